@@ -1,0 +1,66 @@
+package domain
+
+import "context"
+
+// Every port returns the errors of this package: ErrNotFound where it says so,
+// ErrUnavailable when the store cannot answer. Anything else is a defect.
+
+// A PetReader reads the catalogue.
+type PetReader interface {
+	// Get returns the animal, or an ErrNotFound (pet_not_found).
+	Get(ctx context.Context, id int64) (Pet, error)
+	// List returns the page, ascending by id.
+	List(ctx context.Context, q PetQuery) (Page[Pet], error)
+}
+
+// A PetRepository changes the catalogue.
+type PetRepository interface {
+	PetReader
+	// Create adds an animal under an id of its own.
+	Create(ctx context.Context, pet NewPet) (Pet, error)
+}
+
+// An OrderReader reads the orders.
+type OrderReader interface {
+	// List returns the page, ascending by id.
+	List(ctx context.Context, q OrderQuery) (Page[Order], error)
+}
+
+// A KeyReader reads the API keys.
+type KeyReader interface {
+	// Find returns the key with this hash, or an ErrUnauthenticated (invalid_api_key).
+	Find(ctx context.Context, hash KeyHash) (APIKey, error)
+}
+
+// A KeyRepository changes the API keys.
+type KeyRepository interface {
+	KeyReader
+	// Create keeps a key.
+	Create(ctx context.Context, key NewAPIKey) (APIKey, error)
+	// Any reports whether a key was ever kept.
+	Any(ctx context.Context) (bool, error)
+}
+
+// An IdempotencyRepository remembers the requests that carried a key.
+type IdempotencyRepository interface {
+	// Claim takes the key for a request and reports true. Where the key was taken
+	// within IdempotencyTTL, it reports false and what it stands for.
+	Claim(ctx context.Context, claim Claim) (Outcome, bool, error)
+	// Complete keeps the result of the request that claimed the key.
+	Complete(ctx context.Context, key IdempotencyKey, result []byte) error
+}
+
+// Repositories are all ports within one transaction.
+type Repositories struct {
+	Pets        PetRepository
+	Keys        KeyRepository
+	Idempotency IdempotencyRepository
+}
+
+// A Transactor runs acts as transactions.
+type Transactor interface {
+	// InTx runs act and returns nil once all it did is durable. When act returns
+	// an error, nothing of it stays and InTx returns that error. An engine may run
+	// act again after a conflict, so act has no effect but through its repositories.
+	InTx(ctx context.Context, act func(ctx context.Context, r Repositories) error) error
+}

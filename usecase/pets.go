@@ -1,0 +1,47 @@
+package usecase
+
+import (
+	"context"
+	"time"
+
+	"example.com/petstore/domain"
+)
+
+// Pets is the catalogue of animals.
+type Pets struct {
+	tx   domain.Transactor
+	pets domain.PetReader
+	now  func() time.Time
+}
+
+// NewPets returns the catalogue over a store. now is the clock.
+func NewPets(tx domain.Transactor, pets domain.PetReader, now func() time.Time) *Pets {
+	return &Pets{tx: tx, pets: pets, now: now}
+}
+
+// List returns a page of the catalogue, or an ErrInvalid (invalid_parameter).
+func (p *Pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error) {
+	if err := q.Validate(); err != nil {
+		return domain.Page[domain.Pet]{}, err
+	}
+	return p.pets.List(ctx, q)
+}
+
+// Get returns one animal, or an ErrNotFound (pet_not_found).
+func (p *Pets) Get(ctx context.Context, id int64) (domain.Pet, error) {
+	return p.pets.Get(ctx, id)
+}
+
+// Create adds an animal; when it returns, the animal is durable. A repetition
+// under the same idempotency key adds nothing: it returns the first result and
+// true. It returns an ErrInvalid (validation_failed, invalid_idempotency_key),
+// an ErrReused or an ErrConflict (idempotency_in_progress).
+func (p *Pets) Create(ctx context.Context, pet domain.NewPet, key domain.IdempotencyKey) (domain.Pet, bool, error) {
+	if err := pet.Validate(); err != nil {
+		return domain.Pet{}, false, err
+	}
+	return once(ctx, p.tx, request{"createPet", pet, key, p.now()},
+		func(ctx context.Context, r domain.Repositories) (domain.Pet, error) {
+			return r.Pets.Create(ctx, pet)
+		})
+}
