@@ -1,0 +1,209 @@
+package repository
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mattn/go-sqlite3"
+	gormsqlite "gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+)
+
+// SQLite is the driver that keeps the store in one file.
+const SQLite = "sqlite"
+
+// Options say which store to open.
+type Options struct {
+	// Driver is SQLite, also when empty.
+	Driver string
+	// DSN names the database: for SQLite the path of its file.
+	DSN string
+	// Migrate lets Open create the store and bring its schema up to date. Without
+	// it, Open refuses a store that is missing or old.
+	Migrate bool
+	// MaxOpenConns is the number of connections that read, 4 when zero.
+	MaxOpenConns int
+}
+
+// applicationID marks a SQLite file as a store, see migrations/sqlite.
+const applicationID = 1885697139
+
+// Open opens the store, ready for use. Its error is one line that names the
+// database and the remedy; a store that Open refuses is left as it was.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	if o.Driver != SQLite && o.Driver != "" {
+		return nil, fmt.Errorf("there is no database driver %q: use %q", o.Driver, SQLite)
+	}
+	store, err := openSQLite(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("open the store %s: %w", o.DSN, remedy(err))
+	}
+	return store, nil
+}
+
+func openSQLite(ctx context.Context, o Options) (_ *Store, err error) {
+	if err := checkFile(ctx, o); err != nil {
+		return nil, err
+	}
+	s := &Store{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	// The writer comes first: it makes the files that a reader needs but may not make.
+	if s.writer, err = s.pool(sqliteDSN(o.DSN, writerPragmas), 1); err != nil {
+		return nil, err
+	}
+	if err := checkDurability(ctx, s.writer); err != nil {
+		return nil, err
+	}
+	if err := migrate(ctx, s.pools[0], o.Migrate); err != nil {
+		return nil, err
+	}
+	if s.readers, err = s.pool(sqliteDSN(o.DSN, readerPragmas), max(o.MaxOpenConns, 0)); err != nil {
+		return nil, err
+	}
+	return s, s.Ping(ctx)
+}
+
+// pool opens connections to a database and remembers them for Close.
+func (s *Store) pool(dsn string, size int) (*gorm.DB, error) {
+	if size == 0 {
+		size = 4 // the best of those measured; the default, a connection a request, is the worst
+	}
+	pool, err := sql.Open("sqlite3", dsn)
+	if err != nil {
+		return nil, err
+	}
+	s.pools = append(s.pools, pool)
+	pool.SetMaxOpenConns(size)
+	pool.SetMaxIdleConns(size)
+	return gorm.Open(gormsqlite.New(gormsqlite.Config{Conn: pool}), &gorm.Config{
+		SkipDefaultTransaction: true,
+		Logger:                 logger.Discard, // errors are returned; SQL with values belongs in no log
+	})
+}
+
+// Each pragma holds for one connection, so all of them stand in the DSN.
+var (
+	writerPragmas = url.Values{
+		"_journal_mode": {"WAL"},
+		"_synchronous":  {"FULL"}, // NORMAL loses acknowledged commits in a power cut
+		"_txlock":       {"immediate"},
+		"_foreign_keys": {"on"},
+		"_busy_timeout": {"5000"},
+		// Statements are kept by the driver: GORM's own cache leaks what it evicts.
+		"_stmt_cache_size": {"64"},
+	}
+	readerPragmas = url.Values{
+		"mode":             {"ro"},
+		"_query_only":      {"on"},
+		"_busy_timeout":    {"5000"},
+		"_stmt_cache_size": {"64"},
+	}
+)
+
+func sqliteDSN(path string, pragmas url.Values) string {
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + pragmas.Encode()
+}
+
+// checkFile refuses what is no store before anything is written to it.
+func checkFile(ctx context.Context, o Options) error {
+	if o.DSN == "" || o.DSN == ":memory:" || strings.HasPrefix(o.DSN, "file:") {
+		return errors.New("the DSN of a SQLite store is the path of a file, neither a URI nor :memory:")
+	}
+	info, err := os.Stat(o.DSN)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && o.Migrate:
+		return checkFolder(filepath.Dir(o.DSN))
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.New("there is no such file: run petstore migrate up")
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return errors.New("it is not a regular file: name the file that holds the store")
+	}
+	return checkOwner(ctx, o)
+}
+
+func checkFolder(folder string) error {
+	info, err := os.Stat(folder)
+	if err == nil && info.IsDir() {
+		return nil
+	}
+	return fmt.Errorf("there is no folder %s: create it", folder)
+}
+
+// checkOwner looks into the file through a connection that sets nothing: the
+// writer's would already turn another program's database into WAL mode.
+func checkOwner(ctx context.Context, o Options) (err error) {
+	pool, err := sql.Open("sqlite3", sqliteDSN(o.DSN, url.Values{"mode": {"rw"}, "_busy_timeout": {"5000"}}))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+
+	var id, tables int
+	if err := pool.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
+		return err
+	}
+	const foreign = "SELECT count(*) FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose_%'"
+	if err := pool.QueryRowContext(ctx, foreign).Scan(&tables); err != nil {
+		return err
+	}
+	switch {
+	case id == applicationID:
+		return nil
+	case id != 0 || tables != 0:
+		return errors.New("it is the database of another program: name a file of petstore's own")
+	case !o.Migrate:
+		return errors.New("there is no store in it yet: run petstore migrate up")
+	}
+	return nil
+}
+
+// checkDurability asserts what the promise of a 201 rests on.
+func checkDurability(ctx context.Context, writer *gorm.DB) error {
+	var mode string
+	var synchronous int
+	err := writer.WithContext(ctx).Raw("SELECT journal_mode, synchronous FROM pragma_journal_mode, pragma_synchronous").
+		Row().Scan(&mode, &synchronous)
+	if err != nil {
+		return err
+	}
+	if mode != "wal" || synchronous < 2 {
+		return fmt.Errorf("journal_mode is %s and synchronous is %d, not wal and 2: keep the store on a local disk", mode, synchronous)
+	}
+	return nil
+}
+
+// remedy puts what SQLite says of a file into a line that helps.
+func remedy(err error) error {
+	var engine sqlite3.Error
+	if !errors.As(err, &engine) {
+		return err
+	}
+	switch engine.Code {
+	case sqlite3.ErrNotADB:
+		return errors.New("it is not a SQLite database: name another file, or move this one away")
+	case sqlite3.ErrCorrupt:
+		return errors.New("the database is damaged: restore a backup")
+	case sqlite3.ErrReadonly, sqlite3.ErrCantOpen, sqlite3.ErrPerm:
+		return errors.New("permission denied: let this user read and write the file and its folder")
+	case sqlite3.ErrBusy, sqlite3.ErrLocked:
+		return errors.New("another process keeps it locked: end that process, then try again")
+	case sqlite3.ErrFull:
+		return errors.New("the disk is full: make room")
+	default:
+		return err
+	}
+}

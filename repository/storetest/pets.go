@@ -1,0 +1,171 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/domain"
+)
+
+func petIsReadAsAdded(t *testing.T, s Store) {
+	for _, pet := range []domain.NewPet{
+		{Name: "Rex", CategoryID: 1, Status: domain.PetAvailable},
+		{Name: " Näme 🐶\u200d ", CategoryID: math.MaxInt64, Status: domain.PetSold},
+		{Name: strings.Repeat("犬", domain.MaxPetName), CategoryID: math.MinInt64},
+		{Name: "'; DROP TABLE pets; --", CategoryID: 0, Status: domain.PetPending},
+	} {
+		added := add(t, s, pet)[0]
+		want := domain.Pet{ID: added.ID, Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}
+		got, err := s.Pets().Get(t.Context(), added.ID)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("read %v, (-want +got)\n%s", err, diff)
+		}
+		if diff := cmp.Diff(want, added); diff != "" {
+			t.Errorf("added (-want +got)\n%s", diff)
+		}
+	}
+}
+
+func idsGrow(t *testing.T, s Store) {
+	pets := add(t, s, domain.NewPet{Name: "a"}, domain.NewPet{Name: "b"}, domain.NewPet{Name: "c"})
+	for i, pet := range pets {
+		if pet.ID != int64(i+1) {
+			t.Errorf("pet %q has the id %d, want %d", pet.Name, pet.ID, i+1)
+		}
+	}
+}
+
+func unknownPetIsNotFound(t *testing.T, s Store) {
+	add(t, s, domain.NewPet{Name: "Rex"})
+	for _, id := range []int64{2, 0, -1, math.MaxInt64, math.MinInt64} {
+		_, err := s.Pets().Get(t.Context(), id)
+		wantError(t, err, domain.ErrNotFound, domain.CodePetNotFound)
+	}
+}
+
+func pageHoldsWhatIsAskedFor(t *testing.T, s Store) {
+	add(
+		t, s,
+		domain.NewPet{Name: "1", Status: domain.PetAvailable},
+		domain.NewPet{Name: "2"},
+		domain.NewPet{Name: "3", Status: domain.PetSold},
+		domain.NewPet{Name: "4", Status: domain.PetAvailable},
+		domain.NewPet{Name: "5", Status: domain.PetAvailable},
+	)
+	for name, test := range map[string]struct {
+		query domain.PetQuery
+		want  []int64
+		more  bool
+	}{
+		"all":               {page(0, 100), []int64{1, 2, 3, 4, 5}, false},
+		"as many as wanted": {page(0, 5), []int64{1, 2, 3, 4, 5}, false},
+		"fewer":             {page(0, 2), []int64{1, 2}, true},
+		"behind":            {page(2, 2), []int64{3, 4}, true},
+		"the last":          {page(4, 2), []int64{5}, false},
+		"behind the end":    {page(5, 2), []int64{}, false},
+		"behind the lowest": {page(math.MinInt64, 1), []int64{1}, true},
+		"behind the top":    {page(math.MaxInt64, 1), []int64{}, false},
+		"of a status":       {ofStatus(page(0, 2), domain.PetAvailable), []int64{1, 4}, true},
+		"its end":           {ofStatus(page(4, 2), domain.PetAvailable), []int64{5}, false},
+		"of none":           {ofStatus(page(0, 2), domain.PetPending), []int64{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := s.Pets().List(t.Context(), test.query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids := []int64{}
+			for _, pet := range got.Items {
+				ids = append(ids, pet.ID)
+			}
+			if diff := cmp.Diff(test.want, ids); diff != "" || got.More != test.more {
+				t.Errorf("more is %t, want %t; ids (-want +got)\n%s", got.More, test.more, diff)
+			}
+		})
+	}
+}
+
+func page(after int64, limit int) domain.PetQuery {
+	return domain.PetQuery{PageRequest: domain.PageRequest{After: after, Limit: limit}}
+}
+
+func ofStatus(q domain.PetQuery, status domain.PetStatus) domain.PetQuery {
+	q.Status = status
+	return q
+}
+
+func emptyLists(t *testing.T, s Store) {
+	pets, err := s.Pets().List(t.Context(), page(0, 1))
+	if err != nil || len(pets.Items) != 0 || pets.More {
+		t.Errorf("got pets %v, %v, want none", pets, err)
+	}
+	orders, err := s.Orders().List(t.Context(), domain.OrderQuery{PageRequest: domain.PageRequest{Limit: 1}})
+	if err != nil || len(orders.Items) != 0 || orders.More {
+		t.Errorf("got orders %v, %v, want none", orders, err)
+	}
+}
+
+func failedActLeavesNothing(t *testing.T, s Store) {
+	failure := errors.New("no")
+	err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		if _, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"}); err != nil {
+			return err
+		}
+		return failure
+	})
+	if !errors.Is(err, failure) {
+		t.Errorf("got the error %v, want that of the act", err)
+	}
+	emptyLists(t, s)
+}
+
+func panicLeavesNothing(t *testing.T, s Store) {
+	func() {
+		defer func() {
+			if recovered := recover(); recovered != "at once" {
+				t.Errorf("recovered %v, want the panic of the act", recovered)
+			}
+		}()
+		err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+			if _, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"}); err != nil {
+				return err
+			}
+			panic("at once")
+		})
+		t.Errorf("got %v, want a panic", err)
+	}()
+	emptyLists(t, s)
+	add(t, s, domain.NewPet{Name: "Rex"})
+}
+
+func actReadsItsWrites(t *testing.T, s Store) {
+	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+		added, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
+		if err != nil {
+			return err
+		}
+		got, err := r.Pets.Get(ctx, added.ID)
+		if diff := cmp.Diff(added, got); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+		return err
+	})
+}
+
+func endedRequestIsUnavailable(t *testing.T, s Store) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.Pets().Get(ended, 1)
+	wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
+	err = s.InTx(ended, func(ctx context.Context, r domain.Repositories) error {
+		_, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
+		return err
+	})
+	wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
+	emptyLists(t, s)
+}
