@@ -63,10 +63,10 @@ func openSQLite(ctx context.Context, o Options) (_ *Store, err error) {
 	if s.writer, err = s.pool(sqliteDSN(o.DSN, writerPragmas), 1); err != nil {
 		return nil, err
 	}
-	if err := checkDurability(ctx, s.writer); err != nil {
+	if err := migrate(ctx, s.pools[0], o.Migrate); err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, s.pools[0], o.Migrate); err != nil {
+	if err := checkWriter(ctx, s.writer); err != nil {
 		return nil, err
 	}
 	if s.readers, err = s.pool(sqliteDSN(o.DSN, readerPragmas), max(o.MaxOpenConns, 0)); err != nil {
@@ -119,7 +119,7 @@ func sqliteDSN(path string, pragmas url.Values) string {
 // checkFile refuses what is no store before anything is written to it.
 func checkFile(ctx context.Context, o Options) error {
 	if o.DSN == "" || o.DSN == ":memory:" || strings.HasPrefix(o.DSN, "file:") {
-		return errors.New("the DSN of a SQLite store is the path of a file, neither a URI nor :memory:")
+		return errors.New("the DSN of a SQLite store is the path of a file, not :memory: nor a URI")
 	}
 	info, err := os.Stat(o.DSN)
 	switch {
@@ -171,19 +171,25 @@ func checkOwner(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// checkDurability asserts what the promise of a 201 rests on.
-func checkDurability(ctx context.Context, writer *gorm.DB) error {
-	var mode string
-	var synchronous int
-	err := writer.WithContext(ctx).Raw("SELECT journal_mode, synchronous FROM pragma_journal_mode, pragma_synchronous").
-		Row().Scan(&mode, &synchronous)
-	if err != nil {
-		return err
-	}
-	if mode != "wal" || synchronous < 2 {
-		return fmt.Errorf("journal_mode is %s and synchronous is %d, not wal and 2: keep the store on a local disk", mode, synchronous)
-	}
-	return nil
+// checkWriter asserts what the promise of a 201 rests on. It writes, though nothing,
+// because SQLite opens a file that it may only read without a word.
+func checkWriter(ctx context.Context, writer *gorm.DB) error {
+	return writer.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		var mode string
+		var synchronous int
+		err := tx.Raw("SELECT journal_mode, synchronous FROM pragma_journal_mode, pragma_synchronous").
+			Row().Scan(&mode, &synchronous)
+		if err != nil {
+			return err
+		}
+		if err := tx.Exec("DELETE FROM pets WHERE FALSE").Error; err != nil {
+			return err
+		}
+		if mode != "wal" || synchronous < 2 {
+			return fmt.Errorf("journal_mode is %s and synchronous is %d, not wal and 2: keep the store on a local disk", mode, synchronous)
+		}
+		return nil
+	})
 }
 
 // remedy puts what SQLite says of a file into a line that helps.

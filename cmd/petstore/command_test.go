@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestCommandLine(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		args           []string
+		code           int
+		stdout, stderr string
+	}{
+		"help":              {[]string{"--help"}, 0, "petstore keys create --name", ""},
+		"version":           {[]string{"version"}, 0, "petstore ", ""},
+		"unknown command":   {[]string{"sell"}, 2, "", `unknown command "sell"`},
+		"unknown flag":      {[]string{"serve", "--port", "1"}, 2, "", "unknown flag: --port"},
+		"surplus argument":  {[]string{"serve", "now"}, 2, "", `unknown command "now"`},
+		"key without name":  {[]string{"keys", "create"}, 2, "", `required flag(s) "name" not set`},
+		"key of no name":    {[]string{"keys", "create", "--name", " "}, 1, "", "name must be 1 to 100 characters"},
+		"unknown setting":   {[]string{"serve", "--set", "server.port=1"}, 2, "", "server.port (command line): no such setting"},
+		"bad setting":       {[]string{"serve", "--set", "log.level=loud"}, 2, "", `log.level = "loud" (command line): must be`},
+		"no such file":      {[]string{"serve", "--config", "none.yaml"}, 2, "", "none.yaml: cannot be read"},
+		"no store yet":      {[]string{"migrate", "status"}, 1, "", "open the store petstore.db: there is no such file: run petstore migrate up"},
+		"no folder for it":  {[]string{"migrate", "up", "--set", "database.dsn=none/pets.db"}, 1, "", "there is no folder none: create it"},
+		"migration refused": {[]string{"serve", "--set", "database.migrate=false"}, 1, "", "run petstore migrate up"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			stdout, stderr, code := output(t, folder, test.args...)
+			if code != test.code || !strings.Contains(stdout, test.stdout) || !strings.Contains(stderr, test.stderr) {
+				t.Errorf("code %d, stdout %q, stderr %q; want %d, %q, %q", code, stdout, stderr, test.code, test.stdout, test.stderr)
+			}
+			if test.code != 0 && (stdout != "" || !strings.HasPrefix(stderr, "petstore: ")) {
+				t.Errorf("stdout %q, stderr %q; want one error", stdout, stderr)
+			}
+			if _, err := os.Stat(database(folder)); err == nil && test.code == 2 {
+				t.Error("a store was created")
+			}
+		})
+	}
+}
+
+func TestMigrationMakesTheStore(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	for _, args := range [][]string{{"migrate", "up"}, {"migrate", "up"}, {"migrate", "status"}} {
+		if stdout, stderr, code := output(t, folder, args...); code != 0 {
+			t.Fatalf("%v: code %d, stdout %q, stderr %q", args, code, stdout, stderr)
+		}
+	}
+}
+
+func TestStoreWithoutPermissionIsRefused(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	if _, stderr, code := output(t, folder, "migrate", "up"); code != 0 {
+		t.Fatal(stderr)
+	}
+	for name, mode := range map[string]os.FileMode{"unreadable": 0o000, "unwritable": 0o444} {
+		if err := os.Chmod(database(folder), mode); err != nil {
+			t.Fatal(err)
+		}
+		stderr, code := outputAsNobody(t, folder, "keys", "create", "--name", "n")
+		if code != 1 || !strings.Contains(stderr, "open the store petstore.db: permission denied: let this user") || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: code %d, stderr %q", name, code, stderr)
+		}
+	}
+}
+
+// outputAsNobody runs the program as a user whom permissions bind; root they do not.
+func outputAsNobody(t *testing.T, folder string, args ...string) (stderr string, code int) {
+	t.Helper()
+	cmd := command(t.Context(), folder, args...)
+	if os.Getuid() == 0 {
+		const nobody = 65534
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		cmd.Path = copyFor(t, nobody, folder)
+	}
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// copyFor makes the program and the folder something that a user can reach.
+func copyFor(t *testing.T, user int, folder string) string {
+	t.Helper()
+	program, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "petstore")
+	if err := os.WriteFile(path, program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, reached := range []string{folder, filepath.Dir(folder), filepath.Dir(path), filepath.Dir(filepath.Dir(path))} {
+		if err := os.Chmod(reached, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, owned := range []string{folder, database(folder)} {
+		if err := os.Chown(owned, user, user); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path
+}

@@ -1,0 +1,43 @@
+// Command petstore runs the animal store and looks after it: petstore serve
+// answers requests, petstore keys and petstore migrate work on the same store,
+// beside a serving process or without one.
+//
+// It exits with 0 when all went well, 1 when something failed, and 2 when the
+// command line or the configuration is wrong.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"example.com/petstore/config"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+}
+
+// run is the whole program but for the process around it. It returns the exit code.
+func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) int {
+	started := false
+	root := newRoot(&invocation{environ: environ, stdout: stdout, stderr: stderr}, func() { started = true })
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(stderr, "petstore:", err)
+	if _, invalid := errors.AsType[*config.InvalidError](err); invalid || !started {
+		return 2
+	}
+	return 1
+}

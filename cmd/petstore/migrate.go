@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/repository"
+)
+
+func newMigrate(in *invocation) *cobra.Command {
+	migrate := &cobra.Command{Use: "migrate", Short: "Look after the schema of the store"}
+	migrate.AddCommand(
+		&cobra.Command{
+			Use:   "up",
+			Short: "Create the store, or bring its schema up to date",
+			Args:  cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				in.set = append(in.set, "database.migrate=true")
+				return in.withStore(cmd.Context(), func(*repository.Store) error { return nil })
+			},
+		},
+		&cobra.Command{
+			Use:   "status",
+			Short: "Tell whether the schema is up to date; fail when it is not",
+			Args:  cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				in.set = append(in.set, "database.migrate=false")
+				return in.withStore(cmd.Context(), func(*repository.Store) error {
+					_, err := fmt.Fprintln(in.stdout, "the schema is up to date")
+					return err
+				})
+			},
+		},
+	)
+	return migrate
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/config"
+	"example.com/petstore/repository"
+)
+
+// An invocation is what all commands of one run share.
+type invocation struct {
+	environ        []string
+	stdout, stderr io.Writer
+	file           string
+	set            []string
+}
+
+// newRoot is the command line. started is called once it has been understood.
+func newRoot(in *invocation, started func()) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "petstore",
+		Short: "The catalogue of an animal store over HTTP",
+		Example: `  petstore serve --first-key           # serve, and print a first API key
+  petstore keys create --name till-1   # print another one
+  petstore serve --config shop.yaml --set server.address=:8080`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cmd.ValidateRequiredFlags(); err != nil { // cobra would ask after this function
+				return err
+			}
+			started()
+			return nil
+		},
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&in.file, "config", "", "read settings from the YAML `FILE`")
+	flags.StringArrayVar(&in.set, "set", nil, "set one setting, which wins over file and environment: `KEY=VALUE`")
+	root.AddCommand(newServe(in), newKeys(in), newMigrate(in), newVersion(in))
+	return root
+}
+
+// settings loads the configuration of this invocation.
+func (in *invocation) settings() (config.Config, error) {
+	overrides := make(map[string]string, len(in.set))
+	for _, assignment := range in.set {
+		key, value, _ := strings.Cut(assignment, "=")
+		overrides[key] = value
+	}
+	return config.Load(config.Options{File: in.file, Environ: in.environ, Overrides: overrides})
+}
+
+// open opens the store, in the one way that all commands share.
+func open(ctx context.Context, d config.Database) (*repository.Store, error) {
+	return repository.Open(ctx, repository.Options{
+		Driver: d.Driver, DSN: d.DSN, Migrate: d.Migrate, MaxOpenConns: d.MaxOpenConns,
+	})
+}
+
+// withStore runs work on the store and closes it.
+func (in *invocation) withStore(ctx context.Context, work func(*repository.Store) error) error {
+	settings, err := in.settings()
+	if err != nil {
+		return err
+	}
+	store, err := open(ctx, settings.Database)
+	if err != nil {
+		return err
+	}
+	err = work(store)
+	if closing := store.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
+func newVersion(in *invocation) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of this program",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			version := "unknown"
+			if build, ok := debug.ReadBuildInfo(); ok {
+				version = build.Main.Version + " " + build.GoVersion
+			}
+			_, err := fmt.Fprintln(in.stdout, "petstore", version)
+			return err
+		},
+	}
+}
+
+// clock is the time of every record and decision, in UTC to the millisecond that the store keeps.
+func clock() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

@@ -1,0 +1,165 @@
+package config
+
+import "testing"
+
+func TestEveryValueHasARule(t *testing.T) {
+	t.Parallel()
+	const (
+		number = "must be from 1 to 1000"
+		sunset = "must be from 2025-12-05, when the operation was deprecated, to the year 9999"
+	)
+	for _, test := range []struct {
+		key    string
+		remedy string
+		bad    []string
+	}{
+		{"server.address", wantAddress, []string{
+			"", "8080", "127.0.0.1", "127.0.0.1:", ":http", ":-1", ":+1", ":65536", "::1:8080", "http://a:80", "a b:80", "a/b:80", "[a b]:80",
+		}},
+		{"admin.address", wantAddress + ", or empty for none", []string{"9090", ":65536", " "}},
+		{"server.read_header_timeout", "must be longer than 0s", []string{"0s", "-1s"}},
+		{"server.read_timeout", "must be longer than 0s", []string{"0s", "-1s"}},
+		{"server.write_timeout", "must be longer than 0s", []string{"0s", "-1s"}},
+		{"server.idle_timeout", "must be longer than 0s", []string{"0s", "-1s"}},
+		{"server.request_timeout", "must be longer than 0s", []string{"0s", "-1s"}},
+		{"server.shutdown_timeout", "must be at least 6s", []string{"0s", "-1s", "5s", "5.999s"}},
+		{"server.production_url", wantURL, badURLs},
+		{"server.staging_url", wantURL, badURLs},
+		{"server.trusted_proxies", "must be an IP address or a CIDR network, such as 10.0.0.0/8", []string{
+			"localhost", "10.0.0", "10.0.0.256", "10.0.0.0/33", "fe80::1%eth0", "10.0.0.1:80",
+		}},
+		{"database.driver", "must be sqlite", []string{"", "SQLite", "postgres"}},
+		{"database.max_open_conns", number, []string{"0", "-1", "1001"}},
+		{"api.get_pet_sunset", sunset, []string{"2025-12-04T23:59:59Z", "0001-01-01", "9999-12-31T23:59:59-01:00"}},
+		{"log.level", "must be debug or info or warn or error", []string{"", "INFO", "trace"}},
+		{"log.format", "must be console or json", []string{"", "JSON", "text"}},
+	} {
+		for _, bad := range test.bad {
+			t.Run(test.key+"="+bad, func(t *testing.T) {
+				t.Parallel()
+				checkFaults(t, Options{Overrides: map[string]string{test.key: bad}},
+					Fault{test.key, show(bad), fromFlags, test.remedy})
+			})
+		}
+	}
+}
+
+var badURLs = []string{
+	"pets.example.com", "//pets.example.com", "ftp://pets.example.com", "https://", "https://:443", "https:pets",
+	"https://pets.example.com/", "https://pets.example.com/v1", "https://pets.example.com/v1/", "https://pets.example.com?a=b",
+	"https://pets.example.com?", "https://pets.example.com#a", "https://pets.example.com#", "https://me@pets.example.com",
+	"https://pets.example.com:", "https://pets.example.com:65536", "https://[::1", "https://[1:2]", "https://pets.example.com/a b", "{base_url}", " ",
+}
+
+func TestTextsAreParsedStrictly(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		key string
+		bad []string
+	}{
+		{"server.idle_timeout", []string{"", "10", "true", "1 s", "1d"}},
+		{"database.max_open_conns", []string{"", "4.0", "0x4", "four", "99999999999999999999"}},
+		{"database.migrate", []string{"", "1", "0", "t", "yes"}},
+		{"docs.enabled", []string{"", "1", "on"}},
+		{"api.get_pet_sunset", []string{"", "2030", "2030-13-01", "2030-12-05T00:00:00", "05.12.2030"}},
+	} {
+		for _, bad := range test.bad {
+			t.Run(test.key+"="+bad, func(t *testing.T) {
+				t.Parallel()
+				var c Config
+				s, _ := newLoader(&c).find(test.key)
+				_, words := s.form()
+				checkFaults(t, Options{Overrides: map[string]string{test.key: bad}},
+					Fault{test.key, s.show(bad), fromFlags, words})
+			})
+		}
+	}
+}
+
+func TestSQLiteDatabaseIsAFile(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{"", " ", ":memory:", "file:pets.db", "file::memory:", "pets.db?mode=ro", "postgres://db/pets", "a\x00b"} {
+		t.Run(bad, func(t *testing.T) {
+			t.Parallel()
+			checkFaults(t, Options{Overrides: map[string]string{"database.dsn": bad}},
+				Fault{"database.dsn", hidden, fromFlags, wantFile})
+		})
+	}
+}
+
+func TestDSNIsNotJudgedWithoutADriver(t *testing.T) {
+	t.Parallel()
+	checkFaults(t, Options{Overrides: map[string]string{"database.driver": "mysql", "database.dsn": "mysql://db/pets"}},
+		Fault{"database.driver", `"mysql"`, fromFlags, "must be sqlite"})
+}
+
+func TestGoodValuesAreAccepted(t *testing.T) {
+	t.Parallel()
+	for key, values := range map[string][]string{
+		"server.address":          {":0", ":65535", "localhost:80", "[::1]:8080", "[fe80::1%eth0]:80", "0.0.0.0:8080", "pets.example.com:80"},
+		"server.production_url":   {"", "http://localhost:8080", "https://[::1]:8443/shop", "https://pets.example.com/shop/v10", "https://a/v1/b"},
+		"server.shutdown_timeout": {"6s"},
+		"server.trusted_proxies":  {"", "::1", "10.0.0.1/8, fd00::/8"},
+		"server.write_timeout":    {"10001ms"},
+		"database.dsn":            {"a b.db", "../pets.db", "C:\\pets.db", "/data/100%.db"},
+		"database.max_open_conns": {"1", "1000"},
+		"database.migrate":        {"TRUE", "False"},
+		"api.get_pet_sunset":      {"2025-12-05", "9999-12-31"},
+		"log.level":               {"debug", "info", "warn", "error"},
+		"log.format":              {"console", "json"},
+	} {
+		for _, value := range values {
+			t.Run(key+"="+value, func(t *testing.T) {
+				t.Parallel()
+				if _, err := Load(Options{Overrides: map[string]string{key: value}}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+func TestWriteTimeoutOutlastsTheRequest(t *testing.T) {
+	t.Parallel()
+	const raised = "PETSTORE_SERVER_REQUEST_TIMEOUT"
+	checkFaults(t, Options{Environ: []string{raised + "=30s"}},
+		Fault{"server.write_timeout", `"30s"`, fromDefault, "must be longer than server.request_timeout, 30s (" + raised + ")"})
+	// Nothing can be said of the rule while one of its sides is wrong.
+	checkFaults(t, Options{Environ: []string{raised + "=long"}, Overrides: map[string]string{"server.write_timeout": "1ns"}},
+		Fault{"server.request_timeout", `"long"`, raised, "must be a duration with its unit, such as 15s or 2m"})
+	path := write(t, "server: {write_timeout: 60}")
+	checkFaults(t, Options{File: path, Environ: []string{raised + "=50s"}},
+		Fault{"server.write_timeout", "60", path + ":1", "must be a duration with its unit, such as 15s or 2m"})
+}
+
+func TestListenersDoNotCollide(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		server, admin string
+		collide       bool
+	}{
+		{"127.0.0.1:80", "127.0.0.1:80", true},
+		{":80", "127.0.0.1:80", true},
+		{"127.0.0.1:80", "0.0.0.0:80", true},
+		{"[::]:80", ":80", true},
+		{"127.0.0.1:80", "127.0.0.2:80", false},
+		{"127.0.0.1:80", "127.0.0.1:81", false},
+		{"127.0.0.1:0", "127.0.0.1:0", false},
+		{"127.0.0.1:80", "", false},
+	} {
+		t.Run(test.server+" and "+test.admin, func(t *testing.T) {
+			t.Parallel()
+			options := Options{Overrides: map[string]string{"server.address": test.server, "admin.address": test.admin}}
+			if !test.collide {
+				if _, err := Load(options); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			checkFaults(t, options, Fault{
+				"admin.address", `"` + test.admin + `"`, fromFlags,
+				"must not listen where server.address does, " + test.server + " (command line)",
+			})
+		})
+	}
+}

@@ -1,0 +1,109 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+
+	"example.com/petstore/domain"
+)
+
+// Pets is what the API needs of the catalogue; usecase.Pets offers it.
+type Pets interface {
+	List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error)
+	Get(ctx context.Context, id int64) (domain.Pet, error)
+	Create(ctx context.Context, pet domain.NewPet, key domain.IdempotencyKey) (added domain.Pet, replayed bool, err error)
+}
+
+// Orders is what the API needs of the orders; usecase.Orders offers it.
+type Orders interface {
+	List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error)
+}
+
+// Keys recognises API keys; usecase.Keys offers it.
+type Keys interface {
+	Authenticate(ctx context.Context, secret string) (domain.APIKey, error)
+}
+
+// Services are the use cases behind the API. Keys may be nil when
+// WithAuthenticator takes its place.
+type Services struct {
+	Pets   Pets
+	Orders Orders
+	Keys   Keys
+}
+
+// An Authenticator names who makes a request, or returns an ErrUnauthenticated.
+// The name scopes idempotency keys and stands in the access log.
+type Authenticator func(r *http.Request) (caller string, err error)
+
+// An API answers the operations of the service. Make one with New, mount it with Register.
+type API struct {
+	pets         Pets
+	orders       Orders
+	authenticate Authenticator
+	log          *zap.Logger
+	now          func() time.Time
+	sunset       time.Time
+	timeout      time.Duration
+}
+
+// publishedSunset is the published moment of the removal of getPet (service
+// specification, "Versioning").
+var publishedSunset = time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC)
+
+// New returns the API over the use cases. It fails when one of them is missing.
+func New(services Services, options ...Option) (*API, error) {
+	a := &API{
+		pets:    services.Pets,
+		orders:  services.Orders,
+		log:     zap.NewNop(),
+		now:     time.Now,
+		sunset:  publishedSunset,
+		timeout: 10 * time.Second,
+	}
+	if services.Keys != nil {
+		a.authenticate = bearer(services.Keys)
+	}
+	for _, option := range options {
+		option(a)
+	}
+	if a.pets == nil || a.orders == nil {
+		return nil, errors.New("rest.New: Services.Pets and Services.Orders must be set")
+	}
+	if a.authenticate == nil {
+		return nil, errors.New("rest.New: set Services.Keys or use WithAuthenticator")
+	}
+	return a, nil
+}
+
+// An Option replaces a default of New.
+type Option func(*API)
+
+// WithAuthenticator replaces the bearer API keys.
+func WithAuthenticator(authenticate Authenticator) Option {
+	return func(a *API) { a.authenticate = authenticate }
+}
+
+// WithLogger sends the access log and the causes of failures to log; the default drops them.
+func WithLogger(log *zap.Logger) Option {
+	return func(a *API) { a.log = log }
+}
+
+// WithClock replaces time.Now as the clock that removes getPet.
+func WithClock(now func() time.Time) Option {
+	return func(a *API) { a.now = now }
+}
+
+// WithGetPetSunset moves the announced moment of getPet's removal, and the removal with it.
+func WithGetPetSunset(sunset time.Time) Option {
+	return func(a *API) { a.sunset = sunset.UTC() }
+}
+
+// WithRequestTimeout replaces the ten seconds that one request may work.
+func WithRequestTimeout(timeout time.Duration) Option {
+	return func(a *API) { a.timeout = timeout }
+}

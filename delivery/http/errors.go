@@ -1,0 +1,108 @@
+package http
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
+
+	"example.com/petstore/domain"
+)
+
+// The kinds of failure that only the transport knows.
+const (
+	errMethod       domain.Kind = "method not allowed"
+	errTimeout      domain.Kind = "request timeout"
+	errGone         domain.Kind = "gone"
+	errBodyTooLarge domain.Kind = "body too large"
+	errMediaType    domain.Kind = "unsupported media type"
+	errInternal     domain.Kind = "internal"
+)
+
+// The codes of the transport; the others stand in package domain.
+const (
+	codeInvalidJSON          domain.Code = "invalid_json"
+	codeNotFound             domain.Code = "not_found"
+	codeMethodNotAllowed     domain.Code = "method_not_allowed"
+	codeRequestTimeout       domain.Code = "request_timeout"
+	codeOperationRemoved     domain.Code = "operation_removed"
+	codeBodyTooLarge         domain.Code = "body_too_large"
+	codeUnsupportedMediaType domain.Code = "unsupported_media_type"
+	codeInternalError        domain.Code = "internal_error"
+)
+
+// statuses is the one place that turns a kind into a status.
+var statuses = map[domain.Kind]int{
+	domain.ErrInvalid:         http.StatusBadRequest,
+	domain.ErrUnauthenticated: http.StatusUnauthorized,
+	domain.ErrNotFound:        http.StatusNotFound,
+	errMethod:                 http.StatusMethodNotAllowed,
+	errTimeout:                http.StatusRequestTimeout,
+	domain.ErrConflict:        http.StatusConflict,
+	errGone:                   http.StatusGone,
+	errBodyTooLarge:           http.StatusRequestEntityTooLarge,
+	errMediaType:              http.StatusUnsupportedMediaType,
+	domain.ErrReused:          http.StatusUnprocessableEntity,
+	errInternal:               http.StatusInternalServerError,
+	domain.ErrUnavailable:     http.StatusServiceUnavailable,
+}
+
+type errorBody struct {
+	// Machine-readable error code.
+	Code domain.Code `json:"code" validate:"required" example:"validation_failed"`
+	// Human-readable description.
+	Message string `json:"message" validate:"required" example:"name is required"`
+	// The HTTP status code of the response.
+	Status int `json:"status" validate:"required" example:"400"`
+} // @name Error
+
+// fail ends a request with the answer to an error and logs the cause of what is
+// the service's own fault. A cause never leaves the house.
+func (a *API) fail(c *gin.Context, err error) {
+	status := writeError(c, err)
+	if status >= http.StatusInternalServerError {
+		a.log.Error("request failed", zap.String("request_id", requestID(c)), zap.Int("status", status), zap.Error(err))
+	}
+}
+
+// writeError ends a request with the answer to an error and returns its status.
+// What is no domain.Error of a known kind is an internal one.
+func writeError(c *gin.Context, err error) int {
+	var known *domain.Error
+	if !errors.As(err, &known) || statuses[known.Kind] == 0 {
+		known = &domain.Error{
+			Kind: errInternal, Code: codeInternalError,
+			Message: "something went wrong on our side; the request id leads to it in the log",
+		}
+	}
+	status := statuses[known.Kind]
+	switch status {
+	case http.StatusUnauthorized:
+		c.Header("WWW-Authenticate", challenge(known.Code))
+	case http.StatusServiceUnavailable:
+		c.Header("Retry-After", "1")
+	}
+	c.Abort()
+	if err := writeJSON(c, status, errorBody{Code: known.Code, Message: known.Message, Status: status}); err != nil {
+		c.Status(http.StatusInternalServerError)
+	}
+	return status
+}
+
+// NotFound answers a path that no route has; for the NoRoute of an engine.
+func NotFound(c *gin.Context) {
+	writeError(c, &domain.Error{
+		Kind: domain.ErrNotFound, Code: codeNotFound,
+		Message: "there is nothing at this address",
+	})
+}
+
+// MethodNotAllowed answers a method that a path does not offer; for the NoMethod
+// of an engine, which has set Allow when HandleMethodNotAllowed is on.
+func MethodNotAllowed(c *gin.Context) {
+	writeError(c, &domain.Error{
+		Kind: errMethod, Code: codeMethodNotAllowed,
+		Message: "this address does not offer the method " + c.Request.Method + ", see the header Allow",
+	})
+}

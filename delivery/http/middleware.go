@@ -1,0 +1,84 @@
+package http
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
+)
+
+// middleware is what every request of the API goes through, in this order.
+func (a *API) middleware() []gin.HandlerFunc {
+	return []gin.HandlerFunc{answerHeaders, a.logAccess, a.recoverPanic, a.limitTime}
+}
+
+var clientRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// answerHeaders sets what every answer carries.
+func answerHeaders(c *gin.Context) {
+	id := c.GetHeader("X-Request-Id")
+	if !clientRequestID.MatchString(id) {
+		var bits [16]byte
+		_, _ = rand.Read(bits[:]) // never fails (crypto/rand, Go 1.24)
+		id = hex.EncodeToString(bits[:])
+	}
+	c.Header("X-Request-Id", id)
+	c.Header("Cache-Control", "no-store")
+	c.Header("X-Content-Type-Options", "nosniff")
+}
+
+func requestID(c *gin.Context) string {
+	return c.Writer.Header().Get("X-Request-Id")
+}
+
+// logAccess writes a line for each request: the route, never the query or a
+// header, where secrets may stand.
+func (a *API) logAccess(c *gin.Context) {
+	start := time.Now()
+	c.Next()
+	a.log.Info(
+		"request",
+		zap.String("request_id", requestID(c)),
+		zap.String("method", c.Request.Method),
+		zap.String("route", c.FullPath()),
+		zap.Int("status", c.Writer.Status()),
+		zap.Duration("duration", time.Since(start)),
+		zap.String("key_id", callerOf(c)),
+		zap.String("client", c.ClientIP()),
+	)
+}
+
+// recoverPanic answers a panic as an internal error, unless the answer has begun:
+// then nothing but the end of the connection can tell the client.
+func (a *API) recoverPanic(c *gin.Context) {
+	defer func() {
+		recovered := recover()
+		if recovered == nil {
+			return
+		}
+		if err, is := recovered.(error); is && errors.Is(err, http.ErrAbortHandler) {
+			panic(recovered) //nolint:forbidigo // net/http's own way to end a connection
+		}
+		a.log.Error("panic", zap.String("request_id", requestID(c)), zap.Any("panic", recovered), zap.Stack("stack"))
+		if c.Writer.Written() {
+			panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's own way to end a connection
+		}
+		a.fail(c, fmt.Errorf("panic: %v", recovered))
+	}()
+	c.Next()
+}
+
+// limitTime ends the work on a request that takes too long.
+func (a *API) limitTime(c *gin.Context) {
+	ctx, cancel := context.WithTimeout(c.Request.Context(), a.timeout)
+	defer cancel()
+	c.Request = c.Request.WithContext(ctx)
+	c.Next()
+}

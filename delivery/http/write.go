@@ -1,0 +1,29 @@
+package http
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
+)
+
+// writeJSON answers a value. It encodes before it writes, so that a value which
+// cannot be encoded still becomes a 500.
+func writeJSON(c *gin.Context, status int, value any) error {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	c.Data(status, "application/json", encoded)
+	return nil
+}
+
+// writeCreated answers a new record. location is relative to the request, so that
+// it is right under any prefix (RFC 9110, section 10.2.2).
+func writeCreated(c *gin.Context, location string, value any, replayed bool) error {
+	c.Header("Location", location)
+	if replayed {
+		c.Header("Idempotency-Replayed", "true")
+	}
+	return writeJSON(c, http.StatusCreated, value)
+}

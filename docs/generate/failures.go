@@ -1,0 +1,156 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// A failure is one code of the closed list: the one status it comes with and a
+// message as a client may meet it.
+type failure struct {
+	code    string
+	status  int
+	message string
+}
+
+// failures returns the closed list. not_found and method_not_allowed are answered
+// where there is no operation and stand here for the list's sake.
+func failures() []failure {
+	return []failure{
+		{"invalid_json", 400, "the body must be one JSON object"},
+		{"validation_failed", 400, ""}, // told from what the body requires
+		{"invalid_parameter", 400, "limit must be at most 100"},
+		{"invalid_idempotency_key", 400, "Idempotency-Key must be 1 to 255 visible ASCII characters"},
+		{"missing_api_key", 401, "an API key is required: send the header Authorization: Bearer <API_KEY>"},
+		{"invalid_api_key", 401, "the API key is not valid"},
+		{"not_found", 404, "there is nothing at this address"},
+		{"pet_not_found", 404, "there is no pet with the id 42"},
+		{"order_not_found", 404, "there is no order with the id 42"},
+		{"method_not_allowed", 405, "this address does not offer the method DELETE, see the header Allow"},
+		{"request_timeout", 408, "the body did not arrive in time"},
+		{"pet_not_available", 409, "the pet with the id 42 is not available"},
+		{"order_state_conflict", 409, "the order with the id 42 is already cancelled"},
+		{"idempotency_in_progress", 409, "the first request with this Idempotency-Key has no result yet, try again"},
+		{"operation_removed", 410, "this operation was removed on 2030-12-05: list the pets with a status instead"},
+		{"body_too_large", 413, "the body must not be larger than 65536 bytes"},
+		{"unsupported_media_type", 415, "the body must be application/json"},
+		{"idempotency_key_reused", 422, "this Idempotency-Key was sent before with another request"},
+		{"rate_limited", 429, "too many requests, try again later"},
+		{"internal_error", 500, "something went wrong on our side; the request id leads to it in the log"},
+		{"unavailable", 503, "the store cannot answer at the moment, try again"},
+	}
+}
+
+// implied returns the codes that follow from what an operation is, so that no
+// handler repeats them.
+func implied(op *openapi3.Operation) []string {
+	codes := []string{"missing_api_key", "invalid_api_key", "internal_error", "unavailable"}
+	if op.RequestBody != nil {
+		codes = append(codes, "invalid_json", "validation_failed", "request_timeout", "body_too_large", "unsupported_media_type")
+	}
+	if slices.ContainsFunc(op.Parameters, func(p *openapi3.ParameterRef) bool { return p.Value.In == openapi3.ParameterInQuery }) {
+		codes = append(codes, "invalid_parameter")
+	}
+	if op.Parameters.GetByInAndName(openapi3.ParameterInHeader, idempotencyKey) != nil {
+		codes = append(codes, "invalid_idempotency_key", "idempotency_in_progress", "idempotency_key_reused")
+	}
+	if op.Deprecated {
+		codes = append(codes, "operation_removed")
+	}
+	return codes
+}
+
+// annotated returns the codes of the @Failure lines, each of which must be known
+// and belong to its status.
+func annotated(op *openapi3.Operation) ([]string, error) {
+	var codes []string
+	for status, response := range sorted(op.Responses.Map()) {
+		if status < "400" {
+			continue
+		}
+		for code := range strings.SplitSeq(*response.Value.Description, ",") {
+			code = strings.TrimSpace(code)
+			i := slices.IndexFunc(failures(), func(f failure) bool { return f.code == code })
+			if i < 0 {
+				return nil, fmt.Errorf("@Failure %s: %q is not a code of the closed list", status, code)
+			}
+			if want := failures()[i].status; strconv.Itoa(want) != status {
+				return nil, fmt.Errorf("@Failure %s: %s comes with %d", status, code, want)
+			}
+			codes = append(codes, code)
+		}
+	}
+	return codes, nil
+}
+
+// documentFailures gives every operation its failing answers, with an example
+// for each code.
+func documentFailures(doc *openapi3.T) error {
+	for route, op := range operations(doc) {
+		codes, err := annotated(op)
+		if err != nil {
+			return fmt.Errorf("%s: %w", route, err)
+		}
+		codes = append(codes, implied(op)...)
+		for _, f := range failures() {
+			if slices.Contains(codes, f.code) {
+				addFailure(doc, op, f)
+			}
+		}
+	}
+	return nil
+}
+
+func addFailure(doc *openapi3.T, op *openapi3.Operation, f failure) {
+	if f.code == "validation_failed" {
+		required := op.RequestBody.Value.Content[jsonType].Schema.Value.Required
+		f.message = strings.Join(required, " is required; ") + " is required"
+	}
+	answer(doc, op, f.status).Examples[f.code] = &openapi3.ExampleRef{Value: openapi3.NewExample(map[string]any{
+		"code": f.code, "message": f.message, "status": f.status,
+	})}
+}
+
+// answer returns the body of a failing answer, which it adds where no @Failure did.
+func answer(doc *openapi3.T, op *openapi3.Operation, status int) *openapi3.MediaType {
+	key := strconv.Itoa(status)
+	if op.Responses.Value(key) == nil {
+		op.Responses.Set(key, &openapi3.ResponseRef{Value: openapi3.NewResponse()})
+	}
+	response := op.Responses.Value(key).Value
+	if media := response.Content[jsonType]; media != nil && media.Examples != nil {
+		return media
+	}
+	body := refTo(doc, "Error")
+	response.WithDescription(http.StatusText(status)).WithJSONSchemaRef(&body)
+	response.Content[jsonType].Examples = openapi3.Examples{}
+	return response.Content[jsonType]
+}
+
+// listCodes gives the Error schema the closed list. It cannot be an enum: the
+// contract has an open string there, and oasdiff takes each value of an enum put
+// in its place for one that a client does not know yet.
+func listCodes(doc *openapi3.T) error {
+	body := doc.Components.Schemas["Error"]
+	if body == nil || body.Value.Properties["code"] == nil {
+		return errors.New("no @Failure names the type of the Error body")
+	}
+	var codes []string
+	for _, f := range failures() {
+		codes = append(codes, f.code)
+	}
+	body.Value.Properties["code"] = &openapi3.SchemaRef{Value: &openapi3.Schema{
+		Type:        &openapi3.Types{openapi3.TypeString},
+		Description: "What went wrong, for machines: `" + strings.Join(codes, "`, `") + "`.",
+		Example:     "validation_failed",
+		Extensions:  map[string]any{"x-extensible-enum": codes},
+	}}
+	delete(doc.Components.Schemas, "Code")
+	return nil
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"log"
+	"path/filepath"
+
+	"github.com/getkin/kin-openapi/openapi2"
+	"github.com/getkin/kin-openapi/openapi2conv"
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/swaggo/swag"
+)
+
+// generate returns the OpenAPI document of the service in the repository at
+// root. The same sources always give the same bytes.
+func generate(root string) ([]byte, error) {
+	if err := checkAnnotations(filepath.Join(root, handlers)); err != nil {
+		return nil, err
+	}
+	doc, err := parse(root)
+	if err != nil {
+		return nil, err
+	}
+	steps := []func(*openapi3.T) error{
+		removeLeftovers,
+		nameSchemas,
+		listCodes,
+		shareEnums,
+		nameLists,
+		setFormats,
+		tellBoundsInWords,
+		checkOperations,
+		documentFailures,
+		shareParameters,
+		shareHeaders,
+		secure,
+	}
+	for _, step := range steps {
+		if err := step(doc); err != nil {
+			return nil, err
+		}
+	}
+	return encode(doc)
+}
+
+// handlers is where the annotations stand, vocabulary the types that they name.
+const (
+	handlers   = "delivery/http"
+	vocabulary = "domain"
+)
+
+// parse reads the annotations as Swagger 2.0, which is all that swag knows, and
+// converts them to OpenAPI 3.0.3.
+func parse(root string) (*openapi3.T, error) {
+	parser := swag.New(swag.SetStrict(true), swag.SetDebugger(log.New(io.Discard, "", 0)))
+	dirs := []string{filepath.Join(root, handlers), filepath.Join(root, vocabulary)}
+	if err := parser.ParseAPIMultiSearchDir(dirs, "doc.go", 1); err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(parser.GetSwagger())
+	if err != nil {
+		return nil, err
+	}
+	var v2 openapi2.T
+	if err := json.Unmarshal(data, &v2); err != nil {
+		return nil, err
+	}
+	v2.Consumes = []string{"application/json"}
+	return openapi2conv.ToV3(&v2)
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCommittedDocumentIsUpToDate(t *testing.T) {
+	t.Parallel()
+	want, err := generate("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile("../openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("docs/openapi.json does not say what the annotations say: run make docs")
+	}
+}
+
+func TestSameSourcesGiveTheSameBytes(t *testing.T) {
+	t.Parallel()
+	root := store(t, "", "")
+	first, err := generate(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		if again, err := generate(root); err != nil || !bytes.Equal(first, again) {
+			t.Fatalf("the document differs, or failed: %v", err)
+		}
+	}
+}
+
+func TestOperationsGetTheFailuresOfWhatTheyAre(t *testing.T) {
+	t.Parallel()
+	doc := load(t, store(t, "", ""))
+	for operation, want := range map[string][]string{
+		"GET /pets":         {"200", "400 invalid_parameter", "401 invalid_api_key", "401 missing_api_key", "500 internal_error", "503 unavailable"},
+		"GET /pets/{petId}": {"200", "401 invalid_api_key", "401 missing_api_key", "404 pet_not_found", "410 operation_removed", "500 internal_error", "503 unavailable"},
+		"POST /pets": {
+			"201", "400 invalid_idempotency_key", "400 invalid_json", "400 validation_failed", "401 invalid_api_key", "401 missing_api_key",
+			"408 request_timeout", "409 idempotency_in_progress", "409 pet_not_available", "413 body_too_large",
+			"415 unsupported_media_type", "422 idempotency_key_reused", "500 internal_error", "503 unavailable",
+		},
+	} {
+		method, path, _ := strings.Cut(operation, " ")
+		var got []string
+		for status, response := range sorted(doc.Paths.Value(path).GetOperation(method).Responses.Map()) {
+			examples := response.Value.Content[jsonType].Examples
+			if status < "400" {
+				got = append(got, status)
+			}
+			for code, example := range sorted(examples) {
+				got = append(got, status+" "+code)
+				if body := example.Value.Value.(map[string]any); body["code"] != code || body["message"] == "" {
+					t.Errorf("%s %s: the example is %v", operation, code, body)
+				}
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", operation, diff)
+		}
+	}
+}
+
+func TestAnnotatedHeadersStay(t *testing.T) {
+	t.Parallel()
+	responses := load(t, store(t, "", "")).Paths.Value("/pets").Post.Responses
+	for status, name := range map[string]string{"201": "Location", "409": "X-Kept"} {
+		if responses.Value(status).Value.Headers[name] == nil {
+			t.Errorf("%s lacks %s", status, name)
+		}
+	}
+}
+
+func TestSharedWordsAreReferredTo(t *testing.T) {
+	t.Parallel()
+	doc := load(t, store(t, "", ""))
+	got := map[string]string{
+		"typed field":  doc.Components.Schemas["NewPet"].Value.Properties["status"].Ref,
+		"inline field": doc.Components.Schemas["Pet"].Value.Properties["status"].Ref,
+		"parameter":    doc.Paths.Value("/pets").Get.Parameters.GetByInAndName("query", "status").Schema.Ref,
+		"list":         doc.Paths.Value("/pets").Get.Responses.Value("200").Value.Content[jsonType].Schema.Ref,
+		"header":       doc.Paths.Value("/pets/{petId}").Get.Responses.Value("401").Value.Headers["Sunset"].Ref,
+		"request id":   doc.Paths.Value("/pets").Post.Responses.Value("413").Value.Headers["X-Request-Id"].Ref,
+		"key":          doc.Paths.Value("/pets").Post.Parameters[0].Ref,
+	}
+	want := map[string]string{
+		"typed field":  "#/components/schemas/PetStatus",
+		"inline field": "#/components/schemas/PetStatus",
+		"parameter":    "#/components/schemas/PetStatus",
+		"list":         "#/components/schemas/Pets",
+		"header":       "#/components/headers/Sunset",
+		"request id":   "#/components/headers/X-Request-Id",
+		"key":          "#/components/parameters/Idempotency-Key",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("references (-want +got):\n%s", diff)
+	}
+	names := slices.Sorted(maps.Keys(doc.Components.Schemas))
+	if diff := cmp.Diff([]string{"Error", "NewPet", "Pet", "PetStatus", "Pets"}, names); diff != "" {
+		t.Errorf("schemas (-want +got):\n%s", diff)
+	}
+}
+
+func TestNothingOfSwagger2IsLeft(t *testing.T) {
+	t.Parallel()
+	document, err := generate(store(t, "", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, leftover := range []string{"x-originalParamName", "x-enum-", "allOf", "definitions", "consumes", "domain.", `"contact"`, `\u003c`} {
+		if bytes.Contains(document, []byte(leftover)) {
+			t.Errorf("the document has %s", leftover)
+		}
+	}
+}
+
+func TestNameIsBoundedInWordsOnly(t *testing.T) {
+	t.Parallel()
+	name := load(t, store(t, "", "")).Components.Schemas["NewPet"].Value.Properties["name"].Value
+	if name.MaxLength != nil || name.MinLength != 0 || name.Description != "Not blank. 1 to 200 characters." {
+		t.Errorf("got %d, %v, %q", name.MinLength, name.MaxLength, name.Description)
+	}
+}
+
+func TestFaultyAnnotationsAreRefused(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ old, instead, want string }{
+		"unknown code":            {`"pet_not_found"`, `"no_pet"`, "not a code of the closed list"},
+		"code with other status":  {`404	{object}`, `400	{object}`, "pet_not_found comes with 404"},
+		"no id":                   {`@ID			createPet`, ``, "POST /pets: @ID is missing"},
+		"no summary":              {`@Summary	Add an animal`, ``, "POST /pets: @Summary is missing"},
+		"no tag":                  {`@Tags		Pets`, ``, "@Tags must name one tag"},
+		"undescribed tag":         {`@tag.description	Animals`, ``, "tag Pets is not described"},
+		"misspelt annotation":     {`@Failure`, `@Failyre`, "@Failyre is unknown"},
+		"no route":                {`@Router		/pets [post]`, ``, "without @Router"},
+		"annotations of no one":   {"func (api) createPet() {}", "", "does not stand at a function"},
+		"header before response":  {`@Param		petId`, "@Header	404 {string} Link \"x\"\n//	@Param		petId", "stands before its response"},
+		"route twice":             {`/pets [post]`, `/pets [get]`, "declared multiple times"},
+		"id twice":                {`@ID			createPet`, `@ID			listPets`, "listPets"},
+		"unpublished type name":   {`} // @name Pet`, `}`, "needs a published name"},
+		"other words than type's": {`enums:"available,pending,sold"`, `enums:"old,new"`, "the tag enums has [old new]"},
+		"nameless words":          {`omitzero" enums:"available,pending,sold"`, `omitzero" enums:"old,new"`, "no type of domain has the values [old new]"},
+		"no Error body":           {`} // @name Error`, `} // @name Fault`, "Error body"},
+		"no base path":            {`@BasePath	/v1`, ``, "@BasePath is missing"},
+		"parameter not in path":   {`/pets/{petId}`, `/pets/{id}`, "petId"},
+		"example of another type": {`example:"Rex"`, `example:"Rex" maxLength:"2"`, "validate the document"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := generate(store(t, c.old, c.instead))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got the error %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestWrongDirectoryIsTold(t *testing.T) {
+	t.Parallel()
+	if err := run(t.TempDir()); err == nil || !strings.Contains(err.Error(), "root of the repository") {
+		t.Errorf("got the error %v", err)
+	}
+}
+
+// store writes a small annotated store, with its first old text replaced, and returns its root.
+func store(t *testing.T, old, instead string) string {
+	t.Helper()
+	source, err := os.ReadFile("testdata/handlers.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(source), old) {
+		t.Fatalf("the store has no %q", old)
+	}
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":               "module example.com/store\n",
+		"domain/pets.go":       statuses,
+		"delivery/http/doc.go": strings.Replace(string(source), old, instead, 1),
+	} {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+const statuses = `package domain
+
+type PetStatus string
+
+const (
+	PetAvailable PetStatus = "available"
+	PetPending   PetStatus = "pending"
+	PetSold      PetStatus = "sold"
+)
+`
+
+func load(t *testing.T, root string) *openapi3.T {
+	t.Helper()
+	document, err := generate(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}

@@ -1,0 +1,74 @@
+// Package http is what the tests of the generator read.
+package http
+
+import "example.com/store/domain"
+
+// The general part.
+//
+//	@title			Store
+//	@version		1.0.0
+//	@BasePath	/v1
+//	@tag.name			Pets
+//	@tag.description	Animals
+
+type newPet struct {
+	// Not blank.
+	Name   string            `json:"name" validate:"required" minLength:"1" maxLength:"200"`
+	Status *domain.PetStatus `json:"status" enums:"available,pending,sold" example:"available"`
+} // @name NewPet
+
+type pet struct {
+	ID     int64  `json:"id" validate:"required"`
+	Name   string `json:"name" validate:"required" example:"Rex"`
+	Status string `json:"status,omitzero" enums:"available,pending,sold"`
+} // @name Pet
+
+type errorBody struct {
+	Code    string `json:"code" validate:"required"`
+	Message string `json:"message" validate:"required"`
+	Status  int    `json:"status" validate:"required"`
+} // @name Error
+
+type listPetsQuery struct {
+	// How many.
+	Limit  int64            `form:"limit" validate:"min=1,max=100" default:"20"`
+	Status domain.PetStatus `form:"status" enums:"available,pending,sold"`
+}
+
+type api struct{}
+
+// createPet adds an animal.
+//
+//	@ID			createPet
+//	@Summary	Add an animal
+//	@Tags		Pets
+//	@Param		Idempotency-Key	header		string		false	"Marks repetitions"
+//	@Param		pet				body		newPet		true	"The animal"
+//	@Success	201				{object}	pet			"The animal"
+//	@Header		201				{string}	Location	"Its address: <./pets/1>"
+//	@Failure	409				"pet_not_available"
+//	@Header		409				{string}	X-Kept	"Stays at a failing answer"
+//	@Router		/pets [post]
+func (api) createPet() {}
+
+// getPet answers one animal.
+//
+//	@ID			getPet
+//	@Summary	Get an animal
+//	@Tags		Pets
+//	@Deprecated
+//	@Param		petId	path		int64		true	"Its id"
+//	@Success	200		{object}	pet			"The animal"
+//	@Failure	404	{object}	errorBody	"pet_not_found"
+//	@Router		/pets/{petId} [get]
+func (api) getPet() {}
+
+// listPets answers a page.
+//
+//	@ID			listPets
+//	@Summary	List animals
+//	@Tags		Pets
+//	@Param		query	query	listPetsQuery	false	"page and filter"
+//	@Success	200		{array}	pet				"A page"
+//	@Router		/pets [get]
+func (api) listPets() {}

@@ -1,0 +1,94 @@
+package domain_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/domain"
+)
+
+func TestPetNameRule(t *testing.T) {
+	t.Parallel()
+	for name, valid := range map[string]bool{
+		"Rex":                         true,
+		" kept exactly as given ":     true,
+		"犬🐶":                          true,
+		"a\u200db":                    true,
+		strings.Repeat("犬", 200):      true,
+		strings.Repeat("a", 201):      false,
+		"":                            false,
+		" ":                           false,
+		"\u2003\u00a0\u3000":          false,
+		"a\x00b":                      false,
+		"a\nb":                        false,
+		"a\u0085b":                    false,
+		"a\u007f":                     false,
+		"not UTF-8: \xff":             false,
+		strings.Repeat("\u0085", 200): false,
+	} {
+		if got := domain.ValidPetName(name); got != valid {
+			t.Errorf("ValidPetName(%q) = %t", name, got)
+		}
+	}
+}
+
+func TestNewPetTellsEveryBrokenRule(t *testing.T) {
+	t.Parallel()
+	for _, pet := range []domain.NewPet{
+		{Name: "a", CategoryID: math.MinInt64},
+		{Name: "a", Status: domain.PetSold},
+	} {
+		if err := pet.Validate(); err != nil {
+			t.Errorf("%+v: %v", pet, err)
+		}
+	}
+	wantInvalid(
+		t, domain.NewPet{Name: " ", Status: "Sold"}.Validate(), domain.CodeValidationFailed,
+		"name "+domain.PetNameRule+"; status "+domain.PetStatusRule,
+	)
+}
+
+func TestPageLimitIsNeverClamped(t *testing.T) {
+	t.Parallel()
+	for limit, valid := range map[int]bool{1: true, 20: true, 100: true, 0: false, -1: false, 101: false, math.MaxInt: false} {
+		page := domain.PageRequest{Limit: limit}
+		for _, err := range []error{domain.PetQuery{PageRequest: page}.Validate(), domain.OrderQuery{PageRequest: page}.Validate()} {
+			if valid && err != nil {
+				t.Errorf("limit %d: %v", limit, err)
+			}
+			if !valid {
+				wantInvalid(t, err, domain.CodeInvalidParameter, "limit must be 1 to 100")
+			}
+		}
+	}
+	wantInvalid(
+		t, domain.PetQuery{Status: "gone"}.Validate(), domain.CodeInvalidParameter,
+		"limit must be 1 to 100; status "+domain.PetStatusRule,
+	)
+}
+
+func TestPageKnowsWhetherMoreFollow(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]domain.Page[int]{
+		0: {Items: []int{}},
+		2: {Items: []int{1, 2}},
+		3: {Items: []int{1, 2}, More: true},
+	} {
+		if diff := cmp.Diff(want, domain.CutPage([]int{1, 2, 3}[:n], 2)); diff != "" {
+			t.Errorf("%d read (-want +got)\n%s", n, diff)
+		}
+	}
+}
+
+// wantInvalid expects an ErrInvalid with this code and message.
+func wantInvalid(t *testing.T, err error, code domain.Code, message string) {
+	t.Helper()
+	var known *domain.Error
+	if !errors.Is(err, domain.ErrInvalid) || !errors.As(err, &known) || known.Code != code || known.Message != message {
+		t.Errorf("got %#v, want %s: %s", err, code, message)
+	}
+}

@@ -1,0 +1,155 @@
+package repository_test
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+)
+
+func TestWhatIsNoStoreIsRefusedAndLeftAlone(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		prepare func(t *testing.T, path string)
+		migrate bool
+		want    string
+	}{
+		"text":                 {writeFile("not a database, but long enough to have a header of one hundred bytes" + strings.Repeat(".", 100)), true, "is not a SQLite database"},
+		"another program's":    {execute("CREATE TABLE notes (text)"), true, "database of another program"},
+		"another program's id": {execute("PRAGMA application_id = 7"), true, "database of another program"},
+		"folder":               {func(t *testing.T, path string) { check(t, os.Mkdir(path, 0o700)) }, true, "not a regular file"},
+		"newer":                {newer, true, "use a newer petstore"},
+		"old": {func(t *testing.T, path string) {
+			newer(t, path)
+			execute("DELETE FROM goose_db_version WHERE version_id > 0")(t, path)
+		}, false, "run petstore migrate up"},
+		"missing": {func(*testing.T, string) {}, false, "run petstore migrate up"},
+		"empty":   {writeFile(""), false, "run petstore migrate up"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "pets.db")
+			test.prepare(t, path)
+			before := files(t, filepath.Dir(path))
+			_, err := repository.Open(t.Context(), repository.Options{DSN: path, Migrate: test.migrate})
+			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got the error %v, want one line with %q and the path", err, test.want)
+			}
+			if after := files(t, filepath.Dir(path)); after != before {
+				t.Errorf("the folder was\n%s\nand is\n%s", before, after)
+			}
+		})
+	}
+}
+
+func TestImpossiblePlacesAreRefused(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	writeFile("")(t, filepath.Join(folder, "file"))
+	for _, test := range []struct{ driver, dsn, want string }{
+		{"sqlite", "", "the path of a file"},
+		{"sqlite", ":memory:", "the path of a file"},
+		{"sqlite", "file:pets.db", "the path of a file"},
+		{"sqlite", filepath.Join(folder, "none", "pets.db"), "there is no folder"},
+		{"sqlite", filepath.Join(folder, "file", "pets.db"), "not a directory"},
+		{"mysql", "pets", `there is no database driver "mysql"`},
+	} {
+		_, err := repository.Open(t.Context(), repository.Options{Driver: test.driver, DSN: test.dsn, Migrate: true})
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s %q: got the error %v, want %q", test.driver, test.dsn, err, test.want)
+		}
+	}
+}
+
+func TestPathIsTakenAsItIs(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "a b?c=d&e#f%20é")
+	check(t, os.Mkdir(folder, 0o700))
+	open(t, folder)
+	if got := files(t, folder); !strings.HasPrefix(got, "pets.db ") {
+		t.Errorf("the folder holds\n%s", got)
+	}
+}
+
+func TestManyOpenOneNewStoreAtOnce(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			store, err := repository.Open(t.Context(), repository.Options{DSN: filepath.Join(folder, "pets.db"), Migrate: true})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+				_, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
+				return err
+			}); err != nil {
+				t.Error(err)
+			}
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	page, err := open(t, folder).Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 100}})
+	if err != nil || len(page.Items) != 8 {
+		t.Errorf("%d pets, %v; want 8", len(page.Items), err)
+	}
+}
+
+func writeFile(content string) func(*testing.T, string) {
+	return func(t *testing.T, path string) { check(t, os.WriteFile(path, []byte(content), 0o600)) }
+}
+
+func execute(statement string) func(*testing.T, string) {
+	return func(t *testing.T, path string) {
+		t.Helper()
+		db, err := sql.Open("sqlite3", path)
+		check(t, err)
+		_, err = db.ExecContext(t.Context(), statement)
+		check(t, err)
+		check(t, db.Close())
+	}
+}
+
+// newer makes a store of a later program.
+func newer(t *testing.T, path string) {
+	t.Helper()
+	store, err := repository.Open(t.Context(), repository.Options{DSN: path, Migrate: true})
+	check(t, err)
+	check(t, store.Close())
+	execute("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)")(t, path)
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// files tells the names and contents in a folder.
+func files(t *testing.T, folder string) string {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	check(t, err)
+	var told strings.Builder
+	for _, entry := range entries {
+		content := []byte("a folder")
+		if !entry.IsDir() {
+			content, err = os.ReadFile(filepath.Join(folder, entry.Name()))
+			check(t, err)
+		}
+		told.WriteString(entry.Name() + " " + string(content) + "\n")
+	}
+	return told.String()
+}

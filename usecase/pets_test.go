@@ -1,0 +1,144 @@
+package usecase_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/usecase"
+)
+
+var rex = domain.NewPet{Name: "Rex", CategoryID: 7, Status: domain.PetAvailable}
+
+func newPets(store *repository.Store, c *clock) *usecase.Pets {
+	return usecase.NewPets(store, store.Pets(), c.now)
+}
+
+func keyOf(caller, value string) domain.IdempotencyKey {
+	return domain.IdempotencyKey{Caller: caller, Value: value}
+}
+
+// wantPets expects the names of all pets in the store.
+func wantPets(t *testing.T, pets *usecase.Pets, want ...string) {
+	t.Helper()
+	page, err := pets.List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 100}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, pet := range page.Items {
+		got = append(got, pet.Name)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pets in the store (-want +got)\n%s", diff)
+	}
+}
+
+func TestInvalidPetIsNotAdded(t *testing.T) {
+	t.Parallel()
+	pets := newPets(open(t), &clock{noon})
+	_, _, err := pets.Create(t.Context(), domain.NewPet{Name: " "}, keyOf("1", "k"))
+	wantError(t, err, domain.ErrInvalid, domain.CodeValidationFailed)
+	_, _, err = pets.Create(t.Context(), rex, keyOf("1", "a b"))
+	wantError(t, err, domain.ErrInvalid, domain.CodeInvalidIdempotencyKey)
+	wantPets(t, pets)
+
+	// A refused request leaves its key unused.
+	if _, replayed, err := pets.Create(t.Context(), rex, keyOf("1", "k")); replayed || err != nil {
+		t.Errorf("replayed %t, %v", replayed, err)
+	}
+}
+
+func TestLimitOutsideItsRangeIsRefused(t *testing.T) {
+	t.Parallel()
+	store := open(t)
+	for _, limit := range []int{0, 101} {
+		page := domain.PageRequest{Limit: limit}
+		_, err := newPets(store, &clock{noon}).List(t.Context(), domain.PetQuery{PageRequest: page})
+		wantError(t, err, domain.ErrInvalid, domain.CodeInvalidParameter)
+		_, err = usecase.NewOrders(store.Orders()).List(t.Context(), domain.OrderQuery{PageRequest: page})
+		wantError(t, err, domain.ErrInvalid, domain.CodeInvalidParameter)
+	}
+}
+
+func TestRetryAddsNothing(t *testing.T) {
+	t.Parallel()
+	c := &clock{noon}
+	pets := newPets(open(t), c)
+	add := func(pet domain.NewPet, key domain.IdempotencyKey) (domain.Pet, bool) {
+		t.Helper()
+		added, replayed, err := pets.Create(t.Context(), pet, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return added, replayed
+	}
+	first, replayed := add(rex, keyOf("1", "k"))
+	if replayed {
+		t.Error("the first request was a replay")
+	}
+	c.time = noon.Add(domain.IdempotencyTTL - 1e6)
+	again, replayed := add(rex, keyOf("1", "k"))
+	if diff := cmp.Diff(first, again); diff != "" || !replayed {
+		t.Errorf("replayed %t, (-first +again)\n%s", replayed, diff)
+	}
+	_, _, err := pets.Create(t.Context(), domain.NewPet{Name: "Tom"}, keyOf("1", "k"))
+	wantError(t, err, domain.ErrReused, domain.CodeIdempotencyKeyReused)
+	wantPets(t, pets, "Rex")
+
+	if _, replayed := add(rex, keyOf("2", "k")); replayed {
+		t.Error("another caller's key was replayed")
+	}
+	if _, replayed := add(rex, domain.IdempotencyKey{}); replayed {
+		t.Error("a request without a key was replayed")
+	}
+	c.time = noon.Add(domain.IdempotencyTTL)
+	if _, replayed := add(domain.NewPet{Name: "Tom"}, keyOf("1", "k")); replayed {
+		t.Error("an outlived key was replayed")
+	}
+	wantPets(t, pets, "Rex", "Rex", "Rex", "Tom")
+}
+
+// A claim without a result is what a store may show while its first request runs.
+func TestRetryOfARunningRequestIsRefused(t *testing.T) {
+	t.Parallel()
+	store := open(t)
+	pets := newPets(store, &clock{noon})
+	added, _, err := pets.Create(t.Context(), rex, keyOf("1", "k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		return r.Idempotency.Complete(ctx, keyOf("1", "k"), nil)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = pets.Create(t.Context(), rex, keyOf("1", "k"))
+	wantError(t, err, domain.ErrConflict, domain.CodeIdempotencyInProgress)
+	wantPets(t, pets, added.Name)
+}
+
+func TestUnreadableResultIsADefect(t *testing.T) {
+	t.Parallel()
+	store := open(t)
+	pets := newPets(store, &clock{noon})
+	if _, _, err := pets.Create(t.Context(), rex, keyOf("1", "k")); err != nil {
+		t.Fatal(err)
+	}
+	err := store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		return r.Idempotency.Complete(ctx, keyOf("1", "k"), []byte("{"))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, replayed, err := pets.Create(t.Context(), rex, keyOf("1", "k"))
+	var known *domain.Error
+	if err == nil || errors.As(err, &known) || replayed {
+		t.Errorf("got %v, replayed %t; want an error that is no domain.Error", err, replayed)
+	}
+}

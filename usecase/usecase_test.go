@@ -1,0 +1,52 @@
+package usecase_test
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+)
+
+var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+
+// A clock stands still until a test moves it.
+type clock struct{ time time.Time }
+
+func (c *clock) now() time.Time { return c.time }
+
+// open opens an empty store of the test's own.
+func open(t *testing.T) *repository.Store {
+	t.Helper()
+	store, err := repository.Open(t.Context(), repository.Options{DSN: filepath.Join(t.TempDir(), "pets.db"), Migrate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
+}
+
+func wantError(t *testing.T, err error, kind domain.Kind, code domain.Code) {
+	t.Helper()
+	var known *domain.Error
+	if !errors.Is(err, kind) || !errors.As(err, &known) || known.Code != code {
+		t.Errorf("got the error %v, want %q (%s)", err, kind, code)
+	}
+}
+
+// must returns the value of a call that has to succeed.
+func must[T any](t *testing.T) func(value T, err error) T {
+	return func(value T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
