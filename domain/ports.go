@@ -1,6 +1,9 @@
 package domain
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Every port returns the errors of this package: ErrNotFound where it says so,
 // ErrUnavailable when the store cannot answer. Anything else is a defect.
@@ -18,12 +21,27 @@ type PetRepository interface {
 	PetReader
 	// Create adds an animal under an id of its own.
 	Create(ctx context.Context, pet NewPet) (Pet, error)
+	// Move gives the animal another status if it has one of from, and reports
+	// whether it had.
+	Move(ctx context.Context, id int64, from []PetStatus, to PetStatus) (bool, error)
 }
 
 // An OrderReader reads the orders.
 type OrderReader interface {
+	// Get returns the order, or an ErrNotFound (order_not_found).
+	Get(ctx context.Context, id int64) (Order, error)
 	// List returns the page, ascending by id.
 	List(ctx context.Context, q OrderQuery) (Page[Order], error)
+}
+
+// An OrderRepository changes the orders.
+type OrderRepository interface {
+	OrderReader
+	// Create places an order at a moment. It returns an ErrConflict
+	// (pet_not_available) while the animal has another that is not cancelled.
+	Create(ctx context.Context, petID int64, at time.Time) (Order, error)
+	// Move gives the order another status if it has from, and reports whether it had.
+	Move(ctx context.Context, id int64, from, to OrderStatus, at time.Time) (bool, error)
 }
 
 // A KeyReader reads the API keys.
@@ -53,6 +71,7 @@ type IdempotencyRepository interface {
 // Repositories are all ports within one transaction.
 type Repositories struct {
 	Pets        PetRepository
+	Orders      OrderRepository
 	Keys        KeyRepository
 	Idempotency IdempotencyRepository
 }

@@ -38,3 +38,9 @@ func translate(err error) error {
 		return err
 	}
 }
+
+// isUniqueViolation reports whether a row stands in the way of an inserted one.
+func isUniqueViolation(err error) bool {
+	var engine sqlite3.Error
+	return errors.As(err, &engine) && engine.ExtendedCode == sqlite3.ErrConstraintUnique
+}

@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"gorm.io/gorm"
@@ -9,7 +10,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-// orders implements domain.OrderReader.
+// orders implements domain.OrderRepository.
 type orders struct{ db *gorm.DB }
 
 type orderRow struct {
@@ -29,6 +30,37 @@ func (r orderRow) order() domain.Order {
 	}
 }
 
+func (o orders) Get(ctx context.Context, id int64) (domain.Order, error) {
+	var row orderRow
+	err := o.db.WithContext(ctx).Take(&row, id).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return domain.Order{}, domain.OrderNotFound(id)
+	}
+	return row.order(), translate(err)
+}
+
 func (o orders) List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error) {
-	return list(o.db.WithContext(ctx), q.PageRequest, orderRow.order)
+	query := o.db.WithContext(ctx)
+	if q.Status != "" {
+		query = query.Where("status = ?", q.Status)
+	}
+	if q.PetID != nil {
+		query = query.Where("pet_id = ?", *q.PetID)
+	}
+	return list(query, q.PageRequest, orderRow.order)
+}
+
+func (o orders) Create(ctx context.Context, petID int64, at time.Time) (domain.Order, error) {
+	row := orderRow{PetID: petID, Status: domain.OrderPlaced, CreatedAt: at.UnixMilli(), UpdatedAt: at.UnixMilli()}
+	err := o.db.WithContext(ctx).Create(&row).Error
+	if isUniqueViolation(err) { // of orders_live: the animal has an order
+		return domain.Order{}, domain.PetNotAvailable(petID)
+	}
+	return row.order(), translate(err)
+}
+
+func (o orders) Move(ctx context.Context, id int64, from, to domain.OrderStatus, at time.Time) (bool, error) {
+	moved := o.db.WithContext(ctx).Model(&orderRow{}).Where("id = ? AND status = ?", id, from).
+		Updates(map[string]any{"status": to, "updated_at": at.UnixMilli()})
+	return moved.RowsAffected == 1, translate(moved.Error)
 }

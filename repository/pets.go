@@ -54,3 +54,9 @@ func (p pets) Create(ctx context.Context, pet domain.NewPet) (domain.Pet, error)
 	err := p.db.WithContext(ctx).Create(&row).Error
 	return row.pet(), translate(err)
 }
+
+func (p pets) Move(ctx context.Context, id int64, from []domain.PetStatus, to domain.PetStatus) (bool, error) {
+	moved := p.db.WithContext(ctx).Model(&petRow{}).
+		Where("id = ? AND COALESCE(status, '') IN ?", id, from).Update("status", to)
+	return moved.RowsAffected == 1, translate(moved.Error)
+}

@@ -31,6 +31,7 @@ func (s *Store) InTx(ctx context.Context, act func(context.Context, domain.Repos
 	return translate(s.writer.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		return act(ctx, domain.Repositories{
 			Pets:        pets{tx},
+			Orders:      orders{tx},
 			Keys:        keys{tx},
 			Idempotency: idempotency{tx},
 		})

@@ -2,18 +2,24 @@ package usecase
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"example.com/petstore/domain"
 )
 
-// Orders is the sale of animals.
+// Orders is the sale of animals. An order and its animal change together, each
+// under the condition that it still is as expected, so that of many buyers at
+// once one gets the animal.
 type Orders struct {
+	tx     domain.Transactor
 	orders domain.OrderReader
+	now    func() time.Time
 }
 
-// NewOrders returns the orders of a store.
-func NewOrders(orders domain.OrderReader) *Orders {
-	return &Orders{orders: orders}
+// NewOrders returns the orders of a store. now is the clock.
+func NewOrders(tx domain.Transactor, orders domain.OrderReader, now func() time.Time) *Orders {
+	return &Orders{tx: tx, orders: orders, now: now}
 }
 
 // List returns a page of the orders, or an ErrInvalid (invalid_parameter).
@@ -22,4 +28,70 @@ func (o *Orders) List(ctx context.Context, q domain.OrderQuery) (domain.Page[dom
 		return domain.Page[domain.Order]{}, err
 	}
 	return o.orders.List(ctx, q)
+}
+
+// Get returns one order, or an ErrNotFound (order_not_found).
+func (o *Orders) Get(ctx context.Context, id int64) (domain.Order, error) {
+	return o.orders.Get(ctx, id)
+}
+
+// Place orders an animal, which becomes pending; when it returns, that is durable.
+// It returns an ErrNotFound (pet_not_found), an ErrConflict (pet_not_available),
+// and for the idempotency key what Pets.Create returns.
+func (o *Orders) Place(ctx context.Context, petID int64, key domain.IdempotencyKey) (domain.Order, bool, error) {
+	now := o.now()
+	return once(ctx, o.tx, request{"placeOrder", petID, key, now},
+		func(ctx context.Context, r domain.Repositories) (domain.Order, error) {
+			reserved, err := r.Pets.Move(ctx, petID, domain.Orderable(), domain.PetPending)
+			if err != nil {
+				return domain.Order{}, err
+			}
+			if !reserved {
+				return domain.Order{}, whyNot(ctx, r.Pets, petID)
+			}
+			return r.Orders.Create(ctx, petID, now)
+		})
+}
+
+// Deliver ends a placed order: the animal is sold. To deliver again changes
+// nothing. It returns an ErrNotFound (order_not_found) or an ErrConflict
+// (order_state_conflict) for an order that was cancelled.
+func (o *Orders) Deliver(ctx context.Context, id int64) (domain.Order, error) {
+	return o.end(ctx, id, domain.Delivery())
+}
+
+// Cancel ends a placed order: the animal is available. To cancel again changes
+// nothing. It returns an ErrNotFound (order_not_found) or an ErrConflict
+// (order_state_conflict) for an order that was delivered.
+func (o *Orders) Cancel(ctx context.Context, id int64) (domain.Order, error) {
+	return o.end(ctx, id, domain.Cancellation())
+}
+
+func (o *Orders) end(ctx context.Context, id int64, t domain.Transition) (order domain.Order, err error) {
+	err = o.tx.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
+		moved, err := r.Orders.Move(ctx, id, t.From, t.To, o.now())
+		if err != nil {
+			return err
+		}
+		if order, err = r.Orders.Get(ctx, id); err != nil {
+			return err
+		}
+		if !moved {
+			return t.Repeated(order)
+		}
+		released, err := r.Pets.Move(ctx, order.PetID, []domain.PetStatus{t.PetFrom}, t.PetTo)
+		if err == nil && !released {
+			err = fmt.Errorf("the order %d is %s, but the pet %d is not %s", id, t.From, order.PetID, t.PetFrom)
+		}
+		return err
+	})
+	return order, err
+}
+
+// whyNot is the error for an animal that could not be reserved.
+func whyNot(ctx context.Context, pets domain.PetReader, id int64) error {
+	if _, err := pets.Get(ctx, id); err != nil {
+		return err
+	}
+	return domain.PetNotAvailable(id)
 }

@@ -60,7 +60,7 @@ func TestLimitOutsideItsRangeIsRefused(t *testing.T) {
 		page := domain.PageRequest{Limit: limit}
 		_, err := newPets(store, &clock{noon}).List(t.Context(), domain.PetQuery{PageRequest: page})
 		wantError(t, err, domain.ErrInvalid, domain.CodeInvalidParameter)
-		_, err = usecase.NewOrders(store.Orders()).List(t.Context(), domain.OrderQuery{PageRequest: page})
+		_, err = usecase.NewOrders(store, store.Orders(), (&clock{noon}).now).List(t.Context(), domain.OrderQuery{PageRequest: page})
 		wantError(t, err, domain.ErrInvalid, domain.CodeInvalidParameter)
 	}
 }

@@ -66,7 +66,7 @@ func serve(ctx context.Context, settings config.Config, firstKey bool, stdout, s
 	api, err := rest.New(
 		rest.Services{
 			Pets:   usecase.NewPets(store, store.Pets(), clock),
-			Orders: usecase.NewOrders(store.Orders()),
+			Orders: usecase.NewOrders(store, store.Orders(), clock),
 			Keys:   keys,
 		},
 		rest.WithLogger(log),

@@ -21,6 +21,10 @@ type Pets interface {
 // Orders is what the API needs of the orders; usecase.Orders offers it.
 type Orders interface {
 	List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error)
+	Get(ctx context.Context, id int64) (domain.Order, error)
+	Place(ctx context.Context, petID int64, key domain.IdempotencyKey) (placed domain.Order, replayed bool, err error)
+	Deliver(ctx context.Context, id int64) (domain.Order, error)
+	Cancel(ctx context.Context, id int64) (domain.Order, error)
 }
 
 // Keys recognises API keys; usecase.Keys offers it.

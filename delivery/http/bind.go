@@ -170,10 +170,14 @@ func decodeParameter(given []string, into reflect.Value) (rule string) {
 		return ""
 	}
 	number, ok := parseInt64(given[0])
-	if !ok {
+	switch {
+	case !ok:
 		return integerRule
+	case into.Kind() == reflect.Pointer:
+		into.Set(reflect.ValueOf(&number))
+	default:
+		into.SetInt(number)
 	}
-	into.SetInt(number)
 	return ""
 }
 
@@ -184,4 +188,9 @@ func parseInt64(s string) (int64, bool) {
 	}
 	number, err := strconv.ParseInt(s, 10, 64)
 	return number, err == nil
+}
+
+// noSuch is the error for a path id that is no number and so names nothing.
+func noSuch(record string, code domain.Code) error {
+	return &domain.Error{Kind: domain.ErrNotFound, Code: code, Message: "there is no " + record + " with this id"}
 }

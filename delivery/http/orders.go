@@ -1,6 +1,10 @@
 package http
 
 import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -30,8 +34,17 @@ func timestamp(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
+type newOrder struct {
+	// The animal to order.
+	PetID *int64 `json:"petId" validate:"required" format:"int64" example:"42"`
+} // @name NewOrder
+
 type listOrdersQuery struct {
 	pageQuery
+	// Only orders with this status.
+	Status domain.OrderStatus `form:"status" validate:"omitempty,orderstatus" enums:"placed,delivered,cancelled"`
+	// Only orders of this animal.
+	PetID *int64 `form:"petId" format:"int64"`
 }
 
 // listOrders answers a page of the orders.
@@ -40,7 +53,7 @@ type listOrdersQuery struct {
 //	@Description	The orders in the order in which they were placed. While there are more, the header Link leads to the next page.
 //	@ID				listOrders
 //	@Tags			Store
-//	@Param			query	query		listOrdersQuery	false	"page"
+//	@Param			query	query		listOrdersQuery	false	"page and filters"
 //	@Success		200		{array}		order			"A page of orders"
 //	@Header			200		{string}	Link			"The next page: <?limit=…&after=…>; rel=next (RFC 8288)"
 //	@Router			/store/orders [get]
@@ -49,12 +62,103 @@ func (a *API) listOrders(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	page, err := a.orders.List(c.Request.Context(), domain.OrderQuery{PageRequest: query.request()})
+	page, err := a.orders.List(c.Request.Context(), domain.OrderQuery{
+		PageRequest: query.request(), Status: query.Status, PetID: query.PetID,
+	})
 	if err != nil {
 		return err
 	}
 	if page.More {
-		linkNext(c, query.pageQuery, page.Items[len(page.Items)-1].ID)
+		filters := []filter{{"status", string(query.Status)}}
+		if query.PetID != nil {
+			filters = append(filters, filter{"petId", strconv.FormatInt(*query.PetID, 10)})
+		}
+		linkNext(c, query.pageQuery, page.Items[len(page.Items)-1].ID, filters...)
 	}
 	return writePage(c, page, orderOf)
+}
+
+// placeOrder orders an animal.
+//
+//	@Summary		Order an animal
+//	@Description	Reserves an animal that is available or has no status: it becomes pending. Of many orders for one animal at once, one is placed. A repetition with the same Idempotency-Key places nothing and gets the first answer again.
+//	@ID				placeOrder
+//	@Tags			Store
+//	@Param			Idempotency-Key	header		string		false	"Marks the repetitions of one request, for 24 hours"	minlength(1)	maxlength(255)
+//	@Param			order			body		newOrder	true	"The animal to order"
+//	@Success		201				{object}	order		"The order"
+//	@Header			201				{string}	Location	"The order's address, relative to that of the request"
+//	@Failure		404				{object}	errorBody	"pet_not_found"
+//	@Failure		409				{object}	errorBody	"pet_not_available"
+//	@Router			/store/orders [post]
+func (a *API) placeOrder(c *gin.Context) error {
+	body, err := bindBody[newOrder](c)
+	if err != nil {
+		return err
+	}
+	key, err := idempotencyKey(c)
+	if err != nil {
+		return err
+	}
+	placed, replayed, err := a.orders.Place(c.Request.Context(), *body.PetID, key)
+	if err != nil {
+		return err
+	}
+	return writeCreated(c, fmt.Sprintf("./orders/%d", placed.ID), orderOf(placed), replayed)
+}
+
+// getOrder answers one order.
+//
+//	@Summary	Get an order
+//	@ID			getOrder
+//	@Tags		Store
+//	@Param		orderId	path		int64		true	"Identifier of the order to return"	format(int64)
+//	@Success	200		{object}	order		"The order"
+//	@Failure	404		{object}	errorBody	"order_not_found"
+//	@Router		/store/orders/{orderId} [get]
+func (a *API) getOrder(c *gin.Context) error {
+	return a.answerOrder(c, a.orders.Get)
+}
+
+// deliverOrder ends an order with the sale.
+//
+//	@Summary		Deliver an order
+//	@Description	The animal of a placed order is sold. To deliver again changes nothing.
+//	@ID				deliverOrder
+//	@Tags			Store
+//	@Param			orderId	path		int64		true	"Identifier of the order to deliver"	format(int64)
+//	@Success		200		{object}	order		"The delivered order"
+//	@Failure		404		{object}	errorBody	"order_not_found"
+//	@Failure		409		{object}	errorBody	"order_state_conflict"
+//	@Router			/store/orders/{orderId}/deliver [post]
+func (a *API) deliverOrder(c *gin.Context) error {
+	return a.answerOrder(c, a.orders.Deliver)
+}
+
+// cancelOrder ends an order without a sale.
+//
+//	@Summary		Cancel an order
+//	@Description	The animal of a placed order is available again. To cancel again changes nothing.
+//	@ID				cancelOrder
+//	@Tags			Store
+//	@Param			orderId	path		int64		true	"Identifier of the order to cancel"	format(int64)
+//	@Success		200		{object}	order		"The cancelled order"
+//	@Failure		404		{object}	errorBody	"order_not_found"
+//	@Failure		409		{object}	errorBody	"order_state_conflict"
+//	@Router			/store/orders/{orderId}/cancel [post]
+func (a *API) cancelOrder(c *gin.Context) error {
+	return a.answerOrder(c, a.orders.Cancel)
+}
+
+// answerOrder answers the order that the path names, as an act returns it.
+func (a *API) answerOrder(c *gin.Context, act func(context.Context, int64) (domain.Order, error)) error {
+	id, ok := parseInt64(c.Param("orderId"))
+	if !ok {
+		return noSuch("order", domain.CodeOrderNotFound)
+	}
+	order, err := act(c.Request.Context(), id)
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, orderOf(order))
 }

@@ -109,7 +109,7 @@ func (a *API) createPet(c *gin.Context) error {
 func (a *API) getPet(c *gin.Context) error {
 	id, ok := parseInt64(c.Param("petId"))
 	if !ok {
-		return &domain.Error{Kind: domain.ErrNotFound, Code: domain.CodePetNotFound, Message: "there is no pet with this id"}
+		return noSuch("pet", domain.CodePetNotFound)
 	}
 	found, err := a.pets.Get(c.Request.Context(), id)
 	if err != nil {

@@ -14,13 +14,14 @@ import (
 )
 
 // tags checks the struct tags of requests; rules says in words what each wants.
-// The rules of a pet are the domain's own, under a name.
+// The rules of a record are the domain's own, under a name.
 var (
 	tags  = newValidator()
 	rules = map[string]string{
-		"required":  "is required",
-		"petname":   domain.PetNameRule,
-		"petstatus": domain.PetStatusRule,
+		"required":    "is required",
+		"petname":     domain.PetNameRule,
+		"petstatus":   domain.PetStatusRule,
+		"orderstatus": domain.OrderStatusRule,
 	}
 )
 
@@ -30,8 +31,9 @@ func newValidator() *validator.Validate {
 		return cmp.Or(nameOf(f, "json"), nameOf(f, "form"))
 	})
 	for tag, holds := range map[string]func(string) bool{
-		"petname":   domain.ValidPetName,
-		"petstatus": func(s string) bool { return domain.PetStatus(s).Known() },
+		"petname":     domain.ValidPetName,
+		"petstatus":   func(s string) bool { return domain.PetStatus(s).Known() },
+		"orderstatus": func(s string) bool { return domain.OrderStatus(s).Known() },
 	} {
 		check := func(f validator.FieldLevel) bool { return holds(f.Field().String()) }
 		_ = v.RegisterValidation(tag, check) // fails for an empty tag alone

@@ -21,6 +21,11 @@ CREATE TABLE orders (
     updated_at INTEGER NOT NULL
 ) STRICT;
 
+-- An animal is sold once: whatever the program does, it has one order at most that is not cancelled.
+CREATE UNIQUE INDEX orders_live ON orders (pet_id) WHERE status <> 'cancelled';
+CREATE INDEX orders_status_id ON orders (status, id);
+CREATE INDEX orders_pet_id ON orders (pet_id, id);
+
 CREATE TABLE api_keys (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     hash         BLOB    NOT NULL UNIQUE CHECK (length(hash) = 32),

@@ -1,0 +1,170 @@
+package storetest
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/domain"
+)
+
+// place orders each pet, in a transaction of its own.
+func place(t *testing.T, s Store, petIDs ...int64) []domain.Order {
+	t.Helper()
+	orders := make([]domain.Order, len(petIDs))
+	for i, id := range petIDs {
+		inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
+			orders[i], err = r.Orders.Create(ctx, id, noon.Add(time.Duration(i)*time.Millisecond))
+			return err
+		})
+	}
+	return orders
+}
+
+// move moves an order to a status, from being placed.
+func move(t *testing.T, s Store, id int64, to domain.OrderStatus, at time.Time) (moved bool) {
+	t.Helper()
+	inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
+		moved, err = r.Orders.Move(ctx, id, domain.OrderPlaced, to, at)
+		return err
+	})
+	return moved
+}
+
+func orderIsReadAsPlaced(t *testing.T, s Store) {
+	add(t, s, domain.NewPet{Name: "Rex"})
+	placed := place(t, s, 1)[0]
+	want := domain.Order{ID: 1, PetID: 1, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon}
+	got, err := s.Orders().Get(t.Context(), 1)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("read %v (-want +got)\n%s", err, diff)
+	}
+	if diff := cmp.Diff(want, placed); diff != "" {
+		t.Errorf("placed (-want +got)\n%s", diff)
+	}
+	for _, id := range []int64{2, 0, math.MaxInt64, math.MinInt64} {
+		_, err := s.Orders().Get(t.Context(), id)
+		wantError(t, err, domain.ErrNotFound, domain.CodeOrderNotFound)
+	}
+}
+
+func orderMovesOnce(t *testing.T, s Store) {
+	add(t, s, domain.NewPet{Name: "Rex"})
+	place(t, s, 1)
+	later := noon.Add(time.Hour)
+	if !move(t, s, 1, domain.OrderDelivered, later) {
+		t.Error("a placed order did not move")
+	}
+	if move(t, s, 1, domain.OrderCancelled, later.Add(time.Hour)) {
+		t.Error("a delivered order moved")
+	}
+	if move(t, s, 2, domain.OrderCancelled, later) {
+		t.Error("an order that does not exist moved")
+	}
+	want := domain.Order{ID: 1, PetID: 1, Status: domain.OrderDelivered, CreatedAt: noon, UpdatedAt: later}
+	got, err := s.Orders().Get(t.Context(), 1)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("read %v (-want +got)\n%s", err, diff)
+	}
+}
+
+// petHasOneLiveOrder holds even where the status of the animal says otherwise.
+func petHasOneLiveOrder(t *testing.T, s Store) {
+	add(t, s, domain.NewPet{Name: "Rex"}, domain.NewPet{Name: "Tom"})
+	again := func() error {
+		return s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+			_, err := r.Orders.Create(ctx, 1, noon)
+			return err
+		})
+	}
+	place(t, s, 1, 2)
+	wantError(t, again(), domain.ErrConflict, domain.CodePetNotAvailable)
+	move(t, s, 1, domain.OrderCancelled, noon)
+	if err := again(); err != nil {
+		t.Errorf("after the cancellation: %v", err)
+	}
+	move(t, s, 3, domain.OrderDelivered, noon)
+	wantError(t, again(), domain.ErrConflict, domain.CodePetNotAvailable)
+}
+
+func orderNeedsItsPet(t *testing.T, s Store) {
+	err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		_, err := r.Orders.Create(ctx, 1, noon)
+		return err
+	})
+	if err == nil {
+		t.Error("an order was placed for a pet that does not exist")
+	}
+}
+
+func petMovesFromTheStatusesNamed(t *testing.T, s Store) {
+	statuses := []domain.PetStatus{"", domain.PetAvailable, domain.PetPending, domain.PetSold}
+	for _, from := range statuses {
+		for _, named := range statuses {
+			pet := add(t, s, domain.NewPet{Name: "Rex", Status: from})[0]
+			inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+				moved, err := r.Pets.Move(ctx, pet.ID, []domain.PetStatus{named}, domain.PetPending)
+				if moved != (from == named) {
+					t.Errorf("an animal that is %q moved from %q: %t", from, named, moved)
+				}
+				return err
+			})
+			got, err := s.Pets().Get(t.Context(), pet.ID)
+			if from == named {
+				pet.Status = domain.PetPending
+			}
+			if diff := cmp.Diff(pet, got); err != nil || diff != "" {
+				t.Errorf("read %v (-want +got)\n%s", err, diff)
+			}
+		}
+	}
+	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+		moved, err := r.Pets.Move(ctx, math.MaxInt64, statuses, domain.PetSold)
+		if moved {
+			t.Error("an animal that does not exist moved")
+		}
+		return err
+	})
+}
+
+func ordersAreFiltered(t *testing.T, s Store) {
+	add(t, s, domain.NewPet{Name: "Rex"}, domain.NewPet{Name: "Tom"})
+	place(t, s, 1)
+	move(t, s, 1, domain.OrderCancelled, noon)
+	place(t, s, 1, 2)
+	move(t, s, 3, domain.OrderDelivered, noon)
+
+	one, none := int64(1), int64(0)
+	for name, test := range map[string]struct {
+		query domain.OrderQuery
+		want  []int64
+		more  bool
+	}{
+		"all":            {domain.OrderQuery{}, []int64{1, 2, 3}, false},
+		"a page":         {domain.OrderQuery{PageRequest: domain.PageRequest{After: 1, Limit: 1}}, []int64{2}, true},
+		"of a status":    {domain.OrderQuery{Status: domain.OrderDelivered}, []int64{3}, false},
+		"of a pet":       {domain.OrderQuery{PetID: &one}, []int64{1, 2}, false},
+		"of both":        {domain.OrderQuery{PetID: &one, Status: domain.OrderPlaced}, []int64{2}, false},
+		"of no such pet": {domain.OrderQuery{PetID: &none}, []int64{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if test.query.Limit == 0 {
+				test.query.Limit = 100
+			}
+			got, err := s.Orders().List(t.Context(), test.query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids := []int64{}
+			for _, order := range got.Items {
+				ids = append(ids, order.ID)
+			}
+			if diff := cmp.Diff(test.want, ids); diff != "" || got.More != test.more {
+				t.Errorf("more is %t; ids (-want +got)\n%s", got.More, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,337 @@
+package usecase_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/usecase"
+)
+
+// A shop is a store with its use cases.
+type shop struct {
+	store  *repository.Store
+	pets   *usecase.Pets
+	orders *usecase.Orders
+	clock  *clock
+}
+
+func openShop(t *testing.T) shop {
+	t.Helper()
+	store, c := open(t), &clock{noon}
+	return shop{store, newPets(store, c), usecase.NewOrders(store, store.Orders(), c.now), c}
+}
+
+func (s shop) add(t *testing.T, status domain.PetStatus) int64 {
+	t.Helper()
+	pet, _, err := s.pets.Create(t.Context(), domain.NewPet{Name: "Rex", Status: status}, domain.IdempotencyKey{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pet.ID
+}
+
+func (s shop) place(t *testing.T, petID int64) domain.Order {
+	t.Helper()
+	order, _, err := s.orders.Place(t.Context(), petID, domain.IdempotencyKey{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return order
+}
+
+func (s shop) wantPet(t *testing.T, id int64, status domain.PetStatus) {
+	t.Helper()
+	pet, err := s.pets.Get(t.Context(), id)
+	if err != nil || pet.Status != status {
+		t.Errorf("the pet %d is %q, %v; want %q", id, pet.Status, err, status)
+	}
+}
+
+func TestOrderLeadsThroughTheLifeOfAnAnimal(t *testing.T) {
+	t.Parallel()
+	for _, status := range []domain.PetStatus{domain.PetAvailable, ""} {
+		s := openShop(t)
+		pet := s.add(t, status)
+
+		order := s.place(t, pet)
+		want := domain.Order{ID: 1, PetID: pet, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon}
+		if diff := cmp.Diff(want, order); diff != "" {
+			t.Errorf("placed (-want +got)\n%s", diff)
+		}
+		s.wantPet(t, pet, domain.PetPending)
+
+		s.clock.time = noon.Add(time.Hour)
+		cancelled := must[domain.Order](t)(s.orders.Cancel(t.Context(), order.ID))
+		want.Status, want.UpdatedAt = domain.OrderCancelled, s.clock.time
+		if diff := cmp.Diff(want, cancelled); diff != "" {
+			t.Errorf("cancelled (-want +got)\n%s", diff)
+		}
+		s.wantPet(t, pet, domain.PetAvailable)
+
+		second := s.place(t, pet)
+		delivered := must[domain.Order](t)(s.orders.Deliver(t.Context(), second.ID))
+		if delivered.Status != domain.OrderDelivered {
+			t.Errorf("delivered: %+v", delivered)
+		}
+		s.wantPet(t, pet, domain.PetSold)
+
+		_, _, err := s.orders.Place(t.Context(), pet, domain.IdempotencyKey{})
+		wantError(t, err, domain.ErrConflict, domain.CodePetNotAvailable)
+	}
+}
+
+func TestOnlyAnAvailableAnimalIsOrdered(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	for _, status := range []domain.PetStatus{domain.PetPending, domain.PetSold} {
+		pet := s.add(t, status)
+		_, _, err := s.orders.Place(t.Context(), pet, domain.IdempotencyKey{})
+		wantError(t, err, domain.ErrConflict, domain.CodePetNotAvailable)
+		s.wantPet(t, pet, status)
+	}
+	_, _, err := s.orders.Place(t.Context(), 42, domain.IdempotencyKey{})
+	wantError(t, err, domain.ErrNotFound, domain.CodePetNotFound)
+}
+
+func TestEndedOrderStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	for _, test := range []struct {
+		end, other func(context.Context, int64) (domain.Order, error)
+		pet        domain.PetStatus
+	}{
+		{s.orders.Deliver, s.orders.Cancel, domain.PetSold},
+		{s.orders.Cancel, s.orders.Deliver, domain.PetAvailable},
+	} {
+		pet := s.add(t, domain.PetAvailable)
+		order := s.place(t, pet)
+		first := must[domain.Order](t)(test.end(t.Context(), order.ID))
+		s.clock.time = s.clock.time.Add(time.Hour)
+		again := must[domain.Order](t)(test.end(t.Context(), order.ID))
+		if diff := cmp.Diff(first, again); diff != "" {
+			t.Errorf("the repetition changed the order (-first +again)\n%s", diff)
+		}
+		_, err := test.other(t.Context(), order.ID)
+		wantError(t, err, domain.ErrConflict, domain.CodeOrderStateConflict)
+		s.wantPet(t, pet, test.pet)
+		_, err = test.end(t.Context(), 4711)
+		wantError(t, err, domain.ErrNotFound, domain.CodeOrderNotFound)
+	}
+}
+
+// A late repetition of an ended order must not reach into the animal's next one.
+func TestRepetitionLeavesTheNextOrderAlone(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	pet := s.add(t, domain.PetAvailable)
+	first := s.place(t, pet)
+	must[domain.Order](t)(s.orders.Cancel(t.Context(), first.ID))
+	s.place(t, pet)
+	must[domain.Order](t)(s.orders.Cancel(t.Context(), first.ID))
+	s.wantPet(t, pet, domain.PetPending)
+}
+
+func TestRetriedOrderIsPlacedOnce(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	pet := s.add(t, domain.PetAvailable)
+	first, _, err := s.orders.Place(t.Context(), pet, keyOf("1", "k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	must[domain.Order](t)(s.orders.Deliver(t.Context(), first.ID))
+	again, replayed, err := s.orders.Place(t.Context(), pet, keyOf("1", "k"))
+	if diff := cmp.Diff(first, again); err != nil || !replayed || diff != "" {
+		t.Errorf("%v, replayed %t (-first +again)\n%s", err, replayed, diff)
+	}
+	// The key belongs to the operation, too.
+	_, _, err = s.pets.Create(t.Context(), rex, keyOf("1", "k"))
+	wantError(t, err, domain.ErrReused, domain.CodeIdempotencyKeyReused)
+	// A refused order leaves its key unused.
+	_, _, err = s.orders.Place(t.Context(), pet, keyOf("1", "other"))
+	wantError(t, err, domain.ErrConflict, domain.CodePetNotAvailable)
+	if _, replayed, err := s.orders.Place(t.Context(), s.add(t, ""), keyOf("1", "other")); replayed || err != nil {
+		t.Errorf("replayed %t, %v", replayed, err)
+	}
+}
+
+// An order and its animal that disagree are the work of another hand. To end the
+// order is then refused whole.
+func TestDisagreementIsNotMadeWorse(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	pet := s.add(t, domain.PetAvailable)
+	order := s.place(t, pet)
+	err := s.store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		_, err := r.Pets.Move(ctx, pet, []domain.PetStatus{domain.PetPending}, domain.PetSold)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var known *domain.Error
+	if _, err := s.orders.Cancel(t.Context(), order.ID); err == nil || errors.As(err, &known) {
+		t.Errorf("got %v, want an error that is no domain.Error", err)
+	}
+	s.wantPet(t, pet, domain.PetSold)
+	if got := must[domain.Order](t)(s.orders.Get(t.Context(), order.ID)); got.Status != domain.OrderPlaced {
+		t.Errorf("the order is %s", got.Status)
+	}
+}
+
+func TestAnimalIsSoldOnce(t *testing.T) {
+	t.Parallel()
+	const runs, buyers = 100, 64
+	s := openShop(t)
+	for range runs {
+		pet := s.add(t, domain.PetAvailable)
+		var placed, refused atomic.Int32
+		atOnce(buyers, func(int) {
+			_, _, err := s.orders.Place(t.Context(), pet, domain.IdempotencyKey{})
+			var known *domain.Error
+			switch {
+			case err == nil:
+				placed.Add(1)
+			case errors.As(err, &known) && known.Code == domain.CodePetNotAvailable:
+				refused.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+		if placed.Load() != 1 || refused.Load() != buyers-1 {
+			t.Fatalf("%d orders were placed and %d refused, want 1 and %d", placed.Load(), refused.Load(), buyers-1)
+		}
+	}
+}
+
+func TestRacedEndsHaveOneOutcome(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	for range 50 {
+		order := s.place(t, s.add(t, domain.PetAvailable))
+		outcomes := make([]domain.OrderStatus, 16)
+		atOnce(len(outcomes), func(i int) {
+			end := []func(context.Context, int64) (domain.Order, error){s.orders.Deliver, s.orders.Cancel}[i%2]
+			ended, err := end(t.Context(), order.ID)
+			if err == nil {
+				outcomes[i] = ended.Status
+			} else if !errors.Is(err, domain.ErrConflict) {
+				t.Error(err)
+			}
+		})
+		final := must[domain.Order](t)(s.orders.Get(t.Context(), order.ID))
+		for i, outcome := range outcomes {
+			wanted := []domain.OrderStatus{domain.OrderDelivered, domain.OrderCancelled}[i%2]
+			if (wanted == final.Status) != (outcome == final.Status) || outcome != "" && outcome != final.Status {
+				t.Errorf("the order is %s, but a caller who wanted %s was told %q", final.Status, wanted, outcome)
+			}
+		}
+	}
+}
+
+var mixFor = flag.Duration("mix", 2*time.Second, "how long TestAnyMixKeepsTheInvariants runs")
+
+func TestAnyMixKeepsTheInvariants(t *testing.T) {
+	t.Parallel()
+	const animals, clients = 500, 16
+	s := openShop(t)
+	created := map[int64]domain.PetStatus{}
+	for i := range animals {
+		status := []domain.PetStatus{domain.PetAvailable, "", domain.PetAvailable, domain.PetPending, domain.PetSold}[i%5]
+		created[s.add(t, status)] = status
+	}
+	var latest, acts atomic.Int64
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), *mixFor)
+	defer cancel()
+	atOnce(clients, func(int) {
+		for ctx.Err() == nil {
+			err := s.actAtRandom(context.WithoutCancel(ctx), animals, &latest)
+			if err != nil && !errors.Is(err, domain.ErrConflict) && !errors.Is(err, domain.ErrNotFound) {
+				t.Error(err)
+			}
+			acts.Add(1)
+		}
+	})
+	t.Logf("%d acts, %d orders", acts.Load(), latest.Load())
+	s.wantInvariants(t, created)
+}
+
+// actAtRandom places, delivers or cancels. Deliveries are rare, or all animals
+// would soon be sold.
+func (s shop) actAtRandom(ctx context.Context, animals int, latest *atomic.Int64) error {
+	switch dice := rand.IntN(100); {
+	case dice < 50:
+		order, _, err := s.orders.Place(ctx, 1+rand.Int64N(int64(animals)), domain.IdempotencyKey{})
+		if err == nil {
+			latest.Store(max(latest.Load(), order.ID))
+		}
+		return err
+	case dice < 51:
+		_, err := s.orders.Deliver(ctx, latest.Load())
+		return err
+	default:
+		_, err := s.orders.Cancel(ctx, max(1, latest.Load()-rand.Int64N(8)))
+		return err
+	}
+}
+
+// wantInvariants reads the whole store: an animal has one order at most that is not
+// cancelled; it is pending for a placed one, sold for a delivered one, and else as
+// it was created or available.
+func (s shop) wantInvariants(t *testing.T, created map[int64]domain.PetStatus) {
+	t.Helper()
+	live := map[int64][]domain.OrderStatus{}
+	ordered := map[int64]bool{}
+	for q := (domain.OrderQuery{PageRequest: domain.PageRequest{Limit: domain.MaxLimit}}); ; {
+		page := must[domain.Page[domain.Order]](t)(s.orders.List(t.Context(), q))
+		for _, order := range page.Items {
+			ordered[order.PetID] = true
+			if order.Status != domain.OrderCancelled {
+				live[order.PetID] = append(live[order.PetID], order.Status)
+			}
+			q.After = order.ID
+		}
+		if !page.More {
+			break
+		}
+	}
+	for id, status := range created {
+		want := status
+		if ordered[id] {
+			want = domain.PetAvailable
+		}
+		switch orders := live[id]; {
+		case len(orders) > 1:
+			t.Errorf("the pet %d has the live orders %v", id, orders)
+		case len(orders) == 1 && orders[0] == domain.OrderPlaced:
+			want = domain.PetPending
+		case len(orders) == 1:
+			want = domain.PetSold
+		}
+		s.wantPet(t, id, want)
+	}
+}
+
+// atOnce runs work n times at the same time.
+func atOnce(n int, work func(i int)) {
+	var wait sync.WaitGroup
+	ready := make(chan struct{})
+	for i := range n {
+		wait.Go(func() {
+			<-ready
+			work(i)
+		})
+	}
+	close(ready)
+	wait.Wait()
+}
