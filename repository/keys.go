@@ -11,7 +11,10 @@ import (
 )
 
 // keys implements domain.KeyRepository.
-type keys struct{ db *gorm.DB }
+type keys struct {
+	db      *gorm.DB
+	effects *effects // of the transaction, nil outside one
+}
 
 type keyRow struct {
 	ID        int64
@@ -45,6 +48,7 @@ func (k keys) Find(ctx context.Context, hash domain.KeyHash) (domain.APIKey, err
 }
 
 func (k keys) Create(ctx context.Context, key domain.NewAPIKey) (domain.APIKey, error) {
+	k.effects.keys = true
 	row := keyRow{Hash: key.Hash[:], Name: key.Name, LastFour: key.LastFour, CreatedAt: key.CreatedAt.UnixMilli()}
 	if err := k.db.WithContext(ctx).Create(&row).Error; err != nil {
 		return domain.APIKey{}, translate(err)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/mattn/go-sqlite3"
 	gormsqlite "gorm.io/driver/sqlite"
@@ -31,6 +32,9 @@ type Options struct {
 	Migrate bool
 	// MaxOpenConns is the number of connections that read, 4 when zero.
 	MaxOpenConns int
+	// ObserveCommit, where given, is told of each commit how many acts shared it and
+	// how long it took, waiting for other processes included. It must return at once.
+	ObserveCommit func(acts int, took time.Duration)
 }
 
 // applicationID marks a SQLite file as a store, see migrations/sqlite.
@@ -60,16 +64,20 @@ func openSQLite(ctx context.Context, o Options) (_ *Store, err error) {
 		}
 	}()
 	// The writer comes first: it makes the files that a reader needs but may not make.
-	if s.writer, err = s.pool(sqliteDSN(o.DSN, writerPragmas), 1); err != nil {
+	db, err := s.pool(sqliteDSN(o.DSN, writerPragmas), 1)
+	if err != nil {
 		return nil, err
 	}
 	if err := migrate(ctx, s.pools[0], o.Migrate); err != nil {
 		return nil, err
 	}
-	if err := checkWriter(ctx, s.writer); err != nil {
+	if err := checkWriter(ctx, db); err != nil {
 		return nil, err
 	}
 	if s.readers, err = s.pool(sqliteDSN(o.DSN, readerPragmas), max(o.MaxOpenConns, 0)); err != nil {
+		return nil, err
+	}
+	if s.writer, err = newWriter(db, &s.versions, o.ObserveCommit); err != nil {
 		return nil, err
 	}
 	return s, s.Ping(ctx)

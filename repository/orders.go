@@ -11,7 +11,10 @@ import (
 )
 
 // orders implements domain.OrderRepository.
-type orders struct{ db *gorm.DB }
+type orders struct {
+	db      *gorm.DB
+	effects *effects // of the transaction, nil outside one
+}
 
 type orderRow struct {
 	ID        int64
@@ -51,6 +54,7 @@ func (o orders) List(ctx context.Context, q domain.OrderQuery) (domain.Page[doma
 }
 
 func (o orders) Create(ctx context.Context, petID int64, at time.Time) (domain.Order, error) {
+	o.effects.added = true
 	row := orderRow{PetID: petID, Status: domain.OrderPlaced, CreatedAt: at.UnixMilli(), UpdatedAt: at.UnixMilli()}
 	err := o.db.WithContext(ctx).Create(&row).Error
 	if isUniqueViolation(err) { // of orders_live: the animal has an order
@@ -60,6 +64,7 @@ func (o orders) Create(ctx context.Context, petID int64, at time.Time) (domain.O
 }
 
 func (o orders) Move(ctx context.Context, id int64, from, to domain.OrderStatus, at time.Time) (bool, error) {
+	o.effects.changed = true
 	moved := o.db.WithContext(ctx).Model(&orderRow{}).Where("id = ? AND status = ?", id, from).
 		Updates(map[string]any{"status": to, "updated_at": at.UnixMilli()})
 	return moved.RowsAffected == 1, translate(moved.Error)

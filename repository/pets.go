@@ -10,7 +10,10 @@ import (
 )
 
 // pets implements domain.PetRepository.
-type pets struct{ db *gorm.DB }
+type pets struct {
+	db      *gorm.DB
+	effects *effects // of the transaction, nil outside one
+}
 
 type petRow struct {
 	ID         int64
@@ -47,6 +50,7 @@ func (p pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.P
 }
 
 func (p pets) Create(ctx context.Context, pet domain.NewPet) (domain.Pet, error) {
+	p.effects.added = true
 	row := petRow{Name: pet.Name, CategoryID: pet.CategoryID}
 	if pet.Status != "" {
 		row.Status = &pet.Status
@@ -56,6 +60,7 @@ func (p pets) Create(ctx context.Context, pet domain.NewPet) (domain.Pet, error)
 }
 
 func (p pets) Move(ctx context.Context, id int64, from []domain.PetStatus, to domain.PetStatus) (bool, error) {
+	p.effects.changed = true
 	moved := p.db.WithContext(ctx).Model(&petRow{}).
 		Where("id = ? AND COALESCE(status, '') IN ?", id, from).Update("status", to)
 	return moved.RowsAffected == 1, translate(moved.Error)

@@ -12,30 +12,32 @@ import (
 
 // A Store is an open database. It is safe for concurrent use; Close it.
 type Store struct {
-	readers *gorm.DB
-	writer  *gorm.DB
-	pools   []*sql.DB
+	readers  *gorm.DB
+	writer   *writer
+	versions versions
+	pools    []*sql.DB
 }
 
 // Pets reads the catalogue, outside any transaction.
-func (s *Store) Pets() domain.PetReader { return pets{s.readers} }
+func (s *Store) Pets() domain.PetReader { return pets{db: s.readers} }
 
 // Orders reads the orders, outside any transaction.
-func (s *Store) Orders() domain.OrderReader { return orders{s.readers} }
+func (s *Store) Orders() domain.OrderReader { return orders{db: s.readers} }
 
 // Keys reads the API keys, outside any transaction.
-func (s *Store) Keys() domain.KeyReader { return keys{s.readers} }
+func (s *Store) Keys() domain.KeyReader { return keys{db: s.readers} }
 
-// InTx implements domain.Transactor.
+// InTx implements domain.Transactor. Concurrent acts share a commit, see writer.
 func (s *Store) InTx(ctx context.Context, act func(context.Context, domain.Repositories) error) error {
-	return translate(s.writer.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		return act(ctx, domain.Repositories{
-			Pets:        pets{tx},
-			Orders:      orders{tx},
-			Keys:        keys{tx},
-			Idempotency: idempotency{tx},
-		})
-	}))
+	return s.writer.do(ctx, act)
+}
+
+// Versions returns two numbers for those who keep what they read. Read them, then
+// the store: what was read stands as long as they do. added rises when records
+// were inserted, changed when existing ones were altered, before whoever did it is
+// told; what other processes commit raises both within 100 ms.
+func (s *Store) Versions() (added, changed uint64) {
+	return s.versions.added.Load(), s.versions.changed.Load()
 }
 
 // Ping asks the store a real question. It returns an ErrUnavailable when there is no answer.
@@ -44,8 +46,11 @@ func (s *Store) Ping(ctx context.Context) error {
 	return translate(s.readers.WithContext(ctx).Raw("SELECT id FROM pets LIMIT 1").Scan(&ids).Error)
 }
 
-// Close ends all connections, after the statements that run.
+// Close ends all connections once the acts that wait are durable.
 func (s *Store) Close() error {
+	if s.writer != nil {
+		s.writer.close()
+	}
 	var errs []error
 	for _, pool := range s.pools {
 		errs = append(errs, pool.Close())

@@ -1,0 +1,232 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/mattn/go-sqlite3"
+	"gorm.io/gorm"
+
+	"example.com/petstore/domain"
+)
+
+// The writer's measures.
+const (
+	// queueSize is how many acts may wait; one more is refused.
+	queueSize = 1024
+	// maxBatch is how many acts share a commit at most.
+	maxBatch = 256
+	// yields is how often the scheduler may run others before a batch is cut.
+	yields = 8
+	// lockWait is how long SQLite waits for another process's lock before the writer
+	// looks around, and lockPatience how long it goes on doing so.
+	lockWait     = 50 * time.Millisecond
+	lockPatience = 5 * time.Second
+)
+
+var (
+	errQueueFull = errors.New("too many writes wait")
+	errClosed    = errors.New("the store is closed")
+	errNested    = errors.New("a transaction was begun within a transaction")
+)
+
+// A writer makes the acts of many callers durable with one commit. One goroutine
+// takes all that wait, runs each behind a savepoint in one transaction, commits,
+// and only then answers any of them: one fsync serves them all, and nobody is
+// told before the disk has it.
+type writer struct {
+	db       *gorm.DB
+	versions *versions
+	observe  func(acts int, took time.Duration)
+
+	queue   chan *job
+	quit    chan struct{}
+	closing sync.Once
+	stopped chan struct{}
+	batch   []*job
+}
+
+// newWriter starts a writer on a database with one connection. Close it.
+func newWriter(db *gorm.DB, v *versions, observe func(acts int, took time.Duration)) (*writer, error) {
+	w := &writer{
+		db: db, versions: v, observe: observe,
+		queue: make(chan *job, queueSize), quit: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	if err := db.Exec(fmt.Sprintf("PRAGMA busy_timeout = %d", lockWait.Milliseconds())).Error; err != nil {
+		return nil, err
+	}
+	if err := w.noticeOthers(db); err != nil {
+		return nil, err
+	}
+	go w.run()
+	return w, nil
+}
+
+// close ends the writer once all that waits is written.
+func (w *writer) close() {
+	w.closing.Do(func() { close(w.quit) })
+	<-w.stopped
+}
+
+// do queues an act and returns when it is durable, or the error or panic that
+// undid it. A caller whose ctx ends is let go as long as the act has not begun;
+// then it is too late, because only the commit knows how it ends.
+func (w *writer) do(ctx context.Context, act act) error {
+	if ctx.Value(inAct{}) != nil {
+		return errNested
+	}
+	j := &job{ctx: ctx, act: act, done: make(chan struct{})}
+	select {
+	case <-w.quit:
+		return domain.Unavailable(errClosed)
+	case w.queue <- j:
+	default:
+		return domain.Unavailable(errQueueFull)
+	}
+	select {
+	case <-j.done:
+	case <-ctx.Done():
+		if j.abandon() {
+			return domain.Unavailable(ctx.Err())
+		}
+		<-j.done
+	case <-w.stopped:
+		if j.abandon() {
+			return domain.Unavailable(errClosed)
+		}
+		<-j.done
+	}
+	return j.outcome()
+}
+
+func (w *writer) run() {
+	defer close(w.stopped)
+	look := time.NewTicker(lockWait)
+	defer look.Stop()
+	for {
+		select {
+		case first := <-w.queue:
+			w.commit(w.gather(first))
+		case <-look.C:
+			// An error shows again, and is told, at the next transaction.
+			_ = w.noticeOthers(w.db)
+		case <-w.quit:
+			for len(w.queue) > 0 {
+				w.commit(w.gather(<-w.queue))
+			}
+			return
+		}
+	}
+}
+
+// gather takes what waits behind the first job. It lets others run while that
+// brings more: with few cores those whom the last commit answered could not yet
+// queue again, and batches of two would pay for the fsync of each.
+func (w *writer) gather(first *job) []*job {
+	w.batch = append(w.batch[:0], first)
+	for range yields {
+		runtime.Gosched()
+		before := len(w.batch)
+		for len(w.queue) > 0 && len(w.batch) < maxBatch {
+			w.batch = append(w.batch, <-w.queue)
+		}
+		if len(w.batch) == before {
+			break
+		}
+	}
+	return w.batch
+}
+
+// commit runs a batch as one transaction and answers its callers.
+func (w *writer) commit(batch []*job) {
+	start := time.Now() //nolint:forbidigo // a duration, told to observe alone
+	tx, err := w.begin()
+	if err != nil {
+		finish(batch, err)
+		return
+	}
+	e := &effects{}
+	if err := runAll(tx, batch, e); err != nil {
+		tx.Rollback()
+		finish(batch, domain.Unavailable(err))
+		return
+	}
+	if err = tx.Commit().Error; err != nil {
+		err = domain.Unavailable(err)
+	}
+	// Even a commit that failed may have been made, so the numbers rise in any case.
+	w.versions.raise(*e)
+	if w.observe != nil {
+		w.observe(len(batch), time.Since(start))
+	}
+	finish(batch, err)
+}
+
+// begin starts a transaction as the only writer of the file. It waits for other
+// processes in short steps, between which their commits are noticed.
+func (w *writer) begin() (*gorm.DB, error) {
+	for waited := time.Duration(0); ; waited += lockWait {
+		tx := w.db.Begin()
+		if isBusy(tx.Error) && waited < lockPatience {
+			_ = w.noticeOthers(w.db)
+			continue
+		}
+		if tx.Error != nil {
+			return nil, tx.Error
+		}
+		if err := w.noticeOthers(tx); err != nil {
+			tx.Rollback()
+			return nil, err
+		}
+		return tx, nil
+	}
+}
+
+// noticeOthers raises the versions when another connection has committed: that
+// changes the data_version of this one, which its own commits do not.
+func (w *writer) noticeOthers(db *gorm.DB) error {
+	var version int64
+	err := db.Statement.ConnPool.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&version)
+	if err == nil {
+		w.versions.noticed(version)
+	}
+	return err
+}
+
+// runAll runs each job behind a savepoint. Its error means that the transaction
+// is lost and nothing of the batch may be believed.
+func runAll(tx *gorm.DB, batch []*job, e *effects) error {
+	for _, j := range batch {
+		if !j.start() {
+			continue
+		}
+		if err := savepoint(tx, "SAVEPOINT act"); err != nil {
+			return err
+		}
+		j.run(tx, e)
+		if j.failed() {
+			if err := savepoint(tx, "ROLLBACK TO act"); err != nil {
+				// What failed is told, but is no kind of failure to the others.
+				return fmt.Errorf("%w after: %s", err, j.reason())
+			}
+		}
+		if err := savepoint(tx, "RELEASE act"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func savepoint(tx *gorm.DB, statement string) error {
+	_, err := tx.Statement.ConnPool.ExecContext(context.Background(), statement)
+	return err
+}
+
+func isBusy(err error) bool {
+	var engine sqlite3.Error
+	return errors.As(err, &engine) && engine.Code == sqlite3.ErrBusy
+}
