@@ -1,90 +1,133 @@
 package domain_test
 
 import (
-	"crypto/sha256"
-	"regexp"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"example.com/petstore/domain"
 )
 
-func TestGeneratedKeyHasThePublishedForm(t *testing.T) {
+var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+
+// moments are the places that a time may have about noon; at never there is none.
+var moments = map[string]*time.Time{
+	"never": nil, "past": at(-time.Millisecond), "now": at(0), "future": at(time.Millisecond),
+}
+
+// at is a moment as far from noon.
+func at(d time.Duration) *time.Time {
+	t := noon.Add(d)
+	return &t
+}
+
+// TestKeyLife walks every expiry under every revocation.
+func TestKeyLife(t *testing.T) {
 	t.Parallel()
-	form := regexp.MustCompile(`^petstore_[0-9A-Za-z]{49}$`)
-	seen := map[string]bool{}
-	for range 1000 {
-		secret := domain.GenerateKey()
-		hash, ok := domain.HashKey(secret)
-		if !form.MatchString(secret) || seen[secret] || !ok || hash != sha256.Sum256([]byte(secret)) {
-			t.Fatalf("%q: form %t, seen %t, accepted %t", secret, form.MatchString(secret), seen[secret], ok)
+	const active, expired, revoked = domain.KeyActive, domain.KeyExpired, domain.KeyRevoked
+	for expires, states := range map[string]map[string]domain.KeyState{
+		"never":  {"never": active, "future": active, "now": revoked, "past": revoked},
+		"future": {"never": active, "future": active, "now": revoked, "past": revoked},
+		"now":    {"never": expired, "future": expired, "now": revoked, "past": revoked},
+		"past":   {"never": expired, "future": expired, "now": revoked, "past": revoked},
+	} {
+		for revokes, want := range states {
+			key := domain.APIKey{ID: 7, ExpiresAt: moments[expires], RevokedAt: moments[revokes]}
+			if got := key.State(noon); got != want || key.Usable(noon) != (want == active) {
+				t.Errorf("expires %s, revoked %s: %s, usable %t; want %s", expires, revokes, got, key.Usable(noon), want)
+			}
+			reason := string(want)
+			if want == active {
+				reason = "about to be revoked"
+			}
+			err := key.NotRotatable(noon)
+			message := fmt.Sprintf("the API key with the id 7 is %s and cannot be rotated", reason)
+			if !errors.Is(err, domain.ErrConflict) || err.Error() != message {
+				t.Errorf("expires %s, revoked %s: %v, want %s", expires, revokes, err, message)
+			}
 		}
-		seen[secret] = true
 	}
 }
 
-func TestMistypedKeyIsRefused(t *testing.T) {
+func TestSuccessorHasTheNameAndTheTimeToLive(t *testing.T) {
 	t.Parallel()
 	secret := domain.GenerateKey()
-	flipped := []byte(secret)
-	flipped[20] = 'a' + (flipped[20]+1)%26
-	for _, wrong := range []string{
-		"", "petstore_", secret[:len(secret)-1], secret + "0", strings.ToLower(secret), strings.ToUpper(secret),
-		secret[len("petstore_"):], "petstore-" + secret[len("petstore_"):], " " + secret, string(flipped),
-		secret[:20] + "-" + secret[21:], secret[:20] + "é" + secret[22:],
+	hash, _ := domain.HashKey(secret)
+	for name, test := range map[string]struct{ old, want *time.Time }{
+		"for ever":    {nil, nil},
+		"for an hour": {at(-time.Minute), at(time.Hour)},
 	} {
-		if wrong == secret {
-			continue
+		old := domain.APIKey{
+			ID: 7, Name: "till 1", LastFour: "last", CreatedAt: noon.Add(-time.Hour - time.Minute),
+			ExpiresAt: test.old, RevokedAt: at(0), LastUsedAt: at(0),
 		}
-		if _, ok := domain.HashKey(wrong); ok {
-			t.Errorf("HashKey accepts %q for %q", wrong, secret)
+		want := domain.NewAPIKey{
+			Name: "till 1", Hash: hash, LastFour: secret[len(secret)-4:], CreatedAt: noon, ExpiresAt: test.want,
+		}
+		got, err := old.Successor(secret, noon)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got)\n%s", name, err, diff)
 		}
 	}
 }
 
-// The check of a foreign alphabet may be right: then the alphabet must refuse it.
-func TestKeyIsBase62(t *testing.T) {
+func TestKeyUseIsNewsOncePerInterval(t *testing.T) {
 	t.Parallel()
-	// crc32 of 43 times "-", in base 62 with the digits 0-9a-zA-Z, six wide.
-	if _, ok := domain.HashKey("petstore_" + strings.Repeat("-", 43) + "0v1wLG"); ok {
-		t.Error("a key with other characters was accepted")
-	}
-}
-
-func TestKeyIsUsableUntilItExpiresOrIsRevoked(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
-	past, future := now.Add(-time.Millisecond), now.Add(time.Millisecond)
 	for name, test := range map[string]struct {
-		key    domain.APIKey
-		usable bool
+		last *time.Time
+		news bool
 	}{
-		"for ever":        {domain.APIKey{}, true},
-		"expires later":   {domain.APIKey{ExpiresAt: &future}, true},
-		"expires now":     {domain.APIKey{ExpiresAt: &now}, false},
-		"expired":         {domain.APIKey{ExpiresAt: &past}, false},
-		"revoked":         {domain.APIKey{RevokedAt: &past}, false},
-		"revoked now":     {domain.APIKey{RevokedAt: &now, ExpiresAt: &future}, false},
-		"revocation set":  {domain.APIKey{RevokedAt: &future}, true},
-		"both in the end": {domain.APIKey{RevokedAt: &past, ExpiresAt: &past}, false},
+		"first":                    {nil, true},
+		"within the interval":      {at(-domain.KeyUseInterval + time.Millisecond), false},
+		"at its end":               {at(-domain.KeyUseInterval), true},
+		"told by a clock in front": {at(time.Hour), false},
 	} {
-		if got := test.key.Usable(now); got != test.usable {
-			t.Errorf("%s: usable is %t", name, got)
+		if got := (domain.APIKey{LastUsedAt: test.last}).UseIsNews(noon); got != test.news {
+			t.Errorf("%s: %t", name, got)
 		}
 	}
 }
 
 func TestNewKeyTellsEveryBrokenRule(t *testing.T) {
 	t.Parallel()
-	_, err := domain.NewKey("\n", "secret", time.Time{})
-	wantInvalid(
-		t, err, domain.CodeValidationFailed,
-		"key has not the form of an API key; name must be 1 to 100 characters, not blank, without control characters",
-	)
-	_, err = domain.NewKey(strings.Repeat("é", 101), domain.GenerateKey(), time.Time{})
-	wantInvalid(t, err, domain.CodeValidationFailed, "name must be 1 to 100 characters, not blank, without control characters")
-	if _, err := domain.NewKey(strings.Repeat("é", 100), domain.GenerateKey(), time.Time{}); err != nil {
+	const nameRule = "name must be 1 to 100 characters, not blank, without control characters"
+	const lifetimeRule = "lifetime must be at most 3650 days"
+	secret := domain.GenerateKey()
+	for name, test := range map[string]struct {
+		name, secret string
+		lifetime     time.Duration
+		message      string
+	}{
+		"everything":     {"\n", "secret", -1, "key has not the form of an API key; " + nameRule + "; " + lifetimeRule},
+		"a long name":    {strings.Repeat("é", 101), secret, 0, nameRule},
+		"a long life":    {"a", secret, domain.MaxKeySpan + 1, lifetimeRule},
+		"a backward one": {"a", secret, -1, lifetimeRule},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := domain.NewKey(test.name, test.secret, noon, test.lifetime)
+			wantInvalid(t, err, domain.CodeValidationFailed, test.message)
+		})
+	}
+	if _, err := domain.NewKey(strings.Repeat("é", 100), secret, noon, domain.MaxKeySpan); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestOverlapIsBounded(t *testing.T) {
+	t.Parallel()
+	for overlap, valid := range map[time.Duration]bool{
+		-1: false, 0: true, domain.MaxKeySpan: true, domain.MaxKeySpan + 1: false,
+	} {
+		err := domain.ValidateOverlap(overlap)
+		if valid && err != nil {
+			t.Errorf("%v: %v", overlap, err)
+		}
+		if !valid {
+			wantInvalid(t, err, domain.CodeValidationFailed, "overlap must be 0 to 3650 days")
+		}
 	}
 }

@@ -21,6 +21,9 @@ type PetRepository interface {
 	PetReader
 	// Create adds an animal under an id of its own.
 	Create(ctx context.Context, pet NewPet) (Pet, error)
+	// CreateAll adds animals as Create adds one, at a fraction of the price, and
+	// returns them in the order given. The later one of two has the greater id.
+	CreateAll(ctx context.Context, pets []NewPet) ([]Pet, error)
 	// Move gives the animal another status if it has one of from, and reports
 	// whether it had.
 	Move(ctx context.Context, id int64, from []PetStatus, to PetStatus) (bool, error)
@@ -48,15 +51,28 @@ type OrderRepository interface {
 type KeyReader interface {
 	// Find returns the key with this hash, or an ErrUnauthenticated (invalid_api_key).
 	Find(ctx context.Context, hash KeyHash) (APIKey, error)
+	// List returns all keys, ascending by id.
+	List(ctx context.Context) ([]APIKey, error)
 }
 
 // A KeyRepository changes the API keys.
 type KeyRepository interface {
 	KeyReader
-	// Create keeps a key.
-	Create(ctx context.Context, key NewAPIKey) (APIKey, error)
+	// Get returns the key, or an ErrNotFound.
+	Get(ctx context.Context, id int64) (APIKey, error)
+	// Create keeps a key unless one with its hash is kept, and reports whether it did.
+	Create(ctx context.Context, key NewAPIKey) (bool, error)
 	// Any reports whether a key was ever kept.
 	Any(ctx context.Context) (bool, error)
+	// Revoke ends the key at a moment unless its end is set to that or an earlier
+	// one, and reports whether it did.
+	Revoke(ctx context.Context, id int64, at time.Time) (bool, error)
+	// Retire ends the key at a moment if it is active now and no end is set, and
+	// reports whether it was.
+	Retire(ctx context.Context, id int64, now, at time.Time) (bool, error)
+	// Use notes a use of the key, unless one less than KeyUseInterval before it or
+	// later is noted.
+	Use(ctx context.Context, id int64, at time.Time) error
 }
 
 // An IdempotencyRepository remembers the requests that carried a key.

@@ -20,6 +20,15 @@ var unavailable = []sqlite3.ErrNo{
 	sqlite3.ErrAuth, sqlite3.ErrNomem, sqlite3.ErrProtocol,
 }
 
+// errPoolClosed is what database/sql answers after Close; it has no name there.
+var errPoolClosed = func() error {
+	pool := sql.OpenDB(driverless{})
+	_ = pool.Close()
+	return pool.Ping()
+}()
+
+type driverless struct{ driver.Connector }
+
 // translate makes an error of the engine one of the domain: the one place that
 // knows the driver's. What it does not know is a defect and stays as it is.
 func translate(err error) error {
@@ -32,7 +41,8 @@ func translate(err error) error {
 		errors.Is(err, context.DeadlineExceeded),
 		errors.Is(err, context.Canceled),
 		errors.Is(err, driver.ErrBadConn),
-		errors.Is(err, sql.ErrConnDone):
+		errors.Is(err, sql.ErrConnDone),
+		errors.Is(err, errPoolClosed):
 		return domain.Unavailable(err)
 	default:
 		return err

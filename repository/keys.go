@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"example.com/petstore/domain"
 )
@@ -17,13 +18,14 @@ type keys struct {
 }
 
 type keyRow struct {
-	ID        int64
-	Hash      []byte
-	Name      string
-	LastFour  string
-	CreatedAt int64 `gorm:"autoCreateTime:false"`
-	ExpiresAt *int64
-	RevokedAt *int64
+	ID         int64
+	Hash       []byte
+	Name       string
+	LastFour   string
+	CreatedAt  int64 `gorm:"autoCreateTime:false"`
+	ExpiresAt  *int64
+	RevokedAt  *int64
+	LastUsedAt *int64
 }
 
 func (keyRow) TableName() string { return "api_keys" }
@@ -31,7 +33,8 @@ func (keyRow) TableName() string { return "api_keys" }
 func (r keyRow) key() domain.APIKey {
 	return domain.APIKey{
 		ID: r.ID, Name: r.Name, Hash: domain.KeyHash(r.Hash), LastFour: r.LastFour,
-		CreatedAt: time.UnixMilli(r.CreatedAt).UTC(), ExpiresAt: moment(r.ExpiresAt), RevokedAt: moment(r.RevokedAt),
+		CreatedAt: time.UnixMilli(r.CreatedAt).UTC(), ExpiresAt: moment(r.ExpiresAt),
+		RevokedAt: moment(r.RevokedAt), LastUsedAt: moment(r.LastUsedAt),
 	}
 }
 
@@ -47,13 +50,39 @@ func (k keys) Find(ctx context.Context, hash domain.KeyHash) (domain.APIKey, err
 	return row.key(), nil
 }
 
-func (k keys) Create(ctx context.Context, key domain.NewAPIKey) (domain.APIKey, error) {
-	k.effects.keys = true
-	row := keyRow{Hash: key.Hash[:], Name: key.Name, LastFour: key.LastFour, CreatedAt: key.CreatedAt.UnixMilli()}
-	if err := k.db.WithContext(ctx).Create(&row).Error; err != nil {
+func (k keys) List(ctx context.Context) ([]domain.APIKey, error) {
+	var rows []keyRow
+	if err := k.db.WithContext(ctx).Order("id").Find(&rows).Error; err != nil {
+		return nil, translate(err)
+	}
+	all := make([]domain.APIKey, len(rows))
+	for i, row := range rows {
+		all[i] = row.key()
+	}
+	return all, nil
+}
+
+func (k keys) Get(ctx context.Context, id int64) (domain.APIKey, error) {
+	var row keyRow
+	err := k.db.WithContext(ctx).Take(&row, id).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return domain.APIKey{}, domain.APIKeyNotFound(id)
+	}
+	if err != nil {
 		return domain.APIKey{}, translate(err)
 	}
 	return row.key(), nil
+}
+
+func (k keys) Create(ctx context.Context, key domain.NewAPIKey) (bool, error) {
+	k.effects.keys = true
+	row := keyRow{
+		Hash: key.Hash[:], Name: key.Name, LastFour: key.LastFour,
+		CreatedAt: key.CreatedAt.UnixMilli(), ExpiresAt: millis(key.ExpiresAt),
+	}
+	unlessKept := clause.OnConflict{Columns: []clause.Column{{Name: "hash"}}, DoNothing: true}
+	created := k.db.WithContext(ctx).Clauses(unlessKept).Create(&row)
+	return created.RowsAffected == 1, translate(created.Error)
 }
 
 func (k keys) Any(ctx context.Context) (bool, error) {
@@ -62,11 +91,42 @@ func (k keys) Any(ctx context.Context) (bool, error) {
 	return exists, translate(err)
 }
 
-// moment is a time that may not have come, as the rows keep it.
+func (k keys) Revoke(ctx context.Context, id int64, at time.Time) (bool, error) {
+	return k.set(ctx, "revoked_at", at, "id = ? AND (revoked_at IS NULL OR revoked_at > ?)", id, at.UnixMilli())
+}
+
+func (k keys) Retire(ctx context.Context, id int64, now, at time.Time) (bool, error) {
+	return k.set(ctx, "revoked_at", at, "id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)", id, now.UnixMilli())
+}
+
+func (k keys) Use(ctx context.Context, id int64, at time.Time) error {
+	known := at.Add(-domain.KeyUseInterval).UnixMilli()
+	_, err := k.set(ctx, "last_used_at", at, "id = ? AND (last_used_at IS NULL OR last_used_at <= ?)", id, known)
+	return err
+}
+
+// set puts a moment into a column of the key that meets a condition, and reports
+// whether it did.
+func (k keys) set(ctx context.Context, column string, at time.Time, condition string, values ...any) (bool, error) {
+	k.effects.keys = true
+	done := k.db.WithContext(ctx).Model(&keyRow{}).Where(condition, values...).Update(column, at.UnixMilli())
+	return done.RowsAffected == 1, translate(done.Error)
+}
+
+// moment is a time that may not come, from the rows.
 func moment(millis *int64) *time.Time {
 	if millis == nil {
 		return nil
 	}
 	t := time.UnixMilli(*millis).UTC()
 	return &t
+}
+
+// millis is a time that may not come, as the rows keep it.
+func millis(t *time.Time) *int64 {
+	if t == nil {
+		return nil
+	}
+	m := t.UnixMilli()
+	return &m
 }

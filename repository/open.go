@@ -64,7 +64,7 @@ func openSQLite(ctx context.Context, o Options) (_ *Store, err error) {
 		}
 	}()
 	// The writer comes first: it makes the files that a reader needs but may not make.
-	db, err := s.pool(sqliteDSN(o.DSN, writerPragmas), 1)
+	db, err := s.pool(ctx, sqliteDSN(o.DSN, writerPragmas), 1)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,10 @@ func openSQLite(ctx context.Context, o Options) (_ *Store, err error) {
 	if err := checkWriter(ctx, db); err != nil {
 		return nil, err
 	}
-	if s.readers, err = s.pool(sqliteDSN(o.DSN, readerPragmas), max(o.MaxOpenConns, 0)); err != nil {
+	if s.readers, err = s.pool(ctx, sqliteDSN(o.DSN, readerPragmas), max(o.MaxOpenConns, 0)); err != nil {
+		return nil, err
+	}
+	if s.keys, err = newKeyCache(keys{db: s.readers}, &s.versions); err != nil {
 		return nil, err
 	}
 	if s.writer, err = newWriter(db, &s.versions, o.ObserveCommit); err != nil {
@@ -84,7 +87,7 @@ func openSQLite(ctx context.Context, o Options) (_ *Store, err error) {
 }
 
 // pool opens connections to a database and remembers them for Close.
-func (s *Store) pool(dsn string, size int) (*gorm.DB, error) {
+func (s *Store) pool(ctx context.Context, dsn string, size int) (*gorm.DB, error) {
 	if size == 0 {
 		size = 4 // the best of those measured; the default, a connection a request, is the worst
 	}
@@ -93,12 +96,27 @@ func (s *Store) pool(dsn string, size int) (*gorm.DB, error) {
 		return nil, err
 	}
 	s.pools = append(s.pools, pool)
+	if err := connect(ctx, pool); err != nil {
+		return nil, err
+	}
 	pool.SetMaxOpenConns(size)
 	pool.SetMaxIdleConns(size)
 	return gorm.Open(gormsqlite.New(gormsqlite.Config{Conn: pool}), &gorm.Config{
 		SkipDefaultTransaction: true,
 		Logger:                 logger.Discard, // errors are returned; SQL with values belongs in no log
 	})
+}
+
+// connect makes the first connection. While another process turns a new file to
+// WAL, SQLite answers busy at once, whatever the busy_timeout.
+func connect(ctx context.Context, pool *sql.DB) error {
+	for waited := time.Duration(0); ; waited += lockWait {
+		err := pool.PingContext(ctx)
+		if !isBusy(err) || waited >= lockPatience {
+			return err
+		}
+		time.Sleep(lockWait)
+	}
 }
 
 // Each pragma holds for one connection, so all of them stand in the DSN.
@@ -161,11 +179,10 @@ func checkOwner(ctx context.Context, o Options) (err error) {
 	defer func() { err = errors.Join(err, pool.Close()) }()
 
 	var id, tables int
-	if err := pool.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
-		return err
-	}
-	const foreign = "SELECT count(*) FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose_%'"
-	if err := pool.QueryRowContext(ctx, foreign).Scan(&tables); err != nil {
+	// One statement, so that a store that another process makes now is seen whole or not at all.
+	err = pool.QueryRowContext(ctx, `SELECT application_id, (SELECT count(*) FROM sqlite_schema
+		WHERE name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose_%') FROM pragma_application_id`).Scan(&id, &tables)
+	if err != nil {
 		return err
 	}
 	switch {

@@ -77,6 +77,25 @@ func TestPathIsTakenAsItIs(t *testing.T) {
 	}
 }
 
+func TestClosedStoreIsOneFile(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	store, err := repository.Open(t.Context(), repository.Options{DSN: filepath.Join(folder, "pets.db"), Migrate: true})
+	check(t, err)
+	check(t, store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		_, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
+		return err
+	}))
+	_, err = store.Pets().Get(t.Context(), 1)
+	check(t, err)
+	check(t, store.Close())
+	entries, err := os.ReadDir(folder)
+	check(t, err)
+	if len(entries) != 1 || entries[0].Name() != "pets.db" {
+		t.Errorf("the folder holds %v", entries)
+	}
+}
+
 func TestManyOpenOneNewStoreAtOnce(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"time"
 
@@ -33,24 +34,31 @@ func (r orderRow) order() domain.Order {
 	}
 }
 
+const selectOrders = "SELECT id, pet_id, status, created_at, updated_at FROM orders"
+
+func scanOrder(row scanner) (domain.Order, error) {
+	var r orderRow
+	err := row.Scan(&r.ID, &r.PetID, &r.Status, &r.CreatedAt, &r.UpdatedAt)
+	return r.order(), err
+}
+
 func (o orders) Get(ctx context.Context, id int64) (domain.Order, error) {
-	var row orderRow
-	err := o.db.WithContext(ctx).Take(&row, id).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) {
+	order, err := scanOrder(o.db.WithContext(ctx).Raw(selectOrders+" WHERE id = ?", id).Row())
+	if errors.Is(err, sql.ErrNoRows) {
 		return domain.Order{}, domain.OrderNotFound(id)
 	}
-	return row.order(), translate(err)
+	return order, translate(err)
 }
 
 func (o orders) List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error) {
-	query := o.db.WithContext(ctx)
+	var conditions []condition
 	if q.Status != "" {
-		query = query.Where("status = ?", q.Status)
+		conditions = append(conditions, condition{"status = ?", string(q.Status)})
 	}
 	if q.PetID != nil {
-		query = query.Where("pet_id = ?", *q.PetID)
+		conditions = append(conditions, condition{"pet_id = ?", *q.PetID})
 	}
-	return list(query, q.PageRequest, orderRow.order)
+	return list(ctx, o.db, selectOrders, q.PageRequest, scanOrder, conditions...)
 }
 
 func (o orders) Create(ctx context.Context, petID int64, at time.Time) (domain.Order, error) {

@@ -1,22 +1,60 @@
 package repository
 
 import (
+	"context"
+	"strings"
+
 	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
 )
 
-// list reads a page of the rows that query selects: a keyset on the id, so that
-// the thousandth page costs what the first does.
-func list[R, T any](query *gorm.DB, page domain.PageRequest, record func(R) T) (domain.Page[T], error) {
-	var rows []R
-	err := query.Where("id > ?", page.After).Order("id").Limit(page.Limit + 1).Find(&rows).Error
+// A condition narrows a list: "status = ?" with its value.
+type condition struct {
+	sql   string
+	value any
+}
+
+// A scanner is a row that was read, *sql.Row or *sql.Rows.
+type scanner interface{ Scan(into ...any) error }
+
+// list reads a page of a table by a keyset on the id, so that the thousandth page
+// costs what the first does. It scans without reflection: GORM's Find takes twice
+// as long, and lists are what a catalogue is read by.
+func list[T any](
+	ctx context.Context, db *gorm.DB, selection string, page domain.PageRequest,
+	scan func(scanner) (T, error), conditions ...condition,
+) (domain.Page[T], error) {
+	var query strings.Builder
+	query.WriteString(selection + " WHERE id > ?")
+	values := []any{page.After}
+	for _, c := range conditions {
+		query.WriteString(" AND " + c.sql)
+		values = append(values, c.value)
+	}
+	query.WriteString(" ORDER BY id LIMIT ?")
+	values = append(values, page.Limit+1)
+
+	items, err := scanAll(db.WithContext(ctx).Raw(query.String(), values...), page.Limit+1, scan)
 	if err != nil {
 		return domain.Page[T]{}, translate(err)
 	}
-	records := make([]T, len(rows))
-	for i, row := range rows {
-		records[i] = record(row)
+	return domain.CutPage(items, page.Limit), nil
+}
+
+func scanAll[T any](query *gorm.DB, most int, scan func(scanner) (T, error)) ([]T, error) {
+	rows, err := query.Rows()
+	if err != nil {
+		return nil, err
 	}
-	return domain.CutPage(records, page.Limit), nil
+	defer rows.Close()
+	items := make([]T, 0, most)
+	for rows.Next() {
+		item, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	return items, rows.Err()
 }

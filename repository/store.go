@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"gorm.io/gorm"
 
@@ -15,6 +16,7 @@ type Store struct {
 	readers  *gorm.DB
 	writer   *writer
 	versions versions
+	keys     *keyCache
 	pools    []*sql.DB
 }
 
@@ -24,8 +26,8 @@ func (s *Store) Pets() domain.PetReader { return pets{db: s.readers} }
 // Orders reads the orders, outside any transaction.
 func (s *Store) Orders() domain.OrderReader { return orders{db: s.readers} }
 
-// Keys reads the API keys, outside any transaction.
-func (s *Store) Keys() domain.KeyReader { return keys{db: s.readers} }
+// Keys reads the API keys, outside any transaction. What Find finds it keeps.
+func (s *Store) Keys() domain.KeyReader { return s.keys }
 
 // InTx implements domain.Transactor. Concurrent acts share a commit, see writer.
 func (s *Store) InTx(ctx context.Context, act func(context.Context, domain.Repositories) error) error {
@@ -46,13 +48,19 @@ func (s *Store) Ping(ctx context.Context) error {
 	return translate(s.readers.WithContext(ctx).Raw("SELECT id FROM pets LIMIT 1").Scan(&ids).Error)
 }
 
+// Pools are the connection pools by what they do, for those who watch them.
+func (s *Store) Pools() map[string]*sql.DB {
+	return map[string]*sql.DB{"writer": s.pools[0], "readers": s.pools[1]}
+}
+
 // Close ends all connections once the acts that wait are durable.
 func (s *Store) Close() error {
 	if s.writer != nil {
 		s.writer.close()
 	}
 	var errs []error
-	for _, pool := range s.pools {
+	// The writer's goes last: only it may empty the WAL into the file and remove it.
+	for _, pool := range slices.Backward(s.pools) {
 		errs = append(errs, pool.Close())
 	}
 	return errors.Join(errs...)

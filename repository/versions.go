@@ -15,6 +15,8 @@ type versions struct {
 // effects are what a transaction does to the store.
 type effects struct{ added, changed, keys bool }
 
+var everything = effects{added: true, changed: true, keys: true}
+
 func (v *versions) raise(e effects) {
 	for _, counter := range []struct {
 		number *atomic.Uint64
@@ -30,6 +32,6 @@ func (v *versions) raise(e effects) {
 // all numbers when another process has committed in between.
 func (v *versions) noticed(data int64) {
 	if v.data.Swap(data) != data {
-		v.raise(effects{added: true, changed: true, keys: true})
+		v.raise(everything)
 	}
 }

@@ -32,6 +32,7 @@ var (
 	errQueueFull = errors.New("too many writes wait")
 	errClosed    = errors.New("the store is closed")
 	errNested    = errors.New("a transaction was begun within a transaction")
+	errEnded     = errors.New("an act ended the goroutine of the writer")
 )
 
 // A writer makes the acts of many callers durable with one commit. One goroutine
@@ -80,12 +81,8 @@ func (w *writer) do(ctx context.Context, act act) error {
 		return errNested
 	}
 	j := &job{ctx: ctx, act: act, done: make(chan struct{})}
-	select {
-	case <-w.quit:
-		return domain.Unavailable(errClosed)
-	case w.queue <- j:
-	default:
-		return domain.Unavailable(errQueueFull)
+	if err := w.enqueue(j); err != nil {
+		return domain.Unavailable(err)
 	}
 	select {
 	case <-j.done:
@@ -103,8 +100,29 @@ func (w *writer) do(ctx context.Context, act act) error {
 	return j.outcome()
 }
 
+func (w *writer) enqueue(j *job) error {
+	select {
+	case <-w.quit:
+		return errClosed
+	default:
+	}
+	select {
+	case w.queue <- j:
+		return nil
+	default:
+		return errQueueFull
+	}
+}
+
 func (w *writer) run() {
-	defer close(w.stopped)
+	quit := false
+	defer func() {
+		if !quit { // an act has ended this goroutine (runtime.Goexit): a new one goes on
+			go w.run()
+			return
+		}
+		close(w.stopped)
+	}()
 	look := time.NewTicker(lockWait)
 	defer look.Stop()
 	for {
@@ -112,12 +130,14 @@ func (w *writer) run() {
 		case first := <-w.queue:
 			w.commit(w.gather(first))
 		case <-look.C:
-			// An error shows again, and is told, at the next transaction.
-			_ = w.noticeOthers(w.db)
+			if w.noticeOthers(w.db) != nil {
+				w.versions.raise(everything) // who cannot look must not trust what was read
+			}
 		case <-w.quit:
 			for len(w.queue) > 0 {
 				w.commit(w.gather(<-w.queue))
 			}
+			quit = true
 			return
 		}
 	}
@@ -141,19 +161,24 @@ func (w *writer) gather(first *job) []*job {
 	return w.batch
 }
 
-// commit runs a batch as one transaction and answers its callers.
+// commit makes a batch durable, then answers its callers.
 func (w *writer) commit(batch []*job) {
+	err := domain.Unavailable(errEnded)
+	defer func() { finish(batch, err) }()
+	err = w.transact(batch)
+}
+
+// transact runs a batch as one transaction.
+func (w *writer) transact(batch []*job) error {
 	start := time.Now() //nolint:forbidigo // a duration, told to observe alone
 	tx, err := w.begin()
 	if err != nil {
-		finish(batch, err)
-		return
+		return err
 	}
+	defer tx.Rollback() // does nothing after the commit
 	e := &effects{}
 	if err := runAll(tx, batch, e); err != nil {
-		tx.Rollback()
-		finish(batch, domain.Unavailable(err))
-		return
+		return domain.Unavailable(err)
 	}
 	if err = tx.Commit().Error; err != nil {
 		err = domain.Unavailable(err)
@@ -163,7 +188,7 @@ func (w *writer) commit(batch []*job) {
 	if w.observe != nil {
 		w.observe(len(batch), time.Since(start))
 	}
-	finish(batch, err)
+	return err
 }
 
 // begin starts a transaction as the only writer of the file. It waits for other
@@ -172,7 +197,7 @@ func (w *writer) begin() (*gorm.DB, error) {
 	for waited := time.Duration(0); ; waited += lockWait {
 		tx := w.db.Begin()
 		if isBusy(tx.Error) && waited < lockPatience {
-			_ = w.noticeOthers(w.db)
+			_ = w.noticeOthers(w.db) // an error shows again, and is told, at the next attempt
 			continue
 		}
 		if tx.Error != nil {

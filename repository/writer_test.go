@@ -249,6 +249,25 @@ func TestLostTransactionFailsEveryAct(t *testing.T) {
 	}
 }
 
+// A test that fails inside an act ends the goroutine that runs it, which is not its own.
+func TestActThatEndsItsGoroutineHarmsNobody(t *testing.T) {
+	t.Parallel()
+	s, _ := openObserved(t)
+	release := hold(t, s)
+	innocent := queued(t.Context(), s, adding("lost"))
+	ending := queued(t.Context(), s, func(context.Context, domain.Repositories) error { runtime.Goexit(); return nil })
+	release()
+	for _, result := range []<-chan error{innocent, ending} {
+		if err := <-result; !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, errEnded) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if err := s.InTx(t.Context(), adding("next")); err != nil {
+		t.Errorf("after it: %v", err)
+	}
+	wantNames(t, s, "next")
+}
+
 func TestNestedTransactionIsRefused(t *testing.T) {
 	t.Parallel()
 	s, _ := openObserved(t)

@@ -1,35 +1,86 @@
 package usecase_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/usecase"
 )
 
+// A ring is the keys of a store of the test's own, at noon.
+type ring struct {
+	*usecase.Keys
+	clock *clock
+}
+
+func newRing(t *testing.T) ring {
+	t.Helper()
+	store, c := open(t), &clock{noon}
+	return ring{usecase.NewKeys(store, store.Keys(), c.now), c}
+}
+
+// wantOpens expects of each secret whether it opens the store.
+func (r ring) wantOpens(t *testing.T, want bool, secrets ...string) {
+	t.Helper()
+	for _, secret := range secrets {
+		_, err := r.Authenticate(t.Context(), secret)
+		if !want {
+			wantError(t, err, domain.ErrUnauthenticated, domain.CodeInvalidAPIKey)
+		} else if err != nil {
+			t.Errorf("at %v: %v", r.clock.time, err)
+		}
+	}
+}
+
+// wantKeys expects these keys in the list, whatever their secrets.
+func (r ring) wantKeys(t *testing.T, want ...domain.APIKey) {
+	t.Helper()
+	got, err := r.List(t.Context())
+	secret := cmpopts.IgnoreFields(domain.APIKey{}, "Hash", "LastFour")
+	if diff := cmp.Diff(want, got, secret); err != nil || diff != "" {
+		t.Errorf("listed %v (-want +got)\n%s", err, diff)
+	}
+}
+
+// at is a moment as far from noon.
+func at(d time.Duration) *time.Time {
+	t := noon.Add(d)
+	return &t
+}
+
 func TestCreatedKeyIsKnownAtOnce(t *testing.T) {
 	t.Parallel()
-	store := open(t)
-	keys := usecase.NewKeys(store, store.Keys(), (&clock{noon}).now)
-	secret := must[string](t)(keys.Create(t.Context(), "till 1"))
-	key := must[domain.APIKey](t)(keys.Authenticate(t.Context(), secret))
-	if key.Name != "till 1" || !strings.HasSuffix(secret, key.LastFour) || key.CreatedAt != noon {
+	r := newRing(t)
+	secret := must[string](t)(r.Create(t.Context(), "till 1", time.Hour))
+	key := must[domain.APIKey](t)(r.Authenticate(t.Context(), secret))
+	if key.ID != 1 || !strings.HasSuffix(secret, key.LastFour) {
 		t.Errorf("got %+v", key)
 	}
+	r.wantKeys(t, domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, ExpiresAt: at(time.Hour)})
 }
 
 func TestOneAnswerForEveryWrongKey(t *testing.T) {
 	t.Parallel()
-	store := open(t)
-	keys := usecase.NewKeys(store, store.Keys(), (&clock{noon}).now)
-	secret := must[string](t)(keys.Create(t.Context(), "till 1"))
-	for _, wrong := range []string{"", secret[1:], domain.GenerateKey()} {
-		_, err := keys.Authenticate(t.Context(), wrong)
-		wantError(t, err, domain.ErrUnauthenticated, domain.CodeInvalidAPIKey)
+	r := newRing(t)
+	secret := must[string](t)(r.Create(t.Context(), "till 1", 0))
+	expired := must[string](t)(r.Create(t.Context(), "till 2", time.Hour))
+	revoked := must[string](t)(r.Create(t.Context(), "till 3", 0))
+	r.wantOpens(t, true, secret, expired, revoked)
+	if err := r.Revoke(t.Context(), 3); err != nil {
+		t.Fatal(err)
 	}
+	r.clock.time = *at(time.Hour)
+	r.wantOpens(t, false, "", secret[1:], secret[:57], strings.ToLower(secret), domain.GenerateKey(), expired, revoked)
+	r.wantOpens(t, true, secret)
 }
 
 // A closed store answers no query, so whatever is refused here cost none.
@@ -47,29 +98,36 @@ func TestMalformedKeyCostsNoQuery(t *testing.T) {
 	}
 }
 
+func TestStoreThatDoesNotAnswerIsNoWrongKey(t *testing.T) {
+	t.Parallel()
+	r := newRing(t)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	_, err := r.Authenticate(ended, domain.GenerateKey())
+	wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
+}
+
 func TestKeyWithABadNameIsNotIssued(t *testing.T) {
 	t.Parallel()
-	store := open(t)
-	keys := usecase.NewKeys(store, store.Keys(), (&clock{noon}).now)
-	secret, err := keys.Create(t.Context(), " ")
+	r := newRing(t)
+	secret, err := r.Create(t.Context(), " ", 0)
 	wantError(t, err, domain.ErrInvalid, domain.CodeValidationFailed)
 	if secret != "" {
 		t.Error("a secret came with the error")
 	}
-	if first := must[string](t)(keys.CreateFirst(t.Context(), "first")); first == "" {
+	if first := must[string](t)(r.CreateFirst(t.Context(), "first")); first == "" {
 		t.Error("a key stands in the store")
 	}
 }
 
 func TestFirstKeyIsIssuedOnce(t *testing.T) {
 	t.Parallel()
-	store := open(t)
-	keys := usecase.NewKeys(store, store.Keys(), (&clock{noon}).now)
+	r := newRing(t)
 	var issued atomic.Int32
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
-			secret, err := keys.CreateFirst(t.Context(), "first")
+			secret, err := r.CreateFirst(t.Context(), "first")
 			if err != nil {
 				t.Error(err)
 			}
@@ -82,4 +140,137 @@ func TestFirstKeyIsIssuedOnce(t *testing.T) {
 	if issued.Load() != 1 {
 		t.Errorf("%d first keys were issued", issued.Load())
 	}
+}
+
+func TestEnsuredKeyIsKeptOnce(t *testing.T) {
+	t.Parallel()
+	r := newRing(t)
+	wantError(t, r.Ensure(t.Context(), "bootstrap", "secret"), domain.ErrInvalid, domain.CodeValidationFailed)
+	secret := domain.GenerateKey()
+	ensure := func() {
+		t.Helper()
+		if err := r.Ensure(t.Context(), "bootstrap", secret); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ensure()
+	r.clock.time = *at(time.Hour)
+	ensure()
+	r.wantOpens(t, true, secret)
+	r.wantKeys(t, domain.APIKey{ID: 1, Name: "bootstrap", CreatedAt: noon})
+
+	if err := r.Revoke(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	ensure()
+	r.wantOpens(t, false, secret)
+}
+
+func TestRotatedKeyLivesOnForTheOverlap(t *testing.T) {
+	t.Parallel()
+	r := newRing(t)
+	old := must[string](t)(r.Create(t.Context(), "till 1", 48*time.Hour))
+	r.clock.time = *at(time.Hour)
+	successor := must[string](t)(r.Rotate(t.Context(), 1, 24*time.Hour))
+	r.wantKeys(t,
+		domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, ExpiresAt: at(48 * time.Hour), RevokedAt: at(25 * time.Hour)},
+		domain.APIKey{ID: 2, Name: "till 1", CreatedAt: *at(time.Hour), ExpiresAt: at(49 * time.Hour)},
+	)
+	r.clock.time = *at(25*time.Hour - time.Millisecond)
+	r.wantOpens(t, true, old, successor)
+	r.clock.time = *at(25 * time.Hour)
+	r.wantOpens(t, false, old)
+	r.wantOpens(t, true, successor)
+
+	last := must[string](t)(r.Rotate(t.Context(), 2, 0))
+	r.wantOpens(t, false, old, successor)
+	r.wantOpens(t, true, last)
+}
+
+func TestKeyIsRotatedOnceWhileActive(t *testing.T) {
+	t.Parallel()
+	r := newRing(t)
+	for _, name := range []string{"revoked", "expired", "rotated"} {
+		must[string](t)(r.Create(t.Context(), name, time.Hour))
+	}
+	if err := r.Revoke(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	must[string](t)(r.Rotate(t.Context(), 3, 24*time.Hour))
+	for name, test := range map[string]struct {
+		id      int64
+		overlap time.Duration
+		at      time.Duration
+		kind    domain.Kind
+		code    domain.Code
+	}{
+		"revoked":  {1, 0, 0, domain.ErrConflict, ""},
+		"rotated":  {3, 0, 0, domain.ErrConflict, ""},
+		"unknown":  {5, 0, 0, domain.ErrNotFound, ""},
+		"backward": {4, -1, 0, domain.ErrInvalid, domain.CodeValidationFailed},
+		"too long": {4, domain.MaxKeySpan + 1, 0, domain.ErrInvalid, domain.CodeValidationFailed},
+		"expired":  {2, 0, time.Hour, domain.ErrConflict, ""},
+	} {
+		r.clock.time = *at(test.at)
+		secret, err := r.Rotate(t.Context(), test.id, test.overlap)
+		if wantError(t, err, test.kind, test.code); secret != "" {
+			t.Errorf("%s: a secret came with the error", name)
+		}
+	}
+	if all := must[[]domain.APIKey](t)(r.List(t.Context())); len(all) != 4 {
+		t.Errorf("%d keys were issued, want 4", len(all))
+	}
+}
+
+func TestOneOfManyRotationsAtOnceWins(t *testing.T) {
+	t.Parallel()
+	r := newRing(t)
+	must[string](t)(r.Create(t.Context(), "till 1", 0))
+	var won atomic.Int32
+	var wait sync.WaitGroup
+	for range 20 {
+		wait.Go(func() {
+			if _, err := r.Rotate(t.Context(), 1, time.Hour); err == nil {
+				won.Add(1)
+			} else if !errors.Is(err, domain.ErrConflict) {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	if all := must[[]domain.APIKey](t)(r.List(t.Context())); won.Load() != 1 || len(all) != 2 {
+		t.Errorf("%d rotations won and %d keys stand in the store, want 1 and 2", won.Load(), len(all))
+	}
+}
+
+func TestRevokedKeyStaysRevokedSinceTheFirstTime(t *testing.T) {
+	t.Parallel()
+	r := newRing(t)
+	secret := must[string](t)(r.Create(t.Context(), "till 1", 0))
+	for _, moment := range []time.Time{noon, *at(time.Hour)} {
+		r.clock.time = moment
+		if err := r.Revoke(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		r.wantOpens(t, false, secret)
+		r.wantKeys(t, domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, RevokedAt: at(0)})
+	}
+	wantError(t, r.Revoke(t.Context(), 2), domain.ErrNotFound, "")
+}
+
+func TestRevocationOvertakesTheEndOfARotation(t *testing.T) {
+	t.Parallel()
+	r := newRing(t)
+	old := must[string](t)(r.Create(t.Context(), "till 1", 0))
+	successor := must[string](t)(r.Rotate(t.Context(), 1, 24*time.Hour))
+	r.clock.time = *at(time.Hour)
+	if err := r.Revoke(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	r.wantOpens(t, false, old)
+	r.wantOpens(t, true, successor)
+	r.wantKeys(t,
+		domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, RevokedAt: at(time.Hour)},
+		domain.APIKey{ID: 2, Name: "till 1", CreatedAt: noon},
+	)
 }

@@ -2,40 +2,184 @@ package storetest
 
 import (
 	"context"
+	"math"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
 )
 
-func keyIsFound(t *testing.T, s Store) {
-	secret := domain.GenerateKey()
-	key, err := domain.NewKey("till 1", secret, noon)
+// keep keeps a key that was made at noon and lives for a time, or for ever, and
+// returns what is to be read of it, as the key with that id.
+func keep(t *testing.T, s Store, id int64, lifetime time.Duration) domain.APIKey {
+	t.Helper()
+	key, err := domain.NewKey("till 1", domain.GenerateKey(), noon, lifetime)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Keys().Find(t.Context(), key.Hash)
-	wantError(t, err, domain.ErrUnauthenticated, domain.CodeInvalidAPIKey)
+	if !create(t, s, key) {
+		t.Fatal("a new key was not kept")
+	}
+	return domain.APIKey{
+		ID: id, Name: key.Name, Hash: key.Hash, LastFour: key.LastFour,
+		CreatedAt: key.CreatedAt, ExpiresAt: key.ExpiresAt,
+	}
+}
 
-	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
-		before, err := r.Keys.Any(ctx)
-		if err != nil {
-			return err
-		}
-		if _, err := r.Keys.Create(ctx, key); err != nil {
-			return err
-		}
-		after, err := r.Keys.Any(ctx)
-		if before || !after {
-			t.Errorf("any key before %t, after %t, want false and true", before, after)
-		}
+func create(t *testing.T, s Store, key domain.NewAPIKey) (created bool) {
+	t.Helper()
+	inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
+		created, err = r.Keys.Create(ctx, key)
 		return err
 	})
+	return created
+}
 
-	want := domain.APIKey{ID: 1, Name: "till 1", Hash: key.Hash, LastFour: secret[len(secret)-4:], CreatedAt: noon}
-	got, err := s.Keys().Find(t.Context(), key.Hash)
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("found %v (-want +got)\n%s", err, diff)
+// wantKeys expects these keys in the list, and each under its hash and its id.
+func wantKeys(t *testing.T, s Store, want ...domain.APIKey) {
+	t.Helper()
+	list, err := s.Keys().List(t.Context())
+	if diff := cmp.Diff(want, list); err != nil || diff != "" {
+		t.Errorf("listed %v (-want +got)\n%s", err, diff)
 	}
+	for _, key := range want {
+		found, err := s.Keys().Find(t.Context(), key.Hash)
+		if diff := cmp.Diff(key, found); err != nil || diff != "" {
+			t.Errorf("found %v (-want +got)\n%s", err, diff)
+		}
+		inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+			got, err := r.Keys.Get(ctx, key.ID)
+			if diff := cmp.Diff(key, got); diff != "" {
+				t.Errorf("got (-want +got)\n%s", diff)
+			}
+			return err
+		})
+	}
+}
+
+func keyIsReadAsKept(t *testing.T, s Store) {
+	wantKeys(t, s, []domain.APIKey{}...)
+	exists := func() (exists bool) {
+		inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
+			exists, err = r.Keys.Any(ctx)
+			return err
+		})
+		return exists
+	}
+	if exists() {
+		t.Error("an empty store has a key")
+	}
+	forEver, forAWhile := keep(t, s, 1, 0), keep(t, s, 2, time.Hour)
+	if !exists() {
+		t.Error("a store with keys has none")
+	}
+	wantKeys(t, s, forEver, forAWhile)
+}
+
+func unknownKeyIsNotFound(t *testing.T, s Store) {
+	keep(t, s, 1, 0)
+	_, err := s.Keys().Find(t.Context(), domain.KeyHash{1})
+	wantError(t, err, domain.ErrUnauthenticated, domain.CodeInvalidAPIKey)
+	for _, id := range []int64{2, 0, -1, math.MaxInt64} {
+		err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+			_, err := r.Keys.Get(ctx, id)
+			return err
+		})
+		wantError(t, err, domain.ErrNotFound, "")
+	}
+}
+
+func keyIsKeptOnce(t *testing.T, s Store) {
+	kept := keep(t, s, 1, 0)
+	again := domain.NewAPIKey{Name: "other", Hash: kept.Hash, LastFour: kept.LastFour, CreatedAt: noon.Add(time.Hour)}
+	if create(t, s, again) {
+		t.Error("a hash was kept twice")
+	}
+	wantKeys(t, s, kept)
+}
+
+func keyIsRevokedAtTheEarliestMoment(t *testing.T, s Store) {
+	revoked, other := keep(t, s, 1, 0), keep(t, s, 2, 0)
+	revoke := func(id int64, at time.Time) (done bool) {
+		inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
+			done, err = r.Keys.Revoke(ctx, id, at)
+			return err
+		})
+		return done
+	}
+	later, between := noon.Add(time.Hour), noon.Add(time.Minute)
+	for _, step := range []struct {
+		at, stands time.Time
+		done       bool
+	}{
+		{later, later, true},
+		{later, later, false},
+		{later.Add(time.Millisecond), later, false},
+		{noon, noon, true},
+		{between, noon, false},
+		{noon, noon, false},
+	} {
+		if done := revoke(1, step.at); done != step.done {
+			t.Errorf("revoked at %v: %t, want %t", step.at, done, step.done)
+		}
+		revoked.RevokedAt = &step.stands
+		wantKeys(t, s, revoked, other)
+	}
+	if revoke(3, noon) {
+		t.Error("a key that does not exist was revoked")
+	}
+}
+
+func keyIsRetiredOnceWhileActive(t *testing.T, s Store) {
+	active, expiring := keep(t, s, 1, 0), keep(t, s, 2, time.Hour)
+	retire := func(id int64, now, at time.Time) (done bool) {
+		inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
+			done, err = r.Keys.Retire(ctx, id, now, at)
+			return err
+		})
+		return done
+	}
+	end, last := noon.Add(time.Hour), noon.Add(time.Hour-time.Millisecond)
+	for _, step := range []struct {
+		name    string
+		id      int64
+		now, at time.Time
+		done    bool
+	}{
+		{"expired", 2, end, end, false},
+		{"about to expire", 2, last, end, true},
+		{"active", 1, noon, end, true},
+		{"about to be revoked", 1, noon, noon, false},
+		{"revoked", 1, end, end, false},
+		{"unknown", 3, noon, end, false},
+	} {
+		if done := retire(step.id, step.now, step.at); done != step.done {
+			t.Errorf("a key that is %s was retired: %t", step.name, done)
+		}
+	}
+	active.RevokedAt, expiring.RevokedAt = &end, &end
+	wantKeys(t, s, active, expiring)
+}
+
+func keyUseMovesForwardByIntervals(t *testing.T, s Store) {
+	used, other := keep(t, s, 1, 0), keep(t, s, 2, 0)
+	next := noon.Add(domain.KeyUseInterval)
+	for _, step := range []struct{ at, stands time.Time }{
+		{noon, noon},
+		{next.Add(-time.Millisecond), noon},
+		{noon.Add(-time.Hour), noon},
+		{next, next},
+		{noon, next},
+	} {
+		inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+			return r.Keys.Use(ctx, 1, step.at)
+		})
+		used.LastUsedAt = &step.stands
+		wantKeys(t, s, used, other)
+	}
+	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+		return r.Keys.Use(ctx, 3, noon)
+	})
 }

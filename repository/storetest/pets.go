@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -27,6 +28,34 @@ func petIsReadAsAdded(t *testing.T, s Store) {
 		}
 		if diff := cmp.Diff(want, added); diff != "" {
 			t.Errorf("added (-want +got)\n%s", diff)
+		}
+	}
+}
+
+// As many as no engine takes in one statement (SQLite: 32,766 values).
+func petsAreAddedTogether(t *testing.T, s Store) {
+	statuses := []domain.PetStatus{domain.PetAvailable, "", domain.PetSold, domain.PetPending}
+	news := make([]domain.NewPet, 11_003)
+	want := make([]domain.Pet, len(news))
+	for i := range news {
+		news[i] = domain.NewPet{Name: fmt.Sprint("Rex ", i), CategoryID: int64(-i), Status: statuses[i%len(statuses)]}
+		want[i] = domain.Pet{ID: int64(i + 1), Name: news[i].Name, CategoryID: news[i].CategoryID, Status: news[i].Status}
+	}
+	var none, added []domain.Pet
+	inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
+		if none, err = r.Pets.CreateAll(ctx, nil); err != nil {
+			return err
+		}
+		added, err = r.Pets.CreateAll(ctx, news)
+		return err
+	})
+	if diff := cmp.Diff(want, added); diff != "" || len(none) != 0 {
+		t.Errorf("none are %v, added (-want +got)\n%s", none, diff)
+	}
+	for _, after := range []int64{0, 200, 10_903} {
+		got, err := s.Pets().List(t.Context(), page(after, 100))
+		if diff := cmp.Diff(want[after:after+100], got.Items); err != nil || diff != "" {
+			t.Errorf("read behind %d: %v, (-want +got)\n%s", after, err, diff)
 		}
 	}
 }

@@ -24,6 +24,7 @@ type Store interface {
 func Run(t *testing.T, open func(t *testing.T) Store) {
 	for name, test := range map[string]func(*testing.T, Store){
 		"a pet is read as it was added":                petIsReadAsAdded,
+		"pets are added together":                      petsAreAddedTogether,
 		"ids start at one and grow":                    idsGrow,
 		"an unknown pet is not found":                  unknownPetIsNotFound,
 		"a page holds what its query asks for":         pageHoldsWhatIsAskedFor,
@@ -38,7 +39,12 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"an order needs its pet":                       orderNeedsItsPet,
 		"a pet moves from the statuses named":          petMovesFromTheStatusesNamed,
 		"orders are filtered":                          ordersAreFiltered,
-		"a key is found by its hash":                   keyIsFound,
+		"a key is read as it was kept":                 keyIsReadAsKept,
+		"an unknown key is not found":                  unknownKeyIsNotFound,
+		"a key is kept once":                           keyIsKeptOnce,
+		"a key is revoked at the earliest moment":      keyIsRevokedAtTheEarliestMoment,
+		"a key is retired once, while it is active":    keyIsRetiredOnceWhileActive,
+		"the use of a key moves forward by intervals":  keyUseMovesForwardByIntervals,
 		"a claim is taken once":                        claimIsTakenOnce,
 		"an outlived claim is free again":              outlivedClaimIsFree,
 		"outlived claims are swept":                    outlivedClaimsAreSwept,

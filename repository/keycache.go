@@ -1,0 +1,47 @@
+package repository
+
+import (
+	"context"
+
+	"github.com/maypok86/otter/v2"
+
+	"example.com/petstore/domain"
+)
+
+// A keyCache is the domain.KeyReader of requests: it keeps the API keys that were
+// found for as long as no key has changed, in this process or another. A key that
+// is not found is not kept, so that a new one works at once.
+type keyCache struct {
+	domain.KeyReader
+	versions *versions
+	found    *otter.Cache[domain.KeyHash, keptKey]
+}
+
+// A keptKey is a key with the number of changes before it was read.
+type keptKey struct {
+	key     domain.APIKey
+	changes uint64
+}
+
+// maxKeptKeys is how many keys are kept, some 300 bytes each.
+const maxKeptKeys = 10_000
+
+func newKeyCache(keys domain.KeyReader, v *versions) (*keyCache, error) {
+	found, err := otter.New(&otter.Options[domain.KeyHash, keptKey]{
+		MaximumSize: maxKeptKeys,
+		Executor:    func(task func()) { task() }, // no goroutine that outlives its caller
+	})
+	return &keyCache{KeyReader: keys, versions: v, found: found}, err
+}
+
+func (c *keyCache) Find(ctx context.Context, hash domain.KeyHash) (domain.APIKey, error) {
+	changes := c.versions.keys.Load()
+	if kept, ok := c.found.GetIfPresent(hash); ok && kept.changes == changes {
+		return kept.key, nil
+	}
+	key, err := c.KeyReader.Find(ctx, hash)
+	if err == nil {
+		c.found.Set(hash, keptKey{key, changes})
+	}
+	return key, err
+}
