@@ -53,6 +53,9 @@ type API struct {
 	now          func() time.Time
 	sunset       time.Time
 	timeout      time.Duration
+	versions     func() (added, changed uint64)
+	cacheBytes   int64
+	pages        *pageCache
 }
 
 // publishedSunset is the published moment of the removal of getPet (service
@@ -81,7 +84,9 @@ func New(services Services, options ...Option) (*API, error) {
 	if a.authenticate == nil {
 		return nil, errors.New("rest.New: set Services.Keys or use WithAuthenticator")
 	}
-	return a, nil
+	var err error
+	a.pages, err = newPageCache(a.versions, a.cacheBytes)
+	return a, err
 }
 
 // An Option replaces a default of New.
@@ -110,4 +115,11 @@ func WithGetPetSunset(sunset time.Time) Option {
 // WithRequestTimeout replaces the ten seconds that one request may work.
 func WithRequestTimeout(timeout time.Duration) Option {
 	return func(a *API) { a.timeout = timeout }
+}
+
+// WithPageCache keeps up to about maxBytes of the pages of the lists, each as long
+// as nothing happened to the store that could alter it, which versions tells (see
+// repository.Store.Versions). By default no page is kept.
+func WithPageCache(versions func() (added, changed uint64), maxBytes int64) Option {
+	return func(a *API) { a.versions, a.cacheBytes = versions, maxBytes }
 }

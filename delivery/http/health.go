@@ -44,7 +44,10 @@ func (h *Health) check(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
-	return h.ping(ctx)
+	if err := h.ping(ctx); err != nil {
+		return domain.Unavailable(err)
+	}
+	return nil
 }
 
 // pingTimeout is how long the store may think about a ping.

@@ -47,35 +47,38 @@ type listOrdersQuery struct {
 	PetID *int64 `form:"petId" format:"int64"`
 }
 
+func (q listOrdersQuery) filters() (filters string) {
+	if q.Status != "" {
+		filters = "&status=" + string(q.Status)
+	}
+	if q.PetID != nil {
+		filters += "&petId=" + strconv.FormatInt(*q.PetID, 10)
+	}
+	return filters
+}
+
 // listOrders answers a page of the orders.
 //
 //	@Summary		List orders
 //	@Description	The orders in the order in which they were placed. While there are more, the header Link leads to the next page.
 //	@ID				listOrders
 //	@Tags			Store
-//	@Param			query	query		listOrdersQuery	false	"page and filters"
-//	@Success		200		{array}		order			"A page of orders"
-//	@Header			200		{string}	Link			"The next page: <?limit=…&after=…>; rel=next (RFC 8288)"
+//	@Param			query	query	listOrdersQuery	false	"page and filters"
+//	@Success		200		{array}	order			"A page of orders"
 //	@Router			/store/orders [get]
 func (a *API) listOrders(c *gin.Context) error {
 	query, err := bindQuery[listOrdersQuery](c)
 	if err != nil {
 		return err
 	}
-	page, err := a.orders.List(c.Request.Context(), domain.OrderQuery{
-		PageRequest: query.request(), Status: query.Status, PetID: query.PetID,
+	return writePage(a, c, listing[domain.Order, order]{
+		name: "orders", query: query.pageQuery, filters: query.filters(),
+		read: func(ctx context.Context) (domain.Page[domain.Order], error) {
+			return a.orders.List(ctx, domain.OrderQuery{PageRequest: query.request(), Status: query.Status, PetID: query.PetID})
+		},
+		id:   func(o domain.Order) int64 { return o.ID },
+		wire: orderOf,
 	})
-	if err != nil {
-		return err
-	}
-	if page.More {
-		filters := []filter{{"status", string(query.Status)}}
-		if query.PetID != nil {
-			filters = append(filters, filter{"petId", strconv.FormatInt(*query.PetID, 10)})
-		}
-		linkNext(c, query.pageQuery, page.Items[len(page.Items)-1].ID, filters...)
-	}
-	return writePage(c, page, orderOf)
 }
 
 // placeOrder orders an animal.

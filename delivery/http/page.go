@@ -1,11 +1,15 @@
 package http
 
 import (
-	"fmt"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"net/http"
-	"net/url"
+	"strconv"
+	"strings"
 
 	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
 
 	"example.com/petstore/domain"
 )
@@ -22,26 +26,82 @@ func (q pageQuery) request() domain.PageRequest {
 	return domain.PageRequest{After: q.After, Limit: int(q.Limit)}
 }
 
-// A filter is a parameter that narrows a list; an empty value does not.
-type filter struct{ name, value string }
-
-// linkNext tells where the list goes on behind an id: a reference relative to the
-// request, so that it is right under any prefix (RFC 8288).
-func linkNext(c *gin.Context, q pageQuery, after int64, filters ...filter) {
-	query := fmt.Sprintf("limit=%d", q.Limit)
-	for _, f := range filters {
-		if f.value != "" {
-			query += "&" + f.name + "=" + url.QueryEscape(f.value)
-		}
-	}
-	c.Header("Link", fmt.Sprintf(`<?%s&after=%d>; rel="next"`, query, after))
+// reference is the normal form of a query whose filters are written as &name=value:
+// a reference relative to the request, so that it is right under any prefix.
+func (q pageQuery) reference(filters string, after int64) string {
+	return "?limit=" + strconv.FormatInt(q.Limit, 10) + filters + "&after=" + strconv.FormatInt(after, 10)
 }
 
-// writePage answers the records of a page as a bare array.
-func writePage[T, W any](c *gin.Context, page domain.Page[T], wire func(T) W) error {
+// A listing is one list, as its handler describes it: where it is kept, what
+// narrows it and how its pages are read.
+type listing[T, W any] struct {
+	name    string
+	query   pageQuery
+	filters string
+	read    func(context.Context) (domain.Page[T], error)
+	id      func(T) int64
+	wire    func(T) W
+}
+
+// writePage answers a page of a list as a bare array, or with 304 where the client
+// has it already (RFC 9110, section 13.1.2).
+func writePage[T, W any](a *API, c *gin.Context, l listing[T, W]) error {
+	page, err := a.pages.page(l.name+l.query.reference(l.filters, l.query.After), func() (*encodedPage, error) {
+		page, err := l.read(c.Request.Context())
+		if err != nil {
+			return nil, err
+		}
+		return l.encode(page)
+	})
+	if err != nil {
+		return err
+	}
+	if page.link != "" {
+		c.Header("Link", page.link)
+	}
+	c.Header("ETag", page.etag)
+	c.Header("Cache-Control", "private, no-cache")
+	if matches(c.GetHeader("If-None-Match"), page.etag) {
+		c.Status(http.StatusNotModified)
+		return nil
+	}
+	c.Data(http.StatusOK, "application/json", page.body)
+	return nil
+}
+
+// encode makes the answer of a page. Its link is the one of RFC 8288, its tag a
+// hash of all that the client gets.
+func (l listing[T, W]) encode(page domain.Page[T]) (*encodedPage, error) {
 	records := make([]W, len(page.Items))
 	for i, item := range page.Items {
-		records[i] = wire(item)
+		records[i] = l.wire(item)
 	}
-	return writeJSON(c, http.StatusOK, records)
+	body, err := json.Marshal(records)
+	if err != nil {
+		return nil, err
+	}
+	encoded := &encodedPage{body: body}
+	if page.More {
+		last := page.Items[len(page.Items)-1]
+		encoded.link = "<" + l.query.reference(l.filters, l.id(last)) + `>; rel="next"`
+	}
+	sum := sha256.New()
+	sum.Write([]byte(encoded.link))
+	sum.Write(body)
+	encoded.etag = `"` + hex.EncodeToString(sum.Sum(nil)[:16]) + `"`
+	return encoded, nil
+}
+
+// matches reports whether an If-None-Match names the tag, compared weakly.
+func matches(header, etag string) bool {
+	if header == "" {
+		return false
+	}
+	for candidate := range strings.SplitSeq(header, ",") {
+		candidate = strings.TrimSpace(candidate)
+		if candidate == "*" || strings.TrimPrefix(candidate, "W/") == etag {
+			return true
+		}
+	}
+	return false
 }

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 
@@ -39,29 +40,35 @@ type listPetsQuery struct {
 	Status domain.PetStatus `form:"status" validate:"omitempty,petstatus" enums:"available,pending,sold"`
 }
 
+func (q listPetsQuery) filters() string {
+	if q.Status == "" {
+		return ""
+	}
+	return "&status=" + string(q.Status)
+}
+
 // listPets answers a page of the catalogue.
 //
 //	@Summary		List animals
 //	@Description	The animals of the catalogue in the order in which they were added. While there are more, the header Link leads to the next page.
 //	@ID				listPets
 //	@Tags			Pets
-//	@Param			query	query		listPetsQuery	false	"page and filter"
-//	@Success		200		{array}		pet				"A page of animals"
-//	@Header			200		{string}	Link			"The next page: <?limit=…&after=…>; rel=next (RFC 8288)"
+//	@Param			query	query	listPetsQuery	false	"page and filter"
+//	@Success		200		{array}	pet				"A page of animals"
 //	@Router			/pets [get]
 func (a *API) listPets(c *gin.Context) error {
 	query, err := bindQuery[listPetsQuery](c)
 	if err != nil {
 		return err
 	}
-	page, err := a.pets.List(c.Request.Context(), domain.PetQuery{PageRequest: query.request(), Status: query.Status})
-	if err != nil {
-		return err
-	}
-	if page.More {
-		linkNext(c, query.pageQuery, page.Items[len(page.Items)-1].ID, filter{"status", string(query.Status)})
-	}
-	return writePage(c, page, petOf)
+	return writePage(a, c, listing[domain.Pet, pet]{
+		name: "pets", query: query.pageQuery, filters: query.filters(),
+		read: func(ctx context.Context) (domain.Page[domain.Pet], error) {
+			return a.pets.List(ctx, domain.PetQuery{PageRequest: query.request(), Status: query.Status})
+		},
+		id:   func(p domain.Pet) int64 { return p.ID },
+		wire: petOf,
+	})
 }
 
 // createPet adds an animal.

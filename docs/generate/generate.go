@@ -32,6 +32,7 @@ func generate(root string) ([]byte, error) {
 		tellBoundsInWords,
 		checkOperations,
 		documentFailures,
+		documentLists,
 		shareParameters,
 		shareHeaders,
 		secure,

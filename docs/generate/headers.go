@@ -2,6 +2,8 @@ package main
 
 import (
 	"maps"
+	"net/http"
+	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
@@ -23,7 +25,10 @@ func shareHeaders(doc *openapi3.T) error {
 				names = append(names, "Idempotency-Replayed")
 			}
 			if op.Deprecated {
-				names = append(names, "Deprecation", "Sunset", "Link")
+				names = append(names, "Deprecation", "Sunset", "Successor-Link")
+			}
+			if isList(op) && status < "400" {
+				names = append(names, "ETag", "Next-Link")
 			}
 			addHeaders(doc, response.Value, names)
 		}
@@ -35,10 +40,10 @@ func addHeaders(doc *openapi3.T, response *openapi3.Response, names []string) {
 	// The converter leaves nil where nothing was annotated.
 	headers := openapi3.Headers{}
 	maps.Copy(headers, response.Headers)
-	for _, name := range names {
-		component := name
-		if name == "Link" {
-			component = "Successor-Link"
+	for _, component := range names {
+		name := component
+		if strings.HasSuffix(component, "-Link") {
+			name = "Link"
 		}
 		headers[name] = &openapi3.HeaderRef{
 			Ref:   "#/components/headers/" + component,
@@ -62,9 +67,35 @@ func sharedHeaders() openapi3.Headers {
 			"When the operation was deprecated, in Unix seconds (RFC 9745)."),
 		"Sunset": header("string", "Thu, 05 Dec 2030 00:00:00 GMT",
 			"When the operation is removed (RFC 8594)."),
+		"ETag": header("string", `"5d41402abc4b2a76b9719d911017c592"`,
+			"What the page holds, for `If-None-Match`."),
+		"Next-Link": header("string", `<?limit=20&after=20>; rel="next"`,
+			"The next page, relative to this request; absent at the end of the list (RFC 8288)."),
 		"Successor-Link": header("string", `<../pets>; rel="successor-version"`,
 			"The operation to use instead (RFC 8288)."),
 	}
+}
+
+// isList tells a list by its answer.
+func isList(op *openapi3.Operation) bool {
+	ok := op.Responses.Value("200")
+	return ok != nil && ok.Value.Content[jsonType].Schema.Value.Type.Is(openapi3.TypeArray)
+}
+
+// documentLists adds what every list does for a client that has the page already.
+func documentLists(doc *openapi3.T) error {
+	for _, op := range operations(doc) {
+		if !isList(op) {
+			continue
+		}
+		op.AddParameter(&openapi3.Parameter{
+			Name: "If-None-Match", In: openapi3.ParameterInHeader,
+			Description: "The `ETag` of a page that the client has: an unchanged page is answered with 304.",
+			Schema:      openapi3.NewSchemaRef("", openapi3.NewStringSchema()),
+		})
+		op.AddResponse(http.StatusNotModified, openapi3.NewResponse().WithDescription("The client has this page already"))
+	}
+	return nil
 }
 
 func header(kind string, example any, description string) *openapi3.HeaderRef {

@@ -1,0 +1,135 @@
+package http_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+
+	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/domain"
+)
+
+func TestAccessLogHasALineForEachRequest(t *testing.T) {
+	t.Parallel()
+	for rule, tt := range map[string]struct {
+		request
+		line map[string]any
+	}{
+		"a list": {
+			get("/v1/pets?limit=5"),
+			map[string]any{"method": "GET", "route": "/v1/pets", "status": int64(200), "key_id": "1"},
+		},
+		"a record is logged by its route": {
+			get("/v1/pets/42"),
+			map[string]any{"method": "GET", "route": "/v1/pets/:petId", "status": int64(404), "key_id": "1"},
+		},
+		"a new record": {
+			post(newRex),
+			map[string]any{"method": "POST", "route": "/v1/pets", "status": int64(201), "key_id": "1"},
+		},
+		"a client nobody knows": {
+			get("/v1/pets", "-Authorization"),
+			map[string]any{"method": "GET", "route": "/v1/pets", "status": int64(401), "key_id": ""},
+		},
+		"no such route": {
+			get("/v1/secret"),
+			map[string]any{"method": "GET", "route": "", "status": int64(404), "key_id": ""},
+		},
+		"no such method": {
+			send("DELETE", "/v1/pets"),
+			map[string]any{"method": "DELETE", "route": "", "status": int64(405), "key_id": ""},
+		},
+		"health": {
+			get("/livez", "-Authorization"),
+			map[string]any{"method": "GET", "route": "/livez", "status": int64(200), "key_id": ""},
+		},
+		"a client that names itself": {
+			get("/v1/pets", "X-Forwarded-For: 203.0.113.9", "X-Real-Ip: 203.0.113.9", "Forwarded: for=203.0.113.9"),
+			map[string]any{"method": "GET", "route": "/v1/pets", "status": int64(200), "key_id": "1"},
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			s := openShop(t)
+			a := s.expect(t, tt.request, want{})
+			tt.line["request_id"], tt.line["client"] = a.Header.Get("X-Request-Id"), "127.0.0.1"
+			if diff := cmp.Diff([]map[string]any{tt.line}, s.accessLog(t)); diff != "" {
+				t.Errorf("access log (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// accessLog are the lines of the access log, each without its duration.
+func (s *shop) accessLog(t *testing.T) (lines []map[string]any) {
+	t.Helper()
+	for _, entry := range s.log.FilterMessage("request").All() {
+		line := entry.ContextMap()
+		if duration, is := line["duration"].(time.Duration); !is || duration <= 0 || entry.Level != zap.InfoLevel {
+			t.Errorf("the line %v is at the level %s", line, entry.Level)
+		}
+		delete(line, "duration")
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func TestForwardedAddressIsBelievedFromTrustedProxiesAlone(t *testing.T) {
+	t.Parallel()
+	for proxy, client := range map[string]string{"127.0.0.1": "203.0.113.9", "127.0.0.0/8": "203.0.113.9", "10.0.0.1": "127.0.0.1"} {
+		s := newShop(t)
+		s.listen(t, s.engine(t, []string{proxy}, asTheyAre))
+		s.expect(t, get("/v1/pets", "X-Forwarded-For: 203.0.113.9"), ok(`[]`))
+		if line := s.accessLog(t)[0]; line["client"] != client {
+			t.Errorf("behind %s: got the client %v, want %s", proxy, line["client"], client)
+		}
+	}
+	s := newShop(t)
+	if _, err := rest.NewEngine(s.api(t, asTheyAre), s.health, []string{"no address"}); err == nil {
+		t.Error("an engine took a proxy that is no address")
+	}
+}
+
+func TestLogTellsNoSecret(t *testing.T) {
+	t.Parallel()
+	s := openShopWhere(t, func(context.Context, int64) (domain.Pet, error) { panic("at the counter") })
+	const hidden = "hush"
+	secrets := []string{"X-Secret: " + hidden, "Cookie: " + hidden, "Idempotency-Key: " + hidden, "User-Agent: " + hidden, "Referer: " + hidden}
+	requests := []request{
+		get("/v1/pets?token=" + hidden + "&key=KEY"), get("/v1/pets?status=" + hidden), get("/v1/pets?%zz=" + hidden),
+		get("/v1/pets/1?token=" + hidden), get("/v1/" + hidden), send("DELETE", "/v1/pets?x="+hidden), get("/livez?x=" + hidden), get("/readyz?x=" + hidden),
+		post(`{"name":"hush","categoryId":7}`), post(`{"name":"hush"`), post(`{"hush":"hush"}`),
+		get("/v1/pets", "Authorization: Bearer "+hidden), get("/v1/pets", "Authorization: KEY"), get("/v1/pets", "Authorization: Basic "+hidden),
+		get("/v1/pets?x="+hidden, "Authorization: Bearer KEY", "Authorization: Bearer KEY"),
+	}
+	all := func() {
+		for _, r := range requests {
+			r.header = append(r.header, secrets...)
+			r.path = strings.ReplaceAll(r.path, "KEY", s.key)
+			s.expect(t, r, want{})
+		}
+	}
+	all()
+	s.exec(t, `DROP TABLE pets`)
+	all()
+	s.exec(t, `DROP TABLE api_keys`)
+	all()
+
+	lines := s.log.All()
+	if len(lines) < 3*len(requests) {
+		t.Fatalf("got %d lines for %d requests", len(lines), 3*len(requests))
+	}
+	for _, line := range lines {
+		told := fmt.Sprint(line.Message, line.ContextMap())
+		for _, secret := range []string{hidden, s.key, s.key[9:40], "petstore_"} {
+			if strings.Contains(told, secret) {
+				t.Errorf("the log tells %q: %s", secret, told)
+			}
+		}
+	}
+}

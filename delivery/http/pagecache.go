@@ -1,0 +1,69 @@
+package http
+
+import (
+	"github.com/maypok86/otter/v2"
+)
+
+// A pageCache keeps encoded pages of the lists. A page stands while the numbers
+// stand that the store had before it was read (see repository.Store.Versions), so
+// whoever was told of a write never gets a page from before it.
+type pageCache struct {
+	versions func() (added, changed uint64)
+	pages    *otter.Cache[string, *encodedPage]
+}
+
+// An encodedPage is the answer to a list: body and headers.
+type encodedPage struct {
+	body []byte
+	link string // to the next page, empty at the end of the list
+	etag string
+
+	added, changed uint64 // the store's numbers before it was read
+}
+
+// stands reports whether nothing has happened since that could alter the page. One
+// with a next page cannot be altered by an insert, because ids only grow.
+func (p *encodedPage) stands(added, changed uint64) bool {
+	return p.changed == changed && (p.link != "" || p.added == added)
+}
+
+// newPageCache returns a cache of about maxBytes; below one it keeps nothing.
+func newPageCache(versions func() (added, changed uint64), maxBytes int64) (*pageCache, error) {
+	if maxBytes < 1 {
+		return nil, nil
+	}
+	pages, err := otter.New(&otter.Options[string, *encodedPage]{
+		MaximumWeight: uint64(maxBytes),
+		Weigher:       weigh,
+		Executor:      func(task func()) { task() }, // no goroutine that outlives a request
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &pageCache{versions: versions, pages: pages}, nil
+}
+
+// weigh is the memory of a page in bytes, that of the cache about it included.
+func weigh(key string, page *encodedPage) uint32 {
+	const overhead = 256
+	return uint32(len(key) + len(page.body) + len(page.link) + len(page.etag) + overhead)
+}
+
+// page returns the page with this key, or reads and keeps it. The key is the
+// normal form of a query, never what a client wrote: it could fill the cache.
+func (c *pageCache) page(key string, read func() (*encodedPage, error)) (*encodedPage, error) {
+	if c == nil {
+		return read()
+	}
+	added, changed := c.versions()
+	if page, ok := c.pages.GetIfPresent(key); ok && page.stands(added, changed) {
+		return page, nil
+	}
+	page, err := read()
+	if err != nil {
+		return nil, err
+	}
+	page.added, page.changed = added, changed
+	c.pages.Set(key, page)
+	return page, nil
+}

@@ -1,0 +1,112 @@
+package usecase
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"example.com/petstore/domain"
+)
+
+// A Seeder fills a store with made-up animals and orders, for demonstrations and
+// measurements. It is for one goroutine.
+type Seeder struct {
+	tx        domain.Transactor
+	random    *rand.Rand
+	every     int
+	orderable int // animals that could be ordered, so far
+	now       func() time.Time
+}
+
+// NewSeeder returns a Seeder for a store. Each of its animals and orders follows
+// from seed and from those before it: the same seed makes the same, however they
+// are cut into calls of Add. Every nth animal that can be ordered is, where n is
+// orderEvery; 0 orders none. now is the clock.
+func NewSeeder(tx domain.Transactor, seed uint64, orderEvery int, now func() time.Time) *Seeder {
+	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // names of animals are no secret
+	return &Seeder{tx: tx, random: random, every: orderEvery, now: now}
+}
+
+// Add adds n animals and their orders in one transaction and returns the number of
+// orders; when it returns, they are durable. After an error the store is as it was.
+func (s *Seeder) Add(ctx context.Context, n int) (orders int, err error) {
+	// Drawn before the transaction: an engine may run that again.
+	pets, sales := s.draw(n)
+	at := s.now()
+	err = s.tx.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
+		added, err := r.Pets.CreateAll(ctx, pets)
+		if err != nil {
+			return err
+		}
+		for _, sale := range sales {
+			if err := sell(ctx, r, added[sale.pet].ID, sale.end, at); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return len(sales), nil
+}
+
+// A sale is the order of the nth animal of a batch.
+type sale struct {
+	pet int
+	end *domain.Transition // nil when it is still placed
+}
+
+func (s *Seeder) draw(n int) ([]domain.NewPet, []sale) {
+	pets := make([]domain.NewPet, n)
+	var sales []sale
+	for i := range pets {
+		pets[i] = drawPet(s.random)
+		if s.every == 0 || !slices.Contains(domain.Orderable(), pets[i].Status) {
+			continue
+		}
+		if s.orderable++; s.orderable%s.every == 0 {
+			sales = append(sales, sale{pet: i, end: drawEnd(s.random)})
+		}
+	}
+	return pets, sales
+}
+
+// drawEnd lets five orders of ten be delivered and two cancelled.
+func drawEnd(random *rand.Rand) *domain.Transition {
+	var end domain.Transition
+	switch draw := random.IntN(10); {
+	case draw < 5:
+		end = domain.Delivery()
+	case draw < 7:
+		end = domain.Cancellation()
+	default:
+		return nil
+	}
+	return &end
+}
+
+// sell orders an animal and ends the order, by the same steps as Orders.
+func sell(ctx context.Context, r domain.Repositories, petID int64, end *domain.Transition, at time.Time) error {
+	if err := done(r.Pets.Move(ctx, petID, domain.Orderable(), domain.PetPending)); err != nil {
+		return err
+	}
+	order, err := r.Orders.Create(ctx, petID, at)
+	if err != nil || end == nil {
+		return err
+	}
+	if err := done(r.Orders.Move(ctx, order.ID, end.From, end.To, at)); err != nil {
+		return err
+	}
+	return done(r.Pets.Move(ctx, petID, []domain.PetStatus{end.PetFrom}, end.PetTo))
+}
+
+// done makes an error of a move that found nothing to move.
+func done(moved bool, err error) error {
+	if err == nil && !moved {
+		return errors.New("an animal or order that was just added has another status than it was given")
+	}
+	return err
+}
