@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build test cover fuzz docs lint check clean
+.PHONY: help run build static test cover fuzz bench test-browser docs lint clean
 
 # The tools of the checks, each pinned; `go run` builds and caches them.
 GOFUMPT  := go run mvdan.cc/gofumpt@v0.12.0
@@ -12,13 +12,16 @@ FUZZTIME ?= 60s
 BUILDFLAGS := -trimpath -tags nomsgpack
 
 help: ## Explain the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: build ## Build, create the store, print a first API key and the UI's address, serve
 	bin/petstore serve --first-key --set log.format=console
 
 build: ## Build bin/petstore
 	go build $(BUILDFLAGS) -o bin/petstore ./cmd/petstore
+
+static: ## Build bin/petstore without a need for any shared library, as the image wants it
+	CGO_ENABLED=1 go build -trimpath -tags nomsgpack,netgo,osusergo,sqlite_omit_load_extension -ldflags '-s -w -linkmode external -extldflags -static' -o bin/petstore ./cmd/petstore
 
 test: ## Run every test, under the race detector
 	go test -race ./...
@@ -31,6 +34,15 @@ fuzz: ## Fuzz what clients send, FUZZTIME (60s) for each target
 	go test -run '^$$' -fuzz '^FuzzBody$$' -fuzztime $(FUZZTIME) ./delivery/http
 	go test -run '^$$' -fuzz '^FuzzQuery$$' -fuzztime $(FUZZTIME) ./delivery/http
 	go test -run '^$$' -fuzz '^FuzzIdempotencyKey$$' -fuzztime $(FUZZTIME) ./delivery/http
+
+bench: build ## Measure against bare Gin and GORM, and write docs/benchmarks.md (a quarter of an hour)
+	command -v wrk >/dev/null || apt-get install -y wrk
+	go build $(BUILDFLAGS) -o bin/bench ./cmd/bench
+	bin/bench $(BENCHFLAGS)
+
+test-browser: ## Try the page in Chromium: as served, behind nginx under a prefix, and mounted in another engine
+	command -v chromium >/dev/null && command -v nginx >/dev/null || { apt-get update && apt-get install -y --no-install-recommends chromium nginx-light; }
+	go test -tags browser -run Browser ./cmd/petstore
 
 docs: ## Generate docs/openapi.json from the handlers' annotations
 	go run ./docs/generate

@@ -43,7 +43,7 @@ func newRoot(in *invocation, started func()) *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVar(&in.file, "config", "", "read settings from the YAML `FILE`")
 	flags.StringArrayVar(&in.set, "set", nil, "set one setting, which wins over file and environment: `KEY=VALUE`")
-	root.AddCommand(newServe(in), newKeys(in), newMigrate(in), newVersion(in))
+	root.AddCommand(newServe(in), newKeys(in), newMigrate(in), newSeed(in), newVersion(in))
 	return root
 }
 

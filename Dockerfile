@@ -1,0 +1,24 @@
+# The image holds the binary, certificates for TLS clients, and nothing else: no shell, no root.
+# Build and try it:
+#   docker build -t petstore .
+#   docker run -p 8080:8080 -v petstore:/data petstore serve --first-key
+
+FROM golang:1.26-bookworm AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+# SQLite is C. Linked statically it needs no C library at run time, which scratch has not got.
+RUN make static && mkdir /data
+
+FROM scratch
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
+COPY --from=build --chown=65532:65532 /data /data
+COPY --from=build /src/bin/petstore /petstore
+USER 65532:65532
+WORKDIR /data
+VOLUME /data
+ENV PETSTORE_SERVER_ADDRESS=:8080 PETSTORE_DATABASE_DSN=/data/petstore.db
+EXPOSE 8080 9090
+ENTRYPOINT ["/petstore"]
+CMD ["serve"]

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestTerminalShowsABar(t *testing.T) {
+	t.Parallel()
+	terminal, screen := openTerminal(t)
+	cmd := command(t.Context(), t.TempDir(), "seed", "--count", "3000")
+	cmd.Stderr = terminal
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	_ = terminal.Close()
+	shown, _ := io.ReadAll(screen) // ends with an error, the terminal's hang-up
+	if !strings.Contains(string(shown), "animals 100% |█") || strings.Contains(string(shown), "3000 of 3000") {
+		t.Errorf("the terminal shows %q", shown)
+	}
+}
+
+// openTerminal makes a terminal for a program, and what shows there (pts(4)).
+func openTerminal(t *testing.T) (terminal, screen *os.File) {
+	t.Helper()
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = screen.Close() })
+	if err := unix.IoctlSetPointerInt(int(screen.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(screen.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = terminal.Close() })
+	return terminal, screen
+}
