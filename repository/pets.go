@@ -66,9 +66,12 @@ func (p pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.P
 
 func (p pets) Create(ctx context.Context, pet domain.NewPet) (domain.Pet, error) {
 	p.effects.added = true
-	row := newPetRow(pet)
-	err := p.db.WithContext(ctx).Create(&row).Error
-	return row.pet(), translate(err)
+	added := domain.Pet{Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}
+	err := p.db.WithContext(ctx).Raw(
+		"INSERT INTO pets (name, category_id, status) VALUES (?, ?, NULLIF(?, '')) RETURNING id",
+		pet.Name, pet.CategoryID, string(pet.Status),
+	).Row().Scan(&added.ID)
+	return added, translate(err)
 }
 
 // rowsPerInsert is the length of a multi-row INSERT. Each length is a statement of

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-playground/validator/v10"
 
@@ -74,23 +75,42 @@ func ruleOf(fault validator.FieldError) string {
 type field struct {
 	name     string
 	fallback string
+	index    []int
 }
+
+// declared keeps the fields of a struct by its type and tag: to find them takes as
+// long as all the rest of binding.
+var declared sync.Map
 
 // fields walks the settable fields of the struct behind target that carry the
 // tag, embedded ones included.
 func fields(target any, tag string) iter.Seq2[field, reflect.Value] {
 	value := reflect.ValueOf(target).Elem()
 	return func(yield func(field, reflect.Value) bool) {
-		for _, f := range reflect.VisibleFields(value.Type()) {
-			name := nameOf(f, tag)
-			if name == "" {
-				continue
-			}
-			if !yield(field{name: name, fallback: f.Tag.Get("default")}, value.FieldByIndex(f.Index)) {
+		for _, f := range fieldsOf(value.Type(), tag) {
+			if !yield(f, value.FieldByIndex(f.index)) {
 				return
 			}
 		}
 	}
+}
+
+func fieldsOf(t reflect.Type, tag string) []field {
+	type declaration struct {
+		reflect.Type
+		tag string
+	}
+	if found, ok := declared.Load(declaration{t, tag}); ok {
+		return found.([]field)
+	}
+	var found []field
+	for _, f := range reflect.VisibleFields(t) {
+		if name := nameOf(f, tag); name != "" {
+			found = append(found, field{name: name, fallback: f.Tag.Get("default"), index: f.Index})
+		}
+	}
+	declared.Store(declaration{t, tag}, found)
+	return found
 }
 
 func nameOf(f reflect.StructField, tag string) string {
