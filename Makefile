@@ -31,9 +31,9 @@ cover: ## Run every test and tell what no test reaches
 	go tool cover -func=coverage.out | tail -1
 
 fuzz: ## Fuzz what clients send, FUZZTIME (60s) for each target
-	go test -run '^$$' -fuzz '^FuzzBody$$' -fuzztime $(FUZZTIME) ./delivery/http
-	go test -run '^$$' -fuzz '^FuzzQuery$$' -fuzztime $(FUZZTIME) ./delivery/http
-	go test -run '^$$' -fuzz '^FuzzIdempotencyKey$$' -fuzztime $(FUZZTIME) ./delivery/http
+	go test -run '^$$' -fuzz '^FuzzBody$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./delivery/http
+	go test -run '^$$' -fuzz '^FuzzQuery$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./delivery/http
+	go test -run '^$$' -fuzz '^FuzzIdempotencyKey$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./delivery/http
 
 bench: build ## Measure against bare Gin and GORM, and write docs/benchmarks.md (a quarter of an hour)
 	command -v wrk >/dev/null || apt-get install -y wrk

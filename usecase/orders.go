@@ -42,14 +42,7 @@ func (o *Orders) Place(ctx context.Context, petID int64, key domain.IdempotencyK
 	now := o.now()
 	return once(ctx, o.tx, request{"placeOrder", petID, key, now},
 		func(ctx context.Context, r domain.Repositories) (domain.Order, error) {
-			reserved, err := r.Pets.Move(ctx, petID, domain.Orderable(), domain.PetPending)
-			if err != nil {
-				return domain.Order{}, err
-			}
-			if !reserved {
-				return domain.Order{}, whyNot(ctx, r.Pets, petID)
-			}
-			return r.Orders.Create(ctx, petID, now)
+			return place(ctx, r, petID, now)
 		})
 }
 
@@ -69,22 +62,41 @@ func (o *Orders) Cancel(ctx context.Context, id int64) (domain.Order, error) {
 
 func (o *Orders) end(ctx context.Context, id int64, t domain.Transition) (order domain.Order, err error) {
 	err = o.tx.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
-		moved, err := r.Orders.Move(ctx, id, t.From, t.To, o.now())
-		if err != nil {
-			return err
-		}
-		if order, err = r.Orders.Get(ctx, id); err != nil {
-			return err
-		}
-		if !moved {
-			return t.Repeated(order)
-		}
-		released, err := r.Pets.Move(ctx, order.PetID, []domain.PetStatus{t.PetFrom}, t.PetTo)
-		if err == nil && !released {
-			err = fmt.Errorf("the order %d is %s, but the pet %d is not %s", id, t.From, order.PetID, t.PetFrom)
-		}
+		order, err = end(ctx, r, id, t, o.now())
 		return err
 	})
+	return order, err
+}
+
+// place reserves an animal and orders it.
+func place(ctx context.Context, r domain.Repositories, petID int64, at time.Time) (domain.Order, error) {
+	reserved, err := r.Pets.Move(ctx, petID, domain.Orderable(), domain.PetPending)
+	if err != nil {
+		return domain.Order{}, err
+	}
+	if !reserved {
+		return domain.Order{}, whyNot(ctx, r.Pets, petID)
+	}
+	return r.Orders.Create(ctx, petID, at)
+}
+
+// end moves an order to one of its ends, and its animal with it.
+func end(ctx context.Context, r domain.Repositories, id int64, t domain.Transition, at time.Time) (domain.Order, error) {
+	moved, err := r.Orders.Move(ctx, id, t.From, t.To, at)
+	if err != nil {
+		return domain.Order{}, err
+	}
+	order, err := r.Orders.Get(ctx, id)
+	if err != nil {
+		return domain.Order{}, err
+	}
+	if !moved {
+		return order, t.Repeated(order)
+	}
+	released, err := r.Pets.Move(ctx, order.PetID, []domain.PetStatus{t.PetFrom}, t.PetTo)
+	if err == nil && !released {
+		err = fmt.Errorf("the order %d is %s, but the pet %d is not %s", id, t.From, order.PetID, t.PetFrom)
+	}
 	return order, err
 }
 

@@ -2,7 +2,6 @@ package usecase
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -88,25 +87,12 @@ func drawEnd(random *rand.Rand) *domain.Transition {
 	return &end
 }
 
-// sell orders an animal and ends the order, by the same steps as Orders.
-func sell(ctx context.Context, r domain.Repositories, petID int64, end *domain.Transition, at time.Time) error {
-	if err := done(r.Pets.Move(ctx, petID, domain.Orderable(), domain.PetPending)); err != nil {
+// sell orders an animal and ends the order, as a customer's is.
+func sell(ctx context.Context, r domain.Repositories, petID int64, by *domain.Transition, at time.Time) error {
+	order, err := place(ctx, r, petID, at)
+	if err != nil || by == nil {
 		return err
 	}
-	order, err := r.Orders.Create(ctx, petID, at)
-	if err != nil || end == nil {
-		return err
-	}
-	if err := done(r.Orders.Move(ctx, order.ID, end.From, end.To, at)); err != nil {
-		return err
-	}
-	return done(r.Pets.Move(ctx, petID, []domain.PetStatus{end.PetFrom}, end.PetTo))
-}
-
-// done makes an error of a move that found nothing to move.
-func done(moved bool, err error) error {
-	if err == nil && !moved {
-		return errors.New("an animal or order that was just added has another status than it was given")
-	}
+	_, err = end(ctx, r, order.ID, *by, at)
 	return err
 }

@@ -46,7 +46,7 @@ func newPageCache(versions func() (added, changed uint64), maxBytes int64) (*pag
 // weigh is the memory of a page in bytes, that of the cache about it included.
 func weigh(key string, page *encodedPage) uint32 {
 	const overhead = 256
-	return uint32(len(key) + len(page.body) + len(page.link) + len(page.etag) + overhead)
+	return uint32(len(key) + len(page.body) + len(page.link) + len(page.etag) + overhead) //nolint:gosec // some kilobytes
 }
 
 // page returns the page with this key, or reads and keeps it. The key is the

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"example.com/petstore/config"
+)
+
+// A manifest is as much of a Kubernetes object as the tests look at.
+type manifest struct {
+	APIVersion string `yaml:"apiVersion"`
+	Kind       string `yaml:"kind"`
+	Metadata   struct{ Name string }
+	Spec       struct {
+		Template struct {
+			Spec struct{ Containers []container }
+		}
+	}
+}
+
+type container struct {
+	Args         []string
+	Env          []struct{ Name, Value string }
+	Ports        []struct{ Name string }
+	VolumeMounts []struct{ MountPath string } `yaml:"volumeMounts"`
+}
+
+func manifests(t *testing.T) []manifest {
+	t.Helper()
+	file, err := os.Open("../../docs/deploy/kubernetes.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var all []manifest
+	for decoder := yaml.NewDecoder(file); ; {
+		var m manifest
+		err := decoder.Decode(&m)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, m)
+	}
+}
+
+func TestManifestsAreWhatAClusterNeeds(t *testing.T) {
+	t.Parallel()
+	var kinds []string
+	for _, m := range manifests(t) {
+		if m.APIVersion == "" || !strings.HasPrefix(m.Metadata.Name, "petstore") {
+			t.Errorf("%+v has no version or no name of ours", m)
+		}
+		kinds = append(kinds, m.Kind)
+		for _, c := range m.Spec.Template.Spec.Containers {
+			var environ []string
+			for _, variable := range c.Env {
+				environ = append(environ, variable.Name+"="+variable.Value)
+			}
+			wantAccepted(t, m.Kind, c.Args, environ)
+		}
+	}
+	for _, kind := range []string{"Secret", "PersistentVolumeClaim", "Job", "Deployment", "Service"} {
+		if !slices.Contains(kinds, kind) {
+			t.Errorf("there is no %s", kind)
+		}
+	}
+}
+
+func TestUnitIsWhatSystemdNeeds(t *testing.T) {
+	t.Parallel()
+	unit, err := os.ReadFile("../../docs/deploy/petstore.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := map[string][]string{}
+	line := regexp.MustCompile(`^(#.*|\[(Unit|Service|Install)\]|([A-Z][A-Za-z]+)=(.*)|)$`)
+	for text := range strings.Lines(string(unit)) {
+		parts := line.FindStringSubmatch(strings.TrimSuffix(text, "\n"))
+		if parts == nil {
+			t.Errorf("systemd would not read %q", text)
+			continue
+		}
+		settings[parts[3]] = append(settings[parts[3]], parts[4])
+	}
+	program, args, _ := strings.Cut(strings.Join(settings["ExecStart"], " "), " ")
+	if program != "/usr/local/bin/petstore" {
+		t.Errorf("it starts %q", program)
+	}
+	wantAccepted(t, "unit", strings.Fields(args), settings["Environment"])
+}
+
+// wantAccepted expects the program to know the command and the settings. Files of
+// the target machine are put in place by empty ones.
+func wantAccepted(t *testing.T, where string, args, environ []string) {
+	t.Helper()
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, variable := range environ {
+		if name, _, _ := strings.Cut(variable, "="); strings.HasSuffix(name, "_FILE") {
+			environ[i] = name + "=" + empty
+		}
+	}
+	if _, err := config.Load(config.Options{Environ: environ}); err != nil {
+		t.Errorf("%s: %v", where, err)
+	}
+	root := newRoot(&invocation{stdout: io.Discard, stderr: io.Discard}, func() {})
+	command, rest, err := root.Find(args)
+	if err != nil || !command.Runnable() || len(rest) != 0 {
+		t.Errorf("%s: %v is no command: %v %v", where, args, rest, err)
+	}
+}
+
+func TestImageHoldsWhatItSays(t *testing.T) {
+	t.Parallel()
+	dockerfile, err := os.ReadFile("../../Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"FROM scratch", "USER 65532:65532", "make static", `ENTRYPOINT ["/petstore"]`, `CMD ["serve"]`} {
+		if !bytes.Contains(dockerfile, []byte(want)) {
+			t.Errorf("the Dockerfile lacks %s", want)
+		}
+	}
+	variables := regexp.MustCompile(`PETSTORE_[A-Z_]+=\S+`).FindAllString(string(dockerfile), -1)
+	wantAccepted(t, "Dockerfile", []string{"serve"}, variables)
+}
