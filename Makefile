@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build static test cover fuzz bench test-browser docs lint clean
+.PHONY: help run build static test cover fuzz bench test-browser test-clients docs lint clean
 
 # The tools of the checks, each pinned; `go run` builds and caches them.
 GOFUMPT  := go run mvdan.cc/gofumpt@v0.12.0
@@ -43,6 +43,10 @@ bench: build ## Measure against bare Gin and GORM, and write docs/benchmarks.md 
 test-browser: ## Try the page in Chromium: as served, behind nginx under a prefix, and mounted in another engine
 	command -v chromium >/dev/null && command -v nginx >/dev/null || { apt-get update && apt-get install -y --no-install-recommends chromium nginx-light; }
 	go test -tags browser -run Browser ./cmd/petstore
+
+test-clients: ## Generate clients in Go and TypeScript, make every call with them, and lint the document
+	command -v node >/dev/null && command -v npm >/dev/null || { apt-get update && apt-get install -y --no-install-recommends nodejs npm; }
+	go test -tags clients -run 'Client|Linters' ./cmd/petstore
 
 docs: ## Generate docs/openapi.json from the handlers' annotations
 	go run ./docs/generate

@@ -10,12 +10,17 @@ import "time"
 // it, in the environment (server.address is PETSTORE_SERVER_ADDRESS), and the default as an operator would write it.
 // The tag secret keeps a value out of messages and lets it be read from a file that …_FILE names.
 type Config struct {
-	Server   Server   `key:"server"`
-	Admin    Admin    `key:"admin"`
-	Database Database `key:"database"`
-	API      API      `key:"api"`
-	Docs     Docs     `key:"docs"`
-	Log      Log      `key:"log"`
+	Server    Server    `key:"server"`
+	Admin     Admin     `key:"admin"`
+	Database  Database  `key:"database"`
+	Auth      Auth      `key:"auth"`
+	Cache     Cache     `key:"cache"`
+	RateLimit RateLimit `key:"rate_limit"`
+	CORS      CORS      `key:"cors"`
+	API       API       `key:"api"`
+	Docs      Docs      `key:"docs"`
+	Log       Log       `key:"log"`
+	Tracing   Tracing   `key:"tracing"`
 }
 
 // Server is the listener that clients of the API reach.
@@ -33,10 +38,18 @@ type Server struct {
 	IdleTimeout time.Duration `key:"idle_timeout" default:"120s"`
 	// RequestTimeout is the deadline of the work that one request asks for.
 	RequestTimeout time.Duration `key:"request_timeout" default:"10s"`
+	// ShutdownDelay is how long a service that is to stop still takes new requests, while it says that it is not ready.
+	ShutdownDelay time.Duration `key:"shutdown_delay" default:"0s"`
 	// ShutdownTimeout is how long running requests may take to finish when the service stops, at least 6s.
 	ShutdownTimeout time.Duration `key:"shutdown_timeout" default:"20s"`
+	// MaxConnections is how many connections may be open at the same time; 0 is no cap.
+	MaxConnections int `key:"max_connections" default:"0"`
 	// TrustedProxies lists the IP addresses and CIDR networks whose forwarded headers are believed.
 	TrustedProxies []string `key:"trusted_proxies"`
+	// TLSCertFile is the PEM file of the certificate, its chain below it. With TLSKeyFile it turns TLS on.
+	TLSCertFile string `key:"tls_cert_file"`
+	// TLSKeyFile is the PEM file of the certificate's private key.
+	TLSKeyFile string `key:"tls_key_file"`
 	// ProductionURL is where clients reach the service, without /v1. Empty is the origin of the page that shows the
 	// documentation.
 	ProductionURL string `key:"production_url"`
@@ -62,6 +75,32 @@ type Database struct {
 	Migrate bool `key:"migrate" default:"true"`
 }
 
+// Auth is who may use the service.
+type Auth struct {
+	// BootstrapKey is an API key that the service accepts from its first start on; empty for none.
+	BootstrapKey string `key:"bootstrap_key" secret:"true"`
+}
+
+// Cache is what the service keeps in memory to answer faster.
+type Cache struct {
+	// MaxBytes is about how much memory the pages of the lists may take; 0 keeps none.
+	MaxBytes int `key:"max_bytes" default:"33554432"`
+}
+
+// RateLimit is how much one API key may ask for.
+type RateLimit struct {
+	// Requests is how many requests a key may make in a window; 0 turns the limit off.
+	Requests int `key:"requests" default:"0"`
+	// Window is the time in which Requests are allowed, in whole seconds.
+	Window time.Duration `key:"window" default:"1m"`
+}
+
+// CORS is which web pages of other origins may use the service.
+type CORS struct {
+	// AllowedOrigins lists the origins of those pages, as scheme://host or scheme://host:port.
+	AllowedOrigins []string `key:"allowed_origins"`
+}
+
 // API is what the published contract leaves to the operator.
 type API struct {
 	// GetPetSunset is the moment, in UTC, from which GET /pets/{petId} is gone.
@@ -80,4 +119,10 @@ type Log struct {
 	Level string `key:"level" default:"info"`
 	// Format is json for machines or console for people.
 	Format string `key:"format" default:"json"`
+}
+
+// Tracing is where the service sends traces of its work.
+type Tracing struct {
+	// OTLPEndpoint is the URL of an OpenTelemetry collector that takes OTLP over HTTP; empty turns traces off.
+	OTLPEndpoint string `key:"otlp_endpoint"`
 }

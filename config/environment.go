@@ -59,7 +59,7 @@ func (l *loader) readSecret(s setting, path string, alsoPlain bool) {
 	}
 	text, err := os.ReadFile(path) //nolint:gosec // the operator names the file
 	if err != nil {
-		l.reject(s.key, hidden, name, "must name a file that can be read: "+reason(err))
+		l.reject(s.key, hidden, name, wantReadable+reason(err))
 		return
 	}
 	l.override(s.key, strings.TrimRight(string(text), "\r\n"), name)

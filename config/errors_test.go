@@ -33,13 +33,13 @@ docs: {enabled: yes}
 	want := strings.ReplaceAll(`the configuration is not valid:
   admin.port (command line): no such setting; admin has address
   database.max_open_conns = "many" (PETSTORE_DATABASE_MAX_OPEN_CONNS): must be a whole number in plain digits
-  databse (FILE:7): no such section; there are server, admin, database, api, docs, log
+  databse (FILE:7): no such section; there are server, admin, database, auth, cache, rate_limit, cors, api, docs, log, tracing
   docs.enabled = "yes" (FILE:8): must be true or false
   log.format = "xml" (command line): must be console or json
   log.levle (PETSTORE_LOG_LEVLE): no such setting; log has level, format
   server.address = 8080 (FILE:3): must be text; put it in quotes
   server.address = "localhost" (PETSTORE_SERVER_ADDRESS): must be host:port with a port from 0 to 65535, such as 127.0.0.1:8080
-  server.adress (FILE:4): no such setting; server has address, read_header_timeout, read_timeout, write_timeout, idle_timeout, request_timeout, shutdown_timeout, trusted_proxies, production_url, staging_url
+  server.adress (FILE:4): no such setting; server has address, read_header_timeout, read_timeout, write_timeout, idle_timeout, request_timeout, shutdown_delay, shutdown_timeout, max_connections, trusted_proxies, tls_cert_file, tls_key_file, production_url, staging_url
   server.read_timeout = 10 (FILE:5): must be a duration with its unit, such as 15s or 2m
   server.write_timeout = "5s" (FILE:6): must be longer than server.request_timeout, 10s (default)`, "FILE", path)
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
@@ -182,6 +182,7 @@ func TestSecretsAreNotTold(t *testing.T) {
 		"in place of a file":   {Environ: []string{"PETSTORE_DATABASE_DSN_FILE=" + dsn}},
 		"twice":                {Environ: []string{"PETSTORE_DATABASE_DSN=" + dsn, "PETSTORE_DATABASE_DSN_FILE=" + file}},
 		"in a URL":             {Overrides: map[string]string{"server.production_url": "https://pets:hunter2@example.com"}},
+		"malformed key":        {Environ: []string{"PETSTORE_AUTH_BOOTSTRAP_KEY=petstore_hunter2"}},
 		"in a list":            {Overrides: map[string]string{"server.trusted_proxies": "https://pets:hunter2@example.com"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,20 +21,17 @@ type Options struct {
 	Environ []string
 	// Overrides are the settings given on the command line, by key, written as in the environment.
 	Overrides map[string]string
+	// IsAPIKey reports whether a text is in the form of an API key, its check included. Without it only the letters
+	// are looked at.
+	IsAPIKey func(string) bool
 }
 
 // Load reads the settings, the defaults first, then the file, the environment and the overrides. Its error is an
 // *InvalidError, which names every unknown key and every wrong value in any of them.
 func Load(o Options) (Config, error) {
 	var c Config
-	l := newLoader(&c)
-	l.readFile(o.File)
-	l.readEnvironment(o.Environ)
-	l.readOverrides(o.Overrides)
-	l.assign()
-	l.validate(&c)
-	if len(l.faults) > 0 {
-		return Config{}, newInvalidError(l.faults)
+	if err := newLoader(&c).load(&c, o); err != nil {
+		return Config{}, err
 	}
 	return c, nil
 }
@@ -46,6 +43,7 @@ type loader struct {
 	layers   *viper.Viper
 	sources  map[string]string // by key
 	faults   []Fault
+	isAPIKey func(string) bool
 }
 
 func newLoader(c *Config) *loader {
@@ -55,6 +53,21 @@ func newLoader(c *Config) *loader {
 		l.sources[s.key] = fromDefault
 	}
 	return l
+}
+
+func (l *loader) load(c *Config, o Options) error {
+	l.readFile(o.File)
+	l.readEnvironment(o.Environ)
+	l.readOverrides(o.Overrides)
+	l.assign()
+	if l.isAPIKey = apiKey.MatchString; o.IsAPIKey != nil {
+		l.isAPIKey = o.IsAPIKey
+	}
+	l.validate(c)
+	if len(l.faults) > 0 {
+		return newInvalidError(l.faults)
+	}
+	return nil
 }
 
 func (l *loader) readOverrides(overrides map[string]string) {

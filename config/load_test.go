@@ -21,11 +21,13 @@ func defaults() Config {
 			RequestTimeout:    10 * time.Second,
 			ShutdownTimeout:   20 * time.Second,
 		},
-		Admin:    Admin{Address: "127.0.0.1:9090"},
-		Database: Database{Driver: "sqlite", DSN: "petstore.db", MaxOpenConns: 4, Migrate: true},
-		API:      API{GetPetSunset: time.Date(2030, 12, 5, 0, 0, 0, 0, time.UTC)},
-		Docs:     Docs{Enabled: true},
-		Log:      Log{Level: "info", Format: "json"},
+		Admin:     Admin{Address: "127.0.0.1:9090"},
+		Database:  Database{Driver: "sqlite", DSN: "petstore.db", MaxOpenConns: 4, Migrate: true},
+		Cache:     Cache{MaxBytes: 32 << 20},
+		RateLimit: RateLimit{Window: time.Minute},
+		API:       API{GetPetSunset: time.Date(2030, 12, 5, 0, 0, 0, 0, time.UTC)},
+		Docs:      Docs{Enabled: true},
+		Log:       Log{Level: "info", Format: "json"},
 	}
 }
 
@@ -78,7 +80,7 @@ func TestLaterSourcesWin(t *testing.T) {
 		"environment over file":      {Options{File: write(t, fromFile), Environ: fromEnv}, "warn", "PETSTORE_LOG_LEVEL"},
 		"flag over file":             {Options{File: write(t, fromFile), Overrides: fromFlag}, "error", "command line"},
 		"flag over environment":      {Options{Environ: fromEnv, Overrides: fromFlag}, "error", "command line"},
-		"flag over all":              {Options{write(t, fromFile), fromEnv, fromFlag}, "error", "command line"},
+		"flag over all":              {Options{File: write(t, fromFile), Environ: fromEnv, Overrides: fromFlag}, "error", "command line"},
 		"last of two variables":      {Options{Environ: []string{"PETSTORE_LOG_LEVEL=warn", "PETSTORE_LOG_LEVEL=error"}}, "error", "PETSTORE_LOG_LEVEL"},
 		"another key of the section": {Options{File: write(t, "log: {format: console}")}, "info", "default"},
 	} {

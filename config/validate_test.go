@@ -1,6 +1,9 @@
 package config
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestEveryValueHasARule(t *testing.T) {
 	t.Parallel()
@@ -22,17 +25,30 @@ func TestEveryValueHasARule(t *testing.T) {
 		{"server.write_timeout", "must be longer than 0s", []string{"0s", "-1s"}},
 		{"server.idle_timeout", "must be longer than 0s", []string{"0s", "-1s"}},
 		{"server.request_timeout", "must be longer than 0s", []string{"0s", "-1s"}},
+		{"server.shutdown_delay", "must not be negative", []string{"-1s", "-1ns"}},
 		{"server.shutdown_timeout", "must be at least 6s", []string{"0s", "-1s", "5s", "5.999s"}},
 		{"server.production_url", wantURL, badURLs},
 		{"server.staging_url", wantURL, badURLs},
-		{"server.trusted_proxies", "must be an IP address or a CIDR network, such as 10.0.0.0/8", []string{
+		{"server.max_connections", "must not be negative; 0 is no cap", []string{"-1"}},
+		{"server.trusted_proxies", wantProxy, []string{
 			"localhost", "10.0.0", "10.0.0.256", "10.0.0.0/33", "fe80::1%eth0", "10.0.0.1:80",
 		}},
 		{"database.driver", "must be sqlite", []string{"", "SQLite", "postgres"}},
 		{"database.max_open_conns", number, []string{"0", "-1", "1001"}},
+		{"cache.max_bytes", "must be from 0, which keeps no page, to 1099511627776", []string{"-1", "1099511627777"}},
+		{"rate_limit.requests", "must be from 0, which is no limit, to 1000000", []string{"-1", "1000001"}},
+		{"rate_limit.window", "must be whole seconds, from 1s to 24h", []string{"0s", "-1s", "999ms", "1.5s", "24h0m1s"}},
+		{"cors.allowed_origins", wantOrigin, []string{
+			"*", "null", "shop.example.com", "https://*.example.com", "https://shop.example.com/", "https://shop.example.com/shop",
+			"https://shop.example.com?", "https://me:pw", "https://shop.example.com:", "https://shop.example.com:65536",
+			"http://shop.example.com:80", "https://shop.example.com:443", "ftp://shop.example.com", "//shop.example.com",
+		}},
 		{"api.get_pet_sunset", sunset, []string{"2025-12-04T23:59:59Z", "0001-01-01", "9999-12-31T23:59:59-01:00"}},
 		{"log.level", "must be debug or info or warn or error", []string{"", "INFO", "trace"}},
 		{"log.format", "must be console or json", []string{"", "JSON", "text"}},
+		{"tracing.otlp_endpoint", wantCollector, []string{
+			"localhost:4318", "grpc://localhost:4317", "http://localhost:4318/", "http://localhost:4318?a=b", "http://", "http://localhost:65536",
+		}},
 	} {
 		for _, bad := range test.bad {
 			t.Run(test.key+"="+bad, func(t *testing.T) {
@@ -87,6 +103,18 @@ func TestSQLiteDatabaseIsAFile(t *testing.T) {
 	}
 }
 
+func TestBootstrapKeyHasTheFormOfAKey(t *testing.T) {
+	t.Parallel()
+	key := strings.Repeat("a", 49)
+	for _, bad := range []string{"petstore_", "petstore_" + key[1:], "petstore_" + key + "a", "petstore_" + key[1:] + "-", key, " petstore_" + key} {
+		t.Run(bad, func(t *testing.T) {
+			t.Parallel()
+			checkFaults(t, Options{Overrides: map[string]string{"auth.bootstrap_key": bad}},
+				Fault{"auth.bootstrap_key", hidden, fromFlags, wantKey})
+		})
+	}
+}
+
 func TestDSNIsNotJudgedWithoutADriver(t *testing.T) {
 	t.Parallel()
 	checkFaults(t, Options{Overrides: map[string]string{"database.driver": "mysql", "database.dsn": "mysql://db/pets"}},
@@ -98,15 +126,23 @@ func TestGoodValuesAreAccepted(t *testing.T) {
 	for key, values := range map[string][]string{
 		"server.address":          {":0", ":65535", "localhost:80", "[::1]:8080", "[fe80::1%eth0]:80", "0.0.0.0:8080", "pets.example.com:80"},
 		"server.production_url":   {"", "http://localhost:8080", "https://[::1]:8443/shop", "https://pets.example.com/shop/v10", "https://a/v1/b"},
+		"server.shutdown_delay":   {"0s", "15s"},
 		"server.shutdown_timeout": {"6s"},
+		"server.max_connections":  {"0", "100000"},
 		"server.trusted_proxies":  {"", "::1", "10.0.0.1/8, fd00::/8"},
 		"server.write_timeout":    {"10001ms"},
 		"database.dsn":            {"a b.db", "../pets.db", "C:\\pets.db", "/data/100%.db"},
 		"database.max_open_conns": {"1", "1000"},
 		"database.migrate":        {"TRUE", "False"},
+		"auth.bootstrap_key":      {"", "petstore_" + strings.Repeat("aZ09x7G", 7)},
+		"cache.max_bytes":         {"0", "1099511627776"},
+		"rate_limit.requests":     {"0", "1000000"},
+		"rate_limit.window":       {"1s", "24h"},
+		"cors.allowed_origins":    {"", "https://shop.example.com, http://localhost:3000", "https://[::1]:8443", "http://a:443"},
 		"api.get_pet_sunset":      {"2025-12-05", "9999-12-31"},
 		"log.level":               {"debug", "info", "warn", "error"},
 		"log.format":              {"console", "json"},
+		"tracing.otlp_endpoint":   {"", "http://localhost:4318", "https://collector.example.com/v1/traces"},
 	} {
 		for _, value := range values {
 			t.Run(key+"="+value, func(t *testing.T) {

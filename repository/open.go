@@ -35,6 +35,8 @@ type Options struct {
 	// ObserveCommit, where given, is told of each commit how many acts shared it and
 	// how long it took, waiting for other processes included. It must return at once.
 	ObserveCommit func(acts int, took time.Duration)
+	// Plugins of GORM see every statement, of readers and writer alike; for traces.
+	Plugins []gorm.Plugin
 }
 
 // applicationID marks a SQLite file as a store, see migrations/sqlite.
@@ -76,6 +78,11 @@ func openSQLite(ctx context.Context, o Options) (_ *Store, err error) {
 	}
 	if s.readers, err = s.pool(ctx, sqliteDSN(o.DSN, readerPragmas), max(o.MaxOpenConns, 0)); err != nil {
 		return nil, err
+	}
+	for _, plugin := range o.Plugins {
+		if err := errors.Join(db.Use(plugin), s.readers.Use(plugin)); err != nil {
+			return nil, err
+		}
 	}
 	if s.keys, err = newKeyCache(keys{db: s.readers}, &s.versions); err != nil {
 		return nil, err

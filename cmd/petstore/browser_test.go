@@ -109,7 +109,9 @@ func mounted(t *testing.T) (url, key string) {
 	}
 	engine := gin.New()
 	group := engine.Group("/teams/shop")
-	api.Register(group.Group("/v1"))
+	if err := api.Register(group.Group("/v1")); err != nil {
+		t.Fatal(err)
+	}
 	swagger.RedirectRoot(group)
 	if err := swagger.Register(group, swagger.Options{Document: document, NotFound: rest.NotFound}); err != nil {
 		t.Fatal(err)

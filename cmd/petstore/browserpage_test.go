@@ -103,8 +103,8 @@ func (p *page) run(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// read returns what an action finds on the page.
-func read[T any](p *page, action chromedp.Action[T]) T {
+// see returns what an action finds on the page.
+func see[T any](p *page, action chromedp.Action[T]) T {
 	p.t.Helper()
 	found, err := chromedp.Run(p.ctx, action)
 	if err != nil {
@@ -116,7 +116,7 @@ func read[T any](p *page, action chromedp.Action[T]) T {
 
 func (p *page) wantLocation(want string) {
 	p.t.Helper()
-	if got := read(p, chromedp.Location()); got != want {
+	if got := see(p, chromedp.Location()); got != want {
 		p.t.Errorf("the page is %s, want %s", got, want)
 	}
 }
@@ -147,7 +147,7 @@ func (p *page) try(operation string, f fields, status string) {
 			field = block + ` .body-param__text`
 		}
 		p.run(chromedp.WaitVisible(field), chromedp.Focus(field))
-		read(p, chromedp.Evaluate[bool](`document.execCommand("selectAll")`))
+		see(p, chromedp.Evaluate[bool](`document.execCommand("selectAll")`))
 		p.run(chromedp.SendKeys(field, value))
 	}
 	p.again(operation, status)
@@ -162,7 +162,7 @@ func (p *page) again(operation, status string) {
 		p.run(chromedp.Click(block+` .btn-clear`), chromedp.WaitNotPresent(answered))
 	}
 	p.run(chromedp.Click(block+` .execute`), chromedp.WaitVisible(answered))
-	if got := read(p, chromedp.Text(answered)); !strings.HasPrefix(strings.TrimSpace(got), status) {
+	if got := see(p, chromedp.Text(answered)); !strings.HasPrefix(strings.TrimSpace(got), status) {
 		p.shoot("unexpected")
 		p.t.Errorf("%s answered %q, want %s", operation, got, status)
 	}
@@ -170,12 +170,12 @@ func (p *page) again(operation, status string) {
 
 func (p *page) count(selector string) int {
 	p.t.Helper()
-	return read(p, chromedp.Evaluate[int](`document.querySelectorAll("`+selector+`").length`))
+	return see(p, chromedp.Evaluate[int](`document.querySelectorAll("`+selector+`").length`))
 }
 
 func (p *page) wantDeprecated(operation string) {
 	p.t.Helper()
-	line := read(p, chromedp.Evaluate[string](
+	line := see(p, chromedp.Evaluate[string](
 		`getComputedStyle(document.querySelector("#operations-`+operation+` .opblock-summary-path__deprecated")).textDecorationLine`,
 	))
 	if line != "line-through" {

@@ -2,16 +2,44 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
-	"net/http/pprof"
 	"syscall"
+
+	"go.uber.org/zap"
+	"golang.org/x/net/netutil"
+
+	"example.com/petstore/config"
+	rest "example.com/petstore/delivery/http"
 )
 
-// listen opens the listener of a setting. Its error names the setting and the remedy.
+// listenPublic opens the listener that clients reach, with its cap and its TLS.
+func listenPublic(ctx context.Context, settings config.Server, log *zap.Logger) (net.Listener, error) {
+	listener, err := listen(ctx, "server.address", settings.Address)
+	if err != nil {
+		return nil, err
+	}
+	if settings.MaxConnections > 0 {
+		listener = netutil.LimitListener(listener, settings.MaxConnections)
+	}
+	if settings.TLSCertFile == "" {
+		return listener, nil
+	}
+	pair, err := newKeyPair(settings.TLSCertFile, settings.TLSKeyFile, log)
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	return tls.NewListener(listener, pair.config()), nil
+}
+
+// listen opens the listener of a setting, or none for an empty address. Its error
+// names the setting and the remedy.
 func listen(ctx context.Context, setting, address string) (net.Listener, error) {
+	if address == "" {
+		return nil, nil
+	}
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -23,13 +51,9 @@ func listen(ctx context.Context, setting, address string) (net.Listener, error) 
 	return listener, nil
 }
 
-// adminHandler serves what only an operator may see: the profiles of the process.
-func adminHandler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return mux
+func timeoutsOf(s config.Server) rest.Timeouts {
+	return rest.Timeouts{
+		ReadHeader: s.ReadHeaderTimeout, Read: s.ReadTimeout, Write: s.WriteTimeout, Idle: s.IdleTimeout,
+		Delay: s.ShutdownDelay, Shutdown: s.ShutdownTimeout,
+	}
 }

@@ -10,11 +10,16 @@ import (
 	"example.com/petstore/config"
 )
 
-// newLog is the service's log: JSON for machines, or console lines for people.
-func newLog(settings config.Log, out io.Writer) (*zap.Logger, error) {
+// flushInterval is how long a line of the log waits for others, so that one write
+// serves them all.
+const flushInterval = 100 * time.Millisecond
+
+// newLog is the service's log: JSON for machines, or console lines for people. It
+// ends with flush, which writes what it still holds.
+func newLog(settings config.Log, out io.Writer) (log *zap.Logger, flush func(), err error) {
 	level, err := zapcore.ParseLevel(settings.Level)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	form := zap.NewProductionEncoderConfig()
 	form.TimeKey = "time"
@@ -28,5 +33,16 @@ func newLog(settings config.Log, out io.Writer) (*zap.Logger, error) {
 		form.EncodeDuration = zapcore.StringDurationEncoder
 		encoder = zapcore.NewConsoleEncoder(form)
 	}
-	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(out)), level)), nil
+	buffer := &zapcore.BufferedWriteSyncer{WS: zapcore.AddSync(lossy{out}), FlushInterval: flushInterval}
+	flush = func() { _ = buffer.Stop() } // what is lossy has no errors
+	return zap.New(zapcore.NewCore(encoder, buffer, level)), flush, nil
+}
+
+// lossy drops what cannot be written, where an error would end the buffer in front
+// of it for good: a log whose disk was full goes on when there is room again.
+type lossy struct{ out io.Writer }
+
+func (l lossy) Write(p []byte) (int, error) {
+	_, _ = l.out.Write(p)
+	return len(p), nil
 }

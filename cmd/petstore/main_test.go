@@ -75,13 +75,26 @@ func (l *logs) String() string {
 
 var (
 	keyForm = regexp.MustCompile(`petstore_[0-9A-Za-z]{49}`)
-	urlForm = regexp.MustCompile(`http://[^/]+`)
+	urlForm = regexp.MustCompile(`https?://[^/]+`)
 )
 
 // start serves from a folder, and ends with the test.
 func start(t *testing.T, folder string, args ...string) *server {
 	t.Helper()
-	s := &server{Cmd: command(t.Context(), folder, append([]string{"serve", "--first-key"}, args...)...), log: &logs{}}
+	return startCommand(t, command(t.Context(), folder, append([]string{"serve", "--first-key"}, args...)...))
+}
+
+// startWith serves from a folder with more in the environment, and ends with the test.
+func startWith(t *testing.T, folder string, environ ...string) *server {
+	t.Helper()
+	cmd := command(t.Context(), folder, "serve", "--first-key")
+	cmd.Env = append(cmd.Env, environ...)
+	return startCommand(t, cmd)
+}
+
+func startCommand(t *testing.T, cmd *exec.Cmd) *server {
+	t.Helper()
+	s := &server{Cmd: cmd, log: &logs{}}
 	s.Stderr = s.log
 	stdout, err := s.StdoutPipe()
 	if err != nil {

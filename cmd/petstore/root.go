@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/config"
+	"example.com/petstore/domain"
 	"example.com/petstore/repository"
 )
 
@@ -43,25 +44,33 @@ func newRoot(in *invocation, started func()) *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVar(&in.file, "config", "", "read settings from the YAML `FILE`")
 	flags.StringArrayVar(&in.set, "set", nil, "set one setting, which wins over file and environment: `KEY=VALUE`")
-	root.AddCommand(newServe(in), newKeys(in), newMigrate(in), newSeed(in), newVersion(in))
+	root.AddCommand(newServe(in), newKeys(in), newMigrate(in), newSeed(in), newConfig(in), newVersion(in))
 	return root
 }
 
 // settings loads the configuration of this invocation.
-func (in *invocation) settings() (config.Config, error) {
+func (in *invocation) settings() (config.Config, error) { return config.Load(in.sources()) }
+
+// sources is where this invocation has its settings from.
+func (in *invocation) sources() config.Options {
 	overrides := make(map[string]string, len(in.set))
 	for _, assignment := range in.set {
 		key, value, _ := strings.Cut(assignment, "=")
 		overrides[key] = value
 	}
-	return config.Load(config.Options{File: in.file, Environ: in.environ, Overrides: overrides})
+	return config.Options{File: in.file, Environ: in.environ, Overrides: overrides, IsAPIKey: isAPIKey}
 }
 
-// open opens the store, in the one way that all commands share.
-func open(ctx context.Context, d config.Database) (*repository.Store, error) {
-	return repository.Open(ctx, repository.Options{
-		Driver: d.Driver, DSN: d.DSN, Migrate: d.Migrate, MaxOpenConns: d.MaxOpenConns,
-	})
+func isAPIKey(secret string) bool {
+	_, ok := domain.HashKey(secret)
+	return ok
+}
+
+// open opens the store, in the one way that all commands share. The settings join
+// the options that a command has of its own.
+func open(ctx context.Context, d config.Database, o repository.Options) (*repository.Store, error) {
+	o.Driver, o.DSN, o.Migrate, o.MaxOpenConns = d.Driver, d.DSN, d.Migrate, d.MaxOpenConns
+	return repository.Open(ctx, o)
 }
 
 // withStore runs work on the store and closes it.
@@ -70,7 +79,7 @@ func (in *invocation) withStore(ctx context.Context, work func(*repository.Store
 	if err != nil {
 		return err
 	}
-	store, err := open(ctx, settings.Database)
+	store, err := open(ctx, settings.Database, repository.Options{})
 	if err != nil {
 		return err
 	}

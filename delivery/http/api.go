@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
 	"example.com/petstore/domain"
@@ -53,6 +55,12 @@ type API struct {
 	now          func() time.Time
 	sunset       time.Time
 	timeout      time.Duration
+	registerer   prometheus.Registerer
+	metrics      *metrics
+	limits       *rateLimits // nil when off, like the three below
+	trace        gin.HandlerFunc
+	measure      gin.HandlerFunc
+	cors         gin.HandlerFunc
 	versions     func() (added, changed uint64)
 	cacheBytes   int64
 	pages        *pageCache
@@ -62,7 +70,8 @@ type API struct {
 // specification, "Versioning").
 var publishedSunset = time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC)
 
-// New returns the API over the use cases. It fails when one of them is missing.
+// New returns the API over the use cases. It fails when one of them is missing or
+// an option cannot be met.
 func New(services Services, options ...Option) (*API, error) {
 	a := &API{
 		pets:    services.Pets,
@@ -71,6 +80,7 @@ func New(services Services, options ...Option) (*API, error) {
 		now:     time.Now,
 		sunset:  publishedSunset,
 		timeout: 10 * time.Second,
+		metrics: newMetrics(),
 	}
 	if services.Keys != nil {
 		a.authenticate = bearer(services.Keys)
@@ -85,8 +95,16 @@ func New(services Services, options ...Option) (*API, error) {
 		return nil, errors.New("rest.New: set Services.Keys or use WithAuthenticator")
 	}
 	var err error
-	a.pages, err = newPageCache(a.versions, a.cacheBytes)
-	return a, err
+	if a.pages, err = newPageCache(a.versions, a.cacheBytes, a.metrics); err != nil {
+		return nil, err
+	}
+	if a.registerer != nil {
+		if err := a.metrics.register(a.registerer); err != nil {
+			return nil, err
+		}
+		a.measure = a.metrics.observe
+	}
+	return a, nil
 }
 
 // An Option replaces a default of New.
@@ -102,7 +120,7 @@ func WithLogger(log *zap.Logger) Option {
 	return func(a *API) { a.log = log }
 }
 
-// WithClock replaces time.Now as the clock that removes getPet.
+// WithClock replaces time.Now as the clock of the rate limits and of getPet's removal.
 func WithClock(now func() time.Time) Option {
 	return func(a *API) { a.now = now }
 }

@@ -17,7 +17,9 @@ func NewEngine(api *API, health *Health, trustedProxies []string) (*gin.Engine, 
 	if err := engine.SetTrustedProxies(trustedProxies); err != nil {
 		return nil, err
 	}
-	api.Register(engine.Group("/v1"))
+	if err := api.Register(engine.Group("/v1")); err != nil {
+		return nil, err
+	}
 
 	engine.Use(api.middleware()...)
 	engine.NoRoute(NotFound)

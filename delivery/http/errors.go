@@ -17,6 +17,7 @@ const (
 	errGone         domain.Kind = "gone"
 	errBodyTooLarge domain.Kind = "body too large"
 	errMediaType    domain.Kind = "unsupported media type"
+	errRateLimited  domain.Kind = "rate limited"
 	errInternal     domain.Kind = "internal"
 )
 
@@ -29,6 +30,7 @@ const (
 	codeOperationRemoved     domain.Code = "operation_removed"
 	codeBodyTooLarge         domain.Code = "body_too_large"
 	codeUnsupportedMediaType domain.Code = "unsupported_media_type"
+	codeRateLimited          domain.Code = "rate_limited"
 	codeInternalError        domain.Code = "internal_error"
 )
 
@@ -44,6 +46,7 @@ var statuses = map[domain.Kind]int{
 	errBodyTooLarge:           http.StatusRequestEntityTooLarge,
 	errMediaType:              http.StatusUnsupportedMediaType,
 	domain.ErrReused:          http.StatusUnprocessableEntity,
+	errRateLimited:            http.StatusTooManyRequests,
 	errInternal:               http.StatusInternalServerError,
 	domain.ErrUnavailable:     http.StatusServiceUnavailable,
 }

@@ -6,8 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -16,7 +18,16 @@ import (
 
 // middleware is what every request of the API goes through, in this order.
 func (a *API) middleware() []gin.HandlerFunc {
-	return []gin.HandlerFunc{answerHeaders, a.logAccess, a.recoverPanic, a.limitTime}
+	all := []gin.HandlerFunc{answerHeaders, a.trace, a.logAccess, a.measure, a.recoverPanic, a.cors, a.limitTime}
+	return slices.DeleteFunc(all, func(h gin.HandlerFunc) bool { return h == nil })
+}
+
+// everyAnswer is what the header of every answer begins with. A handler may replace
+// a value but not alter it: all requests share them.
+var everyAnswer = http.Header{
+	"Cache-Control":           {"no-store"},
+	"Content-Security-Policy": {"default-src 'none'; frame-ancestors 'none'"},
+	"X-Content-Type-Options":  {"nosniff"},
 }
 
 var clientRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
@@ -29,9 +40,8 @@ func answerHeaders(c *gin.Context) {
 		_, _ = rand.Read(bits[:]) // never fails (crypto/rand, Go 1.24)
 		id = hex.EncodeToString(bits[:])
 	}
+	maps.Copy(c.Writer.Header(), everyAnswer)
 	c.Header("X-Request-Id", id)
-	c.Header("Cache-Control", "no-store")
-	c.Header("X-Content-Type-Options", "nosniff")
 }
 
 func requestID(c *gin.Context) string {
@@ -52,6 +62,7 @@ func (a *API) logAccess(c *gin.Context) {
 		zap.Duration("duration", time.Since(start)),
 		zap.String("key_id", callerOf(c)),
 		zap.String("client", c.ClientIP()),
+		traceID(c),
 	)
 }
 

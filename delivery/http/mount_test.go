@@ -24,7 +24,9 @@ func mount(t *testing.T, prefix string, options ...rest.Option) *shop {
 	engine.GET("/hello", func(c *gin.Context) { c.String(http.StatusOK, "hello") })
 	engine.NoRoute(rest.NotFound)
 	engine.NoMethod(rest.MethodNotAllowed)
-	s.api(t, asTheyAre, options...).Register(engine.Group(prefix))
+	if err := s.api(t, asTheyAre, options...).Register(engine.Group(prefix)); err != nil {
+		t.Fatal(err)
+	}
 	s.listen(t, engine)
 	return s
 }

@@ -10,6 +10,7 @@ import (
 type pageCache struct {
 	versions func() (added, changed uint64)
 	pages    *otter.Cache[string, *encodedPage]
+	metrics  *metrics
 }
 
 // An encodedPage is the answer to a list: body and headers.
@@ -28,7 +29,7 @@ func (p *encodedPage) stands(added, changed uint64) bool {
 }
 
 // newPageCache returns a cache of about maxBytes; below one it keeps nothing.
-func newPageCache(versions func() (added, changed uint64), maxBytes int64) (*pageCache, error) {
+func newPageCache(versions func() (added, changed uint64), maxBytes int64, m *metrics) (*pageCache, error) {
 	if maxBytes < 1 {
 		return nil, nil
 	}
@@ -40,7 +41,7 @@ func newPageCache(versions func() (added, changed uint64), maxBytes int64) (*pag
 	if err != nil {
 		return nil, err
 	}
-	return &pageCache{versions: versions, pages: pages}, nil
+	return &pageCache{versions: versions, pages: pages, metrics: m}, nil
 }
 
 // weigh is the memory of a page in bytes, that of the cache about it included.
@@ -57,8 +58,10 @@ func (c *pageCache) page(key string, read func() (*encodedPage, error)) (*encode
 	}
 	added, changed := c.versions()
 	if page, ok := c.pages.GetIfPresent(key); ok && page.stands(added, changed) {
+		c.metrics.hits.Inc()
 		return page, nil
 	}
+	c.metrics.misses.Inc()
 	page, err := read()
 	if err != nil {
 		return nil, err

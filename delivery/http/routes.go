@@ -1,6 +1,7 @@
 package http
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -30,8 +31,14 @@ func (a *API) resources() []resource {
 }
 
 // Register mounts the API on a group of a Gin engine and touches nothing outside
-// it. GET routes answer HEAD, too, and every path answers OPTIONS.
-func (a *API) Register(r gin.IRouter) {
+// it. GET routes answer HEAD, too, and every path answers OPTIONS. It fails where
+// routes of the engine are in the way, such as those of an API mounted before.
+func (a *API) Register(r gin.IRouter) (err error) {
+	defer func() {
+		if conflict := recover(); conflict != nil { // Gin's only way to tell
+			err = fmt.Errorf("rest: mount the API: %v", conflict)
+		}
+	}()
 	group := r.Group("", a.middleware()...)
 	for _, resource := range a.resources() {
 		var before []gin.HandlerFunc
@@ -39,8 +46,11 @@ func (a *API) Register(r gin.IRouter) {
 			before = append(before, a.announceRemoval)
 		}
 		operation := append(before[:len(before):len(before)], a.identify)
+		if a.limits != nil {
+			operation = append(operation, a.limitRate)
+		}
 		if resource.deprecated {
-			operation = append(operation, a.refuseRemoved)
+			operation = append(operation, a.metrics.countDeprecated, a.refuseRemoved)
 		}
 		var allow []string
 		if resource.get != nil {
@@ -53,6 +63,7 @@ func (a *API) Register(r gin.IRouter) {
 		}
 		group.OPTIONS(resource.path, append(before, options(allow))...)
 	}
+	return nil
 }
 
 // serve makes a handler one of Gin's.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -17,19 +18,38 @@ type Timeouts struct {
 	Read       time.Duration
 	Write      time.Duration
 	Idle       time.Duration
+	// Delay is how long a server that is to stop still accepts connections, for a load
+	// balancer to send new ones elsewhere: the system resets those that come just when
+	// the listener closes.
+	Delay time.Duration
 	// Shutdown is how long running requests may take to finish. More than five
 	// seconds: so long does net/http count a silent new connection as busy.
 	Shutdown time.Duration
 }
 
-// maxHeader is the size of the largest header in bytes.
-const maxHeader = 32 << 10
+const (
+	// maxHeader is the size of the largest header in bytes.
+	maxHeader = 32 << 10
+	// linger is how long the connections of a server that accepts no more stay open
+	// without a request, because one may be on its way.
+	linger = 500 * time.Millisecond
+)
 
-// Serve answers requests until ctx ends, then accepts no more and returns when the
-// running ones have finished, or with an error when they take too long.
+// Serve answers requests until ctx ends, and for t.Delay longer. Then it accepts no
+// more connections and returns when the running requests have finished, or with an
+// error when they take too long.
+//
+// A client in the middle of a conversation learns of the end by an answer that asks
+// it to close the connection, and not by one that closes under its next request.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, t Timeouts, log *zap.Logger) error {
+	var ending atomic.Bool
 	server := &http.Server{
-		Handler:           handler,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if ending.Load() {
+				w.Header().Set("Connection", "close")
+			}
+			handler.ServeHTTP(w, r)
+		}),
 		ReadHeaderTimeout: t.ReadHeader,
 		ReadTimeout:       t.Read,
 		WriteTimeout:      t.Write,
@@ -39,16 +59,28 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, t T
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
-
 	select {
 	case err := <-failed:
 		return err
 	case <-ctx.Done():
 	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.Shutdown)
+
+	time.Sleep(t.Delay)
+	_ = listener.Close()
+	if err := <-failed; !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	ending.Store(true)
+	time.Sleep(linger)
+	return shutdown(context.WithoutCancel(ctx), server, t.Shutdown)
+}
+
+// shutdown closes the connections of a server, each when its request has finished.
+func shutdown(ctx context.Context, server *http.Server, patience time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := server.Shutdown(ending); err != nil {
-		return fmt.Errorf("requests still ran after %s: %w", t.Shutdown, errors.Join(err, server.Close()))
+	if err := server.Shutdown(ctx); err != nil {
+		return fmt.Errorf("requests still ran after %s: %w", patience, errors.Join(err, server.Close()))
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func failures() []failure {
 // implied returns the codes that follow from what an operation is, so that no
 // handler repeats them.
 func implied(op *openapi3.Operation) []string {
-	codes := []string{"missing_api_key", "invalid_api_key", "internal_error", "unavailable"}
+	codes := []string{"missing_api_key", "invalid_api_key", "rate_limited", "internal_error", "unavailable"}
 	if op.RequestBody != nil {
 		codes = append(codes, "invalid_json", "validation_failed", "request_timeout", "body_too_large", "unsupported_media_type")
 	}

@@ -24,12 +24,14 @@ func generate(root string) ([]byte, error) {
 	}
 	steps := []func(*openapi3.T) error{
 		removeLeftovers,
+		completeInfo,
 		nameSchemas,
 		listCodes,
 		shareEnums,
 		nameLists,
 		setFormats,
 		tellBoundsInWords,
+		describeReads,
 		checkOperations,
 		documentFailures,
 		documentLists,

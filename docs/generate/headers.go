@@ -24,6 +24,9 @@ func shareHeaders(doc *openapi3.T) error {
 			case status < "300" && replayable:
 				names = append(names, "Idempotency-Replayed")
 			}
+			if status != "401" {
+				names = append(names, "RateLimit", "RateLimit-Policy")
+			}
 			if op.Deprecated {
 				names = append(names, "Deprecation", "Sunset", "Successor-Link")
 			}
@@ -61,6 +64,10 @@ func sharedHeaders() openapi3.Headers {
 			"How to authenticate; `error` is there when a key was sent (RFC 6750)."),
 		"Retry-After": header("integer", 1,
 			"Seconds to wait before the next attempt."),
+		"RateLimit": header("string", `"default";r=50;t=30`,
+			"Where a limit is set: the requests that the key has left, and the seconds until it has all of them again (draft-ietf-httpapi-ratelimit-headers)."),
+		"RateLimit-Policy": header("string", `"default";q=100;w=60`,
+			"Where a limit is set: the requests that a key may make, and in how many seconds (draft-ietf-httpapi-ratelimit-headers)."),
 		"Idempotency-Replayed": header("boolean", true,
 			"Present when this is the first answer given again."),
 		"Deprecation": header("string", "@1764892800",

@@ -26,6 +26,8 @@ func checkOperation(doc *openapi3.T, op *openapi3.Operation) error {
 		return errors.New("@ID is missing")
 	case op.Summary == "":
 		return errors.New("@Summary is missing")
+	case op.Description == "":
+		return errors.New("@Description is missing")
 	case len(op.Tags) != 1:
 		return errors.New("@Tags must name one tag")
 	case doc.Tags.Get(op.Tags[0]) == nil || doc.Tags.Get(op.Tags[0]).Description == "":

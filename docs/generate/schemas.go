@@ -18,9 +18,6 @@ func refTo(doc *openapi3.T, name string) openapi3.SchemaRef {
 
 // removeLeftovers takes out what swag and the conversion leave of Swagger 2.0.
 func removeLeftovers(doc *openapi3.T) error {
-	if c := doc.Info.Contact; c != nil && c.Name == "" && c.URL == "" && c.Email == "" {
-		doc.Info.Contact = nil
-	}
 	for route, op := range operations(doc) {
 		for _, p := range op.Parameters {
 			p.Value.Extensions = nil

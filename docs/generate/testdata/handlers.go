@@ -7,6 +7,7 @@ import "example.com/store/domain"
 //
 //	@title			Store
 //	@version		1.0.0
+//	@license.name	MIT
 //	@BasePath	/v1
 //	@tag.name			Pets
 //	@tag.description	Animals
@@ -41,6 +42,7 @@ type api struct{}
 //
 //	@ID			createPet
 //	@Summary	Add an animal
+//	@Description	It is on disk
 //	@Tags		Pets
 //	@Param		Idempotency-Key	header		string		false	"Marks repetitions"
 //	@Param		pet				body		newPet		true	"The animal"

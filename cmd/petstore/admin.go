@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.uber.org/zap"
+
+	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/repository"
+)
+
+// newRegistry has the metrics of the program itself.
+func newRegistry() *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewBuildInfoCollector(),
+	)
+	return registry
+}
+
+// measurePools adds the connections of a store.
+func measurePools(registry *prometheus.Registry, store *repository.Store) {
+	for name, pool := range store.Pools() {
+		registry.MustRegister(collectors.NewDBStatsCollector(pool, name))
+	}
+}
+
+// measureCommits adds the commits of the store that calls what it returns.
+func measureCommits(registry *prometheus.Registry) func(acts int, took time.Duration) {
+	sizes := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "petstore_store_commit_acts", Help: "How many writes shared a commit.",
+		Buckets: prometheus.ExponentialBuckets(1, 2, 9),
+	})
+	durations := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "petstore_store_commit_duration_seconds", Help: "How long commits took, from the first statement until the disk had them.",
+		Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5},
+	})
+	registry.MustRegister(sizes, durations)
+	return func(acts int, took time.Duration) {
+		sizes.Observe(float64(acts))
+		durations.Observe(took.Seconds())
+	}
+}
+
+// adminHandler serves what only an operator may see: the metrics and the profiles
+// of the process.
+func adminHandler(metrics prometheus.Gatherer) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
+// serveAdmin answers on the listener for operators, where there is one.
+func serveAdmin(ctx context.Context, listener net.Listener, metrics prometheus.Gatherer, t rest.Timeouts, log *zap.Logger) error {
+	if listener == nil {
+		return nil
+	}
+	log.Info("serving metrics and profiles", zap.Stringer("address", listener.Addr()))
+	t.Write = 0 // a profile takes as long as its reader wants
+	return rest.Serve(ctx, listener, adminHandler(metrics), t, log)
+}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"example.com/petstore/config"
+	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/delivery/http/swagger"
+	"example.com/petstore/docs"
+)
+
+// newEngine is all that the public listener answers: the API, the health of the
+// process and, unless the settings leave it out, the documentation.
+func newEngine(api *rest.API, health *rest.Health, settings config.Config) (http.Handler, error) {
+	gin.SetMode(gin.ReleaseMode)
+	engine, err := rest.NewEngine(api, health, settings.Server.TrustedProxies)
+	if err != nil {
+		return nil, err
+	}
+	if settings.Docs.Enabled {
+		if err := mountDocs(engine, settings); err != nil {
+			return nil, err
+		}
+	}
+	return insistOnTLS(engine), nil
+}
+
+// mountDocs serves the OpenAPI document of this deployment and the UI that shows it.
+func mountDocs(engine *gin.Engine, settings config.Config) error {
+	document, err := docs.Document(docs.Options{
+		ProductionURL: settings.Server.ProductionURL,
+		StagingURL:    settings.Server.StagingURL,
+		Sunset:        settings.API.GetPetSunset,
+	})
+	if err != nil {
+		return err
+	}
+	swagger.RedirectRoot(engine)
+	return swagger.Register(engine, swagger.Options{Document: document, NotFound: rest.NotFound})
+}

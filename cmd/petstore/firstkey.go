@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"go.uber.org/zap"
+
+	"example.com/petstore/config"
+	"example.com/petstore/usecase"
+)
+
+// welcome prints what a newcomer needs: a key and the address of the UI. A later
+// start only says how to make another key, because none can be shown again.
+func welcome(ctx context.Context, keys *usecase.Keys, server config.Server, address net.Addr, stdout io.Writer) error {
+	secret, err := keys.CreateFirst(ctx, "first")
+	if err != nil {
+		return err
+	}
+	if secret == "" {
+		fmt.Fprintln(stdout, "API key:    the store has one already; make another with petstore keys create --name NAME")
+	} else {
+		fmt.Fprintln(stdout, "API key:   ", secret, "(shown this once)")
+	}
+	scheme := "http"
+	if server.TLSCertFile != "" {
+		scheme = "https"
+	}
+	fmt.Fprintf(stdout, "Swagger UI: %s://%s/swagger/index.html\n", scheme, reachable(address))
+	return nil
+}
+
+// reachable is an address of this machine for one that stands for all of them.
+func reachable(address net.Addr) string {
+	host, port, err := net.SplitHostPort(address.String())
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		return net.JoinHostPort("localhost", port)
+	}
+	return address.String()
+}
+
+// keepUses writes when keys were last used, until ctx ends.
+func keepUses(ctx context.Context, keys *usecase.Keys, log *zap.Logger) error {
+	keys.KeepUses(ctx, 5*time.Second, func(err error) { log.Warn("the last use of keys waits", zap.Error(err)) })
+	return nil
+}

@@ -1,0 +1,142 @@
+// Makes every call of the store with the generated client and fails at the first
+// answer that is not as it should be. It wants an empty store.
+import assert from "node:assert/strict";
+import { addPet, allPets, connect, follow, type Pet, type Store } from "./store.js";
+
+const { URL: url = "", KEY: key = "" } = process.env;
+const api = connect(url, key);
+const pets = await addPets(api);
+await listPets(api, pets);
+await getPet(api, pets[0]);
+await orderPets(api, pets[0], pets[1]);
+await listOrders(api, pets[0], pets[1]);
+await refuseStrangers();
+await countBeyondNumbers(api);
+
+// addPets adds Rex twice with one key, and two more.
+async function addPets(api: Store): Promise<[Pet, Pet, Pet]> {
+  const newRex = { name: "Rex", categoryId: Number.MAX_SAFE_INTEGER, status: "available" } as const;
+  const rex = await addPet(api, "rex-1", newRex);
+  assert.deepEqual(rex, { id: rex.id, ...newRex });
+
+  const again = await api.POST("/pets", { params: { header: { "Idempotency-Key": "rex-1" } }, body: newRex });
+  assert.equal(again.response.status, 201);
+  assert.deepEqual(again.data, rex);
+  assert.equal(again.response.headers.get("Idempotency-Replayed"), "true");
+  assert.equal(again.response.headers.get("Location"), `./pets/${rex.id}`);
+
+  await assert.rejects(addPet(api, "rex-1", { name: "Max", categoryId: 7 }), /idempotency_key_reused/);
+  await assert.rejects(addPet(api, "nameless", { name: "", categoryId: 7 }), /validation_failed/);
+
+  const tom = await api.POST("/pets", { body: { name: "Tom", categoryId: 0, status: "available" } });
+  const mia = await api.POST("/pets", { body: { name: "Mia", categoryId: -3 } });
+  assert.deepEqual(tom.data, { id: rex.id + 1, name: "Tom", categoryId: 0, status: "available" });
+  assert.deepEqual(mia.data, { id: rex.id + 2, name: "Mia", categoryId: -3 });
+  return [rex, tom.data, mia.data];
+}
+
+async function listPets(api: Store, pets: Pet[]): Promise<void> {
+  for (const limit of [1, 2, 3, 4]) assert.deepEqual(await allPets(api, { limit }), pets);
+  assert.deepEqual(await allPets(api, { limit: 1, status: "available" }), pets.slice(0, 2));
+
+  const page = await api.GET("/pets", { params: { query: { after: pets[0]!.id } } });
+  assert.deepEqual(page.data, pets.slice(1));
+  const etag = page.response.headers.get("ETag");
+  assert.ok(etag);
+  const unchanged = await api.GET("/pets", { params: { query: { after: pets[0]!.id }, header: { "If-None-Match": etag } } });
+  assert.equal(unchanged.response.status, 304);
+  assert.equal(unchanged.data, undefined);
+
+  await assert.rejects(allPets(api, { limit: 101 }), /invalid_parameter/);
+}
+
+async function getPet(api: Store, rex: Pet): Promise<void> {
+  const found = await api.GET("/pets/{petId}", { params: { path: { petId: rex.id } } });
+  assert.deepEqual(found.data, rex);
+  assert.equal(found.response.headers.get("Deprecation"), "@1764892800");
+  assert.equal(found.response.headers.get("Sunset"), "Thu, 05 Dec 2030 00:00:00 GMT");
+  const missing = await api.GET("/pets/{petId}", { params: { path: { petId: 99 } } });
+  assert.equal(missing.error?.code, "pet_not_found");
+  assert.equal(missing.error?.status, 404);
+}
+
+// orderPets sells Rex and does not sell Tom in the end.
+async function orderPets(api: Store, rex: Pet, tom: Pet): Promise<void> {
+  const order = { params: { header: { "Idempotency-Key": "sell-rex" } }, body: { petId: rex.id } };
+  const placed = await api.POST("/store/orders", order);
+  assert.equal(placed.response.status, 201);
+  assert.ok(placed.data);
+  assert.equal(placed.data.petId, rex.id);
+  assert.equal(placed.data.status, "placed");
+  assert.ok(Math.abs(Date.now() - Date.parse(placed.data.createdAt)) < 60_000);
+  const again = await api.POST("/store/orders", order);
+  assert.deepEqual(again.data, placed.data);
+  assert.equal(again.response.headers.get("Idempotency-Replayed"), "true");
+
+  const taken = await api.POST("/store/orders", { body: { petId: rex.id } });
+  assert.equal(taken.response.status, 409);
+  assert.equal(taken.error?.code, "pet_not_available");
+  const nobody = await api.POST("/store/orders", { body: { petId: 99 } });
+  assert.equal(nobody.error?.code, "pet_not_found");
+
+  const first = { params: { path: { orderId: placed.data.id } } };
+  assert.deepEqual((await api.GET("/store/orders/{orderId}", first)).data, placed.data);
+  const missing = await api.GET("/store/orders/{orderId}", { params: { path: { orderId: 99 } } });
+  assert.equal(missing.error?.code, "order_not_found");
+
+  const delivered = await api.POST("/store/orders/{orderId}/deliver", first);
+  assert.equal(delivered.data?.status, "delivered");
+  assert.deepEqual((await api.POST("/store/orders/{orderId}/deliver", first)).data, delivered.data);
+  const ended = await api.POST("/store/orders/{orderId}/cancel", first);
+  assert.equal(ended.error?.code, "order_state_conflict");
+
+  const other = await api.POST("/store/orders", { body: { petId: tom.id } });
+  assert.ok(other.data);
+  const second = { params: { path: { orderId: other.data.id } } };
+  assert.equal((await api.POST("/store/orders/{orderId}/cancel", second)).data?.status, "cancelled");
+  assert.equal((await api.POST("/store/orders/{orderId}/deliver", second)).error?.code, "order_state_conflict");
+
+  assert.deepEqual(await allPets(api, { status: "available" }), [tom]);
+  assert.deepEqual(await allPets(api, { status: "sold" }), [{ ...rex, status: "sold" }]);
+}
+
+async function listOrders(api: Store, rex: Pet, tom: Pet): Promise<void> {
+  const all = await api.GET("/store/orders");
+  assert.deepEqual(all.data?.map((order) => order.petId), [rex.id, tom.id]);
+  const [first, second] = all.data;
+  assert.ok(first && second);
+  for (const [query, order] of [
+    [{ status: "cancelled" }, second],
+    [{ petId: rex.id }, first],
+    [{ petId: rex.id, status: "delivered" }, first],
+    [{ after: first.id }, second],
+  ] as const) {
+    const found = await api.GET("/store/orders", { params: { query } });
+    assert.deepEqual(found.data, [order]);
+    const header = { "If-None-Match": found.response.headers.get("ETag") ?? "" };
+    assert.equal((await api.GET("/store/orders", { params: { query, header } })).response.status, 304);
+  }
+  const page = await api.GET("/store/orders", { params: { query: { limit: 1 } } });
+  const next = await api.GET("/store/orders", { fetch: follow(page.response.headers.get("Link") ?? "") });
+  assert.deepEqual(next.data, [second]);
+  assert.equal(next.response.headers.get("Link"), null);
+}
+
+async function refuseStrangers(): Promise<void> {
+  const nobody = await connect(url, "").GET("/pets", { headers: { Authorization: null } });
+  assert.equal(nobody.response.status, 401);
+  assert.equal(nobody.error?.code, "missing_api_key");
+  assert.equal(nobody.response.headers.get("WWW-Authenticate"), 'Bearer realm="petstore"');
+  const stranger = await connect(url, "petstore_none").POST("/pets", { body: { name: "Rex", categoryId: 7 } });
+  assert.equal(stranger.response.status, 401);
+  assert.equal(stranger.error?.code, "invalid_api_key");
+}
+
+// countBeyondNumbers measures what docs/clients.md says of numbers beyond 2^53.
+async function countBeyondNumbers(api: Store): Promise<void> {
+  const exact = '{"name":"Zoe","categoryId":9007199254740993}';
+  const added = await api.POST("/pets", { body: { name: "Zoe", categoryId: 0 }, bodySerializer: () => exact });
+  assert.equal(added.data?.categoryId, 9007199254740992);
+  const text = await api.GET("/pets", { params: { query: { after: added.data.id - 1 } }, parseAs: "text" });
+  assert.match(text.data ?? "", /"categoryId":9007199254740993/);
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"net/url"
+	"time"
+
+	"github.com/uptrace/opentelemetry-go-extra/otelgorm"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.uber.org/zap"
+	"gorm.io/gorm"
+)
+
+// flushTimeout is how long a collector may take for the last spans.
+const flushTimeout = 5 * time.Second
+
+// newTraces sends spans to the collector at endpoint, the last of them with flush;
+// what it does not take is told to the log. Without an endpoint there is no provider.
+func newTraces(ctx context.Context, endpoint string, log *zap.Logger) (provider trace.TracerProvider, flush func(), err error) {
+	if endpoint == "" {
+		return nil, func() {}, nil
+	}
+	collector, err := url.Parse(endpoint)
+	if err != nil {
+		return nil, nil, err
+	}
+	if collector.Path == "" {
+		collector.Path = "/v1/traces"
+	}
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(collector.String()))
+	if err != nil {
+		return nil, nil, err
+	}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces were lost", zap.Error(err)) }))
+	spans := sdktrace.NewTracerProvider(
+		sdktrace.WithBatcher(exporter),
+		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "petstore"))),
+	)
+	return spans, func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+		defer cancel()
+		if err := spans.Shutdown(ctx); err != nil {
+			otel.Handle(err)
+		}
+	}, nil
+}
+
+// traceStatements makes a span of every statement of the store: its text, and never
+// a value.
+func traceStatements(provider trace.TracerProvider) []gorm.Plugin {
+	if provider == nil {
+		return nil
+	}
+	return []gorm.Plugin{otelgorm.NewPlugin(
+		otelgorm.WithTracerProvider(provider), otelgorm.WithoutQueryVariables(), otelgorm.WithoutMetrics(),
+	)}
+}

@@ -1,0 +1,79 @@
+package http
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/time/rate"
+
+	"example.com/petstore/domain"
+)
+
+// WithRateLimit gives each caller a bucket of so many requests, full at first, that
+// fills evenly within a window of whole seconds. A request that finds it empty is
+// answered 429. By default, and with fewer than one request, nothing is limited.
+func WithRateLimit(requests int, window time.Duration) Option {
+	return func(a *API) {
+		a.limits = nil
+		if requests > 0 {
+			a.limits = newRateLimits(requests, window)
+		}
+	}
+}
+
+// maxCallers is how many callers are remembered. Beyond that the one who was silent
+// longest is forgotten, whose bucket is the first to be full again anyway.
+const maxCallers = 10_000
+
+type rateLimits struct {
+	requests int
+	refill   time.Duration // of one request
+	policy   string
+	callers  *lru.Cache[string, *rate.Limiter]
+}
+
+func newRateLimits(requests int, window time.Duration) *rateLimits {
+	callers, _ := lru.New[string, *rate.Limiter](maxCallers) // fails for no size alone
+	return &rateLimits{
+		requests: requests,
+		refill:   window / time.Duration(requests),
+		policy:   fmt.Sprintf(`"default";q=%d;w=%d`, requests, window/time.Second),
+		callers:  callers,
+	}
+}
+
+// take takes a request out of the caller's bucket if there is one. What is left is
+// told with the part of the next request that is there already.
+func (l *rateLimits) take(caller string, now time.Time) (allowed bool, left float64) {
+	bucket, known := l.callers.Get(caller)
+	if !known {
+		bucket = rate.NewLimiter(rate.Every(l.refill), l.requests)
+		if other, known, _ := l.callers.PeekOrAdd(caller, bucket); known {
+			bucket = other
+		}
+	}
+	return bucket.AllowN(now, 1), bucket.TokensAt(now)
+}
+
+// limitRate lets a request pass that its caller may still make, and tells what is
+// left (draft-ietf-httpapi-ratelimit-headers).
+func (a *API) limitRate(c *gin.Context) {
+	allowed, left := a.limits.take(callerOf(c), a.now())
+	c.Header("RateLimit-Policy", a.limits.policy)
+	c.Header("RateLimit", `"default";r=`+strconv.Itoa(int(left))+";t="+a.limits.after(float64(a.limits.requests)-left))
+	if allowed {
+		return
+	}
+	c.Header("Retry-After", a.limits.after(1-left))
+	a.metrics.rateLimited.WithLabelValues(callerOf(c)).Inc()
+	a.fail(c, &domain.Error{Kind: errRateLimited, Code: codeRateLimited, Message: "too many requests, try again later"})
+}
+
+// after tells in how many whole seconds so many requests come back.
+func (l *rateLimits) after(requests float64) string {
+	return strconv.Itoa(int(math.Ceil(requests * l.refill.Seconds())))
+}
