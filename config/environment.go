@@ -15,7 +15,7 @@ const (
 
 // kubernetes matches what a cluster puts into every container for a service called petstore-admin, petstore-api and
 // so on, which nobody wrote and which must not stop the store.
-var kubernetes = regexp.MustCompile(`^PETSTORE_[A-Z0-9_]+_(SERVICE_HOST=|SERVICE_PORT[=_]|PORT=[a-z]+://|PORT_[0-9]+_)`)
+var kubernetes = regexp.MustCompile(`^PETSTORE_([A-Z0-9_]+_)?(SERVICE_HOST=|SERVICE_PORT[=_]|PORT=[a-z]+://|PORT_[0-9]+_)`)
 
 // readEnvironment takes the variables itself, because viper's own binding skips empty ones and cannot tell that a
 // name is mistyped.
@@ -40,13 +40,19 @@ func (l *loader) readEnvironment(environ []string) {
 		}
 	}
 	for name := range values {
-		for _, section := range l.sections() {
-			prefix := envPrefix + strings.ToUpper(section) + "_"
-			if rest, ok := strings.CutPrefix(name, prefix); ok {
-				l.unknown(section+"."+strings.ToLower(rest), name)
-			}
+		l.unknown(l.keyOf(name), name)
+	}
+}
+
+// keyOf is the key that the name of a variable would stand for.
+func (l *loader) keyOf(name string) string {
+	key := strings.ToLower(strings.TrimPrefix(name, envPrefix))
+	for _, section := range l.sections() {
+		if rest, ok := strings.CutPrefix(key, section+"_"); ok {
+			return section + "." + rest
 		}
 	}
+	return key
 }
 
 // readSecret takes a value from the file at path. The path is not told in faults, since the secret itself may have

@@ -26,6 +26,7 @@ docs: {enabled: yes}
 		Environ: []string{
 			"PETSTORE_SERVER_ADDRESS=localhost",
 			"PETSTORE_LOG_LEVLE=debug",
+			"PETSTORE_DB_DSN=/data/pets.db",
 			"PETSTORE_DATABASE_MAX_OPEN_CONNS=many",
 		},
 		Overrides: map[string]string{"log.format": "xml", "admin.port": "1"},
@@ -34,6 +35,7 @@ docs: {enabled: yes}
   admin.port (command line): no such setting; admin has address
   database.max_open_conns = "many" (PETSTORE_DATABASE_MAX_OPEN_CONNS): must be a whole number in plain digits
   databse (FILE:7): no such section; there are server, admin, database, auth, cache, rate_limit, cors, api, docs, log, tracing
+  db_dsn (PETSTORE_DB_DSN): no such section; there are server, admin, database, auth, cache, rate_limit, cors, api, docs, log, tracing
   docs.enabled = "yes" (FILE:8): must be true or false
   log.format = "xml" (command line): must be console or json
   log.levle (PETSTORE_LOG_LEVLE): no such setting; log has level, format

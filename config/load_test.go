@@ -206,6 +206,8 @@ func TestVariablesOfOthersAreIgnored(t *testing.T) {
 	got, err := Load(Options{Environ: []string{
 		"LOG_LEVEL=error",
 		"PETSTORE_SERVICE_HOST=10.96.0.10",
+		"PETSTORE_SERVICE_PORT_HTTP=80",
+		"PETSTORE_PORT_80_TCP=tcp://10.96.0.10:80",
 		"PETSTORE_PORT=tcp://10.96.0.10:80",
 		"PETSTORE_ADMIN_SERVICE_HOST=10.96.0.11",
 		"PETSTORE_ADMIN_SERVICE_PORT=9090",

@@ -60,11 +60,12 @@ func (j *job) outcome() error {
 	return translate(j.err)
 }
 
-// finish answers the callers of a batch. A job that failed by itself keeps its
-// error; the others share that of the commit. Abandoned ones have no caller.
+// finish answers the callers of a batch. Where the commit failed, all get its error,
+// also those whose act was refused: what refused it may have been undone with the
+// rest. Abandoned ones have no caller.
 func finish(batch []*job, err error) {
 	for i, j := range batch {
-		if !j.failed() {
+		if err != nil && j.panicked == nil {
 			j.err = err
 		}
 		close(j.done)

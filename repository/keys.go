@@ -108,8 +108,8 @@ func (k keys) Use(ctx context.Context, id int64, at time.Time) error {
 // set puts a moment into a column of the key that meets a condition, and reports
 // whether it did.
 func (k keys) set(ctx context.Context, column string, at time.Time, condition string, values ...any) (bool, error) {
-	k.effects.keys = true
 	done := k.db.WithContext(ctx).Model(&keyRow{}).Where(condition, values...).Update(column, at.UnixMilli())
+	k.effects.keys = k.effects.keys || done.RowsAffected > 0
 	return done.RowsAffected == 1, translate(done.Error)
 }
 

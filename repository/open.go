@@ -146,7 +146,7 @@ var (
 )
 
 func sqliteDSN(path string, pragmas url.Values) string {
-	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + pragmas.Encode()
+	return "file:" + (&url.URL{Path: filepath.Clean(path)}).EscapedPath() + "?" + pragmas.Encode()
 }
 
 // checkFile refuses what is no store before anything is written to it.

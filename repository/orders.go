@@ -72,8 +72,8 @@ func (o orders) Create(ctx context.Context, petID int64, at time.Time) (domain.O
 }
 
 func (o orders) Move(ctx context.Context, id int64, from, to domain.OrderStatus, at time.Time) (bool, error) {
-	o.effects.changed = true
 	moved := o.db.WithContext(ctx).Model(&orderRow{}).Where("id = ? AND status = ?", id, from).
 		Updates(map[string]any{"status": to, "updated_at": at.UnixMilli()})
+	o.effects.changed = o.effects.changed || moved.RowsAffected > 0
 	return moved.RowsAffected == 1, translate(moved.Error)
 }

@@ -96,8 +96,8 @@ func (p pets) CreateAll(ctx context.Context, pets []domain.NewPet) ([]domain.Pet
 }
 
 func (p pets) Move(ctx context.Context, id int64, from []domain.PetStatus, to domain.PetStatus) (bool, error) {
-	p.effects.changed = true
 	moved := p.db.WithContext(ctx).Model(&petRow{}).
 		Where("id = ? AND COALESCE(status, '') IN ?", id, from).Update("status", to)
+	p.effects.changed = p.effects.changed || moved.RowsAffected > 0
 	return moved.RowsAffected == 1, translate(moved.Error)
 }

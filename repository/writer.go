@@ -22,6 +22,9 @@ const (
 	maxBatch = 256
 	// yields is how often the scheduler may run others before a batch is cut.
 	yields = 8
+	// maxIdleWAL is how large the WAL stays, in bytes, when a long reader of another
+	// process has let it grow.
+	maxIdleWAL = 16 << 20
 	// lockWait is how long SQLite waits for another process's lock before the writer
 	// looks around, and lockPatience how long it goes on doing so.
 	lockWait     = 50 * time.Millisecond
@@ -57,8 +60,10 @@ func newWriter(db *gorm.DB, v *versions, observe func(acts int, took time.Durati
 		db: db, versions: v, observe: observe,
 		queue: make(chan *job, queueSize), quit: make(chan struct{}), stopped: make(chan struct{}),
 	}
-	if err := db.Exec(fmt.Sprintf("PRAGMA busy_timeout = %d", lockWait.Milliseconds())).Error; err != nil {
-		return nil, err
+	for pragma, value := range map[string]int64{"busy_timeout": lockWait.Milliseconds(), "journal_size_limit": maxIdleWAL} {
+		if err := db.Exec(fmt.Sprintf("PRAGMA %s = %d", pragma, value)).Error; err != nil {
+			return nil, err
+		}
 	}
 	if err := w.noticeOthers(db); err != nil {
 		return nil, err

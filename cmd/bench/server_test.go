@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 func TestServerEndsWhenStopped(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("taskset"); err != nil {
-		t.Skip(err)
+		t.Fatal(err, "(taskset is of Debian's package util-linux)")
 	}
 	folder := t.TempDir()
 	body := filepath.Join(folder, "body.json")
@@ -65,7 +65,7 @@ func TestServerEndsWhenStopped(t *testing.T) {
 func TestServerThatDoesNotStartSaysWhy(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("taskset"); err != nil {
-		t.Skip(err)
+		t.Fatal(err, "(taskset is of Debian's package util-linux)")
 	}
 	folder := t.TempDir()
 	_, err := startServer(t.Context(), "127.0.0.1:1", "key", filepath.Join(folder, "log"), os.Args[0], "reference", "-body", os.Args[0], "rails")

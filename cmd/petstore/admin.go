@@ -52,12 +52,11 @@ func measureCommits(registry *prometheus.Registry) func(acts int, took time.Dura
 }
 
 // adminHandler serves what only an operator may see: the metrics and the profiles
-// of the process.
+// of the process, but not its command line, where a setting may be a secret.
 func adminHandler(metrics prometheus.Gatherer) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
@@ -70,6 +69,10 @@ func serveAdmin(ctx context.Context, listener net.Listener, metrics prometheus.G
 		return nil
 	}
 	log.Info("serving metrics and profiles", zap.Stringer("address", listener.Addr()))
-	t.Write = 0 // a profile takes as long as its reader wants
-	return rest.Serve(ctx, listener, adminHandler(metrics), t, log)
+	t.Write, t.Delay, t.Shutdown = 0, 0, time.Second // a profile takes as long as its reader wants, but ends with the service
+	err := rest.Serve(ctx, listener, adminHandler(metrics), t, log)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }

@@ -87,7 +87,7 @@ func TestAdminListenerServesOperatorsAlone(t *testing.T) {
 		admin + "/debug/pprof/":                 http.StatusOK,
 		admin + "/debug/pprof/heap":             http.StatusOK,
 		admin + "/debug/pprof/trace?seconds=0":  http.StatusOK,
-		admin + "/debug/pprof/cmdline":          http.StatusOK,
+		admin + "/debug/pprof/cmdline":          http.StatusNotFound,
 		admin + "/v1/pets":                      http.StatusNotFound,
 		admin + "/livez":                        http.StatusNotFound,
 		s.url + "/metrics":                      http.StatusNotFound,

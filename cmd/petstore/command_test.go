@@ -19,6 +19,8 @@ func TestCommandLine(t *testing.T) {
 		"help":              {[]string{"--help"}, 0, "petstore keys create --name", ""},
 		"version":           {[]string{"version"}, 0, "petstore ", ""},
 		"unknown command":   {[]string{"sell"}, 2, "", `unknown command "sell"`},
+		"mistyped keys":     {[]string{"keys", "creat"}, 2, "", `unknown command "creat"`},
+		"mistyped migrate":  {[]string{"migrate", "upp"}, 2, "", `unknown command "upp"`},
 		"unknown flag":      {[]string{"serve", "--port", "1"}, 2, "", "unknown flag: --port"},
 		"surplus argument":  {[]string{"serve", "now"}, 2, "", `unknown command "now"`},
 		"key without name":  {[]string{"keys", "create"}, 2, "", `required flag(s) "name" not set`},
@@ -113,4 +115,21 @@ func copyFor(t *testing.T, user int, folder string) string {
 		}
 	}
 	return path
+}
+
+func TestKeyThatCannotBeShownIsTold(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	for _, args := range [][]string{{"keys", "create", "--name", "n"}, {"serve", "--first-key"}} {
+		cmd := command(t.Context(), t.TempDir(), args...)
+		var errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = full, &errs
+		if err := cmd.Run(); err == nil || !strings.Contains(errs.String(), "was issued but could not be shown, revoke it") {
+			t.Errorf("%v: %v, %q", args, err, errs.String())
+		}
+	}
 }

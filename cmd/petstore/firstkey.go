@@ -22,8 +22,8 @@ func welcome(ctx context.Context, keys *usecase.Keys, server config.Server, addr
 	}
 	if secret == "" {
 		fmt.Fprintln(stdout, "API key:    the store has one already; make another with petstore keys create --name NAME")
-	} else {
-		fmt.Fprintln(stdout, "API key:   ", secret, "(shown this once)")
+	} else if _, err := fmt.Fprintln(stdout, "API key:   ", secret, "(shown this once)"); err != nil {
+		return lostKey(err)
 	}
 	scheme := "http"
 	if server.TLSCertFile != "" {

@@ -97,9 +97,16 @@ func (in *invocation) printKey(ctx context.Context, issue func(*usecase.Keys) (s
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(in.stdout, secret)
-		return err
+		if _, err := fmt.Fprintln(in.stdout, secret); err != nil {
+			return lostKey(err)
+		}
+		return nil
 	})
+}
+
+// lostKey is the error for a key that works but was never shown.
+func lostKey(err error) error {
+	return fmt.Errorf("the key was issued but could not be shown, revoke it (the last that petstore keys list shows): %w", err)
 }
 
 // oneID wants the id of a key as the only argument. It never repeats the argument,

@@ -9,7 +9,11 @@ import (
 )
 
 func newMigrate(in *invocation) *cobra.Command {
-	migrate := &cobra.Command{Use: "migrate", Short: "Look after the schema of the store"}
+	migrate := &cobra.Command{
+		Use: "migrate", Short: "Look after the schema of the store",
+		Args: cobra.NoArgs, // or cobra would take a mistyped command for a wish to see the help
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
 	migrate.AddCommand(
 		&cobra.Command{
 			Use:   "up",

@@ -43,7 +43,8 @@ type Services struct {
 }
 
 // An Authenticator names who makes a request, or returns an ErrUnauthenticated.
-// The name scopes idempotency keys and stands in the access log.
+// The name scopes idempotency keys. It is no secret: it stands in the access log, in
+// metrics and in the store.
 type Authenticator func(r *http.Request) (caller string, err error)
 
 // An API answers the operations of the service. Make one with New, mount it with Register.
@@ -64,6 +65,8 @@ type API struct {
 	versions     func() (added, changed uint64)
 	cacheBytes   int64
 	pages        *pageCache
+	petQueries   queryBinder[listPetsQuery]
+	orderQueries queryBinder[listOrdersQuery]
 }
 
 // publishedSunset is the published moment of the removal of getPet (service
@@ -81,18 +84,24 @@ func New(services Services, options ...Option) (*API, error) {
 		sunset:  publishedSunset,
 		timeout: 10 * time.Second,
 		metrics: newMetrics(),
-	}
-	if services.Keys != nil {
-		a.authenticate = bearer(services.Keys)
+
+		petQueries:   newQueryBinder[listPetsQuery](),
+		orderQueries: newQueryBinder[listOrdersQuery](),
 	}
 	for _, option := range options {
 		option(a)
+	}
+	if a.authenticate == nil && services.Keys != nil {
+		a.authenticate = bearer(services.Keys)
 	}
 	if a.pets == nil || a.orders == nil {
 		return nil, errors.New("rest.New: Services.Pets and Services.Orders must be set")
 	}
 	if a.authenticate == nil {
 		return nil, errors.New("rest.New: set Services.Keys or use WithAuthenticator")
+	}
+	if a.log == nil || a.now == nil || a.timeout <= 0 || a.cacheBytes > 0 && a.versions == nil {
+		return nil, errors.New("rest.New: an option was given no logger, no clock, no time or no versions of the store")
 	}
 	var err error
 	if a.pages, err = newPageCache(a.versions, a.cacheBytes, a.metrics); err != nil {

@@ -6,7 +6,10 @@ import (
 	"testing"
 
 	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
 
+	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
 )
 
@@ -19,7 +22,8 @@ func BenchmarkList(b *testing.B) {
 		pets[i] = domain.NewPet{Name: fmt.Sprintf("Rex %d", i), CategoryID: 7, Status: domain.PetAvailable}
 	}
 	s.stock(b, pets...)
-	engine := s.engine(b, nil, asTheyAre)
+	s.logger = zap.NewNop()
+	engine := s.engine(b, nil, asTheyAre, rest.WithMetrics(prometheus.NewRegistry()))
 	request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, "/v1/pets", http.NoBody)
 	if err != nil {
 		b.Fatal(err)

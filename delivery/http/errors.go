@@ -1,6 +1,7 @@
 package http
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
@@ -64,6 +65,10 @@ type errorBody struct {
 // the service's own fault. A cause never leaves the house.
 func (a *API) fail(c *gin.Context, err error) {
 	status := writeError(c, err)
+	if errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil {
+		a.log.Debug("the client left", zap.String("request_id", requestID(c)))
+		return
+	}
 	if status >= http.StatusInternalServerError {
 		a.log.Error("request failed", zap.String("request_id", requestID(c)), zap.Int("status", status), zap.Error(err))
 	}

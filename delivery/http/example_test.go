@@ -86,22 +86,23 @@ func ExampleWithAuthenticator() {
 	}
 	defer store.Close()
 
-	sessions := func(r *http.Request) (string, error) {
+	users := map[string]string{"a secret session": "user 42"} // a team's own sessions
+	authenticate := func(r *http.Request) (string, error) {
 		cookie, err := r.Cookie("session")
-		if err != nil {
+		if err != nil || users[cookie.Value] == "" {
 			return "", domain.MissingAPIKey()
 		}
-		return "session " + cookie.Value, nil
+		return users[cookie.Value], nil
 	}
 	engine := gin.New()
-	if err := mountStore(engine.Group("/v1"), store, rest.WithAuthenticator(sessions)); err != nil {
+	if err := mountStore(engine.Group("/v1"), store, rest.WithAuthenticator(authenticate)); err != nil {
 		fmt.Println(err)
 		return
 	}
 
 	request := httptest.NewRequest(http.MethodGet, "/v1/pets", http.NoBody)
 	show(engine, request)
-	request.AddCookie(&http.Cookie{Name: "session", Value: "42"})
+	request.AddCookie(&http.Cookie{Name: "session", Value: "a secret session"})
 	show(engine, request)
 	// Output:
 	// 401

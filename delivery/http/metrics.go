@@ -85,9 +85,12 @@ func (m *metrics) all() []prometheus.Collector {
 // observe measures a request.
 func (m *metrics) observe(c *gin.Context) {
 	m.inFlight.Inc()
-	defer m.inFlight.Dec()
-	start := time.Now()
+	defer m.observeEnd(c, time.Now()) // also of a connection that a panic ends
 	c.Next()
+}
+
+func (m *metrics) observeEnd(c *gin.Context, start time.Time) {
+	m.inFlight.Dec()
 	m.duration.WithLabelValues(routeOf(c), methodOf(c), strconv.Itoa(c.Writer.Status())).Observe(time.Since(start).Seconds())
 }
 

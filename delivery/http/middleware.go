@@ -1,7 +1,6 @@
 package http
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -40,8 +39,9 @@ func answerHeaders(c *gin.Context) {
 		_, _ = rand.Read(bits[:]) // never fails (crypto/rand, Go 1.24)
 		id = hex.EncodeToString(bits[:])
 	}
-	maps.Copy(c.Writer.Header(), everyAnswer)
-	c.Header("X-Request-Id", id)
+	header := c.Writer.Header()
+	maps.Copy(header, everyAnswer)
+	header["X-Request-Id"] = []string{id}
 }
 
 func requestID(c *gin.Context) string {
@@ -52,9 +52,16 @@ func requestID(c *gin.Context) string {
 // header, where secrets may stand.
 func (a *API) logAccess(c *gin.Context) {
 	start := time.Now()
+	defer a.tellAccess(c, start) // also of a connection that a panic ends
 	c.Next()
-	a.log.Info(
-		"request",
+}
+
+func (a *API) tellAccess(c *gin.Context, start time.Time) {
+	entry := a.log.Check(zap.InfoLevel, "request")
+	if entry == nil {
+		return
+	}
+	entry.Write(
 		zap.String("request_id", requestID(c)),
 		zap.String("method", c.Request.Method),
 		zap.String("route", c.FullPath()),
@@ -88,8 +95,8 @@ func (a *API) recoverPanic(c *gin.Context) {
 
 // limitTime ends the work on a request that takes too long.
 func (a *API) limitTime(c *gin.Context) {
-	ctx, cancel := context.WithTimeout(c.Request.Context(), a.timeout)
-	defer cancel()
+	ctx := &deadline{Context: c.Request.Context(), timeout: a.timeout}
+	defer ctx.end()
 	c.Request = c.Request.WithContext(ctx)
 	c.Next()
 }

@@ -67,7 +67,7 @@ func (q listOrdersQuery) filters() (filters string) {
 //	@Success		200		{array}	order			"A page of orders"
 //	@Router			/store/orders [get]
 func (a *API) listOrders(c *gin.Context) error {
-	query, err := bindQuery[listOrdersQuery](c)
+	query, err := a.orderQueries.bind(c)
 	if err != nil {
 		return err
 	}

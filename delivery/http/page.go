@@ -56,18 +56,22 @@ func writePage[T, W any](a *API, c *gin.Context, l listing[T, W]) error {
 	if err != nil {
 		return err
 	}
-	if page.link != "" {
-		c.Header("Link", page.link)
+	header := c.Writer.Header()
+	if page.link != nil {
+		header["Link"] = page.link
 	}
-	c.Header("ETag", page.etag)
-	c.Header("Cache-Control", "private, no-cache")
-	if matches(c.GetHeader("If-None-Match"), page.etag) {
+	header["Etag"] = page.etag
+	header["Cache-Control"] = keepAndAsk
+	if matches(c.Request.Header["If-None-Match"], page.etag[0]) {
 		c.Status(http.StatusNotModified)
 		return nil
 	}
 	c.Data(http.StatusOK, "application/json", page.body)
 	return nil
 }
+
+// keepAndAsk lets a client keep a page and ask whether it still stands.
+var keepAndAsk = []string{"private, no-cache"}
 
 // encode makes the answer of a page. Its link is the one of RFC 8288, its tag a
 // hash of all that the client gets.
@@ -81,26 +85,26 @@ func (l listing[T, W]) encode(page domain.Page[T]) (*encodedPage, error) {
 		return nil, err
 	}
 	encoded := &encodedPage{body: body}
+	sum := sha256.New()
+	sum.Write(body)
 	if page.More {
 		last := page.Items[len(page.Items)-1]
-		encoded.link = "<" + l.query.reference(l.filters, l.id(last)) + `>; rel="next"`
+		link := "<" + l.query.reference(l.filters, l.id(last)) + `>; rel="next"`
+		sum.Write([]byte(link))
+		encoded.link = []string{link}
 	}
-	sum := sha256.New()
-	sum.Write([]byte(encoded.link))
-	sum.Write(body)
-	encoded.etag = `"` + hex.EncodeToString(sum.Sum(nil)[:16]) + `"`
+	encoded.etag = []string{`"` + hex.EncodeToString(sum.Sum(nil)[:16]) + `"`}
 	return encoded, nil
 }
 
 // matches reports whether an If-None-Match names the tag, compared weakly.
-func matches(header, etag string) bool {
-	if header == "" {
-		return false
-	}
-	for candidate := range strings.SplitSeq(header, ",") {
-		candidate = strings.TrimSpace(candidate)
-		if candidate == "*" || strings.TrimPrefix(candidate, "W/") == etag {
-			return true
+func matches(headers []string, etag string) bool {
+	for _, header := range headers {
+		for candidate := range strings.SplitSeq(header, ",") {
+			candidate = strings.TrimSpace(candidate)
+			if candidate == "*" || strings.TrimPrefix(candidate, "W/") == etag {
+				return true
+			}
 		}
 	}
 	return false

@@ -13,11 +13,12 @@ type pageCache struct {
 	metrics  *metrics
 }
 
-// An encodedPage is the answer to a list: body and headers.
+// An encodedPage is the answer to a list: body, and headers in the form of
+// http.Header, so that all answers share them.
 type encodedPage struct {
 	body []byte
-	link string // to the next page, empty at the end of the list
-	etag string
+	link []string // to the next page, nil at the end of the list
+	etag []string
 
 	added, changed uint64 // the store's numbers before it was read
 }
@@ -25,7 +26,7 @@ type encodedPage struct {
 // stands reports whether nothing has happened since that could alter the page. One
 // with a next page cannot be altered by an insert, because ids only grow.
 func (p *encodedPage) stands(added, changed uint64) bool {
-	return p.changed == changed && (p.link != "" || p.added == added)
+	return p.changed == changed && (p.link != nil || p.added == added)
 }
 
 // newPageCache returns a cache of about maxBytes; below one it keeps nothing.
@@ -46,8 +47,8 @@ func newPageCache(versions func() (added, changed uint64), maxBytes int64, m *me
 
 // weigh is the memory of a page in bytes, that of the cache about it included.
 func weigh(key string, page *encodedPage) uint32 {
-	const overhead = 256
-	return uint32(len(key) + len(page.body) + len(page.link) + len(page.etag) + overhead) //nolint:gosec // some kilobytes
+	const overhead = 512                                // the entry, the structs and the headers
+	return uint32(len(key) + len(page.body) + overhead) //nolint:gosec // some kilobytes
 }
 
 // page returns the page with this key, or reads and keeps it. The key is the

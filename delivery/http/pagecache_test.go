@@ -84,6 +84,21 @@ func TestPageWithANextOneOutlivesInserts(t *testing.T) {
 	}
 }
 
+func TestRefusedActsLeavePagesKept(t *testing.T) {
+	t.Parallel()
+	var reads atomic.Int32
+	s := openShopWith(t, func(services *rest.Services) { services.Pets = countedPets{services.Pets, &reads} })
+	s.stock(t, domain.NewPet{Name: "1", Status: domain.PetSold})
+	for range 3 {
+		s.expect(t, get("/v1/pets"), want{status: http.StatusOK})
+		s.expect(t, request{method: http.MethodPost, path: "/v1/store/orders", body: `{"petId":1}`}, refused(409, "pet_not_available"))
+		s.expect(t, request{method: http.MethodPost, path: "/v1/store/orders", body: `{"petId":9}`}, refused(404, "pet_not_found"))
+	}
+	if got := reads.Load(); got != 1 {
+		t.Errorf("the page was read %d times, want once", got)
+	}
+}
+
 func TestLastPageDoesNotOutliveInserts(t *testing.T) {
 	t.Parallel()
 	var reads atomic.Int32

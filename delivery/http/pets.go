@@ -57,7 +57,7 @@ func (q listPetsQuery) filters() string {
 //	@Success		200		{array}	pet				"A page of animals"
 //	@Router			/pets [get]
 func (a *API) listPets(c *gin.Context) error {
-	query, err := bindQuery[listPetsQuery](c)
+	query, err := a.petQueries.bind(c)
 	if err != nil {
 		return err
 	}

@@ -56,12 +56,14 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, t T
 		IdleTimeout:       t.Idle,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          zap.NewStdLog(log),
+
+		DisableGeneralOptionsHandler: true, // OPTIONS * is answered as anything else
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {
 	case err := <-failed:
-		return err
+		return errors.Join(err, shutdown(context.WithoutCancel(ctx), server, t.Shutdown))
 	case <-ctx.Done():
 	}
 

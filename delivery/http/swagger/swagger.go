@@ -34,9 +34,8 @@ func Register(r gin.IRouter, o Options) error {
 		return fmt.Errorf("swagger: load the files of the page: %w", err)
 	}
 	document := newFile("openapi.json", o.Document)
-	methods := []string{http.MethodGet, http.MethodHead}
-	r.Match(methods, "/openapi.json", document.serve)
-	r.Match(methods, "/swagger/*name", func(c *gin.Context) {
+	mount(r, "/openapi.json", document.serve)
+	mount(r, "/swagger/*name", func(c *gin.Context) {
 		name := c.Param("name")
 		if name == "/" {
 			redirect(c, "index.html")
@@ -55,8 +54,15 @@ func Register(r gin.IRouter, o Options) error {
 // RedirectRoot leads from the address / of r to the UI. It is apart from
 // Register because a host may have a page of its own there.
 func RedirectRoot(r gin.IRouter) {
-	r.Match([]string{http.MethodGet, http.MethodHead}, "/", func(c *gin.Context) {
-		redirect(c, "swagger/index.html")
+	mount(r, "/", func(c *gin.Context) { redirect(c, "swagger/index.html") })
+}
+
+// mount answers GET and HEAD, and tells so.
+func mount(r gin.IRouter, path string, serve gin.HandlerFunc) {
+	r.Match([]string{http.MethodGet, http.MethodHead}, path, serve)
+	r.OPTIONS(path, func(c *gin.Context) {
+		c.Header("Allow", "GET, HEAD, OPTIONS")
+		c.Status(http.StatusNoContent)
 	})
 }
 
