@@ -70,9 +70,8 @@ func serveAdmin(ctx context.Context, listener net.Listener, metrics prometheus.G
 	}
 	log.Info("serving metrics and profiles", zap.Stringer("address", listener.Addr()))
 	t.Write, t.Delay, t.Shutdown = 0, 0, time.Second // a profile takes as long as its reader wants, but ends with the service
-	err := rest.Serve(ctx, listener, adminHandler(metrics), t, log)
-	if ctx.Err() != nil {
-		return nil
+	if err := rest.Serve(ctx, listener, adminHandler(metrics), t, log); ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil // whoever still read a profile was cut off
 }
