@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build static test cover fuzz bench test-browser test-clients docs lint clean
+.PHONY: help run build static test test-go cover fuzz bench test-browser test-clients docs lint clean
 
 # The tools of the checks, each pinned; `go run` builds and caches them.
 GOFUMPT  := go run mvdan.cc/gofumpt@v0.12.0
@@ -23,7 +23,9 @@ build: ## Build bin/petstore
 static: ## Build bin/petstore without a need for any shared library, as the image wants it
 	CGO_ENABLED=1 go build -trimpath -tags nomsgpack,netgo,osusergo,sqlite_omit_load_extension -ldflags '-s -w -linkmode external -extldflags -static' -o bin/petstore ./cmd/petstore
 
-test: ## Run every test, under the race detector
+test: test-go test-browser test-clients ## Run every test
+
+test-go: ## Run the tests in Go, under the race detector
 	go test -race ./...
 
 cover: ## Run every test and tell what no test reaches

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 func TestCommandLine(t *testing.T) {
@@ -130,6 +132,29 @@ func TestKeyThatCannotBeShownIsTold(t *testing.T) {
 		cmd.Stdout, cmd.Stderr = full, &errs
 		if err := cmd.Run(); err == nil || !strings.Contains(errs.String(), "was issued but could not be shown, revoke it") {
 			t.Errorf("%v: %v, %q", args, err, errs.String())
+		}
+	}
+}
+
+func TestEveryCommandShowsAnExample(t *testing.T) {
+	t.Parallel()
+	var walk func(*cobra.Command)
+	walk = func(command *cobra.Command) {
+		if command.Example == "" || command.Short == "" {
+			t.Errorf("%s has no example", command.CommandPath())
+		}
+		for _, child := range command.Commands() {
+			walk(child)
+		}
+	}
+	walk(newRoot(&invocation{}, func() {}))
+}
+
+func TestShellsComplete(t *testing.T) {
+	t.Parallel()
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		if stdout, stderr, code := output(t, t.TempDir(), "completion", shell); code != 0 || !strings.Contains(stdout, "petstore") {
+			t.Errorf("%s: code %d, %s", shell, code, stderr)
 		}
 	}
 }

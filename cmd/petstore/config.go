@@ -15,7 +15,9 @@ func newConfig(in *invocation) *cobra.Command {
 		Use:   "config",
 		Short: "Print the settings in force and where each comes from",
 		Long:  "Print the settings in force and where each comes from: the default, a line of the file, an environment variable or the command line. Secrets are hidden.",
-		Args:  cobra.NoArgs,
+		Example: `  petstore config
+  PETSTORE_LOG_LEVEL=debug petstore config --config shop.yaml`,
+		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			values, err := config.Explain(in.sources())
 			table := tabwriter.NewWriter(in.stdout, 0, 0, 2, ' ', 0)

@@ -21,8 +21,9 @@ func newKeys(in *invocation) *cobra.Command {
 store: a new key works at once, a revoked one is refused within 5 seconds.
 
 A key is printed alone on standard output, and this once: the store keeps its hash.`,
-		Args: cobra.NoArgs, // without these two a mistyped command would be help and a success
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Example: "  petstore keys create --name till-1",
+		Args:    cobra.NoArgs, // without these two a mistyped command would be help and a success
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	keys.AddCommand(newKeysCreate(in), newKeysList(in), newKeysRotate(in), newKeysRevoke(in))
 	return keys

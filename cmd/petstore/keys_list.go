@@ -29,8 +29,9 @@ type keyEntry struct {
 func newKeysList(in *invocation) *cobra.Command {
 	write := writeTable
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the API keys, without their secrets",
+		Use:     "list",
+		Short:   "List the API keys, without their secrets",
+		Example: "  petstore keys list --output json",
 		Long: `List the API keys: of each the id, name, last four characters, times in UTC and
 state. A revocation may lie ahead, see petstore keys rotate. The last use is exact
 to about a minute.`,

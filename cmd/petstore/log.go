@@ -23,9 +23,8 @@ func newLog(settings config.Log, out io.Writer) (log *zap.Logger, flush func(), 
 	}
 	form := zap.NewProductionEncoderConfig()
 	form.TimeKey = "time"
-	form.EncodeTime = func(t time.Time, to zapcore.PrimitiveArrayEncoder) {
-		to.AppendString(t.UTC().Format("2006-01-02T15:04:05.000Z"))
-	}
+	layout := zapcore.TimeEncoderOfLayout("2006-01-02T15:04:05.000Z")
+	form.EncodeTime = func(t time.Time, to zapcore.PrimitiveArrayEncoder) { layout(t.UTC(), to) }
 	form.EncodeDuration = zapcore.SecondsDurationEncoder
 	encoder := zapcore.NewJSONEncoder(form)
 	if settings.Format == "console" {

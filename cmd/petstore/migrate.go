@@ -11,23 +11,26 @@ import (
 func newMigrate(in *invocation) *cobra.Command {
 	migrate := &cobra.Command{
 		Use: "migrate", Short: "Look after the schema of the store",
-		Args: cobra.NoArgs, // or cobra would take a mistyped command for a wish to see the help
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Example: "  petstore migrate up",
+		Args:    cobra.NoArgs, // or cobra would take a mistyped command for a wish to see the help
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	migrate.AddCommand(
 		&cobra.Command{
-			Use:   "up",
-			Short: "Create the store, or bring its schema up to date",
-			Args:  cobra.NoArgs,
+			Use:     "up",
+			Short:   "Create the store, or bring its schema up to date",
+			Example: "  petstore migrate up --set database.dsn=/var/lib/petstore/shop.db",
+			Args:    cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				in.set = append(in.set, "database.migrate=true")
 				return in.withStore(cmd.Context(), func(*repository.Store) error { return nil })
 			},
 		},
 		&cobra.Command{
-			Use:   "status",
-			Short: "Tell whether the schema is up to date; fail when it is not",
-			Args:  cobra.NoArgs,
+			Use:     "status",
+			Short:   "Tell whether the schema is up to date; fail when it is not",
+			Example: "  petstore migrate status",
+			Args:    cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				in.set = append(in.set, "database.migrate=false")
 				return in.withStore(cmd.Context(), func(*repository.Store) error {

@@ -28,6 +28,10 @@ func newRoot(in *invocation, started func()) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "petstore",
 		Short: "The catalogue of an animal store over HTTP",
+		Long: `The catalogue of an animal store over HTTP.
+
+It exits with 0 when all went well, 1 when something failed, and 2 when the command
+line or the configuration is wrong. Errors are one line on standard error.`,
 		Example: `  petstore serve --first-key           # serve, and print a first API key
   petstore keys create --name till-1   # print another one
   petstore serve --config shop.yaml --set server.address=:8080`,
@@ -92,9 +96,10 @@ func (in *invocation) withStore(ctx context.Context, work func(*repository.Store
 
 func newVersion(in *invocation) *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version of this program",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Short:   "Print the version of this program",
+		Example: "  petstore version",
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			version := "unknown"
 			if build, ok := debug.ReadBuildInfo(); ok {

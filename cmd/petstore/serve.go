@@ -18,9 +18,9 @@ import (
 func newServe(in *invocation) *cobra.Command {
 	var firstKey bool
 	cmd := &cobra.Command{
-		Use:   "serve",
-		Short: "Answer requests until told to stop",
-		Args:  cobra.NoArgs,
+		Use: "serve", Short: "Answer requests until told to stop",
+		Example: "  petstore serve --first-key\n  petstore serve --config shop.yaml",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			settings, err := in.settings()
 			if err != nil {
