@@ -69,7 +69,7 @@ func (a *API) tellAccess(c *gin.Context, start time.Time) {
 		zap.Duration("duration", time.Since(start)),
 		zap.String("key_id", callerOf(c)),
 		zap.String("client", c.ClientIP()),
-		traceID(c),
+		a.traceID(c),
 	)
 }
 

@@ -29,7 +29,10 @@ func WithTracerProvider(provider trace.TracerProvider) Option {
 }
 
 // traceID is a field for the log, empty outside a trace.
-func traceID(c *gin.Context) zap.Field {
+func (a *API) traceID(c *gin.Context) zap.Field {
+	if a.trace == nil {
+		return zap.Skip()
+	}
 	span := trace.SpanContextFromContext(c.Request.Context())
 	if !span.HasTraceID() {
 		return zap.Skip()
