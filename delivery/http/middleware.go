@@ -13,6 +13,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 )
 
 // middleware is what every request of the API goes through, in this order.
@@ -45,7 +46,11 @@ func answerHeaders(c *gin.Context) {
 }
 
 func requestID(c *gin.Context) string {
-	return c.Writer.Header().Get("X-Request-Id")
+	ids := c.Writer.Header()["X-Request-Id"] // set by answerHeaders
+	if len(ids) == 0 {
+		return ""
+	}
+	return ids[0]
 }
 
 // logAccess writes a line for each request: the route, never the query or a
@@ -61,16 +66,38 @@ func (a *API) tellAccess(c *gin.Context, start time.Time) {
 	if entry == nil {
 		return
 	}
-	entry.Write(
-		zap.String("request_id", requestID(c)),
-		zap.String("method", c.Request.Method),
-		zap.String("route", c.FullPath()),
-		zap.Int("status", c.Writer.Status()),
-		zap.Duration("duration", time.Since(start)),
-		zap.String("key_id", callerOf(c)),
-		zap.String("client", c.ClientIP()),
-		a.traceID(c),
-	)
+	line := &access{
+		requestID: requestID(c), method: c.Request.Method, route: c.FullPath(), status: c.Writer.Status(),
+		took: time.Since(start), keyID: callerOf(c), client: c.ClientIP(),
+	}
+	if a.trace != nil {
+		line.traceID = traceID(c.Request.Context())
+	}
+	entry.Write(zap.Inline(line))
+}
+
+// access is the line of a request: one field of the log that writes itself, at a
+// fifth of the memory of eight.
+type access struct {
+	requestID, method, route string
+	status                   int
+	took                     time.Duration
+	keyID, client, traceID   string
+}
+
+// MarshalLogObject implements zapcore.ObjectMarshaler.
+func (l *access) MarshalLogObject(line zapcore.ObjectEncoder) error {
+	line.AddString("request_id", l.requestID)
+	line.AddString("method", l.method)
+	line.AddString("route", l.route)
+	line.AddInt64("status", int64(l.status))
+	line.AddDuration("duration", l.took)
+	line.AddString("key_id", l.keyID)
+	line.AddString("client", l.client)
+	if l.traceID != "" {
+		line.AddString("trace_id", l.traceID)
+	}
+	return nil
 }
 
 // recoverPanic answers a panic as an internal error, unless the answer has begun:

@@ -1,13 +1,13 @@
 package http
 
 import (
-	"github.com/gin-gonic/gin"
+	"context"
+
 	"go.opentelemetry.io/contrib/instrumentation/github.com/gin-gonic/gin/otelgin"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
-	"go.uber.org/zap"
 )
 
 // WithTracerProvider makes a span of every request, part of the trace that its
@@ -28,14 +28,10 @@ func WithTracerProvider(provider trace.TracerProvider) Option {
 	}
 }
 
-// traceID is a field for the log, empty outside a trace.
-func (a *API) traceID(c *gin.Context) zap.Field {
-	if a.trace == nil {
-		return zap.Skip()
+// traceID is the trace of a request, empty where there is none.
+func traceID(ctx context.Context) string {
+	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
+		return span.TraceID().String()
 	}
-	span := trace.SpanContextFromContext(c.Request.Context())
-	if !span.HasTraceID() {
-		return zap.Skip()
-	}
-	return zap.Stringer("trace_id", span.TraceID())
+	return ""
 }
