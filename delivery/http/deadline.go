@@ -8,8 +8,8 @@ import (
 
 // A deadline is a context that ends a while after somebody first waits for it: that
 // is when the store is asked, not when a slow client begins to send. A request that
-// is answered from memory never waits, and is spared the timer, which would cost as
-// much as the rest of its answer.
+// is answered from memory never waits, and is spared the timer, which would make its
+// answer a third more expensive.
 type deadline struct {
 	context.Context // of the request
 	timeout         time.Duration

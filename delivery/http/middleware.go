@@ -76,8 +76,8 @@ func (a *API) tellAccess(c *gin.Context, start time.Time) {
 	entry.Write(zap.Inline(line))
 }
 
-// access is the line of a request: one field of the log that writes itself, at a
-// fifth of the memory of eight.
+// access is the line of a request: one field of the log that writes itself, which
+// costs less than a field for each of its parts.
 type access struct {
 	requestID, method, route string
 	status                   int

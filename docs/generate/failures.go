@@ -35,7 +35,7 @@ func failures() []failure {
 		{"method_not_allowed", 405, "this address does not offer the method DELETE, see the header Allow"},
 		{"request_timeout", 408, "the body did not arrive in time"},
 		{"pet_not_available", 409, "the pet with the id 42 is not available"},
-		{"order_state_conflict", 409, "the order with the id 42 is already cancelled"},
+		{"order_state_conflict", 409, "the order with the id 42 is cancelled and cannot become delivered"},
 		{"idempotency_in_progress", 409, "the first request with this Idempotency-Key has no result yet, try again"},
 		{"operation_removed", 410, "this operation was removed on 2030-12-05: list the pets with a status instead"},
 		{"body_too_large", 413, "the body must not be larger than 65536 bytes"},
