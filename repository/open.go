@@ -126,9 +126,12 @@ func connect(ctx context.Context, pool *sql.DB) error {
 	}
 }
 
-// Each pragma holds for one connection, so all of them stand in the DSN.
+// Each pragma holds for one connection, so all of them stand in the DSN. SQLite's
+// own mutexes (_mutex) only repeat that database/sql gives a connection to one
+// goroutine at a time.
 var (
 	writerPragmas = url.Values{
+		"_mutex":        {"no"},
 		"_journal_mode": {"WAL"},
 		"_synchronous":  {"FULL"}, // NORMAL loses acknowledged commits in a power cut
 		"_txlock":       {"immediate"},
@@ -139,6 +142,7 @@ var (
 	}
 	readerPragmas = url.Values{
 		"mode":             {"ro"},
+		"_mutex":           {"no"},
 		"_query_only":      {"on"},
 		"_busy_timeout":    {"5000"},
 		"_stmt_cache_size": {"64"},
