@@ -58,9 +58,8 @@ type API struct {
 	timeout      time.Duration
 	registerer   prometheus.Registerer
 	metrics      *metrics
-	limits       *rateLimits // nil when off, like the three below
+	limits       *rateLimits // nil when off, like the two below
 	trace        gin.HandlerFunc
-	measure      gin.HandlerFunc
 	cors         gin.HandlerFunc
 	versions     func() (added, changed uint64)
 	cacheBytes   int64
@@ -111,7 +110,6 @@ func New(services Services, options ...Option) (*API, error) {
 		if err := a.metrics.register(a.registerer); err != nil {
 			return nil, err
 		}
-		a.measure = a.metrics.observe
 	}
 	return a, nil
 }

@@ -43,8 +43,6 @@ func challenge(code domain.Code) string {
 	return `Bearer realm="petstore", error="invalid_token"`
 }
 
-type callerKey struct{}
-
 // identify lets a request pass whose caller is known.
 func (a *API) identify(c *gin.Context) {
 	caller, err := a.authenticate(c.Request)
@@ -52,10 +50,5 @@ func (a *API) identify(c *gin.Context) {
 		a.fail(c, err)
 		return
 	}
-	c.Set(callerKey{}, caller)
-}
-
-// callerOf is who makes the request, empty as long as nobody knows.
-func callerOf(c *gin.Context) string {
-	return c.GetString(callerKey{})
+	exchangeOf(c).caller = caller
 }

@@ -101,7 +101,7 @@ func findRoute(doc *openapi3.T, method, path string) *routers.Route {
 }
 
 // plain are the headers of HTTP itself and those that simply every answer has.
-var plain = []string{"Cache-Control", "Content-Length", "Content-Type", "Date", "X-Content-Type-Options", "Content-Security-Policy", "Connection"}
+var plain = []string{"Cache-Control", "Content-Length", "Content-Type", "Date", "X-Content-Type-Options", "Connection"}
 
 // conditional reports whether only some of the answers with one status have a header.
 func conditional(operation *openapi3.Operation, header string) bool {

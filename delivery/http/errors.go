@@ -66,11 +66,11 @@ type errorBody struct {
 func (a *API) fail(c *gin.Context, err error) {
 	status := writeError(c, err)
 	if errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil {
-		a.log.Debug("the client left", zap.String("request_id", requestID(c)))
+		a.log.Debug("the client left", zap.String("request_id", exchangeOf(c).id[0]))
 		return
 	}
 	if status >= http.StatusInternalServerError {
-		a.log.Error("request failed", zap.String("request_id", requestID(c)), zap.Int("status", status), zap.Error(err))
+		a.log.Error("request failed", zap.String("request_id", exchangeOf(c).id[0]), zap.Int("status", status), zap.Error(err))
 	}
 }
 

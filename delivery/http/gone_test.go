@@ -44,7 +44,7 @@ func TestKnownQueryHoldsNoRequestLine(t *testing.T) {
 		c, _ := gin.CreateTestContext(httptest.NewRecorder())
 		c.Request = httptest.NewRequestWithContext(t.Context(), "GET", "/v1/pets", nil)
 		c.Request.URL.RawQuery = unsafe.String(&line[0], len("status=sold"))
-		if query, err := b.bind(c); err != nil || query.Status != domain.PetSold {
+		if query, err := b.bind(c); err != nil || query.values.Status != domain.PetSold {
 			t.Fatal(query, err)
 		}
 	}()

@@ -15,7 +15,7 @@ func idempotencyKey(c *gin.Context) (domain.IdempotencyKey, error) {
 	if len(given) == 0 {
 		return domain.IdempotencyKey{}, nil
 	}
-	key := domain.IdempotencyKey{Caller: callerOf(c), Value: given[0]}
+	key := domain.IdempotencyKey{Caller: exchangeOf(c).caller, Value: given[0]}
 	if len(given) > 1 {
 		key.Value = ""
 	}

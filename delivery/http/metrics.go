@@ -82,21 +82,14 @@ func (m *metrics) all() []prometheus.Collector {
 	return []prometheus.Collector{m.duration, m.inFlight, m.deprecated, m.rateLimited, m.pages}
 }
 
-// observe measures a request.
-func (m *metrics) observe(c *gin.Context) {
-	m.inFlight.Inc()
-	defer m.observeEnd(c, time.Now()) // also of a connection that a panic ends
-	c.Next()
-}
-
-func (m *metrics) observeEnd(c *gin.Context, start time.Time) {
-	m.inFlight.Dec()
-	m.duration.WithLabelValues(routeOf(c), methodOf(c), strconv.Itoa(c.Writer.Status())).Observe(time.Since(start).Seconds())
+// measure counts an answered request by how long it took.
+func (m *metrics) measure(c *gin.Context, took time.Duration) {
+	m.duration.WithLabelValues(routeOf(c), methodOf(c), strconv.Itoa(c.Writer.Status())).Observe(took.Seconds())
 }
 
 // countDeprecated notes who still calls an operation that is to go.
 func (m *metrics) countDeprecated(c *gin.Context) {
-	m.deprecated.WithLabelValues(callerOf(c)).Inc()
+	m.deprecated.WithLabelValues(exchangeOf(c).caller).Inc()
 }
 
 // routeOf is the template of the route, one name for all addresses that have none:

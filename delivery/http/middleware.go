@@ -1,13 +1,9 @@
 package http
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"time"
 
@@ -18,62 +14,38 @@ import (
 
 // middleware is what every request of the API goes through, in this order.
 func (a *API) middleware() []gin.HandlerFunc {
-	all := []gin.HandlerFunc{answerHeaders, a.trace, a.logAccess, a.measure, a.recoverPanic, a.cors, a.limitTime}
+	all := []gin.HandlerFunc{a.begin, a.trace, a.observe, a.recoverPanic, a.cors}
 	return slices.DeleteFunc(all, func(h gin.HandlerFunc) bool { return h == nil })
 }
 
-// everyAnswer is what the header of every answer begins with. A handler may replace
-// a value but not alter it: all requests share them.
-var everyAnswer = http.Header{
-	"Cache-Control":           {"no-store"},
-	"Content-Security-Policy": {"default-src 'none'; frame-ancestors 'none'"},
-	"X-Content-Type-Options":  {"nosniff"},
-}
-
-var clientRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
-
-// answerHeaders sets what every answer carries.
-func answerHeaders(c *gin.Context) {
-	id := c.GetHeader("X-Request-Id")
-	if !clientRequestID.MatchString(id) {
-		var bits [16]byte
-		_, _ = rand.Read(bits[:]) // never fails (crypto/rand, Go 1.24)
-		id = hex.EncodeToString(bits[:])
-	}
-	header := c.Writer.Header()
-	maps.Copy(header, everyAnswer)
-	header["X-Request-Id"] = []string{id}
-}
-
-func requestID(c *gin.Context) string {
-	ids := c.Writer.Header()["X-Request-Id"] // set by answerHeaders
-	if len(ids) == 0 {
-		return ""
-	}
-	return ids[0]
-}
-
-// logAccess writes a line for each request: the route, never the query or a
-// header, where secrets may stand.
-func (a *API) logAccess(c *gin.Context) {
-	start := time.Now()
-	defer a.tellAccess(c, start) // also of a connection that a panic ends
+// observe measures a request and writes a line about it.
+func (a *API) observe(c *gin.Context) {
+	a.metrics.inFlight.Inc()
+	defer a.observeEnd(c, time.Now()) // also of a connection that a panic ends
 	c.Next()
 }
 
-func (a *API) tellAccess(c *gin.Context, start time.Time) {
-	entry := a.log.Check(zap.InfoLevel, "request")
-	if entry == nil {
-		return
+func (a *API) observeEnd(c *gin.Context, start time.Time) {
+	took := time.Since(start)
+	a.metrics.inFlight.Dec()
+	a.metrics.measure(c, took)
+	if entry := a.log.Check(zap.InfoLevel, "request"); entry != nil {
+		entry.Write(zap.Inline(a.accessOf(c, took)))
 	}
+}
+
+// accessOf tells the route of a request, never the query or a header, where
+// secrets may stand.
+func (a *API) accessOf(c *gin.Context, took time.Duration) *access {
+	x := exchangeOf(c)
 	line := &access{
-		requestID: requestID(c), method: c.Request.Method, route: c.FullPath(), status: c.Writer.Status(),
-		took: time.Since(start), keyID: callerOf(c), client: c.ClientIP(),
+		requestID: x.id[0], method: c.Request.Method, route: c.FullPath(), status: c.Writer.Status(),
+		took: took, keyID: x.caller, client: c.ClientIP(),
 	}
 	if a.trace != nil {
 		line.traceID = traceID(c.Request.Context())
 	}
-	entry.Write(zap.Inline(line))
+	return line
 }
 
 // access is the line of a request: one field of the log that writes itself, which
@@ -111,19 +83,11 @@ func (a *API) recoverPanic(c *gin.Context) {
 		if err, is := recovered.(error); is && errors.Is(err, http.ErrAbortHandler) {
 			panic(recovered) //nolint:forbidigo // net/http's own way to end a connection
 		}
-		a.log.Error("panic", zap.String("request_id", requestID(c)), zap.Any("panic", recovered), zap.Stack("stack"))
+		a.log.Error("panic", zap.String("request_id", exchangeOf(c).id[0]), zap.Any("panic", recovered), zap.Stack("stack"))
 		if c.Writer.Written() {
 			panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's own way to end a connection
 		}
 		a.fail(c, fmt.Errorf("panic: %v", recovered))
 	}()
-	c.Next()
-}
-
-// limitTime ends the work on a request that takes too long.
-func (a *API) limitTime(c *gin.Context) {
-	ctx := &deadline{Context: c.Request.Context(), timeout: a.timeout}
-	defer ctx.end()
-	c.Request = c.Request.WithContext(ctx)
 	c.Next()
 }

@@ -47,15 +47,18 @@ type listOrdersQuery struct {
 	PetID *int64 `form:"petId" format:"int64"`
 }
 
-func (q listOrdersQuery) filters() (filters string) {
+func (q listOrdersQuery) reference(after int64) string {
+	filters := ""
 	if q.Status != "" {
 		filters = "&status=" + string(q.Status)
 	}
 	if q.PetID != nil {
 		filters += "&petId=" + strconv.FormatInt(*q.PetID, 10)
 	}
-	return filters
+	return q.pageQuery.reference(filters, after)
 }
+
+func (q listOrdersQuery) key() string { return "orders" + q.reference(q.After) }
 
 // listOrders answers a page of the orders.
 //
@@ -71,14 +74,19 @@ func (a *API) listOrders(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return writePage(a, c, listing[domain.Order, order]{
-		name: "orders", query: query.pageQuery, filters: query.filters(),
-		read: func(ctx context.Context) (domain.Page[domain.Order], error) {
-			return a.orders.List(ctx, domain.OrderQuery{PageRequest: query.request(), Status: query.Status, PetID: query.PetID})
-		},
-		id:   func(o domain.Order) int64 { return o.ID },
-		wire: orderOf,
+	page, err := a.pages.page(query.key, func() (*encodedPage, error) {
+		q := query.values
+		page, err := a.orders.List(c.Request.Context(), domain.OrderQuery{PageRequest: q.request(), Status: q.Status, PetID: q.PetID})
+		if err != nil {
+			return nil, err
+		}
+		return encodePage(page, orderOf, func(last domain.Order) string { return q.reference(last.ID) })
 	})
+	if err != nil {
+		return err
+	}
+	writePage(c, page)
+	return nil
 }
 
 // placeOrder orders an animal.

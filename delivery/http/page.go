@@ -1,7 +1,6 @@
 package http
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
@@ -32,30 +31,9 @@ func (q pageQuery) reference(filters string, after int64) string {
 	return "?limit=" + strconv.FormatInt(q.Limit, 10) + filters + "&after=" + strconv.FormatInt(after, 10)
 }
 
-// A listing is one list, as its handler describes it: where it is kept, what
-// narrows it and how its pages are read.
-type listing[T, W any] struct {
-	name    string
-	query   pageQuery
-	filters string
-	read    func(context.Context) (domain.Page[T], error)
-	id      func(T) int64
-	wire    func(T) W
-}
-
 // writePage answers a page of a list as a bare array, or with 304 where the client
 // has it already (RFC 9110, section 13.1.2).
-func writePage[T, W any](a *API, c *gin.Context, l listing[T, W]) error {
-	page, err := a.pages.page(l.name+l.query.reference(l.filters, l.query.After), func() (*encodedPage, error) {
-		page, err := l.read(c.Request.Context())
-		if err != nil {
-			return nil, err
-		}
-		return l.encode(page)
-	})
-	if err != nil {
-		return err
-	}
+func writePage(c *gin.Context, page *encodedPage) {
 	header := c.Writer.Header()
 	if page.link != nil {
 		header["Link"] = page.link
@@ -64,32 +42,36 @@ func writePage[T, W any](a *API, c *gin.Context, l listing[T, W]) error {
 	header["Cache-Control"] = keepAndAsk
 	if matches(c.Request.Header["If-None-Match"], page.etag[0]) {
 		c.Status(http.StatusNotModified)
-		return nil
+		return
 	}
-	c.Data(http.StatusOK, "application/json", page.body)
-	return nil
+	header["Content-Type"] = asJSON
+	header["Content-Length"] = page.length
+	_, _ = c.Writer.Write(page.body) // a client that is gone is no failure of ours
 }
 
-// keepAndAsk lets a client keep a page and ask whether it still stands.
-var keepAndAsk = []string{"private, no-cache"}
+var (
+	asJSON = []string{"application/json"}
+	// keepAndAsk lets a client keep a page and ask whether it still stands.
+	keepAndAsk = []string{"private, no-cache"}
+)
 
-// encode makes the answer of a page. Its link is the one of RFC 8288, its tag a
-// hash of all that the client gets.
-func (l listing[T, W]) encode(page domain.Page[T]) (*encodedPage, error) {
+// encodePage makes the answer of a page: its records as they go over the wire, and
+// the reference to the page behind the last of them. The link is the one of RFC
+// 8288, the tag a hash of all that the client gets.
+func encodePage[T, W any](page domain.Page[T], wire func(T) W, behind func(T) string) (*encodedPage, error) {
 	records := make([]W, len(page.Items))
 	for i, item := range page.Items {
-		records[i] = l.wire(item)
+		records[i] = wire(item)
 	}
 	body, err := json.Marshal(records)
 	if err != nil {
 		return nil, err
 	}
-	encoded := &encodedPage{body: body}
+	encoded := &encodedPage{body: body, length: []string{strconv.Itoa(len(body))}}
 	sum := sha256.New()
 	sum.Write(body)
 	if page.More {
-		last := page.Items[len(page.Items)-1]
-		link := "<" + l.query.reference(l.filters, l.id(last)) + `>; rel="next"`
+		link := "<" + behind(page.Items[len(page.Items)-1]) + `>; rel="next"`
 		sum.Write([]byte(link))
 		encoded.link = []string{link}
 	}

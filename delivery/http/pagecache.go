@@ -16,9 +16,10 @@ type pageCache struct {
 // An encodedPage is the answer to a list: body, and headers in the form of
 // http.Header, so that all answers share them.
 type encodedPage struct {
-	body []byte
-	link []string // to the next page, nil at the end of the list
-	etag []string
+	body   []byte
+	length []string
+	etag   []string
+	link   []string // to the next page, nil at the end of the list
 
 	added, changed uint64 // the store's numbers before it was read
 }

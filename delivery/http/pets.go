@@ -1,7 +1,6 @@
 package http
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 
@@ -40,12 +39,15 @@ type listPetsQuery struct {
 	Status domain.PetStatus `form:"status" validate:"omitempty,petstatus" enums:"available,pending,sold"`
 }
 
-func (q listPetsQuery) filters() string {
-	if q.Status == "" {
-		return ""
+func (q listPetsQuery) reference(after int64) string {
+	filters := ""
+	if q.Status != "" {
+		filters = "&status=" + string(q.Status)
 	}
-	return "&status=" + string(q.Status)
+	return q.pageQuery.reference(filters, after)
 }
+
+func (q listPetsQuery) key() string { return "pets" + q.reference(q.After) }
 
 // listPets answers a page of the catalogue.
 //
@@ -61,14 +63,19 @@ func (a *API) listPets(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return writePage(a, c, listing[domain.Pet, pet]{
-		name: "pets", query: query.pageQuery, filters: query.filters(),
-		read: func(ctx context.Context) (domain.Page[domain.Pet], error) {
-			return a.pets.List(ctx, domain.PetQuery{PageRequest: query.request(), Status: query.Status})
-		},
-		id:   func(p domain.Pet) int64 { return p.ID },
-		wire: petOf,
+	page, err := a.pages.page(query.key, func() (*encodedPage, error) {
+		q := query.values
+		page, err := a.pets.List(c.Request.Context(), domain.PetQuery{PageRequest: q.request(), Status: q.Status})
+		if err != nil {
+			return nil, err
+		}
+		return encodePage(page, petOf, func(last domain.Pet) string { return q.reference(last.ID) })
 	})
+	if err != nil {
+		return err
+	}
+	writePage(c, page)
+	return nil
 }
 
 // createPet adds an animal.

@@ -12,10 +12,20 @@ import (
 	"example.com/petstore/domain"
 )
 
+// A listQuery is what the query of a list says. Its key is a normal form: equal
+// for queries that mean the same.
+type listQuery interface{ key() string }
+
+// A boundQuery is a query with its key.
+type boundQuery[Q listQuery] struct {
+	values Q
+	key    string
+}
+
 // A queryBinder reads the queries of one operation into a struct. It keeps what
 // the last short ones meant, because the same few are sent again and again.
-type queryBinder[T any] struct {
-	known *otter.Cache[string, T]
+type queryBinder[Q listQuery] struct {
+	known *otter.Cache[string, boundQuery[Q]]
 }
 
 const (
@@ -23,28 +33,31 @@ const (
 	maxKnownQuery   = 64 // bytes, so that no client can fill the memory
 )
 
-func newQueryBinder[T any]() queryBinder[T] {
-	return queryBinder[T]{otter.Must(&otter.Options[string, T]{
+func newQueryBinder[Q listQuery]() queryBinder[Q] {
+	return queryBinder[Q]{otter.Must(&otter.Options[string, boundQuery[Q]]{
 		MaximumSize: maxKnownQueries,
 		Executor:    func(task func()) { task() }, // no goroutine that outlives a request
 	})}
 }
 
 // bind returns what the request's query says.
-func (b queryBinder[T]) bind(c *gin.Context) (T, error) {
+func (b queryBinder[Q]) bind(c *gin.Context) (boundQuery[Q], error) {
 	raw := c.Request.URL.RawQuery
 	if query, ok := b.known.GetIfPresent(raw); ok {
 		return query, nil
 	}
-	if len(raw) > maxKnownQuery {
-		return bindQuery[T](raw)
+	if len(raw) <= maxKnownQuery {
+		raw = strings.Clone(raw) // the request's own is a part of its whole first line
 	}
-	raw = strings.Clone(raw) // the request's own is a part of its whole first line
-	query, err := bindQuery[T](raw)
-	if err == nil {
+	values, err := bindQuery[Q](raw)
+	if err != nil {
+		return boundQuery[Q]{}, err
+	}
+	query := boundQuery[Q]{values, values.key()}
+	if len(raw) <= maxKnownQuery {
 		b.known.Set(raw, query)
 	}
-	return query, err
+	return query, nil
 }
 
 // bindQuery reads a query into a struct and validates its tags. A parameter of the

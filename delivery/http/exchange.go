@@ -1,0 +1,68 @@
+package http
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"net/http"
+	"regexp"
+
+	"github.com/gin-gonic/gin"
+)
+
+// An exchange is what the API knows of a request while it answers it. It is the
+// context of the request, too, because one allocation is cheaper than a map.
+type exchange struct {
+	deadline
+	id     [1]string // the X-Request-Id, in the form of http.Header
+	caller string    // who makes the request, empty as long as nobody knows
+}
+
+type exchangeKey struct{}
+
+// Value implements context.Context.
+func (x *exchange) Value(key any) any {
+	if key == (exchangeKey{}) {
+		return x
+	}
+	return x.deadline.Value(key)
+}
+
+// exchangeOf is the exchange of a request that went through begin, an empty one for any other.
+func exchangeOf(c *gin.Context) *exchange {
+	if x, ok := c.Request.Context().Value(exchangeKey{}).(*exchange); ok {
+		return x
+	}
+	return &exchange{}
+}
+
+var (
+	noStore = []string{"no-store"}
+	noSniff = []string{"nosniff"}
+)
+
+// begin starts the exchange, whose work ends when it takes too long, and sets what
+// every answer carries. A handler may replace a value of these headers but not
+// alter it: all requests share them.
+func (a *API) begin(c *gin.Context) {
+	x := &exchange{deadline: deadline{Context: c.Request.Context(), timeout: a.timeout}}
+	defer x.end()
+	x.id[0] = requestID(c.Request.Header)
+	header := c.Writer.Header()
+	header["Cache-Control"] = noStore
+	header["X-Content-Type-Options"] = noSniff
+	header["X-Request-Id"] = x.id[:]
+	c.Request = c.Request.WithContext(x)
+	c.Next()
+}
+
+var clientRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// requestID is the client's own id where that is well formed, else 128 random bits.
+func requestID(header http.Header) string {
+	if given := header["X-Request-Id"]; len(given) > 0 && clientRequestID.MatchString(given[0]) {
+		return given[0]
+	}
+	var bits [16]byte
+	_, _ = rand.Read(bits[:]) // never fails (crypto/rand, Go 1.24)
+	return hex.EncodeToString(bits[:])
+}
