@@ -38,10 +38,11 @@ func (j *job) abandon() bool { return j.taken.CompareAndSwap(false, true) }
 func (j *job) run(tx *gorm.DB, e *effects) {
 	defer func() { j.panicked = recover() }()
 	ctx := context.WithValue(context.WithoutCancel(j.ctx), inAct{}, true)
+	within := session{db: tx}
 	j.err = j.act(ctx, domain.Repositories{
-		Pets:        pets{tx, e},
-		Orders:      orders{tx, e},
-		Keys:        keys{tx, e},
+		Pets:        pets{within, e},
+		Orders:      orders{within, e},
+		Keys:        keys{within, e},
 		Idempotency: idempotency{tx},
 	})
 }

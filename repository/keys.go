@@ -2,10 +2,8 @@ package repository
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"example.com/petstore/domain"
@@ -13,7 +11,7 @@ import (
 
 // keys implements domain.KeyRepository.
 type keys struct {
-	db      *gorm.DB
+	session
 	effects *effects // of the transaction, nil outside one
 }
 
@@ -38,40 +36,27 @@ func (r keyRow) key() domain.APIKey {
 	}
 }
 
-func (k keys) Find(ctx context.Context, hash domain.KeyHash) (domain.APIKey, error) {
-	var row keyRow
-	err := k.db.WithContext(ctx).Take(&row, "hash = ?", hash[:]).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return domain.APIKey{}, domain.InvalidAPIKey()
-	}
+const selectKeys = "SELECT id, hash, name, last_four, created_at, expires_at, revoked_at, last_used_at FROM api_keys"
+
+func scanKey(row scanner) (domain.APIKey, error) {
+	var r keyRow
+	err := row.Scan(&r.ID, &r.Hash, &r.Name, &r.LastFour, &r.CreatedAt, &r.ExpiresAt, &r.RevokedAt, &r.LastUsedAt)
 	if err != nil {
-		return domain.APIKey{}, translate(err)
+		return domain.APIKey{}, err
 	}
-	return row.key(), nil
+	return r.key(), nil
+}
+
+func (k keys) Find(ctx context.Context, hash domain.KeyHash) (domain.APIKey, error) {
+	return readOne(ctx, k.session, scanKey, domain.InvalidAPIKey(), selectKeys+" WHERE hash = ?", hash[:])
 }
 
 func (k keys) List(ctx context.Context) ([]domain.APIKey, error) {
-	var rows []keyRow
-	if err := k.db.WithContext(ctx).Order("id").Find(&rows).Error; err != nil {
-		return nil, translate(err)
-	}
-	all := make([]domain.APIKey, len(rows))
-	for i, row := range rows {
-		all[i] = row.key()
-	}
-	return all, nil
+	return read(ctx, k.session, scanKey, 0, selectKeys+" ORDER BY id")
 }
 
 func (k keys) Get(ctx context.Context, id int64) (domain.APIKey, error) {
-	var row keyRow
-	err := k.db.WithContext(ctx).Take(&row, id).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return domain.APIKey{}, domain.APIKeyNotFound(id)
-	}
-	if err != nil {
-		return domain.APIKey{}, translate(err)
-	}
-	return row.key(), nil
+	return readOne(ctx, k.session, scanKey, domain.APIKeyNotFound(id), selectKeys+" WHERE id = ?", id)
 }
 
 func (k keys) Create(ctx context.Context, key domain.NewAPIKey) (bool, error) {
@@ -86,9 +71,8 @@ func (k keys) Create(ctx context.Context, key domain.NewAPIKey) (bool, error) {
 }
 
 func (k keys) Any(ctx context.Context) (bool, error) {
-	var exists bool
-	err := k.db.WithContext(ctx).Raw("SELECT EXISTS (SELECT 1 FROM api_keys)").Scan(&exists).Error
-	return exists, translate(err)
+	ids, err := read(ctx, k.session, scanID, 1, "SELECT id FROM api_keys LIMIT 1")
+	return len(ids) > 0, err
 }
 
 func (k keys) Revoke(ctx context.Context, id int64, at time.Time) (bool, error) {

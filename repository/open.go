@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mattn/go-sqlite3"
+	"golang.org/x/sync/semaphore"
 	gormsqlite "gorm.io/driver/sqlite"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
@@ -76,15 +78,18 @@ func openSQLite(ctx context.Context, o Options) (_ *Store, err error) {
 	if err := checkWriter(ctx, db); err != nil {
 		return nil, err
 	}
-	if s.readers, err = s.pool(ctx, sqliteDSN(o.DSN, readerPragmas), max(o.MaxOpenConns, 0)); err != nil {
+	size := cmp.Or(max(o.MaxOpenConns, 0), 4) // the best of those measured; the default, a connection a request, is the worst
+	readers, err := s.pool(ctx, sqliteDSN(o.DSN, readerPragmas), size)
+	if err != nil {
 		return nil, err
 	}
+	s.readers = session{db: readers, turns: semaphore.NewWeighted(int64(size))}
 	for _, plugin := range o.Plugins {
-		if err := errors.Join(db.Use(plugin), s.readers.Use(plugin)); err != nil {
+		if err := errors.Join(db.Use(plugin), readers.Use(plugin)); err != nil {
 			return nil, err
 		}
 	}
-	if s.keys, err = newKeyCache(keys{db: s.readers}, &s.versions); err != nil {
+	if s.keys, err = newKeyCache(keys{session: s.readers}, &s.versions); err != nil {
 		return nil, err
 	}
 	if s.writer, err = newWriter(db, &s.versions, o.ObserveCommit); err != nil {
@@ -95,9 +100,6 @@ func openSQLite(ctx context.Context, o Options) (_ *Store, err error) {
 
 // pool opens connections to a database and remembers them for Close.
 func (s *Store) pool(ctx context.Context, dsn string, size int) (*gorm.DB, error) {
-	if size == 0 {
-		size = 4 // the best of those measured; the default, a connection a request, is the worst
-	}
 	pool, err := sql.Open("sqlite3", dsn)
 	if err != nil {
 		return nil, err

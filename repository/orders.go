@@ -2,18 +2,14 @@ package repository
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"time"
-
-	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
 )
 
 // orders implements domain.OrderRepository.
 type orders struct {
-	db      *gorm.DB
+	session
 	effects *effects // of the transaction, nil outside one
 }
 
@@ -43,11 +39,7 @@ func scanOrder(row scanner) (domain.Order, error) {
 }
 
 func (o orders) Get(ctx context.Context, id int64) (domain.Order, error) {
-	order, err := scanOrder(o.db.WithContext(ctx).Raw(selectOrders+" WHERE id = ?", id).Row())
-	if errors.Is(err, sql.ErrNoRows) {
-		return domain.Order{}, domain.OrderNotFound(id)
-	}
-	return order, translate(err)
+	return readOne(ctx, o.session, scanOrder, domain.OrderNotFound(id), selectOrders+" WHERE id = ?", id)
 }
 
 func (o orders) List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error) {
@@ -58,7 +50,7 @@ func (o orders) List(ctx context.Context, q domain.OrderQuery) (domain.Page[doma
 	if q.PetID != nil {
 		conditions = append(conditions, condition{"pet_id = ?", *q.PetID})
 	}
-	return list(ctx, o.db, selectOrders, q.PageRequest, scanOrder, conditions...)
+	return list(ctx, o.session, selectOrders, q.PageRequest, scanOrder, conditions...)
 }
 
 func (o orders) Create(ctx context.Context, petID int64, at time.Time) (domain.Order, error) {

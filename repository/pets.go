@@ -2,17 +2,13 @@ package repository
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-
-	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
 )
 
 // pets implements domain.PetRepository.
 type pets struct {
-	db      *gorm.DB
+	session
 	effects *effects // of the transaction, nil outside one
 }
 
@@ -44,16 +40,14 @@ func (r petRow) pet() domain.Pet {
 const selectPets = "SELECT id, name, category_id, COALESCE(status, '') FROM pets"
 
 func scanPet(row scanner) (p domain.Pet, err error) {
-	err = row.Scan(&p.ID, &p.Name, &p.CategoryID, &p.Status)
+	var status string // database/sql fills any other type by reflection
+	err = row.Scan(&p.ID, &p.Name, &p.CategoryID, &status)
+	p.Status = domain.PetStatus(status)
 	return p, err
 }
 
 func (p pets) Get(ctx context.Context, id int64) (domain.Pet, error) {
-	pet, err := scanPet(p.db.WithContext(ctx).Raw(selectPets+" WHERE id = ?", id).Row())
-	if errors.Is(err, sql.ErrNoRows) {
-		return domain.Pet{}, domain.PetNotFound(id)
-	}
-	return pet, translate(err)
+	return readOne(ctx, p.session, scanPet, domain.PetNotFound(id), selectPets+" WHERE id = ?", id)
 }
 
 func (p pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error) {
@@ -61,7 +55,7 @@ func (p pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.P
 	if q.Status != "" {
 		conditions = append(conditions, condition{"status = ?", string(q.Status)})
 	}
-	return list(ctx, p.db, selectPets, q.PageRequest, scanPet, conditions...)
+	return list(ctx, p.session, selectPets, q.PageRequest, scanPet, conditions...)
 }
 
 func (p pets) Create(ctx context.Context, pet domain.NewPet) (domain.Pet, error) {

@@ -6,14 +6,12 @@ import (
 	"errors"
 	"slices"
 
-	"gorm.io/gorm"
-
 	"example.com/petstore/domain"
 )
 
 // A Store is an open database. It is safe for concurrent use; Close it.
 type Store struct {
-	readers  *gorm.DB
+	readers  session
 	writer   *writer
 	versions versions
 	keys     *keyCache
@@ -21,10 +19,10 @@ type Store struct {
 }
 
 // Pets reads the catalogue, outside any transaction.
-func (s *Store) Pets() domain.PetReader { return pets{db: s.readers} }
+func (s *Store) Pets() domain.PetReader { return pets{session: s.readers} }
 
 // Orders reads the orders, outside any transaction.
-func (s *Store) Orders() domain.OrderReader { return orders{db: s.readers} }
+func (s *Store) Orders() domain.OrderReader { return orders{session: s.readers} }
 
 // Keys reads the API keys, outside any transaction. What Find finds it keeps.
 func (s *Store) Keys() domain.KeyReader { return s.keys }
@@ -44,8 +42,8 @@ func (s *Store) Versions() (added, changed uint64) {
 
 // Ping asks the store a real question. It returns an ErrUnavailable when there is no answer.
 func (s *Store) Ping(ctx context.Context) error {
-	var ids []int64
-	return translate(s.readers.WithContext(ctx).Raw("SELECT id FROM pets LIMIT 1").Scan(&ids).Error)
+	_, err := read(ctx, s.readers, scanID, 1, "SELECT id FROM pets LIMIT 1")
+	return err
 }
 
 // Pools are the connection pools by what they do, for those who watch them.

@@ -43,7 +43,14 @@ func (d *deadline) end() {
 
 func (d *deadline) Deadline() (time.Time, bool) { return d.wait().Deadline() }
 func (d *deadline) Done() <-chan struct{}       { return d.wait().Done() }
-func (d *deadline) Err() error                  { return d.wait().Err() }
+
+// Err asks nobody to wait: the time has not begun to run before somebody did.
+func (d *deadline) Err() error {
+	if timed := d.timed.Load(); timed != nil {
+		return timed.Err()
+	}
+	return d.Context.Err()
+}
 
 // Value asks the context with the timer where there is one, so that contexts made
 // of this one find it and need no goroutine to watch.

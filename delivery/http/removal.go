@@ -16,10 +16,14 @@ var deprecatedSince = publishedSunset.AddDate(-5, 0, 0)
 
 // announceRemoval puts the dates of getPet's end on every answer of its route
 // (RFC 9745, RFC 8594) and points to what takes its place.
-func (a *API) announceRemoval(c *gin.Context) {
-	c.Header("Deprecation", fmt.Sprintf("@%d", deprecatedSince.Unix()))
-	c.Header("Sunset", a.sunset.Format(http.TimeFormat))
-	c.Header("Link", `<../pets>; rel="successor-version"`)
+func (a *API) announceRemoval() gin.HandlerFunc {
+	deprecation := []string{fmt.Sprintf("@%d", deprecatedSince.Unix())}
+	sunset := []string{a.sunset.Format(http.TimeFormat)}
+	successor := []string{`<../pets>; rel="successor-version"`}
+	return func(c *gin.Context) {
+		header := c.Writer.Header()
+		header["Deprecation"], header["Sunset"], header["Link"] = deprecation, sunset, successor
+	}
 }
 
 // refuseRemoved ends the requests that come after the sunset.

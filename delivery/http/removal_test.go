@@ -46,7 +46,7 @@ func TestFailuresOfTheDeprecatedRouteAnnounceItsRemoval(t *testing.T) {
 	})
 	t.Run("deadline passed", func(t *testing.T) {
 		t.Parallel()
-		s := openShop(t, rest.WithRequestTimeout(time.Nanosecond))
+		s := openShopWith(t, slowKeys, rest.WithRequestTimeout(time.Millisecond))
 		s.expect(t, get("/v1/pets/1"), want{status: 503}.with(announced...))
 	})
 }

@@ -43,7 +43,7 @@ func (a *API) Register(r gin.IRouter) (err error) {
 	for _, resource := range a.resources() {
 		var before []gin.HandlerFunc
 		if resource.deprecated {
-			before = append(before, a.announceRemoval)
+			before = append(before, a.announceRemoval())
 		}
 		operation := append(before[:len(before):len(before)], a.identify)
 		if a.limits != nil {

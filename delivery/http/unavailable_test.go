@@ -42,7 +42,7 @@ func TestDeadlineThatPassedIsUnavailable(t *testing.T) {
 	t.Parallel()
 	t.Run("while the key is looked up", func(t *testing.T) {
 		t.Parallel()
-		s := openShop(t, rest.WithRequestTimeout(time.Nanosecond))
+		s := openShopWith(t, slowKeys, rest.WithRequestTimeout(time.Millisecond))
 		for _, r := range []request{get("/v1/pets"), get("/v1/pets/1"), get("/v1/store/orders"), post(`{}`)} {
 			s.expect(t, r, refused(503, "unavailable").without("deadline"))
 		}
@@ -56,6 +56,16 @@ func TestDeadlineThatPassedIsUnavailable(t *testing.T) {
 		s.expect(t, get("/v1/pets"), ok(`[]`))
 		s.expect(t, post(`{"name":"Rex","categoryId":7}`, "Idempotency-Key: one"), created("").with("-Idempotency-Replayed"))
 	})
+}
+
+// slowKeys has a store that does not answer within the time of a request.
+func slowKeys(services *rest.Services) { services.Keys = stuck{} }
+
+type stuck struct{}
+
+func (stuck) Authenticate(ctx context.Context, _ string) (domain.APIKey, error) {
+	<-ctx.Done()
+	return domain.APIKey{}, domain.Unavailable(ctx.Err())
 }
 
 // busy calls act while a transaction of somebody else is under way.
