@@ -3,13 +3,14 @@ package repository
 import (
 	"context"
 
-	"gorm.io/gorm"
-
 	"example.com/petstore/domain"
 )
 
 // idempotency implements domain.IdempotencyRepository.
-type idempotency struct{ db *gorm.DB }
+type idempotency struct {
+	session
+	effects *effects
+}
 
 // sweepSize is how many outlived keys a claim removes. More than the one that it
 // adds, so that the table shrinks to the claims of the last day by itself.
@@ -30,6 +31,7 @@ func (i idempotency) Claim(ctx context.Context, claim domain.Claim) (domain.Outc
 		ON CONFLICT (caller, value) DO UPDATE SET fingerprint = excluded.fingerprint, result = NULL, claimed_at = excluded.claimed_at
 		WHERE idempotency_keys.claimed_at <= ?`,
 		claim.Caller, claim.Value, claim.Fingerprint[:], claim.At.UnixMilli(), outlived)
+	i.effects.claim(claimed.RowsAffected)
 	if claimed.Error != nil || claimed.RowsAffected == 1 {
 		return domain.Outcome{}, claimed.RowsAffected == 1, translate(claimed.Error)
 	}

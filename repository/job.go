@@ -5,8 +5,7 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
-
-	"gorm.io/gorm"
+	"time"
 
 	"example.com/petstore/domain"
 )
@@ -14,8 +13,23 @@ import (
 // An act is what a caller of InTx wants done.
 type act = func(context.Context, domain.Repositories) error
 
-// inAct marks the contexts of acts.
+// An actContext is the context of an act: the caller's, whose end does not reach it,
+// because SQLite would answer an interrupted statement by undoing the whole batch.
+type actContext struct{ caller context.Context }
+
+// inAct is found in the contexts of acts alone.
 type inAct struct{}
+
+func (actContext) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (actContext) Done() <-chan struct{}       { return nil }
+func (actContext) Err() error                  { return nil }
+
+func (c actContext) Value(key any) any {
+	if key == (inAct{}) {
+		return c
+	}
+	return c.caller.Value(key)
+}
 
 // A job is an act on its way through the writer. Its caller may abandon it until
 // the writer starts it; from then on the writer alone touches it until done.
@@ -23,28 +37,25 @@ type job struct {
 	ctx   context.Context
 	act   act
 	taken atomic.Bool // started, or abandoned
+	begun bool        // started
 	done  chan struct{}
 
 	err      error
 	panicked any
 }
 
-func (j *job) start() bool { return j.taken.CompareAndSwap(false, true) }
+// start reports whether the job is to run, also once more.
+func (j *job) start() bool {
+	j.begun = j.begun || j.taken.CompareAndSwap(false, true)
+	return j.begun
+}
 
 func (j *job) abandon() bool { return j.taken.CompareAndSwap(false, true) }
 
-// run runs the act on a transaction. The caller's cancellation does not reach it:
-// SQLite would answer an interrupted statement by undoing the whole batch.
-func (j *job) run(tx *gorm.DB, e *effects) {
+// run runs the act within a transaction.
+func (j *job) run(within domain.Repositories) {
 	defer func() { j.panicked = recover() }()
-	ctx := context.WithValue(context.WithoutCancel(j.ctx), inAct{}, true)
-	within := session{db: tx}
-	j.err = j.act(ctx, domain.Repositories{
-		Pets:        pets{within, e},
-		Orders:      orders{within, e},
-		Keys:        keys{within, e},
-		Idempotency: idempotency{tx},
-	})
+	j.err = j.act(actContext{j.ctx}, within)
 }
 
 func (j *job) failed() bool { return j.err != nil || j.panicked != nil }

@@ -60,13 +60,13 @@ func (k keys) Get(ctx context.Context, id int64) (domain.APIKey, error) {
 }
 
 func (k keys) Create(ctx context.Context, key domain.NewAPIKey) (bool, error) {
-	k.effects.keys = true
 	row := keyRow{
 		Hash: key.Hash[:], Name: key.Name, LastFour: key.LastFour,
 		CreatedAt: key.CreatedAt.UnixMilli(), ExpiresAt: millis(key.ExpiresAt),
 	}
 	unlessKept := clause.OnConflict{Columns: []clause.Column{{Name: "hash"}}, DoNothing: true}
 	created := k.db.WithContext(ctx).Clauses(unlessKept).Create(&row)
+	k.effects.changeKeys(created.RowsAffected)
 	return created.RowsAffected == 1, translate(created.Error)
 }
 
@@ -93,7 +93,7 @@ func (k keys) Use(ctx context.Context, id int64, at time.Time) error {
 // whether it did.
 func (k keys) set(ctx context.Context, column string, at time.Time, condition string, values ...any) (bool, error) {
 	done := k.db.WithContext(ctx).Model(&keyRow{}).Where(condition, values...).Update(column, at.UnixMilli())
-	k.effects.keys = k.effects.keys || done.RowsAffected > 0
+	k.effects.changeKeys(done.RowsAffected)
 	return done.RowsAffected == 1, translate(done.Error)
 }
 

@@ -68,18 +68,29 @@ func openSQLite(ctx context.Context, o Options) (_ *Store, err error) {
 		}
 	}()
 	// The writer comes first: it makes the files that a reader needs but may not make.
-	db, err := s.pool(ctx, sqliteDSN(o.DSN, writerPragmas), 1)
+	single, err := s.pool(ctx, sqliteDSN(o.DSN, writerPragmas), 1)
 	if err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, s.pools[0], o.Migrate); err != nil {
+	if err := migrate(ctx, single, o.Migrate); err != nil {
+		return nil, err
+	}
+	if s.writing, err = single.Conn(ctx); err != nil {
+		return nil, err
+	}
+	db, err := orm(s.writing)
+	if err != nil {
 		return nil, err
 	}
 	if err := checkWriter(ctx, db); err != nil {
 		return nil, err
 	}
 	size := cmp.Or(max(o.MaxOpenConns, 0), 4) // the best of those measured; the default, a connection a request, is the worst
-	readers, err := s.pool(ctx, sqliteDSN(o.DSN, readerPragmas), size)
+	several, err := s.pool(ctx, sqliteDSN(o.DSN, readerPragmas), size)
+	if err != nil {
+		return nil, err
+	}
+	readers, err := orm(several)
 	if err != nil {
 		return nil, err
 	}
@@ -92,14 +103,14 @@ func openSQLite(ctx context.Context, o Options) (_ *Store, err error) {
 	if s.keys, err = newKeyCache(keys{session: s.readers}, &s.versions); err != nil {
 		return nil, err
 	}
-	if s.writer, err = newWriter(db, &s.versions, o.ObserveCommit); err != nil {
+	if s.writer, err = newWriter(db, s.writing, &s.versions, o.ObserveCommit); err != nil {
 		return nil, err
 	}
 	return s, s.Ping(ctx)
 }
 
 // pool opens connections to a database and remembers them for Close.
-func (s *Store) pool(ctx context.Context, dsn string, size int) (*gorm.DB, error) {
+func (s *Store) pool(ctx context.Context, dsn string, size int) (*sql.DB, error) {
 	pool, err := sql.Open("sqlite3", dsn)
 	if err != nil {
 		return nil, err
@@ -110,7 +121,12 @@ func (s *Store) pool(ctx context.Context, dsn string, size int) (*gorm.DB, error
 	}
 	pool.SetMaxOpenConns(size)
 	pool.SetMaxIdleConns(size)
-	return gorm.Open(gormsqlite.New(gormsqlite.Config{Conn: pool}), &gorm.Config{
+	return pool, nil
+}
+
+// orm is GORM on a connection or a pool of them.
+func orm(conn gorm.ConnPool) (*gorm.DB, error) {
+	return gorm.Open(gormsqlite.New(gormsqlite.Config{Conn: conn}), &gorm.Config{
 		SkipDefaultTransaction: true,
 		Logger:                 logger.Discard, // errors are returned; SQL with values belongs in no log
 	})

@@ -54,7 +54,7 @@ func (o orders) List(ctx context.Context, q domain.OrderQuery) (domain.Page[doma
 }
 
 func (o orders) Create(ctx context.Context, petID int64, at time.Time) (domain.Order, error) {
-	o.effects.added = true
+	o.effects.insert()
 	row := orderRow{PetID: petID, Status: domain.OrderPlaced, CreatedAt: at.UnixMilli(), UpdatedAt: at.UnixMilli()}
 	err := o.db.WithContext(ctx).Create(&row).Error
 	if isUniqueViolation(err) { // of orders_live: the animal has an order
@@ -66,6 +66,6 @@ func (o orders) Create(ctx context.Context, petID int64, at time.Time) (domain.O
 func (o orders) Move(ctx context.Context, id int64, from, to domain.OrderStatus, at time.Time) (bool, error) {
 	moved := o.db.WithContext(ctx).Model(&orderRow{}).Where("id = ? AND status = ?", id, from).
 		Updates(map[string]any{"status": to, "updated_at": at.UnixMilli()})
-	o.effects.changed = o.effects.changed || moved.RowsAffected > 0
+	o.effects.change(moved.RowsAffected)
 	return moved.RowsAffected == 1, translate(moved.Error)
 }

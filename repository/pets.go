@@ -3,6 +3,8 @@ package repository
 import (
 	"context"
 
+	"gorm.io/gorm"
+
 	"example.com/petstore/domain"
 )
 
@@ -59,13 +61,17 @@ func (p pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.P
 }
 
 func (p pets) Create(ctx context.Context, pet domain.NewPet) (domain.Pet, error) {
-	p.effects.added = true
-	added := domain.Pet{Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}
-	err := p.db.WithContext(ctx).Raw(
-		"INSERT INTO pets (name, category_id, status) VALUES (?, ?, NULLIF(?, '')) RETURNING id",
+	p.effects.insert()
+	inserted := gorm.WithResult() // RETURNING would go through a table of its own
+	err := p.db.WithContext(ctx).Clauses(inserted).Exec(
+		"INSERT INTO pets (name, category_id, status) VALUES (?, ?, NULLIF(?, ''))",
 		pet.Name, pet.CategoryID, string(pet.Status),
-	).Row().Scan(&added.ID)
-	return added, translate(err)
+	).Error
+	if err != nil {
+		return domain.Pet{}, translate(err)
+	}
+	id, err := inserted.Result.LastInsertId()
+	return domain.Pet{ID: id, Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}, err
 }
 
 // rowsPerInsert is the length of a multi-row INSERT. Each length is a statement of
@@ -74,7 +80,7 @@ func (p pets) Create(ctx context.Context, pet domain.NewPet) (domain.Pet, error)
 const rowsPerInsert = 250
 
 func (p pets) CreateAll(ctx context.Context, pets []domain.NewPet) ([]domain.Pet, error) {
-	p.effects.added = true
+	p.effects.insert()
 	rows := make([]petRow, len(pets))
 	for i, pet := range pets {
 		rows[i] = newPetRow(pet)
@@ -92,6 +98,6 @@ func (p pets) CreateAll(ctx context.Context, pets []domain.NewPet) ([]domain.Pet
 func (p pets) Move(ctx context.Context, id int64, from []domain.PetStatus, to domain.PetStatus) (bool, error) {
 	moved := p.db.WithContext(ctx).Model(&petRow{}).
 		Where("id = ? AND COALESCE(status, '') IN ?", id, from).Update("status", to)
-	p.effects.changed = p.effects.changed || moved.RowsAffected > 0
+	p.effects.change(moved.RowsAffected)
 	return moved.RowsAffected == 1, translate(moved.Error)
 }

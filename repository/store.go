@@ -6,12 +6,15 @@ import (
 	"errors"
 	"slices"
 
+	"gorm.io/gorm"
+
 	"example.com/petstore/domain"
 )
 
 // A Store is an open database. It is safe for concurrent use; Close it.
 type Store struct {
 	readers  session
+	writing  *sql.Conn
 	writer   *writer
 	versions versions
 	keys     *keyCache
@@ -26,6 +29,14 @@ func (s *Store) Orders() domain.OrderReader { return orders{session: s.readers} 
 
 // Keys reads the API keys, outside any transaction. What Find finds it keeps.
 func (s *Store) Keys() domain.KeyReader { return s.keys }
+
+// repositories are those of a transaction, which notes its effects.
+func repositories(tx *gorm.DB, e *effects) domain.Repositories {
+	within := session{db: tx}
+	return domain.Repositories{
+		Pets: pets{within, e}, Orders: orders{within, e}, Keys: keys{within, e}, Idempotency: idempotency{within, e},
+	}
+}
 
 // InTx implements domain.Transactor. Concurrent acts share a commit, see writer.
 func (s *Store) InTx(ctx context.Context, act func(context.Context, domain.Repositories) error) error {
@@ -57,6 +68,11 @@ func (s *Store) Close() error {
 		s.writer.close()
 	}
 	var errs []error
+	if s.writing != nil {
+		if err := s.writing.Close(); !errors.Is(err, sql.ErrConnDone) { // of an earlier Close
+			errs = append(errs, err)
+		}
+	}
 	// The writer's goes last: only it may empty the WAL into the file and remove it.
 	for _, pool := range slices.Backward(s.pools) {
 		errs = append(errs, pool.Close())

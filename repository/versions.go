@@ -13,9 +13,30 @@ type versions struct {
 }
 
 // effects are what a transaction does to the store.
-type effects struct{ added, changed, keys bool }
+type effects struct {
+	added, changed, keys bool
+	touched              bool // by the act that runs
+}
 
 var everything = effects{added: true, changed: true, keys: true}
+
+// insert notes that records may be inserted.
+func (e *effects) insert() { e.added, e.touched = true, true }
+
+// change notes that so many records were altered.
+func (e *effects) change(rows int64) { note(rows, &e.changed, &e.touched) }
+
+// changeKeys notes that so many API keys were inserted or altered.
+func (e *effects) changeKeys(rows int64) { note(rows, &e.keys, &e.touched) }
+
+// claim notes that so many idempotency keys were claimed, which nobody keeps.
+func (e *effects) claim(rows int64) { note(rows, &e.touched) }
+
+func note(rows int64, effects ...*bool) {
+	for _, effect := range effects {
+		*effect = *effect || rows > 0
+	}
+}
 
 func (v *versions) raise(e effects) {
 	for _, counter := range []struct {

@@ -162,6 +162,50 @@ func TestFailedActIsUndoneAlone(t *testing.T) {
 	wantNames(t, s, "first", "last")
 }
 
+// What others did is done again only for an act that failed after it changed something.
+func TestRefusedActCostsTheOthersNothing(t *testing.T) {
+	t.Parallel()
+	refusal := errors.New("no")
+	refused := func(context.Context, domain.Repositories) error { return refusal }
+	for name, c := range map[string]struct {
+		failing  act
+		wantRuns int32
+	}{
+		"refused at once": {refused, 1},
+		"nothing moved": {func(ctx context.Context, r domain.Repositories) error {
+			_, err := r.Pets.Move(ctx, 4711, domain.Orderable(), domain.PetPending)
+			return errors.Join(err, refusal)
+		}, 1},
+		"failed half-way": {func(ctx context.Context, r domain.Repositories) error {
+			return errors.Join(adding("undone")(ctx, r), refusal)
+		}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := openObserved(t)
+			var runs atomic.Int32
+			release := hold(t, s)
+			first := queued(t.Context(), s, func(ctx context.Context, r domain.Repositories) error {
+				runs.Add(1)
+				return adding("first")(ctx, r)
+			})
+			failing := queued(t.Context(), s, c.failing)
+			last := queued(t.Context(), s, adding("last"))
+			release()
+			if err := errors.Join(<-first, <-last); err != nil {
+				t.Error(err)
+			}
+			if err := <-failing; !errors.Is(err, refusal) {
+				t.Errorf("the failed act got %v", err)
+			}
+			if got := runs.Load(); got != c.wantRuns {
+				t.Errorf("the act before it ran %d times, want %d", got, c.wantRuns)
+			}
+			wantNames(t, s, "first", "last")
+		})
+	}
+}
+
 func TestCallerWhoLeavesInTimeIsNotServed(t *testing.T) {
 	t.Parallel()
 	s, _ := openObserved(t)
