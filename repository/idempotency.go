@@ -10,23 +10,15 @@ import (
 type idempotency struct {
 	session
 	effects *effects
+	swept   bool
 }
 
-// sweepSize is how many outlived keys a claim removes. More than the one that it
-// adds, so that the table shrinks to the claims of the last day by itself.
-const sweepSize = 2
-
-func (i idempotency) Claim(ctx context.Context, claim domain.Claim) (domain.Outcome, bool, error) {
-	db := i.db.WithContext(ctx)
+func (i *idempotency) Claim(ctx context.Context, claim domain.Claim) (domain.Outcome, bool, error) {
 	outlived := claim.At.Add(-domain.IdempotencyTTL).UnixMilli()
-
-	err := db.Exec(`DELETE FROM idempotency_keys WHERE (caller, value) IN (
-		SELECT caller, value FROM idempotency_keys WHERE claimed_at <= ? ORDER BY claimed_at LIMIT ?)`,
-		outlived, sweepSize).Error
-	if err != nil {
+	if err := i.sweep(ctx, outlived); err != nil {
 		return domain.Outcome{}, false, translate(err)
 	}
-
+	db := i.db.WithContext(ctx)
 	claimed := db.Exec(`INSERT INTO idempotency_keys (caller, value, fingerprint, claimed_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (caller, value) DO UPDATE SET fingerprint = excluded.fingerprint, result = NULL, claimed_at = excluded.claimed_at
 		WHERE idempotency_keys.claimed_at <= ?`,
@@ -37,7 +29,7 @@ func (i idempotency) Claim(ctx context.Context, claim domain.Claim) (domain.Outc
 	}
 
 	var fingerprint, result []byte
-	err = db.Raw("SELECT fingerprint, result FROM idempotency_keys WHERE caller = ? AND value = ?", claim.Caller, claim.Value).
+	err := db.Raw("SELECT fingerprint, result FROM idempotency_keys WHERE caller = ? AND value = ?", claim.Caller, claim.Value).
 		Row().Scan(&fingerprint, &result)
 	if err != nil {
 		return domain.Outcome{}, false, translate(err)
@@ -45,7 +37,19 @@ func (i idempotency) Claim(ctx context.Context, claim domain.Claim) (domain.Outc
 	return domain.Outcome{Fingerprint: domain.Fingerprint(fingerprint), Result: result}, false, nil
 }
 
-func (i idempotency) Complete(ctx context.Context, key domain.IdempotencyKey, result []byte) error {
+// sweep removes outlived keys, once in a transaction. More than a transaction may add
+// (see maxBatch), so that the table shrinks to the claims of the last day by itself.
+// Its LIMIT is no parameter for the reason that list has.
+func (i *idempotency) sweep(ctx context.Context, outlived int64) error {
+	if i.swept {
+		return nil
+	}
+	i.swept = true
+	return i.db.WithContext(ctx).Exec(`DELETE FROM idempotency_keys WHERE (caller, value) IN (
+		SELECT caller, value FROM idempotency_keys WHERE claimed_at <= ? ORDER BY claimed_at LIMIT 512)`, outlived).Error
+}
+
+func (i *idempotency) Complete(ctx context.Context, key domain.IdempotencyKey, result []byte) error {
 	return translate(i.db.WithContext(ctx).Exec(
 		"UPDATE idempotency_keys SET result = ? WHERE caller = ? AND value = ?", result, key.Caller, key.Value,
 	).Error)

@@ -34,7 +34,7 @@ func (s *Store) Keys() domain.KeyReader { return s.keys }
 func repositories(tx *gorm.DB, e *effects) domain.Repositories {
 	within := session{db: tx}
 	return domain.Repositories{
-		Pets: pets{within, e}, Orders: orders{within, e}, Keys: keys{within, e}, Idempotency: idempotency{within, e},
+		Pets: pets{within, e}, Orders: orders{within, e}, Keys: keys{within, e}, Idempotency: &idempotency{session: within, effects: e},
 	}
 }
 
