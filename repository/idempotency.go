@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"database/sql"
 
 	"example.com/petstore/domain"
 )
@@ -18,23 +19,29 @@ func (i *idempotency) Claim(ctx context.Context, claim domain.Claim) (domain.Out
 	if err := i.sweep(ctx, outlived); err != nil {
 		return domain.Outcome{}, false, translate(err)
 	}
-	db := i.db.WithContext(ctx)
-	claimed := db.Exec(`INSERT INTO idempotency_keys (caller, value, fingerprint, claimed_at) VALUES (?, ?, ?, ?)
+	claimed, err := i.exec(ctx, `INSERT INTO idempotency_keys (caller, value, fingerprint, claimed_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (caller, value) DO UPDATE SET fingerprint = excluded.fingerprint, result = NULL, claimed_at = excluded.claimed_at
 		WHERE idempotency_keys.claimed_at <= ?`,
 		claim.Caller, claim.Value, claim.Fingerprint[:], claim.At.UnixMilli(), outlived)
-	i.effects.claim(claimed.RowsAffected)
-	if claimed.Error != nil || claimed.RowsAffected == 1 {
-		return domain.Outcome{}, claimed.RowsAffected == 1, translate(claimed.Error)
-	}
-
-	var fingerprint, result []byte
-	err := db.Raw("SELECT fingerprint, result FROM idempotency_keys WHERE caller = ? AND value = ?", claim.Caller, claim.Value).
-		Row().Scan(&fingerprint, &result)
 	if err != nil {
 		return domain.Outcome{}, false, translate(err)
 	}
-	return domain.Outcome{Fingerprint: domain.Fingerprint(fingerprint), Result: result}, false, nil
+	rows, err := claimed.RowsAffected()
+	i.effects.claim(rows)
+	if err != nil || rows == 1 {
+		return domain.Outcome{}, rows == 1, err
+	}
+	earlier, err := readOne(ctx, i.session, scanOutcome, sql.ErrNoRows,
+		"SELECT fingerprint, result FROM idempotency_keys WHERE caller = ? AND value = ?", claim.Caller, claim.Value)
+	return earlier, false, err
+}
+
+func scanOutcome(row scanner) (domain.Outcome, error) {
+	var fingerprint, result []byte
+	if err := row.Scan(&fingerprint, &result); err != nil {
+		return domain.Outcome{}, err
+	}
+	return domain.Outcome{Fingerprint: domain.Fingerprint(fingerprint), Result: result}, nil
 }
 
 // sweep removes outlived keys, once in a transaction. More than a transaction may add
@@ -45,12 +52,12 @@ func (i *idempotency) sweep(ctx context.Context, outlived int64) error {
 		return nil
 	}
 	i.swept = true
-	return i.db.WithContext(ctx).Exec(`DELETE FROM idempotency_keys WHERE (caller, value) IN (
-		SELECT caller, value FROM idempotency_keys WHERE claimed_at <= ? ORDER BY claimed_at LIMIT 512)`, outlived).Error
+	_, err := i.exec(ctx, `DELETE FROM idempotency_keys WHERE (caller, value) IN (
+		SELECT caller, value FROM idempotency_keys WHERE claimed_at <= ? ORDER BY claimed_at LIMIT 512)`, outlived)
+	return err
 }
 
 func (i *idempotency) Complete(ctx context.Context, key domain.IdempotencyKey, result []byte) error {
-	return translate(i.db.WithContext(ctx).Exec(
-		"UPDATE idempotency_keys SET result = ? WHERE caller = ? AND value = ?", result, key.Caller, key.Value,
-	).Error)
+	_, err := i.exec(ctx, "UPDATE idempotency_keys SET result = ? WHERE caller = ? AND value = ?", result, key.Caller, key.Value)
+	return translate(err)
 }

@@ -3,8 +3,6 @@ package repository
 import (
 	"context"
 
-	"gorm.io/gorm"
-
 	"example.com/petstore/domain"
 )
 
@@ -62,15 +60,14 @@ func (p pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.P
 
 func (p pets) Create(ctx context.Context, pet domain.NewPet) (domain.Pet, error) {
 	p.effects.insert()
-	inserted := gorm.WithResult() // RETURNING would go through a table of its own
-	err := p.db.WithContext(ctx).Clauses(inserted).Exec(
+	inserted, err := p.exec(ctx, // and not RETURNING, which goes through a table of its own
 		"INSERT INTO pets (name, category_id, status) VALUES (?, ?, NULLIF(?, ''))",
 		pet.Name, pet.CategoryID, string(pet.Status),
-	).Error
+	)
 	if err != nil {
 		return domain.Pet{}, translate(err)
 	}
-	id, err := inserted.Result.LastInsertId()
+	id, err := inserted.LastInsertId()
 	return domain.Pet{ID: id, Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}, err
 }
 

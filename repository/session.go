@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"database/sql"
 
 	"golang.org/x/sync/semaphore"
 	"gorm.io/gorm"
@@ -12,6 +13,26 @@ import (
 type session struct {
 	db    *gorm.DB
 	turns *semaphore.Weighted // at the connections that read, nil in a transaction
+}
+
+// exec runs a statement that is written out. It spares GORM the work of putting the
+// text together once more, a fifth of the time of an insert, unless GORM has plugins:
+// they are to see every statement.
+func (s session) exec(ctx context.Context, statement string, values ...any) (sql.Result, error) {
+	if len(s.db.Plugins) == 0 {
+		return s.db.Statement.ConnPool.ExecContext(ctx, statement, values...)
+	}
+	done := gorm.WithResult()
+	err := s.db.WithContext(ctx).Clauses(done).Exec(statement, values...).Error
+	return done.Result, err
+}
+
+// query is exec for a statement that returns rows.
+func (s session) query(ctx context.Context, statement string, values ...any) (*sql.Rows, error) {
+	if len(s.db.Plugins) == 0 {
+		return s.db.Statement.ConnPool.QueryContext(ctx, statement, values...)
+	}
+	return s.db.WithContext(ctx).Raw(statement, values...).Rows()
 }
 
 // wait returns when it is the caller's turn to read, or with the error of a ctx that
@@ -46,7 +67,7 @@ func read[T any](ctx context.Context, s session, scan func(scanner) (T, error), 
 		return nil, translate(err)
 	}
 	defer s.done()
-	rows, err := s.db.WithContext(context.WithoutCancel(ctx)).Raw(query, values...).Rows()
+	rows, err := s.query(context.WithoutCancel(ctx), query, values...)
 	if err != nil {
 		return nil, translate(err)
 	}

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"slices"
 
-	"gorm.io/gorm"
-
 	"example.com/petstore/domain"
 )
 
@@ -31,8 +29,7 @@ func (s *Store) Orders() domain.OrderReader { return orders{session: s.readers} 
 func (s *Store) Keys() domain.KeyReader { return s.keys }
 
 // repositories are those of a transaction, which notes its effects.
-func repositories(tx *gorm.DB, e *effects) domain.Repositories {
-	within := session{db: tx}
+func repositories(within session, e *effects) domain.Repositories {
 	return domain.Repositories{
 		Pets: pets{within, e}, Orders: orders{within, e}, Keys: keys{within, e}, Idempotency: &idempotency{session: within, effects: e},
 	}

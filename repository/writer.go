@@ -88,6 +88,9 @@ func (w *writer) do(ctx context.Context, act act) error {
 	if ctx.Value(inAct{}) != nil {
 		return errNested
 	}
+	if err := ctx.Err(); err != nil {
+		return domain.Unavailable(err)
+	}
 	j := &job{ctx: ctx, act: act, done: make(chan struct{})}
 	if err := w.enqueue(j); err != nil {
 		return domain.Unavailable(err)
@@ -199,7 +202,7 @@ func (w *writer) attempt(batch []*job, guarded bool) error {
 	}
 	defer tx.Rollback() // does nothing after the commit
 	t := &transaction{DB: tx, conn: w.conn}
-	t.within = repositories(tx, &t.effects)
+	t.within = repositories(session{db: tx}, &t.effects)
 	if err := t.run(batch, guarded); err != nil {
 		return domain.Unavailable(err)
 	}
