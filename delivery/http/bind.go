@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -31,39 +32,23 @@ func bindBody[T any](c *gin.Context) (body T, err error) {
 	if err != nil {
 		return body, readError(err)
 	}
-	members, err := parseObject(raw)
-	if err != nil {
+	o := object{target: reflect.ValueOf(&body).Elem()}
+	if err := o.parse(raw); err != nil {
 		return body, err
 	}
-	var broken []domain.Violation
-	for field, value := range fields(&body, "json") {
-		member, given := members[field.name]
-		if !given {
-			continue
-		}
-		if rule := decodeMember(member, value); rule != "" {
-			broken = append(broken, domain.Violation{Field: field.name, Rule: rule})
-		}
-	}
-	return body, validate(&body, domain.CodeValidationFailed, broken)
+	return body, validate(&body, domain.CodeValidationFailed, o.broken)
 }
 
 // checkMediaType wants application/json, in UTF-8 and not encoded any further.
 func checkMediaType(header http.Header) error {
-	unsupported := func(message string) error {
-		return &domain.Error{Kind: errMediaType, Code: codeUnsupportedMediaType, Message: message}
-	}
 	types := header.Values("Content-Type")
 	if len(types) != 1 {
 		return unsupported("send the header Content-Type: application/json")
 	}
-	media, parameters, err := mime.ParseMediaType(types[0])
-	charset, given := parameters["charset"]
-	switch {
-	case err != nil || media != "application/json":
-		return unsupported("the body must be application/json")
-	case given && !strings.EqualFold(charset, "utf-8"), len(parameters) > 1, len(parameters) == 1 && !given:
-		return unsupported("application/json takes no parameter but charset=utf-8")
+	if types[0] != "application/json" { // which nearly all send
+		if err := checkParameters(types[0]); err != nil {
+			return err
+		}
 	}
 	for _, encoding := range header.Values("Content-Encoding") {
 		if !strings.EqualFold(strings.TrimSpace(encoding), "identity") {
@@ -71,6 +56,22 @@ func checkMediaType(header http.Header) error {
 		}
 	}
 	return nil
+}
+
+func checkParameters(mediaType string) error {
+	media, parameters, err := mime.ParseMediaType(mediaType)
+	charset, given := parameters["charset"]
+	switch {
+	case err != nil || media != "application/json":
+		return unsupported("the body must be application/json")
+	case given && !strings.EqualFold(charset, "utf-8"), len(parameters) > 1, len(parameters) == 1 && !given:
+		return unsupported("application/json takes no parameter but charset=utf-8")
+	}
+	return nil
+}
+
+func unsupported(message string) error {
+	return &domain.Error{Kind: errMediaType, Code: codeUnsupportedMediaType, Message: message}
 }
 
 // readError is the answer to a body that could not be read to its end.
@@ -94,21 +95,65 @@ func invalidJSON(message string, cause error) error {
 	return &domain.Error{Kind: domain.ErrInvalid, Code: codeInvalidJSON, Message: message, Cause: cause}
 }
 
-// parseObject reads one I-JSON object (RFC 7493): unique names, valid UTF-8,
-// nothing behind it.
-func parseObject(raw []byte) (map[string]jsontext.Value, error) {
-	var members map[string]jsontext.Value
-	err := json.Unmarshal(raw, &members)
+// An object is a JSON object on its way into a struct.
+type object struct {
+	target reflect.Value
+	broken []domain.Violation
+}
+
+var errNoObject = errors.New("no JSON object")
+
+// parse reads one I-JSON object (RFC 7493): unique names, valid UTF-8, nothing behind it.
+func (o *object) parse(raw []byte) error {
+	err := json.Unmarshal(raw, o)
 	var syntax *jsontext.SyntacticError
 	switch {
 	case len(raw) == 0:
-		return nil, invalidJSON("the body is empty: send a JSON object", nil)
+		return invalidJSON("the body is empty: send a JSON object", nil)
 	case errors.As(err, &syntax):
-		return nil, invalidJSON(fmt.Sprintf("the body is not valid JSON: %v at byte %d", syntax.Err, syntax.ByteOffset), err)
-	case err != nil || members == nil:
-		return nil, invalidJSON("the body must be one JSON object", err)
+		return invalidJSON(fmt.Sprintf("the body is not valid JSON: %v at byte %d", syntax.Err, syntax.ByteOffset), err)
+	case err != nil:
+		return invalidJSON("the body must be one JSON object", err)
 	}
-	return members, nil
+	return nil
+}
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom. Members that no field has are ignored.
+func (o *object) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	if d.PeekKind() != '{' {
+		return cmp.Or(d.SkipValue(), errNoObject)
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		field, known := o.field(name.String())
+		value, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		if !known {
+			continue
+		}
+		if rule := decodeMember(value, o.target.FieldByIndex(field.index)); rule != "" {
+			o.broken = append(o.broken, domain.Violation{Field: field.name, Rule: rule})
+		}
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+func (o *object) field(name string) (field, bool) {
+	for _, f := range fieldsOf(o.target.Type(), "json") {
+		if f.name == name {
+			return f, true
+		}
+	}
+	return field{}, false
 }
 
 // decodeMember decodes a member into a field, or tells the rule that it breaks.
@@ -116,13 +161,22 @@ func decodeMember(member jsontext.Value, into reflect.Value) (rule string) {
 	if member.Kind() == 'n' {
 		return "must not be null"
 	}
-	if json.Unmarshal(member, into.Addr().Interface()) == nil {
+	value := reflect.New(into.Type().Elem())
+	into.Set(value)
+	if value.Elem().Kind() == reflect.Int64 {
+		number, ok := parseInt64(string(member))
+		if !ok {
+			return integerRule
+		}
+		value.Elem().SetInt(number)
 		return ""
 	}
-	if into.Type().Elem().Kind() == reflect.Int64 {
-		return integerRule
+	text, err := jsontext.AppendUnquote(nil, member)
+	if err != nil {
+		return "must be a string"
 	}
-	return "must be a string"
+	value.Elem().SetString(string(text))
+	return ""
 }
 
 const integerRule = "must be an integer of 64 bits, without fraction or exponent"
