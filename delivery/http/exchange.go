@@ -5,8 +5,11 @@ import (
 	"encoding/hex"
 	"net/http"
 	"regexp"
+	"time"
 
 	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 )
 
 // An exchange is what the API knows of a request while it answers it. It is the
@@ -44,15 +47,36 @@ var (
 // every answer carries. A handler may replace a value of these headers but not
 // alter it: all requests share them.
 func (a *API) begin(c *gin.Context) {
+	a.metrics.inFlight.Inc()
 	x := &exchange{deadline: deadline{Context: c.Request.Context(), timeout: a.timeout}}
-	defer x.end()
 	x.id[0] = requestID(c.Request.Header)
+	defer a.end(c, x, time.Now()) // also of a connection that a panic ends
 	header := c.Writer.Header()
 	header["Cache-Control"] = noStore
 	header["X-Content-Type-Options"] = noSniff
 	header["X-Request-Id"] = x.id[:]
 	c.Request = c.Request.WithContext(x)
 	c.Next()
+}
+
+// end measures the exchange and writes a line about it.
+func (a *API) end(c *gin.Context, x *exchange, start time.Time) {
+	took := time.Since(start)
+	x.deadline.end()
+	a.metrics.inFlight.Dec()
+	a.metrics.measure(c, took)
+	entry := a.log.Check(zap.InfoLevel, "request")
+	if entry == nil {
+		return
+	}
+	line := &access{
+		requestID: x.id[0], method: c.Request.Method, route: c.FullPath(), status: c.Writer.Status(),
+		took: took, keyID: x.caller, client: c.ClientIP(),
+	}
+	if a.trace != nil {
+		line.traceID = traceID(x)
+	}
+	entry.Write(zap.Inline(line))
 }
 
 var clientRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
@@ -65,4 +89,29 @@ func requestID(header http.Header) string {
 	var bits [16]byte
 	_, _ = rand.Read(bits[:]) // never fails (crypto/rand, Go 1.24)
 	return hex.EncodeToString(bits[:])
+}
+
+// access is the line of a request: one field of the log that writes itself, which
+// costs less than a field for each of its parts. It tells the route, never the query
+// or a header, where secrets may stand.
+type access struct {
+	requestID, method, route string
+	status                   int
+	took                     time.Duration
+	keyID, client, traceID   string
+}
+
+// MarshalLogObject implements zapcore.ObjectMarshaler.
+func (l *access) MarshalLogObject(line zapcore.ObjectEncoder) error {
+	line.AddString("request_id", l.requestID)
+	line.AddString("method", l.method)
+	line.AddString("route", l.route)
+	line.AddInt64("status", int64(l.status))
+	line.AddDuration("duration", l.took)
+	line.AddString("key_id", l.keyID)
+	line.AddString("client", l.client)
+	if l.traceID != "" {
+		line.AddString("trace_id", l.traceID)
+	}
+	return nil
 }
