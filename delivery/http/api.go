@@ -64,8 +64,6 @@ type API struct {
 	versions     func() (added, changed uint64)
 	cacheBytes   int64
 	pages        *pageCache
-	petQueries   queryBinder[listPetsQuery]
-	orderQueries queryBinder[listOrdersQuery]
 }
 
 // publishedSunset is the published moment of the removal of getPet (service
@@ -83,9 +81,6 @@ func New(services Services, options ...Option) (*API, error) {
 		sunset:  publishedSunset,
 		timeout: 10 * time.Second,
 		metrics: newMetrics(),
-
-		petQueries:   newQueryBinder[listPetsQuery](),
-		orderQueries: newQueryBinder[listOrdersQuery](),
 	}
 	for _, option := range options {
 		option(a)

@@ -47,7 +47,7 @@ type listOrdersQuery struct {
 	PetID *int64 `form:"petId" format:"int64"`
 }
 
-func (q listOrdersQuery) reference(after int64) string {
+func (q listOrdersQuery) behind(after int64) string {
 	filters := ""
 	if q.Status != "" {
 		filters = "&status=" + string(q.Status)
@@ -55,10 +55,8 @@ func (q listOrdersQuery) reference(after int64) string {
 	if q.PetID != nil {
 		filters += "&petId=" + strconv.FormatInt(*q.PetID, 10)
 	}
-	return q.pageQuery.reference(filters, after)
+	return q.normal(filters, after)
 }
-
-func (q listOrdersQuery) key() string { return "orders" + q.reference(q.After) }
 
 // listOrders answers a page of the orders.
 //
@@ -70,23 +68,16 @@ func (q listOrdersQuery) key() string { return "orders" + q.reference(q.After) }
 //	@Success		200		{array}	order			"A page of orders"
 //	@Router			/store/orders [get]
 func (a *API) listOrders(c *gin.Context) error {
-	query, err := a.orderQueries.bind(c)
-	if err != nil {
-		return err
-	}
-	page, err := a.pages.page(query.key, func() (*encodedPage, error) {
-		q := query.values
-		page, err := a.orders.List(c.Request.Context(), domain.OrderQuery{PageRequest: q.request(), Status: q.Status, PetID: q.PetID})
-		if err != nil {
-			return nil, err
-		}
-		return encodePage(page, orderOf, func(last domain.Order) string { return q.reference(last.ID) })
+	return a.answerPage(c, "orders", func(raw string) (boundQuery, error) {
+		q, err := bindQuery[listOrdersQuery](raw)
+		return boundQuery{q.behind(q.After), func() (*encodedPage, error) {
+			page, err := a.orders.List(c.Request.Context(), domain.OrderQuery{PageRequest: q.request(), Status: q.Status, PetID: q.PetID})
+			if err != nil {
+				return nil, err
+			}
+			return encodePage(page, orderOf, func(last domain.Order) string { return q.behind(last.ID) })
+		}}, err
 	})
-	if err != nil {
-		return err
-	}
-	writePage(c, page)
-	return nil
 }
 
 // placeOrder orders an animal.

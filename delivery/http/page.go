@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
@@ -25,10 +26,46 @@ func (q pageQuery) request() domain.PageRequest {
 	return domain.PageRequest{After: q.After, Limit: int(q.Limit)}
 }
 
-// reference is the normal form of a query whose filters are written as &name=value:
-// a reference relative to the request, so that it is right under any prefix.
-func (q pageQuery) reference(filters string, after int64) string {
-	return "?limit=" + strconv.FormatInt(q.Limit, 10) + filters + "&after=" + strconv.FormatInt(after, 10)
+// normal is the normal form of a query, equal for all that mean the same. Its filters
+// are written as &name=value.
+func (q pageQuery) normal(filters string, after int64) string {
+	return "limit=" + strconv.FormatInt(q.Limit, 10) + filters + "&after=" + strconv.FormatInt(after, 10)
+}
+
+// firstPage is the normal form of the empty query.
+var firstPage = pageQuery{Limit: domain.DefaultLimit}.normal("", 0)
+
+// A boundQuery is a query in normal form, with the way to read its page.
+type boundQuery struct {
+	normal string
+	read   func() (*encodedPage, error)
+}
+
+// answerPage answers the page of a list that the query of a request asks for. A kept
+// page is found without binding when the query is in normal form, as that of every
+// link is: no other is a key.
+func (a *API) answerPage(c *gin.Context, list string, bind func(raw string) (boundQuery, error)) error {
+	raw := cmp.Or(c.Request.URL.RawQuery, firstPage)
+	page := a.pages.find(pageKey{list, raw})
+	if page != nil {
+		writePage(c, page)
+		return nil
+	}
+	query, err := bind(raw)
+	if err != nil {
+		return err
+	}
+	key := pageKey{list, query.normal}
+	if query.normal != raw {
+		page = a.pages.find(key)
+	}
+	if page == nil {
+		page, err = a.pages.read(key, query.read)
+	}
+	if err == nil {
+		writePage(c, page)
+	}
+	return err
 }
 
 // writePage answers a page of a list as a bare array, or with 304 where the client
@@ -56,8 +93,9 @@ var (
 )
 
 // encodePage makes the answer of a page: its records as they go over the wire, and
-// the reference to the page behind the last of them. The link is the one of RFC
-// 8288, the tag a hash of all that the client gets.
+// the query of the page behind the last of them. The link is the one of RFC 8288,
+// relative to the request and so right under any prefix, and the tag a hash of all
+// that the client gets.
 func encodePage[T, W any](page domain.Page[T], wire func(T) W, behind func(T) string) (*encodedPage, error) {
 	records := make([]W, len(page.Items))
 	for i, item := range page.Items {
@@ -71,7 +109,7 @@ func encodePage[T, W any](page domain.Page[T], wire func(T) W, behind func(T) st
 	sum := sha256.New()
 	sum.Write(body)
 	if page.More {
-		link := "<" + behind(page.Items[len(page.Items)-1]) + `>; rel="next"`
+		link := "<?" + behind(page.Items[len(page.Items)-1]) + `>; rel="next"`
 		sum.Write([]byte(link))
 		encoded.link = []string{link}
 	}

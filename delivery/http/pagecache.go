@@ -9,9 +9,13 @@ import (
 // whoever was told of a write never gets a page from before it.
 type pageCache struct {
 	versions func() (added, changed uint64)
-	pages    *otter.Cache[string, *encodedPage]
+	pages    *otter.Cache[pageKey, *encodedPage]
 	metrics  *metrics
 }
+
+// A pageKey is a list and the query of one of its pages in normal form. What a
+// client wrote otherwise is never kept: it could fill the cache.
+type pageKey struct{ list, query string }
 
 // An encodedPage is the answer to a list: body, and headers in the form of
 // http.Header, so that all answers share them.
@@ -35,7 +39,7 @@ func newPageCache(versions func() (added, changed uint64), maxBytes int64, m *me
 	if maxBytes < 1 {
 		return nil, nil
 	}
-	pages, err := otter.New(&otter.Options[string, *encodedPage]{
+	pages, err := otter.New(&otter.Options[pageKey, *encodedPage]{
 		MaximumWeight: uint64(maxBytes),
 		Weigher:       weigh,
 		Executor:      func(task func()) { task() }, // no goroutine that outlives a request
@@ -47,23 +51,31 @@ func newPageCache(versions func() (added, changed uint64), maxBytes int64, m *me
 }
 
 // weigh is the memory of a page in bytes, that of the cache about it included.
-func weigh(key string, page *encodedPage) uint32 {
-	const overhead = 512                                // the entry, the structs and the headers
-	return uint32(len(key) + len(page.body) + overhead) //nolint:gosec // some kilobytes
+func weigh(key pageKey, page *encodedPage) uint32 {
+	const overhead = 512                                      // the entry, the structs and the headers
+	return uint32(len(key.query) + len(page.body) + overhead) //nolint:gosec // some kilobytes
 }
 
-// page returns the page with this key, or reads and keeps it. The key is the
-// normal form of a query, never what a client wrote: it could fill the cache.
-func (c *pageCache) page(key string, read func() (*encodedPage, error)) (*encodedPage, error) {
+// find returns the page that is kept under a key and still stands, or nil.
+func (c *pageCache) find(key pageKey) *encodedPage {
+	if c == nil {
+		return nil
+	}
+	page, ok := c.pages.GetIfPresent(key)
+	if !ok || !page.stands(c.versions()) {
+		return nil
+	}
+	c.metrics.hits.Inc()
+	return page
+}
+
+// read reads a page and keeps it.
+func (c *pageCache) read(key pageKey, read func() (*encodedPage, error)) (*encodedPage, error) {
 	if c == nil {
 		return read()
 	}
-	added, changed := c.versions()
-	if page, ok := c.pages.GetIfPresent(key); ok && page.stands(added, changed) {
-		c.metrics.hits.Inc()
-		return page, nil
-	}
 	c.metrics.misses.Inc()
+	added, changed := c.versions() // before the store is read
 	page, err := read()
 	if err != nil {
 		return nil, err

@@ -39,15 +39,13 @@ type listPetsQuery struct {
 	Status domain.PetStatus `form:"status" validate:"omitempty,petstatus" enums:"available,pending,sold"`
 }
 
-func (q listPetsQuery) reference(after int64) string {
+func (q listPetsQuery) behind(after int64) string {
 	filters := ""
 	if q.Status != "" {
 		filters = "&status=" + string(q.Status)
 	}
-	return q.pageQuery.reference(filters, after)
+	return q.normal(filters, after)
 }
-
-func (q listPetsQuery) key() string { return "pets" + q.reference(q.After) }
 
 // listPets answers a page of the catalogue.
 //
@@ -59,23 +57,16 @@ func (q listPetsQuery) key() string { return "pets" + q.reference(q.After) }
 //	@Success		200		{array}	pet				"A page of animals"
 //	@Router			/pets [get]
 func (a *API) listPets(c *gin.Context) error {
-	query, err := a.petQueries.bind(c)
-	if err != nil {
-		return err
-	}
-	page, err := a.pages.page(query.key, func() (*encodedPage, error) {
-		q := query.values
-		page, err := a.pets.List(c.Request.Context(), domain.PetQuery{PageRequest: q.request(), Status: q.Status})
-		if err != nil {
-			return nil, err
-		}
-		return encodePage(page, petOf, func(last domain.Pet) string { return q.reference(last.ID) })
+	return a.answerPage(c, "pets", func(raw string) (boundQuery, error) {
+		q, err := bindQuery[listPetsQuery](raw)
+		return boundQuery{q.behind(q.After), func() (*encodedPage, error) {
+			page, err := a.pets.List(c.Request.Context(), domain.PetQuery{PageRequest: q.request(), Status: q.Status})
+			if err != nil {
+				return nil, err
+			}
+			return encodePage(page, petOf, func(last domain.Pet) string { return q.behind(last.ID) })
+		}}, err
 	})
-	if err != nil {
-		return err
-	}
-	writePage(c, page)
-	return nil
 }
 
 // createPet adds an animal.

@@ -6,59 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gin-gonic/gin"
-	"github.com/maypok86/otter/v2"
-
 	"example.com/petstore/domain"
 )
-
-// A listQuery is what the query of a list says. Its key is a normal form: equal
-// for queries that mean the same.
-type listQuery interface{ key() string }
-
-// A boundQuery is a query with its key.
-type boundQuery[Q listQuery] struct {
-	values Q
-	key    string
-}
-
-// A queryBinder reads the queries of one operation into a struct. It keeps what
-// the last short ones meant, because the same few are sent again and again.
-type queryBinder[Q listQuery] struct {
-	known *otter.Cache[string, boundQuery[Q]]
-}
-
-const (
-	maxKnownQueries = 8192
-	maxKnownQuery   = 64 // bytes, so that no client can fill the memory
-)
-
-func newQueryBinder[Q listQuery]() queryBinder[Q] {
-	return queryBinder[Q]{otter.Must(&otter.Options[string, boundQuery[Q]]{
-		MaximumSize: maxKnownQueries,
-		Executor:    func(task func()) { task() }, // no goroutine that outlives a request
-	})}
-}
-
-// bind returns what the request's query says.
-func (b queryBinder[Q]) bind(c *gin.Context) (boundQuery[Q], error) {
-	raw := c.Request.URL.RawQuery
-	if query, ok := b.known.GetIfPresent(raw); ok {
-		return query, nil
-	}
-	if len(raw) <= maxKnownQuery {
-		raw = strings.Clone(raw) // the request's own is a part of its whole first line
-	}
-	values, err := bindQuery[Q](raw)
-	if err != nil {
-		return boundQuery[Q]{}, err
-	}
-	query := boundQuery[Q]{values, values.key()}
-	if len(raw) <= maxKnownQuery {
-		b.known.Set(raw, query)
-	}
-	return query, nil
-}
 
 // bindQuery reads a query into a struct and validates its tags. A parameter of the
 // struct comes at most once and not empty; the tag default stands for one that is
