@@ -13,23 +13,34 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"syscall"
 
 	"example.com/petstore/config"
 )
 
-// gcPercent lets the heap grow to two and a half times what lives in it, a little
-// more than Go's default: a small heap that turns over fast is collected often.
-const gcPercent = 150
+// The heap is collected when it has grown by half of what lives in it and of ballast,
+// which counts but is never touched and so takes no memory. A small heap, which turns
+// over fast, may so grow by half of the ballast before that, and a large one by less
+// than Go's default of all that lives in it. Go has no setting for the first.
+const (
+	gcPercent   = 50
+	ballastSize = 24 << 20
+)
+
+var ballast []byte
 
 func main() {
 	if os.Getenv("GOGC") == "" {
+		ballast = make([]byte, ballastSize)
 		debug.SetGCPercent(gcPercent)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+	code := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
+	runtime.KeepAlive(ballast)
+	os.Exit(code)
 }
 
 // run is the whole program but for the process around it. It returns the exit code.

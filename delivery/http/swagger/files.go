@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"io/fs"
+	"io"
 	"net/http"
 	"path"
 	"time"
@@ -19,10 +19,11 @@ import (
 type file struct {
 	contentType string
 	etag        string
-	content     []byte
+	content     io.ReaderAt // of the binary itself, where a copy would be 2 MB of heap
+	size        int64
 }
 
-func newFile(name string, content []byte) file {
+func newFile(name string, content io.ReaderAt, size int64) (file, error) {
 	types := map[string]string{
 		".html": "text/html; charset=utf-8",
 		".css":  "text/css; charset=utf-8",
@@ -30,12 +31,37 @@ func newFile(name string, content []byte) file {
 		".json": "application/json",
 		".png":  "image/png",
 	}
-	return file{
-		contentType: types[path.Ext(name)],
-		etag:        fmt.Sprintf(`"%x"`, sha256.Sum256(content)),
-		content:     content,
+	f := file{contentType: types[path.Ext(name)], content: content, size: size}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f.reader()); err != nil {
+		return file{}, err
 	}
+	f.etag = fmt.Sprintf(`"%x"`, sum.Sum(nil))
+	return f, nil
 }
+
+func newText(name string, content []byte) (file, error) {
+	return newFile(name, bytes.NewReader(content), int64(len(content)))
+}
+
+// openFile is a file of Swagger UI.
+func openFile(name string) (file, error) {
+	f, err := swaggerfiles.FS.Open(name)
+	if err != nil {
+		return file{}, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return file{}, err
+	}
+	content, ok := f.(io.ReaderAt)
+	if !ok {
+		return file{}, fmt.Errorf("swagger: %s is not embedded", name)
+	}
+	return newFile(name, content, info.Size())
+}
+
+func (f file) reader() *io.SectionReader { return io.NewSectionReader(f.content, 0, f.size) }
 
 // contentSecurityPolicy admits what Swagger UI 5 needs and nothing from elsewhere.
 const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
@@ -48,21 +74,20 @@ func (f file) serve(c *gin.Context) {
 	c.Header("Content-Security-Policy", contentSecurityPolicy)
 	c.Header("X-Content-Type-Options", "nosniff")
 	c.Header("Referrer-Policy", "no-referrer")
-	http.ServeContent(c.Writer, c.Request, "", time.Time{}, bytes.NewReader(f.content))
+	http.ServeContent(c.Writer, c.Request, "", time.Time{}, f.reader())
 }
 
 // loadFiles returns the files of the UI by their address under swagger/: the page
 // of gin-swagger and the parts of Swagger UI that it refers to.
 func loadFiles(title string) (map[string]file, error) {
 	files := map[string]file{}
+	var err error
 	for _, name := range []string{
 		"swagger-ui.css", "swagger-ui-bundle.js", "swagger-ui-standalone-preset.js", "favicon-16x16.png", "favicon-32x32.png",
 	} {
-		content, err := fs.ReadFile(swaggerfiles.FS, name)
-		if err != nil {
+		if files["/"+name], err = openFile(name); err != nil {
 			return nil, err
 		}
-		files["/"+name] = newFile(name, content)
 	}
 	page := ginswagger.CustomWrapHandler(&ginswagger.Config{
 		URL:                      "../openapi.json",
@@ -73,7 +98,9 @@ func loadFiles(title string) (map[string]file, error) {
 		PersistAuthorization:     true,
 	}, &webdav.Handler{})
 	for _, name := range []string{"index.html", "index.css", "swagger-initializer.js"} {
-		files["/"+name] = newFile(name, render(page, name))
+		if files["/"+name], err = newText(name, render(page, name)); err != nil {
+			return nil, err
+		}
 	}
 	return files, nil
 }

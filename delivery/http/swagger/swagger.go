@@ -33,7 +33,10 @@ func Register(r gin.IRouter, o Options) error {
 	if err != nil {
 		return fmt.Errorf("swagger: load the files of the page: %w", err)
 	}
-	document := newFile("openapi.json", o.Document)
+	document, err := newText("openapi.json", o.Document)
+	if err != nil {
+		return err
+	}
 	mount(r, "/openapi.json", document.serve)
 	mount(r, "/swagger/*name", func(c *gin.Context) {
 		name := c.Param("name")
