@@ -162,5 +162,5 @@ func (a *API) answerOrder(c *gin.Context, act func(context.Context, int64) (doma
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, orderOf(order))
+	return writeRecord(c, http.StatusOK, orderOf(order))
 }

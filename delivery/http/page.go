@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
-	"github.com/go-json-experiment/json"
 
 	"example.com/petstore/domain"
 )
@@ -96,12 +95,8 @@ var (
 // the query of the page behind the last of them. The link is the one of RFC 8288,
 // relative to the request and so right under any prefix, and the tag a hash of all
 // that the client gets.
-func encodePage[T, W any](page domain.Page[T], wire func(T) W, behind func(T) string) (*encodedPage, error) {
-	records := make([]W, len(page.Items))
-	for i, item := range page.Items {
-		records[i] = wire(item)
-	}
-	body, err := json.Marshal(records)
+func encodePage[T any, R record](page domain.Page[T], recordOf func(T) R, behind func(T) string) (*encodedPage, error) {
+	body, err := encodeAll(page.Items, recordOf)
 	if err != nil {
 		return nil, err
 	}

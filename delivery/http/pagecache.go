@@ -53,7 +53,7 @@ func newPageCache(versions func() (added, changed uint64), maxBytes int64, m *me
 // weigh is the memory of a page in bytes, that of the cache about it included.
 func weigh(key pageKey, page *encodedPage) uint32 {
 	const overhead = 512                                      // the entry, the structs and the headers
-	return uint32(len(key.query) + len(page.body) + overhead) //nolint:gosec // some kilobytes
+	return uint32(len(key.query) + cap(page.body) + overhead) //nolint:gosec // some kilobytes
 }
 
 // find returns the page that is kept under a key and still stands, or nil.

@@ -120,5 +120,5 @@ func (a *API) getPet(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, petOf(found))
+	return writeRecord(c, http.StatusOK, petOf(found))
 }

@@ -18,12 +18,22 @@ func writeJSON(c *gin.Context, status int, value any) error {
 	return nil
 }
 
+// writeRecord is writeJSON for a record.
+func writeRecord(c *gin.Context, status int, r record) error {
+	encoded, err := r.appendJSON(make([]byte, 0, 2*recordSize))
+	if err != nil {
+		return err
+	}
+	c.Data(status, "application/json", encoded)
+	return nil
+}
+
 // writeCreated answers a new record. location is relative to the request, so that
 // it is right under any prefix (RFC 9110, section 10.2.2).
-func writeCreated(c *gin.Context, location string, value any, replayed bool) error {
+func writeCreated(c *gin.Context, location string, r record, replayed bool) error {
 	c.Header("Location", location)
 	if replayed {
 		c.Header("Idempotency-Replayed", "true")
 	}
-	return writeJSON(c, http.StatusCreated, value)
+	return writeRecord(c, http.StatusCreated, r)
 }
