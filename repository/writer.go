@@ -54,6 +54,7 @@ type writer struct {
 	quit    chan struct{}
 	closing sync.Once
 	stopped chan struct{}
+	pulse   *pulse
 	batch   []*job
 }
 
@@ -61,7 +62,7 @@ type writer struct {
 func newWriter(db *gorm.DB, conn *sql.Conn, v *versions, observe func(acts int, took time.Duration)) (*writer, error) {
 	w := &writer{
 		db: db, conn: conn, versions: v, observe: observe,
-		queue: make(chan *job, queueSize), quit: make(chan struct{}), stopped: make(chan struct{}),
+		queue: make(chan *job, queueSize), quit: make(chan struct{}), stopped: make(chan struct{}), pulse: newPulse(),
 	}
 	for pragma, value := range map[string]int64{"busy_timeout": lockWait.Milliseconds(), "journal_size_limit": maxIdleWAL} {
 		if err := db.Exec(fmt.Sprintf("PRAGMA %s = %d", pragma, value)).Error; err != nil {
@@ -72,6 +73,7 @@ func newWriter(db *gorm.DB, conn *sql.Conn, v *versions, observe func(acts int, 
 		return nil, err
 	}
 	go w.run()
+	go w.pulse.run(lockWait, w.stopped)
 	return w, nil
 }
 
@@ -95,20 +97,34 @@ func (w *writer) do(ctx context.Context, act act) error {
 	if err := w.enqueue(j); err != nil {
 		return domain.Unavailable(err)
 	}
-	select {
-	case <-j.done:
-	case <-ctx.Done():
-		if j.abandon() {
-			return domain.Unavailable(ctx.Err())
-		}
-		<-j.done
-	case <-w.stopped:
-		if j.abandon() {
-			return domain.Unavailable(errClosed)
-		}
-		<-j.done
+	if err := w.await(ctx, j); err != nil {
+		return domain.Unavailable(err)
 	}
 	return j.outcome()
+}
+
+// await returns when a job is done, or why its caller abandoned it. It looks at ctx
+// from the next beat on.
+func (w *writer) await(ctx context.Context, j *job) (err error) {
+	select {
+	case <-j.done: // nearly always
+		return nil
+	case <-w.pulse.wait():
+	case <-w.stopped:
+	}
+	select {
+	case <-j.done:
+		return nil
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-w.stopped:
+		err = errClosed
+	}
+	if j.abandon() {
+		return err
+	}
+	<-j.done
+	return nil
 }
 
 func (w *writer) enqueue(j *job) error {

@@ -28,7 +28,7 @@ func bindBody[T any](c *gin.Context) (body T, err error) {
 	if err := checkMediaType(c.Request.Header); err != nil {
 		return body, err
 	}
-	raw, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxBody))
+	raw, err := readBody(c)
 	if err != nil {
 		return body, readError(err)
 	}
@@ -72,6 +72,17 @@ func checkParameters(mediaType string) error {
 
 func unsupported(message string) error {
 	return &domain.Error{Kind: errMediaType, Code: codeUnsupportedMediaType, Message: message}
+}
+
+// readBody reads a body, at once into what it needs where the client has told.
+func readBody(c *gin.Context) ([]byte, error) {
+	body := http.MaxBytesReader(c.Writer, c.Request.Body, maxBody)
+	if size := c.Request.ContentLength; size > 0 && size <= maxBody {
+		raw := make([]byte, size)
+		_, err := io.ReadFull(body, raw)
+		return raw, err
+	}
+	return io.ReadAll(body)
 }
 
 // readError is the answer to a body that could not be read to its end.
