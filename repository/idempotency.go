@@ -31,17 +31,13 @@ func (i *idempotency) Claim(ctx context.Context, claim domain.Claim) (domain.Out
 	if err != nil || rows == 1 {
 		return domain.Outcome{}, rows == 1, err
 	}
-	earlier, err := readOne(ctx, i.session, scanOutcome, sql.ErrNoRows,
+	earlier, err := readOne(ctx, i.session, outcomeOf, sql.ErrNoRows,
 		"SELECT fingerprint, result FROM idempotency_keys WHERE caller = ? AND value = ?", claim.Caller, claim.Value)
 	return earlier, false, err
 }
 
-func scanOutcome(row scanner) (domain.Outcome, error) {
-	var fingerprint, result []byte
-	if err := row.Scan(&fingerprint, &result); err != nil {
-		return domain.Outcome{}, err
-	}
-	return domain.Outcome{Fingerprint: domain.Fingerprint(fingerprint), Result: result}, nil
+func outcomeOf(r *row) domain.Outcome {
+	return domain.Outcome{Fingerprint: r.digest(0), Result: r.bytesOrNull(1)}
 }
 
 // sweep removes outlived keys, once in a transaction. More than a transaction may add

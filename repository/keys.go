@@ -38,25 +38,24 @@ func (r keyRow) key() domain.APIKey {
 
 const selectKeys = "SELECT id, hash, name, last_four, created_at, expires_at, revoked_at, last_used_at FROM api_keys"
 
-func scanKey(row scanner) (domain.APIKey, error) {
-	var r keyRow
-	err := row.Scan(&r.ID, &r.Hash, &r.Name, &r.LastFour, &r.CreatedAt, &r.ExpiresAt, &r.RevokedAt, &r.LastUsedAt)
-	if err != nil {
-		return domain.APIKey{}, err
-	}
-	return r.key(), nil
+func keyOf(r *row) domain.APIKey {
+	hash := r.digest(1)
+	return keyRow{
+		ID: r.int(0), Hash: hash[:], Name: r.text(2), LastFour: r.text(3),
+		CreatedAt: r.int(4), ExpiresAt: r.intOrNull(5), RevokedAt: r.intOrNull(6), LastUsedAt: r.intOrNull(7),
+	}.key()
 }
 
 func (k keys) Find(ctx context.Context, hash domain.KeyHash) (domain.APIKey, error) {
-	return readOne(ctx, k.session, scanKey, domain.InvalidAPIKey(), selectKeys+" WHERE hash = ?", hash[:])
+	return readOne(ctx, k.session, keyOf, domain.InvalidAPIKey(), selectKeys+" WHERE hash = ?", hash[:])
 }
 
 func (k keys) List(ctx context.Context) ([]domain.APIKey, error) {
-	return read(ctx, k.session, scanKey, 0, selectKeys+" ORDER BY id")
+	return read(ctx, k.session, keyOf, 0, selectKeys+" ORDER BY id")
 }
 
 func (k keys) Get(ctx context.Context, id int64) (domain.APIKey, error) {
-	return readOne(ctx, k.session, scanKey, domain.APIKeyNotFound(id), selectKeys+" WHERE id = ?", id)
+	return readOne(ctx, k.session, keyOf, domain.APIKeyNotFound(id), selectKeys+" WHERE id = ?", id)
 }
 
 func (k keys) Create(ctx context.Context, key domain.NewAPIKey) (bool, error) {
@@ -71,7 +70,7 @@ func (k keys) Create(ctx context.Context, key domain.NewAPIKey) (bool, error) {
 }
 
 func (k keys) Any(ctx context.Context) (bool, error) {
-	ids, err := read(ctx, k.session, scanID, 1, "SELECT id FROM api_keys LIMIT 1")
+	ids, err := read(ctx, k.session, idOf, 1, "SELECT id FROM api_keys LIMIT 1")
 	return len(ids) > 0, err
 }
 

@@ -32,14 +32,14 @@ func (r orderRow) order() domain.Order {
 
 const selectOrders = "SELECT id, pet_id, status, created_at, updated_at FROM orders"
 
-func scanOrder(row scanner) (domain.Order, error) {
-	var r orderRow
-	err := row.Scan(&r.ID, &r.PetID, &r.Status, &r.CreatedAt, &r.UpdatedAt)
-	return r.order(), err
+func orderOf(r *row) domain.Order {
+	return orderRow{
+		ID: r.int(0), PetID: r.int(1), Status: domain.OrderStatus(r.text(2)), CreatedAt: r.int(3), UpdatedAt: r.int(4),
+	}.order()
 }
 
 func (o orders) Get(ctx context.Context, id int64) (domain.Order, error) {
-	return readOne(ctx, o.session, scanOrder, domain.OrderNotFound(id), selectOrders+" WHERE id = ?", id)
+	return readOne(ctx, o.session, orderOf, domain.OrderNotFound(id), selectOrders+" WHERE id = ?", id)
 }
 
 func (o orders) List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error) {
@@ -50,7 +50,7 @@ func (o orders) List(ctx context.Context, q domain.OrderQuery) (domain.Page[doma
 	if q.PetID != nil {
 		conditions = append(conditions, condition{"pet_id = ?", *q.PetID})
 	}
-	return list(ctx, o.session, selectOrders, q.PageRequest, scanOrder, conditions...)
+	return list(ctx, o.session, selectOrders, q.PageRequest, orderOf, conditions...)
 }
 
 func (o orders) Create(ctx context.Context, petID int64, at time.Time) (domain.Order, error) {

@@ -17,7 +17,7 @@ type condition struct {
 // costs what the first does.
 func list[T any](
 	ctx context.Context, s session, selection string, page domain.PageRequest,
-	scan func(scanner) (T, error), conditions ...condition,
+	of func(*row) T, conditions ...condition,
 ) (domain.Page[T], error) {
 	var query strings.Builder
 	query.WriteString(selection + " WHERE id > ?")
@@ -28,9 +28,9 @@ func list[T any](
 	}
 	// SQLite would plan anew for each value of a bare LIMIT ?, a fifth of the whole request.
 	query.WriteString(" ORDER BY id LIMIT ? + 1")
-	values = append(values, page.Limit)
+	values = append(values, int64(page.Limit))
 
-	items, err := read(ctx, s, scan, page.Limit+1, query.String(), values...)
+	items, err := read(ctx, s, of, page.Limit+1, query.String(), values...)
 	if err != nil {
 		return domain.Page[T]{}, err
 	}

@@ -39,15 +39,12 @@ func (r petRow) pet() domain.Pet {
 
 const selectPets = "SELECT id, name, category_id, COALESCE(status, '') FROM pets"
 
-func scanPet(row scanner) (p domain.Pet, err error) {
-	var status string // database/sql fills any other type by reflection
-	err = row.Scan(&p.ID, &p.Name, &p.CategoryID, &status)
-	p.Status = domain.PetStatus(status)
-	return p, err
+func petOf(r *row) domain.Pet {
+	return domain.Pet{ID: r.int(0), Name: r.text(1), CategoryID: r.int(2), Status: domain.PetStatus(r.text(3))}
 }
 
 func (p pets) Get(ctx context.Context, id int64) (domain.Pet, error) {
-	return readOne(ctx, p.session, scanPet, domain.PetNotFound(id), selectPets+" WHERE id = ?", id)
+	return readOne(ctx, p.session, petOf, domain.PetNotFound(id), selectPets+" WHERE id = ?", id)
 }
 
 func (p pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error) {
@@ -55,7 +52,7 @@ func (p pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.P
 	if q.Status != "" {
 		conditions = append(conditions, condition{"status = ?", string(q.Status)})
 	}
-	return list(ctx, p.session, selectPets, q.PageRequest, scanPet, conditions...)
+	return list(ctx, p.session, selectPets, q.PageRequest, petOf, conditions...)
 }
 
 func (p pets) Create(ctx context.Context, pet domain.NewPet) (domain.Pet, error) {

@@ -53,39 +53,44 @@ func (s session) done() {
 	}
 }
 
-// A scanner is a row that was read.
-type scanner interface{ Scan(into ...any) error }
-
 // read returns the rows of a query, for which it expects to need so much room. It
-// scans without reflection: GORM's Find takes half as long again.
+// makes them without reflection: GORM's Find takes twice as long.
 //
 // A read that has begun is not interrupted. It takes microseconds, because reads are
 // by a key and for one page, and to watch meanwhile whether its caller is still there
 // would take a third as long again.
-func read[T any](ctx context.Context, s session, scan func(scanner) (T, error), room int, query string, values ...any) ([]T, error) {
+func read[T any](ctx context.Context, s session, of func(*row) T, room int, query string, values ...any) ([]T, error) {
 	if err := s.wait(ctx); err != nil {
 		return nil, translate(err)
 	}
 	defer s.done()
-	rows, err := s.query(context.WithoutCancel(ctx), query, values...)
+	items := make([]T, 0, room)
+	err := s.each(context.WithoutCancel(ctx), query, values, func(r *row) error {
+		items = append(items, of(r))
+		return r.err
+	})
 	if err != nil {
 		return nil, translate(err)
 	}
-	defer rows.Close()
-	items := make([]T, 0, room)
-	for rows.Next() {
-		item, err := scan(rows)
-		if err != nil {
-			return nil, translate(err)
-		}
-		items = append(items, item)
+	return items, nil
+}
+
+// each hands the rows of a query to a function, until that returns an error.
+func (s session) each(ctx context.Context, query string, values []any, do func(*row) error) error {
+	if pool, ok := s.db.Statement.ConnPool.(*sql.DB); ok && len(s.db.Plugins) == 0 {
+		return eachOfDriver(ctx, pool, query, values, do)
 	}
-	return items, translate(rows.Err())
+	rows, err := s.query(ctx, query, values...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	return eachOf(rows, do)
 }
 
 // readOne returns the first row of a query, or the error missing where there is none.
-func readOne[T any](ctx context.Context, s session, scan func(scanner) (T, error), missing error, query string, values ...any) (one T, err error) {
-	found, err := read(ctx, s, scan, 1, query, values...)
+func readOne[T any](ctx context.Context, s session, of func(*row) T, missing error, query string, values ...any) (one T, err error) {
+	found, err := read(ctx, s, of, 1, query, values...)
 	if err != nil {
 		return one, err
 	}
@@ -95,7 +100,4 @@ func readOne[T any](ctx context.Context, s session, scan func(scanner) (T, error
 	return found[0], nil
 }
 
-func scanID(row scanner) (id int64, err error) {
-	err = row.Scan(&id)
-	return id, err
-}
+func idOf(r *row) int64 { return r.int(0) }

@@ -41,9 +41,9 @@ func TestReadThatBeganIsNotInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, leave := context.WithCancel(t.Context())
-	counted, err := read(ctx, store.readers, func(row scanner) (int64, error) {
+	counted, err := read(ctx, store.readers, func(r *row) int64 {
 		leave()
-		return scanID(row)
+		return idOf(r)
 	}, 0, "WITH RECURSIVE n (id) AS (VALUES (1) UNION ALL SELECT id + 1 FROM n WHERE id < 1000) SELECT id FROM n")
 	if err != nil || len(counted) != 1000 {
 		t.Errorf("got %d rows and %v, want 1000", len(counted), err)

@@ -50,7 +50,7 @@ func (s *Store) Versions() (added, changed uint64) {
 
 // Ping asks the store a real question. It returns an ErrUnavailable when there is no answer.
 func (s *Store) Ping(ctx context.Context) error {
-	_, err := read(ctx, s.readers, scanID, 1, "SELECT id FROM pets LIMIT 1")
+	_, err := read(ctx, s.readers, idOf, 1, "SELECT id FROM pets LIMIT 1")
 	return err
 }
 
