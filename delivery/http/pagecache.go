@@ -21,7 +21,7 @@ type pageKey struct{ list, query string }
 // http.Header, so that all answers share them.
 type encodedPage struct {
 	body   []byte
-	length []string
+	length []string // of a body that is not short
 	etag   []string
 	link   []string // to the next page, nil at the end of the list
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -157,4 +158,16 @@ func (s *shop) addAndFind(ctx context.Context, name string) error {
 		}
 	}
 	return fmt.Errorf("the pet %d is not in the list after its 201", pet.ID)
+}
+
+func TestPageTellsItsLength(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	s.stock(t, slices.Repeat([]domain.NewPet{{Name: "Rex"}}, 100)...)
+	for _, path := range []string{"/v1/pets?limit=1", "/v1/pets?limit=100"} {
+		a := s.expect(t, get(path), want{status: http.StatusOK})
+		if a.ContentLength != int64(len(a.body)) {
+			t.Errorf("%s: %d bytes came in place of %d", path, len(a.body), a.ContentLength)
+		}
+	}
 }
