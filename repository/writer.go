@@ -170,19 +170,15 @@ func (w *writer) run() {
 	}
 }
 
-// gather takes what waits behind the first job. It lets others run while that
-// brings more: with few cores those whom the last commit answered could not yet
-// queue again, and batches of two would pay for the fsync of each.
+// gather takes what waits behind the first job. It lets others run before: with few
+// cores those whom the last commit answered could not yet queue again, and batches of
+// two would pay for the fsync of each. Where nobody else runs, that takes no time.
 func (w *writer) gather(first *job) []*job {
 	w.batch = append(w.batch[:0], first)
 	for range yields {
 		runtime.Gosched()
-		before := len(w.batch)
 		for len(w.queue) > 0 && len(w.batch) < maxBatch {
 			w.batch = append(w.batch, <-w.queue)
-		}
-		if len(w.batch) == before {
-			break
 		}
 	}
 	return w.batch
