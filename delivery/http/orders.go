@@ -2,7 +2,6 @@ package http
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -106,7 +105,7 @@ func (a *API) placeOrder(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeCreated(c, fmt.Sprintf("./orders/%d", placed.ID), orderOf(placed), replayed)
+	return writeCreated(c, "./orders/"+strconv.FormatInt(placed.ID, 10), orderOf(placed), replayed)
 }
 
 // getOrder answers one order.

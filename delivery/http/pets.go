@@ -1,8 +1,8 @@
 package http
 
 import (
-	"fmt"
 	"net/http"
+	"strconv"
 
 	"github.com/gin-gonic/gin"
 
@@ -97,7 +97,7 @@ func (a *API) createPet(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeCreated(c, fmt.Sprintf("./pets/%d", added.ID), petOf(added), replayed)
+	return writeCreated(c, "./pets/"+strconv.FormatInt(added.ID, 10), petOf(added), replayed)
 }
 
 // getPet answers one animal.
