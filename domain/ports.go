@@ -95,7 +95,8 @@ type Repositories struct {
 // A Transactor runs acts as transactions.
 type Transactor interface {
 	// InTx runs act and returns nil once all it did is durable. When act returns
-	// an error, nothing of it stays and InTx returns that error. An engine may run
-	// act again after a conflict, so act has no effect but through its repositories.
+	// an error, nothing of it stays and InTx returns that error. An engine may run act
+	// again, after a conflict or for another's failure, so act has no effect but
+	// through its repositories.
 	InTx(ctx context.Context, act func(ctx context.Context, r Repositories) error) error
 }

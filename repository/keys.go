@@ -28,22 +28,13 @@ type keyRow struct {
 
 func (keyRow) TableName() string { return "api_keys" }
 
-func (r keyRow) key() domain.APIKey {
-	return domain.APIKey{
-		ID: r.ID, Name: r.Name, Hash: domain.KeyHash(r.Hash), LastFour: r.LastFour,
-		CreatedAt: time.UnixMilli(r.CreatedAt).UTC(), ExpiresAt: moment(r.ExpiresAt),
-		RevokedAt: moment(r.RevokedAt), LastUsedAt: moment(r.LastUsedAt),
-	}
-}
-
 const selectKeys = "SELECT id, hash, name, last_four, created_at, expires_at, revoked_at, last_used_at FROM api_keys"
 
 func keyOf(r *row) domain.APIKey {
-	hash := r.digest(1)
-	return keyRow{
-		ID: r.int(0), Hash: hash[:], Name: r.text(2), LastFour: r.text(3),
-		CreatedAt: r.int(4), ExpiresAt: r.intOrNull(5), RevokedAt: r.intOrNull(6), LastUsedAt: r.intOrNull(7),
-	}.key()
+	return domain.APIKey{
+		ID: r.int(0), Hash: r.digest(1), Name: r.text(2), LastFour: r.text(3), CreatedAt: time.UnixMilli(r.int(4)).UTC(),
+		ExpiresAt: moment(r.intOrNull(5)), RevokedAt: moment(r.intOrNull(6)), LastUsedAt: moment(r.intOrNull(7)),
+	}
 }
 
 func (k keys) Find(ctx context.Context, hash domain.KeyHash) (domain.APIKey, error) {

@@ -26,7 +26,7 @@ func BenchmarkCreate(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			defer store.Close()
+			defer func() { _ = store.Close() }()
 			pets := usecase.NewPets(store, store.Pets(), time.Now)
 			var count atomic.Int64
 			b.ReportAllocs()

@@ -62,7 +62,7 @@ func (a *API) begin(c *gin.Context) {
 // end measures the exchange and writes a line about it.
 func (a *API) end(c *gin.Context, x *exchange, start time.Time) {
 	took := time.Since(start)
-	x.deadline.end()
+	x.end()
 	a.metrics.inFlight.Dec()
 	a.metrics.measure(c, took)
 	entry := a.log.Check(zap.InfoLevel, "request")
