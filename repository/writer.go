@@ -23,6 +23,8 @@ const (
 	maxBatch = 256
 	// yields is how often the scheduler may run others before a batch is cut.
 	yields = 8
+	// patience is how long a batch waits for as many acts as the last one had.
+	patience = time.Millisecond
 	// maxIdleWAL is how large the WAL stays, in bytes, when a long reader of another
 	// process has let it grow.
 	maxIdleWAL = 16 << 20
@@ -55,7 +57,8 @@ type writer struct {
 	closing sync.Once
 	stopped chan struct{}
 	pulse   *pulse
-	batch   []*job
+	batch   []*job // this one, or the last
+	timer   *time.Timer
 }
 
 // newWriter starts a writer on a connection that is its own. Close it.
@@ -63,6 +66,7 @@ func newWriter(db *gorm.DB, conn *sql.Conn, v *versions, observe func(acts int, 
 	w := &writer{
 		db: db, conn: conn, versions: v, observe: observe,
 		queue: make(chan *job, queueSize), quit: make(chan struct{}), stopped: make(chan struct{}), pulse: newPulse(),
+		timer: time.NewTimer(patience),
 	}
 	for pragma, value := range map[string]int64{"busy_timeout": lockWait.Milliseconds(), "journal_size_limit": maxIdleWAL} {
 		if err := db.Exec(fmt.Sprintf("PRAGMA %s = %d", pragma, value)).Error; err != nil {
@@ -172,16 +176,41 @@ func (w *writer) run() {
 
 // gather takes what waits behind the first job. It lets others run before: with few
 // cores those whom the last commit answered could not yet queue again, and batches of
-// two would pay for the fsync of each. Where nobody else runs, that takes no time.
+// two would pay for the fsync of each. Then it waits for as many as came last time,
+// which a lone caller need not.
 func (w *writer) gather(first *job) []*job {
+	expected := len(w.batch)
 	w.batch = append(w.batch[:0], first)
 	for range yields {
 		runtime.Gosched()
-		for len(w.queue) > 0 && len(w.batch) < maxBatch {
-			w.batch = append(w.batch, <-w.queue)
-		}
+		w.takeWaiting()
+	}
+	if len(w.batch) < expected {
+		w.expect(expected)
+		w.takeWaiting()
 	}
 	return w.batch
+}
+
+// takeWaiting adds to the batch what waits.
+func (w *writer) takeWaiting() {
+	for len(w.queue) > 0 && len(w.batch) < maxBatch {
+		w.batch = append(w.batch, <-w.queue)
+	}
+}
+
+// expect adds to the batch until it has so many jobs or patience ends.
+func (w *writer) expect(jobs int) {
+	w.timer.Reset(patience)
+	defer w.timer.Stop()
+	for len(w.batch) < jobs {
+		select {
+		case j := <-w.queue:
+			w.batch = append(w.batch, j)
+		case <-w.timer.C:
+			return
+		}
+	}
 }
 
 // commit makes a batch durable, then answers its callers.

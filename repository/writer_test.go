@@ -129,6 +129,11 @@ func TestWaitingActsShareACommit(t *testing.T) {
 	if n, acts := commits.total(); n != 2 || acts != 4 {
 		t.Errorf("%d commits for %d acts, want 2 for 4", n, acts)
 	}
+	// The next one comes alone, and need not wait for two more.
+	if err := s.InTx(t.Context(), adding("d")); err != nil {
+		t.Error(err)
+	}
+	wantNames(t, s, "a", "b", "c", "d")
 }
 
 func TestFailedActIsUndoneAlone(t *testing.T) {
