@@ -3,6 +3,7 @@ package repository
 import (
 	"context"
 	"database/sql"
+	"errors"
 
 	"golang.org/x/sync/semaphore"
 	"gorm.io/gorm"
@@ -53,27 +54,32 @@ func (s session) done() {
 	}
 }
 
-// read returns the rows of a query, for which it expects to need so much room. It
+// read returns the rows of a query, most of them at most, or all when that is zero. It
 // makes them without reflection: GORM's Find takes twice as long.
 //
 // A read that has begun is not interrupted. It takes microseconds, because reads are
 // by a key and for one page, and to watch meanwhile whether its caller is still there
 // would take a third as long again.
-func read[T any](ctx context.Context, s session, of func(*row) T, room int, query string, values ...any) ([]T, error) {
+func read[T any](ctx context.Context, s session, of func(*row) T, most int, query string, values ...any) ([]T, error) {
 	if err := s.wait(ctx); err != nil {
 		return nil, translate(err)
 	}
 	defer s.done()
-	items := make([]T, 0, room)
+	items := make([]T, 0, most)
 	err := s.each(context.WithoutCancel(ctx), query, values, func(r *row) error {
 		items = append(items, of(r))
+		if r.err == nil && len(items) == most {
+			return errEnough // and not one step more, to be told that there is none
+		}
 		return r.err
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, errEnough) {
 		return nil, translate(err)
 	}
 	return items, nil
 }
+
+var errEnough = errors.New("no more rows are wanted")
 
 // each hands the rows of a query to a function, until that returns an error.
 func (s session) each(ctx context.Context, query string, values []any, do func(*row) error) error {

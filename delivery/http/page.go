@@ -79,18 +79,14 @@ func writePage(c *gin.Context, page *encodedPage) {
 		c.Status(http.StatusNotModified)
 		return
 	}
-	header["Content-Type"] = asJSON
 	if page.length != nil {
 		header["Content-Length"] = page.length
 	}
-	_, _ = c.Writer.Write(page.body) // a client that is gone is no failure of ours
+	writeBody(c, http.StatusOK, page.body)
 }
 
-var (
-	asJSON = []string{"application/json"}
-	// keepAndAsk lets a client keep a page and ask whether it still stands.
-	keepAndAsk = []string{"private, no-cache"}
-)
+// keepAndAsk lets a client keep a page and ask whether it still stands.
+var keepAndAsk = []string{"private, no-cache"}
 
 // encodePage makes the answer of a page: its records as they go over the wire, and
 // the query of the page behind the last of them. The link is the one of RFC 8288,

@@ -14,7 +14,7 @@ func writeJSON(c *gin.Context, status int, value any) error {
 	if err != nil {
 		return err
 	}
-	c.Data(status, "application/json", encoded)
+	writeBody(c, status, encoded)
 	return nil
 }
 
@@ -24,9 +24,19 @@ func writeRecord(c *gin.Context, status int, r record) error {
 	if err != nil {
 		return err
 	}
-	c.Data(status, "application/json", encoded)
+	writeBody(c, status, encoded)
 	return nil
 }
+
+// writeBody answers JSON.
+func writeBody(c *gin.Context, status int, body []byte) {
+	c.Writer.Header()["Content-Type"] = asJSON
+	c.Status(status)
+	_, _ = c.Writer.Write(body) // a client that is gone is no failure of ours
+}
+
+// asJSON is shared by all answers.
+var asJSON = []string{"application/json"}
 
 // writeCreated answers a new record. location is relative to the request, so that
 // it is right under any prefix (RFC 9110, section 10.2.2).
