@@ -224,19 +224,16 @@ func (w *writer) commit(batch []*job) {
 // fifth of it, since SQLite copies the pages that change behind one; so there are
 // none until an act leaves something behind that has to be undone.
 func (w *writer) transact(batch []*job) error {
-	start := time.Now() //nolint:forbidigo // a duration, told to observe alone
 	err := w.attempt(batch, false)
 	if errors.Is(err, errSpoiled) {
 		err = w.attempt(batch, true)
-	}
-	if w.observe != nil {
-		w.observe(len(batch), time.Since(start))
 	}
 	return err
 }
 
 // attempt runs a batch in a transaction of its own and commits it.
 func (w *writer) attempt(batch []*job, guarded bool) error {
+	start := time.Now() //nolint:forbidigo // a duration, told to observe alone
 	tx, err := w.begin()
 	if err != nil {
 		return err
@@ -252,6 +249,9 @@ func (w *writer) attempt(batch []*job, guarded bool) error {
 	}
 	// Even a commit that failed may have been made, so the numbers rise in any case.
 	w.versions.raise(t.effects)
+	if w.observe != nil {
+		w.observe(len(batch), time.Since(start))
+	}
 	return err
 }
 
