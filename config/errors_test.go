@@ -90,13 +90,7 @@ func TestFileWithoutSettingsIsValid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := Load(Options{File: write(t, text)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(defaults(), got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			wantDefaults(t, Options{File: write(t, text)})
 		})
 	}
 }

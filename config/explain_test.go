@@ -64,13 +64,7 @@ func TestExplainedTextsMeanWhatIsInForce(t *testing.T) {
 	for key, value := range explain(t, Options{}) {
 		overrides[key] = strings.Trim(value.Text, `"`)
 	}
-	got, err := Load(Options{Overrides: overrides})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(defaults(), got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	wantDefaults(t, Options{Overrides: overrides})
 }
 
 func TestExplainTellsNoSecret(t *testing.T) {

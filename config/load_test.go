@@ -33,24 +33,12 @@ func defaults() Config {
 
 func TestNothingSetGivesTheDefaults(t *testing.T) {
 	t.Parallel()
-	got, err := Load(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(defaults(), got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	wantDefaults(t, Options{})
 }
 
 func TestExampleFileHoldsTheDefaults(t *testing.T) {
 	t.Parallel()
-	got, err := Load(Options{File: "petstore.example.yaml"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(defaults(), got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	wantDefaults(t, Options{File: "petstore.example.yaml"})
 }
 
 func TestExampleFileNamesEverySetting(t *testing.T) {
@@ -203,7 +191,7 @@ func TestEmptyVariableIsSet(t *testing.T) {
 
 func TestVariablesOfOthersAreIgnored(t *testing.T) {
 	t.Parallel()
-	got, err := Load(Options{Environ: []string{
+	wantDefaults(t, Options{Environ: []string{
 		"LOG_LEVEL=error",
 		"PETSTORE_SERVICE_HOST=10.96.0.10",
 		"PETSTORE_SERVICE_PORT_HTTP=80",
@@ -215,12 +203,6 @@ func TestVariablesOfOthersAreIgnored(t *testing.T) {
 		"PETSTORE_ADMIN_PORT=tcp://10.96.0.11:9090",
 		"PETSTORE_API_PORT_80_TCP_ADDR=10.96.0.12",
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(defaults(), got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
 }
 
 func TestSecretIsReadFromFile(t *testing.T) {
@@ -238,6 +220,18 @@ func TestSecretIsReadFromFile(t *testing.T) {
 	}
 	if want := "/data/pets.db"; got.Database.DSN != want {
 		t.Errorf("got %q, want %q", got.Database.DSN, want)
+	}
+}
+
+// wantDefaults expects the defaults of all settings.
+func wantDefaults(t *testing.T, o Options) {
+	t.Helper()
+	got, err := Load(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(defaults(), got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
