@@ -6,7 +6,7 @@ import (
 )
 
 // A pulse ends the short waits of many at the price of one timer. Whoever asks a
-// context for its end sets a timer of his own, which costs as much as his act.
+// context for its end sets a timer of his own: a tenth of what a POST allocates.
 type pulse struct{ next atomic.Pointer[chan struct{}] }
 
 func newPulse() *pulse {
