@@ -49,8 +49,9 @@ type OrderRepository interface {
 
 // A KeyReader reads the API keys.
 type KeyReader interface {
-	// Find returns the key with this hash, or an ErrUnauthenticated (invalid_api_key).
-	Find(ctx context.Context, hash KeyHash) (APIKey, error)
+	// Find returns the key with this secret, or an ErrUnauthenticated (invalid_api_key).
+	// It asks no store for what has not the form of one.
+	Find(ctx context.Context, secret string) (APIKey, error)
 	// List returns all keys, ascending by id.
 	List(ctx context.Context) ([]APIKey, error)
 }

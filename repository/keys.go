@@ -37,7 +37,11 @@ func keyOf(r *row) domain.APIKey {
 	}
 }
 
-func (k keys) Find(ctx context.Context, hash domain.KeyHash) (domain.APIKey, error) {
+func (k keys) Find(ctx context.Context, secret string) (domain.APIKey, error) {
+	hash, ok := domain.HashKey(secret)
+	if !ok {
+		return domain.APIKey{}, domain.InvalidAPIKey()
+	}
 	return readOne(ctx, k.session, keyOf, domain.InvalidAPIKey(), selectKeys+" WHERE hash = ?", hash[:])
 }
 

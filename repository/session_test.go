@@ -21,8 +21,11 @@ func TestReadWaitsForItsTurnAsLongAsItsCallerDoes(t *testing.T) {
 	for name, ask := range map[string]func(context.Context) error{
 		"pets.Get":  func(ctx context.Context) error { _, err := store.Pets().Get(ctx, 1); return err },
 		"pets.List": func(ctx context.Context) error { _, err := store.Pets().List(ctx, domain.PetQuery{}); return err },
-		"keys.Find": func(ctx context.Context) error { _, err := store.Keys().Find(ctx, domain.KeyHash{}); return err },
-		"Ping":      store.Ping,
+		"keys.Find": func(ctx context.Context) error {
+			_, err := store.Keys().Find(ctx, domain.GenerateKey())
+			return err
+		},
+		"Ping": store.Ping,
 	} {
 		if err := ask(soon); !errors.Is(err, domain.ErrUnavailable) {
 			t.Errorf("%s: got %v, want unavailable", name, err)

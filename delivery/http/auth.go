@@ -14,7 +14,7 @@ import (
 // scheme in any letter case (RFC 6750, section 2.1).
 func bearer(keys Keys) Authenticator {
 	return func(r *http.Request) (string, error) {
-		headers := r.Header.Values("Authorization")
+		headers := r.Header["Authorization"]
 		if len(headers) == 0 {
 			return "", domain.MissingAPIKey()
 		}
