@@ -21,6 +21,7 @@ func listenPublic(ctx context.Context, settings config.Server, log *zap.Logger) 
 	if err != nil {
 		return nil, err
 	}
+	listener = rest.LazyDeadlines(listener)
 	if settings.MaxConnections > 0 {
 		listener = netutil.LimitListener(listener, settings.MaxConnections)
 	}

@@ -29,7 +29,7 @@ func (s *shop) serve(t *testing.T, handler http.Handler, timeouts rest.Timeouts)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	returned := make(chan error, 1)
-	go func() { returned <- rest.Serve(ctx, listener, handler, timeouts, s.logger) }()
+	go func() { returned <- rest.Serve(ctx, rest.LazyDeadlines(listener), handler, timeouts, s.logger) }()
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	s.url, s.client = "http://"+listener.Addr().String(), &http.Client{Transport: transport, Timeout: 30 * time.Second}
