@@ -70,17 +70,17 @@ func (a *API) answerPage(c *gin.Context, list string, bind func(raw string) (bou
 // has it already (RFC 9110, section 13.1.2).
 func writePage(c *gin.Context, page *encodedPage) {
 	header := c.Writer.Header()
-	if page.link != nil {
-		header["Link"] = page.link
+	if page.link[0] != "" {
+		header["Link"] = page.link[:]
 	}
-	header["Etag"] = page.etag
+	header["Etag"] = page.etag[:]
 	header["Cache-Control"] = keepAndAsk
 	if matches(c.Request.Header["If-None-Match"], page.etag[0]) {
 		c.Status(http.StatusNotModified)
 		return
 	}
-	if page.length != nil {
-		header["Content-Length"] = page.length
+	if len(page.body) > lengthTold {
+		header["Content-Length"] = page.length[:]
 	}
 	writeBody(c, http.StatusOK, page.body)
 }
@@ -99,15 +99,15 @@ func encodePage[T any, R record](page domain.Page[T], recordOf func(T) R, behind
 	}
 	encoded := &encodedPage{body: body}
 	if len(body) > lengthTold {
-		encoded.length = []string{strconv.Itoa(len(body))}
+		encoded.length[0] = strconv.Itoa(len(body))
 	}
-	sum := xxhash.Sum64(body)
+	var link string
 	if page.More {
-		link := "<?" + behind(page.Items[len(page.Items)-1]) + `>; rel="next"`
-		sum ^= xxhash.Sum64String(link)
-		encoded.link = []string{link}
+		link = "<?" + behind(page.Items[len(page.Items)-1]) + `>; rel="next"`
 	}
-	encoded.etag = []string{`"` + strconv.FormatUint(sum, 36) + `"`}
+	etag := `"` + strconv.FormatUint(xxhash.Sum64(body)^xxhash.Sum64String(link), 36) + `"`
+	both := etag + link // side by side, for the reason of encodedPage
+	encoded.etag[0], encoded.link[0] = both[:len(etag)], both[len(etag):]
 	return encoded, nil
 }
 

@@ -18,12 +18,13 @@ type pageCache struct {
 type pageKey struct{ list, query string }
 
 // An encodedPage is the answer to a list: body, and headers in the form of
-// http.Header, so that all answers share them.
+// http.Header, so that all answers share them. They stand in the page itself, since
+// of one out of thousands each pointer leads to memory that no processor has at hand.
 type encodedPage struct {
 	body   []byte
-	length []string // of a body that is not short
-	etag   []string
-	link   []string // to the next page, nil at the end of the list
+	length [1]string // of a body that is not short
+	etag   [1]string
+	link   [1]string // to the next page, empty at the end of the list
 
 	added, changed uint64 // the store's numbers before it was read
 }
@@ -31,7 +32,7 @@ type encodedPage struct {
 // stands reports whether nothing has happened since that could alter the page. One
 // with a next page cannot be altered by an insert, because ids only grow.
 func (p *encodedPage) stands(added, changed uint64) bool {
-	return p.changed == changed && (p.link != nil || p.added == added)
+	return p.changed == changed && (p.link[0] != "" || p.added == added)
 }
 
 // newPageCache returns a cache of about maxBytes; below one it keeps nothing.
