@@ -27,6 +27,15 @@ func newRegistry() *prometheus.Registry {
 	return registry
 }
 
+// readable is the registry, or none where no listener would answer with it: what
+// nobody can read is not worth a measurement for each request.
+func readable(registry *prometheus.Registry, admin net.Listener) prometheus.Registerer {
+	if admin == nil {
+		return nil
+	}
+	return registry
+}
+
 // measurePools adds the connections of a store.
 func measurePools(registry *prometheus.Registry, store *repository.Store) {
 	for name, pool := range store.Pools() {

@@ -23,8 +23,7 @@ func newLog(settings config.Log, out io.Writer) (log *zap.Logger, flush func(), 
 	}
 	form := zap.NewProductionEncoderConfig()
 	form.TimeKey = "time"
-	layout := zapcore.TimeEncoderOfLayout("2006-01-02T15:04:05.000Z")
-	form.EncodeTime = func(t time.Time, to zapcore.PrimitiveArrayEncoder) { layout(t.UTC(), to) }
+	form.EncodeTime = func(t time.Time, to zapcore.PrimitiveArrayEncoder) { zapcore.RFC3339NanoTimeEncoder(t.UTC(), to) }
 	form.EncodeDuration = zapcore.SecondsDurationEncoder
 	encoder := zapcore.NewJSONEncoder(form)
 	if settings.Format == "console" {

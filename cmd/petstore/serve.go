@@ -76,7 +76,7 @@ func serve(ctx context.Context, settings config.Config, firstKey bool, stdout, s
 			Keys:   keys,
 		},
 		rest.WithLogger(log),
-		rest.WithMetrics(metrics),
+		rest.WithMetrics(readable(metrics, admin)),
 		rest.WithTracerProvider(tracer),
 		rest.WithPageCache(store.Versions, int64(settings.Cache.MaxBytes)),
 		rest.WithGetPetSunset(settings.API.GetPetSunset),
