@@ -59,6 +59,7 @@ func (a *API) answerPage(c *gin.Context, list string, bind func(raw string) (bou
 	}
 	if page == nil {
 		page, err = a.pages.read(key, query.read)
+		waitForOthers()
 	}
 	if err == nil {
 		writePage(c, page)

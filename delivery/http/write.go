@@ -2,6 +2,7 @@ package http
 
 import (
 	"net/http"
+	"runtime"
 
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
@@ -18,15 +19,23 @@ func writeJSON(c *gin.Context, status int, value any) error {
 	return nil
 }
 
-// writeRecord is writeJSON for a record.
+// writeRecord is writeJSON for a record, as the store has it.
 func writeRecord(c *gin.Context, status int, r record) error {
 	encoded, err := r.appendJSON(make([]byte, 0, 2*recordSize))
 	if err != nil {
 		return err
 	}
+	waitForOthers()
 	writeBody(c, status, encoded)
 	return nil
 }
+
+// waitForOthers lets the requests that can go on come as far as this one, which took
+// its time at the store. So their answers go out one behind the other and wake a
+// client on the same machine, such as a reverse proxy, once and not for each: a fifth
+// of the processor time of a read. An answer from memory is too fast for its client
+// to fall asleep, and would only be slower by this.
+func waitForOthers() { runtime.Gosched() }
 
 // writeBody answers JSON.
 func writeBody(c *gin.Context, status int, body []byte) {
