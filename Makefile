@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build static test test-go cover fuzz bench test-browser test-clients docs lint clean
+.PHONY: help run build static test test-go cover fuzz bench profile test-browser test-clients docs lint clean
 
 # The tools of the checks, each pinned; `go run` builds and caches them.
 GOFUMPT  := go run mvdan.cc/gofumpt@v0.12.0
@@ -8,8 +8,10 @@ OASDIFF  := go run github.com/oasdiff/oasdiff@v1.33.0
 
 FUZZTIME ?= 60s
 
-# Leave out what Gin could do and we do not.
+# Leave out what Gin could do and we do not, and tell the compiler what petstore does
+# most (make profile).
 BUILDFLAGS := -trimpath -tags nomsgpack
+PGO := -pgo cmd/petstore/petstore.pgo
 
 help: ## Explain the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,10 +20,10 @@ run: build ## Build, create the store, print a first API key and the UI's addres
 	bin/petstore serve --first-key --set log.format=console
 
 build: ## Build bin/petstore
-	go build $(BUILDFLAGS) -o bin/petstore ./cmd/petstore
+	go build $(BUILDFLAGS) $(PGO) -o bin/petstore ./cmd/petstore
 
 static: ## Build bin/petstore without a need for any shared library, as the image wants it
-	CGO_ENABLED=1 go build -trimpath -tags nomsgpack,netgo,osusergo,sqlite_omit_load_extension -ldflags '-s -w -linkmode external -extldflags -static' -o bin/petstore ./cmd/petstore
+	CGO_ENABLED=1 go build $(PGO) -trimpath -tags nomsgpack,netgo,osusergo,sqlite_omit_load_extension -ldflags '-s -w -linkmode external -extldflags -static' -o bin/petstore ./cmd/petstore
 
 test: test-go test-browser test-clients ## Run every test
 
@@ -41,6 +43,11 @@ bench: build ## Measure against bare Gin and GORM, and write docs/benchmarks.md 
 	command -v wrk >/dev/null || apt-get install -y wrk
 	go build $(BUILDFLAGS) -o bin/bench ./cmd/bench
 	bin/bench $(BENCHFLAGS)
+
+profile: build ## Tell the compiler what the program does most: profile it at the works of bench (go.dev/doc/pgo)
+	command -v wrk >/dev/null || apt-get install -y wrk
+	go build $(BUILDFLAGS) -o bin/bench ./cmd/bench
+	bin/bench -big 100000 -rounds 1 -duration 5s -profile cmd/petstore/petstore.pgo -only '(list|POST|by id)'
 
 test-browser: ## Try the page in Chromium: as served, behind nginx under a prefix, and mounted in another engine
 	command -v chromium >/dev/null && command -v nginx >/dev/null || { apt-get update && apt-get install -y --no-install-recommends chromium nginx-light; }

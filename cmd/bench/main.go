@@ -42,6 +42,7 @@ type options struct {
 	only     *regexp.Regexp
 	petstore string
 	docs     string
+	profile  string
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -61,7 +62,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if o.only != nil {
+	if o.profile != "" {
+		if err := l.writeProfile(o.profile); err != nil {
+			return err
+		}
+	}
+	if o.only != nil || o.profile != "" {
 		return report.markdown(stdout)
 	}
 	return report.write(o.docs)
@@ -77,6 +83,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.work, "work", "", "keep the stores in this `folder` and use those that are in it (default: one beside the program, removed at the end)")
 	flags.StringVar(&o.petstore, "petstore", filepath.Join("bin", "petstore"), "the `program` to measure")
 	flags.StringVar(&o.docs, "docs", "docs", "the `folder` to write the report to")
+	flags.StringVar(&o.profile, "profile", "", "write a CPU profile of petstore at all of its works to this `file`, and print the report")
 	flags.Func("only", "do only the work whose name matches the `regexp`, and print the report", func(s string) (err error) {
 		o.only, err = regexp.Compile(s)
 		return err

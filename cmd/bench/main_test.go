@@ -12,7 +12,7 @@ func TestFlags(t *testing.T) {
 		want string
 	}{
 		"none":           {nil, ""},
-		"all":            {[]string{"-rounds", "1", "-duration", "2s", "-big", "1000", "-work", "w", "-only", "POST$", "-petstore", "p", "-docs", "d"}, ""},
+		"all":            {[]string{"-rounds", "1", "-duration", "2s", "-big", "1000", "-work", "w", "-only", "POST$", "-petstore", "p", "-docs", "d", "-profile", "p"}, ""},
 		"no big store":   {[]string{"-big", "0"}, ""},
 		"argument":       {[]string{"all"}, "there are no arguments but flags"},
 		"no round":       {[]string{"-rounds", "0"}, "-rounds must be 1 or more"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -80,8 +81,9 @@ func (l *lab) measure(ctx context.Context, s *server, a ask, round int) (sample,
 	if err != nil {
 		return sample{}, err
 	}
+	profiled := l.profile(ctx, s)
 	load, err := l.wrk(ctx, s, a, round, l.duration)
-	if err != nil {
+	if err = errors.Join(err, <-profiled); err != nil {
 		return sample{}, err
 	}
 	after, err := s.cpu()

@@ -26,6 +26,7 @@ const (
 type server struct {
 	process
 	url   string
+	admin string        // the URL of its profiles, if they are wanted
 	key   string        // for Authorization
 	ready time.Duration // from its start to its first answer
 	stop  func()
