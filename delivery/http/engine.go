@@ -18,7 +18,9 @@ func NewEngine(api *API, health *Health, trustedProxies []string) (*gin.Engine, 
 		return nil, err
 	}
 	if len(trustedProxies) == 0 {
-		api.client = (*gin.Context).RemoteIP // as ClientIP would find, at a tenth of its price
+		own := *api                          // the API may be mounted on an engine that trusts some, too
+		own.client = (*gin.Context).RemoteIP // as ClientIP would find, at a tenth of its price
+		api = &own
 	}
 	if err := api.Register(engine.Group("/v1")); err != nil {
 		return nil, err
