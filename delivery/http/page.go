@@ -59,7 +59,7 @@ func (a *API) answerPage(c *gin.Context, list string, bind func(raw string) (bou
 	}
 	if page == nil {
 		page, err = a.pages.read(key, query.read)
-		waitForOthers()
+		waitForOthers(c)
 	}
 	if err == nil {
 		writePage(c, page)
