@@ -3,6 +3,7 @@ package repository
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/maypok86/otter/v2"
 
@@ -32,9 +33,20 @@ func newKeyCache(keys domain.KeyReader, v *versions) (*keyCache, error) {
 	found, err := otter.New(&otter.Options[string, keptKey]{
 		MaximumSize: maxKeptKeys,
 		Executor:    func(task func()) { task() }, // no goroutine that outlives its caller
+		Clock:       stopped{},
 	})
 	return &keyCache{KeyReader: keys, versions: v, found: found}, err
 }
+
+// stopped is the clock of a cache in which nothing expires, which would still ask the
+// system's for each read.
+type stopped struct{}
+
+// NowNano implements otter.Clock.
+func (stopped) NowNano() int64 { return 0 }
+
+// Tick implements otter.Clock.
+func (stopped) Tick(time.Duration) <-chan time.Time { return nil }
 
 func (c *keyCache) Find(ctx context.Context, secret string) (domain.APIKey, error) {
 	changes := c.versions.keys.Load()
