@@ -8,9 +8,9 @@ OASDIFF  := go run github.com/oasdiff/oasdiff@v1.33.0
 
 FUZZTIME ?= 60s
 
-# Leave out what Gin could do and we do not, and tell the compiler what petstore does
-# most (make profile).
+# Leave out what Gin could do and we do not.
 BUILDFLAGS := -trimpath -tags nomsgpack
+# What petstore does most, for the compiler (make profile).
 PGO := -pgo cmd/petstore/petstore.pgo
 
 help: ## Explain the targets

@@ -26,7 +26,7 @@ type keptKey struct {
 	changes uint64
 }
 
-// maxKeptKeys is how many keys are kept, some 400 bytes each.
+// maxKeptKeys is how many keys are kept.
 const maxKeptKeys = 10_000
 
 func newKeyCache(keys domain.KeyReader, v *versions) (*keyCache, error) {

@@ -26,7 +26,7 @@ type lab struct {
 	progress io.Writer
 	servers  int // started so far
 
-	profiling bool
+	profiling bool // is wanted
 	profiles  []*profile.Profile
 }
 
@@ -115,14 +115,15 @@ func (l *lab) start(ctx context.Context, s side, same []byte, key string) (*serv
 		return nil, err
 	}
 	started, err := startServer(ctx, address, key, name+".log", append(argv, "--set", "admin.address="+admin)...)
-	if err == nil {
-		started.admin = "http://" + admin
+	if err != nil {
+		return nil, err
 	}
-	return started, err
+	started.admin = "http://" + admin
+	return started, nil
 }
 
-// readThrough leaves a file in the memory of the machine, where it is before each
-// turn: a disk that has to be waited for is not what is compared.
+// readThrough leaves a file in the memory of the machine: a disk that has to be
+// waited for is not what is compared.
 func readThrough(name string) error {
 	file, err := os.Open(filepath.Clean(name))
 	if err != nil {

@@ -18,9 +18,7 @@ func (l *lab) profile(ctx context.Context, s *server) <-chan error {
 		close(done)
 		return done
 	}
-	go func() {
-		done <- l.keepProfile(ctx, &server{url: s.admin})
-	}()
+	go func() { done <- l.keepProfile(ctx, &server{url: s.admin}) }()
 	return done
 }
 
@@ -30,13 +28,16 @@ func (l *lab) keepProfile(ctx context.Context, admin *server) error {
 		return err
 	}
 	kept, err := profile.ParseData(encoded)
+	if err != nil {
+		return err
+	}
 	l.profiles = append(l.profiles, kept)
-	return err
+	return nil
 }
 
 // writeProfile writes all profiles as one, which tells the compiler what the program
 // does most (go.dev/doc/pgo). It does not tell where the program stood.
-func (l *lab) writeProfile(file string) (err error) {
+func (l *lab) writeProfile(file string) error {
 	all, err := profile.Merge(l.profiles)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ func NewEngine(api *API, health *Health, trustedProxies []string) (*gin.Engine, 
 	}
 	if len(trustedProxies) == 0 {
 		own := *api                          // the API may be mounted on an engine that trusts some, too
-		own.client = (*gin.Context).RemoteIP // as ClientIP would find, at a tenth of its price
+		own.client = (*gin.Context).RemoteIP // as ClientIP would find, at a third of its price
 		api = &own
 	}
 	if err := api.Register(engine.Group("/v1")); err != nil {
