@@ -50,6 +50,7 @@ func TestSignalledServerLosesNoRequest(t *testing.T) {
 			if found := again.count(t); found != added.Load() {
 				t.Errorf("%d pets were answered, %d are in the store", added.Load(), found)
 			}
+			t.Logf("%d pets were answered, %d of them after the signal", added.Load(), added.Load()-before)
 		})
 	}
 }
