@@ -85,51 +85,57 @@ func (l *lab) start(ctx context.Context, s side, same []byte, key string) (*serv
 		return nil, err
 	}
 	var st store
+	release := func() {}
 	if s.animals > 0 {
 		if st, err = l.store(ctx, s); err != nil {
 			return nil, err
 		}
 		key = st.key
-		if err := readThrough(st.path); err != nil {
+		if release, err = l.hold(st.path); err != nil {
 			return nil, err
 		}
 	}
+	var started *server
 	if s.reference != "" {
-		body := name + ".json"
-		if err := os.WriteFile(body, same, 0o600); err != nil {
-			return nil, err
-		}
-		return startServer(ctx, address, key, name+".log",
-			l.self, "reference", "-address", address, "-body", body, "-store", st.path, s.reference)
+		started, err = l.startReference(ctx, s, st, same, key, address, name)
+	} else {
+		started, err = l.startPetstore(ctx, s, st, address, name)
 	}
+	if err != nil {
+		release()
+		return nil, err
+	}
+	stop := started.stop
+	started.stop = func() { stop(); release() }
+	return started, nil
+}
+
+func (l *lab) startReference(ctx context.Context, s side, st store, same []byte, key, address, name string) (*server, error) {
+	body := name + ".json"
+	if err := os.WriteFile(body, same, 0o600); err != nil {
+		return nil, err
+	}
+	return startServer(ctx, address, key, name+".log",
+		l.self, "reference", "-address", address, "-body", body, "-store", st.path, s.reference)
+}
+
+func (l *lab) startPetstore(ctx context.Context, s side, st store, address, name string) (*server, error) {
 	argv := []string{l.petstore, "serve"}
 	// The side's own come last, because the last one of a name is in force.
 	for _, setting := range append([]string{"server.address=" + address, "database.dsn=" + st.path, "admin.address=127.0.0.1:0"}, s.settings...) {
 		argv = append(argv, "--set", setting)
 	}
 	if !l.profiling {
-		return startServer(ctx, address, key, name+".log", argv...)
+		return startServer(ctx, address, st.key, name+".log", argv...)
 	}
 	admin, err := freeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
-	started, err := startServer(ctx, address, key, name+".log", append(argv, "--set", "admin.address="+admin)...)
+	started, err := startServer(ctx, address, st.key, name+".log", append(argv, "--set", "admin.address="+admin)...)
 	if err != nil {
 		return nil, err
 	}
 	started.admin = "http://" + admin
 	return started, nil
-}
-
-// readThrough leaves a file in the memory of the machine: a disk that has to be
-// waited for is not what is compared.
-func readThrough(name string) error {
-	file, err := os.Open(filepath.Clean(name))
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	_, err = io.Copy(io.Discard, file)
-	return err
 }

@@ -66,6 +66,10 @@ func works(big int) []work {
 			ours: petstore(small, keyed).writing(), other: againstGORM(keyed),
 		},
 		{
+			name: "list of 20, hot page, to no page cache, for comparison", group: toItself,
+			ours: petstore(small, hot), other: petstore(small, hot, cacheOff),
+		},
+		{
 			name: "95 % list, 5 % POST, to no page cache", group: toItself, atLeast: 2.5, aim: 3.3,
 			ours: petstore(small, mix).writing(), other: petstore(small, mix, cacheOff).writing(),
 		},
