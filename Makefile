@@ -30,7 +30,7 @@ test: test-go test-browser test-clients ## Run every test
 test-go: ## Run the tests in Go, under the race detector
 	go test -race ./...
 
-cover: ## Run every test and tell what no test reaches
+cover: ## Run the tests in Go and tell which share of the statements they reach
 	go test -coverpkg=./... -coverprofile=coverage.out ./...
 	go tool cover -func=coverage.out | tail -1
 

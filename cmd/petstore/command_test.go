@@ -86,6 +86,7 @@ func outputAsNobody(t *testing.T, folder string, args ...string) (stderr string,
 		const nobody = 65534
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 		cmd.Path = copyFor(t, nobody, folder)
+		cmd.Env = append(cmd.Env, "GOCOVERDIR="+folder) // what make cover names is root's alone
 	}
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
