@@ -16,6 +16,7 @@ type transaction struct {
 	*gorm.DB
 	conn    *sql.Conn
 	within  domain.Repositories
+	acts    int // that ran
 	effects effects
 }
 
@@ -28,6 +29,7 @@ func (t *transaction) run(batch []*job, guarded bool) error {
 		if !j.start() {
 			continue
 		}
+		t.acts++
 		if guarded {
 			if err := t.do("SAVEPOINT act"); err != nil {
 				return err

@@ -249,8 +249,8 @@ func (w *writer) attempt(batch []*job, guarded bool) error {
 	}
 	// Even a commit that failed may have been made, so the numbers rise in any case.
 	w.versions.raise(t.effects)
-	if w.observe != nil {
-		w.observe(len(batch), time.Since(start))
+	if w.observe != nil && t.acts > 0 {
+		w.observe(t.acts, time.Since(start))
 	}
 	return err
 }

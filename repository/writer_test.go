@@ -213,7 +213,7 @@ func TestRefusedActCostsTheOthersNothing(t *testing.T) {
 
 func TestCallerWhoLeavesInTimeIsNotServed(t *testing.T) {
 	t.Parallel()
-	s, _ := openObserved(t)
+	s, commits := openObserved(t)
 	release := hold(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
 	left := queued(ctx, s, adding("left"))
@@ -227,6 +227,9 @@ func TestCallerWhoLeavesInTimeIsNotServed(t *testing.T) {
 		t.Errorf("who stayed got %v", err)
 	}
 	wantNames(t, s, "stayed")
+	if n, acts := commits.total(); n != 2 || acts != 2 {
+		t.Errorf("%d commits for %d acts, want 2 for 2: that of who left did not run", n, acts)
+	}
 }
 
 func TestCallerWhoLeavesTooLateIsServed(t *testing.T) {
