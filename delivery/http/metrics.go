@@ -14,7 +14,7 @@ import (
 
 // WithMetrics registers the metrics of the API. New fails where those of another one
 // are registered: APIs that share a registry tell themselves apart by a label
-// (prometheus.WrapRegistererWith). By default nothing is measured.
+// (prometheus.WrapRegistererWith). By default no request is measured.
 //
 // They are petstore_http_request_duration_seconds by route, method and status,
 // petstore_http_requests_in_flight, and by the id of the key
@@ -112,8 +112,14 @@ func (m *metrics) durationOf(a answered) prometheus.Observer {
 }
 
 // countDeprecated notes who still calls an operation that is to go.
-func (m *metrics) countDeprecated(c *gin.Context) {
-	m.deprecated.WithLabelValues(exchangeOf(c).caller).Inc()
+func (a *API) countDeprecated(c *gin.Context) { a.count(a.metrics.deprecated, c) }
+
+// count counts a request for its caller, where somebody reads it: each caller has a
+// series, which stays.
+func (a *API) count(requests *prometheus.CounterVec, c *gin.Context) {
+	if a.registerer != nil {
+		requests.WithLabelValues(exchangeOf(c).caller).Inc()
+	}
 }
 
 // routeOf is the template of the route, one name for all addresses that have none:

@@ -69,7 +69,7 @@ func (a *API) limitRate(c *gin.Context) {
 		return
 	}
 	c.Header("Retry-After", a.limits.after(1-left))
-	a.metrics.rateLimited.WithLabelValues(exchangeOf(c).caller).Inc()
+	a.count(a.metrics.rateLimited, c)
 	a.fail(c, &domain.Error{Kind: errRateLimited, Code: codeRateLimited, Message: "too many requests, try again later"})
 }
 

@@ -50,7 +50,7 @@ func (a *API) Register(r gin.IRouter) (err error) {
 			operation = append(operation, a.limitRate)
 		}
 		if resource.deprecated {
-			operation = append(operation, a.metrics.countDeprecated, a.refuseRemoved)
+			operation = append(operation, a.countDeprecated, a.refuseRemoved)
 		}
 		var allow []string
 		if resource.get != nil {

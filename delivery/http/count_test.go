@@ -1,0 +1,31 @@
+package http
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// What nobody reads must not grow with each caller that a host's authenticator names.
+func TestCallersAreCountedForARegistryAlone(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		registerer prometheus.Registerer
+		want       int
+	}{{nil, 0}, {prometheus.NewRegistry(), 2}} {
+		a := &API{metrics: newMetrics(), registerer: test.registerer}
+		for _, caller := range []string{"ann", "bob", "ann"} {
+			c, _ := gin.CreateTestContext(httptest.NewRecorder())
+			c.Request = httptest.NewRequestWithContext(&exchange{caller: caller, deadline: deadline{Context: t.Context()}}, http.MethodGet, "/v1/pets/1", http.NoBody)
+			a.countDeprecated(c)
+		}
+		series := make(chan prometheus.Metric, 10)
+		a.metrics.deprecated.Collect(series)
+		if len(series) != test.want {
+			t.Errorf("%d series with the registry %v, want %d", len(series), test.registerer, test.want)
+		}
+	}
+}
