@@ -115,12 +115,15 @@ func encodePage[T any, R record](page domain.Page[T], recordOf func(T) R, behind
 // lengthTold is up to how many bytes net/http finds the length of a body by itself.
 const lengthTold = 2 << 10
 
-// matches reports whether an If-None-Match names the tag, compared weakly.
+// matches reports whether an If-None-Match names the tag, compared weakly. Tags of
+// others may hold commas, ours do not.
 func matches(headers []string, etag string) bool {
 	for _, header := range headers {
+		if header == "*" {
+			return true
+		}
 		for candidate := range strings.SplitSeq(header, ",") {
-			candidate = strings.TrimSpace(candidate)
-			if candidate == "*" || strings.TrimPrefix(candidate, "W/") == etag {
+			if strings.TrimPrefix(strings.TrimSpace(candidate), "W/") == etag {
 				return true
 			}
 		}
