@@ -74,7 +74,12 @@ func (f file) serve(c *gin.Context) {
 	c.Header("Content-Security-Policy", contentSecurityPolicy)
 	c.Header("X-Content-Type-Options", "nosniff")
 	c.Header("Referrer-Policy", "no-referrer")
-	http.ServeContent(c.Writer, c.Request, "", time.Time{}, f.reader())
+	// What cannot be met would be refused in plain text: a range may be ignored (RFC 9110,
+	// section 14.2), and no condition but If-None-Match is of use to a reader.
+	request := c.Request.Clone(c.Request.Context())
+	request.Header.Del("Range")
+	request.Header.Del("If-Match")
+	http.ServeContent(c.Writer, request, "", time.Time{}, f.reader())
 }
 
 // loadFiles returns the files of the UI by their address under swagger/: the page

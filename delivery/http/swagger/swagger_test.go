@@ -232,3 +232,19 @@ func headers(t *testing.T, method, address string) http.Header {
 	}
 	return answer.Header
 }
+
+func TestRangesAndConditionsAreIgnored(t *testing.T) {
+	t.Parallel()
+	engine := newEngine(t, "")
+	whole := get(t, engine, "/openapi.json").Body.String()
+	for _, header := range []string{"Range: bytes=9999999-", "Range: bytes=abc", "Range: bytes=0-9", `If-Match: "x"`, "If-Unmodified-Since: Thu, 01 Jan 1970 00:00:00 GMT"} {
+		name, value, _ := strings.Cut(header, ": ")
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/openapi.json", http.NoBody)
+		request.Header.Set(name, value)
+		got := httptest.NewRecorder()
+		engine.ServeHTTP(got, request)
+		if got.Code != http.StatusOK || got.Body.String() != whole || got.Header().Get("Cache-Control") != "no-cache" {
+			t.Errorf("%s: got %d with %d bytes and %v", header, got.Code, got.Body.Len(), got.Header())
+		}
+	}
+}
