@@ -13,9 +13,9 @@ import (
 	"example.com/petstore/usecase"
 )
 
-// welcome prints what a newcomer needs: a key and the address of the UI. A later
+// welcome prints what a newcomer needs: a key and an address to begin at. A later
 // start only says how to make another key, because none can be shown again.
-func welcome(ctx context.Context, keys *usecase.Keys, server config.Server, address net.Addr, stdout io.Writer) error {
+func welcome(ctx context.Context, keys *usecase.Keys, settings config.Config, address net.Addr, stdout io.Writer) error {
 	secret, err := keys.CreateFirst(ctx, "first")
 	if err != nil {
 		return err
@@ -26,10 +26,14 @@ func welcome(ctx context.Context, keys *usecase.Keys, server config.Server, addr
 		return lostKey(err)
 	}
 	scheme := "http"
-	if server.TLSCertFile != "" {
+	if settings.Server.TLSCertFile != "" {
 		scheme = "https"
 	}
-	fmt.Fprintf(stdout, "Swagger UI: %s://%s/swagger/index.html\n", scheme, reachable(address))
+	page := "Swagger UI: %s://%s/swagger/index.html\n"
+	if !settings.Docs.Enabled {
+		page = "Pets:       %s://%s/v1/pets\n"
+	}
+	fmt.Fprintf(stdout, page, scheme, reachable(address))
 	return nil
 }
 

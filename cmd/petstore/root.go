@@ -31,7 +31,8 @@ func newRoot(in *invocation, started func()) *cobra.Command {
 		Long: `The catalogue of an animal store over HTTP.
 
 It exits with 0 when all went well, 1 when something failed, and 2 when the command
-line or the configuration is wrong. Errors are one line on standard error.`,
+line or the configuration is wrong. What was wrong is on standard error, a line for each
+fault of a configuration.`,
 		Example: `  petstore serve --first-key           # serve, and print a first API key
   petstore keys create --name till-1   # print another one
   petstore serve --config shop.yaml --set server.address=:8080`,
@@ -39,6 +40,9 @@ line or the configuration is wrong. Errors are one line on standard error.`,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cmd.ValidateRequiredFlags(); err != nil { // cobra would ask after this function
+				return err
+			}
+			if err := in.checkSet(); err != nil {
 				return err
 			}
 			started()
@@ -50,6 +54,16 @@ line or the configuration is wrong. Errors are one line on standard error.`,
 	flags.StringArrayVar(&in.set, "set", nil, "set one setting, which wins over file and environment: `KEY=VALUE`")
 	root.AddCommand(newServe(in), newKeys(in), newMigrate(in), newSeed(in), newConfig(in), newVersion(in))
 	return root
+}
+
+// checkSet refuses a --set that sets nothing, which would else make a setting empty.
+func (in *invocation) checkSet() error {
+	for _, assignment := range in.set {
+		if !strings.Contains(assignment, "=") {
+			return fmt.Errorf("--set must be KEY=VALUE, not %q", assignment)
+		}
+	}
+	return nil
 }
 
 // settings loads the configuration of this invocation.
@@ -111,5 +125,5 @@ func newVersion(in *invocation) *cobra.Command {
 	}
 }
 
-// clock is the time of every record and decision, in UTC to the millisecond that the store keeps.
+// clock is the time of every record, in UTC to the millisecond that the store keeps.
 func clock() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

@@ -98,7 +98,7 @@ func serve(ctx context.Context, settings config.Config, firstKey bool, stdout, s
 		}
 	}
 	if firstKey {
-		if err := welcome(ctx, keys, settings.Server, listener.Addr(), stdout); err != nil {
+		if err := welcome(ctx, keys, settings, listener.Addr(), stdout); err != nil {
 			return err
 		}
 	}
@@ -113,7 +113,7 @@ func serve(ctx context.Context, settings config.Config, firstKey bool, stdout, s
 		return rest.Serve(ctx, listener, engine, timeouts, log)
 	})
 	group.Go(func() error { return keepUses(requests, keys, log) })
-	group.Go(func() error { return serveAdmin(ctx, admin, metrics, timeouts, log) })
+	group.Go(func() error { return serveAdmin(requests, admin, metrics, timeouts, log) })
 	err = group.Wait()
 	log.Info("stopped", zap.Error(err))
 	return err

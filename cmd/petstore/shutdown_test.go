@@ -102,7 +102,7 @@ func (s *server) count(t *testing.T) (found int64) {
 
 func TestServerThatIsToStopIsNotReadyButAnswers(t *testing.T) {
 	t.Parallel()
-	s := start(t, t.TempDir(), "--set", "server.shutdown_delay=1s")
+	s, admin := startWithAdmin(t, "--set", "server.shutdown_delay=1s")
 	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -114,6 +114,9 @@ func TestServerThatIsToStopIsNotReadyButAnswers(t *testing.T) {
 		if status, answer, err := s.do(t.Context(), http.MethodGet, path, ""); err != nil || status != http.StatusOK {
 			t.Errorf("%s: %d %s %v", path, status, answer, err)
 		}
+	}
+	if status, _ := fetch(t, admin+"/metrics"); status != http.StatusOK { // who watches wants to see the end
+		t.Errorf("/metrics: %d", status)
 	}
 	if err := s.Wait(); err != nil {
 		t.Errorf("the server ended with %v: %s", err, s.log)

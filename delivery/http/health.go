@@ -2,7 +2,6 @@ package http
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -32,6 +31,12 @@ func (h *Health) livez(c *gin.Context) error {
 
 // readyz answers 200 while requests can be served.
 func (h *Health) readyz(c *gin.Context) error {
+	if h.draining.Load() {
+		writeError(c, &domain.Error{ // which is no failure that the log should tell of
+			Kind: domain.ErrUnavailable, Code: domain.CodeUnavailable, Message: "the service is about to stop",
+		})
+		return nil
+	}
 	if err := h.check(c.Request.Context()); err != nil {
 		return err
 	}
@@ -39,9 +44,6 @@ func (h *Health) readyz(c *gin.Context) error {
 }
 
 func (h *Health) check(ctx context.Context) error {
-	if h.draining.Load() {
-		return domain.Unavailable(errors.New("shutting down"))
-	}
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	if err := h.ping(ctx); err != nil {

@@ -89,6 +89,9 @@ func TestServiceIsReadyUntilItDrains(t *testing.T) {
 	s.expect(t, send("HEAD", "/readyz"), want{status: 503}.with("Retry-After: 1"))
 	s.expect(t, get("/livez"), ok(`{"status":"alive"}`))
 	s.expect(t, get("/v1/pets"), ok(`[]`))
+	if faults := s.log.FilterMessage("request failed").Len(); faults != 0 {
+		t.Errorf("the log tells of %d faults, but the service was told to stop", faults)
+	}
 }
 
 func TestReadinessAsksTheStoreARealQuestion(t *testing.T) {
