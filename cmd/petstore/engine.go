@@ -14,7 +14,6 @@ import (
 // newEngine is all that the public listener answers: the API, the health of the
 // process and, unless the settings leave it out, the documentation.
 func newEngine(api *rest.API, health *rest.Health, settings config.Config) (http.Handler, error) {
-	gin.SetMode(gin.ReleaseMode)
 	engine, err := rest.NewEngine(api, health, settings.Server.TrustedProxies)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,14 @@ import (
 	"example.com/petstore/usecase"
 )
 
+// ensureKey has the store know the key of the settings, if there is one.
+func ensureKey(ctx context.Context, keys *usecase.Keys, secret string) error {
+	if secret == "" {
+		return nil
+	}
+	return keys.Ensure(ctx, "bootstrap", secret)
+}
+
 // welcome prints what a newcomer needs: a key and an address to begin at. A later
 // start only says how to make another key, because none can be shown again.
 func welcome(ctx context.Context, keys *usecase.Keys, settings config.Config, address net.Addr, stdout io.Writer) error {

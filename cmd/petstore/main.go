@@ -17,6 +17,8 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"github.com/gin-gonic/gin"
+
 	"example.com/petstore/config"
 )
 
@@ -32,6 +34,8 @@ const (
 var ballast []byte
 
 func main() {
+	signal.Ignore(syscall.SIGPIPE) // a log that nobody reads any more is no reason to end
+	gin.SetMode(gin.ReleaseMode)
 	if os.Getenv("GOGC") == "" {
 		ballast = make([]byte, ballastSize)
 		debug.SetGCPercent(gcPercent)

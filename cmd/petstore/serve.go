@@ -34,7 +34,7 @@ func newServe(in *invocation) *cobra.Command {
 }
 
 // serve runs the service until ctx ends. The listeners come before the store, so
-// that a taken port leaves nothing behind.
+// that a taken port leaves nothing behind, and a gate answers until the store is open.
 func serve(ctx context.Context, settings config.Config, firstKey bool, stdout, stderr io.Writer) (err error) {
 	log, flushLog, err := newLog(settings.Log, stderr)
 	if err != nil {
@@ -53,6 +53,11 @@ func serve(ctx context.Context, settings config.Config, firstKey bool, stdout, s
 	if admin != nil {
 		defer admin.Close()
 	}
+
+	group, ctx := errgroup.WithContext(ctx)
+	gate, timeouts := rest.NewGate(log), timeoutsOf(settings.Server)
+	served := make(chan error, 1)
+	go func() { served <- rest.Serve(ctx, listener, gate, timeouts, log) }()
 
 	tracer, flushTraces, err := newTraces(ctx, settings.Tracing.OTLPEndpoint, log)
 	if err != nil {
@@ -92,11 +97,10 @@ func serve(ctx context.Context, settings config.Config, firstKey bool, stdout, s
 	if err != nil {
 		return err
 	}
-	if secret := settings.Auth.BootstrapKey; secret != "" {
-		if err := keys.Ensure(ctx, "bootstrap", secret); err != nil {
-			return err
-		}
+	if err := ensureKey(ctx, keys, settings.Auth.BootstrapKey); err != nil {
+		return err
 	}
+	gate.Open(engine)
 	if firstKey {
 		if err := welcome(ctx, keys, settings, listener.Addr(), stdout); err != nil {
 			return err
@@ -104,14 +108,9 @@ func serve(ctx context.Context, settings config.Config, firstKey bool, stdout, s
 	}
 
 	log.Info("serving", zap.Stringer("address", listener.Addr()))
-	group, ctx := errgroup.WithContext(ctx)
 	context.AfterFunc(ctx, health.Drain)
 	requests, answered := context.WithCancel(context.WithoutCancel(ctx)) // ends after ctx, with the last of them
-	timeouts := timeoutsOf(settings.Server)
-	group.Go(func() error {
-		defer answered()
-		return rest.Serve(ctx, listener, engine, timeouts, log)
-	})
+	group.Go(func() error { defer answered(); return <-served })
 	group.Go(func() error { return keepUses(requests, keys, log) })
 	group.Go(func() error { return serveAdmin(requests, admin, metrics, timeouts, log) })
 	err = group.Wait()

@@ -74,16 +74,8 @@ var publishedSunset = time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC)
 // New returns the API over the use cases. It fails when one of them is missing or
 // an option cannot be met.
 func New(services Services, options ...Option) (*API, error) {
-	a := &API{
-		pets:    services.Pets,
-		orders:  services.Orders,
-		log:     zap.NewNop(),
-		now:     time.Now,
-		sunset:  publishedSunset,
-		timeout: 10 * time.Second,
-		metrics: newMetrics(),
-		client:  (*gin.Context).ClientIP,
-	}
+	a := defaults()
+	a.pets, a.orders = services.Pets, services.Orders
 	for _, option := range options {
 		option(a)
 	}
@@ -109,6 +101,18 @@ func New(services Services, options ...Option) (*API, error) {
 		}
 	}
 	return a, nil
+}
+
+// defaults is an API without use cases.
+func defaults() *API {
+	return &API{
+		log:     zap.NewNop(),
+		now:     time.Now,
+		sunset:  publishedSunset,
+		timeout: 10 * time.Second,
+		metrics: newMetrics(),
+		client:  (*gin.Context).ClientIP,
+	}
 }
 
 // An Option replaces a default of New.
