@@ -128,14 +128,30 @@ func TestKeyThatCannotBeShownIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer full.Close()
-	for _, args := range [][]string{{"keys", "create", "--name", "n"}, {"serve", "--first-key"}} {
-		cmd := command(t.Context(), t.TempDir(), args...)
-		var errs bytes.Buffer
-		cmd.Stdout, cmd.Stderr = full, &errs
-		if err := cmd.Run(); err == nil || !strings.Contains(errs.String(), "was issued but could not be shown, revoke it") {
-			t.Errorf("%v: %v, %q", args, err, errs.String())
+	for name, stdout := range map[string]*os.File{"a full disk": full, "a pipe without reader": deafPipe(t)} {
+		for _, args := range [][]string{{"keys", "create", "--name", "n"}, {"serve", "--first-key"}} {
+			cmd := command(t.Context(), t.TempDir(), args...)
+			var errs bytes.Buffer
+			cmd.Stdout, cmd.Stderr = stdout, &errs
+			if err := cmd.Run(); err == nil || !strings.Contains(errs.String(), "was issued but could not be shown, revoke it") {
+				t.Errorf("%v to %s: %v, %q", args, name, err, errs.String())
+			}
 		}
 	}
+}
+
+// deafPipe is a pipe from which nobody reads any more.
+func deafPipe(t *testing.T) *os.File {
+	t.Helper()
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = writer.Close() })
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return writer
 }
 
 func TestEveryCommandShowsAnExample(t *testing.T) {

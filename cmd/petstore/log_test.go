@@ -2,8 +2,10 @@ package main
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
@@ -43,6 +45,18 @@ func TestLogGoesOnWhenThereIsRoomAgain(t *testing.T) {
 	text := full.text.String()
 	if strings.Count(text, "\n") != 1 || !strings.HasPrefix(text, `{"level":"info","time":"2`) || !strings.HasSuffix(text, "Z\",\"msg\":\"kept\",\"shop\":\"pets\"}\n") {
 		t.Errorf("got the log %q", text)
+	}
+}
+
+func TestServerWithoutReaderOfItsLogGoesOn(t *testing.T) {
+	t.Parallel()
+	cmd := command(t.Context(), t.TempDir(), "serve", "--first-key")
+	s := startWithLog(t, cmd, deafPipe(t))
+	for range 3 {
+		if status, answer, err := s.do(t.Context(), http.MethodGet, "/v1/pets", ""); err != nil || status != http.StatusOK {
+			t.Fatalf("%d %s %v", status, answer, err)
+		}
+		time.Sleep(2 * flushInterval) // the line of the request is written meanwhile
 	}
 }
 

@@ -94,8 +94,14 @@ func startWith(t *testing.T, folder string, environ ...string) *server {
 
 func startCommand(t *testing.T, cmd *exec.Cmd) *server {
 	t.Helper()
-	s := &server{Cmd: cmd, log: &logs{}}
-	s.Stderr = s.log
+	return startWithLog(t, cmd, &logs{})
+}
+
+func startWithLog(t *testing.T, cmd *exec.Cmd, log io.Writer) *server {
+	t.Helper()
+	s := &server{Cmd: cmd}
+	s.log, _ = log.(*logs) // nil where the log goes elsewhere
+	s.Stderr = log
 	stdout, err := s.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
