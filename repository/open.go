@@ -78,6 +78,9 @@ func openSQLite(ctx context.Context, o Options) (_ *Store, err error) {
 	if s.writing, err = single.Conn(ctx); err != nil {
 		return nil, err
 	}
+	if s.place, err = newPlace(o.DSN); err != nil {
+		return nil, err
+	}
 	db, err := orm(s.writing)
 	if err != nil {
 		return nil, err
@@ -103,7 +106,7 @@ func openSQLite(ctx context.Context, o Options) (_ *Store, err error) {
 	if s.keys, err = newKeyCache(keys{session: s.readers}, &s.versions); err != nil {
 		return nil, err
 	}
-	if s.writer, err = newWriter(db, s.writing, &s.versions, o.ObserveCommit); err != nil {
+	if s.writer, err = newWriter(db, s.writing, s.place, &s.versions, o.ObserveCommit); err != nil {
 		return nil, err
 	}
 	return s, s.Ping(ctx)

@@ -24,14 +24,15 @@ func (p *pulse) renew() *chan struct{} {
 	return p.next.Swap(&next)
 }
 
-// run beats until done is closed.
-func (p *pulse) run(every time.Duration, done <-chan struct{}) {
+// run beats, and calls beat each time, until done is closed.
+func (p *pulse) run(every time.Duration, beat func(), done <-chan struct{}) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
 			close(*p.renew())
+			beat()
 		case <-done:
 			return
 		}

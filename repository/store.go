@@ -13,6 +13,7 @@ import (
 type Store struct {
 	readers  session
 	writing  *sql.Conn
+	place    place
 	writer   *writer
 	versions versions
 	keys     *keyCache
@@ -48,8 +49,12 @@ func (s *Store) Versions() (added, changed uint64) {
 	return s.versions.added.Load(), s.versions.changed.Load()
 }
 
-// Ping asks the store a real question. It returns an ErrUnavailable when there is no answer.
+// Ping asks the store a real question. It returns an ErrUnavailable when there is no
+// answer, or one that nobody should rely on.
 func (s *Store) Ping(ctx context.Context) error {
+	if err := s.place.check(); err != nil {
+		return domain.Unavailable(err)
+	}
 	_, err := read(ctx, s.readers, idOf, 1, "SELECT id FROM pets LIMIT 1")
 	return err
 }

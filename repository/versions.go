@@ -10,6 +10,7 @@ type versions struct {
 	changed atomic.Uint64
 	keys    atomic.Uint64
 	data    atomic.Int64
+	looks   atomic.Uint64 // for the commits of others
 }
 
 // effects are what a transaction does to the store.
@@ -55,4 +56,5 @@ func (v *versions) noticed(data int64) {
 	if v.data.Swap(data) != data {
 		v.raise(everything)
 	}
+	v.looks.Add(1)
 }

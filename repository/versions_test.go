@@ -50,14 +50,53 @@ func TestOtherProcessesCommitsAreNoticed(t *testing.T) {
 	if err := stores[1].InTx(t.Context(), adding("theirs")); err != nil {
 		t.Fatal(err)
 	}
+	awaitRise(t, stores[0], added, changed)
+}
+
+// awaitRise waits until both numbers have risen.
+func awaitRise(t *testing.T, s *Store, added, changed uint64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
 	for {
-		a, c := stores[0].Versions()
+		a, c := s.Versions()
 		if a > added && c > changed {
-			break
+			return
 		}
-		if t.Context().Err() != nil {
-			t.Fatal("the commit was not noticed")
+		if ctx.Err() != nil {
+			t.Fatal("the numbers did not rise")
 		}
 		runtime.Gosched()
+	}
+}
+
+// A disk that is slow when SQLite moves the WAL into the file keeps the writer from
+// looking, while others can commit already.
+func TestNothingKeptStandsWhileTheWriterCannotLook(t *testing.T) {
+	t.Parallel()
+	s, _ := openObserved(t)
+	release := hold(t, s)
+	defer release()
+	keys := s.versions.keys.Load()
+	added, changed := s.Versions()
+	awaitRise(t, s, added, changed)
+	if s.versions.keys.Load() == keys {
+		t.Error("keys that were found still count as the store's")
+	}
+}
+
+func TestNumbersRiseWithoutALookForTwoBeats(t *testing.T) {
+	t.Parallel()
+	w := &writer{versions: &versions{}}
+	beat := w.watch()
+	for _, step := range []struct {
+		looks uint64
+		want  uint64 // rises so far
+	}{{1, 0}, {3, 0}, {0, 0}, {1, 0}, {0, 0}, {0, 1}, {0, 2}, {1, 2}} {
+		w.versions.looks.Add(step.looks)
+		beat()
+		if got := w.versions.added.Load(); got != step.want {
+			t.Fatalf("the numbers rose %d times, want %d at %v", got, step.want, step)
+		}
 	}
 }

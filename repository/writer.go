@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -49,6 +50,7 @@ var (
 type writer struct {
 	db       *gorm.DB // of conn
 	conn     *sql.Conn
+	place    place
 	versions *versions
 	observe  func(acts int, took time.Duration)
 
@@ -62,9 +64,9 @@ type writer struct {
 }
 
 // newWriter starts a writer on a connection that is its own. Close it.
-func newWriter(db *gorm.DB, conn *sql.Conn, v *versions, observe func(acts int, took time.Duration)) (*writer, error) {
+func newWriter(db *gorm.DB, conn *sql.Conn, at place, v *versions, observe func(acts int, took time.Duration)) (*writer, error) {
 	w := &writer{
-		db: db, conn: conn, versions: v, observe: observe,
+		db: db, conn: conn, place: at, versions: v, observe: observe,
 		queue: make(chan *job, queueSize), quit: make(chan struct{}), stopped: make(chan struct{}), pulse: newPulse(),
 		timer: time.NewTimer(patience),
 	}
@@ -77,8 +79,23 @@ func newWriter(db *gorm.DB, conn *sql.Conn, v *versions, observe func(acts int, 
 		return nil, err
 	}
 	go w.run()
-	go w.pulse.run(lockWait, w.stopped)
+	go w.pulse.run(lockWait, w.watch(), w.stopped)
 	return w, nil
+}
+
+// watch returns what is to be called in a steady beat: it raises the versions while
+// the writer is held up, as by the disk, and cannot notice what others commit.
+func (w *writer) watch() func() {
+	const most = 2 // beats without a look
+	var seen uint64
+	silent := 0
+	return func() {
+		if looks := w.versions.looks.Load(); looks != seen {
+			seen, silent = looks, 0
+		} else if silent++; silent >= most {
+			w.versions.raise(everything)
+		}
+	}
 }
 
 // close ends the writer once all that waits is written.
@@ -234,6 +251,9 @@ func (w *writer) transact(batch []*job) error {
 // attempt runs a batch in a transaction of its own and commits it.
 func (w *writer) attempt(batch []*job, guarded bool) error {
 	start := time.Now() //nolint:forbidigo // a duration, told to observe alone
+	if err := w.place.check(); err != nil {
+		return domain.Unavailable(err)
+	}
 	tx, err := w.begin()
 	if err != nil {
 		return err
@@ -244,7 +264,8 @@ func (w *writer) attempt(batch []*job, guarded bool) error {
 	if err := t.run(batch, guarded); err != nil {
 		return domain.Unavailable(err)
 	}
-	if err = tx.Commit().Error; err != nil {
+	// A commit to a file that is no longer there promises nothing.
+	if err = cmp.Or(tx.Commit().Error, w.place.check()); err != nil {
 		err = domain.Unavailable(err)
 	}
 	// Even a commit that failed may have been made, so the numbers rise in any case.
