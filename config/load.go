@@ -27,7 +27,7 @@ type Options struct {
 }
 
 // Load reads the settings, the defaults first, then the file, the environment and the overrides. Its error is an
-// *InvalidError, which names every unknown key and every wrong value in any of them.
+// *InvalidError, which names every unknown key in any of them, and every wrong value in force.
 func Load(o Options) (Config, error) {
 	var c Config
 	if err := newLoader(&c).load(&c, o); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 
@@ -13,9 +12,6 @@ import (
 
 //go:embed migrations
 var migrations embed.FS
-
-// ErrSchema is a store whose schema is not that of this program.
-var ErrSchema = errors.New("wrong schema version")
 
 // migrate brings the schema up to date where it may, and refuses one that is
 // newer than this program.
@@ -28,15 +24,11 @@ func migrate(ctx context.Context, db *sql.DB, may bool) error {
 	// a transaction that only one of them can make, so the others look again.
 	for {
 		now, newest, err := provider.GetVersions(ctx)
-		switch {
-		case err != nil:
+		if err == nil {
+			err = refuse(now, newest, may)
+		}
+		if err != nil || now == newest {
 			return err
-		case now == newest:
-			return nil
-		case now > newest:
-			return fmt.Errorf("%w: the store has %d, this program knows %d: use a newer petstore", ErrSchema, now, newest)
-		case !may:
-			return fmt.Errorf("%w: the store has %d, this program needs %d: run petstore migrate up", ErrSchema, now, newest)
 		}
 		if _, err := provider.Up(ctx); err == nil {
 			continue
@@ -44,6 +36,32 @@ func migrate(ctx context.Context, db *sql.DB, may bool) error {
 			return err
 		}
 	}
+}
+
+// checkSchema is what migrate would refuse, asked of a connection that may change nothing.
+func checkSchema(ctx context.Context, db *sql.DB, may bool) error {
+	provider, err := newProvider(db)
+	if err != nil {
+		return err
+	}
+	var now int64
+	if err := db.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&now); err != nil {
+		return err
+	}
+	sources := provider.ListSources()
+	return refuse(now, sources[len(sources)-1].Version, may)
+}
+
+// refuse returns an error for a schema that is newer than this program, or older where
+// it may not be brought up to date.
+func refuse(now, newest int64, may bool) error {
+	switch {
+	case now > newest:
+		return fmt.Errorf("wrong schema version: the store has %d, this program knows %d: use a newer petstore", now, newest)
+	case now < newest && !may:
+		return fmt.Errorf("wrong schema version: the store has %d, this program needs %d: run petstore migrate up", now, newest)
+	}
+	return nil
 }
 
 func newProvider(db *sql.DB) (*goose.Provider, error) {

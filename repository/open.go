@@ -219,7 +219,7 @@ func checkOwner(ctx context.Context, o Options) (err error) {
 	}
 	switch {
 	case id == applicationID:
-		return nil
+		return checkSchema(ctx, pool, o.Migrate)
 	case id != 0 || tables != 0:
 		return errors.New("it is the database of another program: name a file of petstore's own")
 	case !o.Migrate:

@@ -25,6 +25,10 @@ func TestWhatIsNoStoreIsRefusedAndLeftAlone(t *testing.T) {
 		"another program's id": {execute("PRAGMA application_id = 7"), true, "database of another program"},
 		"folder":               {func(t *testing.T, path string) { check(t, os.Mkdir(path, 0o700)) }, true, "not a regular file"},
 		"newer":                {newer, true, "use a newer petstore"},
+		"newer, restored": {func(t *testing.T, path string) {
+			newer(t, path)
+			execute("PRAGMA journal_mode = DELETE")(t, path) // as VACUUM INTO writes a backup
+		}, true, "use a newer petstore"},
 		"old": {func(t *testing.T, path string) {
 			newer(t, path)
 			execute("DELETE FROM goose_db_version WHERE version_id > 0")(t, path)
