@@ -42,6 +42,10 @@ const (
 // A client in the middle of a conversation learns of the end by an answer that asks
 // it to close the connection, and not by one that closes under its next request.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, t Timeouts, log *zap.Logger) error {
+	errorLog, err := zap.NewStdLogAt(log, zap.WarnLevel)
+	if err != nil {
+		return err
+	}
 	var ending atomic.Bool
 	server := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -55,7 +59,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, t T
 		WriteTimeout:      t.Write,
 		IdleTimeout:       t.Idle,
 		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          zap.NewStdLog(log),
+		ErrorLog:          errorLog,
 
 		DisableGeneralOptionsHandler: true, // OPTIONS * is answered as anything else
 	}
