@@ -43,7 +43,7 @@ func (l *loader) validate(c *Config) {
 		"must be from 1 to 1000")
 
 	l.require("auth.bootstrap_key", c.Auth.BootstrapKey == "" || l.isAPIKey(c.Auth.BootstrapKey), wantKey)
-	l.require("cache.max_bytes", 0 <= c.Cache.MaxBytes && c.Cache.MaxBytes <= 1<<40, "must be from 0, which keeps no page, to 1099511627776")
+	l.require("cache.max_bytes", 0 <= c.Cache.MaxBytes && int64(c.Cache.MaxBytes) <= 1<<40, "must be from 0, which keeps no page, to 1099511627776")
 	l.require("rate_limit.requests", 0 <= c.RateLimit.Requests && c.RateLimit.Requests <= 1_000_000,
 		"must be from 0, which is no limit, to 1000000")
 	window := c.RateLimit.Window

@@ -18,7 +18,7 @@ var arrows = map[string][]string{
 	"usecase":               {"domain"},
 	"repository":            {"domain"},
 	"repository/storetest":  {"domain"},
-	"delivery/http":         {"domain", "usecase"},
+	"delivery/http":         {"domain"},
 	"delivery/http/swagger": {},
 	"docs":                  {},
 	"docs/generate":         {},

@@ -3,7 +3,6 @@ package domain
 import (
 	"fmt"
 	"time"
-	"unicode/utf8"
 )
 
 // An APIKey is what the store knows of an issued key. A nil time has not come:
@@ -48,7 +47,7 @@ func NewKey(name, secret string, now time.Time, lifetime time.Duration) (NewAPIK
 	if !ok {
 		broken = append(broken, Violation{Field: "key", Rule: "has not the form of an API key"})
 	}
-	if !ValidPetName(name) || utf8.RuneCountInString(name) > MaxKeyName {
+	if !validName(name, MaxKeyName) {
 		broken = append(broken, Violation{Field: "name", Rule: "must be 1 to 100 characters, not blank, without control characters"})
 	}
 	if lifetime < 0 || lifetime > MaxKeySpan {

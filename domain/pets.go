@@ -51,9 +51,11 @@ type Pet struct {
 
 // ValidPetName reports whether name keeps PetNameRule: valid UTF-8 of 1 to
 // MaxPetName characters, not all white space, none of Unicode class Cc.
-func ValidPetName(name string) bool {
+func ValidPetName(name string) bool { return validName(name, MaxPetName) }
+
+func validName(name string, most int) bool {
 	return utf8.ValidString(name) &&
-		utf8.RuneCountInString(name) <= MaxPetName &&
+		utf8.RuneCountInString(name) <= most &&
 		strings.TrimSpace(name) != "" &&
 		strings.IndexFunc(name, unicode.IsControl) < 0
 }

@@ -42,7 +42,7 @@ func outcomeOf(r *row) domain.Outcome {
 
 // sweep removes outlived keys, once in a transaction. More than a transaction may add
 // (see maxBatch), so that the table shrinks to the claims of the last day by itself.
-// Its LIMIT is no parameter for the reason that list has.
+// Its LIMIT is written out, since SQLite would plan anew for a bare parameter: see list.
 func (i *idempotency) sweep(ctx context.Context, outlived int64) error {
 	if i.swept {
 		return nil

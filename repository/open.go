@@ -37,7 +37,8 @@ type Options struct {
 	// ObserveCommit, where given, is told of each commit how many acts shared it and
 	// how long it took, waiting for other processes included. It must return at once.
 	ObserveCommit func(acts int, took time.Duration)
-	// Plugins of GORM see every statement, of readers and writer alike; for traces.
+	// Plugins of GORM see every statement of the repositories, in transactions and out of
+	// them; for traces.
 	Plugins []gorm.Plugin
 }
 

@@ -18,7 +18,7 @@ type session struct {
 
 // exec runs a statement that is written out. It spares GORM the work of putting the
 // text together once more, a fifth of the time of an insert, unless GORM has plugins:
-// they are to see every statement.
+// they are to see it.
 func (s session) exec(ctx context.Context, statement string, values ...any) (sql.Result, error) {
 	if len(s.db.Plugins) == 0 {
 		return s.db.Statement.ConnPool.ExecContext(ctx, statement, values...)

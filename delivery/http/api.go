@@ -88,8 +88,15 @@ func New(services Services, options ...Option) (*API, error) {
 	if a.authenticate == nil {
 		return nil, errors.New("rest.New: set Services.Keys or use WithAuthenticator")
 	}
-	if a.log == nil || a.now == nil || a.timeout <= 0 || a.cacheBytes > 0 && a.versions == nil {
-		return nil, errors.New("rest.New: an option was given no logger, no clock, no time or no versions of the store")
+	switch {
+	case a.log == nil:
+		return nil, errors.New("rest.New: WithLogger was given no logger")
+	case a.now == nil:
+		return nil, errors.New("rest.New: WithClock was given no clock")
+	case a.timeout <= 0:
+		return nil, errors.New("rest.New: WithRequestTimeout was given no time")
+	case a.cacheBytes > 0 && a.versions == nil:
+		return nil, errors.New("rest.New: WithPageCache was given no versions of the store")
 	}
 	var err error
 	if a.pages, err = newPageCache(a.versions, a.cacheBytes, a.metrics); err != nil {

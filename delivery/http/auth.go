@@ -15,16 +15,13 @@ import (
 func bearer(keys Keys) Authenticator {
 	return func(r *http.Request) (string, error) {
 		headers := r.Header["Authorization"]
-		if len(headers) == 0 {
-			return "", domain.MissingAPIKey()
-		}
-		scheme, secret, _ := strings.Cut(headers[0], " ")
-		secret = strings.Trim(secret, " ")
-		if len(headers) == 1 && (!strings.EqualFold(scheme, "Bearer") || secret == "") {
-			return "", domain.MissingAPIKey()
-		}
 		if len(headers) > 1 {
 			return "", domain.InvalidAPIKey()
+		}
+		scheme, secret, _ := strings.Cut(strings.Join(headers, ""), " ") // of one, or of none
+		secret = strings.Trim(secret, " ")
+		if !strings.EqualFold(scheme, "Bearer") || secret == "" {
+			return "", domain.MissingAPIKey()
 		}
 		key, err := keys.Authenticate(r.Context(), secret)
 		if err != nil {

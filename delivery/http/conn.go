@@ -9,7 +9,7 @@ import (
 )
 
 // LazyDeadlines returns a listener of connections whose deadlines cost little to
-// move. net/http moves those of a connection seven times for each request, and the
+// move. net/http moves those of a connection eight times for each request, and the
 // system's connections move a timer each time, which hardly ever fires. These leave
 // the timer where it is as long as it does not fire too late, and set it anew when
 // it has fired too early. TLS goes above them, where net/http can see it.

@@ -91,6 +91,14 @@ func TestMissingServiceIsAnErrorAtStart(t *testing.T) {
 			t.Errorf("without %s: %v", name, err)
 		}
 	}
+	for name, option := range map[string]rest.Option{
+		"WithLogger": rest.WithLogger(nil), "WithClock": rest.WithClock(nil), "WithRequestTimeout": rest.WithRequestTimeout(0),
+		"WithPageCache": rest.WithPageCache(nil, 1),
+	} {
+		if _, err := rest.New(full, option); err == nil || !strings.Contains(err.Error(), "rest.New: "+name+" was given no ") {
+			t.Errorf("%s of nothing: %v", name, err)
+		}
+	}
 }
 
 // TestMountingTouchesNothingGlobal is not parallel: it compares what all share.

@@ -15,10 +15,12 @@ func idempotencyKey(c *gin.Context) (domain.IdempotencyKey, error) {
 	if len(given) == 0 {
 		return domain.IdempotencyKey{}, nil
 	}
-	key := domain.IdempotencyKey{Caller: exchangeOf(c).caller, Value: given[0]}
 	if len(given) > 1 {
-		key.Value = ""
+		return domain.IdempotencyKey{}, domain.Invalid(
+			domain.CodeInvalidIdempotencyKey, domain.Violation{Field: "Idempotency-Key", Rule: "must be given once"},
+		)
 	}
+	key := domain.IdempotencyKey{Caller: exchangeOf(c).caller, Value: given[0]}
 	if strings.HasPrefix(key.Value, `"`) {
 		key.Value = unquote(key.Value)
 	}

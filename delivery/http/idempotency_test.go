@@ -112,7 +112,7 @@ func TestFormOfAnIdempotencyKey(t *testing.T) {
 		exchanges = append(exchanges, exchange{"refused " + key, keyed(key, newRex), invalid.with("-Location")})
 	}
 	s.run(t, append(exchanges,
-		exchange{"refused twice", post(newRex, "Idempotency-Key: x", "Idempotency-Key: x"), invalid},
+		exchange{"refused twice", post(newRex, "Idempotency-Key: x", "Idempotency-Key: x"), refused(400, "invalid_idempotency_key", "Idempotency-Key must be given once")},
 		exchange{"refused twice, once empty", post(newRex, "Idempotency-Key: x", "Idempotency-Key: "), invalid},
 	))
 }

@@ -21,7 +21,8 @@ func bindQuery[T any](raw string) (query T, err error) {
 		}
 	}
 	var broken []domain.Violation
-	for field, value := range fields(&query, "form") {
+	target := reflect.ValueOf(&query).Elem()
+	for _, field := range fieldsOf(target.Type(), "form") {
 		given, ok := values[field.name]
 		if !ok && field.fallback != "" {
 			given, ok = []string{field.fallback}, true
@@ -29,7 +30,7 @@ func bindQuery[T any](raw string) (query T, err error) {
 		if !ok {
 			continue
 		}
-		if rule := decodeParameter(given, value); rule != "" {
+		if rule := decodeParameter(given, target.FieldByIndex(field.index)); rule != "" {
 			broken = append(broken, domain.Violation{Field: field.name, Rule: rule})
 		}
 	}

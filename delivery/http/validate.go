@@ -3,7 +3,6 @@ package http
 import (
 	"cmp"
 	"errors"
-	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -82,19 +81,7 @@ type field struct {
 // long as all the rest of binding.
 var declared sync.Map
 
-// fields walks the settable fields of the struct behind target that carry the
-// tag, embedded ones included.
-func fields(target any, tag string) iter.Seq2[field, reflect.Value] {
-	value := reflect.ValueOf(target).Elem()
-	return func(yield func(field, reflect.Value) bool) {
-		for _, f := range fieldsOf(value.Type(), tag) {
-			if !yield(f, value.FieldByIndex(f.index)) {
-				return
-			}
-		}
-	}
-}
-
+// fieldsOf are the fields of a struct that carry the tag, embedded ones included.
 func fieldsOf(t reflect.Type, tag string) []field {
 	type declaration struct {
 		reflect.Type
