@@ -84,7 +84,7 @@ type Auth struct {
 // Cache is what the service keeps in memory to answer faster.
 type Cache struct {
 	// MaxBytes is about how much memory the pages of the lists may take; 0 keeps none.
-	MaxBytes int `key:"max_bytes" default:"12582912"`
+	MaxBytes int `key:"max_bytes" default:"16777216"`
 }
 
 // RateLimit is how much one API key may ask for.

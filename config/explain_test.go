@@ -27,7 +27,7 @@ func TestExplainTellsEachSettingWithItsSource(t *testing.T) {
 		{"database.max_open_conns", "4", "default"},
 		{"database.dsn", "(hidden)", "command line"},
 		{"auth.bootstrap_key", `""`, "default"},
-		{"cache.max_bytes", "12582912", "default"},
+		{"cache.max_bytes", "16777216", "default"},
 		{"rate_limit.requests", "5", "PETSTORE_RATE_LIMIT_REQUESTS"},
 		{"api.get_pet_sunset", "2030-12-05T00:00:00Z", "default"},
 		{"docs.enabled", "false", "command line"},

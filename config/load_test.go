@@ -23,7 +23,7 @@ func defaults() Config {
 		},
 		Admin:     Admin{Address: "127.0.0.1:9090"},
 		Database:  Database{Driver: "sqlite", DSN: "petstore.db", MaxOpenConns: 4, Migrate: true},
-		Cache:     Cache{MaxBytes: 12 << 20},
+		Cache:     Cache{MaxBytes: 16 << 20},
 		RateLimit: RateLimit{Window: time.Minute},
 		API:       API{GetPetSunset: time.Date(2030, 12, 5, 0, 0, 0, 0, time.UTC)},
 		Docs:      Docs{Enabled: true},

@@ -40,8 +40,9 @@ func appendWord(to []byte, before, value string) []byte {
 	return append(append(append(to, before...), value...), '"')
 }
 
-// recordSize is about how many bytes a record takes.
-const recordSize = 80
+// recordSize is about how many bytes a pet takes. More would be kept for nothing in
+// each page of the cache.
+const recordSize = 72
 
 // encodeAll encodes records as an array.
 func encodeAll[T any, R record](items []T, recordOf func(T) R) (_ []byte, err error) {
