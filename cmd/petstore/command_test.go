@@ -28,7 +28,7 @@ func TestCommandLine(t *testing.T) {
 		"key without name":  {[]string{"keys", "create"}, 2, "", `required flag(s) "name" not set`},
 		"key of no name":    {[]string{"keys", "create", "--name", " "}, 1, "", "name must be 1 to 100 characters"},
 		"unknown setting":   {[]string{"serve", "--set", "server.port=1"}, 2, "", "server.port (command line): no such setting"},
-		"set to nothing":    {[]string{"serve", "--set", "admin.address"}, 2, "", `--set must be KEY=VALUE, not "admin.address"`},
+		"set to nothing":    {[]string{"serve", "--set", "admin.address"}, 2, "", "petstore: --set must be KEY=VALUE, and one has no =\n"},
 		"bad setting":       {[]string{"serve", "--set", "log.level=loud"}, 2, "", `log.level = "loud" (command line): must be`},
 		"no such file":      {[]string{"serve", "--config", "none.yaml"}, 2, "", "none.yaml: cannot be read"},
 		"no store yet":      {[]string{"migrate", "status"}, 1, "", "open the store petstore.db: there is no such file: run petstore migrate up"},

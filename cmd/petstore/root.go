@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -56,11 +57,12 @@ fault of a configuration.`,
 	return root
 }
 
-// checkSet refuses a --set that sets nothing, which would else make a setting empty.
+// checkSet refuses a --set that sets nothing, which would else make a setting empty. It
+// does not repeat it: a secret may stand there.
 func (in *invocation) checkSet() error {
 	for _, assignment := range in.set {
 		if !strings.Contains(assignment, "=") {
-			return fmt.Errorf("--set must be KEY=VALUE, not %q", assignment)
+			return errors.New("--set must be KEY=VALUE, and one has no =")
 		}
 	}
 	return nil
