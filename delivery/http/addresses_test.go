@@ -75,11 +75,13 @@ func TestOtherAddressesAreNotFoundAndNothingRedirects(t *testing.T) {
 		"/v1/pets/", "/v1/pets/1/", "/v1/store/orders/", "/livez/", "/readyz/",
 		"/V1/pets", "/v1/Pets", "/v1/PETS/1", "/v1/store/Orders", "/Livez",
 		"//v1/pets", "/v1//pets", "/v1/pets//1", "/v1/./pets", "/v1/x/../pets", "/v1/store", "/v1/pets/1/2", "/v1/pets/1%2F2",
+		"/v1%2Fpets", "/v1/pets%2f1", "/v1/store%2Forders", "/v1/store/orders/1%2Fcancel",
 	} {
 		for _, method := range []string{"GET", "POST", "DELETE", "OPTIONS"} {
-			s.expect(t, send(method, path), refused(404, "not_found").with("-Location", "-Allow"))
+			s.expect(t, send(method, path), refused(404, "not_found").with("-Location", "-Allow", "-Deprecation"))
 		}
 	}
+	s.expect(t, get("/v1/%70ets/%31"), want{status: 200}) // any other octet may be written so
 }
 
 func TestNoOtherOriginIsLetIn(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,7 +54,7 @@ var pathParameter = regexp.MustCompile(`\{\w+\}`)
 // what the document does not know can only be refused.
 func (s *shop) checkContract(t *testing.T, a answer) {
 	t.Helper()
-	path, ours := strings.CutPrefix(a.Request.URL.Path, s.prefix)
+	path, ours := strings.CutPrefix(a.Request.URL.EscapedPath(), s.prefix)
 	if !ours || a.Request.Method == http.MethodOptions {
 		return
 	}
@@ -85,12 +86,14 @@ func (s *shop) checkContract(t *testing.T, a answer) {
 	checkDocumentedHeader(t, a, route.Operation)
 }
 
-// findRoute is the operation at a path. kin-openapi's own routers forgive a slash
-// at the end, which the service does not.
+// findRoute is the operation at an escaped path. kin-openapi's own routers forgive a
+// slash at the end, which the service does not.
 func findRoute(doc *openapi3.T, method, path string) *routers.Route {
 	for template, item := range doc.Paths.Map() {
 		same := func(pattern, segment string) bool {
-			return pattern == segment || segment != "" && strings.HasPrefix(pattern, "{")
+			segment, err := url.PathUnescape(segment)
+			return err == nil && !strings.Contains(segment, "/") &&
+				(pattern == segment || segment != "" && strings.HasPrefix(pattern, "{"))
 		}
 		operation := item.GetOperation(method)
 		if operation != nil && slices.EqualFunc(strings.Split(template, "/"), strings.Split(path, "/"), same) {

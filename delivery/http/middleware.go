@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
@@ -12,8 +13,20 @@ import (
 
 // middleware is what every request of the API goes through, in this order.
 func (a *API) middleware() []gin.HandlerFunc {
-	all := []gin.HandlerFunc{a.trace, a.begin, a.recoverPanic, a.cors}
+	all := []gin.HandlerFunc{a.trace, a.begin, a.recoverPanic, refuseHiddenSlash, a.cors}
 	return slices.DeleteFunc(all, func(h gin.HandlerFunc) bool { return h == nil })
+}
+
+// refuseHiddenSlash answers a path with an encoded slash as one that no route has, where
+// Gin took it for a slash, which it is not (RFC 3986, section 2.2): what stands before us
+// may have judged another path, and relative references would lead elsewhere. An engine
+// with UseRawPath knows the difference.
+func refuseHiddenSlash(c *gin.Context) {
+	raw := c.Request.URL.RawPath // empty for nearly all
+	if strings.Contains(strings.ToUpper(raw), "%2F") && strings.Count(raw, "/") != strings.Count(c.FullPath(), "/") {
+		c.Writer.Header().Del("Allow") // of Gin's
+		NotFound(c)
+	}
 }
 
 // recoverPanic answers a panic as an internal error, unless the answer has begun:

@@ -57,6 +57,21 @@ func TestReferencesAreRightUnderAnyPrefix(t *testing.T) {
 	}
 }
 
+// A host whose engine tells encoded slashes from others may have some in its own part
+// of the path, which ours must not refuse.
+func TestHostMayHaveEncodedSlashesInItsPrefix(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	engine := gin.New()
+	engine.UseRawPath = true
+	if err := s.api(t, asTheyAre).Register(engine.Group("/teams/:team")); err != nil {
+		t.Fatal(err)
+	}
+	s.prefix = "/teams/a%2Fb"
+	s.listen(t, engine)
+	s.expect(t, get("/teams/a%2Fb/pets"), ok(`[]`))
+}
+
 func TestMountedAPITouchesNothingOutsideItsGroup(t *testing.T) {
 	t.Parallel()
 	s := mount(t, "/shop/v1")
