@@ -1,6 +1,9 @@
 package domain
 
-import "strings"
+import (
+	"errors"
+	"strings"
+)
 
 // A Kind is the sort of failure that a caller acts on. It is an error itself,
 // so errors.Is(err, domain.ErrNotFound) holds through any wrapping.
@@ -90,8 +93,11 @@ func Invalid(code Code, violations ...Violation) error {
 	return &Error{Kind: ErrInvalid, Code: code, Message: strings.Join(rules, "; "), Violations: violations}
 }
 
-// Unavailable is an ErrUnavailable with its cause for the log.
+// Unavailable is an ErrUnavailable with its cause for the log, or a cause that is one already.
 func Unavailable(cause error) error {
+	if known, ok := errors.AsType[*Error](cause); ok && known.Kind == ErrUnavailable {
+		return cause
+	}
 	return &Error{
 		Kind: ErrUnavailable, Code: CodeUnavailable,
 		Message: "the store cannot answer at the moment, try again", Cause: cause,

@@ -29,4 +29,7 @@ func TestCauseIsForTheLogAlone(t *testing.T) {
 	if known.Message == known.Error() || known.Error() != known.Message+": unexpected EOF" {
 		t.Errorf("message %q, error %q", known.Message, known.Error())
 	}
+	if again := domain.Unavailable(fmt.Errorf("ping: %w", known)); again.Error() != "ping: "+known.Error() {
+		t.Errorf("what is unavailable already says so twice: %v", again)
+	}
 }
