@@ -50,9 +50,10 @@ func output(t *testing.T, folder string, args ...string) (stdout, stderr string,
 // A server is a serving process.
 type server struct {
 	*exec.Cmd
-	url string
-	key string
-	log *logs
+	page string // to begin at
+	url  string
+	key  string
+	log  *logs
 }
 
 // logs is what a process writes to its log, safe to read while it does.
@@ -74,8 +75,9 @@ func (l *logs) String() string {
 }
 
 var (
-	keyForm = regexp.MustCompile(`petstore_[0-9A-Za-z]{49}`)
-	urlForm = regexp.MustCompile(`https?://[^/]+`)
+	keyForm  = regexp.MustCompile(`petstore_[0-9A-Za-z]{49}`)
+	pageForm = regexp.MustCompile(`https?://\S+`)
+	urlForm  = regexp.MustCompile(`^https?://[^/]+`)
 )
 
 // start serves from a folder, and ends with the test.
@@ -114,7 +116,8 @@ func startWithLog(t *testing.T, cmd *exec.Cmd, log io.Writer) *server {
 		if key := keyForm.FindString(lines.Text()); key != "" {
 			s.key = key
 		}
-		s.url = urlForm.FindString(lines.Text())
+		s.page = pageForm.FindString(lines.Text())
+		s.url = urlForm.FindString(s.page)
 	}
 	if s.url == "" {
 		t.Fatalf("the server did not start: %s", s.log)

@@ -206,6 +206,16 @@ func TestFirstKeyIsPrintedOnce(t *testing.T) {
 	}
 }
 
+func TestFirstPageIsThere(t *testing.T) {
+	t.Parallel()
+	for _, enabled := range []string{"true", "false"} {
+		s := start(t, t.TempDir(), "--set", "docs.enabled="+enabled)
+		if code, answer, err := s.do(t.Context(), http.MethodGet, strings.TrimPrefix(s.page, s.url), ""); err != nil || code != http.StatusOK {
+			t.Errorf("docs.enabled=%s: %s: %d %s %v", enabled, s.page, code, answer, err)
+		}
+	}
+}
+
 func TestKeyIsCreatedBesideAServer(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -8,8 +8,11 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"go.uber.org/zap"
 
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
@@ -222,5 +225,35 @@ func TestServeFailsWithItsListener(t *testing.T) {
 	listener.Close()
 	if err := rest.Serve(t.Context(), listener, http.NotFoundHandler(), patient, s.logger); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("got the error %v, want that the listener is closed", err)
+	}
+}
+
+// exhausted is a listener that once has no descriptor left, and then is closed.
+type exhausted struct {
+	net.Listener
+	told bool
+}
+
+func (l *exhausted) Accept() (net.Conn, error) {
+	if l.told {
+		return nil, net.ErrClosed
+	}
+	l.told = true
+	return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
+}
+
+func TestConnectionThatCannotBeAcceptedIsAWarning(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	if err := rest.Serve(t.Context(), &exhausted{Listener: listener}, http.NotFoundHandler(), patient, s.logger); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Serve returned %v", err)
+	}
+	if got := s.log.FilterLevelExact(zap.WarnLevel).FilterMessageSnippet("Accept error").Len(); got != 1 {
+		t.Errorf("the log warns of it %d times: %v", got, s.log.All())
 	}
 }
