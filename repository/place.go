@@ -2,6 +2,7 @@ package repository
 
 import (
 	"errors"
+	"fmt"
 	"os"
 )
 
@@ -23,7 +24,11 @@ func newPlace(path string) (place, error) {
 
 // check returns an error once the path leads to another file, or to none.
 func (p place) check() error {
-	if now, err := os.Stat(p.path); err != nil || !os.SameFile(now, p.file) {
+	now, err := os.Stat(p.path)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errMoved, err)
+	}
+	if !os.SameFile(now, p.file) {
 		return errMoved
 	}
 	return nil

@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -41,5 +42,22 @@ func TestStoreWhoseFileIsAnotherPromisesNothing(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Between the look before a commit and the commit itself the file can go, too.
+func TestCommitToAFileThatWentMeanwhileIsNotPromised(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	s, err := Open(t.Context(), Options{DSN: path, Migrate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	err = s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		return errors.Join(adding("Rex")(ctx, r), os.Remove(path))
+	})
+	if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, errMoved) || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("InTx returned %v", err)
 	}
 }

@@ -50,21 +50,20 @@ func TestOtherProcessesCommitsAreNoticed(t *testing.T) {
 	if err := stores[1].InTx(t.Context(), adding("theirs")); err != nil {
 		t.Fatal(err)
 	}
-	awaitRise(t, stores[0], added, changed)
+	until(t, "both numbers have risen", func() bool {
+		a, c := stores[0].Versions()
+		return a > added && c > changed
+	})
 }
 
-// awaitRise waits until both numbers have risen.
-func awaitRise(t *testing.T, s *Store, added, changed uint64) {
+// until waits for something to be so, which it will be soon.
+func until(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	for {
-		a, c := s.Versions()
-		if a > added && c > changed {
-			return
-		}
+	for !so() {
 		if ctx.Err() != nil {
-			t.Fatal("the numbers did not rise")
+			t.Fatalf("waited in vain until %s", what)
 		}
 		runtime.Gosched()
 	}
@@ -79,10 +78,10 @@ func TestNothingKeptStandsWhileTheWriterCannotLook(t *testing.T) {
 	defer release()
 	keys := s.versions.keys.Load()
 	added, changed := s.Versions()
-	awaitRise(t, s, added, changed)
-	if s.versions.keys.Load() == keys {
-		t.Error("keys that were found still count as the store's")
-	}
+	until(t, "all three numbers have risen", func() bool {
+		a, c := s.Versions()
+		return a > added && c > changed && s.versions.keys.Load() > keys
+	})
 }
 
 func TestNumbersRiseWithoutALookForTwoBeats(t *testing.T) {

@@ -125,17 +125,18 @@ func (l *lab) startPetstore(ctx context.Context, s side, st store, address, name
 	for _, setting := range append([]string{"server.address=" + address, "database.dsn=" + st.path, "admin.address=127.0.0.1:0"}, s.settings...) {
 		argv = append(argv, "--set", setting)
 	}
-	if !l.profiling {
-		return startServer(ctx, address, st.key, name+".log", argv...)
+	var admin string
+	if l.profiling {
+		address, err := freeAddress(ctx)
+		if err != nil {
+			return nil, err
+		}
+		argv, admin = append(argv, "--set", "admin.address="+address), "http://"+address
 	}
-	admin, err := freeAddress(ctx)
+	started, err := startServer(ctx, address, st.key, name+".log", argv...)
 	if err != nil {
 		return nil, err
 	}
-	started, err := startServer(ctx, address, st.key, name+".log", append(argv, "--set", "admin.address="+admin)...)
-	if err != nil {
-		return nil, err
-	}
-	started.admin = "http://" + admin
+	started.admin = admin
 	return started, nil
 }

@@ -70,7 +70,7 @@ func startServer(ctx context.Context, address, key, log string, argv ...string) 
 	return s, nil
 }
 
-// awaitAnswer asks until the server answers, whatever it says but that it starts.
+// awaitAnswer asks until the server answers, whatever it says but 503: then it starts.
 func (s *server) awaitAnswer(ctx context.Context, ended <-chan struct{}) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -92,8 +92,8 @@ func (s *server) awaitAnswer(ctx context.Context, ended <-chan struct{}) error {
 }
 
 var (
-	errStatus   = errors.New("the answer is not 200")
-	errStarting = errors.New("the service is starting")
+	errStatus      = errors.New("the answer is not 200")
+	errUnavailable = errors.New("the answer is 503, as of a service that starts")
 )
 
 // get returns the body of a 200.
@@ -109,10 +109,12 @@ func (s *server) get(ctx context.Context, path string) ([]byte, error) {
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode == http.StatusServiceUnavailable {
-		err = errStarting
-	} else if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%w: GET %s: %s: %s", errStatus, path, response.Status, body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		is := errStatus
+		if response.StatusCode == http.StatusServiceUnavailable {
+			is = errUnavailable
+		}
+		err = fmt.Errorf("%w: GET %s: %s: %s", is, path, response.Status, body)
 	}
 	return body, err
 }

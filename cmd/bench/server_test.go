@@ -74,6 +74,22 @@ func TestServerThatDoesNotStartSaysWhy(t *testing.T) {
 	}
 }
 
+func TestServerThatStartsIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	starting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked++; asked < 3 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		w.WriteHeader(http.StatusNotFound) // a reference has no such page, but is there
+	}))
+	defer starting.Close()
+	if err := (&server{url: starting.URL}).awaitAnswer(t.Context(), nil); err != nil || asked != 3 {
+		t.Errorf("asked %d times, %v", asked, err)
+	}
+}
+
 func TestReferencesAnswerTheSameBytes(t *testing.T) {
 	t.Parallel()
 	body := strings.Repeat(`{"id":1}`, 1000) // more than net/http would send without chunks by itself

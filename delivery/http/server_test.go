@@ -26,10 +26,7 @@ var patient = rest.Timeouts{
 // Serve returned.
 func (s *shop) serve(t *testing.T, handler http.Handler, timeouts rest.Timeouts) (stop context.CancelFunc, stopped <-chan error) {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := loopback(t)
 	ctx, stop := context.WithCancel(t.Context())
 	returned := make(chan error, 1)
 	go func() { returned <- rest.Serve(ctx, rest.LazyDeadlines(listener), handler, timeouts, s.logger) }()
@@ -218,10 +215,7 @@ func TestRequestThatTakesTooLongIsCutOffWhenTheServerStops(t *testing.T) {
 func TestServeFailsWithItsListener(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := loopback(t)
 	listener.Close()
 	if err := rest.Serve(t.Context(), listener, http.NotFoundHandler(), patient, s.logger); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("got the error %v, want that the listener is closed", err)
@@ -245,12 +239,7 @@ func (l *exhausted) Accept() (net.Conn, error) {
 func TestConnectionThatCannotBeAcceptedIsAWarning(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	if err := rest.Serve(t.Context(), &exhausted{Listener: listener}, http.NotFoundHandler(), patient, s.logger); !errors.Is(err, net.ErrClosed) {
+	if err := rest.Serve(t.Context(), &exhausted{Listener: loopback(t)}, http.NotFoundHandler(), patient, s.logger); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("Serve returned %v", err)
 	}
 	if got := s.log.FilterLevelExact(zap.WarnLevel).FilterMessageSnippet("Accept error").Len(); got != 1 {
