@@ -13,12 +13,18 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
+// A schema is the tables of a store as Open found or made them.
+type schema struct {
+	version int64
+	created bool // by this Open
+}
+
 // migrate brings the schema up to date where it may, and refuses one that is
 // newer than this program.
-func migrate(ctx context.Context, db *sql.DB, may bool) error {
+func migrate(ctx context.Context, db *sql.DB, may bool) (s schema, err error) {
 	provider, err := newProvider(db)
 	if err != nil {
-		return err
+		return s, err
 	}
 	// Processes that start together on one file migrate it together; each step is
 	// a transaction that only one of them can make, so the others look again.
@@ -27,13 +33,16 @@ func migrate(ctx context.Context, db *sql.DB, may bool) error {
 		if err == nil {
 			err = refuse(now, newest, may)
 		}
-		if err != nil || now == newest {
-			return err
+		if s.version = now; err != nil || now == newest {
+			return s, err
 		}
-		if _, err := provider.Up(ctx); err == nil {
+		applied, err := provider.Up(ctx)
+		if err == nil {
+			s.created = s.created || len(applied) > 0 && applied[0].Source.Version == 1
 			continue
-		} else if after, _, versionErr := provider.GetVersions(ctx); versionErr != nil || after == now {
-			return err
+		}
+		if after, _, versionErr := provider.GetVersions(ctx); versionErr != nil || after == now {
+			return s, err
 		}
 	}
 }

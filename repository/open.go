@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
@@ -30,8 +31,11 @@ type Options struct {
 	// DSN names the database: for SQLite the path of its file.
 	DSN string
 	// Migrate lets Open create the store and bring its schema up to date. Without
-	// it, Open refuses a store that is missing or old.
+	// it, Open refuses a store that is missing or old. A new file is readable and
+	// writable by its owner alone.
 	Migrate bool
+	// MustExist has Open refuse a store that is missing even so. An empty file is no store.
+	MustExist bool
 	// MaxOpenConns is the number of connections that read, 4 when zero.
 	MaxOpenConns int
 	// ObserveCommit, where given, is told of each commit how many acts shared it and
@@ -73,7 +77,7 @@ func openSQLite(ctx context.Context, o Options) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, single, o.Migrate); err != nil {
+	if s.schema, err = migrate(ctx, single, o.Migrate); err != nil {
 		return nil, err
 	}
 	if s.writing, err = single.Conn(ctx); err != nil {
@@ -153,6 +157,7 @@ func connect(ctx context.Context, pool *sql.DB) error {
 // goroutine at a time.
 var (
 	writerPragmas = url.Values{
+		"mode":          {"rw"}, // never create the file: that is checkFile's
 		"_mutex":        {"no"},
 		"_journal_mode": {"WAL"},
 		"_synchronous":  {"FULL"}, // NORMAL loses acknowledged commits in a power cut
@@ -175,23 +180,63 @@ func sqliteDSN(path string, pragmas url.Values) string {
 	return "file:" + (&url.URL{Path: filepath.Clean(path)}).EscapedPath() + "?" + pragmas.Encode()
 }
 
-// checkFile refuses what is no store before anything is written to it.
+// checkFile refuses what is no store before anything is written to it, and creates
+// the file of a new one.
 func checkFile(ctx context.Context, o Options) error {
 	if o.DSN == "" || o.DSN == ":memory:" || strings.HasPrefix(o.DSN, "file:") {
 		return errors.New("the DSN of a SQLite store is the path of a file, not :memory: nor a URI")
 	}
-	info, err := os.Stat(o.DSN)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && o.Migrate:
-		return checkFolder(filepath.Dir(o.DSN))
-	case errors.Is(err, fs.ErrNotExist):
-		return errors.New("there is no such file: run petstore migrate up")
-	case err != nil:
+	info, err := statOrCreate(o)
+	if err != nil {
 		return err
-	case !info.Mode().IsRegular():
+	}
+	if !info.Mode().IsRegular() {
 		return errors.New("it is not a regular file: name the file that holds the store")
 	}
 	return checkOwner(ctx, o)
+}
+
+// creating is held while a file is looked for and created: to close a file ends all
+// locks of this process on it, so no connection may have it open by then
+// (sqlite.org/howtocorrupt.html, section 2.2).
+var creating sync.Mutex
+
+// statOrCreate describes the file of a store. One that is missing is created where
+// the options let it be.
+func statOrCreate(o Options) (fs.FileInfo, error) {
+	creating.Lock()
+	defer creating.Unlock()
+	info, err := os.Stat(o.DSN)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return info, err
+	}
+	if o.MustExist || !o.Migrate {
+		return nil, errors.New("there is no such file: correct the path, or run petstore migrate up")
+	}
+	if err := createFile(o.DSN); err != nil {
+		return nil, err
+	}
+	return os.Stat(o.DSN)
+}
+
+// createFile creates an empty file that its owner alone may read and write, whatever
+// the umask. SQLite gives the files beside it the same mode. A file that another
+// process has created meanwhile is as good.
+func createFile(path string) error {
+	if err := checkFolder(filepath.Dir(path)); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return errors.New("it is a symbolic link to a file that does not exist: correct the link")
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Chmod(0o600), file.Close())
 }
 
 func checkFolder(folder string) error {
@@ -223,7 +268,7 @@ func checkOwner(ctx context.Context, o Options) (err error) {
 		return checkSchema(ctx, pool, o.Migrate)
 	case id != 0 || tables != 0:
 		return errors.New("it is the database of another program: name a file of petstore's own")
-	case !o.Migrate:
+	case o.MustExist || !o.Migrate:
 		return errors.New("there is no store in it yet: run petstore migrate up")
 	}
 	return nil

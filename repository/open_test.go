@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"example.com/petstore/domain"
@@ -56,12 +57,14 @@ func TestImpossiblePlacesAreRefused(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	writeFile("")(t, filepath.Join(folder, "file"))
+	check(t, os.Symlink("missing.db", filepath.Join(folder, "link")))
 	for _, test := range []struct{ driver, dsn, want string }{
 		{"sqlite", "", "the path of a file"},
 		{"sqlite", ":memory:", "the path of a file"},
 		{"sqlite", "file:pets.db", "the path of a file"},
 		{"sqlite", filepath.Join(folder, "none", "pets.db"), "there is no folder"},
 		{"sqlite", filepath.Join(folder, "file", "pets.db"), "not a directory"},
+		{"sqlite", filepath.Join(folder, "link"), "a symbolic link to a file that does not exist"},
 		{"mysql", "pets", `there is no database driver "mysql"`},
 	} {
 		_, err := repository.Open(t.Context(), repository.Options{Driver: test.driver, DSN: test.dsn, Migrate: true})
@@ -103,6 +106,7 @@ func TestClosedStoreIsOneFile(t *testing.T) {
 func TestManyOpenOneNewStoreAtOnce(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
+	var created atomic.Int32
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
@@ -110,6 +114,9 @@ func TestManyOpenOneNewStoreAtOnce(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 				return
+			}
+			if store.Created() {
+				created.Add(1)
 			}
 			if err := store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
 				_, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
@@ -126,6 +133,26 @@ func TestManyOpenOneNewStoreAtOnce(t *testing.T) {
 	page, err := open(t, folder).Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 100}})
 	if err != nil || len(page.Items) != 8 {
 		t.Errorf("%d pets, %v; want 8", len(page.Items), err)
+	}
+	if created.Load() != 1 {
+		t.Errorf("%d of them created the store, want 1", created.Load())
+	}
+}
+
+func TestStoreIsCreatedOnceAndOnlyWhereItMayBe(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	_, err := repository.Open(t.Context(), repository.Options{DSN: path, Migrate: true, MustExist: true})
+	if err == nil || !strings.Contains(err.Error(), "there is no such file") {
+		t.Errorf("got the error %v", err)
+	}
+	for _, created := range []bool{true, false} {
+		store, err := repository.Open(t.Context(), repository.Options{DSN: path, Migrate: true, MustExist: !created})
+		check(t, err)
+		if store.Created() != created || store.SchemaVersion() != 1 {
+			t.Errorf("created %t, schema version %d; want %t, 1", store.Created(), store.SchemaVersion(), created)
+		}
+		check(t, store.Close())
 	}
 }
 

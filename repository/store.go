@@ -16,9 +16,17 @@ type Store struct {
 	place    place
 	writer   *writer
 	versions versions
+	schema   schema
 	keys     *keyCache
 	pools    []*sql.DB
 }
+
+// Created reports whether Open created the store, in a file that was missing or empty.
+// Of several processes that open a new store at once it is true in one.
+func (s *Store) Created() bool { return s.schema.created }
+
+// SchemaVersion returns the version of the store's schema: the number of its latest migration.
+func (s *Store) SchemaVersion() int64 { return s.schema.version }
 
 // Pets reads the catalogue, outside any transaction.
 func (s *Store) Pets() domain.PetReader { return pets{session: s.readers} }

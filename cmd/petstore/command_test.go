@@ -31,7 +31,7 @@ func TestCommandLine(t *testing.T) {
 		"set to nothing":    {[]string{"serve", "--set", "admin.address"}, 2, "", "petstore: --set must be KEY=VALUE, and one has no =\n"},
 		"bad setting":       {[]string{"serve", "--set", "log.level=loud"}, 2, "", `log.level = "loud" (command line): must be`},
 		"no such file":      {[]string{"serve", "--config", "none.yaml"}, 2, "", "none.yaml: cannot be read"},
-		"no store yet":      {[]string{"migrate", "status"}, 1, "", "open the store petstore.db: there is no such file: run petstore migrate up"},
+		"no store yet":      {[]string{"migrate", "status"}, 1, "", "open the store petstore.db: there is no such file: correct the path, or run petstore migrate up"},
 		"no folder for it":  {[]string{"migrate", "up", "--set", "database.dsn=none/pets.db"}, 1, "", "there is no folder none: create it"},
 		"migration refused": {[]string{"serve", "--set", "database.migrate=false"}, 1, "", "run petstore migrate up"},
 	} {
@@ -64,10 +64,7 @@ func TestMigrationMakesTheStore(t *testing.T) {
 
 func TestStoreWithoutPermissionIsRefused(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	if _, stderr, code := output(t, folder, "migrate", "up"); code != 0 {
-		t.Fatal(stderr)
-	}
+	folder := folderWithStore(t)
 	for name, mode := range map[string]os.FileMode{"unreadable": 0o000, "unwritable": 0o444} {
 		if err := os.Chmod(database(folder), mode); err != nil {
 			t.Fatal(err)

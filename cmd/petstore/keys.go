@@ -39,7 +39,7 @@ func newKeysCreate(in *invocation) *cobra.Command {
   petstore keys create --name auditor --expires 90d`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return in.printKey(cmd.Context(), func(keys *usecase.Keys) (string, error) {
+			return in.printKey(cmd.Context(), repository.Options{}, func(keys *usecase.Keys) (string, error) {
 				return keys.Create(cmd.Context(), name, lifetime)
 			})
 		},
@@ -61,7 +61,7 @@ it alone on standard output, this once. The other one is revoked after the overl
   petstore keys rotate 7 --overlap 0s   # the old one stops at once`,
 		Args: oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return in.printKey(cmd.Context(), func(keys *usecase.Keys) (string, error) {
+			return in.printKey(cmd.Context(), existing, func(keys *usecase.Keys) (string, error) {
 				return keys.Rotate(cmd.Context(), idOf(args), overlap)
 			})
 		},
@@ -77,7 +77,7 @@ func newKeysRevoke(in *invocation) *cobra.Command {
 		Example: "  petstore keys revoke 7",
 		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return in.withKeys(cmd.Context(), func(keys *usecase.Keys) error {
+			return in.withKeys(cmd.Context(), existing, func(keys *usecase.Keys) error {
 				return keys.Revoke(cmd.Context(), idOf(args))
 			})
 		},
@@ -85,15 +85,15 @@ func newKeysRevoke(in *invocation) *cobra.Command {
 }
 
 // withKeys runs work on the keys of the store.
-func (in *invocation) withKeys(ctx context.Context, work func(*usecase.Keys) error) error {
-	return in.withStore(ctx, func(store *repository.Store) error {
+func (in *invocation) withKeys(ctx context.Context, o repository.Options, work func(*usecase.Keys) error) error {
+	return in.withStore(ctx, o, func(store *repository.Store) error {
 		return work(usecase.NewKeys(store, store.Keys(), clock))
 	})
 }
 
 // printKey prints the secret of a key that issue issues.
-func (in *invocation) printKey(ctx context.Context, issue func(*usecase.Keys) (string, error)) error {
-	return in.withKeys(ctx, func(keys *usecase.Keys) error {
+func (in *invocation) printKey(ctx context.Context, o repository.Options, issue func(*usecase.Keys) (string, error)) error {
+	return in.withKeys(ctx, o, func(keys *usecase.Keys) error {
 		secret, err := issue(keys)
 		if err != nil {
 			return err

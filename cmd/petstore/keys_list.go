@@ -37,7 +37,7 @@ state. A revocation may lie ahead, see petstore keys rotate. The last use is exa
 to about a minute.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return in.withKeys(cmd.Context(), func(keys *usecase.Keys) error {
+			return in.withKeys(cmd.Context(), existing, func(keys *usecase.Keys) error {
 				all, err := keys.List(cmd.Context())
 				if err != nil {
 					return err

@@ -71,6 +71,9 @@ func TestKeysCommandLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			folder := t.TempDir()
+			if test.code == 1 {
+				folder = folderWithStore(t)
+			}
 			stdout, stderr, code := output(t, folder, strings.Fields(test.args)...)
 			want := ""
 			if test.code != 0 {
@@ -88,7 +91,7 @@ func TestKeysCommandLine(t *testing.T) {
 
 func TestKeyList(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
+	folder := folderWithStore(t)
 	if empty := succeed(t, folder, "keys", "list", "--output", "json"); empty != "[]\n" {
 		t.Errorf("the list of an empty store is %q", empty)
 	}

@@ -23,7 +23,7 @@ func newMigrate(in *invocation) *cobra.Command {
 			Args:    cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				in.set = append(in.set, "database.migrate=true")
-				return in.withStore(cmd.Context(), func(*repository.Store) error { return nil })
+				return in.withStore(cmd.Context(), repository.Options{}, func(*repository.Store) error { return nil })
 			},
 		},
 		&cobra.Command{
@@ -33,7 +33,7 @@ func newMigrate(in *invocation) *cobra.Command {
 			Args:    cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				in.set = append(in.set, "database.migrate=false")
-				return in.withStore(cmd.Context(), func(*repository.Store) error {
+				return in.withStore(cmd.Context(), existing, func(*repository.Store) error {
 					_, err := fmt.Fprintln(in.stdout, "the schema is up to date")
 					return err
 				})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -93,15 +94,23 @@ func open(ctx context.Context, d config.Database, o repository.Options) (*reposi
 	return repository.Open(ctx, o)
 }
 
-// withStore runs work on the store and closes it.
-func (in *invocation) withStore(ctx context.Context, work func(*repository.Store) error) error {
+// existing are the options of a command that refuses a store that is missing, rather
+// than create one for a mistyped path.
+var existing = repository.Options{MustExist: true}
+
+// withStore runs work on the store and closes it. It says so when it created the store.
+func (in *invocation) withStore(ctx context.Context, o repository.Options, work func(*repository.Store) error) error {
 	settings, err := in.settings()
 	if err != nil {
 		return err
 	}
-	store, err := open(ctx, settings.Database, repository.Options{})
+	store, err := open(ctx, settings.Database, o)
 	if err != nil {
 		return err
+	}
+	if store.Created() {
+		path, _ := filepath.Abs(settings.Database.DSN) // which Open has just found
+		fmt.Fprintln(in.stderr, "petstore: created the store", path)
 	}
 	err = work(store)
 	if closing := store.Close(); err == nil {

@@ -27,7 +27,7 @@ Whatever progress it tells is on disk. Interrupted, it ends behind the last whol
 		Example: "  petstore seed --count 1000000",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return in.withStore(cmd.Context(), func(store *repository.Store) error {
+			return in.withStore(cmd.Context(), repository.Options{}, func(store *repository.Store) error {
 				seeder := usecase.NewSeeder(store, random, int(orders), clock)
 				return seed(cmd.Context(), seeder, int(count), in.stdout, in.stderr)
 			})

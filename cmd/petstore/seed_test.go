@@ -57,7 +57,7 @@ func TestStoppedSeedHasWhatItTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			folder := t.TempDir()
+			folder := folderWithStore(t)
 			last, code := stopSeed(t, folder, test.signal)
 			var told int
 			if _, err := fmt.Sscanf(last, test.last, &told); err != nil || told == 0 || code != test.code {

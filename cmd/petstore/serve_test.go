@@ -218,7 +218,7 @@ func TestFirstPageIsThere(t *testing.T) {
 
 func TestKeyIsCreatedBesideAServer(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
+	folder := folderWithStore(t)
 	before, stderr, code := output(t, folder, "keys", "create", "--name", "till 1")
 	if code != 0 || keyForm.FindString(before)+"\n" != before || stderr != "" {
 		t.Fatalf("code %d, stdout %q, stderr %q; want the key alone", code, before, stderr)

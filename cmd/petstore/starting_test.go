@@ -14,10 +14,7 @@ import (
 // A store that another process holds takes its time to open, as one with much to migrate would.
 func TestStartingServerAnswers(t *testing.T) {
 	t.Parallel()
-	folder, address := t.TempDir(), freeAddress(t)
-	if _, stderr, code := output(t, folder, "migrate", "up"); code != 0 {
-		t.Fatal(stderr)
-	}
+	folder, address := folderWithStore(t), freeAddress(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	release := lock(t, database(folder))
