@@ -74,10 +74,12 @@ const (
 	KeyRevoked KeyState = "revoked"
 )
 
-// State is the state of the key at now. A moment that has come counts.
+// State is the state of the key at now. A moment that has come counts. A key that was
+// revoked at its creation is revoked whatever now is: the clock that revoked it was
+// behind the one that created it.
 func (k APIKey) State(now time.Time) KeyState {
 	switch {
-	case k.RevokedAt != nil && !now.Before(*k.RevokedAt):
+	case k.RevokedAt != nil && (!now.Before(*k.RevokedAt) || !k.RevokedAt.After(k.CreatedAt)):
 		return KeyRevoked
 	case k.ExpiresAt != nil && !now.Before(*k.ExpiresAt):
 		return KeyExpired

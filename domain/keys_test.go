@@ -53,6 +53,18 @@ func TestKeyLife(t *testing.T) {
 	}
 }
 
+func TestKeyRevokedAtItsCreationWorksAtNoTime(t *testing.T) {
+	t.Parallel()
+	for revoked, want := range map[time.Duration]domain.KeyState{
+		-time.Millisecond: domain.KeyRevoked, 0: domain.KeyRevoked, time.Millisecond: domain.KeyActive,
+	} {
+		key := domain.APIKey{CreatedAt: noon, RevokedAt: at(revoked)}
+		if got := key.State(*at(-time.Hour)); got != want {
+			t.Errorf("revoked %v after its creation it is %s before both, want %s", revoked, got, want)
+		}
+	}
+}
+
 func TestSuccessorHasTheNameAndTheTimeToLive(t *testing.T) {
 	t.Parallel()
 	secret := domain.GenerateKey()

@@ -43,7 +43,8 @@ type OrderRepository interface {
 	// Create places an order at a moment. It returns an ErrConflict
 	// (pet_not_available) while the animal has another that is not cancelled.
 	Create(ctx context.Context, petID int64, at time.Time) (Order, error)
-	// Move gives the order another status if it has from, and reports whether it had.
+	// Move gives the order another status if it has from, and reports whether it had. Where at is
+	// before the order's last update, the order keeps the time of that.
 	Move(ctx context.Context, id int64, from, to OrderStatus, at time.Time) (bool, error)
 }
 
@@ -56,7 +57,8 @@ type KeyReader interface {
 	List(ctx context.Context) ([]APIKey, error)
 }
 
-// A KeyRepository changes the API keys.
+// A KeyRepository changes the API keys. A time before a key's creation counts as its
+// creation, so that none that the store keeps is earlier.
 type KeyRepository interface {
 	KeyReader
 	// Get returns the key, or an ErrNotFound.
@@ -68,9 +70,9 @@ type KeyRepository interface {
 	// Revoke ends the key at a moment unless its end is set to that or an earlier
 	// one, and reports whether it did.
 	Revoke(ctx context.Context, id int64, at time.Time) (bool, error)
-	// Retire ends the key at a moment if it is active now and no end is set, and
-	// reports whether it was.
-	Retire(ctx context.Context, id int64, now, at time.Time) (bool, error)
+	// Retire ends the key an overlap after now if it is active now and no end is set,
+	// and reports whether it was.
+	Retire(ctx context.Context, id int64, now time.Time, overlap time.Duration) (bool, error)
 	// Use notes a use of the key, unless one less than KeyUseInterval before it or
 	// later is noted.
 	Use(ctx context.Context, id int64, at time.Time) error

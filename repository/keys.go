@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"example.com/petstore/domain"
@@ -70,25 +71,33 @@ func (k keys) Any(ctx context.Context) (bool, error) {
 }
 
 func (k keys) Revoke(ctx context.Context, id int64, at time.Time) (bool, error) {
-	return k.set(ctx, "revoked_at", at, "id = ? AND (revoked_at IS NULL OR revoked_at > ?)", id, at.UnixMilli())
+	return k.set(ctx, "revoked_at", notBefore("created_at", at),
+		"id = ? AND (revoked_at IS NULL OR revoked_at > ? AND revoked_at > created_at)", id, at.UnixMilli())
 }
 
-func (k keys) Retire(ctx context.Context, id int64, now, at time.Time) (bool, error) {
-	return k.set(ctx, "revoked_at", at, "id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)", id, now.UnixMilli())
+func (k keys) Retire(ctx context.Context, id int64, now time.Time, overlap time.Duration) (bool, error) {
+	end := gorm.Expr("? + ?", notBefore("created_at", now), overlap.Milliseconds())
+	return k.set(ctx, "revoked_at", end, "id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)", id, now.UnixMilli())
 }
 
 func (k keys) Use(ctx context.Context, id int64, at time.Time) error {
 	known := at.Add(-domain.KeyUseInterval).UnixMilli()
-	_, err := k.set(ctx, "last_used_at", at, "id = ? AND (last_used_at IS NULL OR last_used_at <= ?)", id, known)
+	_, err := k.set(ctx, "last_used_at", notBefore("created_at", at), "id = ? AND (last_used_at IS NULL OR last_used_at <= ?)", id, known)
 	return err
 }
 
 // set puts a moment into a column of the key that meets a condition, and reports
 // whether it did.
-func (k keys) set(ctx context.Context, column string, at time.Time, condition string, values ...any) (bool, error) {
-	done := k.db.WithContext(ctx).Model(&keyRow{}).Where(condition, values...).Update(column, at.UnixMilli())
+func (k keys) set(ctx context.Context, column string, at clause.Expr, condition string, values ...any) (bool, error) {
+	done := k.db.WithContext(ctx).Model(&keyRow{}).Where(condition, values...).Update(column, at)
 	k.effects.changeKeys(done.RowsAffected)
 	return done.RowsAffected == 1, translate(done.Error)
+}
+
+// notBefore is a time for an UPDATE, or what a column has where that is later: the
+// clock may have been set back since.
+func notBefore(column string, at time.Time) clause.Expr {
+	return gorm.Expr("CASE WHEN "+column+" > ? THEN "+column+" ELSE ? END", at.UnixMilli(), at.UnixMilli())
 }
 
 // moment is a time that may not come, from the rows.

@@ -65,7 +65,7 @@ func (o orders) Create(ctx context.Context, petID int64, at time.Time) (domain.O
 
 func (o orders) Move(ctx context.Context, id int64, from, to domain.OrderStatus, at time.Time) (bool, error) {
 	moved := o.db.WithContext(ctx).Model(&orderRow{}).Where("id = ? AND status = ?", id, from).
-		Updates(map[string]any{"status": to, "updated_at": at.UnixMilli()})
+		Updates(map[string]any{"status": to, "updated_at": notBefore("updated_at", at)})
 	o.effects.change(moved.RowsAffected)
 	return moved.RowsAffected == 1, translate(moved.Error)
 }

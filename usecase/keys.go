@@ -87,7 +87,7 @@ func (k *Keys) Rotate(ctx context.Context, id int64, overlap time.Duration) (sec
 	secret = domain.GenerateKey()
 	now := k.now()
 	err = k.tx.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
-		retired, err := r.Keys.Retire(ctx, id, now, now.Add(overlap))
+		retired, err := r.Keys.Retire(ctx, id, now, overlap)
 		if err != nil {
 			return err
 		}

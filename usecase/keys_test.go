@@ -274,3 +274,31 @@ func TestRevocationOvertakesTheEndOfARotation(t *testing.T) {
 		domain.APIKey{ID: 2, Name: "till 1", CreatedAt: noon},
 	)
 }
+
+// A clock may be behind the one that a key was created by.
+func TestRevocationByAClockThatIsBehindHolds(t *testing.T) {
+	t.Parallel()
+	r := newRing(t)
+	revoked := must[string](t)(r.Create(t.Context(), "till 1", 0))
+	rotated := must[string](t)(r.Create(t.Context(), "till 2", 0))
+	overlapping := must[string](t)(r.Create(t.Context(), "till 3", 0))
+	r.clock.time = *at(-time.Hour)
+	if err := r.Revoke(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	successor := must[string](t)(r.Rotate(t.Context(), 2, 0))
+	must[string](t)(r.Rotate(t.Context(), 3, time.Minute))
+	for _, moment := range []time.Duration{-2 * time.Hour, -time.Hour, 0, time.Hour} {
+		r.clock.time = *at(moment)
+		r.wantOpens(t, false, revoked, rotated)
+		r.wantOpens(t, true, successor)
+		r.wantOpens(t, moment <= 0, overlapping)
+	}
+	r.wantKeys(t,
+		domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, RevokedAt: at(0)},
+		domain.APIKey{ID: 2, Name: "till 2", CreatedAt: noon, RevokedAt: at(0)},
+		domain.APIKey{ID: 3, Name: "till 3", CreatedAt: noon, RevokedAt: at(time.Minute)},
+		domain.APIKey{ID: 4, Name: "till 2", CreatedAt: *at(-time.Hour)},
+		domain.APIKey{ID: 5, Name: "till 3", CreatedAt: *at(-time.Hour)},
+	)
+}

@@ -90,6 +90,25 @@ func TestOrderLeadsThroughTheLifeOfAnAnimal(t *testing.T) {
 	}
 }
 
+// The clock of a machine may be set back between the two.
+func TestOrderThatEndsIsNoOlderThanBefore(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	for _, end := range []func(context.Context, int64) (domain.Order, error){s.orders.Deliver, s.orders.Cancel} {
+		s.clock.time = noon
+		want := s.place(t, s.add(t, domain.PetAvailable))
+		s.clock.time = noon.Add(-time.Hour)
+		ended := must[domain.Order](t)(end(t.Context(), want.ID))
+		want.Status = ended.Status
+		if diff := cmp.Diff(want, ended); diff != "" {
+			t.Errorf("ended (-want +got)\n%s", diff)
+		}
+		if diff := cmp.Diff(ended, must[domain.Order](t)(s.orders.Get(t.Context(), want.ID))); diff != "" {
+			t.Errorf("read (-ended +read)\n%s", diff)
+		}
+	}
+}
+
 func TestOnlyAnAvailableAnimalIsOrdered(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)

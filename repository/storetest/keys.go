@@ -111,15 +111,28 @@ func keyIsKeptOnce(t *testing.T, s Store) {
 	wantKeys(t, s, kept)
 }
 
+// revoke reports whether it revoked the key.
+func revoke(t *testing.T, s Store, id int64, at time.Time) (done bool) {
+	t.Helper()
+	inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
+		done, err = r.Keys.Revoke(ctx, id, at)
+		return err
+	})
+	return done
+}
+
+// retire reports whether it set the end of the key.
+func retire(t *testing.T, s Store, id int64, now time.Time, overlap time.Duration) (done bool) {
+	t.Helper()
+	inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
+		done, err = r.Keys.Retire(ctx, id, now, overlap)
+		return err
+	})
+	return done
+}
+
 func keyIsRevokedAtTheEarliestMoment(t *testing.T, s Store) {
 	revoked, other := keep(t, s, 1, 0), keep(t, s, 2, 0)
-	revoke := func(id int64, at time.Time) (done bool) {
-		inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
-			done, err = r.Keys.Revoke(ctx, id, at)
-			return err
-		})
-		return done
-	}
 	later, between := noon.Add(time.Hour), noon.Add(time.Minute)
 	for _, step := range []struct {
 		at, stands time.Time
@@ -132,26 +145,19 @@ func keyIsRevokedAtTheEarliestMoment(t *testing.T, s Store) {
 		{between, noon, false},
 		{noon, noon, false},
 	} {
-		if done := revoke(1, step.at); done != step.done {
+		if done := revoke(t, s, 1, step.at); done != step.done {
 			t.Errorf("revoked at %v: %t, want %t", step.at, done, step.done)
 		}
 		revoked.RevokedAt = &step.stands
 		wantKeys(t, s, revoked, other)
 	}
-	if revoke(3, noon) {
+	if revoke(t, s, 3, noon) {
 		t.Error("a key that does not exist was revoked")
 	}
 }
 
 func keyIsRetiredOnceWhileActive(t *testing.T, s Store) {
 	active, expiring := keep(t, s, 1, 0), keep(t, s, 2, time.Hour)
-	retire := func(id int64, now, at time.Time) (done bool) {
-		inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
-			done, err = r.Keys.Retire(ctx, id, now, at)
-			return err
-		})
-		return done
-	}
 	end, last := noon.Add(time.Hour), noon.Add(time.Hour-time.Millisecond)
 	for _, step := range []struct {
 		name    string
@@ -166,7 +172,7 @@ func keyIsRetiredOnceWhileActive(t *testing.T, s Store) {
 		{"revoked", 1, end, end, false},
 		{"unknown", 3, noon, end, false},
 	} {
-		if done := retire(step.id, step.now, step.at); done != step.done {
+		if done := retire(t, s, step.id, step.now, step.at.Sub(step.now)); done != step.done {
 			t.Errorf("a key that is %s was retired: %t", step.name, done)
 		}
 	}
@@ -193,4 +199,26 @@ func keyUseMovesForwardByIntervals(t *testing.T, s Store) {
 	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
 		return r.Keys.Use(ctx, 3, noon)
 	})
+}
+
+func keyTimesAreNotBeforeItsCreation(t *testing.T, s Store) {
+	revoked, rotated, overlapping := keep(t, s, 1, 0), keep(t, s, 2, 0), keep(t, s, 3, 0)
+	behind := noon.Add(-time.Hour)
+	inTx(t, s, func(ctx context.Context, r domain.Repositories) error { return r.Keys.Use(ctx, 1, behind) })
+	for _, want := range []bool{true, false} {
+		if done := revoke(t, s, 1, behind); done != want {
+			t.Errorf("revoked: %t, want %t", done, want)
+		}
+	}
+	if !retire(t, s, 2, behind, 0) || !retire(t, s, 3, behind, time.Minute) {
+		t.Error("an active key was not retired")
+	}
+	end := noon.Add(time.Minute)
+	revoked.LastUsedAt, revoked.RevokedAt, rotated.RevokedAt, overlapping.RevokedAt = &noon, &noon, &noon, &end
+	wantKeys(t, s, revoked, rotated, overlapping)
+	for _, now := range []time.Time{behind, noon.Add(-time.Second)} {
+		if revoked.Usable(now) || rotated.Usable(now) || !overlapping.Usable(now) {
+			t.Errorf("at %v: %s, %s, %s", now, revoked.State(now), rotated.State(now), overlapping.State(now))
+		}
+	}
 }

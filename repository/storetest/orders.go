@@ -71,6 +71,19 @@ func orderMovesOnce(t *testing.T, s Store) {
 	}
 }
 
+func orderTimesDoNotGoBack(t *testing.T, s Store) {
+	add(t, s, domain.NewPet{Name: "Rex"})
+	place(t, s, 1)
+	if !move(t, s, 1, domain.OrderDelivered, noon.Add(-time.Millisecond)) {
+		t.Error("a placed order did not move")
+	}
+	want := domain.Order{ID: 1, PetID: 1, Status: domain.OrderDelivered, CreatedAt: noon, UpdatedAt: noon}
+	got, err := s.Orders().Get(t.Context(), 1)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("read %v (-want +got)\n%s", err, diff)
+	}
+}
+
 // petHasOneLiveOrder holds even where the status of the animal says otherwise.
 func petHasOneLiveOrder(t *testing.T, s Store) {
 	add(t, s, domain.NewPet{Name: "Rex"}, domain.NewPet{Name: "Tom"})
