@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mattn/go-sqlite3"
 	"golang.org/x/sync/semaphore"
 	gormsqlite "gorm.io/driver/sqlite"
 	"gorm.io/gorm"
@@ -57,7 +56,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	store, err := openSQLite(ctx, o)
 	if err != nil {
-		return nil, fmt.Errorf("open the store %s: %w", o.DSN, remedy(err))
+		return nil, fmt.Errorf("open the store %s: %w", o.DSN, remedy(err, o.DSN))
 	}
 	return store, nil
 }
@@ -293,26 +292,4 @@ func checkWriter(ctx context.Context, writer *gorm.DB) error {
 		}
 		return nil
 	})
-}
-
-// remedy puts what SQLite says of a file into a line that helps.
-func remedy(err error) error {
-	var engine sqlite3.Error
-	if !errors.As(err, &engine) {
-		return err
-	}
-	switch engine.Code {
-	case sqlite3.ErrNotADB:
-		return errors.New("it is not a SQLite database: name another file, or move this one away")
-	case sqlite3.ErrCorrupt:
-		return errors.New("the database is damaged: restore a backup")
-	case sqlite3.ErrReadonly, sqlite3.ErrCantOpen, sqlite3.ErrPerm:
-		return errors.New("permission denied: let this user read and write the file and its folder")
-	case sqlite3.ErrBusy, sqlite3.ErrLocked:
-		return errors.New("another process keeps it locked: end that process, then try again")
-	case sqlite3.ErrFull:
-		return errors.New("the disk is full: make room")
-	default:
-		return err
-	}
 }

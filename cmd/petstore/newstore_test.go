@@ -68,7 +68,7 @@ func TestCommandSaysThatItCreatedTheStore(t *testing.T) {
 	}
 }
 
-func TestNewStoreIsItsOwnersAlone(t *testing.T) {
+func TestNewStoreHasMode0600(t *testing.T) {
 	t.Parallel()
 	for _, umask := range []string{"000", "022", "277"} {
 		folder := t.TempDir()
@@ -83,7 +83,7 @@ func TestNewStoreIsItsOwnersAlone(t *testing.T) {
 	}
 }
 
-func TestModeOfAStoreIsLeftAlone(t *testing.T) {
+func TestModeOfExistingStoreIsKept(t *testing.T) {
 	t.Parallel()
 	folder := folderWithStore(t)
 	if err := os.Chmod(database(folder), 0o640); err != nil {
