@@ -40,6 +40,10 @@ type Options struct {
 	// ObserveCommit, where given, is told of each commit how many acts shared it and
 	// how long it took, waiting for other processes included. It must return at once.
 	ObserveCommit func(acts int, took time.Duration)
+	// ObserveError, where given, is called with the kind of error, one of ErrorKinds, of
+	// each transaction, read and Ping that failed by the store's fault: a commit that
+	// fails for 30 callers of InTx calls it 30 times. It must return at once.
+	ObserveError func(kind string)
 	// Plugins of GORM see every statement of the repositories, in transactions and out of
 	// them; for traces.
 	Plugins []gorm.Plugin
@@ -65,7 +69,7 @@ func openSQLite(ctx context.Context, o Options) (_ *Store, err error) {
 	if err := checkFile(ctx, o); err != nil {
 		return nil, err
 	}
-	s := &Store{}
+	s := &Store{errors: o.ObserveError}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -101,7 +105,7 @@ func openSQLite(ctx context.Context, o Options) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.readers = session{db: readers, turns: semaphore.NewWeighted(int64(size))}
+	s.readers = session{db: readers, turns: semaphore.NewWeighted(int64(size)), errors: s.errors}
 	for _, plugin := range o.Plugins {
 		if err := errors.Join(db.Use(plugin), readers.Use(plugin)); err != nil {
 			return nil, err

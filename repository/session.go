@@ -14,6 +14,8 @@ import (
 type session struct {
 	db    *gorm.DB
 	turns *semaphore.Weighted // at the connections that read, nil in a transaction
+	// errors observes those of reads. It is nil in a transaction, which fails as a whole.
+	errors errorObserver
 }
 
 // exec runs a statement that is written out. It spares GORM the work of putting the
@@ -62,7 +64,7 @@ func (s session) done() {
 // would take a third as long again.
 func read[T any](ctx context.Context, s session, of func(*row) T, most int, query string, values ...any) ([]T, error) {
 	if err := s.wait(ctx); err != nil {
-		return nil, translate(err)
+		return nil, s.errors.observe(translate(err))
 	}
 	defer s.done()
 	items := make([]T, 0, most)
@@ -74,7 +76,7 @@ func read[T any](ctx context.Context, s session, of func(*row) T, most int, quer
 		return r.err
 	})
 	if err != nil && !errors.Is(err, errEnough) {
-		return nil, translate(err)
+		return nil, s.errors.observe(translate(err))
 	}
 	return items, nil
 }

@@ -17,6 +17,7 @@ type Store struct {
 	writer   *writer
 	versions versions
 	schema   schema
+	errors   errorObserver
 	keys     *keyCache
 	pools    []*sql.DB
 }
@@ -46,7 +47,7 @@ func repositories(within session, e *effects) domain.Repositories {
 
 // InTx implements domain.Transactor. Concurrent acts share a commit, see writer.
 func (s *Store) InTx(ctx context.Context, act func(context.Context, domain.Repositories) error) error {
-	return s.writer.do(ctx, act)
+	return s.errors.observe(s.writer.do(ctx, act))
 }
 
 // Versions returns two numbers for those who keep what they read. Read them, then
@@ -61,7 +62,7 @@ func (s *Store) Versions() (added, changed uint64) {
 // answer, or one that nobody should rely on.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.place.check(); err != nil {
-		return domain.Unavailable(err)
+		return s.errors.observe(domain.Unavailable(err))
 	}
 	_, err := read(ctx, s.readers, idOf, 1, "SELECT id FROM pets LIMIT 1")
 	return err

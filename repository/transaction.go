@@ -3,6 +3,7 @@ package repository
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/mattn/go-sqlite3"
@@ -68,7 +69,10 @@ func (t *transaction) leave(j *job) error {
 func (t *transaction) stands(after *job) error {
 	return t.conn.Raw(func(driver any) error {
 		if driver.(*sqlite3.SQLiteConn).AutoCommit() {
-			// What failed is told, but is no kind of failure to the others.
+			// What failed is told, but is no kind of failure to the others, unless it was SQLite's.
+			if engine, ok := errors.AsType[sqlite3.Error](after.err); ok {
+				return fmt.Errorf("%w after: %w", errLost, engine)
+			}
 			return fmt.Errorf("%w after: %s", errLost, after.reason())
 		}
 		return nil

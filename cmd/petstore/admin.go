@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -58,6 +59,20 @@ func measureCommits(registry *prometheus.Registry) func(acts int, took time.Dura
 		sizes.Observe(float64(acts))
 		durations.Observe(took.Seconds())
 	}
+}
+
+// measureErrors adds the errors of the store that calls what it returns.
+func measureErrors(registry *prometheus.Registry) func(kind string) {
+	counter := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "petstore_store_errors_total",
+		Help: "Transactions and reads that failed by the store's fault, by kind: " + strings.Join(repository.ErrorKinds(), ", ") +
+			". A commit that fails for several requests counts for each, a client that disconnected does not.",
+	}, []string{"kind"})
+	registry.MustRegister(counter)
+	for _, kind := range repository.ErrorKinds() {
+		counter.WithLabelValues(kind) // at 0, so that the first error is an increase
+	}
+	return func(kind string) { counter.WithLabelValues(kind).Inc() }
 }
 
 // adminHandler serves what only an operator may see: the metrics and the profiles

@@ -14,9 +14,15 @@ import (
 func startWithAdmin(t *testing.T, args ...string) (s *server, admin string) {
 	t.Helper()
 	s = start(t, t.TempDir(), append(args, "--set", "admin.address=127.0.0.1:0")...)
+	return s, adminOf(t, s)
+}
+
+// adminOf returns the address of a server's listener for operators.
+func adminOf(t *testing.T, s *server) string {
+	t.Helper()
 	form := regexp.MustCompile(`"serving metrics and profiles","address":"([^"]+)"`)
 	until(t, "the log tells the address", func() bool { return form.MatchString(s.log.String()) })
-	return s, "http://" + form.FindStringSubmatch(s.log.String())[1]
+	return "http://" + form.FindStringSubmatch(s.log.String())[1]
 }
 
 // fetch is a GET without a key.
@@ -66,6 +72,7 @@ func TestMetricsTellKnownTraffic(t *testing.T) {
 		`petstore_http_page_cache_requests_total{result="hit"} 4`,
 		`petstore_http_page_cache_requests_total{result="miss"} 1`,
 		`petstore_store_commit_acts_sum `, `petstore_store_commit_duration_seconds_count `,
+		`petstore_store_errors_total{kind="full"} 0`, `petstore_store_errors_total{kind="other"} 0`,
 		`go_sql_max_open_connections{db_name="writer"} 1`,
 		`go_sql_max_open_connections{db_name="readers"} 4`,
 		`go_goroutines `, `process_cpu_seconds_total `, `go_build_info{`,

@@ -35,6 +35,15 @@ func command(ctx context.Context, folder string, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// prepared is the program with these arguments in a folder, after a shell command that
+// prepares both.
+func prepared(ctx context.Context, folder, prepare string, args ...string) *exec.Cmd {
+	cmd := command(ctx, folder, args...)
+	cmd.Args = append([]string{"sh", "-c", prepare + ` && exec "$0" "$@"`}, cmd.Args...)
+	cmd.Path = "/bin/sh"
+	return cmd
+}
+
 // output runs the program in a folder to its end.
 func output(t *testing.T, folder string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()

@@ -72,10 +72,7 @@ func TestNewStoreHasMode0600(t *testing.T) {
 	t.Parallel()
 	for _, umask := range []string{"000", "022", "277"} {
 		folder := t.TempDir()
-		serve := command(t.Context(), folder, "serve", "--first-key")
-		serve.Args = append([]string{"sh", "-c", "umask " + umask + `; exec "$0" "$@"`}, serve.Args...)
-		serve.Path = "/bin/sh"
-		startCommand(t, serve)
+		startCommand(t, prepared(t.Context(), folder, "umask "+umask, "serve", "--first-key"))
 		want := map[string]fs.FileMode{"petstore.db": 0o600, "petstore.db-shm": 0o600, "petstore.db-wal": 0o600}
 		if diff := cmp.Diff(want, modes(t, folder)); diff != "" {
 			t.Errorf("umask %s (-want +got)\n%s", umask, diff)

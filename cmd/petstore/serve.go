@@ -66,7 +66,7 @@ func serve(ctx context.Context, settings config.Config, firstKey bool, stdout, s
 	defer flushTraces()
 	metrics := newRegistry()
 	store, err := open(ctx, settings.Database, repository.Options{
-		Plugins: traceStatements(tracer), ObserveCommit: measureCommits(metrics),
+		Plugins: traceStatements(tracer), ObserveCommit: measureCommits(metrics), ObserveError: measureErrors(metrics),
 	})
 	if err != nil {
 		return err
