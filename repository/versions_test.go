@@ -84,6 +84,23 @@ func TestNothingKeptStandsWhileTheWriterCannotLook(t *testing.T) {
 	})
 }
 
+// Store.Versions promises it, also when a look was the last one before the disk
+// holds the writer up.
+func TestNumbersRiseWithin100MillisecondsOfTheLastLook(t *testing.T) {
+	t.Parallel()
+	w := &writer{versions: &versions{}}
+	beat := w.watch()
+	w.versions.looks.Add(1)
+	var passed time.Duration
+	for w.versions.added.Load() == 0 {
+		beat()
+		passed += lockWait
+	}
+	if passed > 100*time.Millisecond {
+		t.Errorf("the numbers rose after %v", passed)
+	}
+}
+
 func TestNumbersRiseWithoutALookForTwoBeats(t *testing.T) {
 	t.Parallel()
 	w := &writer{versions: &versions{}}

@@ -30,8 +30,9 @@ const (
 	// process has let it grow.
 	maxIdleWAL = 16 << 20
 	// lockWait is how long SQLite waits for another process's lock before the writer
-	// looks around, and lockPatience how long it goes on doing so.
-	lockWait     = 50 * time.Millisecond
+	// looks around, and lockPatience how long it goes on doing so. What others commit
+	// is noticed within three times lockWait (see watch), and 100 ms are promised.
+	lockWait     = 30 * time.Millisecond
 	lockPatience = 5 * time.Second
 )
 
