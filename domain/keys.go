@@ -38,6 +38,12 @@ const (
 	KeyUseInterval = time.Minute
 )
 
+// KeyNameRule is the rule of a key's name in words.
+const KeyNameRule = "must be 1 to 100 characters, not blank, without control characters"
+
+// ValidKeyName reports whether name keeps KeyNameRule.
+func ValidKeyName(name string) bool { return validName(name, MaxKeyName) }
+
 // NewKey is the record to keep for a fresh secret, which expires after lifetime or,
 // where that is zero, never. It returns an ErrInvalid (validation_failed) that tells
 // every broken rule.
@@ -47,8 +53,8 @@ func NewKey(name, secret string, now time.Time, lifetime time.Duration) (NewAPIK
 	if !ok {
 		broken = append(broken, Violation{Field: "key", Rule: "has not the form of an API key"})
 	}
-	if !validName(name, MaxKeyName) {
-		broken = append(broken, Violation{Field: "name", Rule: "must be 1 to 100 characters, not blank, without control characters"})
+	if !ValidKeyName(name) {
+		broken = append(broken, Violation{Field: "name", Rule: KeyNameRule})
 	}
 	if lifetime < 0 || lifetime > MaxKeySpan {
 		broken = append(broken, Violation{Field: "lifetime", Rule: "must be at most 3650 days"})

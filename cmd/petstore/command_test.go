@@ -26,7 +26,7 @@ func TestCommandLine(t *testing.T) {
 		"unknown flag":      {[]string{"serve", "--port", "1"}, 2, "", "unknown flag: --port"},
 		"surplus argument":  {[]string{"serve", "now"}, 2, "", `unknown command "now"`},
 		"key without name":  {[]string{"keys", "create"}, 2, "", `required flag(s) "name" not set`},
-		"key of no name":    {[]string{"keys", "create", "--name", " "}, 1, "", "name must be 1 to 100 characters"},
+		"key of no name":    {[]string{"keys", "create", "--name", ""}, 2, "", `invalid argument "" for "--name" flag: must be 1 to 100 characters`},
 		"unknown setting":   {[]string{"serve", "--set", "server.port=1"}, 2, "", "server.port (command line): no such setting"},
 		"set to nothing":    {[]string{"serve", "--set", "admin.address"}, 2, "", "petstore: --set must be KEY=VALUE, and one has no =\n"},
 		"bad setting":       {[]string{"serve", "--set", "log.level=loud"}, 2, "", `log.level = "loud" (command line): must be`},
@@ -86,8 +86,8 @@ func outputAsNobody(t *testing.T, folder string, args ...string) (stderr string,
 		cmd.Path = copyFor(t, nobody, folder)
 		cmd.Env = append(cmd.Env, "GOCOVERDIR="+folder) // what make cover names is root's alone
 	}
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)
 	}
@@ -133,6 +133,24 @@ func TestKeyThatCannotBeShownIsTold(t *testing.T) {
 			if err := cmd.Run(); err == nil || !strings.Contains(errs.String(), "was issued but could not be shown, revoke it") {
 				t.Errorf("%v to %s: %v, %q", args, name, err, errs.String())
 			}
+		}
+	}
+}
+
+func TestNoKeyIsIssuedWhereItWouldBeLost(t *testing.T) {
+	t.Parallel()
+	for _, output := range []string{">&-", ">/dev/null"} {
+		folder := folderWithStore(t)
+		for _, args := range []string{"create --name n", "rotate 1"} {
+			cmd := prepared(t.Context(), folder, "exec "+output, append([]string{"keys"}, strings.Fields(args)...)...)
+			var errs bytes.Buffer
+			cmd.Stderr = &errs
+			if err := cmd.Run(); err == nil || !strings.HasPrefix(errs.String(), "petstore: standard output is closed or /dev/null") {
+				t.Errorf("keys %s %s: %v, %q", args, output, err, errs.String())
+			}
+		}
+		if n := number(t, folder, "SELECT count(*) FROM api_keys"); n != 0 {
+			t.Errorf("%d keys were issued", n)
 		}
 	}
 }

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"example.com/petstore/domain"
 	"example.com/petstore/repository"
 	"example.com/petstore/usecase"
 )
@@ -44,7 +47,12 @@ func newKeysCreate(in *invocation) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&name, "name", "", "whose key it is, for people: `NAME`")
+	cmd.Flags().Func("name", "whose key it is, for people: `NAME`", func(text string) error {
+		if name = text; !domain.ValidKeyName(name) {
+			return errors.New(domain.KeyNameRule)
+		}
+		return nil
+	})
 	cmd.Flags().Func("expires", "how long the key works, such as 90d or 36h: `SPAN` (default for ever)", within(time.Second, &lifetime))
 	_ = cmd.MarkFlagRequired("name") // the flag above exists
 	return cmd
@@ -91,8 +99,12 @@ func (in *invocation) withKeys(ctx context.Context, o repository.Options, work f
 	})
 }
 
-// printKey prints the secret of a key that issue issues.
+// printKey prints the secret of a key that issue issues. It issues none where nobody
+// could read it.
 func (in *invocation) printKey(ctx context.Context, o repository.Options, issue func(*usecase.Keys) (string, error)) error {
+	if isNull(in.stdout) {
+		return errors.New("standard output is closed or " + os.DevNull + ", where the key would be lost: send it to a terminal, a file or a pipe")
+	}
 	return in.withKeys(ctx, o, func(keys *usecase.Keys) error {
 		secret, err := issue(keys)
 		if err != nil {
@@ -103,6 +115,21 @@ func (in *invocation) printKey(ctx context.Context, o repository.Options, issue 
 		}
 		return nil
 	})
+}
+
+// isNull reports whether out is the null device, which Go opens for a standard output
+// that is closed.
+func isNull(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	if !ok {
+		return false
+	}
+	output, err := file.Stat()
+	if err != nil {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err == nil && os.SameFile(output, null)
 }
 
 // lostKey is the error for a key that works but was never shown.
