@@ -23,7 +23,7 @@ func newEngine(api *rest.API, health *rest.Health, settings config.Config) (http
 			return nil, err
 		}
 	}
-	return insistOnTLS(engine), nil
+	return engine, nil
 }
 
 // mountDocs serves the OpenAPI document of this deployment and the UI that shows it.

@@ -57,7 +57,7 @@ func serve(ctx context.Context, settings config.Config, firstKey bool, stdout, s
 	group, ctx := errgroup.WithContext(ctx)
 	gate, timeouts := rest.NewGate(log), timeoutsOf(settings.Server)
 	served := make(chan error, 1)
-	go func() { served <- rest.Serve(ctx, listener, gate, timeouts, log) }()
+	go func() { served <- rest.Serve(ctx, listener, insistOnTLS(gate), timeouts, log) }()
 
 	tracer, flushTraces, err := newTraces(ctx, settings.Tracing.OTLPEndpoint, log)
 	if err != nil {

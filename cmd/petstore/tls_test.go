@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"net"
 	"net/http"
@@ -112,6 +113,54 @@ func TestTLSIsModern(t *testing.T) {
 		t.Errorf("without TLS: %d", status)
 	}
 	stop(t, s)
+}
+
+// Another process locks the store, so that the server responds before it is open.
+func TestEveryResponseOverTLSCarriesHSTS(t *testing.T) {
+	t.Parallel()
+	folder, address, client := t.TempDir(), freeAddress(t), trusting(t, tls.VersionTLS13)
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	ask := func(method, path string) (status int, strict string, err error) {
+		request, err := http.NewRequestWithContext(t.Context(), method, "https://"+address+path, http.NoBody)
+		if err != nil {
+			return 0, "", err
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			return 0, "", err
+		}
+		defer response.Body.Close()
+		return response.StatusCode, response.Header.Get("Strict-Transport-Security"), nil
+	}
+	certify(t, folder, 1)
+	if _, stderr, code := output(t, folder, "migrate", "up"); code != 0 {
+		t.Fatal(stderr)
+	}
+	release, done := lock(t, database(folder)), make(chan struct{})
+	defer func() { <-done }()
+	go func() {
+		defer close(done)
+		defer release()
+		for _, path := range []string{"/livez", "/v1/pets"} {
+			status, strict, err := 0, "", errors.New("not asked yet")
+			for deadline := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(deadline); {
+				status, strict, err = ask(http.MethodGet, path)
+			}
+			if err != nil || strict != "max-age=31536000" || status != map[string]int{"/livez": 200, "/v1/pets": 503}[path] {
+				t.Errorf("while it started, %s: got %d, %q, %v", path, status, strict, err)
+			}
+		}
+	}()
+	start(t, folder, "--set", "server.address="+address, "--set", "server.tls_cert_file=tls.crt", "--set", "server.tls_key_file=tls.key")
+	for request, want := range map[string]int{
+		"GET /livez": 200, "GET /readyz": 200, "GET /": 302, "GET /openapi.json": 200, "GET /swagger/index.html": 200, "GET /swagger/none": 404,
+		"GET /v1/pets": 401, "GET /v1/pets/1": 401, "DELETE /v1/pets": 405, "OPTIONS /v1/pets": 204, "GET /none": 404, "GET /v1%2Fpets": 404,
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		if status, strict, err := ask(method, path); err != nil || status != want || strict != "max-age=31536000" {
+			t.Errorf("%s: got %d, %q, %v, want %d", request, status, strict, err, want)
+		}
+	}
 }
 
 func TestNewCertificateNeedsNoRestart(t *testing.T) {
