@@ -98,6 +98,11 @@ func New(services Services, options ...Option) (*API, error) {
 	case a.cacheBytes > 0 && a.versions == nil:
 		return nil, errors.New("rest.New: WithPageCache was given no versions of the store")
 	}
+	if a.limits != nil {
+		if err := a.limits.check(); err != nil {
+			return nil, err
+		}
+	}
 	var err error
 	if a.pages, err = newPageCache(a.versions, a.cacheBytes, a.metrics); err != nil {
 		return nil, err

@@ -15,11 +15,13 @@ import (
 
 // WithRateLimit gives each caller a bucket of so many requests, full at first, that
 // fills evenly within a window of whole seconds. A request that finds it empty is
-// answered 429. By default, and with fewer than one request, nothing is limited.
+// answered 429. By default, and with 0 requests, nothing is limited. New returns an
+// error for a negative number of requests and for a window of less than a second or of
+// a fraction of one.
 func WithRateLimit(requests int, window time.Duration) Option {
 	return func(a *API) {
 		a.limits = nil
-		if requests > 0 {
+		if requests != 0 {
 			a.limits = newRateLimits(requests, window)
 		}
 	}
@@ -29,9 +31,13 @@ func WithRateLimit(requests int, window time.Duration) Option {
 // longest is forgotten, whose bucket is the first to be full again anyway.
 const maxCallers = 10_000
 
+// maxRequests is the largest integer of a structured field, such as RateLimit-Policy
+// (RFC 9651, section 3.3.1).
+const maxRequests = 999_999_999_999_999
+
 type rateLimits struct {
 	requests int
-	refill   time.Duration // of one request
+	window   time.Duration
 	policy   string
 	callers  *lru.Cache[string, *rate.Limiter]
 }
@@ -40,10 +46,19 @@ func newRateLimits(requests int, window time.Duration) *rateLimits {
 	callers, _ := lru.New[string, *rate.Limiter](maxCallers) // fails for no size alone
 	return &rateLimits{
 		requests: requests,
-		refill:   window / time.Duration(requests),
+		window:   window,
 		policy:   fmt.Sprintf(`"default";q=%d;w=%d`, requests, window/time.Second),
 		callers:  callers,
 	}
+}
+
+// check returns an error for an invalid limit.
+func (l *rateLimits) check() error {
+	if 0 < l.requests && int64(l.requests) <= maxRequests && l.window >= time.Second && l.window%time.Second == 0 {
+		return nil
+	}
+	return fmt.Errorf("rest.New: WithRateLimit was given %d requests in %v: give it 0, for no limit, to %d requests and a window of whole seconds, from 1s",
+		l.requests, l.window, int64(maxRequests))
 }
 
 // take takes a request out of the caller's bucket if there is one. What is left is
@@ -51,7 +66,7 @@ func newRateLimits(requests int, window time.Duration) *rateLimits {
 func (l *rateLimits) take(caller string, now time.Time) (allowed bool, left float64) {
 	bucket, known := l.callers.Get(caller)
 	if !known {
-		bucket = rate.NewLimiter(rate.Every(l.refill), l.requests)
+		bucket = rate.NewLimiter(rate.Limit(float64(l.requests)/l.window.Seconds()), l.requests)
 		if other, known, _ := l.callers.PeekOrAdd(caller, bucket); known {
 			bucket = other
 		}
@@ -75,5 +90,5 @@ func (a *API) limitRate(c *gin.Context) {
 
 // after tells in how many whole seconds so many requests come back.
 func (l *rateLimits) after(requests float64) string {
-	return strconv.Itoa(int(math.Ceil(requests * l.refill.Seconds())))
+	return strconv.Itoa(int(math.Ceil(requests * l.window.Seconds() / float64(l.requests))))
 }

@@ -2,9 +2,11 @@ package http_test
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/usecase"
 )
 
 // left wants the headers of a limit of 3 requests a minute.
@@ -102,6 +105,49 @@ func TestNothingIsLimitedByDefault(t *testing.T) {
 			s.expect(t, get("/v1/pets"), ok(`[]`).with("-RateLimit", "-RateLimit-Policy"))
 		}
 	}
+}
+
+func TestNewRejectsInvalidRateLimit(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	services := rest.Services{
+		Pets: usecase.NewPets(s.store, s.store.Pets(), s.clock.now), Orders: usecase.NewOrders(s.store, s.store.Orders(), s.clock.now), Keys: s.keys,
+	}
+	for _, test := range []struct {
+		requests int
+		window   time.Duration
+		works    bool
+	}{
+		{0, 0, true},
+		{0, -time.Second, true},
+		{1, time.Second, true},
+		{1, 24 * time.Hour, true},
+		{1, math.MaxInt64 / time.Second * time.Second, true},
+		{999_999_999_999_999, time.Second, true},
+		{1_000_000_000_000_000, 24 * time.Hour, false},
+		{math.MaxInt, time.Second, false},
+		{-1, time.Minute, false},
+		{math.MinInt, time.Minute, false},
+		{1, 0, false},
+		{1, -time.Minute, false},
+		{1, time.Nanosecond, false},
+		{1, time.Second - 1, false},
+		{1, time.Second + 1, false},
+		{1, 1500 * time.Millisecond, false},
+		{1, math.MaxInt64, false},
+	} {
+		_, err := rest.New(services, rest.WithRateLimit(test.requests, test.window))
+		if (err == nil) != test.works || err != nil && !strings.HasPrefix(err.Error(), "rest.New: WithRateLimit was given ") {
+			t.Errorf("%d requests in %v: got the error %v", test.requests, test.window, err)
+		}
+	}
+}
+
+func TestLimitOfMoreRequestsThanNanosecondsIsCounted(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, rest.WithRateLimit(2_000_000_000, time.Second))
+	s.ask(t, get("/v1/pets"), ok(`[]`).with(`RateLimit-Policy: "default";q=2000000000;w=1`, `RateLimit: "default";r=1999999999;t=1`))
+	s.ask(t, get("/v1/pets"), ok(`[]`).with(`RateLimit: "default";r=1999999998;t=1`))
 }
 
 func TestOfManyRequestsAtOnceOnlySoManyPass(t *testing.T) {
