@@ -59,7 +59,7 @@ func newMetrics() *metrics {
 			Name: "petstore_http_requests_in_flight", Help: "How many requests are being answered.",
 		}),
 		deprecated: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "petstore_http_deprecated_requests_total", Help: "Calls of deprecated operations, removed ones included, by the id of the key.",
+			Name: "petstore_http_deprecated_requests_total", Help: "Calls of deprecated operations, removed and rate-limited ones included, by the id of the key.",
 		}, perKey),
 		rateLimited: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "petstore_http_rate_limited_requests_total", Help: "Requests refused for going beyond the rate limit, by the id of the key.",

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -88,6 +89,22 @@ func TestMetricsTellWhoCallsADeprecatedOperation(t *testing.T) {
 	} {
 		if got[series] != want {
 			t.Errorf("%s is %q, want %q", series, got[series], want)
+		}
+	}
+}
+
+func TestMetricsCountDeprecatedCallsThatTheLimitRefuses(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	s := openShop(t, rest.WithMetrics(registry), rest.WithRateLimit(1, time.Minute))
+	s.ask(t, get("/v1/pets"), ok(`[]`))
+	for _, want := range []string{"1", "2"} {
+		s.ask(t, get("/v1/pets/1"), refused(429, "rate_limited"))
+		for _, counter := range []string{"deprecated", "rate_limited"} {
+			series := `petstore_http_` + counter + `_requests_total{key_id="1"}`
+			if got := scrape(t, registry)[series]; got != want {
+				t.Errorf("%s is %q, want %q", series, got, want)
+			}
 		}
 	}
 }

@@ -46,11 +46,14 @@ func (a *API) Register(r gin.IRouter) (err error) {
 			before = append(before, a.announceRemoval())
 		}
 		operation := append(before[:len(before):len(before)], a.identify)
+		if resource.deprecated {
+			operation = append(operation, a.countDeprecated)
+		}
 		if a.limits != nil {
 			operation = append(operation, a.limitRate)
 		}
 		if resource.deprecated {
-			operation = append(operation, a.countDeprecated, a.refuseRemoved)
+			operation = append(operation, a.refuseRemoved)
 		}
 		var allow []string
 		if resource.get != nil {
