@@ -1,8 +1,8 @@
 package http
 
 import (
-	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -18,7 +18,7 @@ type resource struct {
 	deprecated bool
 }
 
-// resources are all routes of the API.
+// resources are all paths of the API.
 func (a *API) resources() []resource {
 	return []resource{
 		{path: "/pets", get: a.listPets, post: a.createPet},
@@ -30,22 +30,21 @@ func (a *API) resources() []resource {
 	}
 }
 
-// Register mounts the API on a group of a Gin engine and touches nothing outside
-// it. GET routes answer HEAD, too, and every path answers OPTIONS. It fails where
-// routes of the engine are in the way, such as those of an API mounted before.
-func (a *API) Register(r gin.IRouter) (err error) {
-	defer func() {
-		if conflict := recover(); conflict != nil { // Gin's only way to tell
-			err = fmt.Errorf("rest: mount the API: %v", conflict)
-		}
-	}()
-	group := r.Group("", a.middleware()...)
+// A route is one method of a path.
+type route struct {
+	method, path string
+	handlers     []gin.HandlerFunc
+}
+
+// routes returns what Register mounts.
+func (a *API) routes() []route {
+	var all []route
 	for _, resource := range a.resources() {
 		var before []gin.HandlerFunc
 		if resource.deprecated {
 			before = append(before, a.announceRemoval())
 		}
-		operation := append(before[:len(before):len(before)], a.identify)
+		operation := append(slices.Clip(before), a.identify)
 		if resource.deprecated {
 			operation = append(operation, a.countDeprecated)
 		}
@@ -56,17 +55,20 @@ func (a *API) Register(r gin.IRouter) (err error) {
 			operation = append(operation, a.refuseRemoved)
 		}
 		var allow []string
+		add := func(method string, handlers []gin.HandlerFunc, last gin.HandlerFunc) {
+			allow = append(allow, method)
+			all = append(all, route{method, resource.path, append(slices.Clip(handlers), last)})
+		}
 		if resource.get != nil {
-			allow = append(allow, http.MethodGet, http.MethodHead)
-			group.Match(allow, resource.path, append(operation, a.serve(resource.get))...)
+			add(http.MethodGet, operation, a.serve(resource.get))
+			add(http.MethodHead, operation, a.serve(resource.get))
 		}
 		if resource.post != nil {
-			allow = append(allow, http.MethodPost)
-			group.POST(resource.path, append(operation, a.serve(resource.post))...)
+			add(http.MethodPost, operation, a.serve(resource.post))
 		}
-		group.OPTIONS(resource.path, append(before, options(allow))...)
+		add(http.MethodOptions, before, options(allow))
 	}
-	return nil
+	return all
 }
 
 // serve makes a handler one of Gin's.
