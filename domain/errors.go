@@ -17,6 +17,8 @@ const (
 	ErrInvalid Kind = "invalid"
 	// ErrUnauthenticated is a caller who has not shown who they are.
 	ErrUnauthenticated Kind = "unauthenticated"
+	// ErrForbidden is a caller who is known but may not do this.
+	ErrForbidden Kind = "forbidden"
 	// ErrNotFound is a record that does not exist.
 	ErrNotFound Kind = "not found"
 	// ErrConflict is an act that the present state does not allow.
@@ -38,6 +40,7 @@ const (
 	CodeInvalidIdempotencyKey Code = "invalid_idempotency_key"
 	CodeMissingAPIKey         Code = "missing_api_key"
 	CodeInvalidAPIKey         Code = "invalid_api_key"
+	CodeForbidden             Code = "forbidden"
 	CodePetNotFound           Code = "pet_not_found"
 	CodeOrderNotFound         Code = "order_not_found"
 	CodePetNotAvailable       Code = "pet_not_available"
@@ -91,6 +94,11 @@ func Invalid(code Code, violations ...Violation) error {
 		rules[i] = v.Field + " " + v.Rule
 	}
 	return &Error{Kind: ErrInvalid, Code: code, Message: strings.Join(rules, "; "), Violations: violations}
+}
+
+// Forbidden is an ErrForbidden with a message for the caller.
+func Forbidden(message string) error {
+	return &Error{Kind: ErrForbidden, Code: CodeForbidden, Message: message}
 }
 
 // Unavailable is an ErrUnavailable with its cause for the log, or a cause that is one already.

@@ -2,10 +2,10 @@ package http_test
 
 import (
 	"fmt"
-	"net/http"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/gin-gonic/gin"
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap/buffer"
 	"go.uber.org/zap/zapcore"
@@ -18,7 +18,7 @@ func TestLineOfARequestAppendsWhatItIsMarshalledTo(t *testing.T) {
 	t.Parallel()
 	encoder := zapcore.NewJSONEncoder(zapcore.EncoderConfig{EncodeDuration: zapcore.SecondsDurationEncoder, SkipLineEnding: true})
 	for _, caller := range []string{"7", `"quoted"`, `back\slash`, "Lückenbüßer \u2028", "\x1f\n", "no UTF-8 \xf0", ""} {
-		s := openShop(t, rest.WithAuthenticator(func(*http.Request) (string, error) { return caller, nil }))
+		s := openShop(t, rest.WithAuthenticator(func(*gin.Context) (string, error) { return caller, nil }))
 		for _, r := range []request{get("/v1/pets"), get("/v1/nothing"), send("TRACE'`|~", "/v1/pets")} {
 			s.expect(t, r, want{})
 		}

@@ -3,7 +3,6 @@ package http
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -42,10 +41,14 @@ type Services struct {
 	Keys   Keys
 }
 
-// An Authenticator names who makes a request, or returns an ErrUnauthenticated.
-// The name scopes idempotency keys. It is no secret: it stands in the access log, in
-// metrics and in the store.
-type Authenticator func(r *http.Request) (caller string, err error)
+// An Authenticator returns the name of who makes a request. The name scopes idempotency
+// keys and is no secret: it stands in the access log, in metrics and in the store.
+//
+// It finds in c what the middleware of the host left there, and leaves the response to the
+// error that it returns: a domain.ErrUnauthenticated is a 401, a domain.ErrForbidden a 403,
+// an error that is no domain.Error a 500. A 401 has no WWW-Authenticate unless the
+// Authenticator sets it with c.Header.
+type Authenticator func(c *gin.Context) (caller string, err error)
 
 // An API answers the operations of the service. Make one with New, mount it with Register.
 type API struct {

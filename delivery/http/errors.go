@@ -39,6 +39,7 @@ const (
 var statuses = map[domain.Kind]int{
 	domain.ErrInvalid:         http.StatusBadRequest,
 	domain.ErrUnauthenticated: http.StatusUnauthorized,
+	domain.ErrForbidden:       http.StatusForbidden,
 	domain.ErrNotFound:        http.StatusNotFound,
 	errMethod:                 http.StatusMethodNotAllowed,
 	errTimeout:                http.StatusRequestTimeout,
@@ -85,10 +86,7 @@ func writeError(c *gin.Context, err error) int {
 		}
 	}
 	status := statuses[known.Kind]
-	switch status {
-	case http.StatusUnauthorized:
-		c.Header("WWW-Authenticate", challenge(known.Code))
-	case http.StatusServiceUnavailable:
+	if status == http.StatusServiceUnavailable {
 		c.Header("Retry-After", "1")
 	}
 	c.Abort()

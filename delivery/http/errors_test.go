@@ -6,12 +6,13 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/gin-gonic/gin"
 
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
@@ -67,13 +68,13 @@ func named(expr ast.Expr) string {
 // refuseWith is a shop whose authenticator refuses every request with an error.
 func refuseWith(t *testing.T, err error) *shop {
 	t.Helper()
-	return openShop(t, rest.WithAuthenticator(func(*http.Request) (string, error) { return "", err }))
+	return openShop(t, rest.WithAuthenticator(func(*gin.Context) (string, error) { return "", err }))
 }
 
 func TestEveryKindHasItsStatus(t *testing.T) {
 	t.Parallel()
 	statuses := map[string]int{
-		"invalid": 400, "unauthenticated": 401, "not found": 404, "method not allowed": 405, "request timeout": 408,
+		"invalid": 400, "unauthenticated": 401, "forbidden": 403, "not found": 404, "method not allowed": 405, "request timeout": 408,
 		"conflict": 409, "rate limited": 429, "gone": 410, "body too large": 413, "unsupported media type": 415, "reused": 422,
 		"internal": 500, "unavailable": 503,
 	}

@@ -19,36 +19,29 @@ import (
 	"example.com/petstore/usecase"
 )
 
-// mountStore mounts a store on a group of a team's engine.
-func mountStore(group *gin.RouterGroup, store *repository.Store, options ...rest.Option) error {
-	api, err := rest.New(rest.Services{
+// newAPI returns the API over a store.
+func newAPI(store *repository.Store, options ...rest.Option) (*rest.API, error) {
+	return rest.New(rest.Services{
 		Pets:   usecase.NewPets(store, store.Pets(), time.Now),
 		Orders: usecase.NewOrders(store, store.Orders(), time.Now),
 		Keys:   usecase.NewKeys(store, store.Keys(), time.Now),
 	}, append(options, rest.WithPageCache(store.Versions, 16<<20))...)
-	if err != nil {
-		return err
-	}
-	return api.Register(group)
 }
 
 // A team mounts the store in its own engine, under a prefix, behind its own middleware.
 func Example() {
-	folder, err := os.MkdirTemp("", "petstore")
+	store, remove, err := openStore()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer os.RemoveAll(folder)
-	ctx := context.Background()
-
-	store, err := repository.Open(ctx, repository.Options{DSN: filepath.Join(folder, "pets.db"), Migrate: true})
+	defer remove()
+	key, err := usecase.NewKeys(store, store.Keys(), time.Now).Create(context.Background(), "till 1", 0)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer store.Close()
-	key, err := usecase.NewKeys(store, store.Keys(), time.Now).Create(ctx, "till 1", 0)
+	api, err := newAPI(store)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -56,7 +49,7 @@ func Example() {
 
 	engine := gin.New()
 	engine.Use(func(c *gin.Context) { c.Header("X-Team", "animals") })
-	if err := mountStore(engine.Group("/shop/v1"), store); err != nil {
+	if err := api.Register(engine.Group("/shop/v1")); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -64,63 +57,90 @@ func Example() {
 	request := httptest.NewRequest(http.MethodPost, "/shop/v1/pets", strings.NewReader(`{"name":"Rex","categoryId":7}`))
 	request.Header.Set("Authorization", "Bearer "+key)
 	request.Header.Set("Content-Type", "application/json")
-	show(engine, request)
+	show(engine, request, "X-Team", "Location")
 	// Output:
 	// 201 animals ./pets/1
 	// {"id":1,"name":"Rex","categoryId":7}
 }
 
-// A team's own sessions take the place of API keys: whoever the authenticator names
-// is the caller, in the log and of an idempotency key.
+// A team's own sessions take the place of API keys: the authenticator finds what the
+// team's middleware knows, and whoever it names is the caller, in the log and of an
+// idempotency key.
 func ExampleWithAuthenticator() {
-	folder, err := os.MkdirTemp("", "petstore")
+	store, remove, err := openStore()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer os.RemoveAll(folder)
-	store, err := repository.Open(context.Background(), repository.Options{DSN: filepath.Join(folder, "pets.db"), Migrate: true})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer store.Close()
-
-	users := map[string]string{"a secret session": "user 42"} // a team's own sessions
-	authenticate := func(r *http.Request) (string, error) {
-		cookie, err := r.Cookie("session")
-		if err != nil || users[cookie.Value] == "" {
-			return "", domain.MissingAPIKey()
+	defer remove()
+	api, err := newAPI(store, rest.WithAuthenticator(func(c *gin.Context) (string, error) {
+		user := c.GetString("user")
+		if user == "" {
+			return "", &domain.Error{Kind: domain.ErrUnauthenticated, Code: domain.CodeMissingAPIKey, Message: "sign in first"}
 		}
-		return users[cookie.Value], nil
-	}
-	engine := gin.New()
-	if err := mountStore(engine.Group("/v1"), store, rest.WithAuthenticator(authenticate)); err != nil {
+		if user == "guest" && c.Request.Method == http.MethodPost {
+			return "", domain.Forbidden("guests may look, and no more")
+		}
+		return user, nil
+	}))
+	if err != nil {
 		fmt.Println(err)
 		return
 	}
 
-	request := httptest.NewRequest(http.MethodGet, "/v1/pets", http.NoBody)
-	show(engine, request)
-	request.AddCookie(&http.Cookie{Name: "session", Value: "a secret session"})
-	show(engine, request)
+	engine := gin.New()
+	users := map[string]string{"a-secret-session": "user 42", "another-session": "guest"}
+	engine.Use(func(c *gin.Context) { // the team's own sessions
+		session, _ := c.Cookie("session")
+		c.Set("user", users[session])
+	})
+	if err := api.Register(engine.Group("/v1")); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	for _, session := range []string{"", "another-session", "a-secret-session"} {
+		request := httptest.NewRequest(http.MethodPost, "/v1/pets", strings.NewReader(`{"name":"Rex","categoryId":7}`))
+		request.Header.Set("Content-Type", "application/json")
+		request.AddCookie(&http.Cookie{Name: "session", Value: session})
+		show(engine, request)
+	}
 	// Output:
 	// 401
-	// {"code":"missing_api_key","message":"an API key is required: send the header Authorization: Bearer <API_KEY>","status":401}
-	// 200
-	// []
+	// {"code":"missing_api_key","message":"sign in first","status":401}
+	// 403
+	// {"code":"forbidden","message":"guests may look, and no more","status":403}
+	// 201
+	// {"id":1,"name":"Rex","categoryId":7}
 }
 
-// show prints an answer.
-func show(engine http.Handler, request *http.Request) {
+// openStore opens a store in a folder of its own, which remove removes.
+func openStore() (store *repository.Store, remove func(), err error) {
+	folder, err := os.MkdirTemp("", "petstore")
+	if err != nil {
+		return nil, nil, err
+	}
+	store, err = repository.Open(context.Background(), repository.Options{DSN: filepath.Join(folder, "pets.db"), Migrate: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	return store, func() { store.Close(); os.RemoveAll(folder) }, nil
+}
+
+// show prints the status of a response, some of its headers, and its body.
+func show(engine http.Handler, request *http.Request, headers ...string) {
 	recorder := httptest.NewRecorder()
 	engine.ServeHTTP(recorder, request)
-	answer := recorder.Result()
-	body, err := io.ReadAll(answer.Body)
+	response := recorder.Result()
+	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(strings.TrimSpace(fmt.Sprintln(answer.StatusCode, answer.Header.Get("X-Team"), answer.Header.Get("Location"))))
+	line := []any{response.StatusCode}
+	for _, header := range headers {
+		line = append(line, response.Header.Get(header))
+	}
+	fmt.Println(line...)
 	fmt.Println(string(body))
 }

@@ -23,8 +23,9 @@ func mount(t *testing.T, prefix string, options ...rest.Option) *shop {
 	engine.HandleMethodNotAllowed = true
 	engine.GET("/hello", func(c *gin.Context) { c.String(http.StatusOK, "hello") })
 	engine.NoRoute(rest.NotFound)
+	api, group := s.api(t, asTheyAre, options...), engine.Group(prefix)
 	engine.NoMethod(rest.MethodNotAllowed)
-	if err := s.api(t, asTheyAre, options...).Register(engine.Group(prefix)); err != nil {
+	if err := api.Register(group); err != nil {
 		t.Fatal(err)
 	}
 	s.listen(t, engine)
@@ -95,12 +96,14 @@ func TestMountedAPITouchesNothingOutsideItsGroup(t *testing.T) {
 
 func TestHostMayNameTheCallers(t *testing.T) {
 	t.Parallel()
-	s := mount(t, "/v1", rest.WithAuthenticator(func(r *http.Request) (string, error) {
-		if user, _, here := r.BasicAuth(); here {
+	s := mount(t, "/v1", rest.WithAuthenticator(func(c *gin.Context) (string, error) {
+		if user, _, here := c.Request.BasicAuth(); here {
 			return user, nil
 		}
+		c.Header("WWW-Authenticate", `Basic realm="team"`)
 		return "", domain.MissingAPIKey()
 	}))
+	s.challenge = `Basic realm="team"`
 	const ann, bob = "Authorization: Basic YW5uOng=", "Authorization: Basic Ym9iOng="
 	s.expect(t, post(newRex), refused(401, "missing_api_key"))
 	s.expect(t, post(newRex, "Idempotency-Key: one", ann), created(`{"id":1,"name":"Rex","categoryId":7}`).with(first))
@@ -111,12 +114,60 @@ func TestHostMayNameTheCallers(t *testing.T) {
 	}
 }
 
+func TestAuthenticatorReadsTheHostsContextAndForbids(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	engine := gin.New()
+	engine.Use(func(c *gin.Context) { c.Set("user", c.GetHeader("From")) })
+	api := s.api(t, asTheyAre, rest.WithAuthenticator(func(c *gin.Context) (string, error) {
+		if user := c.GetString("user"); user != "guest" {
+			return user, nil
+		}
+		return "", fmt.Errorf("authenticate: %w", domain.Forbidden("guests must stay outside"))
+	}))
+	if err := api.Register(engine.Group("/v1")); err != nil {
+		t.Fatal(err)
+	}
+	s.listen(t, engine)
+	for _, r := range operations(t) {
+		s.expect(t, send(r.method, r.path, "From: guest"), refused(403, "forbidden", "guests must stay outside").without("authenticate"))
+	}
+	s.expect(t, get("/v1/pets", "From: ann"), ok(`[]`))
+	lines := s.accessLog(t)
+	if last := lines[len(lines)-1]; last["key_id"] != "ann" {
+		t.Errorf("got the access log %v", last)
+	}
+}
+
+func TestUnauthorizedByHostCarriesOnlyTheChallengeThatItSets(t *testing.T) {
+	t.Parallel()
+	for code, err := range map[string]error{
+		"missing_api_key": domain.MissingAPIKey(),
+		"invalid_api_key": domain.InvalidAPIKey(),
+	} {
+		for header, challenge := range map[string]string{"-WWW-Authenticate": "", `WWW-Authenticate: Basic realm="team"`: `Basic realm="team"`} {
+			s := openShop(t, rest.WithAuthenticator(func(c *gin.Context) (string, error) {
+				if challenge != "" {
+					c.Header("WWW-Authenticate", challenge)
+				}
+				return "", err
+			}))
+			s.ask(t, get("/v1/nothing"), refused(404, "not_found").with("-WWW-Authenticate"))
+			a, err := s.send(t.Context(), get("/v1/pets"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.check(t, refused(401, code).with(header))
+		}
+	}
+}
+
 func TestAPIWantsItsUseCases(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	pets := usecase.NewPets(s.store, s.store.Pets(), s.clock.now)
 	orders := usecase.NewOrders(s.store, s.store.Orders(), s.clock.now)
-	anybody := rest.WithAuthenticator(func(*http.Request) (string, error) { return "anybody", nil })
+	anybody := rest.WithAuthenticator(func(*gin.Context) (string, error) { return "anybody", nil })
 	for rule, tt := range map[string]struct {
 		services rest.Services
 		options  []rest.Option

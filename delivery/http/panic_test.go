@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gin-gonic/gin"
+
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
 )
@@ -68,7 +70,7 @@ func TestPanicIsInTheAccessLogAsAnInternalError(t *testing.T) {
 
 func TestPanicOfAnAuthenticatorIsAnInternalError(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, rest.WithAuthenticator(func(*http.Request) (string, error) { panic("the dog ate it") }))
+	s := openShop(t, rest.WithAuthenticator(func(*gin.Context) (string, error) { panic("the dog ate it") }))
 	s.expect(t, get("/v1/pets"), refused(500, "internal_error").without("dog"))
 }
 

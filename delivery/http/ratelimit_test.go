@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
 
 	rest "example.com/petstore/delivery/http"
@@ -180,7 +181,7 @@ func TestOnlySoManyCallersAreRemembered(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	engine := s.engine(t, nil, asTheyAre, rest.WithRateLimit(1, time.Minute),
-		rest.WithAuthenticator(func(r *http.Request) (string, error) { return r.Header.Get("From"), nil }))
+		rest.WithAuthenticator(func(c *gin.Context) (string, error) { return c.GetHeader("From"), nil }))
 	ask := func(caller string) int {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/pets/none", nil)
 		r.Header.Set("From", caller)

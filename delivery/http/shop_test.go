@@ -43,6 +43,7 @@ type shop struct {
 	url        string // of the server
 	prefix     string // of the API
 	key        string // an API key that the store knows
+	challenge  string // with which a 401 begins its WWW-Authenticate
 	file       string
 	store      *repository.Store
 	closeStore func() error
@@ -74,7 +75,7 @@ func openShopWith(t *testing.T, alter func(*rest.Services), options ...rest.Opti
 // newShop is a shop with all but a server.
 func newShop(t testing.TB) *shop {
 	t.Helper()
-	s := &shop{prefix: "/v1", file: filepath.Join(t.TempDir(), "pets.db"), clock: &clock{}}
+	s := &shop{prefix: "/v1", challenge: `Bearer realm="petstore"`, file: filepath.Join(t.TempDir(), "pets.db"), clock: &clock{}}
 	s.clock.set(noon)
 	core, log := observer.New(zap.DebugLevel)
 	s.logger, s.log = zap.New(core), log

@@ -29,6 +29,7 @@ func failures() []failure {
 		{"invalid_idempotency_key", 400, "Idempotency-Key must be 1 to 255 visible ASCII characters"},
 		{"missing_api_key", 401, "an API key is required: send the header Authorization: Bearer <API_KEY>"},
 		{"invalid_api_key", 401, "the API key is not valid"},
+		{"forbidden", 403, "the caller may not do this"},
 		{"not_found", 404, "there is nothing at this address"},
 		{"pet_not_found", 404, "there is no pet with the id 42"},
 		{"order_not_found", 404, "there is no order with the id 42"},
@@ -50,7 +51,7 @@ func failures() []failure {
 // implied returns the codes that follow from what an operation is, so that no
 // handler repeats them.
 func implied(op *openapi3.Operation) []string {
-	codes := []string{"missing_api_key", "invalid_api_key", "rate_limited", "internal_error", "unavailable"}
+	codes := []string{"missing_api_key", "invalid_api_key", "forbidden", "rate_limited", "internal_error", "unavailable"}
 	if op.RequestBody != nil {
 		codes = append(codes, "invalid_json", "validation_failed", "request_timeout", "body_too_large", "unsupported_media_type")
 	}

@@ -46,11 +46,11 @@ func TestOperationsGetTheFailuresOfWhatTheyAre(t *testing.T) {
 	t.Parallel()
 	doc := load(t, store(t, "", ""))
 	for operation, want := range map[string][]string{
-		"GET /pets":         {"200", "304", "400 invalid_parameter", "401 invalid_api_key", "401 missing_api_key", "429 rate_limited", "500 internal_error", "503 unavailable"},
-		"GET /pets/{petId}": {"200", "401 invalid_api_key", "401 missing_api_key", "404 pet_not_found", "410 operation_removed", "429 rate_limited", "500 internal_error", "503 unavailable"},
+		"GET /pets":         {"200", "304", "400 invalid_parameter", "401 invalid_api_key", "401 missing_api_key", "403 forbidden", "429 rate_limited", "500 internal_error", "503 unavailable"},
+		"GET /pets/{petId}": {"200", "401 invalid_api_key", "401 missing_api_key", "403 forbidden", "404 pet_not_found", "410 operation_removed", "429 rate_limited", "500 internal_error", "503 unavailable"},
 		"POST /pets": {
 			"201", "400 invalid_idempotency_key", "400 invalid_json", "400 validation_failed", "401 invalid_api_key", "401 missing_api_key",
-			"408 request_timeout", "409 idempotency_in_progress", "409 pet_not_available", "413 body_too_large",
+			"403 forbidden", "408 request_timeout", "409 idempotency_in_progress", "409 pet_not_available", "413 body_too_large",
 			"415 unsupported_media_type", "422 idempotency_key_reused", "429 rate_limited", "500 internal_error", "503 unavailable",
 		},
 	} {

@@ -24,7 +24,7 @@ func shareHeaders(doc *openapi3.T) error {
 			case status < "300" && replayable:
 				names = append(names, "Idempotency-Replayed")
 			}
-			if status != "401" {
+			if status != "401" && status != "403" { // which come before the limit
 				names = append(names, "RateLimit", "RateLimit-Policy")
 			}
 			if op.Deprecated {
