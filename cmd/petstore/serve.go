@@ -55,7 +55,7 @@ func serve(ctx context.Context, settings config.Config, firstKey bool, stdout, s
 	}
 
 	group, ctx := errgroup.WithContext(ctx)
-	gate, timeouts := rest.NewGate(log), timeoutsOf(settings.Server)
+	gate, timeouts := rest.NewGate(log, settings.API.GetPetSunset), timeoutsOf(settings.Server)
 	served := make(chan error, 1)
 	go func() { served <- rest.Serve(ctx, listener, insistOnTLS(gate), timeouts, log) }()
 

@@ -22,13 +22,14 @@ func NewEngine(api *API, health *Health, trustedProxies []string) (*gin.Engine, 
 		own.client = (*gin.Context).RemoteIP // as ClientIP would find, at a third of its price
 		api = &own
 	}
-	if err := api.Register(engine.Group("/v1")); err != nil {
+	group := engine.Group("/v1")
+	if err := api.Register(group); err != nil {
 		return nil, err
 	}
 
 	engine.Use(api.middleware()...)
 	engine.NoRoute(NotFound)
-	engine.NoMethod(MethodNotAllowed)
+	engine.NoMethod(api.DeprecationHeaders(group), MethodNotAllowed)
 	methods := []string{http.MethodGet, http.MethodHead}
 	engine.Match(methods, "/livez", api.serve(health.livez))
 	engine.Match(methods, "/readyz", api.serve(health.readyz))

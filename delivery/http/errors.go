@@ -105,7 +105,8 @@ func NotFound(c *gin.Context) {
 }
 
 // MethodNotAllowed answers a method that a path does not offer; for the NoMethod
-// of an engine, which has set Allow when HandleMethodNotAllowed is on.
+// of an engine, which has set Allow when HandleMethodNotAllowed is on. On the path of
+// getPet it lacks the headers that API.DeprecationHeaders sets.
 func MethodNotAllowed(c *gin.Context) {
 	writeError(c, &domain.Error{
 		Kind: errMethod, Code: codeMethodNotAllowed,

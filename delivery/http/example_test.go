@@ -114,6 +114,36 @@ func ExampleWithAuthenticator() {
 	// {"id":1,"name":"Rex","categoryId":7}
 }
 
+// A team answers what no route has as the API answers its own errors.
+func ExampleAPI_DeprecationHeaders() {
+	store, remove, err := openStore()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer remove()
+	api, err := newAPI(store)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	engine := gin.New()
+	group := engine.Group("/shop/v1")
+	if err := api.Register(group); err != nil {
+		fmt.Println(err)
+		return
+	}
+	engine.HandleMethodNotAllowed = true
+	engine.NoRoute(rest.NotFound)
+	engine.NoMethod(api.DeprecationHeaders(group), rest.MethodNotAllowed)
+
+	show(engine, httptest.NewRequest(http.MethodDelete, "/shop/v1/pets/1", http.NoBody), "Allow", "Sunset")
+	// Output:
+	// 405 GET, HEAD, OPTIONS Thu, 05 Dec 2030 00:00:00 GMT
+	// {"code":"method_not_allowed","message":"this address does not offer the method DELETE, see the header Allow","status":405}
+}
+
 // openStore opens a store in a folder of its own, which remove removes.
 func openStore() (store *repository.Store, remove func(), err error) {
 	folder, err := os.MkdirTemp("", "petstore")

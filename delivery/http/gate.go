@@ -3,6 +3,7 @@ package http
 import (
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
@@ -14,14 +15,15 @@ import (
 // /livez, and everything else with 503: a store may take its time to open.
 type Gate struct{ handler atomic.Pointer[http.Handler] }
 
-// NewGate returns a closed gate, which logs what it answers.
-func NewGate(log *zap.Logger) *Gate {
+// NewGate returns a closed gate, which logs what it answers. getPetSunset is that of
+// WithGetPetSunset, for the headers of getPet.
+func NewGate(log *zap.Logger, getPetSunset time.Time) *Gate {
 	a := defaults()
-	a.log, a.client = log, (*gin.Context).RemoteIP
+	a.log, a.client, a.sunset = log, (*gin.Context).RemoteIP, getPetSunset.UTC()
 	engine := gin.New()
 	engine.Use(a.middleware()...)
 	engine.Match([]string{http.MethodGet, http.MethodHead}, "/livez", a.serve((&Health{}).livez))
-	engine.NoRoute(func(c *gin.Context) {
+	engine.NoRoute(a.DeprecationHeaders(engine.Group("/v1")), func(c *gin.Context) {
 		writeError(c, &domain.Error{
 			Kind: domain.ErrUnavailable, Code: domain.CodeUnavailable, Message: "the service is starting, try again",
 		})

@@ -24,7 +24,7 @@ func mount(t *testing.T, prefix string, options ...rest.Option) *shop {
 	engine.GET("/hello", func(c *gin.Context) { c.String(http.StatusOK, "hello") })
 	engine.NoRoute(rest.NotFound)
 	api, group := s.api(t, asTheyAre, options...), engine.Group(prefix)
-	engine.NoMethod(rest.MethodNotAllowed)
+	engine.NoMethod(api.DeprecationHeaders(group), rest.MethodNotAllowed)
 	if err := api.Register(group); err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ type resource struct {
 func (a *API) resources() []resource {
 	return []resource{
 		{path: "/pets", get: a.listPets, post: a.createPet},
-		{path: "/pets/:petId", get: a.getPet, deprecated: true},
+		{path: getPetPath, get: a.getPet, deprecated: true},
 		{path: "/store/orders", get: a.listOrders, post: a.placeOrder},
 		{path: "/store/orders/:orderId", get: a.getOrder},
 		{path: "/store/orders/:orderId/deliver", post: a.deliverOrder},
