@@ -1,6 +1,7 @@
 package http
 
 import (
+	"net/url"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -9,10 +10,11 @@ import (
 )
 
 // access is the line of a request: one field of the log that writes itself, which
-// costs less than a field for each of its parts. It tells the route, never the query
-// or a header, where secrets may stand.
+// costs less than a field for each of its parts. It tells the route, or the path of a
+// request that matches none, never the query or a header, where secrets may stand.
 type access struct {
 	requestID, method, route string
+	path                     string // where route is empty
 	status                   int
 	took                     time.Duration
 	keyID, client, traceID   string
@@ -23,6 +25,9 @@ func (l *access) MarshalLogObject(line zapcore.ObjectEncoder) error {
 	line.AddString("request_id", l.requestID)
 	line.AddString("method", l.method)
 	line.AddString("route", l.route)
+	if l.route == "" {
+		line.AddString("path", l.path)
+	}
 	line.AddInt64("status", int64(l.status))
 	line.AddDuration("duration", l.took)
 	line.AddString("key_id", l.keyID)
@@ -40,6 +45,9 @@ func (l *access) AppendJSON(to *buffer.Buffer) {
 	appendText(to, `"request_id":`, l.requestID)
 	appendText(to, `,"method":`, l.method)
 	appendText(to, `,"route":`, l.route)
+	if l.route == "" {
+		appendText(to, `,"path":`, l.path)
+	}
 	to.AppendString(`,"status":`)
 	to.AppendInt(int64(l.status))
 	to.AppendString(`,"duration":`)
@@ -49,6 +57,13 @@ func (l *access) AppendJSON(to *buffer.Buffer) {
 	if l.traceID != "" {
 		appendText(to, `,"trace_id":`, l.traceID)
 	}
+}
+
+// loggedPath returns at most the first 200 bytes of the escaped path of a URL, which
+// are printable ASCII without spaces (RFC 3986, section 3.3).
+func loggedPath(u *url.URL) string {
+	path := u.EscapedPath()
+	return path[:min(len(path), 200)]
 }
 
 // appendText appends a member whose value hardly ever needs an escape.

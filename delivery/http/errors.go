@@ -110,6 +110,6 @@ func NotFound(c *gin.Context) {
 func MethodNotAllowed(c *gin.Context) {
 	writeError(c, &domain.Error{
 		Kind: errMethod, Code: codeMethodNotAllowed,
-		Message: "this address does not offer the method " + c.Request.Method + ", see the header Allow",
+		Message: "this address does not offer the method " + methodOf(c) + ", see the header Allow",
 	})
 }

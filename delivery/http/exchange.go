@@ -65,8 +65,9 @@ func (a *API) end(c *gin.Context, x *exchange, start time.Time) {
 	took := time.Since(start)
 	x.end()
 	a.metrics.inFlight.Dec()
+	route, method, status := routeOf(c), methodOf(c), c.Writer.Status()
 	if a.registerer != nil { // somebody reads it
-		a.metrics.measure(c, took)
+		a.metrics.measure(route, method, status, took)
 	}
 	// log.Check would look at the clock once more.
 	entry := a.log.Core().Check(zapcore.Entry{
@@ -76,8 +77,11 @@ func (a *API) end(c *gin.Context, x *exchange, start time.Time) {
 		return
 	}
 	line := &access{
-		requestID: x.id[0], method: c.Request.Method, route: c.FullPath(), status: c.Writer.Status(),
+		requestID: x.id[0], method: method, route: route, status: status,
 		took: took, keyID: x.caller, client: a.client(c),
+	}
+	if route == "" {
+		line.path = loggedPath(c.Request.URL)
 	}
 	if a.trace != nil {
 		line.traceID = traceID(x)

@@ -37,12 +37,28 @@ func TestAccessLogHasALineForEachRequest(t *testing.T) {
 			map[string]any{"method": "GET", "route": "/v1/pets", "status": int64(401), "key_id": ""},
 		},
 		"no such route": {
-			get("/v1/secret"),
-			map[string]any{"method": "GET", "route": "", "status": int64(404), "key_id": ""},
+			get("/v1/nothing?token=secret"),
+			map[string]any{"method": "GET", "route": "", "path": "/v1/nothing", "status": int64(404), "key_id": ""},
+		},
+		"an encoded slash": {
+			get("/v1/pets%2f1?token=secret"),
+			map[string]any{"method": "GET", "route": "", "path": "/v1/pets%2f1", "status": int64(404), "key_id": ""},
+		},
+		"control characters and invalid UTF-8": {
+			get("/a%0Ab%00c%7F%FFd%20e%22"),
+			map[string]any{"method": "GET", "route": "", "path": "/a%0Ab%00c%7F%FFd%20e%22", "status": int64(404), "key_id": ""},
+		},
+		"a long path": {
+			get("/" + strings.Repeat("x", 10_000)),
+			map[string]any{"method": "GET", "route": "", "path": "/" + strings.Repeat("x", 199), "status": int64(404), "key_id": ""},
 		},
 		"no such method": {
 			send("DELETE", "/v1/pets"),
-			map[string]any{"method": "DELETE", "route": "", "status": int64(405), "key_id": ""},
+			map[string]any{"method": "DELETE", "route": "", "path": "/v1/pets", "status": int64(405), "key_id": ""},
+		},
+		"an unknown method": {
+			send(strings.Repeat("A", 30_000), "/v1/pets"),
+			map[string]any{"method": "other", "route": "", "path": "/v1/pets", "status": int64(405), "key_id": ""},
 		},
 		"health": {
 			get("/livez", "-Authorization"),
@@ -102,7 +118,7 @@ func TestLogTellsNoSecret(t *testing.T) {
 	secrets := []string{"X-Secret: " + hidden, "Cookie: " + hidden, "Idempotency-Key: " + hidden, "User-Agent: " + hidden, "Referer: " + hidden}
 	requests := []request{
 		get("/v1/pets?token=" + hidden + "&key=KEY"), get("/v1/pets?status=" + hidden), get("/v1/pets?%zz=" + hidden),
-		get("/v1/pets/1?token=" + hidden), get("/v1/" + hidden), send("DELETE", "/v1/pets?x="+hidden), get("/livez?x=" + hidden), get("/readyz?x=" + hidden),
+		get("/v1/pets/1?token=" + hidden), get("/v1/nothing?token=" + hidden), send("DELETE", "/v1/pets?x="+hidden), get("/livez?x=" + hidden), get("/readyz?x=" + hidden),
 		post(`{"name":"hush","categoryId":7}`), post(`{"name":"hush"`), post(`{"hush":"hush"}`),
 		get("/v1/pets", "Authorization: Bearer "+hidden), get("/v1/pets", "Authorization: KEY"), get("/v1/pets", "Authorization: Basic "+hidden),
 		get("/v1/pets?x="+hidden, "Authorization: Bearer KEY", "Authorization: Bearer KEY"),

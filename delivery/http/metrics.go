@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -93,9 +94,10 @@ func (m *metrics) all() []prometheus.Collector {
 	return []prometheus.Collector{m.duration, m.inFlight, m.deprecated, m.rateLimited, m.pages}
 }
 
-// measure counts an answered request by how long it took.
-func (m *metrics) measure(c *gin.Context, took time.Duration) {
-	m.durationOf(answered{routeOf(c), methodOf(c), c.Writer.Status()}).Observe(took.Seconds())
+// measure counts an answered request by how long it took. All that match no route
+// share a name: what clients make up must not become series.
+func (m *metrics) measure(route, method string, status int, took time.Duration) {
+	m.durationOf(answered{cmp.Or(route, "unmatched"), method, status}).Observe(took.Seconds())
 }
 
 func (m *metrics) durationOf(a answered) prometheus.Observer {
@@ -122,20 +124,22 @@ func (a *API) count(requests *prometheus.CounterVec, c *gin.Context) {
 	}
 }
 
-// routeOf is the template of the route, one name for all addresses that have none:
-// what clients make up must not become series.
+// routeOf returns the template of the route that a request matched, empty for none.
 func routeOf(c *gin.Context) string {
-	if route := c.FullPath(); route != "" {
-		return route
+	if hidesSlash(c) {
+		return ""
 	}
-	return "unmatched"
+	return c.FullPath()
 }
 
+// knownMethods are those of RFC 9110, section 9.1, and PATCH (RFC 5789).
 var knownMethods = []string{
 	http.MethodGet, http.MethodPost, http.MethodHead, http.MethodOptions, http.MethodPut,
 	http.MethodPatch, http.MethodDelete, http.MethodConnect, http.MethodTrace,
 }
 
+// methodOf returns the method of a request, "other" for one that is not known: a
+// client may make up any, of any length.
 func methodOf(c *gin.Context) string {
 	if slices.Contains(knownMethods, c.Request.Method) {
 		return c.Request.Method

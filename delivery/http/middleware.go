@@ -22,11 +22,16 @@ func (a *API) middleware() []gin.HandlerFunc {
 // may have judged another path, and relative references would lead elsewhere. An engine
 // with UseRawPath knows the difference.
 func refuseHiddenSlash(c *gin.Context) {
-	raw := c.Request.URL.RawPath // empty for nearly all
-	if strings.Contains(strings.ToUpper(raw), "%2F") && strings.Count(raw, "/") != strings.Count(c.FullPath(), "/") {
+	if hidesSlash(c) {
 		c.Writer.Header().Del("Allow") // of Gin's
 		NotFound(c)
 	}
+}
+
+// hidesSlash reports whether Gin took an encoded slash for one that separates segments.
+func hidesSlash(c *gin.Context) bool {
+	raw := c.Request.URL.RawPath // empty for nearly all
+	return strings.Contains(strings.ToUpper(raw), "%2F") && strings.Count(raw, "/") != strings.Count(c.FullPath(), "/")
 }
 
 // recoverPanic answers a panic as an internal error, unless the answer has begun:
