@@ -36,7 +36,7 @@ type Server struct {
 	WriteTimeout time.Duration `key:"write_timeout" default:"30s"`
 	// IdleTimeout is how long a connection is kept open for the next request.
 	IdleTimeout time.Duration `key:"idle_timeout" default:"120s"`
-	// RequestTimeout is the deadline of the work that one request asks for.
+	// RequestTimeout is the deadline of a request, counted from the end of its header. Its body must arrive before it.
 	RequestTimeout time.Duration `key:"request_timeout" default:"10s"`
 	// ShutdownDelay is how long a service that is to stop still takes new requests, while it says that it is not ready.
 	ShutdownDelay time.Duration `key:"shutdown_delay" default:"0s"`

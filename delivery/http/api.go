@@ -153,7 +153,8 @@ func WithGetPetSunset(sunset time.Time) Option {
 	return func(a *API) { a.sunset = sunset.UTC() }
 }
 
-// WithRequestTimeout replaces the ten seconds that one request may work.
+// WithRequestTimeout replaces the ten seconds that a request may take, its body included,
+// counted from the end of its header. The server's WriteTimeout must be longer.
 func WithRequestTimeout(timeout time.Duration) Option {
 	return func(a *API) { a.timeout = timeout }
 }

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
-	"net"
 	"net/http"
 	"reflect"
 	"strings"
@@ -17,9 +15,6 @@ import (
 
 	"example.com/petstore/domain"
 )
-
-// maxBody is the size of the largest body in bytes.
-const maxBody = 64 << 10
 
 // bindBody reads the JSON object of a body into a struct whose fields are
 // pointers, nil where the member is absent, and validates its tags. The checks
@@ -72,34 +67,6 @@ func checkParameters(mediaType string) error {
 
 func unsupported(message string) error {
 	return &domain.Error{Kind: errMediaType, Code: codeUnsupportedMediaType, Message: message}
-}
-
-// readBody reads a body, at once into what it needs where the client has told.
-func readBody(c *gin.Context) ([]byte, error) {
-	body := http.MaxBytesReader(c.Writer, c.Request.Body, maxBody)
-	if size := c.Request.ContentLength; size > 0 && size <= maxBody {
-		raw := make([]byte, size)
-		_, err := io.ReadFull(body, raw)
-		return raw, err
-	}
-	return io.ReadAll(body)
-}
-
-// readError is the answer to a body that could not be read to its end.
-func readError(err error) error {
-	var tooLarge *http.MaxBytesError
-	var network net.Error
-	switch {
-	case errors.As(err, &tooLarge):
-		return &domain.Error{
-			Kind: errBodyTooLarge, Code: codeBodyTooLarge,
-			Message: fmt.Sprintf("the body must not be larger than %d bytes", tooLarge.Limit),
-		}
-	case errors.As(err, &network) && network.Timeout():
-		return &domain.Error{Kind: errTimeout, Code: codeRequestTimeout, Message: "the body did not arrive in time", Cause: err}
-	default:
-		return invalidJSON("the body did not arrive whole", err)
-	}
 }
 
 func invalidJSON(message string, cause error) error {

@@ -6,13 +6,12 @@ import (
 	"time"
 )
 
-// A deadline is a context that ends a while after somebody first waits for it: that
-// is when the store is asked, not when a slow client begins to send. A request that
-// is answered from memory never waits, and is spared the timer, which would make its
-// answer a third more expensive.
+// A deadline is the context of a request that also ends at a time. Its timer starts
+// when Done is first called, which a response from the page cache never does. Until
+// then Err does not report that the time has passed.
 type deadline struct {
 	context.Context // of the request
-	timeout         time.Duration
+	at              time.Time
 	timed           atomic.Pointer[timedContext]
 }
 
@@ -26,7 +25,7 @@ func (d *deadline) wait() context.Context {
 	if timed := d.timed.Load(); timed != nil {
 		return timed
 	}
-	ctx, cancel := context.WithTimeout(d.Context, d.timeout)
+	ctx, cancel := context.WithDeadline(d.Context, d.at)
 	if timed := (&timedContext{ctx, cancel}); d.timed.CompareAndSwap(nil, timed) {
 		return timed
 	}
@@ -44,7 +43,7 @@ func (d *deadline) end() {
 func (d *deadline) Deadline() (time.Time, bool) { return d.wait().Deadline() }
 func (d *deadline) Done() <-chan struct{}       { return d.wait().Done() }
 
-// Err asks nobody to wait: the time has not begun to run before somebody did.
+// Err implements context.Context, without a timer where there is none yet.
 func (d *deadline) Err() error {
 	if timed := d.timed.Load(); timed != nil {
 		return timed.Err()

@@ -10,7 +10,7 @@ import (
 
 func TestDeadlineEndsWhoeverWaits(t *testing.T) {
 	t.Parallel()
-	d := &deadline{Context: t.Context(), timeout: time.Millisecond}
+	d := &deadline{Context: t.Context(), at: time.Now().Add(time.Millisecond)}
 	defer d.end()
 	var wait sync.WaitGroup
 	for range 8 {
@@ -33,7 +33,7 @@ func TestDeadlineEndsWithItsRequest(t *testing.T) {
 	t.Parallel()
 	type key struct{}
 	request, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
-	d := &deadline{Context: request, timeout: time.Hour}
+	d := &deadline{Context: request, at: time.Now().Add(time.Hour)}
 	if d.Value(key{}) != "value" || d.Err() != nil || d.Value(key{}) != "value" {
 		t.Error("a value is lost, or the context has ended")
 	}
@@ -42,7 +42,7 @@ func TestDeadlineEndsWithItsRequest(t *testing.T) {
 	if !errors.Is(d.Err(), context.Canceled) {
 		t.Errorf("ended with %v", d.Err())
 	}
-	unused := &deadline{Context: t.Context(), timeout: time.Hour}
+	unused := &deadline{Context: t.Context(), at: time.Now().Add(time.Hour)}
 	unused.end()
 	if unused.Err() != nil || unused.timed.Load() != nil {
 		t.Error("a timer was set though nobody waited")

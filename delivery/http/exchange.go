@@ -44,14 +44,18 @@ var (
 	noSniff = []string{"nosniff"}
 )
 
-// begin starts the exchange, whose work ends when it takes too long, and sets what
+// begin starts the exchange, whose deadline is counted from here, and sets what
 // every answer carries. A handler may replace a value of these headers but not
 // alter it: all requests share them.
 func (a *API) begin(c *gin.Context) {
+	start := time.Now()
 	a.metrics.inFlight.Inc()
-	x := &exchange{deadline: deadline{Context: c.Request.Context(), timeout: a.timeout}}
+	x := &exchange{deadline: deadline{Context: c.Request.Context(), at: start.Add(a.timeout)}}
+	if c.Request.ContentLength != 0 {
+		a.setReadDeadline(c, x.at)
+	}
 	x.id[0] = requestID(c.Request.Header)
-	defer a.end(c, x, time.Now()) // also of a connection that a panic ends
+	defer a.end(c, x, start) // also of a connection that a panic ends
 	header := c.Writer.Header()
 	header["Cache-Control"] = noStore
 	header["X-Content-Type-Options"] = noSniff
