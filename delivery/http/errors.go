@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
@@ -65,14 +66,35 @@ type errorBody struct {
 // fail ends a request with the answer to an error and logs the cause of what is
 // the service's own fault. A cause never leaves the house.
 func (a *API) fail(c *gin.Context, err error) {
-	status := writeError(c, err)
-	if errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil {
+	if errors.Is(err, context.Canceled) && disconnected(c.Request.Context()) {
 		a.log.Debug("the client left", zap.String("request_id", exchangeOf(c).id[0]))
+		abortConnection(c)
 		return
 	}
+	status := writeError(c, err)
 	if status >= http.StatusInternalServerError {
 		a.log.Error("request failed", zap.String("request_id", exchangeOf(c).id[0]), zap.Int("status", status), zap.Error(err))
 	}
+}
+
+// disconnected reports whether net/http cancelled the context of a request before its
+// deadline. At the deadline it does so, too, when a host has read the body before us.
+func disconnected(ctx context.Context) bool {
+	deadline, _ := ctx.Deadline()
+	return errors.Is(ctx.Err(), context.Canceled) && time.Now().Before(deadline)
+}
+
+// statusClientClosedRequest is the status of a request whose client disconnected before
+// its response, in the log and in metrics alone. nginx uses the same.
+const statusClientClosedRequest = 499
+
+// abortConnection ends a request without a response: net/http cannot write any more, and
+// closes the connection. A panic with http.ErrAbortHandler would do the same, but
+// gin.Recovery turns that into an empty response.
+func abortConnection(c *gin.Context) {
+	c.Abort()
+	c.Status(statusClientClosedRequest)
+	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Unix(1, 0))
 }
 
 // writeError ends a request with the answer to an error and returns its status.

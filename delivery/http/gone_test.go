@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
@@ -18,7 +19,8 @@ func TestClientWhoLeftIsNoFaultOfOurs(t *testing.T) {
 	a := &API{log: zap.New(core)}
 	ctx, leave := context.WithCancel(t.Context())
 	c, _ := gin.CreateTestContext(httptest.NewRecorder())
-	c.Request = httptest.NewRequestWithContext(ctx, "GET", "/v1/pets", nil)
+	x := &exchange{deadline: deadline{Context: ctx, at: time.Now().Add(time.Hour)}}
+	c.Request = httptest.NewRequestWithContext(x, "GET", "/v1/pets", nil)
 	leave()
 	a.fail(c, domain.Unavailable(context.Canceled))
 	if log.Len() != 0 {

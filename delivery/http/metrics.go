@@ -17,7 +17,8 @@ import (
 // are registered: APIs that share a registry tell themselves apart by a label
 // (prometheus.WrapRegistererWith). By default no request is measured.
 //
-// They are petstore_http_request_duration_seconds by route, method and status,
+// They are petstore_http_request_duration_seconds by route, method and status, which
+// is 499 for a client that disconnected before its response,
 // petstore_http_requests_in_flight, and by the id of the key
 // petstore_http_deprecated_requests_total and petstore_http_rate_limited_requests_total,
 // and petstore_http_page_cache_requests_total by result, hit or miss.
