@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
 	"go.uber.org/zap"
 
 	"example.com/petstore/domain"
@@ -108,13 +110,22 @@ func writeError(c *gin.Context, err error) int {
 		}
 	}
 	status := statuses[known.Kind]
-	if status == http.StatusServiceUnavailable {
+	switch status {
+	case http.StatusRequestEntityTooLarge:
+		if c.Request.ProtoMajor == 1 {
+			c.Header("Connection", "close") // net/http would wait for the rest of the body
+		}
+	case http.StatusServiceUnavailable:
 		c.Header("Retry-After", "1")
 	}
 	c.Abort()
-	if err := writeJSON(c, status, errorBody{Code: known.Code, Message: known.Message, Status: status}); err != nil {
+	body, err := json.Marshal(errorBody{Code: known.Code, Message: known.Message, Status: status})
+	if err != nil {
 		c.Status(http.StatusInternalServerError)
+		return status
 	}
+	c.Header("Content-Length", strconv.Itoa(len(body))) // which a response that is flushed would lack
+	writeBody(c, status, body)
 	return status
 }
 

@@ -13,7 +13,7 @@ import (
 
 // middleware is what every request of the API goes through, in this order.
 func (a *API) middleware() []gin.HandlerFunc {
-	all := []gin.HandlerFunc{a.trace, a.begin, a.recoverPanic, refuseHiddenSlash, a.cors}
+	all := []gin.HandlerFunc{discardBody, a.trace, a.begin, a.recoverPanic, refuseHiddenSlash, a.cors}
 	return slices.DeleteFunc(all, func(h gin.HandlerFunc) bool { return h == nil })
 }
 
