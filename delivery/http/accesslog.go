@@ -2,6 +2,7 @@ package http
 
 import (
 	"net/url"
+	"regexp"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -60,11 +61,14 @@ func (l *access) AppendJSON(to *buffer.Buffer) {
 }
 
 // loggedPath returns at most the first 200 bytes of the escaped path of a URL, which
-// are printable ASCII without spaces (RFC 3986, section 3.3).
+// are printable ASCII without spaces (RFC 3986, section 3.3), with API keys hidden.
 func loggedPath(u *url.URL) string {
 	path := u.EscapedPath()
-	return path[:min(len(path), 200)]
+	return anyKey.ReplaceAllLiteralString(path[:min(len(path), 200)], "(hidden)")
 }
+
+// anyKey matches API keys, also those that are cut off or mistyped.
+var anyKey = regexp.MustCompile(`petstore_[0-9A-Za-z%]+`)
 
 // appendText appends a member whose value hardly ever needs an escape.
 func appendText(to *buffer.Buffer, name, value string) {

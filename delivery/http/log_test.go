@@ -48,6 +48,10 @@ func TestAccessLogHasALineForEachRequest(t *testing.T) {
 			get("/a%0Ab%00c%7F%FFd%20e%22"),
 			map[string]any{"method": "GET", "route": "", "path": "/a%0Ab%00c%7F%FFd%20e%22", "status": int64(404), "key_id": ""},
 		},
+		"an API key in the path": {
+			get("/v1/keys/petstore_" + strings.Repeat("x", 49) + "/name"),
+			map[string]any{"method": "GET", "route": "", "path": "/v1/keys/(hidden)/name", "status": int64(404), "key_id": ""},
+		},
 		"a long path": {
 			get("/" + strings.Repeat("x", 10_000)),
 			map[string]any{"method": "GET", "route": "", "path": "/" + strings.Repeat("x", 199), "status": int64(404), "key_id": ""},
@@ -118,7 +122,7 @@ func TestLogTellsNoSecret(t *testing.T) {
 	secrets := []string{"X-Secret: " + hidden, "Cookie: " + hidden, "Idempotency-Key: " + hidden, "User-Agent: " + hidden, "Referer: " + hidden}
 	requests := []request{
 		get("/v1/pets?token=" + hidden + "&key=KEY"), get("/v1/pets?status=" + hidden), get("/v1/pets?%zz=" + hidden),
-		get("/v1/pets/1?token=" + hidden), get("/v1/nothing?token=" + hidden), send("DELETE", "/v1/pets?x="+hidden), get("/livez?x=" + hidden), get("/readyz?x=" + hidden),
+		get("/v1/pets/1?token=" + hidden), get("/v1/nothing?token=" + hidden), get("/v1/KEY"), get("/" + strings.Repeat("x", 150) + "/KEY"), send("DELETE", "/v1/pets?x="+hidden), get("/livez?x=" + hidden), get("/readyz?x=" + hidden),
 		post(`{"name":"hush","categoryId":7}`), post(`{"name":"hush"`), post(`{"hush":"hush"}`),
 		get("/v1/pets", "Authorization: Bearer "+hidden), get("/v1/pets", "Authorization: KEY"), get("/v1/pets", "Authorization: Basic "+hidden),
 		get("/v1/pets?x="+hidden, "Authorization: Bearer KEY", "Authorization: Bearer KEY"),

@@ -28,7 +28,7 @@ func refuseHiddenSlash(c *gin.Context) {
 	}
 }
 
-// hidesSlash reports whether Gin took an encoded slash for one that separates segments.
+// hidesSlash reports whether Gin matched an encoded slash as one that separates segments.
 func hidesSlash(c *gin.Context) bool {
 	raw := c.Request.URL.RawPath // empty for nearly all
 	return strings.Contains(strings.ToUpper(raw), "%2F") && strings.Count(raw, "/") != strings.Count(c.FullPath(), "/")

@@ -75,12 +75,12 @@ func TestReadTimeoutEndsNoRequestThatWasRead(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	hasty := patient
-	hasty.Read, hasty.ReadHeader = 50*time.Millisecond, 50*time.Millisecond
+	hasty.Read = 500 * time.Millisecond
 	slow := func(ctx context.Context) (domain.Pet, error) {
 		select {
 		case <-ctx.Done():
 			return domain.Pet{}, domain.Unavailable(ctx.Err())
-		case <-time.After(4 * hasty.Read):
+		case <-time.After(hasty.Read * 3 / 2):
 			return domain.Pet{ID: 1, Name: "Rex", CategoryID: 7}, nil
 		}
 	}
