@@ -44,16 +44,17 @@ type Server struct {
 	ShutdownTimeout time.Duration `key:"shutdown_timeout" default:"20s"`
 	// MaxConnections is how many connections may be open at the same time; 0 is no cap.
 	MaxConnections int `key:"max_connections" default:"0"`
-	// TrustedProxies lists the IP addresses and CIDR networks whose forwarded headers are believed.
+	// TrustedProxies lists the IP addresses and CIDR networks whose forwarded headers are believed: X-Forwarded-For, and
+	// for the documentation X-Forwarded-Proto and X-Forwarded-Host.
 	TrustedProxies []string `key:"trusted_proxies"`
 	// TLSCertFile is the PEM file of the certificate, its chain below it. With TLSKeyFile it turns TLS on.
 	TLSCertFile string `key:"tls_cert_file"`
 	// TLSKeyFile is the PEM file of the certificate's private key.
 	TLSKeyFile string `key:"tls_key_file"`
-	// ProductionURL is where clients reach the service, without /v1. Empty is the origin of the page that shows the
-	// documentation.
+	// ProductionURL is where clients reach the service, without /v1. Empty is the origin that the documentation was
+	// requested from.
 	ProductionURL string `key:"production_url"`
-	// StagingURL is where clients reach the service for trials, told like ProductionURL.
+	// StagingURL is where clients reach the service for trials, without /v1. Empty is nowhere.
 	StagingURL string `key:"staging_url"`
 }
 

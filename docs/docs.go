@@ -4,10 +4,13 @@ package docs
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -15,27 +18,36 @@ import (
 //go:embed openapi.json
 var openAPI []byte
 
-// Options say what the document tells about one deployment. The zero Options
-// leave it as it is committed.
+// Options say what the document tells about one deployment.
 type Options struct {
-	// ProductionURL and StagingURL are the addresses before /v1, such as
-	// https://pets.example; empty is the folder that the document came from.
+	// ProductionURL is where clients reach the API, before /v1, such as
+	// https://pets.example; empty is where they requested the document.
 	ProductionURL string
-	StagingURL    string
+	// StagingURL is where clients try things out; empty leaves that server out.
+	StagingURL string
 	// Sunset is the day on which GET /pets/{petId} is removed; zero is the
 	// published one.
 	Sunset time.Time
 }
 
-// Document returns the OpenAPI document of a deployment as JSON. The caller owns
-// the bytes. It fails only if the committed document is broken.
-func Document(o Options) ([]byte, error) {
+// Document returns the OpenAPI document of a deployment as JSON, as a function of the
+// URL from which a client requested it, before /openapi.json. An empty URL stands for
+// the published one. It fails only if the committed document is broken.
+func Document(o Options) (func(baseURL string) []byte, error) {
 	var d document
 	if err := json.Unmarshal(withSunset(openAPI, o.Sunset), &d); err != nil {
 		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
 	}
-	d.setDefault("base_url", o.ProductionURL)
-	d.setDefault("staging_url", o.StagingURL)
+	production, staging := d.variable("base_url"), d.variable("staging_url")
+	if production == nil || staging == nil {
+		return nil, errors.New("read the OpenAPI document: base_url or staging_url is missing")
+	}
+	const unset = "{base_url}" // no other string of the document
+	published := production.Default
+	production.Default, staging.Default = unset, strings.TrimSuffix(o.StagingURL, "/")
+	if o.StagingURL == "" {
+		d.Servers = slices.DeleteFunc(d.Servers, func(s server) bool { return s.Variables["staging_url"] != nil })
+	}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
@@ -43,7 +55,17 @@ func Document(o Options) ([]byte, error) {
 	if err := encoder.Encode(d); err != nil {
 		return nil, fmt.Errorf("write the OpenAPI document: %w", err)
 	}
-	return out.Bytes(), nil
+	before, after, _ := bytes.Cut(out.Bytes(), quote(unset))
+	return func(baseURL string) []byte {
+		url := cmp.Or(strings.TrimSuffix(o.ProductionURL, "/"), baseURL, published)
+		return slices.Concat(before, quote(url), after)
+	}, nil
+}
+
+// quote returns a text as JSON.
+func quote(text string) []byte {
+	quoted, _ := json.Marshal(text) // which cannot fail for a string
+	return quoted
 }
 
 // document and server have their parts in the order of the committed file.
@@ -58,9 +80,9 @@ type document struct {
 }
 
 type server struct {
-	Description string              `json:"description"`
-	URL         string              `json:"url"`
-	Variables   map[string]variable `json:"variables"`
+	Description string               `json:"description"`
+	URL         string               `json:"url"`
+	Variables   map[string]*variable `json:"variables"`
 }
 
 type variable struct {
@@ -68,16 +90,14 @@ type variable struct {
 	Description string `json:"description"`
 }
 
-func (d document) setDefault(name, url string) {
-	if url == "" {
-		return
-	}
+// variable returns a variable of a server, or nil.
+func (d document) variable(name string) *variable {
 	for _, s := range d.Servers {
-		if v, ok := s.Variables[name]; ok {
-			v.Default = strings.TrimSuffix(url, "/")
-			s.Variables[name] = v
+		if v := s.Variables[name]; v != nil {
+			return v
 		}
 	}
+	return nil
 }
 
 // withSunset moves the published date of removal wherever the document tells it.

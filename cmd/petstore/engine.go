@@ -37,5 +37,7 @@ func mountDocs(engine *gin.Engine, settings config.Config) error {
 		return err
 	}
 	swagger.RedirectRoot(engine)
-	return swagger.Register(engine, swagger.Options{Document: document, NotFound: rest.NotFound})
+	return swagger.Register(engine, swagger.Options{
+		Document: document, TrustedProxies: settings.Server.TrustedProxies, NotFound: rest.NotFound,
+	})
 }

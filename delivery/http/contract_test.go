@@ -21,11 +21,11 @@ import (
 
 // document loads the published document once.
 var document = sync.OnceValues(func() (*openapi3.T, error) {
-	raw, err := docs.Document(docs.Options{})
+	of, err := docs.Document(docs.Options{})
 	if err != nil {
 		return nil, err
 	}
-	return openapi3.NewLoader().LoadFromData(raw)
+	return openapi3.NewLoader().LoadFromData(of(""))
 })
 
 func loadDocument(t *testing.T) *openapi3.T {

@@ -14,6 +14,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/delivery/http/swagger"
+	"example.com/petstore/docs"
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
 	"example.com/petstore/usecase"
@@ -61,6 +63,33 @@ func Example() {
 	// Output:
 	// 201 animals ./pets/1
 	// {"id":1,"name":"Rex","categoryId":7}
+}
+
+// mountDocs mounts the OpenAPI document and Swagger UI on a group.
+func mountDocs(group *gin.RouterGroup) error {
+	document, err := docs.Document(docs.Options{})
+	if err != nil {
+		return err
+	}
+	return swagger.Register(group, swagger.Options{Document: document, NotFound: rest.NotFound})
+}
+
+// The document's server is where its reader found it, under any prefix.
+func Example_documentation() {
+	engine := gin.New()
+	if err := mountDocs(engine.Group("/shop")); err != nil {
+		fmt.Println(err)
+		return
+	}
+	recorder := httptest.NewRecorder()
+	engine.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "https://pets.example/shop/openapi.json", http.NoBody))
+	for line := range strings.Lines(recorder.Body.String()) {
+		if strings.Contains(line, "https://pets.example") {
+			fmt.Println(strings.TrimSpace(line))
+		}
+	}
+	// Output:
+	// "default": "https://pets.example/shop",
 }
 
 // A team's own sessions take the place of API keys: the authenticator finds what the

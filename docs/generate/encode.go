@@ -20,16 +20,15 @@ type document struct {
 	Components any `json:"components"`
 }
 
-// servers are the published ones (service specification, "What the service does").
-// By default both are where the document itself came from, so that the API is
-// found beside it on whatever address, and under whatever prefix, it was opened.
+// servers are the published ones (service specification, "What the service does"), with
+// the defaults of the published contract.
 func servers(basePath string) openapi3.Servers {
 	server := func(variable, description string) *openapi3.Server {
 		return &openapi3.Server{
 			URL: "{" + variable + "}" + basePath, Description: description,
 			Variables: map[string]*openapi3.ServerVariable{variable: {
-				Default:     ".",
-				Description: "Scheme, host and the path before the version; `.` is the folder that this document came from.",
+				Default:     "http://127.0.0.1:8080",
+				Description: "Scheme, host and the path before the version.",
 			}},
 		}
 	}

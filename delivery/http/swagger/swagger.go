@@ -3,7 +3,7 @@
 package swagger
 
 import (
-	"encoding/json"
+	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,33 +11,42 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Options are what Register serves. Both fields must be set.
+// Options are what Register serves. Document and NotFound must be set.
 type Options struct {
-	// Document is the OpenAPI document as JSON; its title becomes the page's.
-	Document []byte
+	// Document returns the OpenAPI document as JSON for a client that requested it
+	// from baseURL/openapi.json; an empty baseURL is one that is not known. It is called
+	// for each request. Where the first server of the document has a variable base_url,
+	// the page replaces its default by the URL of its own parent folder.
+	Document func(baseURL string) []byte
+	// TrustedProxies are the addresses and CIDRs of the proxies whose headers
+	// X-Forwarded-Proto and X-Forwarded-Host are used for baseURL.
+	TrustedProxies []string
 	// NotFound answers the names under swagger/ that do not exist.
 	NotFound gin.HandlerFunc
 }
 
 // Register mounts the UI at swagger/index.html and the document at openapi.json,
-// for GET and HEAD. It fails when an option is missing or the document is no JSON.
+// for GET and HEAD. It fails when an option is missing or a trusted proxy is neither
+// an address nor a CIDR.
 func Register(r gin.IRouter, o Options) error {
-	if o.NotFound == nil {
-		return errors.New("swagger: Options.NotFound is missing")
+	if o.Document == nil || o.NotFound == nil {
+		return errors.New("swagger: set Options.Document and Options.NotFound")
 	}
-	title, err := titleOf(o.Document)
+	proxies, err := parseProxies(o.TrustedProxies)
 	if err != nil {
-		return fmt.Errorf("swagger: read the OpenAPI document: %w", err)
+		return fmt.Errorf("swagger: Options.TrustedProxies: %w", err)
 	}
-	files, err := loadFiles(title)
+	files, err := loadFiles()
 	if err != nil {
 		return fmt.Errorf("swagger: load the files of the page: %w", err)
 	}
-	document, err := newText("openapi.json", o.Document)
-	if err != nil {
-		return err
-	}
-	mount(r, "/openapi.json", document.serve)
+	mount(r, "/openapi.json", func(c *gin.Context) {
+		if len(proxies) > 0 {
+			c.Writer.Header().Add("Vary", forwardedProto+", "+forwardedHost)
+		}
+		document := o.Document(proxies.baseURL(c))
+		newFile("openapi.json", bytes.NewReader(document), int64(len(document))).serve(c)
+	})
 	mount(r, "/swagger/*name", func(c *gin.Context) {
 		name := c.Param("name")
 		if name == "/" {
@@ -74,14 +83,4 @@ func mount(r gin.IRouter, path string, serve gin.HandlerFunc) {
 func redirect(c *gin.Context, address string) {
 	c.Header("Location", address)
 	c.Status(http.StatusFound)
-}
-
-func titleOf(document []byte) (string, error) {
-	var d struct {
-		Info struct {
-			Title string `json:"title"`
-		} `json:"info"`
-	}
-	err := json.Unmarshal(document, &d)
-	return d.Info.Title, err
 }
