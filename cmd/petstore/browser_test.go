@@ -33,6 +33,7 @@ func TestNewcomerTriesTheStoreInABrowser(t *testing.T) {
 			url, key := serve(t)
 			p := openPage(t, where, url)
 			p.wantLocation(url + "/swagger/index.html")
+			p.wantTitle("Petstore")
 			p.shoot("overview")
 
 			p.try("Pets-listPets", nil, "401")
@@ -51,14 +52,37 @@ func TestNewcomerTriesTheStoreInABrowser(t *testing.T) {
 	}
 }
 
+// TestPageFitsTheScreenInABrowser tries the examples on a phone, a tablet and a desktop.
+func TestPageFitsTheScreenInABrowser(t *testing.T) {
+	folder := t.TempDir()
+	if _, stderr, code := output(t, folder, "seed"); code != 0 {
+		t.Fatal(stderr)
+	}
+	s := start(t, folder)
+	p := openPage(t, "screen", s.url)
+	p.authorize(s.key)
+	for _, width := range []int64{390, 768, 1440} {
+		p.resize(width)
+		p.wantFit(width)
+		p.shoot(fmt.Sprint(width))
+		p.try("Pets-listPets", nil, "200")
+		p.try("Pets-createPet", nil, "201")
+		p.try("Store-getOrder", nil, "200")
+		p.wantFit(width)
+		p.shoot(fmt.Sprint(width, "-tried"))
+	}
+	p.wantNoComplaint()
+}
+
 func served(t *testing.T) (url, key string) {
 	s := start(t, t.TempDir())
 	return s.url, s.key
 }
 
-// proxied puts nginx before the server, under a prefix that only nginx knows.
+// proxied puts nginx before the server, under a prefix that only nginx knows, and a
+// production_url at which the page may not send requests.
 func proxied(t *testing.T) (url, key string) {
-	s := start(t, t.TempDir())
+	s := start(t, t.TempDir(), "--set", "server.production_url=https://pets.example")
 	folder := t.TempDir()
 	address := freeAddress(t)
 	conf := filepath.Join(folder, "nginx.conf")

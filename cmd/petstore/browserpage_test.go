@@ -30,7 +30,7 @@ type page struct {
 // fields are what a newcomer types, by the name of a parameter; "" is the body.
 type fields map[string]string
 
-// openPage opens the address and waits for the operations.
+// openPage opens the address in a browser of its own.
 func openPage(t *testing.T, name, url string) *page {
 	t.Helper()
 	browser, err := exec.LookPath("chromium")
@@ -52,8 +52,31 @@ func openPage(t *testing.T, name, url string) *page {
 	if err := chromedp.Listen(ctx, p.listen); err != nil {
 		t.Fatal(err)
 	}
-	p.run(chromedp.Navigate(url+"/"), chromedp.WaitVisible(`#operations-Pets-listPets`))
+	p.load()
 	return p
+}
+
+// resize loads the page anew on the screen of a device that is as wide in CSS pixels.
+func (p *page) resize(width int64) {
+	p.t.Helper()
+	p.run(chromedp.EmulateViewport(width, 844, chromedp.EmulateMobile))
+	p.load()
+}
+
+// load opens the address and waits for the operations.
+func (p *page) load() {
+	p.t.Helper()
+	p.run(chromedp.Navigate(p.url+"/"), chromedp.WaitVisible(`#operations-Pets-listPets`))
+}
+
+// wantFit expects a page of that width which does not scroll sideways.
+func (p *page) wantFit(width int64) {
+	p.t.Helper()
+	laidOut := see(p, chromedp.Evaluate[int64](`document.documentElement.clientWidth`))
+	needed := see(p, chromedp.Evaluate[int64](`document.documentElement.scrollWidth`))
+	if laidOut != width || needed > width {
+		p.t.Errorf("on a screen of %d pixels the page is laid out for %d and needs %d", width, laidOut, needed)
+	}
 }
 
 // listen takes down what a console or a network panel would show in red. A refusal
@@ -118,6 +141,13 @@ func (p *page) wantLocation(want string) {
 	p.t.Helper()
 	if got := see(p, chromedp.Location()); got != want {
 		p.t.Errorf("the page is %s, want %s", got, want)
+	}
+}
+
+func (p *page) wantTitle(want string) {
+	p.t.Helper()
+	if got := see(p, chromedp.Title()); got != want {
+		p.t.Errorf("the page has the title %s, want %s", got, want)
 	}
 }
 

@@ -6,7 +6,7 @@ package http
 //	@version		1.0.0
 //	@description	The catalogue of an animal store and the sale of its animals.
 //	@description
-//	@description	Every operation wants an API key. Whoever runs the service issues one with `petstore keys create --name NAME`; press **Authorize** and paste it as it is. Then add an animal, order it, and see that nobody else can.
+//	@description	Every operation wants an API key. Whoever runs the service issues one with `petstore keys create --name NAME`; press **Authorize** and paste it as it is. Then add an animal, order it, and see that nobody else can. The ids in the examples are of a store that `petstore seed` filled; elsewhere take those of your lists.
 //	@description
 //	@description	- **Nothing is lost**: an answer 201 comes when the record is on disk.
 //	@description	- **Nothing is done twice**: send an `Idempotency-Key`, and a repeated request gets the first answer again.

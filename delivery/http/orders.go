@@ -13,9 +13,9 @@ import (
 
 type order struct {
 	// Unique identifier, assigned by the service.
-	ID int64 `json:"id" validate:"required" format:"int64" example:"1001"`
+	ID int64 `json:"id" validate:"required" format:"int64" example:"2"`
 	// The animal that is sold.
-	PetID int64 `json:"petId" validate:"required" format:"int64" example:"42"`
+	PetID int64 `json:"petId" validate:"required" format:"int64" example:"2"`
 	// Where the order stands.
 	Status domain.OrderStatus `json:"status" validate:"required" enums:"placed,delivered,cancelled" example:"placed"`
 	// When it was placed, in UTC.
@@ -35,7 +35,7 @@ func timestamp(t time.Time) string {
 
 type newOrder struct {
 	// The animal to order.
-	PetID *int64 `json:"petId" validate:"required" format:"int64" example:"42"`
+	PetID *int64 `json:"petId" validate:"required" format:"int64" example:"2"`
 } // @name NewOrder
 
 type listOrdersQuery struct {

@@ -20,7 +20,7 @@ type newPet struct {
 
 type pet struct {
 	// Unique identifier, assigned by the service on creation.
-	ID int64 `json:"id" validate:"required" format:"int64" example:"42"`
+	ID int64 `json:"id" validate:"required" format:"int64" example:"2"`
 	// The animal's name.
 	Name string `json:"name" validate:"required" minLength:"1" maxLength:"200" example:"Rex"`
 	// Identifier of the category the animal belongs to.

@@ -30,6 +30,7 @@ func generate(root string) ([]byte, error) {
 		shareEnums,
 		nameLists,
 		setFormats,
+		exampleIDs,
 		tellBoundsInWords,
 		describeReads,
 		checkOperations,

@@ -148,6 +148,14 @@ func TestWhatReadersAskIsFilledIn(t *testing.T) {
 	}
 }
 
+func TestIDInAPathHasTheExampleOfTheRecord(t *testing.T) {
+	t.Parallel()
+	doc := load(t, store(t, "", ""))
+	if got := doc.Paths.Value("/pets/{petId}").Get.Parameters[0].Value.Example; got != 7.0 {
+		t.Errorf("the example of petId is %v", got)
+	}
+}
+
 func TestNameIsBoundedInWordsOnly(t *testing.T) {
 	t.Parallel()
 	name := load(t, store(t, "", "")).Components.Schemas["NewPet"].Value.Properties["name"].Value

@@ -134,6 +134,22 @@ func setFormats(doc *openapi3.T) error {
 	return nil
 }
 
+// exampleIDs gives a path parameter such as petId the example of the id of a Pet, so that
+// the page has a value to send.
+func exampleIDs(doc *openapi3.T) error {
+	for _, op := range operations(doc) {
+		for _, p := range op.Parameters {
+			for name, record := range doc.Components.Schemas {
+				id := record.Value.Properties["id"]
+				if id != nil && p.Value.In == openapi3.ParameterInPath && strings.EqualFold(p.Value.Name, name+"Id") {
+					p.Value.Example = id.Value.Example
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // tellBoundsInWords writes the bounds of a request's strings into their
 // description: the contract names none, and a bound added to a request's schema
 // counts as a breaking change.

@@ -19,7 +19,7 @@ type newPet struct {
 } // @name NewPet
 
 type pet struct {
-	ID     int64  `json:"id" validate:"required"`
+	ID     int64  `json:"id" validate:"required" example:"7"`
 	Name   string `json:"name" validate:"required" example:"Rex"`
 	Status string `json:"status,omitzero" enums:"available,pending,sold"`
 } // @name Pet
