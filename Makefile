@@ -53,8 +53,10 @@ test-browser: ## Try the page in Chromium: as served, behind nginx under a prefi
 	command -v chromium >/dev/null && command -v nginx >/dev/null || { apt-get update && apt-get install -y --no-install-recommends chromium nginx-light; }
 	go test -tags browser -run Browser ./cmd/petstore
 
-test-clients: ## Generate clients in Go and TypeScript, make every call with them, and lint the document
+test-clients: ## Generate clients in Go, TypeScript and Python, make every call with them, and lint the document
 	command -v node >/dev/null && command -v npm >/dev/null || { apt-get update && apt-get install -y --no-install-recommends nodejs npm; }
+	command -v java >/dev/null && command -v mvn >/dev/null || { apt-get update && apt-get install -y --no-install-recommends default-jre-headless maven; }
+	python3 -c 'import ensurepip' || { apt-get update && apt-get install -y --no-install-recommends python3-venv; }
 	go test -tags clients -run 'Client|Linters' ./cmd/petstore
 
 docs: ## Generate docs/openapi.json from the handlers' annotations

@@ -16,8 +16,9 @@ const clients = "testdata/clients"
 func TestClientsPageShowsTestedCode(t *testing.T) {
 	t.Parallel()
 	for language, files := range map[string][]string{
-		"go": {"go/store.go", "go/petstore/error.go"},
-		"ts": {"ts/store.ts"},
+		"go":     {"go/store.go", "go/petstore/error.go"},
+		"ts":     {"ts/store.ts"},
+		"python": {"python/store.py"},
 	} {
 		code := "\n"
 		for _, file := range files {

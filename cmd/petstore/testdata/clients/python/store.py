@@ -1,0 +1,24 @@
+from collections.abc import Iterator
+
+import petstore
+
+
+def connect(key: str) -> petstore.ApiClient:
+    """Return a client that sends the key with every request, to the service that it was generated from."""
+    return petstore.ApiClient(petstore.Configuration(access_token=key))
+
+
+def add_pet(api: petstore.PetsApi, once: str, pet: petstore.NewPet) -> petstore.Pet:
+    """Add an animal. After any failure call it again: the same once adds one animal."""
+    return api.create_pet(pet, idempotency_key=once)
+
+
+def all_pets(api: petstore.PetsApi, **query) -> Iterator[petstore.Pet]:
+    """Read page after page: the header Link is there while there is a next one."""
+    more = True
+    while more:
+        page = api.list_pets_with_http_info(**query)
+        yield from page.data
+        more = "Link" in page.headers
+        if more:
+            query["after"] = page.data[-1].id
