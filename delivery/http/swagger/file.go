@@ -4,16 +4,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	"embed"
 	"encoding/hex"
-	"fmt"
 	"io"
-	"io/fs"
 	"path"
 	"strings"
 	"sync"
-
-	swaggerfiles "github.com/swaggo/files/v2"
 )
 
 // A file is the content of one address.
@@ -52,47 +47,4 @@ func (f *file) compress() []byte {
 	_, _ = io.Copy(w, f.reader())
 	_ = w.Close()
 	return out.Bytes()
-}
-
-//go:embed page
-var page embed.FS
-
-// loadFiles returns the files of the UI by their address under swagger/: the page
-// and the parts of Swagger UI that it refers to.
-func loadFiles() (map[string]*file, error) {
-	own, err := fs.Sub(page, "page")
-	if err != nil {
-		return nil, err
-	}
-	files := map[string]*file{}
-	for name, folder := range map[string]fs.FS{
-		"index.html":             own,
-		"index.css":              own,
-		"swagger-initializer.js": own,
-		"swagger-ui.css":         swaggerfiles.FS,
-		"swagger-ui-bundle.js":   swaggerfiles.FS,
-		"favicon-16x16.png":      swaggerfiles.FS,
-		"favicon-32x32.png":      swaggerfiles.FS,
-	} {
-		if files["/"+name], err = openFile(folder, name); err != nil {
-			return nil, err
-		}
-	}
-	return files, nil
-}
-
-func openFile(folder fs.FS, name string) (*file, error) {
-	f, err := folder.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	content, ok := f.(io.ReaderAt)
-	if !ok {
-		return nil, fmt.Errorf("%s is not embedded", name)
-	}
-	return newFile(name, content, info.Size()), nil
 }

@@ -16,7 +16,7 @@ import (
 // texts are the addresses whose files are sent compressed.
 var texts = []string{
 	"/openapi.json", "/swagger/index.html", "/swagger/index.css", "/swagger/swagger-initializer.js",
-	"/swagger/swagger-ui.css", "/swagger/swagger-ui-bundle.js",
+	"/swagger/swagger-ui.css", "/swagger/swagger-ui-bundle.js", "/swagger/swagger-ui-standalone-preset.js", "/swagger/petstore.js", "/swagger/petstore.css",
 }
 
 const image = "/swagger/favicon-32x32.png"
