@@ -22,8 +22,9 @@ type Timeouts struct {
 	// balancer to send new ones elsewhere: the system resets those that come just when
 	// the listener closes.
 	Delay time.Duration
-	// Shutdown is how long running requests may take to finish. More than five
-	// seconds: so long does net/http count a silent new connection as busy.
+	// Shutdown is how long running requests may take to finish once the server accepts
+	// no more connections. More than five seconds: so long does net/http count a silent
+	// new connection as busy.
 	Shutdown time.Duration
 }
 
@@ -37,7 +38,8 @@ const (
 
 // Serve answers requests until ctx ends, and for t.Delay longer. Then it accepts no
 // more connections and returns when the running requests have finished, or with an
-// error when they take too long.
+// error when they take longer than t.Shutdown. A listener that fails, also during
+// t.Delay, ends it in the same way; its error is returned.
 //
 // A client in the middle of a conversation learns of the end by an answer that asks
 // it to close the connection, and not by one that closes under its next request.
@@ -63,30 +65,32 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, t T
 
 		DisableGeneralOptionsHandler: true, // OPTIONS * is answered as anything else
 	}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	accepting := make(chan error, 1)
+	go func() { accepting <- server.Serve(listener) }()
 	select {
-	case err := <-failed:
-		return errors.Join(err, shutdown(context.WithoutCancel(ctx), server, t.Shutdown))
+	case err = <-accepting:
 	case <-ctx.Done():
-	}
-
-	time.Sleep(t.Delay)
-	_ = listener.Close()
-	if err := <-failed; !errors.Is(err, net.ErrClosed) {
-		return err
+		delayed := time.AfterFunc(t.Delay, func() { _ = listener.Close() })
+		defer delayed.Stop()
+		if err = <-accepting; errors.Is(err, net.ErrClosed) {
+			err = nil
+		}
 	}
 	ending.Store(true)
-	time.Sleep(linger)
-	return shutdown(context.WithoutCancel(ctx), server, t.Shutdown)
+	return errors.Join(err, shutdown(context.WithoutCancel(ctx), server, t.Shutdown))
 }
 
-// shutdown closes the connections of a server, each when its request has finished.
-func shutdown(ctx context.Context, server *http.Server, patience time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// shutdown closes the connections of a server that accepts no more, each when its
+// request has finished, and all of them after timeout.
+func shutdown(ctx context.Context, server *http.Server, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	select {
+	case <-time.After(linger):
+	case <-ctx.Done():
+	}
 	if err := server.Shutdown(ctx); err != nil {
-		return fmt.Errorf("requests still ran after %s: %w", patience, errors.Join(err, server.Close()))
+		return fmt.Errorf("requests still ran after %s: %w", timeout, errors.Join(err, server.Close()))
 	}
 	return nil
 }
