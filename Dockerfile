@@ -1,6 +1,6 @@
 # The image holds the binary, certificates for TLS clients, and nothing else: no shell, no root.
 # Build and try it:
-#   docker build -t petstore .
+#   docker build -t petstore --build-arg VERSION="$(git describe --tags --always)" --build-arg COMMIT="$(git rev-parse HEAD)" .
 #   docker run -p 8080:8080 -v petstore:/data petstore serve --first-key
 
 FROM golang:1.26-bookworm AS build
@@ -9,7 +9,9 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 # SQLite is C. Linked statically it needs no C library at run time, which scratch has not got.
-RUN make static && mkdir /data
+# There is no git checkout here: petstore version prints these two.
+ARG VERSION COMMIT
+RUN make static VERSION="$VERSION" COMMIT="$COMMIT" && mkdir /data
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/

@@ -131,7 +131,7 @@ func TestImageHoldsWhatItSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"FROM scratch", "USER 65532:65532", "make static", `ENTRYPOINT ["/petstore"]`, `CMD ["serve"]`} {
+	for _, want := range []string{"FROM scratch", "USER 65532:65532", `make static VERSION="$VERSION" COMMIT="$COMMIT"`, "ARG VERSION COMMIT", `ENTRYPOINT ["/petstore"]`, `CMD ["serve"]`} {
 		if !bytes.Contains(dockerfile, []byte(want)) {
 			t.Errorf("the Dockerfile lacks %s", want)
 		}

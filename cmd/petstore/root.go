@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -38,6 +37,7 @@ fault of a configuration.`,
 		Example: `  petstore serve --first-key           # serve, and print a first API key
   petstore keys create --name till-1   # print another one
   petstore serve --config shop.yaml --set server.address=:8080`,
+		Version:       versionText(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
@@ -51,6 +51,7 @@ fault of a configuration.`,
 			return nil
 		},
 	}
+	root.SetVersionTemplate("petstore {{.Version}}\n")
 	flags := root.PersistentFlags()
 	flags.StringVar(&in.file, "config", "", "read settings from the YAML `FILE`")
 	flags.StringArrayVar(&in.set, "set", nil, "set one setting, which wins over file and environment: `KEY=VALUE`")
@@ -117,23 +118,6 @@ func (in *invocation) withStore(ctx context.Context, o repository.Options, work 
 		err = closing
 	}
 	return err
-}
-
-func newVersion(in *invocation) *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version of this program",
-		Example: "  petstore version",
-		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			version := "unknown"
-			if build, ok := debug.ReadBuildInfo(); ok {
-				version = build.Main.Version + " " + build.GoVersion
-			}
-			_, err := fmt.Fprintln(in.stdout, "petstore", version)
-			return err
-		},
-	}
 }
 
 // clock is the time of every record, in UTC to the millisecond that the store keeps.

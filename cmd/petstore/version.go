@@ -1,0 +1,48 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// version and commit are set by the linker, as the Makefile does.
+var version, commit string
+
+// buildVersion returns the version of this program and the commit that it was built
+// from. What the linker did not set is in the build information if go build ran in a
+// git checkout, or else unknown.
+func buildVersion() (string, string) {
+	var module, revision string
+	if info, ok := debug.ReadBuildInfo(); ok {
+		module = info.Main.Version
+		for _, setting := range info.Settings {
+			if setting.Key == "vcs.revision" {
+				revision = setting.Value
+			}
+		}
+	}
+	return cmp.Or(version, module, "unknown"), cmp.Or(commit, revision, "unknown")
+}
+
+// versionText is what the command version and the flag --version print.
+func versionText() string {
+	version, commit := buildVersion()
+	return fmt.Sprintf("%s (commit %s, %s)", version, commit, runtime.Version())
+}
+
+func newVersion(in *invocation) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version, the commit and the Go version of this program",
+		Example: "  petstore version",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(in.stdout, "petstore", versionText())
+			return err
+		},
+	}
+}

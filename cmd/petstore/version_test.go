@@ -1,0 +1,38 @@
+package main
+
+import (
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func TestVersionIsTold(t *testing.T) {
+	t.Parallel()
+	form := regexp.MustCompile(`^petstore \S+ \(commit \S+, ` + regexp.QuoteMeta(runtime.Version()) + `\)\n$`)
+	for _, arg := range []string{"version", "--version"} {
+		if stdout, stderr, code := output(t, t.TempDir(), arg); code != 0 || !form.MatchString(stdout) {
+			t.Errorf("%s: code %d, %q, %s", arg, code, stdout, stderr)
+		}
+	}
+}
+
+// TestVersionIsThatOfTheLinker sets variables of the package, so it is not parallel.
+func TestVersionIsThatOfTheLinker(t *testing.T) {
+	version, commit = "v1.2.3", "abc"
+	defer func() { version, commit = "", "" }()
+	if got, want := versionText(), "v1.2.3 (commit abc, "+runtime.Version()+")"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestMakefileTellsTheLinkerTheVersion(t *testing.T) {
+	t.Parallel()
+	for _, target := range []string{"build", "static"} {
+		commands, err := exec.CommandContext(t.Context(), "make", "-C", "../..", "-n", target, "VERSION=v1.2.3", "COMMIT=abc").Output()
+		if want := "-X main.version=v1.2.3 -X main.commit=abc"; err != nil || !strings.Contains(string(commands), want) {
+			t.Errorf("make %s: %v, %s lacks %s", target, err, commands, want)
+		}
+	}
+}
