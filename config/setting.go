@@ -35,6 +35,15 @@ func settings(c *Config) []setting {
 	return all
 }
 
+// Keys returns the keys of all settings, such as server.address, in the order of Config's declaration.
+func Keys() []string {
+	var keys []string
+	for _, s := range settings(new(Config)) {
+		keys = append(keys, s.key)
+	}
+	return keys
+}
+
 func (s setting) section() string {
 	section, _, _ := strings.Cut(s.key, ".")
 	return section

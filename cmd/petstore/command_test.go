@@ -2,13 +2,17 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+
+	"example.com/petstore/config"
 )
 
 func TestCommandLine(t *testing.T) {
@@ -21,8 +25,10 @@ func TestCommandLine(t *testing.T) {
 		"help":              {[]string{"--help"}, 0, "petstore keys create --name", ""},
 		"version":           {[]string{"version"}, 0, "petstore ", ""},
 		"unknown command":   {[]string{"sell"}, 2, "", `unknown command "sell"`},
-		"mistyped keys":     {[]string{"keys", "creat"}, 2, "", `unknown command "creat"`},
-		"mistyped migrate":  {[]string{"migrate", "upp"}, 2, "", `unknown command "upp"`},
+		"mistyped serve":    {[]string{"sevre", "--first-key"}, 2, "", `unknown command "sevre" for "petstore"; did you mean serve?`},
+		"mistyped keys":     {[]string{"keys", "creat", "--name", "n"}, 2, "", `unknown command "creat" for "petstore keys"; did you mean create?`},
+		"mistyped migrate":  {[]string{"migrate", "upp", "--set", "log.level=info"}, 2, "", `unknown command "upp" for "petstore migrate"; did you mean up?`},
+		"flag of a group":   {[]string{"keys", "--name", "n"}, 2, "", "unknown flag: --name"},
 		"unknown flag":      {[]string{"serve", "--port", "1"}, 2, "", "unknown flag: --port"},
 		"surplus argument":  {[]string{"serve", "now"}, 2, "", `unknown command "now"`},
 		"key without name":  {[]string{"keys", "create"}, 2, "", `required flag(s) "name" not set`},
@@ -188,6 +194,21 @@ func TestShellsComplete(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		if stdout, stderr, code := output(t, t.TempDir(), "completion", shell); code != 0 || !strings.Contains(stdout, "petstore") {
 			t.Errorf("%s: code %d, %s", shell, code, stderr)
+		}
+	}
+}
+
+func TestShellsCompleteSettings(t *testing.T) {
+	t.Parallel()
+	var want strings.Builder
+	for _, key := range config.Keys() {
+		want.WriteString(key + "=\n")
+	}
+	fmt.Fprintf(&want, ":%d\n", cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp)
+	for _, args := range [][]string{{"serve", "--set", ""}, {"keys", "list", "--set", "log"}} {
+		stdout, _, code := output(t, t.TempDir(), append([]string{"__complete"}, args...)...)
+		if diff := cmp.Diff(want.String(), stdout); code != 0 || diff != "" {
+			t.Errorf("%v: code %d (-want +got)\n%s", args, code, diff)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func newKeys(in *invocation) *cobra.Command {
-	keys := &cobra.Command{
+	return newGroup(&cobra.Command{
 		Use:   "keys",
 		Short: "Issue, list, replace and revoke API keys",
 		Long: `Issue, list, replace and revoke API keys, also while the service runs on the same
@@ -25,11 +25,7 @@ store: a new key works at once, a revoked one is refused within 5 seconds.
 
 A key is printed alone on standard output, and this once: the store keeps its hash.`,
 		Example: "  petstore keys create --name till-1",
-		Args:    cobra.NoArgs, // without these two a mistyped command would be help and a success
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	keys.AddCommand(newKeysCreate(in), newKeysList(in), newKeysRotate(in), newKeysRevoke(in))
-	return keys
+	}, newKeysCreate(in), newKeysList(in), newKeysRotate(in), newKeysRevoke(in))
 }
 
 func newKeysCreate(in *invocation) *cobra.Command {

@@ -9,13 +9,11 @@ import (
 )
 
 func newMigrate(in *invocation) *cobra.Command {
-	migrate := &cobra.Command{
-		Use: "migrate", Short: "Look after the schema of the store",
-		Example: "  petstore migrate up",
-		Args:    cobra.NoArgs, // or cobra would take a mistyped command for a wish to see the help
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	migrate.AddCommand(
+	return newGroup(
+		&cobra.Command{
+			Use: "migrate", Short: "Look after the schema of the store",
+			Example: "  petstore migrate up",
+		},
 		&cobra.Command{
 			Use:     "up",
 			Short:   "Create the store, or bring its schema up to date",
@@ -40,5 +38,4 @@ func newMigrate(in *invocation) *cobra.Command {
 			},
 		},
 	)
-	return migrate
 }

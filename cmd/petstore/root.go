@@ -26,7 +26,7 @@ type invocation struct {
 
 // newRoot is the command line. started is called once it has been understood.
 func newRoot(in *invocation, started func()) *cobra.Command {
-	root := &cobra.Command{
+	root := newGroup(&cobra.Command{
 		Use:   "petstore",
 		Short: "The catalogue of an animal store over HTTP",
 		Long: `The catalogue of an animal store over HTTP.
@@ -50,13 +50,23 @@ fault of a configuration.`,
 			started()
 			return nil
 		},
-	}
+	}, newServe(in), newKeys(in), newMigrate(in), newSeed(in), newConfig(in), newVersion(in))
+	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("petstore {{.Version}}\n")
 	flags := root.PersistentFlags()
 	flags.StringVar(&in.file, "config", "", "read settings from the YAML `FILE`")
 	flags.StringArrayVar(&in.set, "set", nil, "set one setting, which wins over file and environment: `KEY=VALUE`")
-	root.AddCommand(newServe(in), newKeys(in), newMigrate(in), newSeed(in), newConfig(in), newVersion(in))
+	_ = root.RegisterFlagCompletionFunc("set", completeSet) // the flag above exists
 	return root
+}
+
+// completeSet completes --set with the keys of the settings.
+func completeSet(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	keys := config.Keys()
+	for i := range keys {
+		keys[i] += "="
+	}
+	return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }
 
 // checkSet refuses a --set that sets nothing, which would else make a setting empty. It
