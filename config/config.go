@@ -40,7 +40,7 @@ type Server struct {
 	RequestTimeout time.Duration `key:"request_timeout" default:"10s"`
 	// ShutdownDelay is how long a service that is to stop still takes new requests, while it says that it is not ready.
 	ShutdownDelay time.Duration `key:"shutdown_delay" default:"0s"`
-	// ShutdownTimeout is how long running requests may take to finish when the service stops, at least 6s.
+	// ShutdownTimeout is how long the service may take to stop after ShutdownDelay, running requests included, at least 6s.
 	ShutdownTimeout time.Duration `key:"shutdown_timeout" default:"20s"`
 	// MaxConnections is how many connections may be open at the same time; 0 is no cap.
 	MaxConnections int `key:"max_connections" default:"0"`

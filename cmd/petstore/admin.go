@@ -37,6 +37,15 @@ func readable(registry *prometheus.Registry, admin net.Listener) prometheus.Regi
 	return registry
 }
 
+// measureLog adds the counter of lines that the log dropped.
+func measureLog(registry *prometheus.Registry) prometheus.Counter {
+	dropped := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "petstore_log_dropped_lines_total", Help: "Log lines dropped because standard error could not be written in time.",
+	})
+	registry.MustRegister(dropped)
+	return dropped
+}
+
 // measurePools adds the connections of a store.
 func measurePools(registry *prometheus.Registry, store *repository.Store) {
 	for name, pool := range store.Pools() {
@@ -93,7 +102,8 @@ func serveAdmin(ctx context.Context, listener net.Listener, metrics prometheus.G
 		return nil
 	}
 	log.Info("serving metrics and profiles", zap.Stringer("address", listener.Addr()))
-	t.Write, t.Delay, t.Shutdown = 0, 0, time.Second // a profile takes as long as its reader wants, but ends with the service
+	// A profile takes as long as its reader wants, but ends with the service.
+	t.Write, t.Delay, t.Shutdown = 0, 0, 100*time.Millisecond
 	if err := rest.Serve(ctx, listener, adminHandler(metrics), t, log); ctx.Err() == nil {
 		return err
 	}

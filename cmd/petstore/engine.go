@@ -11,9 +11,19 @@ import (
 	"example.com/petstore/docs"
 )
 
-// newEngine is all that the public listener answers: the API, the health of the
-// process and, unless the settings leave it out, the documentation.
-func newEngine(api *rest.API, health *rest.Health, settings config.Config) (http.Handler, error) {
+// newEngine is all that the public listener answers: the API as the settings and the
+// options have it, the health of the process and, unless the settings leave it out, the
+// documentation.
+func newEngine(settings config.Config, health *rest.Health, services rest.Services, options ...rest.Option) (http.Handler, error) {
+	api, err := rest.New(services, append(options,
+		rest.WithGetPetSunset(settings.API.GetPetSunset),
+		rest.WithRequestTimeout(settings.Server.RequestTimeout),
+		rest.WithRateLimit(settings.RateLimit.Requests, settings.RateLimit.Window),
+		rest.WithAllowedOrigins(settings.CORS.AllowedOrigins...),
+	)...)
+	if err != nil {
+		return nil, err
+	}
 	engine, err := rest.NewEngine(api, health, settings.Server.TrustedProxies)
 	if err != nil {
 		return nil, err

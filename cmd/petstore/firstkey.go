@@ -22,16 +22,16 @@ func ensureKey(ctx context.Context, keys *usecase.Keys, secret string) error {
 }
 
 // welcome prints what a newcomer needs: a key and an address to begin at. A later
-// start only says how to make another key, because none can be shown again.
-func welcome(ctx context.Context, keys *usecase.Keys, settings config.Config, address net.Addr, stdout io.Writer) error {
+// start only says how to make another key, because none can be shown again. While
+// stdout blocks it waits until ctx ends. A key that was not printed is an error.
+func welcome(ctx context.Context, keys *usecase.Keys, settings config.Config, address net.Addr, stdout io.Writer, log *zap.Logger) error {
 	secret, err := keys.CreateFirst(ctx, "first")
 	if err != nil {
 		return err
 	}
-	if secret == "" {
-		fmt.Fprintln(stdout, "API key:    the store has one already; make another with petstore keys create --name NAME")
-	} else if _, err := fmt.Fprintln(stdout, "API key:   ", secret, "(shown this once)"); err != nil {
-		return lostKey(err)
+	text := "API key:    the store has one already; make another with petstore keys create --name NAME\n"
+	if secret != "" {
+		text = "API key:    " + secret + " (shown this once)\n"
 	}
 	scheme := "http"
 	if settings.Server.TLSCertFile != "" {
@@ -41,7 +41,12 @@ func welcome(ctx context.Context, keys *usecase.Keys, settings config.Config, ad
 	if !settings.Docs.Enabled {
 		page = "Pets:       %s://%s/v1/pets\n"
 	}
-	fmt.Fprintf(stdout, page, scheme, reachable(address))
+	blocked := time.AfterFunc(time.Second, func() { log.Warn("standard output is not read, --first-key has printed nothing yet") })
+	defer blocked.Stop()
+	err = writeContext(ctx, stdout, text+fmt.Sprintf(page, scheme, reachable(address)))
+	if err != nil && secret != "" {
+		return lostKey(fmt.Errorf("standard output: %w", err))
+	}
 	return nil
 }
 

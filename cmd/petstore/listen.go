@@ -51,10 +51,3 @@ func listen(ctx context.Context, setting, address string) (net.Listener, error) 
 	}
 	return listener, nil
 }
-
-func timeoutsOf(s config.Server) rest.Timeouts {
-	return rest.Timeouts{
-		ReadHeader: s.ReadHeaderTimeout, Read: s.ReadTimeout, Write: s.WriteTimeout, Idle: s.IdleTimeout,
-		Delay: s.ShutdownDelay, Shutdown: s.ShutdownTimeout,
-	}
-}

@@ -4,6 +4,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"go.uber.org/zap/buffer"
 	"go.uber.org/zap/zapcore"
@@ -11,13 +12,10 @@ import (
 	"example.com/petstore/config"
 )
 
-// flushInterval is how long a line of the log waits for others, so that one write
-// serves them all.
-const flushInterval = 100 * time.Millisecond
-
-// newLog is the service's log: JSON for machines, or console lines for people. It
-// ends with flush, which writes what it still holds.
-func newLog(settings config.Log, out io.Writer) (log *zap.Logger, flush func(), err error) {
+// newLog returns the service's log: JSON for machines, or console lines for people.
+// Logging never blocks; lines that out cannot take are counted in dropped. closeLog
+// writes the last ones.
+func newLog(settings config.Log, out io.Writer, dropped prometheus.Counter) (log *zap.Logger, closeLog func(), err error) {
 	level, err := zapcore.ParseLevel(settings.Level)
 	if err != nil {
 		return nil, nil, err
@@ -32,9 +30,15 @@ func newLog(settings config.Log, out io.Writer) (log *zap.Logger, flush func(), 
 		form.EncodeDuration = zapcore.StringDurationEncoder
 		encoder = zapcore.NewConsoleEncoder(form)
 	}
-	buffer := &zapcore.BufferedWriteSyncer{WS: zapcore.AddSync(lossy{out}), FlushInterval: flushInterval}
-	flush = func() { _ = buffer.Stop() } // what is lossy has no errors
-	return zap.New(zapcore.NewCore(encoder, buffer, level)), flush, nil
+	writer := newLogWriter(out, dropped, func(lines int) []byte {
+		entry := zapcore.Entry{Level: zapcore.WarnLevel, Time: time.Now(), Message: "log lines dropped"}
+		line, err := encoder.EncodeEntry(entry, []zapcore.Field{zap.Int("lines", lines)})
+		if err != nil {
+			return nil
+		}
+		return line.Bytes()
+	})
+	return zap.New(zapcore.NewCore(encoder, writer, level)), writer.Close, nil
 }
 
 // A jsonEncoder is zap's, but for an entry whose only field can append itself, as the
@@ -66,13 +70,4 @@ func (e jsonEncoder) EncodeEntry(entry zapcore.Entry, fields []zapcore.Field) (*
 	line.AppendJSON(to)
 	to.AppendString("}\n")
 	return to, nil
-}
-
-// lossy drops what cannot be written, where an error would end the buffer in front
-// of it for good: a log whose disk was full goes on when there is room again.
-type lossy struct{ out io.Writer }
-
-func (l lossy) Write(p []byte) (int, error) {
-	_, _ = l.out.Write(p)
-	return len(p), nil
 }

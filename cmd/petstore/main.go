@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"syscall"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -47,20 +48,52 @@ func main() {
 	os.Exit(code)
 }
 
-// run is the whole program but for the process around it. It returns the exit code.
+// lastLineTimeout is how long the error of a failed command may take to be written.
+const lastLineTimeout = time.Second
+
+// run executes the command line and returns the exit code. A command that calls
+// abandon of its invocation is no longer waited for.
 func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) int {
+	abandoned, abandon := context.WithCancel(context.Background())
+	defer abandon()
+	in := &invocation{environ: environ, stdout: stdout, stderr: stderr, abandon: abandon}
 	started := false
-	root := newRoot(&invocation{environ: environ, stdout: stdout, stderr: stderr}, func() { started = true })
+	root := newRoot(in, func() { started = true })
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- root.ExecuteContext(ctx) }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-abandoned.Done():
+		return 1
+	}
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(stderr, "petstore:", err)
+	limit, cancel := context.WithTimeout(abandoned, lastLineTimeout)
+	defer cancel()
+	_ = writeContext(limit, stderr, fmt.Sprintln("petstore:", err)) // there is nowhere else to say so
 	if _, invalid := errors.AsType[*config.InvalidError](err); invalid || !started {
 		return 2
 	}
 	return 1
+}
+
+// writeContext writes text to out. It returns an error when ctx ends before, because out
+// blocks, as a pipe does that nobody reads.
+func writeContext(ctx context.Context, out io.Writer, text string) error {
+	written := make(chan error, 1)
+	go func() {
+		_, err := io.WriteString(out, text)
+		written <- err
+	}()
+	select {
+	case err := <-written:
+		return err
+	case <-ctx.Done():
+		return errors.New("nobody reads it")
+	}
 }

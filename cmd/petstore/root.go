@@ -20,6 +20,7 @@ import (
 type invocation struct {
 	environ        []string
 	stdout, stderr io.Writer
+	abandon        func() // ends the process without waiting for the command
 	file           string
 	set            []string
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -18,7 +17,14 @@ import (
 func newServe(in *invocation) *cobra.Command {
 	var firstKey bool
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Answer requests until told to stop",
+		Use: "serve", Short: "Serve the API until a signal stops the process",
+		Long: `Serve the API until SIGTERM or SIGINT stops the process. For
+server.shutdown_delay it still accepts requests, while /readyz returns 503; then running
+requests finish. It exits within server.shutdown_delay and server.shutdown_timeout
+together: with 0, or with 1 when something was cut off. A second signal ends it at once.
+
+The log is written to standard error. Requests do not wait for it: lines that cannot be
+written in time are dropped, and counted in petstore_log_dropped_lines_total.`,
 		Example: "  petstore serve --first-key\n  petstore serve --config shop.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -26,7 +32,7 @@ func newServe(in *invocation) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return serve(cmd.Context(), settings, firstKey, in.stdout, in.stderr)
+			return in.serve(cmd.Context(), settings, firstKey)
 		},
 	}
 	cmd.Flags().BoolVar(&firstKey, "first-key", false, "issue an API key when the store has none, and print it")
@@ -35,12 +41,17 @@ func newServe(in *invocation) *cobra.Command {
 
 // serve runs the service until ctx ends. The listeners come before the store, so
 // that a taken port leaves nothing behind, and a gate answers until the store is open.
-func serve(ctx context.Context, settings config.Config, firstKey bool, stdout, stderr io.Writer) (err error) {
-	log, flushLog, err := newLog(settings.Log, stderr)
+func (in *invocation) serve(ctx context.Context, settings config.Config, firstKey bool) (err error) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	group, ctx := errgroup.WithContext(ctx)
+	metrics := newRegistry()
+	log, closeLog, err := newLog(settings.Log, in.stderr, measureLog(metrics))
 	if err != nil {
 		return err
 	}
-	defer flushLog()
+	defer closeLog()
+	in.limitShutdown(ctx, settings.Server, log)
 	listener, err := listenPublic(ctx, settings.Server, log)
 	if err != nil {
 		return err
@@ -54,7 +65,6 @@ func serve(ctx context.Context, settings config.Config, firstKey bool, stdout, s
 		defer admin.Close()
 	}
 
-	group, ctx := errgroup.WithContext(ctx)
 	gate, timeouts := rest.NewGate(log, settings.API.GetPetSunset), timeoutsOf(settings.Server)
 	served := make(chan error, 1)
 	go func() { served <- rest.Serve(ctx, listener, insistOnTLS(gate), timeouts, log) }()
@@ -64,7 +74,6 @@ func serve(ctx context.Context, settings config.Config, firstKey bool, stdout, s
 		return err
 	}
 	defer flushTraces()
-	metrics := newRegistry()
 	store, err := open(ctx, settings.Database, repository.Options{
 		Plugins: traceStatements(tracer), ObserveCommit: measureCommits(metrics), ObserveError: measureErrors(metrics),
 	})
@@ -73,8 +82,9 @@ func serve(ctx context.Context, settings config.Config, firstKey bool, stdout, s
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	measurePools(metrics, store)
-	keys := usecase.NewKeys(store, store.Keys(), clock)
-	api, err := rest.New(
+	keys, health := usecase.NewKeys(store, store.Keys(), clock), rest.NewHealth(store.Ping)
+	engine, err := newEngine(
+		settings, health,
 		rest.Services{
 			Pets:   usecase.NewPets(store, store.Pets(), clock),
 			Orders: usecase.NewOrders(store, store.Orders(), clock),
@@ -84,16 +94,7 @@ func serve(ctx context.Context, settings config.Config, firstKey bool, stdout, s
 		rest.WithMetrics(readable(metrics, admin)),
 		rest.WithTracerProvider(tracer),
 		rest.WithPageCache(store.Versions, int64(settings.Cache.MaxBytes)),
-		rest.WithGetPetSunset(settings.API.GetPetSunset),
-		rest.WithRequestTimeout(settings.Server.RequestTimeout),
-		rest.WithRateLimit(settings.RateLimit.Requests, settings.RateLimit.Window),
-		rest.WithAllowedOrigins(settings.CORS.AllowedOrigins...),
 	)
-	if err != nil {
-		return err
-	}
-	health := rest.NewHealth(store.Ping)
-	engine, err := newEngine(api, health, settings)
 	if err != nil {
 		return err
 	}
@@ -101,11 +102,6 @@ func serve(ctx context.Context, settings config.Config, firstKey bool, stdout, s
 		return err
 	}
 	gate.Open(engine)
-	if firstKey {
-		if err := welcome(ctx, keys, settings, listener.Addr(), stdout); err != nil {
-			return err
-		}
-	}
 
 	log.Info("serving", zap.Stringer("address", listener.Addr()))
 	context.AfterFunc(ctx, health.Drain)
@@ -113,6 +109,9 @@ func serve(ctx context.Context, settings config.Config, firstKey bool, stdout, s
 	group.Go(func() error { defer answered(); return <-served })
 	group.Go(func() error { return keepUses(requests, keys, log) })
 	group.Go(func() error { return serveAdmin(requests, admin, metrics, timeouts, log) })
+	if firstKey {
+		group.Go(func() error { return welcome(requests, keys, settings, listener.Addr(), in.stdout, log) })
+	}
 	err = group.Wait()
 	log.Info("stopped", zap.Error(err))
 	return err

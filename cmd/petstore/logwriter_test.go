@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A blockedWriter blocks each write until it is opened.
+type blockedWriter struct {
+	logs
+	writing atomic.Bool
+	open    chan struct{}
+}
+
+func (w *blockedWriter) Write(p []byte) (int, error) {
+	w.writing.Store(true)
+	<-w.open
+	return w.logs.Write(p)
+}
+
+func TestLogWriterDropsLinesWhenItsBufferIsFull(t *testing.T) {
+	t.Parallel()
+	out := &blockedWriter{open: make(chan struct{})}
+	w := newLogWriter(out, measureLog(newRegistry()), func(lines int) []byte { return fmt.Appendf(nil, "dropped %d\n", lines) })
+	dropped := func() int {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.unreported
+	}
+	if _, err := w.Write([]byte("first\n")); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the writer is blocked", out.writing.Load)
+	want := []string{"first\n"}
+	for i := 0; dropped() < 2; i++ {
+		line := fmt.Sprintf("%d%s\n", i, strings.Repeat(".", 1000))
+		if n, err := w.Write([]byte(line)); n != len(line) || err != nil {
+			t.Fatalf("Write returned %d, %v", n, err)
+		}
+		if dropped() == 0 {
+			want = append(want, line)
+		}
+		if i*len(line) > 2*maxLogBuffer {
+			t.Fatal("the buffer is not bounded")
+		}
+	}
+	close(out.open)
+	until(t, "the dropped lines are reported", func() bool { return strings.Contains(out.String(), "dropped") })
+	if _, err := w.Write([]byte("last\n")); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	want = append(want, "dropped 2\n", "last\n")
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		got = append(got, line)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the log (-want +got)\n%s", diff)
+	}
+}
