@@ -2,6 +2,8 @@ package main
 
 import (
 	"io"
+	"net"
+	"path/filepath"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -10,6 +12,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"example.com/petstore/config"
+	"example.com/petstore/repository"
 )
 
 // newLog returns the service's log: JSON for machines, or console lines for people.
@@ -70,4 +73,26 @@ func (e jsonEncoder) EncodeEntry(entry zapcore.Entry, fields []zapcore.Field) (*
 	line.AppendJSON(to)
 	to.AppendString("}\n")
 	return to, nil
+}
+
+// servingFields returns what the log says of a service that has started.
+func (in *invocation) servingFields(settings config.Config, store *repository.Store, address net.Addr) []zap.Field {
+	version, commit := buildVersion()
+	fields := []zap.Field{
+		zap.String("version", version), zap.String("commit", commit), zap.Stringer("address", address),
+		zap.String("store", absolute(settings.Database.DSN)), // which is a path, and no secret
+		zap.Int64("schema_version", store.SchemaVersion()), zap.Bool("store_created", store.Created()),
+	}
+	if in.file != "" {
+		fields = append(fields, zap.String("settings_file", absolute(in.file)))
+	}
+	return fields
+}
+
+// absolute returns the absolute path of a file.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
 }

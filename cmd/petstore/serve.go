@@ -103,8 +103,8 @@ func (in *invocation) serve(ctx context.Context, settings config.Config, firstKe
 	}
 	gate.Open(engine)
 
-	log.Info("serving", zap.Stringer("address", listener.Addr()))
-	context.AfterFunc(ctx, health.Drain)
+	log.Info("serving", in.servingFields(settings, store, listener.Addr())...)
+	context.AfterFunc(ctx, func() { health.Drain(); log.Info("stopping", zap.NamedError("reason", context.Cause(ctx))) })
 	requests, answered := context.WithCancel(context.WithoutCancel(ctx)) // ends after ctx, with the last of them
 	group.Go(func() error { defer answered(); return <-served })
 	group.Go(func() error { return keepUses(requests, keys, log) })
