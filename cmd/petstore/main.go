@@ -2,8 +2,8 @@
 // answers requests, petstore keys and petstore migrate work on the same store,
 // beside a serving process or without one.
 //
-// It exits with 0 when all went well, 1 when something failed, and 2 when the
-// command line or the configuration is wrong.
+// It exits with 0 when all went well, 1 when something failed or a signal interrupted
+// it before it was done, and 2 when the command line or the configuration is wrong.
 package main
 
 import (
@@ -41,7 +41,11 @@ func main() {
 		ballast = make([]byte, ballastSize)
 		debug.SetGCPercent(gcPercent)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	signals := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
 	runtime.KeepAlive(ballast)

@@ -32,9 +32,10 @@ func newRoot(in *invocation, started func()) *cobra.Command {
 		Short: "The catalogue of an animal store over HTTP",
 		Long: `The catalogue of an animal store over HTTP.
 
-It exits with 0 when all went well, 1 when something failed, and 2 when the command
-line or the configuration is wrong. What was wrong is on standard error, a line for each
-fault of a configuration.`,
+It exits with 0 when all went well, 1 when something failed or a signal interrupted it
+before it was done, and 2 when the command line or the configuration is wrong. What was
+wrong is on standard error, a line for each fault of a configuration. SIGINT, SIGTERM and
+SIGHUP end a command in an orderly way, a second one at once.`,
 		Example: `  petstore serve --first-key           # serve, and print a first API key
   petstore keys create --name till-1   # print another one
   petstore serve --config shop.yaml --set server.address=:8080`,
@@ -100,10 +101,25 @@ func isAPIKey(secret string) bool {
 }
 
 // open opens the store, in the one way that all commands share. The settings join
-// the options that a command has of its own.
+// the options that a command has of its own. It returns as soon as ctx ends, because
+// SQLite goes on to wait for a lock of another process.
 func open(ctx context.Context, d config.Database, o repository.Options) (*repository.Store, error) {
 	o.Driver, o.DSN, o.Migrate, o.MaxOpenConns = d.Driver, d.DSN, d.Migrate, d.MaxOpenConns
-	return repository.Open(ctx, o)
+	var store *repository.Store
+	opened := make(chan error, 1)
+	go func() {
+		var err error
+		store, err = repository.Open(ctx, o)
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		if err == nil || ctx.Err() == nil {
+			return store, err
+		}
+	case <-ctx.Done():
+	}
+	return nil, fmt.Errorf("interrupted while the store was being opened: %w", context.Cause(ctx))
 }
 
 // existing are the options of a command that refuses a store that is missing, rather

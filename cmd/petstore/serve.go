@@ -18,7 +18,7 @@ func newServe(in *invocation) *cobra.Command {
 	var firstKey bool
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve the API until a signal stops the process",
-		Long: `Serve the API until SIGTERM or SIGINT stops the process. For
+		Long: `Serve the API until SIGTERM, SIGINT or SIGHUP stops the process. For
 server.shutdown_delay it still accepts requests, while /readyz returns 503; then running
 requests finish. It exits within server.shutdown_delay and server.shutdown_timeout
 together: with 0, or with 1 when something was cut off. A second signal ends it at once.
