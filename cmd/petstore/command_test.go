@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -103,13 +104,11 @@ func outputAsNobody(t *testing.T, folder string, args ...string) (stderr string,
 // copyFor makes the program and the folder something that a user can reach.
 func copyFor(t *testing.T, user int, folder string) string {
 	t.Helper()
-	program, err := os.ReadFile(os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
 	path := filepath.Join(t.TempDir(), "petstore")
-	if err := os.WriteFile(path, program, 0o755); err != nil {
-		t.Fatal(err)
+	// Not copied here: a process that another test starts meanwhile would have the file open for writing,
+	// and it could not be run (go.dev/issue/22315).
+	if out, err := exec.CommandContext(t.Context(), "cp", os.Args[0], path).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	for _, reached := range []string{folder, filepath.Dir(folder), filepath.Dir(path), filepath.Dir(filepath.Dir(path))} {
 		if err := os.Chmod(reached, 0o755); err != nil {
