@@ -229,7 +229,7 @@ func createFile(path string) error {
 	if err := checkFolder(filepath.Dir(path)); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // the operator names the file
 	if errors.Is(err, fs.ErrExist) {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return errors.New("it is a symbolic link to a file that does not exist: correct the link")

@@ -23,23 +23,24 @@ func remedy(err error, path string) error {
 	case sqlite3.ErrBusy, sqlite3.ErrLocked:
 		return errors.New("another process keeps it locked: end that process, then try again")
 	}
-	switch systemError(err, path) {
-	case syscall.EACCES, syscall.EPERM:
-		return errors.New("permission denied: let this user read and write the file, its -wal and -shm, and their folder")
-	case syscall.EROFS:
-		return errors.New("the file system is read-only: mount it for writing, or name a file elsewhere")
-	case syscall.EMFILE, syscall.ENFILE:
-		return errors.New("too many open files: raise the limit (ulimit -n)")
-	case syscall.ENOSPC, syscall.EDQUOT:
-		return errors.New("the disk is full: make room")
-	case syscall.ENOENT:
-		return errors.New("there is no such file or folder: correct the path")
-	case syscall.ENOTDIR:
-		return errors.New("a part of the path is not a directory: correct the path")
-	case syscall.EISDIR:
-		return errors.New("there is a folder where the file, its -wal or its -shm belongs: move it away")
+	if line, known := remedies[systemError(err, path)]; known {
+		return errors.New(line)
 	}
 	return err
+}
+
+// remedies are the lines for errors of the operating system.
+var remedies = map[syscall.Errno]string{
+	syscall.EACCES:  "permission denied: let this user read and write the file, its -wal and -shm, and their folder",
+	syscall.EPERM:   "permission denied: let this user read and write the file, its -wal and -shm, and their folder",
+	syscall.EROFS:   "the file system is read-only: mount it for writing, or name a file elsewhere",
+	syscall.EMFILE:  "too many open files: raise the limit (ulimit -n)",
+	syscall.ENFILE:  "too many open files: raise the limit (ulimit -n)",
+	syscall.ENOSPC:  "the disk is full: make room",
+	syscall.EDQUOT:  "the disk is full: make room",
+	syscall.ENOENT:  "there is no such file or folder: correct the path",
+	syscall.ENOTDIR: "a part of the path is not a directory: correct the path",
+	syscall.EISDIR:  "there is a folder where the file, its -wal or its -shm belongs: move it away",
 }
 
 // systemError is the error of the operating system behind err, or zero.
@@ -59,17 +60,19 @@ func systemError(err error, path string) (errno syscall.Errno) {
 	return engine.SystemErrno
 }
 
-// writeError is why a file, or one that SQLite keeps beside it, cannot be written, or
-// zero. It opens none: to close one would end all locks of this process on it.
-func writeError(path string) (errno syscall.Errno) {
+// writeError is why SQLite cannot write a file, one of those beside it, or its folder,
+// or zero. It opens none: to close one would end all locks of this process on it.
+func writeError(path string) syscall.Errno {
 	for _, file := range []string{path, path + "-wal", path + "-shm"} {
 		if info, err := os.Stat(file); err == nil && info.IsDir() {
 			return syscall.EISDIR
 		}
-		if err := unix.Access(file, unix.W_OK); errors.As(err, &errno) && errno != syscall.ENOENT {
+	}
+	for _, file := range []string{path, path + "-wal", path + "-shm", filepath.Dir(path)} {
+		var errno syscall.Errno
+		if errors.As(unix.Access(file, unix.W_OK), &errno) && errno != syscall.ENOENT {
 			return errno
 		}
 	}
-	errors.As(unix.Access(filepath.Dir(path), unix.W_OK), &errno)
-	return errno
+	return 0
 }
