@@ -1,4 +1,4 @@
-// Package domain is the vocabulary of the animal store and the rules that hold
-// whatever carries them: what an animal is, when it may be sold, what makes an
-// API key. It knows no HTTP, no SQL and no library.
+// Package domain holds the types of the animal store, its rules, and the interfaces
+// (ports) to the database: what an animal is, when it can be ordered, what an API key
+// is. It imports the standard library only.
 package domain

@@ -5,35 +5,35 @@ import (
 	"strings"
 )
 
-// A Kind is the sort of failure that a caller acts on. It is an error itself,
-// so errors.Is(err, domain.ErrNotFound) holds through any wrapping.
+// A Kind classifies a failure for the code that handles it. It is itself an error, so
+// that errors.Is(err, domain.ErrNotFound) holds through any wrapping.
 type Kind string
 
 func (k Kind) Error() string { return string(k) }
 
-// The kinds of failure that the rules and the store know.
+// The kinds of failure of the rules and of the store.
 const (
-	// ErrInvalid is a value that breaks a rule; asking again changes nothing.
+	// ErrInvalid is a value that breaks a rule; a retry does not help.
 	ErrInvalid Kind = "invalid"
-	// ErrUnauthenticated is a caller who has not shown who they are.
+	// ErrUnauthenticated is a request without valid credentials.
 	ErrUnauthenticated Kind = "unauthenticated"
 	// ErrForbidden is a caller who is known but may not do this.
 	ErrForbidden Kind = "forbidden"
 	// ErrNotFound is a record that does not exist.
 	ErrNotFound Kind = "not found"
-	// ErrConflict is an act that the present state does not allow.
+	// ErrConflict is an operation that the current state does not allow.
 	ErrConflict Kind = "conflict"
-	// ErrReused is an idempotency key that came with another request before.
+	// ErrReused is an idempotency key that was used for a different request.
 	ErrReused Kind = "reused"
-	// ErrUnavailable is a store that cannot answer now; the same may succeed later.
+	// ErrUnavailable is a store that cannot serve the request now; a retry may succeed.
 	ErrUnavailable Kind = "unavailable"
 )
 
-// A Code names one failure for machines. The list is closed and published:
-// a code never changes its meaning nor its Kind.
+// A Code identifies a failure for programs. The list is closed and published: a code
+// never changes its meaning or its Kind.
 type Code string
 
-// The codes of the rules; those of the transport stand in delivery/http.
+// The codes of the rules; those of the transport are in delivery/http.
 const (
 	CodeValidationFailed      Code = "validation_failed"
 	CodeInvalidParameter      Code = "invalid_parameter"
@@ -50,24 +50,22 @@ const (
 	CodeUnavailable           Code = "unavailable"
 )
 
-// An Error is a failure with what its caller may be told. Message and
-// Violations are for the caller, Cause is for the log alone.
+// An Error is a failure. Message is for the caller; Cause is for the log only.
 type Error struct {
-	Kind       Kind
-	Code       Code
-	Message    string
-	Violations []Violation
-	Cause      error
+	Kind    Kind
+	Code    Code
+	Message string
+	Cause   error
 }
 
-// A Violation is one broken rule of one field, named in the words of the API:
-// Field "categoryId", Rule "is required".
+// A Violation is a rule that a field of the API breaks: Field "categoryId", Rule "is
+// required".
 type Violation struct {
 	Field string
 	Rule  string
 }
 
-// Error is the line for the log: the message and what caused it.
+// Error returns the message and the cause, for the log.
 func (e *Error) Error() string {
 	if e.Cause == nil {
 		return e.Message
@@ -75,7 +73,7 @@ func (e *Error) Error() string {
 	return e.Message + ": " + e.Cause.Error()
 }
 
-// Unwrap lets errors.Is and errors.As see the Kind and the cause.
+// Unwrap returns the Kind and the Cause, for errors.Is and errors.As.
 func (e *Error) Unwrap() []error {
 	if e.Cause == nil {
 		return []error{e.Kind}
@@ -83,8 +81,7 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Kind, e.Cause}
 }
 
-// Invalid is one ErrInvalid that tells all violations in one message. Without a
-// violation it is nil, so that a validator can end with it.
+// Invalid returns an ErrInvalid whose message lists all violations, or nil without any.
 func Invalid(code Code, violations ...Violation) error {
 	if len(violations) == 0 {
 		return nil
@@ -93,15 +90,15 @@ func Invalid(code Code, violations ...Violation) error {
 	for i, v := range violations {
 		rules[i] = v.Field + " " + v.Rule
 	}
-	return &Error{Kind: ErrInvalid, Code: code, Message: strings.Join(rules, "; "), Violations: violations}
+	return &Error{Kind: ErrInvalid, Code: code, Message: strings.Join(rules, "; ")}
 }
 
-// Forbidden is an ErrForbidden with a message for the caller.
+// Forbidden returns an ErrForbidden with a message for the caller.
 func Forbidden(message string) error {
 	return &Error{Kind: ErrForbidden, Code: CodeForbidden, Message: message}
 }
 
-// Unavailable is an ErrUnavailable with its cause for the log, or a cause that is one already.
+// Unavailable returns an ErrUnavailable with the cause, or the cause if it is one itself.
 func Unavailable(cause error) error {
 	if known, ok := errors.AsType[*Error](cause); ok && known.Kind == ErrUnavailable {
 		return cause

@@ -9,7 +9,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-func TestKindAndCauseHoldThroughWrapping(t *testing.T) {
+func TestKindAndCauseAreFoundThroughWrapping(t *testing.T) {
 	t.Parallel()
 	err := fmt.Errorf("list: %w", domain.Unavailable(io.ErrUnexpectedEOF))
 	if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, domain.ErrNotFound) {
@@ -20,7 +20,7 @@ func TestKindAndCauseHoldThroughWrapping(t *testing.T) {
 	}
 }
 
-func TestCauseIsForTheLogAlone(t *testing.T) {
+func TestMessageHasNoCause(t *testing.T) {
 	t.Parallel()
 	var known *domain.Error
 	if !errors.As(domain.Unavailable(io.ErrUnexpectedEOF), &known) {

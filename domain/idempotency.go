@@ -5,21 +5,20 @@ import (
 	"time"
 )
 
-// IdempotencyTTL is how long a key answers with its first result.
+// IdempotencyTTL is how long a key returns its first result.
 const IdempotencyTTL = 24 * time.Hour
 
-// MaxIdempotencyKey is the length of the longest idempotency key in characters.
+// MaxIdempotencyKey is the maximum length of an idempotency key in characters.
 const MaxIdempotencyKey = 255
 
-// An IdempotencyKey marks the repetitions of one request: Value is chosen by the
-// client, Caller is whoever sent it, so that two callers never meet in one key.
-// The zero value marks nothing.
+// An IdempotencyKey identifies the retries of one request. The client chooses Value;
+// Caller is who sent it, so that two callers never share a key. The zero value is no key.
 type IdempotencyKey struct {
 	Caller string
 	Value  string
 }
 
-// IsZero reports whether the request came without a key.
+// IsZero reports whether the request has no key.
 func (k IdempotencyKey) IsZero() bool { return k == IdempotencyKey{} }
 
 // Validate returns an ErrInvalid (invalid_idempotency_key) unless Value is 1 to
@@ -40,33 +39,33 @@ func visibleASCII(s string) bool {
 	return true
 }
 
-// A Fingerprint tells whether two requests ask for the same: the SHA-256 of the
-// operation and its values.
+// A Fingerprint is the SHA-256 of a request's operation and values. Two requests with the
+// same fingerprint are the same.
 type Fingerprint [sha256.Size]byte
 
-// A Claim takes an idempotency key for one request at one moment.
+// A Claim records that a request uses an idempotency key.
 type Claim struct {
 	IdempotencyKey
 	Fingerprint Fingerprint
 	At          time.Time
 }
 
-// An Outcome is what a claimed key stands for: the request that claimed it and
-// its result as once encoded it, nil as long as there is none.
+// An Outcome is what is stored of a claimed key: the fingerprint of its request and the
+// encoded result, nil while there is none.
 type Outcome struct {
 	Fingerprint Fingerprint
 	Result      []byte
 }
 
-// IdempotencyKeyReused is the ErrReused for a key that was sent before with another request.
+// IdempotencyKeyReused returns the ErrReused for a key that was used for a different request.
 func IdempotencyKeyReused() error {
 	return &Error{
 		Kind: ErrReused, Code: CodeIdempotencyKeyReused,
-		Message: "this Idempotency-Key was sent before with another request",
+		Message: "this Idempotency-Key was used before for a different request",
 	}
 }
 
-// IdempotencyInProgress is the ErrConflict for a key whose first request has no result yet.
+// IdempotencyInProgress returns the ErrConflict for a key whose first request has no result yet.
 func IdempotencyInProgress() error {
 	return &Error{
 		Kind: ErrConflict, Code: CodeIdempotencyInProgress,

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// An APIKey is what the store knows of an issued key. A nil time has not come:
-// without ExpiresAt the key lives for ever. RevokedAt may lie in the future.
+// An APIKey is a stored API key. A key without ExpiresAt never expires. RevokedAt may be
+// in the future. Times are UTC, in milliseconds.
 type APIKey struct {
 	ID         int64
 	Name       string
@@ -18,7 +18,7 @@ type APIKey struct {
 	LastUsedAt *time.Time
 }
 
-// A NewAPIKey is a key to be kept, under a name that tells people whose it is.
+// A NewAPIKey is a key to be stored. Name says to people who uses it.
 type NewAPIKey struct {
 	Name      string
 	Hash      KeyHash
@@ -28,30 +28,29 @@ type NewAPIKey struct {
 }
 
 const (
-	// MaxKeyName is the length of the longest name of a key in characters.
+	// MaxKeyName is the maximum length of a key's name in characters.
 	MaxKeyName = 100
-	// MaxKeySpan is the longest time that a key may be given to live, or to live on
-	// beside the one that takes its place.
+	// MaxKeySpan is the maximum lifetime of a key, and the maximum overlap of a rotation.
 	MaxKeySpan = 3650 * 24 * time.Hour
-	// KeyUseInterval is how exactly the last use of a key is kept: of the uses within
-	// one interval the store is told once.
+	// KeyUseInterval is the resolution of LastUsedAt: of the uses within one interval, one is
+	// stored.
 	KeyUseInterval = time.Minute
 )
 
-// KeyNameRule is the rule of a key's name in words.
+// KeyNameRule is the rule of a key's name, for error messages.
 const KeyNameRule = "must be 1 to 100 characters, not blank, without control characters"
 
-// ValidKeyName reports whether name keeps KeyNameRule.
+// ValidKeyName reports whether name satisfies KeyNameRule.
 func ValidKeyName(name string) bool { return validName(name, MaxKeyName) }
 
-// NewKey is the record to keep for a fresh secret, which expires after lifetime or,
-// where that is zero, never. It returns an ErrInvalid (validation_failed) that tells
-// every broken rule.
+// NewKey returns the key to be stored for a secret. It expires after lifetime, or never
+// if lifetime is zero. NewKey returns an ErrInvalid (validation_failed) that lists every
+// broken rule.
 func NewKey(name, secret string, now time.Time, lifetime time.Duration) (NewAPIKey, error) {
 	hash, ok := HashKey(secret)
 	var broken []Violation
 	if !ok {
-		broken = append(broken, Violation{Field: "key", Rule: "has not the form of an API key"})
+		broken = append(broken, Violation{Field: "key", Rule: "does not have the format of an API key"})
 	}
 	if !ValidKeyName(name) {
 		broken = append(broken, Violation{Field: "name", Rule: KeyNameRule})
@@ -70,19 +69,19 @@ func NewKey(name, secret string, now time.Time, lifetime time.Duration) (NewAPIK
 	return key, nil
 }
 
-// A KeyState says whether a key opens anything, and if not, why.
+// A KeyState says whether a key is valid, and if not, why.
 type KeyState string
 
-// The states of a key. One that was revoked stays so when it expires as well.
+// The states of a key. A revoked key stays revoked when it expires.
 const (
 	KeyActive  KeyState = "active"
 	KeyExpired KeyState = "expired"
 	KeyRevoked KeyState = "revoked"
 )
 
-// State is the state of the key at now. A moment that has come counts. A key that was
-// revoked at its creation is revoked whatever now is: the clock that revoked it was
-// behind the one that created it.
+// State returns the state of the key at now. The time of a revocation or expiry is itself
+// part of it. A key whose revocation is not after its creation is revoked at any time: the
+// clock had been set back.
 func (k APIKey) State(now time.Time) KeyState {
 	switch {
 	case k.RevokedAt != nil && (!now.Before(*k.RevokedAt) || !k.RevokedAt.After(k.CreatedAt)):
@@ -97,14 +96,14 @@ func (k APIKey) State(now time.Time) KeyState {
 // Usable reports whether the key may be used at now: not revoked and not expired.
 func (k APIKey) Usable(now time.Time) bool { return k.State(now) == KeyActive }
 
-// UseIsNews reports whether the store should be told of a use at now: it knows of
-// none within the KeyUseInterval before.
-func (k APIKey) UseIsNews(now time.Time) bool {
+// NeedsLastUsedUpdate reports whether a use at now is to be stored: LastUsedAt is not
+// within the KeyUseInterval before it.
+func (k APIKey) NeedsLastUsedUpdate(now time.Time) bool {
 	return k.LastUsedAt == nil || now.Sub(*k.LastUsedAt) >= KeyUseInterval
 }
 
-// Successor is the record to keep for the secret that takes the place of the key's
-// from now on. It has the same name and is given the same time to live.
+// Successor returns the key to be stored for the secret that replaces the key's from now
+// on, with the same name and lifetime.
 func (k APIKey) Successor(secret string, now time.Time) (NewAPIKey, error) {
 	var lifetime time.Duration
 	if k.ExpiresAt != nil {
@@ -113,8 +112,8 @@ func (k APIKey) Successor(secret string, now time.Time) (NewAPIKey, error) {
 	return NewKey(k.Name, secret, now, lifetime)
 }
 
-// ValidateOverlap returns an ErrInvalid (validation_failed) for a time that a key
-// cannot live on beside its successor.
+// ValidateOverlap returns an ErrInvalid (validation_failed) unless a key can stay valid for
+// so long beside its successor.
 func ValidateOverlap(overlap time.Duration) error {
 	if overlap < 0 || overlap > MaxKeySpan {
 		return Invalid(CodeValidationFailed, Violation{Field: "overlap", Rule: "must be 0 to 3650 days"})
@@ -122,9 +121,9 @@ func ValidateOverlap(overlap time.Duration) error {
 	return nil
 }
 
-// NotRotatable is the ErrConflict for a key that cannot get a successor at now: it
-// opens nothing, or its end is set because it has one. Like APIKeyNotFound it has
-// no Code, because no operation of the published API can return it.
+// NotRotatable returns the ErrConflict for a key that cannot be rotated at now: it is not
+// valid, or it was rotated before. Like APIKeyNotFound it has no Code, because no
+// operation of the API returns it.
 func (k APIKey) NotRotatable(now time.Time) error {
 	reason := string(k.State(now))
 	if k.Usable(now) {
@@ -133,12 +132,12 @@ func (k APIKey) NotRotatable(now time.Time) error {
 	return &Error{Kind: ErrConflict, Message: fmt.Sprintf("the API key with the id %d is %s and cannot be rotated", k.ID, reason)}
 }
 
-// APIKeyNotFound is the ErrNotFound for a key that was never issued.
+// APIKeyNotFound returns the ErrNotFound for a key that was never issued.
 func APIKeyNotFound(id int64) error {
 	return &Error{Kind: ErrNotFound, Message: fmt.Sprintf("there is no API key with the id %d", id)}
 }
 
-// MissingAPIKey is the ErrUnauthenticated for a request that shows no key.
+// MissingAPIKey returns the ErrUnauthenticated for a request without a key.
 func MissingAPIKey() error {
 	return &Error{
 		Kind: ErrUnauthenticated, Code: CodeMissingAPIKey,
@@ -146,8 +145,8 @@ func MissingAPIKey() error {
 	}
 }
 
-// InvalidAPIKey is the ErrUnauthenticated for a key that opens nothing. It is the
-// same for an unknown, a revoked and an expired one, so that nothing can be learnt.
+// InvalidAPIKey returns the ErrUnauthenticated for a key that is not valid. It is the same
+// for an unknown, a revoked and an expired key.
 func InvalidAPIKey() error {
 	return &Error{Kind: ErrUnauthenticated, Code: CodeInvalidAPIKey, Message: "the API key is not valid"}
 }

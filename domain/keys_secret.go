@@ -9,58 +9,52 @@ import (
 )
 
 // The secret of an API key is keyPrefix, keyRandom base62 characters for 256 random
-// bits, and keyCheck base62 characters of the CRC-32 (IEEE) of those. Its form lets
-// secret scanners find it and lets a mistyped one be refused without asking the store.
+// bits, and keyCheck base62 characters of the CRC-32 (IEEE) of those. With this format
+// secret scanners find it, and a mistyped one is rejected without a query.
 const (
 	keyPrefix = "petstore_"
 	keyRandom = 43
 	keyCheck  = 6
 )
 
-// base62 are the digits in the order of their values, those of big.Int.Text.
+// base62 are the digits in the order of their values, as in big.Int.Text.
 const base62 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// A KeyHash is the SHA-256 of an API key, all that the store keeps of it.
+// A KeyHash is the SHA-256 of an API key. The key itself is not stored.
 type KeyHash [sha256.Size]byte
 
-// GenerateKey returns a fresh API key from the system's random source. It is a
-// secret: show it once, keep its hash.
+// GenerateKey returns a new API key from the system's random source. It is a secret:
+// show it once, store its hash.
 func GenerateKey() string {
 	bits := make([]byte, 32)
 	_, _ = rand.Read(bits) // never fails (crypto/rand, Go 1.24)
 	digits := new(big.Int).SetBytes(bits).Text(len(base62))
 	random := strings.Repeat("0", keyRandom-len(digits)) + digits
-	check := checkOf(random)
-	return keyPrefix + random + string(check[:])
+	return keyPrefix + random + checksum(random)
 }
 
-// HashKey returns the hash of an API key, and false when secret has not the form
-// of one: a wrong length, prefix, alphabet or check.
+// HashKey returns the hash of an API key, and false if secret does not have the format of
+// one: the wrong length, prefix, alphabet or checksum.
 func HashKey(secret string) (KeyHash, bool) {
 	body, found := strings.CutPrefix(secret, keyPrefix)
 	if !found || len(body) != keyRandom+keyCheck || !isBase62(body) {
 		return KeyHash{}, false
 	}
-	if check := checkOf(body[:keyRandom]); string(check[:]) != body[keyRandom:] {
+	if checksum(body[:keyRandom]) != body[keyRandom:] {
 		return KeyHash{}, false
 	}
-	var text [len(keyPrefix) + keyRandom + keyCheck]byte // []byte(secret) would be put on the heap
-	copy(text[:], secret)
-	return sha256.Sum256(text[:]), true
+	return sha256.Sum256([]byte(secret)), true
 }
 
-// checkOf is the CRC-32 of random in base62, padded with zeros.
-func checkOf(random string) (check [keyCheck]byte) {
-	sum := ^uint32(0)
-	for i := range len(random) { // as crc32.ChecksumIEEE, which would put a copy on the heap
-		sum = crc32.IEEETable[(sum^uint32(random[i]))&0xff] ^ sum>>8
-	}
-	sum = ^sum
-	for i := range check {
-		check[keyCheck-1-i] = base62[sum%62]
+// checksum returns the CRC-32 of random in base62, padded with zeros.
+func checksum(random string) string {
+	sum := crc32.ChecksumIEEE([]byte(random))
+	var digits [keyCheck]byte
+	for i := range digits {
+		digits[keyCheck-1-i] = base62[sum%62]
 		sum /= 62
 	}
-	return check
+	return string(digits[:])
 }
 
 func isBase62(s string) bool {

@@ -25,8 +25,8 @@ func at(d time.Duration) *time.Time {
 	return &t
 }
 
-// TestKeyLife walks every expiry under every revocation.
-func TestKeyLife(t *testing.T) {
+// TestKeyState walks every expiry under every revocation.
+func TestKeyState(t *testing.T) {
 	t.Parallel()
 	const active, expired, revoked = domain.KeyActive, domain.KeyExpired, domain.KeyRevoked
 	for expires, states := range map[string]map[string]domain.KeyState{
@@ -53,7 +53,7 @@ func TestKeyLife(t *testing.T) {
 	}
 }
 
-func TestKeyRevokedAtItsCreationWorksAtNoTime(t *testing.T) {
+func TestKeyRevokedAtItsCreationIsNeverValid(t *testing.T) {
 	t.Parallel()
 	for revoked, want := range map[time.Duration]domain.KeyState{
 		-time.Millisecond: domain.KeyRevoked, 0: domain.KeyRevoked, time.Millisecond: domain.KeyActive,
@@ -65,7 +65,7 @@ func TestKeyRevokedAtItsCreationWorksAtNoTime(t *testing.T) {
 	}
 }
 
-func TestSuccessorHasTheNameAndTheTimeToLive(t *testing.T) {
+func TestSuccessorHasNameAndLifetime(t *testing.T) {
 	t.Parallel()
 	secret := domain.GenerateKey()
 	hash, _ := domain.HashKey(secret)
@@ -87,7 +87,7 @@ func TestSuccessorHasTheNameAndTheTimeToLive(t *testing.T) {
 	}
 }
 
-func TestKeyUseIsNewsOncePerInterval(t *testing.T) {
+func TestLastUsedIsUpdatedOncePerInterval(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		last *time.Time
@@ -98,13 +98,13 @@ func TestKeyUseIsNewsOncePerInterval(t *testing.T) {
 		"at its end":               {at(-domain.KeyUseInterval), true},
 		"told by a clock in front": {at(time.Hour), false},
 	} {
-		if got := (domain.APIKey{LastUsedAt: test.last}).UseIsNews(noon); got != test.news {
+		if got := (domain.APIKey{LastUsedAt: test.last}).NeedsLastUsedUpdate(noon); got != test.news {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
 }
 
-func TestNewKeyTellsEveryBrokenRule(t *testing.T) {
+func TestNewKeyListsEveryBrokenRule(t *testing.T) {
 	t.Parallel()
 	const nameRule = "name must be 1 to 100 characters, not blank, without control characters"
 	const lifetimeRule = "lifetime must be at most 3650 days"
@@ -114,7 +114,7 @@ func TestNewKeyTellsEveryBrokenRule(t *testing.T) {
 		lifetime     time.Duration
 		message      string
 	}{
-		"everything":     {"\n", "secret", -1, "key has not the form of an API key; " + nameRule + "; " + lifetimeRule},
+		"everything":     {"\n", "secret", -1, "key does not have the format of an API key; " + nameRule + "; " + lifetimeRule},
 		"a long name":    {strings.Repeat("é", 101), secret, 0, nameRule},
 		"a long life":    {"a", secret, domain.MaxKeySpan + 1, lifetimeRule},
 		"a backward one": {"a", secret, -1, lifetimeRule},

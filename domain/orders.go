@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// An OrderStatus is where an order stands in its life.
+// An OrderStatus is the status of an order.
 type OrderStatus string
 
 // An order is placed, and then either delivered or cancelled.
@@ -15,15 +15,15 @@ const (
 	OrderCancelled OrderStatus = "cancelled"
 )
 
-// OrderStatusRule is the rule of an order's status in words.
+// OrderStatusRule is the rule of an order's status, for error messages.
 const OrderStatusRule = "must be placed, delivered or cancelled"
 
-// Known reports whether s is one of the three.
+// Known reports whether s is one of these statuses.
 func (s OrderStatus) Known() bool {
 	return s == OrderPlaced || s == OrderDelivered || s == OrderCancelled
 }
 
-// An Order is the sale of one animal. Times are UTC, exact to the millisecond.
+// An Order is the sale of one animal. Times are UTC, in milliseconds.
 type Order struct {
 	ID        int64
 	PetID     int64
@@ -32,30 +32,33 @@ type Order struct {
 	UpdatedAt time.Time
 }
 
-// Orderable are the statuses of an animal that can be ordered. The empty one is
-// among them: nobody said that the animal is not to be had.
+// Orderable returns the statuses of an animal that can be ordered. The empty status is
+// one of them.
 func Orderable() []PetStatus { return []PetStatus{PetAvailable, ""} }
 
-// A Transition is one end of a placed order: what becomes of the order, and of
-// the animal, together.
+// A Transition ends a placed order: it changes the status of the order and that of its
+// animal together.
 type Transition struct {
 	From, To       OrderStatus
 	PetFrom, PetTo PetStatus
 }
 
-// Delivery hands the animal over, for good: it is never sold again.
+// Delivery returns the transition of an order that is delivered. Its animal is sold, and
+// never sold again.
 func Delivery() Transition {
 	return Transition{From: OrderPlaced, To: OrderDelivered, PetFrom: PetPending, PetTo: PetSold}
 }
 
-// Cancellation gives the animal back to the catalogue.
+// Cancellation returns the transition of an order that is cancelled. Its animal is
+// available again.
 func Cancellation() Transition {
 	return Transition{From: OrderPlaced, To: OrderCancelled, PetFrom: PetPending, PetTo: PetAvailable}
 }
 
-// Repeated judges an order that the transition did not move. It returns nil when
-// what it asks for is done already, else an ErrConflict (order_state_conflict).
-func (t Transition) Repeated(o Order) error {
+// CheckRepeat checks an order that the transition did not change. It returns nil if the
+// order already is in the status that the transition leads to, else an ErrConflict
+// (order_state_conflict).
+func (t Transition) CheckRepeat(o Order) error {
 	if o.Status == t.To {
 		return nil
 	}
@@ -65,15 +68,15 @@ func (t Transition) Repeated(o Order) error {
 	}
 }
 
-// An OrderQuery asks for a page of the orders that have a status, where one is
-// given, and are for a pet, where one is given.
+// An OrderQuery selects a page of the orders: with a status unless Status is empty, and
+// of one pet unless PetID is nil.
 type OrderQuery struct {
 	PageRequest
 	Status OrderStatus
 	PetID  *int64
 }
 
-// Validate returns an ErrInvalid (invalid_parameter) that tells every broken rule.
+// Validate returns an ErrInvalid (invalid_parameter) that lists every broken rule.
 func (q OrderQuery) Validate() error {
 	broken := q.violations()
 	if q.Status != "" && !q.Status.Known() {
@@ -82,12 +85,12 @@ func (q OrderQuery) Validate() error {
 	return Invalid(CodeInvalidParameter, broken...)
 }
 
-// OrderNotFound is the ErrNotFound for an order that does not exist.
+// OrderNotFound returns the ErrNotFound for an order that does not exist.
 func OrderNotFound(id int64) error {
 	return &Error{Kind: ErrNotFound, Code: CodeOrderNotFound, Message: fmt.Sprintf("there is no order with the id %d", id)}
 }
 
-// PetNotAvailable is the ErrConflict for an animal that cannot be ordered.
+// PetNotAvailable returns the ErrConflict for an animal that cannot be ordered.
 func PetNotAvailable(id int64) error {
 	return &Error{
 		Kind: ErrConflict, Code: CodePetNotAvailable,

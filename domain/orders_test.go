@@ -7,8 +7,8 @@ import (
 	"example.com/petstore/domain"
 )
 
-// TestOrderLife walks every status under every act.
-func TestOrderLife(t *testing.T) {
+// TestOrderTransitions walks every status under every act.
+func TestOrderTransitions(t *testing.T) {
 	t.Parallel()
 	const moves, repeats, conflicts = "moves", "repeats", "conflicts"
 	acts := map[string]domain.Transition{"deliver": domain.Delivery(), "cancel": domain.Cancellation()}
@@ -18,7 +18,7 @@ func TestOrderLife(t *testing.T) {
 		domain.OrderCancelled: {"deliver": conflicts, "cancel": repeats},
 	} {
 		for act, transition := range acts {
-			err := transition.Repeated(domain.Order{ID: 1, Status: status})
+			err := transition.CheckRepeat(domain.Order{ID: 1, Status: status})
 			got := repeats
 			switch {
 			case status == transition.From:
@@ -36,7 +36,7 @@ func TestOrderLife(t *testing.T) {
 	}
 }
 
-func TestOrderEndsWithItsAnimal(t *testing.T) {
+func TestTransitionChangesOrderAndAnimal(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		transition domain.Transition
@@ -68,7 +68,7 @@ func TestOrderableStatuses(t *testing.T) {
 	}
 }
 
-func TestOrderQueryTellsEveryBrokenRule(t *testing.T) {
+func TestOrderQueryListsEveryBrokenRule(t *testing.T) {
 	t.Parallel()
 	wantInvalid(
 		t, domain.OrderQuery{Status: "sold"}.Validate(), domain.CodeInvalidParameter,

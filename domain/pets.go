@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// A PetStatus says whether an animal can be bought. The empty status is that of
-// an animal added without one: none is invented.
+// A PetStatus says whether an animal can be bought. It is empty for an animal that was
+// added without a status.
 type PetStatus string
 
 // The published statuses.
@@ -18,30 +18,30 @@ const (
 	PetSold      PetStatus = "sold"
 )
 
-// Known reports whether s is one of the published statuses; the empty one is not.
+// Known reports whether s is one of the published statuses; the empty status is not.
 func (s PetStatus) Known() bool {
 	return s == PetAvailable || s == PetPending || s == PetSold
 }
 
-// MaxPetName is the length of the longest name in characters (code points).
+// MaxPetName is the maximum length of a name in characters (code points).
 const MaxPetName = 200
 
-// The rules of a pet's fields in words, told by whoever checks them.
+// The rules of a pet's fields, for error messages.
 const (
 	PetNameRule   = "must be 1 to 200 characters, not blank, without control characters"
 	PetStatusRule = "must be available, pending or sold"
 )
 
-// A NewPet is an animal to be added. Name is kept exactly as given, CategoryID
-// may be any number, Status may be empty.
+// A NewPet is an animal to be added. Name is stored exactly as given, CategoryID may be
+// any number, Status may be empty.
 type NewPet struct {
 	Name       string
 	CategoryID int64
 	Status     PetStatus
 }
 
-// A Pet is an animal of the catalogue. The store assigns ID, starting at 1, and
-// never gives the same one again.
+// A Pet is an animal of the catalogue. The store assigns ID, from 1 on, and never assigns
+// the same one again.
 type Pet struct {
 	ID         int64
 	Name       string
@@ -49,18 +49,18 @@ type Pet struct {
 	Status     PetStatus
 }
 
-// ValidPetName reports whether name keeps PetNameRule: valid UTF-8 of 1 to
-// MaxPetName characters, not all white space, none of Unicode class Cc.
+// ValidPetName reports whether name satisfies PetNameRule: valid UTF-8 of 1 to
+// MaxPetName characters, not only white space, none of Unicode class Cc.
 func ValidPetName(name string) bool { return validName(name, MaxPetName) }
 
-func validName(name string, most int) bool {
+func validName(name string, maxLen int) bool {
 	return utf8.ValidString(name) &&
-		utf8.RuneCountInString(name) <= most &&
+		utf8.RuneCountInString(name) <= maxLen &&
 		strings.TrimSpace(name) != "" &&
 		strings.IndexFunc(name, unicode.IsControl) < 0
 }
 
-// Validate returns an ErrInvalid (validation_failed) that tells every broken rule.
+// Validate returns an ErrInvalid (validation_failed) that lists every broken rule.
 func (p NewPet) Validate() error {
 	var broken []Violation
 	if !ValidPetName(p.Name) {
@@ -72,13 +72,13 @@ func (p NewPet) Validate() error {
 	return Invalid(CodeValidationFailed, broken...)
 }
 
-// A PetQuery asks for a page of the animals with a status, or of all when Status is empty.
+// A PetQuery selects a page of the animals with a status, or of all if Status is empty.
 type PetQuery struct {
 	PageRequest
 	Status PetStatus
 }
 
-// Validate returns an ErrInvalid (invalid_parameter) that tells every broken rule.
+// Validate returns an ErrInvalid (invalid_parameter) that lists every broken rule.
 func (q PetQuery) Validate() error {
 	broken := q.violations()
 	if q.Status != "" && !q.Status.Known() {
@@ -87,7 +87,7 @@ func (q PetQuery) Validate() error {
 	return Invalid(CodeInvalidParameter, broken...)
 }
 
-// PetNotFound is the ErrNotFound for an animal that is not in the catalogue.
+// PetNotFound returns the ErrNotFound for an animal that is not in the catalogue.
 func PetNotFound(id int64) error {
 	return &Error{Kind: ErrNotFound, Code: CodePetNotFound, Message: fmt.Sprintf("there is no pet with the id %d", id)}
 }

@@ -36,7 +36,7 @@ func TestPetNameRule(t *testing.T) {
 	}
 }
 
-func TestNewPetTellsEveryBrokenRule(t *testing.T) {
+func TestNewPetListsEveryBrokenRule(t *testing.T) {
 	t.Parallel()
 	for _, pet := range []domain.NewPet{
 		{Name: "a", CategoryID: math.MinInt64},
@@ -52,7 +52,7 @@ func TestNewPetTellsEveryBrokenRule(t *testing.T) {
 	)
 }
 
-func TestPageLimitIsNeverClamped(t *testing.T) {
+func TestPetQueryRejectsLimitOutsideRange(t *testing.T) {
 	t.Parallel()
 	for limit, valid := range map[int]bool{1: true, 20: true, 100: true, 0: false, -1: false, 101: false, math.MaxInt: false} {
 		page := domain.PageRequest{Limit: limit}
@@ -71,7 +71,7 @@ func TestPageLimitIsNeverClamped(t *testing.T) {
 	)
 }
 
-func TestPageKnowsWhetherMoreFollow(t *testing.T) {
+func TestCutPageReportsMore(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]domain.Page[int]{
 		0: {Items: []int{}},

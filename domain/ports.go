@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Every port returns the errors of this package: ErrNotFound where it says so,
-// ErrUnavailable when the store cannot answer. Anything else is a defect.
+// Every port returns errors of this package: ErrNotFound where its comment says so, and
+// ErrUnavailable when the database fails. Any other error is a defect.
 
 // A PetReader reads the catalogue.
 type PetReader interface {
@@ -19,13 +19,13 @@ type PetReader interface {
 // A PetRepository changes the catalogue.
 type PetRepository interface {
 	PetReader
-	// Create adds an animal under an id of its own.
+	// Create adds an animal and assigns its id.
 	Create(ctx context.Context, pet NewPet) (Pet, error)
-	// CreateAll adds animals as Create adds one, at a fraction of the price, and
-	// returns them in the order given. The later one of two has the greater id.
+	// CreateAll adds animals, faster than Create does one by one, and returns them in the
+	// order given, which is also that of their ids.
 	CreateAll(ctx context.Context, pets []NewPet) ([]Pet, error)
-	// Move gives the animal another status if it has one of from, and reports
-	// whether it had.
+	// Move changes the animal's status to to if it is one of from, and reports whether it
+	// was.
 	Move(ctx context.Context, id int64, from []PetStatus, to PetStatus) (bool, error)
 }
 
@@ -40,19 +40,19 @@ type OrderReader interface {
 // An OrderRepository changes the orders.
 type OrderRepository interface {
 	OrderReader
-	// Create places an order at a moment. It returns an ErrConflict
-	// (pet_not_available) while the animal has another that is not cancelled.
+	// Create places an order. It returns an ErrConflict (pet_not_available) while the
+	// animal has another order that is not cancelled.
 	Create(ctx context.Context, petID int64, at time.Time) (Order, error)
-	// Move gives the order another status if it has from, and reports whether it had. Where at is
-	// before the order's last update, the order keeps the time of that.
+	// Move changes the order's status to to if it is from, and reports whether it was. The
+	// order's UpdatedAt becomes at, unless it is later already.
 	Move(ctx context.Context, id int64, from, to OrderStatus, at time.Time) (bool, error)
 }
 
 // A KeyReader reads the API keys.
 type KeyReader interface {
-	// Find returns the key with this secret, or an ErrUnauthenticated (invalid_api_key).
-	// It asks no store for what has not the form of one.
-	Find(ctx context.Context, secret string) (APIKey, error)
+	// FindByHash returns the key, or an ErrUnauthenticated (invalid_api_key). Its
+	// LastUsedAt may be older than the store's.
+	FindByHash(ctx context.Context, hash KeyHash) (APIKey, error)
 	// List returns all keys, ascending by id.
 	List(ctx context.Context) ([]APIKey, error)
 }
@@ -63,31 +63,31 @@ type KeyRepository interface {
 	KeyReader
 	// Get returns the key, or an ErrNotFound.
 	Get(ctx context.Context, id int64) (APIKey, error)
-	// Create keeps a key unless one with its hash is kept, and reports whether it did.
+	// Create stores a key unless one with its hash exists, and reports whether it did.
 	Create(ctx context.Context, key NewAPIKey) (bool, error)
-	// Any reports whether a key was ever kept.
+	// Any reports whether a key was ever stored.
 	Any(ctx context.Context) (bool, error)
-	// Revoke ends the key at a moment unless its end is set to that or an earlier
-	// one, and reports whether it did.
+	// Revoke revokes the key at a time, unless its revocation is set to that or an earlier
+	// time, and reports whether it did.
 	Revoke(ctx context.Context, id int64, at time.Time) (bool, error)
-	// Retire ends the key an overlap after now if it is active now and no end is set,
-	// and reports whether it was.
-	Retire(ctx context.Context, id int64, now time.Time, overlap time.Duration) (bool, error)
-	// Use notes a use of the key, unless one less than KeyUseInterval before it or
-	// later is noted.
-	Use(ctx context.Context, id int64, at time.Time) error
+	// ScheduleRevocation revokes the key an overlap after now if it is active at now and no
+	// revocation is set, and reports whether it did.
+	ScheduleRevocation(ctx context.Context, id int64, now time.Time, overlap time.Duration) (bool, error)
+	// SetLastUsed sets the time of the key's last use, unless the one that is set is less
+	// than KeyUseInterval earlier, or later.
+	SetLastUsed(ctx context.Context, id int64, at time.Time) error
 }
 
-// An IdempotencyRepository remembers the requests that carried a key.
+// An IdempotencyRepository stores the requests that had an idempotency key.
 type IdempotencyRepository interface {
-	// Claim takes the key for a request and reports true. Where the key was taken
-	// within IdempotencyTTL, it reports false and what it stands for.
+	// Claim claims the key for a request and returns true. If the key was claimed within
+	// IdempotencyTTL before, it returns false and the outcome of that request.
 	Claim(ctx context.Context, claim Claim) (Outcome, bool, error)
-	// Complete keeps the result of the request that claimed the key.
+	// Complete stores the result of the request that claimed the key.
 	Complete(ctx context.Context, key IdempotencyKey, result []byte) error
 }
 
-// Repositories are all ports within one transaction.
+// Repositories are the ports within one transaction.
 type Repositories struct {
 	Pets        PetRepository
 	Orders      OrderRepository
@@ -95,11 +95,11 @@ type Repositories struct {
 	Idempotency IdempotencyRepository
 }
 
-// A Transactor runs acts as transactions.
+// A Transactor runs functions as transactions.
 type Transactor interface {
-	// InTx runs act and returns nil once all it did is durable. When act returns
-	// an error, nothing of it stays and InTx returns that error. An engine may run act
-	// again, after a conflict or for another's failure, so act has no effect but
-	// through its repositories.
-	InTx(ctx context.Context, act func(ctx context.Context, r Repositories) error) error
+	// InTx runs fn in a transaction and returns nil once that is durable. When fn returns
+	// an error, the transaction is rolled back and InTx returns that error. fn may run more
+	// than once, after a conflict or another transaction's failure, so it must have no
+	// effect except through r.
+	InTx(ctx context.Context, fn func(ctx context.Context, r Repositories) error) error
 }

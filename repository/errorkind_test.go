@@ -1,4 +1,4 @@
-package repository
+package repository_test
 
 import (
 	"context"
@@ -17,6 +17,8 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
 )
 
 // kinds counts the errors of a store by kind.
@@ -43,10 +45,10 @@ func (k *kinds) want(t *testing.T, want map[string]int) {
 }
 
 // openCounting opens a store at a path and returns with it the kinds of its errors.
-func openCounting(t *testing.T, path string) (*Store, *kinds) {
+func openCounting(t *testing.T, path string) (*repository.Store, *kinds) {
 	t.Helper()
 	counted := &kinds{count: map[string]int{}}
-	s, err := Open(t.Context(), Options{DSN: path, Migrate: true, ObserveError: counted.add})
+	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true, ObserveError: counted.add})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,12 +56,12 @@ func openCounting(t *testing.T, path string) (*Store, *kinds) {
 	return s, counted
 }
 
-func TestFullDiskIsCountedForEachCaller(t *testing.T) {
+func TestFullDiskIsObservedForEachCaller(t *testing.T) {
 	t.Parallel()
 	s, counted := openCounting(t, filepath.Join(t.TempDir(), "pets.db"))
-	// As if the disk ended behind the pages that there are.
-	if err := s.InTx(t.Context(), func(_ context.Context, r domain.Repositories) error {
-		return r.Pets.(pets).db.Exec("PRAGMA max_page_count = 1").Error
+	// As if the disk were full.
+	if err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		return repository.ExecIn(ctx, r, "PRAGMA max_page_count = 1")
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +69,7 @@ func TestFullDiskIsCountedForEachCaller(t *testing.T) {
 	if err := s.InTx(t.Context(), tooLong); !errors.Is(err, domain.ErrUnavailable) {
 		t.Errorf("got %v", err)
 	}
-	counted.want(t, map[string]int{KindFull: 1})
+	counted.want(t, map[string]int{repository.KindFull: 1})
 
 	release := hold(t, s)
 	results := []<-chan error{queued(t.Context(), s, tooLong), queued(t.Context(), s, tooLong), queued(t.Context(), s, tooLong)}
@@ -78,29 +80,29 @@ func TestFullDiskIsCountedForEachCaller(t *testing.T) {
 		}
 	}
 	if err := s.Ping(t.Context()); err != nil {
-		t.Errorf("a full disk can be read, got %v", err)
+		t.Errorf("a full disk cannot be read: %v", err)
 	}
-	counted.want(t, map[string]int{KindFull: 3})
+	counted.want(t, map[string]int{repository.KindFull: 3})
 }
 
-func TestLostTransactionIsCountedByItsCause(t *testing.T) {
+func TestLostTransactionIsObservedByItsCause(t *testing.T) {
 	t.Parallel()
 	s, counted := openCounting(t, filepath.Join(t.TempDir(), "pets.db"))
 	for cause, want := range map[error]string{
-		sqlite3.Error{Code: sqlite3.ErrFull}: KindFull,
-		domain.PetNotFound(1):                KindOther,
+		sqlite3.Error{Code: sqlite3.ErrFull}: repository.KindFull,
+		domain.PetNotFound(1):                repository.KindOther,
 	} {
-		err := s.InTx(t.Context(), func(_ context.Context, r domain.Repositories) error {
-			return errors.Join(cause, r.Pets.(pets).db.Exec("ROLLBACK").Error)
+		err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+			return errors.Join(cause, repository.ExecIn(ctx, r, "ROLLBACK"))
 		})
-		if !errors.Is(err, errLost) || errors.Is(err, domain.ErrNotFound) {
+		if !errors.Is(err, repository.ErrLost) || errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("got %v", err)
 		}
 		counted.want(t, map[string]int{want: 1})
 	}
 }
 
-func TestLockedFileIsCountedAsBusy(t *testing.T) {
+func TestLockedFileIsObservedAsBusy(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
 	s, counted := openCounting(t, path)
@@ -117,61 +119,61 @@ func TestLockedFileIsCountedAsBusy(t *testing.T) {
 	if err := s.InTx(t.Context(), adding("Rex")); !errors.Is(err, domain.ErrUnavailable) {
 		t.Errorf("got %v", err)
 	}
-	counted.want(t, map[string]int{KindBusy: 1})
+	counted.want(t, map[string]int{repository.KindBusy: 1})
 }
 
-func TestReplacedFileAndClosedStoreAreCounted(t *testing.T) {
+func TestReplacedFileAndClosedStoreAreObserved(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
 	s, counted := openCounting(t, path)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	for _, act := range []func() error{
+	for _, call := range []func() error{
 		func() error { return s.InTx(t.Context(), adding("Rex")) },
 		func() error { return s.Ping(t.Context()) },
 	} {
-		if err := act(); !errors.Is(err, domain.ErrUnavailable) {
+		if err := call(); !errors.Is(err, domain.ErrUnavailable) {
 			t.Errorf("got %v", err)
 		}
-		counted.want(t, map[string]int{KindReplaced: 1})
+		counted.want(t, map[string]int{repository.KindReplaced: 1})
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, act := range []func() error{
+	for _, call := range []func() error{
 		func() error { return s.InTx(t.Context(), adding("Rex")) },
 		func() error { _, err := s.Pets().Get(t.Context(), 1); return err },
 	} {
-		if err := act(); !errors.Is(err, domain.ErrUnavailable) {
+		if err := call(); !errors.Is(err, domain.ErrUnavailable) {
 			t.Errorf("got %v", err)
 		}
-		counted.want(t, map[string]int{KindClosed: 1})
+		counted.want(t, map[string]int{repository.KindClosed: 1})
 	}
 }
 
-func TestDeadlineIsCountedAndDisconnectedClientIsNot(t *testing.T) {
+func TestDeadlineIsObservedAndDisconnectedClientIsNot(t *testing.T) {
 	t.Parallel()
 	s, counted := openCounting(t, filepath.Join(t.TempDir(), "pets.db"))
 	release := hold(t, s)
 	defer release()
 	const all = 4 // of Options.MaxOpenConns when it is zero
-	if err := s.readers.turns.Acquire(t.Context(), all); err != nil {
+	if err := s.AcquireReadSlots(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
-	defer s.readers.turns.Release(all)
+	defer s.ReleaseReadSlots(all)
 	late, stop := context.WithTimeout(t.Context(), time.Millisecond)
 	defer stop()
-	gone, leave := context.WithCancel(t.Context())
-	leave()
-	for name, act := range map[string]func(context.Context) error{
-		"InTx":      func(ctx context.Context) error { return s.InTx(ctx, adding("Rex")) },
-		"Ping":      s.Ping,
-		"pets.Get":  func(ctx context.Context) error { _, err := s.Pets().Get(ctx, 1); return err },
-		"keys.Find": func(ctx context.Context) error { _, err := s.Keys().Find(ctx, domain.GenerateKey()); return err },
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, call := range map[string]func(context.Context) error{
+		"InTx":            func(ctx context.Context) error { return s.InTx(ctx, adding("Rex")) },
+		"Ping":            s.Ping,
+		"pets.Get":        func(ctx context.Context) error { _, err := s.Pets().Get(ctx, 1); return err },
+		"keys.FindByHash": func(ctx context.Context) error { _, err := s.Keys().FindByHash(ctx, domain.KeyHash{}); return err },
 	} {
-		for ctx, want := range map[context.Context]map[string]int{late: {KindTimeout: 1}, gone: {}} {
-			if err := act(ctx); !errors.Is(err, domain.ErrUnavailable) {
+		for ctx, want := range map[context.Context]map[string]int{late: {repository.KindTimeout: 1}, gone: {}} {
+			if err := call(ctx); !errors.Is(err, domain.ErrUnavailable) {
 				t.Errorf("%s: got %v", name, err)
 			}
 			counted.want(t, want)
@@ -179,35 +181,35 @@ func TestDeadlineIsCountedAndDisconnectedClientIsNot(t *testing.T) {
 	}
 }
 
-func TestRefusalIsNoErrorOfTheStore(t *testing.T) {
+func TestRejectedRequestIsNotObserved(t *testing.T) {
 	t.Parallel()
 	s, counted := openCounting(t, filepath.Join(t.TempDir(), "pets.db"))
 	_, notFound := s.Pets().Get(t.Context(), 1)
-	refused := s.InTx(t.Context(), func(context.Context, domain.Repositories) error { return domain.PetNotAvailable(1) })
-	if notFound == nil || refused == nil {
-		t.Errorf("got %v and %v", notFound, refused)
+	rejected := s.InTx(t.Context(), func(context.Context, domain.Repositories) error { return domain.PetNotAvailable(1) })
+	if notFound == nil || rejected == nil {
+		t.Errorf("got %v and %v", notFound, rejected)
 	}
 	counted.want(t, map[string]int{})
 }
 
 func TestEveryErrorHasAListedKind(t *testing.T) {
 	t.Parallel()
+	s, _ := openCounting(t, filepath.Join(t.TempDir(), "pets.db"))
 	for err, want := range map[error]string{
-		sqlite3.Error{Code: sqlite3.ErrFull}:                                  KindFull,
-		sqlite3.Error{Code: sqlite3.ErrBusy}:                                  KindBusy,
-		sqlite3.Error{Code: sqlite3.ErrReadonly}:                              KindReadOnly,
-		sqlite3.Error{Code: sqlite3.ErrIoErr}:                                 KindIO,
-		sqlite3.Error{Code: sqlite3.ErrIoErr, SystemErrno: syscall.ENOSPC}:    KindFull, // for the shared memory of the WAL
-		sqlite3.Error{Code: sqlite3.ErrCorrupt}:                               KindCorrupt,
-		sqlite3.Error{Code: sqlite3.ErrCantOpen, SystemErrno: syscall.EMFILE}: KindCannotOpen,
-		sqlite3.Error{Code: sqlite3.ErrConstraint}:                            KindOther,
-		errMoved:                 KindReplaced,
-		context.DeadlineExceeded: KindTimeout,
-		errQueueFull:             KindQueueFull,
-		errClosed:                KindClosed,
-		errEnded:                 KindOther,
+		sqlite3.Error{Code: sqlite3.ErrFull}:                                  repository.KindFull,
+		sqlite3.Error{Code: sqlite3.ErrBusy}:                                  repository.KindBusy,
+		sqlite3.Error{Code: sqlite3.ErrReadonly}:                              repository.KindReadOnly,
+		sqlite3.Error{Code: sqlite3.ErrIoErr}:                                 repository.KindIO,
+		sqlite3.Error{Code: sqlite3.ErrIoErr, SystemErrno: syscall.ENOSPC}:    repository.KindFull, // for the shared memory of the WAL
+		sqlite3.Error{Code: sqlite3.ErrCorrupt}:                               repository.KindCorrupt,
+		sqlite3.Error{Code: sqlite3.ErrCantOpen, SystemErrno: syscall.EMFILE}: repository.KindCannotOpen,
+		sqlite3.Error{Code: sqlite3.ErrConstraint}:                            repository.KindOther,
+		context.DeadlineExceeded:                                              repository.KindTimeout,
+		repository.ErrQueueFull:                                               repository.KindQueueFull,
+		repository.ErrClosed:                                                  repository.KindClosed,
+		repository.ErrGoexit:                                                  repository.KindOther,
 	} {
-		if got := kindOf(domain.Unavailable(err)); got != want || !slices.Contains(ErrorKinds(), got) {
+		if got := s.ErrorKind(domain.Unavailable(err)); got != want || !slices.Contains(repository.ErrorKinds(), got) {
 			t.Errorf("%v is %q, want %q", err, got, want)
 		}
 	}

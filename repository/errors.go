@@ -5,52 +5,71 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"slices"
-
-	"github.com/mattn/go-sqlite3"
 
 	"example.com/petstore/domain"
 )
 
-// unavailable are the results of SQLite by which the store, not the request, is
-// at fault: the same request may succeed later (sqlite.org/rescode.html).
-var unavailable = []sqlite3.ErrNo{
-	sqlite3.ErrBusy, sqlite3.ErrLocked, sqlite3.ErrFull, sqlite3.ErrReadonly, sqlite3.ErrIoErr,
-	sqlite3.ErrCantOpen, sqlite3.ErrCorrupt, sqlite3.ErrNotADB, sqlite3.ErrInterrupt, sqlite3.ErrPerm,
-	sqlite3.ErrAuth, sqlite3.ErrNomem, sqlite3.ErrProtocol,
+// The kinds of error that Options.ObserveError is called with.
+const (
+	KindFull       = "full"        // the disk or the quota is full
+	KindBusy       = "busy"        // another process kept the store locked for too long
+	KindReadOnly   = "read_only"   // the file or its file system is read-only
+	KindIO         = "io"          // the disk failed to read or write
+	KindCorrupt    = "corrupt"     // the file is damaged
+	KindCannotOpen = "cannot_open" // a file could not be opened, as with too many open files
+	KindReplaced   = "replaced"    // the file was replaced or removed while it was open
+	KindTimeout    = "timeout"     // the caller's deadline passed
+	KindQueueFull  = "queue_full"  // too many transactions waited
+	KindClosed     = "closed"      // the store was closed
+	KindOther      = "other"       // none of these
+)
+
+// ErrorKinds returns all kinds of error.
+func ErrorKinds() []string {
+	return []string{
+		KindFull, KindBusy, KindReadOnly, KindIO, KindCorrupt, KindCannotOpen,
+		KindReplaced, KindTimeout, KindQueueFull, KindClosed, KindOther,
+	}
 }
 
-// errPoolClosed is what database/sql answers after Close; it has no name there.
+// errPoolClosed is what database/sql returns after Close; it has no name there.
 var errPoolClosed = func() error {
-	pool := sql.OpenDB(driverless{})
+	pool := sql.OpenDB(struct{ driver.Connector }{})
 	_ = pool.Close()
 	return pool.Ping()
 }()
 
-type driverless struct{ driver.Connector }
-
-// translate makes an error of the engine one of the domain: the one place that
-// knows the driver's. What it does not know is a defect and stays as it is.
-func translate(err error) error {
-	var known *domain.Error
-	var engine sqlite3.Error
+// errorKind returns the kind of an error, or "" for an error that is not the store's: a
+// client disconnected, or a rule was broken.
+func errorKind(database Database, err error) string {
 	switch {
-	case err == nil, errors.As(err, &known):
-		return err
-	case errors.As(err, &engine) && slices.Contains(unavailable, engine.Code),
-		errors.Is(err, context.DeadlineExceeded),
-		errors.Is(err, context.Canceled),
-		errors.Is(err, driver.ErrBadConn),
-		errors.Is(err, sql.ErrConnDone),
-		errors.Is(err, errPoolClosed):
-		return domain.Unavailable(err)
-	default:
-		return err
+	case errors.Is(err, context.Canceled):
+		return ""
+	case errors.Is(err, context.DeadlineExceeded):
+		return KindTimeout
+	case errors.Is(err, errQueueFull):
+		return KindQueueFull
+	case errors.Is(err, errClosed), errors.Is(err, sql.ErrConnDone), errors.Is(err, errPoolClosed):
+		return KindClosed
 	}
+	if kind := database.ErrorKind(err); kind != "" {
+		return kind
+	}
+	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, domain.ErrUnavailable) {
+		return KindOther
+	}
+	return ""
 }
 
-// isUniqueViolation reports whether a row stands in the way of an inserted one.
-func isUniqueViolation(err error) bool {
-	var engine sqlite3.Error
-	return errors.As(err, &engine) && engine.ExtendedCode == sqlite3.ErrConstraintUnique
+// translate turns an error of a statement into one of package domain. An error that it
+// does not know is a defect and stays as it is.
+func translate(database Database, err error) error {
+	var known *domain.Error
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	if errors.Is(err, context.Canceled) || errorKind(database, err) != "" {
+		return domain.Unavailable(err)
+	}
+	return err
 }

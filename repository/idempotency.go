@@ -2,7 +2,7 @@ package repository
 
 import (
 	"context"
-	"database/sql"
+	"fmt"
 
 	"example.com/petstore/domain"
 )
@@ -10,50 +10,51 @@ import (
 // idempotency implements domain.IdempotencyRepository.
 type idempotency struct {
 	session
-	effects *effects
+	changes *changes
 	swept   bool
 }
 
 func (i *idempotency) Claim(ctx context.Context, claim domain.Claim) (domain.Outcome, bool, error) {
-	outlived := claim.At.Add(-domain.IdempotencyTTL).UnixMilli()
-	if err := i.sweep(ctx, outlived); err != nil {
-		return domain.Outcome{}, false, translate(err)
+	expired := claim.At.Add(-domain.IdempotencyTTL).UnixMilli()
+	if err := i.sweep(ctx, expired); err != nil {
+		return domain.Outcome{}, false, err
 	}
-	claimed, err := i.exec(ctx, `INSERT INTO idempotency_keys (caller, value, fingerprint, claimed_at) VALUES (?, ?, ?, ?)
+	claimed, err := i.execDirect(ctx, `INSERT INTO idempotency_keys (caller, value, fingerprint, claimed_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (caller, value) DO UPDATE SET fingerprint = excluded.fingerprint, result = NULL, claimed_at = excluded.claimed_at
 		WHERE idempotency_keys.claimed_at <= ?`,
-		claim.Caller, claim.Value, claim.Fingerprint[:], claim.At.UnixMilli(), outlived)
-	if err != nil {
-		return domain.Outcome{}, false, translate(err)
+		claim.Caller, claim.Value, claim.Fingerprint[:], claim.At.UnixMilli(), expired)
+	i.changes.updateUncached(claimed)
+	if err != nil || claimed == 1 {
+		return domain.Outcome{}, claimed == 1, err
 	}
-	rows, err := claimed.RowsAffected()
-	i.effects.claim(rows)
-	if err != nil || rows == 1 {
-		return domain.Outcome{}, rows == 1, err
-	}
-	earlier, err := readOne(ctx, i.session, outcomeOf, sql.ErrNoRows,
+	earlier, err := queryOne(ctx, i.session, scanOutcome,
 		"SELECT fingerprint, result FROM idempotency_keys WHERE caller = ? AND value = ?", claim.Caller, claim.Value)
 	return earlier, false, err
 }
 
-func outcomeOf(r *row) domain.Outcome {
-	return domain.Outcome{Fingerprint: r.digest(0), Result: r.bytesOrNull(1)}
+func scanOutcome(r *row) (outcome domain.Outcome, err error) {
+	var fingerprint []byte
+	err = r.scan(&fingerprint, &outcome.Result)
+	if err == nil && copy(outcome.Fingerprint[:], fingerprint) != len(outcome.Fingerprint) {
+		err = fmt.Errorf("the fingerprint of an idempotency key has %d bytes", len(fingerprint))
+	}
+	return outcome, err
 }
 
-// sweep removes outlived keys, once in a transaction. More than a transaction may add
-// (see maxBatch), so that the table shrinks to the claims of the last day by itself.
-// Its LIMIT is written out, since SQLite would plan anew for a bare parameter: see list.
-func (i *idempotency) sweep(ctx context.Context, outlived int64) error {
+// sweep removes expired keys, once in a transaction: more than a transaction may add
+// (see maxBatch), so that the table shrinks to the claims of the last day.
+func (i *idempotency) sweep(ctx context.Context, expired int64) error {
 	if i.swept {
 		return nil
 	}
 	i.swept = true
-	_, err := i.exec(ctx, `DELETE FROM idempotency_keys WHERE (caller, value) IN (
-		SELECT caller, value FROM idempotency_keys WHERE claimed_at <= ? ORDER BY claimed_at LIMIT 512)`, outlived)
+	// The LIMIT is written out, see list.
+	_, err := i.execDirect(ctx, `DELETE FROM idempotency_keys WHERE (caller, value) IN (
+		SELECT caller, value FROM idempotency_keys WHERE claimed_at <= ? ORDER BY claimed_at LIMIT 512)`, expired)
 	return err
 }
 
 func (i *idempotency) Complete(ctx context.Context, key domain.IdempotencyKey, result []byte) error {
-	_, err := i.exec(ctx, "UPDATE idempotency_keys SET result = ? WHERE caller = ? AND value = ?", result, key.Caller, key.Value)
-	return translate(err)
+	_, err := i.execDirect(ctx, "UPDATE idempotency_keys SET result = ? WHERE caller = ? AND value = ?", result, key.Caller, key.Value)
+	return err
 }

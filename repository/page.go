@@ -13,24 +13,23 @@ type condition struct {
 	value any
 }
 
-// list reads a page of a table by a keyset on the id, so that the thousandth page
-// costs what the first does.
+// list reads a page of a table in the order of its ids. It starts behind an id, so
+// that the thousandth page costs what the first does.
 func list[T any](
-	ctx context.Context, s session, selection string, page domain.PageRequest,
-	of func(*row) T, conditions ...condition,
+	ctx context.Context, s session, scan func(*row) (T, error), page domain.PageRequest, selectSQL string, conditions ...condition,
 ) (domain.Page[T], error) {
-	var query strings.Builder
-	query.WriteString(selection + " WHERE id > ?")
-	values := []any{page.After}
+	var statement strings.Builder
+	statement.WriteString(selectSQL + " WHERE id > ?")
+	args := []any{page.After}
 	for _, c := range conditions {
-		query.WriteString(" AND " + c.sql)
-		values = append(values, c.value)
+		statement.WriteString(" AND " + c.sql)
+		args = append(args, c.value)
 	}
-	// SQLite would plan anew for each value of a bare LIMIT ?, a fifth of the whole request.
-	query.WriteString(" ORDER BY id LIMIT ? + 1")
-	values = append(values, int64(page.Limit))
+	// SQLite plans a statement with a bare LIMIT ? anew for each value.
+	statement.WriteString(" ORDER BY id LIMIT ? + 1")
+	args = append(args, int64(page.Limit))
 
-	items, err := read(ctx, s, of, page.Limit+1, query.String(), values...)
+	items, err := query(ctx, s, scan, page.Limit+1, statement.String(), args...)
 	if err != nil {
 		return domain.Page[T]{}, err
 	}

@@ -1,50 +1,69 @@
 package repository
 
 import (
-	"crypto/sha256"
-	"database/sql/driver"
+	"database/sql"
 	"fmt"
 )
 
-// A row is a row that was read, in the types of the driver. It keeps the first
-// column that is of another type than was asked for.
+// A row is the current row of a result. Its method scan, unlike that of sql.Rows, is
+// known to keep none of its arguments, so that a record is scanned without memory of its own.
 type row struct {
-	values []driver.Value
-	err    error
+	values []any
+	dest   []any // points to values
 }
 
-func (r *row) int(column int) int64 { return valueOf[int64](r, column) }
-
-func (r *row) text(column int) string { return valueOf[string](r, column) }
-
-func (r *row) bytes(column int) []byte { return valueOf[[]byte](r, column) }
-
-func (r *row) intOrNull(column int) *int64 {
-	if r.values[column] == nil {
-		return nil
+// scanAll returns the rows of a result as records.
+func scanAll[T any](rows *sql.Rows, scan func(*row) (T, error), expected int) ([]T, error) {
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
 	}
-	n := r.int(column)
-	return &n
+	r := &row{values: make([]any, len(columns)), dest: make([]any, len(columns))}
+	for i := range r.values {
+		r.dest[i] = &r.values[i]
+	}
+	items := make([]T, 0, expected)
+	for rows.Next() {
+		if err := rows.Scan(r.dest...); err != nil {
+			return nil, err
+		}
+		item, err := scan(r)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	return items, rows.Err()
 }
 
-func (r *row) bytesOrNull(column int) []byte {
-	if r.values[column] == nil {
-		return nil
+// scan assigns the columns in their order. It fails for a column of another type than
+// dest, and for a NULL unless dest is a **int64 or a *[]byte.
+func (r *row) scan(dest ...any) error {
+	for i, d := range dest {
+		ok := false
+		switch d := d.(type) {
+		case *int64:
+			*d, ok = r.values[i].(int64)
+		case *string:
+			*d, ok = r.values[i].(string)
+		case *[]byte:
+			*d, ok = r.values[i].([]byte)
+			ok = ok || r.values[i] == nil
+		case **int64:
+			var value int64
+			if value, ok = r.values[i].(int64); ok {
+				*d = &value
+			}
+			ok = ok || r.values[i] == nil
+		}
+		if !ok {
+			return fmt.Errorf("column %d of a row has the unexpected type %T", i+1, r.values[i])
+		}
 	}
-	return r.bytes(column)
+	return nil
 }
 
-func (r *row) digest(column int) (digest [sha256.Size]byte) {
-	if copied := copy(digest[:], r.bytes(column)); copied != len(digest) && r.err == nil {
-		r.err = fmt.Errorf("column %d of a row has %d bytes, not %d", column, copied, len(digest))
-	}
-	return digest
-}
-
-func valueOf[T any](r *row, column int) T {
-	value, ok := r.values[column].(T)
-	if !ok && r.err == nil {
-		r.err = fmt.Errorf("column %d of a row is a %T, not a %T", column, r.values[column], value)
-	}
-	return value
+func scanID(r *row) (id int64, err error) {
+	err = r.scan(&id)
+	return id, err
 }

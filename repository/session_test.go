@@ -1,4 +1,4 @@
-package repository
+package repository_test
 
 import (
 	"context"
@@ -7,48 +7,77 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/repository"
 )
 
-func TestReadWaitsForItsTurnAsLongAsItsCallerDoes(t *testing.T) {
+func TestReadWaitsForAConnectionUntilItsContextEnds(t *testing.T) {
 	t.Parallel()
-	store, _ := openObserved(t)
+	store, _ := openWithSizes(t)
 	const all = 4 // of Options.MaxOpenConns when it is zero
-	if err := store.readers.turns.Acquire(t.Context(), all); err != nil {
+	if err := store.AcquireReadSlots(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
 	soon, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	for name, ask := range map[string]func(context.Context) error{
+	for name, read := range map[string]func(context.Context) error{
 		"pets.Get":  func(ctx context.Context) error { _, err := store.Pets().Get(ctx, 1); return err },
 		"pets.List": func(ctx context.Context) error { _, err := store.Pets().List(ctx, domain.PetQuery{}); return err },
-		"keys.Find": func(ctx context.Context) error {
-			_, err := store.Keys().Find(ctx, domain.GenerateKey())
+		"keys.FindByHash": func(ctx context.Context) error {
+			_, err := store.Keys().FindByHash(ctx, domain.KeyHash{})
 			return err
 		},
 		"Ping": store.Ping,
 	} {
-		if err := ask(soon); !errors.Is(err, domain.ErrUnavailable) {
+		if err := read(soon); !errors.Is(err, domain.ErrUnavailable) {
 			t.Errorf("%s: got %v, want unavailable", name, err)
 		}
 	}
-	store.readers.turns.Release(all)
+	store.ReleaseReadSlots(all)
 	if err := store.Ping(t.Context()); err != nil {
-		t.Errorf("when it was its turn: %v", err)
+		t.Errorf("with a free connection: %v", err)
 	}
 }
 
-func TestReadThatBeganIsNotInterrupted(t *testing.T) {
+func TestStartedReadIsNotInterrupted(t *testing.T) {
 	t.Parallel()
-	store, _ := openObserved(t)
+	store, _ := openWithSizes(t)
 	if err := store.InTx(t.Context(), adding("Rex")); err != nil {
 		t.Fatal(err)
 	}
 	ctx, leave := context.WithCancel(t.Context())
-	counted, err := read(ctx, store.readers, func(r *row) int64 {
-		leave()
-		return idOf(r)
-	}, 0, "WITH RECURSIVE n (id) AS (VALUES (1) UNION ALL SELECT id + 1 FROM n WHERE id < 1000) SELECT id FROM n")
+	counted, err := store.QueryIDs(ctx, leave,
+		"WITH RECURSIVE n (id) AS (VALUES (1) UNION ALL SELECT id + 1 FROM n WHERE id < 1000) SELECT id FROM n")
 	if err != nil || len(counted) != 1000 {
 		t.Errorf("got %d rows and %v, want 1000", len(counted), err)
+	}
+}
+
+func TestScanRejectsColumnsOfOtherTypes(t *testing.T) {
+	t.Parallel()
+	var number int64
+	var text string
+	var pointer *int64
+	var bytes []byte
+	for name, test := range map[string]struct {
+		value any
+		dest  any
+		fits  bool
+	}{
+		"number":                             {int64(7), &number, true},
+		"text":                               {"Rex", &text, true},
+		"bytes":                              {[]byte{0}, &bytes, true},
+		"number that may be NULL":            {int64(7), &pointer, true},
+		"NULL number":                        {nil, &pointer, true},
+		"NULL bytes":                         {nil, &bytes, true},
+		"text for a number":                  {"Rex", &number, false},
+		"number for text":                    {int64(7), &text, false},
+		"NULL for a number":                  {nil, &number, false},
+		"NULL for text":                      {nil, &text, false},
+		"text for bytes":                     {"Rex", &bytes, false},
+		"text for a number that may be NULL": {"Rex", &pointer, false},
+	} {
+		if err := repository.ScanRow([]any{test.value}, test.dest); (err == nil) != test.fits {
+			t.Errorf("%s: got %v", name, err)
+		}
 	}
 }

@@ -3,90 +3,77 @@ package repository
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"slices"
 
 	"example.com/petstore/domain"
 )
 
-// A Store is an open database. It is safe for concurrent use; Close it.
+// A Store is an open store. It is safe for concurrent use. Close it.
 type Store struct {
-	readers  session
-	writing  *sql.Conn
-	place    place
-	writer   *writer
-	versions versions
-	schema   schema
-	errors   errorObserver
-	keys     *keyCache
-	pools    []*sql.DB
+	database     Database
+	observeError func(kind string) // nil for none
+	readers      session
+	writer       *writer
+	versions     versions
+	keys         *keyCache
 }
 
-// Created reports whether Open created the store, in a file that was missing or empty.
-// Of several processes that open a new store at once it is true in one.
-func (s *Store) Created() bool { return s.schema.created }
+// Created reports whether Open created the store. Of several processes that open a new
+// store at once it is true in one.
+func (s *Store) Created() bool { return s.database.Schema().Created }
 
-// SchemaVersion returns the version of the store's schema: the number of its latest migration.
-func (s *Store) SchemaVersion() int64 { return s.schema.version }
+// SchemaVersion returns the number of the latest migration of the store's schema.
+func (s *Store) SchemaVersion() int64 { return s.database.Schema().Version }
 
-// Pets reads the catalogue, outside any transaction.
+// Pets reads the pets outside any transaction.
 func (s *Store) Pets() domain.PetReader { return pets{session: s.readers} }
 
-// Orders reads the orders, outside any transaction.
+// Orders reads the orders outside any transaction.
 func (s *Store) Orders() domain.OrderReader { return orders{session: s.readers} }
 
-// Keys reads the API keys, outside any transaction. What Find finds it keeps.
+// Keys reads the API keys outside any transaction. FindByHash caches what it finds.
 func (s *Store) Keys() domain.KeyReader { return s.keys }
 
-// repositories are those of a transaction, which notes its effects.
-func repositories(within session, e *effects) domain.Repositories {
-	return domain.Repositories{
-		Pets: pets{within, e}, Orders: orders{within, e}, Keys: keys{within, e}, Idempotency: &idempotency{session: within, effects: e},
-	}
+// InTx implements domain.Transactor. Concurrent transactions share a commit.
+func (s *Store) InTx(ctx context.Context, fn func(context.Context, domain.Repositories) error) error {
+	return s.report(s.writer.do(ctx, fn))
 }
 
-// InTx implements domain.Transactor. Concurrent acts share a commit, see writer.
-func (s *Store) InTx(ctx context.Context, act func(context.Context, domain.Repositories) error) error {
-	return s.errors.observe(s.writer.do(ctx, act))
-}
-
-// Versions returns two numbers for those who keep what they read. Read them, then
-// the store: what was read stands as long as they do. added rises when records
-// were inserted, changed when existing ones were altered, before whoever did it is
-// told; what other processes commit raises both within 100 ms.
+// Versions returns two numbers for caches. Read them, then the store: what was read is
+// valid as long as they are the same. added rises when records were inserted, changed
+// when records were updated, before the caller who did it gets the result; the
+// commits of other processes raise both within 100 ms.
 func (s *Store) Versions() (added, changed uint64) {
 	return s.versions.added.Load(), s.versions.changed.Load()
 }
 
-// Ping asks the store a real question. It returns an ErrUnavailable when there is no
-// answer, or one that nobody should rely on.
+// Ping runs a query. It returns an ErrUnavailable when the query fails, or when what is
+// written now could be lost.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := s.place.check(); err != nil {
-		return s.errors.observe(domain.Unavailable(err))
+	if err := s.database.Check(); err != nil {
+		return s.report(domain.Unavailable(err))
 	}
-	_, err := read(ctx, s.readers, idOf, 1, "SELECT id FROM pets LIMIT 1")
+	_, err := query(ctx, s.readers, scanID, 1, "SELECT id FROM pets LIMIT 1")
 	return err
 }
 
-// Pools are the connection pools by what they do, for those who watch them.
-func (s *Store) Pools() map[string]*sql.DB {
-	return map[string]*sql.DB{"writer": s.pools[0], "readers": s.pools[1]}
+// report calls the observer of errors, if the store failed, and returns err.
+func (s *Store) report(err error) error {
+	if err == nil || s.observeError == nil {
+		return err
+	}
+	if kind := errorKind(s.database, err); kind != "" {
+		s.observeError(kind)
+	}
+	return err
 }
 
-// Close ends all connections once the acts that wait are durable.
+// Pools returns the connection pools by what they do, for metrics.
+func (s *Store) Pools() map[string]*sql.DB { return s.database.Pools() }
+
+// Close closes the store once the queued transactions are durable.
 func (s *Store) Close() error {
 	if s.writer != nil {
 		s.writer.close()
 	}
-	var errs []error
-	if s.writing != nil {
-		if err := s.writing.Close(); !errors.Is(err, sql.ErrConnDone) { // of an earlier Close
-			errs = append(errs, err)
-		}
-	}
-	// The writer's goes last: only it may empty the WAL into the file and remove it.
-	for _, pool := range slices.Backward(s.pools) {
-		errs = append(errs, pool.Close())
-	}
-	return errors.Join(errs...)
+	return s.database.Close()
 }

@@ -2,59 +2,52 @@ package repository
 
 import "sync/atomic"
 
-// versions count what happened to the store, for those who keep what they read.
-// Each rises after a commit and before anybody is told of it, so whoever reads a
-// number, then the store, may keep what was read for as long as the number stands.
+// versions count what was committed, for caches. Each number rises after a commit and
+// before any caller gets its result, so a cache that reads a number, then the store,
+// may use what it read for as long as the number is the same.
 type versions struct {
-	added   atomic.Uint64
-	changed atomic.Uint64
-	keys    atomic.Uint64
-	data    atomic.Int64
-	looks   atomic.Uint64 // for the commits of others
+	added   atomic.Uint64 // inserts of pets and orders
+	changed atomic.Uint64 // updates of pets and orders
+	keys    atomic.Uint64 // inserts and updates of API keys
+	polls   atomic.Uint64 // of ChangedByOthers
 }
 
-// effects are what a transaction does to the store.
-type effects struct {
+// changes are what a transaction did to the store.
+type changes struct {
 	added, changed, keys bool
-	touched              bool // by the act that runs
+	dirty                bool // the transaction function that runs has changed something
 }
-
-var everything = effects{added: true, changed: true, keys: true}
 
 // insert notes that records may be inserted.
-func (e *effects) insert() { e.added, e.touched = true, true }
+func (c *changes) insert() { c.added, c.dirty = true, true }
 
-// change notes that so many records were altered.
-func (e *effects) change(rows int64) { note(rows, &e.changed, &e.touched) }
+// update notes that so many records were updated.
+func (c *changes) update(rows int64) {
+	c.changed = c.changed || rows > 0
+	c.updateUncached(rows)
+}
 
-// changeKeys notes that so many API keys were inserted or altered.
-func (e *effects) changeKeys(rows int64) { note(rows, &e.keys, &e.touched) }
+// updateKeys notes that so many API keys were inserted or updated.
+func (c *changes) updateKeys(rows int64) {
+	c.keys = c.keys || rows > 0
+	c.updateUncached(rows)
+}
 
-// claim notes that so many idempotency keys were claimed, which nobody keeps.
-func (e *effects) claim(rows int64) { note(rows, &e.touched) }
+// updateUncached notes that so many rows were inserted or updated that no cache holds.
+func (c *changes) updateUncached(rows int64) { c.dirty = c.dirty || rows > 0 }
 
-func note(rows int64, effects ...*bool) {
-	for _, effect := range effects {
-		*effect = *effect || rows > 0
+// raise raises the numbers for the changes of a transaction.
+func (v *versions) raise(c changes) {
+	if c.added {
+		v.added.Add(1)
+	}
+	if c.changed {
+		v.changed.Add(1)
+	}
+	if c.keys {
+		v.keys.Add(1)
 	}
 }
 
-func (v *versions) raise(e effects) {
-	for _, counter := range []struct {
-		number *atomic.Uint64
-		rises  bool
-	}{{&v.added, e.added}, {&v.changed, e.changed}, {&v.keys, e.keys}} {
-		if counter.rises {
-			counter.number.Add(1)
-		}
-	}
-}
-
-// noticed compares the data_version of a connection with the last one and raises
-// all numbers when another process has committed in between.
-func (v *versions) noticed(data int64) {
-	if v.data.Swap(data) != data {
-		v.raise(everything)
-	}
-	v.looks.Add(1)
-}
+// raiseAll invalidates everything that is cached.
+func (v *versions) raiseAll() { v.raise(changes{added: true, changed: true, keys: true}) }

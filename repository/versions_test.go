@@ -1,4 +1,4 @@
-package repository
+package repository_test
 
 import (
 	"context"
@@ -8,15 +8,17 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
 )
 
-func TestVersionsRiseWithWhatIsDone(t *testing.T) {
+func TestVersionsRiseWithChanges(t *testing.T) {
 	t.Parallel()
-	s, _ := openObserved(t)
-	rises := func(name string, a act, wantAdded, wantChanged bool) {
+	s, _ := openWithSizes(t)
+	rises := func(name string, fn txFunc, wantAdded, wantChanged bool) {
 		t.Helper()
 		added, changed := s.Versions()
-		_ = s.InTx(t.Context(), a)
+		_ = s.InTx(t.Context(), fn)
 		addedAfter, changedAfter := s.Versions()
 		if (addedAfter > added) != wantAdded || (changedAfter > changed) != wantChanged {
 			t.Errorf("%s: added rises %t, changed rises %t", name, addedAfter > added, changedAfter > changed)
@@ -34,12 +36,12 @@ func TestVersionsRiseWithWhatIsDone(t *testing.T) {
 	rises("nothing", func(context.Context, domain.Repositories) error { return nil }, false, false)
 }
 
-func TestOtherProcessesCommitsAreNoticed(t *testing.T) {
+func TestCommitsOfOtherProcessesRaiseVersions(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	var stores [2]*Store
+	var stores [2]*repository.Store
 	for i := range stores {
-		s, err := Open(t.Context(), Options{DSN: path, Migrate: true})
+		s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,56 +65,35 @@ func until(t *testing.T, what string, so func() bool) {
 	defer cancel()
 	for !so() {
 		if ctx.Err() != nil {
-			t.Fatalf("waited in vain until %s", what)
+			t.Fatalf("timed out until %s", what)
 		}
 		runtime.Gosched()
 	}
 }
 
-// A disk that is slow when SQLite moves the WAL into the file keeps the writer from
-// looking, while others can commit already.
-func TestNothingKeptStandsWhileTheWriterCannotLook(t *testing.T) {
+// A slow checkpoint keeps the writer from polling, while other processes can commit.
+func TestVersionsRiseWhileTheWriterCannotPoll(t *testing.T) {
 	t.Parallel()
-	s, _ := openObserved(t)
+	s, _ := openWithSizes(t)
 	release := hold(t, s)
 	defer release()
-	keys := s.versions.keys.Load()
+	keys := s.KeyVersion()
 	added, changed := s.Versions()
 	until(t, "all three numbers have risen", func() bool {
 		a, c := s.Versions()
-		return a > added && c > changed && s.versions.keys.Load() > keys
+		return a > added && c > changed && s.KeyVersion() > keys
 	})
 }
 
-// Store.Versions promises it, also when a look was the last one before the disk
-// holds the writer up.
-func TestNumbersRiseWithin100MillisecondsOfTheLastLook(t *testing.T) {
+func TestPollIsOverdueAfterTwoTicksWithoutOne(t *testing.T) {
 	t.Parallel()
-	w := &writer{versions: &versions{}}
-	beat := w.watch()
-	w.versions.looks.Add(1)
-	var passed time.Duration
-	for w.versions.added.Load() == 0 {
-		beat()
-		passed += lockWait
-	}
-	if passed > 100*time.Millisecond {
-		t.Errorf("the numbers rose after %v", passed)
-	}
-}
-
-func TestNumbersRiseWithoutALookForTwoBeats(t *testing.T) {
-	t.Parallel()
-	w := &writer{versions: &versions{}}
-	beat := w.watch()
-	for _, step := range []struct {
-		looks uint64
-		want  uint64 // rises so far
-	}{{1, 0}, {3, 0}, {0, 0}, {1, 0}, {0, 0}, {0, 1}, {0, 2}, {1, 2}} {
-		w.versions.looks.Add(step.looks)
-		beat()
-		if got := w.versions.added.Load(); got != step.want {
-			t.Fatalf("the numbers rose %d times, want %d at %v", got, step.want, step)
+	var check repository.PollCheck
+	for i, step := range []struct {
+		polls   uint64
+		overdue bool
+	}{{1, false}, {3, false}, {0, false}, {1, false}, {0, false}, {0, true}, {0, true}, {1, false}} {
+		if got := check.Tick(step.polls); got != step.overdue {
+			t.Fatalf("tick %d: overdue is %t", i, got)
 		}
 	}
 }

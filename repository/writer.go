@@ -1,190 +1,147 @@
 package repository
 
 import (
-	"cmp"
 	"context"
-	"database/sql"
 	"errors"
-	"fmt"
 	"runtime"
 	"sync"
 	"time"
 
-	"github.com/mattn/go-sqlite3"
 	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
 )
 
-// The writer's measures.
 const (
-	// queueSize is how many acts may wait; one more is refused.
+	// queueSize is how many transactions may wait; one more is rejected.
 	queueSize = 1024
-	// maxBatch is how many acts share a commit at most.
+	// maxBatch is how many transactions share a commit at most.
 	maxBatch = 256
-	// yields is how often the scheduler may run others before a batch is cut.
-	yields = 8
-	// patience is how long a batch waits for as many acts as the last one had.
-	patience = time.Millisecond
-	// maxIdleWAL is how large the WAL stays, in bytes, when a long reader of another
-	// process has let it grow.
-	maxIdleWAL = 16 << 20
-	// lockWait is how long SQLite waits for another process's lock before the writer
-	// looks around, and lockPatience how long it goes on doing so. What others commit
-	// is noticed within three times lockWait (see watch), and 100 ms are promised.
-	lockWait     = 30 * time.Millisecond
-	lockPatience = 5 * time.Second
+	// gatherYields is how often the writer yields to the scheduler before it cuts a batch.
+	gatherYields = 8
+	// maxBatchDelay is how long a batch waits until it is as large as the last one.
+	maxBatchDelay = time.Millisecond
 )
 
 var (
-	errQueueFull = errors.New("too many writes wait")
+	errQueueFull = errors.New("too many transactions wait")
 	errClosed    = errors.New("the store is closed")
-	errNested    = errors.New("a transaction was begun within a transaction")
-	errEnded     = errors.New("an act ended the goroutine of the writer")
-	errLost      = errors.New("SQLite undid the transaction")
-	errSpoiled   = errors.New("an act failed in the middle of its changes")
+	errNested    = errors.New("InTx was called within a transaction")
+	errGoexit    = errors.New("a transaction function ended the writer's goroutine")
 )
 
-// A writer makes the acts of many callers durable with one commit. One goroutine
-// takes all that wait, runs them in one transaction, commits, and only then answers
-// any of them: one fsync serves them all, and nobody is told before the disk has it.
+// A writer runs the transactions of all callers (group commit). One goroutine takes
+// all that wait, runs them in one transaction, commits it, and then replies to each
+// caller: one fsync serves them all, and no caller gets a result that is not durable.
 type writer struct {
-	db       *gorm.DB // of conn
-	conn     *sql.Conn
-	place    place
+	database Database
+	db       *gorm.DB
 	versions *versions
-	observe  func(acts int, took time.Duration)
+	observe  func(batch int, took time.Duration)
 
-	queue   chan *job
+	queue   chan *pendingTx
 	quit    chan struct{}
 	closing sync.Once
 	stopped chan struct{}
-	pulse   *pulse
-	batch   []*job // this one, or the last
+	batch   []*pendingTx // the current one, or the last
 	timer   *time.Timer
 }
 
-// newWriter starts a writer on a connection that is its own. Close it.
-func newWriter(db *gorm.DB, conn *sql.Conn, at place, v *versions, observe func(acts int, took time.Duration)) (*writer, error) {
+// newWriter starts a writer. Close it.
+func newWriter(database Database, db *gorm.DB, v *versions, observe func(batch int, took time.Duration)) (*writer, error) {
 	w := &writer{
-		db: db, conn: conn, place: at, versions: v, observe: observe,
-		queue: make(chan *job, queueSize), quit: make(chan struct{}), stopped: make(chan struct{}), pulse: newPulse(),
-		timer: time.NewTimer(patience),
+		database: database, db: db, versions: v, observe: observe,
+		queue: make(chan *pendingTx, queueSize), quit: make(chan struct{}), stopped: make(chan struct{}),
+		timer: time.NewTimer(maxBatchDelay),
 	}
-	for pragma, value := range map[string]int64{"busy_timeout": lockWait.Milliseconds(), "journal_size_limit": maxIdleWAL} {
-		if err := db.Exec(fmt.Sprintf("PRAGMA %s = %d", pragma, value)).Error; err != nil {
-			return nil, err
-		}
-	}
-	if err := w.noticeOthers(db); err != nil {
+	if err := w.poll(); err != nil {
 		return nil, err
 	}
 	go w.run()
-	go w.pulse.run(lockWait, w.watch(), w.stopped)
+	go w.watch()
 	return w, nil
 }
 
-// watch returns what is to be called in a steady beat: it raises the versions while
-// the writer is held up, as by the disk, and cannot notice what others commit.
-func (w *writer) watch() func() {
-	const most = 2 // beats without a look
-	var seen uint64
-	silent := 0
-	return func() {
-		if looks := w.versions.looks.Load(); looks != seen {
-			seen, silent = looks, 0
-		} else if silent++; silent >= most {
-			w.versions.raise(everything)
-		}
-	}
-}
-
-// close ends the writer once all that waits is written.
+// close stops the writer once the queue is written.
 func (w *writer) close() {
 	w.closing.Do(func() { close(w.quit) })
 	<-w.stopped
 }
 
-// do queues an act and returns when it is durable, or the error or panic that
-// undid it. A caller whose ctx ends is let go as long as the act has not begun;
-// then it is too late, because only the commit knows how it ends.
-func (w *writer) do(ctx context.Context, act act) error {
-	if ctx.Value(inAct{}) != nil {
+// do queues a function and returns when its transaction is durable, or with the error,
+// or panic, that rolled it back. When ctx ends before the function has started, do
+// returns and it never runs; afterwards do waits for the commit, which alone knows the
+// result.
+func (w *writer) do(ctx context.Context, fn txFunc) error {
+	if ctx.Value(inTxKey{}) != nil {
 		return errNested
 	}
 	if err := ctx.Err(); err != nil {
 		return domain.Unavailable(err)
 	}
-	j := &job{ctx: ctx, act: act, done: make(chan struct{})}
-	if err := w.enqueue(j); err != nil {
+	p := &pendingTx{ctx: ctx, fn: fn, done: make(chan struct{})}
+	if err := w.enqueue(p); err != nil {
 		return domain.Unavailable(err)
 	}
-	if err := w.await(ctx, j); err != nil {
+	if err := w.wait(ctx, p); err != nil {
 		return domain.Unavailable(err)
 	}
-	return j.outcome()
+	return p.result()
 }
 
-// await returns when a job is done, or why its caller abandoned it. It looks at ctx
-// from the next beat on.
-func (w *writer) await(ctx context.Context, j *job) (err error) {
-	select {
-	case <-j.done: // nearly always
-		return nil
-	case <-w.pulse.wait():
-	case <-w.stopped:
-	}
-	select {
-	case <-j.done:
-		return nil
-	case <-ctx.Done():
-		err = ctx.Err()
-	case <-w.stopped:
-		err = errClosed
-	}
-	if j.abandon() {
-		return err
-	}
-	<-j.done
-	return nil
-}
-
-func (w *writer) enqueue(j *job) error {
+func (w *writer) enqueue(p *pendingTx) error {
 	select {
 	case <-w.quit:
 		return errClosed
 	default:
 	}
 	select {
-	case w.queue <- j:
+	case w.queue <- p:
 		return nil
 	default:
 		return errQueueFull
 	}
 }
 
+// wait returns nil when the writer has replied, or why the function will never run.
+func (w *writer) wait(ctx context.Context, p *pendingTx) (err error) {
+	select {
+	case <-p.done:
+		return nil
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-w.stopped:
+		err = errClosed
+	}
+	if p.withdraw() {
+		return err
+	}
+	<-p.done
+	return nil
+}
+
 func (w *writer) run() {
 	quit := false
 	defer func() {
-		if !quit { // an act has ended this goroutine (runtime.Goexit): a new one goes on
+		if !quit { // a function has called runtime.Goexit: a new goroutine goes on
 			go w.run()
 			return
 		}
 		close(w.stopped)
 	}()
-	look := time.NewTicker(lockWait)
-	defer look.Stop()
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
 	for {
 		select {
 		case first := <-w.queue:
-			w.commit(w.gather(first))
-		case <-look.C:
-			if w.noticeOthers(w.db) != nil {
-				w.versions.raise(everything) // who cannot look must not trust what was read
+			w.serve(w.gather(first))
+		case <-ticker.C:
+			if w.poll() != nil {
+				w.versions.raiseAll()
 			}
 		case <-w.quit:
 			for len(w.queue) > 0 {
-				w.commit(w.gather(<-w.queue))
+				w.serve(w.gather(<-w.queue))
 			}
 			quit = true
 			return
@@ -192,123 +149,48 @@ func (w *writer) run() {
 	}
 }
 
-// gather takes what waits behind the first job. It lets others run before: with few
-// cores those whom the last commit answered could not yet queue again, and batches of
-// two would pay for the fsync of each. Then it waits for as many as came last time,
-// which a lone caller need not.
-func (w *writer) gather(first *job) []*job {
+// serve commits a batch, then replies to its callers.
+func (w *writer) serve(batch []*pendingTx) {
+	err := domain.Unavailable(errGoexit)
+	defer func() { reply(batch, err) }()
+	err = w.commit(batch)
+}
+
+// gather takes what waits behind the first transaction. It yields to the scheduler
+// before: with few cores the callers of the last commit have not queued again yet, and
+// batches of two would pay for an fsync each. Then it waits for as many as the last
+// batch had, which a single caller need not.
+func (w *writer) gather(first *pendingTx) []*pendingTx {
 	expected := len(w.batch)
 	w.batch = append(w.batch[:0], first)
-	for range yields {
+	for range gatherYields {
 		runtime.Gosched()
 		w.takeWaiting()
 	}
 	if len(w.batch) < expected {
-		w.expect(expected)
+		w.waitFor(expected)
 		w.takeWaiting()
 	}
 	return w.batch
 }
 
-// takeWaiting adds to the batch what waits.
+// takeWaiting adds the queue to the batch.
 func (w *writer) takeWaiting() {
 	for len(w.queue) > 0 && len(w.batch) < maxBatch {
 		w.batch = append(w.batch, <-w.queue)
 	}
 }
 
-// expect adds to the batch until it has so many jobs or patience ends.
-func (w *writer) expect(jobs int) {
-	w.timer.Reset(patience)
+// waitFor adds to the batch until it has n transactions or maxBatchDelay has passed.
+func (w *writer) waitFor(n int) {
+	w.timer.Reset(maxBatchDelay)
 	defer w.timer.Stop()
-	for len(w.batch) < jobs {
+	for len(w.batch) < n {
 		select {
-		case j := <-w.queue:
-			w.batch = append(w.batch, j)
+		case p := <-w.queue:
+			w.batch = append(w.batch, p)
 		case <-w.timer.C:
 			return
 		}
 	}
-}
-
-// commit makes a batch durable, then answers its callers.
-func (w *writer) commit(batch []*job) {
-	err := domain.Unavailable(errEnded)
-	defer func() { finish(batch, err) }()
-	err = w.transact(batch)
-}
-
-// transact runs a batch as one transaction. Savepoints between the acts would cost a
-// fifth of it, since SQLite copies the pages that change behind one; so there are
-// none until an act leaves something behind that has to be undone.
-func (w *writer) transact(batch []*job) error {
-	err := w.attempt(batch, false)
-	if errors.Is(err, errSpoiled) {
-		err = w.attempt(batch, true)
-	}
-	return err
-}
-
-// attempt runs a batch in a transaction of its own and commits it.
-func (w *writer) attempt(batch []*job, guarded bool) error {
-	start := time.Now() //nolint:forbidigo // a duration, told to observe alone
-	if err := w.place.check(); err != nil {
-		return domain.Unavailable(err)
-	}
-	tx, err := w.begin()
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback() // does nothing after the commit
-	t := &transaction{DB: tx, conn: w.conn}
-	t.within = repositories(session{db: tx}, &t.effects)
-	if err := t.run(batch, guarded); err != nil {
-		return domain.Unavailable(err)
-	}
-	// A commit to a file that is no longer there promises nothing.
-	if err = cmp.Or(tx.Commit().Error, w.place.check()); err != nil {
-		err = domain.Unavailable(err)
-	}
-	// Even a commit that failed may have been made, so the numbers rise in any case.
-	w.versions.raise(t.effects)
-	if w.observe != nil && t.acts > 0 {
-		w.observe(t.acts, time.Since(start))
-	}
-	return err
-}
-
-// begin starts a transaction as the only writer of the file. It waits for other
-// processes in short steps, between which their commits are noticed.
-func (w *writer) begin() (*gorm.DB, error) {
-	for waited := time.Duration(0); ; waited += lockWait {
-		tx := w.db.Begin()
-		if isBusy(tx.Error) && waited < lockPatience {
-			_ = w.noticeOthers(w.db) // an error shows again, and is told, at the next attempt
-			continue
-		}
-		if tx.Error != nil {
-			return nil, tx.Error
-		}
-		if err := w.noticeOthers(tx); err != nil {
-			tx.Rollback()
-			return nil, err
-		}
-		return tx, nil
-	}
-}
-
-// noticeOthers raises the versions when another connection has committed: that
-// changes the data_version of this one, which its own commits do not.
-func (w *writer) noticeOthers(db *gorm.DB) error {
-	var version int64
-	err := db.Statement.ConnPool.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&version)
-	if err == nil {
-		w.versions.noticed(version)
-	}
-	return err
-}
-
-func isBusy(err error) bool {
-	var engine sqlite3.Error
-	return errors.As(err, &engine) && engine.Code == sqlite3.ErrBusy
 }

@@ -1,4 +1,4 @@
-package repository
+package repository_test
 
 import (
 	"context"
@@ -11,15 +11,17 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
 )
 
-// openObserved opens a store and returns with it the sizes of its commits.
-func openObserved(t *testing.T) (*Store, *sizes) {
+// openWithSizes opens a store and returns with it the sizes of its batches.
+func openWithSizes(t *testing.T) (*repository.Store, *sizes) {
 	t.Helper()
 	commits := &sizes{}
-	store, err := Open(t.Context(), Options{
-		DSN: filepath.Join(t.TempDir(), "pets.db"), Migrate: true,
-		ObserveCommit: func(acts int, _ time.Duration) { commits.add(acts) },
+	store, err := repository.Open(t.Context(), sqlite.New(filepath.Join(t.TempDir(), "pets.db")), repository.Options{
+		Migrate:       true,
+		ObserveCommit: func(batch int, _ time.Duration) { commits.add(batch) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -43,26 +45,29 @@ func (s *sizes) add(size int) {
 	s.all = append(s.all, size)
 }
 
-func (s *sizes) total() (commits, acts int) {
+func (s *sizes) total() (commits, all int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, size := range s.all {
-		acts += size
+		all += size
 	}
-	return len(s.all), acts
+	return len(s.all), all
 }
 
-// adding is an act that adds a pet.
-func adding(name string) act {
+// A txFunc is what InTx takes.
+type txFunc = func(context.Context, domain.Repositories) error
+
+// adding adds a pet.
+func adding(name string) txFunc {
 	return func(ctx context.Context, r domain.Repositories) error {
 		_, err := r.Pets.Create(ctx, domain.NewPet{Name: name})
 		return err
 	}
 }
 
-// hold keeps the writer busy with an act until release is called, so that what is
-// queued meanwhile shares the next commit.
-func hold(t *testing.T, s *Store) (release func()) {
+// hold keeps the writer busy until release is called, so that what is queued meanwhile
+// shares the next commit.
+func hold(t *testing.T, s *repository.Store) (release func()) {
 	t.Helper()
 	began, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
@@ -80,18 +85,18 @@ func hold(t *testing.T, s *Store) (release func()) {
 	return func() { close(end); <-ended }
 }
 
-// queued starts InTx for an act and returns, once it waits, where its error will come.
-func queued(ctx context.Context, s *Store, a act) <-chan error {
-	before := len(s.writer.queue)
+// queued starts InTx and returns, once it is queued, the channel of its result.
+func queued(ctx context.Context, s *repository.Store, fn txFunc) <-chan error {
+	before := s.Queued()
 	result := make(chan error, 1)
-	go func() { result <- s.InTx(ctx, a) }()
-	for len(s.writer.queue) == before {
+	go func() { result <- s.InTx(ctx, fn) }()
+	for s.Queued() == before {
 		runtime.Gosched()
 	}
 	return result
 }
 
-func wantNames(t *testing.T, s *Store, want ...string) {
+func wantNames(t *testing.T, s *repository.Store, want ...string) {
 	t.Helper()
 	page, err := s.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: domain.MaxLimit}})
 	if err != nil {
@@ -103,7 +108,7 @@ func wantNames(t *testing.T, s *Store, want ...string) {
 	}
 	for _, name := range want {
 		if got[name] != 1 {
-			t.Errorf("%s stands %d times in the store", name, got[name])
+			t.Errorf("%s is %d times in the store", name, got[name])
 		}
 	}
 	if len(page.Items) != len(want) {
@@ -111,9 +116,9 @@ func wantNames(t *testing.T, s *Store, want ...string) {
 	}
 }
 
-func TestWaitingActsShareACommit(t *testing.T) {
+func TestQueuedTransactionsShareACommit(t *testing.T) {
 	t.Parallel()
-	s, commits := openObserved(t)
+	s, commits := openWithSizes(t)
 	release := hold(t, s)
 	var results []<-chan error
 	for _, name := range []string{"a", "b", "c"} {
@@ -126,19 +131,19 @@ func TestWaitingActsShareACommit(t *testing.T) {
 		}
 	}
 	wantNames(t, s, "a", "b", "c")
-	if n, acts := commits.total(); n != 2 || acts != 4 {
-		t.Errorf("%d commits for %d acts, want 2 for 4", n, acts)
+	if n, all := commits.total(); n != 2 || all != 4 {
+		t.Errorf("%d commits of %d transactions, want 2 for 4", n, all)
 	}
-	// The next one comes alone, and need not wait for two more.
+	// A single one does not wait for two more.
 	if err := s.InTx(t.Context(), adding("d")); err != nil {
 		t.Error(err)
 	}
 	wantNames(t, s, "a", "b", "c", "d")
 }
 
-func TestFailedActIsUndoneAlone(t *testing.T) {
+func TestFailedTransactionIsRolledBackAlone(t *testing.T) {
 	t.Parallel()
-	s, _ := openObserved(t)
+	s, _ := openWithSizes(t)
 	failure := errors.New("no")
 	release := hold(t, s)
 	first := queued(t.Context(), s, adding("first"))
@@ -159,7 +164,7 @@ func TestFailedActIsUndoneAlone(t *testing.T) {
 		t.Errorf("the others got %v", err)
 	}
 	if err := <-failing; !errors.Is(err, failure) {
-		t.Errorf("the failed act got %v", err)
+		t.Errorf("the failed transaction got %v", err)
 	}
 	if recovered := <-panicking; recovered != "at the disco" {
 		t.Errorf("the caller of the panic recovered %v", recovered)
@@ -167,27 +172,27 @@ func TestFailedActIsUndoneAlone(t *testing.T) {
 	wantNames(t, s, "first", "last")
 }
 
-// What others did is done again only for an act that failed after it changed something.
-func TestRefusedActCostsTheOthersNothing(t *testing.T) {
+// The batch runs again only for a function that failed after it changed something.
+func TestTransactionThatFailsUnchangedDoesNotRepeatTheBatch(t *testing.T) {
 	t.Parallel()
 	refusal := errors.New("no")
 	refused := func(context.Context, domain.Repositories) error { return refusal }
 	for name, c := range map[string]struct {
-		failing  act
+		failing  txFunc
 		wantRuns int32
 	}{
-		"refused at once": {refused, 1},
-		"nothing moved": {func(ctx context.Context, r domain.Repositories) error {
+		"fails at once": {refused, 1},
+		"changes no row": {func(ctx context.Context, r domain.Repositories) error {
 			_, err := r.Pets.Move(ctx, 4711, domain.Orderable(), domain.PetPending)
 			return errors.Join(err, refusal)
 		}, 1},
-		"failed half-way": {func(ctx context.Context, r domain.Repositories) error {
+		"fails half-way": {func(ctx context.Context, r domain.Repositories) error {
 			return errors.Join(adding("undone")(ctx, r), refusal)
 		}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, _ := openObserved(t)
+			s, _ := openWithSizes(t)
 			var runs atomic.Int32
 			release := hold(t, s)
 			first := queued(t.Context(), s, func(ctx context.Context, r domain.Repositories) error {
@@ -201,40 +206,40 @@ func TestRefusedActCostsTheOthersNothing(t *testing.T) {
 				t.Error(err)
 			}
 			if err := <-failing; !errors.Is(err, refusal) {
-				t.Errorf("the failed act got %v", err)
+				t.Errorf("the failed transaction got %v", err)
 			}
 			if got := runs.Load(); got != c.wantRuns {
-				t.Errorf("the act before it ran %d times, want %d", got, c.wantRuns)
+				t.Errorf("the function before it ran %d times, want %d", got, c.wantRuns)
 			}
 			wantNames(t, s, "first", "last")
 		})
 	}
 }
 
-func TestCallerWhoLeavesInTimeIsNotServed(t *testing.T) {
+func TestCanceledTransactionDoesNotRun(t *testing.T) {
 	t.Parallel()
-	s, commits := openObserved(t)
+	s, commits := openWithSizes(t)
 	release := hold(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
-	left := queued(ctx, s, adding("left"))
-	stayed := queued(t.Context(), s, adding("stayed"))
+	left := queued(ctx, s, adding("canceled"))
+	stayed := queued(t.Context(), s, adding("other"))
 	cancel()
 	if err := <-left; !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, context.Canceled) {
-		t.Errorf("who left got %v", err)
+		t.Errorf("the canceled one got %v", err)
 	}
 	release()
 	if err := <-stayed; err != nil {
-		t.Errorf("who stayed got %v", err)
+		t.Errorf("the other got %v", err)
 	}
-	wantNames(t, s, "stayed")
-	if n, acts := commits.total(); n != 2 || acts != 2 {
-		t.Errorf("%d commits for %d acts, want 2 for 2: that of who left did not run", n, acts)
+	wantNames(t, s, "other")
+	if n, all := commits.total(); n != 2 || all != 2 {
+		t.Errorf("%d commits of %d transactions, want 2 for 2: the canceled one did not run", n, all)
 	}
 }
 
-func TestCallerWhoLeavesTooLateIsServed(t *testing.T) {
+func TestStartedTransactionIsNotCanceled(t *testing.T) {
 	t.Parallel()
-	s, _ := openObserved(t)
+	s, _ := openWithSizes(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	err := s.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
 		cancel()
@@ -246,20 +251,20 @@ func TestCallerWhoLeavesTooLateIsServed(t *testing.T) {
 	wantNames(t, s, "late")
 }
 
-func TestFailedCommitFailsEveryAct(t *testing.T) {
+func TestFailedCommitFailsTheBatch(t *testing.T) {
 	t.Parallel()
-	s, _ := openObserved(t)
+	s, _ := openWithSizes(t)
 	release := hold(t, s)
 	innocent := queued(t.Context(), s, adding("lost"))
-	// A foreign key that is looked at only when the commit comes.
+	// A foreign key that is checked only by the commit.
 	guilty := queued(t.Context(), s, func(ctx context.Context, r domain.Repositories) error {
-		if err := r.Pets.(pets).db.Exec("PRAGMA defer_foreign_keys = ON").Error; err != nil {
+		if err := repository.ExecIn(ctx, r, "PRAGMA defer_foreign_keys = ON"); err != nil {
 			return err
 		}
 		_, err := r.Orders.Create(ctx, 4711, time.UnixMilli(0))
 		return err
 	})
-	// Refused for what another act of the batch did, which is undone now.
+	// Fails because of what another function of the batch did, which is rolled back.
 	refused := queued(t.Context(), s, func(context.Context, domain.Repositories) error { return domain.PetNotAvailable(1) })
 	release()
 	for _, result := range []<-chan error{innocent, guilty, refused} {
@@ -274,14 +279,14 @@ func TestFailedCommitFailsEveryAct(t *testing.T) {
 	wantNames(t, s, "next")
 }
 
-func TestLostTransactionFailsEveryAct(t *testing.T) {
+func TestLostTransactionFailsTheBatch(t *testing.T) {
 	t.Parallel()
-	s, _ := openObserved(t)
+	s, _ := openWithSizes(t)
 	release := hold(t, s)
 	innocent := queued(t.Context(), s, adding("lost"))
 	// What SQLite does by itself when the disk is full: it ends the transaction.
-	guilty := queued(t.Context(), s, func(_ context.Context, r domain.Repositories) error {
-		return errors.Join(domain.PetNotFound(1), r.Pets.(pets).db.Exec("ROLLBACK").Error)
+	guilty := queued(t.Context(), s, func(ctx context.Context, r domain.Repositories) error {
+		return errors.Join(domain.PetNotFound(1), repository.ExecIn(ctx, r, "ROLLBACK"))
 	})
 	after := queued(t.Context(), s, adding("never begun"))
 	release()
@@ -291,7 +296,7 @@ func TestLostTransactionFailsEveryAct(t *testing.T) {
 		}
 	}
 	if err := <-guilty; !errors.Is(err, domain.ErrUnavailable) {
-		t.Errorf("the act that ended the transaction got %v", err)
+		t.Errorf("the one that ended the transaction got %v", err)
 	}
 	wantNames(t, s)
 	if err := s.InTx(t.Context(), adding("next")); err != nil {
@@ -299,16 +304,16 @@ func TestLostTransactionFailsEveryAct(t *testing.T) {
 	}
 }
 
-// A test that fails inside an act ends the goroutine that runs it, which is not its own.
-func TestActThatEndsItsGoroutineHarmsNobody(t *testing.T) {
+// A test that fails inside a transaction function ends the writer's goroutine.
+func TestGoexitFailsTheBatchOnly(t *testing.T) {
 	t.Parallel()
-	s, _ := openObserved(t)
+	s, _ := openWithSizes(t)
 	release := hold(t, s)
 	innocent := queued(t.Context(), s, adding("lost"))
 	ending := queued(t.Context(), s, func(context.Context, domain.Repositories) error { runtime.Goexit(); return nil })
 	release()
 	for _, result := range []<-chan error{innocent, ending} {
-		if err := <-result; !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, errEnded) {
+		if err := <-result; !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, repository.ErrGoexit) {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -318,49 +323,49 @@ func TestActThatEndsItsGoroutineHarmsNobody(t *testing.T) {
 	wantNames(t, s, "next")
 }
 
-func TestNestedTransactionIsRefused(t *testing.T) {
+func TestNestedTransactionIsRejected(t *testing.T) {
 	t.Parallel()
-	s, _ := openObserved(t)
+	s, _ := openWithSizes(t)
 	err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
 		return errors.Join(adding("undone")(ctx, r), s.InTx(ctx, adding("nested")))
 	})
-	if !errors.Is(err, errNested) {
+	if !errors.Is(err, repository.ErrNested) {
 		t.Errorf("got %v", err)
 	}
 	wantNames(t, s)
 }
 
-func TestFullQueueRefuses(t *testing.T) {
+func TestFullQueueRejects(t *testing.T) {
 	t.Parallel()
-	s, _ := openObserved(t)
+	s, _ := openWithSizes(t)
 	release := hold(t, s)
 	ran := atomic.Int32{}
 	count := func(context.Context, domain.Repositories) error { ran.Add(1); return nil }
 	var wait sync.WaitGroup
-	for range queueSize {
+	for range repository.QueueSize {
 		wait.Go(func() {
 			if err := s.InTx(t.Context(), count); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	for len(s.writer.queue) < queueSize {
+	for s.Queued() < repository.QueueSize {
 		runtime.Gosched()
 	}
-	if err := s.InTx(t.Context(), count); !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, errQueueFull) {
+	if err := s.InTx(t.Context(), count); !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, repository.ErrQueueFull) {
 		t.Errorf("one more got %v", err)
 	}
 	release()
 	wait.Wait()
-	if ran.Load() != queueSize {
-		t.Errorf("%d acts ran, want %d", ran.Load(), queueSize)
+	if ran.Load() != repository.QueueSize {
+		t.Errorf("%d ran, want %d", ran.Load(), repository.QueueSize)
 	}
 }
 
-func TestClosingStoreWritesWhatWaits(t *testing.T) {
+func TestCloseCommitsTheQueue(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	s, err := Open(t.Context(), Options{DSN: path, Migrate: true})
+	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -368,15 +373,15 @@ func TestClosingStoreWritesWhatWaits(t *testing.T) {
 	waiting := queued(t.Context(), s, adding("waited"))
 	closed := make(chan error)
 	go func() { closed <- s.Close() }()
-	<-s.writer.quit
+	<-s.Closing()
 	if err := s.InTx(t.Context(), adding("too late")); !errors.Is(err, domain.ErrUnavailable) {
-		t.Errorf("a closing store answered %v", err)
+		t.Errorf("a closing store returned %v", err)
 	}
 	release()
 	if err := errors.Join(<-waiting, <-closed); err != nil {
 		t.Error(err)
 	}
-	again, err := Open(t.Context(), Options{DSN: path})
+	again, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/usecase"
 )
 
@@ -22,7 +23,7 @@ func BenchmarkCreate(b *testing.B) {
 		},
 	} {
 		b.Run(name, func(b *testing.B) {
-			store, err := repository.Open(b.Context(), repository.Options{DSN: filepath.Join(b.TempDir(), "pets.db"), Migrate: true})
+			store, err := repository.Open(b.Context(), sqlite.New(filepath.Join(b.TempDir(), "pets.db")), repository.Options{Migrate: true})
 			if err != nil {
 				b.Fatal(err)
 			}

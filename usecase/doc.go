@@ -1,4 +1,4 @@
-// Package usecase is what the store does: each type offers the acts on one
-// aggregate, checks the rules of the domain and draws the line around each
-// transaction. It returns errors of package domain and logs nothing.
+// Package usecase implements the operations of the store: each type has those of one
+// aggregate, checks the rules of package domain and runs the transactions. It returns
+// errors of package domain and logs nothing.
 package usecase

@@ -7,12 +7,12 @@ import (
 	"example.com/petstore/domain"
 )
 
-// Keys issues the API keys, ends them, and recognises them.
+// Keys issues, revokes and authenticates API keys.
 type Keys struct {
-	tx   domain.Transactor
-	keys domain.KeyReader
-	now  func() time.Time
-	uses keyUses
+	tx       domain.Transactor
+	keys     domain.KeyReader
+	now      func() time.Time
+	lastUsed lastUsedTracker
 }
 
 // NewKeys returns the keys of a store. now is the clock.
@@ -23,25 +23,24 @@ func NewKeys(tx domain.Transactor, keys domain.KeyReader, now func() time.Time) 
 // List returns all keys, ascending by id.
 func (k *Keys) List(ctx context.Context) ([]domain.APIKey, error) { return k.keys.List(ctx) }
 
-// Create issues a key under a name, which expires after lifetime or, where that is
-// zero, never. It returns the secret, which is shown this once and kept nowhere, or
-// an ErrInvalid (validation_failed).
+// Create issues a key. It expires after lifetime, or never if lifetime is zero. Create
+// returns the secret, which is stored nowhere, or an ErrInvalid (validation_failed).
 func (k *Keys) Create(ctx context.Context, name string, lifetime time.Duration) (secret string, err error) {
 	secret = domain.GenerateKey()
-	if err := k.keep(ctx, name, secret, lifetime); err != nil {
+	if err := k.store(ctx, name, secret, lifetime); err != nil {
 		return "", err
 	}
 	return secret, nil
 }
 
-// Ensure keeps a key whose secret was made elsewhere, under a name, unless it is
-// kept already: one that was revoked stays revoked. It returns an ErrInvalid
-// (validation_failed), among others for a secret that has not the form of a key.
-func (k *Keys) Ensure(ctx context.Context, name, secret string) error {
-	return k.keep(ctx, name, secret, 0)
+// Import stores a key whose secret was generated elsewhere, unless it is stored already:
+// a revoked key stays revoked. It returns an ErrInvalid (validation_failed), also for a
+// secret that does not have the format of a key.
+func (k *Keys) Import(ctx context.Context, name, secret string) error {
+	return k.store(ctx, name, secret, 0)
 }
 
-func (k *Keys) keep(ctx context.Context, name, secret string, lifetime time.Duration) error {
+func (k *Keys) store(ctx context.Context, name, secret string, lifetime time.Duration) error {
 	key, err := domain.NewKey(name, secret, k.now(), lifetime)
 	if err != nil {
 		return err
@@ -52,8 +51,8 @@ func (k *Keys) keep(ctx context.Context, name, secret string, lifetime time.Dura
 	})
 }
 
-// CreateFirst is Create for a store that has no key yet; otherwise it issues none
-// and returns an empty secret. Of two processes at once one issues the key.
+// CreateFirst is Create for a store that never had a key; otherwise it returns an empty
+// secret. Of several concurrent processes one issues the key.
 func (k *Keys) CreateFirst(ctx context.Context, name string) (secret string, err error) {
 	secret = domain.GenerateKey()
 	key, err := domain.NewKey(name, secret, k.now(), 0)
@@ -75,11 +74,10 @@ func (k *Keys) CreateFirst(ctx context.Context, name string) (secret string, err
 	return secret, nil
 }
 
-// Rotate issues a key in the place of another, which is revoked after the overlap,
-// at once when that is zero. The new key has the old one's name and is given the
-// same time to live. It returns the secret as Create does, or an ErrNotFound, an
-// ErrConflict for a key that opens nothing or was rotated before, or an ErrInvalid
-// (validation_failed) for the overlap.
+// Rotate issues a key that replaces another, which is revoked after the overlap. The
+// new key has the old one's name and lifetime. Rotate returns the secret as Create
+// does, or an ErrNotFound, an ErrConflict for a key that is not valid or was rotated
+// before, or an ErrInvalid (validation_failed) for the overlap.
 func (k *Keys) Rotate(ctx context.Context, id int64, overlap time.Duration) (secret string, err error) {
 	if err := domain.ValidateOverlap(overlap); err != nil {
 		return "", err
@@ -87,7 +85,7 @@ func (k *Keys) Rotate(ctx context.Context, id int64, overlap time.Duration) (sec
 	secret = domain.GenerateKey()
 	now := k.now()
 	err = k.tx.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
-		retired, err := r.Keys.Retire(ctx, id, now, overlap)
+		scheduled, err := r.Keys.ScheduleRevocation(ctx, id, now, overlap)
 		if err != nil {
 			return err
 		}
@@ -95,7 +93,7 @@ func (k *Keys) Rotate(ctx context.Context, id int64, overlap time.Duration) (sec
 		if err != nil {
 			return err
 		}
-		if !retired {
+		if !scheduled {
 			return old.NotRotatable(now)
 		}
 		successor, err := old.Successor(secret, now)
@@ -111,8 +109,8 @@ func (k *Keys) Rotate(ctx context.Context, id int64, overlap time.Duration) (sec
 	return secret, nil
 }
 
-// Revoke ends a key now, also one that a rotation would have ended later. To revoke
-// again changes nothing. It returns an ErrNotFound.
+// Revoke revokes a key now, also one that a rotation would revoke later. A repeated call
+// changes nothing. Revoke returns an ErrNotFound.
 func (k *Keys) Revoke(ctx context.Context, id int64) error {
 	return k.tx.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
 		revoked, err := r.Keys.Revoke(ctx, id, k.now())
@@ -125,9 +123,13 @@ func (k *Keys) Revoke(ctx context.Context, id int64) error {
 
 // Authenticate returns the key with this secret, or an ErrUnauthenticated
 // (invalid_api_key), the same for a malformed, an unknown, a revoked and an expired
-// one. A malformed one costs no query. That the key is used is noted, see KeepUses.
+// key. A malformed key costs no query. A use is recorded, see FlushLastUsed.
 func (k *Keys) Authenticate(ctx context.Context, secret string) (domain.APIKey, error) {
-	key, err := k.keys.Find(ctx, secret)
+	hash, ok := domain.HashKey(secret)
+	if !ok {
+		return domain.APIKey{}, domain.InvalidAPIKey()
+	}
+	key, err := k.keys.FindByHash(ctx, hash)
 	if err != nil {
 		return domain.APIKey{}, err
 	}
@@ -135,8 +137,8 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (domain.APIKey, 
 	if !key.Usable(now) {
 		return domain.APIKey{}, domain.InvalidAPIKey()
 	}
-	if key.UseIsNews(now) {
-		k.uses.note(key.ID, now)
+	if key.NeedsLastUsedUpdate(now) {
+		k.lastUsed.record(key.ID, now)
 	}
 	return key, nil
 }

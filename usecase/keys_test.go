@@ -16,20 +16,20 @@ import (
 	"example.com/petstore/usecase"
 )
 
-// A ring is the keys of a store of the test's own, at noon.
-type ring struct {
+// A keyring is the keys of a store of the test's own, at noon.
+type keyring struct {
 	*usecase.Keys
 	clock *clock
 }
 
-func newRing(t *testing.T) ring {
+func newKeys(t *testing.T) keyring {
 	t.Helper()
 	store, c := open(t), &clock{noon}
-	return ring{usecase.NewKeys(store, store.Keys(), c.now), c}
+	return keyring{usecase.NewKeys(store, store.Keys(), c.now), c}
 }
 
-// wantOpens expects of each secret whether it opens the store.
-func (r ring) wantOpens(t *testing.T, want bool, secrets ...string) {
+// wantValid expects of each secret whether it opens the store.
+func (r keyring) wantValid(t *testing.T, want bool, secrets ...string) {
 	t.Helper()
 	for _, secret := range secrets {
 		_, err := r.Authenticate(t.Context(), secret)
@@ -42,7 +42,7 @@ func (r ring) wantOpens(t *testing.T, want bool, secrets ...string) {
 }
 
 // wantKeys expects these keys in the list, whatever their secrets.
-func (r ring) wantKeys(t *testing.T, want ...domain.APIKey) {
+func (r keyring) wantKeys(t *testing.T, want ...domain.APIKey) {
 	t.Helper()
 	got, err := r.List(t.Context())
 	secret := cmpopts.IgnoreFields(domain.APIKey{}, "Hash", "LastFour")
@@ -57,9 +57,9 @@ func at(d time.Duration) *time.Time {
 	return &t
 }
 
-func TestCreatedKeyIsKnownAtOnce(t *testing.T) {
+func TestCreatedKeyIsValidAtOnce(t *testing.T) {
 	t.Parallel()
-	r := newRing(t)
+	r := newKeys(t)
 	secret := must[string](t)(r.Create(t.Context(), "till 1", time.Hour))
 	key := must[domain.APIKey](t)(r.Authenticate(t.Context(), secret))
 	if key.ID != 1 || !strings.HasSuffix(secret, key.LastFour) {
@@ -68,23 +68,23 @@ func TestCreatedKeyIsKnownAtOnce(t *testing.T) {
 	r.wantKeys(t, domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, ExpiresAt: at(time.Hour)})
 }
 
-func TestOneAnswerForEveryWrongKey(t *testing.T) {
+func TestInvalidKeysReturnOneError(t *testing.T) {
 	t.Parallel()
-	r := newRing(t)
+	r := newKeys(t)
 	secret := must[string](t)(r.Create(t.Context(), "till 1", 0))
 	expired := must[string](t)(r.Create(t.Context(), "till 2", time.Hour))
 	revoked := must[string](t)(r.Create(t.Context(), "till 3", 0))
-	r.wantOpens(t, true, secret, expired, revoked)
+	r.wantValid(t, true, secret, expired, revoked)
 	if err := r.Revoke(t.Context(), 3); err != nil {
 		t.Fatal(err)
 	}
 	r.clock.time = *at(time.Hour)
-	r.wantOpens(t, false, "", secret[1:], secret[:57], strings.ToLower(secret), domain.GenerateKey(), expired, revoked)
-	r.wantOpens(t, true, secret)
+	r.wantValid(t, false, "", secret[1:], secret[:57], strings.ToLower(secret), domain.GenerateKey(), expired, revoked)
+	r.wantValid(t, true, secret)
 }
 
 // A closed store answers no query, so whatever is refused here cost none.
-func TestMalformedKeyCostsNoQuery(t *testing.T) {
+func TestMalformedKeyNeedsNoQuery(t *testing.T) {
 	t.Parallel()
 	store := open(t)
 	if err := store.Close(); err != nil {
@@ -98,18 +98,18 @@ func TestMalformedKeyCostsNoQuery(t *testing.T) {
 	}
 }
 
-func TestStoreThatDoesNotAnswerIsNoWrongKey(t *testing.T) {
+func TestUnavailableStoreIsNotAnInvalidKey(t *testing.T) {
 	t.Parallel()
-	r := newRing(t)
+	r := newKeys(t)
 	ended, end := context.WithCancel(t.Context())
 	end()
 	_, err := r.Authenticate(ended, domain.GenerateKey())
 	wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
 }
 
-func TestKeyWithABadNameIsNotIssued(t *testing.T) {
+func TestCreateRejectsInvalidName(t *testing.T) {
 	t.Parallel()
-	r := newRing(t)
+	r := newKeys(t)
 	secret, err := r.Create(t.Context(), " ", 0)
 	wantError(t, err, domain.ErrInvalid, domain.CodeValidationFailed)
 	if secret != "" {
@@ -120,9 +120,9 @@ func TestKeyWithABadNameIsNotIssued(t *testing.T) {
 	}
 }
 
-func TestFirstKeyIsIssuedOnce(t *testing.T) {
+func TestFirstKeyIsCreatedOnce(t *testing.T) {
 	t.Parallel()
-	r := newRing(t)
+	r := newKeys(t)
 	var issued atomic.Int32
 	var wait sync.WaitGroup
 	for range 8 {
@@ -142,33 +142,33 @@ func TestFirstKeyIsIssuedOnce(t *testing.T) {
 	}
 }
 
-func TestEnsuredKeyIsKeptOnce(t *testing.T) {
+func TestImportedKeyIsStoredOnce(t *testing.T) {
 	t.Parallel()
-	r := newRing(t)
-	wantError(t, r.Ensure(t.Context(), "bootstrap", "secret"), domain.ErrInvalid, domain.CodeValidationFailed)
+	r := newKeys(t)
+	wantError(t, r.Import(t.Context(), "bootstrap", "secret"), domain.ErrInvalid, domain.CodeValidationFailed)
 	secret := domain.GenerateKey()
 	ensure := func() {
 		t.Helper()
-		if err := r.Ensure(t.Context(), "bootstrap", secret); err != nil {
+		if err := r.Import(t.Context(), "bootstrap", secret); err != nil {
 			t.Fatal(err)
 		}
 	}
 	ensure()
 	r.clock.time = *at(time.Hour)
 	ensure()
-	r.wantOpens(t, true, secret)
+	r.wantValid(t, true, secret)
 	r.wantKeys(t, domain.APIKey{ID: 1, Name: "bootstrap", CreatedAt: noon})
 
 	if err := r.Revoke(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
 	ensure()
-	r.wantOpens(t, false, secret)
+	r.wantValid(t, false, secret)
 }
 
-func TestRotatedKeyLivesOnForTheOverlap(t *testing.T) {
+func TestRotatedKeyIsValidDuringOverlap(t *testing.T) {
 	t.Parallel()
-	r := newRing(t)
+	r := newKeys(t)
 	old := must[string](t)(r.Create(t.Context(), "till 1", 48*time.Hour))
 	r.clock.time = *at(time.Hour)
 	successor := must[string](t)(r.Rotate(t.Context(), 1, 24*time.Hour))
@@ -177,19 +177,19 @@ func TestRotatedKeyLivesOnForTheOverlap(t *testing.T) {
 		domain.APIKey{ID: 2, Name: "till 1", CreatedAt: *at(time.Hour), ExpiresAt: at(49 * time.Hour)},
 	)
 	r.clock.time = *at(25*time.Hour - time.Millisecond)
-	r.wantOpens(t, true, old, successor)
+	r.wantValid(t, true, old, successor)
 	r.clock.time = *at(25 * time.Hour)
-	r.wantOpens(t, false, old)
-	r.wantOpens(t, true, successor)
+	r.wantValid(t, false, old)
+	r.wantValid(t, true, successor)
 
 	last := must[string](t)(r.Rotate(t.Context(), 2, 0))
-	r.wantOpens(t, false, old, successor)
-	r.wantOpens(t, true, last)
+	r.wantValid(t, false, old, successor)
+	r.wantValid(t, true, last)
 }
 
-func TestKeyIsRotatedOnceWhileActive(t *testing.T) {
+func TestActiveKeyIsRotatedOnce(t *testing.T) {
 	t.Parallel()
-	r := newRing(t)
+	r := newKeys(t)
 	for _, name := range []string{"revoked", "expired", "rotated"} {
 		must[string](t)(r.Create(t.Context(), name, time.Hour))
 	}
@@ -222,9 +222,9 @@ func TestKeyIsRotatedOnceWhileActive(t *testing.T) {
 	}
 }
 
-func TestOneOfManyRotationsAtOnceWins(t *testing.T) {
+func TestOneOfConcurrentRotationsSucceeds(t *testing.T) {
 	t.Parallel()
-	r := newRing(t)
+	r := newKeys(t)
 	must[string](t)(r.Create(t.Context(), "till 1", 0))
 	var won atomic.Int32
 	var wait sync.WaitGroup
@@ -243,32 +243,32 @@ func TestOneOfManyRotationsAtOnceWins(t *testing.T) {
 	}
 }
 
-func TestRevokedKeyStaysRevokedSinceTheFirstTime(t *testing.T) {
+func TestRepeatedRevocationKeepsFirstTime(t *testing.T) {
 	t.Parallel()
-	r := newRing(t)
+	r := newKeys(t)
 	secret := must[string](t)(r.Create(t.Context(), "till 1", 0))
-	for _, moment := range []time.Time{noon, *at(time.Hour)} {
-		r.clock.time = moment
+	for _, offset := range []time.Time{noon, *at(time.Hour)} {
+		r.clock.time = offset
 		if err := r.Revoke(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
-		r.wantOpens(t, false, secret)
+		r.wantValid(t, false, secret)
 		r.wantKeys(t, domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, RevokedAt: at(0)})
 	}
 	wantError(t, r.Revoke(t.Context(), 2), domain.ErrNotFound, "")
 }
 
-func TestRevocationOvertakesTheEndOfARotation(t *testing.T) {
+func TestRevocationPrecedesScheduledOne(t *testing.T) {
 	t.Parallel()
-	r := newRing(t)
+	r := newKeys(t)
 	old := must[string](t)(r.Create(t.Context(), "till 1", 0))
 	successor := must[string](t)(r.Rotate(t.Context(), 1, 24*time.Hour))
 	r.clock.time = *at(time.Hour)
 	if err := r.Revoke(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	r.wantOpens(t, false, old)
-	r.wantOpens(t, true, successor)
+	r.wantValid(t, false, old)
+	r.wantValid(t, true, successor)
 	r.wantKeys(t,
 		domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, RevokedAt: at(time.Hour)},
 		domain.APIKey{ID: 2, Name: "till 1", CreatedAt: noon},
@@ -276,9 +276,9 @@ func TestRevocationOvertakesTheEndOfARotation(t *testing.T) {
 }
 
 // A clock may be behind the one that a key was created by.
-func TestRevocationByAClockThatIsBehindHolds(t *testing.T) {
+func TestRevocationHoldsWhenTheClockIsSetBack(t *testing.T) {
 	t.Parallel()
-	r := newRing(t)
+	r := newKeys(t)
 	revoked := must[string](t)(r.Create(t.Context(), "till 1", 0))
 	rotated := must[string](t)(r.Create(t.Context(), "till 2", 0))
 	overlapping := must[string](t)(r.Create(t.Context(), "till 3", 0))
@@ -288,11 +288,11 @@ func TestRevocationByAClockThatIsBehindHolds(t *testing.T) {
 	}
 	successor := must[string](t)(r.Rotate(t.Context(), 2, 0))
 	must[string](t)(r.Rotate(t.Context(), 3, time.Minute))
-	for _, moment := range []time.Duration{-2 * time.Hour, -time.Hour, 0, time.Hour} {
-		r.clock.time = *at(moment)
-		r.wantOpens(t, false, revoked, rotated)
-		r.wantOpens(t, true, successor)
-		r.wantOpens(t, moment <= 0, overlapping)
+	for _, offset := range []time.Duration{-2 * time.Hour, -time.Hour, 0, time.Hour} {
+		r.clock.time = *at(offset)
+		r.wantValid(t, false, revoked, rotated)
+		r.wantValid(t, true, successor)
+		r.wantValid(t, offset <= 0, overlapping)
 	}
 	r.wantKeys(t,
 		domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, RevokedAt: at(0)},

@@ -10,7 +10,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-// A request is what once needs to know of an act to recognise its repetitions.
+// A request is what identifies an operation and its retries.
 type request struct {
 	operation string
 	command   any
@@ -18,12 +18,12 @@ type request struct {
 	at        time.Time
 }
 
-// once runs act in a transaction. Under an idempotency key it runs it once: the
-// claim of the key, the act and its result become durable together, and a
-// repetition gets that result and true. A failed act leaves the key unused.
+// once runs fn in a transaction. With an idempotency key it runs fn once: the claim of
+// the key, the changes of fn and its result become durable together, and a retry
+// returns that result and true. When fn fails, the key stays unclaimed.
 func once[T any](
 	ctx context.Context, tx domain.Transactor, req request,
-	act func(context.Context, domain.Repositories) (T, error),
+	fn func(context.Context, domain.Repositories) (T, error),
 ) (result T, replayed bool, err error) {
 	claim, err := req.claim()
 	if err != nil {
@@ -31,7 +31,7 @@ func once[T any](
 	}
 	err = tx.InTx(ctx, func(ctx context.Context, r domain.Repositories) (err error) {
 		if req.key.IsZero() {
-			result, err = act(ctx, r)
+			result, err = fn(ctx, r)
 			return err
 		}
 		earlier, claimed, err := r.Idempotency.Claim(ctx, claim)
@@ -41,7 +41,7 @@ func once[T any](
 		if replayed = !claimed; replayed {
 			return replay(claim, earlier, &result)
 		}
-		if result, err = act(ctx, r); err != nil {
+		if result, err = fn(ctx, r); err != nil {
 			return err
 		}
 		encoded, err := json.Marshal(result)
@@ -53,8 +53,8 @@ func once[T any](
 	return result, replayed && err == nil, err
 }
 
-// claim is the request as the store remembers it. Two requests are the same when
-// operation and values are: the order of members or white space never mattered.
+// claim returns the claim of the request's key. Two requests are the same if their
+// operation and values are, whatever the order of members and the white space.
 func (r request) claim() (domain.Claim, error) {
 	if r.key.IsZero() {
 		return domain.Claim{}, nil
@@ -73,7 +73,7 @@ func (r request) claim() (domain.Claim, error) {
 	}, nil
 }
 
-// replay decodes into result what an earlier request with the same key gave.
+// replay decodes the result of the first request with the same key.
 func replay[T any](claim domain.Claim, earlier domain.Outcome, result *T) error {
 	if earlier.Fingerprint != claim.Fingerprint {
 		return domain.IdempotencyKeyReused()
@@ -82,7 +82,7 @@ func replay[T any](claim domain.Claim, earlier domain.Outcome, result *T) error 
 		return domain.IdempotencyInProgress()
 	}
 	if err := json.Unmarshal(earlier.Result, result); err != nil {
-		return fmt.Errorf("decode the remembered result of an idempotency key: %w", err)
+		return fmt.Errorf("decode the stored result of an idempotency key: %w", err)
 	}
 	return nil
 }

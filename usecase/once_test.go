@@ -10,7 +10,7 @@ import (
 
 // What once keeps is read by the next version of the program. A field that is
 // renamed would turn retries across an upgrade into refusals, or into zeros.
-func TestWhatOnceKeepsStaysReadable(t *testing.T) {
+func TestStoredResultsStayReadable(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 	for _, test := range []struct {

@@ -8,9 +8,8 @@ import (
 	"example.com/petstore/domain"
 )
 
-// Orders is the sale of animals. An order and its animal change together, each
-// under the condition that it still is as expected, so that of many buyers at
-// once one gets the animal.
+// Orders is the sale of animals. An order and its animal change together, each only if
+// it still has the expected status, so that one of many concurrent buyers gets the animal.
 type Orders struct {
 	tx     domain.Transactor
 	orders domain.OrderReader
@@ -35,8 +34,8 @@ func (o *Orders) Get(ctx context.Context, id int64) (domain.Order, error) {
 	return o.orders.Get(ctx, id)
 }
 
-// Place orders an animal, which becomes pending; when it returns, that is durable.
-// It returns an ErrNotFound (pet_not_found), an ErrConflict (pet_not_available),
+// Place orders an animal, which becomes pending; when it returns, the order is durable.
+// Place returns an ErrNotFound (pet_not_found), an ErrConflict (pet_not_available),
 // and for the idempotency key what Pets.Create returns.
 func (o *Orders) Place(ctx context.Context, petID int64, key domain.IdempotencyKey) (domain.Order, bool, error) {
 	now := o.now()
@@ -46,15 +45,15 @@ func (o *Orders) Place(ctx context.Context, petID int64, key domain.IdempotencyK
 		})
 }
 
-// Deliver ends a placed order: the animal is sold. To deliver again changes
-// nothing. It returns an ErrNotFound (order_not_found) or an ErrConflict
+// Deliver delivers a placed order: the animal is sold. A repeated call changes nothing.
+// Deliver returns an ErrNotFound (order_not_found) or an ErrConflict
 // (order_state_conflict) for an order that was cancelled.
 func (o *Orders) Deliver(ctx context.Context, id int64) (domain.Order, error) {
 	return o.end(ctx, id, domain.Delivery())
 }
 
-// Cancel ends a placed order: the animal is available. To cancel again changes
-// nothing. It returns an ErrNotFound (order_not_found) or an ErrConflict
+// Cancel cancels a placed order: the animal is available again. A repeated call changes
+// nothing. Cancel returns an ErrNotFound (order_not_found) or an ErrConflict
 // (order_state_conflict) for an order that was delivered.
 func (o *Orders) Cancel(ctx context.Context, id int64) (domain.Order, error) {
 	return o.end(ctx, id, domain.Cancellation())
@@ -75,12 +74,12 @@ func place(ctx context.Context, r domain.Repositories, petID int64, at time.Time
 		return domain.Order{}, err
 	}
 	if !reserved {
-		return domain.Order{}, whyNot(ctx, r.Pets, petID)
+		return domain.Order{}, notAvailableReason(ctx, r.Pets, petID)
 	}
 	return r.Orders.Create(ctx, petID, at)
 }
 
-// end moves an order to one of its ends, and its animal with it.
+// end applies a transition to an order and its animal.
 func end(ctx context.Context, r domain.Repositories, id int64, t domain.Transition, at time.Time) (domain.Order, error) {
 	moved, err := r.Orders.Move(ctx, id, t.From, t.To, at)
 	if err != nil {
@@ -91,7 +90,7 @@ func end(ctx context.Context, r domain.Repositories, id int64, t domain.Transiti
 		return domain.Order{}, err
 	}
 	if !moved {
-		return order, t.Repeated(order)
+		return order, t.CheckRepeat(order)
 	}
 	released, err := r.Pets.Move(ctx, order.PetID, []domain.PetStatus{t.PetFrom}, t.PetTo)
 	if err == nil && !released {
@@ -100,8 +99,8 @@ func end(ctx context.Context, r domain.Repositories, id int64, t domain.Transiti
 	return order, err
 }
 
-// whyNot is the error for an animal that could not be reserved.
-func whyNot(ctx context.Context, pets domain.PetReader, id int64) error {
+// notAvailableReason returns the error for an animal that could not be reserved.
+func notAvailableReason(ctx context.Context, pets domain.PetReader, id int64) error {
 	if _, err := pets.Get(ctx, id); err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ type shop struct {
 	clock  *clock
 }
 
-func openShop(t *testing.T) shop {
+func openStore(t *testing.T) shop {
 	t.Helper()
 	store, c := open(t), &clock{noon}
 	return shop{store, newPets(store, c), usecase.NewOrders(store, store.Orders(), c.now), c}
@@ -57,10 +57,10 @@ func (s shop) wantPet(t *testing.T, id int64, status domain.PetStatus) {
 	}
 }
 
-func TestOrderLeadsThroughTheLifeOfAnAnimal(t *testing.T) {
+func TestOrderChangesItsAnimal(t *testing.T) {
 	t.Parallel()
 	for _, status := range []domain.PetStatus{domain.PetAvailable, ""} {
-		s := openShop(t)
+		s := openStore(t)
 		pet := s.add(t, status)
 
 		order := s.place(t, pet)
@@ -90,10 +90,9 @@ func TestOrderLeadsThroughTheLifeOfAnAnimal(t *testing.T) {
 	}
 }
 
-// The clock of a machine may be set back between the two.
-func TestOrderThatEndsIsNoOlderThanBefore(t *testing.T) {
+func TestEndedOrderKeepsItsTimesWhenTheClockIsSetBack(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openStore(t)
 	for _, end := range []func(context.Context, int64) (domain.Order, error){s.orders.Deliver, s.orders.Cancel} {
 		s.clock.time = noon
 		want := s.place(t, s.add(t, domain.PetAvailable))
@@ -109,9 +108,9 @@ func TestOrderThatEndsIsNoOlderThanBefore(t *testing.T) {
 	}
 }
 
-func TestOnlyAnAvailableAnimalIsOrdered(t *testing.T) {
+func TestOnlyAvailableAnimalIsOrdered(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openStore(t)
 	for _, status := range []domain.PetStatus{domain.PetPending, domain.PetSold} {
 		pet := s.add(t, status)
 		_, _, err := s.orders.Place(t.Context(), pet, domain.IdempotencyKey{})
@@ -122,9 +121,9 @@ func TestOnlyAnAvailableAnimalIsOrdered(t *testing.T) {
 	wantError(t, err, domain.ErrNotFound, domain.CodePetNotFound)
 }
 
-func TestEndedOrderStaysAsItIs(t *testing.T) {
+func TestEndedOrderIsNotChanged(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openStore(t)
 	for _, test := range []struct {
 		end, other func(context.Context, int64) (domain.Order, error)
 		pet        domain.PetStatus
@@ -149,9 +148,9 @@ func TestEndedOrderStaysAsItIs(t *testing.T) {
 }
 
 // A late repetition of an ended order must not reach into the animal's next one.
-func TestRepetitionLeavesTheNextOrderAlone(t *testing.T) {
+func TestRepeatedCancelKeepsNextOrder(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openStore(t)
 	pet := s.add(t, domain.PetAvailable)
 	first := s.place(t, pet)
 	must[domain.Order](t)(s.orders.Cancel(t.Context(), first.ID))
@@ -162,7 +161,7 @@ func TestRepetitionLeavesTheNextOrderAlone(t *testing.T) {
 
 func TestRetriedOrderIsPlacedOnce(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openStore(t)
 	pet := s.add(t, domain.PetAvailable)
 	first, _, err := s.orders.Place(t.Context(), pet, keyOf("1", "k"))
 	if err != nil {
@@ -186,9 +185,9 @@ func TestRetriedOrderIsPlacedOnce(t *testing.T) {
 
 // An order and its animal that disagree are the work of another hand. To end the
 // order is then refused whole.
-func TestDisagreementIsNotMadeWorse(t *testing.T) {
+func TestInconsistentPetIsNotChanged(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openStore(t)
 	pet := s.add(t, domain.PetAvailable)
 	order := s.place(t, pet)
 	err := s.store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
@@ -211,7 +210,7 @@ func TestDisagreementIsNotMadeWorse(t *testing.T) {
 func TestAnimalIsSoldOnce(t *testing.T) {
 	t.Parallel()
 	const runs, buyers = 100, 64
-	s := openShop(t)
+	s := openStore(t)
 	for range runs {
 		pet := s.add(t, domain.PetAvailable)
 		var placed, refused atomic.Int32
@@ -233,9 +232,9 @@ func TestAnimalIsSoldOnce(t *testing.T) {
 	}
 }
 
-func TestRacedEndsHaveOneOutcome(t *testing.T) {
+func TestConcurrentDeliverAndCancelHaveOneResult(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openStore(t)
 	for range 50 {
 		order := s.place(t, s.add(t, domain.PetAvailable))
 		outcomes := make([]domain.OrderStatus, 16)
@@ -258,12 +257,12 @@ func TestRacedEndsHaveOneOutcome(t *testing.T) {
 	}
 }
 
-var mixFor = flag.Duration("mix", 2*time.Second, "how long TestAnyMixKeepsTheInvariants runs")
+var mixFor = flag.Duration("mix", 2*time.Second, "how long TestRandomOperationsKeepInvariants runs")
 
-func TestAnyMixKeepsTheInvariants(t *testing.T) {
+func TestRandomOperationsKeepInvariants(t *testing.T) {
 	t.Parallel()
 	const animals, clients = 500, 16
-	s := openShop(t)
+	s := openStore(t)
 	created := map[int64]domain.PetStatus{}
 	for i := range animals {
 		status := []domain.PetStatus{domain.PetAvailable, "", domain.PetAvailable, domain.PetPending, domain.PetSold}[i%5]

@@ -53,7 +53,7 @@ func TestInvalidPetIsNotAdded(t *testing.T) {
 	}
 }
 
-func TestLimitOutsideItsRangeIsRefused(t *testing.T) {
+func TestListRejectsLimitOutsideRange(t *testing.T) {
 	t.Parallel()
 	store := open(t)
 	for _, limit := range []int{0, 101} {
@@ -104,7 +104,7 @@ func TestRetryAddsNothing(t *testing.T) {
 }
 
 // A claim without a result is what a store may show while its first request runs.
-func TestRetryOfARunningRequestIsRefused(t *testing.T) {
+func TestRetryOfRunningRequestIsRejected(t *testing.T) {
 	t.Parallel()
 	store := open(t)
 	pets := newPets(store, &clock{noon})
@@ -123,7 +123,7 @@ func TestRetryOfARunningRequestIsRefused(t *testing.T) {
 	wantPets(t, pets, added.Name)
 }
 
-func TestUnreadableResultIsADefect(t *testing.T) {
+func TestUnreadableResultIsAnInternalError(t *testing.T) {
 	t.Parallel()
 	store := open(t)
 	pets := newPets(store, &clock{noon})

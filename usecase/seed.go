@@ -9,8 +9,8 @@ import (
 	"example.com/petstore/domain"
 )
 
-// A Seeder fills a store with made-up animals and orders, for demonstrations and
-// measurements. It is for one goroutine.
+// A Seeder adds generated animals and orders to a store, for demonstrations and
+// measurements. It is not safe for concurrent use.
 type Seeder struct {
 	tx        domain.Transactor
 	random    *rand.Rand
@@ -19,19 +19,18 @@ type Seeder struct {
 	now       func() time.Time
 }
 
-// NewSeeder returns a Seeder for a store. Each of its animals and orders follows
-// from seed and from those before it: the same seed makes the same, however they
-// are cut into calls of Add. Every nth animal that can be ordered is, where n is
-// orderEvery; 0 orders none. now is the clock.
+// NewSeeder returns a Seeder for a store. The same seed generates the same animals and
+// orders, however many calls of Add they are divided into. One of orderEvery animals that
+// can be ordered is ordered; 0 orders none. now is the clock.
 func NewSeeder(tx domain.Transactor, seed uint64, orderEvery int, now func() time.Time) *Seeder {
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // names of animals are no secret
 	return &Seeder{tx: tx, random: random, every: orderEvery, now: now}
 }
 
 // Add adds n animals and their orders in one transaction and returns the number of
-// orders; when it returns, they are durable. After an error the store is as it was.
+// orders; when it returns, they are durable. After an error nothing was added.
 func (s *Seeder) Add(ctx context.Context, n int) (orders int, err error) {
-	// Drawn before the transaction: an engine may run that again.
+	// Drawn before the transaction, whose function may run again.
 	pets, sales := s.draw(n)
 	at := s.now()
 	err = s.tx.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
@@ -73,7 +72,7 @@ func (s *Seeder) draw(n int) ([]domain.NewPet, []sale) {
 	return pets, sales
 }
 
-// drawEnd lets five orders of ten be delivered and two cancelled.
+// drawEnd draws the transition of an order: five of ten are delivered, two cancelled.
 func drawEnd(random *rand.Rand) *domain.Transition {
 	var end domain.Transition
 	switch draw := random.IntN(10); {
@@ -87,7 +86,7 @@ func drawEnd(random *rand.Rand) *domain.Transition {
 	return &end
 }
 
-// sell orders an animal and ends the order, as a customer's is.
+// sell orders an animal and applies the transition, if any, to the order.
 func sell(ctx context.Context, r domain.Repositories, petID int64, by *domain.Transition, at time.Time) error {
 	order, err := place(ctx, r, petID, at)
 	if err != nil || by == nil {

@@ -55,7 +55,7 @@ func seeded(t *testing.T, seed uint64, orderEvery int, batches ...int) *reposito
 	return store
 }
 
-func TestSeedDecidesTheStore(t *testing.T) {
+func TestSameSeedGeneratesSameStore(t *testing.T) {
 	t.Parallel()
 	one, other := seeded(t, 7, 10, 2000), seeded(t, 7, 10, 1, 999, 600, 400)
 	if diff := cmp.Diff(allPets(t, one), allPets(t, other)); diff != "" {
@@ -69,7 +69,7 @@ func TestSeedDecidesTheStore(t *testing.T) {
 	}
 }
 
-func TestSeededAnimalsAreLifelike(t *testing.T) {
+func TestSeededAnimalsVary(t *testing.T) {
 	t.Parallel()
 	statuses, categories, names := map[domain.PetStatus]int{}, map[int64]int{}, map[string]int{}
 	for _, pet := range allPets(t, seeded(t, 1, 0, 2000)) {
@@ -90,7 +90,7 @@ func TestSeededAnimalsAreLifelike(t *testing.T) {
 	}
 }
 
-func TestSeededOrdersAgreeWithTheirAnimals(t *testing.T) {
+func TestSeededOrdersAgreeWithAnimals(t *testing.T) {
 	t.Parallel()
 	store := seeded(t, 1, 5, 1000)
 	want := map[domain.OrderStatus]domain.PetStatus{
@@ -111,7 +111,7 @@ func TestSeededOrdersAgreeWithTheirAnimals(t *testing.T) {
 	}
 }
 
-func TestSeederOrdersEveryOrderableAnimalOnce(t *testing.T) {
+func TestSeederOrdersEachAnimalOnce(t *testing.T) {
 	t.Parallel()
 	store := seeded(t, 1, 1, 500)
 	ordered := map[int64]bool{}
@@ -128,7 +128,7 @@ func TestSeederOrdersEveryOrderableAnimalOnce(t *testing.T) {
 	}
 }
 
-func TestInterruptedBatchAddsNothing(t *testing.T) {
+func TestCanceledBatchAddsNothing(t *testing.T) {
 	t.Parallel()
 	store := open(t)
 	seeder := usecase.NewSeeder(store, 1, 5, (&clock{noon}).now)

@@ -7,10 +7,10 @@ import (
 	"example.com/petstore/domain"
 )
 
-// seedCategories is how many categories the animals of a Seeder are of.
+// seedCategories is the number of categories of generated animals.
 const seedCategories = 36
 
-// An animal of a Seeder has a given name and, two times of three, a byname.
+// A generated animal has a given name and, two times of three, a byname.
 var (
 	givenNames = strings.Fields(`
 		Rex Luna Bello Minka Simba Nala Rocky Coco Felix Mia Max Lily Charlie Bella Oscar Daisy Balu Kira Sammy Lotte
@@ -24,8 +24,8 @@ var (
 	}
 )
 
-// drawPet makes an animal up: the low categories are the popular ones, and most
-// animals can be bought.
+// drawPet generates an animal. Low categories are more frequent, and most animals can be
+// bought.
 func drawPet(random *rand.Rand) domain.NewPet {
 	name := givenNames[random.IntN(len(givenNames))] + bynames[random.IntN(len(bynames))]
 	category := 1 + min(random.IntN(seedCategories), random.IntN(seedCategories))

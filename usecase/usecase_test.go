@@ -8,6 +8,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
 )
 
 var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
@@ -20,7 +21,7 @@ func (c *clock) now() time.Time { return c.time }
 // open opens an empty store of the test's own.
 func open(t *testing.T) *repository.Store {
 	t.Helper()
-	store, err := repository.Open(t.Context(), repository.Options{DSN: filepath.Join(t.TempDir(), "pets.db"), Migrate: true})
+	store, err := repository.Open(t.Context(), sqlite.New(filepath.Join(t.TempDir(), "pets.db")), repository.Options{Migrate: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
 )
 
 // TestMain makes the test binary the program when a reference is started, which
@@ -110,7 +111,7 @@ func TestReferencesAnswerTheSameBytes(t *testing.T) {
 func TestReferenceAddsAnimals(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	store, err := repository.Open(t.Context(), repository.Options{DSN: path, Migrate: true})
+	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.uber.org/zap"
 
-	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/repository"
 )
 
@@ -97,14 +97,14 @@ func adminHandler(metrics prometheus.Gatherer) http.Handler {
 }
 
 // serveAdmin answers on the listener for operators, where there is one.
-func serveAdmin(ctx context.Context, listener net.Listener, metrics prometheus.Gatherer, t rest.Timeouts, log *zap.Logger) error {
+func serveAdmin(ctx context.Context, listener net.Listener, metrics prometheus.Gatherer, t server.Timeouts, log *zap.Logger) error {
 	if listener == nil {
 		return nil
 	}
 	log.Info("serving metrics and profiles", zap.Stringer("address", listener.Addr()))
 	// A profile takes as long as its reader wants, but ends with the service.
 	t.Write, t.Delay, t.Shutdown = 0, 0, 100*time.Millisecond
-	if err := rest.Serve(ctx, listener, adminHandler(metrics), t, log); ctx.Err() == nil {
+	if err := server.Serve(ctx, listener, adminHandler(metrics), t, log); ctx.Err() == nil {
 		return err
 	}
 	return nil // whoever still read a profile was cut off

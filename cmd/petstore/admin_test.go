@@ -11,14 +11,14 @@ import (
 )
 
 // startWithAdmin serves with the listener for operators, and tells where that is.
-func startWithAdmin(t *testing.T, args ...string) (s *server, admin string) {
+func startWithAdmin(t *testing.T, args ...string) (s *process, admin string) {
 	t.Helper()
 	s = start(t, t.TempDir(), append(args, "--set", "admin.address=127.0.0.1:0")...)
 	return s, adminOf(t, s)
 }
 
 // adminOf returns the address of a server's listener for operators.
-func adminOf(t *testing.T, s *server) string {
+func adminOf(t *testing.T, s *process) string {
 	t.Helper()
 	form := regexp.MustCompile(`"serving metrics and profiles","address":"([^"]+)"`)
 	until(t, "the log tells the address", func() bool { return form.MatchString(s.log.String()) })

@@ -52,7 +52,7 @@ func fullPipe(t *testing.T) (reader, writer *os.File) {
 }
 
 // startUnread serves with outputs that nobody reads, and returns once it is ready.
-func startUnread(t *testing.T, stdout, stderr *os.File, args ...string) *server {
+func startUnread(t *testing.T, stdout, stderr *os.File, args ...string) *process {
 	t.Helper()
 	folder, address := t.TempDir(), freeAddress(t)
 	key, problem, code := output(t, folder, "keys", "create", "--name", "n")
@@ -60,7 +60,7 @@ func startUnread(t *testing.T, stdout, stderr *os.File, args ...string) *server 
 		t.Fatal(problem)
 	}
 	args = append([]string{"serve", "--set", "server.address=" + address, "--set", "server.shutdown_timeout=6s"}, args...)
-	s := &server{Cmd: commandWithLimit(t, folder, args...), url: "http://" + address, key: strings.TrimSpace(key)}
+	s := &process{Cmd: commandWithLimit(t, folder, args...), url: "http://" + address, key: strings.TrimSpace(key)}
 	s.Stdout, s.Stderr = stdout, stderr
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestServerWhoseLogIsNotReadServesAndStops(t *testing.T) {
 }
 
 // getMany sends n requests over a few connections.
-func (s *server) getMany(t *testing.T, n int) {
+func (s *process) getMany(t *testing.T, n int) {
 	t.Helper()
 	const clients = 8
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}, Timeout: 10 * time.Second}
@@ -138,7 +138,7 @@ func TestFirstKeyWaitsForItsReader(t *testing.T) {
 			t.Parallel()
 			reader, stdout := fullPipe(t)
 			folder, address := t.TempDir(), freeAddress(t)
-			s := &server{Cmd: commandWithLimit(t, folder, "serve", "--first-key", "--set", "server.address="+address), url: "http://" + address, log: &logs{}}
+			s := &process{Cmd: commandWithLimit(t, folder, "serve", "--first-key", "--set", "server.address="+address), url: "http://" + address, log: &logs{}}
 			s.Stdout, s.Stderr = stdout, s.log
 			if err := s.Start(); err != nil {
 				t.Fatal(err)

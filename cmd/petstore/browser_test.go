@@ -19,6 +19,7 @@ import (
 	"example.com/petstore/delivery/http/swagger"
 	"example.com/petstore/docs"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/usecase"
 )
 
@@ -110,7 +111,7 @@ http {
 // mounted serves from an engine of a team's own.
 func mounted(t *testing.T) (url, key string) {
 	ctx := t.Context()
-	store, err := repository.Open(ctx, repository.Options{DSN: database(t.TempDir()), Migrate: true})
+	store, err := repository.Open(ctx, sqlite.New(database(t.TempDir())), repository.Options{Migrate: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,7 +86,7 @@ func copyOf(t *testing.T, name string) string {
 }
 
 // run lets a shell run commands that find the service in URL and KEY.
-func (s *server) run(t *testing.T, folder, commands string) {
+func (s *process) run(t *testing.T, folder, commands string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-euc", commands)
 	cmd.Dir = folder
@@ -98,7 +98,7 @@ func (s *server) run(t *testing.T, folder, commands string) {
 
 // wantCalls ends the server and reads in its log whether each operation of its
 // document succeeded, and whether what may be refused was refused.
-func (s *server) wantCalls(t *testing.T) {
+func (s *process) wantCalls(t *testing.T) {
 	t.Helper()
 	document := servedDocument(t, s)
 	if err := s.Process.Signal(syscall.SIGTERM); err != nil {

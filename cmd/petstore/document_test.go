@@ -44,7 +44,7 @@ func TestDocumentNamesServersThatCanBeCalled(t *testing.T) {
 }
 
 // servedDocument requests the document with headers, each a name and a value.
-func servedDocument(t *testing.T, s *server, headers ...string) *openapi3.T {
+func servedDocument(t *testing.T, s *process, headers ...string) *openapi3.T {
 	t.Helper()
 	_, text, err := s.do(t.Context(), http.MethodGet, "/openapi.json", "", headers...)
 	if err != nil {

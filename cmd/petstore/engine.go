@@ -7,14 +7,15 @@ import (
 
 	"example.com/petstore/config"
 	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/delivery/http/swagger"
 	"example.com/petstore/docs"
 )
 
-// newEngine is all that the public listener answers: the API as the settings and the
-// options have it, the health of the process and, unless the settings leave it out, the
+// newEngine returns the handler of the public listener: the API with the settings and the
+// options, the health of the process and, unless the settings turn it off, the
 // documentation.
-func newEngine(settings config.Config, health *rest.Health, services rest.Services, options ...rest.Option) (http.Handler, error) {
+func newEngine(settings config.Config, health *server.Health, services rest.Services, options ...rest.Option) (http.Handler, error) {
 	api, err := rest.New(services, append(options,
 		rest.WithGetPetSunset(settings.API.GetPetSunset),
 		rest.WithRequestTimeout(settings.Server.RequestTimeout),
@@ -24,7 +25,7 @@ func newEngine(settings config.Config, health *rest.Health, services rest.Servic
 	if err != nil {
 		return nil, err
 	}
-	engine, err := rest.NewEngine(api, health, settings.Server.TrustedProxies)
+	engine, err := server.NewEngine(api, health, settings.Server.TrustedProxies)
 	if err != nil {
 		return nil, err
 	}

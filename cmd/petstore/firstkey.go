@@ -18,7 +18,7 @@ func ensureKey(ctx context.Context, keys *usecase.Keys, secret string) error {
 	if secret == "" {
 		return nil
 	}
-	return keys.Ensure(ctx, "bootstrap", secret)
+	return keys.Import(ctx, "bootstrap", secret)
 }
 
 // welcome prints what a newcomer needs: a key and an address to begin at. A later
@@ -61,6 +61,6 @@ func reachable(address net.Addr) string {
 
 // keepUses writes when keys were last used, until ctx ends.
 func keepUses(ctx context.Context, keys *usecase.Keys, log *zap.Logger) error {
-	keys.KeepUses(ctx, 5*time.Second, func(err error) { log.Warn("the last use of keys waits", zap.Error(err)) })
+	keys.FlushLastUsed(ctx, 5*time.Second, func(err error) { log.Warn("the last use of keys waits", zap.Error(err)) })
 	return nil
 }

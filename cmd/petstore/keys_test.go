@@ -35,7 +35,7 @@ func issue(t *testing.T, folder string, args ...string) string {
 }
 
 // wantStatus expects a server to answer each key so.
-func wantStatus(t *testing.T, s *server, want int, keys ...string) {
+func wantStatus(t *testing.T, s *process, want int, keys ...string) {
 	t.Helper()
 	for _, key := range keys {
 		status, answer, err := s.do(t.Context(), http.MethodGet, "/v1/pets", "", "Authorization", "Bearer "+key)
@@ -168,7 +168,7 @@ func TestKeysAreManagedBesideAServer(t *testing.T) {
 func TestRevokedKeyIsRefusedByEveryServerWithinFiveSeconds(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	servers := []*server{start(t, folder), start(t, folder)}
+	servers := []*process{start(t, folder), start(t, folder)}
 	l := startLoad(t, issue(t, folder, "create", "--name", "till 1"), servers...)
 	l.accepted.Wait()
 	succeed(t, folder, "keys", "revoke", "2")
@@ -184,7 +184,7 @@ func TestRevokedKeyIsRefusedByEveryServerWithinFiveSeconds(t *testing.T) {
 func TestExpiredKeyIsRefusedByEveryServer(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	servers := []*server{start(t, folder), start(t, folder)}
+	servers := []*process{start(t, folder), start(t, folder)}
 	key := issue(t, folder, "create", "--name", "till 1", "--expires", "2s")
 	expires := time.Now().Add(2 * time.Second)
 	l := startLoad(t, key, servers...)
@@ -205,7 +205,7 @@ type load struct {
 	last     time.Time
 }
 
-func startLoad(t *testing.T, key string, servers ...*server) *load {
+func startLoad(t *testing.T, key string, servers ...*process) *load {
 	t.Helper()
 	const clients, patience = 4, 20 * time.Second
 	l := &load{}

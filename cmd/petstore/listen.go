@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/netutil"
 
 	"example.com/petstore/config"
-	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/delivery/http/server"
 )
 
 // listenPublic opens the listener that clients reach, with its cap and its TLS.
@@ -21,7 +21,7 @@ func listenPublic(ctx context.Context, settings config.Server, log *zap.Logger) 
 	if err != nil {
 		return nil, err
 	}
-	listener = rest.LazyDeadlines(listener)
+	listener = server.LazyDeadlines(listener)
 	if settings.MaxConnections > 0 {
 		listener = netutil.LimitListener(listener, settings.MaxConnections)
 	}

@@ -56,8 +56,8 @@ func output(t *testing.T, folder string, args ...string) (stdout, stderr string,
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// A server is a serving process.
-type server struct {
+// A process is petstore serve.
+type process struct {
 	*exec.Cmd
 	page string // to begin at
 	url  string
@@ -90,27 +90,27 @@ var (
 )
 
 // start serves from a folder, and ends with the test.
-func start(t *testing.T, folder string, args ...string) *server {
+func start(t *testing.T, folder string, args ...string) *process {
 	t.Helper()
 	return startCommand(t, command(t.Context(), folder, append([]string{"serve", "--first-key"}, args...)...))
 }
 
 // startWith serves from a folder with more in the environment, and ends with the test.
-func startWith(t *testing.T, folder string, environ ...string) *server {
+func startWith(t *testing.T, folder string, environ ...string) *process {
 	t.Helper()
 	cmd := command(t.Context(), folder, "serve", "--first-key")
 	cmd.Env = append(cmd.Env, environ...)
 	return startCommand(t, cmd)
 }
 
-func startCommand(t *testing.T, cmd *exec.Cmd) *server {
+func startCommand(t *testing.T, cmd *exec.Cmd) *process {
 	t.Helper()
 	return startWithLog(t, cmd, &logs{})
 }
 
-func startWithLog(t *testing.T, cmd *exec.Cmd, log io.Writer) *server {
+func startWithLog(t *testing.T, cmd *exec.Cmd, log io.Writer) *process {
 	t.Helper()
-	s := &server{Cmd: cmd}
+	s := &process{Cmd: cmd}
 	s.log, _ = log.(*logs) // nil where the log goes elsewhere
 	s.Stderr = log
 	stdout, err := s.StdoutPipe()
@@ -135,11 +135,11 @@ func startWithLog(t *testing.T, cmd *exec.Cmd, log io.Writer) *server {
 }
 
 // post adds a pet and returns the status and body of the answer.
-func (s *server) post(ctx context.Context, body string, headers ...string) (int, string, error) {
+func (s *process) post(ctx context.Context, body string, headers ...string) (int, string, error) {
 	return s.do(ctx, http.MethodPost, "/v1/pets", body, headers...)
 }
 
-func (s *server) do(ctx context.Context, method, path, body string, headers ...string) (int, string, error) {
+func (s *process) do(ctx context.Context, method, path, body string, headers ...string) (int, string, error) {
 	request, err := http.NewRequestWithContext(ctx, method, s.url+path, strings.NewReader(body))
 	if err != nil {
 		return 0, "", err

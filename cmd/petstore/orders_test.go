@@ -12,7 +12,7 @@ func TestTwoServersSellAnAnimalOnce(t *testing.T) {
 	t.Parallel()
 	const runs, buyers = 20, 64
 	folder := t.TempDir()
-	servers := []*server{start(t, folder), start(t, folder)}
+	servers := []*process{start(t, folder), start(t, folder)}
 	servers[1].key = servers[0].key
 
 	for run := 1; run <= runs; run++ {

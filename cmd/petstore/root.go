@@ -14,6 +14,7 @@ import (
 	"example.com/petstore/config"
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
 )
 
 // An invocation is what all commands of one run share.
@@ -104,12 +105,12 @@ func isAPIKey(secret string) bool {
 // the options that a command has of its own. It returns as soon as ctx ends, because
 // SQLite goes on to wait for a lock of another process.
 func open(ctx context.Context, d config.Database, o repository.Options) (*repository.Store, error) {
-	o.Driver, o.DSN, o.Migrate, o.MaxOpenConns = d.Driver, d.DSN, d.Migrate, d.MaxOpenConns
+	o.Migrate, o.MaxOpenConns = d.Migrate, d.MaxOpenConns
 	var store *repository.Store
 	opened := make(chan error, 1)
 	go func() {
 		var err error
-		store, err = repository.Open(ctx, o)
+		store, err = repository.Open(ctx, sqlite.New(d.DSN), o)
 		opened <- err
 	}()
 	select {

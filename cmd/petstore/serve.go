@@ -10,6 +10,7 @@ import (
 
 	"example.com/petstore/config"
 	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/repository"
 	"example.com/petstore/usecase"
 )
@@ -65,9 +66,15 @@ func (in *invocation) serve(ctx context.Context, settings config.Config, firstKe
 		defer admin.Close()
 	}
 
-	gate, timeouts := rest.NewGate(log, settings.API.GetPetSunset), timeoutsOf(settings.Server)
+	startup, err := server.NewStartupHandler(
+		rest.WithLogger(log), rest.WithGetPetSunset(settings.API.GetPetSunset), rest.WithRequestTimeout(settings.Server.RequestTimeout),
+	)
+	if err != nil {
+		return err
+	}
+	timeouts := timeoutsOf(settings.Server)
 	served := make(chan error, 1)
-	go func() { served <- rest.Serve(ctx, listener, insistOnTLS(gate), timeouts, log) }()
+	go func() { served <- server.Serve(ctx, listener, insistOnTLS(startup), timeouts, log) }()
 
 	tracer, flushTraces, err := newTraces(ctx, settings.Tracing.OTLPEndpoint, log)
 	if err != nil {
@@ -75,14 +82,14 @@ func (in *invocation) serve(ctx context.Context, settings config.Config, firstKe
 	}
 	defer flushTraces()
 	store, err := open(ctx, settings.Database, repository.Options{
-		Plugins: traceStatements(tracer), ObserveCommit: measureCommits(metrics), ObserveError: measureErrors(metrics),
+		TracerProvider: tracer, ObserveCommit: measureCommits(metrics), ObserveError: measureErrors(metrics),
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	measurePools(metrics, store)
-	keys, health := usecase.NewKeys(store, store.Keys(), clock), rest.NewHealth(store.Ping)
+	keys, health := usecase.NewKeys(store, store.Keys(), clock), server.NewHealth(store.Ping)
 	engine, err := newEngine(
 		settings, health,
 		rest.Services{
@@ -101,7 +108,7 @@ func (in *invocation) serve(ctx context.Context, settings config.Config, firstKe
 	if err := ensureKey(ctx, keys, settings.Auth.BootstrapKey); err != nil {
 		return err
 	}
-	gate.Open(engine)
+	startup.Ready(engine)
 
 	log.Info("serving", in.servingFields(settings, store, listener.Addr())...)
 	context.AfterFunc(ctx, func() { health.Drain(); log.Info("stopping", zap.NamedError("reason", context.Cause(ctx))) })

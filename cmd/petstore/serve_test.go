@@ -70,7 +70,7 @@ func (l *ledger) note(answer string) (n int) {
 }
 
 // killUnderLoad kills the server while 64 clients add animals.
-func (s *server) killUnderLoad(t *testing.T, l *ledger, name string) {
+func (s *process) killUnderLoad(t *testing.T, l *ledger, name string) {
 	t.Helper()
 	const writers, answered = 64, 500
 	before := len(l.answers)
@@ -105,7 +105,7 @@ func (s *server) killUnderLoad(t *testing.T, l *ledger, name string) {
 }
 
 // next reads a page and returns the path of the one behind it, or nothing.
-func next(t *testing.T, s *server, path string, page any) string {
+func next(t *testing.T, s *process, path string, page any) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, http.NoBody)
 	if err != nil {
@@ -178,7 +178,7 @@ func TestSignalledServerFinishesWhatRuns(t *testing.T) {
 }
 
 // waitUntilRefused returns when the server accepts no more connections.
-func waitUntilRefused(t *testing.T, s *server) {
+func waitUntilRefused(t *testing.T, s *process) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()

@@ -39,7 +39,7 @@ func TestLogSaysWhatIsServed(t *testing.T) {
 
 // servingLine returns what the log says of a server that has started, without level,
 // time and message.
-func servingLine(t *testing.T, s *server) (line map[string]any) {
+func servingLine(t *testing.T, s *process) (line map[string]any) {
 	t.Helper()
 	until(t, "the log says that it serves", func() bool {
 		for text := range strings.Lines(s.log.String()) {

@@ -7,13 +7,13 @@ import (
 	"go.uber.org/zap"
 
 	"example.com/petstore/config"
-	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/delivery/http/server"
 )
 
 // timeoutsOf returns the timeouts of the server. A twentieth of the shutdown timeout is
 // left for what follows the requests: last uses of keys, store, traces and log.
-func timeoutsOf(s config.Server) rest.Timeouts {
-	return rest.Timeouts{
+func timeoutsOf(s config.Server) server.Timeouts {
+	return server.Timeouts{
 		ReadHeader: s.ReadHeaderTimeout, Read: s.ReadTimeout, Write: s.WriteTimeout, Idle: s.IdleTimeout,
 		Delay: s.ShutdownDelay, Shutdown: s.ShutdownTimeout - s.ShutdownTimeout/20,
 	}

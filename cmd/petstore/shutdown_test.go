@@ -57,7 +57,7 @@ func TestSignalledServerLosesNoRequest(t *testing.T) {
 
 // addUntilRefused adds pets, each over the connection of the last one unless the
 // server closed that, until no connection is to be had.
-func (s *server) addUntilRefused(t *testing.T, client *http.Client, name string, added *atomic.Int64) {
+func (s *process) addUntilRefused(t *testing.T, client *http.Client, name string, added *atomic.Int64) {
 	for {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/pets", strings.NewReader(petBody(name)))
 		if err != nil {
@@ -90,7 +90,7 @@ func finish(client *http.Client, request *http.Request) (status int, answer stri
 }
 
 // count walks all pets of a server.
-func (s *server) count(t *testing.T) (found int64) {
+func (s *process) count(t *testing.T) (found int64) {
 	t.Helper()
 	for path := "/v1/pets?limit=100"; path != ""; {
 		var page []any

@@ -44,7 +44,7 @@ func TestSignalInterruptsOpening(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	defer lock(t, database(folder))()
-	s := &server{Cmd: command(t.Context(), folder, "serve", "--set", "server.address="+address), url: "http://" + address, log: &logs{}}
+	s := &process{Cmd: command(t.Context(), folder, "serve", "--set", "server.address="+address), url: "http://" + address, log: &logs{}}
 	s.Stderr = s.log
 	if err := s.Start(); err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ func TestStartingServerAnswers(t *testing.T) {
 	answers := make(chan map[string]int, 1)
 	go func() {
 		defer release()
-		starting, seen := &server{url: "http://" + address}, map[string]int{}
+		starting, seen := &process{url: "http://" + address}, map[string]int{}
 		for ctx.Err() == nil && len(seen) < 3 {
 			for _, path := range []string{"/livez", "/readyz", "/v1/pets"} {
 				if status, _, err := starting.do(ctx, http.MethodGet, path, ""); err == nil {

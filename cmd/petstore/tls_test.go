@@ -48,7 +48,7 @@ func put(t *testing.T, folder, name string, content []byte) {
 	}
 }
 
-func startWithTLS(t *testing.T) (s *server, folder string) {
+func startWithTLS(t *testing.T) (s *process, folder string) {
 	t.Helper()
 	folder = t.TempDir()
 	certify(t, folder, 1)
@@ -78,7 +78,7 @@ type handshake struct {
 }
 
 // list asks for the pets over a connection of its own.
-func (s *server) list(t *testing.T, version uint16) (handshake, error) {
+func (s *process) list(t *testing.T, version uint16) (handshake, error) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/v1/pets", http.NoBody)
 	if err != nil {

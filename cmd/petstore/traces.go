@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/uptrace/opentelemetry-go-extra/otelgorm"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
@@ -14,7 +13,6 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
-	"gorm.io/gorm"
 )
 
 // flushTimeout is how long a collector may take for the last spans.
@@ -51,15 +49,4 @@ func newTraces(ctx context.Context, endpoint string, log *zap.Logger) (provider 
 			otel.Handle(err)
 		}
 	}, nil
-}
-
-// traceStatements makes a span of every statement of the store: its text, and never
-// a value.
-func traceStatements(provider trace.TracerProvider) []gorm.Plugin {
-	if provider == nil {
-		return nil
-	}
-	return []gorm.Plugin{otelgorm.NewPlugin(
-		otelgorm.WithTracerProvider(provider), otelgorm.WithoutQueryVariables(), otelgorm.WithoutMetrics(),
-	)}
 }

@@ -66,7 +66,7 @@ func TestServiceDoesWithoutItsCollector(t *testing.T) {
 }
 
 // stop ends a server in the orderly way.
-func stop(t *testing.T, s *server) {
+func stop(t *testing.T, s *process) {
 	t.Helper()
 	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)

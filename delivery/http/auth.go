@@ -59,7 +59,7 @@ func challenge(c *gin.Context, err error) error {
 func (a *API) identify(c *gin.Context) {
 	caller, err := a.authenticate(c)
 	if err != nil {
-		a.fail(c, err)
+		a.Fail(c, err)
 		return
 	}
 	exchangeOf(c).caller = caller

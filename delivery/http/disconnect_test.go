@@ -58,7 +58,7 @@ func TestClientThatDisconnectsIsCountedAs499(t *testing.T) {
 			if diff := cmp.Diff(map[string]string{"GET /v1/pets/:petId 499": "1"}, counts(t, registry)); diff != "" {
 				t.Errorf("requests (-want +got):\n%s", diff)
 			}
-			if got := s.log.FilterLevelExact(zap.DebugLevel).FilterMessage("the client left").Len(); got != 1 || s.log.Len() != 2 {
+			if got := s.log.FilterLevelExact(zap.DebugLevel).FilterMessage("the client disconnected").Len(); got != 1 || s.log.Len() != 2 {
 				t.Errorf("got the log %v, want the line of the request and one at debug", s.log.All())
 			}
 			if name == "half closed" {

@@ -65,18 +65,25 @@ type errorBody struct {
 	Status int `json:"status" validate:"required" example:"400"`
 } // @name Error
 
-// fail ends a request with the answer to an error and logs the cause of what is
-// the service's own fault. A cause never leaves the house.
-func (a *API) fail(c *gin.Context, err error) {
+// Fail ends a request with the response to an error. It logs a failure of the service
+// with its cause, which is never part of the response.
+func (a *API) Fail(c *gin.Context, err error) {
 	if errors.Is(err, context.Canceled) && disconnected(c.Request.Context()) {
-		a.log.Debug("the client left", zap.String("request_id", exchangeOf(c).id[0]))
+		a.log.Debug("the client disconnected", zap.String("request_id", exchangeOf(c).id[0]))
 		abortConnection(c)
 		return
 	}
 	status := writeError(c, err)
-	if status >= http.StatusInternalServerError {
+	if status >= http.StatusInternalServerError && !isExpected(err) {
 		a.log.Error("request failed", zap.String("request_id", exchangeOf(c).id[0]), zap.Int("status", status), zap.Error(err))
 	}
+}
+
+// isExpected reports whether err says no more than the response: the service starts or
+// shuts down.
+func isExpected(err error) bool {
+	var known *domain.Error
+	return errors.As(err, &known) && known.Kind == domain.ErrUnavailable && known.Cause == nil
 }
 
 // disconnected reports whether net/http cancelled the context of a request before its

@@ -18,6 +18,7 @@ import (
 	"example.com/petstore/docs"
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/usecase"
 )
 
@@ -179,7 +180,7 @@ func openStore() (store *repository.Store, remove func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	store, err = repository.Open(context.Background(), repository.Options{DSN: filepath.Join(folder, "pets.db"), Migrate: true})
+	store, err = repository.Open(context.Background(), sqlite.New(filepath.Join(folder, "pets.db")), repository.Options{Migrate: true})
 	if err != nil {
 		return nil, nil, err
 	}

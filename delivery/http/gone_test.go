@@ -22,11 +22,11 @@ func TestClientWhoLeftIsNoFaultOfOurs(t *testing.T) {
 	x := &exchange{deadline: deadline{Context: ctx, at: time.Now().Add(time.Hour)}}
 	c.Request = httptest.NewRequestWithContext(x, "GET", "/v1/pets", nil)
 	leave()
-	a.fail(c, domain.Unavailable(context.Canceled))
+	a.Fail(c, domain.Unavailable(context.Canceled))
 	if log.Len() != 0 {
 		t.Errorf("the log tells %v", log.All())
 	}
-	a.fail(c, domain.Unavailable(context.DeadlineExceeded))
+	a.Fail(c, domain.Unavailable(context.DeadlineExceeded))
 	if log.Len() != 1 {
 		t.Error("a fault of ours is not told")
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 
-	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
 )
 
@@ -110,7 +110,7 @@ func TestForwardedAddressIsBelievedFromTrustedProxiesAlone(t *testing.T) {
 		}
 	}
 	s := newShop(t)
-	if _, err := rest.NewEngine(s.api(t, asTheyAre), s.health, []string{"no address"}); err == nil {
+	if _, err := server.NewEngine(s.api(t, asTheyAre), s.health, []string{"no address"}); err == nil {
 		t.Error("an engine took a proxy that is no address")
 	}
 }

@@ -11,8 +11,9 @@ import (
 	"go.uber.org/zap"
 )
 
-// middleware is what every request of the API goes through, in this order.
-func (a *API) middleware() []gin.HandlerFunc {
+// Middleware returns what every request of the API passes, in this order: request id,
+// deadline, metrics, access log, recovery. A host can use it for addresses of its own.
+func (a *API) Middleware() []gin.HandlerFunc {
 	all := []gin.HandlerFunc{discardBody, a.trace, a.begin, a.recoverPanic, refuseHiddenSlash, a.cors}
 	return slices.DeleteFunc(all, func(h gin.HandlerFunc) bool { return h == nil })
 }
@@ -49,7 +50,7 @@ func (a *API) recoverPanic(c *gin.Context) {
 		if c.Writer.Written() {
 			panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's own way to end a connection
 		}
-		a.fail(c, fmt.Errorf("panic: %v", recovered))
+		a.Fail(c, fmt.Errorf("panic: %v", recovered))
 	}()
 	c.Next()
 }

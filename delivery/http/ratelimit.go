@@ -85,7 +85,7 @@ func (a *API) limitRate(c *gin.Context) {
 	}
 	c.Header("Retry-After", a.limits.after(1-left))
 	a.count(a.metrics.rateLimited, c)
-	a.fail(c, &domain.Error{Kind: errRateLimited, Code: codeRateLimited, Message: "too many requests, try again later"})
+	a.Fail(c, &domain.Error{Kind: errRateLimited, Code: codeRateLimited, Message: "too many requests, try again later"})
 }
 
 // after tells in how many whole seconds so many requests come back.

@@ -29,7 +29,7 @@ func (a *API) Register(r gin.IRouter) (err error) {
 			NotFound(c)
 		}
 	})
-	group.Use(a.middleware()...)
+	group.Use(a.Middleware()...)
 	routes := a.routes()
 	if host, ok := r.(interface{ Routes() gin.RoutesInfo }); ok {
 		if err := checkRoutes(host.Routes(), group.BasePath(), routes); err != nil {

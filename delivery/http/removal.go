@@ -64,7 +64,7 @@ func (a *API) refuseRemoved(c *gin.Context) {
 	if a.now().Before(a.sunset) {
 		return
 	}
-	a.fail(c, &domain.Error{
+	a.Fail(c, &domain.Error{
 		Kind: errGone, Code: codeOperationRemoved,
 		Message: "this operation was removed on " + a.sunset.Format(time.DateOnly) + ": list the pets with a status instead",
 	})

@@ -75,7 +75,7 @@ func (a *API) routes() []route {
 func (a *API) serve(h handler) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if err := h(c); err != nil {
-			a.fail(c, err)
+			a.Fail(c, err)
 		}
 	}
 }

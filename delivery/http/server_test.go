@@ -15,21 +15,22 @@ import (
 	"go.uber.org/zap"
 
 	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
 )
 
-var patient = rest.Timeouts{
+var patient = server.Timeouts{
 	ReadHeader: 20 * time.Second, Read: 20 * time.Second, Write: 20 * time.Second, Idle: 20 * time.Second, Shutdown: 20 * time.Second,
 }
 
-// serve serves the shop with rest.Serve until stop is called, and tells then what
+// serve serves the shop with server.Serve until stop is called, and tells then what
 // Serve returned.
-func (s *shop) serve(t *testing.T, handler http.Handler, timeouts rest.Timeouts) (stop context.CancelFunc, stopped <-chan error) {
+func (s *shop) serve(t *testing.T, handler http.Handler, timeouts server.Timeouts) (stop context.CancelFunc, stopped <-chan error) {
 	t.Helper()
 	listener := loopback(t)
 	ctx, stop := context.WithCancel(t.Context())
 	returned := make(chan error, 1)
-	go func() { returned <- rest.Serve(ctx, rest.LazyDeadlines(listener), handler, timeouts, s.logger) }()
+	go func() { returned <- server.Serve(ctx, server.LazyDeadlines(listener), handler, timeouts, s.logger) }()
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	s.url, s.client = "http://"+listener.Addr().String(), &http.Client{Transport: transport, Timeout: 30 * time.Second}
@@ -217,7 +218,7 @@ func TestServeFailsWithItsListener(t *testing.T) {
 	s := newShop(t)
 	listener := loopback(t)
 	listener.Close()
-	if err := rest.Serve(t.Context(), listener, http.NotFoundHandler(), patient, s.logger); !errors.Is(err, net.ErrClosed) {
+	if err := server.Serve(t.Context(), listener, http.NotFoundHandler(), patient, s.logger); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("got the error %v, want that the listener is closed", err)
 	}
 }
@@ -239,7 +240,7 @@ func (l *exhausted) Accept() (net.Conn, error) {
 func TestConnectionThatCannotBeAcceptedIsAWarning(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	if err := rest.Serve(t.Context(), &exhausted{Listener: loopback(t)}, http.NotFoundHandler(), patient, s.logger); !errors.Is(err, net.ErrClosed) {
+	if err := server.Serve(t.Context(), &exhausted{Listener: loopback(t)}, http.NotFoundHandler(), patient, s.logger); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("Serve returned %v", err)
 	}
 	if got := s.log.FilterLevelExact(zap.WarnLevel).FilterMessageSnippet("Accept error").Len(); got != 1 {

@@ -3,6 +3,7 @@ package http_test
 import (
 	"context"
 	"database/sql"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -17,8 +18,10 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/usecase"
 )
 
@@ -48,7 +51,7 @@ type shop struct {
 	store      *repository.Store
 	closeStore func() error
 	keys       *usecase.Keys
-	health     *rest.Health
+	health     *server.Health
 	clock      *clock
 	log        *observer.ObservedLogs
 	logger     *zap.Logger
@@ -80,7 +83,7 @@ func newShop(t testing.TB) *shop {
 	core, log := observer.New(zap.DebugLevel)
 	s.logger, s.log = zap.New(core), log
 
-	store, err := repository.Open(context.Background(), repository.Options{DSN: s.file, Migrate: true})
+	store, err := repository.Open(context.Background(), sqlite.New(s.file), repository.Options{Migrate: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +94,7 @@ func newShop(t testing.TB) *shop {
 		}
 	})
 	s.store = store
-	s.health = rest.NewHealth(store.Ping)
+	s.health = server.NewHealth(store.Ping)
 	s.keys = usecase.NewKeys(store, store.Keys(), s.clock.now)
 	s.key = s.issueKey(t)
 	return s
@@ -124,7 +127,7 @@ func (s *shop) api(t testing.TB, alter func(*rest.Services), options ...rest.Opt
 
 func (s *shop) engine(t testing.TB, proxies []string, alter func(*rest.Services), options ...rest.Option) *gin.Engine {
 	t.Helper()
-	engine, err := rest.NewEngine(s.api(t, alter, options...), s.health, proxies)
+	engine, err := server.NewEngine(s.api(t, alter, options...), s.health, proxies)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,4 +182,14 @@ func (s *shop) exec(t *testing.T, statement string, args ...any) {
 	if _, err := db.ExecContext(t.Context(), statement, args...); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func loopback(t *testing.T) net.Listener {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	return listener
 }

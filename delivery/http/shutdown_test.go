@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
-	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/delivery/http/server"
 )
 
 var errBroken = errors.New("the listener is broken")
@@ -45,7 +45,7 @@ func TestServeDrainsRequestsWhenTheListenerFails(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			served := make(chan error, 1)
-			go func() { served <- rest.Serve(ctx, brokenListener{listener}, handler, timeouts, zap.NewNop()) }()
+			go func() { served <- server.Serve(ctx, brokenListener{listener}, handler, timeouts, zap.NewNop()) }()
 
 			transport := &http.Transport{}
 			defer transport.CloseIdleConnections()

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uptrace/opentelemetry-go-extra/otelgorm"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	"gorm.io/gorm"
 
 	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/usecase"
 )
 
@@ -33,9 +33,7 @@ func openTraced(t *testing.T) (*shop, *tracetest.InMemoryExporter) {
 		t.Fatal(err)
 	}
 	var err error
-	s.store, err = repository.Open(context.Background(), repository.Options{DSN: s.file, Plugins: []gorm.Plugin{otelgorm.NewPlugin(
-		otelgorm.WithTracerProvider(provider), otelgorm.WithoutQueryVariables(), otelgorm.WithoutMetrics(),
-	)}})
+	s.store, err = repository.Open(context.Background(), sqlite.New(s.file), repository.Options{TracerProvider: provider})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +42,7 @@ func openTraced(t *testing.T) (*shop, *tracetest.InMemoryExporter) {
 			t.Error(err)
 		}
 	})
-	s.keys, s.health = usecase.NewKeys(s.store, s.store.Keys(), s.clock.now), rest.NewHealth(s.store.Ping)
+	s.keys, s.health = usecase.NewKeys(s.store, s.store.Keys(), s.clock.now), server.NewHealth(s.store.Ping)
 	s.listen(t, s.engine(t, nil, asTheyAre, rest.WithTracerProvider(provider)))
 	exporter.Reset()
 	return s, exporter

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
 )
 
@@ -105,7 +106,7 @@ func TestReadinessAsksTheStoreARealQuestion(t *testing.T) {
 func TestHealthIsThatOfItsPing(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.health = rest.NewHealth(func(context.Context) error { return domain.Unavailable(context.DeadlineExceeded) })
+	s.health = server.NewHealth(func(context.Context) error { return domain.Unavailable(context.DeadlineExceeded) })
 	s.listen(t, s.engine(t, nil, asTheyAre))
 	s.expect(t, get("/readyz"), refused(503, "unavailable").without("deadline"))
 	s.expect(t, get("/livez"), ok(`{"status":"alive"}`))

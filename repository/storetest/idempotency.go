@@ -33,7 +33,7 @@ func claim(t *testing.T, s Store, c domain.Claim, result string) (earlier domain
 	return earlier, claimed
 }
 
-func claimIsTakenOnce(t *testing.T, s Store) {
+func keyIsClaimedOnce(t *testing.T, s Store) {
 	if _, claimed := claim(t, s, first, "result"); !claimed {
 		t.Fatal("the first claim was refused")
 	}
@@ -54,7 +54,7 @@ func claimIsTakenOnce(t *testing.T, s Store) {
 	}
 }
 
-func outlivedClaimIsFree(t *testing.T, s Store) {
+func expiredClaimCanBeClaimed(t *testing.T, s Store) {
 	claim(t, s, first, "result")
 	later := first
 	later.Fingerprint, later.At = domain.Fingerprint{2}, noon.Add(domain.IdempotencyTTL)
@@ -68,9 +68,9 @@ func outlivedClaimIsFree(t *testing.T, s Store) {
 	}
 }
 
-// outlivedClaimsAreSwept sees through a second claim under each old key's name
+// expiredClaimsAreRemoved sees through a second claim under each old key's name
 // whether it is still known: a swept one is free at the old time, too.
-func outlivedClaimsAreSwept(t *testing.T, s Store) {
+func expiredClaimsAreRemoved(t *testing.T, s Store) {
 	key := func(i int) domain.Claim {
 		c := first
 		c.Value = strconv.Itoa(i)
@@ -91,7 +91,7 @@ func outlivedClaimsAreSwept(t *testing.T, s Store) {
 	}
 }
 
-func oneClaimWins(t *testing.T, s Store) {
+func oneOfConcurrentClaimsSucceeds(t *testing.T, s Store) {
 	var wins, losses atomic.Int32
 	var wait sync.WaitGroup
 	for range 20 {

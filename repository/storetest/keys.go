@@ -7,19 +7,17 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"example.com/petstore/domain"
 )
 
-// A keptKey is what is to be read of a key, and what finds it.
-type keptKey struct {
-	domain.APIKey
-	secret string
-}
+// exceptLastUsedAt ignores what FindByHash may return late.
+var exceptLastUsedAt = cmpopts.IgnoreFields(domain.APIKey{}, "LastUsedAt")
 
 // keep keeps a key that was made at noon and lives for a time, or for ever, as the
 // key with that id.
-func keep(t *testing.T, s Store, id int64, lifetime time.Duration) keptKey {
+func keep(t *testing.T, s Store, id int64, lifetime time.Duration) domain.APIKey {
 	t.Helper()
 	secret := domain.GenerateKey()
 	key, err := domain.NewKey("till 1", secret, noon, lifetime)
@@ -29,10 +27,10 @@ func keep(t *testing.T, s Store, id int64, lifetime time.Duration) keptKey {
 	if !create(t, s, key) {
 		t.Fatal("a new key was not kept")
 	}
-	return keptKey{domain.APIKey{
+	return domain.APIKey{
 		ID: id, Name: key.Name, Hash: key.Hash, LastFour: key.LastFour,
 		CreatedAt: key.CreatedAt, ExpiresAt: key.ExpiresAt,
-	}, secret}
+	}
 }
 
 func create(t *testing.T, s Store, key domain.NewAPIKey) (created bool) {
@@ -45,18 +43,18 @@ func create(t *testing.T, s Store, key domain.NewAPIKey) (created bool) {
 }
 
 // wantKeys expects these keys in the list, and each under its secret and its id.
-func wantKeys(t *testing.T, s Store, want ...keptKey) {
+func wantKeys(t *testing.T, s Store, want ...domain.APIKey) {
 	t.Helper()
 	all := []domain.APIKey{}
 	for _, key := range want {
-		all = append(all, key.APIKey)
-		found, err := s.Keys().Find(t.Context(), key.secret)
-		if diff := cmp.Diff(key.APIKey, found); err != nil || diff != "" {
+		all = append(all, key)
+		found, err := s.Keys().FindByHash(t.Context(), key.Hash)
+		if diff := cmp.Diff(key, found, exceptLastUsedAt); err != nil || diff != "" {
 			t.Errorf("found %v (-want +got)\n%s", err, diff)
 		}
 		inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
 			got, err := r.Keys.Get(ctx, key.ID)
-			if diff := cmp.Diff(key.APIKey, got); diff != "" {
+			if diff := cmp.Diff(key, got); diff != "" {
 				t.Errorf("got (-want +got)\n%s", diff)
 			}
 			return err
@@ -68,7 +66,7 @@ func wantKeys(t *testing.T, s Store, want ...keptKey) {
 	}
 }
 
-func keyIsReadAsKept(t *testing.T, s Store) {
+func keysAreReadAsCreated(t *testing.T, s Store) {
 	wantKeys(t, s)
 	exists := func() (exists bool) {
 		inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
@@ -89,8 +87,8 @@ func keyIsReadAsKept(t *testing.T, s Store) {
 
 func unknownKeyIsNotFound(t *testing.T, s Store) {
 	keep(t, s, 1, 0)
-	for _, secret := range []string{domain.GenerateKey(), "petstore_0", ""} {
-		_, err := s.Keys().Find(t.Context(), secret)
+	for _, hash := range []domain.KeyHash{{}, {1}} {
+		_, err := s.Keys().FindByHash(t.Context(), hash)
 		wantError(t, err, domain.ErrUnauthenticated, domain.CodeInvalidAPIKey)
 	}
 	for _, id := range []int64{2, 0, -1, math.MaxInt64} {
@@ -102,7 +100,7 @@ func unknownKeyIsNotFound(t *testing.T, s Store) {
 	}
 }
 
-func keyIsKeptOnce(t *testing.T, s Store) {
+func keyIsStoredOnce(t *testing.T, s Store) {
 	kept := keep(t, s, 1, 0)
 	again := domain.NewAPIKey{Name: "other", Hash: kept.Hash, LastFour: kept.LastFour, CreatedAt: noon.Add(time.Hour)}
 	if create(t, s, again) {
@@ -121,17 +119,17 @@ func revoke(t *testing.T, s Store, id int64, at time.Time) (done bool) {
 	return done
 }
 
-// retire reports whether it set the end of the key.
-func retire(t *testing.T, s Store, id int64, now time.Time, overlap time.Duration) (done bool) {
+// schedule reports whether it scheduled the revocation of the key.
+func schedule(t *testing.T, s Store, id int64, now time.Time, overlap time.Duration) (done bool) {
 	t.Helper()
 	inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
-		done, err = r.Keys.Retire(ctx, id, now, overlap)
+		done, err = r.Keys.ScheduleRevocation(ctx, id, now, overlap)
 		return err
 	})
 	return done
 }
 
-func keyIsRevokedAtTheEarliestMoment(t *testing.T, s Store) {
+func keyIsRevokedAtEarliestTime(t *testing.T, s Store) {
 	revoked, other := keep(t, s, 1, 0), keep(t, s, 2, 0)
 	later, between := noon.Add(time.Hour), noon.Add(time.Minute)
 	for _, step := range []struct {
@@ -156,7 +154,7 @@ func keyIsRevokedAtTheEarliestMoment(t *testing.T, s Store) {
 	}
 }
 
-func keyIsRetiredOnceWhileActive(t *testing.T, s Store) {
+func revocationIsScheduledOnce(t *testing.T, s Store) {
 	active, expiring := keep(t, s, 1, 0), keep(t, s, 2, time.Hour)
 	end, last := noon.Add(time.Hour), noon.Add(time.Hour-time.Millisecond)
 	for _, step := range []struct {
@@ -172,7 +170,7 @@ func keyIsRetiredOnceWhileActive(t *testing.T, s Store) {
 		{"revoked", 1, end, end, false},
 		{"unknown", 3, noon, end, false},
 	} {
-		if done := retire(t, s, step.id, step.now, step.at.Sub(step.now)); done != step.done {
+		if done := schedule(t, s, step.id, step.now, step.at.Sub(step.now)); done != step.done {
 			t.Errorf("a key that is %s was retired: %t", step.name, done)
 		}
 	}
@@ -180,7 +178,7 @@ func keyIsRetiredOnceWhileActive(t *testing.T, s Store) {
 	wantKeys(t, s, active, expiring)
 }
 
-func keyUseMovesForwardByIntervals(t *testing.T, s Store) {
+func lastUseIsSetOncePerInterval(t *testing.T, s Store) {
 	used, other := keep(t, s, 1, 0), keep(t, s, 2, 0)
 	next := noon.Add(domain.KeyUseInterval)
 	for _, step := range []struct{ at, stands time.Time }{
@@ -191,27 +189,27 @@ func keyUseMovesForwardByIntervals(t *testing.T, s Store) {
 		{noon, next},
 	} {
 		inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
-			return r.Keys.Use(ctx, 1, step.at)
+			return r.Keys.SetLastUsed(ctx, 1, step.at)
 		})
 		used.LastUsedAt = &step.stands
 		wantKeys(t, s, used, other)
 	}
 	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
-		return r.Keys.Use(ctx, 3, noon)
+		return r.Keys.SetLastUsed(ctx, 3, noon)
 	})
 }
 
 func keyTimesAreNotBeforeItsCreation(t *testing.T, s Store) {
 	revoked, rotated, overlapping := keep(t, s, 1, 0), keep(t, s, 2, 0), keep(t, s, 3, 0)
 	behind := noon.Add(-time.Hour)
-	inTx(t, s, func(ctx context.Context, r domain.Repositories) error { return r.Keys.Use(ctx, 1, behind) })
+	inTx(t, s, func(ctx context.Context, r domain.Repositories) error { return r.Keys.SetLastUsed(ctx, 1, behind) })
 	for _, want := range []bool{true, false} {
 		if done := revoke(t, s, 1, behind); done != want {
 			t.Errorf("revoked: %t, want %t", done, want)
 		}
 	}
-	if !retire(t, s, 2, behind, 0) || !retire(t, s, 3, behind, time.Minute) {
-		t.Error("an active key was not retired")
+	if !schedule(t, s, 2, behind, 0) || !schedule(t, s, 3, behind, time.Minute) {
+		t.Error("the revocation of an active key was not scheduled")
 	}
 	end := noon.Add(time.Minute)
 	revoked.LastUsedAt, revoked.RevokedAt, rotated.RevokedAt, overlapping.RevokedAt = &noon, &noon, &noon, &end

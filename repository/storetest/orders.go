@@ -34,7 +34,7 @@ func move(t *testing.T, s Store, id int64, to domain.OrderStatus, at time.Time) 
 	return moved
 }
 
-func orderIsReadAsPlaced(t *testing.T, s Store) {
+func ordersAreReadAsPlaced(t *testing.T, s Store) {
 	add(t, s, domain.NewPet{Name: "Rex"})
 	placed := place(t, s, 1)[0]
 	want := domain.Order{ID: 1, PetID: 1, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon}
@@ -51,7 +51,7 @@ func orderIsReadAsPlaced(t *testing.T, s Store) {
 	}
 }
 
-func orderMovesOnce(t *testing.T, s Store) {
+func orderChangesStatusOnce(t *testing.T, s Store) {
 	add(t, s, domain.NewPet{Name: "Rex"})
 	place(t, s, 1)
 	later := noon.Add(time.Hour)
@@ -103,7 +103,7 @@ func petHasOneLiveOrder(t *testing.T, s Store) {
 	wantError(t, again(), domain.ErrConflict, domain.CodePetNotAvailable)
 }
 
-func orderNeedsItsPet(t *testing.T, s Store) {
+func orderReferencesPet(t *testing.T, s Store) {
 	err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
 		_, err := r.Orders.Create(ctx, 1, noon)
 		return err
@@ -113,7 +113,7 @@ func orderNeedsItsPet(t *testing.T, s Store) {
 	}
 }
 
-func petMovesFromTheStatusesNamed(t *testing.T, s Store) {
+func petChangesFromGivenStatuses(t *testing.T, s Store) {
 	statuses := []domain.PetStatus{"", domain.PetAvailable, domain.PetPending, domain.PetSold}
 	for _, from := range statuses {
 		for _, named := range statuses {

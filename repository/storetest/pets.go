@@ -13,7 +13,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-func petIsReadAsAdded(t *testing.T, s Store) {
+func petsAreReadAsCreated(t *testing.T, s Store) {
 	for _, pet := range []domain.NewPet{
 		{Name: "Rex", CategoryID: 1, Status: domain.PetAvailable},
 		{Name: " Näme 🐶\u200d ", CategoryID: math.MaxInt64, Status: domain.PetSold},
@@ -33,7 +33,7 @@ func petIsReadAsAdded(t *testing.T, s Store) {
 }
 
 // As many as no engine takes in one statement (SQLite: 32,766 values).
-func petsAreAddedTogether(t *testing.T, s Store) {
+func petsAreCreatedTogether(t *testing.T, s Store) {
 	statuses := []domain.PetStatus{domain.PetAvailable, "", domain.PetSold, domain.PetPending}
 	news := make([]domain.NewPet, 11_003)
 	want := make([]domain.Pet, len(news))
@@ -77,7 +77,7 @@ func unknownPetIsNotFound(t *testing.T, s Store) {
 	}
 }
 
-func pageHoldsWhatIsAskedFor(t *testing.T, s Store) {
+func pageHasRecordsOfItsQuery(t *testing.T, s Store) {
 	add(
 		t, s,
 		domain.NewPet{Name: "1", Status: domain.PetAvailable},
@@ -139,7 +139,7 @@ func emptyLists(t *testing.T, s Store) {
 	}
 }
 
-func failedActLeavesNothing(t *testing.T, s Store) {
+func failedTransactionIsRolledBack(t *testing.T, s Store) {
 	failure := errors.New("no")
 	err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
 		if _, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"}); err != nil {
@@ -153,7 +153,7 @@ func failedActLeavesNothing(t *testing.T, s Store) {
 	emptyLists(t, s)
 }
 
-func panicLeavesNothing(t *testing.T, s Store) {
+func panicIsRolledBack(t *testing.T, s Store) {
 	func() {
 		defer func() {
 			if recovered := recover(); recovered != "at once" {
@@ -172,7 +172,7 @@ func panicLeavesNothing(t *testing.T, s Store) {
 	add(t, s, domain.NewPet{Name: "Rex"})
 }
 
-func actReadsItsWrites(t *testing.T, s Store) {
+func transactionReadsItsWrites(t *testing.T, s Store) {
 	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
 		added, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
 		if err != nil {
@@ -186,7 +186,7 @@ func actReadsItsWrites(t *testing.T, s Store) {
 	})
 }
 
-func endedRequestIsUnavailable(t *testing.T, s Store) {
+func canceledContextIsUnavailable(t *testing.T, s Store) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := s.Pets().Get(ended, 1)

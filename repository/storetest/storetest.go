@@ -1,5 +1,5 @@
-// Package storetest is the contract that every engine of the store keeps: one
-// suite of tests, run on each.
+// Package storetest is the contract of a store: one suite of tests that runs on every
+// engine.
 package storetest
 
 import (
@@ -23,35 +23,35 @@ type Store interface {
 // Run runs the suite. open returns an empty store of the test's own.
 func Run(t *testing.T, open func(t *testing.T) Store) {
 	for name, test := range map[string]func(*testing.T, Store){
-		"a pet is read as it was added":                petIsReadAsAdded,
-		"pets are added together":                      petsAreAddedTogether,
-		"ids start at one and grow":                    idsGrow,
-		"an unknown pet is not found":                  unknownPetIsNotFound,
-		"a page holds what its query asks for":         pageHoldsWhatIsAskedFor,
-		"an empty store has empty lists":               emptyLists,
-		"a failed act leaves nothing":                  failedActLeavesNothing,
-		"a panic leaves nothing and the store working": panicLeavesNothing,
-		"an act reads what it wrote":                   actReadsItsWrites,
-		"an ended request is unavailable":              endedRequestIsUnavailable,
-		"an order is read as it was placed":            orderIsReadAsPlaced,
-		"an order moves once":                          orderMovesOnce,
-		"the times of an order do not go back":         orderTimesDoNotGoBack,
-		"a pet has one live order":                     petHasOneLiveOrder,
-		"an order needs its pet":                       orderNeedsItsPet,
-		"a pet moves from the statuses named":          petMovesFromTheStatusesNamed,
-		"orders are filtered":                          ordersAreFiltered,
-		"a key is read as it was kept":                 keyIsReadAsKept,
-		"an unknown key is not found":                  unknownKeyIsNotFound,
-		"a key is kept once":                           keyIsKeptOnce,
-		"a key is revoked at the earliest moment":      keyIsRevokedAtTheEarliestMoment,
-		"a key is retired once, while it is active":    keyIsRetiredOnceWhileActive,
-		"the use of a key moves forward by intervals":  keyUseMovesForwardByIntervals,
-		"a key has no time before its creation":        keyTimesAreNotBeforeItsCreation,
-		"a claim is taken once":                        claimIsTakenOnce,
-		"an outlived claim is free again":              outlivedClaimIsFree,
-		"outlived claims are swept":                    outlivedClaimsAreSwept,
-		"one of many claims at once wins":              oneClaimWins,
-		"a store answers a ping":                       storeAnswersPing,
+		"pets are read as created":                       petsAreReadAsCreated,
+		"pets are created together":                      petsAreCreatedTogether,
+		"ids start at one and grow":                      idsGrow,
+		"an unknown pet is not found":                    unknownPetIsNotFound,
+		"a page has the records of its query":            pageHasRecordsOfItsQuery,
+		"an empty store has empty lists":                 emptyLists,
+		"a failed transaction is rolled back":            failedTransactionIsRolledBack,
+		"a panic is rolled back":                         panicIsRolledBack,
+		"a transaction reads its writes":                 transactionReadsItsWrites,
+		"a canceled context is unavailable":              canceledContextIsUnavailable,
+		"orders are read as placed":                      ordersAreReadAsPlaced,
+		"an order changes its status once":               orderChangesStatusOnce,
+		"the times of an order do not go back":           orderTimesDoNotGoBack,
+		"a pet has one live order":                       petHasOneLiveOrder,
+		"an order references a pet":                      orderReferencesPet,
+		"a pet changes from the given statuses":          petChangesFromGivenStatuses,
+		"orders are filtered":                            ordersAreFiltered,
+		"keys are read as created":                       keysAreReadAsCreated,
+		"an unknown key is not found":                    unknownKeyIsNotFound,
+		"a key is stored once":                           keyIsStoredOnce,
+		"a key is revoked at the earliest time":          keyIsRevokedAtEarliestTime,
+		"a revocation is scheduled once":                 revocationIsScheduledOnce,
+		"the last use of a key is set once per interval": lastUseIsSetOncePerInterval,
+		"a key has no time before its creation":          keyTimesAreNotBeforeItsCreation,
+		"a key is claimed once":                          keyIsClaimedOnce,
+		"an expired claim can be claimed":                expiredClaimCanBeClaimed,
+		"expired claims are removed":                     expiredClaimsAreRemoved,
+		"one of concurrent claims succeeds":              oneOfConcurrentClaimsSucceeds,
+		"a ping succeeds":                                pingSucceeds,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -75,9 +75,9 @@ func add(t *testing.T, s Store, news ...domain.NewPet) []domain.Pet {
 	return pets
 }
 
-func inTx(t *testing.T, s Store, act func(context.Context, domain.Repositories) error) {
+func inTx(t *testing.T, s Store, fn func(context.Context, domain.Repositories) error) {
 	t.Helper()
-	if err := s.InTx(t.Context(), act); err != nil {
+	if err := s.InTx(t.Context(), fn); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -90,7 +90,7 @@ func wantError(t *testing.T, err error, kind domain.Kind, code domain.Code) {
 	}
 }
 
-func storeAnswersPing(t *testing.T, s Store) {
+func pingSucceeds(t *testing.T, s Store) {
 	if err := s.Ping(t.Context()); err != nil {
 		t.Error(err)
 	}

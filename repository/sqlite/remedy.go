@@ -1,4 +1,4 @@
-package repository
+package sqlite
 
 import (
 	"cmp"
@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// remedy turns an error of Open into a line that names its cause and what to do.
-func remedy(err error, path string) error {
-	var engine sqlite3.Error
-	errors.As(err, &engine)
-	switch engine.Code {
+// withRemedy turns an error of open into a line that names the cause and the remedy.
+func withRemedy(err error, path string) error {
+	var failure sqlite3.Error
+	errors.As(err, &failure)
+	switch failure.Code {
 	case sqlite3.ErrNotADB:
 		return errors.New("it is not a SQLite database: name another file, or move this one away")
 	case sqlite3.ErrCorrupt:
@@ -43,25 +43,25 @@ var remedies = map[syscall.Errno]string{
 	syscall.EISDIR:  "there is a folder where the file, its -wal or its -shm belongs: move it away",
 }
 
-// systemError is the error of the operating system behind err, or zero.
+// systemError returns the error of the operating system behind err, or zero.
 func systemError(err error, path string) (errno syscall.Errno) {
-	var engine sqlite3.Error
-	if !errors.As(err, &engine) {
+	var failure sqlite3.Error
+	if !errors.As(err, &failure) {
 		errors.As(err, &errno)
 		return errno
 	}
-	if engine.Code == sqlite3.ErrFull {
+	if failure.Code == sqlite3.ErrFull {
 		return syscall.ENOSPC
 	}
-	// Where it may not write, SQLite opens a file for reading, and has no error or that of the second attempt.
-	if engine.SystemErrno == 0 || engine.SystemErrno == syscall.ENOENT {
-		return cmp.Or(writeError(path), engine.SystemErrno)
+	// SQLite opens a file that it must not write for reading, and has then no error, or that of the second attempt.
+	if failure.SystemErrno == 0 || failure.SystemErrno == syscall.ENOENT {
+		return cmp.Or(writeError(path), failure.SystemErrno)
 	}
-	return engine.SystemErrno
+	return failure.SystemErrno
 }
 
-// writeError is why SQLite cannot write a file, one of those beside it, or its folder,
-// or zero. It opens none: to close one would end all locks of this process on it.
+// writeError returns why SQLite cannot write a file, one of those beside it, or its folder,
+// or zero. It opens none: closing a file ends all locks of this process on it.
 func writeError(path string) syscall.Errno {
 	for _, file := range []string{path, path + "-wal", path + "-shm"} {
 		if info, err := os.Stat(file); err == nil && info.IsDir() {

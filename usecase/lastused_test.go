@@ -10,29 +10,30 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/usecase"
 )
 
 // keepUses has the uses written that were noted until now, and returns the failures.
-func (r ring) keepUses(t *testing.T) (failures []error) {
+func (r keyring) flush(t *testing.T) (failures []error) {
 	t.Helper()
 	ended, end := context.WithCancel(t.Context())
 	end()
-	r.KeepUses(ended, time.Hour, func(err error) { failures = append(failures, err) })
+	r.FlushLastUsed(ended, time.Hour, func(err error) { failures = append(failures, err) })
 	return failures
 }
 
 // lastUse is when the key with this id was last used, for all that the store knows.
-func (r ring) lastUse(t *testing.T, id int64) *time.Time {
+func (r keyring) lastUse(t *testing.T, id int64) *time.Time {
 	t.Helper()
 	return must[[]domain.APIKey](t)(r.List(t.Context()))[id-1].LastUsedAt
 }
 
-func TestLastUseIsKeptOncePerInterval(t *testing.T) {
+func TestLastUseIsStoredOncePerInterval(t *testing.T) {
 	t.Parallel()
-	r := newRing(t)
+	r := newKeys(t)
 	secret := must[string](t)(r.Create(t.Context(), "till 1", 0))
-	r.wantOpens(t, true, secret)
+	r.wantValid(t, true, secret)
 	if last := r.lastUse(t, 1); last != nil {
 		t.Errorf("the request itself wrote %v", last)
 	}
@@ -43,8 +44,8 @@ func TestLastUseIsKeptOncePerInterval(t *testing.T) {
 		{time.Hour, time.Hour},
 	} {
 		r.clock.time = *at(use.at)
-		r.wantOpens(t, true, secret)
-		if failures := r.keepUses(t); failures != nil {
+		r.wantValid(t, true, secret)
+		if failures := r.flush(t); failures != nil {
 			t.Fatal(failures)
 		}
 		if last := r.lastUse(t, 1); last == nil || !last.Equal(*at(use.kept)) {
@@ -53,61 +54,61 @@ func TestLastUseIsKeptOncePerInterval(t *testing.T) {
 	}
 }
 
-func TestRefusedKeyIsNotUsed(t *testing.T) {
+func TestInvalidKeyHasNoLastUse(t *testing.T) {
 	t.Parallel()
-	r := newRing(t)
+	r := newKeys(t)
 	secret := must[string](t)(r.Create(t.Context(), "till 1", time.Hour))
 	r.clock.time = *at(time.Hour)
-	r.wantOpens(t, false, secret, domain.GenerateKey())
-	if failures := r.keepUses(t); failures != nil || r.lastUse(t, 1) != nil {
+	r.wantValid(t, false, secret, domain.GenerateKey())
+	if failures := r.flush(t); failures != nil || r.lastUse(t, 1) != nil {
 		t.Errorf("%v, last used %v", failures, r.lastUse(t, 1))
 	}
 }
 
-func TestUseThatTheStoreDoesNotTakeWaits(t *testing.T) {
+func TestFailedFlushIsRepeated(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	store := must[*repository.Store](t)(repository.Open(t.Context(), repository.Options{DSN: path, Migrate: true}))
+	store := must[*repository.Store](t)(repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true}))
 	defer func() { _ = store.Close() }()
 	other := must[*sql.DB](t)(sql.Open("sqlite3", path))
 	defer func() { _ = other.Close() }()
 
 	c := &clock{noon}
-	r := ring{usecase.NewKeys(store, store.Keys(), c.now), c}
-	r.wantOpens(t, true, must[string](t)(r.Create(t.Context(), "till 1", 0)))
+	r := keyring{usecase.NewKeys(store, store.Keys(), c.now), c}
+	r.wantValid(t, true, must[string](t)(r.Create(t.Context(), "till 1", 0)))
 	must[sql.Result](t)(other.Exec("CREATE TRIGGER down BEFORE UPDATE ON api_keys BEGIN SELECT RAISE(ABORT, 'down'); END"))
-	if failures := r.keepUses(t); len(failures) != 1 {
+	if failures := r.flush(t); len(failures) != 1 {
 		t.Errorf("got the failures %v, want one", failures)
 	}
 	must[sql.Result](t)(other.Exec("DROP TRIGGER down"))
-	if failures := r.keepUses(t); failures != nil || r.lastUse(t, 1) == nil {
+	if failures := r.flush(t); failures != nil || r.lastUse(t, 1) == nil {
 		t.Errorf("%v, last used %v", failures, r.lastUse(t, 1))
 	}
 }
 
-func TestUsesAreKeptBesideRequests(t *testing.T) {
+func TestLastUseIsStoredDuringRequests(t *testing.T) {
 	t.Parallel()
-	r := newRing(t)
+	r := newKeys(t)
 	secrets := []string{
 		must[string](t)(r.Create(t.Context(), "till 1", 0)),
 		must[string](t)(r.Create(t.Context(), "till 2", 0)),
 	}
 	ctx, end := context.WithCancel(t.Context())
 	var wait sync.WaitGroup
-	wait.Go(func() { r.KeepUses(ctx, time.Millisecond, func(err error) { t.Error(err) }) })
+	wait.Go(func() { r.FlushLastUsed(ctx, time.Millisecond, func(err error) { t.Error(err) }) })
 	for r.lastUse(t, 1) == nil || r.lastUse(t, 2) == nil {
-		r.wantOpens(t, true, secrets...)
+		r.wantValid(t, true, secrets...)
 	}
 	end()
 	wait.Wait()
 }
 
 // What nobody keeps must not grow without end.
-func TestNotedUsesAreBounded(t *testing.T) {
+func TestPendingUsesAreBounded(t *testing.T) {
 	t.Parallel()
 	const keys, bound = 1030, 1024
 	store, c := open(t), &clock{noon}
-	r := ring{usecase.NewKeys(store, store.Keys(), c.now), c}
+	r := keyring{usecase.NewKeys(store, store.Keys(), c.now), c}
 	var secrets []string
 	err := store.InTx(t.Context(), func(ctx context.Context, repositories domain.Repositories) error {
 		for range keys {
@@ -126,8 +127,8 @@ func TestNotedUsesAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []int{bound, keys} {
-		r.wantOpens(t, true, secrets...)
-		if failures := r.keepUses(t); failures != nil {
+		r.wantValid(t, true, secrets...)
+		if failures := r.flush(t); failures != nil {
 			t.Fatal(failures)
 		}
 		used := 0

@@ -1,4 +1,4 @@
-package repository_test
+package sqlite_test
 
 import (
 	"context"
@@ -12,9 +12,10 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
 )
 
-func TestWhatIsNoStoreIsRefusedAndLeftAlone(t *testing.T) {
+func TestOpenRejectsOtherFilesUnchanged(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		prepare func(t *testing.T, path string)
@@ -42,7 +43,7 @@ func TestWhatIsNoStoreIsRefusedAndLeftAlone(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "pets.db")
 			test.prepare(t, path)
 			before := files(t, filepath.Dir(path))
-			_, err := repository.Open(t.Context(), repository.Options{DSN: path, Migrate: test.migrate})
+			_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: test.migrate})
 			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got the error %v, want one line with %q and the path", err, test.want)
 			}
@@ -53,41 +54,40 @@ func TestWhatIsNoStoreIsRefusedAndLeftAlone(t *testing.T) {
 	}
 }
 
-func TestImpossiblePlacesAreRefused(t *testing.T) {
+func TestOpenRejectsImpossiblePaths(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	writeFile("")(t, filepath.Join(folder, "file"))
 	check(t, os.Symlink("missing.db", filepath.Join(folder, "link")))
-	for _, test := range []struct{ driver, dsn, want string }{
-		{"sqlite", "", "the path of a file"},
-		{"sqlite", ":memory:", "the path of a file"},
-		{"sqlite", "file:pets.db", "the path of a file"},
-		{"sqlite", filepath.Join(folder, "none", "pets.db"), "there is no folder"},
-		{"sqlite", filepath.Join(folder, "file", "pets.db"), "not a directory"},
-		{"sqlite", filepath.Join(folder, "link"), "a symbolic link to a file that does not exist"},
-		{"mysql", "pets", `there is no database driver "mysql"`},
+	for _, test := range []struct{ path, want string }{
+		{"", "the path of a file"},
+		{":memory:", "the path of a file"},
+		{"file:pets.db", "the path of a file"},
+		{filepath.Join(folder, "none", "pets.db"), "there is no folder"},
+		{filepath.Join(folder, "file", "pets.db"), "not a directory"},
+		{filepath.Join(folder, "link"), "a symbolic link to a file that does not exist"},
 	} {
-		_, err := repository.Open(t.Context(), repository.Options{Driver: test.driver, DSN: test.dsn, Migrate: true})
+		_, err := repository.Open(t.Context(), sqlite.New(test.path), repository.Options{Migrate: true})
 		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s %q: got the error %v, want %q", test.driver, test.dsn, err, test.want)
+			t.Errorf("%q: got the error %v, want %q", test.path, err, test.want)
 		}
 	}
 }
 
-func TestPathIsTakenAsItIs(t *testing.T) {
+func TestPathIsUsedLiterally(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "a b?c=d&e#f%20é")
 	check(t, os.Mkdir(folder, 0o700))
-	open(t, folder)
+	open(t, folder, repository.Options{Migrate: true})
 	if got := files(t, folder); !strings.HasPrefix(got, "pets.db ") {
 		t.Errorf("the folder holds\n%s", got)
 	}
 }
 
-func TestClosedStoreIsOneFile(t *testing.T) {
+func TestCloseLeavesOneFile(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	store, err := repository.Open(t.Context(), repository.Options{DSN: filepath.Join(folder, "pets.db"), Migrate: true})
+	store, err := repository.Open(t.Context(), sqlite.New(filepath.Join(folder, "pets.db")), repository.Options{Migrate: true})
 	check(t, err)
 	check(t, store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
 		_, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
@@ -103,14 +103,14 @@ func TestClosedStoreIsOneFile(t *testing.T) {
 	}
 }
 
-func TestManyOpenOneNewStoreAtOnce(t *testing.T) {
+func TestConcurrentOpensCreateOneStore(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	var created atomic.Int32
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
-			store, err := repository.Open(t.Context(), repository.Options{DSN: filepath.Join(folder, "pets.db"), Migrate: true})
+			store, err := repository.Open(t.Context(), sqlite.New(filepath.Join(folder, "pets.db")), repository.Options{Migrate: true})
 			if err != nil {
 				t.Error(err)
 				return
@@ -130,7 +130,7 @@ func TestManyOpenOneNewStoreAtOnce(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	page, err := open(t, folder).Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 100}})
+	page, err := open(t, folder, repository.Options{Migrate: true}).Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 100}})
 	if err != nil || len(page.Items) != 8 {
 		t.Errorf("%d pets, %v; want 8", len(page.Items), err)
 	}
@@ -139,15 +139,15 @@ func TestManyOpenOneNewStoreAtOnce(t *testing.T) {
 	}
 }
 
-func TestStoreIsCreatedOnceAndOnlyWhereItMayBe(t *testing.T) {
+func TestOpenCreatesStoreUnlessItMustExist(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	_, err := repository.Open(t.Context(), repository.Options{DSN: path, Migrate: true, MustExist: true})
+	_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true, MustExist: true})
 	if err == nil || !strings.Contains(err.Error(), "there is no such file") {
 		t.Errorf("got the error %v", err)
 	}
 	for _, created := range []bool{true, false} {
-		store, err := repository.Open(t.Context(), repository.Options{DSN: path, Migrate: true, MustExist: !created})
+		store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true, MustExist: !created})
 		check(t, err)
 		if store.Created() != created || store.SchemaVersion() != 1 {
 			t.Errorf("created %t, schema version %d; want %t, 1", store.Created(), store.SchemaVersion(), created)
@@ -174,7 +174,7 @@ func execute(statement string) func(*testing.T, string) {
 // newer makes a store of a later program.
 func newer(t *testing.T, path string) {
 	t.Helper()
-	store, err := repository.Open(t.Context(), repository.Options{DSN: path, Migrate: true})
+	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 	check(t, err)
 	check(t, store.Close())
 	execute("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)")(t, path)
@@ -187,19 +187,19 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// files tells the names and contents in a folder.
+// files returns the names and contents of the files in a folder.
 func files(t *testing.T, folder string) string {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
 	check(t, err)
-	var told strings.Builder
+	var all strings.Builder
 	for _, entry := range entries {
 		content := []byte("a folder")
 		if !entry.IsDir() {
 			content, err = os.ReadFile(filepath.Join(folder, entry.Name()))
 			check(t, err)
 		}
-		told.WriteString(entry.Name() + " " + string(content) + "\n")
+		all.WriteString(entry.Name() + " " + string(content) + "\n")
 	}
-	return told.String()
+	return all.String()
 }

@@ -1,4 +1,4 @@
-package http_test
+package server_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/net/nettest"
 
-	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/delivery/http/server"
 )
 
 // pipe is a connection that a listener accepted, and its other side.
@@ -41,7 +41,7 @@ func loopback(t *testing.T) net.Listener {
 
 func TestConnectionWithLazyDeadlinesIsAConnection(t *testing.T) {
 	t.Parallel()
-	listener := rest.LazyDeadlines(loopback(t))
+	listener := server.LazyDeadlines(loopback(t))
 	nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) { return pipe(listener) })
 }
 
@@ -61,7 +61,7 @@ func TestLazyDeadlineMoves(t *testing.T) {
 			for _, waits := range []bool{false, true} {
 				t.Run(name+" "+direction, func(t *testing.T) {
 					t.Parallel()
-					accepted, _, stop, err := pipe(rest.LazyDeadlines(loopback(t)))
+					accepted, _, stop, err := pipe(server.LazyDeadlines(loopback(t)))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -100,7 +100,7 @@ func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 // twice or not at all.
 func TestWriteGoesOnWhenTheTimerFiredTooEarly(t *testing.T) {
 	t.Parallel()
-	accepted, dialled, stop, err := pipe(rest.LazyDeadlines(loopback(t)))
+	accepted, dialled, stop, err := pipe(server.LazyDeadlines(loopback(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func (c timed) SetWriteDeadline(at time.Time) error {
 func TestTimersAreSetOnceForManyRequests(t *testing.T) {
 	t.Parallel()
 	var set atomic.Int64
-	accepted, dialled, stop, err := pipe(rest.LazyDeadlines(timers{loopback(t), &set}))
+	accepted, dialled, stop, err := pipe(server.LazyDeadlines(timers{loopback(t), &set}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,19 +5,23 @@ import (
 	"testing"
 
 	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/delivery/http/server"
 )
 
-func TestClosedGateTellsThatTheServiceStarts(t *testing.T) {
+func TestStartupHandlerIsUnavailableUntilReady(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	gate := rest.NewGate(s.logger, sunset)
-	s.listen(t, gate)
+	startup, err := server.NewStartupHandler(rest.WithLogger(s.logger), rest.WithGetPetSunset(sunset))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.listen(t, startup)
 	s.expect(t, get("/livez"), ok(`{"status":"alive"}`))
 	for _, r := range []request{get("/readyz"), get("/v1/pets"), get("/v1/pets", "-Authorization"), post(`{"name":"Rex"}`), get("/nowhere"), send(http.MethodDelete, "/livez")} {
 		s.expect(t, r, refused(503, "unavailable").with("Retry-After: 1"))
 	}
 	s.expect(t, get("/v1/pets/1"), refused(503, "unavailable").with(announced...))
-	gate.Open(s.engine(t, nil, asTheyAre))
+	startup.Ready(s.engine(t, nil, asTheyAre))
 	s.expect(t, get("/readyz"), ok(`{"status":"ready"}`))
 	s.expect(t, get("/v1/pets"), ok(`[]`))
 }

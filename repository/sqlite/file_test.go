@@ -1,4 +1,4 @@
-package repository
+package sqlite_test
 
 import (
 	"context"
@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
 )
 
-// Who restores a backup below a service that runs must not be told that what is
-// added from then on is safe.
-func TestStoreWhoseFileIsAnotherPromisesNothing(t *testing.T) {
+func TestStoreIsUnavailableWhenItsFileIsReplaced(t *testing.T) {
 	t.Parallel()
 	for name, disturb := range map[string]func(path string) error{
 		"replaced": func(path string) error {
@@ -25,7 +25,7 @@ func TestStoreWhoseFileIsAnotherPromisesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "pets.db")
-			s, err := Open(t.Context(), Options{DSN: path, Migrate: true})
+			s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -36,20 +36,19 @@ func TestStoreWhoseFileIsAnotherPromisesNothing(t *testing.T) {
 			if err := disturb(path); err != nil {
 				t.Fatal(err)
 			}
-			for act, err := range map[string]error{"InTx": s.InTx(t.Context(), adding("Tom")), "Ping": s.Ping(t.Context())} {
-				if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, errMoved) {
-					t.Errorf("%s returned %v", act, err)
+			for call, err := range map[string]error{"InTx": s.InTx(t.Context(), adding("Tom")), "Ping": s.Ping(t.Context())} {
+				if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, sqlite.ErrFileReplaced) {
+					t.Errorf("%s returned %v", call, err)
 				}
 			}
 		})
 	}
 }
 
-// Between the look before a commit and the commit itself the file can go, too.
-func TestCommitToAFileThatWentMeanwhileIsNotPromised(t *testing.T) {
+func TestCommitFailsWhenItsFileIsRemovedMeanwhile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	s, err := Open(t.Context(), Options{DSN: path, Migrate: true})
+	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +56,7 @@ func TestCommitToAFileThatWentMeanwhileIsNotPromised(t *testing.T) {
 	err = s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
 		return errors.Join(adding("Rex")(ctx, r), os.Remove(path))
 	})
-	if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, errMoved) || !errors.Is(err, os.ErrNotExist) {
+	if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, sqlite.ErrFileReplaced) || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("InTx returned %v", err)
 	}
 }

@@ -1,4 +1,6 @@
-package http
+// Package server runs the API as a process of its own: the listener and its timeouts, the
+// graceful shutdown, the handler during the start, and the health of the process.
+package server
 
 import (
 	"context"

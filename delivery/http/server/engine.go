@@ -1,0 +1,44 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	rest "example.com/petstore/delivery/http"
+)
+
+// NewEngine returns the Gin engine of the petstore program: the API under /v1 and the
+// health of the process beside it. Every error, also a 404 or a 405, has the API's format.
+// The access log has the client's address of requests that come through one of the
+// trusted proxies (addresses or CIDRs). NewEngine fails for a proxy that is neither.
+func NewEngine(api *rest.API, health *Health, trustedProxies []string) (*gin.Engine, error) {
+	engine := gin.New()
+	engine.HandleMethodNotAllowed = true
+	engine.RedirectTrailingSlash = false // a redirect would bypass the middleware
+	if err := engine.SetTrustedProxies(trustedProxies); err != nil {
+		return nil, err
+	}
+	group := engine.Group("/v1")
+	if err := api.Register(group); err != nil {
+		return nil, err
+	}
+
+	engine.Use(api.Middleware()...)
+	engine.NoRoute(rest.NotFound)
+	engine.NoMethod(api.DeprecationHeaders(group), rest.MethodNotAllowed)
+	for path, handler := range map[string]func(*gin.Context) error{"/livez": health.livez, "/readyz": health.readyz} {
+		methods := []string{http.MethodGet, http.MethodHead}
+		engine.Match(methods, path, func(c *gin.Context) {
+			if err := handler(c); err != nil {
+				api.Fail(c, err)
+			}
+		})
+		engine.OPTIONS(path, func(c *gin.Context) {
+			c.Header("Allow", strings.Join(append(methods, http.MethodOptions), ", "))
+			c.Status(http.StatusNoContent)
+		})
+	}
+	return engine, nil
+}

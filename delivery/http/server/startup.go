@@ -1,0 +1,45 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/gin-gonic/gin"
+
+	rest "example.com/petstore/delivery/http"
+)
+
+// A StartupHandler is the handler of a service from its start on: opening the store may
+// take time. Until Ready is called it returns 200 for /livez and 503 for everything else.
+type StartupHandler struct{ handler atomic.Pointer[http.Handler] }
+
+// NewStartupHandler returns a StartupHandler. The options are those of the API, as far as
+// they concern requests that are not served yet: logger, timeout, sunset.
+func NewStartupHandler(options ...rest.Option) (*StartupHandler, error) {
+	starting := unavailable("the service is starting, try again")
+	reject := func(*gin.Context) (string, error) { return "", starting }
+	// No request passes reject, so the services are never called.
+	services := rest.Services{Pets: struct{ rest.Pets }{}, Orders: struct{ rest.Orders }{}}
+	api, err := rest.New(services, append(options, rest.WithAuthenticator(reject))...)
+	if err != nil {
+		return nil, err
+	}
+	engine, err := NewEngine(api, NewHealth(func(context.Context) error { return starting }), nil)
+	if err != nil {
+		return nil, err
+	}
+	engine.HandleMethodNotAllowed = false
+	engine.NoRoute(api.DeprecationHeaders(engine.Group("/v1")), func(c *gin.Context) { api.Fail(c, starting) })
+	s := &StartupHandler{}
+	s.Ready(engine)
+	return s, nil
+}
+
+// Ready serves all requests with handler from now on.
+func (s *StartupHandler) Ready(handler http.Handler) { s.handler.Store(&handler) }
+
+// ServeHTTP implements http.Handler.
+func (s *StartupHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	(*s.handler.Load()).ServeHTTP(w, r)
+}

@@ -1,0 +1,133 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"example.com/petstore/domain"
+)
+
+var (
+	errLost           = errors.New("the database rolled back the transaction")
+	errNeedSavepoints = errors.New("a transaction function failed after it changed something")
+)
+
+// commit runs a batch as one transaction and commits it. Savepoints between the
+// functions would cost a fifth of it, because SQLite copies the pages that change after
+// one. So the batch runs without, and only when a function fails after it changed
+// something the batch is rolled back and runs again, with a savepoint before each.
+func (w *writer) commit(batch []*pendingTx) error {
+	err := w.try(batch, false)
+	if errors.Is(err, errNeedSavepoints) {
+		err = w.try(batch, true)
+	}
+	return err
+}
+
+func (w *writer) try(batch []*pendingTx, withSavepoints bool) error {
+	start := time.Now() //nolint:forbidigo // a duration, only for observe
+	tx, err := w.database.Begin(context.Background())
+	if err != nil {
+		return domain.Unavailable(err)
+	}
+	defer tx.Rollback()
+	if err := w.poll(); err != nil {
+		return domain.Unavailable(err)
+	}
+	b := newBatchTx(w, tx)
+	if err := b.run(batch, withSavepoints); err != nil {
+		return domain.Unavailable(err)
+	}
+	if err = tx.Commit(); err != nil {
+		err = domain.Unavailable(err)
+	}
+	// A commit that failed may be durable, so the versions rise in any case.
+	w.versions.raise(b.changes)
+	if w.observe != nil && b.ran > 0 {
+		w.observe(b.ran, time.Since(start))
+	}
+	return err
+}
+
+// A batchTx is the transaction that the functions of a batch share.
+type batchTx struct {
+	Tx
+	database     Database
+	repositories domain.Repositories
+	changes      changes
+	ran          int // functions
+}
+
+func newBatchTx(w *writer, tx Tx) *batchTx {
+	b := &batchTx{Tx: tx, database: w.database}
+	db := w.db.Session(&gorm.Session{NewDB: true, Context: context.Background()})
+	db.Statement.ConnPool = tx
+	s := session{db: db, pool: tx, database: w.database, report: unreported}
+	b.repositories = domain.Repositories{
+		Pets: pets{s, &b.changes}, Orders: orders{s, &b.changes}, Keys: keys{s, &b.changes},
+		Idempotency: &idempotency{session: s, changes: &b.changes},
+	}
+	return b
+}
+
+// unreported is the report of a session in a transaction, which fails as a whole.
+func unreported(err error) error { return err }
+
+// run runs the functions one after the other. Without savepoints it returns
+// errNeedSavepoints when a function fails after it changed something; one that changed
+// nothing, as most that fail, needs none.
+func (b *batchTx) run(batch []*pendingTx, withSavepoints bool) error {
+	for _, p := range batch {
+		if !p.start() {
+			continue
+		}
+		b.ran++
+		if withSavepoints {
+			if err := b.exec("SAVEPOINT tx_func"); err != nil {
+				return err
+			}
+		}
+		b.changes.dirty = false
+		p.run(b.repositories)
+		if err := b.Active(); err != nil {
+			return b.lost(err, p)
+		}
+		if !withSavepoints && p.failed() && b.changes.dirty {
+			return errNeedSavepoints
+		}
+		if withSavepoints {
+			if err := b.endSavepoint(p.failed()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// lost returns the error of all callers when the database has ended the transaction. The
+// failure of p is only described, unless it was the database's: its Kind does not
+// concern the other callers.
+func (b *batchTx) lost(err error, p *pendingTx) error {
+	if b.database.ErrorKind(p.err) != "" {
+		return fmt.Errorf("%w: %w: %w", errLost, err, p.err)
+	}
+	return fmt.Errorf("%w: %w: after %s", errLost, err, p.failure())
+}
+
+func (b *batchTx) endSavepoint(rollback bool) error {
+	if rollback {
+		if err := b.exec("ROLLBACK TO tx_func"); err != nil {
+			return err
+		}
+	}
+	return b.exec("RELEASE tx_func")
+}
+
+func (b *batchTx) exec(statement string) error {
+	_, err := b.ExecContext(context.Background(), statement)
+	return err
+}

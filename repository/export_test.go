@@ -1,0 +1,65 @@
+package repository
+
+import (
+	"context"
+	"sync/atomic"
+
+	"example.com/petstore/domain"
+)
+
+// What the tests of package repository_test need, which import an engine.
+var (
+	ErrQueueFull = errQueueFull
+	ErrNested    = errNested
+	ErrGoexit    = errGoexit
+	ErrLost      = errLost
+	ErrClosed    = errClosed
+)
+
+const QueueSize = queueSize
+
+// Queued returns the number of transactions that wait for the writer.
+func (s *Store) Queued() int { return len(s.writer.queue) }
+
+// Closing is closed when Close begins.
+func (s *Store) Closing() <-chan struct{} { return s.writer.quit }
+
+// KeyVersion returns the number that rises when API keys change.
+func (s *Store) KeyVersion() uint64 { return s.versions.keys.Load() }
+
+// AcquireReadSlots takes n of the connections that read.
+func (s *Store) AcquireReadSlots(ctx context.Context, n int64) error {
+	return s.readers.readSlots.Acquire(ctx, n)
+}
+
+// ReleaseReadSlots gives n connections back.
+func (s *Store) ReleaseReadSlots(n int64) { s.readers.readSlots.Release(n) }
+
+// QueryIDs runs a query and calls each for every row.
+func (s *Store) QueryIDs(ctx context.Context, each func(), statement string) ([]int64, error) {
+	return query(ctx, s.readers, func(r *row) (int64, error) {
+		each()
+		return scanID(r)
+	}, 0, statement)
+}
+
+// ExecIn runs a statement within the transaction of r.
+func ExecIn(ctx context.Context, r domain.Repositories, statement string) error {
+	_, err := r.Pets.(pets).exec(ctx, statement)
+	return err
+}
+
+// A PollCheck is the pollCheck of a writer's watch.
+type PollCheck struct {
+	check pollCheck
+	polls atomic.Uint64
+}
+
+// Tick adds polls and reports whether none has happened for two ticks.
+func (c *PollCheck) Tick(polls uint64) bool { return c.check.overdue(c.polls.Add(polls)) }
+
+// ScanRow scans values as a row would be.
+func ScanRow(values []any, dest ...any) error { return (&row{values: values}).scan(dest...) }
+
+// ErrorKind returns the kind of an error of the store.
+func (s *Store) ErrorKind(err error) string { return errorKind(s.database, err) }

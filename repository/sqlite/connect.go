@@ -1,0 +1,92 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"time"
+)
+
+const (
+	// busyTimeout is how long SQLite waits for another process's lock at a time, and
+	// lockTimeout how long Begin and the first connection wait in all.
+	busyTimeout = 30 * time.Millisecond
+	lockTimeout = 5 * time.Second
+)
+
+// A pragma holds for one connection, so all are part of the DSN. SQLite's own
+// mutexes (_mutex) only repeat that database/sql gives a connection to one goroutine at
+// a time.
+var (
+	writerPragmas = url.Values{
+		"mode":          {"rw"}, // the file is created by checkFile
+		"_mutex":        {"no"},
+		"_journal_mode": {"WAL"},
+		"_synchronous":  {"FULL"}, // NORMAL loses acknowledged commits in a power cut
+		"_txlock":       {"immediate"},
+		"_foreign_keys": {"on"},
+		"_busy_timeout": {"5000"}, // while the store is opened, see prepareWriter
+		// The driver caches statements; GORM's cache leaks those that it evicts.
+		"_stmt_cache_size": {"64"},
+	}
+	readerPragmas = url.Values{
+		"mode":             {"ro"},
+		"_mutex":           {"no"},
+		"_query_only":      {"on"},
+		"_busy_timeout":    {"5000"},
+		"_stmt_cache_size": {"64"},
+	}
+)
+
+// maxIdleWAL is the size in bytes that the WAL is cut to after a checkpoint, when a
+// long read of another process has let it grow.
+const maxIdleWAL = 16 << 20
+
+func dsn(path string, pragmas url.Values) string {
+	return "file:" + (&url.URL{Path: filepath.Clean(path)}).EscapedPath() + "?" + pragmas.Encode()
+}
+
+// connect opens a pool and its first connection. While another process turns a new
+// file to WAL, SQLite returns SQLITE_BUSY at once, whatever the busy_timeout.
+func connect(ctx context.Context, path string, pragmas url.Values, size int) (*sql.DB, error) {
+	pool, err := sql.Open("sqlite3", dsn(path, pragmas))
+	if err != nil {
+		return nil, err
+	}
+	pool.SetMaxOpenConns(size)
+	pool.SetMaxIdleConns(size)
+	for start := time.Now(); ; { //nolint:forbidigo // a duration
+		err := pool.PingContext(ctx)
+		if !isBusy(err) || time.Since(start) >= lockTimeout {
+			return pool, err
+		}
+		time.Sleep(busyTimeout)
+	}
+}
+
+// prepareWriter asserts the settings that make a commit durable, and that the file can
+// be written: SQLite opens a read-only file without an error.
+func prepareWriter(ctx context.Context, writer *sql.Conn) error {
+	var mode string
+	var synchronous int
+	err := writer.QueryRowContext(ctx, "SELECT journal_mode, synchronous FROM pragma_journal_mode, pragma_synchronous").
+		Scan(&mode, &synchronous)
+	if err != nil {
+		return err
+	}
+	if mode != "wal" || synchronous < 2 {
+		return fmt.Errorf("journal_mode is %s and synchronous is %d, not wal and 2: keep the store on a local disk", mode, synchronous)
+	}
+	for _, statement := range []string{
+		"DELETE FROM pets WHERE FALSE",
+		fmt.Sprintf("PRAGMA busy_timeout = %d", busyTimeout.Milliseconds()),
+		fmt.Sprintf("PRAGMA journal_size_limit = %d", maxIdleWAL),
+	} {
+		if _, err := writer.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}

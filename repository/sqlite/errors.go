@@ -1,0 +1,46 @@
+package sqlite
+
+import (
+	"errors"
+	"syscall"
+
+	"github.com/mattn/go-sqlite3"
+
+	"example.com/petstore/repository"
+)
+
+// ErrorKind implements repository.Database (sqlite.org/rescode.html).
+func (*database) ErrorKind(err error) string {
+	if errors.Is(err, errFileReplaced) {
+		return repository.KindReplaced
+	}
+	failure, ok := errors.AsType[sqlite3.Error](err)
+	if !ok {
+		return ""
+	}
+	if failure.SystemErrno == syscall.ENOSPC || failure.SystemErrno == syscall.EDQUOT {
+		return repository.KindFull
+	}
+	switch failure.Code {
+	case sqlite3.ErrFull:
+		return repository.KindFull
+	case sqlite3.ErrBusy, sqlite3.ErrLocked, sqlite3.ErrProtocol:
+		return repository.KindBusy
+	case sqlite3.ErrReadonly:
+		return repository.KindReadOnly
+	case sqlite3.ErrIoErr:
+		return repository.KindIO
+	case sqlite3.ErrCorrupt, sqlite3.ErrNotADB:
+		return repository.KindCorrupt
+	case sqlite3.ErrCantOpen:
+		return repository.KindCannotOpen
+	case sqlite3.ErrInterrupt, sqlite3.ErrPerm, sqlite3.ErrAuth, sqlite3.ErrNomem:
+		return repository.KindOther
+	}
+	return ""
+}
+
+func isBusy(err error) bool {
+	failure, ok := errors.AsType[sqlite3.Error](err)
+	return ok && failure.Code == sqlite3.ErrBusy
+}

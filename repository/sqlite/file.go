@@ -1,0 +1,140 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"example.com/petstore/repository"
+)
+
+// applicationID marks a SQLite file as a store, see migrations.
+const applicationID = 1885697139
+
+// checkFile rejects a file that is no store before anything is written to it, and creates
+// the file of a new store.
+func checkFile(ctx context.Context, path string, o repository.EngineOptions) error {
+	if path == "" || path == ":memory:" || strings.HasPrefix(path, "file:") {
+		return errors.New("the DSN of a SQLite store is the path of a file, not :memory: nor a URI")
+	}
+	info, err := statOrCreate(path, o)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("it is not a regular file: name the file that holds the store")
+	}
+	return checkOwner(ctx, path, o)
+}
+
+// creating is held while a file is looked for and created: closing a file ends all locks of
+// this process on it, so no connection may have it open by then
+// (sqlite.org/howtocorrupt.html, section 2.2).
+var creating sync.Mutex
+
+// statOrCreate describes the file of a store. It creates a missing one if o allows that.
+func statOrCreate(path string, o repository.EngineOptions) (fs.FileInfo, error) {
+	creating.Lock()
+	defer creating.Unlock()
+	info, err := os.Stat(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return info, err
+	}
+	if o.MustExist || !o.Migrate {
+		return nil, errors.New("there is no such file: correct the path, or run petstore migrate up")
+	}
+	if err := createFile(path); err != nil {
+		return nil, err
+	}
+	return os.Stat(path)
+}
+
+// createFile creates an empty file that only its owner can read and write, whatever the
+// umask; SQLite gives the WAL and the shared memory the same mode. It succeeds, too, if
+// another process has created the file meanwhile.
+func createFile(path string) error {
+	if err := checkFolder(filepath.Dir(path)); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return errors.New("it is a symbolic link to a file that does not exist: correct the link")
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Chmod(0o600), file.Close())
+}
+
+func checkFolder(folder string) error {
+	info, err := os.Stat(folder)
+	if err == nil && info.IsDir() {
+		return nil
+	}
+	return fmt.Errorf("there is no folder %s: create it", folder)
+}
+
+// checkOwner reads the file through a connection that sets nothing: the writer's would
+// turn another program's database to WAL.
+func checkOwner(ctx context.Context, path string, o repository.EngineOptions) (err error) {
+	pool, err := sql.Open("sqlite3", dsn(path, url.Values{"mode": {"rw"}, "_busy_timeout": {"5000"}}))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+
+	var id, tables int
+	// One statement, so that a store that another process creates now is seen whole or not at all.
+	err = pool.QueryRowContext(ctx, `SELECT application_id, (SELECT count(*) FROM sqlite_schema
+		WHERE name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose_%') FROM pragma_application_id`).Scan(&id, &tables)
+	if err != nil {
+		return err
+	}
+	switch {
+	case id == applicationID:
+		return checkSchema(ctx, pool, o.Migrate)
+	case id != 0 || tables != 0:
+		return errors.New("it is the database of another program: name a file of petstore's own")
+	case o.MustExist || !o.Migrate:
+		return errors.New("there is no store in it yet: run petstore migrate up")
+	}
+	return nil
+}
+
+// A fileIdentity is the file that was opened at a path. SQLite goes on with a file that
+// was moved away, but its WAL and every later connection go by the path: what is
+// written then is lost, or damages the file that is there now
+// (sqlite.org/howtocorrupt.html, section 4.1).
+type fileIdentity struct {
+	path string
+	info os.FileInfo
+}
+
+var errFileReplaced = errors.New("the file of the store was replaced or removed while it was open: stop the service, then restore it")
+
+func newFileIdentity(path string) (fileIdentity, error) {
+	info, err := os.Stat(path)
+	return fileIdentity{path, info}, err
+}
+
+// check returns an error when another file, or none, is at the path.
+func (f fileIdentity) check() error {
+	info, err := os.Stat(f.path)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errFileReplaced, err)
+	}
+	if !os.SameFile(info, f.info) {
+		return errFileReplaced
+	}
+	return nil
+}

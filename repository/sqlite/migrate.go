@@ -1,0 +1,79 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+
+	"github.com/pressly/goose/v3"
+
+	"example.com/petstore/repository"
+)
+
+//go:embed migrations
+var migrations embed.FS
+
+// migrate migrates the schema where allowed is set, and rejects one that is newer than
+// this program.
+func migrate(ctx context.Context, db *sql.DB, allowed bool) (schema repository.Schema, err error) {
+	provider, err := newProvider(db)
+	if err != nil {
+		return schema, err
+	}
+	// Processes that start together migrate a file together: each migration is a
+	// transaction that one of them commits, and the others look again.
+	for {
+		current, latest, err := provider.GetVersions(ctx)
+		if err == nil {
+			err = checkVersions(current, latest, allowed)
+		}
+		if schema.Version = current; err != nil || current == latest {
+			return schema, err
+		}
+		applied, err := provider.Up(ctx)
+		if err == nil {
+			schema.Created = schema.Created || len(applied) > 0 && applied[0].Source.Version == 1
+			continue
+		}
+		if after, _, versionErr := provider.GetVersions(ctx); versionErr != nil || after == current {
+			return schema, err
+		}
+	}
+}
+
+// checkSchema returns the error that migrate would, through a connection that changes
+// nothing.
+func checkSchema(ctx context.Context, db *sql.DB, migrate bool) error {
+	provider, err := newProvider(db)
+	if err != nil {
+		return err
+	}
+	var current int64
+	if err := db.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&current); err != nil {
+		return err
+	}
+	sources := provider.ListSources()
+	return checkVersions(current, sources[len(sources)-1].Version, migrate)
+}
+
+// checkVersions returns an error for a schema that is newer than this program, or older
+// if it must not be migrated.
+func checkVersions(current, latest int64, migrate bool) error {
+	switch {
+	case current > latest:
+		return fmt.Errorf("wrong schema version: the store has %d, this program knows %d: use a newer petstore", current, latest)
+	case current < latest && !migrate:
+		return fmt.Errorf("wrong schema version: the store has %d, this program needs %d: run petstore migrate up", current, latest)
+	}
+	return nil
+}
+
+func newProvider(db *sql.DB) (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
+}

@@ -1,0 +1,135 @@
+// Package sqlite keeps a store in one SQLite file.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+
+	gormsqlite "gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+
+	"example.com/petstore/repository"
+)
+
+// New returns the engine that keeps a store in the file at path, created with its
+// first use. The path is neither :memory: nor a URI.
+func New(path string) repository.Engine { return engine{path} }
+
+type engine struct{ path string }
+
+// String implements repository.Engine.
+func (e engine) String() string { return e.path }
+
+// Open implements repository.Engine.
+func (e engine) Open(ctx context.Context, o repository.EngineOptions) (repository.Database, error) {
+	d, err := open(ctx, e.path, o)
+	if err != nil {
+		return nil, withRemedy(err, e.path)
+	}
+	return d, nil
+}
+
+// A database is an open file: one connection that writes, and a pool of those that read.
+type database struct {
+	identity fileIdentity
+	writers  *sql.DB // of the one connection
+	writer   *sql.Conn
+	readers  *sql.DB
+	schema   repository.Schema
+	version  int64 // data_version of the writer when ChangedByOthers looked last
+}
+
+func open(ctx context.Context, path string, o repository.EngineOptions) (_ *database, err error) {
+	if err := checkFile(ctx, path, o); err != nil {
+		return nil, err
+	}
+	d := &database{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.Close())
+		}
+	}()
+	// The writer comes first: it creates the files that a reader needs but must not create.
+	if d.writers, err = connect(ctx, path, writerPragmas, 1); err != nil {
+		return nil, err
+	}
+	if d.schema, err = migrate(ctx, d.writers, o.Migrate); err != nil {
+		return nil, err
+	}
+	if d.writer, err = d.writers.Conn(ctx); err != nil {
+		return nil, err
+	}
+	if d.identity, err = newFileIdentity(path); err != nil {
+		return nil, err
+	}
+	if err := prepareWriter(ctx, d.writer); err != nil {
+		return nil, err
+	}
+	d.readers, err = connect(ctx, path, readerPragmas, o.MaxOpenConns)
+	return d, err
+}
+
+// Readers implements repository.Database.
+func (d *database) Readers() gorm.ConnPool { return d.readers }
+
+// Dialector implements repository.Database.
+func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
+	return gormsqlite.New(gormsqlite.Config{Conn: pool})
+}
+
+// Begin implements repository.Database. It waits up to lockTimeout for the lock that
+// another process holds.
+func (d *database) Begin(ctx context.Context) (repository.Tx, error) {
+	if err := d.identity.check(); err != nil {
+		return nil, err
+	}
+	for start := time.Now(); ; { //nolint:forbidigo // a duration
+		begun, err := d.writer.BeginTx(ctx, nil)
+		if err == nil {
+			return &tx{Tx: begun, database: d}, nil
+		}
+		if !isBusy(err) || time.Since(start) >= lockTimeout {
+			return nil, err
+		}
+	}
+}
+
+// ChangedByOthers implements repository.Database. Commits of other connections change
+// the data_version of this one, which its own commits do not.
+func (d *database) ChangedByOthers(ctx context.Context) (bool, error) {
+	before := d.version
+	err := d.writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&d.version)
+	return d.version != before, err
+}
+
+// Check implements repository.Database.
+func (d *database) Check() error { return d.identity.check() }
+
+// Rebind implements repository.Database. SQLite's placeholder is ?.
+func (d *database) Rebind(statement string) string { return statement }
+
+// Schema implements repository.Database.
+func (d *database) Schema() repository.Schema { return d.schema }
+
+// Pools implements repository.Database.
+func (d *database) Pools() map[string]*sql.DB {
+	return map[string]*sql.DB{"writer": d.writers, "readers": d.readers}
+}
+
+// Close implements repository.Database.
+func (d *database) Close() error {
+	var errs []error
+	if d.writer != nil {
+		if err := d.writer.Close(); !errors.Is(err, sql.ErrConnDone) { // of an earlier Close
+			errs = append(errs, err)
+		}
+	}
+	// The writer's pool comes last: only it may move the WAL into the file and remove it.
+	for _, pool := range slices.DeleteFunc([]*sql.DB{d.readers, d.writers}, func(p *sql.DB) bool { return p == nil }) {
+		errs = append(errs, pool.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,34 @@
+package repository
+
+import (
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+)
+
+// Times are stored in milliseconds since 1970, in UTC.
+
+func timeOf(millis int64) time.Time { return time.UnixMilli(millis).UTC() }
+
+func timePtr(millis *int64) *time.Time {
+	if millis == nil {
+		return nil
+	}
+	t := timeOf(*millis)
+	return &t
+}
+
+func millisPtr(t *time.Time) *int64 {
+	if t == nil {
+		return nil
+	}
+	millis := t.UnixMilli()
+	return &millis
+}
+
+// notBefore is a time for an UPDATE, or the value of the column if that is later: the
+// clock may have been set back.
+func notBefore(column string, at time.Time) clause.Expr {
+	return gorm.Expr("CASE WHEN "+column+" > ? THEN "+column+" ELSE ? END", at.UnixMilli(), at.UnixMilli())
+}
