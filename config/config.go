@@ -1,14 +1,12 @@
-// Package config gathers the settings of the service from its defaults, a YAML file, the environment and the command
-// line, each of which wins over those before it, and checks every value before anything is started with it.
+// Package config reads the settings of the service from defaults, a YAML file, the environment and the command line,
+// each of which wins over those before it, and validates them.
 package config
 
 import "time"
 
-// Config holds every setting of the service.
-//
-// One line of these structs is all that a setting takes to exist: its tags give the name in files and, derived from
-// it, in the environment (server.address is PETSTORE_SERVER_ADDRESS), and the default as an operator would write it.
-// The tag secret keeps a value out of messages and lets it be read from a file that …_FILE names.
+// Config holds every setting of the service, which petstore.example.yaml describes. A setting is one field, with its
+// name in the tag key, its default, its rules (validate, see rules.go) and, where theirs is not enough, its remedy. The
+// tag secret hides a value and lets a variable with the suffix _FILE name a file that holds it.
 type Config struct {
 	Server    Server    `key:"server"`
 	Admin     Admin     `key:"admin"`
@@ -23,107 +21,77 @@ type Config struct {
 	Tracing   Tracing   `key:"tracing"`
 }
 
-// Server is the listener that clients of the API reach.
+// Server is the listener for API clients.
 type Server struct {
-	// Address is the host:port to listen on. Without a host it is every interface; port 0 is any free port.
-	Address string `key:"address" default:"127.0.0.1:8080"`
-	// ReadHeaderTimeout is how long a client may take to send the header of a request.
-	ReadHeaderTimeout time.Duration `key:"read_header_timeout" default:"5s"`
-	// ReadTimeout is how long a client may take to send a whole request, body included.
-	ReadTimeout time.Duration `key:"read_timeout" default:"15s"`
-	// WriteTimeout is how long a request may take from the end of its header to the end of its answer. It is longer
-	// than RequestTimeout, so that a request which runs out of time can still be told so.
-	WriteTimeout time.Duration `key:"write_timeout" default:"30s"`
-	// IdleTimeout is how long a connection is kept open for the next request.
-	IdleTimeout time.Duration `key:"idle_timeout" default:"120s"`
-	// RequestTimeout is the deadline of a request, counted from the end of its header. Its body must arrive before it.
-	RequestTimeout time.Duration `key:"request_timeout" default:"10s"`
-	// ShutdownDelay is how long a service that is to stop still takes new requests, while it says that it is not ready.
-	ShutdownDelay time.Duration `key:"shutdown_delay" default:"0s"`
-	// ShutdownTimeout is how long the service may take to stop after ShutdownDelay, running requests included, at least 6s.
-	ShutdownTimeout time.Duration `key:"shutdown_timeout" default:"20s"`
-	// MaxConnections is how many connections may be open at the same time; 0 is no cap.
-	MaxConnections int `key:"max_connections" default:"0"`
-	// TrustedProxies lists the IP addresses and CIDR networks whose forwarded headers are believed: X-Forwarded-For, and
-	// for the documentation X-Forwarded-Proto and X-Forwarded-Host.
-	TrustedProxies []string `key:"trusted_proxies"`
-	// TLSCertFile is the PEM file of the certificate, its chain below it. With TLSKeyFile it turns TLS on.
-	TLSCertFile string `key:"tls_cert_file"`
-	// TLSKeyFile is the PEM file of the certificate's private key.
-	TLSKeyFile string `key:"tls_key_file"`
-	// ProductionURL is where clients reach the service, without /v1. Empty is the origin that the documentation was
-	// requested from.
-	ProductionURL string `key:"production_url"`
-	// StagingURL is where clients reach the service for trials, without /v1. Empty is nowhere.
-	StagingURL string `key:"staging_url"`
+	Address           string        `key:"address" default:"127.0.0.1:8080" validate:"hostport"`
+	ReadHeaderTimeout time.Duration `key:"read_header_timeout" default:"5s" validate:"gt=0s"`
+	ReadTimeout       time.Duration `key:"read_timeout" default:"15s" validate:"gt=0s"`
+	// WriteTimeout exceeds RequestTimeout, so that the error response to a request that times out can still be sent.
+	WriteTimeout   time.Duration `key:"write_timeout" default:"30s" validate:"gt=0s,gtfield=RequestTimeout"`
+	IdleTimeout    time.Duration `key:"idle_timeout" default:"120s" validate:"gt=0s"`
+	RequestTimeout time.Duration `key:"request_timeout" default:"10s" validate:"gt=0s"`
+	ShutdownDelay  time.Duration `key:"shutdown_delay" default:"0s" validate:"min=0s"`
+	// ShutdownTimeout exceeds the 5 seconds for which net/http treats a new connection without a request as busy.
+	ShutdownTimeout time.Duration `key:"shutdown_timeout" default:"20s" validate:"min=6s"`
+	MaxConnections  int           `key:"max_connections" default:"0" validate:"min=0" remedy:"must not be negative; 0 is no limit"`
+	TrustedProxies  []string      `key:"trusted_proxies" validate:"dive,ip|cidr"`
+	TLSCertFile     string        `key:"tls_cert_file" validate:"required_with=TLSKeyFile"`
+	TLSKeyFile      string        `key:"tls_key_file" validate:"required_with=TLSCertFile"`
+	ProductionURL   string        `key:"production_url" validate:"omitempty,baseurl"`
+	StagingURL      string        `key:"staging_url" validate:"omitempty,baseurl"`
 }
 
-// Admin is the listener for metrics and profiles, which clients must not reach.
+// Admin is the listener for metrics and profiles.
 type Admin struct {
-	// Address is the host:port to listen on; empty turns the listener off.
-	Address string `key:"address" default:"127.0.0.1:9090"`
+	Address string `key:"address" default:"127.0.0.1:9090" validate:"omitempty,hostport,apart=server.address" remedy:"must be empty or host:port with a port from 0 to 65535, such as 127.0.0.1:9090"`
 }
 
-// Database is where the store keeps its records.
+// Database is where the data is stored.
 type Database struct {
-	// Driver names the engine: sqlite.
-	Driver string `key:"driver" default:"sqlite"`
-	// DSN says where the data is. For sqlite it is the path of a file.
-	DSN string `key:"dsn" default:"petstore.db" secret:"true"`
-	// MaxOpenConns is the number of connections that read at the same time.
-	MaxOpenConns int `key:"max_open_conns" default:"4"`
-	// Migrate lets the service create the schema and bring an older one up to date when it starts.
-	Migrate bool `key:"migrate" default:"true"`
+	Driver       string `key:"driver" default:"sqlite" validate:"oneof=sqlite"`
+	DSN          string `key:"dsn" default:"petstore.db" secret:"true" validate:"dsn"`
+	MaxOpenConns int    `key:"max_open_conns" default:"4" validate:"min=1,max=1000" remedy:"must be from 1 to 1000"`
+	Migrate      bool   `key:"migrate" default:"true"`
 }
 
-// Auth is who may use the service.
+// Auth is the authentication of API clients.
 type Auth struct {
-	// BootstrapKey is an API key that the service accepts from its first start on; empty for none.
-	BootstrapKey string `key:"bootstrap_key" secret:"true"`
+	BootstrapKey string `key:"bootstrap_key" secret:"true" validate:"omitempty,apikey"`
 }
 
-// Cache is what the service keeps in memory to answer faster.
+// Cache is the cache of list pages in memory.
 type Cache struct {
-	// MaxBytes is about how much memory the pages of the lists may take; 0 keeps none.
-	MaxBytes int `key:"max_bytes" default:"16777216"`
+	MaxBytes int `key:"max_bytes" default:"16777216" validate:"min=0,max=1099511627776" remedy:"must be from 0, which disables the cache, to 1099511627776"`
 }
 
-// RateLimit is how much one API key may ask for.
+// RateLimit is the limit of requests per API key.
 type RateLimit struct {
-	// Requests is how many requests a key may make in a window; 0 turns the limit off.
-	Requests int `key:"requests" default:"0"`
-	// Window is the time in which Requests are allowed, in whole seconds.
-	Window time.Duration `key:"window" default:"1m"`
+	Requests int           `key:"requests" default:"0" validate:"min=0,max=1000000" remedy:"must be from 0, which is no limit, to 1000000"`
+	Window   time.Duration `key:"window" default:"1m" validate:"min=1s,max=24h,seconds" remedy:"must be whole seconds, from 1s to 24h"`
 }
 
-// CORS is which web pages of other origins may use the service.
+// CORS is the access from web pages of other origins.
 type CORS struct {
-	// AllowedOrigins lists the origins of those pages, as scheme://host or scheme://host:port.
-	AllowedOrigins []string `key:"allowed_origins"`
+	AllowedOrigins []string `key:"allowed_origins" validate:"dive,origin"`
 }
 
 // API is what the published contract leaves to the operator.
 type API struct {
-	// GetPetSunset is the moment, in UTC, from which GET /pets/{petId} is gone.
-	GetPetSunset time.Time `key:"get_pet_sunset" default:"2030-12-05T00:00:00Z"`
+	GetPetSunset time.Time `key:"get_pet_sunset" default:"2030-12-05T00:00:00Z" validate:"sunset"`
 }
 
-// Docs is the documentation that the service shows of itself.
+// Docs is the API documentation.
 type Docs struct {
-	// Enabled serves the OpenAPI document and Swagger UI.
 	Enabled bool `key:"enabled" default:"true"`
 }
 
-// Log is what the service writes about its work.
+// Log is the log of the service.
 type Log struct {
-	// Level is the least serious level written: debug, info, warn or error.
-	Level string `key:"level" default:"info"`
-	// Format is json for machines or console for people.
-	Format string `key:"format" default:"json"`
+	Level  string `key:"level" default:"info" validate:"oneof=debug info warn error"`
+	Format string `key:"format" default:"json" validate:"oneof=console json"`
 }
 
-// Tracing is where the service sends traces of its work.
+// Tracing is the export of traces.
 type Tracing struct {
-	// OTLPEndpoint is the URL of an OpenTelemetry collector that takes OTLP over HTTP; empty turns traces off.
-	OTLPEndpoint string `key:"otlp_endpoint"`
+	OTLPEndpoint string `key:"otlp_endpoint" validate:"omitempty,plainurl"`
 }

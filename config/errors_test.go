@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestAllFaultsAreToldAtOnce(t *testing.T) {
+func TestLoadReturnsAllProblemsAtOnce(t *testing.T) {
 	t.Parallel()
 	path := write(t, `
 server:
@@ -38,18 +38,18 @@ docs: {enabled: yes}
   db_dsn (PETSTORE_DB_DSN): no such section; there are server, admin, database, auth, cache, rate_limit, cors, api, docs, log, tracing
   docs.enabled = "yes" (FILE:8): must be true or false
   log.format = "xml" (command line): must be console or json
-  log.levle (PETSTORE_LOG_LEVLE): no such setting; log has level, format
+  log_levle (PETSTORE_LOG_LEVLE): no such setting; log has level, format
   server.address = 8080 (FILE:3): must be text; put it in quotes
   server.address = "localhost" (PETSTORE_SERVER_ADDRESS): must be host:port with a port from 0 to 65535, such as 127.0.0.1:8080
   server.adress (FILE:4): no such setting; server has address, read_header_timeout, read_timeout, write_timeout, idle_timeout, request_timeout, shutdown_delay, shutdown_timeout, max_connections, trusted_proxies, tls_cert_file, tls_key_file, production_url, staging_url
   server.read_timeout = 10 (FILE:5): must be a duration with its unit, such as 15s or 2m
-  server.write_timeout = "5s" (FILE:6): must be longer than server.request_timeout, 10s (default)`, "FILE", path)
+  server.write_timeout = "5s" (FILE:6): must be longer than server.request_timeout = "10s" (default)`, "FILE", path)
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-func TestFileThatIsNotAConfiguration(t *testing.T) {
+func TestFileMustBeAYAMLConfiguration(t *testing.T) {
 	t.Parallel()
 	named := func(name, text string) string {
 		path := filepath.Join(t.TempDir(), name)
@@ -74,7 +74,7 @@ func TestFileThatIsNotAConfiguration(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			checkFaults(t, Options{File: test.path}, Fault{Source: test.path, Remedy: test.want})
+			checkProblems(t, Options{File: test.path}, problem("", "", test.path, test.want))
 		})
 	}
 }
@@ -95,15 +95,15 @@ func TestFileWithoutSettingsIsValid(t *testing.T) {
 	}
 }
 
-func TestFileTypesAreNotConverted(t *testing.T) {
+func TestYAMLTypesAreNotConverted(t *testing.T) {
 	t.Parallel()
 	const (
 		text     = "must be text; put it in quotes"
 		number   = "must be a whole number in plain digits"
-		truth    = "must be true or false"
+		boolean  = "must be true or false"
 		list     = "must be a list of texts"
 		duration = "must be a duration with its unit, such as 15s or 2m"
-		moment   = "must be a moment such as 2030-12-05T00:00:00Z or a day such as 2030-12-05"
+		date     = "must be a time such as 2030-12-05T00:00:00Z or a date such as 2030-12-05"
 		none     = "has no value; write one, or leave the setting out"
 	)
 	for _, test := range []struct{ key, yaml, shown, remedy string }{
@@ -121,25 +121,25 @@ func TestFileTypesAreNotConverted(t *testing.T) {
 		{"database.max_open_conns", `"4"`, `"4"`, number},
 		{"database.max_open_conns", "4.5", "4.5", number},
 		{"database.max_open_conns", "0x10", `"0x10"`, number},
-		{"database.migrate", "1", "1", truth},
-		{"database.migrate", `"true"`, `"true"`, truth},
-		{"database.migrate", "on", `"on"`, truth},
+		{"database.migrate", "1", "1", boolean},
+		{"database.migrate", `"true"`, `"true"`, boolean},
+		{"database.migrate", "on", `"on"`, boolean},
 		{"server.trusted_proxies", "10.0.0.1", `"10.0.0.1"`, list},
 		{"server.trusted_proxies", "[10.0.0.1, 7]", "7", list},
 		{"server.trusted_proxies", "{a: b}", "a section", list},
-		{"api.get_pet_sunset", "2030", "2030", moment},
-		{"api.get_pet_sunset", "2030-12-05 10:00:00", `"2030-12-05 10:00:00"`, moment},
+		{"api.get_pet_sunset", "2030", "2030", date},
+		{"api.get_pet_sunset", "2030-12-05 10:00:00", `"2030-12-05 10:00:00"`, date},
 	} {
 		t.Run(test.key+"="+test.yaml, func(t *testing.T) {
 			t.Parallel()
 			section, name, _ := strings.Cut(test.key, ".")
 			path := write(t, section+":\n  "+name+": "+test.yaml)
-			checkFaults(t, Options{File: path}, Fault{test.key, test.shown, path + ":2", test.remedy})
+			checkProblems(t, Options{File: path}, problem(test.key, test.shown, path+":2", test.remedy))
 		})
 	}
 }
 
-func TestKeyIsWrittenOnce(t *testing.T) {
+func TestKeysMustBeUniqueAndKnown(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ text, key, line, remedy string }{
 		"setting":   {"log:\n  level: warn\n  level: info", "log.level", ":3", "is written twice; the other is in line 2"},
@@ -154,12 +154,46 @@ func TestKeyIsWrittenOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := write(t, test.text)
-			checkFaults(t, Options{File: path}, Fault{Key: test.key, Source: path + test.line, Remedy: test.remedy})
+			checkProblems(t, Options{File: path}, problem(test.key, "", path+test.line, test.remedy))
 		})
 	}
 }
 
-func TestSecretsAreNotTold(t *testing.T) {
+func TestEveryInvalidElementIsReported(t *testing.T) {
+	t.Parallel()
+	const key = "server.trusted_proxies"
+	checkProblems(t, Options{Overrides: map[string]string{key: "here,10.0.0.1,there"}},
+		problem(key, `"here"`, "command line", rules["ip|cidr"].remedy),
+		problem(key, `"there"`, "command line", rules["ip|cidr"].remedy))
+	path := write(t, `server: {trusted_proxies: [7, "", here, "10.0.0.1,10.0.0.2"]}`)
+	const list = "must be a list of texts"
+	checkProblems(t, Options{File: path},
+		problem(key, "7", path+":1", list), problem(key, `""`, path+":1", list), problem(key, `"10.0.0.1,10.0.0.2"`, path+":1", list))
+}
+
+func TestNamesAreExact(t *testing.T) {
+	t.Parallel()
+	setting, section := "no such setting; log has level, format", "no such section; there are "+strings.Join(sections, ", ")
+	for name, test := range map[string]struct {
+		options     Options
+		key, source string
+		remedy      string
+	}{
+		"key in upper case":      {Options{Overrides: map[string]string{"LOG.LEVEL": "info"}}, "LOG.LEVEL", "command line", section},
+		"variable in lower case": {Options{Environ: []string{"PETSTORE_log_level=info"}}, "log_level", "PETSTORE_log_level", setting},
+		"key of a section":       {Options{Overrides: map[string]string{"log": "info"}}, "log", "command line", setting},
+		"variable of a section":  {Options{Environ: []string{"PETSTORE_LOG=info"}}, "log", "PETSTORE_LOG", setting},
+		"key below a setting":    {Options{Overrides: map[string]string{"log.level.x": "info"}}, "log.level.x", "command line", setting},
+		"no key":                 {Options{Overrides: map[string]string{"": "info"}}, "", "command line", section},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checkProblems(t, test.options, problem(test.key, "", test.source, test.remedy))
+		})
+	}
+}
+
+func TestErrorsHideSecrets(t *testing.T) {
 	t.Parallel()
 	const dsn = "postgres://pets:hunter2@db/pets"
 	file := filepath.Join(t.TempDir(), "dsn")
@@ -179,6 +213,7 @@ func TestSecretsAreNotTold(t *testing.T) {
 		"twice":                {Environ: []string{"PETSTORE_DATABASE_DSN=" + dsn, "PETSTORE_DATABASE_DSN_FILE=" + file}},
 		"in a URL":             {Overrides: map[string]string{"server.production_url": "https://pets:hunter2@example.com"}},
 		"malformed key":        {Environ: []string{"PETSTORE_AUTH_BOOTSTRAP_KEY=petstore_hunter2"}},
+		"in another setting":   {Overrides: map[string]string{"server.tls_key_file": "https://pets:hunter2@example.com"}},
 		"in a list":            {Overrides: map[string]string{"server.trusted_proxies": "https://pets:hunter2@example.com"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -188,7 +223,7 @@ func TestSecretsAreNotTold(t *testing.T) {
 				t.Fatal("got no error")
 			}
 			if strings.Contains(err.Error(), "hunter2") {
-				t.Errorf("the secret is told: %v", err)
+				t.Errorf("the secret is shown: %v", err)
 			}
 		})
 	}
@@ -197,16 +232,16 @@ func TestSecretsAreNotTold(t *testing.T) {
 func TestSecretHasOneSource(t *testing.T) {
 	t.Parallel()
 	const remedy = "set either PETSTORE_DATABASE_DSN or PETSTORE_DATABASE_DSN_FILE"
-	checkFaults(t, Options{Environ: []string{"PETSTORE_DATABASE_DSN=a.db", "PETSTORE_DATABASE_DSN_FILE=b"}},
-		Fault{"database.dsn", "(hidden)", "PETSTORE_DATABASE_DSN_FILE", remedy})
-	checkFaults(t, Options{Environ: []string{"PETSTORE_DATABASE_DSN_FILE=" + filepath.Join(t.TempDir(), "none")}},
-		Fault{"database.dsn", "(hidden)", "PETSTORE_DATABASE_DSN_FILE", "must name a file that can be read: no such file or directory"})
+	checkProblems(t, Options{Environ: []string{"PETSTORE_DATABASE_DSN=a.db", "PETSTORE_DATABASE_DSN_FILE=b"}},
+		problem("database.dsn", "(hidden)", "PETSTORE_DATABASE_DSN_FILE", remedy))
+	checkProblems(t, Options{Environ: []string{"PETSTORE_DATABASE_DSN_FILE=" + filepath.Join(t.TempDir(), "none")}},
+		problem("database.dsn", "(hidden)", "PETSTORE_DATABASE_DSN_FILE", "must name a file that can be read: no such file or directory"))
 }
 
 func TestOnlySecretsAreReadFromFiles(t *testing.T) {
 	t.Parallel()
-	checkFaults(t, Options{Environ: []string{"PETSTORE_LOG_LEVEL_FILE=/run/level"}},
-		Fault{Key: "log.level_file", Source: "PETSTORE_LOG_LEVEL_FILE", Remedy: "no such setting; log has level, format"})
+	checkProblems(t, Options{Environ: []string{"PETSTORE_LOG_LEVEL_FILE=/run/level"}},
+		problem("log_level_file", "", "PETSTORE_LOG_LEVEL_FILE", "no such setting; log has level, format"))
 }
 
 func FuzzFileIsReadOrRefused(f *testing.F) {
@@ -223,24 +258,28 @@ func FuzzFileIsReadOrRefused(f *testing.F) {
 			return
 		}
 		invalid, ok := errors.AsType[*InvalidError](err)
-		if !ok || len(invalid.Faults) == 0 {
-			t.Fatalf("got %v, want an InvalidError with faults", err)
+		if !ok || len(invalid.Problems) == 0 {
+			t.Fatalf("got %v, want an InvalidError with problems", err)
 		}
-		if lines := strings.Count(err.Error(), "\n"); lines != len(invalid.Faults) {
-			t.Errorf("%d faults in %d lines: %v", len(invalid.Faults), lines, err)
+		if lines := strings.Count(err.Error(), "\n"); lines != len(invalid.Problems) {
+			t.Errorf("%d problems in %d lines: %v", len(invalid.Problems), lines, err)
 		}
 	})
 }
 
-// checkFaults expects Load to find exactly these faults.
-func checkFaults(t *testing.T, options Options, want ...Fault) {
+func problem(key, text, source, remedy string) Problem {
+	return Problem{Value{key, text, source}, remedy}
+}
+
+// checkProblems expects Load to return exactly these problems.
+func checkProblems(t *testing.T, options Options, want ...Problem) {
 	t.Helper()
 	_, err := Load(options)
 	invalid, ok := errors.AsType[*InvalidError](err)
 	if !ok {
 		t.Fatalf("got %v, want an InvalidError", err)
 	}
-	if diff := cmp.Diff(want, invalid.Faults); diff != "" {
+	if diff := cmp.Diff(want, invalid.Problems); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

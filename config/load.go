@@ -1,6 +1,8 @@
 package config
 
 import (
+	"cmp"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,148 +10,135 @@ import (
 	"github.com/spf13/viper"
 )
 
-const (
-	fromDefault = "default"
-	fromFlags   = "command line"
-)
-
-// Options says where Load finds what the operator has set.
+// Options are the sources of the settings.
 type Options struct {
-	// File is the path of a YAML file; empty reads none, and none is searched for.
-	File string
-	// Environ is the environment as NAME=value, the form of os.Environ. A variable that is set but empty counts.
-	Environ []string
-	// Overrides are the settings given on the command line, by key, written as in the environment.
-	Overrides map[string]string
-	// IsAPIKey reports whether a text is in the form of an API key, its check included. Without it only the letters
-	// are looked at.
-	IsAPIKey func(string) bool
+	File      string            // the path of a YAML file; empty reads none
+	Environ   []string          // NAME=value, as os.Environ returns it; a variable that is set but empty counts
+	Overrides map[string]string // from the command line, by key, written as in the environment
+	IsAPIKey  func(string) bool // reports whether a text is a well-formed API key; nil checks only length and characters
 }
 
-// Load reads the settings, the defaults first, then the file, the environment and the overrides. Its error is an
-// *InvalidError, which names every unknown key in any of them, and every wrong value in force.
+// Value is the value of a setting as it was written.
+type Value struct {
+	Key    string // the setting, such as server.address
+	Text   string // in the format of the environment, where lists are separated by commas
+	Source string // file:line, the name of an environment variable, "command line" or "default"
+}
+
+// Problem is a value that is wrong. Key is empty for a whole file. Text is quoted, "(hidden)" or empty.
+type Problem struct {
+	Value
+	Remedy string // what to write instead
+}
+
+// InvalidError holds all problems of a configuration, ordered by key.
+type InvalidError struct{ Problems []Problem }
+
+// Error returns every problem in a line of its own.
+func (e *InvalidError) Error() string {
+	text := "the configuration is not valid:"
+	for _, p := range e.Problems {
+		text += "\n  " + p.where() + ": " + p.Remedy
+	}
+	return text
+}
+
+// where returns the value, its Text quoted or hidden, and its source.
+func (v Value) where() string {
+	if v.Key == "" {
+		return v.Source
+	}
+	return strings.TrimSuffix(v.Key+" = "+v.Text, " = ") + " (" + v.Source + ")"
+}
+
+// Load reads the settings. Its error is an *InvalidError with every unknown name and every wrong YAML type, and with
+// every invalid value in force.
 func Load(o Options) (Config, error) {
-	var c Config
-	if err := newLoader(&c).load(&c, o); err != nil {
-		return Config{}, err
-	}
-	return c, nil
+	l, err := load(o)
+	return l.config, err
 }
 
-// loader remembers where each value came from, and all that is wrong. Values stay as they were written, texts and
-// lists of texts, until the layers are complete.
+// Explain returns the value in force of every setting, in the order of Keys, and the error of Load. Text is `""` for an
+// empty value, "(hidden)" for one that may be a secret, and "(invalid)" for one with a problem.
+func Explain(o Options) ([]Value, error) {
+	l, err := load(o)
+	var values []Value
+	for _, s := range settings {
+		v := l.value(s)
+		if l.invalid(s) {
+			v.Text = "(invalid)"
+		} else if v.Text != s.Tag.Get("default") && s.quote(v.Text) == hidden {
+			v.Text = hidden
+		}
+		v.Text = cmp.Or(v.Text, `""`)
+		values = append(values, v)
+	}
+	return values, err
+}
+
 type loader struct {
-	settings []setting
-	layers   *viper.Viper
-	sources  map[string]string // by key
-	faults   []Fault
-	isAPIKey func(string) bool
+	values   *viper.Viper // a Value for each key
+	config   Config
+	problems []Problem
 }
 
-func newLoader(c *Config) *loader {
-	l := &loader{settings: settings(c), layers: viper.New(), sources: map[string]string{}}
-	for _, s := range l.settings {
-		l.layers.SetDefault(s.key, s.preset)
-		l.sources[s.key] = fromDefault
+func load(o Options) (*loader, error) {
+	l := &loader{values: viper.New()}
+	for _, s := range settings {
+		l.values.SetDefault(s.key, Value{s.key, s.Tag.Get("default"), "default"})
 	}
-	return l
-}
-
-func (l *loader) load(c *Config, o Options) error {
-	l.readFile(o.File)
+	root, err := parseFile(o.File)
+	if err != nil {
+		l.report("", "", o.File, err.Error())
+	}
+	l.readMapping(o.File, "", root, map[string]int{})
 	l.readEnvironment(o.Environ)
-	l.readOverrides(o.Overrides)
-	l.assign()
-	if l.isAPIKey = apiKey.MatchString; o.IsAPIKey != nil {
-		l.isAPIKey = o.IsAPIKey
-	}
-	l.validate(c)
-	if len(l.faults) > 0 {
-		return newInvalidError(l.faults)
-	}
-	return nil
-}
-
-func (l *loader) readOverrides(overrides map[string]string) {
-	for key, value := range overrides {
-		if _, ok := l.find(key); !ok {
-			l.unknown(key, fromFlags)
-			continue
+	for key, text := range o.Overrides {
+		if byKey[key] != nil {
+			l.values.Set(key, Value{key, text, "command line"})
+		} else {
+			l.reportUnknown(key, "command line")
 		}
-		l.override(key, value, fromFlags)
 	}
-}
-
-func (l *loader) override(key, value, source string) {
-	l.layers.Set(key, value)
-	l.sources[key] = source
-}
-
-func (l *loader) assign() {
-	for _, s := range l.settings {
-		_, words := s.form()
-		l.require(s.key, s.assign(l.layers.Get(s.key)), words)
+	for _, s := range settings {
+		field := reflect.ValueOf(&l.config).Elem().FieldByIndex(s.Index).Addr().Interface()
+		if err := l.values.UnmarshalKey(s.key, field, viper.DecodeHook(decodeHook)); err != nil && !l.invalid(s) {
+			l.reject(s, l.value(s).Text, formats[s.Type].remedy)
+		}
 	}
-}
-
-// require notes a fault of the value in force unless ok. A value that is at fault already is spared a second one, and
-// so is a rule between several keys of which one is at fault.
-func (l *loader) require(key string, ok bool, remedy string, others ...string) {
-	if ok || l.faulty(key) || slices.ContainsFunc(others, l.faulty) {
-		return
+	l.validate(o.IsAPIKey)
+	if len(l.problems) == 0 {
+		return l, nil
 	}
-	s, _ := l.find(key)
-	l.fault(key, s.show(l.layers.Get(key)), l.sources[key], remedy)
+	slices.SortStableFunc(l.problems, func(a, b Problem) int { return strings.Compare(a.Key+" "+a.Source, b.Key+" "+b.Source) })
+	return l, &InvalidError{l.problems}
 }
 
-// reject notes a fault of a value that is so wrong that no layer can hold it.
-func (l *loader) reject(key, shown, source, remedy string) {
-	l.sources[key] = source
-	l.fault(key, shown, source, remedy)
-}
+func (l *loader) value(s *setting) Value { return l.values.Get(s.key).(Value) }
 
-// fault notes a fault. The key may be anything that a file holds, so it is kept to one line.
-func (l *loader) fault(key, value, source, remedy string) {
+// report adds a problem. It escapes control characters in the key, which may be any text of a file.
+func (l *loader) report(key, shown, source, remedy string) {
 	quoted := strconv.Quote(key)
-	l.faults = append(l.faults, Fault{Key: quoted[1 : len(quoted)-1], Value: value, Source: source, Remedy: remedy})
+	l.problems = append(l.problems, Problem{Value{quoted[1 : len(quoted)-1], shown, source}, remedy})
 }
 
-func (l *loader) faulty(key string) bool {
-	return slices.ContainsFunc(l.faults, func(f Fault) bool { return f.Key == key && f.Source == l.sources[key] })
-}
-
-// unknown notes a key that names nothing. Its value is not told: it may be a secret under a mistyped name.
-func (l *loader) unknown(key, source string) {
-	section, _, _ := strings.Cut(key, ".")
-	if names := l.names(section); len(names) > 0 {
-		l.fault(key, "", source, "no such setting; "+section+" has "+strings.Join(names, ", "))
-		return
-	}
-	l.fault(key, "", source, "no such section; there are "+strings.Join(l.sections(), ", "))
-}
-
-func (l *loader) find(key string) (setting, bool) {
-	i := slices.IndexFunc(l.settings, func(s setting) bool { return s.key == key })
-	if i < 0 {
-		return setting{}, false
-	}
-	return l.settings[i], true
-}
-
-func (l *loader) sections() []string {
-	var sections []string
-	for _, s := range l.settings {
-		sections = append(sections, s.section())
-	}
-	return slices.Compact(sections)
-}
-
-func (l *loader) names(section string) []string {
-	var names []string
-	for _, s := range l.settings {
-		if name, ok := strings.CutPrefix(s.key, section+"."); ok {
-			names = append(names, name)
+// reportUnknown reports a key that names no setting. It does not show the value, which may be a secret.
+func (l *loader) reportUnknown(key, source string) {
+	remedy := "no such section; there are " + strings.Join(sections, ", ")
+	for _, section := range sections {
+		if rest, ok := strings.CutPrefix(key, section); ok && (rest == "" || strings.ContainsAny(rest[:1], "._")) {
+			remedy = "no such setting; " + section + " has " + strings.Join(names[section], ", ")
 		}
 	}
-	return names
+	l.report(key, "", source, remedy)
+}
+
+// reject reports the value in force, or an element of it.
+func (l *loader) reject(s *setting, text, remedy string) {
+	l.report(s.key, s.quote(text), l.value(s).Source, remedy)
+}
+
+// invalid reports whether the value in force has a problem.
+func (l *loader) invalid(s *setting) bool {
+	return slices.ContainsFunc(l.problems, func(p Problem) bool { return p.Key == s.key && p.Source == l.value(s).Source })
 }

@@ -1,137 +1,83 @@
 package config
 
 import (
-	"fmt"
+	"errors"
 	"reflect"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-viper/mapstructure/v2"
 )
 
-// hidden stands in messages for a value that may be a secret.
-const hidden = "(hidden)"
-
-// setting is one field of a Config under the names that operators give it.
+// setting is a field of a section of Config. Its Index is that in Config.
 type setting struct {
-	key    string // section.name
-	preset string
-	secret bool
-	field  any // points into the Config
+	reflect.StructField
+	key string // section.name
 }
 
-// settings lists the fields of c in the order of its declaration.
-func settings(c *Config) []setting {
-	var all []setting
-	for section, fields := range reflect.ValueOf(c).Elem().Fields() {
-		for field, value := range fields.Fields() {
-			all = append(all, setting{
-				key:    section.Tag.Get("key") + "." + field.Tag.Get("key"),
-				preset: field.Tag.Get("default"),
-				secret: field.Tag.Get("secret") == "true",
-				field:  value.Addr().Interface(),
-			})
+// The settings, in the order of their declaration, and their names.
+var (
+	settings []*setting
+	keys     []string
+	byKey    = map[string]*setting{}
+	sections []string
+	names    = map[string][]string{} // by section
+)
+
+func init() {
+	for section := range reflect.TypeFor[Config]().Fields() {
+		sectionKey := section.Tag.Get("key")
+		sections = append(sections, sectionKey)
+		for field := range section.Type.Fields() {
+			field.Index = slices.Concat(section.Index, field.Index)
+			name := field.Tag.Get("key")
+			s := &setting{field, sectionKey + "." + name}
+			settings, keys, byKey[s.key] = append(settings, s), append(keys, s.key), s
+			names[sectionKey] = append(names[sectionKey], name)
 		}
 	}
-	return all
 }
 
-// Keys returns the keys of all settings, such as server.address, in the order of Config's declaration.
-func Keys() []string {
-	var keys []string
-	for _, s := range settings(new(Config)) {
-		keys = append(keys, s.key)
-	}
-	return keys
-}
+// Keys returns the keys of all settings, such as server.address, in the order of their declaration.
+func Keys() []string { return slices.Clone(keys) }
 
-func (s setting) section() string {
-	section, _, _ := strings.Cut(s.key, ".")
-	return section
-}
+const hidden = "(hidden)"
 
-func (s setting) env() string {
-	return envPrefix + strings.ToUpper(strings.ReplaceAll(s.key, ".", "_"))
-}
-
-// assign stores a value, text or a list of texts, and reports whether the field's type can hold it.
-func (s setting) assign(value any) bool {
-	text, isText := value.(string)
-	var err error
-	switch field := s.field.(type) {
-	case *string:
-		*field = text
-		return isText
-	case *[]string:
-		*field = split(value)
-	case *bool:
-		*field = strings.EqualFold(text, "true")
-		return *field || strings.EqualFold(text, "false")
-	case *int:
-		*field, err = strconv.Atoi(text)
-	case *time.Duration:
-		*field, err = time.ParseDuration(text)
-	case *time.Time:
-		*field, err = parseTime(text)
-	default:
-		return false
-	}
-	return err == nil
-}
-
-// form tells how the setting is written: the YAML types that a file may use for it, and the words for a person.
-func (s setting) form() (tags, words string) {
-	switch s.field.(type) {
-	case *[]string:
-		return "!!seq", "must be a list of texts"
-	case *bool:
-		return "!!bool", "must be true or false"
-	case *int:
-		return "!!int", "must be a whole number in plain digits"
-	case *time.Duration:
-		return "!!str", "must be a duration with its unit, such as 15s or 2m"
-	case *time.Time:
-		return "!!timestamp !!str", "must be a moment such as 2030-12-05T00:00:00Z or a day such as 2030-12-05"
-	default:
-		return "!!str", "must be text; put it in quotes"
-	}
-}
-
-// show quotes the setting's value for a message.
-func (s setting) show(value any) string {
-	if s.secret {
+// quote quotes a value for a message. It hides one with an @, which may be a URL with a password.
+func (s *setting) quote(text string) string {
+	if s.Tag.Get("secret") == "true" || strings.Contains(text, "@") {
 		return hidden
 	}
-	return show(value)
+	return strconv.Quote(text)
 }
 
-// show quotes a value unless it holds an @, which may be that of a URL with a password in it.
-func show(value any) string {
-	quoted := fmt.Sprintf("%q", value)
-	if strings.Contains(quoted, "@") {
-		return hidden
-	}
-	return quoted
+// formats has the YAML types that a file may use for a type, a pattern for the text, and the remedy. They are stricter
+// than mapstructure, which decodes 0x10 and the empty text as numbers and 1 as true.
+var formats = map[reflect.Type]struct{ yaml, pattern, remedy string }{
+	reflect.TypeFor[string]():        {"!!str", ``, "must be text; put it in quotes"},
+	reflect.TypeFor[[]string]():      {"!!seq", ``, "must be a list of texts"},
+	reflect.TypeFor[bool]():          {"!!bool", `^(?i:true|false)$`, "must be true or false"},
+	reflect.TypeFor[int]():           {"!!int", `^-?(0|[1-9][0-9]*)$`, "must be a whole number in plain digits"},
+	reflect.TypeFor[time.Duration](): {"!!str", ``, "must be a duration with its unit, such as 15s or 2m"},
+	reflect.TypeFor[time.Time]():     {"!!str !!timestamp", ``, "must be a time such as 2030-12-05T00:00:00Z or a date such as 2030-12-05"},
 }
 
-func split(value any) []string {
-	if list, ok := value.([]string); ok {
-		return list
-	}
-	text, _ := value.(string)
-	if text == "" {
-		return nil
-	}
-	list := strings.Split(text, ",")
-	for i := range list {
-		list[i] = strings.TrimSpace(list[i])
-	}
-	return list
-}
-
-func parseTime(text string) (time.Time, error) {
-	moment, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return time.Parse(time.DateOnly, text)
-	}
-	return moment.UTC(), nil
-}
+// decodeHook converts a Value to the type of its field.
+var decodeHook = mapstructure.ComposeDecodeHookFunc(
+	func(_, field reflect.Type, data any) (any, error) {
+		v, ok := data.(Value)
+		if !ok { // an element of a list
+			return strings.TrimSpace(data.(string)), nil
+		}
+		if !regexp.MustCompile(formats[field].pattern).MatchString(v.Text) {
+			return nil, errors.New(formats[field].remedy)
+		}
+		return v.Text, nil
+	},
+	mapstructure.StringToSliceHookFunc(","),
+	mapstructure.StringToTimeDurationHookFunc(),
+	mapstructure.OrComposeDecodeHookFunc(mapstructure.StringToTimeHookFunc(time.RFC3339), mapstructure.StringToTimeHookFunc(time.DateOnly)),
+)

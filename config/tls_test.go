@@ -9,6 +9,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 )
 
@@ -17,31 +18,33 @@ func TestTLSFilesAreAPair(t *testing.T) {
 	const (
 		certKey, keyKey = "server.tls_cert_file", "server.tls_key_file"
 		pair            = "must be the certificate of the key in server.tls_key_file, both in PEM: tls: "
-		unreadable      = wantReadable + "no such file or directory"
+		missing         = "must name a file that can be read: no such file or directory"
 	)
 	cert, key := writePair(t)
 	_, other := writePair(t)
 	none, text := filepath.Join(t.TempDir(), "none.pem"), write(t, "hello")
-	fault := func(key, path, remedy string) Fault { return Fault{key, show(path), fromFlags, remedy} }
+	invalid := func(key, path, remedy string) Problem {
+		return problem(key, strconv.Quote(path), "command line", remedy)
+	}
 	for name, test := range map[string]struct {
 		cert, key string
-		want      []Fault
+		want      []Problem
 	}{
 		"both":           {cert, key, nil},
 		"neither":        {"", "", nil},
-		"no key":         {cert, "", []Fault{fault(keyKey, "", "must be set when server.tls_cert_file is")}},
-		"no certificate": {"", key, []Fault{fault(certKey, "", "must be set when server.tls_key_file is")}},
-		"missing both":   {none, none, []Fault{fault(certKey, none, unreadable), fault(keyKey, none, unreadable)}},
-		"missing key":    {cert, none, []Fault{fault(keyKey, none, unreadable)}},
-		"no PEM":         {text, key, []Fault{fault(certKey, text, pair+"failed to find any PEM data in certificate input")}},
-		"of another key": {cert, other, []Fault{fault(certKey, cert, pair+"private key does not match public key")}},
-		"exchanged":      {key, cert, []Fault{fault(certKey, key, pair+`failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may have been switched`)}},
+		"no key":         {cert, "", []Problem{invalid(keyKey, "", "must be set together with server.tls_cert_file = "+strconv.Quote(cert)+" (command line)")}},
+		"no certificate": {"", key, []Problem{invalid(certKey, "", "must be set together with server.tls_key_file = "+strconv.Quote(key)+" (command line)")}},
+		"missing both":   {none, none, []Problem{invalid(certKey, none, missing), invalid(keyKey, none, missing)}},
+		"missing key":    {cert, none, []Problem{invalid(keyKey, none, missing)}},
+		"no PEM":         {text, key, []Problem{invalid(certKey, text, pair+"failed to find any PEM data in certificate input")}},
+		"of another key": {cert, other, []Problem{invalid(certKey, cert, pair+"private key does not match public key")}},
+		"exchanged":      {key, cert, []Problem{invalid(certKey, key, pair+`failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may have been switched`)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			options := Options{Overrides: map[string]string{certKey: test.cert, keyKey: test.key}}
 			if test.want != nil {
-				checkFaults(t, options, test.want...)
+				checkProblems(t, options, test.want...)
 			} else if _, err := Load(options); err != nil {
 				t.Error(err)
 			}

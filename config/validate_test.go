@@ -1,11 +1,12 @@
 package config
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 )
 
-func TestEveryValueHasARule(t *testing.T) {
+func TestInvalidValuesAreRejected(t *testing.T) {
 	t.Parallel()
 	const (
 		number = "must be from 1 to 1000"
@@ -16,29 +17,29 @@ func TestEveryValueHasARule(t *testing.T) {
 		remedy string
 		bad    []string
 	}{
-		{"server.address", wantAddress, []string{
+		{"server.address", rules["hostport"].remedy, []string{
 			"", "8080", "127.0.0.1", "127.0.0.1:", ":http", ":-1", ":+1", ":65536", "::1:8080", "http://a:80", "a b:80", "a/b:80", "[a b]:80",
 		}},
-		{"admin.address", wantAddress + ", or empty for none", []string{"9090", ":65536", " "}},
+		{"admin.address", "must be empty or host:port with a port from 0 to 65535, such as 127.0.0.1:9090", []string{"9090", ":65536", " "}},
 		{"server.read_header_timeout", "must be longer than 0s", []string{"0s", "-1s"}},
 		{"server.read_timeout", "must be longer than 0s", []string{"0s", "-1s"}},
 		{"server.write_timeout", "must be longer than 0s", []string{"0s", "-1s"}},
 		{"server.idle_timeout", "must be longer than 0s", []string{"0s", "-1s"}},
 		{"server.request_timeout", "must be longer than 0s", []string{"0s", "-1s"}},
-		{"server.shutdown_delay", "must not be negative", []string{"-1s", "-1ns"}},
+		{"server.shutdown_delay", "must be at least 0s", []string{"-1s", "-1ns"}},
 		{"server.shutdown_timeout", "must be at least 6s", []string{"0s", "-1s", "5s", "5.999s"}},
-		{"server.production_url", wantURL, badURLs},
-		{"server.staging_url", wantURL, badURLs},
-		{"server.max_connections", "must not be negative; 0 is no cap", []string{"-1"}},
-		{"server.trusted_proxies", wantProxy, []string{
+		{"server.production_url", rules["baseurl"].remedy, badURLs},
+		{"server.staging_url", rules["baseurl"].remedy, badURLs},
+		{"server.max_connections", "must not be negative; 0 is no limit", []string{"-1"}},
+		{"server.trusted_proxies", rules["ip|cidr"].remedy, []string{
 			"localhost", "10.0.0", "10.0.0.256", "10.0.0.0/33", "fe80::1%eth0", "10.0.0.1:80",
 		}},
 		{"database.driver", "must be sqlite", []string{"", "SQLite", "postgres"}},
 		{"database.max_open_conns", number, []string{"0", "-1", "1001"}},
-		{"cache.max_bytes", "must be from 0, which keeps no page, to 1099511627776", []string{"-1", "1099511627777"}},
+		{"cache.max_bytes", "must be from 0, which disables the cache, to 1099511627776", []string{"-1", "1099511627777"}},
 		{"rate_limit.requests", "must be from 0, which is no limit, to 1000000", []string{"-1", "1000001"}},
 		{"rate_limit.window", "must be whole seconds, from 1s to 24h", []string{"0s", "-1s", "999ms", "1.5s", "24h0m1s"}},
-		{"cors.allowed_origins", wantOrigin, []string{
+		{"cors.allowed_origins", rules["origin"].remedy, []string{
 			"*", "null", "shop.example.com", "https://*.example.com", "https://shop.example.com/", "https://shop.example.com/shop",
 			"https://shop.example.com?", "https://me:pw", "https://shop.example.com:", "https://shop.example.com:65536",
 			"http://shop.example.com:80", "https://shop.example.com:443", "ftp://shop.example.com", "//shop.example.com",
@@ -46,16 +47,31 @@ func TestEveryValueHasARule(t *testing.T) {
 		{"api.get_pet_sunset", sunset, []string{"2025-12-04T23:59:59Z", "0001-01-01", "9999-12-31T23:59:59-01:00"}},
 		{"log.level", "must be debug or info or warn or error", []string{"", "INFO", "trace"}},
 		{"log.format", "must be console or json", []string{"", "JSON", "text"}},
-		{"tracing.otlp_endpoint", wantCollector, []string{
+		{"tracing.otlp_endpoint", rules["plainurl"].remedy, []string{
 			"localhost:4318", "grpc://localhost:4317", "http://localhost:4318/", "http://localhost:4318?a=b", "http://", "http://localhost:65536",
 		}},
 	} {
 		for _, bad := range test.bad {
 			t.Run(test.key+"="+bad, func(t *testing.T) {
 				t.Parallel()
-				checkFaults(t, Options{Overrides: map[string]string{test.key: bad}},
-					Fault{test.key, show(bad), fromFlags, test.remedy})
+				checkProblems(t, Options{Overrides: map[string]string{test.key: bad}},
+					problem(test.key, byKey[test.key].quote(bad), "command line", test.remedy))
 			})
+		}
+	}
+}
+
+func TestEveryTypeAndRuleHasARemedy(t *testing.T) {
+	t.Parallel()
+	for _, s := range settings {
+		if formats[s.Type].remedy == "" {
+			t.Errorf("%s: the type %v has no format", s.key, s.Type)
+		}
+		for rule := range strings.SplitSeq(s.Tag.Get("validate"), ",") {
+			name, _, _ := strings.Cut(rule, "=")
+			if name != "" && name != "omitempty" && name != "dive" && rules[name].remedy == "" && s.Tag.Get("remedy") == "" {
+				t.Errorf("%s: the rule %s has no remedy", s.key, name)
+			}
 		}
 	}
 }
@@ -82,46 +98,44 @@ func TestTextsAreParsedStrictly(t *testing.T) {
 		for _, bad := range test.bad {
 			t.Run(test.key+"="+bad, func(t *testing.T) {
 				t.Parallel()
-				var c Config
-				s, _ := newLoader(&c).find(test.key)
-				_, words := s.form()
-				checkFaults(t, Options{Overrides: map[string]string{test.key: bad}},
-					Fault{test.key, s.show(bad), fromFlags, words})
+				s := byKey[test.key]
+				checkProblems(t, Options{Overrides: map[string]string{test.key: bad}},
+					problem(test.key, s.quote(bad), "command line", formats[s.Type].remedy))
 			})
 		}
 	}
 }
 
-func TestSQLiteDatabaseIsAFile(t *testing.T) {
+func TestSQLiteDSNMustBeAPath(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"", " ", ":memory:", "file:pets.db", "file::memory:", "pets.db?mode=ro", "postgres://db/pets", "a\x00b"} {
 		t.Run(bad, func(t *testing.T) {
 			t.Parallel()
-			checkFaults(t, Options{Overrides: map[string]string{"database.dsn": bad}},
-				Fault{"database.dsn", hidden, fromFlags, wantFile})
+			checkProblems(t, Options{Overrides: map[string]string{"database.dsn": bad}},
+				problem("database.dsn", hidden, "command line", rules["dsn"].remedy))
 		})
 	}
 }
 
-func TestBootstrapKeyHasTheFormOfAKey(t *testing.T) {
+func TestBootstrapKeyMustBeAnAPIKey(t *testing.T) {
 	t.Parallel()
 	key := strings.Repeat("a", 49)
 	for _, bad := range []string{"petstore_", "petstore_" + key[1:], "petstore_" + key + "a", "petstore_" + key[1:] + "-", key, " petstore_" + key} {
 		t.Run(bad, func(t *testing.T) {
 			t.Parallel()
-			checkFaults(t, Options{Overrides: map[string]string{"auth.bootstrap_key": bad}},
-				Fault{"auth.bootstrap_key", hidden, fromFlags, wantKey})
+			checkProblems(t, Options{Overrides: map[string]string{"auth.bootstrap_key": bad}},
+				problem("auth.bootstrap_key", hidden, "command line", rules["apikey"].remedy))
 		})
 	}
 }
 
-func TestDSNIsNotJudgedWithoutADriver(t *testing.T) {
+func TestDSNIsNotValidatedForUnknownDriver(t *testing.T) {
 	t.Parallel()
-	checkFaults(t, Options{Overrides: map[string]string{"database.driver": "mysql", "database.dsn": "mysql://db/pets"}},
-		Fault{"database.driver", `"mysql"`, fromFlags, "must be sqlite"})
+	checkProblems(t, Options{Overrides: map[string]string{"database.driver": "mysql", "database.dsn": "mysql://db/pets"}},
+		problem("database.driver", `"mysql"`, "command line", "must be sqlite"))
 }
 
-func TestGoodValuesAreAccepted(t *testing.T) {
+func TestValidValuesAreAccepted(t *testing.T) {
 	t.Parallel()
 	for key, values := range map[string][]string{
 		"server.address":          {":0", ":65535", "localhost:80", "[::1]:8080", "[fe80::1%eth0]:80", "0.0.0.0:8080", "pets.example.com:80"},
@@ -155,29 +169,31 @@ func TestGoodValuesAreAccepted(t *testing.T) {
 	}
 }
 
-func TestWriteTimeoutOutlastsTheRequest(t *testing.T) {
+func TestWriteTimeoutMustExceedRequestTimeout(t *testing.T) {
 	t.Parallel()
 	const raised = "PETSTORE_SERVER_REQUEST_TIMEOUT"
-	checkFaults(t, Options{Environ: []string{raised + "=30s"}},
-		Fault{"server.write_timeout", `"30s"`, fromDefault, "must be longer than server.request_timeout, 30s (" + raised + ")"})
-	// Nothing can be said of the rule while one of its sides is wrong.
-	checkFaults(t, Options{Environ: []string{raised + "=long"}, Overrides: map[string]string{"server.write_timeout": "1ns"}},
-		Fault{"server.request_timeout", `"long"`, raised, "must be a duration with its unit, such as 15s or 2m"})
+	checkProblems(t, Options{Environ: []string{raised + "=30s"}},
+		problem("server.write_timeout", `"30s"`, "default", `must be longer than server.request_timeout = "30s" (`+raised+")"))
+	// The rule is not checked while one of its values is invalid.
+	checkProblems(t, Options{Environ: []string{raised + "=long"}, Overrides: map[string]string{"server.write_timeout": "1ns"}},
+		problem("server.request_timeout", `"long"`, raised, "must be a duration with its unit, such as 15s or 2m"))
 	path := write(t, "server: {write_timeout: 60}")
-	checkFaults(t, Options{File: path, Environ: []string{raised + "=50s"}},
-		Fault{"server.write_timeout", "60", path + ":1", "must be a duration with its unit, such as 15s or 2m"})
+	checkProblems(t, Options{File: path, Environ: []string{raised + "=50s"}},
+		problem("server.write_timeout", "60", path+":1", "must be a duration with its unit, such as 15s or 2m"))
 }
 
-func TestListenersDoNotCollide(t *testing.T) {
+func TestListenersMustNotOverlap(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		server, admin string
-		collide       bool
+		overlap       bool
 	}{
 		{"127.0.0.1:80", "127.0.0.1:80", true},
 		{":80", "127.0.0.1:80", true},
 		{"127.0.0.1:80", "0.0.0.0:80", true},
 		{"[::]:80", ":80", true},
+		{"[0:0::0]:80", "127.0.0.1:80", true},
+		{"[::1]:80", "[::2]:80", false},
 		{"127.0.0.1:80", "127.0.0.2:80", false},
 		{"127.0.0.1:80", "127.0.0.1:81", false},
 		{"127.0.0.1:0", "127.0.0.1:0", false},
@@ -186,16 +202,16 @@ func TestListenersDoNotCollide(t *testing.T) {
 		t.Run(test.server+" and "+test.admin, func(t *testing.T) {
 			t.Parallel()
 			options := Options{Overrides: map[string]string{"server.address": test.server, "admin.address": test.admin}}
-			if !test.collide {
+			if !test.overlap {
 				if _, err := Load(options); err != nil {
 					t.Error(err)
 				}
 				return
 			}
-			checkFaults(t, options, Fault{
-				"admin.address", `"` + test.admin + `"`, fromFlags,
-				"must not listen where server.address does, " + test.server + " (command line)",
-			})
+			checkProblems(t, options, problem(
+				"admin.address", `"`+test.admin+`"`, "command line",
+				"must not overlap with server.address = "+strconv.Quote(test.server)+" (command line)",
+			))
 		})
 	}
 }

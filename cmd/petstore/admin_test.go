@@ -110,7 +110,7 @@ func TestAdminListenerServesOperatorsAlone(t *testing.T) {
 	}
 }
 
-func TestConfigTellsSettingsAndSources(t *testing.T) {
+func TestConfigPrintsSettingsAndSources(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	stdout, stderr, code := output(t, folder, "config", "--set", "database.dsn=secret.db", "--set", "log.level=warn")
@@ -131,7 +131,7 @@ func TestConfigTellsSettingsAndSources(t *testing.T) {
 	}
 }
 
-func TestConfigWorksWithFaults(t *testing.T) {
+func TestConfigPrintsSettingsWithProblems(t *testing.T) {
 	t.Parallel()
 	key := "petstore_" + strings.Repeat("x", 48)
 	stdout, stderr, code := output(t, t.TempDir(), "config", "--set", "log.level=loud", "--set", "auth.bootstrap_key="+key, "--set", "no.such=1")

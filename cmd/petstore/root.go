@@ -34,9 +34,9 @@ func newRoot(in *invocation, started func()) *cobra.Command {
 		Long: `The catalogue of an animal store over HTTP.
 
 It exits with 0 when all went well, 1 when something failed or a signal interrupted it
-before it was done, and 2 when the command line or the configuration is wrong. What was
-wrong is on standard error, a line for each fault of a configuration. SIGINT, SIGTERM and
-SIGHUP end a command in an orderly way, a second one at once.`,
+before it was done, and 2 when the command line or the configuration is wrong. Standard
+error says what was wrong, with a line for each problem of the configuration. SIGINT,
+SIGTERM and SIGHUP stop a command in an orderly way, a second one at once.`,
 		Example: `  petstore serve --first-key           # serve, and print a first API key
   petstore keys create --name till-1   # print another one
   petstore serve --config shop.yaml --set server.address=:8080`,
