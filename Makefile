@@ -15,7 +15,7 @@ VERSIONFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
 # Leave out what Gin could do and we do not.
 BUILDFLAGS := -trimpath -tags nomsgpack
-# What petstore does most, for the compiler (make profile).
+# A profile of petstore for the compiler (make profile).
 PGO := -pgo cmd/petstore/petstore.pgo
 
 help: ## Explain the targets
@@ -44,15 +44,15 @@ fuzz: ## Fuzz what clients send, FUZZTIME (60s) for each target
 	go test -run '^$$' -fuzz '^FuzzQuery$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./delivery/http
 	go test -run '^$$' -fuzz '^FuzzIdempotencyKey$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./delivery/http
 
-bench: build ## Measure against bare Gin and GORM, and write docs/benchmarks.md (a quarter of an hour)
+bench: build ## Measure against bare Gin and GORM, and write docs/benchmarks.md (twenty minutes)
 	command -v wrk >/dev/null || apt-get install -y wrk
 	go build $(BUILDFLAGS) -o bin/bench ./cmd/bench
 	bin/bench $(BENCHFLAGS)
 
-profile: build ## Tell the compiler what the program does most: profile it at the works of bench (go.dev/doc/pgo)
+profile: build ## Profile the program in the scenarios of bench for the compiler (PGO, go.dev/doc/pgo)
 	command -v wrk >/dev/null || apt-get install -y wrk
 	go build $(BUILDFLAGS) -o bin/bench ./cmd/bench
-	bin/bench -big 100000 -rounds 1 -duration 5s -profile cmd/petstore/petstore.pgo -only '(list|POST|by id)'
+	bin/bench -big 100000 -rounds 1 -duration 5s -profile cmd/petstore/petstore.pgo -only '^(list|POST|by id|95 %)'
 
 test-browser: ## Try the page in Chromium: as served, behind nginx under a prefix, and mounted in another engine
 	command -v chromium >/dev/null && command -v nginx >/dev/null || { apt-get update && apt-get install -y --no-install-recommends chromium nginx-light; }

@@ -16,23 +16,23 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// A machine is what was measured on, and with.
+// A machine is the hardware and the software of a measurement.
 type machine struct {
 	cpu, kernel     string
 	cores           int
-	load            string // the average of the minute before
+	load            string // average of the minute before
 	versions        []version
 	fsync, fsyncP99 time.Duration // a write of 4 KiB and its fsync
 }
 
-type version struct{ of, is string }
+type version struct{ name, number string }
 
-// inspect describes this machine and its disk, by a file in a folder.
+// inspect describes this machine, and its disk with a file in a folder.
 func inspect(ctx context.Context, folder string) (machine, error) {
 	m := machine{
-		cpu:    first(regexp.MustCompile(`(?m)^model name\s*: (.*)$`), file("/proc/cpuinfo")),
-		load:   first(regexp.MustCompile(`^(\S+)`), file("/proc/loadavg")),
-		kernel: strings.TrimSpace(file("/proc/sys/kernel/osrelease")),
+		cpu:    firstGroup(regexp.MustCompile(`(?m)^model name\s*: (.*)$`), readFile("/proc/cpuinfo")),
+		load:   firstGroup(regexp.MustCompile(`^(\S+)`), readFile("/proc/loadavg")),
+		kernel: strings.TrimSpace(readFile("/proc/sys/kernel/osrelease")),
 		cores:  runtime.NumCPU(),
 	}
 	sqlite, _, _ := sqlite3.Version()
@@ -42,47 +42,47 @@ func inspect(ctx context.Context, folder string) (machine, error) {
 	return m, err
 }
 
-// file is what stands in a file, nothing when it cannot be read: a report without
-// the name of a processor is still one.
-func file(path string) string {
+// readFile returns the content of a file, or "" if it cannot be read: a report without
+// the name of the CPU is still a report.
+func readFile(path string) string {
 	text, _ := os.ReadFile(filepath.Clean(path))
 	return string(text)
 }
 
-// builtWith tells what this program and petstore, built together, are made of.
+// builtWith returns the versions that this program, and petstore with it, is built with.
 func builtWith() []version {
 	versions := []version{{"Go", strings.TrimPrefix(runtime.Version(), "go")}}
 	build, _ := debug.ReadBuildInfo()
 	if build == nil {
 		return versions
 	}
-	for _, name := range []string{"Gin github.com/gin-gonic/gin", "GORM gorm.io/gorm"} {
-		of, path, _ := strings.Cut(name, " ")
-		for _, module := range build.Deps {
-			if module.Path == path {
-				versions = append(versions, version{of, strings.TrimPrefix(module.Version, "v")})
-			}
+	for _, module := range build.Deps {
+		number := strings.TrimPrefix(module.Version, "v")
+		switch module.Path {
+		case "github.com/gin-gonic/gin":
+			versions = append(versions, version{"Gin", number})
+		case "gorm.io/gorm":
+			versions = append(versions, version{"GORM", number})
 		}
 	}
 	return versions
 }
 
 func wrkVersion(ctx context.Context) string {
-	said, _ := exec.CommandContext(ctx, "wrk", "-v").CombinedOutput() // it fails, having said it
-	return first(regexp.MustCompile(`^wrk (\S+)`), string(said))
+	output, _ := exec.CommandContext(ctx, "wrk", "-v").CombinedOutput() // prints the version and exits with 1
+	return firstGroup(regexp.MustCompile(`^wrk (\S+)`), string(output))
 }
 
-// timeFsync writes a file many times, durably, and returns the median and the 99th
-// percentile of what a time took.
+// timeFsync returns the median and the 99th percentile of the time of a durable write.
 func timeFsync(path string) (median, p99 time.Duration, err error) {
-	const times = 300
+	const writes = 300
 	f, err := os.Create(filepath.Clean(path))
 	if err != nil {
 		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	var block [4096]byte
-	took := make([]time.Duration, times)
+	took := make([]time.Duration, writes)
 	for i := range took {
 		start := time.Now()
 		if _, err := f.WriteAt(block[:], 0); err != nil {
@@ -94,5 +94,5 @@ func timeFsync(path string) (median, p99 time.Duration, err error) {
 		took[i] = time.Since(start)
 	}
 	slices.Sort(took)
-	return took[times/2], took[times*99/100], nil
+	return took[writes/2], percentile99(took), nil
 }

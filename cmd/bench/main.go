@@ -1,9 +1,11 @@
-// Command bench measures the petstore program against references, on this machine,
-// and writes docs/benchmarks.md and docs/benchmarks.svg. It runs from the root of
-// the repository: make bench
+// Command bench measures the petstore program against reference servers on this machine
+// and writes docs/benchmarks.md and docs/benchmarks.svg, or measures it against another
+// build of petstore and prints the result. Run it from the root of the repository, with
+// make bench.
 //
-// A server has core 0 and wrk core 1. Two servers that are compared take turns, and
-// each round gives one ratio, so that a machine which slows down slows both.
+// A server is pinned to core 0 and the client to core 1. The two servers of a scenario are
+// measured in turns and each round gives one ratio, so that a change in the speed of the
+// machine affects both.
 package main
 
 import (
@@ -16,6 +18,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -38,9 +41,10 @@ type options struct {
 	rounds   int
 	duration time.Duration
 	big      int
-	work     string
+	stores   string
 	only     *regexp.Regexp
 	petstore string
+	against  string
 	docs     string
 	profile  string
 }
@@ -53,17 +57,24 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	l, err := newLab(o, stderr)
+	h, err := newHarness(o, stderr)
 	if err != nil {
 		return err
 	}
-	defer l.close()
-	report, err := measureAll(ctx, l, o)
+	defer h.close()
+	if o.against != "" {
+		comparisons, err := h.compareAll(ctx, o.scenarios())
+		if err != nil {
+			return err
+		}
+		return printPairs(stdout, comparisons)
+	}
+	report, err := h.measureAll(ctx, o)
 	if err != nil {
 		return err
 	}
 	if o.profile != "" {
-		if err := l.writeProfile(o.profile); err != nil {
+		if err := h.writeProfile(o.profile); err != nil {
 			return err
 		}
 	}
@@ -77,14 +88,15 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.IntVar(&o.rounds, "rounds", 3, "how often each server has its turn")
-	flags.DurationVar(&o.duration, "duration", 10*time.Second, "how long a turn takes")
-	flags.IntVar(&o.big, "big", 10_000_000, "how many animals the big store has; 0 leaves out what needs it")
-	flags.StringVar(&o.work, "work", "", "keep the stores in this `folder` and use those that are in it (default: one beside the program, removed at the end)")
+	flags.IntVar(&o.rounds, "rounds", 3, "measure each server this many times")
+	flags.DurationVar(&o.duration, "duration", 10*time.Second, "duration of one measurement, in whole seconds")
+	flags.IntVar(&o.big, "big", 10_000_000, "number of pets in the big store; 0 leaves out the scenarios that need it")
+	flags.StringVar(&o.stores, "stores", "", "keep the stores in this `folder` and reuse those in it (default: a folder next to the program, removed at the end)")
 	flags.StringVar(&o.petstore, "petstore", filepath.Join("bin", "petstore"), "the `program` to measure")
-	flags.StringVar(&o.docs, "docs", "docs", "the `folder` to write the report to")
-	flags.StringVar(&o.profile, "profile", "", "write a CPU profile of petstore at all of its works to this `file`, and print the report")
-	flags.Func("only", "do only the work whose name matches the `regexp`, and print the report", func(s string) (err error) {
+	flags.StringVar(&o.against, "against", "", "measure against this other petstore `program` instead of the references, and print the ratios")
+	flags.StringVar(&o.docs, "docs", "docs", "write the report to this `folder`")
+	flags.StringVar(&o.profile, "profile", "", "write a CPU profile of petstore in all scenarios to this `file`, and print the report")
+	flags.Func("only", "measure only the scenarios and metrics whose name matches this `regexp`, and print the report", func(s string) (err error) {
 		o.only, err = regexp.Compile(s)
 		return err
 	})
@@ -97,13 +109,37 @@ func parse(args []string, stderr io.Writer) (options, error) {
 func (o options) validate(arguments int) error {
 	switch {
 	case arguments > 0:
-		return errors.New("there are no arguments but flags")
+		return errors.New("unexpected argument; use flags only")
 	case o.rounds < 1:
 		return errors.New("-rounds must be 1 or more")
 	case o.duration < time.Second || o.duration%time.Second != 0:
-		return errors.New("-duration must be whole seconds, which is what wrk takes")
-	case o.big != 0 && o.big < tiny:
-		return fmt.Errorf("-big must be 0, or %d or more", tiny)
+		return errors.New("-duration must be whole seconds, as wrk requires")
+	case o.big != 0 && o.big < smallest:
+		return fmt.Errorf("-big must be 0, or %d or more", smallest)
+	case o.against != "" && o.profile != "":
+		return errors.New("-against and -profile exclude each other")
+	case len(o.scenarios()) == 0 && (o.against != "" || len(o.metrics()) == 0):
+		return fmt.Errorf("-only %s matches nothing to measure; see docs/benchmarks.md for the names", o.only)
 	}
 	return nil
+}
+
+// scenarios returns the scenarios to compare, with the other petstore where there is one.
+func (o options) scenarios() []scenario {
+	var selected []scenario
+	for _, s := range scenarios(o.big) {
+		if o.only != nil && !o.only.MatchString(s.name) || o.against != "" && s.ours.reference != "" {
+			continue
+		}
+		if o.against != "" {
+			s = s.pair(o.petstore, o.against)
+		}
+		selected = append(selected, s)
+	}
+	return selected
+}
+
+// metrics returns the metrics to measure.
+func (o options) metrics() []metric {
+	return slices.DeleteFunc(metrics(o.big), func(m metric) bool { return o.only != nil && !o.only.MatchString(m.name) })
 }

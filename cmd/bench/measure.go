@@ -7,119 +7,143 @@ import (
 	"time"
 )
 
-// A sample is a turn of a server.
+// A sample is the result of one run of a client against a server.
 type sample struct {
-	rate float64       // answers a second
-	p99  time.Duration // 99 of 100 answers came faster
-	cpu  time.Duration // of the server, for an answer
+	requests int
+	rate     float64       // requests per second
+	p99      time.Duration // 99th percentile of the latency
+	cpu      time.Duration // CPU time of the server per request
 }
 
-// A comparison is what came out of a work, round by round.
+// A comparison is a scenario and its samples, one per round of each server.
 type comparison struct {
-	work
-	ours, other []sample
+	scenario
+	samples, otherSamples []sample
 }
 
-// ratios are the rates of ours to those of the other, each of one round.
+// ratios returns for each round the rate of ours relative to the other's, or, at half
+// rate, the 99th percentile.
 func (c comparison) ratios() []float64 {
-	ratios := make([]float64, len(c.ours))
+	if c.halfRate {
+		return c.ratiosOf(func(s sample) float64 { return s.p99.Seconds() })
+	}
+	return c.ratiosOf(func(s sample) float64 { return s.rate })
+}
+
+func (c comparison) ratiosOf(value func(sample) float64) []float64 {
+	ratios := make([]float64, len(c.samples))
 	for i := range ratios {
-		ratios[i] = c.ours[i].rate / c.other[i].rate
+		ratios[i] = value(c.samples[i]) / value(c.otherSamples[i])
 	}
 	return ratios
 }
 
-// compare starts both servers of a work and lets them take turns.
-func (l *lab) compare(ctx context.Context, w work) (comparison, error) {
-	c := comparison{work: w}
-	ours, err := l.start(ctx, w.ours, nil, "")
+// compare starts both servers of a scenario and measures them in turns, one pair per
+// round.
+func (h *harness) compare(ctx context.Context, s scenario) (comparison, error) {
+	c := comparison{scenario: s}
+	ours, err := h.start(ctx, s.ours, nil, "")
 	if err != nil {
 		return c, err
 	}
 	defer ours.stop()
-	var same []byte
-	if w.same != "" {
-		if same, err = ours.get(ctx, w.same); err != nil {
+	var body []byte
+	if s.bodyPath != "" {
+		if body, err = ours.get(ctx, s.bodyPath); err != nil {
 			return c, err
 		}
 	}
-	other, err := l.start(ctx, w.other, same, ours.key)
+	other, err := h.start(ctx, s.other, body, ours.key)
 	if err != nil {
 		return c, err
 	}
 	defer other.stop()
-	return c, l.takeTurns(ctx, &c, ours, other)
+	return c, h.measurePairs(ctx, &c, ours, other)
 }
 
-func (l *lab) takeTurns(ctx context.Context, c *comparison, ours, other *server) error {
-	for _, turn := range []struct {
-		*server
-		ask
-	}{{ours, c.work.ours.ask}, {other, c.work.other.ask}} {
-		if _, err := l.wrk(ctx, turn.server, turn.ask, 0, min(l.duration, 3*time.Second)); err != nil {
-			return fmt.Errorf("warm up: %w", err)
+func (h *harness) measurePairs(ctx context.Context, c *comparison, ours, other *process) error {
+	for _, p := range []*process{ours, other} {
+		warmUp, err := h.wrk(ctx, p, p.request, 0, min(h.duration, 3*time.Second))
+		if err != nil {
+			return fmt.Errorf("%s: warm up: %w", p.name, err)
+		}
+		if c.halfRate {
+			p.rate = warmUp.rate / 2
 		}
 	}
-	for round := 1; round <= l.rounds; round++ {
-		a, err := l.measure(ctx, ours, c.work.ours.ask, round)
+	if c.other.reference == "" {
+		other.rate = ours.rate // two builds of petstore get the same load
+	}
+	for round := 1; round <= h.rounds; round++ {
+		a, err := h.measure(ctx, ours, round)
 		if err != nil {
-			return fmt.Errorf("%s: %w", c.work.ours.name, err)
+			return err
 		}
-		b, err := l.measure(ctx, other, c.work.other.ask, round)
+		b, err := h.measure(ctx, other, round)
 		if err != nil {
-			return fmt.Errorf("%s: %w", c.work.other.name, err)
+			return err
 		}
-		c.ours, c.other = append(c.ours, a), append(c.other, b)
-		l.tell("  round %d: %s to %s a second, %.2f", round, thousands(a.rate), thousands(b.rate), a.rate/b.rate)
+		c.samples, c.otherSamples = append(c.samples, a), append(c.otherSamples, b)
+		h.logf("  round %d: %s and %s requests/s, p99 %s and %s: ratio %.3f", round,
+			thousands(a.rate), thousands(b.rate), milliseconds(a.p99), milliseconds(b.p99), c.ratios()[round-1])
 	}
 	return nil
 }
 
-// measure gives a server its turn.
-func (l *lab) measure(ctx context.Context, s *server, a ask, round int) (sample, error) {
-	before, err := s.cpu()
+// measure runs a client against a server: wrk, or, where the process has a rate, the
+// one that sends at that rate.
+func (h *harness) measure(ctx context.Context, p *process, round int) (sample, error) {
+	before, err := p.pid.cpu()
 	if err != nil {
 		return sample{}, err
 	}
-	profiled := l.profile(ctx, s)
-	load, err := l.wrk(ctx, s, a, round, l.duration)
-	if err = errors.Join(err, <-profiled); err != nil {
-		return sample{}, err
+	profiled := h.profile(ctx, p)
+	var result sample
+	if p.rate > 0 {
+		result, err = sendAtRate(ctx, p, round, h.duration)
+	} else {
+		result, err = h.wrk(ctx, p, p.request, round, h.duration)
 	}
-	after, err := s.cpu()
-	return sample{rate: load.rate, p99: load.p99, cpu: (after - before) / time.Duration(load.requests)}, err
+	if err = errors.Join(err, <-profiled); err != nil {
+		return sample{}, fmt.Errorf("%s: %w", p.name, err)
+	}
+	after, err := p.pid.cpu()
+	result.cpu = (after - before) / time.Duration(result.requests)
+	return result, err
 }
 
-// measureAll does all works and gauges whose names are wanted.
-func measureAll(ctx context.Context, l *lab, o options) (report, error) {
-	wanted := func(name string) bool { return o.only == nil || o.only.MatchString(name) }
+// compareAll compares all scenarios.
+func (h *harness) compareAll(ctx context.Context, all []scenario) ([]comparison, error) {
+	var comparisons []comparison
+	for _, s := range all {
+		h.logf("%s", s.name)
+		c, err := h.compare(ctx, s)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+		comparisons = append(comparisons, c)
+	}
+	return comparisons, nil
+}
+
+// measureAll measures all scenarios and metrics that o selects.
+func (h *harness) measureAll(ctx context.Context, o options) (report, error) {
 	r := report{rounds: o.rounds, duration: o.duration, date: time.Now()}
 	var err error
-	if r.machine, err = inspect(ctx, l.scratch); err != nil {
+	if r.machine, err = inspect(ctx, h.scratch); err != nil {
 		return r, err
 	}
-	l.tell("load average %s: what else runs is measured, too", r.machine.load)
-	for _, w := range works(o.big) {
-		if !wanted(w.name) {
-			continue
-		}
-		l.tell("%s", w.name)
-		c, err := l.compare(ctx, w)
-		if err != nil {
-			return r, fmt.Errorf("%s: %w", w.name, err)
-		}
-		r.comparisons = append(r.comparisons, c)
+	h.logf("load average %s; other processes distort the results", r.machine.load)
+	if r.comparisons, err = h.compareAll(ctx, o.scenarios()); err != nil {
+		return r, err
 	}
-	for _, g := range gauges(o.big) {
-		if !wanted(g.name) {
-			continue
-		}
-		l.tell("%s", g.name)
-		reading, err := l.read(ctx, g)
+	for _, m := range o.metrics() {
+		h.logf("%s", m.name)
+		result, err := h.measureMetric(ctx, m)
 		if err != nil {
-			return r, fmt.Errorf("%s: %w", g.name, err)
+			return r, fmt.Errorf("%s: %w", m.name, err)
 		}
-		r.readings = append(r.readings, reading)
+		r.measurements = append(r.measurements, result)
 	}
 	return r, nil
 }

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// hold keeps a file in the memory of the machine until release is called: a disk that
-// has to be waited for is not what is compared. To have been read is not enough, since
-// a machine may take back within seconds what nobody looks at.
-func (l *lab) hold(name string) (release func(), err error) {
+// lockInMemory reads a file into the page cache and locks it there until unlock is
+// called, so that no read waits for the disk. To read it alone is not enough: the
+// kernel may evict within seconds what is not used.
+func (h *harness) lockInMemory(name string) (unlock func(), err error) {
 	file, err := os.Open(filepath.Clean(name))
 	if err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func (l *lab) hold(name string) (release func(), err error) {
 		return nil, err
 	}
 	if err := syscall.Mlock(mapped); err != nil {
-		l.tell("%s was read, but may not be locked in memory: %v (see ulimit -l)", name, err)
+		h.logf("%s is read, but not locked in memory: %v; raise ulimit -l", name, err)
 	}
 	return func() { _ = syscall.Munmap(mapped) }, nil
 }

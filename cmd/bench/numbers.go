@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// number is a value as the report shows it.
+// number formats a value for the report.
 func number(value float64, unit string) string {
-	shown := strconv.FormatFloat(value, 'f', 2, 64)
+	text := strconv.FormatFloat(value, 'f', 2, 64)
 	switch {
 	case value >= 1000:
-		shown = thousands(value)
+		text = thousands(value)
 	case value >= 20:
-		shown = strconv.FormatFloat(value, 'f', 0, 64)
+		text = strconv.FormatFloat(value, 'f', 0, 64)
 	}
 	if unit != "" {
-		shown += " " + unit
+		text += " " + unit
 	}
-	return shown
+	return text
 }
 
-// target is a value that is to be reached, or nothing where none is set.
+// target formats a required value or a goal, "" for none.
 func target(value float64, unit string, smaller bool) string {
 	if value == 0 {
 		return ""
@@ -32,7 +32,7 @@ func target(value float64, unit string, smaller bool) string {
 	return number(value, unit)
 }
 
-// thousands rounds to a whole number and groups its digits.
+// thousands formats a value as a whole number with grouped digits.
 func thousands(value float64) string {
 	digits := strconv.FormatFloat(value, 'f', 0, 64)
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -42,3 +42,6 @@ func thousands(value float64) string {
 }
 
 func milliseconds(d time.Duration) string { return fmt.Sprintf("%.2f ms", d.Seconds()*1e3) }
+
+// percentile99 returns the 99th percentile of sorted values.
+func percentile99(sorted []time.Duration) time.Duration { return sorted[len(sorted)*99/100] }

@@ -10,44 +10,44 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// profile keeps what a server does during its turn, if profiles are wanted, and tells
-// when it is done.
-func (l *lab) profile(ctx context.Context, s *server) <-chan error {
+// profile fetches the CPU profile of a server during a run, where profiles are wanted.
+// The channel yields the error, or nil, when it is complete.
+func (h *harness) profile(ctx context.Context, p *process) <-chan error {
 	done := make(chan error, 1)
-	if s.admin == "" {
+	if p.admin == "" {
 		close(done)
 		return done
 	}
-	go func() { done <- l.keepProfile(ctx, &server{url: s.admin}) }()
+	go func() { done <- h.fetchProfile(ctx, p.admin) }()
 	return done
 }
 
-func (l *lab) keepProfile(ctx context.Context, admin *server) error {
-	encoded, err := admin.get(ctx, fmt.Sprintf("/debug/pprof/profile?seconds=%.0f", l.duration.Seconds()))
+func (h *harness) fetchProfile(ctx context.Context, admin string) error {
+	encoded, err := get(ctx, fmt.Sprintf("%s/debug/pprof/profile?seconds=%.0f", admin, h.duration.Seconds()), "")
 	if err != nil {
 		return err
 	}
-	kept, err := profile.ParseData(encoded)
+	one, err := profile.ParseData(encoded)
 	if err != nil {
 		return err
 	}
-	l.profiles = append(l.profiles, kept)
+	h.profiles = append(h.profiles, one)
 	return nil
 }
 
-// writeProfile writes all profiles as one, which tells the compiler what the program
-// does most (go.dev/doc/pgo). It does not tell where the program stood.
-func (l *lab) writeProfile(file string) error {
-	all, err := profile.Merge(l.profiles)
+// writeProfile merges all profiles into one file for the compiler (go.dev/doc/pgo),
+// without the folder of the program.
+func (h *harness) writeProfile(name string) error {
+	merged, err := profile.Merge(h.profiles)
 	if err != nil {
 		return err
 	}
-	for _, m := range all.Mapping {
+	for _, m := range merged.Mapping {
 		m.File = filepath.Base(m.File)
 	}
-	to, err := os.Create(filepath.Clean(file))
+	file, err := os.Create(filepath.Clean(name))
 	if err != nil {
 		return err
 	}
-	return errors.Join(all.Write(to), to.Close())
+	return errors.Join(merged.Write(file), file.Close())
 }

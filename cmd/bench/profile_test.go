@@ -13,29 +13,29 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-func TestProfilesOfAllTurnsAreOne(t *testing.T) {
+func TestProfilesOfAllRunsAreMerged(t *testing.T) {
 	t.Parallel()
 	var encoded bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&encoded, 0); err != nil {
 		t.Fatal(err)
 	}
-	var asked []string
+	var requested []string
 	admin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked = append(asked, r.URL.String())
+		requested = append(requested, r.URL.String())
 		_, _ = w.Write(encoded.Bytes())
 	}))
 	defer admin.Close()
-	l := &lab{duration: 2 * time.Second}
-	for _, s := range []*server{{admin: admin.URL}, {}, {admin: admin.URL}} {
-		if err := <-l.profile(t.Context(), s); err != nil {
+	h := &harness{duration: 2 * time.Second}
+	for _, s := range []*process{{admin: admin.URL}, {}, {admin: admin.URL}} {
+		if err := <-h.profile(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(asked) != 2 || asked[0] != "/debug/pprof/profile?seconds=2" {
-		t.Errorf("asked for %v, want two profiles of a turn", asked)
+	if len(requested) != 2 || requested[0] != "/debug/pprof/profile?seconds=2" {
+		t.Errorf("requested %v, want two profiles of a run", requested)
 	}
 	file := filepath.Join(t.TempDir(), "all.pgo")
-	if err := l.writeProfile(file); err != nil {
+	if err := h.writeProfile(file); err != nil {
 		t.Fatal(err)
 	}
 	one, err := profile.ParseData(encoded.Bytes())
@@ -55,7 +55,7 @@ func TestProfilesOfAllTurnsAreOne(t *testing.T) {
 	}
 	for _, m := range all.Mapping {
 		if m.File != filepath.Base(m.File) {
-			t.Errorf("the profile tells that the program stood in %s", m.File)
+			t.Errorf("the profile contains the folder of the program: %s", m.File)
 		}
 	}
 }

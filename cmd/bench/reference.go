@@ -20,13 +20,15 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-// serveReference is bench reference: it serves what petstore is compared with, until ctx ends.
+// serveReference is the command "bench reference". It serves what petstore is compared
+// with until ctx ends.
 func serveReference(ctx context.Context, args []string, stderr io.Writer) error {
 	flags := flag.NewFlagSet("bench reference", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	address := flags.String("address", "127.0.0.1:0", "the `host:port` to listen on")
-	file := flags.String("body", "", "the `file` with the bytes of every answer")
-	store := flags.String("store", "", "the `file` of the store that gorm adds animals to")
+	file := flags.String("body", "", "the `file` with the body of every response of gin and nethttp")
+	store := flags.String("store", "", "the `file` of the store that gorm serves")
+	connections := flags.Int("connections", 1, "how many connections gorm opens to the store")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -42,9 +44,9 @@ func serveReference(ctx context.Context, args []string, stderr io.Writer) error 
 	case "nethttp":
 		handler = netHTTP(body)
 	case "gorm":
-		handler, err = commitEach(*store)
+		handler, err = ginAndGORM(*store, *connections)
 	default:
-		err = fmt.Errorf("there is no reference %q: name gin, nethttp or gorm", name)
+		err = fmt.Errorf("unknown reference %q; use gin, nethttp or gorm", name)
 	}
 	if err != nil {
 		return err
@@ -65,26 +67,26 @@ func listen(ctx context.Context, address string, handler http.Handler) error {
 	return nil
 }
 
-// bareGin answers both reads with the same bytes, by Gin alone.
+// bareGin sends the same body for both reads, with nothing but Gin.
 func bareGin(body []byte) http.Handler {
 	engine := gin.New()
 	length := strconv.Itoa(len(body))
-	answer := func(c *gin.Context) {
+	send := func(c *gin.Context) {
 		c.Header("Content-Length", length)
 		c.Data(http.StatusOK, "application/json", body)
 	}
-	engine.GET("/v1/pets", answer)
-	engine.GET("/v1/pets/:petId", answer)
+	engine.GET("/v1/pets", send)
+	engine.GET("/v1/pets/:petId", send)
 	return engine
 }
 
-// netHTTP answers everything with the same bytes, by the standard library alone.
+// netHTTP sends the same body for every request, with nothing but the standard library.
 func netHTTP(body []byte) http.Handler {
 	length := strconv.Itoa(len(body))
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", length)
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(body) // a client that is gone is no failure
+		_, _ = w.Write(body) // fails only if the client has disconnected
 	})
 }
 
@@ -92,15 +94,16 @@ type gormPet struct {
 	ID         int64  `json:"id"`
 	Name       string `json:"name" binding:"required"`
 	CategoryID int64  `json:"categoryId"`
-	Status     string `json:"status"`
+	Status     string `json:"status,omitempty"`
 }
 
 func (gormPet) TableName() string { return "pets" }
 
-// commitEach adds animals to a store as Gin and GORM are shown together everywhere:
-// bind, Create, answer. As durable as petstore (WAL, synchronous FULL) and on one
-// connection, which is the faster way; each insert is a transaction, GORM's default.
-func commitEach(store string) (http.Handler, error) {
+// ginAndGORM lists and creates the pets of a store as the guides of Gin and GORM show
+// it: bind, Find or Create, JSON. There is no authentication and no cache. Each Create is
+// a transaction, GORM's default, and as durable as petstore's (WAL, synchronous FULL).
+// One connection is the fastest for inserts alone; lists would wait for its commits.
+func ginAndGORM(store string, connections int) (http.Handler, error) {
 	dsn := "file:" + (&url.URL{Path: store}).EscapedPath() +
 		"?_journal_mode=WAL&_synchronous=FULL&_busy_timeout=5000&_txlock=immediate&_stmt_cache_size=64"
 	db, err := gorm.Open(sqlite.Open(dsn), &gorm.Config{Logger: logger.Discard})
@@ -111,8 +114,24 @@ func commitEach(store string) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool.SetMaxOpenConns(1)
+	pool.SetMaxOpenConns(connections)
 	engine := gin.New()
+	engine.GET("/v1/pets", func(c *gin.Context) {
+		query := struct {
+			Limit int   `form:"limit,default=20" binding:"min=1,max=100"`
+			After int64 `form:"after"`
+		}{}
+		if err := c.ShouldBindQuery(&query); err != nil {
+			c.AbortWithStatus(http.StatusBadRequest)
+			return
+		}
+		pets := []gormPet{}
+		if err := db.WithContext(c.Request.Context()).Where("id > ?", query.After).Order("id").Limit(query.Limit).Find(&pets).Error; err != nil {
+			c.AbortWithStatus(http.StatusInternalServerError)
+			return
+		}
+		c.JSON(http.StatusOK, pets)
+	})
 	engine.POST("/v1/pets", func(c *gin.Context) {
 		var pet gormPet
 		if err := c.ShouldBindJSON(&pet); err != nil {

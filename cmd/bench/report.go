@@ -16,14 +16,14 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// A report is all that came out.
+// A report is the result of a measurement against the references.
 type report struct {
-	machine     machine
-	rounds      int
-	duration    time.Duration
-	date        time.Time
-	comparisons []comparison
-	readings    []reading
+	machine      machine
+	rounds       int
+	duration     time.Duration
+	date         time.Time
+	comparisons  []comparison
+	measurements []measurement
 }
 
 // write writes benchmarks.md and benchmarks.svg to a folder.
@@ -38,13 +38,19 @@ func (r report) write(folder string) error {
 	)
 }
 
-// A row is a line of the table of results, in words.
-type row struct{ Work, Median, Rounds, AtLeast, Aim, Reached string }
+// A row is a row of the table of results.
+type row struct{ Name, Median, Range, Required, Goal, Met string }
 
-// A turn is a line of the table of servers, in words.
-type turn struct{ Work, Server, Rate, P99, CPU, Core string }
+// A latencyRow is a row of the table of latencies at half rate.
+type latencyRow struct {
+	Name, Ratio, Range string
+	Ours, Other        serverRow
+}
 
-// markdown writes the report for people.
+// A serverRow is a row of the table of servers.
+type serverRow struct{ Scenario, Server, Rate, P99, CPU, Core string }
+
+// markdown writes the report as text.
 func (r report) markdown(out io.Writer) error {
 	page, err := template.ParseFS(templates, "templates/benchmarks.md.tmpl")
 	if err != nil {
@@ -52,73 +58,86 @@ func (r report) markdown(out io.Writer) error {
 	}
 	versions := make([]string, len(r.machine.versions))
 	for i, v := range r.machine.versions {
-		versions[i] = v.of + " " + v.is
+		versions[i] = v.name + " " + v.number
 	}
 	return page.Execute(out, map[string]any{
 		"CPU": r.machine.cpu, "Cores": r.machine.cores, "Load": r.machine.load, "Kernel": r.machine.kernel,
 		"Versions": strings.Join(versions, ", "), "Date": r.date.Format("2 January 2006"),
 		"Rounds": r.rounds, "Duration": r.duration, "Connections": connections,
 		"Fsync": milliseconds(r.machine.fsync), "FsyncP99": milliseconds(r.machine.fsyncP99),
-		"Rows": r.rows(), "Turns": r.turns(), "PostP99": r.postP99(),
+		"Rows": r.rows(), "Latencies": r.latencies(), "Servers": r.servers(),
 	})
-}
-
-// postP99 is that of durable POSTs, or nothing when they were not measured.
-func (r report) postP99() string {
-	for _, t := range r.turns() {
-		if t.Work == durablePOST {
-			return t.P99
-		}
-	}
-	return ""
 }
 
 func (r report) rows() []row {
 	var rows []row
 	for _, c := range r.comparisons {
-		rows = append(rows, newRow(c.name, c.ratios(), "", false, c.atLeast, c.aim))
+		if !c.halfRate {
+			rows = append(rows, newRow(c.name, c.ratios(), "", false, c.required, c.goal))
+		}
 	}
-	for _, g := range r.readings {
-		rows = append(rows, newRow(g.name, g.values, g.unit, g.smaller, g.atLeast, g.aim))
+	for _, m := range r.measurements {
+		rows = append(rows, newRow(m.name, m.values, m.unit, m.smaller, m.required, m.goal))
 	}
 	return rows
 }
 
-func newRow(name string, values []float64, unit string, smaller bool, atLeast, aim float64) row {
+func newRow(name string, values []float64, unit string, smaller bool, required, goal float64) row {
 	middle := median(values)
 	return row{
-		Work: name, Median: number(middle, unit),
-		Rounds:  number(slices.Min(values), "") + " to " + number(slices.Max(values), ""),
-		AtLeast: target(atLeast, unit, smaller), Aim: target(aim, unit, smaller),
-		Reached: reached(middle, smaller, atLeast, aim),
+		Name: name, Median: number(middle, unit),
+		Range:    number(slices.Min(values), "") + " to " + number(slices.Max(values), ""),
+		Required: target(required, unit, smaller), Goal: target(goal, unit, smaller),
+		Met: met(middle, smaller, required, goal),
 	}
 }
 
-func reached(value float64, smaller bool, atLeast, aim float64) string {
+// met returns whether a value meets the goal, or at least what is required.
+func met(value float64, smaller bool, required, goal float64) string {
 	meets := func(target float64) bool {
 		return value == target || (value < target) == smaller
 	}
 	switch {
-	case aim != 0 && meets(aim):
-		return "aim"
-	case atLeast == 0:
+	case goal != 0 && meets(goal):
+		return "goal"
+	case required == 0:
 		return ""
-	case meets(atLeast):
+	case meets(required):
 		return "yes"
 	default:
 		return "**no**"
 	}
 }
 
-func (r report) turns() []turn {
-	var turns []turn
+func (r report) latencies() []latencyRow {
+	var rows []latencyRow
 	for _, c := range r.comparisons {
-		turns = append(turns, newTurn(c.name, c.work.ours.name, c.ours), newTurn(c.name, c.work.other.name, c.other))
+		if c.halfRate {
+			ours, other := c.servers()
+			ratios := newRow("", c.ratios(), "", true, 0, 0)
+			rows = append(rows, latencyRow{Name: c.name, Ratio: ratios.Median, Range: ratios.Range, Ours: ours, Other: other})
+		}
 	}
-	return turns
+	return rows
 }
 
-func newTurn(work, server string, samples []sample) turn {
+func (r report) servers() []serverRow {
+	var rows []serverRow
+	for _, c := range r.comparisons {
+		if !c.halfRate {
+			ours, other := c.servers()
+			rows = append(rows, ours, other)
+		}
+	}
+	return rows
+}
+
+func (c comparison) servers() (ours, other serverRow) {
+	return newServerRow(c.name, c.ours.name, c.samples), newServerRow(c.name, c.other.name, c.otherSamples)
+}
+
+// newServerRow shows the medians of the rounds.
+func newServerRow(scenario, server string, samples []sample) serverRow {
 	of := func(value func(sample) float64) float64 {
 		values := make([]float64, len(samples))
 		for i, s := range samples {
@@ -129,8 +148,8 @@ func newTurn(work, server string, samples []sample) turn {
 	rate := of(func(s sample) float64 { return s.rate })
 	cpu := of(func(s sample) float64 { return s.cpu.Seconds() })
 	p99 := of(func(s sample) float64 { return s.p99.Seconds() })
-	return turn{
-		Work: work, Server: server, Rate: thousands(rate),
+	return serverRow{
+		Scenario: scenario, Server: server, Rate: thousands(rate),
 		P99: fmt.Sprintf("%.2f ms", p99*1e3), CPU: fmt.Sprintf("%.1f µs", cpu*1e6), Core: fmt.Sprintf("%.0f %%", rate*cpu*100),
 	}
 }

@@ -12,33 +12,28 @@ import (
 	"time"
 )
 
-// connections is how many requests wrk has under way.
+// connections is the number of connections of a client, each with one request at a time.
 const connections = 64
 
-// A load is what wrk tells of a run.
-type load struct {
-	requests int
-	rate     float64 // answers a second
-	p99      time.Duration
-}
-
-// wrk asks a server for whole seconds. round varies what is random.
-func (l *lab) wrk(ctx context.Context, s *server, a ask, round int, duration time.Duration) (load, error) {
+// wrk sends requests as fast as the server responds, for whole seconds. round seeds
+// what is random.
+func (h *harness) wrk(ctx context.Context, p *process, r request, round int, duration time.Duration) (sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, duration+30*time.Second)
 	defer cancel()
 	args := []string{
-		"-c", clientCore, "wrk", "--latency", "--threads", "1", "--connections", fmt.Sprint(connections),
-		"--duration", fmt.Sprintf("%.0fs", duration.Seconds()), "--timeout", "10s", "--header", "Authorization: Bearer " + s.key,
+		"-c", fmt.Sprint(clientCore), "wrk", "--latency", "--threads", "1", "--connections", fmt.Sprint(connections),
+		"--duration", fmt.Sprintf("%.0fs", duration.Seconds()), "--timeout", "10s", "--header", "Authorization: Bearer " + p.key,
 	}
-	if a.script == "" {
-		args = append(args, s.url+a.path)
+	url := "http://" + p.host
+	if script, scriptArgs := r.script(); script != "" {
+		args = append(args, "--script", filepath.Join(h.scratch, "lua", script), url, "--")
+		args = append(append(args, scriptArgs...), fmt.Sprint(round))
 	} else {
-		args = append(args, "--script", filepath.Join(l.scratch, "lua", a.script), s.url, "--")
-		args = append(append(args, a.args...), fmt.Sprint(round))
+		args = append(args, url+r.path)
 	}
 	output, err := exec.CommandContext(ctx, "taskset", args...).CombinedOutput()
 	if err != nil {
-		return load{}, fmt.Errorf("wrk: %w: %s", err, output)
+		return sample{}, fmt.Errorf("wrk: %w: %s", err, output)
 	}
 	return parseWrk(string(output))
 }
@@ -50,29 +45,29 @@ var (
 	wrkFailure  = regexp.MustCompile(`(?m)^\s*(Non-2xx or 3xx responses: .*|Socket errors: .*)$`)
 )
 
-// parseWrk reads wrk's output. It refuses a run in which requests failed: how fast
-// a server fails is not what is measured.
-func parseWrk(output string) (load, error) {
+// parseWrk reads the output of wrk. A failed request is an error, because the rate of
+// failures is not what is measured.
+func parseWrk(output string) (sample, error) {
 	if failure := wrkFailure.FindString(output); failure != "" {
-		return load{}, fmt.Errorf("wrk: %s", strings.TrimSpace(failure))
+		return sample{}, fmt.Errorf("wrk: %s", strings.TrimSpace(failure))
 	}
-	var l load
+	var s sample
 	var errs [3]error
-	l.requests, errs[0] = strconv.Atoi(first(wrkRequests, output))
-	l.rate, errs[1] = strconv.ParseFloat(first(wrkRate, output), 64)
-	l.p99, errs[2] = time.ParseDuration(first(wrkP99, output))
+	s.requests, errs[0] = strconv.Atoi(firstGroup(wrkRequests, output))
+	s.rate, errs[1] = strconv.ParseFloat(firstGroup(wrkRate, output), 64)
+	s.p99, errs[2] = time.ParseDuration(firstGroup(wrkP99, output))
 	if err := errors.Join(errs[:]...); err != nil {
-		return load{}, fmt.Errorf("wrk said something else than expected: %w\n%s", err, output)
+		return sample{}, fmt.Errorf("unexpected output of wrk: %w\n%s", err, output)
 	}
-	if l.requests == 0 {
-		return load{}, errors.New("wrk got no answer")
+	if s.requests == 0 {
+		return sample{}, errors.New("wrk received no response")
 	}
-	return l, nil
+	return s, nil
 }
 
-// first is the group of the first match, or nothing.
-func first(form *regexp.Regexp, text string) string {
-	if match := form.FindStringSubmatch(text); match != nil {
+// firstGroup returns the first group of the first match, or "".
+func firstGroup(pattern *regexp.Regexp, text string) string {
+	if match := pattern.FindStringSubmatch(text); match != nil {
 		return match[1]
 	}
 	return ""

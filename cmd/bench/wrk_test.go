@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestWrkIsRead(t *testing.T) {
+func TestParseWrk(t *testing.T) {
 	t.Parallel()
-	for file, want := range map[string]load{
+	for file, want := range map[string]sample{
 		"wrk-fast.txt": {requests: 64_166, rate: 64_101.33, p99: 870 * time.Microsecond},
 		"wrk-slow.txt": {requests: 956, rate: 948.27, p99: 1020 * time.Millisecond},
 	} {
@@ -23,16 +23,16 @@ func TestWrkIsRead(t *testing.T) {
 	}
 }
 
-func TestFailedRunIsRefused(t *testing.T) {
+func TestParseWrkRejectsFailedRuns(t *testing.T) {
 	t.Parallel()
 	good := golden(t, "wrk-fast.txt")
 	for name, test := range map[string]struct{ output, want string }{
-		"failures":   {golden(t, "wrk-failures.txt"), "wrk: Non-2xx or 3xx responses: 12"},
-		"timeouts":   {golden(t, "wrk-timeouts.txt"), "wrk: Socket errors: connect 0, read 0, write 0, timeout 64"},
-		"no server":  {"unable to connect to 127.0.0.1:1 Connection refused\n", "wrk said something else than expected"},
-		"nothing":    {"", "wrk said something else than expected"},
-		"no answer":  {strings.Replace(good, "64166 requests", "0 requests", 1), "wrk got no answer"},
-		"no latency": {strings.Replace(good, "99%", "98%", 1), "wrk said something else than expected"},
+		"failures":    {golden(t, "wrk-failures.txt"), "wrk: Non-2xx or 3xx responses: 12"},
+		"timeouts":    {golden(t, "wrk-timeouts.txt"), "wrk: Socket errors: connect 0, read 0, write 0, timeout 64"},
+		"no server":   {"unable to connect to 127.0.0.1:1 Connection refused\n", "unexpected output of wrk"},
+		"nothing":     {"", "unexpected output of wrk"},
+		"no response": {strings.Replace(good, "64166 requests", "0 requests", 1), "wrk received no response"},
+		"no latency":  {strings.Replace(good, "99%", "98%", 1), "unexpected output of wrk"},
 	} {
 		if _, err := parseWrk(test.output); err == nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%s: got the error %v, want %q", name, err, test.want)
@@ -40,7 +40,7 @@ func TestFailedRunIsRefused(t *testing.T) {
 	}
 }
 
-// golden is what stands in a file, of testdata unless its name is absolute.
+// golden returns the content of a file, in testdata unless its name is absolute.
 func golden(t *testing.T, name string) string {
 	t.Helper()
 	if !filepath.IsAbs(name) {
@@ -61,6 +61,6 @@ func wantGolden(t *testing.T, name, got string) {
 		}
 	}
 	if diff := cmp.Diff(golden(t, name), got); diff != "" {
-		t.Errorf("%s (-want +got); go test -update writes it anew\n%s", name, diff)
+		t.Errorf("%s (-want +got); go test -update rewrites it\n%s", name, diff)
 	}
 }

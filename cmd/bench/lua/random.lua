@@ -1,4 +1,4 @@
--- Asks for a random address: PREFIX and one of COUNT numbers, STEP apart from FIRST on.
+-- Requests a random path: PREFIX and one of COUNT numbers that start at FIRST and are STEP apart.
 -- Arguments: PREFIX FIRST STEP COUNT ROUND
 
 local first, step, count, head, tail
@@ -6,7 +6,7 @@ local first, step, count, head, tail
 function init(args)
    first, step, count = tonumber(args[2]), tonumber(args[3]), tonumber(args[4])
    math.randomseed(tonumber(args[5]))
-   -- Cut in two once: to format every request would make wrk the slower one.
+   -- Formatted once: formatting each request would make wrk slower than the server.
    head, tail = wrk.format("GET", args[1] .. "@NUMBER@"):match("^(.*)@NUMBER@(.*)$")
 end
 
