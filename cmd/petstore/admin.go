@@ -28,9 +28,9 @@ func newRegistry() *prometheus.Registry {
 	return registry
 }
 
-// readable is the registry, or none where no listener would answer with it: what
+// registererFor is the registry, or none where no listener would answer with it: what
 // nobody can read is not worth a measurement for each request.
-func readable(registry *prometheus.Registry, admin net.Listener) prometheus.Registerer {
+func registererFor(registry *prometheus.Registry, admin net.Listener) prometheus.Registerer {
 	if admin == nil {
 		return nil
 	}
@@ -46,15 +46,15 @@ func measureLog(registry *prometheus.Registry) prometheus.Counter {
 	return dropped
 }
 
-// measurePools adds the connections of a store.
-func measurePools(registry *prometheus.Registry, store *repository.Store) {
+// registerPoolMetrics adds the connections of a store.
+func registerPoolMetrics(registry *prometheus.Registry, store *repository.Store) {
 	for name, pool := range store.Pools() {
 		registry.MustRegister(collectors.NewDBStatsCollector(pool, name))
 	}
 }
 
-// measureCommits adds the commits of the store that calls what it returns.
-func measureCommits(registry *prometheus.Registry) func(acts int, took time.Duration) {
+// registerCommitMetrics adds the commits of the store that calls what it returns.
+func registerCommitMetrics(registry *prometheus.Registry) func(acts int, took time.Duration) {
 	sizes := prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "petstore_store_commit_acts", Help: "How many writes shared a commit.",
 		Buckets: prometheus.ExponentialBuckets(1, 2, 9),
@@ -70,8 +70,8 @@ func measureCommits(registry *prometheus.Registry) func(acts int, took time.Dura
 	}
 }
 
-// measureErrors adds the errors of the store that calls what it returns.
-func measureErrors(registry *prometheus.Registry) func(kind string) {
+// registerErrorMetrics adds the errors of the store that calls what it returns.
+func registerErrorMetrics(registry *prometheus.Registry) func(kind string) {
 	counter := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "petstore_store_errors_total",
 		Help: "Transactions and reads that failed by the store's fault, by kind: " + strings.Join(repository.ErrorKinds(), ", ") +

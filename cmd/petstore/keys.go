@@ -107,7 +107,7 @@ func (in *invocation) printKey(ctx context.Context, o repository.Options, issue 
 			return err
 		}
 		if _, err := fmt.Fprintln(in.stdout, secret); err != nil {
-			return lostKey(err)
+			return keyNotPrinted(err)
 		}
 		return nil
 	})
@@ -128,8 +128,8 @@ func isNull(out io.Writer) bool {
 	return err == nil && os.SameFile(output, null)
 }
 
-// lostKey is the error for a key that works but was never shown.
-func lostKey(err error) error {
+// keyNotPrinted is the error for a key that works but was never shown.
+func keyNotPrinted(err error) error {
 	return fmt.Errorf("the key was issued but could not be shown, revoke it (the last that petstore keys list shows): %w", err)
 }
 

@@ -42,7 +42,7 @@ to about a minute.`,
 				if err != nil {
 					return err
 				}
-				return write(in.stdout, entries(all, clock()))
+				return write(in.stdout, entriesOf(all, clock()))
 			})
 		},
 	}
@@ -60,7 +60,7 @@ to about a minute.`,
 	return cmd
 }
 
-func entries(keys []domain.APIKey, now time.Time) []keyEntry {
+func entriesOf(keys []domain.APIKey, now time.Time) []keyEntry {
 	list := make([]keyEntry, len(keys))
 	for i, k := range keys {
 		list[i] = keyEntry{

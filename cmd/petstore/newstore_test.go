@@ -106,12 +106,12 @@ func folderWithStore(t *testing.T) string {
 // modes returns the permissions of the files in a folder by their names.
 func modes(t *testing.T, folder string) map[string]fs.FileMode {
 	t.Helper()
-	entries, err := os.ReadDir(folder)
+	entriesOf, err := os.ReadDir(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := map[string]fs.FileMode{}
-	for _, entry := range entries {
+	for _, entry := range entriesOf {
 		info, err := entry.Info()
 		if err != nil {
 			t.Fatal(err)

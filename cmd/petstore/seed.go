@@ -57,16 +57,16 @@ func seed(ctx context.Context, seeder *usecase.Seeder, count int, stdout, stderr
 		}
 		added, ordered = added+n, ordered+orders
 		progress.add(n)
-		giveWay(ctx, time.Since(batch))
+		throttle(ctx, time.Since(batch))
 	}
 	_, err := fmt.Fprintf(stdout, "added %d animals and %d orders in %s\n", added, ordered, time.Since(start).Round(time.Millisecond))
 	return err
 }
 
-// giveWay leaves the store to other processes for half as long as a batch had it.
+// throttle leaves the store to other processes for half as long as a batch had it.
 // SQLite has no queue of those who wait, they try from time to time: without a gap
 // one POST of a hundred took 280 ms beside a seeding process, with this one 40 ms.
-func giveWay(ctx context.Context, batch time.Duration) {
+func throttle(ctx context.Context, batch time.Duration) {
 	gap := time.NewTimer(batch / 2)
 	defer gap.Stop()
 	select {

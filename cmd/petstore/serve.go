@@ -74,7 +74,7 @@ func (in *invocation) serve(ctx context.Context, settings config.Config, firstKe
 	}
 	timeouts := timeoutsOf(settings.Server)
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(ctx, listener, insistOnTLS(startup), timeouts, log) }()
+	go func() { served <- server.Serve(ctx, listener, withHSTS(startup), timeouts, log) }()
 
 	tracer, flushTraces, err := newTraces(ctx, settings.Tracing.OTLPEndpoint, log)
 	if err != nil {
@@ -82,13 +82,13 @@ func (in *invocation) serve(ctx context.Context, settings config.Config, firstKe
 	}
 	defer flushTraces()
 	store, err := open(ctx, settings.Database, repository.Options{
-		TracerProvider: tracer, ObserveCommit: measureCommits(metrics), ObserveError: measureErrors(metrics),
+		TracerProvider: tracer, ObserveCommit: registerCommitMetrics(metrics), ObserveError: registerErrorMetrics(metrics),
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	measurePools(metrics, store)
+	registerPoolMetrics(metrics, store)
 	keys, health := usecase.NewKeys(store, store.Keys(), clock), server.NewHealth(store.Ping)
 	engine, err := newEngine(
 		settings, health,
@@ -98,14 +98,14 @@ func (in *invocation) serve(ctx context.Context, settings config.Config, firstKe
 			Keys:   keys,
 		},
 		rest.WithLogger(log),
-		rest.WithMetrics(readable(metrics, admin)),
+		rest.WithMetrics(registererFor(metrics, admin)),
 		rest.WithTracerProvider(tracer),
 		rest.WithPageCache(store.Versions, int64(settings.Cache.MaxBytes)),
 	)
 	if err != nil {
 		return err
 	}
-	if err := ensureKey(ctx, keys, settings.Auth.BootstrapKey); err != nil {
+	if err := importBootstrapKey(ctx, keys, settings.Auth.BootstrapKey); err != nil {
 		return err
 	}
 	startup.Ready(engine)
@@ -114,10 +114,10 @@ func (in *invocation) serve(ctx context.Context, settings config.Config, firstKe
 	context.AfterFunc(ctx, func() { health.Drain(); log.Info("stopping", zap.NamedError("reason", context.Cause(ctx))) })
 	requests, answered := context.WithCancel(context.WithoutCancel(ctx)) // ends after ctx, with the last of them
 	group.Go(func() error { defer answered(); return <-served })
-	group.Go(func() error { return keepUses(requests, keys, log) })
+	group.Go(func() error { return flushLastUsed(requests, keys, log) })
 	group.Go(func() error { return serveAdmin(requests, admin, metrics, timeouts, log) })
 	if firstKey {
-		group.Go(func() error { return welcome(requests, keys, settings, listener.Addr(), in.stdout, log) })
+		group.Go(func() error { return printFirstKey(requests, keys, settings, listener.Addr(), in.stdout, log) })
 	}
 	err = group.Wait()
 	log.Info("stopped", zap.Error(err))

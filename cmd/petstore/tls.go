@@ -74,8 +74,8 @@ func (k *keyPair) read() error {
 	return nil
 }
 
-// insistOnTLS tells browsers that came by TLS to do so from now on (RFC 6797).
-func insistOnTLS(next http.Handler) http.Handler {
+// withHSTS tells browsers that came by TLS to do so from now on (RFC 6797).
+func withHSTS(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.TLS != nil {
 			w.Header().Set("Strict-Transport-Security", "max-age=31536000")

@@ -18,7 +18,7 @@ func TestLineOfARequestAppendsWhatItIsMarshalledTo(t *testing.T) {
 	t.Parallel()
 	encoder := zapcore.NewJSONEncoder(zapcore.EncoderConfig{EncodeDuration: zapcore.SecondsDurationEncoder, SkipLineEnding: true})
 	for _, caller := range []string{"7", `"quoted"`, `back\slash`, "Lückenbüßer \u2028", "\x1f\n", "no UTF-8 \xf0", ""} {
-		s := openShop(t, rest.WithAuthenticator(func(*gin.Context) (string, error) { return caller, nil }))
+		s := newTestServer(t, rest.WithAuthenticator(func(*gin.Context) (string, error) { return caller, nil }))
 		for _, r := range []request{get("/v1/pets"), get("/v1/nothing/%22%0A%FF"), send("TRACE'`|~", "/v1/pets")} {
 			s.expect(t, r, want{})
 		}

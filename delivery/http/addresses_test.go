@@ -46,7 +46,7 @@ func TestAddressesAreThePublishedOnes(t *testing.T) {
 
 func TestOptionsTellsTheMethodsOfAnAddressToAnybody(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	for path, allow := range addresses(t) {
 		for _, header := range []string{"X-With: key", "-Authorization"} {
 			s.expect(t, send(http.MethodOptions, path, header), want{status: http.StatusNoContent}.with("Allow: "+allow))
@@ -56,7 +56,7 @@ func TestOptionsTellsTheMethodsOfAnAddressToAnybody(t *testing.T) {
 
 func TestMethodThatAnAddressDoesNotOfferIsRefused(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	for path, allow := range addresses(t) {
 		for method, named := range map[string]string{
 			"GET": "GET", "POST": "POST", "PUT": "PUT", "PATCH": "PATCH", "DELETE": "DELETE", "TRACE": "TRACE",
@@ -71,7 +71,7 @@ func TestMethodThatAnAddressDoesNotOfferIsRefused(t *testing.T) {
 
 func TestOtherAddressesAreNotFoundAndNothingRedirects(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.stock(t, pets(1, "")...)
 	for _, path := range []string{
 		"/", "/v1", "/v1/", "/pets", "/v2/pets", "/metrics", "/debug/pprof/",
@@ -89,7 +89,7 @@ func TestOtherAddressesAreNotFoundAndNothingRedirects(t *testing.T) {
 
 func TestNoOtherOriginIsLetIn(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	preflight := []string{"Origin: https://elsewhere.example", "Access-Control-Request-Method: GET", "Access-Control-Request-Headers: authorization"}
 	for path := range addresses(t) {
 		for _, method := range []string{http.MethodGet, http.MethodOptions} {
@@ -100,8 +100,8 @@ func TestNoOtherOriginIsLetIn(t *testing.T) {
 
 func TestHealthNeedsNoKey(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
-	s.run(t, []exchange{
+	s := newTestServer(t)
+	s.run(t, []testCase{
 		{"livez", get("/livez", "-Authorization"), ok(`{"status":"alive"}`)},
 		{"readyz", get("/readyz", "-Authorization"), ok(`{"status":"ready"}`)},
 		{"livez by HEAD", send("HEAD", "/livez", "-Authorization"), ok("")},
@@ -111,7 +111,7 @@ func TestHealthNeedsNoKey(t *testing.T) {
 
 func TestHeadAnswersAsGetDoesWithoutBody(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.stock(t, pets(101, "sold")...)
 	for _, path := range []string{
 		"/v1/pets?limit=1", "/v1/pets?limit=100", "/v1/pets?after=101", "/v1/pets?limit=0", "/v1/pets/1", "/v1/pets/102",

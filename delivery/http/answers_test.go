@@ -47,7 +47,7 @@ var inward = []string{
 }
 
 // check tests what holds for every answer of the service.
-func (s *shop) check(t *testing.T, a answer) {
+func (s *testServer) check(t *testing.T, a answer) {
 	t.Helper()
 	a.checkHeader(t)
 	if challenge := a.Header.Get("WWW-Authenticate"); strings.HasPrefix(challenge, s.challenge) != (a.StatusCode == http.StatusUnauthorized) {

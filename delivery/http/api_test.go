@@ -63,17 +63,17 @@ func (w want) without(never ...string) want {
 	return w
 }
 
-// An exchange is a rule of the API with a request that shows it.
-type exchange struct {
+// A testCase is a rule of the API with a request that shows it.
+type testCase struct {
 	rule string
 	request
 	want
 }
 
-// run tests exchanges that may happen at the same time.
-func (s *shop) run(t *testing.T, exchanges []exchange) {
+// run tests cases that may happen at the same time.
+func (s *testServer) run(t *testing.T, cases []testCase) {
 	t.Helper()
-	for _, e := range exchanges {
+	for _, e := range cases {
 		t.Run(e.rule, func(t *testing.T) {
 			t.Parallel()
 			s.expect(t, e.request, e.want)
@@ -88,7 +88,7 @@ type answer struct {
 }
 
 // expect sends a request and returns the answer after all that is checked of it.
-func (s *shop) expect(t *testing.T, r request, w want) answer {
+func (s *testServer) expect(t *testing.T, r request, w want) answer {
 	t.Helper()
 	a, err := s.send(t.Context(), r)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *shop) expect(t *testing.T, r request, w want) answer {
 }
 
 // send sends a request and checks nothing.
-func (s *shop) send(ctx context.Context, r request) (answer, error) {
+func (s *testServer) send(ctx context.Context, r request) (answer, error) {
 	req, err := http.NewRequestWithContext(ctx, r.method, s.url+r.path, strings.NewReader(r.body))
 	if err != nil {
 		return answer{}, err
@@ -123,7 +123,7 @@ func (s *shop) send(ctx context.Context, r request) (answer, error) {
 	return s.do(req)
 }
 
-func (s *shop) do(req *http.Request) (answer, error) {
+func (s *testServer) do(req *http.Request) (answer, error) {
 	res, err := s.client.Do(req)
 	if err != nil {
 		return answer{}, err

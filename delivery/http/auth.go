@@ -62,5 +62,5 @@ func (a *API) identify(c *gin.Context) {
 		a.Fail(c, err)
 		return
 	}
-	exchangeOf(c).caller = caller
+	stateOf(c).caller = caller
 }

@@ -16,10 +16,10 @@ const (
 
 func TestKeyIsTakenFromTheAuthorizationHeaderAlone(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	missing := refused(401, "missing_api_key").with(showKey)
 	invalid := refused(401, "invalid_api_key").with(wrongKey)
-	s.run(t, []exchange{
+	s.run(t, []testCase{
 		{"as published", get("/v1/pets", "Authorization: Bearer KEY"), ok(`[]`)},
 		{"scheme in small letters", get("/v1/pets", "Authorization: bearer KEY"), ok(`[]`)},
 		{"scheme in capitals", get("/v1/pets", "Authorization: BEARER KEY"), ok(`[]`)},
@@ -48,7 +48,7 @@ func TestKeyIsTakenFromTheAuthorizationHeaderAlone(t *testing.T) {
 
 func TestEveryOperationWantsTheKey(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	for _, r := range operations(t) {
 		for _, method := range []string{r.method, http.MethodHead} {
 			if r.method == http.MethodPost && method == http.MethodHead {
@@ -63,7 +63,7 @@ func TestEveryOperationWantsTheKey(t *testing.T) {
 
 func TestKeyThatDiffersInAnyCharacterOpensNothing(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	wrong := []string{
 		s.key[:len(s.key)-1], s.key + "0", s.key[1:], strings.ToLower(s.key), strings.ToUpper(s.key), s.key + s.key,
 		strings.TrimPrefix(s.key, "petstore_"), "petstore_", "x", "ä", strings.Repeat("0", 10_000),
@@ -82,7 +82,7 @@ func TestKeyThatDiffersInAnyCharacterOpensNothing(t *testing.T) {
 
 func TestUnknownRevokedAndExpiredKeysAreToldApartByNobody(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	revoked, expired := s.issueKey(t), s.issueKey(t)
 	s.exec(t, `UPDATE api_keys SET revoked_at = ? WHERE id = 2`, noon.UnixMilli())
 	s.exec(t, `UPDATE api_keys SET expires_at = ? WHERE id = 3`, noon.UnixMilli())
@@ -100,7 +100,7 @@ func TestUnknownRevokedAndExpiredKeysAreToldApartByNobody(t *testing.T) {
 
 func TestKeyExpiresAtItsMoment(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	end := noon.Add(time.Hour)
 	s.exec(t, `UPDATE api_keys SET expires_at = ?`, end.UnixMilli())
 	s.clock.set(end.Add(-time.Millisecond))
@@ -111,7 +111,7 @@ func TestKeyExpiresAtItsMoment(t *testing.T) {
 
 func TestNewKeyWorksAtOnceAndOneThatAnotherProcessRevokedStopsWithinFiveSeconds(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	show := "Authorization: Bearer " + s.issueKey(t)
 	s.expect(t, get("/v1/pets", show), ok(`[]`))
 	s.exec(t, `UPDATE api_keys SET revoked_at = ? WHERE id = 2`, noon.UnixMilli())

@@ -16,14 +16,14 @@ import (
 // BenchmarkList answers a page of 20 in the process, without a network: what the
 // service adds to the bare Gin handler beside it is what a request costs.
 func BenchmarkList(b *testing.B) {
-	s := newShop(b)
+	s := newUnstartedServer(b)
 	pets := make([]domain.NewPet, 100)
 	for i := range pets {
 		pets[i] = domain.NewPet{Name: fmt.Sprintf("Rex %d", i), CategoryID: 7, Status: domain.PetAvailable}
 	}
 	s.stock(b, pets...)
 	s.logger = zap.NewNop()
-	engine := s.engine(b, nil, asTheyAre, rest.WithMetrics(prometheus.NewRegistry()))
+	engine := s.engine(b, nil, defaultServices, rest.WithMetrics(prometheus.NewRegistry()))
 	request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, "/v1/pets", http.NoBody)
 	if err != nil {
 		b.Fatal(err)

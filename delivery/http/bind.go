@@ -79,7 +79,7 @@ type object struct {
 	broken []domain.Violation
 }
 
-var errNoObject = errors.New("no JSON object")
+var errNotObject = errors.New("no JSON object")
 
 // parse reads one I-JSON object (RFC 7493): unique names, valid UTF-8, nothing behind it.
 func (o *object) parse(raw []byte) error {
@@ -99,7 +99,7 @@ func (o *object) parse(raw []byte) error {
 // UnmarshalJSONFrom implements json.UnmarshalerFrom. Members that no field has are ignored.
 func (o *object) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if d.PeekKind() != '{' {
-		return cmp.Or(d.SkipValue(), errNoObject)
+		return cmp.Or(d.SkipValue(), errNotObject)
 	}
 	if _, err := d.ReadToken(); err != nil {
 		return err
@@ -159,7 +159,7 @@ func decodeMember(member jsontext.Value, into reflect.Value) (rule string) {
 
 const integerRule = "must be an integer of 64 bits, without fraction or exponent"
 
-// noSuch is the error for a path id that is no number and so names nothing.
-func noSuch(record string, code domain.Code) error {
+// notFoundByID is the error for a path id that is no number and so names nothing.
+func notFoundByID(record string, code domain.Code) error {
 	return &domain.Error{Kind: domain.ErrNotFound, Code: code, Message: "there is no " + record + " with this id"}
 }

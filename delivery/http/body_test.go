@@ -10,9 +10,9 @@ import (
 
 func TestBodyIsOneObjectOfInternetJSON(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	invalid := refused(400, "invalid_json")
-	s.run(t, []exchange{
+	s.run(t, []testCase{
 		{"white space around", post(" \t\r\n{ \"name\" : \"Rex\" ,\n\"categoryId\" : 7 } \n"), created("")},
 		{"escaped name of a member", post(`{"n\u0061me":"Rex","categoryId":7}`), created("")},
 
@@ -78,7 +78,7 @@ func TestMembersOutsideTheContractAreIgnored(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			t.Parallel()
-			s := openShop(t)
+			s := newTestServer(t)
 			s.expect(t, post(body), created(`{"id":1,"name":"Rex","categoryId":7}`))
 		})
 	}
@@ -86,13 +86,13 @@ func TestMembersOutsideTheContractAreIgnored(t *testing.T) {
 
 func TestBodyHoldsUpTo64KiB(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	sized := func(size int) string {
 		const start, end = `{"name":"Rex","categoryId":7,"x":"`, `"}`
 		return start + strings.Repeat("x", size-len(start)-len(end)) + end
 	}
 	tooLarge := refused(413, "body_too_large", "65536")
-	s.run(t, []exchange{
+	s.run(t, []testCase{
 		{"exactly", post(sized(64 << 10)), created("")},
 		{"one byte more", post(sized(64<<10 + 1)), tooLarge},
 		{"one byte of white space more", post(sized(64<<10) + " "), tooLarge},
@@ -107,7 +107,7 @@ func TestBodyHoldsUpTo64KiB(t *testing.T) {
 }
 
 // inChunks posts a body whose length is not told in advance.
-func (s *shop) inChunks(t *testing.T, body string, w want) {
+func (s *testServer) inChunks(t *testing.T, body string, w want) {
 	t.Helper()
 	chunks := struct{ *bytes.Reader }{bytes.NewReader([]byte(body))} // of a type whose length net/http does not know
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/pets", chunks)

@@ -8,7 +8,7 @@ import (
 // Each request breaks two checks that follow each other; the earlier one answers.
 func TestChecksComeInThePublishedOrder(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.expect(t, post(`{"name":"Rex","categoryId":7}`, "Idempotency-Key: taken"), created(""))
 
 	const (
@@ -18,7 +18,7 @@ func TestChecksComeInThePublishedOrder(t *testing.T) {
 		usedKey = "Idempotency-Key: taken"
 	)
 	long := strings.Repeat("x", 64<<10+1)
-	s.run(t, []exchange{
+	s.run(t, []testCase{
 		{"route before method", send("DELETE", "/v1/nothing"), refused(404, "not_found")},
 		{"route before key", get("/v1/nothing", noKey), refused(404, "not_found")},
 		{"method before key", send("DELETE", "/v1/pets", noKey), refused(405, "method_not_allowed")},
@@ -37,9 +37,9 @@ func TestChecksComeInThePublishedOrder(t *testing.T) {
 
 func TestAfterItsRemovalAnOperationStillAsksForTheKeyFirst(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.clock.set(sunset)
-	s.run(t, []exchange{
+	s.run(t, []testCase{
 		{"key before removal", get("/v1/pets/1", "-Authorization"), refused(401, "missing_api_key")},
 		{"removal before path id", get("/v1/pets/none"), refused(410, "operation_removed")},
 		{"method before removal", send("DELETE", "/v1/pets/1"), refused(405, "method_not_allowed")},

@@ -52,7 +52,7 @@ var pathParameter = regexp.MustCompile(`\{\w+\}`)
 
 // checkContract compares an answer of a documented operation with the document;
 // what the document does not know can only be refused.
-func (s *shop) checkContract(t *testing.T, a answer) {
+func (s *testServer) checkContract(t *testing.T, a answer) {
 	t.Helper()
 	path, ours := strings.CutPrefix(a.Request.URL.EscapedPath(), s.prefix)
 	if !ours || a.Request.Method == http.MethodOptions {
@@ -137,7 +137,7 @@ var ginParameter = regexp.MustCompile(`:(\w+)`)
 func TestEveryRouteIsDocumentedAndEveryOperationHasARoute(t *testing.T) {
 	t.Parallel()
 	var routed, documented []string
-	for _, route := range newShop(t).engine(t, nil, asTheyAre).Routes() {
+	for _, route := range newUnstartedServer(t).engine(t, nil, defaultServices).Routes() {
 		path, ours := strings.CutPrefix(route.Path, "/v1")
 		if ours && route.Method != http.MethodHead && route.Method != http.MethodOptions {
 			routed = append(routed, route.Method+" "+ginParameter.ReplaceAllString(path, "{$1}"))

@@ -17,9 +17,9 @@ const (
 	withAll  = "Access-Control-Request-Headers: authorization,content-type,idempotency-key"
 )
 
-func openToPartner(t *testing.T) *shop {
+func openToPartner(t *testing.T) *testServer {
 	t.Helper()
-	return openShop(t, rest.WithAllowedOrigins("https://shop.example.com", "http://localhost:3000"))
+	return newTestServer(t, rest.WithAllowedOrigins("https://shop.example.com", "http://localhost:3000"))
 }
 
 func TestPreflightIsAnsweredWithoutAKey(t *testing.T) {
@@ -31,7 +31,7 @@ func TestPreflightIsAnsweredWithoutAKey(t *testing.T) {
 	allowed := want{status: 204}.with("Allow: GET, HEAD, POST, OPTIONS", admitted, "Access-Control-Allow-Methods: POST", "Access-Control-Max-Age: 600",
 		"-Access-Control-Allow-Credentials")
 	refused := want{status: 204}.with(unknown, "-Access-Control-Allow-Methods", "-Access-Control-Allow-Headers", "-Access-Control-Allow-Credentials")
-	for _, e := range []exchange{
+	for _, e := range []testCase{
 		{"a request with a body and a key", preflight("/v1/pets", partner, wantPost, withAll), allowed.with("Access-Control-Allow-Headers: authorization,content-type,idempotency-key")},
 		{"headers as people write them", preflight("/v1/store/orders", partner, wantPost, "Access-Control-Request-Headers: Content-Type, Authorization"), allowed.with("Access-Control-Allow-Headers: Content-Type, Authorization")},
 		{"a request without headers", preflight("/v1/pets", partner, wantPost), allowed.with("-Access-Control-Allow-Headers")},
@@ -96,7 +96,7 @@ func TestOtherOriginsAreAnsweredWithoutLeave(t *testing.T) {
 func TestCORSIsOffByDefault(t *testing.T) {
 	t.Parallel()
 	for _, options := range [][]rest.Option{nil, {rest.WithAllowedOrigins()}, {rest.WithAllowedOrigins("https://shop.example.com"), rest.WithAllowedOrigins()}} {
-		s := openShop(t, options...)
+		s := newTestServer(t, options...)
 		s.expect(t, get("/v1/pets", partner), ok(`[]`).with(unknown, "-Vary"))
 		s.expect(t, send("OPTIONS", "/v1/pets", partner, wantPost, withAll), want{status: 204}.with(unknown, "-Access-Control-Allow-Methods", "-Vary"))
 	}

@@ -19,7 +19,7 @@ func TestCallersAreCountedForARegistryAlone(t *testing.T) {
 		a := &API{metrics: newMetrics(), registerer: test.registerer}
 		for _, caller := range []string{"ann", "bob", "ann"} {
 			c, _ := gin.CreateTestContext(httptest.NewRecorder())
-			c.Request = httptest.NewRequestWithContext(&exchange{caller: caller, deadline: deadline{Context: t.Context()}}, http.MethodGet, "/v1/pets/1", http.NoBody)
+			c.Request = httptest.NewRequestWithContext(&requestState{caller: caller, deadline: deadline{Context: t.Context()}}, http.MethodGet, "/v1/pets/1", http.NoBody)
 			a.countDeprecated(c)
 		}
 		series := make(chan prometheus.Metric, 10)

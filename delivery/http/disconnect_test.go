@@ -17,7 +17,7 @@ import (
 )
 
 // waitForLine returns the only line of the access log as soon as it is there.
-func (s *shop) waitForLine(t *testing.T) map[string]any {
+func (s *testServer) waitForLine(t *testing.T) map[string]any {
 	t.Helper()
 	for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(time.Millisecond) {
 		if lines := s.accessLog(t); len(lines) == 1 {
@@ -36,7 +36,7 @@ func TestClientThatDisconnectsIsCountedAs499(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, s, registry := newCounter(), newShop(t), prometheus.NewRegistry()
+			c, s, registry := newCounter(), newUnstartedServer(t), prometheus.NewRegistry()
 			engine := gin.New()
 			engine.Use(gin.RecoveryWithWriter(io.Discard)) // of a host
 			api := s.api(t, func(services *rest.Services) {
@@ -72,7 +72,7 @@ func TestClientThatDisconnectsIsCountedAs499(t *testing.T) {
 
 func TestWriteWhoseClientDisconnectsBeforeItBeganStaysUnwritten(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newUnstartedServer(t)
 	began := make(chan struct{})
 	s.listen(t, s.engine(t, nil, func(services *rest.Services) {
 		pets := services.Pets

@@ -44,11 +44,11 @@ func TestEmbeddingPageShowsTestedCode(t *testing.T) {
 
 func TestTwoStoresLiveInOneProcess(t *testing.T) {
 	t.Parallel()
-	a, b := newShop(t), newShop(t)
+	a, b := newUnstartedServer(t), newUnstartedServer(t)
 	engine := gin.New()
-	for prefix, s := range map[string]*shop{"/a/v1": a, "/b/v1": b} {
+	for prefix, s := range map[string]*testServer{"/a/v1": a, "/b/v1": b} {
 		registry := prometheus.WrapRegistererWith(prometheus.Labels{"shop": prefix}, prometheus.NewRegistry())
-		if err := s.api(t, asTheyAre, rest.WithMetrics(registry)).Register(engine.Group(prefix)); err != nil {
+		if err := s.api(t, defaultServices, rest.WithMetrics(registry)).Register(engine.Group(prefix)); err != nil {
 			t.Fatal(err)
 		}
 		s.prefix = prefix
@@ -65,9 +65,9 @@ func TestTwoStoresLiveInOneProcess(t *testing.T) {
 
 func TestMountingTwiceIsAnErrorAtStart(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newUnstartedServer(t)
 	engine := gin.New()
-	api := s.api(t, asTheyAre)
+	api := s.api(t, defaultServices)
 	if err := api.Register(engine.Group("/v1")); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestMountingTwiceIsAnErrorAtStart(t *testing.T) {
 
 func TestMissingServiceIsAnErrorAtStart(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newUnstartedServer(t)
 	full := rest.Services{
 		Pets: usecase.NewPets(s.store, s.store.Pets(), s.clock.now), Orders: usecase.NewOrders(s.store, s.store.Orders(), s.clock.now), Keys: s.keys,
 	}
@@ -119,7 +119,7 @@ func TestMountingTouchesNothingGlobal(t *testing.T) {
 		return globals{gin.Mode(), binding.Validator, zap.L(), prometheus.DefaultRegisterer, len(viper.AllKeys()), len(families)}
 	}
 	before := look()
-	s := openShop(t, rest.WithMetrics(prometheus.NewRegistry()))
+	s := newTestServer(t, rest.WithMetrics(prometheus.NewRegistry()))
 	s.expect(t, get("/v1/pets"), ok(`[]`))
 	if after := look(); after != before {
 		t.Errorf("globals were %+v and are %+v", before, after)

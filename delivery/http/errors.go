@@ -57,9 +57,9 @@ var statuses = map[domain.Kind]int{
 }
 
 type errorBody struct {
-	// Machine-readable error code.
+	// Machine-registererFor error code.
 	Code domain.Code `json:"code" validate:"required" example:"validation_failed"`
-	// Human-readable description.
+	// Human-registererFor description.
 	Message string `json:"message" validate:"required" example:"name is required"`
 	// The HTTP status code of the response.
 	Status int `json:"status" validate:"required" example:"400"`
@@ -69,13 +69,13 @@ type errorBody struct {
 // with its cause, which is never part of the response.
 func (a *API) Fail(c *gin.Context, err error) {
 	if errors.Is(err, context.Canceled) && disconnected(c.Request.Context()) {
-		a.log.Debug("the client disconnected", zap.String("request_id", exchangeOf(c).id[0]))
+		a.log.Debug("the client disconnected", zap.String("request_id", stateOf(c).id[0]))
 		abortConnection(c)
 		return
 	}
 	status := writeError(c, err)
 	if status >= http.StatusInternalServerError && !isExpected(err) {
-		a.log.Error("request failed", zap.String("request_id", exchangeOf(c).id[0]), zap.Int("status", status), zap.Error(err))
+		a.log.Error("request failed", zap.String("request_id", stateOf(c).id[0]), zap.Int("status", status), zap.Error(err))
 	}
 }
 

@@ -66,9 +66,9 @@ func named(expr ast.Expr) string {
 }
 
 // refuseWith is a shop whose authenticator refuses every request with an error.
-func refuseWith(t *testing.T, err error) *shop {
+func refuseWith(t *testing.T, err error) *testServer {
 	t.Helper()
-	return openShop(t, rest.WithAuthenticator(func(*gin.Context) (string, error) { return "", err }))
+	return newTestServer(t, rest.WithAuthenticator(func(*gin.Context) (string, error) { return "", err }))
 }
 
 func TestEveryKindHasItsStatus(t *testing.T) {
@@ -148,7 +148,7 @@ func TestWhatIsNoFailureOfTheDomainIsInternal(t *testing.T) {
 }
 
 // wantCauseInLog wants the cause of a failure in the log, beside its request id.
-func (s *shop) wantCauseInLog(t *testing.T, a answer, cause string) {
+func (s *testServer) wantCauseInLog(t *testing.T, a answer, cause string) {
 	t.Helper()
 	for _, entry := range s.log.FilterMessage("request failed").All() {
 		fields := entry.ContextMap()
@@ -169,7 +169,7 @@ func TestDefectOfTheStoreIsInternalAndToldToTheLogAlone(t *testing.T) {
 	} {
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()
-			s := openShop(t)
+			s := newTestServer(t)
 			s.exec(t, `DROP TABLE `+table)
 			a := s.expect(t, r, refused(500, "internal_error").without(table+":", "table"))
 			s.wantCauseInLog(t, a, "no such table: "+table)

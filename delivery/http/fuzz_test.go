@@ -13,14 +13,14 @@ import (
 
 // A fuzzed shop answers in the process itself.
 type fuzzed struct {
-	*shop
+	*testServer
 	handler *gin.Engine
 }
 
 func fuzz(f *testing.F) fuzzed {
 	f.Helper()
-	s := newShop(f)
-	return fuzzed{s, s.engine(f, nil, asTheyAre)}
+	s := newUnstartedServer(f)
+	return fuzzed{s, s.engine(f, nil, defaultServices)}
 }
 
 // answer answers a request that no client of net/http would send. It fails for

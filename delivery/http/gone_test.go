@@ -19,7 +19,7 @@ func TestClientWhoLeftIsNoFaultOfOurs(t *testing.T) {
 	a := &API{log: zap.New(core)}
 	ctx, leave := context.WithCancel(t.Context())
 	c, _ := gin.CreateTestContext(httptest.NewRecorder())
-	x := &exchange{deadline: deadline{Context: ctx, at: time.Now().Add(time.Hour)}}
+	x := &requestState{deadline: deadline{Context: ctx, at: time.Now().Add(time.Hour)}}
 	c.Request = httptest.NewRequestWithContext(x, "GET", "/v1/pets", nil)
 	leave()
 	a.Fail(c, domain.Unavailable(context.Canceled))

@@ -19,7 +19,7 @@ func keyed(key, body string) request { return post(body, "Idempotency-Key: "+key
 
 func TestRepetitionGetsTheFirstAnswerAgain(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	one := s.expect(t, keyed("one", newRex), created(oldRex).with(first))
 	for rule, r := range map[string]request{
 		"the same":                  keyed("one", newRex),
@@ -41,7 +41,7 @@ func TestRepetitionGetsTheFirstAnswerAgain(t *testing.T) {
 
 func TestKeyOfAnotherRequestIsRefused(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.expect(t, keyed("one", newRex), created(oldRex))
 	for _, body := range []string{
 		`{"name":"rex","categoryId":7}`, `{"name":"Rex","categoryId":8}`, `{"name":"Rex ","categoryId":7}`,
@@ -55,7 +55,7 @@ func TestKeyOfAnotherRequestIsRefused(t *testing.T) {
 
 func TestDifferentKeysAreDifferentRequests(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	for i, key := range []string{"-Idempotency-Key", "Idempotency-Key: one", "Idempotency-Key: One", "Idempotency-Key: one1", `Idempotency-Key: "\"one\""`} {
 		s.expect(t, post(newRex, key), created(fmt.Sprintf(`{"id":%d,"name":"Rex","categoryId":7}`, i+1)).with(first))
 	}
@@ -63,7 +63,7 @@ func TestDifferentKeysAreDifferentRequests(t *testing.T) {
 
 func TestKeysOfTwoClientsNeverMeet(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	other := "Authorization: Bearer " + s.issueKey(t)
 	s.expect(t, keyed("one", newRex), created(oldRex).with(first))
 	s.expect(t, post(`{"name":"Tom","categoryId":8}`, "Idempotency-Key: one", other), created(`{"id":2,"name":"Tom","categoryId":8}`).with(first))
@@ -73,7 +73,7 @@ func TestKeysOfTwoClientsNeverMeet(t *testing.T) {
 
 func TestKeyIsNewAfterADay(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.expect(t, keyed("one", newRex), created(oldRex).with(first))
 	s.clock.set(noon.Add(24*time.Hour - time.Millisecond))
 	s.expect(t, keyed("one", newRex), created(oldRex).with(again))
@@ -85,7 +85,7 @@ func TestKeyIsNewAfterADay(t *testing.T) {
 
 func TestRefusedRequestLeavesItsKeyUnused(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.expect(t, keyed("one", `{"name":"","categoryId":7}`), refused(400, "validation_failed"))
 	s.expect(t, keyed("one", `{"name":"Rex"`), refused(400, "invalid_json"))
 	s.expect(t, post(newRex, "Idempotency-Key: one", "Content-Type: text/plain"), refused(415, "unsupported_media_type"))
@@ -96,30 +96,30 @@ func TestRefusedRequestLeavesItsKeyUnused(t *testing.T) {
 
 func TestFormOfAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
-	var exchanges []exchange
+	s := newTestServer(t)
+	var cases []testCase
 	for _, key := range []string{
 		"1", "8e03978e-40d5-43dd-bc93-6894a57f9324", `!#$%&'()*+,-./:;<=>?@[\]^_{|}~`, `a"b`, `a"`, strings.Repeat("b", 255),
 		`"q"`, `"a\"b\\c"`, `"` + strings.Repeat("q", 255) + `"`, `"` + strings.Repeat(`\\`, 255) + `"`,
 	} {
-		exchanges = append(exchanges, exchange{key, keyed(key, newRex), created("").with(first)})
+		cases = append(cases, testCase{key, keyed(key, newRex), created("").with(first)})
 	}
 	invalid := refused(400, "invalid_idempotency_key", "Idempotency-Key")
 	for _, key := range []string{
 		"", "a b", "a\tb", "ä", "\u00a0", "🐶", "\xff", strings.Repeat("b", 256), strings.Repeat("b", 10_000),
 		`"`, `""`, `"a`, `"a" b`, `"a"b`, `"a";p=1`, `"a b"`, `"a\b"`, `"a\`, `"a\"`, `"ä"`, `"` + strings.Repeat("q", 256) + `"`,
 	} {
-		exchanges = append(exchanges, exchange{"refused " + key, keyed(key, newRex), invalid.with("-Location")})
+		cases = append(cases, testCase{"refused " + key, keyed(key, newRex), invalid.with("-Location")})
 	}
-	s.run(t, append(exchanges,
-		exchange{"refused twice", post(newRex, "Idempotency-Key: x", "Idempotency-Key: x"), refused(400, "invalid_idempotency_key", "Idempotency-Key must be given once")},
-		exchange{"refused twice, once empty", post(newRex, "Idempotency-Key: x", "Idempotency-Key: "), invalid},
+	s.run(t, append(cases,
+		testCase{"refused twice", post(newRex, "Idempotency-Key: x", "Idempotency-Key: x"), refused(400, "invalid_idempotency_key", "Idempotency-Key must be given once")},
+		testCase{"refused twice, once empty", post(newRex, "Idempotency-Key: x", "Idempotency-Key: "), invalid},
 	))
 }
 
 func TestFirstRequestWithoutAResultIsInProgress(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.expect(t, keyed("one", newRex), created(oldRex))
 	s.exec(t, `UPDATE idempotency_keys SET result = NULL`)
 	s.expect(t, keyed("one", newRex), refused(409, "idempotency_in_progress"))
@@ -128,7 +128,7 @@ func TestFirstRequestWithoutAResultIsInProgress(t *testing.T) {
 
 func TestRepetitionsAtOnceAddOnePet(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	const clients = 64
 	answers := make(chan answer, clients)
 	var start, done sync.WaitGroup

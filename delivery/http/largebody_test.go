@@ -12,9 +12,9 @@ import (
 // first response that receive reads must not be 100 Continue.
 func TestBodyDeclaredTooLargeIsRefusedFromTheHeader(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newUnstartedServer(t)
 	start := time.Now()
-	stop, stopped := s.serve(t, s.engine(t, nil, asTheyAre), patient)
+	stop, stopped := s.serve(t, s.engine(t, nil, defaultServices), patient)
 	tooLarge := refused(413, "body_too_large", "65536")
 	for _, size := range []int{64<<10 + 1, 1 << 30} {
 		for _, expect := range []string{"", "Expect: 100-continue\r\n"} {
@@ -46,8 +46,8 @@ func TestBodyDeclaredTooLargeIsRefusedFromTheHeader(t *testing.T) {
 
 func TestConnectionOfABodyDeclaredTooLargeIsClosed(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	_, _ = s.serve(t, s.engine(t, nil, asTheyAre), patient)
+	s := newUnstartedServer(t)
+	_, _ = s.serve(t, s.engine(t, nil, defaultServices), patient)
 	for _, header := range []string{"Content-Length: 65537", "Content-Length: 1000000000", "Expect: 100-continue\r\nContent-Length: 65537"} {
 		t.Run(header, func(t *testing.T) {
 			t.Parallel()
@@ -67,7 +67,7 @@ func TestConnectionOfABodyDeclaredTooLargeIsClosed(t *testing.T) {
 // find that there, and no connection that was reset.
 func TestClientThatSendsALargeBodyReadsTheResponse(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	const size = 5 << 20
 	declared := s.begin(fmt.Sprintf("Content-Length: %d", size), strings.Repeat("x", size))
 	chunked := s.begin("Transfer-Encoding: chunked", fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", size, strings.Repeat("x", size)))
@@ -82,9 +82,9 @@ func TestClientThatSendsALargeBodyReadsTheResponse(t *testing.T) {
 
 func TestChunkedBodyThatExceedsTheLimitIsRefusedBeforeItsEnd(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newUnstartedServer(t)
 	start := time.Now()
-	_, _ = s.serve(t, s.engine(t, nil, asTheyAre), patient)
+	_, _ = s.serve(t, s.engine(t, nil, defaultServices), patient)
 	const size = 64<<10 + 1
 	conn := s.dial(t, s.begin("Transfer-Encoding: chunked", fmt.Sprintf("%x\r\n%s\r\n", size, strings.Repeat("x", size))))
 	s.receive(t, conn, refused(413, "body_too_large"))

@@ -45,7 +45,7 @@ func (a answer) ids(t *testing.T) []int64 {
 }
 
 // walk follows the links of a list to its end and returns the ids of each page.
-func (s *shop) walk(t *testing.T, path string) (pages [][]int64) {
+func (s *testServer) walk(t *testing.T, path string) (pages [][]int64) {
 	t.Helper()
 	for range 1000 {
 		a := s.expect(t, get(path), want{status: 200})
@@ -60,7 +60,7 @@ func (s *shop) walk(t *testing.T, path string) (pages [][]int64) {
 
 func TestListIsAscendingAndEndsWithoutALink(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.stock(t, slices.Concat(pets(2, "sold"), pets(1, ""), pets(3, "available"), pets(1, "pending"))...)
 	s.placeOrders(t, 3)
 	for path, pages := range map[string][][]int64{
@@ -89,7 +89,7 @@ func TestListIsAscendingAndEndsWithoutALink(t *testing.T) {
 }
 
 // placeOrders adds orders, each for a pet of its own.
-func (s *shop) placeOrders(t *testing.T, n int) {
+func (s *testServer) placeOrders(t *testing.T, n int) {
 	t.Helper()
 	for id := 1; id <= n; id++ {
 		s.exec(t, `INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES (?, 'placed', ?, ?)`,
@@ -99,7 +99,7 @@ func (s *shop) placeOrders(t *testing.T, n int) {
 
 func TestEmptyListIsAnEmptyArray(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	for _, path := range []string{"/v1/pets", "/v1/pets?status=sold", "/v1/pets?after=9", "/v1/store/orders"} {
 		if a := s.expect(t, get(path), ok("").with("-Link")); string(a.body) != "[]" {
 			t.Errorf("%s: got %s, want []", path, a.body)
@@ -109,7 +109,7 @@ func TestEmptyListIsAnEmptyArray(t *testing.T) {
 
 func TestListHoldsTwentyUnlessAskedForOthers(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.stock(t, pets(101, "sold")...)
 	for path, n := range map[string]int{
 		"/v1/pets": 20, "/v1/pets?status=sold": 20, "/v1/pets?limit=1": 1, "/v1/pets?limit=100": 100, "/v1/pets?limit=100&after=1": 100,
@@ -122,10 +122,10 @@ func TestListHoldsTwentyUnlessAskedForOthers(t *testing.T) {
 
 func TestLinkIsRelativeAndKeepsLimitAndFilters(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.stock(t, pets(30, "sold")...)
 	s.placeOrders(t, 3)
-	s.run(t, []exchange{
+	s.run(t, []testCase{
 		{"default limit", get("/v1/pets"), ok("").with(`Link: <?limit=20&after=20>; rel="next"`)},
 		{"limit", get("/v1/pets?limit=3"), ok("").with(`Link: <?limit=3&after=3>; rel="next"`)},
 		{"limit and after", get("/v1/pets?limit=3&after=3"), ok("").with(`Link: <?limit=3&after=6>; rel="next"`)},
@@ -140,7 +140,7 @@ func TestLinkIsRelativeAndKeepsLimitAndFilters(t *testing.T) {
 
 func TestOrderIsToldWithTimesInUTCToTheMillisecond(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.stock(t, pets(1, "pending")...)
 	s.placeOrders(t, 1)
 	s.expect(t, get("/v1/store/orders"), ok(`[{
@@ -150,7 +150,7 @@ func TestOrderIsToldWithTimesInUTCToTheMillisecond(t *testing.T) {
 
 func TestWalkShowsWhatExistedThroughoutOnceWhileOthersAdd(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	there := s.stock(t, pets(60, "available")...)
 	var adding sync.WaitGroup
 	for range 4 {
@@ -183,7 +183,7 @@ func TestWalkShowsWhatExistedThroughoutOnceWhileOthersAdd(t *testing.T) {
 
 func TestReaderSeesOwnWrites(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	var clients sync.WaitGroup
 	for range 8 {
 		clients.Go(func() {
@@ -196,7 +196,7 @@ func TestReaderSeesOwnWrites(t *testing.T) {
 }
 
 // addAndRead adds a pet and wants it in every list that it belongs to, at once.
-func (s *shop) addAndRead(t *testing.T) {
+func (s *testServer) addAndRead(t *testing.T) {
 	a, err := s.send(t.Context(), post(`{"name":"Rex","categoryId":7,"status":"sold"}`))
 	var added domain.Pet
 	if err != nil || json.Unmarshal(a.body, &added) != nil || added.ID == 0 {

@@ -75,7 +75,7 @@ func TestAccessLogHasALineForEachRequest(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			t.Parallel()
-			s := openShop(t)
+			s := newTestServer(t)
 			a := s.expect(t, tt.request, want{})
 			tt.line["request_id"], tt.line["client"] = a.Header.Get("X-Request-Id"), "127.0.0.1"
 			if diff := cmp.Diff([]map[string]any{tt.line}, s.accessLog(t)); diff != "" {
@@ -86,7 +86,7 @@ func TestAccessLogHasALineForEachRequest(t *testing.T) {
 }
 
 // accessLog are the lines of the access log, each without its duration.
-func (s *shop) accessLog(t *testing.T) (lines []map[string]any) {
+func (s *testServer) accessLog(t *testing.T) (lines []map[string]any) {
 	t.Helper()
 	for _, entry := range s.log.FilterMessage("request").All() {
 		line := entry.ContextMap()
@@ -102,15 +102,15 @@ func (s *shop) accessLog(t *testing.T) (lines []map[string]any) {
 func TestForwardedAddressIsBelievedFromTrustedProxiesAlone(t *testing.T) {
 	t.Parallel()
 	for proxy, client := range map[string]string{"127.0.0.1": "203.0.113.9", "127.0.0.0/8": "203.0.113.9", "10.0.0.1": "127.0.0.1"} {
-		s := newShop(t)
-		s.listen(t, s.engine(t, []string{proxy}, asTheyAre))
+		s := newUnstartedServer(t)
+		s.listen(t, s.engine(t, []string{proxy}, defaultServices))
 		s.expect(t, get("/v1/pets", "X-Forwarded-For: 203.0.113.9"), ok(`[]`))
 		if line := s.accessLog(t)[0]; line["client"] != client {
 			t.Errorf("behind %s: got the client %v, want %s", proxy, line["client"], client)
 		}
 	}
-	s := newShop(t)
-	if _, err := server.NewEngine(s.api(t, asTheyAre), s.health, []string{"no address"}); err == nil {
+	s := newUnstartedServer(t)
+	if _, err := server.NewEngine(s.api(t, defaultServices), s.health, []string{"no address"}); err == nil {
 		t.Error("an engine took a proxy that is no address")
 	}
 }

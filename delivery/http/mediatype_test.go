@@ -4,11 +4,11 @@ import "testing"
 
 func TestBodyIsPlainJSON(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	const rex = `{"name":"Rex","categoryId":7}`
 	typed := func(header ...string) request { return post(rex, header...) }
 	unsupported := refused(415, "unsupported_media_type")
-	s.run(t, []exchange{
+	s.run(t, []testCase{
 		{"as published", typed("Content-Type: application/json"), created("")},
 		{"in UTF-8", typed("Content-Type: application/json; charset=utf-8"), created("")},
 		{"in UTF-8, in capitals", typed("Content-Type: Application/JSON;Charset=UTF-8"), created("")},
@@ -44,6 +44,6 @@ func TestBodyIsPlainJSON(t *testing.T) {
 
 func TestMediaTypeOfARequestWithoutBodyDoesNotMatter(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.expect(t, get("/v1/pets", "Content-Type: text/plain", "Content-Encoding: gzip", "Accept: text/html"), ok(`[]`))
 }

@@ -121,13 +121,13 @@ func (a *API) countDeprecated(c *gin.Context) { a.count(a.metrics.deprecated, c)
 // series, which stays.
 func (a *API) count(requests *prometheus.CounterVec, c *gin.Context) {
 	if a.registerer != nil {
-		requests.WithLabelValues(exchangeOf(c).caller).Inc()
+		requests.WithLabelValues(stateOf(c).caller).Inc()
 	}
 }
 
 // routeOf returns the template of the route that a request matched, empty for none.
 func routeOf(c *gin.Context) string {
-	if hidesSlash(c) {
+	if hasEncodedSlash(c) {
 		return ""
 	}
 	return c.FullPath()

@@ -49,7 +49,7 @@ func counts(t *testing.T, registry *prometheus.Registry) map[string]string {
 func TestMetricsCountRequestsByRouteMethodAndStatus(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	s := openShop(t, rest.WithMetrics(registry))
+	s := newTestServer(t, rest.WithMetrics(registry))
 	for _, r := range []request{
 		get("/v1/pets"), get("/v1/pets?limit=1"), get("/v1/pets?limit=0"), get("/v1/pets", "-Authorization"), send("HEAD", "/v1/pets"),
 		post(newRex), post(newRex), post(`{`), get("/v1/pets/1"), get("/v1/pets/2"), get("/v1/pets/42"), get("/v1/pets/none"),
@@ -72,7 +72,7 @@ func TestMetricsCountRequestsByRouteMethodAndStatus(t *testing.T) {
 func TestMetricsTellWhoCallsADeprecatedOperation(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	s := openShop(t, rest.WithMetrics(registry))
+	s := newTestServer(t, rest.WithMetrics(registry))
 	second := "Authorization: Bearer " + s.issueKey(t)
 	s.expect(t, get("/v1/pets/1"), want{status: 404})
 	s.expect(t, send("HEAD", "/v1/pets/1", second), want{status: 404})
@@ -96,7 +96,7 @@ func TestMetricsTellWhoCallsADeprecatedOperation(t *testing.T) {
 func TestMetricsCountDeprecatedCallsThatTheLimitRefuses(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	s := openShop(t, rest.WithMetrics(registry), rest.WithRateLimit(1, time.Minute))
+	s := newTestServer(t, rest.WithMetrics(registry), rest.WithRateLimit(1, time.Minute))
 	s.ask(t, get("/v1/pets"), ok(`[]`))
 	for _, want := range []string{"1", "2"} {
 		s.ask(t, get("/v1/pets/1"), refused(429, "rate_limited"))
@@ -132,7 +132,7 @@ func TestMetricsTellHowManyRequestsAreInFlight(t *testing.T) {
 func TestMetricsTellNoSecret(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	s := openShop(t, rest.WithMetrics(registry), rest.WithRateLimit(2, noon.Sub(noon.Add(-1e9))))
+	s := newTestServer(t, rest.WithMetrics(registry), rest.WithRateLimit(2, noon.Sub(noon.Add(-1e9))))
 	for range 3 {
 		for _, r := range secretive(s.key) {
 			_, _ = s.send(t.Context(), r)
@@ -160,7 +160,7 @@ func secretive(key string) []request {
 
 func TestRegistryTakesTheMetricsOfOneAPI(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newUnstartedServer(t)
 	services := rest.Services{
 		Pets: usecase.NewPets(s.store, s.store.Pets(), s.clock.now), Orders: usecase.NewOrders(s.store, s.store.Orders(), s.clock.now), Keys: s.keys,
 	}

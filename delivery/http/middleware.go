@@ -14,23 +14,23 @@ import (
 // Middleware returns what every request of the API passes, in this order: request id,
 // deadline, metrics, access log, recovery. A host can use it for addresses of its own.
 func (a *API) Middleware() []gin.HandlerFunc {
-	all := []gin.HandlerFunc{discardBody, a.trace, a.begin, a.recoverPanic, refuseHiddenSlash, a.cors}
+	all := []gin.HandlerFunc{discardBody, a.trace, a.begin, a.recoverPanic, rejectEncodedSlash, a.cors}
 	return slices.DeleteFunc(all, func(h gin.HandlerFunc) bool { return h == nil })
 }
 
-// refuseHiddenSlash answers a path with an encoded slash as one that no route has, where
+// rejectEncodedSlash answers a path with an encoded slash as one that no route has, where
 // Gin took it for a slash, which it is not (RFC 3986, section 2.2): what stands before us
 // may have judged another path, and relative references would lead elsewhere. An engine
 // with UseRawPath knows the difference.
-func refuseHiddenSlash(c *gin.Context) {
-	if hidesSlash(c) {
+func rejectEncodedSlash(c *gin.Context) {
+	if hasEncodedSlash(c) {
 		c.Writer.Header().Del("Allow") // of Gin's
 		NotFound(c)
 	}
 }
 
-// hidesSlash reports whether Gin matched an encoded slash as one that separates segments.
-func hidesSlash(c *gin.Context) bool {
+// hasEncodedSlash reports whether Gin matched an encoded slash as one that separates segments.
+func hasEncodedSlash(c *gin.Context) bool {
 	raw := c.Request.URL.RawPath // empty for nearly all
 	return strings.Contains(strings.ToUpper(raw), "%2F") && strings.Count(raw, "/") != strings.Count(c.FullPath(), "/")
 }
@@ -46,7 +46,7 @@ func (a *API) recoverPanic(c *gin.Context) {
 		if err, is := recovered.(error); is && errors.Is(err, http.ErrAbortHandler) {
 			panic(recovered) //nolint:forbidigo // net/http's own way to end a connection
 		}
-		a.log.Error("panic", zap.String("request_id", exchangeOf(c).id[0]), zap.Any("panic", recovered), zap.Stack("stack"))
+		a.log.Error("panic", zap.String("request_id", stateOf(c).id[0]), zap.Any("panic", recovered), zap.Stack("stack"))
 		if c.Writer.Written() {
 			panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's own way to end a connection
 		}

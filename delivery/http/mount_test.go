@@ -15,15 +15,15 @@ import (
 )
 
 // mount opens a shop under a prefix of somebody else's engine.
-func mount(t *testing.T, prefix string, options ...rest.Option) *shop {
+func mount(t *testing.T, prefix string, options ...rest.Option) *testServer {
 	t.Helper()
-	s := newShop(t)
+	s := newUnstartedServer(t)
 	s.prefix = prefix
 	engine := gin.New()
 	engine.HandleMethodNotAllowed = true
 	engine.GET("/hello", func(c *gin.Context) { c.String(http.StatusOK, "hello") })
 	engine.NoRoute(rest.NotFound)
-	api, group := s.api(t, asTheyAre, options...), engine.Group(prefix)
+	api, group := s.api(t, defaultServices, options...), engine.Group(prefix)
 	engine.NoMethod(api.DeprecationHeaders(group), rest.MethodNotAllowed)
 	if err := api.Register(group); err != nil {
 		t.Fatal(err)
@@ -62,10 +62,10 @@ func TestReferencesAreRightUnderAnyPrefix(t *testing.T) {
 // of the path, which ours must not refuse.
 func TestHostMayHaveEncodedSlashesInItsPrefix(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newUnstartedServer(t)
 	engine := gin.New()
 	engine.UseRawPath = true
-	if err := s.api(t, asTheyAre).Register(engine.Group("/teams/:team")); err != nil {
+	if err := s.api(t, defaultServices).Register(engine.Group("/teams/:team")); err != nil {
 		t.Fatal(err)
 	}
 	s.prefix = "/teams/a%2Fb"
@@ -116,10 +116,10 @@ func TestHostMayNameTheCallers(t *testing.T) {
 
 func TestAuthenticatorReadsTheHostsContextAndForbids(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newUnstartedServer(t)
 	engine := gin.New()
 	engine.Use(func(c *gin.Context) { c.Set("user", c.GetHeader("From")) })
-	api := s.api(t, asTheyAre, rest.WithAuthenticator(func(c *gin.Context) (string, error) {
+	api := s.api(t, defaultServices, rest.WithAuthenticator(func(c *gin.Context) (string, error) {
 		if user := c.GetString("user"); user != "guest" {
 			return user, nil
 		}
@@ -146,7 +146,7 @@ func TestUnauthorizedByHostCarriesOnlyTheChallengeThatItSets(t *testing.T) {
 		"invalid_api_key": domain.InvalidAPIKey(),
 	} {
 		for header, challenge := range map[string]string{"-WWW-Authenticate": "", `WWW-Authenticate: Basic realm="team"`: `Basic realm="team"`} {
-			s := openShop(t, rest.WithAuthenticator(func(c *gin.Context) (string, error) {
+			s := newTestServer(t, rest.WithAuthenticator(func(c *gin.Context) (string, error) {
 				if challenge != "" {
 					c.Header("WWW-Authenticate", challenge)
 				}
@@ -164,7 +164,7 @@ func TestUnauthorizedByHostCarriesOnlyTheChallengeThatItSets(t *testing.T) {
 
 func TestAPIWantsItsUseCases(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newUnstartedServer(t)
 	pets := usecase.NewPets(s.store, s.store.Pets(), s.clock.now)
 	orders := usecase.NewOrders(s.store, s.store.Orders(), s.clock.now)
 	anybody := rest.WithAuthenticator(func(*gin.Context) (string, error) { return "anybody", nil })

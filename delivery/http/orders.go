@@ -67,9 +67,9 @@ func (q listOrdersQuery) behind(after int64) string {
 //	@Success		200		{array}	order			"A page of orders"
 //	@Router			/store/orders [get]
 func (a *API) listOrders(c *gin.Context) error {
-	return a.answerPage(c, "orders", func(raw string) (boundQuery, error) {
+	return a.servePage(c, "orders", func(raw string) (parsedQuery, error) {
 		q, err := bindQuery[listOrdersQuery](raw)
-		return boundQuery{q.behind(q.After), func() (*encodedPage, error) {
+		return parsedQuery{q.behind(q.After), func() (*encodedPage, error) {
 			page, err := a.orders.List(c.Request.Context(), domain.OrderQuery{PageRequest: q.request(), Status: q.Status, PetID: q.PetID})
 			if err != nil {
 				return nil, err
@@ -118,7 +118,7 @@ func (a *API) placeOrder(c *gin.Context) error {
 //	@Failure	404		{object}	errorBody	"order_not_found"
 //	@Router		/store/orders/{orderId} [get]
 func (a *API) getOrder(c *gin.Context) error {
-	return a.answerOrder(c, a.orders.Get)
+	return a.serveOrder(c, a.orders.Get)
 }
 
 // deliverOrder ends an order with the sale.
@@ -133,7 +133,7 @@ func (a *API) getOrder(c *gin.Context) error {
 //	@Failure		409		{object}	errorBody	"order_state_conflict"
 //	@Router			/store/orders/{orderId}/deliver [post]
 func (a *API) deliverOrder(c *gin.Context) error {
-	return a.answerOrder(c, a.orders.Deliver)
+	return a.serveOrder(c, a.orders.Deliver)
 }
 
 // cancelOrder ends an order without a sale.
@@ -148,14 +148,14 @@ func (a *API) deliverOrder(c *gin.Context) error {
 //	@Failure		409		{object}	errorBody	"order_state_conflict"
 //	@Router			/store/orders/{orderId}/cancel [post]
 func (a *API) cancelOrder(c *gin.Context) error {
-	return a.answerOrder(c, a.orders.Cancel)
+	return a.serveOrder(c, a.orders.Cancel)
 }
 
-// answerOrder answers the order that the path names, as an act returns it.
-func (a *API) answerOrder(c *gin.Context, act func(context.Context, int64) (domain.Order, error)) error {
+// serveOrder answers the order that the path names, as an act returns it.
+func (a *API) serveOrder(c *gin.Context, act func(context.Context, int64) (domain.Order, error)) error {
 	id, ok := parseInt64(c.Param("orderId"))
 	if !ok {
-		return noSuch("order", domain.CodeOrderNotFound)
+		return notFoundByID("order", domain.CodeOrderNotFound)
 	}
 	order, err := act(c.Request.Context(), id)
 	if err != nil {

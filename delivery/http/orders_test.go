@@ -29,7 +29,7 @@ func TestOrderMovesWithItsPet(t *testing.T) {
 		for _, before := range []domain.PetStatus{"available", ""} {
 			t.Run(act+" "+string(before), func(t *testing.T) {
 				t.Parallel()
-				s := openShop(t)
+				s := newTestServer(t)
 				s.stock(t, pets(1, before)...)
 				placed := `{"id":1,"petId":1,"status":"placed","createdAt":"2026-11-20T12:00:00.000Z","updatedAt":"2026-11-20T12:00:00.000Z"}`
 				a := s.expect(t, place(`{"petId":1}`), created(placed))
@@ -58,7 +58,7 @@ func TestOrderMovesWithItsPet(t *testing.T) {
 
 func TestOnlyAPetThatIsToBeHadCanBeOrdered(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	for _, status := range []domain.PetStatus{"pending", "sold", "available"} {
 		s.stock(t, pets(1, status)...)
 	}
@@ -76,9 +76,9 @@ func TestOnlyAPetThatIsToBeHadCanBeOrdered(t *testing.T) {
 
 func TestBodyOfAnOrder(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	invalid := refused(400, "validation_failed", "petId")
-	s.run(t, []exchange{
+	s.run(t, []testCase{
 		{"no pet", place(`{}`), invalid},
 		{"pet in another case", place(`{"petID":1}`), invalid},
 		{"pet null", place(`{"petId":null}`), invalid},
@@ -95,7 +95,7 @@ func TestBodyOfAnOrder(t *testing.T) {
 
 func TestUnknownOrderIsNotFound(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	for _, id := range []string{"1", "0", "-1", "one", "+1", "1.0", "9223372036854775808", "%20"} {
 		s.expect(t, get("/v1/store/orders/"+id), refused(404, "order_not_found"))
 		s.expect(t, send("POST", "/v1/store/orders/"+id+"/deliver"), refused(404, "order_not_found"))
@@ -105,7 +105,7 @@ func TestUnknownOrderIsNotFound(t *testing.T) {
 
 func TestOrdersAreFilteredByStatusAndPet(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.stock(t, pets(3, "available")...)
 	for _, r := range []request{
 		place(`{"petId":1}`), end(1, "cancel"), place(`{"petId":1}`), end(2, "cancel"), place(`{"petId":1}`), end(3, "deliver"), place(`{"petId":2}`),
@@ -131,7 +131,7 @@ func TestOrdersAreFilteredByStatusAndPet(t *testing.T) {
 
 func TestOrderIsPlacedOncePerIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.stock(t, pets(2, "available")...)
 	const one = "Idempotency-Key: one"
 	s.expect(t, place(`{"petId":3}`, one), refused(404, "pet_not_found"))
@@ -146,7 +146,7 @@ func TestOrderIsPlacedOncePerIdempotencyKey(t *testing.T) {
 }
 
 // count sends requests at once and counts their answers by status.
-func (s *shop) count(t *testing.T, requests ...request) map[int]int {
+func (s *testServer) count(t *testing.T, requests ...request) map[int]int {
 	t.Helper()
 	answers := make([]answer, len(requests))
 	var wait sync.WaitGroup
@@ -171,7 +171,7 @@ func (s *shop) count(t *testing.T, requests ...request) map[int]int {
 
 func TestOfManyBuyersAtOnceOneGetsTheAnimal(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.stock(t, pets(1, "available")...)
 	buyers := make([]request, 32)
 	for i := range buyers {

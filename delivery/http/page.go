@@ -33,16 +33,16 @@ func (q pageQuery) normal(filters string, after int64) string {
 // firstPage is the normal form of the empty query.
 var firstPage = pageQuery{Limit: domain.DefaultLimit}.normal("", 0)
 
-// A boundQuery is a query in normal form, with the way to read its page.
-type boundQuery struct {
+// A parsedQuery is a query in normal form, with the way to read its page.
+type parsedQuery struct {
 	normal string
 	read   func() (*encodedPage, error)
 }
 
-// answerPage answers the page of a list that the query of a request asks for. A kept
+// servePage answers the page of a list that the query of a request asks for. A kept
 // page is found without binding when the query is in normal form, as that of every
 // link is: no other is a key.
-func (a *API) answerPage(c *gin.Context, list string, bind func(raw string) (boundQuery, error)) error {
+func (a *API) servePage(c *gin.Context, list string, bind func(raw string) (parsedQuery, error)) error {
 	raw := cmp.Or(c.Request.URL.RawQuery, firstPage)
 	page := a.pages.find(pageKey{list, raw})
 	if page != nil {
@@ -59,7 +59,7 @@ func (a *API) answerPage(c *gin.Context, list string, bind func(raw string) (bou
 	}
 	if page == nil {
 		page, err = a.pages.read(key, query.read)
-		waitForOthers(c)
+		yieldToOthers(c)
 	}
 	if err == nil {
 		writePage(c, page)
@@ -75,19 +75,19 @@ func writePage(c *gin.Context, page *encodedPage) {
 		header["Link"] = page.link[:]
 	}
 	header["Etag"] = page.etag[:]
-	header["Cache-Control"] = keepAndAsk
+	header["Cache-Control"] = cacheRevalidate
 	if matches(c.Request.Header["If-None-Match"], page.etag[0]) {
 		c.Status(http.StatusNotModified)
 		return
 	}
-	if len(page.body) > lengthTold {
+	if len(page.body) > minContentLength {
 		header["Content-Length"] = page.length[:]
 	}
 	writeBody(c, http.StatusOK, page.body)
 }
 
-// keepAndAsk lets a client keep a page and ask whether it still stands.
-var keepAndAsk = []string{"private, no-cache"}
+// cacheRevalidate lets a client keep a page and ask whether it still stands.
+var cacheRevalidate = []string{"private, no-cache"}
 
 // encodePage makes the answer of a page: its records as they go over the wire, and
 // the query of the page behind the last of them. The link is the one of RFC 8288,
@@ -99,7 +99,7 @@ func encodePage[T any, R record](page domain.Page[T], recordOf func(T) R, behind
 		return nil, err
 	}
 	encoded := &encodedPage{body: body}
-	if len(body) > lengthTold {
+	if len(body) > minContentLength {
 		encoded.length[0] = strconv.Itoa(len(body))
 	}
 	var link string
@@ -112,8 +112,8 @@ func encodePage[T any, R record](page domain.Page[T], recordOf func(T) R, behind
 	return encoded, nil
 }
 
-// lengthTold is up to how many bytes net/http finds the length of a body by itself.
-const lengthTold = 2 << 10
+// minContentLength is up to how many bytes net/http finds the length of a body by itself.
+const minContentLength = 2 << 10
 
 // matches reports whether an If-None-Match names the tag, compared weakly. Tags of
 // others may hold commas, ours do not.

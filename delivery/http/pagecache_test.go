@@ -17,7 +17,7 @@ import (
 
 func TestUnchangedPageIsNotSentAgain(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.stock(t, domain.NewPet{Name: "Rex"}, domain.NewPet{Name: "Tom"})
 	first := s.expect(t, get("/v1/pets?limit=2"), want{status: http.StatusOK})
 	tag := first.Header.Get("ETag")
@@ -44,7 +44,7 @@ func TestUnchangedPageIsNotSentAgain(t *testing.T) {
 
 func TestPageFollowsEveryWrite(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.expect(t, get("/v1/pets"), want{status: http.StatusOK, body: `[]`})
 	s.stock(t, domain.NewPet{Name: "Rex", Status: domain.PetAvailable})
 	available := `[{"id":1,"name":"Rex","categoryId":0,"status":"available"}]`
@@ -75,7 +75,7 @@ func (p countedPets) List(ctx context.Context, q domain.PetQuery) (domain.Page[d
 func TestPageWithANextOneOutlivesInserts(t *testing.T) {
 	t.Parallel()
 	var reads atomic.Int32
-	s := openShopWith(t, func(services *rest.Services) { services.Pets = countedPets{services.Pets, &reads} })
+	s := newTestServerWith(t, func(services *rest.Services) { services.Pets = countedPets{services.Pets, &reads} })
 	s.stock(t, domain.NewPet{Name: "1"}, domain.NewPet{Name: "2"})
 	kept := s.expect(t, get("/v1/pets?limit=1"), want{status: http.StatusOK})
 	s.stock(t, domain.NewPet{Name: "3"})
@@ -90,7 +90,7 @@ func TestPageWithANextOneOutlivesInserts(t *testing.T) {
 func TestRefusedActsLeavePagesKept(t *testing.T) {
 	t.Parallel()
 	var reads atomic.Int32
-	s := openShopWith(t, func(services *rest.Services) { services.Pets = countedPets{services.Pets, &reads} })
+	s := newTestServerWith(t, func(services *rest.Services) { services.Pets = countedPets{services.Pets, &reads} })
 	s.stock(t, domain.NewPet{Name: "1", Status: domain.PetSold})
 	for range 3 {
 		s.expect(t, get("/v1/pets"), want{status: http.StatusOK})
@@ -105,7 +105,7 @@ func TestRefusedActsLeavePagesKept(t *testing.T) {
 func TestLastPageDoesNotOutliveInserts(t *testing.T) {
 	t.Parallel()
 	var reads atomic.Int32
-	s := openShopWith(t, func(services *rest.Services) { services.Pets = countedPets{services.Pets, &reads} })
+	s := newTestServerWith(t, func(services *rest.Services) { services.Pets = countedPets{services.Pets, &reads} })
 	s.stock(t, domain.NewPet{Name: "1"})
 	for range 3 {
 		s.expect(t, get("/v1/pets"), want{status: http.StatusOK})
@@ -120,7 +120,7 @@ func TestLastPageDoesNotOutliveInserts(t *testing.T) {
 func TestNobodyMissesWhatA201Promised(t *testing.T) {
 	t.Parallel()
 	const writers, each = 16, 20
-	s := openShop(t)
+	s := newTestServer(t)
 	var wait sync.WaitGroup
 	for writer := range writers {
 		wait.Go(func() {
@@ -137,7 +137,7 @@ func TestNobodyMissesWhatA201Promised(t *testing.T) {
 }
 
 // addAndFind adds a pet and expects it in the very next list.
-func (s *shop) addAndFind(ctx context.Context, name string) error {
+func (s *testServer) addAndFind(ctx context.Context, name string) error {
 	added, err := s.send(ctx, post(`{"name":`+strconv.Quote(name)+`,"categoryId":1}`))
 	if err != nil || added.StatusCode != http.StatusCreated {
 		return fmt.Errorf("added: %s %w", added.body, err)
@@ -164,7 +164,7 @@ func (s *shop) addAndFind(ctx context.Context, name string) error {
 
 func TestPageTellsItsLength(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.stock(t, slices.Repeat([]domain.NewPet{{Name: "Rex"}}, 100)...)
 	for _, path := range []string{"/v1/pets?limit=1", "/v1/pets?limit=100"} {
 		a := s.expect(t, get(path), want{status: http.StatusOK})

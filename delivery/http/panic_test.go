@@ -23,9 +23,9 @@ type catalogue struct {
 func (c catalogue) Get(ctx context.Context, id int64) (domain.Pet, error) { return c.get(ctx, id) }
 
 // openShopWhere opens a shop in which to get a pet is to call get.
-func openShopWhere(t *testing.T, get func(context.Context, int64) (domain.Pet, error), options ...rest.Option) *shop {
+func openShopWhere(t *testing.T, get func(context.Context, int64) (domain.Pet, error), options ...rest.Option) *testServer {
 	t.Helper()
-	return openShopWith(t, func(s *rest.Services) { s.Pets = catalogue{Pets: s.Pets, get: get} }, options...)
+	return newTestServerWith(t, func(s *rest.Services) { s.Pets = catalogue{Pets: s.Pets, get: get} }, options...)
 }
 
 func TestPanicIsAnInternalErrorWhoseCauseIsInTheLogAlone(t *testing.T) {
@@ -70,7 +70,7 @@ func TestPanicIsInTheAccessLogAsAnInternalError(t *testing.T) {
 
 func TestPanicOfAnAuthenticatorIsAnInternalError(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, rest.WithAuthenticator(func(*gin.Context) (string, error) { panic("the dog ate it") }))
+	s := newTestServer(t, rest.WithAuthenticator(func(*gin.Context) (string, error) { panic("the dog ate it") }))
 	s.expect(t, get("/v1/pets"), refused(500, "internal_error").without("dog"))
 }
 

@@ -57,9 +57,9 @@ func (q listPetsQuery) behind(after int64) string {
 //	@Success		200		{array}	pet				"A page of animals"
 //	@Router			/pets [get]
 func (a *API) listPets(c *gin.Context) error {
-	return a.answerPage(c, "pets", func(raw string) (boundQuery, error) {
+	return a.servePage(c, "pets", func(raw string) (parsedQuery, error) {
 		q, err := bindQuery[listPetsQuery](raw)
-		return boundQuery{q.behind(q.After), func() (*encodedPage, error) {
+		return parsedQuery{q.behind(q.After), func() (*encodedPage, error) {
 			page, err := a.pets.List(c.Request.Context(), domain.PetQuery{PageRequest: q.request(), Status: q.Status})
 			if err != nil {
 				return nil, err
@@ -114,7 +114,7 @@ func (a *API) createPet(c *gin.Context) error {
 func (a *API) getPet(c *gin.Context) error {
 	id, ok := parseInt64(c.Param("petId"))
 	if !ok {
-		return noSuch("pet", domain.CodePetNotFound)
+		return notFoundByID("pet", domain.CodePetNotFound)
 	}
 	found, err := a.pets.Get(c.Request.Context(), id)
 	if err != nil {

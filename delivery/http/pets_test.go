@@ -8,7 +8,7 @@ import (
 
 func TestNewPetIsAtItsLocation(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	for id := 1; id <= 3; id++ {
 		pet := fmt.Sprintf(`{"id":%d,"name":"Rex","categoryId":7,"status":"available"}`, id)
 		a := s.expect(t, post(`{"name":"Rex","categoryId":7,"status":"available"}`), created(pet).with("-Idempotency-Replayed"))
@@ -25,7 +25,7 @@ func TestNewPetIsAtItsLocation(t *testing.T) {
 
 func TestRefusedPetIsNotAdded(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	for _, r := range []request{
 		post(`{"name":"","categoryId":7}`), post(`{`), post(`{"name":"Rex","categoryId":7}`, "-Content-Type"),
 		post(`{"name":"Rex","categoryId":7}`, "-Authorization"), post(`{"name":"Rex","categoryId":7}`, "Idempotency-Key: "),
@@ -38,7 +38,7 @@ func TestRefusedPetIsNotAdded(t *testing.T) {
 
 func TestStatusLeftOutStaysAbsent(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.expect(t, post(`{"name":"Rex","categoryId":7}`), created("").without("status", "null"))
 	s.expect(t, get("/v1/pets/1"), ok("").without("status", "null"))
 	s.expect(t, get("/v1/pets"), ok("").without("status", "null"))
@@ -49,7 +49,7 @@ func TestStatusLeftOutStaysAbsent(t *testing.T) {
 
 func TestUnknownPetIsNotFound(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.expect(t, get("/v1/pets/1"), refused(404, "pet_not_found"))
 	s.stock(t, pets(1, "")...)
 	s.expect(t, get("/v1/pets/1"), ok(`{"id":1,"name":"Rex","categoryId":7}`))

@@ -15,18 +15,18 @@ func TestLimitOfAList(t *testing.T) {
 	for _, list := range []string{"/v1/pets", "/v1/store/orders"} {
 		t.Run(list, func(t *testing.T) {
 			t.Parallel()
-			s := openShop(t)
-			var exchanges []exchange
+			s := newTestServer(t)
+			var cases []testCase
 			for _, limit := range []string{"1", "2", "99", "100", "20", "007"} {
-				exchanges = append(exchanges, exchange{limit, get(list + "?limit=" + limit), ok(`[]`)})
+				cases = append(cases, testCase{limit, get(list + "?limit=" + limit), ok(`[]`)})
 			}
 			for _, limit := range []string{
 				"0", "101", "-1", "-0", "1000000", "2147483648", "4294967297", "9223372036854775808", "99999999999999999999999",
 				"", "+", "%2B5", "+5", "5.0", "5.", "5e0", "0x10", "1_0", "five", "%205", "5%20", "5,6", "٥", "5%00", "null", "true", "[5]",
 			} {
-				exchanges = append(exchanges, exchange{"refused " + limit, get(list + "?limit=" + limit), invalid})
+				cases = append(cases, testCase{"refused " + limit, get(list + "?limit=" + limit), invalid})
 			}
-			s.run(t, append(exchanges, []exchange{
+			s.run(t, append(cases, []testCase{
 				{"twice", get(list + "?limit=5&limit=5"), invalid},
 				{"twice, once empty", get(list + "?limit=5&limit="), invalid},
 				{"twice, once escaped", get(list + "?limit=5&l%69mit=6"), invalid},
@@ -44,27 +44,27 @@ func TestAfterOfAList(t *testing.T) {
 	for _, list := range []string{"/v1/pets", "/v1/store/orders"} {
 		t.Run(list, func(t *testing.T) {
 			t.Parallel()
-			s := openShop(t)
-			var exchanges []exchange
+			s := newTestServer(t)
+			var cases []testCase
 			for _, after := range []string{"0", "-1", "1", "9223372036854775807", "-9223372036854775808"} {
-				exchanges = append(exchanges, exchange{after, get(list + "?after=" + after), ok(`[]`)})
+				cases = append(cases, testCase{after, get(list + "?after=" + after), ok(`[]`)})
 			}
 			for _, after := range []string{
 				"", "9223372036854775808", "-9223372036854775809", "+1", "%2B1", "1.0", "1e3", "0x1", "1_0", "x", "--1", "1&after=1", "1&after=2",
 			} {
-				exchanges = append(exchanges, exchange{"refused " + after, get(list + "?after=" + after), invalid})
+				cases = append(cases, testCase{"refused " + after, get(list + "?after=" + after), invalid})
 			}
-			s.run(t, exchanges)
+			s.run(t, cases)
 		})
 	}
 }
 
 func TestStatusOfTheListOfPets(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.stock(t, pets(1, "sold")...)
 	invalid := refused(400, "invalid_parameter", "status")
-	s.run(t, []exchange{
+	s.run(t, []testCase{
 		{"none", get("/v1/pets"), ok(`[` + rex + `]`)},
 		{"that of the pet", get("/v1/pets?status=sold"), ok(`[` + rex + `]`)},
 		{"escaped", get("/v1/pets?status=%73old"), ok(`[` + rex + `]`)},
@@ -84,10 +84,10 @@ func TestStatusOfTheListOfPets(t *testing.T) {
 
 func TestQueryAsAWhole(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.stock(t, pets(1, "sold")...)
 	all, invalid := ok(`[`+rex+`]`), refused(400, "invalid_parameter")
-	s.run(t, []exchange{
+	s.run(t, []testCase{
 		{"empty", get("/v1/pets?"), all},
 		{"separators alone", get("/v1/pets?&&"), all},
 		{"unknown parameters", get("/v1/pets?offset=5&page=2&x&=y&sort=-id"), all},
@@ -106,7 +106,7 @@ func TestQueryAsAWhole(t *testing.T) {
 
 func TestPathIDThatIsNoInt64NamesNothing(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	stock := s.stock(t, pets(10, "")...)
 	for _, id := range []string{
 		"0", "-1", "11", "9223372036854775807", "-9223372036854775808", "9223372036854775808", "-9223372036854775809",

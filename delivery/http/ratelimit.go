@@ -77,7 +77,7 @@ func (l *rateLimits) take(caller string, now time.Time) (allowed bool, left floa
 // limitRate lets a request pass that its caller may still make, and tells what is
 // left (draft-ietf-httpapi-ratelimit-headers).
 func (a *API) limitRate(c *gin.Context) {
-	allowed, left := a.limits.take(exchangeOf(c).caller, a.now())
+	allowed, left := a.limits.take(stateOf(c).caller, a.now())
 	c.Header("RateLimit-Policy", a.limits.policy)
 	c.Header("RateLimit", `"default";r=`+strconv.Itoa(int(left))+";t="+a.limits.after(float64(a.limits.requests)-left))
 	if allowed {

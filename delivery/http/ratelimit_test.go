@@ -30,7 +30,7 @@ func limited(retryAfter, reset int) want {
 }
 
 // ask sends a request and tests its answer, but for the rules of answers without a limit.
-func (s *shop) ask(t *testing.T, r request, w want) {
+func (s *testServer) ask(t *testing.T, r request, w want) {
 	t.Helper()
 	a, err := s.send(t.Context(), r)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *shop) ask(t *testing.T, r request, w want) {
 
 func TestKeyMayMakeSoManyRequestsInAWindow(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, rest.WithRateLimit(3, time.Minute))
+	s := newTestServer(t, rest.WithRateLimit(3, time.Minute))
 	s.ask(t, get("/v1/pets"), ok(`[]`).with(left(2, 20)...))
 	s.ask(t, post(newRex), created("").with(left(1, 40)...))
 	s.ask(t, get("/v1/pets/42"), refused(404, "pet_not_found").with(left(0, 60)...))
@@ -64,7 +64,7 @@ func TestKeyMayMakeSoManyRequestsInAWindow(t *testing.T) {
 
 func TestEachKeyHasALimitOfItsOwn(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, rest.WithRateLimit(1, time.Minute))
+	s := newTestServer(t, rest.WithRateLimit(1, time.Minute))
 	other := "Authorization: Bearer " + s.issueKey(t)
 	s.ask(t, get("/v1/pets"), ok(`[]`))
 	s.ask(t, get("/v1/pets"), refused(429, "rate_limited"))
@@ -75,8 +75,8 @@ func TestEachKeyHasALimitOfItsOwn(t *testing.T) {
 func TestLimitComesAfterTheKeyAndBeforeTheRest(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	s := openShop(t, rest.WithRateLimit(1, time.Minute), rest.WithMetrics(registry))
-	free := []exchange{
+	s := newTestServer(t, rest.WithRateLimit(1, time.Minute), rest.WithMetrics(registry))
+	free := []testCase{
 		{"no key", get("/v1/pets", "-Authorization"), refused(401, "missing_api_key")},
 		{"wrong key", get("/v1/pets", "Authorization: Bearer x"), refused(401, "invalid_api_key")},
 		{"no route", get("/v1/nothing"), refused(404, "not_found")},
@@ -101,7 +101,7 @@ func TestLimitComesAfterTheKeyAndBeforeTheRest(t *testing.T) {
 func TestNothingIsLimitedByDefault(t *testing.T) {
 	t.Parallel()
 	for _, options := range [][]rest.Option{nil, {rest.WithRateLimit(0, time.Minute)}, {rest.WithRateLimit(1, time.Minute), rest.WithRateLimit(0, 0)}} {
-		s := openShop(t, options...)
+		s := newTestServer(t, options...)
 		for range 3 {
 			s.expect(t, get("/v1/pets"), ok(`[]`).with("-RateLimit", "-RateLimit-Policy"))
 		}
@@ -110,7 +110,7 @@ func TestNothingIsLimitedByDefault(t *testing.T) {
 
 func TestNewRejectsInvalidRateLimit(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newUnstartedServer(t)
 	services := rest.Services{
 		Pets: usecase.NewPets(s.store, s.store.Pets(), s.clock.now), Orders: usecase.NewOrders(s.store, s.store.Orders(), s.clock.now), Keys: s.keys,
 	}
@@ -146,14 +146,14 @@ func TestNewRejectsInvalidRateLimit(t *testing.T) {
 
 func TestLimitOfMoreRequestsThanNanosecondsIsCounted(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, rest.WithRateLimit(2_000_000_000, time.Second))
+	s := newTestServer(t, rest.WithRateLimit(2_000_000_000, time.Second))
 	s.ask(t, get("/v1/pets"), ok(`[]`).with(`RateLimit-Policy: "default";q=2000000000;w=1`, `RateLimit: "default";r=1999999999;t=1`))
 	s.ask(t, get("/v1/pets"), ok(`[]`).with(`RateLimit: "default";r=1999999998;t=1`))
 }
 
 func TestOfManyRequestsAtOnceOnlySoManyPass(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, rest.WithRateLimit(10, time.Minute))
+	s := newTestServer(t, rest.WithRateLimit(10, time.Minute))
 	var passed, refused atomic.Int32
 	var wait sync.WaitGroup
 	for range 64 {
@@ -179,8 +179,8 @@ func TestOfManyRequestsAtOnceOnlySoManyPass(t *testing.T) {
 // longest is forgotten.
 func TestOnlySoManyCallersAreRemembered(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	engine := s.engine(t, nil, asTheyAre, rest.WithRateLimit(1, time.Minute),
+	s := newUnstartedServer(t)
+	engine := s.engine(t, nil, defaultServices, rest.WithRateLimit(1, time.Minute),
 		rest.WithAuthenticator(func(c *gin.Context) (string, error) { return c.GetHeader("From"), nil }))
 	ask := func(caller string) int {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/pets/none", nil)

@@ -26,8 +26,8 @@ func hello(c *gin.Context) { c.String(http.StatusOK, "hello") }
 
 func TestRegisterServesAllRoutesOrNone(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	api := s.api(t, asTheyAre)
+	s := newUnstartedServer(t)
+	api := s.api(t, defaultServices)
 	complete := gin.New()
 	if err := api.Register(complete); err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestRegisterServesAllRoutesOrNone(t *testing.T) {
 // Register finds the conflicts of an engine itself, Gin those of a group.
 func TestRegisterFindsTheConflictsThatGinFinds(t *testing.T) {
 	t.Parallel()
-	api := newShop(t).api(t, asTheyAre)
+	api := newUnstartedServer(t).api(t, defaultServices)
 	conflicts := map[string]string{}
 	for _, path := range []string{
 		"/", "/*any", "/:any", "/p", "/p:x", "/pets", "/pets/", "/petsy", "/pets:x", "/pets/*any", "/pets/x", "/pets/x:y", "/pets/:petId",

@@ -8,7 +8,7 @@ import (
 // Every answer's id is checked where answers are checked; here are ids to check.
 func TestClientMayNameItsRequest(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	for _, id := range []string{"a", "0", "abc-123", "A.b_C-9", strings.Repeat("x", 64), "..", "8e03978e-40d5-43dd-bc93-6894a57f9324"} {
 		for _, path := range []string{"/v1/pets", "/v1/pets/none", "/livez", "/nowhere"} {
 			s.expect(t, get(path, "X-Request-Id: "+id), want{}.with("X-Request-Id: "+id))
@@ -19,7 +19,7 @@ func TestClientMayNameItsRequest(t *testing.T) {
 
 func TestRequestGetsAnIDUnlessTheClientsIsWellFormed(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	seen := map[string]bool{}
 	for _, header := range []string{
 		"-X-Request-Id", "X-Request-Id: ", "X-Request-Id: a b", "X-Request-Id: ä", "X-Request-Id: a/b", "X-Request-Id: a:b", "X-Request-Id: <b>",

@@ -42,7 +42,7 @@ func (a *API) routes() []route {
 	for _, resource := range a.resources() {
 		var before []gin.HandlerFunc
 		if resource.deprecated {
-			before = append(before, a.announceRemoval())
+			before = append(before, a.setDeprecationHeaders())
 		}
 		operation := append(slices.Clip(before), a.identify)
 		if resource.deprecated {
@@ -52,7 +52,7 @@ func (a *API) routes() []route {
 			operation = append(operation, a.limitRate)
 		}
 		if resource.deprecated {
-			operation = append(operation, a.refuseRemoved)
+			operation = append(operation, a.rejectAfterSunset)
 		}
 		var allow []string
 		add := func(method string, handlers []gin.HandlerFunc, last gin.HandlerFunc) {

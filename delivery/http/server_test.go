@@ -25,7 +25,7 @@ var patient = server.Timeouts{
 
 // serve serves the shop with server.Serve until stop is called, and tells then what
 // Serve returned.
-func (s *shop) serve(t *testing.T, handler http.Handler, timeouts server.Timeouts) (stop context.CancelFunc, stopped <-chan error) {
+func (s *testServer) serve(t *testing.T, handler http.Handler, timeouts server.Timeouts) (stop context.CancelFunc, stopped <-chan error) {
 	t.Helper()
 	listener := loopback(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -38,7 +38,7 @@ func (s *shop) serve(t *testing.T, handler http.Handler, timeouts server.Timeout
 }
 
 // dial opens a connection to the server and sends what a client wrote by hand.
-func (s *shop) dial(t *testing.T, sent string) net.Conn {
+func (s *testServer) dial(t *testing.T, sent string) net.Conn {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *shop) dial(t *testing.T, sent string) net.Conn {
 }
 
 // receive reads an answer from a connection, as if to a POST of a pet.
-func (s *shop) receive(t *testing.T, conn net.Conn, w want) {
+func (s *testServer) receive(t *testing.T, conn net.Conn, w want) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/pets", nil)
 	if err != nil {
@@ -74,17 +74,17 @@ func (s *shop) receive(t *testing.T, conn net.Conn, w want) {
 }
 
 // begin is a POST of a pet of which only the beginning is sent.
-func (s *shop) begin(header, body string) string {
+func (s *testServer) begin(header, body string) string {
 	return "POST /v1/pets HTTP/1.1\r\nHost: shop\r\nAuthorization: Bearer " + s.key +
 		"\r\nContent-Type: application/json\r\n" + header + "\r\n\r\n" + body
 }
 
 func TestBodyThatDoesNotArriveInTimeIsATimeout(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newUnstartedServer(t)
 	impatient := patient
 	impatient.Read = time.Second
-	stop, stopped := s.serve(t, s.engine(t, nil, asTheyAre), impatient)
+	stop, stopped := s.serve(t, s.engine(t, nil, defaultServices), impatient)
 	conns := []net.Conn{
 		s.dial(t, s.begin("Content-Length: 100", `{"name":`)),
 		s.dial(t, s.begin("Content-Length: 100", "")),
@@ -101,7 +101,7 @@ func TestBodyThatDoesNotArriveInTimeIsATimeout(t *testing.T) {
 
 func TestBodyThatEndsTooSoonIsInvalid(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	for _, sent := range []string{
 		s.begin("Content-Length: 100", newRex), s.begin("Content-Length: 100", ""), s.begin("Transfer-Encoding: chunked", "4\r\n{\"na"),
 	} {
@@ -117,7 +117,7 @@ func TestBodyThatEndsTooSoonIsInvalid(t *testing.T) {
 
 func TestConnectionIsKeptFromRequestToRequest(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	conn := s.dial(t, "")
 	for range 3 {
 		for body, w := range map[string]want{newRex: created(""), `{`: refused(400, "invalid_json"), `{}`: refused(400, "validation_failed")} {
@@ -146,7 +146,7 @@ func (c counter) get(ctx context.Context, id int64) (domain.Pet, error) {
 
 func TestRunningRequestFinishesWhenTheServerStops(t *testing.T) {
 	t.Parallel()
-	c, s := newCounter(), newShop(t)
+	c, s := newCounter(), newUnstartedServer(t)
 	stop, stopped := s.serve(t, s.engine(t, nil, func(services *rest.Services) {
 		services.Pets = catalogue{Pets: services.Pets, get: c.get}
 	}), patient)
@@ -178,7 +178,7 @@ func TestRunningRequestFinishesWhenTheServerStops(t *testing.T) {
 }
 
 // waitUntilRefused returns as soon as the server accepts no new connection.
-func (s *shop) waitUntilRefused(t *testing.T) {
+func (s *testServer) waitUntilRefused(t *testing.T) {
 	t.Helper()
 	for began := time.Now(); time.Since(began) < 20*time.Second; {
 		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
@@ -192,7 +192,7 @@ func (s *shop) waitUntilRefused(t *testing.T) {
 
 func TestRequestThatTakesTooLongIsCutOffWhenTheServerStops(t *testing.T) {
 	t.Parallel()
-	c, s := newCounter(), newShop(t)
+	c, s := newCounter(), newUnstartedServer(t)
 	hasty := patient
 	hasty.Shutdown = 50 * time.Millisecond
 	stop, stopped := s.serve(t, s.engine(t, nil, func(services *rest.Services) {
@@ -215,7 +215,7 @@ func TestRequestThatTakesTooLongIsCutOffWhenTheServerStops(t *testing.T) {
 
 func TestServeFailsWithItsListener(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newUnstartedServer(t)
 	listener := loopback(t)
 	listener.Close()
 	if err := server.Serve(t.Context(), listener, http.NotFoundHandler(), patient, s.logger); !errors.Is(err, net.ErrClosed) {
@@ -239,7 +239,7 @@ func (l *exhausted) Accept() (net.Conn, error) {
 
 func TestConnectionThatCannotBeAcceptedIsAWarning(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newUnstartedServer(t)
 	if err := server.Serve(t.Context(), &exhausted{Listener: loopback(t)}, http.NotFoundHandler(), patient, s.logger); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("Serve returned %v", err)
 	}

@@ -10,7 +10,7 @@ import (
 
 func TestStartupHandlerIsUnavailableUntilReady(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newUnstartedServer(t)
 	startup, err := server.NewStartupHandler(rest.WithLogger(s.logger), rest.WithGetPetSunset(sunset))
 	if err != nil {
 		t.Fatal(err)
@@ -21,7 +21,7 @@ func TestStartupHandlerIsUnavailableUntilReady(t *testing.T) {
 		s.expect(t, r, refused(503, "unavailable").with("Retry-After: 1"))
 	}
 	s.expect(t, get("/v1/pets/1"), refused(503, "unavailable").with(announced...))
-	startup.Ready(s.engine(t, nil, asTheyAre))
+	startup.Ready(s.engine(t, nil, defaultServices))
 	s.expect(t, get("/readyz"), ok(`{"status":"ready"}`))
 	s.expect(t, get("/v1/pets"), ok(`[]`))
 }

@@ -32,7 +32,7 @@ func TestDeadlineIsCountedFromTheBeginningOfTheRequest(t *testing.T) {
 	t.Parallel()
 	const timeout = time.Minute
 	authenticated, deadline := make(chan time.Time, 1), make(chan time.Time, 1)
-	s := openShopWith(t, withCreate(func(ctx context.Context) (domain.Pet, error) {
+	s := newTestServerWith(t, withCreate(func(ctx context.Context) (domain.Pet, error) {
 		at, _ := ctx.Deadline()
 		deadline <- at
 		return domain.Pet{ID: 1, Name: "Rex", CategoryID: 7}, nil
@@ -53,9 +53,9 @@ func TestDeadlineIsCountedFromTheBeginningOfTheRequest(t *testing.T) {
 
 func TestBodyThatIsNotThereAtTheDeadlineIsATimeout(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newUnstartedServer(t)
 	start := time.Now()
-	stop, stopped := s.serve(t, s.engine(t, nil, asTheyAre, rest.WithRequestTimeout(time.Second)), patient)
+	stop, stopped := s.serve(t, s.engine(t, nil, defaultServices, rest.WithRequestTimeout(time.Second)), patient)
 	half, chunked := s.dial(t, s.begin("Content-Length: 100", `{"name":`)), s.dial(t, s.begin("Transfer-Encoding: chunked", "8\r\n{\"name\":\r\n"))
 	s.receive(t, half, refused(408, "request_timeout"))
 	s.receive(t, chunked, refused(408, "request_timeout"))
@@ -73,7 +73,7 @@ func TestBodyThatIsNotThereAtTheDeadlineIsATimeout(t *testing.T) {
 // net/http reads on while a request is handled, to notice that the client disconnected.
 func TestReadTimeoutEndsNoRequestThatWasRead(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newUnstartedServer(t)
 	hasty := patient
 	hasty.Read = 500 * time.Millisecond
 	slow := func(ctx context.Context) (domain.Pet, error) {
@@ -115,7 +115,7 @@ func TestDeadlineIsUnavailableWhenTheHostHasReadTheBody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShop(t)
+			s := newUnstartedServer(t)
 			engine := gin.New()
 			engine.Use(func(c *gin.Context) {
 				body, _ := io.ReadAll(c.Request.Body)

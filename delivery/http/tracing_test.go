@@ -24,11 +24,11 @@ const (
 )
 
 // openTraced opens a shop whose requests and statements are traced.
-func openTraced(t *testing.T) (*shop, *tracetest.InMemoryExporter) {
+func openTraced(t *testing.T) (*testServer, *tracetest.InMemoryExporter) {
 	t.Helper()
 	exporter := tracetest.NewInMemoryExporter()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
-	s := newShop(t)
+	s := newUnstartedServer(t)
 	if err := s.store.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func openTraced(t *testing.T) (*shop, *tracetest.InMemoryExporter) {
 		}
 	})
 	s.keys, s.health = usecase.NewKeys(s.store, s.store.Keys(), s.clock.now), server.NewHealth(s.store.Ping)
-	s.listen(t, s.engine(t, nil, asTheyAre, rest.WithTracerProvider(provider)))
+	s.listen(t, s.engine(t, nil, defaultServices, rest.WithTracerProvider(provider)))
 	exporter.Reset()
 	return s, exporter
 }
@@ -102,7 +102,7 @@ func TestTraceIDIsInTheAccessLog(t *testing.T) {
 func TestNothingIsTracedByDefault(t *testing.T) {
 	t.Parallel()
 	for _, options := range [][]rest.Option{nil, {rest.WithTracerProvider(nil)}} {
-		s := openShop(t, options...)
+		s := newTestServer(t, options...)
 		s.expect(t, get("/v1/pets", traceparent), ok(""))
 		if line := s.accessLog(t)[0]; line["trace_id"] != nil {
 			t.Errorf("got the line %v", line)

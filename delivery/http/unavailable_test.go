@@ -12,7 +12,7 @@ import (
 
 func TestStoreThatIsDownIsUnavailableAndNeverUnauthenticated(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	if err := s.closeStore(); err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestStoreThatIsDownIsUnavailableAndNeverUnauthenticated(t *testing.T) {
 
 func TestMistypedKeyIsRefusedWithoutTheStore(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.exec(t, `DROP TABLE api_keys`)
 	mistyped := s.key[:len(s.key)-1] + "0"
 	if mistyped == s.key {
@@ -43,14 +43,14 @@ func TestDeadlineThatPassedIsUnavailable(t *testing.T) {
 	t.Parallel()
 	t.Run("while the key is looked up", func(t *testing.T) {
 		t.Parallel()
-		s := openShopWith(t, slowKeys, rest.WithRequestTimeout(time.Millisecond))
+		s := newTestServerWith(t, slowKeys, rest.WithRequestTimeout(time.Millisecond))
 		for _, r := range []request{get("/v1/pets"), get("/v1/pets/1"), get("/v1/store/orders"), post(`{}`)} {
 			s.expect(t, r, refused(503, "unavailable").without("deadline"))
 		}
 	})
 	t.Run("while the store is busy", func(t *testing.T) {
 		t.Parallel()
-		s := openShop(t, rest.WithRequestTimeout(time.Second))
+		s := newTestServer(t, rest.WithRequestTimeout(time.Second))
 		s.busy(t, func() {
 			s.expect(t, post(`{"name":"Rex","categoryId":7}`, "Idempotency-Key: one"), refused(503, "unavailable").without("deadline"))
 		})
@@ -70,7 +70,7 @@ func (stuck) Authenticate(ctx context.Context, _ string) (domain.APIKey, error) 
 }
 
 // busy calls act while a transaction of somebody else is under way.
-func (s *shop) busy(t *testing.T, act func()) {
+func (s *testServer) busy(t *testing.T, act func()) {
 	t.Helper()
 	err := s.store.InTx(t.Context(), func(context.Context, domain.Repositories) error {
 		act()
@@ -83,7 +83,7 @@ func (s *shop) busy(t *testing.T, act func()) {
 
 func TestServiceIsReadyUntilItDrains(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.expect(t, get("/readyz"), ok(`{"status":"ready"}`))
 	s.health.Drain()
 	s.expect(t, get("/readyz"), refused(503, "unavailable").with("Retry-After: 1"))
@@ -97,7 +97,7 @@ func TestServiceIsReadyUntilItDrains(t *testing.T) {
 
 func TestReadinessAsksTheStoreARealQuestion(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	s.exec(t, `DROP TABLE pets`)
 	s.expect(t, get("/readyz"), refused(503, "unavailable"))
 	s.expect(t, get("/livez"), ok(""))
@@ -105,9 +105,9 @@ func TestReadinessAsksTheStoreARealQuestion(t *testing.T) {
 
 func TestHealthIsThatOfItsPing(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newUnstartedServer(t)
 	s.health = server.NewHealth(func(context.Context) error { return domain.Unavailable(context.DeadlineExceeded) })
-	s.listen(t, s.engine(t, nil, asTheyAre))
+	s.listen(t, s.engine(t, nil, defaultServices))
 	s.expect(t, get("/readyz"), refused(503, "unavailable").without("deadline"))
 	s.expect(t, get("/livez"), ok(`{"status":"alive"}`))
 }

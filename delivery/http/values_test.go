@@ -8,12 +8,12 @@ import (
 
 func TestValuesOfANewPet(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	invalid := func(says ...string) want { return refused(400, "validation_failed", says...) }
 	name := func(v string) request { return post(`{"name":` + v + `,"categoryId":7}`) }
 	category := func(v string) request { return post(`{"name":"Rex","categoryId":` + v + `}`) }
 	status := func(v string) request { return post(`{"name":"Rex","categoryId":7,"status":` + v + `}`) }
-	s.run(t, []exchange{
+	s.run(t, []testCase{
 		{"no member at all", post(`{}`), invalid("name is required", "categoryId is required").without("status ")},
 		{"no name", post(`{"categoryId":7}`), invalid("name is required").without("categoryId")},
 		{"no category", post(`{"name":"Rex"}`), invalid("categoryId is required")},
@@ -66,8 +66,8 @@ func TestValuesOfANewPet(t *testing.T) {
 
 func TestBrokenFieldsAreToldInOneMessage(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
-	s.run(t, []exchange{
+	s := newTestServer(t)
+	s.run(t, []testCase{
 		{
 			"each of the wrong type", post(`{"name":1,"categoryId":"x","status":2}`),
 			refused(400, "validation_failed", "name", "categoryId", "status"),
@@ -115,7 +115,7 @@ func TestPetIsKeptExactlyAsSent(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			t.Parallel()
-			s := openShop(t)
+			s := newTestServer(t)
 			stored := fmt.Sprintf(`{"id":1,%s}`, pet)
 			s.expect(t, post(`{`+pet+`}`), created(stored))
 			s.expect(t, get("/v1/pets/1"), ok(stored))

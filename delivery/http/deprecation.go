@@ -20,9 +20,9 @@ const getPetPath = "/pets/:petId"
 // as published, wherever the setting moves that.
 var deprecatedSince = publishedSunset.AddDate(-5, 0, 0)
 
-// announceRemoval puts the dates of getPet's end on every answer of its route
+// setDeprecationHeaders puts the dates of getPet's end on every answer of its route
 // (RFC 9745, RFC 8594) and points to what takes its place.
-func (a *API) announceRemoval() gin.HandlerFunc {
+func (a *API) setDeprecationHeaders() gin.HandlerFunc {
 	deprecation := []string{fmt.Sprintf("@%d", deprecatedSince.Unix())}
 	sunset := []string{a.sunset.Format(http.TimeFormat)}
 	successor := []string{`<../pets>; rel="successor-version"`}
@@ -40,7 +40,7 @@ func (a *API) announceRemoval() gin.HandlerFunc {
 //
 //	engine.NoMethod(api.DeprecationHeaders(group), rest.MethodNotAllowed)
 func (a *API) DeprecationHeaders(r gin.IRouter) gin.HandlerFunc {
-	template, announce := path.Join(r.Group("").BasePath(), getPetPath), a.announceRemoval()
+	template, announce := path.Join(r.Group("").BasePath(), getPetPath), a.setDeprecationHeaders()
 	return func(c *gin.Context) {
 		if u := c.Request.URL; matchesTemplate(template, u.Path) || matchesTemplate(template, u.EscapedPath()) {
 			announce(c)
@@ -59,8 +59,8 @@ func matchesTemplate(template, path string) bool {
 	})
 }
 
-// refuseRemoved ends the requests that come after the sunset.
-func (a *API) refuseRemoved(c *gin.Context) {
+// rejectAfterSunset ends the requests that come after the sunset.
+func (a *API) rejectAfterSunset(c *gin.Context) {
 	if a.now().Before(a.sunset) {
 		return
 	}

@@ -24,7 +24,7 @@ var announced = []string{
 func TestEveryAnswerOfTheDeprecatedRouteAnnouncesItsRemoval(t *testing.T) {
 	t.Parallel()
 	for when, now := range map[string]time.Time{"before": noon, "after": sunset.AddDate(1, 0, 0)} {
-		s := openShop(t)
+		s := newTestServer(t)
 		s.stock(t, pets(1, "")...)
 		s.clock.set(now)
 		for _, path := range []string{"/v1/pets/1", "/v1/pets/2", "/v1/pets/none"} {
@@ -47,7 +47,7 @@ func TestFailuresOfTheDeprecatedRouteAnnounceItsRemoval(t *testing.T) {
 	t.Parallel()
 	t.Run("store down", func(t *testing.T) {
 		t.Parallel()
-		s := openShop(t)
+		s := newTestServer(t)
 		s.exec(t, `DROP TABLE pets`)
 		s.expect(t, get("/v1/pets/1"), want{status: 500}.with(announced...))
 	})
@@ -58,7 +58,7 @@ func TestFailuresOfTheDeprecatedRouteAnnounceItsRemoval(t *testing.T) {
 	})
 	t.Run("over the limit", func(t *testing.T) {
 		t.Parallel()
-		s := openShop(t, rest.WithRateLimit(1, time.Minute))
+		s := newTestServer(t, rest.WithRateLimit(1, time.Minute))
 		s.ask(t, get("/v1/pets/1"), want{status: 404}.with(announced...))
 		s.ask(t, get("/v1/pets/1"), want{status: 429}.with(announced...))
 	})
@@ -69,19 +69,19 @@ func TestFailuresOfTheDeprecatedRouteAnnounceItsRemoval(t *testing.T) {
 	})
 	t.Run("preflight", func(t *testing.T) {
 		t.Parallel()
-		s := openShop(t, rest.WithAllowedOrigins("https://shop.example.com"))
+		s := newTestServer(t, rest.WithAllowedOrigins("https://shop.example.com"))
 		s.expect(t, send("OPTIONS", "/v1/pets/1", "Origin: https://shop.example.com", "Access-Control-Request-Method: GET"), want{status: 204}.with(announced...))
 	})
 	t.Run("deadline passed", func(t *testing.T) {
 		t.Parallel()
-		s := openShopWith(t, slowKeys, rest.WithRequestTimeout(time.Millisecond))
+		s := newTestServerWith(t, slowKeys, rest.WithRequestTimeout(time.Millisecond))
 		s.expect(t, get("/v1/pets/1"), want{status: 503}.with(announced...))
 	})
 }
 
 func TestOtherRoutesAnnounceNoRemoval(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	for _, path := range []string{"/v1/pets", "/v1/store/orders", "/livez", "/nowhere", "/pets/1", "/v1/pets/", "/v1/pets/1/"} {
 		for _, method := range []string{http.MethodGet, http.MethodDelete} {
 			s.expect(t, send(method, path), want{}.with("-Deprecation", "-Sunset", "-Link"))
@@ -113,8 +113,8 @@ func TestMethodNotAllowedOfMountedAPICarriesDeprecationHeaders(t *testing.T) {
 // An engine with UseRawPath takes an encoded slash for a part of the id.
 func TestDeprecationHeadersMatchAnIDWithAnEncodedSlash(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	api, engine := s.api(t, asTheyAre), gin.New()
+	s := newUnstartedServer(t)
+	api, engine := s.api(t, defaultServices), gin.New()
 	engine.UseRawPath, engine.HandleMethodNotAllowed = true, true
 	group := engine.Group(s.prefix)
 	engine.NoMethod(api.DeprecationHeaders(group), rest.MethodNotAllowed)
@@ -127,7 +127,7 @@ func TestDeprecationHeadersMatchAnIDWithAnEncodedSlash(t *testing.T) {
 
 func TestSuccessorIsTheListOfPets(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := newTestServer(t)
 	a := s.expect(t, get("/v1/pets/1"), want{})
 	if successor := a.link(t, "successor-version"); successor != "/v1/pets" {
 		t.Errorf("got the successor %q, want /v1/pets", successor)
@@ -147,7 +147,7 @@ func TestDeprecatedRouteEndsAtTheMomentOfItsSunset(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := openShop(t, tt.options...)
+			s := newTestServer(t, tt.options...)
 			s.stock(t, pets(1, "")...)
 			here := ok(`{"id":1,"name":"Rex","categoryId":7}`).with(tt.header, announced[0], announced[2])
 			gone := refused(410, "operation_removed", tt.sunset.UTC().Format(time.DateOnly)).with(tt.header, announced[0], announced[2])

@@ -15,28 +15,28 @@ import (
 
 // An exchange is what the API knows of a request while it answers it. It is the
 // context of the request, too, because one allocation is cheaper than a map.
-type exchange struct {
+type requestState struct {
 	deadline
 	id     [1]string // the X-Request-Id, in the form of http.Header
 	caller string    // who makes the request, empty as long as nobody knows
 }
 
-type exchangeKey struct{}
+type stateKey struct{}
 
 // Value implements context.Context.
-func (x *exchange) Value(key any) any {
-	if key == (exchangeKey{}) {
+func (x *requestState) Value(key any) any {
+	if key == (stateKey{}) {
 		return x
 	}
 	return x.deadline.Value(key)
 }
 
-// exchangeOf is the exchange of a request that went through begin, an empty one for any other.
-func exchangeOf(c *gin.Context) *exchange {
-	if x, ok := c.Request.Context().Value(exchangeKey{}).(*exchange); ok {
+// stateOf is the exchange of a request that went through begin, an empty one for any other.
+func stateOf(c *gin.Context) *requestState {
+	if x, ok := c.Request.Context().Value(stateKey{}).(*requestState); ok {
 		return x
 	}
-	return &exchange{}
+	return &requestState{}
 }
 
 var (
@@ -50,7 +50,7 @@ var (
 func (a *API) begin(c *gin.Context) {
 	start := time.Now()
 	a.metrics.inFlight.Inc()
-	x := &exchange{deadline: deadline{Context: c.Request.Context(), at: start.Add(a.timeout)}}
+	x := &requestState{deadline: deadline{Context: c.Request.Context(), at: start.Add(a.timeout)}}
 	if c.Request.ContentLength != 0 {
 		a.setReadDeadline(c, x.at)
 	}
@@ -65,7 +65,7 @@ func (a *API) begin(c *gin.Context) {
 }
 
 // end measures the exchange and writes a line about it.
-func (a *API) end(c *gin.Context, x *exchange, start time.Time) {
+func (a *API) end(c *gin.Context, x *requestState, start time.Time) {
 	took := time.Since(start)
 	x.end()
 	a.metrics.inFlight.Dec()

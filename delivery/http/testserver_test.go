@@ -40,9 +40,9 @@ func (c *clock) set(t time.Time)         { c.millis.Store(t.UnixMilli()) }
 func (c *clock) advance(d time.Duration) { c.millis.Add(d.Milliseconds()) }
 func (c *clock) now() time.Time          { return time.UnixMilli(c.millis.Load()) }
 
-// A shop is the service as a client meets it: the real use cases on a SQLite file
+// A testServer is the service as a client meets it: the real use cases on a SQLite file
 // of the test's own, behind a real server on loopback.
-type shop struct {
+type testServer struct {
 	url        string // of the server
 	prefix     string // of the API
 	key        string // an API key that the store knows
@@ -58,27 +58,27 @@ type shop struct {
 	client     *http.Client
 }
 
-// openShop opens a shop for as long as the test runs.
-func openShop(t *testing.T, options ...rest.Option) *shop {
+// newTestServer opens a shop for as long as the test runs.
+func newTestServer(t *testing.T, options ...rest.Option) *testServer {
 	t.Helper()
-	return openShopWith(t, asTheyAre, options...)
+	return newTestServerWith(t, defaultServices, options...)
 }
 
-// asTheyAre replaces no use case.
-func asTheyAre(*rest.Services) {}
+// defaultServices replaces no use case.
+func defaultServices(*rest.Services) {}
 
-// openShopWith is openShop after alter replaced some of the use cases.
-func openShopWith(t *testing.T, alter func(*rest.Services), options ...rest.Option) *shop {
+// newTestServerWith is newTestServer after alter replaced some of the use cases.
+func newTestServerWith(t *testing.T, alter func(*rest.Services), options ...rest.Option) *testServer {
 	t.Helper()
-	s := newShop(t)
+	s := newUnstartedServer(t)
 	s.listen(t, s.engine(t, nil, alter, options...))
 	return s
 }
 
-// newShop is a shop with all but a server.
-func newShop(t testing.TB) *shop {
+// newUnstartedServer is a shop with all but a server.
+func newUnstartedServer(t testing.TB) *testServer {
 	t.Helper()
-	s := &shop{prefix: "/v1", challenge: `Bearer realm="petstore"`, file: filepath.Join(t.TempDir(), "pets.db"), clock: &clock{}}
+	s := &testServer{prefix: "/v1", challenge: `Bearer realm="petstore"`, file: filepath.Join(t.TempDir(), "pets.db"), clock: &clock{}}
 	s.clock.set(noon)
 	core, log := observer.New(zap.DebugLevel)
 	s.logger, s.log = zap.New(core), log
@@ -100,7 +100,7 @@ func newShop(t testing.TB) *shop {
 	return s
 }
 
-func (s *shop) issueKey(t testing.TB) string {
+func (s *testServer) issueKey(t testing.TB) string {
 	t.Helper()
 	key, err := s.keys.Create(context.Background(), "test", 0)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *shop) issueKey(t testing.TB) string {
 	return key
 }
 
-func (s *shop) api(t testing.TB, alter func(*rest.Services), options ...rest.Option) *rest.API {
+func (s *testServer) api(t testing.TB, alter func(*rest.Services), options ...rest.Option) *rest.API {
 	t.Helper()
 	services := rest.Services{
 		Pets:   usecase.NewPets(s.store, s.store.Pets(), s.clock.now),
@@ -125,7 +125,7 @@ func (s *shop) api(t testing.TB, alter func(*rest.Services), options ...rest.Opt
 	return api
 }
 
-func (s *shop) engine(t testing.TB, proxies []string, alter func(*rest.Services), options ...rest.Option) *gin.Engine {
+func (s *testServer) engine(t testing.TB, proxies []string, alter func(*rest.Services), options ...rest.Option) *gin.Engine {
 	t.Helper()
 	engine, err := server.NewEngine(s.api(t, alter, options...), s.health, proxies)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *shop) engine(t testing.TB, proxies []string, alter func(*rest.Services)
 }
 
 // listen serves a handler to clients that follow no redirect.
-func (s *shop) listen(t *testing.T, handler http.Handler) {
+func (s *testServer) listen(t *testing.T, handler http.Handler) {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
@@ -145,7 +145,7 @@ func (s *shop) listen(t *testing.T, handler http.Handler) {
 }
 
 // stock adds pets, all in one transaction, and returns them.
-func (s *shop) stock(t testing.TB, news ...domain.NewPet) []domain.Pet {
+func (s *testServer) stock(t testing.TB, news ...domain.NewPet) []domain.Pet {
 	t.Helper()
 	pets := make([]domain.Pet, len(news))
 	err := s.store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) (err error) {
@@ -172,7 +172,7 @@ func pets(n int, status domain.PetStatus) []domain.NewPet {
 }
 
 // exec changes the store behind the service's back.
-func (s *shop) exec(t *testing.T, statement string, args ...any) {
+func (s *testServer) exec(t *testing.T, statement string, args ...any) {
 	t.Helper()
 	db, err := sql.Open("sqlite3", "file:"+s.file+"?_busy_timeout=5000")
 	if err != nil {
