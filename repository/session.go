@@ -83,8 +83,11 @@ func queryOne[T any](ctx context.Context, s session, scan func(*row) (T, error),
 // acquire waits for a connection that reads, first come, first served, which
 // database/sql does not promise.
 func (s session) acquire(ctx context.Context) error {
-	if s.readSlots == nil {
-		return ctx.Err()
+	if err := ctx.Err(); err != nil || s.readSlots == nil {
+		return err
+	}
+	if s.readSlots.TryAcquire(1) { // Acquire would start the timer of the request's deadline
+		return nil
 	}
 	return s.readSlots.Acquire(ctx, 1)
 }

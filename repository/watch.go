@@ -23,6 +23,12 @@ func (w *writer) poll() error {
 	return nil
 }
 
+// nextTick replaces the channel of the next tick, and returns the previous one.
+func (w *writer) nextTick() *chan struct{} {
+	next := make(chan struct{})
+	return w.tick.Swap(&next)
+}
+
 // watch raises the versions while the writer cannot poll, as when the disk is slow or
 // another process holds the lock.
 func (w *writer) watch() {
@@ -32,6 +38,7 @@ func (w *writer) watch() {
 	for {
 		select {
 		case <-ticker.C:
+			close(*w.nextTick())
 			if polls.overdue(w.versions.polls.Load()) {
 				w.versions.raiseAll()
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
@@ -43,7 +44,8 @@ type writer struct {
 	quit    chan struct{}
 	closing sync.Once
 	stopped chan struct{}
-	batch   []*pendingTx // the current one, or the last
+	tick    atomic.Pointer[chan struct{}] // closed and replaced at every pollInterval
+	batch   []*pendingTx                  // the current one, or the last
 	timer   *time.Timer
 }
 
@@ -57,6 +59,7 @@ func newWriter(database Database, db *gorm.DB, v *versions, observe func(batch i
 	if err := w.poll(); err != nil {
 		return nil, err
 	}
+	w.nextTick()
 	go w.run()
 	go w.watch()
 	return w, nil
@@ -105,6 +108,13 @@ func (w *writer) enqueue(p *pendingTx) error {
 
 // wait returns nil when the writer has replied, or why the function will never run.
 func (w *writer) wait(ctx context.Context, p *pendingTx) (err error) {
+	// Most transactions are done before the next tick, and ctx.Done would start a timer.
+	select {
+	case <-p.done:
+		return nil
+	case <-*w.tick.Load():
+	case <-w.stopped:
+	}
 	select {
 	case <-p.done:
 		return nil

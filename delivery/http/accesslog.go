@@ -5,8 +5,6 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-	"go.uber.org/zap/buffer"
 	"go.uber.org/zap/zapcore"
 )
 
@@ -39,27 +37,6 @@ func (l *access) MarshalLogObject(line zapcore.ObjectEncoder) error {
 	return nil
 }
 
-// AppendJSON appends the members that MarshalLogObject adds to an encoder of JSON,
-// the duration in seconds. An encoder that knows of it spares a third of what the line
-// takes.
-func (l *access) AppendJSON(to *buffer.Buffer) {
-	appendText(to, `"request_id":`, l.requestID)
-	appendText(to, `,"method":`, l.method)
-	appendText(to, `,"route":`, l.route)
-	if l.route == "" {
-		appendText(to, `,"path":`, l.path)
-	}
-	to.AppendString(`,"status":`)
-	to.AppendInt(int64(l.status))
-	to.AppendString(`,"duration":`)
-	to.AppendFloat(l.took.Seconds(), 64)
-	appendText(to, `,"key_id":`, l.keyID)
-	appendText(to, `,"client":`, l.client)
-	if l.traceID != "" {
-		appendText(to, `,"trace_id":`, l.traceID)
-	}
-}
-
 // loggedPath returns at most the first 200 bytes of the escaped path of a URL, which
 // are printable ASCII without spaces (RFC 3986, section 3.3), with API keys hidden.
 func loggedPath(u *url.URL) string {
@@ -69,18 +46,3 @@ func loggedPath(u *url.URL) string {
 
 // anyKey matches API keys, also those that are cut off or mistyped.
 var anyKey = regexp.MustCompile(`petstore_[0-9A-Za-z%]+`)
-
-// appendText appends a member whose value hardly ever needs an escape.
-func appendText(to *buffer.Buffer, name, value string) {
-	to.AppendString(name)
-	for i := range len(value) {
-		if c := value[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
-			quoted, _ := jsontext.AppendQuote(nil, value) // replaces what is not UTF-8, and says so
-			to.AppendBytes(quoted)
-			return
-		}
-	}
-	to.AppendByte('"')
-	to.AppendString(value)
-	to.AppendByte('"')
-}

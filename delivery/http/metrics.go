@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -35,15 +34,6 @@ type metrics struct {
 	pages       *prometheus.CounterVec
 	hits        prometheus.Counter // of pages
 	misses      prometheus.Counter
-
-	mu        sync.RWMutex
-	durations map[answered]prometheus.Observer // of duration, found at a third of its price
-}
-
-// answered are the requests that are measured together.
-type answered struct {
-	route, method string
-	status        int
 }
 
 func newMetrics() *metrics {
@@ -66,7 +56,6 @@ func newMetrics() *metrics {
 		rateLimited: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "petstore_http_rate_limited_requests_total", Help: "Requests refused for going beyond the rate limit, by the id of the key.",
 		}, perKey),
-		durations: map[answered]prometheus.Observer{},
 	}
 }
 
@@ -98,20 +87,7 @@ func (m *metrics) all() []prometheus.Collector {
 // measure counts an answered request by how long it took. All that match no route
 // share a name: what clients make up must not become series.
 func (m *metrics) measure(route, method string, status int, took time.Duration) {
-	m.durationOf(answered{cmp.Or(route, "unmatched"), method, status}).Observe(took.Seconds())
-}
-
-func (m *metrics) durationOf(a answered) prometheus.Observer {
-	m.mu.RLock()
-	known := m.durations[a]
-	m.mu.RUnlock()
-	if known != nil {
-		return known
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.durations[a] = m.duration.WithLabelValues(a.route, a.method, strconv.Itoa(a.status))
-	return m.durations[a]
+	m.duration.WithLabelValues(cmp.Or(route, "unmatched"), method, strconv.Itoa(status)).Observe(took.Seconds())
 }
 
 // countDeprecated notes who still calls an operation that is to go.

@@ -59,7 +59,6 @@ func (a *API) servePage(c *gin.Context, list string, bind func(raw string) (pars
 	}
 	if page == nil {
 		page, err = a.pages.read(key, query.read)
-		yieldToOthers(c)
 	}
 	if err == nil {
 		writePage(c, page)

@@ -1,8 +1,6 @@
 package http
 
 import (
-	"time"
-
 	"github.com/maypok86/otter/v2"
 )
 
@@ -46,23 +44,12 @@ func newPageCache(versions func() (added, changed uint64), maxBytes int64, m *me
 		MaximumWeight: uint64(maxBytes),
 		Weigher:       weigh,
 		Executor:      func(task func()) { task() }, // no goroutine that outlives a request
-		Clock:         stopped{},
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &pageCache{versions: versions, pages: pages, metrics: m}, nil
 }
-
-// stopped is the clock of a cache in which nothing expires, which would still ask the
-// system's for each read.
-type stopped struct{}
-
-// NowNano implements otter.Clock.
-func (stopped) NowNano() int64 { return 0 }
-
-// Tick implements otter.Clock.
-func (stopped) Tick(time.Duration) <-chan time.Time { return nil }
 
 // weigh is the memory of a page in bytes, that of the cache about it included.
 func weigh(key pageKey, page *encodedPage) uint32 {

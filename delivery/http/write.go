@@ -2,7 +2,6 @@ package http
 
 import (
 	"net/http"
-	"runtime"
 
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
@@ -25,21 +24,8 @@ func writeRecord(c *gin.Context, status int, r record) error {
 	if err != nil {
 		return err
 	}
-	yieldToOthers(c)
 	writeBody(c, status, encoded)
 	return nil
-}
-
-// yieldToOthers lets the requests that can go on come as far as this one, which took
-// its time at the store. So their answers go out one behind the other and wake a
-// client on the same machine, such as a reverse proxy, once and not for each: a tenth
-// to a fifth of the processor time of a read. An answer from memory is too fast for its client
-// to fall asleep, and would only be slower by this; the answers to writes go out
-// together as it is, behind their commit.
-func yieldToOthers(c *gin.Context) {
-	if c.Request.Method != http.MethodPost {
-		runtime.Gosched()
-	}
 }
 
 // writeBody answers JSON.
