@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"example.com/petstore/domain"
 )
 
 func defaults() Config {
@@ -27,7 +29,7 @@ func defaults() Config {
 		Database:  Database{Driver: "sqlite", DSN: "petstore.db", MaxOpenConns: 4, Migrate: true},
 		Cache:     Cache{MaxBytes: 16 << 20},
 		RateLimit: RateLimit{Window: time.Minute},
-		API:       API{GetPetSunset: time.Date(2030, 12, 5, 0, 0, 0, 0, time.UTC)},
+		API:       API{GetPetSunset: domain.GetPetSunset},
 		Docs:      Docs{Enabled: true},
 		Log:       Log{Level: "info", Format: "json"},
 	}

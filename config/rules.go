@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/go-playground/validator/v10"
+
+	"example.com/petstore/domain"
 )
 
 // rules are the rules of the tag validate. {} in a remedy is the rule's parameter, or the setting that it names.
@@ -36,7 +38,7 @@ var rules = map[string]struct {
 	"origin":        {onText(isOrigin), "must be the origin of a page as a browser sends it, such as https://shop.example.com or http://localhost:3000"},
 	"dsn":           {isDSN, "must be the path of a file, such as petstore.db, without file:, :memory: or parameters"},
 	"apikey":        {onText(apiKey.MatchString), "must be an API key as petstore keys create prints it: petstore_ and 49 letters and digits"},
-	"sunset":        {isSunset, "must be from 2025-12-05, when the operation was deprecated, to the year 9999"},
+	"sunset":        {isSunset, "must be from " + domain.GetPetDeprecation.Format(time.DateOnly) + ", when the operation was deprecated, to the year 9999"},
 	"seconds":       {func(fl validator.FieldLevel) bool { return fl.Field().Int()%int64(time.Second) == 0 }, "must be whole seconds"},
 }
 
@@ -136,5 +138,5 @@ func isDSN(fl validator.FieldLevel) bool {
 // isSunset reports whether a time is not before the deprecation of GET /pets/{petId} (RFC 9745) and can be an HTTP date.
 func isSunset(fl validator.FieldLevel) bool {
 	sunset, _ := fl.Field().Interface().(time.Time)
-	return !sunset.Before(time.Date(2025, 12, 5, 0, 0, 0, 0, time.UTC)) && sunset.UTC().Year() <= 9999
+	return !sunset.Before(domain.GetPetDeprecation) && sunset.UTC().Year() <= 9999
 }

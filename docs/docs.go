@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"example.com/petstore/domain"
 )
 
 //go:embed openapi.json
@@ -106,9 +108,8 @@ func withSunset(doc []byte, sunset time.Time) []byte {
 	if sunset.IsZero() {
 		return doc
 	}
-	published := time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC)
 	for _, form := range []string{"2 January 2006", time.DateOnly, http.TimeFormat} {
-		doc = bytes.ReplaceAll(doc, []byte(published.Format(form)), []byte(sunset.UTC().Format(form)))
+		doc = bytes.ReplaceAll(doc, []byte(domain.GetPetSunset.Format(form)), []byte(sunset.UTC().Format(form)))
 	}
 	return doc
 }

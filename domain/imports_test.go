@@ -22,9 +22,9 @@ var imports = map[string][]string{
 	"delivery/http":         {"domain"},
 	"delivery/http/server":  {"delivery/http", "domain"},
 	"delivery/http/swagger": {},
-	"docs":                  {},
-	"docs/generate":         {},
-	"config":                {},
+	"docs":                  {"domain"},
+	"docs/generate":         {"domain"},
+	"config":                {"domain"},
 }
 
 func TestImportsFollowTheLayers(t *testing.T) {

@@ -3,6 +3,7 @@ package domain
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -22,6 +23,14 @@ const (
 func (s PetStatus) Known() bool {
 	return s == PetAvailable || s == PetPending || s == PetSold
 }
+
+// The times of the operation getPet, GET /pets/{petId}.
+var (
+	// GetPetSunset is when getPet is removed (service specification, "Versioning").
+	GetPetSunset = time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC)
+	// GetPetDeprecation is when getPet was deprecated.
+	GetPetDeprecation = GetPetSunset.AddDate(-5, 0, 0)
+)
 
 // MaxPetName is the maximum length of a name in characters (code points).
 const MaxPetName = 200

@@ -8,41 +8,41 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// access is the line of a request: one field of the log that writes itself, which
-// costs less than a field for each of its parts. It tells the route, or the path of a
-// request that matches none, never the query or a header, where secrets may stand.
-type access struct {
+// An accessLogEntry holds the fields of one line of the access log. It has no query and
+// no header, which may hold secrets. It is inlined as a single field of the log entry,
+// which costs less than a field for each value.
+type accessLogEntry struct {
 	requestID, method, route string
-	path                     string // where route is empty
+	path                     string // logged if route is empty
 	status                   int
-	took                     time.Duration
+	duration                 time.Duration
 	keyID, client, traceID   string
 }
 
 // MarshalLogObject implements zapcore.ObjectMarshaler.
-func (l *access) MarshalLogObject(line zapcore.ObjectEncoder) error {
-	line.AddString("request_id", l.requestID)
-	line.AddString("method", l.method)
-	line.AddString("route", l.route)
-	if l.route == "" {
-		line.AddString("path", l.path)
+func (e *accessLogEntry) MarshalLogObject(encoder zapcore.ObjectEncoder) error {
+	encoder.AddString("request_id", e.requestID)
+	encoder.AddString("method", e.method)
+	encoder.AddString("route", e.route)
+	if e.route == "" {
+		encoder.AddString("path", e.path)
 	}
-	line.AddInt64("status", int64(l.status))
-	line.AddDuration("duration", l.took)
-	line.AddString("key_id", l.keyID)
-	line.AddString("client", l.client)
-	if l.traceID != "" {
-		line.AddString("trace_id", l.traceID)
+	encoder.AddInt64("status", int64(e.status))
+	encoder.AddDuration("duration", e.duration)
+	encoder.AddString("key_id", e.keyID)
+	encoder.AddString("client", e.client)
+	if e.traceID != "" {
+		encoder.AddString("trace_id", e.traceID)
 	}
 	return nil
 }
 
-// loggedPath returns at most the first 200 bytes of the escaped path of a URL, which
-// are printable ASCII without spaces (RFC 3986, section 3.3), with API keys hidden.
+// loggedPath returns the first 200 bytes of the escaped path of a URL, which are
+// printable ASCII without spaces (RFC 3986, section 3.3), with API keys replaced.
 func loggedPath(u *url.URL) string {
 	path := u.EscapedPath()
-	return anyKey.ReplaceAllLiteralString(path[:min(len(path), 200)], "(hidden)")
+	return apiKeyPattern.ReplaceAllLiteralString(path[:min(len(path), 200)], "(hidden)")
 }
 
-// anyKey matches API keys, also those that are cut off or mistyped.
-var anyKey = regexp.MustCompile(`petstore_[0-9A-Za-z%]+`)
+// apiKeyPattern matches API keys, including truncated and mistyped ones.
+var apiKeyPattern = regexp.MustCompile(`petstore_[0-9A-Za-z%]+`)

@@ -11,29 +11,45 @@ import (
 	"example.com/petstore/domain"
 )
 
-// bearer is the Authenticator of API keys. It sets the WWW-Authenticate of its 401.
-func bearer(keys Keys) Authenticator {
+// An Authenticator returns the name of the caller of a request. The name is the scope of
+// idempotency keys. It must not be a secret: it is logged, used as a label of metrics and
+// stored.
+//
+// The Authenticator can read from c what the middleware of the host stored there. It
+// returns an error instead of writing a response: a domain.ErrUnauthenticated results in
+// 401, a domain.ErrForbidden in 403, and an error that is not a domain.Error in 500. A
+// 401 has no WWW-Authenticate unless the Authenticator sets it with c.Header.
+type Authenticator func(c *gin.Context) (caller string, err error)
+
+// WithAuthenticator replaces the authentication by bearer API keys.
+func WithAuthenticator(authenticator Authenticator) Option {
+	return func(a *API) { a.authenticator = authenticator }
+}
+
+// bearerAuthenticator returns the Authenticator for API keys. The caller is the id of the
+// key. It sets the WWW-Authenticate of a 401.
+func bearerAuthenticator(keys Keys) Authenticator {
 	return func(c *gin.Context) (string, error) {
 		secret, err := bearerToken(c.Request.Header)
 		if err != nil {
-			return "", challenge(c, err)
+			return "", withChallenge(c, err)
 		}
 		key, err := keys.Authenticate(c.Request.Context(), secret)
 		if err != nil {
-			return "", challenge(c, err)
+			return "", withChallenge(c, err)
 		}
 		return strconv.FormatInt(key.ID, 10), nil
 	}
 }
 
-// bearerToken reads Authorization: Bearer KEY, once, the scheme in any letter case
-// (RFC 6750, section 2.1).
+// bearerToken returns the key of Authorization: Bearer KEY (RFC 6750, section 2.1). The
+// scheme is not case-sensitive; the header must not be repeated.
 func bearerToken(header http.Header) (string, error) {
-	headers := header["Authorization"]
-	if len(headers) > 1 {
+	values := header["Authorization"]
+	if len(values) > 1 {
 		return "", domain.InvalidAPIKey()
 	}
-	scheme, secret, _ := strings.Cut(strings.Join(headers, ""), " ") // of one, or of none
+	scheme, secret, _ := strings.Cut(strings.Join(values, ""), " ") // values may be empty
 	secret = strings.Trim(secret, " ")
 	if !strings.EqualFold(scheme, "Bearer") || secret == "" {
 		return "", domain.MissingAPIKey()
@@ -41,9 +57,9 @@ func bearerToken(header http.Header) (string, error) {
 	return secret, nil
 }
 
-// challenge sets the WWW-Authenticate of an ErrUnauthenticated (RFC 6750, section 3) and
-// returns err: a request without a key gets the scheme, one with a wrong key the error, too.
-func challenge(c *gin.Context, err error) error {
+// withChallenge sets WWW-Authenticate if err is an ErrUnauthenticated (RFC 6750, section
+// 3), and returns err. The challenge of a request with a key has error="invalid_token".
+func withChallenge(c *gin.Context, err error) error {
 	known, ok := errors.AsType[*domain.Error](err)
 	switch {
 	case !ok || known.Kind != domain.ErrUnauthenticated:
@@ -55,9 +71,10 @@ func challenge(c *gin.Context, err error) error {
 	return err
 }
 
-// identify lets a request pass whose caller is known.
-func (a *API) identify(c *gin.Context) {
-	caller, err := a.authenticate(c)
+// authenticate stores the caller of a request in its state, or ends the request with the
+// error of the Authenticator.
+func (a *API) authenticate(c *gin.Context) {
+	caller, err := a.authenticator(c)
 	if err != nil {
 		a.Fail(c, err)
 		return

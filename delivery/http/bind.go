@@ -16,9 +16,9 @@ import (
 	"example.com/petstore/domain"
 )
 
-// bindBody reads the JSON object of a body into a struct whose fields are
-// pointers, nil where the member is absent, and validates its tags. The checks
-// come in the published order: media type, size, JSON, values.
+// bindBody decodes the JSON object in the body of a request and validates the tags of T.
+// The fields of T are pointers, nil if the member is absent. Errors are those of the first
+// check that fails: media type, size, JSON, values.
 func bindBody[T any](c *gin.Context) (body T, err error) {
 	if err := checkMediaType(c.Request.Header); err != nil {
 		return body, err
@@ -27,63 +27,68 @@ func bindBody[T any](c *gin.Context) (body T, err error) {
 	if err != nil {
 		return body, readError(err)
 	}
-	o := object{target: reflect.ValueOf(&body).Elem()}
-	if err := o.parse(raw); err != nil {
+	d := objectDecoder{target: reflect.ValueOf(&body).Elem()}
+	if err := d.decode(raw); err != nil {
 		return body, err
 	}
-	return body, validate(&body, domain.CodeValidationFailed, o.broken)
+	return body, validate(&body, domain.CodeValidationFailed, d.violations)
 }
 
-// checkMediaType wants application/json, in UTF-8 and not encoded any further.
+// checkMediaType returns an errUnsupportedMediaType unless the body is application/json in UTF-8
+// without a content coding.
 func checkMediaType(header http.Header) error {
 	types := header.Values("Content-Type")
 	if len(types) != 1 {
-		return unsupported("send the header Content-Type: application/json")
+		return unsupportedMediaType("send the header Content-Type: application/json")
 	}
-	if types[0] != "application/json" { // which nearly all send
-		if err := checkParameters(types[0]); err != nil {
+	if types[0] != "application/json" { // parsing is slow, and nearly all requests need none
+		if err := checkContentType(types[0]); err != nil {
 			return err
 		}
 	}
 	for _, encoding := range header.Values("Content-Encoding") {
 		if !strings.EqualFold(strings.TrimSpace(encoding), "identity") {
-			return unsupported("the body must not be encoded")
+			return unsupportedMediaType("the body must not have a Content-Encoding")
 		}
 	}
 	return nil
 }
 
-func checkParameters(mediaType string) error {
-	media, parameters, err := mime.ParseMediaType(mediaType)
-	charset, given := parameters["charset"]
+// checkContentType returns an errUnsupportedMediaType unless the media type is application/json with
+// no parameter but charset=utf-8.
+func checkContentType(contentType string) error {
+	mediaType, parameters, err := mime.ParseMediaType(contentType)
+	charset, hasCharset := parameters["charset"]
 	switch {
-	case err != nil || media != "application/json":
-		return unsupported("the body must be application/json")
-	case given && !strings.EqualFold(charset, "utf-8"), len(parameters) > 1, len(parameters) == 1 && !given:
-		return unsupported("application/json takes no parameter but charset=utf-8")
+	case err != nil || mediaType != "application/json":
+		return unsupportedMediaType("the body must be application/json")
+	case hasCharset && !strings.EqualFold(charset, "utf-8"), len(parameters) > 1, len(parameters) == 1 && !hasCharset:
+		return unsupportedMediaType("the only parameter that application/json may have is charset=utf-8")
 	}
 	return nil
 }
 
-func unsupported(message string) error {
-	return &domain.Error{Kind: errMediaType, Code: codeUnsupportedMediaType, Message: message}
+func unsupportedMediaType(message string) error {
+	return &domain.Error{Kind: errUnsupportedMediaType, Code: codeUnsupportedMediaType, Message: message}
 }
 
 func invalidJSON(message string, cause error) error {
 	return &domain.Error{Kind: domain.ErrInvalid, Code: codeInvalidJSON, Message: message, Cause: cause}
 }
 
-// An object is a JSON object on its way into a struct.
-type object struct {
-	target reflect.Value
-	broken []domain.Violation
+// An objectDecoder decodes a JSON object into a struct and collects the members whose
+// type is wrong.
+type objectDecoder struct {
+	target     reflect.Value // the struct
+	violations []domain.Violation
 }
 
-var errNotObject = errors.New("no JSON object")
+var errNotObject = errors.New("not a JSON object")
 
-// parse reads one I-JSON object (RFC 7493): unique names, valid UTF-8, nothing behind it.
-func (o *object) parse(raw []byte) error {
-	err := json.Unmarshal(raw, o)
+// decode decodes one I-JSON object (RFC 7493): its names are unique, its text is valid
+// UTF-8, and nothing follows it.
+func (d *objectDecoder) decode(raw []byte) error {
+	err := json.Unmarshal(raw, d)
 	var syntax *jsontext.SyntacticError
 	switch {
 	case len(raw) == 0:
@@ -96,37 +101,37 @@ func (o *object) parse(raw []byte) error {
 	return nil
 }
 
-// UnmarshalJSONFrom implements json.UnmarshalerFrom. Members that no field has are ignored.
-func (o *object) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	if d.PeekKind() != '{' {
-		return cmp.Or(d.SkipValue(), errNotObject)
+// UnmarshalJSONFrom implements json.UnmarshalerFrom. It ignores members without a field.
+func (d *objectDecoder) UnmarshalJSONFrom(source *jsontext.Decoder) error {
+	if source.PeekKind() != '{' {
+		return cmp.Or(source.SkipValue(), errNotObject)
 	}
-	if _, err := d.ReadToken(); err != nil {
+	if _, err := source.ReadToken(); err != nil {
 		return err
 	}
-	for d.PeekKind() != '}' {
-		name, err := d.ReadToken()
+	for source.PeekKind() != '}' {
+		name, err := source.ReadToken()
 		if err != nil {
 			return err
 		}
-		field, known := o.field(name.String())
-		value, err := d.ReadValue()
+		field, known := d.field(name.String())
+		value, err := source.ReadValue()
 		if err != nil {
 			return err
 		}
 		if !known {
 			continue
 		}
-		if rule := decodeMember(value, o.target.FieldByIndex(field.index)); rule != "" {
-			o.broken = append(o.broken, domain.Violation{Field: field.name, Rule: rule})
+		if rule := decodeMember(value, d.target.FieldByIndex(field.index)); rule != "" {
+			d.violations = append(d.violations, domain.Violation{Field: field.name, Rule: rule})
 		}
 	}
-	_, err := d.ReadToken()
+	_, err := source.ReadToken()
 	return err
 }
 
-func (o *object) field(name string) (field, bool) {
-	for _, f := range fieldsOf(o.target.Type(), "json") {
+func (d *objectDecoder) field(name string) (field, bool) {
+	for _, f := range fieldsOf(d.target.Type(), "json") {
 		if f.name == name {
 			return f, true
 		}
@@ -134,13 +139,14 @@ func (o *object) field(name string) (field, bool) {
 	return field{}, false
 }
 
-// decodeMember decodes a member into a field, or tells the rule that it breaks.
-func decodeMember(member jsontext.Value, into reflect.Value) (rule string) {
+// decodeMember decodes the value of a member into a field, which is a pointer to an int64
+// or to a string. It returns the rule that the value breaks, or "".
+func decodeMember(member jsontext.Value, field reflect.Value) (rule string) {
 	if member.Kind() == 'n' {
 		return "must not be null"
 	}
-	value := reflect.New(into.Type().Elem())
-	into.Set(value)
+	value := reflect.New(field.Type().Elem())
+	field.Set(value)
 	if value.Elem().Kind() == reflect.Int64 {
 		number, ok := parseInt64(string(member))
 		if !ok {
@@ -155,11 +161,4 @@ func decodeMember(member jsontext.Value, into reflect.Value) (rule string) {
 	}
 	value.Elem().SetString(string(text))
 	return ""
-}
-
-const integerRule = "must be an integer of 64 bits, without fraction or exponent"
-
-// notFoundByID is the error for a path id that is no number and so names nothing.
-func notFoundByID(record string, code domain.Code) error {
-	return &domain.Error{Kind: domain.ErrNotFound, Code: code, Message: "there is no " + record + " with this id"}
 }

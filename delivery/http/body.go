@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// maxBody is the size of the largest body in bytes.
+	// maxBody is the maximum size of a body in bytes.
 	maxBody = 64 << 10
-	// maxDiscard and discardTimeout bound what is still read of a body, in bytes and in
-	// time, after its response was sent.
+	// maxDiscard (bytes) and discardTimeout limit what is read of a body after its
+	// response was sent.
 	maxDiscard     = 16 << 20
 	discardTimeout = 2 * time.Second
 )
 
-// setReadDeadline sets the deadline of a request as that of its body, unless the server's
-// ReadTimeout is shorter.
+// setReadDeadline sets the deadline for reading the body of a request, unless the
+// ReadTimeout of the server is shorter than the timeout of a request.
 func (a *API) setReadDeadline(c *gin.Context, deadline time.Time) {
 	server, _ := c.Request.Context().Value(http.ServerContextKey).(*http.Server)
 	if server == nil || server.ReadTimeout <= 0 || server.ReadTimeout > a.timeout {
@@ -31,12 +31,11 @@ func (a *API) setReadDeadline(c *gin.Context, deadline time.Time) {
 	}
 }
 
-// discardBody discards what a client sends of its body after the response, when that body
-// was declared larger than maxBody, or when its size is unknown and the request failed: a
-// connection that is closed with unread data is reset, and the client might lose the
-// response (RFC 9112, section 9.6). The response to a body declared too large is the last
-// one of its connection, so that net/http does not wait for the body. HTTP/2 needs none of
-// this, because it ends the stream alone.
+// discardBody reads and discards the rest of a body after the response, if its declared
+// size is above maxBody, or if its size is unknown and the request failed: closing a
+// connection with unread data resets it, and the client might lose the response (RFC 9112,
+// section 9.6). After a body that is declared too large the connection is closed, so that
+// net/http does not wait for the body. HTTP/2 needs none of this: it resets the stream only.
 func discardBody(c *gin.Context) {
 	size := c.Request.ContentLength // -1 when it is unknown
 	if size >= 0 && size <= maxBody || c.Request.ProtoMajor != 1 {
@@ -54,8 +53,8 @@ func discardBody(c *gin.Context) {
 	}
 }
 
-// readBody reads a body of at most maxBody bytes. A larger one is refused by its
-// Content-Length, before net/http would send 100 Continue (RFC 9110, section 10.1.1).
+// readBody reads a body of at most maxBody bytes. It rejects a larger Content-Length
+// without reading, before net/http sends 100 Continue (RFC 9110, section 10.1.1).
 func readBody(c *gin.Context) (body []byte, err error) {
 	switch size := c.Request.ContentLength; {
 	case size > maxBody:
@@ -66,13 +65,13 @@ func readBody(c *gin.Context) (body []byte, err error) {
 	default:
 		body, err = io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxBody))
 	}
-	if err == nil { // net/http now reads to notice when the client disconnects, without a deadline
+	if err == nil { // net/http keeps reading in order to detect a disconnect, which must have no deadline
 		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{})
 	}
 	return body, err
 }
 
-// readError returns the error to respond with when a body could not be read to its end.
+// readError returns the error of the response for an error of readBody.
 func readError(err error) error {
 	var tooLarge *http.MaxBytesError
 	var network net.Error
@@ -83,8 +82,8 @@ func readError(err error) error {
 			Message: fmt.Sprintf("the body must not be larger than %d bytes", tooLarge.Limit),
 		}
 	case errors.As(err, &network) && network.Timeout():
-		return &domain.Error{Kind: errTimeout, Code: codeRequestTimeout, Message: "the body did not arrive in time", Cause: err}
+		return &domain.Error{Kind: errTimeout, Code: codeRequestTimeout, Message: "the body was not received in time", Cause: err}
 	default:
-		return invalidJSON("the body did not arrive whole", err)
+		return invalidJSON("the body is incomplete", err)
 	}
 }

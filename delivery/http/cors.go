@@ -7,9 +7,9 @@ import (
 	"github.com/rs/cors"
 )
 
-// WithAllowedOrigins lets pages of these origins, such as https://shop.example.com,
-// use the API from a browser (CORS). Cookies are no part of it: a page sends a key.
-// By default only pages of the API's own origin may.
+// WithAllowedOrigins allows web pages of the origins, such as https://shop.example.com, to
+// use the API (CORS), with an API key and not with cookies. By default only pages of the
+// same origin can.
 func WithAllowedOrigins(origins ...string) Option {
 	return func(a *API) {
 		a.cors = nil
@@ -19,9 +19,9 @@ func WithAllowedOrigins(origins ...string) Option {
 	}
 }
 
-// allowOrigins adds the headers of CORS and leaves the answer to the route, which
-// for a preflight is that of OPTIONS. A page of another origin gets no headers, so
-// its browser keeps the answer from it; whoever is no browser is not concerned.
+// allowOrigins returns a handler that sets the CORS headers. The response itself is that
+// of the route, also for a preflight request, where it is that of OPTIONS. A request of
+// another origin gets no CORS headers, so that its browser blocks the response.
 func allowOrigins(origins []string) gin.HandlerFunc {
 	policy := cors.New(cors.Options{
 		AllowedOrigins: origins,

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// A deadline is the context of a request that also ends at a time. Its timer starts
-// when Done is first called, which a response from the page cache never does. Until
-// then Err does not report that the time has passed.
+// A deadline is the context of a request with a deadline. Its timer is created by the
+// first call of Done or Deadline, which a response from the page cache does not need.
+// Before that, Err does not report that the deadline has passed.
 type deadline struct {
-	context.Context // of the request
+	context.Context // that of net/http
 	at              time.Time
 	timed           atomic.Pointer[timedContext]
 }
@@ -20,8 +20,8 @@ type timedContext struct {
 	cancel context.CancelFunc
 }
 
-// wait is the context with its timer.
-func (d *deadline) wait() context.Context {
+// startTimer returns the context with a timer, which the first call creates.
+func (d *deadline) startTimer() context.Context {
 	if timed := d.timed.Load(); timed != nil {
 		return timed
 	}
@@ -29,21 +29,21 @@ func (d *deadline) wait() context.Context {
 	if timed := (&timedContext{ctx, cancel}); d.timed.CompareAndSwap(nil, timed) {
 		return timed
 	}
-	cancel() // another was faster
+	cancel() // a concurrent call created it
 	return d.timed.Load()
 }
 
-// end stops the timer, if there is one.
+// end stops the timer if it was created.
 func (d *deadline) end() {
 	if timed := d.timed.Load(); timed != nil {
 		timed.cancel()
 	}
 }
 
-func (d *deadline) Deadline() (time.Time, bool) { return d.wait().Deadline() }
-func (d *deadline) Done() <-chan struct{}       { return d.wait().Done() }
+func (d *deadline) Deadline() (time.Time, bool) { return d.startTimer().Deadline() }
+func (d *deadline) Done() <-chan struct{}       { return d.startTimer().Done() }
 
-// Err implements context.Context, without a timer where there is none yet.
+// Err implements context.Context. It does not create the timer.
 func (d *deadline) Err() error {
 	if timed := d.timed.Load(); timed != nil {
 		return timed.Err()
@@ -51,8 +51,8 @@ func (d *deadline) Err() error {
 	return d.Context.Err()
 }
 
-// Value asks the context with the timer where there is one, so that contexts made
-// of this one find it and need no goroutine to watch.
+// Value implements context.Context. It uses the context with the timer if there is one, so
+// that package context needs no goroutine for a context derived from this one.
 func (d *deadline) Value(key any) any {
 	if timed := d.timed.Load(); timed != nil {
 		return timed.Value(key)

@@ -13,17 +13,18 @@ import (
 	"example.com/petstore/domain"
 )
 
-// getPetPath is the path of the operation that is deprecated.
+// getPetPath is the path of getPet, the deprecated operation.
 const getPetPath = "/pets/:petId"
 
-// deprecatedSince is when getPet became deprecated: five years before its removal
-// as published, wherever the setting moves that.
-var deprecatedSince = publishedSunset.AddDate(-5, 0, 0)
+// WithGetPetSunset changes the time at which getPet is removed, from domain.GetPetSunset.
+func WithGetPetSunset(sunset time.Time) Option {
+	return func(a *API) { a.sunset = sunset.UTC() }
+}
 
-// setDeprecationHeaders puts the dates of getPet's end on every answer of its route
-// (RFC 9745, RFC 8594) and points to what takes its place.
+// setDeprecationHeaders returns a handler that sets the headers of every response of
+// getPet's route: Deprecation (RFC 9745), Sunset (RFC 8594) and Link to the successor.
 func (a *API) setDeprecationHeaders() gin.HandlerFunc {
-	deprecation := []string{fmt.Sprintf("@%d", deprecatedSince.Unix())}
+	deprecation := []string{fmt.Sprintf("@%d", domain.GetPetDeprecation.Unix())}
 	sunset := []string{a.sunset.Format(http.TimeFormat)}
 	successor := []string{`<../pets>; rel="successor-version"`}
 	return func(c *gin.Context) {
@@ -32,18 +33,17 @@ func (a *API) setDeprecationHeaders() gin.HandlerFunc {
 	}
 }
 
-// DeprecationHeaders returns a handler that sets Deprecation, Sunset and Link when the
-// path of a request is that of getPet under r, where the API is mounted. The API's own
-// routes set them, but Gin answers a method that a path does not have with the NoMethod of
-// the engine, outside of every group. MethodNotAllowed alone knows neither the prefix nor
-// the dates, so its 405 lacks the headers unless this handler comes first:
+// DeprecationHeaders returns a handler that sets Deprecation, Sunset and Link if the path
+// of a request is that of getPet. r is the router on which the API is mounted. The routes
+// of the API set these headers themselves, but Gin handles a method that a path does not
+// have with the NoMethod handlers of the engine, which need this handler first:
 //
 //	engine.NoMethod(api.DeprecationHeaders(group), rest.MethodNotAllowed)
 func (a *API) DeprecationHeaders(r gin.IRouter) gin.HandlerFunc {
-	template, announce := path.Join(r.Group("").BasePath(), getPetPath), a.setDeprecationHeaders()
+	template, setHeaders := path.Join(r.Group("").BasePath(), getPetPath), a.setDeprecationHeaders()
 	return func(c *gin.Context) {
 		if u := c.Request.URL; matchesTemplate(template, u.Path) || matchesTemplate(template, u.EscapedPath()) {
-			announce(c)
+			setHeaders(c)
 		}
 	}
 }
@@ -59,7 +59,7 @@ func matchesTemplate(template, path string) bool {
 	})
 }
 
-// rejectAfterSunset ends the requests that come after the sunset.
+// rejectAfterSunset ends a request with an errGone from the sunset on.
 func (a *API) rejectAfterSunset(c *gin.Context) {
 	if a.now().Before(a.sunset) {
 		return

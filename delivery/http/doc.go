@@ -1,20 +1,34 @@
-// Package http is the store over HTTP and JSON: routes on Gin that bind and
-// validate a request, call a use case and write its answer. Importers call it rest.
+// Package http is the HTTP API of the animal store. Its Gin routes bind and validate a
+// request, call a use case and write the result as JSON. Import it as rest.
+//
+// Its files, each with its options:
+//
+//	api.go, register.go, routes.go     the API, mounting it, the list of its routes
+//	middleware.go, requeststate.go     what every request passes, and its state
+//	deadline.go                        the deadline of a request
+//	auth.go, ratelimit.go, cors.go     authentication, rate limit, other origins
+//	deprecation.go                     the headers and the removal of getPet
+//	body.go, bind.go, query.go         reading and decoding of bodies and parameters
+//	validate.go, idempotency.go        rules of values, Idempotency-Key
+//	pets.go, orders.go                 the operations
+//	page.go, pagecache.go              pages of lists, and their cache
+//	encode.go, write.go, errors.go     JSON, responses, error responses
+//	accesslog.go, metrics.go, tracing.go
 package http
 
 //	@title			Petstore
 //	@version		1.0.0
-//	@description	The catalogue of an animal store and the sale of its animals.
+//	@description	The catalogue of an animal store and the orders for its animals.
 //	@description
-//	@description	Every operation wants an API key. Whoever runs the service issues one with `petstore keys create --name NAME`; press **Authorize** and paste it as it is. Then add an animal, order it, and see that nobody else can. The ids in the examples are of a store that `petstore seed` filled; elsewhere take those of your lists.
+//	@description	Every operation requires an API key. The operator of the service creates one with `petstore keys create --name NAME`. Press **Authorize**, paste the key, and try the operations: add an animal, order it, and order it again, which fails. The ids in the examples exist in a store that was filled with `petstore seed`; in any other store take ids from the lists.
 //	@description
-//	@description	- **Nothing is lost**: an answer 201 comes when the record is on disk.
-//	@description	- **Nothing is done twice**: send an `Idempotency-Key`, and a repeated request gets the first answer again.
-//	@description	- **Lists** come in pages, oldest first; the header `Link` leads to the next one.
-//	@description	- **Errors** are `{code, message, status}`: `code` for programs, `message` for people. Quote `X-Request-Id` when you ask for help.
+//	@description	- **Durability**: a 201 response is sent after the record has been written to disk.
+//	@description	- **Retries**: send an `Idempotency-Key`, and a repeated request creates nothing and returns the first response.
+//	@description	- **Pagination**: lists are ordered by ascending `id`; the `Link` header has the address of the next page.
+//	@description	- **Errors** are `{code, message, status}`: `code` is for programs, `message` for people. Quote the `X-Request-Id` of the response when you report a problem.
 //	@license.name	MIT
 //	@BasePath		/v1
 //	@tag.name			Pets
-//	@tag.description	The catalogue: animals are available, pending (ordered), sold, or have no status.
+//	@tag.description	The catalogue. An animal is available, pending (ordered), sold, or has no status.
 //	@tag.name			Store
-//	@tag.description	The sale: an order reserves an animal, then is delivered (sold) or cancelled (available again).
+//	@tag.description	Orders. An order reserves an animal until it is delivered (the animal is sold) or cancelled (the animal is available again).

@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A record encodes itself to what json.Marshal would make of it. For a page that
-// takes a quarter of the time.
+// A record is a pet or an order. appendJSON appends the same JSON as json.Marshal returns,
+// without reflection. It returns an error for invalid UTF-8.
 type record interface {
 	appendJSON(to []byte) ([]byte, error)
 }
@@ -17,7 +17,7 @@ func (p pet) appendJSON(to []byte) ([]byte, error) {
 	to, err := jsontext.AppendQuote(append(to, `,"name":`...), p.Name)
 	to = appendInt(to, `,"categoryId":`, p.CategoryID)
 	if p.Status != "" {
-		to = appendWord(to, `,"status":"`, string(p.Status))
+		to = appendUnescaped(to, `,"status":"`, string(p.Status))
 	}
 	return append(to, '}'), err
 }
@@ -25,26 +25,27 @@ func (p pet) appendJSON(to []byte) ([]byte, error) {
 func (o order) appendJSON(to []byte) ([]byte, error) {
 	to = appendInt(to, `{"id":`, o.ID)
 	to = appendInt(to, `,"petId":`, o.PetID)
-	to = appendWord(to, `,"status":"`, string(o.Status))
-	to = appendWord(to, `,"createdAt":"`, o.CreatedAt)
-	to = appendWord(to, `,"updatedAt":"`, o.UpdatedAt)
+	to = appendUnescaped(to, `,"status":"`, string(o.Status))
+	to = appendUnescaped(to, `,"createdAt":"`, o.CreatedAt)
+	to = appendUnescaped(to, `,"updatedAt":"`, o.UpdatedAt)
 	return append(to, '}'), nil
 }
 
-func appendInt(to []byte, before string, value int64) []byte {
-	return strconv.AppendInt(append(to, before...), value, 10)
+func appendInt(to []byte, prefix string, value int64) []byte {
+	return strconv.AppendInt(append(to, prefix...), value, 10)
 }
 
-// appendWord appends what needs no escapes.
-func appendWord(to []byte, before, value string) []byte {
-	return append(append(append(to, before...), value...), '"')
+// appendUnescaped appends a prefix that ends with a quote, a text that needs no escapes,
+// and a quote.
+func appendUnescaped(to []byte, prefix, text string) []byte {
+	return append(append(append(to, prefix...), text...), '"')
 }
 
-// recordSize is about how many bytes a pet takes. More would be kept for nothing in
-// each page of the cache.
+// recordSize is the approximate size of an encoded pet in bytes. A larger one would waste
+// memory in each page of the cache.
 const recordSize = 72
 
-// encodeAll encodes records as an array.
+// encodeAll encodes items as an array of records.
 func encodeAll[T any, R record](items []T, recordOf func(T) R) (_ []byte, err error) {
 	to := append(make([]byte, 0, 2+recordSize*len(items)), '[')
 	for i, item := range items {

@@ -14,18 +14,18 @@ import (
 	"example.com/petstore/domain"
 )
 
-// The kinds of failure that only the transport knows.
+// The kinds of errors of this package; the others are in package domain.
 const (
-	errMethod       domain.Kind = "method not allowed"
-	errTimeout      domain.Kind = "request timeout"
-	errGone         domain.Kind = "gone"
-	errBodyTooLarge domain.Kind = "body too large"
-	errMediaType    domain.Kind = "unsupported media type"
-	errRateLimited  domain.Kind = "rate limited"
-	errInternal     domain.Kind = "internal"
+	errMethodNotAllowed     domain.Kind = "method not allowed"
+	errTimeout              domain.Kind = "request timeout"
+	errGone                 domain.Kind = "gone"
+	errBodyTooLarge         domain.Kind = "body too large"
+	errUnsupportedMediaType domain.Kind = "unsupported media type"
+	errRateLimited          domain.Kind = "rate limited"
+	errInternal             domain.Kind = "internal"
 )
 
-// The codes of the transport; the others stand in package domain.
+// The codes of these errors; the others are in package domain.
 const (
 	codeInvalidJSON          domain.Code = "invalid_json"
 	codeNotFound             domain.Code = "not_found"
@@ -38,18 +38,18 @@ const (
 	codeInternalError        domain.Code = "internal_error"
 )
 
-// statuses is the one place that turns a kind into a status.
+// statuses has the HTTP status of each kind.
 var statuses = map[domain.Kind]int{
 	domain.ErrInvalid:         http.StatusBadRequest,
 	domain.ErrUnauthenticated: http.StatusUnauthorized,
 	domain.ErrForbidden:       http.StatusForbidden,
 	domain.ErrNotFound:        http.StatusNotFound,
-	errMethod:                 http.StatusMethodNotAllowed,
+	errMethodNotAllowed:       http.StatusMethodNotAllowed,
 	errTimeout:                http.StatusRequestTimeout,
 	domain.ErrConflict:        http.StatusConflict,
 	errGone:                   http.StatusGone,
 	errBodyTooLarge:           http.StatusRequestEntityTooLarge,
-	errMediaType:              http.StatusUnsupportedMediaType,
+	errUnsupportedMediaType:   http.StatusUnsupportedMediaType,
 	domain.ErrReused:          http.StatusUnprocessableEntity,
 	errRateLimited:            http.StatusTooManyRequests,
 	errInternal:               http.StatusInternalServerError,
@@ -57,16 +57,18 @@ var statuses = map[domain.Kind]int{
 }
 
 type errorBody struct {
-	// Machine-registererFor error code.
+	// Machine-readable error code.
 	Code domain.Code `json:"code" validate:"required" example:"validation_failed"`
-	// Human-registererFor description.
+	// Human-readable description.
 	Message string `json:"message" validate:"required" example:"name is required"`
 	// The HTTP status code of the response.
 	Status int `json:"status" validate:"required" example:"400"`
 } // @name Error
 
-// Fail ends a request with the response to an error. It logs a failure of the service
-// with its cause, which is never part of the response.
+// Fail ends a request with the error response for err, a domain.Error with a Kind and a
+// Code; any other error results in 500 internal_error. It logs errors with a 5xx status,
+// with their cause, which is never part of the response. If the client has disconnected,
+// no response is sent.
 func (a *API) Fail(c *gin.Context, err error) {
 	if errors.Is(err, context.Canceled) && disconnected(c.Request.Context()) {
 		a.log.Debug("the client disconnected", zap.String("request_id", stateOf(c).id[0]))
@@ -79,48 +81,48 @@ func (a *API) Fail(c *gin.Context, err error) {
 	}
 }
 
-// isExpected reports whether err says no more than the response: the service starts or
-// shuts down.
+// isExpected reports whether err is an ErrUnavailable without a cause, as while the service
+// starts or shuts down.
 func isExpected(err error) bool {
 	var known *domain.Error
 	return errors.As(err, &known) && known.Kind == domain.ErrUnavailable && known.Cause == nil
 }
 
-// disconnected reports whether net/http cancelled the context of a request before its
-// deadline. At the deadline it does so, too, when a host has read the body before us.
+// disconnected reports whether net/http cancelled the context of a request before the
+// deadline. It also does so at the deadline if a handler of the host has read the body.
 func disconnected(ctx context.Context) bool {
 	deadline, _ := ctx.Deadline()
 	return errors.Is(ctx.Err(), context.Canceled) && time.Now().Before(deadline)
 }
 
 // statusClientClosedRequest is the status of a request whose client disconnected before
-// its response, in the log and in metrics alone. nginx uses the same.
+// its response, in the access log and in metrics. nginx uses the same status.
 const statusClientClosedRequest = 499
 
-// abortConnection ends a request without a response: net/http cannot write any more, and
-// closes the connection. A panic with http.ErrAbortHandler would do the same, but
-// gin.Recovery turns that into an empty response.
+// abortConnection ends a request without a response: the write deadline makes net/http
+// close the connection. A panic with http.ErrAbortHandler would do the same, but the
+// gin.Recovery of a host turns it into an empty response.
 func abortConnection(c *gin.Context) {
 	c.Abort()
 	c.Status(statusClientClosedRequest)
 	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Unix(1, 0))
 }
 
-// writeError ends a request with the answer to an error and returns its status.
-// What is no domain.Error of a known kind is an internal one.
+// writeError ends a request with the error response for err and returns its status. An
+// error that is not a domain.Error of a known kind becomes internal_error.
 func writeError(c *gin.Context, err error) int {
 	var known *domain.Error
 	if !errors.As(err, &known) || statuses[known.Kind] == 0 {
 		known = &domain.Error{
 			Kind: errInternal, Code: codeInternalError,
-			Message: "something went wrong on our side; the request id leads to it in the log",
+			Message: "an internal error occurred: quote the X-Request-Id of this response when you report it",
 		}
 	}
 	status := statuses[known.Kind]
 	switch status {
 	case http.StatusRequestEntityTooLarge:
 		if c.Request.ProtoMajor == 1 {
-			c.Header("Connection", "close") // net/http would wait for the rest of the body
+			c.Header("Connection", "close") // else net/http waits for the rest of the body
 		}
 	case http.StatusServiceUnavailable:
 		c.Header("Retry-After", "1")
@@ -131,25 +133,25 @@ func writeError(c *gin.Context, err error) int {
 		c.Status(http.StatusInternalServerError)
 		return status
 	}
-	c.Header("Content-Length", strconv.Itoa(len(body))) // which a response that is flushed would lack
+	c.Header("Content-Length", strconv.Itoa(len(body))) // net/http sets none if discardBody flushes the response
 	writeBody(c, status, body)
 	return status
 }
 
-// NotFound answers a path that no route has; for the NoRoute of an engine.
+// NotFound sends the 404 response for a path without a route. Use it for Engine.NoRoute.
 func NotFound(c *gin.Context) {
 	writeError(c, &domain.Error{
 		Kind: domain.ErrNotFound, Code: codeNotFound,
-		Message: "there is nothing at this address",
+		Message: "there is no resource at this path",
 	})
 }
 
-// MethodNotAllowed answers a method that a path does not offer; for the NoMethod
-// of an engine, which has set Allow when HandleMethodNotAllowed is on. On the path of
-// getPet it lacks the headers that API.DeprecationHeaders sets.
+// MethodNotAllowed sends the 405 response for a method that a path does not have. Use it
+// for Engine.NoMethod, after API.DeprecationHeaders. Gin sets the header Allow if
+// Engine.HandleMethodNotAllowed is true.
 func MethodNotAllowed(c *gin.Context) {
 	writeError(c, &domain.Error{
-		Kind: errMethod, Code: codeMethodNotAllowed,
-		Message: "this address does not offer the method " + methodOf(c) + ", see the header Allow",
+		Kind: errMethodNotAllowed, Code: codeMethodNotAllowed,
+		Message: "this path does not support the method " + methodOf(c) + ", see the header Allow",
 	})
 }

@@ -171,7 +171,7 @@ func ExampleAPI_DeprecationHeaders() {
 	show(engine, httptest.NewRequest(http.MethodDelete, "/shop/v1/pets/1", http.NoBody), "Allow", "Sunset")
 	// Output:
 	// 405 GET, HEAD, OPTIONS Thu, 05 Dec 2030 00:00:00 GMT
-	// {"code":"method_not_allowed","message":"this address does not offer the method DELETE, see the header Allow","status":405}
+	// {"code":"method_not_allowed","message":"this path does not support the method DELETE, see the header Allow","status":405}
 }
 
 // openStore opens a store in a folder of its own, which remove removes.

@@ -8,33 +8,34 @@ import (
 	"example.com/petstore/domain"
 )
 
-// idempotencyKey reads the header Idempotency-Key, which comes at most once: bare,
-// or as a string of RFC 9651 (section 3.3.3), where both mean the same key.
+// idempotencyKey returns the key of the header Idempotency-Key, or the zero key without
+// one. The header may occur once. Its value is the key or a quoted string (RFC 9651,
+// section 3.3.3) of it. The error is an ErrInvalid (invalid_idempotency_key).
 func idempotencyKey(c *gin.Context) (domain.IdempotencyKey, error) {
-	given := c.Request.Header.Values("Idempotency-Key")
-	if len(given) == 0 {
+	values := c.Request.Header.Values("Idempotency-Key")
+	if len(values) == 0 {
 		return domain.IdempotencyKey{}, nil
 	}
-	if len(given) > 1 {
+	if len(values) > 1 {
 		return domain.IdempotencyKey{}, domain.Invalid(
 			domain.CodeInvalidIdempotencyKey, domain.Violation{Field: "Idempotency-Key", Rule: "must be given once"},
 		)
 	}
-	key := domain.IdempotencyKey{Caller: stateOf(c).caller, Value: given[0]}
+	key := domain.IdempotencyKey{Caller: stateOf(c).caller, Value: values[0]}
 	if strings.HasPrefix(key.Value, `"`) {
 		key.Value = unquote(key.Value)
 	}
 	return key, key.Validate()
 }
 
-// unquote returns what a quoted string holds, and nothing for one that is malformed.
+// unquote returns the content of a quoted string, or "" if it is malformed.
 func unquote(quoted string) string {
-	var held strings.Builder
+	var content strings.Builder
 	for i := 1; i < len(quoted); i++ {
 		switch b := quoted[i]; b {
 		case '"':
 			if i == len(quoted)-1 {
-				return held.String()
+				return content.String()
 			}
 			return ""
 		case '\\':
@@ -42,9 +43,9 @@ func unquote(quoted string) string {
 			if i == len(quoted) || (quoted[i] != '"' && quoted[i] != '\\') {
 				return ""
 			}
-			held.WriteByte(quoted[i])
+			content.WriteByte(quoted[i])
 		default:
-			held.WriteByte(b)
+			content.WriteByte(b)
 		}
 	}
 	return ""

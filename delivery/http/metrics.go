@@ -12,96 +12,99 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// WithMetrics registers the metrics of the API. New fails where those of another one
-// are registered: APIs that share a registry tell themselves apart by a label
-// (prometheus.WrapRegistererWith). By default no request is measured.
+// WithMetrics registers the metrics of the API. New returns an error if those of another
+// API are registered: two APIs on one registry need different labels
+// (prometheus.WrapRegistererWith). By default there are no metrics.
 //
-// They are petstore_http_request_duration_seconds by route, method and status, which
-// is 499 for a client that disconnected before its response,
-// petstore_http_requests_in_flight, and by the id of the key
-// petstore_http_deprecated_requests_total and petstore_http_rate_limited_requests_total,
-// and petstore_http_page_cache_requests_total by result, hit or miss.
+// The metrics and their labels:
+//
+//	petstore_http_request_duration_seconds      route, method, status (499 if the client disconnected)
+//	petstore_http_requests_in_flight
+//	petstore_http_deprecated_requests_total     key_id
+//	petstore_http_rate_limited_requests_total   key_id
+//	petstore_http_page_cache_requests_total     result (hit, miss)
 func WithMetrics(registerer prometheus.Registerer) Option {
 	return func(a *API) { a.registerer = registerer }
 }
 
-// metrics are what the API measures, one prometheus.Collector in all.
+// metrics are the metrics of the API, as one prometheus.Collector.
 type metrics struct {
 	duration    *prometheus.HistogramVec
 	inFlight    prometheus.Gauge
 	deprecated  *prometheus.CounterVec
 	rateLimited *prometheus.CounterVec
-	pages       *prometheus.CounterVec
-	hits        prometheus.Counter // of pages
-	misses      prometheus.Counter
+	pageCache   *prometheus.CounterVec
+	cacheHits   prometheus.Counter
+	cacheMisses prometheus.Counter
 }
 
 func newMetrics() *metrics {
-	perKey := []string{"key_id"}
-	pages := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "petstore_http_page_cache_requests_total", Help: "Pages of lists that were asked for, by whether the page was kept.",
+	keyLabel := []string{"key_id"}
+	pageCache := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "petstore_http_page_cache_requests_total", Help: "Lookups in the cache of list pages, by result: hit or miss.",
 	}, []string{"result"})
 	return &metrics{
-		pages: pages, hits: pages.WithLabelValues("hit"), misses: pages.WithLabelValues("miss"),
+		pageCache: pageCache, cacheHits: pageCache.WithLabelValues("hit"), cacheMisses: pageCache.WithLabelValues("miss"),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "petstore_http_request_duration_seconds", Help: "How long requests took, by route, method and status.",
+			Name: "petstore_http_request_duration_seconds", Help: "Duration of requests, by route, method and status.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"route", "method", "status"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "petstore_http_requests_in_flight", Help: "How many requests are being answered.",
+			Name: "petstore_http_requests_in_flight", Help: "Requests that are being served.",
 		}),
 		deprecated: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "petstore_http_deprecated_requests_total", Help: "Calls of deprecated operations, removed and rate-limited ones included, by the id of the key.",
-		}, perKey),
+			Name: "petstore_http_deprecated_requests_total", Help: "Requests to deprecated operations, including those rejected by the rate limit or after the removal, by the id of the key.",
+		}, keyLabel),
 		rateLimited: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "petstore_http_rate_limited_requests_total", Help: "Requests refused for going beyond the rate limit, by the id of the key.",
-		}, perKey),
+			Name: "petstore_http_rate_limited_requests_total", Help: "Requests rejected by the rate limit, by the id of the key.",
+		}, keyLabel),
 	}
 }
 
 func (m *metrics) register(registerer prometheus.Registerer) error {
 	if err := registerer.Register(m); err != nil {
-		return fmt.Errorf("rest.New: this registry has the metrics of another API, give WithMetrics one of its own or a label: %w", err)
+		return fmt.Errorf("rest.New: this registry has the metrics of another API: give WithMetrics another registry or add a label: %w", err)
 	}
 	return nil
 }
 
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(to chan<- *prometheus.Desc) {
-	for _, c := range m.all() {
+	for _, c := range m.collectors() {
 		c.Describe(to)
 	}
 }
 
 // Collect implements prometheus.Collector.
 func (m *metrics) Collect(to chan<- prometheus.Metric) {
-	for _, c := range m.all() {
+	for _, c := range m.collectors() {
 		c.Collect(to)
 	}
 }
 
-func (m *metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.duration, m.inFlight, m.deprecated, m.rateLimited, m.pages}
+func (m *metrics) collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.duration, m.inFlight, m.deprecated, m.rateLimited, m.pageCache}
 }
 
-// measure counts an answered request by how long it took. All that match no route
-// share a name: what clients make up must not become series.
-func (m *metrics) measure(route, method string, status int, took time.Duration) {
-	m.duration.WithLabelValues(cmp.Or(route, "unmatched"), method, strconv.Itoa(status)).Observe(took.Seconds())
+// observe records the duration of a request. All requests without a route share a label, so
+// that clients cannot create time series.
+func (m *metrics) observe(route, method string, status int, duration time.Duration) {
+	m.duration.WithLabelValues(cmp.Or(route, "unmatched"), method, strconv.Itoa(status)).Observe(duration.Seconds())
 }
 
-// countDeprecated notes who still calls an operation that is to go.
-func (a *API) countDeprecated(c *gin.Context) { a.count(a.metrics.deprecated, c) }
+// countDeprecated counts a request to a deprecated operation.
+func (a *API) countDeprecated(c *gin.Context) { a.countByCaller(a.metrics.deprecated, c) }
 
-// count counts a request for its caller, where somebody reads it: each caller has a
-// series, which stays.
-func (a *API) count(requests *prometheus.CounterVec, c *gin.Context) {
+// countByCaller adds a request to the counter of its caller, if the metrics are registered: the
+// time series of a caller is never removed.
+func (a *API) countByCaller(counter *prometheus.CounterVec, c *gin.Context) {
 	if a.registerer != nil {
-		requests.WithLabelValues(stateOf(c).caller).Inc()
+		counter.WithLabelValues(stateOf(c).caller).Inc()
 	}
 }
 
-// routeOf returns the template of the route that a request matched, empty for none.
+// routeOf returns the path template of the route of a request, such as /v1/pets/:petId, or
+// "" without a route.
 func routeOf(c *gin.Context) string {
 	if hasEncodedSlash(c) {
 		return ""
@@ -109,14 +112,14 @@ func routeOf(c *gin.Context) string {
 	return c.FullPath()
 }
 
-// knownMethods are those of RFC 9110, section 9.1, and PATCH (RFC 5789).
+// knownMethods are the methods of RFC 9110, section 9.1, and PATCH (RFC 5789).
 var knownMethods = []string{
 	http.MethodGet, http.MethodPost, http.MethodHead, http.MethodOptions, http.MethodPut,
 	http.MethodPatch, http.MethodDelete, http.MethodConnect, http.MethodTrace,
 }
 
-// methodOf returns the method of a request, "other" for one that is not known: a
-// client may make up any, of any length.
+// methodOf returns the method of a request, or "other" if it is not a known one, which can
+// be any text of any length.
 func methodOf(c *gin.Context) string {
 	if slices.Contains(knownMethods, c.Request.Method) {
 		return c.Request.Method

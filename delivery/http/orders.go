@@ -14,13 +14,13 @@ import (
 type order struct {
 	// Unique identifier, assigned by the service.
 	ID int64 `json:"id" validate:"required" format:"int64" example:"2"`
-	// The animal that is sold.
+	// Identifier of the ordered animal.
 	PetID int64 `json:"petId" validate:"required" format:"int64" example:"2"`
-	// Where the order stands.
+	// Status of the order.
 	Status domain.OrderStatus `json:"status" validate:"required" enums:"placed,delivered,cancelled" example:"placed"`
-	// When it was placed, in UTC.
+	// Time at which the order was placed, in UTC.
 	CreatedAt string `json:"createdAt" validate:"required" format:"date-time" example:"2026-11-20T10:06:30.000Z"`
-	// When its status changed last, in UTC.
+	// Time of the last change of the status, in UTC.
 	UpdatedAt string `json:"updatedAt" validate:"required" format:"date-time" example:"2026-11-20T10:06:30.000Z"`
 } // @name Order
 
@@ -28,39 +28,40 @@ func orderOf(o domain.Order) order {
 	return order{ID: o.ID, PetID: o.PetID, Status: o.Status, CreatedAt: timestamp(o.CreatedAt), UpdatedAt: timestamp(o.UpdatedAt)}
 }
 
-// timestamp is a time in RFC 3339, UTC, with milliseconds.
+// timestamp formats a time as RFC 3339 in UTC with milliseconds.
 func timestamp(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
 type newOrder struct {
-	// The animal to order.
+	// Identifier of the animal to order.
 	PetID *int64 `json:"petId" validate:"required" format:"int64" example:"2"`
 } // @name NewOrder
 
+// listOrdersQuery has the parameters of listOrders.
 type listOrdersQuery struct {
 	pageQuery
-	// Only orders with this status.
+	// Return only orders with this status.
 	Status domain.OrderStatus `form:"status" validate:"omitempty,orderstatus" enums:"placed,delivered,cancelled"`
-	// Only orders of this animal.
+	// Return only orders of this animal.
 	PetID *int64 `form:"petId" format:"int64"`
 }
 
-func (q listOrdersQuery) behind(after int64) string {
-	filters := ""
+// filters returns the filters in canonical form.
+func (q listOrdersQuery) filters() (filters string) {
 	if q.Status != "" {
 		filters = "&status=" + string(q.Status)
 	}
 	if q.PetID != nil {
 		filters += "&petId=" + strconv.FormatInt(*q.PetID, 10)
 	}
-	return q.normal(filters, after)
+	return filters
 }
 
-// listOrders answers a page of the orders.
+// listOrders sends a page of the orders.
 //
 //	@Summary		List orders
-//	@Description	The orders in the order in which they were placed. While there are more, the header Link leads to the next page.
+//	@Description	Returns orders in ascending order of id. The Link header has the address of the next page; the last page has none.
 //	@ID				listOrders
 //	@Tags			Store
 //	@Param			query	query	listOrdersQuery	false	"page and filters"
@@ -69,26 +70,27 @@ func (q listOrdersQuery) behind(after int64) string {
 func (a *API) listOrders(c *gin.Context) error {
 	return a.servePage(c, "orders", func(raw string) (parsedQuery, error) {
 		q, err := bindQuery[listOrdersQuery](raw)
-		return parsedQuery{q.behind(q.After), func() (*encodedPage, error) {
-			page, err := a.orders.List(c.Request.Context(), domain.OrderQuery{PageRequest: q.request(), Status: q.Status, PetID: q.PetID})
+		filters := q.filters()
+		return parsedQuery{q.canonical(filters, q.After), func() (*encodedPage, error) {
+			page, err := a.orders.List(c.Request.Context(), domain.OrderQuery{PageRequest: q.pageRequest(), Status: q.Status, PetID: q.PetID})
 			if err != nil {
 				return nil, err
 			}
-			return encodePage(page, orderOf, func(last domain.Order) string { return q.behind(last.ID) })
+			return encodePage(page, orderOf, func(last domain.Order) string { return q.canonical(filters, last.ID) })
 		}}, err
 	})
 }
 
-// placeOrder orders an animal.
+// placeOrder places an order for an animal.
 //
 //	@Summary		Order an animal
-//	@Description	Reserves an animal that is available or has no status: it becomes pending. Of many orders for one animal at once, one is placed. A repetition with the same Idempotency-Key places nothing and gets the first answer again.
+//	@Description	Places an order for an animal that is available or has no status, and changes the status of the animal to pending. Of several simultaneous orders for one animal only one succeeds. A repeated request with the same Idempotency-Key places nothing and returns the first response.
 //	@ID				placeOrder
 //	@Tags			Store
-//	@Param			Idempotency-Key	header		string		false	"Marks the repetitions of one request, for 24 hours"	minlength(1)	maxlength(255)
+//	@Param			Idempotency-Key	header		string		false	"Identifies the retries of one request"	minlength(1)	maxlength(255)
 //	@Param			order			body		newOrder	true	"The animal to order"
 //	@Success		201				{object}	order		"The order"
-//	@Header			201				{string}	Location	"The order's address, relative to that of the request"
+//	@Header			201				{string}	Location	"The URL of the order, relative to that of the request"
 //	@Failure		404				{object}	errorBody	"pet_not_found"
 //	@Failure		409				{object}	errorBody	"pet_not_available"
 //	@Router			/store/orders [post]
@@ -108,23 +110,24 @@ func (a *API) placeOrder(c *gin.Context) error {
 	return writeCreated(c, "./orders/"+strconv.FormatInt(placed.ID, 10), orderOf(placed), replayed)
 }
 
-// getOrder answers one order.
+// getOrder sends one order.
 //
-//	@Summary	Get an order
-//	@ID			getOrder
-//	@Tags		Store
-//	@Param		orderId	path		int64		true	"Identifier of the order to return"	format(int64)
-//	@Success	200		{object}	order		"The order"
-//	@Failure	404		{object}	errorBody	"order_not_found"
-//	@Router		/store/orders/{orderId} [get]
+//	@Summary		Get an order
+//	@Description	Returns an order with its current status.
+//	@ID				getOrder
+//	@Tags			Store
+//	@Param			orderId	path		int64		true	"Identifier of the order to return"	format(int64)
+//	@Success		200		{object}	order		"The order"
+//	@Failure		404		{object}	errorBody	"order_not_found"
+//	@Router			/store/orders/{orderId} [get]
 func (a *API) getOrder(c *gin.Context) error {
 	return a.serveOrder(c, a.orders.Get)
 }
 
-// deliverOrder ends an order with the sale.
+// deliverOrder delivers an order.
 //
 //	@Summary		Deliver an order
-//	@Description	The animal of a placed order is sold. To deliver again changes nothing.
+//	@Description	Delivers a placed order and changes the status of its animal to sold. Repeating the request for a delivered order changes nothing and returns the order. A cancelled order cannot be delivered.
 //	@ID				deliverOrder
 //	@Tags			Store
 //	@Param			orderId	path		int64		true	"Identifier of the order to deliver"	format(int64)
@@ -136,10 +139,10 @@ func (a *API) deliverOrder(c *gin.Context) error {
 	return a.serveOrder(c, a.orders.Deliver)
 }
 
-// cancelOrder ends an order without a sale.
+// cancelOrder cancels an order.
 //
 //	@Summary		Cancel an order
-//	@Description	The animal of a placed order is available again. To cancel again changes nothing.
+//	@Description	Cancels a placed order and changes the status of its animal to available. Repeating the request for a cancelled order changes nothing and returns the order. A delivered order cannot be cancelled.
 //	@ID				cancelOrder
 //	@Tags			Store
 //	@Param			orderId	path		int64		true	"Identifier of the order to cancel"	format(int64)
@@ -151,13 +154,13 @@ func (a *API) cancelOrder(c *gin.Context) error {
 	return a.serveOrder(c, a.orders.Cancel)
 }
 
-// serveOrder answers the order that the path names, as an act returns it.
-func (a *API) serveOrder(c *gin.Context, act func(context.Context, int64) (domain.Order, error)) error {
-	id, ok := parseInt64(c.Param("orderId"))
-	if !ok {
-		return notFoundByID("order", domain.CodeOrderNotFound)
+// serveOrder calls a use case with the id in the path and sends the order that it returns.
+func (a *API) serveOrder(c *gin.Context, useCase func(ctx context.Context, id int64) (domain.Order, error)) error {
+	id, err := pathID(c, "order", domain.CodeOrderNotFound)
+	if err != nil {
+		return err
 	}
-	order, err := act(c.Request.Context(), id)
+	order, err := useCase(c.Request.Context(), id)
 	if err != nil {
 		return err
 	}

@@ -12,53 +12,52 @@ import (
 	"example.com/petstore/domain"
 )
 
-// pageQuery are the parameters that every list has.
+// pageQuery has the parameters of every list.
 type pageQuery struct {
 	// Maximum number of records to return.
 	Limit int64 `form:"limit" validate:"min=1,max=100" default:"20"`
-	// Start behind the record with this id.
+	// Return records with an id greater than this one.
 	After int64 `form:"after" format:"int64"`
 }
 
-func (q pageQuery) request() domain.PageRequest {
+func (q pageQuery) pageRequest() domain.PageRequest {
 	return domain.PageRequest{After: q.After, Limit: int(q.Limit)}
 }
 
-// normal is the normal form of a query, equal for all that mean the same. Its filters
-// are written as &name=value.
-func (q pageQuery) normal(filters string, after int64) string {
+// canonical returns the canonical form of a query, the same for all queries for one page.
+// filters has the other parameters as &name=value. after replaces q.After.
+func (q pageQuery) canonical(filters string, after int64) string {
 	return "limit=" + strconv.FormatInt(q.Limit, 10) + filters + "&after=" + strconv.FormatInt(after, 10)
 }
 
-// firstPage is the normal form of the empty query.
-var firstPage = pageQuery{Limit: domain.DefaultLimit}.normal("", 0)
+// firstPageQuery is the canonical form of the empty query.
+var firstPageQuery = pageQuery{Limit: domain.DefaultLimit}.canonical("", 0)
 
-// A parsedQuery is a query in normal form, with the way to read its page.
+// A parsedQuery is a query in canonical form and the function that reads its page.
 type parsedQuery struct {
-	normal string
-	read   func() (*encodedPage, error)
+	canonical string
+	read      func() (*encodedPage, error)
 }
 
-// servePage answers the page of a list that the query of a request asks for. A kept
-// page is found without binding when the query is in normal form, as that of every
-// link is: no other is a key.
-func (a *API) servePage(c *gin.Context, list string, bind func(raw string) (parsedQuery, error)) error {
-	raw := cmp.Or(c.Request.URL.RawQuery, firstPage)
-	page := a.pages.find(pageKey{list, raw})
+// servePage sends the page of a list that a request queries. If the query is in canonical
+// form, as in the links of pages, a cached page is found without parsing it.
+func (a *API) servePage(c *gin.Context, list string, parse func(raw string) (parsedQuery, error)) error {
+	raw := cmp.Or(c.Request.URL.RawQuery, firstPageQuery)
+	page := a.pages.get(pageKey{list, raw})
 	if page != nil {
 		writePage(c, page)
 		return nil
 	}
-	query, err := bind(raw)
+	query, err := parse(raw)
 	if err != nil {
 		return err
 	}
-	key := pageKey{list, query.normal}
-	if query.normal != raw {
-		page = a.pages.find(key)
+	key := pageKey{list, query.canonical}
+	if query.canonical != raw {
+		page = a.pages.get(key)
 	}
 	if page == nil {
-		page, err = a.pages.read(key, query.read)
+		page, err = a.pages.load(key, query.read)
 	}
 	if err == nil {
 		writePage(c, page)
@@ -66,8 +65,7 @@ func (a *API) servePage(c *gin.Context, list string, bind func(raw string) (pars
 	return err
 }
 
-// writePage answers a page of a list as a bare array, or with 304 where the client
-// has it already (RFC 9110, section 13.1.2).
+// writePage sends a page, or 304 if the client has it (RFC 9110, section 13.1.2).
 func writePage(c *gin.Context, page *encodedPage) {
 	header := c.Writer.Header()
 	if page.link[0] != "" {
@@ -75,7 +73,7 @@ func writePage(c *gin.Context, page *encodedPage) {
 	}
 	header["Etag"] = page.etag[:]
 	header["Cache-Control"] = cacheRevalidate
-	if matches(c.Request.Header["If-None-Match"], page.etag[0]) {
+	if etagMatches(c.Request.Header["If-None-Match"], page.etag[0]) {
 		c.Status(http.StatusNotModified)
 		return
 	}
@@ -85,14 +83,13 @@ func writePage(c *gin.Context, page *encodedPage) {
 	writeBody(c, http.StatusOK, page.body)
 }
 
-// cacheRevalidate lets a client keep a page and ask whether it still stands.
+// cacheRevalidate lets a client cache a page if it revalidates it for each request.
 var cacheRevalidate = []string{"private, no-cache"}
 
-// encodePage makes the answer of a page: its records as they go over the wire, and
-// the query of the page behind the last of them. The link is the one of RFC 8288,
-// relative to the request and so right under any prefix, and the tag a hash of all
-// that the client gets.
-func encodePage[T any, R record](page domain.Page[T], recordOf func(T) R, behind func(T) string) (*encodedPage, error) {
+// encodePage encodes a page as an array. Its link (RFC 8288) has the query that next
+// returns for the last record, relative to the URL of the request, which is right under any
+// prefix. Its ETag is a hash of the body and the link.
+func encodePage[T any, R record](page domain.Page[T], recordOf func(T) R, next func(last T) string) (*encodedPage, error) {
 	body, err := encodeAll(page.Items, recordOf)
 	if err != nil {
 		return nil, err
@@ -103,20 +100,20 @@ func encodePage[T any, R record](page domain.Page[T], recordOf func(T) R, behind
 	}
 	var link string
 	if page.More {
-		link = "<?" + behind(page.Items[len(page.Items)-1]) + `>; rel="next"`
+		link = "<?" + next(page.Items[len(page.Items)-1]) + `>; rel="next"`
 	}
 	etag := `"` + strconv.FormatUint(xxhash.Sum64(body)^xxhash.Sum64String(link), 36) + `"`
-	both := etag + link // side by side, for the reason of encodedPage
+	both := etag + link // one allocation, for the reason in encodedPage
 	encoded.etag[0], encoded.link[0] = both[:len(etag)], both[len(etag):]
 	return encoded, nil
 }
 
-// minContentLength is up to how many bytes net/http finds the length of a body by itself.
+// minContentLength is the size in bytes above which net/http does not set Content-Length.
 const minContentLength = 2 << 10
 
-// matches reports whether an If-None-Match names the tag, compared weakly. Tags of
-// others may hold commas, ours do not.
-func matches(headers []string, etag string) bool {
+// etagMatches reports whether If-None-Match has the ETag, in the weak comparison. ETags of
+// other services may contain commas, those of this API do not.
+func etagMatches(headers []string, etag string) bool {
 	for _, header := range headers {
 		if header == "*" {
 			return true

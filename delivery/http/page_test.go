@@ -6,7 +6,7 @@ import "testing"
 func TestEmptyQueryMeansTheFirstPage(t *testing.T) {
 	t.Parallel()
 	q, err := bindQuery[listPetsQuery]("")
-	if got := q.behind(q.After); err != nil || got != firstPage {
-		t.Errorf("got %s and %v, want %s", got, err, firstPage)
+	if got := q.canonical(q.filters(), q.After); err != nil || got != firstPageQuery {
+		t.Errorf("got %s and %v, want %s", got, err, firstPageQuery)
 	}
 }

@@ -4,46 +4,54 @@ import (
 	"github.com/maypok86/otter/v2"
 )
 
-// A pageCache keeps encoded pages of the lists. A page stands while the numbers
-// stand that the store had before it was read (see repository.Store.Versions), so
-// whoever was told of a write never gets a page from before it.
+// WithPageCache caches encoded pages of the lists in about maxBytes of memory. versions
+// returns numbers that change with every commit to the store (see
+// repository.Store.Versions), by which a stale page is recognised. By default no page is
+// cached.
+func WithPageCache(versions func() (added, changed uint64), maxBytes int64) Option {
+	return func(a *API) { a.versions, a.cacheBytes = versions, maxBytes }
+}
+
+// A pageCache caches encoded pages of the lists. It stores each page with the versions of
+// the store from before the page was read, so that a page is never older than a write that
+// a client knows of. A nil cache caches nothing.
 type pageCache struct {
 	versions func() (added, changed uint64)
 	pages    *otter.Cache[pageKey, *encodedPage]
 	metrics  *metrics
 }
 
-// A pageKey is a list and the query of one of its pages in normal form. What a
-// client wrote otherwise is never kept: it could fill the cache.
+// A pageKey is a list and a query in canonical form. Other forms of a query are never a
+// key, so that clients cannot fill the cache with copies of a page.
 type pageKey struct{ list, query string }
 
-// An encodedPage is the answer to a list: body, and headers in the form of
-// http.Header, so that all answers share them. They stand in the page itself, since
-// of one out of thousands each pointer leads to memory that no processor has at hand.
+// An encodedPage is the response to a list query, and the entry of the cache. Its headers
+// are values of http.Header that all responses share. They are arrays and not slices
+// because with thousands of pages each pointer is a cache miss of the processor.
 type encodedPage struct {
 	body   []byte
-	length [1]string // of a body that is not short
+	length [1]string // empty if net/http sets Content-Length
 	etag   [1]string
-	link   [1]string // to the next page, empty at the end of the list
+	link   [1]string // to the next page, empty on the last page
 
-	added, changed uint64 // the store's numbers before it was read
+	added, changed uint64 // the versions of the store before the page was read
 }
 
-// stands reports whether nothing has happened since that could alter the page. One
-// with a next page cannot be altered by an insert, because ids only grow.
-func (p *encodedPage) stands(added, changed uint64) bool {
+// valid reports whether no commit can have altered the page. An insert does not alter a
+// page that has a next one, because ids grow.
+func (p *encodedPage) valid(added, changed uint64) bool {
 	return p.changed == changed && (p.link[0] != "" || p.added == added)
 }
 
-// newPageCache returns a cache of about maxBytes; below one it keeps nothing.
+// newPageCache returns a cache of about maxBytes, or nil if maxBytes is below 1.
 func newPageCache(versions func() (added, changed uint64), maxBytes int64, m *metrics) (*pageCache, error) {
 	if maxBytes < 1 {
 		return nil, nil
 	}
 	pages, err := otter.New(&otter.Options[pageKey, *encodedPage]{
 		MaximumWeight: uint64(maxBytes),
-		Weigher:       weigh,
-		Executor:      func(task func()) { task() }, // no goroutine that outlives a request
+		Weigher:       pageWeight,
+		Executor:      func(task func()) { task() }, // no goroutine outlives a request
 	})
 	if err != nil {
 		return nil, err
@@ -51,32 +59,32 @@ func newPageCache(versions func() (added, changed uint64), maxBytes int64, m *me
 	return &pageCache{versions: versions, pages: pages, metrics: m}, nil
 }
 
-// weigh is the memory of a page in bytes, that of the cache about it included.
-func weigh(key pageKey, page *encodedPage) uint32 {
-	const overhead = 512                                      // the entry, the structs and the headers
-	return uint32(len(key.query) + cap(page.body) + overhead) //nolint:gosec // some kilobytes
+// pageWeight returns the memory of a cache entry in bytes.
+func pageWeight(key pageKey, page *encodedPage) uint32 {
+	const overhead = 512                                      // of the cache, the structs and the headers
+	return uint32(len(key.query) + cap(page.body) + overhead) //nolint:gosec // a few kilobytes
 }
 
-// find returns the page that is kept under a key and still stands, or nil.
-func (c *pageCache) find(key pageKey) *encodedPage {
+// get returns the cached page, or nil if there is none or it is stale.
+func (c *pageCache) get(key pageKey) *encodedPage {
 	if c == nil {
 		return nil
 	}
 	page, ok := c.pages.GetIfPresent(key)
-	if !ok || !page.stands(c.versions()) {
+	if !ok || !page.valid(c.versions()) {
 		return nil
 	}
-	c.metrics.hits.Inc()
+	c.metrics.cacheHits.Inc()
 	return page
 }
 
-// read reads a page and keeps it.
-func (c *pageCache) read(key pageKey, read func() (*encodedPage, error)) (*encodedPage, error) {
+// load calls read and caches the page that it returns.
+func (c *pageCache) load(key pageKey, read func() (*encodedPage, error)) (*encodedPage, error) {
 	if c == nil {
 		return read()
 	}
-	c.metrics.misses.Inc()
-	added, changed := c.versions() // before the store is read
+	c.metrics.cacheMisses.Inc()
+	added, changed := c.versions() // before read
 	page, err := read()
 	if err != nil {
 		return nil, err

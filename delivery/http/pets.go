@@ -10,11 +10,11 @@ import (
 )
 
 type newPet struct {
-	// The animal's name: not blank, no control characters.
+	// The animal's name, not blank and without control characters.
 	Name *string `json:"name" validate:"required,petname" minLength:"1" maxLength:"200" example:"Rex"`
 	// Identifier of the category the animal belongs to.
 	CategoryID *int64 `json:"categoryId" validate:"required" format:"int64" example:"7"`
-	// Availability status; left out, the animal has none.
+	// Availability status. Without it the animal has no status.
 	Status *domain.PetStatus `json:"status" validate:"omitempty,petstatus" enums:"available,pending,sold" example:"available"`
 } // @name NewPet
 
@@ -25,7 +25,7 @@ type pet struct {
 	Name string `json:"name" validate:"required" minLength:"1" maxLength:"200" example:"Rex"`
 	// Identifier of the category the animal belongs to.
 	CategoryID int64 `json:"categoryId" validate:"required" format:"int64" example:"7"`
-	// Availability status; absent when the animal has none.
+	// Availability status, absent if the animal has none.
 	Status domain.PetStatus `json:"status,omitzero" enums:"available,pending,sold" example:"available"`
 } // @name Pet
 
@@ -33,24 +33,25 @@ func petOf(p domain.Pet) pet {
 	return pet{ID: p.ID, Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
 }
 
+// listPetsQuery has the parameters of listPets.
 type listPetsQuery struct {
 	pageQuery
-	// Only animals with this status.
+	// Return only animals with this status.
 	Status domain.PetStatus `form:"status" validate:"omitempty,petstatus" enums:"available,pending,sold"`
 }
 
-func (q listPetsQuery) behind(after int64) string {
-	filters := ""
-	if q.Status != "" {
-		filters = "&status=" + string(q.Status)
+// filters returns the filters in canonical form.
+func (q listPetsQuery) filters() string {
+	if q.Status == "" {
+		return ""
 	}
-	return q.normal(filters, after)
+	return "&status=" + string(q.Status)
 }
 
-// listPets answers a page of the catalogue.
+// listPets sends a page of the catalogue.
 //
 //	@Summary		List animals
-//	@Description	The animals of the catalogue in the order in which they were added. While there are more, the header Link leads to the next page.
+//	@Description	Returns animals in ascending order of id. The Link header has the address of the next page; the last page has none.
 //	@ID				listPets
 //	@Tags			Pets
 //	@Param			query	query	listPetsQuery	false	"page and filter"
@@ -59,12 +60,13 @@ func (q listPetsQuery) behind(after int64) string {
 func (a *API) listPets(c *gin.Context) error {
 	return a.servePage(c, "pets", func(raw string) (parsedQuery, error) {
 		q, err := bindQuery[listPetsQuery](raw)
-		return parsedQuery{q.behind(q.After), func() (*encodedPage, error) {
-			page, err := a.pets.List(c.Request.Context(), domain.PetQuery{PageRequest: q.request(), Status: q.Status})
+		filters := q.filters()
+		return parsedQuery{q.canonical(filters, q.After), func() (*encodedPage, error) {
+			page, err := a.pets.List(c.Request.Context(), domain.PetQuery{PageRequest: q.pageRequest(), Status: q.Status})
 			if err != nil {
 				return nil, err
 			}
-			return encodePage(page, petOf, func(last domain.Pet) string { return q.behind(last.ID) })
+			return encodePage(page, petOf, func(last domain.Pet) string { return q.canonical(filters, last.ID) })
 		}}, err
 	})
 }
@@ -72,13 +74,13 @@ func (a *API) listPets(c *gin.Context) error {
 // createPet adds an animal.
 //
 //	@Summary		Add an animal
-//	@Description	When the answer comes, the animal is on disk. A repetition with the same Idempotency-Key adds nothing and gets the first answer again.
+//	@Description	Adds an animal to the catalogue. The 201 response is sent after the animal has been written to disk. A repeated request with the same Idempotency-Key adds nothing and returns the first response.
 //	@ID				createPet
 //	@Tags			Pets
-//	@Param			Idempotency-Key	header		string		false	"Marks the repetitions of one request, for 24 hours"	minlength(1)	maxlength(255)
+//	@Param			Idempotency-Key	header		string		false	"Identifies the retries of one request"	minlength(1)	maxlength(255)
 //	@Param			pet				body		newPet		true	"The animal"
 //	@Success		201				{object}	pet			"The created animal"
-//	@Header			201				{string}	Location	"The animal's address, relative to that of the request"
+//	@Header			201				{string}	Location	"The URL of the animal, relative to that of the request"
 //	@Router			/pets [post]
 func (a *API) createPet(c *gin.Context) error {
 	body, err := bindBody[newPet](c)
@@ -89,21 +91,21 @@ func (a *API) createPet(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	wanted := domain.NewPet{Name: *body.Name, CategoryID: *body.CategoryID}
+	input := domain.NewPet{Name: *body.Name, CategoryID: *body.CategoryID}
 	if body.Status != nil {
-		wanted.Status = *body.Status
+		input.Status = *body.Status
 	}
-	added, replayed, err := a.pets.Create(c.Request.Context(), wanted, key)
+	created, replayed, err := a.pets.Create(c.Request.Context(), input, key)
 	if err != nil {
 		return err
 	}
-	return writeCreated(c, "./pets/"+strconv.FormatInt(added.ID, 10), petOf(added), replayed)
+	return writeCreated(c, "./pets/"+strconv.FormatInt(created.ID, 10), petOf(created), replayed)
 }
 
-// getPet answers one animal.
+// getPet sends one animal.
 //
 //	@Summary		Get an animal
-//	@Description	To be removed on 5 December 2030, as the headers Deprecation and Sunset tell; from then on it answers 410. Use the list of animals with a status.
+//	@Description	List the animals with a status filter instead.
 //	@ID				getPet
 //	@Tags			Pets
 //	@Param			petId	path		int64		true	"Identifier of the animal to return"	format(int64)
@@ -112,9 +114,9 @@ func (a *API) createPet(c *gin.Context) error {
 //	@Deprecated
 //	@Router			/pets/{petId} [get]
 func (a *API) getPet(c *gin.Context) error {
-	id, ok := parseInt64(c.Param("petId"))
-	if !ok {
-		return notFoundByID("pet", domain.CodePetNotFound)
+	id, err := pathID(c, "pet", domain.CodePetNotFound)
+	if err != nil {
+		return err
 	}
 	found, err := a.pets.Get(c.Request.Context(), id)
 	if err != nil {

@@ -6,12 +6,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gin-gonic/gin"
+
 	"example.com/petstore/domain"
 )
 
-// bindQuery reads a query into a struct and validates its tags. A parameter of the
-// struct comes at most once and not empty; the tag default stands for one that is
-// left out; any other is ignored.
+// bindQuery decodes a query into T and validates the tags of T. Each parameter of T may
+// occur once and must not be empty. The tag default has the value of a missing one. Other
+// parameters are ignored. The error is an ErrInvalid (invalid_parameter).
 func bindQuery[T any](raw string) (query T, err error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -20,49 +22,62 @@ func bindQuery[T any](raw string) (query T, err error) {
 			Message: "the query string is malformed", Cause: err,
 		}
 	}
-	var broken []domain.Violation
+	var violations []domain.Violation
 	target := reflect.ValueOf(&query).Elem()
 	for _, field := range fieldsOf(target.Type(), "form") {
-		given, ok := values[field.name]
-		if !ok && field.fallback != "" {
-			given, ok = []string{field.fallback}, true
+		parameter, ok := values[field.name]
+		if !ok && field.defaultText != "" {
+			parameter, ok = []string{field.defaultText}, true
 		}
 		if !ok {
 			continue
 		}
-		if rule := decodeParameter(given, target.FieldByIndex(field.index)); rule != "" {
-			broken = append(broken, domain.Violation{Field: field.name, Rule: rule})
+		if rule := decodeParameter(parameter, target.FieldByIndex(field.index)); rule != "" {
+			violations = append(violations, domain.Violation{Field: field.name, Rule: rule})
 		}
 	}
-	return query, validate(&query, domain.CodeInvalidParameter, broken)
+	return query, validate(&query, domain.CodeInvalidParameter, violations)
 }
 
-// decodeParameter decodes what a query gives for one parameter into a field, or
-// tells the rule that it breaks.
-func decodeParameter(given []string, into reflect.Value) (rule string) {
-	if len(given) > 1 {
+// decodeParameter decodes the values of a parameter into a field, which is a string, an
+// int64 or a pointer to one. It returns the rule that they break, or "".
+func decodeParameter(values []string, field reflect.Value) (rule string) {
+	if len(values) > 1 {
 		return "must be given once"
 	}
-	if given[0] == "" {
+	if values[0] == "" {
 		return "must not be empty"
 	}
-	if into.Kind() == reflect.String {
-		into.SetString(given[0])
+	if field.Kind() == reflect.String {
+		field.SetString(values[0])
 		return ""
 	}
-	number, ok := parseInt64(given[0])
+	number, ok := parseInt64(values[0])
 	switch {
 	case !ok:
 		return integerRule
-	case into.Kind() == reflect.Pointer:
-		into.Set(reflect.ValueOf(&number))
+	case field.Kind() == reflect.Pointer:
+		field.Set(reflect.ValueOf(&number))
 	default:
-		into.SetInt(number)
+		field.SetInt(number)
 	}
 	return ""
 }
 
-// parseInt64 reads plain decimal digits, with a minus where the number is negative.
+// pathID returns the id in the path parameter petId or orderId of a record "pet" or
+// "order". For an id that is not an int64 the error is an ErrNotFound with the code: no
+// record has such an id.
+func pathID(c *gin.Context, record string, notFound domain.Code) (int64, error) {
+	id, ok := parseInt64(c.Param(record + "Id"))
+	if !ok {
+		return 0, &domain.Error{Kind: domain.ErrNotFound, Code: notFound, Message: "there is no " + record + " with this id"}
+	}
+	return id, nil
+}
+
+const integerRule = "must be a 64-bit integer without fraction or exponent"
+
+// parseInt64 parses decimal digits, after a minus sign if the number is negative.
 func parseInt64(s string) (int64, bool) {
 	if strings.HasPrefix(s, "+") {
 		return 0, false

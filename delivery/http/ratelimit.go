@@ -13,11 +13,10 @@ import (
 	"example.com/petstore/domain"
 )
 
-// WithRateLimit gives each caller a bucket of so many requests, full at first, that
-// fills evenly within a window of whole seconds. A request that finds it empty is
-// answered 429. By default, and with 0 requests, nothing is limited. New returns an
-// error for a negative number of requests and for a window of less than a second or of
-// a fraction of one.
+// WithRateLimit limits each caller to a number of requests per window, with a token bucket
+// that is full at first and refills evenly. Requests above the limit are rejected with 429.
+// By default, and with 0 requests, there is no limit. New returns an error for a negative
+// number of requests and for a window that is not a positive number of whole seconds.
 func WithRateLimit(requests int, window time.Duration) Option {
 	return func(a *API) {
 		a.limits = nil
@@ -27,68 +26,69 @@ func WithRateLimit(requests int, window time.Duration) Option {
 	}
 }
 
-// maxCallers is how many callers are remembered. Beyond that the one who was silent
-// longest is forgotten, whose bucket is the first to be full again anyway.
+// maxCallers is the maximum number of token buckets. The least recently used one is
+// evicted, which is the most likely to be full.
 const maxCallers = 10_000
 
-// maxRequests is the largest integer of a structured field, such as RateLimit-Policy
-// (RFC 9651, section 3.3.1).
+// maxRequests is the largest integer of a structured field such as RateLimit-Policy (RFC
+// 9651, section 3.3.1).
 const maxRequests = 999_999_999_999_999
 
+// rateLimits are the token buckets of the callers.
 type rateLimits struct {
 	requests int
 	window   time.Duration
-	policy   string
-	callers  *lru.Cache[string, *rate.Limiter]
+	policy   string // the value of RateLimit-Policy
+	buckets  *lru.Cache[string, *rate.Limiter]
 }
 
 func newRateLimits(requests int, window time.Duration) *rateLimits {
-	callers, _ := lru.New[string, *rate.Limiter](maxCallers) // fails for no size alone
+	buckets, _ := lru.New[string, *rate.Limiter](maxCallers) // returns an error only for a size below 1
 	return &rateLimits{
 		requests: requests,
 		window:   window,
 		policy:   fmt.Sprintf(`"default";q=%d;w=%d`, requests, window/time.Second),
-		callers:  callers,
+		buckets:  buckets,
 	}
 }
 
-// check returns an error for an invalid limit.
-func (l *rateLimits) check() error {
+// validate returns an error for an invalid limit.
+func (l *rateLimits) validate() error {
 	if 0 < l.requests && int64(l.requests) <= maxRequests && l.window >= time.Second && l.window%time.Second == 0 {
 		return nil
 	}
-	return fmt.Errorf("rest.New: WithRateLimit was given %d requests in %v: give it 0, for no limit, to %d requests and a window of whole seconds, from 1s",
+	return fmt.Errorf("rest.New: WithRateLimit was given %d requests in %v: use 0 (no limit) to %d requests and a window of whole seconds, at least 1s",
 		l.requests, l.window, int64(maxRequests))
 }
 
-// take takes a request out of the caller's bucket if there is one. What is left is
-// told with the part of the next request that is there already.
-func (l *rateLimits) take(caller string, now time.Time) (allowed bool, left float64) {
-	bucket, known := l.callers.Get(caller)
+// take takes a token from the bucket of the caller. It reports whether there was one, and
+// the remaining tokens, including the fraction of the next one.
+func (l *rateLimits) take(caller string, now time.Time) (allowed bool, remaining float64) {
+	bucket, known := l.buckets.Get(caller)
 	if !known {
 		bucket = rate.NewLimiter(rate.Limit(float64(l.requests)/l.window.Seconds()), l.requests)
-		if other, known, _ := l.callers.PeekOrAdd(caller, bucket); known {
+		if other, known, _ := l.buckets.PeekOrAdd(caller, bucket); known {
 			bucket = other
 		}
 	}
 	return bucket.AllowN(now, 1), bucket.TokensAt(now)
 }
 
-// limitRate lets a request pass that its caller may still make, and tells what is
-// left (draft-ietf-httpapi-ratelimit-headers).
+// limitRate sets RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers), and
+// ends a request above the limit of its caller with an errRateLimited.
 func (a *API) limitRate(c *gin.Context) {
-	allowed, left := a.limits.take(stateOf(c).caller, a.now())
+	allowed, remaining := a.limits.take(stateOf(c).caller, a.now())
 	c.Header("RateLimit-Policy", a.limits.policy)
-	c.Header("RateLimit", `"default";r=`+strconv.Itoa(int(left))+";t="+a.limits.after(float64(a.limits.requests)-left))
+	c.Header("RateLimit", `"default";r=`+strconv.Itoa(int(remaining))+";t="+a.limits.refillSeconds(float64(a.limits.requests)-remaining))
 	if allowed {
 		return
 	}
-	c.Header("Retry-After", a.limits.after(1-left))
-	a.count(a.metrics.rateLimited, c)
+	c.Header("Retry-After", a.limits.refillSeconds(1-remaining))
+	a.countByCaller(a.metrics.rateLimited, c)
 	a.Fail(c, &domain.Error{Kind: errRateLimited, Code: codeRateLimited, Message: "too many requests, try again later"})
 }
 
-// after tells in how many whole seconds so many requests come back.
-func (l *rateLimits) after(requests float64) string {
-	return strconv.Itoa(int(math.Ceil(requests * l.window.Seconds() / float64(l.requests))))
+// refillSeconds returns the time in which the tokens are refilled, rounded up to seconds.
+func (l *rateLimits) refillSeconds(tokens float64) string {
+	return strconv.Itoa(int(math.Ceil(tokens * l.window.Seconds() / float64(l.requests))))
 }

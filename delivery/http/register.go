@@ -8,15 +8,15 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Register mounts the API on an engine or on a group of one and touches nothing outside
-// it. GET routes serve HEAD, too, and every path serves OPTIONS. Register returns an error
-// when a route of the host conflicts with one of the API, such as that of an API mounted
-// before. Then none of its routes serves a request.
+// Register mounts the API on an engine or on a group and changes nothing outside it. GET
+// routes also serve HEAD, and every path serves OPTIONS. Register returns an error if a
+// route of the host, such as one of another API, conflicts with one of this API, which then
+// serves no request.
 //
-// The routes of an engine are checked first, and after an error the engine is as it was.
-// Those of a group are not known, and Gin cannot remove a route: those mounted before the
-// conflict remain, in Engine.Routes and in the Allow of a 405. They return NotFound, after
-// the group's own middleware, as an engine does whose NoRoute is NotFound.
+// On an engine the conflicts are found before any route is mounted. The routes of a group
+// are not known, and Gin cannot remove a route: those mounted before a conflict remain in
+// Engine.Routes and in the Allow header of a 405. They return NotFound, after the middleware
+// of the group, as does an engine whose NoRoute is NotFound.
 func (a *API) Register(r gin.IRouter) (err error) {
 	defer func() {
 		if conflict := recover(); conflict != nil { // Gin panics
@@ -43,23 +43,22 @@ func (a *API) Register(r gin.IRouter) (err error) {
 	return nil
 }
 
-// checkRoutes returns an error when one of the routes, mounted under prefix, conflicts with
-// one of the host.
+// checkRoutes returns an error if one of the routes, mounted under prefix, conflicts with a
+// route of the host.
 func checkRoutes(host gin.RoutesInfo, prefix string, routes []route) error {
-	for _, theirs := range host {
-		for _, ours := range routes {
-			full := path.Join(prefix, ours.path)
-			if theirs.Method == ours.method && conflicting(theirs.Path, full) {
-				return fmt.Errorf("rest: mount the API: %s %s conflicts with %s of the host", ours.method, full, theirs.Path)
+	for _, existing := range host {
+		for _, added := range routes {
+			full := path.Join(prefix, added.path)
+			if existing.Method == added.method && conflicting(existing.Path, full) {
+				return fmt.Errorf("rest: mount the API: %s %s conflicts with %s of the host", added.method, full, existing.Path)
 			}
 		}
 	}
 	return nil
 }
 
-// conflicting reports whether Gin panics on the second of two paths with the same method:
-// when they are equal, and when the first segments that differ are two parameters or one
-// of them is a catch-all.
+// conflicting reports whether Gin panics if both paths are added for one method: they are
+// equal, or the first segments that differ are two parameters or include a catch-all.
 func conflicting(a, b string) bool {
 	left, right := strings.Split(a, "/"), strings.Split(b, "/")
 	for i := range min(len(left), len(right)) {

@@ -13,28 +13,29 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// An exchange is what the API knows of a request while it answers it. It is the
-// context of the request, too, because one allocation is cheaper than a map.
+// A requestState is what the middleware stores for a request. It is also the context of
+// the request, so that both take one allocation.
 type requestState struct {
 	deadline
-	id     [1]string // the X-Request-Id, in the form of http.Header
-	caller string    // who makes the request, empty as long as nobody knows
+	id     [1]string // the X-Request-Id, as a value of http.Header
+	caller string    // empty before authentication
 }
 
 type stateKey struct{}
 
 // Value implements context.Context.
-func (x *requestState) Value(key any) any {
+func (s *requestState) Value(key any) any {
 	if key == (stateKey{}) {
-		return x
+		return s
 	}
-	return x.deadline.Value(key)
+	return s.deadline.Value(key)
 }
 
-// stateOf is the exchange of a request that went through begin, an empty one for any other.
+// stateOf returns the state of a request, an empty one for a request that did not pass
+// beginRequest.
 func stateOf(c *gin.Context) *requestState {
-	if x, ok := c.Request.Context().Value(stateKey{}).(*requestState); ok {
-		return x
+	if s, ok := c.Request.Context().Value(stateKey{}).(*requestState); ok {
+		return s
 	}
 	return &requestState{}
 }
@@ -44,64 +45,64 @@ var (
 	noSniff = []string{"nosniff"}
 )
 
-// begin starts the exchange, whose deadline is counted from here, and sets what
-// every answer carries. A handler may replace a value of these headers but not
-// alter it: all requests share them.
-func (a *API) begin(c *gin.Context) {
+// beginRequest creates the state of a request, starts its deadline, and sets the headers of
+// every response. A handler may replace the values of these headers but must not modify
+// them, because all requests share them.
+func (a *API) beginRequest(c *gin.Context) {
 	start := time.Now()
 	a.metrics.inFlight.Inc()
-	x := &requestState{deadline: deadline{Context: c.Request.Context(), at: start.Add(a.timeout)}}
+	s := &requestState{deadline: deadline{Context: c.Request.Context(), at: start.Add(a.timeout)}}
 	if c.Request.ContentLength != 0 {
-		a.setReadDeadline(c, x.at)
+		a.setReadDeadline(c, s.at)
 	}
-	x.id[0] = requestID(c.Request.Header)
-	defer a.end(c, x, start) // also of a connection that a panic ends
+	s.id[0] = requestID(c.Request.Header)
+	defer a.endRequest(c, s, start) // also if a panic closes the connection
 	header := c.Writer.Header()
 	header["Cache-Control"] = noStore
 	header["X-Content-Type-Options"] = noSniff
-	header["X-Request-Id"] = x.id[:]
-	c.Request = c.Request.WithContext(x)
+	header["X-Request-Id"] = s.id[:]
+	c.Request = c.Request.WithContext(s)
 	c.Next()
 }
 
-// end measures the exchange and writes a line about it.
-func (a *API) end(c *gin.Context, x *requestState, start time.Time) {
-	took := time.Since(start)
-	x.end()
+// endRequest records the request in the metrics and in the access log.
+func (a *API) endRequest(c *gin.Context, s *requestState, start time.Time) {
+	duration := time.Since(start)
+	s.end()
 	a.metrics.inFlight.Dec()
 	route, method, status := routeOf(c), methodOf(c), c.Writer.Status()
-	if a.registerer != nil { // somebody reads it
-		a.metrics.measure(route, method, status, took)
+	if a.registerer != nil {
+		a.metrics.observe(route, method, status, duration)
 	}
-	// log.Check would look at the clock once more.
+	// log.Check would read the clock again.
 	entry := a.log.Core().Check(zapcore.Entry{
-		LoggerName: a.log.Name(), Level: zap.InfoLevel, Time: start.Add(took), Message: "request",
+		LoggerName: a.log.Name(), Level: zap.InfoLevel, Time: start.Add(duration), Message: "request",
 	}, nil)
 	if entry == nil {
 		return
 	}
-	line := &access{
-		requestID: x.id[0], method: method, route: route, status: status,
-		took: took, keyID: x.caller, client: a.client(c),
+	fields := &accessLogEntry{
+		requestID: s.id[0], method: method, route: route, status: status,
+		duration: duration, keyID: s.caller, client: c.ClientIP(),
 	}
 	if route == "" {
-		line.path = loggedPath(c.Request.URL)
+		fields.path = loggedPath(c.Request.URL)
 	}
 	if a.trace != nil {
-		line.traceID = traceID(x)
+		fields.traceID = traceID(s)
 	}
-	entry.Write(zap.Inline(line))
+	entry.Write(zap.Inline(fields))
 }
 
 var clientRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// requestID is the client's own id where that is well formed, else 128 random bits.
+// requestID returns the X-Request-Id of the client if it is valid, else 128 random bits.
 func requestID(header http.Header) string {
-	if given := header["X-Request-Id"]; len(given) > 0 && clientRequestID.MatchString(given[0]) {
-		return given[0]
+	if values := header["X-Request-Id"]; len(values) > 0 && clientRequestID.MatchString(values[0]) {
+		return values[0]
 	}
 	var bits [16]byte
-	binary.NativeEndian.PutUint64(bits[:8], rand.Uint64()) //nolint:gosec // an id is no secret
-	binary.NativeEndian.PutUint64(bits[8:], rand.Uint64()) //nolint:gosec // nor is this half
+	binary.NativeEndian.PutUint64(bits[:8], rand.Uint64()) //nolint:gosec // an id is not a secret
+	binary.NativeEndian.PutUint64(bits[8:], rand.Uint64()) //nolint:gosec // an id is not a secret
 	return hex.EncodeToString(bits[:])
 }

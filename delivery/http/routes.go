@@ -8,17 +8,17 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// A handler answers a request, or returns the error that is to be answered.
+// A handler writes the response to a request, or returns the error to respond with.
 type handler func(c *gin.Context) error
 
-// A resource is a path with the methods that it offers.
+// A resource is a path with its methods.
 type resource struct {
 	path       string
 	get, post  handler
 	deprecated bool
 }
 
-// resources are all paths of the API.
+// resources returns all paths of the API.
 func (a *API) resources() []resource {
 	return []resource{
 		{path: "/pets", get: a.listPets, post: a.createPet},
@@ -36,43 +36,43 @@ type route struct {
 	handlers     []gin.HandlerFunc
 }
 
-// routes returns what Register mounts.
+// routes returns the routes that Register mounts.
 func (a *API) routes() []route {
-	var all []route
+	var routes []route
 	for _, resource := range a.resources() {
-		var before []gin.HandlerFunc
+		var common []gin.HandlerFunc // of all methods, OPTIONS included
 		if resource.deprecated {
-			before = append(before, a.setDeprecationHeaders())
+			common = append(common, a.setDeprecationHeaders())
 		}
-		operation := append(slices.Clip(before), a.identify)
+		checks := append(slices.Clip(common), a.authenticate)
 		if resource.deprecated {
-			operation = append(operation, a.countDeprecated)
+			checks = append(checks, a.countDeprecated)
 		}
 		if a.limits != nil {
-			operation = append(operation, a.limitRate)
+			checks = append(checks, a.limitRate)
 		}
 		if resource.deprecated {
-			operation = append(operation, a.rejectAfterSunset)
+			checks = append(checks, a.rejectAfterSunset)
 		}
-		var allow []string
-		add := func(method string, handlers []gin.HandlerFunc, last gin.HandlerFunc) {
-			allow = append(allow, method)
-			all = append(all, route{method, resource.path, append(slices.Clip(handlers), last)})
+		var methods []string
+		add := func(method string, before []gin.HandlerFunc, last gin.HandlerFunc) {
+			methods = append(methods, method)
+			routes = append(routes, route{method, resource.path, append(slices.Clip(before), last)})
 		}
 		if resource.get != nil {
-			add(http.MethodGet, operation, a.serve(resource.get))
-			add(http.MethodHead, operation, a.serve(resource.get))
+			add(http.MethodGet, checks, a.ginHandler(resource.get))
+			add(http.MethodHead, checks, a.ginHandler(resource.get))
 		}
 		if resource.post != nil {
-			add(http.MethodPost, operation, a.serve(resource.post))
+			add(http.MethodPost, checks, a.ginHandler(resource.post))
 		}
-		add(http.MethodOptions, before, options(allow))
+		add(http.MethodOptions, common, serveOptions(methods))
 	}
-	return all
+	return routes
 }
 
-// serve makes a handler one of Gin's.
-func (a *API) serve(h handler) gin.HandlerFunc {
+// ginHandler returns h as a handler of Gin, which ends a request with the error of h.
+func (a *API) ginHandler(h handler) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if err := h(c); err != nil {
 			a.Fail(c, err)
@@ -80,8 +80,9 @@ func (a *API) serve(h handler) gin.HandlerFunc {
 	}
 }
 
-// options tells the methods of a path (RFC 9110, section 9.3.7).
-func options(methods []string) gin.HandlerFunc {
+// serveOptions returns a handler that sends the methods of a path and OPTIONS in the header
+// Allow (RFC 9110, section 9.3.7).
+func serveOptions(methods []string) gin.HandlerFunc {
 	allow := strings.Join(append(methods, http.MethodOptions), ", ")
 	return func(c *gin.Context) {
 		c.Header("Allow", allow)

@@ -10,10 +10,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// WithTracerProvider makes a span of every request, part of the trace that its
-// header traceparent names (W3C Trace Context). Spans tell the route, never the
-// query, a header or the path, where secrets may stand. By default, and with a nil
-// provider, none are made.
+// WithTracerProvider creates a span for every request, in the trace of its header
+// traceparent (W3C Trace Context). A span has the route, but neither the path, the query nor
+// a header, which may hold secrets. By default, and with a nil provider, there are no spans.
 func WithTracerProvider(provider trace.TracerProvider) Option {
 	return func(a *API) {
 		if a.trace = nil; provider == nil {
@@ -28,7 +27,7 @@ func WithTracerProvider(provider trace.TracerProvider) Option {
 	}
 }
 
-// traceID is the trace of a request, empty where there is none.
+// traceID returns the id of the trace in ctx, or "" without one.
 func traceID(ctx context.Context) string {
 	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
 		return span.TraceID().String()

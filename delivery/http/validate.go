@@ -13,11 +13,11 @@ import (
 	"example.com/petstore/domain"
 )
 
-// tags checks the struct tags of requests; rules says in words what each wants.
-// The rules of a record are the domain's own, under a name.
+// structValidator validates the struct tags of requests. tagRules has the rule of a tag for
+// error messages. The rules of names and statuses are those of package domain.
 var (
-	tags  = newValidator()
-	rules = map[string]string{
+	structValidator = newValidator()
+	tagRules        = map[string]string{
 		"required":    "is required",
 		"petname":     domain.PetNameRule,
 		"petstatus":   domain.PetStatusRule,
@@ -28,79 +28,80 @@ var (
 func newValidator() *validator.Validate {
 	v := validator.New(validator.WithRequiredStructEnabled())
 	v.RegisterTagNameFunc(func(f reflect.StructField) string {
-		return cmp.Or(nameOf(f, "json"), nameOf(f, "form"))
+		return cmp.Or(tagName(f, "json"), tagName(f, "form"))
 	})
-	for tag, holds := range map[string]func(string) bool{
+	for tag, valid := range map[string]func(string) bool{
 		"petname":     domain.ValidPetName,
 		"petstatus":   func(s string) bool { return domain.PetStatus(s).Known() },
 		"orderstatus": func(s string) bool { return domain.OrderStatus(s).Known() },
 	} {
-		check := func(f validator.FieldLevel) bool { return holds(f.Field().String()) }
-		_ = v.RegisterValidation(tag, check) // fails for an empty tag alone
+		check := func(f validator.FieldLevel) bool { return valid(f.Field().String()) }
+		_ = v.RegisterValidation(tag, check) // returns an error only for an empty tag
 	}
 	return v
 }
 
-// validate returns an ErrInvalid that tells the violations found so far and, of
-// the other fields, those of the struct's tags.
-func validate(target any, code domain.Code, broken []domain.Violation) error {
-	var faults validator.ValidationErrors
-	if err := tags.Struct(target); err != nil && !errors.As(err, &faults) {
+// validate validates the struct tags of target. It returns an ErrInvalid with the violations
+// that were found while decoding and those of the other fields, or nil without any.
+func validate(target any, code domain.Code, violations []domain.Violation) error {
+	var invalid validator.ValidationErrors
+	if err := structValidator.Struct(target); err != nil && !errors.As(err, &invalid) {
 		return err
 	}
-	told := func(name string) bool {
-		return slices.ContainsFunc(broken, func(v domain.Violation) bool { return v.Field == name })
+	reported := func(name string) bool {
+		return slices.ContainsFunc(violations, func(v domain.Violation) bool { return v.Field == name })
 	}
-	for _, fault := range faults {
-		if !told(fault.Field()) {
-			broken = append(broken, domain.Violation{Field: fault.Field(), Rule: ruleOf(fault)})
+	for _, f := range invalid {
+		if !reported(f.Field()) {
+			violations = append(violations, domain.Violation{Field: f.Field(), Rule: ruleOf(f)})
 		}
 	}
-	return domain.Invalid(code, broken...)
+	return domain.Invalid(code, violations...)
 }
 
-func ruleOf(fault validator.FieldError) string {
-	switch fault.Tag() {
+// ruleOf returns the rule that a field breaks.
+func ruleOf(invalid validator.FieldError) string {
+	switch invalid.Tag() {
 	case "min":
-		return "must be at least " + fault.Param()
+		return "must be at least " + invalid.Param()
 	case "max":
-		return "must be at most " + fault.Param()
+		return "must be at most " + invalid.Param()
 	default:
-		return rules[fault.Tag()]
+		return tagRules[invalid.Tag()]
 	}
 }
 
-// A field is a member or parameter as a struct declares it.
+// A field is a struct field that a member of a body or a parameter is decoded into.
 type field struct {
-	name     string
-	fallback string
-	index    []int
+	name        string // of the member or parameter
+	defaultText string // the tag default
+	index       []int
 }
 
-// declared keeps the fields of a struct by its type and tag: to find them takes as
-// long as all the rest of binding.
-var declared sync.Map
+// fieldCache has the result of fieldsOf by type and tag, since reflection is slow.
+var fieldCache sync.Map
 
-// fieldsOf are the fields of a struct that carry the tag, embedded ones included.
+// fieldsOf returns the fields of a struct that have the tag, including embedded ones.
 func fieldsOf(t reflect.Type, tag string) []field {
-	type declaration struct {
+	type cacheKey struct {
 		reflect.Type
 		tag string
 	}
-	if found, ok := declared.Load(declaration{t, tag}); ok {
-		return found.([]field)
+	if cached, ok := fieldCache.Load(cacheKey{t, tag}); ok {
+		return cached.([]field)
 	}
-	var found []field
+	var fields []field
 	for _, f := range reflect.VisibleFields(t) {
-		if name := nameOf(f, tag); name != "" {
-			found = append(found, field{name: name, fallback: f.Tag.Get("default"), index: f.Index})
+		if name := tagName(f, tag); name != "" {
+			fields = append(fields, field{name: name, defaultText: f.Tag.Get("default"), index: f.Index})
 		}
 	}
-	declared.Store(declaration{t, tag}, found)
-	return found
+	fieldCache.Store(cacheKey{t, tag}, fields)
+	return fields
 }
 
-func nameOf(f reflect.StructField, tag string) string {
+// tagName returns the name in a tag, without its options.
+func tagName(f reflect.StructField, tag string) string {
 	name, _, _ := strings.Cut(f.Tag.Get(tag), ",")
 	return name
 }

@@ -4,21 +4,10 @@ import (
 	"net/http"
 
 	"github.com/gin-gonic/gin"
-	"github.com/go-json-experiment/json"
 )
 
-// writeJSON answers a value. It encodes before it writes, so that a value which
-// cannot be encoded still becomes a 500.
-func writeJSON(c *gin.Context, status int, value any) error {
-	encoded, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	writeBody(c, status, encoded)
-	return nil
-}
-
-// writeRecord is writeJSON for a record, as the store has it.
+// writeRecord sends a record. It encodes it first, so that an encoding error can still
+// become a 500.
 func writeRecord(c *gin.Context, status int, r record) error {
 	encoded, err := r.appendJSON(make([]byte, 0, 2*recordSize))
 	if err != nil {
@@ -28,18 +17,8 @@ func writeRecord(c *gin.Context, status int, r record) error {
 	return nil
 }
 
-// writeBody answers JSON.
-func writeBody(c *gin.Context, status int, body []byte) {
-	c.Writer.Header()["Content-Type"] = asJSON
-	c.Status(status)
-	_, _ = c.Writer.Write(body) // a client that is gone is no failure of ours
-}
-
-// asJSON is shared by all answers.
-var asJSON = []string{"application/json"}
-
-// writeCreated answers a new record. location is relative to the request, so that
-// it is right under any prefix (RFC 9110, section 10.2.2).
+// writeCreated sends a new record with 201. location is relative to the URL of the request,
+// which is right under any prefix (RFC 9110, section 10.2.2).
 func writeCreated(c *gin.Context, location string, r record, replayed bool) error {
 	c.Header("Location", location)
 	if replayed {
@@ -47,3 +26,12 @@ func writeCreated(c *gin.Context, location string, r record, replayed bool) erro
 	}
 	return writeRecord(c, http.StatusCreated, r)
 }
+
+// writeBody sends a JSON body.
+func writeBody(c *gin.Context, status int, body []byte) {
+	c.Writer.Header()["Content-Type"] = contentTypeJSON
+	c.Status(status)
+	_, _ = c.Writer.Write(body) // fails only if the client has disconnected
+}
+
+var contentTypeJSON = []string{"application/json"}

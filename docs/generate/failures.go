@@ -7,8 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"example.com/petstore/domain"
 )
 
 // A failure is one code of the closed list: the one status it comes with and a
@@ -30,20 +33,20 @@ func failures() []failure {
 		{"missing_api_key", 401, "an API key is required: send the header Authorization: Bearer <API_KEY>"},
 		{"invalid_api_key", 401, "the API key is not valid"},
 		{"forbidden", 403, "the caller may not do this"},
-		{"not_found", 404, "there is nothing at this address"},
+		{"not_found", 404, "there is no resource at this path"},
 		{"pet_not_found", 404, "there is no pet with the id 42"},
 		{"order_not_found", 404, "there is no order with the id 42"},
-		{"method_not_allowed", 405, "this address does not offer the method DELETE, see the header Allow"},
-		{"request_timeout", 408, "the body did not arrive in time"},
+		{"method_not_allowed", 405, "this path does not support the method DELETE, see the header Allow"},
+		{"request_timeout", 408, "the body was not received in time"},
 		{"pet_not_available", 409, "the pet with the id 42 is not available"},
 		{"order_state_conflict", 409, "the order with the id 42 is cancelled and cannot become delivered"},
 		{"idempotency_in_progress", 409, "the first request with this Idempotency-Key has no result yet, try again"},
-		{"operation_removed", 410, "this operation was removed on 2030-12-05: list the pets with a status instead"},
+		{"operation_removed", 410, "this operation was removed on " + domain.GetPetSunset.Format(time.DateOnly) + ": list the pets with a status instead"},
 		{"body_too_large", 413, "the body must not be larger than 65536 bytes"},
 		{"unsupported_media_type", 415, "the body must be application/json"},
-		{"idempotency_key_reused", 422, "this Idempotency-Key was sent before with another request"},
+		{"idempotency_key_reused", 422, "this Idempotency-Key was used before for a different request"},
 		{"rate_limited", 429, "too many requests, try again later"},
-		{"internal_error", 500, "something went wrong on our side; the request id leads to it in the log"},
+		{"internal_error", 500, "an internal error occurred: quote the X-Request-Id of this response when you report it"},
 		{"unavailable", 503, "the store cannot answer at the moment, try again"},
 	}
 }

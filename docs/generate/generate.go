@@ -33,6 +33,7 @@ func generate(root string) ([]byte, error) {
 		exampleIDs,
 		tellBoundsInWords,
 		describeReads,
+		describeRemoval,
 		checkOperations,
 		documentFailures,
 		documentLists,

@@ -255,3 +255,14 @@ func load(t *testing.T, root string) *openapi3.T {
 	}
 	return doc
 }
+
+func TestDeprecatedOperationHasItsDateOfRemoval(t *testing.T) {
+	t.Parallel()
+	doc := load(t, store(t, "", ""))
+	const removal = "Deprecated. The operation is removed on 5 December 2030 (see the headers Deprecation and Sunset); from then on the response is 410. "
+	for path, want := range map[string]string{"/pets/{petId}": removal + "The animal as it is now.", "/pets": "A page as it is now."} {
+		if got := doc.Paths.Value(path).Get.Description; got != want {
+			t.Errorf("GET %s: got the description %q, want %q", path, got, want)
+		}
+	}
+}

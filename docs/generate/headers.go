@@ -1,11 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"example.com/petstore/domain"
 )
 
 // shareHeaders adds the headers that follow from an answer's status and
@@ -70,9 +73,9 @@ func sharedHeaders() openapi3.Headers {
 			"Where a limit is set: the requests that a key may make, and in how many seconds (draft-ietf-httpapi-ratelimit-headers)."),
 		"Idempotency-Replayed": header("boolean", true,
 			"Present when this is the first answer given again."),
-		"Deprecation": header("string", "@1764892800",
+		"Deprecation": header("string", fmt.Sprintf("@%d", domain.GetPetDeprecation.Unix()),
 			"When the operation was deprecated, in Unix seconds (RFC 9745)."),
-		"Sunset": header("string", "Thu, 05 Dec 2030 00:00:00 GMT",
+		"Sunset": header("string", domain.GetPetSunset.Format(http.TimeFormat),
 			"When the operation is removed (RFC 8594)."),
 		"ETag": header("string", `"5d41402abc4b2a76b9719d911017c592"`,
 			"What the page holds, for `If-None-Match`."),

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"example.com/petstore/domain"
 )
 
 // completeInfo adds what linters and readers want to know of a published
@@ -26,6 +28,19 @@ func describeReads(doc *openapi3.T) error {
 		ok := op.Responses.Value("200")
 		if op.Description == "" && ok != nil && strings.HasPrefix(route, http.MethodGet) {
 			op.Description = *ok.Value.Description + " as it is now."
+		}
+	}
+	return nil
+}
+
+// describeRemoval adds the published date of removal to the description of a deprecated
+// operation.
+func describeRemoval(doc *openapi3.T) error {
+	removal := "Deprecated. The operation is removed on " + domain.GetPetSunset.Format("2 January 2006") +
+		" (see the headers Deprecation and Sunset); from then on the response is 410. "
+	for _, op := range operations(doc) {
+		if op.Deprecated {
+			op.Description = removal + op.Description
 		}
 	}
 	return nil

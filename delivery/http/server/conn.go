@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// LazyDeadlines returns a listener of connections whose deadlines cost little to
-// move. net/http moves those of a connection eight times for each request, and the
-// system's connections move a timer each time, which hardly ever fires. These leave
-// the timer where it is as long as it does not fire too late, and set it anew when
-// it has fired too early. TLS goes above them, where net/http can see it.
+// LazyDeadlines returns a listener whose connections reset their timers rarely. net/http
+// sets the deadlines of a connection eight times per request, and each call of the inner
+// connection resets a timer. These connections reset the timer only if it would fire too
+// late or has fired too early. Wrap the listener in TLS, not the reverse, so that net/http
+// sees the TLS connections.
 func LazyDeadlines(listener net.Listener) net.Listener { return lazyListener{listener} }
 
 type lazyListener struct{ net.Listener }
@@ -24,7 +24,7 @@ func (l lazyListener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	c := &lazyConn{Conn: accepted}
-	c.read.set, c.write.set = accepted.SetReadDeadline, accepted.SetWriteDeadline
+	c.read.setTimer, c.write.setTimer = accepted.SetReadDeadline, accepted.SetWriteDeadline
 	return c, nil
 }
 
@@ -33,64 +33,65 @@ type lazyConn struct {
 	read, write lazyDeadline
 }
 
-// A lazyDeadline is that of one direction of a connection.
+// A lazyDeadline is the read or the write deadline of a connection.
 type lazyDeadline struct {
-	set func(time.Time) error // the timer
+	setTimer func(time.Time) error
 
-	mu      sync.Mutex
-	wanted  time.Time // zero for none, like timer
-	timer   time.Time
-	waiting int // operations
+	mu       sync.Mutex
+	deadline time.Time // zero for none
+	timer    time.Time // zero for none
+	pending  int       // operations
 }
 
-// longAgo is after the deadline by which net/http interrupts a read, and before any other.
+// longAgo is later than the deadline with which net/http interrupts a read, and earlier
+// than any other.
 var longAgo = time.Unix(2, 0)
 
-// move moves the deadline, also that of the operations that wait.
-func (d *lazyDeadline) move(to time.Time) error {
+// set sets the deadline, also of pending operations.
+func (d *lazyDeadline) set(deadline time.Time) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.wanted = to
-	if d.waiting == 0 {
+	d.deadline = deadline
+	if d.pending == 0 {
 		return nil
 	}
-	return d.hasten()
+	return d.advanceTimer()
 }
 
-// hasten sets the timer if it would fire too late.
-func (d *lazyDeadline) hasten() error {
-	if d.wanted.IsZero() || !d.timer.IsZero() && !d.timer.After(d.wanted) {
+// advanceTimer resets the timer if it would fire after the deadline.
+func (d *lazyDeadline) advanceTimer() error {
+	if d.deadline.IsZero() || !d.timer.IsZero() && !d.timer.After(d.deadline) {
 		return nil
 	}
-	d.timer = d.wanted
-	return d.set(d.timer)
+	d.timer = d.deadline
+	return d.setTimer(d.timer)
 }
 
 // begin begins an operation.
 func (d *lazyDeadline) begin() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.wanted.IsZero() && d.wanted.Before(longAgo) {
-		return os.ErrDeadlineExceeded // and the timer need not move there and back
+	if !d.deadline.IsZero() && d.deadline.Before(longAgo) {
+		return os.ErrDeadlineExceeded // without resetting the timer twice
 	}
-	if err := d.hasten(); err != nil {
+	if err := d.advanceTimer(); err != nil {
 		return err
 	}
-	d.waiting++
+	d.pending++
 	return nil
 }
 
-// end ends an operation. It reports whether that is to be tried again, because the
-// timer fired too early.
-func (d *lazyDeadline) end(err error) (again bool) {
+// end ends an operation. It reports whether to retry it, because the timer fired before
+// the deadline.
+func (d *lazyDeadline) end(err error) (retry bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.waiting--
-	if !errors.Is(err, os.ErrDeadlineExceeded) || d.wanted.Equal(d.timer) {
+	d.pending--
+	if !errors.Is(err, os.ErrDeadlineExceeded) || d.deadline.Equal(d.timer) {
 		return false
 	}
-	d.timer = d.wanted
-	_ = d.set(d.timer) // fails on a closed connection, which the next try tells
+	d.timer = d.deadline
+	_ = d.setTimer(d.timer) // fails on a closed connection, as will the retry
 	return true
 }
 
@@ -122,21 +123,21 @@ func (c *lazyConn) Write(p []byte) (written int, err error) {
 }
 
 // SetReadDeadline implements net.Conn.
-func (c *lazyConn) SetReadDeadline(at time.Time) error { return c.read.move(at) }
+func (c *lazyConn) SetReadDeadline(at time.Time) error { return c.read.set(at) }
 
 // SetWriteDeadline implements net.Conn.
-func (c *lazyConn) SetWriteDeadline(at time.Time) error { return c.write.move(at) }
+func (c *lazyConn) SetWriteDeadline(at time.Time) error { return c.write.set(at) }
 
 // SetDeadline implements net.Conn.
 func (c *lazyConn) SetDeadline(at time.Time) error {
 	return errors.Join(c.SetReadDeadline(at), c.SetWriteDeadline(at))
 }
 
-// CloseWrite ends what is sent. net/http does so before it closes the connection of
-// a request that it did not read to the end, for the answer to arrive.
+// CloseWrite closes the sending side. net/http calls it before it closes a connection with
+// an unread request, so that the client receives the response.
 func (c *lazyConn) CloseWrite() error {
-	if sender, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return sender.CloseWrite()
+	if conn, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return conn.CloseWrite()
 	}
 	return errors.ErrUnsupported
 }

@@ -9,14 +9,14 @@ import (
 	rest "example.com/petstore/delivery/http"
 )
 
-// NewEngine returns the Gin engine of the petstore program: the API under /v1 and the
-// health of the process beside it. Every error, also a 404 or a 405, has the API's format.
-// The access log has the client's address of requests that come through one of the
-// trusted proxies (addresses or CIDRs). NewEngine fails for a proxy that is neither.
+// NewEngine returns the Gin engine of the petstore program, with the API under /v1 and
+// with /livez and /readyz. All errors, including 404 and 405, have the format of the API.
+// For requests from a trusted proxy (an IP address or CIDR network) the access log has the
+// address of the client. NewEngine returns an error if a proxy is neither.
 func NewEngine(api *rest.API, health *Health, trustedProxies []string) (*gin.Engine, error) {
 	engine := gin.New()
 	engine.HandleMethodNotAllowed = true
-	engine.RedirectTrailingSlash = false // a redirect would bypass the middleware
+	engine.RedirectTrailingSlash = false // Gin sends the redirect without the middleware
 	if err := engine.SetTrustedProxies(trustedProxies); err != nil {
 		return nil, err
 	}

@@ -11,29 +11,30 @@ import (
 	"example.com/petstore/domain"
 )
 
-// pingTimeout bounds a ping of the store.
+// pingTimeout is the maximum duration of a ping of the store.
 const pingTimeout = 2 * time.Second
 
-// Health is the state of the process, for an orchestrator.
+// Health serves the liveness and the readiness of the process.
 type Health struct {
 	ping     func(context.Context) error
 	draining atomic.Bool
 }
 
-// NewHealth returns the health of a process that is ready while ping, a query on the
-// store, returns nil.
+// NewHealth returns a Health that reports the process as ready while ping returns nil.
+// ping queries the store.
 func NewHealth(ping func(context.Context) error) *Health { return &Health{ping: ping} }
 
-// Drain makes the process permanently unready, so that no new requests are sent to it.
+// Drain reports the process as not ready from now on, so that a load balancer sends no new
+// requests to it.
 func (h *Health) Drain() { h.draining.Store(true) }
 
-// livez returns 200 as long as the process runs.
+// livez sends 200 as long as the process runs.
 func (h *Health) livez(c *gin.Context) error {
 	c.Data(http.StatusOK, "application/json", []byte(`{"status":"alive"}`))
 	return nil
 }
 
-// readyz returns 200 while requests can be served.
+// readyz sends 200 if requests can be served, else it returns an ErrUnavailable.
 func (h *Health) readyz(c *gin.Context) error {
 	if h.draining.Load() {
 		return unavailable("the service is shutting down")
@@ -47,7 +48,7 @@ func (h *Health) readyz(c *gin.Context) error {
 	return nil
 }
 
-// unavailable returns an ErrUnavailable without a cause, which is not logged.
+// unavailable returns an ErrUnavailable without a cause. rest.API.Fail does not log it.
 func unavailable(message string) error {
 	return &domain.Error{Kind: domain.ErrUnavailable, Code: domain.CodeUnavailable, Message: message}
 }

@@ -1,5 +1,5 @@
-// Package server runs the API as a process of its own: the listener and its timeouts, the
-// graceful shutdown, the handler during the start, and the health of the process.
+// Package server serves the API in a process: Gin engine, timeouts, graceful shutdown,
+// requests during startup, liveness and readiness.
 package server
 
 import (
@@ -14,46 +14,46 @@ import (
 	"go.uber.org/zap"
 )
 
-// Timeouts bound what one connection may take of the server. net/http has none by default.
+// Timeouts are the timeouts of a server. net/http has none by default.
 type Timeouts struct {
+	// ReadHeader, Read, Write and Idle are those of http.Server.
 	ReadHeader time.Duration
 	Read       time.Duration
 	Write      time.Duration
 	Idle       time.Duration
-	// Delay is how long a server that is to stop still accepts connections, for a load
-	// balancer to send new ones elsewhere: the system resets those that come just when
-	// the listener closes.
+	// Delay is how long the server accepts connections after the shutdown has begun, while
+	// load balancers learn of it. Connections that arrive when the listener closes are reset.
 	Delay time.Duration
-	// Shutdown is how long running requests may take to finish once the server accepts
-	// no more connections. More than five seconds: so long does net/http count a silent
-	// new connection as busy.
+	// Shutdown is how long running requests may take after the listener was closed. It must
+	// exceed the five seconds for which net/http treats a new connection without a request
+	// as busy.
 	Shutdown time.Duration
 }
 
 const (
-	// maxHeader is the size of the largest header in bytes.
+	// maxHeader is the maximum size of a request header in bytes.
 	maxHeader = 32 << 10
-	// linger is how long the connections of a server that accepts no more stay open
-	// without a request, because one may be on its way.
-	linger = 500 * time.Millisecond
+	// idleGrace is how long idle connections stay open after the listener was closed, for
+	// requests that were sent before.
+	idleGrace = 500 * time.Millisecond
 )
 
-// Serve answers requests until ctx ends, and for t.Delay longer. Then it accepts no
-// more connections and returns when the running requests have finished, or with an
-// error when they take longer than t.Shutdown. A listener that fails, also during
-// t.Delay, ends it in the same way; its error is returned.
+// Serve serves requests until ctx is done and for t.Delay after that. Then it closes the
+// listener and returns nil when the running requests have finished, or an error if they
+// take longer than t.Shutdown. An error of the listener starts the same shutdown, and Serve
+// returns it.
 //
-// A client in the middle of a conversation learns of the end by an answer that asks
-// it to close the connection, and not by one that closes under its next request.
+// During the shutdown responses have the header Connection: close, so that clients do not
+// send a request on a connection that is about to be closed.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, t Timeouts, log *zap.Logger) error {
 	errorLog, err := zap.NewStdLogAt(log, zap.WarnLevel)
 	if err != nil {
 		return err
 	}
-	var ending atomic.Bool
+	var closing atomic.Bool
 	server := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if ending.Load() {
+			if closing.Load() {
 				w.Header().Set("Connection", "close")
 			}
 			handler.ServeHTTP(w, r)
@@ -65,34 +65,34 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, t T
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          errorLog,
 
-		DisableGeneralOptionsHandler: true, // OPTIONS * is answered as anything else
+		DisableGeneralOptionsHandler: true, // OPTIONS * is handled by handler
 	}
-	accepting := make(chan error, 1)
-	go func() { accepting <- server.Serve(listener) }()
+	serveErr := make(chan error, 1)
+	go func() { serveErr <- server.Serve(listener) }()
 	select {
-	case err = <-accepting:
+	case err = <-serveErr:
 	case <-ctx.Done():
-		delayed := time.AfterFunc(t.Delay, func() { _ = listener.Close() })
-		defer delayed.Stop()
-		if err = <-accepting; errors.Is(err, net.ErrClosed) {
+		timer := time.AfterFunc(t.Delay, func() { _ = listener.Close() })
+		defer timer.Stop()
+		if err = <-serveErr; errors.Is(err, net.ErrClosed) {
 			err = nil
 		}
 	}
-	ending.Store(true)
+	closing.Store(true)
 	return errors.Join(err, shutdown(context.WithoutCancel(ctx), server, t.Shutdown))
 }
 
-// shutdown closes the connections of a server that accepts no more, each when its
-// request has finished, and all of them after timeout.
+// shutdown closes each connection of a server when its request has finished, and all of
+// them after timeout, with an error.
 func shutdown(ctx context.Context, server *http.Server, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	select {
-	case <-time.After(linger):
+	case <-time.After(idleGrace):
 	case <-ctx.Done():
 	}
 	if err := server.Shutdown(ctx); err != nil {
-		return fmt.Errorf("requests still ran after %s: %w", timeout, errors.Join(err, server.Close()))
+		return fmt.Errorf("requests were still running after %s: %w", timeout, errors.Join(err, server.Close()))
 	}
 	return nil
 }

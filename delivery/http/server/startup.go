@@ -10,16 +10,16 @@ import (
 	rest "example.com/petstore/delivery/http"
 )
 
-// A StartupHandler is the handler of a service from its start on: opening the store may
-// take time. Until Ready is called it returns 200 for /livez and 503 for everything else.
+// A StartupHandler serves requests from the start of the process, while the store is being
+// opened. Until Ready is called it sends 200 for /livez and 503 for everything else.
 type StartupHandler struct{ handler atomic.Pointer[http.Handler] }
 
-// NewStartupHandler returns a StartupHandler. The options are those of the API, as far as
-// they concern requests that are not served yet: logger, timeout, sunset.
+// NewStartupHandler returns a StartupHandler with those options of the API that apply to
+// rejected requests: logger, timeout, sunset.
 func NewStartupHandler(options ...rest.Option) (*StartupHandler, error) {
 	starting := unavailable("the service is starting, try again")
 	reject := func(*gin.Context) (string, error) { return "", starting }
-	// No request passes reject, so the services are never called.
+	// reject rejects all requests, so the services are never called.
 	services := rest.Services{Pets: struct{ rest.Pets }{}, Orders: struct{ rest.Orders }{}}
 	api, err := rest.New(services, append(options, rest.WithAuthenticator(reject))...)
 	if err != nil {
@@ -36,7 +36,7 @@ func NewStartupHandler(options ...rest.Option) (*StartupHandler, error) {
 	return s, nil
 }
 
-// Ready serves all requests with handler from now on.
+// Ready makes handler serve all requests from now on.
 func (s *StartupHandler) Ready(handler http.Handler) { s.handler.Store(&handler) }
 
 // ServeHTTP implements http.Handler.

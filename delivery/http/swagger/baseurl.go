@@ -15,14 +15,15 @@ const (
 	forwardedHost  = "X-Forwarded-Host"
 )
 
-// proxies are the networks from which forwarded headers are used.
+// proxies are the networks whose X-Forwarded headers are trusted.
 type proxies []netip.Prefix
 
+// parseProxies parses IP addresses and CIDR networks.
 func parseProxies(texts []string) (proxies, error) {
 	var networks proxies
 	for _, text := range texts {
 		network, err := netip.ParsePrefix(text)
-		if address, notAddress := netip.ParseAddr(text); notAddress == nil {
+		if address, addressErr := netip.ParseAddr(text); addressErr == nil {
 			network, err = address.Prefix(address.BitLen())
 		}
 		if err != nil {
@@ -33,7 +34,8 @@ func parseProxies(texts []string) (proxies, error) {
 	return networks, nil
 }
 
-func (p proxies) trust(client string) bool {
+// trusts reports whether a client's IP address is that of a proxy.
+func (p proxies) trusts(client string) bool {
 	address, err := netip.ParseAddr(client)
 	return err == nil && slices.ContainsFunc(p, func(network netip.Prefix) bool { return network.Contains(address.Unmap()) })
 }
@@ -43,18 +45,18 @@ var (
 	validHost   = regexp.MustCompile(`^([A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
 )
 
-// maxHost is the longest host name (RFC 1035, section 2.3.4) with a port.
+// maxHost is the maximum length of a host name (RFC 1035, section 2.3.4) with a port.
 const maxHost = 255 + len(":65535")
 
-// baseURL returns the URL of the request without the slash and the name at its end, such
-// as https://pets.example/shop, or "" when Host is missing or malformed. A prefix that a
-// proxy removes is not in it.
+// baseURL returns the URL of the parent folder of the request, such as
+// https://pets.example/shop, or "" if Host is missing or malformed. It does not have a
+// prefix that a proxy removes.
 func (p proxies) baseURL(c *gin.Context) string {
 	scheme, host := "http", c.Request.Host
 	if c.Request.TLS != nil {
 		scheme = "https"
 	}
-	if p.trust(c.RemoteIP()) {
+	if p.trusts(c.RemoteIP()) {
 		scheme = forwarded(c, forwardedProto, validScheme, scheme)
 		host = forwarded(c, forwardedHost, validHost, host)
 	}
@@ -64,8 +66,8 @@ func (p proxies) baseURL(c *gin.Context) string {
 	return scheme + "://" + host + strings.TrimSuffix(path.Dir(c.Request.URL.EscapedPath()), "/")
 }
 
-// forwarded returns the value of a header that is sent once and valid, otherwise
-// fallback: of several values any may be the client's own.
+// forwarded returns the value of a header if it occurs once and is valid, else fallback. Of
+// several values one may be from the client.
 func forwarded(c *gin.Context, name string, valid *regexp.Regexp, fallback string) string {
 	if values := c.Request.Header[name]; len(values) == 1 && valid.MatchString(values[0]) {
 		return values[0]

@@ -11,16 +11,16 @@ import (
 	"sync"
 )
 
-// A file is the content of one address.
+// A file is a file that is served under one path.
 type file struct {
 	contentType string
-	etag        string      // without its quotes
-	content     io.ReaderAt // of the binary itself, where a copy would be 1.6 MB of heap
+	etag        string      // without quotes
+	content     io.ReaderAt // embedded in the binary and not copied to the heap
 	size        int64
-	gzip        func() []byte // compresses at the first call; nil for an image
+	gzip        func() []byte // compresses in the first call; nil for an image
 }
 
-// newFile returns a file of a content in memory, of which no read fails.
+// newFile returns a file. Its content must be in memory, so that reading it cannot fail.
 func newFile(name string, content io.ReaderAt, size int64) *file {
 	types := map[string]string{
 		".html": "text/html; charset=utf-8",

@@ -17,10 +17,10 @@ import (
 )
 
 //go:embed page
-var own embed.FS
+var pageFS embed.FS
 
-// loadFiles returns the files of the UI by their address under swagger/: the page of
-// gin-swagger, what we add to it, and the parts of Swagger UI that it refers to.
+// loadFiles returns the files of the UI by their path under swagger/: the page of
+// gin-swagger, our additions, and the files of Swagger UI to which it refers.
 func loadFiles() (map[string]*file, error) {
 	files := map[string]*file{}
 	for _, name := range []string{
@@ -31,7 +31,7 @@ func loadFiles() (map[string]*file, error) {
 		}
 	}
 	for _, name := range []string{"petstore.js", "petstore.css"} {
-		if err := addFile(files, own, "page/"+name, name); err != nil {
+		if err := addFile(files, pageFS, "page/"+name, name); err != nil {
 			return nil, err
 		}
 	}
@@ -47,7 +47,7 @@ func loadFiles() (map[string]*file, error) {
 		content := render(handler, name)
 		if name == "index.html" {
 			var err error
-			if content, err = extend(content); err != nil {
+			if content, err = insertAdditions(content); err != nil {
 				return nil, err
 			}
 		}
@@ -56,8 +56,8 @@ func loadFiles() (map[string]*file, error) {
 	return files, nil
 }
 
-// additions are inserted in gin-swagger's page, each before the text that it is listed
-// under: it has no option for them.
+// additions are inserted in the page of gin-swagger, each before the text that is its key.
+// gin-swagger has no option for them.
 var additions = map[string]string{
 	"</head>": `<meta name="viewport" content="width=device-width, initial-scale=1">
   <link rel="stylesheet" type="text/css" href="petstore.css">
@@ -66,27 +66,28 @@ var additions = map[string]string{
 `,
 }
 
-func extend(page []byte) ([]byte, error) {
+// insertAdditions returns the page with the additions.
+func insertAdditions(page []byte) ([]byte, error) {
 	html := string(page)
 	for before, addition := range additions {
 		if strings.Count(html, before) != 1 {
-			return nil, errors.New("the page of gin-swagger has not exactly one " + before)
+			return nil, errors.New("the page of gin-swagger must have exactly one " + before)
 		}
 		html = strings.Replace(html, before, addition+before, 1)
 	}
 	return []byte(html), nil
 }
 
-// render returns what gin-swagger writes for a name. It is called here, once and with
-// clean names, and never for a request: gin-swagger takes its prefix from the first address
-// that it sees.
+// render returns the response of gin-swagger for a file. It is not called for requests,
+// because gin-swagger takes its prefix from the first path that it serves.
 func render(handler gin.HandlerFunc, name string) []byte {
 	w := &recorder{header: http.Header{}}
 	handler(&gin.Context{Request: &http.Request{Method: http.MethodGet, RequestURI: "/" + name}, Writer: w})
 	return w.body.Bytes()
 }
 
-// A recorder is as much of a gin.ResponseWriter as gin-swagger uses.
+// A recorder records a response. It implements the methods of gin.ResponseWriter that
+// gin-swagger calls.
 type recorder struct {
 	gin.ResponseWriter
 	header http.Header
@@ -97,7 +98,7 @@ func (r *recorder) Header() http.Header { return r.header }
 
 func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
 
-// addFile adds an embedded file under an address.
+// addFile adds an embedded file under a name.
 func addFile(files map[string]*file, folder fs.FS, path, name string) error {
 	f, err := folder.Open(path)
 	if err != nil {

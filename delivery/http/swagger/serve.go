@@ -11,13 +11,13 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// contentSecurityPolicy admits what Swagger UI 5 needs and nothing from elsewhere.
+// contentSecurityPolicy allows the resources of Swagger UI 5, from the same origin only.
 const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // serve sends the file, compressed if the client accepts gzip, or 304 if the client has
-// it. It offers no ranges (RFC 9110, section 14.3) and evaluates no other precondition
-// than If-None-Match: http.ServeContent does both, with failures in plain text.
+// it. It supports neither ranges (RFC 9110, section 14.3) nor preconditions other than
+// If-None-Match: http.ServeContent supports both, but sends errors as plain text.
 func (f *file) serve(c *gin.Context) {
 	header := c.Writer.Header()
 	header.Set("Cache-Control", "no-cache")
@@ -33,7 +33,7 @@ func (f *file) serve(c *gin.Context) {
 		etag = `"` + f.etag + `-gzip"`
 	}
 	header.Set("ETag", etag)
-	if matches(c.Request.Header, etag) {
+	if etagMatches(c.Request.Header, etag) {
 		c.Status(http.StatusNotModified)
 		return
 	}
@@ -46,10 +46,10 @@ func (f *file) serve(c *gin.Context) {
 	c.DataFromReader(http.StatusOK, int64(len(body)), f.contentType, bytes.NewReader(body), nil)
 }
 
-// matches reports whether If-None-Match names the ETag, compared weakly (RFC 9110,
-// section 13.1.2). An ETag with a comma cannot be one of this package.
-func matches(header http.Header, etag string) bool {
-	for _, tag := range list(header, "If-None-Match") {
+// etagMatches reports whether If-None-Match has the ETag, in the weak comparison (RFC 9110,
+// section 13.1.2). The ETags of this package have no comma.
+func etagMatches(header http.Header, etag string) bool {
+	for _, tag := range listElements(header, "If-None-Match") {
 		if tag = strings.TrimPrefix(tag, "W/"); tag == etag || tag == "*" {
 			return true
 		}
@@ -57,11 +57,11 @@ func matches(header http.Header, etag string) bool {
 	return false
 }
 
-// acceptsGzip reports whether Accept-Encoding gives gzip, or all that it does not name,
-// a weight above 0 (RFC 9110, section 12.5.3).
+// acceptsGzip reports whether Accept-Encoding has gzip, or else *, with a weight above 0
+// (RFC 9110, section 12.5.3).
 func acceptsGzip(header http.Header) bool {
 	accepted := false
-	for _, element := range list(header, "Accept-Encoding") {
+	for _, element := range listElements(header, "Accept-Encoding") {
 		coding, parameters, err := mime.ParseMediaType(element)
 		if err != nil {
 			continue
@@ -77,8 +77,9 @@ func acceptsGzip(header http.Header) bool {
 	return accepted
 }
 
-// list returns the elements of a header that is a list (RFC 9110, section 5.6.1).
-func list(header http.Header, name string) []string {
+// listElements returns the elements of a header whose value is a list (RFC 9110, section
+// 5.6.1).
+func listElements(header http.Header, name string) []string {
 	elements := strings.Split(strings.Join(header.Values(name), ","), ",")
 	for i := range elements {
 		elements[i] = strings.TrimSpace(elements[i])
