@@ -1,12 +1,12 @@
 // Package config reads the settings of the service from defaults, a YAML file, the environment and the command line,
-// each of which wins over those before it, and validates them.
+// each of which overrides those before it, and validates them.
 package config
 
 import "time"
 
-// Config holds every setting of the service, which petstore.example.yaml describes. A setting is one field, with its
-// name in the tag key, its default, its rules (validate, see rules.go) and, where theirs is not enough, its remedy. The
-// tag secret hides a value and lets a variable with the suffix _FILE name a file that holds it.
+// Config holds every setting of the service, which petstore.example.yaml describes. Each setting is one field with tags:
+// key is its name, default its default, validate its rules (see rules.go), and remedy replaces the remedy of the rules.
+// secret hides the value, and allows a variable with the suffix _FILE that names a file with the value.
 type Config struct {
 	Server    Server    `key:"server"`
 	Admin     Admin     `key:"admin"`
@@ -43,7 +43,7 @@ type Server struct {
 
 // Admin is the listener for metrics and profiles.
 type Admin struct {
-	Address string `key:"address" default:"127.0.0.1:9090" validate:"omitempty,hostport,apart=server.address" remedy:"must be empty or host:port with a port from 0 to 65535, such as 127.0.0.1:9090"`
+	Address string `key:"address" default:"127.0.0.1:9090" validate:"omitempty,hostport,nooverlap=server.address" remedy:"must be empty or host:port with a port from 0 to 65535, such as 127.0.0.1:9090"`
 }
 
 // Database is where the data is stored.
@@ -75,7 +75,7 @@ type CORS struct {
 	AllowedOrigins []string `key:"allowed_origins" validate:"dive,origin"`
 }
 
-// API is what the published contract leaves to the operator.
+// API has the settings that the published contract leaves to the operator.
 type API struct {
 	GetPetSunset time.Time `key:"get_pet_sunset" default:"2030-12-05T00:00:00Z" validate:"sunset"`
 }

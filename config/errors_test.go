@@ -98,7 +98,7 @@ func TestFileWithoutSettingsIsValid(t *testing.T) {
 func TestYAMLTypesAreNotConverted(t *testing.T) {
 	t.Parallel()
 	const (
-		text     = "must be text; put it in quotes"
+		quoted   = "must be text; put it in quotes"
 		number   = "must be a whole number in plain digits"
 		boolean  = "must be true or false"
 		list     = "must be a list of texts"
@@ -106,12 +106,12 @@ func TestYAMLTypesAreNotConverted(t *testing.T) {
 		date     = "must be a time such as 2030-12-05T00:00:00Z or a date such as 2030-12-05"
 		none     = "has no value; write one, or leave the setting out"
 	)
-	for _, test := range []struct{ key, yaml, shown, remedy string }{
-		{"server.address", "8080", "8080", text},
-		{"server.address", "true", "true", text},
-		{"server.address", "[a, b]", "a list", text},
-		{"server.address", "{host: a}", "a section", text},
-		{"server.address", "2030-12-05", "2030-12-05", text},
+	for _, test := range []struct{ key, yaml, text, remedy string }{
+		{"server.address", "8080", "8080", quoted},
+		{"server.address", "true", "true", quoted},
+		{"server.address", "[a, b]", "a list", quoted},
+		{"server.address", "{host: a}", "a section", quoted},
+		{"server.address", "2030-12-05", "2030-12-05", quoted},
 		{"server.address", "", "", none},
 		{"server.address", "~", "", none},
 		{"server.idle_timeout", "10", "10", duration},
@@ -134,7 +134,7 @@ func TestYAMLTypesAreNotConverted(t *testing.T) {
 			t.Parallel()
 			section, name, _ := strings.Cut(test.key, ".")
 			path := write(t, section+":\n  "+name+": "+test.yaml)
-			checkProblems(t, Options{File: path}, problem(test.key, test.shown, path+":2", test.remedy))
+			checkProblems(t, Options{File: path}, problem(test.key, test.text, path+":2", test.remedy))
 		})
 	}
 }
@@ -223,7 +223,7 @@ func TestErrorsHideSecrets(t *testing.T) {
 				t.Fatal("got no error")
 			}
 			if strings.Contains(err.Error(), "hunter2") {
-				t.Errorf("the secret is shown: %v", err)
+				t.Errorf("the error contains the secret: %v", err)
 			}
 		})
 	}
@@ -244,7 +244,7 @@ func TestOnlySecretsAreReadFromFiles(t *testing.T) {
 		problem("log_level_file", "", "PETSTORE_LOG_LEVEL_FILE", "no such setting; log has level, format"))
 }
 
-func FuzzFileIsReadOrRefused(f *testing.F) {
+func FuzzFileIsLoadedOrRejected(f *testing.F) {
 	example, err := os.ReadFile("petstore.example.yaml")
 	if err != nil {
 		f.Fatal(err)
@@ -262,7 +262,7 @@ func FuzzFileIsReadOrRefused(f *testing.F) {
 			t.Fatalf("got %v, want an InvalidError with problems", err)
 		}
 		if lines := strings.Count(err.Error(), "\n"); lines != len(invalid.Problems) {
-			t.Errorf("%d problems in %d lines: %v", len(invalid.Problems), lines, err)
+			t.Errorf("got %d lines for %d problems: %v", lines, len(invalid.Problems), err)
 		}
 	})
 }
@@ -271,7 +271,7 @@ func problem(key, text, source, remedy string) Problem {
 	return Problem{Value{key, text, source}, remedy}
 }
 
-// checkProblems expects Load to return exactly these problems.
+// checkProblems compares the problems that Load returns with want.
 func checkProblems(t *testing.T, options Options, want ...Problem) {
 	t.Helper()
 	_, err := Load(options)

@@ -54,8 +54,7 @@ func TestExplainReturnsEverySettingInOrder(t *testing.T) {
 	}
 }
 
-// Explained values can be given to Load again.
-func TestExplainedTextsAreValidOverrides(t *testing.T) {
+func TestLoadAcceptsExplainedValues(t *testing.T) {
 	t.Parallel()
 	overrides := map[string]string{}
 	for key, value := range explain(t, Options{}) {
@@ -83,7 +82,7 @@ func TestExplainHidesSecrets(t *testing.T) {
 		values, _ := Explain(options)
 		for _, value := range values {
 			if strings.Contains(value.Text, "hunter2") || strings.Contains(value.Source, "hunter2") {
-				t.Errorf("the secret is shown: %v", value)
+				t.Errorf("the value contains the secret: %v", value)
 			}
 		}
 	}

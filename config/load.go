@@ -18,23 +18,23 @@ type Options struct {
 	IsAPIKey  func(string) bool // reports whether a text is a well-formed API key; nil checks only length and characters
 }
 
-// Value is the value of a setting as it was written.
+// Value is the value of a setting as text.
 type Value struct {
 	Key    string // the setting, such as server.address
-	Text   string // in the format of the environment, where lists are separated by commas
+	Text   string // as written in the environment, where lists are separated by commas
 	Source string // file:line, the name of an environment variable, "command line" or "default"
 }
 
-// Problem is a value that is wrong. Key is empty for a whole file. Text is quoted, "(hidden)" or empty.
+// Problem is an invalid value. Key is empty if the whole file is invalid. Text is quoted, "(hidden)" or empty.
 type Problem struct {
 	Value
-	Remedy string // what to write instead
+	Remedy string // what is valid instead
 }
 
 // InvalidError holds all problems of a configuration, ordered by key.
 type InvalidError struct{ Problems []Problem }
 
-// Error returns every problem in a line of its own.
+// Error returns each problem on its own line.
 func (e *InvalidError) Error() string {
 	text := "the configuration is not valid:"
 	for _, p := range e.Problems {
@@ -117,12 +117,12 @@ func load(o Options) (*loader, error) {
 func (l *loader) value(s *setting) Value { return l.values.Get(s.key).(Value) }
 
 // report adds a problem. It escapes control characters in the key, which may be any text of a file.
-func (l *loader) report(key, shown, source, remedy string) {
+func (l *loader) report(key, text, source, remedy string) {
 	quoted := strconv.Quote(key)
-	l.problems = append(l.problems, Problem{Value{quoted[1 : len(quoted)-1], shown, source}, remedy})
+	l.problems = append(l.problems, Problem{Value{quoted[1 : len(quoted)-1], text, source}, remedy})
 }
 
-// reportUnknown reports a key that names no setting. It does not show the value, which may be a secret.
+// reportUnknown reports an unknown key, without its value, which may be a secret.
 func (l *loader) reportUnknown(key, source string) {
 	remedy := "no such section; there are " + strings.Join(sections, ", ")
 	for _, section := range sections {

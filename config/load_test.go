@@ -35,7 +35,7 @@ func defaults() Config {
 	}
 }
 
-func TestNothingSetGivesTheDefaults(t *testing.T) {
+func TestLoadReturnsDefaults(t *testing.T) {
 	t.Parallel()
 	wantDefaults(t, Options{})
 }
@@ -53,14 +53,14 @@ func TestExampleFileDescribesEverySettingInOrder(t *testing.T) {
 	}
 	var got []string
 	for section := range slices.Chunk(root.Content, 2) {
-		described := 0 // the line up to which the last comment applies: no blank line follows it
+		commented := 0 // the last line that belongs to a comment: no blank line precedes it
 		for pair := range slices.Chunk(section[1].Content, 2) {
 			key := section[0].Value + "." + pair[0].Value
 			got = append(got, key)
-			if pair[0].HeadComment == "" && pair[0].Line != described+1 {
+			if pair[0].HeadComment == "" && pair[0].Line != commented+1 {
 				t.Errorf("%s has no comment", key)
 			}
-			described = pair[0].Line
+			commented = pair[0].Line
 		}
 	}
 	if diff := cmp.Diff(Keys(), got); diff != "" {
@@ -68,7 +68,7 @@ func TestExampleFileDescribesEverySettingInOrder(t *testing.T) {
 	}
 }
 
-func TestLaterSourcesWin(t *testing.T) {
+func TestLaterSourcesOverrideEarlierOnes(t *testing.T) {
 	t.Parallel()
 	const fromFile = "log: {level: debug}"
 	fromEnv := []string{"PETSTORE_LOG_LEVEL=warn"}
@@ -199,7 +199,7 @@ func TestEmptyVariableIsSet(t *testing.T) {
 	}
 }
 
-func TestVariablesOfOthersAreIgnored(t *testing.T) {
+func TestOtherVariablesAreIgnored(t *testing.T) {
 	t.Parallel()
 	wantDefaults(t, Options{Environ: []string{
 		"LOG_LEVEL=error",
@@ -233,7 +233,7 @@ func TestSecretIsReadFromFile(t *testing.T) {
 	}
 }
 
-// wantDefaults expects the defaults of all settings.
+// wantDefaults expects Load to return the defaults of all settings.
 func wantDefaults(t *testing.T, o Options) {
 	t.Helper()
 	got, err := Load(o)

@@ -20,9 +20,9 @@ import (
 	"example.com/petstore/domain"
 )
 
-// rules are the rules of the tag validate. {} in a remedy is the rule's parameter, or the setting that it names.
+// rules are the rules of the tag validate. {} in a remedy is the parameter of the rule, or the setting that it names.
 var rules = map[string]struct {
-	valid  validator.Func // nil if it is the validator's own
+	valid  validator.Func // nil for a rule of package validator
 	remedy string
 }{
 	"gt":            {nil, "must be longer than {}"},
@@ -31,13 +31,13 @@ var rules = map[string]struct {
 	"oneof":         {nil, "must be {}"},
 	"required_with": {nil, "must be set together with {}"},
 	"ip|cidr":       {nil, "must be an IP address or a CIDR network, such as 10.0.0.0/8"},
-	"hostport":      {onText(isHostPort), "must be host:port with a port from 0 to 65535, such as 127.0.0.1:8080"},
-	"apart":         {isApart, "must not overlap with {}"},
-	"plainurl":      {onText(isPlainURL), "must be an http or https URL such as http://localhost:4318, without user, query, fragment or a slash at the end"},
+	"hostport":      {matching(isHostPort), "must be host:port with a port from 0 to 65535, such as 127.0.0.1:8080"},
+	"nooverlap":     {isDisjoint, "must not overlap with {}"},
+	"plainurl":      {matching(isPlainURL), "must be an http or https URL such as http://localhost:4318, without user, query, fragment or a slash at the end"},
 	"baseurl":       {nil, "must be an http or https URL such as https://pets.example.com, without user, query, fragment, a slash at the end or /v1, which is added to it"},
-	"origin":        {onText(isOrigin), "must be the origin of a page as a browser sends it, such as https://shop.example.com or http://localhost:3000"},
+	"origin":        {matching(isOrigin), "must be the origin of a page as a browser sends it, such as https://shop.example.com or http://localhost:3000"},
 	"dsn":           {isDSN, "must be the path of a file, such as petstore.db, without file:, :memory: or parameters"},
-	"apikey":        {onText(apiKey.MatchString), "must be an API key as petstore keys create prints it: petstore_ and 49 letters and digits"},
+	"apikey":        {matching(apiKey.MatchString), "must be an API key as petstore keys create prints it: petstore_ and 49 letters and digits"},
 	"sunset":        {isSunset, "must be from " + domain.GetPetDeprecation.Format(time.DateOnly) + ", when the operation was deprecated, to the year 9999"},
 	"seconds":       {func(fl validator.FieldLevel) bool { return fl.Field().Int()%int64(time.Second) == 0 }, "must be whole seconds"},
 }
@@ -51,7 +51,7 @@ func (l *loader) validate(isAPIKey func(string) bool) {
 		_ = v.RegisterValidation(tag, rule.valid) // returns an error, and does nothing, without a function
 	}
 	if isAPIKey != nil {
-		_ = v.RegisterValidation("apikey", onText(isAPIKey))
+		_ = v.RegisterValidation("apikey", matching(isAPIKey))
 	}
 	violations, _ := errors.AsType[validator.ValidationErrors](v.Struct(l.config))
 	invalid := slices.DeleteFunc(slices.Clone(settings), func(s *setting) bool { return !l.invalid(s) })
@@ -68,7 +68,7 @@ func (l *loader) validate(isAPIKey func(string) bool) {
 func (l *loader) validateKeyPair(cert, key *setting) {
 	certFile, keyFile := l.config.Server.TLSCertFile, l.config.Server.TLSKeyFile
 	for s, path := range map[*setting]string{cert: certFile, key: keyFile} {
-		if _, err := os.ReadFile(path); err != nil && path != "" && !l.invalid(s) { //nolint:gosec // the operator names it
+		if _, err := os.ReadFile(path); err != nil && path != "" && !l.invalid(s) { //nolint:gosec // the operator names the file
 			l.reject(s, path, "must name a file that can be read: "+reason(err))
 		}
 	}
@@ -102,7 +102,8 @@ var (
 	apiKey      = regexp.MustCompile(`^petstore_[0-9A-Za-z]{49}$`)
 )
 
-func onText(valid func(string) bool) validator.Func {
+// matching returns a rule for texts.
+func matching(valid func(string) bool) validator.Func {
 	return func(fl validator.FieldLevel) bool { return valid(fl.Field().String()) }
 }
 
@@ -113,8 +114,8 @@ func isHostPort(text string) bool {
 	return err == nil && portErr == nil && (ipErr == nil || hostname.MatchString(host))
 }
 
-// isApart reports whether both listeners can use their addresses. Port 0 is a different port each time.
-func isApart(fl validator.FieldLevel) bool {
+// isDisjoint reports whether both listeners can use their addresses. Port 0 is a different port each time.
+func isDisjoint(fl validator.FieldLevel) bool {
 	config, _ := fl.Top().Interface().(Config)
 	hostA, portA, _ := net.SplitHostPort(fl.Field().String())
 	hostB, portB, _ := net.SplitHostPort(config.Server.Address)
@@ -130,7 +131,7 @@ func isPlainURL(text string) bool {
 // isOrigin reports whether text is an origin as in the header Origin: without a path and without the scheme's own port.
 func isOrigin(text string) bool { return isPlainURL(text) && !notAnOrigin.MatchString(text) }
 
-// isDSN reports whether a DSN is one of the driver. It accepts any for an unknown driver.
+// isDSN reports whether a DSN is valid for the driver. Any is valid for an unknown driver.
 func isDSN(fl validator.FieldLevel) bool {
 	return fl.Parent().FieldByName("Driver").String() != "sqlite" || !notAPath.MatchString(fl.Field().String())
 }

@@ -46,7 +46,7 @@ func Keys() []string { return slices.Clone(keys) }
 
 const hidden = "(hidden)"
 
-// quote quotes a value for a message. It hides one with an @, which may be a URL with a password.
+// quote quotes a value for a message. It hides a secret, and a value with an @, which may be a URL with a password.
 func (s *setting) quote(text string) string {
 	if s.Tag.Get("secret") == "true" || strings.Contains(text, "@") {
 		return hidden
@@ -54,8 +54,8 @@ func (s *setting) quote(text string) string {
 	return strconv.Quote(text)
 }
 
-// formats has the YAML types that a file may use for a type, a pattern for the text, and the remedy. They are stricter
-// than mapstructure, which decodes 0x10 and the empty text as numbers and 1 as true.
+// formats has, for each type of setting, the YAML types that a file may use, a pattern for the text, and the remedy. They
+// are stricter than mapstructure, which decodes 0x10 and the empty text as numbers and 1 as true.
 var formats = map[reflect.Type]struct{ yaml, pattern, remedy string }{
 	reflect.TypeFor[string]():        {"!!str", ``, "must be text; put it in quotes"},
 	reflect.TypeFor[[]string]():      {"!!seq", ``, "must be a list of texts"},

@@ -47,7 +47,7 @@ func parseFile(path string) (*yaml.Node, error) {
 }
 
 // readMapping reads the settings of a mapping, whose keys begin with prefix. lines has the lines of the keys before it.
-// Viper's own reader converts types, ignores case and keeps no lines.
+// The reader of viper is not used: it converts types, ignores case and has no line numbers.
 func (l *loader) readMapping(path, prefix string, mapping *yaml.Node, lines map[string]int) {
 	for pair := range slices.Chunk(mapping.Content, 2) {
 		key, node := prefix+pair[0].Value, cmp.Or(pair[1].Alias, pair[1])
@@ -69,7 +69,7 @@ func (l *loader) readMapping(path, prefix string, mapping *yaml.Node, lines map[
 	}
 }
 
-// textOf returns a value as text. It reports a value that has none of the YAML types of the setting.
+// textOf returns a value as text. It reports a value whose YAML type the setting does not allow.
 func (l *loader) textOf(s *setting, node *yaml.Node, source string) string {
 	format := formats[s.Type]
 	switch {
@@ -91,16 +91,16 @@ func (l *loader) textOf(s *setting, node *yaml.Node, source string) string {
 	return node.Value
 }
 
-// quoteNode returns a value as it was written. Only texts are quoted.
+// quoteNode returns a value for a message as it was written. Only texts are quoted.
 func (s *setting) quoteNode(node *yaml.Node) string {
 	quoted := s.quote(node.Value)
 	return cmp.Or(map[string]string{"!!str": quoted, "!!seq": "a list", "!!map": "a section"}[node.ShortTag()], strings.Trim(quoted, `"`))
 }
 
-// kubernetes matches the variables that a cluster sets for services such as petstore and petstore-admin.
+// kubernetes matches the variables that Kubernetes sets for services such as petstore and petstore-admin.
 var kubernetes = regexp.MustCompile(`^PETSTORE_([A-Z0-9_]+_)?(SERVICE_HOST=|SERVICE_PORT[=_]|PORT=[a-z]+://|PORT_[0-9]+_)`)
 
-// readEnvironment reads the environment. Viper reads only that of the process, and reports no unknown names.
+// readEnvironment reads the environment. Viper reads only that of the process, and does not report unknown names.
 func (l *loader) readEnvironment(environ []string) {
 	variables := map[string]string{}
 	for _, entry := range environ {

@@ -52,7 +52,7 @@ func TestTLSFilesAreAPair(t *testing.T) {
 	}
 }
 
-// writePair makes the files of a key and a certificate of it.
+// writePair writes the files of a new certificate and its key.
 func writePair(t *testing.T) (certFile, keyFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

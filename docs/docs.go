@@ -1,5 +1,5 @@
-// Package docs holds the API's OpenAPI document, generated from the handlers'
-// annotations by the command in docs/generate.
+// Package docs has the OpenAPI document of the API, which docs/generate generates from the
+// annotations of the handlers.
 package docs
 
 import (
@@ -20,21 +20,22 @@ import (
 //go:embed openapi.json
 var openAPI []byte
 
-// Options say what the document tells about one deployment.
+// Options are the properties of a deployment that the document contains.
 type Options struct {
-	// ProductionURL is where clients reach the API, before /v1, such as
-	// https://pets.example; empty is where they requested the document.
+	// ProductionURL is the URL of the service without /v1, such as https://pets.example.
+	// If it is empty, the document has the URL from which it was requested.
 	ProductionURL string
-	// StagingURL is where clients try things out; empty leaves that server out.
+	// StagingURL is the URL of the staging service without /v1. If it is empty, the
+	// document has no staging server.
 	StagingURL string
-	// Sunset is the day on which GET /pets/{petId} is removed; zero is the
-	// published one.
+	// Sunset is the time at which GET /pets/{petId} is removed. Zero is the published time.
 	Sunset time.Time
 }
 
-// Document returns the OpenAPI document of a deployment as JSON, as a function of the
-// URL from which a client requested it, before /openapi.json. An empty URL stands for
-// the published one. It fails only if the committed document is broken.
+// Document returns the OpenAPI document of a deployment, as a function that returns its
+// JSON for the URL from which it is requested, without /openapi.json. For an empty URL the
+// document has the published one. The function returns a new slice at each call. Document
+// returns an error only if the committed document is invalid.
 func Document(o Options) (func(baseURL string) []byte, error) {
 	var d document
 	if err := json.Unmarshal(withSunset(openAPI, o.Sunset), &d); err != nil {
@@ -44,9 +45,9 @@ func Document(o Options) (func(baseURL string) []byte, error) {
 	if production == nil || staging == nil {
 		return nil, errors.New("read the OpenAPI document: base_url or staging_url is missing")
 	}
-	const unset = "{base_url}" // no other string of the document
+	const placeholder = "{base_url}" // no other string of the document is equal to it
 	published := production.Default
-	production.Default, staging.Default = unset, strings.TrimSuffix(o.StagingURL, "/")
+	production.Default, staging.Default = placeholder, strings.TrimSuffix(o.StagingURL, "/")
 	if o.StagingURL == "" {
 		d.Servers = slices.DeleteFunc(d.Servers, func(s server) bool { return s.Variables["staging_url"] != nil })
 	}
@@ -57,20 +58,20 @@ func Document(o Options) (func(baseURL string) []byte, error) {
 	if err := encoder.Encode(d); err != nil {
 		return nil, fmt.Errorf("write the OpenAPI document: %w", err)
 	}
-	before, after, _ := bytes.Cut(out.Bytes(), quote(unset))
+	before, after, _ := bytes.Cut(out.Bytes(), quote(placeholder))
 	return func(baseURL string) []byte {
 		url := cmp.Or(strings.TrimSuffix(o.ProductionURL, "/"), baseURL, published)
 		return slices.Concat(before, quote(url), after)
 	}, nil
 }
 
-// quote returns a text as JSON.
+// quote returns a JSON string.
 func quote(text string) []byte {
-	quoted, _ := json.Marshal(text) // which cannot fail for a string
+	quoted, _ := json.Marshal(text) // returns no error for a string
 	return quoted
 }
 
-// document and server have their parts in the order of the committed file.
+// document and server have their members in the order of openapi.json.
 type document struct {
 	OpenAPI    json.RawMessage `json:"openapi"`
 	Info       json.RawMessage `json:"info"`
@@ -92,7 +93,7 @@ type variable struct {
 	Description string `json:"description"`
 }
 
-// variable returns a variable of a server, or nil.
+// variable returns the variable of a server, or nil if there is none.
 func (d document) variable(name string) *variable {
 	for _, s := range d.Servers {
 		if v := s.Variables[name]; v != nil {
@@ -102,14 +103,14 @@ func (d document) variable(name string) *variable {
 	return nil
 }
 
-// withSunset moves the published date of removal wherever the document tells it.
-// No form of a date has a character that means anything in JSON.
+// withSunset replaces the published sunset wherever it is in the document. No format of a
+// date has a character that JSON escapes.
 func withSunset(doc []byte, sunset time.Time) []byte {
 	if sunset.IsZero() {
 		return doc
 	}
-	for _, form := range []string{"2 January 2006", time.DateOnly, http.TimeFormat} {
-		doc = bytes.ReplaceAll(doc, []byte(domain.GetPetSunset.Format(form)), []byte(sunset.UTC().Format(form)))
+	for _, format := range []string{"2 January 2006", time.DateOnly, http.TimeFormat} {
+		doc = bytes.ReplaceAll(doc, []byte(domain.GetPetSunset.Format(format)), []byte(sunset.UTC().Format(format)))
 	}
 	return doc
 }

@@ -13,7 +13,7 @@ import (
 	"example.com/petstore/docs"
 )
 
-func TestZeroOptionsGiveTheCommittedDocumentWithoutStaging(t *testing.T) {
+func TestDocumentWithoutOptionsIsCommittedOneWithoutStaging(t *testing.T) {
 	t.Parallel()
 	committed, err := os.ReadFile("openapi.json")
 	if err != nil {
@@ -26,48 +26,48 @@ func TestZeroOptionsGiveTheCommittedDocumentWithoutStaging(t *testing.T) {
 	}
 }
 
-func TestCallersDoNotShareTheBytes(t *testing.T) {
+func TestDocumentReturnsNewSliceAtEachCall(t *testing.T) {
 	t.Parallel()
-	of, err := docs.Document(docs.Options{})
+	documentFor, err := docs.Document(docs.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := of("https://pets.example")
+	first := documentFor("https://pets.example")
 	first[0] = 'x'
-	if bytes.Equal(first, of("https://pets.example")) {
-		t.Error("callers share the bytes")
+	if bytes.Equal(first, documentFor("https://pets.example")) {
+		t.Error("a change of one result changed the next")
 	}
 }
 
-func TestServersAreThoseOfTheDeployment(t *testing.T) {
+func TestDocumentHasServersOfDeployment(t *testing.T) {
 	t.Parallel()
-	const asked = "https://asked.example/shop"
+	const requested = "https://requested.example/shop"
 	for name, test := range map[string]struct {
 		options docs.Options
 		baseURL string
 		want    map[string]string
 	}{
-		"nothing is known": {
+		"no URL": {
 			want: map[string]string{"{base_url}/v1 base_url": "http://127.0.0.1:8080"},
 		},
-		"the client's URL": {
-			baseURL: asked,
-			want:    map[string]string{"{base_url}/v1 base_url": asked},
+		"URL of the request": {
+			baseURL: requested,
+			want:    map[string]string{"{base_url}/v1 base_url": requested},
 		},
-		"a client's URL with a quote": {
-			baseURL: `https://"asked".example`,
-			want:    map[string]string{"{base_url}/v1 base_url": `https://"asked".example`},
+		"URL of the request with a quote": {
+			baseURL: `https://"requested".example`,
+			want:    map[string]string{"{base_url}/v1 base_url": `https://"requested".example`},
 		},
-		"the operator's URLs": {
+		"URLs of the options": {
 			options: docs.Options{ProductionURL: "https://pets.example/<shop>/", StagingURL: `https://"staging".example/`},
-			baseURL: asked,
+			baseURL: requested,
 			want: map[string]string{
 				"{base_url}/v1 base_url":       "https://pets.example/<shop>",
 				"{staging_url}/v1 staging_url": `https://"staging".example`,
 			},
 		},
 	} {
-		of, err := docs.Document(test.options)
+		documentFor, err := docs.Document(test.options)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestServersAreThoseOfTheDeployment(t *testing.T) {
 				Variables map[string]struct{ Default string }
 			}
 		}
-		if err := json.Unmarshal(of(test.baseURL), &d); err != nil {
+		if err := json.Unmarshal(documentFor(test.baseURL), &d); err != nil {
 			t.Fatal(err)
 		}
 		servers := map[string]string{}
@@ -92,28 +92,28 @@ func TestServersAreThoseOfTheDeployment(t *testing.T) {
 	}
 }
 
-func TestSunsetMovesEveryDateOfRemoval(t *testing.T) {
+func TestSunsetReplacesEveryPublishedOne(t *testing.T) {
 	t.Parallel()
 	berlin := time.FixedZone("CET", 3600)
 	got := string(document(t, docs.Options{Sunset: time.Date(2031, time.March, 1, 0, 30, 0, 0, berlin)}))
 	for _, want := range []string{"28 February 2031", "2031-02-28", "Fri, 28 Feb 2031 23:30:00 GMT"} {
 		if !strings.Contains(got, want) {
-			t.Errorf("the document lacks %s", want)
+			t.Errorf("the document does not contain %s", want)
 		}
 	}
 	if strings.Contains(got, "2030") {
-		t.Error("the document still tells the published date")
+		t.Error("the document contains the published date")
 	}
 }
 
-// document is what a client gets whose URL is not known.
+// document returns the document for an unknown URL.
 func document(t *testing.T, o docs.Options) []byte {
 	t.Helper()
-	of, err := docs.Document(o)
+	documentFor, err := docs.Document(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return of("")
+	return documentFor("")
 }
 
 func decode(t *testing.T, text []byte) (decoded map[string]any) {

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// A Kind classifies a failure for the code that handles it. It is itself an error, so
-// that errors.Is(err, domain.ErrNotFound) holds through any wrapping.
+// A Kind classifies an error for the code that handles it. It is itself an error, so that
+// errors.Is(err, domain.ErrNotFound) works through any wrapping.
 type Kind string
 
 func (k Kind) Error() string { return string(k) }
 
-// The kinds of failure of the rules and of the store.
+// The kinds of error of the rules and of the store.
 const (
 	// ErrInvalid is a value that breaks a rule; a retry does not help.
 	ErrInvalid Kind = "invalid"
 	// ErrUnauthenticated is a request without valid credentials.
 	ErrUnauthenticated Kind = "unauthenticated"
-	// ErrForbidden is a caller who is known but may not do this.
+	// ErrForbidden is an operation that the caller is not allowed to perform.
 	ErrForbidden Kind = "forbidden"
 	// ErrNotFound is a record that does not exist.
 	ErrNotFound Kind = "not found"
@@ -29,11 +29,11 @@ const (
 	ErrUnavailable Kind = "unavailable"
 )
 
-// A Code identifies a failure for programs. The list is closed and published: a code
-// never changes its meaning or its Kind.
+// A Code identifies an error for clients. The list is closed and published: a code never
+// changes its meaning or its Kind.
 type Code string
 
-// The codes of the rules; those of the transport are in delivery/http.
+// The codes of the rules. Those of the transport are in delivery/http.
 const (
 	CodeValidationFailed      Code = "validation_failed"
 	CodeInvalidParameter      Code = "invalid_parameter"
@@ -50,7 +50,8 @@ const (
 	CodeUnavailable           Code = "unavailable"
 )
 
-// An Error is a failure. Message is for the caller; Cause is for the log only.
+// An Error is the error type of this package. Message is for the caller, Cause for the log
+// only.
 type Error struct {
 	Kind    Kind
 	Code    Code
@@ -58,7 +59,7 @@ type Error struct {
 	Cause   error
 }
 
-// A Violation is a rule that a field of the API breaks: Field "categoryId", Rule "is
+// A Violation is a rule that a field of the API violates: Field "categoryId", Rule "is
 // required".
 type Violation struct {
 	Field string
@@ -98,13 +99,14 @@ func Forbidden(message string) error {
 	return &Error{Kind: ErrForbidden, Code: CodeForbidden, Message: message}
 }
 
-// Unavailable returns an ErrUnavailable with the cause, or the cause if it is one itself.
+// Unavailable returns an ErrUnavailable with the cause, or the cause if it is an
+// ErrUnavailable itself.
 func Unavailable(cause error) error {
 	if known, ok := errors.AsType[*Error](cause); ok && known.Kind == ErrUnavailable {
 		return cause
 	}
 	return &Error{
 		Kind: ErrUnavailable, Code: CodeUnavailable,
-		Message: "the store cannot answer at the moment, try again", Cause: cause,
+		Message: "the service is temporarily unavailable, try again", Cause: cause,
 	}
 }

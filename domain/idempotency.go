@@ -11,8 +11,8 @@ const IdempotencyTTL = 24 * time.Hour
 // MaxIdempotencyKey is the maximum length of an idempotency key in characters.
 const MaxIdempotencyKey = 255
 
-// An IdempotencyKey identifies the retries of one request. The client chooses Value;
-// Caller is who sent it, so that two callers never share a key. The zero value is no key.
+// An IdempotencyKey identifies the retries of one request. The client chooses Value; Caller
+// identifies the client, so that two clients never share a key. The zero value is no key.
 type IdempotencyKey struct {
 	Caller string
 	Value  string
@@ -43,14 +43,14 @@ func visibleASCII(s string) bool {
 // same fingerprint are the same.
 type Fingerprint [sha256.Size]byte
 
-// A Claim records that a request uses an idempotency key.
+// A Claim is the first use of an idempotency key by a request.
 type Claim struct {
 	IdempotencyKey
 	Fingerprint Fingerprint
 	At          time.Time
 }
 
-// An Outcome is what is stored of a claimed key: the fingerprint of its request and the
+// An Outcome is the stored state of a claimed key: the fingerprint of its request and the
 // encoded result, nil while there is none.
 type Outcome struct {
 	Fingerprint Fingerprint

@@ -15,7 +15,7 @@ func TestIdempotencyKeyIsVisibleASCII(t *testing.T) {
 	} {
 		err := domain.IdempotencyKey{Caller: "1", Value: value}.Validate()
 		if valid && err != nil {
-			t.Errorf("%q: %v", value, err)
+			t.Errorf("%q: got %v, want no error", value, err)
 		}
 		if !valid {
 			wantInvalid(t, err, domain.CodeInvalidIdempotencyKey, "Idempotency-Key must be 1 to 255 visible ASCII characters")

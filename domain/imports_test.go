@@ -11,8 +11,8 @@ import (
 
 const module = "example.com/petstore/"
 
-// imports are the packages of the module that each one may import. Those of cmd may
-// import all.
+// imports lists the packages of the module that each package may import. The packages in
+// cmd may import all.
 var imports = map[string][]string{
 	"domain":                {},
 	"usecase":               {"domain"},
@@ -35,11 +35,11 @@ func TestImportsFollowTheLayers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, path := range pkg.Imports {
-			inside, ours := strings.CutPrefix(path, module)
-			if ours && !slices.Contains(allowed, inside) {
-				t.Errorf("%s imports %s", name, inside)
+			inModule, isOurs := strings.CutPrefix(path, module)
+			if isOurs && !slices.Contains(allowed, inModule) {
+				t.Errorf("%s imports %s, want only %v", name, inModule, allowed)
 			}
-			if !ours && name == "domain" && strings.Contains(path, ".") {
+			if !isOurs && name == "domain" && strings.Contains(path, ".") {
 				t.Errorf("domain imports %s, which is not in the standard library", path)
 			}
 			if isDriver(path) && !strings.HasPrefix(name, "repository/") {
@@ -49,18 +49,18 @@ func TestImportsFollowTheLayers(t *testing.T) {
 	}
 }
 
-// Only an engine's package imports a database driver, so that an embedder links only
-// the engines that it imports.
+// isDriver reports whether a package is a database driver. Only the package of an engine
+// may import one, so that an embedder links only the engines that it imports.
 func isDriver(path string) bool {
 	return strings.HasPrefix(path, "gorm.io/driver/") || strings.Contains(path, "sqlite3") || strings.Contains(path, "/pgx")
 }
 
-// A package that the list forgets could import anything.
+// A package that is not listed could import anything.
 func TestEveryPackageIsListed(t *testing.T) {
 	t.Parallel()
 	found := packages(t)
 	if len(found) < 5 {
-		t.Fatalf("found only the packages %v", found)
+		t.Fatalf("got the packages %v, want at least 5", found)
 	}
 	for _, name := range found {
 		if _, listed := imports[name]; !listed && !strings.HasPrefix(name, "cmd/") {
@@ -69,7 +69,7 @@ func TestEveryPackageIsListed(t *testing.T) {
 	}
 }
 
-// packages returns the folders of the module that hold Go files other than tests.
+// packages returns the folders of the module that have Go files other than tests.
 func packages(t *testing.T) []string {
 	t.Helper()
 	var found []string

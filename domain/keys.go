@@ -18,7 +18,7 @@ type APIKey struct {
 	LastUsedAt *time.Time
 }
 
-// A NewAPIKey is a key to be stored. Name says to people who uses it.
+// A NewAPIKey is a key to be stored. Name describes its user to people.
 type NewAPIKey struct {
 	Name      string
 	Hash      KeyHash
@@ -32,8 +32,7 @@ const (
 	MaxKeyName = 100
 	// MaxKeySpan is the maximum lifetime of a key, and the maximum overlap of a rotation.
 	MaxKeySpan = 3650 * 24 * time.Hour
-	// KeyUseInterval is the resolution of LastUsedAt: of the uses within one interval, one is
-	// stored.
+	// KeyUseInterval is the resolution of LastUsedAt: one use in each interval is stored.
 	KeyUseInterval = time.Minute
 )
 
@@ -45,20 +44,20 @@ func ValidKeyName(name string) bool { return validName(name, MaxKeyName) }
 
 // NewKey returns the key to be stored for a secret. It expires after lifetime, or never
 // if lifetime is zero. NewKey returns an ErrInvalid (validation_failed) that lists every
-// broken rule.
+// violation.
 func NewKey(name, secret string, now time.Time, lifetime time.Duration) (NewAPIKey, error) {
 	hash, ok := HashKey(secret)
-	var broken []Violation
+	var violations []Violation
 	if !ok {
-		broken = append(broken, Violation{Field: "key", Rule: "does not have the format of an API key"})
+		violations = append(violations, Violation{Field: "key", Rule: "does not have the format of an API key"})
 	}
 	if !ValidKeyName(name) {
-		broken = append(broken, Violation{Field: "name", Rule: KeyNameRule})
+		violations = append(violations, Violation{Field: "name", Rule: KeyNameRule})
 	}
 	if lifetime < 0 || lifetime > MaxKeySpan {
-		broken = append(broken, Violation{Field: "lifetime", Rule: "must be at most 3650 days"})
+		violations = append(violations, Violation{Field: "lifetime", Rule: "must be at most 3650 days"})
 	}
-	if err := Invalid(CodeValidationFailed, broken...); err != nil {
+	if err := Invalid(CodeValidationFailed, violations...); err != nil {
 		return NewAPIKey{}, err
 	}
 	key := NewAPIKey{Name: name, Hash: hash, LastFour: secret[len(secret)-4:], CreatedAt: now}
@@ -69,7 +68,7 @@ func NewKey(name, secret string, now time.Time, lifetime time.Duration) (NewAPIK
 	return key, nil
 }
 
-// A KeyState says whether a key is valid, and if not, why.
+// A KeyState is whether a key is valid, and if not, why.
 type KeyState string
 
 // The states of a key. A revoked key stays revoked when it expires.
@@ -79,9 +78,9 @@ const (
 	KeyRevoked KeyState = "revoked"
 )
 
-// State returns the state of the key at now. The time of a revocation or expiry is itself
-// part of it. A key whose revocation is not after its creation is revoked at any time: the
-// clock had been set back.
+// State returns the state of the key at now. RevokedAt and ExpiresAt are the first times at
+// which the key is not valid. A key that was revoked at its creation or before is revoked
+// at any time, because the clock had been set back.
 func (k APIKey) State(now time.Time) KeyState {
 	switch {
 	case k.RevokedAt != nil && (!now.Before(*k.RevokedAt) || !k.RevokedAt.After(k.CreatedAt)):
@@ -96,14 +95,14 @@ func (k APIKey) State(now time.Time) KeyState {
 // Usable reports whether the key may be used at now: not revoked and not expired.
 func (k APIKey) Usable(now time.Time) bool { return k.State(now) == KeyActive }
 
-// NeedsLastUsedUpdate reports whether a use at now is to be stored: LastUsedAt is not
-// within the KeyUseInterval before it.
+// NeedsLastUsedUpdate reports whether a use at now must be stored: LastUsedAt is at least a
+// KeyUseInterval earlier.
 func (k APIKey) NeedsLastUsedUpdate(now time.Time) bool {
 	return k.LastUsedAt == nil || now.Sub(*k.LastUsedAt) >= KeyUseInterval
 }
 
-// Successor returns the key to be stored for the secret that replaces the key's from now
-// on, with the same name and lifetime.
+// Successor returns the key to be stored for a secret that replaces that of k from now on,
+// with the same name and lifetime.
 func (k APIKey) Successor(secret string, now time.Time) (NewAPIKey, error) {
 	var lifetime time.Duration
 	if k.ExpiresAt != nil {
@@ -112,8 +111,8 @@ func (k APIKey) Successor(secret string, now time.Time) (NewAPIKey, error) {
 	return NewKey(k.Name, secret, now, lifetime)
 }
 
-// ValidateOverlap returns an ErrInvalid (validation_failed) unless a key can stay valid for
-// so long beside its successor.
+// ValidateOverlap returns an ErrInvalid (validation_failed) unless overlap, for which a
+// rotated key stays valid, is 0 to MaxKeySpan.
 func ValidateOverlap(overlap time.Duration) error {
 	if overlap < 0 || overlap > MaxKeySpan {
 		return Invalid(CodeValidationFailed, Violation{Field: "overlap", Rule: "must be 0 to 3650 days"})

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// The secret of an API key is keyPrefix, keyRandom base62 characters for 256 random
-// bits, and keyCheck base62 characters of the CRC-32 (IEEE) of those. With this format
-// secret scanners find it, and a mistyped one is rejected without a query.
+// The secret of an API key is keyPrefix, then 256 random bits as keyRandom base62
+// characters, then the CRC-32 (IEEE) of these characters as keyCheck base62 characters.
+// Secret scanners recognise this format, and a mistyped key is rejected without a query.
 const (
 	keyPrefix = "petstore_"
 	keyRandom = 43
@@ -23,8 +23,8 @@ const base62 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 // A KeyHash is the SHA-256 of an API key. The key itself is not stored.
 type KeyHash [sha256.Size]byte
 
-// GenerateKey returns a new API key from the system's random source. It is a secret:
-// show it once, store its hash.
+// GenerateKey returns a new API key from crypto/rand. It is a secret: only its hash may be
+// stored.
 func GenerateKey() string {
 	bits := make([]byte, 32)
 	_, _ = rand.Read(bits) // never fails (crypto/rand, Go 1.24)

@@ -13,19 +13,19 @@ import (
 
 func TestGeneratedKeyHasPublishedFormat(t *testing.T) {
 	t.Parallel()
-	form := regexp.MustCompile(`^petstore_[0-9A-Za-z]{49}$`)
+	format := regexp.MustCompile(`^petstore_[0-9A-Za-z]{49}$`)
 	seen := map[string]bool{}
 	for range 1000 {
 		secret := domain.GenerateKey()
 		hash, ok := domain.HashKey(secret)
-		if !form.MatchString(secret) || seen[secret] || !ok || hash != sha256.Sum256([]byte(secret)) {
-			t.Fatalf("%q: form %t, seen %t, accepted %t", secret, form.MatchString(secret), seen[secret], ok)
+		if !format.MatchString(secret) || seen[secret] || !ok || hash != sha256.Sum256([]byte(secret)) {
+			t.Fatalf("%q: got format %t, repeated %t, accepted %t", secret, format.MatchString(secret), seen[secret], ok)
 		}
 		seen[secret] = true
 	}
 }
 
-// The check of every key is computed here in another way, by the library.
+// The test computes the checksum with math/big.
 func TestChecksumIsCRC32InBase62(t *testing.T) {
 	t.Parallel()
 	randoms := []string{strings.Repeat("0", 43), strings.Repeat("z", 43), strings.Repeat("Z", 43)}
@@ -34,21 +34,21 @@ func TestChecksumIsCRC32InBase62(t *testing.T) {
 	}
 	padded := 0
 	for _, random := range randoms {
-		check := big.NewInt(int64(crc32.ChecksumIEEE([]byte(random)))).Text(62)
-		if len(check) < 6 {
+		sum := big.NewInt(int64(crc32.ChecksumIEEE([]byte(random)))).Text(62)
+		if len(sum) < 6 {
 			padded++
 		}
-		secret := "petstore_" + random + strings.Repeat("0", 6-len(check)) + check
+		secret := "petstore_" + random + strings.Repeat("0", 6-len(sum)) + sum
 		if _, ok := domain.HashKey(secret); !ok {
-			t.Errorf("HashKey refuses %q", secret)
+			t.Errorf("HashKey rejects %q", secret)
 		}
 	}
 	if padded == 0 {
-		t.Error("no check was padded with zeros")
+		t.Error("no checksum was padded with zeros")
 	}
 }
 
-// Keys that were issued work for ever, so their form never changes.
+// The format must not change: issued keys stay valid.
 func TestHashKeyAcceptsIssuedKeys(t *testing.T) {
 	t.Parallel()
 	for _, secret := range []string{
@@ -57,7 +57,7 @@ func TestHashKeyAcceptsIssuedKeys(t *testing.T) {
 		"petstore_YoY8FOkpyJOWZ3DNkF9UVR7I4hkPTZQf7t4zjeXV5IV3F8F1g",
 	} {
 		if _, ok := domain.HashKey(secret); !ok {
-			t.Errorf("HashKey refuses %q", secret)
+			t.Errorf("HashKey rejects %q", secret)
 		}
 	}
 }
@@ -76,19 +76,19 @@ func TestHashKeyRejectsMistypedKeys(t *testing.T) {
 			continue
 		}
 		if _, ok := domain.HashKey(wrong); ok {
-			t.Errorf("HashKey accepts %q for %q", wrong, secret)
+			t.Errorf("HashKey accepts %q, mistyped for %q", wrong, secret)
 		}
 	}
 }
 
-// The check of a foreign alphabet may be right: then the alphabet must refuse it.
-func TestHashKeyRejectsOtherAlphabets(t *testing.T) {
+// The checksum of characters outside the alphabet may be right.
+func TestHashKeyRejectsOtherCharacters(t *testing.T) {
 	t.Parallel()
-	for _, foreign := range []string{"-", "/", ":", "@", "[", "`", "{", "\x00", "\xff"} {
-		random := strings.Repeat(foreign, 43)
-		check := big.NewInt(int64(crc32.ChecksumIEEE([]byte(random)))).Text(62)
-		if _, ok := domain.HashKey("petstore_" + random + strings.Repeat("0", 6-len(check)) + check); ok {
-			t.Errorf("a key made of %q was accepted", foreign)
+	for _, character := range []string{"-", "/", ":", "@", "[", "`", "{", "\x00", "\xff"} {
+		random := strings.Repeat(character, 43)
+		sum := big.NewInt(int64(crc32.ChecksumIEEE([]byte(random)))).Text(62)
+		if _, ok := domain.HashKey("petstore_" + random + strings.Repeat("0", 6-len(sum)) + sum); ok {
+			t.Errorf("HashKey accepts a key of %q", character)
 		}
 	}
 }

@@ -14,18 +14,18 @@ import (
 
 var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
-// moments are the places that a time may have about noon; at never there is none.
-var moments = map[string]*time.Time{
+// times are times relative to noon, by name.
+var times = map[string]*time.Time{
 	"never": nil, "past": at(-time.Millisecond), "now": at(0), "future": at(time.Millisecond),
 }
 
-// at is a moment as far from noon.
+// at returns noon plus d.
 func at(d time.Duration) *time.Time {
 	t := noon.Add(d)
 	return &t
 }
 
-// TestKeyState walks every expiry under every revocation.
+// TestKeyState tests every combination of expiry and revocation.
 func TestKeyState(t *testing.T) {
 	t.Parallel()
 	const active, expired, revoked = domain.KeyActive, domain.KeyExpired, domain.KeyRevoked
@@ -36,9 +36,9 @@ func TestKeyState(t *testing.T) {
 		"past":   {"never": expired, "future": expired, "now": revoked, "past": revoked},
 	} {
 		for revokes, want := range states {
-			key := domain.APIKey{ID: 7, ExpiresAt: moments[expires], RevokedAt: moments[revokes]}
+			key := domain.APIKey{ID: 7, ExpiresAt: times[expires], RevokedAt: times[revokes]}
 			if got := key.State(noon); got != want || key.Usable(noon) != (want == active) {
-				t.Errorf("expires %s, revoked %s: %s, usable %t; want %s", expires, revokes, got, key.Usable(noon), want)
+				t.Errorf("expires %s, revoked %s: got %s, usable %t, want %s", expires, revokes, got, key.Usable(noon), want)
 			}
 			reason := string(want)
 			if want == active {
@@ -47,7 +47,7 @@ func TestKeyState(t *testing.T) {
 			err := key.NotRotatable(noon)
 			message := fmt.Sprintf("the API key with the id 7 is %s and cannot be rotated", reason)
 			if !errors.Is(err, domain.ErrConflict) || err.Error() != message {
-				t.Errorf("expires %s, revoked %s: %v, want %s", expires, revokes, err, message)
+				t.Errorf("expires %s, revoked %s: got %v, want %s", expires, revokes, err, message)
 			}
 		}
 	}
@@ -60,7 +60,7 @@ func TestKeyRevokedAtItsCreationIsNeverValid(t *testing.T) {
 	} {
 		key := domain.APIKey{CreatedAt: noon, RevokedAt: at(revoked)}
 		if got := key.State(*at(-time.Hour)); got != want {
-			t.Errorf("revoked %v after its creation it is %s before both, want %s", revoked, got, want)
+			t.Errorf("revoked %v after its creation: got %s before both, want %s", revoked, got, want)
 		}
 	}
 }
@@ -70,8 +70,8 @@ func TestSuccessorHasNameAndLifetime(t *testing.T) {
 	secret := domain.GenerateKey()
 	hash, _ := domain.HashKey(secret)
 	for name, test := range map[string]struct{ old, want *time.Time }{
-		"for ever":    {nil, nil},
-		"for an hour": {at(-time.Minute), at(time.Hour)},
+		"unlimited": {nil, nil},
+		"one hour":  {at(-time.Minute), at(time.Hour)},
 	} {
 		old := domain.APIKey{
 			ID: 7, Name: "till 1", LastFour: "last", CreatedAt: noon.Add(-time.Hour - time.Minute),
@@ -91,15 +91,15 @@ func TestLastUsedIsUpdatedOncePerInterval(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		last *time.Time
-		news bool
+		want bool
 	}{
-		"first":                    {nil, true},
-		"within the interval":      {at(-domain.KeyUseInterval + time.Millisecond), false},
-		"at its end":               {at(-domain.KeyUseInterval), true},
-		"told by a clock in front": {at(time.Hour), false},
+		"first":               {nil, true},
+		"within the interval": {at(-domain.KeyUseInterval + time.Millisecond), false},
+		"after the interval":  {at(-domain.KeyUseInterval), true},
+		"in the future":       {at(time.Hour), false},
 	} {
-		if got := (domain.APIKey{LastUsedAt: test.last}).NeedsLastUsedUpdate(noon); got != test.news {
-			t.Errorf("%s: %t", name, got)
+		if got := (domain.APIKey{LastUsedAt: test.last}).NeedsLastUsedUpdate(noon); got != test.want {
+			t.Errorf("%s: got %t, want %t", name, got, test.want)
 		}
 	}
 }
@@ -114,10 +114,10 @@ func TestNewKeyListsEveryBrokenRule(t *testing.T) {
 		lifetime     time.Duration
 		message      string
 	}{
-		"everything":     {"\n", "secret", -1, "key does not have the format of an API key; " + nameRule + "; " + lifetimeRule},
-		"a long name":    {strings.Repeat("é", 101), secret, 0, nameRule},
-		"a long life":    {"a", secret, domain.MaxKeySpan + 1, lifetimeRule},
-		"a backward one": {"a", secret, -1, lifetimeRule},
+		"all":                 {"\n", "secret", -1, "key does not have the format of an API key; " + nameRule + "; " + lifetimeRule},
+		"a long name":         {strings.Repeat("é", 101), secret, 0, nameRule},
+		"a long lifetime":     {"a", secret, domain.MaxKeySpan + 1, lifetimeRule},
+		"a negative lifetime": {"a", secret, -1, lifetimeRule},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := domain.NewKey(test.name, test.secret, noon, test.lifetime)
@@ -136,7 +136,7 @@ func TestOverlapIsBounded(t *testing.T) {
 	} {
 		err := domain.ValidateOverlap(overlap)
 		if valid && err != nil {
-			t.Errorf("%v: %v", overlap, err)
+			t.Errorf("%v: got %v, want no error", overlap, err)
 		}
 		if !valid {
 			wantInvalid(t, err, domain.CodeValidationFailed, "overlap must be 0 to 3650 days")

@@ -32,8 +32,8 @@ type Order struct {
 	UpdatedAt time.Time
 }
 
-// Orderable returns the statuses of an animal that can be ordered. The empty status is
-// one of them.
+// Orderable returns the statuses of an animal that can be ordered, which include the empty
+// one.
 func Orderable() []PetStatus { return []PetStatus{PetAvailable, ""} }
 
 // A Transition ends a placed order: it changes the status of the order and that of its
@@ -43,21 +43,19 @@ type Transition struct {
 	PetFrom, PetTo PetStatus
 }
 
-// Delivery returns the transition of an order that is delivered. Its animal is sold, and
-// never sold again.
+// Delivery returns the transition of an order that is delivered. Its animal becomes sold.
 func Delivery() Transition {
 	return Transition{From: OrderPlaced, To: OrderDelivered, PetFrom: PetPending, PetTo: PetSold}
 }
 
-// Cancellation returns the transition of an order that is cancelled. Its animal is
-// available again.
+// Cancellation returns the transition of an order that is cancelled. Its animal becomes
+// available.
 func Cancellation() Transition {
 	return Transition{From: OrderPlaced, To: OrderCancelled, PetFrom: PetPending, PetTo: PetAvailable}
 }
 
 // CheckRepeat checks an order that the transition did not change. It returns nil if the
-// order already is in the status that the transition leads to, else an ErrConflict
-// (order_state_conflict).
+// order already has the status t.To, else an ErrConflict (order_state_conflict).
 func (t Transition) CheckRepeat(o Order) error {
 	if o.Status == t.To {
 		return nil
@@ -76,13 +74,13 @@ type OrderQuery struct {
 	PetID  *int64
 }
 
-// Validate returns an ErrInvalid (invalid_parameter) that lists every broken rule.
+// Validate returns an ErrInvalid (invalid_parameter) that lists every violation.
 func (q OrderQuery) Validate() error {
-	broken := q.violations()
+	violations := q.violations()
 	if q.Status != "" && !q.Status.Known() {
-		broken = append(broken, Violation{Field: "status", Rule: OrderStatusRule})
+		violations = append(violations, Violation{Field: "status", Rule: OrderStatusRule})
 	}
-	return Invalid(CodeInvalidParameter, broken...)
+	return Invalid(CodeInvalidParameter, violations...)
 }
 
 // OrderNotFound returns the ErrNotFound for an order that does not exist.

@@ -7,17 +7,17 @@ import (
 	"example.com/petstore/domain"
 )
 
-// TestOrderTransitions walks every status under every act.
+// TestOrderTransitions tests every combination of status and transition.
 func TestOrderTransitions(t *testing.T) {
 	t.Parallel()
 	const moves, repeats, conflicts = "moves", "repeats", "conflicts"
-	acts := map[string]domain.Transition{"deliver": domain.Delivery(), "cancel": domain.Cancellation()}
+	transitions := map[string]domain.Transition{"deliver": domain.Delivery(), "cancel": domain.Cancellation()}
 	for status, want := range map[domain.OrderStatus]map[string]string{
 		domain.OrderPlaced:    {"deliver": moves, "cancel": moves},
 		domain.OrderDelivered: {"deliver": repeats, "cancel": conflicts},
 		domain.OrderCancelled: {"deliver": conflicts, "cancel": repeats},
 	} {
-		for act, transition := range acts {
+		for name, transition := range transitions {
 			err := transition.CheckRepeat(domain.Order{ID: 1, Status: status})
 			got := repeats
 			switch {
@@ -26,11 +26,11 @@ func TestOrderTransitions(t *testing.T) {
 			case errors.Is(err, domain.ErrConflict):
 				got = conflicts
 			}
-			if got != want[act] {
-				t.Errorf("%s an order that is %s: %s, want %s", act, status, got, want[act])
+			if got != want[name] {
+				t.Errorf("%s an order that is %s: got %s, want %s", name, status, got, want[name])
 			}
 			if got == moves && err == nil {
-				t.Errorf("%s an order that stayed %s passes for done", act, status)
+				t.Errorf("%s an order that stayed %s: got no error", name, status)
 			}
 		}
 	}
@@ -48,7 +48,7 @@ func TestTransitionChangesOrderAndAnimal(t *testing.T) {
 	} {
 		want := domain.Transition{From: domain.OrderPlaced, To: test.order, PetFrom: domain.PetPending, PetTo: test.pet}
 		if test.transition != want {
-			t.Errorf("%s is %+v, want %+v", name, test.transition, want)
+			t.Errorf("%s: got %+v, want %+v", name, test.transition, want)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func TestOrderableStatuses(t *testing.T) {
 		"": true, domain.PetAvailable: true, domain.PetPending: false, domain.PetSold: false,
 	} {
 		if orderable[status] != want {
-			t.Errorf("an animal that is %q can be ordered: %t", status, orderable[status])
+			t.Errorf("status %q: got orderable %t, want %t", status, orderable[status], want)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func TestOrderQueryListsEveryBrokenRule(t *testing.T) {
 	)
 	for _, status := range []domain.OrderStatus{"", domain.OrderPlaced, domain.OrderDelivered, domain.OrderCancelled} {
 		if err := (domain.OrderQuery{PageRequest: domain.PageRequest{Limit: 1}, Status: status}).Validate(); err != nil {
-			t.Errorf("%q: %v", status, err)
+			t.Errorf("%q: got %v, want no error", status, err)
 		}
 	}
 }

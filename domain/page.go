@@ -2,20 +2,20 @@ package domain
 
 import "fmt"
 
-// The number of records of a page (service specification, "Limits").
+// The default and maximum number of records of a page (service specification, "Limits").
 const (
 	DefaultLimit = 20
 	MaxLimit     = 100
 )
 
 // A PageRequest selects up to Limit records with an id greater than After, ascending by
-// id. Ids start at 1, so that After is 0 for the first page.
+// id. Ids start at 1, so After is 0 for the first page.
 type PageRequest struct {
 	After int64
 	Limit int
 }
 
-// violations reports a limit outside 1 to MaxLimit.
+// violations returns the violation of a limit outside 1 to MaxLimit.
 func (r PageRequest) violations() []Violation {
 	if r.Limit < 1 || r.Limit > MaxLimit {
 		return []Violation{{Field: "limit", Rule: fmt.Sprintf("must be 1 to %d", MaxLimit)}}
@@ -23,14 +23,14 @@ func (r PageRequest) violations() []Violation {
 	return nil
 }
 
-// A Page is a part of a list. More says whether records follow it.
+// A Page is a part of a list. More reports whether more records follow it.
 type Page[T any] struct {
 	Items []T
 	More  bool
 }
 
-// CutPage returns a page of at most limit records. items is the result of a query for one
-// record more, which shows whether more follow.
+// CutPage returns a page of the first limit records of items, which is the result of a
+// query for limit+1 records.
 func CutPage[T any](items []T, limit int) Page[T] {
 	if len(items) > limit {
 		return Page[T]{Items: items[:limit], More: true}

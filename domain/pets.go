@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// A PetStatus says whether an animal can be bought. It is empty for an animal that was
-// added without a status.
+// A PetStatus is the status of an animal. It is empty for an animal that was added without
+// a status.
 type PetStatus string
 
 // The published statuses.
@@ -69,16 +69,16 @@ func validName(name string, maxLen int) bool {
 		strings.IndexFunc(name, unicode.IsControl) < 0
 }
 
-// Validate returns an ErrInvalid (validation_failed) that lists every broken rule.
+// Validate returns an ErrInvalid (validation_failed) that lists every violation.
 func (p NewPet) Validate() error {
-	var broken []Violation
+	var violations []Violation
 	if !ValidPetName(p.Name) {
-		broken = append(broken, Violation{Field: "name", Rule: PetNameRule})
+		violations = append(violations, Violation{Field: "name", Rule: PetNameRule})
 	}
 	if p.Status != "" && !p.Status.Known() {
-		broken = append(broken, Violation{Field: "status", Rule: PetStatusRule})
+		violations = append(violations, Violation{Field: "status", Rule: PetStatusRule})
 	}
-	return Invalid(CodeValidationFailed, broken...)
+	return Invalid(CodeValidationFailed, violations...)
 }
 
 // A PetQuery selects a page of the animals with a status, or of all if Status is empty.
@@ -87,13 +87,13 @@ type PetQuery struct {
 	Status PetStatus
 }
 
-// Validate returns an ErrInvalid (invalid_parameter) that lists every broken rule.
+// Validate returns an ErrInvalid (invalid_parameter) that lists every violation.
 func (q PetQuery) Validate() error {
-	broken := q.violations()
+	violations := q.violations()
 	if q.Status != "" && !q.Status.Known() {
-		broken = append(broken, Violation{Field: "status", Rule: PetStatusRule})
+		violations = append(violations, Violation{Field: "status", Rule: PetStatusRule})
 	}
-	return Invalid(CodeInvalidParameter, broken...)
+	return Invalid(CodeInvalidParameter, violations...)
 }
 
 // PetNotFound returns the ErrNotFound for an animal that is not in the catalogue.

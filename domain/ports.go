@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Every port returns errors of this package: ErrNotFound where its comment says so, and
-// ErrUnavailable when the database fails. Any other error is a defect.
+// The methods of the ports return the errors that their comments name, and ErrUnavailable
+// when the database fails. Any other error is a defect.
 
 // A PetReader reads the catalogue.
 type PetReader interface {
@@ -21,11 +21,11 @@ type PetRepository interface {
 	PetReader
 	// Create adds an animal and assigns its id.
 	Create(ctx context.Context, pet NewPet) (Pet, error)
-	// CreateAll adds animals, faster than Create does one by one, and returns them in the
-	// order given, which is also that of their ids.
+	// CreateAll adds animals, faster than repeated calls of Create, and returns them in the
+	// same order. Their ids increase in that order.
 	CreateAll(ctx context.Context, pets []NewPet) ([]Pet, error)
-	// Move changes the animal's status to to if it is one of from, and reports whether it
-	// was.
+	// Move changes the status of the animal to to if it is one of from, and reports whether
+	// it did.
 	Move(ctx context.Context, id int64, from []PetStatus, to PetStatus) (bool, error)
 }
 
@@ -43,22 +43,22 @@ type OrderRepository interface {
 	// Create places an order. It returns an ErrConflict (pet_not_available) while the
 	// animal has another order that is not cancelled.
 	Create(ctx context.Context, petID int64, at time.Time) (Order, error)
-	// Move changes the order's status to to if it is from, and reports whether it was. The
-	// order's UpdatedAt becomes at, unless it is later already.
+	// Move changes the status of the order to to if it is from, and reports whether it did.
+	// UpdatedAt becomes at, unless it is already later.
 	Move(ctx context.Context, id int64, from, to OrderStatus, at time.Time) (bool, error)
 }
 
 // A KeyReader reads the API keys.
 type KeyReader interface {
-	// FindByHash returns the key, or an ErrUnauthenticated (invalid_api_key). Its
-	// LastUsedAt may be older than the store's.
+	// FindByHash returns the key, or an ErrUnauthenticated (invalid_api_key). LastUsedAt may
+	// be older than the stored one.
 	FindByHash(ctx context.Context, hash KeyHash) (APIKey, error)
 	// List returns all keys, ascending by id.
 	List(ctx context.Context) ([]APIKey, error)
 }
 
-// A KeyRepository changes the API keys. A time before a key's creation counts as its
-// creation, so that none that the store keeps is earlier.
+// A KeyRepository changes the API keys. A time before the creation of a key is stored as
+// the time of its creation.
 type KeyRepository interface {
 	KeyReader
 	// Get returns the key, or an ErrNotFound.
@@ -67,18 +67,18 @@ type KeyRepository interface {
 	Create(ctx context.Context, key NewAPIKey) (bool, error)
 	// Any reports whether a key was ever stored.
 	Any(ctx context.Context) (bool, error)
-	// Revoke revokes the key at a time, unless its revocation is set to that or an earlier
+	// Revoke revokes the key at a time, unless it is already revoked at that or an earlier
 	// time, and reports whether it did.
 	Revoke(ctx context.Context, id int64, at time.Time) (bool, error)
-	// ScheduleRevocation revokes the key an overlap after now if it is active at now and no
-	// revocation is set, and reports whether it did.
+	// ScheduleRevocation revokes the key at now plus overlap if it is active at now and no
+	// revocation is scheduled, and reports whether it did.
 	ScheduleRevocation(ctx context.Context, id int64, now time.Time, overlap time.Duration) (bool, error)
-	// SetLastUsed sets the time of the key's last use, unless the one that is set is less
+	// SetLastUsed sets the time of the last use of the key, unless the stored one is less
 	// than KeyUseInterval earlier, or later.
 	SetLastUsed(ctx context.Context, id int64, at time.Time) error
 }
 
-// An IdempotencyRepository stores the requests that had an idempotency key.
+// An IdempotencyRepository stores the results of requests with an idempotency key.
 type IdempotencyRepository interface {
 	// Claim claims the key for a request and returns true. If the key was claimed within
 	// IdempotencyTTL before, it returns false and the outcome of that request.
@@ -98,8 +98,8 @@ type Repositories struct {
 // A Transactor runs functions as transactions.
 type Transactor interface {
 	// InTx runs fn in a transaction and returns nil once that is durable. When fn returns
-	// an error, the transaction is rolled back and InTx returns that error. fn may run more
-	// than once, after a conflict or another transaction's failure, so it must have no
+	// an error, InTx rolls back the transaction and returns that error. fn may run more than
+	// once, because of a conflict or because another transaction failed, so it must have no
 	// effect except through r.
 	InTx(ctx context.Context, fn func(ctx context.Context, r Repositories) error) error
 }

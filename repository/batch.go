@@ -12,14 +12,14 @@ import (
 )
 
 var (
-	errLost           = errors.New("the database rolled back the transaction")
+	errRolledBack     = errors.New("the database rolled back the transaction")
 	errNeedSavepoints = errors.New("a transaction function failed after it changed something")
 )
 
-// commit runs a batch as one transaction and commits it. Savepoints between the
-// functions would cost a fifth of it, because SQLite copies the pages that change after
-// one. So the batch runs without, and only when a function fails after it changed
-// something the batch is rolled back and runs again, with a savepoint before each.
+// commit runs a batch as one transaction and commits it. The batch runs without
+// savepoints, after which SQLite copies every page that changes. Only when a function
+// fails after it changed something, the batch is rolled back and runs again, with a
+// savepoint before each function.
 func (w *writer) commit(batch []*pendingTx) error {
 	err := w.try(batch, false)
 	if errors.Is(err, errNeedSavepoints) {
@@ -45,21 +45,20 @@ func (w *writer) try(batch []*pendingTx, withSavepoints bool) error {
 	if err = tx.Commit(); err != nil {
 		err = domain.Unavailable(err)
 	}
-	// A commit that failed may be durable, so the versions rise in any case.
-	w.versions.raise(b.changes)
+	w.versions.increment(b.changes) // also after an error: the commit may be durable
 	if w.observe != nil && b.ran > 0 {
 		w.observe(b.ran, time.Since(start))
 	}
 	return err
 }
 
-// A batchTx is the transaction that the functions of a batch share.
+// A batchTx is the transaction of a batch.
 type batchTx struct {
 	Tx
 	database     Database
 	repositories domain.Repositories
 	changes      changes
-	ran          int // functions
+	ran          int // number of functions
 }
 
 func newBatchTx(w *writer, tx Tx) *batchTx {
@@ -74,7 +73,8 @@ func newBatchTx(w *writer, tx Tx) *batchTx {
 	return b
 }
 
-// unreported is the report of a session in a transaction, which fails as a whole.
+// unreported is the report of a session in a transaction: InTx reports the error of the
+// whole transaction.
 func unreported(err error) error { return err }
 
 // run runs the functions one after the other. Without savepoints it returns
@@ -94,7 +94,7 @@ func (b *batchTx) run(batch []*pendingTx, withSavepoints bool) error {
 		b.changes.dirty = false
 		p.run(b.repositories)
 		if err := b.Active(); err != nil {
-			return b.lost(err, p)
+			return b.rolledBack(err, p)
 		}
 		if !withSavepoints && p.failed() && b.changes.dirty {
 			return errNeedSavepoints
@@ -108,14 +108,14 @@ func (b *batchTx) run(batch []*pendingTx, withSavepoints bool) error {
 	return nil
 }
 
-// lost returns the error of all callers when the database has ended the transaction. The
-// failure of p is only described, unless it was the database's: its Kind does not
-// concern the other callers.
-func (b *batchTx) lost(err error, p *pendingTx) error {
+// rolledBack returns the error for all callers when the database has rolled back the
+// transaction. It wraps the error of p only if that is one of the database: any other
+// Kind does not concern the other callers.
+func (b *batchTx) rolledBack(err error, p *pendingTx) error {
 	if b.database.ErrorKind(p.err) != "" {
-		return fmt.Errorf("%w: %w: %w", errLost, err, p.err)
+		return fmt.Errorf("%w: %w: %w", errRolledBack, err, p.err)
 	}
-	return fmt.Errorf("%w: %w: after %s", errLost, err, p.failure())
+	return fmt.Errorf("%w: %w: after %s", errRolledBack, err, p.failure())
 }
 
 func (b *batchTx) endSavepoint(rollback bool) error {

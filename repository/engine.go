@@ -7,18 +7,18 @@ import (
 	"gorm.io/gorm"
 )
 
-// An Engine is a database that a Store can keep its records in. Its package is the
-// only one that imports the database's driver.
+// An Engine opens the database of a Store. Its package is the only one that imports the
+// driver of the database.
 type Engine interface {
-	// String names the database in errors and logs, without a secret.
+	// String returns the name of the database for errors and logs, without a secret.
 	String() string
-	// Open connects to the database. It creates it, or migrates its schema, only where o
-	// allows that, and changes nothing in a database that it rejects. Its error is one
-	// line that ends with the remedy.
+	// Open connects to the database. It creates it, or migrates its schema, only if o
+	// allows that, and does not change a database that it rejects. Its error is one line
+	// that ends with the remedy.
 	Open(ctx context.Context, o EngineOptions) (Database, error)
 }
 
-// EngineOptions are the Options that concern the engine.
+// EngineOptions are the Options of the engine.
 type EngineOptions struct {
 	Migrate      bool
 	MustExist    bool
@@ -31,29 +31,30 @@ type Schema struct {
 	Created bool  // by this Open
 }
 
-// A Database is an open database. The methods of a Database and of its Tx that
-// write, and ChangedByOthers, are called by one goroutine.
+// A Database is an open database. One goroutine calls Begin, ChangedByOthers and the
+// methods of a Tx; the other methods are safe for concurrent use.
 type Database interface {
-	// Readers is the pool of connections that only read.
+	// Readers returns the pool of read-only connections.
 	Readers() gorm.ConnPool
-	// Dialector is GORM's, on a connection pool.
+	// Dialector returns GORM's dialector on a connection pool.
 	Dialector(pool gorm.ConnPool) gorm.Dialector
-	// Begin starts a transaction beside which nobody else writes, in this process or in
-	// another. It waits for other writers, for a bounded time.
+	// Begin starts a transaction. Until it ends, no other connection and no other process
+	// can write. Begin waits for other writers, for a limited time.
 	Begin(ctx context.Context) (Tx, error)
-	// ChangedByOthers reports whether anybody else has committed since the last call.
-	// Within a transaction nobody else can until it ends.
+	// ChangedByOthers reports whether another connection or process has committed since
+	// the last call.
 	ChangedByOthers(ctx context.Context) (bool, error)
-	// Check returns an error when what is written now could be lost.
+	// Check returns an error if a commit could be lost, such as when the file of the
+	// database was replaced.
 	Check() error
-	// Rebind replaces the placeholders ? of a statement by those of the driver.
+	// Rebind replaces the placeholders ? of a statement with those of the driver.
 	Rebind(statement string) string
-	// ErrorKind returns the kind, one of ErrorKinds, of a failure of the database: the same
-	// statement may succeed later. It returns "" for any other error.
+	// ErrorKind returns the kind, one of ErrorKinds, of an error that the database caused:
+	// the same statement may succeed later. It returns "" for any other error.
 	ErrorKind(err error) string
-	// Schema describes the schema that Open found or created.
+	// Schema returns the schema that Open found or created.
 	Schema() Schema
-	// Pools are the connection pools by what they do, for metrics.
+	// Pools returns the connection pools by name, for metrics.
 	Pools() map[string]*sql.DB
 	// Close closes all connections.
 	Close() error
@@ -63,12 +64,12 @@ type Database interface {
 type Tx interface {
 	gorm.ConnPool
 	// Insert runs an INSERT of one row, with the driver's placeholders, and returns the id
-	// that the row was given.
+	// of the row.
 	Insert(ctx context.Context, statement string, args ...any) (id int64, err error)
-	// Active returns an error once the database has ended the transaction by itself.
+	// Active returns an error if the database has rolled back the transaction by itself.
 	Active() error
-	// Commit returns nil once the transaction is durable. After an error nobody knows
-	// whether it is.
+	// Commit returns nil once the transaction is durable. After an error it may or may not
+	// be durable.
 	Commit() error
 	// Rollback does nothing after a Commit.
 	Rollback() error

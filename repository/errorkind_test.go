@@ -21,45 +21,45 @@ import (
 	"example.com/petstore/repository/sqlite"
 )
 
-// kinds counts the errors of a store by kind.
-type kinds struct {
+// errorCounts counts the errors of a store by kind.
+type errorCounts struct {
 	mu    sync.Mutex
 	count map[string]int
 }
 
-func (k *kinds) add(kind string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.count[kind]++
+func (c *errorCounts) add(kind string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.count[kind]++
 }
 
-// want expects these errors since the last call.
-func (k *kinds) want(t *testing.T, want map[string]int) {
+// want compares the errors since its last call with want.
+func (c *errorCounts) want(t *testing.T, want map[string]int) {
 	t.Helper()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if diff := cmp.Diff(want, k.count); diff != "" {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if diff := cmp.Diff(want, c.count); diff != "" {
 		t.Errorf("errors by kind (-want +got)\n%s", diff)
 	}
-	clear(k.count)
+	clear(c.count)
 }
 
-// openCounting opens a store at a path and returns with it the kinds of its errors.
-func openCounting(t *testing.T, path string) (*repository.Store, *kinds) {
+// openCounting opens a store and returns it with the counts of its errors.
+func openCounting(t *testing.T, path string) (*repository.Store, *errorCounts) {
 	t.Helper()
-	counted := &kinds{count: map[string]int{}}
-	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true, ObserveError: counted.add})
+	errorsByKind := &errorCounts{count: map[string]int{}}
+	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true, ObserveError: errorsByKind.add})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	return s, counted
+	return s, errorsByKind
 }
 
 func TestFullDiskIsObservedForEachCaller(t *testing.T) {
 	t.Parallel()
-	s, counted := openCounting(t, filepath.Join(t.TempDir(), "pets.db"))
-	// As if the disk were full.
+	s, errorsByKind := openCounting(t, filepath.Join(t.TempDir(), "pets.db"))
+	// SQLite returns SQLITE_FULL for any page beyond the maximum.
 	if err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
 		return repository.ExecIn(ctx, r, "PRAGMA max_page_count = 1")
 	}); err != nil {
@@ -67,27 +67,27 @@ func TestFullDiskIsObservedForEachCaller(t *testing.T) {
 	}
 	tooLong := adding(strings.Repeat("x", 1<<16))
 	if err := s.InTx(t.Context(), tooLong); !errors.Is(err, domain.ErrUnavailable) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want unavailable", err)
 	}
-	counted.want(t, map[string]int{repository.KindFull: 1})
+	errorsByKind.want(t, map[string]int{repository.KindFull: 1})
 
-	release := hold(t, s)
-	results := []<-chan error{queued(t.Context(), s, tooLong), queued(t.Context(), s, tooLong), queued(t.Context(), s, tooLong)}
+	release := blockWriter(t, s)
+	results := []<-chan error{enqueue(t.Context(), s, tooLong), enqueue(t.Context(), s, tooLong), enqueue(t.Context(), s, tooLong)}
 	release()
 	for _, result := range results {
 		if err := <-result; !errors.Is(err, domain.ErrUnavailable) {
-			t.Errorf("got %v", err)
+			t.Errorf("got %v, want unavailable", err)
 		}
 	}
 	if err := s.Ping(t.Context()); err != nil {
-		t.Errorf("a full disk cannot be read: %v", err)
+		t.Errorf("Ping on a full disk: got %v, want no error", err)
 	}
-	counted.want(t, map[string]int{repository.KindFull: 3})
+	errorsByKind.want(t, map[string]int{repository.KindFull: 3})
 }
 
-func TestLostTransactionIsObservedByItsCause(t *testing.T) {
+func TestRolledBackTransactionIsObservedByItsCause(t *testing.T) {
 	t.Parallel()
-	s, counted := openCounting(t, filepath.Join(t.TempDir(), "pets.db"))
+	s, errorsByKind := openCounting(t, filepath.Join(t.TempDir(), "pets.db"))
 	for cause, want := range map[error]string{
 		sqlite3.Error{Code: sqlite3.ErrFull}: repository.KindFull,
 		domain.PetNotFound(1):                repository.KindOther,
@@ -95,17 +95,17 @@ func TestLostTransactionIsObservedByItsCause(t *testing.T) {
 		err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
 			return errors.Join(cause, repository.ExecIn(ctx, r, "ROLLBACK"))
 		})
-		if !errors.Is(err, repository.ErrLost) || errors.Is(err, domain.ErrNotFound) {
-			t.Errorf("got %v", err)
+		if !errors.Is(err, repository.ErrRolledBack) || errors.Is(err, domain.ErrNotFound) {
+			t.Errorf("got %v, want %v, and not found only as text", err, repository.ErrRolledBack)
 		}
-		counted.want(t, map[string]int{want: 1})
+		errorsByKind.want(t, map[string]int{want: 1})
 	}
 }
 
 func TestLockedFileIsObservedAsBusy(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	s, counted := openCounting(t, path)
+	s, errorsByKind := openCounting(t, path)
 	other, err := sql.Open("sqlite3", "file:"+path+"?_txlock=immediate")
 	if err != nil {
 		t.Fatal(err)
@@ -117,15 +117,15 @@ func TestLockedFileIsObservedAsBusy(t *testing.T) {
 	}
 	defer func() { _ = tx.Rollback() }()
 	if err := s.InTx(t.Context(), adding("Rex")); !errors.Is(err, domain.ErrUnavailable) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want unavailable", err)
 	}
-	counted.want(t, map[string]int{repository.KindBusy: 1})
+	errorsByKind.want(t, map[string]int{repository.KindBusy: 1})
 }
 
 func TestReplacedFileAndClosedStoreAreObserved(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	s, counted := openCounting(t, path)
+	s, errorsByKind := openCounting(t, path)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
@@ -134,9 +134,9 @@ func TestReplacedFileAndClosedStoreAreObserved(t *testing.T) {
 		func() error { return s.Ping(t.Context()) },
 	} {
 		if err := call(); !errors.Is(err, domain.ErrUnavailable) {
-			t.Errorf("got %v", err)
+			t.Errorf("got %v, want unavailable", err)
 		}
-		counted.want(t, map[string]int{repository.KindReplaced: 1})
+		errorsByKind.want(t, map[string]int{repository.KindReplaced: 1})
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -146,25 +146,25 @@ func TestReplacedFileAndClosedStoreAreObserved(t *testing.T) {
 		func() error { _, err := s.Pets().Get(t.Context(), 1); return err },
 	} {
 		if err := call(); !errors.Is(err, domain.ErrUnavailable) {
-			t.Errorf("got %v", err)
+			t.Errorf("got %v, want unavailable", err)
 		}
-		counted.want(t, map[string]int{repository.KindClosed: 1})
+		errorsByKind.want(t, map[string]int{repository.KindClosed: 1})
 	}
 }
 
-func TestDeadlineIsObservedAndDisconnectedClientIsNot(t *testing.T) {
+func TestDeadlineIsObservedAndCancellationIsNot(t *testing.T) {
 	t.Parallel()
-	s, counted := openCounting(t, filepath.Join(t.TempDir(), "pets.db"))
-	release := hold(t, s)
+	s, errorsByKind := openCounting(t, filepath.Join(t.TempDir(), "pets.db"))
+	release := blockWriter(t, s)
 	defer release()
-	const all = 4 // of Options.MaxOpenConns when it is zero
-	if err := s.AcquireReadSlots(t.Context(), all); err != nil {
+	const slots = 4 // the default of Options.MaxOpenConns
+	if err := s.AcquireReadSlots(t.Context(), slots); err != nil {
 		t.Fatal(err)
 	}
-	defer s.ReleaseReadSlots(all)
-	late, stop := context.WithTimeout(t.Context(), time.Millisecond)
+	defer s.ReleaseReadSlots(slots)
+	expired, stop := context.WithTimeout(t.Context(), time.Millisecond)
 	defer stop()
-	gone, cancel := context.WithCancel(t.Context())
+	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, call := range map[string]func(context.Context) error{
 		"InTx":            func(ctx context.Context) error { return s.InTx(ctx, adding("Rex")) },
@@ -172,24 +172,24 @@ func TestDeadlineIsObservedAndDisconnectedClientIsNot(t *testing.T) {
 		"pets.Get":        func(ctx context.Context) error { _, err := s.Pets().Get(ctx, 1); return err },
 		"keys.FindByHash": func(ctx context.Context) error { _, err := s.Keys().FindByHash(ctx, domain.KeyHash{}); return err },
 	} {
-		for ctx, want := range map[context.Context]map[string]int{late: {repository.KindTimeout: 1}, gone: {}} {
+		for ctx, want := range map[context.Context]map[string]int{expired: {repository.KindTimeout: 1}, canceled: {}} {
 			if err := call(ctx); !errors.Is(err, domain.ErrUnavailable) {
-				t.Errorf("%s: got %v", name, err)
+				t.Errorf("%s: got %v, want unavailable", name, err)
 			}
-			counted.want(t, want)
+			errorsByKind.want(t, want)
 		}
 	}
 }
 
 func TestRejectedRequestIsNotObserved(t *testing.T) {
 	t.Parallel()
-	s, counted := openCounting(t, filepath.Join(t.TempDir(), "pets.db"))
+	s, errorsByKind := openCounting(t, filepath.Join(t.TempDir(), "pets.db"))
 	_, notFound := s.Pets().Get(t.Context(), 1)
 	rejected := s.InTx(t.Context(), func(context.Context, domain.Repositories) error { return domain.PetNotAvailable(1) })
 	if notFound == nil || rejected == nil {
-		t.Errorf("got %v and %v", notFound, rejected)
+		t.Errorf("got %v and %v, want two errors", notFound, rejected)
 	}
-	counted.want(t, map[string]int{})
+	errorsByKind.want(t, map[string]int{})
 }
 
 func TestEveryErrorHasAListedKind(t *testing.T) {
@@ -210,7 +210,7 @@ func TestEveryErrorHasAListedKind(t *testing.T) {
 		repository.ErrGoexit:                                                  repository.KindOther,
 	} {
 		if got := s.ErrorKind(domain.Unavailable(err)); got != want || !slices.Contains(repository.ErrorKinds(), got) {
-			t.Errorf("%v is %q, want %q", err, got, want)
+			t.Errorf("%v: got the kind %q, want %q", err, got, want)
 		}
 	}
 }

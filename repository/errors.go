@@ -12,14 +12,14 @@ import (
 // The kinds of error that Options.ObserveError is called with.
 const (
 	KindFull       = "full"        // the disk or the quota is full
-	KindBusy       = "busy"        // another process kept the store locked for too long
+	KindBusy       = "busy"        // another process held the lock for too long
 	KindReadOnly   = "read_only"   // the file or its file system is read-only
 	KindIO         = "io"          // the disk failed to read or write
 	KindCorrupt    = "corrupt"     // the file is damaged
 	KindCannotOpen = "cannot_open" // a file could not be opened, as with too many open files
 	KindReplaced   = "replaced"    // the file was replaced or removed while it was open
-	KindTimeout    = "timeout"     // the caller's deadline passed
-	KindQueueFull  = "queue_full"  // too many transactions waited
+	KindTimeout    = "timeout"     // the deadline of the caller passed
+	KindQueueFull  = "queue_full"  // too many transactions were queued
 	KindClosed     = "closed"      // the store was closed
 	KindOther      = "other"       // none of these
 )
@@ -32,15 +32,15 @@ func ErrorKinds() []string {
 	}
 }
 
-// errPoolClosed is what database/sql returns after Close; it has no name there.
+// errPoolClosed is the error of database/sql after Close, which it does not export.
 var errPoolClosed = func() error {
 	pool := sql.OpenDB(struct{ driver.Connector }{})
 	_ = pool.Close()
 	return pool.Ping()
 }()
 
-// errorKind returns the kind of an error, or "" for an error that is not the store's: a
-// client disconnected, or a rule was broken.
+// errorKind returns the kind of an error, or "" for one that the store did not cause: a
+// client disconnected, or a rule was violated.
 func errorKind(database Database, err error) string {
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -61,8 +61,8 @@ func errorKind(database Database, err error) string {
 	return ""
 }
 
-// translate turns an error of a statement into one of package domain. An error that it
-// does not know is a defect and stays as it is.
+// translate returns the error of a statement as one of package domain. It returns an
+// unknown error, which is a defect, unchanged.
 func translate(database Database, err error) error {
 	var known *domain.Error
 	if err == nil || errors.As(err, &known) {

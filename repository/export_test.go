@@ -7,38 +7,38 @@ import (
 	"example.com/petstore/domain"
 )
 
-// What the tests of package repository_test need, which import an engine.
+// For the tests of package repository_test, which import an engine.
 var (
-	ErrQueueFull = errQueueFull
-	ErrNested    = errNested
-	ErrGoexit    = errGoexit
-	ErrLost      = errLost
-	ErrClosed    = errClosed
+	ErrQueueFull  = errQueueFull
+	ErrNested     = errNested
+	ErrGoexit     = errGoexit
+	ErrRolledBack = errRolledBack
+	ErrClosed     = errClosed
 )
 
 const QueueSize = queueSize
 
-// Queued returns the number of transactions that wait for the writer.
+// Queued returns the number of queued transactions.
 func (s *Store) Queued() int { return len(s.writer.queue) }
 
-// Closing is closed when Close begins.
+// Closing returns a channel that is closed when Close is called.
 func (s *Store) Closing() <-chan struct{} { return s.writer.quit }
 
-// KeyVersion returns the number that rises when API keys change.
+// KeyVersion returns the number that increases when API keys change.
 func (s *Store) KeyVersion() uint64 { return s.versions.keys.Load() }
 
-// AcquireReadSlots takes n of the connections that read.
+// AcquireReadSlots acquires n of the connections that read.
 func (s *Store) AcquireReadSlots(ctx context.Context, n int64) error {
 	return s.readers.readSlots.Acquire(ctx, n)
 }
 
-// ReleaseReadSlots gives n connections back.
+// ReleaseReadSlots releases n of the connections that read.
 func (s *Store) ReleaseReadSlots(n int64) { s.readers.readSlots.Release(n) }
 
-// QueryIDs runs a query and calls each for every row.
-func (s *Store) QueryIDs(ctx context.Context, each func(), statement string) ([]int64, error) {
+// QueryIDs runs a query that selects ids, and calls onRow for each row.
+func (s *Store) QueryIDs(ctx context.Context, onRow func(), statement string) ([]int64, error) {
 	return query(ctx, s.readers, func(r *row) (int64, error) {
-		each()
+		onRow()
 		return scanID(r)
 	}, 0, statement)
 }
@@ -49,7 +49,7 @@ func ExecIn(ctx context.Context, r domain.Repositories, statement string) error 
 	return err
 }
 
-// A PollCheck is the pollCheck of a writer's watch.
+// A PollCheck is a pollCheck with a counter of polls.
 type PollCheck struct {
 	check pollCheck
 	polls atomic.Uint64
@@ -58,7 +58,7 @@ type PollCheck struct {
 // Tick adds polls and reports whether none has happened for two ticks.
 func (c *PollCheck) Tick(polls uint64) bool { return c.check.overdue(c.polls.Add(polls)) }
 
-// ScanRow scans values as a row would be.
+// ScanRow scans values as those of a row.
 func ScanRow(values []any, dest ...any) error { return (&row{values: values}).scan(dest...) }
 
 // ErrorKind returns the kind of an error of the store.

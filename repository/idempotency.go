@@ -23,7 +23,7 @@ func (i *idempotency) Claim(ctx context.Context, claim domain.Claim) (domain.Out
 		ON CONFLICT (caller, value) DO UPDATE SET fingerprint = excluded.fingerprint, result = NULL, claimed_at = excluded.claimed_at
 		WHERE idempotency_keys.claimed_at <= ?`,
 		claim.Caller, claim.Value, claim.Fingerprint[:], claim.At.UnixMilli(), expired)
-	i.changes.updateUncached(claimed)
+	i.changes.markDirty(claimed)
 	if err != nil || claimed == 1 {
 		return domain.Outcome{}, claimed == 1, err
 	}
@@ -41,14 +41,14 @@ func scanOutcome(r *row) (outcome domain.Outcome, err error) {
 	return outcome, err
 }
 
-// sweep removes expired keys, once in a transaction: more than a transaction may add
-// (see maxBatch), so that the table shrinks to the claims of the last day.
+// sweep deletes expired keys, once in a transaction. It deletes more than a transaction
+// can add (maxBatch), so the table shrinks to the claims of the last day.
 func (i *idempotency) sweep(ctx context.Context, expired int64) error {
 	if i.swept {
 		return nil
 	}
 	i.swept = true
-	// The LIMIT is written out, see list.
+	// The LIMIT is no parameter, see list.
 	_, err := i.execDirect(ctx, `DELETE FROM idempotency_keys WHERE (caller, value) IN (
 		SELECT caller, value FROM idempotency_keys WHERE claimed_at <= ? ORDER BY claimed_at LIMIT 512)`, expired)
 	return err

@@ -8,19 +8,19 @@ import (
 	"example.com/petstore/domain"
 )
 
-// maxCachedKeys is the number of API keys that are cached at most.
+// maxCachedKeys is the maximum number of cached API keys.
 const maxCachedKeys = 10_000
 
-// A keyCache is a domain.KeyReader that caches the keys it finds, by hash. An entry is
-// valid until any key changes, in this process or in another. A key that is not found is
-// not cached, so that a new key works at once. LastUsedAt may be older than the store's.
+// A keyCache is a domain.KeyReader that caches the keys that it finds, by hash. An entry
+// is valid until any key changes, in this process or in another. An unknown key is not
+// cached, so that a new key works at once. LastUsedAt may be older than in the database.
 type keyCache struct {
 	domain.KeyReader
 	versions *versions
 	entries  *otter.Cache[domain.KeyHash, cachedKey]
 }
 
-// A cachedKey is a key with the number of key changes before it was read.
+// A cachedKey is a key with versions.keys as it was before the key was read.
 type cachedKey struct {
 	key     domain.APIKey
 	version uint64
@@ -29,7 +29,7 @@ type cachedKey struct {
 func newKeyCache(keys domain.KeyReader, v *versions) (*keyCache, error) {
 	entries, err := otter.New(&otter.Options[domain.KeyHash, cachedKey]{
 		MaximumSize: maxCachedKeys,
-		Executor:    func(task func()) { task() }, // no goroutine that outlives its caller
+		Executor:    func(task func()) { task() }, // starts no goroutine
 	})
 	return &keyCache{KeyReader: keys, versions: v, entries: entries}, err
 }

@@ -55,11 +55,11 @@ func (k keys) Get(ctx context.Context, id int64) (domain.APIKey, error) {
 }
 
 func (k keys) Create(ctx context.Context, key domain.NewAPIKey) (bool, error) {
-	// The hash is not the first value: GORM takes bytes behind a parenthesis for a list.
+	// The hash is not the first value: GORM expands bytes after a parenthesis as a list.
 	created, err := k.exec(ctx, `INSERT INTO api_keys (name, hash, last_four, created_at, expires_at) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (hash) DO NOTHING`,
 		key.Name, key.Hash[:], key.LastFour, key.CreatedAt.UnixMilli(), millisPtr(key.ExpiresAt))
-	k.changes.updateKeys(created)
+	k.changes.markKeysChanged(created)
 	return created == 1, err
 }
 
@@ -71,7 +71,7 @@ func (k keys) Any(ctx context.Context) (bool, error) {
 func (k keys) Revoke(ctx context.Context, id int64, at time.Time) (bool, error) {
 	revoked, err := k.set(ctx, "revoked_at", notBefore("created_at", at),
 		"id = ? AND (revoked_at IS NULL OR revoked_at > ? AND revoked_at > created_at)", id, at.UnixMilli())
-	k.changes.updateKeys(revoked)
+	k.changes.markKeysChanged(revoked)
 	return revoked == 1, err
 }
 
@@ -79,14 +79,14 @@ func (k keys) ScheduleRevocation(ctx context.Context, id int64, now time.Time, o
 	at := gorm.Expr("? + ?", notBefore("created_at", now), overlap.Milliseconds())
 	scheduled, err := k.set(ctx, "revoked_at", at,
 		"id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)", id, now.UnixMilli())
-	k.changes.updateKeys(scheduled)
+	k.changes.markKeysChanged(scheduled)
 	return scheduled == 1, err
 }
 
 func (k keys) SetLastUsed(ctx context.Context, id int64, at time.Time) error {
 	updated, err := k.set(ctx, "last_used_at", notBefore("created_at", at),
 		"id = ? AND (last_used_at IS NULL OR last_used_at <= ?)", id, at.Add(-domain.KeyUseInterval).UnixMilli())
-	k.changes.updateUncached(updated)
+	k.changes.markDirty(updated)
 	return err
 }
 

@@ -13,34 +13,34 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-// defaultMaxOpenConns is the number of reading connections that measured best; a
-// connection for each request, the default of database/sql, measured worst.
+// defaultMaxOpenConns is the default number of connections that read
+// (docs/performance.md).
 const defaultMaxOpenConns = 4
 
-// Options say how to open a store.
+// Options are the options of Open.
 type Options struct {
 	// Migrate allows Open to create the store and to migrate its schema. Without it,
 	// Open rejects a store that does not exist or has an older schema.
 	Migrate bool
-	// MustExist makes Open reject a store that does not exist all the same.
+	// MustExist makes Open reject a store that does not exist, even with Migrate.
 	MustExist bool
 	// MaxOpenConns is the number of connections that read, 4 when zero.
 	MaxOpenConns int
 	// ObserveCommit, if not nil, is called after each commit with the number of
-	// transactions that shared it and the time it took, waiting for other processes
-	// included. It must return at once.
+	// transactions that shared it and the time it took, including the wait for other
+	// processes. It must not block.
 	ObserveCommit func(batch int, took time.Duration)
 	// ObserveError, if not nil, is called with the kind of error, one of ErrorKinds, of each
-	// transaction, read and Ping that the store failed: a commit that fails for 30 callers
-	// of InTx calls it 30 times. It must return at once.
+	// transaction, read and Ping that failed because of the store: a commit that fails for
+	// 30 callers of InTx calls it 30 times. It must not block.
 	ObserveError func(kind string)
-	// TracerProvider, if not nil, makes a span of each statement. It holds the text of the
-	// statement, never a value.
+	// TracerProvider, if not nil, creates a span for each statement. The span has the text
+	// of the statement, never a value.
 	TracerProvider trace.TracerProvider
 }
 
-// Open opens the store that an engine keeps. Its error is one line that names the
-// database and ends with the remedy.
+// Open opens the store of an engine. Its error is one line that names the database and
+// ends with the remedy.
 func Open(ctx context.Context, engine Engine, o Options) (*Store, error) {
 	store, err := open(ctx, engine, o)
 	if err != nil {

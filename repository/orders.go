@@ -44,9 +44,9 @@ func (o orders) List(ctx context.Context, q domain.OrderQuery) (domain.Page[doma
 }
 
 func (o orders) Create(ctx context.Context, petID int64, at time.Time) (domain.Order, error) {
-	o.changes.insert()
-	// The condition is that of the index orders_live. A statement that fails would end a
-	// transaction of PostgreSQL.
+	o.changes.markInserted()
+	// The condition repeats that of the index orders_live. DO NOTHING, because a statement
+	// that fails would abort a transaction of PostgreSQL.
 	id, err := queryOne(ctx, o.session, scanID,
 		`INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (pet_id) WHERE status <> 'cancelled' DO NOTHING RETURNING id`,
@@ -61,6 +61,6 @@ func (o orders) Create(ctx context.Context, petID int64, at time.Time) (domain.O
 func (o orders) Move(ctx context.Context, id int64, from, to domain.OrderStatus, at time.Time) (bool, error) {
 	moved := o.gorm(ctx).Table("orders").Where("id = ? AND status = ?", id, from).
 		Updates(map[string]any{"status": to, "updated_at": notBefore("updated_at", at)})
-	o.changes.update(moved.RowsAffected)
+	o.changes.markUpdated(moved.RowsAffected)
 	return moved.RowsAffected == 1, translate(o.database, moved.Error)
 }

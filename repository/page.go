@@ -7,14 +7,14 @@ import (
 	"example.com/petstore/domain"
 )
 
-// A condition narrows a list: "status = ?" with its value.
+// A condition filters a list: SQL such as "status = ?", and its value.
 type condition struct {
 	sql   string
 	value any
 }
 
-// list reads a page of a table in the order of its ids. It starts behind an id, so
-// that the thousandth page costs what the first does.
+// list reads a page of a table, ascending by id. A page starts after an id and not at an
+// offset, so every page takes the same time.
 func list[T any](
 	ctx context.Context, s session, scan func(*row) (T, error), page domain.PageRequest, selectSQL string, conditions ...condition,
 ) (domain.Page[T], error) {
@@ -25,7 +25,7 @@ func list[T any](
 		statement.WriteString(" AND " + c.sql)
 		args = append(args, c.value)
 	}
-	// SQLite plans a statement with a bare LIMIT ? anew for each value.
+	// Not LIMIT ?: SQLite would prepare the statement again for each value.
 	statement.WriteString(" ORDER BY id LIMIT ? + 1")
 	args = append(args, int64(page.Limit))
 

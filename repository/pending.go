@@ -14,11 +14,11 @@ import (
 type txFunc = func(context.Context, domain.Repositories) error
 
 // A txContext is the context of a txFunc: the caller's values without the caller's
-// cancellation, because SQLite rolls back the whole transaction when a statement is
+// cancellation, because SQLite rolls back the whole batch when a statement is
 // interrupted.
 type txContext struct{ caller context.Context }
 
-// inTxKey finds a value in the contexts of txFuncs alone.
+// inTxKey is a key for which only the contexts of txFuncs have a value.
 type inTxKey struct{}
 
 func (txContext) Deadline() (time.Time, bool) { return time.Time{}, false }
@@ -32,8 +32,9 @@ func (c txContext) Value(key any) any {
 	return c.caller.Value(key)
 }
 
-// A pendingTx is a txFunc on its way through the writer. Its caller may withdraw it
-// until the writer starts it; from then on only the writer uses it until done is closed.
+// A pendingTx is a txFunc in the queue or in a batch of the writer. Its caller may
+// withdraw it until the writer starts it; then only the writer uses it until done is
+// closed.
 type pendingTx struct {
 	ctx     context.Context
 	fn      txFunc
@@ -45,7 +46,7 @@ type pendingTx struct {
 	panicked any
 }
 
-// start reports whether the function is to run. It may run more than once.
+// start reports whether the function may run. The function may run more than once.
 func (p *pendingTx) start() bool {
 	p.started = p.started || p.taken.CompareAndSwap(false, true)
 	return p.started
@@ -61,7 +62,7 @@ func (p *pendingTx) run(repositories domain.Repositories) {
 
 func (p *pendingTx) failed() bool { return p.err != nil || p.panicked != nil }
 
-// failure describes why the function failed.
+// failure returns the error or panic of the function as text.
 func (p *pendingTx) failure() string { return fmt.Sprint(cmp.Or[any](p.panicked, p.err)) }
 
 // result returns the caller's error, or panics as the function did.
@@ -72,9 +73,9 @@ func (p *pendingTx) result() error {
 	return p.err
 }
 
-// reply hands the callers of a batch their results. A failed commit is the error of
-// all, also of those whose function failed: it may have failed because of what another
-// function did, and that is rolled back now.
+// reply returns the results of a batch to its callers. A failed commit is the error of
+// all callers, also of those whose function failed: it may have failed because of a
+// change of another function, which is rolled back now.
 func reply(batch []*pendingTx, commitErr error) {
 	for i, p := range batch {
 		if commitErr != nil && p.panicked == nil {

@@ -14,7 +14,7 @@ type pets struct {
 	changes *changes // of the transaction, nil outside one
 }
 
-// A petRow is a pet for GORM's builder.
+// A petRow is a row of the table pets, for GORM.
 type petRow struct {
 	ID         int64
 	Name       string
@@ -48,19 +48,19 @@ func (p pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.P
 }
 
 func (p pets) Create(ctx context.Context, pet domain.NewPet) (domain.Pet, error) {
-	p.changes.insert()
+	p.changes.markInserted()
 	id, err := p.insert(ctx, "INSERT INTO pets (name, category_id, status) VALUES (?, ?, NULLIF(?, ''))",
 		pet.Name, pet.CategoryID, string(pet.Status))
 	return domain.Pet{ID: id, Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}, err
 }
 
-// rowsPerInsert is the number of rows of one INSERT. The driver caches a statement
-// for each number, so all have this one but the last; SQLite allows 32,766 variables
-// in a statement, and longer statements are not faster.
+// rowsPerInsert is the number of rows of one INSERT. The driver caches one statement for
+// each number, so all but the last have this one. SQLite allows 32,766 variables in a
+// statement.
 const rowsPerInsert = 250
 
 func (p pets) CreateAll(ctx context.Context, pets []domain.NewPet) ([]domain.Pet, error) {
-	p.changes.insert()
+	p.changes.markInserted()
 	rows := make([]petRow, len(pets))
 	for i, pet := range pets {
 		rows[i] = petRow{Name: pet.Name, CategoryID: pet.CategoryID}
@@ -80,6 +80,6 @@ func (p pets) CreateAll(ctx context.Context, pets []domain.NewPet) ([]domain.Pet
 
 func (p pets) Move(ctx context.Context, id int64, from []domain.PetStatus, to domain.PetStatus) (bool, error) {
 	moved, err := p.exec(ctx, "UPDATE pets SET status = ? WHERE id = ? AND COALESCE(status, '') IN ?", to, id, from)
-	p.changes.update(moved)
+	p.changes.markUpdated(moved)
 	return moved == 1, err
 }

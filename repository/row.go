@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// A row is the current row of a result. Its method scan, unlike that of sql.Rows, is
-// known to keep none of its arguments, so that a record is scanned without memory of its own.
+// A row is the current row of a result. Unlike those of sql.Rows.Scan, the arguments of
+// its method scan do not escape to the heap.
 type row struct {
 	values []any
 	dest   []any // points to values
 }
 
-// scanAll returns the rows of a result as records.
+// scanAll returns the rows of a result as records. expected is the capacity to allocate.
 func scanAll[T any](rows *sql.Rows, scan func(*row) (T, error), expected int) ([]T, error) {
 	columns, err := rows.Columns()
 	if err != nil {
@@ -36,8 +36,8 @@ func scanAll[T any](rows *sql.Rows, scan func(*row) (T, error), expected int) ([
 	return items, rows.Err()
 }
 
-// scan assigns the columns in their order. It fails for a column of another type than
-// dest, and for a NULL unless dest is a **int64 or a *[]byte.
+// scan assigns the columns, in their order, to dest. It returns an error for a column
+// whose type does not match, and for a NULL unless dest is a **int64 or a *[]byte.
 func (r *row) scan(dest ...any) error {
 	for i, d := range dest {
 		ok := false

@@ -14,8 +14,8 @@ type session struct {
 	db        *gorm.DB
 	pool      gorm.ConnPool // of db
 	database  Database
-	report    func(error) error   // called with the errors of reads, see Store.report
-	readSlots *semaphore.Weighted // one for each reading connection, nil in a transaction
+	report    func(error) error   // called with the error of a read, see Store.report
+	readSlots *semaphore.Weighted // one for each connection that reads, nil in a transaction
 }
 
 // gorm returns GORM for one statement.
@@ -30,8 +30,8 @@ func (s session) exec(ctx context.Context, statement string, args ...any) (rows 
 	return done.RowsAffected, translate(s.database, done.Error)
 }
 
-// execDirect is exec on GORM's connection pool, for the statements of a keyed POST:
-// through GORM it takes half as much processor time again (docs/performance.md).
+// execDirect is exec on GORM's connection pool, without GORM, for the statements of a POST
+// with an Idempotency-Key (docs/performance.md).
 func (s session) execDirect(ctx context.Context, statement string, args ...any) (rows int64, err error) {
 	result, err := s.pool.ExecContext(ctx, s.database.Rebind(statement), args...)
 	if err != nil {
@@ -40,20 +40,17 @@ func (s session) execDirect(ctx context.Context, statement string, args ...any) 
 	return result.RowsAffected()
 }
 
-// insert inserts a row within a transaction, directly as execDirect does, and returns
-// the id that the row was given.
+// insert inserts a row within a transaction, as execDirect does, and returns its id.
 func (s session) insert(ctx context.Context, statement string, args ...any) (id int64, err error) {
 	id, err = s.pool.(Tx).Insert(ctx, s.database.Rebind(statement), args...)
 	return id, translate(s.database, err)
 }
 
-// query returns the rows of a query on GORM's connection pool; through GORM the
-// operations listPets and getPet take a fifth more processor time
-// (docs/performance.md). expected is how many rows there are at most, or a guess.
+// query returns the rows of a query on GORM's connection pool, without GORM
+// (docs/performance.md). expected is the capacity to allocate for them.
 //
-// Waiting for a connection ends with ctx. The query itself is not interrupted: it
-// takes microseconds, because queries are by a key and for one page, and watching
-// ctx meanwhile costs more.
+// The wait for a connection ends with ctx. The query itself is not interrupted: it reads
+// one page or one record, and database/sql would start a goroutine to watch ctx.
 func query[T any](ctx context.Context, s session, scan func(*row) (T, error), expected int, statement string, args ...any) ([]T, error) {
 	if err := s.acquire(ctx); err != nil {
 		return nil, s.report(translate(s.database, err))
@@ -80,8 +77,8 @@ func queryOne[T any](ctx context.Context, s session, scan func(*row) (T, error),
 	return found[0], nil
 }
 
-// acquire waits for a connection that reads, first come, first served, which
-// database/sql does not promise.
+// acquire waits for a connection that reads. Unlike in database/sql, the first that waits
+// is the first that gets one.
 func (s session) acquire(ctx context.Context) error {
 	if err := ctx.Err(); err != nil || s.readSlots == nil {
 		return err

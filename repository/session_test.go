@@ -12,9 +12,9 @@ import (
 
 func TestReadWaitsForAConnectionUntilItsContextEnds(t *testing.T) {
 	t.Parallel()
-	store, _ := openWithSizes(t)
-	const all = 4 // of Options.MaxOpenConns when it is zero
-	if err := store.AcquireReadSlots(t.Context(), all); err != nil {
+	store, _ := openWithBatches(t)
+	const slots = 4 // the default of Options.MaxOpenConns
+	if err := store.AcquireReadSlots(t.Context(), slots); err != nil {
 		t.Fatal(err)
 	}
 	soon, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -32,23 +32,23 @@ func TestReadWaitsForAConnectionUntilItsContextEnds(t *testing.T) {
 			t.Errorf("%s: got %v, want unavailable", name, err)
 		}
 	}
-	store.ReleaseReadSlots(all)
+	store.ReleaseReadSlots(slots)
 	if err := store.Ping(t.Context()); err != nil {
-		t.Errorf("with a free connection: %v", err)
+		t.Errorf("with a free connection: got %v, want no error", err)
 	}
 }
 
 func TestStartedReadIsNotInterrupted(t *testing.T) {
 	t.Parallel()
-	store, _ := openWithSizes(t)
+	store, _ := openWithBatches(t)
 	if err := store.InTx(t.Context(), adding("Rex")); err != nil {
 		t.Fatal(err)
 	}
-	ctx, leave := context.WithCancel(t.Context())
-	counted, err := store.QueryIDs(ctx, leave,
+	ctx, cancel := context.WithCancel(t.Context())
+	ids, err := store.QueryIDs(ctx, cancel,
 		"WITH RECURSIVE n (id) AS (VALUES (1) UNION ALL SELECT id + 1 FROM n WHERE id < 1000) SELECT id FROM n")
-	if err != nil || len(counted) != 1000 {
-		t.Errorf("got %d rows and %v, want 1000", len(counted), err)
+	if err != nil || len(ids) != 1000 {
+		t.Errorf("got %d rows and %v, want 1000", len(ids), err)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestScanRejectsColumnsOfOtherTypes(t *testing.T) {
 	for name, test := range map[string]struct {
 		value any
 		dest  any
-		fits  bool
+		valid bool
 	}{
 		"number":                             {int64(7), &number, true},
 		"text":                               {"Rex", &text, true},
@@ -76,8 +76,8 @@ func TestScanRejectsColumnsOfOtherTypes(t *testing.T) {
 		"text for bytes":                     {"Rex", &bytes, false},
 		"text for a number that may be NULL": {"Rex", &pointer, false},
 	} {
-		if err := repository.ScanRow([]any{test.value}, test.dest); (err == nil) != test.fits {
-			t.Errorf("%s: got %v", name, err)
+		if err := repository.ScanRow([]any{test.value}, test.dest); (err == nil) != test.valid {
+			t.Errorf("%s: got %v, want an error: %t", name, err, !test.valid)
 		}
 	}
 }

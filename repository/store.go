@@ -7,7 +7,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-// A Store is an open store. It is safe for concurrent use. Close it.
+// A Store is an open store. It is safe for concurrent use. The caller must close it.
 type Store struct {
 	database     Database
 	observeError func(kind string) // nil for none
@@ -17,8 +17,8 @@ type Store struct {
 	keys         *keyCache
 }
 
-// Created reports whether Open created the store. Of several processes that open a new
-// store at once it is true in one.
+// Created reports whether Open created the store. It is true in only one of several
+// processes that open a new store at the same time.
 func (s *Store) Created() bool { return s.database.Schema().Created }
 
 // SchemaVersion returns the number of the latest migration of the store's schema.
@@ -38,16 +38,16 @@ func (s *Store) InTx(ctx context.Context, fn func(context.Context, domain.Reposi
 	return s.report(s.writer.do(ctx, fn))
 }
 
-// Versions returns two numbers for caches. Read them, then the store: what was read is
-// valid as long as they are the same. added rises when records were inserted, changed
-// when records were updated, before the caller who did it gets the result; the
-// commits of other processes raise both within 100 ms.
+// Versions returns two numbers for caches. Read them before the store: what was read is
+// valid while they are unchanged. added increases when records are inserted, changed when
+// records are updated, both before InTx returns. The commits of other processes increase
+// both within 100 ms.
 func (s *Store) Versions() (added, changed uint64) {
 	return s.versions.added.Load(), s.versions.changed.Load()
 }
 
-// Ping runs a query. It returns an ErrUnavailable when the query fails, or when what is
-// written now could be lost.
+// Ping runs a query. It returns an ErrUnavailable when the query fails, or when a commit
+// could be lost.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.database.Check(); err != nil {
 		return s.report(domain.Unavailable(err))
@@ -56,7 +56,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return err
 }
 
-// report calls the observer of errors, if the store failed, and returns err.
+// report calls observeError if the store caused err, and returns err.
 func (s *Store) report(err error) error {
 	if err == nil || s.observeError == nil {
 		return err
@@ -67,10 +67,10 @@ func (s *Store) report(err error) error {
 	return err
 }
 
-// Pools returns the connection pools by what they do, for metrics.
+// Pools returns the connection pools by name, for metrics.
 func (s *Store) Pools() map[string]*sql.DB { return s.database.Pools() }
 
-// Close closes the store once the queued transactions are durable.
+// Close waits until the queued transactions are durable, then closes the store.
 func (s *Store) Close() error {
 	if s.writer != nil {
 		s.writer.close()

@@ -27,8 +27,8 @@ func millisPtr(t *time.Time) *int64 {
 	return &millis
 }
 
-// notBefore is a time for an UPDATE, or the value of the column if that is later: the
-// clock may have been set back.
+// notBefore returns a value for an UPDATE: at, or the value of the column if that is
+// later, because the clock may have been set back.
 func notBefore(column string, at time.Time) clause.Expr {
 	return gorm.Expr("CASE WHEN "+column+" > ? THEN "+column+" ELSE ? END", at.UnixMilli(), at.UnixMilli())
 }

@@ -37,8 +37,8 @@ func (d tracedDatabase) Begin(ctx context.Context) (Tx, error) {
 	return tracedTx{tx, tracedPool{tx, d.tracer}}, nil
 }
 
-// A tracedPool makes a span of each statement that GORM or a session runs on a
-// connection pool. A span holds the statement's text, never a value.
+// A tracedPool creates a span for each statement that GORM or a session runs on a
+// connection pool. A span has the text of the statement, never a value.
 type tracedPool struct {
 	gorm.ConnPool
 	tracer trace.Tracer
@@ -55,7 +55,7 @@ func (p tracedPool) ExecContext(ctx context.Context, statement string, args ...a
 // QueryContext implements gorm.ConnPool.
 func (p tracedPool) QueryContext(ctx context.Context, statement string, args ...any) (*sql.Rows, error) {
 	ctx, span := startSpan(ctx, p.tracer, statement)
-	rows, err := p.ConnPool.QueryContext(ctx, statement, args...) //nolint:sqlclosecheck // the caller's to close
+	rows, err := p.ConnPool.QueryContext(ctx, statement, args...) //nolint:sqlclosecheck // the caller closes them
 	endSpan(span, err)
 	return rows, err
 }

@@ -2,42 +2,42 @@ package repository
 
 import "sync/atomic"
 
-// versions count what was committed, for caches. Each number rises after a commit and
-// before any caller gets its result, so a cache that reads a number, then the store,
-// may use what it read for as long as the number is the same.
+// versions count commits, for caches. Each number increases after a commit and before its
+// callers get their results, so a cache that reads a number and then the store may use
+// what it read while the number is unchanged.
 type versions struct {
 	added   atomic.Uint64 // inserts of pets and orders
 	changed atomic.Uint64 // updates of pets and orders
 	keys    atomic.Uint64 // inserts and updates of API keys
-	polls   atomic.Uint64 // of ChangedByOthers
+	polls   atomic.Uint64 // calls of ChangedByOthers
 }
 
-// changes are what a transaction did to the store.
+// changes are the kinds of change that a batch made.
 type changes struct {
 	added, changed, keys bool
-	dirty                bool // the transaction function that runs has changed something
+	dirty                bool // the current function has changed something
 }
 
-// insert notes that records may be inserted.
-func (c *changes) insert() { c.added, c.dirty = true, true }
+// markInserted records that pets or orders are inserted.
+func (c *changes) markInserted() { c.added, c.dirty = true, true }
 
-// update notes that so many records were updated.
-func (c *changes) update(rows int64) {
+// markUpdated records that rows pets or orders were updated.
+func (c *changes) markUpdated(rows int64) {
 	c.changed = c.changed || rows > 0
-	c.updateUncached(rows)
+	c.markDirty(rows)
 }
 
-// updateKeys notes that so many API keys were inserted or updated.
-func (c *changes) updateKeys(rows int64) {
+// markKeysChanged records that rows API keys were inserted or updated.
+func (c *changes) markKeysChanged(rows int64) {
 	c.keys = c.keys || rows > 0
-	c.updateUncached(rows)
+	c.markDirty(rows)
 }
 
-// updateUncached notes that so many rows were inserted or updated that no cache holds.
-func (c *changes) updateUncached(rows int64) { c.dirty = c.dirty || rows > 0 }
+// markDirty records that rows rows were inserted or updated, none of which is cached.
+func (c *changes) markDirty(rows int64) { c.dirty = c.dirty || rows > 0 }
 
-// raise raises the numbers for the changes of a transaction.
-func (v *versions) raise(c changes) {
+// increment increments the numbers for the changes of a batch.
+func (v *versions) increment(c changes) {
 	if c.added {
 		v.added.Add(1)
 	}
@@ -49,5 +49,5 @@ func (v *versions) raise(c changes) {
 	}
 }
 
-// raiseAll invalidates everything that is cached.
-func (v *versions) raiseAll() { v.raise(changes{added: true, changed: true, keys: true}) }
+// invalidateAll invalidates all cache entries.
+func (v *versions) invalidateAll() { v.increment(changes{added: true, changed: true, keys: true}) }

@@ -12,31 +12,32 @@ import (
 	"example.com/petstore/repository/sqlite"
 )
 
-func TestVersionsRiseWithChanges(t *testing.T) {
+func TestVersionsIncreaseWithChanges(t *testing.T) {
 	t.Parallel()
-	s, _ := openWithSizes(t)
-	rises := func(name string, fn txFunc, wantAdded, wantChanged bool) {
+	s, _ := openWithBatches(t)
+	check := func(name string, fn txFunc, wantAdded, wantChanged bool) {
 		t.Helper()
 		added, changed := s.Versions()
 		_ = s.InTx(t.Context(), fn)
 		addedAfter, changedAfter := s.Versions()
 		if (addedAfter > added) != wantAdded || (changedAfter > changed) != wantChanged {
-			t.Errorf("%s: added rises %t, changed rises %t", name, addedAfter > added, changedAfter > changed)
+			t.Errorf("%s: got increases of added %t and changed %t, want %t and %t",
+				name, addedAfter > added, changedAfter > changed, wantAdded, wantChanged)
 		}
 	}
-	rises("a new pet", adding("a"), true, false)
-	rises("a moved pet", func(ctx context.Context, r domain.Repositories) error {
+	check("a new pet", adding("a"), true, false)
+	check("a pet with another status", func(ctx context.Context, r domain.Repositories) error {
 		_, err := r.Pets.Move(ctx, 1, []domain.PetStatus{""}, domain.PetPending)
 		return err
 	}, false, true)
-	rises("a new order", func(ctx context.Context, r domain.Repositories) error {
+	check("a new order", func(ctx context.Context, r domain.Repositories) error {
 		_, err := r.Orders.Create(ctx, 1, time.UnixMilli(0))
 		return err
 	}, true, false)
-	rises("nothing", func(context.Context, domain.Repositories) error { return nil }, false, false)
+	check("no change", func(context.Context, domain.Repositories) error { return nil }, false, false)
 }
 
-func TestCommitsOfOtherProcessesRaiseVersions(t *testing.T) {
+func TestCommitsOfOtherStoresIncreaseVersions(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
 	var stores [2]*repository.Store
@@ -49,37 +50,37 @@ func TestCommitsOfOtherProcessesRaiseVersions(t *testing.T) {
 		stores[i] = s
 	}
 	added, changed := stores[0].Versions()
-	if err := stores[1].InTx(t.Context(), adding("theirs")); err != nil {
+	if err := stores[1].InTx(t.Context(), adding("Rex")); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "both numbers have risen", func() bool {
+	waitUntil(t, "both numbers have increased", func() bool {
 		a, c := stores[0].Versions()
 		return a > added && c > changed
 	})
 }
 
-// until waits for something to be so, which it will be soon.
-func until(t *testing.T, what string, so func() bool) {
+// waitUntil waits until a condition holds, for 5 seconds at most.
+func waitUntil(t *testing.T, name string, condition func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	for !so() {
+	for !condition() {
 		if ctx.Err() != nil {
-			t.Fatalf("timed out until %s", what)
+			t.Fatalf("timed out waiting until %s", name)
 		}
 		runtime.Gosched()
 	}
 }
 
-// A slow checkpoint keeps the writer from polling, while other processes can commit.
-func TestVersionsRiseWhileTheWriterCannotPoll(t *testing.T) {
+// The writer cannot poll during a slow checkpoint, but other processes can commit.
+func TestVersionsIncreaseWhileTheWriterCannotPoll(t *testing.T) {
 	t.Parallel()
-	s, _ := openWithSizes(t)
-	release := hold(t, s)
+	s, _ := openWithBatches(t)
+	release := blockWriter(t, s)
 	defer release()
 	keys := s.KeyVersion()
 	added, changed := s.Versions()
-	until(t, "all three numbers have risen", func() bool {
+	waitUntil(t, "all three numbers have increased", func() bool {
 		a, c := s.Versions()
 		return a > added && c > changed && s.KeyVersion() > keys
 	})
@@ -93,7 +94,7 @@ func TestPollIsOverdueAfterTwoTicksWithoutOne(t *testing.T) {
 		overdue bool
 	}{{1, false}, {3, false}, {0, false}, {1, false}, {0, false}, {0, true}, {0, true}, {1, false}} {
 		if got := check.Tick(step.polls); got != step.overdue {
-			t.Fatalf("tick %d: overdue is %t", i, got)
+			t.Fatalf("tick %d: got overdue %t, want %t", i, got, step.overdue)
 		}
 	}
 }

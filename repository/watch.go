@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// pollInterval is how often the writer looks for commits of other processes. Store.Versions
-// promises that these raise the versions within 100 ms, which may take three intervals:
-// see pollCheck.
+// pollInterval is how often the writer polls for commits of other processes. It may take
+// three intervals (see pollCheck) until the versions increase, and Store.Versions promises
+// 100 ms.
 const pollInterval = 30 * time.Millisecond
 
-// poll raises the versions when another process has committed.
+// poll invalidates all cache entries when another process has committed.
 func (w *writer) poll() error {
 	changed, err := w.database.ChangedByOthers(context.Background())
 	if err != nil {
 		return err
 	}
 	if changed {
-		w.versions.raiseAll()
+		w.versions.invalidateAll()
 	}
 	w.versions.polls.Add(1)
 	return nil
@@ -29,18 +29,18 @@ func (w *writer) nextTick() *chan struct{} {
 	return w.tick.Swap(&next)
 }
 
-// watch raises the versions while the writer cannot poll, as when the disk is slow or
-// another process holds the lock.
+// watch invalidates all cache entries while the writer cannot poll, such as when the disk
+// is slow or another process holds the lock.
 func (w *writer) watch() {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
-	var polls pollCheck
+	var check pollCheck
 	for {
 		select {
 		case <-ticker.C:
 			close(*w.nextTick())
-			if polls.overdue(w.versions.polls.Load()) {
-				w.versions.raiseAll()
+			if check.overdue(w.versions.polls.Load()) {
+				w.versions.invalidateAll()
 			}
 		case <-w.stopped:
 			return
@@ -48,16 +48,16 @@ func (w *writer) watch() {
 	}
 }
 
-// A pollCheck compares the number of polls at one tick with those at the ticks before.
+// A pollCheck compares the number of polls at a tick with that at the tick before.
 type pollCheck struct {
-	seen   uint64
-	missed int
+	polls  uint64 // at the last tick with a new one
+	missed int    // ticks since then
 }
 
 // overdue reports whether no poll has happened for two ticks.
 func (c *pollCheck) overdue(polls uint64) bool {
-	if polls != c.seen {
-		*c = pollCheck{seen: polls}
+	if polls != c.polls {
+		*c = pollCheck{polls: polls}
 		return false
 	}
 	c.missed++

@@ -14,26 +14,27 @@ import (
 )
 
 const (
-	// queueSize is how many transactions may wait; one more is rejected.
+	// queueSize is how many transactions may be queued; one more is rejected.
 	queueSize = 1024
-	// maxBatch is how many transactions share a commit at most.
+	// maxBatch is the maximum number of transactions that share a commit.
 	maxBatch = 256
-	// gatherYields is how often the writer yields to the scheduler before it cuts a batch.
+	// gatherYields is how often the writer yields to the scheduler while it gathers a batch.
 	gatherYields = 8
-	// maxBatchDelay is how long a batch waits until it is as large as the last one.
+	// maxBatchDelay is how long the writer waits at most until a batch is as large as the
+	// last one.
 	maxBatchDelay = time.Millisecond
 )
 
 var (
-	errQueueFull = errors.New("too many transactions wait")
+	errQueueFull = errors.New("too many transactions are queued")
 	errClosed    = errors.New("the store is closed")
 	errNested    = errors.New("InTx was called within a transaction")
-	errGoexit    = errors.New("a transaction function ended the writer's goroutine")
+	errGoexit    = errors.New("a transaction function called runtime.Goexit")
 )
 
-// A writer runs the transactions of all callers (group commit). One goroutine takes
-// all that wait, runs them in one transaction, commits it, and then replies to each
-// caller: one fsync serves them all, and no caller gets a result that is not durable.
+// A writer runs the transactions of all callers (group commit). One goroutine takes all
+// that are queued, runs them in one transaction, commits it, and then replies to each
+// caller: they share one fsync, and no caller gets a result that is not durable.
 type writer struct {
 	database Database
 	db       *gorm.DB
@@ -45,11 +46,11 @@ type writer struct {
 	closing sync.Once
 	stopped chan struct{}
 	tick    atomic.Pointer[chan struct{}] // closed and replaced at every pollInterval
-	batch   []*pendingTx                  // the current one, or the last
+	batch   []*pendingTx                  // current or last
 	timer   *time.Timer
 }
 
-// newWriter starts a writer. Close it.
+// newWriter starts a writer. The caller must close it.
 func newWriter(database Database, db *gorm.DB, v *versions, observe func(batch int, took time.Duration)) (*writer, error) {
 	w := &writer{
 		database: database, db: db, versions: v, observe: observe,
@@ -65,16 +66,15 @@ func newWriter(database Database, db *gorm.DB, v *versions, observe func(batch i
 	return w, nil
 }
 
-// close stops the writer once the queue is written.
+// close stops the writer once the queued transactions are committed.
 func (w *writer) close() {
 	w.closing.Do(func() { close(w.quit) })
 	<-w.stopped
 }
 
-// do queues a function and returns when its transaction is durable, or with the error,
-// or panic, that rolled it back. When ctx ends before the function has started, do
-// returns and it never runs; afterwards do waits for the commit, which alone knows the
-// result.
+// do queues a function and returns nil when its transaction is durable, or returns the
+// error, or panics with the panic, that rolled it back. When ctx ends before the function
+// has started, do returns and the function never runs; later, do waits for the commit.
 func (w *writer) do(ctx context.Context, fn txFunc) error {
 	if ctx.Value(inTxKey{}) != nil {
 		return errNested
@@ -106,7 +106,8 @@ func (w *writer) enqueue(p *pendingTx) error {
 	}
 }
 
-// wait returns nil when the writer has replied, or why the function will never run.
+// wait returns nil when the writer has replied, or an error when the function will never
+// run.
 func (w *writer) wait(ctx context.Context, p *pendingTx) (err error) {
 	// Most transactions are done before the next tick, and ctx.Done would start a timer.
 	select {
@@ -133,7 +134,7 @@ func (w *writer) wait(ctx context.Context, p *pendingTx) (err error) {
 func (w *writer) run() {
 	quit := false
 	defer func() {
-		if !quit { // a function has called runtime.Goexit: a new goroutine goes on
+		if !quit { // a function has called runtime.Goexit: continue in a new goroutine
 			go w.run()
 			return
 		}
@@ -147,7 +148,7 @@ func (w *writer) run() {
 			w.serve(w.gather(first))
 		case <-ticker.C:
 			if w.poll() != nil {
-				w.versions.raiseAll()
+				w.versions.invalidateAll()
 			}
 		case <-w.quit:
 			for len(w.queue) > 0 {
@@ -166,26 +167,26 @@ func (w *writer) serve(batch []*pendingTx) {
 	err = w.commit(batch)
 }
 
-// gather takes what waits behind the first transaction. It yields to the scheduler
-// before: with few cores the callers of the last commit have not queued again yet, and
-// batches of two would pay for an fsync each. Then it waits for as many as the last
-// batch had, which a single caller need not.
+// gather returns a batch: the first transaction and the queued ones. It yields to the
+// scheduler, because with few cores the callers of the last commit have not queued their
+// next transaction yet, and small batches would pay for an fsync each. Then it waits for
+// as many transactions as the last batch had; a single caller does not wait.
 func (w *writer) gather(first *pendingTx) []*pendingTx {
 	expected := len(w.batch)
 	w.batch = append(w.batch[:0], first)
 	for range gatherYields {
 		runtime.Gosched()
-		w.takeWaiting()
+		w.takeQueued()
 	}
 	if len(w.batch) < expected {
 		w.waitFor(expected)
-		w.takeWaiting()
+		w.takeQueued()
 	}
 	return w.batch
 }
 
-// takeWaiting adds the queue to the batch.
-func (w *writer) takeWaiting() {
+// takeQueued moves the queued transactions to the batch.
+func (w *writer) takeQueued() {
 	for len(w.queue) > 0 && len(w.batch) < maxBatch {
 		w.batch = append(w.batch, <-w.queue)
 	}

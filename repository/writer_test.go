@@ -15,13 +15,13 @@ import (
 	"example.com/petstore/repository/sqlite"
 )
 
-// openWithSizes opens a store and returns with it the sizes of its batches.
-func openWithSizes(t *testing.T) (*repository.Store, *sizes) {
+// openWithBatches opens a store and returns it with the sizes of its batches.
+func openWithBatches(t *testing.T) (*repository.Store, *batchSizes) {
 	t.Helper()
-	commits := &sizes{}
+	batches := &batchSizes{}
 	store, err := repository.Open(t.Context(), sqlite.New(filepath.Join(t.TempDir(), "pets.db")), repository.Options{
 		Migrate:       true,
-		ObserveCommit: func(batch int, _ time.Duration) { commits.add(batch) },
+		ObserveCommit: func(batch int, _ time.Duration) { batches.add(batch) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -31,33 +31,34 @@ func openWithSizes(t *testing.T) (*repository.Store, *sizes) {
 			t.Error(err)
 		}
 	})
-	return store, commits
+	return store, batches
 }
 
-type sizes struct {
+// batchSizes are the numbers of transactions that shared a commit.
+type batchSizes struct {
 	mu  sync.Mutex
 	all []int
 }
 
-func (s *sizes) add(size int) {
+func (s *batchSizes) add(size int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all = append(s.all, size)
 }
 
-func (s *sizes) total() (commits, all int) {
+func (s *batchSizes) total() (commits, transactions int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, size := range s.all {
-		all += size
+		transactions += size
 	}
-	return len(s.all), all
+	return len(s.all), transactions
 }
 
-// A txFunc is what InTx takes.
+// A txFunc is the argument of InTx.
 type txFunc = func(context.Context, domain.Repositories) error
 
-// adding adds a pet.
+// adding returns a function that adds a pet.
 func adding(name string) txFunc {
 	return func(ctx context.Context, r domain.Repositories) error {
 		_, err := r.Pets.Create(ctx, domain.NewPet{Name: name})
@@ -65,9 +66,9 @@ func adding(name string) txFunc {
 	}
 }
 
-// hold keeps the writer busy until release is called, so that what is queued meanwhile
-// shares the next commit.
-func hold(t *testing.T, s *repository.Store) (release func()) {
+// blockWriter keeps the writer busy until release is called, so that the transactions
+// that are queued meanwhile share the next commit.
+func blockWriter(t *testing.T, s *repository.Store) (release func()) {
 	t.Helper()
 	began, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
@@ -85,8 +86,9 @@ func hold(t *testing.T, s *repository.Store) (release func()) {
 	return func() { close(end); <-ended }
 }
 
-// queued starts InTx and returns, once it is queued, the channel of its result.
-func queued(ctx context.Context, s *repository.Store, fn txFunc) <-chan error {
+// enqueue calls InTx in a goroutine, waits until the function is queued, and returns the
+// channel of its result.
+func enqueue(ctx context.Context, s *repository.Store, fn txFunc) <-chan error {
 	before := s.Queued()
 	result := make(chan error, 1)
 	go func() { result <- s.InTx(ctx, fn) }()
@@ -96,6 +98,7 @@ func queued(ctx context.Context, s *repository.Store, fn txFunc) <-chan error {
 	return result
 }
 
+// wantNames compares the names of all pets with want.
 func wantNames(t *testing.T, s *repository.Store, want ...string) {
 	t.Helper()
 	page, err := s.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: domain.MaxLimit}})
@@ -108,21 +111,21 @@ func wantNames(t *testing.T, s *repository.Store, want ...string) {
 	}
 	for _, name := range want {
 		if got[name] != 1 {
-			t.Errorf("%s is %d times in the store", name, got[name])
+			t.Errorf("got %d pets named %s, want 1", got[name], name)
 		}
 	}
 	if len(page.Items) != len(want) {
-		t.Errorf("the store has %v, want %v", got, want)
+		t.Errorf("got the pets %v, want %v", got, want)
 	}
 }
 
 func TestQueuedTransactionsShareACommit(t *testing.T) {
 	t.Parallel()
-	s, commits := openWithSizes(t)
-	release := hold(t, s)
+	s, batches := openWithBatches(t)
+	release := blockWriter(t, s)
 	var results []<-chan error
 	for _, name := range []string{"a", "b", "c"} {
-		results = append(results, queued(t.Context(), s, adding(name)))
+		results = append(results, enqueue(t.Context(), s, adding(name)))
 	}
 	release()
 	for _, result := range results {
@@ -131,10 +134,10 @@ func TestQueuedTransactionsShareACommit(t *testing.T) {
 		}
 	}
 	wantNames(t, s, "a", "b", "c")
-	if n, all := commits.total(); n != 2 || all != 4 {
-		t.Errorf("%d commits of %d transactions, want 2 for 4", n, all)
+	if commits, transactions := batches.total(); commits != 2 || transactions != 4 {
+		t.Errorf("got %d commits of %d transactions, want 2 of 4", commits, transactions)
 	}
-	// A single one does not wait for two more.
+	// A single transaction is not delayed until the batch is as large as the last one.
 	if err := s.InTx(t.Context(), adding("d")); err != nil {
 		t.Error(err)
 	}
@@ -143,31 +146,31 @@ func TestQueuedTransactionsShareACommit(t *testing.T) {
 
 func TestFailedTransactionIsRolledBackAlone(t *testing.T) {
 	t.Parallel()
-	s, _ := openWithSizes(t)
-	failure := errors.New("no")
-	release := hold(t, s)
-	first := queued(t.Context(), s, adding("first"))
-	failing := queued(t.Context(), s, func(ctx context.Context, r domain.Repositories) error {
-		return errors.Join(adding("undone")(ctx, r), failure)
+	s, _ := openWithBatches(t)
+	failure := errors.New("failure")
+	release := blockWriter(t, s)
+	first := enqueue(t.Context(), s, adding("first"))
+	failing := enqueue(t.Context(), s, func(ctx context.Context, r domain.Repositories) error {
+		return errors.Join(adding("rolled back")(ctx, r), failure)
 	})
 	panicking := make(chan any)
 	go func() {
 		defer func() { panicking <- recover() }()
 		_ = s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
-			_ = adding("undone, too")(ctx, r)
-			panic("at the disco")
+			_ = adding("also rolled back")(ctx, r)
+			panic("failure")
 		})
 	}()
-	last := queued(t.Context(), s, adding("last"))
+	last := enqueue(t.Context(), s, adding("last"))
 	release()
 	if err := errors.Join(<-first, <-last); err != nil {
-		t.Errorf("the others got %v", err)
+		t.Errorf("the other transactions: got %v, want no error", err)
 	}
 	if err := <-failing; !errors.Is(err, failure) {
-		t.Errorf("the failed transaction got %v", err)
+		t.Errorf("the failed transaction: got %v, want %v", err, failure)
 	}
-	if recovered := <-panicking; recovered != "at the disco" {
-		t.Errorf("the caller of the panic recovered %v", recovered)
+	if recovered := <-panicking; recovered != "failure" {
+		t.Errorf("the transaction that panicked: got the panic %v, want failure", recovered)
 	}
 	wantNames(t, s, "first", "last")
 }
@@ -175,41 +178,41 @@ func TestFailedTransactionIsRolledBackAlone(t *testing.T) {
 // The batch runs again only for a function that failed after it changed something.
 func TestTransactionThatFailsUnchangedDoesNotRepeatTheBatch(t *testing.T) {
 	t.Parallel()
-	refusal := errors.New("no")
-	refused := func(context.Context, domain.Repositories) error { return refusal }
+	failure := errors.New("failure")
+	fail := func(context.Context, domain.Repositories) error { return failure }
 	for name, c := range map[string]struct {
 		failing  txFunc
 		wantRuns int32
 	}{
-		"fails at once": {refused, 1},
+		"fails at once": {fail, 1},
 		"changes no row": {func(ctx context.Context, r domain.Repositories) error {
 			_, err := r.Pets.Move(ctx, 4711, domain.Orderable(), domain.PetPending)
-			return errors.Join(err, refusal)
+			return errors.Join(err, failure)
 		}, 1},
-		"fails half-way": {func(ctx context.Context, r domain.Repositories) error {
-			return errors.Join(adding("undone")(ctx, r), refusal)
+		"fails after a change": {func(ctx context.Context, r domain.Repositories) error {
+			return errors.Join(adding("rolled back")(ctx, r), failure)
 		}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, _ := openWithSizes(t)
+			s, _ := openWithBatches(t)
 			var runs atomic.Int32
-			release := hold(t, s)
-			first := queued(t.Context(), s, func(ctx context.Context, r domain.Repositories) error {
+			release := blockWriter(t, s)
+			first := enqueue(t.Context(), s, func(ctx context.Context, r domain.Repositories) error {
 				runs.Add(1)
 				return adding("first")(ctx, r)
 			})
-			failing := queued(t.Context(), s, c.failing)
-			last := queued(t.Context(), s, adding("last"))
+			failing := enqueue(t.Context(), s, c.failing)
+			last := enqueue(t.Context(), s, adding("last"))
 			release()
 			if err := errors.Join(<-first, <-last); err != nil {
 				t.Error(err)
 			}
-			if err := <-failing; !errors.Is(err, refusal) {
-				t.Errorf("the failed transaction got %v", err)
+			if err := <-failing; !errors.Is(err, failure) {
+				t.Errorf("the failed transaction: got %v, want %v", err, failure)
 			}
 			if got := runs.Load(); got != c.wantRuns {
-				t.Errorf("the function before it ran %d times, want %d", got, c.wantRuns)
+				t.Errorf("the function before it: got %d runs, want %d", got, c.wantRuns)
 			}
 			wantNames(t, s, "first", "last")
 		})
@@ -218,127 +221,127 @@ func TestTransactionThatFailsUnchangedDoesNotRepeatTheBatch(t *testing.T) {
 
 func TestCanceledTransactionDoesNotRun(t *testing.T) {
 	t.Parallel()
-	s, commits := openWithSizes(t)
-	release := hold(t, s)
+	s, batches := openWithBatches(t)
+	release := blockWriter(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
-	left := queued(ctx, s, adding("canceled"))
-	stayed := queued(t.Context(), s, adding("other"))
+	canceled := enqueue(ctx, s, adding("canceled"))
+	other := enqueue(t.Context(), s, adding("other"))
 	cancel()
-	if err := <-left; !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, context.Canceled) {
-		t.Errorf("the canceled one got %v", err)
+	if err := <-canceled; !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+		t.Errorf("the canceled transaction: got %v, want unavailable and canceled", err)
 	}
 	release()
-	if err := <-stayed; err != nil {
-		t.Errorf("the other got %v", err)
+	if err := <-other; err != nil {
+		t.Errorf("the other transaction: got %v, want no error", err)
 	}
 	wantNames(t, s, "other")
-	if n, all := commits.total(); n != 2 || all != 2 {
-		t.Errorf("%d commits of %d transactions, want 2 for 2: the canceled one did not run", n, all)
+	if commits, transactions := batches.total(); commits != 2 || transactions != 2 {
+		t.Errorf("got %d commits of %d transactions, want 2 of 2 without the canceled one", commits, transactions)
 	}
 }
 
 func TestStartedTransactionIsNotCanceled(t *testing.T) {
 	t.Parallel()
-	s, _ := openWithSizes(t)
+	s, _ := openWithBatches(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	err := s.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
 		cancel()
-		return adding("late")(ctx, r)
+		return adding("Rex")(ctx, r)
 	})
 	if err != nil {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want no error", err)
 	}
-	wantNames(t, s, "late")
+	wantNames(t, s, "Rex")
 }
 
 func TestFailedCommitFailsTheBatch(t *testing.T) {
 	t.Parallel()
-	s, _ := openWithSizes(t)
-	release := hold(t, s)
-	innocent := queued(t.Context(), s, adding("lost"))
-	// A foreign key that is checked only by the commit.
-	guilty := queued(t.Context(), s, func(ctx context.Context, r domain.Repositories) error {
+	s, _ := openWithBatches(t)
+	release := blockWriter(t, s)
+	other := enqueue(t.Context(), s, adding("lost"))
+	// The violation of a deferred foreign key makes the commit fail.
+	failing := enqueue(t.Context(), s, func(ctx context.Context, r domain.Repositories) error {
 		if err := repository.ExecIn(ctx, r, "PRAGMA defer_foreign_keys = ON"); err != nil {
 			return err
 		}
 		_, err := r.Orders.Create(ctx, 4711, time.UnixMilli(0))
 		return err
 	})
-	// Fails because of what another function of the batch did, which is rolled back.
-	refused := queued(t.Context(), s, func(context.Context, domain.Repositories) error { return domain.PetNotAvailable(1) })
+	// A failure that a change of another function may have caused, which is rolled back.
+	conflict := enqueue(t.Context(), s, func(context.Context, domain.Repositories) error { return domain.PetNotAvailable(1) })
 	release()
-	for _, result := range []<-chan error{innocent, guilty, refused} {
+	for _, result := range []<-chan error{other, failing, conflict} {
 		if err := <-result; !errors.Is(err, domain.ErrUnavailable) || errors.Is(err, domain.ErrConflict) {
 			t.Errorf("got %v, want unavailable", err)
 		}
 	}
 	wantNames(t, s)
 	if err := s.InTx(t.Context(), adding("next")); err != nil {
-		t.Errorf("after the failed commit: %v", err)
+		t.Errorf("after the failed commit: got %v, want no error", err)
 	}
 	wantNames(t, s, "next")
 }
 
-func TestLostTransactionFailsTheBatch(t *testing.T) {
+func TestTransactionRolledBackBySQLiteFailsTheBatch(t *testing.T) {
 	t.Parallel()
-	s, _ := openWithSizes(t)
-	release := hold(t, s)
-	innocent := queued(t.Context(), s, adding("lost"))
-	// What SQLite does by itself when the disk is full: it ends the transaction.
-	guilty := queued(t.Context(), s, func(ctx context.Context, r domain.Repositories) error {
+	s, _ := openWithBatches(t)
+	release := blockWriter(t, s)
+	other := enqueue(t.Context(), s, adding("lost"))
+	// SQLite rolls back by itself, such as when the disk is full.
+	failing := enqueue(t.Context(), s, func(ctx context.Context, r domain.Repositories) error {
 		return errors.Join(domain.PetNotFound(1), repository.ExecIn(ctx, r, "ROLLBACK"))
 	})
-	after := queued(t.Context(), s, adding("never begun"))
+	next := enqueue(t.Context(), s, adding("not started"))
 	release()
-	for _, result := range []<-chan error{innocent, after} {
+	for _, result := range []<-chan error{other, next} {
 		if err := <-result; !errors.Is(err, domain.ErrUnavailable) || errors.Is(err, domain.ErrNotFound) {
-			t.Errorf("got %v, want unavailable and nothing of another's", err)
+			t.Errorf("got %v, want unavailable without the error of another transaction", err)
 		}
 	}
-	if err := <-guilty; !errors.Is(err, domain.ErrUnavailable) {
-		t.Errorf("the one that ended the transaction got %v", err)
+	if err := <-failing; !errors.Is(err, domain.ErrUnavailable) {
+		t.Errorf("the transaction that was rolled back: got %v, want unavailable", err)
 	}
 	wantNames(t, s)
 	if err := s.InTx(t.Context(), adding("next")); err != nil {
-		t.Errorf("after the lost transaction: %v", err)
+		t.Errorf("after the rollback: got %v, want no error", err)
 	}
 }
 
-// A test that fails inside a transaction function ends the writer's goroutine.
+// t.Fatal in a transaction function calls runtime.Goexit in the goroutine of the writer.
 func TestGoexitFailsTheBatchOnly(t *testing.T) {
 	t.Parallel()
-	s, _ := openWithSizes(t)
-	release := hold(t, s)
-	innocent := queued(t.Context(), s, adding("lost"))
-	ending := queued(t.Context(), s, func(context.Context, domain.Repositories) error { runtime.Goexit(); return nil })
+	s, _ := openWithBatches(t)
+	release := blockWriter(t, s)
+	other := enqueue(t.Context(), s, adding("lost"))
+	exiting := enqueue(t.Context(), s, func(context.Context, domain.Repositories) error { runtime.Goexit(); return nil })
 	release()
-	for _, result := range []<-chan error{innocent, ending} {
+	for _, result := range []<-chan error{other, exiting} {
 		if err := <-result; !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, repository.ErrGoexit) {
-			t.Errorf("got %v", err)
+			t.Errorf("got %v, want unavailable and %v", err, repository.ErrGoexit)
 		}
 	}
 	if err := s.InTx(t.Context(), adding("next")); err != nil {
-		t.Errorf("after it: %v", err)
+		t.Errorf("after Goexit: got %v, want no error", err)
 	}
 	wantNames(t, s, "next")
 }
 
 func TestNestedTransactionIsRejected(t *testing.T) {
 	t.Parallel()
-	s, _ := openWithSizes(t)
+	s, _ := openWithBatches(t)
 	err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
-		return errors.Join(adding("undone")(ctx, r), s.InTx(ctx, adding("nested")))
+		return errors.Join(adding("rolled back")(ctx, r), s.InTx(ctx, adding("nested")))
 	})
 	if !errors.Is(err, repository.ErrNested) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, repository.ErrNested)
 	}
 	wantNames(t, s)
 }
 
-func TestFullQueueRejects(t *testing.T) {
+func TestFullQueueRejectsTransaction(t *testing.T) {
 	t.Parallel()
-	s, _ := openWithSizes(t)
-	release := hold(t, s)
+	s, _ := openWithBatches(t)
+	release := blockWriter(t, s)
 	ran := atomic.Int32{}
 	count := func(context.Context, domain.Repositories) error { ran.Add(1); return nil }
 	var wait sync.WaitGroup
@@ -353,12 +356,12 @@ func TestFullQueueRejects(t *testing.T) {
 		runtime.Gosched()
 	}
 	if err := s.InTx(t.Context(), count); !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, repository.ErrQueueFull) {
-		t.Errorf("one more got %v", err)
+		t.Errorf("one more transaction: got %v, want unavailable and %v", err, repository.ErrQueueFull)
 	}
 	release()
 	wait.Wait()
 	if ran.Load() != repository.QueueSize {
-		t.Errorf("%d ran, want %d", ran.Load(), repository.QueueSize)
+		t.Errorf("got %d runs, want %d", ran.Load(), repository.QueueSize)
 	}
 }
 
@@ -369,23 +372,23 @@ func TestCloseCommitsTheQueue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	release := hold(t, s)
-	waiting := queued(t.Context(), s, adding("waited"))
+	release := blockWriter(t, s)
+	queued := enqueue(t.Context(), s, adding("queued"))
 	closed := make(chan error)
 	go func() { closed <- s.Close() }()
 	<-s.Closing()
 	if err := s.InTx(t.Context(), adding("too late")); !errors.Is(err, domain.ErrUnavailable) {
-		t.Errorf("a closing store returned %v", err)
+		t.Errorf("InTx during Close: got %v, want unavailable", err)
 	}
 	release()
-	if err := errors.Join(<-waiting, <-closed); err != nil {
+	if err := errors.Join(<-queued, <-closed); err != nil {
 		t.Error(err)
 	}
 	again, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantNames(t, again, "waited")
+	wantNames(t, again, "queued")
 	if err := again.Close(); err != nil {
 		t.Error(err)
 	}

@@ -15,7 +15,7 @@ type Keys struct {
 	lastUsed lastUsedTracker
 }
 
-// NewKeys returns the keys of a store. now is the clock.
+// NewKeys returns Keys of a store. now is the clock.
 func NewKeys(tx domain.Transactor, keys domain.KeyReader, now func() time.Time) *Keys {
 	return &Keys{tx: tx, keys: keys, now: now}
 }
@@ -23,8 +23,8 @@ func NewKeys(tx domain.Transactor, keys domain.KeyReader, now func() time.Time) 
 // List returns all keys, ascending by id.
 func (k *Keys) List(ctx context.Context) ([]domain.APIKey, error) { return k.keys.List(ctx) }
 
-// Create issues a key. It expires after lifetime, or never if lifetime is zero. Create
-// returns the secret, which is stored nowhere, or an ErrInvalid (validation_failed).
+// Create issues a key, which expires after lifetime, or never if lifetime is zero. Create
+// returns the secret, which is not stored, or an ErrInvalid (validation_failed).
 func (k *Keys) Create(ctx context.Context, name string, lifetime time.Duration) (secret string, err error) {
 	secret = domain.GenerateKey()
 	if err := k.store(ctx, name, secret, lifetime); err != nil {
@@ -33,9 +33,9 @@ func (k *Keys) Create(ctx context.Context, name string, lifetime time.Duration) 
 	return secret, nil
 }
 
-// Import stores a key whose secret was generated elsewhere, unless it is stored already:
-// a revoked key stays revoked. It returns an ErrInvalid (validation_failed), also for a
-// secret that does not have the format of a key.
+// Import stores a key with an existing secret, unless it is already stored: a revoked key
+// stays revoked. Import returns an ErrInvalid (validation_failed), also for a secret that
+// does not have the format of a key.
 func (k *Keys) Import(ctx context.Context, name, secret string) error {
 	return k.store(ctx, name, secret, 0)
 }
@@ -51,8 +51,9 @@ func (k *Keys) store(ctx context.Context, name, secret string, lifetime time.Dur
 	})
 }
 
-// CreateFirst is Create for a store that never had a key; otherwise it returns an empty
-// secret. Of several concurrent processes one issues the key.
+// CreateFirst issues a key that never expires if the store has never had a key; otherwise
+// it returns an empty secret. Only one of several concurrent calls issues a key, in all
+// processes.
 func (k *Keys) CreateFirst(ctx context.Context, name string) (secret string, err error) {
 	secret = domain.GenerateKey()
 	key, err := domain.NewKey(name, secret, k.now(), 0)
@@ -74,10 +75,10 @@ func (k *Keys) CreateFirst(ctx context.Context, name string) (secret string, err
 	return secret, nil
 }
 
-// Rotate issues a key that replaces another, which is revoked after the overlap. The
-// new key has the old one's name and lifetime. Rotate returns the secret as Create
-// does, or an ErrNotFound, an ErrConflict for a key that is not valid or was rotated
-// before, or an ErrInvalid (validation_failed) for the overlap.
+// Rotate issues a key with the name and lifetime of another, which is revoked after
+// overlap. It returns the secret, which is not stored, or an ErrNotFound, an ErrConflict
+// for a key that is not valid or was rotated before, or an ErrInvalid (validation_failed)
+// for the overlap.
 func (k *Keys) Rotate(ctx context.Context, id int64, overlap time.Duration) (secret string, err error) {
 	if err := domain.ValidateOverlap(overlap); err != nil {
 		return "", err
@@ -109,8 +110,8 @@ func (k *Keys) Rotate(ctx context.Context, id int64, overlap time.Duration) (sec
 	return secret, nil
 }
 
-// Revoke revokes a key now, also one that a rotation would revoke later. A repeated call
-// changes nothing. Revoke returns an ErrNotFound.
+// Revoke revokes a key now, also one whose revocation is scheduled. A repeated call changes
+// nothing. Revoke returns an ErrNotFound for an unknown key.
 func (k *Keys) Revoke(ctx context.Context, id int64) error {
 	return k.tx.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
 		revoked, err := r.Keys.Revoke(ctx, id, k.now())
@@ -122,8 +123,9 @@ func (k *Keys) Revoke(ctx context.Context, id int64) error {
 }
 
 // Authenticate returns the key with this secret, or an ErrUnauthenticated
-// (invalid_api_key), the same for a malformed, an unknown, a revoked and an expired
-// key. A malformed key costs no query. A use is recorded, see FlushLastUsed.
+// (invalid_api_key), which is the same for a malformed, an unknown, a revoked and an
+// expired key. It rejects a malformed key without a query. It records the use of the key,
+// see FlushLastUsed.
 func (k *Keys) Authenticate(ctx context.Context, secret string) (domain.APIKey, error) {
 	hash, ok := domain.HashKey(secret)
 	if !ok {

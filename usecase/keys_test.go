@@ -16,42 +16,43 @@ import (
 	"example.com/petstore/usecase"
 )
 
-// A keyring is the keys of a store of the test's own, at noon.
-type keyring struct {
+// A keysTest is a usecase.Keys with its clock.
+type keysTest struct {
 	*usecase.Keys
 	clock *clock
 }
 
-func newKeys(t *testing.T) keyring {
+// newKeysTest returns the keys of a new store, at noon.
+func newKeysTest(t *testing.T) keysTest {
 	t.Helper()
 	store, c := open(t), &clock{noon}
-	return keyring{usecase.NewKeys(store, store.Keys(), c.now), c}
+	return keysTest{usecase.NewKeys(store, store.Keys(), c.now), c}
 }
 
-// wantValid expects of each secret whether it opens the store.
-func (r keyring) wantValid(t *testing.T, want bool, secrets ...string) {
+// wantValid checks whether Authenticate accepts each secret.
+func (k keysTest) wantValid(t *testing.T, want bool, secrets ...string) {
 	t.Helper()
 	for _, secret := range secrets {
-		_, err := r.Authenticate(t.Context(), secret)
+		_, err := k.Authenticate(t.Context(), secret)
 		if !want {
 			wantError(t, err, domain.ErrUnauthenticated, domain.CodeInvalidAPIKey)
 		} else if err != nil {
-			t.Errorf("at %v: %v", r.clock.time, err)
+			t.Errorf("at %v: got %v, want no error", k.clock.time, err)
 		}
 	}
 }
 
-// wantKeys expects these keys in the list, whatever their secrets.
-func (r keyring) wantKeys(t *testing.T, want ...domain.APIKey) {
+// wantKeys compares the list of all keys with want, except for their secrets.
+func (k keysTest) wantKeys(t *testing.T, want ...domain.APIKey) {
 	t.Helper()
-	got, err := r.List(t.Context())
-	secret := cmpopts.IgnoreFields(domain.APIKey{}, "Hash", "LastFour")
-	if diff := cmp.Diff(want, got, secret); err != nil || diff != "" {
-		t.Errorf("listed %v (-want +got)\n%s", err, diff)
+	got, err := k.List(t.Context())
+	ignoreSecret := cmpopts.IgnoreFields(domain.APIKey{}, "Hash", "LastFour")
+	if diff := cmp.Diff(want, got, ignoreSecret); err != nil || diff != "" {
+		t.Errorf("List: %v (-want +got)\n%s", err, diff)
 	}
 }
 
-// at is a moment as far from noon.
+// at returns noon plus d.
 func at(d time.Duration) *time.Time {
 	t := noon.Add(d)
 	return &t
@@ -59,32 +60,32 @@ func at(d time.Duration) *time.Time {
 
 func TestCreatedKeyIsValidAtOnce(t *testing.T) {
 	t.Parallel()
-	r := newKeys(t)
-	secret := must[string](t)(r.Create(t.Context(), "till 1", time.Hour))
-	key := must[domain.APIKey](t)(r.Authenticate(t.Context(), secret))
+	k := newKeysTest(t)
+	secret := must[string](t)(k.Create(t.Context(), "till 1", time.Hour))
+	key := must[domain.APIKey](t)(k.Authenticate(t.Context(), secret))
 	if key.ID != 1 || !strings.HasSuffix(secret, key.LastFour) {
-		t.Errorf("got %+v", key)
+		t.Errorf("got %+v, want the id 1 and the last characters of the secret", key)
 	}
-	r.wantKeys(t, domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, ExpiresAt: at(time.Hour)})
+	k.wantKeys(t, domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, ExpiresAt: at(time.Hour)})
 }
 
 func TestInvalidKeysReturnOneError(t *testing.T) {
 	t.Parallel()
-	r := newKeys(t)
-	secret := must[string](t)(r.Create(t.Context(), "till 1", 0))
-	expired := must[string](t)(r.Create(t.Context(), "till 2", time.Hour))
-	revoked := must[string](t)(r.Create(t.Context(), "till 3", 0))
-	r.wantValid(t, true, secret, expired, revoked)
-	if err := r.Revoke(t.Context(), 3); err != nil {
+	k := newKeysTest(t)
+	secret := must[string](t)(k.Create(t.Context(), "till 1", 0))
+	expired := must[string](t)(k.Create(t.Context(), "till 2", time.Hour))
+	revoked := must[string](t)(k.Create(t.Context(), "till 3", 0))
+	k.wantValid(t, true, secret, expired, revoked)
+	if err := k.Revoke(t.Context(), 3); err != nil {
 		t.Fatal(err)
 	}
-	r.clock.time = *at(time.Hour)
-	r.wantValid(t, false, "", secret[1:], secret[:57], strings.ToLower(secret), domain.GenerateKey(), expired, revoked)
-	r.wantValid(t, true, secret)
+	k.clock.time = *at(time.Hour)
+	k.wantValid(t, false, "", secret[1:], secret[:57], strings.ToLower(secret), domain.GenerateKey(), expired, revoked)
+	k.wantValid(t, true, secret)
 }
 
-// A closed store answers no query, so whatever is refused here cost none.
-func TestMalformedKeyNeedsNoQuery(t *testing.T) {
+// A closed store fails any query.
+func TestMalformedKeyIsRejectedWithoutQuery(t *testing.T) {
 	t.Parallel()
 	store := open(t)
 	if err := store.Close(); err != nil {
@@ -94,40 +95,40 @@ func TestMalformedKeyNeedsNoQuery(t *testing.T) {
 	_, err := keys.Authenticate(t.Context(), "petstore_"+strings.Repeat("0", 49))
 	wantError(t, err, domain.ErrUnauthenticated, domain.CodeInvalidAPIKey)
 	if _, err := keys.Authenticate(t.Context(), domain.GenerateKey()); err == nil {
-		t.Error("a well-formed key was judged without the store")
+		t.Error("a well-formed key: got no error of the closed store")
 	}
 }
 
 func TestUnavailableStoreIsNotAnInvalidKey(t *testing.T) {
 	t.Parallel()
-	r := newKeys(t)
-	ended, end := context.WithCancel(t.Context())
-	end()
-	_, err := r.Authenticate(ended, domain.GenerateKey())
+	k := newKeysTest(t)
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := k.Authenticate(canceled, domain.GenerateKey())
 	wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
 }
 
 func TestCreateRejectsInvalidName(t *testing.T) {
 	t.Parallel()
-	r := newKeys(t)
-	secret, err := r.Create(t.Context(), " ", 0)
+	k := newKeysTest(t)
+	secret, err := k.Create(t.Context(), " ", 0)
 	wantError(t, err, domain.ErrInvalid, domain.CodeValidationFailed)
 	if secret != "" {
-		t.Error("a secret came with the error")
+		t.Error("got a secret with the error")
 	}
-	if first := must[string](t)(r.CreateFirst(t.Context(), "first")); first == "" {
-		t.Error("a key stands in the store")
+	if first := must[string](t)(k.CreateFirst(t.Context(), "first")); first == "" {
+		t.Error("a key was stored")
 	}
 }
 
 func TestFirstKeyIsCreatedOnce(t *testing.T) {
 	t.Parallel()
-	r := newKeys(t)
+	k := newKeysTest(t)
 	var issued atomic.Int32
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
-			secret, err := r.CreateFirst(t.Context(), "first")
+			secret, err := k.CreateFirst(t.Context(), "first")
 			if err != nil {
 				t.Error(err)
 			}
@@ -138,65 +139,65 @@ func TestFirstKeyIsCreatedOnce(t *testing.T) {
 	}
 	wait.Wait()
 	if issued.Load() != 1 {
-		t.Errorf("%d first keys were issued", issued.Load())
+		t.Errorf("got %d first keys, want 1", issued.Load())
 	}
 }
 
 func TestImportedKeyIsStoredOnce(t *testing.T) {
 	t.Parallel()
-	r := newKeys(t)
-	wantError(t, r.Import(t.Context(), "bootstrap", "secret"), domain.ErrInvalid, domain.CodeValidationFailed)
+	k := newKeysTest(t)
+	wantError(t, k.Import(t.Context(), "bootstrap", "secret"), domain.ErrInvalid, domain.CodeValidationFailed)
 	secret := domain.GenerateKey()
-	ensure := func() {
+	importKey := func() {
 		t.Helper()
-		if err := r.Import(t.Context(), "bootstrap", secret); err != nil {
+		if err := k.Import(t.Context(), "bootstrap", secret); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ensure()
-	r.clock.time = *at(time.Hour)
-	ensure()
-	r.wantValid(t, true, secret)
-	r.wantKeys(t, domain.APIKey{ID: 1, Name: "bootstrap", CreatedAt: noon})
+	importKey()
+	k.clock.time = *at(time.Hour)
+	importKey()
+	k.wantValid(t, true, secret)
+	k.wantKeys(t, domain.APIKey{ID: 1, Name: "bootstrap", CreatedAt: noon})
 
-	if err := r.Revoke(t.Context(), 1); err != nil {
+	if err := k.Revoke(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	ensure()
-	r.wantValid(t, false, secret)
+	importKey()
+	k.wantValid(t, false, secret)
 }
 
 func TestRotatedKeyIsValidDuringOverlap(t *testing.T) {
 	t.Parallel()
-	r := newKeys(t)
-	old := must[string](t)(r.Create(t.Context(), "till 1", 48*time.Hour))
-	r.clock.time = *at(time.Hour)
-	successor := must[string](t)(r.Rotate(t.Context(), 1, 24*time.Hour))
-	r.wantKeys(t,
+	k := newKeysTest(t)
+	old := must[string](t)(k.Create(t.Context(), "till 1", 48*time.Hour))
+	k.clock.time = *at(time.Hour)
+	successor := must[string](t)(k.Rotate(t.Context(), 1, 24*time.Hour))
+	k.wantKeys(t,
 		domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, ExpiresAt: at(48 * time.Hour), RevokedAt: at(25 * time.Hour)},
 		domain.APIKey{ID: 2, Name: "till 1", CreatedAt: *at(time.Hour), ExpiresAt: at(49 * time.Hour)},
 	)
-	r.clock.time = *at(25*time.Hour - time.Millisecond)
-	r.wantValid(t, true, old, successor)
-	r.clock.time = *at(25 * time.Hour)
-	r.wantValid(t, false, old)
-	r.wantValid(t, true, successor)
+	k.clock.time = *at(25*time.Hour - time.Millisecond)
+	k.wantValid(t, true, old, successor)
+	k.clock.time = *at(25 * time.Hour)
+	k.wantValid(t, false, old)
+	k.wantValid(t, true, successor)
 
-	last := must[string](t)(r.Rotate(t.Context(), 2, 0))
-	r.wantValid(t, false, old, successor)
-	r.wantValid(t, true, last)
+	last := must[string](t)(k.Rotate(t.Context(), 2, 0))
+	k.wantValid(t, false, old, successor)
+	k.wantValid(t, true, last)
 }
 
 func TestActiveKeyIsRotatedOnce(t *testing.T) {
 	t.Parallel()
-	r := newKeys(t)
+	k := newKeysTest(t)
 	for _, name := range []string{"revoked", "expired", "rotated"} {
-		must[string](t)(r.Create(t.Context(), name, time.Hour))
+		must[string](t)(k.Create(t.Context(), name, time.Hour))
 	}
-	if err := r.Revoke(t.Context(), 1); err != nil {
+	if err := k.Revoke(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	must[string](t)(r.Rotate(t.Context(), 3, 24*time.Hour))
+	must[string](t)(k.Rotate(t.Context(), 3, 24*time.Hour))
 	for name, test := range map[string]struct {
 		id      int64
 		overlap time.Duration
@@ -207,94 +208,94 @@ func TestActiveKeyIsRotatedOnce(t *testing.T) {
 		"revoked":  {1, 0, 0, domain.ErrConflict, ""},
 		"rotated":  {3, 0, 0, domain.ErrConflict, ""},
 		"unknown":  {5, 0, 0, domain.ErrNotFound, ""},
-		"backward": {4, -1, 0, domain.ErrInvalid, domain.CodeValidationFailed},
+		"negative": {4, -1, 0, domain.ErrInvalid, domain.CodeValidationFailed},
 		"too long": {4, domain.MaxKeySpan + 1, 0, domain.ErrInvalid, domain.CodeValidationFailed},
 		"expired":  {2, 0, time.Hour, domain.ErrConflict, ""},
 	} {
-		r.clock.time = *at(test.at)
-		secret, err := r.Rotate(t.Context(), test.id, test.overlap)
+		k.clock.time = *at(test.at)
+		secret, err := k.Rotate(t.Context(), test.id, test.overlap)
 		if wantError(t, err, test.kind, test.code); secret != "" {
-			t.Errorf("%s: a secret came with the error", name)
+			t.Errorf("%s: got a secret with the error", name)
 		}
 	}
-	if all := must[[]domain.APIKey](t)(r.List(t.Context())); len(all) != 4 {
-		t.Errorf("%d keys were issued, want 4", len(all))
+	if all := must[[]domain.APIKey](t)(k.List(t.Context())); len(all) != 4 {
+		t.Errorf("got %d keys, want 4", len(all))
 	}
 }
 
 func TestOneOfConcurrentRotationsSucceeds(t *testing.T) {
 	t.Parallel()
-	r := newKeys(t)
-	must[string](t)(r.Create(t.Context(), "till 1", 0))
-	var won atomic.Int32
+	k := newKeysTest(t)
+	must[string](t)(k.Create(t.Context(), "till 1", 0))
+	var rotations atomic.Int32
 	var wait sync.WaitGroup
 	for range 20 {
 		wait.Go(func() {
-			if _, err := r.Rotate(t.Context(), 1, time.Hour); err == nil {
-				won.Add(1)
+			if _, err := k.Rotate(t.Context(), 1, time.Hour); err == nil {
+				rotations.Add(1)
 			} else if !errors.Is(err, domain.ErrConflict) {
 				t.Error(err)
 			}
 		})
 	}
 	wait.Wait()
-	if all := must[[]domain.APIKey](t)(r.List(t.Context())); won.Load() != 1 || len(all) != 2 {
-		t.Errorf("%d rotations won and %d keys stand in the store, want 1 and 2", won.Load(), len(all))
+	if all := must[[]domain.APIKey](t)(k.List(t.Context())); rotations.Load() != 1 || len(all) != 2 {
+		t.Errorf("got %d rotations and %d keys, want 1 and 2", rotations.Load(), len(all))
 	}
 }
 
 func TestRepeatedRevocationKeepsFirstTime(t *testing.T) {
 	t.Parallel()
-	r := newKeys(t)
-	secret := must[string](t)(r.Create(t.Context(), "till 1", 0))
+	k := newKeysTest(t)
+	secret := must[string](t)(k.Create(t.Context(), "till 1", 0))
 	for _, offset := range []time.Time{noon, *at(time.Hour)} {
-		r.clock.time = offset
-		if err := r.Revoke(t.Context(), 1); err != nil {
+		k.clock.time = offset
+		if err := k.Revoke(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
-		r.wantValid(t, false, secret)
-		r.wantKeys(t, domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, RevokedAt: at(0)})
+		k.wantValid(t, false, secret)
+		k.wantKeys(t, domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, RevokedAt: at(0)})
 	}
-	wantError(t, r.Revoke(t.Context(), 2), domain.ErrNotFound, "")
+	wantError(t, k.Revoke(t.Context(), 2), domain.ErrNotFound, "")
 }
 
 func TestRevocationPrecedesScheduledOne(t *testing.T) {
 	t.Parallel()
-	r := newKeys(t)
-	old := must[string](t)(r.Create(t.Context(), "till 1", 0))
-	successor := must[string](t)(r.Rotate(t.Context(), 1, 24*time.Hour))
-	r.clock.time = *at(time.Hour)
-	if err := r.Revoke(t.Context(), 1); err != nil {
+	k := newKeysTest(t)
+	old := must[string](t)(k.Create(t.Context(), "till 1", 0))
+	successor := must[string](t)(k.Rotate(t.Context(), 1, 24*time.Hour))
+	k.clock.time = *at(time.Hour)
+	if err := k.Revoke(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	r.wantValid(t, false, old)
-	r.wantValid(t, true, successor)
-	r.wantKeys(t,
+	k.wantValid(t, false, old)
+	k.wantValid(t, true, successor)
+	k.wantKeys(t,
 		domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, RevokedAt: at(time.Hour)},
 		domain.APIKey{ID: 2, Name: "till 1", CreatedAt: noon},
 	)
 }
 
-// A clock may be behind the one that a key was created by.
+// The clock of another process may be earlier than that of the process that created the key.
 func TestRevocationHoldsWhenTheClockIsSetBack(t *testing.T) {
 	t.Parallel()
-	r := newKeys(t)
-	revoked := must[string](t)(r.Create(t.Context(), "till 1", 0))
-	rotated := must[string](t)(r.Create(t.Context(), "till 2", 0))
-	overlapping := must[string](t)(r.Create(t.Context(), "till 3", 0))
-	r.clock.time = *at(-time.Hour)
-	if err := r.Revoke(t.Context(), 1); err != nil {
+	k := newKeysTest(t)
+	revoked := must[string](t)(k.Create(t.Context(), "till 1", 0))
+	rotated := must[string](t)(k.Create(t.Context(), "till 2", 0))
+	overlapping := must[string](t)(k.Create(t.Context(), "till 3", 0))
+	k.clock.time = *at(-time.Hour)
+	if err := k.Revoke(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	successor := must[string](t)(r.Rotate(t.Context(), 2, 0))
-	must[string](t)(r.Rotate(t.Context(), 3, time.Minute))
+	successor := must[string](t)(k.Rotate(t.Context(), 2, 0))
+	must[string](t)(k.Rotate(t.Context(), 3, time.Minute))
 	for _, offset := range []time.Duration{-2 * time.Hour, -time.Hour, 0, time.Hour} {
-		r.clock.time = *at(offset)
-		r.wantValid(t, false, revoked, rotated)
-		r.wantValid(t, true, successor)
-		r.wantValid(t, offset <= 0, overlapping)
+		k.clock.time = *at(offset)
+		k.wantValid(t, false, revoked, rotated)
+		k.wantValid(t, true, successor)
+		k.wantValid(t, offset <= 0, overlapping)
 	}
-	r.wantKeys(t,
+	k.wantKeys(t,
 		domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, RevokedAt: at(0)},
 		domain.APIKey{ID: 2, Name: "till 2", CreatedAt: noon, RevokedAt: at(0)},
 		domain.APIKey{ID: 3, Name: "till 3", CreatedAt: noon, RevokedAt: at(time.Minute)},

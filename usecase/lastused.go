@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// maxPendingKeys bounds the keys whose last use is not written yet. The use of one
-	// more is dropped; its next use is recorded again.
+	// maxPendingKeys is the maximum number of keys whose last use is not written yet. A use
+	// of one more key is not recorded.
 	maxPendingKeys = 1024
-	// flushTimeout bounds one write of last uses.
+	// flushTimeout is the timeout of one write of last uses.
 	flushTimeout = 5 * time.Second
 )
 
-// A lastUsedTracker records when each key was last used, by id, until that is written,
-// so that no request waits for the store.
+// A lastUsedTracker records the last use of each key, by id, until it is written to the
+// store, so that no request waits for that.
 type lastUsedTracker struct {
 	mu      sync.Mutex
 	pending map[int64]time.Time
-	written map[int64]time.Time // within the last KeyUseInterval: cached keys do not have it
+	written map[int64]time.Time // within the last KeyUseInterval, because cached keys have an older LastUsedAt
 }
 
 func (l *lastUsedTracker) record(id int64, at time.Time) {
@@ -41,7 +41,7 @@ func (l *lastUsedTracker) record(id int64, at time.Time) {
 	}
 }
 
-// take returns what is to be written.
+// take returns the pending uses and removes them.
 func (l *lastUsedTracker) take() map[int64]time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,7 +50,7 @@ func (l *lastUsedTracker) take() map[int64]time.Time {
 	return taken
 }
 
-// setWritten remembers what was written at now, and forgets what cannot matter any more.
+// setWritten records the uses that were written at now, and removes older ones.
 func (l *lastUsedTracker) setWritten(uses map[int64]time.Time, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,8 +62,8 @@ func (l *lastUsedTracker) setWritten(uses map[int64]time.Time, now time.Time) {
 }
 
 // FlushLastUsed writes the last uses of keys at every interval until ctx ends, and then
-// once more; so let it run until the last request has finished. failed is called with
-// the error of a write that failed; what it was to write is written the next time.
+// once more, so ctx should end after the last request. It calls failed with the error of a
+// write that failed, which is retried at the next interval.
 func (k *Keys) FlushLastUsed(ctx context.Context, interval time.Duration, failed func(error)) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -85,7 +85,7 @@ func (k *Keys) flush(ctx context.Context, failed func(error)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 	defer cancel()
 	err := k.tx.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
-		for _, id := range slices.Sorted(maps.Keys(uses)) { // in one order, so that two processes cannot deadlock
+		for _, id := range slices.Sorted(maps.Keys(uses)) { // in the same order in all processes, to avoid deadlocks
 			if err := r.Keys.SetLastUsed(ctx, id, uses[id]); err != nil {
 				return err
 			}

@@ -10,7 +10,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-// A request is what identifies an operation and its retries.
+// A request identifies the call of an operation and its retries.
 type request struct {
 	operation string
 	command   any
@@ -18,9 +18,9 @@ type request struct {
 	at        time.Time
 }
 
-// once runs fn in a transaction. With an idempotency key it runs fn once: the claim of
-// the key, the changes of fn and its result become durable together, and a retry
-// returns that result and true. When fn fails, the key stays unclaimed.
+// once runs fn in a transaction. With an idempotency key, the claim of the key, the changes
+// of fn and its result become durable together, and a retry returns that result and true
+// without running fn. When fn fails, the key is not claimed.
 func once[T any](
 	ctx context.Context, tx domain.Transactor, req request,
 	fn func(context.Context, domain.Repositories) (T, error),
@@ -54,7 +54,7 @@ func once[T any](
 }
 
 // claim returns the claim of the request's key. Two requests are the same if their
-// operation and values are, whatever the order of members and the white space.
+// operations and values are equal, whatever the order and white space of the JSON.
 func (r request) claim() (domain.Claim, error) {
 	if r.key.IsZero() {
 		return domain.Claim{}, nil

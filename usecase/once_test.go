@@ -8,8 +8,8 @@ import (
 	"example.com/petstore/domain"
 )
 
-// What once keeps is read by the next version of the program. A field that is
-// renamed would turn retries across an upgrade into refusals, or into zeros.
+// The next version of the program reads the results that once stores. If a field were
+// renamed, retries after an upgrade would fail or return zero values.
 func TestStoredResultsStayReadable(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
@@ -27,7 +27,7 @@ func TestStoredResultsStayReadable(t *testing.T) {
 	} {
 		got, err := json.Marshal(test.value)
 		if err != nil || string(got) != test.want {
-			t.Errorf("got %s, %v; want %s", got, err, test.want)
+			t.Errorf("got %s and %v, want %s", got, err, test.want)
 		}
 	}
 }

@@ -8,15 +8,16 @@ import (
 	"example.com/petstore/domain"
 )
 
-// Orders is the sale of animals. An order and its animal change together, each only if
-// it still has the expected status, so that one of many concurrent buyers gets the animal.
+// Orders implements the operations on orders. An order and its animal change together, each
+// only if it still has the expected status, so only one of several concurrent orders gets
+// the animal.
 type Orders struct {
 	tx     domain.Transactor
 	orders domain.OrderReader
 	now    func() time.Time
 }
 
-// NewOrders returns the orders of a store. now is the clock.
+// NewOrders returns Orders of a store. now is the clock.
 func NewOrders(tx domain.Transactor, orders domain.OrderReader, now func() time.Time) *Orders {
 	return &Orders{tx: tx, orders: orders, now: now}
 }
@@ -34,9 +35,10 @@ func (o *Orders) Get(ctx context.Context, id int64) (domain.Order, error) {
 	return o.orders.Get(ctx, id)
 }
 
-// Place orders an animal, which becomes pending; when it returns, the order is durable.
-// Place returns an ErrNotFound (pet_not_found), an ErrConflict (pet_not_available),
-// and for the idempotency key what Pets.Create returns.
+// Place orders an animal, which becomes pending. When Place returns, the order is durable.
+// A retry with the same idempotency key returns the first result and true. Place returns an
+// ErrNotFound (pet_not_found), an ErrConflict (pet_not_available, idempotency_in_progress),
+// an ErrInvalid (invalid_idempotency_key) or an ErrReused.
 func (o *Orders) Place(ctx context.Context, petID int64, key domain.IdempotencyKey) (domain.Order, bool, error) {
 	now := o.now()
 	return once(ctx, o.tx, request{"placeOrder", petID, key, now},
@@ -45,14 +47,14 @@ func (o *Orders) Place(ctx context.Context, petID int64, key domain.IdempotencyK
 		})
 }
 
-// Deliver delivers a placed order: the animal is sold. A repeated call changes nothing.
+// Deliver delivers a placed order; the animal becomes sold. A repeated call changes nothing.
 // Deliver returns an ErrNotFound (order_not_found) or an ErrConflict
 // (order_state_conflict) for an order that was cancelled.
 func (o *Orders) Deliver(ctx context.Context, id int64) (domain.Order, error) {
 	return o.end(ctx, id, domain.Delivery())
 }
 
-// Cancel cancels a placed order: the animal is available again. A repeated call changes
+// Cancel cancels a placed order; the animal becomes available. A repeated call changes
 // nothing. Cancel returns an ErrNotFound (order_not_found) or an ErrConflict
 // (order_state_conflict) for an order that was delivered.
 func (o *Orders) Cancel(ctx context.Context, id int64) (domain.Order, error) {

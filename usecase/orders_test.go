@@ -17,21 +17,22 @@ import (
 	"example.com/petstore/usecase"
 )
 
-// A shop is a store with its use cases.
-type shop struct {
+// A testStore is a store with its use cases.
+type testStore struct {
 	store  *repository.Store
 	pets   *usecase.Pets
 	orders *usecase.Orders
 	clock  *clock
 }
 
-func openStore(t *testing.T) shop {
+// newTestStore opens a new store, at noon.
+func newTestStore(t *testing.T) testStore {
 	t.Helper()
 	store, c := open(t), &clock{noon}
-	return shop{store, newPets(store, c), usecase.NewOrders(store, store.Orders(), c.now), c}
+	return testStore{store, newPets(store, c), usecase.NewOrders(store, store.Orders(), c.now), c}
 }
 
-func (s shop) add(t *testing.T, status domain.PetStatus) int64 {
+func (s testStore) add(t *testing.T, status domain.PetStatus) int64 {
 	t.Helper()
 	pet, _, err := s.pets.Create(t.Context(), domain.NewPet{Name: "Rex", Status: status}, domain.IdempotencyKey{})
 	if err != nil {
@@ -40,7 +41,7 @@ func (s shop) add(t *testing.T, status domain.PetStatus) int64 {
 	return pet.ID
 }
 
-func (s shop) place(t *testing.T, petID int64) domain.Order {
+func (s testStore) place(t *testing.T, petID int64) domain.Order {
 	t.Helper()
 	order, _, err := s.orders.Place(t.Context(), petID, domain.IdempotencyKey{})
 	if err != nil {
@@ -49,24 +50,24 @@ func (s shop) place(t *testing.T, petID int64) domain.Order {
 	return order
 }
 
-func (s shop) wantPet(t *testing.T, id int64, status domain.PetStatus) {
+func (s testStore) wantPet(t *testing.T, id int64, status domain.PetStatus) {
 	t.Helper()
 	pet, err := s.pets.Get(t.Context(), id)
 	if err != nil || pet.Status != status {
-		t.Errorf("the pet %d is %q, %v; want %q", id, pet.Status, err, status)
+		t.Errorf("pet %d: got the status %q and %v, want %q", id, pet.Status, err, status)
 	}
 }
 
 func TestOrderChangesItsAnimal(t *testing.T) {
 	t.Parallel()
 	for _, status := range []domain.PetStatus{domain.PetAvailable, ""} {
-		s := openStore(t)
+		s := newTestStore(t)
 		pet := s.add(t, status)
 
 		order := s.place(t, pet)
 		want := domain.Order{ID: 1, PetID: pet, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon}
 		if diff := cmp.Diff(want, order); diff != "" {
-			t.Errorf("placed (-want +got)\n%s", diff)
+			t.Errorf("Place (-want +got)\n%s", diff)
 		}
 		s.wantPet(t, pet, domain.PetPending)
 
@@ -74,14 +75,14 @@ func TestOrderChangesItsAnimal(t *testing.T) {
 		cancelled := must[domain.Order](t)(s.orders.Cancel(t.Context(), order.ID))
 		want.Status, want.UpdatedAt = domain.OrderCancelled, s.clock.time
 		if diff := cmp.Diff(want, cancelled); diff != "" {
-			t.Errorf("cancelled (-want +got)\n%s", diff)
+			t.Errorf("Cancel (-want +got)\n%s", diff)
 		}
 		s.wantPet(t, pet, domain.PetAvailable)
 
 		second := s.place(t, pet)
 		delivered := must[domain.Order](t)(s.orders.Deliver(t.Context(), second.ID))
 		if delivered.Status != domain.OrderDelivered {
-			t.Errorf("delivered: %+v", delivered)
+			t.Errorf("Deliver: got %+v, want the status delivered", delivered)
 		}
 		s.wantPet(t, pet, domain.PetSold)
 
@@ -92,7 +93,7 @@ func TestOrderChangesItsAnimal(t *testing.T) {
 
 func TestEndedOrderKeepsItsTimesWhenTheClockIsSetBack(t *testing.T) {
 	t.Parallel()
-	s := openStore(t)
+	s := newTestStore(t)
 	for _, end := range []func(context.Context, int64) (domain.Order, error){s.orders.Deliver, s.orders.Cancel} {
 		s.clock.time = noon
 		want := s.place(t, s.add(t, domain.PetAvailable))
@@ -100,17 +101,17 @@ func TestEndedOrderKeepsItsTimesWhenTheClockIsSetBack(t *testing.T) {
 		ended := must[domain.Order](t)(end(t.Context(), want.ID))
 		want.Status = ended.Status
 		if diff := cmp.Diff(want, ended); diff != "" {
-			t.Errorf("ended (-want +got)\n%s", diff)
+			t.Errorf("ended order (-want +got)\n%s", diff)
 		}
 		if diff := cmp.Diff(ended, must[domain.Order](t)(s.orders.Get(t.Context(), want.ID))); diff != "" {
-			t.Errorf("read (-ended +read)\n%s", diff)
+			t.Errorf("Get (-ended +read)\n%s", diff)
 		}
 	}
 }
 
 func TestOnlyAvailableAnimalIsOrdered(t *testing.T) {
 	t.Parallel()
-	s := openStore(t)
+	s := newTestStore(t)
 	for _, status := range []domain.PetStatus{domain.PetPending, domain.PetSold} {
 		pet := s.add(t, status)
 		_, _, err := s.orders.Place(t.Context(), pet, domain.IdempotencyKey{})
@@ -123,7 +124,7 @@ func TestOnlyAvailableAnimalIsOrdered(t *testing.T) {
 
 func TestEndedOrderIsNotChanged(t *testing.T) {
 	t.Parallel()
-	s := openStore(t)
+	s := newTestStore(t)
 	for _, test := range []struct {
 		end, other func(context.Context, int64) (domain.Order, error)
 		pet        domain.PetStatus
@@ -137,7 +138,7 @@ func TestEndedOrderIsNotChanged(t *testing.T) {
 		s.clock.time = s.clock.time.Add(time.Hour)
 		again := must[domain.Order](t)(test.end(t.Context(), order.ID))
 		if diff := cmp.Diff(first, again); diff != "" {
-			t.Errorf("the repetition changed the order (-first +again)\n%s", diff)
+			t.Errorf("repeated call (-first +again)\n%s", diff)
 		}
 		_, err := test.other(t.Context(), order.ID)
 		wantError(t, err, domain.ErrConflict, domain.CodeOrderStateConflict)
@@ -147,10 +148,10 @@ func TestEndedOrderIsNotChanged(t *testing.T) {
 	}
 }
 
-// A late repetition of an ended order must not reach into the animal's next one.
-func TestRepeatedCancelKeepsNextOrder(t *testing.T) {
+// A repeated Cancel of an old order must not change the next order of the animal.
+func TestRepeatedCancelDoesNotChangeNextOrder(t *testing.T) {
 	t.Parallel()
-	s := openStore(t)
+	s := newTestStore(t)
 	pet := s.add(t, domain.PetAvailable)
 	first := s.place(t, pet)
 	must[domain.Order](t)(s.orders.Cancel(t.Context(), first.ID))
@@ -161,7 +162,7 @@ func TestRepeatedCancelKeepsNextOrder(t *testing.T) {
 
 func TestRetriedOrderIsPlacedOnce(t *testing.T) {
 	t.Parallel()
-	s := openStore(t)
+	s := newTestStore(t)
 	pet := s.add(t, domain.PetAvailable)
 	first, _, err := s.orders.Place(t.Context(), pet, keyOf("1", "k"))
 	if err != nil {
@@ -170,24 +171,24 @@ func TestRetriedOrderIsPlacedOnce(t *testing.T) {
 	must[domain.Order](t)(s.orders.Deliver(t.Context(), first.ID))
 	again, replayed, err := s.orders.Place(t.Context(), pet, keyOf("1", "k"))
 	if diff := cmp.Diff(first, again); err != nil || !replayed || diff != "" {
-		t.Errorf("%v, replayed %t (-first +again)\n%s", err, replayed, diff)
+		t.Errorf("got %v, replayed %t, want a replay (-first +again)\n%s", err, replayed, diff)
 	}
-	// The key belongs to the operation, too.
+	// The same key cannot be used for another operation.
 	_, _, err = s.pets.Create(t.Context(), rex, keyOf("1", "k"))
 	wantError(t, err, domain.ErrReused, domain.CodeIdempotencyKeyReused)
-	// A refused order leaves its key unused.
+	// A rejected order does not use its key.
 	_, _, err = s.orders.Place(t.Context(), pet, keyOf("1", "other"))
 	wantError(t, err, domain.ErrConflict, domain.CodePetNotAvailable)
 	if _, replayed, err := s.orders.Place(t.Context(), s.add(t, ""), keyOf("1", "other")); replayed || err != nil {
-		t.Errorf("replayed %t, %v", replayed, err)
+		t.Errorf("got replayed %t and %v, want a new order", replayed, err)
 	}
 }
 
-// An order and its animal that disagree are the work of another hand. To end the
-// order is then refused whole.
-func TestInconsistentPetIsNotChanged(t *testing.T) {
+// The statuses of an order and its animal can only disagree if something else than this
+// program changed them. Cancel then changes neither.
+func TestCancelRejectsInconsistentPet(t *testing.T) {
 	t.Parallel()
-	s := openStore(t)
+	s := newTestStore(t)
 	pet := s.add(t, domain.PetAvailable)
 	order := s.place(t, pet)
 	err := s.store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
@@ -199,102 +200,102 @@ func TestInconsistentPetIsNotChanged(t *testing.T) {
 	}
 	var known *domain.Error
 	if _, err := s.orders.Cancel(t.Context(), order.ID); err == nil || errors.As(err, &known) {
-		t.Errorf("got %v, want an error that is no domain.Error", err)
+		t.Errorf("got %v, want an error other than a domain.Error", err)
 	}
 	s.wantPet(t, pet, domain.PetSold)
 	if got := must[domain.Order](t)(s.orders.Get(t.Context(), order.ID)); got.Status != domain.OrderPlaced {
-		t.Errorf("the order is %s", got.Status)
+		t.Errorf("got the status %s, want placed", got.Status)
 	}
 }
 
 func TestAnimalIsSoldOnce(t *testing.T) {
 	t.Parallel()
-	const runs, buyers = 100, 64
-	s := openStore(t)
+	const runs, callers = 100, 64
+	s := newTestStore(t)
 	for range runs {
 		pet := s.add(t, domain.PetAvailable)
-		var placed, refused atomic.Int32
-		atOnce(buyers, func(int) {
+		var placed, rejected atomic.Int32
+		concurrently(callers, func(int) {
 			_, _, err := s.orders.Place(t.Context(), pet, domain.IdempotencyKey{})
 			var known *domain.Error
 			switch {
 			case err == nil:
 				placed.Add(1)
 			case errors.As(err, &known) && known.Code == domain.CodePetNotAvailable:
-				refused.Add(1)
+				rejected.Add(1)
 			default:
 				t.Error(err)
 			}
 		})
-		if placed.Load() != 1 || refused.Load() != buyers-1 {
-			t.Fatalf("%d orders were placed and %d refused, want 1 and %d", placed.Load(), refused.Load(), buyers-1)
+		if placed.Load() != 1 || rejected.Load() != callers-1 {
+			t.Fatalf("got %d orders and %d rejections, want 1 and %d", placed.Load(), rejected.Load(), callers-1)
 		}
 	}
 }
 
 func TestConcurrentDeliverAndCancelHaveOneResult(t *testing.T) {
 	t.Parallel()
-	s := openStore(t)
+	s := newTestStore(t)
 	for range 50 {
 		order := s.place(t, s.add(t, domain.PetAvailable))
-		outcomes := make([]domain.OrderStatus, 16)
-		atOnce(len(outcomes), func(i int) {
+		results := make([]domain.OrderStatus, 16)
+		concurrently(len(results), func(i int) {
 			end := []func(context.Context, int64) (domain.Order, error){s.orders.Deliver, s.orders.Cancel}[i%2]
 			ended, err := end(t.Context(), order.ID)
 			if err == nil {
-				outcomes[i] = ended.Status
+				results[i] = ended.Status
 			} else if !errors.Is(err, domain.ErrConflict) {
 				t.Error(err)
 			}
 		})
 		final := must[domain.Order](t)(s.orders.Get(t.Context(), order.ID))
-		for i, outcome := range outcomes {
-			wanted := []domain.OrderStatus{domain.OrderDelivered, domain.OrderCancelled}[i%2]
-			if (wanted == final.Status) != (outcome == final.Status) || outcome != "" && outcome != final.Status {
-				t.Errorf("the order is %s, but a caller who wanted %s was told %q", final.Status, wanted, outcome)
+		for i, result := range results {
+			requested := []domain.OrderStatus{domain.OrderDelivered, domain.OrderCancelled}[i%2]
+			if (requested == final.Status) != (result == final.Status) || result != "" && result != final.Status {
+				t.Errorf("the order is %s, but a caller who requested %s got %q", final.Status, requested, result)
 			}
 		}
 	}
 }
 
-var mixFor = flag.Duration("mix", 2*time.Second, "how long TestRandomOperationsKeepInvariants runs")
+var randomDuration = flag.Duration("random", 2*time.Second, "how long TestRandomOperationsKeepInvariants runs")
 
 func TestRandomOperationsKeepInvariants(t *testing.T) {
 	t.Parallel()
 	const animals, clients = 500, 16
-	s := openStore(t)
+	s := newTestStore(t)
 	created := map[int64]domain.PetStatus{}
 	for i := range animals {
 		status := []domain.PetStatus{domain.PetAvailable, "", domain.PetAvailable, domain.PetPending, domain.PetSold}[i%5]
 		created[s.add(t, status)] = status
 	}
-	var latest, acts atomic.Int64
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), *mixFor)
+	var latest, operations atomic.Int64
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), *randomDuration)
 	defer cancel()
-	atOnce(clients, func(int) {
+	concurrently(clients, func(int) {
 		for ctx.Err() == nil {
-			err := s.actAtRandom(context.WithoutCancel(ctx), animals, &latest)
+			err := s.callAtRandom(context.WithoutCancel(ctx), animals, &latest)
 			if err != nil && !errors.Is(err, domain.ErrConflict) && !errors.Is(err, domain.ErrNotFound) {
 				t.Error(err)
 			}
-			acts.Add(1)
+			operations.Add(1)
 		}
 	})
-	t.Logf("%d acts, %d orders", acts.Load(), latest.Load())
+	t.Logf("%d operations, %d orders", operations.Load(), latest.Load())
 	s.wantInvariants(t, created)
 }
 
-// actAtRandom places, delivers or cancels. Deliveries are rare, or all animals
+// callAtRandom places, delivers or cancels an order. Deliveries are rare, or all animals
 // would soon be sold.
-func (s shop) actAtRandom(ctx context.Context, animals int, latest *atomic.Int64) error {
-	switch dice := rand.IntN(100); {
-	case dice < 50:
+func (s testStore) callAtRandom(ctx context.Context, animals int, latest *atomic.Int64) error {
+	switch draw := rand.IntN(100); {
+	case draw < 50:
 		order, _, err := s.orders.Place(ctx, 1+rand.Int64N(int64(animals)), domain.IdempotencyKey{})
 		if err == nil {
 			latest.Store(max(latest.Load(), order.ID))
 		}
 		return err
-	case dice < 51:
+	case draw < 51:
 		_, err := s.orders.Deliver(ctx, latest.Load())
 		return err
 	default:
@@ -303,19 +304,19 @@ func (s shop) actAtRandom(ctx context.Context, animals int, latest *atomic.Int64
 	}
 }
 
-// wantInvariants reads the whole store: an animal has one order at most that is not
-// cancelled; it is pending for a placed one, sold for a delivered one, and else as
-// it was created or available.
-func (s shop) wantInvariants(t *testing.T, created map[int64]domain.PetStatus) {
+// wantInvariants checks all pets and orders: a pet has at most one order that is not
+// cancelled, and is pending if that is placed, sold if it is delivered. Otherwise the pet
+// is available, or has the status with which it was created if it was never ordered.
+func (s testStore) wantInvariants(t *testing.T, created map[int64]domain.PetStatus) {
 	t.Helper()
-	live := map[int64][]domain.OrderStatus{}
+	open := map[int64][]domain.OrderStatus{}
 	ordered := map[int64]bool{}
 	for q := (domain.OrderQuery{PageRequest: domain.PageRequest{Limit: domain.MaxLimit}}); ; {
 		page := must[domain.Page[domain.Order]](t)(s.orders.List(t.Context(), q))
 		for _, order := range page.Items {
 			ordered[order.PetID] = true
 			if order.Status != domain.OrderCancelled {
-				live[order.PetID] = append(live[order.PetID], order.Status)
+				open[order.PetID] = append(open[order.PetID], order.Status)
 			}
 			q.After = order.ID
 		}
@@ -328,9 +329,9 @@ func (s shop) wantInvariants(t *testing.T, created map[int64]domain.PetStatus) {
 		if ordered[id] {
 			want = domain.PetAvailable
 		}
-		switch orders := live[id]; {
+		switch orders := open[id]; {
 		case len(orders) > 1:
-			t.Errorf("the pet %d has the live orders %v", id, orders)
+			t.Errorf("pet %d: got the orders %v, want at most one that is not cancelled", id, orders)
 		case len(orders) == 1 && orders[0] == domain.OrderPlaced:
 			want = domain.PetPending
 		case len(orders) == 1:
@@ -340,14 +341,14 @@ func (s shop) wantInvariants(t *testing.T, created map[int64]domain.PetStatus) {
 	}
 }
 
-// atOnce runs work n times at the same time.
-func atOnce(n int, work func(i int)) {
+// concurrently calls fn n times, in n goroutines that start together.
+func concurrently(n int, fn func(i int)) {
 	var wait sync.WaitGroup
 	ready := make(chan struct{})
 	for i := range n {
 		wait.Go(func() {
 			<-ready
-			work(i)
+			fn(i)
 		})
 	}
 	close(ready)

@@ -7,14 +7,14 @@ import (
 	"example.com/petstore/domain"
 )
 
-// Pets is the catalogue of animals.
+// Pets implements the operations on the catalogue.
 type Pets struct {
 	tx   domain.Transactor
 	pets domain.PetReader
 	now  func() time.Time
 }
 
-// NewPets returns the catalogue of a store. now is the clock.
+// NewPets returns Pets of a store. now is the clock.
 func NewPets(tx domain.Transactor, pets domain.PetReader, now func() time.Time) *Pets {
 	return &Pets{tx: tx, pets: pets, now: now}
 }
@@ -32,9 +32,10 @@ func (p *Pets) Get(ctx context.Context, id int64) (domain.Pet, error) {
 	return p.pets.Get(ctx, id)
 }
 
-// Create adds an animal; when it returns, the animal is durable. A retry with the same
-// idempotency key adds nothing: it returns the first result and true. Create returns an ErrInvalid (validation_failed, invalid_idempotency_key),
-// an ErrReused or an ErrConflict (idempotency_in_progress).
+// Create adds an animal. When Create returns, the animal is durable. A retry with the same
+// idempotency key returns the first result and true. Create returns an ErrInvalid
+// (validation_failed, invalid_idempotency_key), an ErrReused or an ErrConflict
+// (idempotency_in_progress).
 func (p *Pets) Create(ctx context.Context, pet domain.NewPet, key domain.IdempotencyKey) (domain.Pet, bool, error) {
 	if err := pet.Validate(); err != nil {
 		return domain.Pet{}, false, err

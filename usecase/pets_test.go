@@ -18,11 +18,12 @@ func newPets(store *repository.Store, c *clock) *usecase.Pets {
 	return usecase.NewPets(store, store.Pets(), c.now)
 }
 
+// keyOf returns the idempotency key of a caller.
 func keyOf(caller, value string) domain.IdempotencyKey {
 	return domain.IdempotencyKey{Caller: caller, Value: value}
 }
 
-// wantPets expects the names of all pets in the store.
+// wantPets compares the names of all pets with want.
 func wantPets(t *testing.T, pets *usecase.Pets, want ...string) {
 	t.Helper()
 	page, err := pets.List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 100}})
@@ -34,7 +35,7 @@ func wantPets(t *testing.T, pets *usecase.Pets, want ...string) {
 		got = append(got, pet.Name)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("pets in the store (-want +got)\n%s", diff)
+		t.Errorf("pets (-want +got)\n%s", diff)
 	}
 }
 
@@ -47,9 +48,9 @@ func TestInvalidPetIsNotAdded(t *testing.T) {
 	wantError(t, err, domain.ErrInvalid, domain.CodeInvalidIdempotencyKey)
 	wantPets(t, pets)
 
-	// A refused request leaves its key unused.
+	// A rejected request does not use its key.
 	if _, replayed, err := pets.Create(t.Context(), rex, keyOf("1", "k")); replayed || err != nil {
-		t.Errorf("replayed %t, %v", replayed, err)
+		t.Errorf("got replayed %t and %v, want a new pet", replayed, err)
 	}
 }
 
@@ -79,31 +80,31 @@ func TestRetryAddsNothing(t *testing.T) {
 	}
 	first, replayed := add(rex, keyOf("1", "k"))
 	if replayed {
-		t.Error("the first request was a replay")
+		t.Error("first request: got a replay")
 	}
 	c.time = noon.Add(domain.IdempotencyTTL - 1e6)
 	again, replayed := add(rex, keyOf("1", "k"))
 	if diff := cmp.Diff(first, again); diff != "" || !replayed {
-		t.Errorf("replayed %t, (-first +again)\n%s", replayed, diff)
+		t.Errorf("retry: got replayed %t, want true (-first +again)\n%s", replayed, diff)
 	}
 	_, _, err := pets.Create(t.Context(), domain.NewPet{Name: "Tom"}, keyOf("1", "k"))
 	wantError(t, err, domain.ErrReused, domain.CodeIdempotencyKeyReused)
 	wantPets(t, pets, "Rex")
 
 	if _, replayed := add(rex, keyOf("2", "k")); replayed {
-		t.Error("another caller's key was replayed")
+		t.Error("key of another caller: got a replay")
 	}
 	if _, replayed := add(rex, domain.IdempotencyKey{}); replayed {
-		t.Error("a request without a key was replayed")
+		t.Error("no key: got a replay")
 	}
 	c.time = noon.Add(domain.IdempotencyTTL)
 	if _, replayed := add(domain.NewPet{Name: "Tom"}, keyOf("1", "k")); replayed {
-		t.Error("an outlived key was replayed")
+		t.Error("expired key: got a replay")
 	}
 	wantPets(t, pets, "Rex", "Rex", "Rex", "Tom")
 }
 
-// A claim without a result is what a store may show while its first request runs.
+// With an engine that allows concurrent writers, a claim may have no result yet.
 func TestRetryOfRunningRequestIsRejected(t *testing.T) {
 	t.Parallel()
 	store := open(t)
@@ -123,7 +124,7 @@ func TestRetryOfRunningRequestIsRejected(t *testing.T) {
 	wantPets(t, pets, added.Name)
 }
 
-func TestUnreadableResultIsAnInternalError(t *testing.T) {
+func TestInvalidStoredResultIsAnError(t *testing.T) {
 	t.Parallel()
 	store := open(t)
 	pets := newPets(store, &clock{noon})
@@ -139,6 +140,6 @@ func TestUnreadableResultIsAnInternalError(t *testing.T) {
 	_, replayed, err := pets.Create(t.Context(), rex, keyOf("1", "k"))
 	var known *domain.Error
 	if err == nil || errors.As(err, &known) || replayed {
-		t.Errorf("got %v, replayed %t; want an error that is no domain.Error", err, replayed)
+		t.Errorf("got %v, replayed %t, want an error other than a domain.Error", err, replayed)
 	}
 }

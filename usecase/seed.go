@@ -20,8 +20,8 @@ type Seeder struct {
 }
 
 // NewSeeder returns a Seeder for a store. The same seed generates the same animals and
-// orders, however many calls of Add they are divided into. One of orderEvery animals that
-// can be ordered is ordered; 0 orders none. now is the clock.
+// orders, whatever the number of calls of Add. One of orderEvery animals that can be
+// ordered is ordered; 0 orders none. now is the clock.
 func NewSeeder(tx domain.Transactor, seed uint64, orderEvery int, now func() time.Time) *Seeder {
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // names of animals are no secret
 	return &Seeder{tx: tx, random: random, every: orderEvery, now: now}
@@ -30,7 +30,7 @@ func NewSeeder(tx domain.Transactor, seed uint64, orderEvery int, now func() tim
 // Add adds n animals and their orders in one transaction and returns the number of
 // orders; when it returns, they are durable. After an error nothing was added.
 func (s *Seeder) Add(ctx context.Context, n int) (orders int, err error) {
-	// Drawn before the transaction, whose function may run again.
+	// Before the transaction, whose function may run more than once.
 	pets, sales := s.draw(n)
 	at := s.now()
 	err = s.tx.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
@@ -51,12 +51,13 @@ func (s *Seeder) Add(ctx context.Context, n int) (orders int, err error) {
 	return len(sales), nil
 }
 
-// A sale is the order of the nth animal of a batch.
+// A sale is the order of an animal of a batch.
 type sale struct {
-	pet int
-	end *domain.Transition // nil when it is still placed
+	pet int                // index in the batch
+	end *domain.Transition // nil for an order that stays placed
 }
 
+// draw generates n animals and their orders.
 func (s *Seeder) draw(n int) ([]domain.NewPet, []sale) {
 	pets := make([]domain.NewPet, n)
 	var sales []sale
@@ -72,7 +73,7 @@ func (s *Seeder) draw(n int) ([]domain.NewPet, []sale) {
 	return pets, sales
 }
 
-// drawEnd draws the transition of an order: five of ten are delivered, two cancelled.
+// drawEnd generates the end of an order: of ten, five are delivered and two cancelled.
 func drawEnd(random *rand.Rand) *domain.Transition {
 	var end domain.Transition
 	switch draw := random.IntN(10); {

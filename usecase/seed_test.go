@@ -11,36 +11,36 @@ import (
 	"example.com/petstore/usecase"
 )
 
-// all reads a list from page to page.
-func all[T any](t *testing.T, list func(domain.PageRequest) (domain.Page[T], error), id func(T) int64) []T {
+// readAll reads all pages of a list.
+func readAll[T any](t *testing.T, list func(domain.PageRequest) (domain.Page[T], error), id func(T) int64) []T {
 	t.Helper()
-	var found []T
+	var records []T
 	for page := (domain.Page[T]{More: true}); page.More; {
 		request := domain.PageRequest{Limit: domain.MaxLimit}
-		if len(found) > 0 {
-			request.After = id(found[len(found)-1])
+		if len(records) > 0 {
+			request.After = id(records[len(records)-1])
 		}
 		page = must[domain.Page[T]](t)(list(request))
-		found = append(found, page.Items...)
+		records = append(records, page.Items...)
 	}
-	return found
+	return records
 }
 
 func allPets(t *testing.T, store *repository.Store) []domain.Pet {
 	t.Helper()
-	return all(t, func(r domain.PageRequest) (domain.Page[domain.Pet], error) {
+	return readAll(t, func(r domain.PageRequest) (domain.Page[domain.Pet], error) {
 		return store.Pets().List(t.Context(), domain.PetQuery{PageRequest: r})
 	}, func(pet domain.Pet) int64 { return pet.ID })
 }
 
 func allOrders(t *testing.T, store *repository.Store) []domain.Order {
 	t.Helper()
-	return all(t, func(r domain.PageRequest) (domain.Page[domain.Order], error) {
+	return readAll(t, func(r domain.PageRequest) (domain.Page[domain.Order], error) {
 		return store.Orders().List(t.Context(), domain.OrderQuery{PageRequest: r})
 	}, func(order domain.Order) int64 { return order.ID })
 }
 
-// seeded is a store with the animals and orders of a seed, added in batches.
+// seeded returns a new store with the animals and orders of a seed, added in batches.
 func seeded(t *testing.T, seed uint64, orderEvery int, batches ...int) *repository.Store {
 	t.Helper()
 	store := open(t)
@@ -50,7 +50,7 @@ func seeded(t *testing.T, seed uint64, orderEvery int, batches ...int) *reposito
 		orders += must[int](t)(seeder.Add(t.Context(), n))
 	}
 	if got := len(allOrders(t, store)); got != orders {
-		t.Errorf("%d orders in the store, %d were told", got, orders)
+		t.Errorf("got %d orders, want the %d that Add returned", got, orders)
 	}
 	return store
 }
@@ -59,13 +59,13 @@ func TestSameSeedGeneratesSameStore(t *testing.T) {
 	t.Parallel()
 	one, other := seeded(t, 7, 10, 2000), seeded(t, 7, 10, 1, 999, 600, 400)
 	if diff := cmp.Diff(allPets(t, one), allPets(t, other)); diff != "" {
-		t.Errorf("pets of the same seed (-one +other)\n%s", diff)
+		t.Errorf("pets (-one +other)\n%s", diff)
 	}
 	if diff := cmp.Diff(allOrders(t, one), allOrders(t, other)); diff != "" {
-		t.Errorf("orders of the same seed (-one +other)\n%s", diff)
+		t.Errorf("orders (-one +other)\n%s", diff)
 	}
 	if cmp.Equal(allPets(t, one), allPets(t, seeded(t, 8, 10, 2000))) {
-		t.Error("another seed made the same pets")
+		t.Error("another seed: got the same pets")
 	}
 }
 
@@ -82,11 +82,11 @@ func TestSeededAnimalsVary(t *testing.T) {
 	}
 	for _, status := range []domain.PetStatus{domain.PetAvailable, domain.PetPending, domain.PetSold, ""} {
 		if statuses[status] < 20 {
-			t.Errorf("%d pets of 2000 have the status %q", statuses[status], status)
+			t.Errorf("status %q: got %d of 2000 pets, want at least 20", status, statuses[status])
 		}
 	}
 	if len(categories) < 24 || len(names) < 500 {
-		t.Errorf("%d categories and %d names, want dozens and hundreds", len(categories), len(names))
+		t.Errorf("got %d categories and %d names, want at least 24 and 500", len(categories), len(names))
 	}
 }
 
@@ -100,13 +100,13 @@ func TestSeededOrdersAgreeWithAnimals(t *testing.T) {
 	for _, order := range allOrders(t, store) {
 		pet := must[domain.Pet](t)(store.Pets().Get(t.Context(), order.PetID))
 		if pet.Status != want[order.Status] {
-			t.Errorf("the order %d is %s, but the pet %d is %q", order.ID, order.Status, pet.ID, pet.Status)
+			t.Errorf("order %d is %s: got the pet status %q, want %q", order.ID, order.Status, pet.Status, want[order.Status])
 		}
 		found[order.Status]++
 	}
 	for status := range want {
 		if found[status] == 0 {
-			t.Errorf("no order is %s", status)
+			t.Errorf("got no order with the status %s", status)
 		}
 	}
 }
@@ -117,13 +117,13 @@ func TestSeederOrdersEachAnimalOnce(t *testing.T) {
 	ordered := map[int64]bool{}
 	for _, order := range allOrders(t, store) {
 		if ordered[order.PetID] {
-			t.Errorf("the pet %d was ordered twice", order.PetID)
+			t.Errorf("pet %d: got two orders, want one", order.PetID)
 		}
 		ordered[order.PetID] = true
 	}
 	for _, pet := range allPets(t, store) {
 		if !ordered[pet.ID] && pet.Status != domain.PetPending && pet.Status != domain.PetSold {
-			t.Errorf("the pet %d is %q and was not ordered", pet.ID, pet.Status)
+			t.Errorf("pet %d has the status %q: got no order, want one", pet.ID, pet.Status)
 		}
 	}
 }
@@ -132,11 +132,11 @@ func TestCanceledBatchAddsNothing(t *testing.T) {
 	t.Parallel()
 	store := open(t)
 	seeder := usecase.NewSeeder(store, 1, 5, (&clock{noon}).now)
-	ended, cancel := context.WithCancel(t.Context())
+	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := seeder.Add(ended, 100)
+	_, err := seeder.Add(canceled, 100)
 	wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
 	if pets := allPets(t, store); len(pets) != 0 {
-		t.Errorf("%d pets were added", len(pets))
+		t.Errorf("got %d pets, want none", len(pets))
 	}
 }

@@ -10,7 +10,7 @@ import (
 // seedCategories is the number of categories of generated animals.
 const seedCategories = 36
 
-// A generated animal has a given name and, two times of three, a byname.
+// A generated animal has a given name and, in two of three cases, a byname.
 var (
 	givenNames = strings.Fields(`
 		Rex Luna Bello Minka Simba Nala Rocky Coco Felix Mia Max Lily Charlie Bella Oscar Daisy Balu Kira Sammy Lotte
@@ -25,7 +25,7 @@ var (
 )
 
 // drawPet generates an animal. Low categories are more frequent, and most animals can be
-// bought.
+// ordered.
 func drawPet(random *rand.Rand) domain.NewPet {
 	name := givenNames[random.IntN(len(givenNames))] + bynames[random.IntN(len(bynames))]
 	category := 1 + min(random.IntN(seedCategories), random.IntN(seedCategories))

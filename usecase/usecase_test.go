@@ -13,12 +13,12 @@ import (
 
 var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
-// A clock stands still until a test moves it.
+// A clock returns a fixed time, which a test may change.
 type clock struct{ time time.Time }
 
 func (c *clock) now() time.Time { return c.time }
 
-// open opens an empty store of the test's own.
+// open opens a new store.
 func open(t *testing.T) *repository.Store {
 	t.Helper()
 	store, err := repository.Open(t.Context(), sqlite.New(filepath.Join(t.TempDir(), "pets.db")), repository.Options{Migrate: true})
@@ -33,6 +33,7 @@ func open(t *testing.T) *repository.Store {
 	return store
 }
 
+// wantError checks the kind and code of err.
 func wantError(t *testing.T, err error, kind domain.Kind, code domain.Code) {
 	t.Helper()
 	var known *domain.Error
@@ -41,7 +42,7 @@ func wantError(t *testing.T, err error, kind domain.Kind, code domain.Code) {
 	}
 }
 
-// must returns the value of a call that has to succeed.
+// must returns the value of a call that must succeed.
 func must[T any](t *testing.T) func(value T, err error) T {
 	return func(value T, err error) T {
 		t.Helper()

@@ -89,7 +89,7 @@ func TestOpenNamesALock(t *testing.T) {
 	folder := folderWithStore(t)
 	defer lock(t, database(folder))()
 	_, stderr, code := output(t, folder, "keys", "list")
-	want := "petstore: open the store petstore.db: another process keeps it locked: end that process, then try again\n"
+	want := "petstore: open the store petstore.db: it is locked by another process: stop that process, then try again\n"
 	if code != 1 || stderr != want {
 		t.Errorf("code %d, stderr %q; want 1 and %q", code, stderr, want)
 	}

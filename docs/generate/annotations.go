@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// What may be annotated at a handler, and anywhere else: at a type or in doc.go.
+// The annotations that are allowed on a handler, and elsewhere: on a type or in doc.go.
 var (
-	handlerAttributes = []string{
+	handlerAnnotations = []string{
 		"@id", "@summary", "@description", "@tags", "@deprecated", "@accept", "@produce",
 		"@param", "@success", "@failure", "@header", "@router",
 	}
-	otherAttributes = []string{
+	otherAnnotations = []string{
 		"@title", "@version", "@description", "@basepath", "@tag.name", "@tag.description", "@name",
 		"@contact.name", "@contact.url", "@contact.email", "@license.name", "@license.url",
 	}
 )
 
-// checkAnnotations refuses what swag passes over in silence: a misspelt
-// annotation, a handler without @Router, annotations that belong to no
-// function, and a @Header before its response.
+// checkAnnotations returns an error for mistakes that swag ignores: an unknown annotation,
+// a handler without @Router, the annotations of a handler that precede no function, and a
+// @Header before its response.
 func checkAnnotations(dir string) error {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -40,7 +40,7 @@ func checkAnnotations(dir string) error {
 			return err
 		}
 		for _, comment := range file.Comments {
-			check := checkOther
+			check := checkNonHandler
 			if isHandler(file, comment) {
 				check = checkHandler
 			}
@@ -52,7 +52,7 @@ func checkAnnotations(dir string) error {
 	return nil
 }
 
-// annotations returns the fields of each line of the comment that begins with @.
+// annotations returns the fields of each line of a comment that begins with @.
 func annotations(comment *ast.CommentGroup) [][]string {
 	var found [][]string
 	for line := range strings.Lines(comment.Text()) {
@@ -63,6 +63,7 @@ func annotations(comment *ast.CommentGroup) [][]string {
 	return found
 }
 
+// isHandler reports whether a comment is the doc comment of a function.
 func isHandler(file *ast.File, comment *ast.CommentGroup) bool {
 	return slices.ContainsFunc(file.Decls, func(d ast.Decl) bool {
 		f, ok := d.(*ast.FuncDecl)
@@ -70,10 +71,10 @@ func isHandler(file *ast.File, comment *ast.CommentGroup) bool {
 	})
 }
 
-func checkOther(lines [][]string) error {
+func checkNonHandler(lines [][]string) error {
 	for _, line := range lines {
-		if !slices.Contains(otherAttributes, strings.ToLower(line[0])) {
-			return fmt.Errorf("%s is unknown, or does not stand at a function", line[0])
+		if !slices.Contains(otherAnnotations, strings.ToLower(line[0])) {
+			return fmt.Errorf("%s is unknown, or does not precede a function", line[0])
 		}
 	}
 	return nil
@@ -81,22 +82,22 @@ func checkOther(lines [][]string) error {
 
 func checkHandler(lines [][]string) error {
 	var statuses []string
-	routed := len(lines) == 0
+	hasRoute := len(lines) == 0
 	for _, line := range lines {
-		attribute := strings.ToLower(line[0])
+		annotation := strings.ToLower(line[0])
 		switch {
-		case !slices.Contains(handlerAttributes, attribute):
+		case !slices.Contains(handlerAnnotations, annotation):
 			return fmt.Errorf("%s is unknown", line[0])
-		case attribute == "@router":
-			routed = true
+		case annotation == "@router":
+			hasRoute = true
 		case len(line) < 2:
-		case attribute == "@success", attribute == "@failure":
+		case annotation == "@success", annotation == "@failure":
 			statuses = append(statuses, strings.Split(line[1], ",")...)
-		case attribute == "@header" && line[1] != "all" && !containsAll(statuses, strings.Split(line[1], ",")):
-			return fmt.Errorf("@Header %s stands before its response", line[1])
+		case annotation == "@header" && line[1] != "all" && !containsAll(statuses, strings.Split(line[1], ",")):
+			return fmt.Errorf("@Header %s precedes its response", line[1])
 		}
 	}
-	if !routed {
+	if !hasRoute {
 		return fmt.Errorf("%s without @Router", lines[0][0])
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// document is the order in which the parts are read.
+// document has the parts of the document in the order in which they are written.
 type document struct {
 	OpenAPI    any `json:"openapi"`
 	Info       any `json:"info"`
@@ -20,9 +20,9 @@ type document struct {
 	Components any `json:"components"`
 }
 
-// servers are the published ones (service specification, "What the service does"), with
-// the defaults of the published contract.
-func servers(basePath string) openapi3.Servers {
+// publishedServers returns the published servers (service specification, "What the service
+// does"), with the defaults of the published contract.
+func publishedServers(basePath string) openapi3.Servers {
 	server := func(variable, description string) *openapi3.Server {
 		return &openapi3.Server{
 			URL: "{" + variable + "}" + basePath, Description: description,
@@ -35,9 +35,9 @@ func servers(basePath string) openapi3.Servers {
 	return openapi3.Servers{server("base_url", "Production"), server("staging_url", "Staging")}
 }
 
-// encode returns the document as it is committed, once it is valid OpenAPI.
+// encode returns the document as JSON, or an error if it is not valid OpenAPI.
 func encode(doc *openapi3.T) ([]byte, error) {
-	doc.Servers = servers(doc.Servers[0].URL)
+	doc.Servers = publishedServers(doc.Servers[0].URL)
 	data, err := doc.MarshalJSON()
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func encode(doc *openapi3.T) ([]byte, error) {
 	if err := validate(data); err != nil {
 		return nil, err
 	}
-	// kin-openapi escapes < and > for HTML; decoding gives them back.
+	// kin-openapi escapes < and > for HTML; decoding restores them.
 	var ordered document
 	if err := json.Unmarshal(data, &ordered); err != nil {
 		return nil, err
@@ -60,8 +60,7 @@ func encode(doc *openapi3.T) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// validate reads the document anew, so that every reference is followed as a
-// reader would.
+// validate loads the document again, so that every reference is resolved.
 func validate(data []byte) error {
 	doc, err := openapi3.NewLoader().LoadFromData(data)
 	if err != nil {

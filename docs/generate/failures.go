@@ -14,20 +14,19 @@ import (
 	"example.com/petstore/domain"
 )
 
-// A failure is one code of the closed list: the one status it comes with and a
-// message as a client may meet it.
+// A failure is a code of the closed list with its status and an example of its message.
 type failure struct {
 	code    string
 	status  int
 	message string
 }
 
-// failures returns the closed list. not_found and method_not_allowed are answered
-// where there is no operation and stand here for the list's sake.
+// failures returns the closed list. not_found and method_not_allowed, which no operation
+// returns, complete the list.
 func failures() []failure {
 	return []failure{
 		{"invalid_json", 400, "the body must be one JSON object"},
-		{"validation_failed", 400, ""}, // told from what the body requires
+		{"validation_failed", 400, ""}, // see addFailure
 		{"invalid_parameter", 400, "limit must be at most 100"},
 		{"invalid_idempotency_key", 400, "Idempotency-Key must be 1 to 255 visible ASCII characters"},
 		{"missing_api_key", 401, "an API key is required: send the header Authorization: Bearer <API_KEY>"},
@@ -47,13 +46,13 @@ func failures() []failure {
 		{"idempotency_key_reused", 422, "this Idempotency-Key was used before for a different request"},
 		{"rate_limited", 429, "too many requests, try again later"},
 		{"internal_error", 500, "an internal error occurred: quote the X-Request-Id of this response when you report it"},
-		{"unavailable", 503, "the store cannot answer at the moment, try again"},
+		{"unavailable", 503, "the service is temporarily unavailable, try again"},
 	}
 }
 
-// implied returns the codes that follow from what an operation is, so that no
-// handler repeats them.
-func implied(op *openapi3.Operation) []string {
+// impliedCodes returns the codes that follow from the parameters and the body of an
+// operation. They are not annotated.
+func impliedCodes(op *openapi3.Operation) []string {
 	codes := []string{"missing_api_key", "invalid_api_key", "forbidden", "rate_limited", "internal_error", "unavailable"}
 	if op.RequestBody != nil {
 		codes = append(codes, "invalid_json", "validation_failed", "request_timeout", "body_too_large", "unsupported_media_type")
@@ -70,9 +69,9 @@ func implied(op *openapi3.Operation) []string {
 	return codes
 }
 
-// annotated returns the codes of the @Failure lines, each of which must be known
-// and belong to its status.
-func annotated(op *openapi3.Operation) ([]string, error) {
+// annotatedCodes returns the codes of the @Failure lines. It returns an error for a code
+// that is unknown or has another status.
+func annotatedCodes(op *openapi3.Operation) ([]string, error) {
 	var codes []string
 	for status, response := range sorted(op.Responses.Map()) {
 		if status < "400" {
@@ -82,10 +81,10 @@ func annotated(op *openapi3.Operation) ([]string, error) {
 			code = strings.TrimSpace(code)
 			i := slices.IndexFunc(failures(), func(f failure) bool { return f.code == code })
 			if i < 0 {
-				return nil, fmt.Errorf("@Failure %s: %q is not a code of the closed list", status, code)
+				return nil, fmt.Errorf("@Failure %s: %q is not in the list of codes", status, code)
 			}
 			if want := failures()[i].status; strconv.Itoa(want) != status {
-				return nil, fmt.Errorf("@Failure %s: %s comes with %d", status, code, want)
+				return nil, fmt.Errorf("@Failure %s: %s has the status %d", status, code, want)
 			}
 			codes = append(codes, code)
 		}
@@ -93,15 +92,14 @@ func annotated(op *openapi3.Operation) ([]string, error) {
 	return codes, nil
 }
 
-// documentFailures gives every operation its failing answers, with an example
-// for each code.
-func documentFailures(doc *openapi3.T) error {
+// addFailures adds the error responses of every operation, with an example for each code.
+func addFailures(doc *openapi3.T) error {
 	for route, op := range operations(doc) {
-		codes, err := annotated(op)
+		codes, err := annotatedCodes(op)
 		if err != nil {
 			return fmt.Errorf("%s: %w", route, err)
 		}
-		codes = append(codes, implied(op)...)
+		codes = append(codes, impliedCodes(op)...)
 		for _, f := range failures() {
 			if slices.Contains(codes, f.code) {
 				addFailure(doc, op, f)
@@ -111,18 +109,19 @@ func documentFailures(doc *openapi3.T) error {
 	return nil
 }
 
+// addFailure adds a failure as an example of the response with its status.
 func addFailure(doc *openapi3.T, op *openapi3.Operation, f failure) {
 	if f.code == "validation_failed" {
 		required := op.RequestBody.Value.Content[jsonType].Schema.Value.Required
 		f.message = strings.Join(required, " is required; ") + " is required"
 	}
-	answer(doc, op, f.status).Examples[f.code] = &openapi3.ExampleRef{Value: openapi3.NewExample(map[string]any{
+	errorContent(doc, op, f.status).Examples[f.code] = &openapi3.ExampleRef{Value: openapi3.NewExample(map[string]any{
 		"code": f.code, "message": f.message, "status": f.status,
 	})}
 }
 
-// answer returns the body of a failing answer, which it adds where no @Failure did.
-func answer(doc *openapi3.T, op *openapi3.Operation, status int) *openapi3.MediaType {
+// errorContent returns the content of an error response, which it adds if necessary.
+func errorContent(doc *openapi3.T, op *openapi3.Operation, status int) *openapi3.MediaType {
 	key := strconv.Itoa(status)
 	if op.Responses.Value(key) == nil {
 		op.Responses.Set(key, &openapi3.ResponseRef{Value: openapi3.NewResponse()})
@@ -137,13 +136,13 @@ func answer(doc *openapi3.T, op *openapi3.Operation, status int) *openapi3.Media
 	return response.Content[jsonType]
 }
 
-// listCodes gives the Error schema the closed list. It cannot be an enum: the
-// contract has an open string there, and oasdiff takes each value of an enum put
-// in its place for one that a client does not know yet.
-func listCodes(doc *openapi3.T) error {
+// addErrorCodes adds the closed list to the schema Error. It is not an enum: the contract
+// has a string without one, and oasdiff reports each value of a new enum as a breaking
+// change.
+func addErrorCodes(doc *openapi3.T) error {
 	body := doc.Components.Schemas["Error"]
 	if body == nil || body.Value.Properties["code"] == nil {
-		return errors.New("no @Failure names the type of the Error body")
+		return errors.New("no @Failure has the type of the schema Error")
 	}
 	var codes []string
 	for _, f := range failures() {
@@ -151,7 +150,7 @@ func listCodes(doc *openapi3.T) error {
 	}
 	body.Value.Properties["code"] = &openapi3.SchemaRef{Value: &openapi3.Schema{
 		Type:        &openapi3.Types{openapi3.TypeString},
-		Description: "What went wrong, for machines: `" + strings.Join(codes, "`, `") + "`.",
+		Description: "The error code, for programs: `" + strings.Join(codes, "`, `") + "`.",
 		Example:     "validation_failed",
 		Extensions:  map[string]any{"x-extensible-enum": codes},
 	}}

@@ -12,8 +12,8 @@ import (
 	"github.com/swaggo/swag"
 )
 
-// generate returns the OpenAPI document of the service in the repository at
-// root. The same sources always give the same bytes.
+// generate returns the OpenAPI document of the service in the repository at root. The
+// result depends only on the sources.
 func generate(root string) ([]byte, error) {
 	if err := checkAnnotations(filepath.Join(root, handlers)); err != nil {
 		return nil, err
@@ -23,23 +23,23 @@ func generate(root string) ([]byte, error) {
 		return nil, err
 	}
 	steps := []func(*openapi3.T) error{
-		removeLeftovers,
+		removeSwagger2Leftovers,
 		completeInfo,
 		nameSchemas,
-		listCodes,
+		addErrorCodes,
 		shareEnums,
 		nameLists,
 		setFormats,
-		exampleIDs,
-		tellBoundsInWords,
-		describeReads,
+		setPathExamples,
+		describeLengths,
+		describeGets,
 		describeRemoval,
 		checkOperations,
-		documentFailures,
-		documentLists,
+		addFailures,
+		addConditionalGets,
 		shareParameters,
 		shareHeaders,
-		secure,
+		requireAPIKey,
 	}
 	for _, step := range steps {
 		if err := step(doc); err != nil {
@@ -49,17 +49,17 @@ func generate(root string) ([]byte, error) {
 	return encode(doc)
 }
 
-// handlers is where the annotations stand, vocabulary the types that they name.
+// The packages of the annotated handlers and of the types that the annotations name.
 const (
-	handlers   = "delivery/http"
-	vocabulary = "domain"
+	handlers = "delivery/http"
+	types    = "domain"
 )
 
-// parse reads the annotations as Swagger 2.0, which is all that swag knows, and
-// converts them to OpenAPI 3.0.3.
+// parse reads the annotations as Swagger 2.0, the only version that swag supports, and
+// converts the result to OpenAPI 3.0.3.
 func parse(root string) (*openapi3.T, error) {
 	parser := swag.New(swag.SetStrict(true), swag.SetDebugger(log.New(io.Discard, "", 0)))
-	dirs := []string{filepath.Join(root, handlers), filepath.Join(root, vocabulary)}
+	dirs := []string{filepath.Join(root, handlers), filepath.Join(root, types)}
 	if err := parser.ParseAPIMultiSearchDir(dirs, "doc.go", 1); err != nil {
 		return nil, err
 	}

@@ -24,27 +24,27 @@ func TestCommittedDocumentIsUpToDate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Error("docs/openapi.json does not say what the annotations say: run make docs")
+		t.Error("docs/openapi.json differs from the annotations: run make docs")
 	}
 }
 
-func TestSameSourcesGiveTheSameBytes(t *testing.T) {
+func TestGenerateIsDeterministic(t *testing.T) {
 	t.Parallel()
-	root := store(t, "", "")
+	root := writeSources(t, "", "")
 	first, err := generate(root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 10 {
 		if again, err := generate(root); err != nil || !bytes.Equal(first, again) {
-			t.Fatalf("the document differs, or failed: %v", err)
+			t.Fatalf("generate again: got another document or the error %v", err)
 		}
 	}
 }
 
-func TestOperationsGetTheFailuresOfWhatTheyAre(t *testing.T) {
+func TestOperationsHaveImpliedAndAnnotatedFailures(t *testing.T) {
 	t.Parallel()
-	doc := load(t, store(t, "", ""))
+	doc := load(t, writeSources(t, "", ""))
 	for operation, want := range map[string][]string{
 		"GET /pets":         {"200", "304", "400 invalid_parameter", "401 invalid_api_key", "401 missing_api_key", "403 forbidden", "429 rate_limited", "500 internal_error", "503 unavailable"},
 		"GET /pets/{petId}": {"200", "401 invalid_api_key", "401 missing_api_key", "403 forbidden", "404 pet_not_found", "410 operation_removed", "429 rate_limited", "500 internal_error", "503 unavailable"},
@@ -65,29 +65,29 @@ func TestOperationsGetTheFailuresOfWhatTheyAre(t *testing.T) {
 			for code, example := range sorted(examples) {
 				got = append(got, status+" "+code)
 				if body := example.Value.Value.(map[string]any); body["code"] != code || body["message"] == "" {
-					t.Errorf("%s %s: the example is %v", operation, code, body)
+					t.Errorf("%s: got the example %v, want one of %s with a message", operation, body, code)
 				}
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", operation, diff)
+			t.Errorf("%s: responses (-want +got):\n%s", operation, diff)
 		}
 	}
 }
 
-func TestAnnotatedHeadersStay(t *testing.T) {
+func TestAnnotatedHeadersAreKept(t *testing.T) {
 	t.Parallel()
-	responses := load(t, store(t, "", "")).Paths.Value("/pets").Post.Responses
-	for status, name := range map[string]string{"201": "Location", "409": "X-Kept"} {
+	responses := load(t, writeSources(t, "", "")).Paths.Value("/pets").Post.Responses
+	for status, name := range map[string]string{"201": "Location", "409": "X-Custom"} {
 		if responses.Value(status).Value.Headers[name] == nil {
-			t.Errorf("%s lacks %s", status, name)
+			t.Errorf("%s has no header %s", status, name)
 		}
 	}
 }
 
-func TestSharedWordsAreReferredTo(t *testing.T) {
+func TestSharedDefinitionsAreReferenced(t *testing.T) {
 	t.Parallel()
-	doc := load(t, store(t, "", ""))
+	doc := load(t, writeSources(t, "", ""))
 	got := map[string]string{
 		"typed field":  doc.Components.Schemas["NewPet"].Value.Properties["status"].Ref,
 		"inline field": doc.Components.Schemas["Pet"].Value.Properties["status"].Ref,
@@ -115,82 +115,82 @@ func TestSharedWordsAreReferredTo(t *testing.T) {
 	}
 }
 
-func TestNothingOfSwagger2IsLeft(t *testing.T) {
+func TestDocumentHasNothingOfSwagger2(t *testing.T) {
 	t.Parallel()
-	document, err := generate(store(t, "", ""))
+	document, err := generate(writeSources(t, "", ""))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, leftover := range []string{"x-originalParamName", "x-enum-", "allOf", "definitions", "consumes", "domain.", `\u003c`} {
 		if bytes.Contains(document, []byte(leftover)) {
-			t.Errorf("the document has %s", leftover)
+			t.Errorf("the document contains %s", leftover)
 		}
 	}
 }
 
-func TestWhatReadersAskIsFilledIn(t *testing.T) {
+func TestInfoAndDescriptionsAreComplete(t *testing.T) {
 	t.Parallel()
-	doc := load(t, store(t, "", ""))
+	doc := load(t, writeSources(t, "", ""))
 	got := map[string]string{
 		"licence":             doc.Info.License.URL,
 		"contact":             doc.Info.Contact.Name,
-		"undescribed read":    doc.Paths.Value("/pets").Get.Description,
+		"undescribed GET":     doc.Paths.Value("/pets").Get.Description,
 		"described operation": doc.Paths.Value("/pets").Post.Description,
 	}
 	want := map[string]string{
 		"licence":             "https://spdx.org/licenses/MIT.html",
-		"contact":             "Whoever issued your API key",
-		"undescribed read":    "A page as it is now.",
-		"described operation": "It is on disk",
+		"contact":             "The operator who issued your API key",
+		"undescribed GET":     "A page in its current state.",
+		"described operation": "It is durable",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-func TestIDInAPathHasTheExampleOfTheRecord(t *testing.T) {
+func TestPathParameterHasExampleOfRecord(t *testing.T) {
 	t.Parallel()
-	doc := load(t, store(t, "", ""))
+	doc := load(t, writeSources(t, "", ""))
 	if got := doc.Paths.Value("/pets/{petId}").Get.Parameters[0].Value.Example; got != 7.0 {
-		t.Errorf("the example of petId is %v", got)
+		t.Errorf("got the example %v of petId, want 7", got)
 	}
 }
 
-func TestNameIsBoundedInWordsOnly(t *testing.T) {
+func TestLengthLimitIsInDescriptionOnly(t *testing.T) {
 	t.Parallel()
-	name := load(t, store(t, "", "")).Components.Schemas["NewPet"].Value.Properties["name"].Value
+	name := load(t, writeSources(t, "", "")).Components.Schemas["NewPet"].Value.Properties["name"].Value
 	if name.MaxLength != nil || name.MinLength != 0 || name.Description != "Not blank. 1 to 200 characters." {
-		t.Errorf("got %d, %v, %q", name.MinLength, name.MaxLength, name.Description)
+		t.Errorf("got the limits %d and %v and the description %q, want the limits in the description only", name.MinLength, name.MaxLength, name.Description)
 	}
 }
 
-func TestFaultyAnnotationsAreRefused(t *testing.T) {
+func TestGenerateRejectsInvalidAnnotations(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ old, instead, want string }{
-		"unknown code":            {`"pet_not_found"`, `"no_pet"`, "not a code of the closed list"},
-		"code with other status":  {`404	{object}`, `400	{object}`, "pet_not_found comes with 404"},
-		"no id":                   {`@ID			createPet`, ``, "POST /pets: @ID is missing"},
-		"no summary":              {`@Summary	Add an animal`, ``, "POST /pets: @Summary is missing"},
-		"no description":          {`@Description	It is on disk`, ``, "POST /pets: @Description is missing"},
-		"no tag":                  {`@Tags		Pets`, ``, "@Tags must name one tag"},
-		"undescribed tag":         {`@tag.description	Animals`, ``, "tag Pets is not described"},
-		"misspelt annotation":     {`@Failure`, `@Failyre`, "@Failyre is unknown"},
-		"no route":                {`@Router		/pets [post]`, ``, "without @Router"},
-		"annotations of no one":   {"func (api) createPet() {}", "", "does not stand at a function"},
-		"header before response":  {`@Param		petId`, "@Header	404 {string} Link \"x\"\n//	@Param		petId", "stands before its response"},
-		"route twice":             {`/pets [post]`, `/pets [get]`, "declared multiple times"},
-		"id twice":                {`@ID			createPet`, `@ID			listPets`, "listPets"},
-		"unpublished type name":   {`} // @name Pet`, `}`, "needs a published name"},
-		"other words than type's": {`enums:"available,pending,sold"`, `enums:"old,new"`, "the tag enums has [old new]"},
-		"nameless words":          {`omitzero" enums:"available,pending,sold"`, `omitzero" enums:"old,new"`, "no type of domain has the values [old new]"},
-		"no Error body":           {`} // @name Error`, `} // @name Fault`, "Error body"},
-		"no base path":            {`@BasePath	/v1`, ``, "@BasePath is missing"},
-		"parameter not in path":   {`/pets/{petId}`, `/pets/{id}`, "petId"},
-		"example of another type": {`example:"Rex"`, `example:"Rex" maxLength:"2"`, "validate the document"},
+	for name, c := range map[string]struct{ old, replacement, want string }{
+		"unknown code":                {`"pet_not_found"`, `"no_pet"`, "not in the list of codes"},
+		"code with other status":      {`404	{object}`, `400	{object}`, "pet_not_found has the status 404"},
+		"no id":                       {`@ID			createPet`, ``, "POST /pets: @ID is missing"},
+		"no summary":                  {`@Summary	Add an animal`, ``, "POST /pets: @Summary is missing"},
+		"no description":              {`@Description	It is durable`, ``, "POST /pets: @Description is missing"},
+		"no tag":                      {`@Tags		Pets`, ``, "@Tags must name one tag"},
+		"undescribed tag":             {`@tag.description	Animals`, ``, "tag Pets is not described"},
+		"misspelt annotation":         {`@Failure`, `@Failyre`, "@Failyre is unknown"},
+		"no route":                    {`@Router		/pets [post]`, ``, "without @Router"},
+		"annotations without handler": {"func (api) createPet() {}", "", "does not precede a function"},
+		"header before response":      {`@Param		petId`, "@Header	404 {string} Link \"x\"\n//	@Param		petId", "precedes its response"},
+		"route twice":                 {`/pets [post]`, `/pets [get]`, "declared multiple times"},
+		"id twice":                    {`@ID			createPet`, `@ID			listPets`, "listPets"},
+		"unpublished type name":       {`} // @name Pet`, `}`, "needs a published name"},
+		"other values than type's":    {`enums:"available,pending,sold"`, `enums:"old,new"`, "the tag enums has [old new]"},
+		"values of no type":           {`omitzero" enums:"available,pending,sold"`, `omitzero" enums:"old,new"`, "no type of domain has the values [old new]"},
+		"no schema Error":             {`} // @name Error`, `} // @name Problem`, "schema Error"},
+		"no base path":                {`@BasePath	/v1`, ``, "@BasePath is missing"},
+		"parameter not in path":       {`/pets/{petId}`, `/pets/{id}`, "petId"},
+		"example of another type":     {`example:"Rex"`, `example:"Rex" maxLength:"2"`, "validate the document"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := generate(store(t, c.old, c.instead))
+			_, err := generate(writeSources(t, c.old, c.replacement))
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got the error %v, want one with %q", err, c.want)
 			}
@@ -198,28 +198,29 @@ func TestFaultyAnnotationsAreRefused(t *testing.T) {
 	}
 }
 
-func TestWrongDirectoryIsTold(t *testing.T) {
+func TestRunRejectsWrongDirectory(t *testing.T) {
 	t.Parallel()
 	if err := run(t.TempDir()); err == nil || !strings.Contains(err.Error(), "root of the repository") {
-		t.Errorf("got the error %v", err)
+		t.Errorf("got %v, want an error with root of the repository", err)
 	}
 }
 
-// store writes a small annotated store, with its first old text replaced, and returns its root.
-func store(t *testing.T, old, instead string) string {
+// writeSources writes the sources of a small annotated service, with the first old replaced,
+// and returns their root.
+func writeSources(t *testing.T, old, replacement string) string {
 	t.Helper()
 	source, err := os.ReadFile("testdata/handlers.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(source), old) {
-		t.Fatalf("the store has no %q", old)
+		t.Fatalf("testdata/handlers.go has no %q", old)
 	}
 	root := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod":               "module example.com/store\n",
-		"domain/pets.go":       statuses,
-		"delivery/http/doc.go": strings.Replace(string(source), old, instead, 1),
+		"domain/pets.go":       petStatuses,
+		"delivery/http/doc.go": strings.Replace(string(source), old, replacement, 1),
 	} {
 		path := filepath.Join(root, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -232,7 +233,8 @@ func store(t *testing.T, old, instead string) string {
 	return root
 }
 
-const statuses = `package domain
+// petStatuses is the source of a type that the handlers name.
+const petStatuses = `package domain
 
 type PetStatus string
 
@@ -243,6 +245,7 @@ const (
 )
 `
 
+// load returns the document of the sources at root.
 func load(t *testing.T, root string) *openapi3.T {
 	t.Helper()
 	document, err := generate(root)
@@ -258,9 +261,9 @@ func load(t *testing.T, root string) *openapi3.T {
 
 func TestDeprecatedOperationHasItsDateOfRemoval(t *testing.T) {
 	t.Parallel()
-	doc := load(t, store(t, "", ""))
+	doc := load(t, writeSources(t, "", ""))
 	const removal = "Deprecated. The operation is removed on 5 December 2030 (see the headers Deprecation and Sunset); from then on the response is 410. "
-	for path, want := range map[string]string{"/pets/{petId}": removal + "The animal as it is now.", "/pets": "A page as it is now."} {
+	for path, want := range map[string]string{"/pets/{petId}": removal + "The animal in its current state.", "/pets": "A page in its current state."} {
 		if got := doc.Paths.Value(path).Get.Description; got != want {
 			t.Errorf("GET %s: got the description %q, want %q", path, got, want)
 		}

@@ -11,8 +11,8 @@ import (
 	"example.com/petstore/domain"
 )
 
-// shareHeaders adds the headers that follow from an answer's status and
-// operation; those of a single answer are annotated at its handler.
+// shareHeaders adds the headers that follow from the status and the operation of a
+// response. The other headers are annotated at the handlers.
 func shareHeaders(doc *openapi3.T) error {
 	doc.Components.Headers = sharedHeaders()
 	for _, op := range operations(doc) {
@@ -27,7 +27,7 @@ func shareHeaders(doc *openapi3.T) error {
 			case status < "300" && replayable:
 				names = append(names, "Idempotency-Replayed")
 			}
-			if status != "401" && status != "403" { // which come before the limit
+			if status != "401" && status != "403" { // which are sent before the rate limit
 				names = append(names, "RateLimit", "RateLimit-Policy")
 			}
 			if op.Deprecated {
@@ -43,7 +43,7 @@ func shareHeaders(doc *openapi3.T) error {
 }
 
 func addHeaders(doc *openapi3.T, response *openapi3.Response, names []string) {
-	// The converter leaves nil where nothing was annotated.
+	// nil if no header is annotated
 	headers := openapi3.Headers{}
 	maps.Copy(headers, response.Headers)
 	for _, component := range names {
@@ -62,48 +62,48 @@ func addHeaders(doc *openapi3.T, response *openapi3.Response, names []string) {
 func sharedHeaders() openapi3.Headers {
 	return openapi3.Headers{
 		"X-Request-Id": header("string", "abc-123",
-			"The request's name in the logs: the client's own if it is 1 to 64 of `A-Za-z0-9._-`, else a new one."),
+			"The id of the request in the log: that of the request if it is 1 to 64 characters of `A-Za-z0-9._-`, else a new one."),
 		"WWW-Authenticate": header("string", `Bearer realm="petstore", error="invalid_token"`,
-			"How to authenticate; `error` is there when a key was sent (RFC 6750)."),
+			"How to authenticate; with `error` if a key was sent (RFC 6750)."),
 		"Retry-After": header("integer", 1,
-			"Seconds to wait before the next attempt."),
+			"The seconds to wait before a retry."),
 		"RateLimit": header("string", `"default";r=50;t=30`,
-			"Where a limit is set: the requests that the key has left, and the seconds until it has all of them again (draft-ietf-httpapi-ratelimit-headers)."),
+			"If a rate limit is set: the remaining requests of the key, and the seconds until it has all of them again (draft-ietf-httpapi-ratelimit-headers)."),
 		"RateLimit-Policy": header("string", `"default";q=100;w=60`,
-			"Where a limit is set: the requests that a key may make, and in how many seconds (draft-ietf-httpapi-ratelimit-headers)."),
+			"If a rate limit is set: the number of requests that a key may make, and the window in seconds (draft-ietf-httpapi-ratelimit-headers)."),
 		"Idempotency-Replayed": header("boolean", true,
-			"Present when this is the first answer given again."),
+			"Present if this is the response to an earlier request with the same Idempotency-Key."),
 		"Deprecation": header("string", fmt.Sprintf("@%d", domain.GetPetDeprecation.Unix()),
-			"When the operation was deprecated, in Unix seconds (RFC 9745)."),
+			"The time at which the operation was deprecated, in Unix seconds (RFC 9745)."),
 		"Sunset": header("string", domain.GetPetSunset.Format(http.TimeFormat),
-			"When the operation is removed (RFC 8594)."),
+			"The time at which the operation is removed (RFC 8594)."),
 		"ETag": header("string", `"5d41402abc4b2a76b9719d911017c592"`,
-			"What the page holds, for `If-None-Match`."),
+			"The version of the page, for `If-None-Match`."),
 		"Next-Link": header("string", `<?limit=20&after=20>; rel="next"`,
-			"The next page, relative to this request; absent at the end of the list (RFC 8288)."),
+			"The next page, relative to the URL of the request; absent on the last page (RFC 8288)."),
 		"Successor-Link": header("string", `<../pets>; rel="successor-version"`,
-			"The operation to use instead (RFC 8288)."),
+			"The operation that replaces this one (RFC 8288)."),
 	}
 }
 
-// isList tells a list by its answer.
+// isList reports whether the successful response of an operation is an array.
 func isList(op *openapi3.Operation) bool {
 	ok := op.Responses.Value("200")
 	return ok != nil && ok.Value.Content[jsonType].Schema.Value.Type.Is(openapi3.TypeArray)
 }
 
-// documentLists adds what every list does for a client that has the page already.
-func documentLists(doc *openapi3.T) error {
+// addConditionalGets adds If-None-Match and the response 304 to every list.
+func addConditionalGets(doc *openapi3.T) error {
 	for _, op := range operations(doc) {
 		if !isList(op) {
 			continue
 		}
 		op.AddParameter(&openapi3.Parameter{
 			Name: "If-None-Match", In: openapi3.ParameterInHeader,
-			Description: "The `ETag` of a page that the client has: an unchanged page is answered with 304.",
+			Description: "The `ETag` of an earlier response. If the page is unchanged, the response is 304.",
 			Schema:      openapi3.NewSchemaRef("", openapi3.NewStringSchema()),
 		})
-		op.AddResponse(http.StatusNotModified, openapi3.NewResponse().WithDescription("The client has this page already"))
+		op.AddResponse(http.StatusNotModified, openapi3.NewResponse().WithDescription("The page is unchanged"))
 	}
 	return nil
 }

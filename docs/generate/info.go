@@ -9,25 +9,24 @@ import (
 	"example.com/petstore/domain"
 )
 
-// completeInfo adds what linters and readers want to know of a published
-// document: the text of its licence, and whom to ask. Who runs the service is not
-// known here, but every reader has a key from them.
+// completeInfo adds the URL of the licence and a contact, which linters require. The
+// operator of the service is not known here, but has issued the key of every client.
 func completeInfo(doc *openapi3.T) error {
 	if l := doc.Info.License; l != nil && l.URL == "" {
 		l.URL = "https://spdx.org/licenses/" + l.Name + ".html"
 	}
 	if c := doc.Info.Contact; c == nil || c.Name == "" {
-		doc.Info.Contact = &openapi3.Contact{Name: "Whoever issued your API key"}
+		doc.Info.Contact = &openapi3.Contact{Name: "The operator who issued your API key"}
 	}
 	return nil
 }
 
-// describeReads says of a GET without a description of its own what it answers.
-func describeReads(doc *openapi3.T) error {
+// describeGets describes each GET without a description by that of its response.
+func describeGets(doc *openapi3.T) error {
 	for route, op := range operations(doc) {
 		ok := op.Responses.Value("200")
 		if op.Description == "" && ok != nil && strings.HasPrefix(route, http.MethodGet) {
-			op.Description = *ok.Value.Description + " as it is now."
+			op.Description = *ok.Value.Description + " in its current state."
 		}
 	}
 	return nil

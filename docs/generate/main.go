@@ -1,5 +1,5 @@
-// Command generate writes docs/openapi.json from the annotations of the handlers.
-// It runs from the root of the repository: go run ./docs/generate
+// Command generate writes docs/openapi.json from the annotations of the handlers. Run it
+// from the root of the repository: go run ./docs/generate
 package main
 
 import (
@@ -20,6 +20,6 @@ func run(root string) error {
 	if err != nil {
 		return err
 	}
-	//nolint:gosec // a committed document is everybody's to read
+	//nolint:gosec // the document is published
 	return os.WriteFile(filepath.Join(root, "docs", "openapi.json"), document, 0o644)
 }

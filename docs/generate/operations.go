@@ -7,7 +7,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// checkOperations demands what the page and generated clients live from.
+// checkOperations requires what Swagger UI and generated clients need.
 func checkOperations(doc *openapi3.T) error {
 	if len(doc.Servers) != 1 {
 		return errors.New("@BasePath is missing in doc.go")
@@ -36,20 +36,20 @@ func checkOperation(doc *openapi3.T, op *openapi3.Operation) error {
 	return nil
 }
 
-// secure puts every operation behind an API key.
-func secure(doc *openapi3.T) error {
+// requireAPIKey makes every operation require an API key.
+func requireAPIKey(doc *openapi3.T) error {
 	const name = "bearerAuth"
 	doc.Components.SecuritySchemes = openapi3.SecuritySchemes{name: {Value: &openapi3.SecurityScheme{
 		Type:   "http",
 		Scheme: "bearer",
-		Description: "An API key, sent as `Authorization: Bearer KEY`. Whoever runs the service makes one with " +
-			"`petstore keys create --name NAME`; it begins with `petstore_` and is shown once.",
+		Description: "An API key, sent as `Authorization: Bearer KEY`. The operator of the service issues one with " +
+			"`petstore keys create --name NAME`. It begins with `petstore_` and is shown once.",
 	}}}
 	doc.Security = openapi3.SecurityRequirements{{name: {}}}
 	return nil
 }
 
-// shareParameters says once what a header of several requests is.
+// shareParameters defines the parameter Idempotency-Key once, and references it elsewhere.
 func shareParameters(doc *openapi3.T) error {
 	for _, op := range operations(doc) {
 		for _, p := range op.Parameters {
@@ -64,14 +64,14 @@ func shareParameters(doc *openapi3.T) error {
 
 const idempotencyKey = "Idempotency-Key"
 
-// idempotencyParameter has no example: the page would send the same key with
-// every request that is tried out.
+// idempotencyParameter returns the parameter Idempotency-Key. It has no example, which
+// Swagger UI would send with every request.
 func idempotencyParameter() *openapi3.Parameter {
 	return &openapi3.Parameter{
 		Name: idempotencyKey,
 		In:   openapi3.ParameterInHeader,
-		Description: "Makes a repeated request safe: for 24 hours the same key with the same body does nothing again and is answered " +
-			"with the first answer; with another body it is refused. Make a new one for each thing to be done, such as a UUID: " +
+		Description: "Makes retries safe: for 24 hours, a request with the same key and the same body changes nothing and gets " +
+			"the first response; one with a different body is rejected. Use a new key, such as a UUID, for each operation: " +
 			"1 to 255 visible ASCII characters, bare or as a quoted string.",
 		Schema: &openapi3.SchemaRef{Value: &openapi3.Schema{
 			Type:      &openapi3.Types{openapi3.TypeString},

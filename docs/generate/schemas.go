@@ -12,12 +12,13 @@ import (
 
 const schemas = "#/components/schemas/"
 
+// refTo returns a reference to a shared schema.
 func refTo(doc *openapi3.T, name string) openapi3.SchemaRef {
 	return openapi3.SchemaRef{Ref: schemas + name, Value: doc.Components.Schemas[name].Value}
 }
 
-// removeLeftovers takes out what swag and the conversion leave of Swagger 2.0.
-func removeLeftovers(doc *openapi3.T) error {
+// removeSwagger2Leftovers removes the extensions of Swagger 2.0 that the conversion leaves.
+func removeSwagger2Leftovers(doc *openapi3.T) error {
 	for route, op := range operations(doc) {
 		for _, p := range op.Parameters {
 			p.Value.Extensions = nil
@@ -33,75 +34,74 @@ func removeLeftovers(doc *openapi3.T) error {
 	return nil
 }
 
-// nameSchemas calls domain.PetStatus simply PetStatus. Every other type has to
-// say its published name.
+// nameSchemas renames domain.PetStatus to PetStatus. It returns an error for any other type
+// without a published name.
 func nameSchemas(doc *openapi3.T) error {
-	const prefix = vocabulary + "."
+	const prefix = types + "."
 	for name, schema := range sorted(doc.Components.Schemas) {
-		short, ours := strings.CutPrefix(name, prefix)
-		if !ours && strings.Contains(name, ".") {
-			return fmt.Errorf("type %s needs a published name: // @name behind its closing brace", name)
+		short, inTypes := strings.CutPrefix(name, prefix)
+		if !inTypes && strings.Contains(name, ".") {
+			return fmt.Errorf("type %s needs a published name: // @name after its closing brace", name)
 		}
 		delete(doc.Components.Schemas, name)
 		doc.Components.Schemas[short] = schema
 	}
-	for at, use := range uses(doc) {
-		if err := unwrap(use); err != nil {
-			return fmt.Errorf("%s: %w", at, err)
+	for path, ref := range schemaRefs(doc) {
+		if err := unwrap(ref); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
 		}
-		if name, ours := strings.CutPrefix(use.Ref, schemas+prefix); ours {
-			*use = refTo(doc, name)
+		if name, ok := strings.CutPrefix(ref.Ref, schemas+prefix); ok {
+			*ref = refTo(doc, name)
 		}
-		if name, ours := strings.CutPrefix(use.Ref, schemas); ours && doc.Components.Schemas[name] == nil {
-			return fmt.Errorf("%s: there is no schema %s", at, name)
+		if name, ok := strings.CutPrefix(ref.Ref, schemas); ok && doc.Components.Schemas[name] == nil {
+			return fmt.Errorf("%s: there is no schema %s", path, name)
 		}
 	}
 	return nil
 }
 
-// unwrap takes a reference out of the allOf that swag puts around it when the
-// field has tags of its own.
-func unwrap(use *openapi3.SchemaRef) error {
-	if use.Ref != "" || len(use.Value.AllOf) != 1 {
+// unwrap removes the allOf in which swag wraps the reference of a field with tags.
+func unwrap(ref *openapi3.SchemaRef) error {
+	if ref.Ref != "" || len(ref.Value.AllOf) != 1 {
 		return nil
 	}
-	enum, shared := use.Value.Enum, use.Value.AllOf[0]
+	enum, shared := ref.Value.Enum, ref.Value.AllOf[0]
 	if enum != nil && !slices.Equal(enum, shared.Value.Enum) {
-		return fmt.Errorf("the tag enums has %v, its type %v", enum, shared.Value.Enum)
+		return fmt.Errorf("the tag enums has %v, its type has %v", enum, shared.Value.Enum)
 	}
-	*use = *shared
+	*ref = *shared
 	return nil
 }
 
-// shareEnums lets every closed set of words be a schema with a name, and
-// everything that has these words refer to it.
+// shareEnums replaces each enum with a reference to the shared schema that has the same
+// values.
 func shareEnums(doc *openapi3.T) error {
-	about := map[string]string{
-		"PetStatus":   "Whether an animal can be bought. An animal that was added without a status has none.",
-		"OrderStatus": "Where an order stands: `placed`, then either `delivered` or `cancelled`.",
+	descriptions := map[string]string{
+		"PetStatus":   "The status of an animal. An animal that was added without a status has none.",
+		"OrderStatus": "The status of an order: `placed`, then either `delivered` or `cancelled`.",
 	}
 	names := map[string]string{}
 	for name, schema := range sorted(doc.Components.Schemas) {
 		if len(schema.Value.Enum) > 0 {
 			schema.Value.Extensions = nil
-			schema.Value.Description = cmp.Or(about[name], schema.Value.Description)
+			schema.Value.Description = cmp.Or(descriptions[name], schema.Value.Description)
 			names[fmt.Sprint(schema.Value.Enum)] = name
 		}
 	}
-	for at, use := range uses(doc) {
-		if use.Ref != "" || len(use.Value.Enum) == 0 {
+	for path, ref := range schemaRefs(doc) {
+		if ref.Ref != "" || len(ref.Value.Enum) == 0 {
 			continue
 		}
-		name, ok := names[fmt.Sprint(use.Value.Enum)]
+		name, ok := names[fmt.Sprint(ref.Value.Enum)]
 		if !ok {
-			return fmt.Errorf("%s: no type of %s has the values %v: give a wire field that type", at, vocabulary, use.Value.Enum)
+			return fmt.Errorf("%s: no type of %s has the values %v: add one, or correct the tag enums", path, types, ref.Value.Enum)
 		}
-		*use = refTo(doc, name)
+		*ref = refTo(doc, name)
 	}
 	return nil
 }
 
-// nameLists gives the arrays that operations answer a name: Pets for many Pet.
+// nameLists names the arrays in responses: Pets for an array of Pet.
 func nameLists(doc *openapi3.T) error {
 	for _, op := range operations(doc) {
 		for _, response := range sorted(op.Responses.Map()) {
@@ -119,24 +119,24 @@ func nameLists(doc *openapi3.T) error {
 	return nil
 }
 
-// setFormats restores what swag drops at a field with tags: ids are int64,
-// moments are RFC 3339.
+// setFormats restores the formats that swag drops from fields with tags: int64 of ids and
+// date-time of times.
 func setFormats(doc *openapi3.T) error {
-	for at, use := range uses(doc) {
+	for path, ref := range schemaRefs(doc) {
 		switch {
-		case use.Ref != "" || use.Value.Format != "":
-		case use.Value.Type.Is("integer") && (strings.HasSuffix(at, "Id") || strings.HasSuffix(at, ".id")):
-			use.Value.Format = "int64"
-		case use.Value.Type.Is("string") && strings.HasSuffix(at, "At"):
-			use.Value.Format = "date-time"
+		case ref.Ref != "" || ref.Value.Format != "":
+		case ref.Value.Type.Is("integer") && (strings.HasSuffix(path, "Id") || strings.HasSuffix(path, ".id")):
+			ref.Value.Format = "int64"
+		case ref.Value.Type.Is("string") && strings.HasSuffix(path, "At"):
+			ref.Value.Format = "date-time"
 		}
 	}
 	return nil
 }
 
-// exampleIDs gives a path parameter such as petId the example of the id of a Pet, so that
-// the page has a value to send.
-func exampleIDs(doc *openapi3.T) error {
+// setPathExamples sets the example of a path parameter such as petId to that of the id of a
+// Pet, so that Swagger UI has a value to send.
+func setPathExamples(doc *openapi3.T) error {
 	for _, op := range operations(doc) {
 		for _, p := range op.Parameters {
 			for name, record := range doc.Components.Schemas {
@@ -150,10 +150,9 @@ func exampleIDs(doc *openapi3.T) error {
 	return nil
 }
 
-// tellBoundsInWords writes the bounds of a request's strings into their
-// description: the contract names none, and a bound added to a request's schema
-// counts as a breaking change.
-func tellBoundsInWords(doc *openapi3.T) error {
+// describeLengths moves the length limits of strings in requests to their descriptions: the
+// contract has none, and a limit that is added to a schema is a breaking change.
+func describeLengths(doc *openapi3.T) error {
 	for _, op := range operations(doc) {
 		if op.RequestBody == nil {
 			continue

@@ -10,8 +10,8 @@ import (
 
 const jsonType = "application/json"
 
-// sorted iterates over a map in the order of its keys, so that the same fault
-// is always told first.
+// sorted iterates over a map in the order of its keys, so that the first error is always
+// the same.
 func sorted[V any](m map[string]V) iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
 		for _, key := range slices.Sorted(maps.Keys(m)) {
@@ -35,19 +35,19 @@ func operations(doc *openapi3.T) iter.Seq2[string, *openapi3.Operation] {
 	}
 }
 
-// uses iterates over every place where a schema is used, with a name for
-// messages: members of the shared schemas, parameters, bodies and headers. A
-// place may be overwritten while it is visited.
-func uses(doc *openapi3.T) iter.Seq2[string, *openapi3.SchemaRef] {
+// schemaRefs iterates over all references to schemas, each with a name for messages: those
+// of the properties of the shared schemas, and of parameters, bodies and headers. The loop
+// body may replace a reference.
+func schemaRefs(doc *openapi3.T) iter.Seq2[string, *openapi3.SchemaRef] {
 	return func(yield func(string, *openapi3.SchemaRef) bool) {
 		for name, schema := range sorted(doc.Components.Schemas) {
-			if !members(name, schema, yield) {
+			if !properties(name, schema, yield) {
 				return
 			}
 		}
 		for route, op := range operations(doc) {
-			for at, schema := range sorted(places(route, op)) {
-				if !yield(at, schema) || !members(at, schema, yield) {
+			for name, schema := range sorted(operationSchemas(route, op)) {
+				if !yield(name, schema) || !properties(name, schema, yield) {
 					return
 				}
 			}
@@ -55,20 +55,22 @@ func uses(doc *openapi3.T) iter.Seq2[string, *openapi3.SchemaRef] {
 	}
 }
 
-func members(at string, schema *openapi3.SchemaRef, yield func(string, *openapi3.SchemaRef) bool) bool {
+// properties yields the references of the properties and items of a schema.
+func properties(path string, schema *openapi3.SchemaRef, yield func(string, *openapi3.SchemaRef) bool) bool {
 	if schema.Ref != "" {
 		return true
 	}
 	for name, property := range sorted(schema.Value.Properties) {
-		if !yield(at+"."+name, property) || !members(at+"."+name, property, yield) {
+		if !yield(path+"."+name, property) || !properties(path+"."+name, property, yield) {
 			return false
 		}
 	}
 	items := schema.Value.Items
-	return items == nil || yield(at+"[]", items) && members(at+"[]", items, yield)
+	return items == nil || yield(path+"[]", items) && properties(path+"[]", items, yield)
 }
 
-func places(route string, op *openapi3.Operation) map[string]*openapi3.SchemaRef {
+// operationSchemas returns the references of an operation, by name.
+func operationSchemas(route string, op *openapi3.Operation) map[string]*openapi3.SchemaRef {
 	found := map[string]*openapi3.SchemaRef{}
 	for _, p := range op.Parameters {
 		found[route+" "+p.Value.In+" "+p.Value.Name] = p.Value.Schema

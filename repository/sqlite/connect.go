@@ -10,25 +10,24 @@ import (
 )
 
 const (
-	// busyTimeout is how long SQLite waits for another process's lock at a time, and
-	// lockTimeout how long Begin and the first connection wait in all.
+	// busyTimeout is how long one call of SQLite waits for the lock of another process, and
+	// lockTimeout how long Begin and the first connection wait in total.
 	busyTimeout = 30 * time.Millisecond
 	lockTimeout = 5 * time.Second
 )
 
-// A pragma holds for one connection, so all are part of the DSN. SQLite's own
-// mutexes (_mutex) only repeat that database/sql gives a connection to one goroutine at
-// a time.
+// The pragmas are part of the DSN, because each applies to one connection. Connections
+// need no mutex of SQLite (_mutex): database/sql uses each in one goroutine at a time.
 var (
 	writerPragmas = url.Values{
 		"mode":          {"rw"}, // the file is created by checkFile
 		"_mutex":        {"no"},
 		"_journal_mode": {"WAL"},
-		"_synchronous":  {"FULL"}, // NORMAL loses acknowledged commits in a power cut
+		"_synchronous":  {"FULL"}, // NORMAL can lose commits when the power fails
 		"_txlock":       {"immediate"},
 		"_foreign_keys": {"on"},
 		"_busy_timeout": {"5000"}, // while the store is opened, see prepareWriter
-		// The driver caches statements; GORM's cache leaks those that it evicts.
+		// Statements are cached by the driver: GORM's cache leaks those that it evicts.
 		"_stmt_cache_size": {"64"},
 	}
 	readerPragmas = url.Values{
@@ -40,16 +39,16 @@ var (
 	}
 )
 
-// maxIdleWAL is the size in bytes that the WAL is cut to after a checkpoint, when a
-// long read of another process has let it grow.
+// maxIdleWAL is the size in bytes to which the WAL is truncated after a checkpoint, when a
+// long read of another process has made it larger.
 const maxIdleWAL = 16 << 20
 
 func dsn(path string, pragmas url.Values) string {
 	return "file:" + (&url.URL{Path: filepath.Clean(path)}).EscapedPath() + "?" + pragmas.Encode()
 }
 
-// connect opens a pool and its first connection. While another process turns a new
-// file to WAL, SQLite returns SQLITE_BUSY at once, whatever the busy_timeout.
+// connect opens a pool and its first connection. While another process switches a new
+// file to WAL mode, SQLite returns SQLITE_BUSY at once, whatever the busy_timeout.
 func connect(ctx context.Context, path string, pragmas url.Values, size int) (*sql.DB, error) {
 	pool, err := sql.Open("sqlite3", dsn(path, pragmas))
 	if err != nil {
@@ -66,8 +65,8 @@ func connect(ctx context.Context, path string, pragmas url.Values, size int) (*s
 	}
 }
 
-// prepareWriter asserts the settings that make a commit durable, and that the file can
-// be written: SQLite opens a read-only file without an error.
+// prepareWriter checks the settings that make a commit durable, and that the file can be
+// written: SQLite opens a read-only file without an error.
 func prepareWriter(ctx context.Context, writer *sql.Conn) error {
 	var mode string
 	var synchronous int

@@ -1,7 +1,7 @@
 package sqlite
 
-// ErrFileReplaced is what a replaced or removed file is reported with.
+// ErrFileReplaced is the error for a replaced or removed file.
 var ErrFileReplaced = errFileReplaced
 
-// WithRemedy is what Open does with an error.
+// WithRemedy returns an error of Open with its remedy.
 var WithRemedy = withRemedy

@@ -15,11 +15,11 @@ import (
 	"example.com/petstore/repository"
 )
 
-// applicationID marks a SQLite file as a store, see migrations.
+// applicationID is the application_id of a store, see migrations.
 const applicationID = 1885697139
 
-// checkFile rejects a file that is no store before anything is written to it, and creates
-// the file of a new store.
+// checkFile rejects a file that is not a store, without writing to it, and creates the
+// file of a new store.
 func checkFile(ctx context.Context, path string, o repository.EngineOptions) error {
 	if path == "" || path == ":memory:" || strings.HasPrefix(path, "file:") {
 		return errors.New("the DSN of a SQLite store is the path of a file, not :memory: nor a URI")
@@ -34,12 +34,12 @@ func checkFile(ctx context.Context, path string, o repository.EngineOptions) err
 	return checkOwner(ctx, path, o)
 }
 
-// creating is held while a file is looked for and created: closing a file ends all locks of
-// this process on it, so no connection may have it open by then
-// (sqlite.org/howtocorrupt.html, section 2.2).
+// creating is locked while a file is created: closing a file releases all locks of this
+// process on it, so no connection may have it open then (sqlite.org/howtocorrupt.html,
+// section 2.2).
 var creating sync.Mutex
 
-// statOrCreate describes the file of a store. It creates a missing one if o allows that.
+// statOrCreate returns the FileInfo of a store. It creates a missing file if o allows that.
 func statOrCreate(path string, o repository.EngineOptions) (fs.FileInfo, error) {
 	creating.Lock()
 	defer creating.Unlock()
@@ -57,7 +57,7 @@ func statOrCreate(path string, o repository.EngineOptions) (fs.FileInfo, error) 
 }
 
 // createFile creates an empty file that only its owner can read and write, whatever the
-// umask; SQLite gives the WAL and the shared memory the same mode. It succeeds, too, if
+// umask; SQLite gives the WAL and the shared memory the same mode. It returns nil if
 // another process has created the file meanwhile.
 func createFile(path string) error {
 	if err := checkFolder(filepath.Dir(path)); err != nil {
@@ -84,8 +84,8 @@ func checkFolder(folder string) error {
 	return fmt.Errorf("there is no folder %s: create it", folder)
 }
 
-// checkOwner reads the file through a connection that sets nothing: the writer's would
-// turn another program's database to WAL.
+// checkOwner rejects the database of another program. Its connection sets no pragmas:
+// those of the writer would switch that database to WAL mode.
 func checkOwner(ctx context.Context, path string, o repository.EngineOptions) (err error) {
 	pool, err := sql.Open("sqlite3", dsn(path, url.Values{"mode": {"rw"}, "_busy_timeout": {"5000"}}))
 	if err != nil {
@@ -94,7 +94,7 @@ func checkOwner(ctx context.Context, path string, o repository.EngineOptions) (e
 	defer func() { err = errors.Join(err, pool.Close()) }()
 
 	var id, tables int
-	// One statement, so that a store that another process creates now is seen whole or not at all.
+	// One statement, so that it sees all or nothing of a store that is being created.
 	err = pool.QueryRowContext(ctx, `SELECT application_id, (SELECT count(*) FROM sqlite_schema
 		WHERE name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose_%') FROM pragma_application_id`).Scan(&id, &tables)
 	if err != nil {
@@ -104,17 +104,17 @@ func checkOwner(ctx context.Context, path string, o repository.EngineOptions) (e
 	case id == applicationID:
 		return checkSchema(ctx, pool, o.Migrate)
 	case id != 0 || tables != 0:
-		return errors.New("it is the database of another program: name a file of petstore's own")
+		return errors.New("it is the database of another program: use another file")
 	case o.MustExist || !o.Migrate:
 		return errors.New("there is no store in it yet: run petstore migrate up")
 	}
 	return nil
 }
 
-// A fileIdentity is the file that was opened at a path. SQLite goes on with a file that
-// was moved away, but its WAL and every later connection go by the path: what is
-// written then is lost, or damages the file that is there now
-// (sqlite.org/howtocorrupt.html, section 4.1).
+// A fileIdentity is the file that was opened at a path. SQLite continues to use a file
+// that was moved away, but opens its WAL and new connections by the path: commits are then
+// lost, or damage the file that is now at the path (sqlite.org/howtocorrupt.html, section
+// 4.1).
 type fileIdentity struct {
 	path string
 	info os.FileInfo

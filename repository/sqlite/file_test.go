@@ -14,7 +14,7 @@ import (
 
 func TestStoreIsUnavailableWhenItsFileIsReplaced(t *testing.T) {
 	t.Parallel()
-	for name, disturb := range map[string]func(path string) error{
+	for name, change := range map[string]func(path string) error{
 		"replaced": func(path string) error {
 			backup := filepath.Join(filepath.Dir(path), "backup.db")
 			content, err := os.ReadFile(path)
@@ -33,12 +33,12 @@ func TestStoreIsUnavailableWhenItsFileIsReplaced(t *testing.T) {
 			if err := errors.Join(s.InTx(t.Context(), adding("Rex")), s.Ping(t.Context())); err != nil {
 				t.Fatal(err)
 			}
-			if err := disturb(path); err != nil {
+			if err := change(path); err != nil {
 				t.Fatal(err)
 			}
 			for call, err := range map[string]error{"InTx": s.InTx(t.Context(), adding("Tom")), "Ping": s.Ping(t.Context())} {
 				if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, sqlite.ErrFileReplaced) {
-					t.Errorf("%s returned %v", call, err)
+					t.Errorf("%s: got %v, want unavailable and %v", call, err, sqlite.ErrFileReplaced)
 				}
 			}
 		})
@@ -57,6 +57,6 @@ func TestCommitFailsWhenItsFileIsRemovedMeanwhile(t *testing.T) {
 		return errors.Join(adding("Rex")(ctx, r), os.Remove(path))
 	})
 	if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, sqlite.ErrFileReplaced) || !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("InTx returned %v", err)
+		t.Errorf("got %v, want unavailable, %v and %v", err, sqlite.ErrFileReplaced, os.ErrNotExist)
 	}
 }

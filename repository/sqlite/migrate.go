@@ -15,15 +15,15 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// migrate migrates the schema where allowed is set, and rejects one that is newer than
-// this program.
+// migrate migrates the schema if allowed, and rejects one that is newer than this program
+// supports.
 func migrate(ctx context.Context, db *sql.DB, allowed bool) (schema repository.Schema, err error) {
 	provider, err := newProvider(db)
 	if err != nil {
 		return schema, err
 	}
-	// Processes that start together migrate a file together: each migration is a
-	// transaction that one of them commits, and the others look again.
+	// Processes that start at the same time migrate a file together: one of them commits
+	// each migration, and the others read the version again.
 	for {
 		current, latest, err := provider.GetVersions(ctx)
 		if err == nil {
@@ -43,8 +43,7 @@ func migrate(ctx context.Context, db *sql.DB, allowed bool) (schema repository.S
 	}
 }
 
-// checkSchema returns the error that migrate would, through a connection that changes
-// nothing.
+// checkSchema returns the error that migrate would return, without writing.
 func checkSchema(ctx context.Context, db *sql.DB, migrate bool) error {
 	provider, err := newProvider(db)
 	if err != nil {
@@ -58,8 +57,8 @@ func checkSchema(ctx context.Context, db *sql.DB, migrate bool) error {
 	return checkVersions(current, sources[len(sources)-1].Version, migrate)
 }
 
-// checkVersions returns an error for a schema that is newer than this program, or older
-// if it must not be migrated.
+// checkVersions returns an error for a schema that is newer than this program supports, or
+// older if it must not be migrated.
 func checkVersions(current, latest int64, migrate bool) error {
 	switch {
 	case current > latest:

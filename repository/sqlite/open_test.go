@@ -48,13 +48,13 @@ func TestOpenRejectsOtherFilesUnchanged(t *testing.T) {
 				t.Errorf("got the error %v, want one line with %q and the path", err, test.want)
 			}
 			if after := files(t, filepath.Dir(path)); after != before {
-				t.Errorf("the folder was\n%s\nand is\n%s", before, after)
+				t.Errorf("got the files\n%s\nwant\n%s", after, before)
 			}
 		})
 	}
 }
 
-func TestOpenRejectsImpossiblePaths(t *testing.T) {
+func TestOpenRejectsInvalidPaths(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	writeFile("")(t, filepath.Join(folder, "file"))
@@ -80,7 +80,7 @@ func TestPathIsUsedLiterally(t *testing.T) {
 	check(t, os.Mkdir(folder, 0o700))
 	open(t, folder, repository.Options{Migrate: true})
 	if got := files(t, folder); !strings.HasPrefix(got, "pets.db ") {
-		t.Errorf("the folder holds\n%s", got)
+		t.Errorf("got the files\n%s\nwant pets.db", got)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestCloseLeavesOneFile(t *testing.T) {
 	entries, err := os.ReadDir(folder)
 	check(t, err)
 	if len(entries) != 1 || entries[0].Name() != "pets.db" {
-		t.Errorf("the folder holds %v", entries)
+		t.Errorf("got the files %v, want pets.db alone", entries)
 	}
 }
 
@@ -132,10 +132,10 @@ func TestConcurrentOpensCreateOneStore(t *testing.T) {
 	wait.Wait()
 	page, err := open(t, folder, repository.Options{Migrate: true}).Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 100}})
 	if err != nil || len(page.Items) != 8 {
-		t.Errorf("%d pets, %v; want 8", len(page.Items), err)
+		t.Errorf("got %d pets and %v, want 8", len(page.Items), err)
 	}
 	if created.Load() != 1 {
-		t.Errorf("%d of them created the store, want 1", created.Load())
+		t.Errorf("got %d stores that were created, want 1", created.Load())
 	}
 }
 
@@ -144,13 +144,13 @@ func TestOpenCreatesStoreUnlessItMustExist(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pets.db")
 	_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true, MustExist: true})
 	if err == nil || !strings.Contains(err.Error(), "there is no such file") {
-		t.Errorf("got the error %v", err)
+		t.Errorf("got %v, want an error about a missing file", err)
 	}
 	for _, created := range []bool{true, false} {
 		store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true, MustExist: !created})
 		check(t, err)
 		if store.Created() != created || store.SchemaVersion() != 1 {
-			t.Errorf("created %t, schema version %d; want %t, 1", store.Created(), store.SchemaVersion(), created)
+			t.Errorf("got created %t and schema version %d, want %t and 1", store.Created(), store.SchemaVersion(), created)
 		}
 		check(t, store.Close())
 	}
@@ -171,7 +171,7 @@ func execute(statement string) func(*testing.T, string) {
 	}
 }
 
-// newer makes a store of a later program.
+// newer creates a store with the schema of a newer program.
 func newer(t *testing.T, path string) {
 	t.Helper()
 	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// withRemedy turns an error of open into a line that names the cause and the remedy.
+// withRemedy returns an error of open as one line with the cause and the remedy.
 func withRemedy(err error, path string) error {
 	var failure sqlite3.Error
 	errors.As(err, &failure)
@@ -21,7 +21,7 @@ func withRemedy(err error, path string) error {
 	case sqlite3.ErrCorrupt:
 		return errors.New("the database is damaged: restore a backup")
 	case sqlite3.ErrBusy, sqlite3.ErrLocked:
-		return errors.New("another process keeps it locked: end that process, then try again")
+		return errors.New("it is locked by another process: stop that process, then try again")
 	}
 	if line, known := remedies[systemError(err, path)]; known {
 		return errors.New(line)
@@ -29,7 +29,7 @@ func withRemedy(err error, path string) error {
 	return err
 }
 
-// remedies are the lines for errors of the operating system.
+// remedies are the messages for errors of the operating system.
 var remedies = map[syscall.Errno]string{
 	syscall.EACCES:  "permission denied: let this user read and write the file, its -wal and -shm, and their folder",
 	syscall.EPERM:   "permission denied: let this user read and write the file, its -wal and -shm, and their folder",
@@ -43,7 +43,7 @@ var remedies = map[syscall.Errno]string{
 	syscall.EISDIR:  "there is a folder where the file, its -wal or its -shm belongs: move it away",
 }
 
-// systemError returns the error of the operating system behind err, or zero.
+// systemError returns the error of the operating system that caused err, or zero.
 func systemError(err error, path string) (errno syscall.Errno) {
 	var failure sqlite3.Error
 	if !errors.As(err, &failure) {
@@ -53,15 +53,16 @@ func systemError(err error, path string) (errno syscall.Errno) {
 	if failure.Code == sqlite3.ErrFull {
 		return syscall.ENOSPC
 	}
-	// SQLite opens a file that it must not write for reading, and has then no error, or that of the second attempt.
+	// SQLite opens a file that it cannot write for reading, and then reports no error, or
+	// that of the second attempt.
 	if failure.SystemErrno == 0 || failure.SystemErrno == syscall.ENOENT {
 		return cmp.Or(writeError(path), failure.SystemErrno)
 	}
 	return failure.SystemErrno
 }
 
-// writeError returns why SQLite cannot write a file, one of those beside it, or its folder,
-// or zero. It opens none: closing a file ends all locks of this process on it.
+// writeError returns the error of writing a file, its WAL, its shared memory or its folder,
+// or zero. It opens no file: closing one releases all locks of this process on it.
 func writeError(path string) syscall.Errno {
 	for _, file := range []string{path, path + "-wal", path + "-shm"} {
 		if info, err := os.Stat(file); err == nil && info.IsDir() {

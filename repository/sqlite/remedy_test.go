@@ -10,14 +10,14 @@ import (
 	"example.com/petstore/repository/sqlite"
 )
 
-func TestErrorWithoutKnownCauseStaysAsItIs(t *testing.T) {
+func TestErrorOfUnknownCauseIsUnchanged(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	open(t, folder, repository.Options{Migrate: true})
 	for _, code := range []sqlite3.ErrNo{sqlite3.ErrReadonly, sqlite3.ErrCantOpen, sqlite3.ErrIoErr} {
 		err := sqlite3.Error{Code: code}
 		if got := sqlite.WithRemedy(err, filepath.Join(folder, "pets.db")); got.Error() != err.Error() {
-			t.Errorf("%v became %v, though nothing is wrong with the file", err, got)
+			t.Errorf("got %v, want %v", got, err)
 		}
 	}
 }

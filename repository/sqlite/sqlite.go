@@ -1,4 +1,4 @@
-// Package sqlite keeps a store in one SQLite file.
+// Package sqlite is the SQLite engine of package repository: a store is one file.
 package sqlite
 
 import (
@@ -14,8 +14,8 @@ import (
 	"example.com/petstore/repository"
 )
 
-// New returns the engine that keeps a store in the file at path, created with its
-// first use. The path is neither :memory: nor a URI.
+// New returns the engine of a store in the file at path, which repository.Open may
+// create. The path is neither :memory: nor a URI.
 func New(path string) repository.Engine { return engine{path} }
 
 type engine struct{ path string }
@@ -32,14 +32,15 @@ func (e engine) Open(ctx context.Context, o repository.EngineOptions) (repositor
 	return d, nil
 }
 
-// A database is an open file: one connection that writes, and a pool of those that read.
+// A database is an open file: one connection that writes, and a pool of connections that
+// read.
 type database struct {
 	identity fileIdentity
-	writers  *sql.DB // of the one connection
+	writers  *sql.DB // the pool of writer
 	writer   *sql.Conn
 	readers  *sql.DB
 	schema   repository.Schema
-	version  int64 // data_version of the writer when ChangedByOthers looked last
+	version  int64 // PRAGMA data_version at the last ChangedByOthers
 }
 
 func open(ctx context.Context, path string, o repository.EngineOptions) (_ *database, err error) {
@@ -52,7 +53,7 @@ func open(ctx context.Context, path string, o repository.EngineOptions) (_ *data
 			err = errors.Join(err, d.Close())
 		}
 	}()
-	// The writer comes first: it creates the files that a reader needs but must not create.
+	// The writer is opened first: it creates the WAL, which a reader cannot create.
 	if d.writers, err = connect(ctx, path, writerPragmas, 1); err != nil {
 		return nil, err
 	}
@@ -80,8 +81,8 @@ func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
 	return gormsqlite.New(gormsqlite.Config{Conn: pool})
 }
 
-// Begin implements repository.Database. It waits up to lockTimeout for the lock that
-// another process holds.
+// Begin implements repository.Database. It waits up to lockTimeout for the lock of another
+// process.
 func (d *database) Begin(ctx context.Context) (repository.Tx, error) {
 	if err := d.identity.check(); err != nil {
 		return nil, err
@@ -97,8 +98,8 @@ func (d *database) Begin(ctx context.Context) (repository.Tx, error) {
 	}
 }
 
-// ChangedByOthers implements repository.Database. Commits of other connections change
-// the data_version of this one, which its own commits do not.
+// ChangedByOthers implements repository.Database. Commits of other connections change the
+// data_version of a connection; its own commits do not.
 func (d *database) ChangedByOthers(ctx context.Context) (bool, error) {
 	before := d.version
 	err := d.writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&d.version)
@@ -123,11 +124,11 @@ func (d *database) Pools() map[string]*sql.DB {
 func (d *database) Close() error {
 	var errs []error
 	if d.writer != nil {
-		if err := d.writer.Close(); !errors.Is(err, sql.ErrConnDone) { // of an earlier Close
+		if err := d.writer.Close(); !errors.Is(err, sql.ErrConnDone) { // a second Close
 			errs = append(errs, err)
 		}
 	}
-	// The writer's pool comes last: only it may move the WAL into the file and remove it.
+	// The writer is closed last: only it can checkpoint the WAL and remove it.
 	for _, pool := range slices.DeleteFunc([]*sql.DB{d.readers, d.writers}, func(p *sql.DB) bool { return p == nil }) {
 		errs = append(errs, pool.Close())
 	}

@@ -29,7 +29,7 @@ func TestStoreContract(t *testing.T) {
 	}
 }
 
-// open opens the store pets.db in a folder until the test ends.
+// open opens the store pets.db in a folder. The store is closed when the test ends.
 func open(t *testing.T, folder string, o repository.Options) *repository.Store {
 	t.Helper()
 	store, err := repository.Open(t.Context(), sqlite.New(filepath.Join(folder, "pets.db")), o)
@@ -44,7 +44,7 @@ func open(t *testing.T, folder string, o repository.Options) *repository.Store {
 	return store
 }
 
-// adding adds a pet.
+// adding returns a function that adds a pet.
 func adding(name string) func(context.Context, domain.Repositories) error {
 	return func(ctx context.Context, r domain.Repositories) error {
 		_, err := r.Pets.Create(ctx, domain.NewPet{Name: name})

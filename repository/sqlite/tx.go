@@ -16,8 +16,8 @@ type tx struct {
 	database *database
 }
 
-// Active returns an error when SQLite has ended the transaction, as it does by itself
-// on a full disk: statements that follow would be committed one by one
+// Active returns an error when SQLite has rolled back the transaction, such as on a full
+// disk: the next statements would be committed one by one
 // (sqlite.org/lang_transaction.html, section 3).
 func (t *tx) Active() error {
 	return t.database.writer.Raw(func(conn any) error {
@@ -28,7 +28,8 @@ func (t *tx) Active() error {
 	})
 }
 
-// Commit returns an error, too, when the file has been replaced or removed meanwhile.
+// Commit implements repository.Tx. It also returns an error when the file has been
+// replaced or removed meanwhile.
 func (t *tx) Commit() error {
 	if err := t.Tx.Commit(); err != nil {
 		return err
@@ -36,7 +37,7 @@ func (t *tx) Commit() error {
 	return t.database.identity.check()
 }
 
-// Insert implements repository.Tx. RETURNING id would take three times as long.
+// Insert implements repository.Tx, without RETURNING id (docs/performance.md).
 func (t *tx) Insert(ctx context.Context, statement string, args ...any) (int64, error) {
 	result, err := t.ExecContext(ctx, statement, args...)
 	if err != nil {

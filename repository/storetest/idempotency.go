@@ -14,13 +14,13 @@ import (
 	"example.com/petstore/domain"
 )
 
-var first = domain.Claim{
+var firstClaim = domain.Claim{
 	IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: "k"},
 	Fingerprint:    domain.Fingerprint{1},
 	At:             noon,
 }
 
-// claim claims and completes with result where it could.
+// claim claims the key and, if it was free, completes it with result.
 func claim(t *testing.T, s Store, c domain.Claim, result string) (earlier domain.Outcome, claimed bool) {
 	t.Helper()
 	inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
@@ -34,45 +34,45 @@ func claim(t *testing.T, s Store, c domain.Claim, result string) (earlier domain
 }
 
 func keyIsClaimedOnce(t *testing.T, s Store) {
-	if _, claimed := claim(t, s, first, "result"); !claimed {
-		t.Fatal("the first claim was refused")
+	if _, claimed := claim(t, s, firstClaim, "result"); !claimed {
+		t.Fatal("the key is not claimed, want it claimed")
 	}
-	again := first
+	again := firstClaim
 	again.Fingerprint, again.At = domain.Fingerprint{2}, noon.Add(domain.IdempotencyTTL-time.Millisecond)
 	earlier, claimed := claim(t, s, again, "another")
-	want := domain.Outcome{Fingerprint: first.Fingerprint, Result: []byte("result")}
+	want := domain.Outcome{Fingerprint: firstClaim.Fingerprint, Result: []byte("result")}
 	if diff := cmp.Diff(want, earlier); claimed || diff != "" {
-		t.Errorf("claimed again: %t; (-want +got)\n%s", claimed, diff)
+		t.Errorf("got claimed %t, want false; outcome (-want +got)\n%s", claimed, diff)
 	}
 
 	for _, free := range []domain.IdempotencyKey{{Caller: "2", Value: "k"}, {Caller: "1", Value: "K"}} {
-		other := first
+		other := firstClaim
 		other.IdempotencyKey = free
 		if _, claimed := claim(t, s, other, ""); !claimed {
-			t.Errorf("the claim of %v was refused", free)
+			t.Errorf("the key %v is not claimed, want it claimed", free)
 		}
 	}
 }
 
 func expiredClaimCanBeClaimed(t *testing.T, s Store) {
-	claim(t, s, first, "result")
-	later := first
+	claim(t, s, firstClaim, "result")
+	later := firstClaim
 	later.Fingerprint, later.At = domain.Fingerprint{2}, noon.Add(domain.IdempotencyTTL)
 	if _, claimed := claim(t, s, later, "another"); !claimed {
-		t.Error("an outlived key was refused")
+		t.Error("the expired key is not claimed, want it claimed")
 	}
 	earlier, _ := claim(t, s, later, "")
 	want := domain.Outcome{Fingerprint: later.Fingerprint, Result: []byte("another")}
 	if diff := cmp.Diff(want, earlier); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
+		t.Errorf("outcome (-want +got)\n%s", diff)
 	}
 }
 
-// expiredClaimsAreRemoved sees through a second claim under each old key's name
-// whether it is still known: a swept one is free at the old time, too.
+// expiredClaimsAreRemoved claims each key again at the time of its first claim, which
+// succeeds only if that claim has been deleted.
 func expiredClaimsAreRemoved(t *testing.T, s Store) {
 	key := func(i int) domain.Claim {
-		c := first
+		c := firstClaim
 		c.Value = strconv.Itoa(i)
 		return c
 	}
@@ -86,30 +86,30 @@ func expiredClaimsAreRemoved(t *testing.T, s Store) {
 	}
 	for i := range 4 {
 		if _, claimed := claim(t, s, key(i), "result"); !claimed {
-			t.Errorf("the outlived key %d is still kept", i)
+			t.Errorf("the expired key %d is still stored", i)
 		}
 	}
 }
 
 func oneOfConcurrentClaimsSucceeds(t *testing.T, s Store) {
-	var wins, losses atomic.Int32
+	var claims, rejections atomic.Int32
 	var wait sync.WaitGroup
 	for range 20 {
 		wait.Go(func() {
 			err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
-				earlier, claimed, err := r.Idempotency.Claim(ctx, first)
+				earlier, claimed, err := r.Idempotency.Claim(ctx, firstClaim)
 				if err != nil {
 					return err
 				}
 				if !claimed {
-					losses.Add(1)
+					rejections.Add(1)
 					if string(earlier.Result) != "result" {
-						return errors.New("a loser sees no result of the winner")
+						return errors.New("a later claim got no result of the first one")
 					}
 					return nil
 				}
-				wins.Add(1)
-				return r.Idempotency.Complete(ctx, first.IdempotencyKey, []byte("result"))
+				claims.Add(1)
+				return r.Idempotency.Complete(ctx, firstClaim.IdempotencyKey, []byte("result"))
 			})
 			if err != nil {
 				t.Error(err)
@@ -117,7 +117,7 @@ func oneOfConcurrentClaimsSucceeds(t *testing.T, s Store) {
 		})
 	}
 	wait.Wait()
-	if wins.Load() != 1 || losses.Load() != 19 {
-		t.Errorf("%d claims won and %d lost, want 1 and 19", wins.Load(), losses.Load())
+	if claims.Load() != 1 || rejections.Load() != 19 {
+		t.Errorf("got %d claims and %d rejections, want 1 and 19", claims.Load(), rejections.Load())
 	}
 }

@@ -12,20 +12,20 @@ import (
 	"example.com/petstore/domain"
 )
 
-// exceptLastUsedAt ignores what FindByHash may return late.
-var exceptLastUsedAt = cmpopts.IgnoreFields(domain.APIKey{}, "LastUsedAt")
+// ignoreLastUsedAt ignores LastUsedAt, which FindByHash may return from its cache.
+var ignoreLastUsedAt = cmpopts.IgnoreFields(domain.APIKey{}, "LastUsedAt")
 
-// keep keeps a key that was made at noon and lives for a time, or for ever, as the
-// key with that id.
-func keep(t *testing.T, s Store, id int64, lifetime time.Duration) domain.APIKey {
+// addKey stores a key that is created at noon and must get the id. It expires after
+// lifetime, or never if lifetime is zero.
+func addKey(t *testing.T, s Store, id int64, lifetime time.Duration) domain.APIKey {
 	t.Helper()
 	secret := domain.GenerateKey()
 	key, err := domain.NewKey("till 1", secret, noon, lifetime)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !create(t, s, key) {
-		t.Fatal("a new key was not kept")
+	if !createKey(t, s, key) {
+		t.Fatal("the new key was not stored")
 	}
 	return domain.APIKey{
 		ID: id, Name: key.Name, Hash: key.Hash, LastFour: key.LastFour,
@@ -33,7 +33,8 @@ func keep(t *testing.T, s Store, id int64, lifetime time.Duration) domain.APIKey
 	}
 }
 
-func create(t *testing.T, s Store, key domain.NewAPIKey) (created bool) {
+// createKey reports whether it stored the key.
+func createKey(t *testing.T, s Store, key domain.NewAPIKey) (created bool) {
 	t.Helper()
 	inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
 		created, err = r.Keys.Create(ctx, key)
@@ -42,51 +43,51 @@ func create(t *testing.T, s Store, key domain.NewAPIKey) (created bool) {
 	return created
 }
 
-// wantKeys expects these keys in the list, and each under its secret and its id.
+// wantKeys compares the list of all keys with want, and each key by hash and by id.
 func wantKeys(t *testing.T, s Store, want ...domain.APIKey) {
 	t.Helper()
-	all := []domain.APIKey{}
+	all := []domain.APIKey{} // not nil
 	for _, key := range want {
 		all = append(all, key)
 		found, err := s.Keys().FindByHash(t.Context(), key.Hash)
-		if diff := cmp.Diff(key, found, exceptLastUsedAt); err != nil || diff != "" {
-			t.Errorf("found %v (-want +got)\n%s", err, diff)
+		if diff := cmp.Diff(key, found, ignoreLastUsedAt); err != nil || diff != "" {
+			t.Errorf("FindByHash: %v (-want +got)\n%s", err, diff)
 		}
 		inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
 			got, err := r.Keys.Get(ctx, key.ID)
 			if diff := cmp.Diff(key, got); diff != "" {
-				t.Errorf("got (-want +got)\n%s", diff)
+				t.Errorf("Get (-want +got)\n%s", diff)
 			}
 			return err
 		})
 	}
 	list, err := s.Keys().List(t.Context())
 	if diff := cmp.Diff(all, list); err != nil || diff != "" {
-		t.Errorf("listed %v (-want +got)\n%s", err, diff)
+		t.Errorf("List: %v (-want +got)\n%s", err, diff)
 	}
 }
 
 func keysAreReadAsCreated(t *testing.T, s Store) {
 	wantKeys(t, s)
-	exists := func() (exists bool) {
+	anyKey := func() (exists bool) {
 		inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
 			exists, err = r.Keys.Any(ctx)
 			return err
 		})
 		return exists
 	}
-	if exists() {
-		t.Error("an empty store has a key")
+	if anyKey() {
+		t.Error("Any of an empty store: got true, want false")
 	}
-	forEver, forAWhile := keep(t, s, 1, 0), keep(t, s, 2, time.Hour)
-	if !exists() {
-		t.Error("a store with keys has none")
+	unlimited, expiring := addKey(t, s, 1, 0), addKey(t, s, 2, time.Hour)
+	if !anyKey() {
+		t.Error("Any of a store with keys: got false, want true")
 	}
-	wantKeys(t, s, forEver, forAWhile)
+	wantKeys(t, s, unlimited, expiring)
 }
 
 func unknownKeyIsNotFound(t *testing.T, s Store) {
-	keep(t, s, 1, 0)
+	addKey(t, s, 1, 0)
 	for _, hash := range []domain.KeyHash{{}, {1}} {
 		_, err := s.Keys().FindByHash(t.Context(), hash)
 		wantError(t, err, domain.ErrUnauthenticated, domain.CodeInvalidAPIKey)
@@ -101,12 +102,12 @@ func unknownKeyIsNotFound(t *testing.T, s Store) {
 }
 
 func keyIsStoredOnce(t *testing.T, s Store) {
-	kept := keep(t, s, 1, 0)
-	again := domain.NewAPIKey{Name: "other", Hash: kept.Hash, LastFour: kept.LastFour, CreatedAt: noon.Add(time.Hour)}
-	if create(t, s, again) {
-		t.Error("a hash was kept twice")
+	key := addKey(t, s, 1, 0)
+	again := domain.NewAPIKey{Name: "other", Hash: key.Hash, LastFour: key.LastFour, CreatedAt: noon.Add(time.Hour)}
+	if createKey(t, s, again) {
+		t.Error("a key with the same hash was stored")
 	}
-	wantKeys(t, s, kept)
+	wantKeys(t, s, key)
 }
 
 // revoke reports whether it revoked the key.
@@ -130,11 +131,11 @@ func schedule(t *testing.T, s Store, id int64, now time.Time, overlap time.Durat
 }
 
 func keyIsRevokedAtEarliestTime(t *testing.T, s Store) {
-	revoked, other := keep(t, s, 1, 0), keep(t, s, 2, 0)
+	revoked, other := addKey(t, s, 1, 0), addKey(t, s, 2, 0)
 	later, between := noon.Add(time.Hour), noon.Add(time.Minute)
 	for _, step := range []struct {
-		at, stands time.Time
-		done       bool
+		at, want time.Time
+		revoked  bool
 	}{
 		{later, later, true},
 		{later, later, false},
@@ -143,25 +144,25 @@ func keyIsRevokedAtEarliestTime(t *testing.T, s Store) {
 		{between, noon, false},
 		{noon, noon, false},
 	} {
-		if done := revoke(t, s, 1, step.at); done != step.done {
-			t.Errorf("revoked at %v: %t, want %t", step.at, done, step.done)
+		if got := revoke(t, s, 1, step.at); got != step.revoked {
+			t.Errorf("revoke at %v: got %t, want %t", step.at, got, step.revoked)
 		}
-		revoked.RevokedAt = &step.stands
+		revoked.RevokedAt = &step.want
 		wantKeys(t, s, revoked, other)
 	}
 	if revoke(t, s, 3, noon) {
-		t.Error("a key that does not exist was revoked")
+		t.Error("revoke of an unknown key: got true, want false")
 	}
 }
 
 func revocationIsScheduledOnce(t *testing.T, s Store) {
-	active, expiring := keep(t, s, 1, 0), keep(t, s, 2, time.Hour)
+	active, expiring := addKey(t, s, 1, 0), addKey(t, s, 2, time.Hour)
 	end, last := noon.Add(time.Hour), noon.Add(time.Hour-time.Millisecond)
 	for _, step := range []struct {
-		name    string
-		id      int64
-		now, at time.Time
-		done    bool
+		name      string
+		id        int64
+		now, at   time.Time
+		scheduled bool
 	}{
 		{"expired", 2, end, end, false},
 		{"about to expire", 2, last, end, true},
@@ -170,8 +171,8 @@ func revocationIsScheduledOnce(t *testing.T, s Store) {
 		{"revoked", 1, end, end, false},
 		{"unknown", 3, noon, end, false},
 	} {
-		if done := schedule(t, s, step.id, step.now, step.at.Sub(step.now)); done != step.done {
-			t.Errorf("a key that is %s was retired: %t", step.name, done)
+		if got := schedule(t, s, step.id, step.now, step.at.Sub(step.now)); got != step.scheduled {
+			t.Errorf("a key that is %s: got scheduled %t, want %t", step.name, got, step.scheduled)
 		}
 	}
 	active.RevokedAt, expiring.RevokedAt = &end, &end
@@ -179,9 +180,9 @@ func revocationIsScheduledOnce(t *testing.T, s Store) {
 }
 
 func lastUseIsSetOncePerInterval(t *testing.T, s Store) {
-	used, other := keep(t, s, 1, 0), keep(t, s, 2, 0)
+	used, other := addKey(t, s, 1, 0), addKey(t, s, 2, 0)
 	next := noon.Add(domain.KeyUseInterval)
-	for _, step := range []struct{ at, stands time.Time }{
+	for _, step := range []struct{ at, want time.Time }{
 		{noon, noon},
 		{next.Add(-time.Millisecond), noon},
 		{noon.Add(-time.Hour), noon},
@@ -191,7 +192,7 @@ func lastUseIsSetOncePerInterval(t *testing.T, s Store) {
 		inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
 			return r.Keys.SetLastUsed(ctx, 1, step.at)
 		})
-		used.LastUsedAt = &step.stands
+		used.LastUsedAt = &step.want
 		wantKeys(t, s, used, other)
 	}
 	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
@@ -200,23 +201,23 @@ func lastUseIsSetOncePerInterval(t *testing.T, s Store) {
 }
 
 func keyTimesAreNotBeforeItsCreation(t *testing.T, s Store) {
-	revoked, rotated, overlapping := keep(t, s, 1, 0), keep(t, s, 2, 0), keep(t, s, 3, 0)
-	behind := noon.Add(-time.Hour)
-	inTx(t, s, func(ctx context.Context, r domain.Repositories) error { return r.Keys.SetLastUsed(ctx, 1, behind) })
+	revoked, rotated, overlapping := addKey(t, s, 1, 0), addKey(t, s, 2, 0), addKey(t, s, 3, 0)
+	before := noon.Add(-time.Hour)
+	inTx(t, s, func(ctx context.Context, r domain.Repositories) error { return r.Keys.SetLastUsed(ctx, 1, before) })
 	for _, want := range []bool{true, false} {
-		if done := revoke(t, s, 1, behind); done != want {
-			t.Errorf("revoked: %t, want %t", done, want)
+		if got := revoke(t, s, 1, before); got != want {
+			t.Errorf("revoke: got %t, want %t", got, want)
 		}
 	}
-	if !schedule(t, s, 2, behind, 0) || !schedule(t, s, 3, behind, time.Minute) {
-		t.Error("the revocation of an active key was not scheduled")
+	if !schedule(t, s, 2, before, 0) || !schedule(t, s, 3, before, time.Minute) {
+		t.Error("the revocation of an active key is not scheduled")
 	}
 	end := noon.Add(time.Minute)
 	revoked.LastUsedAt, revoked.RevokedAt, rotated.RevokedAt, overlapping.RevokedAt = &noon, &noon, &noon, &end
 	wantKeys(t, s, revoked, rotated, overlapping)
-	for _, now := range []time.Time{behind, noon.Add(-time.Second)} {
+	for _, now := range []time.Time{before, noon.Add(-time.Second)} {
 		if revoked.Usable(now) || rotated.Usable(now) || !overlapping.Usable(now) {
-			t.Errorf("at %v: %s, %s, %s", now, revoked.State(now), rotated.State(now), overlapping.State(now))
+			t.Errorf("at %v: got the states %s, %s, %s, want revoked, revoked, active", now, revoked.State(now), rotated.State(now), overlapping.State(now))
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-// place orders each pet, in a transaction of its own.
+// place orders each pet, in its own transaction.
 func place(t *testing.T, s Store, petIDs ...int64) []domain.Order {
 	t.Helper()
 	orders := make([]domain.Order, len(petIDs))
@@ -24,7 +24,7 @@ func place(t *testing.T, s Store, petIDs ...int64) []domain.Order {
 	return orders
 }
 
-// move moves an order to a status, from being placed.
+// move changes the status of a placed order and reports whether it did.
 func move(t *testing.T, s Store, id int64, to domain.OrderStatus, at time.Time) (moved bool) {
 	t.Helper()
 	inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
@@ -40,10 +40,10 @@ func ordersAreReadAsPlaced(t *testing.T, s Store) {
 	want := domain.Order{ID: 1, PetID: 1, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon}
 	got, err := s.Orders().Get(t.Context(), 1)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("read %v (-want +got)\n%s", err, diff)
+		t.Errorf("Get: %v (-want +got)\n%s", err, diff)
 	}
 	if diff := cmp.Diff(want, placed); diff != "" {
-		t.Errorf("placed (-want +got)\n%s", diff)
+		t.Errorf("Create (-want +got)\n%s", diff)
 	}
 	for _, id := range []int64{2, 0, math.MaxInt64, math.MinInt64} {
 		_, err := s.Orders().Get(t.Context(), id)
@@ -56,18 +56,18 @@ func orderChangesStatusOnce(t *testing.T, s Store) {
 	place(t, s, 1)
 	later := noon.Add(time.Hour)
 	if !move(t, s, 1, domain.OrderDelivered, later) {
-		t.Error("a placed order did not move")
+		t.Error("Move of a placed order: got false, want true")
 	}
 	if move(t, s, 1, domain.OrderCancelled, later.Add(time.Hour)) {
-		t.Error("a delivered order moved")
+		t.Error("Move of a delivered order: got true, want false")
 	}
 	if move(t, s, 2, domain.OrderCancelled, later) {
-		t.Error("an order that does not exist moved")
+		t.Error("Move of an unknown order: got true, want false")
 	}
 	want := domain.Order{ID: 1, PetID: 1, Status: domain.OrderDelivered, CreatedAt: noon, UpdatedAt: later}
 	got, err := s.Orders().Get(t.Context(), 1)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("read %v (-want +got)\n%s", err, diff)
+		t.Errorf("Get: %v (-want +got)\n%s", err, diff)
 	}
 }
 
@@ -75,32 +75,33 @@ func orderTimesDoNotGoBack(t *testing.T, s Store) {
 	add(t, s, domain.NewPet{Name: "Rex"})
 	place(t, s, 1)
 	if !move(t, s, 1, domain.OrderDelivered, noon.Add(-time.Millisecond)) {
-		t.Error("a placed order did not move")
+		t.Error("Move of a placed order: got false, want true")
 	}
 	want := domain.Order{ID: 1, PetID: 1, Status: domain.OrderDelivered, CreatedAt: noon, UpdatedAt: noon}
 	got, err := s.Orders().Get(t.Context(), 1)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("read %v (-want +got)\n%s", err, diff)
+		t.Errorf("Get: %v (-want +got)\n%s", err, diff)
 	}
 }
 
-// petHasOneLiveOrder holds even where the status of the animal says otherwise.
-func petHasOneLiveOrder(t *testing.T, s Store) {
+// petHasOneUncancelledOrder does not change the status of the animal, which does not
+// matter here.
+func petHasOneUncancelledOrder(t *testing.T, s Store) {
 	add(t, s, domain.NewPet{Name: "Rex"}, domain.NewPet{Name: "Tom"})
-	again := func() error {
+	placeAgain := func() error {
 		return s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
 			_, err := r.Orders.Create(ctx, 1, noon)
 			return err
 		})
 	}
 	place(t, s, 1, 2)
-	wantError(t, again(), domain.ErrConflict, domain.CodePetNotAvailable)
+	wantError(t, placeAgain(), domain.ErrConflict, domain.CodePetNotAvailable)
 	move(t, s, 1, domain.OrderCancelled, noon)
-	if err := again(); err != nil {
-		t.Errorf("after the cancellation: %v", err)
+	if err := placeAgain(); err != nil {
+		t.Errorf("after the cancellation: got %v, want no error", err)
 	}
 	move(t, s, 3, domain.OrderDelivered, noon)
-	wantError(t, again(), domain.ErrConflict, domain.CodePetNotAvailable)
+	wantError(t, placeAgain(), domain.ErrConflict, domain.CodePetNotAvailable)
 }
 
 func orderReferencesPet(t *testing.T, s Store) {
@@ -109,7 +110,7 @@ func orderReferencesPet(t *testing.T, s Store) {
 		return err
 	})
 	if err == nil {
-		t.Error("an order was placed for a pet that does not exist")
+		t.Error("an order of an unknown pet: got no error")
 	}
 }
 
@@ -121,7 +122,7 @@ func petChangesFromGivenStatuses(t *testing.T, s Store) {
 			inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
 				moved, err := r.Pets.Move(ctx, pet.ID, []domain.PetStatus{named}, domain.PetPending)
 				if moved != (from == named) {
-					t.Errorf("an animal that is %q moved from %q: %t", from, named, moved)
+					t.Errorf("Move of an animal that is %q from %q: got %t", from, named, moved)
 				}
 				return err
 			})
@@ -130,14 +131,14 @@ func petChangesFromGivenStatuses(t *testing.T, s Store) {
 				pet.Status = domain.PetPending
 			}
 			if diff := cmp.Diff(pet, got); err != nil || diff != "" {
-				t.Errorf("read %v (-want +got)\n%s", err, diff)
+				t.Errorf("Get: %v (-want +got)\n%s", err, diff)
 			}
 		}
 	}
 	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
 		moved, err := r.Pets.Move(ctx, math.MaxInt64, statuses, domain.PetSold)
 		if moved {
-			t.Error("an animal that does not exist moved")
+			t.Error("Move of an unknown animal: got true, want false")
 		}
 		return err
 	})
@@ -157,11 +158,11 @@ func ordersAreFiltered(t *testing.T, s Store) {
 		more  bool
 	}{
 		"all":            {domain.OrderQuery{}, []int64{1, 2, 3}, false},
-		"a page":         {domain.OrderQuery{PageRequest: domain.PageRequest{After: 1, Limit: 1}}, []int64{2}, true},
-		"of a status":    {domain.OrderQuery{Status: domain.OrderDelivered}, []int64{3}, false},
-		"of a pet":       {domain.OrderQuery{PetID: &one}, []int64{1, 2}, false},
-		"of both":        {domain.OrderQuery{PetID: &one, Status: domain.OrderPlaced}, []int64{2}, false},
-		"of no such pet": {domain.OrderQuery{PetID: &none}, []int64{}, false},
+		"one page":       {domain.OrderQuery{PageRequest: domain.PageRequest{After: 1, Limit: 1}}, []int64{2}, true},
+		"by status":      {domain.OrderQuery{Status: domain.OrderDelivered}, []int64{3}, false},
+		"by pet":         {domain.OrderQuery{PetID: &one}, []int64{1, 2}, false},
+		"by both":        {domain.OrderQuery{PetID: &one, Status: domain.OrderPlaced}, []int64{2}, false},
+		"by unknown pet": {domain.OrderQuery{PetID: &none}, []int64{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.query.Limit == 0 {
@@ -176,7 +177,7 @@ func ordersAreFiltered(t *testing.T, s Store) {
 				ids = append(ids, order.ID)
 			}
 			if diff := cmp.Diff(test.want, ids); diff != "" || got.More != test.more {
-				t.Errorf("more is %t; ids (-want +got)\n%s", got.More, diff)
+				t.Errorf("got more %t, want %t; ids (-want +got)\n%s", got.More, test.more, diff)
 			}
 		})
 	}

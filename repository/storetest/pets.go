@@ -24,15 +24,16 @@ func petsAreReadAsCreated(t *testing.T, s Store) {
 		want := domain.Pet{ID: added.ID, Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}
 		got, err := s.Pets().Get(t.Context(), added.ID)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("read %v, (-want +got)\n%s", err, diff)
+			t.Errorf("Get: %v (-want +got)\n%s", err, diff)
 		}
 		if diff := cmp.Diff(want, added); diff != "" {
-			t.Errorf("added (-want +got)\n%s", diff)
+			t.Errorf("Create (-want +got)\n%s", diff)
 		}
 	}
 }
 
-// As many as no engine takes in one statement (SQLite: 32,766 values).
+// petsAreCreatedTogether adds more pets than fit into one statement (SQLite: 32,766
+// variables).
 func petsAreCreatedTogether(t *testing.T, s Store) {
 	statuses := []domain.PetStatus{domain.PetAvailable, "", domain.PetSold, domain.PetPending}
 	news := make([]domain.NewPet, 11_003)
@@ -50,21 +51,21 @@ func petsAreCreatedTogether(t *testing.T, s Store) {
 		return err
 	})
 	if diff := cmp.Diff(want, added); diff != "" || len(none) != 0 {
-		t.Errorf("none are %v, added (-want +got)\n%s", none, diff)
+		t.Errorf("CreateAll of none: %v; of many (-want +got)\n%s", none, diff)
 	}
 	for _, after := range []int64{0, 200, 10_903} {
 		got, err := s.Pets().List(t.Context(), page(after, 100))
 		if diff := cmp.Diff(want[after:after+100], got.Items); err != nil || diff != "" {
-			t.Errorf("read behind %d: %v, (-want +got)\n%s", after, err, diff)
+			t.Errorf("List after %d: %v (-want +got)\n%s", after, err, diff)
 		}
 	}
 }
 
-func idsGrow(t *testing.T, s Store) {
+func idsIncrease(t *testing.T, s Store) {
 	pets := add(t, s, domain.NewPet{Name: "a"}, domain.NewPet{Name: "b"}, domain.NewPet{Name: "c"})
 	for i, pet := range pets {
 		if pet.ID != int64(i+1) {
-			t.Errorf("pet %q has the id %d, want %d", pet.Name, pet.ID, i+1)
+			t.Errorf("pet %q: got the id %d, want %d", pet.Name, pet.ID, i+1)
 		}
 	}
 }
@@ -91,17 +92,17 @@ func pageHasRecordsOfItsQuery(t *testing.T, s Store) {
 		want  []int64
 		more  bool
 	}{
-		"all":               {page(0, 100), []int64{1, 2, 3, 4, 5}, false},
-		"as many as wanted": {page(0, 5), []int64{1, 2, 3, 4, 5}, false},
-		"fewer":             {page(0, 2), []int64{1, 2}, true},
-		"behind":            {page(2, 2), []int64{3, 4}, true},
-		"the last":          {page(4, 2), []int64{5}, false},
-		"behind the end":    {page(5, 2), []int64{}, false},
-		"behind the lowest": {page(math.MinInt64, 1), []int64{1}, true},
-		"behind the top":    {page(math.MaxInt64, 1), []int64{}, false},
-		"of a status":       {ofStatus(page(0, 2), domain.PetAvailable), []int64{1, 4}, true},
-		"its end":           {ofStatus(page(4, 2), domain.PetAvailable), []int64{5}, false},
-		"of none":           {ofStatus(page(0, 2), domain.PetPending), []int64{}, false},
+		"all":                  {page(0, 100), []int64{1, 2, 3, 4, 5}, false},
+		"limit equals number":  {page(0, 5), []int64{1, 2, 3, 4, 5}, false},
+		"first page":           {page(0, 2), []int64{1, 2}, true},
+		"next page":            {page(2, 2), []int64{3, 4}, true},
+		"last page":            {page(4, 2), []int64{5}, false},
+		"after the last id":    {page(5, 2), []int64{}, false},
+		"after the least id":   {page(math.MinInt64, 1), []int64{1}, true},
+		"after any id":         {page(math.MaxInt64, 1), []int64{}, false},
+		"by status":            {withStatus(page(0, 2), domain.PetAvailable), []int64{1, 4}, true},
+		"by status, last page": {withStatus(page(4, 2), domain.PetAvailable), []int64{5}, false},
+		"by unused status":     {withStatus(page(0, 2), domain.PetPending), []int64{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := s.Pets().List(t.Context(), test.query)
@@ -113,7 +114,7 @@ func pageHasRecordsOfItsQuery(t *testing.T, s Store) {
 				ids = append(ids, pet.ID)
 			}
 			if diff := cmp.Diff(test.want, ids); diff != "" || got.More != test.more {
-				t.Errorf("more is %t, want %t; ids (-want +got)\n%s", got.More, test.more, diff)
+				t.Errorf("got more %t, want %t; ids (-want +got)\n%s", got.More, test.more, diff)
 			}
 		})
 	}
@@ -123,12 +124,13 @@ func page(after int64, limit int) domain.PetQuery {
 	return domain.PetQuery{PageRequest: domain.PageRequest{After: after, Limit: limit}}
 }
 
-func ofStatus(q domain.PetQuery, status domain.PetStatus) domain.PetQuery {
+func withStatus(q domain.PetQuery, status domain.PetStatus) domain.PetQuery {
 	q.Status = status
 	return q
 }
 
-func emptyLists(t *testing.T, s Store) {
+// wantEmptyLists expects a store without records.
+func wantEmptyLists(t *testing.T, s Store) {
 	pets, err := s.Pets().List(t.Context(), page(0, 1))
 	if err != nil || len(pets.Items) != 0 || pets.More {
 		t.Errorf("got pets %v, %v, want none", pets, err)
@@ -140,7 +142,7 @@ func emptyLists(t *testing.T, s Store) {
 }
 
 func failedTransactionIsRolledBack(t *testing.T, s Store) {
-	failure := errors.New("no")
+	failure := errors.New("failure")
 	err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
 		if _, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"}); err != nil {
 			return err
@@ -148,27 +150,27 @@ func failedTransactionIsRolledBack(t *testing.T, s Store) {
 		return failure
 	})
 	if !errors.Is(err, failure) {
-		t.Errorf("got the error %v, want that of the act", err)
+		t.Errorf("got %v, want %v", err, failure)
 	}
-	emptyLists(t, s)
+	wantEmptyLists(t, s)
 }
 
 func panicIsRolledBack(t *testing.T, s Store) {
 	func() {
 		defer func() {
-			if recovered := recover(); recovered != "at once" {
-				t.Errorf("recovered %v, want the panic of the act", recovered)
+			if recovered := recover(); recovered != "failure" {
+				t.Errorf("got the panic %v, want failure", recovered)
 			}
 		}()
 		err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
 			if _, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"}); err != nil {
 				return err
 			}
-			panic("at once")
+			panic("failure")
 		})
-		t.Errorf("got %v, want a panic", err)
+		t.Errorf("InTx returned %v, want a panic", err)
 	}()
-	emptyLists(t, s)
+	wantEmptyLists(t, s)
 	add(t, s, domain.NewPet{Name: "Rex"})
 }
 
@@ -180,21 +182,21 @@ func transactionReadsItsWrites(t *testing.T, s Store) {
 		}
 		got, err := r.Pets.Get(ctx, added.ID)
 		if diff := cmp.Diff(added, got); diff != "" {
-			t.Errorf("(-want +got)\n%s", diff)
+			t.Errorf("Get (-want +got)\n%s", diff)
 		}
 		return err
 	})
 }
 
 func canceledContextIsUnavailable(t *testing.T, s Store) {
-	ended, cancel := context.WithCancel(t.Context())
+	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := s.Pets().Get(ended, 1)
+	_, err := s.Pets().Get(canceled, 1)
 	wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
-	err = s.InTx(ended, func(ctx context.Context, r domain.Repositories) error {
+	err = s.InTx(canceled, func(ctx context.Context, r domain.Repositories) error {
 		_, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
 		return err
 	})
 	wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
-	emptyLists(t, s)
+	wantEmptyLists(t, s)
 }

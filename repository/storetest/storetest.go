@@ -1,4 +1,4 @@
-// Package storetest is the contract of a store: one suite of tests that runs on every
+// Package storetest is the test suite of a store: its tests are the contract of every
 // engine.
 package storetest
 
@@ -11,7 +11,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-// A Store is what the suite tests.
+// A Store is a store to be tested.
 type Store interface {
 	domain.Transactor
 	Pets() domain.PetReader
@@ -20,15 +20,15 @@ type Store interface {
 	Ping(ctx context.Context) error
 }
 
-// Run runs the suite. open returns an empty store of the test's own.
+// Run runs the suite. open returns a new empty store.
 func Run(t *testing.T, open func(t *testing.T) Store) {
 	for name, test := range map[string]func(*testing.T, Store){
 		"pets are read as created":                       petsAreReadAsCreated,
 		"pets are created together":                      petsAreCreatedTogether,
-		"ids start at one and grow":                      idsGrow,
+		"ids start at one and increase":                  idsIncrease,
 		"an unknown pet is not found":                    unknownPetIsNotFound,
 		"a page has the records of its query":            pageHasRecordsOfItsQuery,
-		"an empty store has empty lists":                 emptyLists,
+		"an empty store has empty lists":                 wantEmptyLists,
 		"a failed transaction is rolled back":            failedTransactionIsRolledBack,
 		"a panic is rolled back":                         panicIsRolledBack,
 		"a transaction reads its writes":                 transactionReadsItsWrites,
@@ -36,7 +36,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"orders are read as placed":                      ordersAreReadAsPlaced,
 		"an order changes its status once":               orderChangesStatusOnce,
 		"the times of an order do not go back":           orderTimesDoNotGoBack,
-		"a pet has one live order":                       petHasOneLiveOrder,
+		"a pet has one order that is not cancelled":      petHasOneUncancelledOrder,
 		"an order references a pet":                      orderReferencesPet,
 		"a pet changes from the given statuses":          petChangesFromGivenStatuses,
 		"orders are filtered":                            ordersAreFiltered,
@@ -62,7 +62,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 
 var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
-// add adds pets, each in a transaction of its own.
+// add adds pets, each in its own transaction.
 func add(t *testing.T, s Store, news ...domain.NewPet) []domain.Pet {
 	t.Helper()
 	pets := make([]domain.Pet, len(news))
@@ -75,6 +75,7 @@ func add(t *testing.T, s Store, news ...domain.NewPet) []domain.Pet {
 	return pets
 }
 
+// inTx runs fn in a transaction that must succeed.
 func inTx(t *testing.T, s Store, fn func(context.Context, domain.Repositories) error) {
 	t.Helper()
 	if err := s.InTx(t.Context(), fn); err != nil {
@@ -82,6 +83,7 @@ func inTx(t *testing.T, s Store, fn func(context.Context, domain.Repositories) e
 	}
 }
 
+// wantError checks the kind and code of err.
 func wantError(t *testing.T, err error, kind domain.Kind, code domain.Code) {
 	t.Helper()
 	var known *domain.Error

@@ -1,4 +1,4 @@
-// Package http is what the tests of the generator read.
+// Package http is the input of the tests of the generator.
 package http
 
 import "example.com/store/domain"
@@ -42,18 +42,18 @@ type api struct{}
 //
 //	@ID			createPet
 //	@Summary	Add an animal
-//	@Description	It is on disk
+//	@Description	It is durable
 //	@Tags		Pets
-//	@Param		Idempotency-Key	header		string		false	"Marks repetitions"
+//	@Param		Idempotency-Key	header		string		false	"Identifies retries"
 //	@Param		pet				body		newPet		true	"The animal"
 //	@Success	201				{object}	pet			"The animal"
-//	@Header		201				{string}	Location	"Its address: <./pets/1>"
+//	@Header		201				{string}	Location	"Its URL: <./pets/1>"
 //	@Failure	409				"pet_not_available"
-//	@Header		409				{string}	X-Kept	"Stays at a failing answer"
+//	@Header		409				{string}	X-Custom	"A header of an error response"
 //	@Router		/pets [post]
 func (api) createPet() {}
 
-// getPet answers one animal.
+// getPet returns one animal.
 //
 //	@ID			getPet
 //	@Summary	Get an animal
@@ -65,7 +65,7 @@ func (api) createPet() {}
 //	@Router		/pets/{petId} [get]
 func (api) getPet() {}
 
-// listPets answers a page.
+// listPets returns a page.
 //
 //	@ID			listPets
 //	@Summary	List animals

@@ -1,8 +1,8 @@
--- Times are milliseconds since 1970 in UTC. Ids start at 1, only grow and are
--- never given twice (AUTOINCREMENT): paging and the page cache rest on that.
+-- Times are milliseconds since 1970 in UTC. Ids start at 1, increase and are never
+-- reused (AUTOINCREMENT): paging and the page cache depend on that.
 
 -- +goose Up
-PRAGMA application_id = 1885697139; -- "pets", so that no other program's file is taken for a store
+PRAGMA application_id = 1885697139; -- "pets" in ASCII; identifies the file as a store
 
 CREATE TABLE pets (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -21,7 +21,7 @@ CREATE TABLE orders (
     updated_at INTEGER NOT NULL
 ) STRICT;
 
--- An animal is sold once: whatever the program does, it has one order at most that is not cancelled.
+-- An animal is sold once: it has at most one order that is not cancelled.
 CREATE UNIQUE INDEX orders_live ON orders (pet_id) WHERE status <> 'cancelled';
 CREATE INDEX orders_status_id ON orders (status, id);
 CREATE INDEX orders_pet_id ON orders (pet_id, id);
