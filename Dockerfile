@@ -1,5 +1,5 @@
-# The image holds the binary, certificates for TLS clients, and nothing else: no shell, no root.
-# Build and try it:
+# The image contains the binary and CA certificates, no shell. It does not run as root.
+# Build and run it:
 #   docker build -t petstore --build-arg VERSION="$(git describe --tags --always)" --build-arg COMMIT="$(git rev-parse HEAD)" .
 #   docker run -p 8080:8080 -v petstore:/data petstore serve --first-key
 
@@ -8,8 +8,8 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-# SQLite is C. Linked statically it needs no C library at run time, which scratch has not got.
-# There is no git checkout here: petstore version prints these two.
+# The binary is linked statically, because SQLite is written in C and scratch has no C library.
+# The build context has no git checkout, so these arguments set what petstore version prints.
 ARG VERSION COMMIT
 RUN make static VERSION="$VERSION" COMMIT="$COMMIT" && mkdir /data
 

@@ -23,77 +23,79 @@ import (
 	"example.com/petstore/usecase"
 )
 
-// TestNewcomerTriesTheStoreInABrowser does what the README tells a newcomer to do,
-// wherever the page may be: on the program's own address, behind a proxy that takes
-// a prefix away, and in a team's own engine.
-func TestNewcomerTriesTheStoreInABrowser(t *testing.T) {
-	for where, serve := range map[string]func(*testing.T) (url, key string){
-		"served": served, "proxied": proxied, "mounted": mounted,
+// TestSwaggerUIInABrowser authorizes and tries operations in Swagger UI as the README
+// describes it: served by petstore, behind a proxy that removes a prefix, and mounted in
+// another Gin engine.
+func TestSwaggerUIInABrowser(t *testing.T) {
+	for name, serve := range map[string]func(*testing.T) (url, key string){
+		"served": servedDirectly, "proxied": servedByNginx, "mounted": servedByAnotherEngine,
 	} {
-		t.Run(where, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			url, key := serve(t)
-			p := openPage(t, where, url)
+			p := openPage(t, name, url)
 			p.wantLocation(url + "/swagger/index.html")
 			p.wantTitle("Petstore")
-			p.shoot("overview")
+			p.screenshot("overview")
 
 			p.try("Pets-listPets", nil, "401")
 			p.authorize(key)
 			p.try("Pets-createPet", fields{"": `{"name":"Rex","categoryId":7,"status":"available"}`}, "201")
-			p.shoot("added")
+			p.screenshot("added")
 			p.try("Pets-listPets", nil, "200")
 			p.wantDeprecated("Pets-getPet")
 			p.try("Pets-getPet", fields{"petId": "1"}, "200")
 			p.try("Store-placeOrder", fields{"": `{"petId":1}`}, "201")
-			p.shoot("ordered")
-			p.again("Store-placeOrder", "409")
-			p.shoot("refused")
-			p.wantNoComplaint()
+			p.screenshot("ordered")
+			p.execute("Store-placeOrder", "409")
+			p.screenshot("rejected")
+			p.wantNoProblems()
 		})
 	}
 }
 
-// TestPageFitsTheScreenInABrowser tries the examples on a phone, a tablet and a desktop.
+// TestPageFitsTheScreenInABrowser tries the examples on screens of a phone, a tablet and a
+// desktop computer.
 func TestPageFitsTheScreenInABrowser(t *testing.T) {
-	folder := t.TempDir()
-	if _, stderr, code := output(t, folder, "seed"); code != 0 {
+	dir := t.TempDir()
+	if _, stderr, code := runPetstore(t, dir, "seed"); code != 0 {
 		t.Fatal(stderr)
 	}
-	s := start(t, folder)
+	s := startServer(t, dir)
 	p := openPage(t, "screen", s.url)
 	p.authorize(s.key)
 	for _, width := range []int64{390, 768, 1440} {
 		p.resize(width)
 		p.wantFit(width)
-		p.shoot(fmt.Sprint(width))
+		p.screenshot(fmt.Sprint(width))
 		p.try("Pets-listPets", nil, "200")
 		p.try("Pets-createPet", nil, "201")
 		p.try("Store-getOrder", nil, "200")
 		p.wantFit(width)
-		p.shoot(fmt.Sprint(width, "-tried"))
+		p.screenshot(fmt.Sprint(width, "-tried"))
 	}
-	p.wantNoComplaint()
+	p.wantNoProblems()
 }
 
-func served(t *testing.T) (url, key string) {
-	s := start(t, t.TempDir())
+// servedDirectly runs petstore serve.
+func servedDirectly(t *testing.T) (url, key string) {
+	s := startServer(t, t.TempDir())
 	return s.url, s.key
 }
 
-// proxied puts nginx before the server, under a prefix that only nginx knows, and a
-// production_url at which the page may not send requests.
-func proxied(t *testing.T) (url, key string) {
-	s := start(t, t.TempDir(), "--set", "server.production_url=https://pets.example")
-	folder := t.TempDir()
+// servedByNginx runs nginx in front of the server. nginx removes a prefix that the server does
+// not know. The page must not send its requests to server.production_url.
+func servedByNginx(t *testing.T) (url, key string) {
+	s := startServer(t, t.TempDir(), "--set", "server.production_url=https://pets.example")
+	dir := t.TempDir()
 	address := freeAddress(t)
-	conf := filepath.Join(folder, "nginx.conf")
+	conf := filepath.Join(dir, "nginx.conf")
 	text := fmt.Sprintf(`daemon off; pid %[1]s/pid; error_log stderr; worker_processes 1;
 events {}
 http {
   access_log off;
   client_body_temp_path %[1]s/a; proxy_temp_path %[1]s/b; fastcgi_temp_path %[1]s/c; uwsgi_temp_path %[1]s/d; scgi_temp_path %[1]s/e;
   server { listen %[2]s; location /pet/shop/ { proxy_pass %[3]s/; } }
-}`, folder, address, s.url)
+}`, dir, address, s.url)
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -104,14 +106,14 @@ http {
 		t.Fatalf("%v (make test-browser installs nginx)", err)
 	}
 	t.Cleanup(func() { _ = nginx.Process.Signal(os.Interrupt); _ = nginx.Wait() })
-	waitUntilAccepted(t, address)
+	waitUntilListening(t, address)
 	return "http://" + address + "/pet/shop", s.key
 }
 
-// mounted serves from an engine of a team's own.
-func mounted(t *testing.T) (url, key string) {
+// servedByAnotherEngine mounts the API and Swagger UI in a group of another Gin engine.
+func servedByAnotherEngine(t *testing.T) (url, key string) {
 	ctx := t.Context()
-	store, err := repository.Open(ctx, sqlite.New(database(t.TempDir())), repository.Options{Migrate: true})
+	store, err := repository.Open(ctx, sqlite.New(storePath(t.TempDir())), repository.Options{Migrate: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +148,8 @@ func mounted(t *testing.T) (url, key string) {
 	return host.URL + "/teams/shop", key
 }
 
-func waitUntilAccepted(t *testing.T, address string) {
+// waitUntilListening waits until a connection to address succeeds, for 10 seconds at most.
+func waitUntilListening(t *testing.T, address string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()

@@ -18,19 +18,19 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A page is Swagger UI in a real browser, with what the browser complained of.
+// A page is Swagger UI in a browser, with the problems that the browser reported.
 type page struct {
-	t          *testing.T
-	ctx        context.Context //nolint:containedctx // chromedp keeps the browser in it
-	name, url  string
-	mu         sync.Mutex
-	complaints []string
+	t         *testing.T
+	ctx       context.Context //nolint:containedctx // chromedp stores the browser in it
+	name, url string
+	mu        sync.Mutex
+	problems  []string
 }
 
-// fields are what a newcomer types, by the name of a parameter; "" is the body.
+// fields are the values that a user types, by the name of the parameter; "" is the body.
 type fields map[string]string
 
-// openPage opens the address in a browser of its own.
+// openPage opens a URL in a new browser. The name is part of the names of screenshots.
 func openPage(t *testing.T, name, url string) *page {
 	t.Helper()
 	browser, err := exec.LookPath("chromium")
@@ -49,89 +49,89 @@ func openPage(t *testing.T, name, url string) *page {
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
 	p := &page{t: t, ctx: ctx, name: name, url: url}
-	if err := chromedp.Listen(ctx, p.listen); err != nil {
+	if err := chromedp.Listen(ctx, p.recordProblems); err != nil {
 		t.Fatal(err)
 	}
 	p.load()
 	return p
 }
 
-// resize loads the page anew on the screen of a device that is as wide in CSS pixels.
+// resize reloads the page on a mobile screen of that width in CSS pixels.
 func (p *page) resize(width int64) {
 	p.t.Helper()
 	p.run(chromedp.EmulateViewport(width, 844, chromedp.EmulateMobile))
 	p.load()
 }
 
-// load opens the address and waits for the operations.
+// load opens the URL and waits until the operations are visible.
 func (p *page) load() {
 	p.t.Helper()
 	p.run(chromedp.Navigate(p.url+"/"), chromedp.WaitVisible(`#operations-Pets-listPets`))
 }
 
-// wantFit expects a page of that width which does not scroll sideways.
+// wantFit expects that the page has the width and does not scroll horizontally.
 func (p *page) wantFit(width int64) {
 	p.t.Helper()
-	laidOut := see(p, chromedp.Evaluate[int64](`document.documentElement.clientWidth`))
-	needed := see(p, chromedp.Evaluate[int64](`document.documentElement.scrollWidth`))
-	if laidOut != width || needed > width {
-		p.t.Errorf("on a screen of %d pixels the page is laid out for %d and needs %d", width, laidOut, needed)
+	clientWidth := evaluate(p, chromedp.Evaluate[int64](`document.documentElement.clientWidth`))
+	scrollWidth := evaluate(p, chromedp.Evaluate[int64](`document.documentElement.scrollWidth`))
+	if clientWidth != width || scrollWidth > width {
+		p.t.Errorf("on a screen of %d pixels: got width %d and scroll width %d", width, clientWidth, scrollWidth)
 	}
 }
 
-// listen takes down what a console or a network panel would show in red. A refusal
-// of the API is shown there, too, but is what the newcomer asked for.
-func (p *page) listen(event any) {
+// recordProblems records the errors that the browser's console and network panel show,
+// except for error responses of the API, and requests to other servers.
+func (p *page) recordProblems(event any) {
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
-		p.complain("exception: " + e.ExceptionDetails.Text)
+		p.addProblem("exception: " + e.ExceptionDetails.Text)
 	case *runtime.EventConsoleAPICalled:
 		if e.Type == runtime.ConsoleAPICalledTypeError {
-			p.complain("console: " + string(e.Args[0].Value))
+			p.addProblem("console: " + string(e.Args[0].Value))
 		}
 	case *log.EventEntryAdded:
 		if e.Entry.Level == log.EntryLevelError && !strings.Contains(e.Entry.URL, "/v1/") {
-			p.complain("log: " + e.Entry.Text + " " + e.Entry.URL)
+			p.addProblem("log: " + e.Entry.Text + " " + e.Entry.URL)
 		}
 	case *network.EventRequestWillBeSent:
 		if !strings.HasPrefix(e.Request.URL, p.url) && !strings.HasPrefix(e.Request.URL, "data:") {
-			p.complain("request to " + e.Request.URL)
+			p.addProblem("request to " + e.Request.URL)
 		}
 	case *network.EventLoadingFailed:
-		p.complain("failed: " + e.ErrorText + " " + string(e.BlockedReason))
+		p.addProblem("failed: " + e.ErrorText + " " + string(e.BlockedReason))
 	}
 }
 
-func (p *page) complain(about string) {
+func (p *page) addProblem(problem string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.complaints = append(p.complaints, about)
+	p.problems = append(p.problems, problem)
 }
 
-func (p *page) wantNoComplaint() {
+func (p *page) wantNoProblems() {
 	p.t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, complaint := range p.complaints {
-		p.t.Error(complaint)
+	for _, problem := range p.problems {
+		p.t.Error(problem)
 	}
 }
 
-// run takes steps, each of which waits for what it needs.
-func (p *page) run(steps ...chromedp.Action[chromedp.Void]) {
+// run runs actions. Each waits until its elements exist.
+func (p *page) run(actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
-	if err := chromedp.Do(p.ctx, steps...); err != nil {
-		p.shoot("failed")
+	if err := chromedp.Do(p.ctx, actions...); err != nil {
+		p.screenshot("failed")
 		p.t.Fatal(err)
 	}
 }
 
-// see returns what an action finds on the page.
-func see[T any](p *page, action chromedp.Action[T]) T {
+// evaluate runs an action and returns its result.
+func evaluate[T any](p *page, action chromedp.Action[T]) T {
 	p.t.Helper()
 	found, err := chromedp.Run(p.ctx, action)
 	if err != nil {
-		p.shoot("failed")
+		p.screenshot("failed")
 		p.t.Fatal(err)
 	}
 	return found
@@ -139,19 +139,19 @@ func see[T any](p *page, action chromedp.Action[T]) T {
 
 func (p *page) wantLocation(want string) {
 	p.t.Helper()
-	if got := see(p, chromedp.Location()); got != want {
-		p.t.Errorf("the page is %s, want %s", got, want)
+	if got := evaluate(p, chromedp.Location()); got != want {
+		p.t.Errorf("location: got %s, want %s", got, want)
 	}
 }
 
 func (p *page) wantTitle(want string) {
 	p.t.Helper()
-	if got := see(p, chromedp.Title()); got != want {
-		p.t.Errorf("the page has the title %s, want %s", got, want)
+	if got := evaluate(p, chromedp.Title()); got != want {
+		p.t.Errorf("title: got %s, want %s", got, want)
 	}
 }
 
-// authorize pastes the raw key, as the README says.
+// authorize enters the API key without "Bearer", as the README says.
 func (p *page) authorize(key string) {
 	p.t.Helper()
 	p.run(
@@ -164,7 +164,7 @@ func (p *page) authorize(key string) {
 	)
 }
 
-// try opens an operation, fills in fields, executes it and expects a status.
+// try opens an operation, fills in the fields, executes it and expects a status.
 func (p *page) try(operation string, f fields, status string) {
 	p.t.Helper()
 	block := "#operations-" + operation
@@ -177,55 +177,57 @@ func (p *page) try(operation string, f fields, status string) {
 			field = block + ` .body-param__text`
 		}
 		p.run(chromedp.WaitVisible(field), chromedp.Focus(field))
-		see(p, chromedp.Evaluate[bool](`document.execCommand("selectAll")`))
+		evaluate(p, chromedp.Evaluate[bool](`document.execCommand("selectAll")`))
 		p.run(chromedp.SendKeys(field, value))
 	}
-	p.again(operation, status)
+	p.execute(operation, status)
 }
 
-// again executes an operation that is open.
-func (p *page) again(operation, status string) {
+// execute executes an open operation and expects a status.
+func (p *page) execute(operation, status string) {
 	p.t.Helper()
 	block := "#operations-" + operation
-	answered := block + ` .live-responses-table tbody .response-col_status`
+	statusCell := block + ` .live-responses-table tbody .response-col_status`
 	if p.count(block+" .btn-clear") > 0 {
-		p.run(chromedp.Click(block+` .btn-clear`), chromedp.WaitNotPresent(answered))
+		p.run(chromedp.Click(block+` .btn-clear`), chromedp.WaitNotPresent(statusCell))
 	}
-	p.run(chromedp.Click(block+` .execute`), chromedp.WaitVisible(answered))
-	if got := see(p, chromedp.Text(answered)); !strings.HasPrefix(strings.TrimSpace(got), status) {
-		p.shoot("unexpected")
-		p.t.Errorf("%s answered %q, want %s", operation, got, status)
+	p.run(chromedp.Click(block+` .execute`), chromedp.WaitVisible(statusCell))
+	if got := evaluate(p, chromedp.Text(statusCell)); !strings.HasPrefix(strings.TrimSpace(got), status) {
+		p.screenshot("unexpected")
+		p.t.Errorf("%s: got status %q, want %s", operation, got, status)
 	}
 }
 
+// count returns the number of elements that a CSS selector matches.
 func (p *page) count(selector string) int {
 	p.t.Helper()
-	return see(p, chromedp.Evaluate[int](`document.querySelectorAll("`+selector+`").length`))
+	return evaluate(p, chromedp.Evaluate[int](`document.querySelectorAll("`+selector+`").length`))
 }
 
+// wantDeprecated expects that the path of an operation is struck through.
 func (p *page) wantDeprecated(operation string) {
 	p.t.Helper()
-	line := see(p, chromedp.Evaluate[string](
+	line := evaluate(p, chromedp.Evaluate[string](
 		`getComputedStyle(document.querySelector("#operations-`+operation+` .opblock-summary-path__deprecated")).textDecorationLine`,
 	))
 	if line != "line-through" {
-		p.t.Errorf("%s is decorated with %q", operation, line)
+		p.t.Errorf("%s: got the text decoration %q, want line-through", operation, line)
 	}
 }
 
-// shoot takes a screenshot into a temporary folder, to be looked at.
-func (p *page) shoot(what string) {
+// screenshot saves a screenshot in a temporary directory, for manual inspection.
+func (p *page) screenshot(name string) {
 	p.t.Helper()
-	folder := filepath.Join(os.TempDir(), "petstore-screenshots")
+	dir := filepath.Join(os.TempDir(), "petstore-screenshots")
 	image, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(100))
 	if err != nil {
-		p.t.Logf("no screenshot: %v", err)
+		p.t.Logf("cannot take a screenshot: %v", err)
 		return
 	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		p.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, p.name+"-"+what+".png"), image, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, p.name+"-"+name+".png"), image, 0o600); err != nil {
 		p.t.Fatal(err)
 	}
 }

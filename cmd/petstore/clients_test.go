@@ -15,15 +15,15 @@ import (
 	"testing"
 )
 
-// TestGeneratedClientsMakeEveryCall generates a client as docs/clients.md tells,
-// from the document of a running service, compiles a program with it and lets the
-// program check every answer.
+// TestGeneratedClientsMakeEveryCall generates clients from the document of a running
+// service with the commands of docs/clients.md, and runs a program with each that makes
+// every call and checks the responses.
 func TestGeneratedClientsMakeEveryCall(t *testing.T) {
 	t.Parallel()
 	for language, c := range map[string]struct {
-		generator    string // in the page's commands
+		generator    string // part of its command in docs/clients.md
 		install, run string
-		pins         []string
+		pins         []string // files with versions, which the commands must not change
 	}{
 		"go": {"oapi-codegen", "", "go vet ./... && go run .", []string{"go.mod", "go.sum"}},
 		"ts": {"openapi-typescript", "npm ci", "npx tsc && node out/main.js", []string{"package.json", "package-lock.json"}},
@@ -34,85 +34,84 @@ func TestGeneratedClientsMakeEveryCall(t *testing.T) {
 	} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, t.TempDir())
-			folder := copyOf(t, language)
-			s.run(t, folder, c.install)
-			for _, commands := range blocks(t, "sh") {
+			s := startServer(t, t.TempDir())
+			dir := copyClient(t, language)
+			s.runShell(t, dir, c.install)
+			for _, commands := range codeBlocks(t, "sh") {
 				if strings.Contains(commands, c.generator) {
-					s.run(t, folder, strings.ReplaceAll(commands, "http://127.0.0.1:8080", s.url))
+					s.runShell(t, dir, strings.ReplaceAll(commands, "http://127.0.0.1:8080", s.url))
 				}
 			}
 			for _, pin := range c.pins {
-				if read(t, filepath.Join(folder, pin)) != read(t, filepath.Join(clients, language, pin)) {
-					t.Errorf("docs/clients.md installs other versions than those in %s", pin)
+				if readFile(t, filepath.Join(dir, pin)) != readFile(t, filepath.Join(clientsDir, language, pin)) {
+					t.Errorf("docs/clients.md installs other versions than %s", pin)
 				}
 			}
-			s.run(t, folder, c.run)
+			s.runShell(t, dir, c.run)
 			s.wantCalls(t)
 		})
 	}
 }
 
-// TestLintersAcceptTheDocument allows no warning either. Each exception stands in
-// a linter's configuration, with its reason.
+// TestLintersAcceptTheDocument expects no errors and no warnings. The configuration files
+// of the linters contain the exceptions.
 func TestLintersAcceptTheDocument(t *testing.T) {
 	t.Parallel()
-	s := start(t, t.TempDir())
-	folder := copyOf(t, "lint")
-	s.run(t, folder, "npm ci")
-	for linter, lint := range map[string]string{
+	s := startServer(t, t.TempDir())
+	dir := copyClient(t, "lint")
+	s.runShell(t, dir, "npm ci")
+	for linter, shell := range map[string]string{
 		"redocly":  "npx redocly lint $URL/openapi.json",
 		"spectral": "npx spectral lint --fail-severity hint $URL/openapi.json",
 	} {
 		t.Run(linter, func(t *testing.T) {
-			s.run(t, folder, lint)
+			s.runShell(t, dir, shell)
 		})
 	}
 }
 
-// copyOf is a copy of a folder of clients, to install and generate into.
-func copyOf(t *testing.T, name string) string {
+// copyClient copies a directory of testdata/clients to a temporary one, in which packages
+// are installed and code is generated.
+func copyClient(t *testing.T, name string) string {
 	t.Helper()
 	for _, tool := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Fatalf("%v (make test-clients installs it)", err)
 		}
 	}
-	folder := t.TempDir()
-	if err := os.CopyFS(folder, os.DirFS(filepath.Join(clients, name))); err != nil {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(clientsDir, name))); err != nil {
 		t.Fatal(err)
 	}
-	return folder
+	return dir
 }
 
-// run lets a shell run commands that find the service in URL and KEY.
-func (s *process) run(t *testing.T, folder, commands string) {
+// runShell runs shell commands with the URL and an API key of the server in URL and KEY.
+func (s *serverProcess) runShell(t *testing.T, dir, commands string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-euc", commands)
-	cmd.Dir = folder
+	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "URL="+s.url, "KEY="+s.key)
-	if told, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", commands, err, told)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", commands, err, output)
 	}
 }
 
-// wantCalls ends the server and reads in its log whether each operation of its
-// document succeeded, and whether what may be refused was refused.
-func (s *process) wantCalls(t *testing.T) {
+// wantCalls stops the server and expects that its access log contains a successful request
+// of each operation of its document, and the listed responses.
+func (s *serverProcess) wantCalls(t *testing.T) {
 	t.Helper()
 	document := servedDocument(t, s)
-	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	_ = s.Wait() // the log is looked at
-	made := calls(s.log.String())
+	s.signal(t, syscall.SIGTERM)
+	_ = s.Wait() // only the log matters
+	made := loggedCalls(s.log.String())
 	if document.Paths.Len() < 6 {
-		t.Errorf("the document has only %d paths", document.Paths.Len())
+		t.Errorf("got a document with %d paths, want at least 6", document.Paths.Len())
 	}
 	for path, item := range document.Paths.Map() {
 		for method := range item.Operations() {
 			if call := method + " /v1" + path + " 2"; !slices.ContainsFunc(made, func(m string) bool { return strings.HasPrefix(m, call) }) {
-				t.Errorf("nobody made %sxx", call)
+				t.Errorf("the access log has no %sxx", call)
 			}
 		}
 	}
@@ -122,13 +121,13 @@ func (s *process) wantCalls(t *testing.T) {
 		"GET /v1/store/orders/{orderId} 404", "POST /v1/store/orders/{orderId}/deliver 409", "POST /v1/store/orders/{orderId}/cancel 409",
 	} {
 		if !slices.Contains(made, call) {
-			t.Errorf("nobody made %s", call)
+			t.Errorf("the access log has no %s", call)
 		}
 	}
 }
 
-// calls are the requests of an access log, such as GET /v1/pets/{petId} 200.
-func calls(log string) (made []string) {
+// loggedCalls returns the requests of an access log, such as GET /v1/pets/{petId} 200.
+func loggedCalls(log string) (made []string) {
 	parameter := regexp.MustCompile(`:(\w+)`)
 	for line := range strings.Lines(log) {
 		var request struct {

@@ -13,13 +13,14 @@ import (
 func newConfig(in *invocation) *cobra.Command {
 	return &cobra.Command{
 		Use:   "config",
-		Short: "Print the settings in force and where each comes from",
-		Long:  "Print the settings in force and where each comes from: the default, a line of the file, an environment variable or the command line. Secrets are hidden.",
+		Short: "Print the effective settings and the source of each",
+		Long: `Print the effective settings and the source of each: the default, a line of the file, an
+environment variable or the command line. Secrets are hidden.`,
 		Example: `  petstore config
   PETSTORE_LOG_LEVEL=debug petstore config --config shop.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			values, err := config.Explain(in.sources())
+			values, err := config.Explain(in.configOptions())
 			table := tabwriter.NewWriter(in.stdout, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(table, "SETTING\tVALUE\tSOURCE")
 			for _, value := range values {

@@ -16,7 +16,7 @@ import (
 	"example.com/petstore/config"
 )
 
-// A manifest is as much of a Kubernetes object as the tests look at.
+// A manifest is the part of a Kubernetes object that the tests check.
 type manifest struct {
 	APIVersion string `yaml:"apiVersion"`
 	Kind       string `yaml:"kind"`
@@ -35,6 +35,7 @@ type container struct {
 	VolumeMounts []struct{ MountPath string } `yaml:"volumeMounts"`
 }
 
+// manifests returns the objects of docs/deploy/kubernetes.yaml.
 func manifests(t *testing.T) []manifest {
 	t.Helper()
 	file, err := os.Open("../../docs/deploy/kubernetes.yaml")
@@ -56,12 +57,12 @@ func manifests(t *testing.T) []manifest {
 	}
 }
 
-func TestManifestsAreWhatAClusterNeeds(t *testing.T) {
+func TestKubernetesManifestsAreValid(t *testing.T) {
 	t.Parallel()
 	var kinds []string
 	for _, m := range manifests(t) {
 		if m.APIVersion == "" || !strings.HasPrefix(m.Metadata.Name, "petstore") {
-			t.Errorf("%+v has no version or no name of ours", m)
+			t.Errorf("%+v has no apiVersion, or its name does not start with petstore", m)
 		}
 		kinds = append(kinds, m.Kind)
 		for _, c := range m.Spec.Template.Spec.Containers {
@@ -74,12 +75,12 @@ func TestManifestsAreWhatAClusterNeeds(t *testing.T) {
 	}
 	for _, kind := range []string{"Secret", "PersistentVolumeClaim", "Job", "Deployment", "Service"} {
 		if !slices.Contains(kinds, kind) {
-			t.Errorf("there is no %s", kind)
+			t.Errorf("found no %s", kind)
 		}
 	}
 }
 
-func TestUnitIsWhatSystemdNeeds(t *testing.T) {
+func TestSystemdUnitIsValid(t *testing.T) {
 	t.Parallel()
 	unit, err := os.ReadFile("../../docs/deploy/petstore.service")
 	if err != nil {
@@ -90,42 +91,42 @@ func TestUnitIsWhatSystemdNeeds(t *testing.T) {
 	for text := range strings.Lines(string(unit)) {
 		parts := line.FindStringSubmatch(strings.TrimSuffix(text, "\n"))
 		if parts == nil {
-			t.Errorf("systemd would not read %q", text)
+			t.Errorf("%q is not valid in a unit file", text)
 			continue
 		}
 		settings[parts[3]] = append(settings[parts[3]], parts[4])
 	}
 	program, args, _ := strings.Cut(strings.Join(settings["ExecStart"], " "), " ")
 	if program != "/usr/local/bin/petstore" {
-		t.Errorf("it starts %q", program)
+		t.Errorf("ExecStart: got %q, want /usr/local/bin/petstore", program)
 	}
 	wantAccepted(t, "unit", strings.Fields(args), settings["Environment"])
 }
 
-// wantAccepted expects the program to know the command and the settings. Files of
-// the target machine are put in place by empty ones.
-func wantAccepted(t *testing.T, where string, args, environ []string) {
+// wantAccepted expects that args are a command of petstore and that environ are valid
+// settings. It replaces the files of PETSTORE_…_FILE by an empty file.
+func wantAccepted(t *testing.T, name string, args, environ []string) {
 	t.Helper()
 	empty := filepath.Join(t.TempDir(), "empty")
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for i, variable := range environ {
-		if name, _, _ := strings.Cut(variable, "="); strings.HasSuffix(name, "_FILE") {
-			environ[i] = name + "=" + empty
+		if key, _, _ := strings.Cut(variable, "="); strings.HasSuffix(key, "_FILE") {
+			environ[i] = key + "=" + empty
 		}
 	}
 	if _, err := config.Load(config.Options{Environ: environ}); err != nil {
-		t.Errorf("%s: %v", where, err)
+		t.Errorf("%s: %v", name, err)
 	}
 	root := newRoot(&invocation{stdout: io.Discard, stderr: io.Discard}, func() {})
 	command, rest, err := root.Find(args)
 	if err != nil || !command.Runnable() || len(rest) != 0 {
-		t.Errorf("%s: %v is no command: %v %v", where, args, rest, err)
+		t.Errorf("%s: %v is not a command: %v %v", name, args, rest, err)
 	}
 }
 
-func TestImageHoldsWhatItSays(t *testing.T) {
+func TestDockerfileRunsPetstoreWithValidSettings(t *testing.T) {
 	t.Parallel()
 	dockerfile, err := os.ReadFile("../../Dockerfile")
 	if err != nil {
@@ -133,7 +134,7 @@ func TestImageHoldsWhatItSays(t *testing.T) {
 	}
 	for _, want := range []string{"FROM scratch", "USER 65532:65532", `make static VERSION="$VERSION" COMMIT="$COMMIT"`, "ARG VERSION COMMIT", `ENTRYPOINT ["/petstore"]`, `CMD ["serve"]`} {
 		if !bytes.Contains(dockerfile, []byte(want)) {
-			t.Errorf("the Dockerfile lacks %s", want)
+			t.Errorf("the Dockerfile does not contain %s", want)
 		}
 	}
 	variables := regexp.MustCompile(`PETSTORE_[A-Z_]+=\S+`).FindAllString(string(dockerfile), -1)

@@ -17,13 +17,13 @@ import (
 )
 
 func newKeys(in *invocation) *cobra.Command {
-	return newGroup(&cobra.Command{
+	return withSubcommands(&cobra.Command{
 		Use:   "keys",
-		Short: "Issue, list, replace and revoke API keys",
-		Long: `Issue, list, replace and revoke API keys, also while the service runs on the same
-store: a new key works at once, a revoked one is refused within 5 seconds.
+		Short: "Create, list, rotate and revoke API keys",
+		Long: `Create, list, rotate and revoke API keys, also while the service runs on the same store.
+A new key works immediately, a revoked one is rejected within 5 seconds.
 
-A key is printed alone on standard output, and this once: the store keeps its hash.`,
+A new key is shown only once, on standard output: the store contains only its hash.`,
 		Example: "  petstore keys create --name till-1",
 	}, newKeysCreate(in), newKeysList(in), newKeysRotate(in), newKeysRevoke(in))
 }
@@ -33,24 +33,25 @@ func newKeysCreate(in *invocation) *cobra.Command {
 	var lifetime time.Duration
 	cmd := &cobra.Command{
 		Use:   "create --name NAME",
-		Short: "Issue an API key and print it, this once",
+		Short: "Create an API key and print it",
+		Long:  "Create an API key and print it on standard output. It is shown only once.",
 		Example: `  petstore keys create --name till-1
   petstore keys create --name auditor --expires 90d`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return in.printKey(cmd.Context(), repository.Options{}, func(keys *usecase.Keys) (string, error) {
+			return in.printNewKey(cmd.Context(), repository.Options{}, func(keys *usecase.Keys) (string, error) {
 				return keys.Create(cmd.Context(), name, lifetime)
 			})
 		},
 	}
-	cmd.Flags().Func("name", "whose key it is, for people: `NAME`", func(text string) error {
+	cmd.Flags().Func("name", "set the `NAME` of the key, which says who uses it", func(text string) error {
 		if name = text; !domain.ValidKeyName(name) {
 			return errors.New(domain.KeyNameRule)
 		}
 		return nil
 	})
-	cmd.Flags().Func("expires", "how long the key works, such as 90d or 36h: `SPAN` (default for ever)", within(time.Second, &lifetime))
-	_ = cmd.MarkFlagRequired("name") // the flag above exists
+	cmd.Flags().Func("expires", "let the key expire after `DURATION`, such as 90d or 36h (default: never)", durationFlag(&lifetime, time.Second))
+	_ = cmd.MarkFlagRequired("name") // fails only for an unknown flag
 	return cmd
 }
 
@@ -58,64 +59,65 @@ func newKeysRotate(in *invocation) *cobra.Command {
 	overlap := 24 * time.Hour
 	cmd := &cobra.Command{
 		Use:   "rotate ID",
-		Short: "Issue an API key in the place of another, and print it, this once",
-		Long: `Issue an API key in the place of another, with its name and time to live, and print
-it alone on standard output, this once. The other one is revoked after the overlap.`,
+		Short: "Create a replacement for an API key and print it",
+		Long: `Create an API key with the name and the lifetime of another, which it replaces, and
+print it on standard output. It is shown only once. The old key is revoked after the
+overlap.`,
 		Example: `  petstore keys rotate 7                # both keys work for a day
-  petstore keys rotate 7 --overlap 0s   # the old one stops at once`,
-		Args: oneID,
+  petstore keys rotate 7 --overlap 0s   # the old key is revoked immediately`,
+		Args: keyIDArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return in.printKey(cmd.Context(), existing, func(keys *usecase.Keys) (string, error) {
-				return keys.Rotate(cmd.Context(), idOf(args), overlap)
+			return in.printNewKey(cmd.Context(), existingStore, func(keys *usecase.Keys) (string, error) {
+				return keys.Rotate(cmd.Context(), keyID(args), overlap)
 			})
 		},
 	}
-	cmd.Flags().Func("overlap", "how long both keys work, such as 24h or 7d: `SPAN` (default 24h)", within(0, &overlap))
+	cmd.Flags().Func("overlap", "revoke the old key after `DURATION`, such as 24h or 7d (default 24h)", durationFlag(&overlap, 0))
 	return cmd
 }
 
 func newKeysRevoke(in *invocation) *cobra.Command {
 	return &cobra.Command{
 		Use:     "revoke ID",
-		Short:   "Have an API key refused from now on, for good",
+		Short:   "Revoke an API key permanently",
 		Example: "  petstore keys revoke 7",
-		Args:    oneID,
+		Args:    keyIDArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return in.withKeys(cmd.Context(), existing, func(keys *usecase.Keys) error {
-				return keys.Revoke(cmd.Context(), idOf(args))
+			return in.withKeys(cmd.Context(), existingStore, func(keys *usecase.Keys) error {
+				return keys.Revoke(cmd.Context(), keyID(args))
 			})
 		},
 	}
 }
 
-// withKeys runs work on the keys of the store.
-func (in *invocation) withKeys(ctx context.Context, o repository.Options, work func(*usecase.Keys) error) error {
+// withKeys calls fn with the API keys of the store.
+func (in *invocation) withKeys(ctx context.Context, o repository.Options, fn func(*usecase.Keys) error) error {
 	return in.withStore(ctx, o, func(store *repository.Store) error {
-		return work(usecase.NewKeys(store, store.Keys(), clock))
+		return fn(usecase.NewKeys(store, store.Keys(), clock))
 	})
 }
 
-// printKey prints the secret of a key that issue issues. It issues none where nobody
-// could read it.
-func (in *invocation) printKey(ctx context.Context, o repository.Options, issue func(*usecase.Keys) (string, error)) error {
-	if isNull(in.stdout) {
-		return errors.New("standard output is closed or " + os.DevNull + ", where the key would be lost: send it to a terminal, a file or a pipe")
+// printNewKey calls create and prints the secret that it returns. If stdout is the null
+// device it returns an error instead, because the key would be lost.
+func (in *invocation) printNewKey(ctx context.Context, o repository.Options, create func(*usecase.Keys) (string, error)) error {
+	if isNullDevice(in.stdout) {
+		return errors.New("standard output is closed or " + os.DevNull + ", so the key would be lost: redirect it to a terminal, a file or a pipe")
 	}
 	return in.withKeys(ctx, o, func(keys *usecase.Keys) error {
-		secret, err := issue(keys)
+		secret, err := create(keys)
 		if err != nil {
 			return err
 		}
 		if _, err := fmt.Fprintln(in.stdout, secret); err != nil {
-			return keyNotPrinted(err)
+			return keyNotPrintedError(err)
 		}
 		return nil
 	})
 }
 
-// isNull reports whether out is the null device, which Go opens for a standard output
-// that is closed.
-func isNull(out io.Writer) bool {
+// isNullDevice reports whether out is the null device, which the Go runtime also opens in
+// place of a closed standard output.
+func isNullDevice(out io.Writer) bool {
 	file, ok := out.(*os.File)
 	if !ok {
 		return false
@@ -128,25 +130,26 @@ func isNull(out io.Writer) bool {
 	return err == nil && os.SameFile(output, null)
 }
 
-// keyNotPrinted is the error for a key that works but was never shown.
-func keyNotPrinted(err error) error {
-	return fmt.Errorf("the key was issued but could not be shown, revoke it (the last that petstore keys list shows): %w", err)
+// keyNotPrintedError returns the error for a key that is valid but was not printed because of
+// err.
+func keyNotPrintedError(err error) error {
+	return fmt.Errorf("the API key was created but not printed: %w: revoke it, it is the last one that petstore keys list shows", err)
 }
 
-// oneID wants the id of a key as the only argument. It never repeats the argument,
-// in whose place a secret may stand.
-func oneID(cmd *cobra.Command, args []string) error {
+// keyIDArg is a cobra.PositionalArgs that accepts the id of a key alone. Its error does not
+// repeat the argument, which may be a secret by mistake.
+func keyIDArg(cmd *cobra.Command, args []string) error {
 	if err := cobra.ExactArgs(1)(cmd, args); err != nil {
 		return err
 	}
 	if _, err := strconv.ParseInt(args[0], 10, 64); err != nil {
-		return errors.New("the ID of an API key is the number that petstore keys list shows")
+		return errors.New("the ID of an API key must be a number that petstore keys list shows")
 	}
 	return nil
 }
 
-// idOf is the id in arguments that oneID has passed.
-func idOf(args []string) int64 {
+// keyID returns the id in arguments that keyIDArg has accepted.
+func keyID(args []string) int64 {
 	id, _ := strconv.ParseInt(args[0], 10, 64)
 	return id
 }

@@ -14,7 +14,7 @@ import (
 	"example.com/petstore/usecase"
 )
 
-// A keyEntry is a key in the list. Its names are published: scripts read them.
+// A keyEntry is a key in the list. Scripts depend on its JSON names.
 type keyEntry struct {
 	ID         int64           `json:"id"`
 	Name       string          `json:"name"`
@@ -32,22 +32,22 @@ func newKeysList(in *invocation) *cobra.Command {
 		Use:     "list",
 		Short:   "List the API keys, without their secrets",
 		Example: "  petstore keys list --output json",
-		Long: `List the API keys: of each the id, name, last four characters, times in UTC and
-state. A revocation may lie ahead, see petstore keys rotate. The last use is exact
-to about a minute.`,
+		Long: `List the API keys with their id, name, last four characters, times in UTC and state. The
+time of the revocation is in the future while both keys of a rotation work. The time of
+the last use is accurate to about a minute.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return in.withKeys(cmd.Context(), existing, func(keys *usecase.Keys) error {
+			return in.withKeys(cmd.Context(), existingStore, func(keys *usecase.Keys) error {
 				all, err := keys.List(cmd.Context())
 				if err != nil {
 					return err
 				}
-				return write(in.stdout, entriesOf(all, clock()))
+				return write(in.stdout, keyEntries(all, clock()))
 			})
 		},
 	}
-	cmd.Flags().Func("output", "the form of the list, table or json: `FORM` (default table)", func(form string) error {
-		switch form {
+	cmd.Flags().Func("output", "print the list as `FORMAT`, table or json (default table)", func(format string) error {
+		switch format {
 		case "table":
 			write = writeTable
 		case "json":
@@ -60,7 +60,8 @@ to about a minute.`,
 	return cmd
 }
 
-func entriesOf(keys []domain.APIKey, now time.Time) []keyEntry {
+// keyEntries returns the entries of keys at the time now.
+func keyEntries(keys []domain.APIKey, now time.Time) []keyEntry {
 	list := make([]keyEntry, len(keys))
 	for i, k := range keys {
 		list[i] = keyEntry{
@@ -83,13 +84,13 @@ func writeTable(out io.Writer, list []keyEntry) error {
 	fmt.Fprintln(table, "ID\tNAME\tLAST FOUR\tCREATED\tEXPIRES\tREVOKED\tLAST USED\tSTATE")
 	for _, k := range list {
 		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Name, k.LastFour,
-			cell(&k.CreatedAt), cell(k.ExpiresAt), cell(k.RevokedAt), cell(k.LastUsedAt), k.State)
+			formatTime(&k.CreatedAt), formatTime(k.ExpiresAt), formatTime(k.RevokedAt), formatTime(k.LastUsedAt), k.State)
 	}
 	return table.Flush()
 }
 
-// cell is a time that may not come, in a table.
-func cell(t *time.Time) string {
+// formatTime returns t in the format of RFC 3339, or - if it is nil.
+func formatTime(t *time.Time) string {
 	if t == nil {
 		return "-"
 	}

@@ -15,7 +15,8 @@ import (
 	"example.com/petstore/delivery/http/server"
 )
 
-// listenPublic opens the listener that clients reach, with its cap and its TLS.
+// listenPublic opens the listener for API clients, with the connection limit and the TLS
+// certificate of the settings.
 func listenPublic(ctx context.Context, settings config.Server, log *zap.Logger) (net.Listener, error) {
 	listener, err := listen(ctx, "server.address", settings.Address)
 	if err != nil {
@@ -28,23 +29,23 @@ func listenPublic(ctx context.Context, settings config.Server, log *zap.Logger) 
 	if settings.TLSCertFile == "" {
 		return listener, nil
 	}
-	pair, err := newKeyPair(settings.TLSCertFile, settings.TLSKeyFile, log)
+	certificate, err := newReloadingCertificate(settings.TLSCertFile, settings.TLSKeyFile, log)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	return tls.NewListener(listener, pair.config()), nil
+	return tls.NewListener(listener, certificate.tlsConfig()), nil
 }
 
-// listen opens the listener of a setting, or none for an empty address. Its error
-// names the setting and the remedy.
+// listen opens a TCP listener on the address of a setting. It returns nil for an empty
+// address. An error names the setting.
 func listen(ctx context.Context, setting, address string) (net.Listener, error) {
 	if address == "" {
 		return nil, nil
 	}
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", address)
+	var listenConfig net.ListenConfig
+	listener, err := listenConfig.Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s: %s is taken by another process: end that one or set another address", setting, address)
+		return nil, fmt.Errorf("%s: %s is already in use: stop the process that uses it or set another address", setting, address)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot listen on %s: %w", setting, address, err)

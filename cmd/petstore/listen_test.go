@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-func TestOnlySoManyConnectionsAreOpen(t *testing.T) {
+func TestConnectionsBeyondTheLimitWait(t *testing.T) {
 	t.Parallel()
-	s := start(t, t.TempDir(), "--set", "server.max_connections=2")
-	var open []net.Conn
+	s := startServer(t, t.TempDir(), "--set", "server.max_connections=2")
+	var conns []net.Conn
 	for range 3 {
 		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
 		if err != nil {
@@ -25,27 +25,27 @@ func TestOnlySoManyConnectionsAreOpen(t *testing.T) {
 		if _, err := fmt.Fprint(conn, "GET /livez HTTP/1.1\r\nHost: shop\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
-		open = append(open, conn)
+		conns = append(conns, conn)
 	}
-	for _, conn := range open[:2] {
-		if status, err := answerOf(conn, 10*time.Second); err != nil || status != http.StatusOK {
+	for _, conn := range conns[:2] {
+		if status, err := readStatus(conn, 10*time.Second); err != nil || status != http.StatusOK {
 			t.Fatal(status, err)
 		}
 	}
-	if status, err := answerOf(open[2], 100*time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("a connection too many was answered: %d, %v", status, err)
+	if status, err := readStatus(conns[2], 100*time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("connection beyond the limit: got %d, %v, want no response", status, err)
 	}
-	if err := open[0].Close(); err != nil {
+	if err := conns[0].Close(); err != nil {
 		t.Fatal(err)
 	}
-	if status, err := answerOf(open[2], 10*time.Second); err != nil || status != http.StatusOK {
-		t.Errorf("the connection that waited: %d, %v", status, err)
+	if status, err := readStatus(conns[2], 10*time.Second); err != nil || status != http.StatusOK {
+		t.Errorf("connection after one was closed: got %d, %v, want 200", status, err)
 	}
 }
 
-// answerOf is the status of the next answer on a connection.
-func answerOf(conn net.Conn, patience time.Duration) (int, error) {
-	if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
+// readStatus reads the next response of a connection and returns its status.
+func readStatus(conn net.Conn, timeout time.Duration) (int, error) {
+	if err := conn.SetReadDeadline(time.Now().Add(timeout)); err != nil {
 		return 0, err
 	}
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)

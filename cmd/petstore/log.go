@@ -3,7 +3,6 @@ package main
 import (
 	"io"
 	"net"
-	"path/filepath"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,23 +13,23 @@ import (
 	"example.com/petstore/repository"
 )
 
-// newLog returns the service's log: JSON for machines, or console lines for people.
-// Logging never blocks; lines that out cannot take are counted in dropped. closeLog
-// writes the last ones.
-func newLog(settings config.Log, out io.Writer, dropped prometheus.Counter) (log *zap.Logger, closeLog func(), err error) {
+// newLogger returns a logger that writes to out, as JSON or for reading in a console. It
+// never blocks: lines that out does not accept in time are dropped, and counted in dropped.
+// closeLog writes the remaining lines.
+func newLogger(settings config.Log, out io.Writer, dropped prometheus.Counter) (log *zap.Logger, closeLog func(), err error) {
 	level, err := zapcore.ParseLevel(settings.Level)
 	if err != nil {
 		return nil, nil, err
 	}
-	form := zap.NewProductionEncoderConfig()
-	form.TimeKey = "time"
-	form.EncodeTime = func(t time.Time, to zapcore.PrimitiveArrayEncoder) { zapcore.RFC3339NanoTimeEncoder(t.UTC(), to) }
-	form.EncodeDuration = zapcore.SecondsDurationEncoder
-	encoder := zapcore.NewJSONEncoder(form)
+	format := zap.NewProductionEncoderConfig()
+	format.TimeKey = "time"
+	format.EncodeTime = func(t time.Time, to zapcore.PrimitiveArrayEncoder) { zapcore.RFC3339NanoTimeEncoder(t.UTC(), to) }
+	format.EncodeDuration = zapcore.SecondsDurationEncoder
+	encoder := zapcore.NewJSONEncoder(format)
 	if settings.Format == "console" {
-		form.EncodeLevel = zapcore.CapitalLevelEncoder
-		form.EncodeDuration = zapcore.StringDurationEncoder
-		encoder = zapcore.NewConsoleEncoder(form)
+		format.EncodeLevel = zapcore.CapitalLevelEncoder
+		format.EncodeDuration = zapcore.StringDurationEncoder
+		encoder = zapcore.NewConsoleEncoder(format)
 	}
 	writer := newLogWriter(out, dropped, func(lines int) []byte {
 		entry := zapcore.Entry{Level: zapcore.WarnLevel, Time: time.Now(), Message: "log lines dropped"}
@@ -43,24 +42,16 @@ func newLog(settings config.Log, out io.Writer, dropped prometheus.Counter) (log
 	return zap.New(zapcore.NewCore(encoder, writer, level)), writer.Close, nil
 }
 
-// servingFields returns what the log says of a service that has started.
+// servingFields returns the fields of the log entry "serving".
 func (in *invocation) servingFields(settings config.Config, store *repository.Store, address net.Addr) []zap.Field {
 	version, commit := buildVersion()
 	fields := []zap.Field{
 		zap.String("version", version), zap.String("commit", commit), zap.Stringer("address", address),
-		zap.String("store", absolute(settings.Database.DSN)), // which is a path, and no secret
+		zap.String("store", absolutePath(settings.Database.DSN)), // a path, so it contains no password
 		zap.Int64("schema_version", store.SchemaVersion()), zap.Bool("store_created", store.Created()),
 	}
-	if in.file != "" {
-		fields = append(fields, zap.String("settings_file", absolute(in.file)))
+	if in.configFile != "" {
+		fields = append(fields, zap.String("settings_file", absolutePath(in.configFile)))
 	}
 	return fields
-}
-
-// absolute returns the absolute path of a file.
-func absolute(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
-	}
-	return path
 }

@@ -17,82 +17,95 @@ import (
 	"example.com/petstore/config"
 )
 
-// A disk is full until it has refused a write.
-type disk struct {
-	logs
-	refused atomic.Int64
+// A fullDisk is a writer that writes half of the first write and then returns ENOSPC.
+type fullDisk struct {
+	syncBuffer
+	writes atomic.Int64
 }
 
-func (d *disk) Write(p []byte) (int, error) {
-	if d.refused.Add(1) == 1 {
-		n, _ := d.logs.Write(p[:len(p)/2])
+func (d *fullDisk) Write(p []byte) (int, error) {
+	if d.writes.Add(1) == 1 {
+		n, _ := d.syncBuffer.Write(p[:len(p)/2])
 		return n, syscall.ENOSPC
 	}
-	return d.logs.Write(p)
+	return d.syncBuffer.Write(p)
 }
 
-func TestLogGoesOnWhenThereIsRoomAgain(t *testing.T) {
+func TestLogContinuesAfterAFailedWrite(t *testing.T) {
 	t.Parallel()
-	full := &disk{}
-	log, closeLog, err := newLog(config.Log{Level: "info", Format: "json"}, full, measureLog(newRegistry()))
+	disk := &fullDisk{}
+	log, closeLog, err := newLogger(config.Log{Level: "info", Format: "json"}, disk, registerLogMetrics(newRegistry()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	log.Info("early")
-	until(t, "a write has failed", func() bool { return full.refused.Load() > 0 })
+	waitUntil(t, "a write has failed", func() bool { return disk.writes.Load() > 0 })
 	log.Info("late", zap.String("shop", "pets"))
-	log.Debug("not told")
+	log.Debug("below the level")
 	closeLog()
-	form := regexp.MustCompile(`^{"level":"info","time":"2[^"]+Z","msg":"early"}\n{"level":"info","time":"2[^"]+Z","msg":"late","shop":"pets"}\n$`)
-	if text := full.String(); !form.MatchString(text) {
-		t.Errorf("got the log %q", text)
+	pattern := regexp.MustCompile(`^{"level":"info","time":"2[^"]+Z","msg":"early"}\n{"level":"info","time":"2[^"]+Z","msg":"late","shop":"pets"}\n$`)
+	if text := disk.String(); !pattern.MatchString(text) {
+		t.Errorf("got the log %q, want it to match %s", text, pattern)
 	}
 }
 
-func TestServerWithoutReaderOfItsLogGoesOn(t *testing.T) {
+func TestServerServesAfterTheReaderOfItsLogExits(t *testing.T) {
 	t.Parallel()
 	cmd := command(t.Context(), t.TempDir(), "serve", "--first-key")
-	s := startWithLog(t, cmd, deafPipe(t))
+	s := startServerCommandWithLog(t, cmd, brokenPipe(t))
 	for range 3 {
-		if status, answer, err := s.do(t.Context(), http.MethodGet, "/v1/pets", ""); err != nil || status != http.StatusOK {
-			t.Fatalf("%d %s %v", status, answer, err)
-		}
-		time.Sleep(2 * flushInterval) // the line of the request is written meanwhile
+		s.wantStatus(t, "/v1/pets", http.StatusOK)
+		time.Sleep(2 * logFlushInterval) // until the line of the request was written
 	}
 }
 
-// A visitor appends itself as it is marshalled.
-type visitor struct{ zapcore.ObjectMarshalerFunc }
+// An appender has an AppendJSON that writes what its ObjectMarshalerFunc marshals.
+type appender struct{ zapcore.ObjectMarshalerFunc }
 
-func (visitor) AppendJSON(to *buffer.Buffer) { to.AppendString(`"name":"Rex"`) }
+func (appender) AppendJSON(to *buffer.Buffer) { to.AppendString(`"name":"Rex"`) }
 
-func TestLineThatAppendsItselfIsAsAnyOther(t *testing.T) {
+func TestAppendJSONWritesTheSameLineAsZap(t *testing.T) {
 	t.Parallel()
 	marshal := zapcore.ObjectMarshalerFunc(func(to zapcore.ObjectEncoder) error {
 		to.AddString("name", "Rex")
 		return nil
 	})
 	var text strings.Builder
-	log, closeLog, err := newLog(config.Log{Level: "info", Format: "json"}, &text, measureLog(newRegistry()))
+	log, closeLog, err := newLogger(config.Log{Level: "info", Format: "json"}, &text, registerLogMetrics(newRegistry()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	log.Warn("came", zap.Inline(marshal))
-	log.Warn("came", zap.Inline(visitor{marshal}))
-	log.With(zap.String("shop", "pets")).Warn("came", zap.Inline(marshal))
-	log.With(zap.String("shop", "pets")).Warn("came", zap.Inline(visitor{marshal}))
+	log.Warn("hello", zap.Inline(marshal))
+	log.Warn("hello", zap.Inline(appender{marshal}))
+	log.With(zap.String("shop", "pets")).Warn("hello", zap.Inline(marshal))
+	log.With(zap.String("shop", "pets")).Warn("hello", zap.Inline(appender{marshal}))
 	closeLog()
 	var lines []string
 	for line := range strings.Lines(text.String()) {
 		before, after, ok := strings.Cut(line, `"time":"20`)
 		_, after, quoted := strings.Cut(after, `Z"`)
 		if !ok || !quoted {
-			t.Fatalf("a line without its time: %s", line)
+			t.Fatalf("got a line without a time: %s", line)
 		}
 		lines = append(lines, before+after)
 	}
-	plain, shop := `{"level":"warn",,"msg":"came","name":"Rex"}`+"\n", `{"level":"warn",,"msg":"came","shop":"pets","name":"Rex"}`+"\n"
-	if diff := cmp.Diff([]string{plain, plain, shop, shop}, lines); diff != "" {
+	plain, withShop := `{"level":"warn",,"msg":"hello","name":"Rex"}`+"\n", `{"level":"warn",,"msg":"hello","shop":"pets","name":"Rex"}`+"\n"
+	if diff := cmp.Diff([]string{plain, plain, withShop, withShop}, lines); diff != "" {
 		t.Errorf("the log (-want +got)\n%s", diff)
+	}
+}
+
+func TestLogDoesNotContainTheAPIKey(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, t.TempDir(), "--set", "log.level=debug")
+	for _, path := range []string{"/v1/pets?access_token=" + s.key, "/v1/pets/" + s.key, "/" + s.key, "/readyz?" + s.key} {
+		if _, _, err := s.do(t.Context(), http.MethodGet, path, "", "User-Agent", s.key, "Referer", s.key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.stop(t)
+	log := s.log.String()
+	if got := strings.Count(log, `"msg":"request"`); got != 4 || strings.Contains(log, s.key[9:]) || !strings.HasSuffix(log, "\"msg\":\"stopped\"}\n") {
+		t.Errorf("got a log with %d requests, want 4, no API key and the line stopped:\n%s", got, log)
 	}
 }

@@ -10,40 +10,42 @@ import (
 )
 
 const (
-	// flushInterval is how long a line is buffered, so that one write serves many.
-	flushInterval = 100 * time.Millisecond
-	// flushSize is how many buffered bytes are written before flushInterval has passed.
-	flushSize = 64 << 10
-	// maxLogBuffer is how many bytes are buffered while an earlier write is still running.
+	// logFlushInterval is how long a line is buffered, so that one write takes several.
+	logFlushInterval = 100 * time.Millisecond
+	// logFlushSize is the number of buffered bytes that are written without waiting for
+	// logFlushInterval.
+	logFlushSize = 64 << 10
+	// maxLogBuffer is the maximum number of bytes that are buffered during a write.
 	maxLogBuffer = 1 << 20
-	// logCloseTimeout is how long Close waits for the last lines to be written.
+	// logCloseTimeout is how long Close waits until the last lines are written.
 	logCloseTimeout = time.Second
 )
 
-// A logWriter is a zapcore.WriteSyncer that writes lines to out from a goroutine of its
-// own, so that its callers never wait. What out refuses is written again after
-// flushInterval. While out blocks or fails, maxLogBuffer bytes are buffered; lines
-// beyond that are dropped and counted.
+// A logWriter is a zapcore.WriteSyncer that writes lines to out from its own goroutine, so
+// that its callers never wait. After an error of out it tries the rest of the bytes again
+// at the next flush. While out blocks or fails, maxLogBuffer bytes are buffered; further
+// lines are dropped and counted. It is safe for concurrent use.
 type logWriter struct {
 	out     io.Writer
 	dropped prometheus.Counter
-	report  func(dropped int) []byte // returns the line that says how many were dropped
+	report  func(dropped int) []byte // returns the log line about dropped lines
 
 	mu         sync.Mutex
 	buffered   *bytes.Buffer
 	unreported int // dropped lines
 
-	writing       *bytes.Buffer // used by run alone
-	early         chan struct{} // write before flushInterval has passed
-	closing, done chan struct{}
+	writing    *bytes.Buffer // used by run alone
+	flushEarly chan struct{}
+	closing    chan struct{}
+	done       chan struct{}
 }
 
-// newLogWriter returns a logWriter that has started. Close it.
+// newLogWriter starts a logWriter. The caller must Close it.
 func newLogWriter(out io.Writer, dropped prometheus.Counter, report func(int) []byte) *logWriter {
 	w := &logWriter{
 		out: out, dropped: dropped, report: report,
 		buffered: new(bytes.Buffer), writing: new(bytes.Buffer),
-		early: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{}),
+		flushEarly: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{}),
 	}
 	go w.run()
 	return w
@@ -61,22 +63,23 @@ func (w *logWriter) Write(line []byte) (int, error) {
 		return len(line), nil
 	}
 	w.buffered.Write(line)
-	if before < flushSize && after >= flushSize {
+	if before < logFlushSize && after >= logFlushSize {
 		_ = w.Sync()
 	}
 	return len(line), nil
 }
 
-// Sync starts to write what is buffered. It does not wait, and returns no error.
+// Sync makes the goroutine write the buffered lines. It does not wait and returns no error.
 func (w *logWriter) Sync() error {
 	select {
-	case w.early <- struct{}{}:
-	default: // it is about to begin
+	case w.flushEarly <- struct{}{}:
+	default: // an early flush is pending
 	}
 	return nil
 }
 
-// Close writes what is buffered. It gives up after logCloseTimeout.
+// Close writes the buffered lines and stops the goroutine. It waits for logCloseTimeout at
+// most.
 func (w *logWriter) Close() {
 	close(w.closing)
 	select {
@@ -87,14 +90,14 @@ func (w *logWriter) Close() {
 
 func (w *logWriter) run() {
 	defer close(w.done)
-	tick := time.NewTicker(flushInterval)
-	defer tick.Stop()
+	ticker := time.NewTicker(logFlushInterval)
+	defer ticker.Stop()
 	for {
 		select {
-		case <-tick.C:
-		case <-w.early:
+		case <-ticker.C:
+		case <-w.flushEarly:
 		case <-w.closing:
-			w.flush() // what an error has left
+			w.flush() // the rest after an error, if any
 			w.flush()
 			return
 		}
@@ -102,16 +105,16 @@ func (w *logWriter) run() {
 	}
 }
 
-// flush writes what the last error has left or else what is buffered.
+// flush writes the rest of the last write if that failed, or else the buffered lines.
 func (w *logWriter) flush() {
 	if w.writing.Len() == 0 {
-		w.swap()
+		w.swapBuffers()
 	}
-	_, _ = w.writing.WriteTo(w.out) // keeps what was not written
+	_, _ = w.writing.WriteTo(w.out) // after an error the buffer holds the rest
 }
 
-// swap moves what is buffered to writing.
-func (w *logWriter) swap() {
+// swapBuffers moves the buffered lines to writing.
+func (w *logWriter) swapBuffers() {
 	w.mu.Lock()
 	w.buffered, w.writing = w.writing, w.buffered
 	dropped := w.unreported

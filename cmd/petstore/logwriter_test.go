@@ -9,23 +9,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A blockedWriter blocks each write until it is opened.
+// A blockedWriter blocks each write until unblock is closed.
 type blockedWriter struct {
-	logs
+	syncBuffer
 	writing atomic.Bool
-	open    chan struct{}
+	unblock chan struct{}
 }
 
 func (w *blockedWriter) Write(p []byte) (int, error) {
 	w.writing.Store(true)
-	<-w.open
-	return w.logs.Write(p)
+	<-w.unblock
+	return w.syncBuffer.Write(p)
 }
 
 func TestLogWriterDropsLinesWhenItsBufferIsFull(t *testing.T) {
 	t.Parallel()
-	out := &blockedWriter{open: make(chan struct{})}
-	w := newLogWriter(out, measureLog(newRegistry()), func(lines int) []byte { return fmt.Appendf(nil, "dropped %d\n", lines) })
+	out := &blockedWriter{unblock: make(chan struct{})}
+	w := newLogWriter(out, registerLogMetrics(newRegistry()), func(lines int) []byte { return fmt.Appendf(nil, "dropped %d\n", lines) })
 	dropped := func() int {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -34,22 +34,22 @@ func TestLogWriterDropsLinesWhenItsBufferIsFull(t *testing.T) {
 	if _, err := w.Write([]byte("first\n")); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the writer is blocked", out.writing.Load)
+	waitUntil(t, "the writer is blocked", out.writing.Load)
 	want := []string{"first\n"}
 	for i := 0; dropped() < 2; i++ {
 		line := fmt.Sprintf("%d%s\n", i, strings.Repeat(".", 1000))
 		if n, err := w.Write([]byte(line)); n != len(line) || err != nil {
-			t.Fatalf("Write returned %d, %v", n, err)
+			t.Fatalf("Write: got %d, %v, want %d and no error", n, err, len(line))
 		}
 		if dropped() == 0 {
 			want = append(want, line)
 		}
 		if i*len(line) > 2*maxLogBuffer {
-			t.Fatal("the buffer is not bounded")
+			t.Fatalf("no line was dropped after %d bytes", i*len(line))
 		}
 	}
-	close(out.open)
-	until(t, "the dropped lines are reported", func() bool { return strings.Contains(out.String(), "dropped") })
+	close(out.unblock)
+	waitUntil(t, "the dropped lines are reported", func() bool { return strings.Contains(out.String(), "dropped") })
 	if _, err := w.Write([]byte("last\n")); err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,8 @@
-// Command petstore runs the animal store and looks after it: petstore serve
-// answers requests, petstore keys and petstore migrate work on the same store,
-// beside a serving process or without one.
+// Command petstore serves the catalogue of an animal store over HTTP and manages its
+// store: API keys, database migrations and demonstration data.
 //
-// It exits with 0 when all went well, 1 when something failed or a signal interrupted
-// it before it was done, and 2 when the command line or the configuration is wrong.
+// It exits with 0 on success, with 1 after an error or an interruption, and with 2 if the
+// command line or the configuration is invalid.
 package main
 
 import (
@@ -23,81 +22,81 @@ import (
 	"example.com/petstore/config"
 )
 
-// The heap is collected when it has grown by half of what lives in it and of ballast,
-// which counts but is never touched and so takes no memory. A small heap, which turns
-// over fast, may so grow by half of the ballast before that, and a large one by less
-// than Go's default of all that lives in it. Go has no setting for the first.
+// The garbage collector runs when the heap has grown by gcPercent. The ballast counts as
+// heap but is never touched, so it needs no physical memory. A small heap may therefore
+// grow by gcPercent of ballastSize more between two collections, and a large one by less
+// than with Go's default of 100 %. Go has no setting for a minimum.
 const (
 	gcPercent   = 50
-	ballastSize = 24 << 20
+	ballastSize = 24 << 20 // bytes
 )
 
 var ballast []byte
 
 func main() {
-	signal.Ignore(syscall.SIGPIPE) // a log that nobody reads any more is no reason to end
+	signal.Ignore(syscall.SIGPIPE) // the service continues when the reader of its log exits
 	gin.SetMode(gin.ReleaseMode)
 	if os.Getenv("GOGC") == "" {
 		ballast = make([]byte, ballastSize)
 		debug.SetGCPercent(gcPercent)
 	}
 	signals := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		signals = append(signals, syscall.SIGHUP)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal kills the process
 	code := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
 	runtime.KeepAlive(ballast)
 	os.Exit(code)
 }
 
-// lastLineTimeout is how long the error of a failed command may take to be written.
-const lastLineTimeout = time.Second
+// errorWriteTimeout is how long run waits until the error of a command is written.
+const errorWriteTimeout = time.Second
 
-// run executes the command line and returns the exit code. A command that calls
-// abandon of its invocation is no longer waited for.
+// run executes the command line and returns the exit code. If the command calls
+// invocation.forceExit, run returns 1 without waiting for it.
 func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) int {
-	abandoned, abandon := context.WithCancel(context.Background())
-	defer abandon()
-	in := &invocation{environ: environ, stdout: stdout, stderr: stderr, abandon: abandon}
-	started := false
-	root := newRoot(in, func() { started = true })
+	forced, forceExit := context.WithCancel(context.Background())
+	defer forceExit()
+	in := &invocation{environ: environ, stdout: stdout, stderr: stderr, forceExit: forceExit}
+	valid := false
+	root := newRoot(in, func() { valid = true })
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	ended := make(chan error, 1)
-	go func() { ended <- root.ExecuteContext(ctx) }()
+	done := make(chan error, 1)
+	go func() { done <- root.ExecuteContext(ctx) }()
 	var err error
 	select {
-	case err = <-ended:
-	case <-abandoned.Done():
+	case err = <-done:
+	case <-forced.Done():
 		return 1
 	}
 	if err == nil {
 		return 0
 	}
-	limit, cancel := context.WithTimeout(abandoned, lastLineTimeout)
+	limit, cancel := context.WithTimeout(forced, errorWriteTimeout)
 	defer cancel()
-	_ = writeContext(limit, stderr, fmt.Sprintln("petstore:", err)) // there is nowhere else to say so
-	if _, invalid := errors.AsType[*config.InvalidError](err); invalid || !started {
+	_ = writeContext(limit, stderr, fmt.Sprintln("petstore:", err)) // an error of stderr cannot be reported
+	if _, invalid := errors.AsType[*config.InvalidError](err); invalid || !valid {
 		return 2
 	}
 	return 1
 }
 
-// writeContext writes text to out. It returns an error when ctx ends before, because out
-// blocks, as a pipe does that nobody reads.
+// writeContext writes text to out. It returns an error if ctx ends before the write does,
+// as when out is a full pipe. The write then goes on in the background.
 func writeContext(ctx context.Context, out io.Writer, text string) error {
-	written := make(chan error, 1)
+	done := make(chan error, 1)
 	go func() {
 		_, err := io.WriteString(out, text)
-		written <- err
+		done <- err
 	}()
 	select {
-	case err := <-written:
+	case err := <-done:
 		return err
 	case <-ctx.Done():
-		return errors.New("nobody reads it")
+		return errors.New("the write is blocked")
 	}
 }

@@ -1,54 +1,49 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
 )
 
-// asProgram makes the test binary the program itself, so that tests can start,
-// signal and kill real processes without building one.
-const asProgram = "TEST_AS_PETSTORE"
+// runAsPetstore is the environment variable that makes the test binary run main. So tests
+// can start, signal and kill real processes without building the program.
+const runAsPetstore = "TEST_AS_PETSTORE"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
+	if os.Getenv(runAsPetstore) != "" {
 		main()
 	}
 	os.Exit(m.Run())
 }
 
-// command is the program with these arguments, working in a folder.
-func command(ctx context.Context, folder string, args ...string) *exec.Cmd {
+// command returns the command that runs petstore in dir.
+func command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
-	cmd.Dir = folder
-	cmd.Env = append(os.Environ(), asProgram+"=1", "PETSTORE_SERVER_ADDRESS=127.0.0.1:0", "PETSTORE_ADMIN_ADDRESS=")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), runAsPetstore+"=1", "PETSTORE_SERVER_ADDRESS=127.0.0.1:0", "PETSTORE_ADMIN_ADDRESS=")
 	return cmd
 }
 
-// prepared is the program with these arguments in a folder, after a shell command that
-// prepares both.
-func prepared(ctx context.Context, folder, prepare string, args ...string) *exec.Cmd {
-	cmd := command(ctx, folder, args...)
-	cmd.Args = append([]string{"sh", "-c", prepare + ` && exec "$0" "$@"`}, cmd.Args...)
+// commandAfter returns the command that runs a shell command in dir, and then petstore in
+// the same process, with the limits, mounts and redirections of the shell.
+func commandAfter(ctx context.Context, dir, shell string, args ...string) *exec.Cmd {
+	cmd := command(ctx, dir, args...)
+	cmd.Args = append([]string{"sh", "-c", shell + ` && exec "$0" "$@"`}, cmd.Args...)
 	cmd.Path = "/bin/sh"
 	return cmd
 }
 
-// output runs the program in a folder to its end.
-func output(t *testing.T, folder string, args ...string) (stdout, stderr string, code int) {
+// runPetstore runs petstore in dir until it exits.
+func runPetstore(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	cmd := command(t.Context(), folder, args...)
+	cmd := command(t.Context(), dir, args...)
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)
@@ -56,108 +51,44 @@ func output(t *testing.T, folder string, args ...string) (stdout, stderr string,
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// A process is petstore serve.
-type process struct {
-	*exec.Cmd
-	page string // to begin at
-	url  string
-	key  string
-	log  *logs
+// runOK runs petstore in dir and returns its standard output. It fails the test unless
+// petstore exits with 0 and writes nothing to standard error.
+func runOK(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	stdout, stderr, code := runPetstore(t, dir, args...)
+	if code != 0 || stderr != "" {
+		t.Fatalf("petstore %v: got code %d, stderr %q, want 0 and nothing", args, code, stderr)
+	}
+	return stdout
 }
 
-// logs is what a process writes to its log, safe to read while it does.
-type logs struct {
+// storePath returns the path of the default store of a process that runs in dir.
+func storePath(dir string) string { return filepath.Join(dir, "petstore.db") }
+
+// dirWithStore returns a temporary directory with an empty store.
+func dirWithStore(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if _, stderr, code := runPetstore(t, dir, "migrate", "up"); code != 0 {
+		t.Fatal(stderr)
+	}
+	return dir
+}
+
+// A syncBuffer is a buffer that is safe for concurrent use.
+type syncBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-func (l *logs) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
 }
 
-func (l *logs) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
-
-var (
-	keyForm  = regexp.MustCompile(`petstore_[0-9A-Za-z]{49}`)
-	pageForm = regexp.MustCompile(`https?://\S+`)
-	urlForm  = regexp.MustCompile(`^https?://[^/]+`)
-)
-
-// start serves from a folder, and ends with the test.
-func start(t *testing.T, folder string, args ...string) *process {
-	t.Helper()
-	return startCommand(t, command(t.Context(), folder, append([]string{"serve", "--first-key"}, args...)...))
-}
-
-// startWith serves from a folder with more in the environment, and ends with the test.
-func startWith(t *testing.T, folder string, environ ...string) *process {
-	t.Helper()
-	cmd := command(t.Context(), folder, "serve", "--first-key")
-	cmd.Env = append(cmd.Env, environ...)
-	return startCommand(t, cmd)
-}
-
-func startCommand(t *testing.T, cmd *exec.Cmd) *process {
-	t.Helper()
-	return startWithLog(t, cmd, &logs{})
-}
-
-func startWithLog(t *testing.T, cmd *exec.Cmd, log io.Writer) *process {
-	t.Helper()
-	s := &process{Cmd: cmd}
-	s.log, _ = log.(*logs) // nil where the log goes elsewhere
-	s.Stderr = log
-	stdout, err := s.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Process.Kill(); _ = s.Wait() })
-	for lines := bufio.NewScanner(stdout); s.url == "" && lines.Scan(); {
-		if key := keyForm.FindString(lines.Text()); key != "" {
-			s.key = key
-		}
-		s.page = pageForm.FindString(lines.Text())
-		s.url = urlForm.FindString(s.page)
-	}
-	if s.url == "" {
-		t.Fatalf("the server did not start: %s", s.log)
-	}
-	return s
-}
-
-// post adds a pet and returns the status and body of the answer.
-func (s *process) post(ctx context.Context, body string, headers ...string) (int, string, error) {
-	return s.do(ctx, http.MethodPost, "/v1/pets", body, headers...)
-}
-
-func (s *process) do(ctx context.Context, method, path, body string, headers ...string) (int, string, error) {
-	request, err := http.NewRequestWithContext(ctx, method, s.url+path, strings.NewReader(body))
-	if err != nil {
-		return 0, "", err
-	}
-	request.Header.Set("Authorization", "Bearer "+s.key)
-	request.Header.Set("Content-Type", "application/json")
-	for i := 0; i < len(headers); i += 2 {
-		request.Header.Set(headers[i], headers[i+1])
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return 0, "", err
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	return response.StatusCode, string(answer), err
-}
-
-func database(folder string) string { return filepath.Join(folder, "petstore.db") }
-
-func petBody(name string) string { return fmt.Sprintf(`{"name":%q,"categoryId":1}`, name) }

@@ -10,13 +10,14 @@ import (
 	"golang.org/x/term"
 )
 
-// A progress tells people how many of all animals are there.
+// A progress reports how many of the animals have been added.
 type progress struct {
 	add  func(n int)
-	stop func() // before the end, so that what follows has a line of its own
+	stop func() // ends the line of an unfinished bar
 }
 
-// newProgress draws a bar on a terminal, and writes lines elsewhere.
+// newProgress returns a progress that draws a bar if out is a terminal, or else writes
+// lines.
 func newProgress(out io.Writer, total int) progress {
 	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		return progressBar(out, total)
@@ -37,19 +38,19 @@ func progressBar(out io.Writer, total int) progress {
 		progressbar.OptionOnCompletion(newline),
 	)
 	return progress{
-		add:  func(n int) { _ = bar.Add(n) }, // a bar that cannot be drawn stops no work
+		add:  func(n int) { _ = bar.Add(n) }, // seeding continues if the bar cannot be drawn
 		stop: newline,
 	}
 }
 
-// progressLines writes a line for every tenth of the way.
+// progressLines returns a progress that writes a line for each tenth of the total.
 func progressLines(out io.Writer, total int) progress {
-	sum, told := 0, 0
+	added, reported := 0, 0 // reported is in tenths
 	add := func(n int) {
-		sum += n
-		if tenths := 10 * sum / total; tenths > told {
-			told = tenths
-			fmt.Fprintf(out, "%d of %d animals\n", sum, total)
+		added += n
+		if tenths := 10 * added / total; tenths > reported {
+			reported = tenths
+			fmt.Fprintf(out, "%d of %d animals\n", added, total)
 		}
 	}
 	return progress{add: add, stop: func() {}}

@@ -1,65 +1,60 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/config"
 	"example.com/petstore/domain"
-	"example.com/petstore/repository"
-	"example.com/petstore/repository/sqlite"
 )
 
-// An invocation is what all commands of one run share.
+// An invocation is the environment of one run of the program and its global flags.
 type invocation struct {
 	environ        []string
 	stdout, stderr io.Writer
-	abandon        func() // ends the process without waiting for the command
-	file           string
-	set            []string
+	forceExit      func()   // makes run return without waiting for the command
+	configFile     string   // --config
+	assignments    []string // --set, each KEY=VALUE
 }
 
-// newRoot is the command line. started is called once it has been understood.
-func newRoot(in *invocation, started func()) *cobra.Command {
-	root := newGroup(&cobra.Command{
+// newRoot returns the petstore command with its subcommands. It calls onValid before a
+// command runs, when the command line is valid.
+func newRoot(in *invocation, onValid func()) *cobra.Command {
+	root := withSubcommands(&cobra.Command{
 		Use:   "petstore",
-		Short: "The catalogue of an animal store over HTTP",
-		Long: `The catalogue of an animal store over HTTP.
+		Short: "Serve the catalogue of an animal store over HTTP",
+		Long: `Serve the catalogue of an animal store over HTTP, and manage its store.
 
-It exits with 0 when all went well, 1 when something failed or a signal interrupted it
-before it was done, and 2 when the command line or the configuration is wrong. Standard
-error says what was wrong, with a line for each problem of the configuration. SIGINT,
-SIGTERM and SIGHUP stop a command in an orderly way, a second one at once.`,
+Exit status: 0 on success, 1 after an error or an interruption, 2 if the command line or
+the configuration is invalid. Errors are written to standard error, each problem of the
+configuration on its own line. SIGINT, SIGTERM and SIGHUP stop a command gracefully, a
+second signal stops it immediately.`,
 		Example: `  petstore serve --first-key           # serve, and print a first API key
-  petstore keys create --name till-1   # print another one
+  petstore keys create --name till-1   # create another API key
   petstore serve --config shop.yaml --set server.address=:8080`,
 		Version:       versionText(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cmd.ValidateRequiredFlags(); err != nil { // cobra would ask after this function
+			if err := cmd.ValidateRequiredFlags(); err != nil { // cobra would check them after this function
 				return err
 			}
-			if err := in.checkSet(); err != nil {
+			if err := in.checkAssignments(); err != nil {
 				return err
 			}
-			started()
+			onValid()
 			return nil
 		},
 	}, newServe(in), newKeys(in), newMigrate(in), newSeed(in), newConfig(in), newVersion(in))
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("petstore {{.Version}}\n")
 	flags := root.PersistentFlags()
-	flags.StringVar(&in.file, "config", "", "read settings from the YAML `FILE`")
-	flags.StringArrayVar(&in.set, "set", nil, "set one setting, which wins over file and environment: `KEY=VALUE`")
-	_ = root.RegisterFlagCompletionFunc("set", completeSet) // the flag above exists
+	flags.StringVar(&in.configFile, "config", "", "read settings from the YAML `FILE`")
+	flags.StringArrayVar(&in.assignments, "set", nil, "set one setting, overriding the file and the environment: `KEY=VALUE`")
+	_ = root.RegisterFlagCompletionFunc("set", completeSet) // fails only for an unknown flag
 	return root
 }
 
@@ -72,81 +67,30 @@ func completeSet(*cobra.Command, []string, string) ([]cobra.Completion, cobra.Sh
 	return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }
 
-// checkSet refuses a --set that sets nothing, which would else make a setting empty. It
-// does not repeat it: a secret may stand there.
-func (in *invocation) checkSet() error {
-	for _, assignment := range in.set {
+// checkAssignments rejects a --set without "=", which would set an empty value. The error
+// does not repeat the argument, which may be a secret.
+func (in *invocation) checkAssignments() error {
+	for _, assignment := range in.assignments {
 		if !strings.Contains(assignment, "=") {
-			return errors.New("--set must be KEY=VALUE, and one has no =")
+			return errors.New("a --set has no =: write it as KEY=VALUE")
 		}
 	}
 	return nil
 }
 
-// settings loads the configuration of this invocation.
-func (in *invocation) settings() (config.Config, error) { return config.Load(in.sources()) }
+// loadConfig loads the settings of this invocation.
+func (in *invocation) loadConfig() (config.Config, error) { return config.Load(in.configOptions()) }
 
-// sources is where this invocation has its settings from.
-func (in *invocation) sources() config.Options {
-	overrides := make(map[string]string, len(in.set))
-	for _, assignment := range in.set {
+func (in *invocation) configOptions() config.Options {
+	overrides := make(map[string]string, len(in.assignments))
+	for _, assignment := range in.assignments {
 		key, value, _ := strings.Cut(assignment, "=")
 		overrides[key] = value
 	}
-	return config.Options{File: in.file, Environ: in.environ, Overrides: overrides, IsAPIKey: isAPIKey}
+	return config.Options{File: in.configFile, Environ: in.environ, Overrides: overrides, IsAPIKey: isAPIKey}
 }
 
 func isAPIKey(secret string) bool {
 	_, ok := domain.HashKey(secret)
 	return ok
 }
-
-// open opens the store, in the one way that all commands share. The settings join
-// the options that a command has of its own. It returns as soon as ctx ends, because
-// SQLite goes on to wait for a lock of another process.
-func open(ctx context.Context, d config.Database, o repository.Options) (*repository.Store, error) {
-	o.Migrate, o.MaxOpenConns = d.Migrate, d.MaxOpenConns
-	var store *repository.Store
-	opened := make(chan error, 1)
-	go func() {
-		var err error
-		store, err = repository.Open(ctx, sqlite.New(d.DSN), o)
-		opened <- err
-	}()
-	select {
-	case err := <-opened:
-		if err == nil || ctx.Err() == nil {
-			return store, err
-		}
-	case <-ctx.Done():
-	}
-	return nil, fmt.Errorf("interrupted while the store was being opened: %w", context.Cause(ctx))
-}
-
-// existing are the options of a command that refuses a store that is missing, rather
-// than create one for a mistyped path.
-var existing = repository.Options{MustExist: true}
-
-// withStore runs work on the store and closes it. It says so when it created the store.
-func (in *invocation) withStore(ctx context.Context, o repository.Options, work func(*repository.Store) error) error {
-	settings, err := in.settings()
-	if err != nil {
-		return err
-	}
-	store, err := open(ctx, settings.Database, o)
-	if err != nil {
-		return err
-	}
-	if store.Created() {
-		path, _ := filepath.Abs(settings.Database.DSN) // which Open has just found
-		fmt.Fprintln(in.stderr, "petstore: created the store", path)
-	}
-	err = work(store)
-	if closing := store.Close(); err == nil {
-		err = closing
-	}
-	return err
-}
-
-// clock is the time of every record, in UTC to the millisecond that the store keeps.
-func clock() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

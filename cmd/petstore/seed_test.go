@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"database/sql"
 	"fmt"
 	"net/http"
 	"os"
@@ -12,70 +11,71 @@ import (
 	"testing"
 )
 
-func TestSeedFillsTheStore(t *testing.T) {
+func TestSeedAddsAnimalsAndOrders(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
+	dir := t.TempDir()
 	for _, count := range []int{0, 25, 2500} {
-		before := number(t, folder, "SELECT count(*) FROM pets")
-		stdout, stderr, code := output(t, folder, "seed", "--count", fmt.Sprint(count))
+		before := queryInt(t, dir, "SELECT count(*) FROM pets")
+		stdout, stderr, code := runPetstore(t, dir, "seed", "--count", fmt.Sprint(count))
 		if code != 0 || !regexp.MustCompile(`^added \d+ animals and \d+ orders in [0-9.]+m?s\n$`).MatchString(stdout) {
-			t.Errorf("code %d, stdout %q", code, stdout)
+			t.Errorf("got code %d, stdout %q; want 0 and the totals", code, stdout)
 		}
 		if last := fmt.Sprintf("%d of %d animals\n", count, count); count > 0 && !strings.HasSuffix(stderr, last) {
-			t.Errorf("stderr %q, want it to end with %q", stderr, last)
+			t.Errorf("got stderr %q, want it to end with %q", stderr, last)
 		}
-		if added := number(t, folder, "SELECT count(*) FROM pets") - before; added != count {
-			t.Errorf("%d animals were added, want %d", added, count)
+		if added := queryInt(t, dir, "SELECT count(*) FROM pets") - before; added != count {
+			t.Errorf("got %d animals, want %d", added, count)
 		}
 	}
-	wantOrdersToAgree(t, folder)
+	wantConsistentOrders(t, dir)
 }
 
-func TestSeedRefusesNegativeNumbers(t *testing.T) {
+func TestSeedRejectsNegativeNumbers(t *testing.T) {
 	t.Parallel()
 	for _, flag := range []string{"--count", "--orders", "--random-seed"} {
-		folder := t.TempDir()
-		if _, stderr, code := output(t, folder, "seed", flag, "-1"); code != 2 || !strings.Contains(stderr, flag) {
-			t.Errorf("%s: code %d, stderr %q", flag, code, stderr)
+		dir := t.TempDir()
+		if _, stderr, code := runPetstore(t, dir, "seed", flag, "-1"); code != 2 || !strings.Contains(stderr, flag) {
+			t.Errorf("%s: got code %d, stderr %q; want 2 and an error of the flag", flag, code, stderr)
 		}
 	}
 }
 
-// An interrupted seed tells all that it added; a killed one was on its way to the
-// next tenth.
-func TestStoppedSeedHasWhatItTold(t *testing.T) {
+// TestStoppedSeedHasCommittedWhatItReported expects that the store contains exactly the
+// animals that an interrupted seed reported. A killed one may have added up to a tenth more
+// since its last report.
+func TestStoppedSeedHasCommittedWhatItReported(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		signal syscall.Signal
-		code   int
-		last   string
-		untold int
+		signal     syscall.Signal
+		code       int
+		lastLine   string
+		unreported int
 	}{
-		"interrupted": {syscall.SIGINT, 1, "petstore: interrupted: %d of 300000 animals were added and are on disk\n", 0},
-		"terminated":  {syscall.SIGTERM, 1, "petstore: interrupted: %d of 300000 animals were added and are on disk\n", 0},
+		"interrupted": {syscall.SIGINT, 1, "petstore: interrupted: added %d of 300000 animals\n", 0},
+		"terminated":  {syscall.SIGTERM, 1, "petstore: interrupted: added %d of 300000 animals\n", 0},
 		"killed":      {syscall.SIGKILL, -1, "%d of 300000 animals\n", 300_000 / 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			folder := folderWithStore(t)
-			last, code := stopSeed(t, folder, test.signal)
-			var told int
-			if _, err := fmt.Sscanf(last, test.last, &told); err != nil || told == 0 || code != test.code {
-				t.Fatalf("code %d, want %d; the last line %q is not %q", code, test.code, last, test.last)
+			dir := dirWithStore(t)
+			lastLine, code := signalSeed(t, dir, test.signal)
+			var reported int
+			if _, err := fmt.Sscanf(lastLine, test.lastLine, &reported); err != nil || reported == 0 || code != test.code {
+				t.Fatalf("got code %d and the last line %q, want %d and %q", code, lastLine, test.code, test.lastLine)
 			}
-			if added := number(t, folder, "SELECT count(*) FROM pets"); added < told || added > told+test.untold {
-				t.Errorf("%d animals were told, %d are in the store", told, added)
+			if added := queryInt(t, dir, "SELECT count(*) FROM pets"); added < reported || added > reported+test.unreported {
+				t.Errorf("got %d animals in the store, want %d to %d", added, reported, reported+test.unreported)
 			}
-			wantOrdersToAgree(t, folder)
+			wantConsistentOrders(t, dir)
 		})
 	}
 }
 
-// stopSeed sends a signal to a seed that has told progress, and returns the last
-// line of it and the exit code.
-func stopSeed(t *testing.T, folder string, signal os.Signal) (last string, code int) {
+// signalSeed runs petstore seed, sends it a signal after its first line of progress, and
+// returns its last line and its exit code.
+func signalSeed(t *testing.T, dir string, signal os.Signal) (lastLine string, code int) {
 	t.Helper()
-	cmd := command(t.Context(), folder, "seed", "--count", "300000", "--orders", "5")
+	cmd := command(t.Context(), dir, "seed", "--count", "300000", "--orders", "5")
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -85,34 +85,34 @@ func stopSeed(t *testing.T, folder string, signal os.Signal) (last string, code 
 	}
 	lines := bufio.NewReader(stderr)
 	for line := ""; err == nil; line, err = lines.ReadString('\n') {
-		if last == "" && line != "" {
+		if lastLine == "" && line != "" {
 			_ = cmd.Process.Signal(signal)
 		}
 		if line != "" {
-			last = line
+			lastLine = line
 		}
 	}
-	_ = cmd.Wait() // the exit code is looked at
-	return last, cmd.ProcessState.ExitCode()
+	_ = cmd.Wait() // only the exit code matters
+	return lastLine, cmd.ProcessState.ExitCode()
 }
 
-func TestSeedingLetsAServerWrite(t *testing.T) {
+func TestServerWritesWhileTheStoreIsSeeded(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	s := start(t, folder)
-	seeding := command(t.Context(), folder, "seed", "--count", "20000")
+	dir := t.TempDir()
+	s := startServer(t, dir)
+	seeding := command(t.Context(), dir, "seed", "--count", "20000")
 	if err := seeding.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- seeding.Wait() }()
+	done := make(chan error, 1)
+	go func() { done <- seeding.Wait() }()
 	posted := 0
 	for running := true; running; posted++ {
-		if code, answer, err := s.post(t.Context(), petBody("Rex")); err != nil || code != http.StatusCreated {
-			t.Fatal(code, answer, err)
+		if status, body, err := s.post(t.Context(), petBody("Rex")); err != nil || status != http.StatusCreated {
+			t.Fatal(status, body, err)
 		}
 		select {
-		case err := <-ended:
+		case err := <-done:
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,39 +120,23 @@ func TestSeedingLetsAServerWrite(t *testing.T) {
 		default:
 		}
 	}
-	if got := number(t, folder, "SELECT count(*) FROM pets"); got != 20_000+posted {
-		t.Errorf("%d animals in the store, want 20000 and the %d posted", got, posted)
+	if got := queryInt(t, dir, "SELECT count(*) FROM pets"); got != 20_000+posted {
+		t.Errorf("got %d animals, want 20000 and %d posted ones", got, posted)
 	}
-	if code, answer, err := s.do(t.Context(), http.MethodGet, "/v1/pets?limit=1&status=sold", ""); err != nil || code != http.StatusOK || answer == "[]" {
-		t.Errorf("the server does not see what was seeded: %d %s %v", code, answer, err)
+	if status, body, err := s.do(t.Context(), http.MethodGet, "/v1/pets?limit=1&status=sold", ""); err != nil || status != http.StatusOK || body == "[]" {
+		t.Errorf("seeded animals: got %d %s %v", status, body, err)
 	}
 }
 
-// wantOrdersToAgree checks that animals are as the orders for them are.
-func wantOrdersToAgree(t *testing.T, folder string) {
+// wantConsistentOrders expects that there are orders, and that the status of each animal
+// follows from its order.
+func wantConsistentOrders(t *testing.T, dir string) {
 	t.Helper()
-	if number(t, folder, "SELECT count(*) FROM orders") == 0 {
-		t.Error("there are no orders")
+	if queryInt(t, dir, "SELECT count(*) FROM orders") == 0 {
+		t.Error("got no orders")
 	}
-	if n := number(t, folder, `SELECT count(*) FROM orders o JOIN pets p ON p.id = o.pet_id WHERE p.status IS NOT
+	if n := queryInt(t, dir, `SELECT count(*) FROM orders o JOIN pets p ON p.id = o.pet_id WHERE p.status IS NOT
 		CASE o.status WHEN 'placed' THEN 'pending' WHEN 'delivered' THEN 'sold' ELSE 'available' END`); n != 0 {
-		t.Errorf("%d orders do not agree with their animals", n)
+		t.Errorf("got %d orders whose animals have another status", n)
 	}
-}
-
-// number asks the store of a folder, 0 when there is none.
-func number(t *testing.T, folder, query string) (n int) {
-	t.Helper()
-	if _, err := os.Stat(database(folder)); err != nil {
-		return 0
-	}
-	db, err := sql.Open("sqlite3", database(folder))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
-	return n
 }

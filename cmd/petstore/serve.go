@@ -8,7 +8,6 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
-	"example.com/petstore/config"
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/repository"
@@ -19,35 +18,35 @@ func newServe(in *invocation) *cobra.Command {
 	var firstKey bool
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve the API until a signal stops the process",
-		Long: `Serve the API until SIGTERM, SIGINT or SIGHUP stops the process. For
-server.shutdown_delay it still accepts requests, while /readyz returns 503; then running
-requests finish. It exits within server.shutdown_delay and server.shutdown_timeout
-together: with 0, or with 1 when something was cut off. A second signal ends it at once.
+		Long: `Serve the API until SIGTERM, SIGINT or SIGHUP stops the process.
+
+During shutdown /readyz returns 503. For server.shutdown_delay new requests are still
+accepted, then running requests finish. The process exits within server.shutdown_delay
+plus server.shutdown_timeout: with 0, or with 1 if something failed or was interrupted. A
+second signal stops it immediately.
 
 The log is written to standard error. Requests do not wait for it: lines that cannot be
 written in time are dropped, and counted in petstore_log_dropped_lines_total.`,
 		Example: "  petstore serve --first-key\n  petstore serve --config shop.yaml",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			settings, err := in.settings()
-			if err != nil {
-				return err
-			}
-			return in.serve(cmd.Context(), settings, firstKey)
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return in.serve(cmd.Context(), firstKey) },
 	}
-	cmd.Flags().BoolVar(&firstKey, "first-key", false, "issue an API key when the store has none, and print it")
+	cmd.Flags().BoolVar(&firstKey, "first-key", false, "create an API key if the store has none, and print it")
 	return cmd
 }
 
-// serve runs the service until ctx ends. The listeners come before the store, so
-// that a taken port leaves nothing behind, and a gate answers until the store is open.
-func (in *invocation) serve(ctx context.Context, settings config.Config, firstKey bool) (err error) {
-	ctx, end := context.WithCancel(ctx)
-	defer end()
+// serve runs the service until ctx ends. It opens the listeners before the store, so that
+// no store is created if an address is in use.
+func (in *invocation) serve(ctx context.Context, firstKey bool) (err error) {
+	settings, err := in.loadConfig()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
 	metrics := newRegistry()
-	log, closeLog, err := newLog(settings.Log, in.stderr, measureLog(metrics))
+	log, closeLog, err := newLogger(settings.Log, in.stderr, registerLogMetrics(metrics))
 	if err != nil {
 		return err
 	}
@@ -65,41 +64,36 @@ func (in *invocation) serve(ctx context.Context, settings config.Config, firstKe
 	if admin != nil {
 		defer admin.Close()
 	}
-
 	startup, err := server.NewStartupHandler(
 		rest.WithLogger(log), rest.WithGetPetSunset(settings.API.GetPetSunset), rest.WithRequestTimeout(settings.Server.RequestTimeout),
 	)
 	if err != nil {
 		return err
 	}
-	timeouts := timeoutsOf(settings.Server)
+	timeouts := serverTimeouts(settings.Server)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ctx, listener, withHSTS(startup), timeouts, log) }()
 
-	tracer, flushTraces, err := newTraces(ctx, settings.Tracing.OTLPEndpoint, log)
+	tracerProvider, flushTraces, err := newTracerProvider(ctx, settings.Tracing.OTLPEndpoint, log)
 	if err != nil {
 		return err
 	}
 	defer flushTraces()
-	store, err := open(ctx, settings.Database, repository.Options{
-		TracerProvider: tracer, ObserveCommit: registerCommitMetrics(metrics), ObserveError: registerErrorMetrics(metrics),
+	store, err := openStore(ctx, settings.Database, repository.Options{
+		TracerProvider: tracerProvider, ObserveCommit: registerCommitMetrics(metrics), ObserveError: registerErrorMetrics(metrics),
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	registerPoolMetrics(metrics, store)
+	pets, orders := usecase.NewPets(store, store.Pets(), clock), usecase.NewOrders(store, store.Orders(), clock)
 	keys, health := usecase.NewKeys(store, store.Keys(), clock), server.NewHealth(store.Ping)
-	engine, err := newEngine(
-		settings, health,
-		rest.Services{
-			Pets:   usecase.NewPets(store, store.Pets(), clock),
-			Orders: usecase.NewOrders(store, store.Orders(), clock),
-			Keys:   keys,
-		},
+	handler, err := newPublicHandler(
+		settings, health, rest.Services{Pets: pets, Orders: orders, Keys: keys},
 		rest.WithLogger(log),
 		rest.WithMetrics(registererFor(metrics, admin)),
-		rest.WithTracerProvider(tracer),
+		rest.WithTracerProvider(tracerProvider),
 		rest.WithPageCache(store.Versions, int64(settings.Cache.MaxBytes)),
 	)
 	if err != nil {
@@ -108,16 +102,16 @@ func (in *invocation) serve(ctx context.Context, settings config.Config, firstKe
 	if err := importBootstrapKey(ctx, keys, settings.Auth.BootstrapKey); err != nil {
 		return err
 	}
-	startup.Ready(engine)
+	startup.Ready(handler)
 
 	log.Info("serving", in.servingFields(settings, store, listener.Addr())...)
 	context.AfterFunc(ctx, func() { health.Drain(); log.Info("stopping", zap.NamedError("reason", context.Cause(ctx))) })
-	requests, answered := context.WithCancel(context.WithoutCancel(ctx)) // ends after ctx, with the last of them
-	group.Go(func() error { defer answered(); return <-served })
-	group.Go(func() error { return flushLastUsed(requests, keys, log) })
-	group.Go(func() error { return serveAdmin(requests, admin, metrics, timeouts, log) })
+	drainCtx, drained := context.WithCancel(context.WithoutCancel(ctx)) // ends after the last request
+	group.Go(func() error { defer drained(); return <-served })
+	group.Go(func() error { return flushLastUsed(drainCtx, keys, log) })
+	group.Go(func() error { return serveAdmin(drainCtx, admin, metrics, timeouts, log) })
 	if firstKey {
-		group.Go(func() error { return printFirstKey(requests, keys, settings, listener.Addr(), in.stdout, log) })
+		group.Go(func() error { return printFirstKey(drainCtx, keys, settings, listener.Addr(), in.stdout, log) })
 	}
 	err = group.Wait()
 	log.Info("stopped", zap.Error(err))

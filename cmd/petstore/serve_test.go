@@ -17,78 +17,80 @@ import (
 	"time"
 )
 
-var kills = flag.Int("kills", 2, "how often TestKilledServerHasEveryPetItAnswered kills it")
+var kills = flag.Int("kills", 2, "how often TestKilledServerLosesNoAcknowledgedPet kills the server")
 
-func TestKilledServerHasEveryPetItAnswered(t *testing.T) {
+func TestKilledServerLosesNoAcknowledgedPet(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	ledger := &ledger{answers: map[string]bool{}} // by the answer's body: id, name and category
+	dir := t.TempDir()
+	acked := &acknowledgedPets{bodies: map[string]bool{}}
 	key := ""
 	for kill := range *kills {
-		s := start(t, folder)
+		s := startServer(t, dir)
 		s.key = cmp.Or(key, s.key)
 		key = s.key
-		s.killUnderLoad(t, ledger, fmt.Sprint(kill))
+		s.killUnderLoad(t, acked, fmt.Sprint(kill))
 	}
 
-	last := start(t, folder)
+	last := startServer(t, dir)
 	last.key = key
-	found, named := map[string]int{}, map[string]int{}
+	stored, names := map[string]int{}, map[string]int{} // by body, by name
 	for path := "/v1/pets?limit=100"; path != ""; {
 		var page []json.RawMessage
-		path = next(t, last, path, &page)
+		path = nextPage(t, last, path, &page)
 		for _, body := range page {
 			var pet struct{ Name string }
 			if err := json.Unmarshal(body, &pet); err != nil {
 				t.Fatal(err)
 			}
-			found[string(body)]++
-			if named[pet.Name]++; named[pet.Name] > 1 { // each was sent once
-				t.Errorf("%s stands %d times in the store", pet.Name, named[pet.Name])
+			stored[string(body)]++
+			if names[pet.Name]++; names[pet.Name] > 1 { // each was sent once
+				t.Errorf("got %d pets with the name %s, want 1", names[pet.Name], pet.Name)
 			}
 		}
 	}
-	for pet := range ledger.answers {
-		if found[pet] != 1 {
-			t.Errorf("%s was answered and stands %d times in the store", pet, found[pet])
+	for pet := range acked.bodies {
+		if stored[pet] != 1 {
+			t.Errorf("%s was acknowledged: got it %d times, want once", pet, stored[pet])
 		}
 	}
-	t.Logf("%d kills, %d answers, %d animals in the store", *kills, len(ledger.answers), len(found))
+	t.Logf("%d kills, %d acknowledged pets, %d stored pets", *kills, len(acked.bodies), len(stored))
 }
 
-// A ledger has the answers that clients read.
-type ledger struct {
-	mu      sync.Mutex
-	answers map[string]bool
+// acknowledgedPets are the bodies of the 201 responses that clients received: id, name and
+// category of a pet.
+type acknowledgedPets struct {
+	mu     sync.Mutex
+	bodies map[string]bool
 }
 
-func (l *ledger) note(answer string) (n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.answers[answer] = true
-	return len(l.answers)
+// add returns the number of bodies.
+func (a *acknowledgedPets) add(body string) (n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.bodies[body] = true
+	return len(a.bodies)
 }
 
-// killUnderLoad kills the server while 64 clients add animals.
-func (s *process) killUnderLoad(t *testing.T, l *ledger, name string) {
+// killUnderLoad kills the server after 500 acknowledged pets, while 64 clients add pets.
+func (s *serverProcess) killUnderLoad(t *testing.T, a *acknowledgedPets, name string) {
 	t.Helper()
-	const writers, answered = 64, 500
-	before := len(l.answers)
+	const writers, wanted = 64, 500
+	before := len(a.bodies)
 	enough := make(chan struct{})
 	var once sync.Once
 	var wait sync.WaitGroup
 	for writer := range writers {
 		wait.Go(func() {
 			for i := 0; ; i++ {
-				status, answer, err := s.post(t.Context(), petBody(fmt.Sprintf("%s-%d-%d", name, writer, i)))
+				status, body, err := s.post(t.Context(), petBody(fmt.Sprintf("%s-%d-%d", name, writer, i)))
 				if err != nil {
-					return // the server is dead
+					return // the server was killed
 				}
 				if status != http.StatusCreated {
-					t.Errorf("status %d: %s", status, answer)
+					t.Errorf("got %d %s, want 201", status, body)
 					return
 				}
-				if l.note(answer) >= before+answered {
+				if a.add(body) >= before+wanted {
 					once.Do(func() { close(enough) })
 				}
 			}
@@ -104,8 +106,8 @@ func (s *process) killUnderLoad(t *testing.T, l *ledger, name string) {
 	wait.Wait()
 }
 
-// next reads a page and returns the path of the one behind it, or nothing.
-func next(t *testing.T, s *process, path string, page any) string {
+// nextPage reads a page and returns the path of the next one, or "" after the last.
+func nextPage(t *testing.T, s *serverProcess, path string, page any) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, http.NoBody)
 	if err != nil {
@@ -118,7 +120,7 @@ func next(t *testing.T, s *process, path string, page any) string {
 	}
 	defer response.Body.Close()
 	if err := json.NewDecoder(response.Body).Decode(page); err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("status %d: %v", response.StatusCode, err)
+		t.Fatalf("got %d, %v, want 200", response.StatusCode, err)
 	}
 	link, _, linked := strings.Cut(strings.TrimPrefix(response.Header.Get("Link"), "<"), ">")
 	if !linked {
@@ -127,12 +129,12 @@ func next(t *testing.T, s *process, path string, page any) string {
 	return "/v1/pets" + link
 }
 
-func TestSignalledServerFinishesWhatRuns(t *testing.T) {
+func TestShutdownFinishesARunningRequest(t *testing.T) {
 	t.Parallel()
-	s := start(t, t.TempDir())
-	// A request whose body is on its way when the signal comes.
-	body, write := io.Pipe()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/pets", body)
+	s := startServer(t, t.TempDir())
+	// The server receives the signal while it reads the body of this request.
+	reader, writer := io.Pipe()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/pets", reader)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,36 +151,32 @@ func TestSignalledServerFinishesWhatRuns(t *testing.T) {
 		defer response.Body.Close()
 		status <- response.StatusCode
 	}()
-	if _, err := io.WriteString(write, `{"name":"Rex",`); err != nil {
+	if _, err := io.WriteString(writer, `{"name":"Rex",`); err != nil {
 		t.Fatal(err)
 	}
-	// The server has taken the request for sure once another one is answered that came later.
-	if code, answer, err := s.post(t.Context(), petBody("Tom")); err != nil || code != http.StatusCreated {
-		t.Fatal(code, answer, err)
+	// The server has accepted the request when it has responded to a later one.
+	if status, body, err := s.post(t.Context(), petBody("Tom")); err != nil || status != http.StatusCreated {
+		t.Fatal(status, body, err)
 	}
-	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+	s.signal(t, syscall.SIGTERM)
+	waitUntilNotListening(t, s)
+	if _, err := io.WriteString(writer, `"categoryId":1}`); err != nil {
 		t.Fatal(err)
 	}
-	waitUntilRefused(t, s)
-	if _, err := io.WriteString(write, `"categoryId":1}`); err != nil {
-		t.Fatal(err)
-	}
-	if err := write.Close(); err != nil {
+	if err := writer.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-status; got != http.StatusCreated {
-		t.Errorf("the running request was answered %d", got)
+		t.Errorf("running request: got %d, want 201", got)
 	}
-	if err := s.Wait(); err != nil {
-		t.Errorf("the server ended with %v: %s", err, s.log)
-	}
+	s.wantExitOK(t)
 	if log := s.log.String(); !strings.Contains(log, `"stopped"`) || strings.Contains(log, s.key) {
-		t.Errorf("the log tells no end, or the key:\n%s", log)
+		t.Errorf("got a log without the entry stopped, or with the API key:\n%s", log)
 	}
 }
 
-// waitUntilRefused returns when the server accepts no more connections.
-func waitUntilRefused(t *testing.T, s *process) {
+// waitUntilNotListening waits until the server accepts no more connections.
+func waitUntilNotListening(t *testing.T, s *serverProcess) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -196,61 +194,55 @@ func waitUntilRefused(t *testing.T, s *process) {
 
 func TestFirstKeyIsPrintedOnce(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	first := start(t, folder)
-	if code, answer, err := first.do(t.Context(), http.MethodGet, "/v1/pets", ""); err != nil || code != http.StatusOK {
-		t.Errorf("the first key: %d %s %v", code, answer, err)
-	}
-	if second := start(t, folder); second.key != "" {
-		t.Error("a second start printed a key")
+	dir := t.TempDir()
+	first := startServer(t, dir)
+	first.wantStatus(t, "/v1/pets", http.StatusOK)
+	if second := startServer(t, dir); second.key != "" {
+		t.Error("the second start printed a key")
 	}
 }
 
-func TestFirstPageIsThere(t *testing.T) {
+func TestFirstKeyPrintsAURLThatExists(t *testing.T) {
 	t.Parallel()
 	for _, enabled := range []string{"true", "false"} {
-		s := start(t, t.TempDir(), "--set", "docs.enabled="+enabled)
-		if code, answer, err := s.do(t.Context(), http.MethodGet, strings.TrimPrefix(s.page, s.url), ""); err != nil || code != http.StatusOK {
-			t.Errorf("docs.enabled=%s: %s: %d %s %v", enabled, s.page, code, answer, err)
-		}
+		s := startServer(t, t.TempDir(), "--set", "docs.enabled="+enabled)
+		s.wantStatus(t, strings.TrimPrefix(s.page, s.url), http.StatusOK)
 	}
 }
 
-func TestKeyIsCreatedBesideAServer(t *testing.T) {
+func TestCreatedKeysWorkOnARunningServer(t *testing.T) {
 	t.Parallel()
-	folder := folderWithStore(t)
-	before, stderr, code := output(t, folder, "keys", "create", "--name", "till 1")
-	if code != 0 || keyForm.FindString(before)+"\n" != before || stderr != "" {
-		t.Fatalf("code %d, stdout %q, stderr %q; want the key alone", code, before, stderr)
+	dir := dirWithStore(t)
+	before, stderr, code := runPetstore(t, dir, "keys", "create", "--name", "till 1")
+	if code != 0 || keyPattern.FindString(before)+"\n" != before || stderr != "" {
+		t.Fatalf("got code %d, stdout %q, stderr %q; want 0 and only the key", code, before, stderr)
 	}
-	s := start(t, folder)
+	s := startServer(t, dir)
 	if s.key != "" {
-		t.Error("a first key was issued beside another")
+		t.Error("a first key was created although the store has a key")
 	}
-	beside, _, _ := output(t, folder, "keys", "create", "--name", "till 2")
-	for _, key := range []string{before, beside} {
+	during, _, _ := runPetstore(t, dir, "keys", "create", "--name", "till 2")
+	for _, key := range []string{before, during} {
 		s.key = strings.TrimSpace(key)
-		if code, answer, err := s.do(t.Context(), http.MethodGet, "/v1/pets", ""); err != nil || code != http.StatusOK {
-			t.Errorf("%d %s %v", code, answer, err)
-		}
+		s.wantStatus(t, "/v1/pets", http.StatusOK)
 	}
 }
 
-func TestTakenPortLeavesNothingBehind(t *testing.T) {
+func TestAddressInUseCreatesNoStore(t *testing.T) {
 	t.Parallel()
-	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	used, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer taken.Close()
+	defer used.Close()
 	for _, setting := range []string{"server.address", "admin.address"} {
-		folder := t.TempDir()
-		stdout, stderr, code := output(t, folder, "serve", "--first-key", "--set", setting+"="+taken.Addr().String())
-		want := fmt.Sprintf("petstore: %s: %s is taken by another process: end that one or set another address\n", setting, taken.Addr())
+		dir := t.TempDir()
+		stdout, stderr, code := runPetstore(t, dir, "serve", "--first-key", "--set", setting+"="+used.Addr().String())
+		want := fmt.Sprintf("petstore: %s: %s is already in use: stop the process that uses it or set another address\n", setting, used.Addr())
 		if code != 1 || stderr != want || stdout != "" {
-			t.Errorf("code %d, stdout %q, stderr %q; want 1 and %q", code, stdout, stderr, want)
+			t.Errorf("got code %d, stdout %q, stderr %q; want 1 and stderr %q", code, stdout, stderr, want)
 		}
-		if _, err := os.Stat(database(folder)); err == nil {
+		if _, err := os.Stat(storePath(dir)); err == nil {
 			t.Error("a store was created")
 		}
 	}

@@ -10,27 +10,29 @@ import (
 	"example.com/petstore/delivery/http/server"
 )
 
-// timeoutsOf returns the timeouts of the server. A twentieth of the shutdown timeout is
-// left for what follows the requests: last uses of keys, store, traces and log.
-func timeoutsOf(s config.Server) server.Timeouts {
+// serverTimeouts returns the timeouts of the HTTP server. It leaves a twentieth of the
+// shutdown timeout to what is written after the last request: last uses of keys, store,
+// traces and log.
+func serverTimeouts(s config.Server) server.Timeouts {
 	return server.Timeouts{
 		ReadHeader: s.ReadHeaderTimeout, Read: s.ReadTimeout, Write: s.WriteTimeout, Idle: s.IdleTimeout,
 		Delay: s.ShutdownDelay, Shutdown: s.ShutdownTimeout - s.ShutdownTimeout/20,
 	}
 }
 
-// lastLine is how long before its end the log says that a process is abandoned.
-const lastLine = 200 * time.Millisecond
+// forcedExitLogTime is how long before a forced exit the log entry about it is written.
+const forcedExitLogTime = 200 * time.Millisecond
 
-// limitShutdown abandons the command when it has not ended within both shutdown times
-// after ctx, whatever it still waits for: a disk, a collector or a reader of its output.
+// limitShutdown makes the process exit when ShutdownDelay and ShutdownTimeout have passed
+// after ctx ended, whatever the command still waits for: a disk, a trace collector or a
+// full pipe.
 func (in *invocation) limitShutdown(ctx context.Context, s config.Server, log *zap.Logger) {
 	limit := s.ShutdownDelay + s.ShutdownTimeout
 	context.AfterFunc(ctx, func() {
-		time.Sleep(limit - lastLine)
-		log.Error("not stopped in time, exiting", zap.Duration("limit", limit))
+		time.Sleep(limit - forcedExitLogTime)
+		log.Error("shutdown timed out, exiting", zap.Duration("limit", limit))
 		_ = log.Sync()
-		time.Sleep(lastLine * 3 / 4)
-		in.abandon()
+		time.Sleep(forcedExitLogTime * 3 / 4)
+		in.forceExit()
 	})
 }

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,48 +13,44 @@ import (
 	"time"
 )
 
-// TestSignalledServerLosesNoRequest stops a server in the middle of the
-// conversations of many clients. A client may find the door closed when it comes
-// anew, but nothing that it sent over an open connection is left without answer.
-func TestSignalledServerLosesNoRequest(t *testing.T) {
+// TestShutdownLosesNoRequest stops a server while many clients send requests on open
+// connections. New connections may be refused, but every request that was sent on an open
+// connection must get its response.
+func TestShutdownLosesNoRequest(t *testing.T) {
 	t.Parallel()
 	for _, delay := range []string{"0s", "1s"} {
 		t.Run("delay "+delay, func(t *testing.T) {
 			t.Parallel()
 			const clients = 64
-			folder := t.TempDir()
-			s := start(t, folder, "--set", "server.shutdown_delay="+delay)
+			dir := t.TempDir()
+			s := startServer(t, dir, "--set", "server.shutdown_delay="+delay)
 			var added atomic.Int64
 			var wait sync.WaitGroup
 			for i := range clients {
 				client := &http.Client{Transport: &http.Transport{}}
 				wait.Go(func() { s.addUntilRefused(t, client, fmt.Sprint(i), &added) })
 			}
-			until(t, "all clients converse", func() bool { return added.Load() > 10*clients })
+			waitUntil(t, "the clients have added pets", func() bool { return added.Load() > 10*clients })
 			before := added.Load()
-			if err := s.Process.Signal(syscall.SIGTERM); err != nil {
-				t.Fatal(err)
-			}
+			s.signal(t, syscall.SIGTERM)
 			wait.Wait()
-			if err := s.Wait(); err != nil {
-				t.Errorf("the server ended with %v: %s", err, s.log)
-			}
+			s.wantExitOK(t)
 			if added.Load() < before+clients {
-				t.Errorf("of %d clients only %d were answered after the signal", clients, added.Load()-before)
+				t.Errorf("got %d pets added after the signal, want at least %d", added.Load()-before, clients)
 			}
-			again := start(t, folder)
-			again.key = s.key
-			if found := again.count(t); found != added.Load() {
-				t.Errorf("%d pets were answered, %d are in the store", added.Load(), found)
+			restarted := startServer(t, dir)
+			restarted.key = s.key
+			if stored := restarted.countPets(t); stored != added.Load() {
+				t.Errorf("got %d pets in the store, want %d", stored, added.Load())
 			}
-			t.Logf("%d pets were answered, %d of them after the signal", added.Load(), added.Load()-before)
+			t.Logf("%d pets were added, %d of them after the signal", added.Load(), added.Load()-before)
 		})
 	}
 }
 
-// addUntilRefused adds pets, each over the connection of the last one unless the
-// server closed that, until no connection is to be had.
-func (s *process) addUntilRefused(t *testing.T, client *http.Client, name string, added *atomic.Int64) {
+// addUntilRefused adds pets until a new connection is refused. It reuses the connection as
+// long as the server leaves it open.
+func (s *serverProcess) addUntilRefused(t *testing.T, client *http.Client, name string, added *atomic.Int64) {
 	for {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/pets", strings.NewReader(petBody(name)))
 		if err != nil {
@@ -66,93 +59,63 @@ func (s *process) addUntilRefused(t *testing.T, client *http.Client, name string
 		}
 		request.Header.Set("Authorization", "Bearer "+s.key)
 		request.Header.Set("Content-Type", "application/json")
-		status, answer, err := finish(client, request)
+		status, body, err := sendRequest(client, request)
 		if errors.Is(err, syscall.ECONNREFUSED) {
 			return
 		}
 		if err != nil || status != http.StatusCreated {
-			t.Errorf("a request was lost: status %d, %v: %s", status, err, answer)
+			t.Errorf("got %d, %v, %s, want 201", status, err, body)
 			return
 		}
 		added.Add(1)
 	}
 }
 
-// finish sends a request and reads its answer.
-func finish(client *http.Client, request *http.Request) (status int, answer string, err error) {
-	response, err := client.Do(request)
-	if err != nil {
-		return 0, "", err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	return response.StatusCode, string(body), err
-}
-
-// count walks all pets of a server.
-func (s *process) count(t *testing.T) (found int64) {
+// countPets reads all pages of the pets and returns the number of pets.
+func (s *serverProcess) countPets(t *testing.T) (n int64) {
 	t.Helper()
 	for path := "/v1/pets?limit=100"; path != ""; {
 		var page []any
-		path = next(t, s, path, &page)
-		found += int64(len(page))
+		path = nextPage(t, s, path, &page)
+		n += int64(len(page))
 	}
-	return found
+	return n
 }
 
-func TestServerThatIsToStopIsNotReadyButAnswers(t *testing.T) {
+func TestDrainingServerIsNotReadyButServesRequests(t *testing.T) {
 	t.Parallel()
-	s, admin := startWithAdmin(t, "--set", "server.shutdown_delay=1s")
-	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "readyz is 503", func() bool {
+	s, admin := startServerWithAdmin(t, "--set", "server.shutdown_delay=1s")
+	s.signal(t, syscall.SIGTERM)
+	waitUntil(t, "/readyz returns 503", func() bool {
 		status, _, err := s.do(t.Context(), http.MethodGet, "/readyz", "")
 		return err == nil && status == http.StatusServiceUnavailable
 	})
 	for _, path := range []string{"/livez", "/v1/pets"} {
-		if status, answer, err := s.do(t.Context(), http.MethodGet, path, ""); err != nil || status != http.StatusOK {
-			t.Errorf("%s: %d %s %v", path, status, answer, err)
-		}
+		s.wantStatus(t, path, http.StatusOK)
 	}
-	if status, _ := fetch(t, admin+"/metrics"); status != http.StatusOK { // who watches wants to see the end
-		t.Errorf("/metrics: %d", status)
+	if status, _ := get(t, admin+"/metrics"); status != http.StatusOK {
+		t.Errorf("GET /metrics: got %d, want 200", status)
 	}
-	if err := s.Wait(); err != nil {
-		t.Errorf("the server ended with %v: %s", err, s.log)
-	}
+	s.wantExitOK(t)
 }
 
-func TestSecondSignalEndsAtOnce(t *testing.T) {
+func TestSecondSignalKillsTheServer(t *testing.T) {
 	t.Parallel()
-	s := start(t, t.TempDir(), "--set", "server.shutdown_delay=10m")
-	ended := make(chan struct{})
-	go func() { defer close(ended); _ = s.Wait() }()
+	s := startServer(t, t.TempDir(), "--set", "server.shutdown_delay=10m")
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.Wait() }()
 	for {
-		// The first one counts once the program has seen it, which nobody can tell from here.
+		// Signals are sent repeatedly, because the test cannot see when the first is handled.
 		if err := s.Process.Signal(syscall.SIGINT); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			t.Fatal(err)
 		}
 		select {
-		case <-ended:
+		case <-done:
 			if state := s.ProcessState.Sys().(syscall.WaitStatus); !state.Signaled() || state.Signal() != syscall.SIGINT {
-				t.Errorf("the server ended with %v", s.ProcessState)
+				t.Errorf("got %v, want signal: interrupt", s.ProcessState)
 			}
 			return
 		case <-time.After(10 * time.Millisecond):
 		}
-	}
-}
-
-// until waits for something to be so, which it will be soon.
-func until(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	for !so() {
-		if ctx.Err() != nil {
-			t.Fatalf("waited in vain until %s", what)
-		}
-		runtime.Gosched()
 	}
 }

@@ -13,68 +13,71 @@ import (
 	"go.uber.org/zap"
 )
 
-// A keyPair is a certificate and its key in two files, which are read again when a
-// client comes and they have changed.
-type keyPair struct {
+// A reloadingCertificate is a TLS certificate and its private key in two files. A TLS
+// handshake loads them again if they have changed. It is safe for concurrent use.
+type reloadingCertificate struct {
 	certFile, keyFile string
 	log               *zap.Logger
 
-	mu        sync.Mutex
-	looked    time.Time
-	cert, key []byte // what the files held then
-	pair      *tls.Certificate
+	mu              sync.Mutex
+	checked         time.Time
+	certPEM, keyPEM []byte // contents of the files when they were last read
+	certificate     *tls.Certificate
 }
 
-// lookInterval is how often the files are looked at, at most.
-const lookInterval = time.Second
+// certificateCheckInterval is the minimum interval between two checks of the files.
+const certificateCheckInterval = time.Second
 
-func newKeyPair(certFile, keyFile string, log *zap.Logger) (*keyPair, error) {
-	k := &keyPair{certFile: certFile, keyFile: keyFile, log: log, looked: time.Now()}
-	return k, k.read()
+// newReloadingCertificate loads the certificate. It returns an error if the files are
+// unreadable or do not match.
+func newReloadingCertificate(certFile, keyFile string, log *zap.Logger) (*reloadingCertificate, error) {
+	c := &reloadingCertificate{certFile: certFile, keyFile: keyFile, log: log, checked: time.Now()}
+	return c, c.reload()
 }
 
-func (k *keyPair) config() *tls.Config {
+func (c *reloadingCertificate) tlsConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
 		NextProtos:     []string{"h2", "http/1.1"},
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return k.current(), nil },
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.latest(), nil },
 	}
 }
 
-// current is the newest pair that is one.
-func (k *keyPair) current() *tls.Certificate {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if time.Since(k.looked) >= lookInterval {
-		k.looked = time.Now()
-		if err := k.read(); err != nil {
-			k.log.Error("the new TLS certificate cannot be used, the old one stays", zap.Error(err))
+// latest returns the certificate that was last loaded without an error.
+func (c *reloadingCertificate) latest() *tls.Certificate {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.checked) >= certificateCheckInterval {
+		c.checked = time.Now()
+		if err := c.reload(); err != nil {
+			c.log.Error("cannot load the new TLS certificate, the previous one stays in use", zap.Error(err))
 		}
 	}
-	return k.pair
+	return c.certificate
 }
 
-// read takes the pair from the files. What they held before is no longer read nor
-// told, so a broken pair is an error once.
-func (k *keyPair) read() error {
-	cert, certErr := os.ReadFile(k.certFile)
-	key, keyErr := os.ReadFile(k.keyFile)
-	if k.pair != nil && bytes.Equal(cert, k.cert) && bytes.Equal(key, k.key) {
+// reload loads the certificate if the files have changed since the last call. So it
+// returns the error of invalid files once.
+func (c *reloadingCertificate) reload() error {
+	certPEM, certErr := os.ReadFile(c.certFile)
+	keyPEM, keyErr := os.ReadFile(c.keyFile)
+	if c.certificate != nil && bytes.Equal(certPEM, c.certPEM) && bytes.Equal(keyPEM, c.keyPEM) {
 		return nil
 	}
-	k.cert, k.key = cert, key
+	c.certPEM, c.keyPEM = certPEM, keyPEM
 	if err := errors.Join(certErr, keyErr); err != nil {
 		return err
 	}
-	pair, err := tls.X509KeyPair(cert, key)
+	certificate, err := tls.X509KeyPair(certPEM, keyPEM)
 	if err != nil {
-		return fmt.Errorf("%s and %s: %w", k.certFile, k.keyFile, err)
+		return fmt.Errorf("%s and %s: %w", c.certFile, c.keyFile, err)
 	}
-	k.pair = &pair
+	c.certificate = &certificate
 	return nil
 }
 
-// withHSTS tells browsers that came by TLS to do so from now on (RFC 6797).
+// withHSTS adds Strict-Transport-Security to every response over TLS (RFC 6797, section
+// 7.2 forbids it without TLS).
 func withHSTS(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.TLS != nil {

@@ -18,8 +18,9 @@ import (
 	"time"
 )
 
-// certify writes a certificate for this machine with a serial number, and its key.
-func certify(t *testing.T, folder string, serial int64) {
+// writeCertificate writes a certificate for 127.0.0.1 and its private key to tls.crt and
+// tls.key in dir.
+func writeCertificate(t *testing.T, dir string, serial int64) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -37,90 +38,94 @@ func certify(t *testing.T, folder string, serial int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, folder, "tls.crt", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}))
-	put(t, folder, "tls.key", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
+	writeFile(t, dir, "tls.crt", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}))
+	writeFile(t, dir, "tls.key", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
 }
 
-func put(t *testing.T, folder, name string, content []byte) {
+// writeFile writes a file in dir.
+func writeFile(t *testing.T, dir, name string, content []byte) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func startWithTLS(t *testing.T) (s *process, folder string) {
+// startServerWithTLS starts a server with a certificate with the serial number 1 in dir.
+func startServerWithTLS(t *testing.T) (s *serverProcess, dir string) {
 	t.Helper()
-	folder = t.TempDir()
-	certify(t, folder, 1)
-	s = start(t, folder, "--set", "server.tls_cert_file=tls.crt", "--set", "server.tls_key_file=tls.key")
+	dir = t.TempDir()
+	writeCertificate(t, dir, 1)
+	s = startServer(t, dir, "--set", "server.tls_cert_file=tls.crt", "--set", "server.tls_key_file=tls.key")
 	if !strings.HasPrefix(s.url, "https://") {
-		t.Fatalf("the UI is said to be at %s", s.url)
+		t.Fatalf("got the URL %s, want https", s.url)
 	}
-	return s, folder
+	return s, dir
 }
 
-// trusting is a client that takes any certificate.
-func trusting(t *testing.T, version uint16) *http.Client {
+// insecureClient returns a client that accepts any certificate and offers TLS 1.0 to
+// maxVersion.
+func insecureClient(t *testing.T, maxVersion uint16) *http.Client {
 	t.Helper()
 	transport := &http.Transport{
 		ForceAttemptHTTP2: true,
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: version},
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: maxVersion},
 	}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
 }
 
-// A handshake is what a client learns of a server by an answer.
-type handshake struct {
+// A tlsResponse is the part of a response that the tests of TLS check.
+type tlsResponse struct {
 	status, protocol int
-	serial           int64 // of the certificate
-	strict           string
+	serial           int64  // of the certificate
+	hsts             string // Strict-Transport-Security
 }
 
-// list asks for the pets over a connection of its own.
-func (s *process) list(t *testing.T, version uint16) (handshake, error) {
+// listOverTLS requests the pets on a new connection.
+func (s *serverProcess) listOverTLS(t *testing.T, maxVersion uint16) (tlsResponse, error) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/v1/pets", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
 	request.Header.Set("Authorization", "Bearer "+s.key)
-	response, err := trusting(t, version).Do(request)
+	response, err := insecureClient(t, maxVersion).Do(request)
 	if err != nil {
-		return handshake{}, err
+		return tlsResponse{}, err
 	}
 	defer response.Body.Close()
-	h := handshake{status: response.StatusCode, protocol: response.ProtoMajor, strict: response.Header.Get("Strict-Transport-Security")}
+	got := tlsResponse{status: response.StatusCode, protocol: response.ProtoMajor, hsts: response.Header.Get("Strict-Transport-Security")}
 	if response.TLS != nil {
-		h.serial = response.TLS.PeerCertificates[0].SerialNumber.Int64()
+		got.serial = response.TLS.PeerCertificates[0].SerialNumber.Int64()
 	}
-	return h, nil
+	return got, nil
 }
 
-func TestTLSIsModern(t *testing.T) {
+func TestServerRequiresTLS12(t *testing.T) {
 	t.Parallel()
-	s, _ := startWithTLS(t)
+	s, _ := startServerWithTLS(t)
 	for version, served := range map[uint16]bool{tls.VersionTLS13: true, tls.VersionTLS12: true, tls.VersionTLS11: false, tls.VersionTLS10: false} {
-		got, err := s.list(t, version)
+		got, err := s.listOverTLS(t, version)
 		if (err == nil) != served {
-			t.Errorf("%s: %v", tls.VersionName(version), err)
+			t.Errorf("%s: got %v, want served %t", tls.VersionName(version), err, served)
 		}
-		if want := (handshake{200, 2, 1, "max-age=31536000"}); served && got != want {
+		if want := (tlsResponse{200, 2, 1, "max-age=31536000"}); served && got != want {
 			t.Errorf("%s: got %v, want %v", tls.VersionName(version), got, want)
 		}
 	}
-	if status, _ := fetch(t, "http"+strings.TrimPrefix(s.url, "https")+"/livez"); status != http.StatusBadRequest {
-		t.Errorf("without TLS: %d", status)
+	if status, _ := get(t, "http"+strings.TrimPrefix(s.url, "https")+"/livez"); status != http.StatusBadRequest {
+		t.Errorf("without TLS: got %d, want 400", status)
 	}
-	stop(t, s)
+	s.stop(t)
 }
 
-// Another process locks the store, so that the server responds before it is open.
-func TestEveryResponseOverTLSCarriesHSTS(t *testing.T) {
+// TestEveryResponseOverTLSHasHSTS locks the store at first, to include responses during the
+// start.
+func TestEveryResponseOverTLSHasHSTS(t *testing.T) {
 	t.Parallel()
-	folder, address, client := t.TempDir(), freeAddress(t), trusting(t, tls.VersionTLS13)
+	dir, address, client := dirWithStore(t), freeAddress(t), insecureClient(t, tls.VersionTLS13)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	ask := func(method, path string) (status int, strict string, err error) {
+	send := func(method, path string) (status int, hsts string, err error) {
 		request, err := http.NewRequestWithContext(t.Context(), method, "https://"+address+path, http.NoBody)
 		if err != nil {
 			return 0, "", err
@@ -132,89 +137,86 @@ func TestEveryResponseOverTLSCarriesHSTS(t *testing.T) {
 		defer response.Body.Close()
 		return response.StatusCode, response.Header.Get("Strict-Transport-Security"), nil
 	}
-	certify(t, folder, 1)
-	if _, stderr, code := output(t, folder, "migrate", "up"); code != 0 {
-		t.Fatal(stderr)
-	}
-	release, done := lock(t, database(folder)), make(chan struct{})
+	writeCertificate(t, dir, 1)
+	release, done := lockStore(t, storePath(dir)), make(chan struct{})
 	defer func() { <-done }()
 	go func() {
 		defer close(done)
 		defer release()
 		for _, path := range []string{"/livez", "/v1/pets"} {
-			status, strict, err := 0, "", errors.New("not asked yet")
+			status, hsts, err := 0, "", errors.New("no request was sent")
 			for deadline := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(deadline); {
-				status, strict, err = ask(http.MethodGet, path)
+				status, hsts, err = send(http.MethodGet, path)
 			}
-			if err != nil || strict != "max-age=31536000" || status != map[string]int{"/livez": 200, "/v1/pets": 503}[path] {
-				t.Errorf("while it started, %s: got %d, %q, %v", path, status, strict, err)
+			if err != nil || hsts != "max-age=31536000" || status != map[string]int{"/livez": 200, "/v1/pets": 503}[path] {
+				t.Errorf("during the start, GET %s: got %d, %q, %v", path, status, hsts, err)
 			}
 		}
 	}()
-	start(t, folder, "--set", "server.address="+address, "--set", "server.tls_cert_file=tls.crt", "--set", "server.tls_key_file=tls.key")
+	startServer(t, dir, "--set", "server.address="+address, "--set", "server.tls_cert_file=tls.crt", "--set", "server.tls_key_file=tls.key")
 	for request, want := range map[string]int{
 		"GET /livez": 200, "GET /readyz": 200, "GET /": 302, "GET /openapi.json": 200, "GET /swagger/index.html": 200, "GET /swagger/none": 404,
 		"GET /v1/pets": 401, "GET /v1/pets/1": 401, "DELETE /v1/pets": 405, "OPTIONS /v1/pets": 204, "GET /none": 404, "GET /v1%2Fpets": 404,
 	} {
 		method, path, _ := strings.Cut(request, " ")
-		if status, strict, err := ask(method, path); err != nil || status != want || strict != "max-age=31536000" {
-			t.Errorf("%s: got %d, %q, %v, want %d", request, status, strict, err, want)
+		if status, hsts, err := send(method, path); err != nil || status != want || hsts != "max-age=31536000" {
+			t.Errorf("%s: got %d, %q, %v, want %d", request, status, hsts, err, want)
 		}
 	}
 }
 
-func TestNewCertificateNeedsNoRestart(t *testing.T) {
+func TestChangedCertificateIsLoadedWithoutRestart(t *testing.T) {
 	t.Parallel()
-	s, folder := startWithTLS(t)
+	s, dir := startServerWithTLS(t)
 	serial := func() int64 {
-		got, err := s.list(t, tls.VersionTLS13)
+		got, err := s.listOverTLS(t, tls.VersionTLS13)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return got.serial
 	}
 	if got := serial(); got != 1 {
-		t.Fatalf("got the certificate %d", got)
+		t.Fatalf("got the certificate %d, want 1", got)
 	}
-	certify(t, folder, 2)
-	until(t, "the second certificate is shown", func() bool { return serial() == 2 })
+	writeCertificate(t, dir, 2)
+	waitUntil(t, "the second certificate is used", func() bool { return serial() == 2 })
 
-	const complaint = "the new TLS certificate cannot be used, the old one stays"
-	for complaints, broken := range []string{"hello", ""} {
-		if broken == "" {
-			if err := os.Remove(filepath.Join(folder, "tls.key")); err != nil {
+	const message = "cannot load the new TLS certificate, the previous one stays in use"
+	for logged, invalidKey := range []string{"hello", ""} {
+		if invalidKey == "" {
+			if err := os.Remove(filepath.Join(dir, "tls.key")); err != nil {
 				t.Fatal(err)
 			}
 		} else {
-			put(t, folder, "tls.key", []byte(broken))
+			writeFile(t, dir, "tls.key", []byte(invalidKey))
 		}
-		until(t, "the log complains", func() bool {
-			return serial() == 2 && strings.Count(s.log.String(), complaint) == complaints+1
+		waitUntil(t, "the log has the error", func() bool {
+			return serial() == 2 && strings.Count(s.log.String(), message) == logged+1
 		})
 	}
-	certify(t, folder, 3)
-	until(t, "the third certificate is shown", func() bool { return serial() == 3 })
-	if got := strings.Count(s.log.String(), complaint); got != 2 {
-		t.Errorf("the log complains %d times of two broken pairs", got)
+	writeCertificate(t, dir, 3)
+	waitUntil(t, "the third certificate is used", func() bool { return serial() == 3 })
+	if got := strings.Count(s.log.String(), message); got != 2 {
+		t.Errorf("got %d log entries about two invalid certificates, want 2", got)
 	}
 }
 
-func TestServeWithoutTLSIsNotStrict(t *testing.T) {
+func TestResponsesWithoutTLSHaveNoHSTS(t *testing.T) {
 	t.Parallel()
-	s := start(t, t.TempDir())
-	if got, err := s.list(t, tls.VersionTLS13); err != nil || got.strict != "" {
-		t.Errorf("got %v, %v", got, err)
+	s := startServer(t, t.TempDir())
+	if got, err := s.listOverTLS(t, tls.VersionTLS13); err != nil || got.hsts != "" {
+		t.Errorf("got %v, %v, want no HSTS", got, err)
 	}
 }
 
-func TestBadCertificateIsRefusedAtTheStart(t *testing.T) {
+func TestServeRejectsMissingCertificateFiles(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	stdout, stderr, code := output(t, folder, "serve", "--set", "server.tls_cert_file=none.crt", "--set", "server.tls_key_file=none.key", "--set", "log.level=loud")
+	dir := t.TempDir()
+	stdout, stderr, code := runPetstore(t, dir, "serve", "--set", "server.tls_cert_file=none.crt", "--set", "server.tls_key_file=none.key", "--set", "log.level=loud")
 	if code != 2 || stdout != "" || strings.Count(stderr, "\n") != 4 {
-		t.Errorf("code %d, stdout %q, stderr %s", code, stdout, stderr)
+		t.Errorf("got code %d, stdout %q, stderr %s; want 2 and four lines", code, stdout, stderr)
 	}
-	if _, err := os.Stat(database(folder)); err == nil {
+	if _, err := os.Stat(storePath(dir)); err == nil {
 		t.Error("a store was created")
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version and commit are set by the linker, as the Makefile does.
+// version and commit are set by the linker (-X main.version=…), see the Makefile.
 var version, commit string
 
-// buildVersion returns the version of this program and the commit that it was built
-// from. What the linker did not set is in the build information if go build ran in a
-// git checkout, or else unknown.
+// buildVersion returns the version of this program and the commit that it was built from.
+// What the linker did not set comes from the build information, which has it if go build
+// ran in a git checkout, or else is "unknown".
 func buildVersion() (string, string) {
 	var module, revision string
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -28,7 +28,7 @@ func buildVersion() (string, string) {
 	return cmp.Or(version, module, "unknown"), cmp.Or(commit, revision, "unknown")
 }
 
-// versionText is what the command version and the flag --version print.
+// versionText returns the text that petstore version and --version print after the name.
 func versionText() string {
 	version, commit := buildVersion()
 	return fmt.Sprintf("%s (commit %s, %s)", version, commit, runtime.Version())
@@ -37,7 +37,7 @@ func versionText() string {
 func newVersion(in *invocation) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
-		Short:   "Print the version, the commit and the Go version of this program",
+		Short:   "Print the version, commit and Go version of this program",
 		Example: "  petstore version",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

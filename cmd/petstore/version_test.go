@@ -8,18 +8,18 @@ import (
 	"testing"
 )
 
-func TestVersionIsTold(t *testing.T) {
+func TestVersionIsPrinted(t *testing.T) {
 	t.Parallel()
-	form := regexp.MustCompile(`^petstore \S+ \(commit \S+, ` + regexp.QuoteMeta(runtime.Version()) + `\)\n$`)
+	pattern := regexp.MustCompile(`^petstore \S+ \(commit \S+, ` + regexp.QuoteMeta(runtime.Version()) + `\)\n$`)
 	for _, arg := range []string{"version", "--version"} {
-		if stdout, stderr, code := output(t, t.TempDir(), arg); code != 0 || !form.MatchString(stdout) {
-			t.Errorf("%s: code %d, %q, %s", arg, code, stdout, stderr)
+		if stdout, stderr, code := runPetstore(t, t.TempDir(), arg); code != 0 || !pattern.MatchString(stdout) {
+			t.Errorf("%s: got code %d, stdout %q, stderr %s; want 0 and %s", arg, code, stdout, stderr, pattern)
 		}
 	}
 }
 
-// TestVersionIsThatOfTheLinker sets variables of the package, so it is not parallel.
-func TestVersionIsThatOfTheLinker(t *testing.T) {
+// TestLinkerSetsTheVersion sets variables of the package, so it is not parallel.
+func TestLinkerSetsTheVersion(t *testing.T) {
 	version, commit = "v1.2.3", "abc"
 	defer func() { version, commit = "", "" }()
 	if got, want := versionText(), "v1.2.3 (commit abc, "+runtime.Version()+")"; got != want {
@@ -27,12 +27,12 @@ func TestVersionIsThatOfTheLinker(t *testing.T) {
 	}
 }
 
-func TestMakefileTellsTheLinkerTheVersion(t *testing.T) {
+func TestMakefilePassesTheVersionToTheLinker(t *testing.T) {
 	t.Parallel()
 	for _, target := range []string{"build", "static"} {
 		commands, err := exec.CommandContext(t.Context(), "make", "-C", "../..", "-n", target, "VERSION=v1.2.3", "COMMIT=abc").Output()
 		if want := "-X main.version=v1.2.3 -X main.commit=abc"; err != nil || !strings.Contains(string(commands), want) {
-			t.Errorf("make %s: %v, %s lacks %s", target, err, commands, want)
+			t.Errorf("make %s: %v, %s does not contain %s", target, err, commands, want)
 		}
 	}
 }

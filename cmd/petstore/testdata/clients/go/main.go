@@ -1,5 +1,5 @@
-// Command till makes every call of the store with the generated client and fails
-// at the first answer that is not as it should be. It wants an empty store.
+// Command till calls every operation with the generated client. It exits with 1 at the
+// first response that it does not expect. The store must be empty.
 package main
 
 import (
@@ -23,10 +23,10 @@ func main() {
 	getPet(ctx, api, pets[0])
 	orderPets(ctx, api, pets)
 	listOrders(ctx, api, pets)
-	refuseStrangers(ctx, url)
+	callWithoutValidKey(ctx, url)
 }
 
-// addPets adds Rex twice with one key, and three more.
+// addPets adds Rex, repeats that with the same idempotency key, and adds three more.
 func addPets(ctx context.Context, api *petstore.ClientWithResponses) []petstore.Pet {
 	rex := petstore.NewPet{Name: "Rex", CategoryId: math.MaxInt64, Status: new(petstore.Available)}
 	pets := []petstore.Pet{*must(addPet(ctx, api, "rex-1", rex))}
@@ -34,7 +34,7 @@ func addPets(ctx context.Context, api *petstore.ClientWithResponses) []petstore.
 	want(pets[0].CategoryId, math.MaxInt64)
 	want(*pets[0].Status, petstore.Available)
 
-	replayed := answered(api.CreatePetWithResponse(ctx, &petstore.CreatePetParams{IdempotencyKey: new("rex-1")}, rex))(http.StatusCreated)
+	replayed := wantStatus(api.CreatePetWithResponse(ctx, &petstore.CreatePetParams{IdempotencyKey: new("rex-1")}, rex))(http.StatusCreated)
 	want(replayed.JSON201.Id, pets[0].Id)
 	want(*replayed.Headers201.IdempotencyReplayed, true)
 	want(*replayed.Headers201.Location, "./pets/1")
@@ -49,7 +49,7 @@ func addPets(ctx context.Context, api *petstore.ClientWithResponses) []petstore.
 		{Name: "Mia", CategoryId: math.MinInt64},
 		{Name: "Ute", CategoryId: 0, Status: new(petstore.Sold)},
 	} {
-		added := answered(api.CreatePetWithResponse(ctx, nil, pet))(http.StatusCreated)
+		added := wantStatus(api.CreatePetWithResponse(ctx, nil, pet))(http.StatusCreated)
 		want(added.JSON201.CategoryId, pet.CategoryId)
 		want(added.JSON201.Status == nil, pet.Status == nil)
 		want(added.Headers201.IdempotencyReplayed == nil, true)
@@ -68,68 +68,68 @@ func listPets(ctx context.Context, api *petstore.ClientWithResponses, pets []pet
 	}
 	available := must(allPets(ctx, api, petstore.ListPetsParams{Limit: new(1), Status: new(petstore.Available)}))
 	want(names(available), "Rex Tom ")
-	behind := answered(api.ListPetsWithResponse(ctx, &petstore.ListPetsParams{After: &pets[1].Id}))(http.StatusOK)
-	want(names(*behind.JSON200), "Mia Ute ")
+	afterTom := wantStatus(api.ListPetsWithResponse(ctx, &petstore.ListPetsParams{After: &pets[1].Id}))(http.StatusOK)
+	want(names(*afterTom.JSON200), "Mia Ute ")
 
-	seen := petstore.ListPetsParams{IfNoneMatch: behind.Headers200.ETag, After: &pets[1].Id}
-	unchanged := answered(api.ListPetsWithResponse(ctx, &seen))(http.StatusNotModified)
+	cached := petstore.ListPetsParams{IfNoneMatch: afterTom.Headers200.ETag, After: &pets[1].Id}
+	unchanged := wantStatus(api.ListPetsWithResponse(ctx, &cached))(http.StatusNotModified)
 	want(unchanged.JSON200 == nil, true)
-	want(*unchanged.Headers304.ETag, *seen.IfNoneMatch)
+	want(*unchanged.Headers304.ETag, *cached.IfNoneMatch)
 
 	_, err := allPets(ctx, api, petstore.ListPetsParams{Limit: new(101)})
 	wantCode(err, "invalid_parameter")
 }
 
 func getPet(ctx context.Context, api *petstore.ClientWithResponses, rex petstore.Pet) {
-	found := answered(api.GetPetWithResponse(ctx, rex.Id))(http.StatusOK)
+	found := wantStatus(api.GetPetWithResponse(ctx, rex.Id))(http.StatusOK)
 	want(found.JSON200.Name, rex.Name)
 	want(found.JSON200.CategoryId, rex.CategoryId)
 	want(*found.Headers200.Deprecation, "@1764892800")
 	want(*found.Headers200.Sunset, "Thu, 05 Dec 2030 00:00:00 GMT")
-	missing := answered(api.GetPetWithResponse(ctx, math.MaxInt64))(http.StatusNotFound)
+	missing := wantStatus(api.GetPetWithResponse(ctx, math.MaxInt64))(http.StatusNotFound)
 	want(missing.JSON404.Code, "pet_not_found")
 	want(missing.JSON404.Status, http.StatusNotFound)
 }
 
-// orderPets sells Rex and does not sell Tom in the end.
+// orderPets delivers an order of Rex and cancels an order of Tom.
 func orderPets(ctx context.Context, api *petstore.ClientWithResponses, pets []petstore.Pet) {
 	rex, tom := petstore.NewOrder{PetId: pets[0].Id}, petstore.NewOrder{PetId: pets[1].Id}
 	params := &petstore.PlaceOrderParams{IdempotencyKey: new("sell-rex")}
-	placed := answered(api.PlaceOrderWithResponse(ctx, params, rex))(http.StatusCreated).JSON201
+	placed := wantStatus(api.PlaceOrderWithResponse(ctx, params, rex))(http.StatusCreated).JSON201
 	want(placed.PetId, rex.PetId)
 	want(placed.Status, petstore.Placed)
 	want(time.Since(placed.CreatedAt).Abs() < time.Minute, true)
-	replayed := answered(api.PlaceOrderWithResponse(ctx, params, rex))(http.StatusCreated)
+	replayed := wantStatus(api.PlaceOrderWithResponse(ctx, params, rex))(http.StatusCreated)
 	want(replayed.JSON201.Id, placed.Id)
 	want(*replayed.Headers201.IdempotencyReplayed, true)
 
-	taken := answered(api.PlaceOrderWithResponse(ctx, nil, rex))(http.StatusConflict)
-	want(taken.JSON409.Code, "pet_not_available")
-	nobody := answered(api.PlaceOrderWithResponse(ctx, nil, petstore.NewOrder{PetId: 99}))(http.StatusNotFound)
-	want(nobody.JSON404.Code, "pet_not_found")
+	unavailable := wantStatus(api.PlaceOrderWithResponse(ctx, nil, rex))(http.StatusConflict)
+	want(unavailable.JSON409.Code, "pet_not_available")
+	noPet := wantStatus(api.PlaceOrderWithResponse(ctx, nil, petstore.NewOrder{PetId: 99}))(http.StatusNotFound)
+	want(noPet.JSON404.Code, "pet_not_found")
 
-	want(*answered(api.GetOrderWithResponse(ctx, placed.Id))(http.StatusOK).JSON200, *placed)
-	missing := answered(api.GetOrderWithResponse(ctx, 99))(http.StatusNotFound)
+	want(*wantStatus(api.GetOrderWithResponse(ctx, placed.Id))(http.StatusOK).JSON200, *placed)
+	missing := wantStatus(api.GetOrderWithResponse(ctx, 99))(http.StatusNotFound)
 	want(missing.JSON404.Code, "order_not_found")
 
-	delivered := answered(api.DeliverOrderWithResponse(ctx, placed.Id))(http.StatusOK).JSON200
+	delivered := wantStatus(api.DeliverOrderWithResponse(ctx, placed.Id))(http.StatusOK).JSON200
 	want(delivered.Status, petstore.Delivered)
-	want(*answered(api.DeliverOrderWithResponse(ctx, placed.Id))(http.StatusOK).JSON200, *delivered)
-	ended := answered(api.CancelOrderWithResponse(ctx, placed.Id))(http.StatusConflict)
-	want(ended.JSON409.Code, "order_state_conflict")
+	want(*wantStatus(api.DeliverOrderWithResponse(ctx, placed.Id))(http.StatusOK).JSON200, *delivered)
+	cancelDelivered := wantStatus(api.CancelOrderWithResponse(ctx, placed.Id))(http.StatusConflict)
+	want(cancelDelivered.JSON409.Code, "order_state_conflict")
 
-	second := answered(api.PlaceOrderWithResponse(ctx, nil, tom))(http.StatusCreated).JSON201
-	cancelled := answered(api.CancelOrderWithResponse(ctx, second.Id))(http.StatusOK).JSON200
+	second := wantStatus(api.PlaceOrderWithResponse(ctx, nil, tom))(http.StatusCreated).JSON201
+	cancelled := wantStatus(api.CancelOrderWithResponse(ctx, second.Id))(http.StatusOK).JSON200
 	want(cancelled.Status, petstore.Cancelled)
-	gone := answered(api.DeliverOrderWithResponse(ctx, second.Id))(http.StatusConflict)
-	want(gone.JSON409.Code, "order_state_conflict")
+	deliverCancelled := wantStatus(api.DeliverOrderWithResponse(ctx, second.Id))(http.StatusConflict)
+	want(deliverCancelled.JSON409.Code, "order_state_conflict")
 
 	want(names(must(allPets(ctx, api, petstore.ListPetsParams{Status: new(petstore.Available)}))), "Tom ")
 	want(names(must(allPets(ctx, api, petstore.ListPetsParams{Status: new(petstore.Sold)}))), "Rex Ute ")
 }
 
 func listOrders(ctx context.Context, api *petstore.ClientWithResponses, pets []petstore.Pet) {
-	all := answered(api.ListOrdersWithResponse(ctx, nil))(http.StatusOK)
+	all := wantStatus(api.ListOrdersWithResponse(ctx, nil))(http.StatusOK)
 	want(len(*all.JSON200), 2)
 	want(slices.IsSortedFunc(*all.JSON200, func(a, b petstore.Order) int { return int(a.Id - b.Id) }), true)
 	for params, pet := range map[petstore.ListOrdersParams]petstore.Pet{
@@ -138,28 +138,30 @@ func listOrders(ctx context.Context, api *petstore.ClientWithResponses, pets []p
 		{PetId: &pets[0].Id, Status: new(petstore.Delivered)}: pets[0],
 		{After: &(*all.JSON200)[0].Id}:                        pets[1],
 	} {
-		found := answered(api.ListOrdersWithResponse(ctx, &params))(http.StatusOK)
+		found := wantStatus(api.ListOrdersWithResponse(ctx, &params))(http.StatusOK)
 		want(len(*found.JSON200), 1)
 		want((*found.JSON200)[0].PetId, pet.Id)
 		params.IfNoneMatch = found.Headers200.ETag
-		answered(api.ListOrdersWithResponse(ctx, &params))(http.StatusNotModified)
+		wantStatus(api.ListOrdersWithResponse(ctx, &params))(http.StatusNotModified)
 	}
-	first := answered(api.ListOrdersWithResponse(ctx, &petstore.ListOrdersParams{Limit: new(1)}))(http.StatusOK)
-	second := answered(api.ListOrdersWithResponse(ctx, nil, follow(*first.Headers200.Link)))(http.StatusOK)
+	first := wantStatus(api.ListOrdersWithResponse(ctx, &petstore.ListOrdersParams{Limit: new(1)}))(http.StatusOK)
+	second := wantStatus(api.ListOrdersWithResponse(ctx, nil, follow(*first.Headers200.Link)))(http.StatusOK)
 	want((*second.JSON200)[0], (*all.JSON200)[1])
 	want(second.Headers200.Link == nil, true)
 }
 
-func refuseStrangers(ctx context.Context, url string) {
-	nobody := must(petstore.NewClientWithResponses(url + "/v1"))
-	refused := answered(nobody.ListPetsWithResponse(ctx, nil))(http.StatusUnauthorized)
-	want(refused.JSON401.Code, "missing_api_key")
-	want(*refused.Headers401.WWWAuthenticate, `Bearer realm="petstore"`)
-	stranger := must(connect(url, "petstore_none"))
-	answer := answered(stranger.CreatePetWithResponse(ctx, nil, petstore.NewPet{Name: "Rex", CategoryId: 7}))(http.StatusUnauthorized)
-	want(answer.JSON401.Code, "invalid_api_key")
+// callWithoutValidKey sends requests without an API key and with an invalid one.
+func callWithoutValidKey(ctx context.Context, url string) {
+	withoutKey := must(petstore.NewClientWithResponses(url + "/v1"))
+	missing := wantStatus(withoutKey.ListPetsWithResponse(ctx, nil))(http.StatusUnauthorized)
+	want(missing.JSON401.Code, "missing_api_key")
+	want(*missing.Headers401.WWWAuthenticate, `Bearer realm="petstore"`)
+	withInvalidKey := must(connect(url, "petstore_none"))
+	invalid := wantStatus(withInvalidKey.CreatePetWithResponse(ctx, nil, petstore.NewPet{Name: "Rex", CategoryId: 7}))(http.StatusUnauthorized)
+	want(invalid.JSON401.Code, "invalid_api_key")
 }
 
+// names returns the names of the pets, each followed by a space.
 func names(pets []petstore.Pet) (names string) {
 	for _, pet := range pets {
 		names += pet.Name + " "

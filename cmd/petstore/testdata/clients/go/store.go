@@ -18,28 +18,29 @@ func connect(url, key string) (*petstore.ClientWithResponses, error) {
 	return petstore.NewClientWithResponses(url+"/v1", petstore.WithRequestEditorFn(authorize))
 }
 
-// addPet may be called again after any failure: the same once adds one animal.
-func addPet(ctx context.Context, api *petstore.ClientWithResponses, once string, pet petstore.NewPet) (*petstore.Pet, error) {
-	answer, err := api.CreatePetWithResponse(ctx, &petstore.CreatePetParams{IdempotencyKey: &once}, pet)
+// addPet adds an animal. It may be called again after any error: calls with the same
+// idempotencyKey add one animal.
+func addPet(ctx context.Context, api *petstore.ClientWithResponses, idempotencyKey string, pet petstore.NewPet) (*petstore.Pet, error) {
+	response, err := api.CreatePetWithResponse(ctx, &petstore.CreatePetParams{IdempotencyKey: &idempotencyKey}, pet)
 	if err != nil {
 		return nil, err
 	}
-	if answer.JSON201 == nil {
-		return nil, refusal(answer.Body)
+	if response.JSON201 == nil {
+		return nil, errorOf(response.Body)
 	}
-	return answer.JSON201, nil
+	return response.JSON201, nil
 }
 
-// refusal is what any answer tells that is not the one wished for.
-func refusal(body []byte) error {
-	var told petstore.Error
-	if err := json.Unmarshal(body, &told); err != nil {
+// errorOf returns the error in the body of an error response.
+func errorOf(body []byte) error {
+	var apiError petstore.Error
+	if err := json.Unmarshal(body, &apiError); err != nil {
 		return err
 	}
-	return told
+	return apiError
 }
 
-// allPets follows the header Link from page to page.
+// allPets reads all pages by following the header Link.
 func allPets(ctx context.Context, api *petstore.ClientWithResponses, query petstore.ListPetsParams) ([]petstore.Pet, error) {
 	var pets []petstore.Pet
 	for link := ""; ; {
@@ -48,7 +49,7 @@ func allPets(ctx context.Context, api *petstore.ClientWithResponses, query petst
 			return nil, err
 		}
 		if page.JSON200 == nil {
-			return nil, refusal(page.Body)
+			return nil, errorOf(page.Body)
 		}
 		pets = append(pets, *page.JSON200...)
 		if page.Headers200.Link == nil {
@@ -58,7 +59,7 @@ func allPets(ctx context.Context, api *petstore.ClientWithResponses, query petst
 	}
 }
 
-// follow sends a request to where a Link such as <?after=20>; rel="next" leads.
+// follow sends a request to the target of a Link header such as <?after=20>; rel="next".
 func follow(link string) petstore.RequestEditorFn {
 	return func(_ context.Context, request *http.Request) (err error) {
 		reference, _, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">")

@@ -9,19 +9,20 @@ import (
 	"example.com/till/petstore"
 )
 
-// answered expects an answer with a status.
-func answered[A interface {
+// wantStatus takes the results of a call and returns a function that expects a status and
+// returns the response.
+func wantStatus[R interface {
 	StatusCode() int
 	GetBody() []byte
-}](answer A, err error) func(status int) A {
-	return func(status int) A {
+}](response R, err error) func(status int) R {
+	return func(status int) R {
 		if err != nil {
 			fail(err)
 		}
-		if answer.StatusCode() != status {
-			fail("status", answer.StatusCode(), "want", status, string(answer.GetBody()))
+		if response.StatusCode() != status {
+			fail("status", response.StatusCode(), "want", status, string(response.GetBody()))
 		}
-		return answer
+		return response
 	}
 }
 
@@ -32,7 +33,7 @@ func want[T comparable](got, want T) {
 }
 
 func wantCode(err error, code string) {
-	if told, _ := errors.AsType[petstore.Error](err); told.Code != code {
+	if apiError, _ := errors.AsType[petstore.Error](err); apiError.Code != code {
 		fail("got", err, "want", code)
 	}
 }
@@ -44,9 +45,9 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// fail ends the program, telling the line of the call.
-func fail(about ...any) {
-	const caller = 3 // above whoever calls it here
-	_ = log.New(os.Stderr, "", log.Lshortfile).Output(caller, fmt.Sprintln(about...))
+// fail prints the line of the failed check and exits with 1.
+func fail(details ...any) {
+	const callDepth = 3 // the caller of the function that calls fail
+	_ = log.New(os.Stderr, "", log.Lshortfile).Output(callDepth, fmt.Sprintln(details...))
 	os.Exit(1)
 }

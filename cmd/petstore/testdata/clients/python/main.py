@@ -1,6 +1,5 @@
-"""Makes every call of the store with the generated client, at the address that the
-document names, and fails at the first answer that is not as it should be. It wants an
-empty store."""
+"""Call every operation with the generated client, at the URL of the OpenAPI document, and
+fail at the first response that is not expected. The store must be empty."""
 
 import os
 from datetime import datetime, timedelta, timezone
@@ -18,9 +17,9 @@ def main() -> None:
     add_and_list(pets)
     order_and_list(pets, store)
     for key, code in ((None, "missing_api_key"), ("petstore_none", "invalid_api_key")):
-        with refused(401, code):
+        with rejected(401, code):
             PetsApi(connect(key)).list_pets()
-    with refused(401, "invalid_api_key"):
+    with rejected(401, "invalid_api_key"):
         PetsApi(connect("petstore_none")).create_pet(NewPet(name="Rex", categoryId=7))
 
 
@@ -28,11 +27,11 @@ def add_and_list(api: PetsApi) -> None:
     new_rex = NewPet(name="Rex", categoryId=LARGEST, status=PetStatus.AVAILABLE)
     rex = add_pet(api, "rex-1", new_rex)
     want((rex.name, rex.category_id, rex.status), ("Rex", LARGEST, PetStatus.AVAILABLE))
-    again = api.create_pet_with_http_info(new_rex, idempotency_key="rex-1")
-    want((again.data, again.headers["Idempotency-Replayed"], again.headers["Location"]), (rex, "true", f"./pets/{rex.id}"))
-    with refused(422, "idempotency_key_reused"):
+    replayed = api.create_pet_with_http_info(new_rex, idempotency_key="rex-1")
+    want((replayed.data, replayed.headers["Idempotency-Replayed"], replayed.headers["Location"]), (rex, "true", f"./pets/{rex.id}"))
+    with rejected(422, "idempotency_key_reused"):
         add_pet(api, "rex-1", NewPet(name="Max", categoryId=7))
-    with refused(400, "validation_failed"):
+    with rejected(400, "validation_failed"):
         api.create_pet(NewPet(name="", categoryId=7))
     tom = api.create_pet(NewPet(name="Tom", categoryId=SMALLEST, status=PetStatus.AVAILABLE))
     mia = api.create_pet(NewPet(name="Mia", categoryId=0))
@@ -42,14 +41,14 @@ def add_and_list(api: PetsApi) -> None:
         want(list(all_pets(api, limit=limit)), [rex, tom, mia])
     want(list(all_pets(api, limit=1, status=PetStatus.AVAILABLE)), [rex, tom])
     page = api.list_pets_with_http_info(after=rex.id)
-    with refused(304):
+    with rejected(304):
         api.list_pets(after=rex.id, if_none_match=page.headers["Etag"])
-    with refused(400, "invalid_parameter"):
+    with rejected(400, "invalid_parameter"):
         api.list_pets(after=SMALLEST - 1)
 
     found = api.get_pet_with_http_info(rex.id)
     want((found.data, found.headers["Deprecation"], found.headers["Sunset"]), (rex, "@1764892800", "Thu, 05 Dec 2030 00:00:00 GMT"))
-    with refused(404, "pet_not_found"):
+    with rejected(404, "pet_not_found"):
         api.get_pet(LARGEST)
 
 
@@ -59,33 +58,33 @@ def order_and_list(pets: PetsApi, api: StoreApi) -> None:
     want((placed.pet_id, placed.status), (rex.id, OrderStatus.PLACED))
     want(abs(datetime.now(timezone.utc) - placed.created_at) < timedelta(minutes=1), True)
     want(api.place_order(NewOrder(petId=rex.id), idempotency_key="sell-rex"), placed)
-    with refused(409, "pet_not_available"):
+    with rejected(409, "pet_not_available"):
         api.place_order(NewOrder(petId=rex.id))
-    with refused(404, "pet_not_found"):
+    with rejected(404, "pet_not_found"):
         api.place_order(NewOrder(petId=99))
 
     want(api.get_order(placed.id), placed)
-    with refused(404, "order_not_found"):
+    with rejected(404, "order_not_found"):
         api.get_order(99)
     delivered = api.deliver_order(placed.id)
     want((delivered.status, api.deliver_order(placed.id)), (OrderStatus.DELIVERED, delivered))
-    with refused(409, "order_state_conflict"):
+    with rejected(409, "order_state_conflict"):
         api.cancel_order(placed.id)
     cancelled = api.cancel_order(api.place_order(NewOrder(petId=tom.id)).id)
     want(cancelled.status, OrderStatus.CANCELLED)
-    with refused(409, "order_state_conflict"):
+    with rejected(409, "order_state_conflict"):
         api.deliver_order(cancelled.id)
 
     want([pet.id for pet in all_pets(pets, status=PetStatus.SOLD)], [rex.id])
     page = api.list_orders_with_http_info()
     want(page.data, [delivered, cancelled])
-    with refused(304):
+    with rejected(304):
         api.list_orders(if_none_match=page.headers["Etag"])
     want(api.list_orders(status=OrderStatus.CANCELLED, pet_id=tom.id), [cancelled])
 
 
-class refused:
-    """Expects the block to fail with a status and, where the answer has a body, its code."""
+class rejected:
+    """Expect the block to fail with a status and, if the response has a body, a code."""
 
     def __init__(self, status: int, code: str | None = None):
         self.expected = (status, code)

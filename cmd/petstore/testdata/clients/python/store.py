@@ -8,13 +8,13 @@ def connect(key: str) -> petstore.ApiClient:
     return petstore.ApiClient(petstore.Configuration(access_token=key))
 
 
-def add_pet(api: petstore.PetsApi, once: str, pet: petstore.NewPet) -> petstore.Pet:
-    """Add an animal. After any failure call it again: the same once adds one animal."""
-    return api.create_pet(pet, idempotency_key=once)
+def add_pet(api: petstore.PetsApi, idempotency_key: str, pet: petstore.NewPet) -> petstore.Pet:
+    """Add an animal. It may be called again after any error: calls with the same idempotency_key add one animal."""
+    return api.create_pet(pet, idempotency_key=idempotency_key)
 
 
 def all_pets(api: petstore.PetsApi, **query) -> Iterator[petstore.Pet]:
-    """Read page after page: the header Link is there while there is a next one."""
+    """Read all pages. A page with a next page has the header Link."""
     more = True
     while more:
         page = api.list_pets_with_http_info(**query)

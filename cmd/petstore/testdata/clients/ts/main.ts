@@ -1,5 +1,5 @@
-// Makes every call of the store with the generated client and fails at the first
-// answer that is not as it should be. It wants an empty store.
+// Calls every operation with the generated client and fails at the first response that it
+// does not expect. The store must be empty.
 import assert from "node:assert/strict";
 import { addPet, allPets, connect, follow, type Pet, type Store } from "./store.js";
 
@@ -10,20 +10,20 @@ await listPets(api, pets);
 await getPet(api, pets[0]);
 await orderPets(api, pets[0], pets[1]);
 await listOrders(api, pets[0], pets[1]);
-await refuseStrangers();
-await countBeyondNumbers(api);
+await callWithoutValidKey();
+await sendUnsafeInteger(api);
 
-// addPets adds Rex twice with one key, and two more.
+// addPets adds Rex, repeats that with the same idempotency key, and adds two more.
 async function addPets(api: Store): Promise<[Pet, Pet, Pet]> {
   const newRex = { name: "Rex", categoryId: Number.MAX_SAFE_INTEGER, status: "available" } as const;
   const rex = await addPet(api, "rex-1", newRex);
   assert.deepEqual(rex, { id: rex.id, ...newRex });
 
-  const again = await api.POST("/pets", { params: { header: { "Idempotency-Key": "rex-1" } }, body: newRex });
-  assert.equal(again.response.status, 201);
-  assert.deepEqual(again.data, rex);
-  assert.equal(again.response.headers.get("Idempotency-Replayed"), "true");
-  assert.equal(again.response.headers.get("Location"), `./pets/${rex.id}`);
+  const replayed = await api.POST("/pets", { params: { header: { "Idempotency-Key": "rex-1" } }, body: newRex });
+  assert.equal(replayed.response.status, 201);
+  assert.deepEqual(replayed.data, rex);
+  assert.equal(replayed.response.headers.get("Idempotency-Replayed"), "true");
+  assert.equal(replayed.response.headers.get("Location"), `./pets/${rex.id}`);
 
   await assert.rejects(addPet(api, "rex-1", { name: "Max", categoryId: 7 }), /idempotency_key_reused/);
   await assert.rejects(addPet(api, "nameless", { name: "", categoryId: 7 }), /validation_failed/);
@@ -60,7 +60,7 @@ async function getPet(api: Store, rex: Pet): Promise<void> {
   assert.equal(missing.error?.status, 404);
 }
 
-// orderPets sells Rex and does not sell Tom in the end.
+// orderPets delivers an order of Rex and cancels an order of Tom.
 async function orderPets(api: Store, rex: Pet, tom: Pet): Promise<void> {
   const order = { params: { header: { "Idempotency-Key": "sell-rex" } }, body: { petId: rex.id } };
   const placed = await api.POST("/store/orders", order);
@@ -69,15 +69,15 @@ async function orderPets(api: Store, rex: Pet, tom: Pet): Promise<void> {
   assert.equal(placed.data.petId, rex.id);
   assert.equal(placed.data.status, "placed");
   assert.ok(Math.abs(Date.now() - Date.parse(placed.data.createdAt)) < 60_000);
-  const again = await api.POST("/store/orders", order);
-  assert.deepEqual(again.data, placed.data);
-  assert.equal(again.response.headers.get("Idempotency-Replayed"), "true");
+  const replayed = await api.POST("/store/orders", order);
+  assert.deepEqual(replayed.data, placed.data);
+  assert.equal(replayed.response.headers.get("Idempotency-Replayed"), "true");
 
-  const taken = await api.POST("/store/orders", { body: { petId: rex.id } });
-  assert.equal(taken.response.status, 409);
-  assert.equal(taken.error?.code, "pet_not_available");
-  const nobody = await api.POST("/store/orders", { body: { petId: 99 } });
-  assert.equal(nobody.error?.code, "pet_not_found");
+  const unavailable = await api.POST("/store/orders", { body: { petId: rex.id } });
+  assert.equal(unavailable.response.status, 409);
+  assert.equal(unavailable.error?.code, "pet_not_available");
+  const noPet = await api.POST("/store/orders", { body: { petId: 99 } });
+  assert.equal(noPet.error?.code, "pet_not_found");
 
   const first = { params: { path: { orderId: placed.data.id } } };
   assert.deepEqual((await api.GET("/store/orders/{orderId}", first)).data, placed.data);
@@ -87,8 +87,8 @@ async function orderPets(api: Store, rex: Pet, tom: Pet): Promise<void> {
   const delivered = await api.POST("/store/orders/{orderId}/deliver", first);
   assert.equal(delivered.data?.status, "delivered");
   assert.deepEqual((await api.POST("/store/orders/{orderId}/deliver", first)).data, delivered.data);
-  const ended = await api.POST("/store/orders/{orderId}/cancel", first);
-  assert.equal(ended.error?.code, "order_state_conflict");
+  const cancelDelivered = await api.POST("/store/orders/{orderId}/cancel", first);
+  assert.equal(cancelDelivered.error?.code, "order_state_conflict");
 
   const other = await api.POST("/store/orders", { body: { petId: tom.id } });
   assert.ok(other.data);
@@ -122,18 +122,19 @@ async function listOrders(api: Store, rex: Pet, tom: Pet): Promise<void> {
   assert.equal(next.response.headers.get("Link"), null);
 }
 
-async function refuseStrangers(): Promise<void> {
-  const nobody = await connect(url, "").GET("/pets", { headers: { Authorization: null } });
-  assert.equal(nobody.response.status, 401);
-  assert.equal(nobody.error?.code, "missing_api_key");
-  assert.equal(nobody.response.headers.get("WWW-Authenticate"), 'Bearer realm="petstore"');
-  const stranger = await connect(url, "petstore_none").POST("/pets", { body: { name: "Rex", categoryId: 7 } });
-  assert.equal(stranger.response.status, 401);
-  assert.equal(stranger.error?.code, "invalid_api_key");
+// callWithoutValidKey sends requests without an API key and with an invalid one.
+async function callWithoutValidKey(): Promise<void> {
+  const missing = await connect(url, "").GET("/pets", { headers: { Authorization: null } });
+  assert.equal(missing.response.status, 401);
+  assert.equal(missing.error?.code, "missing_api_key");
+  assert.equal(missing.response.headers.get("WWW-Authenticate"), 'Bearer realm="petstore"');
+  const invalid = await connect(url, "petstore_none").POST("/pets", { body: { name: "Rex", categoryId: 7 } });
+  assert.equal(invalid.response.status, 401);
+  assert.equal(invalid.error?.code, "invalid_api_key");
 }
 
-// countBeyondNumbers measures what docs/clients.md says of numbers beyond 2^53.
-async function countBeyondNumbers(api: Store): Promise<void> {
+// sendUnsafeInteger checks what docs/clients.md says about integers above 2^53.
+async function sendUnsafeInteger(api: Store): Promise<void> {
   const exact = '{"name":"Zoe","categoryId":9007199254740993}';
   const added = await api.POST("/pets", { body: { name: "Zoe", categoryId: 0 }, bodySerializer: () => exact });
   assert.equal(added.data?.categoryId, 9007199254740992);

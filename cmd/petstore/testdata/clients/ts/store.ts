@@ -9,14 +9,15 @@ export function connect(url: string, key: string): Store {
   return createClient<paths>({ baseUrl: `${url}/v1`, headers: { Authorization: `Bearer ${key}` } });
 }
 
-// addPet may be called again after any failure: the same once adds one animal.
-export async function addPet(api: Store, once: string, pet: components["schemas"]["NewPet"]): Promise<Pet> {
-  const { data, error } = await api.POST("/pets", { params: { header: { "Idempotency-Key": once } }, body: pet });
+// addPet adds an animal. It may be called again after any error: calls with the same
+// idempotencyKey add one animal.
+export async function addPet(api: Store, idempotencyKey: string, pet: components["schemas"]["NewPet"]): Promise<Pet> {
+  const { data, error } = await api.POST("/pets", { params: { header: { "Idempotency-Key": idempotencyKey } }, body: pet });
   if (error) throw new Error(`${error.code}: ${error.message}`);
   return data;
 }
 
-// allPets follows the header Link from page to page.
+// allPets reads all pages by following the header Link.
 export async function allPets(api: Store, query: operations["listPets"]["parameters"]["query"] = {}): Promise<Pet[]> {
   const pets: Pet[] = [];
   for (let link = ""; ; ) {
@@ -29,7 +30,7 @@ export async function allPets(api: Store, query: operations["listPets"]["paramet
   }
 }
 
-// follow sends a request to where a Link such as <?after=20>; rel="next" leads.
+// follow sends a request to the target of a Link header such as <?after=20>; rel="next".
 export function follow(link: string): (request: Request) => Promise<Response> {
   const reference = link.match(/<(.*?)>/)?.[1] ?? "";
   return (request) => fetch(new Request(new URL(reference, request.url), request));

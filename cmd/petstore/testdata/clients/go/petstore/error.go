@@ -1,5 +1,5 @@
 // Package petstore is the generated client.
 package petstore
 
-// Error lets what the service tells be a Go error. Code is for programs.
+// Error makes the body of an error response a Go error.
 func (e Error) Error() string { return e.Code + ": " + e.Message }

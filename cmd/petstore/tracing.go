@@ -15,12 +15,13 @@ import (
 	"go.uber.org/zap"
 )
 
-// flushTimeout is how long a collector may take for the last spans.
-const flushTimeout = 5 * time.Second
+// traceFlushTimeout is how long flush waits for the collector.
+const traceFlushTimeout = 5 * time.Second
 
-// newTraces sends spans to the collector at endpoint, the last of them with flush;
-// what it does not take is told to the log. Without an endpoint there is no provider.
-func newTraces(ctx context.Context, endpoint string, log *zap.Logger) (provider trace.TracerProvider, flush func(), err error) {
+// newTracerProvider returns a provider that exports spans to the OTLP collector at
+// endpoint, and flush, which exports the last of them. It returns a nil provider if
+// endpoint is empty. Errors of the export are logged.
+func newTracerProvider(ctx context.Context, endpoint string, log *zap.Logger) (provider trace.TracerProvider, flush func(), err error) {
 	if endpoint == "" {
 		return nil, func() {}, nil
 	}
@@ -31,21 +32,22 @@ func newTraces(ctx context.Context, endpoint string, log *zap.Logger) (provider 
 	if collector.Path == "" {
 		collector.Path = "/v1/traces"
 	}
-	// OpenTelemetry's own log tells of a setting that it cannot read, with its value.
+	// OpenTelemetry's logger would log invalid OTEL_* variables with their values, which may
+	// be secrets.
 	otel.SetLogger(logr.Discard())
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces were lost", zap.Error(err)) }))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("cannot export traces", zap.Error(err)) }))
 	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(collector.String()))
 	if err != nil {
 		return nil, nil, err
 	}
-	spans := sdktrace.NewTracerProvider(
+	exporting := sdktrace.NewTracerProvider(
 		sdktrace.WithBatcher(exporter),
 		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "petstore"))),
 	)
-	return spans, func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+	return exporting, func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceFlushTimeout)
 		defer cancel()
-		if err := spans.Shutdown(ctx); err != nil {
+		if err := exporting.Shutdown(ctx); err != nil {
 			otel.Handle(err)
 		}
 	}, nil

@@ -9,11 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestDocumentNamesServersThatCanBeCalled(t *testing.T) {
+func TestOpenAPIServersAreURLsOfTheRequestOrTheSettings(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		settings []string
-		want     []string // URL is the server's own
+		want     []string // URL is replaced by the server's URL
 	}{
 		"no setting":    {nil, []string{"URL/v1"}},
 		"a proxy":       {[]string{"server.trusted_proxies=127.0.0.1"}, []string{"https://shop.example:8443/v1"}},
@@ -30,7 +30,7 @@ func TestDocumentNamesServersThatCanBeCalled(t *testing.T) {
 			for _, setting := range test.settings {
 				args = append(args, "--set", setting)
 			}
-			s := start(t, t.TempDir(), args...)
+			s := startServer(t, t.TempDir(), args...)
 			doc := servedDocument(t, s, "X-Forwarded-Proto", "https", "X-Forwarded-Host", "shop.example:8443")
 			var got []string
 			for _, server := range doc.Servers {
@@ -43,8 +43,8 @@ func TestDocumentNamesServersThatCanBeCalled(t *testing.T) {
 	}
 }
 
-// servedDocument requests the document with headers, each a name and a value.
-func servedDocument(t *testing.T, s *process, headers ...string) *openapi3.T {
+// servedDocument requests the OpenAPI document. headers are names and values in turn.
+func servedDocument(t *testing.T, s *serverProcess, headers ...string) *openapi3.T {
 	t.Helper()
 	_, text, err := s.do(t.Context(), http.MethodGet, "/openapi.json", "", headers...)
 	if err != nil {
@@ -57,7 +57,7 @@ func servedDocument(t *testing.T, s *process, headers ...string) *openapi3.T {
 	return doc
 }
 
-// defaultURL is where a generated client finds a server when it is told nothing else.
+// defaultURL returns the URL of a server with the defaults of its variables.
 func defaultURL(server *openapi3.Server) string {
 	url := server.URL
 	for name, variable := range server.Variables {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestOpenNamesTheCause(t *testing.T) {
+func TestOpenErrorsNameCauseAndRemedy(t *testing.T) {
 	t.Parallel()
 	const readOnly = `mount --bind . . && mount -o remount,bind,ro . && cd "$PWD"`
 	const small = `mount -t tmpfs -o size=64k none . && cd "$PWD"`
@@ -26,77 +26,76 @@ func TestOpenNamesTheCause(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			stderr := stderrOf(t, mounting(t, prepared(t.Context(), folderWithStore(t), test.prepare, strings.Fields(test.args)...)))
+			stderr := runForStderr(t, allowMounts(t, commandAfter(t.Context(), dirWithStore(t), test.prepare, strings.Fields(test.args)...)))
 			if !strings.HasPrefix(stderr, "petstore: open the store ") || !strings.HasSuffix(stderr, ": "+test.want+"\n") || strings.Count(stderr, "\n") != 1 {
-				t.Errorf("stderr %q, want %q", stderr, test.want)
+				t.Errorf("got stderr %q, want one line that ends with %q", stderr, test.want)
 			}
 		})
 	}
 }
 
-func TestFullDiskIsCountedWhileReadersAreServed(t *testing.T) {
+func TestFullDiskIsCountedWhileReadsAreServed(t *testing.T) {
 	t.Parallel()
-	cmd := prepared(t.Context(), t.TempDir(), `mount -t tmpfs -o size=512k none . && cd "$PWD"`,
+	cmd := commandAfter(t.Context(), t.TempDir(), `mount -t tmpfs -o size=512k none . && cd "$PWD"`,
 		"serve", "--first-key", "--set", "admin.address=127.0.0.1:0")
-	s := startCommand(t, mounting(t, cmd))
-	admin := adminOf(t, s)
-	name, refused := strings.Repeat("x", 200), 0
-	for posted := 0; refused < 3 && posted < 10_000; posted++ {
-		status, answer, err := s.post(t.Context(), petBody(name))
+	s := startServerCommand(t, allowMounts(t, cmd))
+	admin := adminURL(t, s)
+	name, failed := strings.Repeat("x", 200), 0
+	for posted := 0; failed < 3 && posted < 10_000; posted++ {
+		status, body, err := s.post(t.Context(), petBody(name))
 		switch {
 		case err != nil || status != http.StatusCreated && status != http.StatusServiceUnavailable:
-			t.Fatal(status, answer, err)
+			t.Fatal(status, body, err)
 		case status == http.StatusServiceUnavailable:
-			refused++
+			failed++
 		}
 	}
 	for _, path := range []string{"/readyz", "/v1/pets"} {
-		if status, answer, err := s.do(t.Context(), http.MethodGet, path, ""); err != nil || status != http.StatusOK {
-			t.Errorf("%s: %d %s %v", path, status, answer, err)
-		}
+		s.wantStatus(t, path, http.StatusOK)
 	}
-	_, metrics := fetch(t, admin+"/metrics")
+	_, metrics := get(t, admin+"/metrics")
 	_, count, _ := strings.Cut(metrics, "\n"+`petstore_store_errors_total{kind="full"} `)
 	var counted int
-	if _, err := fmt.Sscan(count, &counted); err != nil || counted < refused || refused == 0 { // the last use of the key may fail, too
-		t.Errorf("%d requests were refused and %d counted, %v", refused, counted, err)
+	if _, err := fmt.Sscan(count, &counted); err != nil || counted < failed || failed == 0 { // writing the last use of the key may fail, too
+		t.Errorf("%d requests failed: got the count %d, %v", failed, counted, err)
 	}
 }
 
-func TestOpenNamesTooManyOpenFiles(t *testing.T) {
+func TestOpenErrorNamesTooManyOpenFiles(t *testing.T) {
 	t.Parallel()
-	folder := folderWithStore(t)
-	named := 0
-	for limit := 6; ; limit++ { // with fewer a Go program does not even start
-		stderr := stderrOf(t, prepared(t.Context(), folder, fmt.Sprint("ulimit -n ", limit), "keys", "list"))
+	dir := dirWithStore(t)
+	errorsSeen := 0
+	for limit := 6; ; limit++ { // with fewer a Go program does not start
+		stderr := runForStderr(t, commandAfter(t.Context(), dir, fmt.Sprint("ulimit -n ", limit), "keys", "list"))
 		if stderr == "" {
 			break
 		}
 		if strings.HasPrefix(stderr, "petstore: open the store") {
-			named++
+			errorsSeen++
 			if stderr != "petstore: open the store petstore.db: too many open files: raise the limit (ulimit -n)\n" {
-				t.Errorf("with %d files: %q", limit, stderr)
+				t.Errorf("with a limit of %d files: got %q", limit, stderr)
 			}
 		}
 	}
-	if named == 0 {
-		t.Error("the store was opened with every limit")
+	if errorsSeen == 0 {
+		t.Error("the store was opened with every limit, want an error")
 	}
 }
 
-func TestOpenNamesALock(t *testing.T) {
+func TestOpenErrorNamesALock(t *testing.T) {
 	t.Parallel()
-	folder := folderWithStore(t)
-	defer lock(t, database(folder))()
-	_, stderr, code := output(t, folder, "keys", "list")
+	dir := dirWithStore(t)
+	defer lockStore(t, storePath(dir))()
+	_, stderr, code := runPetstore(t, dir, "keys", "list")
 	want := "petstore: open the store petstore.db: it is locked by another process: stop that process, then try again\n"
 	if code != 1 || stderr != want {
-		t.Errorf("code %d, stderr %q; want 1 and %q", code, stderr, want)
+		t.Errorf("got code %d, stderr %q; want 1 and %q", code, stderr, want)
 	}
 }
 
-// mounting lets a command mount file systems that no other process sees, or skips the test.
-func mounting(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
+// allowMounts lets cmd mount file systems in its own mount namespace. It skips the test if
+// the machine does not allow that.
+func allowMounts(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	t.Helper()
 	allowed := &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	if id := os.Getuid(); id != 0 {
@@ -106,14 +105,14 @@ func mounting(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	try := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "none", t.TempDir())
 	try.SysProcAttr = allowed
 	if out, err := try.CombinedOutput(); err != nil {
-		t.Skipf("this machine lets no test mount a file system: %v %s", err, out)
+		t.Skipf("cannot mount a file system: %v %s", err, out)
 	}
 	cmd.SysProcAttr = allowed
 	return cmd
 }
 
-// stderrOf runs a command to its end.
-func stderrOf(t *testing.T, cmd *exec.Cmd) string {
+// runForStderr runs cmd until it exits and returns its standard error.
+func runForStderr(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	var errs bytes.Buffer
 	cmd.Stderr = &errs

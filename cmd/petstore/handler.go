@@ -12,10 +12,9 @@ import (
 	"example.com/petstore/docs"
 )
 
-// newEngine returns the handler of the public listener: the API with the settings and the
-// options, the health of the process and, unless the settings turn it off, the
-// documentation.
-func newEngine(settings config.Config, health *server.Health, services rest.Services, options ...rest.Option) (http.Handler, error) {
+// newPublicHandler returns the handler of the public listener: the API with the settings
+// and the options, the health checks and, if enabled, the documentation.
+func newPublicHandler(settings config.Config, health *server.Health, services rest.Services, options ...rest.Option) (http.Handler, error) {
 	api, err := rest.New(services, append(options,
 		rest.WithGetPetSunset(settings.API.GetPetSunset),
 		rest.WithRequestTimeout(settings.Server.RequestTimeout),
@@ -37,7 +36,8 @@ func newEngine(settings config.Config, health *server.Health, services rest.Serv
 	return engine, nil
 }
 
-// mountDocs serves the OpenAPI document of this deployment and the UI that shows it.
+// mountDocs mounts the OpenAPI document and Swagger UI on the engine, and redirects / to
+// Swagger UI.
 func mountDocs(engine *gin.Engine, settings config.Config) error {
 	document, err := docs.Document(docs.Options{
 		ProductionURL: settings.Server.ProductionURL,

@@ -10,38 +10,37 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestLogSaysWhatIsServed(t *testing.T) {
+func TestLogDescribesTheServiceWhenItStarts(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "shop.yaml"), []byte("log: {level: info}\n"), 0o600); err != nil {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "shop.yaml"), []byte("log: {level: info}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	version, commit := buildVersion()
 	want := map[string]any{
 		"version": version, "commit": commit,
-		"store": database(folder), "schema_version": float64(1), "store_created": true,
-		"settings_file": filepath.Join(folder, "shop.yaml"),
+		"store": storePath(dir), "schema_version": float64(1), "store_created": true,
+		"settings_file": filepath.Join(dir, "shop.yaml"),
 	}
-	first := start(t, folder, "--config", "shop.yaml")
+	first := startServer(t, dir, "--config", "shop.yaml")
 	want["address"] = strings.TrimPrefix(first.url, "http://")
 	if diff := cmp.Diff(want, servingLine(t, first)); diff != "" {
-		t.Errorf("a new store (-want +got)\n%s", diff)
+		t.Errorf("new store (-want +got)\n%s", diff)
 	}
-	stop(t, first)
+	first.stop(t)
 
-	second := start(t, folder)
+	second := startServer(t, dir)
 	want["address"], want["store_created"] = strings.TrimPrefix(second.url, "http://"), false
 	delete(want, "settings_file")
 	if diff := cmp.Diff(want, servingLine(t, second)); diff != "" {
-		t.Errorf("an old store without a settings file (-want +got)\n%s", diff)
+		t.Errorf("existing store, no settings file (-want +got)\n%s", diff)
 	}
 }
 
-// servingLine returns what the log says of a server that has started, without level,
-// time and message.
-func servingLine(t *testing.T, s *process) (line map[string]any) {
+// servingLine returns the log entry "serving" of a server without level, time and message.
+func servingLine(t *testing.T, s *serverProcess) (line map[string]any) {
 	t.Helper()
-	until(t, "the log says that it serves", func() bool {
+	waitUntil(t, "the log has an entry serving", func() bool {
 		for text := range strings.Lines(s.log.String()) {
 			if strings.Contains(text, `"msg":"serving",`) {
 				return json.Unmarshal([]byte(text), &line) == nil

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestTerminalShowsABar(t *testing.T) {
+func TestSeedDrawsABarOnATerminal(t *testing.T) {
 	t.Parallel()
 	terminal, screen := openTerminal(t)
 	cmd := command(t.Context(), t.TempDir(), "seed", "--count", "3000")
@@ -19,13 +19,14 @@ func TestTerminalShowsABar(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = terminal.Close()
-	shown, _ := io.ReadAll(screen) // ends with an error, the terminal's hang-up
+	shown, _ := io.ReadAll(screen) // returns EIO when the terminal is closed
 	if !strings.Contains(string(shown), "animals 100% |█") || strings.Contains(string(shown), "3000 of 3000") {
-		t.Errorf("the terminal shows %q", shown)
+		t.Errorf("got %q, want a bar at 100%% and no lines", shown)
 	}
 }
 
-// openTerminal makes a terminal for a program, and what shows there (pts(4)).
+// openTerminal opens a pseudo-terminal (pts(4)): the terminal for a program, and the screen,
+// from which its output is read.
 func openTerminal(t *testing.T) (terminal, screen *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)

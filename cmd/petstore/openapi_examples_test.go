@@ -13,29 +13,29 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// TestExamplesWorkOnASeededStore sends every operation as the page fills it in, to the
-// first server of the document, each to a store that petstore seed has just filled.
-func TestExamplesWorkOnASeededStore(t *testing.T) {
+// TestOpenAPIExamplesSucceedOnASeededStore sends the example request of every operation to
+// the first server of the document, each with its own copy of a seeded store.
+func TestOpenAPIExamplesSucceedOnASeededStore(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	if _, stderr, code := output(t, folder, "seed"); code != 0 {
+	dir := t.TempDir()
+	if _, stderr, code := runPetstore(t, dir, "seed"); code != 0 {
 		t.Fatal(stderr)
 	}
-	seeded, err := os.ReadFile(database(folder))
+	seeded, err := os.ReadFile(storePath(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	operations := 0
-	for path, item := range servedDocument(t, start(t, t.TempDir())).Paths.Map() {
+	for path, item := range servedDocument(t, startServer(t, t.TempDir())).Paths.Map() {
 		for method := range item.Operations() {
 			operations++
 			t.Run(method+" "+path, func(t *testing.T) {
 				t.Parallel()
-				folder := t.TempDir()
-				if err := os.WriteFile(filepath.Join(folder, "petstore.db"), seeded, 0o600); err != nil {
+				dir := t.TempDir()
+				if err := os.WriteFile(filepath.Join(dir, "petstore.db"), seeded, 0o600); err != nil {
 					t.Fatal(err)
 				}
-				s := start(t, folder)
+				s := startServer(t, dir)
 				request := exampleRequest(t, servedDocument(t, s), method, path)
 				request.Header.Set("Authorization", "Bearer "+s.key)
 				response, err := http.DefaultClient.Do(request)
@@ -44,17 +44,17 @@ func TestExamplesWorkOnASeededStore(t *testing.T) {
 				}
 				response.Body.Close()
 				if response.StatusCode >= 300 {
-					t.Errorf("%s: got %d", request.URL, response.StatusCode)
+					t.Errorf("%s: got %d, want less than 300", request.URL, response.StatusCode)
 				}
 			})
 		}
 	}
 	if operations < 8 {
-		t.Errorf("found only %d operations", operations)
+		t.Errorf("got %d operations, want at least 8", operations)
 	}
 }
 
-// exampleRequest is what the page sends when nothing is typed in.
+// exampleRequest returns the request that Swagger UI sends if the user types nothing.
 func exampleRequest(t *testing.T, doc *openapi3.T, method, path string) *http.Request {
 	t.Helper()
 	operation := doc.Paths.Value(path).GetOperation(method)

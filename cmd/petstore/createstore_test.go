@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestMistypedPathCreatesNoStore(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{
+		"keys list", "keys list --output json", "keys rotate 1", "keys revoke 1", "migrate status",
+		"keys create --name n --set database.migrate=false",
+	} {
+		for name, want := range map[string]string{
+			"missing": "there is no such file: correct the path, or run petstore migrate up",
+			"empty":   "there is no store in it yet: run petstore migrate up",
+		} {
+			t.Run(args+" "+name, func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				path := filepath.Join(dir, "typo.db")
+				if name == "empty" {
+					if err := os.WriteFile(path, nil, 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				before := modes(t, dir)
+				stdout, stderr, code := runPetstore(t, dir, append(strings.Fields(args), "--set", "database.dsn="+path)...)
+				want := fmt.Sprintf("petstore: open the store %s: %s\n", path, want)
+				if code != 1 || stdout != "" || stderr != want {
+					t.Errorf("got code %d, stdout %q, stderr %q; want 1 and stderr %q", code, stdout, stderr, want)
+				}
+				if diff := cmp.Diff(before, modes(t, dir)); diff != "" {
+					t.Errorf("the directory changed (-before +after)\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+func TestCommandReportsThatItCreatedTheStore(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{"migrate up", "keys create --name n", "seed --count 0"} {
+		for _, name := range []string{"missing", "empty"} {
+			t.Run(args+" "+name, func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				if name == "empty" {
+					if err := os.WriteFile(storePath(dir), nil, 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want := "petstore: created the store " + storePath(dir) + "\n"
+				if _, stderr, code := runPetstore(t, dir, strings.Fields(args)...); code != 0 || stderr != want {
+					t.Errorf("got code %d, stderr %q; want 0 and %q", code, stderr, want)
+				}
+				if _, stderr, code := runPetstore(t, dir, strings.Fields(args)...); code != 0 || stderr != "" {
+					t.Errorf("second run: got code %d, stderr %q; want 0 and nothing", code, stderr)
+				}
+			})
+		}
+	}
+}
+
+func TestMigrateUpCreatesTheStore(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, args := range [][]string{{"migrate", "up"}, {"migrate", "up"}, {"migrate", "status"}} {
+		if stdout, stderr, code := runPetstore(t, dir, args...); code != 0 {
+			t.Fatalf("petstore %v: got code %d, stdout %q, stderr %q; want 0", args, code, stdout, stderr)
+		}
+	}
+}
+
+func TestNewStoreHasMode0600(t *testing.T) {
+	t.Parallel()
+	for _, umask := range []string{"000", "022", "277"} {
+		dir := t.TempDir()
+		startServerCommand(t, commandAfter(t.Context(), dir, "umask "+umask, "serve", "--first-key"))
+		want := map[string]fs.FileMode{"petstore.db": 0o600, "petstore.db-shm": 0o600, "petstore.db-wal": 0o600}
+		if diff := cmp.Diff(want, modes(t, dir)); diff != "" {
+			t.Errorf("umask %s (-want +got)\n%s", umask, diff)
+		}
+	}
+}
+
+func TestServeDoesNotChangeTheModeOfAnExistingStore(t *testing.T) {
+	t.Parallel()
+	dir := dirWithStore(t)
+	if err := os.Chmod(storePath(dir), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	startServer(t, dir)
+	want := map[string]fs.FileMode{"petstore.db": 0o640, "petstore.db-shm": 0o640, "petstore.db-wal": 0o640}
+	if diff := cmp.Diff(want, modes(t, dir)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// modes returns the permissions of the files in dir by their names.
+func modes(t *testing.T, dir string) map[string]fs.FileMode {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]fs.FileMode{}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[entry.Name()] = info.Mode().Perm()
+	}
+	return found
+}

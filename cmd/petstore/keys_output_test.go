@@ -1,0 +1,61 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestKeyThatCannotBePrintedIsAnError(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	for name, stdout := range map[string]*os.File{"a full disk": full, "a broken pipe": brokenPipe(t)} {
+		for _, args := range [][]string{{"keys", "create", "--name", "n"}, {"serve", "--first-key"}} {
+			cmd := command(t.Context(), t.TempDir(), args...)
+			var errs bytes.Buffer
+			cmd.Stdout, cmd.Stderr = stdout, &errs
+			err := cmd.Run()
+			stderr := errs.String()
+			if err == nil || !strings.Contains(stderr, "the API key was created but not printed: ") || !strings.Contains(stderr, ": revoke it, ") {
+				t.Errorf("petstore %v to %s: got %v, %q; want the error and its remedy", args, name, err, stderr)
+			}
+		}
+	}
+}
+
+func TestKeyIsNotCreatedIfStandardOutputIsNull(t *testing.T) {
+	t.Parallel()
+	for _, redirection := range []string{">&-", ">/dev/null"} {
+		dir := dirWithStore(t)
+		for _, args := range []string{"create --name n", "rotate 1"} {
+			cmd := commandAfter(t.Context(), dir, "exec "+redirection, append([]string{"keys"}, strings.Fields(args)...)...)
+			var errs bytes.Buffer
+			cmd.Stderr = &errs
+			if err := cmd.Run(); err == nil || !strings.HasPrefix(errs.String(), "petstore: standard output is closed or /dev/null") {
+				t.Errorf("keys %s %s: got %v, %q; want the error", args, redirection, err, errs.String())
+			}
+		}
+		if n := queryInt(t, dir, "SELECT count(*) FROM api_keys"); n != 0 {
+			t.Errorf("got %d keys in the store, want none", n)
+		}
+	}
+}
+
+// brokenPipe returns the write end of a pipe whose read end is closed.
+func brokenPipe(t *testing.T) *os.File {
+	t.Helper()
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = writer.Close() })
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return writer
+}

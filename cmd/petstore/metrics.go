@@ -1,0 +1,82 @@
+package main
+
+import (
+	"net"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"example.com/petstore/repository"
+)
+
+// newRegistry returns a registry with the metrics of the Go runtime, the process and the
+// build.
+func newRegistry() *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewBuildInfoCollector(),
+	)
+	return registry
+}
+
+// registererFor returns the registry, or nil if there is no admin listener to serve it:
+// then requests are not measured.
+func registererFor(registry *prometheus.Registry, admin net.Listener) prometheus.Registerer {
+	if admin == nil {
+		return nil
+	}
+	return registry
+}
+
+// registerLogMetrics registers and returns the counter of dropped log lines.
+func registerLogMetrics(registry *prometheus.Registry) prometheus.Counter {
+	dropped := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "petstore_log_dropped_lines_total", Help: "Log lines dropped because standard error could not be written in time.",
+	})
+	registry.MustRegister(dropped)
+	return dropped
+}
+
+// registerPoolMetrics registers the statistics of the store's connection pools.
+func registerPoolMetrics(registry *prometheus.Registry, store *repository.Store) {
+	for name, pool := range store.Pools() {
+		registry.MustRegister(collectors.NewDBStatsCollector(pool, name))
+	}
+}
+
+// registerCommitMetrics registers the metrics of commits and returns the function for
+// repository.Options.ObserveCommit.
+func registerCommitMetrics(registry *prometheus.Registry) func(batch int, took time.Duration) {
+	sizes := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "petstore_store_commit_batch_size", Help: "Transactions that shared one commit.",
+		Buckets: prometheus.ExponentialBuckets(1, 2, 9),
+	})
+	durations := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "petstore_store_commit_duration_seconds", Help: "Duration of the transaction of a batch, including its wait for other processes and its commit.",
+		Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5},
+	})
+	registry.MustRegister(sizes, durations)
+	return func(batch int, took time.Duration) {
+		sizes.Observe(float64(batch))
+		durations.Observe(took.Seconds())
+	}
+}
+
+// registerErrorMetrics registers the counter of store errors and returns the function for
+// repository.Options.ObserveError.
+func registerErrorMetrics(registry *prometheus.Registry) func(kind string) {
+	counter := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "petstore_store_errors_total",
+		Help: "Transactions and reads that failed because of the store, by kind: " + strings.Join(repository.ErrorKinds(), ", ") +
+			". A failed commit counts once for each of its requests. A client that disconnects does not count.",
+	}, []string{"kind"})
+	registry.MustRegister(counter)
+	for _, kind := range repository.ErrorKinds() {
+		counter.WithLabelValues(kind) // 0 is exported, so that rate() sees the first error
+	}
+	return func(kind string) { counter.WithLabelValues(kind).Inc() }
+}

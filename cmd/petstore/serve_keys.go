@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"go.uber.org/zap"
+
+	"example.com/petstore/config"
+	"example.com/petstore/usecase"
+)
+
+// importBootstrapKey stores the API key of auth.bootstrap_key, unless it is stored already
+// or empty.
+func importBootstrapKey(ctx context.Context, keys *usecase.Keys, secret string) error {
+	if secret == "" {
+		return nil
+	}
+	return keys.Import(ctx, "bootstrap", secret)
+}
+
+// printFirstKey creates an API key if the store has none, and prints it and the URL of
+// Swagger UI, or of the pets if the documentation is disabled. If the store has a key it
+// prints how to create another. It waits until stdout accepts the text or ctx ends. A key
+// that could not be printed is an error.
+func printFirstKey(ctx context.Context, keys *usecase.Keys, settings config.Config, address net.Addr, stdout io.Writer, log *zap.Logger) error {
+	secret, err := keys.CreateFirst(ctx, "first")
+	if err != nil {
+		return err
+	}
+	text := "API key:    the store has one; to create another, run petstore keys create --name NAME\n"
+	if secret != "" {
+		text = "API key:    " + secret + " (shown only once)\n"
+	}
+	scheme := "http"
+	if settings.Server.TLSCertFile != "" {
+		scheme = "https"
+	}
+	format := "Swagger UI: %s://%s/swagger/index.html\n"
+	if !settings.Docs.Enabled {
+		format = "Pets:       %s://%s/v1/pets\n"
+	}
+	warning := time.AfterFunc(time.Second, func() { log.Warn("standard output blocks, the output of --first-key is not printed yet") })
+	defer warning.Stop()
+	err = writeContext(ctx, stdout, text+fmt.Sprintf(format, scheme, localAddress(address)))
+	if err != nil && secret != "" {
+		return keyNotPrintedError(fmt.Errorf("standard output: %w", err))
+	}
+	return nil
+}
+
+// localAddress returns an address at which this machine reaches the listener: localhost
+// if it listens on all interfaces.
+func localAddress(address net.Addr) string {
+	host, port, err := net.SplitHostPort(address.String())
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		return net.JoinHostPort("localhost", port)
+	}
+	return address.String()
+}
+
+// flushLastUsed stores when keys were last used, every five seconds and once more when ctx
+// ends.
+func flushLastUsed(ctx context.Context, keys *usecase.Keys, log *zap.Logger) error {
+	keys.FlushLastUsed(ctx, 5*time.Second, func(err error) {
+		log.Warn("cannot store when API keys were last used, will try again", zap.Error(err))
+	})
+	return nil
+}

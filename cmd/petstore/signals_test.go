@@ -1,0 +1,51 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestEachSignalStopsTheServer(t *testing.T) {
+	t.Parallel()
+	for signal, reason := range map[syscall.Signal]string{
+		syscall.SIGTERM: "terminated signal received", syscall.SIGINT: "interrupt signal received", syscall.SIGHUP: "hangup signal received",
+	} {
+		s := startServer(t, t.TempDir())
+		s.signal(t, signal)
+		s.wantExitOK(t)
+		if log := s.log.String(); !strings.Contains(log, `"msg":"stopping","reason":"`+reason+`"}`) || !strings.HasSuffix(log, "\"msg\":\"stopped\"}\n") {
+			t.Errorf("%s: got a log without the reason, or without the entry stopped:\n%s", signal, log)
+		}
+	}
+}
+
+func TestHangupUnderNohupIsIgnored(t *testing.T) {
+	t.Parallel()
+	s := startServerCommand(t, commandAfter(t.Context(), t.TempDir(), "trap '' HUP", "serve", "--first-key"))
+	s.signal(t, syscall.SIGHUP)
+	s.stop(t)
+	if log := s.log.String(); !strings.Contains(log, `"reason":"terminated signal received"`) {
+		t.Errorf("got a log with another reason than SIGTERM:\n%s", log)
+	}
+}
+
+func TestSignalInterruptsOpeningTheStore(t *testing.T) {
+	t.Parallel()
+	dir, address := dirWithStore(t), freeAddress(t)
+	defer lockStore(t, storePath(dir))()
+	s := &serverProcess{Cmd: command(t.Context(), dir, "serve", "--set", "server.address="+address), url: "http://" + address, log: &syncBuffer{}}
+	s.Stderr = s.log
+	s.startAndKill(t)
+	waitUntil(t, "the server listens", func() bool {
+		status, _, err := s.do(t.Context(), http.MethodGet, "/livez", "")
+		return err == nil && status == http.StatusOK
+	})
+	s.signal(t, syscall.SIGTERM)
+	_ = s.Wait()
+	want := "petstore: interrupted while opening the store: terminated signal received\n"
+	if code := s.ProcessState.ExitCode(); code != 1 || !strings.HasSuffix(s.log.String(), want) {
+		t.Errorf("got code %d, stderr %s; want 1 and %s", code, s.log, want)
+	}
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"example.com/petstore/config"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
+)
+
+// openStore opens the store of the settings with the options of a command. It returns when
+// ctx ends, also while SQLite waits for a lock of another process, which ignores ctx.
+func openStore(ctx context.Context, d config.Database, o repository.Options) (*repository.Store, error) {
+	o.Migrate, o.MaxOpenConns = d.Migrate, d.MaxOpenConns
+	var store *repository.Store
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		store, err = repository.Open(ctx, sqlite.New(d.DSN), o)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err == nil || ctx.Err() == nil {
+			return store, err
+		}
+	case <-ctx.Done():
+	}
+	return nil, fmt.Errorf("interrupted while opening the store: %w", context.Cause(ctx))
+}
+
+// existingStore are the options of a command that does not create a store: a mistyped path
+// is an error.
+var existingStore = repository.Options{MustExist: true}
+
+// withStore opens the store, calls fn and closes the store. It reports on stderr that the
+// store was created.
+func (in *invocation) withStore(ctx context.Context, o repository.Options, fn func(*repository.Store) error) error {
+	settings, err := in.loadConfig()
+	if err != nil {
+		return err
+	}
+	store, err := openStore(ctx, settings.Database, o)
+	if err != nil {
+		return err
+	}
+	if store.Created() {
+		fmt.Fprintln(in.stderr, "petstore: created the store", absolutePath(settings.Database.DSN))
+	}
+	err = fn(store)
+	if closeErr := store.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// absolutePath returns the absolute form of path, or path if the working directory is
+// unknown.
+func absolutePath(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// clock returns the current time for records: in UTC, in milliseconds, the resolution of
+// the store.
+func clock() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestStoreWithoutPermissionsIsRejected(t *testing.T) {
+	t.Parallel()
+	dir := dirWithStore(t)
+	for name, mode := range map[string]os.FileMode{"unreadable": 0o000, "unwritable": 0o444} {
+		if err := os.Chmod(storePath(dir), mode); err != nil {
+			t.Fatal(err)
+		}
+		stderr, code := runAsNobody(t, dir, "keys", "create", "--name", "n")
+		if code != 1 || !strings.Contains(stderr, "open the store petstore.db: permission denied: let this user") || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: got code %d, stderr %q; want 1 and permission denied", name, code, stderr)
+		}
+	}
+}
+
+// runAsNobody runs petstore as a user without root's permission to open any file.
+func runAsNobody(t *testing.T, dir string, args ...string) (stderr string, code int) {
+	t.Helper()
+	cmd := command(t.Context(), dir, args...)
+	if os.Getuid() == 0 {
+		const nobody = 65534
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		cmd.Path = copyProgramFor(t, nobody, dir)
+		cmd.Env = append(cmd.Env, "GOCOVERDIR="+dir) // the directory of make cover is writable by root only
+	}
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// copyProgramFor copies the program to a directory that a user can read, makes dir readable
+// for the user, and returns the path of the copy.
+func copyProgramFor(t *testing.T, user int, dir string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "petstore")
+	// Copied by another process: a process that a parallel test starts would inherit the file
+	// open for writing, which cannot be executed (go.dev/issue/22315).
+	if out, err := exec.CommandContext(t.Context(), "cp", os.Args[0], path).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, path := range []string{dir, filepath.Dir(dir), filepath.Dir(path), filepath.Dir(filepath.Dir(path))} {
+		if err := os.Chmod(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{dir, storePath(dir)} {
+		if err := os.Chown(path, user, user); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path
+}
