@@ -12,7 +12,7 @@ import (
 
 func TestLoadReturnsAllProblemsAtOnce(t *testing.T) {
 	t.Parallel()
-	path := write(t, `
+	path := writeConfig(t, `
 server:
   address: 8080
   adress: 127.0.0.1:8080
@@ -90,7 +90,7 @@ func TestFileWithoutSettingsIsValid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			wantDefaults(t, Options{File: write(t, text)})
+			wantDefaults(t, Options{File: writeConfig(t, text)})
 		})
 	}
 }
@@ -133,7 +133,7 @@ func TestYAMLTypesAreNotConverted(t *testing.T) {
 		t.Run(test.key+"="+test.yaml, func(t *testing.T) {
 			t.Parallel()
 			section, name, _ := strings.Cut(test.key, ".")
-			path := write(t, section+":\n  "+name+": "+test.yaml)
+			path := writeConfig(t, section+":\n  "+name+": "+test.yaml)
 			checkProblems(t, Options{File: path}, problem(test.key, test.text, path+":2", test.remedy))
 		})
 	}
@@ -153,7 +153,7 @@ func TestKeysMustBeUniqueAndKnown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := write(t, test.text)
+			path := writeConfig(t, test.text)
 			checkProblems(t, Options{File: path}, problem(test.key, "", path+test.line, test.remedy))
 		})
 	}
@@ -165,7 +165,7 @@ func TestEveryInvalidElementIsReported(t *testing.T) {
 	checkProblems(t, Options{Overrides: map[string]string{key: "here,10.0.0.1,there"}},
 		problem(key, `"here"`, "command line", rules["ip|cidr"].remedy),
 		problem(key, `"there"`, "command line", rules["ip|cidr"].remedy))
-	path := write(t, `server: {trusted_proxies: [7, "", here, "10.0.0.1,10.0.0.2"]}`)
+	path := writeConfig(t, `server: {trusted_proxies: [7, "", here, "10.0.0.1,10.0.0.2"]}`)
 	const list = "must be a list of texts"
 	checkProblems(t, Options{File: path},
 		problem(key, "7", path+":1", list), problem(key, `""`, path+":1", list), problem(key, `"10.0.0.1,10.0.0.2"`, path+":1", list))
@@ -201,10 +201,10 @@ func TestErrorsHideSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, options := range map[string]Options{
-		"file":                 {File: write(t, "database: {dsn: '"+dsn+"'}")},
-		"file, list":           {File: write(t, "database: {dsn: ['"+dsn+"']}")},
-		"file, number":         {File: write(t, "database: {dsn: !!int '"+dsn+"'}")},
-		"file, unknown key":    {File: write(t, "database: {password: hunter2}")},
+		"file":                 {File: writeConfig(t, "database: {dsn: '"+dsn+"'}")},
+		"file, list":           {File: writeConfig(t, "database: {dsn: ['"+dsn+"']}")},
+		"file, number":         {File: writeConfig(t, "database: {dsn: !!int '"+dsn+"'}")},
+		"file, unknown key":    {File: writeConfig(t, "database: {password: hunter2}")},
 		"environment":          {Environ: []string{"PETSTORE_DATABASE_DSN=" + dsn}},
 		"environment, unknown": {Environ: []string{"PETSTORE_DATABASE_PASSWORD=hunter2"}},
 		"command line":         {Overrides: map[string]string{"database.dsn": dsn}},
@@ -253,7 +253,7 @@ func FuzzFileIsLoadedOrRejected(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		_, err := Load(Options{File: write(t, text)})
+		_, err := Load(Options{File: writeConfig(t, text)})
 		if err == nil {
 			return
 		}

@@ -12,7 +12,7 @@ import (
 
 func TestExplainReturnsEachSettingWithItsSource(t *testing.T) {
 	t.Parallel()
-	path := write(t, "server:\n  idle_timeout: 120s\n  trusted_proxies: [10.0.0.0/8, \"::1\"]\nlog: {level: \"warn\"}")
+	path := writeConfig(t, "server:\n  idle_timeout: 120s\n  trusted_proxies: [10.0.0.0/8, \"::1\"]\nlog: {level: \"warn\"}")
 	got := explain(t, Options{
 		File:      path,
 		Environ:   []string{"PETSTORE_RATE_LIMIT_REQUESTS=5", "PETSTORE_ADMIN_ADDRESS="},
@@ -77,7 +77,7 @@ func TestExplainHidesSecrets(t *testing.T) {
 		{Overrides: map[string]string{"auth.bootstrap_key": "hunter2"}},
 		{Overrides: map[string]string{"server.production_url": "https://pets:hunter2@example.com"}},
 		{Overrides: map[string]string{"server.tls_cert_file": "https://pets:hunter2@example.com"}},
-		{File: write(t, "auth:\n  bootstrap_key: "+key)},
+		{File: writeConfig(t, "auth:\n  bootstrap_key: "+key)},
 	} {
 		values, _ := Explain(options)
 		for _, value := range values {
@@ -90,7 +90,7 @@ func TestExplainHidesSecrets(t *testing.T) {
 
 func TestExplainReturnsValuesWithProblems(t *testing.T) {
 	t.Parallel()
-	path := write(t, "server: {read_timeout: 10}")
+	path := writeConfig(t, "server: {read_timeout: 10}")
 	values, err := Explain(Options{File: path, Overrides: map[string]string{"log.level": "loud", "no.such": "x"}})
 	invalid, ok := errors.AsType[*InvalidError](err)
 	if !ok || len(invalid.Problems) != 3 {

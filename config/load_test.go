@@ -78,14 +78,14 @@ func TestLaterSourcesOverrideEarlierOnes(t *testing.T) {
 		want, source string
 	}{
 		"default":                    {Options{}, "info", "default"},
-		"file over default":          {Options{File: write(t, fromFile)}, "debug", "petstore.yaml:1"},
+		"file over default":          {Options{File: writeConfig(t, fromFile)}, "debug", "petstore.yaml:1"},
 		"environment over default":   {Options{Environ: fromEnv}, "warn", "PETSTORE_LOG_LEVEL"},
-		"environment over file":      {Options{File: write(t, fromFile), Environ: fromEnv}, "warn", "PETSTORE_LOG_LEVEL"},
-		"flag over file":             {Options{File: write(t, fromFile), Overrides: fromFlag}, "error", "command line"},
+		"environment over file":      {Options{File: writeConfig(t, fromFile), Environ: fromEnv}, "warn", "PETSTORE_LOG_LEVEL"},
+		"flag over file":             {Options{File: writeConfig(t, fromFile), Overrides: fromFlag}, "error", "command line"},
 		"flag over environment":      {Options{Environ: fromEnv, Overrides: fromFlag}, "error", "command line"},
-		"flag over all":              {Options{File: write(t, fromFile), Environ: fromEnv, Overrides: fromFlag}, "error", "command line"},
+		"flag over all":              {Options{File: writeConfig(t, fromFile), Environ: fromEnv, Overrides: fromFlag}, "error", "command line"},
 		"last of two variables":      {Options{Environ: []string{"PETSTORE_LOG_LEVEL=warn", "PETSTORE_LOG_LEVEL=error"}}, "error", "PETSTORE_LOG_LEVEL"},
-		"another key of the section": {Options{File: write(t, "log: {format: console}")}, "info", "default"},
+		"another key of the section": {Options{File: writeConfig(t, "log: {format: console}")}, "info", "default"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -131,7 +131,7 @@ func TestEverySourceReadsEveryType(t *testing.T) {
 	for key, text := range texts {
 		environ = append(environ, "PETSTORE_"+strings.ToUpper(strings.ReplaceAll(key, ".", "_"))+"="+text)
 	}
-	file := write(t, `
+	file := writeConfig(t, `
 server:
   address: :80
   request_timeout: 1.5s
@@ -167,7 +167,7 @@ docs:
 
 func TestFileMayUseAliases(t *testing.T) {
 	t.Parallel()
-	got, err := Load(Options{File: write(t, `
+	got, err := Load(Options{File: writeConfig(t, `
 server:
   read_timeout: &timeout 7s
   idle_timeout: *timeout
@@ -188,7 +188,7 @@ server:
 func TestEmptyVariableIsSet(t *testing.T) {
 	t.Parallel()
 	got, err := Load(Options{
-		File:    write(t, "server: {trusted_proxies: [10.0.0.1]}\nadmin: {address: 127.0.0.1:9191}"),
+		File:    writeConfig(t, "server: {trusted_proxies: [10.0.0.1]}\nadmin: {address: 127.0.0.1:9191}"),
 		Environ: []string{"PETSTORE_ADMIN_ADDRESS=", "PETSTORE_SERVER_TRUSTED_PROXIES="},
 	})
 	if err != nil {
@@ -222,7 +222,7 @@ func TestSecretIsReadFromFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := Load(Options{
-		File:    write(t, "database: {dsn: other.db}"),
+		File:    writeConfig(t, "database: {dsn: other.db}"),
 		Environ: []string{"PETSTORE_DATABASE_DSN_FILE=" + secret},
 	})
 	if err != nil {
@@ -245,8 +245,8 @@ func wantDefaults(t *testing.T, o Options) {
 	}
 }
 
-// write writes a configuration file and returns its path.
-func write(t *testing.T, text string) string {
+// writeConfig writes a configuration file and returns its path.
+func writeConfig(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "petstore.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -22,7 +22,7 @@ func TestTLSFilesAreAPair(t *testing.T) {
 	)
 	cert, key := writePair(t)
 	_, other := writePair(t)
-	none, text := filepath.Join(t.TempDir(), "none.pem"), write(t, "hello")
+	none, text := filepath.Join(t.TempDir(), "none.pem"), writeConfig(t, "hello")
 	invalid := func(key, path, remedy string) Problem {
 		return problem(key, strconv.Quote(path), "command line", remedy)
 	}

@@ -177,7 +177,7 @@ func TestWriteTimeoutMustExceedRequestTimeout(t *testing.T) {
 	// The rule is not checked while one of its values is invalid.
 	checkProblems(t, Options{Environ: []string{raised + "=long"}, Overrides: map[string]string{"server.write_timeout": "1ns"}},
 		problem("server.request_timeout", `"long"`, raised, "must be a duration with its unit, such as 15s or 2m"))
-	path := write(t, "server: {write_timeout: 60}")
+	path := writeConfig(t, "server: {write_timeout: 60}")
 	checkProblems(t, Options{File: path, Environ: []string{raised + "=50s"}},
 		problem("server.write_timeout", "60", path+":1", "must be a duration with its unit, such as 15s or 2m"))
 }

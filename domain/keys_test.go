@@ -16,11 +16,11 @@ var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
 // times are times relative to noon, by name.
 var times = map[string]*time.Time{
-	"never": nil, "past": at(-time.Millisecond), "now": at(0), "future": at(time.Millisecond),
+	"never": nil, "past": noonPlus(-time.Millisecond), "now": noonPlus(0), "future": noonPlus(time.Millisecond),
 }
 
-// at returns noon plus d.
-func at(d time.Duration) *time.Time {
+// noonPlus returns noon plus d.
+func noonPlus(d time.Duration) *time.Time {
 	t := noon.Add(d)
 	return &t
 }
@@ -58,8 +58,8 @@ func TestKeyRevokedAtItsCreationIsNeverValid(t *testing.T) {
 	for revoked, want := range map[time.Duration]domain.KeyState{
 		-time.Millisecond: domain.KeyRevoked, 0: domain.KeyRevoked, time.Millisecond: domain.KeyActive,
 	} {
-		key := domain.APIKey{CreatedAt: noon, RevokedAt: at(revoked)}
-		if got := key.State(*at(-time.Hour)); got != want {
+		key := domain.APIKey{CreatedAt: noon, RevokedAt: noonPlus(revoked)}
+		if got := key.State(*noonPlus(-time.Hour)); got != want {
 			t.Errorf("revoked %v after its creation: got %s before both, want %s", revoked, got, want)
 		}
 	}
@@ -71,11 +71,11 @@ func TestSuccessorHasNameAndLifetime(t *testing.T) {
 	hash, _ := domain.HashKey(secret)
 	for name, test := range map[string]struct{ old, want *time.Time }{
 		"unlimited": {nil, nil},
-		"one hour":  {at(-time.Minute), at(time.Hour)},
+		"one hour":  {noonPlus(-time.Minute), noonPlus(time.Hour)},
 	} {
 		old := domain.APIKey{
 			ID: 7, Name: "till 1", LastFour: "last", CreatedAt: noon.Add(-time.Hour - time.Minute),
-			ExpiresAt: test.old, RevokedAt: at(0), LastUsedAt: at(0),
+			ExpiresAt: test.old, RevokedAt: noonPlus(0), LastUsedAt: noonPlus(0),
 		}
 		want := domain.NewAPIKey{
 			Name: "till 1", Hash: hash, LastFour: secret[len(secret)-4:], CreatedAt: noon, ExpiresAt: test.want,
@@ -94,9 +94,9 @@ func TestLastUsedIsUpdatedOncePerInterval(t *testing.T) {
 		want bool
 	}{
 		"first":               {nil, true},
-		"within the interval": {at(-domain.KeyUseInterval + time.Millisecond), false},
-		"after the interval":  {at(-domain.KeyUseInterval), true},
-		"in the future":       {at(time.Hour), false},
+		"within the interval": {noonPlus(-domain.KeyUseInterval + time.Millisecond), false},
+		"after the interval":  {noonPlus(-domain.KeyUseInterval), true},
+		"in the future":       {noonPlus(time.Hour), false},
 	} {
 		if got := (domain.APIKey{LastUsedAt: test.last}).NeedsLastUsedUpdate(noon); got != test.want {
 			t.Errorf("%s: got %t, want %t", name, got, test.want)

@@ -21,20 +21,20 @@ var (
 // fails after it changed something, the batch is rolled back and runs again, with a
 // savepoint before each function.
 func (w *writer) commit(batch []*pendingTx) error {
-	err := w.try(batch, false)
+	err := w.tryCommit(batch, false)
 	if errors.Is(err, errNeedSavepoints) {
-		err = w.try(batch, true)
+		err = w.tryCommit(batch, true)
 	}
 	return err
 }
 
-func (w *writer) try(batch []*pendingTx, withSavepoints bool) error {
+func (w *writer) tryCommit(batch []*pendingTx, withSavepoints bool) error {
 	start := time.Now() //nolint:forbidigo // a duration, only for observe
 	tx, err := w.database.Begin(context.Background())
 	if err != nil {
 		return domain.Unavailable(err)
 	}
-	defer tx.Rollback()
+	defer func() { _ = tx.Rollback() }()
 	if err := w.poll(); err != nil {
 		return domain.Unavailable(err)
 	}

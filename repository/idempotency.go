@@ -10,13 +10,13 @@ import (
 // idempotency implements domain.IdempotencyRepository.
 type idempotency struct {
 	session
-	changes *changes
-	swept   bool
+	changes        *changes
+	deletedExpired bool
 }
 
 func (i *idempotency) Claim(ctx context.Context, claim domain.Claim) (domain.Outcome, bool, error) {
 	expired := claim.At.Add(-domain.IdempotencyTTL).UnixMilli()
-	if err := i.sweep(ctx, expired); err != nil {
+	if err := i.deleteExpired(ctx, expired); err != nil {
 		return domain.Outcome{}, false, err
 	}
 	claimed, err := i.execDirect(ctx, `INSERT INTO idempotency_keys (caller, value, fingerprint, claimed_at) VALUES (?, ?, ?, ?)
@@ -41,13 +41,13 @@ func scanOutcome(r *row) (outcome domain.Outcome, err error) {
 	return outcome, err
 }
 
-// sweep deletes expired keys, once in a transaction. It deletes more than a transaction
+// deleteExpired deletes expired keys, once in a transaction. It deletes more than a transaction
 // can add (maxBatch), so the table shrinks to the claims of the last day.
-func (i *idempotency) sweep(ctx context.Context, expired int64) error {
-	if i.swept {
+func (i *idempotency) deleteExpired(ctx context.Context, expired int64) error {
+	if i.deletedExpired {
 		return nil
 	}
-	i.swept = true
+	i.deletedExpired = true
 	// The LIMIT is no parameter, see list.
 	_, err := i.execDirect(ctx, `DELETE FROM idempotency_keys WHERE (caller, value) IN (
 		SELECT caller, value FROM idempotency_keys WHERE claimed_at <= ? ORDER BY claimed_at LIMIT 512)`, expired)

@@ -55,7 +55,7 @@ func (p tracedPool) ExecContext(ctx context.Context, statement string, args ...a
 // QueryContext implements gorm.ConnPool.
 func (p tracedPool) QueryContext(ctx context.Context, statement string, args ...any) (*sql.Rows, error) {
 	ctx, span := startSpan(ctx, p.tracer, statement)
-	rows, err := p.ConnPool.QueryContext(ctx, statement, args...) //nolint:sqlclosecheck // the caller closes them
+	rows, err := p.ConnPool.QueryContext(ctx, statement, args...)
 	endSpan(span, err)
 	return rows, err
 }

@@ -29,9 +29,9 @@ func (w *writer) nextTick() *chan struct{} {
 	return w.tick.Swap(&next)
 }
 
-// watch invalidates all cache entries while the writer cannot poll, such as when the disk
+// watchPolls invalidates all cache entries while the writer cannot poll, such as when the disk
 // is slow or another process holds the lock.
-func (w *writer) watch() {
+func (w *writer) watchPolls() {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	var check pollCheck

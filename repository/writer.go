@@ -62,7 +62,7 @@ func newWriter(database Database, db *gorm.DB, v *versions, observe func(batch i
 	}
 	w.nextTick()
 	go w.run()
-	go w.watch()
+	go w.watchPolls()
 	return w, nil
 }
 
@@ -145,14 +145,14 @@ func (w *writer) run() {
 	for {
 		select {
 		case first := <-w.queue:
-			w.serve(w.gather(first))
+			w.commitAndReply(w.gather(first))
 		case <-ticker.C:
 			if w.poll() != nil {
 				w.versions.invalidateAll()
 			}
 		case <-w.quit:
 			for len(w.queue) > 0 {
-				w.serve(w.gather(<-w.queue))
+				w.commitAndReply(w.gather(<-w.queue))
 			}
 			quit = true
 			return
@@ -160,8 +160,8 @@ func (w *writer) run() {
 	}
 }
 
-// serve commits a batch, then replies to its callers.
-func (w *writer) serve(batch []*pendingTx) {
+// commitAndReply commits a batch, then replies to its callers.
+func (w *writer) commitAndReply(batch []*pendingTx) {
 	err := domain.Unavailable(errGoexit)
 	defer func() { reply(batch, err) }()
 	err = w.commit(batch)

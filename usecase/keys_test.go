@@ -52,8 +52,8 @@ func (k keysTest) wantKeys(t *testing.T, want ...domain.APIKey) {
 	}
 }
 
-// at returns noon plus d.
-func at(d time.Duration) *time.Time {
+// noonPlus returns noon plus d.
+func noonPlus(d time.Duration) *time.Time {
 	t := noon.Add(d)
 	return &t
 }
@@ -66,7 +66,7 @@ func TestCreatedKeyIsValidAtOnce(t *testing.T) {
 	if key.ID != 1 || !strings.HasSuffix(secret, key.LastFour) {
 		t.Errorf("got %+v, want the id 1 and the last characters of the secret", key)
 	}
-	k.wantKeys(t, domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, ExpiresAt: at(time.Hour)})
+	k.wantKeys(t, domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, ExpiresAt: noonPlus(time.Hour)})
 }
 
 func TestInvalidKeysReturnOneError(t *testing.T) {
@@ -79,7 +79,7 @@ func TestInvalidKeysReturnOneError(t *testing.T) {
 	if err := k.Revoke(t.Context(), 3); err != nil {
 		t.Fatal(err)
 	}
-	k.clock.time = *at(time.Hour)
+	k.clock.time = *noonPlus(time.Hour)
 	k.wantValid(t, false, "", secret[1:], secret[:57], strings.ToLower(secret), domain.GenerateKey(), expired, revoked)
 	k.wantValid(t, true, secret)
 }
@@ -155,7 +155,7 @@ func TestImportedKeyIsStoredOnce(t *testing.T) {
 		}
 	}
 	importKey()
-	k.clock.time = *at(time.Hour)
+	k.clock.time = *noonPlus(time.Hour)
 	importKey()
 	k.wantValid(t, true, secret)
 	k.wantKeys(t, domain.APIKey{ID: 1, Name: "bootstrap", CreatedAt: noon})
@@ -171,15 +171,15 @@ func TestRotatedKeyIsValidDuringOverlap(t *testing.T) {
 	t.Parallel()
 	k := newKeysTest(t)
 	old := must[string](t)(k.Create(t.Context(), "till 1", 48*time.Hour))
-	k.clock.time = *at(time.Hour)
+	k.clock.time = *noonPlus(time.Hour)
 	successor := must[string](t)(k.Rotate(t.Context(), 1, 24*time.Hour))
 	k.wantKeys(t,
-		domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, ExpiresAt: at(48 * time.Hour), RevokedAt: at(25 * time.Hour)},
-		domain.APIKey{ID: 2, Name: "till 1", CreatedAt: *at(time.Hour), ExpiresAt: at(49 * time.Hour)},
+		domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, ExpiresAt: noonPlus(48 * time.Hour), RevokedAt: noonPlus(25 * time.Hour)},
+		domain.APIKey{ID: 2, Name: "till 1", CreatedAt: *noonPlus(time.Hour), ExpiresAt: noonPlus(49 * time.Hour)},
 	)
-	k.clock.time = *at(25*time.Hour - time.Millisecond)
+	k.clock.time = *noonPlus(25*time.Hour - time.Millisecond)
 	k.wantValid(t, true, old, successor)
-	k.clock.time = *at(25 * time.Hour)
+	k.clock.time = *noonPlus(25 * time.Hour)
 	k.wantValid(t, false, old)
 	k.wantValid(t, true, successor)
 
@@ -212,7 +212,7 @@ func TestActiveKeyIsRotatedOnce(t *testing.T) {
 		"too long": {4, domain.MaxKeySpan + 1, 0, domain.ErrInvalid, domain.CodeValidationFailed},
 		"expired":  {2, 0, time.Hour, domain.ErrConflict, ""},
 	} {
-		k.clock.time = *at(test.at)
+		k.clock.time = *noonPlus(test.at)
 		secret, err := k.Rotate(t.Context(), test.id, test.overlap)
 		if wantError(t, err, test.kind, test.code); secret != "" {
 			t.Errorf("%s: got a secret with the error", name)
@@ -248,13 +248,13 @@ func TestRepeatedRevocationKeepsFirstTime(t *testing.T) {
 	t.Parallel()
 	k := newKeysTest(t)
 	secret := must[string](t)(k.Create(t.Context(), "till 1", 0))
-	for _, offset := range []time.Time{noon, *at(time.Hour)} {
+	for _, offset := range []time.Time{noon, *noonPlus(time.Hour)} {
 		k.clock.time = offset
 		if err := k.Revoke(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
 		k.wantValid(t, false, secret)
-		k.wantKeys(t, domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, RevokedAt: at(0)})
+		k.wantKeys(t, domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, RevokedAt: noonPlus(0)})
 	}
 	wantError(t, k.Revoke(t.Context(), 2), domain.ErrNotFound, "")
 }
@@ -264,14 +264,14 @@ func TestRevocationPrecedesScheduledOne(t *testing.T) {
 	k := newKeysTest(t)
 	old := must[string](t)(k.Create(t.Context(), "till 1", 0))
 	successor := must[string](t)(k.Rotate(t.Context(), 1, 24*time.Hour))
-	k.clock.time = *at(time.Hour)
+	k.clock.time = *noonPlus(time.Hour)
 	if err := k.Revoke(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
 	k.wantValid(t, false, old)
 	k.wantValid(t, true, successor)
 	k.wantKeys(t,
-		domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, RevokedAt: at(time.Hour)},
+		domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, RevokedAt: noonPlus(time.Hour)},
 		domain.APIKey{ID: 2, Name: "till 1", CreatedAt: noon},
 	)
 }
@@ -283,23 +283,23 @@ func TestRevocationHoldsWhenTheClockIsSetBack(t *testing.T) {
 	revoked := must[string](t)(k.Create(t.Context(), "till 1", 0))
 	rotated := must[string](t)(k.Create(t.Context(), "till 2", 0))
 	overlapping := must[string](t)(k.Create(t.Context(), "till 3", 0))
-	k.clock.time = *at(-time.Hour)
+	k.clock.time = *noonPlus(-time.Hour)
 	if err := k.Revoke(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
 	successor := must[string](t)(k.Rotate(t.Context(), 2, 0))
 	must[string](t)(k.Rotate(t.Context(), 3, time.Minute))
 	for _, offset := range []time.Duration{-2 * time.Hour, -time.Hour, 0, time.Hour} {
-		k.clock.time = *at(offset)
+		k.clock.time = *noonPlus(offset)
 		k.wantValid(t, false, revoked, rotated)
 		k.wantValid(t, true, successor)
 		k.wantValid(t, offset <= 0, overlapping)
 	}
 	k.wantKeys(t,
-		domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, RevokedAt: at(0)},
-		domain.APIKey{ID: 2, Name: "till 2", CreatedAt: noon, RevokedAt: at(0)},
-		domain.APIKey{ID: 3, Name: "till 3", CreatedAt: noon, RevokedAt: at(time.Minute)},
-		domain.APIKey{ID: 4, Name: "till 2", CreatedAt: *at(-time.Hour)},
-		domain.APIKey{ID: 5, Name: "till 3", CreatedAt: *at(-time.Hour)},
+		domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, RevokedAt: noonPlus(0)},
+		domain.APIKey{ID: 2, Name: "till 2", CreatedAt: noon, RevokedAt: noonPlus(0)},
+		domain.APIKey{ID: 3, Name: "till 3", CreatedAt: noon, RevokedAt: noonPlus(time.Minute)},
+		domain.APIKey{ID: 4, Name: "till 2", CreatedAt: *noonPlus(-time.Hour)},
+		domain.APIKey{ID: 5, Name: "till 3", CreatedAt: *noonPlus(-time.Hour)},
 	)
 }

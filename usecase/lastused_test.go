@@ -43,13 +43,13 @@ func TestLastUseIsStoredOncePerInterval(t *testing.T) {
 		{domain.KeyUseInterval, domain.KeyUseInterval},
 		{time.Hour, time.Hour},
 	} {
-		k.clock.time = *at(use.at)
+		k.clock.time = *noonPlus(use.at)
 		k.wantValid(t, true, secret)
 		if failures := k.flush(t); failures != nil {
 			t.Fatal(failures)
 		}
-		if last := k.storedLastUse(t, 1); last == nil || !last.Equal(*at(use.want)) {
-			t.Errorf("used at %v: got %v, want %v", use.at, last, at(use.want))
+		if last := k.storedLastUse(t, 1); last == nil || !last.Equal(*noonPlus(use.want)) {
+			t.Errorf("used at %v: got %v, want %v", use.at, last, noonPlus(use.want))
 		}
 	}
 }
@@ -58,7 +58,7 @@ func TestInvalidKeyHasNoLastUse(t *testing.T) {
 	t.Parallel()
 	k := newKeysTest(t)
 	secret := must[string](t)(k.Create(t.Context(), "till 1", time.Hour))
-	k.clock.time = *at(time.Hour)
+	k.clock.time = *noonPlus(time.Hour)
 	k.wantValid(t, false, secret, domain.GenerateKey())
 	if failures := k.flush(t); failures != nil || k.storedLastUse(t, 1) != nil {
 		t.Errorf("got the failures %v and the last use %v, want none", failures, k.storedLastUse(t, 1))

@@ -13,15 +13,15 @@ import (
 	"example.com/petstore/domain"
 )
 
-// BenchmarkList answers a page of 20 in the process, without a network: what the
-// service adds to the bare Gin handler beside it is what a request costs.
+// BenchmarkList compares a cached page of 20 pets with a Gin handler that writes a body of
+// about the same size, without a network.
 func BenchmarkList(b *testing.B) {
 	s := newUnstartedServer(b)
 	pets := make([]domain.NewPet, 100)
 	for i := range pets {
 		pets[i] = domain.NewPet{Name: fmt.Sprintf("Rex %d", i), CategoryID: 7, Status: domain.PetAvailable}
 	}
-	s.stock(b, pets...)
+	s.createPets(b, pets...)
 	s.logger = zap.NewNop()
 	engine := s.engine(b, nil, defaultServices, rest.WithMetrics(prometheus.NewRegistry()))
 	request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, "/v1/pets", http.NoBody)
@@ -31,34 +31,33 @@ func BenchmarkList(b *testing.B) {
 	request.Header.Set("Authorization", "Bearer "+s.key)
 	request.RemoteAddr = "127.0.0.1:1"
 
-	b.Run("petstore", func(b *testing.B) { serveAgain(b, engine, request) })
+	b.Run("petstore", func(b *testing.B) { benchmarkHandler(b, engine, request) })
 	b.Run("gin", func(b *testing.B) {
 		bare := gin.New()
 		body := make([]byte, 1500)
 		bare.GET("/v1/pets", func(c *gin.Context) { c.Data(http.StatusOK, "application/json", body) })
-		serveAgain(b, bare, request)
+		benchmarkHandler(b, bare, request)
 	})
 }
 
-// serveAgain answers a request again and again.
-func serveAgain(b *testing.B, handler http.Handler, request *http.Request) {
+func benchmarkHandler(b *testing.B, handler http.Handler, request *http.Request) {
 	b.Helper()
 	b.ReportAllocs()
 	for b.Loop() {
-		w := &discard{header: http.Header{}}
+		w := &discardWriter{header: http.Header{}}
 		handler.ServeHTTP(w, request)
 		if w.status != http.StatusOK {
-			b.Fatalf("status %d", w.status)
+			b.Fatalf("got status %d, want 200", w.status)
 		}
 	}
 }
 
-// discard is a ResponseWriter that keeps the status alone.
-type discard struct {
+// A discardWriter is an http.ResponseWriter that discards the body.
+type discardWriter struct {
 	header http.Header
 	status int
 }
 
-func (d *discard) Header() http.Header         { return d.header }
-func (d *discard) WriteHeader(status int)      { d.status = status }
-func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
+func (w *discardWriter) Header() http.Header         { return w.header }
+func (w *discardWriter) WriteHeader(status int)      { w.status = status }
+func (w *discardWriter) Write(p []byte) (int, error) { return len(p), nil }

@@ -1,124 +1,155 @@
 package http_test
 
 import (
-	"bytes"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
 )
 
-func TestBodyIsOneObjectOfInternetJSON(t *testing.T) {
+func TestBodyMustBeOneIJSONObject(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
-	invalid := refused(400, "invalid_json")
+	invalid := rejected(400, "invalid_json")
 	s.run(t, []testCase{
-		{"white space around", post(" \t\r\n{ \"name\" : \"Rex\" ,\n\"categoryId\" : 7 } \n"), created("")},
-		{"escaped name of a member", post(`{"n\u0061me":"Rex","categoryId":7}`), created("")},
+		{"white space around", postPet(" \t\r\n{ \"name\" : \"Rex\" ,\n\"categoryId\" : 7 } \n"), created("")},
+		{"escaped name of a member", postPet(`{"n\u0061me":"Rex","categoryId":7}`), created("")},
 
-		{"empty", post(``), invalid},
-		{"white space alone", post(" \n"), invalid},
-		{"null", post(`null`), invalid},
-		{"an array", post(`[{"name":"Rex","categoryId":7}]`), invalid},
-		{"a string", post(`"Rex"`), invalid},
-		{"a number", post(`7`), invalid},
-		{"a boolean", post(`true`), invalid},
-		{"cut off", post(`{"name":"Rex","categoryId":7`), invalid},
-		{"cut off in a string", post(`{"name":"Re`), invalid},
-		{"followed by an object", post(`{"name":"Rex","categoryId":7}{}`), invalid},
-		{"followed by a letter", post(`{"name":"Rex","categoryId":7}x`), invalid},
-		{"followed by NUL", post("{\"name\":\"Rex\",\"categoryId\":7}\x00"), invalid},
-		{"byte order mark", post("\ufeff" + `{"name":"Rex","categoryId":7}`), invalid},
-		{"UTF-16", post("{\x00}\x00"), invalid},
-		{"single quotes", post(`{'name':'Rex','categoryId':7}`), invalid},
-		{"bare names", post(`{name:"Rex",categoryId:7}`), invalid},
-		{"comma at the end", post(`{"name":"Rex","categoryId":7,}`), invalid},
-		{"comment", post(`{"name":"Rex","categoryId":7/* */}`), invalid},
-		{"NaN", post(`{"name":"Rex","categoryId":NaN}`), invalid},
-		{"number with a plus", post(`{"name":"Rex","categoryId":+7}`), invalid},
-		{"number with a leading zero", post(`{"name":"Rex","categoryId":07}`), invalid},
-		{"hexadecimal number", post(`{"name":"Rex","categoryId":0x7}`), invalid},
-		{"bare control character in a string", post("{\"name\":\"R\nex\",\"categoryId\":7}"), invalid},
-		{"unknown escape", post(`{"name":"R\x65x","categoryId":7}`), invalid},
+		{"empty", postPet(``), invalid},
+		{"white space alone", postPet(" \n"), invalid},
+		{"null", postPet(`null`), invalid},
+		{"an array", postPet(`[{"name":"Rex","categoryId":7}]`), invalid},
+		{"a string", postPet(`"Rex"`), invalid},
+		{"a number", postPet(`7`), invalid},
+		{"a boolean", postPet(`true`), invalid},
+		{"truncated", postPet(`{"name":"Rex","categoryId":7`), invalid},
+		{"truncated in a string", postPet(`{"name":"Re`), invalid},
+		{"followed by an object", postPet(`{"name":"Rex","categoryId":7}{}`), invalid},
+		{"followed by a letter", postPet(`{"name":"Rex","categoryId":7}x`), invalid},
+		{"followed by NUL", postPet("{\"name\":\"Rex\",\"categoryId\":7}\x00"), invalid},
+		{"byte order mark", postPet("\ufeff" + `{"name":"Rex","categoryId":7}`), invalid},
+		{"UTF-16", postPet("{\x00}\x00"), invalid},
+		{"single quotes", postPet(`{'name':'Rex','categoryId':7}`), invalid},
+		{"unquoted names", postPet(`{name:"Rex",categoryId:7}`), invalid},
+		{"trailing comma", postPet(`{"name":"Rex","categoryId":7,}`), invalid},
+		{"comment", postPet(`{"name":"Rex","categoryId":7/* */}`), invalid},
+		{"NaN", postPet(`{"name":"Rex","categoryId":NaN}`), invalid},
+		{"number with a plus", postPet(`{"name":"Rex","categoryId":+7}`), invalid},
+		{"number with a leading zero", postPet(`{"name":"Rex","categoryId":07}`), invalid},
+		{"hexadecimal number", postPet(`{"name":"Rex","categoryId":0x7}`), invalid},
+		{"unescaped control character in a string", postPet("{\"name\":\"R\nex\",\"categoryId\":7}"), invalid},
+		{"unknown escape", postPet(`{"name":"R\x65x","categoryId":7}`), invalid},
 
-		{"name given twice", post(`{"name":"Rex","name":"Rex","categoryId":7}`), invalid},
-		{"name given twice, once escaped", post(`{"name":"Rex","n\u0061me":"Tom","categoryId":7}`), invalid},
-		{"unknown member given twice", post(`{"name":"Rex","categoryId":7,"x":1,"x":1}`), invalid},
-		{"member given twice further in", post(`{"name":"Rex","categoryId":7,"x":[{"y":1,"y":1}]}`), invalid},
+		{"name given twice", postPet(`{"name":"Rex","name":"Rex","categoryId":7}`), invalid},
+		{"name given twice, once escaped", postPet(`{"name":"Rex","n\u0061me":"Tom","categoryId":7}`), invalid},
+		{"unknown member given twice", postPet(`{"name":"Rex","categoryId":7,"x":1,"x":1}`), invalid},
+		{"nested member given twice", postPet(`{"name":"Rex","categoryId":7,"x":[{"y":1,"y":1}]}`), invalid},
 
-		{"invalid UTF-8 in a value", post("{\"name\":\"R\xffx\",\"categoryId\":7}"), invalid},
-		{"overlong UTF-8", post("{\"name\":\"R\xc0\xafx\",\"categoryId\":7}"), invalid},
-		{"surrogate in UTF-8", post("{\"name\":\"R\xed\xa0\x80x\",\"categoryId\":7}"), invalid},
-		{"invalid UTF-8 in a name", post("{\"name\":\"Rex\",\"categoryId\":7,\"\xff\":1}"), invalid},
-		{"invalid UTF-8 in an unknown member", post("{\"name\":\"Rex\",\"categoryId\":7,\"x\":\"\xff\"}"), invalid},
-		{"lone high surrogate", post(`{"name":"R\ud83dx","categoryId":7}`), invalid},
-		{"lone low surrogate", post(`{"name":"R\ude00x","categoryId":7}`), invalid},
-		{"surrogates the wrong way round", post(`{"name":"\ude00\ud83d","categoryId":7}`), invalid},
-		{"lone surrogate in an unknown member", post(`{"name":"Rex","categoryId":7,"x":"\ud800"}`), invalid},
-		{"lone surrogate in a name", post(`{"name":"Rex","categoryId":7,"\udfff":1}`), invalid},
-		{"nested too deep", post(nested(20_000)), invalid},
+		{"invalid UTF-8 in a value", postPet("{\"name\":\"R\xffx\",\"categoryId\":7}"), invalid},
+		{"overlong UTF-8", postPet("{\"name\":\"R\xc0\xafx\",\"categoryId\":7}"), invalid},
+		{"surrogate in UTF-8", postPet("{\"name\":\"R\xed\xa0\x80x\",\"categoryId\":7}"), invalid},
+		{"invalid UTF-8 in a name", postPet("{\"name\":\"Rex\",\"categoryId\":7,\"\xff\":1}"), invalid},
+		{"invalid UTF-8 in an unknown member", postPet("{\"name\":\"Rex\",\"categoryId\":7,\"x\":\"\xff\"}"), invalid},
+		{"lone high surrogate", postPet(`{"name":"R\ud83dx","categoryId":7}`), invalid},
+		{"lone low surrogate", postPet(`{"name":"R\ude00x","categoryId":7}`), invalid},
+		{"surrogates in reverse order", postPet(`{"name":"\ude00\ud83d","categoryId":7}`), invalid},
+		{"lone surrogate in an unknown member", postPet(`{"name":"Rex","categoryId":7,"x":"\ud800"}`), invalid},
+		{"lone surrogate in a name", postPet(`{"name":"Rex","categoryId":7,"\udfff":1}`), invalid},
+		{"nested too deep", postPet(nestedBody(20_000)), invalid},
 	})
 }
 
-// nested is a pet with an unknown member of so many arrays in each other.
-func nested(depth int) string {
+// nestedBody returns a pet with an unknown member of nested arrays.
+func nestedBody(depth int) string {
 	return `{"name":"Rex","categoryId":7,"x":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `}`
 }
 
-func TestMembersOutsideTheContractAreIgnored(t *testing.T) {
+func TestUnknownMembersAreIgnored(t *testing.T) {
 	t.Parallel()
-	for rule, body := range map[string]string{
-		"unknown":                    `{"name":"Rex","categoryId":7,"colour":"brown","tags":[1,{"a":null}],"":0}`,
-		"id":                         `{"id":99,"name":"Rex","categoryId":7}`,
-		"id of another type":         `{"id":"x","name":"Rex","categoryId":7}`,
-		"in other letters":           `{"name":"Rex","categoryId":7,"Name":"Tom","NAME":1,"categoryID":8,"CategoryId":null,"Status":"x"}`,
-		"in letters that fold alike": `{"name":"Rex","categoryId":7,"ſtatus":"sold","\u212aname":1}`,
-		"named in Go's words":        `{"name":"Rex","categoryId":7,"CategoryID":8,"category_id":8}`,
-		"deep":                       nested(5_000),
+	for name, body := range map[string]string{
+		"unknown":                     `{"name":"Rex","categoryId":7,"colour":"brown","tags":[1,{"a":null}],"":0}`,
+		"id":                          `{"id":99,"name":"Rex","categoryId":7}`,
+		"id of another type":          `{"id":"x","name":"Rex","categoryId":7}`,
+		"another letter case":         `{"name":"Rex","categoryId":7,"Name":"Tom","NAME":1,"categoryID":8,"CategoryId":null,"Status":"x"}`,
+		"names equal by case folding": `{"name":"Rex","categoryId":7,"ſtatus":"sold","\u212aname":1}`,
+		"names of Go fields":          `{"name":"Rex","categoryId":7,"CategoryID":8,"category_id":8}`,
+		"deeply nested":               nestedBody(5_000),
 	} {
-		t.Run(rule, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newTestServer(t)
-			s.expect(t, post(body), created(`{"id":1,"name":"Rex","categoryId":7}`))
+			s.expect(t, postPet(body), created(`{"id":1,"name":"Rex","categoryId":7}`))
 		})
 	}
 }
 
-func TestBodyHoldsUpTo64KiB(t *testing.T) {
+func TestBodyLargerThan64KiBIsRejected(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
 	sized := func(size int) string {
 		const start, end = `{"name":"Rex","categoryId":7,"x":"`, `"}`
 		return start + strings.Repeat("x", size-len(start)-len(end)) + end
 	}
-	tooLarge := refused(413, "body_too_large", "65536")
+	tooLarge := rejected(413, "body_too_large", "65536")
 	s.run(t, []testCase{
-		{"exactly", post(sized(64 << 10)), created("")},
-		{"one byte more", post(sized(64<<10 + 1)), tooLarge},
-		{"one byte of white space more", post(sized(64<<10) + " "), tooLarge},
-		{"much more", post(sized(200 << 10)), tooLarge},
+		{"at the limit", postPet(sized(64 << 10)), created("")},
+		{"one byte over", postPet(sized(64<<10 + 1)), tooLarge},
+		{"one byte of white space over", postPet(sized(64<<10) + " "), tooLarge},
+		{"far over", postPet(sized(200 << 10)), tooLarge},
 	})
-	for size, w := range map[int]want{64 << 10: created(""), 64<<10 + 1: tooLarge} {
+	for size, want := range map[int]wantResponse{64 << 10: created(""), 64<<10 + 1: tooLarge} {
 		t.Run(fmt.Sprintf("%d bytes in chunks", size), func(t *testing.T) {
 			t.Parallel()
-			s.inChunks(t, sized(size), w)
+			s.expectChunked(t, sized(size), want)
 		})
 	}
 }
 
-// inChunks posts a body whose length is not told in advance.
-func (s *testServer) inChunks(t *testing.T, body string, w want) {
+// expectChunked is expect for a POST of a pet without Content-Length.
+func (s *testServer) expectChunked(t *testing.T, body string, want wantResponse) {
 	t.Helper()
-	chunks := struct{ *bytes.Reader }{bytes.NewReader([]byte(body))} // of a type whose length net/http does not know
+	chunks := struct{ io.Reader }{strings.NewReader(body)} // net/http does not know the length of this type
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/pets", chunks)
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header = http.Header{"Authorization": {"Bearer " + s.key}, "Content-Type": {"application/json"}}
-	a, err := s.do(req)
+	res, err := s.do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.check(t, a)
-	a.check(t, w)
+	s.checkCommonRules(t, res)
+	res.check(t, want)
+}
+
+func TestTruncatedBodyIsInvalidJSON(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	for _, data := range []string{
+		s.rawPost("Content-Length: 100", newRex), s.rawPost("Content-Length: 100", ""), s.rawPost("Transfer-Encoding: chunked", "4\r\n{\"na"),
+	} {
+		conn := s.dial(t, data)
+		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		s.expectFrom(t, conn, rejected(400, "invalid_json").withoutText("EOF"))
+	}
+	s.expectFrom(t, s.dial(t, s.rawPost("Transfer-Encoding: chunked", "x\r\n")), rejected(400, "invalid_json"))
+	s.expect(t, get("/v1/pets"), ok(`[]`))
+}
+
+func TestConnectionIsReusedAfterErrors(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	conn := s.dial(t, "")
+	for range 3 {
+		for body, want := range map[string]wantResponse{newRex: created(""), `{`: rejected(400, "invalid_json"), `{}`: rejected(400, "validation_failed")} {
+			if _, err := conn.Write([]byte(s.rawPost(fmt.Sprintf("Content-Length: %d", len(body)), body))); err != nil {
+				t.Fatal(err)
+			}
+			s.expectFrom(t, conn, want)
+		}
+	}
 }

@@ -19,13 +19,13 @@ import (
 	"example.com/petstore/docs"
 )
 
-// document loads the published document once.
+// document loads the OpenAPI document once.
 var document = sync.OnceValues(func() (*openapi3.T, error) {
-	of, err := docs.Document(docs.Options{})
+	generate, err := docs.Document(docs.Options{})
 	if err != nil {
 		return nil, err
 	}
-	return openapi3.NewLoader().LoadFromData(of(""))
+	return openapi3.NewLoader().LoadFromData(generate(""))
 })
 
 func loadDocument(t *testing.T) *openapi3.T {
@@ -37,12 +37,13 @@ func loadDocument(t *testing.T) *openapi3.T {
 	return doc
 }
 
-// operations are all operations of the document as requests, each to the record 1.
-func operations(t *testing.T) (all []request) {
+// documentedOperations returns a request for each operation of the document, with 1 for
+// every path parameter.
+func documentedOperations(t *testing.T) (all []request) {
 	t.Helper()
 	for path, item := range loadDocument(t).Paths.Map() {
 		for method := range item.Operations() {
-			all = append(all, send(method, "/v1"+pathParameter.ReplaceAllString(path, "1")))
+			all = append(all, newRequest(method, "/v1"+pathParameter.ReplaceAllString(path, "1")))
 		}
 	}
 	return all
@@ -50,97 +51,97 @@ func operations(t *testing.T) (all []request) {
 
 var pathParameter = regexp.MustCompile(`\{\w+\}`)
 
-// checkContract compares an answer of a documented operation with the document;
-// what the document does not know can only be refused.
-func (s *testServer) checkContract(t *testing.T, a answer) {
+// checkContract checks a response against the document. The response to an operation that
+// is not documented must be a 404 or a 405.
+func (s *testServer) checkContract(t *testing.T, res response) {
 	t.Helper()
-	path, ours := strings.CutPrefix(a.Request.URL.EscapedPath(), s.prefix)
-	if !ours || a.Request.Method == http.MethodOptions {
+	path, inAPI := strings.CutPrefix(res.Request.URL.EscapedPath(), s.prefix)
+	if !inAPI || res.Request.Method == http.MethodOptions {
 		return
 	}
-	asked := &http.Request{Method: a.Request.Method, URL: a.Request.URL, Header: a.Request.Header}
-	if asked.Method == http.MethodHead {
-		asked.Method = http.MethodGet
+	req := &http.Request{Method: res.Request.Method, URL: res.Request.URL, Header: res.Request.Header}
+	if req.Method == http.MethodHead {
+		req.Method = http.MethodGet
 	}
-	route := findRoute(loadDocument(t), asked.Method, path)
+	route := findRoute(loadDocument(t), req.Method, path)
 	if route == nil {
-		if a.StatusCode != http.StatusNotFound && a.StatusCode != http.StatusMethodNotAllowed {
-			t.Errorf("%s %s is not documented and answered %d", asked.Method, path, a.StatusCode)
+		if res.StatusCode != http.StatusNotFound && res.StatusCode != http.StatusMethodNotAllowed {
+			t.Errorf("%s %s is not documented: got status %d, want 404 or 405", req.Method, path, res.StatusCode)
 		}
 		return
 	}
 	err := openapi3filter.ValidateResponse(t.Context(), &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: asked, Route: route},
-		Status:                 a.StatusCode,
-		Header:                 a.Header,
-		Body:                   io.NopCloser(bytes.NewReader(a.body)),
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: req, Route: route},
+		Status:                 res.StatusCode,
+		Header:                 res.Header,
+		Body:                   io.NopCloser(bytes.NewReader(res.body)),
 		Options: &openapi3filter.Options{
 			IncludeResponseStatus: true,
-			ExcludeResponseBody:   a.Request.Method == http.MethodHead,
+			ExcludeResponseBody:   res.Request.Method == http.MethodHead,
 		},
 	})
 	if err != nil {
-		t.Errorf("%s %s: the answer %d is not as documented: %v", asked.Method, path, a.StatusCode, err)
+		t.Errorf("%s %s: the response %d differs from the document: %v", req.Method, path, res.StatusCode, err)
 		return
 	}
-	checkDocumentedHeader(t, a, route.Operation)
+	checkDocumentedHeader(t, res, route.Operation)
 }
 
-// findRoute is the operation at an escaped path. kin-openapi's own routers forgive a
-// slash at the end, which the service does not.
+// findRoute returns the operation at an escaped path, or nil. Unlike the routers of
+// kin-openapi it ignores no trailing slash.
 func findRoute(doc *openapi3.T, method, path string) *routers.Route {
 	for template, item := range doc.Paths.Map() {
-		same := func(pattern, segment string) bool {
+		matches := func(pattern, segment string) bool {
 			segment, err := url.PathUnescape(segment)
 			return err == nil && !strings.Contains(segment, "/") &&
 				(pattern == segment || segment != "" && strings.HasPrefix(pattern, "{"))
 		}
 		operation := item.GetOperation(method)
-		if operation != nil && slices.EqualFunc(strings.Split(template, "/"), strings.Split(path, "/"), same) {
+		if operation != nil && slices.EqualFunc(strings.Split(template, "/"), strings.Split(path, "/"), matches) {
 			return &routers.Route{Spec: doc, Path: template, PathItem: item, Method: method, Operation: operation}
 		}
 	}
 	return nil
 }
 
-// plain are the headers of HTTP itself and those that simply every answer has.
-var plain = []string{"Cache-Control", "Content-Length", "Content-Type", "Date", "X-Content-Type-Options", "Connection"}
+// undocumentedHeaders are common to all responses and not part of the document.
+var undocumentedHeaders = []string{"Cache-Control", "Content-Length", "Content-Type", "Date", "X-Content-Type-Options", "Connection"}
 
-// conditional reports whether only some of the answers with one status have a header.
-func conditional(operation *openapi3.Operation, header string) bool {
+// isOptional reports whether only some responses with a documented header have it.
+func isOptional(operation *openapi3.Operation, header string) bool {
 	return header == "Idempotency-Replayed" || strings.HasPrefix(header, "RateLimit") || header == "Link" && strings.HasPrefix(operation.OperationID, "list")
 }
 
-func checkDocumentedHeader(t *testing.T, a answer, operation *openapi3.Operation) {
+func checkDocumentedHeader(t *testing.T, res response, operation *openapi3.Operation) {
 	t.Helper()
-	known := slices.Clone(plain)
-	documented := operation.Responses.Status(a.StatusCode)
+	allowed := slices.Clone(undocumentedHeaders)
+	documented := operation.Responses.Status(res.StatusCode)
 	if documented == nil {
-		t.Errorf("%s: the status %d is not documented", operation.OperationID, a.StatusCode)
+		t.Errorf("%s: status %d is not documented", operation.OperationID, res.StatusCode)
 		return
 	}
 	for name := range documented.Value.Headers {
-		known = append(known, http.CanonicalHeaderKey(name))
-		if len(a.Header.Values(name)) == 0 && !conditional(operation, name) {
-			t.Errorf("%s: the answer %d lacks the documented header %s", operation.OperationID, a.StatusCode, name)
+		allowed = append(allowed, http.CanonicalHeaderKey(name))
+		if len(res.Header.Values(name)) == 0 && !isOptional(operation, name) {
+			t.Errorf("%s: the response %d lacks the documented header %s", operation.OperationID, res.StatusCode, name)
 		}
 	}
-	for name := range a.Header {
-		if !slices.Contains(known, name) {
-			t.Errorf("%s: the header %s of the answer %d is not documented", operation.OperationID, name, a.StatusCode)
+	for name := range res.Header {
+		if !slices.Contains(allowed, name) {
+			t.Errorf("%s: header %s of the response %d is not documented", operation.OperationID, name, res.StatusCode)
 		}
 	}
 }
 
 var ginParameter = regexp.MustCompile(`:(\w+)`)
 
-func TestEveryRouteIsDocumentedAndEveryOperationHasARoute(t *testing.T) {
+func TestRegisteredRoutesMatchDocument(t *testing.T) {
 	t.Parallel()
-	var routed, documented []string
+	var registered, documented []string
 	for _, route := range newUnstartedServer(t).engine(t, nil, defaultServices).Routes() {
-		path, ours := strings.CutPrefix(route.Path, "/v1")
-		if ours && route.Method != http.MethodHead && route.Method != http.MethodOptions {
-			routed = append(routed, route.Method+" "+ginParameter.ReplaceAllString(path, "{$1}"))
+		path, inAPI := strings.CutPrefix(route.Path, "/v1")
+		if inAPI && route.Method != http.MethodHead && route.Method != http.MethodOptions {
+			registered = append(registered, route.Method+" "+ginParameter.ReplaceAllString(path, "{$1}"))
 		}
 	}
 	for path, item := range loadDocument(t).Paths.Map() {
@@ -148,9 +149,9 @@ func TestEveryRouteIsDocumentedAndEveryOperationHasARoute(t *testing.T) {
 			documented = append(documented, method+" "+path)
 		}
 	}
-	slices.Sort(routed)
+	slices.Sort(registered)
 	slices.Sort(documented)
-	if diff := cmp.Diff(documented, routed); diff != "" {
+	if diff := cmp.Diff(documented, registered); diff != "" {
 		t.Errorf("routes (-documented +registered):\n%s", diff)
 	}
 }

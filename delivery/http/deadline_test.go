@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func TestDeadlineEndsWhoeverWaits(t *testing.T) {
+func TestDeadlineCancelsWaitingContexts(t *testing.T) {
 	t.Parallel()
 	d := &deadline{Context: t.Context(), at: time.Now().Add(time.Millisecond)}
 	defer d.end()
@@ -19,32 +19,32 @@ func TestDeadlineEndsWhoeverWaits(t *testing.T) {
 			defer cancel()
 			<-child.Done()
 			if !errors.Is(child.Err(), context.DeadlineExceeded) || !errors.Is(d.Err(), context.DeadlineExceeded) {
-				t.Errorf("ended with %v", child.Err())
+				t.Errorf("got error %v, want %v", child.Err(), context.DeadlineExceeded)
 			}
 		})
 	}
 	wait.Wait()
 	if at, ok := d.Deadline(); !ok || time.Until(at) > 0 {
-		t.Errorf("got the deadline %v, %t", at, ok)
+		t.Errorf("got deadline %v, %t, want one that has passed", at, ok)
 	}
 }
 
-func TestDeadlineEndsWithItsRequest(t *testing.T) {
+func TestDeadlineIsCanceledWithRequest(t *testing.T) {
 	t.Parallel()
 	type key struct{}
 	request, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
 	d := &deadline{Context: request, at: time.Now().Add(time.Hour)}
 	if d.Value(key{}) != "value" || d.Err() != nil || d.Value(key{}) != "value" {
-		t.Error("a value is lost, or the context has ended")
+		t.Errorf("got value %v and error %v, want value and no error", d.Value(key{}), d.Err())
 	}
 	cancel()
 	<-d.Done()
 	if !errors.Is(d.Err(), context.Canceled) {
-		t.Errorf("ended with %v", d.Err())
+		t.Errorf("got error %v, want %v", d.Err(), context.Canceled)
 	}
 	unused := &deadline{Context: t.Context(), at: time.Now().Add(time.Hour)}
 	unused.end()
 	if unused.Err() != nil || unused.timed.Load() != nil {
-		t.Error("a timer was set though nobody waited")
+		t.Error("got a timer, want none before the first call of Done")
 	}
 }

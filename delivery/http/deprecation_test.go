@@ -12,30 +12,30 @@ import (
 	"example.com/petstore/domain"
 )
 
-// sunset is the published moment of getPet's removal.
+// sunset is the published time from which getPet is removed.
 var sunset = time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC)
 
-var announced = []string{
+var deprecationHeaders = []string{
 	"Deprecation: @1764892800",
 	"Sunset: Thu, 05 Dec 2030 00:00:00 GMT",
 	`Link: <../pets>; rel="successor-version"`,
 }
 
-func TestEveryAnswerOfTheDeprecatedRouteAnnouncesItsRemoval(t *testing.T) {
+func TestDeprecatedRouteSendsDeprecationHeaders(t *testing.T) {
 	t.Parallel()
 	for when, now := range map[string]time.Time{"before": noon, "after": sunset.AddDate(1, 0, 0)} {
 		s := newTestServer(t)
-		s.stock(t, pets(1, "")...)
+		s.createPets(t, newPets(1, "")...)
 		s.clock.set(now)
 		for _, path := range []string{"/v1/pets/1", "/v1/pets/2", "/v1/pets/none"} {
 			for _, method := range []string{
 				http.MethodGet, http.MethodHead, http.MethodOptions,
 				http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodTrace, "BREW", // 405
 			} {
-				for _, header := range []string{"X-With: key", "-Authorization", "Authorization: Bearer wrong"} {
+				for _, header := range []string{"X-Auth: valid", "-Authorization", "Authorization: Bearer wrong"} {
 					t.Run(when+" "+method+" "+path+" "+header, func(t *testing.T) {
 						t.Parallel()
-						s.expect(t, send(method, path, header), want{}.with(announced...))
+						s.expect(t, newRequest(method, path, header), wantResponse{}.withHeader(deprecationHeaders...))
 					})
 				}
 			}
@@ -43,75 +43,75 @@ func TestEveryAnswerOfTheDeprecatedRouteAnnouncesItsRemoval(t *testing.T) {
 	}
 }
 
-func TestFailuresOfTheDeprecatedRouteAnnounceItsRemoval(t *testing.T) {
+func TestErrorsOfDeprecatedRouteHaveDeprecationHeaders(t *testing.T) {
 	t.Parallel()
-	t.Run("store down", func(t *testing.T) {
+	t.Run("store error", func(t *testing.T) {
 		t.Parallel()
 		s := newTestServer(t)
 		s.exec(t, `DROP TABLE pets`)
-		s.expect(t, get("/v1/pets/1"), want{status: 500}.with(announced...))
+		s.expect(t, get("/v1/pets/1"), wantResponse{status: 500}.withHeader(deprecationHeaders...))
 	})
 	t.Run("forbidden", func(t *testing.T) {
 		t.Parallel()
-		s := refuseWith(t, domain.Forbidden("not you"))
-		s.expect(t, get("/v1/pets/1"), want{status: 403}.with(announced...))
+		s := newRejectingServer(t, domain.Forbidden("not allowed"))
+		s.expect(t, get("/v1/pets/1"), wantResponse{status: 403}.withHeader(deprecationHeaders...))
 	})
-	t.Run("over the limit", func(t *testing.T) {
+	t.Run("rate limited", func(t *testing.T) {
 		t.Parallel()
 		s := newTestServer(t, rest.WithRateLimit(1, time.Minute))
-		s.ask(t, get("/v1/pets/1"), want{status: 404}.with(announced...))
-		s.ask(t, get("/v1/pets/1"), want{status: 429}.with(announced...))
+		s.expectDocumented(t, get("/v1/pets/1"), wantResponse{status: 404}.withHeader(deprecationHeaders...))
+		s.expectDocumented(t, get("/v1/pets/1"), wantResponse{status: 429}.withHeader(deprecationHeaders...))
 	})
 	t.Run("panic", func(t *testing.T) {
 		t.Parallel()
-		s := openShopWhere(t, func(context.Context, int64) (domain.Pet, error) { panic("the dog ate it") })
-		s.expect(t, get("/v1/pets/1"), want{status: 500}.with(announced...))
+		s := newTestServerWith(t, withGet(func(context.Context, int64) (domain.Pet, error) { panic("panic value") }))
+		s.expect(t, get("/v1/pets/1"), wantResponse{status: 500}.withHeader(deprecationHeaders...))
 	})
 	t.Run("preflight", func(t *testing.T) {
 		t.Parallel()
 		s := newTestServer(t, rest.WithAllowedOrigins("https://shop.example.com"))
-		s.expect(t, send("OPTIONS", "/v1/pets/1", "Origin: https://shop.example.com", "Access-Control-Request-Method: GET"), want{status: 204}.with(announced...))
+		s.expect(t, newRequest("OPTIONS", "/v1/pets/1", allowedOrigin, "Access-Control-Request-Method: GET"), wantResponse{status: 204}.withHeader(deprecationHeaders...))
 	})
-	t.Run("deadline passed", func(t *testing.T) {
+	t.Run("deadline exceeded", func(t *testing.T) {
 		t.Parallel()
-		s := newTestServerWith(t, slowKeys, rest.WithRequestTimeout(time.Millisecond))
-		s.expect(t, get("/v1/pets/1"), want{status: 503}.with(announced...))
+		s := newTestServerWith(t, withBlockingKeys, rest.WithRequestTimeout(time.Millisecond))
+		s.expect(t, get("/v1/pets/1"), wantResponse{status: 503}.withHeader(deprecationHeaders...))
 	})
 }
 
-func TestOtherRoutesAnnounceNoRemoval(t *testing.T) {
+func TestOtherRoutesHaveNoDeprecationHeaders(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
 	for _, path := range []string{"/v1/pets", "/v1/store/orders", "/livez", "/nowhere", "/pets/1", "/v1/pets/", "/v1/pets/1/"} {
 		for _, method := range []string{http.MethodGet, http.MethodDelete} {
-			s.expect(t, send(method, path), want{}.with("-Deprecation", "-Sunset", "-Link"))
+			s.expect(t, newRequest(method, path), wantResponse{}.withHeader("-Deprecation", "-Sunset", "-Link"))
 		}
 	}
 }
 
-func TestMethodNotAllowedOfMountedAPICarriesDeprecationHeaders(t *testing.T) {
+func TestMethodNotAllowedOfMountedAPIHasDeprecationHeaders(t *testing.T) {
 	t.Parallel()
-	moved := time.Date(2028, time.March, 1, 9, 30, 0, 0, time.FixedZone("", 2*60*60))
-	header := []string{announced[0], "Sunset: Wed, 01 Mar 2028 07:30:00 GMT", announced[2], "Allow: GET, HEAD, OPTIONS"}
-	for prefix, at := range map[string]string{
+	newSunset := time.Date(2028, time.March, 1, 9, 30, 0, 0, time.FixedZone("", 2*60*60))
+	header := []string{deprecationHeaders[0], "Sunset: Wed, 01 Mar 2028 07:30:00 GMT", deprecationHeaders[2], "Allow: GET, HEAD, OPTIONS"}
+	for prefix, path := range map[string]string{
 		"": "", "/shop/v1": "/shop/v1", "/teams/:team": "/teams/a", "/shop-:shop/v1": "/shop-a/v1", "/café": "/caf%C3%A9",
 	} {
 		t.Run("prefix "+prefix, func(t *testing.T) {
 			t.Parallel()
-			s := mount(t, prefix, rest.WithGetPetSunset(moved))
+			s := newMountedServer(t, prefix, rest.WithGetPetSunset(newSunset))
 			for _, id := range []string{"1", "none", "a%20b"} {
 				for _, method := range []string{http.MethodDelete, http.MethodPost, "BREW"} {
-					s.ask(t, send(method, at+"/pets/"+id), refused(405, "method_not_allowed").with(header...))
+					s.expectDocumented(t, newRequest(method, path+"/pets/"+id), rejected(405, "method_not_allowed").withHeader(header...))
 				}
 			}
-			s.ask(t, send("DELETE", at+"/pets"), refused(405, "method_not_allowed").with("-Deprecation", "-Sunset", "-Link"))
-			s.ask(t, send("DELETE", at+"/store/orders/1"), refused(405, "method_not_allowed").with("-Deprecation", "-Sunset", "-Link"))
+			s.expectDocumented(t, newRequest("DELETE", path+"/pets"), rejected(405, "method_not_allowed").withHeader("-Deprecation", "-Sunset", "-Link"))
+			s.expectDocumented(t, newRequest("DELETE", path+"/store/orders/1"), rejected(405, "method_not_allowed").withHeader("-Deprecation", "-Sunset", "-Link"))
 		})
 	}
 }
 
-// An engine with UseRawPath takes an encoded slash for a part of the id.
-func TestDeprecationHeadersMatchAnIDWithAnEncodedSlash(t *testing.T) {
+// With UseRawPath, Gin matches an encoded slash as part of the id.
+func TestDeprecationHeadersMatchIDWithEncodedSlash(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
 	api, engine := s.api(t, defaultServices), gin.New()
@@ -121,40 +121,40 @@ func TestDeprecationHeadersMatchAnIDWithAnEncodedSlash(t *testing.T) {
 	if err := api.Register(group); err != nil {
 		t.Fatal(err)
 	}
-	s.listen(t, engine)
-	s.ask(t, send("DELETE", "/v1/pets/a%2Fb"), refused(405, "method_not_allowed").with(announced...))
+	s.start(t, engine)
+	s.expectDocumented(t, newRequest("DELETE", "/v1/pets/a%2Fb"), rejected(405, "method_not_allowed").withHeader(deprecationHeaders...))
 }
 
-func TestSuccessorIsTheListOfPets(t *testing.T) {
+func TestSuccessorLinkIsListOfPets(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
-	a := s.expect(t, get("/v1/pets/1"), want{})
-	if successor := a.link(t, "successor-version"); successor != "/v1/pets" {
-		t.Errorf("got the successor %q, want /v1/pets", successor)
+	res := s.expect(t, get("/v1/pets/1"), wantResponse{})
+	if successor := res.link(t, "successor-version"); successor != "/v1/pets" {
+		t.Errorf("got successor %q, want /v1/pets", successor)
 	}
 }
 
-func TestDeprecatedRouteEndsAtTheMomentOfItsSunset(t *testing.T) {
+func TestDeprecatedRouteIsGoneFromSunsetOn(t *testing.T) {
 	t.Parallel()
-	moved := time.Date(2028, time.March, 1, 9, 30, 0, 0, time.FixedZone("", 2*60*60))
-	for name, tt := range map[string]struct {
+	newSunset := time.Date(2028, time.March, 1, 9, 30, 0, 0, time.FixedZone("", 2*60*60))
+	for name, tc := range map[string]struct {
 		options []rest.Option
 		sunset  time.Time
 		header  string
 	}{
 		"published": {nil, sunset, "Sunset: Thu, 05 Dec 2030 00:00:00 GMT"},
-		"moved":     {[]rest.Option{rest.WithGetPetSunset(moved)}, moved, "Sunset: Wed, 01 Mar 2028 07:30:00 GMT"},
+		"replaced":  {[]rest.Option{rest.WithGetPetSunset(newSunset)}, newSunset, "Sunset: Wed, 01 Mar 2028 07:30:00 GMT"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTestServer(t, tt.options...)
-			s.stock(t, pets(1, "")...)
-			here := ok(`{"id":1,"name":"Rex","categoryId":7}`).with(tt.header, announced[0], announced[2])
-			gone := refused(410, "operation_removed", tt.sunset.UTC().Format(time.DateOnly)).with(tt.header, announced[0], announced[2])
+			s := newTestServer(t, tc.options...)
+			s.createPets(t, newPets(1, "")...)
+			found := ok(`{"id":1,"name":"Rex","categoryId":7}`).withHeader(tc.header, deprecationHeaders[0], deprecationHeaders[2])
+			gone := rejected(410, "operation_removed", tc.sunset.UTC().Format(time.DateOnly)).withHeader(tc.header, deprecationHeaders[0], deprecationHeaders[2])
 
-			s.clock.set(tt.sunset.Add(-time.Millisecond))
-			s.expect(t, get("/v1/pets/1"), here)
-			s.clock.set(tt.sunset)
+			s.clock.set(tc.sunset.Add(-time.Millisecond))
+			s.expect(t, get("/v1/pets/1"), found)
+			s.clock.set(tc.sunset)
 			s.expect(t, get("/v1/pets/1"), gone)
 			s.expect(t, get("/v1/pets/2"), gone)
 			s.expect(t, get("/v1/pets"), ok(`[{"id":1,"name":"Rex","categoryId":7}]`))

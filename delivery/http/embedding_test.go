@@ -15,14 +15,12 @@ import (
 
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
-	"example.com/petstore/usecase"
 )
 
-// TestEmbeddingPageShowsTestedCode expects every piece of Go on the page to stand,
-// to the letter, in the examples.
-func TestEmbeddingPageShowsTestedCode(t *testing.T) {
+// Every Go snippet of docs/embedding.md must be part of the examples.
+func TestEmbeddingDocumentShowsTestedCode(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/embedding.md")
+	document, err := os.ReadFile("../../docs/embedding.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,19 +28,19 @@ func TestEmbeddingPageShowsTestedCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pieces := strings.Split(string(page), "```go\n")[1:]
-	if len(pieces) < 3 {
-		t.Errorf("the page shows %d pieces", len(pieces))
+	snippets := strings.Split(string(document), "```go\n")[1:]
+	if len(snippets) < 3 {
+		t.Errorf("got %d snippets, want at least 3", len(snippets))
 	}
-	for _, piece := range pieces {
-		code, _, _ := strings.Cut(piece, "```")
+	for _, snippet := range snippets {
+		code, _, _ := strings.Cut(snippet, "```")
 		if !strings.Contains(string(examples), code) {
-			t.Errorf("the examples have not\n%s", code)
+			t.Errorf("example_test.go lacks the snippet\n%s", code)
 		}
 	}
 }
 
-func TestTwoStoresLiveInOneProcess(t *testing.T) {
+func TestTwoAPIsOnOneEngineAreIndependent(t *testing.T) {
 	t.Parallel()
 	a, b := newUnstartedServer(t), newUnstartedServer(t)
 	engine := gin.New()
@@ -52,57 +50,18 @@ func TestTwoStoresLiveInOneProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.prefix = prefix
-		s.listen(t, engine)
+		s.start(t, engine)
 	}
-	rex := a.stock(t, domain.NewPet{Name: "Rex"})[0]
-	if rex.ID != 1 {
-		t.Errorf("the pet has the id %d", rex.ID)
+	if pet := a.createPets(t, domain.NewPet{Name: "Rex"})[0]; pet.ID != 1 {
+		t.Errorf("got id %d, want 1", pet.ID)
 	}
 	a.expect(t, get("/a/v1/pets"), ok(`[{"id":1,"name":"Rex","categoryId":0}]`))
 	b.expect(t, get("/b/v1/pets"), ok(`[]`))
-	b.expect(t, get("/a/v1/pets"), refused(401, "invalid_api_key"))
+	b.expect(t, get("/a/v1/pets"), rejected(401, "invalid_api_key"))
 }
 
-func TestMountingTwiceIsAnErrorAtStart(t *testing.T) {
-	t.Parallel()
-	s := newUnstartedServer(t)
-	engine := gin.New()
-	api := s.api(t, defaultServices)
-	if err := api.Register(engine.Group("/v1")); err != nil {
-		t.Fatal(err)
-	}
-	if err := api.Register(engine.Group("/v1")); err == nil || !strings.Contains(err.Error(), "mount the API") {
-		t.Errorf("got %v", err)
-	}
-}
-
-func TestMissingServiceIsAnErrorAtStart(t *testing.T) {
-	t.Parallel()
-	s := newUnstartedServer(t)
-	full := rest.Services{
-		Pets: usecase.NewPets(s.store, s.store.Pets(), s.clock.now), Orders: usecase.NewOrders(s.store, s.store.Orders(), s.clock.now), Keys: s.keys,
-	}
-	for name, take := range map[string]func(*rest.Services){
-		"pets": func(x *rest.Services) { x.Pets = nil }, "orders": func(x *rest.Services) { x.Orders = nil }, "keys": func(x *rest.Services) { x.Keys = nil },
-	} {
-		services := full
-		take(&services)
-		if _, err := rest.New(services); err == nil || !strings.Contains(err.Error(), "rest.New: ") {
-			t.Errorf("without %s: %v", name, err)
-		}
-	}
-	for name, option := range map[string]rest.Option{
-		"WithLogger": rest.WithLogger(nil), "WithClock": rest.WithClock(nil), "WithRequestTimeout": rest.WithRequestTimeout(0),
-		"WithPageCache": rest.WithPageCache(nil, 1),
-	} {
-		if _, err := rest.New(full, option); err == nil || !strings.Contains(err.Error(), "rest.New: "+name+" was given no ") {
-			t.Errorf("%s of nothing: %v", name, err)
-		}
-	}
-}
-
-// TestMountingTouchesNothingGlobal is not parallel: it compares what all share.
-func TestMountingTouchesNothingGlobal(t *testing.T) {
+// Not parallel: other tests may change global state.
+func TestAPIChangesNoGlobalState(t *testing.T) {
 	type globals struct {
 		mode      string
 		validator binding.StructValidator
@@ -111,23 +70,22 @@ func TestMountingTouchesNothingGlobal(t *testing.T) {
 		settings  int
 		metrics   int
 	}
-	look := func() globals {
+	readGlobals := func() globals {
 		families, err := prometheus.DefaultGatherer.Gather()
 		if err != nil {
 			t.Fatal(err)
 		}
 		return globals{gin.Mode(), binding.Validator, zap.L(), prometheus.DefaultRegisterer, len(viper.AllKeys()), len(families)}
 	}
-	before := look()
+	before := readGlobals()
 	s := newTestServer(t, rest.WithMetrics(prometheus.NewRegistry()))
 	s.expect(t, get("/v1/pets"), ok(`[]`))
-	if after := look(); after != before {
-		t.Errorf("globals were %+v and are %+v", before, after)
+	if after := readGlobals(); after != before {
+		t.Errorf("got %+v, want %+v", after, before)
 	}
 }
 
-// TestEmbedderLinksNoPageItDoesNotWant lists what the API's own package needs.
-func TestEmbedderLinksNoPageItDoesNotWant(t *testing.T) {
+func TestAPILinksNoUnneededPackages(t *testing.T) {
 	t.Parallel()
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./delivery/http", "./usecase", "./repository")
 	list.Dir = filepath.Join("..", "..")
@@ -138,7 +96,7 @@ func TestEmbedderLinksNoPageItDoesNotWant(t *testing.T) {
 	for _, unwanted := range []string{"swaggo", "viper", "cobra", "otlptrace", "example.com/petstore/config", "example.com/petstore/docs", "testing"} {
 		for path := range strings.Lines(string(linked)) {
 			if path = strings.TrimSpace(path); strings.Contains(path, unwanted) && path != "testing/iotest" {
-				t.Errorf("%s is linked", path)
+				t.Errorf("the API links %s", path)
 			}
 		}
 	}

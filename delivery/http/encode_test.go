@@ -9,17 +9,17 @@ import (
 	"example.com/petstore/domain"
 )
 
-func TestRecordsEncodeAsTheirTagsSay(t *testing.T) {
+func TestAppendJSONMatchesMarshal(t *testing.T) {
 	t.Parallel()
 	names := []string{"Rex", "", `"quoted" \\`, "<b>&amp;</b>", "\u2028\u2029", "日本語 🐕", "tab\tnew\nline\x00\x1f\x7f"}
 	for _, number := range []int64{0, 1, -1, 42, math.MaxInt64, math.MinInt64} {
 		for _, name := range names {
 			for _, status := range []domain.PetStatus{"", domain.PetAvailable, domain.PetPending, domain.PetSold} {
-				wantEncoded(t, pet{ID: number, Name: name, CategoryID: -number, Status: status})
+				checkAppendJSON(t, pet{ID: number, Name: name, CategoryID: -number, Status: status})
 			}
 		}
 		for _, status := range []domain.OrderStatus{domain.OrderPlaced, domain.OrderDelivered, domain.OrderCancelled} {
-			wantEncoded(t, order{
+			checkAppendJSON(t, order{
 				ID: number, PetID: -number, Status: status,
 				CreatedAt: "2026-11-20T10:06:30.000Z", UpdatedAt: "2026-11-20T10:06:30.001Z",
 			})
@@ -27,25 +27,24 @@ func TestRecordsEncodeAsTheirTagsSay(t *testing.T) {
 	}
 }
 
-func wantEncoded(t *testing.T, r record) {
+func checkAppendJSON(t *testing.T, r record) {
 	t.Helper()
 	want, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, err := r.appendJSON(nil); err != nil || string(got) != string(want) {
-		t.Errorf("got %s and %v, want %s", got, err, want)
+		t.Errorf("got %s and error %v, want %s", got, err, want)
 	}
 }
 
-// A name in the store that is no text is a fault of ours, and not to be passed on.
-func TestTextThatIsNoneIsNotEncoded(t *testing.T) {
+func TestInvalidUTF8IsNotEncoded(t *testing.T) {
 	t.Parallel()
-	broken := pet{Name: "R\xffx"}
-	if got, err := broken.appendJSON(nil); err == nil {
-		t.Errorf("got %s", got)
+	invalid := pet{Name: "R\xffx"}
+	if got, err := invalid.appendJSON(nil); err == nil {
+		t.Errorf("got %s, want an error", got)
 	}
-	if got, err := encodeAll([]pet{{Name: "Rex"}, broken}, func(p pet) pet { return p }); err == nil {
-		t.Errorf("got %s", got)
+	if got, err := encodeAll([]pet{{Name: "Rex"}, invalid}, func(p pet) pet { return p }); err == nil {
+		t.Errorf("got %s, want an error", got)
 	}
 }

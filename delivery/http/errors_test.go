@@ -18,8 +18,9 @@ import (
 	"example.com/petstore/domain"
 )
 
-// constants are the constants of a type that the domain and this package declare.
-func constants(t *testing.T, typeName string) (values []string) {
+// constantsOfType returns the values of the string constants of a type that package
+// domain and this package declare.
+func constantsOfType(t *testing.T, typeName string) (values []string) {
 	t.Helper()
 	for _, pattern := range []string{"../../domain/*.go", "*.go"} {
 		files, err := filepath.Glob(pattern)
@@ -35,12 +36,12 @@ func constants(t *testing.T, typeName string) (values []string) {
 				t.Fatal(err)
 			}
 			ast.Inspect(source, func(n ast.Node) bool {
-				spec, is := n.(*ast.ValueSpec)
-				if !is || len(spec.Values) == 0 {
+				spec, ok := n.(*ast.ValueSpec)
+				if !ok || len(spec.Values) == 0 {
 					return true
 				}
-				literal, is := spec.Values[0].(*ast.BasicLit)
-				if named(spec.Type) == typeName && is {
+				literal, ok := spec.Values[0].(*ast.BasicLit)
+				if ok && identifierOf(spec.Type) == typeName {
 					value, _ := strconv.Unquote(literal.Value)
 					values = append(values, value)
 				}
@@ -49,12 +50,12 @@ func constants(t *testing.T, typeName string) (values []string) {
 		}
 	}
 	if len(values) == 0 {
-		t.Fatalf("no constant of the type %s was found", typeName)
+		t.Fatalf("found no constant of type %s", typeName)
 	}
 	return values
 }
 
-func named(expr ast.Expr) string {
+func identifierOf(expr ast.Expr) string {
 	switch e := expr.(type) {
 	case *ast.Ident:
 		return e.Name
@@ -65,114 +66,130 @@ func named(expr ast.Expr) string {
 	}
 }
 
-// refuseWith is a shop whose authenticator refuses every request with an error.
-func refuseWith(t *testing.T, err error) *testServer {
+// newRejectingServer returns a server whose Authenticator returns err.
+func newRejectingServer(t *testing.T, err error) *testServer {
 	t.Helper()
 	return newTestServer(t, rest.WithAuthenticator(func(*gin.Context) (string, error) { return "", err }))
 }
 
-func TestEveryKindHasItsStatus(t *testing.T) {
+func TestEveryKindHasAStatus(t *testing.T) {
 	t.Parallel()
 	statuses := map[string]int{
 		"invalid": 400, "unauthenticated": 401, "forbidden": 403, "not found": 404, "method not allowed": 405, "request timeout": 408,
 		"conflict": 409, "rate limited": 429, "gone": 410, "body too large": 413, "unsupported media type": 415, "reused": 422,
 		"internal": 500, "unavailable": 503,
 	}
-	for _, kind := range constants(t, "Kind") {
+	for _, kind := range constantsOfType(t, "Kind") {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			status := statuses[kind]
-			i := slices.IndexFunc(constants(t, "Code"), func(code string) bool { return published[code] == status })
+			i := slices.IndexFunc(constantsOfType(t, "Code"), func(code string) bool { return publishedCodes[code] == status })
 			if i < 0 {
-				t.Fatalf("the kind %q has no published status", kind)
+				t.Fatalf("kind %q: no code is published with status %d", kind, status)
 			}
 			failure := &domain.Error{
-				Kind: domain.Kind(kind), Code: domain.Code(constants(t, "Code")[i]),
-				Message: "told", Cause: errors.New("untold"),
+				Kind: domain.Kind(kind), Code: domain.Code(constantsOfType(t, "Code")[i]),
+				Message: "public message", Cause: errors.New("hidden detail"),
 			}
-			s := refuseWith(t, fmt.Errorf("wrapped: %w", fmt.Errorf("and again: %w", failure)))
-			a, err := s.send(t.Context(), get("/v1/pets")) // the list alone is not documented to fail in so many ways
+			s := newRejectingServer(t, fmt.Errorf("wrapped: %w", fmt.Errorf("and again: %w", failure)))
+			res, err := s.send(t.Context(), get("/v1/pets")) // not expect: some of these statuses are not documented for a list
 			if err != nil {
 				t.Fatal(err)
 			}
-			a.check(t, refused(status, string(failure.Code), "told").without("untold", "wrapped", "again"))
+			res.check(t, rejected(status, string(failure.Code), "public message").withoutText("hidden detail", "wrapped", "again"))
 		})
 	}
 }
 
-func TestCodesAreThePublishedOnes(t *testing.T) {
+func TestCodesMatchPublishedCodes(t *testing.T) {
 	t.Parallel()
-	later := []string{"rate_limited"}
-	codes := constants(t, "Code")
+	codes := constantsOfType(t, "Code")
 	for _, code := range codes {
-		if published[code] == 0 {
-			t.Errorf("%s is not published", code)
+		if publishedCodes[code] == 0 {
+			t.Errorf("code %s is not published", code)
 		}
 	}
-	for code := range published {
-		if !slices.Contains(codes, code) && !slices.Contains(later, code) {
-			t.Errorf("%s does not exist", code)
+	for code := range publishedCodes {
+		if !slices.Contains(codes, code) {
+			t.Errorf("published code %s is not declared", code)
 		}
 	}
 }
 
-func TestPublishedCodesAreThoseOfTheDocument(t *testing.T) {
+func TestPublishedCodesMatchDocument(t *testing.T) {
 	t.Parallel()
 	schema := loadDocument(t).Components.Schemas["Error"].Value
 	listed, _ := schema.Properties["code"].Value.Extensions["x-extensible-enum"].([]any)
-	for code := range published {
+	for code := range publishedCodes {
 		if !slices.Contains(listed, any(code)) {
-			t.Errorf("the document does not know the code %s", code)
+			t.Errorf("code %s is not in the document", code)
 		}
 	}
-	if len(listed) != len(published) {
-		t.Errorf("the document has %d codes, want %d", len(listed), len(published))
+	if len(listed) != len(publishedCodes) {
+		t.Errorf("got %d codes in the document, want %d", len(listed), len(publishedCodes))
 	}
 }
 
-func TestWhatIsNoFailureOfTheDomainIsInternal(t *testing.T) {
+func TestUnknownErrorIsInternalError(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{
-		"any error":            errors.New("untold"),
-		"a kind without words": domain.ErrNotFound,
-		"an unknown kind":      &domain.Error{Kind: "untold", Code: "untold", Message: "untold"},
-		"an empty failure":     &domain.Error{Message: "untold"},
+		"an error of another type": errors.New("hidden detail"),
+		"a Kind alone":             domain.ErrNotFound,
+		"an unknown Kind":          &domain.Error{Kind: "hidden detail", Code: "hidden detail", Message: "hidden detail"},
+		"no Kind":                  &domain.Error{Message: "hidden detail"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := refuseWith(t, err)
-			a := s.expect(t, get("/v1/pets"), refused(500, "internal_error").without("untold"))
-			s.wantCauseInLog(t, a, err.Error())
+			s := newRejectingServer(t, err)
+			res := s.expect(t, get("/v1/pets"), rejected(500, "internal_error").withoutText("hidden detail"))
+			s.checkCauseLogged(t, res, err.Error())
 		})
 	}
 }
 
-// wantCauseInLog wants the cause of a failure in the log, beside its request id.
-func (s *testServer) wantCauseInLog(t *testing.T, a answer, cause string) {
+// checkCauseLogged checks that the cause of a failure is logged with the request id.
+func (s *testServer) checkCauseLogged(t *testing.T, res response, cause string) {
 	t.Helper()
 	for _, entry := range s.log.FilterMessage("request failed").All() {
 		fields := entry.ContextMap()
-		if fields["request_id"] == a.Header.Get("X-Request-Id") && strings.Contains(fmt.Sprint(fields["error"]), cause) {
+		if fields["request_id"] == res.Header.Get("X-Request-Id") && strings.Contains(fmt.Sprint(fields["error"]), cause) {
 			return
 		}
 	}
-	t.Errorf("the log does not tell %q for the request %s", cause, a.Header.Get("X-Request-Id"))
+	t.Errorf("got no log entry with %q for request %s", cause, res.Header.Get("X-Request-Id"))
 }
 
-func TestDefectOfTheStoreIsInternalAndToldToTheLogAlone(t *testing.T) {
+func TestStoreErrorIsInternalErrorAndOnlyLogged(t *testing.T) {
 	t.Parallel()
 	for table, r := range map[string]request{
 		"pets":             get("/v1/pets"),
 		"orders":           get("/v1/store/orders"),
 		"api_keys":         get("/v1/pets"),
-		"idempotency_keys": post(`{"name":"Rex","categoryId":7}`, "Idempotency-Key: one"),
+		"idempotency_keys": postPet(newRex, "Idempotency-Key: one"),
 	} {
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()
 			s := newTestServer(t)
 			s.exec(t, `DROP TABLE `+table)
-			a := s.expect(t, r, refused(500, "internal_error").without(table+":", "table"))
-			s.wantCauseInLog(t, a, "no such table: "+table)
+			res := s.expect(t, r, rejected(500, "internal_error").withoutText(table+":", "table"))
+			s.checkCauseLogged(t, res, "no such table: "+table)
 		})
 	}
+}
+
+func TestClosedStoreIsUnavailable(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	if err := s.closeStore(); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []request{
+		get("/v1/pets"), get("/v1/pets/1"), get("/v1/store/orders"), postPet(newRex),
+		get("/v1/pets", "Authorization: Bearer "+domain.GenerateKey()),
+	} {
+		res := s.expect(t, r, rejected(503, "unavailable").withHeader("Retry-After: 1").withoutText("closed"))
+		s.checkCauseLogged(t, res, "closed")
+	}
+	s.expect(t, get("/readyz"), rejected(503, "unavailable"))
+	s.expect(t, get("/livez"), ok(`{"status":"alive"}`))
 }

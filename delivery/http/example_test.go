@@ -22,7 +22,7 @@ import (
 	"example.com/petstore/usecase"
 )
 
-// newAPI returns the API over a store.
+// newAPI returns the API on a store.
 func newAPI(store *repository.Store, options ...rest.Option) (*rest.API, error) {
 	return rest.New(rest.Services{
 		Pets:   usecase.NewPets(store, store.Pets(), time.Now),
@@ -31,7 +31,7 @@ func newAPI(store *repository.Store, options ...rest.Option) (*rest.API, error) 
 	}, append(options, rest.WithPageCache(store.Versions, 16<<20))...)
 }
 
-// A team mounts the store in its own engine, under a prefix, behind its own middleware.
+// Mount the API on an engine of the host, under a prefix and after middleware.
 func Example() {
 	store, remove, err := openStore()
 	if err != nil {
@@ -39,7 +39,7 @@ func Example() {
 		return
 	}
 	defer remove()
-	key, err := usecase.NewKeys(store, store.Keys(), time.Now).Create(context.Background(), "till 1", 0)
+	key, err := usecase.NewKeys(store, store.Keys(), time.Now).Create(context.Background(), "example", 0)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -60,7 +60,7 @@ func Example() {
 	request := httptest.NewRequest(http.MethodPost, "/shop/v1/pets", strings.NewReader(`{"name":"Rex","categoryId":7}`))
 	request.Header.Set("Authorization", "Bearer "+key)
 	request.Header.Set("Content-Type", "application/json")
-	show(engine, request, "X-Team", "Location")
+	printResponse(engine, request, "X-Team", "Location")
 	// Output:
 	// 201 animals ./pets/1
 	// {"id":1,"name":"Rex","categoryId":7}
@@ -75,7 +75,7 @@ func mountDocs(group *gin.RouterGroup) error {
 	return swagger.Register(group, swagger.Options{Document: document, NotFound: rest.NotFound})
 }
 
-// The document's server is where its reader found it, under any prefix.
+// The server in the document is the URL that the document was requested from.
 func Example_documentation() {
 	engine := gin.New()
 	if err := mountDocs(engine.Group("/shop")); err != nil {
@@ -93,9 +93,9 @@ func Example_documentation() {
 	// "default": "https://pets.example/shop",
 }
 
-// A team's own sessions take the place of API keys: the authenticator finds what the
-// team's middleware knows, and whoever it names is the caller, in the log and of an
-// idempotency key.
+// Replace API keys by sessions of the host. The Authenticator reads what the middleware of
+// the host has stored in the context. The name that it returns is logged as the caller and
+// scopes idempotency keys.
 func ExampleWithAuthenticator() {
 	store, remove, err := openStore()
 	if err != nil {
@@ -109,7 +109,7 @@ func ExampleWithAuthenticator() {
 			return "", &domain.Error{Kind: domain.ErrUnauthenticated, Code: domain.CodeMissingAPIKey, Message: "sign in first"}
 		}
 		if user == "guest" && c.Request.Method == http.MethodPost {
-			return "", domain.Forbidden("guests may look, and no more")
+			return "", domain.Forbidden("guests may only read")
 		}
 		return user, nil
 	}))
@@ -120,7 +120,7 @@ func ExampleWithAuthenticator() {
 
 	engine := gin.New()
 	users := map[string]string{"a-secret-session": "user 42", "another-session": "guest"}
-	engine.Use(func(c *gin.Context) { // the team's own sessions
+	engine.Use(func(c *gin.Context) { // sessions of the host
 		session, _ := c.Cookie("session")
 		c.Set("user", users[session])
 	})
@@ -133,18 +133,18 @@ func ExampleWithAuthenticator() {
 		request := httptest.NewRequest(http.MethodPost, "/v1/pets", strings.NewReader(`{"name":"Rex","categoryId":7}`))
 		request.Header.Set("Content-Type", "application/json")
 		request.AddCookie(&http.Cookie{Name: "session", Value: session})
-		show(engine, request)
+		printResponse(engine, request)
 	}
 	// Output:
 	// 401
 	// {"code":"missing_api_key","message":"sign in first","status":401}
 	// 403
-	// {"code":"forbidden","message":"guests may look, and no more","status":403}
+	// {"code":"forbidden","message":"guests may only read","status":403}
 	// 201
 	// {"id":1,"name":"Rex","categoryId":7}
 }
 
-// A team answers what no route has as the API answers its own errors.
+// Send the error format of the API for unknown paths and unsupported methods.
 func ExampleAPI_DeprecationHeaders() {
 	store, remove, err := openStore()
 	if err != nil {
@@ -168,27 +168,27 @@ func ExampleAPI_DeprecationHeaders() {
 	engine.NoRoute(rest.NotFound)
 	engine.NoMethod(api.DeprecationHeaders(group), rest.MethodNotAllowed)
 
-	show(engine, httptest.NewRequest(http.MethodDelete, "/shop/v1/pets/1", http.NoBody), "Allow", "Sunset")
+	printResponse(engine, httptest.NewRequest(http.MethodDelete, "/shop/v1/pets/1", http.NoBody), "Allow", "Sunset")
 	// Output:
 	// 405 GET, HEAD, OPTIONS Thu, 05 Dec 2030 00:00:00 GMT
 	// {"code":"method_not_allowed","message":"this path does not support the method DELETE, see the header Allow","status":405}
 }
 
-// openStore opens a store in a folder of its own, which remove removes.
+// openStore opens a store in a temporary directory. remove closes and deletes it.
 func openStore() (store *repository.Store, remove func(), err error) {
-	folder, err := os.MkdirTemp("", "petstore")
+	dir, err := os.MkdirTemp("", "petstore")
 	if err != nil {
 		return nil, nil, err
 	}
-	store, err = repository.Open(context.Background(), sqlite.New(filepath.Join(folder, "pets.db")), repository.Options{Migrate: true})
+	store, err = repository.Open(context.Background(), sqlite.New(filepath.Join(dir, "pets.db")), repository.Options{Migrate: true})
 	if err != nil {
 		return nil, nil, err
 	}
-	return store, func() { store.Close(); os.RemoveAll(folder) }, nil
+	return store, func() { store.Close(); os.RemoveAll(dir) }, nil
 }
 
-// show prints the status of a response, some of its headers, and its body.
-func show(engine http.Handler, request *http.Request, headers ...string) {
+// printResponse prints the status, the given headers and the body of a response.
+func printResponse(engine http.Handler, request *http.Request, headers ...string) {
 	recorder := httptest.NewRecorder()
 	engine.ServeHTTP(recorder, request)
 	response := recorder.Result()

@@ -14,37 +14,38 @@ var keySeeds = []string{
 }
 
 func FuzzIdempotencyKey(f *testing.F) {
-	s := fuzz(f)
+	s := newFuzzServer(f)
 	for _, seed := range keySeeds {
 		f.Add(seed)
 	}
-	given := map[string]string{} // the answer of each key
+	responses := map[string]string{} // by key
 	f.Fuzz(func(t *testing.T, header string) {
-		key, valid := meaning(header)
-		w := s.answer(t, http.MethodPost, "", newRex, http.Header{"Idempotency-Key": {header}})
+		key, valid := parseIdempotencyKey(header)
+		w := s.roundTrip(t, http.MethodPost, "", newRex, http.Header{"Idempotency-Key": {header}})
 		replayed := w.Header().Get("Idempotency-Replayed") == "true"
-		switch earlier, repeated := given[key]; {
+		switch first, repeated := responses[key]; {
 		case !valid && w.Code != http.StatusBadRequest, valid && w.Code != http.StatusCreated:
-			t.Fatalf("%q was answered %d %s", header, w.Code, w.Body)
+			t.Fatalf("%q (valid: %t): got %d %s", header, valid, w.Code, w.Body)
 		case !valid:
 			return
-		case replayed != repeated, repeated && w.Body.String() != earlier:
-			t.Fatalf("%q was answered %s, replayed: %v; before that %s", header, w.Body, replayed, earlier)
+		case replayed != repeated, repeated && w.Body.String() != first:
+			t.Fatalf("%q: got %s, replayed %t, want replayed %t of %q", header, w.Body, replayed, repeated, first)
 		}
-		given[key] = w.Body.String()
-		other := s.answer(t, http.MethodPost, "", `{"name":"Tom","categoryId":8}`, http.Header{"Idempotency-Key": {header}})
+		responses[key] = w.Body.String()
+		other := s.roundTrip(t, http.MethodPost, "", `{"name":"Tom","categoryId":8}`, http.Header{"Idempotency-Key": {header}})
 		if other.Code != http.StatusUnprocessableEntity {
-			t.Fatalf("%q with another body was answered %d %s", header, other.Code, other.Body)
+			t.Fatalf("%q with another body: got %d %s, want 422", header, other.Code, other.Body)
 		}
 	})
 }
 
-var quoted = regexp.MustCompile(`^"(?:[ !#-\[\]-~]|\\["\\])*"$`)
+var quotedKey = regexp.MustCompile(`^"(?:[ !#-\[\]-~]|\\["\\])*"$`)
 
-// meaning is the key that a header stands for (RFC 9651, section 3.3.3).
-func meaning(header string) (key string, valid bool) {
+// parseIdempotencyKey returns the key in a header value, a String of RFC 9651, section
+// 3.3.3, when it is quoted.
+func parseIdempotencyKey(header string) (key string, valid bool) {
 	if key = header; strings.HasPrefix(header, `"`) {
-		if !quoted.MatchString(header) {
+		if !quotedKey.MatchString(header) {
 			return "", false
 		}
 		key = regexp.MustCompile(`\\(.)`).ReplaceAllString(header[1:len(header)-1], "$1")

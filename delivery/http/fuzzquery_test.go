@@ -22,35 +22,35 @@ var querySeeds = []string{
 }
 
 func FuzzQuery(f *testing.F) {
-	s := fuzz(f)
-	news := pets(110, "")
-	for i := range news {
-		news[i].Status = []domain.PetStatus{"", "available", "pending", "sold"}[i%4]
+	s := newFuzzServer(f)
+	toCreate := newPets(110, "")
+	for i := range toCreate {
+		toCreate[i].Status = []domain.PetStatus{"", "available", "pending", "sold"}[i%4]
 	}
-	stock := s.stock(f, news...)
+	all := s.createPets(f, toCreate...)
 	for _, seed := range querySeeds {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, query string) {
-		limit, after, status, valid := asked(query)
-		w := s.answer(t, http.MethodGet, query, "", http.Header{})
+		limit, after, status, valid := parseListQuery(query)
+		w := s.roundTrip(t, http.MethodGet, query, "", http.Header{})
 		if !valid {
 			if w.Code != http.StatusBadRequest {
-				t.Fatalf("%q was answered %d %s", query, w.Code, w.Body)
+				t.Fatalf("%q: got %d %s, want 400", query, w.Code, w.Body)
 			}
 			return
 		}
 		var got []domain.Pet
 		if err := json.Unmarshal(w.Body.Bytes(), &got); w.Code != http.StatusOK || err != nil {
-			t.Fatalf("%q was answered %d %s", query, w.Code, w.Body)
+			t.Fatalf("%q: got %d %s, want a page", query, w.Code, w.Body)
 		}
-		want := slices.DeleteFunc(slices.Clone(stock), func(p domain.Pet) bool {
+		want := slices.DeleteFunc(slices.Clone(all), func(p domain.Pet) bool {
 			return p.ID <= after || status != "" && string(p.Status) != status
 		})
 		more := len(want) > limit
 		want = want[:min(limit, len(want))]
 		if diff := cmp.Diff(want, got); diff != "" || more != (w.Header().Get("Link") != "") {
-			t.Fatalf("%q: Link: %s, page (-want +got):\n%s", query, w.Header().Get("Link"), diff)
+			t.Fatalf("%q: got Link %q, want one: %t; page (-want +got):\n%s", query, w.Header().Get("Link"), more, diff)
 		}
 	})
 }
@@ -60,26 +60,26 @@ var (
 	petStatus = regexp.MustCompile(`^(available|pending|sold)$`)
 )
 
-// asked is what a query asks for, as the documentation words it.
-func asked(query string) (limit int, after int64, status string, valid bool) {
+// parseListQuery is a second implementation of the documented parameters.
+func parseListQuery(query string) (limit int, after int64, status string, valid bool) {
 	values, err := url.ParseQuery(query)
 	if err != nil {
 		return 0, 0, "", false
 	}
 	number := func(name, fallback string) (n int64, valid bool) {
-		given, here := values[name]
-		if !here {
-			given = []string{fallback}
+		texts, ok := values[name]
+		if !ok {
+			texts = []string{fallback}
 		}
-		if len(given) > 1 || !integer.MatchString(given[0]) {
+		if len(texts) > 1 || !integer.MatchString(texts[0]) {
 			return 0, false
 		}
-		n, err := strconv.ParseInt(given[0], 10, 64)
+		n, err := strconv.ParseInt(texts[0], 10, 64)
 		return n, err == nil
 	}
-	n, limited := number("limit", "20")
-	after, placed := number("after", "0")
+	n, validLimit := number("limit", "20")
+	after, validAfter := number("after", "0")
 	statuses := values["status"]
-	known := len(statuses) == 0 || len(statuses) == 1 && petStatus.MatchString(statuses[0])
-	return int(n), after, values.Get("status"), limited && 1 <= n && n <= 100 && placed && known
+	validStatus := len(statuses) == 0 || len(statuses) == 1 && petStatus.MatchString(statuses[0])
+	return int(n), after, values.Get("status"), validLimit && 1 <= n && n <= 100 && validAfter && validStatus
 }

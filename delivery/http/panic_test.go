@@ -14,71 +14,57 @@ import (
 	"example.com/petstore/domain"
 )
 
-// A catalogue does what no real one does on demand.
-type catalogue struct {
-	rest.Pets
-	get func(context.Context, int64) (domain.Pet, error)
-}
-
-func (c catalogue) Get(ctx context.Context, id int64) (domain.Pet, error) { return c.get(ctx, id) }
-
-// openShopWhere opens a shop in which to get a pet is to call get.
-func openShopWhere(t *testing.T, get func(context.Context, int64) (domain.Pet, error), options ...rest.Option) *testServer {
-	t.Helper()
-	return newTestServerWith(t, func(s *rest.Services) { s.Pets = catalogue{Pets: s.Pets, get: get} }, options...)
-}
-
-func TestPanicIsAnInternalErrorWhoseCauseIsInTheLogAlone(t *testing.T) {
+func TestPanicIsInternalErrorAndOnlyLogged(t *testing.T) {
 	t.Parallel()
-	var nobody *domain.Pet
-	for cause, fall := range map[string]func() domain.Pet{
-		"the dog ate it":                func() domain.Pet { panic("the dog ate it") },
-		"the cat ate it":                func() domain.Pet { panic(errors.New("the cat ate it")) },
+	var nilPet *domain.Pet
+	for cause, doPanic := range map[string]func() domain.Pet{
+		"a string":                      func() domain.Pet { panic("a string") },
+		"an error value":                func() domain.Pet { panic(errors.New("an error value")) },
 		"there is no pet with the id 1": func() domain.Pet { panic(domain.PetNotFound(1)) },
-		"nil pointer":                   func() domain.Pet { return *nobody },
+		"nil pointer":                   func() domain.Pet { return *nilPet },
 		"panic called with nil":         func() domain.Pet { panic(nil) },
 		"index out of range [1] with":   func() domain.Pet { return []domain.Pet{}[len("x")] },
 	} {
 		t.Run(cause, func(t *testing.T) {
 			t.Parallel()
-			s := openShopWhere(t, func(context.Context, int64) (domain.Pet, error) { return fall(), nil })
-			a := s.expect(t, get("/v1/pets/1"), refused(500, "internal_error").with(announced...).without(cause, "panic_test"))
-			lines := s.log.FilterMessage("panic").All()
-			if len(lines) != 1 {
-				t.Fatalf("got %d lines of a panic, want one", len(lines))
+			s := newTestServerWith(t, withGet(func(context.Context, int64) (domain.Pet, error) { return doPanic(), nil }))
+			res := s.expect(t, get("/v1/pets/1"), rejected(500, "internal_error").withHeader(deprecationHeaders...).withoutText(cause, "panic_test"))
+			entries := s.log.FilterMessage("panic").All()
+			if len(entries) != 1 {
+				t.Fatalf("got %d panics in the log, want 1", len(entries))
 			}
-			line := lines[0].ContextMap()
-			if line["request_id"] != a.Header.Get("X-Request-Id") || !strings.Contains(fmt.Sprint(line["panic"]), cause) {
-				t.Errorf("the log tells %v, want %s of the request %s", line, cause, a.Header.Get("X-Request-Id"))
+			fields := entries[0].ContextMap()
+			if fields["request_id"] != res.Header.Get("X-Request-Id") || !strings.Contains(fmt.Sprint(fields["panic"]), cause) {
+				t.Errorf("got log entry %v, want %s of request %s", fields, cause, res.Header.Get("X-Request-Id"))
 			}
-			if !strings.Contains(fmt.Sprint(line["stack"]), "panic_test.go") {
-				t.Error("the log does not tell where the panic was")
+			if !strings.Contains(fmt.Sprint(fields["stack"]), "panic_test.go") {
+				t.Errorf("got stack %v, want it to contain panic_test.go", fields["stack"])
 			}
 			s.expect(t, get("/v1/pets"), ok(`[]`))
 		})
 	}
 }
 
-func TestPanicIsInTheAccessLogAsAnInternalError(t *testing.T) {
+func TestAccessLogRecordsPanicAs500(t *testing.T) {
 	t.Parallel()
-	s := openShopWhere(t, func(context.Context, int64) (domain.Pet, error) { panic("the dog ate it") })
-	s.expect(t, send(http.MethodHead, "/v1/pets/1"), want{status: 500})
+	s := newTestServerWith(t, withGet(func(context.Context, int64) (domain.Pet, error) { panic("panic value") }))
+	s.expect(t, newRequest(http.MethodHead, "/v1/pets/1"), wantResponse{status: 500})
 	if lines := s.accessLog(t); len(lines) != 1 || lines[0]["status"] != int64(500) {
-		t.Errorf("got the access log %v", lines)
+		t.Errorf("got access log %v, want one line with status 500", lines)
 	}
 }
 
-func TestPanicOfAnAuthenticatorIsAnInternalError(t *testing.T) {
+func TestAuthenticatorPanicIsInternalError(t *testing.T) {
 	t.Parallel()
-	s := newTestServer(t, rest.WithAuthenticator(func(*gin.Context) (string, error) { panic("the dog ate it") }))
-	s.expect(t, get("/v1/pets"), refused(500, "internal_error").without("dog"))
+	s := newTestServer(t, rest.WithAuthenticator(func(*gin.Context) (string, error) { panic("panic value") }))
+	s.expect(t, get("/v1/pets"), rejected(500, "internal_error").withoutText("panic value"))
 }
 
-func TestAbandonedAnswerEndsTheConnection(t *testing.T) {
+func TestAbortHandlerPanicClosesConnection(t *testing.T) {
 	t.Parallel()
-	s := openShopWhere(t, func(context.Context, int64) (domain.Pet, error) { panic(http.ErrAbortHandler) })
-	if a, err := s.send(t.Context(), get("/v1/pets/1")); err == nil {
-		t.Errorf("got the answer %d %s", a.StatusCode, a.body)
+	s := newTestServerWith(t, withGet(func(context.Context, int64) (domain.Pet, error) { panic(http.ErrAbortHandler) }))
+	if res, err := s.send(t.Context(), get("/v1/pets/1")); err == nil {
+		t.Errorf("got status %d with body %s, want a closed connection", res.StatusCode, res.body)
 	}
 	s.expect(t, get("/v1/pets"), ok(`[]`))
 }

@@ -7,11 +7,11 @@ import (
 	"example.com/petstore/domain"
 )
 
-const rex = `{"id":1,"name":"Rex","categoryId":7,"status":"sold"}`
+const soldRex = `{"id":1,"name":"Rex","categoryId":7,"status":"sold"}`
 
-func TestLimitOfAList(t *testing.T) {
+func TestListRejectsInvalidLimit(t *testing.T) {
 	t.Parallel()
-	invalid := refused(400, "invalid_parameter", "limit").with("-Link")
+	invalid := rejected(400, "invalid_parameter", "limit").withHeader("-Link")
 	for _, list := range []string{"/v1/pets", "/v1/store/orders"} {
 		t.Run(list, func(t *testing.T) {
 			t.Parallel()
@@ -24,23 +24,23 @@ func TestLimitOfAList(t *testing.T) {
 				"0", "101", "-1", "-0", "1000000", "2147483648", "4294967297", "9223372036854775808", "99999999999999999999999",
 				"", "+", "%2B5", "+5", "5.0", "5.", "5e0", "0x10", "1_0", "five", "%205", "5%20", "5,6", "٥", "5%00", "null", "true", "[5]",
 			} {
-				cases = append(cases, testCase{"refused " + limit, get(list + "?limit=" + limit), invalid})
+				cases = append(cases, testCase{"invalid " + limit, get(list + "?limit=" + limit), invalid})
 			}
 			s.run(t, append(cases, []testCase{
 				{"twice", get(list + "?limit=5&limit=5"), invalid},
 				{"twice, once empty", get(list + "?limit=5&limit="), invalid},
 				{"twice, once escaped", get(list + "?limit=5&l%69mit=6"), invalid},
-				{"name alone", get(list + "?limit"), invalid},
+				{"no value", get(list + "?limit"), invalid},
 				{"escaped name", get(list + "?l%69mit=0"), invalid},
-				{"other letters are another parameter", get(list + "?Limit=0&LIMIT=x"), ok(`[]`)},
+				{"another letter case is another parameter", get(list + "?Limit=0&LIMIT=x"), ok(`[]`)},
 			}...))
 		})
 	}
 }
 
-func TestAfterOfAList(t *testing.T) {
+func TestListRejectsInvalidAfter(t *testing.T) {
 	t.Parallel()
-	invalid := refused(400, "invalid_parameter", "after")
+	invalid := rejected(400, "invalid_parameter", "after")
 	for _, list := range []string{"/v1/pets", "/v1/store/orders"} {
 		t.Run(list, func(t *testing.T) {
 			t.Parallel()
@@ -52,70 +52,70 @@ func TestAfterOfAList(t *testing.T) {
 			for _, after := range []string{
 				"", "9223372036854775808", "-9223372036854775809", "+1", "%2B1", "1.0", "1e3", "0x1", "1_0", "x", "--1", "1&after=1", "1&after=2",
 			} {
-				cases = append(cases, testCase{"refused " + after, get(list + "?after=" + after), invalid})
+				cases = append(cases, testCase{"invalid " + after, get(list + "?after=" + after), invalid})
 			}
 			s.run(t, cases)
 		})
 	}
 }
 
-func TestStatusOfTheListOfPets(t *testing.T) {
+func TestListPetsFiltersByStatus(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
-	s.stock(t, pets(1, "sold")...)
-	invalid := refused(400, "invalid_parameter", "status")
+	s.createPets(t, newPets(1, "sold")...)
+	invalid := rejected(400, "invalid_parameter", "status")
 	s.run(t, []testCase{
-		{"none", get("/v1/pets"), ok(`[` + rex + `]`)},
-		{"that of the pet", get("/v1/pets?status=sold"), ok(`[` + rex + `]`)},
-		{"escaped", get("/v1/pets?status=%73old"), ok(`[` + rex + `]`)},
-		{"another", get("/v1/pets?status=available"), ok(`[]`)},
-		{"yet another", get("/v1/pets?status=pending"), ok(`[]`)},
+		{"none", get("/v1/pets"), ok(`[` + soldRex + `]`)},
+		{"equal", get("/v1/pets?status=sold"), ok(`[` + soldRex + `]`)},
+		{"escaped", get("/v1/pets?status=%73old"), ok(`[` + soldRex + `]`)},
+		{"available", get("/v1/pets?status=available"), ok(`[]`)},
+		{"pending", get("/v1/pets?status=pending"), ok(`[]`)},
 		{"empty", get("/v1/pets?status="), invalid},
-		{"name alone", get("/v1/pets?status"), invalid},
-		{"unknown", get("/v1/pets?status=gone"), invalid.without("gone")},
-		{"in capitals", get("/v1/pets?status=Sold"), invalid},
+		{"no value", get("/v1/pets?status"), invalid},
+		{"unknown", get("/v1/pets?status=gone"), invalid.withoutText("gone")},
+		{"with a capital", get("/v1/pets?status=Sold"), invalid},
 		{"with a space", get("/v1/pets?status=sold%20"), invalid},
-		{"two in one", get("/v1/pets?status=sold,pending"), invalid},
+		{"two in one value", get("/v1/pets?status=sold,pending"), invalid},
 		{"twice", get("/v1/pets?status=sold&status=sold"), invalid},
 		{"two", get("/v1/pets?status=sold&status=pending"), invalid},
 		{"with a quote", get("/v1/pets?status='"), invalid},
 	})
 }
 
-func TestQueryAsAWhole(t *testing.T) {
+func TestListRejectsMalformedQuery(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
-	s.stock(t, pets(1, "sold")...)
-	all, invalid := ok(`[`+rex+`]`), refused(400, "invalid_parameter")
+	s.createPets(t, newPets(1, "sold")...)
+	all, invalid := ok(`[`+soldRex+`]`), rejected(400, "invalid_parameter")
 	s.run(t, []testCase{
 		{"empty", get("/v1/pets?"), all},
-		{"separators alone", get("/v1/pets?&&"), all},
+		{"separators only", get("/v1/pets?&&"), all},
 		{"unknown parameters", get("/v1/pets?offset=5&page=2&x&=y&sort=-id"), all},
 		{"unknown parameter twice and empty", get("/v1/pets?x=&x="), all},
-		{"every fault at once", get("/v1/pets?limit=0&status=gone&after=x"), refused(400, "invalid_parameter", "limit", "status", "after")},
-		{"broken escape", get("/v1/pets?status=%"), invalid},
-		{"broken escape of two", get("/v1/pets?status=%4"), invalid},
-		{"escape of no digits", get("/v1/pets?limit=%zz"), invalid},
-		{"broken escape in an unknown parameter", get("/v1/pets?x=%zz"), invalid},
-		{"broken escape in a name", get("/v1/pets?%zz=1"), invalid},
+		{"all parameters invalid", get("/v1/pets?limit=0&status=gone&after=x"), rejected(400, "invalid_parameter", "limit", "status", "after")},
+		{"incomplete escape", get("/v1/pets?status=%"), invalid},
+		{"incomplete escape with one digit", get("/v1/pets?status=%4"), invalid},
+		{"escape without digits", get("/v1/pets?limit=%zz"), invalid},
+		{"invalid escape in an unknown parameter", get("/v1/pets?x=%zz"), invalid},
+		{"invalid escape in a name", get("/v1/pets?%zz=1"), invalid},
 		{"semicolon", get("/v1/pets?limit=1;status=sold"), invalid},
 		{"semicolon in an unknown parameter", get("/v1/pets?x=a;b"), invalid},
 		{"invalid UTF-8", get("/v1/pets?status=%ff"), invalid},
 	})
 }
 
-func TestPathIDThatIsNoInt64NamesNothing(t *testing.T) {
+func TestGetPetWithInvalidIDIsNotFound(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
-	stock := s.stock(t, pets(10, "")...)
+	created := s.createPets(t, newPets(10, "")...)
 	for _, id := range []string{
 		"0", "-1", "11", "9223372036854775807", "-9223372036854775808", "9223372036854775808", "-9223372036854775809",
 		"99999999999999999999999", "+1", "%2B1", "1.0", "1e0", "0x1", "1_0", "one", "null", "1%20", "%201", "1%00", "1;x", "1,2", "١", "*", "--1", "-",
 		"1%27%20OR%201=1",
 	} {
-		s.expect(t, get("/v1/pets/"+id), refused(404, "pet_not_found"))
+		s.expect(t, get("/v1/pets/"+id), rejected(404, "pet_not_found"))
 	}
-	for id, pet := range map[string]domain.Pet{"1": stock[0], "%31": stock[0], "10": stock[9], "010": stock[9]} {
+	for id, pet := range map[string]domain.Pet{"1": created[0], "%31": created[0], "10": created[9], "010": created[9]} {
 		s.expect(t, get("/v1/pets/"+id), ok(fmt.Sprintf(`{"id":%d,"name":"Rex","categoryId":7}`, pet.ID)))
 	}
 }

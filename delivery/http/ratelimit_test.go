@@ -16,94 +16,81 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	rest "example.com/petstore/delivery/http"
-	"example.com/petstore/usecase"
 )
 
-// left wants the headers of a limit of 3 requests a minute.
-func left(remaining, reset int) []string {
+// rateLimitHeaders returns the headers for a limit of 3 requests per minute.
+func rateLimitHeaders(remaining, reset int) []string {
 	return []string{`RateLimit-Policy: "default";q=3;w=60`, fmt.Sprintf(`RateLimit: "default";r=%d;t=%d`, remaining, reset)}
 }
 
-// limited wants a request refused that may come again in so many seconds.
-func limited(retryAfter, reset int) want {
-	return refused(429, "rate_limited").with(left(0, reset)...).with("Retry-After: " + strconv.Itoa(retryAfter))
+// rateLimited is a 429 of the same limit.
+func rateLimited(retryAfter, reset int) wantResponse {
+	return rejected(429, "rate_limited").withHeader(rateLimitHeaders(0, reset)...).withHeader("Retry-After: " + strconv.Itoa(retryAfter))
 }
 
-// ask sends a request and tests its answer, but for the rules of answers without a limit.
-func (s *testServer) ask(t *testing.T, r request, w want) {
-	t.Helper()
-	a, err := s.send(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.checkBody(t)
-	s.checkContract(t, a)
-	a.check(t, w)
-}
-
-func TestKeyMayMakeSoManyRequestsInAWindow(t *testing.T) {
+func TestRateLimitAllowsRequestsPerWindow(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t, rest.WithRateLimit(3, time.Minute))
-	s.ask(t, get("/v1/pets"), ok(`[]`).with(left(2, 20)...))
-	s.ask(t, post(newRex), created("").with(left(1, 40)...))
-	s.ask(t, get("/v1/pets/42"), refused(404, "pet_not_found").with(left(0, 60)...))
-	s.ask(t, get("/v1/pets"), limited(20, 60))
+	s.expectDocumented(t, get("/v1/pets"), ok(`[]`).withHeader(rateLimitHeaders(2, 20)...))
+	s.expectDocumented(t, postPet(newRex), created("").withHeader(rateLimitHeaders(1, 40)...))
+	s.expectDocumented(t, get("/v1/pets/42"), rejected(404, "pet_not_found").withHeader(rateLimitHeaders(0, 60)...))
+	s.expectDocumented(t, get("/v1/pets"), rateLimited(20, 60))
 
 	s.clock.advance(19 * time.Second)
-	s.ask(t, get("/v1/pets"), limited(1, 41))
+	s.expectDocumented(t, get("/v1/pets"), rateLimited(1, 41))
 	s.clock.advance(time.Second)
-	s.ask(t, get("/v1/pets"), ok("").with(left(0, 60)...))
-	s.ask(t, get("/v1/pets"), limited(20, 60))
+	s.expectDocumented(t, get("/v1/pets"), ok("").withHeader(rateLimitHeaders(0, 60)...))
+	s.expectDocumented(t, get("/v1/pets"), rateLimited(20, 60))
 
 	s.clock.advance(24 * time.Hour)
-	for _, w := range [][]string{left(2, 20), left(1, 40), left(0, 60)} {
-		s.ask(t, send("HEAD", "/v1/store/orders"), want{status: 200}.with(w...))
+	for _, header := range [][]string{rateLimitHeaders(2, 20), rateLimitHeaders(1, 40), rateLimitHeaders(0, 60)} {
+		s.expectDocumented(t, newRequest("HEAD", "/v1/store/orders"), wantResponse{status: 200}.withHeader(header...))
 	}
-	s.ask(t, get("/v1/pets"), limited(20, 60))
+	s.expectDocumented(t, get("/v1/pets"), rateLimited(20, 60))
 }
 
-func TestEachKeyHasALimitOfItsOwn(t *testing.T) {
+func TestRateLimitIsPerKey(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t, rest.WithRateLimit(1, time.Minute))
-	other := "Authorization: Bearer " + s.issueKey(t)
-	s.ask(t, get("/v1/pets"), ok(`[]`))
-	s.ask(t, get("/v1/pets"), refused(429, "rate_limited"))
-	s.ask(t, get("/v1/pets", other), ok(`[]`))
-	s.ask(t, get("/v1/pets", other), refused(429, "rate_limited"))
+	other := "Authorization: Bearer " + s.createKey(t)
+	s.expectDocumented(t, get("/v1/pets"), ok(`[]`))
+	s.expectDocumented(t, get("/v1/pets"), rejected(429, "rate_limited"))
+	s.expectDocumented(t, get("/v1/pets", other), ok(`[]`))
+	s.expectDocumented(t, get("/v1/pets", other), rejected(429, "rate_limited"))
 }
 
-func TestLimitComesAfterTheKeyAndBeforeTheRest(t *testing.T) {
+func TestRateLimitAppliesAfterAuthentication(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
 	s := newTestServer(t, rest.WithRateLimit(1, time.Minute), rest.WithMetrics(registry))
-	free := []testCase{
-		{"no key", get("/v1/pets", "-Authorization"), refused(401, "missing_api_key")},
-		{"wrong key", get("/v1/pets", "Authorization: Bearer x"), refused(401, "invalid_api_key")},
-		{"no route", get("/v1/nothing"), refused(404, "not_found")},
-		{"no method", send("DELETE", "/v1/pets"), refused(405, "method_not_allowed")},
-		{"options", send("OPTIONS", "/v1/pets"), want{status: 204}},
+	notLimited := []testCase{
+		{"no key", get("/v1/pets", "-Authorization"), rejected(401, "missing_api_key")},
+		{"wrong key", get("/v1/pets", "Authorization: Bearer x"), rejected(401, "invalid_api_key")},
+		{"unknown path", get("/v1/nothing"), rejected(404, "not_found")},
+		{"unsupported method", newRequest("DELETE", "/v1/pets"), rejected(405, "method_not_allowed")},
+		{"options", newRequest("OPTIONS", "/v1/pets"), wantResponse{status: 204}},
 		{"health", get("/livez"), ok("")},
 	}
 	for range 2 {
-		for _, e := range free {
-			s.ask(t, e.request, e.with("-RateLimit", "-RateLimit-Policy"))
+		for _, tc := range notLimited {
+			s.expectDocumented(t, tc.request, tc.want.withHeader("-RateLimit", "-RateLimit-Policy"))
 		}
 	}
-	s.ask(t, get("/v1/pets"), ok(`[]`))
-	s.ask(t, post(newRex, "Content-Type: text/plain"), refused(429, "rate_limited"))
-	s.ask(t, get("/v1/pets?limit=0"), refused(429, "rate_limited"))
-	s.ask(t, get("/v1/pets/none"), refused(429, "rate_limited").with(announced...))
+	s.expectDocumented(t, get("/v1/pets"), ok(`[]`))
+	s.expectDocumented(t, postPet(newRex, "Content-Type: text/plain"), rejected(429, "rate_limited"))
+	s.expectDocumented(t, get("/v1/pets?limit=0"), rejected(429, "rate_limited"))
+	s.expectDocumented(t, get("/v1/pets/none"), rejected(429, "rate_limited").withHeader(deprecationHeaders...))
 	if got := scrape(t, registry)[`petstore_http_rate_limited_requests_total{key_id="1"}`]; got != "3" {
-		t.Errorf("%s requests were counted as limited, want 3", got)
+		t.Errorf("got %s rate-limited requests in the metrics, want 3", got)
 	}
 }
 
-func TestNothingIsLimitedByDefault(t *testing.T) {
+func TestRateLimitIsOffByDefault(t *testing.T) {
 	t.Parallel()
 	for _, options := range [][]rest.Option{nil, {rest.WithRateLimit(0, time.Minute)}, {rest.WithRateLimit(1, time.Minute), rest.WithRateLimit(0, 0)}} {
 		s := newTestServer(t, options...)
 		for range 3 {
-			s.expect(t, get("/v1/pets"), ok(`[]`).with("-RateLimit", "-RateLimit-Policy"))
+			s.expect(t, get("/v1/pets"), ok(`[]`).withHeader("-RateLimit", "-RateLimit-Policy"))
 		}
 	}
 }
@@ -111,13 +98,11 @@ func TestNothingIsLimitedByDefault(t *testing.T) {
 func TestNewRejectsInvalidRateLimit(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
-	services := rest.Services{
-		Pets: usecase.NewPets(s.store, s.store.Pets(), s.clock.now), Orders: usecase.NewOrders(s.store, s.store.Orders(), s.clock.now), Keys: s.keys,
-	}
-	for _, test := range []struct {
+	services := s.services()
+	for _, tc := range []struct {
 		requests int
 		window   time.Duration
-		works    bool
+		valid    bool
 	}{
 		{0, 0, true},
 		{0, -time.Second, true},
@@ -137,67 +122,65 @@ func TestNewRejectsInvalidRateLimit(t *testing.T) {
 		{1, 1500 * time.Millisecond, false},
 		{1, math.MaxInt64, false},
 	} {
-		_, err := rest.New(services, rest.WithRateLimit(test.requests, test.window))
-		if (err == nil) != test.works || err != nil && !strings.HasPrefix(err.Error(), "rest.New: WithRateLimit was given ") {
-			t.Errorf("%d requests in %v: got the error %v", test.requests, test.window, err)
+		_, err := rest.New(services, rest.WithRateLimit(tc.requests, tc.window))
+		if (err == nil) != tc.valid || err != nil && !strings.HasPrefix(err.Error(), "rest.New: WithRateLimit was given ") {
+			t.Errorf("%d requests in %v: got error %v", tc.requests, tc.window, err)
 		}
 	}
 }
 
-func TestLimitOfMoreRequestsThanNanosecondsIsCounted(t *testing.T) {
+func TestRateLimitAboveOneRequestPerNanosecond(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t, rest.WithRateLimit(2_000_000_000, time.Second))
-	s.ask(t, get("/v1/pets"), ok(`[]`).with(`RateLimit-Policy: "default";q=2000000000;w=1`, `RateLimit: "default";r=1999999999;t=1`))
-	s.ask(t, get("/v1/pets"), ok(`[]`).with(`RateLimit: "default";r=1999999998;t=1`))
+	s.expectDocumented(t, get("/v1/pets"), ok(`[]`).withHeader(`RateLimit-Policy: "default";q=2000000000;w=1`, `RateLimit: "default";r=1999999999;t=1`))
+	s.expectDocumented(t, get("/v1/pets"), ok(`[]`).withHeader(`RateLimit: "default";r=1999999998;t=1`))
 }
 
-func TestOfManyRequestsAtOnceOnlySoManyPass(t *testing.T) {
+func TestRateLimitHoldsForConcurrentRequests(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t, rest.WithRateLimit(10, time.Minute))
-	var passed, refused atomic.Int32
+	var allowed, limited atomic.Int32
 	var wait sync.WaitGroup
 	for range 64 {
 		wait.Go(func() {
-			a, err := s.send(t.Context(), get("/v1/pets"))
+			res, err := s.send(t.Context(), get("/v1/pets"))
 			switch {
 			case err != nil:
 				t.Error(err)
-			case a.StatusCode == http.StatusOK:
-				passed.Add(1)
-			case a.StatusCode == http.StatusTooManyRequests:
-				refused.Add(1)
+			case res.StatusCode == http.StatusOK:
+				allowed.Add(1)
+			case res.StatusCode == http.StatusTooManyRequests:
+				limited.Add(1)
 			}
 		})
 	}
 	wait.Wait()
-	if passed.Load() != 10 || refused.Load() != 54 {
-		t.Errorf("%d passed and %d were refused, want 10 and 54", passed.Load(), refused.Load())
+	if allowed.Load() != 10 || limited.Load() != 54 {
+		t.Errorf("got %d allowed and %d rate-limited requests, want 10 and 54", allowed.Load(), limited.Load())
 	}
 }
 
-// However many callers come, the memory for them is bounded: the one who was silent
-// longest is forgotten.
-func TestOnlySoManyCallersAreRemembered(t *testing.T) {
+func TestRateLimitForgetsLeastRecentCaller(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
 	engine := s.engine(t, nil, defaultServices, rest.WithRateLimit(1, time.Minute),
 		rest.WithAuthenticator(func(c *gin.Context) (string, error) { return c.GetHeader("From"), nil }))
-	ask := func(caller string) int {
+	statusFor := func(caller string) int {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/pets/none", nil)
 		r.Header.Set("From", caller)
-		answer := httptest.NewRecorder()
-		engine.ServeHTTP(answer, r)
-		return answer.Code
+		w := httptest.NewRecorder()
+		engine.ServeHTTP(w, r)
+		return w.Code
 	}
 	for _, want := range []int{404, 429} {
-		if got := ask("first"); got != want {
-			t.Errorf("got %d, want %d", got, want)
+		if got := statusFor("first"); got != want {
+			t.Errorf("got status %d, want %d", got, want)
 		}
 	}
 	for i := range 10_000 {
-		ask(strconv.Itoa(i))
+		statusFor(strconv.Itoa(i))
 	}
-	if last, first := ask("9999"), ask("first"); last != 429 || first != 404 {
-		t.Errorf("the last caller got %d, the first one %d, want 429 and 404", last, first)
+	if last, first := statusFor("9999"), statusFor("first"); last != 429 || first != 404 {
+		t.Errorf("got %d for the last caller and %d for the first, want 429 and 404", last, first)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	rest "example.com/petstore/delivery/http"
 )
 
-// registered are the routes of an engine, each as "METHOD path".
-func registered(engine *gin.Engine) (routes []string) {
+// routesOf returns the routes of an engine, each as "METHOD path", in order.
+func routesOf(engine *gin.Engine) (routes []string) {
 	for _, route := range engine.Routes() {
 		routes = append(routes, route.Method+" "+route.Path)
 	}
@@ -21,7 +21,7 @@ func registered(engine *gin.Engine) (routes []string) {
 	return routes
 }
 
-// hello is the host's own handler.
+// hello is a handler of the host.
 func hello(c *gin.Context) { c.String(http.StatusOK, "hello") }
 
 func TestRegisterServesAllRoutesOrNone(t *testing.T) {
@@ -44,37 +44,37 @@ func TestRegisterServesAllRoutesOrNone(t *testing.T) {
 				engine.NoRoute(rest.NotFound)
 				engine.Handle(taken.Method, prefix+taken.Path, hello)
 				if err := api.Register(routerOf(engine)); err == nil || !strings.Contains(err.Error(), "mount the API: ") {
-					t.Errorf("got the error %v", err)
+					t.Errorf("got error %v, want a conflict", err)
 				}
-				if routes := registered(engine); prefix == "" && len(routes) != 1 {
-					t.Errorf("the engine has the routes %q", routes)
+				if routes := routesOf(engine); prefix == "" && len(routes) != 1 {
+					t.Errorf("got routes %q, want one", routes)
 				}
 				served := *s
-				served.listen(t, engine)
+				served.start(t, engine)
 				for _, route := range complete.Routes() {
-					a, err := served.send(t.Context(), send(route.Method, prefix+strings.ReplaceAll(route.Path, ":", "1")))
+					res, err := served.send(t.Context(), newRequest(route.Method, prefix+strings.ReplaceAll(route.Path, ":", "1")))
 					if err != nil {
 						t.Fatal(err)
 					}
 					if route.Method == taken.Method && route.Path == taken.Path {
-						a.check(t, want{status: 200})
+						res.check(t, wantResponse{status: 200})
 						continue
 					}
-					a.check(t, want{status: 404, header: []string{"-Deprecation", "-X-Request-Id"}})
+					res.check(t, wantResponse{status: 404, header: []string{"-Deprecation", "-X-Request-Id"}})
 					if route.Method != http.MethodHead {
-						a.check(t, refused(404, "not_found"))
+						res.check(t, rejected(404, "not_found"))
 					}
 				}
 				if err := api.Register(engine.Group("/elsewhere")); err != nil {
-					t.Errorf("elsewhere: %v", err)
+					t.Errorf("second registration: %v", err)
 				}
 			})
 		}
 	}
 }
 
-// Register finds the conflicts of an engine itself, Gin those of a group.
-func TestRegisterFindsTheConflictsThatGinFinds(t *testing.T) {
+// Register itself checks the routes of an engine; Gin checks those of a group.
+func TestRegisterDetectsSameConflictsAsGin(t *testing.T) {
 	t.Parallel()
 	api := newUnstartedServer(t).api(t, defaultServices)
 	conflicts := map[string]string{}
@@ -85,23 +85,36 @@ func TestRegisterFindsTheConflictsThatGinFinds(t *testing.T) {
 		"/store/orders/:id/deliver", "/store/orders/:orderId/*any", "/store/orders/:orderId/:what", "/store/orders/1/deliver",
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodOptions, http.MethodDelete} {
-			ours, gins := gin.New(), gin.New()
-			ours.Handle(method, path, hello)
-			gins.Handle(method, path, hello)
-			err, conflict := api.Register(ours), api.Register(gins.Group(""))
-			if (err == nil) != (conflict == nil) {
-				t.Errorf("%s %s: the error is %v on an engine and %v on a group", method, path, err, conflict)
+			engine, host := gin.New(), gin.New()
+			engine.Handle(method, path, hello)
+			host.Handle(method, path, hello)
+			err, ginErr := api.Register(engine), api.Register(host.Group(""))
+			if (err == nil) != (ginErr == nil) {
+				t.Errorf("%s %s: got error %v on an engine and %v on a group", method, path, err, ginErr)
 			}
 			if err == nil {
 				continue
 			}
 			conflicts[method] += path + " "
-			if diff := cmp.Diff([]string{method + " " + path}, registered(ours)); diff != "" {
+			if diff := cmp.Diff([]string{method + " " + path}, routesOf(engine)); diff != "" {
 				t.Errorf("routes after the error (-want +got):\n%s", diff)
 			}
 		}
 	}
 	if len(conflicts) != 3 {
-		t.Errorf("conflicts were found for %v, want GET, POST and OPTIONS", conflicts)
+		t.Errorf("got conflicts %v, want some for GET, POST and OPTIONS alone", conflicts)
+	}
+}
+
+func TestRegisterRejectsSecondRegistration(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	engine := gin.New()
+	api := s.api(t, defaultServices)
+	if err := api.Register(engine.Group("/v1")); err != nil {
+		t.Fatal(err)
+	}
+	if err := api.Register(engine.Group("/v1")); err == nil || !strings.Contains(err.Error(), "mount the API") {
+		t.Errorf("got error %v, want a conflict", err)
 	}
 }

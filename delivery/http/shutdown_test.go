@@ -3,92 +3,73 @@ package http_test
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
-	"net/http"
-	"sync"
+	"strings"
 	"testing"
 	"time"
-
-	"go.uber.org/zap"
-
-	"example.com/petstore/delivery/http/server"
 )
 
-var errBroken = errors.New("the listener is broken")
-
-// A brokenListener fails with errBroken, and not with net.ErrClosed, once it is closed.
-type brokenListener struct{ net.Listener }
-
-func (l brokenListener) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		return nil, errBroken
+func TestShutdownWaitsForRunningRequest(t *testing.T) {
+	t.Parallel()
+	pets, s := newBlockingGet(), newUnstartedServer(t)
+	stop, served := s.serve(t, s.engine(t, nil, withGet(pets.get)), longTimeouts)
+	responses := make(chan response, 1)
+	go func() {
+		defer close(responses)
+		if res, err := s.send(t.Context(), get("/v1/pets/42")); err == nil {
+			responses <- res
+		}
+	}()
+	<-pets.started
+	stop()
+	s.waitUntilClosed(t)
+	select {
+	case err := <-served:
+		t.Fatalf("Serve returned %v while a request was running", err)
+	default:
 	}
-	return conn, nil
+	close(pets.release)
+	res, received := <-responses
+	if !received {
+		t.Fatal("the running request got no response")
+	}
+	s.checkCommonRules(t, res)
+	res.check(t, ok(`{"id":42,"name":"Rex","categoryId":7}`))
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
 }
 
-func TestServeDrainsRequestsWhenTheListenerFails(t *testing.T) {
-	t.Parallel()
-	for name, stopping := range map[string]bool{"while serving": false, "during the shutdown delay": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			arrived, finish := make(chan struct{}), make(chan struct{})
-			release := sync.OnceFunc(func() { close(finish) })
-			defer release()
-			handler := http.NewServeMux()
-			handler.HandleFunc("/slow", func(http.ResponseWriter, *http.Request) { close(arrived); <-finish })
-			handler.HandleFunc("/fast", func(http.ResponseWriter, *http.Request) {})
-			timeouts := patient
-			timeouts.Delay = time.Second
-			listener := loopback(t)
-			ctx, stop := context.WithCancel(t.Context())
-			defer stop()
-			served := make(chan error, 1)
-			go func() { served <- server.Serve(ctx, brokenListener{listener}, handler, timeouts, zap.NewNop()) }()
+// waitUntilClosed returns when the server accepts no more connections.
+func (s *testServer) waitUntilClosed(t *testing.T) {
+	t.Helper()
+	for start := time.Now(); time.Since(start) < 20*time.Second; {
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
+		if err != nil {
+			return
+		}
+		conn.Close()
+	}
+	t.Fatal("the server still accepts connections")
+}
 
-			transport := &http.Transport{}
-			defer transport.CloseIdleConnections()
-			get := func(path string) (closed bool, err error) {
-				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+path, http.NoBody)
-				if err != nil {
-					return false, err
-				}
-				res, err := transport.RoundTrip(req)
-				if err != nil {
-					return false, err
-				}
-				defer res.Body.Close()
-				_, err = io.Copy(io.Discard, res.Body)
-				return res.Close, err
-			}
-			answered := make(chan error, 1)
-			go func() { _, err := get("/slow"); answered <- err }()
-			<-arrived
-			// The connection of this one stays open after the listener has failed.
-			if _, err := get("/fast"); err != nil {
-				t.Fatal(err)
-			}
-			if stopping {
-				stop()
-			}
-			listener.Close()
-			for draining := false; !draining; {
-				select {
-				case err := <-served:
-					t.Fatalf("Serve returned (%v) while a request ran", err)
-				default:
-				}
-				closed, err := get("/fast")
-				draining = closed || err != nil
-			}
-			release()
-			if err := <-answered; err != nil {
-				t.Errorf("the running request: %v", err)
-			}
-			if err := <-served; !errors.Is(err, errBroken) || errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("Serve returned %v, want %v alone", err, errBroken)
-			}
-		})
+func TestShutdownClosesConnectionsAfterTimeout(t *testing.T) {
+	t.Parallel()
+	pets, s := newBlockingGet(), newUnstartedServer(t)
+	timeouts := longTimeouts
+	timeouts.Shutdown = 50 * time.Millisecond
+	stop, served := s.serve(t, s.engine(t, nil, withGet(pets.get)), timeouts)
+	failed := make(chan error, 1)
+	go func() {
+		_, err := s.send(t.Context(), get("/v1/pets/42"))
+		failed <- err
+	}()
+	<-pets.started
+	stop()
+	if err := <-served; !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Serve returned %v, want %v", err, context.DeadlineExceeded)
+	}
+	if err := <-failed; err == nil {
+		t.Error("the running request got a response, want an error")
 	}
 }

@@ -15,12 +15,12 @@ func TestStartupHandlerIsUnavailableUntilReady(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.listen(t, startup)
+	s.start(t, startup)
 	s.expect(t, get("/livez"), ok(`{"status":"alive"}`))
-	for _, r := range []request{get("/readyz"), get("/v1/pets"), get("/v1/pets", "-Authorization"), post(`{"name":"Rex"}`), get("/nowhere"), send(http.MethodDelete, "/livez")} {
-		s.expect(t, r, refused(503, "unavailable").with("Retry-After: 1"))
+	for _, r := range []request{get("/readyz"), get("/v1/pets"), get("/v1/pets", "-Authorization"), postPet(`{"name":"Rex"}`), get("/nowhere"), newRequest(http.MethodDelete, "/livez")} {
+		s.expect(t, r, rejected(503, "unavailable").withHeader("Retry-After: 1"))
 	}
-	s.expect(t, get("/v1/pets/1"), refused(503, "unavailable").with(announced...))
+	s.expect(t, get("/v1/pets/1"), rejected(503, "unavailable").withHeader(deprecationHeaders...))
 	startup.Ready(s.engine(t, nil, defaultServices))
 	s.expect(t, get("/readyz"), ok(`{"status":"ready"}`))
 	s.expect(t, get("/v1/pets"), ok(`[]`))

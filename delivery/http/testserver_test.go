@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -30,24 +31,24 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// noon is when every test begins.
+// noon is the initial time of every test's clock.
 var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
-// A clock stands still until it is moved.
+// A clock is a time that changes only when set.
 type clock struct{ millis atomic.Int64 }
 
 func (c *clock) set(t time.Time)         { c.millis.Store(t.UnixMilli()) }
 func (c *clock) advance(d time.Duration) { c.millis.Add(d.Milliseconds()) }
 func (c *clock) now() time.Time          { return time.UnixMilli(c.millis.Load()) }
 
-// A testServer is the service as a client meets it: the real use cases on a SQLite file
-// of the test's own, behind a real server on loopback.
+// A testServer is the API with its use cases on a SQLite file of its own, served over
+// loopback.
 type testServer struct {
 	url        string // of the server
 	prefix     string // of the API
-	key        string // an API key that the store knows
-	challenge  string // with which a 401 begins its WWW-Authenticate
-	file       string
+	key        string // a valid API key
+	challenge  string // prefix of WWW-Authenticate in a 401
+	file       string // of the store
 	store      *repository.Store
 	closeStore func() error
 	keys       *usecase.Keys
@@ -58,7 +59,7 @@ type testServer struct {
 	client     *http.Client
 }
 
-// newTestServer opens a shop for as long as the test runs.
+// newTestServer returns a server that runs until the test ends.
 func newTestServer(t *testing.T, options ...rest.Option) *testServer {
 	t.Helper()
 	return newTestServerWith(t, defaultServices, options...)
@@ -67,15 +68,15 @@ func newTestServer(t *testing.T, options ...rest.Option) *testServer {
 // defaultServices replaces no use case.
 func defaultServices(*rest.Services) {}
 
-// newTestServerWith is newTestServer after alter replaced some of the use cases.
-func newTestServerWith(t *testing.T, alter func(*rest.Services), options ...rest.Option) *testServer {
+// newTestServerWith is newTestServer with the use cases that replace sets.
+func newTestServerWith(t *testing.T, replace func(*rest.Services), options ...rest.Option) *testServer {
 	t.Helper()
 	s := newUnstartedServer(t)
-	s.listen(t, s.engine(t, nil, alter, options...))
+	s.start(t, s.engine(t, nil, replace, options...))
 	return s
 }
 
-// newUnstartedServer is a shop with all but a server.
+// newUnstartedServer returns a testServer without an HTTP server, for start or serve.
 func newUnstartedServer(t testing.TB) *testServer {
 	t.Helper()
 	s := &testServer{prefix: "/v1", challenge: `Bearer realm="petstore"`, file: filepath.Join(t.TempDir(), "pets.db"), clock: &clock{}}
@@ -96,11 +97,11 @@ func newUnstartedServer(t testing.TB) *testServer {
 	s.store = store
 	s.health = server.NewHealth(store.Ping)
 	s.keys = usecase.NewKeys(store, store.Keys(), s.clock.now)
-	s.key = s.issueKey(t)
+	s.key = s.createKey(t)
 	return s
 }
 
-func (s *testServer) issueKey(t testing.TB) string {
+func (s *testServer) createKey(t testing.TB) string {
 	t.Helper()
 	key, err := s.keys.Create(context.Background(), "test", 0)
 	if err != nil {
@@ -109,14 +110,19 @@ func (s *testServer) issueKey(t testing.TB) string {
 	return key
 }
 
-func (s *testServer) api(t testing.TB, alter func(*rest.Services), options ...rest.Option) *rest.API {
-	t.Helper()
-	services := rest.Services{
+// services returns the use cases on the store.
+func (s *testServer) services() rest.Services {
+	return rest.Services{
 		Pets:   usecase.NewPets(s.store, s.store.Pets(), s.clock.now),
 		Orders: usecase.NewOrders(s.store, s.store.Orders(), s.clock.now),
 		Keys:   s.keys,
 	}
-	alter(&services)
+}
+
+func (s *testServer) api(t testing.TB, replace func(*rest.Services), options ...rest.Option) *rest.API {
+	t.Helper()
+	services := s.services()
+	replace(&services)
 	defaults := []rest.Option{rest.WithClock(s.clock.now), rest.WithLogger(s.logger), rest.WithPageCache(s.store.Versions, 1<<20)}
 	api, err := rest.New(services, append(defaults, options...)...)
 	if err != nil {
@@ -125,17 +131,17 @@ func (s *testServer) api(t testing.TB, alter func(*rest.Services), options ...re
 	return api
 }
 
-func (s *testServer) engine(t testing.TB, proxies []string, alter func(*rest.Services), options ...rest.Option) *gin.Engine {
+func (s *testServer) engine(t testing.TB, proxies []string, replace func(*rest.Services), options ...rest.Option) *gin.Engine {
 	t.Helper()
-	engine, err := server.NewEngine(s.api(t, alter, options...), s.health, proxies)
+	engine, err := server.NewEngine(s.api(t, replace, options...), s.health, proxies)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return engine
 }
 
-// listen serves a handler to clients that follow no redirect.
-func (s *testServer) listen(t *testing.T, handler http.Handler) {
+// start serves handler with httptest. The client follows no redirects.
+func (s *testServer) start(t *testing.T, handler http.Handler) {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
@@ -144,12 +150,41 @@ func (s *testServer) listen(t *testing.T, handler http.Handler) {
 	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 }
 
-// stock adds pets, all in one transaction, and returns them.
-func (s *testServer) stock(t testing.TB, news ...domain.NewPet) []domain.Pet {
+// longTimeouts do not expire in a test.
+var longTimeouts = server.Timeouts{
+	ReadHeader: 20 * time.Second, Read: 20 * time.Second, Write: 20 * time.Second, Idle: 20 * time.Second, Shutdown: 20 * time.Second,
+}
+
+// serve serves handler with server.Serve until stop is called. The result of Serve is
+// sent to served.
+func (s *testServer) serve(t *testing.T, handler http.Handler, timeouts server.Timeouts) (stop context.CancelFunc, served <-chan error) {
 	t.Helper()
-	pets := make([]domain.Pet, len(news))
+	listener := listenLoopback(t)
+	ctx, stop := context.WithCancel(t.Context())
+	result := make(chan error, 1)
+	go func() { result <- server.Serve(ctx, server.LazyDeadlines(listener), handler, timeouts, s.logger) }()
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	s.url, s.client = "http://"+listener.Addr().String(), &http.Client{Transport: transport, Timeout: 30 * time.Second}
+	return stop, result
+}
+
+func listenLoopback(t *testing.T) net.Listener {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	return listener
+}
+
+// createPets inserts pets in one transaction and returns them with their ids.
+func (s *testServer) createPets(t testing.TB, newPets ...domain.NewPet) []domain.Pet {
+	t.Helper()
+	pets := make([]domain.Pet, len(newPets))
 	err := s.store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) (err error) {
-		for i, pet := range news {
+		for i, pet := range newPets {
 			if pets[i], err = r.Pets.Create(ctx, pet); err != nil {
 				return err
 			}
@@ -162,16 +197,13 @@ func (s *testServer) stock(t testing.TB, news ...domain.NewPet) []domain.Pet {
 	return pets
 }
 
-// pets are n animals with a status.
-func pets(n int, status domain.PetStatus) []domain.NewPet {
-	news := make([]domain.NewPet, n)
-	for i := range news {
-		news[i] = domain.NewPet{Name: "Rex", CategoryID: 7, Status: status}
-	}
-	return news
+// newPets returns n equal pets with a status.
+func newPets(n int, status domain.PetStatus) []domain.NewPet {
+	return slices.Repeat([]domain.NewPet{{Name: "Rex", CategoryID: 7, Status: status}}, n)
 }
 
-// exec changes the store behind the service's back.
+// exec runs a statement on the SQLite file from another connection, as another process
+// would.
 func (s *testServer) exec(t *testing.T, statement string, args ...any) {
 	t.Helper()
 	db, err := sql.Open("sqlite3", "file:"+s.file+"?_busy_timeout=5000")
@@ -184,12 +216,14 @@ func (s *testServer) exec(t *testing.T, statement string, args ...any) {
 	}
 }
 
-func loopback(t *testing.T) net.Listener {
+// whileStoreBusy calls f during a transaction of another caller.
+func (s *testServer) whileStoreBusy(t *testing.T, f func()) {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	err := s.store.InTx(t.Context(), func(context.Context, domain.Repositories) error {
+		f()
+		return nil
+	})
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
-	t.Cleanup(func() { listener.Close() })
-	return listener
 }

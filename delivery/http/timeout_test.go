@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"testing"
 	"time"
 
@@ -13,22 +14,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-// createFunc is the catalogue with another way to add a pet.
-type createFunc struct {
-	rest.Pets
-	create func(context.Context) (domain.Pet, error)
-}
-
-func (f createFunc) Create(ctx context.Context, _ domain.NewPet, _ domain.IdempotencyKey) (domain.Pet, bool, error) {
-	pet, err := f.create(ctx)
-	return pet, false, err
-}
-
-func withCreate(create func(context.Context) (domain.Pet, error)) func(*rest.Services) {
-	return func(s *rest.Services) { s.Pets = createFunc{s.Pets, create} }
-}
-
-func TestDeadlineIsCountedFromTheBeginningOfTheRequest(t *testing.T) {
+func TestDeadlineCountsFromStartOfRequest(t *testing.T) {
 	t.Parallel()
 	const timeout = time.Minute
 	authenticated, deadline := make(chan time.Time, 1), make(chan time.Time, 1)
@@ -38,80 +24,121 @@ func TestDeadlineIsCountedFromTheBeginningOfTheRequest(t *testing.T) {
 		return domain.Pet{ID: 1, Name: "Rex", CategoryID: 7}, nil
 	}), rest.WithRequestTimeout(timeout), rest.WithAuthenticator(func(*gin.Context) (string, error) {
 		authenticated <- time.Now()
-		return "anybody", nil
+		return "caller", nil
 	}))
-	conn := s.dial(t, s.begin("Content-Length: 29", newRex[:10]))
-	early := <-authenticated
+	conn := s.dial(t, s.rawPost("Content-Length: 29", newRex[:10]))
+	start := <-authenticated
 	if _, err := conn.Write([]byte(newRex[10:])); err != nil {
 		t.Fatal(err)
 	}
-	s.receive(t, conn, created(""))
-	if at := <-deadline; at.After(early.Add(timeout)) {
-		t.Errorf("the deadline is %s after the first half of the body, want at most %s", at.Sub(early), timeout)
+	s.expectFrom(t, conn, created(""))
+	if at := <-deadline; at.After(start.Add(timeout)) {
+		t.Errorf("got a deadline %s after authentication, want at most %s", at.Sub(start), timeout)
 	}
 }
 
-func TestBodyThatIsNotThereAtTheDeadlineIsATimeout(t *testing.T) {
+func TestSlowBodyTimesOutAtRequestDeadline(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
 	start := time.Now()
-	stop, stopped := s.serve(t, s.engine(t, nil, defaultServices, rest.WithRequestTimeout(time.Second)), patient)
-	half, chunked := s.dial(t, s.begin("Content-Length: 100", `{"name":`)), s.dial(t, s.begin("Transfer-Encoding: chunked", "8\r\n{\"name\":\r\n"))
-	s.receive(t, half, refused(408, "request_timeout"))
-	s.receive(t, chunked, refused(408, "request_timeout"))
+	stop, served := s.serve(t, s.engine(t, nil, defaultServices, rest.WithRequestTimeout(time.Second)), longTimeouts)
+	declared, chunked := s.dial(t, s.rawPost("Content-Length: 100", `{"name":`)), s.dial(t, s.rawPost("Transfer-Encoding: chunked", "8\r\n{\"name\":\r\n"))
+	s.expectFrom(t, declared, rejected(408, "request_timeout"))
+	s.expectFrom(t, chunked, rejected(408, "request_timeout"))
 	s.key = "unknown"
-	s.receive(t, s.dial(t, s.begin("Content-Length: 100", `{"name":`)), refused(401, "invalid_api_key"))
+	s.expectFrom(t, s.dial(t, s.rawPost("Content-Length: 100", `{"name":`)), rejected(401, "invalid_api_key"))
 	stop()
-	if err := <-stopped; err != nil {
+	if err := <-served; err != nil {
 		t.Error(err)
 	}
-	if took := time.Since(start); took > patient.Read/2 {
-		t.Errorf("the responses took %s: they came with the server's read timeout", took)
+	if took := time.Since(start); took > longTimeouts.Read/2 {
+		t.Errorf("the responses took %s, want them before the server's read timeout", took)
 	}
 }
 
-// net/http reads on while a request is handled, to notice that the client disconnected.
-func TestReadTimeoutEndsNoRequestThatWasRead(t *testing.T) {
+func TestSlowBodyTimesOutAtReadTimeout(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
-	hasty := patient
-	hasty.Read = 500 * time.Millisecond
+	timeouts := longTimeouts
+	timeouts.Read = time.Second
+	stop, served := s.serve(t, s.engine(t, nil, defaultServices), timeouts)
+	conns := []net.Conn{
+		s.dial(t, s.rawPost("Content-Length: 100", `{"name":`)),
+		s.dial(t, s.rawPost("Content-Length: 100", "")),
+		s.dial(t, s.rawPost("Transfer-Encoding: chunked", "8\r\n{\"name\":\r\n")),
+	}
+	for _, conn := range conns {
+		s.expectFrom(t, conn, rejected(408, "request_timeout"))
+	}
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
+// net/http reads from the connection while a handler runs, to detect that the client
+// disconnects.
+func TestReadTimeoutDoesNotEndHandlers(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	timeouts := longTimeouts
+	timeouts.Read = 500 * time.Millisecond
 	slow := func(ctx context.Context) (domain.Pet, error) {
 		select {
 		case <-ctx.Done():
 			return domain.Pet{}, domain.Unavailable(ctx.Err())
-		case <-time.After(hasty.Read * 3 / 2):
+		case <-time.After(timeouts.Read * 3 / 2):
 			return domain.Pet{ID: 1, Name: "Rex", CategoryID: 7}, nil
 		}
 	}
-	stop, stopped := s.serve(t, s.engine(t, nil, func(services *rest.Services) {
-		pets := catalogue{Pets: services.Pets, get: func(ctx context.Context, _ int64) (domain.Pet, error) { return slow(ctx) }}
-		services.Pets = createFunc{pets, slow}
-	}), hasty)
+	stop, served := s.serve(t, s.engine(t, nil, func(services *rest.Services) {
+		pets := petsWithGet{services.Pets, func(ctx context.Context, _ int64) (domain.Pet, error) { return slow(ctx) }}
+		services.Pets = petsWithCreate{pets, slow}
+	}), timeouts)
 	for range 2 { // on one connection
 		s.expect(t, get("/v1/pets/1"), ok(`{"id":1,"name":"Rex","categoryId":7}`))
-		s.expect(t, post(newRex), created(`{"id":1,"name":"Rex","categoryId":7}`))
+		s.expect(t, postPet(newRex), created(`{"id":1,"name":"Rex","categoryId":7}`))
 	}
 	stop()
-	if err := <-stopped; err != nil {
+	if err := <-served; err != nil {
 		t.Error(err)
 	}
 }
 
-// A host may read the body before us. From then on net/http reads to notice when the
-// client disconnects, and cancels the contexts of the connection where that fails.
+func TestExceededDeadlineIsUnavailable(t *testing.T) {
+	t.Parallel()
+	t.Run("during authentication", func(t *testing.T) {
+		t.Parallel()
+		s := newTestServerWith(t, withBlockingKeys, rest.WithRequestTimeout(time.Millisecond))
+		for _, r := range []request{get("/v1/pets"), get("/v1/pets/1"), get("/v1/store/orders"), postPet(`{}`)} {
+			s.expect(t, r, rejected(503, "unavailable").withoutText("deadline"))
+		}
+	})
+	t.Run("waiting for the store", func(t *testing.T) {
+		t.Parallel()
+		s := newTestServer(t, rest.WithRequestTimeout(time.Second))
+		s.whileStoreBusy(t, func() {
+			s.expect(t, postPet(newRex, "Idempotency-Key: one"), rejected(503, "unavailable").withoutText("deadline"))
+		})
+		s.expect(t, get("/v1/pets"), ok(`[]`))
+		s.expect(t, postPet(newRex, "Idempotency-Key: one"), created("").withHeader(notReplayed))
+	})
+}
+
+// After a host has read the body, net/http reads from the connection in the background
+// and cancels the request context when that read fails, also at the read deadline.
 func TestDeadlineIsUnavailableWhenTheHostHasReadTheBody(t *testing.T) {
 	t.Parallel()
-	slowCreate := withCreate(func(ctx context.Context) (domain.Pet, error) {
+	blockingCreate := withCreate(func(ctx context.Context) (domain.Pet, error) {
 		<-ctx.Done()
 		return domain.Pet{}, domain.Unavailable(ctx.Err())
 	})
 	for name, test := range map[string]struct {
-		alter      func(*rest.Services)
+		replace    func(*rest.Services)
 		connection string
 	}{
-		"while the key is looked up": {slowKeys, "close"},
-		"while the pet is added":     {slowCreate, "keep-alive"},
+		"during authentication":  {withBlockingKeys, "close"},
+		"during the transaction": {blockingCreate, "keep-alive"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -121,12 +148,12 @@ func TestDeadlineIsUnavailableWhenTheHostHasReadTheBody(t *testing.T) {
 				body, _ := io.ReadAll(c.Request.Body)
 				c.Request.Body = io.NopCloser(bytes.NewReader(body))
 			})
-			if err := s.api(t, test.alter, rest.WithRequestTimeout(50*time.Millisecond)).Register(engine.Group("/v1")); err != nil {
+			if err := s.api(t, test.replace, rest.WithRequestTimeout(50*time.Millisecond)).Register(engine.Group("/v1")); err != nil {
 				t.Fatal(err)
 			}
-			s.listen(t, engine)
+			s.start(t, engine)
 			for range 8 {
-				s.expect(t, post(newRex, "Connection: "+test.connection), refused(503, "unavailable"))
+				s.expect(t, postPet(newRex, "Connection: "+test.connection), rejected(503, "unavailable"))
 			}
 		})
 	}

@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	callersTrace = "4bf92f3577b34da6a3ce929d0e0e4736"
-	callersSpan  = "00f067aa0ba902b7"
-	traceparent  = "Traceparent: 00-" + callersTrace + "-" + callersSpan + "-01"
+	parentTrace = "4bf92f3577b34da6a3ce929d0e0e4736"
+	parentSpan  = "00f067aa0ba902b7"
+	traceparent = "Traceparent: 00-" + parentTrace + "-" + parentSpan + "-01"
 )
 
-// openTraced opens a shop whose requests and statements are traced.
-func openTraced(t *testing.T) (*testServer, *tracetest.InMemoryExporter) {
+// newTracedServer returns a server whose requests and SQL statements are traced.
+func newTracedServer(t *testing.T) (*testServer, *tracetest.InMemoryExporter) {
 	t.Helper()
 	exporter := tracetest.NewInMemoryExporter()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
@@ -43,31 +43,31 @@ func openTraced(t *testing.T) (*testServer, *tracetest.InMemoryExporter) {
 		}
 	})
 	s.keys, s.health = usecase.NewKeys(s.store, s.store.Keys(), s.clock.now), server.NewHealth(s.store.Ping)
-	s.listen(t, s.engine(t, nil, defaultServices, rest.WithTracerProvider(provider)))
+	s.start(t, s.engine(t, nil, defaultServices, rest.WithTracerProvider(provider)))
 	exporter.Reset()
 	return s, exporter
 }
 
-func TestRequestIsPartOfItsCallersTrace(t *testing.T) {
+func TestRequestJoinsTraceOfCaller(t *testing.T) {
 	t.Parallel()
-	s, exporter := openTraced(t)
-	s.expect(t, post(newRex, traceparent), created(""))
+	s, exporter := newTracedServer(t)
+	s.expect(t, postPet(newRex, traceparent), created(""))
 	s.expect(t, get("/v1/pets/1", traceparent), ok(""))
 
 	var names []string
-	requests := map[string]string{} // by span id
+	requests := map[string]string{} // names by span id
 	spans := exporter.GetSpans()
 	for _, span := range spans {
-		if id := span.SpanContext.TraceID().String(); id != callersTrace {
-			t.Errorf("%s is of the trace %s", span.Name, id)
+		if id := span.SpanContext.TraceID().String(); id != parentTrace {
+			t.Errorf("%s: got trace %s, want %s", span.Name, id, parentTrace)
 		}
-		if span.Parent.SpanID().String() == callersSpan {
+		if span.Parent.SpanID().String() == parentSpan {
 			names = append(names, span.Name)
 			requests[span.SpanContext.SpanID().String()] = span.Name
 		}
 	}
 	if !slices.Equal(names, []string{"POST /v1/pets", "GET /v1/pets/:petId"}) {
-		t.Errorf("the caller's span has the children %q", names)
+		t.Errorf("got child spans %q", names)
 	}
 	statements := map[string]int{}
 	for _, span := range spans {
@@ -75,59 +75,59 @@ func TestRequestIsPartOfItsCallersTrace(t *testing.T) {
 	}
 	for _, request := range names {
 		if statements[request] == 0 {
-			t.Errorf("%s has no statement among %v", request, statements)
+			t.Errorf("%s: got no statement span in %v", request, statements)
 		}
 	}
 }
 
-func TestTraceIDIsInTheAccessLog(t *testing.T) {
+func TestAccessLogHasTraceID(t *testing.T) {
 	t.Parallel()
-	s, exporter := openTraced(t)
+	s, exporter := newTracedServer(t)
 	s.expect(t, get("/v1/pets", traceparent), ok(""))
 	s.expect(t, get("/v1/pets"), ok(""))
-	s.expect(t, get("/nowhere", "Traceparent: nonsense"), want{status: 404})
+	s.expect(t, get("/nowhere", "Traceparent: invalid"), wantResponse{status: 404})
 	lines := s.accessLog(t)
-	if lines[0]["trace_id"] != callersTrace {
-		t.Errorf("got the line %v, want the caller's trace", lines[0])
+	if lines[0]["trace_id"] != parentTrace {
+		t.Errorf("got line %v, want trace_id %s", lines[0], parentTrace)
 	}
 	for _, line := range lines[1:] {
 		if !slices.ContainsFunc(exporter.GetSpans(), func(span tracetest.SpanStub) bool {
-			return span.SpanContext.TraceID().String() == line["trace_id"] && line["trace_id"] != callersTrace
+			return span.SpanContext.TraceID().String() == line["trace_id"] && line["trace_id"] != parentTrace
 		}) {
-			t.Errorf("the trace of the line %v is nobody's", line)
+			t.Errorf("got line %v, want the trace_id of an exported span", line)
 		}
 	}
 }
 
-func TestNothingIsTracedByDefault(t *testing.T) {
+func TestTracingIsOffByDefault(t *testing.T) {
 	t.Parallel()
 	for _, options := range [][]rest.Option{nil, {rest.WithTracerProvider(nil)}} {
 		s := newTestServer(t, options...)
 		s.expect(t, get("/v1/pets", traceparent), ok(""))
 		if line := s.accessLog(t)[0]; line["trace_id"] != nil {
-			t.Errorf("got the line %v", line)
+			t.Errorf("got line %v, want no trace_id", line)
 		}
 	}
 }
 
-func TestTracesTellNoSecret(t *testing.T) {
+func TestTracesContainNoSecrets(t *testing.T) {
 	t.Parallel()
-	s, exporter := openTraced(t)
+	s, exporter := newTracedServer(t)
 	for range 2 {
-		for _, r := range secretive(s.key) {
+		for _, r := range requestsWithSecrets(s.key) {
 			_, _ = s.send(t.Context(), r)
 		}
-		s.exec(t, `DROP TABLE IF EXISTS orders`) // then some of them fail
+		s.exec(t, `DROP TABLE IF EXISTS orders`) // some requests of the second round fail
 	}
 	spans := exporter.GetSpans()
 	if len(spans) < 20 {
-		t.Errorf("got only %d spans", len(spans))
+		t.Errorf("got %d spans, want at least 20", len(spans))
 	}
 	for _, span := range spans {
-		told := fmt.Sprint(span.Name, span.Attributes, span.Events, span.Status, span.Links, span.Resource)
+		text := fmt.Sprint(span.Name, span.Attributes, span.Events, span.Status, span.Links, span.Resource)
 		for _, secret := range []string{s.key[9:], "hush", "petstore_"} {
-			if strings.Contains(told, secret) {
-				t.Errorf("the span %s tells %q: %s", span.Name, secret, told)
+			if strings.Contains(text, secret) {
+				t.Errorf("got a span %s that contains %q: %s", span.Name, secret, text)
 			}
 		}
 	}

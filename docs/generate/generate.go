@@ -18,7 +18,7 @@ func generate(root string) ([]byte, error) {
 	if err := checkAnnotations(filepath.Join(root, handlers)); err != nil {
 		return nil, err
 	}
-	doc, err := parse(root)
+	doc, err := parseAnnotations(root)
 	if err != nil {
 		return nil, err
 	}
@@ -55,9 +55,9 @@ const (
 	types    = "domain"
 )
 
-// parse reads the annotations as Swagger 2.0, the only version that swag supports, and
+// parseAnnotations reads the annotations as Swagger 2.0, the only version that swag supports, and
 // converts the result to OpenAPI 3.0.3.
-func parse(root string) (*openapi3.T, error) {
+func parseAnnotations(root string) (*openapi3.T, error) {
 	parser := swag.New(swag.SetStrict(true), swag.SetDebugger(log.New(io.Discard, "", 0)))
 	dirs := []string{filepath.Join(root, handlers), filepath.Join(root, types)}
 	if err := parser.ParseAPIMultiSearchDir(dirs, "doc.go", 1); err != nil {

@@ -47,7 +47,7 @@ func nameSchemas(doc *openapi3.T) error {
 		doc.Components.Schemas[short] = schema
 	}
 	for path, ref := range schemaRefs(doc) {
-		if err := unwrap(ref); err != nil {
+		if err := unwrapAllOf(ref); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		if name, ok := strings.CutPrefix(ref.Ref, schemas+prefix); ok {
@@ -60,8 +60,8 @@ func nameSchemas(doc *openapi3.T) error {
 	return nil
 }
 
-// unwrap removes the allOf in which swag wraps the reference of a field with tags.
-func unwrap(ref *openapi3.SchemaRef) error {
+// unwrapAllOf removes the allOf in which swag wraps the reference of a field with tags.
+func unwrapAllOf(ref *openapi3.SchemaRef) error {
 	if ref.Ref != "" || len(ref.Value.AllOf) != 1 {
 		return nil
 	}

@@ -34,15 +34,15 @@ func checkFile(ctx context.Context, path string, o repository.EngineOptions) err
 	return checkOwner(ctx, path, o)
 }
 
-// creating is locked while a file is created: closing a file releases all locks of this
+// createMutex is locked while a file is created: closing a file releases all locks of this
 // process on it, so no connection may have it open then (sqlite.org/howtocorrupt.html,
 // section 2.2).
-var creating sync.Mutex
+var createMutex sync.Mutex
 
 // statOrCreate returns the FileInfo of a store. It creates a missing file if o allows that.
 func statOrCreate(path string, o repository.EngineOptions) (fs.FileInfo, error) {
-	creating.Lock()
-	defer creating.Unlock()
+	createMutex.Lock()
+	defer createMutex.Unlock()
 	info, err := os.Stat(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return info, err
@@ -63,7 +63,7 @@ func createFile(path string) error {
 	if err := checkFolder(filepath.Dir(path)); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // the operator names the file
 	if errors.Is(err, fs.ErrExist) {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return errors.New("it is a symbolic link to a file that does not exist: correct the link")

@@ -120,8 +120,8 @@ func revoke(t *testing.T, s Store, id int64, at time.Time) (done bool) {
 	return done
 }
 
-// schedule reports whether it scheduled the revocation of the key.
-func schedule(t *testing.T, s Store, id int64, now time.Time, overlap time.Duration) (done bool) {
+// scheduleRevocation reports whether it scheduled the revocation of the key.
+func scheduleRevocation(t *testing.T, s Store, id int64, now time.Time, overlap time.Duration) (done bool) {
 	t.Helper()
 	inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
 		done, err = r.Keys.ScheduleRevocation(ctx, id, now, overlap)
@@ -171,7 +171,7 @@ func revocationIsScheduledOnce(t *testing.T, s Store) {
 		{"revoked", 1, end, end, false},
 		{"unknown", 3, noon, end, false},
 	} {
-		if got := schedule(t, s, step.id, step.now, step.at.Sub(step.now)); got != step.scheduled {
+		if got := scheduleRevocation(t, s, step.id, step.now, step.at.Sub(step.now)); got != step.scheduled {
 			t.Errorf("a key that is %s: got scheduled %t, want %t", step.name, got, step.scheduled)
 		}
 	}
@@ -209,7 +209,7 @@ func keyTimesAreNotBeforeItsCreation(t *testing.T, s Store) {
 			t.Errorf("revoke: got %t, want %t", got, want)
 		}
 	}
-	if !schedule(t, s, 2, before, 0) || !schedule(t, s, 3, before, time.Minute) {
+	if !scheduleRevocation(t, s, 2, before, 0) || !scheduleRevocation(t, s, 3, before, time.Minute) {
 		t.Error("the revocation of an active key is not scheduled")
 	}
 	end := noon.Add(time.Minute)

@@ -11,8 +11,8 @@ import (
 	"example.com/petstore/domain"
 )
 
-// place orders each pet, in its own transaction.
-func place(t *testing.T, s Store, petIDs ...int64) []domain.Order {
+// placeOrders orders each pet, in its own transaction.
+func placeOrders(t *testing.T, s Store, petIDs ...int64) []domain.Order {
 	t.Helper()
 	orders := make([]domain.Order, len(petIDs))
 	for i, id := range petIDs {
@@ -24,8 +24,8 @@ func place(t *testing.T, s Store, petIDs ...int64) []domain.Order {
 	return orders
 }
 
-// move changes the status of a placed order and reports whether it did.
-func move(t *testing.T, s Store, id int64, to domain.OrderStatus, at time.Time) (moved bool) {
+// moveOrder changes the status of a placed order and reports whether it did.
+func moveOrder(t *testing.T, s Store, id int64, to domain.OrderStatus, at time.Time) (moved bool) {
 	t.Helper()
 	inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
 		moved, err = r.Orders.Move(ctx, id, domain.OrderPlaced, to, at)
@@ -35,8 +35,8 @@ func move(t *testing.T, s Store, id int64, to domain.OrderStatus, at time.Time) 
 }
 
 func ordersAreReadAsPlaced(t *testing.T, s Store) {
-	add(t, s, domain.NewPet{Name: "Rex"})
-	placed := place(t, s, 1)[0]
+	addPets(t, s, domain.NewPet{Name: "Rex"})
+	placed := placeOrders(t, s, 1)[0]
 	want := domain.Order{ID: 1, PetID: 1, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon}
 	got, err := s.Orders().Get(t.Context(), 1)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -52,16 +52,16 @@ func ordersAreReadAsPlaced(t *testing.T, s Store) {
 }
 
 func orderChangesStatusOnce(t *testing.T, s Store) {
-	add(t, s, domain.NewPet{Name: "Rex"})
-	place(t, s, 1)
+	addPets(t, s, domain.NewPet{Name: "Rex"})
+	placeOrders(t, s, 1)
 	later := noon.Add(time.Hour)
-	if !move(t, s, 1, domain.OrderDelivered, later) {
+	if !moveOrder(t, s, 1, domain.OrderDelivered, later) {
 		t.Error("Move of a placed order: got false, want true")
 	}
-	if move(t, s, 1, domain.OrderCancelled, later.Add(time.Hour)) {
+	if moveOrder(t, s, 1, domain.OrderCancelled, later.Add(time.Hour)) {
 		t.Error("Move of a delivered order: got true, want false")
 	}
-	if move(t, s, 2, domain.OrderCancelled, later) {
+	if moveOrder(t, s, 2, domain.OrderCancelled, later) {
 		t.Error("Move of an unknown order: got true, want false")
 	}
 	want := domain.Order{ID: 1, PetID: 1, Status: domain.OrderDelivered, CreatedAt: noon, UpdatedAt: later}
@@ -72,9 +72,9 @@ func orderChangesStatusOnce(t *testing.T, s Store) {
 }
 
 func orderTimesDoNotGoBack(t *testing.T, s Store) {
-	add(t, s, domain.NewPet{Name: "Rex"})
-	place(t, s, 1)
-	if !move(t, s, 1, domain.OrderDelivered, noon.Add(-time.Millisecond)) {
+	addPets(t, s, domain.NewPet{Name: "Rex"})
+	placeOrders(t, s, 1)
+	if !moveOrder(t, s, 1, domain.OrderDelivered, noon.Add(-time.Millisecond)) {
 		t.Error("Move of a placed order: got false, want true")
 	}
 	want := domain.Order{ID: 1, PetID: 1, Status: domain.OrderDelivered, CreatedAt: noon, UpdatedAt: noon}
@@ -87,20 +87,20 @@ func orderTimesDoNotGoBack(t *testing.T, s Store) {
 // petHasOneUncancelledOrder does not change the status of the animal, which does not
 // matter here.
 func petHasOneUncancelledOrder(t *testing.T, s Store) {
-	add(t, s, domain.NewPet{Name: "Rex"}, domain.NewPet{Name: "Tom"})
+	addPets(t, s, domain.NewPet{Name: "Rex"}, domain.NewPet{Name: "Tom"})
 	placeAgain := func() error {
 		return s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
 			_, err := r.Orders.Create(ctx, 1, noon)
 			return err
 		})
 	}
-	place(t, s, 1, 2)
+	placeOrders(t, s, 1, 2)
 	wantError(t, placeAgain(), domain.ErrConflict, domain.CodePetNotAvailable)
-	move(t, s, 1, domain.OrderCancelled, noon)
+	moveOrder(t, s, 1, domain.OrderCancelled, noon)
 	if err := placeAgain(); err != nil {
 		t.Errorf("after the cancellation: got %v, want no error", err)
 	}
-	move(t, s, 3, domain.OrderDelivered, noon)
+	moveOrder(t, s, 3, domain.OrderDelivered, noon)
 	wantError(t, placeAgain(), domain.ErrConflict, domain.CodePetNotAvailable)
 }
 
@@ -118,7 +118,7 @@ func petChangesFromGivenStatuses(t *testing.T, s Store) {
 	statuses := []domain.PetStatus{"", domain.PetAvailable, domain.PetPending, domain.PetSold}
 	for _, from := range statuses {
 		for _, named := range statuses {
-			pet := add(t, s, domain.NewPet{Name: "Rex", Status: from})[0]
+			pet := addPets(t, s, domain.NewPet{Name: "Rex", Status: from})[0]
 			inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
 				moved, err := r.Pets.Move(ctx, pet.ID, []domain.PetStatus{named}, domain.PetPending)
 				if moved != (from == named) {
@@ -145,11 +145,11 @@ func petChangesFromGivenStatuses(t *testing.T, s Store) {
 }
 
 func ordersAreFiltered(t *testing.T, s Store) {
-	add(t, s, domain.NewPet{Name: "Rex"}, domain.NewPet{Name: "Tom"})
-	place(t, s, 1)
-	move(t, s, 1, domain.OrderCancelled, noon)
-	place(t, s, 1, 2)
-	move(t, s, 3, domain.OrderDelivered, noon)
+	addPets(t, s, domain.NewPet{Name: "Rex"}, domain.NewPet{Name: "Tom"})
+	placeOrders(t, s, 1)
+	moveOrder(t, s, 1, domain.OrderCancelled, noon)
+	placeOrders(t, s, 1, 2)
+	moveOrder(t, s, 3, domain.OrderDelivered, noon)
 
 	one, none := int64(1), int64(0)
 	for name, test := range map[string]struct {

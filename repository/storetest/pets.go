@@ -20,7 +20,7 @@ func petsAreReadAsCreated(t *testing.T, s Store) {
 		{Name: strings.Repeat("犬", domain.MaxPetName), CategoryID: math.MinInt64},
 		{Name: "'; DROP TABLE pets; --", CategoryID: 0, Status: domain.PetPending},
 	} {
-		added := add(t, s, pet)[0]
+		added := addPets(t, s, pet)[0]
 		want := domain.Pet{ID: added.ID, Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}
 		got, err := s.Pets().Get(t.Context(), added.ID)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -54,7 +54,7 @@ func petsAreCreatedTogether(t *testing.T, s Store) {
 		t.Errorf("CreateAll of none: %v; of many (-want +got)\n%s", none, diff)
 	}
 	for _, after := range []int64{0, 200, 10_903} {
-		got, err := s.Pets().List(t.Context(), page(after, 100))
+		got, err := s.Pets().List(t.Context(), pageQuery(after, 100))
 		if diff := cmp.Diff(want[after:after+100], got.Items); err != nil || diff != "" {
 			t.Errorf("List after %d: %v (-want +got)\n%s", after, err, diff)
 		}
@@ -62,7 +62,7 @@ func petsAreCreatedTogether(t *testing.T, s Store) {
 }
 
 func idsIncrease(t *testing.T, s Store) {
-	pets := add(t, s, domain.NewPet{Name: "a"}, domain.NewPet{Name: "b"}, domain.NewPet{Name: "c"})
+	pets := addPets(t, s, domain.NewPet{Name: "a"}, domain.NewPet{Name: "b"}, domain.NewPet{Name: "c"})
 	for i, pet := range pets {
 		if pet.ID != int64(i+1) {
 			t.Errorf("pet %q: got the id %d, want %d", pet.Name, pet.ID, i+1)
@@ -71,7 +71,7 @@ func idsIncrease(t *testing.T, s Store) {
 }
 
 func unknownPetIsNotFound(t *testing.T, s Store) {
-	add(t, s, domain.NewPet{Name: "Rex"})
+	addPets(t, s, domain.NewPet{Name: "Rex"})
 	for _, id := range []int64{2, 0, -1, math.MaxInt64, math.MinInt64} {
 		_, err := s.Pets().Get(t.Context(), id)
 		wantError(t, err, domain.ErrNotFound, domain.CodePetNotFound)
@@ -79,7 +79,7 @@ func unknownPetIsNotFound(t *testing.T, s Store) {
 }
 
 func pageHasRecordsOfItsQuery(t *testing.T, s Store) {
-	add(
+	addPets(
 		t, s,
 		domain.NewPet{Name: "1", Status: domain.PetAvailable},
 		domain.NewPet{Name: "2"},
@@ -92,17 +92,17 @@ func pageHasRecordsOfItsQuery(t *testing.T, s Store) {
 		want  []int64
 		more  bool
 	}{
-		"all":                  {page(0, 100), []int64{1, 2, 3, 4, 5}, false},
-		"limit equals number":  {page(0, 5), []int64{1, 2, 3, 4, 5}, false},
-		"first page":           {page(0, 2), []int64{1, 2}, true},
-		"next page":            {page(2, 2), []int64{3, 4}, true},
-		"last page":            {page(4, 2), []int64{5}, false},
-		"after the last id":    {page(5, 2), []int64{}, false},
-		"after the least id":   {page(math.MinInt64, 1), []int64{1}, true},
-		"after any id":         {page(math.MaxInt64, 1), []int64{}, false},
-		"by status":            {withStatus(page(0, 2), domain.PetAvailable), []int64{1, 4}, true},
-		"by status, last page": {withStatus(page(4, 2), domain.PetAvailable), []int64{5}, false},
-		"by unused status":     {withStatus(page(0, 2), domain.PetPending), []int64{}, false},
+		"all":                  {pageQuery(0, 100), []int64{1, 2, 3, 4, 5}, false},
+		"limit equals number":  {pageQuery(0, 5), []int64{1, 2, 3, 4, 5}, false},
+		"first page":           {pageQuery(0, 2), []int64{1, 2}, true},
+		"next page":            {pageQuery(2, 2), []int64{3, 4}, true},
+		"last page":            {pageQuery(4, 2), []int64{5}, false},
+		"after the last id":    {pageQuery(5, 2), []int64{}, false},
+		"after the least id":   {pageQuery(math.MinInt64, 1), []int64{1}, true},
+		"after any id":         {pageQuery(math.MaxInt64, 1), []int64{}, false},
+		"by status":            {withStatus(pageQuery(0, 2), domain.PetAvailable), []int64{1, 4}, true},
+		"by status, last page": {withStatus(pageQuery(4, 2), domain.PetAvailable), []int64{5}, false},
+		"by unused status":     {withStatus(pageQuery(0, 2), domain.PetPending), []int64{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := s.Pets().List(t.Context(), test.query)
@@ -120,7 +120,8 @@ func pageHasRecordsOfItsQuery(t *testing.T, s Store) {
 	}
 }
 
-func page(after int64, limit int) domain.PetQuery {
+// pageQuery returns the query of a page of all pets.
+func pageQuery(after int64, limit int) domain.PetQuery {
 	return domain.PetQuery{PageRequest: domain.PageRequest{After: after, Limit: limit}}
 }
 
@@ -131,7 +132,7 @@ func withStatus(q domain.PetQuery, status domain.PetStatus) domain.PetQuery {
 
 // wantEmptyLists expects a store without records.
 func wantEmptyLists(t *testing.T, s Store) {
-	pets, err := s.Pets().List(t.Context(), page(0, 1))
+	pets, err := s.Pets().List(t.Context(), pageQuery(0, 1))
 	if err != nil || len(pets.Items) != 0 || pets.More {
 		t.Errorf("got pets %v, %v, want none", pets, err)
 	}
@@ -171,7 +172,7 @@ func panicIsRolledBack(t *testing.T, s Store) {
 		t.Errorf("InTx returned %v, want a panic", err)
 	}()
 	wantEmptyLists(t, s)
-	add(t, s, domain.NewPet{Name: "Rex"})
+	addPets(t, s, domain.NewPet{Name: "Rex"})
 }
 
 func transactionReadsItsWrites(t *testing.T, s Store) {

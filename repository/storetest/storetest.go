@@ -62,8 +62,8 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 
 var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
-// add adds pets, each in its own transaction.
-func add(t *testing.T, s Store, news ...domain.NewPet) []domain.Pet {
+// addPets adds pets, each in its own transaction.
+func addPets(t *testing.T, s Store, news ...domain.NewPet) []domain.Pet {
 	t.Helper()
 	pets := make([]domain.Pet, len(news))
 	for i, pet := range news {

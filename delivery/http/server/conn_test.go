@@ -16,8 +16,8 @@ import (
 	"example.com/petstore/delivery/http/server"
 )
 
-// pipe is a connection that a listener accepted, and its other side.
-func pipe(listener net.Listener) (accepted, dialled net.Conn, stop func(), err error) {
+// connPair returns both ends of a connection to the listener. stop closes them.
+func connPair(listener net.Listener) (accepted, dialled net.Conn, stop func(), err error) {
 	dialled, err = new(net.Dialer).DialContext(context.Background(), "tcp", listener.Addr().String())
 	if err != nil {
 		return nil, nil, nil, err
@@ -29,45 +29,35 @@ func pipe(listener net.Listener) (accepted, dialled net.Conn, stop func(), err e
 	return accepted, dialled, func() { accepted.Close(); dialled.Close() }, nil
 }
 
-func loopback(t *testing.T) net.Listener {
-	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	return listener
-}
-
-func TestConnectionWithLazyDeadlinesIsAConnection(t *testing.T) {
+func TestLazyDeadlinesConformToNetConn(t *testing.T) {
 	t.Parallel()
-	listener := server.LazyDeadlines(loopback(t))
-	nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) { return pipe(listener) })
+	listener := server.LazyDeadlines(listenLoopback(t))
+	nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) { return connPair(listener) })
 }
 
-func TestLazyDeadlineMoves(t *testing.T) {
+func TestLazyDeadlineCanBeReplaced(t *testing.T) {
 	t.Parallel()
 	const soon, late, never = 20 * time.Millisecond, 30 * time.Second, 0
-	for name, test := range map[string]struct{ first, then time.Duration }{
-		"nearer": {late, soon}, "farther": {soon, 4 * soon}, "from none": {never, soon},
+	for name, tc := range map[string]struct{ first, second time.Duration }{
+		"earlier": {late, soon}, "later": {soon, 4 * soon}, "from none": {never, soon},
 	} {
-		for direction, wait := range map[string]func(net.Conn) error{
+		for direction, operation := range map[string]func(net.Conn) error{
 			"read": func(c net.Conn) error { _, err := c.Read(make([]byte, 1)); return err },
 			"write": func(c net.Conn) error {
-				_, err := io.Copy(c, zeros{}) // until the buffers of the system are full
+				_, err := io.Copy(c, zeros{}) // blocks once the socket buffers are full
 				return err
 			},
 		} {
-			for _, waits := range []bool{false, true} {
+			for _, duringOperation := range []bool{false, true} {
 				t.Run(name+" "+direction, func(t *testing.T) {
 					t.Parallel()
-					accepted, _, stop, err := pipe(server.LazyDeadlines(loopback(t)))
+					accepted, _, stop, err := connPair(server.LazyDeadlines(listenLoopback(t)))
 					if err != nil {
 						t.Fatal(err)
 					}
 					defer stop()
 					start := time.Now()
-					set := func(in time.Duration) {
+					setDeadline := func(in time.Duration) {
 						var at time.Time
 						if in != never {
 							at = start.Add(in)
@@ -76,15 +66,15 @@ func TestLazyDeadlineMoves(t *testing.T) {
 							t.Error(err)
 						}
 					}
-					set(test.first)
-					if waits {
-						time.AfterFunc(soon/2, func() { set(test.then) })
+					setDeadline(tc.first)
+					if duringOperation {
+						time.AfterFunc(soon/2, func() { setDeadline(tc.second) })
 					} else {
-						set(test.then)
+						setDeadline(tc.second)
 					}
-					err = wait(accepted)
-					if took := time.Since(start); !errors.Is(err, os.ErrDeadlineExceeded) || took < test.then || took > late/2 {
-						t.Errorf("got %v after %s, want a timeout after %s", err, took, test.then)
+					err = operation(accepted)
+					if took := time.Since(start); !errors.Is(err, os.ErrDeadlineExceeded) || took < tc.second || took > late/2 {
+						t.Errorf("got %v after %s, want a timeout after %s", err, took, tc.second)
 					}
 				})
 			}
@@ -96,16 +86,15 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
-// A timer that fires too early in the middle of a write is no reason to send a byte
-// twice or not at all.
-func TestWriteGoesOnWhenTheTimerFiredTooEarly(t *testing.T) {
+// No byte may be lost or sent twice when a timer for an earlier deadline interrupts a write.
+func TestWriteContinuesAfterEarlyTimer(t *testing.T) {
 	t.Parallel()
-	accepted, dialled, stop, err := pipe(server.LazyDeadlines(loopback(t)))
+	accepted, dialled, stop, err := connPair(server.LazyDeadlines(listenLoopback(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer stop()
-	sent := make([]byte, 32<<20) // more than the system buffers
+	sent := make([]byte, 32<<20) // more than the socket buffers
 	for i := range sent {
 		sent[i] = byte(i % 251)
 	}
@@ -125,44 +114,44 @@ func TestWriteGoesOnWhenTheTimerFiredTooEarly(t *testing.T) {
 	time.Sleep(2 * soon)
 	received, err := io.ReadAll(dialled)
 	if err != nil || !bytes.Equal(received, sent) {
-		t.Errorf("received %d bytes of %d as they were sent: %t, %v", len(received), len(sent), bytes.Equal(received, sent), err)
+		t.Errorf("received %d bytes, equal to the %d that were sent: %t, error %v", len(received), len(sent), bytes.Equal(received, sent), err)
 	}
 	if err := <-written; err != nil {
 		t.Error(err)
 	}
 }
 
-// timers counts how often timers of connections are set.
-type timers struct {
+// A countingListener counts the deadlines that are set on its connections.
+type countingListener struct {
 	net.Listener
-	set *atomic.Int64
+	calls *atomic.Int64
 }
 
-func (l timers) Accept() (net.Conn, error) {
+func (l countingListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
-	return timed{conn, l.set}, err
+	return countingConn{conn, l.calls}, err
 }
 
-type timed struct {
+type countingConn struct {
 	net.Conn
-	set *atomic.Int64
+	calls *atomic.Int64
 }
 
-func (c timed) SetReadDeadline(at time.Time) error {
-	c.set.Add(1)
+func (c countingConn) SetReadDeadline(at time.Time) error {
+	c.calls.Add(1)
 	return c.Conn.SetReadDeadline(at)
 }
 
-func (c timed) SetWriteDeadline(at time.Time) error {
-	c.set.Add(1)
+func (c countingConn) SetWriteDeadline(at time.Time) error {
+	c.calls.Add(1)
 	return c.Conn.SetWriteDeadline(at)
 }
 
-// The deadlines are moved as net/http moves them for a request.
-func TestTimersAreSetOnceForManyRequests(t *testing.T) {
+// The calls are those of net/http for a request.
+func TestLazyDeadlinesSetTimersOnceForManyRequests(t *testing.T) {
 	t.Parallel()
-	var set atomic.Int64
-	accepted, dialled, stop, err := pipe(server.LazyDeadlines(timers{loopback(t), &set}))
+	var calls atomic.Int64
+	accepted, dialled, stop, err := connPair(server.LazyDeadlines(countingListener{listenLoopback(t), &calls}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +176,7 @@ func TestTimersAreSetOnceForManyRequests(t *testing.T) {
 		_ = accepted.SetReadDeadline(time.Time{})
 		_ = accepted.SetWriteDeadline(time.Time{})
 	}
-	if n := set.Load(); n != 2 {
-		t.Errorf("timers were set %d times, want once to read and once to write", n)
+	if n := calls.Load(); n != 2 {
+		t.Errorf("got %d timers, want one for reads and one for writes", n)
 	}
 }

@@ -12,18 +12,18 @@ import (
 	"example.com/petstore/delivery/http/swagger"
 )
 
-// document tells its base URL as its title.
+// document returns an OpenAPI document whose title is its base URL.
 func document(baseURL string) []byte {
 	return []byte(`{"openapi":"3.0.3","info":{"title":"` + baseURL + `"}}`)
 }
 
-const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 func TestEveryFileIsServedWithItsTypeAndHeaders(t *testing.T) {
 	t.Parallel()
 	engine := newEngine(t, "")
-	for address, want := range map[string]string{
+	for path, want := range map[string]string{
 		"/swagger/index.html":               "text/html; charset=utf-8",
 		"/swagger/index.html?x=/index.html": "text/html; charset=utf-8",
 		"/swagger/index.css":                "text/css; charset=utf-8",
@@ -34,18 +34,18 @@ func TestEveryFileIsServedWithItsTypeAndHeaders(t *testing.T) {
 		"/swagger/favicon-32x32.png":        "image/png",
 		"/openapi.json":                     "application/json",
 	} {
-		got := get(t, engine, address)
+		got := get(t, engine, path)
 		if got.Code != http.StatusOK || got.Header().Get("Content-Type") != want || got.Body.Len() == 0 {
-			t.Errorf("%s: got %d, %q, %d bytes", address, got.Code, got.Header().Get("Content-Type"), got.Body.Len())
+			t.Errorf("%s: got %d, %q, %d bytes, want 200, %q and a body", path, got.Code, got.Header().Get("Content-Type"), got.Body.Len(), want)
 		}
 		for name, want := range map[string]string{
-			"Content-Security-Policy": policy,
+			"Content-Security-Policy": contentSecurityPolicy,
 			"X-Content-Type-Options":  "nosniff",
 			"Referrer-Policy":         "no-referrer",
 			"Cache-Control":           "no-cache",
 		} {
 			if got := got.Header().Get(name); got != want {
-				t.Errorf("%s: %s is %q, want %q", address, name, got, want)
+				t.Errorf("%s: got %s %q, want %q", path, name, got, want)
 			}
 		}
 	}
@@ -57,37 +57,37 @@ func TestPageRefersOnlyToServedFiles(t *testing.T) {
 	page := get(t, engine, "/swagger/index.html").Body.String()
 	for _, script := range regexp.MustCompile(`<script[^>]*>\s*[^<]*`).FindAllString(page, -1) {
 		if !strings.Contains(script, "src=") || !strings.HasSuffix(strings.TrimSpace(script), ">") {
-			t.Errorf("the policy forbids the inline script %s", script)
+			t.Errorf("got inline script %s, which the content security policy forbids", script)
 		}
 	}
 	references := regexp.MustCompile(`(?:src|href)="([^"]+)"`).FindAllStringSubmatch(page, -1)
 	if len(references) < 5 {
-		t.Errorf("found only %d references", len(references))
+		t.Errorf("got %d references, want at least 5", len(references))
 	}
 	for _, reference := range references {
-		address := "/swagger/" + strings.TrimPrefix(reference[1], "./")
-		if got := get(t, engine, address); got.Code != http.StatusOK {
-			t.Errorf("%s: got %d", address, got.Code)
+		path := "/swagger/" + strings.TrimPrefix(reference[1], "./")
+		if got := get(t, engine, path); got.Code != http.StatusOK {
+			t.Errorf("%s: got %d, want 200", path, got.Code)
 		}
 	}
 	script := get(t, engine, "/swagger/swagger-initializer.js").Body.String()
 	for _, want := range []string{`url: "../openapi.json"`, "persistAuthorization: true"} {
 		if !strings.Contains(script, want) {
-			t.Errorf("the initializer lacks %s", want)
+			t.Errorf("swagger-initializer.js lacks %s", want)
 		}
 	}
 }
 
-func TestUnknownNamesAreTheHostsNotFound(t *testing.T) {
+func TestUnknownFileCallsNotFound(t *testing.T) {
 	t.Parallel()
 	engine := newEngine(t, "")
-	for _, address := range []string{
+	for _, path := range []string{
 		"/swagger/x/index.html", "/swagger/../", "/swagger/../openapi.json", "/swagger//index.html", "/swagger/index.html/",
 		"/swagger/doc.json", "/swagger/oauth2-redirect.html", "/swagger/swagger-ui.css.map", "/swagger/INDEX.HTML", "/swagger/%2e%2e/",
 	} {
-		got := get(t, engine, address)
+		got := get(t, engine, path)
 		if got.Code != http.StatusNotFound || !strings.Contains(got.Body.String(), `"not_found"`) {
-			t.Errorf("%s: got %d %s", address, got.Code, got.Body)
+			t.Errorf("%s: got %d %s, want the response of NotFound", path, got.Code, got.Body)
 		}
 	}
 }
@@ -96,14 +96,14 @@ func TestTwoMountsInOneProcess(t *testing.T) {
 	t.Parallel()
 	engine := gin.New()
 	for _, prefix := range []string{"/shop", "/other/shop"} {
-		mount(t, engine.Group(prefix))
+		register(t, engine.Group(prefix))
 	}
-	for _, address := range []string{
+	for _, path := range []string{
 		"/shop/swagger/index.html", "/other/shop/swagger/swagger-ui.css", "/shop/swagger/swagger-ui.css",
 		"/other/shop/swagger/index.html", "/other/shop/openapi.json",
 	} {
-		if got := get(t, engine, address); got.Code != http.StatusOK {
-			t.Errorf("%s: got %d", address, got.Code)
+		if got := get(t, engine, path); got.Code != http.StatusOK {
+			t.Errorf("%s: got %d, want 200", path, got.Code)
 		}
 	}
 }
@@ -111,21 +111,21 @@ func TestTwoMountsInOneProcess(t *testing.T) {
 func TestRedirectsAreRelative(t *testing.T) {
 	t.Parallel()
 	engine := newEngine(t, "/shop")
-	for address, want := range map[string]string{"/shop/": "swagger/index.html", "/shop/swagger/": "index.html"} {
-		got := get(t, engine, address)
+	for path, want := range map[string]string{"/shop/": "swagger/index.html", "/shop/swagger/": "index.html"} {
+		got := get(t, engine, path)
 		if got.Code != http.StatusFound || got.Header().Get("Location") != want {
-			t.Errorf("%s: got %d to %q, want %q", address, got.Code, got.Header().Get("Location"), want)
+			t.Errorf("%s: got %d to %q, want 302 to %q", path, got.Code, got.Header().Get("Location"), want)
 		}
 	}
 }
 
-func TestRegisterRejectsBadOptions(t *testing.T) {
+func TestRegisterRejectsInvalidOptions(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]swagger.Options{
-		"no document":      {NotFound: notFound},
-		"no NotFound":      {Document: document},
-		"a proxy by name":  {NotFound: notFound, Document: document, TrustedProxies: []string{"proxy.example"}},
-		"a broken network": {NotFound: notFound, Document: document, TrustedProxies: []string{"10.0.0.0/33"}},
+		"no document":     {NotFound: notFound},
+		"no NotFound":     {Document: document},
+		"a host name":     {NotFound: notFound, Document: document, TrustedProxies: []string{"proxy.example"}},
+		"invalid network": {NotFound: notFound, Document: document, TrustedProxies: []string{"10.0.0.0/33"}},
 	} {
 		if err := swagger.Register(gin.New(), o); err == nil {
 			t.Errorf("%s: got no error", name)
@@ -136,11 +136,11 @@ func TestRegisterRejectsBadOptions(t *testing.T) {
 func newEngine(t *testing.T, prefix string, trustedProxies ...string) *gin.Engine {
 	t.Helper()
 	engine := gin.New()
-	mount(t, engine.Group(prefix), trustedProxies...)
+	register(t, engine.Group(prefix), trustedProxies...)
 	return engine
 }
 
-func mount(t *testing.T, r gin.IRouter, trustedProxies ...string) {
+func register(t *testing.T, r gin.IRouter, trustedProxies ...string) {
 	t.Helper()
 	o := swagger.Options{Document: document, TrustedProxies: trustedProxies, NotFound: notFound}
 	if err := swagger.Register(r, o); err != nil {
@@ -150,13 +150,13 @@ func mount(t *testing.T, r gin.IRouter, trustedProxies ...string) {
 }
 
 func notFound(c *gin.Context) {
-	c.Data(http.StatusNotFound, "application/json", []byte(`{"code":"not_found","message":"nothing here","status":404}`))
+	c.Data(http.StatusNotFound, "application/json", []byte(`{"code":"not_found","message":"not found","status":404}`))
 }
 
-// get requests an address with headers such as "Accept-Encoding: gzip".
-func get(t *testing.T, engine *gin.Engine, address string, headers ...string) *httptest.ResponseRecorder {
+// get requests a path with headers such as "Accept-Encoding: gzip".
+func get(t *testing.T, engine *gin.Engine, path string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
-	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
 	for _, header := range headers {
 		name, value, _ := strings.Cut(header, ": ")
 		request.Header.Add(name, value)

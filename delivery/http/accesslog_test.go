@@ -14,9 +14,9 @@ import (
 	"example.com/petstore/domain"
 )
 
-func TestAccessLogHasALineForEachRequest(t *testing.T) {
+func TestAccessLogHasOneLinePerRequest(t *testing.T) {
 	t.Parallel()
-	for rule, tt := range map[string]struct {
+	for name, tt := range map[string]struct {
 		request
 		line map[string]any
 	}{
@@ -24,19 +24,19 @@ func TestAccessLogHasALineForEachRequest(t *testing.T) {
 			get("/v1/pets?limit=5"),
 			map[string]any{"method": "GET", "route": "/v1/pets", "status": int64(200), "key_id": "1"},
 		},
-		"a record is logged by its route": {
+		"the route of a pet": {
 			get("/v1/pets/42"),
 			map[string]any{"method": "GET", "route": "/v1/pets/:petId", "status": int64(404), "key_id": "1"},
 		},
-		"a new record": {
-			post(newRex),
+		"a created pet": {
+			postPet(newRex),
 			map[string]any{"method": "POST", "route": "/v1/pets", "status": int64(201), "key_id": "1"},
 		},
-		"a client nobody knows": {
+		"no API key": {
 			get("/v1/pets", "-Authorization"),
 			map[string]any{"method": "GET", "route": "/v1/pets", "status": int64(401), "key_id": ""},
 		},
-		"no such route": {
+		"an unknown path": {
 			get("/v1/nothing?token=secret"),
 			map[string]any{"method": "GET", "route": "", "path": "/v1/nothing", "status": int64(404), "key_id": ""},
 		},
@@ -56,28 +56,28 @@ func TestAccessLogHasALineForEachRequest(t *testing.T) {
 			get("/" + strings.Repeat("x", 10_000)),
 			map[string]any{"method": "GET", "route": "", "path": "/" + strings.Repeat("x", 199), "status": int64(404), "key_id": ""},
 		},
-		"no such method": {
-			send("DELETE", "/v1/pets"),
+		"an unsupported method": {
+			newRequest("DELETE", "/v1/pets"),
 			map[string]any{"method": "DELETE", "route": "", "path": "/v1/pets", "status": int64(405), "key_id": ""},
 		},
 		"an unknown method": {
-			send(strings.Repeat("A", 30_000), "/v1/pets"),
+			newRequest(strings.Repeat("A", 30_000), "/v1/pets"),
 			map[string]any{"method": "other", "route": "", "path": "/v1/pets", "status": int64(405), "key_id": ""},
 		},
-		"health": {
+		"a health check": {
 			get("/livez", "-Authorization"),
 			map[string]any{"method": "GET", "route": "/livez", "status": int64(200), "key_id": ""},
 		},
-		"a client that names itself": {
+		"forwarded addresses": {
 			get("/v1/pets", "X-Forwarded-For: 203.0.113.9", "X-Real-Ip: 203.0.113.9", "Forwarded: for=203.0.113.9"),
 			map[string]any{"method": "GET", "route": "/v1/pets", "status": int64(200), "key_id": "1"},
 		},
 	} {
-		t.Run(rule, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newTestServer(t)
-			a := s.expect(t, tt.request, want{})
-			tt.line["request_id"], tt.line["client"] = a.Header.Get("X-Request-Id"), "127.0.0.1"
+			res := s.expect(t, tt.request, wantResponse{})
+			tt.line["request_id"], tt.line["client"] = res.Header.Get("X-Request-Id"), "127.0.0.1"
 			if diff := cmp.Diff([]map[string]any{tt.line}, s.accessLog(t)); diff != "" {
 				t.Errorf("access log (-want +got):\n%s", diff)
 			}
@@ -85,13 +85,13 @@ func TestAccessLogHasALineForEachRequest(t *testing.T) {
 	}
 }
 
-// accessLog are the lines of the access log, each without its duration.
+// accessLog returns the fields of each access log line, without the duration.
 func (s *testServer) accessLog(t *testing.T) (lines []map[string]any) {
 	t.Helper()
 	for _, entry := range s.log.FilterMessage("request").All() {
 		line := entry.ContextMap()
-		if duration, is := line["duration"].(time.Duration); !is || duration <= 0 || entry.Level != zap.InfoLevel {
-			t.Errorf("the line %v is at the level %s", line, entry.Level)
+		if duration, ok := line["duration"].(time.Duration); !ok || duration <= 0 || entry.Level != zap.InfoLevel {
+			t.Errorf("got line %v at level %s, want a duration and the level info", line, entry.Level)
 		}
 		delete(line, "duration")
 		lines = append(lines, line)
@@ -99,56 +99,60 @@ func (s *testServer) accessLog(t *testing.T) (lines []map[string]any) {
 	return lines
 }
 
-func TestForwardedAddressIsBelievedFromTrustedProxiesAlone(t *testing.T) {
+func TestForwardedAddressIsUsedOnlyFromTrustedProxies(t *testing.T) {
 	t.Parallel()
 	for proxy, client := range map[string]string{"127.0.0.1": "203.0.113.9", "127.0.0.0/8": "203.0.113.9", "10.0.0.1": "127.0.0.1"} {
 		s := newUnstartedServer(t)
-		s.listen(t, s.engine(t, []string{proxy}, defaultServices))
+		s.start(t, s.engine(t, []string{proxy}, defaultServices))
 		s.expect(t, get("/v1/pets", "X-Forwarded-For: 203.0.113.9"), ok(`[]`))
 		if line := s.accessLog(t)[0]; line["client"] != client {
-			t.Errorf("behind %s: got the client %v, want %s", proxy, line["client"], client)
+			t.Errorf("proxy %s: got client %v, want %s", proxy, line["client"], client)
 		}
-	}
-	s := newUnstartedServer(t)
-	if _, err := server.NewEngine(s.api(t, defaultServices), s.health, []string{"no address"}); err == nil {
-		t.Error("an engine took a proxy that is no address")
 	}
 }
 
-func TestLogTellsNoSecret(t *testing.T) {
+func TestNewEngineRejectsInvalidTrustedProxy(t *testing.T) {
 	t.Parallel()
-	s := openShopWhere(t, func(context.Context, int64) (domain.Pet, error) { panic("at the counter") })
-	const hidden = "hush"
-	secrets := []string{"X-Secret: " + hidden, "Cookie: " + hidden, "Idempotency-Key: " + hidden, "User-Agent: " + hidden, "Referer: " + hidden}
-	requests := []request{
-		get("/v1/pets?token=" + hidden + "&key=KEY"), get("/v1/pets?status=" + hidden), get("/v1/pets?%zz=" + hidden),
-		get("/v1/pets/1?token=" + hidden), get("/v1/nothing?token=" + hidden), get("/v1/KEY"), get("/" + strings.Repeat("x", 150) + "/KEY"), send("DELETE", "/v1/pets?x="+hidden), get("/livez?x=" + hidden), get("/readyz?x=" + hidden),
-		post(`{"name":"hush","categoryId":7}`), post(`{"name":"hush"`), post(`{"hush":"hush"}`),
-		get("/v1/pets", "Authorization: Bearer "+hidden), get("/v1/pets", "Authorization: KEY"), get("/v1/pets", "Authorization: Basic "+hidden),
-		get("/v1/pets?x="+hidden, "Authorization: Bearer KEY", "Authorization: Bearer KEY"),
+	s := newUnstartedServer(t)
+	if _, err := server.NewEngine(s.api(t, defaultServices), s.health, []string{"no address"}); err == nil {
+		t.Error("NewEngine returned no error for a proxy that is no address")
 	}
-	all := func() {
+}
+
+func TestLogContainsNoSecrets(t *testing.T) {
+	t.Parallel()
+	s := newTestServerWith(t, withGet(func(context.Context, int64) (domain.Pet, error) { panic("panic value") }))
+	const secretText = "hush"
+	headers := []string{"X-Secret: " + secretText, "Cookie: " + secretText, "Idempotency-Key: " + secretText, "User-Agent: " + secretText, "Referer: " + secretText}
+	requests := []request{
+		get("/v1/pets?token=" + secretText + "&key=KEY"), get("/v1/pets?status=" + secretText), get("/v1/pets?%zz=" + secretText),
+		get("/v1/pets/1?token=" + secretText), get("/v1/nothing?token=" + secretText), get("/v1/KEY"), get("/" + strings.Repeat("x", 150) + "/KEY"), newRequest("DELETE", "/v1/pets?x="+secretText), get("/livez?x=" + secretText), get("/readyz?x=" + secretText),
+		postPet(`{"name":"hush","categoryId":7}`), postPet(`{"name":"hush"`), postPet(`{"hush":"hush"}`),
+		get("/v1/pets", "Authorization: Bearer "+secretText), get("/v1/pets", "Authorization: KEY"), get("/v1/pets", "Authorization: Basic "+secretText),
+		get("/v1/pets?x="+secretText, "Authorization: Bearer KEY", "Authorization: Bearer KEY"),
+	}
+	sendAll := func() {
 		for _, r := range requests {
-			r.header = append(r.header, secrets...)
+			r.header = append(r.header, headers...)
 			r.path = strings.ReplaceAll(r.path, "KEY", s.key)
-			s.expect(t, r, want{})
+			s.expect(t, r, wantResponse{})
 		}
 	}
-	all()
+	sendAll()
 	s.exec(t, `DROP TABLE pets`)
-	all()
+	sendAll()
 	s.exec(t, `DROP TABLE api_keys`)
-	all()
+	sendAll()
 
-	lines := s.log.All()
-	if len(lines) < 3*len(requests) {
-		t.Fatalf("got %d lines for %d requests", len(lines), 3*len(requests))
+	entries := s.log.All()
+	if len(entries) < 3*len(requests) {
+		t.Fatalf("got %d log entries for %d requests", len(entries), 3*len(requests))
 	}
-	for _, line := range lines {
-		told := fmt.Sprint(line.Message, line.ContextMap())
-		for _, secret := range []string{hidden, s.key, s.key[9:40], "petstore_"} {
-			if strings.Contains(told, secret) {
-				t.Errorf("the log tells %q: %s", secret, told)
+	for _, entry := range entries {
+		text := fmt.Sprint(entry.Message, entry.ContextMap())
+		for _, secret := range []string{secretText, s.key, s.key[9:40], "petstore_"} {
+			if strings.Contains(text, secret) {
+				t.Errorf("got a log entry that contains %q: %s", secret, text)
 			}
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// What nobody reads must not grow with each caller that a host's authenticator names.
-func TestCallersAreCountedForARegistryAlone(t *testing.T) {
+// Without a registry the series of each caller would only use memory.
+func TestCallersAreCountedOnlyWithRegistry(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		registerer prometheus.Registerer
@@ -25,7 +25,7 @@ func TestCallersAreCountedForARegistryAlone(t *testing.T) {
 		series := make(chan prometheus.Metric, 10)
 		a.metrics.deprecated.Collect(series)
 		if len(series) != test.want {
-			t.Errorf("%d series with the registry %v, want %d", len(series), test.registerer, test.want)
+			t.Errorf("got %d series with registry %v, want %d", len(series), test.registerer, test.want)
 		}
 	}
 }

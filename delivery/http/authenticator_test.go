@@ -1,0 +1,79 @@
+package http_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/gin-gonic/gin"
+
+	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/domain"
+)
+
+func TestAuthenticatorNamesCaller(t *testing.T) {
+	t.Parallel()
+	s := newMountedServer(t, "/v1", rest.WithAuthenticator(func(c *gin.Context) (string, error) {
+		if user, _, ok := c.Request.BasicAuth(); ok {
+			return user, nil
+		}
+		c.Header("WWW-Authenticate", `Basic realm="team"`)
+		return "", domain.MissingAPIKey()
+	}))
+	s.challenge = `Basic realm="team"`
+	const ann, bob = "Authorization: Basic YW5uOng=", "Authorization: Basic Ym9iOng="
+	s.expect(t, postPet(newRex), rejected(401, "missing_api_key"))
+	s.expect(t, postPet(newRex, "Idempotency-Key: one", ann), created(`{"id":1,"name":"Rex","categoryId":7}`).withHeader(notReplayed))
+	s.expect(t, postPet(newRex, "Idempotency-Key: one", bob), created(`{"id":2,"name":"Rex","categoryId":7}`).withHeader(notReplayed))
+	s.expect(t, postPet(newRex, "Idempotency-Key: one", ann), created(`{"id":1,"name":"Rex","categoryId":7}`).withHeader(replayed))
+	if lines := s.accessLog(t); lines[len(lines)-1]["key_id"] != "ann" {
+		t.Errorf("got access log %v, want key_id ann in its last line", lines)
+	}
+}
+
+func TestAuthenticatorReadsContextOfHostAndCanForbid(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	engine := gin.New()
+	engine.Use(func(c *gin.Context) { c.Set("user", c.GetHeader("From")) })
+	api := s.api(t, defaultServices, rest.WithAuthenticator(func(c *gin.Context) (string, error) {
+		if user := c.GetString("user"); user != "guest" {
+			return user, nil
+		}
+		return "", fmt.Errorf("authenticate: %w", domain.Forbidden("guests are not allowed"))
+	}))
+	if err := api.Register(engine.Group("/v1")); err != nil {
+		t.Fatal(err)
+	}
+	s.start(t, engine)
+	for _, r := range documentedOperations(t) {
+		s.expect(t, newRequest(r.method, r.path, "From: guest"), rejected(403, "forbidden", "guests are not allowed").withoutText("authenticate"))
+	}
+	s.expect(t, get("/v1/pets", "From: ann"), ok(`[]`))
+	lines := s.accessLog(t)
+	if last := lines[len(lines)-1]; last["key_id"] != "ann" {
+		t.Errorf("got access log line %v, want key_id ann", last)
+	}
+}
+
+func TestUnauthorizedResponseHasOnlyChallengeOfAuthenticator(t *testing.T) {
+	t.Parallel()
+	for code, err := range map[string]error{
+		"missing_api_key": domain.MissingAPIKey(),
+		"invalid_api_key": domain.InvalidAPIKey(),
+	} {
+		for header, challenge := range map[string]string{"-WWW-Authenticate": "", `WWW-Authenticate: Basic realm="team"`: `Basic realm="team"`} {
+			s := newTestServer(t, rest.WithAuthenticator(func(c *gin.Context) (string, error) {
+				if challenge != "" {
+					c.Header("WWW-Authenticate", challenge)
+				}
+				return "", err
+			}))
+			s.expectDocumented(t, get("/v1/nothing"), rejected(404, "not_found").withHeader("-WWW-Authenticate"))
+			res, err := s.send(t.Context(), get("/v1/pets"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.check(t, rejected(401, code).withHeader(header))
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package http_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A request is an HTTP request to a testServer. By default it has the server's API key
+// and, for a POST, the media type application/json. An element of header is "Name: value",
+// in which KEY stands for the API key, or "-Name" to remove a default.
+type request struct {
+	method, path string
+	header       []string
+	body         string
+}
+
+func get(path string, header ...string) request {
+	return request{method: http.MethodGet, path: path, header: header}
+}
+
+func postPet(body string, header ...string) request {
+	return request{method: http.MethodPost, path: "/v1/pets", header: header, body: body}
+}
+
+func newRequest(method, path string, header ...string) request {
+	return request{method: method, path: path, header: header}
+}
+
+// A wantResponse is what a test expects of a response. Zero fields are not compared.
+type wantResponse struct {
+	status     int
+	code       string   // of the error
+	message    []string // substrings of the message of the error
+	body       string   // compared as JSON
+	header     []string // "Name: value", or "-Name" for an absent header
+	absentText []string // must occur neither in the header nor in the body
+}
+
+func ok(body string) wantResponse { return wantResponse{status: http.StatusOK, body: body} }
+
+func created(body string) wantResponse { return wantResponse{status: http.StatusCreated, body: body} }
+
+func rejected(status int, code string, message ...string) wantResponse {
+	return wantResponse{status: status, code: code, message: message}
+}
+
+func (w wantResponse) withHeader(header ...string) wantResponse {
+	w.header = append(slices.Clip(w.header), header...)
+	return w
+}
+
+func (w wantResponse) withoutText(absent ...string) wantResponse {
+	w.absentText = append(slices.Clip(w.absentText), absent...)
+	return w
+}
+
+type testCase struct {
+	name    string
+	request request
+	want    wantResponse
+}
+
+// run runs the test cases as parallel subtests.
+func (s *testServer) run(t *testing.T, cases []testCase) {
+	t.Helper()
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			s.expect(t, tc.request, tc.want)
+		})
+	}
+}
+
+// A response is an http.Response whose body was read.
+type response struct {
+	*http.Response
+	body []byte
+}
+
+// expect sends a request and checks the response against want and checkCommonRules.
+func (s *testServer) expect(t *testing.T, r request, want wantResponse) response {
+	t.Helper()
+	res, err := s.send(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.checkCommonRules(t, res)
+	res.check(t, want)
+	return res
+}
+
+// expectDocumented is expect without checkCommonHeader, for a 429 and for responses of
+// a host.
+func (s *testServer) expectDocumented(t *testing.T, r request, want wantResponse) {
+	t.Helper()
+	res, err := s.send(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.checkBody(t)
+	s.checkContract(t, res)
+	res.check(t, want)
+}
+
+// send sends a request without checking the response.
+func (s *testServer) send(ctx context.Context, r request) (response, error) {
+	req, err := http.NewRequestWithContext(ctx, r.method, s.url+r.path, strings.NewReader(r.body))
+	if err != nil {
+		return response{}, err
+	}
+	req.Header.Set("Authorization", "Bearer "+s.key)
+	if r.method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	replaced := map[string]bool{}
+	for _, line := range r.header {
+		name, value, _ := strings.Cut(line, ": ")
+		key := textproto.CanonicalMIMEHeaderKey(strings.TrimPrefix(name, "-"))
+		if !replaced[key] {
+			req.Header.Del(key)
+		}
+		if replaced[key] = true; !strings.HasPrefix(name, "-") {
+			req.Header.Add(key, strings.ReplaceAll(value, "KEY", s.key))
+		}
+	}
+	return s.do(req)
+}
+
+func (s *testServer) do(req *http.Request) (response, error) {
+	res, err := s.client.Do(req)
+	if err != nil {
+		return response{}, err
+	}
+	return readBody(res)
+}
+
+func readBody(res *http.Response) (response, error) {
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	return response{res, body}, err
+}
+
+// check compares the response with want.
+func (res response) check(t *testing.T, want wantResponse) {
+	t.Helper()
+	if want.status != 0 && res.StatusCode != want.status {
+		t.Errorf("got status %d, want %d: %.300s", res.StatusCode, want.status, res.body)
+	}
+	if want.code != "" || want.message != nil {
+		e := res.decodeError(t)
+		if e.Code != want.code {
+			t.Errorf("got code %q, want %q: %s", e.Code, want.code, e.Message)
+		}
+		for _, text := range want.message {
+			if !strings.Contains(e.Message, text) {
+				t.Errorf("got message %q, want it to contain %q", e.Message, text)
+			}
+		}
+	}
+	if want.body != "" {
+		if diff := cmp.Diff(decodeJSON(t, []byte(want.body)), decodeJSON(t, res.body)); diff != "" {
+			t.Errorf("body (-want +got):\n%s", diff)
+		}
+	}
+	for _, line := range want.header {
+		name, value, _ := strings.Cut(line, ": ")
+		if name, absent := strings.CutPrefix(name, "-"); absent {
+			if got := res.Header.Values(name); len(got) > 0 {
+				t.Errorf("got header %s: %q, want none", name, got)
+			}
+			continue
+		}
+		if got := res.Header.Values(name); !slices.Equal(got, []string{value}) {
+			t.Errorf("got header %s: %q, want %q", name, got, value)
+		}
+	}
+	var header bytes.Buffer
+	_ = res.Header.Write(&header)
+	for _, text := range want.absentText {
+		if strings.Contains(header.String(), text) || bytes.Contains(res.body, []byte(text)) {
+			t.Errorf("got a response that contains %q:\n%s\n%s", text, header.String(), res.body)
+		}
+	}
+}
+
+// An errorBody is the published body of an error.
+type errorBody struct {
+	Code    string
+	Message string
+	Status  int
+}
+
+func (res response) decodeError(t *testing.T) (e errorBody) {
+	t.Helper()
+	if err := json.Unmarshal(res.body, &e); err != nil {
+		t.Errorf("got body %.300s, want an error: %v", res.body, err)
+	}
+	return e
+}
+
+// decodeJSON decodes one JSON value, with numbers as json.Number.
+func decodeJSON(t *testing.T, body []byte) (value any) {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil {
+		t.Errorf("got body %.300s, want JSON: %v", body, err)
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		t.Errorf("got body %.300s, want one JSON value", body)
+	}
+	return value
+}
