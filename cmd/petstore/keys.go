@@ -130,8 +130,8 @@ func isNullDevice(out io.Writer) bool {
 	return err == nil && os.SameFile(output, null)
 }
 
-// keyNotPrintedError returns the error for a key that is valid but was not printed because of
-// err.
+// keyNotPrintedError returns the error for a key that was created but not printed because
+// of err.
 func keyNotPrintedError(err error) error {
 	return fmt.Errorf("the API key was created but not printed: %w: revoke it, it is the last one that petstore keys list shows", err)
 }

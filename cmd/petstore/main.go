@@ -57,7 +57,7 @@ const errorWriteTimeout = time.Second
 // run executes the command line and returns the exit code. If the command calls
 // invocation.forceExit, run returns 1 without waiting for it.
 func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) int {
-	forced, forceExit := context.WithCancel(context.Background())
+	forcedExit, forceExit := context.WithCancel(context.Background())
 	defer forceExit()
 	in := &invocation{environ: environ, stdout: stdout, stderr: stderr, forceExit: forceExit}
 	valid := false
@@ -70,15 +70,15 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 	var err error
 	select {
 	case err = <-done:
-	case <-forced.Done():
+	case <-forcedExit.Done():
 		return 1
 	}
 	if err == nil {
 		return 0
 	}
-	limit, cancel := context.WithTimeout(forced, errorWriteTimeout)
+	writeCtx, cancel := context.WithTimeout(forcedExit, errorWriteTimeout)
 	defer cancel()
-	_ = writeContext(limit, stderr, fmt.Sprintln("petstore:", err)) // an error of stderr cannot be reported
+	_ = writeContext(writeCtx, stderr, fmt.Sprintln("petstore:", err)) // an error of stderr cannot be reported
 	if _, invalid := errors.AsType[*config.InvalidError](err); invalid || !valid {
 		return 2
 	}

@@ -43,8 +43,8 @@ func printFirstKey(ctx context.Context, keys *usecase.Keys, settings config.Conf
 	if !settings.Docs.Enabled {
 		format = "Pets:       %s://%s/v1/pets\n"
 	}
-	warning := time.AfterFunc(time.Second, func() { log.Warn("standard output blocks, the output of --first-key is not printed yet") })
-	defer warning.Stop()
+	warningTimer := time.AfterFunc(time.Second, func() { log.Warn("standard output blocks, the output of --first-key is not printed yet") })
+	defer warningTimer.Stop()
 	err = writeContext(ctx, stdout, text+fmt.Sprintf(format, scheme, localAddress(address)))
 	if err != nil && secret != "" {
 		return keyNotPrintedError(fmt.Errorf("standard output: %w", err))

@@ -40,14 +40,14 @@ func newTracerProvider(ctx context.Context, endpoint string, log *zap.Logger) (p
 	if err != nil {
 		return nil, nil, err
 	}
-	exporting := sdktrace.NewTracerProvider(
+	sdkProvider := sdktrace.NewTracerProvider(
 		sdktrace.WithBatcher(exporter),
 		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "petstore"))),
 	)
-	return exporting, func() {
+	return sdkProvider, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceFlushTimeout)
 		defer cancel()
-		if err := exporting.Shutdown(ctx); err != nil {
+		if err := sdkProvider.Shutdown(ctx); err != nil {
 			otel.Handle(err)
 		}
 	}, nil
