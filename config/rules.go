@@ -35,7 +35,7 @@ var rules = map[string]struct {
 	"nooverlap":     {isDisjoint, "must not overlap with {}"},
 	"plainurl":      {matching(isPlainURL), "must be an http or https URL such as http://localhost:4318, without user, query, fragment or a slash at the end"},
 	"baseurl":       {nil, "must be an http or https URL such as https://pets.example.com, without user, query, fragment, a slash at the end or /v1, which is added to it"},
-	"origin":        {matching(isOrigin), "must be the origin of a page as a browser sends it, such as https://shop.example.com or http://localhost:3000"},
+	"origin":        {matching(func(s string) bool { return isPlainURL(s) && !notAnOrigin.MatchString(s) }), "must be the origin of a page as a browser sends it, such as https://shop.example.com or http://localhost:3000"},
 	"dsn":           {isDSN, "must be the path of a file, such as petstore.db, without file:, :memory: or parameters"},
 	"apikey":        {matching(apiKey.MatchString), "must be an API key as petstore keys create prints it: petstore_ and 49 letters and digits"},
 	"sunset":        {isSunset, "must be from " + domain.GetPetDeprecation.Format(time.DateOnly) + ", when the operation was deprecated, to the year 9999"},
@@ -97,7 +97,7 @@ var (
 	hostname    = regexp.MustCompile(`^[A-Za-z0-9._-]*$`)
 	everyHost   = regexp.MustCompile(`^[0:.]*$`) // such as 0.0.0.0 and ::
 	plainURL    = regexp.MustCompile(`^https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?(/[A-Za-z0-9._~-]+)*$`)
-	notAnOrigin = regexp.MustCompile(`//.*/|^http:.*:80$|^https:.*:443$`)
+	notAnOrigin = regexp.MustCompile(`//.*/|^http:.*:80$|^https:.*:443$`) // a path, or the default port
 	notAPath    = regexp.MustCompile(`^\s*$|^:memory:|^file:|://|[?\x00]`)
 	apiKey      = regexp.MustCompile(`^petstore_[0-9A-Za-z]{49}$`)
 )
@@ -127,9 +127,6 @@ func isPlainURL(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && plainURL.MatchString(text) && isHostPort(net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443")))
 }
-
-// isOrigin reports whether text is an origin as in the header Origin: without a path and without the scheme's own port.
-func isOrigin(text string) bool { return isPlainURL(text) && !notAnOrigin.MatchString(text) }
 
 // isDSN reports whether a DSN is valid for the driver. Any is valid for an unknown driver.
 func isDSN(fl validator.FieldLevel) bool {
