@@ -48,8 +48,13 @@ func discardBody(c *gin.Context) {
 	if size > maxBody || c.Writer.Status() >= http.StatusBadRequest {
 		control := http.NewResponseController(c.Writer)
 		_ = control.Flush()
-		_ = control.SetReadDeadline(time.Now().Add(discardTimeout))
-		_, _ = io.CopyN(io.Discard, c.Request.Body, maxDiscard)
+		if control.SetReadDeadline(time.Now().Add(discardTimeout)) != nil {
+			return // such as http.TimeoutHandler, which sends the response after its handler
+		}
+		_, err := io.CopyN(io.Discard, c.Request.Body, maxDiscard)
+		if errors.Is(err, io.EOF) || errors.Is(err, http.ErrBodyReadAfterClose) { // Flush may read and close it
+			_ = control.SetReadDeadline(time.Time{}) // as in readBody
+		}
 	}
 }
 

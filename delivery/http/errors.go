@@ -75,10 +75,22 @@ func (a *API) Fail(c *gin.Context, err error) {
 		abortConnection(c)
 		return
 	}
+	if endsConnection(c) {
+		c.Header("Connection", "close")
+	}
 	status := writeError(c, err)
 	if status >= http.StatusInternalServerError && !isExpected(err) {
 		a.log.Error("request failed", zap.String("request_id", stateOf(c).id[0]), zap.Int("status", status), zap.Error(err))
 	}
+}
+
+// endsConnection reports whether the connection must not be used after a request, because
+// the read deadline of its body has passed: if a handler of the host had read the body,
+// net/http was reading on to detect a disconnect, and has cancelled the context of the
+// connection.
+func endsConnection(c *gin.Context) bool {
+	at := stateOf(c).at
+	return c.Request.ContentLength != 0 && c.Request.ProtoMajor == 1 && !at.IsZero() && !time.Now().Before(at)
 }
 
 // isExpected reports whether err is an ErrUnavailable without a cause, as while the service
@@ -89,10 +101,12 @@ func isExpected(err error) bool {
 }
 
 // disconnected reports whether net/http cancelled the context of a request before the
-// deadline. It also does so at the deadline if a handler of the host has read the body.
+// deadline. It also does so at the deadline if a handler of the host has read the body. A
+// cause other than context.Canceled is that of a server that shuts down.
 func disconnected(ctx context.Context) bool {
 	deadline, _ := ctx.Deadline()
-	return errors.Is(ctx.Err(), context.Canceled) && time.Now().Before(deadline)
+	cause := context.Cause(ctx)
+	return cause == context.Canceled && time.Now().Before(deadline) //nolint:errorlint // the cause of signal.NotifyContext is context.Canceled for errors.Is
 }
 
 // statusClientClosedRequest is the status of a request whose client disconnected before
@@ -100,8 +114,8 @@ func disconnected(ctx context.Context) bool {
 const statusClientClosedRequest = 499
 
 // abortConnection ends a request without a response: the write deadline makes net/http
-// close the connection. A panic with http.ErrAbortHandler would do the same, but the
-// gin.Recovery of a host turns it into an empty response.
+// close the connection, or reset the stream of HTTP/2. A panic with http.ErrAbortHandler
+// would do the same, but the gin.Recovery of a host turns it into an empty response.
 func abortConnection(c *gin.Context) {
 	c.Abort()
 	c.Status(statusClientClosedRequest)

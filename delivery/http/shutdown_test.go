@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -59,17 +60,20 @@ func TestShutdownClosesConnectionsAfterTimeout(t *testing.T) {
 	timeouts := longTimeouts
 	timeouts.Shutdown = 50 * time.Millisecond
 	stop, served := s.serve(t, s.engine(t, nil, withGet(pets.get)), timeouts)
-	failed := make(chan error, 1)
+	failed := make(chan bool, 1)
 	go func() {
-		_, err := s.send(t.Context(), get("/v1/pets/42"))
-		failed <- err
+		res, err := s.send(t.Context(), get("/v1/pets/42"))
+		failed <- err != nil || res.StatusCode == http.StatusServiceUnavailable
 	}()
 	<-pets.started
 	stop()
 	if err := <-served; !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Serve returned %v, want %v", err, context.DeadlineExceeded)
 	}
-	if err := <-failed; err == nil {
-		t.Error("the running request got a response, want an error")
+	if !<-failed {
+		t.Error("the running request did not fail")
+	}
+	if line := s.waitForAccessLog(t); line["status"] != int64(http.StatusServiceUnavailable) {
+		t.Errorf("got the access log %v, want the status 503", line)
 	}
 }

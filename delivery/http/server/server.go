@@ -40,8 +40,8 @@ const (
 
 // Serve serves requests until ctx is done and for t.Delay after that. Then it closes the
 // listener and returns nil when the running requests have finished, or an error if they
-// take longer than t.Shutdown. An error of the listener starts the same shutdown, and Serve
-// returns it.
+// take longer than t.Shutdown. Then it cancels their contexts and closes their connections.
+// An error of the listener starts the same shutdown, and Serve returns it.
 //
 // During the shutdown responses have the header Connection: close, so that clients do not
 // send a request on a connection that is about to be closed.
@@ -51,6 +51,8 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, t T
 		return err
 	}
 	var closing atomic.Bool
+	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
 	server := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if closing.Load() {
@@ -64,6 +66,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, t T
 		IdleTimeout:       t.Idle,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          errorLog,
+		BaseContext:       func(net.Listener) context.Context { return base },
 
 		DisableGeneralOptionsHandler: true, // OPTIONS * is handled by handler
 	}
@@ -79,12 +82,12 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, t T
 		}
 	}
 	closing.Store(true)
-	return errors.Join(err, shutdown(context.WithoutCancel(ctx), server, t.Shutdown))
+	return errors.Join(err, shutdown(context.WithoutCancel(ctx), server, t.Shutdown, cancel))
 }
 
-// shutdown closes each connection of a server when its request has finished, and all of
-// them after timeout, with an error.
-func shutdown(ctx context.Context, server *http.Server, timeout time.Duration) error {
+// shutdown closes each connection of a server when its request has finished. After timeout
+// it calls cancelRequests, closes all connections and returns an error.
+func shutdown(ctx context.Context, server *http.Server, timeout time.Duration, cancelRequests context.CancelCauseFunc) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	select {
@@ -92,6 +95,7 @@ func shutdown(ctx context.Context, server *http.Server, timeout time.Duration) e
 	case <-ctx.Done():
 	}
 	if err := server.Shutdown(ctx); err != nil {
+		cancelRequests(err) // before Close, after which net/http cancels them as if the clients had disconnected
 		return fmt.Errorf("requests were still running after %s: %w", timeout, errors.Join(err, server.Close()))
 	}
 	return nil

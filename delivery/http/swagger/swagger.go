@@ -3,7 +3,6 @@
 package swagger
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,7 +15,8 @@ type Options struct {
 	// Document returns the OpenAPI document as JSON. It is called for each request, with
 	// the URL of the document without /openapi.json, or "" if that is not known. If the
 	// first server of the document has a variable base_url, the page replaces its default
-	// by the URL of the folder that contains swagger/.
+	// by the URL of the folder that contains swagger/. The document must not be modified
+	// after it was returned.
 	Document func(baseURL string) []byte
 	// TrustedProxies are the IP addresses and CIDR networks of the proxies whose headers
 	// X-Forwarded-Proto and X-Forwarded-Host are used for baseURL.
@@ -40,12 +40,12 @@ func Register(r gin.IRouter, o Options) error {
 	if err != nil {
 		return fmt.Errorf("swagger: load the files of the page: %w", err)
 	}
+	var document lastDocument
 	handleGet(r, "/openapi.json", func(c *gin.Context) {
 		if len(proxies) > 0 {
 			c.Writer.Header().Add("Vary", forwardedProto+", "+forwardedHost)
 		}
-		document := o.Document(proxies.baseURL(c))
-		newFile("openapi.json", bytes.NewReader(document), int64(len(document))).serve(c)
+		document.file(o.Document(proxies.baseURL(c))).serve(c)
 	})
 	handleGet(r, "/swagger/*name", func(c *gin.Context) {
 		name := c.Param("name")
