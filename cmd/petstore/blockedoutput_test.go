@@ -59,7 +59,7 @@ func startServerWithStderr(t *testing.T, stderr *os.File, args ...string) *serve
 	if code != 0 {
 		t.Fatal(stderrText)
 	}
-	args = append([]string{"serve", "--set", "server.address=" + address, "--set", "server.shutdown_timeout=6s"}, args...)
+	args = append([]string{"serve", "--set", "server.address=" + address, "--set", "server.shutdown_timeout=7s"}, args...)
 	s := &serverProcess{Cmd: commandWithTimeout(t, dir, args...), url: "http://" + address, key: strings.TrimSpace(key)}
 	s.Stderr = stderr
 	s.startAndKill(t)
@@ -173,7 +173,7 @@ func TestProcessExitsWhileStandardErrorBlocks(t *testing.T) {
 func TestServerExitsWithinItsShutdownTimeouts(t *testing.T) {
 	t.Parallel()
 	dir, admin := t.TempDir(), freeAddress(t)
-	s := startServer(t, dir, "--set", "server.shutdown_timeout=6s", "--set", "admin.address="+admin)
+	s := startServer(t, dir, "--set", "server.shutdown_timeout=7s", "--set", "admin.address="+admin)
 	defer lockStore(t, storePath(dir))()
 	go func() { _, _, _ = s.post(t.Context(), petBody("Rex")) }()
 	waitUntil(t, "the request is in flight", func() bool {
@@ -183,10 +183,10 @@ func TestServerExitsWithinItsShutdownTimeouts(t *testing.T) {
 	signalled := time.Now()
 	s.signal(t, syscall.SIGTERM)
 	err := s.Wait()
-	if took := time.Since(signalled); took > 8*time.Second || s.ProcessState.ExitCode() != 1 {
-		t.Errorf("got %v after %s, want exit code 1 within 8s", err, took)
+	if took := time.Since(signalled); took > 7500*time.Millisecond || s.ProcessState.ExitCode() != 1 {
+		t.Errorf("got %v after %s, want exit code 1 within 7.5s", err, took)
 	}
-	if !strings.Contains(s.log.String(), `"msg":"shutdown timed out, exiting","limit":6}`) {
+	if !strings.Contains(s.log.String(), `"msg":"shutdown timed out, exiting","limit":7}`) {
 		t.Errorf("the log has no entry about the timeout:\n%s", s.log)
 	}
 }

@@ -119,7 +119,7 @@ func wantAccepted(t *testing.T, name string, args, environ []string) {
 	if _, err := config.Load(config.Options{Environ: environ}); err != nil {
 		t.Errorf("%s: %v", name, err)
 	}
-	root := newRoot(&invocation{stdout: io.Discard, stderr: io.Discard}, func() {})
+	root := newRoot(&invocation{stdout: contextWriter{t.Context(), io.Discard}, stderr: io.Discard}, func() {})
 	command, rest, err := root.Find(args)
 	if err != nil || !command.Runnable() || len(rest) != 0 {
 		t.Errorf("%s: %v is not a command: %v %v", name, args, rest, err)

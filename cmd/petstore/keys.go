@@ -97,11 +97,11 @@ func (in *invocation) withKeys(ctx context.Context, o repository.Options, fn fun
 	})
 }
 
-// printNewKey calls create and prints the secret that it returns. If stdout is the null
-// device it returns an error instead, because the key would be lost.
+// printNewKey calls create and prints the secret that it returns. It creates no key if
+// checkStdout returns an error.
 func (in *invocation) printNewKey(ctx context.Context, o repository.Options, create func(*usecase.Keys) (string, error)) error {
-	if isNullDevice(in.stdout) {
-		return errors.New("standard output is closed or " + os.DevNull + ", so the key would be lost: redirect it to a terminal, a file or a pipe")
+	if err := in.checkStdout(); err != nil {
+		return err
 	}
 	return in.withKeys(ctx, o, func(keys *usecase.Keys) error {
 		secret, err := create(keys)
@@ -113,6 +113,14 @@ func (in *invocation) printNewKey(ctx context.Context, o repository.Options, cre
 		}
 		return nil
 	})
+}
+
+// checkStdout returns an error if stdout is the null device, where a new key would be lost.
+func (in *invocation) checkStdout() error {
+	if isNullDevice(in.stdout.out) {
+		return errors.New("standard output is closed or " + os.DevNull + ", so the key would be lost: redirect it to a terminal, a file or a pipe")
+	}
+	return nil
 }
 
 // isNullDevice reports whether out is the null device, which the Go runtime also opens in

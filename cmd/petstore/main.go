@@ -51,19 +51,20 @@ func main() {
 	os.Exit(code)
 }
 
-// errorWriteTimeout is how long run waits until the error of a command is written.
-const errorWriteTimeout = time.Second
+// blockedWriteTimeout is how long a command waits for a blocked write after a signal, and
+// run until the error of a command is written.
+const blockedWriteTimeout = time.Second
 
 // run executes the command line and returns the exit code. If the command calls
 // invocation.forceExit, run returns 1 without waiting for it.
 func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) int {
 	forcedExit, forceExit := context.WithCancel(context.Background())
 	defer forceExit()
-	in := &invocation{environ: environ, stdout: stdout, stderr: stderr, forceExit: forceExit}
+	in := &invocation{environ: environ, stdout: contextWriter{ctx, stdout}, stderr: stderr, forceExit: forceExit}
 	valid := false
 	root := newRoot(in, func() { valid = true })
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	root.SetOut(in.stdout)
 	root.SetErr(stderr)
 	done := make(chan error, 1)
 	go func() { done <- root.ExecuteContext(ctx) }()
@@ -76,7 +77,7 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 	if err == nil {
 		return 0
 	}
-	writeCtx, cancel := context.WithTimeout(forcedExit, errorWriteTimeout)
+	writeCtx, cancel := context.WithTimeout(forcedExit, blockedWriteTimeout)
 	defer cancel()
 	_ = writeContext(writeCtx, stderr, fmt.Sprintln("petstore:", err)) // an error of stderr cannot be reported
 	if _, invalid := errors.AsType[*config.InvalidError](err); invalid || !valid {
@@ -97,6 +98,29 @@ func writeContext(ctx context.Context, out io.Writer, text string) error {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
+	}
+	select {
+	case err := <-done: // select chooses at random if both are ready
+		return err
+	default:
 		return errors.New("the write is blocked")
 	}
+}
+
+// A contextWriter writes to out. If out blocks, Write returns an error when
+// blockedWriteTimeout has passed after ctx ended.
+type contextWriter struct {
+	ctx context.Context
+	out io.Writer
+}
+
+// Write implements io.Writer.
+func (w contextWriter) Write(p []byte) (int, error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(w.ctx))
+	defer cancel()
+	defer context.AfterFunc(w.ctx, func() { time.AfterFunc(blockedWriteTimeout, cancel) })()
+	if err := writeContext(ctx, w.out, string(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }

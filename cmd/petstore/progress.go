@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -17,12 +18,12 @@ type progress struct {
 }
 
 // newProgress returns a progress that draws a bar if out is a terminal, or else writes
-// lines.
-func newProgress(out io.Writer, total int) progress {
+// lines. It writes to out with a contextWriter.
+func newProgress(ctx context.Context, out io.Writer, total int) progress {
 	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		return progressBar(out, total)
+		return progressBar(contextWriter{ctx, out}, total)
 	}
-	return progressLines(out, total)
+	return progressLines(contextWriter{ctx, out}, total)
 }
 
 func progressBar(out io.Writer, total int) progress {

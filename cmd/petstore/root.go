@@ -13,11 +13,12 @@ import (
 
 // An invocation is the environment of one run of the program and its global flags.
 type invocation struct {
-	environ        []string
-	stdout, stderr io.Writer
-	forceExit      func()   // makes run return without waiting for the command
-	configFile     string   // --config
-	assignments    []string // --set, each KEY=VALUE
+	environ     []string
+	stdout      contextWriter
+	stderr      io.Writer
+	forceExit   func()   // makes run return without waiting for the command
+	configFile  string   // --config
+	assignments []string // --set, each KEY=VALUE
 }
 
 // newRoot returns the petstore command with its subcommands. It calls onValid before a

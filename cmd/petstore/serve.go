@@ -39,6 +39,9 @@ written in time are dropped, and counted in petstore_log_dropped_lines_total.`,
 // no store is created if an address is in use.
 func (in *invocation) serve(ctx context.Context, firstKey bool) (err error) {
 	settings, err := in.loadConfig()
+	if err == nil && firstKey {
+		err = in.checkStdout()
+	}
 	if err != nil {
 		return err
 	}
@@ -91,9 +94,7 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) (err error) {
 	keys, health := usecase.NewKeys(store, store.Keys(), clock), server.NewHealth(store.Ping)
 	handler, err := newPublicHandler(
 		settings, health, rest.Services{Pets: pets, Orders: orders, Keys: keys},
-		rest.WithLogger(log),
-		rest.WithMetrics(registererFor(metrics, admin)),
-		rest.WithTracerProvider(tracerProvider),
+		rest.WithLogger(log), rest.WithMetrics(registererFor(metrics, admin)), rest.WithTracerProvider(tracerProvider),
 		rest.WithPageCache(store.Versions, int64(settings.Cache.MaxBytes)),
 	)
 	if err != nil {
@@ -111,7 +112,7 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) (err error) {
 	group.Go(func() error { return flushLastUsed(drainCtx, keys, log) })
 	group.Go(func() error { return serveAdmin(drainCtx, admin, metrics, timeouts, log) })
 	if firstKey {
-		group.Go(func() error { return printFirstKey(drainCtx, keys, settings, listener.Addr(), in.stdout, log) })
+		group.Go(func() error { return printFirstKey(drainCtx, keys, settings, listener.Addr(), in.stdout.out, log) })
 	}
 	err = group.Wait()
 	log.Info("stopped", zap.Error(err))

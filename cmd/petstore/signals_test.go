@@ -5,6 +5,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func TestEachSignalStopsTheServer(t *testing.T) {
@@ -31,10 +32,15 @@ func TestHangupUnderNohupIsIgnored(t *testing.T) {
 	}
 }
 
+// Without a WAL the lock also blocks the pragmas of a new connection, which ignore a context.
 func TestSignalInterruptsOpeningTheStore(t *testing.T) {
 	t.Parallel()
 	dir, address := dirWithStore(t), freeAddress(t)
-	defer lockStore(t, storePath(dir))()
+	tx, err := openSQLite(t, "file:"+storePath(dir)+"?_journal_mode=DELETE&_txlock=exclusive").BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
 	s := &serverProcess{Cmd: command(t.Context(), dir, "serve", "--set", "server.address="+address), url: "http://" + address, log: &syncBuffer{}}
 	s.Stderr = s.log
 	s.startAndKill(t)
@@ -42,8 +48,12 @@ func TestSignalInterruptsOpeningTheStore(t *testing.T) {
 		status, _, err := s.do(t.Context(), http.MethodGet, "/livez", "")
 		return err == nil && status == http.StatusOK
 	})
+	signalled := time.Now()
 	s.signal(t, syscall.SIGTERM)
 	_ = s.Wait()
+	if took := time.Since(signalled); took > 2*time.Second {
+		t.Errorf("got the exit after %s, want it within 2s", took)
+	}
 	want := "petstore: interrupted while opening the store: terminated signal received\n"
 	if code := s.ProcessState.ExitCode(); code != 1 || !strings.HasSuffix(s.log.String(), want) {
 		t.Errorf("got code %d, stderr %s; want 1 and %s", code, s.log, want)

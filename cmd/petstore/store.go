@@ -48,7 +48,7 @@ func (in *invocation) withStore(ctx context.Context, o repository.Options, fn fu
 		return err
 	}
 	if store.Created() {
-		fmt.Fprintln(in.stderr, "petstore: created the store", absolutePath(settings.Database.DSN))
+		fmt.Fprintln(contextWriter{ctx, in.stderr}, "petstore: created the store", absolutePath(settings.Database.DSN))
 	}
 	err = fn(store)
 	if closeErr := store.Close(); err == nil {

@@ -5,3 +5,6 @@ var ErrFileReplaced = errFileReplaced
 
 // WithRemedy returns an error of Open with its remedy.
 var WithRemedy = withRemedy
+
+// Migrate migrates a database with the migrations of a file system.
+var Migrate = migrate

@@ -15,10 +15,10 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// migrate migrates the schema if allowed, and rejects one that is newer than this program
-// supports.
-func migrate(ctx context.Context, db *sql.DB, allowed bool) (schema repository.Schema, err error) {
-	provider, err := newProvider(db)
+// migrate migrates the schema with the files of fsys if allowed, and rejects one that is
+// newer than this program supports.
+func migrate(ctx context.Context, db *sql.DB, fsys fs.FS, allowed bool) (schema repository.Schema, err error) {
+	provider, err := newProvider(db, fsys)
 	if err != nil {
 		return schema, err
 	}
@@ -32,9 +32,9 @@ func migrate(ctx context.Context, db *sql.DB, allowed bool) (schema repository.S
 		if schema.Version = current; err != nil || current == latest {
 			return schema, err
 		}
-		applied, err := provider.Up(ctx)
+		applied, err := provider.UpByOne(ctx)
 		if err == nil {
-			schema.Created = schema.Created || len(applied) > 0 && applied[0].Source.Version == 1
+			schema.Created = schema.Created || applied.Source.Version == 1
 			continue
 		}
 		if after, _, versionErr := provider.GetVersions(ctx); versionErr != nil || after == current {
@@ -45,7 +45,7 @@ func migrate(ctx context.Context, db *sql.DB, allowed bool) (schema repository.S
 
 // checkSchema returns the error that migrate would return, without writing.
 func checkSchema(ctx context.Context, db *sql.DB, migrate bool) error {
-	provider, err := newProvider(db)
+	provider, err := newProvider(db, migrations)
 	if err != nil {
 		return err
 	}
@@ -69,8 +69,8 @@ func checkVersions(current, latest int64, migrate bool) error {
 	return nil
 }
 
-func newProvider(db *sql.DB) (*goose.Provider, error) {
-	files, err := fs.Sub(migrations, "migrations")
+func newProvider(db *sql.DB, fsys fs.FS) (*goose.Provider, error) {
+	files, err := fs.Sub(fsys, "migrations")
 	if err != nil {
 		return nil, err
 	}

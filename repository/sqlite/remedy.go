@@ -55,7 +55,8 @@ func systemError(err error, path string) (errno syscall.Errno) {
 	}
 	// SQLite opens a file that it cannot write for reading, and then reports no error, or
 	// that of the second attempt.
-	if failure.SystemErrno == 0 || failure.SystemErrno == syscall.ENOENT {
+	unclear := failure.SystemErrno == 0 || failure.SystemErrno == syscall.ENOENT
+	if unclear && (failure.Code == sqlite3.ErrCantOpen || failure.Code == sqlite3.ErrReadonly) {
 		return cmp.Or(writeError(path), failure.SystemErrno)
 	}
 	return failure.SystemErrno

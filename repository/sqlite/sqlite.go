@@ -57,7 +57,7 @@ func open(ctx context.Context, path string, o repository.EngineOptions) (_ *data
 	if d.writers, err = connect(ctx, path, writerPragmas, 1); err != nil {
 		return nil, err
 	}
-	if d.schema, err = migrate(ctx, d.writers, o.Migrate); err != nil {
+	if d.schema, err = migrate(ctx, d.writers, migrations, o.Migrate); err != nil {
 		return nil, err
 	}
 	if d.writer, err = d.writers.Conn(ctx); err != nil {

@@ -25,8 +25,8 @@ type Timeouts struct {
 	// load balancers learn of it. Connections that arrive when the listener closes are reset.
 	Delay time.Duration
 	// Shutdown is how long running requests may take after the listener was closed. It must
-	// exceed the five seconds for which net/http treats a new connection without a request
-	// as busy.
+	// exceed 6.6 seconds: net/http treats a new connection without a request as busy for up
+	// to 6 seconds, and looks for connections to close about twice a second.
 	Shutdown time.Duration
 }
 
@@ -76,8 +76,9 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, t T
 	case err = <-serveErr:
 	case <-ctx.Done():
 		timer := time.AfterFunc(t.Delay, func() { _ = listener.Close() })
-		defer timer.Stop()
-		if err = <-serveErr; errors.Is(err, net.ErrClosed) {
+		err = <-serveErr
+		// Not every listener returns net.ErrClosed once it is closed.
+		if closed := !timer.Stop(); closed || errors.Is(err, net.ErrClosed) {
 			err = nil
 		}
 	}
