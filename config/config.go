@@ -31,8 +31,7 @@ type Server struct {
 	IdleTimeout    time.Duration `key:"idle_timeout" default:"120s" validate:"gt=0s"`
 	RequestTimeout time.Duration `key:"request_timeout" default:"10s" validate:"gt=0s"`
 	ShutdownDelay  time.Duration `key:"shutdown_delay" default:"0s" validate:"min=0s"`
-	// ShutdownTimeout exceeds, also by the 95 % of it that requests get, the 6.6 seconds that net/http may take to close
-	// a new connection without a request.
+	// ShutdownTimeout: requests get 95 % of it, and net/http takes up to 6.6 seconds to close a connection without one.
 	ShutdownTimeout time.Duration `key:"shutdown_timeout" default:"20s" validate:"min=7s"`
 	MaxConnections  int           `key:"max_connections" default:"0" validate:"min=0" remedy:"must not be negative; 0 is no limit"`
 	TrustedProxies  []string      `key:"trusted_proxies" validate:"dive,ip|cidr"`

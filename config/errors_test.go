@@ -101,7 +101,7 @@ func TestYAMLTypesAreNotConverted(t *testing.T) {
 		quoted   = "must be text; put it in quotes"
 		number   = "must be a whole number in plain digits"
 		boolean  = "must be true or false"
-		list     = "must be a list of texts"
+		list     = "must be a list of texts, none of them empty or with a comma"
 		duration = "must be a duration with its unit, such as 15s or 2m"
 		date     = "must be a time such as 2030-12-05T00:00:00Z or a date such as 2030-12-05"
 		none     = "has no value; write one, or leave the setting out"
@@ -166,7 +166,7 @@ func TestEveryInvalidElementIsReported(t *testing.T) {
 		problem(key, `"here"`, "command line", rules["ip|cidr"].remedy),
 		problem(key, `"there"`, "command line", rules["ip|cidr"].remedy))
 	path := writeConfig(t, `server: {trusted_proxies: [7, "", here, "10.0.0.1,10.0.0.2"]}`)
-	const list = "must be a list of texts"
+	const list = "must be a list of texts, none of them empty or with a comma"
 	checkProblems(t, Options{File: path},
 		problem(key, "7", path+":1", list), problem(key, `""`, path+":1", list), problem(key, `"10.0.0.1,10.0.0.2"`, path+":1", list))
 }

@@ -58,7 +58,7 @@ func (s *setting) quote(text string) string {
 // are stricter than mapstructure, which decodes 0x10 and the empty text as numbers and 1 as true.
 var formats = map[reflect.Type]struct{ yaml, pattern, remedy string }{
 	reflect.TypeFor[string]():        {"!!str", ``, "must be text; put it in quotes"},
-	reflect.TypeFor[[]string]():      {"!!seq", ``, "must be a list of texts"},
+	reflect.TypeFor[[]string]():      {"!!seq", ``, "must be a list of texts, none of them empty or with a comma"},
 	reflect.TypeFor[bool]():          {"!!bool", `^(?i:true|false)$`, "must be true or false"},
 	reflect.TypeFor[int]():           {"!!int", `^-?(0|[1-9][0-9]*)$`, "must be a whole number in plain digits"},
 	reflect.TypeFor[time.Duration](): {"!!str", ``, "must be a duration with its unit, such as 15s or 2m"},

@@ -65,7 +65,7 @@ func newBatchTx(w *writer, tx Tx) *batchTx {
 	b := &batchTx{Tx: tx, database: w.database}
 	db := w.db.Session(&gorm.Session{NewDB: true, Context: context.Background()})
 	db.Statement.ConnPool = tx
-	s := session{db: db, pool: tx, database: w.database, report: unreported}
+	s := session{db: db, pool: tx, tx: tx, database: w.database, report: unreported}
 	b.repositories = domain.Repositories{
 		Pets: pets{s, &b.changes}, Orders: orders{s, &b.changes}, Keys: keys{s, &b.changes},
 		Idempotency: &idempotency{session: s, changes: &b.changes},

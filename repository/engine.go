@@ -18,7 +18,7 @@ type Engine interface {
 	Open(ctx context.Context, o EngineOptions) (Database, error)
 }
 
-// EngineOptions are the Options of the engine.
+// EngineOptions are those Options that concern the database.
 type EngineOptions struct {
 	Migrate      bool
 	MustExist    bool

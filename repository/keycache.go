@@ -13,7 +13,7 @@ const maxCachedKeys = 10_000
 
 // A keyCache is a domain.KeyReader that caches the keys that it finds, by hash. An entry
 // is valid until any key changes, in this process or in another. An unknown key is not
-// cached, so that a new key works at once. LastUsedAt may be older than in the database.
+// cached, so that a new key is valid immediately. LastUsedAt may be older than in the database.
 type keyCache struct {
 	domain.KeyReader
 	versions *versions

@@ -13,6 +13,7 @@ import (
 type session struct {
 	db        *gorm.DB
 	pool      gorm.ConnPool // of db
+	tx        Tx            // the same, nil outside a transaction
 	database  Database
 	report    func(error) error   // called with the error of a read, see Store.report
 	readSlots *semaphore.Weighted // one for each connection that reads, nil in a transaction
@@ -42,12 +43,13 @@ func (s session) execDirect(ctx context.Context, statement string, args ...any) 
 
 // insert inserts a row within a transaction, as execDirect does, and returns its id.
 func (s session) insert(ctx context.Context, statement string, args ...any) (id int64, err error) {
-	id, err = s.pool.(Tx).Insert(ctx, s.database.Rebind(statement), args...)
+	id, err = s.tx.Insert(ctx, s.database.Rebind(statement), args...)
 	return id, translate(s.database, err)
 }
 
-// query returns the rows of a query on GORM's connection pool, without GORM
-// (docs/performance.md). expected is the capacity to allocate for them.
+// query returns the rows of a query, or those that a statement returns with RETURNING, on
+// GORM's connection pool, without GORM (docs/performance.md). expected is the capacity to
+// allocate for them.
 //
 // The wait for a connection ends with ctx. The query itself is not interrupted: it reads
 // one page or one record, and database/sql would start a goroutine to watch ctx.

@@ -23,8 +23,8 @@ func (w *writer) poll() error {
 	return nil
 }
 
-// nextTick replaces the channel of the next tick, and returns the previous one.
-func (w *writer) nextTick() *chan struct{} {
+// replaceTick replaces the channel of the next tick, and returns the previous one.
+func (w *writer) replaceTick() *chan struct{} {
 	next := make(chan struct{})
 	return w.tick.Swap(&next)
 }
@@ -38,7 +38,7 @@ func (w *writer) watchPolls() {
 	for {
 		select {
 		case <-ticker.C:
-			close(*w.nextTick())
+			close(*w.replaceTick())
 			if check.overdue(w.versions.polls.Load()) {
 				w.versions.invalidateAll()
 			}

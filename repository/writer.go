@@ -60,7 +60,7 @@ func newWriter(database Database, db *gorm.DB, v *versions, observe func(batch i
 	if err := w.poll(); err != nil {
 		return nil, err
 	}
-	w.nextTick()
+	w.replaceTick()
 	go w.run()
 	go w.watchPolls()
 	return w, nil

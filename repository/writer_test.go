@@ -184,7 +184,7 @@ func TestTransactionThatFailsUnchangedDoesNotRepeatTheBatch(t *testing.T) {
 		failing  txFunc
 		wantRuns int32
 	}{
-		"fails at once": {fail, 1},
+		"fails immediately": {fail, 1},
 		"changes no row": {func(ctx context.Context, r domain.Repositories) error {
 			_, err := r.Pets.Move(ctx, 4711, domain.Orderable(), domain.PetPending)
 			return errors.Join(err, failure)

@@ -27,7 +27,7 @@ func (k *Keys) List(ctx context.Context) ([]domain.APIKey, error) { return k.key
 // returns the secret, which is not stored, or an ErrInvalid (validation_failed).
 func (k *Keys) Create(ctx context.Context, name string, lifetime time.Duration) (secret string, err error) {
 	secret = domain.GenerateKey()
-	if err := k.store(ctx, name, secret, lifetime); err != nil {
+	if err := k.createKey(ctx, name, secret, lifetime); err != nil {
 		return "", err
 	}
 	return secret, nil
@@ -37,10 +37,10 @@ func (k *Keys) Create(ctx context.Context, name string, lifetime time.Duration) 
 // stays revoked. Import returns an ErrInvalid (validation_failed), also for a secret that
 // does not have the format of a key.
 func (k *Keys) Import(ctx context.Context, name, secret string) error {
-	return k.store(ctx, name, secret, 0)
+	return k.createKey(ctx, name, secret, 0)
 }
 
-func (k *Keys) store(ctx context.Context, name, secret string, lifetime time.Duration) error {
+func (k *Keys) createKey(ctx context.Context, name, secret string, lifetime time.Duration) error {
 	key, err := domain.NewKey(name, secret, k.now(), lifetime)
 	if err != nil {
 		return err

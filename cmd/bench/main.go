@@ -4,7 +4,7 @@
 // make bench.
 //
 // A server is pinned to core 0 and the client to core 1. The two servers of a scenario are
-// measured in turns and each round gives one ratio, so that a change in the speed of the
+// measured alternately and each round gives one ratio, so that a change in the speed of the
 // machine affects both.
 package main
 

@@ -38,7 +38,7 @@ func (c comparison) ratiosOf(value func(sample) float64) []float64 {
 	return ratios
 }
 
-// compare starts both servers of a scenario and measures them in turns, one pair per
+// compare starts both servers of a scenario and measures them alternately, one pair per
 // round.
 func (h *harness) compare(ctx context.Context, s scenario) (comparison, error) {
 	c := comparison{scenario: s}

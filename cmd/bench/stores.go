@@ -17,7 +17,7 @@ type store struct {
 }
 
 // store returns the store of a server: one of its own where the server writes, else
-// the one that all of that size share, which is reused if the folder was kept.
+// the one that all of that size share, which is reused if the folder was not removed.
 func (h *harness) store(ctx context.Context, s server) (store, error) {
 	if s.writes {
 		st, _, err := h.seed(ctx, filepath.Join(h.scratch, fmt.Sprintf("written-%d.db", h.started)), s.pets)

@@ -67,7 +67,7 @@ overlap.`,
   petstore keys rotate 7 --overlap 0s   # the old key is revoked immediately`,
 		Args: keyIDArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return in.printNewKey(cmd.Context(), existingStore, func(keys *usecase.Keys) (string, error) {
+			return in.printNewKey(cmd.Context(), mustExist, func(keys *usecase.Keys) (string, error) {
 				return keys.Rotate(cmd.Context(), keyID(args), overlap)
 			})
 		},
@@ -83,7 +83,7 @@ func newKeysRevoke(in *invocation) *cobra.Command {
 		Example: "  petstore keys revoke 7",
 		Args:    keyIDArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return in.withKeys(cmd.Context(), existingStore, func(keys *usecase.Keys) error {
+			return in.withKeys(cmd.Context(), mustExist, func(keys *usecase.Keys) error {
 				return keys.Revoke(cmd.Context(), keyID(args))
 			})
 		},

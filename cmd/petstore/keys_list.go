@@ -37,7 +37,7 @@ time of the revocation is in the future while both keys of a rotation work. The 
 the last use is accurate to about a minute.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return in.withKeys(cmd.Context(), existingStore, func(keys *usecase.Keys) error {
+			return in.withKeys(cmd.Context(), mustExist, func(keys *usecase.Keys) error {
 				all, err := keys.List(cmd.Context())
 				if err != nil {
 					return err

@@ -9,10 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
-	"go.uber.org/zap/buffer"
-	"go.uber.org/zap/zapcore"
 
 	"example.com/petstore/config"
 )
@@ -56,42 +53,6 @@ func TestServerServesAfterTheReaderOfItsLogExits(t *testing.T) {
 	for range 3 {
 		s.wantStatus(t, "/v1/pets", http.StatusOK)
 		time.Sleep(2 * logFlushInterval) // until the line of the request was written
-	}
-}
-
-// An appender has an AppendJSON that writes what its ObjectMarshalerFunc marshals.
-type appender struct{ zapcore.ObjectMarshalerFunc }
-
-func (appender) AppendJSON(to *buffer.Buffer) { to.AppendString(`"name":"Rex"`) }
-
-func TestAppendJSONWritesTheSameLineAsZap(t *testing.T) {
-	t.Parallel()
-	marshal := zapcore.ObjectMarshalerFunc(func(to zapcore.ObjectEncoder) error {
-		to.AddString("name", "Rex")
-		return nil
-	})
-	var text strings.Builder
-	log, closeLog, err := newLogger(config.Log{Level: "info", Format: "json"}, &text, registerLogMetrics(newRegistry()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	log.Warn("hello", zap.Inline(marshal))
-	log.Warn("hello", zap.Inline(appender{marshal}))
-	log.With(zap.String("shop", "pets")).Warn("hello", zap.Inline(marshal))
-	log.With(zap.String("shop", "pets")).Warn("hello", zap.Inline(appender{marshal}))
-	closeLog()
-	var lines []string
-	for line := range strings.Lines(text.String()) {
-		before, after, ok := strings.Cut(line, `"time":"20`)
-		_, after, quoted := strings.Cut(after, `Z"`)
-		if !ok || !quoted {
-			t.Fatalf("got a line without a time: %s", line)
-		}
-		lines = append(lines, before+after)
-	}
-	plain, withShop := `{"level":"warn",,"msg":"hello","name":"Rex"}`+"\n", `{"level":"warn",,"msg":"hello","shop":"pets","name":"Rex"}`+"\n"
-	if diff := cmp.Diff([]string{plain, plain, withShop, withShop}, lines); diff != "" {
-		t.Errorf("the log (-want +got)\n%s", diff)
 	}
 }
 

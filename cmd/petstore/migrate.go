@@ -31,7 +31,7 @@ func newMigrate(in *invocation) *cobra.Command {
 			Args:    cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				in.assignments = append(in.assignments, "database.migrate=false")
-				return in.withStore(cmd.Context(), existingStore, func(*repository.Store) error {
+				return in.withStore(cmd.Context(), mustExist, func(*repository.Store) error {
 					_, err := fmt.Fprintln(in.stdout, "the schema is up to date")
 					return err
 				})

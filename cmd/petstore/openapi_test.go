@@ -43,7 +43,7 @@ func TestOpenAPIServersAreURLsOfTheRequestOrTheSettings(t *testing.T) {
 	}
 }
 
-// servedDocument requests the OpenAPI document. headers are names and values in turn.
+// servedDocument requests the OpenAPI document. headers are alternating names and values.
 func servedDocument(t *testing.T, s *serverProcess, headers ...string) *openapi3.T {
 	t.Helper()
 	_, text, err := s.do(t.Context(), http.MethodGet, "/openapi.json", "", headers...)

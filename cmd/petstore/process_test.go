@@ -113,7 +113,7 @@ func (s *serverProcess) post(ctx context.Context, body string, headers ...string
 }
 
 // do sends a request with the server's API key and returns the status and the body of the
-// response. headers are names and values in turn.
+// response. headers are alternating names and values.
 func (s *serverProcess) do(ctx context.Context, method, path, body string, headers ...string) (int, string, error) {
 	request, err := http.NewRequestWithContext(ctx, method, s.url+path, strings.NewReader(body))
 	if err != nil {

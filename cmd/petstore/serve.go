@@ -103,7 +103,7 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) (err error) {
 	if err := importBootstrapKey(ctx, keys, settings.Auth.BootstrapKey); err != nil {
 		return err
 	}
-	startup.Ready(handler)
+	startup.SetHandler(handler)
 
 	log.Info("serving", in.servingFields(settings, store, listener.Addr())...)
 	context.AfterFunc(ctx, func() { health.Drain(); log.Info("stopping", zap.NamedError("reason", context.Cause(ctx))) })

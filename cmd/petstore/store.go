@@ -32,9 +32,9 @@ func openStore(ctx context.Context, d config.Database, o repository.Options) (*r
 	return nil, fmt.Errorf("interrupted while opening the store: %w", context.Cause(ctx))
 }
 
-// existingStore are the options of a command that does not create a store: a mistyped path
+// mustExist are the options of a command that does not create a store: a mistyped path
 // is an error.
-var existingStore = repository.Options{MustExist: true}
+var mustExist = repository.Options{MustExist: true}
 
 // withStore opens the store, calls fn and closes the store. It reports on stderr that the
 // store was created.

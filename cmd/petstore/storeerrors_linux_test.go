@@ -18,7 +18,7 @@ func TestOpenErrorsNameCauseAndRemedy(t *testing.T) {
 	for name, test := range map[string]struct{ prepare, args, want string }{
 		"read-only":        {readOnly, "keys list", "the file system is read-only: mount it for writing, or name a file elsewhere"},
 		"new, read-only":   {readOnly, "migrate up --set database.dsn=new.db", "the file system is read-only: mount it for writing, or name a file elsewhere"},
-		"full":             {small, "migrate up", "the disk is full: make room"},
+		"full":             {small, "migrate up", "the disk is full: free some space"},
 		"the WAL a folder": {"mkdir petstore.db-wal", "keys list", "there is a folder where the file, its -wal or its -shm belongs: move it away"},
 		"the shm a folder": {"mkdir petstore.db-shm", "keys list", "there is a folder where the file, its -wal or its -shm belongs: move it away"},
 		"below a file":     {"true", "keys list --set database.dsn=petstore.db/x", "a part of the path is not a directory: correct the path"},

@@ -11,9 +11,10 @@ import (
 	"go.uber.org/zap"
 )
 
-// Middleware returns the handlers of every request of the API, in their order: tracing,
-// request id, deadline, metrics and access log, recovery from panics, CORS. A host can use
-// them for routes of its own.
+// Middleware returns the handlers of every request of the API, in their order: discarding
+// the rest of a body larger than 64 KiB, tracing, request id, deadline, metrics and access
+// log, recovery from panics, 404 for an encoded slash, CORS. A host can use them for routes
+// of its own that take no larger bodies.
 func (a *API) Middleware() []gin.HandlerFunc {
 	handlers := []gin.HandlerFunc{discardBody, a.trace, a.beginRequest, a.recoverPanic, rejectEncodedSlash, a.cors}
 	return slices.DeleteFunc(handlers, func(h gin.HandlerFunc) bool { return h == nil })

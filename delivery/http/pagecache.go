@@ -5,7 +5,7 @@ import (
 )
 
 // WithPageCache caches encoded pages of the lists in about maxBytes of memory. versions
-// returns numbers that change with every commit to the store (see
+// returns numbers that increase with the commits to the store (see
 // repository.Store.Versions), by which a stale page is recognised. By default no page is
 // cached.
 func WithPageCache(versions func() (added, changed uint64), maxBytes int64) Option {

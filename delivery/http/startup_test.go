@@ -21,7 +21,7 @@ func TestStartupHandlerIsUnavailableUntilReady(t *testing.T) {
 		s.expect(t, r, rejected(503, "unavailable").withHeader("Retry-After: 1"))
 	}
 	s.expect(t, get("/v1/pets/1"), rejected(503, "unavailable").withHeader(deprecationHeaders...))
-	startup.Ready(s.engine(t, nil, defaultServices))
+	startup.SetHandler(s.engine(t, nil, defaultServices))
 	s.expect(t, get("/readyz"), ok(`{"status":"ready"}`))
 	s.expect(t, get("/v1/pets"), ok(`[]`))
 }

@@ -48,7 +48,7 @@ func dsn(path string, pragmas url.Values) string {
 }
 
 // connect opens a pool and its first connection. While another process switches a new
-// file to WAL mode, SQLite returns SQLITE_BUSY at once, whatever the busy_timeout.
+// file to WAL mode, SQLite returns SQLITE_BUSY immediately, whatever the busy_timeout.
 func connect(ctx context.Context, path string, pragmas url.Values, size int) (*sql.DB, error) {
 	pool, err := sql.Open("sqlite3", dsn(path, pragmas))
 	if err != nil {

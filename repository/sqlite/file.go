@@ -31,7 +31,7 @@ func checkFile(ctx context.Context, path string, o repository.EngineOptions) err
 	if !info.Mode().IsRegular() {
 		return errors.New("it is not a regular file: name the file that holds the store")
 	}
-	return checkOwner(ctx, path, o)
+	return checkApplicationID(ctx, path, o)
 }
 
 // createMutex is locked while a file is created: closing a file releases all locks of this
@@ -84,9 +84,9 @@ func checkFolder(folder string) error {
 	return fmt.Errorf("there is no folder %s: create it", folder)
 }
 
-// checkOwner rejects the database of another program. Its connection sets no pragmas:
+// checkApplicationID rejects the database of another program. Its connection sets no pragmas:
 // those of the writer would switch that database to WAL mode.
-func checkOwner(ctx context.Context, path string, o repository.EngineOptions) (err error) {
+func checkApplicationID(ctx context.Context, path string, o repository.EngineOptions) (err error) {
 	pool, err := sql.Open("sqlite3", dsn(path, url.Values{"mode": {"rw"}, "_busy_timeout": {"5000"}}))
 	if err != nil {
 		return err

@@ -62,7 +62,7 @@ func checkSchema(ctx context.Context, db *sql.DB, migrate bool) error {
 func checkVersions(current, latest int64, migrate bool) error {
 	switch {
 	case current > latest:
-		return fmt.Errorf("wrong schema version: the store has %d, this program knows %d: use a newer petstore", current, latest)
+		return fmt.Errorf("wrong schema version: the store has %d, this program supports %d: use a newer petstore", current, latest)
 	case current < latest && !migrate:
 		return fmt.Errorf("wrong schema version: the store has %d, this program needs %d: run petstore migrate up", current, latest)
 	}

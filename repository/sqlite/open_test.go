@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"os"
@@ -153,6 +154,27 @@ func TestOpenCreatesStoreUnlessItMustExist(t *testing.T) {
 			t.Errorf("got created %t and schema version %d, want %t and 1", store.Created(), store.SchemaVersion(), created)
 		}
 		check(t, store.Close())
+	}
+}
+
+func TestOpenReportsDamagedFileWithRemedy(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	newer(t, path)
+	execute("DELETE FROM goose_db_version WHERE version_id > 1")(t, path)
+	var root int64 // page of the index that the first read uses
+	db, err := sql.Open("sqlite3", path)
+	check(t, err)
+	check(t, db.QueryRowContext(t.Context(), "SELECT rootpage FROM sqlite_schema WHERE name = 'pets_status_id'").Scan(&root))
+	check(t, db.Close())
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	check(t, err)
+	_, err = file.WriteAt(bytes.Repeat([]byte{0xff}, 4096), 4096*(root-1))
+	check(t, err)
+	check(t, file.Close())
+	_, err = repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+	if err == nil || !strings.Contains(err.Error(), "the database is damaged: restore a backup") {
+		t.Errorf("got the error %v, want that the database is damaged", err)
 	}
 }
 

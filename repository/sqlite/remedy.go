@@ -36,8 +36,8 @@ var remedies = map[syscall.Errno]string{
 	syscall.EROFS:   "the file system is read-only: mount it for writing, or name a file elsewhere",
 	syscall.EMFILE:  "too many open files: raise the limit (ulimit -n)",
 	syscall.ENFILE:  "too many open files: raise the limit (ulimit -n)",
-	syscall.ENOSPC:  "the disk is full: make room",
-	syscall.EDQUOT:  "the disk is full: make room",
+	syscall.ENOSPC:  "the disk is full: free some space",
+	syscall.EDQUOT:  "the disk is full: free some space",
 	syscall.ENOENT:  "there is no such file or folder: correct the path",
 	syscall.ENOTDIR: "a part of the path is not a directory: correct the path",
 	syscall.EISDIR:  "there is a folder where the file, its -wal or its -shm belongs: move it away",
@@ -57,14 +57,14 @@ func systemError(err error, path string) (errno syscall.Errno) {
 	// that of the second attempt.
 	unclear := failure.SystemErrno == 0 || failure.SystemErrno == syscall.ENOENT
 	if unclear && (failure.Code == sqlite3.ErrCantOpen || failure.Code == sqlite3.ErrReadonly) {
-		return cmp.Or(writeError(path), failure.SystemErrno)
+		return cmp.Or(accessError(path), failure.SystemErrno)
 	}
 	return failure.SystemErrno
 }
 
-// writeError returns the error of writing a file, its WAL, its shared memory or its folder,
+// accessError returns the error of writing a file, its WAL, its shared memory or its folder,
 // or zero. It opens no file: closing one releases all locks of this process on it.
-func writeError(path string) syscall.Errno {
+func accessError(path string) syscall.Errno {
 	for _, file := range []string{path, path + "-wal", path + "-shm"} {
 		if info, err := os.Stat(file); err == nil && info.IsDir() {
 			return syscall.EISDIR

@@ -35,12 +35,12 @@ func (e engine) Open(ctx context.Context, o repository.EngineOptions) (repositor
 // A database is an open file: one connection that writes, and a pool of connections that
 // read.
 type database struct {
-	identity fileIdentity
-	writers  *sql.DB // the pool of writer
-	writer   *sql.Conn
-	readers  *sql.DB
-	schema   repository.Schema
-	version  int64 // PRAGMA data_version at the last ChangedByOthers
+	identity    fileIdentity
+	writerPool  *sql.DB // of one connection
+	writer      *sql.Conn
+	readers     *sql.DB
+	schema      repository.Schema
+	dataVersion int64 // at the last ChangedByOthers
 }
 
 func open(ctx context.Context, path string, o repository.EngineOptions) (_ *database, err error) {
@@ -54,13 +54,13 @@ func open(ctx context.Context, path string, o repository.EngineOptions) (_ *data
 		}
 	}()
 	// The writer is opened first: it creates the WAL, which a reader cannot create.
-	if d.writers, err = connect(ctx, path, writerPragmas, 1); err != nil {
+	if d.writerPool, err = connect(ctx, path, writerPragmas, 1); err != nil {
 		return nil, err
 	}
-	if d.schema, err = migrate(ctx, d.writers, migrations, o.Migrate); err != nil {
+	if d.schema, err = migrate(ctx, d.writerPool, migrations, o.Migrate); err != nil {
 		return nil, err
 	}
-	if d.writer, err = d.writers.Conn(ctx); err != nil {
+	if d.writer, err = d.writerPool.Conn(ctx); err != nil {
 		return nil, err
 	}
 	if d.identity, err = newFileIdentity(path); err != nil {
@@ -69,7 +69,11 @@ func open(ctx context.Context, path string, o repository.EngineOptions) (_ *data
 	if err := prepareWriter(ctx, d.writer); err != nil {
 		return nil, err
 	}
-	d.readers, err = connect(ctx, path, readerPragmas, o.MaxOpenConns)
+	if d.readers, err = connect(ctx, path, readerPragmas, o.MaxOpenConns); err != nil {
+		return nil, err
+	}
+	var pets int // reads the table through an index, which finds a damaged file now
+	err = d.readers.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT id FROM pets LIMIT 1)").Scan(&pets)
 	return d, err
 }
 
@@ -101,9 +105,9 @@ func (d *database) Begin(ctx context.Context) (repository.Tx, error) {
 // ChangedByOthers implements repository.Database. Commits of other connections change the
 // data_version of a connection; its own commits do not.
 func (d *database) ChangedByOthers(ctx context.Context) (bool, error) {
-	before := d.version
-	err := d.writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&d.version)
-	return d.version != before, err
+	before := d.dataVersion
+	err := d.writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&d.dataVersion)
+	return d.dataVersion != before, err
 }
 
 // Check implements repository.Database.
@@ -117,7 +121,7 @@ func (d *database) Schema() repository.Schema { return d.schema }
 
 // Pools implements repository.Database.
 func (d *database) Pools() map[string]*sql.DB {
-	return map[string]*sql.DB{"writer": d.writers, "readers": d.readers}
+	return map[string]*sql.DB{"writer": d.writerPool, "readers": d.readers}
 }
 
 // Close implements repository.Database.
@@ -129,7 +133,7 @@ func (d *database) Close() error {
 		}
 	}
 	// The writer is closed last: only it can checkpoint the WAL and remove it.
-	for _, pool := range slices.DeleteFunc([]*sql.DB{d.readers, d.writers}, func(p *sql.DB) bool { return p == nil }) {
+	for _, pool := range slices.DeleteFunc([]*sql.DB{d.readers, d.writerPool}, func(p *sql.DB) bool { return p == nil }) {
 		errs = append(errs, pool.Close())
 	}
 	return errors.Join(errs...)

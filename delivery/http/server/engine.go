@@ -25,6 +25,7 @@ func NewEngine(api *rest.API, health *Health, trustedProxies []string) (*gin.Eng
 		return nil, err
 	}
 
+	// After Register, whose routes have the middleware already.
 	engine.Use(api.Middleware()...)
 	engine.NoRoute(rest.NotFound)
 	engine.NoMethod(api.DeprecationHeaders(group), rest.MethodNotAllowed)

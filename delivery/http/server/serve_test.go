@@ -147,3 +147,13 @@ func TestServeDrainsRequestsWhenTheListenerFails(t *testing.T) {
 		})
 	}
 }
+
+func TestServeIgnoresErrorOfListenerThatItClosed(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	listener := brokenListener{listenLoopback(t)}
+	if err := server.Serve(ctx, listener, http.NotFoundHandler(), longTimeouts, zap.NewNop()); err != nil {
+		t.Errorf("Serve returned %v after a normal shutdown", err)
+	}
+}

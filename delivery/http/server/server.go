@@ -22,7 +22,7 @@ type Timeouts struct {
 	Write      time.Duration
 	Idle       time.Duration
 	// Delay is how long the server accepts connections after the shutdown has begun, while
-	// load balancers learn of it. Connections that arrive when the listener closes are reset.
+	// load balancers notice it. Connections that arrive when the listener closes are reset.
 	Delay time.Duration
 	// Shutdown is how long running requests may take after the listener was closed. It must
 	// exceed 6.6 seconds: net/http treats a new connection without a request as busy for up

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"net/http"
 	"sync/atomic"
 
@@ -11,11 +10,11 @@ import (
 )
 
 // A StartupHandler serves requests from the start of the process, while the store is being
-// opened. Until Ready is called it sends 200 for /livez and 503 for everything else.
+// opened. Until SetHandler is called it sends 200 for /livez and 503 for everything else.
 type StartupHandler struct{ handler atomic.Pointer[http.Handler] }
 
 // NewStartupHandler returns a StartupHandler with those options of the API that apply to
-// rejected requests: logger, timeout, sunset.
+// rejected requests: logger, timeout, sunset, origins.
 func NewStartupHandler(options ...rest.Option) (*StartupHandler, error) {
 	starting := unavailable("the service is starting, try again")
 	reject := func(*gin.Context) (string, error) { return "", starting }
@@ -25,19 +24,18 @@ func NewStartupHandler(options ...rest.Option) (*StartupHandler, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine, err := NewEngine(api, NewHealth(func(context.Context) error { return starting }), nil)
-	if err != nil {
-		return nil, err
-	}
-	engine.HandleMethodNotAllowed = false
+	engine := gin.New()
+	engine.RedirectTrailingSlash = false
+	engine.Use(api.Middleware()...)
+	engine.Match([]string{http.MethodGet, http.MethodHead}, "/livez", func(c *gin.Context) { _ = (&Health{}).livez(c) })
 	engine.NoRoute(api.DeprecationHeaders(engine.Group("/v1")), func(c *gin.Context) { api.Fail(c, starting) })
 	s := &StartupHandler{}
-	s.Ready(engine)
+	s.SetHandler(engine)
 	return s, nil
 }
 
-// Ready makes handler serve all requests from now on.
-func (s *StartupHandler) Ready(handler http.Handler) { s.handler.Store(&handler) }
+// SetHandler makes handler serve all requests from now on.
+func (s *StartupHandler) SetHandler(handler http.Handler) { s.handler.Store(&handler) }
 
 // ServeHTTP implements http.Handler.
 func (s *StartupHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -1,7 +1,7 @@
 package swagger
 
 import (
-	"net/netip"
+	"net"
 	"path"
 	"regexp"
 	"slices"
@@ -16,15 +16,15 @@ const (
 )
 
 // proxies are the networks whose X-Forwarded headers are trusted.
-type proxies []netip.Prefix
+type proxies []*net.IPNet
 
 // parseProxies parses IP addresses and CIDR networks.
 func parseProxies(texts []string) (proxies, error) {
 	var networks proxies
 	for _, text := range texts {
-		network, err := netip.ParsePrefix(text)
-		if address, addressErr := netip.ParseAddr(text); addressErr == nil {
-			network, err = address.Prefix(address.BitLen())
+		_, network, err := net.ParseCIDR(text) // as Gin's SetTrustedProxies
+		if address := net.ParseIP(text); address != nil {
+			network, err = &net.IPNet{IP: address, Mask: net.CIDRMask(8*len(address), 8*len(address))}, nil
 		}
 		if err != nil {
 			return nil, err
@@ -36,8 +36,8 @@ func parseProxies(texts []string) (proxies, error) {
 
 // trusts reports whether a client's IP address is that of a proxy.
 func (p proxies) trusts(client string) bool {
-	address, err := netip.ParseAddr(client)
-	return err == nil && slices.ContainsFunc(p, func(network netip.Prefix) bool { return network.Contains(address.Unmap()) })
+	address := net.ParseIP(client)
+	return slices.ContainsFunc(p, func(network *net.IPNet) bool { return network.Contains(address) })
 }
 
 var (
