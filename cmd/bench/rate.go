@@ -126,9 +126,8 @@ func (c *rateClient) send(ctx context.Context, rate float64, duration time.Durat
 }
 
 func (c *rateClient) sendOne(due time.Duration) error {
-	last := len(c.free) - 1
-	conn := c.free[last]
-	c.free = c.free[:last]
+	conn := c.free[0] // the longest free: servers close connections that send nothing
+	c.free = c.free[1:]
 	conn.due, conn.response = due, conn.response[:0]
 	c.buffer = c.request.appendTo(c.buffer[:0], c.header, c.random)
 	_, err := unix.Write(conn.fd, c.buffer)

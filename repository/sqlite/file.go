@@ -50,10 +50,25 @@ func statOrCreate(path string, o repository.EngineOptions) (fs.FileInfo, error) 
 	if o.MustExist || !o.Migrate {
 		return nil, errors.New("there is no such file: correct the path, or run petstore migrate up")
 	}
+	if err := checkNoWAL(path); err != nil {
+		return nil, err
+	}
 	if err := createFile(path); err != nil {
 		return nil, err
 	}
 	return os.Stat(path)
+}
+
+// checkNoWAL rejects a missing file whose WAL exists: it may hold commits, and SQLite removes
+// it with the creation of a new file.
+func checkNoWAL(path string) error {
+	if _, err := os.Stat(path + "-wal"); err != nil {
+		return nil
+	}
+	if _, err := os.Stat(path); err == nil { // another process has created both meanwhile
+		return nil
+	}
+	return fmt.Errorf("there is no such file, but its WAL %s-wal exists: put the file back, or move the WAL away", path)
 }
 
 // createFile creates an empty file that only its owner can read and write, whatever the

@@ -178,6 +178,19 @@ func TestOpenReportsDamagedFileWithRemedy(t *testing.T) {
 	}
 }
 
+func TestOpenRejectsWALWithoutItsFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	writeFile("commits")(t, path+"-wal")
+	_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+	if err == nil || !strings.Contains(err.Error(), "put the file back, or move the WAL away") {
+		t.Errorf("got the error %v, want that the WAL exists", err)
+	}
+	if got := files(t, filepath.Dir(path)); got != "pets.db-wal commits\n" {
+		t.Errorf("got the files\n%s", got)
+	}
+}
+
 func writeFile(content string) func(*testing.T, string) {
 	return func(t *testing.T, path string) { check(t, os.WriteFile(path, []byte(content), 0o600)) }
 }

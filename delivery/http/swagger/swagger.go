@@ -26,9 +26,9 @@ type Options struct {
 }
 
 // Register mounts the UI at swagger/index.html and the document at openapi.json, for GET
-// and HEAD. It returns an error if an option is missing or a trusted proxy is neither an IP
-// address nor a CIDR network.
-func Register(r gin.IRouter, o Options) error {
+// and HEAD. It returns an error if an option is missing, a trusted proxy is neither an IP
+// address nor a CIDR network, or a route conflicts with one of the host.
+func Register(r gin.IRouter, o Options) (err error) {
 	if o.Document == nil || o.NotFound == nil {
 		return errors.New("swagger: set Options.Document and Options.NotFound")
 	}
@@ -40,6 +40,11 @@ func Register(r gin.IRouter, o Options) error {
 	if err != nil {
 		return fmt.Errorf("swagger: load the files of the page: %w", err)
 	}
+	defer func() {
+		if conflict := recover(); conflict != nil { // Gin reports it in no other way
+			err = fmt.Errorf("swagger: mount the documentation: %v", conflict)
+		}
+	}()
 	var document lastDocument
 	handleGet(r, "/openapi.json", func(c *gin.Context) {
 		if len(proxies) > 0 {

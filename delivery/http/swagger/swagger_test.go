@@ -51,6 +51,18 @@ func TestEveryFileIsServedWithItsTypeAndHeaders(t *testing.T) {
 	}
 }
 
+func TestRegisterReturnsRouteConflicts(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/shop/openapi.json", "/shop/swagger/index.html", "/shop/*any"} {
+		engine := gin.New()
+		engine.GET(path, func(*gin.Context) {})
+		err := swagger.Register(engine.Group("/shop"), swagger.Options{Document: document, NotFound: func(*gin.Context) {}})
+		if err == nil {
+			t.Errorf("with the route %s of the host Register returned no error", path)
+		}
+	}
+}
+
 func TestPageRefersOnlyToServedFiles(t *testing.T) {
 	t.Parallel()
 	engine := newEngine(t, "")
