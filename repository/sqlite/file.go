@@ -62,13 +62,12 @@ func statOrCreate(path string, o repository.EngineOptions) (fs.FileInfo, error) 
 // checkNoWAL rejects a missing file whose WAL exists: it may hold commits, and SQLite removes
 // it with the creation of a new file.
 func checkNoWAL(path string) error {
-	if _, err := os.Stat(path + "-wal"); err != nil {
-		return nil
+	_, walErr := os.Stat(path + "-wal")
+	_, fileErr := os.Stat(path) // after that of the WAL: another process may create both meanwhile
+	if walErr == nil && fileErr != nil {
+		return fmt.Errorf("there is no such file, but its WAL %s-wal exists: put the file back, or move the WAL away", path)
 	}
-	if _, err := os.Stat(path); err == nil { // another process has created both meanwhile
-		return nil
-	}
-	return fmt.Errorf("there is no such file, but its WAL %s-wal exists: put the file back, or move the WAL away", path)
+	return nil
 }
 
 // createFile creates an empty file that only its owner can read and write, whatever the
