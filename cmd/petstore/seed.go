@@ -43,7 +43,7 @@ reports how many animals were added and exits with 1.`,
 // seed adds count animals. It reports the progress on stderr and the totals on stdout.
 func seed(ctx context.Context, seeder *usecase.Seeder, count int, stdout, stderr io.Writer) error {
 	start := time.Now()
-	progress := newProgress(ctx, stderr, count)
+	progress := newProgress(ctx, stderr, "animals", count)
 	added, ordered := 0, 0
 	for added < count {
 		batchStart := time.Now()
