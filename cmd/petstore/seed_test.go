@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"syscall"
@@ -58,7 +59,8 @@ func TestStoppedSeedHasCommittedWhatItReported(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := dirWithStore(t)
-			lastLine, code := signalSeed(t, dir, test.signal)
+			seed := command(t.Context(), dir, "seed", "--count", "300000", "--orders", "5")
+			lastLine, code := signalCommand(t, seed, test.signal)
 			var reported int
 			if _, err := fmt.Sscanf(lastLine, test.lastLine, &reported); err != nil || reported == 0 || code != test.code {
 				t.Fatalf("got code %d and the last line %q, want %d and %q", code, lastLine, test.code, test.lastLine)
@@ -71,11 +73,10 @@ func TestStoppedSeedHasCommittedWhatItReported(t *testing.T) {
 	}
 }
 
-// signalSeed runs petstore seed, sends it a signal after its first line of progress, and
+// signalCommand runs a command, sends it a signal after its first line of progress, and
 // returns its last line and its exit code.
-func signalSeed(t *testing.T, dir string, signal os.Signal) (lastLine string, code int) {
+func signalCommand(t *testing.T, cmd *exec.Cmd, signal os.Signal) (lastLine string, code int) {
 	t.Helper()
-	cmd := command(t.Context(), dir, "seed", "--count", "300000", "--orders", "5")
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -37,6 +37,8 @@ var (
 		"_busy_timeout":    {"5000"},
 		"_stmt_cache_size": {"64"},
 	}
+	// immutablePragmas read a file without its WAL and without locks (sqlite.org/uri.html).
+	immutablePragmas = url.Values{"mode": {"ro"}, "immutable": {"1"}, "_cache_size": {"-65536"}}
 )
 
 // maxIdleWAL is the size in bytes to which the WAL is truncated after a checkpoint, when a

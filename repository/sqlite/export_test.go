@@ -1,5 +1,10 @@
 package sqlite
 
+import (
+	"context"
+	"time"
+)
+
 // ErrFileReplaced is the error for a replaced or removed file.
 var ErrFileReplaced = errFileReplaced
 
@@ -8,3 +13,24 @@ var WithRemedy = withRemedy
 
 // Migrate migrates a database with the migrations of a file system.
 var Migrate = migrate
+
+// ErrForeignWAL is the error for a file with the WAL of another one, ErrInUse that for a
+// store that a process has open.
+var (
+	ErrForeignWAL = errForeignWAL
+	ErrInUse      = errInUse
+)
+
+// ReplaceKilled does what Replace does until it is killed before the step of that number.
+// It reports whether there is one.
+func ReplaceKilled(ctx context.Context, path, with string, now time.Time, step int) (bool, error) {
+	r := newReplacement(path, with, now)
+	defer func() { r.lock.Close() }()
+	steps := r.steps()
+	for _, run := range steps[:min(step, len(steps))] {
+		if err := run(ctx); err != nil {
+			return true, err
+		}
+	}
+	return step < len(steps), nil
+}

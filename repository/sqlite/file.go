@@ -29,9 +29,25 @@ func checkFile(ctx context.Context, path string, o repository.EngineOptions) err
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return errors.New("it is not a regular file: name the file that holds the store")
+		return errNotRegular
+	}
+	if err := checkWAL(ctx, path); err != nil {
+		return err
 	}
 	return checkApplicationID(ctx, path, o)
+}
+
+var (
+	errNotRegular   = errors.New("it is not a regular file: name the file that holds the store")
+	errOtherProgram = errors.New("it is the database of another program: use another file")
+)
+
+// walPath returns the path of the WAL of a file. SQLite follows symbolic links first.
+func walPath(path string) string {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	return path + "-wal"
 }
 
 // createMutex is locked while a file is created: closing a file releases all locks of this
@@ -106,23 +122,32 @@ func checkApplicationID(ctx context.Context, path string, o repository.EngineOpt
 		return err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
+	return checkIdentity(ctx, pool, o)
+}
 
-	var id, tables int
-	// One statement, so that it sees all or nothing of a store that is being created.
-	err = pool.QueryRowContext(ctx, `SELECT application_id, (SELECT count(*) FROM sqlite_schema
-		WHERE name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose_%') FROM pragma_application_id`).Scan(&id, &tables)
-	if err != nil {
-		return err
-	}
+// checkIdentity rejects a database that is not a store, or has a schema that o does not allow.
+func checkIdentity(ctx context.Context, pool *sql.DB, o repository.EngineOptions) error {
+	id, tables, err := readIdentity(ctx, pool)
 	switch {
+	case err != nil:
+		return err
 	case id == applicationID:
 		return checkSchema(ctx, pool, o.Migrate)
 	case id != 0 || tables != 0:
-		return errors.New("it is the database of another program: use another file")
+		return errOtherProgram
 	case o.MustExist || !o.Migrate:
 		return errors.New("there is no store in it yet: run petstore migrate up")
 	}
 	return nil
+}
+
+// readIdentity returns the application_id of a database and the number of its tables,
+// without those of the migrations. It runs one statement, so that it sees all or nothing
+// of a store that is being created.
+func readIdentity(ctx context.Context, pool *sql.DB) (id, tables int, err error) {
+	err = pool.QueryRowContext(ctx, `SELECT application_id, (SELECT count(*) FROM sqlite_schema
+		WHERE name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose_%') FROM pragma_application_id`).Scan(&id, &tables)
+	return id, tables, err
 }
 
 // A fileIdentity is the file that was opened at a path. SQLite continues to use a file

@@ -49,12 +49,18 @@ func checkSchema(ctx context.Context, db *sql.DB, migrate bool) error {
 	if err != nil {
 		return err
 	}
-	var current int64
-	if err := db.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&current); err != nil {
+	current, err := readSchemaVersion(ctx, db)
+	if err != nil {
 		return err
 	}
 	sources := provider.ListSources()
 	return checkVersions(current, sources[len(sources)-1].Version, migrate)
+}
+
+// readSchemaVersion returns the number of the latest migration of a store.
+func readSchemaVersion(ctx context.Context, db *sql.DB) (version int64, err error) {
+	err = db.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&version)
+	return version, err
 }
 
 // checkVersions returns an error for a schema that is newer than this program supports, or

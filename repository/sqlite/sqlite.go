@@ -53,6 +53,12 @@ func open(ctx context.Context, path string, o repository.EngineOptions) (_ *data
 			err = errors.Join(err, d.Close())
 		}
 	}()
+	// Before the first connection, or a file that replaces the one of that connection
+	// meanwhile could be taken for it.
+	if d.identity, err = newFileIdentity(path); err != nil {
+		return nil, err
+	}
+	isFirst := !hasWAL(path)
 	// The writer is opened first: it creates the WAL, which a reader cannot create.
 	if d.writerPool, err = connect(ctx, path, writerPragmas, 1); err != nil {
 		return nil, err
@@ -63,18 +69,20 @@ func open(ctx context.Context, path string, o repository.EngineOptions) (_ *data
 	if d.writer, err = d.writerPool.Conn(ctx); err != nil {
 		return nil, err
 	}
-	if d.identity, err = newFileIdentity(path); err != nil {
-		return nil, err
-	}
 	if err := prepareWriter(ctx, d.writer); err != nil {
 		return nil, err
+	}
+	if isFirst {
+		_ = beginGeneration(ctx, d.writer, path) // fails on a full disk, on which a store can still be read
 	}
 	if d.readers, err = connect(ctx, path, readerPragmas, o.MaxOpenConns); err != nil {
 		return nil, err
 	}
 	var pets int // reads the table through an index, which finds a damaged file now
-	err = d.readers.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT id FROM pets LIMIT 1)").Scan(&pets)
-	return d, err
+	if err := d.readers.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT id FROM pets LIMIT 1)").Scan(&pets); err != nil {
+		return nil, err
+	}
+	return d, d.identity.check()
 }
 
 // Readers implements repository.Database.

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -14,7 +15,15 @@ import (
 	"example.com/petstore/repository/storetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(runAsReader); path != "" {
+		if err := openStoreAndWait(path); err != nil {
+			panic(err)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func TestStoreContract(t *testing.T) {
 	t.Parallel()

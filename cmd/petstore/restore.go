@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/repository/sqlite"
+)
+
+func newRestore(in *invocation) *cobra.Command {
+	return &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Put a backup in the place of the store",
+		Long: `Put a copy of the backup FILE in the place of the store. Stop the service first: restore
+returns an error while a process has the store open.
+
+The backup is verified first. The previous store is not lost: it is kept in the same folder
+as FILE.replaced-TIME, and restore prints how to go back to it. If restore is interrupted
+or killed, the previous store or the backup is in place, whole.
+
+Do not copy a backup over the store by hand: after a crash, the WAL of the store (its name
+ends with -wal) would be applied to the wrong file.`,
+		Example: `  petstore restore monday.db
+  petstore restore --set database.dsn=/var/lib/petstore/petstore.db monday.db`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return in.restore(cmd.Context(), args[0]) },
+	}
+}
+
+// restore replaces the store by a copy of the backup at path.
+func (in *invocation) restore(ctx context.Context, path string) error {
+	settings, err := in.loadConfig()
+	if err != nil {
+		return err
+	}
+	store := settings.Database.DSN
+	if err := checkBackup(path, store); err != nil {
+		return err
+	}
+	if target, err := filepath.EvalSymlinks(store); err == nil {
+		store = target // or the store would replace the link
+	}
+	file, err := createFile(store + ".restored")
+	if err != nil {
+		return err
+	}
+	defer file.discard()
+	contents, err := in.copyStore(ctx, path, file)
+	if err != nil {
+		return err
+	}
+	kept, err := sqlite.Replace(ctx, store, file.Name(), clock())
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("restored %s from %s: %s\n", store, path, describeStore(contents))
+	for _, name := range kept {
+		text += fmt.Sprintf("kept %s\n", name)
+	}
+	if len(kept) == 1 {
+		text += fmt.Sprintf("to go back, run petstore restore %s\n", kept[0])
+	}
+	_, err = fmt.Fprint(in.stdout, text)
+	return err
+}
+
+// checkBackup returns an error if the file at path cannot be a backup of the store.
+func checkBackup(path, store string) error {
+	backup, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no backup %s: correct the path", path)
+	}
+	if err != nil {
+		return err
+	}
+	if previous, err := os.Stat(store); err == nil && os.SameFile(backup, previous) {
+		return fmt.Errorf("%s is the store itself: name a backup", path)
+	}
+	return nil
+}

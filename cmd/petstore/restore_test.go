@@ -1,0 +1,198 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRestorePutsTheBackupInPlaceAndBack(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := startServer(t, dir)
+	add := func(name string) {
+		if status, body, err := s.post(t.Context(), petBody(name)); err != nil || status != http.StatusCreated {
+			t.Fatal(status, body, err)
+		}
+	}
+	add("Rex")
+	runPetstore(t, dir, "backup", "monday.db")
+	add("Tom")
+
+	before := modes(t, dir)
+	_, stderr, code := runPetstore(t, dir, "restore", "monday.db")
+	want := "petstore: replace the store petstore.db: a process has it open: stop the service and all petstore commands, then try again\n"
+	if code != 1 || !strings.HasSuffix(stderr, want) {
+		t.Errorf("got code %d, stderr %q; want 1 and %q", code, stderr, want)
+	}
+	if diff := cmp.Diff(before, modes(t, dir)); diff != "" {
+		t.Errorf("the directory changed (-before +after)\n%s", diff)
+	}
+
+	_ = s.Process.Kill() // leaves a WAL
+	_ = s.Wait()
+	stdout, stderr, code := runPetstore(t, dir, "restore", "monday.db")
+	kept := regexp.MustCompile(`^restored petstore\.db from monday\.db: 1 animals, .*\nkept (petstore\.db\.replaced-\S+)\nto go back, run petstore restore \S+\n$`).FindStringSubmatch(stdout)
+	if code != 0 || kept == nil {
+		t.Fatalf("got code %d, stdout %q, stderr %q; want 0 and what was kept", code, stdout, stderr)
+	}
+	wantAnimals(t, dir, 1)
+	if _, stderr, code := runPetstore(t, dir, "restore", kept[1]); code != 0 {
+		t.Fatal(stderr)
+	}
+	wantAnimals(t, dir, 2)
+}
+
+// wantAnimals expects a number of animals in the store, and that it is intact.
+func wantAnimals(t *testing.T, dir string, want int) {
+	t.Helper()
+	runOK(t, dir, "keys", "list") // which opens the store with its WAL
+	if got := queryInt(t, dir, "SELECT count(*) FROM pets"); got != want {
+		t.Errorf("got %d animals, want %d", got, want)
+	}
+	if got := queryInt(t, dir, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"); got != 1 {
+		t.Error("the store is damaged")
+	}
+}
+
+// TestKilledRestoreLeavesOneWholeStore kills restore at different times.
+func TestKilledRestoreLeavesOneWholeStore(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	runPetstore(t, dir, "seed", "--count", "20000", "--orders", "0")
+	runPetstore(t, dir, "backup", "monday.db")
+	runPetstore(t, dir, "seed", "--count", "1", "--orders", "0")
+	start := time.Now()
+	runPetstore(t, dir, "restore", "monday.db")
+	took := time.Since(start)
+	const kills = 25
+	restored := 0
+	for i := range kills {
+		before := queryInt(t, dir, "SELECT count(*) FROM pets")
+		cmd := command(t.Context(), dir, "restore", "monday.db")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		timer := time.AfterFunc(took*time.Duration(i)*6/5/kills, func() { _ = cmd.Process.Kill() })
+		_ = cmd.Wait() // killed or finished
+		timer.Stop()
+		after := queryInt(t, dir, "SELECT count(*) FROM pets")
+		if after != before && after != 20_000 {
+			t.Fatalf("got %d animals, want %d or 20000", after, before)
+		}
+		if after == 20_000 {
+			restored++
+		}
+		wantAnimals(t, dir, after)
+		runPetstore(t, dir, "seed", "--count", "1", "--orders", "0")
+	}
+	t.Logf("killed %d times, %d after the backup was in place", kills, restored)
+}
+
+func TestRestoreRejectsWhatIsNoBackup(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"missing.db":  "there is no backup missing.db: correct the path",
+		"petstore.db": "petstore.db is the store itself: name a backup",
+		"link.db":     "link.db is the store itself: name a backup",
+		"noise.db":    "it is not a SQLite database",
+		"cut.db":      "the database is damaged",
+		".":           "it is not a regular file",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := dirWithStore(t)
+			runPetstore(t, dir, "backup", "cut.db")
+			for _, err := range []error{
+				os.Truncate(filepath.Join(dir, "cut.db"), 30_000),
+				os.Symlink("petstore.db", filepath.Join(dir, "link.db")),
+				os.WriteFile(filepath.Join(dir, "noise.db"), []byte(strings.Repeat("noise", 1000)), 0o600),
+			} {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := modes(t, dir)
+			stdout, stderr, code := runPetstore(t, dir, "restore", name)
+			if code != 1 || stdout != "" || !strings.Contains(stderr, want) {
+				t.Errorf("got code %d, stdout %q, stderr %q; want 1 and %q", code, stdout, stderr, want)
+			}
+			if diff := cmp.Diff(before, modes(t, dir)); diff != "" {
+				t.Errorf("the directory changed (-before +after)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRestoreReplacesTheFileBehindALink(t *testing.T) {
+	t.Parallel()
+	dir, folder := dirWithStore(t), t.TempDir()
+	runPetstore(t, dir, "backup", "monday.db")
+	runPetstore(t, dir, "seed", "--count", "5")
+	if err := os.Rename(storePath(dir), filepath.Join(folder, "pets.db")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(folder, "pets.db"), storePath(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := runPetstore(t, dir, "restore", "monday.db"); code != 0 {
+		t.Fatal(stderr)
+	}
+	if target, err := os.Readlink(storePath(dir)); err != nil || target != filepath.Join(folder, "pets.db") {
+		t.Errorf("got the link %q, %v, want it unchanged", target, err)
+	}
+	wantAnimals(t, dir, 0)
+}
+
+func TestRestoreCreatesAMissingStore(t *testing.T) {
+	t.Parallel()
+	dir := dirWithStore(t)
+	runPetstore(t, dir, "seed", "--count", "5")
+	runPetstore(t, dir, "backup", "monday.db")
+	if err := os.Remove(storePath(dir)); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, code := runPetstore(t, dir, "restore", "monday.db")
+	if code != 0 || strings.Contains(stdout, "kept") {
+		t.Errorf("got code %d, stdout %q, stderr %q; want 0 and nothing kept", code, stdout, stderr)
+	}
+	wantAnimals(t, dir, 5)
+}
+
+// TestServeRejectsABackupThatWasCopiedOverTheStore copies a backup over the store of a
+// service that was killed, whose WAL is left.
+func TestServeRejectsABackupThatWasCopiedOverTheStore(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := startServer(t, dir)
+	runPetstore(t, dir, "backup", "monday.db")
+	if status, body, err := s.post(t.Context(), petBody("Rex")); err != nil || status != http.StatusCreated {
+		t.Fatal(status, body, err)
+	}
+	s.signal(t, syscall.SIGKILL)
+	_ = s.Wait()
+	content, err := os.ReadFile(filepath.Join(dir, "monday.db"))
+	if err == nil {
+		err = os.WriteFile(storePath(dir), content, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, stderr, code := runPetstore(t, dir, "serve")
+	want := "petstore: open the store petstore.db: the file was replaced, but the WAL beside it is that of the file before: " +
+		"to use a backup, run petstore restore with it; to use the file as it is, move petstore.db-wal away\n"
+	if code != 1 || stderr != want {
+		t.Errorf("got code %d, stderr %q; want 1 and %q", code, stderr, want)
+	}
+	if _, stderr, code := runPetstore(t, dir, "restore", "monday.db"); code != 0 {
+		t.Fatal(stderr)
+	}
+	wantAnimals(t, dir, 0)
+}

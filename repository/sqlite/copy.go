@@ -1,0 +1,145 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+
+	"github.com/mattn/go-sqlite3"
+
+	"example.com/petstore/repository"
+)
+
+const (
+	pageKiB = 4
+	// pagesPerStep is the number of pages that are copied at a time.
+	pagesPerStep = 256
+	// stepsPerSync is the number of steps after which the copy is written to disk: a larger
+	// write would delay the commits of the service (docs/performance.md).
+	stepsPerSync = 16
+)
+
+var (
+	sourcePragmas = url.Values{"mode": {"rw"}, "_query_only": {"on"}, "_busy_timeout": {"5000"}}
+	// The copy needs no journal: one that is not complete is of no use.
+	targetPragmas = url.Values{
+		"mode": {"rw"}, "_journal_mode": {"OFF"}, "_synchronous": {"OFF"}, "_locking_mode": {"EXCLUSIVE"},
+	}
+)
+
+// Copy copies the store at path, as it is when Copy begins, to an empty file, which no
+// other process may use. Others may write to the store meanwhile. The copy needs no WAL.
+// Copy verifies it, as Verify does, and returns when it is on disk. After each MiB it calls
+// progress, which may block to leave time to others, with the KiB that are copied and those
+// of the whole store. Until all is copied, SQLite cannot shorten the WAL of the store.
+//
+// Copy does not migrate the store. Its error is one line that ends with the remedy; the
+// file is then incomplete.
+func Copy(ctx context.Context, path string, to *os.File, progress func(copied, total int)) (Contents, error) {
+	contents, err := copyStore(ctx, path, to, progress)
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("copy the store %s: %w", path, err)
+	}
+	return contents, err
+}
+
+func copyStore(ctx context.Context, path string, to *os.File, progress func(copied, total int)) (Contents, error) {
+	if err := checkFile(ctx, path, repository.EngineOptions{Migrate: true, MustExist: true}); err != nil {
+		return Contents{}, withRemedy(err, path)
+	}
+	want, err := copyPages(ctx, path, to, progress)
+	if err == nil {
+		err = to.Sync()
+	}
+	if err != nil {
+		return Contents{}, withRemedy(err, to.Name())
+	}
+	contents, err := Verify(ctx, to.Name())
+	if err == nil && contents.Records != want {
+		err = fmt.Errorf("the copy has %+v, the store %+v", contents.Records, want)
+	}
+	return contents, err
+}
+
+// copyPages copies the pages of a database and begins a new generation in the copy. It
+// returns the numbers of records of the store.
+func copyPages(ctx context.Context, path string, to *os.File, progress func(copied, total int)) (records Records, err error) {
+	source, closeSource, err := connectOne(ctx, path, sourcePragmas)
+	if err != nil {
+		return records, err
+	}
+	defer func() { err = errors.Join(err, closeSource()) }()
+	// In a transaction, or a commit of another process would restart the copy.
+	if _, err := source.ExecContext(ctx, "BEGIN"); err != nil {
+		return records, err
+	}
+	if records, err = countRecords(ctx, source); err != nil {
+		return records, err
+	}
+	target, closeTarget, err := connectOne(ctx, to.Name(), targetPragmas)
+	if err != nil {
+		return records, err
+	}
+	defer func() { err = errors.Join(err, closeTarget()) }()
+	steps := 0
+	afterStep := func(copied, total int) error {
+		if steps++; steps%stepsPerSync == 0 {
+			if err := to.Sync(); err != nil {
+				return err
+			}
+		}
+		progress(copied, total)
+		return ctx.Err()
+	}
+	err = source.Raw(func(s any) error {
+		return target.Raw(func(t any) error {
+			return backup(s.(*sqlite3.SQLiteConn), t.(*sqlite3.SQLiteConn), afterStep)
+		})
+	})
+	if err != nil {
+		return records, err
+	}
+	if _, err := target.ExecContext(ctx, "PRAGMA journal_mode = DELETE"); err != nil { // in WAL mode it could have a WAL
+		return records, err
+	}
+	return records, writeGeneration(ctx, target, 0)
+}
+
+// backup copies a database step by step (sqlite.org/backup.html) until afterStep, which is
+// called with the KiB that are copied and those of the database, returns an error.
+func backup(source, target *sqlite3.SQLiteConn, afterStep func(copied, total int) error) (err error) {
+	b, err := target.Backup("main", source, "main")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	for remaining := -1; remaining != 0; {
+		if _, err := b.Step(pagesPerStep); err != nil {
+			return err
+		}
+		if b.Remaining() == remaining { // Step does not return SQLITE_BUSY
+			return sqlite3.Error{Code: sqlite3.ErrBusy}
+		}
+		remaining = b.Remaining()
+		if err := afterStep((b.PageCount()-remaining)*pageKiB, b.PageCount()*pageKiB); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// connectOne opens a database and a connection to it.
+func connectOne(ctx context.Context, path string, pragmas url.Values) (*sql.Conn, func() error, error) {
+	pool, err := sql.Open("sqlite3", dsn(path, pragmas))
+	if err != nil {
+		return nil, nil, err
+	}
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, nil, errors.Join(err, pool.Close())
+	}
+	return conn, func() error { return errors.Join(conn.Close(), pool.Close()) }, nil
+}

@@ -1,0 +1,175 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"time"
+)
+
+// A generation is a random number in the file of a store. When a file is copied over that
+// of a store while the WAL of the previous file is still beside it, SQLite would apply the
+// WAL to the wrong file. The numbers tell: the file, read without its WAL, has a generation
+// that the WAL does not know.
+//
+// They are rows of sqlite_sequence, because every insert into a table with AUTOINCREMENT
+// writes the page of that table to the WAL, with these rows. Each first connection to a
+// store and each copy begins a new generation.
+type generation struct {
+	current, previous int64 // zero before the first one
+}
+
+const (
+	currentGeneration  = "store_generation"
+	previousGeneration = "store_generation_previous"
+)
+
+// A queryer is a *sql.DB, *sql.Conn or *sql.Tx.
+type queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// readGeneration reads the generation of a database. One without tables has none.
+func readGeneration(ctx context.Context, db queryer) (g generation, err error) {
+	var tables int
+	err = db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_sequence'").Scan(&tables)
+	if err != nil || tables == 0 {
+		return g, err
+	}
+	rows, err := db.QueryContext(ctx, "SELECT name, seq FROM sqlite_sequence WHERE name IN (?, ?)", currentGeneration, previousGeneration)
+	if err != nil {
+		return g, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		var number int64
+		if err := rows.Scan(&name, &number); err != nil {
+			return g, err
+		}
+		if name == currentGeneration {
+			g.current = number
+		} else {
+			g.previous = number
+		}
+	}
+	return g, rows.Err()
+}
+
+// readFileGeneration reads the generation of a file without its WAL. A file whose tables
+// are still in the WAL has none.
+func readFileGeneration(ctx context.Context, path string) (g generation, err error) {
+	pool, err := sql.Open("sqlite3", dsn(path, immutablePragmas))
+	if err != nil {
+		return g, err
+	}
+	defer func() { _ = pool.Close() }()
+	return readGeneration(ctx, pool)
+}
+
+// checkWAL rejects a WAL that belongs to another file than the one at path, without
+// changing either. A WAL knows the generation of its file as the current or as the
+// previous one, see beginGeneration.
+func checkWAL(ctx context.Context, path string) error {
+	// Another process may begin a generation between the two reads.
+	for range 5 {
+		if !hasWAL(path) {
+			return nil
+		}
+		if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+			return foreignWAL(path) // SQLite writes to the file before it creates the WAL
+		}
+		file, err := readFileGeneration(ctx, path)
+		if err != nil {
+			return err
+		}
+		pair, err := readPairGeneration(ctx, path)
+		if err != nil {
+			return err
+		}
+		if file.current == pair.current || file.current == pair.previous {
+			return nil
+		}
+		time.Sleep(busyTimeout)
+	}
+	return foreignWAL(path)
+}
+
+var errForeignWAL = errors.New("the file was replaced, but the WAL beside it is that of the file before")
+
+func foreignWAL(path string) error {
+	return fmt.Errorf("%w: to use a backup, run petstore restore with it; to use the file as it is, move %s away", errForeignWAL, walPath(path))
+}
+
+// hasWAL reports whether a file has a WAL that is not empty. SQLite reports any error.
+func hasWAL(path string) bool {
+	info, err := os.Stat(walPath(path))
+	return err == nil && info.Size() > 0
+}
+
+// readPairGeneration reads the generation of a file with its WAL. A read-only connection
+// does not write the WAL to the file when it is closed.
+func readPairGeneration(ctx context.Context, path string) (g generation, err error) {
+	pool, err := sql.Open("sqlite3", dsn(path, readerPragmas))
+	if err != nil {
+		return g, err
+	}
+	defer func() { _ = pool.Close() }()
+	return readGeneration(ctx, pool)
+}
+
+// beginGeneration begins two generations, so that the WAL knows none of those that a
+// copy of the file may have that was made before. It begins one only when the file, without
+// its WAL, has the current generation: otherwise, after a crash, the file could have one
+// that its WAL does not know.
+func beginGeneration(ctx context.Context, writer *sql.Conn, path string) error {
+	for range 2 {
+		if err := nextGeneration(ctx, writer, path); err != nil {
+			return err
+		}
+		if _, err := writer.ExecContext(ctx, "PRAGMA wal_checkpoint"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func nextGeneration(ctx context.Context, writer *sql.Conn, path string) error {
+	tx, err := writer.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	current, err := readGeneration(ctx, tx)
+	if err != nil {
+		return err
+	}
+	file, err := readFileGeneration(ctx, path)
+	if err != nil || file.current != current.current {
+		return err
+	}
+	if err := writeGeneration(ctx, tx, current.current); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// An execer is a *sql.Conn or *sql.Tx.
+type execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// writeGeneration begins a generation after the previous one, zero for none.
+func writeGeneration(ctx context.Context, db execer, previous int64) error {
+	_, err := db.ExecContext(ctx, "DELETE FROM sqlite_sequence WHERE name IN (?, ?)", currentGeneration, previousGeneration)
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?), (?, ?)",
+		currentGeneration, rand.Int64(), previousGeneration, previous) //nolint:gosec // no secret
+	return err
+}

@@ -1,0 +1,201 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+var errInUse = errors.New("a process has it open: stop the service and all petstore commands, then try again")
+
+// Replace puts the file at with, a complete store in the same folder, in the place of the
+// store at path, if there is one. It first writes the WAL of that store to its file, and
+// keeps the file as path.replaced-TIME, in UTC. If the process is killed at any time, the
+// previous store or the new one is at path, whole, and no WAL of the previous store is
+// beside the new one.
+//
+// A damaged file, or one with the WAL of another file, is kept as it is; its WAL gets a
+// name that SQLite does not look for. kept are the names of all files that were kept, the
+// store first. path is no symbolic link.
+//
+// Replace returns an error and changes nothing while another process has the store open,
+// and when the file at path is the database of another program. This process must not have
+// the store open.
+func Replace(ctx context.Context, path, with string, now time.Time) (kept []string, err error) {
+	r := newReplacement(path, with, now)
+	defer func() { _ = r.lock.Close() }()
+	for _, step := range r.steps() {
+		if err := step(ctx); err != nil {
+			return r.kept, fmt.Errorf("replace the store %s: %w", path, withRemedy(err, path))
+		}
+	}
+	return r.kept, nil
+}
+
+// A replacement is a call of Replace.
+type replacement struct {
+	path, with string
+	suffix     string // of the names of the files that are kept
+	lock       *os.File
+	kept       []string
+}
+
+func newReplacement(path, with string, now time.Time) *replacement {
+	return &replacement{path: path, with: with, suffix: ".replaced-" + now.UTC().Format("20060102T150405.000Z")}
+}
+
+// steps returns the steps of Replace. The process may be killed before and after each;
+// each changes one thing, which the file system or SQLite does completely or not at all.
+func (r *replacement) steps() []func(context.Context) error {
+	return []func(context.Context) error{
+		r.checkPrevious, r.writeWAL, r.lockPrevious, r.removeLinks,
+		r.moveAside("-journal"), r.moveAside("-wal"), r.moveAside("-shm"),
+		r.copyOwner, r.keepPrevious, r.putNew, r.syncFolder,
+	}
+}
+
+// checkPrevious rejects the database of another program. A file that SQLite cannot read may
+// be replaced.
+func (r *replacement) checkPrevious(ctx context.Context) error {
+	info, err := os.Stat(r.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errNotRegular
+	}
+	pool, err := sql.Open("sqlite3", dsn(r.path, immutablePragmas))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = pool.Close() }()
+	if id, tables, err := readIdentity(ctx, pool); err == nil && id != applicationID && (id != 0 || tables != 0) {
+		return errOtherProgram
+	}
+	return nil
+}
+
+// writeWAL writes the WAL of the previous store to its file, for which SQLite must be the
+// only one that has it open, and then removes the WAL.
+func (r *replacement) writeWAL(ctx context.Context) error {
+	if _, err := os.Stat(r.path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := checkWAL(ctx, r.path); errors.Is(err, errForeignWAL) {
+		return nil
+	}
+	conn, closeConn, err := connectOne(ctx, r.path, url.Values{"mode": {"rw"}, "_busy_timeout": {"0"}})
+	if err == nil {
+		_, err = conn.ExecContext(ctx, "PRAGMA journal_mode = DELETE")
+		err = errors.Join(err, closeConn())
+	}
+	failure, _ := errors.AsType[sqlite3.Error](err)
+	switch failure.Code {
+	case sqlite3.ErrBusy, sqlite3.ErrLocked:
+		return errInUse
+	case sqlite3.ErrCorrupt, sqlite3.ErrNotADB:
+		return nil
+	}
+	return err
+}
+
+// lockPrevious locks the previous store until Replace returns.
+func (r *replacement) lockPrevious(context.Context) (err error) {
+	r.lock, err = lockFile(r.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// removeLinks removes the second name of the previous store that a killed Replace has left.
+func (r *replacement) removeLinks(context.Context) error {
+	previous, err := os.Stat(r.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	names, globErr := filepath.Glob(filepath.Join(filepath.Dir(r.path), "*.replaced-*"))
+	if err := errors.Join(err, globErr); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if info, err := os.Stat(name); err == nil && os.SameFile(info, previous) {
+			return os.Remove(name)
+		}
+	}
+	return nil
+}
+
+// moveAside keeps what is left of the WAL, shared memory or journal of the previous store.
+func (r *replacement) moveAside(name string) func(context.Context) error {
+	return func(context.Context) error {
+		err := os.Rename(r.path+name, r.path+name+r.suffix)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		r.kept = append(r.kept, r.path+name+r.suffix)
+		return err
+	}
+}
+
+// copyOwner gives the new store the permissions and the owner of the previous one.
+func (r *replacement) copyOwner(context.Context) error {
+	info, err := os.Stat(r.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = os.Chmod(r.with, info.Mode().Perm())
+	}
+	if err != nil {
+		return err
+	}
+	if owner, ok := info.Sys().(*syscall.Stat_t); ok && os.Chown(r.with, int(owner.Uid), int(owner.Gid)) != nil {
+		return errors.New("it belongs to another user: run the command as that user")
+	}
+	return nil
+}
+
+// keepPrevious gives the previous store the name under which it is kept, its second one.
+func (r *replacement) keepPrevious(context.Context) error {
+	err := os.Link(r.path, r.path+r.suffix)
+	if err == nil {
+		r.kept = append([]string{r.path + r.suffix}, r.kept...)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// putNew gives the new store its name.
+func (r *replacement) putNew(context.Context) error {
+	if r.lock != nil {
+		return os.Rename(r.with, r.path)
+	}
+	if err := os.Link(r.with, r.path); err != nil { // a rename would replace a store that was created meanwhile
+		return err
+	}
+	return os.Remove(r.with)
+}
+
+// syncFolder writes the names to disk.
+func (r *replacement) syncFolder(context.Context) error {
+	folder, err := os.Open(filepath.Dir(r.path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}

@@ -1,0 +1,199 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
+)
+
+var at = time.Date(2026, time.November, 21, 18, 30, 0, 0, time.UTC)
+
+const suffix = ".replaced-20261121T183000.000Z"
+
+// TestReplaceIsWholeAfterEachStep ends Replace before each of its steps. Then the store with
+// two pets, one of them in the WAL of a crash, or the new one with three is in place, and
+// Replace can run again.
+func TestReplaceIsWholeAfterEachStep(t *testing.T) {
+	t.Parallel()
+	previous, next := filepath.Join(t.TempDir(), "pets.db"), filepath.Join(t.TempDir(), "pets.db")
+	newStore(t, previous, "Rex")
+	previous = crash(t, previous, "Tom")
+	for _, name := range []string{"Ada", "Bob", "Cid"} {
+		newStore(t, next, name)
+	}
+	for step, more := 0, true; more; step++ {
+		path := copyOf(t, previous)
+		with := path + ".restored"
+		copyStore(t, next, with)
+		var err error
+		more, err = sqlite.ReplaceKilled(t.Context(), path, with, at, step)
+		check(t, err)
+
+		want := 2
+		if _, err := os.Stat(with); errors.Is(err, os.ErrNotExist) {
+			want = 3
+		}
+		wantPets(t, copyWith(t, path), want)
+		if step == 0 && want != 2 || !more && want != 3 {
+			t.Errorf("step %d: got %d pets", step, want)
+		}
+
+		copyStore(t, next, with)
+		kept, err := sqlite.Replace(t.Context(), path, with, at.Add(time.Hour))
+		check(t, err)
+		wantPets(t, path, 3)
+		if len(kept) != 1 {
+			t.Errorf("step %d: kept %v, want one file", step, kept)
+		}
+		wantPets(t, kept[0], want)
+	}
+}
+
+func TestReplaceRejectsStoreInUse(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	newStore(t, path, "Rex")
+	copyStore(t, path, path+".restored")
+	release := openInOtherProcess(t, path)
+	before := files(t, filepath.Dir(path))
+	if _, err := sqlite.Replace(t.Context(), path, path+".restored", at); !errors.Is(err, sqlite.ErrInUse) {
+		t.Errorf("got %v, want %v", err, sqlite.ErrInUse)
+	}
+	if after := files(t, filepath.Dir(path)); after != before {
+		t.Errorf("got the files\n%.300s\nwant\n%.300s", after, before)
+	}
+	release()
+	_, err := sqlite.Replace(t.Context(), path, path+".restored", at)
+	check(t, err)
+}
+
+func TestReplaceKeepsWhatItCannotRead(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		prepare func(t *testing.T, path string)
+		kept    []string
+	}{
+		"missing":           {func(*testing.T, string) {}, nil},
+		"missing, with WAL": {func(t *testing.T, path string) { writeFile("commits")(t, path+"-wal") }, []string{"pets.db-wal" + suffix}},
+		"empty":             {writeFile(""), []string{"pets.db" + suffix}},
+		"text":              {writeFile(strings.Repeat("noise ", 1000)), []string{"pets.db" + suffix}},
+		"damaged":           {damaged, []string{"pets.db" + suffix}},
+		"newer":             {newer, []string{"pets.db" + suffix}},
+		"with the WAL of another file": {func(t *testing.T, path string) {
+			newStore(t, path, "Rex")
+			copyStore(t, path, path+".copy")
+			crashed := crash(t, path, "Tom")
+			copyFile(t, crashed+"-wal", path+"-wal")
+			check(t, os.Rename(path+".copy", path))
+		}, []string{"pets.db" + suffix, "pets.db-wal" + suffix, "pets.db-shm" + suffix}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			path, next := filepath.Join(folder, "pets.db"), filepath.Join(t.TempDir(), "next.db")
+			newStore(t, next, "Ada")
+			test.prepare(t, path)
+			previous, _ := os.ReadFile(path)
+			copyStore(t, next, path+".restored")
+			kept, err := sqlite.Replace(t.Context(), path, path+".restored", at)
+			check(t, err)
+			var names []string
+			for _, name := range kept {
+				names = append(names, filepath.Base(name))
+			}
+			if diff := cmp.Diff(test.kept, names); diff != "" {
+				t.Errorf("kept (-want +got)\n%s", diff)
+			}
+			if len(previous) > 100 { // the header, which has the journal mode
+				if got, err := os.ReadFile(kept[0]); err != nil || !bytes.Equal(got[100:], previous[100:]) {
+					t.Errorf("the previous file was changed: %v", err)
+				}
+			}
+			wantPets(t, path, 1)
+		})
+	}
+}
+
+func TestReplaceRejectsDatabaseOfAnotherProgram(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "notes.db")
+	execute("CREATE TABLE notes (text)")(t, path)
+	newStore(t, path+".restored", "Rex")
+	before := files(t, filepath.Dir(path))
+	_, err := sqlite.Replace(t.Context(), path, path+".restored", at)
+	if err == nil || !strings.Contains(err.Error(), "the database of another program") {
+		t.Errorf("got %v, want that it is the database of another program", err)
+	}
+	if after := files(t, filepath.Dir(path)); after != before {
+		t.Error("the files were changed")
+	}
+}
+
+func TestReplaceKeepsPermissions(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	newStore(t, path, "Rex")
+	copyStore(t, path, path+".restored")
+	check(t, os.Chmod(path, 0o640))
+	_, err := sqlite.Replace(t.Context(), path, path+".restored", at)
+	check(t, err)
+	info, err := os.Stat(path)
+	check(t, err)
+	if info.Mode().Perm() != 0o640 {
+		t.Errorf("got the mode %v, want 0640", info.Mode())
+	}
+}
+
+// copyWith copies a store, and its WAL if it has one, to another folder.
+func copyWith(t *testing.T, path string) string {
+	t.Helper()
+	if _, err := os.Stat(path + "-wal"); err == nil {
+		return copyOf(t, path)
+	}
+	to := filepath.Join(t.TempDir(), "pets.db")
+	copyFile(t, path, to)
+	return to
+}
+
+// runAsReader is the environment variable that makes the test binary open a store and wait.
+const runAsReader = "TEST_OPEN_STORE"
+
+// openInOtherProcess opens a store in another process until release is called.
+func openInOtherProcess(t *testing.T, path string) (release func()) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), runAsReader+"="+path)
+	stdin, err := cmd.StdinPipe()
+	check(t, err)
+	stdout, err := cmd.StdoutPipe()
+	check(t, err)
+	check(t, cmd.Start())
+	_, err = stdout.Read(make([]byte, 1)) // it writes when the store is open
+	check(t, err)
+	return func() { check(t, stdin.Close()); check(t, cmd.Wait()) }
+}
+
+// openStoreAndWait opens the store at path until standard input ends.
+func openStoreAndWait(path string) error {
+	store, err := repository.Open(context.Background(), sqlite.New(path), repository.Options{})
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stdout.WriteString("\n"); err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return errors.Join(err, store.Close())
+}
