@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build static test test-go cover fuzz bench profile test-browser test-clients docs lint clean
+.PHONY: help run build static release test test-go cover fuzz bench profile test-browser test-clients docs lint clean
 
 # The tools of make lint with their versions. go run builds and caches them.
 GOFUMPT  := go run mvdan.cc/gofumpt@v0.12.0
@@ -18,6 +18,8 @@ VERSIONFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 BUILDFLAGS := -trimpath -tags nomsgpack
 # The profile for profile-guided optimization, see make profile.
 PGO := -pgo cmd/petstore/petstore.pgo
+# The build of a statically linked binary. Its bytes depend on the code, VERSION, COMMIT, Go and the C compiler alone.
+STATICBUILD = CGO_ENABLED=1 go build $(PGO) -trimpath -buildvcs=false -tags nomsgpack,netgo,osusergo,sqlite_omit_load_extension -ldflags '$(VERSIONFLAGS) -s -w -linkmode external -extldflags -static'
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,7 +31,23 @@ build: ## Build bin/petstore
 	go build $(BUILDFLAGS) $(PGO) -ldflags '$(VERSIONFLAGS)' -o bin/petstore ./cmd/petstore
 
 static: ## Build bin/petstore statically linked, for the Docker image
-	CGO_ENABLED=1 go build $(PGO) -trimpath -tags nomsgpack,netgo,osusergo,sqlite_omit_load_extension -ldflags '$(VERSIONFLAGS) -s -w -linkmode external -extldflags -static' -o bin/petstore ./cmd/petstore
+	$(STATICBUILD) -o bin/petstore ./cmd/petstore
+
+# $(call archive,GOARCH,compiler) builds dist/petstore_VERSION_linux_GOARCH.tar.gz. Its files have the time of the commit.
+define archive
+	GOOS=linux GOARCH=$(1) CC=$(2) $(STATICBUILD) -o dist/petstore ./cmd/petstore
+	tar -c -I 'gzip -n' --mtime="@$$(git log -1 --format=%ct)" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -f dist/petstore_$(VERSION)_linux_$(1).tar.gz -C dist petstore -C .. LICENSE README.md
+	rm dist/petstore
+endef
+
+release: ## Build the statically linked release in dist for linux/amd64 and linux/arm64: make release VERSION=v1.0.0
+	@echo '$(VERSION)' | grep -Exq 'v[0-9]+\.[0-9]+\.[0-9]+' || { echo 'VERSION must be vX.Y.Z, not "$(VERSION)": run make release VERSION=v1.0.0' >&2; exit 1; }
+	@test -z "$$(git status --porcelain)" || { echo 'there are changes that are not committed: commit them, because the binaries name their commit' >&2; exit 1; }
+	command -v aarch64-linux-gnu-gcc >/dev/null || { apt-get update && apt-get install -y --no-install-recommends gcc-aarch64-linux-gnu libc6-dev-arm64-cross; }
+	rm -rf dist && mkdir dist
+	$(call archive,amd64,x86_64-linux-gnu-gcc)
+	$(call archive,arm64,aarch64-linux-gnu-gcc)
+	cd dist && sha256sum *.tar.gz >SHA256SUMS
 
 test: test-go test-browser test-clients ## Run all tests
 
@@ -76,4 +94,4 @@ lint: ## Check formatting, lint rules and go.mod, and that the API does not brea
 	$(OASDIFF) breaking --flatten-allof --fail-on WARN docs/contract.yaml docs/openapi.json
 
 clean: ## Remove build results
-	rm -rf bin coverage.out
+	rm -rf bin dist coverage.out
