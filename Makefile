@@ -1,10 +1,13 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build static release test test-go cover fuzz bench profile test-browser test-clients docs lint clean
+.PHONY: help run build static release test test-go cover fuzz bench profile test-browser test-clients test-litestream docs lint clean
 
 # The tools of make lint with their versions. go run builds and caches them.
 GOFUMPT  := go run mvdan.cc/gofumpt@v0.12.0
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 OASDIFF  := go run github.com/oasdiff/oasdiff@v1.33.0
+
+# The version of Litestream that make test-litestream tests and docs/deploy/litestream.yml installs.
+LITESTREAM := github.com/benbjohnson/litestream/cmd/litestream@v0.5.18
 
 FUZZTIME ?= 60s
 
@@ -22,7 +25,7 @@ PGO := -pgo cmd/petstore/petstore.pgo
 STATICBUILD = CGO_ENABLED=1 go build $(PGO) -trimpath -buildvcs=false -tags nomsgpack,netgo,osusergo,sqlite_omit_load_extension -ldflags '$(VERSIONFLAGS) -s -w -linkmode external -extldflags -static'
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: build ## Build petstore, create the store, print a first API key and the URL of Swagger UI, and serve
 	bin/petstore serve --first-key --set log.format=console
@@ -49,7 +52,7 @@ release: ## Build the statically linked release in dist for linux/amd64 and linu
 	$(call archive,arm64,aarch64-linux-gnu-gcc)
 	cd dist && sha256sum *.tar.gz >SHA256SUMS
 
-test: test-go test-browser test-clients ## Run all tests
+test: test-go test-browser test-clients test-litestream ## Run all tests
 
 test-go: ## Run the Go tests with the race detector
 	go test -race ./...
@@ -82,6 +85,10 @@ test-clients: ## Generate clients, call every operation with them, and lint the 
 	command -v java >/dev/null && command -v mvn >/dev/null || { apt-get update && apt-get install -y --no-install-recommends default-jre-headless maven; }
 	python3 -c 'import ensurepip' || { apt-get update && apt-get install -y --no-install-recommends python3-venv; }
 	go test -tags clients -run 'Client|Linters' ./cmd/petstore
+
+test-litestream: ## Restore copies that Litestream makes of a store under load; installs Litestream in bin
+	GOBIN=$(CURDIR)/bin go install $(LITESTREAM)
+	go test -tags litestream -run Litestream -count 1 -v ./cmd/petstore
 
 docs: ## Generate docs/openapi.json from the annotations of the handlers
 	go run ./docs/generate

@@ -16,6 +16,9 @@ import (
 	"example.com/petstore/config"
 )
 
+// deployDir contains the files for systemd, Kubernetes and Litestream.
+const deployDir = "../../docs/deploy/"
+
 // A manifest is the part of a Kubernetes object that the tests check.
 type manifest struct {
 	APIVersion string `yaml:"apiVersion"`
@@ -38,7 +41,7 @@ type container struct {
 // manifests returns the objects of docs/deploy/kubernetes.yaml.
 func manifests(t *testing.T) []manifest {
 	t.Helper()
-	file, err := os.Open("../../docs/deploy/kubernetes.yaml")
+	file, err := os.Open(deployDir + "kubernetes.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,27 +83,71 @@ func TestKubernetesManifestsAreValid(t *testing.T) {
 	}
 }
 
-func TestSystemdUnitIsValid(t *testing.T) {
+func TestSystemdUnitsAreValid(t *testing.T) {
 	t.Parallel()
-	unit, err := os.ReadFile("../../docs/deploy/petstore.service")
-	if err != nil {
+	const sandbox = "to what it needs.\n"
+	_, restrictions, _ := strings.Cut(readFile(t, deployDir+"petstore.service"), sandbox)
+	restrictions, _, _ = strings.Cut(restrictions, "[Install]")
+	for _, file := range []string{"petstore.service", "petstore-litestream.service"} {
+		unit := unitSettings(t, file)
+		for _, line := range slices.Concat(unit["ExecStartPre"], unit["ExecStart"]) {
+			program, args, _ := strings.Cut(line, " ")
+			switch program {
+			case "/usr/local/bin/petstore":
+				wantAccepted(t, file, strings.Fields(args), unit["Environment"])
+			case "/usr/local/bin/litestream": // make test-litestream runs it
+			default:
+				t.Errorf("%s runs %s, which is not installed", file, program)
+			}
+		}
+		if user := unit["User"]; len(unit["ExecStart"]) != 1 || !slices.Equal(user, []string{"petstore"}) {
+			t.Errorf("%s: got ExecStart=%q User=%q, want one command and the user petstore", file, unit["ExecStart"], user)
+		}
+		if !strings.Contains(readFile(t, deployDir+file), sandbox+restrictions) {
+			t.Errorf("%s has not the restrictions of petstore.service", file)
+		}
+	}
+}
+
+func TestLitestreamCopiesTheStoreOfTheSystemdUnit(t *testing.T) {
+	t.Parallel()
+	const store = "/var/lib/petstore/petstore.db"
+	for _, file := range []string{"petstore.service", "petstore-litestream.service"} {
+		if !slices.Contains(unitSettings(t, file)["Environment"], "PETSTORE_DATABASE_DSN="+store) {
+			t.Errorf("%s does not set the store %s", file, store)
+		}
+	}
+	settings := readFile(t, deployDir+"litestream.yml")
+	var litestream struct {
+		DBs []struct{ Path string } `yaml:"dbs"`
+	}
+	if err := yaml.Unmarshal([]byte(settings), &litestream); err != nil {
 		t.Fatal(err)
 	}
+	if len(litestream.DBs) != 1 || litestream.DBs[0].Path != store {
+		t.Errorf("got the databases %+v, want one, %s", litestream.DBs, store)
+	}
+	program := regexp.MustCompile(`github.com/benbjohnson/litestream/cmd/litestream@\S+`).FindString(settings)
+	if program == "" || !strings.Contains(readFile(t, "../../Makefile"), program+"\n") {
+		t.Errorf("litestream.yml installs %q, which make test-litestream does not test", program)
+	}
+}
+
+// unitSettings returns the settings of a unit of docs/deploy. A setting may occur several
+// times.
+func unitSettings(t *testing.T, file string) map[string][]string {
+	t.Helper()
 	settings := map[string][]string{}
 	line := regexp.MustCompile(`^(#.*|\[(Unit|Service|Install)\]|([A-Z][A-Za-z]+)=(.*)|)$`)
-	for text := range strings.Lines(string(unit)) {
+	for text := range strings.Lines(readFile(t, deployDir+file)) {
 		parts := line.FindStringSubmatch(strings.TrimSuffix(text, "\n"))
 		if parts == nil {
-			t.Errorf("%q is not valid in a unit file", text)
+			t.Errorf("%s: %q is not valid in a unit file", file, text)
 			continue
 		}
 		settings[parts[3]] = append(settings[parts[3]], parts[4])
 	}
-	program, args, _ := strings.Cut(strings.Join(settings["ExecStart"], " "), " ")
-	if program != "/usr/local/bin/petstore" {
-		t.Errorf("ExecStart: got %q, want /usr/local/bin/petstore", program)
-	}
-	wantAccepted(t, "unit", strings.Fields(args), settings["Environment"])
+	return settings
 }
 
 // wantAccepted expects that args are a command of petstore and that environ are valid
@@ -121,8 +168,11 @@ func wantAccepted(t *testing.T, name string, args, environ []string) {
 	}
 	root := newRoot(&invocation{stdout: contextWriter{t.Context(), io.Discard}, stderr: io.Discard}, func() {})
 	command, rest, err := root.Find(args)
-	if err != nil || !command.Runnable() || len(rest) != 0 {
-		t.Errorf("%s: %v is not a command: %v %v", name, args, rest, err)
+	if err == nil {
+		err = errors.Join(command.ParseFlags(rest), command.ValidateArgs(command.Flags().Args()))
+	}
+	if err != nil || !command.Runnable() {
+		t.Errorf("%s: %v is not a command: %v", name, args, err)
 	}
 }
 
