@@ -1,0 +1,77 @@
+package main
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+func TestSystemdUnitsAreValid(t *testing.T) {
+	t.Parallel()
+	const sandbox = "to what it needs.\n"
+	_, restrictions, _ := strings.Cut(readFile(t, deployDir+"petstore.service"), sandbox)
+	restrictions, _, _ = strings.Cut(restrictions, "[Install]")
+	for _, file := range []string{"petstore.service", "petstore-litestream.service"} {
+		unit := unitSettings(t, file)
+		for _, line := range slices.Concat(unit["ExecStartPre"], unit["ExecStart"]) {
+			program, args, _ := strings.Cut(line, " ")
+			switch program {
+			case "/usr/local/bin/petstore":
+				wantAccepted(t, file, strings.Fields(args), unit["Environment"])
+			case "/usr/local/bin/litestream": // make test-litestream runs it
+			default:
+				t.Errorf("%s runs %s, which is not installed", file, program)
+			}
+		}
+		if user := unit["User"]; len(unit["ExecStart"]) != 1 || !slices.Equal(user, []string{"petstore"}) {
+			t.Errorf("%s: got ExecStart=%q User=%q, want one command and the user petstore", file, unit["ExecStart"], user)
+		}
+		if !strings.Contains(readFile(t, deployDir+file), sandbox+restrictions) {
+			t.Errorf("%s has not the restrictions of petstore.service", file)
+		}
+	}
+}
+
+func TestLitestreamCopiesTheStoreOfTheSystemdUnit(t *testing.T) {
+	t.Parallel()
+	const store = "/var/lib/petstore/petstore.db"
+	for _, file := range []string{"petstore.service", "petstore-litestream.service"} {
+		if !slices.Contains(unitSettings(t, file)["Environment"], "PETSTORE_DATABASE_DSN="+store) {
+			t.Errorf("%s does not set the store %s", file, store)
+		}
+	}
+	settings := readFile(t, deployDir+"litestream.yml")
+	var litestream struct {
+		DBs []struct{ Path string } `yaml:"dbs"`
+	}
+	if err := yaml.Unmarshal([]byte(settings), &litestream); err != nil {
+		t.Fatal(err)
+	}
+	if len(litestream.DBs) != 1 || litestream.DBs[0].Path != store {
+		t.Errorf("got the databases %+v, want one, %s", litestream.DBs, store)
+	}
+	program := regexp.MustCompile(`github.com/benbjohnson/litestream/cmd/litestream@\S+`).FindString(settings)
+	if program == "" || !strings.Contains(readFile(t, "../../Makefile"), program+"\n") {
+		t.Errorf("litestream.yml installs %q, which make test-litestream does not test", program)
+	}
+}
+
+// unitSettings returns the settings of a unit of docs/deploy. A setting may occur several
+// times.
+func unitSettings(t *testing.T, file string) map[string][]string {
+	t.Helper()
+	settings := map[string][]string{}
+	line := regexp.MustCompile(`^(#.*|\[(Unit|Service|Install)\]|([A-Z][A-Za-z]+)=(.*)|)$`)
+	for text := range strings.Lines(readFile(t, deployDir+file)) {
+		parts := line.FindStringSubmatch(strings.TrimSuffix(text, "\n"))
+		if parts == nil {
+			t.Errorf("%s: %q is not valid in a unit file", file, text)
+			continue
+		}
+		settings[parts[3]] = append(settings[parts[3]], parts[4])
+	}
+	return settings
+}
