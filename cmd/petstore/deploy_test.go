@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
 	"example.com/petstore/config"
@@ -25,23 +26,49 @@ type manifest struct {
 	Kind       string `yaml:"kind"`
 	Metadata   struct{ Name string }
 	Spec       struct {
-		Template struct {
-			Spec struct{ Containers []container }
+		Selector          map[string]any
+		ConcurrencyPolicy string `yaml:"concurrencyPolicy"`
+		Template          podTemplate
+		JobTemplate       struct {
+			Spec struct{ Template podTemplate }
+		} `yaml:"jobTemplate"`
+	}
+}
+
+type podTemplate struct {
+	Metadata struct{ Labels map[string]any }
+	Spec     struct {
+		SecurityContext map[string]any `yaml:"securityContext"`
+		Affinity        struct {
+			PodAffinity struct {
+				Required []struct {
+					LabelSelector struct {
+						MatchLabels map[string]any `yaml:"matchLabels"`
+					} `yaml:"labelSelector"`
+					TopologyKey string `yaml:"topologyKey"`
+				} `yaml:"requiredDuringSchedulingIgnoredDuringExecution"`
+			} `yaml:"podAffinity"`
+		}
+		Containers []container
+		Volumes    []struct {
+			Claim struct {
+				Name string `yaml:"claimName"`
+			} `yaml:"persistentVolumeClaim"`
 		}
 	}
 }
 
 type container struct {
-	Args         []string
-	Env          []struct{ Name, Value string }
-	Ports        []struct{ Name string }
-	VolumeMounts []struct{ MountPath string } `yaml:"volumeMounts"`
+	Image           string
+	Args            []string
+	Env             []struct{ Name, Value string }
+	SecurityContext map[string]any `yaml:"securityContext"`
 }
 
-// manifests returns the objects of docs/deploy/kubernetes.yaml.
-func manifests(t *testing.T) []manifest {
+// manifests returns the objects of a file of docs/deploy.
+func manifests(t *testing.T, name string) []manifest {
 	t.Helper()
-	file, err := os.Open(deployDir + "kubernetes.yaml")
+	file, err := os.Open(deployDir + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,26 +87,73 @@ func manifests(t *testing.T) []manifest {
 	}
 }
 
+// find returns the object of a kind. It fails the test if there is none.
+func find(t *testing.T, all []manifest, kind string) manifest {
+	t.Helper()
+	i := slices.IndexFunc(all, func(m manifest) bool { return m.Kind == kind })
+	if i < 0 {
+		t.Fatalf("found no %s", kind)
+	}
+	return all[i]
+}
+
 func TestKubernetesManifestsAreValid(t *testing.T) {
 	t.Parallel()
-	var kinds []string
-	for _, m := range manifests(t) {
-		if m.APIVersion == "" || !strings.HasPrefix(m.Metadata.Name, "petstore") {
-			t.Errorf("%+v has no apiVersion, or its name does not start with petstore", m)
+	for file, kinds := range map[string][]string{
+		"kubernetes.yaml":        {"Secret", "PersistentVolumeClaim", "Job", "Deployment", "Service"},
+		"kubernetes-backup.yaml": {"PersistentVolumeClaim", "CronJob"},
+	} {
+		all := manifests(t, file)
+		for _, kind := range kinds {
+			find(t, all, kind)
 		}
-		kinds = append(kinds, m.Kind)
-		for _, c := range m.Spec.Template.Spec.Containers {
-			var environ []string
-			for _, variable := range c.Env {
-				environ = append(environ, variable.Name+"="+variable.Value)
+		for _, m := range all {
+			if m.APIVersion == "" || !strings.HasPrefix(m.Metadata.Name, "petstore") {
+				t.Errorf("%+v has no apiVersion, or its name does not start with petstore", m)
 			}
-			wantAccepted(t, m.Kind, c.Args, environ)
+			for _, c := range slices.Concat(m.Spec.Template.Spec.Containers, m.Spec.JobTemplate.Spec.Template.Spec.Containers) {
+				var environ []string
+				for _, variable := range c.Env {
+					environ = append(environ, variable.Name+"="+variable.Value)
+				}
+				wantAccepted(t, m.Kind, c.Args, environ)
+			}
 		}
 	}
-	for _, kind := range []string{"Secret", "PersistentVolumeClaim", "Job", "Deployment", "Service"} {
-		if !slices.Contains(kinds, kind) {
-			t.Errorf("found no %s", kind)
+}
+
+func TestKubernetesBacksUpTheStoreOfTheDeployment(t *testing.T) {
+	t.Parallel()
+	service, backup := manifests(t, "kubernetes.yaml"), manifests(t, "kubernetes-backup.yaml")
+	deployed := find(t, service, "Deployment").Spec.Template
+	cron := find(t, backup, "CronJob").Spec
+	job := cron.JobTemplate.Spec.Template
+	if len(job.Spec.Containers) != 1 || len(job.Spec.Volumes) != 2 || len(job.Spec.Affinity.PodAffinity.Required) != 1 {
+		t.Fatalf("got %+v, want one container, two volumes and one affinity", job.Spec)
+	}
+	other := job.Spec.Affinity.PodAffinity.Required[0]
+	for what, pair := range map[string][2]any{
+		"image":                          {deployed.Spec.Containers[0].Image, job.Spec.Containers[0].Image},
+		"user":                           {deployed.Spec.SecurityContext, job.Spec.SecurityContext},
+		"securityContext":                {deployed.Spec.Containers[0].SecurityContext, job.Spec.Containers[0].SecurityContext},
+		"claim of the store":             {deployed.Spec.Volumes[0].Claim, job.Spec.Volumes[0].Claim},
+		"claim of the backups":           {find(t, backup, "PersistentVolumeClaim").Metadata.Name, job.Spec.Volumes[1].Claim.Name},
+		"labels of the node's other pod": {deployed.Metadata.Labels, other.LabelSelector.MatchLabels},
+		"topologyKey":                    {"kubernetes.io/hostname", other.TopologyKey},
+		"concurrencyPolicy":              {"Forbid", cron.ConcurrencyPolicy},
+	} {
+		if diff := cmp.Diff(pair[0], pair[1]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
+	}
+	dsn := func(c container) string {
+		return c.Env[slices.IndexFunc(c.Env, func(v struct{ Name, Value string }) bool { return v.Name == "PETSTORE_DATABASE_DSN" })].Value
+	}
+	if want, got := dsn(deployed.Spec.Containers[0]), dsn(job.Spec.Containers[0]); got != want {
+		t.Errorf("got the store %s, want %s", got, want)
+	}
+	if cmp.Equal(job.Metadata.Labels, find(t, service, "Service").Spec.Selector) {
+		t.Error("the Service sends requests to the pods of the backup")
 	}
 }
 

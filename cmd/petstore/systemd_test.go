@@ -9,12 +9,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// systemdStore is the store of the units of docs/deploy.
+const systemdStore = "/var/lib/petstore/petstore.db"
+
 func TestSystemdUnitsAreValid(t *testing.T) {
 	t.Parallel()
 	const sandbox = "to what it needs.\n"
 	_, restrictions, _ := strings.Cut(readFile(t, deployDir+"petstore.service"), sandbox)
-	restrictions, _, _ = strings.Cut(restrictions, "[Install]")
-	for _, file := range []string{"petstore.service", "petstore-litestream.service"} {
+	restrictions, _, _ = strings.Cut(restrictions, "\n\n")
+	for _, file := range []string{"petstore.service", "petstore-litestream.service", "petstore-backup.service"} {
 		unit := unitSettings(t, file)
 		for _, line := range slices.Concat(unit["ExecStartPre"], unit["ExecStart"]) {
 			program, args, _ := strings.Cut(line, " ")
@@ -29,20 +32,30 @@ func TestSystemdUnitsAreValid(t *testing.T) {
 		if user := unit["User"]; len(unit["ExecStart"]) != 1 || !slices.Equal(user, []string{"petstore"}) {
 			t.Errorf("%s: got ExecStart=%q User=%q, want one command and the user petstore", file, unit["ExecStart"], user)
 		}
+		if !slices.Contains(unit["Environment"], "PETSTORE_DATABASE_DSN="+systemdStore) {
+			t.Errorf("%s does not set the store %s", file, systemdStore)
+		}
 		if !strings.Contains(readFile(t, deployDir+file), sandbox+restrictions) {
 			t.Errorf("%s has not the restrictions of petstore.service", file)
 		}
 	}
 }
 
+func TestSystemdTimerStartsTheBackup(t *testing.T) {
+	t.Parallel()
+	timer := unitSettings(t, "petstore-backup.timer") // starts the service of the same name
+	if len(timer["OnCalendar"]) != 1 || !slices.Equal(timer["WantedBy"], []string{"timers.target"}) {
+		t.Errorf("got OnCalendar=%q WantedBy=%q, want a time and timers.target", timer["OnCalendar"], timer["WantedBy"])
+	}
+	unit := unitSettings(t, "petstore-backup.service")
+	folders := unit["ReadWritePaths"]
+	if len(folders) != 1 || !strings.HasSuffix(unit["ExecStart"][0], " "+folders[0]) {
+		t.Errorf("the command %q cannot write to its folder: ReadWritePaths=%q", unit["ExecStart"], folders)
+	}
+}
+
 func TestLitestreamCopiesTheStoreOfTheSystemdUnit(t *testing.T) {
 	t.Parallel()
-	const store = "/var/lib/petstore/petstore.db"
-	for _, file := range []string{"petstore.service", "petstore-litestream.service"} {
-		if !slices.Contains(unitSettings(t, file)["Environment"], "PETSTORE_DATABASE_DSN="+store) {
-			t.Errorf("%s does not set the store %s", file, store)
-		}
-	}
 	settings := readFile(t, deployDir+"litestream.yml")
 	var litestream struct {
 		DBs []struct{ Path string } `yaml:"dbs"`
@@ -50,8 +63,8 @@ func TestLitestreamCopiesTheStoreOfTheSystemdUnit(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(settings), &litestream); err != nil {
 		t.Fatal(err)
 	}
-	if len(litestream.DBs) != 1 || litestream.DBs[0].Path != store {
-		t.Errorf("got the databases %+v, want one, %s", litestream.DBs, store)
+	if len(litestream.DBs) != 1 || litestream.DBs[0].Path != systemdStore {
+		t.Errorf("got the databases %+v, want one, %s", litestream.DBs, systemdStore)
 	}
 	program := regexp.MustCompile(`github.com/benbjohnson/litestream/cmd/litestream@\S+`).FindString(settings)
 	if program == "" || !strings.Contains(readFile(t, "../../Makefile"), program+"\n") {
@@ -64,7 +77,7 @@ func TestLitestreamCopiesTheStoreOfTheSystemdUnit(t *testing.T) {
 func unitSettings(t *testing.T, file string) map[string][]string {
 	t.Helper()
 	settings := map[string][]string{}
-	line := regexp.MustCompile(`^(#.*|\[(Unit|Service|Install)\]|([A-Z][A-Za-z]+)=(.*)|)$`)
+	line := regexp.MustCompile(`^(#.*|\[(Unit|Service|Timer|Install)\]|([A-Z][A-Za-z]+)=(.*)|)$`)
 	for text := range strings.Lines(readFile(t, deployDir+file)) {
 		parts := line.FindStringSubmatch(strings.TrimSuffix(text, "\n"))
 		if parts == nil {
