@@ -96,9 +96,11 @@ func (a *API) endRequest(c *gin.Context, s *requestState, start time.Time) {
 
 var clientRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// requestID returns the X-Request-Id of the client if it is valid, else 128 random bits.
+// requestID returns the X-Request-Id of the client if it is valid and no API key, which
+// must not be logged, else 128 random bits.
 func requestID(header http.Header) string {
-	if values := header["X-Request-Id"]; len(values) > 0 && clientRequestID.MatchString(values[0]) {
+	values := header["X-Request-Id"]
+	if len(values) > 0 && clientRequestID.MatchString(values[0]) && !apiKeyPattern.MatchString(values[0]) {
 		return values[0]
 	}
 	var bits [16]byte
