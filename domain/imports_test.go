@@ -25,6 +25,7 @@ var imports = map[string][]string{
 	"repository/sqlite":     {"repository", "domain"},
 	"repository/storetest":  {"domain"},
 	"delivery/http":         {"domain"},
+	"delivery/file":         {"delivery/http", "domain"},
 	"delivery/http/server":  {"delivery/http", "domain"},
 	"delivery/http/swagger": {},
 	"docs":                  {"domain"},

@@ -14,6 +14,13 @@ type PetReader interface {
 	Get(ctx context.Context, id int64) (Pet, error)
 	// List returns the page, ascending by id.
 	List(ctx context.Context, q PetQuery) (Page[Pet], error)
+	// Count returns the number of animals with the status, or of all if it is empty.
+	Count(ctx context.Context, status PetStatus) (int64, error)
+	// Each calls fn with each animal with the status, or with all if it is empty, ascending
+	// by id. All are read from one snapshot and one by one, so that memory does not grow with
+	// their number. Each stops when fn returns an error, and returns that error. It stops
+	// with an ErrUnavailable when ctx ends.
+	Each(ctx context.Context, status PetStatus, fn func(Pet) error) error
 }
 
 // A PetRepository changes the catalogue.
@@ -35,6 +42,10 @@ type OrderReader interface {
 	Get(ctx context.Context, id int64) (Order, error)
 	// List returns the page, ascending by id.
 	List(ctx context.Context, q OrderQuery) (Page[Order], error)
+	// Count is PetReader.Count for orders.
+	Count(ctx context.Context, status OrderStatus) (int64, error)
+	// Each is PetReader.Each for orders.
+	Each(ctx context.Context, status OrderStatus, fn func(Order) error) error
 }
 
 // An OrderRepository changes the orders.
@@ -87,12 +98,21 @@ type IdempotencyRepository interface {
 	Complete(ctx context.Context, key IdempotencyKey, result []byte) error
 }
 
+// An ImportRepository stores how far files have been imported.
+type ImportRepository interface {
+	// Find returns the state of a file, which is the zero value for an unknown one.
+	Find(ctx context.Context, file FileDigest) (ImportState, error)
+	// Advance changes the state of a file to to if it is from, and reports whether it did.
+	Advance(ctx context.Context, file FileDigest, from, to ImportState, at time.Time) (bool, error)
+}
+
 // Repositories are the ports within one transaction.
 type Repositories struct {
 	Pets        PetRepository
 	Orders      OrderRepository
 	Keys        KeyRepository
 	Idempotency IdempotencyRepository
+	Imports     ImportRepository
 }
 
 // A Transactor runs functions as transactions.

@@ -68,7 +68,7 @@ func newBatchTx(w *writer, tx Tx) *batchTx {
 	s := session{db: db, pool: tx, tx: tx, database: w.database, report: unreported}
 	b.repositories = domain.Repositories{
 		Pets: pets{s, &b.changes}, Orders: orders{s, &b.changes}, Keys: keys{s, &b.changes},
-		Idempotency: &idempotency{session: s, changes: &b.changes},
+		Idempotency: &idempotency{session: s, changes: &b.changes}, Imports: imports{s, &b.changes},
 	}
 	return b
 }

@@ -43,6 +43,14 @@ func (o orders) List(ctx context.Context, q domain.OrderQuery) (domain.Page[doma
 	return list(ctx, o.session, scanOrder, q.PageRequest, selectOrders, conditions...)
 }
 
+func (o orders) Count(ctx context.Context, status domain.OrderStatus) (int64, error) {
+	return count(ctx, o.session, "orders", string(status))
+}
+
+func (o orders) Each(ctx context.Context, status domain.OrderStatus, fn func(domain.Order) error) error {
+	return each(ctx, o.session, scanOrder, selectOrders, string(status), fn)
+}
+
 func (o orders) Create(ctx context.Context, petID int64, at time.Time) (domain.Order, error) {
 	o.changes.markInserted()
 	// The condition repeats that of the index orders_live. DO NOTHING, because a statement

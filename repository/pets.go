@@ -47,6 +47,14 @@ func (p pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.P
 	return list(ctx, p.session, scanPet, q.PageRequest, selectPets, conditions...)
 }
 
+func (p pets) Count(ctx context.Context, status domain.PetStatus) (int64, error) {
+	return count(ctx, p.session, "pets", string(status))
+}
+
+func (p pets) Each(ctx context.Context, status domain.PetStatus, fn func(domain.Pet) error) error {
+	return each(ctx, p.session, scanPet, selectPets, string(status), fn)
+}
+
 func (p pets) Create(ctx context.Context, pet domain.NewPet) (domain.Pet, error) {
 	p.changes.markInserted()
 	id, err := p.insert(ctx, "INSERT INTO pets (name, category_id, status) VALUES (?, ?, NULLIF(?, ''))",

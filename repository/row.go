@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 )
@@ -12,8 +13,8 @@ type row struct {
 	dest   []any // points to values
 }
 
-// scanAll returns the rows of a result as records. expected is the capacity to allocate.
-func scanAll[T any](rows *sql.Rows, scan func(*row) (T, error), expected int) ([]T, error) {
+// newRow returns a row for the columns of a result.
+func newRow(rows *sql.Rows) (*row, error) {
 	columns, err := rows.Columns()
 	if err != nil {
 		return nil, err
@@ -22,18 +23,54 @@ func scanAll[T any](rows *sql.Rows, scan func(*row) (T, error), expected int) ([
 	for i := range r.values {
 		r.dest[i] = &r.values[i]
 	}
+	return r, nil
+}
+
+// scanAll returns the rows of a result as records. expected is the capacity to allocate.
+func scanAll[T any](rows *sql.Rows, scan func(*row) (T, error), expected int) ([]T, error) {
+	r, err := newRow(rows)
+	if err != nil {
+		return nil, err
+	}
 	items := make([]T, 0, expected)
 	for rows.Next() {
-		if err := rows.Scan(r.dest...); err != nil {
-			return nil, err
-		}
-		item, err := scan(r)
+		item, err := scanCurrent(rows, r, scan)
 		if err != nil {
 			return nil, err
 		}
 		items = append(items, item)
 	}
 	return items, rows.Err()
+}
+
+// scanEach calls fn with each row of a result as a record, until fn returns an error or ctx
+// ends.
+func scanEach[T any](ctx context.Context, rows *sql.Rows, scan func(*row) (T, error), fn func(T) error) error {
+	r, err := newRow(rows)
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		item, err := scanCurrent(rows, r, scan)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = fn(item)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// scanCurrent returns the current row of a result as a record.
+func scanCurrent[T any](rows *sql.Rows, r *row, scan func(*row) (T, error)) (item T, err error) {
+	if err := rows.Scan(r.dest...); err != nil {
+		return item, err
+	}
+	return scan(r)
 }
 
 // scan assigns the columns, in their order, to dest. It returns an error for a column

@@ -67,6 +67,21 @@ func query[T any](ctx context.Context, s session, scan func(*row) (T, error), ex
 	return items, s.report(translate(s.database, err))
 }
 
+// queryEach calls fn with each row of a query, as query returns them, until fn returns an
+// error, which it returns, or ctx ends.
+func queryEach[T any](ctx context.Context, s session, scan func(*row) (T, error), fn func(T) error, statement string, args ...any) error {
+	if err := s.acquire(ctx); err != nil {
+		return s.report(translate(s.database, err))
+	}
+	defer s.release()
+	rows, err := s.pool.QueryContext(context.WithoutCancel(ctx), s.database.Rebind(statement), args...)
+	if err != nil {
+		return s.report(translate(s.database, err))
+	}
+	defer rows.Close()
+	return s.report(translate(s.database, scanEach(ctx, rows, scan, fn)))
+}
+
 // queryOne returns the row of a query that returns at most one, or sql.ErrNoRows.
 func queryOne[T any](ctx context.Context, s session, scan func(*row) (T, error), statement string, args ...any) (one T, err error) {
 	found, err := query(ctx, s, scan, 1, statement, args...)

@@ -49,7 +49,8 @@ second signal stops it immediately.`,
 			onValid()
 			return nil
 		},
-	}, newServe(in), newKeys(in), newMigrate(in), newSeed(in), newBackup(in), newRestore(in), newConfig(in), newVersion(in))
+	}, newServe(in), newKeys(in), newMigrate(in), newSeed(in), newExport(in), newImport(in), newBackup(in), newRestore(in),
+		newConfig(in), newVersion(in))
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("petstore {{.Version}}\n")
 	flags := root.PersistentFlags()

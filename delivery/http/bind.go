@@ -27,11 +27,17 @@ func bindBody[T any](c *gin.Context) (body T, err error) {
 	if err != nil {
 		return body, readError(err)
 	}
-	d := objectDecoder{target: reflect.ValueOf(&body).Elem()}
-	if err := d.decode(raw); err != nil {
-		return body, err
+	return decodeObject[T](raw, "the body")
+}
+
+// decodeObject decodes a JSON object and validates the tags of T, as bindBody does. name is
+// the name of raw in error messages.
+func decodeObject[T any](raw []byte, name string) (object T, err error) {
+	d := objectDecoder{target: reflect.ValueOf(&object).Elem()}
+	if err := d.decode(raw, name); err != nil {
+		return object, err
 	}
-	return body, validate(&body, domain.CodeValidationFailed, d.violations)
+	return object, validate(&object, domain.CodeValidationFailed, d.violations)
 }
 
 // checkMediaType returns an errUnsupportedMediaType unless the body is application/json in UTF-8
@@ -87,16 +93,16 @@ var errNotObject = errors.New("not a JSON object")
 
 // decode decodes one I-JSON object (RFC 7493): its names are unique, its text is valid
 // UTF-8, and nothing follows it.
-func (d *objectDecoder) decode(raw []byte) error {
+func (d *objectDecoder) decode(raw []byte, name string) error {
 	err := json.Unmarshal(raw, d)
 	var syntax *jsontext.SyntacticError
 	switch {
 	case len(raw) == 0:
-		return invalidJSON("the body is empty: send a JSON object", nil)
+		return invalidJSON(name+" is empty: send a JSON object", nil)
 	case errors.As(err, &syntax):
-		return invalidJSON(fmt.Sprintf("the body is not valid JSON: %v at byte %d", syntax.Err, syntax.ByteOffset), err)
+		return invalidJSON(fmt.Sprintf("%s is not valid JSON: %v at byte %d", name, syntax.Err, syntax.ByteOffset), err)
 	case err != nil:
-		return invalidJSON("the body must be one JSON object", err)
+		return invalidJSON(name+" must be one JSON object", err)
 	}
 	return nil
 }

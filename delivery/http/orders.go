@@ -25,11 +25,11 @@ type order struct {
 } // @name Order
 
 func orderOf(o domain.Order) order {
-	return order{ID: o.ID, PetID: o.PetID, Status: o.Status, CreatedAt: timestamp(o.CreatedAt), UpdatedAt: timestamp(o.UpdatedAt)}
+	return order{ID: o.ID, PetID: o.PetID, Status: o.Status, CreatedAt: Timestamp(o.CreatedAt), UpdatedAt: Timestamp(o.UpdatedAt)}
 }
 
-// timestamp formats a time as RFC 3339 in UTC with milliseconds.
-func timestamp(t time.Time) string {
+// Timestamp formats a time as the API does: RFC 3339 in UTC with milliseconds.
+func Timestamp(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.000Z")
 }
 

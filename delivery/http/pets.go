@@ -18,6 +18,15 @@ type newPet struct {
 	Status *domain.PetStatus `json:"status" validate:"omitempty,petstatus" enums:"available,pending,sold" example:"available"`
 } // @name NewPet
 
+// pet returns the animal of a valid newPet.
+func (n newPet) pet() domain.NewPet {
+	pet := domain.NewPet{Name: *n.Name, CategoryID: *n.CategoryID}
+	if n.Status != nil {
+		pet.Status = *n.Status
+	}
+	return pet
+}
+
 type pet struct {
 	// Unique identifier, assigned by the service on creation.
 	ID int64 `json:"id" validate:"required" format:"int64" example:"2"`
@@ -91,11 +100,7 @@ func (a *API) createPet(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	input := domain.NewPet{Name: *body.Name, CategoryID: *body.CategoryID}
-	if body.Status != nil {
-		input.Status = *body.Status
-	}
-	created, replayed, err := a.pets.Create(c.Request.Context(), input, key)
+	created, replayed, err := a.pets.Create(c.Request.Context(), body.pet(), key)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/delivery/file"
+	"example.com/petstore/domain"
+)
+
+// stdio is the argument for standard input or standard output instead of a file.
+const stdio = "-"
+
+// addFormatFlag adds the flag --format.
+func addFormatFlag(cmd *cobra.Command, format *file.Format, usage string) {
+	cmd.Flags().Func("format", usage, func(text string) error {
+		*format = file.Format(text)
+		if !format.Known() {
+			return errors.New(file.FormatRule)
+		}
+		return nil
+	})
+}
+
+// formatOf returns the format of a file: the one of the flag --format, or else the one of its
+// extension.
+func formatOf(flag file.Format, path string) (file.Format, error) {
+	if flag != "" {
+		return flag, nil
+	}
+	if format := file.FormatOf(path); format != "" {
+		return format, nil
+	}
+	return "", fmt.Errorf("the format of %s is not known: add --format ndjson or --format csv", nameOf(path, "standard input"))
+}
+
+// nameOf returns the name of a file for messages.
+func nameOf(path, ofStdio string) string {
+	if path == stdio {
+		return ofStdio
+	}
+	return path
+}
+
+// interruptedOr returns the error of a command with its outcome: that ctx ended, or else the
+// cause of err.
+func interruptedOr(ctx context.Context, err error, outcome string) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("interrupted: %s", outcome)
+	}
+	// The message of an ErrUnavailable is for the clients of the API.
+	if known, ok := errors.AsType[*domain.Error](err); ok && known.Kind == domain.ErrUnavailable && known.Cause != nil {
+		err = known.Cause
+	}
+	return fmt.Errorf("%w: %s", err, outcome)
+}

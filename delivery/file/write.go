@@ -1,0 +1,72 @@
+package file
+
+import (
+	"bufio"
+	"encoding/csv"
+	"io"
+	"strconv"
+
+	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/domain"
+)
+
+// A Writer writes records of the type T to a file. The caller must call Flush in the end.
+type Writer[T any] struct {
+	out   *bufio.Writer
+	csv   *csv.Writer // nil for NDJSON
+	write func(T) error
+}
+
+// NewPetWriter returns a Writer of animals. A CSV file begins with the header.
+func NewPetWriter(out io.Writer, format Format) *Writer[domain.Pet] {
+	return newWriter(out, format, rest.AppendPet, petColumns, func(fields []string, p domain.Pet) []string {
+		return append(fields, strconv.FormatInt(p.ID, 10), p.Name, strconv.FormatInt(p.CategoryID, 10), string(p.Status))
+	})
+}
+
+// NewOrderWriter returns a Writer of orders. A CSV file begins with the header.
+func NewOrderWriter(out io.Writer, format Format) *Writer[domain.Order] {
+	columns := []string{"id", "petId", "status", "createdAt", "updatedAt"}
+	return newWriter(out, format, rest.AppendOrder, columns, func(fields []string, o domain.Order) []string {
+		return append(fields, strconv.FormatInt(o.ID, 10), strconv.FormatInt(o.PetID, 10), string(o.Status),
+			rest.Timestamp(o.CreatedAt), rest.Timestamp(o.UpdatedAt))
+	})
+}
+
+func newWriter[T any](
+	out io.Writer, format Format, appendJSON func([]byte, T) ([]byte, error), columns []string, appendFields func([]string, T) []string,
+) *Writer[T] {
+	w := &Writer[T]{out: bufio.NewWriterSize(out, bufferSize)}
+	if format == CSV {
+		w.csv = csv.NewWriter(w.out)
+		w.csv.UseCRLF = true
+		var fields []string
+		w.write = func(record T) error {
+			fields = appendFields(fields[:0], record)
+			return w.csv.Write(fields)
+		}
+		_ = w.csv.Write(columns) // fits into the buffer
+		return w
+	}
+	var line []byte
+	w.write = func(record T) (err error) {
+		if line, err = appendJSON(line[:0], record); err != nil {
+			return err
+		}
+		_, err = w.out.Write(append(line, '\n'))
+		return err
+	}
+	return w
+}
+
+// Write writes a record.
+func (w *Writer[T]) Write(record T) error { return w.write(record) }
+
+// Flush writes what is buffered.
+func (w *Writer[T]) Flush() error {
+	if w.csv == nil {
+		return w.out.Flush()
+	}
+	w.csv.Flush() // which flushes w.out, too
+	return w.csv.Error()
+}

@@ -1,0 +1,66 @@
+package http
+
+import "example.com/petstore/domain"
+
+// The functions of this file give rows of files the JSON and the rules of the API.
+
+// A petRow is an animal in a file.
+type petRow struct {
+	newPet
+	ID *int64 `json:"id" validate:"omitempty,min=1"`
+}
+
+// DecodePet decodes the JSON of an animal, with the rules of POST /pets: members that are
+// unknown are ignored. The member id may be missing, ID is 0 then. The error is an
+// ErrInvalid (invalid_json, validation_failed), whose message lists every violation.
+func DecodePet(row []byte) (domain.Pet, error) {
+	decoded, err := decodeObject[petRow](row, "the row")
+	if err != nil {
+		return domain.Pet{}, err
+	}
+	return decoded.petWithID(), nil
+}
+
+// ParsePet is DecodePet for texts, such as the fields of a CSV row: an empty text is a
+// missing member.
+func ParsePet(id, name, categoryID, status string) (domain.Pet, error) {
+	var row petRow
+	var violations []domain.Violation
+	parse := func(name, text string, target **int64) {
+		if text == "" {
+			return
+		}
+		number, ok := parseInt64(text)
+		if *target = &number; !ok {
+			violations = append(violations, domain.Violation{Field: name, Rule: integerRule})
+		}
+	}
+	parse("id", id, &row.ID)
+	parse("categoryId", categoryID, &row.CategoryID)
+	if name != "" {
+		row.Name = &name
+	}
+	if status != "" {
+		row.Status = (*domain.PetStatus)(&status)
+	}
+	if err := validate(&row, domain.CodeValidationFailed, violations); err != nil {
+		return domain.Pet{}, err
+	}
+	return row.petWithID(), nil
+}
+
+// petWithID returns the animal of a valid petRow.
+func (r petRow) petWithID() domain.Pet {
+	n := r.pet()
+	pet := domain.Pet{Name: n.Name, CategoryID: n.CategoryID, Status: n.Status}
+	if r.ID != nil {
+		pet.ID = *r.ID
+	}
+	return pet
+}
+
+// AppendPet appends the JSON of an animal. It returns an error for a name that is not UTF-8.
+func AppendPet(to []byte, p domain.Pet) ([]byte, error) { return petOf(p).appendJSON(to) }
+
+// AppendOrder appends the JSON of an order.
+func AppendOrder(to []byte, o domain.Order) ([]byte, error) { return orderOf(o).appendJSON(to) }
