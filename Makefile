@@ -61,10 +61,12 @@ cover: ## Run the Go tests and print their statement coverage
 	go test -coverpkg=./... -coverprofile=coverage.out ./...
 	go tool cover -func=coverage.out | tail -1
 
-fuzz: ## Fuzz the parsers of requests, for FUZZTIME (60s) per target
+fuzz: ## Fuzz the parsers of requests and files, for FUZZTIME (60s) per target
 	go test -run '^$$' -fuzz '^FuzzBody$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./delivery/http
 	go test -run '^$$' -fuzz '^FuzzQuery$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./delivery/http
 	go test -run '^$$' -fuzz '^FuzzIdempotencyKey$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./delivery/http
+	go test -run '^$$' -fuzz '^FuzzReadCSV$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./delivery/file
+	go test -run '^$$' -fuzz '^FuzzReadNDJSON$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./delivery/file
 
 bench: build ## Measure against bare Gin and GORM and write docs/benchmarks.md; takes 20 minutes on an idle machine
 	command -v wrk >/dev/null || apt-get install -y wrk

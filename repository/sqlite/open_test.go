@@ -150,10 +150,27 @@ func TestOpenCreatesStoreUnlessItMustExist(t *testing.T) {
 	for _, created := range []bool{true, false} {
 		store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true, MustExist: !created})
 		check(t, err)
-		if store.Created() != created || store.SchemaVersion() != 1 {
-			t.Errorf("got created %t and schema version %d, want %t and 1", store.Created(), store.SchemaVersion(), created)
+		if store.Created() != created || store.SchemaVersion() != 2 {
+			t.Errorf("got created %t and schema version %d, want %t and 2", store.Created(), store.SchemaVersion(), created)
 		}
 		check(t, store.Close())
+	}
+}
+
+func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	newer(t, path)
+	for _, statement := range []string{
+		"DROP TABLE imports", "DELETE FROM goose_db_version WHERE version_id > 1",
+		"INSERT INTO pets (name, category_id) VALUES ('Rex', 1)",
+	} {
+		execute(statement)(t, path)
+	}
+	store := open(t, filepath.Dir(path), repository.Options{Migrate: true})
+	page, err := store.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 1}})
+	if err != nil || len(page.Items) != 1 || store.SchemaVersion() != 2 || store.Created() {
+		t.Errorf("got %v, %v, schema version %d and created %t, want one pet, 2 and false", page.Items, err, store.SchemaVersion(), store.Created())
 	}
 }
 
@@ -161,7 +178,7 @@ func TestOpenReportsDamagedFileWithRemedy(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
 	newer(t, path)
-	execute("DELETE FROM goose_db_version WHERE version_id > 1")(t, path)
+	execute("DELETE FROM goose_db_version WHERE version_id = 99999")(t, path)
 	var root int64 // page of the index that the first read uses
 	db, err := sql.Open("sqlite3", path)
 	check(t, err)

@@ -1,0 +1,185 @@
+package file_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/delivery/file"
+	"example.com/petstore/domain"
+)
+
+// read reads all rows of a text. It describes each row as its line and rule, or its line and
+// animal, and the error that ends reading as "error: …".
+func read(text string, format file.Format) []string {
+	var found []string
+	rows := file.NewReader(strings.NewReader(text), format)
+	for {
+		row, err := rows.Read()
+		switch {
+		case errors.Is(err, io.EOF):
+			return found
+		case err != nil:
+			return append(found, "error: "+err.Error())
+		case row.Rule != "":
+			found = append(found, fmt.Sprintf("%d %q: %s", row.Line, row.Text, row.Rule))
+		default:
+			found = append(found, fmt.Sprintf("%d %d %q %d %q", row.Line, row.Pet.ID, row.Pet.Name, row.Pet.CategoryID, row.Pet.Status))
+		}
+	}
+}
+
+const (
+	integerRule = "must be a 64-bit integer without fraction or exponent"
+	notUTF8     = "the text is not valid UTF-8: convert the file to UTF-8"
+	columnsRule = "the columns are name, categoryId and, optionally, id and status, in any order"
+)
+
+func TestReadCSV(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", file.MaxRow)
+	for name, test := range map[string]struct {
+		text string
+		want []string
+	}{
+		"columns in any order": {"status,categoryId,id,name\r\nsold,-7,9,Rex\r\n", []string{`2 9 "Rex" -7 "sold"`}},
+		"required columns":     {"name,categoryId\nRex,7\nTom,8", []string{`2 0 "Rex" 7 ""`, `3 0 "Tom" 8 ""`}},
+		"empty status and id":  {"id,name,categoryId,status\n,Rex,7,\n", []string{`2 0 "Rex" 7 ""`}},
+		"header only":          {"name,categoryId\n", nil},
+		"byte order mark":      {"\ufeffname,categoryId\nRex,7\n", []string{`2 0 "Rex" 7 ""`}},
+		"quoted header":        {"\"name\",\"categoryId\"\nRex,7\n", []string{`2 0 "Rex" 7 ""`}},
+		"empty lines":          {"\n\r\nname,categoryId\n\n  \nRex,7\n\n", []string{`6 0 "Rex" 7 ""`}},
+		"quoted fields":        {"name,categoryId\n\"a, \"\"b\"\"\",\"7\"\n", []string{`2 0 "a, \"b\"" 7 ""`}},
+		"spaces are kept":      {"name,categoryId\n Rex ,7\n", []string{`2 0 " Rex " 7 ""`}},
+
+		"no bytes":                {"", []string{"error: the file is empty: its first line must be a header such as id,name,categoryId,status"}},
+		"blank":                   {"\n \n", []string{"error: the file is empty: its first line must be a header such as id,name,categoryId,status"}},
+		"only a byte order mark":  {"\ufeff", []string{"error: the file is empty: its first line must be a header such as id,name,categoryId,status"}},
+		"unknown column":          {"name,categoryId,Status\n", []string{`error: line 1: the header has the unknown column "Status": ` + columnsRule}},
+		"column with a space":     {"name, categoryId\n", []string{`error: line 1: the header has the unknown column " categoryId": ` + columnsRule}},
+		"empty column":            {"name,categoryId,\n", []string{`error: line 1: the header has the unknown column "": ` + columnsRule}},
+		"doubled column":          {"name,categoryId,name\n", []string{"error: line 1: the header has the column name twice: " + columnsRule}},
+		"missing column":          {"\nid,name,status\n", []string{"error: line 2: the header has no column categoryId: " + columnsRule}},
+		"semicolons":              {"name;categoryId\n", []string{`error: line 1: the header has the unknown column "name;categoryId": ` + columnsRule + ", separated by commas"}},
+		"tabs":                    {"name\tcategoryId\n", []string{`error: line 1: the header has the unknown column "name\tcategoryId": ` + columnsRule + ", separated by commas"}},
+		"UTF-16":                  {"\xff\xfen\x00a\x00m\x00e\x00", []string{"error: line 1: " + notUTF8}},
+		"quote in the header":     {"na\"me,categoryId\n", []string{`error: line 1: a quote is within a field: quote the field, and write "" for the quote`}},
+		"header never closed":     {"\"name,categoryId\nRex,7\n", []string{"error: line 1: a quote that is opened in this row is not closed"}},
+		"header that is too long": {long + "x\n", []string{"error: line 1: the row is larger than 4 MiB: is a quote not closed?"}},
+
+		"column too many": {"name,categoryId\nRex,7,8\nTom,8\n", []string{`2 "Rex,7,8": the row has 3 fields, the header has 2 columns`, `3 0 "Tom" 8 ""`}},
+		"column too few":  {"name,categoryId\nRex\n", []string{`2 "Rex": the row has 1 fields, the header has 2 columns`}},
+		"cut in half":     {"name,categoryId\nRex,7\nTo", []string{`2 0 "Rex" 7 ""`, `3 "To": the row has 1 fields, the header has 2 columns`}},
+		"not UTF-8":       {"name,categoryId\nR\xe4x,7\nTom,8\n", []string{`2 "R\xe4x,7": ` + notUTF8, `3 0 "Tom" 8 ""`}},
+		"all rules": {"id,name,categoryId,status\nx,,7.0,lost\n", []string{
+			`2 "x,,7.0,lost": id ` + integerRule + "; categoryId " + integerRule + "; name is required; status " + domain.PetStatusRule,
+		}},
+		"missing values":     {"name,categoryId\n,\n", []string{`2 ",": name is required; categoryId is required`}},
+		"blank name":         {"name,categoryId\n\" \",7\n", []string{`2 "\" \",7": name ` + domain.PetNameRule}},
+		"id zero":            {"id,name,categoryId\n0,Rex,7\n", []string{`2 "0,Rex,7": id must be at least 1`}},
+		"id negative":        {"id,name,categoryId\n-1,Rex,7\n", []string{`2 "-1,Rex,7": id must be at least 1`}},
+		"id too large":       {"id,name,categoryId\n9223372036854775808,Rex,7\n", []string{`2 "9223372036854775808,Rex,7": id ` + integerRule}},
+		"number with spaces": {"name,categoryId\nRex, 7\n", []string{`2 "Rex, 7": categoryId ` + integerRule}},
+		"number with a plus": {"name,categoryId\nRex,+7\n", []string{`2 "Rex,+7": categoryId ` + integerRule}},
+
+		"quote within a field":     {"name,categoryId\nRex 5\" dog,7\nTom,8\n", []string{`2 "Rex 5\" dog,7": a quote is within a field: quote the field, and write "" for the quote`, `3 0 "Tom" 8 ""`}},
+		"text after a quote":       {"name,categoryId\n\"Rex\"x,7\nTom,8\n", []string{`2 "\"Rex\"x,7": text follows a closing quote: write "" for a quote within a quoted field`, `3 0 "Tom" 8 ""`}},
+		"text after the last one":  {"name,categoryId\n7,\"Rex\"x", []string{`2 "7,\"Rex\"x": text follows a closing quote: write "" for a quote within a quoted field`}},
+		"quote never closed":       {"name,categoryId\nRex,7\n\"Tom,8\nBob,9\n", []string{`2 0 "Rex" 7 ""`, "error: line 3: a quote that is opened in this row is not closed"}},
+		"last quote never closed":  {"name,categoryId\nRex,\"7", []string{"error: line 2: a quote that is opened in this row is not closed"}},
+		"quote closed by a later":  {"name,categoryId\n\"Rex,7\n\"Tom\",8\nBob,9\n", []string{`2 "\"Rex,7\n\"Tom\",8": text follows a closing quote: write "" for a quote within a quoted field; the row ends in line 3: is a quote not closed?`, `4 0 "Bob" 9 ""`}},
+		"line end in a name":       {"name,categoryId\n\"Rex\r\nTom\",7\nBob,9\n", []string{`2 "\"Rex\r\nTom\",7": name ` + domain.PetNameRule + "; the row ends in line 3: is a quote not closed?", `4 0 "Bob" 9 ""`}},
+		"line end before a quote":  {"name,categoryId\na\"b,\"c\nTom,8\n", []string{`2 "a\"b,\"c": a quote is within a field: quote the field, and write "" for the quote`, `3 0 "Tom" 8 ""`}},
+		"carriage return in lines": {"name,categoryId\rRex,7\r", []string{`error: line 1: the header has the unknown column "categoryId\rRex": ` + columnsRule}},
+
+		"name of 4 MiB":     {"name,categoryId\n" + long[:file.MaxRow-2] + ",7\nTom,8\n", []string{fmt.Sprintf("2 %q: name %s", long[:file.MaxRow-2]+",7", domain.PetNameRule), `3 0 "Tom" 8 ""`}},
+		"row over 4 MiB":    {"name,categoryId\n" + long + ",7\n", []string{"error: line 2: the row is larger than 4 MiB: is a quote not closed?"}},
+		"quotes over 4 MiB": {"name,categoryId\n\"" + strings.Repeat("Rex,7\n", 1<<20), []string{"error: line 2: the row is larger than 4 MiB: is a quote not closed?"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(test.want, read(test.text, file.CSV)); diff != "" {
+				t.Errorf("(-want +got)\n%.2000s", diff)
+			}
+		})
+	}
+}
+
+func TestReadNDJSON(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", file.MaxRow)
+	for name, test := range map[string]struct {
+		text string
+		want []string
+	}{
+		"all members":         {`{"status":"sold","categoryId":-7,"id":9,"name":"Rex"}` + "\r\n", []string{`1 9 "Rex" -7 "sold"`}},
+		"required members":    {"{\"name\":\"Rex\",\"categoryId\":7}\n{\"name\":\"Tom\",\"categoryId\":8}", []string{`1 0 "Rex" 7 ""`, `2 0 "Tom" 8 ""`}},
+		"unknown member":      {`{"name":"Rex","categoryId":7,"colour":"red"}`, []string{`1 0 "Rex" 7 ""`}},
+		"escapes":             {`{"name":"\u00e4 \"b\"","categoryId":7}`, []string{`1 0 "ä \"b\"" 7 ""`}},
+		"byte order mark":     {"\ufeff{\"name\":\"Rex\",\"categoryId\":7}\n", []string{`1 0 "Rex" 7 ""`}},
+		"no bytes":            {"", nil},
+		"blank lines":         {"\n  \n\r\n{\"name\":\"Rex\",\"categoryId\":7}\n\n", []string{`4 0 "Rex" 7 ""`}},
+		"cut in half":         {`{"name":"Rex","cat`, []string{`1 "{\"name\":\"Rex\",\"cat": the row is not valid JSON: unexpected EOF at byte 18`}},
+		"an array":            {"[]\n{\"name\":\"Rex\",\"categoryId\":7}\n", []string{`1 "[]": the row must be one JSON object`, `2 0 "Rex" 7 ""`}},
+		"two objects":         {`{"name":"a","categoryId":7}{}`, []string{`1 "{\"name\":\"a\",\"categoryId\":7}{}": the row is not valid JSON: invalid character '{' after top-level value at byte 27`}},
+		"doubled member":      {`{"name":"a","name":"b"}`, []string{`1 "{\"name\":\"a\",\"name\":\"b\"}": the row is not valid JSON: duplicate object member name at byte 12`}},
+		"not UTF-8":           {"{\"name\":\"R\xe4x\",\"categoryId\":7}\n", []string{`1 "{\"name\":\"R\xe4x\",\"categoryId\":7}": ` + notUTF8}},
+		"all rules":           {`{"id":"1","categoryId":null,"status":""}`, []string{`1 "{\"id\":\"1\",\"categoryId\":null,\"status\":\"\"}": id ` + integerRule + "; categoryId must not be null; name is required; status " + domain.PetStatusRule}},
+		"id zero":             {`{"id":0,"name":"Rex","categoryId":7}`, []string{`1 "{\"id\":0,\"name\":\"Rex\",\"categoryId\":7}": id must be at least 1`}},
+		"row over 4 MiB":      {"\n" + long + "x\n", []string{"error: line 2: the row is larger than 4 MiB"}},
+		"row of 4 MiB":        {long[:file.MaxRow-len(`{"name":""}`)] + "\n", []string{fmt.Sprintf("1 %q: the row is not valid JSON: invalid character 'x' at start of value at byte 0", long[:file.MaxRow-len(`{"name":""}`)])}},
+		"million characters":  {`{"name":"` + long[:1_000_000] + `","categoryId":7}`, []string{fmt.Sprintf("1 %q: name %s", `{"name":"`+long[:1_000_000]+`","categoryId":7}`, domain.PetNameRule)}},
+		"last row over 4 MiB": {long + "x", []string{"error: line 1: the row is larger than 4 MiB"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(test.want, read(test.text, file.NDJSON)); diff != "" {
+				t.Errorf("(-want +got)\n%.2000s", diff)
+			}
+		})
+	}
+}
+
+func TestReaderReportsMissingLineEnd(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{"": true, "\n": true, "{}\n": true, "{}\r\n": true, "{}": false, "{}\n{}": false, "{}\n ": false} {
+		rows := file.NewReader(strings.NewReader(text), file.NDJSON)
+		for err := error(nil); err == nil; _, err = rows.Read() {
+		}
+		if got := rows.EndsWithLine(); got != want {
+			t.Errorf("%q: got EndsWithLine %t, want %t", text, got, want)
+		}
+	}
+}
+
+func TestReadReturnsTheErrorOfTheFile(t *testing.T) {
+	t.Parallel()
+	for _, format := range []file.Format{file.NDJSON, file.CSV} {
+		rows := file.NewReader(io.MultiReader(strings.NewReader("name,"), failingReader{}), format)
+		if _, err := rows.Read(); !errors.Is(err, errFailed) || err.Error() != "line 1: failed" {
+			t.Errorf("%s: got %v, want line 1: %v", format, err, errFailed)
+		}
+	}
+}
+
+var errFailed = errors.New("failed")
+
+type failingReader struct{}
+
+func (failingReader) Read([]byte) (int, error) { return 0, errFailed }
+
+func TestFormatFollowsTheExtension(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]file.Format{
+		"pets.csv": file.CSV, "a.b/pets.CSV": file.CSV, "pets.ndjson": file.NDJSON, "pets.jsonl": file.NDJSON,
+		"pets.json": "", "pets": "", "-": "", "": "", "csv": "", "pets.csv.gz": "",
+	} {
+		if got := file.FormatOf(path); got != want {
+			t.Errorf("%s: got the format %q, want %q", path, got, want)
+		}
+	}
+}
