@@ -1,0 +1,255 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// writeRows writes a file of n animals, whose names are their numbers from 1 on.
+func writeRows(t *testing.T, dir, name string, n int) {
+	t.Helper()
+	var text strings.Builder
+	text.WriteString("name,categoryId\n")
+	for i := range n {
+		fmt.Fprintf(&text, "%d,7\n", i+1)
+	}
+	writeText(t, dir, name, text.String())
+}
+
+func writeText(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantRows expects the animals of writeRows, each once and in their order.
+func wantRows(t *testing.T, dir string, n int) {
+	t.Helper()
+	total := queryInt(t, dir, "SELECT count(*) FROM pets")
+	ordered := queryInt(t, dir, "SELECT count(*) FROM (SELECT name, row_number() OVER (ORDER BY id) AS n FROM pets) WHERE name = CAST(n AS TEXT)")
+	if total != n || ordered != n {
+		t.Errorf("got %d animals, %d of them in their order, want %d", total, ordered, n)
+	}
+}
+
+// withoutIDs returns an export in CSV without the ids.
+func withoutIDs(t *testing.T, dir string) string {
+	t.Helper()
+	stdout, stderr, code := runPetstore(t, dir, "export", "--format", "csv")
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	var text strings.Builder
+	for line := range strings.Lines(stdout) {
+		_, rest, _ := strings.Cut(line, ",")
+		text.WriteString(rest)
+	}
+	return text.String()
+}
+
+func TestImportedAnimalsAreThoseThatWereExported(t *testing.T) {
+	t.Parallel()
+	from := seededDir(t, "2500")
+	want := withoutIDs(t, from)
+	for _, name := range []string{"pets.csv", "pets.ndjson"} {
+		if _, stderr, code := runPetstore(t, from, "export", name); code != 0 {
+			t.Fatal(stderr)
+		}
+		to := dirWithStore(t)
+		stdout, stderr, code := runPetstore(t, to, "import", filepath.Join(from, name))
+		if code != 0 || !strings.HasPrefix(stdout, "added 2500 animals in ") || !strings.HasSuffix(stderr, "\n2500 of 2500 animals\n") {
+			t.Fatalf("%s: got code %d, stdout %q, stderr %q", name, code, stdout, stderr)
+		}
+		if diff := cmp.Diff(want, withoutIDs(t, to)); diff != "" {
+			t.Errorf("%s (-exported +imported)\n%s", name, diff)
+		}
+	}
+}
+
+func TestFileThatIsImportedTwiceAddsNothing(t *testing.T) {
+	t.Parallel()
+	dir := dirWithStore(t)
+	writeRows(t, dir, "pets.csv", 2500)
+	writeRows(t, dir, "copy", 2500)
+	for _, test := range []struct {
+		args, want string
+		animals    int
+	}{
+		{"pets.csv", "added 2500 animals in ", 2500},
+		{"pets.csv", "added 0 animals: this file with 2500 animals was imported before; --again adds them once more\n", 2500},
+		{"copy --format csv", "added 0 animals: this file with 2500 animals was imported before; --again adds them once more\n", 2500},
+		{"pets.csv --again", "added 2500 animals in ", 5000},
+		{"pets.csv", "added 0 animals: this file with 2500 animals was imported before; --again adds them once more\n", 5000},
+	} {
+		stdout, stderr, code := runPetstore(t, dir, append([]string{"import"}, strings.Fields(test.args)...)...)
+		if code != 0 || !strings.HasPrefix(stdout, test.want) {
+			t.Errorf("%s: got code %d, stdout %q, stderr %q; want 0 and %q", test.args, code, stdout, stderr, test.want)
+		}
+		if got := queryInt(t, dir, "SELECT count(*) FROM pets"); got != test.animals {
+			t.Errorf("%s: got %d animals, want %d", test.args, got, test.animals)
+		}
+	}
+}
+
+func TestImportReportsOtherIDs(t *testing.T) {
+	t.Parallel()
+	dir := dirWithStore(t)
+	writeText(t, dir, "pets.csv", "id,name,categoryId\n1,a,7\n,b,7\n7,c,7\n3,d,7\n")
+	stdout, stderr, code := runPetstore(t, dir, "import", "pets.csv")
+	if code != 0 || !strings.HasSuffix(stdout, "; 2 have another id than in the file\n") {
+		t.Errorf("got code %d, stdout %q, stderr %q; want 0 and 2 other ids", code, stdout, stderr)
+	}
+	if ids := queryInt(t, dir, "SELECT max(id) FROM pets"); ids != 4 {
+		t.Errorf("got the id %d, want 4", ids)
+	}
+}
+
+func TestImportStoresNothingOfAFileWithABadRow(t *testing.T) {
+	t.Parallel()
+	rows := "name,categoryId\n" + strings.Repeat("Rex,7\n", 5000)
+	for name, test := range map[string]struct{ file, text, want string }{
+		"rule":         {"pets.csv", rows + "Tom,8.5\n", "pets.csv: line 5002: categoryId must be a 64-bit integer without fraction or exponent: nothing was stored"},
+		"NDJSON":       {"pets.ndjson", "{\"name\":\"Rex\",\"categoryId\":7}\n{\"name\":\"\"}\n", "pets.ndjson: line 2: name must be 1 to 200 characters, not blank, without control characters; categoryId is required: nothing was stored"},
+		"cut in half":  {"pets.csv", rows[:len(rows)-4], "pets.csv: line 5001: the row has 1 fields, the header has 2 columns: nothing was stored"},
+		"open quote":   {"pets.csv", rows + "\"Tom,8\nBob,9\n", "pets.csv: line 5002: a quote that is opened in this row is not closed: nothing was stored"},
+		"header":       {"pets.csv", "name;categoryId\n", `pets.csv: line 1: the header has the unknown column "name;categoryId": the columns are name, categoryId and, optionally, id and status, in any order, separated by commas: nothing was stored`},
+		"empty CSV":    {"pets.csv", "", "pets.csv: the file is empty: its first line must be a header such as id,name,categoryId,status: nothing was stored"},
+		"not UTF-8":    {"pets.csv", rows + "R\xe4x,7\n", "pets.csv: line 5002: the text is not valid UTF-8: convert the file to UTF-8: nothing was stored"},
+		"a large row":  {"pets.csv", rows + strings.Repeat("x", 1_000_000) + ",7\n", "pets.csv: line 5002: name must be 1 to 200 characters, not blank, without control characters: nothing was stored"},
+		"a larger row": {"pets.csv", rows + "\"" + strings.Repeat("Rex,7\n", 1_000_000), "pets.csv: line 5002: the row is larger than 4 MiB: is a quote not closed?: nothing was stored"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := dirWithStore(t)
+			writeText(t, dir, test.file, test.text)
+			stdout, stderr, code := runPetstore(t, dir, "import", test.file)
+			if code != 1 || stdout != "" || !strings.HasSuffix("\n"+stderr, "\npetstore: "+test.want+"\n") {
+				t.Errorf("got code %d, stdout %q, stderr %q; want 1 and %q", code, stdout, stderr, test.want)
+			}
+			if n := queryInt(t, dir, "SELECT (SELECT count(*) FROM pets) + (SELECT count(*) FROM imports)"); n != 0 {
+				t.Errorf("got %d animals and imports, want none", n)
+			}
+		})
+	}
+}
+
+func TestImportOfMissingFileCreatesNoStore(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]struct {
+		code int
+		text string
+	}{
+		"none.csv":              {1, "open none.csv: no such file or directory"},
+		". --format csv":        {1, ". is a folder: name a file"},
+		"none":                  {2, "the format of none is not known: add --format ndjson or --format csv"},
+		"-":                     {2, "the format of standard input is not known: add --format ndjson or --format csv"},
+		"none.csv --format xml": {2, `invalid argument "xml" for "--format" flag: must be ndjson or csv`},
+		"none.csv --rejects -":  {2, `invalid argument "-" for "--rejects" flag: must be the name of a new file`},
+		"":                      {2, "accepts 1 arg(s), received 0"},
+		"a.csv b.csv":           {2, "accepts 1 arg(s), received 2"},
+	} {
+		dir := t.TempDir()
+		stdout, stderr, code := runPetstore(t, dir, append([]string{"import"}, strings.Fields(args)...)...)
+		if code != want.code || stdout != "" || stderr != "petstore: "+want.text+"\n" {
+			t.Errorf("%q: got code %d, stdout %q, stderr %q; want %d and %q", args, code, stdout, stderr, want.code, want.text)
+		}
+		if found := modes(t, dir); len(found) != 0 {
+			t.Errorf("%q: got the files %v, want none", args, found)
+		}
+	}
+}
+
+func TestImportOfEmptyNDJSONAddsNothing(t *testing.T) {
+	t.Parallel()
+	dir := dirWithStore(t)
+	writeText(t, dir, "pets.ndjson", "")
+	stdout, stderr, code := runPetstore(t, dir, "import", "pets.ndjson")
+	if code != 0 || !strings.HasPrefix(stdout, "added 0 animals in ") || stderr != "" {
+		t.Errorf("got code %d, stdout %q, stderr %q; want 0 and 0 animals", code, stdout, stderr)
+	}
+}
+
+func TestImportWarnsOfMissingLineEnd(t *testing.T) {
+	t.Parallel()
+	dir := dirWithStore(t)
+	writeText(t, dir, "pets.csv", "name,categoryId\nRex,7\nTom,8")
+	_, stderr, code := runPetstore(t, dir, "import", "pets.csv")
+	if want := "petstore: warning: the last line of pets.csv has no line end: the file may be incomplete\n"; code != 0 || !strings.Contains(stderr, want) {
+		t.Errorf("got code %d, stderr %q; want 0 and %q", code, stderr, want)
+	}
+	if n := queryInt(t, dir, "SELECT count(*) FROM pets"); n != 2 {
+		t.Errorf("got %d animals, want 2", n)
+	}
+}
+
+func TestRejectedRowsAreWrittenToAFile(t *testing.T) {
+	t.Parallel()
+	dir := dirWithStore(t)
+	writeText(t, dir, "pets.csv", "name,categoryId\nRex,7\n\" <b>\"\"\",x\n\"a\r\nb\",7\nR\xe4x,7\nTom,8\n")
+	stdout, stderr, code := runPetstore(t, dir, "import", "pets.csv", "--rejects", "rejects.ndjson")
+	if code != 0 || !strings.HasPrefix(stdout, "added 2 animals in ") || !strings.HasSuffix(stdout, "; wrote 3 rejected rows to rejects.ndjson\n") {
+		t.Errorf("got code %d, stdout %q, stderr %q; want 0, 2 animals and 3 rejected rows", code, stdout, stderr)
+	}
+	want := `{"line":3,"rule":"categoryId must be a 64-bit integer without fraction or exponent","row":"\" <b>\"\"\",x"}
+{"line":4,"rule":"name must be 1 to 200 characters, not blank, without control characters; the row ends in line 5: is a quote not closed?","row":"\"a\r\nb\",7"}
+{"line":6,"rule":"the text is not valid UTF-8: convert the file to UTF-8","row":"R\ufffdx,7"}
+`
+	if diff := cmp.Diff(want, readFile(t, filepath.Join(dir, "rejects.ndjson"))); diff != "" {
+		t.Errorf("rejects (-want +got)\n%s", diff)
+	}
+
+	_, stderr, code = runPetstore(t, dir, "import", "pets.csv", "--rejects", "rejects.ndjson", "--again")
+	if code != 1 || stderr != "petstore: rejects.ndjson exists already: name another file, or move it away\n" {
+		t.Errorf("with an existing file: got code %d, stderr %q; want 1 and that it exists", code, stderr)
+	}
+	stdout, _, code = runPetstore(t, dir, "import", "pets.csv", "--rejects", "other.ndjson")
+	if code != 0 || !strings.HasPrefix(stdout, "added 0 animals: ") || readFile(t, filepath.Join(dir, "other.ndjson")) != want {
+		t.Errorf("the second time: got code %d, stdout %q; want 0, no animals and the same rejects", code, stdout)
+	}
+	_, stderr, code = runPetstore(t, dir, "import", "pets.csv")
+	if code != 1 || !strings.HasSuffix(stderr, "pets.csv: line 3: categoryId must be a 64-bit integer without fraction or exponent: an earlier run stored 2 animals of this file\n") {
+		t.Errorf("without --rejects: got code %d, stderr %q; want 1 and what was stored", code, stderr)
+	}
+	if n := queryInt(t, dir, "SELECT count(*) FROM pets"); n != 2 {
+		t.Errorf("got %d animals, want 2", n)
+	}
+}
+
+func TestWithoutRejectedRowsNoFileIsWritten(t *testing.T) {
+	t.Parallel()
+	dir := dirWithStore(t)
+	writeRows(t, dir, "pets.csv", 3)
+	if _, stderr, code := runPetstore(t, dir, "import", "pets.csv", "--rejects", "rejects.ndjson"); code != 0 {
+		t.Fatal(stderr)
+	}
+	for name := range modes(t, dir) {
+		if strings.HasPrefix(name, "rejects") {
+			t.Errorf("got the file %s, want none", name)
+		}
+	}
+}
+
+func TestServerListsImportedAnimals(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := startServer(t, dir)
+	const path = "/v1/pets?limit=100&status=sold"
+	if _, body, err := s.do(t.Context(), http.MethodGet, path, ""); err != nil || body != "[]" { // and caches it
+		t.Fatal(body, err)
+	}
+	writeText(t, dir, "pets.csv", "name,categoryId,status\nRex,7,sold\n")
+	if _, stderr, code := runPetstore(t, dir, "import", "pets.csv"); code != 0 {
+		t.Fatal(stderr)
+	}
+	waitUntil(t, "the server lists the animal", func() bool {
+		_, body, err := s.do(t.Context(), http.MethodGet, path, "")
+		return err == nil && body == `[{"id":1,"name":"Rex","categoryId":7,"status":"sold"}]`
+	})
+}

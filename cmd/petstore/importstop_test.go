@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"example.com/petstore/delivery/file"
+	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/usecase"
+)
+
+// startImport starts petstore import and waits until the store has at least n animals, or
+// until the import has ended.
+func startImport(t *testing.T, dir string, n int, args ...string) (cmd *exec.Cmd, stderr *syncBuffer, ended <-chan error) {
+	t.Helper()
+	cmd, stderr = command(t.Context(), dir, append([]string{"import"}, args...)...), &syncBuffer{}
+	cmd.Stderr = stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	waitUntil(t, "animals are imported", func() bool {
+		return queryInt(t, dir, "SELECT count(*) FROM pets") >= n || len(done) > 0
+	})
+	return cmd, stderr, done
+}
+
+func TestKilledImportAddsEachRowOnce(t *testing.T) {
+	t.Parallel()
+	const rows, kills = 60_000, 5
+	dir := dirWithStore(t)
+	writeRows(t, dir, "pets.csv", rows)
+	for kill := range kills {
+		cmd, _, ended := startImport(t, dir, rows/(kills+1)*kill+rand.IntN(rows/(kills+1)), "pets.csv")
+		_ = cmd.Process.Kill()
+		if err := <-ended; err == nil {
+			t.Errorf("kill %d: the import had ended, want it killed", kill)
+		}
+	}
+	before := queryInt(t, dir, "SELECT count(*) FROM pets")
+	stdout, stderr, code := runPetstore(t, dir, "import", "pets.csv")
+	if want := fmt.Sprintf(", after the %d of an earlier run\n", before); code != 0 || !strings.HasSuffix(stdout, want) {
+		t.Errorf("got code %d, stdout %q, stderr %q; want 0 and %q", code, stdout, stderr, want)
+	}
+	wantRows(t, dir, rows)
+}
+
+func TestInterruptedImportSaysWhatIsStoredAndContinues(t *testing.T) {
+	t.Parallel()
+	const rows = 60_000
+	dir := dirWithStore(t)
+	writeRows(t, dir, "pets.csv", rows)
+	cmd, stderr, ended := startImport(t, dir, 1, "pets.csv", "--rejects", "rejects.ndjson")
+	_ = cmd.Process.Signal(syscall.SIGINT)
+	<-ended
+	pattern := regexp.MustCompile(`\npetstore: interrupted: added (\d+) of 60000 animals; run the same command again to continue\n$`)
+	found := pattern.FindStringSubmatch(stderr.String())
+	if code := cmd.ProcessState.ExitCode(); code != 1 || found == nil {
+		t.Fatalf("got code %d, stderr %q; want 1 and %s", code, stderr, pattern)
+	}
+	if stored := queryInt(t, dir, "SELECT count(*) FROM pets"); found[1] != fmt.Sprint(stored) || stored == rows {
+		t.Errorf("got %d animals in the store, want the %s that it reported", stored, found[1])
+	}
+	if _, partial := modes(t, dir)["rejects.ndjson.partial"]; partial {
+		t.Error("rejects.ndjson.partial exists, want it removed")
+	}
+	if _, stderr, code := runPetstore(t, dir, "import", "pets.csv", "--again"); code != 0 {
+		t.Fatal(stderr)
+	}
+	wantRows(t, dir, rows)
+}
+
+func TestConcurrentImportsOfOneFileAddEachRowOnce(t *testing.T) {
+	t.Parallel()
+	const rows = 20_000
+	dir := dirWithStore(t)
+	writeRows(t, dir, "pets.csv", rows)
+	_, one, oneEnded := startImport(t, dir, 0, "pets.csv")
+	_, other, otherEnded := startImport(t, dir, 0, "pets.csv")
+	errOne, errOther := <-oneEnded, <-otherEnded
+	if errOne != nil && errOther != nil {
+		t.Errorf("got two errors, want one import that succeeds: %s, %s", one, other)
+	}
+	for stderr, err := range map[*syncBuffer]error{one: errOne, other: errOther} {
+		if err != nil && !strings.Contains(stderr.String(), "petstore: another process is importing the same file: added ") {
+			t.Errorf("got stderr %q, want that another process imports the file", stderr)
+		}
+	}
+	wantRows(t, dir, rows)
+}
+
+func TestImportReadsStandardInputAndPipes(t *testing.T) {
+	t.Parallel()
+	const rows = 2500
+	files := t.TempDir()
+	writeRows(t, files, "pets.csv", rows)
+	if err := unix.Mkfifo(filepath.Join(files, "pipe.csv"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, shell := range []string{"exec < pets.csv", "cat pets.csv > pipe.csv & true"} {
+		dir, input := dirWithStore(t), []string{"-", "--format", "csv"}
+		if strings.Contains(shell, "pipe") {
+			input = []string{filepath.Join(files, "pipe.csv")}
+		}
+		cmd := commandAfter(t.Context(), dir, "cd "+files+" && { "+shell+"; } && cd "+dir, append([]string{"import"}, input...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v %s", shell, err, out)
+		}
+		wantRows(t, dir, rows)
+	}
+}
+
+func TestSignalInterruptsWaitingForStandardInput(t *testing.T) {
+	t.Parallel()
+	cmd := commandWithTimeout(t, t.TempDir(), "import", "-", "--format", "csv")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stdin.Write(bytes.Repeat([]byte("x"), 1<<20)); err != nil { // larger than a pipe: it reads
+		t.Fatal(err)
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 1 || stderr.String() != "petstore: interrupted: nothing was stored\n" {
+		t.Errorf("got code %d, stderr %q; want 1 and that nothing was stored", code, stderr.String())
+	}
+}
+
+// TestChangedFileIsNotMarkedAsImported changes the file after it was checked.
+func TestChangedFileIsNotMarkedAsImported(t *testing.T) {
+	t.Parallel()
+	const rows = importBatchSize + 500
+	dir := t.TempDir()
+	writeRows(t, dir, "pets.csv", rows)
+	input, err := os.OpenFile(filepath.Join(dir, "pets.csv"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer input.Close()
+	store, err := repository.Open(t.Context(), sqlite.New(storePath(dir)), repository.Options{Migrate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	run := importRun{path: "pets.csv", format: file.CSV, input: input, stdout: io.Discard, stderr: io.Discard}
+	checked, err := run.check(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := input.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := input.WriteAt([]byte("8"), info.Size()-2); err != nil { // the last categoryId
+		t.Fatal(err)
+	}
+	importer := usecase.NewImporter(store, checked.digest, clock)
+	earlier, err := importer.Start(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run.add(t.Context(), importer, earlier, checked); !errors.Is(err, errFileChanged) {
+		t.Errorf("got %v, want %v", err, errFileChanged)
+	}
+	state, err := usecase.NewImporter(store, checked.digest, clock).Start(t.Context(), false)
+	if want := (domain.ImportState{Added: importBatchSize}); err != nil || state != want || importer.Added() != importBatchSize {
+		t.Errorf("got %+v, %v and Added %d, want %+v", state, err, importer.Added(), want)
+	}
+}

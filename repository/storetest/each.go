@@ -1,0 +1,100 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/domain"
+)
+
+// eachAndCount returns the records of Each. It checks that Count returns their number.
+func eachAndCount[T any, S ~string](
+	t *testing.T, status S, count func(context.Context, S) (int64, error), each func(context.Context, S, func(T) error) error,
+) (records []T) {
+	t.Helper()
+	err := each(t.Context(), status, func(record T) error {
+		records = append(records, record)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := count(t.Context(), status); err != nil || n != int64(len(records)) {
+		t.Errorf("Count of the status %q: got %d, %v, want %d", status, n, err, len(records))
+	}
+	return records
+}
+
+func eachRecordIsReadOnceInOrder(t *testing.T, s Store) {
+	pets := addPets(t, s, domain.NewPet{Name: "1", Status: domain.PetAvailable}, domain.NewPet{Name: "2"}, domain.NewPet{Name: "3", Status: domain.PetAvailable})
+	orders := placeOrders(t, s, 1, 3, 2)
+	moveOrder(t, s, 2, domain.OrderDelivered, noon)
+	orders[1].Status, orders[1].UpdatedAt = domain.OrderDelivered, noon.Add(time.Millisecond)
+	for status, want := range map[domain.PetStatus][]domain.Pet{"": pets, domain.PetAvailable: {pets[0], pets[2]}, domain.PetSold: nil} {
+		if diff := cmp.Diff(want, eachAndCount(t, status, s.Pets().Count, s.Pets().Each)); diff != "" {
+			t.Errorf("pets with the status %q (-want +got)\n%s", status, diff)
+		}
+	}
+	for status, want := range map[domain.OrderStatus][]domain.Order{"": orders, domain.OrderPlaced: {orders[0], orders[2]}, domain.OrderCancelled: nil} {
+		if diff := cmp.Diff(want, eachAndCount(t, status, s.Orders().Count, s.Orders().Each)); diff != "" {
+			t.Errorf("orders with the status %q (-want +got)\n%s", status, diff)
+		}
+	}
+}
+
+// eachReadsOneSnapshot changes the store after the first record was read.
+func eachReadsOneSnapshot(t *testing.T, s Store) {
+	news := make([]domain.NewPet, 1000) // more than the database reads at once
+	for i := range news {
+		news[i].Name = "Rex"
+	}
+	var pets []domain.Pet
+	inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
+		pets, err = r.Pets.CreateAll(ctx, news)
+		return err
+	})
+	var got []domain.Pet
+	err := s.Pets().Each(t.Context(), "", func(pet domain.Pet) error {
+		if len(got) == 0 {
+			addPets(t, s, domain.NewPet{Name: "later"})
+			inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+				_, err := r.Pets.Move(ctx, pets[len(pets)-1].ID, []domain.PetStatus{""}, domain.PetSold)
+				return err
+			})
+		}
+		got = append(got, pet)
+		return nil
+	})
+	if diff := cmp.Diff(pets, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got)\n%s", err, diff)
+	}
+}
+
+func eachStopsAtAnErrorAndAtTheEndOfItsContext(t *testing.T, s Store) {
+	addPets(t, s, domain.NewPet{Name: "1"}, domain.NewPet{Name: "2"})
+	failure := errors.New("failure")
+	calls := 0
+	err := s.Pets().Each(t.Context(), "", func(domain.Pet) error {
+		calls++
+		return failure
+	})
+	if !errors.Is(err, failure) || errors.Is(err, domain.ErrUnavailable) || calls != 1 {
+		t.Errorf("got %v after %d calls, want %v after 1", err, calls, failure)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	calls = 0
+	err = s.Pets().Each(ctx, "", func(domain.Pet) error {
+		calls++
+		cancel()
+		return nil
+	})
+	wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
+	if calls != 1 {
+		t.Errorf("got %d calls, want 1 before the context ended", calls)
+	}
+	wantError(t, s.Pets().Each(ctx, "", func(domain.Pet) error { return nil }), domain.ErrUnavailable, domain.CodeUnavailable)
+}

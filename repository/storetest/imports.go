@@ -1,0 +1,104 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/domain"
+)
+
+// advance changes the state of the file and reports whether it did.
+func advance(t *testing.T, s Store, file domain.FileDigest, from, to domain.ImportState) (advanced bool) {
+	t.Helper()
+	inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
+		advanced, err = r.Imports.Advance(ctx, file, from, to, noon)
+		return err
+	})
+	return advanced
+}
+
+func wantImportState(t *testing.T, s Store, file domain.FileDigest, want domain.ImportState) {
+	t.Helper()
+	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+		got, err := r.Imports.Find(ctx, file)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("Find (-want +got)\n%s", diff)
+		}
+		return err
+	})
+}
+
+func importAdvancesFromItsState(t *testing.T, s Store) {
+	none, half, whole := domain.ImportState{}, domain.ImportState{Added: 2}, domain.ImportState{Added: 4, Complete: true}
+	file, other := domain.FileDigest{1}, domain.FileDigest{2}
+	wantImportState(t, s, file, none)
+	for _, step := range []struct {
+		from, to domain.ImportState
+		want     bool
+	}{
+		{half, whole, false}, // an unknown file
+		{none, half, true},
+		{none, half, false},
+		{domain.ImportState{Added: 1}, whole, false},
+		{domain.ImportState{Added: 2, Complete: true}, whole, false},
+		{half, whole, true},
+		{half, whole, false},
+		{domain.ImportState{Added: 4}, half, false},
+		{whole, half, true},
+	} {
+		if got := advance(t, s, file, step.from, step.to); got != step.want {
+			t.Errorf("Advance from %+v to %+v: got %t, want %t", step.from, step.to, got, step.want)
+		}
+	}
+	wantImportState(t, s, file, half)
+	wantImportState(t, s, other, none)
+	empty := domain.ImportState{Complete: true}
+	if !advance(t, s, other, none, empty) || !advance(t, s, other, empty, whole) {
+		t.Error("Advance of a file without animals: got false, want true")
+	}
+	wantImportState(t, s, other, whole)
+}
+
+func oneOfConcurrentImportsAdvances(t *testing.T, s Store) {
+	for _, from := range []domain.ImportState{{}, {Added: 1}} {
+		var advanced atomic.Int32
+		var wait sync.WaitGroup
+		for range 20 {
+			wait.Go(func() {
+				err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+					ok, err := r.Imports.Advance(ctx, domain.FileDigest{1}, from, domain.ImportState{Added: from.Added + 1}, noon)
+					if ok {
+						advanced.Add(1)
+					}
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+		if got := advanced.Load(); got != 1 {
+			t.Errorf("from %+v: got %d imports that advanced, want 1", from, got)
+		}
+	}
+}
+
+func failedTransactionDoesNotAdvanceAnImport(t *testing.T, s Store) {
+	failure := errors.New("failure")
+	err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		if _, err := r.Imports.Advance(ctx, domain.FileDigest{1}, domain.ImportState{}, domain.ImportState{Added: 1}, noon); err != nil {
+			return err
+		}
+		return failure
+	})
+	if !errors.Is(err, failure) {
+		t.Errorf("got %v, want %v", err, failure)
+	}
+	wantImportState(t, s, domain.FileDigest{1}, domain.ImportState{})
+}

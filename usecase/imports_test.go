@@ -1,0 +1,121 @@
+package usecase_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/usecase"
+)
+
+var importedFile = domain.FileDigest{1}
+
+// startImport returns an Importer of importedFile, and how far the file was imported.
+func startImport(t *testing.T, store *repository.Store, again bool) (*usecase.Importer, domain.ImportState) {
+	t.Helper()
+	importer := usecase.NewImporter(store, importedFile, (&clock{noon}).now)
+	return importer, must[domain.ImportState](t)(importer.Start(t.Context(), again))
+}
+
+// batch returns the animals from one number to another.
+func batch(from, to int) (pets []domain.NewPet) {
+	for i := from; i <= to; i++ {
+		pets = append(pets, domain.NewPet{Name: fmt.Sprint(i), CategoryID: 1})
+	}
+	return pets
+}
+
+// wantNames expects the animals with the numbers.
+func wantNames(t *testing.T, store *repository.Store, want ...int) {
+	t.Helper()
+	var names []string
+	for _, pet := range allPets(t, store) {
+		names = append(names, pet.Name)
+	}
+	var wanted []string
+	for _, n := range want {
+		wanted = append(wanted, fmt.Sprint(n))
+	}
+	if diff := cmp.Diff(wanted, names); diff != "" {
+		t.Errorf("names (-want +got)\n%s", diff)
+	}
+}
+
+func TestImportContinuesAfterTheLastBatch(t *testing.T) {
+	t.Parallel()
+	store := open(t)
+	first, state := startImport(t, store, false)
+	if state != (domain.ImportState{}) {
+		t.Errorf("got %+v for a new file, want nothing", state)
+	}
+	added := must[[]domain.Pet](t)(first.Add(t.Context(), batch(1, 2), false))
+	if len(added) != 2 || added[1].ID != 2 || first.Added() != 2 {
+		t.Errorf("got %+v and Added %d, want two animals", added, first.Added())
+	}
+	second, state := startImport(t, store, true) // again has no effect on an import that is not complete
+	if state != (domain.ImportState{Added: 2}) {
+		t.Errorf("got %+v, want 2 animals", state)
+	}
+	must[[]domain.Pet](t)(second.Add(t.Context(), batch(3, 3), true))
+	if _, state := startImport(t, store, false); state != (domain.ImportState{Added: 3, Complete: true}) {
+		t.Errorf("got %+v, want a complete import of 3", state)
+	}
+	wantNames(t, store, 1, 2, 3)
+}
+
+func TestCompleteImportStartsAgain(t *testing.T) {
+	t.Parallel()
+	store := open(t)
+	first, _ := startImport(t, store, false)
+	must[[]domain.Pet](t)(first.Add(t.Context(), batch(1, 3), true))
+	again, state := startImport(t, store, true)
+	if state != (domain.ImportState{}) {
+		t.Errorf("got %+v, want nothing", state)
+	}
+	must[[]domain.Pet](t)(again.Add(t.Context(), batch(1, 2), false))
+	if _, state := startImport(t, store, false); state != (domain.ImportState{Added: 2}) {
+		t.Errorf("got %+v, want 2 animals", state)
+	}
+	wantNames(t, store, 1, 2, 3, 1, 2)
+}
+
+func TestConcurrentImportOfOneFileConflicts(t *testing.T) {
+	t.Parallel()
+	store := open(t)
+	one, _ := startImport(t, store, false)
+	other, _ := startImport(t, store, false)
+	must[[]domain.Pet](t)(one.Add(t.Context(), batch(1, 2), false))
+	if _, err := other.Add(t.Context(), batch(1, 2), true); err == nil || err.Error() != domain.ImportInProgress().Error() {
+		t.Errorf("got %v, want %v", err, domain.ImportInProgress())
+	}
+	if other.Added() != 0 {
+		t.Errorf("got Added %d, want 0", other.Added())
+	}
+	must[[]domain.Pet](t)(one.Add(t.Context(), batch(3, 3), true))
+	wantNames(t, store, 1, 2, 3)
+}
+
+func TestImportRejectsInvalidAnimal(t *testing.T) {
+	t.Parallel()
+	store := open(t)
+	importer, _ := startImport(t, store, false)
+	_, err := importer.Add(t.Context(), append(batch(1, 1), domain.NewPet{}), true)
+	wantError(t, err, domain.ErrInvalid, domain.CodeValidationFailed)
+	if _, state := startImport(t, store, false); state != (domain.ImportState{}) || importer.Added() != 0 {
+		t.Errorf("got %+v and Added %d, want nothing", state, importer.Added())
+	}
+	wantNames(t, store)
+}
+
+func TestImportOfNoAnimalsIsComplete(t *testing.T) {
+	t.Parallel()
+	store := open(t)
+	importer, _ := startImport(t, store, false)
+	must[[]domain.Pet](t)(importer.Add(t.Context(), nil, true))
+	if _, state := startImport(t, store, false); state != (domain.ImportState{Complete: true}) {
+		t.Errorf("got %+v, want a complete import", state)
+	}
+}
