@@ -95,9 +95,9 @@ func (r *importRun) run(ctx context.Context, store *repository.Store) error {
 	importer := usecase.NewImporter(store, checked.digest, clock)
 	earlier, startErr := importer.Start(ctx, r.again)
 	if err := cmp.Or(err, startErr); err != nil {
-		outcome := "nothing was stored"
+		outcome := "this run stored nothing"
 		if earlier.Added > 0 {
-			outcome = fmt.Sprintf("an earlier run stored %d animals of this file", earlier.Added)
+			outcome += fmt.Sprintf("; an earlier run stored %d animals of this file", earlier.Added)
 		}
 		return interruptedOr(ctx, err, outcome)
 	}

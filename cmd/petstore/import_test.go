@@ -115,15 +115,15 @@ func TestImportStoresNothingOfAFileWithABadRow(t *testing.T) {
 	t.Parallel()
 	rows := "name,categoryId\n" + strings.Repeat("Rex,7\n", 5000)
 	for name, test := range map[string]struct{ file, text, want string }{
-		"rule":         {"pets.csv", rows + "Tom,8.5\n", "pets.csv: line 5002: categoryId must be a 64-bit integer without fraction or exponent: nothing was stored"},
-		"NDJSON":       {"pets.ndjson", "{\"name\":\"Rex\",\"categoryId\":7}\n{\"name\":\"\"}\n", "pets.ndjson: line 2: name must be 1 to 200 characters, not blank, without control characters; categoryId is required: nothing was stored"},
-		"cut in half":  {"pets.csv", rows[:len(rows)-4], "pets.csv: line 5001: the row has 1 fields, the header has 2 columns: nothing was stored"},
-		"open quote":   {"pets.csv", rows + "\"Tom,8\nBob,9\n", "pets.csv: line 5002: a quote that is opened in this row is not closed: nothing was stored"},
-		"header":       {"pets.csv", "name;categoryId\n", `pets.csv: line 1: the header has the unknown column "name;categoryId": the columns are name, categoryId and, optionally, id and status, in any order, separated by commas: nothing was stored`},
-		"empty CSV":    {"pets.csv", "", "pets.csv: the file is empty: its first line must be a header such as id,name,categoryId,status: nothing was stored"},
-		"not UTF-8":    {"pets.csv", rows + "R\xe4x,7\n", "pets.csv: line 5002: the text is not valid UTF-8: convert the file to UTF-8: nothing was stored"},
-		"a large row":  {"pets.csv", rows + strings.Repeat("x", 1_000_000) + ",7\n", "pets.csv: line 5002: name must be 1 to 200 characters, not blank, without control characters: nothing was stored"},
-		"a larger row": {"pets.csv", rows + "\"" + strings.Repeat("Rex,7\n", 1_000_000), "pets.csv: line 5002: the row is larger than 4 MiB: is a quote not closed?: nothing was stored"},
+		"rule":         {"pets.csv", rows + "Tom,8.5\n", "pets.csv: line 5002: categoryId must be a 64-bit integer without fraction or exponent; correct the row, or add --rejects FILE to import the others: this run stored nothing"},
+		"NDJSON":       {"pets.ndjson", "{\"name\":\"Rex\",\"categoryId\":7}\n{\"name\":\"\"}\n", "pets.ndjson: line 2: name must be 1 to 200 characters, not blank, without control characters; categoryId is required; correct the row, or add --rejects FILE to import the others: this run stored nothing"},
+		"cut in half":  {"pets.csv", rows[:len(rows)-4], "pets.csv: line 5001: the row has 1 fields, the header has 2 columns; correct the row, or add --rejects FILE to import the others: this run stored nothing"},
+		"open quote":   {"pets.csv", rows + "\"Tom,8\nBob,9\n", "pets.csv: line 5002: a quote that is opened in this row is not closed: this run stored nothing"},
+		"header":       {"pets.csv", "name;categoryId\n", `pets.csv: line 1: the header has the unknown column "name;categoryId": the columns are name, categoryId and, optionally, id and status, in any order, separated by commas: this run stored nothing`},
+		"empty CSV":    {"pets.csv", "", "pets.csv: the file is empty: its first line must be a header such as id,name,categoryId,status: this run stored nothing"},
+		"not UTF-8":    {"pets.csv", rows + "R\xe4x,7\n", "pets.csv: line 5002: the text is not valid UTF-8: convert the file to UTF-8; correct the row, or add --rejects FILE to import the others: this run stored nothing"},
+		"a large row":  {"pets.csv", rows + strings.Repeat("x", 1_000_000) + ",7\n", "pets.csv: line 5002: name must be 1 to 200 characters, not blank, without control characters; correct the row, or add --rejects FILE to import the others: this run stored nothing"},
+		"a larger row": {"pets.csv", rows + "\"" + strings.Repeat("Rex,7\n", 1_000_000), "pets.csv: line 5002: the row is larger than 4 MiB: is a quote not closed?: this run stored nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -214,7 +214,7 @@ func TestRejectedRowsAreWrittenToAFile(t *testing.T) {
 		t.Errorf("the second time: got code %d, stdout %q; want 0, no animals and the same rejects", code, stdout)
 	}
 	_, stderr, code = runPetstore(t, dir, "import", "pets.csv")
-	if code != 1 || !strings.HasSuffix(stderr, "pets.csv: line 3: categoryId must be a 64-bit integer without fraction or exponent: an earlier run stored 2 animals of this file\n") {
+	if code != 1 || !strings.HasSuffix(stderr, "pets.csv: line 3: categoryId must be a 64-bit integer without fraction or exponent; correct the row, or add --rejects FILE to import the others: this run stored nothing; an earlier run stored 2 animals of this file\n") {
 		t.Errorf("without --rejects: got code %d, stderr %q; want 1 and what was stored", code, stderr)
 	}
 	if n := queryInt(t, dir, "SELECT count(*) FROM pets"); n != 2 {

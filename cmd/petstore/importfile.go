@@ -29,7 +29,7 @@ func openInput(ctx context.Context, path string, stdin io.Reader) (*os.File, err
 	case err := <-done:
 		return input, err
 	case <-ctx.Done():
-		return nil, errors.New("interrupted: nothing was stored")
+		return nil, errors.New("interrupted: this run stored nothing")
 	}
 }
 

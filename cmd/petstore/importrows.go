@@ -40,7 +40,7 @@ func (r *importRun) check(ctx context.Context, rejects *rejectFile) (checked che
 		if checked.rejected++; rejects != nil {
 			return rejects.write(row)
 		}
-		return fmt.Errorf("line %d: %s", row.Line, row.Rule)
+		return fmt.Errorf("line %d: %s; correct the row, or add --rejects FILE to import the others", row.Line, row.Rule)
 	})
 	if err != nil {
 		progress.stop()

@@ -45,8 +45,8 @@ func TestImportContinuesWhenTheDiskIsNoLongerFull(t *testing.T) {
 
 func TestExportToAFullDiskLeavesNoFile(t *testing.T) {
 	t.Parallel()
-	dir := seededDir(t, "100000")
-	out := runOnSmallDisk(t, dir, "256k", `"$0" export pets.csv --set database.dsn=../petstore.db; echo "exit $?"; ls -A`)
+	dir := seededDir(t, "10000")
+	out := runOnSmallDisk(t, dir, "64k", `"$0" export pets.csv --set database.dsn=../petstore.db; echo "exit $?"; ls -A`)
 	if want := "\npetstore: write pets.csv.partial: no space left on device: pets.csv was not written\nexit 1\n"; !strings.HasSuffix(out, want) {
 		t.Errorf("got the output %q, want it to end with %q and no file", out, want)
 	}
