@@ -44,3 +44,8 @@ func isBusy(err error) bool {
 	failure, ok := errors.AsType[sqlite3.Error](err)
 	return ok && failure.Code == sqlite3.ErrBusy
 }
+
+func isCorrupt(err error) bool {
+	failure, ok := errors.AsType[sqlite3.Error](err)
+	return ok && failure.Code == sqlite3.ErrCorrupt
+}

@@ -84,6 +84,9 @@ func checkWAL(ctx context.Context, path string) error {
 			return foreignWAL(path) // SQLite writes to the file before it creates the WAL
 		}
 		file, err := readFileGeneration(ctx, path)
+		if isCorrupt(err) {
+			return nil // a checkpoint was interrupted, or is running: the WAL has the other pages
+		}
 		if err != nil {
 			return err
 		}

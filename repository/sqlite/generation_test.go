@@ -57,6 +57,32 @@ func TestOpenAcceptsStoreAfterCrash(t *testing.T) {
 	}
 }
 
+// A checkpoint writes the pages in the order of their numbers. A crash within one leaves a file
+// that is damaged without its WAL.
+func TestOpenAcceptsStoreAfterCrashWithinCheckpoint(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	newStore(t, path, "")
+	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
+	check(t, err)
+	for range 90 { // many pages: names are in the table
+		check(t, store.InTx(t.Context(), adding(strings.Repeat("x", domain.MaxPetName))))
+	}
+	before := copyOf(t, path)
+	check(t, store.Close())
+	after, err := os.ReadFile(path)
+	check(t, err)
+	const pageSize = 4096
+	for pages := 1; pages < len(after)/pageSize; pages++ {
+		crashed := copyOf(t, before)
+		file, err := os.OpenFile(crashed, os.O_WRONLY, 0)
+		check(t, err)
+		_, err = file.WriteAt(after[:pages*pageSize], 0)
+		check(t, errors.Join(err, file.Close()))
+		wantPets(t, crashed, 90)
+	}
+}
+
 // newStore creates a store with a pet, or without one if the name is empty.
 func newStore(t *testing.T, path, name string) {
 	t.Helper()
