@@ -27,8 +27,9 @@ type EngineOptions struct {
 
 // A Schema is the schema of a store.
 type Schema struct {
-	Version int64 // the number of its latest migration
-	Created bool  // by this Open
+	Version  int64 // the number of its latest migration
+	Previous int64 // the same before this Open
+	Created  bool  // by this Open
 }
 
 // A Database is an open database. One goroutine calls Begin, ChangedByOthers and the

@@ -17,12 +17,9 @@ type Store struct {
 	keys         *keyCache
 }
 
-// Created reports whether Open created the store. It is true in only one of several
-// processes that open a new store at the same time.
-func (s *Store) Created() bool { return s.database.Schema().Created }
-
-// SchemaVersion returns the number of the latest migration of the store's schema.
-func (s *Store) SchemaVersion() int64 { return s.database.Schema().Version }
+// Schema returns the schema of the store. Created is true in only one of several processes
+// that open a new store at the same time.
+func (s *Store) Schema() Schema { return s.database.Schema() }
 
 // Pets reads the pets outside any transaction.
 func (s *Store) Pets() domain.PetReader { return pets{session: s.readers} }

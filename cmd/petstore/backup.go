@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -26,7 +27,10 @@ its name when the copy is complete, verified and on disk. A file that exists is 
 overwritten.
 
 With --keep, write the copy to a file in FOLDER that is named after the time in UTC, then
-remove all but the latest N backups from FOLDER.
+remove older backups from FOLDER, so that N are left.
+
+Until then the copy is FILE.partial. If the process is killed, that is left; the next backup
+to the same FILE, or to FOLDER, removes it.
 
 A backup contains everything in the store: animals, orders, idempotency keys and the hashes
 of the API keys. Only its owner can read it. "petstore restore FILE" puts it back.`,
@@ -115,11 +119,11 @@ func (in *invocation) backupToFolder(ctx context.Context, folder string, keep in
 	if err != nil {
 		return err
 	}
-	var older []string // sorted by time
+	var older []string // sorted by time; another process may write one that is newer
 	for _, entry := range entries {
 		path := filepath.Join(folder, entry.Name())
 		switch complete, isPartial := strings.CutSuffix(entry.Name(), ".partial"); {
-		case !backupName.MatchString(complete) || complete == name:
+		case !backupName.MatchString(complete) || complete >= name:
 		case isPartial:
 			_ = removeLeftover(path) // returns an error if another process is writing it
 		default:
@@ -127,7 +131,11 @@ func (in *invocation) backupToFolder(ctx context.Context, folder string, keep in
 		}
 	}
 	for _, path := range older[:max(0, len(older)-keep+1)] {
-		if err := os.Remove(path); err != nil {
+		err := os.Remove(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // another process has removed it
+		}
+		if err != nil {
 			return err
 		}
 		if _, err := fmt.Fprintln(in.stdout, "removed", path); err != nil {

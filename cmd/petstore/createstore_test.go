@@ -120,3 +120,30 @@ func modes(t *testing.T, dir string) map[string]fs.FileMode {
 	}
 	return found
 }
+
+// TestOnlyCommandsThatCreateStoresMigrate runs commands on a store with an older schema,
+// which an older program must still be able to open after commands that only read or change
+// keys.
+func TestOnlyCommandsThatCreateStoresMigrate(t *testing.T) {
+	t.Parallel()
+	for args, migrates := range map[string]bool{
+		"keys list": false, "keys rotate 1": false, "keys revoke 1": false, "export -": false, "backup monday.db": false, "migrate status": false,
+		"seed --count 0": true, "keys create --name n": true, "migrate up": true,
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			dir := dirWithStore(t)
+			db := openSQLite(t, storePath(dir))
+			if _, err := db.ExecContext(t.Context(), "DROP TABLE imports; DELETE FROM goose_db_version WHERE version_id = 2"); err != nil {
+				t.Fatal(err)
+			}
+			_ = db.Close()
+			_, stderr, code := runPetstore(t, dir, strings.Fields(args)...)
+			version := queryInt(t, dir, "SELECT max(version_id) FROM goose_db_version")
+			migrated := strings.Contains(stderr, "petstore: migrated the store "+storePath(dir)+" from schema version 1 to 2\n")
+			if migrated != migrates || (version == 2) != migrates || migrates && code != 0 {
+				t.Errorf("got code %d, schema version %d, stderr %q; want that it migrates: %t", code, version, stderr, migrates)
+			}
+		})
+	}
+}

@@ -48,7 +48,7 @@ func (in *invocation) servingFields(settings config.Config, store *repository.St
 	fields := []zap.Field{
 		zap.String("version", version), zap.String("commit", commit), zap.Stringer("address", address),
 		zap.String("store", absolutePath(settings.Database.DSN)), // a path, so it contains no password
-		zap.Int64("schema_version", store.SchemaVersion()), zap.Bool("store_created", store.Created()),
+		zap.Int64("schema_version", store.Schema().Version), zap.Bool("store_created", store.Schema().Created),
 	}
 	if in.configFile != "" {
 		fields = append(fields, zap.String("settings_file", absolutePath(in.configFile)))

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,11 +19,12 @@ func newRestore(in *invocation) *cobra.Command {
 		Use:   "restore FILE",
 		Short: "Put a backup in the place of the store",
 		Long: `Put a copy of the backup FILE in the place of the store. Stop the service first: restore
-returns an error while a process has the store open.
+returns an error while a process has the file of the store open.
 
-The backup is verified first. The previous store is not lost: it is kept in the same folder
-as FILE.replaced-TIME, and restore prints how to go back to it. If restore is interrupted
-or killed, the previous store or the backup is in place, whole.
+The backup is verified first, and not changed. The previous store is not lost: it is kept
+in its folder under the name of the store with .replaced-TIME, and restore prints how to go
+back to it. If restore is interrupted or killed, the previous store or the backup is in
+place, whole. A store that does not exist is created.
 
 Do not copy a backup over the store by hand: after a crash, the WAL of the store (its name
 ends with -wal) would be applied to the wrong file.`,
@@ -46,6 +48,9 @@ func (in *invocation) restore(ctx context.Context, path string) error {
 	if target, err := filepath.EvalSymlinks(store); err == nil {
 		store = target // or the store would replace the link
 	}
+	if err := sqlite.CheckNotOpen(store); err != nil { // before the copy, which may take long
+		return err
+	}
 	file, err := createFile(store + ".restored")
 	if err != nil {
 		return err
@@ -55,19 +60,38 @@ func (in *invocation) restore(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	kept, err := sqlite.Replace(ctx, store, file.Name(), clock())
+	kept, err := sqlite.Replace(context.WithoutCancel(ctx), store, file.Name(), clock())
 	if err != nil {
-		return err
+		return renamed(err, kept)
 	}
-	text := fmt.Sprintf("restored %s from %s: %s\n", store, path, describeStore(contents))
-	for _, name := range kept {
-		text += fmt.Sprintf("kept %s\n", name)
-	}
-	if len(kept) == 1 {
-		text += fmt.Sprintf("to go back, run petstore restore %s\n", kept[0])
-	}
-	_, err = fmt.Fprint(in.stdout, text)
+	file.published = true // under another name: discard must not remove it
+	_, err = fmt.Fprintf(in.stdout, "restored %s from %s: %s\n%s", absolutePath(store), path, describeStore(contents), in.describeKept(ctx, store, kept))
 	return err
+}
+
+// renamed adds to an error of Replace the files that were renamed before.
+func renamed(err error, kept []string) error {
+	if len(kept) > 0 {
+		err = fmt.Errorf("%w; renamed before: %s", err, strings.Join(kept, ", "))
+	}
+	return err
+}
+
+// describeKept returns what was kept of the previous store, and how to go back to it if it
+// is intact.
+func (in *invocation) describeKept(ctx context.Context, store string, kept []string) (text string) {
+	for i, name := range kept {
+		text += fmt.Sprintf("kept %s\n", name)
+		if i > 0 || !strings.HasPrefix(name, store+".replaced-") {
+			continue
+		}
+		if _, err := sqlite.Verify(ctx, name); err == nil {
+			text += fmt.Sprintf("to go back, run petstore restore %s --set database.dsn=%s\n", name, store)
+		} else {
+			text += fmt.Sprintf("it is not intact: %v\n", err)
+		}
+	}
+	return text
 }
 
 // checkBackup returns an error if the file at path cannot be a backup of the store.

@@ -14,7 +14,7 @@ import (
 // openStore opens the store of the settings with the options of a command. It returns when
 // ctx ends, also while SQLite waits for a lock of another process, which ignores ctx.
 func openStore(ctx context.Context, d config.Database, o repository.Options) (*repository.Store, error) {
-	o.Migrate, o.MaxOpenConns = d.Migrate, d.MaxOpenConns
+	o.Migrate, o.MaxOpenConns = d.Migrate && !o.MustExist, d.MaxOpenConns
 	var store *repository.Store
 	done := make(chan error, 1)
 	go func() {
@@ -32,12 +32,12 @@ func openStore(ctx context.Context, d config.Database, o repository.Options) (*r
 	return nil, fmt.Errorf("interrupted while opening the store: %w", context.Cause(ctx))
 }
 
-// mustExist are the options of a command that does not create a store: a mistyped path
-// is an error.
+// mustExist are the options of a command that neither creates nor migrates a store: a
+// mistyped path is an error, and an older program can still open the store afterwards.
 var mustExist = repository.Options{MustExist: true}
 
 // withStore opens the store, calls fn and closes the store. It reports on stderr that the
-// store was created.
+// store was created or migrated.
 func (in *invocation) withStore(ctx context.Context, o repository.Options, fn func(*repository.Store) error) error {
 	settings, err := in.loadConfig()
 	if err != nil {
@@ -47,8 +47,12 @@ func (in *invocation) withStore(ctx context.Context, o repository.Options, fn fu
 	if err != nil {
 		return err
 	}
-	if store.Created() {
-		fmt.Fprintln(contextWriter{ctx, in.stderr}, "petstore: created the store", absolutePath(settings.Database.DSN))
+	path, stderr := absolutePath(settings.Database.DSN), contextWriter{ctx, in.stderr}
+	switch schema := store.Schema(); {
+	case schema.Created:
+		fmt.Fprintln(stderr, "petstore: created the store", path)
+	case schema.Previous != schema.Version:
+		fmt.Fprintf(stderr, "petstore: migrated the store %s from schema version %d to %d\n", path, schema.Previous, schema.Version)
 	}
 	err = fn(store)
 	if closeErr := store.Close(); err == nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/mattn/go-sqlite3"
+	"golang.org/x/sys/unix"
 
 	"example.com/petstore/repository"
 )
@@ -36,52 +37,68 @@ var (
 // progress, which may block to leave time to others, with the KiB that are copied and those
 // of the whole store. Until all is copied, SQLite cannot shorten the WAL of the store.
 //
-// Copy does not migrate the store. Its error is one line that ends with the remedy; the
-// file is then incomplete.
+// Copy does not migrate the store. Its error is one line that names the file that is read
+// or written and ends with the remedy; the copy is then incomplete.
 func Copy(ctx context.Context, path string, to *os.File, progress func(copied, total int)) (Contents, error) {
 	contents, err := copyStore(ctx, path, to, progress)
-	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("copy the store %s: %w", path, err)
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return contents, err
+	case (&database{}).ErrorKind(err) == repository.KindFull:
+		return contents, fmt.Errorf("write %s: %w", to.Name(), withRemedy(err, to.Name()))
+	case errors.Is(err, errNoStore):
+		err = errors.New("there is no store in it: name another file")
 	}
-	return contents, err
+	return contents, fmt.Errorf("copy %s: %w", path, withRemedy(err, path))
 }
 
-func copyStore(ctx context.Context, path string, to *os.File, progress func(copied, total int)) (Contents, error) {
-	if err := checkFile(ctx, path, repository.EngineOptions{Migrate: true, MustExist: true}); err != nil {
-		return Contents{}, withRemedy(err, path)
-	}
-	want, err := copyPages(ctx, path, to, progress)
-	if err == nil {
-		err = to.Sync()
-	}
+func copyStore(ctx context.Context, path string, to *os.File, progress func(copied, total int)) (c Contents, err error) {
+	source, closeSource, err := openSource(ctx, path)
 	if err != nil {
-		return Contents{}, withRemedy(err, to.Name())
+		return c, err
 	}
-	contents, err := Verify(ctx, to.Name())
-	if err == nil && contents.Records != want {
-		err = fmt.Errorf("the copy has %+v, the store %+v", contents.Records, want)
+	records, err := countRecords(ctx, source)
+	if err == nil {
+		err = copyPages(ctx, source, to, progress)
 	}
-	return contents, err
+	if err := errors.Join(err, closeSource()); err != nil {
+		return c, err
+	}
+	if err := to.Sync(); err != nil {
+		return c, err
+	}
+	if c, err = verify(ctx, to.Name()); err == nil && c.Records != records {
+		err = fmt.Errorf("the copy has %+v, the store %+v: try again", c.Records, records)
+	}
+	return c, err
 }
 
-// copyPages copies the pages of a database and begins a new generation in the copy. It
-// returns the numbers of records of the store.
-func copyPages(ctx context.Context, path string, to *os.File, progress func(copied, total int)) (records Records, err error) {
+// openSource checks the store at path and begins a transaction: without one, a commit of
+// another process would restart the copy.
+func openSource(ctx context.Context, path string) (*sql.Conn, func() error, error) {
+	unlock, err := lockFolder(ctx, path, unix.LOCK_SH)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unlock()
+	if err := checkFile(ctx, path, repository.EngineOptions{Migrate: true, MustExist: true}); err != nil {
+		return nil, nil, err
+	}
 	source, closeSource, err := connectOne(ctx, path, sourcePragmas)
 	if err != nil {
-		return records, err
+		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, closeSource()) }()
-	// In a transaction, or a commit of another process would restart the copy.
-	if _, err := source.ExecContext(ctx, "BEGIN"); err != nil {
-		return records, err
+	if _, err := source.ExecContext(ctx, "BEGIN; SELECT 1 FROM sqlite_schema"); err != nil { // it begins with the first read
+		return nil, nil, errors.Join(err, closeSource())
 	}
-	if records, err = countRecords(ctx, source); err != nil {
-		return records, err
-	}
+	return source, closeSource, nil
+}
+
+// copyPages copies the pages of a database and begins a new generation in the copy.
+func copyPages(ctx context.Context, source *sql.Conn, to *os.File, progress func(copied, total int)) (err error) {
 	target, closeTarget, err := connectOne(ctx, to.Name(), targetPragmas)
 	if err != nil {
-		return records, err
+		return err
 	}
 	defer func() { err = errors.Join(err, closeTarget()) }()
 	steps := 0
@@ -100,12 +117,12 @@ func copyPages(ctx context.Context, path string, to *os.File, progress func(copi
 		})
 	})
 	if err != nil {
-		return records, err
+		return err
 	}
 	if _, err := target.ExecContext(ctx, "PRAGMA journal_mode = DELETE"); err != nil { // in WAL mode it could have a WAL
-		return records, err
+		return err
 	}
-	return records, writeGeneration(ctx, target, 0)
+	return writeGeneration(ctx, target, 0)
 }
 
 // backup copies a database step by step (sqlite.org/backup.html) until afterStep, which is

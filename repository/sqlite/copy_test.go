@@ -59,7 +59,7 @@ func TestCopyRejectsWhatIsNoIntactStore(t *testing.T) {
 		want    string
 	}{
 		"missing":       {func(*testing.T, string) {}, "there is no such file"},
-		"empty":         {writeFile(""), "there is no store in it yet"},
+		"empty":         {writeFile(""), "there is no store in it: name another file"},
 		"text":          {writeFile(strings.Repeat("not a database ", 20)), "it is not a SQLite database"},
 		"other program": {execute("CREATE TABLE notes (text)"), "it is the database of another program"},
 		"newer":         {newer, "use a newer petstore"},

@@ -11,7 +11,7 @@ import (
 
 // ErrorKind implements repository.Database (sqlite.org/rescode.html).
 func (*database) ErrorKind(err error) string {
-	if errors.Is(err, errFileReplaced) {
+	if errors.Is(err, errFileReplaced) || errors.Is(err, errForeignWAL) {
 		return repository.KindReplaced
 	}
 	failure, ok := errors.AsType[sqlite3.Error](err)

@@ -25,7 +25,7 @@ var (
 // It reports whether there is one.
 func ReplaceKilled(ctx context.Context, path, with string, now time.Time, step int) (bool, error) {
 	r := newReplacement(path, with, now)
-	defer func() { r.lock.Close() }()
+	defer r.unlock()
 	steps := r.steps()
 	for _, run := range steps[:min(step, len(steps))] {
 		if err := run(ctx); err != nil {

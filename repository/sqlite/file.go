@@ -39,15 +39,19 @@ func checkFile(ctx context.Context, path string, o repository.EngineOptions) err
 
 var (
 	errNotRegular   = errors.New("it is not a regular file: name the file that holds the store")
+	errNoStore      = errors.New("there is no store in it yet: run petstore migrate up")
 	errOtherProgram = errors.New("it is the database of another program: use another file")
 )
 
-// walPath returns the path of the WAL of a file. SQLite follows symbolic links first.
-func walPath(path string) string {
+// walPath returns the path of the WAL of a file.
+func walPath(path string) string { return realPath(path) + "-wal" }
+
+// realPath returns the path of the file that a symbolic link leads to, as SQLite uses it.
+func realPath(path string) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
+		return target
 	}
-	return path + "-wal"
+	return path
 }
 
 // createMutex is locked while a file is created: closing a file releases all locks of this
@@ -63,11 +67,11 @@ func statOrCreate(path string, o repository.EngineOptions) (fs.FileInfo, error) 
 	if !errors.Is(err, fs.ErrNotExist) {
 		return info, err
 	}
-	if o.MustExist || !o.Migrate {
-		return nil, errors.New("there is no such file: correct the path, or run petstore migrate up")
-	}
 	if err := checkNoWAL(path); err != nil {
 		return nil, err
+	}
+	if o.MustExist || !o.Migrate {
+		return nil, errors.New("there is no such file: correct the path, or run petstore migrate up")
 	}
 	if err := createFile(path); err != nil {
 		return nil, err
@@ -81,7 +85,7 @@ func checkNoWAL(path string) error {
 	_, walErr := os.Stat(path + "-wal")
 	_, fileErr := os.Stat(path) // after that of the WAL: another process may create both meanwhile
 	if walErr == nil && fileErr != nil {
-		return fmt.Errorf("there is no such file, but its WAL %s-wal exists: put the file back, or move the WAL away", path)
+		return fmt.Errorf("there is no such file, but its WAL %s-wal exists: put the file back, run petstore restore with a backup, or move the WAL away", path)
 	}
 	return nil
 }
@@ -136,7 +140,7 @@ func checkIdentity(ctx context.Context, pool *sql.DB, o repository.EngineOptions
 	case id != 0 || tables != 0:
 		return errOtherProgram
 	case o.MustExist || !o.Migrate:
-		return errors.New("there is no store in it yet: run petstore migrate up")
+		return errNoStore
 	}
 	return nil
 }
@@ -166,14 +170,15 @@ func newFileIdentity(path string) (fileIdentity, error) {
 	return fileIdentity{path, info}, err
 }
 
-// check returns an error when another file, or none, is at the path.
-func (f fileIdentity) check() error {
+// check returns the FileInfo of the file, or an error when another file, or none, is at the
+// path.
+func (f fileIdentity) check() (os.FileInfo, error) {
 	info, err := os.Stat(f.path)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errFileReplaced, err)
+		return nil, fmt.Errorf("%w: %w", errFileReplaced, err)
 	}
 	if !os.SameFile(info, f.info) {
-		return errFileReplaced
+		return nil, errFileReplaced
 	}
-	return nil
+	return info, nil
 }

@@ -125,20 +125,27 @@ func readPairGeneration(ctx context.Context, path string) (g generation, err err
 	return readGeneration(ctx, pool)
 }
 
-// beginGeneration begins two generations, so that the WAL knows none of those that a
-// copy of the file may have that was made before. It begins one only when the file, without
-// its WAL, has the current generation: otherwise, after a crash, the file could have one
-// that its WAL does not know.
+// beginGeneration begins two generations, so that the WAL knows none that a copy may have
+// which was made before. It begins one only when the current one is in the file, on disk:
+// otherwise, after a crash, the file could have one that its WAL does not know.
 func beginGeneration(ctx context.Context, writer *sql.Conn, path string) error {
 	for range 2 {
-		if err := nextGeneration(ctx, writer, path); err != nil {
+		if complete, err := checkpoint(ctx, writer); err != nil || !complete {
 			return err
 		}
-		if _, err := writer.ExecContext(ctx, "PRAGMA wal_checkpoint"); err != nil {
+		if err := nextGeneration(ctx, writer, path); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// checkpoint writes the WAL to the file and to disk. It reports whether it wrote all of it,
+// which other connections may prevent.
+func checkpoint(ctx context.Context, writer *sql.Conn) (complete bool, err error) {
+	var busy, frames, written int
+	err = writer.QueryRowContext(ctx, "PRAGMA wal_checkpoint").Scan(&busy, &frames, &written)
+	return busy == 0 && written == frames, err
 }
 
 func nextGeneration(ctx context.Context, writer *sql.Conn, path string) error {

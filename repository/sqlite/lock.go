@@ -1,8 +1,12 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,4 +33,41 @@ func lockFile(path string) (*os.File, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	return file, nil
+}
+
+// CheckNotOpen returns an error if a process has the store at path open. This process must
+// not have it open.
+func CheckNotOpen(path string) error {
+	file, err := lockFile(path)
+	if err == nil {
+		return file.Close()
+	}
+	if errors.Is(err, errInUse) {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil // a missing file is not open, and any other error is found by Replace
+}
+
+// lockFolder locks the folder of a store until unlock is called: shared, to open the store
+// (unix.LOCK_SH), or to replace it (unix.LOCK_EX). Without the lock, a process that opens the
+// store while it is replaced could have the previous file and the WAL of the new one open. It
+// returns errReplacing if it waited for longer than lockTimeout. A folder that this process
+// cannot read is not locked.
+func lockFolder(ctx context.Context, path string, how int) (unlock func(), err error) {
+	folder, err := os.Open(filepath.Dir(realPath(path)))
+	if err != nil {
+		return func() {}, nil //nolint:nilerr // whoever opens the file finds the error
+	}
+	for start := time.Now(); ; time.Sleep(busyTimeout) { //nolint:forbidigo // a duration
+		err := unix.Flock(int(folder.Fd()), how|unix.LOCK_NB) //nolint:gosec // a descriptor is an int
+		switch {
+		case err == nil:
+			return func() { _ = folder.Close() }, nil
+		case errors.Is(err, unix.EWOULDBLOCK) && time.Since(start) >= lockTimeout:
+			err = errReplacing
+		case errors.Is(err, unix.EWOULDBLOCK) && ctx.Err() == nil:
+			continue
+		}
+		return nil, errors.Join(err, folder.Close())
+	}
 }

@@ -24,10 +24,13 @@ func migrate(ctx context.Context, db *sql.DB, fsys fs.FS, allowed bool) (schema 
 	}
 	// Processes that start at the same time migrate a file together: one of them commits
 	// each migration, and the others read the version again.
-	for {
+	for first := true; ; first = false {
 		current, latest, err := provider.GetVersions(ctx)
 		if err == nil {
 			err = checkVersions(current, latest, allowed)
+		}
+		if first {
+			schema.Previous = current
 		}
 		if schema.Version = current; err != nil || current == latest {
 			return schema, err

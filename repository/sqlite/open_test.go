@@ -116,7 +116,7 @@ func TestConcurrentOpensCreateOneStore(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if store.Created() {
+			if store.Schema().Created {
 				created.Add(1)
 			}
 			if err := store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
@@ -150,8 +150,8 @@ func TestOpenCreatesStoreUnlessItMustExist(t *testing.T) {
 	for _, created := range []bool{true, false} {
 		store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true, MustExist: !created})
 		check(t, err)
-		if store.Created() != created || store.SchemaVersion() != 2 {
-			t.Errorf("got created %t and schema version %d, want %t and 2", store.Created(), store.SchemaVersion(), created)
+		if store.Schema().Created != created || store.Schema().Version != 2 {
+			t.Errorf("got created %t and schema version %d, want %t and 2", store.Schema().Created, store.Schema().Version, created)
 		}
 		check(t, store.Close())
 	}
@@ -169,8 +169,8 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	}
 	store := open(t, filepath.Dir(path), repository.Options{Migrate: true})
 	page, err := store.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 1}})
-	if err != nil || len(page.Items) != 1 || store.SchemaVersion() != 2 || store.Created() {
-		t.Errorf("got %v, %v, schema version %d and created %t, want one pet, 2 and false", page.Items, err, store.SchemaVersion(), store.Created())
+	if err != nil || len(page.Items) != 1 || store.Schema().Version != 2 || store.Schema().Created {
+		t.Errorf("got %v, %v, schema version %d and created %t, want one pet, 2 and false", page.Items, err, store.Schema().Version, store.Schema().Created)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestOpenRejectsWALWithoutItsFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pets.db")
 	writeFile("commits")(t, path+"-wal")
 	_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	if err == nil || !strings.Contains(err.Error(), "put the file back, or move the WAL away") {
+	if err == nil || !strings.Contains(err.Error(), "put the file back, run petstore restore with a backup, or move the WAL away") {
 		t.Errorf("got the error %v, want that the WAL exists", err)
 	}
 	if got := files(t, filepath.Dir(path)); got != "pets.db-wal commits\n" {

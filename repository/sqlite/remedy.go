@@ -19,7 +19,7 @@ func withRemedy(err error, path string) error {
 	case sqlite3.ErrNotADB:
 		return errors.New("it is not a SQLite database: name another file, or move this one away")
 	case sqlite3.ErrCorrupt:
-		return errors.New("the database is damaged: restore a backup")
+		return errors.New("the database is damaged: restore a backup that is intact")
 	case sqlite3.ErrBusy, sqlite3.ErrLocked:
 		return errors.New("it is locked by another process: stop that process, then try again")
 	}

@@ -9,13 +9,18 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
+	"golang.org/x/sys/unix"
 )
 
-var errInUse = errors.New("a process has it open: stop the service and all petstore commands, then try again")
+var (
+	errInUse     = errors.New("a process has it open: stop the service and all petstore commands, then try again")
+	errReplacing = errors.New("another process is opening or restoring it: wait for that, then try again")
+)
 
 // Replace puts the file at with, a complete store in the same folder, in the place of the
 // store at path, if there is one. It first writes the WAL of that store to its file, and
@@ -32,7 +37,7 @@ var errInUse = errors.New("a process has it open: stop the service and all petst
 // the store open.
 func Replace(ctx context.Context, path, with string, now time.Time) (kept []string, err error) {
 	r := newReplacement(path, with, now)
-	defer func() { _ = r.lock.Close() }()
+	defer r.unlock()
 	for _, step := range r.steps() {
 		if err := step(ctx); err != nil {
 			return r.kept, fmt.Errorf("replace the store %s: %w", path, withRemedy(err, path))
@@ -45,7 +50,8 @@ func Replace(ctx context.Context, path, with string, now time.Time) (kept []stri
 type replacement struct {
 	path, with string
 	suffix     string // of the names of the files that are kept
-	lock       *os.File
+	unlocks    []func()
+	exists     bool // the previous store
 	kept       []string
 }
 
@@ -57,10 +63,25 @@ func newReplacement(path, with string, now time.Time) *replacement {
 // each changes one thing, which the file system or SQLite does completely or not at all.
 func (r *replacement) steps() []func(context.Context) error {
 	return []func(context.Context) error{
-		r.checkPrevious, r.writeWAL, r.lockPrevious, r.removeLinks,
+		r.lockFolder, r.checkPrevious, r.writeWAL, r.lockPrevious, r.copyOwner, r.removeLinks,
 		r.moveAside("-journal"), r.moveAside("-wal"), r.moveAside("-shm"),
-		r.copyOwner, r.keepPrevious, r.putNew, r.syncFolder,
+		r.keepPrevious, r.putNew, r.syncFolder,
 	}
+}
+
+func (r *replacement) unlock() {
+	for _, unlock := range r.unlocks {
+		unlock()
+	}
+}
+
+// lockFolder waits until no process is opening the store, and lets none begin to.
+func (r *replacement) lockFolder(ctx context.Context) error {
+	unlock, err := lockFolder(ctx, r.path, unix.LOCK_EX)
+	if err == nil {
+		r.unlocks = append(r.unlocks, unlock)
+	}
+	return err
 }
 
 // checkPrevious rejects the database of another program. A file that SQLite cannot read may
@@ -112,27 +133,38 @@ func (r *replacement) writeWAL(ctx context.Context) error {
 }
 
 // lockPrevious locks the previous store until Replace returns.
-func (r *replacement) lockPrevious(context.Context) (err error) {
-	r.lock, err = lockFile(r.path)
+func (r *replacement) lockPrevious(context.Context) error {
+	file, err := lockFile(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
+	}
+	if err == nil {
+		r.exists = true
+		r.unlocks = append(r.unlocks, func() { _ = file.Close() })
 	}
 	return err
 }
 
 // removeLinks removes the second name of the previous store that a killed Replace has left.
 func (r *replacement) removeLinks(context.Context) error {
-	previous, err := os.Stat(r.path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if !r.exists {
 		return nil
 	}
-	names, globErr := filepath.Glob(filepath.Join(filepath.Dir(r.path), "*.replaced-*"))
-	if err := errors.Join(err, globErr); err != nil {
+	previous, err := os.Stat(r.path)
+	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		if info, err := os.Stat(name); err == nil && os.SameFile(info, previous) {
-			return os.Remove(name)
+	folder := filepath.Dir(r.path)
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), filepath.Base(r.path)+".replaced-") {
+			continue
+		}
+		if info, err := entry.Info(); err == nil && os.SameFile(info, previous) {
+			return os.Remove(filepath.Join(folder, entry.Name()))
 		}
 	}
 	return nil
@@ -152,10 +184,10 @@ func (r *replacement) moveAside(name string) func(context.Context) error {
 
 // copyOwner gives the new store the permissions and the owner of the previous one.
 func (r *replacement) copyOwner(context.Context) error {
-	info, err := os.Stat(r.path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if !r.exists {
 		return nil
 	}
+	info, err := os.Stat(r.path)
 	if err == nil {
 		err = os.Chmod(r.with, info.Mode().Perm())
 	}
@@ -170,25 +202,23 @@ func (r *replacement) copyOwner(context.Context) error {
 
 // keepPrevious gives the previous store the name under which it is kept, its second one.
 func (r *replacement) keepPrevious(context.Context) error {
-	err := os.Link(r.path, r.path+r.suffix)
-	if err == nil {
-		r.kept = append([]string{r.path + r.suffix}, r.kept...)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
+	if !r.exists {
 		return nil
 	}
-	return err
+	err := os.Link(r.path, r.path+r.suffix)
+	if errors.Is(err, unix.EPERM) || errors.Is(err, errors.ErrUnsupported) {
+		return errors.New("the file system has no hard links: move the store to another one")
+	}
+	if err != nil {
+		return err
+	}
+	r.kept = append([]string{r.path + r.suffix}, r.kept...)
+	return nil
 }
 
 // putNew gives the new store its name.
 func (r *replacement) putNew(context.Context) error {
-	if r.lock != nil {
-		return os.Rename(r.with, r.path)
-	}
-	if err := os.Link(r.with, r.path); err != nil { // a rename would replace a store that was created meanwhile
-		return err
-	}
-	return os.Remove(r.with)
+	return os.Rename(r.with, r.path)
 }
 
 // syncFolder writes the names to disk.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
 	gormsqlite "gorm.io/driver/sqlite"
 	"gorm.io/gorm"
 
@@ -36,6 +37,7 @@ func (e engine) Open(ctx context.Context, o repository.EngineOptions) (repositor
 // read.
 type database struct {
 	identity    fileIdentity
+	content     contentCheck
 	writerPool  *sql.DB // of one connection
 	writer      *sql.Conn
 	readers     *sql.DB
@@ -44,10 +46,15 @@ type database struct {
 }
 
 func open(ctx context.Context, path string, o repository.EngineOptions) (_ *database, err error) {
+	unlock, err := lockFolder(ctx, path, unix.LOCK_SH)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	if err := checkFile(ctx, path, o); err != nil {
 		return nil, err
 	}
-	d := &database{}
+	d := &database{content: contentCheck{path: path}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
@@ -82,7 +89,7 @@ func open(ctx context.Context, path string, o repository.EngineOptions) (_ *data
 	if err := d.readers.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT id FROM pets LIMIT 1)").Scan(&pets); err != nil {
 		return nil, err
 	}
-	return d, d.identity.check()
+	return d, d.Check()
 }
 
 // Readers implements repository.Database.
@@ -96,7 +103,7 @@ func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
 // Begin implements repository.Database. It waits up to lockTimeout for the lock of another
 // process.
 func (d *database) Begin(ctx context.Context) (repository.Tx, error) {
-	if err := d.identity.check(); err != nil {
+	if err := d.Check(); err != nil {
 		return nil, err
 	}
 	for start := time.Now(); ; { //nolint:forbidigo // a duration
@@ -119,7 +126,13 @@ func (d *database) ChangedByOthers(ctx context.Context) (bool, error) {
 }
 
 // Check implements repository.Database.
-func (d *database) Check() error { return d.identity.check() }
+func (d *database) Check() error {
+	info, err := d.identity.check()
+	if err != nil {
+		return err
+	}
+	return d.content.check(info.ModTime())
+}
 
 // Rebind implements repository.Database. SQLite's placeholder is ?.
 func (d *database) Rebind(statement string) string { return statement }

@@ -34,7 +34,7 @@ func (t *tx) Commit() error {
 	if err := t.Tx.Commit(); err != nil {
 		return err
 	}
-	return t.database.identity.check()
+	return t.database.Check()
 }
 
 // Insert implements repository.Tx, without RETURNING id (docs/performance.md).

@@ -64,7 +64,7 @@ func checkIntegrity(ctx context.Context, pool *sql.DB) error {
 		return err
 	}
 	if result != "ok" {
-		return fmt.Errorf("the database is damaged (%s): use another backup", strings.ReplaceAll(result, "\n", " "))
+		return fmt.Errorf("the database is damaged (%s): restore a backup that is intact", strings.ReplaceAll(result, "\n", " "))
 	}
 	var table string
 	err := pool.QueryRowContext(ctx, `SELECT "table" FROM pragma_foreign_key_check`).Scan(&table)
@@ -72,7 +72,7 @@ func checkIntegrity(ctx context.Context, pool *sql.DB) error {
 		return nil
 	}
 	if err == nil {
-		err = fmt.Errorf("the database is damaged (a row of %s refers to a missing row): use another backup", table)
+		err = fmt.Errorf("the database is damaged (a row of %s refers to a missing row): restore a backup that is intact", table)
 	}
 	return err
 }
