@@ -63,9 +63,12 @@ func lockFolder(ctx context.Context, path string, how int) (unlock func(), err e
 		switch {
 		case err == nil:
 			return func() { _ = folder.Close() }, nil
-		case errors.Is(err, unix.EWOULDBLOCK) && time.Since(start) >= lockTimeout:
+		case !errors.Is(err, unix.EWOULDBLOCK):
+		case ctx.Err() != nil:
+			err = ctx.Err()
+		case time.Since(start) >= lockTimeout:
 			err = errReplacing
-		case errors.Is(err, unix.EWOULDBLOCK) && ctx.Err() == nil:
+		default:
 			continue
 		}
 		return nil, errors.Join(err, folder.Close())

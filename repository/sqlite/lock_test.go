@@ -1,0 +1,76 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
+)
+
+// A store is not opened while another process replaces it, and not replaced or copied while
+// another process is opening it.
+func TestOpenAndReplaceExcludeEachOther(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		how  int // of the lock of the other process
+		call func(ctx context.Context, path string) error
+		want error
+	}{
+		"open while it is replaced":    {unix.LOCK_EX, openStore, context.DeadlineExceeded},
+		"open while it is opened":      {unix.LOCK_SH, openStore, nil},
+		"copy while it is replaced":    {unix.LOCK_EX, copyToTemp, context.DeadlineExceeded},
+		"copy while it is opened":      {unix.LOCK_SH, copyToTemp, nil},
+		"replace while it is replaced": {unix.LOCK_EX, replaceStore, context.DeadlineExceeded},
+		"replace while it is opened":   {unix.LOCK_SH, replaceStore, context.DeadlineExceeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "pets.db")
+			newStore(t, path, "Rex")
+			copyStore(t, path, path+".restored")
+			folder, err := os.Open(filepath.Dir(path))
+			check(t, err)
+			check(t, unix.Flock(int(folder.Fd()), test.how))
+			before := files(t, filepath.Dir(path))
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			if err := test.call(ctx, path); !errors.Is(err, test.want) {
+				t.Errorf("got %v, want %v", err, test.want)
+			}
+			if after := files(t, filepath.Dir(path)); test.want != nil && after != before {
+				t.Errorf("got the files\n%.300s\nwant\n%.300s", after, before)
+			}
+			check(t, folder.Close())
+			check(t, test.call(t.Context(), path))
+		})
+	}
+}
+
+func openStore(ctx context.Context, path string) error {
+	store, err := repository.Open(ctx, sqlite.New(path), repository.Options{})
+	if err != nil {
+		return err
+	}
+	return store.Close()
+}
+
+func copyToTemp(ctx context.Context, path string) error {
+	file, err := os.CreateTemp("", "copy")
+	if err != nil {
+		return err
+	}
+	_, err = sqlite.Copy(ctx, path, file, ignore)
+	return errors.Join(err, os.Remove(file.Name()), file.Close())
+}
+
+func replaceStore(ctx context.Context, path string) error {
+	_, err := sqlite.Replace(ctx, path, path+".restored", at)
+	return err
+}
