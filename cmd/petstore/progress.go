@@ -45,11 +45,15 @@ func progressBar(out io.Writer, units string, total int) progress {
 	}
 }
 
-// progressLines returns a progress that writes a line for each tenth of the total.
+// progressLines returns a progress that writes a line for each tenth of the total. More than
+// the total may be done, such as records that were added after they were counted.
 func progressLines(out io.Writer, units string, total int) progress {
 	done, reported := 0, 0 // reported is in tenths
 	add := func(n int) {
 		done += n
+		if total = max(total, done); total == 0 {
+			return
+		}
 		if tenths := 10 * done / total; tenths > reported {
 			reported = tenths
 			fmt.Fprintf(out, "%d of %d %s\n", done, total, units)
