@@ -16,11 +16,12 @@ import (
 type newFile struct {
 	*os.File  // path.partial
 	path      string
-	published bool
+	published bool // or renamed: the name path.partial is no longer its own
 }
 
 // createFile creates a newFile. It returns an error if a file has the name already, or if
-// another process is writing it. It replaces the partial file of a process that was killed.
+// another process is writing it. It first removes any other file path.partial, whoever
+// created it: the file of a process that was killed cannot be told from another.
 func createFile(path string) (*newFile, error) {
 	if path == "" {
 		return nil, errors.New("the name of the file is empty")
@@ -32,6 +33,9 @@ func createFile(path string) (*newFile, error) {
 		file, err := os.OpenFile(path+".partial", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the operator names the file
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("there is no folder %s: create it", filepath.Dir(path))
+		}
+		if errors.Is(err, fs.ErrPermission) {
+			return nil, fmt.Errorf("permission denied: let this user write to the folder %s, or name a file in another folder", filepath.Dir(path))
 		}
 		owned := false
 		if err == nil {
@@ -62,6 +66,9 @@ func removeLeftover(path string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("permission denied: let this user remove %s, or name another file", path)
+	}
 	if err != nil {
 		return err
 	}
@@ -82,12 +89,14 @@ func lock(file *os.File) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("lock %s: %w", file.Name(), err)
 	}
-	locked, err := file.Stat()
-	if err != nil {
-		return false, err
-	}
-	named, err := os.Lstat(file.Name())
-	return err == nil && os.SameFile(locked, named), nil
+	return hasName(file), nil
+}
+
+// hasName reports whether an open file still has the name that it was opened with.
+func hasName(file *os.File) bool {
+	opened, openedErr := file.Stat()
+	named, namedErr := os.Lstat(file.Name())
+	return openedErr == nil && namedErr == nil && os.SameFile(opened, named)
 }
 
 // publish gives the file its name once its content is durable. It never overwrites a file.
@@ -115,9 +124,10 @@ func (f *newFile) publish() error {
 	return syncFolder(filepath.Dir(f.path))
 }
 
-// discard closes the file, and removes it unless it was published.
+// discard closes the file, and removes path.partial if that is still its name: it is not once
+// the file was published or renamed, and then another process may use the name.
 func (f *newFile) discard() {
-	if !f.published {
+	if !f.published && hasName(f.File) {
 		_ = os.Remove(f.Name()) // before Close, which unlocks it
 	}
 	_ = f.Close()

@@ -137,3 +137,22 @@ func TestNewFileNeedsAFolder(t *testing.T) {
 		t.Error("an empty name: got no error")
 	}
 }
+
+func TestDiscardKeepsTheFileOfAnotherWriter(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.csv")
+	file, err := createFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file.Name(), path); err != nil { // as restore does
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path+".partial", []byte("other"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file.discard()
+	if found := modes(t, filepath.Dir(path)); len(found) != 2 {
+		t.Errorf("got the files %v, want both", found)
+	}
+}

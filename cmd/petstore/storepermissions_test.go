@@ -24,6 +24,19 @@ func TestStoreWithoutPermissionsIsRejected(t *testing.T) {
 	}
 }
 
+func TestFileInAnUnwritableFolderIsRejected(t *testing.T) {
+	t.Parallel()
+	dir := dirWithStore(t)
+	if err := os.Mkdir(filepath.Join(dir, "locked"), 0o555); err != nil {
+		t.Fatal(err)
+	}
+	stderr, code := runAsNobody(t, dir, "backup", "locked/monday.db")
+	want := "petstore: permission denied: let this user write to the folder locked, or name a file in another folder\n"
+	if code != 1 || stderr != want {
+		t.Errorf("got code %d, stderr %q; want 1 and %q", code, stderr, want)
+	}
+}
+
 // runAsNobody runs petstore as a user without root's permission to open any file.
 func runAsNobody(t *testing.T, dir string, args ...string) (stderr string, code int) {
 	t.Helper()
