@@ -60,7 +60,7 @@ is not overwritten.`,
 
 // parseArgs sets the file and its format, and checks the status.
 func (r *exportRun) parseArgs(cmd *cobra.Command, args []string) (err error) {
-	if err := cobra.MaximumNArgs(1)(cmd, args); err != nil {
+	if err := atMostOneArg(cmd, args); err != nil {
 		return err
 	}
 	if len(args) == 1 {

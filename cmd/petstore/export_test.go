@@ -80,7 +80,7 @@ func TestExportRejectsCommandLine(t *testing.T) {
 		"--status=":                   `invalid argument "" for "--status" flag: must be available, pending or sold`,
 		"--status sold --type orders": `invalid argument "sold" for "--status" flag: must be placed, delivered or cancelled`,
 		"--status placed --type=pets": `invalid argument "placed" for "--status" flag: must be available, pending or sold`,
-		"pets.csv orders.csv":         "accepts at most 1 arg(s), received 2",
+		"pets.csv orders.csv":         "petstore export accepts one argument, not 2: quote one that contains spaces",
 	} {
 		dir := t.TempDir()
 		stdout, stderr, code := runPetstore(t, dir, append([]string{"export"}, strings.Fields(args)...)...)

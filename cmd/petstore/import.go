@@ -52,7 +52,7 @@ imported before, by its content, adds nothing.`,
   petstore import pets.ndjson --rejects rejected.ndjson
   gunzip --stdout pets.csv.gz | petstore import - --format csv`,
 		Args: func(cmd *cobra.Command, args []string) (err error) {
-			if err := cobra.ExactArgs(1)(cmd, args); err != nil {
+			if err := oneArg("name the FILE to import, or - for standard input")(cmd, args); err != nil {
 				return err
 			}
 			run.path = args[0]

@@ -152,8 +152,8 @@ func TestImportOfMissingFileCreatesNoStore(t *testing.T) {
 		"-":                     {2, "the format of standard input is not known: add --format ndjson or --format csv"},
 		"none.csv --format xml": {2, `invalid argument "xml" for "--format" flag: must be ndjson or csv`},
 		"none.csv --rejects -":  {2, `invalid argument "-" for "--rejects" flag: must be the name of a new file`},
-		"":                      {2, "accepts 1 arg(s), received 0"},
-		"a.csv b.csv":           {2, "accepts 1 arg(s), received 2"},
+		"":                      {2, "name the FILE to import, or - for standard input"},
+		"a.csv b.csv":           {2, "petstore import accepts one argument, not 2: quote one that contains spaces"},
 	} {
 		dir := t.TempDir()
 		stdout, stderr, code := runPetstore(t, dir, append([]string{"import"}, strings.Fields(args)...)...)

@@ -147,7 +147,7 @@ func keyNotPrintedError(err error) error {
 // keyIDArg is a cobra.PositionalArgs that accepts the id of a key alone. Its error does not
 // repeat the argument, which may be a secret by mistake.
 func keyIDArg(cmd *cobra.Command, args []string) error {
-	if err := cobra.ExactArgs(1)(cmd, args); err != nil {
+	if err := oneArg("name the ID of an API key, which petstore keys list shows")(cmd, args); err != nil {
 		return err
 	}
 	if _, err := strconv.ParseInt(args[0], 10, 64); err != nil {

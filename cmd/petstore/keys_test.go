@@ -50,11 +50,11 @@ func TestKeysCommandLine(t *testing.T) {
 		"create for no duration":       {"keys create --name n --expires soon", 2, `invalid argument "soon" for "--expires" flag: ` + invalidDuration},
 		"list in unknown format":       {"keys list --output xml", 2, `invalid argument "xml" for "--output" flag: must be table or json`},
 		"list one":                     {"keys list 7", 2, `unknown command "7" for "petstore keys list"`},
-		"rotate nothing":               {"keys rotate", 2, "accepts 1 arg(s), received 0"},
+		"rotate nothing":               {"keys rotate", 2, "name the ID of an API key, which petstore keys list shows"},
 		"rotate an invalid ID":         {"keys rotate petstore_secret", 2, "the ID of an API key must be a number that petstore keys list shows"},
 		"rotate with negative overlap": {"keys rotate 7 --overlap -1h", 2, `invalid argument "-1h" for "--overlap" flag: must be from 0s to 3650d`},
 		"rotate an unknown key":        {"keys rotate 7", 1, "there is no API key with the id 7"},
-		"revoke two":                   {"keys revoke 7 8", 2, "accepts 1 arg(s), received 2"},
+		"revoke two":                   {"keys revoke 7 8", 2, "petstore keys revoke accepts one argument, not 2: quote one that contains spaces"},
 		"revoke an invalid ID":         {"keys revoke 0x7", 2, "the ID of an API key must be a number that petstore keys list shows"},
 		"revoke an unknown key":        {"keys revoke 7", 1, "there is no API key with the id 7"},
 	} {

@@ -31,6 +31,25 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	return errors.New(text)
 }
 
+// oneArg is a cobra.PositionalArgs that accepts one argument. Its error for none is missing,
+// such as "name the FILE to import". It repeats no argument, which may be a secret by mistake.
+func oneArg(missing string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return errors.New(missing)
+		}
+		return atMostOneArg(cmd, args)
+	}
+}
+
+// atMostOneArg is a cobra.PositionalArgs that accepts one argument or none.
+func atMostOneArg(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("%s accepts one argument, not %d: quote one that contains spaces", cmd.CommandPath(), len(args))
+	}
+	return nil
+}
+
 // flagError returns err, the error of a flag. If a mistyped subcommand precedes the flag,
 // which its parent therefore does not know, it returns the error of the subcommand.
 func flagError(cmd *cobra.Command, err error) error {
