@@ -13,12 +13,16 @@ import (
 	"example.com/petstore/domain"
 )
 
+// maxFields is the number of fields in a row that encoding/csv parses: it needs more memory
+// for a field than for its text.
+const maxFields = 100
+
 // petColumns are the columns of animals, in the order in which they are written.
 var petColumns = []string{"id", "name", "categoryId", "status"}
 
 var (
 	errNoHeader       = errors.New("the file is empty: its first line must be a header such as " + strings.Join(petColumns, ","))
-	errQuoteNotClosed = errors.New(`a quote that is opened in this row is not closed`)
+	errQuoteNotClosed = errors.New(`a quote that is opened in this row is not closed: close it; if it belongs to the value, quote the field, and write "" for the quote`)
 	errQuoteInField   = errors.New(`a quote is within a field: quote the field, and write "" for the quote`)
 	errTextAfterQuote = errors.New(`text follows a closing quote: write "" for a quote within a quoted field`)
 )
@@ -57,6 +61,9 @@ func (p *csvParser) fields(row []byte) ([]string, error) {
 // parseHeader parses the header, which must have the columns name and categoryId, and no
 // other than petColumns.
 func (p *csvParser) parseHeader(row []byte) error {
+	if n := countFields(row); n > maxFields {
+		return fmt.Errorf("the header has %d columns: %s", n, columnsRule(nil))
+	}
 	header, err := p.fields(row)
 	if err != nil {
 		return err
@@ -91,12 +98,15 @@ func columnsRule(header []string) string {
 
 // pet returns the animal of a row.
 func (p *csvParser) pet(row []byte) (domain.Pet, error) {
+	if n := countFields(row); n > maxFields {
+		return domain.Pet{}, p.errFieldCount(n)
+	}
 	fields, err := p.fields(row)
 	if err != nil {
 		return domain.Pet{}, err
 	}
 	if len(fields) != len(p.columns) {
-		return domain.Pet{}, fmt.Errorf("the row has %d fields, the header has %d columns", len(fields), len(p.columns))
+		return domain.Pet{}, p.errFieldCount(len(fields))
 	}
 	field := func(column string) string {
 		if i, found := p.columns[column]; found {
@@ -107,6 +117,26 @@ func (p *csvParser) pet(row []byte) (domain.Pet, error) {
 	pet, err := rest.ParsePet(field("id"), field("name"), field("categoryId"), field("status"))
 	pet.Name = strings.Clone(pet.Name) // which shares the memory of the whole row
 	return pet, err
+}
+
+// errFieldCount returns the error of a row with another number of fields than the header.
+func (p *csvParser) errFieldCount(fields int) error {
+	return fmt.Errorf("the row has %d fields, the header has %d columns", fields, len(p.columns))
+}
+
+// countFields returns the number of fields of a row. Of a row with a quote at a wrong place,
+// it counts at least those before that quote.
+func countFields(row []byte) int {
+	n, quoted := 1, false
+	for _, c := range row {
+		switch {
+		case c == '"':
+			quoted = !quoted // twice for the "" within a quoted field
+		case c == ',' && !quoted:
+			n++
+		}
+	}
+	return n
 }
 
 // A quoteScanner finds the end of a row, whose quoted fields may contain line ends.

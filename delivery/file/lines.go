@@ -16,7 +16,7 @@ const (
 	byteOrderMark = "\ufeff"
 )
 
-var errRowTooLong = errors.New("the row is larger than 4 MiB")
+var errRowTooLong = errors.New("the row is larger than 4 MiB: shorten it")
 
 // A lineReader reads the lines of a file.
 type lineReader struct {

@@ -20,7 +20,7 @@ type Row struct {
 }
 
 // A Reader reads the animals of a file. Empty lines and a byte order mark are skipped. It
-// uses a few times MaxRow of memory at most.
+// uses less than 100 MiB of memory.
 type Reader struct {
 	lines  lineReader
 	csv    *csvParser // nil for NDJSON
@@ -38,7 +38,7 @@ func NewReader(in io.Reader, format Format) *Reader {
 
 // Read returns the next row, or io.EOF. After any other error the rest of the file cannot
 // be read: it has no valid header, a row larger than MaxRow or a quote that is not closed,
-// or reading failed. The error names the line, if any.
+// its text is not UTF-8, or reading failed. The error names the line, if any.
 func (r *Reader) Read() (Row, error) {
 	if r.csv != nil && r.csv.columns == nil {
 		if err := r.readHeader(); err != nil {
@@ -49,19 +49,13 @@ func (r *Reader) Read() (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	switch {
-	case !utf8.Valid(row.Text):
-		err = errNotUTF8
-	case r.csv != nil:
+	if r.csv != nil {
 		row.Pet, err = r.csv.pet(row.Text)
-	default:
+	} else {
 		row.Pet, err = rest.DecodePet(row.Text)
 	}
 	if err != nil {
-		row.Rule = ruleOf(err)
-		if r.lines.number > row.Line {
-			row.Rule += fmt.Sprintf("; the row ends in line %d: is a quote not closed?", r.lines.number)
-		}
+		row.Rule = r.ruleOf(row.Line, err)
 	}
 	return row, nil
 }
@@ -78,12 +72,7 @@ func (r *Reader) readHeader() error {
 	if err != nil {
 		return err
 	}
-	if !utf8.Valid(row.Text) {
-		err = errNotUTF8
-	} else {
-		err = r.csv.parseHeader(row.Text)
-	}
-	if err != nil {
+	if err := r.csv.parseHeader(row.Text); err != nil {
 		return lineError(row.Line, err)
 	}
 	return nil
@@ -102,6 +91,9 @@ func (r *Reader) readText() (row Row, err error) {
 			}
 		}
 		row.Text = trimLineEnd(r.buffer)
+		if !utf8.Valid(row.Text) {
+			return row, lineError(row.Line, errNotUTF8)
+		}
 	}
 	return row, nil
 }
@@ -128,19 +120,23 @@ func (r *Reader) textError(line int64, err error) error {
 		return err
 	}
 	if errors.Is(err, errRowTooLong) && r.csv != nil {
-		err = fmt.Errorf("%w: is a quote not closed?", err)
+		err = fmt.Errorf("%w, or close a quote that is open in it", err)
 	}
 	return lineError(line, err)
 }
 
 func lineError(line int64, err error) error { return fmt.Errorf("line %d: %w", line, err) }
 
-// ruleOf returns the rule for the error of a row.
-func ruleOf(err error) string {
+// ruleOf returns the rule for the error of the row that begins in a line and was read last.
+func (r *Reader) ruleOf(line int64, err error) string {
+	rule, hint := err.Error(), ": a quote may not be closed"
 	if known, ok := errors.AsType[*domain.Error](err); ok {
-		return known.Message
+		rule, hint = known.Message, "" // the fields of the row are valid
 	}
-	return err.Error()
+	if r.lines.number > line {
+		rule += fmt.Sprintf(" (the row ends in line %d%s)", r.lines.number, hint)
+	}
+	return rule
 }
 
 var errNotUTF8 = errors.New("the text is not valid UTF-8: convert the file to UTF-8")

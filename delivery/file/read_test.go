@@ -36,12 +36,13 @@ func read(text string, format file.Format) []string {
 const (
 	integerRule = "must be a 64-bit integer without fraction or exponent"
 	notUTF8     = "the text is not valid UTF-8: convert the file to UTF-8"
+	closeQuote  = `: close it; if it belongs to the value, quote the field, and write "" for the quote`
 	columnsRule = "the columns are name, categoryId and, optionally, id and status, in any order"
 )
 
 func TestReadCSV(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", file.MaxRow)
+	long, commas := strings.Repeat("x", file.MaxRow), strings.Repeat(",", file.MaxRow)
 	for name, test := range map[string]struct {
 		text string
 		want []string
@@ -68,13 +69,13 @@ func TestReadCSV(t *testing.T) {
 		"tabs":                    {"name\tcategoryId\n", []string{`error: line 1: the header has the unknown column "name\tcategoryId": ` + columnsRule + ", separated by commas"}},
 		"UTF-16":                  {"\xff\xfen\x00a\x00m\x00e\x00", []string{"error: line 1: " + notUTF8}},
 		"quote in the header":     {"na\"me,categoryId\n", []string{`error: line 1: a quote is within a field: quote the field, and write "" for the quote`}},
-		"header never closed":     {"\"name,categoryId\nRex,7\n", []string{"error: line 1: a quote that is opened in this row is not closed"}},
-		"header that is too long": {long + "x\n", []string{"error: line 1: the row is larger than 4 MiB: is a quote not closed?"}},
+		"header never closed":     {"\"name,categoryId\nRex,7\n", []string{"error: line 1: a quote that is opened in this row is not closed" + closeQuote}},
+		"header that is too long": {long + "x\n", []string{"error: line 1: the row is larger than 4 MiB: shorten it, or close a quote that is open in it"}},
 
 		"column too many": {"name,categoryId\nRex,7,8\nTom,8\n", []string{`2 "Rex,7,8": the row has 3 fields, the header has 2 columns`, `3 0 "Tom" 8 ""`}},
 		"column too few":  {"name,categoryId\nRex\n", []string{`2 "Rex": the row has 1 fields, the header has 2 columns`}},
 		"cut in half":     {"name,categoryId\nRex,7\nTo", []string{`2 0 "Rex" 7 ""`, `3 "To": the row has 1 fields, the header has 2 columns`}},
-		"not UTF-8":       {"name,categoryId\nR\xe4x,7\nTom,8\n", []string{`2 "R\xe4x,7": ` + notUTF8, `3 0 "Tom" 8 ""`}},
+		"not UTF-8":       {"name,categoryId\nRex,7\nR\xe4x,7\nTom,8\n", []string{`2 0 "Rex" 7 ""`, "error: line 3: " + notUTF8}},
 		"all rules": {"id,name,categoryId,status\nx,,7.0,lost\n", []string{
 			`2 "x,,7.0,lost": id ` + integerRule + "; categoryId " + integerRule + "; name is required; status " + domain.PetStatusRule,
 		}},
@@ -89,16 +90,19 @@ func TestReadCSV(t *testing.T) {
 		"quote within a field":     {"name,categoryId\nRex 5\" dog,7\nTom,8\n", []string{`2 "Rex 5\" dog,7": a quote is within a field: quote the field, and write "" for the quote`, `3 0 "Tom" 8 ""`}},
 		"text after a quote":       {"name,categoryId\n\"Rex\"x,7\nTom,8\n", []string{`2 "\"Rex\"x,7": text follows a closing quote: write "" for a quote within a quoted field`, `3 0 "Tom" 8 ""`}},
 		"text after the last one":  {"name,categoryId\n7,\"Rex\"x", []string{`2 "7,\"Rex\"x": text follows a closing quote: write "" for a quote within a quoted field`}},
-		"quote never closed":       {"name,categoryId\nRex,7\n\"Tom,8\nBob,9\n", []string{`2 0 "Rex" 7 ""`, "error: line 3: a quote that is opened in this row is not closed"}},
-		"last quote never closed":  {"name,categoryId\nRex,\"7", []string{"error: line 2: a quote that is opened in this row is not closed"}},
-		"quote closed by a later":  {"name,categoryId\n\"Rex,7\n\"Tom\",8\nBob,9\n", []string{`2 "\"Rex,7\n\"Tom\",8": text follows a closing quote: write "" for a quote within a quoted field; the row ends in line 3: is a quote not closed?`, `4 0 "Bob" 9 ""`}},
-		"line end in a name":       {"name,categoryId\n\"Rex\r\nTom\",7\nBob,9\n", []string{`2 "\"Rex\r\nTom\",7": name ` + domain.PetNameRule + "; the row ends in line 3: is a quote not closed?", `4 0 "Bob" 9 ""`}},
+		"quote never closed":       {"name,categoryId\nRex,7\n\"Tom,8\nBob,9\n", []string{`2 0 "Rex" 7 ""`, "error: line 3: a quote that is opened in this row is not closed" + closeQuote}},
+		"last quote never closed":  {"name,categoryId\nRex,\"7", []string{"error: line 2: a quote that is opened in this row is not closed" + closeQuote}},
+		"quote closed by a later":  {"name,categoryId\n\"Rex,7\n\"Tom\",8\nBob,9\n", []string{`2 "\"Rex,7\n\"Tom\",8": text follows a closing quote: write "" for a quote within a quoted field (the row ends in line 3: a quote may not be closed)`, `4 0 "Bob" 9 ""`}},
+		"line end in a name":       {"name,categoryId\n\"Rex\r\nTom\",7\nBob,9\n", []string{`2 "\"Rex\r\nTom\",7": name ` + domain.PetNameRule + " (the row ends in line 3)", `4 0 "Bob" 9 ""`}},
 		"line end before a quote":  {"name,categoryId\na\"b,\"c\nTom,8\n", []string{`2 "a\"b,\"c": a quote is within a field: quote the field, and write "" for the quote`, `3 0 "Tom" 8 ""`}},
 		"carriage return in lines": {"name,categoryId\rRex,7\r", []string{`error: line 1: the header has the unknown column "categoryId\rRex": ` + columnsRule}},
 
-		"name of 4 MiB":     {"name,categoryId\n" + long[:file.MaxRow-2] + ",7\nTom,8\n", []string{fmt.Sprintf("2 %q: name %s", long[:file.MaxRow-2]+",7", domain.PetNameRule), `3 0 "Tom" 8 ""`}},
-		"row over 4 MiB":    {"name,categoryId\n" + long + ",7\n", []string{"error: line 2: the row is larger than 4 MiB: is a quote not closed?"}},
-		"quotes over 4 MiB": {"name,categoryId\n\"" + strings.Repeat("Rex,7\n", 1<<20), []string{"error: line 2: the row is larger than 4 MiB: is a quote not closed?"}},
+		"name of 4 MiB":      {"name,categoryId\n" + long[:file.MaxRow-2] + ",7\nTom,8\n", []string{fmt.Sprintf("2 %q: name %s", long[:file.MaxRow-2]+",7", domain.PetNameRule), `3 0 "Tom" 8 ""`}},
+		"row over 4 MiB":     {"name,categoryId\n" + long + ",7\n", []string{"error: line 2: the row is larger than 4 MiB: shorten it, or close a quote that is open in it"}},
+		"many fields":        {"name,categoryId\n" + commas + "\nTom,8\n", []string{fmt.Sprintf("2 %q: the row has %d fields, the header has 2 columns", commas, file.MaxRow+1), `3 0 "Tom" 8 ""`}},
+		"many quoted commas": {"name,categoryId\n\"" + commas[:200] + "\",7\n", []string{fmt.Sprintf(`2 0 %q 7 ""`, commas[:200])}},
+		"header of commas":   {commas + "\n", []string{fmt.Sprintf("error: line 1: the header has %d columns: %s", file.MaxRow+1, columnsRule)}},
+		"quotes over 4 MiB":  {"name,categoryId\n\"" + strings.Repeat("Rex,7\n", 1<<20), []string{"error: line 2: the row is larger than 4 MiB: shorten it, or close a quote that is open in it"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -127,13 +131,13 @@ func TestReadNDJSON(t *testing.T) {
 		"an array":            {"[]\n{\"name\":\"Rex\",\"categoryId\":7}\n", []string{`1 "[]": the row must be one JSON object`, `2 0 "Rex" 7 ""`}},
 		"two objects":         {`{"name":"a","categoryId":7}{}`, []string{`1 "{\"name\":\"a\",\"categoryId\":7}{}": the row is not valid JSON: invalid character '{' after top-level value at byte 27`}},
 		"doubled member":      {`{"name":"a","name":"b"}`, []string{`1 "{\"name\":\"a\",\"name\":\"b\"}": the row is not valid JSON: duplicate object member name at byte 12`}},
-		"not UTF-8":           {"{\"name\":\"R\xe4x\",\"categoryId\":7}\n", []string{`1 "{\"name\":\"R\xe4x\",\"categoryId\":7}": ` + notUTF8}},
+		"not UTF-8":           {"{\"name\":\"R\xe4x\",\"categoryId\":7}\n", []string{"error: line 1: " + notUTF8}},
 		"all rules":           {`{"id":"1","categoryId":null,"status":""}`, []string{`1 "{\"id\":\"1\",\"categoryId\":null,\"status\":\"\"}": id ` + integerRule + "; categoryId must not be null; name is required; status " + domain.PetStatusRule}},
 		"id zero":             {`{"id":0,"name":"Rex","categoryId":7}`, []string{`1 "{\"id\":0,\"name\":\"Rex\",\"categoryId\":7}": id must be at least 1`}},
-		"row over 4 MiB":      {"\n" + long + "x\n", []string{"error: line 2: the row is larger than 4 MiB"}},
+		"row over 4 MiB":      {"\n" + long + "x\n", []string{"error: line 2: the row is larger than 4 MiB: shorten it"}},
 		"row of 4 MiB":        {long[:file.MaxRow-len(`{"name":""}`)] + "\n", []string{fmt.Sprintf("1 %q: the row is not valid JSON: invalid character 'x' at start of value at byte 0", long[:file.MaxRow-len(`{"name":""}`)])}},
 		"million characters":  {`{"name":"` + long[:1_000_000] + `","categoryId":7}`, []string{fmt.Sprintf("1 %q: name %s", `{"name":"`+long[:1_000_000]+`","categoryId":7}`, domain.PetNameRule)}},
-		"last row over 4 MiB": {long + "x", []string{"error: line 1: the row is larger than 4 MiB"}},
+		"last row over 4 MiB": {long + "x", []string{"error: line 1: the row is larger than 4 MiB: shorten it"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
