@@ -36,7 +36,7 @@ with a header and has the same names: id, name, categoryId and status of animals
 status, createdAt and updatedAt of orders.
 
 A file gets its name when it is complete; until then it is FILE.partial. A file that exists
-is not overwritten.`,
+is not overwritten, but any FILE.partial that is not in use is removed.`,
 		Example: `  petstore export pets.csv
   petstore export --type orders --status placed orders.ndjson
   petstore export - | gzip > pets.ndjson.gz`,

@@ -39,15 +39,22 @@ on the same store.
 
 NDJSON is a JSON object in each line, as in POST /v1/pets. CSV (RFC 4180) begins with a
 header with the columns name, categoryId and, optionally, status and id, in any order. The
-rules are those of the API. The store assigns new ids; an id in the file is ignored.
+rules are those of the API. In NDJSON, unknown members are ignored, as in the API; in CSV, an
+unknown column is an error. The store assigns new ids; an id in the file is ignored.
 
 All rows are checked first: a row that violates a rule ends the import with its line and
-the rule, and nothing is stored. With --rejects such rows are written to a file instead, as
-NDJSON with line, rule and row, and the other rows are added.
+the rule, and nothing is stored. With --rejects such rows are written to a new file instead,
+as NDJSON with line, rule and row, the other rows are added, and the exit status is 0. Then
+correct and import the rejected rows alone: the whole file, corrected, would be another file,
+whose valid rows would be added again.
 
 Each number of animals that is reported has been committed. If the import is interrupted or
-killed, run the same command again: it continues with the next animal. A file that was
-imported before, by its content, adds nothing.`,
+killed, run the same command again, but without --again: it continues with the next animal.
+A file that was imported before, by its content, adds nothing. With --again it adds all its
+animals once more, each time that it is run.
+
+Until the file of --rejects is complete, it is FILE.partial; any file that has this name
+and is not in use is removed.`,
 		Example: `  petstore import pets.csv
   petstore import pets.ndjson --rejects rejected.ndjson
   gunzip --stdout pets.csv.gz | petstore import - --format csv`,
@@ -104,23 +111,47 @@ func (r *importRun) run(ctx context.Context, store *repository.Store) error {
 	otherIDs := 0
 	if !earlier.Complete {
 		if otherIDs, err = r.add(ctx, importer, earlier, checked); err != nil {
-			outcome := fmt.Sprintf("added %d of %d animals", importer.Added(), checked.pets)
-			if !errors.Is(err, errFileChanged) {
-				outcome += "; run the same command again to continue"
-			}
-			return interruptedOr(ctx, err, outcome)
+			return interruptedOr(ctx, err, r.outcome(err, earlier, importer.Added(), checked.pets))
 		}
 	}
 	if err := rejects.publish(); err != nil {
-		return fmt.Errorf("%w: %s was not written; run the same command again to write it", err, r.rejects)
+		return fmt.Errorf("%w: the import is complete, but %s was not written; %s to write it", err, r.rejects, r.rerun(true))
 	}
-	return r.report(earlier, checked, otherIDs, time.Since(start))
+	if err := r.report(earlier, checked, otherIDs, time.Since(start)); err != nil {
+		return fmt.Errorf("%w: the import is complete", err)
+	}
+	return nil
+}
+
+// outcome returns how many animals are stored when add returns err, and how to continue.
+func (r *importRun) outcome(err error, earlier domain.ImportState, added, total int64) string {
+	text := fmt.Sprintf("added %d of %d animals", added, total)
+	if earlier.Added > 0 {
+		text = fmt.Sprintf("this run added %d of %d animals, earlier runs %d", added-earlier.Added, total, earlier.Added)
+	}
+	switch {
+	case !errors.Is(err, errFileChanged):
+		return text + "; " + r.rerun(added > 0) + " to continue"
+	case added == 0:
+		return text + "; run the same command again when the file does not change"
+	default:
+		return text + "; to continue, import a copy of the file as it was: of the changed file, all animals would be added"
+	}
+}
+
+// rerun returns how to run the import again. One with --again that has begun continues without
+// it: if it was complete, it would begin once more.
+func (r *importRun) rerun(begun bool) string {
+	if r.again && begun {
+		return "run the command again without --again"
+	}
+	return "run the same command again"
 }
 
 // report writes the totals to standard output.
 func (r *importRun) report(earlier domain.ImportState, checked checkedFile, otherIDs int, took time.Duration) error {
 	text := fmt.Sprintf("added %d animals in %s", checked.pets-earlier.Added, took.Round(time.Millisecond))
-	if earlier.Complete {
+	if earlier.Complete && checked.pets > 0 {
 		text = fmt.Sprintf("added 0 animals: this file with %d animals was imported before; --again adds them once more", checked.pets)
 	} else if earlier.Added > 0 {
 		text += fmt.Sprintf(", after the %d of an earlier run", earlier.Added)
@@ -130,6 +161,9 @@ func (r *importRun) report(earlier domain.ImportState, checked checkedFile, othe
 	}
 	if checked.rejected > 0 {
 		text += fmt.Sprintf("; wrote %d rejected rows to %s", checked.rejected, r.rejects)
+	}
+	if r.again && checked.pets > 0 {
+		text += "; each run with --again adds them once more"
 	}
 	_, err := fmt.Fprintln(r.stdout, text)
 	return err

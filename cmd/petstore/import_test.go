@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -86,11 +87,15 @@ func TestFileThatIsImportedTwiceAddsNothing(t *testing.T) {
 		{"pets.csv", "added 0 animals: this file with 2500 animals was imported before; --again adds them once more\n", 2500},
 		{"copy --format csv", "added 0 animals: this file with 2500 animals was imported before; --again adds them once more\n", 2500},
 		{"pets.csv --again", "added 2500 animals in ", 5000},
-		{"pets.csv", "added 0 animals: this file with 2500 animals was imported before; --again adds them once more\n", 5000},
+		{"pets.csv --again", "added 2500 animals in ", 7500},
+		{"pets.csv", "added 0 animals: this file with 2500 animals was imported before; --again adds them once more\n", 7500},
 	} {
 		stdout, stderr, code := runPetstore(t, dir, append([]string{"import"}, strings.Fields(test.args)...)...)
 		if code != 0 || !strings.HasPrefix(stdout, test.want) {
 			t.Errorf("%s: got code %d, stdout %q, stderr %q; want 0 and %q", test.args, code, stdout, stderr, test.want)
+		}
+		if again := strings.HasSuffix(stdout, "; each run with --again adds them once more\n"); again != strings.HasSuffix(test.args, "--again") {
+			t.Errorf("%s: got stdout %q", test.args, stdout)
 		}
 		if got := queryInt(t, dir, "SELECT count(*) FROM pets"); got != test.animals {
 			t.Errorf("%s: got %d animals, want %d", test.args, got, test.animals)
@@ -146,7 +151,7 @@ func TestImportOfMissingFileCreatesNoStore(t *testing.T) {
 		code int
 		text string
 	}{
-		"none.csv":              {1, "open none.csv: no such file or directory"},
+		"none.csv":              {1, "there is no file none.csv: correct the path"},
 		". --format csv":        {1, ". is a folder: name a file"},
 		"none":                  {2, "the format of none is not known: add --format ndjson or --format csv"},
 		"-":                     {2, "the format of standard input is not known: add --format ndjson or --format csv"},
@@ -270,4 +275,56 @@ func TestServerListsImportedAnimals(t *testing.T) {
 		_, body, err := s.do(t.Context(), http.MethodGet, path, "")
 		return err == nil && body == `[{"id":1,"name":"Rex","categoryId":7,"status":"sold"}]`
 	})
+}
+
+func TestFileWithoutValidRowsAddsNothingTwice(t *testing.T) {
+	t.Parallel()
+	dir := dirWithStore(t)
+	writeText(t, dir, "pets.csv", "name,categoryId\nRex,x\n")
+	for _, rejects := range []string{"1.ndjson", "2.ndjson"} {
+		stdout, stderr, code := runPetstore(t, dir, "import", "pets.csv", "--rejects", rejects)
+		if code != 0 || !strings.HasPrefix(stdout, "added 0 animals in ") || !strings.HasSuffix(stdout, "; wrote 1 rejected rows to "+rejects+"\n") {
+			t.Errorf("%s: got code %d, stdout %q, stderr %q; want 0 and 1 rejected row", rejects, code, stdout, stderr)
+		}
+	}
+}
+
+func TestFileOfRejectsIsRecognized(t *testing.T) {
+	t.Parallel()
+	dir := dirWithStore(t)
+	writeText(t, dir, "pets.csv", "name,categoryId\nRex,x\nTom,8\n")
+	for _, args := range []string{"pets.csv --rejects rejects.ndjson", "rejects.ndjson", "rejects.ndjson --rejects other.ndjson"} {
+		_, stderr, code := runPetstore(t, dir, append([]string{"import"}, strings.Fields(args)...)...)
+		want := "petstore: rejects.ndjson: line 1: this row was written by --rejects: correct the member row of each line, and import these rows alone: this run stored nothing\n"
+		if ok := code == 1 && strings.HasSuffix(stderr, want); ok == strings.HasPrefix(args, "pets.csv") {
+			t.Errorf("%s: got code %d, stderr %q", args, code, stderr)
+		}
+	}
+}
+
+// The file of the rejects is created by another process while the import runs.
+func TestRejectsAreWrittenByAnotherRun(t *testing.T) {
+	t.Parallel()
+	for args, hint := range map[string]string{"": "run the same command again", "--again": "run the command again without --again"} {
+		dir := dirWithStore(t)
+		writeText(t, dir, "pets.csv", "name,categoryId\nRex,x\nTom,8\n")
+		reader, stderr := fullPipe(t)
+		cmd := commandWithTimeout(t, dir, append(strings.Fields("import pets.csv --rejects rejects.ndjson"), strings.Fields(args)...)...)
+		cmd.Stderr = stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		waitUntil(t, "the import has begun", func() bool { _, err := os.Stat(filepath.Join(dir, "rejects.ndjson.partial")); return err == nil })
+		writeText(t, dir, "rejects.ndjson", "other")
+		_ = stderr.Close()
+		text, _ := io.ReadAll(reader)
+		_ = cmd.Wait()
+		want := "rejects.ndjson exists already: name another file, or move it away: the import is complete, but rejects.ndjson was not written; " + hint + " to write it\n"
+		if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.HasSuffix(string(text), want) {
+			t.Errorf("%q: got code %d, stderr %q; want 1 and %q", args, code, text, want)
+		}
+		if n := queryInt(t, dir, "SELECT count(*) FROM pets"); n != 1 {
+			t.Errorf("%q: got %d animals, want 1", args, n)
+		}
+	}
 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"hash/maphash"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 
@@ -38,7 +40,12 @@ func openOrCopy(path string, stdin io.Reader) (*os.File, error) {
 		return copyToTemp(stdin)
 	}
 	input, err := os.Open(path) //nolint:gosec // the operator names the file
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("there is no file %s: correct the path", path)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("permission denied: let this user read %s", path)
+	case err != nil:
 		return nil, err
 	}
 	info, err := input.Stat()
@@ -75,11 +82,12 @@ func copyToTemp(from io.Reader) (_ *os.File, err error) {
 	return temp, nil
 }
 
-// A pass reads a file once, from its beginning, and computes its digest.
+// A pass reads a file once, from its beginning to its end, and computes its digest and size.
 type pass struct {
 	rows   *file.Reader
 	in     io.Reader // what rows reads
 	hash   hash.Hash
+	size   int64       // in bytes, of what was read
 	onRead func(n int) // called with the number of bytes of each read
 }
 
@@ -92,6 +100,7 @@ func newPass(input io.ReaderAt, format file.Format, onRead func(n int)) *pass {
 
 // Write implements io.Writer for the bytes that were read.
 func (p *pass) Write(read []byte) (int, error) {
+	p.size += int64(len(read))
 	p.onRead(len(read))
 	return p.hash.Write(read)
 }
@@ -120,4 +129,17 @@ func (p *pass) digest() (digest domain.FileDigest, err error) {
 	_, err = io.Copy(io.Discard, p.in)
 	p.hash.Sum(digest[:0])
 	return digest, err
+}
+
+// A petsHash is a hash of animals in their order.
+type petsHash struct {
+	seed maphash.Seed
+	sum  uint64
+}
+
+func (h *petsHash) add(pet domain.Pet) {
+	h.sum = maphash.Comparable(h.seed, struct {
+		before uint64
+		pet    domain.Pet
+	}{h.sum, pet})
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 
 	"example.com/petstore/delivery/file"
@@ -20,6 +21,14 @@ type rejectedRow struct {
 	Line int64  `json:"line"`
 	Rule string `json:"rule"`
 	Row  string `json:"row"`
+}
+
+// isRejected reports whether the row of a file is a rejectedRow.
+func isRejected(row []byte) bool {
+	decoder := json.NewDecoder(bytes.NewReader(row))
+	decoder.DisallowUnknownFields()
+	var rejected rejectedRow
+	return decoder.Decode(&rejected) == nil && rejected.Line > 0 && rejected.Rule != ""
 }
 
 // createRejects creates a rejectFile, or returns nil for an empty path.

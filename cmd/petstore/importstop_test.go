@@ -2,11 +2,8 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -15,12 +12,6 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-
-	"example.com/petstore/delivery/file"
-	"example.com/petstore/domain"
-	"example.com/petstore/repository"
-	"example.com/petstore/repository/sqlite"
-	"example.com/petstore/usecase"
 )
 
 // startImport starts petstore import and waits until the store has at least n animals, or
@@ -91,25 +82,6 @@ func TestInterruptedImportSaysWhatIsStoredAndContinues(t *testing.T) {
 	wantRows(t, dir, rows)
 }
 
-func TestConcurrentImportsOfOneFileAddEachRowOnce(t *testing.T) {
-	t.Parallel()
-	const rows = 20_000
-	dir := dirWithStore(t)
-	writeRows(t, dir, "pets.csv", rows)
-	_, one, oneEnded := startImport(t, dir, 0, "pets.csv")
-	_, other, otherEnded := startImport(t, dir, 0, "pets.csv")
-	errOne, errOther := <-oneEnded, <-otherEnded
-	if errOne != nil && errOther != nil {
-		t.Errorf("got two errors, want one import that succeeds: %s, %s", one, other)
-	}
-	for stderr, err := range map[*syncBuffer]error{one: errOne, other: errOther} {
-		if err != nil && !strings.Contains(stderr.String(), "petstore: another process is importing the same file: added ") {
-			t.Errorf("got stderr %q, want that another process imports the file", stderr)
-		}
-	}
-	wantRows(t, dir, rows)
-}
-
 func TestImportReadsStandardInputAndPipes(t *testing.T) {
 	t.Parallel()
 	const rows = 2500
@@ -151,47 +123,5 @@ func TestSignalInterruptsWaitingForStandardInput(t *testing.T) {
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != 1 || stderr.String() != "petstore: interrupted: this run stored nothing\n" {
 		t.Errorf("got code %d, stderr %q; want 1 and that nothing was stored", code, stderr.String())
-	}
-}
-
-// TestChangedFileIsNotMarkedAsImported changes the file after it was checked.
-func TestChangedFileIsNotMarkedAsImported(t *testing.T) {
-	t.Parallel()
-	const rows = importBatchSize + 500
-	dir := t.TempDir()
-	writeRows(t, dir, "pets.csv", rows)
-	input, err := os.OpenFile(filepath.Join(dir, "pets.csv"), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer input.Close()
-	store, err := repository.Open(t.Context(), sqlite.New(storePath(dir)), repository.Options{Migrate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = store.Close() }()
-	run := importRun{path: "pets.csv", format: file.CSV, input: input, stdout: io.Discard, stderr: io.Discard}
-	checked, err := run.check(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	info, err := input.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := input.WriteAt([]byte("8"), info.Size()-2); err != nil { // the last categoryId
-		t.Fatal(err)
-	}
-	importer := usecase.NewImporter(store, checked.digest, clock)
-	earlier, err := importer.Start(t.Context(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := run.add(t.Context(), importer, earlier, checked); !errors.Is(err, errFileChanged) {
-		t.Errorf("got %v, want %v", err, errFileChanged)
-	}
-	state, err := usecase.NewImporter(store, checked.digest, clock).Start(t.Context(), false)
-	if want := (domain.ImportState{Added: importBatchSize}); err != nil || state != want || importer.Added() != importBatchSize {
-		t.Errorf("got %+v, %v and Added %d, want %+v", state, err, importer.Added(), want)
 	}
 }

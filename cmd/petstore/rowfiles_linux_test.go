@@ -43,6 +43,14 @@ func TestImportContinuesWhenTheDiskIsNoLongerFull(t *testing.T) {
 	wantRows(t, dir, rows)
 }
 
+func TestFileWithTheSizeZeroIsRead(t *testing.T) {
+	t.Parallel()
+	_, stderr, code := runPetstore(t, dirWithStore(t), "import", "/proc/version", "--format", "csv")
+	if code != 1 || !strings.Contains(stderr, "petstore: /proc/version: line 1: the header has ") {
+		t.Errorf("got code %d, stderr %q; want 1 and an invalid header", code, stderr)
+	}
+}
+
 func TestExportToAFullDiskLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	dir := seededDir(t, "10000")

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"example.com/petstore/delivery/file"
+	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/usecase"
+)
+
+// A checkedImport is an import whose file was checked, and of which nothing was added.
+type checkedImport struct {
+	importRun
+	importer *usecase.Importer
+	state    domain.ImportState
+	checked  checkedFile
+}
+
+// checkImport checks pets.csv in dir for an import to the store in dir.
+func checkImport(t *testing.T, dir string) *checkedImport {
+	t.Helper()
+	input, err := os.OpenFile(filepath.Join(dir, "pets.csv"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = input.Close() })
+	store, err := repository.Open(t.Context(), sqlite.New(storePath(dir)), repository.Options{Migrate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	i := &checkedImport{importRun: importRun{path: "pets.csv", format: file.CSV, input: input, stdout: io.Discard, stderr: io.Discard}}
+	if i.checked, err = i.check(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	i.importer = usecase.NewImporter(store, i.checked.digest, clock)
+	if i.state, err = i.importer.Start(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+// addChecked adds the animals.
+func (i *checkedImport) addChecked(t *testing.T) error {
+	t.Helper()
+	_, err := i.add(t.Context(), i.importer, i.state, i.checked)
+	return err
+}
+
+func TestAppendedFileIsImportedAsItWasChecked(t *testing.T) {
+	t.Parallel()
+	const rows = 2*importBatchSize + 500
+	for _, appended := range []string{"\nRex,7\n", "\nRex,7", "7\n", "\"", "\xff\n", strings.Repeat("\nRex,7", 3*importBatchSize)} {
+		dir := t.TempDir()
+		writeRows(t, dir, "pets.csv", rows)
+		path := filepath.Join(dir, "pets.csv")
+		if err := os.Truncate(path, int64(len(readFile(t, path))-len("\n"))); err != nil {
+			t.Fatal(err)
+		}
+		i := checkImport(t, dir)
+		if _, err := i.input.WriteAt([]byte(appended), i.checked.size); err != nil {
+			t.Fatal(err)
+		}
+		if err := i.addChecked(t); err != nil {
+			t.Errorf("%.10q: %v", appended, err)
+		}
+		wantRows(t, dir, rows)
+		if n := queryInt(t, dir, "SELECT complete FROM imports"); n != 1 {
+			t.Errorf("%.10q: got an import that is not complete", appended)
+		}
+	}
+}
+
+// The file is changed between the two times that it is read.
+func TestImportStoresOnlyWhatWasChecked(t *testing.T) {
+	t.Parallel()
+	const rows = 2*importBatchSize + 500
+	const header, firstRows = "name,categoryId\n", "1,7\n2,7\n"
+	overwrite := func(text string, offset, whence int64) func(*os.File) error {
+		return func(input *os.File) error {
+			info, err := input.Stat()
+			if err != nil {
+				return err
+			}
+			_, err = input.WriteAt([]byte(text), offset+whence*info.Size())
+			return err
+		}
+	}
+	for name, test := range map[string]struct {
+		change func(*os.File) error
+		stored int
+	}{
+		"last row":   {overwrite("8", -2, 1), 2 * importBatchSize},
+		"first row":  {overwrite("9", int64(len(header)), 0), 0},
+		"header":     {overwrite("categoryId,name", 0, 0), 0},
+		"bad header": {overwrite("x", 0, 0), 0},
+		"order":      {overwrite("2,7\n1,7\n", int64(len(header)), 0), 0},
+		"a row more": {overwrite("1,7\n\n2,", int64(len(header)), 0), 0},
+		"not UTF-8":  {overwrite("\xff", -4, 1), 2 * importBatchSize},
+		"open quote": {overwrite("\"", -7, 1), 2 * importBatchSize},
+		"truncated":  {func(input *os.File) error { return input.Truncate(int64(len(header + firstRows))) }, 0},
+		"now empty":  {func(input *os.File) error { return input.Truncate(0) }, 0},
+		"one byte":   {func(input *os.File) error { return input.Truncate(1) }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			writeRows(t, dir, "pets.csv", rows)
+			i := checkImport(t, dir)
+			if err := test.change(i.input); err != nil {
+				t.Fatal(err)
+			}
+			if err := i.addChecked(t); !errors.Is(err, errFileChanged) {
+				t.Errorf("got %v, want %v", err, errFileChanged)
+			}
+			wantRows(t, dir, test.stored)
+			if n := queryInt(t, dir, "SELECT count(*) FROM imports WHERE complete"); n != 0 || i.importer.Added() != int64(test.stored) {
+				t.Errorf("got %d complete imports and Added %d, want none and %d", n, i.importer.Added(), test.stored)
+			}
+		})
+	}
+}
+
+func TestConcurrentImportsOfOneFileAddEachRowOnce(t *testing.T) {
+	t.Parallel()
+	const rows = 20 * importBatchSize
+	dir := t.TempDir()
+	writeRows(t, dir, "pets.csv", rows)
+	imports, errs := []*checkedImport{checkImport(t, dir), checkImport(t, dir), checkImport(t, dir)}, make([]error, 3)
+	var running sync.WaitGroup
+	for n, i := range imports { // all have found that nothing was imported
+		running.Go(func() { errs[n] = i.addChecked(t) })
+	}
+	running.Wait()
+	completed := 0
+	for n, err := range errs {
+		if err == nil {
+			completed++
+		} else if err.Error() != domain.ImportInProgress().Error() || imports[n].importer.Added() != 0 {
+			t.Errorf("got %v and Added %d, want %v and 0", err, imports[n].importer.Added(), domain.ImportInProgress())
+		}
+	}
+	if completed != 1 {
+		t.Errorf("%d imports completed, want 1", completed)
+	}
+	wantRows(t, dir, rows)
+}
+
+func TestStoppedImportSaysHowToContinue(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("failed")
+	for _, test := range []struct {
+		again          bool
+		err            error
+		earlier, added int64
+		want           string
+	}{
+		{false, failed, 0, 0, "added 0 of 9 animals; run the same command again to continue"},
+		{false, failed, 0, 5, "added 5 of 9 animals; run the same command again to continue"},
+		{false, failed, 5, 5, "this run added 0 of 9 animals, earlier runs 5; run the same command again to continue"},
+		{true, failed, 0, 0, "added 0 of 9 animals; run the same command again to continue"},
+		{true, failed, 0, 5, "added 5 of 9 animals; run the command again without --again to continue"},
+		{true, failed, 5, 7, "this run added 2 of 9 animals, earlier runs 5; run the command again without --again to continue"},
+		{false, errFileChanged, 0, 0, "added 0 of 9 animals; run the same command again when the file does not change"},
+		{false, fmt.Errorf("pets.csv: %w", errFileChanged), 0, 5, "added 5 of 9 animals; to continue, import a copy of the file as it was: of the changed file, all animals would be added"},
+	} {
+		run := importRun{again: test.again}
+		if got := run.outcome(test.err, domain.ImportState{Added: test.earlier}, test.added, 9); got != test.want {
+			t.Errorf("%+v: got %q, want %q", test, got, test.want)
+		}
+	}
+}
