@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/delivery/file"
-	"example.com/petstore/domain"
 )
 
 // stdio is the argument for standard input or standard output instead of a file.
@@ -45,15 +44,20 @@ func nameOf(path, ofStdio string) string {
 	return path
 }
 
-// interruptedOr returns the error of a command with its outcome: that ctx ended, or else the
-// cause of err.
+// An outcomeError is the error of a command that has done a part of its work.
+type outcomeError struct {
+	err     error
+	outcome string
+}
+
+func (e *outcomeError) Error() string { return e.err.Error() + ": " + e.outcome }
+
+func (e *outcomeError) Unwrap() error { return e.err }
+
+// interruptedOr returns the error of a command with its outcome: that ctx ended, or else err.
 func interruptedOr(ctx context.Context, err error, outcome string) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("interrupted: %s", outcome)
+		err = errors.New("interrupted")
 	}
-	// The message of an ErrUnavailable is for the clients of the API.
-	if known, ok := errors.AsType[*domain.Error](err); ok && known.Kind == domain.ErrUnavailable && known.Cause != nil {
-		err = known.Cause
-	}
-	return fmt.Errorf("%w: %s", err, outcome)
+	return &outcomeError{err, outcome}
 }

@@ -34,7 +34,7 @@ func TestImportContinuesWhenTheDiskIsNoLongerFull(t *testing.T) {
 	full, rest, _ := strings.Cut(out, "\nexit 1\n")
 	lines := strings.Split(full, "\n")
 	last := lines[len(lines)-1]
-	if !strings.HasPrefix(last, "petstore: database or disk is full: added ") || !strings.HasSuffix(last, " of 60000 animals; run the same command again to continue") {
+	if !strings.HasPrefix(last, "petstore: the store petstore.db: the disk is full: free some space: added ") || !strings.HasSuffix(last, " of 60000 animals; run the same command again to continue") {
 		t.Errorf("got the output %q, want that the disk is full", out)
 	}
 	if !strings.Contains(rest, ", after the ") {
@@ -48,6 +48,24 @@ func TestFileWithTheSizeZeroIsRead(t *testing.T) {
 	_, stderr, code := runPetstore(t, dirWithStore(t), "import", "/proc/version", "--format", "csv")
 	if code != 1 || !strings.Contains(stderr, "petstore: /proc/version: line 1: the header has ") {
 		t.Errorf("got code %d, stderr %q; want 1 and an invalid header", code, stderr)
+	}
+}
+
+func TestCommandOnAFullDiskNamesTheRemedy(t *testing.T) {
+	t.Parallel()
+	const full = "petstore: the store petstore.db: the disk is full: free some space"
+	for args, want := range map[string]string{
+		"keys create --name n": full + "\n",
+		"keys rotate 1":        full + "\n",
+		"seed --count 99999":   full + ": added ",
+		"import ../pets.csv":   full + ": added 0 of 20000 animals; run the same command again to continue\n",
+	} {
+		dir := t.TempDir()
+		writeRows(t, dir, "pets.csv", 20_000)
+		out := runOnSmallDisk(t, dir, "4m", `"$0" keys create --name n >key && { cat /dev/zero >filler; truncate -s -36k filler; } 2>/dev/null; "$0" `+args+`; echo "exit $?"`)
+		if !strings.Contains("\n"+out, "\n"+want) || !strings.HasSuffix(out, "\nexit 1\n") {
+			t.Errorf("%s: got the output %q, want %q and exit 1", args, out, want)
+		}
 	}
 }
 

@@ -51,10 +51,7 @@ func seed(ctx context.Context, seeder *usecase.Seeder, count int, stdout, stderr
 		orders, err := seeder.Add(ctx, n)
 		if err != nil {
 			progress.stop()
-			if ctx.Err() != nil {
-				return fmt.Errorf("interrupted: added %d of %d animals", added, count)
-			}
-			return fmt.Errorf("added %d of %d animals: %w", added, count, err)
+			return interruptedOr(ctx, err, fmt.Sprintf("added %d of %d animals", added, count))
 		}
 		added, ordered = added+n, ordered+orders
 		progress.add(n)

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
 
 	"example.com/petstore/config"
+	"example.com/petstore/domain"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
 )
@@ -58,7 +60,24 @@ func (in *invocation) withStore(ctx context.Context, o repository.Options, fn fu
 	if closeErr := store.Close(); err == nil {
 		err = closeErr
 	}
-	return err
+	return storeError(err, settings.Database.DSN)
+}
+
+// storeError returns the error of a command. If the store at path caused it, the result is the
+// cause with the remedy, because the message of an ErrUnavailable is for clients of the API.
+func storeError(err error, path string) error {
+	known, ok := errors.AsType[*domain.Error](err)
+	if !ok || known.Kind != domain.ErrUnavailable || known.Cause == nil {
+		return err
+	}
+	cause := fmt.Errorf("the store %s: %w", path, sqlite.Remedy(known.Cause, path))
+	if errors.Is(known.Cause, context.Canceled) {
+		cause = errors.New("interrupted")
+	}
+	if stopped, ok := errors.AsType[*outcomeError](err); ok {
+		return &outcomeError{cause, stopped.outcome}
+	}
+	return cause
 }
 
 // absolutePath returns the absolute form of path, or path if the working directory is
