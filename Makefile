@@ -36,10 +36,14 @@ build: ## Build bin/petstore
 static: ## Build bin/petstore statically linked, for the Docker image
 	$(STATICBUILD) -o bin/petstore ./cmd/petstore
 
+# The files of a release beside the program: those that its README and docs/operations.md refer to.
+RELEASEFILES := LICENSE README.md CHANGELOG.md SECURITY.md config/petstore.example.yaml docs/architecture.md docs/clients.md docs/embedding.md \
+	docs/operations.md docs/performance.md docs/grafana.json docs/swagger-ui.png docs/deploy
+
 # $(call archive,GOARCH,compiler) builds dist/petstore_VERSION_linux_GOARCH.tar.gz. Its files have the time of the commit.
 define archive
 	GOOS=linux GOARCH=$(1) CC=$(2) $(STATICBUILD) -o dist/petstore ./cmd/petstore
-	tar -c -I 'gzip -n' --mtime="@$$(git log -1 --format=%ct)" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -f dist/petstore_$(VERSION)_linux_$(1).tar.gz -C dist petstore -C .. LICENSE README.md
+	tar -c -I 'gzip -n' --sort=name --mtime="@$$(git log -1 --format=%ct)" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -f dist/petstore_$(VERSION)_linux_$(1).tar.gz -C dist petstore -C .. $(RELEASEFILES)
 	rm dist/petstore
 endef
 

@@ -3,6 +3,9 @@ package main
 import (
 	"io"
 	"os"
+	"path"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -48,4 +51,32 @@ func wantValidCommandLine(t *testing.T, args []string) string {
 		t.Errorf("petstore %s: %v", strings.Join(args, " "), err)
 	}
 	return command.Name()
+}
+
+// TestReleaseContainsTheFilesOfItsPages checks the links of the pages, but not those to what is
+// for the source code only.
+func TestReleaseContainsTheFilesOfItsPages(t *testing.T) {
+	t.Parallel()
+	_, list, _ := strings.Cut(readFile(t, "../../Makefile"), "\nRELEASEFILES := ")
+	list, _, _ = strings.Cut(list, "\n\n")
+	released := strings.Fields(strings.ReplaceAll(list, "\\\n", " "))
+	for _, file := range released {
+		if _, err := os.Stat("../../" + file); err != nil {
+			t.Error(err)
+		}
+	}
+	source := []string{"Dockerfile", "CONTRIBUTING.md"}
+	for _, page := range []string{"README.md", "docs/operations.md"} {
+		links := regexp.MustCompile(`\]\(([^):#]+)[)#]`).FindAllStringSubmatch(readFile(t, "../../"+page), -1)
+		if len(links) == 0 || !slices.Contains(released, page) {
+			t.Errorf("%s has %d links, or is not in the release", page, len(links))
+		}
+		for _, link := range links {
+			target := path.Join(path.Dir(page), link[1])
+			contains := func(file string) bool { return target == file || strings.HasPrefix(target, file+"/") }
+			if !slices.ContainsFunc(released, contains) && !slices.Contains(source, target) {
+				t.Errorf("%s refers to %s, which is not in the release", page, target)
+			}
+		}
+	}
 }

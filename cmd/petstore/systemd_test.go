@@ -25,6 +25,7 @@ func TestSystemdUnitsAreValid(t *testing.T) {
 			case "/usr/local/bin/petstore":
 				wantAccepted(t, file, strings.Fields(args), unit["Environment"])
 			case "/usr/local/bin/litestream": // make test-litestream runs it
+			case "/usr/bin/test":
 			default:
 				t.Errorf("%s runs %s, which is not installed", file, program)
 			}
@@ -32,11 +33,23 @@ func TestSystemdUnitsAreValid(t *testing.T) {
 		if user := unit["User"]; len(unit["ExecStart"]) != 1 || !slices.Equal(user, []string{"petstore"}) {
 			t.Errorf("%s: got ExecStart=%q User=%q, want one command and the user petstore", file, unit["ExecStart"], user)
 		}
-		if !slices.Contains(unit["Environment"], "PETSTORE_DATABASE_DSN="+systemdStore) {
+		if file != "petstore-litestream.service" && !slices.Contains(unit["Environment"], "PETSTORE_DATABASE_DSN="+systemdStore) {
 			t.Errorf("%s does not set the store %s", file, systemdStore)
 		}
 		if !strings.Contains(readFile(t, deployDir+file), sandbox+restrictions) {
 			t.Errorf("%s has not the restrictions of petstore.service", file)
+		}
+	}
+}
+
+// A restart of Litestream must not migrate the store of a service that runs.
+func TestLitestreamWaitsForTheStoreAndDoesNotMigrateIt(t *testing.T) {
+	t.Parallel()
+	unit := unitSettings(t, "petstore-litestream.service")
+	want := map[string]string{"ExecStartPre": "/usr/bin/test -s " + systemdStore, "StartLimitIntervalSec": "0", "Restart": "always"}
+	for name, value := range want {
+		if !slices.Equal(unit[name], []string{value}) {
+			t.Errorf("got %s=%q, want %s", name, unit[name], value)
 		}
 	}
 }
