@@ -30,13 +30,14 @@ With --keep, write the copy to a file in FOLDER that is named after the time in 
 remove older backups from FOLDER, so that N are left.
 
 Until then the copy is FILE.partial. If the process is killed, that is left; the next backup
-to the same FILE, or to FOLDER, removes it.
+to the same FILE, or to FOLDER, removes it. Any file of that name is removed unless another
+process is writing it.
 
 A backup contains everything in the store: animals, orders, idempotency keys and the hashes
 of the API keys. Only its owner can read it. "petstore restore FILE" puts it back.`,
 		Example: `  petstore backup monday.db
   petstore backup --keep 7 /var/backups/petstore`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArg("name the FILE to write, or with --keep the FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if keep > 0 {
 				return in.backupToFolder(cmd.Context(), args[0], keep)

@@ -14,9 +14,8 @@ import (
 // A newFile is a file that gets its name only when it is complete: until publish it is the
 // file path.partial, which is locked. It is readable and writable by its owner only.
 type newFile struct {
-	*os.File  // path.partial
-	path      string
-	published bool // or renamed: the name path.partial is no longer its own
+	*os.File // path.partial
+	path     string
 }
 
 // createFile creates a newFile. It returns an error if a file has the name already, or if
@@ -120,14 +119,13 @@ func (f *newFile) publish() error {
 	if err != nil {
 		return err
 	}
-	f.published = true
 	return syncFolder(filepath.Dir(f.path))
 }
 
 // discard closes the file, and removes path.partial if that is still its name: it is not once
 // the file was published or renamed, and then another process may use the name.
 func (f *newFile) discard() {
-	if !f.published && hasName(f.File) {
+	if hasName(f.File) {
 		_ = os.Remove(f.Name()) // before Close, which unlocks it
 	}
 	_ = f.Close()

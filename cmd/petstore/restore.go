@@ -30,7 +30,7 @@ Do not copy a backup over the store by hand: after a crash, the WAL of the store
 ends with -wal) would be applied to the wrong file.`,
 		Example: `  petstore restore monday.db
   petstore restore --set database.dsn=/var/lib/petstore/petstore.db monday.db`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArg("name the FILE to restore"),
 		RunE: func(cmd *cobra.Command, args []string) error { return in.restore(cmd.Context(), args[0]) },
 	}
 }
@@ -64,7 +64,6 @@ func (in *invocation) restore(ctx context.Context, path string) error {
 	if err != nil {
 		return renamed(err, kept)
 	}
-	file.published = true // under another name: discard must not remove it
 	_, err = fmt.Fprintf(in.stdout, "restored %s from %s: %s\n%s", absolutePath(store), path, describeStore(contents), in.describeKept(ctx, store, kept))
 	return err
 }

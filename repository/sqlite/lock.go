@@ -59,7 +59,7 @@ func lockFolder(ctx context.Context, path string, how int) (unlock func(), err e
 		return func() {}, nil //nolint:nilerr // whoever opens the file finds the error
 	}
 	for start := time.Now(); ; time.Sleep(busyTimeout) { //nolint:forbidigo // a duration
-		err := unix.Flock(int(folder.Fd()), how|unix.LOCK_NB) //nolint:gosec // a descriptor is an int
+		err := unix.Flock(int(folder.Fd()), how|unix.LOCK_NB)
 		switch {
 		case err == nil:
 			return func() { _ = folder.Close() }, nil
