@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build static release test test-go cover fuzz bench profile test-browser test-clients test-litestream docs lint clean
+.PHONY: help run build static release test test-go test-postgres cover fuzz bench profile test-browser test-clients test-litestream docs lint clean
 
 # The tools of make lint with their versions. go run builds and caches them.
 GOFUMPT  := go run mvdan.cc/gofumpt@v0.12.0
@@ -56,10 +56,14 @@ release: ## Build the statically linked release in dist for linux/amd64 and linu
 	$(call archive,arm64,aarch64-linux-gnu-gcc)
 	cd dist && sha256sum *.tar.gz >SHA256SUMS
 
-test: test-go test-browser test-clients test-litestream ## Run all tests
+test: test-go test-postgres test-browser test-clients test-litestream ## Run all tests
 
 test-go: ## Run the Go tests with the race detector
 	go test -race ./...
+
+test-postgres: ## Test the PostgreSQL engine on a temporary server; installs Debian's package postgresql if PostgreSQL is missing
+	test -n "$$PETSTORE_TEST_POSTGRES_DSN" || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || { apt-get update && apt-get install -y --no-install-recommends postgresql; }
+	go test -race -tags postgres ./repository/postgres/...
 
 cover: ## Run the Go tests and print their statement coverage
 	go test -coverpkg=./... -coverprofile=coverage.out ./...

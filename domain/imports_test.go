@@ -11,7 +11,9 @@ import (
 
 // engines are the packages that may import a database driver, so that an embedder links
 // only the engines that it imports. cmd/bench imports drivers for its reference servers.
-var engines = []string{"repository/sqlite"}
+var engines = []string{"repository/sqlite", postgresTest}
+
+const postgresTest = "repository/postgres/postgrestest" // starts servers for tests
 
 const module = "example.com/petstore/"
 
@@ -22,6 +24,7 @@ var imports = map[string][]string{
 	"domain":                {},
 	"usecase":               {"domain"},
 	"repository":            {"domain"},
+	postgresTest:            {},
 	"repository/sqlite":     {"repository", "domain"},
 	"repository/storetest":  {"domain"},
 	"delivery/http":         {"domain"},
@@ -47,6 +50,9 @@ func TestImportsFollowTheLayers(t *testing.T) {
 			}
 			if !isOurs && name == "domain" && strings.Contains(path, ".") {
 				t.Errorf("domain imports %s, which is not in the standard library", path)
+			}
+			if inModule == postgresTest {
+				t.Errorf("%s imports %s, which is for tests", name, inModule)
 			}
 			if isDriver(path) && !slices.Contains(engines, name) {
 				t.Errorf("%s imports the driver %s", name, path)

@@ -1,0 +1,126 @@
+package postgrestest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A cluster is the data directory of a server and its process. The server has one listener,
+// a Unix socket in the folder of the cluster.
+type cluster struct {
+	folder   string
+	programs string // the folder of initdb and postgres
+	settings []string
+	process  *exec.Cmd // nil while the server is stopped
+	log      strings.Builder
+}
+
+// newCluster creates a cluster in a temporary folder and starts its server.
+func newCluster(settings []string) (_ *cluster, err error) {
+	programs, err := findPrograms()
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp("", "petstore-postgres-")
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{folder: folder, programs: programs, settings: settings}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.remove())
+		}
+	}()
+	if err := chownToServerUser(folder); err != nil {
+		return nil, err
+	}
+	initdb, err := c.command("initdb", "--pgdata="+c.data(), "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
+	if err != nil {
+		return nil, err
+	}
+	if output, err := initdb.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("initdb: %w\n%s", err, output)
+	}
+	return c, c.Start()
+}
+
+func (c *cluster) data() string { return filepath.Join(c.folder, "data") }
+
+// findPrograms returns the folder of initdb and postgres: of the newest version where
+// Debian installs them, or in PATH.
+func findPrograms() (string, error) {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // fails only for a bad pattern
+	if len(found) > 0 {
+		slices.Sort(found)
+		return filepath.Dir(found[len(found)-1]), nil
+	}
+	path, err := exec.LookPath("initdb")
+	if err != nil {
+		return "", errors.New("the tests need PostgreSQL: run make test-postgres, which installs Debian's package, " +
+			"or set PETSTORE_TEST_POSTGRES_DSN to a server on which they may create databases")
+	}
+	return filepath.Dir(path), nil
+}
+
+// command returns a command that runs a program of PostgreSQL as the user of the server.
+func (c *cluster) command(program string, args ...string) (*exec.Cmd, error) {
+	cmd := exec.CommandContext(context.Background(), filepath.Join(c.programs, program), args...)
+	cmd.Dir = c.folder
+	var err error
+	cmd.SysProcAttr, err = serverProcAttr()
+	return cmd, err
+}
+
+// Start starts the server and waits until it accepts connections.
+func (c *cluster) Start() error {
+	args := []string{"-D", c.data(), "-k", c.folder, "-c", "listen_addresses="}
+	for _, setting := range c.settings {
+		args = append(args, "-c", setting)
+	}
+	server, err := c.command("postgres", args...)
+	if err != nil {
+		return err
+	}
+	c.log.Reset()
+	server.Stderr = &c.log
+	if err := server.Start(); err != nil {
+		return err
+	}
+	c.process = server
+	return c.waitUntilReady()
+}
+
+// waitUntilReady waits until postmaster.pid says that the server is ready, in its eighth
+// line.
+func (c *cluster) waitUntilReady() error {
+	for start := time.Now(); time.Since(start) < 30*time.Second; time.Sleep(5 * time.Millisecond) {
+		status, _ := os.ReadFile(filepath.Join(c.data(), "postmaster.pid")) // does not exist at first
+		if lines := strings.Split(string(status), "\n"); len(lines) > 7 && strings.TrimSpace(lines[7]) == "ready" {
+			return nil
+		}
+	}
+	return errors.Join(errors.New("the server did not start"), c.Stop(), errors.New(c.log.String()))
+}
+
+// Stop closes all connections and stops the server. It does nothing if the server is stopped.
+func (c *cluster) Stop() error {
+	if c.process == nil {
+		return nil
+	}
+	server := c.process
+	c.process = nil
+	_ = server.Process.Signal(syscall.SIGINT) // fails only after the server has exited
+	return server.Wait()
+}
+
+func (c *cluster) remove() error {
+	return errors.Join(c.Stop(), os.RemoveAll(c.folder))
+}

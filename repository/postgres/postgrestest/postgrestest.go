@@ -1,0 +1,98 @@
+// Package postgrestest starts PostgreSQL servers for tests. Only tests import it.
+package postgrestest
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver pgx
+)
+
+// A Server is a PostgreSQL server for tests.
+type Server struct {
+	*cluster // nil for an existing server
+	dsn      string
+}
+
+// Open returns the existing server that PETSTORE_TEST_POSTGRES_DSN names, or else starts
+// one with its own cluster. The caller must close it.
+func Open() (*Server, error) {
+	if dsn := os.Getenv("PETSTORE_TEST_POSTGRES_DSN"); dsn != "" {
+		return &Server{dsn: dsn}, nil
+	}
+	return start()
+}
+
+// Start starts a server with its own cluster, which the test may stop. Both are removed
+// when the test ends. settings are those of postgresql.conf, as name=value.
+func Start(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	s, err := start(settings...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func start(settings ...string) (*Server, error) {
+	c, err := newCluster(settings)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{cluster: c, dsn: "host=" + c.folder + " user=postgres dbname=postgres connect_timeout=10"}, nil
+}
+
+// Close stops the server and removes its cluster. It leaves an existing server running.
+func (s *Server) Close() error {
+	if s.cluster == nil {
+		return nil
+	}
+	return s.remove()
+}
+
+// NewDatabase creates a database, which is removed when the test ends, and returns its DSN.
+func (s *Server) NewDatabase(t testing.TB) (dsn string) {
+	t.Helper()
+	name := "petstore_test_" + strings.ToLower(rand.Text())
+	if err := s.Exec(t.Context(), "CREATE DATABASE "+name+" TEMPLATE template0"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Exec(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
+	return withDatabase(s.dsn, name)
+}
+
+// Exec runs a statement on a connection of its own, as a superuser of the server.
+func (s *Server) Exec(ctx context.Context, statement string) (err error) {
+	db, err := sql.Open("pgx", s.dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	_, err = db.ExecContext(ctx, statement)
+	return err
+}
+
+// withDatabase returns a DSN with another database. It accepts both forms, URLs and
+// keywords with values.
+func withDatabase(dsn, name string) string {
+	if u, err := url.Parse(dsn); err == nil && u.Scheme != "" {
+		u.Path = "/" + name
+		return u.String()
+	}
+	return dsn + " dbname=" + name
+}
