@@ -42,10 +42,10 @@ func (w *writer) tryCommit(batch []*pendingTx, withSavepoints bool) error {
 	if err := b.run(batch, withSavepoints); err != nil {
 		return domain.Unavailable(err)
 	}
-	if err = tx.Commit(); err != nil {
+	if err = tx.Commit(b.changes.Changes); err != nil {
 		err = domain.Unavailable(err)
 	}
-	w.versions.increment(b.changes) // also after an error: the commit may be durable
+	w.versions.increment(b.changes.Changes) // also after an error: the commit may be durable
 	if w.observe != nil && b.ran > 0 {
 		w.observe(b.ran, time.Since(start))
 	}

@@ -42,9 +42,9 @@ type Database interface {
 	// Begin starts a transaction. Until it ends, no other connection and no other process
 	// can write. Begin waits for other writers, for a limited time.
 	Begin(ctx context.Context) (Tx, error)
-	// ChangedByOthers reports whether another connection or process has committed since
-	// the last call.
-	ChangedByOthers(ctx context.Context) (bool, error)
+	// ChangedByOthers returns the changes that other connections and processes have committed
+	// since the last call. An engine that does not know which returns all.
+	ChangedByOthers(ctx context.Context) (Changes, error)
 	// Check returns an error if a commit could be lost, such as when the file of the
 	// database was replaced.
 	Check() error
@@ -70,8 +70,9 @@ type Tx interface {
 	// Active returns an error if the database has rolled back the transaction by itself.
 	Active() error
 	// Commit returns nil once the transaction is durable. After an error it may or may not
-	// be durable.
-	Commit() error
+	// be durable. changes are those of the transaction, for an engine that has to tell the
+	// ChangedByOthers of other processes about them.
+	Commit(changes Changes) error
 	// Rollback does nothing after a Commit.
 	Rollback() error
 }

@@ -38,7 +38,7 @@ func (s *Store) InTx(ctx context.Context, fn func(context.Context, domain.Reposi
 // Versions returns two numbers for caches. Read them before the store: what was read is
 // valid while they are unchanged. added increases when records are inserted, changed when
 // records are updated, both before InTx returns. The commits of other processes increase
-// both within 100 ms.
+// them within 100 ms.
 func (s *Store) Versions() (added, changed uint64) {
 	return s.versions.added.Load(), s.versions.changed.Load()
 }

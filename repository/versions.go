@@ -12,42 +12,50 @@ type versions struct {
 	polls   atomic.Uint64 // calls of ChangedByOthers
 }
 
+// Changes are kinds of change that transactions have committed, by which caches find out
+// what is stale.
+type Changes struct {
+	Added   bool // pets or orders were inserted
+	Changed bool // pets or orders were updated
+	Keys    bool // API keys were inserted or updated
+}
+
 // changes are the kinds of change that a batch made.
 type changes struct {
-	added, changed, keys bool
-	dirty                bool // the current function has changed something
+	Changes
+	dirty bool // the current function has changed something
 }
 
 // markInserted records that pets or orders are inserted.
-func (c *changes) markInserted() { c.added, c.dirty = true, true }
+func (c *changes) markInserted() { c.Added, c.dirty = true, true }
 
 // markUpdated records that rows pets or orders were updated.
 func (c *changes) markUpdated(rows int64) {
-	c.changed = c.changed || rows > 0
+	c.Changed = c.Changed || rows > 0
 	c.markDirty(rows)
 }
 
 // markKeysChanged records that rows API keys were inserted or updated.
 func (c *changes) markKeysChanged(rows int64) {
-	c.keys = c.keys || rows > 0
+	c.Keys = c.Keys || rows > 0
 	c.markDirty(rows)
 }
 
 // markDirty records that rows rows were inserted or updated, none of which is cached.
 func (c *changes) markDirty(rows int64) { c.dirty = c.dirty || rows > 0 }
 
-// increment increments the numbers for the changes of a batch.
-func (v *versions) increment(c changes) {
-	if c.added {
+// increment increments the numbers for changes.
+func (v *versions) increment(c Changes) {
+	if c.Added {
 		v.added.Add(1)
 	}
-	if c.changed {
+	if c.Changed {
 		v.changed.Add(1)
 	}
-	if c.keys {
+	if c.Keys {
 		v.keys.Add(1)
 	}
 }
 
 // invalidateAll invalidates all cache entries.
-func (v *versions) invalidateAll() { v.increment(changes{added: true, changed: true, keys: true}) }
+func (v *versions) invalidateAll() { v.increment(Changes{Added: true, Changed: true, Keys: true}) }

@@ -10,15 +10,13 @@ import (
 // 100 ms.
 const pollInterval = 30 * time.Millisecond
 
-// poll invalidates all cache entries when another process has committed.
+// poll invalidates the cache entries that other processes have made stale.
 func (w *writer) poll() error {
 	changed, err := w.database.ChangedByOthers(context.Background())
 	if err != nil {
 		return err
 	}
-	if changed {
-		w.versions.invalidateAll()
-	}
+	w.versions.increment(changed)
 	w.versions.polls.Add(1)
 	return nil
 }

@@ -119,10 +119,11 @@ func (d *database) Begin(ctx context.Context) (repository.Tx, error) {
 
 // ChangedByOthers implements repository.Database. Commits of other connections change the
 // data_version of a connection; its own commits do not.
-func (d *database) ChangedByOthers(ctx context.Context) (bool, error) {
+func (d *database) ChangedByOthers(ctx context.Context) (repository.Changes, error) {
 	before := d.dataVersion
 	err := d.writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&d.dataVersion)
-	return d.dataVersion != before, err
+	changed := d.dataVersion != before
+	return repository.Changes{Added: changed, Changed: changed, Keys: changed}, err
 }
 
 // Check implements repository.Database.

@@ -6,6 +6,8 @@ import (
 	"errors"
 
 	"github.com/mattn/go-sqlite3"
+
+	"example.com/petstore/repository"
 )
 
 var errNoTransaction = errors.New("SQLite has ended the transaction")
@@ -30,7 +32,7 @@ func (t *tx) Active() error {
 
 // Commit implements repository.Tx. It also returns an error when the file has been
 // replaced or removed meanwhile.
-func (t *tx) Commit() error {
+func (t *tx) Commit(repository.Changes) error {
 	if err := t.Tx.Commit(); err != nil {
 		return err
 	}
