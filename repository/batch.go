@@ -14,18 +14,30 @@ import (
 var (
 	errRolledBack     = errors.New("the database rolled back the transaction")
 	errNeedSavepoints = errors.New("a transaction function failed after it changed something")
+	errIgnoredError   = errors.New("a transaction function ignored the error of a statement")
+	errConflict       = errors.New("the transaction conflicted with another one")
 )
+
+// maxConflicts is how often a batch runs again after a conflict with another transaction.
+const maxConflicts = 3
 
 // commit runs a batch as one transaction and commits it. The batch runs without
 // savepoints, after which SQLite copies every page that changes. Only when a function
 // fails after it changed something, the batch is rolled back and runs again, with a
 // savepoint before each function.
 func (w *writer) commit(batch []*pendingTx) error {
-	err := w.tryCommit(batch, false)
-	if errors.Is(err, errNeedSavepoints) {
-		err = w.tryCommit(batch, true)
+	withSavepoints := false
+	for conflicts := 0; ; {
+		err := w.tryCommit(batch, withSavepoints)
+		switch {
+		case errors.Is(err, errNeedSavepoints):
+			withSavepoints = true
+		case errors.Is(err, errConflict) && conflicts < maxConflicts:
+			conflicts++
+		default:
+			return err
+		}
 	}
-	return err
 }
 
 func (w *writer) tryCommit(batch []*pendingTx, withSavepoints bool) error {
@@ -78,8 +90,9 @@ func newBatchTx(w *writer, tx Tx) *batchTx {
 func unreported(err error) error { return err }
 
 // run runs the functions one after the other. Without savepoints it returns
-// errNeedSavepoints when a function fails after it changed something; one that changed
-// nothing, as most that fail, needs none.
+// errNeedSavepoints when a function fails after it changed something or made the
+// transaction fail; one that did neither, as most that fail, needs none. It returns
+// errConflict when the batch may succeed if it runs again.
 func (b *batchTx) run(batch []*pendingTx, withSavepoints bool) error {
 	for _, p := range batch {
 		if !p.start() {
@@ -93,10 +106,16 @@ func (b *batchTx) run(batch []*pendingTx, withSavepoints bool) error {
 		}
 		b.changes.dirty = false
 		p.run(b.repositories)
+		if b.database.ErrorKind(p.err) == KindConflict {
+			return fmt.Errorf("%w: %w", errConflict, p.err)
+		}
 		if err := b.Active(); err != nil {
 			return b.rolledBack(err, p)
 		}
-		if !withSavepoints && p.failed() && b.changes.dirty {
+		if b.Failed() && !p.failed() {
+			p.err = errIgnoredError
+		}
+		if !withSavepoints && p.failed() && (b.changes.dirty || b.Failed()) {
 			return errNeedSavepoints
 		}
 		if withSavepoints {

@@ -3,6 +3,7 @@ package repository
 import (
 	"context"
 	"database/sql"
+	"fmt"
 
 	"gorm.io/gorm"
 )
@@ -30,6 +31,18 @@ type Schema struct {
 	Version  int64 // the number of its latest migration
 	Previous int64 // the same before this Open
 	Created  bool  // by this Open
+}
+
+// CheckSchemaVersion returns an error for a schema that is newer than this program
+// supports, or older if it must not be migrated. Its error ends with the remedy.
+func CheckSchemaVersion(current, latest int64, migrate bool) error {
+	switch {
+	case current > latest:
+		return fmt.Errorf("wrong schema version: the store has %d, this program supports %d: use a newer petstore", current, latest)
+	case current < latest && !migrate:
+		return fmt.Errorf("wrong schema version: the store has %d, this program needs %d: run petstore migrate up", current, latest)
+	}
+	return nil
 }
 
 // A Database is an open database. One goroutine calls Begin, ChangedByOthers and the
@@ -69,6 +82,9 @@ type Tx interface {
 	Insert(ctx context.Context, statement string, args ...any) (id int64, err error)
 	// Active returns an error if the database has rolled back the transaction by itself.
 	Active() error
+	// Failed reports whether a statement has failed in such a way that the transaction can
+	// only be rolled back, at least to a savepoint.
+	Failed() bool
 	// Commit returns nil once the transaction is durable. After an error it may or may not
 	// be durable. changes are those of the transaction, for an engine that has to tell the
 	// ChangedByOthers of other processes about them.

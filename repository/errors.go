@@ -13,6 +13,8 @@ import (
 const (
 	KindFull       = "full"        // the disk or the quota is full
 	KindBusy       = "busy"        // another process held the lock for too long
+	KindConflict   = "conflict"    // a deadlock with another transaction, also after repetitions
+	KindConnection = "connection"  // the database server could not be reached
 	KindReadOnly   = "read_only"   // the file or its file system is read-only
 	KindIO         = "io"          // the disk failed to read or write
 	KindCorrupt    = "corrupt"     // the file is damaged
@@ -27,8 +29,8 @@ const (
 // ErrorKinds returns all kinds of error.
 func ErrorKinds() []string {
 	return []string{
-		KindFull, KindBusy, KindReadOnly, KindIO, KindCorrupt, KindCannotOpen,
-		KindReplaced, KindTimeout, KindQueueFull, KindClosed, KindOther,
+		KindFull, KindBusy, KindConflict, KindConnection, KindReadOnly, KindIO, KindCorrupt,
+		KindCannotOpen, KindReplaced, KindTimeout, KindQueueFull, KindClosed, KindOther,
 	}
 }
 

@@ -57,6 +57,7 @@ func (p *pendingTx) withdraw() bool { return p.taken.CompareAndSwap(false, true)
 
 func (p *pendingTx) run(repositories domain.Repositories) {
 	defer func() { p.panicked = recover() }()
+	p.err = nil // of an earlier run
 	p.err = p.fn(txContext{p.ctx}, repositories)
 }
 

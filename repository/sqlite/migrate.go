@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"embed"
-	"fmt"
 	"io/fs"
 
 	"github.com/pressly/goose/v3"
@@ -27,7 +26,7 @@ func migrate(ctx context.Context, db *sql.DB, fsys fs.FS, allowed bool) (schema 
 	for first := true; ; first = false {
 		current, latest, err := provider.GetVersions(ctx)
 		if err == nil {
-			err = checkVersions(current, latest, allowed)
+			err = repository.CheckSchemaVersion(current, latest, allowed)
 		}
 		if first {
 			schema.Previous = current
@@ -57,25 +56,13 @@ func checkSchema(ctx context.Context, db *sql.DB, migrate bool) error {
 		return err
 	}
 	sources := provider.ListSources()
-	return checkVersions(current, sources[len(sources)-1].Version, migrate)
+	return repository.CheckSchemaVersion(current, sources[len(sources)-1].Version, migrate)
 }
 
 // readSchemaVersion returns the number of the latest migration of a store.
 func readSchemaVersion(ctx context.Context, db *sql.DB) (version int64, err error) {
 	err = db.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&version)
 	return version, err
-}
-
-// checkVersions returns an error for a schema that is newer than this program supports, or
-// older if it must not be migrated.
-func checkVersions(current, latest int64, migrate bool) error {
-	switch {
-	case current > latest:
-		return fmt.Errorf("wrong schema version: the store has %d, this program supports %d: use a newer petstore", current, latest)
-	case current < latest && !migrate:
-		return fmt.Errorf("wrong schema version: the store has %d, this program needs %d: run petstore migrate up", current, latest)
-	}
-	return nil
 }
 
 func newProvider(db *sql.DB, fsys fs.FS) (*goose.Provider, error) {

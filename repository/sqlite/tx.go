@@ -30,6 +30,9 @@ func (t *tx) Active() error {
 	})
 }
 
+// Failed implements repository.Tx. SQLite undoes only the statement that failed.
+func (t *tx) Failed() bool { return false }
+
 // Commit implements repository.Tx. It also returns an error when the file has been
 // replaced or removed meanwhile.
 func (t *tx) Commit(repository.Changes) error {
