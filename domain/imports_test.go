@@ -11,7 +11,7 @@ import (
 
 // engines are the packages that may import a database driver, so that an embedder links
 // only the engines that it imports. cmd/bench imports drivers for its reference servers.
-var engines = []string{"repository/sqlite", postgresTest}
+var engines = []string{"repository/sqlite", "repository/postgres", postgresTest}
 
 const postgresTest = "repository/postgres/postgrestest" // starts servers for tests
 
@@ -24,6 +24,7 @@ var imports = map[string][]string{
 	"domain":                {},
 	"usecase":               {"domain"},
 	"repository":            {"domain"},
+	"repository/postgres":   {"repository", "domain"},
 	postgresTest:            {},
 	"repository/sqlite":     {"repository", "domain"},
 	"repository/storetest":  {"domain"},

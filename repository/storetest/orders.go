@@ -88,20 +88,27 @@ func orderTimesDoNotGoBack(t *testing.T, s Store) {
 // matter here.
 func petHasOneUncancelledOrder(t *testing.T, s Store) {
 	addPets(t, s, domain.NewPet{Name: "Rex"}, domain.NewPet{Name: "Tom"})
-	placeAgain := func() error {
-		return s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
-			_, err := r.Orders.Create(ctx, 1, noon)
+	placeAgain := func() (id int64, err error) {
+		err = s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+			order, err := r.Orders.Create(ctx, 1, noon)
+			id = order.ID
 			return err
 		})
+		return id, err
 	}
 	placeOrders(t, s, 1, 2)
-	wantError(t, placeAgain(), domain.ErrConflict, domain.CodePetNotAvailable)
+	_, err := placeAgain()
+	wantError(t, err, domain.ErrConflict, domain.CodePetNotAvailable)
 	moveOrder(t, s, 1, domain.OrderCancelled, noon)
-	if err := placeAgain(); err != nil {
+	id, err := placeAgain()
+	if err != nil {
 		t.Errorf("after the cancellation: got %v, want no error", err)
 	}
-	moveOrder(t, s, 3, domain.OrderDelivered, noon)
-	wantError(t, placeAgain(), domain.ErrConflict, domain.CodePetNotAvailable)
+	if !moveOrder(t, s, id, domain.OrderDelivered, noon) {
+		t.Error("Move of a placed order: got false, want true")
+	}
+	_, err = placeAgain()
+	wantError(t, err, domain.ErrConflict, domain.CodePetNotAvailable)
 }
 
 func orderReferencesPet(t *testing.T, s Store) {

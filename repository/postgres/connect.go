@@ -1,0 +1,124 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+const (
+	// connectTimeout is how long connecting to each host may take, unless the DSN says.
+	connectTimeout = time.Second
+	// lockTimeout is how long a statement waits for a lock, such as that of another process
+	// that writes.
+	lockTimeout = 5 * time.Second
+	// txTimeout is how long a transaction may take, including its wait for the lock.
+	txTimeout = 10 * time.Second
+	// idleTxTimeout is how long the server keeps the lock of a transaction whose process does
+	// not send a statement, for example because its machine is suspended.
+	idleTxTimeout = 2 * time.Second
+	// lostTimeout is how long the server keeps the lock of a transaction whose process cannot
+	// be reached.
+	lostTimeout = 5 * time.Second
+	// readerLifetime is how long a connection that reads is used. It bounds how long one to a
+	// server that has become a standby is used.
+	readerLifetime = time.Minute
+)
+
+var (
+	errInvalidDSN = errors.New("the DSN is not a valid connection string: write it as postgres://user:password@host:5432/database?sslmode=verify-full")
+	errReadOnly   = errors.New("the server is read-only, as a standby is: name the primary server, or all servers, as in host1,host2")
+)
+
+// parseDSN returns the configuration of connections. Its error has no part of the DSN, which
+// may contain a password.
+func parseDSN(dsn string) (*pgx.ConnConfig, error) {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, errInvalidDSN
+	}
+	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, connectTimeout)
+	config.ValidateConnect = checkWritable
+	setDefaults(config.RuntimeParams, map[string]string{"application_name": "petstore"})
+	return config, nil
+}
+
+// checkWritable rejects a connection to a server that does not accept writes, so that the
+// next host of the DSN is tried.
+func checkWritable(ctx context.Context, conn *pgconn.PgConn) error {
+	results, err := conn.Exec(ctx, "SHOW transaction_read_only").ReadAll()
+	if err != nil {
+		return err
+	}
+	if string(results[0].Rows[0][0]) == "on" {
+		return errReadOnly
+	}
+	return nil
+}
+
+// setDefaults adds the elements of defaults to params, except those that it has.
+func setDefaults(params, defaults map[string]string) {
+	for name, value := range defaults {
+		params[name] = cmp.Or(params[name], value)
+	}
+}
+
+// nameOf returns the database and the hosts of a DSN, without user and password.
+func nameOf(dsn string) string {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return "(invalid DSN)"
+	}
+	hosts := []string{hostPort(config.Host, config.Port)}
+	for _, fallback := range config.Fallbacks {
+		hosts = append(hosts, hostPort(fallback.Host, fallback.Port))
+	}
+	slices.Sort(hosts) // a host with TLS is listed again without it
+	return fmt.Sprintf("%s on %s", cmp.Or(config.Database, config.User), strings.Join(slices.Compact(hosts), ","))
+}
+
+func hostPort(host string, port uint16) string {
+	return net.JoinHostPort(host, strconv.Itoa(int(port)))
+}
+
+// openWriter returns the pool of the connection that writes.
+func openWriter(config *pgx.ConnConfig, n *notices) *sql.DB {
+	writer := config.Copy()
+	setDefaults(writer.RuntimeParams, map[string]string{
+		"lock_timeout":                        millis(lockTimeout),
+		"idle_in_transaction_session_timeout": millis(idleTxTimeout),
+		"tcp_user_timeout":                    millis(lostTimeout),
+	})
+	writer.OnNotice = n.add
+	pool := stdlib.OpenDB(*writer)
+	pool.SetMaxOpenConns(1)
+	pool.SetMaxIdleConns(1)
+	return pool
+}
+
+// openReaders returns the pool of the connections that read.
+func openReaders(config *pgx.ConnConfig, size int) *sql.DB {
+	reader := config.Copy()
+	setDefaults(reader.RuntimeParams, map[string]string{"lock_timeout": millis(lockTimeout)})
+	pool := stdlib.OpenDB(*reader, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
+		return err
+	}))
+	pool.SetMaxOpenConns(size)
+	pool.SetMaxIdleConns(size)
+	pool.SetConnMaxLifetime(readerLifetime)
+	return pool
+}
+
+func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

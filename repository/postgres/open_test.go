@@ -1,0 +1,202 @@
+//go:build postgres
+
+package postgres_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/postgres"
+)
+
+func TestOpenRejectsOtherDatabasesUnchanged(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		prepare func(t *testing.T, dsn string)
+		options repository.Options
+		want    string
+	}{
+		"empty, not to be migrated":   {none, repository.Options{}, "run petstore migrate up"},
+		"empty, but it must exist":    {none, repository.Options{Migrate: true, MustExist: true}, "run petstore migrate up"},
+		"another program's":           {execute("CREATE TABLE notes (text text)"), repository.Options{Migrate: true}, "tables of another program"},
+		"another program's with pets": {execute("CREATE TABLE pets (id int)"), repository.Options{Migrate: true}, "tables of another program"},
+		"another program's migrations": {
+			execute("CREATE TABLE goose_db_version (version_id int); CREATE TABLE notes (text text)"),
+			repository.Options{Migrate: true},
+			"tables of another program",
+		},
+		"newer": {newer, repository.Options{Migrate: true}, "use a newer petstore"},
+		"older": {func(t *testing.T, dsn string) {
+			newer(t, dsn)
+			execute("DELETE FROM goose_db_version WHERE version_id > 0")(t, dsn)
+		}, repository.Options{}, "run petstore migrate up"},
+		"asynchronous commits": {func(t *testing.T, dsn string) {
+			execute("ALTER DATABASE "+databaseOf(t, dsn)+" SET synchronous_commit = off")(t, dsn)
+		}, repository.Options{Migrate: true}, "synchronous_commit is off"},
+		"no schema": {execute("DROP SCHEMA public"), repository.Options{Migrate: true}, "create the schema"},
+		"read-only": {func(t *testing.T, dsn string) {
+			execute("ALTER DATABASE "+databaseOf(t, dsn)+" SET default_transaction_read_only = on")(t, dsn)
+		}, repository.Options{Migrate: true}, "read-only"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsn := server.NewDatabase(t)
+			test.prepare(t, dsn)
+			before := relations(t, dsn)
+			wantOpenError(t, dsn, test.options, test.want)
+			if diff := cmp.Diff(before, relations(t, dsn)); diff != "" {
+				t.Errorf("relations (-before +after)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestOpenReportsErrorsWithRemedyAndWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	for _, test := range []struct{ dsn, want string }{
+		{"postgres://petstore:secret@127.0.0.1:1/pets", "start the server, or correct the DSN"},
+		{"postgres://petstore:secret@127.0.0.1:1,127.0.0.1:2/pets", "start the server, or correct the DSN"},
+		{"postgres://petstore:secret@127.0.0.1:port/pets", "write it as postgres://"},
+		{"postgres://petstore:sec%ret@127.0.0.1/pets", "write it as postgres://"},
+		{"host=127.0.0.1 password=secret sslmode=maybe", "write it as postgres://"},
+		{dsn + " password=secret dbname=missing", "create the database"},
+		{dsn + " password=secret user=missing", "correct the DSN"},
+	} {
+		wantOpenError(t, test.dsn, repository.Options{Migrate: true}, test.want)
+	}
+}
+
+// wantOpenError expects that Open returns one line with text, but not the password secret.
+func wantOpenError(t *testing.T, dsn string, o repository.Options, text string) {
+	t.Helper()
+	_, err := repository.Open(t.Context(), postgres.New(dsn), o)
+	if err == nil || !strings.Contains(err.Error(), text) || strings.ContainsAny(err.Error(), "\n\t") || strings.Contains(err.Error(), "sec") {
+		t.Errorf("got the error %v, want one line with %q and without the password", err, text)
+	}
+}
+
+func TestNameHasHostsAndDatabaseAlone(t *testing.T) {
+	t.Parallel()
+	for dsn, want := range map[string]string{
+		"postgres://u:secret@db1:5432,db2:5433/pets?sslmode=prefer": "pets on db1:5432,db2:5433",
+		"host=/run/postgresql user=shop password=secret":            "shop on /run/postgresql:5432",
+		"postgres://u:secret@db1:port/pets":                         "(invalid DSN)",
+	} {
+		if got := postgres.New(dsn).String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestOpenCreatesStoreOnce(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	for _, created := range []bool{true, false} {
+		store, err := repository.Open(t.Context(), postgres.New(dsn), repository.Options{Migrate: created})
+		check(t, err)
+		if store.Created() != created || store.SchemaVersion() != 1 {
+			t.Errorf("got created %t and schema version %d, want %t and 1", store.Created(), store.SchemaVersion(), created)
+		}
+		check(t, store.Close())
+	}
+}
+
+func TestConcurrentOpensCreateOneStore(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	var created atomic.Int32
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			store, err := repository.Open(t.Context(), postgres.New(dsn), repository.Options{Migrate: true})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if store.Created() {
+				created.Add(1)
+			}
+			if err := errors.Join(store.InTx(t.Context(), adding("Rex")), store.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	page, err := open(t, dsn, repository.Options{}).Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 100}})
+	if err != nil || len(page.Items) != 8 || created.Load() != 1 {
+		t.Errorf("got %d pets, %d created stores and %v, want 8 and 1", len(page.Items), created.Load(), err)
+	}
+}
+
+func TestTextThatPostgreSQLCannotStoreIsInvalid(t *testing.T) {
+	t.Parallel()
+	store := open(t, server.NewDatabase(t), repository.Options{Migrate: true})
+	err := store.InTx(t.Context(), adding("Rex\x00"))
+	if !errors.Is(err, domain.ErrInvalid) {
+		t.Errorf("got %v, want invalid", err)
+	}
+	check(t, store.InTx(t.Context(), adding("Rex")))
+}
+
+func none(*testing.T, string) {}
+
+func execute(statement string) func(*testing.T, string) {
+	return func(t *testing.T, dsn string) {
+		t.Helper()
+		db := connect(t, dsn)
+		_, err := db.ExecContext(t.Context(), statement)
+		check(t, errors.Join(err, db.Close()))
+	}
+}
+
+// newer creates a store with the schema of a newer program.
+func newer(t *testing.T, dsn string) {
+	t.Helper()
+	store, err := repository.Open(t.Context(), postgres.New(dsn), repository.Options{Migrate: true})
+	check(t, err)
+	check(t, store.Close())
+	execute("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)")(t, dsn)
+}
+
+// connect returns a pool that is closed when the test ends.
+func connect(t *testing.T, dsn string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("pgx", dsn)
+	check(t, err)
+	t.Cleanup(func() { check(t, db.Close()) })
+	return db
+}
+
+func databaseOf(t *testing.T, dsn string) string {
+	return queryTexts(t, dsn, "SELECT current_database()")[0]
+}
+
+// relations returns the tables, indexes and sequences of a database.
+func relations(t *testing.T, dsn string) []string {
+	t.Helper()
+	return queryTexts(t, dsn, "SELECT relname FROM pg_class WHERE oid >= 16384 ORDER BY relname")
+}
+
+func queryTexts(t *testing.T, dsn, query string) (texts []string) {
+	t.Helper()
+	rows, err := connect(t, dsn).QueryContext(context.WithoutCancel(t.Context()), query)
+	check(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		check(t, rows.Scan(&text))
+		texts = append(texts, text)
+	}
+	check(t, rows.Err())
+	return texts
+}

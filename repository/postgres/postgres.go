@@ -1,0 +1,122 @@
+// Package postgres is the PostgreSQL engine of package repository: a store is a schema of a
+// database, which any number of processes on any number of machines may share.
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"strings"
+
+	gormpostgres "gorm.io/driver/postgres"
+	"gorm.io/gorm"
+
+	"example.com/petstore/repository"
+)
+
+// New returns the engine of a store in a database of PostgreSQL 14 or newer. dsn is a
+// connection string, postgres://user:password@host:5432/database or keywords with values
+// (postgresql.org/docs/current/libpq-connect.html). The store is in the first schema of the
+// search_path. The environment variables of libpq, such as PGPASSWORD, apply.
+//
+// With several hosts, connections are made to the one that accepts writes. The connection
+// must not be pooled by PgBouncer.
+func New(dsn string) repository.Engine { return engine{dsn} }
+
+type engine struct{ dsn string }
+
+// String implements repository.Engine.
+func (e engine) String() string { return nameOf(e.dsn) }
+
+// Open implements repository.Engine.
+func (e engine) Open(ctx context.Context, o repository.EngineOptions) (repository.Database, error) {
+	d, err := open(ctx, e.dsn, o)
+	if err != nil {
+		return nil, withRemedy(err)
+	}
+	return d, nil
+}
+
+// A database is an open store: one connection that writes, and a pool of connections that
+// read.
+type database struct {
+	writer  *sql.DB // of one connection
+	readers *sql.DB
+	schema  repository.Schema
+	notices *notices // of the connection that writes
+
+	tx       *tx      // the current transaction, or nil
+	observed observed // at the last ChangedByOthers
+}
+
+func open(ctx context.Context, dsn string, o repository.EngineOptions) (_ *database, err error) {
+	config, err := parseDSN(dsn)
+	if err != nil {
+		return nil, err
+	}
+	d := &database{notices: &notices{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.Close())
+		}
+	}()
+	if d.schema, err = prepare(ctx, config, o); err != nil {
+		return nil, err
+	}
+	d.writer, d.readers = openWriter(config, d.notices), openReaders(config, o.MaxOpenConns)
+	var pets int
+	if err := d.readers.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT id FROM pets LIMIT 1) AS first").Scan(&pets); err != nil {
+		return nil, err
+	}
+	tx, err := d.Begin(ctx) // the server may allow this user only to read
+	if err != nil {
+		return nil, err
+	}
+	return d, tx.Rollback()
+}
+
+// Readers implements repository.Database.
+func (d *database) Readers() gorm.ConnPool { return d.readers }
+
+// Dialector implements repository.Database.
+func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
+	return gormpostgres.New(gormpostgres.Config{Conn: pool})
+}
+
+// Check implements repository.Database. The server does not acknowledge a commit that it
+// could lose.
+func (d *database) Check() error { return nil }
+
+// Rebind implements repository.Database. PostgreSQL's placeholders are $1, $2 and so on.
+func (d *database) Rebind(statement string) string {
+	var rebound strings.Builder
+	for n := 1; ; n++ {
+		before, after, found := strings.Cut(statement, "?")
+		rebound.WriteString(before)
+		if !found {
+			return rebound.String()
+		}
+		rebound.WriteString("$" + strconv.Itoa(n))
+		statement = after
+	}
+}
+
+// Schema implements repository.Database.
+func (d *database) Schema() repository.Schema { return d.schema }
+
+// Pools implements repository.Database.
+func (d *database) Pools() map[string]*sql.DB {
+	return map[string]*sql.DB{"writer": d.writer, "readers": d.readers}
+}
+
+// Close implements repository.Database.
+func (d *database) Close() error {
+	var errs []error
+	for _, pool := range []*sql.DB{d.readers, d.writer} {
+		if pool != nil {
+			errs = append(errs, pool.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,128 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"example.com/petstore/repository"
+)
+
+//go:embed migrations
+var migrations embed.FS
+
+// minVersion is the oldest supported server_version_num.
+const minVersion = 140000
+
+// prepare checks the server and the schema of the store, and creates or migrates it if o
+// allows that.
+func prepare(ctx context.Context, config *pgx.ConnConfig, o repository.EngineOptions) (schema repository.Schema, err error) {
+	pool := stdlib.OpenDB(*config)
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	if err := checkServer(ctx, pool); err != nil {
+		return schema, err
+	}
+	exists, err := storeExists(ctx, pool)
+	if err != nil {
+		return schema, err
+	}
+	if !exists && (o.MustExist || !o.Migrate) {
+		return schema, errors.New("there is no store in the database yet: run petstore migrate up")
+	}
+	return migrate(ctx, pool, exists, o.Migrate)
+}
+
+// checkServer checks the version of the server, and the settings that make a commit durable.
+func checkServer(ctx context.Context, pool *sql.DB) error {
+	var version int
+	var encoding, fsync, fullPageWrites, synchronousCommit string
+	err := pool.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),
+		current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit')`).
+		Scan(&version, &encoding, &fsync, &fullPageWrites, &synchronousCommit)
+	switch {
+	case err != nil:
+		return err
+	case version < minVersion:
+		return fmt.Errorf("the server is PostgreSQL %d: use PostgreSQL 14 or newer", version/10000)
+	case encoding != "UTF8":
+		return fmt.Errorf("the encoding of the database is %s: create a database with the encoding UTF8", encoding)
+	case fsync != "on" || fullPageWrites != "on":
+		return fmt.Errorf("fsync is %s and full_page_writes is %s, commits could be lost: set both to on", fsync, fullPageWrites)
+	case synchronousCommit != "on" && synchronousCommit != "remote_apply":
+		return fmt.Errorf("synchronous_commit is %s, commits could be lost: set it to on", synchronousCommit)
+	}
+	return nil
+}
+
+// storeExists reports whether the schema has a store. It returns an error if it has tables of
+// another program.
+func storeExists(ctx context.Context, pool *sql.DB) (bool, error) {
+	var schema sql.NullString
+	var tables, ours int
+	// One statement, so that it sees all or nothing of a store that is being created.
+	err := pool.QueryRowContext(ctx, `SELECT current_schema(), count(relname), count(relname) FILTER (WHERE relname IN ('pets', 'orders', 'versions'))
+		FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f') AND relname <> 'goose_db_version'`).
+		Scan(&schema, &tables, &ours)
+	switch {
+	case err != nil:
+		return false, err
+	case !schema.Valid:
+		return false, errors.New("the search_path has no schema that exists: create the schema")
+	case tables > 0 && ours < 3:
+		return false, fmt.Errorf("the schema %s has tables of another program: use another database or schema", schema.String)
+	}
+	return tables > 0, nil
+}
+
+// migrate migrates the schema if allowed, and rejects one that is newer than this program
+// supports. Processes that start at the same time wait for each other.
+func migrate(ctx context.Context, pool *sql.DB, exists, allowed bool) (schema repository.Schema, err error) {
+	provider, err := newProvider(pool)
+	if err != nil {
+		return schema, err
+	}
+	sources := provider.ListSources()
+	latest := sources[len(sources)-1].Version
+	if exists {
+		err = pool.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&schema.Version)
+		if err != nil || schema.Version == latest {
+			return schema, err
+		}
+	}
+	if err := repository.CheckSchemaVersion(schema.Version, latest, allowed); err != nil {
+		return schema, err
+	}
+	applied, err := provider.Up(ctx)
+	for _, migration := range applied {
+		schema.Created = schema.Created || migration.Source.Version == 1
+	}
+	if err != nil {
+		return schema, err
+	}
+	schema.Version, err = provider.GetDBVersion(ctx)
+	if err != nil {
+		return schema, err
+	}
+	return schema, repository.CheckSchemaVersion(schema.Version, latest, allowed)
+}
+
+func newProvider(pool *sql.DB) (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	// One second is the shortest interval at which goose tries to get the lock.
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 60))
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(goose.DialectPostgres, pool, files, goose.WithDisableGlobalRegistry(true), goose.WithSessionLocker(locker))
+}

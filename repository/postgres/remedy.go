@@ -1,0 +1,44 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// withRemedy returns an error of open as one line with the cause and the remedy.
+func withRemedy(err error) error {
+	if errors.Is(err, errReadOnly) {
+		return errReadOnly
+	}
+	cause := strings.Join(strings.Fields(err.Error()), " ")
+	if failure, ok := errors.AsType[*pgconn.PgError](err); ok {
+		cause = failure.Message
+		if remedy, known := remedies[failure.Code]; known {
+			return errors.New(cause + ": " + remedy)
+		}
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, context.DeadlineExceeded):
+		return errors.New("the server did not respond in time: check host and port of the DSN, or set connect_timeout in it")
+	case isConnectionError(err):
+		return errors.New("cannot connect: " + cause + ": start the server, or correct the DSN")
+	}
+	return errors.New(cause)
+}
+
+// remedies are for errors of the server, by SQLSTATE.
+var remedies = map[string]string{
+	"28000": "correct the DSN, or pg_hba.conf of the server",
+	"28P01": "correct user and password of the DSN",
+	"3D000": "create the database with CREATE DATABASE, or correct the DSN",
+	"42501": "grant the user CREATE on the schema, and all privileges on its tables",
+	"42P01": "the store is incomplete, restore a backup",
+	"53300": "raise max_connections of the server, or reduce database.max_open_conns",
+	"55P03": "another process holds a lock, try again when it has ended",
+	"57P03": "try again when the server has started",
+}

@@ -1,0 +1,188 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"example.com/petstore/repository"
+)
+
+var (
+	errNoTransaction = errors.New("PostgreSQL has ended the transaction")
+	errNotCommitted  = errors.New("PostgreSQL has rolled back instead of committing")
+)
+
+// A tx implements repository.Tx on the connection that writes.
+type tx struct {
+	*sql.Conn
+	database *database
+	ctx      context.Context // ends after txTimeout
+	cancel   context.CancelFunc
+	pgConn   *pgconn.PgConn
+	before   versions // at the start of the transaction
+	ended    bool
+}
+
+// Begin implements repository.Database. It locks the row of versions, which the transactions
+// of all processes lock first. It connects again if the connection was lost.
+func (d *database) Begin(ctx context.Context) (repository.Tx, error) {
+	ctx, cancel := context.WithTimeout(ctx, txTimeout)
+	t, err := d.begin(ctx)
+	if d.ErrorKind(err) == repository.KindConnection {
+		t, err = d.begin(ctx)
+	}
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	t.cancel = cancel
+	d.tx = t
+	return t, nil
+}
+
+func (d *database) begin(ctx context.Context) (*tx, error) {
+	conn, err := d.writer.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := &tx{Conn: conn, database: d, ctx: ctx}
+	results, err := t.run("BEGIN ISOLATION LEVEL READ COMMITTED; SELECT added, changed, keys FROM versions FOR UPDATE")
+	if err == nil {
+		t.before, err = parseVersions(results[1])
+	}
+	if err != nil {
+		t.discard()
+		return nil, err
+	}
+	return t, nil
+}
+
+// ExecContext implements gorm.ConnPool. The statement ends with the time of the transaction.
+func (t *tx) ExecContext(_ context.Context, statement string, args ...any) (sql.Result, error) {
+	result, err := t.Conn.ExecContext(t.ctx, statement, args...)
+	return result, translate(err)
+}
+
+// QueryContext implements gorm.ConnPool.
+func (t *tx) QueryContext(_ context.Context, statement string, args ...any) (*sql.Rows, error) {
+	rows, err := t.Conn.QueryContext(t.ctx, statement, args...)
+	return rows, translate(err)
+}
+
+// QueryRowContext implements gorm.ConnPool.
+func (t *tx) QueryRowContext(_ context.Context, statement string, args ...any) *sql.Row {
+	return t.Conn.QueryRowContext(t.ctx, statement, args...)
+}
+
+// Insert implements repository.Tx.
+func (t *tx) Insert(ctx context.Context, statement string, args ...any) (id int64, err error) {
+	err = t.QueryRowContext(ctx, statement+" RETURNING id", args...).Scan(&id)
+	return id, translate(err)
+}
+
+// Active implements repository.Tx.
+func (t *tx) Active() error {
+	if t.status() == 'I' {
+		return errNoTransaction
+	}
+	return nil
+}
+
+// Failed implements repository.Tx.
+func (t *tx) Failed() bool { return t.status() == 'E' }
+
+// status returns the status of the transaction, I for none, T or E if a statement has failed.
+func (t *tx) status() (status byte) {
+	status = 'I' // also if the connection was lost
+	_ = t.raw(func(conn *pgconn.PgConn) error {
+		if !conn.IsClosed() {
+			status = conn.TxStatus()
+		}
+		return nil
+	})
+	return status
+}
+
+// Commit implements repository.Tx. It also increases the numbers of versions for the changes.
+func (t *tx) Commit(changes repository.Changes) error {
+	after := t.before.plus(changes)
+	statement := "COMMIT"
+	if after != t.before {
+		statement = fmt.Sprintf("UPDATE versions SET added = %d, changed = %d, keys = %d; COMMIT", after.added, after.changed, after.keys)
+	}
+	t.database.notices.reset()
+	results, err := t.run(statement)
+	if err == nil && results[len(results)-1].CommandTag.String() != "COMMIT" {
+		err = errNotCommitted
+	}
+	// Such as when the wait for a synchronous standby was cancelled.
+	if err = errors.Join(err, t.database.notices.err()); err != nil {
+		t.discard()
+		return err
+	}
+	t.database.observed.versions = after
+	return t.release()
+}
+
+// Rollback implements repository.Tx.
+func (t *tx) Rollback() error {
+	if t.ended {
+		return nil
+	}
+	if _, err := t.run("ROLLBACK"); err != nil {
+		t.discard()
+		return err
+	}
+	return t.release()
+}
+
+// release returns the connection to the pool.
+func (t *tx) release() error {
+	t.end()
+	return t.Close()
+}
+
+// discard closes the connection.
+func (t *tx) discard() {
+	t.end()
+	discard(t.Conn)
+}
+
+func discard(conn *sql.Conn) {
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // makes the pool close it
+	_ = conn.Close()
+}
+
+func (t *tx) end() {
+	t.ended = true
+	t.database.tx = nil
+	if t.cancel != nil {
+		t.cancel()
+	}
+}
+
+// run runs statements in one round trip.
+func (t *tx) run(statements string) (results []*pgconn.Result, err error) {
+	err = t.raw(func(conn *pgconn.PgConn) (err error) {
+		results, err = conn.Exec(t.ctx, statements).ReadAll()
+		return err
+	})
+	return results, err
+}
+
+// raw calls fn with the connection while nothing else uses it.
+func (t *tx) raw(fn func(*pgconn.PgConn) error) error {
+	return t.Raw(func(driverConn any) error {
+		t.pgConn = pgConnOf(driverConn)
+		return fn(t.pgConn)
+	})
+}
+
+// pgConnOf returns the connection of pgx below one of database/sql.
+func pgConnOf(driverConn any) *pgconn.PgConn { return driverConn.(*stdlib.Conn).Conn().PgConn() }
