@@ -48,9 +48,10 @@ func (i *idempotency) deleteExpired(ctx context.Context, expired int64) error {
 		return nil
 	}
 	i.deletedExpired = true
-	// The LIMIT is no parameter, see list.
-	_, err := i.execDirect(ctx, `DELETE FROM idempotency_keys WHERE (caller, value) IN (
-		SELECT caller, value FROM idempotency_keys WHERE claimed_at <= ? ORDER BY claimed_at LIMIT 512)`, expired)
+	// The LIMIT is no parameter, see list. BETWEEN 0, because PostgreSQL assumes that an
+	// unknown upper bound alone selects a third of the table, and would read all of it.
+	_, err := i.execDirect(ctx, `DELETE FROM idempotency_keys WHERE claimed_at BETWEEN 0 AND (SELECT max(claimed_at) FROM (
+		SELECT claimed_at FROM idempotency_keys WHERE claimed_at <= ? ORDER BY claimed_at LIMIT 512) AS oldest)`, expired)
 	return err
 }
 
