@@ -50,6 +50,9 @@ func CheckSchemaVersion(current, latest int64, migrate bool) error {
 type Database interface {
 	// Readers returns the pool of read-only connections.
 	Readers() gorm.ConnPool
+	// ReadContext returns the context of a query for a request with ctx. The query is not
+	// interrupted when the client disconnects.
+	ReadContext(ctx context.Context) (context.Context, context.CancelFunc)
 	// Dialector returns GORM's dialector on a connection pool.
 	Dialector(pool gorm.ConnPool) gorm.Dialector
 	// Begin starts a transaction. Until it ends, no other connection and no other process

@@ -51,14 +51,15 @@ func (s session) insert(ctx context.Context, statement string, args ...any) (id 
 // GORM's connection pool, without GORM (docs/performance.md). expected is the capacity to
 // allocate for them.
 //
-// The wait for a connection ends with ctx. The query itself is not interrupted: it reads
-// one page or one record, and database/sql would start a goroutine to watch ctx.
+// The wait for a connection ends with ctx, the query itself as Database.ReadContext says.
 func query[T any](ctx context.Context, s session, scan func(*row) (T, error), expected int, statement string, args ...any) ([]T, error) {
 	if err := s.acquire(ctx); err != nil {
 		return nil, s.report(translate(s.database, err))
 	}
 	defer s.release()
-	rows, err := s.pool.QueryContext(context.WithoutCancel(ctx), s.database.Rebind(statement), args...)
+	ctx, cancel := s.database.ReadContext(ctx)
+	defer cancel()
+	rows, err := s.pool.QueryContext(ctx, s.database.Rebind(statement), args...)
 	if err != nil {
 		return nil, s.report(translate(s.database, err))
 	}

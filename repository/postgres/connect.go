@@ -108,7 +108,7 @@ func openWriter(config *pgx.ConnConfig, n *notices) *sql.DB {
 }
 
 // openReaders returns the pool of the connections that read.
-func openReaders(config *pgx.ConnConfig, size int) *sql.DB {
+func openReaders(config *pgx.ConnConfig, size int) *readers {
 	reader := config.Copy()
 	setDefaults(reader.RuntimeParams, map[string]string{"lock_timeout": millis(lockTimeout)})
 	pool := stdlib.OpenDB(*reader, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
@@ -118,7 +118,7 @@ func openReaders(config *pgx.ConnConfig, size int) *sql.DB {
 	pool.SetMaxOpenConns(size)
 	pool.SetMaxIdleConns(size)
 	pool.SetConnMaxLifetime(readerLifetime)
-	return pool
+	return &readers{pool, size}
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

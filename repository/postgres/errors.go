@@ -14,7 +14,9 @@ import (
 )
 
 // ErrorKind implements repository.Database.
-func (*database) ErrorKind(err error) string {
+func (*database) ErrorKind(err error) string { return errorKind(err) }
+
+func errorKind(err error) string {
 	if failure, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return kindOf(failure.Code)
 	}
@@ -75,6 +77,13 @@ func isConnectionError(err error) bool {
 	_, network := errors.AsType[net.Error](err)
 	return connecting || network || pgconn.SafeToRetry(err) || // such as pgconn's "conn closed"
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed)
+}
+
+// isLost reports whether err is that of a connection that had been made and was lost, so that
+// a new one may work.
+func isLost(err error) bool {
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	return !connecting && errorKind(err) == repository.KindConnection
 }
 
 // notices collect the warnings of a connection.

@@ -42,7 +42,7 @@ func (e engine) Open(ctx context.Context, o repository.EngineOptions) (repositor
 // read.
 type database struct {
 	writer  *sql.DB // of one connection
-	readers *sql.DB
+	readers *readers
 	schema  repository.Schema
 	notices *notices // of the connection that writes
 
@@ -76,9 +76,6 @@ func open(ctx context.Context, dsn string, o repository.EngineOptions) (_ *datab
 	return d, tx.Rollback()
 }
 
-// Readers implements repository.Database.
-func (d *database) Readers() gorm.ConnPool { return d.readers }
-
 // Dialector implements repository.Database.
 func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
 	return gormpostgres.New(gormpostgres.Config{Conn: pool})
@@ -107,16 +104,17 @@ func (d *database) Schema() repository.Schema { return d.schema }
 
 // Pools implements repository.Database.
 func (d *database) Pools() map[string]*sql.DB {
-	return map[string]*sql.DB{"writer": d.writer, "readers": d.readers}
+	return map[string]*sql.DB{"writer": d.writer, "readers": d.readers.DB}
 }
 
 // Close implements repository.Database.
 func (d *database) Close() error {
 	var errs []error
-	for _, pool := range []*sql.DB{d.readers, d.writer} {
-		if pool != nil {
-			errs = append(errs, pool.Close())
-		}
+	if d.readers != nil {
+		errs = append(errs, d.readers.Close())
+	}
+	if d.writer != nil {
+		errs = append(errs, d.writer.Close())
 	}
 	return errors.Join(errs...)
 }

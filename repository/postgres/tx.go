@@ -34,7 +34,7 @@ type tx struct {
 func (d *database) Begin(ctx context.Context) (repository.Tx, error) {
 	ctx, cancel := context.WithTimeout(ctx, txTimeout)
 	t, err := d.begin(ctx)
-	if d.ErrorKind(err) == repository.KindConnection {
+	if isLost(err) {
 		t, err = d.begin(ctx)
 	}
 	if err != nil {

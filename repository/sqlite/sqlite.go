@@ -95,6 +95,12 @@ func open(ctx context.Context, path string, o repository.EngineOptions) (_ *data
 // Readers implements repository.Database.
 func (d *database) Readers() gorm.ConnPool { return d.readers }
 
+// ReadContext implements repository.Database. A query has no deadline: it reads one page or
+// one record, and database/sql would start a goroutine to watch the context.
+func (d *database) ReadContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithoutCancel(ctx), func() {}
+}
+
 // Dialector implements repository.Database.
 func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
 	return gormsqlite.New(gormsqlite.Config{Conn: pool})

@@ -1,0 +1,74 @@
+//go:build postgres
+
+package postgres_test
+
+import (
+	"context"
+	"testing"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/postgres/postgrestest"
+)
+
+// A commit that waits for a synchronous standby is already visible on the primary server, so
+// the end of that wait must not be taken for a durable commit, and a retry must wait, too.
+func TestCommitWhoseWaitForAStandbyIsCancelledIsUnavailable(t *testing.T) {
+	t.Parallel()
+	own := postgrestest.Start(t)
+	dsn := own.NewDatabase(t)
+	store := open(t, dsn, repository.Options{Migrate: true})
+	setStandby := func(name string) {
+		check(t, own.Exec(t.Context(), "ALTER SYSTEM SET synchronous_standby_names = '"+name+"'"))
+		check(t, own.Exec(t.Context(), "SELECT pg_reload_conf()"))
+		waitUntil(t, "the setting applies", func() bool {
+			return queryTexts(t, dsn, "SHOW synchronous_standby_names")[0] == name
+		})
+	}
+	const waiting = "SELECT pid::text FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+	claim := domain.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: "k"}}
+	runs, claimed := 0, false
+	create := func(ctx context.Context, r domain.Repositories) (err error) {
+		runs++
+		_, claimed, err = r.Idempotency.Claim(ctx, claim)
+		if err != nil || !claimed {
+			return err
+		}
+		return adding("Rex")(ctx, r)
+	}
+	commit := func() <-chan error {
+		done := make(chan error, 1)
+		go func() { done <- store.InTx(t.Context(), create) }()
+		waitUntil(t, "a commit waits for the standby", func() bool { return len(queryTexts(t, dsn, waiting)) == 1 })
+		return done
+	}
+
+	setStandby("missing")
+	for _, end := range []string{"pg_cancel_backend", "pg_terminate_backend"} {
+		done := commit()
+		execute("SELECT "+end+"(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")(t, dsn)
+		wantUnavailable(t, end, <-done)
+	}
+	if runs != 2 {
+		t.Errorf("the function ran %d times in two transactions, want each once", runs)
+	}
+	done := commit()
+	setStandby("")
+	check(t, <-done)
+	if claimed {
+		t.Error("the key was claimed again after a commit that was unavailable but happened")
+	}
+	wantAvailable(t, store)
+}
+
+func TestProcessThatStopsInATransactionDoesNotBlockOthers(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	suspended := open(t, dsn+" idle_in_transaction_session_timeout=100", repository.Options{Migrate: true})
+	other := open(t, dsn, repository.Options{})
+	wantUnavailable(t, "InTx", suspended.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		check(t, other.InTx(t.Context(), adding("Rex")))
+		return adding("Tom")(ctx, r)
+	}))
+	wantAvailable(t, suspended)
+}

@@ -1,0 +1,316 @@
+//go:build postgres
+
+package postgres_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/postgres/postgrestest"
+)
+
+// terminate closes the other connections to the database.
+const terminate = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+
+func TestClosedIdleConnectionsAreReplaced(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	store := open(t, dsn, repository.Options{Migrate: true})
+	wantAvailable(t, store)
+	execute(terminate)(t, dsn)
+	wantAvailable(t, store)
+	wantConnections(t, dsn, 1+4)
+}
+
+func TestConnectionThatIsLostInATransactionIsUnavailable(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	store := open(t, dsn, repository.Options{Migrate: true})
+	wantUnavailable(t, "InTx", store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		execute(terminate)(t, dsn)
+		return adding("Rex")(ctx, r)
+	}))
+	wantAvailable(t, store)
+}
+
+func TestStoppedServerIsUnavailable(t *testing.T) {
+	t.Parallel()
+	own := postgrestest.Start(t)
+	dsn := own.NewDatabase(t)
+	store := open(t, dsn, repository.Options{Migrate: true})
+	for range 2 {
+		check(t, own.Stop())
+		for range 3 {
+			wantAllUnavailable(t, store)
+		}
+		check(t, own.Start())
+		wantAvailable(t, store)
+	}
+	wantConnections(t, dsn, 1+4)
+}
+
+// A transaction that has begun waits, a request that reads does not.
+func TestFrozenServerIsUnavailableUntilItContinues(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	store := open(t, dsn, repository.Options{Migrate: true})
+	wantAvailable(t, store)
+	signalAll := func(signal syscall.Signal, pids []string) {
+		for _, pid := range pids {
+			number, err := strconv.Atoi(pid)
+			check(t, errors.Join(err, syscall.Kill(number, signal)))
+		}
+	}
+	pids := queryTexts(t, dsn, "SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	signalAll(syscall.SIGSTOP, pids)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := store.Pets().Get(ctx, 1)
+	wantUnavailable(t, "Get", err)
+	committed := make(chan error, 1)
+	go func() { committed <- store.InTx(t.Context(), adding("Rex")) }()
+	signalAll(syscall.SIGCONT, pids)
+	check(t, <-committed)
+	wantAvailable(t, store)
+}
+
+func TestServerWithoutFreeConnectionsIsUnavailable(t *testing.T) {
+	t.Parallel()
+	own := postgrestest.Start(t, "max_connections=6", "superuser_reserved_connections=0", "max_wal_senders=0")
+	dsn := own.NewDatabase(t)
+	store := open(t, dsn, repository.Options{Migrate: true})
+	pool := connect(t, dsn)
+	var held []*sql.Conn
+	hold := func() {
+		for conn, err := pool.Conn(t.Context()); err == nil; conn, err = pool.Conn(t.Context()) {
+			held = append(held, conn)
+		}
+	}
+	hold()
+	waitUntil(t, "the store has no connection", func() bool { // it connects again, too
+		_, err := held[0].ExecContext(t.Context(), terminate+" AND application_name = 'petstore'")
+		check(t, err)
+		hold()
+		return store.InTx(t.Context(), adding("Rex")) != nil && store.Ping(t.Context()) != nil
+	})
+	wantAllUnavailable(t, store)
+	for _, conn := range held {
+		check(t, conn.Close())
+	}
+	pool.SetMaxIdleConns(0)
+	waitUntil(t, "the connections are closed", func() bool {
+		return store.Ping(t.Context()) == nil && store.InTx(t.Context(), adding("Rex")) == nil
+	})
+	wantAvailable(t, store)
+}
+
+func TestLockedTableIsUnavailable(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	store := open(t, dsn+" lock_timeout=100", repository.Options{Migrate: true})
+	for _, table := range []string{"versions", "pets"} {
+		tx, err := connect(t, dsn).BeginTx(t.Context(), nil)
+		check(t, err)
+		_, err = tx.ExecContext(t.Context(), "LOCK TABLE "+table)
+		check(t, err)
+		wantUnavailable(t, "InTx", store.InTx(t.Context(), adding("Rex")))
+		if table == "pets" {
+			_, err = store.Pets().Get(t.Context(), 1)
+			wantUnavailable(t, "Get", err)
+		}
+		check(t, tx.Rollback())
+		wantAvailable(t, store)
+	}
+}
+
+func TestReadOnlyServerIsUnavailable(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	store := open(t, dsn, repository.Options{Migrate: true})
+	name := databaseOf(t, dsn)
+	execute("ALTER DATABASE "+name+" SET default_transaction_read_only = on")(t, dsn)
+	execute(terminate)(t, dsn)
+	wantAllUnavailable(t, store)
+	execute("ALTER DATABASE "+name+" RESET default_transaction_read_only")(t, dsn+" default_transaction_read_only=off")
+	wantAvailable(t, store)
+}
+
+// The connection keeps its server, but that has become read-only, as when it is demoted.
+func TestTransactionOnDemotedServerIsUnavailable(t *testing.T) {
+	t.Parallel()
+	own := postgrestest.Start(t)
+	dsn := own.NewDatabase(t)
+	store := open(t, dsn, repository.Options{Migrate: true})
+	set := func(value string) {
+		check(t, own.Exec(t.Context(), "ALTER SYSTEM SET default_transaction_read_only = "+value))
+		check(t, own.Exec(t.Context(), "SELECT pg_reload_conf()"))
+	}
+	set("on")
+	waitUntil(t, "transactions are rejected", func() bool { return store.InTx(t.Context(), adding("Rex")) != nil })
+	wantUnavailable(t, "InTx", store.InTx(t.Context(), adding("Rex")))
+	set("off")
+	waitUntil(t, "transactions are accepted", func() bool { return store.InTx(t.Context(), adding("Rex")) == nil })
+}
+
+func TestDeadlockedBatchRunsAgain(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	store := open(t, dsn+" deadlock_timeout=10", repository.Options{Migrate: true})
+	check(t, store.InTx(t.Context(), adding("Rex")))
+	check(t, store.InTx(t.Context(), adding("Tom")))
+	other, err := connect(t, dsn+" deadlock_timeout=100000").BeginTx(t.Context(), nil)
+	check(t, err)
+	update := func(id int64) error {
+		_, err := other.ExecContext(t.Context(), "UPDATE pets SET name = 'other' WHERE id = $1", id)
+		return err
+	}
+	check(t, update(1))
+	var once sync.Once
+	ended := make(chan error, 1)
+	runs := 0
+	check(t, store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		runs++
+		_, err := r.Pets.Move(ctx, 2, []domain.PetStatus{""}, domain.PetSold)
+		once.Do(func() {
+			go func() { ended <- errors.Join(update(2), other.Commit()) }()
+			waitForLock(t, dsn)
+		})
+		if err == nil {
+			_, err = r.Pets.Move(ctx, 1, []domain.PetStatus{""}, domain.PetSold)
+		}
+		return err
+	}))
+	check(t, <-ended)
+	for id := range int64(2) {
+		pet, err := store.Pets().Get(t.Context(), id+1)
+		if err != nil || pet.Name != "other" || pet.Status != domain.PetSold {
+			t.Errorf("got the pet %+v and %v, want both changes", pet, err)
+		}
+	}
+	if runs < 2 { // it may lock the pet 2 before other again
+		t.Errorf("the function ran %d times, want at least 2", runs)
+	}
+}
+
+func TestIgnoredErrorOfAStatementIsRolledBackAlone(t *testing.T) {
+	t.Parallel()
+	store := open(t, server.NewDatabase(t), repository.Options{Migrate: true})
+	var wait sync.WaitGroup
+	began, end := make(chan struct{}), make(chan struct{})
+	wait.Go(func() {
+		check(t, store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+			close(began)
+			<-end
+			return nil
+		}))
+	})
+	<-began
+	var ignored error
+	wait.Go(func() {
+		ignored = store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+			_, _ = r.Orders.Create(ctx, 7, time.UnixMilli(0)) // of an unknown pet
+			return nil
+		})
+	})
+	wait.Go(func() { check(t, store.InTx(t.Context(), adding("Rex"))) })
+	close(end)
+	wait.Wait()
+	if ignored == nil {
+		t.Error("the transaction with the failed statement succeeded")
+	}
+	_, err := store.Pets().Get(t.Context(), 1)
+	if errors.Is(err, domain.ErrNotFound) {
+		_, err = store.Pets().Get(t.Context(), 2) // the id 1 may belong to the transaction that ran again
+	}
+	check(t, err)
+}
+
+func TestCancelledRequestKeepsItsConnection(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	store := open(t, dsn, repository.Options{Migrate: true, MaxOpenConns: 1})
+	check(t, store.InTx(t.Context(), adding("Rex")))
+	tx, err := connect(t, dsn).BeginTx(t.Context(), nil)
+	check(t, err)
+	_, err = tx.ExecContext(t.Context(), "LOCK TABLE pets")
+	check(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	read := make(chan error, 1)
+	go func() { _, err := store.Pets().Get(ctx, 1); read <- err }()
+	waitForLock(t, dsn)
+	cancel()
+	check(t, tx.Rollback())
+	check(t, <-read)
+}
+
+// wantAllUnavailable expects an ErrUnavailable from each kind of call.
+func wantAllUnavailable(t *testing.T, s *repository.Store) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	_, getErr := s.Pets().Get(ctx, 1)
+	_, listErr := s.Orders().List(ctx, domain.OrderQuery{PageRequest: domain.PageRequest{Limit: 1}})
+	_, findErr := s.Keys().FindByHash(ctx, domain.KeyHash{})
+	for name, err := range map[string]error{
+		"Get": getErr, "List": listErr, "FindByHash": findErr, "Ping": s.Ping(ctx), "InTx": s.InTx(ctx, adding("Rex")),
+	} {
+		wantUnavailable(t, name, err)
+	}
+}
+
+func wantUnavailable(t *testing.T, call string, err error) {
+	t.Helper()
+	if !errors.Is(err, domain.ErrUnavailable) {
+		t.Errorf("%s: got %v, want unavailable", call, err)
+	}
+}
+
+// wantAvailable expects that transactions and concurrent reads succeed.
+func wantAvailable(t *testing.T, s *repository.Store) {
+	t.Helper()
+	check(t, s.InTx(t.Context(), adding("Rex")))
+	var wait sync.WaitGroup
+	for range 16 {
+		wait.Go(func() {
+			if _, err := s.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 1}}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	check(t, s.Ping(t.Context()))
+}
+
+// wantConnections expects at most limit connections to the database, apart from its own.
+func wantConnections(t *testing.T, dsn string, limit int) {
+	t.Helper()
+	waitUntil(t, "closed connections have ended", func() bool {
+		return len(queryTexts(t, dsn, "SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'petstore'")) <= limit
+	})
+}
+
+// waitForLock waits until a statement waits for a lock.
+func waitForLock(t *testing.T, dsn string) {
+	t.Helper()
+	waitUntil(t, "a statement waits for a lock", func() bool {
+		return len(queryTexts(t, dsn, "SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")) == 1
+	})
+}
+
+// waitUntil waits until a condition holds, for 10 seconds at most.
+func waitUntil(t *testing.T, name string, condition func() bool) {
+	t.Helper()
+	for start := time.Now(); !condition(); {
+		if time.Since(start) > 10*time.Second {
+			t.Fatal("timed out waiting until " + name)
+		}
+	}
+}
