@@ -64,6 +64,7 @@ test-go: ## Run the Go tests with the race detector
 test-postgres: ## Test the PostgreSQL engine on a temporary server; installs Debian's package postgresql if PostgreSQL is missing
 	test -n "$$PETSTORE_TEST_POSTGRES_DSN" || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || { apt-get update && apt-get install -y --no-install-recommends postgresql; }
 	go test -race -tags postgres ./repository/postgres/...
+	go test -tags postgres -run "Postgres" ./cmd/petstore
 
 cover: ## Run the Go tests and print their statement coverage
 	go test -coverpkg=./... -coverprofile=coverage.out ./...

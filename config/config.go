@@ -48,8 +48,8 @@ type Admin struct {
 
 // Database is where the data is stored.
 type Database struct {
-	Driver       string `key:"driver" default:"sqlite" validate:"oneof=sqlite"`
-	DSN          string `key:"dsn" default:"petstore.db" secret:"true" validate:"dsn"`
+	Driver       string `key:"driver" default:"sqlite" validate:"oneof=sqlite postgres"`
+	DSN          string `key:"dsn" default:"petstore.db" secret:"true" validate:"sqlitedsn,postgresdsn"`
 	MaxOpenConns int    `key:"max_open_conns" default:"4" validate:"min=1,max=1000" remedy:"must be from 1 to 1000"`
 	Migrate      bool   `key:"migrate" default:"true"`
 }

@@ -36,7 +36,8 @@ var rules = map[string]struct {
 	"plainurl":      {matching(isPlainURL), "must be an http or https URL such as http://localhost:4318, without user, query, fragment or a slash at the end"},
 	"baseurl":       {nil, "must be an http or https URL such as https://pets.example.com, without user, query, fragment, a slash at the end or /v1, which is added to it"},
 	"origin":        {matching(func(s string) bool { return isPlainURL(s) && !notAnOrigin.MatchString(s) }), "must be the origin of a page as a browser sends it, such as https://shop.example.com or http://localhost:3000"},
-	"dsn":           {isDSN, "must be the path of a file, such as petstore.db, without file:, :memory: or parameters"},
+	"sqlitedsn":     {forDriver("sqlite", func(s string) bool { return !notAPath.MatchString(s) }), "must be the path of a file, such as petstore.db, without file:, :memory: or parameters"},
+	"postgresdsn":   {forDriver("postgres", postgresDSN.MatchString), "must be a connection string, such as postgres://user:password@host:5432/database, if database.driver is postgres"},
 	"apikey":        {matching(apiKey.MatchString), "must be an API key as petstore keys create prints it: petstore_ and 49 letters and digits"},
 	"sunset":        {isSunset, "must be from " + domain.GetPetDeprecation.Format(time.DateOnly) + ", when the operation was deprecated, to the year 9999"},
 	"seconds":       {func(fl validator.FieldLevel) bool { return fl.Field().Int()%int64(time.Second) == 0 }, "must be whole seconds"},
@@ -99,6 +100,7 @@ var (
 	plainURL    = regexp.MustCompile(`^https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?(/[A-Za-z0-9._~-]+)*$`)
 	notAnOrigin = regexp.MustCompile(`//.*/|^http:.*:80$|^https:.*:443$`) // a path, or the default port
 	notAPath    = regexp.MustCompile(`^\s*$|^:memory:|^file:|://|[?\x00]`)
+	postgresDSN = regexp.MustCompile(`^\s*(postgres(ql)?://|[a-z_]+\s*=)`)
 	apiKey      = regexp.MustCompile(`^petstore_[0-9A-Za-z]{49}$`)
 )
 
@@ -128,9 +130,11 @@ func isPlainURL(text string) bool {
 	return err == nil && plainURL.MatchString(text) && isHostPort(net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443")))
 }
 
-// isDSN reports whether a DSN is valid for the driver. Any is valid for an unknown driver.
-func isDSN(fl validator.FieldLevel) bool {
-	return fl.Parent().FieldByName("Driver").String() != "sqlite" || !notAPath.MatchString(fl.Field().String())
+// forDriver returns a rule for the DSN of a driver.
+func forDriver(driver string, valid func(string) bool) validator.Func {
+	return func(fl validator.FieldLevel) bool {
+		return fl.Parent().FieldByName("Driver").String() != driver || valid(fl.Field().String())
+	}
 }
 
 // isSunset reports whether a time is not before the deprecation of GET /pets/{petId} (RFC 9745) and can be an HTTP date.

@@ -34,7 +34,7 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 		{"server.trusted_proxies", rules["ip|cidr"].remedy, []string{
 			"localhost", "10.0.0", "10.0.0.256", "10.0.0.0/33", "fe80::1%eth0", "10.0.0.1:80",
 		}},
-		{"database.driver", "must be sqlite", []string{"", "SQLite", "postgres"}},
+		{"database.driver", "must be sqlite or postgres", []string{"", "SQLite", "PostgreSQL"}},
 		{"database.max_open_conns", number, []string{"0", "-1", "1001"}},
 		{"cache.max_bytes", "must be from 0, which disables the cache, to 1099511627776", []string{"-1", "1099511627777"}},
 		{"rate_limit.requests", "must be from 0, which is no limit, to 1000000", []string{"-1", "1000001"}},
@@ -112,8 +112,28 @@ func TestSQLiteDSNMustBeAPath(t *testing.T) {
 		t.Run(bad, func(t *testing.T) {
 			t.Parallel()
 			checkProblems(t, Options{Overrides: map[string]string{"database.dsn": bad}},
-				problem("database.dsn", hidden, "command line", rules["dsn"].remedy))
+				problem("database.dsn", hidden, "command line", rules["sqlitedsn"].remedy))
 		})
+	}
+}
+
+func TestPostgresDSNMustBeAConnectionString(t *testing.T) {
+	t.Parallel()
+	load := func(dsn ...string) Options {
+		o := Options{Overrides: map[string]string{"database.driver": "postgres"}}
+		for _, dsn := range dsn {
+			o.Overrides["database.dsn"] = dsn
+		}
+		return o
+	}
+	for _, bad := range []string{"", "pets.db", "mysql://db/pets", "db1:5432/pets"} {
+		checkProblems(t, load(bad), problem("database.dsn", hidden, "command line", rules["postgresdsn"].remedy))
+	}
+	checkProblems(t, load(), problem("database.dsn", hidden, "default", rules["postgresdsn"].remedy))
+	for _, good := range []string{"postgres://db/pets", "postgresql://u:p@db1:5432,db2:5433/pets?sslmode=verify-full", "host=/run/postgresql user = pets", "service=pets"} {
+		if _, err := Load(load(good)); err != nil {
+			t.Errorf("%s: %v", good, err)
+		}
 	}
 }
 
@@ -132,7 +152,7 @@ func TestBootstrapKeyMustBeAnAPIKey(t *testing.T) {
 func TestDSNIsNotValidatedForUnknownDriver(t *testing.T) {
 	t.Parallel()
 	checkProblems(t, Options{Overrides: map[string]string{"database.driver": "mysql", "database.dsn": "mysql://db/pets"}},
-		problem("database.driver", `"mysql"`, "command line", "must be sqlite"))
+		problem("database.driver", `"mysql"`, "command line", "must be sqlite or postgres"))
 }
 
 func TestValidValuesAreAccepted(t *testing.T) {

@@ -1,3 +1,5 @@
+//go:build cgo
+
 package main
 
 import (
@@ -56,7 +58,7 @@ of the API keys. Only its owner can read it. "petstore restore FILE" puts it bac
 
 // backup writes a backup to the file at path.
 func (in *invocation) backup(ctx context.Context, path string) error {
-	settings, err := in.loadConfig()
+	store, err := in.sqlitePath()
 	if err != nil {
 		return err
 	}
@@ -65,7 +67,7 @@ func (in *invocation) backup(ctx context.Context, path string) error {
 		return err
 	}
 	defer file.discard()
-	contents, err := in.copyStore(ctx, settings.Database.DSN, file)
+	contents, err := in.copyStore(ctx, store, file)
 	if err == nil {
 		err = file.publish()
 	}

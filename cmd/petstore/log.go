@@ -47,7 +47,7 @@ func (in *invocation) servingFields(settings config.Config, store *repository.St
 	version, commit := buildVersion()
 	fields := []zap.Field{
 		zap.String("version", version), zap.String("commit", commit), zap.Stringer("address", address),
-		zap.String("store", absolutePath(settings.Database.DSN)), // a path, so it contains no password
+		zap.String("store", storeName(settings.Database)),
 		zap.Int64("schema_version", store.Schema().Version), zap.Bool("store_created", store.Schema().Created),
 	}
 	if in.configFile != "" {

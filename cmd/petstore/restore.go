@@ -1,3 +1,5 @@
+//go:build cgo
+
 package main
 
 import (
@@ -37,11 +39,10 @@ ends with -wal) would be applied to the wrong file.`,
 
 // restore replaces the store by a copy of the backup at path.
 func (in *invocation) restore(ctx context.Context, path string) error {
-	settings, err := in.loadConfig()
+	store, err := in.sqlitePath()
 	if err != nil {
 		return err
 	}
-	store := settings.Database.DSN
 	if err := checkBackup(path, store); err != nil {
 		return err
 	}

@@ -21,6 +21,9 @@ type invocation struct {
 	assignments []string // --set, each KEY=VALUE
 }
 
+// sqliteCommands are the commands for SQLite stores, which sqlite.go adds.
+var sqliteCommands []func(*invocation) *cobra.Command
+
 // newRoot returns the petstore command with its subcommands. It calls onValid before a
 // command runs, when the command line is valid.
 func newRoot(in *invocation, onValid func()) *cobra.Command {
@@ -49,8 +52,10 @@ second signal stops it immediately.`,
 			onValid()
 			return nil
 		},
-	}, newServe(in), newKeys(in), newMigrate(in), newSeed(in), newExport(in), newImport(in), newBackup(in), newRestore(in),
-		newConfig(in), newVersion(in))
+	}, newServe(in), newKeys(in), newMigrate(in), newSeed(in), newExport(in), newImport(in), newConfig(in), newVersion(in))
+	for _, newCommand := range sqliteCommands {
+		root.AddCommand(newCommand(in))
+	}
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("petstore {{.Version}}\n")
 	flags := root.PersistentFlags()

@@ -10,18 +10,43 @@ import (
 	"example.com/petstore/config"
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/postgres"
 )
+
+// engines are the database engines by database.driver. sqlite.go adds SQLite.
+var engines = map[string]func(dsn string) repository.Engine{"postgres": postgres.New}
+
+// newEngine returns the engine of the settings.
+func newEngine(d config.Database) (repository.Engine, error) {
+	engine, ok := engines[d.Driver]
+	if !ok {
+		return nil, fmt.Errorf("this petstore was built without %s, which needs cgo: build it with CGO_ENABLED=1, or set database.driver to postgres", d.Driver)
+	}
+	return engine(d.DSN), nil
+}
+
+// storeName returns the absolute path of a SQLite store, or the name of another one, without
+// a secret.
+func storeName(d config.Database) string {
+	if d.Driver == "sqlite" {
+		return absolutePath(d.DSN)
+	}
+	return engines[d.Driver](d.DSN).String()
+}
 
 // openStore opens the store of the settings with the options of a command. It returns when
 // ctx ends, also while SQLite waits for a lock of another process, which ignores ctx.
 func openStore(ctx context.Context, d config.Database, o repository.Options) (*repository.Store, error) {
+	engine, err := newEngine(d)
+	if err != nil {
+		return nil, err
+	}
 	o.Migrate, o.MaxOpenConns = d.Migrate && !o.MustExist, d.MaxOpenConns
 	var store *repository.Store
 	done := make(chan error, 1)
 	go func() {
 		var err error
-		store, err = repository.Open(ctx, sqlite.New(d.DSN), o)
+		store, err = repository.Open(ctx, engine, o)
 		done <- err
 	}()
 	select {
@@ -49,12 +74,12 @@ func (in *invocation) withStore(ctx context.Context, o repository.Options, fn fu
 	if err != nil {
 		return err
 	}
-	path, stderr := absolutePath(settings.Database.DSN), contextWriter{ctx, in.stderr}
+	name, stderr := storeName(settings.Database), contextWriter{ctx, in.stderr}
 	switch schema := store.Schema(); {
 	case schema.Created:
-		fmt.Fprintln(stderr, "petstore: created the store", path)
+		fmt.Fprintln(stderr, "petstore: created the store", name)
 	case schema.Previous != schema.Version:
-		fmt.Fprintf(stderr, "petstore: migrated the store %s from schema version %d to %d\n", path, schema.Previous, schema.Version)
+		fmt.Fprintf(stderr, "petstore: migrated the store %s from schema version %d to %d\n", name, schema.Previous, schema.Version)
 	}
 	err = fn(store)
 	if closeErr := store.Close(); err == nil {

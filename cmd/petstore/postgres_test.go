@@ -1,0 +1,108 @@
+//go:build postgres
+
+package main
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.com/petstore/repository/postgres/postgrestest"
+)
+
+// usePostgres writes a configuration file to dir whose store is a new database, and returns
+// the arguments that name it.
+func usePostgres(t *testing.T, dir string) []string {
+	t.Helper()
+	server, err := postgrestest.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	dsn := server.NewDatabase(t) + " password=hunter2"
+	path := filepath.Join(dir, "shop.yaml")
+	if err := os.WriteFile(path, []byte("database: {driver: postgres, dsn: '"+dsn+"'}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--config", path}
+}
+
+func TestServiceRunsOnPostgres(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	flags := usePostgres(t, dir)
+	if _, stderr, code := runPetstore(t, dir, append([]string{"keys", "list"}, flags...)...); code != 1 || !strings.Contains(stderr, "run petstore migrate up") {
+		t.Errorf("keys list without a store: got code %d, stderr %q", code, stderr)
+	}
+	s := startServer(t, dir, flags...)
+	for _, request := range []struct {
+		method, path, body string
+		want               int
+	}{
+		{http.MethodPost, "/v1/pets", `{"name":"Rex","categoryId":1,"status":"available"}`, http.StatusCreated},
+		{http.MethodPost, "/v1/pets", `{"name":"Rex","categoryId":1,"status":"available"}`, http.StatusCreated}, // replayed
+		{http.MethodPost, "/v1/store/orders", `{"petId":1}`, http.StatusCreated},
+		{http.MethodGet, "/v1/pets/1", "", http.StatusOK},
+		{http.MethodGet, "/readyz", "", http.StatusOK},
+	} {
+		status, body, err := s.do(t.Context(), request.method, request.path, request.body, "Idempotency-Key", request.path)
+		if err != nil || status != request.want {
+			t.Errorf("%s %s: got %d %s %v, want %d", request.method, request.path, status, body, err, request.want)
+		}
+	}
+	const pets = `[{"id":1,"name":"Rex","categoryId":1,"status":"pending"}]`
+	if _, body, err := s.do(t.Context(), http.MethodGet, "/v1/pets", ""); strings.TrimSpace(body) != pets || err != nil {
+		t.Errorf("got the pets %s %v, want %s", body, err, pets)
+	}
+	if stdout, stderr, code := runPetstore(t, dir, append([]string{"seed", "--count", "100"}, flags...)...); code != 0 {
+		t.Errorf("seed: got code %d, %s%s", code, stdout, stderr)
+	}
+	for _, args := range []string{"keys create --name till-1", "keys list", "migrate status", "config"} {
+		if stdout := runOK(t, dir, append(strings.Fields(args), flags...)...); strings.Contains(stdout, "hunter2") {
+			t.Errorf("%s printed the password", args)
+		}
+	}
+	s.stop(t)
+	if log := s.log.String(); strings.Contains(log, "hunter2") || !strings.Contains(log, `"store":"petstore_test_`) {
+		t.Errorf("got the log %s, want the name of the store without the password", log)
+	}
+}
+
+func TestBackupOfPostgresStoreNamesItsTools(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, command := range []string{"backup", "restore"} {
+		_, stderr, code := runPetstore(t, dir, command, "monday.db", "--set", "database.driver=postgres", "--set", "database.dsn=host=db")
+		if code != 1 || !strings.Contains(stderr, "pg_dump") {
+			t.Errorf("%s: got code %d, stderr %q, want pg_dump", command, code, stderr)
+		}
+	}
+}
+
+func TestProgramWithoutCgoHasPostgresAlone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "petstore")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	run := func(args ...string) string {
+		output, _ := exec.CommandContext(t.Context(), program, args...).CombinedOutput() // may fail
+		return string(output)
+	}
+	if got := run("keys", "list"); !strings.Contains(got, "this petstore was built without sqlite, which needs cgo") {
+		t.Errorf("with SQLite: got %q", got)
+	}
+	if got := run(append([]string{"migrate", "up"}, usePostgres(t, dir)...)...); !strings.Contains(got, "created the store petstore_test_") {
+		t.Errorf("with PostgreSQL: got %q", got)
+	}
+}
