@@ -115,6 +115,11 @@ type Repositories struct {
 	Imports     ImportRepository
 }
 
+// ReceivedKey is the key of the *time.Time in the context of a request at which it was
+// received. A store that has checked since then whether its caches are stale need not check
+// again for the request.
+type ReceivedKey struct{}
+
 // A Transactor runs functions as transactions.
 type Transactor interface {
 	// InTx runs fn in a transaction and returns nil once that is durable. When fn returns

@@ -47,7 +47,7 @@ func (w *writer) tryCommit(batch []*pendingTx, withSavepoints bool) error {
 		return domain.Unavailable(err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	if err := w.poll(); err != nil {
+	if err := w.poll(tx.ChangedByOthers); err != nil {
 		return domain.Unavailable(err)
 	}
 	b := newBatchTx(w, tx)

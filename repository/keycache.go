@@ -35,6 +35,9 @@ func newKeyCache(keys domain.KeyReader, v *versions) (*keyCache, error) {
 }
 
 func (c *keyCache) FindByHash(ctx context.Context, hash domain.KeyHash) (domain.APIKey, error) {
+	if err := c.versions.refresh(ctx); err != nil {
+		return c.KeyReader.FindByHash(ctx, hash)
+	}
 	version := c.versions.keys.Load()
 	if cached, ok := c.entries.GetIfPresent(hash); ok && cached.version == version {
 		return cached.key, nil

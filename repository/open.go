@@ -26,6 +26,9 @@ type Options struct {
 	MustExist bool
 	// MaxOpenConns is the number of connections that read, 4 when zero.
 	MaxOpenConns int
+	// MaxStaleness is for how long caches may miss the commits of other processes on an
+	// engine on which they would otherwise miss none: PostgreSQL.
+	MaxStaleness time.Duration
 	// ObserveCommit, if not nil, is called after each commit with the number of
 	// transactions that shared it and the time it took, including the wait for other
 	// processes. It must not block.
@@ -73,6 +76,9 @@ func open(ctx context.Context, engine Engine, o Options) (_ *Store, err error) {
 	s.readers = session{
 		db: db, pool: db.ConnPool, database: database, report: s.report,
 		readSlots: semaphore.NewWeighted(int64(size)),
+	}
+	if database.Exact() {
+		s.versions.refresher = &refresher{database: database, versions: &s.versions, maxStaleness: o.MaxStaleness}
 	}
 	if s.keys, err = newKeyCache(keys{session: s.readers}, &s.versions); err != nil {
 		return nil, err

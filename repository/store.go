@@ -38,9 +38,11 @@ func (s *Store) InTx(ctx context.Context, fn func(context.Context, domain.Reposi
 // Versions returns two numbers for caches. Read them before the store: what was read is
 // valid while they are unchanged. added increases when records are inserted, changed when
 // records are updated, both before InTx returns. The commits of other processes increase
-// them within 100 ms.
-func (s *Store) Versions() (added, changed uint64) {
-	return s.versions.added.Load(), s.versions.changed.Load()
+// them within 100 ms on SQLite. On PostgreSQL the numbers include all commits before the
+// call, or before Options.MaxStaleness; an ErrUnavailable means that they are not known.
+func (s *Store) Versions(ctx context.Context) (added, changed uint64, err error) {
+	err = s.report(s.versions.refresh(ctx))
+	return s.versions.added.Load(), s.versions.changed.Load(), err
 }
 
 // Ping runs a query. It returns an ErrUnavailable when the query fails, or when a commit

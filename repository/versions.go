@@ -4,12 +4,15 @@ import "sync/atomic"
 
 // versions count commits, for caches. Each number increases after a commit and before its
 // callers get their results, so a cache that reads a number and then the store may use
-// what it read while the number is unchanged.
+// what it read while the number is unchanged. A cache calls refresh before it reads a
+// number.
 type versions struct {
 	added   atomic.Uint64 // inserts of pets and orders
 	changed atomic.Uint64 // updates of pets and orders
 	keys    atomic.Uint64 // inserts and updates of API keys
 	polls   atomic.Uint64 // calls of ChangedByOthers
+
+	*refresher // nil if the writer polls
 }
 
 // Changes are kinds of change that transactions have committed, by which caches find out

@@ -17,9 +17,9 @@ func TestVersionsIncreaseWithChanges(t *testing.T) {
 	s, _ := openWithBatches(t)
 	check := func(name string, fn txFunc, wantAdded, wantChanged bool) {
 		t.Helper()
-		added, changed := s.Versions()
+		added, changed, _ := s.Versions(t.Context())
 		_ = s.InTx(t.Context(), fn)
-		addedAfter, changedAfter := s.Versions()
+		addedAfter, changedAfter, _ := s.Versions(t.Context())
 		if (addedAfter > added) != wantAdded || (changedAfter > changed) != wantChanged {
 			t.Errorf("%s: got increases of added %t and changed %t, want %t and %t",
 				name, addedAfter > added, changedAfter > changed, wantAdded, wantChanged)
@@ -49,12 +49,12 @@ func TestCommitsOfOtherStoresIncreaseVersions(t *testing.T) {
 		t.Cleanup(func() { _ = s.Close() })
 		stores[i] = s
 	}
-	added, changed := stores[0].Versions()
+	added, changed, _ := stores[0].Versions(t.Context())
 	if err := stores[1].InTx(t.Context(), adding("Rex")); err != nil {
 		t.Fatal(err)
 	}
 	waitUntil(t, "both numbers have increased", func() bool {
-		a, c := stores[0].Versions()
+		a, c, _ := stores[0].Versions(t.Context())
 		return a > added && c > changed
 	})
 }
@@ -79,9 +79,9 @@ func TestVersionsIncreaseWhileTheWriterCannotPoll(t *testing.T) {
 	release := blockWriter(t, s)
 	defer release()
 	keys := s.KeyVersion()
-	added, changed := s.Versions()
+	added, changed, _ := s.Versions(t.Context())
 	waitUntil(t, "all three numbers have increased", func() bool {
-		a, c := s.Versions()
+		a, c, _ := s.Versions(t.Context())
 		return a > added && c > changed && s.KeyVersion() > keys
 	})
 }

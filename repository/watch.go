@@ -10,9 +10,10 @@ import (
 // 100 ms.
 const pollInterval = 30 * time.Millisecond
 
-// poll invalidates the cache entries that other processes have made stale.
-func (w *writer) poll() error {
-	changed, err := w.database.ChangedByOthers(context.Background())
+// poll invalidates the cache entries that other processes have made stale. changedByOthers is
+// the method of a Database or of a Tx.
+func (w *writer) poll(changedByOthers func(context.Context) (Changes, error)) error {
+	changed, err := changedByOthers(context.Background())
 	if err != nil {
 		return err
 	}
@@ -37,7 +38,7 @@ func (w *writer) watchPolls() {
 		select {
 		case <-ticker.C:
 			close(*w.replaceTick())
-			if check.overdue(w.versions.polls.Load()) {
+			if !w.database.Exact() && check.overdue(w.versions.polls.Load()) {
 				w.versions.invalidateAll()
 			}
 		case <-w.stopped:

@@ -84,6 +84,7 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) (err error) {
 	defer flushTraces()
 	store, err := openStore(ctx, settings.Database, repository.Options{
 		TracerProvider: tracerProvider, ObserveCommit: registerCommitMetrics(metrics), ObserveError: registerErrorMetrics(metrics),
+		MaxStaleness: settings.Cache.MaxStaleness,
 	})
 	if err != nil {
 		return err

@@ -55,7 +55,7 @@ type API struct {
 	limits        *rateLimits     // nil if requests are not limited
 	trace         gin.HandlerFunc // nil without tracing
 	cors          gin.HandlerFunc // nil if no other origins are allowed
-	versions      func() (added, changed uint64)
+	versions      func(context.Context) (added, changed uint64, err error)
 	cacheBytes    int64
 	pages         *pageCache
 }

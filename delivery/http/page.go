@@ -43,7 +43,8 @@ type parsedQuery struct {
 // form, as in the links of pages, a cached page is found without parsing it.
 func (a *API) servePage(c *gin.Context, list string, parse func(raw string) (parsedQuery, error)) error {
 	raw := cmp.Or(c.Request.URL.RawQuery, firstPageQuery)
-	page := a.pages.get(pageKey{list, raw})
+	cache := a.pages.use(c.Request.Context())
+	page := cache.get(pageKey{list, raw})
 	if page != nil {
 		writePage(c, page)
 		return nil
@@ -54,10 +55,10 @@ func (a *API) servePage(c *gin.Context, list string, parse func(raw string) (par
 	}
 	key := pageKey{list, query.canonical}
 	if query.canonical != raw {
-		page = a.pages.get(key)
+		page = cache.get(key)
 	}
 	if page == nil {
-		page, err = a.pages.load(key, query.read)
+		page, err = cache.load(key, query.read)
 	}
 	if err == nil {
 		writePage(c, page)

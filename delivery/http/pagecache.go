@@ -1,14 +1,16 @@
 package http
 
 import (
+	"context"
+
 	"github.com/maypok86/otter/v2"
 )
 
 // WithPageCache caches encoded pages of the lists in about maxBytes of memory. versions
 // returns numbers that increase with the commits to the store (see
-// repository.Store.Versions), by which a stale page is recognised. By default no page is
-// cached.
-func WithPageCache(versions func() (added, changed uint64), maxBytes int64) Option {
+// repository.Store.Versions), by which a stale page is recognised. When it returns an
+// error, the cache is not used. By default no page is cached.
+func WithPageCache(versions func(context.Context) (added, changed uint64, err error), maxBytes int64) Option {
 	return func(a *API) { a.versions, a.cacheBytes = versions, maxBytes }
 }
 
@@ -16,7 +18,7 @@ func WithPageCache(versions func() (added, changed uint64), maxBytes int64) Opti
 // the store from before the page was read, so that a page is never older than a write that
 // a client knows of. A nil cache caches nothing.
 type pageCache struct {
-	versions func() (added, changed uint64)
+	versions func(context.Context) (added, changed uint64, err error)
 	pages    *otter.Cache[pageKey, *encodedPage]
 	metrics  *metrics
 }
@@ -44,7 +46,7 @@ func (p *encodedPage) valid(added, changed uint64) bool {
 }
 
 // newPageCache returns a cache of about maxBytes, or nil if maxBytes is below 1.
-func newPageCache(versions func() (added, changed uint64), maxBytes int64, m *metrics) (*pageCache, error) {
+func newPageCache(versions func(context.Context) (added, changed uint64, err error), maxBytes int64, m *metrics) (*pageCache, error) {
 	if maxBytes < 1 {
 		return nil, nil
 	}
@@ -65,13 +67,32 @@ func pageWeight(key pageKey, page *encodedPage) uint32 {
 	return uint32(len(key.query) + cap(page.body) + overhead) //nolint:gosec // a few kilobytes
 }
 
-// get returns the cached page, or nil if there is none or it is stale.
-func (c *pageCache) get(key pageKey) *encodedPage {
+// A cacheUse is the use of the cache for one request. It caches nothing if it has no cache.
+type cacheUse struct {
+	*pageCache
+	added, changed uint64 // the versions of the store after the request arrived
+}
+
+// use returns the cache for a request. It has none if the versions of the store are not
+// known; then the page is read from the store.
+func (c *pageCache) use(ctx context.Context) cacheUse {
 	if c == nil {
+		return cacheUse{}
+	}
+	added, changed, err := c.versions(ctx)
+	if err != nil {
+		return cacheUse{}
+	}
+	return cacheUse{c, added, changed}
+}
+
+// get returns the cached page, or nil if there is none or it is stale.
+func (c cacheUse) get(key pageKey) *encodedPage {
+	if c.pageCache == nil {
 		return nil
 	}
 	page, ok := c.pages.GetIfPresent(key)
-	if !ok || !page.valid(c.versions()) {
+	if !ok || !page.valid(c.added, c.changed) {
 		return nil
 	}
 	c.metrics.cacheHits.Inc()
@@ -79,17 +100,16 @@ func (c *pageCache) get(key pageKey) *encodedPage {
 }
 
 // load calls read and caches the page that it returns.
-func (c *pageCache) load(key pageKey, read func() (*encodedPage, error)) (*encodedPage, error) {
-	if c == nil {
+func (c cacheUse) load(key pageKey, read func() (*encodedPage, error)) (*encodedPage, error) {
+	if c.pageCache == nil {
 		return read()
 	}
 	c.metrics.cacheMisses.Inc()
-	added, changed := c.versions() // before read
 	page, err := read()
 	if err != nil {
 		return nil, err
 	}
-	page.added, page.changed = added, changed
+	page.added, page.changed = c.added, c.changed
 	c.pages.Set(key, page)
 	return page, nil
 }

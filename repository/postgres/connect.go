@@ -25,6 +25,8 @@ const (
 	lockTimeout = 5 * time.Second
 	// txTimeout is how long a transaction may take, including its wait for the lock.
 	txTimeout = 10 * time.Second
+	// checkTimeout is how long ChangedByOthers may take.
+	checkTimeout = 5 * time.Second
 	// idleTxTimeout is how long the server keeps the lock of a transaction whose process does
 	// not send a statement, for example because its machine is suspended.
 	idleTxTimeout = 2 * time.Second
@@ -102,6 +104,17 @@ func openWriter(config *pgx.ConnConfig, n *notices) *sql.DB {
 	})
 	writer.OnNotice = n.add
 	pool := stdlib.OpenDB(*writer)
+	pool.SetMaxOpenConns(1)
+	pool.SetMaxIdleConns(1)
+	return pool
+}
+
+// openChecker returns the pool of the connection of ChangedByOthers. It is not pinged after a
+// pause, because a lost connection is replaced anyway.
+func openChecker(config *pgx.ConnConfig) *sql.DB {
+	checker := config.Copy()
+	setDefaults(checker.RuntimeParams, map[string]string{"lock_timeout": millis(lockTimeout)})
+	pool := stdlib.OpenDB(*checker, stdlib.OptionShouldPing(func(context.Context, stdlib.ShouldPingParams) bool { return false }))
 	pool.SetMaxOpenConns(1)
 	pool.SetMaxIdleConns(1)
 	return pool

@@ -27,7 +27,7 @@ func TestClosedIdleConnectionsAreReplaced(t *testing.T) {
 	wantAvailable(t, store)
 	execute(terminate)(t, dsn)
 	wantAvailable(t, store)
-	wantConnections(t, dsn, 1+4)
+	wantConnections(t, dsn, 2+4)
 }
 
 func TestConnectionThatIsLostInATransactionIsUnavailable(t *testing.T) {
@@ -54,7 +54,7 @@ func TestStoppedServerIsUnavailable(t *testing.T) {
 		check(t, own.Start())
 		wantAvailable(t, store)
 	}
-	wantConnections(t, dsn, 1+4)
+	wantConnections(t, dsn, 2+4)
 }
 
 // A transaction that has begun waits, a request that reads does not.
@@ -84,7 +84,7 @@ func TestFrozenServerIsUnavailableUntilItContinues(t *testing.T) {
 
 func TestServerWithoutFreeConnectionsIsUnavailable(t *testing.T) {
 	t.Parallel()
-	own := postgrestest.Start(t, "max_connections=6", "superuser_reserved_connections=0", "max_wal_senders=0")
+	own := postgrestest.Start(t, "max_connections=8", "superuser_reserved_connections=0", "max_wal_senders=0")
 	dsn := own.NewDatabase(t)
 	store := open(t, dsn, repository.Options{Migrate: true})
 	pool := connect(t, dsn)

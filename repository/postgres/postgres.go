@@ -38,16 +38,16 @@ func (e engine) Open(ctx context.Context, o repository.EngineOptions) (repositor
 	return d, nil
 }
 
-// A database is an open store: one connection that writes, and a pool of connections that
-// read.
+// A database is an open store: a connection that writes, one that checks whether others have
+// written, and a pool of connections that read.
 type database struct {
 	writer  *sql.DB // of one connection
+	checker *sql.DB // of one connection
 	readers *readers
 	schema  repository.Schema
 	notices *notices // of the connection that writes
 
-	tx       *tx      // the current transaction, or nil
-	observed observed // at the last ChangedByOthers
+	observed observed
 }
 
 func open(ctx context.Context, dsn string, o repository.EngineOptions) (_ *database, err error) {
@@ -64,7 +64,7 @@ func open(ctx context.Context, dsn string, o repository.EngineOptions) (_ *datab
 	if d.schema, err = prepare(ctx, config, o); err != nil {
 		return nil, err
 	}
-	d.writer, d.readers = openWriter(config, d.notices), openReaders(config, o.MaxOpenConns)
+	d.writer, d.checker, d.readers = openWriter(config, d.notices), openChecker(config), openReaders(config, o.MaxOpenConns)
 	var pets int
 	if err := d.readers.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT id FROM pets LIMIT 1) AS first").Scan(&pets); err != nil {
 		return nil, err
@@ -104,17 +104,13 @@ func (d *database) Schema() repository.Schema { return d.schema }
 
 // Pools implements repository.Database.
 func (d *database) Pools() map[string]*sql.DB {
-	return map[string]*sql.DB{"writer": d.writer, "readers": d.readers.DB}
+	return map[string]*sql.DB{"writer": d.writer, "checker": d.checker, "readers": d.readers.DB}
 }
 
 // Close implements repository.Database.
 func (d *database) Close() error {
-	var errs []error
-	if d.readers != nil {
-		errs = append(errs, d.readers.Close())
+	if d.writer == nil { // open has failed before
+		return nil
 	}
-	if d.writer != nil {
-		errs = append(errs, d.writer.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(d.readers.Close(), d.checker.Close(), d.writer.Close())
 }

@@ -24,7 +24,6 @@ type tx struct {
 	database *database
 	ctx      context.Context // ends after txTimeout
 	cancel   context.CancelFunc
-	pgConn   *pgconn.PgConn
 	before   versions // at the start of the transaction
 	ended    bool
 }
@@ -42,7 +41,6 @@ func (d *database) Begin(ctx context.Context) (repository.Tx, error) {
 		return nil, err
 	}
 	t.cancel = cancel
-	d.tx = t
 	return t, nil
 }
 
@@ -126,7 +124,7 @@ func (t *tx) Commit(changes repository.Changes) error {
 		t.discard()
 		return err
 	}
-	t.database.observed.versions = after
+	t.database.observed.committed(after)
 	return t.release()
 }
 
@@ -161,7 +159,6 @@ func discard(conn *sql.Conn) {
 
 func (t *tx) end() {
 	t.ended = true
-	t.database.tx = nil
 	if t.cancel != nil {
 		t.cancel()
 	}
@@ -178,10 +175,7 @@ func (t *tx) run(statements string) (results []*pgconn.Result, err error) {
 
 // raw calls fn with the connection while nothing else uses it.
 func (t *tx) raw(fn func(*pgconn.PgConn) error) error {
-	return t.Raw(func(driverConn any) error {
-		t.pgConn = pgConnOf(driverConn)
-		return fn(t.pgConn)
-	})
+	return t.Raw(func(driverConn any) error { return fn(pgConnOf(driverConn)) })
 }
 
 // pgConnOf returns the connection of pgx below one of database/sql.

@@ -132,6 +132,10 @@ func (d *database) ChangedByOthers(ctx context.Context) (repository.Changes, err
 	return repository.Changes{Added: changed, Changed: changed, Keys: changed}, err
 }
 
+// Exact implements repository.Database. One goroutine at a time can use the connection whose
+// data_version is compared.
+func (d *database) Exact() bool { return false }
+
 // Check implements repository.Database.
 func (d *database) Check() error {
 	info, err := d.identity.check()

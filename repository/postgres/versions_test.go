@@ -1,0 +1,159 @@
+//go:build postgres
+
+package postgres_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+)
+
+// Each reader uses its own store, as a process of its own does.
+func TestCachesKnowOfEveryAcknowledgedCommit(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	writer := open(t, dsn, repository.Options{Migrate: true})
+	secret := domain.GenerateKey()
+	key, err := domain.NewKey("till 1", secret, time.UnixMilli(0), 0)
+	check(t, err)
+	check(t, writer.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		_, err := r.Keys.Create(ctx, key)
+		return err
+	}))
+	check(t, writer.InTx(t.Context(), adding("Rex")))
+	statuses := []domain.PetStatus{domain.PetSold, domain.PetPending}
+	readers := []*repository.Store{writer, open(t, dsn, repository.Options{}), open(t, dsn, repository.Options{})}
+	for i := range 50 {
+		before := versionsOf(t, readers)
+		check(t, writer.InTx(t.Context(), adding("Rex")))
+		inserted := versionsOf(t, readers)
+		check(t, writer.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+			_, err := r.Pets.Move(ctx, 1, append(statuses, ""), statuses[i%2])
+			return err
+		}))
+		updated := versionsOf(t, readers)
+		for n := range readers {
+			if inserted[n][0] == before[n][0] || updated[n][1] == inserted[n][1] {
+				t.Fatalf("store %d: got %v, %v after an insert and %v after an update", n, before[n], inserted[n], updated[n])
+			}
+			if n > 0 && (inserted[n][1] != before[n][1] || updated[n][0] != inserted[n][0]) {
+				t.Errorf("store %d: got %v, %v after an insert and %v after an update, want one number increased by each", n, before[n], inserted[n], updated[n])
+			}
+		}
+	}
+	for _, reader := range readers { // caches the key
+		_, err := reader.Keys().FindByHash(t.Context(), key.Hash)
+		check(t, err)
+	}
+	at := time.UnixMilli(1)
+	check(t, writer.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		_, err := r.Keys.Revoke(ctx, 1, at)
+		return err
+	}))
+	for n, reader := range readers {
+		if found, err := reader.Keys().FindByHash(t.Context(), key.Hash); err != nil || found.Usable(at) {
+			t.Errorf("store %d: got the key %+v and %v, want it revoked", n, found, err)
+		}
+	}
+}
+
+// versionsOf returns the versions of stores, each read by concurrent callers that must agree.
+func versionsOf(t *testing.T, stores []*repository.Store) (all [][2]uint64) {
+	t.Helper()
+	for _, store := range stores {
+		var seen [8][2]uint64
+		var wait sync.WaitGroup
+		for i := range seen {
+			wait.Go(func() {
+				added, changed, err := store.Versions(t.Context())
+				seen[i] = [2]uint64{added, changed}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+		for _, versions := range seen {
+			if versions != seen[0] {
+				t.Errorf("concurrent callers got %v", seen)
+			}
+		}
+		all = append(all, seen[0])
+	}
+	return all
+}
+
+func TestMaxStalenessLetsCachesMissCommits(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	store := open(t, dsn, repository.Options{Migrate: true, MaxStaleness: time.Hour})
+	other := open(t, dsn, repository.Options{})
+	before := versionsOf(t, []*repository.Store{store})[0]
+	check(t, other.InTx(t.Context(), adding("Rex")))
+	if after := versionsOf(t, []*repository.Store{store})[0]; after != before {
+		t.Errorf("got %v after a commit of another store, want %v", after, before)
+	}
+	check(t, store.InTx(t.Context(), adding("Tom")))
+	if after := versionsOf(t, []*repository.Store{store})[0]; after[0] == before[0] {
+		t.Errorf("got %v after its own commit, want a greater number than in %v", after, before)
+	}
+}
+
+// After a failover that lost commits, the numbers of the row are those of other commits.
+func TestNewConnectionInvalidatesCaches(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	store := open(t, dsn, repository.Options{Migrate: true})
+	before := versionsOf(t, []*repository.Store{store})[0]
+	execute(terminate)(t, dsn)
+	after := versionsOf(t, []*repository.Store{store})[0]
+	if after[0] == before[0] || after[1] == before[1] {
+		t.Errorf("got %v on a new connection, want greater numbers than %v", after, before)
+	}
+}
+
+func TestVersionsAreUnavailableWithoutTheDatabase(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	store := open(t, dsn+" lock_timeout=100", repository.Options{Migrate: true})
+	tx, err := connect(t, dsn).BeginTx(t.Context(), nil)
+	check(t, err)
+	_, err = tx.ExecContext(t.Context(), "LOCK TABLE versions")
+	check(t, err)
+	_, _, err = store.Versions(t.Context())
+	wantUnavailable(t, "Versions", err)
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, _, err = store.Versions(canceled)
+	wantUnavailable(t, "Versions of a cancelled request", err)
+	check(t, tx.Rollback())
+	versionsOf(t, []*repository.Store{store})
+}
+
+func TestRequestAsksForChangesOnce(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	store, other := open(t, dsn, repository.Options{Migrate: true}), open(t, dsn, repository.Options{})
+	request := func() context.Context {
+		received := time.Now()
+		return context.WithValue(t.Context(), domain.ReceivedKey{}, &received)
+	}
+	added := func(ctx context.Context) uint64 {
+		check(t, other.InTx(t.Context(), adding("Rex")))
+		added, _, err := store.Versions(ctx)
+		check(t, err)
+		return added
+	}
+	first := request()
+	before := added(first)
+	if again := added(first); again != before {
+		t.Errorf("the same request got %d, want %d", again, before)
+	}
+	if next := added(request()); next <= before {
+		t.Errorf("the next request got %d, want more than %d", next, before)
+	}
+}
