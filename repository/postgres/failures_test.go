@@ -60,7 +60,7 @@ func TestStoppedServerIsUnavailable(t *testing.T) {
 // A transaction that has begun waits, a request that reads does not.
 func TestFrozenServerIsUnavailableUntilItContinues(t *testing.T) {
 	t.Parallel()
-	dsn := server.NewDatabase(t)
+	dsn := postgrestest.Start(t).NewDatabase(t) // on this machine
 	store := open(t, dsn, repository.Options{Migrate: true})
 	wantAvailable(t, store)
 	signalAll := func(signal syscall.Signal, pids []string) {
