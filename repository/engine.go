@@ -51,7 +51,7 @@ type Database interface {
 	// Readers returns the pool of read-only connections.
 	Readers() gorm.ConnPool
 	// ReadContext returns the context of a query for a request with ctx. The query is not
-	// interrupted when the client disconnects.
+	// interrupted when the client disconnects. The CancelFunc may interrupt it.
 	ReadContext(ctx context.Context) (context.Context, context.CancelFunc)
 	// Dialector returns GORM's dialector on a connection pool.
 	Dialector(pool gorm.ConnPool) gorm.Dialector

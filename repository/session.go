@@ -75,12 +75,17 @@ func queryEach[T any](ctx context.Context, s session, scan func(*row) (T, error)
 		return s.report(translate(s.database, err))
 	}
 	defer s.release()
-	rows, err := s.pool.QueryContext(context.WithoutCancel(ctx), s.database.Rebind(statement), args...)
+	queryCtx, cancel := s.database.ReadContext(ctx)
+	defer cancel()
+	rows, err := s.pool.QueryContext(queryCtx, s.database.Rebind(statement), args...)
 	if err != nil {
 		return s.report(translate(s.database, err))
 	}
 	defer rows.Close()
-	return s.report(translate(s.database, scanEach(ctx, rows, scan, fn)))
+	if err = scanEach(ctx, rows, scan, fn); err != nil {
+		cancel() // on PostgreSQL Close would read the rest of the result
+	}
+	return s.report(translate(s.database, err))
 }
 
 // queryOne returns the row of a query that returns at most one, or sql.ErrNoRows.

@@ -104,8 +104,8 @@ func TestOpenCreatesStoreOnce(t *testing.T) {
 	for _, created := range []bool{true, false} {
 		store, err := repository.Open(t.Context(), postgres.New(dsn), repository.Options{Migrate: created})
 		check(t, err)
-		if store.Created() != created || store.SchemaVersion() != 1 {
-			t.Errorf("got created %t and schema version %d, want %t and 1", store.Created(), store.SchemaVersion(), created)
+		if store.Created() != created || store.SchemaVersion() != 2 {
+			t.Errorf("got created %t and schema version %d, want %t and 2", store.Created(), store.SchemaVersion(), created)
 		}
 		check(t, store.Close())
 	}

@@ -32,9 +32,8 @@ func (d *database) Readers() gorm.ConnPool { return d.readers }
 // the disconnection of the client does not, because pgx closes the connection of a query
 // that is interrupted.
 func (d *database) ReadContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	uninterrupted := context.WithoutCancel(ctx)
 	if deadline, ok := ctx.Deadline(); ok {
-		return context.WithDeadline(uninterrupted, deadline)
+		return context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	}
-	return uninterrupted, func() {}
+	return context.WithCancel(context.WithoutCancel(ctx))
 }

@@ -1,0 +1,13 @@
+-- How far each file of animals has been imported, by the SHA-256 of the file: the first added
+-- of its animals were added, all of them if complete is 1.
+
+-- +goose Up
+CREATE TABLE imports (
+    digest     BYTEA   PRIMARY KEY CHECK (length(digest) = 32),
+    added      BIGINT  NOT NULL CHECK (added >= 0),
+    complete   INTEGER NOT NULL CHECK (complete IN (0, 1)),
+    updated_at BIGINT  NOT NULL
+);
+
+-- +goose Down
+DROP TABLE imports;
