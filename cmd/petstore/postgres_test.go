@@ -26,7 +26,7 @@ func usePostgres(t *testing.T, dir string) []string {
 			t.Error(err)
 		}
 	})
-	dsn := server.NewDatabase(t) + " password=hunter2"
+	dsn := postgrestest.With(server.NewDatabase(t), "password", "hunter2")
 	path := filepath.Join(dir, "shop.yaml")
 	if err := os.WriteFile(path, []byte("database: {driver: postgres, dsn: '"+dsn+"'}\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -98,7 +98,9 @@ func TestProgramWithoutCgoHasPostgresAlone(t *testing.T) {
 		t.Fatalf("%v\n%s", err, output)
 	}
 	run := func(args ...string) string {
-		output, _ := exec.CommandContext(t.Context(), program, args...).CombinedOutput() // may fail
+		cmd := exec.CommandContext(t.Context(), program, args...)
+		cmd.Env = programEnviron()
+		output, _ := cmd.CombinedOutput() // may exit with 1
 		return string(output)
 	}
 	if got := run("keys", "list"); !strings.Contains(got, "this petstore was built without sqlite, which needs cgo") {

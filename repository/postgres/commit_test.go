@@ -64,7 +64,7 @@ func TestCommitWhoseWaitForAStandbyIsCancelledIsUnavailable(t *testing.T) {
 func TestProcessThatStopsInATransactionDoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
-	suspended := open(t, dsn+" idle_in_transaction_session_timeout=100", repository.Options{Migrate: true})
+	suspended := open(t, postgrestest.With(dsn, "idle_in_transaction_session_timeout", "100"), repository.Options{Migrate: true})
 	other := open(t, dsn, repository.Options{})
 	wantUnavailable(t, "InTx", suspended.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
 		check(t, other.InTx(t.Context(), adding("Rex")))

@@ -115,7 +115,7 @@ func TestServerWithoutFreeConnectionsIsUnavailable(t *testing.T) {
 func TestLockedTableIsUnavailable(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
-	store := open(t, dsn+" lock_timeout=100", repository.Options{Migrate: true})
+	store := open(t, postgrestest.With(dsn, "lock_timeout", "100"), repository.Options{Migrate: true})
 	for _, table := range []string{"versions", "pets"} {
 		tx, err := connect(t, dsn).BeginTx(t.Context(), nil)
 		check(t, err)
@@ -139,7 +139,7 @@ func TestReadOnlyServerIsUnavailable(t *testing.T) {
 	execute("ALTER DATABASE "+name+" SET default_transaction_read_only = on")(t, dsn)
 	execute(terminate)(t, dsn)
 	wantAllUnavailable(t, store)
-	execute("ALTER DATABASE "+name+" RESET default_transaction_read_only")(t, dsn+" default_transaction_read_only=off")
+	execute("ALTER DATABASE "+name+" RESET default_transaction_read_only")(t, postgrestest.With(dsn, "default_transaction_read_only", "off"))
 	wantAvailable(t, store)
 }
 
@@ -163,10 +163,10 @@ func TestTransactionOnDemotedServerIsUnavailable(t *testing.T) {
 func TestDeadlockedBatchRunsAgain(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
-	store := open(t, dsn+" deadlock_timeout=10", repository.Options{Migrate: true})
+	store := open(t, postgrestest.With(dsn, "deadlock_timeout", "10"), repository.Options{Migrate: true})
 	check(t, store.InTx(t.Context(), adding("Rex")))
 	check(t, store.InTx(t.Context(), adding("Tom")))
-	other, err := connect(t, dsn+" deadlock_timeout=100000").BeginTx(t.Context(), nil)
+	other, err := connect(t, postgrestest.With(dsn, "deadlock_timeout", "100000")).BeginTx(t.Context(), nil)
 	check(t, err)
 	update := func(id int64) error {
 		_, err := other.ExecContext(t.Context(), "UPDATE pets SET name = 'other' WHERE id = $1", id)

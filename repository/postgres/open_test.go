@@ -16,6 +16,7 @@ import (
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/postgres"
+	"example.com/petstore/repository/postgres/postgrestest"
 )
 
 func TestOpenRejectsOtherDatabasesUnchanged(t *testing.T) {
@@ -69,8 +70,8 @@ func TestOpenReportsErrorsWithRemedyAndWithoutSecrets(t *testing.T) {
 		{"postgres://petstore:secret@127.0.0.1:port/pets", "write it as postgres://"},
 		{"postgres://petstore:sec%ret@127.0.0.1/pets", "write it as postgres://"},
 		{"host=127.0.0.1 password=secret sslmode=maybe", "write it as postgres://"},
-		{dsn + " password=secret dbname=missing", "create the database"},
-		{dsn + " password=secret user=missing", "correct the DSN"},
+		{postgrestest.With(postgrestest.With(dsn, "password", "secret"), "dbname", "missing"), "create the database"},
+		{postgrestest.With(postgrestest.With(dsn, "password", "secret"), "user", "missing"), "correct the DSN"},
 	} {
 		wantOpenError(t, test.dsn, repository.Options{Migrate: true}, test.want)
 	}

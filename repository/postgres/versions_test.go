@@ -10,6 +10,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/postgres/postgrestest"
 )
 
 // Each reader uses its own store, as a process of its own does.
@@ -119,7 +120,7 @@ func TestNewConnectionInvalidatesCaches(t *testing.T) {
 func TestVersionsAreUnavailableWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
-	store := open(t, dsn+" lock_timeout=100", repository.Options{Migrate: true})
+	store := open(t, postgrestest.With(dsn, "lock_timeout", "100"), repository.Options{Migrate: true})
 	tx, err := connect(t, dsn).BeginTx(t.Context(), nil)
 	check(t, err)
 	_, err = tx.ExecContext(t.Context(), "LOCK TABLE versions")

@@ -77,7 +77,7 @@ func (s *Server) NewDatabase(t testing.TB) (dsn string) {
 			t.Error(err)
 		}
 	})
-	return withDatabase(s.dsn, name)
+	return With(s.dsn, "dbname", name)
 }
 
 // Exec runs a statement on a connection of its own, as a superuser of the server.
@@ -91,12 +91,15 @@ func (s *Server) Exec(ctx context.Context, statement string) (err error) {
 	return err
 }
 
-// withDatabase returns a DSN with another database. It accepts both forms, URLs and
-// keywords with values.
-func withDatabase(dsn, name string) string {
-	if u, err := url.Parse(dsn); err == nil && u.Scheme != "" {
-		u.Path = "/" + name
-		return u.String()
+// With returns a DSN with another value of a keyword. The DSN is a URL, or has keywords with
+// values.
+func With(dsn, keyword, value string) string {
+	u, err := url.Parse(dsn)
+	if err != nil || u.Scheme == "" {
+		return dsn + " " + keyword + "=" + value
 	}
-	return dsn + " dbname=" + name
+	query := u.Query()
+	query.Set(keyword, value)
+	u.RawQuery = query.Encode()
+	return u.String()
 }
