@@ -47,7 +47,7 @@ func (w *writer) tryCommit(batch []*pendingTx, withSavepoints bool) error {
 		return domain.Unavailable(err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	if err := w.poll(tx.ChangedByOthers); err != nil {
+	if err := w.poll(); err != nil {
 		return domain.Unavailable(err)
 	}
 	b := newBatchTx(w, tx)
@@ -57,7 +57,7 @@ func (w *writer) tryCommit(batch []*pendingTx, withSavepoints bool) error {
 	if err = tx.Commit(b.changes.Changes); err != nil {
 		err = domain.Unavailable(err)
 	}
-	w.versions.increment(b.changes.Changes) // also after an error: the commit may be durable
+	w.versions.committed(b.changes.Changes) // also after an error: the commit may be durable
 	if w.observe != nil && b.ran > 0 {
 		w.observe(b.ran, time.Since(start))
 	}

@@ -45,8 +45,8 @@ func CheckSchemaVersion(current, latest int64, migrate bool) error {
 	return nil
 }
 
-// A Database is an open database. One goroutine calls Begin and the methods of a Tx, and
-// also ChangedByOthers unless Exact; the other methods are safe for concurrent use.
+// A Database is an open database. One goroutine calls Begin, the methods of a Tx and, unless
+// Exact, ChangedByOthers; the other methods are safe for concurrent use.
 type Database interface {
 	// Readers returns the pool of read-only connections.
 	Readers() gorm.ConnPool
@@ -58,11 +58,12 @@ type Database interface {
 	// Begin starts a transaction. Until it ends, no other connection and no other process
 	// can write. Begin waits for other writers, for a limited time.
 	Begin(ctx context.Context) (Tx, error)
-	// ChangedByOthers returns the changes that other processes have committed since the last
-	// call of this method, or of that of a Tx. An engine that does not know which returns all.
+	// ChangedByOthers returns the changes that other processes, or any if Exact, have committed
+	// since the last call. An engine that does not know which returns all.
 	ChangedByOthers(ctx context.Context) (Changes, error)
-	// Exact reports whether ChangedByOthers is to be called before each use of a cache, at any
-	// time and from any goroutine. Otherwise the writer calls it at an interval.
+	// Exact reports whether ChangedByOthers is to be called before each use of a cache, by one
+	// goroutine at a time, also during a transaction. Otherwise the writer calls it, in each
+	// transaction and at an interval.
 	Exact() bool
 	// Check returns an error if a commit could be lost, such as when the file of the
 	// database was replaced.
@@ -83,8 +84,6 @@ type Database interface {
 // A Tx is a transaction on the connection that writes.
 type Tx interface {
 	gorm.ConnPool
-	// ChangedByOthers is Database.ChangedByOthers up to the start of the transaction.
-	ChangedByOthers(ctx context.Context) (Changes, error)
 	// Insert runs an INSERT of one row, with the driver's placeholders, and returns the id
 	// of the row.
 	Insert(ctx context.Context, statement string, args ...any) (id int64, err error)

@@ -60,5 +60,13 @@ func (v *versions) increment(c Changes) {
 	}
 }
 
+// committed increments the numbers for the changes of a batch, unless the next refresh will
+// notice its commit.
+func (v *versions) committed(c Changes) {
+	if v.refresher == nil || v.maxStaleness > 0 {
+		v.increment(c)
+	}
+}
+
 // invalidateAll invalidates all cache entries.
 func (v *versions) invalidateAll() { v.increment(Changes{Added: true, Changed: true, Keys: true}) }

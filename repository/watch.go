@@ -10,10 +10,12 @@ import (
 // 100 ms.
 const pollInterval = 30 * time.Millisecond
 
-// poll invalidates the cache entries that other processes have made stale. changedByOthers is
-// the method of a Database or of a Tx.
-func (w *writer) poll(changedByOthers func(context.Context) (Changes, error)) error {
-	changed, err := changedByOthers(context.Background())
+// poll invalidates the cache entries that other processes have made stale, unless refresh does.
+func (w *writer) poll() error {
+	if w.database.Exact() {
+		return nil
+	}
+	changed, err := w.database.ChangedByOthers(context.Background())
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func newWriter(database Database, db *gorm.DB, v *versions, observe func(batch i
 		queue: make(chan *pendingTx, queueSize), quit: make(chan struct{}), stopped: make(chan struct{}),
 		timer: time.NewTimer(maxBatchDelay),
 	}
-	if err := w.poll(database.ChangedByOthers); err != nil {
+	if err := w.poll(); err != nil {
 		return nil, err
 	}
 	w.replaceTick()
@@ -147,7 +147,7 @@ func (w *writer) run() {
 		case first := <-w.queue:
 			w.commitAndReply(w.gather(first))
 		case <-ticker.C:
-			if !w.database.Exact() && w.poll(w.database.ChangedByOthers) != nil {
+			if w.poll() != nil {
 				w.versions.invalidateAll()
 			}
 		case <-w.quit:

@@ -124,7 +124,6 @@ func (t *tx) Commit(changes repository.Changes) error {
 		t.discard()
 		return err
 	}
-	t.database.observed.committed(after)
 	return t.release()
 }
 

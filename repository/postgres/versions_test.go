@@ -5,6 +5,7 @@ package postgres_test
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ func TestCachesKnowOfEveryAcknowledgedCommit(t *testing.T) {
 			if inserted[n][0] == before[n][0] || updated[n][1] == inserted[n][1] {
 				t.Fatalf("store %d: got %v, %v after an insert and %v after an update", n, before[n], inserted[n], updated[n])
 			}
-			if n > 0 && (inserted[n][1] != before[n][1] || updated[n][0] != inserted[n][0]) {
+			if inserted[n][1] != before[n][1] || updated[n][0] != inserted[n][0] {
 				t.Errorf("store %d: got %v, %v after an insert and %v after an update, want one number increased by each", n, before[n], inserted[n], updated[n])
 			}
 		}
@@ -157,4 +158,50 @@ func TestRequestAsksForChangesOnce(t *testing.T) {
 	if next := added(request()); next <= before {
 		t.Errorf("the next request got %d, want more than %d", next, before)
 	}
+}
+
+// A number that a reader has seen must not be returned again after a commit that began later
+// was acknowledged.
+func TestNoVersionOutlivesAConcurrentCommit(t *testing.T) {
+	t.Parallel()
+	stores := openProcesses(t)
+	var started, acknowledged atomic.Int64
+	var writers, readers sync.WaitGroup
+	for _, store := range stores[:2] {
+		writers.Go(func() {
+			for range 100 {
+				started.Add(1)
+				if err := store.InTx(t.Context(), adding("Rex")); err != nil {
+					t.Error(err)
+				}
+				acknowledged.Add(1)
+			}
+		})
+	}
+	written := make(chan struct{})
+	for _, store := range stores {
+		readers.Go(func() {
+			var seen uint64
+			var startedThen int64
+			for {
+				select {
+				case <-written:
+					return
+				default:
+				}
+				before := acknowledged.Load()
+				added, _, err := store.Versions(t.Context())
+				if err != nil {
+					t.Error(err)
+				}
+				if added == seen && before > startedThen {
+					t.Errorf("got %d again after %d commits were acknowledged that began later", added, before-startedThen)
+				}
+				seen, startedThen = added, started.Load()
+			}
+		})
+	}
+	writers.Wait()
+	close(written)
+	readers.Wait()
 }

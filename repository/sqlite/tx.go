@@ -18,11 +18,6 @@ type tx struct {
 	database *database
 }
 
-// ChangedByOthers implements repository.Tx.
-func (t *tx) ChangedByOthers(ctx context.Context) (repository.Changes, error) {
-	return t.database.ChangedByOthers(ctx)
-}
-
 // Active returns an error when SQLite has rolled back the transaction, such as on a full
 // disk: the next statements would be committed one by one
 // (sqlite.org/lang_transaction.html, section 3).
