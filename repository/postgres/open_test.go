@@ -105,8 +105,8 @@ func TestOpenCreatesStoreOnce(t *testing.T) {
 	for _, created := range []bool{true, false} {
 		store, err := repository.Open(t.Context(), postgres.New(dsn), repository.Options{Migrate: created})
 		check(t, err)
-		if store.Created() != created || store.SchemaVersion() != 2 {
-			t.Errorf("got created %t and schema version %d, want %t and 2", store.Created(), store.SchemaVersion(), created)
+		if store.Schema().Created != created || store.Schema().Version != 2 {
+			t.Errorf("got created %t and schema version %d, want %t and 2", store.Schema().Created, store.Schema().Version, created)
 		}
 		check(t, store.Close())
 	}
@@ -124,7 +124,7 @@ func TestConcurrentOpensCreateOneStore(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if store.Created() {
+			if store.Schema().Created {
 				created.Add(1)
 			}
 			if err := errors.Join(store.InTx(t.Context(), adding("Rex")), store.Close()); err != nil {

@@ -93,6 +93,7 @@ func migrate(ctx context.Context, pool *sql.DB, exists, allowed bool) (schema re
 	latest := sources[len(sources)-1].Version
 	if exists {
 		err = pool.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&schema.Version)
+		schema.Previous = schema.Version
 		if err != nil || schema.Version == latest {
 			return schema, err
 		}
