@@ -125,6 +125,6 @@ type Transactor interface {
 	// InTx runs fn in a transaction and returns nil once that is durable. When fn returns
 	// an error, InTx rolls back the transaction and returns that error. fn may run more than
 	// once, because of a conflict or because another transaction failed, so it must have no
-	// effect except through r.
+	// effect except through r. fn must not use r in another goroutine.
 	InTx(ctx context.Context, fn func(ctx context.Context, r Repositories) error) error
 }

@@ -70,6 +70,7 @@ type batchTx struct {
 	database     Database
 	repositories domain.Repositories
 	changes      changes
+	coalescer    coalescer
 	ran          int // number of functions
 }
 
@@ -78,9 +79,10 @@ func newBatchTx(w *writer, tx Tx) *batchTx {
 	db := w.db.Session(&gorm.Session{NewDB: true, Context: context.Background()})
 	db.Statement.ConnPool = tx
 	s := session{db: db, pool: tx, tx: tx, database: w.database, report: unreported}
+	b.coalescer.changes = &b.changes
 	b.repositories = domain.Repositories{
-		Pets: pets{s, &b.changes}, Orders: orders{s, &b.changes}, Keys: keys{s, &b.changes},
-		Idempotency: &idempotency{session: s, changes: &b.changes}, Imports: imports{s, &b.changes},
+		Pets: newPets(s, &b.changes, &b.coalescer), Orders: orders{s, &b.changes}, Keys: keys{s, &b.changes},
+		Idempotency: newIdempotency(s, &b.changes, &b.coalescer), Imports: imports{s, &b.changes},
 	}
 	return b
 }
@@ -89,11 +91,42 @@ func newBatchTx(w *writer, tx Tx) *batchTx {
 // whole transaction.
 func unreported(err error) error { return err }
 
-// run runs the functions one after the other. Without savepoints it returns
-// errNeedSavepoints when a function fails after it changed something or made the
-// transaction fail; one that did neither, as most that fail, needs none. It returns
-// errConflict when the batch may succeed if it runs again.
+// run runs the functions. Without savepoints it returns errNeedSavepoints when a function
+// fails after it changed something or made the transaction fail; one that did neither, as
+// most that fail, needs none. It returns errConflict when the batch may succeed if it runs
+// again.
 func (b *batchTx) run(batch []*pendingTx, withSavepoints bool) error {
+	if len(batch) > 1 && !withSavepoints && b.database.Coalesces() {
+		return b.runCoalesced(batch)
+	}
+	return b.runSerially(batch, withSavepoints)
+}
+
+// runCoalesced runs the functions without savepoints, and their statements together.
+func (b *batchTx) runCoalesced(batch []*pendingTx) error {
+	var started []*pendingTx
+	for _, p := range batch {
+		if p.start() {
+			started = append(started, p)
+		}
+	}
+	b.ran = len(started)
+	err := b.coalescer.run(
+		len(started),
+		func(i int) { started[i].run(b.repositories) },
+		func(i int) error { return b.check(started[i], false) },
+	)
+	if errors.Is(err, errManyRows) {
+		if ended := b.Active(); ended != nil {
+			return fmt.Errorf("%w: %w: %w", errRolledBack, ended, err)
+		}
+		return errNeedSavepoints
+	}
+	return err
+}
+
+// runSerially runs the functions one after the other.
+func (b *batchTx) runSerially(batch []*pendingTx, withSavepoints bool) error {
 	for _, p := range batch {
 		if !p.start() {
 			continue
@@ -106,23 +139,31 @@ func (b *batchTx) run(batch []*pendingTx, withSavepoints bool) error {
 		}
 		b.changes.dirty = false
 		p.run(b.repositories)
-		if b.database.ErrorKind(p.err) == KindConflict {
-			return fmt.Errorf("%w: %w", errConflict, p.err)
-		}
-		if err := b.Active(); err != nil {
-			return b.rolledBack(err, p)
-		}
-		if b.Failed() && !p.failed() {
-			p.err = errIgnoredError
-		}
-		if !withSavepoints && p.failed() && (b.changes.dirty || b.Failed()) {
-			return errNeedSavepoints
+		if err := b.check(p, withSavepoints); err != nil {
+			return err
 		}
 		if withSavepoints {
 			if err := b.endSavepoint(p.failed()); err != nil {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// check returns the error for the batch after the function of p has ended, see run.
+func (b *batchTx) check(p *pendingTx, withSavepoints bool) error {
+	if b.database.ErrorKind(p.err) == KindConflict {
+		return fmt.Errorf("%w: %w", errConflict, p.err)
+	}
+	if err := b.Active(); err != nil {
+		return b.rolledBack(err, p)
+	}
+	if b.Failed() && !p.failed() {
+		p.err = errIgnoredError
+	}
+	if !withSavepoints && p.failed() && (b.changes.dirty || b.Failed()) {
+		return errNeedSavepoints
 	}
 	return nil
 }

@@ -70,6 +70,9 @@ type Database interface {
 	Check() error
 	// Rebind replaces the placeholders ? of a statement with those of the driver.
 	Rebind(statement string) string
+	// Coalesces reports whether statements of a batch are coalesced (docs/coalescing.md).
+	// The database must then support unnest and INSERT within WITH, as PostgreSQL does.
+	Coalesces() bool
 	// ErrorKind returns the kind, one of ErrorKinds, of an error that the database caused:
 	// the same statement may succeed later. It returns "" for any other error.
 	ErrorKind(err error) string

@@ -12,6 +12,13 @@ import (
 type pets struct {
 	session
 	changes *changes // of the transaction, nil outside one
+	inserts *coalesced[domain.NewPet, int64]
+}
+
+func newPets(s session, changes *changes, c *coalescer) pets {
+	p := pets{session: s, changes: changes}
+	p.inserts = newCoalesced(c, p.insertOne, p.insertMany)
+	return p
 }
 
 // A petRow is a row of the table pets, for GORM.
@@ -57,9 +64,28 @@ func (p pets) Each(ctx context.Context, status domain.PetStatus, fn func(domain.
 
 func (p pets) Create(ctx context.Context, pet domain.NewPet) (domain.Pet, error) {
 	p.changes.markInserted()
-	id, err := p.insert(ctx, "INSERT INTO pets (name, category_id, status) VALUES (?, ?, NULLIF(?, ''))",
-		pet.Name, pet.CategoryID, string(pet.Status))
+	id, err := p.inserts.do(ctx, pet)
 	return domain.Pet{ID: id, Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}, err
+}
+
+func (p pets) insertOne(ctx context.Context, pet domain.NewPet) (id int64, err error) {
+	return p.insert(ctx, "INSERT INTO pets (name, category_id, status) VALUES (?, ?, NULLIF(?, ''))",
+		pet.Name, pet.CategoryID, string(pet.Status))
+}
+
+// insertMany takes the ids from the sequence first: RETURNING promises no order of its rows.
+func (p pets) insertMany(ctx context.Context, pets []domain.NewPet) (ids []int64, err error) {
+	names, categories, statuses := make([]string, len(pets)), make([]int64, len(pets)), make([]string, len(pets))
+	for i, pet := range pets {
+		names[i], categories[i], statuses[i] = pet.Name, pet.CategoryID, string(pet.Status)
+	}
+	return query(ctx, p.session, scanID, len(pets), `WITH numbered AS (
+			SELECT nextval('pets_id_seq') AS id, * FROM unnest(?::text[], ?::bigint[], ?::text[])
+				WITH ORDINALITY AS pet (name, category_id, status, n)
+		), inserted AS (
+			INSERT INTO pets (id, name, category_id, status) SELECT id, name, category_id, NULLIF(status, '') FROM numbered
+		)
+		SELECT id FROM numbered ORDER BY n`, names, categories, statuses)
 }
 
 // rowsPerInsert is the number of rows of one INSERT. The driver caches one statement for

@@ -99,6 +99,9 @@ func (d *database) Rebind(statement string) string {
 	}
 }
 
+// Coalesces implements repository.Database. Each statement takes a round trip.
+func (d *database) Coalesces() bool { return true }
+
 // Schema implements repository.Database.
 func (d *database) Schema() repository.Schema { return d.schema }
 

@@ -121,3 +121,53 @@ func oneOfConcurrentClaimsSucceeds(t *testing.T, s Store) {
 		t.Errorf("got %d claims and %d rejections, want 1 and 19", claims.Load(), rejections.Load())
 	}
 }
+
+// concurrentCallersGetTheirOwnResults creates pets, each with a key of its own. Those of
+// concurrent transactions may be created by one statement.
+func concurrentCallersGetTheirOwnResults(t *testing.T, s Store) {
+	const callers = 50
+	var ids [callers]int64
+	var wait sync.WaitGroup
+	for i := range callers {
+		wait.Go(func() {
+			c := firstClaim
+			c.Value = strconv.Itoa(i)
+			copy(c.Fingerprint[:], c.Value)
+			failure := errors.New("failure")
+			err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+				if _, claimed, err := r.Idempotency.Claim(ctx, c); err != nil || !claimed {
+					return errors.Join(err, errors.New("not claimed"))
+				}
+				pet, err := r.Pets.Create(ctx, domain.NewPet{Name: c.Value})
+				ids[i] = pet.ID
+				if i == callers/2 {
+					return failure
+				}
+				return errors.Join(err, r.Idempotency.Complete(ctx, c.IdempotencyKey, []byte(c.Value)))
+			})
+			if failed := errors.Is(err, failure); failed != (i == callers/2) || err != nil && !failed {
+				t.Errorf("the transaction %d: got %v", i, err)
+			}
+		})
+	}
+	wait.Wait()
+	for i, id := range ids {
+		c := firstClaim
+		c.Value = strconv.Itoa(i)
+		earlier, claimed := claim(t, s, c, "")
+		if i == callers/2 {
+			if !claimed {
+				t.Errorf("the key %d of the transaction that failed is claimed", i)
+			}
+			continue
+		}
+		want := domain.Outcome{Result: []byte(c.Value)}
+		copy(want.Fingerprint[:], c.Value)
+		if diff := cmp.Diff(want, earlier); diff != "" {
+			t.Errorf("the outcome of the key %d (-want +got)\n%s", i, diff)
+		}
+		if pet, err := s.Pets().Get(t.Context(), id); err != nil || pet.Name != c.Value {
+			t.Errorf("got the pet %v and %v, want the name %s", pet, err, c.Value)
+		}
+	}
+}

@@ -1,0 +1,223 @@
+//go:build postgres
+
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/usecase"
+)
+
+func TestStatementsOfABatchAreSentTogether(t *testing.T) {
+	t.Parallel()
+	spans := tracetest.NewInMemoryExporter()
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
+	store := open(t, server.NewDatabase(t), repository.Options{Migrate: true, TracerProvider: provider})
+	const n = 40
+	var created, again [n]domain.Pet
+	create := func(i int, pets []domain.Pet, wantReplayed bool) func(context.Context) {
+		name, key := fmt.Sprint("Rex ", i), domain.IdempotencyKey{Caller: "1", Value: fmt.Sprint("key", i)}
+		if i%4 == 0 {
+			key = domain.IdempotencyKey{}
+		}
+		return func(ctx context.Context) {
+			pet, replayed, err := newPets(store).Create(ctx, domain.NewPet{Name: name}, key)
+			if err != nil || replayed != (wantReplayed && !key.IsZero()) {
+				t.Errorf("%s: got replayed %t and %v, want %t", name, replayed, err, wantReplayed)
+			}
+			pets[i] = pet
+		}
+	}
+	var first, second []func(context.Context)
+	for i := range n {
+		first, second = append(first, create(i, created[:], false)), append(second, create(i, again[:], true))
+	}
+	spans.Reset()
+	inOneBatch(t, store, first...)
+	got := map[string]int{}
+	for _, span := range spans.GetSpans() {
+		got[strings.Join(strings.Fields(span.Attributes[0].Value.AsString())[:3], " ")]++
+	}
+	// The pets without a key are added while the keys are claimed.
+	want := map[string]int{"DELETE FROM idempotency_keys": 1, "INSERT INTO idempotency_keys": 2, "WITH numbered AS": 2}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the statements (-want +got)\n%s", diff)
+	}
+	inOneBatch(t, store, second...)
+	for i, pet := range created {
+		stored, err := store.Pets().Get(t.Context(), pet.ID)
+		if diff := cmp.Diff(domain.Pet{ID: pet.ID, Name: fmt.Sprint("Rex ", i)}, stored); diff != "" || err != nil {
+			t.Errorf("Get: %v (-want +got)\n%s", err, diff)
+		}
+		if i%4 != 0 && again[i] != pet {
+			t.Errorf("the retry returned %v, want %v", again[i], pet)
+		}
+	}
+}
+
+func TestFailureInABatchIsThatOfItsCallerAlone(t *testing.T) {
+	t.Parallel()
+	store := open(t, server.NewDatabase(t), repository.Options{Migrate: true})
+	failure := errors.New("failure")
+	violating := func(ctx context.Context, r domain.Repositories) error { // a CHECK of the table
+		_, err := r.Pets.Create(ctx, domain.NewPet{Name: "invalid", Status: "unknown"})
+		return err
+	}
+	var runs atomic.Int32
+	counted := func(ctx context.Context, r domain.Repositories) error {
+		runs.Add(1)
+		return adding("counted")(ctx, r)
+	}
+	for name, c := range map[string]struct {
+		failing txFunc
+		runs    int32 // of another function of the batch
+	}{
+		"fails before a change": {func(context.Context, domain.Repositories) error { return failure }, 1},
+		"fails after a change": {func(ctx context.Context, r domain.Repositories) error {
+			return errors.Join(adding("lost")(ctx, r), failure)
+		}, 2},
+		"fails after a claim": {func(ctx context.Context, r domain.Repositories) error {
+			_, _, err := r.Idempotency.Claim(ctx, domain.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: "k"}})
+			return errors.Join(err, failure)
+		}, 2},
+		"fails because of its values": {violating, 2},
+		"ignores an error":            {func(ctx context.Context, r domain.Repositories) error { _ = violating(ctx, r); return nil }, 2},
+		"ignores an error, continues": {func(ctx context.Context, r domain.Repositories) error {
+			_ = violating(ctx, r)
+			return adding("lost")(ctx, r)
+		}, 2},
+		"panics": {func(ctx context.Context, r domain.Repositories) error {
+			_ = adding("lost")(ctx, r)
+			panic("failure")
+		}, 2},
+	} {
+		runs.Store(0)
+		inOneBatch(
+			t, store,
+			func(ctx context.Context) { check(t, store.InTx(ctx, counted)) },
+			func(ctx context.Context) {
+				defer func() {
+					if recovered := recover(); (recovered == "failure") != (name == "panics") {
+						t.Errorf("%s: got the panic %v", name, recovered)
+					}
+				}()
+				if err := store.InTx(ctx, c.failing); err == nil {
+					t.Errorf("%s: got no error", name)
+				}
+			},
+			func(ctx context.Context) { check(t, store.InTx(ctx, adding("last"))) },
+		)
+		if runs.Load() != c.runs {
+			t.Errorf("%s: another function ran %d times, want %d", name, runs.Load(), c.runs)
+		}
+	}
+	page, err := store.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 100}})
+	check(t, err)
+	got := map[string]int{}
+	for _, pet := range page.Items {
+		got[pet.Name]++
+	}
+	if diff := cmp.Diff(map[string]int{"counted": 7, "last": 7}, got); diff != "" {
+		t.Errorf("the pets (-want +got)\n%s", diff)
+	}
+}
+
+// Later functions with the same key get the result of the first one.
+func TestKeyIsClaimedOnceInABatch(t *testing.T) {
+	t.Parallel()
+	store := open(t, server.NewDatabase(t), repository.Options{Migrate: true})
+	var mu sync.Mutex
+	got := map[string]int{}
+	create := func(name string) func(context.Context) {
+		return func(ctx context.Context) {
+			pet, replayed, err := newPets(store).Create(ctx, domain.NewPet{Name: name}, domain.IdempotencyKey{Caller: "1", Value: "key"})
+			mu.Lock()
+			defer mu.Unlock()
+			got[fmt.Sprintf("%q %t %t", pet.Name, replayed, errors.Is(err, domain.ErrReused))]++
+		}
+	}
+	runs := 0
+	inOneBatch(t, store, create("Rex"), create("Rex"), create("Rex"), func(ctx context.Context) {
+		check(t, store.InTx(ctx, func(context.Context, domain.Repositories) error { runs++; return nil }))
+	})
+	if runs != 1 {
+		t.Errorf("another function of the batch ran %d times, want once", runs)
+	}
+	inOneBatch(t, store, create("Tom"), create("Rex"))
+	want := map[string]int{`"Rex" false false`: 1, `"Rex" true false`: 3, `"" false true`: 1}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("name, whether it was replayed, whether the key was reused (-want +got)\n%s", diff)
+	}
+}
+
+func TestGoexitFailsTheBatchOnly(t *testing.T) {
+	t.Parallel()
+	store := open(t, server.NewDatabase(t), repository.Options{Migrate: true})
+	inOneBatch(
+		t, store,
+		func(ctx context.Context) { wantUnavailable(t, "InTx", store.InTx(ctx, adding("lost"))) },
+		func(ctx context.Context) {
+			wantUnavailable(t, "InTx with Goexit", store.InTx(ctx, func(context.Context, domain.Repositories) error { runtime.Goexit(); return nil }))
+		},
+	)
+	wantAvailable(t, store)
+}
+
+// A txFunc is the argument of InTx.
+type txFunc = func(context.Context, domain.Repositories) error
+
+func newPets(s *repository.Store) *usecase.Pets {
+	return usecase.NewPets(s, s.Pets(), func() time.Time { return time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC) })
+}
+
+// inOneBatch calls functions that call InTx with their context, so that they share a batch.
+func inOneBatch(t *testing.T, s *repository.Store, calls ...func(context.Context)) {
+	t.Helper()
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	began, end := make(chan struct{}), make(chan struct{})
+	wait.Go(func() {
+		err := s.InTx(t.Context(), func(context.Context, domain.Repositories) error { close(began); <-end; return nil })
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	<-began
+	var queued sync.WaitGroup
+	for _, call := range calls {
+		queued.Add(1)
+		done := sync.OnceFunc(queued.Done)
+		wait.Go(func() {
+			defer done()
+			call(queuedContext{t.Context(), done})
+		})
+	}
+	queued.Wait()
+	close(end)
+}
+
+// A queuedContext calls queued when InTx waits for it, which it does when the transaction is
+// in the queue.
+type queuedContext struct {
+	context.Context
+	queued func()
+}
+
+func (c queuedContext) Done() <-chan struct{} {
+	c.queued()
+	return c.Context.Done()
+}
