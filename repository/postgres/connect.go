@@ -101,6 +101,10 @@ func openWriter(config *pgx.ConnConfig, n *notices) *sql.DB {
 		"lock_timeout":                        millis(lockTimeout),
 		"idle_in_transaction_session_timeout": millis(idleTxTimeout),
 		"tcp_user_timeout":                    millis(lostTimeout),
+		// The plan of a statement is reused. One that reads a small table completely would
+		// still do so when the table has grown.
+		"enable_seqscan": "off",
+		"jit":            "off", // it would compile plans that cannot do without
 	})
 	writer.OnNotice = n.add
 	pool := stdlib.OpenDB(*writer)
