@@ -17,6 +17,9 @@ type Engine interface {
 	// allows that, and does not change a database that it rejects. Its error is one line
 	// that ends with the remedy.
 	Open(ctx context.Context, o EngineOptions) (Database, error)
+	// Remedy returns an error that the database caused as one line with the cause and, for
+	// known causes, the remedy.
+	Remedy(err error) error
 }
 
 // EngineOptions are those Options that concern the database.

@@ -85,17 +85,17 @@ func (in *invocation) withStore(ctx context.Context, o repository.Options, fn fu
 	if closeErr := store.Close(); err == nil {
 		err = closeErr
 	}
-	return storeError(err, settings.Database.DSN)
+	return storeError(err, engines[settings.Database.Driver](settings.Database.DSN))
 }
 
-// storeError returns the error of a command. If the store at path caused it, the result is the
+// storeError returns the error of a command. If the store caused it, the result is the
 // cause with the remedy, because the message of an ErrUnavailable is for clients of the API.
-func storeError(err error, path string) error {
+func storeError(err error, engine repository.Engine) error {
 	known, ok := errors.AsType[*domain.Error](err)
 	if !ok || known.Kind != domain.ErrUnavailable || known.Cause == nil {
 		return err
 	}
-	cause := fmt.Errorf("the store %s: %w", path, sqlite.Remedy(known.Cause, path))
+	cause := fmt.Errorf("the store %s: %w", engine, engine.Remedy(known.Cause))
 	if errors.Is(known.Cause, context.Canceled) {
 		cause = errors.New("interrupted")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/repository/sqlite"
 )
 
 func TestErrorOfTheStoreNamesCauseAndRemedy(t *testing.T) {
@@ -29,11 +30,11 @@ func TestErrorOfTheStoreNamesCauseAndRemedy(t *testing.T) {
 		{interruptedOr(t.Context(), errors.New("write: failed"), "incomplete"), "write: failed: incomplete"},
 		{domain.ImportInProgress(), domain.ImportInProgress().Error()},
 	} {
-		if got := storeError(test.err, "pets.db"); got.Error() != test.want {
+		if got := storeError(test.err, sqlite.New("pets.db")); got.Error() != test.want {
 			t.Errorf("%v: got %q, want %q", test.err, got, test.want)
 		}
 	}
-	if err := storeError(nil, "pets.db"); err != nil {
+	if err := storeError(nil, sqlite.New("pets.db")); err != nil {
 		t.Errorf("got %v for no error", err)
 	}
 }

@@ -29,6 +29,9 @@ type engine struct{ dsn string }
 // String implements repository.Engine.
 func (e engine) String() string { return nameOf(e.dsn) }
 
+// Remedy implements repository.Engine.
+func (engine) Remedy(err error) error { return withRemedy(err) }
+
 // Open implements repository.Engine.
 func (e engine) Open(ctx context.Context, o repository.EngineOptions) (repository.Database, error) {
 	d, err := open(ctx, e.dsn, o)

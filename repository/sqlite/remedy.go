@@ -29,11 +29,6 @@ func withRemedy(err error, path string) error {
 	return err
 }
 
-// Remedy returns an error that a store in the file at path caused, such as the Cause of an
-// ErrUnavailable, as one line with the cause and the remedy. It returns an unknown error
-// unchanged.
-func Remedy(err error, path string) error { return withRemedy(err, path) }
-
 // remedies are the messages for errors of the operating system.
 var remedies = map[syscall.Errno]string{
 	syscall.EACCES:  "permission denied: let this user read and write the file, its -wal and -shm, and their folder",

@@ -24,6 +24,9 @@ type engine struct{ path string }
 // String implements repository.Engine.
 func (e engine) String() string { return e.path }
 
+// Remedy implements repository.Engine.
+func (e engine) Remedy(err error) error { return withRemedy(err, e.path) }
+
 // Open implements repository.Engine.
 func (e engine) Open(ctx context.Context, o repository.EngineOptions) (repository.Database, error) {
 	d, err := open(ctx, e.path, o)
