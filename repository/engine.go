@@ -3,6 +3,7 @@ package repository
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"gorm.io/gorm"
@@ -27,7 +28,16 @@ type EngineOptions struct {
 	Migrate      bool
 	MustExist    bool
 	MaxOpenConns int
+	// Exclusive makes Open return an ErrInUse while a process has the store open, and keeps
+	// others from opening it, or at least from writing to it, until Close. There is then one
+	// connection, for the transactions and the Readers, and only one of them at a time. An
+	// existing store is not migrated.
+	Exclusive bool
 }
+
+// ErrInUse is the error of Open with EngineOptions.Exclusive while a process has the store
+// open.
+var ErrInUse = errors.New("a process has it open: stop the service and all petstore commands, then try again")
 
 // A Schema is the schema of a store.
 type Schema struct {

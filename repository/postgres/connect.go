@@ -94,9 +94,13 @@ func hostPort(host string, port uint16) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 
-// openWriter returns the pool of the connection that writes.
-func openWriter(config *pgx.ConnConfig, n *notices) *sql.DB {
-	writer := config.Copy()
+// openWriter returns the pool of the connection that writes, with the lock of the store.
+func openWriter(config *pgx.ConnConfig, n *notices, exclusive bool) *sql.DB {
+	writer, lock := config.Copy(), lockShared
+	if exclusive {
+		lock = lockExclusive
+		writer.RuntimeParams["idle_in_transaction_session_timeout"] = "0" // nobody waits
+	}
 	setDefaults(writer.RuntimeParams, map[string]string{
 		"lock_timeout":                        millis(lockTimeout),
 		"idle_in_transaction_session_timeout": millis(idleTxTimeout),
@@ -107,7 +111,7 @@ func openWriter(config *pgx.ConnConfig, n *notices) *sql.DB {
 		"jit":            "off", // it would compile plans that cannot do without
 	})
 	writer.OnNotice = n.add
-	pool := stdlib.OpenDB(*writer)
+	pool := stdlib.OpenDB(*writer, stdlib.OptionAfterConnect(lock))
 	pool.SetMaxOpenConns(1)
 	pool.SetMaxIdleConns(1)
 	return pool

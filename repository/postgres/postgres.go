@@ -67,7 +67,10 @@ func open(ctx context.Context, dsn string, o repository.EngineOptions) (_ *datab
 	if d.schema, err = prepare(ctx, config, o); err != nil {
 		return nil, err
 	}
-	d.writer, d.checker, d.readers = openWriter(config, d.notices), openChecker(config), openReaders(config, o.MaxOpenConns)
+	d.writer, d.checker = openWriter(config, d.notices, o.Exclusive), openChecker(config)
+	if d.readers = (&readers{d.writer, 1}); !o.Exclusive {
+		d.readers = openReaders(config, o.MaxOpenConns)
+	}
 	var pets int
 	if err := d.readers.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT id FROM pets LIMIT 1) AS first").Scan(&pets); err != nil {
 		return nil, err

@@ -6,12 +6,16 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"example.com/petstore/repository"
 )
 
 // withRemedy returns an error of open as one line with the cause and the remedy.
 func withRemedy(err error) error {
-	if errors.Is(err, errReadOnly) {
-		return errReadOnly
+	for _, known := range []error{errReadOnly, repository.ErrInUse} {
+		if errors.Is(err, known) {
+			return known
+		}
 	}
 	cause := strings.Join(strings.Fields(err.Error()), " ")
 	if failure, ok := errors.AsType[*pgconn.PgError](err); ok {

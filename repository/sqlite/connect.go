@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"time"
@@ -30,6 +31,12 @@ var (
 		// Statements are cached by the driver: GORM's cache leaks those that it evicts.
 		"_stmt_cache_size": {"64"},
 	}
+	// exclusivePragmas are those of a writer that locks the file until it is closed.
+	exclusivePragmas = func() url.Values {
+		pragmas := maps.Clone(writerPragmas)
+		pragmas.Set("_locking_mode", "EXCLUSIVE")
+		return pragmas
+	}()
 	readerPragmas = url.Values{
 		"mode":             {"ro"},
 		"_mutex":           {"no"},

@@ -14,12 +14,8 @@ var WithRemedy = withRemedy
 // Migrate migrates a database with the migrations of a file system.
 var Migrate = migrate
 
-// ErrForeignWAL is the error for a file with the WAL of another one, ErrInUse that for a
-// store that a process has open.
-var (
-	ErrForeignWAL = errForeignWAL
-	ErrInUse      = errInUse
-)
+// ErrForeignWAL is the error for a file with the WAL of another one.
+var ErrForeignWAL = errForeignWAL
 
 // ReplaceKilled does what Replace does until it is killed before the step of that number.
 // It reports whether there is one.

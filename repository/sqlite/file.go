@@ -136,7 +136,7 @@ func checkIdentity(ctx context.Context, pool *sql.DB, o repository.EngineOptions
 	case err != nil:
 		return err
 	case id == applicationID:
-		return checkSchema(ctx, pool, o.Migrate)
+		return checkSchema(ctx, pool, o.Migrate && !o.Exclusive)
 	case id != 0 || tables != 0:
 		return errOtherProgram
 	case o.MustExist || !o.Migrate:

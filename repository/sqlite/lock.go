@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"example.com/petstore/repository"
 )
 
 // SQLite locks these bytes of a file, PENDING_BYTE and all that follow (os.h of its source).
@@ -19,7 +21,7 @@ const (
 )
 
 // lockFile locks a file against all connections of other processes until the result is
-// closed. It returns errInUse if one is open.
+// closed. It returns ErrInUse if one is open.
 func lockFile(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0) //nolint:gosec // the operator names the file
 	if err != nil {
@@ -27,7 +29,7 @@ func lockFile(path string) (*os.File, error) {
 	}
 	err = unix.FcntlFlock(file.Fd(), unix.F_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Start: lockStart, Len: lockLength})
 	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
-		err = errInUse
+		err = repository.ErrInUse
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -38,14 +40,22 @@ func lockFile(path string) (*os.File, error) {
 // CheckNotOpen returns an error if a process has the store at path open. This process must
 // not have it open.
 func CheckNotOpen(path string) error {
+	if err := checkNotOpen(path); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// checkNotOpen is CheckNotOpen, but returns repository.ErrInUse itself.
+func checkNotOpen(path string) error {
 	file, err := lockFile(path)
 	if err == nil {
 		return file.Close()
 	}
-	if errors.Is(err, errInUse) {
-		return fmt.Errorf("%s: %w", path, err)
+	if errors.Is(err, repository.ErrInUse) {
+		return err
 	}
-	return nil // a missing file is not open, and any other error is found by Replace
+	return nil // a missing file is not open, and any other error is found by whoever opens it
 }
 
 // lockFolder locks the folder of a store until unlock is called: shared, to open the store

@@ -15,12 +15,11 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 	"golang.org/x/sys/unix"
+
+	"example.com/petstore/repository"
 )
 
-var (
-	errInUse     = errors.New("a process has it open: stop the service and all petstore commands, then try again")
-	errReplacing = errors.New("another process is opening or restoring it: wait for that, then try again")
-)
+var errReplacing = errors.New("another process is opening or restoring it: wait for that, then try again")
 
 // Replace puts the file at with, a complete store in the same folder, in the place of the
 // store at path, if there is one. It first writes the WAL of that store to its file, and
@@ -125,7 +124,7 @@ func (r *replacement) writeWAL(ctx context.Context) error {
 	failure, _ := errors.AsType[sqlite3.Error](err)
 	switch failure.Code {
 	case sqlite3.ErrBusy, sqlite3.ErrLocked:
-		return errInUse
+		return repository.ErrInUse
 	case sqlite3.ErrCorrupt, sqlite3.ErrNotADB:
 		return nil
 	}

@@ -68,8 +68,8 @@ func TestReplaceRejectsStoreInUse(t *testing.T) {
 	copyStore(t, path, path+".restored")
 	release := openInOtherProcess(t, path)
 	before := files(t, filepath.Dir(path))
-	if _, err := sqlite.Replace(t.Context(), path, path+".restored", at); !errors.Is(err, sqlite.ErrInUse) {
-		t.Errorf("got %v, want %v", err, sqlite.ErrInUse)
+	if _, err := sqlite.Replace(t.Context(), path, path+".restored", at); !errors.Is(err, repository.ErrInUse) {
+		t.Errorf("got %v, want %v", err, repository.ErrInUse)
 	}
 	if after := files(t, filepath.Dir(path)); after != before {
 		t.Errorf("got the files\n%.300s\nwant\n%.300s", after, before)

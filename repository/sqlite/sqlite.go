@@ -43,7 +43,7 @@ type database struct {
 	content     contentCheck
 	writerPool  *sql.DB // of one connection
 	writer      *sql.Conn
-	readers     *sql.DB
+	readers     *sql.DB // nil if opened with EngineOptions.Exclusive
 	schema      repository.Schema
 	dataVersion int64 // at the last ChangedByOthers
 }
@@ -54,6 +54,13 @@ func open(ctx context.Context, path string, o repository.EngineOptions) (_ *data
 		return nil, err
 	}
 	defer unlock()
+	pragmas := writerPragmas
+	if o.Exclusive {
+		if err := checkNotOpen(path); err != nil {
+			return nil, err
+		}
+		pragmas = exclusivePragmas
+	}
 	if err := checkFile(ctx, path, o); err != nil {
 		return nil, err
 	}
@@ -70,7 +77,7 @@ func open(ctx context.Context, path string, o repository.EngineOptions) (_ *data
 	}
 	isFirst := !hasWAL(path)
 	// The writer is opened first: it creates the WAL, which a reader cannot create.
-	if d.writerPool, err = connect(ctx, path, writerPragmas, 1); err != nil {
+	if d.writerPool, err = connect(ctx, path, pragmas, 1); err != nil {
 		return nil, err
 	}
 	if d.schema, err = migrate(ctx, d.writerPool, migrations, o.Migrate); err != nil {
@@ -85,18 +92,25 @@ func open(ctx context.Context, path string, o repository.EngineOptions) (_ *data
 	if isFirst {
 		_ = beginGeneration(ctx, d.writer, path) // fails on a full disk, on which a store can still be read
 	}
-	if d.readers, err = connect(ctx, path, readerPragmas, o.MaxOpenConns); err != nil {
-		return nil, err
+	if !o.Exclusive {
+		if d.readers, err = connect(ctx, path, readerPragmas, o.MaxOpenConns); err != nil {
+			return nil, err
+		}
 	}
 	var pets int // reads the table through an index, which finds a damaged file now
-	if err := d.readers.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT id FROM pets LIMIT 1)").Scan(&pets); err != nil {
+	if err := d.Readers().QueryRowContext(ctx, "SELECT count(*) FROM (SELECT id FROM pets LIMIT 1)").Scan(&pets); err != nil {
 		return nil, err
 	}
 	return d, d.Check()
 }
 
 // Readers implements repository.Database.
-func (d *database) Readers() gorm.ConnPool { return d.readers }
+func (d *database) Readers() gorm.ConnPool {
+	if d.readers == nil {
+		return d.writer
+	}
+	return d.readers
+}
 
 // ReadContext implements repository.Database. A query has no deadline: it reads one page or
 // one record, and database/sql would start a goroutine to watch the context.
@@ -142,7 +156,7 @@ func (d *database) Exact() bool { return false }
 // Check implements repository.Database.
 func (d *database) Check() error {
 	info, err := d.identity.check()
-	if err != nil {
+	if err != nil || d.readers == nil { // another connection could not read the file now
 		return err
 	}
 	return d.content.check(info.ModTime())

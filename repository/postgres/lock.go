@@ -1,0 +1,47 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"example.com/petstore/repository"
+)
+
+// Each connection that writes has the advisory lock of its store while it is open: shared
+// with others, or exclusive. So a process with the exclusive lock knows that no other one can
+// write, also not one that has been idle for long. The key is "pets" in ASCII and the oid of
+// a table, because the locks are those of a database, which may have several stores.
+const lockKey = "(1885697139::bigint << 32) | 'versions'::regclass::oid::bigint"
+
+// exclusiveTimeout is how long to wait for the exclusive lock: the server may take a moment to
+// notice that a process was killed.
+const exclusiveTimeout = time.Second
+
+// lockShared is a stdlib.OptionAfterConnect.
+func lockShared(ctx context.Context, conn *pgx.Conn) error {
+	return lockStore(ctx, conn, "SELECT pg_advisory_lock_shared("+lockKey+")")
+}
+
+// lockExclusive is a stdlib.OptionAfterConnect. It returns repository.ErrInUse while another
+// connection has the lock.
+func lockExclusive(ctx context.Context, conn *pgx.Conn) error {
+	err := lockStore(ctx, conn, fmt.Sprintf("BEGIN; SET LOCAL lock_timeout = %s; SELECT pg_advisory_lock(%s); COMMIT", millis(exclusiveTimeout), lockKey))
+	if failure, ok := errors.AsType[*pgconn.PgError](err); ok && failure.Code == "55P03" { // lock_not_available
+		return repository.ErrInUse
+	}
+	return err
+}
+
+// lockStore runs a statement on a new connection, which it closes after an error.
+func lockStore(ctx context.Context, conn *pgx.Conn, statement string) error {
+	_, err := conn.PgConn().Exec(ctx, statement).ReadAll()
+	if err != nil {
+		_ = conn.Close(ctx)
+	}
+	return err
+}
