@@ -89,6 +89,11 @@ type Database interface {
 	// ErrorKind returns the kind, one of ErrorKinds, of an error that the database caused:
 	// the same statement may succeed later. It returns "" for any other error.
 	ErrorKind(err error) string
+	// LastID returns the greatest id that a row of a table has ever had, zero for none. It
+	// reads on pool.
+	LastID(ctx context.Context, pool gorm.ConnPool, table string) (int64, error)
+	// SetLastID makes the ids of new rows of a table continue after id. It writes on tx.
+	SetLastID(ctx context.Context, tx Tx, table string, id int64) error
 	// Schema returns the schema that Open found or created.
 	Schema() Schema
 	// Pools returns the connection pools by name, for metrics.

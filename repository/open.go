@@ -65,6 +65,9 @@ func open(ctx context.Context, engine Engine, o Options) (_ *Store, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
+	if err := checkFinished(ctx, database.Readers()); err != nil {
+		return nil, err
+	}
 	db, err := gorm.Open(database.Dialector(database.Readers()), &gorm.Config{
 		SkipDefaultTransaction: true,
 		DisableAutomaticPing:   true,

@@ -105,8 +105,8 @@ func TestOpenCreatesStoreOnce(t *testing.T) {
 	for _, created := range []bool{true, false} {
 		store, err := repository.Open(t.Context(), postgres.New(dsn), repository.Options{Migrate: created})
 		check(t, err)
-		if store.Schema().Created != created || store.Schema().Version != 2 {
-			t.Errorf("got created %t and schema version %d, want %t and 2", store.Schema().Created, store.Schema().Version, created)
+		if store.Schema().Created != created || store.Schema().Version != 3 {
+			t.Errorf("got created %t and schema version %d, want %t and 3", store.Schema().Created, store.Schema().Version, created)
 		}
 		check(t, store.Close())
 	}

@@ -1,0 +1,10 @@
+-- While petstore copy has not finished copying another store into this one, a row with the
+-- name of that store.
+
+-- +goose Up
+CREATE TABLE unfinished_copy (
+    source TEXT PRIMARY KEY
+);
+
+-- +goose Down
+DROP TABLE unfinished_copy;
