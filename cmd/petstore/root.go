@@ -52,7 +52,7 @@ second signal stops it immediately.`,
 			onValid()
 			return nil
 		},
-	}, newServe(in), newKeys(in), newMigrate(in), newSeed(in), newExport(in), newImport(in), newConfig(in), newVersion(in))
+	}, newServe(in), newKeys(in), newMigrate(in), newSeed(in), newExport(in), newImport(in), newCopy(in), newConfig(in), newVersion(in))
 	for _, newCommand := range sqliteCommands {
 		root.AddCommand(newCommand(in))
 	}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/repository"
+)
+
+func newCopy(in *invocation) *cobra.Command {
+	var from, to dsnFlags
+	snapshot := false
+	cmd := &cobra.Command{
+		Use:   "copy {--from DSN | --to DSN}",
+		Short: "Copy the whole store to another one, such as from SQLite to PostgreSQL",
+		Long: `Copy all animals, orders, API keys, idempotency keys and the states of imports, with their
+ids, from one store to another, which may have another engine. A DSN is the connection
+string of a PostgreSQL database, a URL or keywords with values, or else the path of a SQLite
+file. Without --from or without --to, it is the store of the settings.
+
+The target is created; it must be empty. Stop the service first: copy returns an error while
+a process has the source or the target open. With --snapshot it copies the source as it is
+now, also while the service runs; what is written later is not in the target.
+
+At the end, copy reads both stores and compares the number of rows and the SHA-256 of each
+table. If it is interrupted or killed, run the same command again: it continues, or, if the
+source has changed meanwhile, starts over. Until it has finished, the service does not
+start on the target.
+
+Other users of the machine can see the command line. For a DSN with a password use
+--from-file or --to-file, the settings (PETSTORE_DATABASE_DRIVER, PETSTORE_DATABASE_DSN_FILE)
+or a password file (PGPASSFILE).`,
+		Example: `  petstore copy --from petstore.db --to-file postgres.dsn
+  petstore copy --from-file postgres.dsn --to petstore.db
+  petstore copy --to trial.db --snapshot   # from the store of the settings`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := cobra.NoArgs(cmd, args); err != nil {
+				return err
+			}
+			if !from.isSet() && !to.isSet() {
+				return errNoStore
+			}
+			return cmp.Or(from.check(), to.check())
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			source, err := from.engine(in)
+			if err != nil {
+				return err
+			}
+			target, err := to.engine(in)
+			if err != nil {
+				return err
+			}
+			return in.copy(cmd.Context(), source, target, snapshot)
+		},
+	}
+	from.add(cmd, "from", "copy")
+	to.add(cmd, "to", "copy to")
+	cmd.Flags().BoolVar(&snapshot, "snapshot", false, "copy the source as it is now, also while a process has it open")
+	return cmd
+}
+
+// copy copies a store. It reports the progress on stderr and the tables on stdout.
+func (in *invocation) copy(ctx context.Context, from, to repository.Engine, snapshot bool) error {
+	if from.String() == to.String() {
+		return fmt.Errorf("the source and the target are the same store %s: name another one", from)
+	}
+	start := time.Now()
+	bar, remaining := progress{}, 0
+	stop := func() {
+		if remaining > 0 {
+			bar.stop()
+		}
+	}
+	result, err := repository.Copy(ctx, from, to, repository.CopyOptions{
+		Snapshot: snapshot,
+		Progress: func(units string, total int) func(n int) {
+			stop()
+			bar, remaining = newProgress(ctx, in.stderr, units, total), total
+			return func(n int) {
+				bar.add(n)
+				remaining -= n
+			}
+		},
+	})
+	if err != nil {
+		stop()
+		outcome := "nothing was copied"
+		if result.Started {
+			outcome = fmt.Sprintf("the target has %d of %d rows; run the same command again to continue", result.Copied, result.Rows)
+		}
+		return interruptedOr(ctx, err, outcome)
+	}
+	text := fmt.Sprintf("copied %d rows from %s to %s in %s", result.Rows-result.Earlier, from, to, time.Since(start).Round(time.Millisecond))
+	if result.Earlier > 0 {
+		text += fmt.Sprintf(", after the %d of an earlier run", result.Earlier)
+	}
+	if result.Restarted {
+		text += "; deleted what an earlier run had copied, because the source has changed"
+	}
+	for _, table := range result.Tables {
+		text += fmt.Sprintf("\n%s: %d rows, SHA-256 %x in both", table.Name, table.Rows, table.SHA256)
+	}
+	_, err = fmt.Fprintln(in.stdout, text)
+	return err
+}
