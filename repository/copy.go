@@ -79,13 +79,14 @@ func Copy(ctx context.Context, from, to Engine, o CopyOptions) (result CopyResul
 	return result, nil
 }
 
-// beginSnapshot begins a transaction that reads one state of all tables.
+// beginSnapshot begins a transaction that reads one state of all tables. The end of ctx does
+// not end it, because database/sql would roll it back in the background.
 func beginSnapshot(ctx context.Context, database Database) (*sql.Tx, error) {
 	beginner, ok := database.Readers().(gorm.TxBeginner)
 	if !ok {
 		return nil, errors.New("the connections that read have no transactions")
 	}
-	return beginner.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	return beginner.BeginTx(context.WithoutCancel(ctx), &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 }
 
 // checkFinished returns an error if a store is an unfinished copy.

@@ -63,13 +63,19 @@ func (c *copying) copyTables(ctx context.Context) ([]*digest, error) {
 // copyTable copies the rows after those that the target has, and returns the digest of all.
 // It returns errSourceChanged if those of the target are not the first ones of the source.
 func (c *copying) copyTable(ctx context.Context, t copiedTable, add func(n int)) (*digest, error) {
-	earlier, err := t.digest(ctx, c.target.Readers(), func() {})
+	earlier, err := t.digest(ctx, c.target.Readers(), allRows, func(int) {})
 	if err != nil {
 		return nil, err
 	}
+	read, err := t.digest(ctx, c.snapshot, earlier.rows, add)
+	if err != nil {
+		return nil, err
+	}
+	if !read.equal(earlier) {
+		return nil, errSourceChanged
+	}
 	c.result.Copied += earlier.rows
 	c.result.Earlier += earlier.rows
-	read := newDigest()
 	batch := make([]any, 0, copyBatchSize*len(t.columns))
 	store := func() error {
 		if err := c.target.insert(ctx, t, batch); err != nil {
@@ -81,25 +87,14 @@ func (c *copying) copyTable(ctx context.Context, t copiedTable, add func(n int))
 		batch = batch[:0]
 		return nil
 	}
-	err = t.each(ctx, c.snapshot, func(values []any) error {
-		if read.rows == earlier.rows && !read.equal(earlier) {
-			return errSourceChanged
-		}
-		if err := read.add(values); err != nil {
-			return err
-		}
-		if read.rows <= earlier.rows {
-			add(1)
-			return nil
-		}
+	err = t.each(ctx, c.snapshot, earlier.rows, allRows, func(values []any) error {
 		if batch = append(batch, values...); len(batch) == cap(batch) {
-			return store()
+			if err := store(); err != nil {
+				return err
+			}
 		}
-		return nil
+		return read.add(values)
 	})
-	if err == nil && (read.rows < earlier.rows || read.rows == earlier.rows && !read.equal(earlier)) {
-		err = errSourceChanged
-	}
 	if err == nil && len(batch) > 0 {
 		err = store()
 	}
@@ -110,7 +105,7 @@ func (c *copying) copyTable(ctx context.Context, t copiedTable, add func(n int))
 func (c *copying) compare(ctx context.Context, digests []*digest) error {
 	add := c.progress("rows compared", int(c.result.Rows))
 	for i, t := range copiedTables {
-		copied, err := t.digest(ctx, c.target.Readers(), func() { add(1) })
+		copied, err := t.digest(ctx, c.target.Readers(), allRows, add)
 		if err != nil {
 			return fmt.Errorf("table %s: %w", t.name, err)
 		}
@@ -125,7 +120,7 @@ func (c *copying) compare(ctx context.Context, digests []*digest) error {
 
 // finish makes new ids continue after those of the source, and Open accept the target.
 func (c *copying) finish(ctx context.Context) error {
-	return c.target.inTx(ctx, func(tx Tx) error {
+	return c.target.inTx(ctx, func(ctx context.Context, tx Tx) error {
 		for _, t := range copiedTables {
 			if !t.hasIDs {
 				continue

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash"
+	"math"
 	"strings"
 
 	"gorm.io/gorm"
@@ -28,12 +29,12 @@ var copiedTables = []copiedTable{
 	{"imports", "digest", []string{"digest", "added", "complete", "updated_at"}, false},
 }
 
-// each calls fn with the values of each row, ascending by the key, until fn returns an error.
-// The slice of the values is used again for the next row.
-func (t copiedTable) each(ctx context.Context, pool gorm.ConnPool, fn func(values []any) error) error {
+// each calls fn with the values of up to limit rows after the first skip ones, ascending by
+// the key, until fn returns an error. The slice of the values is used again for the next row.
+func (t copiedTable) each(ctx context.Context, pool gorm.ConnPool, skip, limit int64, fn func(values []any) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // before rows.Close, which would read the rest of the result on PostgreSQL
-	rows, err := pool.QueryContext(ctx, fmt.Sprintf("SELECT %s FROM %s ORDER BY %s", strings.Join(t.columns, ", "), t.name, t.key))
+	defer cancel()
+	rows, err := pool.QueryContext(ctx, fmt.Sprintf("SELECT %s FROM %s ORDER BY %s LIMIT %d OFFSET %d", strings.Join(t.columns, ", "), t.name, t.key, limit, skip))
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func (t copiedTable) each(ctx context.Context, pool gorm.ConnPool, fn func(value
 			return err
 		}
 		if err := fn(r.values); err != nil {
-			cancel()
+			cancel() // on PostgreSQL Close would read the rest of the result
 			return err
 		}
 	}
@@ -65,11 +66,14 @@ func (t copiedTable) deleteSQL(rows int) string {
 	return fmt.Sprintf("DELETE FROM %s WHERE (%s) IN (SELECT %s FROM %s LIMIT %d)", t.name, t.key, t.key, t.name, rows)
 }
 
-// digest returns the digest of the rows.
-func (t copiedTable) digest(ctx context.Context, pool gorm.ConnPool, onRow func()) (*digest, error) {
-	d := newDigest()
-	return d, t.each(ctx, pool, func(values []any) error {
-		onRow()
+// allRows is a limit.
+const allRows = math.MaxInt64
+
+// digest returns the digest of up to limit rows. It calls onRow after each.
+func (t copiedTable) digest(ctx context.Context, pool gorm.ConnPool, limit int64, onRow func(n int)) (*digest, error) {
+	d := &digest{hash: sha256.New()}
+	return d, t.each(ctx, pool, 0, limit, func(values []any) error {
+		defer onRow(1)
 		return d.add(values)
 	})
 }
@@ -80,8 +84,6 @@ type digest struct {
 	hash   hash.Hash
 	buffer []byte
 }
-
-func newDigest() *digest { return &digest{hash: sha256.New()} }
 
 // add adds a row. A value is encoded as its type, then its bytes with their number before.
 func (d *digest) add(values []any) error {

@@ -15,7 +15,7 @@ type copyTarget struct{ Database }
 // begin marks an empty store as an unfinished copy. It does nothing if the store is one of the
 // same source already.
 func (c copyTarget) begin(ctx context.Context, source string) error {
-	return c.inTx(ctx, func(tx Tx) error {
+	return c.inTx(ctx, func(ctx context.Context, tx Tx) error {
 		earlier, err := unfinishedCopyOf(ctx, tx)
 		switch {
 		case err != nil || earlier == source:
@@ -39,7 +39,7 @@ func (c copyTarget) begin(ctx context.Context, source string) error {
 
 // insert inserts rows, whose values follow each other, in one transaction.
 func (c copyTarget) insert(ctx context.Context, t copiedTable, values []any) error {
-	return c.inTx(ctx, func(tx Tx) error {
+	return c.inTx(ctx, func(ctx context.Context, tx Tx) error {
 		for chunk := range slices.Chunk(values, copyRowsPerInsert*len(t.columns)) {
 			if _, err := tx.ExecContext(ctx, c.Rebind(t.insertSQL(len(chunk)/len(t.columns))), chunk...); err != nil {
 				return err
@@ -53,7 +53,7 @@ func (c copyTarget) insert(ctx context.Context, t copiedTable, values []any) err
 func (c copyTarget) clear(ctx context.Context) error {
 	for _, t := range slices.Backward(copiedTables) {
 		for deleted := int64(copyBatchSize); deleted == copyBatchSize; {
-			err := c.inTx(ctx, func(tx Tx) error {
+			err := c.inTx(ctx, func(ctx context.Context, tx Tx) error {
 				result, err := tx.ExecContext(ctx, t.deleteSQL(copyBatchSize))
 				if err == nil {
 					deleted, err = result.RowsAffected()
@@ -68,13 +68,17 @@ func (c copyTarget) clear(ctx context.Context) error {
 	return nil
 }
 
-// inTx calls fn in a transaction.
-func (c copyTarget) inTx(ctx context.Context, fn func(Tx) error) error {
+// inTx calls fn in a transaction, which the end of ctx does not interrupt.
+func (c copyTarget) inTx(ctx context.Context, fn func(context.Context, Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
 	tx, err := c.Begin(ctx)
 	if err != nil {
 		return err
 	}
-	if err := fn(tx); err != nil {
+	if err := fn(ctx, tx); err != nil {
 		_ = tx.Rollback() // err is the cause
 		return err
 	}

@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 
 	"example.com/petstore/domain"
@@ -63,3 +64,12 @@ func ScanRow(values []any, dest ...any) error { return (&row{values: values}).sc
 
 // ErrorKind returns the kind of an error of the store.
 func (s *Store) ErrorKind(err error) string { return errorKind(s.database, err) }
+
+// CopiedColumns returns the columns that Copy copies, by table.
+func CopiedColumns() map[string]string {
+	columns := map[string]string{}
+	for _, table := range copiedTables {
+		columns[table.name] = strings.Join(table.columns, ", ")
+	}
+	return columns
+}

@@ -1,0 +1,27 @@
+-- Rows with values at the limits of their types and rules, for tests of Copy from SQLite.
+INSERT INTO pets (id, name, category_id, status) VALUES
+    (1, 'a', 0, NULL),
+    (2, replace(hex(zeroblob(100)), '0', '🐈'), -9223372036854775808, 'available'),
+    (3, 'quote '' " \ $1 ? %s', 9223372036854775807, 'pending'),
+    (7, 'é' || char(0x301) || char(0x202e), 1, 'sold'),
+    (9223372036854775806, ' ', 1, 'available');
+INSERT INTO orders (id, pet_id, status, created_at, updated_at) VALUES
+    (1, 3, 'cancelled', 0, 9223372036854775807),
+    (2, 3, 'placed', -9223372036854775808, 0),
+    (3, 7, 'delivered', 1, 2),
+    (100, 9223372036854775806, 'placed', 1, 2);
+DELETE FROM orders WHERE id = 100;
+INSERT INTO api_keys (id, hash, name, last_four, created_at, expires_at, revoked_at, last_used_at) VALUES
+    (1, randomblob(32), 'expired', 'aaaa', 1, 2, NULL, NULL),
+    (2, zeroblob(32), 'revoked', 'bbbb', 1, NULL, 2, 9223372036854775807),
+    (5, x'ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff', '', 'cccc', 0, 3, 2, 1);
+INSERT INTO idempotency_keys (caller, value, fingerprint, result, claimed_at) VALUES
+    ('B', 'b', zeroblob(32), NULL, 1),
+    ('B', 'B', zeroblob(32), zeroblob(0), 2),
+    ('a', '', randomblob(32), x'00ff00', 3),
+    ('ä', '~', randomblob(32), randomblob(100000), 4),
+    ('￿', '1', randomblob(32), x'7b7d', 5),
+    ('𝄞', '1', randomblob(32), x'7b7d', 9223372036854775807);
+INSERT INTO imports (digest, added, complete, updated_at) VALUES
+    (zeroblob(32), 0, 0, 1),
+    (randomblob(32), 9223372036854775807, 1, 2);
