@@ -1,0 +1,212 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// startCopy starts petstore copy with flags and waits until it has written n lines of progress,
+// or has ended.
+func startCopy(t *testing.T, dir string, n int, flags ...string) (cmd *exec.Cmd, stderr *syncBuffer, ended <-chan error) {
+	t.Helper()
+	cmd, stderr = command(t.Context(), dir, append([]string{"copy"}, flags...)...), &syncBuffer{}
+	cmd.Stderr = stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	waitUntil(t, "rows are copied", func() bool { return strings.Count(stderr.String(), "\n") >= n || len(done) > 0 })
+	return cmd, stderr, done
+}
+
+// killCopies kills five copies, each after more rows, and then copies to the end. It returns
+// the standard output without the time.
+func killCopies(t *testing.T, dir string, flags ...string) string {
+	t.Helper()
+	const kills = 5
+	for i := range kills {
+		cmd, stderr, ended := startCopy(t, dir, i+1, flags...)
+		_ = cmd.Process.Kill()
+		if err := <-ended; err == nil || strings.Contains(stderr.String(), "petstore:") {
+			t.Errorf("copy %d: got %v and stderr %q, want it killed", i+1, err, stderr)
+		}
+	}
+	stdout, stderr, code := runPetstore(t, dir, append([]string{"copy"}, flags...)...)
+	if code != 0 || !strings.Contains(stdout, " of an earlier run\n") {
+		t.Fatalf("got code %d, stdout %q, stderr %q; want 0 and rows of an earlier run", code, stdout, stderr)
+	}
+	return stdout
+}
+
+// copiedTables returns the lines of the tables of an output.
+func copiedTables(stdout string) string {
+	_, tables, _ := strings.Cut(stdout, "\n")
+	return tables
+}
+
+// wantSameExports expects the same animals and orders in the default store in dir and in the
+// one in file.
+func wantSameExports(t *testing.T, dir, file string) {
+	t.Helper()
+	for _, records := range []string{"pets", "orders"} {
+		want, _, _ := runPetstore(t, dir, "export", "--format", "csv", "--type", records)
+		got, stderr, code := runPetstore(t, dir, "export", "--format", "csv", "--type", records, "--set", "database.dsn="+file)
+		if code != 0 || got != want || strings.Count(got, "\n") < 2 {
+			t.Errorf("export of %s: got code %d, %d bytes, stderr %q; want the %d bytes of the source", records, code, len(got), stderr, len(want))
+		}
+	}
+}
+
+func TestKilledCopyContinues(t *testing.T) {
+	t.Parallel()
+	dir := seededDir(t, "100000")
+	killed := killCopies(t, dir, "--to", "killed.db")
+	whole, stderr, code := runPetstore(t, dir, "copy", "--to", "whole.db")
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	if diff := cmp.Diff(copiedTables(whole), copiedTables(killed)); diff != "" || !strings.HasPrefix(copiedTables(whole), "pets: 100000 rows, SHA-256 ") {
+		t.Errorf("got %s (-whole +killed)\n%s", whole, diff)
+	}
+	wantSameExports(t, dir, "killed.db")
+}
+
+func TestInterruptedCopySaysWhatIsCopied(t *testing.T) {
+	t.Parallel()
+	dir := seededDir(t, "100000")
+	cmd, stderr, ended := startCopy(t, dir, 1, "--to", "copy.db")
+	_ = cmd.Process.Signal(syscall.SIGINT)
+	<-ended
+	pattern := regexp.MustCompile(`\npetstore: interrupted: the target has (\d+) of \d+ rows; run the same command again to continue\n$`)
+	found := pattern.FindStringSubmatch(stderr.String())
+	if code := cmd.ProcessState.ExitCode(); code != 1 || found == nil {
+		t.Fatalf("got code %d, stderr %q; want 1 and %s", code, stderr, pattern)
+	}
+	stderrOf := func(args ...string) string {
+		_, stderr, code := runPetstore(t, dir, args...)
+		if code != 1 {
+			t.Errorf("petstore %v: got code %d, want 1", args, code)
+		}
+		return stderr
+	}
+	want := fmt.Sprintf("open the store copy.db: it is an unfinished copy of %s: run the same petstore copy again to finish it, or remove it\n", storePath(dir))
+	for _, args := range []string{"serve", "keys list", "seed", "migrate status"} {
+		if got := stderrOf(append(strings.Fields(args), "--set", "database.dsn=copy.db")...); !strings.HasSuffix(got, want) && !strings.Contains(got, strings.TrimSpace(want)) {
+			t.Errorf("%s: got stderr %q, want %q", args, got, want)
+		}
+	}
+	stdout, _, code := runPetstore(t, dir, "copy", "--to", "copy.db")
+	if code != 0 || !strings.Contains(stdout, ", after the "+found[1]+" of an earlier run\n") {
+		t.Errorf("got code %d, stdout %q; want 0 and the %s rows of before", code, stdout, found[1])
+	}
+}
+
+func TestCopyOfServedStoreNeedsSnapshot(t *testing.T) {
+	t.Parallel()
+	dir := seededDir(t, "20000")
+	s := startServer(t, dir)
+	_, stderr, code := runPetstore(t, dir, "copy", "--to", "copy.db")
+	want := "petstore: open the source " + storePath(dir) + ": a process has it open: stop the service and all petstore commands, then try again, " +
+		"or add --snapshot to copy it as it is now, without later changes: nothing was copied\n"
+	if code != 1 || stderr != want {
+		t.Errorf("served source: got code %d, stderr %q; want 1 and %q", code, stderr, want)
+	}
+	if found := modes(t, dir); found["copy.db"] != 0 {
+		t.Error("copy.db was created")
+	}
+	other := dirWithStore(t)
+	_, stderr, code = runPetstore(t, dir, "copy", "--from", storePath(other), "--snapshot")
+	want = "petstore: open the target " + storePath(dir) + ": a process has it open: stop the service and all petstore commands, then try again: nothing was copied\n"
+	if code != 1 || stderr != want {
+		t.Errorf("served target: got code %d, stderr %q; want 1 and %q", code, stderr, want)
+	}
+	done := make(chan int, 1)
+	stop := make(chan struct{})
+	go func() {
+		placed := 0
+		for id := 20_001; ; id++ { // each a new pet and its order
+			select {
+			case <-stop:
+				done <- placed
+				return
+			default:
+			}
+			status, _, err := s.do(t.Context(), http.MethodPost, "/v1/pets", `{"name":"Rex","categoryId":1,"status":"available"}`)
+			if err == nil && status == http.StatusCreated {
+				status, _, err = s.do(t.Context(), http.MethodPost, "/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, id))
+			}
+			if err == nil && status == http.StatusCreated {
+				placed++
+			}
+		}
+	}()
+	for i := range 3 {
+		path := fmt.Sprintf("copy%d.db", i)
+		if _, stderr, code := runPetstore(t, dir, "copy", "--to", path, "--snapshot"); code != 0 {
+			t.Fatalf("got code %d, stderr %q", code, stderr)
+		}
+		db := openSQLite(t, filepath.Join(dir, path))
+		var unordered, orphans int
+		err := db.QueryRowContext(t.Context(), `SELECT (SELECT count(*) FROM pets WHERE status = 'pending' AND id > 20000 AND id NOT IN (SELECT pet_id FROM orders)),
+			(SELECT count(*) FROM orders WHERE status = 'placed' AND pet_id NOT IN (SELECT id FROM pets WHERE status = 'pending'))`).Scan(&unordered, &orphans)
+		if closeErr := db.Close(); err != nil || closeErr != nil || unordered+orphans > 0 {
+			t.Errorf("got %v %v, %d pending pets without an order, %d orders without a pending pet; want none", err, closeErr, unordered, orphans)
+		}
+	}
+	close(stop)
+	if placed := <-done; placed == 0 {
+		t.Error("no order was placed meanwhile")
+	}
+}
+
+func TestCopyRejectsInvalidFlags(t *testing.T) {
+	t.Parallel()
+	dir := dirWithStore(t)
+	writeText(t, dir, "empty", "\n")
+	const notDSN = "must be the connection string of a PostgreSQL database, such as postgres://user@host:5432/database, or the path of a SQLite file, such as petstore.db"
+	for args, want := range map[string]struct {
+		code int
+		text string
+	}{
+		"":                                {2, "add --from or --to: the other store is that of the settings"},
+		"--snapshot":                      {2, "add --from or --to: the other store is that of the settings"},
+		"--to a.db --to-file b":           {2, "add either --to or --to-file"},
+		"--from a.db --from-file b":       {2, "add either --from or --from-file"},
+		"--to :memory:":                   {2, "the DSN of --to " + notDSN},
+		"--from postgress://u:secret@h/d": {2, "the DSN of --from " + notDSN},
+		"--to-file empty":                 {1, "the DSN of --to " + notDSN},
+		"--to-file none":                  {1, "open none: no such file or directory"},
+		"a.db":                            {2, `unknown command "a.db" for "petstore copy"`},
+		"--to petstore.db":                {1, "the source and the target are the same store " + storePath(dir) + ": name another one"},
+		"--from none.db --to copy.db":     {1, "open the source " + filepath.Join(dir, "none.db") + ": there is no such file: correct the path, or run petstore migrate up: nothing was copied"},
+		"--to none/copy.db":               {1, "open the target " + filepath.Join(dir, "none/copy.db") + ": there is no folder " + filepath.Join(dir, "none") + ": create it: nothing was copied"},
+	} {
+		stdout, stderr, code := runPetstore(t, dir, append([]string{"copy"}, strings.Fields(args)...)...)
+		if code != want.code || stdout != "" || stderr != "petstore: "+want.text+"\n" {
+			t.Errorf("%q: got code %d, stdout %q, stderr %q; want %d and %q", args, code, stdout, stderr, want.code, want.text)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "copy.db")); err == nil {
+		t.Error("copy.db was created")
+	}
+}
+
+func TestCopyReadsTheDSNFromAFile(t *testing.T) {
+	t.Parallel()
+	dir := seededDir(t, "10")
+	writeText(t, dir, "dsn", "copy.db\r\n")
+	if _, stderr, code := runPetstore(t, dir, "copy", "--to-file", "dsn"); code != 0 {
+		t.Fatal(stderr)
+	}
+	wantSameExports(t, dir, "copy.db")
+}

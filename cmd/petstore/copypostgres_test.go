@@ -1,0 +1,66 @@
+//go:build postgres
+
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/repository/postgres/postgrestest"
+)
+
+// newPostgresDSN writes the DSN of a new database, with a password, to the file dsn in dir.
+func newPostgresDSN(t *testing.T, dir string) {
+	t.Helper()
+	server, err := postgrestest.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	writeText(t, dir, "dsn", postgrestest.With(server.NewDatabase(t), "password", "hunter2")+"\n")
+}
+
+func TestKilledCopyToPostgresAndBackContinues(t *testing.T) {
+	t.Parallel()
+	dir := seededDir(t, "100000")
+	newPostgresDSN(t, dir)
+	there := killCopies(t, dir, "--to-file", "dsn")
+	back := killCopies(t, dir, "--from-file", "dsn", "--to", "back.db")
+	if diff := cmp.Diff(copiedTables(there), copiedTables(back)); diff != "" || !strings.HasPrefix(copiedTables(there), "pets: 100000 rows, SHA-256 ") {
+		t.Errorf("got %s (-there +back)\n%s", there, diff)
+	}
+	if strings.Contains(there+back, "hunter2") {
+		t.Error("copy printed the password")
+	}
+	wantSameExports(t, dir, "back.db")
+}
+
+func TestCopyOfServedPostgresStoreNeedsSnapshot(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	flags := usePostgres(t, dir)
+	startServer(t, dir, flags...)
+	for to, want := range map[string]string{
+		"--to copy.db":               ", or add --snapshot to copy it as it is now, without later changes: nothing was copied\n",
+		"--to copy.db --snapshot":    "",
+		"--from other.db":            "a process has it open: stop the service and all petstore commands, then try again: nothing was copied\n",
+		"--from other.db --snapshot": "a process has it open: stop the service and all petstore commands, then try again: nothing was copied\n",
+	} {
+		if strings.HasPrefix(to, "--from") {
+			if _, stderr, code := runPetstore(t, dir, "migrate", "up", "--set", "database.dsn="+filepath.Join(dir, "other.db")); code != 0 {
+				t.Fatal(stderr)
+			}
+		}
+		_, stderr, code := runPetstore(t, dir, append(append([]string{"copy"}, strings.Fields(to)...), flags...)...)
+		if !strings.HasSuffix(stderr, want) || (code == 0) != (want == "") {
+			t.Errorf("%s: got code %d, stderr %q; want %q", to, code, stderr, want)
+		}
+	}
+}
