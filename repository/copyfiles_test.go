@@ -3,7 +3,6 @@ package repository_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -60,26 +59,33 @@ func dump(t *testing.T, path string) string {
 		"* FROM pets ORDER BY 1", "* FROM orders ORDER BY 1", "* FROM api_keys ORDER BY 1", "* FROM idempotency_keys ORDER BY 1, 2", "* FROM imports ORDER BY 1",
 		"name, seq FROM sqlite_sequence WHERE name IN ('pets', 'orders', 'api_keys') AND seq > 0 ORDER BY 1", "count(*) FROM unfinished_copy",
 	} {
-		rows, err := db.QueryContext(t.Context(), "SELECT "+query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		columns, _ := rows.Columns()
-		values, dest := make([]any, len(columns)), make([]any, len(columns))
-		for i := range values {
-			dest[i] = &values[i]
-		}
-		for rows.Next() {
-			if err := rows.Scan(dest...); err != nil {
-				t.Fatal(err)
-			}
-			fmt.Fprintf(&text, "%s %#v\n", query, values)
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			t.Fatal(err)
-		}
+		dumpQuery(t, db, "SELECT "+query, &text)
 	}
 	return text.String()
+}
+
+// dumpQuery writes the rows of a query to text.
+func dumpQuery(t *testing.T, db *sql.DB, query string, text *strings.Builder) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, _ := rows.Columns()
+	values, dest := make([]any, len(columns)), make([]any, len(columns))
+	for i := range values {
+		dest[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(dest...); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(text, "%s %#v\n", query, values)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // wantSame expects the same data in two stores.

@@ -29,11 +29,11 @@ func newPostgresDSN(t *testing.T, dir string) {
 
 func TestKilledCopyToPostgresAndBackContinues(t *testing.T) {
 	t.Parallel()
-	dir := seededDir(t, "100000")
+	dir := seededDir(t, "40000")
 	newPostgresDSN(t, dir)
 	there := killCopies(t, dir, "--to-file", "dsn")
 	back := killCopies(t, dir, "--from-file", "dsn", "--to", "back.db")
-	if diff := cmp.Diff(copiedTables(there), copiedTables(back)); diff != "" || !strings.HasPrefix(copiedTables(there), "pets: 100000 rows, SHA-256 ") {
+	if diff := cmp.Diff(copiedTables(there), copiedTables(back)); diff != "" || !strings.HasPrefix(copiedTables(there), "pets: 40000 rows, SHA-256 ") {
 		t.Errorf("got %s (-there +back)\n%s", there, diff)
 	}
 	if strings.Contains(there+back, "hunter2") {

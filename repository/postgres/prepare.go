@@ -37,7 +37,7 @@ func prepare(ctx context.Context, config *pgx.ConnConfig, o repository.EngineOpt
 	if !exists && (o.MustExist || !o.Migrate) {
 		return schema, errors.New("there is no store in the database yet: run petstore migrate up")
 	}
-	return migrate(ctx, pool, exists, o.Migrate && !(exists && o.Exclusive))
+	return migrate(ctx, pool, exists, o.Migrate && (!exists || !o.Exclusive))
 }
 
 // checkServer checks the version of the server, and the settings that make a commit durable.
