@@ -74,6 +74,9 @@ func Copy(ctx context.Context, from, to Engine, o CopyOptions) (result CopyResul
 	}
 	result.Started = true
 	if err := c.run(ctx); err != nil {
+		if target.ErrorKind(err) == KindFull {
+			err = fmt.Errorf("%w: free some space", err)
+		}
 		return result, fmt.Errorf("copy %s to %s: %w", from, to, err)
 	}
 	return result, nil

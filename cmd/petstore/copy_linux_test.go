@@ -1,0 +1,39 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestCopyContinuesWhenTheDiskIsNoLongerFull(t *testing.T) {
+	t.Parallel()
+	dir := seededDir(t, "40000")
+	out := runOnSmallDisk(t, dir, "16m", `head -c 14000000 /dev/zero > filler; "$0" copy --from ../petstore.db --to copy.db; echo "exit $?"; rm filler; "$0" copy --from ../petstore.db --to copy.db && cp copy.db ..`)
+	full, rest, _ := strings.Cut(out, "\nexit 1\n")
+	if !strings.Contains(full, ": database or disk is full: free some space: the target has ") || !strings.HasSuffix(full, " rows; run the same command again to continue") {
+		t.Errorf("got the output %q, want that the disk is full", out)
+	}
+	if !strings.Contains(rest, ", after the ") {
+		t.Errorf("the second run: got the output %q, want that it continued", rest)
+	}
+	wantSameExports(t, dir, "copy.db")
+}
+
+func TestCopyDrawsBarsOnATerminal(t *testing.T) {
+	t.Parallel()
+	dir := seededDir(t, "3000")
+	terminal, screen := openTerminal(t)
+	cmd := command(t.Context(), dir, "copy", "--to", "copy.db")
+	cmd.Stderr = terminal
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	_ = terminal.Close()
+	text, _ := io.ReadAll(screen) // returns EIO when the terminal is closed
+	for _, want := range []string{"rows 100% |█", "rows compared 100% |█"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("got %q, want a bar with %q", text, want)
+		}
+	}
+}
