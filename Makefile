@@ -38,7 +38,7 @@ static: ## Build bin/petstore statically linked, for the Docker image
 
 # The files of a release beside the program: those that its README and docs/operations.md refer to.
 RELEASEFILES := LICENSE README.md CHANGELOG.md SECURITY.md config/petstore.example.yaml docs/architecture.md docs/clients.md docs/embedding.md \
-	docs/operations.md docs/performance.md docs/grafana.json docs/swagger-ui.png docs/deploy
+	docs/operations.md docs/performance.md docs/postgresql.md docs/coalescing.md docs/grafana.json docs/swagger-ui.png docs/deploy
 
 # $(call archive,GOARCH,compiler) builds dist/petstore_VERSION_linux_GOARCH.tar.gz. Its files have the time of the commit.
 define archive
