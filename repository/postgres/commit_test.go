@@ -17,6 +17,7 @@ func TestCommitWhoseWaitForAStandbyIsCancelledIsUnavailable(t *testing.T) {
 	t.Parallel()
 	own := postgrestest.Start(t)
 	dsn := own.NewDatabase(t)
+	execute("ALTER DATABASE "+databaseOf(t, dsn)+" SET client_min_messages = error")(t, dsn) // hides the warning
 	store := open(t, dsn, repository.Options{Migrate: true})
 	setStandby := func(name string) {
 		check(t, own.Exec(t.Context(), "ALTER SYSTEM SET synchronous_standby_names = '"+name+"'"))

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -39,20 +41,36 @@ const (
 )
 
 var (
-	errInvalidDSN = errors.New("the DSN is not a valid connection string: write it as postgres://user:password@host:5432/database?sslmode=verify-full")
+	errInvalidDSN = errors.New("the DSN is not a valid connection string: write it as postgres://user:password@host:5432/database?sslmode=verify-full, with special characters as %XX")
 	errReadOnly   = errors.New("the server is read-only, as a standby is: name the primary server, or all servers, as in host1,host2")
 )
 
 // parseDSN returns the configuration of connections. Its error has no part of the DSN, which
 // may contain a password.
 func parseDSN(dsn string) (*pgx.ConnConfig, error) {
-	config, err := pgx.ParseConfig(dsn)
+	config, err := parse(dsn)
 	if err != nil {
-		return nil, errInvalidDSN
+		return nil, err
 	}
 	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, connectTimeout)
 	config.ValidateConnect = checkWritable
 	setDefaults(config.RuntimeParams, map[string]string{"application_name": "petstore"})
+	return config, nil
+}
+
+// parse parses a DSN. It rejects a URL whose password contains a / or ? that is not escaped:
+// what precedes it would be taken for a host and port, and the rest for a database.
+func parse(dsn string) (*pgx.ConnConfig, error) {
+	if _, rest, isURL := strings.Cut(dsn, "://"); isURL {
+		authority, _, _ := strings.Cut(strings.ReplaceAll(rest, "?", "/"), "/")
+		if strings.Contains(rest, "@") && !strings.Contains(authority, "@") {
+			return nil, errInvalidDSN
+		}
+	}
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, errInvalidDSN
+	}
 	return config, nil
 }
 
@@ -69,6 +87,22 @@ func checkWritable(ctx context.Context, conn *pgconn.PgConn) error {
 	return nil
 }
 
+// checkDurable is checkWritable, and rejects a server that could lose commits in a crash.
+func checkDurable(ctx context.Context, conn *pgconn.PgConn) error {
+	results, err := conn.Exec(ctx, "SHOW fsync; SHOW full_page_writes").ReadAll()
+	if err != nil {
+		return err
+	}
+	if fsync, writes := string(results[0].Rows[0][0]), string(results[1].Rows[0][0]); fsync != "on" || writes != "on" {
+		return errNotDurable(fsync, writes)
+	}
+	return checkWritable(ctx, conn)
+}
+
+func errNotDurable(fsync, fullPageWrites string) error {
+	return fmt.Errorf("fsync is %s and full_page_writes is %s, commits could be lost: set both to on", fsync, fullPageWrites)
+}
+
 // setDefaults adds the elements of defaults to params, except those that it has.
 func setDefaults(params, defaults map[string]string) {
 	for name, value := range defaults {
@@ -78,7 +112,7 @@ func setDefaults(params, defaults map[string]string) {
 
 // nameOf returns the database and the hosts of a DSN, without user and password.
 func nameOf(dsn string) string {
-	config, err := pgx.ParseConfig(dsn)
+	config, err := parse(dsn)
 	if err != nil {
 		return "(invalid DSN)"
 	}
@@ -110,6 +144,10 @@ func openWriter(config *pgx.ConnConfig, n *notices, exclusive bool) *sql.DB {
 		"enable_seqscan": "off",
 		"jit":            "off", // it would compile plans that cannot do without
 	})
+	// Not as a default: settings of the user or of the database must not hide the warning of a
+	// commit that is not on the standby.
+	writer.RuntimeParams["client_min_messages"] = "warning"
+	writer.ValidateConnect = checkDurable
 	writer.OnNotice = n.add
 	pool := stdlib.OpenDB(*writer, stdlib.OptionAfterConnect(lock))
 	pool.SetMaxOpenConns(1)
@@ -128,14 +166,33 @@ func openChecker(config *pgx.ConnConfig) *sql.DB {
 	return pool
 }
 
-// openReaders returns the pool of the connections that read.
-func openReaders(config *pgx.ConnConfig, size int) *readers {
+// openReaders returns the pool of the connections that read. A connection is not used again
+// after epoch has changed: it may be to a server that is no longer the primary one.
+func openReaders(config *pgx.ConnConfig, size int, epoch *atomic.Uint64) *readers {
+	const key = "epoch"
 	reader := config.Copy()
 	setDefaults(reader.RuntimeParams, map[string]string{"lock_timeout": millis(lockTimeout)})
-	pool := stdlib.OpenDB(*reader, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
-		return err
-	}))
+	pool := stdlib.OpenDB(
+		*reader,
+		stdlib.OptionBeforeConnect(func(_ context.Context, c *pgx.ConnConfig) error {
+			before := epoch.Load()
+			c.AfterConnect = func(_ context.Context, conn *pgconn.PgConn) error {
+				conn.CustomData()[key] = before
+				return nil
+			}
+			return nil
+		}),
+		stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
+			return err
+		}),
+		stdlib.OptionResetSession(func(_ context.Context, conn *pgx.Conn) error {
+			if conn.PgConn().CustomData()[key] != epoch.Load() {
+				return driver.ErrBadConn
+			}
+			return nil
+		}),
+	)
 	pool.SetMaxOpenConns(size)
 	pool.SetMaxIdleConns(size)
 	pool.SetConnMaxLifetime(readerLifetime)

@@ -69,6 +69,8 @@ func TestOpenReportsErrorsWithRemedyAndWithoutSecrets(t *testing.T) {
 		{"postgres://petstore:secret@127.0.0.1:1,127.0.0.1:2/pets", "start the server, or correct the DSN"},
 		{"postgres://petstore:secret@127.0.0.1:port/pets", "write it as postgres://"},
 		{"postgres://petstore:sec%ret@127.0.0.1/pets", "write it as postgres://"},
+		{"postgres://petstore:12/secret@127.0.0.1:1/pets", "write it as postgres://"},
+		{"postgres://petstore:12?secret@127.0.0.1:1/pets", "write it as postgres://"},
 		{"host=127.0.0.1 password=secret sslmode=maybe", "write it as postgres://"},
 		{postgrestest.With(postgrestest.With(dsn, "password", "secret"), "dbname", "missing"), "create the database"},
 		{postgrestest.With(postgrestest.With(dsn, "password", "secret"), "user", "missing"), "correct the DSN"},
@@ -92,6 +94,7 @@ func TestNameHasHostsAndDatabaseAlone(t *testing.T) {
 		"postgres://u:secret@db1:5432,db2:5433/pets?sslmode=prefer": "pets on db1:5432,db2:5433",
 		"host=/run/postgresql user=shop password=secret":            "shop on /run/postgresql:5432",
 		"postgres://u:secret@db1:port/pets":                         "(invalid DSN)",
+		"postgres://u:12/secret@db1:5432/pets":                      "(invalid DSN)",
 	} {
 		if got := postgres.New(dsn).String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -110,6 +113,33 @@ func TestOpenCreatesStoreOnce(t *testing.T) {
 		}
 		check(t, store.Close())
 	}
+}
+
+func TestStoreMayBeInAnySchema(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"shop", "Shop", "my-shop"} {
+		dsn := server.NewDatabase(t)
+		execute(`CREATE SCHEMA "`+name+`"`)(t, dsn)
+		store := open(t, postgrestest.With(dsn, "search_path", `"`+name+`"`), repository.Options{Migrate: true})
+		check(t, store.InTx(t.Context(), adding("Rex")))
+	}
+}
+
+func TestOpenRejectsUserWithoutPrivilegeOnSequences(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	check(t, open(t, dsn, repository.Options{Migrate: true}).Close())
+	user := databaseOf(t, dsn) + "_user"
+	for _, statement := range []string{
+		"CREATE ROLE " + user + " LOGIN", "GRANT USAGE ON SCHEMA public TO " + user,
+		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO " + user,
+	} {
+		execute(statement)(t, dsn)
+	}
+	wantOpenError(t, postgrestest.With(dsn, "user", user), repository.Options{}, "grant the user USAGE on all sequences")
+	execute("GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO "+user)(t, dsn)
+	store := open(t, postgrestest.With(dsn, "user", user), repository.Options{})
+	check(t, store.InTx(t.Context(), adding("Rex")))
 }
 
 func TestConcurrentOpensCreateOneStore(t *testing.T) {

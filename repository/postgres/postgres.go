@@ -8,6 +8,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	gormpostgres "gorm.io/driver/postgres"
 	"gorm.io/gorm"
@@ -51,6 +52,7 @@ type database struct {
 	notices *notices // of the connection that writes
 
 	observed observed
+	epoch    atomic.Uint64 // increases when ChangedByOthers uses another connection
 }
 
 func open(ctx context.Context, dsn string, o repository.EngineOptions) (_ *database, err error) {
@@ -69,11 +71,17 @@ func open(ctx context.Context, dsn string, o repository.EngineOptions) (_ *datab
 	}
 	d.writer, d.checker = openWriter(config, d.notices, o.Exclusive), openChecker(config)
 	if d.readers = (&readers{d.writer, 1}); !o.Exclusive {
-		d.readers = openReaders(config, o.MaxOpenConns)
+		d.readers = openReaders(config, o.MaxOpenConns, &d.epoch)
 	}
 	var pets int
-	if err := d.readers.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT id FROM pets LIMIT 1) AS first").Scan(&pets); err != nil {
+	var sequences bool // pets.insertMany uses one; a serial INSERT would need no privilege
+	err = d.readers.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM (SELECT id FROM pets LIMIT 1) AS first),
+		has_sequence_privilege(pg_get_serial_sequence('pets', 'id'), 'USAGE')`).Scan(&pets, &sequences)
+	if err != nil {
 		return nil, err
+	}
+	if !sequences {
+		return nil, errors.New("permission denied for the sequences: grant the user USAGE on all sequences in the schema")
 	}
 	tx, err := d.Begin(ctx) // the server may allow this user only to read
 	if err != nil {

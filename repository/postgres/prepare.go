@@ -27,9 +27,11 @@ const minVersion = 140000
 func prepare(ctx context.Context, config *pgx.ConnConfig, o repository.EngineOptions) (schema repository.Schema, err error) {
 	pool := stdlib.OpenDB(*config)
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	if err := checkServer(ctx, pool); err != nil {
+	synchronousCommit, err := checkServer(ctx, pool)
+	if err != nil {
 		return schema, err
 	}
+	config.RuntimeParams["synchronous_commit"] = synchronousCommit // also when the settings of the server change
 	exists, err := storeExists(ctx, pool)
 	if err != nil {
 		return schema, err
@@ -41,25 +43,26 @@ func prepare(ctx context.Context, config *pgx.ConnConfig, o repository.EngineOpt
 }
 
 // checkServer checks the version of the server, and the settings that make a commit durable.
-func checkServer(ctx context.Context, pool *sql.DB) error {
+// It returns synchronous_commit.
+func checkServer(ctx context.Context, pool *sql.DB) (synchronousCommit string, err error) {
 	var version int
-	var encoding, fsync, fullPageWrites, synchronousCommit string
-	err := pool.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),
+	var encoding, fsync, fullPageWrites string
+	err = pool.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),
 		current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit')`).
 		Scan(&version, &encoding, &fsync, &fullPageWrites, &synchronousCommit)
 	switch {
 	case err != nil:
-		return err
+		return "", err
 	case version < minVersion:
-		return fmt.Errorf("the server is PostgreSQL %d: use PostgreSQL 14 or newer", version/10000)
+		return "", fmt.Errorf("the server is PostgreSQL %d: use PostgreSQL 14 or newer", version/10000)
 	case encoding != "UTF8":
-		return fmt.Errorf("the encoding of the database is %s: create a database with the encoding UTF8", encoding)
+		return "", fmt.Errorf("the encoding of the database is %s: create a database with the encoding UTF8", encoding)
 	case fsync != "on" || fullPageWrites != "on":
-		return fmt.Errorf("fsync is %s and full_page_writes is %s, commits could be lost: set both to on", fsync, fullPageWrites)
+		return "", errNotDurable(fsync, fullPageWrites)
 	case synchronousCommit != "on" && synchronousCommit != "remote_apply":
-		return fmt.Errorf("synchronous_commit is %s, commits could be lost: set it to on", synchronousCommit)
+		return "", fmt.Errorf("synchronous_commit is %s, commits could be lost: set it to on", synchronousCommit)
 	}
-	return nil
+	return synchronousCommit, nil
 }
 
 // storeExists reports whether the schema has a store. It returns an error if it has tables of
@@ -69,7 +72,7 @@ func storeExists(ctx context.Context, pool *sql.DB) (bool, error) {
 	var tables, ours int
 	// One statement, so that it sees all or nothing of a store that is being created.
 	err := pool.QueryRowContext(ctx, `SELECT current_schema(), count(relname), count(relname) FILTER (WHERE relname IN ('pets', 'orders', 'versions'))
-		FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f') AND relname <> 'goose_db_version'`).
+		FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f') AND relname <> 'goose_db_version'`).
 		Scan(&schema, &tables, &ours)
 	switch {
 	case err != nil:

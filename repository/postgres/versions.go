@@ -58,11 +58,15 @@ func (d *database) ChangedByOthers(ctx context.Context) (changes repository.Chan
 	if isLost(err) {
 		current, err = d.observe(ctx)
 	}
-	if err == nil {
-		changes = d.observed.changesTo(current)
-		d.observed = current
+	if err != nil {
+		return changes, err
 	}
-	return changes, err
+	if current.conn != d.observed.conn { // before a cache reads again
+		d.epoch.Add(1)
+	}
+	changes = d.observed.changesTo(current)
+	d.observed = current
+	return changes, nil
 }
 
 func (d *database) observe(ctx context.Context) (current observed, err error) {

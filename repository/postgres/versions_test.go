@@ -4,6 +4,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -115,6 +116,23 @@ func TestNewConnectionInvalidatesCaches(t *testing.T) {
 	after := versionsOf(t, []*repository.Store{store})[0]
 	if after[0] == before[0] || after[1] == before[1] {
 		t.Errorf("got %v on a new connection, want greater numbers than %v", after, before)
+	}
+}
+
+// After a failover, connections that read may be to the previous primary server.
+func TestNewConnectionReplacesThoseThatRead(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	store := open(t, dsn, repository.Options{Migrate: true, MaxOpenConns: 1})
+	const reader = "SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'SELECT id FROM pets%'"
+	_, _, err := store.Versions(t.Context())
+	check(t, errors.Join(err, store.Ping(t.Context())))
+	before := queryTexts(t, dsn, reader)
+	execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query = 'SELECT added, changed, keys FROM versions'")(t, dsn)
+	_, _, err = store.Versions(t.Context())
+	check(t, errors.Join(err, store.Ping(t.Context())))
+	if after := queryTexts(t, dsn, reader); len(before) != 1 || len(after) != 1 || before[0] == after[0] {
+		t.Errorf("got the connections %v and then %v, want another one", before, after)
 	}
 }
 
