@@ -14,24 +14,33 @@ import (
 var (
 	errRolledBack     = errors.New("the database rolled back the transaction")
 	errNeedSavepoints = errors.New("a transaction function failed after it changed something")
+	errFailed         = errors.New("a statement made the transaction fail")
 	errIgnoredError   = errors.New("a transaction function ignored the error of a statement")
 	errConflict       = errors.New("the transaction conflicted with another one")
 )
 
-// maxConflicts is how often a batch runs again after a conflict with another transaction.
-const maxConflicts = 3
+const (
+	// maxConflicts is how often a batch runs again after a conflict with another transaction.
+	maxConflicts = 3
+	// maxFailures is how often a batch runs again because further functions need savepoints,
+	// until all have one.
+	maxFailures = 3
+)
 
 // commit runs a batch as one transaction and commits it. The batch runs without
-// savepoints, after which SQLite copies every page that changes. Only when a function
-// fails after it changed something, the batch is rolled back and runs again, with a
-// savepoint before each function.
+// savepoints, after which SQLite copies every page that changes. Only when functions
+// fail after they changed something, the batch is rolled back and runs again, with a
+// savepoint before each of them, or before all functions if the culprit is unknown.
 func (w *writer) commit(batch []*pendingTx) error {
-	withSavepoints := false
-	for conflicts := 0; ; {
-		err := w.tryCommit(batch, withSavepoints)
+	for conflicts, failures := 0, 0; ; {
+		err := w.tryCommit(batch)
 		switch {
-		case errors.Is(err, errNeedSavepoints):
-			withSavepoints = true
+		case errors.Is(err, errNeedSavepoints) && failures < maxFailures:
+			failures++
+		case errors.Is(err, errNeedSavepoints), errors.Is(err, errFailed):
+			for _, p := range batch {
+				p.needsSavepoint = true
+			}
 		case errors.Is(err, errConflict) && conflicts < maxConflicts:
 			conflicts++
 		default:
@@ -40,7 +49,7 @@ func (w *writer) commit(batch []*pendingTx) error {
 	}
 }
 
-func (w *writer) tryCommit(batch []*pendingTx, withSavepoints bool) error {
+func (w *writer) tryCommit(batch []*pendingTx) error {
 	start := time.Now() //nolint:forbidigo // a duration, only for observe
 	tx, err := w.database.Begin(context.Background())
 	if err != nil {
@@ -51,7 +60,7 @@ func (w *writer) tryCommit(batch []*pendingTx, withSavepoints bool) error {
 		return domain.Unavailable(err)
 	}
 	b := newBatchTx(w, tx)
-	if err := b.run(batch, withSavepoints); err != nil {
+	if err := b.run(batch); err != nil {
 		return domain.Unavailable(err)
 	}
 	if err = tx.Commit(b.changes.Changes); err != nil {
@@ -71,7 +80,8 @@ type batchTx struct {
 	repositories domain.Repositories
 	changes      changes
 	coalescer    coalescer
-	ran          int // number of functions
+	ran          int  // number of functions
+	needsRerun   bool // with more savepoints
 }
 
 func newBatchTx(w *writer, tx Tx) *batchTx {
@@ -91,22 +101,33 @@ func newBatchTx(w *writer, tx Tx) *batchTx {
 // whole transaction.
 func unreported(err error) error { return err }
 
-// run runs the functions. Without savepoints it returns errNeedSavepoints when a function
-// fails after it changed something or made the transaction fail; one that did neither, as
-// most that fail, needs none. It returns errConflict when the batch may succeed if it runs
+// run runs the functions, those that need a savepoint last. It returns errNeedSavepoints
+// when it has found more that need one: they failed after they changed something. One that
+// failed before, as most that fail, needs none. It returns errFailed when any function may
+// have made the transaction fail, and errConflict when the batch may succeed if it runs
 // again.
-func (b *batchTx) run(batch []*pendingTx, withSavepoints bool) error {
-	if len(batch) > 1 && !withSavepoints && b.database.Coalesces() {
-		return b.runCoalesced(batch)
+func (b *batchTx) run(batch []*pendingTx) error {
+	if err := b.runWithoutSavepoints(batch); err != nil {
+		return err
 	}
-	return b.runSerially(batch, withSavepoints)
+	if b.needsRerun {
+		return errNeedSavepoints
+	}
+	return b.runSerially(batch, true)
 }
 
-// runCoalesced runs the functions without savepoints, and their statements together.
+func (b *batchTx) runWithoutSavepoints(batch []*pendingTx) error {
+	if len(batch) > 1 && b.database.Coalesces() {
+		return b.runCoalesced(batch)
+	}
+	return b.runSerially(batch, false)
+}
+
+// runCoalesced runs the functions that need no savepoint, and their statements together.
 func (b *batchTx) runCoalesced(batch []*pendingTx) error {
 	var started []*pendingTx
 	for _, p := range batch {
-		if p.start() {
+		if !p.needsSavepoint && p.start() {
 			started = append(started, p)
 		}
 	}
@@ -114,21 +135,22 @@ func (b *batchTx) runCoalesced(batch []*pendingTx) error {
 	err := b.coalescer.run(
 		len(started),
 		func(i int) { started[i].run(b.repositories) },
-		func(i int) error { return b.check(started[i], false) },
+		func(i int) error { return b.check(started[i]) },
 	)
 	if errors.Is(err, errManyRows) {
 		if ended := b.Active(); ended != nil {
 			return fmt.Errorf("%w: %w: %w", errRolledBack, ended, err)
 		}
-		return errNeedSavepoints
+		return errFailed
 	}
 	return err
 }
 
-// runSerially runs the functions one after the other.
+// runSerially runs the functions that need savepoints, or those that need none, one after
+// the other.
 func (b *batchTx) runSerially(batch []*pendingTx, withSavepoints bool) error {
 	for _, p := range batch {
-		if !p.start() {
+		if p.needsSavepoint != withSavepoints || !p.start() {
 			continue
 		}
 		b.ran++
@@ -139,7 +161,7 @@ func (b *batchTx) runSerially(batch []*pendingTx, withSavepoints bool) error {
 		}
 		b.changes.dirty = false
 		p.run(b.repositories)
-		if err := b.check(p, withSavepoints); err != nil {
+		if err := b.check(p); err != nil {
 			return err
 		}
 		if withSavepoints {
@@ -151,8 +173,9 @@ func (b *batchTx) runSerially(batch []*pendingTx, withSavepoints bool) error {
 	return nil
 }
 
-// check returns the error for the batch after the function of p has ended, see run.
-func (b *batchTx) check(p *pendingTx, withSavepoints bool) error {
+// check returns the error for the batch after the function of p has ended, see run. The
+// batch continues after a function that needs a savepoint, to find the others that do.
+func (b *batchTx) check(p *pendingTx) error {
 	if b.database.ErrorKind(p.err) == KindConflict {
 		return fmt.Errorf("%w: %w", errConflict, p.err)
 	}
@@ -162,11 +185,20 @@ func (b *batchTx) check(p *pendingTx, withSavepoints bool) error {
 	if b.Failed() && !p.failed() {
 		p.err = errIgnoredError
 	}
-	if !withSavepoints && p.failed() && (b.changes.dirty || b.Failed()) {
-		return errNeedSavepoints
+	switch {
+	case p.needsSavepoint: // and has one
+	case b.Failed():
+		return errFailed
+	case p.failed() && (b.changes.dirty || b.mayDependOnOthers()):
+		p.needsSavepoint, b.needsRerun = true, true
 	}
 	return nil
 }
+
+// mayDependOnOthers reports whether the current function may have failed because of an
+// earlier one that failed, such as one that claimed the same key: without it, the function
+// may change something before it fails. One that is coalesced has not waited for others.
+func (b *batchTx) mayDependOnOthers() bool { return b.needsRerun && !b.coalescer.enabled }
 
 // rolledBack returns the error for all callers when the database has rolled back the
 // transaction. It wraps the error of p only if that is one of the database: any other

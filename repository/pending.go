@@ -42,6 +42,8 @@ type pendingTx struct {
 	started bool
 	done    chan struct{}
 
+	needsSavepoint bool // it failed after it changed something, or may have
+
 	err      error
 	panicked any
 }
