@@ -36,7 +36,7 @@ var rules = map[string]struct {
 	"plainurl":      {matching(isPlainURL), "must be an http or https URL such as http://localhost:4318, without user, query, fragment or a slash at the end"},
 	"baseurl":       {nil, "must be an http or https URL such as https://pets.example.com, without user, query, fragment, a slash at the end or /v1, which is added to it"},
 	"origin":        {matching(func(s string) bool { return isPlainURL(s) && !notAnOrigin.MatchString(s) }), "must be the origin of a page as a browser sends it, such as https://shop.example.com or http://localhost:3000"},
-	"sqlitedsn":     {forDriver("sqlite", func(s string) bool { return !notAPath.MatchString(s) }), "must be the path of a file, such as petstore.db, without file:, :memory: or parameters"},
+	"sqlitedsn":     {forDriver("sqlite", func(s string) bool { return !notAPath.MatchString(s) }), "must be the path of a file, such as petstore.db, without file:, :memory: or parameters; for PostgreSQL set database.driver to postgres"},
 	"postgresdsn":   {forDriver("postgres", postgresDSN.MatchString), "must be a connection string, such as postgres://user:password@host:5432/database, if database.driver is postgres"},
 	"apikey":        {matching(apiKey.MatchString), "must be an API key as petstore keys create prints it: petstore_ and 49 letters and digits"},
 	"sunset":        {isSunset, "must be from " + domain.GetPetDeprecation.Format(time.DateOnly) + ", when the operation was deprecated, to the year 9999"},

@@ -96,7 +96,7 @@ func beginSnapshot(ctx context.Context, database Database) (*sql.Tx, error) {
 func checkFinished(ctx context.Context, pool gorm.ConnPool) error {
 	source, err := unfinishedCopyOf(ctx, pool)
 	if err == nil && source != "" {
-		err = fmt.Errorf("it is an unfinished copy of %s: run the same petstore copy again to finish it, or remove it", source)
+		err = fmt.Errorf("it is an unfinished copy of %s: run the same petstore copy again to finish it, or use another store", source)
 	}
 	return err
 }

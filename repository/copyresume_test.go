@@ -27,7 +27,7 @@ func TestUnfinishedCopyCannotBeOpenedOrCopied(t *testing.T) {
 	t.Parallel()
 	from, to := newFile(t, manyPets), filepath.Join(t.TempDir(), "copy.db")
 	interruptCopy(t, from, to)
-	want := fmt.Sprintf("%s: it is an unfinished copy of %s: run the same petstore copy again to finish it, or remove it", to, from)
+	want := fmt.Sprintf("%s: it is an unfinished copy of %s: run the same petstore copy again to finish it, or use another store", to, from)
 	if _, err := repository.Open(t.Context(), sqlite.New(to), repository.Options{Migrate: true}); err == nil || err.Error() != "open the store "+want {
 		t.Errorf("open: got %v, want %s", err, want)
 	}

@@ -31,6 +31,12 @@ func (c copyTarget) begin(ctx context.Context, source string) error {
 			if rows > 0 {
 				return fmt.Errorf("it is not empty, the table %s has rows: name a new file or an empty database", t.name)
 			}
+			if !t.hasIDs {
+				continue
+			}
+			if err := c.SetLastID(ctx, tx, t.name, 0); err != nil { // fails before the first row if finish would fail
+				return fmt.Errorf("set the ids of %s, which the owner of the table may do: %w", t.name, err)
+			}
 		}
 		_, err = tx.ExecContext(ctx, c.Rebind("INSERT INTO unfinished_copy (source) VALUES (?)"), source)
 		return err

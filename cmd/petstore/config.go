@@ -18,7 +18,7 @@ func newConfig(in *invocation) *cobra.Command {
 environment variable or the command line. Secrets are hidden.`,
 		Example: `  petstore config
   PETSTORE_LOG_LEVEL=debug petstore config --config shop.yaml`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			values, err := config.Explain(in.configOptions())
 			table := tabwriter.NewWriter(in.stdout, 0, 0, 2, ' ', 0)

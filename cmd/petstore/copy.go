@@ -38,7 +38,7 @@ or a password file (PGPASSFILE).`,
   petstore copy --from-file postgres.dsn --to petstore.db
   petstore copy --to trial.db --snapshot   # from the store of the settings`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if err := cobra.NoArgs(cmd, args); err != nil {
+			if err := noArgs(cmd, args); err != nil {
 				return err
 			}
 			if !from.isSet() && !to.isSet() {

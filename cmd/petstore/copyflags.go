@@ -69,6 +69,9 @@ func (f *dsnFlags) database(in *invocation) (config.Database, error) {
 			return config.Database{}, err
 		}
 		dsn = strings.TrimRight(string(text), "\r\n")
+		if database, err := f.parse(dsn); err != nil || database.Driver != "postgres" { // a path would be shown in errors, and this may be a secret
+			return database, fmt.Errorf("the file of --%s-file has no connection string of PostgreSQL: write postgres://… to it, or name a SQLite file with --%s", f.name, f.name)
+		}
 	}
 	return f.parse(dsn)
 }

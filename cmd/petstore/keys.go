@@ -37,7 +37,7 @@ func newKeysCreate(in *invocation) *cobra.Command {
 		Long:  "Create an API key and print it on standard output. It is shown only once.",
 		Example: `  petstore keys create --name till-1
   petstore keys create --name auditor --expires 90d`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return in.printNewKey(cmd.Context(), repository.Options{}, func(keys *usecase.Keys) (string, error) {
 				return keys.Create(cmd.Context(), name, lifetime)

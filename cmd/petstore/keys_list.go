@@ -35,7 +35,7 @@ func newKeysList(in *invocation) *cobra.Command {
 		Long: `List the API keys with their id, name, last four characters, times in UTC and state. The
 time of the revocation is in the future while both keys of a rotation work. The time of
 the last use is accurate to about a minute.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return in.withKeys(cmd.Context(), mustExist, func(keys *usecase.Keys) error {
 				all, err := keys.List(cmd.Context())

@@ -49,7 +49,7 @@ func TestKeysCommandLine(t *testing.T) {
 		"create for too long":          {"keys create --name n --expires 3651d", 2, `invalid argument "3651d" for "--expires" flag: must be from 1s to 3650d`},
 		"create for no duration":       {"keys create --name n --expires soon", 2, `invalid argument "soon" for "--expires" flag: ` + invalidDuration},
 		"list in unknown format":       {"keys list --output xml", 2, `invalid argument "xml" for "--output" flag: must be table or json`},
-		"list one":                     {"keys list 7", 2, `unknown command "7" for "petstore keys list"`},
+		"list one":                     {"keys list 7", 2, "petstore keys list takes no arguments"},
 		"rotate nothing":               {"keys rotate", 2, "name the ID of an API key, which petstore keys list shows"},
 		"rotate an invalid ID":         {"keys rotate petstore_secret", 2, "the ID of an API key must be a number that petstore keys list shows"},
 		"rotate with negative overlap": {"keys rotate 7 --overlap -1h", 2, `invalid argument "-1h" for "--overlap" flag: must be from 0s to 3650d`},

@@ -18,7 +18,7 @@ func newMigrate(in *invocation) *cobra.Command {
 			Use:     "up",
 			Short:   "Run the pending database migrations; create the store if it does not exist",
 			Example: "  petstore migrate up --set database.dsn=/var/lib/petstore/shop.db",
-			Args:    cobra.NoArgs,
+			Args:    noArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				in.assignments = append(in.assignments, "database.migrate=true")
 				return in.withStore(cmd.Context(), repository.Options{}, func(*repository.Store) error { return nil })
@@ -28,7 +28,7 @@ func newMigrate(in *invocation) *cobra.Command {
 			Use:     "status",
 			Short:   "Check that the database schema is up to date; fail if it is not",
 			Example: "  petstore migrate status",
-			Args:    cobra.NoArgs,
+			Args:    noArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				in.assignments = append(in.assignments, "database.migrate=false")
 				return in.withStore(cmd.Context(), mustExist, func(*repository.Store) error {

@@ -27,7 +27,7 @@ func TestCommandLine(t *testing.T) {
 		"mistyped migrate":    {[]string{"migrate", "upp", "--set", "log.level=info"}, 2, "", `unknown command "upp" for "petstore migrate"; did you mean up?`},
 		"flag of a group":     {[]string{"keys", "--name", "n"}, 2, "", "unknown flag: --name"},
 		"unknown flag":        {[]string{"serve", "--port", "1"}, 2, "", "unknown flag: --port"},
-		"surplus argument":    {[]string{"serve", "now"}, 2, "", `unknown command "now"`},
+		"surplus argument":    {[]string{"serve", "now"}, 2, "", "petstore serve takes no arguments"},
 		"key without name":    {[]string{"keys", "create"}, 2, "", `required flag(s) "name" not set`},
 		"key with empty name": {[]string{"keys", "create", "--name", ""}, 2, "", `invalid argument "" for "--name" flag: must be 1 to 100 characters`},
 		"unknown setting":     {[]string{"serve", "--set", "server.port=1"}, 2, "", "server.port (command line): no such setting"},

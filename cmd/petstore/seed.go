@@ -26,7 +26,7 @@ func newSeed(in *invocation) *cobra.Command {
 store. Each number of animals that it reports has been committed. If interrupted, it
 reports how many animals were added and exits with 1.`,
 		Example: "  petstore seed --count 1000000",
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return in.withStore(cmd.Context(), repository.Options{}, func(store *repository.Store) error {
 				seeder := usecase.NewSeeder(store, randomSeed, int(orders), clock)

@@ -31,6 +31,15 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	return errors.New(text)
 }
 
+// noArgs is a cobra.PositionalArgs that accepts no argument. Its error repeats none, which may
+// be a secret by mistake.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no arguments", cmd.CommandPath())
+	}
+	return nil
+}
+
 // oneArg is a cobra.PositionalArgs that accepts one argument. Its error for none is missing,
 // such as "name the FILE to import". It repeats no argument, which may be a secret by mistake.
 func oneArg(missing string) cobra.PositionalArgs {

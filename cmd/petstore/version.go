@@ -39,7 +39,7 @@ func newVersion(in *invocation) *cobra.Command {
 		Use:     "version",
 		Short:   "Print the version, commit and Go version of this program",
 		Example: "  petstore version",
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintln(in.stdout, "petstore", versionText())
 			return err

@@ -41,7 +41,7 @@ const (
 )
 
 var (
-	errInvalidDSN = errors.New("the DSN is not a valid connection string: write it as postgres://user:password@host:5432/database?sslmode=verify-full, with special characters as %XX")
+	errInvalidDSN = errors.New("the DSN is not a valid connection string, or names a file that does not exist: write it as postgres://user:password@host:5432/database?sslmode=verify-full, with special characters as %XX")
 	errReadOnly   = errors.New("the server is read-only, as a standby is: name the primary server, or all servers, as in host1,host2")
 )
 
@@ -58,8 +58,8 @@ func parseDSN(dsn string) (*pgx.ConnConfig, error) {
 	return config, nil
 }
 
-// parse parses a DSN. It rejects a URL whose password contains a / or ? that is not escaped:
-// what precedes it would be taken for a host and port, and the rest for a database.
+// parse parses a DSN. It rejects a URL whose password contains a character that is not
+// escaped: after an @ the rest would be taken for a host, after a / or ? for a database.
 func parse(dsn string) (*pgx.ConnConfig, error) {
 	if _, rest, isURL := strings.Cut(dsn, "://"); isURL {
 		authority, _, _ := strings.Cut(strings.ReplaceAll(rest, "?", "/"), "/")
@@ -68,7 +68,7 @@ func parse(dsn string) (*pgx.ConnConfig, error) {
 		}
 	}
 	config, err := pgx.ParseConfig(dsn)
-	if err != nil {
+	if err != nil || strings.Contains(nameOfHosts(config), "@") {
 		return nil, errInvalidDSN
 	}
 	return config, nil
@@ -116,12 +116,17 @@ func nameOf(dsn string) string {
 	if err != nil {
 		return "(invalid DSN)"
 	}
+	return fmt.Sprintf("%s on %s", cmp.Or(config.Database, config.User), nameOfHosts(config))
+}
+
+// nameOfHosts returns the hosts and ports of a configuration.
+func nameOfHosts(config *pgx.ConnConfig) string {
 	hosts := []string{hostPort(config.Host, config.Port)}
 	for _, fallback := range config.Fallbacks {
 		hosts = append(hosts, hostPort(fallback.Host, fallback.Port))
 	}
 	slices.Sort(hosts) // a host with TLS is listed again without it
-	return fmt.Sprintf("%s on %s", cmp.Or(config.Database, config.User), strings.Join(slices.Compact(hosts), ","))
+	return strings.Join(slices.Compact(hosts), ",")
 }
 
 func hostPort(host string, port uint16) string {

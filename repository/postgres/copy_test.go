@@ -50,6 +50,25 @@ const manyPets = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n
 	INSERT INTO pets (name, category_id, status) SELECT 'pet ' || i, i, iif(i % 10 = 0, 'pending', NULL) FROM n;
 	INSERT INTO orders (pet_id, status, created_at, updated_at) SELECT id, 'placed', 1, 1 FROM pets WHERE status = 'pending'`
 
+// A user that may add rows, but not set the ids, is rejected before the first row is copied.
+func TestCopyNeedsTheOwnerOfTheTarget(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	check(t, open(t, dsn, repository.Options{Migrate: true}).Close())
+	user := databaseOf(t, dsn) + "_user"
+	for _, statement := range []string{
+		"CREATE ROLE " + user + " LOGIN", "GRANT USAGE ON SCHEMA public TO " + user,
+		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO " + user, "GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO " + user,
+	} {
+		execute(statement)(t, dsn)
+	}
+	_, err := copyStore(t.Context(), newFile(t, manyPets), postgres.New(postgrestest.With(dsn, "user", user)), false, func(int) { t.Error("a row was copied") })
+	if err == nil || !strings.Contains(err.Error(), "which the owner of the table may do") {
+		t.Errorf("got %v, want that the user is not the owner", err)
+	}
+	open(t, dsn, repository.Options{}) // it is no unfinished copy
+}
+
 // The values come back as they were, with the ids that were deleted.
 func TestCopyToPostgresAndBackKeepsValuesAtTheLimits(t *testing.T) {
 	t.Parallel()

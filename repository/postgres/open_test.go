@@ -70,6 +70,7 @@ func TestOpenReportsErrorsWithRemedyAndWithoutSecrets(t *testing.T) {
 		{"postgres://petstore:secret@127.0.0.1:port/pets", "write it as postgres://"},
 		{"postgres://petstore:sec%ret@127.0.0.1/pets", "write it as postgres://"},
 		{"postgres://petstore:12/secret@127.0.0.1:1/pets", "write it as postgres://"},
+		{"postgres://petstore:p@secret@127.0.0.1:1/pets", "write it as postgres://"},
 		{"postgres://petstore:12?secret@127.0.0.1:1/pets", "write it as postgres://"},
 		{"host=127.0.0.1 password=secret sslmode=maybe", "write it as postgres://"},
 		{postgrestest.With(postgrestest.With(dsn, "password", "secret"), "dbname", "missing"), "create the database"},
