@@ -28,8 +28,7 @@ second signal stops it immediately.
 The log is written to standard error. Requests do not wait for it: lines that cannot be
 written in time are dropped, and counted in petstore_log_dropped_lines_total.`,
 		Example: "  petstore serve --first-key\n  petstore serve --config shop.yaml",
-		Args:    noArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return in.serve(cmd.Context(), firstKey) },
+		Args:    noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return in.serve(cmd.Context(), firstKey) },
 	}
 	cmd.Flags().BoolVar(&firstKey, "first-key", false, "create an API key if the store has none, and print it")
 	return cmd
@@ -83,8 +82,8 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) (err error) {
 	}
 	defer flushTraces()
 	store, err := openStore(ctx, settings.Database, repository.Options{
-		TracerProvider: tracerProvider, ObserveCommit: registerCommitMetrics(metrics), ObserveError: registerErrorMetrics(metrics),
-		MaxStaleness: settings.Cache.MaxStaleness,
+		TracerProvider: tracerProvider, MaxStaleness: settings.Cache.MaxStaleness,
+		ObserveCommit: registerCommitMetrics(metrics), ObserveError: registerErrorMetrics(metrics),
 	})
 	if err != nil {
 		return err
