@@ -46,9 +46,7 @@ func TestBackupIsPrivateAndOverwritesNothing(t *testing.T) {
 	if code != 1 || stderr != "petstore: monday.db exists already: name another file, or move it away\n" {
 		t.Errorf("got code %d, stderr %q; want 1 and that it exists", code, stderr)
 	}
-	if diff := cmp.Diff(before, modes(t, dir)); diff != "" {
-		t.Errorf("the directory changed (-before +after)\n%s", diff)
-	}
+	wantModes(t, dir, before)
 }
 
 func TestBackupRejectsInvalidCommandLine(t *testing.T) {
@@ -79,9 +77,7 @@ func TestBackupOfMissingOrDamagedStoreWritesNothing(t *testing.T) {
 			if code != 1 || !strings.Contains(stderr, "petstore: copy petstore.db: ") {
 				t.Errorf("got code %d, stderr %q; want 1 and an error of the store", code, stderr)
 			}
-			if diff := cmp.Diff(before, modes(t, dir)); diff != "" {
-				t.Errorf("the directory changed (-before +after)\n%s", diff)
-			}
+			wantModes(t, dir, before)
 		})
 	}
 }
@@ -110,9 +106,7 @@ func TestInterruptedBackupWritesNothing(t *testing.T) {
 	if code != 1 || lastLine != "petstore: interrupted: nothing was written\n" {
 		t.Errorf("got code %d and the last line %q; want 1 and that it was interrupted", code, lastLine)
 	}
-	if diff := cmp.Diff(before, modes(t, dir)); diff != "" {
-		t.Errorf("the directory changed (-before +after)\n%s", diff)
-	}
+	wantModes(t, dir, before)
 }
 
 func TestBackupKeepsTheLatestBackups(t *testing.T) {

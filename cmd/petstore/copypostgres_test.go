@@ -8,29 +8,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"example.com/petstore/repository/postgres/postgrestest"
 )
-
-// newPostgresDSN writes the DSN of a new database, with a password, to the file dsn in dir.
-func newPostgresDSN(t *testing.T, dir string) {
-	t.Helper()
-	server, err := postgrestest.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	writeText(t, dir, "dsn", postgrestest.With(server.NewDatabase(t), "password", "hunter2")+"\n")
-}
 
 func TestKilledCopyToPostgresAndBackContinues(t *testing.T) {
 	t.Parallel()
 	dir := seededDir(t, "40000")
-	newPostgresDSN(t, dir)
+	writeText(t, dir, "dsn", newPostgresDSN(t)+"\n")
 	there := killCopies(t, dir, "--to-file", "dsn")
 	back := killCopies(t, dir, "--from-file", "dsn", "--to", "back.db")
 	if diff := cmp.Diff(copiedTables(there), copiedTables(back)); diff != "" || !strings.HasPrefix(copiedTables(there), "pets: 40000 rows, SHA-256 ") {

@@ -36,9 +36,7 @@ func TestMistypedPathCreatesNoStore(t *testing.T) {
 				if code != 1 || stdout != "" || stderr != want {
 					t.Errorf("got code %d, stdout %q, stderr %q; want 1 and stderr %q", code, stdout, stderr, want)
 				}
-				if diff := cmp.Diff(before, modes(t, dir)); diff != "" {
-					t.Errorf("the directory changed (-before +after)\n%s", diff)
-				}
+				wantModes(t, dir, before)
 			})
 		}
 	}
@@ -100,6 +98,14 @@ func TestServeDoesNotChangeTheModeOfAnExistingStore(t *testing.T) {
 	want := map[string]fs.FileMode{"petstore.db": 0o640, "petstore.db-shm": 0o640, "petstore.db-wal": 0o640}
 	if diff := cmp.Diff(want, modes(t, dir)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// wantModes expects that dir has the files with the modes of before.
+func wantModes(t *testing.T, dir string, before map[string]fs.FileMode) {
+	t.Helper()
+	if diff := cmp.Diff(before, modes(t, dir)); diff != "" {
+		t.Errorf("the directory changed (-before +after)\n%s", diff)
 	}
 }
 

@@ -17,6 +17,16 @@ import (
 // the arguments that name it.
 func usePostgres(t *testing.T, dir string) []string {
 	t.Helper()
+	path := filepath.Join(dir, "shop.yaml")
+	if err := os.WriteFile(path, []byte("database: {driver: postgres, dsn: '"+newPostgresDSN(t)+"'}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--config", path}
+}
+
+// newPostgresDSN returns the DSN of a new database, with a password.
+func newPostgresDSN(t *testing.T) string {
+	t.Helper()
 	server, err := postgrestest.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -26,12 +36,7 @@ func usePostgres(t *testing.T, dir string) []string {
 			t.Error(err)
 		}
 	})
-	dsn := postgrestest.With(server.NewDatabase(t), "password", "hunter2")
-	path := filepath.Join(dir, "shop.yaml")
-	if err := os.WriteFile(path, []byte("database: {driver: postgres, dsn: '"+dsn+"'}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return []string{"--config", path}
+	return postgrestest.With(server.NewDatabase(t), "password", "hunter2")
 }
 
 func TestServiceRunsOnPostgres(t *testing.T) {

@@ -9,8 +9,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestRestorePutsTheBackupInPlaceAndBack(t *testing.T) {
@@ -32,9 +30,7 @@ func TestRestorePutsTheBackupInPlaceAndBack(t *testing.T) {
 	if code != 1 || !strings.HasSuffix(stderr, want) {
 		t.Errorf("got code %d, stderr %q; want 1 and %q", code, stderr, want)
 	}
-	if diff := cmp.Diff(before, modes(t, dir)); diff != "" {
-		t.Errorf("the directory changed (-before +after)\n%s", diff)
-	}
+	wantModes(t, dir, before)
 
 	_ = s.Process.Kill() // leaves a WAL
 	_ = s.Wait()
@@ -126,9 +122,7 @@ func TestRestoreRejectsWhatIsNoBackup(t *testing.T) {
 			if code != 1 || stdout != "" || !strings.Contains(stderr, want) {
 				t.Errorf("got code %d, stdout %q, stderr %q; want 1 and %q", code, stdout, stderr, want)
 			}
-			if diff := cmp.Diff(before, modes(t, dir)); diff != "" {
-				t.Errorf("the directory changed (-before +after)\n%s", diff)
-			}
+			wantModes(t, dir, before)
 		})
 	}
 }

@@ -8,12 +8,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"time"
+
+	"gorm.io/gorm"
 )
 
 // A generation is a random number in the file of a store. When a file is copied over that
 // of a store while the WAL of the previous file is still beside it, SQLite would apply the
-// WAL to the wrong file. The numbers tell: the file, read without its WAL, has a generation
-// that the WAL does not know.
+// WAL to the wrong file. Then the file, read without its WAL, has a generation that is neither
+// the current nor the previous one of the WAL.
 //
 // They are rows of sqlite_sequence, because every insert into a table with AUTOINCREMENT
 // writes the page of that table to the WAL, with these rows. Each first connection to a
@@ -27,14 +29,8 @@ const (
 	previousGeneration = "store_generation_previous"
 )
 
-// A queryer is a *sql.DB, *sql.Conn or *sql.Tx.
-type queryer interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // readGeneration reads the generation of a database. One without tables has none.
-func readGeneration(ctx context.Context, db queryer) (g generation, err error) {
+func readGeneration(ctx context.Context, db gorm.ConnPool) (g generation, err error) {
 	var tables int
 	err = db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_sequence'").Scan(&tables)
 	if err != nil || tables == 0 {
@@ -72,7 +68,7 @@ func readFileGeneration(ctx context.Context, path string) (g generation, err err
 }
 
 // checkWAL rejects a WAL that belongs to another file than the one at path, without
-// changing either. A WAL knows the generation of its file as the current or as the
+// changing either. The WAL contains the generation of its file as the current or the
 // previous one, see beginGeneration.
 func checkWAL(ctx context.Context, path string) error {
 	// Another process may begin a generation between the two reads.
@@ -125,9 +121,9 @@ func readPairGeneration(ctx context.Context, path string) (g generation, err err
 	return readGeneration(ctx, pool)
 }
 
-// beginGeneration begins two generations, so that the WAL knows none that a copy may have
-// which was made before. It begins one only when the current one is in the file, on disk:
-// otherwise, after a crash, the file could have one that its WAL does not know.
+// beginGeneration begins two generations, so that the WAL contains none that an earlier
+// copy may have. It begins one only when the current one is in the file, on disk:
+// otherwise, after a crash, the file could have one that its WAL does not contain.
 func beginGeneration(ctx context.Context, writer *sql.Conn, path string) error {
 	for range 2 {
 		if complete, err := checkpoint(ctx, writer); err != nil || !complete {
@@ -168,13 +164,8 @@ func nextGeneration(ctx context.Context, writer *sql.Conn, path string) error {
 	return tx.Commit()
 }
 
-// An execer is a *sql.Conn or *sql.Tx.
-type execer interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-}
-
 // writeGeneration begins a generation after the previous one, zero for none.
-func writeGeneration(ctx context.Context, db execer, previous int64) error {
+func writeGeneration(ctx context.Context, db gorm.ConnPool, previous int64) error {
 	_, err := db.ExecContext(ctx, "DELETE FROM sqlite_sequence WHERE name IN (?, ?)", currentGeneration, previousGeneration)
 	if err != nil {
 		return err

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 
+	"gorm.io/gorm"
+
 	"example.com/petstore/repository"
 )
 
@@ -77,7 +79,7 @@ func checkIntegrity(ctx context.Context, pool *sql.DB) error {
 	return err
 }
 
-func countRecords(ctx context.Context, db queryer) (r Records, err error) {
+func countRecords(ctx context.Context, db gorm.ConnPool) (r Records, err error) {
 	err = db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM pets), (SELECT count(*) FROM orders), (SELECT count(*) FROM api_keys)").
 		Scan(&r.Pets, &r.Orders, &r.Keys)
 	return r, err
