@@ -72,7 +72,7 @@ type Database interface {
 	// can write. Begin waits for other writers, for a limited time.
 	Begin(ctx context.Context) (Tx, error)
 	// ChangedByOthers returns the changes that other processes, or any if Exact, have committed
-	// since the last call. An engine that does not know which returns all.
+	// since the last call. An engine that cannot distinguish them returns all.
 	ChangedByOthers(ctx context.Context) (Changes, error)
 	// Exact reports whether ChangedByOthers is to be called before each use of a cache, by one
 	// goroutine at a time, also during a transaction. Otherwise the writer calls it, in each
@@ -114,8 +114,8 @@ type Tx interface {
 	// only be rolled back, at least to a savepoint.
 	Failed() bool
 	// Commit returns nil once the transaction is durable. After an error it may or may not
-	// be durable. changes are those of the transaction, for an engine that has to tell the
-	// ChangedByOthers of other processes about them.
+	// be durable. changes are those of the transaction, for an engine that stores them for
+	// the ChangedByOthers of other processes.
 	Commit(changes Changes) error
 	// Rollback does nothing after a Commit.
 	Rollback() error

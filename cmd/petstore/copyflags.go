@@ -52,7 +52,7 @@ func (f *dsnFlags) engine(in *invocation) (repository.Engine, error) {
 		return nil, err
 	}
 	if database.Driver == "sqlite" {
-		database.DSN = absolutePath(database.DSN) // by which an unfinished copy knows its source
+		database.DSN = absolutePath(database.DSN) // which identifies the source of an unfinished copy
 	}
 	return newEngine(database)
 }

@@ -20,7 +20,7 @@ type newFile struct {
 
 // createFile creates a newFile. It returns an error if a file has the name already, or if
 // another process is writing it. It first removes any other file path.partial, whoever
-// created it: the file of a process that was killed cannot be told from another.
+// created it: the file of a process that was killed cannot be distinguished from another.
 func createFile(path string) (*newFile, error) {
 	if path == "" {
 		return nil, errors.New("the name of the file is empty")

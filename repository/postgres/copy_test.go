@@ -54,14 +54,8 @@ const manyPets = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n
 func TestCopyNeedsTheOwnerOfTheTarget(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
-	check(t, open(t, dsn, repository.Options{Migrate: true}).Close())
-	user := databaseOf(t, dsn) + "_user"
-	for _, statement := range []string{
-		"CREATE ROLE " + user + " LOGIN", "GRANT USAGE ON SCHEMA public TO " + user,
-		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO " + user, "GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO " + user,
-	} {
-		execute(statement)(t, dsn)
-	}
+	user := createStoreAndUser(t, dsn)
+	execute("GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO "+user)(t, dsn)
 	_, err := copyStore(t.Context(), newFile(t, manyPets), postgres.New(postgrestest.With(dsn, "user", user)), false, func(int) { t.Error("a row was copied") })
 	if err == nil || !strings.Contains(err.Error(), "which the owner of the table may do") {
 		t.Errorf("got %v, want that the user is not the owner", err)

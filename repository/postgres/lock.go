@@ -13,7 +13,7 @@ import (
 )
 
 // Each connection that writes has the advisory lock of its store while it is open: shared
-// with others, or exclusive. So a process with the exclusive lock knows that no other one can
+// with others, or exclusive. While a process has the exclusive lock, no other one can
 // write, also not one that has been idle for long. The key is "pets" in ASCII and the oid of
 // a table, because the locks are those of a database, which may have several stores.
 const lockKey = "(1885697139::bigint << 32) | 'versions'::regclass::oid::bigint"

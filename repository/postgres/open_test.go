@@ -129,18 +129,23 @@ func TestStoreMayBeInAnySchema(t *testing.T) {
 func TestOpenRejectsUserWithoutPrivilegeOnSequences(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
-	check(t, open(t, dsn, repository.Options{Migrate: true}).Close())
-	user := databaseOf(t, dsn) + "_user"
-	for _, statement := range []string{
-		"CREATE ROLE " + user + " LOGIN", "GRANT USAGE ON SCHEMA public TO " + user,
-		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO " + user,
-	} {
-		execute(statement)(t, dsn)
-	}
+	user := createStoreAndUser(t, dsn)
 	wantOpenError(t, postgrestest.With(dsn, "user", user), repository.Options{}, "grant the user USAGE on all sequences")
 	execute("GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO "+user)(t, dsn)
 	store := open(t, postgrestest.With(dsn, "user", user), repository.Options{})
 	check(t, store.InTx(t.Context(), adding("Rex")))
+}
+
+// createStoreAndUser creates a store, and a user that may read and write its tables, but has no privilege
+// on its sequences, and returns the name of the user.
+func createStoreAndUser(t *testing.T, dsn string) (user string) {
+	t.Helper()
+	check(t, open(t, dsn, repository.Options{Migrate: true}).Close())
+	user = databaseOf(t, dsn) + "_user"
+	execute("CREATE ROLE "+user+" LOGIN")(t, dsn)
+	execute("GRANT USAGE ON SCHEMA public TO "+user)(t, dsn)
+	execute("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "+user)(t, dsn)
+	return user
 }
 
 func TestConcurrentOpensCreateOneStore(t *testing.T) {
