@@ -41,7 +41,7 @@ type Server struct {
 	StagingURL      string        `key:"staging_url" validate:"omitempty,baseurl"`
 }
 
-// Admin is the listener for metrics and profiles.
+// Admin is the listener for metrics, profiles and the log level.
 type Admin struct {
 	Address string `key:"address" default:"127.0.0.1:9090" validate:"omitempty,hostport,nooverlap=server.address" remedy:"must be empty or host:port with a port from 0 to 65535, such as 127.0.0.1:9090"`
 }
@@ -52,6 +52,8 @@ type Database struct {
 	DSN          string `key:"dsn" default:"petstore.db" secret:"true" validate:"sqlitedsn,postgresdsn"`
 	MaxOpenConns int    `key:"max_open_conns" default:"4" validate:"min=1,max=1000" remedy:"must be from 1 to 1000"`
 	Migrate      bool   `key:"migrate" default:"true"`
+	// RequireSynchronous: no write is acknowledged that only the primary server has.
+	RequireSynchronous bool `key:"require_synchronous" default:"false" validate:"postgresonly"`
 }
 
 // Auth is the authentication of API clients.

@@ -22,11 +22,11 @@ func TestExplainReturnsEachSettingWithItsSource(t *testing.T) {
 		{"server.address", "127.0.0.1:8080", "default"},
 		{"server.idle_timeout", "120s", path + ":2"},
 		{"server.trusted_proxies", "10.0.0.0/8,::1", path + ":3"},
-		{"server.tls_key_file", `""`, "default"},
-		{"admin.address", `""`, "PETSTORE_ADMIN_ADDRESS"},
+		{"server.tls_key_file", "", "default"},
+		{"admin.address", "", "PETSTORE_ADMIN_ADDRESS"},
 		{"database.max_open_conns", "4", "default"},
 		{"database.dsn", "(hidden)", "command line"},
-		{"auth.bootstrap_key", `""`, "default"},
+		{"auth.bootstrap_key", "", "default"},
 		{"cache.max_bytes", "16777216", "default"},
 		{"rate_limit.requests", "5", "PETSTORE_RATE_LIMIT_REQUESTS"},
 		{"api.get_pet_sunset", "2030-12-05T00:00:00Z", "default"},
@@ -58,7 +58,7 @@ func TestLoadAcceptsExplainedValues(t *testing.T) {
 	t.Parallel()
 	overrides := map[string]string{}
 	for key, value := range explain(t, Options{}) {
-		overrides[key] = strings.Trim(value.Text, `"`)
+		overrides[key] = value.Text
 	}
 	wantDefaults(t, Options{Overrides: overrides})
 }

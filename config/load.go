@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"reflect"
 	"slices"
 	"strconv"
@@ -58,8 +57,8 @@ func Load(o Options) (Config, error) {
 	return l.config, err
 }
 
-// Explain returns the value in force of every setting, in the order of Keys, and the error of Load. Text is `""` for an
-// empty value, "(hidden)" for one that may be a secret, and "(invalid)" for one with a problem.
+// Explain returns the value in force of every setting, in the order of Keys, and the error of Load. Text is "(hidden)" for
+// a value that may be a secret, and "(invalid)" for one with a problem.
 func Explain(o Options) ([]Value, error) {
 	l, err := load(o)
 	var values []Value
@@ -70,7 +69,6 @@ func Explain(o Options) ([]Value, error) {
 		} else if v.Text != s.Tag.Get("default") && s.quote(v.Text) == hidden {
 			v.Text = hidden
 		}
-		v.Text = cmp.Or(v.Text, `""`)
 		values = append(values, v)
 	}
 	return values, err

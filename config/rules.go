@@ -38,6 +38,7 @@ var rules = map[string]struct {
 	"origin":        {matching(func(s string) bool { return isPlainURL(s) && !notAnOrigin.MatchString(s) }), "must be the origin of a page as a browser sends it, such as https://shop.example.com or http://localhost:3000"},
 	"sqlitedsn":     {forDriver("sqlite", func(s string) bool { return !notAPath.MatchString(s) }), "must be the path of a file, such as petstore.db, without file:, :memory: or parameters; for PostgreSQL set database.driver to postgres"},
 	"postgresdsn":   {forDriver("postgres", postgresDSN.MatchString), "must be a connection string, such as postgres://user:password@host:5432/database, if database.driver is postgres"},
+	"postgresonly":  {isForPostgres, "must be false unless database.driver is postgres: a SQLite store has no standby"},
 	"apikey":        {matching(apiKey.MatchString), "must be an API key as petstore keys create prints it: petstore_ and 49 letters and digits"},
 	"sunset":        {isSunset, "must be from " + domain.GetPetDeprecation.Format(time.DateOnly) + ", when the operation was deprecated, to the year 9999"},
 	"seconds":       {func(fl validator.FieldLevel) bool { return fl.Field().Int()%int64(time.Second) == 0 }, "must be whole seconds"},
@@ -135,6 +136,11 @@ func forDriver(driver string, valid func(string) bool) validator.Func {
 	return func(fl validator.FieldLevel) bool {
 		return fl.Parent().FieldByName("Driver").String() != driver || valid(fl.Field().String())
 	}
+}
+
+// isForPostgres reports whether a setting that SQLite does not have is false, or the driver is postgres.
+func isForPostgres(fl validator.FieldLevel) bool {
+	return !fl.Field().Bool() || fl.Parent().FieldByName("Driver").String() == "postgres"
 }
 
 // isSunset reports whether a time is not before the deprecation of GET /pets/{petId} (RFC 9745) and can be an HTTP date.

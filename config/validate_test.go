@@ -36,6 +36,7 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 		}},
 		{"database.driver", "must be sqlite or postgres", []string{"", "SQLite", "PostgreSQL"}},
 		{"database.max_open_conns", number, []string{"0", "-1", "1001"}},
+		{"database.require_synchronous", rules["postgresonly"].remedy, []string{"true"}},
 		{"cache.max_bytes", "must be from 0, which disables the cache, to 1099511627776", []string{"-1", "1099511627777"}},
 		{"rate_limit.requests", "must be from 0, which is no limit, to 1000000", []string{"-1", "1000001"}},
 		{"rate_limit.window", "must be whole seconds, from 1s to 24h", []string{"0s", "-1s", "999ms", "1.5s", "24h0m1s"}},

@@ -23,11 +23,14 @@ var openAPI []byte
 // Options are the properties of a deployment that the document contains.
 type Options struct {
 	// ProductionURL is the URL of the service without /v1, such as https://pets.example.
-	// If it is empty, the document has the URL from which it was requested.
+	// If it is empty, the document has the URL from which it was requested, as "This server".
 	ProductionURL string
 	// StagingURL is the URL of the staging service without /v1. If it is empty, the
 	// document has no staging server.
 	StagingURL string
+	// APIPath is the path of the API below the URL of the document without /openapi.json.
+	// Empty is /v1, and / is no path: the API is mounted on the group of the document.
+	APIPath string
 	// Sunset is the time at which GET /pets/{petId} is removed. Zero is the published time.
 	Sunset time.Time
 }
@@ -35,7 +38,7 @@ type Options struct {
 // Document returns the OpenAPI document of a deployment, as a function that returns its
 // JSON for the URL from which it is requested, without /openapi.json. For an empty URL the
 // document has the published one. The function returns a new slice at each call. Document
-// returns an error only if the committed document is invalid.
+// returns an error if Options.APIPath does not begin with a slash.
 func Document(o Options) (func(baseURL string) []byte, error) {
 	var d document
 	if err := json.Unmarshal(withSunset(openAPI, o.Sunset), &d); err != nil {
@@ -45,7 +48,13 @@ func Document(o Options) (func(baseURL string) []byte, error) {
 	if production == nil || staging == nil {
 		return nil, errors.New("read the OpenAPI document: base_url or staging_url is missing")
 	}
-	const placeholder = "{base_url}" // no other string of the document is equal to it
+	if o.ProductionURL == "" {
+		d.Servers[0].Description = "This server"
+	}
+	if err := d.setAPIPath(o.APIPath); err != nil {
+		return nil, err
+	}
+	const placeholder = "{requested_url}" // no other string of the document is equal to it
 	published := production.Default
 	production.Default, staging.Default = placeholder, strings.TrimSuffix(o.StagingURL, "/")
 	if o.StagingURL == "" {
@@ -99,6 +108,20 @@ func (d document) variable(name string) *variable {
 		if v := s.Variables[name]; v != nil {
 			return v
 		}
+	}
+	return nil
+}
+
+// setAPIPath replaces /v1 in the URLs of the servers.
+func (d document) setAPIPath(path string) error {
+	if path == "" {
+		return nil
+	}
+	if !strings.HasPrefix(path, "/") {
+		return fmt.Errorf("docs: Options.APIPath is %q: it must begin with /", path)
+	}
+	for i, s := range d.Servers {
+		d.Servers[i].URL = strings.TrimSuffix(s.URL, "/v1") + strings.TrimSuffix(path, "/")
 	}
 	return nil
 }

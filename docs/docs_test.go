@@ -13,7 +13,7 @@ import (
 	"example.com/petstore/docs"
 )
 
-func TestDocumentWithoutOptionsIsCommittedOneWithoutStaging(t *testing.T) {
+func TestDocumentWithoutOptionsIsCommittedOneForThisServer(t *testing.T) {
 	t.Parallel()
 	committed, err := os.ReadFile("openapi.json")
 	if err != nil {
@@ -21,6 +21,7 @@ func TestDocumentWithoutOptionsIsCommittedOneWithoutStaging(t *testing.T) {
 	}
 	want, got := decode(t, committed), decode(t, document(t, docs.Options{}))
 	want["servers"] = want["servers"].([]any)[:1]
+	want["servers"].([]any)[0].(map[string]any)["description"] = "This server"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("document (-want +got):\n%s", diff)
 	}
@@ -48,22 +49,35 @@ func TestDocumentHasServersOfDeployment(t *testing.T) {
 		want    map[string]string
 	}{
 		"no URL": {
-			want: map[string]string{"{base_url}/v1 base_url": "http://127.0.0.1:8080"},
+			want: map[string]string{"This server: {base_url}/v1 base_url": "http://127.0.0.1:8080"},
 		},
 		"URL of the request": {
 			baseURL: requested,
-			want:    map[string]string{"{base_url}/v1 base_url": requested},
+			want:    map[string]string{"This server: {base_url}/v1 base_url": requested},
 		},
 		"URL of the request with a quote": {
 			baseURL: `https://"requested".example`,
-			want:    map[string]string{"{base_url}/v1 base_url": `https://"requested".example`},
+			want:    map[string]string{"This server: {base_url}/v1 base_url": `https://"requested".example`},
+		},
+		"API on the group of the document": {
+			options: docs.Options{APIPath: "/"},
+			baseURL: requested,
+			want:    map[string]string{"This server: {base_url} base_url": requested},
+		},
+		"API under another path": {
+			options: docs.Options{APIPath: "/v7/", StagingURL: "https://staging.example"},
+			baseURL: requested,
+			want: map[string]string{
+				"This server: {base_url}/v7 base_url":   requested,
+				"Staging: {staging_url}/v7 staging_url": "https://staging.example",
+			},
 		},
 		"URLs of the options": {
 			options: docs.Options{ProductionURL: "https://pets.example/<shop>/", StagingURL: `https://"staging".example/`},
 			baseURL: requested,
 			want: map[string]string{
-				"{base_url}/v1 base_url":       "https://pets.example/<shop>",
-				"{staging_url}/v1 staging_url": `https://"staging".example`,
+				"Production: {base_url}/v1 base_url":    "https://pets.example/<shop>",
+				"Staging: {staging_url}/v1 staging_url": `https://"staging".example`,
 			},
 		},
 	} {
@@ -73,8 +87,8 @@ func TestDocumentHasServersOfDeployment(t *testing.T) {
 		}
 		var d struct {
 			Servers []struct {
-				URL       string
-				Variables map[string]struct{ Default string }
+				Description, URL string
+				Variables        map[string]struct{ Default string }
 			}
 		}
 		if err := json.Unmarshal(documentFor(test.baseURL), &d); err != nil {
@@ -83,12 +97,19 @@ func TestDocumentHasServersOfDeployment(t *testing.T) {
 		servers := map[string]string{}
 		for _, s := range d.Servers {
 			for name, v := range s.Variables {
-				servers[s.URL+" "+name] = v.Default
+				servers[s.Description+": "+s.URL+" "+name] = v.Default
 			}
 		}
 		if diff := cmp.Diff(test.want, servers); diff != "" {
 			t.Errorf("%s: servers (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+func TestDocumentRejectsAPIPathWithoutSlash(t *testing.T) {
+	t.Parallel()
+	if _, err := docs.Document(docs.Options{APIPath: "v7"}); err == nil {
+		t.Error("got no error")
 	}
 }
 

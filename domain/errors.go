@@ -9,6 +9,7 @@ import (
 // errors.Is(err, domain.ErrNotFound) works through any wrapping.
 type Kind string
 
+// Error returns the name of the kind.
 func (k Kind) Error() string { return string(k) }
 
 // The kinds of error of the rules and of the store.

@@ -13,7 +13,10 @@ import (
 // only the engines that it imports. cmd/bench imports drivers for its reference servers.
 var engines = []string{"repository/sqlite", "repository/postgres", postgresTest}
 
-const postgresTest = "repository/postgres/postgrestest" // starts servers for tests
+const (
+	postgresTest = "repository/postgres/postgrestest" // starts servers for tests and cmd/bench
+	engineTest   = "repository/enginetest"            // creates databases for tests
+)
 
 const module = "example.com/petstore/"
 
@@ -26,8 +29,10 @@ var imports = map[string][]string{
 	"repository":            {"domain"},
 	"repository/postgres":   {"repository", "domain"},
 	postgresTest:            {},
+	engineTest:              {"repository", "repository/sqlite"},
 	"repository/sqlite":     {"repository", "domain"},
 	"repository/storetest":  {"domain"},
+	"repository/modeltest":  {"repository", "usecase", "delivery/http", "domain"},
 	"delivery/http":         {"domain"},
 	"delivery/file":         {"delivery/http", "domain"},
 	"delivery/http/server":  {"delivery/http", "domain"},
@@ -52,7 +57,7 @@ func TestImportsFollowTheLayers(t *testing.T) {
 			if !isOurs && name == "domain" && strings.Contains(path, ".") {
 				t.Errorf("domain imports %s, which is not in the standard library", path)
 			}
-			if inModule == postgresTest {
+			if inModule == postgresTest || inModule == engineTest {
 				t.Errorf("%s imports %s, which is for tests", name, inModule)
 			}
 			if isDriver(path) && !slices.Contains(engines, name) {

@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// An APIKey is a stored API key. A key without ExpiresAt never expires. RevokedAt may be
-// in the future. Times are UTC, in milliseconds.
+// An APIKey is a stored API key. A ReadOnly one may only read. A key without ExpiresAt never
+// expires. RevokedAt may be in the future. Times are UTC, in milliseconds.
 type APIKey struct {
 	ID         int64
 	Name       string
 	Hash       KeyHash
 	LastFour   string
+	ReadOnly   bool
 	CreatedAt  time.Time
 	ExpiresAt  *time.Time
 	RevokedAt  *time.Time
@@ -23,6 +24,7 @@ type NewAPIKey struct {
 	Name      string
 	Hash      KeyHash
 	LastFour  string
+	ReadOnly  bool
 	CreatedAt time.Time
 	ExpiresAt *time.Time
 }
@@ -42,9 +44,9 @@ const KeyNameRule = "must be 1 to 100 characters, not blank, without control cha
 // ValidKeyName reports whether name satisfies KeyNameRule.
 func ValidKeyName(name string) bool { return validName(name, MaxKeyName) }
 
-// NewKey returns the key to be stored for a secret. It expires after lifetime, or never
-// if lifetime is zero. NewKey returns an ErrInvalid (validation_failed) that lists every
-// violation.
+// NewKey returns the key to be stored for a secret, which is not ReadOnly. It expires after
+// lifetime, or never if lifetime is zero. NewKey returns an ErrInvalid (validation_failed)
+// that lists every violation.
 func NewKey(name, secret string, now time.Time, lifetime time.Duration) (NewAPIKey, error) {
 	hash, ok := HashKey(secret)
 	var violations []Violation
@@ -102,13 +104,15 @@ func (k APIKey) NeedsLastUsedUpdate(now time.Time) bool {
 }
 
 // Successor returns the key to be stored for a secret that replaces that of k from now on,
-// with the same name and lifetime.
+// with the same name, lifetime and ReadOnly.
 func (k APIKey) Successor(secret string, now time.Time) (NewAPIKey, error) {
 	var lifetime time.Duration
 	if k.ExpiresAt != nil {
 		lifetime = k.ExpiresAt.Sub(k.CreatedAt)
 	}
-	return NewKey(k.Name, secret, now, lifetime)
+	successor, err := NewKey(k.Name, secret, now, lifetime)
+	successor.ReadOnly = k.ReadOnly
+	return successor, err
 }
 
 // ValidateOverlap returns an ErrInvalid (validation_failed) unless overlap, for which a
@@ -148,4 +152,10 @@ func MissingAPIKey() error {
 // for an unknown, a revoked and an expired key.
 func InvalidAPIKey() error {
 	return &Error{Kind: ErrUnauthenticated, Code: CodeInvalidAPIKey, Message: "the API key is not valid"}
+}
+
+// ReadOnlyAPIKey returns the ErrForbidden for a request with a ReadOnly key that does not
+// only read.
+func ReadOnlyAPIKey() error {
+	return Forbidden("this API key may only read: use one that was created without --read-only")
 }

@@ -65,20 +65,24 @@ func TestKeyRevokedAtItsCreationIsNeverValid(t *testing.T) {
 	}
 }
 
-func TestSuccessorHasNameAndLifetime(t *testing.T) {
+func TestSuccessorHasNameLifetimeAndReadOnly(t *testing.T) {
 	t.Parallel()
 	secret := domain.GenerateKey()
 	hash, _ := domain.HashKey(secret)
-	for name, test := range map[string]struct{ old, want *time.Time }{
-		"unlimited": {nil, nil},
-		"one hour":  {noonPlus(-time.Minute), noonPlus(time.Hour)},
+	for name, test := range map[string]struct {
+		old, want *time.Time
+		readOnly  bool
+	}{
+		"unlimited": {nil, nil, false},
+		"one hour":  {noonPlus(-time.Minute), noonPlus(time.Hour), false},
+		"read-only": {nil, nil, true},
 	} {
 		old := domain.APIKey{
-			ID: 7, Name: "till 1", LastFour: "last", CreatedAt: noon.Add(-time.Hour - time.Minute),
+			ID: 7, Name: "till 1", LastFour: "last", ReadOnly: test.readOnly, CreatedAt: noon.Add(-time.Hour - time.Minute),
 			ExpiresAt: test.old, RevokedAt: noonPlus(0), LastUsedAt: noonPlus(0),
 		}
 		want := domain.NewAPIKey{
-			Name: "till 1", Hash: hash, LastFour: secret[len(secret)-4:], CreatedAt: noon, ExpiresAt: test.want,
+			Name: "till 1", Hash: hash, LastFour: secret[len(secret)-4:], ReadOnly: test.readOnly, CreatedAt: noon, ExpiresAt: test.want,
 		}
 		got, err := old.Successor(secret, noon)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {

@@ -91,11 +91,12 @@ type KeyRepository interface {
 
 // An IdempotencyRepository stores the results of requests with an idempotency key.
 type IdempotencyRepository interface {
-	// Claim claims the key for a request and returns true. If the key was claimed within
-	// IdempotencyTTL before, it returns false and the outcome of that request.
+	// Claim claims the key for a request, while the transaction runs, and returns true. If a
+	// claim of the key within IdempotencyTTL before was completed, Claim returns false and the
+	// outcome of that request.
 	Claim(ctx context.Context, claim Claim) (Outcome, bool, error)
-	// Complete stores the result of the request that claimed the key.
-	Complete(ctx context.Context, key IdempotencyKey, result []byte) error
+	// Complete stores a claim and the result of its request.
+	Complete(ctx context.Context, claim Claim, result []byte) error
 }
 
 // An ImportRepository stores how far files have been imported.

@@ -24,7 +24,7 @@ type copiedTable struct {
 var copiedTables = []copiedTable{
 	{"pets", "id", []string{"id", "name", "category_id", "status"}, true},
 	{"orders", "id", []string{"id", "pet_id", "status", "created_at", "updated_at"}, true},
-	{"api_keys", "id", []string{"id", "hash", "name", "last_four", "created_at", "expires_at", "revoked_at", "last_used_at"}, true},
+	{"api_keys", "id", []string{"id", "hash", "name", "last_four", "created_at", "expires_at", "revoked_at", "last_used_at", "read_only"}, true},
 	{"idempotency_keys", "caller, value", []string{"caller", "value", "fingerprint", "result", "claimed_at"}, false},
 	{"imports", "digest", []string{"digest", "added", "complete", "updated_at"}, false},
 }

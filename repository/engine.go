@@ -25,9 +25,10 @@ type Engine interface {
 
 // EngineOptions are those Options that concern the database.
 type EngineOptions struct {
-	Migrate      bool
-	MustExist    bool
-	MaxOpenConns int
+	Migrate            bool
+	MustExist          bool
+	MaxOpenConns       int
+	RequireSynchronous bool
 	// Exclusive makes Open return an ErrInUse while a process has the store open, and keeps
 	// others from opening it, or at least from writing to it, until Close. There is then one
 	// connection, for the transactions and the Readers, and only one of them at a time. An
@@ -80,7 +81,11 @@ type Database interface {
 	Exact() bool
 	// Check returns an error if a commit could be lost, such as when the file of the
 	// database was replaced.
-	Check() error
+	Check(ctx context.Context) error
+	// CheckSynchronous returns an error if a commit does not wait until a standby has it, or
+	// if there is no standby to wait for. Its message is for the operator. An engine without
+	// standbys returns nil.
+	CheckSynchronous(ctx context.Context) error
 	// Rebind replaces the placeholders ? of a statement with those of the driver.
 	Rebind(statement string) string
 	// Coalesces reports whether statements of a batch are coalesced (docs/coalescing.md).

@@ -24,13 +24,45 @@ const (
 	KindQueueFull  = "queue_full"  // too many transactions were queued
 	KindClosed     = "closed"      // the store was closed
 	KindOther      = "other"       // none of these
+
+	KindNotSynchronous = "not_synchronous" // a commit would not wait for a standby, see Options.RequireSynchronous
 )
 
 // ErrorKinds returns all kinds of error.
 func ErrorKinds() []string {
 	return []string{
 		KindFull, KindBusy, KindConflict, KindConnection, KindReadOnly, KindIO, KindCorrupt,
-		KindCannotOpen, KindReplaced, KindTimeout, KindQueueFull, KindClosed, KindOther,
+		KindCannotOpen, KindReplaced, KindTimeout, KindQueueFull, KindClosed, KindNotSynchronous, KindOther,
+	}
+}
+
+// reasons are the kinds of error in words.
+var reasons = map[string]string{
+	KindFull:           "its disk is full",
+	KindBusy:           "another process holds its lock",
+	KindConflict:       "it is locked",
+	KindConnection:     "its server cannot be reached",
+	KindReadOnly:       "it is read-only, or has no primary server",
+	KindIO:             "its disk failed",
+	KindCorrupt:        "it is damaged",
+	KindCannotOpen:     "its file cannot be opened",
+	KindReplaced:       "its file was replaced",
+	KindTimeout:        "it did not respond in time",
+	KindQueueFull:      "it has too many requests",
+	KindClosed:         "it is closed",
+	KindNotSynchronous: "its server has no synchronous standby, which database.require_synchronous demands",
+	KindOther:          "see the log",
+}
+
+// withReason returns an error of the database with its reason as the message.
+func withReason(database Database, err error) error {
+	reason, ok := reasons[errorKind(database, err)]
+	if !ok {
+		return err
+	}
+	return &domain.Error{
+		Kind: domain.ErrUnavailable, Code: domain.CodeUnavailable,
+		Message: "the store is not available: " + reason, Cause: err,
 	}
 }
 

@@ -12,105 +12,130 @@ type idempotency struct {
 	session
 	changes        *changes
 	coalescer      *coalescer
-	claims         *coalesced[domain.Claim, bool]
-	results        *coalesced[keyResult, struct{}]
-	claimed        map[domain.IdempotencyKey]domain.Claim // by functions whose statements are coalesced
+	finds          *coalesced[domain.IdempotencyKey, *storedOutcome]
+	inserts        *coalesced[completion, struct{}]
+	claimed        map[domain.IdempotencyKey]bool // by functions whose statements are coalesced
 	deletedExpired bool
 }
 
-// A keyResult is the result of the request that claimed a key.
-type keyResult struct {
-	domain.IdempotencyKey
+// A storedOutcome is the outcome of a claim at a time in milliseconds.
+type storedOutcome struct {
+	domain.Outcome
+	claimedAt int64
+	n         int64 // the position of its key in a statement, from 1
+}
+
+// A completion is a claim with the result of its request.
+type completion struct {
+	domain.Claim
 	result []byte
 }
 
 func newIdempotency(s session, changes *changes, c *coalescer) *idempotency {
-	i := &idempotency{session: s, changes: changes, coalescer: c, claimed: map[domain.IdempotencyKey]domain.Claim{}}
-	i.claims = newCoalesced(c, i.insertOne, i.insertMany)
-	i.results = newCoalesced(c, i.setResult, i.setResults)
+	i := &idempotency{session: s, changes: changes, coalescer: c, claimed: map[domain.IdempotencyKey]bool{}}
+	i.finds = newCoalesced(c, i.findOne, i.findMany)
+	i.inserts = newCoalesced(c, i.insertOne, i.insertMany)
 	return i
 }
 
+// Claim stores nothing: no other transaction can write, and so claim the key, until this one
+// ends.
 func (i *idempotency) Claim(ctx context.Context, claim domain.Claim) (domain.Outcome, bool, error) {
-	if err := i.deleteExpired(ctx, claim.At.Add(-domain.IdempotencyTTL).UnixMilli()); err != nil {
+	if err := i.waitForSameKey(claim.IdempotencyKey); err != nil {
 		return domain.Outcome{}, false, err
 	}
-	if err := i.waitForSameKey(claim); err != nil {
+	earlier, err := i.finds.do(ctx, claim.IdempotencyKey)
+	switch {
+	case err != nil:
 		return domain.Outcome{}, false, err
+	case earlier == nil:
+		return domain.Outcome{}, true, nil
+	case earlier.claimedAt <= expired(claim):
+		_, err := i.execDirect(ctx, "DELETE FROM idempotency_keys WHERE caller = ? AND value = ?", claim.Caller, claim.Value)
+		return domain.Outcome{}, err == nil, err
 	}
-	claimed, err := i.claims.do(ctx, claim)
-	if claimed {
-		i.changes.markDirty(1)
-	}
-	if err != nil || claimed {
-		return domain.Outcome{}, claimed, err
-	}
-	earlier, err := queryOne(ctx, i.session, scanOutcome,
-		"SELECT fingerprint, result FROM idempotency_keys WHERE caller = ? AND value = ?", claim.Caller, claim.Value)
-	return earlier, false, err
+	return earlier.Outcome, false, nil
 }
 
-// waitForSameKey waits for the other functions if one has claimed the same key: claim must
-// find its result.
-func (i *idempotency) waitForSameKey(claim domain.Claim) error {
+// expired returns the time in milliseconds until which earlier claims are expired.
+func expired(claim domain.Claim) int64 { return claim.At.Add(-domain.IdempotencyTTL).UnixMilli() }
+
+// waitForSameKey waits for the other functions if one has claimed the same key: the claim
+// must find its result.
+func (i *idempotency) waitForSameKey(key domain.IdempotencyKey) error {
 	if !i.coalescer.enabled {
 		return nil
 	}
-	if _, found := i.claimed[claim.IdempotencyKey]; found {
+	if i.claimed[key] {
 		return i.coalescer.wait(otherFunctions)
 	}
-	i.claimed[claim.IdempotencyKey] = claim
+	i.claimed[key] = true
 	return nil
 }
 
-// replaceExpired follows an INSERT of claims, and makes it replace claims that are expired.
-const replaceExpired = `
-	ON CONFLICT (caller, value) DO UPDATE SET fingerprint = excluded.fingerprint, result = NULL, claimed_at = excluded.claimed_at
-	WHERE idempotency_keys.claimed_at <= excluded.claimed_at - ?`
-
-func (i *idempotency) insertOne(ctx context.Context, claim domain.Claim) (claimed bool, err error) {
-	rows, err := i.execDirect(ctx, "INSERT INTO idempotency_keys (caller, value, fingerprint, claimed_at) VALUES (?, ?, ?, ?)"+replaceExpired,
-		claim.Caller, claim.Value, claim.Fingerprint[:], claim.At.UnixMilli(), domain.IdempotencyTTL.Milliseconds())
-	return rows == 1, err
-}
-
-func (i *idempotency) insertMany(ctx context.Context, claims []domain.Claim) (claimed []bool, err error) {
-	args := append(claimColumns(claims), domain.IdempotencyTTL.Milliseconds())
-	keys, err := query(ctx, i.session, scanIdempotencyKey, len(claims), `
-		INSERT INTO idempotency_keys (caller, value, fingerprint, claimed_at)
-		SELECT * FROM unnest(?::text[], ?::text[], ?::bytea[], ?::bigint[])`+replaceExpired+" RETURNING caller, value", args...)
-	inserted := make(map[domain.IdempotencyKey]bool, len(keys))
-	for _, key := range keys {
-		inserted[key] = true
+func (i *idempotency) findOne(ctx context.Context, key domain.IdempotencyKey) (*storedOutcome, error) {
+	found, err := query(ctx, i.session, scanOutcome, 1,
+		"SELECT 1, fingerprint, result, claimed_at FROM idempotency_keys WHERE caller = ? AND value = ?", key.Caller, key.Value)
+	if err != nil || len(found) == 0 {
+		return nil, err
 	}
-	for _, claim := range claims {
-		claimed = append(claimed, inserted[claim.IdempotencyKey])
+	return found[0], nil
+}
+
+// findMany finds each key by itself (OFFSET 0), through the primary key. A plan that joins
+// the tables may read all keys.
+func (i *idempotency) findMany(ctx context.Context, keys []domain.IdempotencyKey) ([]*storedOutcome, error) {
+	callers, values := make([]string, len(keys)), make([]string, len(keys))
+	for n, key := range keys {
+		callers[n], values[n] = key.Caller, key.Value
 	}
-	return claimed, err
-}
-
-func scanIdempotencyKey(r *row) (key domain.IdempotencyKey, err error) {
-	err = r.scan(&key.Caller, &key.Value)
-	return key, err
-}
-
-// claimColumns returns the columns caller, value, fingerprint and claimed_at of claims.
-func claimColumns(claims []domain.Claim) []any {
-	n := len(claims)
-	callers, values, fingerprints, times := make([]string, n), make([]string, n), make([][]byte, n), make([]int64, n)
-	for i, claim := range claims {
-		callers[i], values[i], fingerprints[i], times[i] = claim.Caller, claim.Value, claims[i].Fingerprint[:], claim.At.UnixMilli()
+	found, err := query(ctx, i.session, scanOutcome, 0, `
+		SELECT n, fingerprint, result, claimed_at FROM unnest(?::text[], ?::text[]) WITH ORDINALITY AS wanted (caller, value, n),
+		LATERAL (SELECT * FROM idempotency_keys AS k WHERE k.caller = wanted.caller AND k.value = wanted.value OFFSET 0) AS stored`,
+		callers, values)
+	outcomes := make([]*storedOutcome, len(keys))
+	for _, outcome := range found {
+		outcomes[outcome.n-1] = outcome
 	}
-	return []any{callers, values, fingerprints, times}
+	return outcomes, err
 }
 
-func scanOutcome(r *row) (outcome domain.Outcome, err error) {
+func scanOutcome(r *row) (*storedOutcome, error) {
+	var o storedOutcome
 	var fingerprint []byte
-	err = r.scan(&fingerprint, &outcome.Result)
-	if err == nil && copy(outcome.Fingerprint[:], fingerprint) != len(outcome.Fingerprint) {
+	err := r.scan(&o.n, &fingerprint, &o.Result, &o.claimedAt)
+	if err == nil && copy(o.Fingerprint[:], fingerprint) != len(o.Fingerprint) {
 		err = fmt.Errorf("the fingerprint of an idempotency key has %d bytes", len(fingerprint))
 	}
-	return outcome, err
+	return &o, err
+}
+
+func (i *idempotency) Complete(ctx context.Context, claim domain.Claim, result []byte) error {
+	i.changes.markDirty(1)
+	if err := i.deleteExpired(ctx, expired(claim)); err != nil {
+		return err
+	}
+	_, err := i.inserts.do(ctx, completion{claim, result})
+	return err
+}
+
+func (i *idempotency) insertOne(ctx context.Context, c completion) (_ struct{}, err error) {
+	_, err = i.execDirect(ctx, "INSERT INTO idempotency_keys (caller, value, fingerprint, result, claimed_at) VALUES (?, ?, ?, ?, ?)",
+		c.Caller, c.Value, c.Fingerprint[:], c.result, c.At.UnixMilli())
+	return struct{}{}, err
+}
+
+func (i *idempotency) insertMany(ctx context.Context, all []completion) (_ []struct{}, err error) {
+	n := len(all)
+	callers, values, fingerprints, results, times := make([]string, n), make([]string, n), make([][]byte, n), make([][]byte, n), make([]int64, n)
+	for i, c := range all {
+		callers[i], values[i], fingerprints[i], results[i], times[i] = c.Caller, c.Value, all[i].Fingerprint[:], c.result, c.At.UnixMilli()
+	}
+	_, err = i.execDirect(ctx, `
+		INSERT INTO idempotency_keys (caller, value, fingerprint, result, claimed_at)
+		SELECT * FROM unnest(?::text[], ?::text[], ?::bytea[], ?::bytea[], ?::bigint[])`,
+		callers, values, fingerprints, results, times)
+	return make([]struct{}, n), err
 }
 
 // deleteExpired deletes expired keys, once in a transaction. It deletes more than a transaction
@@ -125,27 +150,4 @@ func (i *idempotency) deleteExpired(ctx context.Context, expired int64) error {
 	_, err := i.execDirect(ctx, `DELETE FROM idempotency_keys WHERE claimed_at BETWEEN 0 AND (SELECT max(claimed_at) FROM (
 		SELECT claimed_at FROM idempotency_keys WHERE claimed_at <= ? ORDER BY claimed_at LIMIT 512) AS oldest)`, expired)
 	return err
-}
-
-func (i *idempotency) Complete(ctx context.Context, key domain.IdempotencyKey, result []byte) error {
-	_, err := i.results.do(ctx, keyResult{key, result})
-	return err
-}
-
-func (i *idempotency) setResult(ctx context.Context, r keyResult) (_ struct{}, err error) {
-	_, err = i.execDirect(ctx, "UPDATE idempotency_keys SET result = ? WHERE caller = ? AND value = ?", r.result, r.Caller, r.Value)
-	return struct{}{}, err
-}
-
-// setResults updates claims that exist. It is an INSERT because ON CONFLICT always finds
-// a row through the index. An UPDATE that joins the rows may read the whole table.
-func (i *idempotency) setResults(ctx context.Context, all []keyResult) (_ []struct{}, err error) {
-	claims, results := make([]domain.Claim, len(all)), make([][]byte, len(all))
-	for n, r := range all {
-		claims[n], results[n] = i.claimed[r.IdempotencyKey], r.result
-	}
-	_, err = i.execDirect(ctx, `INSERT INTO idempotency_keys (caller, value, fingerprint, claimed_at, result)
-		SELECT * FROM unnest(?::text[], ?::text[], ?::bytea[], ?::bigint[], ?::bytea[])
-		ON CONFLICT (caller, value) DO UPDATE SET result = excluded.result`, append(claimColumns(claims), results)...)
-	return make([]struct{}, len(all)), err
 }

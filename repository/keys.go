@@ -19,17 +19,18 @@ type keys struct {
 	changes *changes // of the transaction, nil outside one
 }
 
-const selectKeys = "SELECT id, hash, name, last_four, created_at, expires_at, revoked_at, last_used_at FROM api_keys"
+const selectKeys = "SELECT id, hash, name, last_four, read_only, created_at, expires_at, revoked_at, last_used_at FROM api_keys"
 
 func scanKey(r *row) (domain.APIKey, error) {
 	var key domain.APIKey
 	var hash []byte
-	var created int64
+	var readOnly, created int64
 	var expires, revoked, lastUsed *int64
-	err := r.scan(&key.ID, &hash, &key.Name, &key.LastFour, &created, &expires, &revoked, &lastUsed)
+	err := r.scan(&key.ID, &hash, &key.Name, &key.LastFour, &readOnly, &created, &expires, &revoked, &lastUsed)
 	if err == nil && copy(key.Hash[:], hash) != len(key.Hash) {
 		err = fmt.Errorf("the hash of the API key %d has %d bytes", key.ID, len(hash))
 	}
+	key.ReadOnly = readOnly != 0
 	key.CreatedAt, key.ExpiresAt, key.RevokedAt, key.LastUsedAt = timeOf(created), timePtr(expires), timePtr(revoked), timePtr(lastUsed)
 	return key, err
 }
@@ -56,9 +57,9 @@ func (k keys) Get(ctx context.Context, id int64) (domain.APIKey, error) {
 
 func (k keys) Create(ctx context.Context, key domain.NewAPIKey) (bool, error) {
 	// The hash is not the first value: GORM expands bytes after a parenthesis as a list.
-	created, err := k.exec(ctx, `INSERT INTO api_keys (name, hash, last_four, created_at, expires_at) VALUES (?, ?, ?, ?, ?)
+	created, err := k.exec(ctx, `INSERT INTO api_keys (name, hash, last_four, read_only, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (hash) DO NOTHING`,
-		key.Name, key.Hash[:], key.LastFour, key.CreatedAt.UnixMilli(), millisPtr(key.ExpiresAt))
+		key.Name, key.Hash[:], key.LastFour, asInt(key.ReadOnly), key.CreatedAt.UnixMilli(), millisPtr(key.ExpiresAt))
 	k.changes.markKeysChanged(created)
 	return created == 1, err
 }

@@ -29,6 +29,9 @@ type Options struct {
 	// MaxStaleness is for how long caches may miss the commits of other processes on an
 	// engine on which they would otherwise miss none: PostgreSQL.
 	MaxStaleness time.Duration
+	// RequireSynchronous makes transactions and Ping return an ErrUnavailable while a commit
+	// would not wait for a standby of a PostgreSQL server. Open succeeds.
+	RequireSynchronous bool
 	// ObserveCommit, if not nil, is called after each commit with the number of
 	// transactions that shared it and the time it took, including the wait for other
 	// processes. It must not block.
@@ -42,8 +45,8 @@ type Options struct {
 	TracerProvider trace.TracerProvider
 }
 
-// Open opens the store of an engine. Its error is one line that names the database and
-// ends with the remedy.
+// Open opens the store of an engine. The end of ctx interrupts Open, not the open store. Its
+// error is one line that names the database and ends with the remedy.
 func Open(ctx context.Context, engine Engine, o Options) (*Store, error) {
 	store, err := open(ctx, engine, o)
 	if err != nil {
@@ -54,7 +57,9 @@ func Open(ctx context.Context, engine Engine, o Options) (*Store, error) {
 
 func open(ctx context.Context, engine Engine, o Options) (_ *Store, err error) {
 	size := cmp.Or(max(o.MaxOpenConns, 0), defaultMaxOpenConns)
-	database, err := engine.Open(ctx, EngineOptions{Migrate: o.Migrate, MustExist: o.MustExist, MaxOpenConns: size})
+	database, err := engine.Open(ctx, EngineOptions{
+		Migrate: o.Migrate, MustExist: o.MustExist, MaxOpenConns: size, RequireSynchronous: o.RequireSynchronous,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -89,5 +94,5 @@ func open(ctx context.Context, engine Engine, o Options) (_ *Store, err error) {
 	if s.writer, err = newWriter(database, db, &s.versions, o.ObserveCommit); err != nil {
 		return nil, err
 	}
-	return s, s.Ping(ctx)
+	return s, nil
 }

@@ -46,13 +46,20 @@ func (s *Store) Versions(ctx context.Context) (added, changed uint64, err error)
 }
 
 // Ping runs a query. It returns an ErrUnavailable when the query fails, or when a commit
-// could be lost.
+// could be lost. Its message has the reason, without a name or a secret.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := s.database.Check(); err != nil {
-		return s.report(domain.Unavailable(err))
+	if err := s.database.Check(ctx); err != nil {
+		return withReason(s.database, s.report(domain.Unavailable(err)))
 	}
 	_, err := query(ctx, s.readers, scanID, 1, "SELECT id FROM pets LIMIT 1")
-	return err
+	return withReason(s.database, err)
+}
+
+// CheckSynchronous returns an error, for the log, if a commit on a PostgreSQL server does
+// not wait until a standby has it, or if no such standby is connected. A user that may not
+// read pg_stat_replication (pg_read_all_stats, as pg_monitor has) cannot see the latter.
+func (s *Store) CheckSynchronous(ctx context.Context) error {
+	return s.database.CheckSynchronous(ctx)
 }
 
 // report calls observeError if the store caused err, and returns err.
@@ -65,6 +72,9 @@ func (s *Store) report(err error) error {
 	}
 	return err
 }
+
+// Waiting returns the number of callers of InTx that wait for their transaction, for metrics.
+func (s *Store) Waiting() int { return int(s.writer.waiting.Load()) }
 
 // Pools returns the connection pools by name, for metrics.
 func (s *Store) Pools() map[string]*sql.DB { return s.database.Pools() }

@@ -42,6 +42,7 @@ type writer struct {
 	observe  func(batch int, took time.Duration)
 
 	queue   chan *pendingTx
+	waiting atomic.Int64 // callers of do
 	quit    chan struct{}
 	closing sync.Once
 	stopped chan struct{}
@@ -82,6 +83,8 @@ func (w *writer) do(ctx context.Context, fn txFunc) error {
 	if err := ctx.Err(); err != nil {
 		return domain.Unavailable(err)
 	}
+	w.waiting.Add(1)
+	defer w.waiting.Add(-1)
 	p := &pendingTx{ctx: ctx, fn: fn, done: make(chan struct{})}
 	if err := w.enqueue(p); err != nil {
 		return domain.Unavailable(err)

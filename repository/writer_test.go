@@ -127,11 +127,17 @@ func TestQueuedTransactionsShareACommit(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		results = append(results, enqueue(t.Context(), s, adding(name)))
 	}
+	if waiting := s.Waiting(); waiting != 4 {
+		t.Errorf("got %d waiting transactions, want 4", waiting)
+	}
 	release()
 	for _, result := range results {
 		if err := <-result; err != nil {
 			t.Error(err)
 		}
+	}
+	if waiting := s.Waiting(); waiting != 0 {
+		t.Errorf("got %d waiting transactions after the commit, want 0", waiting)
 	}
 	wantNames(t, s, "a", "b", "c")
 	if commits, transactions := batches.total(); commits != 2 || transactions != 4 {

@@ -1,7 +1,6 @@
 package usecase_test
 
 import (
-	"path/filepath"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -9,7 +8,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/usecase"
 )
 
@@ -22,7 +21,7 @@ func BenchmarkCreate(b *testing.B) {
 		},
 	} {
 		b.Run(name, func(b *testing.B) {
-			store, err := repository.Open(b.Context(), sqlite.New(filepath.Join(b.TempDir(), "pets.db")), repository.Options{Migrate: true})
+			store, err := repository.Open(b.Context(), enginetest.New(b).Engine(), repository.Options{Migrate: true})
 			if err != nil {
 				b.Fatal(err)
 			}

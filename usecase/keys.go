@@ -26,8 +26,17 @@ func (k *Keys) List(ctx context.Context) ([]domain.APIKey, error) { return k.key
 // Create issues a key, which expires after lifetime, or never if lifetime is zero. Create
 // returns the secret, which is not stored, or an ErrInvalid (validation_failed).
 func (k *Keys) Create(ctx context.Context, name string, lifetime time.Duration) (secret string, err error) {
+	return k.issueKey(ctx, name, lifetime, false)
+}
+
+// CreateReadOnly is Create for a key that may only read.
+func (k *Keys) CreateReadOnly(ctx context.Context, name string, lifetime time.Duration) (secret string, err error) {
+	return k.issueKey(ctx, name, lifetime, true)
+}
+
+func (k *Keys) issueKey(ctx context.Context, name string, lifetime time.Duration, readOnly bool) (secret string, err error) {
 	secret = domain.GenerateKey()
-	if err := k.createKey(ctx, name, secret, lifetime); err != nil {
+	if err := k.createKey(ctx, name, secret, lifetime, readOnly); err != nil {
 		return "", err
 	}
 	return secret, nil
@@ -37,14 +46,15 @@ func (k *Keys) Create(ctx context.Context, name string, lifetime time.Duration) 
 // stays revoked. Import returns an ErrInvalid (validation_failed), also for a secret that
 // does not have the format of a key.
 func (k *Keys) Import(ctx context.Context, name, secret string) error {
-	return k.createKey(ctx, name, secret, 0)
+	return k.createKey(ctx, name, secret, 0, false)
 }
 
-func (k *Keys) createKey(ctx context.Context, name, secret string, lifetime time.Duration) error {
+func (k *Keys) createKey(ctx context.Context, name, secret string, lifetime time.Duration, readOnly bool) error {
 	key, err := domain.NewKey(name, secret, k.now(), lifetime)
 	if err != nil {
 		return err
 	}
+	key.ReadOnly = readOnly
 	return k.tx.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
 		_, err := r.Keys.Create(ctx, key)
 		return err
@@ -76,9 +86,9 @@ func (k *Keys) CreateFirst(ctx context.Context, name string) (secret string, err
 }
 
 // Rotate issues a key with the name and lifetime of another, which is revoked after
-// overlap. It returns the secret, which is not stored, or an ErrNotFound, an ErrConflict
-// for a key that is not valid or was rotated before, or an ErrInvalid (validation_failed)
-// for the overlap.
+// overlap. It may only read if the other may. Rotate returns the secret, which is not
+// stored, or an ErrNotFound, an ErrConflict for a key that is not valid or was rotated
+// before, or an ErrInvalid (validation_failed) for the overlap.
 func (k *Keys) Rotate(ctx context.Context, id int64, overlap time.Duration) (secret string, err error) {
 	if err := domain.ValidateOverlap(overlap); err != nil {
 		return "", err

@@ -188,6 +188,21 @@ func TestRotatedKeyIsValidDuringOverlap(t *testing.T) {
 	k.wantValid(t, true, last)
 }
 
+func TestRotationKeepsReadOnly(t *testing.T) {
+	t.Parallel()
+	k := newKeysTest(t)
+	readOnly := must[string](t)(k.CreateReadOnly(t.Context(), "page", 0))
+	full := must[string](t)(k.Create(t.Context(), "till 1", 0))
+	for secret, want := range map[string]bool{
+		readOnly: true, must[string](t)(k.Rotate(t.Context(), 1, time.Hour)): true,
+		full: false, must[string](t)(k.Rotate(t.Context(), 2, time.Hour)): false,
+	} {
+		if key := must[domain.APIKey](t)(k.Authenticate(t.Context(), secret)); key.ReadOnly != want {
+			t.Errorf("got the key %+v, want ReadOnly %t", key, want)
+		}
+	}
+}
+
 func TestActiveKeyIsRotatedOnce(t *testing.T) {
 	t.Parallel()
 	k := newKeysTest(t)

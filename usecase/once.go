@@ -48,7 +48,7 @@ func once[T any](
 		if err != nil {
 			return fmt.Errorf("encode the result of %s: %w", req.operation, err)
 		}
-		return r.Idempotency.Complete(ctx, req.key, encoded)
+		return r.Idempotency.Complete(ctx, claim, encoded)
 	})
 	return result, replayed && err == nil, err
 }

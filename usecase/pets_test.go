@@ -109,37 +109,36 @@ func TestRetryOfRunningRequestIsRejected(t *testing.T) {
 	t.Parallel()
 	store := open(t)
 	pets := newPets(store, &clock{noon})
-	added, _, err := pets.Create(t.Context(), rex, keyOf("1", "k"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
-		return r.Idempotency.Complete(ctx, keyOf("1", "k"), nil)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _, err = pets.Create(t.Context(), rex, keyOf("1", "k"))
+	storeResult(t, store, nil)
+	_, _, err := pets.Create(t.Context(), rex, keyOf("1", "copy"))
 	wantError(t, err, domain.ErrConflict, domain.CodeIdempotencyInProgress)
-	wantPets(t, pets, added.Name)
+	wantPets(t, pets, "Rex")
 }
 
 func TestInvalidStoredResultIsAnError(t *testing.T) {
 	t.Parallel()
 	store := open(t)
 	pets := newPets(store, &clock{noon})
-	if _, _, err := pets.Create(t.Context(), rex, keyOf("1", "k")); err != nil {
-		t.Fatal(err)
-	}
-	err := store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
-		return r.Idempotency.Complete(ctx, keyOf("1", "k"), []byte("{"))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, replayed, err := pets.Create(t.Context(), rex, keyOf("1", "k"))
+	storeResult(t, store, []byte("{"))
+	_, replayed, err := pets.Create(t.Context(), rex, keyOf("1", "copy"))
 	var known *domain.Error
 	if err == nil || errors.As(err, &known) || replayed {
 		t.Errorf("got %v, replayed %t, want an error other than a domain.Error", err, replayed)
+	}
+}
+
+// storeResult adds rex with the key k, and stores a result of the same request with the key
+// copy.
+func storeResult(t *testing.T, store *repository.Store, result []byte) {
+	t.Helper()
+	if _, _, err := newPets(store, &clock{noon}).Create(t.Context(), rex, keyOf("1", "k")); err != nil {
+		t.Fatal(err)
+	}
+	err := store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		first, _, err := r.Idempotency.Claim(ctx, domain.Claim{IdempotencyKey: keyOf("1", "k"), At: noon})
+		return errors.Join(err, r.Idempotency.Complete(ctx, domain.Claim{IdempotencyKey: keyOf("1", "copy"), Fingerprint: first.Fingerprint, At: noon}, result))
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -2,16 +2,18 @@ package usecase_test
 
 import (
 	"errors"
-	"path/filepath"
+	"os"
 	"testing"
 	"time"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/enginetest"
 )
 
 var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+
+func TestMain(m *testing.M) { os.Exit(enginetest.WithDatabases(m).Run()) }
 
 // A clock returns a fixed time, which a test may change.
 type clock struct{ time time.Time }
@@ -21,7 +23,7 @@ func (c *clock) now() time.Time { return c.time }
 // open opens a new store.
 func open(t *testing.T) *repository.Store {
 	t.Helper()
-	store, err := repository.Open(t.Context(), sqlite.New(filepath.Join(t.TempDir(), "pets.db")), repository.Options{Migrate: true})
+	store, err := repository.Open(t.Context(), enginetest.New(t).Engine(), repository.Options{Migrate: true})
 	if err != nil {
 		t.Fatal(err)
 	}

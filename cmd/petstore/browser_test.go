@@ -35,6 +35,7 @@ func TestSwaggerUIInABrowser(t *testing.T) {
 			p := openPage(t, name, url)
 			p.wantLocation(url + "/swagger/index.html")
 			p.wantTitle("Petstore")
+			p.wantServer(url + "/v1 - This server")
 			p.screenshot("overview")
 
 			p.try("Pets-listPets", nil, "401")

@@ -151,7 +151,16 @@ func (p *page) wantTitle(want string) {
 	}
 }
 
-// authorize enters the API key without "Bearer", as the README says.
+// wantServer expects the first server that the page offers.
+func (p *page) wantServer(want string) {
+	p.t.Helper()
+	if got := evaluate(p, chromedp.Evaluate[string](`document.querySelector(".servers option").textContent`)); got != want {
+		p.t.Errorf("server: got %s, want %s", got, want)
+	}
+}
+
+// authorize enters the API key without "Bearer", as the README says, and expects that the
+// page then offers the first operation.
 func (p *page) authorize(key string) {
 	p.t.Helper()
 	p.run(
@@ -159,9 +168,10 @@ func (p *page) authorize(key string) {
 		chromedp.WaitVisible(`.auth-container input`),
 		chromedp.SendKeys(`.auth-container input`, key),
 		chromedp.Click(`.auth-btn-wrapper .authorize`),
-		chromedp.WaitVisible(`.auth-btn-wrapper .btn-done`),
-		chromedp.Click(`.auth-btn-wrapper .btn-done`),
+		chromedp.WaitNotPresent(`.auth-container`),
+		chromedp.WaitVisible(`#operations-Pets-listPets .execute`),
 	)
+	p.wantOnScreen(`#operations-Pets-listPets .execute`)
 }
 
 // try opens an operation, fills in the fields, executes it and expects a status.
@@ -169,7 +179,7 @@ func (p *page) try(operation string, f fields, status string) {
 	p.t.Helper()
 	block := "#operations-" + operation
 	if p.count(block+" .execute") == 0 {
-		p.run(chromedp.Click(block+` .opblock-summary-control`), chromedp.Click(block+` .try-out__btn`))
+		p.run(chromedp.Click(block+` .opblock-summary-control`), chromedp.WaitVisible(block+` .execute`))
 	}
 	for name, value := range f {
 		field := block + ` tr[data-param-name="` + name + `"] input`
@@ -196,6 +206,16 @@ func (p *page) execute(operation, status string) {
 		p.screenshot("unexpected")
 		p.t.Errorf("%s: got status %q, want %s", operation, got, status)
 	}
+	p.wantOnScreen(statusCell)
+}
+
+// wantOnScreen waits until the top of an element is on the screen without the user scrolling.
+func (p *page) wantOnScreen(selector string) {
+	p.t.Helper()
+	waitUntil(p.t, selector+" is on the screen", func() bool {
+		top := evaluate(p, chromedp.Evaluate[float64](`document.querySelector("`+selector+`").getBoundingClientRect().top / innerHeight`))
+		return top >= 0 && top < 1
+	})
 }
 
 // count returns the number of elements that a CSS selector matches.

@@ -140,14 +140,15 @@ func TestOnlyCommandsThatCreateStoresMigrate(t *testing.T) {
 			t.Parallel()
 			dir := dirWithStore(t)
 			db := openSQLite(t, storePath(dir))
-			if _, err := db.ExecContext(t.Context(), "DROP TABLE imports; DROP TABLE unfinished_copy; DELETE FROM goose_db_version WHERE version_id > 1"); err != nil {
+			if _, err := db.ExecContext(t.Context(), `DROP TABLE imports; DROP TABLE unfinished_copy; ALTER TABLE api_keys DROP COLUMN read_only;
+				DELETE FROM goose_db_version WHERE version_id > 1`); err != nil {
 				t.Fatal(err)
 			}
 			_ = db.Close()
 			_, stderr, code := runPetstore(t, dir, strings.Fields(args)...)
 			version := queryInt(t, dir, "SELECT max(version_id) FROM goose_db_version")
-			migrated := strings.Contains(stderr, "petstore: migrated the store "+storePath(dir)+" from schema version 1 to 3\n")
-			if migrated != migrates || (version == 3) != migrates || migrates && code != 0 {
+			migrated := strings.Contains(stderr, "petstore: migrated the store "+storePath(dir)+" from schema version 1 to 4\n")
+			if migrated != migrates || (version == 4) != migrates || migrates && code != 0 {
 				t.Errorf("got code %d, schema version %d, stderr %q; want that it migrates: %t", code, version, stderr, migrates)
 			}
 		})

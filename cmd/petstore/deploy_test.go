@@ -63,6 +63,10 @@ type container struct {
 	Args            []string
 	Env             []struct{ Name, Value string }
 	SecurityContext map[string]any `yaml:"securityContext"`
+	ReadinessProbe  struct {
+		PeriodSeconds    int `yaml:"periodSeconds"`
+		FailureThreshold int `yaml:"failureThreshold"`
+	} `yaml:"readinessProbe"`
 }
 
 // manifests returns the objects of a file of docs/deploy.
@@ -100,8 +104,9 @@ func find(t *testing.T, all []manifest, kind string) manifest {
 func TestKubernetesManifestsAreValid(t *testing.T) {
 	t.Parallel()
 	for file, kinds := range map[string][]string{
-		"kubernetes.yaml":        {"Secret", "PersistentVolumeClaim", "Job", "Deployment", "Service"},
-		"kubernetes-backup.yaml": {"PersistentVolumeClaim", "CronJob"},
+		"kubernetes.yaml":          {"Secret", "PersistentVolumeClaim", "Job", "Deployment", "Service"},
+		"kubernetes-backup.yaml":   {"PersistentVolumeClaim", "CronJob"},
+		"kubernetes-postgres.yaml": {"Secret", "Job", "Deployment", "PodDisruptionBudget", "Service"},
 	} {
 		all := manifests(t, file)
 		for _, kind := range kinds {
@@ -157,17 +162,30 @@ func TestKubernetesBacksUpTheStoreOfTheDeployment(t *testing.T) {
 	}
 }
 
+// A failover takes up to 35 s. All pods would be removed from the Service meanwhile, and
+// clients would get no response.
+func TestKubernetesKeepsReplicasDuringAFailover(t *testing.T) {
+	t.Parallel()
+	probe := find(t, manifests(t, "kubernetes-postgres.yaml"), "Deployment").Spec.Template.Spec.Containers[0].ReadinessProbe
+	if seconds := probe.PeriodSeconds * probe.FailureThreshold; seconds < 40 {
+		t.Errorf("a pod is removed after %d s, want at least 40", seconds)
+	}
+}
+
 // wantAccepted expects that args are a command of petstore and that environ are valid
-// settings. It replaces the files of PETSTORE_…_FILE by an empty file.
+// settings. It replaces the files of PETSTORE_…_FILE by an empty file, or one with a
+// connection string.
 func wantAccepted(t *testing.T, name string, args, environ []string) {
 	t.Helper()
-	empty := filepath.Join(t.TempDir(), "empty")
-	if err := os.WriteFile(empty, nil, 0o600); err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	for file, text := range map[string]string{"PETSTORE_DATABASE_DSN_FILE": "postgres://db/shop", "PETSTORE_AUTH_BOOTSTRAP_KEY_FILE": ""} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for i, variable := range environ {
 		if key, _, _ := strings.Cut(variable, "="); strings.HasSuffix(key, "_FILE") {
-			environ[i] = key + "=" + empty
+			environ[i] = key + "=" + filepath.Join(dir, key)
 		}
 	}
 	if _, err := config.Load(config.Options{Environ: environ}); err != nil {
@@ -183,17 +201,26 @@ func wantAccepted(t *testing.T, name string, args, environ []string) {
 	}
 }
 
+// The DSN of a PostgreSQL database contains a password, so it must be possible to name its file.
 func TestDockerfileRunsPetstoreWithValidSettings(t *testing.T) {
 	t.Parallel()
 	dockerfile, err := os.ReadFile("../../Dockerfile")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"FROM scratch", "USER 65532:65532", `make static VERSION="$VERSION" COMMIT="$COMMIT"`, "ARG VERSION COMMIT", `ENTRYPOINT ["/petstore"]`, `CMD ["serve"]`} {
+	for _, want := range []string{"FROM scratch", "USER 65532:65532", "WORKDIR /data", "VOLUME /data", `ENTRYPOINT ["/petstore"]`, `CMD ["serve"]`} {
 		if !bytes.Contains(dockerfile, []byte(want)) {
 			t.Errorf("the Dockerfile does not contain %s", want)
 		}
 	}
 	variables := regexp.MustCompile(`PETSTORE_[A-Z_]+=\S+`).FindAllString(string(dockerfile), -1)
 	wantAccepted(t, "Dockerfile", []string{"serve"}, variables)
+	dsn := filepath.Join(t.TempDir(), "petstore.dsn")
+	if err := os.WriteFile(dsn, []byte("postgres://petstore@db.example.com/shop"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	environ := append(variables, "PETSTORE_DATABASE_DRIVER=postgres", "PETSTORE_DATABASE_DSN_FILE="+dsn)
+	if _, err := config.Load(config.Options{Environ: environ}); err != nil {
+		t.Error(err)
+	}
 }

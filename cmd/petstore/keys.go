@@ -31,15 +31,20 @@ A new key is shown only once, on standard output: the store contains only its ha
 func newKeysCreate(in *invocation) *cobra.Command {
 	var name string
 	var lifetime time.Duration
+	var readOnly bool
 	cmd := &cobra.Command{
 		Use:   "create --name NAME",
 		Short: "Create an API key and print it",
 		Long:  "Create an API key and print it on standard output. It is shown only once.",
 		Example: `  petstore keys create --name till-1
-  petstore keys create --name auditor --expires 90d`,
+  petstore keys create --name auditor --expires 90d
+  petstore keys create --name public-page --read-only`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return in.printNewKey(cmd.Context(), repository.Options{}, func(keys *usecase.Keys) (string, error) {
+				if readOnly {
+					return keys.CreateReadOnly(cmd.Context(), name, lifetime)
+				}
 				return keys.Create(cmd.Context(), name, lifetime)
 			})
 		},
@@ -51,6 +56,7 @@ func newKeysCreate(in *invocation) *cobra.Command {
 		return nil
 	})
 	cmd.Flags().Func("expires", "let the key expire after `DURATION`, such as 90d or 36h (default: never)", durationFlag(&lifetime, time.Second))
+	cmd.Flags().BoolVar(&readOnly, "read-only", false, "let the key only read: POST requests get 403")
 	_ = cmd.MarkFlagRequired("name") // fails only for an unknown flag
 	return cmd
 }
@@ -60,9 +66,9 @@ func newKeysRotate(in *invocation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate ID",
 		Short: "Create a replacement for an API key and print it",
-		Long: `Create an API key with the name and the lifetime of another, which it replaces, and
-print it on standard output. It is shown only once. The old key is revoked after the
-overlap.`,
+		Long: `Create an API key with the name, the lifetime and the permission of another, which it
+replaces, and print it on standard output. It is shown only once. The old key is revoked
+after the overlap.`,
 		Example: `  petstore keys rotate 7                # both keys work for a day
   petstore keys rotate 7 --overlap 0s   # the old key is revoked immediately`,
 		Args: keyIDArg,

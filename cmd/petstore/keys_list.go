@@ -1,11 +1,8 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +16,7 @@ type keyEntry struct {
 	ID         int64           `json:"id"`
 	Name       string          `json:"name"`
 	LastFour   string          `json:"lastFour"`
+	ReadOnly   bool            `json:"readOnly"`
 	CreatedAt  time.Time       `json:"createdAt"`
 	ExpiresAt  *time.Time      `json:"expiresAt"`
 	RevokedAt  *time.Time      `json:"revokedAt"`
@@ -27,14 +25,18 @@ type keyEntry struct {
 }
 
 func newKeysList(in *invocation) *cobra.Command {
-	write := writeTable
+	var output outputFlag
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the API keys, without their secrets",
 		Example: "  petstore keys list --output json",
-		Long: `List the API keys with their id, name, last four characters, times in UTC and state. The
-time of the revocation is in the future while both keys of a rotation work. The time of
-the last use is accurate to about a minute.`,
+		Long: `List the API keys with their id, name, last four characters, access (full or read-only),
+times in UTC and state. The time of the revocation is in the future while both keys of a
+rotation work. The time of the last use is accurate to about a minute.
+
+With --output json it prints an array of objects with the members id, name, lastFour,
+readOnly, createdAt, expiresAt, revokedAt, lastUsedAt and state. A time may be null, state is
+active, expired or revoked.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return in.withKeys(cmd.Context(), mustExist, func(keys *usecase.Keys) error {
@@ -42,21 +44,12 @@ the last use is accurate to about a minute.`,
 				if err != nil {
 					return err
 				}
-				return write(in.stdout, keyEntries(all, clock()))
+				list := keyEntries(all, clock())
+				return output.write(in.stdout, list, func(table io.Writer) { writeKeys(table, list) })
 			})
 		},
 	}
-	cmd.Flags().Func("output", "print the list as `FORMAT`, table or json (default table)", func(format string) error {
-		switch format {
-		case "table":
-			write = writeTable
-		case "json":
-			write = writeJSON
-		default:
-			return errors.New("must be table or json")
-		}
-		return nil
-	})
+	output.add(cmd)
 	return cmd
 }
 
@@ -65,28 +58,20 @@ func keyEntries(keys []domain.APIKey, now time.Time) []keyEntry {
 	list := make([]keyEntry, len(keys))
 	for i, k := range keys {
 		list[i] = keyEntry{
-			ID: k.ID, Name: k.Name, LastFour: k.LastFour, CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt,
+			ID: k.ID, Name: k.Name, LastFour: k.LastFour, ReadOnly: k.ReadOnly, CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt,
 			RevokedAt: k.RevokedAt, LastUsedAt: k.LastUsedAt, State: k.State(now),
 		}
 	}
 	return list
 }
 
-func writeJSON(out io.Writer, list []keyEntry) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(list)
-}
-
-func writeTable(out io.Writer, list []keyEntry) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tNAME\tLAST FOUR\tCREATED\tEXPIRES\tREVOKED\tLAST USED\tSTATE")
+func writeKeys(table io.Writer, list []keyEntry) {
+	access := map[bool]string{false: "full", true: "read-only"}
+	fmt.Fprintln(table, "ID\tNAME\tLAST FOUR\tACCESS\tCREATED\tEXPIRES\tREVOKED\tLAST USED\tSTATE")
 	for _, k := range list {
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Name, k.LastFour,
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Name, k.LastFour, access[k.ReadOnly],
 			formatTime(&k.CreatedAt), formatTime(k.ExpiresAt), formatTime(k.RevokedAt), formatTime(k.LastUsedAt), k.State)
 	}
-	return table.Flush()
 }
 
 // formatTime returns t in the format of RFC 3339, or - if it is nil.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -87,17 +88,17 @@ func TestKeysListPrintsTablesAndJSON(t *testing.T) {
 	}
 	// Times in milliseconds from 2000-01-01 to 2100-01-01; 1795176000250 is 2026-11-20T12:00:00.250Z.
 	_, err := openSQLite(t, storePath(dir)).ExecContext(t.Context(), `INSERT INTO api_keys
-		(hash, name, last_four, created_at, expires_at, revoked_at, last_used_at) VALUES
-		(randomblob(32), 'till 1', 'aaaa', 1795176000250, NULL, NULL, NULL),
-		(randomblob(32), 'Käfig <2>', 'bbbb', 1795176000250, 4102444800000, NULL, 1795176000000),
-		(randomblob(32), 'expired', 'cccc', 946684800000, 978307200000, NULL, 946684800500),
-		(randomblob(32), 'revoked', 'dddd', 946684800000, NULL, 946684800001, NULL),
-		(randomblob(32), 'rotated', 'eeee', 946684800000, NULL, 4102444800000, NULL)`)
+		(hash, name, last_four, created_at, expires_at, revoked_at, last_used_at, read_only) VALUES
+		(randomblob(32), 'till 1', 'aaaa', 1795176000250, NULL, NULL, NULL, 0),
+		(randomblob(32), 'Käfig <2>', 'bbbb', 1795176000250, 4102444800000, NULL, 1795176000000, 1),
+		(randomblob(32), 'expired', 'cccc', 946684800000, 978307200000, NULL, 946684800500, 0),
+		(randomblob(32), 'revoked', 'dddd', 946684800000, NULL, 946684800001, NULL, 0),
+		(randomblob(32), 'rotated', 'eeee', 946684800000, NULL, 4102444800000, NULL, 0)`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for golden, args := range map[string][]string{
-		"keys.txt":  {"keys", "list"},
+		"keys.txt":  {"keys", "list", "--output", "table"},
 		"keys.json": {"keys", "list", "--output", "json"},
 	} {
 		want, err := os.ReadFile(filepath.Join("testdata", golden))
@@ -147,6 +148,25 @@ func TestKeysAreManagedWhileAServerRuns(t *testing.T) {
 		if body := strings.TrimPrefix(secret, "petstore_"); strings.Contains(texts, body) {
 			t.Errorf("the log, a list or the store contains %q", secret)
 		}
+	}
+}
+
+func TestReadOnlyKeyMayReadOnEveryServer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := startServer(t, dir)
+	key := printedKey(t, dir, "create", "--name", "public page", "--read-only") // id 2
+	rotated := printedKey(t, dir, "rotate", "2")
+	wantKeyStatus(t, s, http.StatusOK, key, rotated)
+	for secret, want := range map[string]int{key: http.StatusForbidden, rotated: http.StatusForbidden, s.key: http.StatusCreated} {
+		status, body, err := s.do(t.Context(), http.MethodPost, "/v1/pets", `{"name":"Rex","categoryId":7}`, "Authorization", "Bearer "+secret)
+		if err != nil || status != want || strings.Contains(body, "--read-only") != (want == http.StatusForbidden) {
+			t.Errorf("got %d %s %v, want %d", status, body, err, want)
+		}
+	}
+	access := regexp.MustCompile(`full|read-only`).FindAllString(runOK(t, dir, "keys", "list"), -1)
+	if diff := cmp.Diff([]string{"full", "read-only", "read-only"}, access); diff != "" {
+		t.Errorf("access of the listed keys (-want +got)\n%s", diff)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"net"
 	"time"
@@ -13,13 +14,13 @@ import (
 	"example.com/petstore/repository"
 )
 
-// newLogger returns a logger that writes to out, as JSON or for reading in a console. It
-// never blocks: lines that out does not accept in time are dropped, and counted in dropped.
-// closeLog writes the remaining lines.
-func newLogger(settings config.Log, out io.Writer, dropped prometheus.Counter) (log *zap.Logger, closeLog func(), err error) {
-	level, err := zapcore.ParseLevel(settings.Level)
+// newLogger returns a logger that writes to out, as JSON or for reading in a console, and its
+// level, which may be changed. It never blocks: lines that out does not accept in time are
+// dropped, and counted in dropped. closeLog writes the remaining lines.
+func newLogger(settings config.Log, out io.Writer, dropped prometheus.Counter) (log *zap.Logger, level zap.AtomicLevel, closeLog func(), err error) {
+	level, err = zap.ParseAtomicLevel(settings.Level)
 	if err != nil {
-		return nil, nil, err
+		return nil, level, nil, err
 	}
 	format := zap.NewProductionEncoderConfig()
 	format.TimeKey = "time"
@@ -39,7 +40,21 @@ func newLogger(settings config.Log, out io.Writer, dropped prometheus.Counter) (
 		}
 		return line.Bytes()
 	})
-	return zap.New(zapcore.NewCore(encoder, writer, level)), writer.Close, nil
+	return zap.New(zapcore.NewCore(encoder, writer, level)), level, writer.Close, nil
+}
+
+// checkTimeout is how long the start of the service waits for the check of logServing.
+const checkTimeout = 5 * time.Second
+
+// logServing logs that the service serves, and a warning if acknowledged writes could be lost
+// in a failover of the database server.
+func (in *invocation) logServing(ctx context.Context, settings config.Config, store *repository.Store, address net.Addr, log *zap.Logger) {
+	log.Info("serving", in.servingFields(settings, store, address)...)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	if err := store.CheckSynchronous(ctx); err != nil {
+		log.Warn("the database server has no synchronous standby", zap.Error(err), zap.Bool("required", settings.Database.RequireSynchronous))
+	}
 }
 
 // servingFields returns the fields of the log entry "serving".

@@ -31,7 +31,7 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 func TestLogContinuesAfterAFailedWrite(t *testing.T) {
 	t.Parallel()
 	disk := &fullDisk{}
-	log, closeLog, err := newLogger(config.Log{Level: "info", Format: "json"}, disk, registerLogMetrics(newRegistry()))
+	log, _, closeLog, err := newLogger(config.Log{Level: "info", Format: "json"}, disk, registerLogMetrics(newRegistry()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"example.com/petstore/repository/enginetest"
 )
 
 // runAsPetstore is the environment variable that makes the test binary run main. So tests
@@ -20,7 +22,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(runAsPetstore) != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	os.Exit(enginetest.WithDatabases(m).Run())
 }
 
 // command returns the command that runs petstore in dir.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net"
 	"strings"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/repository"
 )
 
@@ -41,11 +43,23 @@ func registerLogMetrics(registry *prometheus.Registry) prometheus.Counter {
 	return dropped
 }
 
-// registerPoolMetrics registers the statistics of the store's connection pools.
-func registerPoolMetrics(registry *prometheus.Registry, store *repository.Store) {
+// registerStoreMetrics registers whether the service is ready, and the metrics of the store's
+// connection pools, of its waiting transactions and of its API keys.
+func registerStoreMetrics(registry *prometheus.Registry, store *repository.Store, health *server.Health) {
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "petstore_ready", Help: "1 if /readyz returns 200, else 0.",
+	}, func() float64 {
+		if health.Check(context.Background()) != nil {
+			return 0
+		}
+		return 1
+	}))
 	for name, pool := range store.Pools() {
 		registry.MustRegister(collectors.NewDBStatsCollector(pool, name))
 	}
+	registry.MustRegister(keyCollector{store.Keys()}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "petstore_store_waiting_transactions", Help: "Transactions that are queued or not committed yet.",
+	}, func() float64 { return float64(store.Waiting()) }))
 }
 
 // registerCommitMetrics registers the metrics of commits and returns the function for

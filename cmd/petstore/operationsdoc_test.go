@@ -10,25 +10,25 @@ import (
 	"testing"
 )
 
-// TestCommandsOfOperationsPageAreValid parses the command line of each petstore command of
-// the page.
-func TestCommandsOfOperationsPageAreValid(t *testing.T) {
+// petstoreCommand matches a petstore command in a shell, with its arguments.
+var petstoreCommand = regexp.MustCompile(`^(?:sudo -u petstore |PETSTORE_\S+ )?(?:bin/)?petstore (.*)`)
+
+// TestCommandsOfPagesAreValid parses the command line of each petstore command of the README
+// and of docs/operations.md.
+func TestCommandsOfPagesAreValid(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := readFile(t, "../../README.md") + readFile(t, "../../docs/operations.md")
 	commands := map[string]bool{}
-	for _, block := range strings.Split(string(page), "```sh\n")[1:] {
+	for _, block := range strings.Split(pages, "```sh\n")[1:] {
 		block, _, _ = strings.Cut(block, "```")
 		for line := range strings.Lines(block) {
-			line = strings.TrimPrefix(strings.TrimSpace(line), "sudo -u petstore ")
-			if args, found := strings.CutPrefix(line, "petstore "); found {
-				commands[wantValidCommandLine(t, strings.Fields(args))] = true
+			line, _, _ = strings.Cut(line, " #")
+			if args := petstoreCommand.FindStringSubmatch(line); args != nil {
+				commands[wantValidCommandLine(t, strings.Fields(args[1]))] = true
 			}
 		}
 	}
-	for _, want := range []string{"backup", "restore", "export", "import", "create", "rotate"} {
+	for _, want := range []string{"backup", "restore", "export", "import", "create", "rotate", "serve", "seed", "copy"} {
 		if !commands[want] {
 			t.Errorf("found no command %s", want)
 		}

@@ -7,9 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/repository/postgres/postgrestest"
 )
 
@@ -27,16 +29,7 @@ func usePostgres(t *testing.T, dir string) []string {
 // newPostgresDSN returns the DSN of a new database, with a password.
 func newPostgresDSN(t *testing.T) string {
 	t.Helper()
-	server, err := postgrestest.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return postgrestest.With(server.NewDatabase(t), "password", "hunter2")
+	return postgrestest.With(enginetest.New(t).DSN, "password", "hunter2")
 }
 
 func TestServiceRunsOnPostgres(t *testing.T) {
@@ -82,6 +75,36 @@ func TestServiceRunsOnPostgres(t *testing.T) {
 	}
 }
 
+// The server of the tests has no standby.
+func TestServiceOnPostgresReportsThatThereIsNoSynchronousStandby(t *testing.T) {
+	t.Parallel()
+	const reason = "the store is not available: its server has no synchronous standby, which database.require_synchronous demands"
+	dir := t.TempDir()
+	flags := append(usePostgres(t, dir), "--set", "admin.address="+freeAddress(t))
+	for required, want := range map[string]string{"false": `{"status":"ready"}`, "true": reason} {
+		cmd := command(t.Context(), dir, append([]string{"serve", "--set", "database.require_synchronous=" + required}, flags...)...)
+		s := &serverProcess{Cmd: cmd, log: &syncBuffer{}}
+		s.Stderr = s.log
+		s.startAndKill(t)
+		address := regexp.MustCompile(`"serving".*"address":"([^"]*)"`)
+		waitUntil(t, "it serves", func() bool { return address.MatchString(s.log.String()) })
+		s.url = "http://" + address.FindStringSubmatch(s.log.String())[1]
+		if _, body := get(t, s.url+"/readyz"); !strings.Contains(body, want) {
+			t.Errorf("required %s: /readyz returned %s, want %s", required, body, want)
+		}
+		_, metrics := get(t, "http://"+strings.TrimPrefix(flags[len(flags)-1], "admin.address=")+"/metrics")
+		if ready := map[string]string{"false": "petstore_ready 1", "true": "petstore_ready 0"}[required]; !strings.Contains(metrics, ready) {
+			t.Errorf("required %s: the metrics lack %s", required, ready)
+		}
+		const warning = `"the database server has no synchronous standby"`
+		waitUntil(t, "it warns", func() bool { return strings.Contains(s.log.String(), warning) })
+		s.stop(t)
+		if n := strings.Count(s.log.String(), warning); n != 1 {
+			t.Errorf("required %s: got %d warnings, want one: %s", required, n, s.log)
+		}
+	}
+}
+
 func TestBackupOfPostgresStoreNamesItsTools(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -108,8 +131,10 @@ func TestProgramWithoutCgoHasPostgresAlone(t *testing.T) {
 		output, _ := cmd.CombinedOutput() // may exit with 1
 		return string(output)
 	}
-	if got := run("keys", "list"); !strings.Contains(got, "this petstore was built without sqlite, which needs cgo") {
-		t.Errorf("with SQLite: got %q", got)
+	for _, args := range []string{"keys list", "copy --from shop.db", "backup monday.db", "restore monday.db --force"} {
+		if got := run(strings.Fields(args)...); !strings.Contains(got, "this petstore was built without sqlite, which needs cgo: use one that was built with a C compiler and CGO_ENABLED=1, or ") {
+			t.Errorf("%s: got %q, want that there is no SQLite", args, got)
+		}
 	}
 	if got := run(append([]string{"migrate", "up"}, usePostgres(t, dir)...)...); !strings.Contains(got, "created the store petstore_test_") {
 		t.Errorf("with PostgreSQL: got %q", got)

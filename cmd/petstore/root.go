@@ -60,7 +60,7 @@ second signal stops it immediately.`,
 	root.SetVersionTemplate("petstore {{.Version}}\n")
 	flags := root.PersistentFlags()
 	flags.StringVar(&in.configFile, "config", "", "read settings from the YAML `FILE`")
-	flags.StringArrayVar(&in.assignments, "set", nil, "set one setting, overriding the file and the environment: `KEY=VALUE`")
+	flags.StringArrayVar(&in.assignments, "set", nil, "set one setting as `KEY=VALUE`, overriding the file and the environment")
 	_ = root.RegisterFlagCompletionFunc("set", completeSet) // fails only for an unknown flag
 	return root
 }

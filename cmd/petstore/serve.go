@@ -48,7 +48,7 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) (err error) {
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
 	metrics := newRegistry()
-	log, closeLog, err := newLogger(settings.Log, in.stderr, registerLogMetrics(metrics))
+	log, level, closeLog, err := newLogger(settings.Log, in.stderr, registerLogMetrics(metrics))
 	if err != nil {
 		return err
 	}
@@ -89,9 +89,9 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	registerPoolMetrics(metrics, store)
 	pets, orders := usecase.NewPets(store, store.Pets(), clock), usecase.NewOrders(store, store.Orders(), clock)
 	keys, health := usecase.NewKeys(store, store.Keys(), clock), server.NewHealth(store.Ping)
+	registerStoreMetrics(metrics, store, health)
 	handler, err := newPublicHandler(
 		settings, health, rest.Services{Pets: pets, Orders: orders, Keys: keys},
 		rest.WithLogger(log), rest.WithMetrics(registererFor(metrics, admin)), rest.WithTracerProvider(tracerProvider),
@@ -105,12 +105,12 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) (err error) {
 	}
 	startup.SetHandler(handler)
 
-	log.Info("serving", in.servingFields(settings, store, listener.Addr())...)
+	in.logServing(ctx, settings, store, listener.Addr(), log)
 	context.AfterFunc(ctx, func() { health.Drain(); log.Info("stopping", zap.NamedError("reason", context.Cause(ctx))) })
 	drainCtx, drained := context.WithCancel(context.WithoutCancel(ctx)) // ends after the last request
 	group.Go(func() error { defer drained(); return <-served })
 	group.Go(func() error { return flushLastUsed(drainCtx, keys, log) })
-	group.Go(func() error { return serveAdmin(drainCtx, admin, metrics, timeouts, log) })
+	group.Go(func() error { return serveAdmin(drainCtx, admin, settings, metrics, level, log) })
 	if firstKey {
 		group.Go(func() error { return printFirstKey(drainCtx, keys, settings, listener.Addr(), in.stdout.out, log) })
 	}

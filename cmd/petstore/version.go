@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 
@@ -34,15 +35,28 @@ func versionText() string {
 	return fmt.Sprintf("%s (commit %s, %s)", version, commit, runtime.Version())
 }
 
+// A versionEntry is what petstore version prints. Scripts depend on its JSON names.
+type versionEntry struct {
+	Version   string `json:"version"`
+	Commit    string `json:"commit"`
+	GoVersion string `json:"goVersion"`
+}
+
 func newVersion(in *invocation) *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version, commit and Go version of this program",
-		Example: "  petstore version",
+	var output outputFlag
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version, commit and Go version of this program",
+		Long: `Print the version, commit and Go version of this program. With --output json it prints an
+object with the members version, commit and goVersion.`,
+		Example: "  petstore version\n  petstore version --output json",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(in.stdout, "petstore", versionText())
-			return err
+			version, commit := buildVersion()
+			entry := versionEntry{version, commit, runtime.Version()}
+			return output.write(in.stdout, entry, func(table io.Writer) { fmt.Fprintln(table, "petstore", versionText()) })
 		},
 	}
+	output.add(cmd)
+	return cmd
 }

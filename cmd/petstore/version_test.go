@@ -29,7 +29,7 @@ func TestLinkerSetsTheVersion(t *testing.T) {
 
 func TestMakefilePassesTheVersionToTheLinker(t *testing.T) {
 	t.Parallel()
-	for _, target := range []string{"build", "static", "release"} {
+	for _, target := range []string{"build", "static", "image", "release"} {
 		commands, err := exec.CommandContext(t.Context(), "make", "-C", "../..", "-n", target, "VERSION=v1.2.3", "COMMIT=abc").Output()
 		if want := "-X main.version=v1.2.3 -X main.commit=abc"; err != nil || !strings.Contains(string(commands), want) {
 			t.Errorf("make %s: %v, %s does not contain %s", target, err, commands, want)

@@ -139,9 +139,9 @@ func TestLogContainsNoSecrets(t *testing.T) {
 		}
 	}
 	sendAll()
-	s.exec(t, `DROP TABLE pets`)
+	s.removeTable(t, "pets")
 	sendAll()
-	s.exec(t, `DROP TABLE api_keys`)
+	s.removeTable(t, "api_keys")
 	sendAll()
 
 	entries := s.log.All()

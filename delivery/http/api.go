@@ -57,6 +57,7 @@ type API struct {
 	cors          gin.HandlerFunc // nil if no other origins are allowed
 	versions      func(context.Context) (added, changed uint64, err error)
 	cacheBytes    int64
+	outage        outage
 	pages         *pageCache
 }
 
@@ -117,8 +118,9 @@ func (a *API) validate() error {
 // An Option changes a default of New. Options of one concern are in its file.
 type Option func(*API)
 
-// WithLogger sends the access log and the causes of 5xx responses to log. By default
-// nothing is logged.
+// WithLogger sends the access log and the causes of 5xx responses to log: of those with the
+// status 503 that of the first, until the store is available again or for a minute none has
+// failed. By default nothing is logged.
 func WithLogger(log *zap.Logger) Option {
 	return func(a *API) { a.log = log }
 }

@@ -18,7 +18,10 @@ import (
 // The Authenticator can read from c what the middleware of the host stored there. It
 // returns an error instead of writing a response: a domain.ErrUnauthenticated results in
 // 401, a domain.ErrForbidden in 403, and an error that is not a domain.Error in 500. A
-// 401 has no WWW-Authenticate unless the Authenticator sets it with c.Header.
+// 401 has no WWW-Authenticate unless the Authenticator sets it with c.Header. A name that
+// is returned with an error is logged, too.
+//
+// To let a caller only read, return a domain.Forbidden unless IsSafe(c.Request.Method).
 type Authenticator func(c *gin.Context) (caller string, err error)
 
 // WithAuthenticator replaces the authentication by bearer API keys.
@@ -26,8 +29,12 @@ func WithAuthenticator(authenticator Authenticator) Option {
 	return func(a *API) { a.authenticator = authenticator }
 }
 
+// IsSafe reports whether requests with the method only read, as those with GET and HEAD do.
+// The other safe methods (RFC 9110, section 9.2.1) are not authenticated.
+func IsSafe(method string) bool { return method == http.MethodGet || method == http.MethodHead }
+
 // bearerAuthenticator returns the Authenticator for API keys. The caller is the id of the
-// key. It sets the WWW-Authenticate of a 401.
+// key. It sets the WWW-Authenticate of a 401 and a 403.
 func bearerAuthenticator(keys Keys) Authenticator {
 	return func(c *gin.Context) (string, error) {
 		secret, err := bearerToken(c.Request.Header)
@@ -38,7 +45,11 @@ func bearerAuthenticator(keys Keys) Authenticator {
 		if err != nil {
 			return "", withChallenge(c, err)
 		}
-		return strconv.FormatInt(key.ID, 10), nil
+		caller := strconv.FormatInt(key.ID, 10)
+		if key.ReadOnly && !IsSafe(c.Request.Method) {
+			return caller, withChallenge(c, domain.ReadOnlyAPIKey())
+		}
+		return caller, nil
 	}
 }
 
@@ -57,16 +68,18 @@ func bearerToken(header http.Header) (string, error) {
 	return secret, nil
 }
 
-// withChallenge sets WWW-Authenticate if err is an ErrUnauthenticated (RFC 6750, section
-// 3), and returns err. The challenge of a request with a key has error="invalid_token".
+// withChallenge sets WWW-Authenticate if err is about the key of a request, or about its
+// absence (RFC 6750, section 3), and returns err.
 func withChallenge(c *gin.Context, err error) error {
 	known, ok := errors.AsType[*domain.Error](err)
 	switch {
-	case !ok || known.Kind != domain.ErrUnauthenticated:
+	case !ok:
 	case known.Code == domain.CodeMissingAPIKey:
 		c.Header("WWW-Authenticate", `Bearer realm="petstore"`)
-	default:
+	case known.Kind == domain.ErrUnauthenticated:
 		c.Header("WWW-Authenticate", `Bearer realm="petstore", error="invalid_token"`)
+	case known.Kind == domain.ErrForbidden:
+		c.Header("WWW-Authenticate", `Bearer realm="petstore", error="insufficient_scope"`)
 	}
 	return err
 }
@@ -75,9 +88,8 @@ func withChallenge(c *gin.Context, err error) error {
 // error of the Authenticator.
 func (a *API) authenticate(c *gin.Context) {
 	caller, err := a.authenticator(c)
+	stateOf(c).caller = caller
 	if err != nil {
 		a.Fail(c, err)
-		return
 	}
-	stateOf(c).caller = caller
 }

@@ -6,12 +6,14 @@ import (
 	"testing"
 	"time"
 
+	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
 )
 
 const (
 	bearerChallenge       = `WWW-Authenticate: Bearer realm="petstore"`
 	invalidTokenChallenge = `WWW-Authenticate: Bearer realm="petstore", error="invalid_token"`
+	scopeChallenge        = `WWW-Authenticate: Bearer realm="petstore", error="insufficient_scope"`
 )
 
 func TestAPIKeyIsReadOnlyFromAuthorizationHeader(t *testing.T) {
@@ -61,6 +63,43 @@ func TestEveryOperationRequiresAPIKey(t *testing.T) {
 	s.expect(t, get("/v1/pets"), ok(`[]`))
 }
 
+func TestReadOnlyKeyMayOnlyRead(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t, rest.WithRateLimit(1000, time.Minute))
+	s.createPets(t, newPets(1, domain.PetAvailable)...)
+	s.expect(t, postOrder(`{"petId":1}`), created(""))
+	readOnly := "Authorization: Bearer " + s.createReadOnlyKey(t)
+	for range 2 { // also when the key is cached
+		for _, r := range documentedOperations(t) {
+			r.header = append(r.header, readOnly)
+			if r.method == http.MethodPost {
+				forbidden := rejected(403, "forbidden", "created without --read-only").withHeader(scopeChallenge, "-RateLimit")
+				s.expect(t, r, forbidden)
+				continue
+			}
+			s.expect(t, r, wantResponse{status: 200})
+			s.expect(t, newRequest(http.MethodHead, r.path, readOnly), wantResponse{status: 200})
+			s.expect(t, newRequest(http.MethodOptions, r.path, readOnly), wantResponse{status: 204})
+		}
+	}
+	s.expect(t, get("/v1/pets"), ok(`[{"id":1,"name":"Rex","categoryId":7,"status":"pending"}]`))
+	s.expect(t, get("/v1/pets/2", readOnly), rejected(404, "pet_not_found"))
+	if err := s.keys.Revoke(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	s.expect(t, postPet(newRex, readOnly), rejected(401, "invalid_api_key"))
+}
+
+func TestLogHasTheCallerOfAForbiddenRequest(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.expect(t, postPet(newRex, "Authorization: Bearer "+s.createReadOnlyKey(t)), rejected(403, "forbidden"))
+	lines := s.accessLog(t)
+	if last := lines[len(lines)-1]; last["key_id"] != "2" || last["status"] != int64(403) {
+		t.Errorf("got access log line %v, want key_id 2 and status 403", last)
+	}
+}
+
 func TestAPIKeyWithAnyWrongCharacterIsRejected(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
@@ -84,8 +123,8 @@ func TestUnknownRevokedAndExpiredKeysGetTheSameResponse(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
 	revoked, expired := s.createKey(t), s.createKey(t)
-	s.exec(t, `UPDATE api_keys SET revoked_at = ? WHERE id = 2`, noon.UnixMilli())
-	s.exec(t, `UPDATE api_keys SET expires_at = ? WHERE id = 3`, noon.UnixMilli())
+	s.database.Exec(t, `UPDATE api_keys SET revoked_at = $1 WHERE id = 2`, noon.UnixMilli())
+	s.database.Exec(t, `UPDATE api_keys SET expires_at = $1 WHERE id = 3`, noon.UnixMilli())
 
 	invalid := rejected(401, "invalid_api_key").withHeader(invalidTokenChallenge)
 	unknown := s.expect(t, get("/v1/pets", "Authorization: Bearer "+domain.GenerateKey()), invalid)
@@ -102,7 +141,7 @@ func TestAPIKeyIsRejectedFromExpiryOn(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
 	expiry := noon.Add(time.Hour)
-	s.exec(t, `UPDATE api_keys SET expires_at = ?`, expiry.UnixMilli())
+	s.database.Exec(t, `UPDATE api_keys SET expires_at = $1`, expiry.UnixMilli())
 	s.clock.set(expiry.Add(-time.Millisecond))
 	s.expect(t, get("/v1/pets"), ok(`[]`))
 	s.clock.set(expiry)
@@ -114,7 +153,7 @@ func TestKeyRevokedByAnotherProcessIsRejectedWithinFiveSeconds(t *testing.T) {
 	s := newTestServer(t)
 	second := "Authorization: Bearer " + s.createKey(t)
 	s.expect(t, get("/v1/pets", second), ok(`[]`))
-	s.exec(t, `UPDATE api_keys SET revoked_at = ? WHERE id = 2`, noon.UnixMilli())
+	s.database.Exec(t, `UPDATE api_keys SET revoked_at = $1 WHERE id = 2`, noon.UnixMilli())
 	for revoked := time.Now(); time.Since(revoked) < 5*time.Second; {
 		res, err := s.send(t.Context(), get("/v1/pets", second))
 		if err != nil {
@@ -131,7 +170,7 @@ func TestKeyRevokedByAnotherProcessIsRejectedWithinFiveSeconds(t *testing.T) {
 func TestMistypedKeyIsRejectedWithoutQuery(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
-	s.exec(t, `DROP TABLE api_keys`)
+	s.removeTable(t, "api_keys")
 	mistyped := s.key[:len(s.key)-1] + "0"
 	if mistyped == s.key {
 		mistyped = s.key[:len(s.key)-1] + "1"

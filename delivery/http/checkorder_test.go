@@ -17,6 +17,7 @@ func TestChecksRunInPublishedOrder(t *testing.T) {
 		invalidKey = "Idempotency-Key: not valid"
 		usedKey    = "Idempotency-Key: used"
 	)
+	readOnly := "Authorization: Bearer " + s.createReadOnlyKey(t)
 	tooLarge := strings.Repeat("x", 64<<10+1)
 	s.run(t, []testCase{
 		{"path before method", newRequest("DELETE", "/v1/nothing"), rejected(404, "not_found")},
@@ -26,6 +27,12 @@ func TestChecksRunInPublishedOrder(t *testing.T) {
 		{"API key before size", postPet(tooLarge, noAPIKey), rejected(401, "missing_api_key")},
 		{"API key before query", get("/v1/pets?limit=0", noAPIKey), rejected(401, "missing_api_key")},
 		{"API key before path id", get("/v1/pets/none", noAPIKey), rejected(401, "missing_api_key")},
+		{"method before permission", newRequest("DELETE", "/v1/pets", readOnly), rejected(405, "method_not_allowed")},
+		{"permission before media type", postPet(`{}`, readOnly, textPlain), rejected(403, "forbidden")},
+		{"permission before size", postPet(tooLarge, readOnly), rejected(403, "forbidden")},
+		{"permission before JSON", postPet(`{`, readOnly), rejected(403, "forbidden")},
+		{"permission before path id", newRequest("POST", "/v1/store/orders/none/cancel", readOnly), rejected(403, "forbidden")},
+		{"permission before idempotency key reuse", postPet(newRex, readOnly, usedKey), rejected(403, "forbidden")},
 		{"media type before size", postPet(tooLarge, textPlain), rejected(415, "unsupported_media_type")},
 		{"size before JSON", postPet(tooLarge), rejected(413, "body_too_large")},
 		{"JSON before values", postPet(`{"name":"","categoryId":"x"`), rejected(400, "invalid_json")},

@@ -48,7 +48,7 @@ func TestErrorsOfDeprecatedRouteHaveDeprecationHeaders(t *testing.T) {
 	t.Run("store error", func(t *testing.T) {
 		t.Parallel()
 		s := newTestServer(t)
-		s.exec(t, `DROP TABLE pets`)
+		s.removeTable(t, "pets")
 		s.expect(t, get("/v1/pets/1"), wantResponse{status: 500}.withHeader(deprecationHeaders...))
 	})
 	t.Run("forbidden", func(t *testing.T) {

@@ -86,7 +86,7 @@ func TestErrorAfterClientDisconnectIsLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.waitForAccessLog(t)
-	if got := s.log.FilterLevelExact(zap.ErrorLevel).FilterMessage("request failed").Len(); got != 1 {
+	if got := s.log.FilterLevelExact(zap.ErrorLevel).FilterMessage("the store is not available").Len(); got != 1 {
 		t.Errorf("got log %v, want one failed request", s.log.All())
 	}
 }

@@ -1,6 +1,9 @@
 // Package http is the HTTP API of the animal store. Its Gin routes bind and validate a
 // request, call a use case and write the result as JSON. Import it as rest.
 //
+// A program of its own calls New with the use cases of a store and mounts the API on its Gin
+// engine with Register; docs/embedding.md has a whole program.
+//
 // Its files, each with its options:
 //
 //	api.go, register.go, routes.go     the API, mounting it, the list of its routes
@@ -20,7 +23,9 @@ package http
 //	@version		1.0.0
 //	@description	The catalogue of an animal store and the orders for its animals.
 //	@description
-//	@description	Every operation requires an API key. The operator of the service creates one with `petstore keys create --name NAME`. Press **Authorize**, paste the key, and try the operations: add an animal, order it, and order it again, which fails. The ids in the examples exist in a store that was filled with `petstore seed`; in any other store take ids from the lists.
+//	@description	1. Press **Authorize** and enter an API key. The operator of the service creates one with `petstore keys create --name NAME`.
+//	@description	2. Open `POST /pets` and press **Execute**: the response is the animal, with its `id`.
+//	@description	3. Enter this `id` as `petId` in `POST /store/orders`, and press **Execute** twice: the animal is ordered once, the second response is an error.
 //	@description
 //	@description	- **Durability**: a 201 response is sent after the record has been written to disk.
 //	@description	- **Retries**: send an `Idempotency-Key`, and a repeated request creates nothing and returns the first response.

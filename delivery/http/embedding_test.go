@@ -1,7 +1,6 @@
 package http_test
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -16,29 +15,6 @@ import (
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
 )
-
-// Every Go snippet of docs/embedding.md must be part of the examples.
-func TestEmbeddingDocumentShowsTestedCode(t *testing.T) {
-	t.Parallel()
-	document, err := os.ReadFile("../../docs/embedding.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	examples, err := os.ReadFile("example_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	snippets := strings.Split(string(document), "```go\n")[1:]
-	if len(snippets) < 3 {
-		t.Errorf("got %d snippets, want at least 3", len(snippets))
-	}
-	for _, snippet := range snippets {
-		code, _, _ := strings.Cut(snippet, "```")
-		if !strings.Contains(string(examples), code) {
-			t.Errorf("example_test.go lacks the snippet\n%s", code)
-		}
-	}
-}
 
 func TestTwoAPIsOnOneEngineAreIndependent(t *testing.T) {
 	t.Parallel()

@@ -67,8 +67,9 @@ type errorBody struct {
 
 // Fail ends a request with the error response for err, a domain.Error with a Kind and a
 // Code; any other error results in 500 internal_error. It logs errors with a 5xx status,
-// with their cause, which is never part of the response. If the client has disconnected,
-// no response is sent.
+// with their cause, which is never part of the response. Of those with the status 503 it
+// logs the first, also the first for a minute, and that the store is available again. If the client has disconnected, no
+// response is sent.
 func (a *API) Fail(c *gin.Context, err error) {
 	if errors.Is(err, context.Canceled) && disconnected(c.Request.Context()) {
 		a.log.Debug("the client disconnected", zap.String("request_id", stateOf(c).id[0]))
@@ -79,9 +80,14 @@ func (a *API) Fail(c *gin.Context, err error) {
 		c.Header("Connection", "close")
 	}
 	status := writeError(c, err)
-	if status >= http.StatusInternalServerError && !isExpected(err) {
-		a.log.Error("request failed", zap.String("request_id", stateOf(c).id[0]), zap.Int("status", status), zap.Error(err))
+	if status < http.StatusInternalServerError || isExpected(err) {
+		return
 	}
+	if status == http.StatusServiceUnavailable {
+		a.logUnavailable(c, err)
+		return
+	}
+	a.log.Error("request failed", zap.String("request_id", stateOf(c).id[0]), zap.Int("status", status), zap.Error(err))
 }
 
 // endsConnection reports whether the connection must not be used after a request, because
@@ -152,7 +158,8 @@ func writeError(c *gin.Context, err error) int {
 	return status
 }
 
-// NotFound sends the 404 response for a path without a route. Use it for Engine.NoRoute.
+// NotFound sends the 404 response for a path without a route. Use it for Engine.NoRoute and
+// swagger.Options.NotFound.
 func NotFound(c *gin.Context) {
 	writeError(c, &domain.Error{
 		Kind: domain.ErrNotFound, Code: codeNotFound,

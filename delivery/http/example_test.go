@@ -108,8 +108,8 @@ func ExampleWithAuthenticator() {
 		if user == "" {
 			return "", &domain.Error{Kind: domain.ErrUnauthenticated, Code: domain.CodeMissingAPIKey, Message: "sign in first"}
 		}
-		if user == "guest" && c.Request.Method == http.MethodPost {
-			return "", domain.Forbidden("guests may only read")
+		if user == "guest" && !rest.IsSafe(c.Request.Method) {
+			return user, domain.Forbidden("guests may only read")
 		}
 		return user, nil
 	}))

@@ -121,7 +121,7 @@ func TestIdempotencyKeyWithoutResultIsInProgress(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
 	s.expect(t, postPetWithKey("one", newRex), created(createdRex))
-	s.exec(t, `UPDATE idempotency_keys SET result = NULL`)
+	s.database.Exec(t, `UPDATE idempotency_keys SET result = NULL`)
 	s.expect(t, postPetWithKey("one", newRex), rejected(409, "idempotency_in_progress"))
 	s.expect(t, postPetWithKey("one", `{"name":"Tom","categoryId":8}`), rejected(422, "idempotency_key_reused"))
 }

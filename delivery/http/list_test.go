@@ -93,7 +93,7 @@ func TestListIsOrderedByIDAndLastPageHasNoLink(t *testing.T) {
 func (s *testServer) insertOrders(t *testing.T, n int) {
 	t.Helper()
 	for id := 1; id <= n; id++ {
-		s.exec(t, `INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES (?, 'placed', ?, ?)`,
+		s.database.Exec(t, `INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES ($1, 'placed', $2, $3)`,
 			id, noon.UnixMilli(), noon.UnixMilli()+7)
 	}
 }

@@ -13,9 +13,9 @@ import (
 
 type order struct {
 	// Unique identifier, assigned by the service.
-	ID int64 `json:"id" validate:"required" format:"int64" example:"2"`
+	ID int64 `json:"id" validate:"required" format:"int64" example:"1"`
 	// Identifier of the ordered animal.
-	PetID int64 `json:"petId" validate:"required" format:"int64" example:"2"`
+	PetID int64 `json:"petId" validate:"required" format:"int64" example:"1"`
 	// Status of the order.
 	Status domain.OrderStatus `json:"status" validate:"required" enums:"placed,delivered,cancelled" example:"placed"`
 	// Time at which the order was placed, in UTC.
@@ -34,8 +34,8 @@ func Timestamp(t time.Time) string {
 }
 
 type newOrder struct {
-	// Identifier of the animal to order.
-	PetID *int64 `json:"petId" validate:"required" format:"int64" example:"2"`
+	// Identifier of the animal to order. listPets with the status available returns those that can be ordered.
+	PetID *int64 `json:"petId" validate:"required" format:"int64" example:"1"`
 } // @name NewOrder
 
 // listOrdersQuery has the parameters of listOrders.

@@ -29,7 +29,7 @@ func (n newPet) pet() domain.NewPet {
 
 type pet struct {
 	// Unique identifier, assigned by the service on creation.
-	ID int64 `json:"id" validate:"required" format:"int64" example:"2"`
+	ID int64 `json:"id" validate:"required" format:"int64" example:"1"`
 	// The animal's name.
 	Name string `json:"name" validate:"required" minLength:"1" maxLength:"200" example:"Rex"`
 	// Identifier of the category the animal belongs to.

@@ -22,6 +22,7 @@ type requestState struct {
 	received time.Time
 	id       [1]string // the X-Request-Id, as a value of http.Header
 	caller   string    // empty before authentication
+	health   bool      // of a health check
 }
 
 type stateKey struct{}

@@ -71,12 +71,24 @@ func (a *API) routes() []route {
 	return routes
 }
 
+// HealthHandler returns h, which checks the store, as a handler of Gin. It ends a request with
+// the error of h, as Fail does.
+func (a *API) HealthHandler(h func(*gin.Context) error) gin.HandlerFunc {
+	handle := a.ginHandler(h)
+	return func(c *gin.Context) {
+		stateOf(c).health = true
+		handle(c)
+	}
+}
+
 // ginHandler returns h as a handler of Gin, which ends a request with the error of h.
 func (a *API) ginHandler(h handler) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if err := h(c); err != nil {
 			a.Fail(c, err)
+			return
 		}
+		a.logAvailable(c)
 	}
 }
 

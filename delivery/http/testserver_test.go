@@ -2,11 +2,9 @@ package http_test
 
 import (
 	"context"
-	"database/sql"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,13 +20,13 @@ import (
 	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/usecase"
 )
 
 func TestMain(m *testing.M) {
 	gin.SetMode(gin.TestMode)
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(enginetest.WithDatabases(m))
 }
 
 // noon is the initial time of every test's clock.
@@ -41,14 +39,14 @@ func (c *clock) set(t time.Time)         { c.millis.Store(t.UnixMilli()) }
 func (c *clock) advance(d time.Duration) { c.millis.Add(d.Milliseconds()) }
 func (c *clock) now() time.Time          { return time.UnixMilli(c.millis.Load()) }
 
-// A testServer is the API with its use cases on a SQLite file of its own, served over
+// A testServer is the API with its use cases on a database of its own, served over
 // loopback.
 type testServer struct {
 	url        string // of the server
 	prefix     string // of the API
 	key        string // a valid API key
 	challenge  string // prefix of WWW-Authenticate in a 401
-	file       string // of the store
+	database   enginetest.Database
 	store      *repository.Store
 	closeStore func() error
 	keys       *usecase.Keys
@@ -79,12 +77,12 @@ func newTestServerWith(t *testing.T, replace func(*rest.Services), options ...re
 // newUnstartedServer returns a testServer without an HTTP server, for start or serve.
 func newUnstartedServer(t testing.TB) *testServer {
 	t.Helper()
-	s := &testServer{prefix: "/v1", challenge: `Bearer realm="petstore"`, file: filepath.Join(t.TempDir(), "pets.db"), clock: &clock{}}
+	s := &testServer{prefix: "/v1", challenge: `Bearer realm="petstore"`, database: enginetest.New(t), clock: &clock{}}
 	s.clock.set(noon)
 	core, log := observer.New(zap.DebugLevel)
 	s.logger, s.log = zap.New(core), log
 
-	store, err := repository.Open(context.Background(), sqlite.New(s.file), repository.Options{Migrate: true})
+	store, err := repository.Open(context.Background(), s.database.Engine(), repository.Options{Migrate: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +101,18 @@ func newUnstartedServer(t testing.TB) *testServer {
 
 func (s *testServer) createKey(t testing.TB) string {
 	t.Helper()
-	key, err := s.keys.Create(context.Background(), "test", 0)
+	return newKey(t, s.keys.Create)
+}
+
+func (s *testServer) createReadOnlyKey(t testing.TB) string {
+	t.Helper()
+	return newKey(t, s.keys.CreateReadOnly)
+}
+
+// newKey returns a key that never expires, from a method of usecase.Keys.
+func newKey(t testing.TB, create func(ctx context.Context, name string, lifetime time.Duration) (string, error)) string {
+	t.Helper()
+	key, err := create(context.Background(), "test", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,18 +211,10 @@ func newPets(n int, status domain.PetStatus) []domain.NewPet {
 	return slices.Repeat([]domain.NewPet{{Name: "Rex", CategoryID: 7, Status: status}}, n)
 }
 
-// exec runs a statement on the SQLite file from another connection, as another process
-// would.
-func (s *testServer) exec(t *testing.T, statement string, args ...any) {
+// removeTable makes statements on a table fail.
+func (s *testServer) removeTable(t *testing.T, name string) {
 	t.Helper()
-	db, err := sql.Open("sqlite3", "file:"+s.file+"?_busy_timeout=5000")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	if _, err := db.ExecContext(t.Context(), statement, args...); err != nil {
-		t.Fatal(err)
-	}
+	s.database.Exec(t, "ALTER TABLE "+name+" RENAME TO removed_"+name)
 }
 
 // whileStoreBusy calls f during a transaction of another caller.

@@ -13,7 +13,6 @@ import (
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/usecase"
 )
 
@@ -33,7 +32,7 @@ func newTracedServer(t *testing.T) (*testServer, *tracetest.InMemoryExporter) {
 		t.Fatal(err)
 	}
 	var err error
-	s.store, err = repository.Open(context.Background(), sqlite.New(s.file), repository.Options{TracerProvider: provider})
+	s.store, err = repository.Open(context.Background(), s.database.Engine(), repository.Options{TracerProvider: provider})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +116,7 @@ func TestTracesContainNoSecrets(t *testing.T) {
 		for _, r := range requestsWithSecrets(s.key) {
 			_, _ = s.send(t.Context(), r)
 		}
-		s.exec(t, `DROP TABLE IF EXISTS orders`) // some requests of the second round fail
+		s.database.Exec(t, `DROP TABLE IF EXISTS orders`) // some requests of the second round fail
 	}
 	spans := exporter.GetSpans()
 	if len(spans) < 20 {

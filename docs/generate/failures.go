@@ -31,7 +31,7 @@ func failures() []failure {
 		{"invalid_idempotency_key", 400, "Idempotency-Key must be 1 to 255 visible ASCII characters"},
 		{"missing_api_key", 401, "an API key is required: send the header Authorization: Bearer <API_KEY>"},
 		{"invalid_api_key", 401, "the API key is not valid"},
-		{"forbidden", 403, "the caller may not do this"},
+		{"forbidden", 403, "this API key may only read: use one that was created without --read-only"},
 		{"not_found", 404, "there is no resource at this path"},
 		{"pet_not_found", 404, "there is no pet with the id 42"},
 		{"order_not_found", 404, "there is no order with the id 42"},
@@ -101,6 +101,9 @@ func addFailures(doc *openapi3.T) error {
 		}
 		codes = append(codes, impliedCodes(op)...)
 		for _, f := range failures() {
+			if f.code == "forbidden" && strings.HasPrefix(route, http.MethodGet) { // by a rule of an embedder
+				f.message = "the caller may not do this"
+			}
 			if slices.Contains(codes, f.code) {
 				addFailure(doc, op, f)
 			}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -266,6 +267,18 @@ func TestDeprecatedOperationHasItsDateOfRemoval(t *testing.T) {
 	for path, want := range map[string]string{"/pets/{petId}": removal + "The animal in its current state.", "/pets": "A page in its current state."} {
 		if got := doc.Paths.Value(path).Get.Description; got != want {
 			t.Errorf("GET %s: got the description %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestForbiddenResponseIsThatOfAReadOnlyKeyUnlessTheOperationReads(t *testing.T) {
+	t.Parallel()
+	for method, op := range load(t, writeSources(t, "", "")).Paths.Value("/pets").Operations() {
+		response := op.Responses.Value("403").Value
+		message := response.Content[jsonType].Examples["forbidden"].Value.Value.(map[string]any)["message"].(string)
+		writes := method == http.MethodPost
+		if strings.Contains(message, "--read-only") != writes || (response.Headers["WWW-Authenticate"] != nil) != writes {
+			t.Errorf("%s /pets: got the message %q and the headers %v of a 403", method, message, slices.Sorted(maps.Keys(response.Headers)))
 		}
 	}
 }

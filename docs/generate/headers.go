@@ -15,12 +15,12 @@ import (
 // response. The other headers are annotated at the handlers.
 func shareHeaders(doc *openapi3.T) error {
 	doc.Components.Headers = sharedHeaders()
-	for _, op := range operations(doc) {
+	for route, op := range operations(doc) {
 		replayable := op.Parameters.GetByInAndName(openapi3.ParameterInHeader, idempotencyKey) != nil
 		for status, response := range op.Responses.Map() {
 			names := []string{"X-Request-Id"}
 			switch {
-			case status == "401":
+			case status == "401", status == "403" && !strings.HasPrefix(route, http.MethodGet): // a read-only key may GET
 				names = append(names, "WWW-Authenticate")
 			case status == "429", status == "503":
 				names = append(names, "Retry-After")
@@ -64,7 +64,7 @@ func sharedHeaders() openapi3.Headers {
 		"X-Request-Id": header("string", "abc-123",
 			"The id of the request in the log: that of the request if it is 1 to 64 characters of `A-Za-z0-9._-`, else a new one."),
 		"WWW-Authenticate": header("string", `Bearer realm="petstore", error="invalid_token"`,
-			"How to authenticate; with `error` if a key was sent (RFC 6750)."),
+			"How to authenticate; with `error` if a key was sent: `invalid_token`, or `insufficient_scope` if the key may only read (RFC 6750)."),
 		"Retry-After": header("integer", 1,
 			"The seconds to wait before a retry."),
 		"RateLimit": header("string", `"default";r=50;t=30`,

@@ -43,7 +43,7 @@ func requireAPIKey(doc *openapi3.T) error {
 		Type:   "http",
 		Scheme: "bearer",
 		Description: "An API key, sent as `Authorization: Bearer KEY`. The operator of the service issues one with " +
-			"`petstore keys create --name NAME`. It begins with `petstore_` and is shown once.",
+			"`petstore keys create --name NAME`. It begins with `petstore_` and is shown once. With `--read-only` it may only read.",
 	}}}
 	doc.Security = openapi3.SecurityRequirements{{name: {}}}
 	return nil

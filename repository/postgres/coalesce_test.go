@@ -53,7 +53,7 @@ func TestStatementsOfABatchAreSentTogether(t *testing.T) {
 		got[strings.Join(strings.Fields(span.Attributes[0].Value.AsString())[:3], " ")]++
 	}
 	// The pets without a key are added while the keys are claimed.
-	want := map[string]int{"DELETE FROM idempotency_keys": 1, "INSERT INTO idempotency_keys": 2, "WITH numbered AS": 2}
+	want := map[string]int{"SELECT n, fingerprint,": 1, "DELETE FROM idempotency_keys": 1, "INSERT INTO idempotency_keys": 1, "WITH numbered AS": 2}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the statements (-want +got)\n%s", diff)
 	}
@@ -73,6 +73,7 @@ func TestFailureInABatchIsThatOfItsCallerAlone(t *testing.T) {
 	t.Parallel()
 	store := open(t, server.NewDatabase(t), repository.Options{Migrate: true})
 	failure := errors.New("failure")
+	claim := domain.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: "k"}}
 	violating := func(ctx context.Context, r domain.Repositories) error { // a CHECK of the table
 		_, err := r.Pets.Create(ctx, domain.NewPet{Name: "invalid", Status: "unknown"})
 		return err
@@ -91,8 +92,11 @@ func TestFailureInABatchIsThatOfItsCallerAlone(t *testing.T) {
 			return errors.Join(adding("lost")(ctx, r), failure)
 		}, 2},
 		"fails after a claim": {func(ctx context.Context, r domain.Repositories) error {
-			_, _, err := r.Idempotency.Claim(ctx, domain.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: "k"}})
+			_, _, err := r.Idempotency.Claim(ctx, claim)
 			return errors.Join(err, failure)
+		}, 1},
+		"fails after a completed claim": {func(ctx context.Context, r domain.Repositories) error {
+			return errors.Join(r.Idempotency.Complete(ctx, claim, nil), failure)
 		}, 2},
 		"fails because of its values": {violating, 2},
 		"ignores an error":            {func(ctx context.Context, r domain.Repositories) error { _ = violating(ctx, r); return nil }, 2},
@@ -131,7 +135,7 @@ func TestFailureInABatchIsThatOfItsCallerAlone(t *testing.T) {
 	for _, pet := range page.Items {
 		got[pet.Name]++
 	}
-	if diff := cmp.Diff(map[string]int{"counted": 7, "last": 7}, got); diff != "" {
+	if diff := cmp.Diff(map[string]int{"counted": 8, "last": 8}, got); diff != "" {
 		t.Errorf("the pets (-want +got)\n%s", diff)
 	}
 }

@@ -4,6 +4,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"example.com/petstore/domain"
@@ -19,13 +20,6 @@ func TestCommitWhoseWaitForAStandbyIsCancelledIsUnavailable(t *testing.T) {
 	dsn := own.NewDatabase(t)
 	execute("ALTER DATABASE "+databaseOf(t, dsn)+" SET client_min_messages = error")(t, dsn) // hides the warning
 	store := open(t, dsn, repository.Options{Migrate: true})
-	setStandby := func(name string) {
-		check(t, own.Exec(t.Context(), "ALTER SYSTEM SET synchronous_standby_names = '"+name+"'"))
-		check(t, own.Exec(t.Context(), "SELECT pg_reload_conf()"))
-		waitUntil(t, "the setting applies", func() bool {
-			return queryTexts(t, dsn, "SHOW synchronous_standby_names")[0] == name
-		})
-	}
 	const waiting = "SELECT pid::text FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
 	claim := domain.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: "k"}}
 	runs, claimed := 0, false
@@ -35,7 +29,7 @@ func TestCommitWhoseWaitForAStandbyIsCancelledIsUnavailable(t *testing.T) {
 		if err != nil || !claimed {
 			return err
 		}
-		return adding("Rex")(ctx, r)
+		return errors.Join(adding("Rex")(ctx, r), r.Idempotency.Complete(ctx, claim, []byte("result")))
 	}
 	commit := func() <-chan error {
 		done := make(chan error, 1)
@@ -44,7 +38,7 @@ func TestCommitWhoseWaitForAStandbyIsCancelledIsUnavailable(t *testing.T) {
 		return done
 	}
 
-	setStandby("missing")
+	setStandby(t, own, dsn, "missing")
 	for _, end := range []string{"pg_cancel_backend", "pg_terminate_backend"} {
 		done := commit()
 		execute("SELECT "+end+"(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")(t, dsn)
@@ -54,7 +48,7 @@ func TestCommitWhoseWaitForAStandbyIsCancelledIsUnavailable(t *testing.T) {
 		t.Errorf("the function ran %d times in two transactions, want each once", runs)
 	}
 	done := commit()
-	setStandby("")
+	setStandby(t, own, dsn, "")
 	check(t, <-done)
 	if claimed {
 		t.Error("the key was claimed again after a commit that was unavailable but happened")

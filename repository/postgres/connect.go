@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"slices"
 	"strconv"
@@ -41,8 +42,10 @@ const (
 )
 
 var (
-	errInvalidDSN = errors.New("the DSN is not a valid connection string, or names a file that does not exist: write it as postgres://user:password@host:5432/database?sslmode=verify-full, with special characters as %XX")
-	errReadOnly   = errors.New("the server is read-only, as a standby is: name the primary server, or all servers, as in host1,host2")
+	errInvalidDSN    = errors.New("the DSN is not a valid connection string: write it as postgres://user:password@host:5432/database?sslmode=verify-full, with special characters as %XX")
+	errNoCertificate = errors.New("the sslrootcert of the DSN contains no certificate in PEM format: name another file")
+	errPooled        = errors.New("there is a connection pool such as PgBouncer before the server, which loses the locks and settings of a connection: name the server itself in the DSN")
+	errReadOnly      = errors.New("the server is read-only, as a standby is: name the primary server, or all servers, as in host1,host2")
 )
 
 // parseDSN returns the configuration of connections. Its error has no part of the DSN, which
@@ -53,7 +56,7 @@ func parseDSN(dsn string) (*pgx.ConnConfig, error) {
 		return nil, err
 	}
 	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, connectTimeout)
-	config.ValidateConnect = checkWritable
+	config.ValidateConnect = checkConnection
 	setDefaults(config.RuntimeParams, map[string]string{"application_name": "petstore"})
 	return config, nil
 }
@@ -68,26 +71,47 @@ func parse(dsn string) (*pgx.ConnConfig, error) {
 		}
 	}
 	config, err := pgx.ParseConfig(dsn)
+	if failure, ok := errors.AsType[*fs.PathError](err); ok && !strings.ContainsAny(failure.Path, "=&?@") { // which may be the rest of a mistyped DSN
+		return nil, errFile(err, failure)
+	}
+	if err != nil && strings.Contains(err.Error(), "unable to add CA to cert pool") { // of pgconn
+		return nil, errNoCertificate
+	}
 	if err != nil || strings.Contains(nameOfHosts(config), "@") {
 		return nil, errInvalidDSN
 	}
 	return config, nil
 }
 
-// checkWritable rejects a connection to a server that does not accept writes, so that the
-// next host of the DSN is tried.
-func checkWritable(ctx context.Context, conn *pgconn.PgConn) error {
-	results, err := conn.Exec(ctx, "SHOW transaction_read_only").ReadAll()
+// errFile returns the error for a file of the DSN that cannot be read. It does not wrap failure,
+// which isConnectionError would take for an error of the network.
+func errFile(err error, failure *fs.PathError) error {
+	setting := "sslrootcert"
+	for text, other := range map[string]string{"unable to read cert: ": "sslcert", "unable to read sslkey: ": "sslkey"} { // of pgconn
+		if strings.Contains(err.Error(), text) {
+			setting = other
+		}
+	}
+	return fmt.Errorf("cannot read %s, the %s of the DSN: %s: correct the path, or let the user of petstore read it", failure.Path, setting, failure.Err.Error())
+}
+
+// checkConnection rejects a connection to a server that does not accept writes, so that the
+// next host of the DSN is tried, and one to a pool, which sends a process id of its own.
+func checkConnection(ctx context.Context, conn *pgconn.PgConn) error {
+	results, err := conn.Exec(ctx, "SELECT pg_backend_pid(); SHOW transaction_read_only").ReadAll()
 	if err != nil {
 		return err
 	}
-	if string(results[0].Rows[0][0]) == "on" {
+	if string(results[0].Rows[0][0]) != strconv.FormatUint(uint64(conn.PID()), 10) {
+		return errPooled
+	}
+	if string(results[1].Rows[0][0]) == "on" {
 		return errReadOnly
 	}
 	return nil
 }
 
-// checkDurable is checkWritable, and rejects a server that could lose commits in a crash.
+// checkDurable is checkConnection, and rejects a server that could lose commits in a crash.
 func checkDurable(ctx context.Context, conn *pgconn.PgConn) error {
 	results, err := conn.Exec(ctx, "SHOW fsync; SHOW full_page_writes").ReadAll()
 	if err != nil {
@@ -96,7 +120,7 @@ func checkDurable(ctx context.Context, conn *pgconn.PgConn) error {
 	if fsync, writes := string(results[0].Rows[0][0]), string(results[1].Rows[0][0]); fsync != "on" || writes != "on" {
 		return errNotDurable(fsync, writes)
 	}
-	return checkWritable(ctx, conn)
+	return checkConnection(ctx, conn)
 }
 
 func errNotDurable(fsync, fullPageWrites string) error {
@@ -138,7 +162,9 @@ func openWriter(config *pgx.ConnConfig, n *notices, exclusive bool) *sql.DB {
 	writer, lock := config.Copy(), lockShared
 	if exclusive {
 		lock = lockExclusive
-		writer.RuntimeParams["idle_in_transaction_session_timeout"] = "0" // nobody waits
+		for _, timeout := range []string{"idle_in_transaction_session_timeout", "tcp_user_timeout"} {
+			writer.RuntimeParams[timeout] = "0" // nobody waits if it is suspended
+		}
 	}
 	setDefaults(writer.RuntimeParams, map[string]string{
 		"lock_timeout":                        millis(lockTimeout),

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -183,8 +184,8 @@ func TestStoreThatIsCopiedCannotBeWritten(t *testing.T) {
 		}
 		tried = true
 		_, err := repository.Open(t.Context(), postgres.New(dsn), repository.Options{})
-		if err == nil || !strings.HasSuffix(err.Error(), "another process holds a lock, try again when it has ended") {
-			t.Errorf("got %v, want that another process holds a lock", err)
+		if err == nil || !strings.HasSuffix(err.Error(), "petstore copy is copying the store or copies to it: try again when that has ended") {
+			t.Errorf("got %v, want that the store is copied", err)
 		}
 	})
 	check(t, err)
@@ -259,6 +260,29 @@ func TestCopyConnectsAgain(t *testing.T) {
 	if err != nil || !ended || result.Copied != 13200 {
 		t.Errorf("got %+v and %v, want 13200 rows", result, err)
 	}
+}
+
+// While petstore is suspended, as by Ctrl-Z, it does not read what the server sends.
+func TestSuspendedCopyContinues(t *testing.T) {
+	t.Parallel()
+	address := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254)) // port 5432 of others is used
+	own := postgrestest.Start(t, "listen_addresses="+address)
+	socket := own.NewDatabase(t)
+	check(t, open(t, socket, repository.Options{Migrate: true}).Close())
+	execute("INSERT INTO pets (name, category_id) SELECT repeat('x', 200), 1 FROM generate_series(1, 100000)")(t, socket)
+	from := postgres.New(postgrestest.With(postgrestest.With(socket, "host", address), "tcp_user_timeout", "100"))
+	suspended := false
+	_, err := copyStore(t.Context(), from, sqlite.New(filepath.Join(t.TempDir(), "copy.db")), false, func(int) {
+		if suspended {
+			return
+		}
+		suspended = true
+		waitUntil(t, "the server waits for petstore", func() bool {
+			return len(queryTexts(t, socket, "SELECT pid::text FROM pg_stat_activity WHERE application_name = 'petstore' AND wait_event = 'ClientWrite'")) == 1
+		})
+		<-time.After(2 * time.Second) // the server would close the connection after 100 ms
+	})
+	check(t, err)
 }
 
 func TestCopyContinuesAfterTheServerWasStopped(t *testing.T) {

@@ -23,8 +23,12 @@ func errorKind(err error) string {
 	switch {
 	case err == nil:
 		return ""
+	case errors.Is(err, errCopying):
+		return repository.KindBusy
 	case errors.Is(err, errReadOnly):
 		return repository.KindReadOnly
+	case errors.Is(err, errNotSynchronous):
+		return repository.KindNotSynchronous
 	case isConnectionError(err):
 		return repository.KindConnection
 	}

@@ -22,19 +22,31 @@ const lockKey = "(1885697139::bigint << 32) | 'versions'::regclass::oid::bigint"
 // notice that a process was killed.
 const exclusiveTimeout = time.Second
 
-// lockShared is a stdlib.OptionAfterConnect.
+var errCopying = errors.New("petstore copy is copying the store or copies to it: try again when that has ended")
+
+// lockShared is a stdlib.OptionAfterConnect. It returns errCopying while another connection
+// has the exclusive lock.
 func lockShared(ctx context.Context, conn *pgx.Conn) error {
-	return lockStore(ctx, conn, "SELECT pg_advisory_lock_shared("+lockKey+")")
+	err := lockStore(ctx, conn, "SELECT pg_advisory_lock_shared("+lockKey+")")
+	if isLockTimeout(err) {
+		return errCopying
+	}
+	return err
 }
 
 // lockExclusive is a stdlib.OptionAfterConnect. It returns repository.ErrInUse while another
 // connection has the lock.
 func lockExclusive(ctx context.Context, conn *pgx.Conn) error {
 	err := lockStore(ctx, conn, fmt.Sprintf("BEGIN; SET LOCAL lock_timeout = %s; SELECT pg_advisory_lock(%s); COMMIT", millis(exclusiveTimeout), lockKey))
-	if failure, ok := errors.AsType[*pgconn.PgError](err); ok && failure.Code == "55P03" { // lock_not_available
+	if isLockTimeout(err) {
 		return repository.ErrInUse
 	}
 	return err
+}
+
+func isLockTimeout(err error) bool {
+	failure, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && failure.Code == "55P03" // lock_not_available
 }
 
 // lockStore runs a statement on a new connection, which it closes after an error.

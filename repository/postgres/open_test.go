@@ -6,6 +6,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -63,7 +65,9 @@ func TestOpenRejectsOtherDatabasesUnchanged(t *testing.T) {
 
 func TestOpenReportsErrorsWithRemedyAndWithoutSecrets(t *testing.T) {
 	t.Parallel()
-	dsn := server.NewDatabase(t)
+	dsn, key, empty := server.NewDatabase(t), filepath.Join(t.TempDir(), "key"), filepath.Join(t.TempDir(), "ca.crt")
+	check(t, os.WriteFile(empty, nil, 0o600))
+	check(t, os.WriteFile(key, []byte("-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----\n"), 0o600))
 	for _, test := range []struct{ dsn, want string }{
 		{"postgres://petstore:secret@127.0.0.1:1/pets", "start the server, or correct the DSN"},
 		{"postgres://petstore:secret@127.0.0.1:1,127.0.0.1:2/pets", "start the server, or correct the DSN"},
@@ -73,6 +77,11 @@ func TestOpenReportsErrorsWithRemedyAndWithoutSecrets(t *testing.T) {
 		{"postgres://petstore:p@secret@127.0.0.1:1/pets", "write it as postgres://"},
 		{"postgres://petstore:12?secret@127.0.0.1:1/pets", "write it as postgres://"},
 		{"host=127.0.0.1 password=secret sslmode=maybe", "write it as postgres://"},
+		{"postgres://petstore:secret@127.0.0.1/pets?sslmode=verify-full&sslrootcert=/none/ca.crt", "open the store (invalid DSN): cannot read /none/ca.crt, the sslrootcert of the DSN: no such file or directory: correct the path"},
+		{"postgres://petstore:secret@127.0.0.1/pets?sslmode=verify-full&sslrootcert=" + empty, "contains no certificate in PEM format"},
+		{"postgres://petstore:secret@127.0.0.1/pets?sslmode=verify-full&sslrootcert=/none?password=secret", "write it as postgres://"},
+		{"host=127.0.0.1 password=secret sslmode=require sslcert=/none/a.crt sslkey=/none/a.key", "cannot read /none/a.key, the sslkey of the DSN"},
+		{"host=127.0.0.1 password=secret sslmode=require sslkey=" + key + " sslcert=/none/a.crt", "cannot read /none/a.crt, the sslcert of the DSN"},
 		{postgrestest.With(postgrestest.With(dsn, "password", "secret"), "dbname", "missing"), "create the database"},
 		{postgrestest.With(postgrestest.With(dsn, "password", "secret"), "user", "missing"), "correct the DSN"},
 	} {
@@ -109,10 +118,23 @@ func TestOpenCreatesStoreOnce(t *testing.T) {
 	for _, created := range []bool{true, false} {
 		store, err := repository.Open(t.Context(), postgres.New(dsn), repository.Options{Migrate: created})
 		check(t, err)
-		if store.Schema().Created != created || store.Schema().Version != 3 {
-			t.Errorf("got created %t and schema version %d, want %t and 3", store.Schema().Created, store.Schema().Version, created)
+		if store.Schema().Created != created || store.Schema().Version != 4 {
+			t.Errorf("got created %t and schema version %d, want %t and 4", store.Schema().Created, store.Schema().Version, created)
 		}
 		check(t, store.Close())
+	}
+}
+
+func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	check(t, open(t, dsn, repository.Options{Migrate: true}).Close())
+	execute(`ALTER TABLE api_keys DROP COLUMN read_only; DELETE FROM goose_db_version WHERE version_id > 3;
+		INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', decode(repeat('00', 32), 'hex'), 'last', 0)`)(t, dsn)
+	wantOpenError(t, dsn, repository.Options{}, "the store has 3, this program needs 4: run petstore migrate up")
+	keys, err := open(t, dsn, repository.Options{Migrate: true}).Keys().List(t.Context())
+	if err != nil || len(keys) != 1 || keys[0].ReadOnly {
+		t.Errorf("got the keys %+v and %v, want one that may do all", keys, err)
 	}
 }
 
@@ -124,6 +146,15 @@ func TestStoreMayBeInAnySchema(t *testing.T) {
 		store := open(t, postgrestest.With(dsn, "search_path", `"`+name+`"`), repository.Options{Migrate: true})
 		check(t, store.InTx(t.Context(), adding("Rex")))
 	}
+}
+
+func TestOpenRejectsUserWithoutPrivilegeToWrite(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	user := createStoreAndUser(t, dsn)
+	execute("REVOKE INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public FROM "+user)(t, dsn)
+	execute("GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO "+user)(t, dsn)
+	wantOpenError(t, postgrestest.With(dsn, "user", user), repository.Options{}, "grant the user SELECT, INSERT, UPDATE and DELETE on all tables")
 }
 
 func TestOpenRejectsUserWithoutPrivilegeOnSequences(t *testing.T) {

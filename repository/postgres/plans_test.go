@@ -24,6 +24,7 @@ func TestIdempotencyKeysAreFoundByTheirIndexes(t *testing.T) {
 		_, _, err := newPets(store).Create(t.Context(), domain.NewPet{Name: "Rex"}, domain.IdempotencyKey{Caller: "1", Value: fmt.Sprint("key", i)})
 		check(t, err)
 	}
+	inOneBatch(t, store, creating(t, store, 20)...)
 	check(t, store.Close())
 	if diff := cmp.Diff(before, queryTexts(t, dsn, scans)); diff != "" {
 		t.Errorf("how often the table was read completely (-before +after)\n%s", diff)

@@ -21,8 +21,8 @@ import (
 // (postgresql.org/docs/current/libpq-connect.html). The store is in the first schema of the
 // search_path. The environment variables of libpq, such as PGPASSWORD, apply.
 //
-// With several hosts, connections are made to the one that accepts writes. The connection
-// must not be pooled by PgBouncer.
+// With several hosts, connections are made to the one that accepts writes. Open rejects a
+// connection pool such as PgBouncer.
 func New(dsn string) repository.Engine { return engine{dsn} }
 
 type engine struct{ dsn string }
@@ -51,6 +51,8 @@ type database struct {
 	schema  repository.Schema
 	notices *notices // of the connection that writes
 
+	requireSynchronous bool
+
 	observed observed
 	epoch    atomic.Uint64 // increases when ChangedByOthers uses another connection
 }
@@ -60,7 +62,7 @@ func open(ctx context.Context, dsn string, o repository.EngineOptions) (_ *datab
 	if err != nil {
 		return nil, err
 	}
-	d := &database{notices: &notices{}}
+	d := &database{notices: &notices{}, requireSynchronous: o.RequireSynchronous}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
@@ -84,6 +86,9 @@ func open(ctx context.Context, dsn string, o repository.EngineOptions) (_ *datab
 		return nil, errors.New("permission denied for the sequences: grant the user USAGE on all sequences in the schema")
 	}
 	tx, err := d.Begin(ctx) // the server may allow this user only to read
+	if errors.Is(err, errNotSynchronous) {
+		return d, nil // it can still be read, and becomes available with a standby
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -94,10 +99,6 @@ func open(ctx context.Context, dsn string, o repository.EngineOptions) (_ *datab
 func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
 	return gormpostgres.New(gormpostgres.Config{Conn: pool})
 }
-
-// Check implements repository.Database. The server does not acknowledge a commit that it
-// could lose.
-func (d *database) Check() error { return nil }
 
 // Rebind implements repository.Database. PostgreSQL's placeholders are $1, $2 and so on.
 func (d *database) Rebind(statement string) string {

@@ -4,8 +4,6 @@ package postgres_test
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"testing"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -21,24 +19,7 @@ import (
 // server is for the tests that do not stop it.
 var server *postgrestest.Server
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(withServer{m}) }
-
-type withServer struct{ *testing.M }
-
-func (m withServer) Run() (code int) {
-	var err error
-	if server, err = postgrestest.Open(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() {
-		if err := server.Close(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}()
-	return m.M.Run()
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.WithServer(m, &server)) }
 
 func TestStoreContract(t *testing.T) {
 	t.Parallel()
@@ -51,6 +32,26 @@ func TestStoreContract(t *testing.T) {
 			storetest.Run(t, func(t *testing.T) storetest.Store { return open(t, server.NewDatabase(t), options) })
 		})
 	}
+}
+
+func TestStoresOnOneDatabase(t *testing.T) {
+	t.Parallel()
+	storetest.RunShared(t, func(t *testing.T, n int) (stores []storetest.Store) {
+		for _, store := range openProcesses(t, n) {
+			stores = append(stores, store)
+		}
+		return stores
+	})
+}
+
+// openProcesses opens n stores on a new database, as several processes have them.
+func openProcesses(t *testing.T, n int) []*repository.Store {
+	t.Helper()
+	stores, dsn := make([]*repository.Store, n), server.NewDatabase(t)
+	for i := range stores {
+		stores[i] = open(t, dsn, repository.Options{Migrate: true})
+	}
+	return stores
 }
 
 // open opens a store. The store is closed when the test ends.

@@ -12,7 +12,7 @@ import (
 
 // withRemedy returns an error of open as one line with the cause and the remedy.
 func withRemedy(err error) error {
-	for _, known := range []error{errReadOnly, repository.ErrInUse} {
+	for _, known := range []error{errReadOnly, errNotSynchronous, errPooled, errCopying, repository.ErrInUse} {
 		if errors.Is(err, known) {
 			return known
 		}
@@ -40,7 +40,7 @@ var remedies = map[string]string{
 	"28000": "correct the DSN, or pg_hba.conf of the server",
 	"28P01": "correct user and password of the DSN",
 	"3D000": "create the database with CREATE DATABASE, or correct the DSN",
-	"42501": "use the owner of the schema (for a service: run petstore migrate up as the owner, and set database.migrate to false)",
+	"42501": "use the owner of the schema and its tables (for a service: run petstore migrate up as the owner, set database.migrate to false, and grant the user SELECT, INSERT, UPDATE and DELETE on all tables)",
 	"42P01": "the store is incomplete, restore a backup",
 	"53300": "raise max_connections of the server, or reduce database.max_open_conns",
 	"55P03": "another process holds a lock, try again when it has ended",

@@ -50,13 +50,20 @@ func (d *database) begin(ctx context.Context) (*tx, error) {
 		return nil, err
 	}
 	t := &tx{Conn: conn, database: d, ctx: ctx}
-	results, err := t.run("BEGIN ISOLATION LEVEL READ COMMITTED; SELECT added, changed, keys FROM versions FOR UPDATE")
+	statements := "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT added, changed, keys FROM versions FOR UPDATE"
+	if d.requireSynchronous {
+		statements += "; SHOW synchronous_standby_names"
+	}
+	results, err := t.run(statements)
 	if err == nil {
 		t.before, err = parseVersions(results[1])
 	}
 	if err != nil {
 		t.discard()
 		return nil, err
+	}
+	if d.requireSynchronous && len(results[2].Rows[0][0]) == 0 {
+		return nil, errors.Join(errNotSynchronous, t.Rollback())
 	}
 	return t, nil
 }

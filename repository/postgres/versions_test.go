@@ -182,7 +182,7 @@ func TestRequestAsksForChangesOnce(t *testing.T) {
 // was acknowledged.
 func TestNoVersionOutlivesAConcurrentCommit(t *testing.T) {
 	t.Parallel()
-	stores := openProcesses(t)
+	stores := openProcesses(t, 3)
 	var started, acknowledged atomic.Int64
 	var writers, readers sync.WaitGroup
 	for _, store := range stores[:2] {

@@ -3,44 +3,51 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"time"
-
-	"github.com/mattn/go-sqlite3"
 )
 
 // A contentCheck notices that the content of the file of an open store was replaced, as by
-// copying a backup over it. It is safe for concurrent use.
+// copying a backup over it, or truncated. It is safe for concurrent use.
 type contentCheck struct {
 	path string
 
 	mu       sync.Mutex
 	modified time.Time // when the checked content was written
-	err      error     // errForeignWAL from then on
+	size     int64     // of the checked content
+	err      error     // errForeignWAL or errFileReplaced from then on
 }
 
-// check checks a file that was modified at a time, unless it has checked it before. The
-// file of an open store is modified only by checkpoints.
-func (c *contentCheck) check(modified time.Time) error {
+// check checks a file, unless it was not modified since the last check. The file of an open
+// store is modified only by checkpoints.
+func (c *contentCheck) check(file os.FileInfo) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.err != nil || modified.Equal(c.modified) {
+	if c.err != nil || file.ModTime().Equal(c.modified) {
 		return c.err
 	}
-	c.modified = modified
-	if err := checkWAL(context.Background(), c.path); errors.Is(err, errForeignWAL) {
+	truncated := file.Size() < c.size
+	c.modified, c.size = file.ModTime(), file.Size()
+	switch err := checkWAL(context.Background(), c.path); {
+	case errors.Is(err, errForeignWAL):
 		c.err = err
-		keepWAL(c.path)
+	case isNotADatabase(err), err == nil && truncated && c.isCorrupt():
+		c.err = errFileReplaced
 	}
 	return c.err
 }
 
-// keepWAL opens a connection that is never closed: when the last one is closed, SQLite
-// would write the WAL to the wrong file, and remove it.
-func keepWAL(path string) {
-	conn, err := (&sqlite3.SQLiteDriver{}).Open(dsn(path, readerPragmas))
-	if err != nil {
-		return
-	}
-	_, _ = conn.(*sqlite3.SQLiteConn).Exec("SELECT count(*) FROM sqlite_schema", nil) // which opens the WAL
+// isCorrupt reports whether the file cannot be read without its WAL. A file that was truncated
+// by VACUUM can.
+func (c *contentCheck) isCorrupt() bool {
+	_, err := readFileGeneration(context.Background(), c.path)
+	return isCorrupt(err)
+}
+
+// failed reports whether the content was replaced or truncated.
+func (c *contentCheck) failed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err != nil
 }

@@ -49,3 +49,8 @@ func isCorrupt(err error) bool {
 	failure, ok := errors.AsType[sqlite3.Error](err)
 	return ok && failure.Code == sqlite3.ErrCorrupt
 }
+
+func isNotADatabase(err error) bool {
+	failure, ok := errors.AsType[sqlite3.Error](err)
+	return ok && failure.Code == sqlite3.ErrNotADB
+}

@@ -1,10 +1,12 @@
 package sqlite_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"example.com/petstore/domain"
@@ -83,6 +85,70 @@ func TestStoreIsUnavailableWhenAnotherFileIsCopiedOverIt(t *testing.T) {
 	if _, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{}); !errors.Is(err, sqlite.ErrForeignWAL) {
 		t.Errorf("got %v, want %v", err, sqlite.ErrForeignWAL)
 	}
+}
+
+func TestStoreIsUnavailableWhenItsFileIsTruncatedOrOverwritten(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]func(content []byte) []byte{
+		"truncated":   func(content []byte) []byte { return content[:len(content)/2] },
+		"overwritten": func(content []byte) []byte { return bytes.Repeat([]byte{0xa5}, len(content)) },
+	} {
+		path := filepath.Join(t.TempDir(), "pets.db")
+		s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+		check(t, err)
+		check(t, s.InTx(t.Context(), adding("Rex")))
+		check(t, os.WriteFile(path, damage(readFile(t, path)), 0o600))
+		for call, err := range map[string]error{"InTx": s.InTx(t.Context(), adding("Tom")), "Ping": s.Ping(t.Context())} {
+			if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, sqlite.ErrFileReplaced) {
+				t.Errorf("%s, %s: got %v, want unavailable and %v", name, call, err, sqlite.ErrFileReplaced)
+			}
+		}
+		check(t, s.Close())
+	}
+}
+
+func TestWALOfTruncatedFileIsKept(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+	check(t, err)
+	check(t, s.InTx(t.Context(), adding("Rex")))
+	want := readFile(t, path+"-wal")
+	check(t, os.Truncate(path, 0))
+	if err := s.Ping(t.Context()); !errors.Is(err, domain.ErrUnavailable) {
+		t.Errorf("Ping: got %v, want unavailable", err)
+	}
+	check(t, s.Close())
+	collectGarbage()
+	if got := readFile(t, path+"-wal"); len(want) == 0 || !bytes.Equal(want, got) {
+		t.Errorf("got a WAL of %d bytes, want the %d from before", len(got), len(want))
+	}
+}
+
+// collectGarbage runs the finalizers of all objects that nothing refers to.
+func collectGarbage() {
+	for range 2 { // the first may run before others of its cycle
+		done := make(chan struct{})
+		runtime.SetFinalizer(new([]byte), func(*[]byte) { close(done) })
+		runtime.GC()
+		<-done
+	}
+}
+
+func TestStoreIsAvailableAfterVacuum(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+	check(t, err)
+	t.Cleanup(func() { check(t, s.Close()) })
+	execute("CREATE TABLE large AS SELECT randomblob(1000000)")(t, path)
+	execute("PRAGMA wal_checkpoint(TRUNCATE)")(t, path)
+	check(t, s.InTx(t.Context(), adding("Rex")))
+	execute("DROP TABLE large")(t, path)
+	execute("VACUUM")(t, path)
+	execute("PRAGMA wal_checkpoint(TRUNCATE)")(t, path)
+	check(t, s.InTx(t.Context(), adding("Tom")))
+	check(t, s.Ping(t.Context()))
 }
 
 // The file of a store is modified by each checkpoint.

@@ -150,8 +150,8 @@ func TestOpenCreatesStoreUnlessItMustExist(t *testing.T) {
 	for _, created := range []bool{true, false} {
 		store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true, MustExist: !created})
 		check(t, err)
-		if store.Schema().Created != created || store.Schema().Version != 3 {
-			t.Errorf("got created %t and schema version %d, want %t and 3", store.Schema().Created, store.Schema().Version, created)
+		if store.Schema().Created != created || store.Schema().Version != 4 {
+			t.Errorf("got created %t and schema version %d, want %t and 4", store.Schema().Created, store.Schema().Version, created)
 		}
 		check(t, store.Close())
 	}
@@ -162,15 +162,20 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pets.db")
 	newer(t, path)
 	for _, statement := range []string{
-		"DROP TABLE imports", "DROP TABLE unfinished_copy", "DELETE FROM goose_db_version WHERE version_id > 1",
-		"INSERT INTO pets (name, category_id) VALUES ('Rex', 1)",
+		"DROP TABLE imports", "DROP TABLE unfinished_copy", "ALTER TABLE api_keys DROP COLUMN read_only",
+		"DELETE FROM goose_db_version WHERE version_id > 1", "INSERT INTO pets (name, category_id) VALUES ('Rex', 1)",
+		"INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', zeroblob(32), 'last', 0)",
 	} {
 		execute(statement)(t, path)
 	}
 	store := open(t, filepath.Dir(path), repository.Options{Migrate: true})
 	page, err := store.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 1}})
-	if err != nil || len(page.Items) != 1 || store.Schema().Version != 3 || store.Schema().Created {
-		t.Errorf("got %v, %v, schema version %d and created %t, want one pet, 3 and false", page.Items, err, store.Schema().Version, store.Schema().Created)
+	if err != nil || len(page.Items) != 1 || store.Schema().Version != 4 || store.Schema().Created {
+		t.Errorf("got %v, %v, schema version %d and created %t, want one pet, 4 and false", page.Items, err, store.Schema().Version, store.Schema().Created)
+	}
+	keys, err := store.Keys().List(t.Context())
+	if err != nil || len(keys) != 1 || keys[0].ReadOnly {
+		t.Errorf("got the keys %+v and %v, want one that may do all", keys, err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -97,11 +98,12 @@ func open(ctx context.Context, path string, o repository.EngineOptions) (_ *data
 			return nil, err
 		}
 	}
-	var pets int // reads the table through an index, which finds a damaged file now
-	if err := d.Readers().QueryRowContext(ctx, "SELECT count(*) FROM (SELECT id FROM pets LIMIT 1)").Scan(&pets); err != nil {
+	var rows int // reads a table through an index, and the last table, which finds a damaged file now
+	err = d.Readers().QueryRowContext(ctx, "SELECT (SELECT count(*) FROM (SELECT id FROM pets LIMIT 1)) + (SELECT count(*) FROM unfinished_copy)").Scan(&rows)
+	if err != nil {
 		return nil, err
 	}
-	return d, d.Check()
+	return d, d.check()
 }
 
 // Readers implements repository.Database.
@@ -126,13 +128,13 @@ func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
 // Begin implements repository.Database. It waits up to lockTimeout for the lock of another
 // process.
 func (d *database) Begin(ctx context.Context) (repository.Tx, error) {
-	if err := d.Check(); err != nil {
+	if err := d.check(); err != nil {
 		return nil, err
 	}
 	for start := time.Now(); ; { //nolint:forbidigo // a duration
-		begun, err := d.writer.BeginTx(ctx, nil)
+		_, err := d.writer.ExecContext(ctx, "BEGIN IMMEDIATE")
 		if err == nil {
-			return &tx{Tx: begun, database: d}, nil
+			return &tx{Conn: d.writer, database: d}, nil
 		}
 		if !isBusy(err) || time.Since(start) >= lockTimeout {
 			return nil, err
@@ -154,12 +156,17 @@ func (d *database) ChangedByOthers(ctx context.Context) (repository.Changes, err
 func (d *database) Exact() bool { return false }
 
 // Check implements repository.Database.
-func (d *database) Check() error {
+func (d *database) Check(context.Context) error { return d.check() }
+
+// CheckSynchronous implements repository.Database. A file has no standby.
+func (d *database) CheckSynchronous(context.Context) error { return nil }
+
+func (d *database) check() error {
 	info, err := d.identity.check()
 	if err != nil || d.readers == nil { // another connection could not read the file now
 		return err
 	}
-	return d.content.check(info.ModTime())
+	return d.content.check(info)
 }
 
 // Rebind implements repository.Database. SQLite's placeholder is ?.
@@ -177,10 +184,18 @@ func (d *database) Pools() map[string]*sql.DB {
 	return map[string]*sql.DB{"writer": d.writerPool, "readers": d.readers}
 }
 
+// neverClosed has the connections that write to files whose content was replaced: when the last
+// connection is closed, SQLite writes the WAL to the file and removes it. The garbage collector
+// would close a connection that nothing refers to.
+var neverClosed sync.Map
+
 // Close implements repository.Database.
 func (d *database) Close() error {
 	var errs []error
-	if d.writer != nil {
+	switch {
+	case d.content.failed():
+		neverClosed.Store(d.writer, true)
+	case d.writer != nil:
 		if err := d.writer.Close(); !errors.Is(err, sql.ErrConnDone) { // a second Close
 			errs = append(errs, err)
 		}

@@ -38,6 +38,17 @@ func TestStoreContract(t *testing.T) {
 	}
 }
 
+func TestStoresOnOneFile(t *testing.T) {
+	t.Parallel()
+	storetest.RunShared(t, func(t *testing.T, n int) []storetest.Store {
+		stores, folder := make([]storetest.Store, n), t.TempDir()
+		for i := range stores {
+			stores[i] = open(t, folder, repository.Options{Migrate: true})
+		}
+		return stores
+	})
+}
+
 // open opens the store pets.db in a folder. The store is closed when the test ends.
 func open(t *testing.T, folder string, o repository.Options) *repository.Store {
 	t.Helper()

@@ -12,17 +12,36 @@ import (
 
 var errNoTransaction = errors.New("SQLite has ended the transaction")
 
-// A tx implements repository.Tx.
+// A tx implements repository.Tx. It is no sql.Tx, which would start a goroutine for each query
+// (docs/performance.md).
 type tx struct {
-	*sql.Tx
+	*sql.Conn
 	database *database
+	ended    bool
+}
+
+// ExecContext implements gorm.ConnPool. Once the transaction has ended, the statement would be
+// committed by itself.
+func (t *tx) ExecContext(ctx context.Context, statement string, args ...any) (sql.Result, error) {
+	if t.ended {
+		return nil, sql.ErrTxDone
+	}
+	return t.Conn.ExecContext(ctx, statement, args...)
+}
+
+// QueryContext implements gorm.ConnPool.
+func (t *tx) QueryContext(ctx context.Context, statement string, args ...any) (*sql.Rows, error) {
+	if t.ended {
+		return nil, sql.ErrTxDone
+	}
+	return t.Conn.QueryContext(ctx, statement, args...)
 }
 
 // Active returns an error when SQLite has rolled back the transaction, such as on a full
 // disk: the next statements would be committed one by one
 // (sqlite.org/lang_transaction.html, section 3).
 func (t *tx) Active() error {
-	return t.database.writer.Raw(func(conn any) error {
+	return t.Raw(func(conn any) error {
 		if conn.(*sqlite3.SQLiteConn).AutoCommit() {
 			return errNoTransaction
 		}
@@ -36,10 +55,30 @@ func (t *tx) Failed() bool { return false }
 // Commit implements repository.Tx. It also returns an error when the file has been
 // replaced or removed meanwhile.
 func (t *tx) Commit(repository.Changes) error {
-	if err := t.Tx.Commit(); err != nil {
+	if _, err := t.ExecContext(context.Background(), "COMMIT"); err != nil {
+		_ = t.Rollback() // fails if SQLite has rolled back by itself
+		t.database.overwriteFailedCommit()
 		return err
 	}
-	return t.database.Check()
+	t.ended = true
+	return t.database.check()
+}
+
+// Rollback implements repository.Tx.
+func (t *tx) Rollback() error {
+	if t.ended {
+		return nil
+	}
+	_, err := t.ExecContext(context.Background(), "ROLLBACK")
+	t.ended = true
+	return err
+}
+
+// overwriteFailedCommit begins a commit that changes nothing. A commit that failed because the
+// WAL could not be synced is whole in the WAL: after a crash SQLite would apply it, although
+// its callers got an error. The new one is written over it, even if its sync fails, too.
+func (d *database) overwriteFailedCommit() {
+	_, _ = d.writer.ExecContext(context.Background(), "PRAGMA user_version = 0") // which nothing uses
 }
 
 // Insert implements repository.Tx, without RETURNING id (docs/performance.md).

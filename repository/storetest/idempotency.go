@@ -28,7 +28,7 @@ func claim(t *testing.T, s Store, c domain.Claim, result string) (earlier domain
 		if err != nil || !claimed {
 			return err
 		}
-		return r.Idempotency.Complete(ctx, c.IdempotencyKey, []byte(result))
+		return r.Idempotency.Complete(ctx, c, []byte(result))
 	})
 	return earlier, claimed
 }
@@ -51,6 +51,19 @@ func keyIsClaimedOnce(t *testing.T, s Store) {
 		if _, claimed := claim(t, s, other, ""); !claimed {
 			t.Errorf("the key %v is not claimed, want it claimed", free)
 		}
+	}
+}
+
+func claimWithoutResultIsNotStored(t *testing.T, s Store) {
+	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+		_, claimed, err := r.Idempotency.Claim(ctx, firstClaim)
+		if !claimed {
+			t.Error("the key is not claimed, want it claimed")
+		}
+		return err
+	})
+	if _, claimed := claim(t, s, firstClaim, "result"); !claimed {
+		t.Error("the key of a request without a result is not claimed, want it claimed")
 	}
 }
 
@@ -109,7 +122,7 @@ func oneOfConcurrentClaimsSucceeds(t *testing.T, s Store) {
 					return nil
 				}
 				claims.Add(1)
-				return r.Idempotency.Complete(ctx, firstClaim.IdempotencyKey, []byte("result"))
+				return r.Idempotency.Complete(ctx, firstClaim, []byte("result"))
 			})
 			if err != nil {
 				t.Error(err)
@@ -143,7 +156,7 @@ func concurrentCallersGetTheirOwnResults(t *testing.T, s Store) {
 				if i == callers/2 {
 					return failure
 				}
-				return errors.Join(err, r.Idempotency.Complete(ctx, c.IdempotencyKey, []byte(c.Value)))
+				return errors.Join(err, r.Idempotency.Complete(ctx, c, []byte(c.Value)))
 			})
 			if failed := errors.Is(err, failure); failed != (i == callers/2) || err != nil && !failed {
 				t.Errorf("the transaction %d: got %v", i, err)

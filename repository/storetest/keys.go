@@ -19,16 +19,34 @@ var ignoreLastUsedAt = cmpopts.IgnoreFields(domain.APIKey{}, "LastUsedAt")
 // lifetime, or never if lifetime is zero.
 func addKey(t *testing.T, s Store, id int64, lifetime time.Duration) domain.APIKey {
 	t.Helper()
-	secret := domain.GenerateKey()
-	key, err := domain.NewKey("till 1", secret, noon, lifetime)
+	return storeKey(t, s, id, newKey(t, lifetime))
+}
+
+// addReadOnlyKey is addKey for a read-only key that never expires.
+func addReadOnlyKey(t *testing.T, s Store, id int64) domain.APIKey {
+	t.Helper()
+	key := newKey(t, 0)
+	key.ReadOnly = true
+	return storeKey(t, s, id, key)
+}
+
+func newKey(t *testing.T, lifetime time.Duration) domain.NewAPIKey {
+	t.Helper()
+	key, err := domain.NewKey("till 1", domain.GenerateKey(), noon, lifetime)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return key
+}
+
+// storeKey stores a key that must get the id.
+func storeKey(t *testing.T, s Store, id int64, key domain.NewAPIKey) domain.APIKey {
+	t.Helper()
 	if !createKey(t, s, key) {
 		t.Fatal("the new key was not stored")
 	}
 	return domain.APIKey{
-		ID: id, Name: key.Name, Hash: key.Hash, LastFour: key.LastFour,
+		ID: id, Name: key.Name, Hash: key.Hash, LastFour: key.LastFour, ReadOnly: key.ReadOnly,
 		CreatedAt: key.CreatedAt, ExpiresAt: key.ExpiresAt,
 	}
 }
@@ -79,11 +97,13 @@ func keysAreReadAsCreated(t *testing.T, s Store) {
 	if anyKey() {
 		t.Error("Any of an empty store: got true, want false")
 	}
-	unlimited, expiring := addKey(t, s, 1, 0), addKey(t, s, 2, time.Hour)
+	unlimited, expiring, readOnly := addKey(t, s, 1, 0), addKey(t, s, 2, time.Hour), addReadOnlyKey(t, s, 3)
 	if !anyKey() {
 		t.Error("Any of a store with keys: got false, want true")
 	}
-	wantKeys(t, s, unlimited, expiring)
+	for range 2 { // FindByHash returns them from its cache the second time
+		wantKeys(t, s, unlimited, expiring, readOnly)
+	}
 }
 
 func unknownKeyIsNotFound(t *testing.T, s Store) {

@@ -175,6 +175,21 @@ func panicIsRolledBack(t *testing.T, s Store) {
 	addPets(t, s, domain.NewPet{Name: "Rex"})
 }
 
+func endedTransactionCannotBeUsed(t *testing.T, s Store) {
+	var ended domain.Repositories
+	inTx(t, s, func(_ context.Context, r domain.Repositories) error {
+		ended = r
+		return nil
+	})
+	_, added := ended.Pets.Create(t.Context(), domain.NewPet{Name: "Rex"})
+	_, created := ended.Keys.Create(t.Context(), newKey(t, 0))
+	_, read := ended.Pets.Get(t.Context(), 1)
+	if added == nil || created == nil || read == nil || errors.Is(read, domain.ErrNotFound) {
+		t.Errorf("got the errors %v, %v and %v, want that the transaction has ended", added, created, read)
+	}
+	wantEmptyLists(t, s)
+}
+
 func transactionReadsItsWrites(t *testing.T, s Store) {
 	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
 		added, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})

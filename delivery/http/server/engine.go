@@ -29,13 +29,9 @@ func NewEngine(api *rest.API, health *Health, trustedProxies []string) (*gin.Eng
 	engine.Use(api.Middleware()...)
 	engine.NoRoute(rest.NotFound)
 	engine.NoMethod(api.DeprecationHeaders(group), rest.MethodNotAllowed)
-	for path, handler := range map[string]func(*gin.Context) error{"/livez": health.livez, "/readyz": health.readyz} {
+	for path, handler := range map[string]gin.HandlerFunc{"/livez": livez, "/readyz": api.HealthHandler(health.readyz)} {
 		methods := []string{http.MethodGet, http.MethodHead}
-		engine.Match(methods, path, func(c *gin.Context) {
-			if err := handler(c); err != nil {
-				api.Fail(c, err)
-			}
-		})
+		engine.Match(methods, path, handler)
 		engine.OPTIONS(path, func(c *gin.Context) {
 			c.Header("Allow", strings.Join(append(methods, http.MethodOptions), ", "))
 			c.Status(http.StatusNoContent)

@@ -29,20 +29,27 @@ func NewHealth(ping func(context.Context) error) *Health { return &Health{ping: 
 func (h *Health) Drain() { h.draining.Store(true) }
 
 // livez sends 200 as long as the process runs.
-func (h *Health) livez(c *gin.Context) error {
+func livez(c *gin.Context) {
 	c.Data(http.StatusOK, "application/json", []byte(`{"status":"alive"}`))
+}
+
+// Check returns nil if requests can be served, else an ErrUnavailable.
+func (h *Health) Check(ctx context.Context) error {
+	if h.draining.Load() {
+		return unavailable("the service is shutting down")
+	}
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	if err := h.ping(ctx); err != nil {
+		return domain.Unavailable(err)
+	}
 	return nil
 }
 
 // readyz sends 200 if requests can be served, else it returns an ErrUnavailable.
 func (h *Health) readyz(c *gin.Context) error {
-	if h.draining.Load() {
-		return unavailable("the service is shutting down")
-	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), pingTimeout)
-	defer cancel()
-	if err := h.ping(ctx); err != nil {
-		return domain.Unavailable(err)
+	if err := h.Check(c.Request.Context()); err != nil {
+		return err
 	}
 	c.Data(http.StatusOK, "application/json", []byte(`{"status":"ready"}`))
 	return nil

@@ -27,7 +27,7 @@ func NewStartupHandler(options ...rest.Option) (*StartupHandler, error) {
 	engine := gin.New()
 	engine.RedirectTrailingSlash = false
 	engine.Use(api.Middleware()...)
-	engine.Match([]string{http.MethodGet, http.MethodHead}, "/livez", func(c *gin.Context) { _ = (&Health{}).livez(c) })
+	engine.Match([]string{http.MethodGet, http.MethodHead}, "/livez", livez)
 	engine.NoRoute(api.DeprecationHeaders(engine.Group("/v1")), func(c *gin.Context) { api.Fail(c, starting) })
 	s := &StartupHandler{}
 	s.SetHandler(engine)

@@ -14,9 +14,9 @@ import (
 type Options struct {
 	// Document returns the OpenAPI document as JSON. It is called for each request, with
 	// the URL of the document without /openapi.json, or "" if that is not known. If the
-	// first server of the document has a variable base_url, the page replaces its default
-	// by the URL of the folder that contains swagger/. The document must not be modified
-	// after it was returned.
+	// first server of the document has a variable base_url, the page replaces it by the URL
+	// of the folder that contains swagger/, and calls it "This server" if the default was
+	// another. The document must not be modified after it was returned.
 	Document func(baseURL string) []byte
 	// TrustedProxies are the IP addresses and CIDR networks of the proxies whose headers
 	// X-Forwarded-Proto and X-Forwarded-Host are used for baseURL.

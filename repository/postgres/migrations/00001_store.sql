@@ -36,8 +36,6 @@ CREATE TABLE api_keys (
     last_used_at BIGINT
 );
 
--- A result is stored after its key is claimed. A fillfactor of 35 leaves room for it in the
--- page, so that no index is updated again.
 CREATE TABLE idempotency_keys (
     caller      TEXT   COLLATE "C" NOT NULL,
     value       TEXT   COLLATE "C" NOT NULL,
@@ -45,7 +43,7 @@ CREATE TABLE idempotency_keys (
     result      BYTEA,
     claimed_at  BIGINT NOT NULL,
     PRIMARY KEY (caller, value)
-) WITH (fillfactor = 35);
+);
 
 CREATE INDEX idempotency_keys_claimed_at ON idempotency_keys (claimed_at);
 

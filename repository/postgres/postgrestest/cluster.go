@@ -23,13 +23,17 @@ type cluster struct {
 	log      strings.Builder
 }
 
-// newCluster creates a cluster in a temporary folder and starts its server.
-func newCluster(settings []string) (_ *cluster, err error) {
+// newCluster creates a cluster in a new folder of parent, or of the folder for temporary files if
+// that is empty, and starts its server.
+func newCluster(parent string, settings []string) (_ *cluster, err error) {
 	programs, err := findPrograms()
 	if err != nil {
 		return nil, err
 	}
-	folder, err := os.MkdirTemp("", "petstore-postgres-")
+	if parent == "" {
+		parent = tempFolder()
+	}
+	folder, err := os.MkdirTemp(parent, "petstore-postgres-")
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +68,8 @@ func findPrograms() (string, error) {
 	}
 	path, err := exec.LookPath("initdb")
 	if err != nil {
-		return "", errors.New("the tests need PostgreSQL: run make test-postgres, which installs Debian's package, " +
-			"or set PETSTORE_TEST_POSTGRES_DSN to a server on which they may create databases")
+		return "", errors.New("PostgreSQL is not installed: run make test-postgres or make bench, which install Debian's package, " +
+			"or let the tests use a server on which they may create databases with PETSTORE_TEST_POSTGRES_DSN")
 	}
 	return filepath.Dir(path), nil
 }
@@ -109,6 +113,9 @@ func (c *cluster) waitUntilReady() error {
 	}
 	return errors.Join(errors.New("the server did not start"), c.Stop(), errors.New(c.log.String()))
 }
+
+// PID returns the id of the process of the running server. Those of its connections are its children.
+func (c *cluster) PID() int { return c.process.Process.Pid }
 
 // Stop closes all connections and stops the server. It does nothing if the server is stopped.
 func (c *cluster) Stop() error {

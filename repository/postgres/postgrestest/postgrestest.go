@@ -1,4 +1,5 @@
-// Package postgrestest starts PostgreSQL servers for tests. Only tests import it.
+// Package postgrestest starts PostgreSQL servers for tests and for cmd/bench. The service does
+// not import it.
 package postgrestest
 
 import (
@@ -6,6 +7,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"errors"
+	"fmt"
 	"net/url"
 	"os"
 	"strings"
@@ -14,26 +16,51 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver pgx
 )
 
-// A Server is a PostgreSQL server for tests.
+// A Server is a PostgreSQL server.
 type Server struct {
 	*cluster // nil for an existing server
 	dsn      string
 }
 
-// Open returns the existing server that PETSTORE_TEST_POSTGRES_DSN names, or else starts
+// open returns the existing server that PETSTORE_TEST_POSTGRES_DSN names, or else starts
 // one with its own cluster. The caller must close it.
-func Open() (*Server, error) {
+func open() (*Server, error) {
 	if dsn := os.Getenv("PETSTORE_TEST_POSTGRES_DSN"); dsn != "" {
 		return &Server{dsn: dsn}, nil
 	}
-	return start()
+	return StartIn("")
+}
+
+// WithServer returns m with a server for all tests: Run opens *server, runs the tests and
+// closes it. It reports an error on stderr.
+func WithServer(m *testing.M, server **Server) interface{ Run() int } { return withServer{m, server} }
+
+type withServer struct {
+	*testing.M
+	server **Server
+}
+
+func (m withServer) Run() (code int) {
+	s, err := open()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}()
+	*m.server = s
+	return m.M.Run()
 }
 
 // Start starts a server with its own cluster, which the test may stop. Both are removed
 // when the test ends. settings are those of postgresql.conf, as name=value.
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
-	s, err := start(settings...)
+	s, err := StartIn("", settings...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,8 +72,10 @@ func Start(t testing.TB, settings ...string) *Server {
 	return s
 }
 
-func start(settings ...string) (*Server, error) {
-	c, err := newCluster(settings)
+// StartIn starts a server with its own cluster in a folder, or in that for temporary files if it
+// is empty. The caller must close it. It stops at the latest when the calling thread ends.
+func StartIn(folder string, settings ...string) (*Server, error) {
+	c, err := newCluster(folder, settings)
 	if err != nil {
 		return nil, err
 	}

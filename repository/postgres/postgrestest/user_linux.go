@@ -9,6 +9,17 @@ import (
 	"syscall"
 )
 
+// tempFolder returns the folder for clusters, "" for the default: in memory if 4 GiB are free,
+// because the tests wait for fsync most of the time.
+func tempFolder() string {
+	const memory = "/dev/shm"
+	var stat syscall.Statfs_t
+	if os.Getenv("TMPDIR") == "" && syscall.Statfs(memory, &stat) == nil && int64(stat.Bavail)*stat.Bsize >= 4<<30 {
+		return memory
+	}
+	return ""
+}
+
 // serverProcAttr returns the attributes of a process of PostgreSQL, which refuses to run as
 // root: then it is the user postgres. The process is killed when the tests exit.
 func serverProcAttr() (*syscall.SysProcAttr, error) {

@@ -8,6 +8,8 @@ import (
 	"syscall"
 )
 
+func tempFolder() string { return "" }
+
 func serverProcAttr() (*syscall.SysProcAttr, error) {
 	if os.Geteuid() == 0 {
 		return nil, errors.New("root cannot run PostgreSQL: run the tests as another user")

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/delivery/http/server"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/usecase"
+)
+
+// A rotated key is replaced already, and a key that is not valid cannot expire.
+func TestMetricsHaveTheTimesWhenValidKeysExpire(t *testing.T) {
+	t.Parallel()
+	dir := dirWithStore(t)
+	for _, lifetime := range []string{"90d", "30d", "36h", "1s"} { // the keys 1 to 4
+		printedKey(t, dir, "create", "--name", "till", "--expires", lifetime)
+	}
+	printedKey(t, dir, "create", "--name", "unlimited")
+	printedKey(t, dir, "rotate", "1", "--overlap", "24h") // its successor is the key 6
+	runOK(t, dir, "keys", "revoke", "2")
+	want := map[string]float64{"3": expiration(t, dir, 3), "6": expiration(t, dir, 6)}
+
+	admin := adminURL(t, startServer(t, dir, "--set", "admin.address=127.0.0.1:0"))
+	got := map[string]float64{}
+	waitUntil(t, "the key 4 has expired", func() bool {
+		clear(got)
+		_, metrics := get(t, admin+"/metrics")
+		for _, sample := range regexp.MustCompile(`petstore_key_expiration_timestamp_seconds{key_id="(\d+)"} (\S+)`).FindAllStringSubmatch(metrics, -1) {
+			got[sample[1]], _ = strconv.ParseFloat(sample[2], 64)
+		}
+		return got["4"] == 0
+	})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("times by key id (-want +got):\n%s", diff)
+	}
+}
+
+func TestMetricsOfUnavailableStoreLackTheKeysOnly(t *testing.T) {
+	t.Parallel()
+	store, err := repository.Open(t.Context(), sqlite.New(storePath(t.TempDir())), repository.Options{Migrate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry := newRegistry()
+	registerStoreMetrics(registry, store, server.NewHealth(store.Ping))
+	_, err = usecase.NewKeys(store, store.Keys(), clock).Create(t.Context(), "till", time.Hour)
+	if err := errors.Join(err, store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, family := range families {
+		names[family.GetName()] = true
+	}
+	if names["petstore_key_expiration_timestamp_seconds"] || !names["petstore_store_waiting_transactions"] {
+		t.Errorf("got the metrics %v, want all but the times when keys expire", names)
+	}
+}
+
+// expiration returns the time in petstore keys list, in seconds since 1970.
+func expiration(t *testing.T, dir string, id int64) float64 {
+	t.Helper()
+	type key struct {
+		ID        int64
+		ExpiresAt time.Time
+	}
+	var keys []key
+	if err := json.Unmarshal([]byte(runOK(t, dir, "keys", "list", "--output", "json")), &keys); err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(keys, func(k key) bool { return k.ID == id })
+	return float64(keys[i].ExpiresAt.UnixMilli()) / 1000
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestOutputJSONHasTheMembersOfTheHelp(t *testing.T) {
+	t.Parallel()
+	dir := dirWithStore(t)
+	printedKey(t, dir, "create", "--name", "till 1")
+	for command, want := range map[string][]string{
+		"keys list":      {"createdAt", "expiresAt", "id", "lastFour", "lastUsedAt", "name", "readOnly", "revokedAt", "state"},
+		"config":         {"setting", "source", "value"},
+		"version":        {"commit", "goVersion", "version"},
+		"migrate status": {"schemaVersion"},
+	} {
+		args := strings.Fields(command)
+		output := runOK(t, dir, append(args, "--output", "json")...)
+		text := output
+		if command == "keys list" || command == "config" {
+			var list []json.RawMessage
+			if err := json.Unmarshal([]byte(output), &list); err != nil || len(list) == 0 {
+				t.Errorf("%s: got %s, %v, want an array", command, output, err)
+				continue
+			}
+			text = string(list[0])
+		}
+		var object map[string]any
+		err := json.Unmarshal([]byte(text), &object)
+		members := slices.Sorted(maps.Keys(object))
+		if diff := cmp.Diff(want, members); err != nil || diff != "" {
+			t.Errorf("%s: %v, members (-want +got)\n%s", command, err, diff)
+		}
+		_, help, _ := strings.Cut(strings.Join(strings.Fields(runOK(t, dir, append(args, "--help")...)), " "), "With --output json it prints ")
+		help, _, _ = strings.Cut(help, " Usage:")
+		for _, member := range members {
+			if !strings.Contains(help, member) {
+				t.Errorf("the help of %s does not name the member %s", command, member)
+			}
+		}
+	}
+}
+
+func TestOutputIsATableByDefault(t *testing.T) {
+	t.Parallel()
+	dir := dirWithStore(t)
+	for _, command := range []string{"keys list", "config", "version", "migrate status"} {
+		args := strings.Fields(command)
+		if got, want := runOK(t, dir, append(args, "--output", "table")...), runOK(t, dir, args...); got != want || json.Valid([]byte(got)) {
+			t.Errorf("%s: got %q with --output table and %q without, want the same table", command, got, want)
+		}
+		_, stderr, code := runPetstore(t, dir, append(args, "--output", "xml")...)
+		if want := `petstore: invalid argument "xml" for "--output" flag: must be table or json` + "\n"; code != 2 || stderr != want {
+			t.Errorf("%s: got code %d, stderr %q, want 2 and %q", command, code, stderr, want)
+		}
+	}
+}
+
+func TestConfigJSONHasEmptyValuesAndHidesSecrets(t *testing.T) {
+	t.Parallel()
+	output := runOK(t, t.TempDir(), "config", "--output", "json", "--set", "database.dsn=secret.db", "--set", "cors.allowed_origins=")
+	var list []settingEntry
+	if err := json.Unmarshal([]byte(output), &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []settingEntry{
+		{"admin.address", "", "PETSTORE_ADMIN_ADDRESS"},
+		{"database.dsn", "(hidden)", "command line"},
+		{"server.request_timeout", "10s", "default"},
+	} {
+		if !slices.Contains(list, want) {
+			t.Errorf("the list has no %+v:\n%s", want, output)
+		}
+	}
+}

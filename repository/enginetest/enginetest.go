@@ -1,0 +1,39 @@
+// Package enginetest creates databases for the tests of other packages, which so run with
+// each engine: with SQLite, or with PostgreSQL if built with the tag postgres. Only tests
+// import it.
+package enginetest
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+
+	"example.com/petstore/repository"
+)
+
+// A Database is a new database, which is empty or does not exist. It is removed when the
+// test ends.
+type Database struct {
+	Driver string // as in database.driver
+	DSN    string
+}
+
+// Engine returns the engine of the database.
+func (d Database) Engine() repository.Engine { return newEngine(d.DSN) }
+
+// Exec runs a statement, with the engine's placeholders, on a connection of its own, as
+// another program would. It makes the entries of caches stale, on SQLite within 100 ms.
+func (d Database) Exec(t testing.TB, statement string, args ...any) {
+	t.Helper()
+	db, err := sql.Open(sqlDriver, d.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	for _, s := range []string{statement, invalidateCaches} {
+		if _, err := db.ExecContext(context.Background(), s, args...); err != nil {
+			t.Fatal(err)
+		}
+		args = nil
+	}
+}

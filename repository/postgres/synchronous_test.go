@@ -1,0 +1,80 @@
+//go:build postgres
+
+package postgres_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/postgres/postgrestest"
+)
+
+// setStandby sets synchronous_standby_names of a server.
+func setStandby(t *testing.T, server *postgrestest.Server, dsn, name string) {
+	t.Helper()
+	check(t, server.Exec(t.Context(), "ALTER SYSTEM SET synchronous_standby_names = '"+name+"'"))
+	check(t, server.Exec(t.Context(), "SELECT pg_reload_conf()"))
+	waitUntil(t, "the setting applies", func() bool {
+		return queryTexts(t, dsn, "SHOW synchronous_standby_names")[0] == name
+	})
+}
+
+func TestServerWithoutSynchronousStandbyIsUnavailableIfOneIsRequired(t *testing.T) {
+	t.Parallel()
+	own := postgrestest.Start(t)
+	dsn := own.NewDatabase(t)
+	store := open(t, dsn, repository.Options{Migrate: true, RequireSynchronous: true})
+	check(t, open(t, dsn, repository.Options{}).InTx(t.Context(), adding("Rex")))
+
+	kinds := ""
+	observed := open(t, dsn, repository.Options{RequireSynchronous: true, ObserveError: func(kind string) { kinds += kind + " " }})
+	for _, s := range []*repository.Store{store, observed} {
+		wantUnavailable(t, "InTx", s.InTx(t.Context(), adding("Tom")))
+		err := s.Ping(t.Context())
+		wantUnavailable(t, "Ping", err)
+		if failure, ok := errors.AsType[*domain.Error](err); ok && !strings.Contains(failure.Message, "no synchronous standby") {
+			t.Errorf("Ping: got %q, want the reason", failure.Message)
+		}
+		_, err = s.Pets().Get(t.Context(), 1)
+		check(t, err) // reads go on
+	}
+	if kinds != "not_synchronous not_synchronous " {
+		t.Errorf("got the kinds %s", kinds)
+	}
+
+	setStandby(t, own, dsn, "*") // commits wait from now on
+	check(t, store.Ping(t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- store.InTx(t.Context(), adding("Tom")) }()
+	waitUntil(t, "a commit waits for the standby", func() bool {
+		return len(queryTexts(t, dsn, "SELECT pid::text FROM pg_stat_activity WHERE wait_event = 'SyncRep'")) == 1
+	})
+	setStandby(t, own, dsn, "")
+	check(t, <-done)
+	wantUnavailable(t, "InTx", store.InTx(t.Context(), adding("Kim")))
+	wantUnavailable(t, "Ping", store.Ping(t.Context()))
+}
+
+func TestCheckSynchronousReportsThatCommitsDoNotWaitOrThatNoStandbyIsConnected(t *testing.T) {
+	t.Parallel()
+	own := postgrestest.Start(t)
+	dsn := own.NewDatabase(t)
+	check(t, own.Exec(t.Context(), "CREATE ROLE shop LOGIN; GRANT ALL ON DATABASE "+databaseOf(t, dsn)+" TO shop"))
+	check(t, own.Exec(t.Context(), "CREATE ROLE watching LOGIN IN ROLE shop, pg_monitor"))
+	execute("GRANT ALL ON SCHEMA public TO shop")(t, dsn)
+	shop := open(t, postgrestest.With(dsn, "user", "shop"), repository.Options{Migrate: true})
+	watching := open(t, postgrestest.With(dsn, "user", "watching"), repository.Options{})
+	want := func(s *repository.Store, name, text string) {
+		t.Helper()
+		if err := s.CheckSynchronous(t.Context()); text == "" && err != nil || text != "" && (err == nil || !strings.Contains(err.Error(), text)) {
+			t.Errorf("%s: got %v, want %q", name, err, text)
+		}
+	}
+	want(shop, "no standby", "set synchronous_standby_names")
+	setStandby(t, own, dsn, "*")
+	want(shop, "no standby connected, not visible", "")
+	want(watching, "no standby connected", "no synchronous standby is connected")
+}
