@@ -24,7 +24,8 @@ type harness struct {
 	rounds   int
 	duration time.Duration // of a run
 	progress io.Writer
-	started  int // servers so far
+	started  int             // processes so far
+	postgres *postgresServer // nil if no scenario needs it
 
 	profiling bool
 	profiles  []*profile.Profile
@@ -75,52 +76,80 @@ func (h *harness) makeFolders() (err error) {
 	return os.CopyFS(h.scratch, scripts)
 }
 
-func (h *harness) close() { _ = os.RemoveAll(h.remove) }
+func (h *harness) close() {
+	if h.postgres != nil {
+		if err := h.postgres.close(); err != nil {
+			h.logf("stop PostgreSQL: %v", err)
+		}
+	}
+	_ = os.RemoveAll(h.remove)
+}
 
 func (h *harness) logf(format string, args ...any) { fmt.Fprintf(h.progress, format+"\n", args...) }
 
 // start starts a server. body is what a reference sends, and key the API key in the
 // requests to a server without a store.
 func (h *harness) start(ctx context.Context, s server, body []byte, key string) (*process, error) {
+	st := store{key: key}
+	unlock := func() {}
+	if s.pets > 0 {
+		var err error
+		if st, err = h.store(ctx, s); err != nil {
+			return nil, err
+		}
+		if !s.postgres {
+			if unlock, err = h.lockInMemory(st.dsn); err != nil {
+				return nil, err
+			}
+		}
+	}
+	p, err := h.startOne(ctx, s, st, body)
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	stop := p.stop
+	p.stop = func() { stop(); unlock() }
+	for range s.replicas {
+		replica, err := h.startOne(ctx, s, st, body)
+		if err != nil {
+			p.stop()
+			return nil, err
+		}
+		p.replicas = append(p.replicas, replica)
+		stop := p.stop
+		p.stop = func() { replica.stop(); stop() }
+	}
+	return p, nil
+}
+
+// startOne starts one process of a server.
+func (h *harness) startOne(ctx context.Context, s server, st store, body []byte) (p *process, err error) {
 	h.started++
 	name := filepath.Join(h.scratch, fmt.Sprintf("server-%d", h.started))
 	address, err := freeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var st store
-	unlock := func() {}
-	if s.pets > 0 {
-		if st, err = h.store(ctx, s); err != nil {
-			return nil, err
-		}
-		key = st.key
-		if unlock, err = h.lockInMemory(st.path); err != nil {
-			return nil, err
-		}
-	}
-	var p *process
 	if s.reference != "" {
-		p, err = h.startReference(ctx, s, st, body, key, address, name)
+		p, err = h.startReference(ctx, s, st, body, address, name)
 	} else {
 		p, err = h.startPetstore(ctx, s, st, address, name)
 	}
 	if err != nil {
-		unlock()
 		return nil, err
 	}
-	stop := p.stop
-	p.server, p.stop = s, func() { stop(); unlock() }
+	p.server, p.store = s, st
 	return p, nil
 }
 
-func (h *harness) startReference(ctx context.Context, s server, st store, body []byte, key, address, name string) (*process, error) {
+func (h *harness) startReference(ctx context.Context, s server, st store, body []byte, address, name string) (*process, error) {
 	file := name + ".json"
 	if err := os.WriteFile(file, body, 0o600); err != nil {
 		return nil, err
 	}
-	return startProcess(ctx, address, key, name+".log",
-		h.self, "reference", "-address", address, "-body", file, "-store", st.path, "-connections", fmt.Sprint(s.connections), s.reference)
+	return startProcess(ctx, address, st.key, name+".log",
+		h.self, "reference", "-address", address, "-body", file, "-store", st.dsn, "-connections", fmt.Sprint(s.connections), s.reference)
 }
 
 func (h *harness) startPetstore(ctx context.Context, s server, st store, address, name string) (*process, error) {
@@ -129,8 +158,11 @@ func (h *harness) startPetstore(ctx context.Context, s server, st store, address
 		program = s.program
 	}
 	argv := []string{program, "serve"}
-	// The last setting of a name is in force.
-	for _, setting := range append([]string{"server.address=" + address, "database.dsn=" + st.path, "admin.address=127.0.0.1:0"}, s.settings...) {
+	settings := append(st.settings(), "server.address="+address, "admin.address=127.0.0.1:0")
+	if s.connections > 0 {
+		settings = append(settings, fmt.Sprintf("database.max_open_conns=%d", s.connections))
+	}
+	for _, setting := range append(settings, s.settings...) { // the last setting of a name is in force
 		argv = append(argv, "--set", setting)
 	}
 	var admin string

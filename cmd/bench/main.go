@@ -1,11 +1,11 @@
 // Command bench measures the petstore program against reference servers on this machine
-// and writes docs/benchmarks.md and docs/benchmarks.svg, or measures it against another
-// build of petstore and prints the result. Run it from the root of the repository, with
-// make bench.
+// and writes docs/benchmarks.md, docs/benchmarks.svg and docs/scaling.md, or measures it
+// against another build of petstore and prints the result. Run it from the root of the
+// repository, with make bench.
 //
-// A server is pinned to core 0 and the client to core 1. The two servers of a scenario are
-// measured alternately and each round gives one ratio, so that a change in the speed of the
-// machine affects both.
+// A server is pinned to core 0, and PostgreSQL with it, and the client to core 1. The two
+// servers of a scenario are measured alternately and each round gives one ratio, so that a
+// change in the speed of the machine affects both.
 package main
 
 import (
@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 	}
 	if o.only != nil || o.profile != "" {
-		return report.markdown(stdout)
+		return errors.Join(report.markdown(stdout), report.scaling(stdout))
 	}
 	return report.write(o.docs)
 }
@@ -89,7 +89,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.IntVar(&o.rounds, "rounds", 3, "measure each server this many times")
-	flags.DurationVar(&o.duration, "duration", 10*time.Second, "duration of one measurement, in whole seconds")
+	flags.DurationVar(&o.duration, "duration", 6*time.Second, "duration of one measurement, in whole seconds")
 	flags.IntVar(&o.big, "big", 10_000_000, "number of pets in the big store; 0 leaves out the scenarios that need it")
 	flags.StringVar(&o.stores, "stores", "", "keep the stores in this `folder` and reuse those in it (default: a folder next to the program, removed at the end)")
 	flags.StringVar(&o.petstore, "petstore", filepath.Join("bin", "petstore"), "the `program` to measure")

@@ -24,7 +24,7 @@ func TestParseReportsBadFlags(t *testing.T) {
 		"too small":      {[]string{"-big", "999"}, "-big must be 0, or 1000 or more"},
 		"bad regexp":     {[]string{"-only", "("}, `invalid value "(" for flag -only: error parsing regexp: missing closing ): ` + "`(`"},
 		"no such name":   {[]string{"-only", "hot list"}, "-only hot list " + nothing},
-		"needs big":      {[]string{"-only", "by id", "-big", "0"}, "-only by id " + nothing},
+		"needs big":      {[]string{"-only", "^by id", "-big", "0"}, "-only ^by id " + nothing},
 		"metric in pair": {[]string{"-only", "seed", "-against", "p"}, "-only seed " + nothing},
 		"profile pair":   {[]string{"-profile", "f", "-against", "p"}, "-against and -profile exclude each other"},
 	} {

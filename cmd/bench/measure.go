@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -13,6 +14,11 @@ type sample struct {
 	rate     float64       // requests per second
 	p99      time.Duration // 99th percentile of the latency
 	cpu      time.Duration // CPU time of the server per request
+
+	// On PostgreSQL, 0 for none:
+	postgresCPU time.Duration // CPU time of all its processes per request
+	batch       float64       // POSTs of petstore per commit
+	perQuery    float64       // requests per transaction that is no batch of petstore
 }
 
 // A comparison is a scenario and its samples, one per round of each server.
@@ -63,7 +69,7 @@ func (h *harness) compare(ctx context.Context, s scenario) (comparison, error) {
 
 func (h *harness) measurePairs(ctx context.Context, c *comparison, ours, other *process) error {
 	for _, p := range []*process{ours, other} {
-		warmUp, err := h.wrk(ctx, p, p.request, 0, min(h.duration, 3*time.Second))
+		warmUp, err := h.wrkAll(ctx, p, 0, min(h.duration, 3*time.Second))
 		if err != nil {
 			return fmt.Errorf("%s: warm up: %w", p.name, err)
 		}
@@ -93,7 +99,7 @@ func (h *harness) measurePairs(ctx context.Context, c *comparison, ours, other *
 // measure runs a client against a server: wrk, or, where the process has a rate, the
 // one that sends at that rate.
 func (h *harness) measure(ctx context.Context, p *process, round int) (sample, error) {
-	before, err := p.pid.cpu()
+	before, err := h.usage(ctx, p)
 	if err != nil {
 		return sample{}, err
 	}
@@ -102,18 +108,23 @@ func (h *harness) measure(ctx context.Context, p *process, round int) (sample, e
 	if p.rate > 0 {
 		result, err = sendAtRate(ctx, p, round, h.duration)
 	} else {
-		result, err = h.wrk(ctx, p, p.request, round, h.duration)
+		result, err = h.wrkAll(ctx, p, round, h.duration)
 	}
 	if err = errors.Join(err, <-profiled); err != nil {
 		return sample{}, fmt.Errorf("%s: %w", p.name, err)
 	}
-	after, err := p.pid.cpu()
-	result.cpu = (after - before) / time.Duration(result.requests)
+	after, err := h.usage(ctx, p)
+	result.addUsage(before, after)
 	return result, err
 }
 
 // compareAll compares all scenarios.
 func (h *harness) compareAll(ctx context.Context, all []scenario) ([]comparison, error) {
+	if slices.ContainsFunc(all, func(s scenario) bool { return s.ours.postgres }) {
+		if err := h.startPostgres(ctx); err != nil { // now, not after the other scenarios
+			return nil, err
+		}
+	}
 	var comparisons []comparison
 	for _, s := range all {
 		h.logf("%s", s.name)
@@ -136,6 +147,9 @@ func (h *harness) measureAll(ctx context.Context, o options) (report, error) {
 	h.logf("load average %s; other processes distort the results", r.machine.load)
 	if r.comparisons, err = h.compareAll(ctx, o.scenarios()); err != nil {
 		return r, err
+	}
+	if h.postgres != nil {
+		r.postgres = &h.postgres.postgresInfo
 	}
 	for _, m := range o.metrics() {
 		h.logf("%s", m.name)

@@ -62,7 +62,7 @@ func metrics(big int) []metric {
 // seedRate seeds a store for about as long as a run of a server takes.
 func seedRate(ctx context.Context, h *harness, round int) (float64, error) {
 	pets := 50_000 * int(h.duration.Seconds())
-	_, took, err := h.seed(ctx, filepath.Join(h.scratch, fmt.Sprintf("seeded-%d.db", round)), pets)
+	_, took, err := h.seed(ctx, store{dsn: filepath.Join(h.scratch, fmt.Sprintf("seeded-%d.db", round))}, pets)
 	return float64(pets) / took.Seconds(), err
 }
 

@@ -41,6 +41,16 @@ func thousands(value float64) string {
 	return digits
 }
 
+func microseconds(d time.Duration) string { return fmt.Sprintf("%.1f µs", d.Seconds()*1e6) }
+
+// optional formats a value, "" for 0.
+func optional(value float64) string {
+	if value == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(value, 'f', 1, 64)
+}
+
 func milliseconds(d time.Duration) string { return fmt.Sprintf("%.2f ms", d.Seconds()*1e3) }
 
 // percentile99 returns the 99th percentile of sorted values.

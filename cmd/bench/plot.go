@@ -8,7 +8,7 @@ import (
 
 // The sizes of the plot in pixels.
 const (
-	barsFrom  = 350
+	barsFrom  = 390
 	barsWidth = 320
 	valuesTo  = 370 // after the longest bar
 	rowHeight = 26
@@ -38,7 +38,7 @@ func (r report) plot(out io.Writer) error {
 	}
 	y := 20
 	var panels []panel
-	for _, group := range []group{toGin, toGORM, toItself} {
+	for _, group := range []group{toGin, toGORM, toItself, toSQLite, toOne} {
 		p := r.panel(group, y)
 		if len(p.Bars) > 0 {
 			panels = append(panels, p)

@@ -21,6 +21,29 @@ func (p pid) cpu() (time.Duration, error) {
 	return time.Duration(t.Nano()), err
 }
 
+// children returns the children of the process.
+func (p pid) children() (children []pid, err error) {
+	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", p, p))
+	if err != nil {
+		return nil, err
+	}
+	for field := range strings.FieldsSeq(string(list)) {
+		child, err := strconv.Atoi(field)
+		if err != nil {
+			return nil, err
+		}
+		children = append(children, pid(child))
+	}
+	return children, nil
+}
+
+// pin makes the process, and those that it starts from now on, run on a core only.
+func (p pid) pin(core int) error {
+	var cores unix.CPUSet
+	cores.Set(core)
+	return unix.SchedSetaffinity(int(p), &cores)
+}
+
 // resident returns the resident memory of the process in bytes (proc_pid_status(5)).
 func (p pid) resident() (int, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"testing"
@@ -37,6 +38,42 @@ func TestCPUTimeOfExitedProcessIsAnError(t *testing.T) {
 	}
 	if got, err := pid(cmd.Process.Pid).cpu(); err == nil {
 		t.Errorf("%v, want an error", got)
+	}
+}
+
+func TestChildrenOfPinnedProcessRunOnItsCore(t *testing.T) {
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", "read go; sleep 60 & echo started; wait")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Wait() })
+	shell := pid(cmd.Process.Pid)
+	if err := shell.pin(serverCore); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(in, "go\n"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, len("started"))); err != nil {
+		t.Fatal(err)
+	}
+	children, err := shell.children()
+	if err != nil || len(children) != 1 {
+		t.Fatalf("children %v, %v, want one", children, err)
+	}
+	t.Cleanup(func() { _ = unix.Kill(int(children[0]), unix.SIGKILL) })
+	var cores unix.CPUSet
+	if err := unix.SchedGetaffinity(int(children[0]), &cores); err != nil || cores.Count() != 1 || !cores.IsSet(serverCore) {
+		t.Errorf("the child runs on %v, %v, want the core %d", cores, err, serverCore)
 	}
 }
 

@@ -25,13 +25,15 @@ const (
 // A process is a running server. Stop it.
 type process struct {
 	server
-	pid   pid
-	host  string        // and port
-	admin string        // the URL of its profiles, empty where none are wanted
-	key   string        // the API key that requests carry
-	ready time.Duration // from its start to its first response
-	rate  float64       // requests per second to send; 0 for as many as it can take
-	stop  func()
+	store    store
+	replicas []*process // the further processes of the server
+	pid      pid
+	host     string        // and port
+	admin    string        // the URL of its profiles, empty where none are wanted
+	key      string        // the API key that requests carry
+	ready    time.Duration // from its start to its first response
+	rate     float64       // requests per second to send; 0 for as many as it can take
+	stop     func()
 }
 
 // startProcess starts a program that serves address and writes its output to a log

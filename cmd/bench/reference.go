@@ -12,12 +12,13 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"gorm.io/driver/postgres"
 	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
 )
 
 // serveReference is the command "bench reference". It serves what petstore is compared
@@ -27,7 +28,7 @@ func serveReference(ctx context.Context, args []string, stderr io.Writer) error 
 	flags.SetOutput(stderr)
 	address := flags.String("address", "127.0.0.1:0", "the `host:port` to listen on")
 	file := flags.String("body", "", "the `file` with the body of every response of gin and nethttp")
-	store := flags.String("store", "", "the `file` of the store that gorm serves")
+	store := flags.String("store", "", "the `file` of the store that gorm serves, or the URL of a PostgreSQL database")
 	connections := flags.Int("connections", 1, "how many connections gorm opens to the store")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -90,59 +91,10 @@ func netHTTP(body []byte) http.Handler {
 	})
 }
 
-type gormPet struct {
-	ID         int64  `json:"id"`
-	Name       string `json:"name" binding:"required"`
-	CategoryID int64  `json:"categoryId"`
-	Status     string `json:"status,omitempty"`
-}
-
-func (gormPet) TableName() string { return "pets" }
-
-// ginAndGORM lists and creates the pets of a store as the guides of Gin and GORM show
-// it: bind, Find or Create, JSON. There is no authentication and no cache. Each Create is
-// a transaction, GORM's default, and as durable as petstore's (WAL, synchronous FULL).
-// One connection is the fastest for inserts alone; lists would wait for its commits.
-func ginAndGORM(store string, connections int) (http.Handler, error) {
-	dsn := "file:" + (&url.URL{Path: store}).EscapedPath() +
-		"?_journal_mode=WAL&_synchronous=FULL&_busy_timeout=5000&_txlock=immediate&_stmt_cache_size=64"
-	db, err := gorm.Open(sqlite.Open(dsn), &gorm.Config{Logger: logger.Discard})
-	if err != nil {
-		return nil, err
+func dialector(store string) gorm.Dialector {
+	if strings.HasPrefix(store, postgresScheme) {
+		return postgres.Open(store)
 	}
-	pool, err := db.DB()
-	if err != nil {
-		return nil, err
-	}
-	pool.SetMaxOpenConns(connections)
-	engine := gin.New()
-	engine.GET("/v1/pets", func(c *gin.Context) {
-		query := struct {
-			Limit int   `form:"limit,default=20" binding:"min=1,max=100"`
-			After int64 `form:"after"`
-		}{}
-		if err := c.ShouldBindQuery(&query); err != nil {
-			c.AbortWithStatus(http.StatusBadRequest)
-			return
-		}
-		pets := []gormPet{}
-		if err := db.WithContext(c.Request.Context()).Where("id > ?", query.After).Order("id").Limit(query.Limit).Find(&pets).Error; err != nil {
-			c.AbortWithStatus(http.StatusInternalServerError)
-			return
-		}
-		c.JSON(http.StatusOK, pets)
-	})
-	engine.POST("/v1/pets", func(c *gin.Context) {
-		var pet gormPet
-		if err := c.ShouldBindJSON(&pet); err != nil {
-			c.AbortWithStatus(http.StatusBadRequest)
-			return
-		}
-		if err := db.WithContext(c.Request.Context()).Create(&pet).Error; err != nil {
-			c.AbortWithStatus(http.StatusInternalServerError)
-			return
-		}
-		c.JSON(http.StatusCreated, pet)
-	})
-	return engine, nil
+	return sqlite.Open("file:" + (&url.URL{Path: store}).EscapedPath() +
+		"?_journal_mode=WAL&_synchronous=FULL&_busy_timeout=5000&_txlock=immediate&_stmt_cache_size=64")
 }

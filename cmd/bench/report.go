@@ -3,8 +3,8 @@ package main
 import (
 	"embed"
 	"errors"
-	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,17 +24,19 @@ type report struct {
 	date         time.Time
 	comparisons  []comparison
 	measurements []measurement
+	postgres     *postgresInfo // nil if nothing was measured on PostgreSQL
 }
 
-// write writes benchmarks.md and benchmarks.svg to a folder.
+// write writes benchmarks.md, benchmarks.svg and scaling.md to a folder.
 func (r report) write(folder string) error {
-	var text, plot strings.Builder
-	if err := errors.Join(r.markdown(&text), r.plot(&plot)); err != nil {
+	var text, plot, scaling strings.Builder
+	if err := errors.Join(r.markdown(&text), r.plot(&plot), r.scaling(&scaling)); err != nil {
 		return err
 	}
 	return errors.Join(
 		os.WriteFile(filepath.Join(folder, "benchmarks.md"), []byte(text.String()), 0o644),
 		os.WriteFile(filepath.Join(folder, "benchmarks.svg"), []byte(plot.String()), 0o644),
+		os.WriteFile(filepath.Join(folder, "scaling.md"), []byte(scaling.String()), 0o644),
 	)
 }
 
@@ -48,7 +50,10 @@ type latencyRow struct {
 }
 
 // A serverRow is a row of the table of servers.
-type serverRow struct{ Scenario, Server, Rate, P99, CPU, Core string }
+type serverRow struct {
+	Scenario, Server, Rate, P99, CPU, Core     string
+	PostgresCPU, PostgresCore, Batch, PerQuery string
+}
 
 // markdown writes the report as text.
 func (r report) markdown(out io.Writer) error {
@@ -56,25 +61,44 @@ func (r report) markdown(out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	values := r.values()
+	maps.Copy(values, map[string]any{
+		"Rows": r.rows(false), "Latencies": r.latencies(), "Servers": r.servers(false),
+		"PostgresRows": r.rows(true), "PostgresServers": r.servers(true),
+	})
+	return page.Execute(out, values)
+}
+
+// values are those that all pages show.
+func (r report) values() map[string]any {
 	versions := make([]string, len(r.machine.versions))
 	for i, v := range r.machine.versions {
 		versions[i] = v.name + " " + v.number
 	}
-	return page.Execute(out, map[string]any{
+	values := map[string]any{
 		"CPU": r.machine.cpu, "Cores": r.machine.cores, "Load": r.machine.load, "Kernel": r.machine.kernel,
 		"Versions": strings.Join(versions, ", "), "Date": r.date.Format("2 January 2006"),
 		"Rounds": r.rounds, "Duration": r.duration, "Connections": connections,
 		"Fsync": milliseconds(r.machine.fsync), "FsyncP99": milliseconds(r.machine.fsyncP99),
-		"Rows": r.rows(), "Latencies": r.latencies(), "Servers": r.servers(),
-	})
+	}
+	if pg := r.postgres; pg != nil {
+		maps.Copy(values, map[string]any{
+			"Postgres": pg.version, "PostgresSettings": pg.settings,
+			"Direct": milliseconds(pg.roundTrip), "Delayed": milliseconds(pg.delayed), "Distance": milliseconds(distance), "Readers": readers,
+		})
+	}
+	return values
 }
 
-func (r report) rows() []row {
+func (r report) rows(onPostgres bool) []row {
 	var rows []row
 	for _, c := range r.comparisons {
-		if !c.halfRate {
+		if !c.halfRate && c.ours.postgres == onPostgres {
 			rows = append(rows, newRow(c.name, c.ratios(), "", false, c.required, c.goal))
 		}
+	}
+	if onPostgres {
+		return rows
 	}
 	for _, m := range r.measurements {
 		rows = append(rows, newRow(m.name, m.values, m.unit, m.smaller, m.required, m.goal))
@@ -121,10 +145,10 @@ func (r report) latencies() []latencyRow {
 	return rows
 }
 
-func (r report) servers() []serverRow {
+func (r report) servers(onPostgres bool) []serverRow {
 	var rows []serverRow
 	for _, c := range r.comparisons {
-		if !c.halfRate {
+		if !c.halfRate && c.ours.postgres == onPostgres {
 			ours, other := c.servers()
 			rows = append(rows, ours, other)
 		}
@@ -138,6 +162,20 @@ func (c comparison) servers() (ours, other serverRow) {
 
 // newServerRow shows the medians of the rounds.
 func newServerRow(scenario, server string, samples []sample) serverRow {
+	s := medians(samples)
+	r := serverRow{
+		Scenario: scenario, Server: server, Rate: thousands(s.rate),
+		P99: milliseconds(s.p99), CPU: microseconds(s.cpu), Core: percent(s.rate * s.cpu.Seconds()),
+		Batch: optional(s.batch), PerQuery: optional(s.perQuery),
+	}
+	if s.postgresCPU > 0 {
+		r.PostgresCPU, r.PostgresCore = microseconds(s.postgresCPU), percent(s.rate*s.postgresCPU.Seconds())
+	}
+	return r
+}
+
+// medians returns the median of each number of the samples.
+func medians(samples []sample) sample {
 	of := func(value func(sample) float64) float64 {
 		values := make([]float64, len(samples))
 		for i, s := range samples {
@@ -145,11 +183,12 @@ func newServerRow(scenario, server string, samples []sample) serverRow {
 		}
 		return median(values)
 	}
-	rate := of(func(s sample) float64 { return s.rate })
-	cpu := of(func(s sample) float64 { return s.cpu.Seconds() })
-	p99 := of(func(s sample) float64 { return s.p99.Seconds() })
-	return serverRow{
-		Scenario: scenario, Server: server, Rate: thousands(rate),
-		P99: fmt.Sprintf("%.2f ms", p99*1e3), CPU: fmt.Sprintf("%.1f µs", cpu*1e6), Core: fmt.Sprintf("%.0f %%", rate*cpu*100),
+	return sample{
+		rate:        of(func(s sample) float64 { return s.rate }),
+		p99:         time.Duration(of(func(s sample) float64 { return float64(s.p99) })),
+		cpu:         time.Duration(of(func(s sample) float64 { return float64(s.cpu) })),
+		postgresCPU: time.Duration(of(func(s sample) float64 { return float64(s.postgresCPU) })),
+		batch:       of(func(s sample) float64 { return s.batch }),
+		perQuery:    of(func(s sample) float64 { return s.perQuery }),
 	}
 }

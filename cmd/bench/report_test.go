@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,14 +29,25 @@ func TestReport(t *testing.T) {
 			fsync:    90 * time.Microsecond, fsyncP99: 210 * time.Microsecond,
 		},
 		rounds: 3, duration: 10 * time.Second, date: time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC),
+		postgres: &postgresInfo{
+			version: "15.1", settings: "fsync=on, max_connections=200", roundTrip: 50 * time.Microsecond, delayed: 720 * time.Microsecond,
+		},
 	}
 	results := map[group][2][]sample{
 		toGin:    {samples(16*time.Microsecond, 60_000, 63_000, 57_000), samples(15*time.Microsecond, 64_000, 66_000, 65_000)},
 		toGORM:   {samples(35*time.Microsecond, 28_000, 27_000, 29_000), samples(120*time.Microsecond, 3_400, 3_000, 3_600)},
 		toItself: {samples(20*time.Microsecond, 31_000, 30_000, 36_500), samples(60*time.Microsecond, 12_400, 12_000, 12_500)},
+		toSQLite: {samples(35*time.Microsecond, 14_000, 14_500, 13_000), samples(35*time.Microsecond, 28_000, 27_000, 29_000)},
+		toOne:    {samples(35*time.Microsecond, 14_000, 14_500, 13_000), samples(35*time.Microsecond, 14_000, 14_100, 14_200)},
 	}
 	for _, s := range scenarios(0) {
-		r.comparisons = append(r.comparisons, comparison{s, results[s.group][0], results[s.group][1]})
+		c := comparison{s, slices.Clone(results[s.group][0]), results[s.group][1]}
+		if s.ours.postgres {
+			for i := range c.samples {
+				c.samples[i].postgresCPU, c.samples[i].batch, c.samples[i].perQuery = 2*time.Microsecond, 60, 31.5
+			}
+		}
+		r.comparisons = append(r.comparisons, c)
 	}
 	for i, m := range metrics(10_000_000) {
 		r.measurements = append(r.measurements, measurement{m, [][]float64{{72_000, 71_000, 70_000}, {61, 60, 62.4}, {110, 90, 101}}[i]})
@@ -45,7 +57,7 @@ func TestReport(t *testing.T) {
 	if err := r.write(folder); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"benchmarks.md", "benchmarks.svg"} {
+	for _, name := range []string{"benchmarks.md", "benchmarks.svg", "scaling.md"} {
 		wantGolden(t, name, golden(t, filepath.Join(folder, name)))
 	}
 }

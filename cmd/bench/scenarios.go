@@ -21,9 +21,12 @@ type server struct {
 	program     string   // of petstore; empty for the one that is measured
 	reference   string   // the argument of "bench reference"; empty for petstore
 	settings    []string // of petstore, KEY=VALUE
-	connections int      // of the gorm reference to its store
+	connections int      // to its store for reading, of the gorm reference for all; 0 for the default
 	pets        int      // in its store, 0 for no store
 	writes      bool     // it gets a store of its own
+	postgres    bool     // its store is a PostgreSQL database
+	away        bool     // and behind a proxy, at the distance of another machine
+	replicas    int      // further processes of petstore on its store
 	request     request
 }
 
@@ -34,6 +37,8 @@ const (
 	toGin    group = "bare Gin sending the same bytes"
 	toGORM   group = "Gin and GORM on the same store, one transaction per POST, no cache"
 	toItself group = "petstore without metrics and access log"
+	toSQLite group = "petstore on SQLite"
+	toOne    group = "one process of petstore on the same PostgreSQL"
 )
 
 const (
@@ -87,6 +92,7 @@ func scenarios(big int) []scenario {
 		list.atHalfRate(),
 		durable.atHalfRate(),
 	}
+	all = append(all, postgresScenarios()...)
 	if big == 0 {
 		return all
 	}

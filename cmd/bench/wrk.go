@@ -10,10 +10,32 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // connections is the number of connections of a client, each with one request at a time.
 const connections = 64
+
+// wrkAll runs wrk for each process of a server at the same time, and adds up the results.
+func (h *harness) wrkAll(ctx context.Context, p *process, round int, duration time.Duration) (sample, error) {
+	samples := make([]sample, 1+len(p.replicas))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, one := range append([]*process{p}, p.replicas...) {
+		group.Go(func() (err error) {
+			samples[i], err = h.wrk(ctx, one, p.request, round+1000*i, duration) // each with other keys
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return sample{}, err
+	}
+	sum := samples[0]
+	for _, s := range samples[1:] {
+		sum.requests, sum.rate, sum.p99 = sum.requests+s.requests, sum.rate+s.rate, max(sum.p99, s.p99)
+	}
+	return sum, nil
+}
 
 // wrk sends requests as fast as the server responds, for whole seconds. round seeds
 // what is random.
