@@ -1,0 +1,225 @@
+//go:build faults
+
+package faults
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// An outcome is the result of a request for its client.
+type outcome int
+
+const (
+	acknowledged outcome = iota // its response was read whole
+	refused                     // 4xx or 503
+	unknown                     // anything else
+)
+
+// clients sell animals with a server until ctx ends.
+type clients struct {
+	*ledger
+	server    *server
+	http      *http.Client
+	uncertain atomic.Bool // whether a 503 may have been stored, because the disk fails
+	sales     atomic.Int64
+	failed    func(status int, body string) // called for each 5xx, if not nil
+	latency   func(time.Duration)           // called for each response, if not nil
+}
+
+func newClients(l *ledger, s *server, n int) *clients {
+	return &clients{ledger: l, server: s, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2 * n, DisableCompression: true}}}
+}
+
+// run sells animals with n clients until ctx ends or the server does. name is that of no other run.
+func (c *clients) run(ctx context.Context, n int, name string) {
+	defer c.http.CloseIdleConnections()
+	var wait sync.WaitGroup
+	for client := range n {
+		wait.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				s := newSale(fmt.Sprintf("%s-%d-%d", name, client, i), client+i)
+				c.add(s)
+				if !c.sell(s) {
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// sell does the steps of a sale, and returns false after one whose outcome is unknown.
+func (c *clients) sell(s *sale) bool {
+	for step := added; step < steps; step++ {
+		switch c.do(s, step) {
+		case refused:
+			return true
+		case unknown:
+			s.unknown = true
+			return false
+		case acknowledged:
+		}
+	}
+	c.sales.Add(1)
+	return true
+}
+
+// do does one step of a sale.
+func (c *clients) do(s *sale, step int) outcome {
+	before := s.sent[step]
+	if before == never {
+		s.sent[step] = monotonic()
+	}
+	o := c.attempt(s, step)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case o == acknowledged:
+		s.acked[step] = monotonic()
+	case o == refused && before == never:
+		s.sent[step] = never
+	}
+	return o
+}
+
+func (c *clients) attempt(s *sale, step int) outcome {
+	switch step {
+	case added:
+		return c.post(s, "/v1/pets", fmt.Sprintf(`{"name":%q,"categoryId":%d,"status":"available"}`, s.name, s.category), "add", &s.pet)
+	case ordered:
+		return c.orderTwice(s)
+	}
+	verb := "deliver"
+	if s.cancelled {
+		verb = "cancel"
+	}
+	return c.post(s, fmt.Sprintf("/v1/store/orders/%d/%s", s.order, verb), "", "", nil)
+}
+
+// orderTwice orders an animal twice at the same time. One of the orders must be refused.
+func (c *clients) orderTwice(s *sale) outcome {
+	body := fmt.Sprintf(`{"petId":%d}`, s.pet)
+	var orders [2]int64
+	var outcomes [2]outcome
+	var wait sync.WaitGroup
+	for i := range 2 {
+		wait.Go(func() { outcomes[i] = c.post(s, "/v1/store/orders", body, fmt.Sprint("order", i), &orders[i]) })
+	}
+	wait.Wait()
+	s.order = max(orders[0], orders[1])
+	if orders[0] != 0 && orders[1] != 0 { // sold twice, which compare reports
+		s.order = -1
+	}
+	return best(outcomes)
+}
+
+// best returns acknowledged if one of two orders is, else unknown if one is.
+func best(o [2]outcome) outcome {
+	if o[0] == acknowledged || o[1] == acknowledged {
+		return acknowledged
+	}
+	return max(o[0], o[1])
+}
+
+// post sends a request of a sale, with an Idempotency-Key that ends with suffix unless that is
+// empty or the sale has none. It stores the id of the response.
+func (c *clients) post(s *sale, path, body, suffix string, id *int64) outcome {
+	o := c.send(s, path, body, suffix, id)
+	c.count(o)
+	return o
+}
+
+func (c *clients) send(s *sale, path, body, suffix string, id *int64) outcome {
+	request, err := http.NewRequest(http.MethodPost, c.server.url+path, bytes.NewReader([]byte(body)))
+	if err != nil {
+		return unknown
+	}
+	request.Header.Set("Authorization", "Bearer "+c.server.key)
+	request.Header.Set("Content-Type", "application/json")
+	if s.keyed && suffix != "" {
+		request.Header.Set("Idempotency-Key", s.name+"-"+suffix)
+	}
+	begun := time.Now()
+	response, err := c.http.Do(request)
+	if err != nil {
+		return unknown
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return unknown
+	}
+	if c.latency != nil {
+		c.latency(time.Since(begun))
+	}
+	if response.StatusCode >= http.StatusInternalServerError && c.failed != nil {
+		c.failed(response.StatusCode, string(text))
+	}
+	switch status := response.StatusCode; {
+	case status == http.StatusServiceUnavailable && !c.uncertain.Load(), status >= 400 && status < 500:
+		return refused
+	case status >= 300:
+		return unknown
+	}
+	if id == nil {
+		return acknowledged
+	}
+	var record struct{ ID int64 }
+	if json.Unmarshal(text, &record) != nil || record.ID == 0 {
+		return unknown
+	}
+	*id = record.ID
+	return acknowledged
+}
+
+// retry sends the steps with an unknown outcome and an Idempotency-Key again, and expects that
+// they are acknowledged.
+func (c *clients) retry(t *testing.T) {
+	t.Helper()
+	defer c.http.CloseIdleConnections()
+	for _, s := range c.ledger.sales {
+		if !s.unknown || !s.keyed {
+			continue
+		}
+		for step := added; step < steps; step++ {
+			if s.acked[step] != never {
+				continue
+			}
+			if s.sent[step] == never {
+				break
+			}
+			if o := c.do(s, step); o != acknowledged {
+				t.Errorf("the retry of the step %d of %s: got the outcome %d, want it acknowledged", step, s.name, o)
+			}
+		}
+		s.unknown = false
+	}
+}
+
+// during runs n clients for a duration.
+func (c *clients) during(t *testing.T, d time.Duration, n int, name string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	c.run(ctx, n, name)
+}
+
+// monotonic returns the time of the clock that the injected disk uses, too.
+func monotonic() int64 {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		return 0
+	}
+	return now.Nano()
+}

@@ -1,0 +1,39 @@
+//go:build faults
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestKillLosesNoAcknowledgedWrite kills the server with SIGKILL at random moments while 64
+// clients write.
+func TestKillLosesNoAcknowledgedWrite(t *testing.T) {
+	folder, l, key := t.TempDir(), newLedger(), ""
+	kills := pick(5, 50)
+	var ready []time.Duration
+	for kill := range kills {
+		s := start(t, folder, key)
+		key = s.key
+		ready = append(ready, s.ready)
+		c := newClients(l, s, 64)
+		c.retry(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Duration(rand.IntN(600))*time.Millisecond, func() { s.kill(); cancel() })
+		c.run(ctx, 64, fmt.Sprint(kill))
+		<-s.ended
+	}
+	l.retryAndCompare(t, start(t, folder, key), folder)
+	if slowest := slices.Max(ready[1:]); slowest > 2*time.Second {
+		t.Errorf("a server was ready after %v, want at most 2s", slowest)
+	}
+	slices.Sort(ready)
+	figures.add(t, "%d kills; %v; lost 0, doubled 0; ready after %v, at most %v", kills, l, round(ready[len(ready)/2]), round(ready[len(ready)-1]))
+}
+
+func round(d time.Duration) time.Duration { return d.Round(time.Millisecond) }

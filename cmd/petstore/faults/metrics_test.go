@@ -1,0 +1,48 @@
+//go:build faults
+
+package faults
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// resources are what a server uses.
+type resources struct {
+	memory, heap, goroutines, descriptors, wal float64 // memory, the heap of Go and the WAL in MiB
+}
+
+// resources reads the metrics of a server whose store is in a folder.
+func (s *server) resources(t *testing.T, folder string) (r resources) {
+	t.Helper()
+	response, err := http.Get(s.admin + "/metrics")
+	check(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	check(t, err)
+	for name, value := range map[string]*float64{
+		"process_resident_memory_bytes": &r.memory, "go_memstats_heap_inuse_bytes": &r.heap, "go_goroutines": &r.goroutines, "process_open_fds": &r.descriptors,
+	} {
+		_, rest, _ := strings.Cut(string(text), "\n"+name+" ")
+		number, _, _ := strings.Cut(rest, "\n")
+		if *value, err = strconv.ParseFloat(number, 64); err != nil {
+			t.Fatalf("the metric %s: %v", name, err)
+		}
+	}
+	info, err := os.Stat(storePath(folder) + "-wal")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if err == nil {
+		r.wal = float64(info.Size()) / (1 << 20)
+	}
+	r.memory /= 1 << 20
+	r.heap /= 1 << 20
+	return r
+}
