@@ -1,9 +1,9 @@
-# The image that make image builds: the statically linked program and CA certificates, no shell. It does not run as root.
+# The image that make image builds: the statically linked program, CA certificates and licenses, no shell. It does not run as root.
 # The build context is the folder that make image fills, so nothing is downloaded.
 FROM scratch
 COPY ca-certificates.crt /etc/ssl/certs/
 COPY --chown=65532:65532 data /data
-COPY petstore /petstore
+COPY petstore licenses.txt /
 USER 65532:65532
 # The store is petstore.db here by default. PETSTORE_DATABASE_DSN is not set, since it excludes PETSTORE_DATABASE_DSN_FILE.
 WORKDIR /data

@@ -45,12 +45,22 @@ static: ## Build bin/petstore statically linked
 # The program that builds the image: make image ENGINE=docker
 ENGINE ?= $(shell command -v podman || command -v docker)
 
+# $(call licenses,FILE) writes the licenses of Go and of all linked modules to a file, which a binary must come with.
+define licenses
+	{ cat "$$(go env GOROOT)/LICENSE"; \
+		go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Dir}}{{end}}{{end}}' ./cmd/petstore | sort -u | while read -r module folder; do \
+			printf '\n\n=== %s ===\n\n' "$$module"; \
+			find "$$folder" -maxdepth 1 -type f -iregex '.*/\(licen[cs]e\|notice\|copyright\|third-party-notices\)\(\.md\|\.txt\|\.libyaml\)?' | sort | xargs cat; \
+		done; } >$(1)
+endef
+
 image: ## Build the container image petstore with podman or docker, without downloading anything
 	@test -n '$(ENGINE)' || { echo 'there is neither podman nor docker: install one of them' >&2; exit 1; }
 	test -e /etc/ssl/certs/ca-certificates.crt || { apt-get update && apt-get install -y --no-install-recommends ca-certificates; }
 	$(STATICBUILD) -o bin/image/petstore ./cmd/petstore
 	chmod 755 bin/image/petstore
 	install -m 644 /etc/ssl/certs/ca-certificates.crt bin/image
+	$(call licenses,bin/image/licenses.txt)
 	install -d -m 700 bin/image/data
 	$(ENGINE) build -t petstore -f Dockerfile bin/image
 
@@ -61,7 +71,7 @@ RELEASEFILES := LICENSE README.md CHANGELOG.md SECURITY.md config/petstore.examp
 # $(call archive,GOARCH,compiler) builds dist/petstore_VERSION_linux_GOARCH.tar.gz. Its files have the time of the commit.
 define archive
 	GOOS=linux GOARCH=$(1) CC=$(2) $(STATICBUILD) -o dist/petstore ./cmd/petstore
-	tar -c -I 'gzip -n' --sort=name --mtime="@$$(git log -1 --format=%ct)" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -f dist/petstore_$(VERSION)_linux_$(1).tar.gz -C dist petstore -C .. $(RELEASEFILES)
+	tar -c -I 'gzip -n' --sort=name --mtime="@$$(git log -1 --format=%ct)" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -f dist/petstore_$(VERSION)_linux_$(1).tar.gz -C dist petstore licenses.txt -C .. $(RELEASEFILES)
 	rm dist/petstore
 endef
 
@@ -70,8 +80,10 @@ release: ## Build the statically linked release in dist for linux/amd64 and linu
 	@test -z "$$(git status --porcelain)" || { echo 'there are changes that are not committed: commit them, because the binaries name their commit' >&2; exit 1; }
 	command -v aarch64-linux-gnu-gcc >/dev/null || { apt-get update && apt-get install -y --no-install-recommends gcc-aarch64-linux-gnu libc6-dev-arm64-cross; }
 	rm -rf dist && mkdir dist
+	$(call licenses,dist/licenses.txt)
 	$(call archive,amd64,x86_64-linux-gnu-gcc)
 	$(call archive,arm64,aarch64-linux-gnu-gcc)
+	rm dist/licenses.txt
 	cd dist && sha256sum *.tar.gz >SHA256SUMS
 
 test: test-go test-postgres test-browser test-clients test-litestream test-image test-alerts test-completion test-faults-quick ## Run all tests but the long ones: test-ha, test-faults, test-model and soak

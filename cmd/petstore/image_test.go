@@ -21,7 +21,7 @@ import (
 func TestImage(t *testing.T) {
 	p := newPodman(t)
 	p.buildImage(t)
-	t.Run("contains the program and certificates only", func(t *testing.T) { wantImageFiles(t, p) })
+	t.Run("contains the program, certificates and licenses only", func(t *testing.T) { wantImageFiles(t, p) })
 	t.Run("has the size that the README names", func(t *testing.T) { wantImageSize(t, p) })
 	t.Run("has the version of the build", func(t *testing.T) {
 		want := "petstore v0.0.1 (commit abc, " + runtime.Version() + ")\n"
@@ -64,9 +64,15 @@ func wantImageFiles(t *testing.T, p podman) {
 	want := map[string]string{
 		"petstore":                          readFile(t, "../../bin/image/petstore"),
 		"etc/ssl/certs/ca-certificates.crt": readFile(t, "/etc/ssl/certs/ca-certificates.crt"),
+		"licenses.txt":                      readFile(t, "../../bin/image/licenses.txt"),
 	}
 	if !cmp.Equal(want, files) {
-		t.Errorf("the image contains %d files, want the two of make image", len(files))
+		t.Errorf("the image contains %d files, want the three of make image", len(files))
+	}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(.+)` \\|").FindAllStringSubmatch(readFile(t, "../../docs/licenses.md"), -1) {
+		if !strings.Contains(files["licenses.txt"], "=== "+row[1]+" ===\n\n") {
+			t.Errorf("licenses.txt does not contain the license of %s", row[1])
+		}
 	}
 }
 

@@ -24,14 +24,14 @@ var allowed = []struct{ text, name string }{
 	{"Permission to use, copy, modify, and distribute this software for any", "ISC"},
 	{"Neither the name of", "BSD 3-Clause"},
 	{"Redistribution and use in source and binary forms", "BSD 2-Clause"},
-	{"Mozilla Public License", "MPL 2.0"},
 }
 
 // licensesTitle begins docs/licenses.md.
 const licensesTitle = `# Licenses
 
-The licenses of the modules that the program contains. All are permissive but one: the MPL 2.0 requires that changes of its own files are published. SQLite, which is part
-of ` + "`github.com/mattn/go-sqlite3`" + `, is in the public domain. A test compares this page with the modules; ` + "`go test ./cmd/petstore -run Licenses -licenses`" + ` writes it.
+The licenses of the modules that the program contains, all of which are permissive. SQLite, which is part of ` + "`github.com/mattn/go-sqlite3`" + `, is in the public
+domain; Swagger UI, which is part of ` + "`github.com/swaggo/files/v2`" + `, has the Apache License 2.0. Releases and the image contain the texts in
+` + "`licenses.txt`" + `. A test compares this page with the modules; ` + "`go test ./cmd/petstore -run Licenses -licenses`" + ` writes it.
 
 | module | license |
 |---|---|

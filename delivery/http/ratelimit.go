@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/maypok86/otter/v2"
 	"golang.org/x/time/rate"
 
 	"example.com/petstore/domain"
@@ -26,8 +26,8 @@ func WithRateLimit(requests int, window time.Duration) Option {
 	}
 }
 
-// maxCallers is the maximum number of token buckets. The least recently used one is
-// evicted, which is the most likely to be full.
+// maxCallers is the maximum number of token buckets. One that is seldom used is evicted,
+// which is most likely full.
 const maxCallers = 10_000
 
 // maxRequests is the largest integer of a structured field such as RateLimit-Policy (RFC
@@ -39,16 +39,18 @@ type rateLimits struct {
 	requests int
 	window   time.Duration
 	policy   string // the value of RateLimit-Policy
-	buckets  *lru.Cache[string, *rate.Limiter]
+	buckets  *otter.Cache[string, *rate.Limiter]
 }
 
 func newRateLimits(requests int, window time.Duration) *rateLimits {
-	buckets, _ := lru.New[string, *rate.Limiter](maxCallers) // returns an error only for a size below 1
 	return &rateLimits{
 		requests: requests,
 		window:   window,
 		policy:   fmt.Sprintf(`"default";q=%d;w=%d`, requests, window/time.Second),
-		buckets:  buckets,
+		buckets: otter.Must(&otter.Options[string, *rate.Limiter]{ // panics only for invalid options
+			MaximumSize: maxCallers,
+			Executor:    func(task func()) { task() }, // no goroutine outlives a request
+		}),
 	}
 }
 
@@ -64,12 +66,10 @@ func (l *rateLimits) validate() error {
 // take takes a token from the bucket of the caller. It reports whether there was one, and
 // the remaining tokens, including the fraction of the next one.
 func (l *rateLimits) take(caller string, now time.Time) (allowed bool, remaining float64) {
-	bucket, known := l.buckets.Get(caller)
+	bucket, known := l.buckets.GetIfPresent(caller)
 	if !known {
-		bucket = rate.NewLimiter(rate.Limit(float64(l.requests)/l.window.Seconds()), l.requests)
-		if other, known, _ := l.buckets.PeekOrAdd(caller, bucket); known {
-			bucket = other
-		}
+		full := rate.NewLimiter(rate.Limit(float64(l.requests)/l.window.Seconds()), l.requests)
+		bucket, _ = l.buckets.SetIfAbsent(caller, full)
 	}
 	return bucket.AllowN(now, 1), bucket.TokensAt(now)
 }
