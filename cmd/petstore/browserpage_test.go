@@ -42,13 +42,14 @@ func openPage(t *testing.T, name, url string) *page {
 		chromedp.ExecPath(browser), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1280, 1400),
 		chromedp.Flag("disable-quic", true),
 	)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
 	p := &page{t: t, ctx: ctx, name: name, url: url}
+	if err := chromedp.Do(ctx); err != nil { // starts the browser, which is stopped with the context of the first actions
+		t.Fatal(err)
+	}
 	if err := chromedp.Listen(ctx, p.recordProblems); err != nil {
 		t.Fatal(err)
 	}
@@ -120,21 +121,40 @@ func (p *page) wantNoProblems() {
 // run runs actions. Each waits until its elements exist.
 func (p *page) run(actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
-	if err := chromedp.Do(p.ctx, actions...); err != nil {
-		p.screenshot("failed")
-		p.t.Fatal(err)
-	}
+	evaluate(p, chromedp.Steps(actions...))
 }
 
-// evaluate runs an action and returns its result.
+// evaluate runs an action, for a minute at most, and returns its result.
 func evaluate[T any](p *page, action chromedp.Action[T]) T {
 	p.t.Helper()
-	found, err := chromedp.Run(p.ctx, action)
+	ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
+	defer cancel()
+	found, err := chromedp.Run(ctx, action)
 	if err != nil {
 		p.screenshot("failed")
 		p.t.Fatal(err)
 	}
 	return found
+}
+
+// click clicks the middle of an element as soon as nothing covers it there. The page does that itself, because a mouse
+// click of chromedp misses an element that moves after its position was read.
+func click(selector string) chromedp.Action[chromedp.Void] {
+	return waitFor(selector, `element => {
+		element.scrollIntoView({ block: "nearest" });
+		const box = element.getBoundingClientRect();
+		if (!element.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2))) return false;
+		element.click();
+		return true;
+	}`)
+}
+
+// waitFor calls a function of the page with the element that a CSS selector matches, until it returns true.
+func waitFor(selector, function string) chromedp.Action[chromedp.Void] {
+	return chromedp.PollFunction[chromedp.Void](`selector => {
+		const element = document.querySelector(selector);
+		return element !== null && (`+function+`)(element);
+	}`, chromedp.WithPollingArgs(selector), chromedp.WithPollingTimeout(time.Minute))
 }
 
 func (p *page) wantLocation(want string) {
@@ -164,10 +184,10 @@ func (p *page) wantServer(want string) {
 func (p *page) authorize(key string) {
 	p.t.Helper()
 	p.run(
-		chromedp.Click(`.auth-wrapper .authorize`),
+		click(`.auth-wrapper .authorize`),
 		chromedp.WaitVisible(`.auth-container input`),
 		chromedp.SendKeys(`.auth-container input`, key),
-		chromedp.Click(`.auth-btn-wrapper .authorize`),
+		click(`.auth-btn-wrapper .authorize`),
 		chromedp.WaitNotPresent(`.auth-container`),
 		chromedp.WaitVisible(`#operations-Pets-listPets .execute`),
 	)
@@ -179,7 +199,7 @@ func (p *page) try(operation string, f fields, status string) {
 	p.t.Helper()
 	block := "#operations-" + operation
 	if p.count(block+" .execute") == 0 {
-		p.run(chromedp.Click(block+` .opblock-summary-control`), chromedp.WaitVisible(block+` .execute`))
+		p.run(click(block+` .opblock-summary-control`), chromedp.WaitVisible(block+` .execute`))
 	}
 	for name, value := range f {
 		field := block + ` tr[data-param-name="` + name + `"] input`
@@ -199,9 +219,9 @@ func (p *page) execute(operation, status string) {
 	block := "#operations-" + operation
 	statusCell := block + ` .live-responses-table tbody .response-col_status`
 	if p.count(block+" .btn-clear") > 0 {
-		p.run(chromedp.Click(block+` .btn-clear`), chromedp.WaitNotPresent(statusCell))
+		p.run(click(block+` .btn-clear`), chromedp.WaitNotPresent(statusCell))
 	}
-	p.run(chromedp.Click(block+` .execute`), chromedp.WaitVisible(statusCell))
+	p.run(click(block+` .execute`), chromedp.WaitVisible(statusCell))
 	if got := evaluate(p, chromedp.Text(statusCell)); !strings.HasPrefix(strings.TrimSpace(got), status) {
 		p.screenshot("unexpected")
 		p.t.Errorf("%s: got status %q, want %s", operation, got, status)
@@ -212,10 +232,10 @@ func (p *page) execute(operation, status string) {
 // wantOnScreen waits until the top of an element is on the screen without the user scrolling.
 func (p *page) wantOnScreen(selector string) {
 	p.t.Helper()
-	waitUntil(p.t, selector+" is on the screen", func() bool {
-		top := evaluate(p, chromedp.Evaluate[float64](`document.querySelector("`+selector+`").getBoundingClientRect().top / innerHeight`))
-		return top >= 0 && top < 1
-	})
+	p.run(waitFor(selector, `element => {
+		const top = element.getBoundingClientRect().top;
+		return top >= 0 && top < innerHeight;
+	}`))
 }
 
 // count returns the number of elements that a CSS selector matches.
