@@ -35,8 +35,12 @@ func (m *model) clone() *model {
 // respond applies an operation and returns the response to it. A new record gets the id of
 // the response that the service sent, if it increases the ids.
 func (m *model) respond(o operation, id int64) response {
-	if !m.keys[o.caller].Usable(m.now) {
+	key := m.keys[o.caller]
+	if !key.Usable(m.now) {
 		return failure(http.StatusUnauthorized, domain.CodeInvalidAPIKey)
+	}
+	if key.ReadOnly && o.method != http.MethodGet {
+		return failure(http.StatusForbidden, domain.CodeForbidden)
 	}
 	if o.idempotencyKey == "" || o.invalid { // values are checked before the key
 		return o.apply(m, id)

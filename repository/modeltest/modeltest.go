@@ -25,7 +25,7 @@ func Run(t *testing.T, processes int, newEngine func() repository.Engine) {
 		defer s.close(t)
 		m := &model{now: noon, replays: map[string]replay{}}
 		for range callers {
-			s.createKey(t, m, 0)
+			s.createKey(t, m, 0, false)
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"requests": func(t *rapid.T) { m = s.checkRequests(t, m) },
@@ -48,7 +48,7 @@ func (s *service) changeOthers(t *rapid.T, m *model) {
 	case "restart":
 		s.restart(t, drawIndex(t, "process", len(s.processes)))
 	case "create key":
-		s.createKey(t, m, drawDuration(t))
+		s.createKey(t, m, drawDuration(t), rapid.Bool().Draw(t, "read-only"))
 	case "rotate key":
 		s.rotateKey(t, m, drawIndex(t, "key", len(m.keys)), drawDuration(t))
 	case "revoke key":

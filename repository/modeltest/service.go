@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -103,11 +104,15 @@ func (s *service) send(ctx context.Context, o operation) response {
 }
 
 // createKey creates an API key, which never expires if lifetime is zero.
-func (s *service) createKey(t *rapid.T, m *model, lifetime time.Duration) {
-	secret, err := s.processes[0].keys.Create(t.Context(), "test", lifetime)
+func (s *service) createKey(t *rapid.T, m *model, lifetime time.Duration, readOnly bool) {
+	create := s.processes[0].keys.Create
+	if readOnly {
+		create = s.processes[0].keys.CreateReadOnly
+	}
+	secret, err := create(t.Context(), "test", lifetime)
 	check(t, err)
 	s.secrets = append(s.secrets, secret)
-	key := domain.APIKey{CreatedAt: m.now}
+	key := domain.APIKey{CreatedAt: m.now, ReadOnly: readOnly}
 	if end := m.now.Add(lifetime); lifetime > 0 {
 		key.ExpiresAt = &end
 	}
@@ -126,7 +131,7 @@ func (s *service) rotateKey(t *rapid.T, m *model, i int, overlap time.Duration) 
 	}
 	check(t, err)
 	s.secrets = append(s.secrets, secret)
-	successor := domain.APIKey{CreatedAt: m.now}
+	successor := domain.APIKey{CreatedAt: m.now, ReadOnly: old.ReadOnly}
 	if old.ExpiresAt != nil {
 		end := m.now.Add(old.ExpiresAt.Sub(old.CreatedAt))
 		successor.ExpiresAt = &end
@@ -147,6 +152,11 @@ func (s *service) revokeKey(t *rapid.T, m *model, i int) {
 // checkRecords compares all animals and orders of the store, and pages that may be cached,
 // with those of the model.
 func (s *service) checkRecords(t *rapid.T, m *model) {
+	reader := slices.IndexFunc(m.keys, func(k domain.APIKey) bool { return k.Usable(m.now) })
+	if reader < 0 {
+		reader = len(m.keys)
+		s.createKey(t, m, 0, true)
+	}
 	for i, p := range s.processes {
 		var pets []domain.Pet
 		var orders []domain.Order
@@ -156,7 +166,7 @@ func (s *service) checkRecords(t *rapid.T, m *model) {
 			t.Fatalf("the store of the process %d (-want +got)\n%s", i, diff)
 		}
 		for _, o := range []operation{listPets("", 2, 0), listPets(domain.PetPending, 2, 0)} {
-			o.process, o.caller = i, len(m.keys)-1
+			o.process, o.caller = i, reader
 			if got, want := s.send(t.Context(), o), m.clone().respond(o, 0); got != want {
 				t.Fatalf("%v: got %v, want %v", o, got, want)
 			}
