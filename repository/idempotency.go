@@ -52,6 +52,7 @@ func (i *idempotency) Claim(ctx context.Context, claim domain.Claim) (domain.Out
 		return domain.Outcome{}, true, nil
 	case earlier.claimedAt <= expired(claim):
 		_, err := i.execDirect(ctx, "DELETE FROM idempotency_keys WHERE caller = ? AND value = ?", claim.Caller, claim.Value)
+		i.changes.markDirty(1)
 		return domain.Outcome{}, err == nil, err
 	}
 	return earlier.Outcome, false, nil

@@ -44,7 +44,7 @@ func (c *changes) markKeysChanged(rows int64) {
 	c.markDirty(rows)
 }
 
-// markDirty records that rows rows were inserted or updated, none of which is cached.
+// markDirty records that rows rows were inserted, updated or deleted, none of which is cached.
 func (c *changes) markDirty(rows int64) { c.dirty = c.dirty || rows > 0 }
 
 // increment increments the numbers for changes.

@@ -26,17 +26,17 @@ func (k *Keys) List(ctx context.Context) ([]domain.APIKey, error) { return k.key
 // Create issues a key, which expires after lifetime, or never if lifetime is zero. Create
 // returns the secret, which is not stored, or an ErrInvalid (validation_failed).
 func (k *Keys) Create(ctx context.Context, name string, lifetime time.Duration) (secret string, err error) {
-	return k.issueKey(ctx, name, lifetime, false)
+	return k.createWithNewSecret(ctx, name, lifetime, false)
 }
 
 // CreateReadOnly is Create for a key that may only read.
 func (k *Keys) CreateReadOnly(ctx context.Context, name string, lifetime time.Duration) (secret string, err error) {
-	return k.issueKey(ctx, name, lifetime, true)
+	return k.createWithNewSecret(ctx, name, lifetime, true)
 }
 
-func (k *Keys) issueKey(ctx context.Context, name string, lifetime time.Duration, readOnly bool) (secret string, err error) {
+func (k *Keys) createWithNewSecret(ctx context.Context, name string, lifetime time.Duration, readOnly bool) (secret string, err error) {
 	secret = domain.GenerateKey()
-	if err := k.createKey(ctx, name, secret, lifetime, readOnly); err != nil {
+	if err := k.createWithSecret(ctx, name, secret, lifetime, readOnly); err != nil {
 		return "", err
 	}
 	return secret, nil
@@ -46,10 +46,10 @@ func (k *Keys) issueKey(ctx context.Context, name string, lifetime time.Duration
 // stays revoked. Import returns an ErrInvalid (validation_failed), also for a secret that
 // does not have the format of a key.
 func (k *Keys) Import(ctx context.Context, name, secret string) error {
-	return k.createKey(ctx, name, secret, 0, false)
+	return k.createWithSecret(ctx, name, secret, 0, false)
 }
 
-func (k *Keys) createKey(ctx context.Context, name, secret string, lifetime time.Duration, readOnly bool) error {
+func (k *Keys) createWithSecret(ctx context.Context, name, secret string, lifetime time.Duration, readOnly bool) error {
 	key, err := domain.NewKey(name, secret, k.now(), lifetime)
 	if err != nil {
 		return err

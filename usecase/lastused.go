@@ -62,22 +62,22 @@ func (l *lastUsedTracker) setWritten(uses map[int64]time.Time, now time.Time) {
 }
 
 // FlushLastUsed writes the last uses of keys at every interval until ctx ends, and then
-// once more, so ctx should end after the last request. It calls failed with the error of a
-// write that failed, which is retried at the next interval.
-func (k *Keys) FlushLastUsed(ctx context.Context, interval time.Duration, failed func(error)) {
+// once more, so ctx should end after the last request. It calls done with the error of each
+// write, or nil. One that failed is retried at the next interval.
+func (k *Keys) FlushLastUsed(ctx context.Context, interval time.Duration, done func(error)) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
 		select {
 		case <-ticker.C:
-			k.flush(ctx, failed)
+			k.flush(ctx, done)
 		case <-ctx.Done():
 		}
 	}
-	k.flush(ctx, failed)
+	k.flush(ctx, done)
 }
 
-func (k *Keys) flush(ctx context.Context, failed func(error)) {
+func (k *Keys) flush(ctx context.Context, done func(error)) {
 	uses := k.lastUsed.take()
 	if len(uses) == 0 {
 		return
@@ -94,10 +94,10 @@ func (k *Keys) flush(ctx context.Context, failed func(error)) {
 	})
 	if err == nil {
 		k.lastUsed.setWritten(uses, k.now())
-		return
+	} else {
+		for id, at := range uses {
+			k.lastUsed.record(id, at)
+		}
 	}
-	for id, at := range uses {
-		k.lastUsed.record(id, at)
-	}
-	failed(err)
+	done(err)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,7 +10,6 @@ import (
 	"go.uber.org/zap"
 
 	"example.com/petstore/config"
-	"example.com/petstore/domain"
 	"example.com/petstore/usecase"
 )
 
@@ -67,12 +65,18 @@ func localAddress(address net.Addr) string {
 // flushLastUsed stores when keys were last used, every five seconds and once more when ctx
 // ends.
 func flushLastUsed(ctx context.Context, keys *usecase.Keys, log *zap.Logger) error {
-	keys.FlushLastUsed(ctx, 5*time.Second, func(err error) {
-		level := zap.WarnLevel
-		if errors.Is(err, domain.ErrUnavailable) { // the requests log it, once
-			level = zap.DebugLevel
-		}
-		log.Log(level, "cannot store when API keys were last used, will try again", zap.Error(err))
-	})
+	keys.FlushLastUsed(ctx, 5*time.Second, logFlushes(log))
 	return nil
+}
+
+// logFlushes returns a function that logs the first of several errors in a row. Requests may
+// log none, if all of them read and only writes fail.
+func logFlushes(log *zap.Logger) func(error) {
+	failed := false
+	return func(err error) {
+		if err != nil && !failed {
+			log.Warn("cannot store when API keys were last used, will try again", zap.Error(err))
+		}
+		failed = err != nil
+	}
 }

@@ -2,11 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"example.com/petstore/domain"
 )
@@ -56,6 +60,23 @@ func TestServeRejectsAMalformedBootstrapKey(t *testing.T) {
 		}
 		if _, err := os.Stat(storePath(dir)); err == nil {
 			t.Error("a store was created")
+		}
+	}
+}
+
+// TestFirstErrorOfLastUsesIsLogged: with requests that only read, no other error says that
+// writes fail.
+func TestFirstErrorOfLastUsesIsLogged(t *testing.T) {
+	t.Parallel()
+	core, log := observer.New(zap.InfoLevel)
+	report := logFlushes(zap.New(core))
+	failure := domain.Unavailable(errors.New("the disk is full"))
+	for i, test := range []struct {
+		err    error
+		logged int
+	}{{nil, 0}, {failure, 1}, {failure, 1}, {nil, 1}, {failure, 2}} {
+		if report(test.err); log.Len() != test.logged {
+			t.Errorf("after write %d: got %d entries, want %d", i, log.Len(), test.logged)
 		}
 	}
 }

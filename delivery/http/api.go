@@ -118,9 +118,8 @@ func (a *API) validate() error {
 // An Option changes a default of New. Options of one concern are in its file.
 type Option func(*API)
 
-// WithLogger sends the access log and the causes of 5xx responses to log: of those with the
-// status 503 that of the first, until the store is available again or for a minute none has
-// failed. By default nothing is logged.
+// WithLogger sends the access log and the causes of 5xx responses to log (see Fail). By
+// default nothing is logged.
 func WithLogger(log *zap.Logger) Option {
 	return func(a *API) { a.log = log }
 }

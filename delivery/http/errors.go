@@ -68,8 +68,8 @@ type errorBody struct {
 // Fail ends a request with the error response for err, a domain.Error with a Kind and a
 // Code; any other error results in 500 internal_error. It logs errors with a 5xx status,
 // with their cause, which is never part of the response. Of those with the status 503 it
-// logs the first, also the first for a minute, and that the store is available again. If the client has disconnected, no
-// response is sent.
+// logs the first of an outage, later ones if none had failed for a minute, and the end of
+// the outage. If the client has disconnected, no response is sent.
 func (a *API) Fail(c *gin.Context, err error) {
 	if errors.Is(err, context.Canceled) && disconnected(c.Request.Context()) {
 		a.log.Debug("the client disconnected", zap.String("request_id", stateOf(c).id[0]))

@@ -42,11 +42,21 @@ const (
 )
 
 var (
-	errInvalidDSN    = errors.New("the DSN is not a valid connection string: write it as postgres://user:password@host:5432/database?sslmode=verify-full, with special characters as %XX")
-	errNoCertificate = errors.New("the sslrootcert of the DSN contains no certificate in PEM format: name another file")
-	errPooled        = errors.New("there is a connection pool such as PgBouncer before the server, which loses the locks and settings of a connection: name the server itself in the DSN")
-	errReadOnly      = errors.New("the server is read-only, as a standby is: name the primary server, or all servers, as in host1,host2")
+	errInvalidDSN = errors.New("the DSN is not a valid connection string: write it as postgres://user:password@host:5432/database?sslmode=verify-full, with special characters as %XX")
+	errPooled     = errors.New("there is a connection pool such as PgBouncer before the server, which loses the locks and settings of a connection: name the server itself in the DSN")
+	errReadOnly   = errors.New("the server is read-only, as a standby is: name the primary server, or all servers, as in host1,host2")
 )
+
+// fileErrors are the errors for files of a DSN that have the wrong content, by a text of
+// pgconn's error.
+var fileErrors = map[string]error{
+	"unable to add CA to cert pool": errors.New("the sslrootcert of the DSN contains no certificate in PEM format: name another file"),
+	"unable to load cert":           errors.New("the sslcert and sslkey of the DSN are not a certificate and its key in PEM format: name other files"),
+	"failed to decode sslkey":       errors.New("the sslkey of the DSN contains no key in PEM format: name another file"),
+	"unable to decrypt key":         errors.New("the sslkey of the DSN cannot be decrypted: correct its sslpassword"),
+	"unable to find sslpassword":    errors.New("the sslkey of the DSN is encrypted: add its sslpassword"),
+	"failed to read service":        errors.New("the service file cannot be read, or does not have the service of the DSN: correct service or servicefile"),
+}
 
 // parseDSN returns the configuration of connections. Its error has no part of the DSN, which
 // may contain a password.
@@ -74,8 +84,10 @@ func parse(dsn string) (*pgx.ConnConfig, error) {
 	if failure, ok := errors.AsType[*fs.PathError](err); ok && !strings.ContainsAny(failure.Path, "=&?@") { // which may be the rest of a mistyped DSN
 		return nil, errFile(err, failure)
 	}
-	if err != nil && strings.Contains(err.Error(), "unable to add CA to cert pool") { // of pgconn
-		return nil, errNoCertificate
+	for text, failure := range fileErrors {
+		if err != nil && strings.Contains(err.Error(), text) {
+			return nil, failure
+		}
 	}
 	if err != nil || strings.Contains(nameOfHosts(config), "@") {
 		return nil, errInvalidDSN

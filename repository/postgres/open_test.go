@@ -82,6 +82,10 @@ func TestOpenReportsErrorsWithRemedyAndWithoutSecrets(t *testing.T) {
 		{"postgres://petstore:secret@127.0.0.1/pets?sslmode=verify-full&sslrootcert=/none?password=secret", "write it as postgres://"},
 		{"host=127.0.0.1 password=secret sslmode=require sslcert=/none/a.crt sslkey=/none/a.key", "cannot read /none/a.key, the sslkey of the DSN"},
 		{"host=127.0.0.1 password=secret sslmode=require sslkey=" + key + " sslcert=/none/a.crt", "cannot read /none/a.crt, the sslcert of the DSN"},
+		{"host=127.0.0.1 password=secret sslmode=require sslcert=" + empty + " sslkey=" + empty, "the sslkey of the DSN contains no key in PEM format"},
+		{"host=127.0.0.1 password=secret sslmode=require sslcert=" + empty + " sslkey=" + key, "are not a certificate and its key in PEM format"},
+		{"host=127.0.0.1 password=secret service=pets servicefile=" + empty, "the service file cannot be read, or does not have the service"},
+		{"host=127.0.0.1 password=secret service=pets servicefile=/none/pg_service.conf", "the service file cannot be read, or does not have the service"},
 		{postgrestest.With(postgrestest.With(dsn, "password", "secret"), "dbname", "missing"), "create the database"},
 		{postgrestest.With(postgrestest.With(dsn, "password", "secret"), "user", "missing"), "correct the DSN"},
 	} {
