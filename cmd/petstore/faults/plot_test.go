@@ -25,12 +25,17 @@ func (p *plot) add(values ...float64) {
 }
 
 // wantFlat expects that the median of the last quarter is at most 1.25 times that of the second
-// quarter, plus one.
+// quarter, plus one. A latency depends on what else the machine does: at most twice, plus 100 ms.
 func (p *plot) wantFlat(t *testing.T) {
 	t.Helper()
 	for i, values := range p.values {
 		n := len(values)
-		if before, after := median(values[n/4:n/2]), median(values[3*n/4:]); after > 1.25*before+1 {
+		before, after := median(values[n/4:n/2]), median(values[3*n/4:])
+		limit := 1.25*before + 1
+		if strings.HasSuffix(p.names[i], " in ms") {
+			limit = 2*before + 100
+		}
+		if after > limit {
 			t.Errorf("%s grew from %.1f to %.1f", p.names[i], before, after)
 		}
 	}
