@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"os"
 	"sync"
 	"time"
@@ -16,7 +15,7 @@ type contentCheck struct {
 	mu       sync.Mutex
 	modified time.Time // when the checked content was written
 	size     int64     // of the checked content
-	err      error     // errForeignWAL or errFileReplaced from then on
+	err      error     // errForeignWAL, errFileEmptied or errFileReplaced from then on
 }
 
 // check checks a file, unless it was not modified since the last check. The file of an open
@@ -30,7 +29,7 @@ func (c *contentCheck) check(file os.FileInfo) error {
 	truncated := file.Size() < c.size
 	c.modified, c.size = file.ModTime(), file.Size()
 	switch err := checkWAL(context.Background(), c.path); {
-	case errors.Is(err, errForeignWAL):
+	case isForeign(err):
 		c.err = err
 	case isNotADatabase(err), err == nil && truncated && c.isCorrupt():
 		c.err = errFileReplaced
@@ -45,9 +44,10 @@ func (c *contentCheck) isCorrupt() bool {
 	return isCorrupt(err)
 }
 
-// failed reports whether the content was replaced or truncated.
+// failed reports whether the content was replaced or truncated. It notices a file that was
+// emptied since the last check.
 func (c *contentCheck) failed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.err != nil
+	return c.err != nil || wasEmptied(c.path)
 }

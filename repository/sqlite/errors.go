@@ -11,7 +11,7 @@ import (
 
 // ErrorKind implements repository.Database (sqlite.org/rescode.html).
 func (*database) ErrorKind(err error) string {
-	if errors.Is(err, errFileReplaced) || errors.Is(err, errForeignWAL) {
+	if errors.Is(err, errFileReplaced) || isForeign(err) {
 		return repository.KindReplaced
 	}
 	failure, ok := errors.AsType[sqlite3.Error](err)
@@ -38,6 +38,12 @@ func (*database) ErrorKind(err error) string {
 		return repository.KindOther
 	}
 	return ""
+}
+
+// isForeign reports whether checkWAL has found another file than that of the WAL or of the
+// shared memory.
+func isForeign(err error) bool {
+	return errors.Is(err, errForeignWAL) || errors.Is(err, errFileEmptied)
 }
 
 func isBusy(err error) bool {

@@ -17,6 +17,9 @@ var Migrate = migrate
 // ErrForeignWAL is the error for a file with the WAL of another one.
 var ErrForeignWAL = errForeignWAL
 
+// ErrFileEmptied is the error for an emptied file.
+var ErrFileEmptied = errFileEmptied
+
 // ReplaceKilled does what Replace does until it is killed before the step of that number.
 // It reports whether there is one.
 func ReplaceKilled(ctx context.Context, path, with string, now time.Time, step int) (bool, error) {

@@ -46,6 +46,10 @@ var (
 // walPath returns the path of the WAL of a file.
 func walPath(path string) string { return realPath(path) + "-wal" }
 
+// shmPath returns the path of the shared memory of the connections to a file, which the last
+// one removes when it is closed.
+func shmPath(path string) string { return realPath(path) + "-shm" }
+
 // realPath returns the path of the file that a symbolic link leads to, as SQLite uses it.
 func realPath(path string) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
@@ -79,13 +83,16 @@ func statOrCreate(path string, o repository.EngineOptions) (fs.FileInfo, error) 
 	return os.Stat(path)
 }
 
-// checkNoWAL rejects a missing file whose WAL exists: it may hold commits, and SQLite removes
-// it with the creation of a new file.
+// checkNoWAL rejects a missing file whose WAL or shared memory exists: the WAL may hold commits,
+// and SQLite removes it with the creation of a new file; wasEmptied would report a new file
+// beside the shared memory.
 func checkNoWAL(path string) error {
-	_, walErr := os.Stat(path + "-wal")
-	_, fileErr := os.Stat(path) // after that of the WAL: another process may create both meanwhile
-	if walErr == nil && fileErr != nil {
-		return fmt.Errorf("there is no such file, but its WAL %s-wal exists: put the file back, run petstore restore with a backup, or move the WAL away", path)
+	for _, left := range []string{path + "-wal", path + "-shm"} {
+		_, leftErr := os.Stat(left)
+		_, fileErr := os.Stat(path) // after the other: another process may create both meanwhile
+		if leftErr == nil && fileErr != nil {
+			return fmt.Errorf("there is no such file, but %[1]s exists: put the file back, run petstore restore with a backup, or move %[1]s away", left)
+		}
 	}
 	return nil
 }

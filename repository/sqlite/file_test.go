@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"example.com/petstore/domain"
@@ -122,6 +125,48 @@ func TestWALOfTruncatedFileIsKept(t *testing.T) {
 	collectGarbage()
 	if got := readFile(t, path+"-wal"); len(want) == 0 || !bytes.Equal(want, got) {
 		t.Errorf("got a WAL of %d bytes, want the %d from before", len(got), len(want))
+	}
+}
+
+// A connection that SQLite opens to an emptied file removes its WAL. The shared memory is left.
+func TestEmptiedFileIsNotTakenForNewStore(t *testing.T) {
+	t.Parallel()
+	for name, notice := range map[string]func(t *testing.T, s *repository.Store){
+		"noticed while open": func(t *testing.T, s *repository.Store) {
+			for call, err := range map[string]error{"InTx": s.InTx(t.Context(), adding("Tom")), "Ping": s.Ping(t.Context())} {
+				if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, sqlite.ErrFileEmptied) {
+					t.Errorf("%s: got %v, want unavailable and %v", call, err, sqlite.ErrFileEmptied)
+				}
+			}
+		},
+		"not noticed": func(*testing.T, *repository.Store) {},
+	} {
+		for _, walRemoved := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, WAL removed %t", name, walRemoved), func(t *testing.T) {
+				t.Parallel()
+				path := filepath.Join(t.TempDir(), "pets.db")
+				s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+				check(t, err)
+				check(t, s.InTx(t.Context(), adding("Rex")))
+				check(t, os.Truncate(path, 0))
+				if walRemoved {
+					execute("SELECT count(*) FROM sqlite_schema")(t, path)
+					if _, err := os.Stat(path + "-wal"); !errors.Is(err, fs.ErrNotExist) {
+						t.Fatalf("got the WAL and %v, want none", err)
+					}
+				}
+				notice(t, s)
+				check(t, s.Close())
+				before := files(t, filepath.Dir(path))
+				_, err = repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+				if !errors.Is(err, sqlite.ErrFileEmptied) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "petstore restore") {
+					t.Errorf("got the error %v, want one line with %v and the remedy", err, sqlite.ErrFileEmptied)
+				}
+				if after := files(t, filepath.Dir(path)); after != before {
+					t.Error("the files were changed")
+				}
+			})
+		}
 	}
 }
 

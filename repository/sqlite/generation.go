@@ -67,17 +67,18 @@ func readFileGeneration(ctx context.Context, path string) (g generation, err err
 	return readGeneration(ctx, pool)
 }
 
-// checkWAL rejects a WAL that belongs to another file than the one at path, without
-// changing either. The WAL contains the generation of its file as the current or the
-// previous one, see beginGeneration.
+// checkWAL rejects a WAL that belongs to another file than the one at path, and a file that was
+// emptied, without changing either. The WAL contains the generation of its file as the current
+// or the previous one, see beginGeneration.
 func checkWAL(ctx context.Context, path string) error {
 	// Another process may begin a generation between the two reads.
 	for range 5 {
+		if wasEmptied(path) {
+			return fmt.Errorf("%w: to use a backup, run petstore restore with it; to create a new store, move %s and %s away",
+				errFileEmptied, walPath(path), shmPath(path))
+		}
 		if !hasWAL(path) {
 			return nil
-		}
-		if info, err := os.Stat(path); err == nil && info.Size() == 0 {
-			return foreignWAL(path) // SQLite writes to the file before it creates the WAL
 		}
 		file, err := readFileGeneration(ctx, path)
 		if isCorrupt(err) {
@@ -98,10 +99,22 @@ func checkWAL(ctx context.Context, path string) error {
 	return foreignWAL(path)
 }
 
-var errForeignWAL = errors.New("the file was replaced, but the WAL beside it is that of the file before")
+var (
+	errForeignWAL  = errors.New("the file was replaced, but the WAL beside it is that of the file before")
+	errFileEmptied = errors.New("the file of the store was emptied")
+)
 
 func foreignWAL(path string) error {
 	return fmt.Errorf("%w: to use a backup, run petstore restore with it; to use the file as it is, move %s away", errForeignWAL, walPath(path))
+}
+
+// wasEmptied reports whether a file is empty although it has a WAL or shared memory: SQLite
+// writes to a file before it creates them, and creates neither for one that was only created.
+func wasEmptied(path string) bool {
+	_, shmErr := os.Stat(shmPath(path))
+	used := shmErr == nil || hasWAL(path)
+	info, err := os.Stat(path) // after those: another process may create all three meanwhile
+	return used && err == nil && info.Size() == 0
 }
 
 // hasWAL reports whether a file has a WAL that is not empty. SQLite reports any error.

@@ -17,7 +17,6 @@ func TestOpenRejectsFileReplacedBesideItsWAL(t *testing.T) {
 	for name, backup := range map[string]func(t *testing.T, path, to string){
 		"by a copy":          func(t *testing.T, path, to string) { copyStore(t, path, to) },
 		"by a file copy":     copyFile, // of a store that no process has open
-		"by an empty file":   func(t *testing.T, _, to string) { writeFile("")(t, to) },
 		"by an empty store":  func(t *testing.T, _, to string) { newStore(t, to, "") },
 		"by another store":   func(t *testing.T, _, to string) { newStore(t, to, "Tom") },
 		"by an older backup": func(t *testing.T, path, to string) { copyStore(t, path, to); reopen(t, path); reopen(t, path) },

@@ -200,16 +200,19 @@ func TestOpenReportsDamagedFileWithRemedy(t *testing.T) {
 	}
 }
 
-func TestOpenRejectsWALWithoutItsFile(t *testing.T) {
+func TestOpenRejectsWALOrSharedMemoryWithoutItsFile(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	writeFile("commits")(t, path+"-wal")
-	_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	if err == nil || !strings.Contains(err.Error(), "put the file back, run petstore restore with a backup, or move the WAL away") {
-		t.Errorf("got the error %v, want that the WAL exists", err)
-	}
-	if got := files(t, filepath.Dir(path)); got != "pets.db-wal commits\n" {
-		t.Errorf("got the files\n%s", got)
+	for _, suffix := range []string{"-wal", "-shm"} {
+		path := filepath.Join(t.TempDir(), "pets.db")
+		writeFile("commits")(t, path+suffix)
+		_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+		want := "put the file back, run petstore restore with a backup, or move " + path + suffix + " away"
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got the error %v, want %q", err, want)
+		}
+		if got := files(t, filepath.Dir(path)); got != "pets.db"+suffix+" commits\n" {
+			t.Errorf("got the files\n%s", got)
+		}
 	}
 }
 

@@ -113,7 +113,7 @@ func (r *replacement) writeWAL(ctx context.Context) error {
 	if _, err := os.Stat(r.path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err := checkWAL(ctx, r.path); errors.Is(err, errForeignWAL) {
+	if err := checkWAL(ctx, r.path); isForeign(err) {
 		return nil
 	}
 	conn, closeConn, err := connectOne(ctx, r.path, url.Values{"mode": {"rw"}, "_busy_timeout": {"0"}})

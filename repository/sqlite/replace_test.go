@@ -88,6 +88,7 @@ func TestReplaceKeepsWhatItCannotRead(t *testing.T) {
 		"missing":           {func(*testing.T, string) {}, nil},
 		"missing, with WAL": {func(t *testing.T, path string) { writeFile("commits")(t, path+"-wal") }, []string{"pets.db-wal" + suffix}},
 		"empty":             {writeFile(""), []string{"pets.db" + suffix}},
+		"emptied":           {emptied, []string{"pets.db" + suffix, "pets.db-shm" + suffix}},
 		"text":              {writeFile(strings.Repeat("noise ", 1000)), []string{"pets.db" + suffix}},
 		"damaged":           {damaged, []string{"pets.db" + suffix}},
 		"newer":             {newer, []string{"pets.db" + suffix}},
@@ -154,6 +155,13 @@ func TestReplaceKeepsPermissions(t *testing.T) {
 	if info.Mode().Perm() != 0o640 {
 		t.Errorf("got the mode %v, want 0640", info.Mode())
 	}
+}
+
+// emptied writes the files that remain of an emptied store whose WAL SQLite has removed.
+func emptied(t *testing.T, path string) {
+	t.Helper()
+	writeFile("")(t, path)
+	writeFile(strings.Repeat("\x00", 32768))(t, path+"-shm")
 }
 
 // copyWith copies a store, and its WAL if it has one, to another folder.

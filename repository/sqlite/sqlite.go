@@ -193,9 +193,10 @@ var neverClosed sync.Map
 func (d *database) Close() error {
 	var errs []error
 	switch {
+	case d.writer == nil:
 	case d.content.failed():
 		neverClosed.Store(d.writer, true)
-	case d.writer != nil:
+	default:
 		if err := d.writer.Close(); !errors.Is(err, sql.ErrConnDone) { // a second Close
 			errs = append(errs, err)
 		}

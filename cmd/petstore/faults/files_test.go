@@ -27,7 +27,11 @@ var damages = map[string]func(t *testing.T, path, backup string){
 		check(t, os.Truncate(path, info.Size()/2))
 	},
 	"truncated to nothing": func(t *testing.T, path, _ string) { check(t, os.Truncate(path, 0)) },
-	"deleted":              func(t *testing.T, path, _ string) { check(t, os.Remove(path)) },
+	"truncated to nothing, read": func(t *testing.T, path, _ string) { // SQLite removes the WAL of an empty file
+		check(t, os.Truncate(path, 0))
+		check(t, os.Remove(path+"-wal"))
+	},
+	"deleted": func(t *testing.T, path, _ string) { check(t, os.Remove(path)) },
 	"overwritten with noise": func(t *testing.T, path, _ string) {
 		info, err := os.Stat(path)
 		check(t, err)
