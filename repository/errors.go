@@ -19,7 +19,7 @@ const (
 	KindIO         = "io"          // the disk failed to read or write
 	KindCorrupt    = "corrupt"     // the file is damaged
 	KindCannotOpen = "cannot_open" // a file could not be opened, as with too many open files
-	KindReplaced   = "replaced"    // the file was replaced or removed while it was open
+	KindReplaced   = "replaced"    // the file was replaced, removed, truncated or overwritten while it was open
 	KindTimeout    = "timeout"     // the deadline of the caller passed
 	KindQueueFull  = "queue_full"  // too many transactions were queued
 	KindClosed     = "closed"      // the store was closed
@@ -46,7 +46,7 @@ var reasons = map[string]string{
 	KindIO:             "its disk failed",
 	KindCorrupt:        "it is damaged",
 	KindCannotOpen:     "its file cannot be opened",
-	KindReplaced:       "its file was replaced",
+	KindReplaced:       "its file was replaced, removed or damaged",
 	KindTimeout:        "it did not respond in time",
 	KindQueueFull:      "it has too many requests",
 	KindClosed:         "it is closed",

@@ -2,50 +2,60 @@ package sqlite
 
 import (
 	"context"
-	"os"
 	"sync"
 	"time"
 )
 
-// A contentCheck notices that the content of the file of an open store was replaced, as by
-// copying a backup over it, or truncated. It is safe for concurrent use.
+// A contentCheck notices that the file of an open store is another one, or that its content was
+// replaced, as by copying a backup over it, or truncated. It is safe for concurrent use.
 type contentCheck struct {
-	path string
+	fileIdentity
 
 	mu       sync.Mutex
 	modified time.Time // when the checked content was written
 	size     int64     // of the checked content
-	err      error     // errForeignWAL, errFileEmptied or errFileReplaced from then on
+	err      error     // from when the content was found wrong
 }
 
-// check checks a file, unless it was not modified since the last check. The file of an open
-// store is modified only by checkpoints.
-func (c *contentCheck) check(file os.FileInfo) error {
+// check checks the file, and its content unless it was not modified since it was last found
+// right. The file of an open store is modified only by checkpoints.
+func (c *contentCheck) check() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.err != nil || file.ModTime().Equal(c.modified) {
+	if c.err != nil {
 		return c.err
 	}
+	file, err := c.fileIdentity.check()
+	if err != nil || file.ModTime().Equal(c.modified) && file.Size() == c.size {
+		return err
+	}
 	truncated := file.Size() < c.size
-	c.modified, c.size = file.ModTime(), file.Size()
-	switch err := checkWAL(context.Background(), c.path); {
+	err = checkWAL(context.Background(), c.path)
+	if err == nil && truncated { // without its WAL it can still be read if VACUUM has truncated it
+		_, err = readFileGeneration(context.Background(), c.path)
+	}
+	switch {
 	case isForeign(err):
 		c.err = err
-	case isNotADatabase(err), err == nil && truncated && c.isCorrupt():
+	case isNotADatabase(err), isCorrupt(err):
 		c.err = errFileReplaced
+	case err != nil:
+		return err // such as without a free descriptor: check again next time
+	default:
+		c.modified, c.size = file.ModTime(), file.Size()
 	}
 	return c.err
 }
 
-// isCorrupt reports whether the file cannot be read without its WAL. A file that was truncated
-// by VACUUM can.
-func (c *contentCheck) isCorrupt() bool {
-	_, err := readFileGeneration(context.Background(), c.path)
-	return isCorrupt(err)
+// fail makes err the error of all later checks.
+func (c *contentCheck) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err = err
 }
 
-// failed reports whether the content was replaced or truncated. It notices a file that was
-// emptied since the last check.
+// failed reports whether the file is not that of the store or is damaged. It notices one that
+// was emptied since the last check.
 func (c *contentCheck) failed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,6 +8,13 @@ import (
 // ErrFileReplaced is the error for a replaced or removed file.
 var ErrFileReplaced = errFileReplaced
 
+// CheckContent returns a function that checks the content of a file like that of an open store.
+func CheckContent(path string) (check func() error, err error) {
+	var c contentCheck
+	c.fileIdentity, err = newFileIdentity(path)
+	return c.check, err
+}
+
 // WithRemedy returns an error of Open with its remedy.
 var WithRemedy = withRemedy
 

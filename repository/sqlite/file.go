@@ -125,10 +125,15 @@ func checkFolder(folder string) error {
 	return fmt.Errorf("there is no folder %s: create it", folder)
 }
 
-// checkApplicationID rejects the database of another program. Its connection sets no pragmas:
-// those of the writer would switch that database to WAL mode.
+// checkApplicationID rejects the database of another program. Its connection does not have the
+// pragmas of the writer, which would switch that database to WAL mode. It reads a WAL without
+// writing it to the file, which may be damaged.
 func checkApplicationID(ctx context.Context, path string, o repository.EngineOptions) (err error) {
-	pool, err := sql.Open("sqlite3", dsn(path, url.Values{"mode": {"rw"}, "_busy_timeout": {"5000"}}))
+	pragmas := url.Values{"mode": {"rw"}, "_busy_timeout": {"5000"}}
+	if hasWAL(path) {
+		pragmas = readerPragmas
+	}
+	pool, err := sql.Open("sqlite3", dsn(path, pragmas))
 	if err != nil {
 		return err
 	}
@@ -170,7 +175,7 @@ type fileIdentity struct {
 	info os.FileInfo
 }
 
-var errFileReplaced = errors.New("the file of the store was replaced or removed while it was open: stop the service, then restore it")
+var errFileReplaced = errors.New("the file of the store was replaced, removed, truncated or overwritten while it was open: stop the service, then run petstore restore with a backup")
 
 func newFileIdentity(path string) (fileIdentity, error) {
 	info, err := os.Stat(path)

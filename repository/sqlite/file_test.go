@@ -170,6 +170,22 @@ func TestEmptiedFileIsNotTakenForNewStore(t *testing.T) {
 	}
 }
 
+// A check that could not read the file says nothing about it: the next one must not succeed
+// without reading it.
+func TestContentThatCannotBeReadIsCheckedAgain(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	check(t, os.Mkdir(path, 0o700)) // SQLite cannot open a folder
+	writeFile("commits")(t, path+"-wal")
+	checkContent, err := sqlite.CheckContent(path)
+	check(t, err)
+	for i := range 2 {
+		if err := checkContent(); err == nil || errors.Is(err, sqlite.ErrFileReplaced) {
+			t.Errorf("check %d: got %v, want an error of SQLite", i+1, err)
+		}
+	}
+}
+
 // collectGarbage runs the finalizers of all objects that nothing refers to.
 func collectGarbage() {
 	for range 2 { // the first may run before others of its cycle

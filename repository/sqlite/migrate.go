@@ -6,6 +6,7 @@ import (
 	"embed"
 	"io/fs"
 
+	"github.com/mattn/go-sqlite3"
 	"github.com/pressly/goose/v3"
 
 	"example.com/petstore/repository"
@@ -60,9 +61,13 @@ func checkSchema(ctx context.Context, db *sql.DB, migrate bool) error {
 }
 
 // readSchemaVersion returns the number of the latest migration of a store.
-func readSchemaVersion(ctx context.Context, db *sql.DB) (version int64, err error) {
-	err = db.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&version)
-	return version, err
+func readSchemaVersion(ctx context.Context, db *sql.DB) (int64, error) {
+	var version sql.NullInt64
+	err := db.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&version)
+	if err == nil && !version.Valid { // the file was truncated
+		err = sqlite3.Error{Code: sqlite3.ErrCorrupt}
+	}
+	return version.Int64, err
 }
 
 func newProvider(db *sql.DB, fsys fs.FS) (*goose.Provider, error) {

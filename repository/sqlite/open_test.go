@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -262,4 +263,35 @@ func files(t *testing.T, folder string) string {
 		all.WriteString(entry.Name() + " " + string(content) + "\n")
 	}
 	return all.String()
+}
+
+// The WAL may have commits that no backup has.
+func TestDamagedFileAndItsWALAreNotChanged(t *testing.T) {
+	t.Parallel()
+	source := filepath.Join(t.TempDir(), "pets.db")
+	s, err := repository.Open(t.Context(), sqlite.New(source), repository.Options{Migrate: true})
+	check(t, err)
+	t.Cleanup(func() { check(t, s.Close()) })
+	check(t, s.InTx(t.Context(), adding("Rex")))
+	info, err := os.Stat(source)
+	check(t, err)
+	for part := int64(1); part < 16; part++ {
+		t.Run(fmt.Sprintf("truncated to %d/16", part), func(t *testing.T) {
+			t.Parallel()
+			path := copyOf(t, source)
+			check(t, os.Truncate(path, info.Size()*part/16))
+			before := [...][]byte{readFile(t, path), readFile(t, path+"-wal")}
+			store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+			if err == nil { // what is missing has not been read, or is in the WAL
+				check(t, store.Close())
+				return
+			}
+			if !strings.HasSuffix(err.Error(), "the database is damaged: restore a backup that is intact") {
+				t.Errorf("got the error %v, want that the database is damaged", err)
+			}
+			if !bytes.Equal(before[0], readFile(t, path)) || !bytes.Equal(before[1], readFile(t, path+"-wal")) {
+				t.Errorf("the files were changed, with the error %v", err)
+			}
+		})
+	}
 }

@@ -40,7 +40,6 @@ func (e engine) Open(ctx context.Context, o repository.EngineOptions) (repositor
 // A database is an open file: one connection that writes, and a pool of connections that
 // read.
 type database struct {
-	identity    fileIdentity
 	content     contentCheck
 	writerPool  *sql.DB // of one connection
 	writer      *sql.Conn
@@ -65,15 +64,18 @@ func open(ctx context.Context, path string, o repository.EngineOptions) (_ *data
 	if err := checkFile(ctx, path, o); err != nil {
 		return nil, err
 	}
-	d := &database{content: contentCheck{path: path}}
+	d := &database{}
 	defer func() {
+		if isCorrupt(err) {
+			d.content.fail(err) // Close leaves the WAL as it is
+		}
 		if err != nil {
 			err = errors.Join(err, d.Close())
 		}
 	}()
 	// Before the first connection, or a file that replaces the one of that connection
 	// meanwhile could be taken for it.
-	if d.identity, err = newFileIdentity(path); err != nil {
+	if d.content.fileIdentity, err = newFileIdentity(path); err != nil {
 		return nil, err
 	}
 	isFirst := !hasWAL(path)
@@ -162,11 +164,11 @@ func (d *database) Check(context.Context) error { return d.check() }
 func (d *database) CheckSynchronous(context.Context) error { return nil }
 
 func (d *database) check() error {
-	info, err := d.identity.check()
-	if err != nil || d.readers == nil { // another connection could not read the file now
+	if d.readers == nil { // another connection could not read the file now
+		_, err := d.content.fileIdentity.check()
 		return err
 	}
-	return d.content.check(info)
+	return d.content.check()
 }
 
 // Rebind implements repository.Database. SQLite's placeholder is ?.
@@ -184,7 +186,7 @@ func (d *database) Pools() map[string]*sql.DB {
 	return map[string]*sql.DB{"writer": d.writerPool, "readers": d.readers}
 }
 
-// neverClosed has the connections that write to files whose content was replaced: when the last
+// neverClosed has the connections that write to files whose content is wrong: when the last
 // connection is closed, SQLite writes the WAL to the file and removes it. The garbage collector
 // would close a connection that nothing refers to.
 var neverClosed sync.Map
