@@ -17,6 +17,15 @@ type Result struct {
 	Problems     []string // other differences, such as a refused write that is in the store
 }
 
+// Err returns an error with the numbers and the first problems if something was lost or doubled or
+// differs otherwise.
+func (r Result) Err() error {
+	if r.Lost == 0 && r.Doubled == 0 && len(r.Problems) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d lost, %d doubled, %d problems: %q", r.Lost, r.Doubled, len(r.Problems), r.Problems[:min(len(r.Problems), 10)])
+}
+
 type pet struct {
 	id       int64
 	category int64
@@ -135,6 +144,8 @@ func (c *checker) checkPet(w Write) {
 		c.results[w.Period].Lost++
 	case w.Outcome == Refused && len(found) > 0:
 		c.problem(w, "the pet %s was refused and is in the store", w.Name)
+	case w.Outcome == Refused && !w.Invalid:
+		c.problem(w, "the pet %s was refused, though it is valid", w.Name)
 	case len(found) == 1 && found[0].category != category:
 		c.problem(w, "the pet %s has the category %d, want %d", w.Name, found[0].category, category)
 	}

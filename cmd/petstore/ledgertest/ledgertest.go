@@ -33,6 +33,7 @@ const (
 type Write struct {
 	Kind     Kind
 	Name     string // of a pet that the write adds
+	Invalid  bool   // whether the service must refuse that pet
 	PetID    int64  // in the response, or the pet to order
 	OrderID  int64  // in the response, or the order to deliver
 	Outcome  Outcome

@@ -56,6 +56,8 @@ func TestCheckComparesTheStoreWithTheLedger(t *testing.T) {
 		"unknown pet there":         {[]Write{unknownPet}, []string{available}, nil, Result{Unknown: 1}},
 		"unknown pet twice":         {[]Write{unknownPet}, []string{available, "2,rex,7,available"}, nil, Result{Unknown: 1, Doubled: 1}},
 		"refused pet there":         {[]Write{{Kind: Pet, Name: "rex", Outcome: Refused}}, []string{available}, nil, Result{Refused: 1, Problems: []string{"the pet rex was refused and is in the store"}}},
+		"invalid pet not there":     {[]Write{{Kind: Pet, Name: "rex", Invalid: true, Outcome: Refused}}, nil, nil, Result{Refused: 1}},
+		"valid pet refused":         {[]Write{{Kind: Pet, Name: "rex", Outcome: Refused}}, nil, nil, Result{Refused: 1, Problems: []string{"the pet rex was refused, though it is valid"}}},
 		"other content":             {[]Write{rex}, []string{"1,rex,8,available"}, nil, Result{Acknowledged: 1, Problems: []string{"the pet rex has the category 8, want 7"}}},
 		"pet that nobody sent":      {nil, []string{available}, nil, Result{Problems: []string{"the pet rex was not sent"}}},
 		"order lost":                {[]Write{rex, order}, []string{available}, nil, Result{Acknowledged: 2, Lost: 1}},
@@ -80,6 +82,9 @@ func TestCheckComparesTheStoreWithTheLedger(t *testing.T) {
 			}
 			if diff := cmp.Diff([]Result{test.want}, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if err, want := got[0].Err(), test.want.Lost+test.want.Doubled+len(test.want.Problems) > 0; (err != nil) != want {
+				t.Errorf("got the error %v, want one: %t", err, want)
 			}
 		})
 	}

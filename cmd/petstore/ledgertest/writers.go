@@ -19,8 +19,8 @@ const (
 
 // Writers are clients that write to a service until Stop.
 type Writers struct {
-	URL    string // of the service, without a path
-	Key    string // an API key
+	URL    func() string // returns the URL of the service, without a path, for the next request of any client
+	Key    string        // an API key
 	Ledger *Ledger
 	Pause  time.Duration // of each client after each pet
 
@@ -29,21 +29,22 @@ type Writers struct {
 	wait   sync.WaitGroup
 }
 
-// Start starts n clients that write, and some that read.
-func (w *Writers) Start(n int) {
+// Start starts n clients that write, and some that read. The end of ctx ends them, also while
+// outcomes are unknown.
+func (w *Writers) Start(ctx context.Context, n int) {
 	w.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2 * n}, Timeout: 20 * time.Second}
 	w.stop = make(chan struct{})
 	for writer := range n {
 		w.wait.Go(func() {
-			for i := 0; w.sleep(w.Pause); i++ {
-				w.sell(fmt.Sprintf("%d-%d", writer, i), i)
+			for i := 0; w.sleep(ctx, w.Pause); i++ {
+				w.sell(ctx, fmt.Sprintf("%d-%d", writer, i), i)
 			}
 		})
 	}
 	for range readers {
 		w.wait.Go(func() {
-			for w.sleep(100 * time.Millisecond) {
-				if status, _, _ := w.do(http.MethodGet, "/v1/pets?limit=1", "", ""); status == http.StatusOK {
+			for w.sleep(ctx, 100*time.Millisecond) {
+				if status, _, _ := w.do(ctx, http.MethodGet, "/v1/pets?limit=1", "", ""); status == http.StatusOK {
 					w.Ledger.addRead()
 				}
 			}
@@ -59,8 +60,10 @@ func (w *Writers) Stop() {
 }
 
 // sleep reports whether the clients are to go on.
-func (w *Writers) sleep(d time.Duration) bool {
+func (w *Writers) sleep(ctx context.Context, d time.Duration) bool {
 	select {
+	case <-ctx.Done():
+		return false
 	case <-w.stop:
 		return false
 	case <-time.After(d):
@@ -69,43 +72,46 @@ func (w *Writers) sleep(d time.Duration) bool {
 }
 
 // sell adds a pet, with an Idempotency-Key if i is odd. If i is a multiple of 4, two clients
-// order the pet at the same time, one of them with a key. If it is one of 8, the order is
-// delivered. Some pets are invalid.
-func (w *Writers) sell(name string, i int) {
+// order the pet at the same time, with keys. If it is one of 8, only one of them has a key, and
+// the order is delivered. Some pets are invalid.
+func (w *Writers) sell(ctx context.Context, name string, i int) {
 	key := ""
 	if i%2 == 1 {
 		key = name
 	}
-	body := fmt.Sprintf(`{"name":%q,"categoryId":%d,"status":"available"}`, name, category)
-	if i%16 == 15 {
+	body, invalid := fmt.Sprintf(`{"name":%q,"categoryId":%d,"status":"available"}`, name, category), i%16 == 15
+	if invalid {
 		body = fmt.Sprintf(`{"name":%q,"status":"available"}`, name)
 	}
-	pet := w.write(Write{Kind: Pet, Name: name}, "/v1/pets", body, key)
+	pet := w.write(ctx, Write{Kind: Pet, Name: name, Invalid: invalid}, "/v1/pets", body, key)
 	if pet.Outcome != Acknowledged || i%4 != 0 {
 		return
+	}
+	keys := [2]string{"order-1-" + name, "order-2-" + name}
+	if i%8 == 0 {
+		keys[0] = ""
 	}
 	var orders [2]Write
 	var wait sync.WaitGroup
 	for n := range orders {
 		wait.Go(func() {
-			key := []string{"", "order-" + name}[n]
-			orders[n] = w.write(Write{Kind: Order, PetID: pet.PetID}, "/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, pet.PetID), key)
+			orders[n] = w.write(ctx, Write{Kind: Order, PetID: pet.PetID}, "/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, pet.PetID), keys[n])
 		})
 	}
 	wait.Wait()
 	for _, order := range orders {
 		if order.Outcome == Acknowledged && i%8 == 0 {
-			w.write(Write{Kind: Delivery, OrderID: order.OrderID}, "/v1/store/orders/"+strconv.FormatInt(order.OrderID, 10)+"/deliver", "", "")
+			w.write(ctx, Write{Kind: Delivery, OrderID: order.OrderID}, "/v1/store/orders/"+strconv.FormatInt(order.OrderID, 10)+"/deliver", "", "")
 		}
 	}
 }
 
 // write sends the request of a write, adds the write to the ledger and returns it with its
 // outcome.
-func (w *Writers) write(write Write, path, body, key string) Write {
+func (w *Writers) write(ctx context.Context, write Write, path, body, key string) Write {
 	write.Period = w.Ledger.period()
 	for {
-		status, id, err := w.do(http.MethodPost, path, body, key)
+		status, id, err := w.do(ctx, http.MethodPost, path, body, key)
 		switch {
 		case err != nil || status >= http.StatusInternalServerError:
 			write.Outcome = Unknown
@@ -120,21 +126,21 @@ func (w *Writers) write(write Write, path, body, key string) Write {
 				write.OrderID = id
 			}
 		}
-		if write.Outcome != Unknown || key == "" && write.Kind != Delivery {
+		if write.Outcome != Unknown || ctx.Err() != nil || key == "" && write.Kind != Delivery {
 			break
 		}
 		time.Sleep(200 * time.Millisecond)
 	}
 	w.Ledger.add(write)
 	if write.Outcome == Unknown {
-		w.sleep(200 * time.Millisecond)
+		w.sleep(ctx, 200*time.Millisecond)
 	}
 	return write
 }
 
 // do sends a request and returns the status and the id in the response.
-func (w *Writers) do(method, path, body, key string) (status int, id int64, err error) {
-	request, err := http.NewRequestWithContext(context.Background(), method, w.URL+path, strings.NewReader(body))
+func (w *Writers) do(ctx context.Context, method, path, body, key string) (status int, id int64, err error) {
+	request, err := http.NewRequestWithContext(ctx, method, w.URL()+path, strings.NewReader(body))
 	if err != nil {
 		return 0, 0, err
 	}

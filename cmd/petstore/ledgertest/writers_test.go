@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -25,8 +26,8 @@ func write(t *testing.T, key string, statuses ...int) (Write, *Ledger) {
 		fmt.Fprintln(w, `{"id":5}`)
 	}))
 	t.Cleanup(server.Close)
-	writers := &Writers{URL: server.URL, Ledger: New(), client: server.Client(), stop: make(chan struct{})}
-	got := writers.write(Write{Kind: Pet, Name: "rex"}, "/v1/pets", "{}", key)
+	writers := &Writers{URL: func() string { return server.URL }, Ledger: New(), client: server.Client(), stop: make(chan struct{})}
+	got := writers.write(t.Context(), Write{Kind: Pet, Name: "rex"}, "/v1/pets", "{}", key)
 	if n := int(requests.Load()); n != len(statuses) {
 		t.Errorf("got %d requests, want %d", n, len(statuses))
 	}
@@ -57,6 +58,17 @@ func TestWriteWithAKeyIsRepeatedUntilItsOutcomeIsKnown(t *testing.T) {
 				t.Errorf("got the violations %q", got)
 			}
 		})
+	}
+}
+
+func TestWriteWithoutKnownOutcomeEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { cancel() }))
+	t.Cleanup(server.Close)
+	writers := &Writers{URL: func() string { return server.URL }, Ledger: New(), client: server.Client(), stop: make(chan struct{})}
+	if got := writers.write(ctx, Write{Kind: Pet, Name: "rex"}, "/v1/pets", "{}", "k"); got.Outcome != Unknown {
+		t.Errorf("got %+v, want an unknown outcome", got)
 	}
 }
 
