@@ -29,14 +29,15 @@ func TestServiceContract(t *testing.T) {
 
 // A testStore is a new store and the working directory of the processes that use it.
 type testStore struct {
-	dir   string
-	flags []string // that name the store
+	dir      string
+	database enginetest.Database
+	flags    []string // that name the store
 }
 
 func newTestStore(t *testing.T) testStore {
 	t.Helper()
 	database := enginetest.New(t)
-	return testStore{t.TempDir(), []string{"--set", "database.driver=" + database.Driver, "--set", "database.dsn=" + database.DSN}}
+	return testStore{t.TempDir(), database, []string{"--set", "database.driver=" + database.Driver, "--set", "database.dsn=" + database.DSN}}
 }
 
 // startServer is startServer on the store.

@@ -38,6 +38,20 @@ func nextPage(t *testing.T, s *serverProcess, path string, page any) string {
 	return collection + link
 }
 
+// A record is a pet or an order.
+type record struct{ ID int64 }
+
+// records reads all pages.
+func (s *serverProcess) records(t *testing.T, path string) (all []record) {
+	t.Helper()
+	for path != "" {
+		var page []record
+		path = nextPage(t, s, path, &page)
+		all = append(all, page...)
+	}
+	return all
+}
+
 func TestShutdownFinishesARunningRequest(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, t.TempDir())
