@@ -30,8 +30,8 @@ var allowed = []struct{ text, name string }{
 const licensesTitle = `# Licenses
 
 The licenses of the modules that the program contains, all of which are permissive. SQLite, which is part of ` + "`github.com/mattn/go-sqlite3`" + `, is in the public
-domain; Swagger UI, which is part of ` + "`github.com/swaggo/files/v2`" + `, has the Apache License 2.0. Releases and the image contain the texts in
-` + "`licenses.txt`" + `. A test compares this page with the modules; ` + "`go test ./cmd/petstore -run Licenses -licenses`" + ` writes it.
+domain; Swagger UI, which is part of ` + "`github.com/swaggo/files/v2`" + `, has the Apache License 2.0; Go itself has the BSD 3-Clause
+license. Releases and the image contain the texts in ` + "`licenses.txt`" + `. A test compares this page with the modules; ` + "`go test ./cmd/petstore -run Licenses -licenses`" + ` writes it.
 
 | module | license |
 |---|---|
