@@ -161,7 +161,7 @@ test-model: ## Compare the service with a model of it in SEQUENCES (10000) rando
 	go test -run '^TestStoreAgreesWithItsModel$$' -count 1 -timeout 4h ./repository/sqlite -rapid.checks $(SEQUENCES)
 	go test -tags postgres -run '^TestStoreAgreesWithItsModel$$' -count 1 -timeout 4h ./repository/postgres -rapid.checks $(SEQUENCES)
 
-# The race detector keeps memory, so only the second run shows that the service does not.
+# The race detector itself uses more and more memory, so only the second run shows that the service does not.
 soak: ## Run mixed load for SOAK (30m) under the race detector, then as long without it, and plot what the service uses in docs/reliability.svg
 	go test -tags faults -run '^TestSoakIsFlat$$' -count 1 -timeout 4h -v ./cmd/petstore/faults -soak $(SOAK) -racedetector
 	go test -tags faults -run '^TestSoakIsFlat$$' -count 1 -timeout 4h -v ./cmd/petstore/faults -soak $(SOAK) -soakplot $(CURDIR)/docs/reliability.svg

@@ -22,7 +22,7 @@ type outcome int
 
 const (
 	acknowledged outcome = iota // its response was read whole
-	refused                     // 4xx or 503
+	refused                     // 409 or 503
 	unknown                     // anything else
 )
 
@@ -167,7 +167,10 @@ func (c *clients) send(s *sale, path, body, suffix string, id *int64) outcome {
 		c.failed(response.StatusCode, string(text))
 	}
 	switch status := response.StatusCode; {
-	case status == http.StatusServiceUnavailable && !c.uncertain.Load(), status >= 400 && status < 500:
+	case status == http.StatusServiceUnavailable && !c.uncertain.Load(), status == http.StatusConflict:
+		return refused
+	case status < http.StatusInternalServerError && status >= http.StatusMultipleChoices:
+		c.addWrong(fmt.Sprintf("got %d %s to the valid request %s %s", status, text, path, body))
 		return refused
 	case status >= 300:
 		return unknown

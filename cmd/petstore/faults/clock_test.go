@@ -75,7 +75,7 @@ func TestTimesAreUTCInEachTimeZone(t *testing.T) {
 		request, err := http.NewRequest(http.MethodGet, s.url+"/v1/store/orders?limit=1", nil)
 		check(t, err)
 		request.Header.Set("Authorization", "Bearer "+s.key)
-		response, err := http.DefaultClient.Do(request)
+		response, err := httpClient.Do(request)
 		check(t, err)
 		var orders []struct{ CreatedAt string }
 		check(t, json.NewDecoder(response.Body).Decode(&orders))

@@ -26,6 +26,7 @@ type faultsOf struct {
 	syncDelay  time.Duration
 	syncError  syscall.Errno
 	writeError syscall.Errno
+	readError  syscall.Errno
 }
 
 var compile = sync.OnceValues(func() (string, error) {
@@ -58,7 +59,7 @@ func (d *disk) inject(t *testing.T, f faultsOf) {
 	file, err := os.OpenFile(d.control, os.O_CREATE|os.O_WRONLY, 0o600)
 	check(t, err)
 	defer file.Close()
-	check(t, binary.Write(file, binary.NativeEndian, []int32{int32(f.syncDelay.Milliseconds()), int32(f.syncError), int32(f.writeError)}))
+	check(t, binary.Write(file, binary.NativeEndian, []int32{int32(f.syncDelay.Milliseconds()), int32(f.syncError), int32(f.writeError), int32(f.readError)}))
 }
 
 // An operation is a record of the log of a disk.

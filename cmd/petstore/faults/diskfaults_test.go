@@ -6,7 +6,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"io"
 	"net/http"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -27,34 +30,99 @@ func TestFailingDiskRefusesWritesAndRecovers(t *testing.T) {
 			folder, l := t.TempDir(), newLedger()
 			d := newDisk(t, folder, false)
 			s := start(t, folder, "", d.environ...)
-			var errors atomic.Int64
+			var unavailable atomic.Int64
 			for round := range pick(2, 10) {
 				c := newClients(l, s, 32)
 				c.failed = func(status int, body string) {
-					if errors.Add(1); status != http.StatusServiceUnavailable {
+					if unavailable.Add(1); status != http.StatusServiceUnavailable {
 						t.Errorf("got %d %s, want 503", status, body)
 					}
 				}
 				injected := make(chan struct{})
 				time.AfterFunc(200*time.Millisecond, func() { d.inject(t, f); close(injected) })
-				c.during(t, 500*time.Millisecond, 32, fmt.Sprint("before ", round))
+				c.during(t, 500*time.Millisecond, 32, fmt.Sprint("before", round))
 				<-injected
 				s.wantStatus(t, "/v1/pets", http.StatusOK)
 				d.inject(t, faultsOf{})
 				after := newClients(l, s, 32)
-				after.during(t, 300*time.Millisecond, 32, fmt.Sprint("after ", round))
+				after.during(t, 300*time.Millisecond, 32, fmt.Sprint("after", round))
 				if after.sales.Load() == 0 {
 					t.Errorf("no animal was sold after the fault: %s", s.log)
 				}
 			}
 			s.wantStatus(t, "/readyz", http.StatusOK)
-			if errors.Load() == 0 {
+			if unavailable.Load() == 0 {
 				t.Error("no request was refused with 503")
 			}
 			l.retryAndCompare(t, s, folder)
-			figures.add(t, "%v, %d of them with 503; lost 0, doubled 0", l, errors.Load())
+			figures.add(t, "%v, %d of them with 503; lost 0, doubled 0", l, unavailable.Load())
 		})
 	}
+}
+
+// TestFailingReadsAreRefusedAndRecover makes reads fail for a while under load. What is not in a
+// cache gets 503, and no response is wrong. A write of another process makes SQLite read again.
+func TestFailingReadsAreRefusedAndRecover(t *testing.T) {
+	folder, l := t.TempDir(), newLedger()
+	d := newDisk(t, folder, false)
+	s := start(t, folder, "", d.environ...)
+	newClients(l, s, 16).during(t, 500*time.Millisecond, 16, "before")
+	var refusedWrites atomic.Int64
+	reads, refusedReads := 0, 0
+	for round := range pick(2, 10) {
+		before := l.added()
+		reads += len(before)
+		c := newClients(l, s, 16)
+		c.failed = func(status int, body string) {
+			if refusedWrites.Add(1); status != http.StatusServiceUnavailable {
+				t.Errorf("got %d %s, want 503", status, body)
+			}
+		}
+		d.inject(t, faultsOf{readError: syscall.EIO})
+		createKey(t, folder)
+		var wait sync.WaitGroup
+		wait.Go(func() { c.during(t, 500*time.Millisecond, 16, fmt.Sprint("failing", round)) })
+		refusedReads += s.wantRightOrUnavailable(t, before)
+		wait.Wait()
+		d.inject(t, faultsOf{})
+		if refused := s.wantRightOrUnavailable(t, before); refused > 0 {
+			t.Errorf("%d of %d reads were refused after the fault: %s", refused, len(before), s.log)
+		}
+		after := newClients(l, s, 16)
+		after.during(t, 300*time.Millisecond, 16, fmt.Sprint("after", round))
+		if after.sales.Load() == 0 {
+			t.Errorf("no animal was sold after the fault: %s", s.log)
+		}
+	}
+	s.wantStatus(t, "/readyz", http.StatusOK)
+	if refusedReads == 0 || refusedWrites.Load() == 0 {
+		t.Errorf("got %d reads and %d writes with 503, want some", refusedReads, refusedWrites.Load())
+	}
+	l.retryAndCompare(t, s, folder)
+	figures.add(t, "%v, %d of them with 503; %d of %d reads with 503; lost 0, doubled 0", l, refusedWrites.Load(), refusedReads, reads)
+}
+
+// wantRightOrUnavailable gets some animals, each of which is in the response, or that is 503. It
+// returns how many are 503.
+func (s *server) wantRightOrUnavailable(t *testing.T, names map[int64]string) (unavailable int) {
+	t.Helper()
+	for id, name := range names {
+		request, err := http.NewRequest(http.MethodGet, fmt.Sprint(s.url, "/v1/pets/", id), nil)
+		check(t, err)
+		request.Header.Set("Authorization", "Bearer "+s.key)
+		response, err := httpClient.Do(request)
+		check(t, err)
+		text, err := io.ReadAll(response.Body)
+		check(t, err)
+		response.Body.Close()
+		switch {
+		case response.StatusCode == http.StatusServiceUnavailable:
+			unavailable++
+		case response.StatusCode != http.StatusOK || !strings.Contains(string(text), fmt.Sprintf("%q", name)):
+			t.Errorf("GET /v1/pets/%d: got %d %s, want %s or 503", id, response.StatusCode, text, name)
+		}
+	}
+	return unavailable
 }
 
 // TestSlowDiskDelaysWritesOnly makes each sync take a second. Commits are shared, so every
@@ -71,14 +139,14 @@ func TestSlowDiskDelaysWritesOnly(t *testing.T) {
 	go func() { reads <- s.read(ctx, 4) }()
 	c.during(t, pick(3*time.Second, 30*time.Second), 64, "slow")
 	cancel()
-	l2 := <-reads
+	listed := <-reads
 	d.inject(t, faultsOf{})
 	s.stop(t)
 	l.wantStore(t, folder)
-	if l2.p99() > 500*time.Millisecond {
-		t.Errorf("the 99th percentile of a read is %v, want at most 500ms", l2.p99())
+	if listed.p99() > 500*time.Millisecond {
+		t.Errorf("the 99th percentile of a read is %v, want at most 500ms", listed.p99())
 	}
-	figures.add(t, "%v; the 99th percentile of a read is %v meanwhile", l, l2.p99())
+	figures.add(t, "%v; the 99th percentile of a read is %v meanwhile", l, listed.p99())
 }
 
 // TestLockedStoreIsWaitedFor locks the store in another process. Writes wait for five seconds,
@@ -92,10 +160,10 @@ func TestLockedStoreIsWaitedFor(t *testing.T) {
 			t.Parallel()
 			folder, l := t.TempDir(), newLedger()
 			s := start(t, folder, "")
-			var errors atomic.Int64
+			var unavailable atomic.Int64
 			c := newClients(l, s, 16)
 			c.failed = func(status int, body string) {
-				if errors.Add(1); status != http.StatusServiceUnavailable {
+				if unavailable.Add(1); status != http.StatusServiceUnavailable {
 					t.Errorf("got %d %s, want 503", status, body)
 				}
 			}
@@ -106,15 +174,15 @@ func TestLockedStoreIsWaitedFor(t *testing.T) {
 				s.wantStatus(t, "/v1/pets", http.StatusOK)
 			}()
 			c.during(t, held+time.Second, 16, "locked")
-			if refused := errors.Load() > 0; refused != wantRefused {
-				t.Errorf("got %d requests with 503, want some: %t", errors.Load(), wantRefused)
+			if refused := unavailable.Load() > 0; refused != wantRefused {
+				t.Errorf("got %d requests with 503, want some: %t", unavailable.Load(), wantRefused)
 			}
 			if c.sales.Load() == 0 {
 				t.Error("no animal was sold after the lock")
 			}
 			s.stop(t)
 			l.wantStore(t, folder)
-			figures.add(t, "%v, %d of them with 503; lost 0, doubled 0", l, errors.Load())
+			figures.add(t, "%v, %d of them with 503; lost 0, doubled 0", l, unavailable.Load())
 		})
 	}
 }

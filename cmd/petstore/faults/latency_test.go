@@ -73,7 +73,7 @@ func (s *server) get(client *http.Client, path string) (int, error) {
 
 func (s *server) wantStatus(t *testing.T, path string, want int) {
 	t.Helper()
-	if status, err := s.get(http.DefaultClient, path); err != nil || status != want {
+	if status, err := s.get(httpClient, path); err != nil || status != want {
 		t.Errorf("GET %s: got %d, %v, want %d", path, status, err, want)
 	}
 }

@@ -17,8 +17,10 @@ const (
 	steps
 )
 
-// never is the time of what has not happened.
-const never = math.MaxInt64
+const (
+	never    = math.MaxInt64 // the time of what has not happened
+	atTheEnd = never - 1     // after all that has happened
+)
 
 // A sale is what one client has done with one animal: it adds it, orders it twice at the same
 // time, and ends the order. Each step is sent after the one before was acknowledged. Times are
@@ -63,7 +65,8 @@ func (s *sale) bounds(at int64) (least, most int) {
 type ledger struct {
 	mu                             sync.Mutex
 	sales                          map[string]*sale
-	acknowledged, refused, unknown int // requests
+	acknowledged, refused, unknown int      // requests
+	wrong                          []string // the responses that no request may get
 }
 
 func newLedger() *ledger { return &ledger{sales: map[string]*sale{}} }
@@ -72,6 +75,12 @@ func (l *ledger) add(s *sale) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sales[s.name] = s
+}
+
+func (l *ledger) addWrong(response string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wrong = append(l.wrong, response)
 }
 
 func (l *ledger) count(o outcome) {
@@ -85,6 +94,19 @@ func (l *ledger) count(o outcome) {
 	case unknown:
 		l.unknown++
 	}
+}
+
+// added returns the names of a hundred of the animals that were acknowledged, by id.
+func (l *ledger) added() map[int64]string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	names := map[int64]string{}
+	for name, s := range l.sales {
+		if s.acked[added] != never && len(names) < 100 {
+			names[s.pet] = name
+		}
+	}
+	return names
 }
 
 func (l *ledger) String() string {
@@ -128,11 +150,12 @@ func (p storedPet) step() (step int, cancelled bool, err error) {
 }
 
 // compare returns the differences between the ledger and the animals in the store, by name, as
-// they must be at a time.
+// they must be at a time, and the wrong responses.
 func (l *ledger) compare(stored map[string][]storedPet, at int64) (problems []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	report := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	problems = append(problems, l.wrong...)
 	for name, s := range l.sales {
 		least, most := s.bounds(at)
 		found := stored[name]

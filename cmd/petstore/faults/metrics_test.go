@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -21,7 +20,7 @@ type resources struct {
 // resources reads the metrics of a server whose store is in a folder.
 func (s *server) resources(t *testing.T, folder string) (r resources) {
 	t.Helper()
-	response, err := http.Get(s.admin + "/metrics")
+	response, err := httpClient.Get(s.admin + "/metrics")
 	check(t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)

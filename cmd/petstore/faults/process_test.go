@@ -35,6 +35,10 @@ var (
 	adminPattern = regexp.MustCompile(`"serving metrics and profiles","address":"([^"]+)"`)
 )
 
+// httpClient sends single requests: without a timeout, a server that sends no response would delay a
+// test until that of go test.
+var httpClient = &http.Client{Timeout: 10 * time.Second}
+
 func storePath(folder string) string { return filepath.Join(folder, "petstore.db") }
 
 // petstore returns a command that runs petstore in a folder, with additional environment
@@ -85,6 +89,11 @@ func launch(t *testing.T, folder string, environ ...string) *server {
 	begun := time.Now()
 	check(t, s.cmd.Start())
 	t.Cleanup(func() { s.kill() })
+	timeout := time.AfterFunc(30*time.Second, func() {
+		t.Errorf("the server has printed no URL after 30s: %s", s.log)
+		_ = s.cmd.Process.Kill()
+	})
+	defer timeout.Stop()
 	for lines := bufio.NewScanner(stdout); s.url == "" && lines.Scan(); {
 		if key := keyPattern.FindString(lines.Text()); key != "" {
 			s.key = key
@@ -97,7 +106,7 @@ func launch(t *testing.T, folder string, environ ...string) *server {
 }
 
 func (s *server) isReady() bool {
-	response, err := http.Get(s.url + "/readyz")
+	response, err := httpClient.Get(s.url + "/readyz")
 	if err != nil {
 		return false
 	}

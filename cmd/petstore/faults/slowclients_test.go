@@ -16,7 +16,8 @@ import (
 )
 
 // TestMaliciousClientsDoNotSlowDownOthers measures the 99th percentile of other clients alone and
-// beside malicious ones. It may double, and what the server uses must come back.
+// beside malicious ones. It may double, in one of five tries at least, and what the server uses must
+// come back.
 func TestMaliciousClientsDoNotSlowDownOthers(t *testing.T) {
 	connections := pick(500, 1000)
 	slow := func(args ...string) func(context.Context, *testing.T, *server) {
@@ -44,13 +45,15 @@ func TestMaliciousClientsDoNotSlowDownOthers(t *testing.T) {
 			pause := pick(time.Second, 5*time.Second)
 			var alone, beside time.Duration
 			before := s.resources(t, folder)
-			for try := range 5 { // the machine may do something else
-				alone = s.p99During(t, l, pause, fmt.Sprint("alone", try))
+			tries := 0
+			for tries < 5 { // the machine may do something else
+				tries++
+				alone = s.p99During(t, l, pause, fmt.Sprint("alone", tries))
 				ctx, cancel := context.WithCancel(t.Context())
 				var wait sync.WaitGroup
 				wait.Go(func() { attack(ctx, t, s) })
 				time.Sleep(time.Second)
-				beside = s.p99During(t, l, pause, fmt.Sprint("beside", try))
+				beside = s.p99During(t, l, pause, fmt.Sprint("beside", tries))
 				cancel()
 				wait.Wait()
 				if beside <= limit(alone) {
@@ -63,8 +66,8 @@ func TestMaliciousClientsDoNotSlowDownOthers(t *testing.T) {
 			after := s.resourcesWithin(t, folder, before)
 			s.stop(t)
 			l.wantStore(t, folder)
-			figures.add(t, "99th percentile %v alone, %v beside; goroutines %.0f before, %.0f after; descriptors %.0f, %.0f",
-				alone, beside, before.goroutines, after.goroutines, before.descriptors, after.descriptors)
+			figures.add(t, "99th percentile %v alone, %v beside in try %d; goroutines %.0f before, %.0f after; descriptors %.0f, %.0f",
+				alone, beside, tries, before.goroutines, after.goroutines, before.descriptors, after.descriptors)
 		})
 	}
 }
@@ -89,7 +92,7 @@ func (s *server) p99During(t *testing.T, l *ledger, d time.Duration, name string
 // resourcesWithin waits until the server uses as many goroutines and descriptors as before.
 func (s *server) resourcesWithin(t *testing.T, folder string, before resources) (after resources) {
 	t.Helper()
-	http.DefaultClient.CloseIdleConnections()
+	httpClient.CloseIdleConnections()
 	for begun := time.Now(); time.Since(begun) < 60*time.Second; time.Sleep(100 * time.Millisecond) {
 		after = s.resources(t, folder)
 		if after.goroutines <= before.goroutines+10 && after.descriptors <= before.descriptors+10 {

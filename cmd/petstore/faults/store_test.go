@@ -71,7 +71,7 @@ func (l *ledger) wantStore(t *testing.T, folder string) {
 	}
 	stored, err := readStore(t.Context(), storePath(folder))
 	check(t, err)
-	report(t, l.compare(stored, never-1))
+	report(t, l.compare(stored, atTheEnd))
 }
 
 // retryAndCompare repeats the requests with an Idempotency-Key whose outcome is unknown, stops the

@@ -77,11 +77,12 @@ func nearlyRight(key string) string {
 	return "petstore_" + string(random) + strings.Repeat("0", 6-len(sum)) + sum
 }
 
+var createKeyArgs = []string{"keys", "create", "--name", "faults"}
+
 // createKey creates an API key in the store in a folder.
 func createKey(t *testing.T, folder string) string {
 	t.Helper()
-	cmd := petstore(t, folder, nil, "keys", "create", "--name", "faults")
-	text, err := cmd.Output()
+	text, err := petstore(t, folder, nil, createKeyArgs...).Output()
 	check(t, err)
 	return keyPattern.FindString(string(text))
 }

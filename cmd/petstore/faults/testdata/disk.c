@@ -21,6 +21,7 @@ struct control {
 	int32_t sync_delay;  // milliseconds
 	int32_t sync_error;  // errno
 	int32_t write_error; // errno
+	int32_t read_error;  // errno
 };
 
 enum file { OTHER, DATABASE, WAL, FOLDER };
@@ -38,6 +39,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int (*real_open)(const char *, int, ...);
 static int (*real_close)(int);
+static ssize_t (*real_pread)(int, void *, size_t, off_t);
 static ssize_t (*real_pwrite)(int, const void *, size_t, off_t);
 static int (*real_ftruncate)(int, off_t);
 static int (*real_fsync)(int);
@@ -46,6 +48,7 @@ static int (*real_fdatasync)(int);
 __attribute__((constructor)) static void init(void) {
 	real_open = dlsym(RTLD_NEXT, "open");
 	real_close = dlsym(RTLD_NEXT, "close");
+	real_pread = dlsym(RTLD_NEXT, "pread64");
 	real_pwrite = dlsym(RTLD_NEXT, "pwrite64");
 	real_ftruncate = dlsym(RTLD_NEXT, "ftruncate64");
 	real_fsync = dlsym(RTLD_NEXT, "fsync");
@@ -109,6 +112,12 @@ static int fails(int32_t error) {
 	if (error) errno = error;
 	return error;
 }
+
+ssize_t pread64(int fd, void *data, size_t length, off_t offset) {
+	if (file_of(fd) != OTHER && control && fails(control->read_error)) return -1;
+	return real_pread(fd, data, length, offset);
+}
+ssize_t pread(int fd, void *data, size_t length, off_t offset) { return pread64(fd, data, length, offset); }
 
 ssize_t pwrite64(int fd, const void *data, size_t length, off_t offset) {
 	enum file file = file_of(fd);
