@@ -46,7 +46,7 @@ var damages = map[string]func(t *testing.T, path, backup string){
 // remedies are those of the errors for a damaged file.
 var remedies = []string{
 	"to use a backup, run petstore restore with it",
-	"put the file back, run petstore restore with a backup, or move the WAL away",
+	"put the file back, run petstore restore with a backup, or move",
 	"restore a backup that is intact",
 	"name another file, or move this one away",
 }
