@@ -47,10 +47,10 @@ ENGINE ?= $(shell command -v podman || command -v docker)
 
 # $(call licenses,FILE) writes the licenses of Go and of all linked modules to a file, which a binary must come with.
 define licenses
-	{ cat "$$(go env GOROOT)/LICENSE"; \
-		go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Dir}}{{end}}{{end}}' ./cmd/petstore | sort -u | while read -r module folder; do \
+	modules="$$(go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Dir}}{{end}}{{end}}' ./cmd/petstore)" && { \
+		cat "$$(go env GOROOT)/LICENSE" && echo "$$modules" | sort -u | while read -r module folder; do \
 			printf '\n\n=== %s ===\n\n' "$$module"; \
-			find "$$folder" -maxdepth 1 -type f -iregex '.*/\(licen[cs]e\|notice\|copyright\|third-party-notices\)\(\.md\|\.txt\|\.libyaml\)?' | sort | xargs cat; \
+			find "$$folder" -maxdepth 1 -type f ! -name '*.go' -iregex '.*/\(licen[cs]e\|notice\|copyright\|third-party-notices\).*' | sort | xargs cat || exit 1; \
 		done; } >$(1)
 endef
 
