@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
@@ -72,14 +71,10 @@ func TestTimesAreUTCInEachTimeZone(t *testing.T) {
 		s := start(t, folder, "", "TZ="+zone)
 		c := newClients(newLedger(), s, 1)
 		c.during(t, 300*time.Millisecond, 1, "sale")
-		request, err := http.NewRequest(http.MethodGet, s.url+"/v1/store/orders?limit=1", nil)
-		check(t, err)
-		request.Header.Set("Authorization", "Bearer "+s.key)
-		response, err := httpClient.Do(request)
+		_, body, err := s.get(httpClient, "/v1/store/orders?limit=1")
 		check(t, err)
 		var orders []struct{ CreatedAt string }
-		check(t, json.NewDecoder(response.Body).Decode(&orders))
-		response.Body.Close()
+		check(t, json.Unmarshal([]byte(body), &orders))
 		if len(orders) != 1 {
 			t.Fatalf("%s: got %d orders, want 1", zone, len(orders))
 		}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -107,19 +106,13 @@ func TestFailingReadsAreRefusedAndRecover(t *testing.T) {
 func (s *server) wantRightOrUnavailable(t *testing.T, names map[int64]string) (unavailable int) {
 	t.Helper()
 	for id, name := range names {
-		request, err := http.NewRequest(http.MethodGet, fmt.Sprint(s.url, "/v1/pets/", id), nil)
+		status, pet, err := s.get(httpClient, fmt.Sprint("/v1/pets/", id))
 		check(t, err)
-		request.Header.Set("Authorization", "Bearer "+s.key)
-		response, err := httpClient.Do(request)
-		check(t, err)
-		text, err := io.ReadAll(response.Body)
-		check(t, err)
-		response.Body.Close()
 		switch {
-		case response.StatusCode == http.StatusServiceUnavailable:
+		case status == http.StatusServiceUnavailable:
 			unavailable++
-		case response.StatusCode != http.StatusOK || !strings.Contains(string(text), fmt.Sprintf("%q", name)):
-			t.Errorf("GET /v1/pets/%d: got %d %s, want %s or 503", id, response.StatusCode, text, name)
+		case status != http.StatusOK || !strings.Contains(pet, fmt.Sprintf("%q", name)):
+			t.Errorf("GET /v1/pets/%d: got %d %s, want %s or 503", id, status, pet, name)
 		}
 	}
 	return unavailable

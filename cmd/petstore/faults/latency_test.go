@@ -45,7 +45,7 @@ func (s *server) read(ctx context.Context, n int) *latencies {
 		wait.Go(func() {
 			for ticker := time.NewTicker(10 * time.Millisecond); ctx.Err() == nil; <-ticker.C {
 				begun := time.Now()
-				if status, err := s.get(client, "/v1/pets"); err == nil && status == http.StatusOK {
+				if status, _, err := s.get(client, "/v1/pets"); err == nil && status == http.StatusOK {
 					l.add(time.Since(begun))
 				}
 			}
@@ -55,25 +55,25 @@ func (s *server) read(ctx context.Context, n int) *latencies {
 	return l
 }
 
-// get returns the status of a response that was read whole.
-func (s *server) get(client *http.Client, path string) (int, error) {
+// get returns the status and the body of a response that was read whole.
+func (s *server) get(client *http.Client, path string) (status int, body string, err error) {
 	request, err := http.NewRequest(http.MethodGet, s.url+path, nil)
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	request.Header.Set("Authorization", "Bearer "+s.key)
 	response, err := client.Do(request)
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	defer response.Body.Close()
-	_, err = io.Copy(io.Discard, response.Body)
-	return response.StatusCode, err
+	text, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(text), err
 }
 
 func (s *server) wantStatus(t *testing.T, path string, want int) {
 	t.Helper()
-	if status, err := s.get(httpClient, path); err != nil || status != want {
-		t.Errorf("GET %s: got %d, %v, want %d", path, status, err, want)
+	if status, body, err := s.get(httpClient, path); err != nil || status != want {
+		t.Errorf("GET %s: got %d %s, %v, want %d", path, status, body, err, want)
 	}
 }

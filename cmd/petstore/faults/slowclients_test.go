@@ -135,7 +135,7 @@ func (s *server) busy(ctx context.Context, n int) {
 		wait.Go(func() {
 			time.Sleep(time.Duration(i) * time.Millisecond)
 			for ticker := time.NewTicker(500 * time.Millisecond); ctx.Err() == nil; {
-				_, _ = s.get(client, "/v1/pets")
+				_, _, _ = s.get(client, "/v1/pets")
 				select {
 				case <-ticker.C:
 				case <-ctx.Done():
