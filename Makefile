@@ -166,8 +166,8 @@ soak: ## Run mixed load for SOAK (30m) under the race detector, then as long wit
 	go test -tags faults -run '^TestSoakIsFlat$$' -count 1 -timeout 4h -v ./cmd/petstore/faults -soak $(SOAK) -racedetector
 	go test -tags faults -run '^TestSoakIsFlat$$' -count 1 -timeout 4h -v ./cmd/petstore/faults -soak $(SOAK) -soakplot $(CURDIR)/docs/reliability.svg
 
-vuln: ## Look for known vulnerabilities in the code that is used; fetches the database of vuln.go.dev
-	$(GOVULNCHECK) ./...
+vuln: ## Look for known vulnerabilities in the code that is used, in the database of vuln.go.dev or a copy: VULNDB=file:///…
+	$(GOVULNCHECK) $(if $(VULNDB),-db $(VULNDB)) ./...
 
 test-image: ## Build the container image and run it with podman; installs podman and runc from Debian packages if they are missing
 	command -v podman >/dev/null && command -v runc >/dev/null || { apt-get update && apt-get install -y --no-install-recommends podman runc; }
