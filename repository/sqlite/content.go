@@ -54,8 +54,8 @@ func (c *contentCheck) fail(err error) {
 	c.err = err
 }
 
-// failed reports whether the file is not that of the store or is damaged. It notices one that
-// was emptied since the last check.
+// failed reports whether a check has found the content wrong. It notices a file that was
+// emptied since the last check.
 func (c *contentCheck) failed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

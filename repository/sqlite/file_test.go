@@ -128,6 +128,23 @@ func TestWALOfTruncatedFileIsKept(t *testing.T) {
 	}
 }
 
+// Nothing has noticed the other content before the store is closed.
+func TestFileThatWasOverwrittenIsNotChangedByClose(t *testing.T) {
+	t.Parallel()
+	path, backup := filepath.Join(t.TempDir(), "pets.db"), filepath.Join(t.TempDir(), "backup.db")
+	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+	check(t, err)
+	copyStore(t, path, backup)
+	check(t, s.InTx(t.Context(), adding("Rex")))
+	copyFile(t, backup, path)
+	content, wal := readFile(t, path), readFile(t, path+"-wal")
+	check(t, s.Close())
+	collectGarbage()
+	if !bytes.Equal(content, readFile(t, path)) || !bytes.Equal(wal, readFile(t, path+"-wal")) {
+		t.Error("the file or its WAL was changed")
+	}
+}
+
 // A connection that SQLite opens to an emptied file removes its WAL. The shared memory is left.
 func TestEmptiedFileIsNotTakenForNewStore(t *testing.T) {
 	t.Parallel()

@@ -185,17 +185,8 @@ func TestOpenReportsDamagedFileWithRemedy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pets.db")
 	newer(t, path)
 	execute("DELETE FROM goose_db_version WHERE version_id = 99999")(t, path)
-	var root int64 // page of the index that the first read uses
-	db, err := sql.Open("sqlite3", path)
-	check(t, err)
-	check(t, db.QueryRowContext(t.Context(), "SELECT rootpage FROM sqlite_schema WHERE name = 'pets_status_id'").Scan(&root))
-	check(t, db.Close())
-	file, err := os.OpenFile(path, os.O_WRONLY, 0)
-	check(t, err)
-	_, err = file.WriteAt(bytes.Repeat([]byte{0xff}, 4096), 4096*(root-1))
-	check(t, err)
-	check(t, file.Close())
-	_, err = repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+	overwritePage(t, path, "pets_status_id") // which the first read uses
+	_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 	if err == nil || !strings.Contains(err.Error(), "the database is damaged: restore a backup") {
 		t.Errorf("got the error %v, want that the database is damaged", err)
 	}
@@ -275,6 +266,12 @@ func TestDamagedFileAndItsWALAreNotChanged(t *testing.T) {
 	check(t, s.InTx(t.Context(), adding("Rex")))
 	info, err := os.Stat(source)
 	check(t, err)
+	var rejected atomic.Int64
+	t.Cleanup(func() {
+		if rejected.Load() == 0 {
+			t.Error("no file was rejected")
+		}
+	})
 	for part := int64(1); part < 16; part++ {
 		t.Run(fmt.Sprintf("truncated to %d/16", part), func(t *testing.T) {
 			t.Parallel()
@@ -286,6 +283,7 @@ func TestDamagedFileAndItsWALAreNotChanged(t *testing.T) {
 				check(t, store.Close())
 				return
 			}
+			rejected.Add(1)
 			if !strings.HasSuffix(err.Error(), "the database is damaged: restore a backup that is intact") {
 				t.Errorf("got the error %v, want that the database is damaged", err)
 			}
@@ -294,4 +292,39 @@ func TestDamagedFileAndItsWALAreNotChanged(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestDamagedFileIsNotChangedByMigration(t *testing.T) {
+	t.Parallel()
+	source := filepath.Join(t.TempDir(), "pets.db")
+	s, err := repository.Open(t.Context(), sqlite.New(source), repository.Options{Migrate: true})
+	check(t, err)
+	t.Cleanup(func() { check(t, s.Close()) })
+	execute("ALTER TABLE api_keys DROP COLUMN read_only; DELETE FROM goose_db_version WHERE version_id = 4")(t, source)
+	path := copyOf(t, source)
+	overwritePage(t, path, "api_keys") // which the migration reads
+	before := [...][]byte{readFile(t, path), readFile(t, path+"-wal")}
+	_, err = repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+	if err == nil || !strings.HasSuffix(err.Error(), "the database is damaged: restore a backup that is intact") {
+		t.Errorf("got the error %v, want that the database is damaged", err)
+	}
+	collectGarbage()
+	if !bytes.Equal(before[0], readFile(t, path)) || !bytes.Equal(before[1], readFile(t, path+"-wal")) {
+		t.Error("the file or its WAL was changed")
+	}
+}
+
+// overwritePage overwrites the first page of a table or index in a file that nothing has open.
+func overwritePage(t *testing.T, path, name string) {
+	t.Helper()
+	var root int64
+	db, err := sql.Open("sqlite3", "file:"+path+"?immutable=1")
+	check(t, err)
+	check(t, db.QueryRowContext(t.Context(), "SELECT rootpage FROM sqlite_schema WHERE name = ?", name).Scan(&root))
+	check(t, db.Close())
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	check(t, err)
+	_, err = file.WriteAt(bytes.Repeat([]byte{0xff}, 4096), 4096*(root-1))
+	check(t, err)
+	check(t, file.Close())
 }

@@ -108,12 +108,13 @@ func (r *replacement) checkPrevious(ctx context.Context) error {
 }
 
 // writeWAL writes the WAL of the previous store to its file, for which SQLite must be the
-// only one that has it open, and then removes the WAL.
+// only one that has it open, and then removes the WAL. It leaves a damaged file and its WAL
+// as they are.
 func (r *replacement) writeWAL(ctx context.Context) error {
 	if _, err := os.Stat(r.path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err := checkWAL(ctx, r.path); isForeign(err) {
+	if err := checkWAL(ctx, r.path); isForeign(err) || hasWAL(r.path) && isDamaged(ctx, r.path) {
 		return nil
 	}
 	conn, closeConn, err := connectOne(ctx, r.path, url.Values{"mode": {"rw"}, "_busy_timeout": {"0"}})
@@ -129,6 +130,18 @@ func (r *replacement) writeWAL(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// isDamaged reports whether a file is damaged although it has its WAL: SQLite would write the
+// WAL to it all the same.
+func isDamaged(ctx context.Context, path string) bool {
+	pool, err := sql.Open("sqlite3", dsn(path, readerPragmas))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = pool.Close() }()
+	err = checkIntegrity(ctx, pool)
+	return err != nil && !isBusy(err) && ctx.Err() == nil
 }
 
 // lockPrevious locks the previous store until Replace returns.

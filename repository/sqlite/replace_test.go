@@ -92,6 +92,15 @@ func TestReplaceKeepsWhatItCannotRead(t *testing.T) {
 		"text":              {writeFile(strings.Repeat("noise ", 1000)), []string{"pets.db" + suffix}},
 		"damaged":           {damaged, []string{"pets.db" + suffix}},
 		"newer":             {newer, []string{"pets.db" + suffix}},
+		"truncated, with its WAL": {func(t *testing.T, path string) {
+			newStore(t, path, "Rex")
+			crashed := crash(t, path, "Tom")
+			copyFile(t, crashed+"-wal", path+"-wal")
+			info, err := os.Stat(crashed)
+			check(t, err)
+			copyFile(t, crashed, path)
+			check(t, os.Truncate(path, info.Size()/2))
+		}, []string{"pets.db" + suffix, "pets.db-wal" + suffix, "pets.db-shm" + suffix}},
 		"with the WAL of another file": {func(t *testing.T, path string) {
 			newStore(t, path, "Rex")
 			copyStore(t, path, path+".copy")

@@ -195,10 +195,13 @@ var neverClosed sync.Map
 func (d *database) Close() error {
 	var errs []error
 	switch {
-	case d.writer == nil:
-	case d.content.failed():
+	case d.writerPool == nil:
+	case d.check() != nil || d.content.failed():
+		if d.writer == nil {
+			d.writer, _ = d.writerPool.Conn(context.Background()) // closing the pool would close it
+		}
 		neverClosed.Store(d.writer, true)
-	default:
+	case d.writer != nil:
 		if err := d.writer.Close(); !errors.Is(err, sql.ErrConnDone) { // a second Close
 			errs = append(errs, err)
 		}
