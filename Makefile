@@ -51,7 +51,7 @@ define licenses
 		cat "$$(go env GOROOT)/LICENSE" && echo "$$modules" | sort -u | while read -r module folder; do \
 			printf '\n\n=== %s ===\n\n' "$$module"; \
 			find "$$folder" -maxdepth 1 -type f ! -name '*.go' -iregex '.*/\(licen[cs]e\|notice\|copyright\|third-party-notices\).*' | sort | xargs cat || exit 1; \
-		done; } >$(1)
+		done && printf '\n\n=== Swagger UI (in github.com/swaggo/files/v2) ===\n\nCopyright 2020-2021 SmartBear Software Inc.\nApache License 2.0, see github.com/prometheus/client_golang above.\n'; } >$(1)
 endef
 
 image: ## Build the container image petstore with podman or docker, without downloading anything

@@ -259,7 +259,9 @@ func (p *page) wantDeprecated(operation string) {
 func (p *page) screenshot(name string) {
 	p.t.Helper()
 	dir := filepath.Join(os.TempDir(), "petstore-screenshots")
-	image, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(100))
+	ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
+	defer cancel()
+	image, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 	if err != nil {
 		p.t.Logf("cannot take a screenshot: %v", err)
 		return

@@ -70,7 +70,7 @@ func wantImageFiles(t *testing.T, p podman) {
 		t.Errorf("the image contains %d files, want the three of make image", len(files))
 	}
 	for _, row := range regexp.MustCompile("(?m)^\\| `(.+)` \\|").FindAllStringSubmatch(readFile(t, "../../docs/licenses.md"), -1) {
-		if !strings.Contains(files["licenses.txt"], "=== "+row[1]+" ===\n\n") {
+		if _, text, found := strings.Cut(files["licenses.txt"], "=== "+row[1]+" ===\n\n"); !found || strings.HasPrefix(text, "\n\n===") {
 			t.Errorf("licenses.txt does not contain the license of %s", row[1])
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"sync"
 	"sync/atomic"
@@ -26,20 +27,28 @@ func killedServersLoseNoAcknowledgedWrite(t *testing.T) {
 		defer mu.RUnlock()
 		return servers[requests.Add(1)%2].url
 	}}
-	writers.Start(t.Context(), clients)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(*kills+1)*time.Minute)
+	defer cancel()
+	writers.Start(ctx, clients)
 	for range *kills {
-		start := time.Now()
-		waitUntil(t, "500 writes are acknowledged", func() bool { return ledger.AcknowledgedSince(start) >= 500 })
-		mu.Lock() // the next requests wait, because another process may get the address of a killed server
-		for _, s := range servers {
-			if err := s.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+		for start := time.Now(); ledger.AcknowledgedSince(start) < 500 && ctx.Err() == nil; {
+			<-time.After(20 * time.Millisecond)
 		}
-		servers = store.startServers(t, key)
-		mu.Unlock()
+		func() {
+			mu.Lock() // the next requests wait, because another process may get the address of a killed server
+			defer mu.Unlock()
+			for _, s := range servers {
+				if err := s.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			servers = store.startServers(t, key)
+		}()
 	}
 	writers.Stop()
+	if ctx.Err() != nil {
+		t.Fatalf("the clients are not served: %s", servers[0].log)
+	}
 	for _, s := range servers {
 		s.stop(t)
 	}

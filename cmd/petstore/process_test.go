@@ -99,9 +99,11 @@ func (s *serverProcess) signal(t *testing.T, signal syscall.Signal) {
 	}
 }
 
-// wantExitOK waits until the server exits, and expects 0.
+// wantExitOK waits until the server exits, for two minutes at most, and expects 0.
 func (s *serverProcess) wantExitOK(t *testing.T) {
 	t.Helper()
+	timeout := time.AfterFunc(2*time.Minute, func() { _ = s.Process.Kill() })
+	defer timeout.Stop()
 	if err := s.Wait(); err != nil {
 		t.Errorf("the server exited with %v: %s", err, s.log)
 	}

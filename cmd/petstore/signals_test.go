@@ -2,6 +2,8 @@ package main
 
 import (
 	"net/http"
+	"os"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -10,14 +12,18 @@ import (
 
 func TestEachSignalStopsTheServer(t *testing.T) {
 	t.Parallel()
-	for signal, reason := range map[syscall.Signal]string{
+	// Under nohup, SIGHUP is ignored. A process does not inherit that if its parent handles the signal.
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, syscall.SIGHUP)
+	defer signal.Stop(handled)
+	for sent, reason := range map[syscall.Signal]string{
 		syscall.SIGTERM: "terminated signal received", syscall.SIGINT: "interrupt signal received", syscall.SIGHUP: "hangup signal received",
 	} {
 		s := startServer(t, t.TempDir())
-		s.signal(t, signal)
+		s.signal(t, sent)
 		s.wantExitOK(t)
 		if log := s.log.String(); !strings.Contains(log, `"msg":"stopping","reason":"`+reason+`"}`) || !strings.HasSuffix(log, "\"msg\":\"stopped\"}\n") {
-			t.Errorf("%s: got a log without the reason, or without the entry stopped:\n%s", signal, log)
+			t.Errorf("%s: got a log without the reason, or without the entry stopped:\n%s", sent, log)
 		}
 	}
 }

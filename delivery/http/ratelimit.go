@@ -26,8 +26,8 @@ func WithRateLimit(requests int, window time.Duration) Option {
 	}
 }
 
-// maxCallers is the maximum number of token buckets. One that is seldom used is evicted,
-// which is most likely full.
+// maxCallers is the maximum number of token buckets. Above it, the bucket of a caller with few
+// requests is dropped, also of a recent one: its next request gets a full bucket.
 const maxCallers = 10_000
 
 // maxRequests is the largest integer of a structured field such as RateLimit-Policy (RFC

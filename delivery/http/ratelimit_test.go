@@ -160,7 +160,7 @@ func TestRateLimitHoldsForConcurrentRequests(t *testing.T) {
 	}
 }
 
-func TestRateLimitForgetsLeastRecentCaller(t *testing.T) {
+func TestRateLimitIsBoundedInCallers(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
 	engine := s.engine(t, nil, defaultServices, rest.WithRateLimit(1, time.Minute),

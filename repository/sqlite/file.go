@@ -87,14 +87,17 @@ func statOrCreate(path string, o repository.EngineOptions) (fs.FileInfo, error) 
 // and SQLite removes it with the creation of a new file; wasEmptied would report a new file
 // beside the shared memory.
 func checkNoWAL(path string) error {
-	for _, left := range []string{path + "-wal", path + "-shm"} {
-		_, leftErr := os.Stat(left)
-		_, fileErr := os.Stat(path) // after the other: another process may create both meanwhile
-		if leftErr == nil && fileErr != nil {
-			return fmt.Errorf("there is no such file, but %[1]s exists: put the file back, run petstore restore with a backup, or move %[1]s away", left)
+	var left []string
+	for _, other := range []string{path + "-wal", path + "-shm"} {
+		if _, err := os.Stat(other); err == nil {
+			left = append(left, other)
 		}
 	}
-	return nil
+	if _, err := os.Stat(path); err == nil || len(left) == 0 { // after the others: another process may create all meanwhile
+		return nil
+	}
+	names := strings.Join(left, " and ")
+	return fmt.Errorf("there is no such file, only %[1]s: put the file back, run petstore restore with a backup, or move %[1]s away", names)
 }
 
 // createFile creates an empty file that only its owner can read and write, whatever the

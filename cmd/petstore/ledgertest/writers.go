@@ -72,8 +72,8 @@ func (w *Writers) sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // sell adds a pet, with an Idempotency-Key if i is odd. If i is a multiple of 4, two clients
-// order the pet at the same time, with keys. If it is one of 8, only one of them has a key, and
-// the order is delivered. Some pets are invalid.
+// order the pet at the same time, each with a key. If i is a multiple of 8, the first has no key,
+// and the order is delivered. Some pets are invalid.
 func (w *Writers) sell(ctx context.Context, name string, i int) {
 	key := ""
 	if i%2 == 1 {
