@@ -186,9 +186,9 @@ func (d *database) Pools() map[string]*sql.DB {
 	return map[string]*sql.DB{"writer": d.writerPool, "readers": d.readers}
 }
 
-// neverClosed has the connections that write to files whose content is wrong: when the last
-// connection is closed, SQLite writes the WAL to the file and removes it. The garbage collector
-// would close a connection that nothing refers to.
+// neverClosed has the connections that write to files whose content is wrong or could not be
+// checked: when the last connection is closed, SQLite writes the WAL to the file and removes it.
+// The garbage collector would close a connection that nothing refers to.
 var neverClosed sync.Map
 
 // Close implements repository.Database.
