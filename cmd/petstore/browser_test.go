@@ -43,6 +43,8 @@ func TestSwaggerUIInABrowser(t *testing.T) {
 			p.try("Pets-createPet", fields{"": `{"name":"Rex","categoryId":7,"status":"available"}`}, "201")
 			p.screenshot("added")
 			p.try("Pets-listPets", nil, "200")
+			p.openAndClickExecute("Store-listOrders")
+			p.execute("Store-listOrders", "200")
 			p.wantDeprecated("Pets-getPet")
 			p.try("Pets-getPet", fields{"petId": "1"}, "200")
 			p.try("Store-placeOrder", fields{"": `{"petId":1}`}, "201")

@@ -132,15 +132,17 @@ func evaluate[T any](p *page, action chromedp.Action[T]) T {
 	found, err := chromedp.Run(ctx, action)
 	if err != nil {
 		p.screenshot("failed")
+		p.wantNoProblems()
 		p.t.Fatal(err)
 	}
 	return found
 }
 
-// click clicks the middle of an element as soon as nothing covers it there. The page does that itself, because a mouse
-// click of chromedp misses an element that moves after its position was read.
+// click clicks the middle of an element as soon as it is enabled and nothing covers it there. The page does that itself,
+// because a mouse click of chromedp misses an element that moves after its position was read.
 func click(selector string) chromedp.Action[chromedp.Void] {
 	return waitFor(selector, `element => {
+		if (element.disabled) return false;
 		element.scrollIntoView({ block: "nearest" });
 		const box = element.getBoundingClientRect();
 		if (!element.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2))) return false;
@@ -236,6 +238,20 @@ func (p *page) wantOnScreen(selector string) {
 		const top = element.getBoundingClientRect().top;
 		return top >= 0 && top < innerHeight;
 	}`))
+}
+
+// openAndClickExecute opens an operation and clicks Execute before Swagger UI has resolved the references of the operation.
+func (p *page) openAndClickExecute(operation string) {
+	p.t.Helper()
+	clicked := evaluate(p, chromedp.Evaluate[bool](`(async block => {
+		block.querySelector(".opblock-summary-control").click();
+		await null; // React has rendered the operation
+		block.querySelector(".execute").click();
+		return block.querySelector(".parameters-col_name") === null;
+	})(document.querySelector("#operations-`+operation+`"))`, chromedp.EvalAwaitPromise))
+	if !clicked {
+		p.t.Errorf("%s: Execute was clicked too late", operation)
+	}
 }
 
 // count returns the number of elements that a CSS selector matches.

@@ -28,6 +28,11 @@ const authorizeWithPersistOption = (authorize, { authActions }) => (credentials)
   operation?.scrollIntoView();
 };
 
+// execute disables Execute until Swagger UI has resolved the references of the operation. A request before that fails and
+// leaves the operation loading for ever.
+const execute = (Execute, { React: { createElement } }) => (props) =>
+  createElement(Execute, { ...props, disabled: props.disabled || props.operation.isEmpty() });
+
 // liveResponse scrolls to the response of a request, which may be below the screen.
 const liveResponse = (LiveResponse, { React: { createElement, useLayoutEffect, useRef } }) => (props) => {
   const element = useRef(null);
@@ -47,7 +52,7 @@ const response = (Response, { React: { createElement } }) => (props) => {
 
 const petstore = {
   statePlugins: { spec: { wrapActions: { updateJsonSpec } }, auth: { wrapActions: { authorizeWithPersistOption } } },
-  wrapComponents: { response, liveResponse },
+  wrapComponents: { execute, response, liveResponse },
   components: { Topbar: () => null }, // its form loads other documents, which the page's policy forbids
 };
 
