@@ -29,8 +29,8 @@ func TestKillLosesNoAcknowledgedWrite(t *testing.T) {
 		<-s.ended
 	}
 	l.retryAndCompare(t, start(t, folder, key), folder)
-	if slowest := slices.Max(ready[1:]); slowest > 2*time.Second {
-		t.Errorf("a server was ready after %v, want at most 2s", slowest)
+	if slowest, limit := slices.Max(ready[1:]), pick(10*time.Second, 2*time.Second); slowest > limit {
+		t.Errorf("a server was ready after %v, want at most %v", slowest, limit)
 	}
 	slices.Sort(ready)
 	figures.add(t, "%d kills; %v; lost 0, doubled 0; ready after %v, at most %v", kills, l, round(ready[len(ready)/2]), round(ready[len(ready)-1]))
