@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // A page is Swagger UI in a browser, with the problems that the browser reported.
@@ -173,27 +174,28 @@ func (p *page) wantTitle(want string) {
 	}
 }
 
-// wantServer expects the first server that the page offers.
+// wantServer expects the only server that the page offers.
 func (p *page) wantServer(want string) {
 	p.t.Helper()
-	if got := evaluate(p, chromedp.Evaluate[string](`document.querySelector(".servers option").textContent`)); got != want {
-		p.t.Errorf("server: got %s, want %s", got, want)
+	servers := `[...document.querySelectorAll(".servers option")].map(option => option.textContent).join()`
+	if got := evaluate(p, chromedp.Evaluate[string](servers)); got != want {
+		p.t.Errorf("servers: got %s, want %s", got, want)
 	}
 }
 
-// authorize enters the API key without "Bearer", as the README says, and expects that the
-// page then offers the first operation.
-func (p *page) authorize(key string) {
+// authorize enters the API key and expects that the page then offers an operation.
+func (p *page) authorize(key, operation string) {
 	p.t.Helper()
+	execute := "#operations-" + operation + " .execute"
 	p.run(
 		click(`.auth-wrapper .authorize`),
 		chromedp.WaitVisible(`.auth-container input`),
 		chromedp.SendKeys(`.auth-container input`, key),
 		click(`.auth-btn-wrapper .authorize`),
 		chromedp.WaitNotPresent(`.auth-container`),
-		chromedp.WaitVisible(`#operations-Pets-listPets .execute`),
+		chromedp.WaitVisible(execute),
 	)
-	p.wantOnScreen(`#operations-Pets-listPets .execute`)
+	p.wantOnScreen(execute)
 }
 
 // try opens an operation, fills in the fields, executes it and expects a status.
@@ -204,25 +206,33 @@ func (p *page) try(operation string, f fields, status string) {
 		p.run(click(block+` .opblock-summary-control`), chromedp.WaitVisible(block+` .execute`))
 	}
 	for name, value := range f {
-		field := block + ` tr[data-param-name="` + name + `"] input`
-		if name == "" {
-			field = block + ` .body-param__text`
-		}
-		p.run(chromedp.WaitVisible(field), chromedp.Focus(field))
-		evaluate(p, chromedp.Evaluate[bool](`document.execCommand("selectAll")`))
-		p.run(chromedp.SendKeys(field, value))
+		p.enter(operation, name, value)
 	}
 	p.execute(operation, status)
 }
 
-// execute executes an open operation and expects a status.
+// enter replaces the value of a field.
+func (p *page) enter(operation, name, value string) {
+	p.t.Helper()
+	field := "#operations-" + operation + ` tr[data-param-name="` + name + `"] input`
+	if name == "" {
+		field = "#operations-" + operation + ` .body-param__text`
+	}
+	p.run(chromedp.WaitVisible(field), chromedp.Focus(field))
+	evaluate(p, chromedp.Evaluate[bool](`document.execCommand("selectAll")`))
+	if value == "" {
+		value = kb.Delete
+	}
+	p.run(chromedp.SendKeys(field, value))
+}
+
+// execute executes an open operation and expects a status, in a cell that replaces that of the response before.
 func (p *page) execute(operation, status string) {
 	p.t.Helper()
 	block := "#operations-" + operation
 	statusCell := block + ` .live-responses-table tbody .response-col_status`
-	if p.count(block+" .btn-clear") > 0 {
-		p.run(click(block+` .btn-clear`), chromedp.WaitNotPresent(statusCell))
-	}
+	evaluate(p, chromedp.Evaluate[int](`document.querySelectorAll("`+statusCell+`").forEach(cell => cell.classList.add("old")), 0`))
+	statusCell += ":not(.old)"
 	p.run(click(block+` .execute`), chromedp.WaitVisible(statusCell))
 	if got := evaluate(p, chromedp.Text(statusCell)); !strings.HasPrefix(strings.TrimSpace(got), status) {
 		p.screenshot("unexpected")
@@ -238,6 +248,15 @@ func (p *page) wantOnScreen(selector string) {
 		const top = element.getBoundingClientRect().top;
 		return top >= 0 && top < innerHeight;
 	}`))
+}
+
+// wantBodyRequired expects a message at an empty body.
+func (p *page) wantBodyRequired(operation string) {
+	p.t.Helper()
+	block := "#operations-" + operation
+	p.enter(operation, "", "")
+	p.run(click(block+` .execute`), waitFor(block+` .body-param`, `element =>
+		getComputedStyle(element, "::after").content === '"The body must not be empty."'`))
 }
 
 // openAndClickExecute opens an operation and clicks Execute before Swagger UI has resolved the references of the operation.

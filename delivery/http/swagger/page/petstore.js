@@ -4,8 +4,8 @@
 // parentURL is the URL of the folder that has the document and the API, without its last slash.
 const parentURL = new URL("..", document.baseURI).href.slice(0, -1);
 
-// updateJsonSpec replaces the server of the document before it is rendered: the URL of this
-// page has the prefix that a proxy removes and the service does not know.
+// updateJsonSpec replaces the servers of the document before it is rendered: the URL of this page has the prefix that a
+// proxy removes and the service does not know, and the page's policy forbids requests to other servers.
 const updateJsonSpec = (update) => (spec) => {
   const server = spec.servers?.[0];
   const baseURL = server?.variables?.base_url;
@@ -13,31 +13,40 @@ const updateJsonSpec = (update) => (spec) => {
     if (baseURL.default !== parentURL) server.description = "This server";
     server.url = server.url.replace("{base_url}", parentURL);
     delete server.variables;
+    spec.servers = [server];
   }
   document.title = spec.info?.title ?? document.title;
   return update(spec);
 };
 
-// authorizeWithPersistOption closes the dialog and opens the first operation, which is the
-// next step.
-const authorizeWithPersistOption = (authorize, { authActions }) => (credentials) => {
-  authorize(credentials);
+// authorizeWithPersistOption corrects the key, which may have been copied with "Bearer" or characters that are not visible.
+// Then it closes the dialog and shows the open operation, or opens the first one, which is the next step.
+const authorizeWithPersistOption = (authorize, { authActions }) => ({ bearerAuth }) => {
+  const value = bearerAuth?.value.replace(/^\s*Bearer\s/i, "").replace(/[^!-~]/g, "");
+  if (!value) return;
+  authorize({ bearerAuth: { ...bearerAuth, value } });
   authActions.showDefinitions(false);
-  const operation = document.querySelector(".opblock");
-  if (operation && !operation.classList.contains("is-open")) operation.querySelector(".opblock-summary-control").click();
+  const open = document.querySelector(".opblock.is-open");
+  const operation = open ?? document.querySelector(".opblock");
+  if (!open) operation?.querySelector(".opblock-summary-control").click();
   operation?.scrollIntoView();
 };
 
-// execute disables Execute until Swagger UI has resolved the references of the operation. A request before that fails and
-// leaves the operation loading for ever.
-const execute = (Execute, { React: { createElement } }) => (props) =>
-  createElement(Execute, { ...props, disabled: props.disabled || props.operation.isEmpty() });
+// execute removes the response of the request before. It is disabled until Swagger UI has resolved the references of the
+// operation: a request before that fails and leaves the operation loading for ever.
+const execute = (Execute, { React: { createElement } }) => (props) => {
+  const { operation, path, method, specActions } = props;
+  const onExecute = () => {
+    specActions.clearResponse(path, method);
+    props.onExecute();
+  };
+  return createElement(Execute, { ...props, onExecute, disabled: props.disabled || operation.isEmpty() });
+};
 
 // liveResponse scrolls to the response of a request, which may be below the screen.
 const liveResponse = (LiveResponse, { React: { createElement, useLayoutEffect, useRef } }) => (props) => {
   const element = useRef(null);
-  const id = props.response.getIn(["headers", "x-request-id"]); // the same response is rendered again with other operations
-  useLayoutEffect(() => void element.current.scrollIntoView({ block: "nearest" }), [id]);
+  useLayoutEffect(() => void element.current.scrollIntoView({ block: "nearest" }), []);
   return createElement("div", { ref: element, className: "live-response" }, createElement(LiveResponse, props));
 };
 
