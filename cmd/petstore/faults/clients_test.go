@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -22,7 +23,8 @@ type outcome int
 
 const (
 	acknowledged outcome = iota // its response was read whole
-	refused                     // 409 or 503
+	conflict                    // 409
+	refused                     // 503
 	unknown                     // anything else
 )
 
@@ -63,7 +65,7 @@ func (c *clients) run(ctx context.Context, n int, name string) {
 func (c *clients) sell(s *sale) bool {
 	for step := added; step < steps; step++ {
 		switch c.do(s, step) {
-		case refused:
+		case conflict, refused:
 			return true
 		case unknown:
 			s.unknown = true
@@ -75,13 +77,17 @@ func (c *clients) sell(s *sale) bool {
 	return true
 }
 
-// do does one step of a sale.
+// do does one step of a sale. Nobody else changes its animal, so a conflict is a wrong response.
 func (c *clients) do(s *sale, step int) outcome {
 	before := s.sent[step]
 	if before == never {
 		s.sent[step] = monotonic()
 	}
 	o := c.attempt(s, step)
+	if o == conflict {
+		c.addWrong(fmt.Sprintf("got 409 to the valid step %d of %s", step, s.name))
+		o = refused
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -124,7 +130,8 @@ func (c *clients) orderTwice(s *sale) outcome {
 	return best(outcomes)
 }
 
-// best returns acknowledged if one of two orders is, else unknown if one is.
+// best returns acknowledged if one of two orders is, else unknown if one is, and a conflict only if
+// both are.
 func best(o [2]outcome) outcome {
 	if o[0] == acknowledged || o[1] == acknowledged {
 		return acknowledged
@@ -167,7 +174,9 @@ func (c *clients) send(s *sale, path, body, suffix string, id *int64) outcome {
 		c.failed(response.StatusCode, string(text))
 	}
 	switch status := response.StatusCode; {
-	case status == http.StatusServiceUnavailable && !c.uncertain.Load(), status == http.StatusConflict:
+	case status == http.StatusConflict:
+		return conflict
+	case status == http.StatusServiceUnavailable && !c.uncertain.Load():
 		return refused
 	case status < http.StatusInternalServerError && status >= http.StatusMultipleChoices:
 		c.addWrong(fmt.Sprintf("got %d %s to the valid request %s %s", status, text, path, body))
@@ -225,4 +234,34 @@ func monotonic() int64 {
 		return 0
 	}
 	return now.Nano()
+}
+
+// TestConflictIsWrongExceptForOneOfTwoOrders sells one animal with a server that returns 409 to
+// some of the requests.
+func TestConflictIsWrongExceptForOneOfTwoOrders(t *testing.T) {
+	for name, test := range map[string]struct {
+		conflicts map[string]int // how many requests with a path get 409
+		wrong     int
+	}{
+		"one order":   {map[string]int{"/v1/store/orders": 1}, 0},
+		"both orders": {map[string]int{"/v1/store/orders": 2}, 1},
+		"animal":      {map[string]int{"/v1/pets": 1}, 1},
+		"delivery":    {map[string]int{"/v1/store/orders": 1, "/v1/store/orders/5/deliver": 1}, 1},
+	} {
+		var mu sync.Mutex // for test.conflicts
+		http := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			if test.conflicts[r.URL.Path] > 0 {
+				test.conflicts[r.URL.Path]--
+				w.WriteHeader(http.StatusConflict)
+			}
+			fmt.Fprintln(w, `{"id":5}`)
+		}))
+		defer http.Close()
+		c := newClients(newLedger(), &server{url: http.URL}, 1)
+		if c.sell(newSale("rex", 1)); len(c.wrong) != test.wrong {
+			t.Errorf("%s: got the wrong responses %q, want %d", name, c.wrong, test.wrong)
+		}
+	}
 }

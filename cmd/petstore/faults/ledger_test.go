@@ -89,7 +89,7 @@ func (l *ledger) count(o outcome) {
 	switch o {
 	case acknowledged:
 		l.acknowledged++
-	case refused:
+	case conflict, refused:
 		l.refused++
 	case unknown:
 		l.unknown++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"net/http"
 )
 
 // A Result is what became of the writes of a period.
@@ -14,7 +15,7 @@ type Result struct {
 	Unknown      int      // attempts
 	Lost         int      // acknowledged writes that are not in the store
 	Doubled      int      // records that are in the store more than once, or animals that were sold twice
-	Problems     []string // other differences, such as a refused write that is in the store
+	Problems     []string // other differences, such as a refused write that is in the store, or a valid one that was refused
 }
 
 // Err returns an error with the numbers and the first problems if something was lost or doubled or
@@ -73,6 +74,9 @@ func (l *Ledger) Check(ctx context.Context, db *sql.DB) ([]Result, error) {
 			c.placed[w.PetID] = append(c.placed[w.PetID], w)
 		case Delivery:
 			c.sent[w.OrderID] = append(c.sent[w.OrderID], w)
+			if w.Outcome == Refused { // nobody cancels an order, and a repeated delivery changes nothing
+				c.problem(w, "the delivery of the order %d was refused with %d, though it is valid", w.OrderID, w.Status)
+			}
 		}
 	}
 	for name := range c.pets {
@@ -174,12 +178,16 @@ func (c *checker) checkOrders() {
 	}
 }
 
-// checkAttempts checks the attempts to order a pet, and to deliver the order.
+// checkAttempts checks the attempts to order a pet, and to deliver the order. An order is
+// refused only because of another one, with 409.
 func (c *checker) checkAttempts(petID int64, attempts []Write) {
 	orders := c.orders[petID]
 	acknowledged, unknown := 0, false
 	for _, w := range attempts {
 		unknown = unknown || w.Outcome == Unknown
+		if w.Outcome == Refused && w.Status != http.StatusConflict {
+			c.problem(w, "an order of the pet %d was refused with %d, though it is valid", petID, w.Status)
+		}
 		if w.Outcome != Acknowledged {
 			continue
 		}
@@ -193,8 +201,11 @@ func (c *checker) checkAttempts(petID int64, attempts []Write) {
 	switch first := attempts[0]; {
 	case len(orders) > 1, acknowledged > 1:
 		c.results[first.Period].Doubled++
-	case len(orders) == 1 && acknowledged == 0 && !unknown:
+	case acknowledged > 0 || unknown:
+	case len(orders) == 1:
 		c.problem(first, "the pet %d was ordered, though all orders were refused", petID)
+	default:
+		c.problem(first, "all orders of the pet %d were refused, though nobody has ordered it", petID)
 	}
 }
 

@@ -37,6 +37,7 @@ type Write struct {
 	PetID    int64  // in the response, or the pet to order
 	OrderID  int64  // in the response, or the order to deliver
 	Outcome  Outcome
+	Status   int       // of the response, if Refused
 	Unknowns int       // attempts without a known outcome
 	Period   int       // see Ledger.Begin
 	At       time.Time // of the last response

@@ -38,7 +38,7 @@ func TestCheckComparesTheStoreWithTheLedger(t *testing.T) {
 	t.Parallel()
 	rex := Write{Kind: Pet, Name: "rex", PetID: 1}
 	order := Write{Kind: Order, PetID: 1, OrderID: 5}
-	refused := Write{Kind: Order, PetID: 1, Outcome: Refused}
+	refused := Write{Kind: Order, PetID: 1, Outcome: Refused, Status: 409}
 	delivery := Write{Kind: Delivery, OrderID: 5}
 	unknownPet := Write{Kind: Pet, Name: "rex", Outcome: Unknown, Unknowns: 1}
 	unknownOrder := Write{Kind: Order, PetID: 1, Outcome: Unknown, Unknowns: 1}
@@ -65,6 +65,10 @@ func TestCheckComparesTheStoreWithTheLedger(t *testing.T) {
 		"acknowledged twice":        {[]Write{rex, order, {Kind: Order, PetID: 1, OrderID: 5}}, []string{pending}, []string{"5,1,placed"}, Result{Acknowledged: 3, Doubled: 1}},
 		"unknown order there":       {[]Write{rex, unknownOrder, refused}, []string{pending}, []string{"5,1,placed"}, Result{Acknowledged: 1, Refused: 1, Unknown: 1}},
 		"refused order there":       {[]Write{rex, refused}, []string{pending}, []string{"5,1,placed"}, Result{Acknowledged: 1, Refused: 1, Problems: []string{"the pet 1 was ordered, though all orders were refused"}}},
+		"unknown order not there":   {[]Write{rex, refused, unknownOrder}, []string{available}, nil, Result{Acknowledged: 1, Refused: 1, Unknown: 1}},
+		"all orders refused":        {[]Write{rex, refused, refused}, []string{available}, nil, Result{Acknowledged: 1, Refused: 2, Problems: []string{"all orders of the pet 1 were refused, though nobody has ordered it"}}},
+		"valid order refused":       {[]Write{rex, order, {Kind: Order, PetID: 1, Outcome: Refused, Status: 404}}, []string{pending}, []string{"5,1,placed"}, Result{Acknowledged: 2, Refused: 1, Problems: []string{"an order of the pet 1 was refused with 404, though it is valid"}}},
+		"valid delivery refused":    {[]Write{rex, order, {Kind: Delivery, OrderID: 5, Outcome: Refused, Status: 409}}, []string{pending}, []string{"5,1,placed"}, Result{Acknowledged: 2, Refused: 1, Problems: []string{"the delivery of the order 5 was refused with 409, though it is valid"}}},
 		"order that nobody sent":    {[]Write{rex}, []string{pending}, []string{"5,1,placed"}, Result{Acknowledged: 1, Problems: []string{"the order 5 was not sent"}}},
 		"pet and order disagree":    {[]Write{rex, order}, []string{available}, []string{"5,1,placed"}, Result{Acknowledged: 2, Problems: []string{"the pet rex is available, its order says pending"}}},
 		"delivery lost":             {[]Write{rex, order, delivery}, []string{pending}, []string{"5,1,placed"}, Result{Acknowledged: 3, Lost: 1}},

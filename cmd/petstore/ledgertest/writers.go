@@ -117,7 +117,7 @@ func (w *Writers) write(ctx context.Context, write Write, path, body, key string
 			write.Outcome = Unknown
 			write.Unknowns++
 		case status >= http.StatusBadRequest:
-			write.Outcome = Refused
+			write.Outcome, write.Status = Refused, status
 		default:
 			write.Outcome = Acknowledged
 			if write.Kind == Pet {

@@ -42,10 +42,10 @@ func TestWriteWithAKeyIsRepeatedUntilItsOutcomeIsKnown(t *testing.T) {
 		want     Write
 	}{
 		"acknowledged":                {"", []int{201}, Write{PetID: 5}},
-		"refused":                     {"", []int{400}, Write{Outcome: Refused}},
+		"refused":                     {"", []int{400}, Write{Outcome: Refused, Status: 400}},
 		"unknown":                     {"", []int{503}, Write{Outcome: Unknown, Unknowns: 1}},
 		"unknown, acknowledged later": {"k", []int{503, 503, 201}, Write{PetID: 5, Unknowns: 2}},
-		"unknown, then refused":       {"k", []int{503, 409}, Write{Outcome: Refused, Unknowns: 1}},
+		"unknown, then refused":       {"k", []int{503, 409}, Write{Outcome: Refused, Status: 409, Unknowns: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
