@@ -43,7 +43,8 @@ type database struct {
 	content     contentCheck
 	writerPool  *sql.DB // of one connection
 	writer      *sql.Conn
-	readers     *sql.DB // nil if opened with EngineOptions.Exclusive
+	closed      *sql.Conn // of a transaction that has ended
+	readers     *sql.DB   // nil if opened with EngineOptions.Exclusive
 	schema      repository.Schema
 	dataVersion int64 // at the last ChangedByOthers
 }
@@ -84,6 +85,12 @@ func open(ctx context.Context, path string, o repository.EngineOptions) (_ *data
 		return nil, err
 	}
 	if d.schema, err = migrate(ctx, d.writerPool, migrations, o.Migrate); err != nil {
+		return nil, err
+	}
+	if d.closed, err = d.writerPool.Conn(ctx); err != nil {
+		return nil, err
+	}
+	if err := d.closed.Close(); err != nil { // returns it to the pool
 		return nil, err
 	}
 	if d.writer, err = d.writerPool.Conn(ctx); err != nil {

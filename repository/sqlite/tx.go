@@ -15,27 +15,13 @@ var errNoTransaction = errors.New("SQLite has ended the transaction")
 // A tx implements repository.Tx. It is no sql.Tx, which would start a goroutine for each query
 // (docs/performance.md).
 type tx struct {
-	*sql.Conn
-	database *database
-	ended    bool
+	*sql.Conn // database.writer, or database.closed once the transaction has ended
+	database  *database
 }
 
-// ExecContext implements gorm.ConnPool. Once the transaction has ended, the statement would be
-// committed by itself.
-func (t *tx) ExecContext(ctx context.Context, statement string, args ...any) (sql.Result, error) {
-	if t.ended {
-		return nil, sql.ErrTxDone
-	}
-	return t.Conn.ExecContext(ctx, statement, args...)
-}
-
-// QueryContext implements gorm.ConnPool.
-func (t *tx) QueryContext(ctx context.Context, statement string, args ...any) (*sql.Rows, error) {
-	if t.ended {
-		return nil, sql.ErrTxDone
-	}
-	return t.Conn.QueryContext(ctx, statement, args...)
-}
+// end makes each method of the connection return sql.ErrConnDone, as on PostgreSQL. On
+// database.writer, a statement would now be a transaction of its own.
+func (t *tx) end() { t.Conn = t.database.closed }
 
 // Active returns an error when SQLite has rolled back the transaction, such as on a full
 // disk: the next statements would be committed one by one
@@ -60,17 +46,17 @@ func (t *tx) Commit(repository.Changes) error {
 		t.database.overwriteFailedCommit()
 		return err
 	}
-	t.ended = true
+	t.end()
 	return t.database.check()
 }
 
 // Rollback implements repository.Tx.
 func (t *tx) Rollback() error {
-	if t.ended {
+	if t.Conn == t.database.closed {
 		return nil
 	}
 	_, err := t.ExecContext(context.Background(), "ROLLBACK")
-	t.ended = true
+	t.end()
 	return err
 }
 
