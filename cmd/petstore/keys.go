@@ -147,7 +147,7 @@ func isNullDevice(out io.Writer) bool {
 // keyNotPrintedError returns the error for a key that was created but not printed because
 // of err.
 func keyNotPrintedError(err error) error {
-	return fmt.Errorf("the API key was created but not printed: %w: revoke it, it is the last one that petstore keys list shows", err)
+	return fmt.Errorf("the API key was created but not printed: %v: revoke it, it is the last one that petstore keys list shows", err) //nolint:errorlint // run would not print an errNoReader
 }
 
 // keyIDArg is a cobra.PositionalArgs that accepts the id of a key alone. Its error does not

@@ -77,10 +77,14 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 	if err == nil {
 		return 0
 	}
+	_, invalid := errors.AsType[*config.InvalidError](err)
+	if errors.Is(err, errNoReader) && !invalid {
+		return 1 // without a message, as a program that SIGPIPE ends
+	}
 	writeCtx, cancel := context.WithTimeout(forcedExit, blockedWriteTimeout)
 	defer cancel()
 	_ = writeContext(writeCtx, stderr, fmt.Sprintln("petstore:", err)) // an error of stderr cannot be reported
-	if _, invalid := errors.AsType[*config.InvalidError](err); invalid || !valid {
+	if invalid || !valid {
 		return 2
 	}
 	return 1
@@ -107,8 +111,11 @@ func writeContext(ctx context.Context, out io.Writer, text string) error {
 	}
 }
 
+// errNoReader is the error of a write to a pipe whose reader has exited.
+var errNoReader = errors.New("broken pipe")
+
 // A contextWriter writes to out. If out blocks, Write returns an error when
-// blockedWriteTimeout has passed after ctx ended.
+// blockedWriteTimeout has passed after ctx ended. Its error for EPIPE is errNoReader.
 type contextWriter struct {
 	ctx context.Context
 	out io.Writer
@@ -119,7 +126,11 @@ func (w contextWriter) Write(p []byte) (int, error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.ctx))
 	defer cancel()
 	defer context.AfterFunc(w.ctx, func() { time.AfterFunc(blockedWriteTimeout, cancel) })()
-	if err := writeContext(ctx, w.out, string(p)); err != nil {
+	err := writeContext(ctx, w.out, string(p))
+	if errors.Is(err, syscall.EPIPE) {
+		err = errNoReader
+	}
+	if err != nil {
 		return 0, err
 	}
 	return len(p), nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -76,6 +77,30 @@ func TestConfigJSONHasEmptyValuesAndHidesSecrets(t *testing.T) {
 	} {
 		if !slices.Contains(list, want) {
 			t.Errorf("the list has no %+v:\n%s", want, output)
+		}
+	}
+}
+
+func TestCommandEndsQuietlyWhenTheReaderOfItsOutputHasExited(t *testing.T) {
+	t.Parallel()
+	dir := seededDir(t, "10")
+	stdout := brokenPipe(t)
+	for args, want := range map[string]struct {
+		code   int
+		stderr string
+	}{
+		"config":                      {1, ""},
+		"keys list --output json":     {1, ""},
+		"completion bash":             {1, ""},
+		"export":                      {1, ""},
+		"config --set log.level=loud": {2, "petstore: the configuration is not valid:\n  log.level = \"loud\" (command line): must be debug or info or warn or error\nbroken pipe\n"},
+	} {
+		cmd := command(t.Context(), dir, strings.Fields(args)...)
+		var stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = stdout, &stderr
+		_ = cmd.Run() // only the exit code matters
+		if code := cmd.ProcessState.ExitCode(); code != want.code || stderr.String() != want.stderr {
+			t.Errorf("petstore %s: got code %d, stderr %q, want %d and %q", args, code, stderr.String(), want.code, want.stderr)
 		}
 	}
 }
