@@ -70,12 +70,13 @@ func flushLastUsed(ctx context.Context, keys *usecase.Keys, log *zap.Logger) err
 }
 
 // logFlushes returns a function that logs the first of several errors in a row. Requests may
-// log none, if all of them read and only writes fail.
+// log none, if all of them read and only writes fail. The entry does not say that the write is
+// repeated, because the one at the end of the service is not.
 func logFlushes(log *zap.Logger) func(error) {
 	failed := false
 	return func(err error) {
 		if err != nil && !failed {
-			log.Warn("cannot store when API keys were last used, will try again", zap.Error(err))
+			log.Warn("cannot store when API keys were last used", zap.Error(err))
 		}
 		failed = err != nil
 	}

@@ -79,4 +79,9 @@ func TestFirstErrorOfLastUsesIsLogged(t *testing.T) {
 			t.Errorf("after write %d: got %d entries, want %d", i, log.Len(), test.logged)
 		}
 	}
+	for _, entry := range log.All() {
+		if entry.Message != "cannot store when API keys were last used" { // also at the end of the service, without a retry
+			t.Errorf("got the entry %q", entry.Message)
+		}
+	}
 }
