@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -56,7 +57,8 @@ func dsn(path string, pragmas url.Values) string {
 	return "file:" + (&url.URL{Path: filepath.Clean(path)}).EscapedPath() + "?" + pragmas.Encode()
 }
 
-// connect opens a pool and its first connection. While another process switches a new
+// connect opens a pool and its first connection, which reads the file: the driver sets
+// PRAGMA synchronous, for which SQLite reads the schema. While another process switches a new
 // file to WAL mode, SQLite returns SQLITE_BUSY immediately, whatever the busy_timeout.
 func connect(ctx context.Context, path string, pragmas url.Values, size int) (*sql.DB, error) {
 	pool, err := sql.Open("sqlite3", dsn(path, pragmas))
@@ -67,8 +69,11 @@ func connect(ctx context.Context, path string, pragmas url.Values, size int) (*s
 	pool.SetMaxIdleConns(size)
 	for start := time.Now(); ; { //nolint:forbidigo // a duration
 		err := pool.PingContext(ctx)
+		if err == nil {
+			return pool, nil
+		}
 		if !isBusy(err) || time.Since(start) >= lockTimeout {
-			return pool, err
+			return nil, errors.Join(err, pool.Close())
 		}
 		time.Sleep(busyTimeout)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -80,9 +79,15 @@ func open(ctx context.Context, path string, o repository.EngineOptions) (_ *data
 		return nil, err
 	}
 	isFirst := !hasWAL(path)
-	// The writer is opened first: it creates the WAL, which a reader cannot create.
+	// The writer is opened first: it creates the WAL, which a reader cannot create. The readers are
+	// opened before the other parts of the file are read, which may be damaged, see Close.
 	if d.writerPool, err = connect(ctx, path, pragmas, 1); err != nil {
 		return nil, err
+	}
+	if !o.Exclusive {
+		if d.readers, err = connect(ctx, path, readerPragmas, o.MaxOpenConns); err != nil {
+			return nil, err
+		}
 	}
 	if d.schema, err = migrate(ctx, d.writerPool, migrations, o.Migrate); err != nil {
 		return nil, err
@@ -101,11 +106,6 @@ func open(ctx context.Context, path string, o repository.EngineOptions) (_ *data
 	}
 	if isFirst {
 		_ = beginGeneration(ctx, d.writer, path) // fails on a full disk, on which a store can still be read
-	}
-	if !o.Exclusive {
-		if d.readers, err = connect(ctx, path, readerPragmas, o.MaxOpenConns); err != nil {
-			return nil, err
-		}
 	}
 	var rows int // reads a table through an index, and the last table, which finds a damaged file now
 	err = d.Readers().QueryRowContext(ctx, "SELECT (SELECT count(*) FROM (SELECT id FROM pets LIMIT 1)) + (SELECT count(*) FROM unfinished_copy)").Scan(&rows)
@@ -193,29 +193,39 @@ func (d *database) Pools() map[string]*sql.DB {
 	return map[string]*sql.DB{"writer": d.writerPool, "readers": d.readers}
 }
 
-// neverClosed has the connections that write to files whose content is wrong or could not be
-// checked: when the last connection is closed, SQLite writes the WAL to the file and removes it.
+// neverClosed has the writers without readers, as with EngineOptions.Exclusive, of files whose content
+// is wrong or could not be checked: closing one could change the file and remove its WAL, see Close.
 // The garbage collector would close a connection that nothing refers to.
 var neverClosed sync.Map
 
-// Close implements repository.Database.
+// Close implements repository.Database. When the last connection to a file is closed, SQLite writes
+// the WAL to the file and removes it, unless that connection is read-only. So the readers, which have
+// all read the file and locked it by that, are closed last if its content is wrong or could not be
+// checked.
 func (d *database) Close() error {
-	var errs []error
+	if d.writerPool == nil {
+		return nil
+	}
+	wrong := d.check() != nil || d.content.failed()
 	switch {
-	case d.writerPool == nil:
-	case d.check() != nil || d.content.failed():
+	case wrong && d.readers != nil:
+		return errors.Join(d.closeWriter(), d.readers.Close())
+	case wrong:
 		if d.writer == nil {
 			d.writer, _ = d.writerPool.Conn(context.Background()) // closing the pool would close it
 		}
 		neverClosed.Store(d.writer, true)
-	case d.writer != nil:
-		if err := d.writer.Close(); !errors.Is(err, sql.ErrConnDone) { // a second Close
-			errs = append(errs, err)
-		}
+		return d.writerPool.Close()
+	case d.readers != nil:
+		return errors.Join(d.readers.Close(), d.closeWriter())
 	}
-	// The writer is closed last: only it can checkpoint the WAL and remove it.
-	for _, pool := range slices.DeleteFunc([]*sql.DB{d.readers, d.writerPool}, func(p *sql.DB) bool { return p == nil }) {
-		errs = append(errs, pool.Close())
+	return d.closeWriter()
+}
+
+// closeWriter closes the writer.
+func (d *database) closeWriter() error {
+	if d.writer != nil {
+		_ = d.writer.Close() // fails in a second Close
 	}
-	return errors.Join(errs...)
+	return d.writerPool.Close()
 }
