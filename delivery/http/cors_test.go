@@ -62,7 +62,7 @@ func TestAllowedOriginCanReadEveryResponse(t *testing.T) {
 	s := newCORSServer(t)
 	for name, r := range map[string]request{
 		"list": get("/v1/pets"), "created pet": postPet(newRex), "malformed body": postPet(`{`), "no key": get("/v1/pets", "-Authorization"),
-		"unknown pet": get("/v1/pets/42"), "unknown path": get("/v1/nothing"),
+		"unknown pet": get("/v1/pets/42"), "unknown path": get("/v1/nothing"), "encoded slash": get("/v1/pets%2F1"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
