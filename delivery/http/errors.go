@@ -129,10 +129,10 @@ func abortConnection(c *gin.Context) {
 }
 
 // writeError ends a request with the error response for err and returns its status. An
-// error that is not a domain.Error of a known kind becomes internal_error.
+// error that is not a domain.Error of a known kind with a code becomes internal_error.
 func writeError(c *gin.Context, err error) int {
 	var known *domain.Error
-	if !errors.As(err, &known) || statuses[known.Kind] == 0 {
+	if !errors.As(err, &known) || statuses[known.Kind] == 0 || known.Code == "" {
 		known = &domain.Error{
 			Kind: errInternal, Code: codeInternalError,
 			Message: "an internal error occurred: quote the X-Request-Id of this response when you report it",

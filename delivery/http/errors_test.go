@@ -137,6 +137,7 @@ func TestUnknownErrorIsInternalError(t *testing.T) {
 		"a Kind alone":             domain.ErrNotFound,
 		"an unknown Kind":          &domain.Error{Kind: "hidden detail", Code: "hidden detail", Message: "hidden detail"},
 		"no Kind":                  &domain.Error{Message: "hidden detail"},
+		"no Code":                  &domain.Error{Kind: domain.ErrUnauthenticated, Message: "hidden detail"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
