@@ -3,6 +3,7 @@ package http
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -107,6 +108,9 @@ func (a *API) validate() error {
 		return errors.New("rest.New: WithClock was given no clock")
 	case a.timeout <= 0:
 		return errors.New("rest.New: WithRequestTimeout was given no positive timeout")
+	case a.sunset.Before(domain.GetPetDeprecation): // which RFC 9745 forbids
+		return fmt.Errorf("rest.New: WithGetPetSunset was given %s, which is before the deprecation: use %s or later",
+			a.sunset.Format(time.RFC3339), domain.GetPetDeprecation.Format(time.RFC3339))
 	case a.cacheBytes > 0 && a.versions == nil:
 		return errors.New("rest.New: WithPageCache was given no function for the versions of the store")
 	case a.limits != nil:

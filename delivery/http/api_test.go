@@ -3,10 +3,12 @@ package http_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
 	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/domain"
 )
 
 func TestNewRequiresServices(t *testing.T) {
@@ -46,5 +48,18 @@ func TestNewRejectsMissingOptionValues(t *testing.T) {
 		if _, err := rest.New(services, option); err == nil || !strings.Contains(err.Error(), "rest.New: "+name+" was given no ") {
 			t.Errorf("%s: got error %v", name, err)
 		}
+	}
+}
+
+func TestNewRejectsSunsetBeforeDeprecation(t *testing.T) {
+	t.Parallel()
+	services := newUnstartedServer(t).services()
+	for _, sunset := range []time.Time{{}, domain.GetPetDeprecation.Add(-time.Second)} {
+		if _, err := rest.New(services, rest.WithGetPetSunset(sunset)); err == nil || !strings.Contains(err.Error(), "rest.New: WithGetPetSunset was given "+sunset.Format(time.RFC3339)) {
+			t.Errorf("%s: got error %v", sunset, err)
+		}
+	}
+	if _, err := rest.New(services, rest.WithGetPetSunset(domain.GetPetDeprecation)); err != nil {
+		t.Errorf("the time of the deprecation: got error %v", err)
 	}
 }

@@ -16,7 +16,8 @@ import (
 // getPetPath is the path of getPet, the deprecated operation.
 const getPetPath = "/pets/:petId"
 
-// WithGetPetSunset changes the time at which getPet is removed, from domain.GetPetSunset.
+// WithGetPetSunset changes the time at which getPet is removed, from domain.GetPetSunset. New
+// returns an error for a time before domain.GetPetDeprecation.
 func WithGetPetSunset(sunset time.Time) Option {
 	return func(a *API) { a.sunset = sunset.UTC() }
 }
