@@ -55,6 +55,7 @@ type API struct {
 	metrics       *metrics
 	limits        *rateLimits     // nil if requests are not limited
 	trace         gin.HandlerFunc // nil without tracing
+	origins       []string
 	cors          gin.HandlerFunc // nil if no other origins are allowed
 	versions      func(context.Context) (added, changed uint64, err error)
 	cacheBytes    int64
@@ -83,6 +84,7 @@ func New(services Services, options ...Option) (*API, error) {
 	if err := a.validate(); err != nil {
 		return nil, err
 	}
+	a.cors = allowOrigins(a.origins)
 	var err error
 	if a.pages, err = newPageCache(a.versions, a.cacheBytes, a.metrics); err != nil {
 		return nil, err
@@ -97,6 +99,11 @@ func New(services Services, options ...Option) (*API, error) {
 
 // validate returns an error if a service is missing or an option is invalid.
 func (a *API) validate() error {
+	for _, origin := range a.origins {
+		if !isOrigin(origin) {
+			return fmt.Errorf("rest.New: WithAllowedOrigins was given %q: use the origin of a page, such as https://shop.example.com", origin)
+		}
+	}
 	switch {
 	case a.pets == nil || a.orders == nil:
 		return errors.New("rest.New: Services.Pets and Services.Orders must be set")

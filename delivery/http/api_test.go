@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -61,5 +62,19 @@ func TestNewRejectsSunsetBeforeDeprecation(t *testing.T) {
 	}
 	if _, err := rest.New(services, rest.WithGetPetSunset(domain.GetPetDeprecation)); err != nil {
 		t.Errorf("the time of the deprecation: got error %v", err)
+	}
+}
+
+func TestNewRejectsOriginThatNoBrowserSends(t *testing.T) {
+	t.Parallel()
+	services := newUnstartedServer(t).services()
+	for _, origin := range []string{"", "null", "shop.example.com", "//shop.example.com", "https://", "https://shop.example.com/", "https://shop.example.com/shop", "https://me@shop.example.com", "https://shop.example.com?a", ":"} {
+		_, err := rest.New(services, rest.WithAllowedOrigins("https://shop.example.com", origin))
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("rest.New: WithAllowedOrigins was given %q", origin)) {
+			t.Errorf("%q: got error %v", origin, err)
+		}
+	}
+	if _, err := rest.New(services, rest.WithAllowedOrigins("*", "https://*.example.com", "http://[::1]:3000")); err != nil {
+		t.Errorf("got error %v", err)
 	}
 }

@@ -2,6 +2,8 @@ package http
 
 import (
 	"net/http"
+	"net/url"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 	"github.com/rs/cors"
@@ -9,20 +11,26 @@ import (
 
 // WithAllowedOrigins allows web pages of the origins, such as https://shop.example.com, to
 // use the API (CORS), with an API key and not with cookies. By default only pages of the
-// same origin can.
+// same origin can. An origin may have one *, which stands for any text. New returns an error
+// for a text that is not an origin, which would match none.
 func WithAllowedOrigins(origins ...string) Option {
-	return func(a *API) {
-		a.cors = nil
-		if len(origins) > 0 {
-			a.cors = allowOrigins(origins)
-		}
-	}
+	return func(a *API) { a.origins = origins }
 }
 
-// allowOrigins returns a handler that sets the CORS headers. The response itself is that
-// of the route, also for a preflight request, where it is that of OPTIONS. A request of
-// another origin gets no CORS headers, so that its browser blocks the response.
+// isOrigin reports whether a text is scheme://host or scheme://host:port, or *.
+func isOrigin(text string) bool {
+	u, err := url.Parse(text)
+	return text == "*" || err == nil && u.Host != "" && strings.EqualFold(text, u.Scheme+"://"+u.Host)
+}
+
+// allowOrigins returns a handler that sets the CORS headers, or nil without origins. The
+// response itself is that of the route, also for a preflight request, where it is that of
+// OPTIONS. A request of another origin gets no CORS headers, so that its browser blocks the
+// response.
 func allowOrigins(origins []string) gin.HandlerFunc {
+	if len(origins) == 0 {
+		return nil
+	}
 	policy := cors.New(cors.Options{
 		AllowedOrigins: origins,
 		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost},
