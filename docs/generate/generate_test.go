@@ -129,20 +129,16 @@ func TestDocumentHasNothingOfSwagger2(t *testing.T) {
 	}
 }
 
-func TestInfoAndDescriptionsAreComplete(t *testing.T) {
+func TestInfoIsComplete(t *testing.T) {
 	t.Parallel()
 	doc := load(t, writeSources(t, "", ""))
 	got := map[string]string{
-		"licence":             doc.Info.License.URL,
-		"contact":             doc.Info.Contact.Name,
-		"undescribed GET":     doc.Paths.Value("/pets").Get.Description,
-		"described operation": doc.Paths.Value("/pets").Post.Description,
+		"licence": doc.Info.License.URL,
+		"contact": doc.Info.Contact.Name,
 	}
 	want := map[string]string{
-		"licence":             "https://spdx.org/licenses/MIT.html",
-		"contact":             "The operator who issued your API key",
-		"undescribed GET":     "A page in its current state.",
-		"described operation": "It is durable",
+		"licence": "https://spdx.org/licenses/MIT.html",
+		"contact": "The operator who issued your API key",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -264,7 +260,7 @@ func TestDeprecatedOperationHasItsDateOfRemoval(t *testing.T) {
 	t.Parallel()
 	doc := load(t, writeSources(t, "", ""))
 	const removal = "Deprecated. The operation is removed on 5 December 2030 (see the headers Deprecation and Sunset); from then on the response is 410. "
-	for path, want := range map[string]string{"/pets/{petId}": removal + "The animal in its current state.", "/pets": "A page in its current state."} {
+	for path, want := range map[string]string{"/pets/{petId}": removal + "As it is now", "/pets": "In ascending order of id"} {
 		if got := doc.Paths.Value(path).Get.Description; got != want {
 			t.Errorf("GET %s: got the description %q, want %q", path, got, want)
 		}

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"net/http"
-	"strings"
-
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"example.com/petstore/domain"
@@ -17,17 +14,6 @@ func completeInfo(doc *openapi3.T) error {
 	}
 	if c := doc.Info.Contact; c == nil || c.Name == "" {
 		doc.Info.Contact = &openapi3.Contact{Name: "The operator who issued your API key"}
-	}
-	return nil
-}
-
-// describeGets describes each GET without a description by that of its response.
-func describeGets(doc *openapi3.T) error {
-	for route, op := range operations(doc) {
-		ok := op.Responses.Value("200")
-		if op.Description == "" && ok != nil && strings.HasPrefix(route, http.MethodGet) {
-			op.Description = *ok.Value.Description + " in its current state."
-		}
 	}
 	return nil
 }

@@ -119,21 +119,6 @@ func nameLists(doc *openapi3.T) error {
 	return nil
 }
 
-// setFormats restores the formats that swag drops from fields with tags: int64 of ids and
-// date-time of times.
-func setFormats(doc *openapi3.T) error {
-	for path, ref := range schemaRefs(doc) {
-		switch {
-		case ref.Ref != "" || ref.Value.Format != "":
-		case ref.Value.Type.Is("integer") && (strings.HasSuffix(path, "Id") || strings.HasSuffix(path, ".id")):
-			ref.Value.Format = "int64"
-		case ref.Value.Type.Is("string") && strings.HasSuffix(path, "At"):
-			ref.Value.Format = "date-time"
-		}
-	}
-	return nil
-}
-
 // setPathExamples sets the example of a path parameter such as petId to that of the id of a
 // Pet, so that Swagger UI has a value to send.
 func setPathExamples(doc *openapi3.T) error {

@@ -57,6 +57,7 @@ func (api) createPet() {}
 //
 //	@ID			getPet
 //	@Summary	Get an animal
+//	@Description	As it is now
 //	@Tags		Pets
 //	@Deprecated
 //	@Param		petId	path		int64		true	"Its id"
@@ -69,6 +70,7 @@ func (api) getPet() {}
 //
 //	@ID			listPets
 //	@Summary	List animals
+//	@Description	In ascending order of id
 //	@Tags		Pets
 //	@Param		query	query	listPetsQuery	false	"page and filter"
 //	@Success	200		{array}	pet				"A page"
