@@ -14,7 +14,6 @@ type Options struct {
 	File      string            // the path of a YAML file; empty reads none
 	Environ   []string          // NAME=value, as os.Environ returns it; a variable that is set but empty counts
 	Overrides map[string]string // from the command line, by key, written as in the environment
-	IsAPIKey  func(string) bool // reports whether a text is a well-formed API key; nil checks only length and characters
 }
 
 // Value is the value of a setting as text.
@@ -104,7 +103,7 @@ func load(o Options) (*loader, error) {
 			l.reject(s, l.value(s).Text, formats[s.Type].remedy)
 		}
 	}
-	l.validate(o.IsAPIKey)
+	l.validate()
 	if len(l.problems) == 0 {
 		return l, nil
 	}

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"example.com/petstore/domain"
 )
 
 func TestInvalidValuesAreRejected(t *testing.T) {
@@ -140,9 +142,12 @@ func TestPostgresDSNMustBeAConnectionString(t *testing.T) {
 
 func TestBootstrapKeyMustBeAnAPIKey(t *testing.T) {
 	t.Parallel()
-	key := strings.Repeat("a", 49)
-	for _, bad := range []string{"petstore_", "petstore_" + key[1:], "petstore_" + key + "a", "petstore_" + key[1:] + "-", key, " petstore_" + key} {
-		t.Run(bad, func(t *testing.T) {
+	key := domain.GenerateKey()
+	for name, bad := range map[string]string{
+		"prefix alone": "petstore_", "truncated": key[:len(key)-1], "too long": key + "a", "another character": key[:len(key)-1] + "-",
+		"no prefix": key[len("petstore_"):], "space": " " + key, "wrong checksum": "petstore_" + strings.Repeat("a", 49),
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			checkProblems(t, Options{Overrides: map[string]string{"auth.bootstrap_key": bad}},
 				problem("auth.bootstrap_key", hidden, "command line", rules["apikey"].remedy))
@@ -169,7 +174,7 @@ func TestValidValuesAreAccepted(t *testing.T) {
 		"database.dsn":            {"a b.db", "../pets.db", "C:\\pets.db", "/data/100%.db"},
 		"database.max_open_conns": {"1", "1000"},
 		"database.migrate":        {"TRUE", "False"},
-		"auth.bootstrap_key":      {"", "petstore_" + strings.Repeat("aZ09x7G", 7)},
+		"auth.bootstrap_key":      {"", domain.GenerateKey()},
 		"cache.max_bytes":         {"0", "1099511627776"},
 		"rate_limit.requests":     {"0", "1000000"},
 		"rate_limit.window":       {"1s", "24h"},

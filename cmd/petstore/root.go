@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/config"
-	"example.com/petstore/domain"
 )
 
 // An invocation is the environment of one run of the program and its global flags.
@@ -94,10 +93,5 @@ func (in *invocation) configOptions() config.Options {
 		key, value, _ := strings.Cut(assignment, "=")
 		overrides[key] = value
 	}
-	return config.Options{File: in.configFile, Environ: in.environ, Overrides: overrides, IsAPIKey: isAPIKey}
-}
-
-func isAPIKey(secret string) bool {
-	_, ok := domain.HashKey(secret)
-	return ok
+	return config.Options{File: in.configFile, Environ: in.environ, Overrides: overrides}
 }
