@@ -60,9 +60,9 @@ func (r *importRun) check(ctx context.Context, rejects *rejectFile) (checked che
 	if err != nil {
 		progress.stop()
 		p.onRead = func(int) {}
-		err = fmt.Errorf("%s: %w", nameOf(r.path, "standard input"), err)
+		err = fmt.Errorf("%s: %w", nameOf(r.path), err)
 	} else if !p.rows.EndsWithLine() {
-		fmt.Fprintf(contextWriter{ctx, r.stderr}, "petstore: warning: the last line of %s has no line end: the file may be incomplete\n", nameOf(r.path, "standard input"))
+		fmt.Fprintf(contextWriter{ctx, r.stderr}, "petstore: warning: the last line of %s has no line end: the file may be incomplete\n", nameOf(r.path))
 	}
 	if ctx.Err() != nil {
 		return checked, err

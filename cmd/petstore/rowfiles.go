@@ -33,13 +33,13 @@ func formatOf(flag file.Format, path string) (file.Format, error) {
 	if format := file.FormatOf(path); format != "" {
 		return format, nil
 	}
-	return "", fmt.Errorf("the format of %s is not known: add --format ndjson or --format csv", nameOf(path, "standard input"))
+	return "", fmt.Errorf("the format of %s is not known: add --format ndjson or --format csv", nameOf(path))
 }
 
-// nameOf returns the name of a file for messages.
-func nameOf(path, ofStdio string) string {
+// nameOf returns the name of a file to read for messages.
+func nameOf(path string) string {
 	if path == stdio {
-		return ofStdio
+		return "standard input"
 	}
 	return path
 }
