@@ -40,7 +40,8 @@ on the same store.
 NDJSON is a JSON object in each line, as in POST /v1/pets. CSV (RFC 4180) begins with a
 header with the columns name, categoryId and, optionally, status and id, in any order. The
 rules are those of the API. In NDJSON, unknown members are ignored, as in the API; in CSV, an
-unknown column is an error. The store assigns new ids; an id in the file is ignored.
+unknown column is an error. The store assigns new ids; an id in the file must be a number of
+at least 1, but is not used.
 
 All rows are checked first: a row that violates a rule ends the import with its line and
 the rule, and nothing is stored. With --rejects such rows are written to a new file instead,
