@@ -18,8 +18,8 @@ type dsnFlags struct{ name, dsn, file string }
 // add adds the flags --name and --name-file.
 func (f *dsnFlags) add(cmd *cobra.Command, name, usage string) {
 	f.name = name
-	cmd.Flags().StringVar(&f.dsn, name, "", usage+" the store `DSN` (default: the store of the settings)")
-	cmd.Flags().StringVar(&f.file, name+"-file", "", usage+" the store whose DSN is in `FILE`")
+	cmd.Flags().Func(name, usage+" the store `DSN` (default: the store of the settings)", notEmpty(&f.dsn))
+	cmd.Flags().Func(name+"-file", usage+" the store whose DSN is in `FILE`", notEmpty(&f.file))
 }
 
 // isSet reports whether one of the flags is set.

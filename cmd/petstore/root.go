@@ -58,10 +58,22 @@ second signal stops it immediately.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("petstore {{.Version}}\n")
 	flags := root.PersistentFlags()
-	flags.StringVar(&in.configFile, "config", "", "read settings from the YAML `FILE`")
+	flags.Func("config", "read settings from the YAML `FILE`", notEmpty(&in.configFile))
 	flags.StringArrayVar(&in.assignments, "set", nil, "set one setting as `KEY=VALUE`, overriding the file and the environment")
 	_ = root.RegisterFlagCompletionFunc("set", completeSet) // fails only for an unknown flag
 	return root
+}
+
+// notEmpty returns the function that sets target to the value of a flag. An empty value, such
+// as that of a variable that is not set, is an error.
+func notEmpty(target *string) func(string) error {
+	return func(value string) error {
+		if value == "" {
+			return errors.New("must not be empty")
+		}
+		*target = value
+		return nil
+	}
 }
 
 // completeSet completes --set with the keys of the settings.
