@@ -82,8 +82,16 @@ func queryEach[T any](ctx context.Context, s session, scan func(*row) (T, error)
 		return s.report(translate(s.database, err))
 	}
 	defer rows.Close()
-	if err = scanEach(ctx, rows, scan, fn); err != nil {
+	var fnErr error // not of the store, also if it is that of a file, which could be taken for one of the network
+	err = scanEach(ctx, rows, scan, func(item T) error {
+		fnErr = fn(item)
+		return fnErr
+	})
+	if err != nil {
 		cancel() // on PostgreSQL Close would read the rest of the result
+	}
+	if fnErr != nil {
+		return fnErr
 	}
 	return s.report(translate(s.database, err))
 }

@@ -3,6 +3,8 @@ package storetest
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"syscall"
 	"testing"
 	"time"
 
@@ -76,18 +78,20 @@ func eachReadsOneSnapshot(t *testing.T, s Store) {
 
 func eachStopsAtAnErrorAndAtTheEndOfItsContext(t *testing.T, s Store) {
 	addPets(t, s, domain.NewPet{Name: "1"}, domain.NewPet{Name: "2"})
-	failure := errors.New("failure")
-	calls := 0
-	err := s.Pets().Each(t.Context(), "", func(domain.Pet) error {
-		calls++
-		return failure
-	})
-	if !errors.Is(err, failure) || errors.Is(err, domain.ErrUnavailable) || calls != 1 {
-		t.Errorf("got %v after %d calls, want %v after 1", err, calls, failure)
+	// Errors that are not of the store, although its own may wrap the same.
+	for _, failure := range []error{errors.New("failure"), &fs.PathError{Op: "write", Path: "pets.csv", Err: syscall.ENOSPC}, context.Canceled, context.DeadlineExceeded} {
+		calls := 0
+		err := s.Pets().Each(t.Context(), "", func(domain.Pet) error {
+			calls++
+			return failure
+		})
+		if !errors.Is(err, failure) || errors.Is(err, domain.ErrUnavailable) || calls != 1 {
+			t.Errorf("got %v after %d calls, want %v after 1", err, calls, failure)
+		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	calls = 0
-	err = s.Pets().Each(ctx, "", func(domain.Pet) error {
+	calls := 0
+	err := s.Pets().Each(ctx, "", func(domain.Pet) error {
 		calls++
 		cancel()
 		return nil
