@@ -67,6 +67,8 @@ func parseDSN(dsn string) (*pgx.ConnConfig, error) {
 	}
 	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, connectTimeout)
 	config.ValidateConnect = checkConnection
+	// Not as a default: settings of the user or of the database must not make the server convert texts.
+	config.RuntimeParams["client_encoding"] = "UTF8"
 	setDefaults(config.RuntimeParams, map[string]string{"application_name": "petstore"})
 	return config, nil
 }

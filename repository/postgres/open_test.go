@@ -152,6 +152,21 @@ func TestStoreMayBeInAnySchema(t *testing.T) {
 	}
 }
 
+// PostgreSQL would take the bytes of a name for characters of the other encoding, and convert them.
+func TestTextsAreUTF8WhateverTheSettingsOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	const name = "さくら"
+	for _, encoding := range []string{"LATIN1", "WIN1252"} { // without an error, and with one
+		dsn := server.NewDatabase(t)
+		execute("ALTER DATABASE "+databaseOf(t, dsn)+" SET client_encoding = '"+encoding+"'")(t, dsn)
+		check(t, open(t, dsn, repository.Options{Migrate: true}).InTx(t.Context(), adding(name)))
+		stored := queryTexts(t, postgrestest.With(dsn, "client_encoding", "UTF8"), "SELECT name FROM pets")
+		if diff := cmp.Diff([]string{name}, stored); diff != "" {
+			t.Errorf("%s: names (-want +got)\n%s", encoding, diff)
+		}
+	}
+}
+
 func TestOpenRejectsUserWithoutPrivilegeToWrite(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
