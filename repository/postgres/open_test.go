@@ -30,12 +30,14 @@ func TestOpenRejectsOtherDatabasesUnchanged(t *testing.T) {
 	}{
 		"empty, not to be migrated":   {none, repository.Options{}, "run petstore migrate up"},
 		"empty, but it must exist":    {none, repository.Options{Migrate: true, MustExist: true}, "run petstore migrate up"},
-		"another program's":           {execute("CREATE TABLE notes (text text)"), repository.Options{Migrate: true}, "tables of another program"},
-		"another program's with pets": {execute("CREATE TABLE pets (id int)"), repository.Options{Migrate: true}, "tables of another program"},
+		"another program's":           {execute("CREATE TABLE notes (text text)"), repository.Options{Migrate: true}, "tables or sequences of another program"},
+		"another program's with pets": {execute("CREATE TABLE pets (id int)"), repository.Options{Migrate: true}, "tables or sequences of another program"},
+		// An animal would get an id from it, or from that of the store, so ids would not increase.
+		"another program's sequence": {execute("CREATE SEQUENCE pets_id_seq START 1000"), repository.Options{Migrate: true}, "tables or sequences of another program"},
 		"another program's migrations": {
 			execute("CREATE TABLE goose_db_version (version_id int); CREATE TABLE notes (text text)"),
 			repository.Options{Migrate: true},
-			"tables of another program",
+			"tables or sequences of another program",
 		},
 		"newer": {newer, repository.Options{Migrate: true}, "use a newer petstore"},
 		"older": {func(t *testing.T, dsn string) {

@@ -65,14 +65,16 @@ func checkServer(ctx context.Context, pool *sql.DB) (synchronousCommit string, e
 	return synchronousCommit, nil
 }
 
-// storeExists reports whether the schema has a store. It returns an error if it has tables of
-// another program.
+// storeExists reports whether the schema has a store. It returns an error if it has tables or
+// sequences of another program.
 func storeExists(ctx context.Context, pool *sql.DB) (bool, error) {
 	var schema sql.NullString
 	var tables, ours int
-	// One statement, so that it sees all or nothing of a store that is being created.
+	// One statement, so that it sees all or nothing of a store that is being created. If pets_id_seq
+	// were that of another program, pets.insertMany would use it.
 	err := pool.QueryRowContext(ctx, `SELECT current_schema(), count(relname), count(relname) FILTER (WHERE relname IN ('pets', 'orders', 'versions'))
-		FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f') AND relname <> 'goose_db_version'`).
+		FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace
+		AND (relkind IN ('r', 'p', 'v', 'm', 'f') AND relname <> 'goose_db_version' OR relname = 'pets_id_seq')`).
 		Scan(&schema, &tables, &ours)
 	switch {
 	case err != nil:
@@ -80,7 +82,7 @@ func storeExists(ctx context.Context, pool *sql.DB) (bool, error) {
 	case !schema.Valid:
 		return false, errors.New("the search_path has no schema that exists: create the schema")
 	case tables > 0 && ours < 3:
-		return false, fmt.Errorf("the schema %s has tables of another program: use another database or schema", schema.String)
+		return false, fmt.Errorf("the schema %s has tables or sequences of another program: use another database or schema", schema.String)
 	}
 	return tables > 0, nil
 }
