@@ -174,6 +174,9 @@ func TestCopyOfServedStoreNeedsSnapshot(t *testing.T) {
 func TestCopyRejectsInvalidFlags(t *testing.T) {
 	t.Parallel()
 	dir := dirWithStore(t)
+	if err := os.Symlink("petstore.db", filepath.Join(dir, "link.db")); err != nil {
+		t.Fatal(err)
+	}
 	writeText(t, dir, "empty", "\n")
 	writeText(t, dir, "path", "petstore:secret@127.0.0.1:5432/shop\n") // a connection string without postgres://
 	const notInFile = "the file of --to-file has no connection string of PostgreSQL: write postgres://… to it, or name a SQLite file with --to"
@@ -193,6 +196,7 @@ func TestCopyRejectsInvalidFlags(t *testing.T) {
 		"--to-file none":                  {1, "open none: no such file or directory"},
 		"a.db":                            {2, "petstore copy takes no arguments"},
 		"--to petstore.db":                {1, "the source and the target are the same store " + storePath(dir) + ": name another one"},
+		"--to link.db":                    {1, "the source and the target are the same store " + storePath(dir) + ": name another one"},
 		"--from none.db --to copy.db":     {1, "open the source " + filepath.Join(dir, "none.db") + ": there is no such file: correct the path, or run petstore migrate up: nothing was copied"},
 		"--to none/copy.db":               {1, "open the target " + filepath.Join(dir, "none/copy.db") + ": there is no folder " + filepath.Join(dir, "none") + ": create it: nothing was copied"},
 	} {
