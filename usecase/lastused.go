@@ -3,7 +3,6 @@ package usecase
 import (
 	"context"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -85,8 +84,8 @@ func (k *Keys) flush(ctx context.Context, done func(error)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 	defer cancel()
 	err := k.tx.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
-		for _, id := range slices.Sorted(maps.Keys(uses)) { // in the same order in all processes, to avoid deadlocks
-			if err := r.Keys.SetLastUsed(ctx, id, uses[id]); err != nil {
+		for id, at := range uses {
+			if err := r.Keys.SetLastUsed(ctx, id, at); err != nil {
 				return err
 			}
 		}
