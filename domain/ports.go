@@ -19,7 +19,7 @@ type PetReader interface {
 	// Each calls fn with each animal with the status, or with all if it is empty, ascending
 	// by id. All are read from one snapshot and one by one, so that memory does not grow with
 	// their number. Each stops when fn returns an error, and returns that error. It stops
-	// with an ErrUnavailable when ctx ends.
+	// with an ErrUnavailable when ctx ends. In a transaction fn must not use its Repositories.
 	Each(ctx context.Context, status PetStatus, fn func(Pet) error) error
 }
 

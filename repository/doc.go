@@ -5,5 +5,5 @@
 // Most writes go through GORM. Queries and the statements of a POST run on GORM's
 // connection pool directly, which takes less processor time (docs/performance.md). Rows
 // are scanned by hand, with one function for each record: scanPet, scanOrder, scanKey,
-// scanOutcome.
+// scanOutcome, scanImport.
 package repository

@@ -31,8 +31,8 @@ func (s session) exec(ctx context.Context, statement string, args ...any) (rows 
 	return done.RowsAffected, translate(s.database, done.Error)
 }
 
-// execDirect is exec on GORM's connection pool, without GORM, for the statements of a POST
-// with an Idempotency-Key (docs/performance.md).
+// execDirect is exec on GORM's connection pool, without GORM, for statements with bytes, which
+// GORM may expand as a list, and those of a POST (docs/performance.md).
 func (s session) execDirect(ctx context.Context, statement string, args ...any) (rows int64, err error) {
 	result, err := s.pool.ExecContext(ctx, s.database.Rebind(statement), args...)
 	if err != nil {
