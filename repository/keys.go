@@ -56,8 +56,7 @@ func (k keys) Get(ctx context.Context, id int64) (domain.APIKey, error) {
 }
 
 func (k keys) Create(ctx context.Context, key domain.NewAPIKey) (bool, error) {
-	// The hash is not the first value: GORM expands bytes after a parenthesis as a list.
-	created, err := k.exec(ctx, `INSERT INTO api_keys (name, hash, last_four, read_only, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)
+	created, err := k.execDirect(ctx, `INSERT INTO api_keys (name, hash, last_four, read_only, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (hash) DO NOTHING`,
 		key.Name, key.Hash[:], key.LastFour, asInt(key.ReadOnly), key.CreatedAt.UnixMilli(), millisPtr(key.ExpiresAt))
 	k.changes.markKeysChanged(created)
