@@ -243,6 +243,18 @@ func TestSnapshotOfServedStoreIsConsistent(t *testing.T) {
 	check(t, errors.Join(<-done, store.Close()))
 }
 
+// The transaction of a snapshot is idle while the target is read, which can take minutes.
+func TestSnapshotIsKeptWhileTheTargetIsRead(t *testing.T) {
+	t.Parallel()
+	const timeout = 20 * time.Millisecond
+	dsn := server.NewDatabase(t)
+	check(t, open(t, dsn, repository.Options{Migrate: true}).InTx(t.Context(), adding("Rex")))
+	execute(fmt.Sprintf("ALTER DATABASE %s SET idle_in_transaction_session_timeout = %d", databaseOf(t, dsn), timeout.Milliseconds()))(t, dsn)
+	to := sqlite.New(filepath.Join(t.TempDir(), "copy.db"))
+	_, err := copyStore(t.Context(), postgres.New(dsn), to, true, func(int) { time.Sleep(10 * timeout) })
+	check(t, err)
+}
+
 func TestCopyConnectsAgain(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
