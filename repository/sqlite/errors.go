@@ -51,6 +51,11 @@ func isBusy(err error) bool {
 	return ok && failure.Code == sqlite3.ErrBusy
 }
 
+func isFailedSync(err error) bool {
+	failure, ok := errors.AsType[sqlite3.Error](err)
+	return ok && failure.ExtendedCode == sqlite3.ErrIoErrFsync
+}
+
 func isCorrupt(err error) bool {
 	failure, ok := errors.AsType[sqlite3.Error](err)
 	return ok && failure.Code == sqlite3.ErrCorrupt

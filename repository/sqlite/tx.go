@@ -62,9 +62,14 @@ func (t *tx) Rollback() error {
 
 // overwriteFailedCommit begins a commit that changes nothing. A commit that failed because the
 // WAL could not be synced is whole in the WAL: after a crash SQLite would apply it, although
-// its callers got an error. The new one is written over it, even if its sync fails, too.
+// its callers got an error. The new one is written over it, even if its sync fails, too. At the
+// beginning of the WAL it is not written if the sync of the header fails, but there no other
+// commit is in the WAL, and a checkpoint truncates it without a sync.
 func (d *database) overwriteFailedCommit() {
-	_, _ = d.writer.ExecContext(context.Background(), "PRAGMA user_version = 0") // which nothing uses
+	_, err := d.writer.ExecContext(context.Background(), "PRAGMA user_version = 0") // which nothing uses
+	if isFailedSync(err) {
+		_, _ = d.writer.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
+	}
 }
 
 // Insert implements repository.Tx, without RETURNING id (docs/performance.md).

@@ -27,6 +27,7 @@ type faultsOf struct {
 	syncError  syscall.Errno
 	writeError syscall.Errno
 	readError  syscall.Errno
+	goodSyncs  int // before syncError
 }
 
 var compile = sync.OnceValues(func() (string, error) {
@@ -59,7 +60,7 @@ func (d *disk) inject(t *testing.T, f faultsOf) {
 	file, err := os.OpenFile(d.control, os.O_CREATE|os.O_WRONLY, 0o600)
 	check(t, err)
 	defer file.Close()
-	check(t, binary.Write(file, binary.NativeEndian, []int32{int32(f.syncDelay.Milliseconds()), int32(f.syncError), int32(f.writeError), int32(f.readError)}))
+	check(t, binary.Write(file, binary.NativeEndian, []int32{int32(f.syncDelay.Milliseconds()), int32(f.syncError), int32(f.writeError), int32(f.readError), int32(f.goodSyncs)}))
 }
 
 // An operation is a record of the log of a disk.

@@ -4,6 +4,8 @@ package faults
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"sync"
 	"syscall"
@@ -41,4 +43,33 @@ func TestRefusedWriteIsNotThereAfterKill(t *testing.T) {
 	}
 	l.retryAndCompare(t, start(t, folder, key), folder)
 	figures.add(t, "%v; lost 0, doubled 0", l)
+}
+
+// TestRefusedWriteIsNotThereAfterKillInANewWAL refuses the first write to a WAL that begins anew,
+// whose header was synced.
+func TestRefusedWriteIsNotThereAfterKillInANewWAL(t *testing.T) {
+	folder, l := t.TempDir(), newLedger()
+	d := newDisk(t, folder, false)
+	s := start(t, folder, "", d.environ...)
+	add := func(name string) outcome {
+		return newClients(l, s, 1).attempt(newSale(name, 1), added)
+	}
+	if o := add("Rex"); o != acknowledged {
+		t.Fatalf("got the outcome %d", o)
+	}
+	db, err := sql.Open("sqlite3", "file:"+storePath(folder)+"?mode=rw")
+	check(t, err)
+	_, err = db.ExecContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)")
+	check(t, errors.Join(err, db.Close()))
+	d.inject(t, faultsOf{syncError: syscall.EIO, goodSyncs: 1})
+	if o := add("Tom"); o != refused {
+		t.Fatalf("got the outcome %d", o)
+	}
+	s.kill()
+	<-s.ended
+	pets, err := readStore(t.Context(), storePath(folder))
+	check(t, err)
+	if len(pets) != 1 {
+		t.Errorf("got the animals %v, want only Rex", pets)
+	}
 }

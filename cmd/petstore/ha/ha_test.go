@@ -139,6 +139,13 @@ func (r *run) observe(t *testing.T, ledger *ledgertest.Ledger, f fault) observat
 		before[i] = len(replica.log.since(0))
 		go func() { messages <- replica.readyMessages(stop) }()
 	}
+	defer func() {
+		if t.Failed() {
+			for i, replica := range r.service.replicas {
+				t.Logf("%s: %s logged %q", f.name, replica.name, replica.log.since(before[i]))
+			}
+		}
+	}()
 	start := time.Now()
 	ledger.Begin(f.name)
 	f.begin(t, r)()

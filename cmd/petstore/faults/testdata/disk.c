@@ -22,6 +22,7 @@ struct control {
 	int32_t sync_error;  // errno
 	int32_t write_error; // errno
 	int32_t read_error;  // errno
+	int32_t good_syncs;  // before sync_error
 };
 
 enum file { OTHER, DATABASE, WAL, FOLDER };
@@ -139,7 +140,7 @@ static int sync_file(int fd, int (*real)(int)) {
 	enum file file = file_of(fd);
 	if (file != OTHER && control) {
 		if (control->sync_delay) usleep(control->sync_delay * 1000);
-		if (fails(control->sync_error)) {
+		if (control->sync_error && __atomic_fetch_sub(&control->good_syncs, 1, __ATOMIC_SEQ_CST) <= 0 && fails(control->sync_error)) {
 			record(FAILED_SYNC, file, 0, NULL, 0);
 			errno = control->sync_error;
 			return -1;
