@@ -82,7 +82,7 @@ func queryEach[T any](ctx context.Context, s session, scan func(*row) (T, error)
 		return s.report(translate(s.database, err))
 	}
 	defer rows.Close()
-	var fnErr error // not of the store, also if it is that of a file, which could be taken for one of the network
+	var fnErr error // returned as it is: translate could take the error of a file for one of the network
 	err = scanEach(ctx, rows, scan, func(item T) error {
 		fnErr = fn(item)
 		return fnErr

@@ -39,7 +39,7 @@ func TestSwaggerUIInABrowser(t *testing.T) {
 			p.screenshot("overview")
 
 			p.try("Store-listOrders", nil, "401")
-			p.authorize("Bearer "+key+"\u200b", "Store-listOrders")
+			p.authorize("\u200bBearer "+key+" ", "Store-listOrders")
 			p.try("Pets-createPet", fields{"": `{"name":"Rex","categoryId":7,"status":"available"}`}, "201")
 			p.screenshot("added")
 			p.wantBodyRequired("Pets-createPet")

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,7 +17,6 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
 )
 
 // A page is Swagger UI in a browser, with the problems that the browser reported.
@@ -190,7 +190,9 @@ func (p *page) authorize(key, operation string) {
 	p.run(
 		click(`.auth-wrapper .authorize`),
 		chromedp.WaitVisible(`.auth-container input`),
-		chromedp.SendKeys(`.auth-container input`, key),
+	)
+	p.enter(`.auth-container input`, key)
+	p.run(
 		click(`.auth-btn-wrapper .authorize`),
 		chromedp.WaitNotPresent(`.auth-container`),
 		chromedp.WaitVisible(execute),
@@ -206,24 +208,24 @@ func (p *page) try(operation string, f fields, status string) {
 		p.run(click(block+` .opblock-summary-control`), chromedp.WaitVisible(block+` .execute`))
 	}
 	for name, value := range f {
-		p.enter(operation, name, value)
+		if name == "" {
+			p.enter(block+` .body-param__text`, value)
+		} else {
+			p.enter(block+` tr[data-param-name="`+name+`"] input`, value)
+		}
 	}
 	p.execute(operation, status)
 }
 
-// enter replaces the value of a field.
-func (p *page) enter(operation, name, value string) {
+// enter replaces the value of a field, at once: the page is rendered after each change.
+func (p *page) enter(field, value string) {
 	p.t.Helper()
-	field := "#operations-" + operation + ` tr[data-param-name="` + name + `"] input`
-	if name == "" {
-		field = "#operations-" + operation + ` .body-param__text`
-	}
 	p.run(chromedp.WaitVisible(field), chromedp.Focus(field))
-	evaluate(p, chromedp.Evaluate[bool](`document.execCommand("selectAll")`))
+	command := fmt.Sprintf(`document.execCommand("insertText", false, %q)`, value)
 	if value == "" {
-		value = kb.Delete
+		command = `document.execCommand("delete")`
 	}
-	p.run(chromedp.SendKeys(field, value))
+	evaluate(p, chromedp.Evaluate[bool](`document.execCommand("selectAll"), `+command))
 }
 
 // execute executes an open operation and expects a status, in a cell that replaces that of the response before.
@@ -254,7 +256,7 @@ func (p *page) wantOnScreen(selector string) {
 func (p *page) wantBodyRequired(operation string) {
 	p.t.Helper()
 	block := "#operations-" + operation
-	p.enter(operation, "", "")
+	p.enter(block+` .body-param__text`, "")
 	p.run(click(block+` .execute`), waitFor(block+` .body-param`, `element =>
 		getComputedStyle(element, "::after").content === '"The body must not be empty."'`))
 }

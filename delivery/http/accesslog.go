@@ -44,5 +44,5 @@ func loggedPath(u *url.URL) string {
 	return apiKeyPattern.ReplaceAllLiteralString(path[:min(len(path), 200)], "(hidden)")
 }
 
-// apiKeyPattern matches API keys, including truncated, mistyped and percent-encoded ones.
+// apiKeyPattern matches API keys, including truncated and mistyped ones, and those with a percent-encoded underscore.
 var apiKeyPattern = regexp.MustCompile(`petstore(_|%5[Ff])[0-9A-Za-z%]+`)

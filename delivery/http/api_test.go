@@ -65,16 +65,16 @@ func TestNewRejectsSunsetBeforeDeprecation(t *testing.T) {
 	}
 }
 
-func TestNewRejectsOriginThatNoBrowserSends(t *testing.T) {
+func TestNewRejectsInvalidOrigins(t *testing.T) {
 	t.Parallel()
 	services := newUnstartedServer(t).services()
-	for _, origin := range []string{"", "null", "shop.example.com", "//shop.example.com", "https://", "https://shop.example.com/", "https://shop.example.com/shop", "https://me@shop.example.com", "https://shop.example.com?a", ":"} {
+	for _, origin := range []string{"", "null", "shop.example.com", "//shop.example.com", "https://", "https://shop.example.com/", "https://shop.example.com/shop", "https://me@shop.example.com", "https://shop.example.com?a", "https://*.*.example.com", ":"} {
 		_, err := rest.New(services, rest.WithAllowedOrigins("https://shop.example.com", origin))
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("rest.New: WithAllowedOrigins was given %q", origin)) {
 			t.Errorf("%q: got error %v", origin, err)
 		}
 	}
-	if _, err := rest.New(services, rest.WithAllowedOrigins("*", "https://*.example.com", "http://[::1]:3000")); err != nil {
+	if _, err := rest.New(services, rest.WithAllowedOrigins("*", "https://*.example.com", "http://[::1]:3000", "http://localhost:*")); err != nil {
 		t.Errorf("got error %v", err)
 	}
 }

@@ -16,10 +16,10 @@ import (
 // stored.
 //
 // The Authenticator can read from c what the middleware of the host stored there. It
-// returns an error instead of writing a response: a domain.ErrUnauthenticated results in
-// 401, a domain.ErrForbidden in 403, and an error that is not a domain.Error with a Code in
-// 500. A 401 has no WWW-Authenticate unless the Authenticator sets it with c.Header. A name
-// that is returned with an error is logged, too.
+// returns an error instead of writing a response: a domain.Error with a Code and the Kind
+// domain.ErrUnauthenticated results in 401, one with domain.ErrForbidden in 403, and an error
+// that is not a domain.Error with a Code in 500. A 401 has no WWW-Authenticate unless the
+// Authenticator sets it with c.Header. A name that is returned with an error is logged, too.
 //
 // To let a caller only read, return a domain.Forbidden unless IsSafe(c.Request.Method).
 type Authenticator func(c *gin.Context) (caller string, err error)

@@ -2,7 +2,7 @@ package http
 
 import (
 	"net/http"
-	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -12,15 +12,15 @@ import (
 // WithAllowedOrigins allows web pages of the origins, such as https://shop.example.com, to
 // use the API (CORS), with an API key and not with cookies. By default only pages of the
 // same origin can. An origin may have one *, which stands for any text. New returns an error
-// for a text that is not an origin, which would match none.
+// for a text that is not an origin, and for null, which any page can send.
 func WithAllowedOrigins(origins ...string) Option {
 	return func(a *API) { a.origins = origins }
 }
 
-// isOrigin reports whether a text is scheme://host or scheme://host:port, or *.
+var originPattern = regexp.MustCompile(`^(\*|[^:/]+://[^/?#@]+)$`)
+
 func isOrigin(text string) bool {
-	u, err := url.Parse(text)
-	return text == "*" || err == nil && u.Host != "" && strings.EqualFold(text, u.Scheme+"://"+u.Host)
+	return originPattern.MatchString(text) && strings.Count(text, "*") <= 1
 }
 
 // allowOrigins returns a handler that sets the CORS headers, or nil without origins. The

@@ -249,7 +249,7 @@ func TestConflictIsWrongExceptForOneOfTwoOrders(t *testing.T) {
 		"delivery":    {map[string]int{"/v1/store/orders": 1, "/v1/store/orders/5/deliver": 1}, 1},
 	} {
 		var mu sync.Mutex // for test.conflicts
-		http := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			mu.Lock()
 			defer mu.Unlock()
 			if test.conflicts[r.URL.Path] > 0 {
@@ -258,8 +258,8 @@ func TestConflictIsWrongExceptForOneOfTwoOrders(t *testing.T) {
 			}
 			fmt.Fprintln(w, `{"id":5}`)
 		}))
-		defer http.Close()
-		c := newClients(newLedger(), &server{url: http.URL}, 1)
+		t.Cleanup(api.Close)
+		c := newClients(newLedger(), &server{url: api.URL}, 1)
 		if c.sell(newSale("rex", 1)); len(c.wrong) != test.wrong {
 			t.Errorf("%s: got the wrong responses %q, want %d", name, c.wrong, test.wrong)
 		}

@@ -131,14 +131,16 @@ func (c *cluster) with(role string) *node {
 }
 
 // waitUntilHealthy waits until two standbys stream from the leader, and one is synchronous if
-// the leader wants one.
+// the leader wants one. Patroni must know that one, too, or it promotes none when the leader
+// does not respond.
 func (c *cluster) waitUntilHealthy(t *testing.T) {
 	t.Helper()
-	const healthy = `SELECT count(*) = 2 AND (current_setting('synchronous_standby_names') = '' OR bool_or(sync_state IN ('sync', 'quorum')))
+	const streaming = `SELECT count(*) = 2 AND (current_setting('synchronous_standby_names') = '' OR bool_or(sync_state IN ('sync', 'quorum')))
 		FROM pg_stat_replication WHERE state = 'streaming' AND application_name LIKE 'db%'`
+	const asynchronous = `SELECT current_setting('synchronous_standby_names') = ''`
 	waitUntil(t, "all nodes are healthy", 90*time.Second, func() bool {
 		leader := c.with("/leader")
-		return leader != nil && leader.queryBool(healthy)
+		return leader != nil && leader.queryBool(streaming) && (c.with("/synchronous") != nil || leader.queryBool(asynchronous))
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 type StartupHandler struct{ handler atomic.Pointer[http.Handler] }
 
 // NewStartupHandler returns a StartupHandler with those options of the API that apply to
-// rejected requests: logger, timeout, sunset.
+// rejected requests, such as rest.WithLogger and rest.WithAllowedOrigins.
 func NewStartupHandler(options ...rest.Option) (*StartupHandler, error) {
 	starting := unavailable("the service is starting, try again")
 	reject := func(*gin.Context) (string, error) { return "", starting }
