@@ -21,8 +21,10 @@ const updateJsonSpec = (update) => (spec) => {
 
 // authorizeWithPersistOption corrects the key, which may have been copied with "Bearer" or characters that are not visible.
 // Then it closes the dialog and shows the open operation, or opens the first one, which is the next step.
-const authorizeWithPersistOption = (authorize, { authActions }) => ({ bearerAuth }) => {
-  const value = bearerAuth?.value.replace(/[^!-~]/g, "").replace(/^Bearer/i, "");
+const authorizeWithPersistOption = (authorize, { authActions }) => (credentials) => {
+  const { bearerAuth } = credentials;
+  if (!bearerAuth) return authorize(credentials); // of another document that a host mounts
+  const value = bearerAuth.value.replace(/[^!-~]/g, "").replace(/^Bearer/i, "");
   if (!value) return;
   authorize({ bearerAuth: { ...bearerAuth, value } });
   authActions.showDefinitions(false);
