@@ -64,7 +64,7 @@ type Auth struct {
 // Cache is the cache of list pages in memory, and for MaxStaleness that of API keys, too.
 type Cache struct {
 	MaxBytes     int           `key:"max_bytes" default:"16777216" validate:"min=0,max=1099511627776" remedy:"must be from 0, which disables the cache, to 1099511627776"`
-	MaxStaleness time.Duration `key:"max_staleness" default:"0s" validate:"min=0s"`
+	MaxStaleness time.Duration `key:"max_staleness" default:"0s" validate:"min=0s,max=5s" remedy:"must be from 0s to 5s"`
 }
 
 // RateLimit is the limit of requests per API key.

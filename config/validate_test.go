@@ -40,6 +40,7 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 		{"database.max_open_conns", number, []string{"0", "-1", "1001"}},
 		{"database.require_synchronous", rules["postgresonly"].remedy, []string{"true"}},
 		{"cache.max_bytes", "must be from 0, which disables the cache, to 1099511627776", []string{"-1", "1099511627777"}},
+		{"cache.max_staleness", "must be from 0s to 5s", []string{"-1ns", "5001ms", "24h"}},
 		{"rate_limit.requests", "must be from 0, which is no limit, to 1000000", []string{"-1", "1000001"}},
 		{"rate_limit.window", "must be whole seconds, from 1s to 24h", []string{"0s", "-1s", "999ms", "1.5s", "24h0m1s"}},
 		{"cors.allowed_origins", rules["origin"].remedy, []string{
@@ -176,6 +177,7 @@ func TestValidValuesAreAccepted(t *testing.T) {
 		"database.migrate":        {"TRUE", "False"},
 		"auth.bootstrap_key":      {"", domain.GenerateKey()},
 		"cache.max_bytes":         {"0", "1099511627776"},
+		"cache.max_staleness":     {"0s", "5s"},
 		"rate_limit.requests":     {"0", "1000000"},
 		"rate_limit.window":       {"1s", "24h"},
 		"cors.allowed_origins":    {"", "https://shop.example.com, http://localhost:3000", "https://[::1]:8443", "http://a:443"},
