@@ -203,6 +203,7 @@ func TestOtherVariablesAreIgnored(t *testing.T) {
 	t.Parallel()
 	wantDefaults(t, Options{Environ: []string{
 		"LOG_LEVEL=error",
+		"PETSTORE_TEST_POSTGRES_DSN=postgres://localhost",
 		"PETSTORE_SERVICE_HOST=10.96.0.10",
 		"PETSTORE_SERVICE_PORT_HTTP=80",
 		"PETSTORE_PORT_80_TCP=tcp://10.96.0.10:80",

@@ -97,15 +97,16 @@ func (s *setting) quoteNode(node *yaml.Node) string {
 	return cmp.Or(map[string]string{"!!str": quoted, "!!seq": "a list", "!!map": "a section"}[node.ShortTag()], strings.Trim(quoted, `"`))
 }
 
-// kubernetes matches the variables that Kubernetes sets for services such as petstore and petstore-admin.
-var kubernetes = regexp.MustCompile(`^PETSTORE_([A-Z0-9_]+_)?(SERVICE_HOST=|SERVICE_PORT[=_]|PORT=[a-z]+://|PORT_[0-9]+_)`)
+// notSettings matches the variables of the tests, and those that Kubernetes sets for services such as petstore and
+// petstore-admin.
+var notSettings = regexp.MustCompile(`^PETSTORE_(TEST_|([A-Z0-9_]+_)?(SERVICE_HOST=|SERVICE_PORT[=_]|PORT=[a-z]+://|PORT_[0-9]+_))`)
 
 // readEnvironment reads the environment. Viper reads only that of the process, and does not report unknown names.
 func (l *loader) readEnvironment(environ []string) {
 	variables := map[string]string{}
 	for _, entry := range environ {
 		name, text, _ := strings.Cut(entry, "=")
-		if strings.HasPrefix(name, "PETSTORE_") && !kubernetes.MatchString(entry) {
+		if strings.HasPrefix(name, "PETSTORE_") && !notSettings.MatchString(entry) {
 			variables[name] = text
 		}
 	}

@@ -35,7 +35,7 @@ func TestReadmeInstallsCompletion(t *testing.T) {
 			}
 			for _, command := range [][]string{{"sh", "-c", line}, {shell, "-c", check}} {
 				cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
-				cmd.Env = append(programEnviron(), runAsPetstore+"=1", "HOME="+home, "PATH="+home+":"+os.Getenv("PATH"))
+				cmd.Env = append(os.Environ(), runAsPetstore+"=1", "HOME="+home, "PATH="+home+":"+os.Getenv("PATH"))
 				if output, err := cmd.CombinedOutput(); err != nil {
 					t.Errorf("%s: %v: %s", strings.Join(command, " "), err, output)
 				}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,13 +28,8 @@ func TestMain(m *testing.M) {
 func command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	cmd.Dir = dir
-	cmd.Env = append(programEnviron(), runAsPetstore+"=1", "PETSTORE_SERVER_ADDRESS=127.0.0.1:0", "PETSTORE_ADMIN_ADDRESS=")
+	cmd.Env = append(os.Environ(), runAsPetstore+"=1", "PETSTORE_SERVER_ADDRESS=127.0.0.1:0", "PETSTORE_ADMIN_ADDRESS=")
 	return cmd
-}
-
-// programEnviron returns the environment for petstore, without the variables of the tests.
-func programEnviron() []string {
-	return slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "PETSTORE_TEST_") })
 }
 
 // commandAfter returns the command that runs a shell command in dir, and then petstore in

@@ -127,7 +127,7 @@ func TestProgramWithoutCgoHasPostgresAlone(t *testing.T) {
 	}
 	run := func(args ...string) string {
 		cmd := exec.CommandContext(t.Context(), program, args...)
-		cmd.Env = programEnviron()
+		cmd.Env = os.Environ()
 		output, _ := cmd.CombinedOutput() // may exit with 1
 		return string(output)
 	}
