@@ -241,6 +241,19 @@ func TestSecretHasOneSource(t *testing.T) {
 func TestOnlySecretsAreReadFromFiles(t *testing.T) {
 	t.Parallel()
 	checkProblems(t, Options{Environ: []string{"PETSTORE_LOG_LEVEL_FILE=/run/level"}},
+func TestFileOfASecretMustHaveIt(t *testing.T) {
+	t.Parallel()
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, []byte("\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"auth.bootstrap_key", "database.dsn"} {
+		name := "PETSTORE_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_")) + "_FILE"
+		checkProblems(t, Options{Environ: []string{name + "=" + empty}}, problem(key, "(hidden)", name, "must name a file that is not empty"))
+		checkProblems(t, Options{Environ: []string{name + "="}}, problem(key, "(hidden)", name, "must name a file that can be read: no such file or directory"))
+	}
+}
+
 		problem("log_level_file", "", "PETSTORE_LOG_LEVEL_FILE", "no such setting; log has level, format"))
 }
 

@@ -118,12 +118,16 @@ func (l *loader) readEnvironment(environ []string) {
 			delete(variables, name)
 		}
 		if path, ok := variables[name+"_FILE"]; ok && s.Tag.Get("secret") == "true" {
-			text, err := os.ReadFile(path) //nolint:gosec // the operator names the file
-			l.values.Set(s.key, Value{s.key, strings.TrimRight(string(text), "\r\n"), name + "_FILE"})
-			if set {
+			content, err := os.ReadFile(path) //nolint:gosec // the operator names the file
+			text := strings.TrimRight(string(content), "\r\n")
+			l.values.Set(s.key, Value{s.key, text, name + "_FILE"})
+			switch {
+			case set:
 				l.reject(s, "", "set either "+name+" or "+name+"_FILE")
 			} else if err != nil {
 				l.reject(s, "", "must name a file that can be read: "+reason(err))
+			case text == "":
+				l.reject(s, "", "must name a file that is not empty")
 			}
 			delete(variables, name+"_FILE")
 		}
