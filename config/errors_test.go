@@ -212,6 +212,9 @@ func TestErrorsHideSecrets(t *testing.T) {
 		"in place of a file":   {Environ: []string{"PETSTORE_DATABASE_DSN_FILE=" + dsn}},
 		"twice":                {Environ: []string{"PETSTORE_DATABASE_DSN=" + dsn, "PETSTORE_DATABASE_DSN_FILE=" + file}},
 		"in a URL":             {Overrides: map[string]string{"server.production_url": "https://pets:hunter2@example.com"}},
+		"after a blank":        {Environ: []string{"PETSTORE_DATABASE_DRIVER=postgres", "PETSTORE_DATABASE_DSN= " + dsn}},
+		"keywords":             {Overrides: map[string]string{"database.dsn": " Host=db password=hunter2"}},
+		"name of the file":     {File: dsn},
 		"malformed key":        {Environ: []string{"PETSTORE_AUTH_BOOTSTRAP_KEY=petstore_hunter2"}},
 		"in another setting":   {Overrides: map[string]string{"server.tls_key_file": "https://pets:hunter2@example.com"}},
 		"in a list":            {Overrides: map[string]string{"server.trusted_proxies": "https://pets:hunter2@example.com"}},
@@ -238,9 +241,6 @@ func TestSecretHasOneSource(t *testing.T) {
 		problem("database.dsn", "(hidden)", "PETSTORE_DATABASE_DSN_FILE", "must name a file that can be read: no such file or directory"))
 }
 
-func TestOnlySecretsAreReadFromFiles(t *testing.T) {
-	t.Parallel()
-	checkProblems(t, Options{Environ: []string{"PETSTORE_LOG_LEVEL_FILE=/run/level"}},
 func TestFileOfASecretMustHaveIt(t *testing.T) {
 	t.Parallel()
 	empty := filepath.Join(t.TempDir(), "empty")
@@ -254,6 +254,9 @@ func TestFileOfASecretMustHaveIt(t *testing.T) {
 	}
 }
 
+func TestOnlySecretsAreReadFromFiles(t *testing.T) {
+	t.Parallel()
+	checkProblems(t, Options{Environ: []string{"PETSTORE_LOG_LEVEL_FILE=/run/level"}},
 		problem("log_level_file", "", "PETSTORE_LOG_LEVEL_FILE", "no such setting; log has level, format"))
 }
 

@@ -86,7 +86,11 @@ func load(o Options) (*loader, error) {
 	}
 	root, err := parseFile(o.File)
 	if err != nil {
-		l.report("", "", o.File, err.Error())
+		source := o.File
+		if strings.Contains(source, "@") { // it may be a URL with a password
+			source = hidden
+		}
+		l.report("", "", source, err.Error())
 	}
 	l.readMapping(o.File, "", root, map[string]int{})
 	l.readEnvironment(o.Environ)

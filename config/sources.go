@@ -124,7 +124,7 @@ func (l *loader) readEnvironment(environ []string) {
 			switch {
 			case set:
 				l.reject(s, "", "set either "+name+" or "+name+"_FILE")
-			} else if err != nil {
+			case err != nil:
 				l.reject(s, "", "must name a file that can be read: "+reason(err))
 			case text == "":
 				l.reject(s, "", "must name a file that is not empty")

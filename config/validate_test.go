@@ -112,7 +112,7 @@ func TestTextsAreParsedStrictly(t *testing.T) {
 
 func TestSQLiteDSNMustBeAPath(t *testing.T) {
 	t.Parallel()
-	for _, bad := range []string{"", " ", ":memory:", "file:pets.db", "file::memory:", "pets.db?mode=ro", "postgres://db/pets", "a\x00b"} {
+	for _, bad := range []string{"", " ", ":memory:", "file:pets.db", "file::memory:", "pets.db?mode=ro", "postgres://db/pets", "a\x00b", "host=db", " Host = db password=hunter2", "db:5432 password=hunter2"} {
 		t.Run(bad, func(t *testing.T) {
 			t.Parallel()
 			checkProblems(t, Options{Overrides: map[string]string{"database.dsn": bad}},
@@ -130,7 +130,7 @@ func TestPostgresDSNMustBeAConnectionString(t *testing.T) {
 		}
 		return o
 	}
-	for _, bad := range []string{"", "pets.db", "mysql://db/pets", "db1:5432/pets"} {
+	for _, bad := range []string{"", "pets.db", "mysql://db/pets", "db1:5432/pets", " postgres://db/pets", "\npostgresql://db/pets"} {
 		checkProblems(t, load(bad), problem("database.dsn", hidden, "command line", rules["postgresdsn"].remedy))
 	}
 	checkProblems(t, load(), problem("database.dsn", hidden, "default", rules["postgresdsn"].remedy))

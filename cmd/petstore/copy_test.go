@@ -193,6 +193,7 @@ func TestCopyRejectsInvalidFlags(t *testing.T) {
 		"--from postgress://u:secret@h/d": {2, "the DSN of --from " + notDSN},
 		"--to-file empty":                 {1, notInFile},
 		"--to-file path":                  {1, notInFile},
+		"--to-file postgres://u:secret@h": {1, "the file of --to-file cannot be read: no such file or directory"},
 		"--to-file none":                  {1, "open none: no such file or directory"},
 		"a.db":                            {2, "petstore copy takes no arguments"},
 		"--to petstore.db":                {1, "the source and the target are the same store " + storePath(dir) + ": name another one"},

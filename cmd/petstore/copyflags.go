@@ -65,6 +65,9 @@ func (f *dsnFlags) database(in *invocation) (config.Database, error) {
 	dsn := f.dsn
 	if f.file != "" {
 		text, err := os.ReadFile(f.file)
+		if err != nil && strings.ContainsAny(f.file, "=@") { // the DSN itself by mistake, which the error would show
+			err = fmt.Errorf("the file of --%s-file cannot be read: %w", f.name, errors.Unwrap(err))
+		}
 		if err != nil {
 			return config.Database{}, err
 		}

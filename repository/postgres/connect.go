@@ -74,9 +74,14 @@ func parseDSN(dsn string) (*pgx.ConnConfig, error) {
 }
 
 // parse parses a DSN. It rejects a URL whose password contains a character that is not
-// escaped: after an @ the rest would be taken for a host, after a / or ? for a database.
+// escaped: after an @ the rest would be taken for a host, after a / or ? for a database. It
+// also rejects one that is not the whole DSN, as after a blank: pgx would take it for a keyword
+// or a value, and send it to another server.
 func parse(dsn string) (*pgx.ConnConfig, error) {
-	if _, rest, isURL := strings.Cut(dsn, "://"); isURL {
+	if scheme, rest, isURL := strings.Cut(dsn, "://"); isURL {
+		if scheme != "postgres" && scheme != "postgresql" || strings.Contains(rest, "://") {
+			return nil, errInvalidDSN
+		}
 		authority, _, _ := strings.Cut(strings.ReplaceAll(rest, "?", "/"), "/")
 		if strings.Contains(rest, "@") && !strings.Contains(authority, "@") {
 			return nil, errInvalidDSN

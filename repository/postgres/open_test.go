@@ -111,6 +111,9 @@ func TestNameHasHostsAndDatabaseAlone(t *testing.T) {
 		"host=/run/postgresql user=shop password=secret":            "shop on /run/postgresql:5432",
 		"postgres://u:secret@db1:port/pets":                         "(invalid DSN)",
 		"postgres://u:12/secret@db1:5432/pets":                      "(invalid DSN)",
+		" postgres://u:secret@db1/pets?sslmode=disable":             "(invalid DSN)",
+		"host=db1 dbname=postgres://u:secret@db2/pets":              "(invalid DSN)",
+		"postgres://db1/postgres://u:secret@db2":                    "(invalid DSN)",
 	} {
 		if got := postgres.New(dsn).String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
