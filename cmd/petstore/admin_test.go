@@ -1,12 +1,17 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"go.uber.org/zap"
 )
 
 // startServerWithAdmin is startServer with an admin listener, whose URL it returns.
@@ -73,8 +78,10 @@ func TestLogLevelIsChangedWhileTheServiceRuns(t *testing.T) {
 	change("level=error", http.StatusOK)
 	wantLevel("error")
 	s.wantStatus(t, "/v1/pets?limit=1", http.StatusOK)
-	change("level=loud", http.StatusBadRequest)
-	wantLevel("error")
+	for _, other := range []string{"level=loud", "level=dpanic", "level=panic", "level=fatal", "level=", "level=-3", "error"} {
+		change(other, http.StatusBadRequest)
+		wantLevel("error")
+	}
 	change("level=info", http.StatusOK)
 	s.wantStatus(t, "/v1/store/orders", http.StatusOK)
 	if status, _ := sendToAdmin(t, http.MethodPost, admin+"/log/level", "", "level=debug"); status != http.StatusMethodNotAllowed {
@@ -83,6 +90,21 @@ func TestLogLevelIsChangedWhileTheServiceRuns(t *testing.T) {
 	s.stop(t)
 	if log := s.log.String(); strings.Contains(log, `"/v1/pets"`) || !strings.Contains(log, `"/v1/store/orders"`) {
 		t.Errorf("got the log %s, want the request at the level info only", log)
+	}
+}
+
+func TestLogLevelMayBeJSON(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"level":"debug"}`: "200 debug", `{"level":"dpanic"}`: "400 info", `{"level":1}`: "400 info", `{}`: "400 info", "": "400 info",
+	} {
+		level, response := zap.NewAtomicLevel(), httptest.NewRecorder()
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodPut, "/log/level", strings.NewReader(body))
+		request.Header.Set("Content-Type", "application/json")
+		setLogLevel(level)(response, request)
+		if got := fmt.Sprint(response.Code, " ", level); got != want || !json.Valid(response.Body.Bytes()) {
+			t.Errorf("%s: got %s, %s, want %s", body, got, response.Body, want)
+		}
 	}
 }
 
