@@ -2,7 +2,9 @@ package domain
 
 import (
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // An APIKey is a stored API key. A ReadOnly one may only read. A key without ExpiresAt never
@@ -39,10 +41,16 @@ const (
 )
 
 // KeyNameRule is the rule of a key's name, for error messages.
-const KeyNameRule = "must be 1 to 100 characters, not blank, without control characters"
+const KeyNameRule = "must be 1 to 100 characters, not blank, without control characters, also those for the direction of text"
 
 // ValidKeyName reports whether name satisfies KeyNameRule.
-func ValidKeyName(name string) bool { return validName(name, MaxKeyName) }
+func ValidKeyName(name string) bool {
+	return validName(name, MaxKeyName) && strings.IndexFunc(name, isBidiControl) < 0
+}
+
+// isBidiControl reports whether r changes the direction of the text after it
+// (unicode.org/reports/tr9, section 2), which can make a terminal show another text.
+func isBidiControl(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }
 
 // NewKey returns the key to be stored for a secret, which is not ReadOnly. It expires after
 // lifetime, or never if lifetime is zero. NewKey returns an ErrInvalid (validation_failed)

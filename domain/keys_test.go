@@ -108,9 +108,25 @@ func TestLastUsedIsUpdatedOncePerInterval(t *testing.T) {
 	}
 }
 
+func TestKeyNameRule(t *testing.T) {
+	t.Parallel()
+	for name, valid := range map[string]bool{
+		"till 1": true, "مخزن": true, "犬🐶": true, "a\u200db": true, "": false, " ": false, "a\nb": false, "a\x1bb": false, "a\u0085b": false, "\xff": false,
+	} {
+		if got := domain.ValidKeyName(name); got != valid {
+			t.Errorf("ValidKeyName(%q) = %t, want %t", name, got, valid)
+		}
+	}
+	for _, control := range "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069" {
+		if domain.ValidKeyName("a" + string(control)) {
+			t.Errorf("%U is valid in the name of a key", control)
+		}
+	}
+}
+
 func TestNewKeyListsEveryBrokenRule(t *testing.T) {
 	t.Parallel()
-	const nameRule = "name must be 1 to 100 characters, not blank, without control characters"
+	const nameRule = "name must be 1 to 100 characters, not blank, without control characters, also those for the direction of text"
 	const lifetimeRule = "lifetime must be at most 3650 days"
 	secret := domain.GenerateKey()
 	for name, test := range map[string]struct {

@@ -8,7 +8,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -83,7 +82,7 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 	}
 	writeCtx, cancel := context.WithTimeout(forcedExit, blockedWriteTimeout)
 	defer cancel()
-	_ = writeContext(writeCtx, stderr, fmt.Sprintln("petstore:", err)) // an error of stderr cannot be reported
+	_ = writeContext(writeCtx, stderr, "petstore: "+printable(err.Error())+"\n") // an error of stderr cannot be reported
 	if invalid || !valid {
 		return 2
 	}
