@@ -46,8 +46,8 @@ func (in *invocation) restore(ctx context.Context, path string) error {
 	if err := checkBackup(path, store); err != nil {
 		return err
 	}
-	if target, err := filepath.EvalSymlinks(store); err == nil {
-		store = target // or the store would replace the link
+	if store, err = fileBehindLink(store); err != nil {
+		return err
 	}
 	if err := sqlite.CheckNotOpen(store); err != nil { // before the copy, which may take long
 		return err
@@ -70,6 +70,22 @@ func (in *invocation) restore(ctx context.Context, path string) error {
 }
 
 // renamed adds to an error of Replace the files that were renamed before.
+// fileBehindLink returns the path of the file to which path leads if it is a symbolic link, which
+// a rename would replace.
+func fileBehindLink(path string) (string, error) {
+	target, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		return target, nil
+	}
+	if info, lstatErr := os.Lstat(path); lstatErr != nil || info.Mode().Type() != fs.ModeSymlink {
+		return path, nil // a missing file
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New("it is a symbolic link to a file that does not exist")
+	}
+	return "", fmt.Errorf("restore the store %s: %w: correct the link", path, err)
+}
+
 func renamed(err error, kept []string) error {
 	if len(kept) > 0 {
 		err = fmt.Errorf("%w; renamed before: %s", err, strings.Join(kept, ", "))

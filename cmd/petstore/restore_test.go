@@ -147,6 +147,29 @@ func TestRestoreReplacesTheFileBehindALink(t *testing.T) {
 	wantAnimals(t, dir, 0)
 }
 
+func TestRestoreRejectsLinkToMissingFile(t *testing.T) {
+	t.Parallel()
+	dir := dirWithStore(t)
+	runPetstore(t, dir, "backup", "monday.db")
+	for name, test := range map[string]struct{ target, want string }{
+		"none.db": {"missing/pets.db", "petstore: restore the store none.db: it is a symbolic link to a file that does not exist: correct the link\n"},
+		"loop.db": {"loop.db", "petstore: restore the store loop.db: EvalSymlinks: too many links: correct the link\n"},
+	} {
+		if err := os.Symlink(test.target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		before := modes(t, dir)
+		stdout, stderr, code := runPetstore(t, dir, "restore", "monday.db", "--set", "database.dsn="+name)
+		if code != 1 || stdout != "" || stderr != test.want {
+			t.Errorf("%s: got code %d, stdout %q, stderr %q; want 1 and %q", name, code, stdout, stderr, test.want)
+		}
+		if target, err := os.Readlink(filepath.Join(dir, name)); err != nil || target != test.target {
+			t.Errorf("got the link %q, %v, want it unchanged", target, err)
+		}
+		wantModes(t, dir, before)
+	}
+}
+
 func TestRestoreCreatesAMissingStore(t *testing.T) {
 	t.Parallel()
 	dir := dirWithStore(t)
