@@ -67,7 +67,7 @@ func (in *invocation) backup(ctx context.Context, path string) error {
 		return err
 	}
 	defer file.discard()
-	contents, err := in.copyStore(ctx, store, file)
+	contents, err := in.copyStore(ctx, store, file, throttle)
 	if err == nil {
 		err = file.publish()
 	}
@@ -78,9 +78,9 @@ func (in *invocation) backup(ctx context.Context, path string) error {
 	return err
 }
 
-// copyStore copies the store at path to file, and reports the progress on stderr. It leaves
-// time to the service, as seed does.
-func (in *invocation) copyStore(ctx context.Context, path string, file *newFile) (sqlite.Contents, error) {
+// copyStore copies the store at path to file, and reports the progress on stderr. After each
+// step, it calls pause with the time that the step took.
+func (in *invocation) copyStore(ctx context.Context, path string, file *newFile, pause func(context.Context, time.Duration)) (sqlite.Contents, error) {
 	var bar progress
 	reported, stepStart := 0, time.Now()
 	contents, err := sqlite.Copy(ctx, path, file.File, func(copied, total int) {
@@ -89,7 +89,7 @@ func (in *invocation) copyStore(ctx context.Context, path string, file *newFile)
 		}
 		bar.add(copied - reported)
 		reported = copied
-		throttle(ctx, time.Since(stepStart))
+		pause(ctx, time.Since(stepStart))
 		stepStart = time.Now()
 	})
 	if err != nil && reported > 0 {

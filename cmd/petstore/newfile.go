@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"example.com/petstore/repository"
 )
 
 // A newFile is a file that gets its name only when it is complete: until publish it is the
@@ -119,7 +121,7 @@ func (f *newFile) publish() error {
 	if err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(f.path))
+	return repository.SyncFolder(filepath.Dir(f.path))
 }
 
 // discard closes the file, and removes path.partial if that is still its name: it is not once
@@ -142,17 +144,4 @@ func checkUnused(path string) error {
 	default:
 		return err
 	}
-}
-
-// syncFolder makes the names of the files in a folder durable.
-func syncFolder(path string) error {
-	folder, err := os.Open(path) //nolint:gosec // the folder of that file
-	if err != nil {
-		return err
-	}
-	defer folder.Close()
-	if err := folder.Sync(); !errors.Is(err, unix.EINVAL) { // some file systems cannot sync a folder
-		return err
-	}
-	return nil
 }

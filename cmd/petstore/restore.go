@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -57,7 +58,7 @@ func (in *invocation) restore(ctx context.Context, path string) error {
 		return err
 	}
 	defer file.discard()
-	contents, err := in.copyStore(ctx, path, file)
+	contents, err := in.copyStore(ctx, path, file, func(context.Context, time.Duration) {}) // nobody uses the store
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,6 @@ func (in *invocation) restore(ctx context.Context, path string) error {
 	return err
 }
 
-// renamed adds to an error of Replace the files that were renamed before.
 // fileBehindLink returns the path of the file to which path leads if it is a symbolic link, which
 // a rename would replace.
 func fileBehindLink(path string) (string, error) {
@@ -86,6 +86,7 @@ func fileBehindLink(path string) (string, error) {
 	return "", fmt.Errorf("restore the store %s: %w: correct the link", path, err)
 }
 
+// renamed adds to an error of Replace the files that were renamed before.
 func renamed(err error, kept []string) error {
 	if len(kept) > 0 {
 		err = fmt.Errorf("%w; renamed before: %s", err, strings.Join(kept, ", "))

@@ -235,9 +235,5 @@ func (r *replacement) putNew(context.Context) error {
 
 // syncFolder writes the names to disk.
 func (r *replacement) syncFolder(context.Context) error {
-	folder, err := os.Open(filepath.Dir(r.path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return repository.SyncFolder(filepath.Dir(r.path))
 }

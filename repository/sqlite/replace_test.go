@@ -151,6 +151,11 @@ func TestReplaceRejectsDatabaseOfAnotherProgram(t *testing.T) {
 	}
 }
 
+func TestReplaceToleratesFolderThatCannotBeSynced(t *testing.T) {
+	t.Parallel()
+	check(t, sqlite.SyncReplaced(t.Context(), "/proc/pets.db")) // fsync(2) of /proc returns EINVAL
+}
+
 func TestReplaceKeepsPermissions(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
