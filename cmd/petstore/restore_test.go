@@ -102,13 +102,18 @@ func TestRestoreRejectsWhatIsNoBackup(t *testing.T) {
 		"link.db":     "link.db is the store itself: name a backup",
 		"noise.db":    "it is not a SQLite database",
 		"cut.db":      "the database is damaged",
+		"changed.db":  "copy changed.db: the schema is not that of version 4, the index orders_live is missing: undo the change, or restore a backup without it",
 		".":           "it is not a regular file",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := dirWithStore(t)
 			runPetstore(t, dir, "backup", "cut.db")
+			runPetstore(t, dir, "backup", "changed.db")
+			changed := openSQLite(t, filepath.Join(dir, "changed.db"))
+			_, changeErr := changed.ExecContext(t.Context(), "DROP INDEX orders_live")
 			for _, err := range []error{
+				changeErr, changed.Close(),
 				os.Truncate(filepath.Join(dir, "cut.db"), 30_000),
 				os.Symlink("petstore.db", filepath.Join(dir, "link.db")),
 				os.WriteFile(filepath.Join(dir, "noise.db"), []byte(strings.Repeat("noise", 1000)), 0o600),

@@ -24,9 +24,9 @@ type Contents struct {
 type Records struct{ Pets, Orders, Keys int64 }
 
 // Verify reads the whole store at path, which no process may write to: its pages, indexes
-// and constraints (integrity_check, foreign_key_check), its identity and its schema
-// version. It returns an error, which ends with the remedy, for a file that is damaged, is
-// no store or is one of a newer program.
+// and constraints (integrity_check, foreign_key_check), its identity, its schema version and
+// its schema. It returns an error, which ends with the remedy, for a file that is damaged, is
+// no store, is one of a newer program or has another schema than the migrations create.
 func Verify(ctx context.Context, path string) (Contents, error) {
 	contents, err := verify(ctx, path)
 	if err != nil && ctx.Err() == nil {
@@ -53,6 +53,9 @@ func verify(ctx context.Context, path string) (c Contents, err error) {
 		return c, err
 	}
 	if c.SchemaVersion, err = readSchemaVersion(ctx, pool); err != nil {
+		return c, err
+	}
+	if err := verifySchema(ctx, pool, c.SchemaVersion); err != nil {
 		return c, err
 	}
 	c.Records, err = countRecords(ctx, pool)

@@ -1,0 +1,39 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.com/petstore/repository/sqlite"
+)
+
+func TestVerifyRejectsAnotherSchemaThanThatOfTheMigrations(t *testing.T) {
+	t.Parallel()
+	for statement, want := range map[string]string{
+		"DROP INDEX orders_live": "the index orders_live is missing",
+		"DROP INDEX orders_live; CREATE INDEX orders_live ON orders (pet_id)":                   "the index orders_live is another one",
+		"CREATE TRIGGER again AFTER INSERT ON orders BEGIN DELETE FROM orders; END":             "the trigger again was added",
+		"CREATE VIEW goose_db_version_2 AS SELECT 1; DROP TABLE imports":                        "the table imports is missing, the view goose_db_version_2 was added",
+		"CREATE INDEX pets_name ON pets (name)":                                                 "the index pets_name was added",
+		"ALTER TABLE pets ADD COLUMN price INTEGER":                                             "the table pets is another one",
+		"CREATE TABLE _litestream_lock (id INTEGER); CREATE TABLE _litestream_seq (id INTEGER)": "",
+		"ANALYZE": "",
+		"DELETE FROM goose_db_version WHERE version_id = 4": "the schema is not that of version 3, the table api_keys is another one",
+		"DELETE FROM goose_db_version WHERE version_id > 1; DROP TABLE imports; DROP TABLE unfinished_copy; ALTER TABLE api_keys DROP COLUMN read_only": "",
+	} {
+		t.Run(statement, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "pets.db")
+			newStore(t, path, "Rex")
+			copyStore(t, path, path+".copy")
+			execute(statement)(t, path+".copy")
+			_, err := sqlite.Verify(t.Context(), path+".copy")
+			if want == "" {
+				check(t, err)
+			} else if err == nil || !strings.Contains(err.Error(), want+": undo the change, or restore a backup without it") {
+				t.Errorf("got %v, want %q", err, want)
+			}
+		})
+	}
+}
