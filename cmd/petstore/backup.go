@@ -74,8 +74,7 @@ func (in *invocation) backup(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(in.stdout, "wrote %s: %s\n", path, describeStore(contents))
-	return err
+	return in.printResult(fmt.Sprintf("wrote %s: %s", path, describeStore(contents)))
 }
 
 // copyStore copies the store at path to file, and reports the progress on stderr. After each

@@ -114,6 +114,5 @@ func (in *invocation) copy(ctx context.Context, from, to repository.Engine, snap
 	for _, table := range result.Tables {
 		text += fmt.Sprintf("\n%s: %d rows, SHA-256 %x in both", table.Name, table.Rows, table.SHA256)
 	}
-	_, err = fmt.Fprintln(in.stdout, text)
-	return err
+	return in.printResult(text)
 }

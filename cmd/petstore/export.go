@@ -42,6 +42,9 @@ is not overwritten, but any FILE.partial that is not in use is removed.`,
   petstore export - | gzip > pets.ndjson.gz`,
 		Args: run.parseArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if run.path == stdio && isClosed(in.stdout.out) {
+				return errors.New("standard output is closed: redirect it, or name a FILE")
+			}
 			return in.withStore(cmd.Context(), mustExist, func(store *repository.Store) error {
 				return run.run(cmd.Context(), in, store)
 			})
@@ -103,8 +106,7 @@ func (r *exportRun) run(ctx context.Context, in *invocation, store *repository.S
 	if err != nil {
 		return interruptedOr(ctx, err, r.path+" was not written")
 	}
-	_, err = fmt.Fprintf(in.stdout, "exported %d %s in %s\n", written, units, time.Since(start).Round(time.Millisecond))
-	return err
+	return in.printResult(fmt.Sprintf("exported %d %s in %s", written, units, time.Since(start).Round(time.Millisecond)))
 }
 
 // write writes the records and reports the progress. It returns their number and unit.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"time"
@@ -127,21 +126,6 @@ func (in *invocation) checkStdout() error {
 		return errors.New("standard output is closed or " + os.DevNull + ", so the key would be lost: redirect it to a terminal, a file or a pipe")
 	}
 	return nil
-}
-
-// isNullDevice reports whether out is the null device, which the Go runtime also opens in
-// place of a closed standard output.
-func isNullDevice(out io.Writer) bool {
-	file, ok := out.(*os.File)
-	if !ok {
-		return false
-	}
-	output, err := file.Stat()
-	if err != nil {
-		return false
-	}
-	null, err := os.Stat(os.DevNull)
-	return err == nil && os.SameFile(output, null)
 }
 
 // keyNotPrintedError returns the error for a key that was created but not printed because

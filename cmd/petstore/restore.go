@@ -66,8 +66,7 @@ func (in *invocation) restore(ctx context.Context, path string) error {
 	if err != nil {
 		return renamed(err, kept)
 	}
-	_, err = fmt.Fprintf(in.stdout, "restored %s from %s: %s\n%s", absolutePath(store), path, describeStore(contents), in.describeKept(ctx, store, kept))
-	return err
+	return in.printResult(fmt.Sprintf("restored %s from %s: %s%s", absolutePath(store), path, describeStore(contents), describeKept(ctx, store, kept)))
 }
 
 // fileBehindLink returns the path of the file to which path leads if it is a symbolic link, which
@@ -96,16 +95,16 @@ func renamed(err error, kept []string) error {
 
 // describeKept returns what was kept of the previous store, and how to go back to it if it
 // is intact.
-func (in *invocation) describeKept(ctx context.Context, store string, kept []string) (text string) {
+func describeKept(ctx context.Context, store string, kept []string) (text string) {
 	for i, name := range kept {
-		text += fmt.Sprintf("kept %s\n", name)
+		text += fmt.Sprintf("\nkept %s", name)
 		if i > 0 || !strings.HasPrefix(name, store+".replaced-") {
 			continue
 		}
 		if _, err := sqlite.Verify(ctx, name); err == nil {
-			text += fmt.Sprintf("to go back, run petstore restore %s --set database.dsn=%s\n", name, store)
+			text += fmt.Sprintf("\nto go back, run petstore restore %s --set database.dsn=%s", name, store)
 		} else {
-			text += fmt.Sprintf("it is not intact: %v\n", err)
+			text += fmt.Sprintf("\nit is not intact: %v", err)
 		}
 	}
 	return text

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,7 +33,7 @@ reports how many animals were added and exits with 1.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return in.withStore(cmd.Context(), repository.Options{}, func(store *repository.Store) error {
 				seeder := usecase.NewSeeder(store, randomSeed, int(orders), clock)
-				return seed(cmd.Context(), seeder, int(count), in.stdout, in.stderr)
+				return in.seed(cmd.Context(), seeder, int(count))
 			})
 		},
 	}
@@ -45,9 +44,9 @@ reports how many animals were added and exits with 1.`,
 }
 
 // seed adds count animals. It reports the progress on stderr and the totals on stdout.
-func seed(ctx context.Context, seeder *usecase.Seeder, count int, stdout, stderr io.Writer) error {
+func (in *invocation) seed(ctx context.Context, seeder *usecase.Seeder, count int) error {
 	start := time.Now()
-	progress := newProgress(ctx, stderr, "animals", count)
+	progress := newProgress(ctx, in.stderr, "animals", count)
 	added, ordered := 0, 0
 	for added < count {
 		batchStart := time.Now()
@@ -61,8 +60,7 @@ func seed(ctx context.Context, seeder *usecase.Seeder, count int, stdout, stderr
 		progress.add(n)
 		throttle(ctx, time.Since(batchStart))
 	}
-	_, err := fmt.Fprintf(stdout, "added %d animals and %d orders in %s\n", added, ordered, time.Since(start).Round(time.Millisecond))
-	return err
+	return in.printResult(fmt.Sprintf("added %d animals and %d orders in %s", added, ordered, time.Since(start).Round(time.Millisecond)))
 }
 
 // throttle pauses for half of the time that a batch took, so that other processes can
