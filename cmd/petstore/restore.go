@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,7 +19,8 @@ import (
 )
 
 func newRestore(in *invocation) *cobra.Command {
-	return &cobra.Command{
+	revokeKeys := false
+	cmd := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Put a backup in the place of the store",
 		Long: `Put a copy of the backup FILE in the place of the store. Stop the service first: restore
@@ -29,17 +31,24 @@ in its folder under the name of the store with .replaced-TIME, and restore print
 back to it. If restore is interrupted or killed, the previous store or the backup is in
 place, whole. A store that does not exist is created.
 
+An API key that was revoked after the backup is usable again. restore prints the names of
+such keys to standard error; with --revoke-keys it revokes all keys of the backup instead.
+
 Do not copy a backup over the store by hand: after a crash, the WAL of the store (its name
 ends with -wal) would be applied to the wrong file.`,
 		Example: `  petstore restore monday.db
-  petstore restore --set database.dsn=/var/lib/petstore/petstore.db monday.db`,
+  petstore restore --set database.dsn=/var/lib/petstore/petstore.db monday.db
+  petstore restore --revoke-keys monday.db`,
 		Args: oneArg("name the FILE to restore"),
-		RunE: func(cmd *cobra.Command, args []string) error { return in.restore(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return in.restore(cmd.Context(), args[0], revokeKeys) },
 	}
+	cmd.Flags().BoolVar(&revokeKeys, "revoke-keys", false, "revoke all API keys of the backup before it is in place")
+	return cmd
 }
 
-// restore replaces the store by a copy of the backup at path.
-func (in *invocation) restore(ctx context.Context, path string) error {
+// restore replaces the store by a copy of the backup at path, with all API keys revoked if
+// revokeKeys.
+func (in *invocation) restore(ctx context.Context, path string, revokeKeys bool) error {
 	store, err := in.sqlitePath()
 	if err != nil {
 		return err
@@ -62,11 +71,37 @@ func (in *invocation) restore(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	kept, err := sqlite.Replace(context.WithoutCancel(ctx), store, file.Name(), clock())
-	if err != nil {
-		return renamed(err, kept)
+	result := fmt.Sprintf("restored %s from %s: %s", absolutePath(store), path, describeStore(contents))
+	if revokeKeys {
+		revoked, err := sqlite.RevokeKeys(context.WithoutCancel(ctx), file.File, clock())
+		if err != nil {
+			return fmt.Errorf("revoke the API keys of %s: %w", file.Name(), err)
+		}
+		result += fmt.Sprintf("\nrevoked %d API keys: create others with petstore keys create", revoked)
 	}
-	return in.printResult(fmt.Sprintf("restored %s from %s: %s%s", absolutePath(store), path, describeStore(contents), describeKept(ctx, store, kept)))
+	replaced, err := sqlite.Replace(context.WithoutCancel(ctx), store, file.Name(), clock())
+	if err != nil {
+		return renamed(err, replaced.Kept)
+	}
+	in.reportUsableKeys(ctx, replaced)
+	return in.printResult(result + describeKept(ctx, store, replaced.Kept))
+}
+
+// reportUsableKeys reports on stderr the API keys that are usable only since the restore.
+func (in *invocation) reportUsableKeys(ctx context.Context, replaced sqlite.Replaced) {
+	if len(replaced.UsableKeys) == 0 {
+		return
+	}
+	text := "these API keys are usable that were not before"
+	if replaced.KeysErr != nil {
+		text = fmt.Sprintf("the API keys could not be compared with those of the previous store (%v); these are usable, also if they were revoked after the backup", replaced.KeysErr)
+	}
+	names := make([]string, len(replaced.UsableKeys))
+	for i, key := range replaced.UsableKeys {
+		names[i] = fmt.Sprintf("%s (id %d)", key.Name, key.ID)
+	}
+	text = fmt.Sprintf("petstore: %s: %s: revoke them with petstore keys revoke, or restore again with --revoke-keys\n", text, strings.Join(names, ", "))
+	_, _ = io.WriteString(contextWriter{ctx, in.stderr}, printable(text)) // an error of stderr cannot be reported
 }
 
 // fileBehindLink returns the path of the file to which path leads if it is a symbolic link, which

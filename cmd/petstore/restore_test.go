@@ -220,3 +220,54 @@ func TestServeRejectsABackupThatWasCopiedOverTheStore(t *testing.T) {
 	}
 	wantAnimals(t, dir, 0)
 }
+
+// TestRestoreNamesTheKeysThatItMakesUsable revokes keys while the service runs, which is then
+// killed: the revocations are in the WAL.
+func TestRestoreNamesTheKeysThatItMakesUsable(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := startServer(t, dir) // creates the key 1
+	kept, revoked := printedKey(t, dir, "create", "--name", "kept"), printedKey(t, dir, "create", "--name", "till 1")
+	printedKey(t, dir, "create", "--name", "revoked before")
+	printedKey(t, dir, "create", "--name", "till 2")
+	runOK(t, dir, "keys", "revoke", "4")
+	runPetstore(t, dir, "backup", "monday.db")
+	runOK(t, dir, "keys", "revoke", "3")
+	printedKey(t, dir, "rotate", "5", "--overlap", "0s")
+	s.signal(t, syscall.SIGKILL)
+	_ = s.Wait()
+
+	restore := func(name, want string, args ...string) {
+		t.Helper()
+		stdout, stderr, code := runPetstore(t, dir, append([]string{"restore", "monday.db"}, args...)...)
+		lines := strings.SplitAfterN(stderr, "KiB\n", 2)
+		if code != 0 || lines[len(lines)-1] != want {
+			t.Fatalf("%s: got code %d, stdout %q, stderr %q, want 0 and %q", name, code, stdout, stderr, want)
+		}
+	}
+	const remedy = ": revoke them with petstore keys revoke, or restore again with --revoke-keys\n"
+	restore("after revocations", "petstore: these API keys are usable that were not before: till 1 (id 3), till 2 (id 5)"+remedy)
+	restore("same keys", "")
+	all := func(reason string) string {
+		return "petstore: the API keys could not be compared with those of the previous store (" + reason +
+			"); these are usable, also if they were revoked after the backup: first (id 1), kept (id 2), till 1 (id 3), till 2 (id 5)" + remedy
+	}
+	writeText(t, dir, "petstore.db", strings.Repeat("noise", 1000))
+	restore("damaged", all("file is not a database"))
+	if err := os.Remove(storePath(dir)); err != nil {
+		t.Fatal(err)
+	}
+	restore("missing", all("there was none"))
+	s = startServer(t, dir)
+	wantKeyStatus(t, s, http.StatusOK, kept, revoked)
+	s.stop(t)
+
+	restore("all revoked", "", "--revoke-keys")
+	if n := queryInt(t, dir, "SELECT count(*) FROM api_keys WHERE revoked_at IS NULL"); n != 0 {
+		t.Errorf("got %d keys that are not revoked, want none", n)
+	}
+	another := printedKey(t, dir, "create", "--name", "another")
+	s = startServer(t, dir)
+	wantKeyStatus(t, s, http.StatusUnauthorized, kept, revoked)
+	wantKeyStatus(t, s, http.StatusOK, another)
+}

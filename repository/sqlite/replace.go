@@ -16,6 +16,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 	"golang.org/x/sys/unix"
 
+	"example.com/petstore/domain"
 	"example.com/petstore/repository"
 )
 
@@ -28,41 +29,50 @@ var errReplacing = errors.New("another process is opening or restoring it: wait 
 // beside the new one.
 //
 // A damaged file, or one with the WAL of another file, is kept as it is; its WAL gets a
-// name that SQLite does not look for. kept are the names of all files that were kept, the
-// store first. path is no symbolic link.
+// name that SQLite does not look for. path is no symbolic link.
 //
 // Replace returns an error and changes nothing while another process has the store open,
 // and when the file at path is the database of another program. This process must not have
 // the store open.
-func Replace(ctx context.Context, path, with string, now time.Time) (kept []string, err error) {
+func Replace(ctx context.Context, path, with string, now time.Time) (Replaced, error) {
 	r := newReplacement(path, with, now)
 	defer r.unlock()
 	for _, step := range r.steps() {
 		if err := step(ctx); err != nil {
-			return r.kept, fmt.Errorf("replace the store %s: %w", path, withRemedy(err, path))
+			return r.result, fmt.Errorf("replace the store %s: %w", path, withRemedy(err, path))
 		}
 	}
-	return r.kept, nil
+	return r.result, nil
+}
+
+// Replaced is what Replace has done, also when it returns an error.
+type Replaced struct {
+	Kept []string // the names of all files that were kept, the store first
+	// UsableKeys are the API keys that are usable in the new store, but not in the previous one.
+	// They are all that are usable if the keys of that could not be read, because of KeysErr.
+	UsableKeys []domain.APIKey
+	KeysErr    error
 }
 
 // A replacement is a call of Replace.
 type replacement struct {
 	path, with string
+	now        time.Time
 	suffix     string // of the names of the files that are kept
 	unlocks    []func()
 	exists     bool // the previous store
-	kept       []string
+	result     Replaced
 }
 
 func newReplacement(path, with string, now time.Time) *replacement {
-	return &replacement{path: path, with: with, suffix: ".replaced-" + now.UTC().Format("20060102T150405.000Z")}
+	return &replacement{path: path, with: with, now: now, suffix: ".replaced-" + now.UTC().Format("20060102T150405.000Z")}
 }
 
 // steps returns the steps of Replace. The process may be killed before and after each;
 // each changes one thing, which the file system or SQLite does completely or not at all.
 func (r *replacement) steps() []func(context.Context) error {
 	return []func(context.Context) error{
-		r.lockFolder, r.checkPrevious, r.writeWAL, r.lockPrevious, r.copyOwner, r.removeLinks,
+		r.lockFolder, r.checkPrevious, r.writeWAL, r.compareKeys, r.lockPrevious, r.copyOwner, r.removeLinks,
 		r.moveAside("-journal"), r.moveAside("-wal"), r.moveAside("-shm"),
 		r.keepPrevious, r.putNew, r.syncFolder,
 	}
@@ -189,7 +199,7 @@ func (r *replacement) moveAside(name string) func(context.Context) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		r.kept = append(r.kept, r.path+name+r.suffix)
+		r.result.Kept = append(r.result.Kept, r.path+name+r.suffix)
 		return err
 	}
 }
@@ -224,7 +234,7 @@ func (r *replacement) keepPrevious(context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.kept = append([]string{r.path + r.suffix}, r.kept...)
+	r.result.Kept = append([]string{r.path + r.suffix}, r.result.Kept...)
 	return nil
 }
 

@@ -51,13 +51,13 @@ func TestReplaceIsWholeAfterEachStep(t *testing.T) {
 		}
 
 		copyStore(t, next, with)
-		kept, err := sqlite.Replace(t.Context(), path, with, at.Add(time.Hour))
+		replaced, err := sqlite.Replace(t.Context(), path, with, at.Add(time.Hour))
 		check(t, err)
 		wantPets(t, path, 3)
-		if len(kept) != 1 {
-			t.Errorf("step %d: kept %v, want one file", step, kept)
+		if len(replaced.Kept) != 1 {
+			t.Errorf("step %d: kept %v, want one file", step, replaced.Kept)
 		}
-		wantPets(t, kept[0], want)
+		wantPets(t, replaced.Kept[0], want)
 	}
 }
 
@@ -117,17 +117,17 @@ func TestReplaceKeepsWhatItCannotRead(t *testing.T) {
 			test.prepare(t, path)
 			previous, _ := os.ReadFile(path)
 			copyStore(t, next, path+".restored")
-			kept, err := sqlite.Replace(t.Context(), path, path+".restored", at)
+			replaced, err := sqlite.Replace(t.Context(), path, path+".restored", at)
 			check(t, err)
 			var names []string
-			for _, name := range kept {
+			for _, name := range replaced.Kept {
 				names = append(names, filepath.Base(name))
 			}
 			if diff := cmp.Diff(test.kept, names); diff != "" {
 				t.Errorf("kept (-want +got)\n%s", diff)
 			}
 			if len(previous) > 100 { // the header, which has the journal mode
-				if got, err := os.ReadFile(kept[0]); err != nil || !bytes.Equal(got[100:], previous[100:]) {
+				if got, err := os.ReadFile(replaced.Kept[0]); err != nil || !bytes.Equal(got[100:], previous[100:]) {
 					t.Errorf("the previous file was changed: %v", err)
 				}
 			}
