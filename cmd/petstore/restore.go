@@ -112,7 +112,7 @@ func fileBehindLink(path string) (string, error) {
 		return target, nil
 	}
 	if info, lstatErr := os.Lstat(path); lstatErr != nil || info.Mode().Type() != fs.ModeSymlink {
-		return path, nil // a missing file
+		return path, nil //nolint:nilerr // the file is missing
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = errors.New("it is a symbolic link to a file that does not exist")
