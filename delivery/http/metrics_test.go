@@ -146,7 +146,7 @@ func TestMetricsContainNoSecrets(t *testing.T) {
 
 // requestsWithSecrets returns requests that contain the API key and the text "hush".
 func requestsWithSecrets(key string) []request {
-	header := []string{"User-Agent: " + key, "Referer: " + key, "Cookie: hush", "Idempotency-Key: hush", "X-Secret: hush"}
+	header := []string{"Host: " + key, "User-Agent: " + key, "Referer: " + key, "Cookie: hush", "Idempotency-Key: hush", "X-Secret: hush"}
 	requests := []request{
 		get("/v1/pets?access_token=" + key), get("/v1/pets/" + key), get("/v1/" + key), postPet(`{"name":"hush","categoryId":7}`),
 		postPet(`{"name":"hush"}`), newRequest("DELETE", "/v1/pets?x="+key), newRequest("POST", "/v1/store/orders/"+key+"/deliver"),

@@ -132,6 +132,7 @@ func (s *testServer) send(ctx context.Context, r request) (response, error) {
 			req.Header.Add(key, strings.ReplaceAll(value, "KEY", s.key))
 		}
 	}
+	req.Host = req.Header.Get("Host")
 	return s.do(req)
 }
 

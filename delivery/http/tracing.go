@@ -12,8 +12,8 @@ import (
 
 // WithTracerProvider creates a span for every request, in the trace of its header
 // traceparent (W3C Trace Context). A span has the route, but neither the path, the query nor
-// a header, which may hold secrets, and no unknown method, which may have any length. By
-// default, and with a nil provider, there are no spans.
+// a header such as Host, which may hold secrets, and no unknown method, which may have any
+// length. By default, and with a nil provider, there are no spans.
 func WithTracerProvider(provider trace.TracerProvider) Option {
 	return func(a *API) {
 		if a.trace = nil; provider == nil {
@@ -25,6 +25,7 @@ func WithTracerProvider(provider trace.TracerProvider) Option {
 			otelgin.WithPropagators(propagation.TraceContext{}),
 			otelgin.WithSpanStartOptions(trace.WithAttributes(
 				attribute.String("url.path", ""), attribute.String("user_agent.original", ""), attribute.String("http.request.method_original", ""),
+				attribute.String("server.address", ""), // the header Host
 			)),
 		)
 	}
