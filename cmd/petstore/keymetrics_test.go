@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/usecase"
@@ -51,7 +50,7 @@ func TestMetricsOfUnavailableStoreLackTheKeysOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	registry := newRegistry()
-	registerStoreMetrics(registry, store, server.NewHealth(store.Ping))
+	registerStoreMetrics(registry, store)
 	_, err = usecase.NewKeys(store, store.Keys(), clock).Create(t.Context(), "till", time.Hour)
 	if err := errors.Join(err, store.Close()); err != nil {
 		t.Fatal(err)

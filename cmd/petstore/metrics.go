@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -43,17 +44,24 @@ func registerLogMetrics(registry *prometheus.Registry) prometheus.Counter {
 	return dropped
 }
 
-// registerStoreMetrics registers whether the service is ready, and the metrics of the store's
-// connection pools, of its waiting transactions and of its API keys.
-func registerStoreMetrics(registry *prometheus.Registry, store *repository.Store, health *server.Health) {
+// registerReadyMetric registers whether the service is ready, which it is not before the
+// caller stores its health.
+func registerReadyMetric(registry *prometheus.Registry) *atomic.Pointer[server.Health] {
+	var health atomic.Pointer[server.Health]
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "petstore_ready", Help: "1 if /readyz returns 200, else 0.",
 	}, func() float64 {
-		if health.Check(context.Background()) != nil {
+		if h := health.Load(); h == nil || h.Check(context.Background()) != nil {
 			return 0
 		}
 		return 1
 	}))
+	return &health
+}
+
+// registerStoreMetrics registers the metrics of the store's connection pools, of its waiting
+// transactions and of its API keys.
+func registerStoreMetrics(registry *prometheus.Registry, store *repository.Store) {
 	for name, pool := range store.Pools() {
 		registry.MustRegister(collectors.NewDBStatsCollector(pool, name))
 	}

@@ -67,14 +67,18 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) (err error) {
 		defer admin.Close()
 	}
 	startup, err := server.NewStartupHandler(
-		rest.WithLogger(log), rest.WithGetPetSunset(settings.API.GetPetSunset), rest.WithRequestTimeout(settings.Server.RequestTimeout),
+		settings.Server.TrustedProxies, rest.WithLogger(log), rest.WithGetPetSunset(settings.API.GetPetSunset),
+		rest.WithRequestTimeout(settings.Server.RequestTimeout), rest.WithAllowedOrigins(settings.CORS.AllowedOrigins...),
 	)
 	if err != nil {
 		return err
 	}
-	timeouts := serverTimeouts(settings.Server)
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(ctx, listener, withHSTS(startup), timeouts, log) }()
+	go func() { served <- server.Serve(ctx, listener, withHSTS(startup), serverTimeouts(settings.Server), log) }()
+	drainCtx, drained := context.WithCancel(context.WithoutCancel(ctx)) // ends after the last request
+	defer drained()
+	ready := registerReadyMetric(metrics)
+	group.Go(func() error { return serveAdmin(drainCtx, admin, settings, metrics, level, log) })
 
 	tracerProvider, flushTraces, err := newTracerProvider(ctx, settings.Tracing.OTLPEndpoint, log)
 	if err != nil {
@@ -91,7 +95,7 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) (err error) {
 	defer func() { err = errors.Join(err, store.Close()) }()
 	pets, orders := usecase.NewPets(store, store.Pets(), clock), usecase.NewOrders(store, store.Orders(), clock)
 	keys, health := usecase.NewKeys(store, store.Keys(), clock), server.NewHealth(store.Ping)
-	registerStoreMetrics(metrics, store, health)
+	registerStoreMetrics(metrics, store)
 	handler, err := newPublicHandler(
 		settings, health, rest.Services{Pets: pets, Orders: orders, Keys: keys},
 		rest.WithLogger(log), rest.WithMetrics(registererFor(metrics, admin)), rest.WithTracerProvider(tracerProvider),
@@ -104,13 +108,12 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) (err error) {
 		return err
 	}
 	startup.SetHandler(handler)
+	ready.Store(health)
 
 	in.logServing(ctx, settings, store, listener.Addr(), log)
 	context.AfterFunc(ctx, func() { health.Drain(); log.Info("stopping", zap.NamedError("reason", context.Cause(ctx))) })
-	drainCtx, drained := context.WithCancel(context.WithoutCancel(ctx)) // ends after the last request
 	group.Go(func() error { defer drained(); return <-served })
 	group.Go(func() error { return flushLastUsed(drainCtx, keys, log) })
-	group.Go(func() error { return serveAdmin(drainCtx, admin, settings, metrics, level, log) })
 	if firstKey {
 		group.Go(func() error { return printFirstKey(drainCtx, keys, settings, listener.Addr(), in.stdout.out, log) })
 	}

@@ -10,12 +10,15 @@ import (
 )
 
 // A StartupHandler serves requests from the start of the process, while the store is being
-// opened. Until SetHandler is called it sends 200 for /livez and 503 for everything else.
+// opened. Until SetHandler is called it sends 200 for /livez, 204 for OPTIONS on the paths of
+// the API, because browsers do not send a request if its preflight failed, and 503 for
+// everything else.
 type StartupHandler struct{ handler atomic.Pointer[http.Handler] }
 
-// NewStartupHandler returns a StartupHandler with those options of the API that apply to
-// rejected requests, such as rest.WithLogger and rest.WithAllowedOrigins.
-func NewStartupHandler(options ...rest.Option) (*StartupHandler, error) {
+// NewStartupHandler returns a StartupHandler with the trusted proxies of NewEngine and those
+// options of the API that apply to rejected requests, such as rest.WithLogger and
+// rest.WithAllowedOrigins.
+func NewStartupHandler(trustedProxies []string, options ...rest.Option) (*StartupHandler, error) {
 	starting := unavailable("the service is starting, try again")
 	reject := func(*gin.Context) (string, error) { return "", starting }
 	// reject rejects all requests, so the services are never called.
@@ -26,9 +29,16 @@ func NewStartupHandler(options ...rest.Option) (*StartupHandler, error) {
 	}
 	engine := gin.New()
 	engine.RedirectTrailingSlash = false
-	engine.Use(api.Middleware()...)
+	if err := engine.SetTrustedProxies(trustedProxies); err != nil {
+		return nil, err
+	}
+	group := engine.Group("/v1")
+	if err := api.Register(group); err != nil {
+		return nil, err
+	}
+	engine.Use(api.Middleware()...) // after Register, as in NewEngine
 	engine.Match([]string{http.MethodGet, http.MethodHead}, "/livez", livez)
-	engine.NoRoute(api.DeprecationHeaders(engine.Group("/v1")), func(c *gin.Context) { api.Fail(c, starting) })
+	engine.NoRoute(api.DeprecationHeaders(group), func(c *gin.Context) { api.Fail(c, starting) })
 	s := &StartupHandler{}
 	s.SetHandler(engine)
 	return s, nil
