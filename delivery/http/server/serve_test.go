@@ -2,10 +2,12 @@ package server_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"sync"
 	"syscall"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+	"golang.org/x/net/http2"
 
 	"example.com/petstore/delivery/http/server"
 )
@@ -155,5 +158,47 @@ func TestServeIgnoresErrorOfListenerThatItClosed(t *testing.T) {
 	listener := brokenListener{listenLoopback(t)}
 	if err := server.Serve(ctx, listener, http.NotFoundHandler(), longTimeouts, zap.NewNop()); err != nil {
 		t.Errorf("Serve returned %v after a normal shutdown", err)
+	}
+}
+
+// A client that does not read its responses keeps memory in use for each request.
+func TestHTTP2ConnectionHasAtMost100Streams(t *testing.T) {
+	t.Parallel()
+	withCertificate := httptest.NewTLSServer(http.NotFoundHandler())
+	defer withCertificate.Close()
+	config := &tls.Config{Certificates: withCertificate.TLS.Certificates, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12}
+	listener := listenLoopback(t)
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() {
+		served <- server.Serve(ctx, tls.NewListener(listener, config), http.NotFoundHandler(), longTimeouts, zap.NewNop())
+	}()
+	dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}}
+	conn, err := dialer.DialContext(ctx, "tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
+		t.Fatal(err)
+	}
+	framer := http2.NewFramer(conn, conn)
+	if err := framer.WriteSettings(); err != nil {
+		t.Fatal(err)
+	}
+	frame, err := framer.ReadFrame()
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings, ok := frame.(*http2.SettingsFrame) // the first frame (RFC 9113, section 3.4)
+	if !ok {
+		t.Fatalf("got the frame %v, want the settings", frame)
+	}
+	if got, _ := settings.Value(http2.SettingMaxConcurrentStreams); got != 100 {
+		t.Errorf("got %d streams, want 100", got)
+	}
+	conn.Close()
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
 	}
 }

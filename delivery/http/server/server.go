@@ -33,6 +33,9 @@ type Timeouts struct {
 const (
 	// maxHeader is the maximum size of a request header in bytes.
 	maxHeader = 32 << 10
+	// maxStreams is the maximum number of requests at a time on a connection of HTTP/2. RFC
+	// 9113, section 6.5.2, recommends no smaller one.
+	maxStreams = 100
 	// idleGrace is how long idle connections stay open after the listener was closed, for
 	// requests that were sent before.
 	idleGrace = 500 * time.Millisecond
@@ -65,6 +68,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, t T
 		WriteTimeout:      t.Write,
 		IdleTimeout:       t.Idle,
 		MaxHeaderBytes:    maxHeader,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		ErrorLog:          errorLog,
 		BaseContext:       func(net.Listener) context.Context { return base },
 
