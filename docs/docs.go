@@ -10,6 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +32,8 @@ type Options struct {
 	// document has no staging server.
 	StagingURL string
 	// APIPath is the path of the API below the URL of the document without /openapi.json.
-	// Empty is /v1, and / is no path: the API is mounted on the group of the document.
+	// Empty is /v1, and / is no path: the API is mounted on the group of the document. It may
+	// begin with parent folders: ../v1 is /shop/v1 for /shop/docs/openapi.json.
 	APIPath string
 	// Sunset is the time at which GET /pets/{petId} is removed. Zero is the published time.
 	Sunset time.Time
@@ -37,9 +41,10 @@ type Options struct {
 
 // Document returns the OpenAPI document of a deployment, as a function that returns its
 // JSON for the URL from which it is requested, without /openapi.json. For an empty URL the
-// document has the published one. The function returns a new slice at each call. Document
-// returns an error if Options.APIPath does not begin with a slash.
-func Document(o Options) (func(baseURL string) []byte, error) {
+// document has the published one. The JSON is in two parts: head is a new slice at each call,
+// tail is the same for all URLs and must not be modified. Document returns an error if
+// Options.APIPath begins neither with a slash nor with parent folders.
+func Document(o Options) (func(baseURL string) (head, tail []byte), error) {
 	var d document
 	if err := json.Unmarshal(withSunset(openAPI, o.Sunset), &d); err != nil {
 		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
@@ -51,9 +56,11 @@ func Document(o Options) (func(baseURL string) []byte, error) {
 	if o.ProductionURL == "" {
 		d.Servers[0].Description = "This server"
 	}
-	if err := d.setAPIPath(o.APIPath); err != nil {
+	parents, err := d.setAPIPath(cmp.Or(o.APIPath, "/v1"))
+	if err != nil {
 		return nil, err
 	}
+	production.RelativeURL = parents
 	const placeholder = "{requested_url}" // no other string of the document is equal to it
 	published := production.Default
 	production.Default, staging.Default = placeholder, strings.TrimSuffix(o.StagingURL, "/")
@@ -67,11 +74,21 @@ func Document(o Options) (func(baseURL string) []byte, error) {
 	if err := encoder.Encode(d); err != nil {
 		return nil, fmt.Errorf("write the OpenAPI document: %w", err)
 	}
-	before, after, _ := bytes.Cut(out.Bytes(), quote(placeholder))
-	return func(baseURL string) []byte {
-		url := cmp.Or(strings.TrimSuffix(o.ProductionURL, "/"), baseURL, published)
-		return slices.Concat(before, quote(url), after)
+	before, tail, _ := bytes.Cut(out.Bytes(), quote(placeholder))
+	return func(baseURL string) (head, _ []byte) {
+		requested := cmp.Or(strings.TrimSuffix(o.ProductionURL, "/"), resolve(baseURL, parents), published)
+		return slices.Concat(before, quote(requested)), tail
 	}, nil
+}
+
+// resolve returns the URL of a parent folder, such as "..", of a folder, without its last slash.
+// It returns "" if folder is not a URL.
+func resolve(folder, parents string) string {
+	if parents == "" || folder == "" {
+		return folder
+	}
+	joined, _ := url.JoinPath(folder, parents) // is empty if there is an error
+	return strings.TrimSuffix(joined, "/")
 }
 
 // quote returns a JSON string.
@@ -100,6 +117,9 @@ type server struct {
 type variable struct {
 	Default     string `json:"default"`
 	Description string `json:"description"`
+	// RelativeURL is Default relative to the folder of the document, for Swagger UI, which
+	// may be served under a prefix that the service does not know. Empty is that folder.
+	RelativeURL string `json:"x-relative-url,omitempty"`
 }
 
 // variable returns the variable of a server, or nil if there is none.
@@ -112,18 +132,19 @@ func (d document) variable(name string) *variable {
 	return nil
 }
 
-// setAPIPath replaces /v1 in the URLs of the servers.
-func (d document) setAPIPath(path string) error {
-	if path == "" {
-		return nil
-	}
-	if !strings.HasPrefix(path, "/") {
-		return fmt.Errorf("docs: Options.APIPath is %q: it must begin with /", path)
+var apiPathPattern = regexp.MustCompile(`^(\.\.(?:/\.\.)*)?(/.*)?$`)
+
+// setAPIPath replaces /v1 in the URLs of the servers by what follows the parent folders of
+// path, which it returns.
+func (d document) setAPIPath(apiPath string) (parents string, err error) {
+	match := apiPathPattern.FindStringSubmatch(path.Clean(apiPath))
+	if match == nil {
+		return "", fmt.Errorf("docs: Options.APIPath is %q: it must begin with / or ../", apiPath)
 	}
 	for i, s := range d.Servers {
-		d.Servers[i].URL = strings.TrimSuffix(s.URL, "/v1") + strings.TrimSuffix(path, "/")
+		d.Servers[i].URL = strings.TrimSuffix(s.URL, "/v1") + strings.TrimSuffix(match[2], "/")
 	}
-	return nil
+	return match[1], nil
 }
 
 // withSunset replaces the published sunset wherever it is in the document. No format of a

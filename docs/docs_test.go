@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,16 +28,20 @@ func TestDocumentWithoutOptionsIsCommittedOneForThisServer(t *testing.T) {
 	}
 }
 
-func TestDocumentReturnsNewSliceAtEachCall(t *testing.T) {
+func TestDocumentReturnsNewHeadAndTheSameTailAtEachCall(t *testing.T) {
 	t.Parallel()
 	documentFor, err := docs.Document(docs.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := documentFor("https://pets.example")
-	first[0] = 'x'
-	if bytes.Equal(first, documentFor("https://pets.example")) {
-		t.Error("a change of one result changed the next")
+	head, tail := documentFor("https://pets.example")
+	head[0] = 'x'
+	otherHead, otherTail := documentFor("https://pets.example")
+	if bytes.Equal(head, otherHead) {
+		t.Error("a change of one head changed the next")
+	}
+	if &tail[0] != &otherTail[0] || len(tail) < 10*len(head) {
+		t.Errorf("got two tails, or one of %d bytes after %d", len(tail), len(head))
 	}
 }
 
@@ -72,6 +77,33 @@ func TestDocumentHasServersOfDeployment(t *testing.T) {
 				"Staging: {staging_url}/v7 staging_url": "https://staging.example",
 			},
 		},
+		"API beside the document": {
+			options: docs.Options{APIPath: "../v1"},
+			baseURL: "https://requested.example/shop/docs",
+			want:    map[string]string{"This server: {base_url}/v1 base_url ..": requested},
+		},
+		"API in a folder above the document": {
+			options: docs.Options{APIPath: "../../shop/"},
+			baseURL: "https://requested.example/site/%22docs%22",
+			want:    map[string]string{"This server: {base_url}/shop base_url ../..": "https://requested.example"},
+		},
+		"API on the group above the document": {
+			options: docs.Options{APIPath: ".."},
+			baseURL: requested + "/docs",
+			want:    map[string]string{"This server: {base_url} base_url ..": requested},
+		},
+		"API beside the document, and no URL": {
+			options: docs.Options{APIPath: "../v1"},
+			want:    map[string]string{"This server: {base_url}/v1 base_url ..": "http://127.0.0.1:8080"},
+		},
+		"API beside the document, and URLs of the options": {
+			options: docs.Options{APIPath: "../v2", ProductionURL: "https://pets.example/shop", StagingURL: "https://staging.example"},
+			baseURL: "https://requested.example/shop/docs",
+			want: map[string]string{
+				"Production: {base_url}/v2 base_url ..": "https://pets.example/shop",
+				"Staging: {staging_url}/v2 staging_url": "https://staging.example",
+			},
+		},
 		"URLs of the options": {
 			options: docs.Options{ProductionURL: "https://pets.example/<shop>/", StagingURL: `https://"staging".example/`},
 			baseURL: requested,
@@ -88,16 +120,19 @@ func TestDocumentHasServersOfDeployment(t *testing.T) {
 		var d struct {
 			Servers []struct {
 				Description, URL string
-				Variables        map[string]struct{ Default string }
+				Variables        map[string]struct {
+					Default     string
+					RelativeURL string `json:"x-relative-url"`
+				}
 			}
 		}
-		if err := json.Unmarshal(documentFor(test.baseURL), &d); err != nil {
+		if err := json.Unmarshal(slices.Concat(documentFor(test.baseURL)), &d); err != nil {
 			t.Fatal(err)
 		}
 		servers := map[string]string{}
 		for _, s := range d.Servers {
 			for name, v := range s.Variables {
-				servers[s.Description+": "+s.URL+" "+name] = v.Default
+				servers[strings.TrimSpace(s.Description+": "+s.URL+" "+name+" "+v.RelativeURL)] = v.Default
 			}
 		}
 		if diff := cmp.Diff(test.want, servers); diff != "" {
@@ -108,8 +143,10 @@ func TestDocumentHasServersOfDeployment(t *testing.T) {
 
 func TestDocumentRejectsAPIPathWithoutSlash(t *testing.T) {
 	t.Parallel()
-	if _, err := docs.Document(docs.Options{APIPath: "v7"}); err == nil {
-		t.Error("got no error")
+	for _, path := range []string{"v7", "..v7", "./v7", ".", "https://pets.example/v1"} {
+		if _, err := docs.Document(docs.Options{APIPath: path}); err == nil {
+			t.Errorf("%s: got no error", path)
+		}
 	}
 }
 
@@ -134,7 +171,7 @@ func document(t *testing.T, o docs.Options) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return documentFor("")
+	return slices.Concat(documentFor(""))
 }
 
 func decode(t *testing.T, text []byte) (decoded map[string]any) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,17 +26,17 @@ import (
 
 // TestSwaggerUIInABrowser authorizes and tries operations in Swagger UI as the README
 // describes it: served by petstore, behind a proxy that removes a prefix, and mounted in
-// another Gin engine.
+// another Gin engine, beside the API or on the group that has it.
 func TestSwaggerUIInABrowser(t *testing.T) {
 	for name, serve := range map[string]func(*testing.T) (url, key string){
-		"served": servedDirectly, "proxied": servedByNginx, "mounted": servedByAnotherEngine,
+		"served": servedDirectly, "proxied": servedByNginx, "mounted": servedByAnotherEngine, "mounted beside": servedBesideTheAPI,
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, key := serve(t)
-			p := openPage(t, name, url)
+			p := openPage(t, strings.ReplaceAll(name, " ", "-"), url)
 			p.wantLocation(url + "/swagger/index.html")
 			p.wantTitle("Petstore")
-			p.wantServer(url + "/v1 - This server")
+			p.wantServer(strings.TrimSuffix(url, "/docs") + "/v1 - This server")
 			p.screenshot("overview")
 
 			p.try("Store-listOrders", nil, "401")
@@ -115,6 +116,19 @@ http {
 
 // servedByAnotherEngine mounts the API and Swagger UI in a group of another Gin engine.
 func servedByAnotherEngine(t *testing.T) (url, key string) {
+	return mountOnAnotherEngine(t, "/teams/shop", "/v1")
+}
+
+// servedBesideTheAPI mounts the API in a group of another Gin engine, and Swagger UI in the
+// group /docs beside it.
+func servedBesideTheAPI(t *testing.T) (url, key string) {
+	return mountOnAnotherEngine(t, "/teams/shop/docs", "../v1")
+}
+
+// mountOnAnotherEngine mounts Swagger UI in a group of another Gin engine, and the API in
+// the group /teams/shop/v1.
+func mountOnAnotherEngine(t *testing.T, docsPath, apiPath string) (url, key string) {
+	t.Helper()
 	ctx := t.Context()
 	store, err := repository.Open(ctx, sqlite.New(storePath(t.TempDir())), repository.Options{Migrate: true})
 	if err != nil {
@@ -133,22 +147,22 @@ func servedByAnotherEngine(t *testing.T) (url, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	document, err := docs.Document(docs.Options{})
+	document, err := docs.Document(docs.Options{APIPath: apiPath})
 	if err != nil {
 		t.Fatal(err)
 	}
 	engine := gin.New()
-	group := engine.Group("/teams/shop")
-	if err := api.Register(group.Group("/v1")); err != nil {
+	if err := api.Register(engine.Group("/teams/shop/v1")); err != nil {
 		t.Fatal(err)
 	}
+	group := engine.Group(docsPath)
 	swagger.RedirectRoot(group)
 	if err := swagger.Register(group, swagger.Options{Document: document, NotFound: rest.NotFound}); err != nil {
 		t.Fatal(err)
 	}
 	host := httptest.NewServer(engine)
 	t.Cleanup(host.Close)
-	return host.URL + "/teams/shop", key
+	return host.URL + docsPath, key
 }
 
 // waitUntilListening waits until a connection to address succeeds, for 10 seconds at most.

@@ -96,7 +96,8 @@ func (p *page) recordProblems(event any) {
 			p.addProblem("log: " + e.Entry.Text + " " + e.Entry.URL)
 		}
 	case *network.EventRequestWillBeSent:
-		if !strings.HasPrefix(e.Request.URL, p.url) && !strings.HasPrefix(e.Request.URL, "data:") {
+		folder := strings.TrimSuffix(p.url, "/docs") // beside which the API may be
+		if !strings.HasPrefix(e.Request.URL, folder) && !strings.HasPrefix(e.Request.URL, "data:") {
 			p.addProblem("request to " + e.Request.URL)
 		}
 	case *network.EventLoadingFailed:

@@ -25,7 +25,7 @@ var document = sync.OnceValues(func() (*openapi3.T, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openapi3.NewLoader().LoadFromData(generate(""))
+	return openapi3.NewLoader().LoadFromData(slices.Concat(generate("")))
 })
 
 func loadDocument(t *testing.T) *openapi3.T {

@@ -9,6 +9,8 @@ import (
 	"path"
 	"strings"
 	"sync"
+
+	"github.com/gin-gonic/gin"
 )
 
 // A file is a file that is served under one path.
@@ -26,7 +28,6 @@ func newFile(name string, content io.ReaderAt, size int64) *file {
 		".html": "text/html; charset=utf-8",
 		".css":  "text/css; charset=utf-8",
 		".js":   "text/javascript; charset=utf-8",
-		".json": "application/json",
 		".png":  "image/png",
 	}
 	f := &file{contentType: types[path.Ext(name)], content: content, size: size}
@@ -40,6 +41,22 @@ func newFile(name string, content io.ReaderAt, size int64) *file {
 }
 
 func (f *file) reader() io.Reader { return io.NewSectionReader(f.content, 0, f.size) }
+
+// serve sends the file.
+func (f *file) serve(c *gin.Context) {
+	plain := body{f.size, f}
+	if f.gzip == nil {
+		serve(c, f.contentType, f.etag, plain, nil)
+		return
+	}
+	serve(c, f.contentType, f.etag, plain, func() body { return inMemory(f.gzip()) })
+}
+
+// WriteTo implements io.WriterTo with a small buffer, because a file is not in memory that
+// can be written.
+func (f *file) WriteTo(w io.Writer) (int64, error) {
+	return io.CopyBuffer(w, f.reader(), make([]byte, 4<<10))
+}
 
 func (f *file) compress() []byte {
 	var out bytes.Buffer

@@ -1,9 +1,10 @@
 package swagger
 
 import (
-	"bytes"
 	"cmp"
+	"io"
 	"mime"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -15,35 +16,55 @@ import (
 const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// serve sends the file, compressed if the client accepts gzip, or 304 if the client has
-// it. It supports neither ranges (RFC 9110, section 14.3) nor preconditions other than
-// If-None-Match: http.ServeContent supports both, but sends errors as plain text.
-func (f *file) serve(c *gin.Context) {
+// A body is the body of a response. A client that does not read it keeps the memory that
+// WriteTo allocates in use.
+type body struct {
+	size int64
+	io.WriterTo
+}
+
+// inMemory returns a body of parts, which are not copied.
+func inMemory(parts ...[]byte) body {
+	var size int64
+	for _, part := range parts {
+		size += int64(len(part))
+	}
+	return body{size, (*net.Buffers)(&parts)}
+}
+
+// serve sends plain, or the result of compressed if that is not nil and the client accepts
+// gzip, or 304 if the client has it. It supports neither ranges (RFC 9110, section 14.3) nor
+// preconditions other than If-None-Match: http.ServeContent supports both, but sends errors
+// as plain text. etag is without quotes.
+func serve(c *gin.Context, contentType, etag string, plain body, compressed func() body) {
 	header := c.Writer.Header()
 	header.Set("Cache-Control", "no-cache")
 	header.Set("Content-Security-Policy", contentSecurityPolicy)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "no-referrer")
-	if f.gzip != nil {
+	compress := false
+	if compressed != nil {
 		header.Add("Vary", "Accept-Encoding")
+		compress = acceptsGzip(c.Request.Header)
 	}
-	compressed := f.gzip != nil && acceptsGzip(c.Request.Header)
-	etag := `"` + f.etag + `"`
-	if compressed {
-		etag = `"` + f.etag + `-gzip"`
+	if compress {
+		etag += "-gzip"
 	}
+	etag = `"` + etag + `"`
 	header.Set("ETag", etag)
 	if etagMatches(c.Request.Header, etag) {
 		c.Status(http.StatusNotModified)
 		return
 	}
-	if !compressed {
-		c.DataFromReader(http.StatusOK, f.size, f.contentType, f.reader(), nil)
-		return
+	content := plain
+	if compress {
+		header.Set("Content-Encoding", "gzip")
+		content = compressed()
 	}
-	header.Set("Content-Encoding", "gzip")
-	body := f.gzip()
-	c.DataFromReader(http.StatusOK, int64(len(body)), f.contentType, bytes.NewReader(body), nil)
+	header.Set("Content-Type", contentType)
+	header.Set("Content-Length", strconv.FormatInt(content.size, 10))
+	c.Status(http.StatusOK)
+	_, _ = content.WriteTo(c.Writer) // fails only if the client has disconnected
 }
 
 // etagMatches reports whether If-None-Match has the ETag, in the weak comparison (RFC 9110,

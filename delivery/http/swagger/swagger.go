@@ -12,12 +12,16 @@ import (
 
 // Options are the options of Register. Document and NotFound are required.
 type Options struct {
-	// Document returns the OpenAPI document as JSON. It is called for each request, with
-	// the URL of the document without /openapi.json, or "" if that is not known. If the
-	// first server of the document has a variable base_url, the page replaces it by the URL
-	// of the folder that contains swagger/, and calls it "This server" if the default was
-	// another. The document must not be modified after it was returned.
-	Document func(baseURL string) []byte
+	// Document returns the OpenAPI document as JSON, in two parts, of which head is what
+	// depends on baseURL: tail is compressed only if it differs from the last one. It is
+	// called for each request, with the URL of the document without /openapi.json, or "" if
+	// that is not known. The parts must not be modified after they were returned.
+	//
+	// If the first server of the document has a variable base_url, the page replaces it by
+	// the URL of the folder that contains swagger/, and calls it "This server" if the default
+	// was another. A member x-relative-url of the variable, such as "..", is another URL,
+	// relative to that folder.
+	Document func(baseURL string) (head, tail []byte)
 	// TrustedProxies are the IP addresses and CIDR networks of the proxies whose headers
 	// X-Forwarded-Proto and X-Forwarded-Host are used for baseURL.
 	TrustedProxies []string
@@ -50,7 +54,8 @@ func Register(r gin.IRouter, o Options) (err error) {
 		if len(proxies) > 0 {
 			c.Writer.Header().Add("Vary", forwardedProto+", "+forwardedHost)
 		}
-		document.file(o.Document(proxies.baseURL(c))).serve(c)
+		head, tail := o.Document(proxies.baseURL(c))
+		document.serve(c, head, tail)
 	})
 	handleGet(r, "/swagger/*name", func(c *gin.Context) {
 		name := c.Param("name")

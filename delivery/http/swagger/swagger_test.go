@@ -13,8 +13,8 @@ import (
 )
 
 // document returns an OpenAPI document whose title is its base URL.
-func document(baseURL string) []byte {
-	return []byte(`{"openapi":"3.0.3","info":{"title":"` + baseURL + `"}}`)
+func document(baseURL string) (head, tail []byte) {
+	return []byte(`{"openapi":"3.0.3","info":{"title":"` + baseURL), []byte(`"}}`)
 }
 
 const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +

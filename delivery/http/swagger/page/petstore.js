@@ -1,8 +1,8 @@
 // This script is loaded between Swagger UI and gin-swagger's initializer, to whose options
 // it adds a plugin.
 
-// parentURL is the URL of the folder that has the document and the API, without its last slash.
-const parentURL = new URL("..", document.baseURI).href.slice(0, -1);
+// documentFolder is the URL of the folder that has the document.
+const documentFolder = new URL("..", document.baseURI);
 
 // updateJsonSpec replaces the servers of the document before it is rendered: the URL of this page has the prefix that a
 // proxy removes and the service does not know, and the page's policy forbids requests to other servers.
@@ -10,8 +10,9 @@ const updateJsonSpec = (update) => (spec) => {
   const server = spec.servers?.[0];
   const baseURL = server?.variables?.base_url;
   if (baseURL) {
-    if (baseURL.default !== parentURL) server.description = "This server";
-    server.url = server.url.replace("{base_url}", parentURL);
+    const url = new URL(baseURL["x-relative-url"] ?? ".", documentFolder).href.replace(/\/$/, "");
+    if (baseURL.default !== url) server.description = "This server";
+    server.url = server.url.replace("{base_url}", url);
     delete server.variables;
     spec.servers = [server];
   }
