@@ -9,7 +9,6 @@ import (
 	"syscall"
 
 	"go.uber.org/zap"
-	"golang.org/x/net/netutil"
 
 	"example.com/petstore/config"
 	"example.com/petstore/delivery/http/server"
@@ -24,7 +23,7 @@ func listenPublic(ctx context.Context, settings config.Server, log *zap.Logger) 
 	}
 	listener = server.LazyDeadlines(listener)
 	if settings.MaxConnections > 0 {
-		listener = netutil.LimitListener(listener, settings.MaxConnections)
+		listener = server.LimitConnections(listener, settings.MaxConnections)
 	}
 	if settings.TLSCertFile == "" {
 		return listener, nil

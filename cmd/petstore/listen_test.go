@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -40,6 +41,26 @@ func TestConnectionsBeyondTheLimitWait(t *testing.T) {
 	}
 	if status, err := readStatus(conns[2], 10*time.Second); err != nil || status != http.StatusOK {
 		t.Errorf("connection after one was closed: got %d, %v, want 200", status, err)
+	}
+}
+
+// A connection that is closed with an unread request is reset, and the client may lose the response, unless the sending side is closed first.
+func TestLimitedConnectionWithTooLargeHeaderIsNotReset(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, t.TempDir(), "--set", "server.max_connections=100")
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fprintf(conn, "GET /livez HTTP/1.1\r\nHost: shop\r\nX-Large: %s\r\n\r\n", strings.Repeat("x", 60_000)); err != nil {
+		t.Fatal(err)
+	}
+	if response, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(response), "HTTP/1.1 431 ") {
+		t.Errorf("got %.20q and %v, want 431 and the end of the connection", response, err)
 	}
 }
 

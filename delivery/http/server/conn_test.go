@@ -35,6 +35,34 @@ func TestLazyDeadlinesConformToNetConn(t *testing.T) {
 	nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) { return connPair(listener) })
 }
 
+func TestLimitedConnectionsConformToNetConn(t *testing.T) {
+	t.Parallel()
+	listener := server.LimitConnections(listenLoopback(t), 1) // a second pair needs that the first was closed
+	nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) { return connPair(listener) })
+}
+
+func TestClosedListenerAcceptsNoMoreAtItsLimit(t *testing.T) {
+	t.Parallel()
+	listener := server.LimitConnections(listenLoopback(t), 1)
+	_, _, stop, err := connPair(listener)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	accepted := make(chan error, 1)
+	go func() {
+		_, err := listener.Accept()
+		accepted <- err
+	}()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-accepted; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("got %v, want %v", err, net.ErrClosed)
+	}
+	_ = listener.Close() // as net/http does, too
+}
+
 func TestLazyDeadlineCanBeReplaced(t *testing.T) {
 	t.Parallel()
 	const soon, late, never = 20 * time.Millisecond, 30 * time.Second, 0
