@@ -1,8 +1,10 @@
 package http
 
 import (
+	"fmt"
 	"net/url"
 	"regexp"
+	"strings"
 	"time"
 
 	"go.uber.org/zap/zapcore"
@@ -44,5 +46,15 @@ func loggedPath(u *url.URL) string {
 	return apiKeyPattern.ReplaceAllLiteralString(path[:min(len(path), 200)], "(hidden)")
 }
 
-// apiKeyPattern matches API keys, including truncated and mistyped ones, and those with a percent-encoded underscore.
-var apiKeyPattern = regexp.MustCompile(`petstore(_|%5[Ff])[0-9A-Za-z%]+`)
+// apiKeyPattern matches API keys, including truncated and mistyped ones, and those of which
+// any characters are percent-encoded.
+var apiKeyPattern = regexp.MustCompile(percentEncodable("petstore_") + "[0-9A-Za-z%]+")
+
+// percentEncodable returns a pattern for a text of which any characters may be percent-encoded.
+func percentEncodable(text string) string {
+	var pattern strings.Builder
+	for _, c := range []byte(text) {
+		fmt.Fprintf(&pattern, "(?:%c|%%(?i:%02x))", c, c)
+	}
+	return pattern.String()
+}
