@@ -19,7 +19,8 @@ import (
 // returns an error instead of writing a response: a domain.Error with a Code and the Kind
 // domain.ErrUnauthenticated results in 401, one with domain.ErrForbidden in 403, and an error
 // that is not a domain.Error with a Code in 500. A 401 has no WWW-Authenticate unless the
-// Authenticator sets it with c.Header. A name that is returned with an error is logged, too.
+// Authenticator sets it with c.Header. A name that is returned with an error is logged, too, and
+// with a 403 counts for the rate limit.
 //
 // To let a caller only read, return a domain.Forbidden unless IsSafe(c.Request.Method).
 type Authenticator func(c *gin.Context) (caller string, err error)
@@ -85,11 +86,14 @@ func withChallenge(c *gin.Context, err error) error {
 }
 
 // authenticate stores the caller of a request in its state, or ends the request with the
-// error of the Authenticator.
+// error of the Authenticator. A request that its caller may not make counts for the rate limit.
 func (a *API) authenticate(c *gin.Context) {
 	caller, err := a.authenticator(c)
 	stateOf(c).caller = caller
-	if err != nil {
+	if a.limits != nil && caller != "" && errors.Is(err, domain.ErrForbidden) {
+		a.limitRate(c)
+	}
+	if err != nil && !c.IsAborted() {
 		a.Fail(c, err)
 	}
 }

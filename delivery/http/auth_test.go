@@ -73,7 +73,7 @@ func TestReadOnlyKeyMayOnlyRead(t *testing.T) {
 		for _, r := range documentedOperations(t) {
 			r.header = append(r.header, readOnly)
 			if r.method == http.MethodPost {
-				forbidden := rejected(403, "forbidden", "created without --read-only").withHeader(scopeChallenge, "-RateLimit")
+				forbidden := rejected(403, "forbidden", "created without --read-only").withHeader(scopeChallenge, `RateLimit-Policy: "default";q=1000;w=60`)
 				s.expect(t, r, forbidden)
 				continue
 			}

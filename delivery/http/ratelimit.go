@@ -74,16 +74,21 @@ func (l *rateLimits) take(caller string, now time.Time) (allowed bool, remaining
 	return bucket.AllowN(now, 1), bucket.TokensAt(now)
 }
 
-// limitRate sets RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers), and
-// ends a request above the limit of its caller with an errRateLimited.
+// limitRate sets RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-11), and
+// ends a request above the limit of its caller with an errRateLimited. Retry-After and the
+// effective window t, in which the caller can use no more than the remaining requests, end
+// with the next token (sections 4.1.2 and 6).
 func (a *API) limitRate(c *gin.Context) {
 	allowed, remaining := a.limits.take(stateOf(c).caller, a.now())
+	requests, fraction := math.Modf(remaining)
+	window := a.limits.refillSeconds(1 - fraction)
 	c.Header("RateLimit-Policy", a.limits.policy)
-	c.Header("RateLimit", `"default";r=`+strconv.Itoa(int(remaining))+";t="+a.limits.refillSeconds(float64(a.limits.requests)-remaining))
+	c.Header("RateLimit", `"default";r=`+strconv.Itoa(int(requests))+";t="+window)
 	if allowed {
 		return
 	}
-	c.Header("Retry-After", a.limits.refillSeconds(1-remaining))
+	c.Header("Retry-After", window)
+	c.Writer.Header().Del("WWW-Authenticate") // of a 403
 	a.countByCaller(a.metrics.rateLimited, c)
 	a.Fail(c, &domain.Error{Kind: errRateLimited, Code: codeRateLimited, Message: "too many requests, try again later"})
 }

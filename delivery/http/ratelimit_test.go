@@ -19,34 +19,35 @@ import (
 )
 
 // rateLimitHeaders returns the headers for a limit of 3 requests per minute.
-func rateLimitHeaders(remaining, reset int) []string {
-	return []string{`RateLimit-Policy: "default";q=3;w=60`, fmt.Sprintf(`RateLimit: "default";r=%d;t=%d`, remaining, reset)}
+func rateLimitHeaders(remaining, window int) []string {
+	return []string{`RateLimit-Policy: "default";q=3;w=60`, fmt.Sprintf(`RateLimit: "default";r=%d;t=%d`, remaining, window)}
 }
 
-// rateLimited is a 429 of the same limit.
-func rateLimited(retryAfter, reset int) wantResponse {
-	return rejected(429, "rate_limited").withHeader(rateLimitHeaders(0, reset)...).withHeader("Retry-After: " + strconv.Itoa(retryAfter))
+// rateLimited is a 429 of the same limit. Retry-After is not earlier than the end of the
+// effective window (draft-ietf-httpapi-ratelimit-headers-11, section 6).
+func rateLimited(retryAfter int) wantResponse {
+	return rejected(429, "rate_limited").withHeader(rateLimitHeaders(0, retryAfter)...).withHeader("Retry-After: " + strconv.Itoa(retryAfter))
 }
 
 func TestRateLimitAllowsRequestsPerWindow(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t, rest.WithRateLimit(3, time.Minute))
 	s.expectDocumented(t, get("/v1/pets"), ok(`[]`).withHeader(rateLimitHeaders(2, 20)...))
-	s.expectDocumented(t, postPet(newRex), created("").withHeader(rateLimitHeaders(1, 40)...))
-	s.expectDocumented(t, get("/v1/pets/42"), rejected(404, "pet_not_found").withHeader(rateLimitHeaders(0, 60)...))
-	s.expectDocumented(t, get("/v1/pets"), rateLimited(20, 60))
+	s.expectDocumented(t, postPet(newRex), created("").withHeader(rateLimitHeaders(1, 20)...))
+	s.expectDocumented(t, get("/v1/pets/42"), rejected(404, "pet_not_found").withHeader(rateLimitHeaders(0, 20)...))
+	s.expectDocumented(t, get("/v1/pets"), rateLimited(20))
 
 	s.clock.advance(19 * time.Second)
-	s.expectDocumented(t, get("/v1/pets"), rateLimited(1, 41))
+	s.expectDocumented(t, get("/v1/pets"), rateLimited(1))
 	s.clock.advance(time.Second)
-	s.expectDocumented(t, get("/v1/pets"), ok("").withHeader(rateLimitHeaders(0, 60)...))
-	s.expectDocumented(t, get("/v1/pets"), rateLimited(20, 60))
+	s.expectDocumented(t, get("/v1/pets"), ok("").withHeader(rateLimitHeaders(0, 20)...))
+	s.expectDocumented(t, get("/v1/pets"), rateLimited(20))
 
 	s.clock.advance(24 * time.Hour)
-	for _, header := range [][]string{rateLimitHeaders(2, 20), rateLimitHeaders(1, 40), rateLimitHeaders(0, 60)} {
+	for _, header := range [][]string{rateLimitHeaders(2, 20), rateLimitHeaders(1, 20), rateLimitHeaders(0, 20)} {
 		s.expectDocumented(t, newRequest("HEAD", "/v1/store/orders"), wantResponse{status: 200}.withHeader(header...))
 	}
-	s.expectDocumented(t, get("/v1/pets"), rateLimited(20, 60))
+	s.expectDocumented(t, get("/v1/pets"), rateLimited(20))
 }
 
 func TestRateLimitIsPerKey(t *testing.T) {
@@ -83,6 +84,18 @@ func TestRateLimitAppliesAfterAuthentication(t *testing.T) {
 	if got := scrape(t, registry)[`petstore_http_rate_limited_requests_total{key_id="1"}`]; got != "3" {
 		t.Errorf("got %s rate-limited requests in the metrics, want 3", got)
 	}
+}
+
+func TestForbiddenRequestsCountForTheRateLimit(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t, rest.WithRateLimit(3, time.Minute))
+	readOnly := "Authorization: Bearer " + s.createReadOnlyKey(t)
+	s.expectDocumented(t, postPet(newRex, readOnly), rejected(403, "forbidden").withHeader(rateLimitHeaders(2, 20)...))
+	s.expectDocumented(t, get("/v1/pets", readOnly), ok(`[]`).withHeader(rateLimitHeaders(1, 20)...))
+	s.expectDocumented(t, postPet(newRex, readOnly), rejected(403, "forbidden").withHeader(rateLimitHeaders(0, 20)...))
+	s.expectDocumented(t, postPet(newRex, readOnly), rateLimited(20))
+	s.expectDocumented(t, get("/v1/pets", readOnly), rateLimited(20))
+	s.expectDocumented(t, postPet(newRex), created("").withHeader(rateLimitHeaders(2, 20)...))
 }
 
 func TestRateLimitIsOffByDefault(t *testing.T) {

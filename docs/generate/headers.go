@@ -27,7 +27,7 @@ func shareHeaders(doc *openapi3.T) error {
 			case status < "300" && replayable:
 				names = append(names, "Idempotency-Replayed")
 			}
-			if status != "401" && status != "403" { // which are sent before the rate limit
+			if status != "401" { // which is sent before the rate limit
 				names = append(names, "RateLimit", "RateLimit-Policy")
 			}
 			if op.Deprecated {
@@ -68,7 +68,7 @@ func sharedHeaders() openapi3.Headers {
 		"Retry-After": header("integer", 1,
 			"The seconds to wait before a retry."),
 		"RateLimit": header("string", `"default";r=50;t=30`,
-			"If a rate limit is set: the remaining requests of the key, and the seconds until it has all of them again (draft-ietf-httpapi-ratelimit-headers)."),
+			"If a rate limit is set: the remaining requests of the key, and the seconds in which it can make no more than these (draft-ietf-httpapi-ratelimit-headers)."),
 		"RateLimit-Policy": header("string", `"default";q=100;w=60`,
 			"If a rate limit is set: the number of requests that a key may make, and the window in seconds (draft-ietf-httpapi-ratelimit-headers)."),
 		"Idempotency-Replayed": header("boolean", true,
