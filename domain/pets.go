@@ -35,6 +35,12 @@ var (
 // MaxPetName is the maximum length of a name in characters (code points).
 const MaxPetName = 200
 
+// PetNamePattern is the regular expression (ECMA 262) of a name that is not blank and has no
+// control characters.
+const PetNamePattern = `^[^\u0000-\u001F\u007F-\u009F]*` +
+	`[^\u0000-\u0020\u007F-\u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000]` +
+	`[^\u0000-\u001F\u007F-\u009F]*$`
+
 // The rules of a pet's fields, for error messages.
 const (
 	PetNameRule   = "must be 1 to 200 characters, not blank, without control characters"
@@ -59,15 +65,21 @@ type Pet struct {
 }
 
 // ValidPetName reports whether name satisfies PetNameRule: valid UTF-8 of 1 to
-// MaxPetName characters, not only white space, none of Unicode class Cc.
+// MaxPetName characters, not only white space, none of Unicode class Cc, no noncharacters
+// such as U+FFFF.
 func ValidPetName(name string) bool { return validName(name, MaxPetName) }
 
 func validName(name string, maxLen int) bool {
 	return utf8.ValidString(name) &&
 		utf8.RuneCountInString(name) <= maxLen &&
 		strings.TrimSpace(name) != "" &&
-		strings.IndexFunc(name, unicode.IsControl) < 0
+		strings.IndexFunc(name, unicode.IsControl) < 0 &&
+		strings.IndexFunc(name, IsNoncharacter) < 0
 }
+
+// IsNoncharacter reports whether r is one of the code points that Unicode reserves for
+// internal use, which I-JSON excludes (RFC 7493, section 2.1).
+func IsNoncharacter(r rune) bool { return unicode.Is(unicode.Noncharacter_Code_Point, r) }
 
 // Validate returns an ErrInvalid (validation_failed) that lists every violation.
 func (p NewPet) Validate() error {

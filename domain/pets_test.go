@@ -28,6 +28,9 @@ func TestPetNameRule(t *testing.T) {
 		"a\u0085b":                    false,
 		"a\u007f":                     false,
 		"not UTF-8: \xff":             false,
+		"a\uffff":                     false,
+		"\ufdd0a":                     false,
+		"a\U0010fffeb":                false,
 		strings.Repeat("\u0085", 200): false,
 	} {
 		if got := domain.ValidPetName(name); got != valid {

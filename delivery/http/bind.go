@@ -1,12 +1,14 @@
 package http
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"mime"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -92,7 +94,7 @@ type objectDecoder struct {
 var errNotObject = errors.New("not a JSON object")
 
 // decode decodes one I-JSON object (RFC 7493): its names are unique, its text is valid
-// UTF-8, and nothing follows it.
+// UTF-8 without noncharacters, and nothing follows it.
 func (d *objectDecoder) decode(raw []byte, name string) error {
 	err := json.Unmarshal(raw, d)
 	var syntax *jsontext.SyntacticError
@@ -103,8 +105,26 @@ func (d *objectDecoder) decode(raw []byte, name string) error {
 		return invalidJSON(fmt.Sprintf("%s is not valid JSON: %v at byte %d", name, syntax.Err, syntax.ByteOffset), err)
 	case err != nil:
 		return invalidJSON(name+" must be one JSON object", err)
+	case hasNoncharacter(raw):
+		return invalidJSON(name+" must not contain a noncharacter such as U+FFFF", nil)
 	}
 	return nil
+}
+
+// hasNoncharacter reports whether a string in valid JSON contains a noncharacter.
+func hasNoncharacter(raw []byte) bool {
+	if !slices.ContainsFunc(raw, func(c byte) bool { return c == '\\' || c >= 0xef }) { // with which one begins, and few bodies have
+		return false
+	}
+	for source := jsontext.NewDecoder(bytes.NewReader(raw)); ; {
+		token, err := source.ReadToken()
+		if err != nil {
+			return false // the end
+		}
+		if token.Kind() == '"' && strings.ContainsFunc(token.String(), domain.IsNoncharacter) {
+			return true
+		}
+	}
 }
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom. It ignores members without a field.

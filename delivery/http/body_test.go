@@ -57,6 +57,13 @@ func TestBodyMustBeOneIJSONObject(t *testing.T) {
 		{"surrogates in reverse order", postPet(`{"name":"\ude00\ud83d","categoryId":7}`), invalid},
 		{"lone surrogate in an unknown member", postPet(`{"name":"Rex","categoryId":7,"x":"\ud800"}`), invalid},
 		{"lone surrogate in a name", postPet(`{"name":"Rex","categoryId":7,"\udfff":1}`), invalid},
+		{"noncharacter in a value", postPet("{\"name\":\"R\uffffx\",\"categoryId\":7}"), invalid},
+		{"escaped noncharacter", postPet(`{"name":"R\uFDD0x","categoryId":7}`), invalid},
+		{"noncharacter of another plane", postPet("{\"name\":\"R\U0010fffe\",\"categoryId\":7}"), invalid},
+		{"escaped noncharacter of another plane", postPet(`{"name":"R\ud83f\udfff","categoryId":7}`), invalid},
+		{"noncharacter in an unknown member", postPet(`{"name":"Rex","categoryId":7,"x":[{"y":"\ufdef"}]}`), invalid},
+		{"noncharacter in a name", postPet(`{"name":"Rex","categoryId":7,"\ufffe":1}`), invalid},
+		{"noncharacter before values", postPet(`{"name":"","x":"\ufffe"}`), invalid},
 		{"nested too deep", postPet(nestedBody(20_000)), invalid},
 	})
 }

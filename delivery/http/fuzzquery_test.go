@@ -56,7 +56,7 @@ func FuzzQuery(f *testing.F) {
 }
 
 var (
-	integer   = regexp.MustCompile(`^-?[0-9]+$`)
+	integer   = regexp.MustCompile(`^[0-9]+$`)
 	petStatus = regexp.MustCompile(`^(available|pending|sold)$`)
 )
 

@@ -65,20 +65,20 @@ func TestListIsOrderedByIDAndLastPageHasNoLink(t *testing.T) {
 	s.createPets(t, slices.Concat(newPets(2, "sold"), newPets(1, ""), newPets(3, "available"), newPets(1, "pending"))...)
 	s.insertOrders(t, 3)
 	for path, pages := range map[string][][]int64{
-		"/v1/pets":                 {{1, 2, 3, 4, 5, 6, 7}},
-		"/v1/pets?limit=7":         {{1, 2, 3, 4, 5, 6, 7}},
-		"/v1/pets?limit=6":         {{1, 2, 3, 4, 5, 6}, {7}},
-		"/v1/pets?limit=3":         {{1, 2, 3}, {4, 5, 6}, {7}},
-		"/v1/pets?after=5&limit=1": {{6}, {7}},
-		"/v1/pets?after=7":         {{}},
-		"/v1/pets?after=-9223372036854775808&limit=100": {{1, 2, 3, 4, 5, 6, 7}},
-		"/v1/pets?status=available&limit=2":             {{4, 5}, {6}},
-		"/v1/pets?status=sold&limit=2":                  {{1, 2}},
-		"/v1/pets?status=sold&after=1":                  {{2}},
-		"/v1/pets?status=pending":                       {{7}},
-		"/v1/store/orders":                              {{1, 2, 3}},
-		"/v1/store/orders?limit=2":                      {{1, 2}, {3}},
-		"/v1/store/orders?limit=1&after=1":              {{2}, {3}},
+		"/v1/pets":                          {{1, 2, 3, 4, 5, 6, 7}},
+		"/v1/pets?limit=7":                  {{1, 2, 3, 4, 5, 6, 7}},
+		"/v1/pets?limit=6":                  {{1, 2, 3, 4, 5, 6}, {7}},
+		"/v1/pets?limit=3":                  {{1, 2, 3}, {4, 5, 6}, {7}},
+		"/v1/pets?after=5&limit=1":          {{6}, {7}},
+		"/v1/pets?after=7":                  {{}},
+		"/v1/pets?after=0&limit=100":        {{1, 2, 3, 4, 5, 6, 7}},
+		"/v1/pets?status=available&limit=2": {{4, 5}, {6}},
+		"/v1/pets?status=sold&limit=2":      {{1, 2}},
+		"/v1/pets?status=sold&after=1":      {{2}},
+		"/v1/pets?status=pending":           {{7}},
+		"/v1/store/orders":                  {{1, 2, 3}},
+		"/v1/store/orders?limit=2":          {{1, 2}, {3}},
+		"/v1/store/orders?limit=1&after=1":  {{2}, {3}},
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()

@@ -44,7 +44,7 @@ type listOrdersQuery struct {
 	// Return only orders with this status.
 	Status domain.OrderStatus `form:"status" validate:"omitempty,orderstatus" enums:"placed,delivered,cancelled"`
 	// Return only orders of this animal.
-	PetID *int64 `form:"petId" format:"int64"`
+	PetID *int64 `form:"petId" validate:"omitempty,min=0" format:"int64"`
 }
 
 // filters returns the filters in canonical form.

@@ -17,7 +17,7 @@ type pageQuery struct {
 	// Maximum number of records to return.
 	Limit int64 `form:"limit" validate:"min=1,max=100" default:"20"`
 	// Return records with an id greater than this one.
-	After int64 `form:"after" format:"int64"`
+	After int64 `form:"after" validate:"min=0" format:"int64"`
 }
 
 func (q pageQuery) pageRequest() domain.PageRequest {

@@ -54,7 +54,7 @@ func decodeParameter(values []string, field reflect.Value) (rule string) {
 	}
 	number, ok := parseInt64(values[0])
 	switch {
-	case !ok:
+	case !ok, strings.HasPrefix(values[0], "-0"): // which is not in plain digits
 		return integerRule
 	case field.Kind() == reflect.Pointer:
 		field.Set(reflect.ValueOf(&number))

@@ -46,11 +46,11 @@ func TestListRejectsInvalidAfter(t *testing.T) {
 			t.Parallel()
 			s := newTestServer(t)
 			var cases []testCase
-			for _, after := range []string{"0", "-1", "1", "9223372036854775807", "-9223372036854775808"} {
+			for _, after := range []string{"0", "1", "9223372036854775807"} {
 				cases = append(cases, testCase{after, get(list + "?after=" + after), ok(`[]`)})
 			}
 			for _, after := range []string{
-				"", "9223372036854775808", "-9223372036854775809", "+1", "%2B1", "1.0", "1e3", "0x1", "1_0", "x", "--1", "1&after=1", "1&after=2",
+				"", "-1", "-0", "-00", "-9223372036854775808", "9223372036854775808", "-9223372036854775809", "+1", "%2B1", "1.0", "1e3", "0x1", "1_0", "x", "--1", "1&after=1", "1&after=2",
 			} {
 				cases = append(cases, testCase{"invalid " + after, get(list + "?after=" + after), invalid})
 			}

@@ -31,6 +31,7 @@ func generate(root string) ([]byte, error) {
 		nameLists,
 		setPathExamples,
 		describeLengths,
+		addNamePattern,
 		describeRemoval,
 		checkOperations,
 		addFailures,

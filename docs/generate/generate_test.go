@@ -9,9 +9,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/domain"
 )
 
 func TestCommittedDocumentIsUpToDate(t *testing.T) {
@@ -158,6 +162,27 @@ func TestLengthLimitIsInDescriptionOnly(t *testing.T) {
 	name := load(t, writeSources(t, "", "")).Components.Schemas["NewPet"].Value.Properties["name"].Value
 	if name.MaxLength != nil || name.MinLength != 0 || name.Description != "Not blank. 1 to 200 characters." {
 		t.Errorf("got the limits %d and %v and the description %q, want the limits in the description only", name.MinLength, name.MaxLength, name.Description)
+	}
+}
+
+// A noncharacter is already not valid JSON.
+func TestNamePatternMatchesValidNames(t *testing.T) {
+	t.Parallel()
+	name := load(t, "../..").Components.Schemas["NewPet"].Value.Properties["name"].Value
+	for r := range unicode.MaxRune + 1 {
+		if !utf8.ValidRune(r) || domain.IsNoncharacter(r) {
+			continue
+		}
+		for _, text := range []string{string(r), "a" + string(r), string(r) + "a"} {
+			if matches := name.VisitJSON(text) == nil; matches != domain.ValidPetName(text) {
+				t.Errorf("%q: the pattern matches: %t, the name is valid: %t", text, matches, !matches)
+			}
+		}
+	}
+	for _, text := range []string{"", "  ", " \u3000", " a ", "a b", "\ufeff"} {
+		if matches := name.VisitJSON(text) == nil; matches != domain.ValidPetName(text) {
+			t.Errorf("%q: the pattern matches: %t, the name is valid: %t", text, matches, !matches)
+		}
 	}
 }
 

@@ -2,12 +2,15 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"example.com/petstore/domain"
 )
 
 const schemas = "#/components/schemas/"
@@ -153,5 +156,15 @@ func describeLengths(doc *openapi3.T) error {
 			p.MinLength, p.MaxLength = 0, nil
 		}
 	}
+	return nil
+}
+
+// addNamePattern adds the pattern of the name of a NewPet, which swag cannot express.
+func addNamePattern(doc *openapi3.T) error {
+	name := doc.Components.Schemas["NewPet"].Value.Properties["name"]
+	if name == nil {
+		return errors.New("the schema NewPet has no name")
+	}
+	name.Value.Pattern = domain.PetNamePattern
 	return nil
 }
