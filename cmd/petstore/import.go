@@ -23,6 +23,7 @@ type importRun struct {
 	format  file.Format
 	rejects string
 	again   bool
+	dryRun  bool
 
 	input  *os.File
 	stdout io.Writer
@@ -43,11 +44,13 @@ rules are those of the API. In NDJSON, unknown members are ignored, as in the AP
 unknown column is an error. The store assigns new ids; an id in the file must be a number of
 at least 1, but is not used.
 
-All rows are checked first: a row that violates a rule ends the import with its line and
-the rule, and nothing is stored. With --rejects such rows are written to a new file instead,
-as NDJSON with line, rule and row, the other rows are added, and the exit status is 0. Then
-correct and import the rejected rows alone: the whole file, corrected, would be another file,
-whose valid rows would be added again.
+All rows are checked first, and --dry-run ends there. Rows that violate a rule are an error,
+which lists the first 20 of them with their lines and rules, and nothing is stored: correct
+the file, and import it.
+
+With --rejects such rows are written to a new file instead, as NDJSON with line, rule and row,
+the other rows are added, and the exit status is 0. Then correct and import the rejected rows
+alone: the whole file, corrected, would be another file, whose valid rows would be added again.
 
 Each number of animals that is reported has been committed. If the import is interrupted or
 killed, run the same command again, but without --again: it continues with the next animal.
@@ -56,7 +59,8 @@ animals once more, each time that it is run.
 
 Until the file of --rejects is complete, it is FILE.partial; any file that has this name
 and is not in use is removed.`,
-		Example: `  petstore import pets.csv
+		Example: `  petstore import pets.csv --dry-run
+  petstore import pets.csv
   petstore import pets.ndjson --rejects rejected.ndjson
   gunzip --stdout pets.csv.gz | petstore import - --format csv`,
 		Args: func(cmd *cobra.Command, args []string) (err error) {
@@ -74,6 +78,9 @@ and is not in use is removed.`,
 				return err
 			}
 			defer run.input.Close()
+			if run.dryRun {
+				return run.run(ctx, nil)
+			}
 			return in.withStore(ctx, repository.Options{}, func(store *repository.Store) error { return run.run(ctx, store) })
 		},
 	}
@@ -84,11 +91,12 @@ and is not in use is removed.`,
 		}
 		return nil
 	})
+	cmd.Flags().BoolVar(&run.dryRun, "dry-run", false, "only check the rows, without opening the store")
 	cmd.Flags().BoolVar(&run.again, "again", false, "add the animals of a file that was imported before once more")
 	return cmd
 }
 
-// run checks the file, then adds its animals.
+// run checks the file, then adds its animals unless it is a dry run.
 func (r *importRun) run(ctx context.Context, store *repository.Store) error {
 	start := time.Now()
 	rejects, err := createRejects(r.rejects)
@@ -97,8 +105,14 @@ func (r *importRun) run(ctx context.Context, store *repository.Store) error {
 	}
 	defer rejects.discard()
 	checked, err := r.check(ctx, rejects)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || r.dryRun && err != nil {
 		return interruptedOr(ctx, err, "this run stored nothing")
+	}
+	if r.dryRun {
+		if err := rejects.publish(); err != nil {
+			return err
+		}
+		return r.report(fmt.Sprintf("checked %d animals, and stored nothing", checked.pets), checked)
 	}
 	importer := usecase.NewImporter(store, checked.digest, clock)
 	earlier, startErr := importer.Start(ctx, r.again)
@@ -118,7 +132,7 @@ func (r *importRun) run(ctx context.Context, store *repository.Store) error {
 	if err := rejects.publish(); err != nil {
 		return fmt.Errorf("%w: the import is complete, but %s was not written; %s to write it", err, r.rejects, r.rerun(true))
 	}
-	if err := r.report(earlier, checked, otherIDs, time.Since(start)); err != nil {
+	if err := r.report(r.added(earlier, checked, otherIDs, time.Since(start)), checked); err != nil {
 		return fmt.Errorf("%w: the import is complete", err)
 	}
 	return nil
@@ -149,8 +163,8 @@ func (r *importRun) rerun(begun bool) string {
 	return "run the same command again"
 }
 
-// report writes the totals to standard output.
-func (r *importRun) report(earlier domain.ImportState, checked checkedFile, otherIDs int, took time.Duration) error {
+// added returns how many animals were added.
+func (r *importRun) added(earlier domain.ImportState, checked checkedFile, otherIDs int, took time.Duration) string {
 	text := fmt.Sprintf("added %d animals in %s", checked.pets-earlier.Added, took.Round(time.Millisecond))
 	if earlier.Complete && checked.pets > 0 {
 		text = fmt.Sprintf("added 0 animals: this file with %d animals was imported before; --again adds them once more", checked.pets)
@@ -160,12 +174,17 @@ func (r *importRun) report(earlier domain.ImportState, checked checkedFile, othe
 	if otherIDs > 0 {
 		text += fmt.Sprintf("; %d have another id than in the file", otherIDs)
 	}
+	return text
+}
+
+// report writes what was done to standard output.
+func (r *importRun) report(done string, checked checkedFile) error {
 	if checked.rejected > 0 {
-		text += fmt.Sprintf("; wrote %d rejected rows to %s", checked.rejected, r.rejects)
+		done += fmt.Sprintf("; wrote %d rejected rows to %s", checked.rejected, r.rejects)
 	}
-	if r.again && checked.pets > 0 {
-		text += "; each run with --again adds them once more"
+	if r.again && !r.dryRun && checked.pets > 0 {
+		done += "; each run with --again adds them once more"
 	}
-	_, err := fmt.Fprintln(r.stdout, text)
+	_, err := fmt.Fprintln(r.stdout, done)
 	return err
 }

@@ -145,6 +145,56 @@ func TestImportStoresNothingOfAFileWithABadRow(t *testing.T) {
 	}
 }
 
+func TestImportListsTheFirstBadRows(t *testing.T) {
+	t.Parallel()
+	const categoryRule = "categoryId must be a 64-bit integer without fraction or exponent"
+	for bad, want := range map[int]string{
+		2:    "2 rows violate a rule:\nline 3: " + categoryRule + "\nline 4: " + categoryRule,
+		20:   "20 rows violate a rule:\nline 3: ",
+		3000: "3000 rows violate a rule, the first 20 are:\nline 3: ",
+	} {
+		dir := dirWithStore(t)
+		writeText(t, dir, "pets.csv", "name,categoryId\nRex,7\n"+strings.Repeat("Tom,x\n", bad)+"Bob,9\n")
+		stdout, stderr, code := runPetstore(t, dir, "import", "pets.csv")
+		_, text, _ := strings.Cut(stderr, "petstore: pets.csv: ")
+		if code != 1 || stdout != "" || !strings.HasPrefix(text, want) ||
+			!strings.HasSuffix(text, "\ncorrect them, or add --rejects FILE to import the others: this run stored nothing\n") {
+			t.Errorf("%d bad rows: got code %d, stdout %q, stderr %q; want 1 and %q", bad, code, stdout, stderr, want)
+		}
+		if n := strings.Count(text, "\nline "); n != min(bad, 20) {
+			t.Errorf("%d bad rows: got %d of them", bad, n)
+		}
+		writeRows(t, dir, "pets.csv", 2) // which is correct
+		if stdout, stderr, code := runPetstore(t, dir, "import", "pets.csv"); code != 0 || !strings.HasPrefix(stdout, "added 2 animals in ") {
+			t.Errorf("the corrected file: got code %d, stdout %q, stderr %q", code, stdout, stderr)
+		}
+		wantRows(t, dir, 2)
+	}
+}
+
+func TestDryRunOnlyChecks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeText(t, dir, "bad.csv", "name,categoryId\nRex,x\nTom,8\n")
+	writeRows(t, dir, "good.csv", 3)
+	for args, want := range map[string]struct {
+		code           int
+		stdout, stderr string
+	}{
+		"good.csv": {0, "checked 3 animals, and stored nothing\n", ""},
+		"bad.csv":  {1, "", "petstore: bad.csv: line 2: categoryId must be a 64-bit integer without fraction or exponent; correct the row, or add --rejects FILE to import the others: this run stored nothing\n"},
+		"bad.csv --again --rejects rejects.ndjson": {0, "checked 1 animals, and stored nothing; wrote 1 rejected rows to rejects.ndjson\n", ""},
+	} {
+		stdout, stderr, code := runPetstore(t, dir, append([]string{"import", "--dry-run"}, strings.Fields(args)...)...)
+		if code != want.code || stdout != want.stdout || !strings.HasSuffix(stderr, want.stderr) {
+			t.Errorf("%s: got code %d, stdout %q, stderr %q; want %+v", args, code, stdout, stderr, want)
+		}
+	}
+	if got := modes(t, dir); len(got) != 3 || !strings.Contains(readFile(t, filepath.Join(dir, "rejects.ndjson")), `"row":"Rex,x"`) {
+		t.Errorf("got the files %v, want no store", got)
+	}
+}
+
 func TestImportOfMissingFileCreatesNoStore(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]struct {
@@ -219,7 +269,7 @@ func TestRejectedRowsAreWrittenToAFile(t *testing.T) {
 		t.Errorf("the second time: got code %d, stdout %q; want 0, no animals and the same rejects", code, stdout)
 	}
 	_, stderr, code = runPetstore(t, dir, "import", "pets.csv")
-	if code != 1 || !strings.HasSuffix(stderr, "pets.csv: line 3: categoryId must be a 64-bit integer without fraction or exponent; correct the row, or add --rejects FILE to import the others: this run stored nothing; an earlier run stored 2 animals of this file\n") {
+	if code != 1 || !strings.HasSuffix(stderr, "\ncorrect them, or add --rejects FILE to import the others: this run stored nothing; an earlier run stored 2 animals of this file\n") {
 		t.Errorf("without --rejects: got code %d, stderr %q; want 1 and what was stored", code, stderr)
 	}
 	if n := queryInt(t, dir, "SELECT count(*) FROM pets"); n != 2 {

@@ -2,18 +2,11 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
-	"hash/maphash"
 	"io"
 	"io/fs"
-	"math"
 	"os"
-
-	"example.com/petstore/delivery/file"
-	"example.com/petstore/domain"
 )
 
 // openInput opens the file to import, which may be read more than once. Standard input, or
@@ -80,66 +73,4 @@ func copyToTemp(from io.Reader) (_ *os.File, err error) {
 		return nil, fmt.Errorf("copy the input to a temporary file: %w; the environment variable TMPDIR names another folder", err)
 	}
 	return temp, nil
-}
-
-// A pass reads a file once, from its beginning to its end, and computes its digest and size.
-type pass struct {
-	rows   *file.Reader
-	in     io.Reader // what rows reads
-	hash   hash.Hash
-	size   int64       // in bytes, of what was read
-	onRead func(n int) // called with the number of bytes of each read
-}
-
-func newPass(input io.ReaderAt, format file.Format, onRead func(n int)) *pass {
-	p := &pass{hash: sha256.New(), onRead: onRead}
-	p.in = io.TeeReader(io.NewSectionReader(input, 0, math.MaxInt64), p)
-	p.rows = file.NewReader(p.in, format)
-	return p
-}
-
-// Write implements io.Writer for the bytes that were read.
-func (p *pass) Write(read []byte) (int, error) {
-	p.size += int64(len(read))
-	p.onRead(len(read))
-	return p.hash.Write(read)
-}
-
-// each calls fn with each row until fn returns an error, which it returns, or ctx ends.
-func (p *pass) each(ctx context.Context, fn func(file.Row) error) error {
-	for {
-		row, err := p.rows.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err == nil {
-			err = fn(row)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// digest reads the rest of the file and returns the digest of all of it.
-func (p *pass) digest() (digest domain.FileDigest, err error) {
-	_, err = io.Copy(io.Discard, p.in)
-	p.hash.Sum(digest[:0])
-	return digest, err
-}
-
-// A petsHash is a hash of animals in their order.
-type petsHash struct {
-	seed maphash.Seed
-	sum  uint64
-}
-
-func (h *petsHash) add(pet domain.Pet) {
-	h.sum = maphash.Comparable(h.seed, struct {
-		before uint64
-		pet    domain.Pet
-	}{h.sum, pet})
 }

@@ -47,6 +47,9 @@ func createRejects(path string) (*rejectFile, error) {
 }
 
 func (r *rejectFile) write(row file.Row) error {
+	if r == nil {
+		return nil
+	}
 	r.rows++
 	return r.encoder.Encode(rejectedRow{Line: row.Line, Rule: row.Rule, Row: string(row.Text)})
 }

@@ -3,11 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"io/fs"
+	"math"
+	"strings"
 	"time"
 
 	"example.com/petstore/delivery/file"
@@ -15,68 +17,99 @@ import (
 	"example.com/petstore/usecase"
 )
 
-// importBatchSize is the number of animals in a transaction, as in seed.
-const importBatchSize = seedBatchSize
+const (
+	// importBatchSize is the number of animals in a transaction, as in seed.
+	importBatchSize = seedBatchSize
+	// maxListed is the number of invalid rows that an error lists.
+	maxListed = 20
+)
 
 // A checkedFile is what check found.
 type checkedFile struct {
+	info     fs.FileInfo // from before it was read
 	digest   domain.FileDigest
-	size     int64 // in bytes
 	pets     int64
-	rejected int64
-	seed     maphash.Seed
-	sums     []uint64 // the sums of a petsHash after each batch, so that add notices a change before it stores one
+	rejected int
 }
 
-// endsBatch reports whether a batch ends with the nth animal.
-func (c checkedFile) endsBatch(n int64) bool { return n%importBatchSize == 0 || n == c.pets }
-
-// check reads the file and checks each row. The first row that violates a rule is an error
-// unless there are rejects to write it to. The digest is also returned with an error, unless
-// ctx has ended.
+// check reads the file and checks each row. Rows that violate a rule are an error unless there
+// are rejects to write them to. The digest is also returned with an error, unless ctx has ended.
 func (r *importRun) check(ctx context.Context, rejects *rejectFile) (checked checkedFile, err error) {
-	info, err := r.input.Stat()
-	if err != nil {
+	if checked.info, err = r.input.Stat(); err != nil {
 		return checked, err
 	}
-	progress := newProgress(ctx, r.stderr, "bytes checked", int(info.Size()))
-	p, pets := newPass(r.input, r.format, progress.add), petsHash{seed: maphash.MakeSeed()}
-	err = p.each(ctx, func(row file.Row) error {
-		if row.Rule == "" {
-			pets.add(row.Pet)
-			if checked.pets++; checked.pets%importBatchSize == 0 {
-				checked.sums = append(checked.sums, pets.sum)
-			}
-			return nil
-		}
-		if checked.rejected++; checked.rejected == 1 && isRejected(row.Text) {
-			return fmt.Errorf("line %d: this row was written by --rejects: correct the member row of each line, and import these rows alone", row.Line)
-		}
-		if rejects != nil {
-			return rejects.write(row)
-		}
-		return fmt.Errorf("line %d: %s; correct the row, or add --rejects FILE to import the others", row.Line, row.Rule)
-	})
-	if err != nil {
+	progress, hash := newProgress(ctx, r.stderr, "bytes checked", int(checked.info.Size())), sha256.New()
+	in := io.TeeReader(io.NewSectionReader(r.input, 0, math.MaxInt64), hash)
+	rows := file.NewReader(io.TeeReader(in, sizeFunc(progress.add)), r.format)
+	if err = checked.checkRows(ctx, rows, rejects); err != nil {
 		progress.stop()
-		p.onRead = func(int) {}
 		err = fmt.Errorf("%s: %w", nameOf(r.path), err)
-	} else if !p.rows.EndsWithLine() {
+	} else if !rows.EndsWithLine() {
 		fmt.Fprintf(contextWriter{ctx, r.stderr}, "petstore: warning: the last line of %s has no line end: the file may be incomplete\n", nameOf(r.path))
 	}
 	if ctx.Err() != nil {
 		return checked, err
 	}
-	digest, digestErr := p.digest()
-	checked.digest, checked.size, checked.seed = digest, p.size, pets.seed
-	checked.sums = append(checked.sums, pets.sum)
-	return checked, cmp.Or(err, digestErr)
+	_, restErr := io.Copy(io.Discard, in)
+	hash.Sum(checked.digest[:0])
+	return checked, cmp.Or(err, restErr)
+}
+
+// A sizeFunc is called with the size of each write.
+type sizeFunc func(size int)
+
+// Write implements io.Writer.
+func (f sizeFunc) Write(p []byte) (int, error) {
+	f(len(p))
+	return len(p), nil
+}
+
+// checkRows counts the rows and writes those that violate a rule to rejects. Without rejects it
+// returns an error that lists them.
+func (c *checkedFile) checkRows(ctx context.Context, rows *file.Reader, rejects *rejectFile) error {
+	var listed []string
+	for {
+		row, err := rows.Read()
+		if errors.Is(err, io.EOF) {
+			return invalidRows(listed, c.rejected)
+		}
+		if err := cmp.Or(err, ctx.Err()); err != nil {
+			return err
+		}
+		if row.Rule == "" {
+			c.pets++
+			continue
+		}
+		if c.rejected++; c.rejected == 1 && isRejected(row.Text) {
+			return fmt.Errorf("line %d: this row was written by --rejects: correct the member row of each line, and import these rows alone", row.Line)
+		}
+		if rejects == nil && len(listed) < maxListed {
+			listed = append(listed, fmt.Sprintf("line %d: %s", row.Line, row.Rule))
+		}
+		if err := rejects.write(row); err != nil {
+			return err
+		}
+	}
+}
+
+// invalidRows returns the error for n rows that violate a rule, of which the first are listed.
+func invalidRows(listed []string, n int) error {
+	const remedy = "or add --rejects FILE to import the others"
+	switch {
+	case len(listed) == 0:
+		return nil
+	case n == 1:
+		return fmt.Errorf("%s; correct the row, %s", listed[0], remedy)
+	case n == len(listed):
+		return fmt.Errorf("%d rows violate a rule:\n%s\ncorrect them, %s", n, strings.Join(listed, "\n"), remedy)
+	default:
+		return fmt.Errorf("%d rows violate a rule, the first %d are:\n%s\ncorrect them, %s", n, len(listed), strings.Join(listed, "\n"), remedy)
+	}
 }
 
 // add adds the animals after those of an earlier run and returns how many have another id
-// than in the file. It stores only animals that were checked: it ignores what was appended to
-// the file meanwhile, and returns errFileChanged after any other change. The last batch marks
-// the import as complete.
+// than in the file. It returns errFileChanged, and adds no more, when the file is not as it was
+// when it was checked. The last batch marks the import as complete.
 func (r *importRun) add(ctx context.Context, importer *usecase.Importer, earlier domain.ImportState, checked checkedFile) (otherIDs int, err error) {
 	progress := newProgress(ctx, r.stderr, "animals", int(checked.pets-earlier.Added))
 	defer func() {
@@ -88,28 +121,21 @@ func (r *importRun) add(ctx context.Context, importer *usecase.Importer, earlier
 		_, err := importer.Add(ctx, nil, true)
 		return 0, err
 	}
-	rows := file.NewReader(io.NewSectionReader(r.input, 0, checked.size), r.format)
-	pets, batch := petsHash{seed: checked.seed}, []domain.Pet(nil)
-	for n := int64(0); n < checked.pets; {
-		row, err := readAgain(ctx, rows)
+	rows := file.NewReader(io.NewSectionReader(r.input, 0, math.MaxInt64), r.format)
+	var batch []domain.Pet
+	for n := int64(1); n <= checked.pets; n++ {
+		pet, err := nextPet(ctx, rows)
 		if err != nil {
+			return otherIDs, cmp.Or(r.compare(checked.info), err)
+		}
+		if n > earlier.Added {
+			batch = append(batch, pet)
+		}
+		if len(batch) < importBatchSize && n < checked.pets {
+			continue
+		}
+		if err := r.compare(checked.info); err != nil {
 			return otherIDs, err
-		}
-		if row.Rule != "" {
-			continue
-		}
-		pets.add(row.Pet)
-		if n++; n > earlier.Added {
-			batch = append(batch, row.Pet)
-		}
-		if !checked.endsBatch(n) {
-			continue
-		}
-		if pets.sum != checked.sums[(n-1)/importBatchSize] {
-			return otherIDs, errFileChanged
-		}
-		if len(batch) == 0 {
-			continue
 		}
 		batchStart := time.Now()
 		others, err := addBatch(ctx, importer, batch, n == checked.pets)
@@ -124,13 +150,24 @@ func (r *importRun) add(ctx context.Context, importer *usecase.Importer, earlier
 	return otherIDs, nil
 }
 
-// readAgain reads the next row of a file that was read to its end before.
-func readAgain(ctx context.Context, rows *file.Reader) (file.Row, error) {
-	row, err := rows.Read()
-	if _, failed := errors.AsType[*fs.PathError](err); err != nil && !failed {
+// nextPet returns the animal of the next valid row.
+func nextPet(ctx context.Context, rows *file.Reader) (domain.Pet, error) {
+	for {
+		row, err := rows.Read()
+		if err := cmp.Or(ctx.Err(), err); err != nil || row.Rule == "" {
+			return row.Pet, err
+		}
+	}
+}
+
+// compare returns errFileChanged unless the file has the size and the time of modification that
+// it had before.
+func (r *importRun) compare(before fs.FileInfo) error {
+	info, err := r.input.Stat()
+	if err == nil && (info.Size() != before.Size() || !info.ModTime().Equal(before.ModTime())) {
 		err = errFileChanged
 	}
-	return row, cmp.Or(ctx.Err(), err)
+	return err
 }
 
 // addBatch adds animals and returns how many have another id than in the file.

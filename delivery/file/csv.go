@@ -6,84 +6,147 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	rest "example.com/petstore/delivery/http"
-	"example.com/petstore/domain"
 )
 
-// maxFields is the number of fields in a row that encoding/csv parses: it needs more memory
-// for a field than for its text.
-const maxFields = 100
+// maxCommas is about how many commas a line may have: encoding/csv needs more memory for a field
+// than for its text.
+const maxCommas = 100_000
 
 // petColumns are the columns of animals, in the order in which they are written.
 var petColumns = []string{"id", "name", "categoryId", "status"}
 
 var (
 	errNoHeader       = errors.New("the file is empty: its first line must be a header such as " + strings.Join(petColumns, ","))
+	errCSVRowTooLong  = fmt.Errorf("%w, or close a quote that is open in it", errRowTooLong)
+	errTooManyCommas  = fmt.Errorf("the line has more than %d commas: remove them", maxCommas)
 	errQuoteNotClosed = errors.New(`a quote that is opened in this row is not closed: close it; if it belongs to the value, quote the field, and write "" for the quote`)
-	errQuoteInField   = errors.New(`a quote is within a field: quote the field, and write "" for the quote`)
-	errTextAfterQuote = errors.New(`text follows a closing quote: write "" for a quote within a quoted field`)
 )
 
-// A csvParser parses the rows of a CSV file.
-type csvParser struct {
-	columns map[string]int // the index of each column of the header
-	text    bytes.Reader
-	in      *bufio.Reader // reads text
-	csv     *csv.Reader   // reads in
+// A csvReader reads CSV.
+type csvReader struct {
+	text    rowText
+	csv     *csv.Reader    // reads text
+	lines   int            // that were read
+	columns map[string]int // the index of each column of the header, nil before it was read
 }
 
-func newCSVParser() *csvParser {
-	p := &csvParser{}
-	p.in = bufio.NewReader(&p.text)
-	p.csv = csv.NewReader(p.in)
-	p.csv.FieldsPerRecord = -1 // pet checks it
-	p.csv.ReuseRecord = true
-	return p
+func newCSVReader(in io.Reader) *csvReader {
+	r := &csvReader{text: rowText{in: in}}
+	r.csv = csv.NewReader(bufio.NewReaderSize(&r.text, bufferSize))
+	r.csv.FieldsPerRecord = -1 // read checks it
+	r.csv.ReuseRecord = true
+	return r
 }
 
-// fields returns the fields of a row, valid until the next call.
-func (p *csvParser) fields(row []byte) ([]string, error) {
-	p.text.Reset(row)
-	p.in.Reset(&p.text)
-	fields, err := p.csv.Read()
-	switch {
-	case errors.Is(err, csv.ErrBareQuote):
-		err = errQuoteInField
-	case errors.Is(err, csv.ErrQuote):
-		err = errTextAfterQuote
+// read implements rowReader.
+func (r *csvReader) read() (Row, error) {
+	if r.columns == nil {
+		if err := r.readHeader(); err != nil {
+			return Row{}, err
+		}
 	}
-	return fields, err
-}
-
-// parseHeader parses the header, which must have the columns name and categoryId, and no
-// other than petColumns.
-func (p *csvParser) parseHeader(row []byte) error {
-	if n := countFields(row); n > maxFields {
-		return fmt.Errorf("the header has %d columns: %s", n, columnsRule(nil))
-	}
-	header, err := p.fields(row)
+	row, fields, err := r.next()
 	if err != nil {
+		return row, err
+	}
+	hint := ": a quote may not be closed"
+	if row.Rule == "" && len(fields) != len(r.columns) {
+		row.Rule = fmt.Sprintf("the row has %d fields, the header has %d columns", len(fields), len(r.columns))
+	}
+	if row.Rule == "" {
+		field := func(column string) string {
+			if i, found := r.columns[column]; found {
+				return fields[i]
+			}
+			return ""
+		}
+		row.Pet, err = rest.ParsePet(field("id"), field("name"), field("categoryId"), field("status"))
+		row.Pet.Name = strings.Clone(row.Pet.Name) // which shares the memory of the whole row
+		row.Rule, hint = ruleOf(err), ""
+	}
+	if end := row.Line + int64(countLines(row.Text)); end > row.Line && row.Rule != "" {
+		row.Rule += fmt.Sprintf(" (the row ends in line %d%s)", end, hint)
+	}
+	return row, nil
+}
+
+// next returns the next row that is not blank, and its fields, which are valid until the next
+// call. The row has a Rule if encoding/csv rejects it.
+func (r *csvReader) next() (row Row, fields []string, err error) {
+	for len(bytes.TrimSpace(row.Text)) == 0 {
+		before := r.csv.InputOffset()
+		fields, err = r.csv.Read()
+		text := r.text.take(int(r.csv.InputOffset() - before))
+		notEmpty := bytes.TrimLeft(text, "\r\n") // encoding/csv skips empty lines
+		row.Line = int64(r.lines + countLines(text[:len(text)-len(notEmpty)]) + 1)
+		row.Text = bytes.TrimSuffix(bytes.TrimSuffix(notEmpty, []byte("\n")), []byte("\r"))
+		r.lines += countLines(text)
+		switch {
+		case r.text.err != nil:
+			return row, nil, lineError(row.Line, r.text.err)
+		case errors.Is(err, io.EOF):
+			return row, nil, err
+		case len(row.Text) > MaxRow:
+			return row, nil, lineError(row.Line, errCSVRowTooLong)
+		}
+	}
+	if err := checkText(row); err != nil {
+		return row, nil, err
+	}
+	if syntax, ok := errors.AsType[*csv.ParseError](err); ok {
+		switch {
+		case errors.Is(err, csv.ErrBareQuote):
+			row.Rule = `a quote is within a field: quote the field, and write "" for the quote`
+		case isQuote(row.Text, syntax.Line-syntax.StartLine, syntax.Column-1):
+			row.Rule = `text follows a closing quote: write "" for a quote within a quoted field`
+		default: // the end of the file
+			return row, nil, lineError(row.Line, errQuoteNotClosed)
+		}
+	}
+	return row, fields, nil
+}
+
+// isQuote reports whether a text has a quote at an index in a line.
+func isQuote(text []byte, line, index int) bool {
+	lines := bytes.Split(text, []byte("\n"))
+	return line < len(lines) && index < len(lines[line]) && lines[line][index] == '"'
+}
+
+func countLines(text []byte) int { return bytes.Count(text, []byte("\n")) }
+
+// readHeader reads the header, which must have the columns name and categoryId, and no other
+// than petColumns.
+func (r *csvReader) readHeader() error {
+	row, header, err := r.next()
+	switch {
+	case errors.Is(err, io.EOF):
+		return errNoHeader
+	case err != nil:
 		return err
+	case row.Rule != "":
+		return lineError(row.Line, errors.New(row.Rule))
 	}
 	columns := make(map[string]int, len(header))
 	for i, name := range header {
 		if !slices.Contains(petColumns, name) {
-			return fmt.Errorf("the header has the unknown column %.100q: %s", name, columnsRule(header))
+			return lineError(row.Line, fmt.Errorf("the header has the unknown column %.100q: %s", name, columnsRule(header)))
 		}
 		if _, found := columns[name]; found {
-			return fmt.Errorf("the header has the column %s twice: %s", name, columnsRule(header))
+			return lineError(row.Line, fmt.Errorf("the header has the column %s twice: %s", name, columnsRule(header)))
 		}
 		columns[name] = i
 	}
 	for _, name := range []string{"name", "categoryId"} {
 		if _, found := columns[name]; !found {
-			return fmt.Errorf("the header has no column %s: %s", name, columnsRule(header))
+			return lineError(row.Line, fmt.Errorf("the header has no column %s: %s", name, columnsRule(header)))
 		}
 	}
-	p.columns = columns
+	r.columns = columns
 	return nil
 }
 
@@ -96,86 +159,38 @@ func columnsRule(header []string) string {
 	return rule
 }
 
-// pet returns the animal of a row.
-func (p *csvParser) pet(row []byte) (domain.Pet, error) {
-	if n := countFields(row); n > maxFields {
-		return domain.Pet{}, p.errFieldCount(n)
-	}
-	fields, err := p.fields(row)
-	if err != nil {
-		return domain.Pet{}, err
-	}
-	if len(fields) != len(p.columns) {
-		return domain.Pet{}, p.errFieldCount(len(fields))
-	}
-	field := func(column string) string {
-		if i, found := p.columns[column]; found {
-			return fields[i]
-		}
-		return ""
-	}
-	pet, err := rest.ParsePet(field("id"), field("name"), field("categoryId"), field("status"))
-	pet.Name = strings.Clone(pet.Name) // which shares the memory of the whole row
-	return pet, err
+// A rowText is what a csv.Reader reads. It keeps the text of the row, and limits its memory.
+type rowText struct {
+	in    io.Reader
+	kept  []byte
+	taken int   // of kept
+	err   error // other than io.EOF
 }
 
-// errFieldCount returns the error of a row with another number of fields than the header.
-func (p *csvParser) errFieldCount(fields int) error {
-	return fmt.Errorf("the row has %d fields, the header has %d columns", fields, len(p.columns))
+// take returns the next n bytes, valid until the next call of Read.
+func (t *rowText) take(n int) []byte {
+	t.taken += n
+	return t.kept[t.taken-n : t.taken]
 }
 
-// countFields returns the number of fields of a row. Of a row with a quote at a wrong place,
-// it counts at least those before that quote.
-func countFields(row []byte) int {
-	n, quoted := 1, false
-	for _, c := range row {
-		switch {
-		case c == '"':
-			quoted = !quoted // twice for the "" within a quoted field
-		case c == ',' && !quoted:
-			n++
-		}
+// Read implements io.Reader.
+func (t *rowText) Read(p []byte) (int, error) {
+	t.kept, t.taken = t.kept[:copy(t.kept, t.kept[t.taken:])], 0
+	line := t.kept[bytes.LastIndexByte(t.kept, '\n')+1:]
+	switch {
+	case t.err != nil:
+	case len(t.kept) > MaxRow+len("\r\n"):
+		t.err = errCSVRowTooLong
+	case bytes.Count(line, []byte(",")) > maxCommas:
+		t.err = errTooManyCommas
 	}
-	return n
-}
-
-// A quoteScanner finds the end of a row, whose quoted fields may contain line ends.
-type quoteScanner struct{ quoted bool }
-
-// openAfter reports whether a quoted field is open after a line, which continues the row.
-// encoding/csv rejects a line with a quote at a wrong place, with which the row ends.
-func (s *quoteScanner) openAfter(line []byte) bool {
-	if !s.quoted && bytes.IndexByte(line, '"') < 0 {
-		return false
+	if t.err != nil {
+		return 0, t.err
 	}
-	for line = trimLineEnd(line); ; {
-		if !s.quoted {
-			field := line
-			if comma := bytes.IndexByte(line, ','); comma >= 0 {
-				field = line[:comma]
-			}
-			switch {
-			case bytes.HasPrefix(line, []byte(`"`)):
-				s.quoted, line = true, line[1:]
-				continue
-			case bytes.IndexByte(field, '"') >= 0 || len(field) == len(line):
-				return false
-			}
-			line = line[len(field)+1:]
-			continue
-		}
-		quote := bytes.IndexByte(line, '"')
-		if quote < 0 {
-			return true
-		}
-		line = line[quote+1:]
-		switch {
-		case bytes.HasPrefix(line, []byte(`"`)):
-			line = line[1:]
-		case bytes.HasPrefix(line, []byte(`,`)):
-			s.quoted, line = false, line[1:]
-		default:
-			return false
-		}
+	n, err := t.in.Read(p)
+	t.kept = append(t.kept, p[:n]...)
+	if err != nil && !errors.Is(err, io.EOF) {
+		t.err = err
 	}
+	return n, err
 }

@@ -5,57 +5,41 @@ import (
 	"bytes"
 	"errors"
 	"io"
+
+	rest "example.com/petstore/delivery/http"
 )
 
-const (
-	// MaxRow is the maximum size of a row in bytes, which limits the memory of a Reader.
-	MaxRow = 4 << 20
-	// bufferSize is how many bytes are read or written at once.
-	bufferSize = 64 << 10
-	// byteOrderMark is U+FEFF, with which some programs begin a text.
-	byteOrderMark = "\ufeff"
-)
-
-var errRowTooLong = errors.New("the row is larger than 4 MiB: shorten it")
-
-// A lineReader reads the lines of a file.
+// A lineReader reads NDJSON.
 type lineReader struct {
-	in           *bufio.Reader
-	number       int64 // of the last line
-	unterminated bool  // the last line has no line end
+	lines  *bufio.Scanner
+	number int64 // of the last line
 }
 
-func newLineReader(in io.Reader) lineReader {
-	l := lineReader{in: bufio.NewReaderSize(in, bufferSize)}
-	if mark, err := l.in.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
-		_, _ = l.in.Discard(len(mark)) // which is buffered
-	}
-	return l
+func newLineReader(in io.Reader) *lineReader {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, bufferSize), MaxRow+len("\r\n"))
+	return &lineReader{lines: lines}
 }
 
-// append appends the next line, with its line end. It returns errRowTooLong if the result
-// would be larger than MaxRow, and io.EOF at the end of the file.
-func (l *lineReader) append(to []byte) ([]byte, error) {
-	before := len(to)
-	for {
-		part, err := l.in.ReadSlice('\n')
-		to = append(to, part...)
-		switch {
-		case len(trimLineEnd(to)) > MaxRow:
-			return to, errRowTooLong
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case errors.Is(err, io.EOF) && len(to) > before:
-			l.unterminated = true
-		case err != nil:
-			return to, err
-		}
+// read implements rowReader.
+func (l *lineReader) read() (row Row, err error) {
+	for len(bytes.TrimSpace(row.Text)) == 0 {
 		l.number++
-		return to, nil
+		more := l.lines.Scan()
+		row = Row{Line: l.number, Text: l.lines.Bytes()}
+		switch err := l.lines.Err(); {
+		case errors.Is(err, bufio.ErrTooLong), len(row.Text) > MaxRow:
+			return row, lineError(row.Line, errRowTooLong)
+		case err != nil:
+			return row, lineError(row.Line, err)
+		case !more:
+			return row, io.EOF
+		}
 	}
-}
-
-// trimLineEnd returns a text without the line end at its end.
-func trimLineEnd(text []byte) []byte {
-	return bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
+	if err := checkText(row); err != nil {
+		return row, err
+	}
+	row.Pet, err = rest.DecodePet(row.Text)
+	row.Rule = ruleOf(err)
+	return row, nil
 }

@@ -1,14 +1,22 @@
 package file
 
 import (
-	"bytes"
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"unicode/utf8"
 
-	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
+)
+
+const (
+	// MaxRow is the maximum size of a row in bytes, which limits the memory of a Reader.
+	MaxRow = 4 << 20
+	// bufferSize is how many bytes are read or written at once.
+	bufferSize = 64 << 10
+	// byteOrderMark is U+FEFF, with which some programs begin a text.
+	byteOrderMark = "\ufeff"
 )
 
 // A Row is a row of a file.
@@ -22,16 +30,24 @@ type Row struct {
 // A Reader reads the animals of a file. Empty lines and a byte order mark are skipped. It
 // uses less than 100 MiB of memory.
 type Reader struct {
-	lines  lineReader
-	csv    *csvParser // nil for NDJSON
-	buffer []byte     // the text of the row
+	rows rowReader
+	last lastByte
 }
+
+// A rowReader reads the rows of a format, as Reader.Read does.
+type rowReader interface{ read() (Row, error) }
 
 // NewReader returns a Reader of a file.
 func NewReader(in io.Reader, format Format) *Reader {
-	r := &Reader{lines: newLineReader(in)}
+	r := &Reader{last: lastByte{in: in, value: '\n'}}
+	text := bufio.NewReaderSize(&r.last, bufferSize)
+	if mark, err := text.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
+		_, _ = text.Discard(len(mark)) // which is buffered
+	}
 	if format == CSV {
-		r.csv = newCSVParser()
+		r.rows = newCSVReader(text)
+	} else {
+		r.rows = newLineReader(text)
 	}
 	return r
 }
@@ -39,104 +55,49 @@ func NewReader(in io.Reader, format Format) *Reader {
 // Read returns the next row, or io.EOF. After any other error the rest of the file cannot
 // be read: it has no valid header, a row larger than MaxRow or a quote that is not closed,
 // its text is not UTF-8, or reading failed. The error names the line, if any.
-func (r *Reader) Read() (Row, error) {
-	if r.csv != nil && r.csv.columns == nil {
-		if err := r.readHeader(); err != nil {
-			return Row{}, err
-		}
-	}
-	row, err := r.readText()
-	if err != nil {
-		return Row{}, err
-	}
-	if r.csv != nil {
-		row.Pet, err = r.csv.pet(row.Text)
-	} else {
-		row.Pet, err = rest.DecodePet(row.Text)
-	}
-	if err != nil {
-		row.Rule = r.ruleOf(row.Line, err)
-	}
-	return row, nil
-}
+func (r *Reader) Read() (Row, error) { return r.rows.read() }
 
 // EndsWithLine reports, at the end of the file, whether its last line has a line end. The
 // end of a file may be missing otherwise.
-func (r *Reader) EndsWithLine() bool { return !r.lines.unterminated }
+func (r *Reader) EndsWithLine() bool { return r.last.value == '\n' }
 
-func (r *Reader) readHeader() error {
-	row, err := r.readText()
-	if errors.Is(err, io.EOF) {
-		return errNoHeader
+// A lastByte remembers the last byte that was read.
+type lastByte struct {
+	in    io.Reader
+	value byte
+}
+
+// Read implements io.Reader.
+func (l *lastByte) Read(p []byte) (int, error) {
+	n, err := l.in.Read(p)
+	if n > 0 {
+		l.value = p[n-1]
 	}
-	if err != nil {
-		return err
-	}
-	if err := r.csv.parseHeader(row.Text); err != nil {
-		return lineError(row.Line, err)
+	return n, err
+}
+
+var (
+	errRowTooLong = errors.New("the row is larger than 4 MiB: shorten it")
+	errNotUTF8    = errors.New("the text is not valid UTF-8: convert the file to UTF-8")
+)
+
+// checkText returns an error for a row that is not UTF-8.
+func checkText(row Row) error {
+	if !utf8.Valid(row.Text) {
+		return lineError(row.Line, errNotUTF8)
 	}
 	return nil
-}
-
-// readText reads the line and the text of the next row that is not blank.
-func (r *Reader) readText() (row Row, err error) {
-	for len(bytes.TrimSpace(row.Text)) == 0 {
-		row.Line = r.lines.number + 1
-		if r.buffer, err = r.lines.append(r.buffer[:0]); err != nil {
-			return row, r.textError(row.Line, err)
-		}
-		if r.csv != nil {
-			if err := r.readQuoted(); err != nil {
-				return row, r.textError(row.Line, err)
-			}
-		}
-		row.Text = trimLineEnd(r.buffer)
-		if !utf8.Valid(row.Text) {
-			return row, lineError(row.Line, errNotUTF8)
-		}
-	}
-	return row, nil
-}
-
-// readQuoted reads the other lines of a row in which a quoted field contains line ends.
-func (r *Reader) readQuoted() (err error) {
-	quotes := quoteScanner{}
-	for scanned := 0; quotes.openAfter(r.buffer[scanned:]); {
-		scanned = len(r.buffer)
-		r.buffer, err = r.lines.append(r.buffer)
-		if errors.Is(err, io.EOF) {
-			return errQuoteNotClosed
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// textError returns the error of a row that cannot be read.
-func (r *Reader) textError(line int64, err error) error {
-	if errors.Is(err, io.EOF) {
-		return err
-	}
-	if errors.Is(err, errRowTooLong) && r.csv != nil {
-		err = fmt.Errorf("%w, or close a quote that is open in it", err)
-	}
-	return lineError(line, err)
 }
 
 func lineError(line int64, err error) error { return fmt.Errorf("line %d: %w", line, err) }
 
-// ruleOf returns the rule for the error of the row that begins in a line and was read last.
-func (r *Reader) ruleOf(line int64, err error) string {
-	rule, hint := err.Error(), ": a quote may not be closed"
+// ruleOf returns the rule for the error of a row, "" for nil.
+func ruleOf(err error) string {
+	if err == nil {
+		return ""
+	}
 	if known, ok := errors.AsType[*domain.Error](err); ok {
-		rule, hint = known.Message, "" // the fields of the row are valid
+		return known.Message
 	}
-	if r.lines.number > line {
-		rule += fmt.Sprintf(" (the row ends in line %d%s)", r.lines.number, hint)
-	}
-	return rule
+	return err.Error()
 }
-
-var errNotUTF8 = errors.New("the text is not valid UTF-8: convert the file to UTF-8")

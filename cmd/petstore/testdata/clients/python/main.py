@@ -32,7 +32,7 @@ def add_and_list(api: PetsApi) -> None:
     with rejected(422, "idempotency_key_reused"):
         add_pet(api, "rex-1", NewPet(name="Max", categoryId=7))
     with rejected(400, "validation_failed"):
-        api.create_pet(NewPet(name="", categoryId=7))
+        api.create_pet(NewPet(name="x" * 201, categoryId=7))
     tom = api.create_pet(NewPet(name="Tom", categoryId=SMALLEST, status=PetStatus.AVAILABLE))
     mia = api.create_pet(NewPet(name="Mia", categoryId=0))
     want((tom.category_id, mia.category_id, mia.status), (SMALLEST, 0, None))
@@ -44,7 +44,7 @@ def add_and_list(api: PetsApi) -> None:
     with rejected(304):
         api.list_pets(after=rex.id, if_none_match=page.headers["Etag"])
     with rejected(400, "invalid_parameter"):
-        api.list_pets(after=SMALLEST - 1)
+        api.list_pets(after=LARGEST + 1)
 
     found = api.get_pet_with_http_info(rex.id)
     want((found.data, found.headers["Deprecation"], found.headers["Sunset"]), (rex, "@1764892800", "Thu, 05 Dec 2030 00:00:00 GMT"))
