@@ -82,10 +82,13 @@ func (r *csvReader) next() (row Row, fields []string, err error) {
 		before := r.csv.InputOffset()
 		fields, err = r.csv.Read()
 		text := r.text.take(int(r.csv.InputOffset() - before))
-		notEmpty := bytes.TrimLeft(text, "\r\n") // encoding/csv skips empty lines
-		row.Line = int64(r.lines + countLines(text[:len(text)-len(notEmpty)]) + 1)
-		row.Text = bytes.TrimSuffix(bytes.TrimSuffix(notEmpty, []byte("\n")), []byte("\r"))
-		r.lines += countLines(text)
+		end := r.lines + countLines(text)
+		for bytes.HasPrefix(text, []byte("\n")) || bytes.HasPrefix(text, []byte("\r\n")) { // which encoding/csv skips
+			_, text, _ = bytes.Cut(text, []byte("\n"))
+		}
+		row.Line = int64(end - countLines(text) + 1)
+		row.Text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
+		r.lines = end
 		switch {
 		case r.text.err != nil:
 			return row, nil, lineError(row.Line, r.text.err)

@@ -95,6 +95,7 @@ func TestReadCSV(t *testing.T) {
 		"quote closed by a later":  {"name,categoryId\n\"Rex,7\n\"Tom\",8\nBob,9\n", []string{`2 "\"Rex,7\n\"Tom\",8": text follows a closing quote: write "" for a quote within a quoted field (the row ends in line 3: a quote may not be closed)`, `4 0 "Bob" 9 ""`}},
 		"line end in a name":       {"name,categoryId\n\"Rex\r\nTom\",7\nBob,9\n", []string{`2 "\"Rex\r\nTom\",7": name ` + domain.PetNameRule + " (the row ends in line 3)", `4 0 "Bob" 9 ""`}},
 		"line end before a quote":  {"name,categoryId\na\"b,\"c\nTom,8\n", []string{`2 "a\"b,\"c": a quote is within a field: quote the field, and write "" for the quote`, `3 0 "Tom" 8 ""`}},
+		"carriage return first":    {"name,categoryId\n\r\n\rRex\n", []string{`3 "\rRex": the row has 1 fields, the header has 2 columns`}},
 		"carriage return in lines": {"name,categoryId\rRex,7\r", []string{`error: line 1: the header has the unknown column "categoryId\rRex": ` + columnsRule}},
 
 		"name of 4 MiB":      {"name,categoryId\n" + long[:file.MaxRow-2] + ",7\nTom,8\n", []string{fmt.Sprintf("2 %q: name %s", long[:file.MaxRow-2]+",7", domain.PetNameRule), `3 0 "Tom" 8 ""`}},
