@@ -2,20 +2,31 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
 	"sync"
 	"time"
 )
 
-// A contentCheck notices that the file of an open store is another one, or that its content was
-// replaced, as by copying a backup over it, or truncated. It is safe for concurrent use.
+// A contentCheck notices that the file of an open store is another one, has a second name, or that
+// its content was replaced, as by copying a backup over it, or truncated, and that its WAL was. It
+// is safe for concurrent use.
 type contentCheck struct {
 	fileIdentity
+	readers *sql.DB // nil until they are open
 
 	mu       sync.Mutex
+	wal      walCheck
 	modified time.Time // when the checked content was written
 	size     int64     // of the checked content
 	err      error     // from when the content was found wrong
 }
+
+// errNotChecked is the error of a check that could not be made, such as without a free
+// descriptor. The next one is made again.
+var errNotChecked = errors.New("the file of the store could not be checked")
 
 // check checks the file, and its content unless it was not modified since it was last found
 // right. The file of an open store is modified only by checkpoints.
@@ -26,11 +37,28 @@ func (c *contentCheck) check() error {
 		return c.err
 	}
 	file, err := c.fileIdentity.check()
-	if err != nil || file.ModTime().Equal(c.modified) && file.Size() == c.size {
+	if err != nil {
 		return err
 	}
+	if isLinked(file) {
+		return errLinked
+	}
+	if err = c.checkContent(file); err != nil && !errors.Is(err, errNotChecked) {
+		return err
+	}
+	walErr := c.wal.check(c.readers)
+	if errors.Is(walErr, errWALTruncated) {
+		c.err = walErr
+	}
+	return errors.Join(walErr, err)
+}
+
+func (c *contentCheck) checkContent(file os.FileInfo) error {
+	if file.ModTime().Equal(c.modified) && file.Size() == c.size {
+		return nil
+	}
 	truncated := file.Size() < c.size
-	err = checkWAL(context.Background(), c.path)
+	err := checkWAL(context.Background(), c.path, c.readers)
 	if err == nil && truncated { // without its WAL it can still be read if VACUUM has truncated it
 		_, err = readFileGeneration(context.Background(), c.path)
 	}
@@ -39,8 +67,10 @@ func (c *contentCheck) check() error {
 		c.err = err
 	case isNotADatabase(err), isCorrupt(err):
 		c.err = errFileReplaced
+	case err != nil && truncated:
+		return err // it is likely to be wrong
 	case err != nil:
-		return err // such as without a free descriptor: check again next time
+		return fmt.Errorf("%w: %w", errNotChecked, err)
 	default:
 		c.modified, c.size = file.ModTime(), file.Size()
 	}

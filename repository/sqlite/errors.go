@@ -11,8 +11,11 @@ import (
 
 // ErrorKind implements repository.Database (sqlite.org/rescode.html).
 func (*database) ErrorKind(err error) string {
-	if errors.Is(err, errFileReplaced) || isForeign(err) {
+	switch {
+	case errors.Is(err, errFileReplaced), isForeign(err), errors.Is(err, errWALRemoved), errors.Is(err, errWALTruncated):
 		return repository.KindReplaced
+	case errors.Is(err, errLinked):
+		return repository.KindOther
 	}
 	failure, ok := errors.AsType[sqlite3.Error](err)
 	if !ok {

@@ -31,7 +31,10 @@ func checkFile(ctx context.Context, path string, o repository.EngineOptions) err
 	if !info.Mode().IsRegular() {
 		return errNotRegular
 	}
-	if err := checkWAL(ctx, path); err != nil {
+	if err := checkLinks(path, info); err != nil {
+		return err
+	}
+	if err := checkWAL(ctx, path, nil); err != nil {
 		return err
 	}
 	return checkApplicationID(ctx, path, o)
@@ -196,4 +199,13 @@ func (f fileIdentity) check() (os.FileInfo, error) {
 		return nil, errFileReplaced
 	}
 	return info, nil
+}
+
+// checkNoOther returns an error when another file is at the path. If none is there, the file
+// may have been moved away, with all that it holds.
+func (f fileIdentity) checkNoOther() error {
+	if info, err := os.Stat(f.path); err == nil && !os.SameFile(info, f.info) {
+		return errFileReplaced
+	}
+	return nil
 }

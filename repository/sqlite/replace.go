@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -54,6 +53,9 @@ type Replaced struct {
 	KeysErr    error
 }
 
+// replacedSuffix begins the suffix of the names of the files that Replace keeps.
+const replacedSuffix = ".replaced-"
+
 // A replacement is a call of Replace.
 type replacement struct {
 	path, with string
@@ -65,7 +67,7 @@ type replacement struct {
 }
 
 func newReplacement(path, with string, now time.Time) *replacement {
-	return &replacement{path: path, with: with, now: now, suffix: ".replaced-" + now.UTC().Format("20060102T150405.000Z")}
+	return &replacement{path: path, with: with, now: now, suffix: replacedSuffix + now.UTC().Format("20060102T150405.000Z")}
 }
 
 // steps returns the steps of Replace. The process may be killed before and after each;
@@ -124,7 +126,7 @@ func (r *replacement) writeWAL(ctx context.Context) error {
 	if _, err := os.Stat(r.path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err := checkWAL(ctx, r.path); isForeign(err) || hasWAL(r.path) && isDamaged(ctx, r.path) {
+	if err := checkWAL(ctx, r.path, nil); isForeign(err) || hasWAL(r.path) && isDamaged(ctx, r.path) {
 		return nil
 	}
 	conn, closeConn, err := connectOne(ctx, r.path, url.Values{"mode": {"rw"}, "_busy_timeout": {"0"}})
@@ -172,24 +174,7 @@ func (r *replacement) removeLinks(context.Context) error {
 	if !r.exists {
 		return nil
 	}
-	previous, err := os.Stat(r.path)
-	if err != nil {
-		return err
-	}
-	folder := filepath.Dir(r.path)
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		if !strings.HasPrefix(entry.Name(), filepath.Base(r.path)+".replaced-") {
-			continue
-		}
-		if info, err := entry.Info(); err == nil && os.SameFile(info, previous) {
-			return os.Remove(filepath.Join(folder, entry.Name()))
-		}
-	}
-	return nil
+	return removeReplacedLink(r.path)
 }
 
 // moveAside keeps what is left of the WAL, shared memory or journal of the previous store.

@@ -46,6 +46,7 @@ type database struct {
 	readers     *sql.DB   // nil if opened with EngineOptions.Exclusive
 	schema      repository.Schema
 	dataVersion int64 // at the last ChangedByOthers
+	inTx        bool  // the writer has a transaction
 }
 
 func open(ctx context.Context, path string, o repository.EngineOptions) (_ *database, err error) {
@@ -107,6 +108,9 @@ func open(ctx context.Context, path string, o repository.EngineOptions) (_ *data
 	if isFirst {
 		_ = beginGeneration(ctx, d.writer, path) // fails on a full disk, on which a store can still be read
 	}
+	if err := d.watch(path); err != nil {
+		return nil, err
+	}
 	var rows int // reads a table through an index, and the last table, which finds a damaged file now
 	err = d.Readers().QueryRowContext(ctx, "SELECT (SELECT count(*) FROM (SELECT id FROM pets LIMIT 1)) + (SELECT count(*) FROM unfinished_copy)").Scan(&rows)
 	if err != nil {
@@ -134,15 +138,27 @@ func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
 	return gormsqlite.New(gormsqlite.Config{Conn: pool})
 }
 
+// watch lets check notice changes of the WAL and of the content, unless no other connection could
+// read the file.
+func (d *database) watch(path string) (err error) {
+	if d.readers == nil {
+		return nil
+	}
+	d.content.readers = d.readers
+	d.content.wal, err = newWALCheck(path)
+	return err
+}
+
 // Begin implements repository.Database. It waits up to lockTimeout for the lock of another
 // process.
 func (d *database) Begin(ctx context.Context) (repository.Tx, error) {
-	if err := d.check(); err != nil {
+	if err := d.checkWritable(ctx); err != nil {
 		return nil, err
 	}
 	for start := time.Now(); ; { //nolint:forbidigo // a duration
 		_, err := d.writer.ExecContext(ctx, "BEGIN IMMEDIATE")
 		if err == nil {
+			d.inTx = true
 			return &tx{Conn: d.writer, database: d}, nil
 		}
 		if !isBusy(err) || time.Since(start) >= lockTimeout {
@@ -152,8 +168,12 @@ func (d *database) Begin(ctx context.Context) (repository.Tx, error) {
 }
 
 // ChangedByOthers implements repository.Database. Commits of other connections change the
-// data_version of a connection; its own commits do not.
+// data_version of a connection; its own commits do not. It also saves a WAL that was removed
+// since the last call.
 func (d *database) ChangedByOthers(ctx context.Context) (repository.Changes, error) {
+	if !d.inTx {
+		_ = d.checkWritable(ctx) // the next Begin returns the error
+	}
 	before := d.dataVersion
 	err := d.writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&d.dataVersion)
 	changed := d.dataVersion != before
@@ -176,6 +196,22 @@ func (d *database) check() error {
 		return err
 	}
 	return d.content.check()
+}
+
+// checkWritable returns an error if a commit could be lost, for the goroutine that writes. It does
+// not if that could not be checked: without a free descriptor, clients could stop all writes.
+func (d *database) checkWritable(ctx context.Context) error {
+	err := d.check()
+	switch {
+	case errors.Is(err, errWALRemoved):
+		if d.inTx || errors.Is(err, errNotChecked) { // the WAL may not be that of the file
+			return err
+		}
+		return d.saveWAL(ctx)
+	case errors.Is(err, errNotChecked):
+		return nil
+	}
+	return err
 }
 
 // Rebind implements repository.Database. SQLite's placeholder is ?.
@@ -206,6 +242,7 @@ func (d *database) Close() error {
 	if d.writerPool == nil {
 		return nil
 	}
+	_ = d.checkWritable(context.Background()) // saves a WAL that was removed
 	wrong := d.check() != nil || d.content.failed()
 	switch {
 	case wrong && d.readers != nil:

@@ -21,7 +21,7 @@ type tx struct {
 
 // end makes each method of the connection return sql.ErrConnDone, as on PostgreSQL. On
 // database.writer, a statement would now be a transaction of its own.
-func (t *tx) end() { t.Conn = t.database.closed }
+func (t *tx) end() { t.Conn, t.database.inTx = t.database.closed, false }
 
 // Active returns an error when SQLite has rolled back the transaction, such as on a full
 // disk: the next statements would be committed one by one
@@ -38,16 +38,20 @@ func (t *tx) Active() error {
 // Failed implements repository.Tx. SQLite undoes only the statement that failed.
 func (t *tx) Failed() bool { return false }
 
-// Commit implements repository.Tx. It also returns an error when the file has been
-// replaced or removed meanwhile.
+// Commit implements repository.Tx. It rolls back when the file has been replaced or removed
+// meanwhile. After the commit, only another file at its path is an error, which does not have the
+// commit.
 func (t *tx) Commit(repository.Changes) error {
+	if err := t.database.checkWritable(context.Background()); err != nil {
+		return errors.Join(err, t.Rollback())
+	}
 	if _, err := t.ExecContext(context.Background(), "COMMIT"); err != nil {
 		_ = t.Rollback() // fails if SQLite has rolled back by itself
 		t.database.overwriteFailedCommit()
 		return err
 	}
 	t.end()
-	return t.database.check()
+	return t.database.content.checkNoOther()
 }
 
 // Rollback implements repository.Tx.
