@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -15,7 +14,7 @@ import (
 // is safe for concurrent use.
 type contentCheck struct {
 	fileIdentity
-	readers *sql.DB // nil until they are open
+	reader *sql.DB // of one connection; nil until it is open
 
 	mu       sync.Mutex
 	wal      walCheck
@@ -24,12 +23,10 @@ type contentCheck struct {
 	err      error     // from when the content was found wrong
 }
 
-// errNotChecked is the error of a check that could not be made, such as without a free
-// descriptor. The next one is made again.
-var errNotChecked = errors.New("the file of the store could not be checked")
-
 // check checks the file, and its content unless it was not modified since it was last found
-// right. The file of an open store is modified only by checkpoints.
+// right. The file of an open store is modified only by checkpoints. It needs no free descriptor,
+// or clients could stop all writes: it has a connection of its own, and the first check leaves
+// SQLite the descriptor with which the next ones read the file without its WAL.
 func (c *contentCheck) check() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,14 +40,13 @@ func (c *contentCheck) check() error {
 	if isLinked(file) {
 		return errLinked
 	}
-	if err = c.checkContent(file); err != nil && !errors.Is(err, errNotChecked) {
+	if err := c.checkContent(file); err != nil {
 		return err
 	}
-	walErr := c.wal.check(c.readers)
-	if errors.Is(walErr, errWALTruncated) {
-		c.err = walErr
+	if err = c.wal.check(c.reader); errors.Is(err, errWALTruncated) {
+		c.err = err
 	}
-	return errors.Join(walErr, err)
+	return err
 }
 
 func (c *contentCheck) checkContent(file os.FileInfo) error {
@@ -58,7 +54,7 @@ func (c *contentCheck) checkContent(file os.FileInfo) error {
 		return nil
 	}
 	truncated := file.Size() < c.size
-	err := checkWAL(context.Background(), c.path, c.readers)
+	err := checkWAL(context.Background(), c.path, c.reader)
 	if err == nil && truncated { // without its WAL it can still be read if VACUUM has truncated it
 		_, err = readFileGeneration(context.Background(), c.path)
 	}
@@ -67,10 +63,8 @@ func (c *contentCheck) checkContent(file os.FileInfo) error {
 		c.err = err
 	case isNotADatabase(err), isCorrupt(err):
 		c.err = errFileReplaced
-	case err != nil && truncated:
-		return err // it is likely to be wrong
 	case err != nil:
-		return fmt.Errorf("%w: %w", errNotChecked, err)
+		return err // such as of the disk: check again next time
 	default:
 		c.modified, c.size = file.ModTime(), file.Size()
 	}

@@ -32,6 +32,18 @@ func SyncReplaced(ctx context.Context, path string) error {
 	return newReplacement(path, "", time.Time{}).syncFolder(ctx)
 }
 
+// ErrLinked is the error for a file with a second name.
+var ErrLinked = errLinked
+
+// ErrWALSaved is the error for a WAL that was removed and whose commits are in the file.
+var ErrWALSaved = errWALSaved
+
+// ErrWALRemoved is the error for a WAL that was removed.
+var ErrWALRemoved = errWALRemoved
+
+// ErrWALTruncated is the error for a WAL that was truncated.
+var ErrWALTruncated = errWALTruncated
+
 // ReplaceKilled does what Replace does until it is killed before the step of that number.
 // It reports whether there is one.
 func ReplaceKilled(ctx context.Context, path, with string, now time.Time, step int) (bool, error) {

@@ -11,6 +11,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
@@ -63,6 +66,64 @@ func TestCommitFailsWhenItsFileIsRemovedMeanwhile(t *testing.T) {
 	})
 	if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, sqlite.ErrFileReplaced) || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want unavailable, %v and %v", err, sqlite.ErrFileReplaced, os.ErrNotExist)
+	}
+}
+
+func TestRefusedWriteIsNotInFileThatIsMovedBack(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+	check(t, err)
+	t.Cleanup(func() { check(t, s.Close()) })
+	err = s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		return errors.Join(adding("Rex")(ctx, r), os.Rename(path, path+".moved"))
+	})
+	if !errors.Is(err, domain.ErrUnavailable) {
+		t.Errorf("got %v, want unavailable", err)
+	}
+	check(t, os.Rename(path+".moved", path))
+	check(t, s.InTx(t.Context(), adding("Tom")))
+	wantPets(t, path, 1)
+}
+
+// The content is to be checked when the file was modified, as by a checkpoint. It needs a
+// descriptor. This test is not parallel: others need descriptors, too.
+func TestWritesAreCommittedWithoutFreeDescriptor(t *testing.T) { //nolint:paralleltest // see above
+	path := filepath.Join(t.TempDir(), "pets.db")
+	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+	check(t, err)
+	t.Cleanup(func() { check(t, s.Close()) })
+	check(t, s.InTx(t.Context(), adding("Rex")))
+	release := useAllDescriptors(t)
+	modify := func() error { return os.Chtimes(path, time.Time{}, time.Unix(1, 0)) }
+	between := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		return errors.Join(adding("Tom")(ctx, r), modify())
+	})
+	before := errors.Join(modify(), s.InTx(t.Context(), adding("Ada")))
+	release()
+	check(t, errors.Join(between, before))
+	wantPets(t, path, 3)
+}
+
+// useAllDescriptors opens files until the process can open no more, until release is called.
+func useAllDescriptors(t *testing.T) (release func()) {
+	t.Helper()
+	var limit unix.Rlimit
+	check(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
+	check(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 256, Max: limit.Max}))
+	var opened []*os.File
+	for {
+		file, err := os.Open(os.DevNull)
+		if err != nil {
+			break
+		}
+		opened = append(opened, file)
+	}
+	return func() {
+		check(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit))
+		for _, file := range opened {
+			check(t, file.Close())
+		}
 	}
 }
 

@@ -69,16 +69,16 @@ func readFileGeneration(ctx context.Context, path string) (g generation, err err
 
 // checkWAL rejects a WAL that belongs to another file than the one at path, and a file that was
 // emptied, without changing either. The WAL contains the generation of its file as the current
-// or the previous one, see beginGeneration. readers are connections that this process has open,
-// or nil: they need no further descriptors, and read also a WAL that was removed.
-func checkWAL(ctx context.Context, path string, readers *sql.DB) error {
+// or the previous one, see beginGeneration. reader is a connection that this process has open,
+// or nil: it needs no further descriptors, and reads also a WAL that was removed.
+func checkWAL(ctx context.Context, path string, reader *sql.DB) error {
 	// Another process may begin a generation between the two reads.
 	for range 5 {
 		if wasEmptied(path) {
 			return fmt.Errorf("%w: to use a backup, run petstore restore with it; to create a new store, move %s and %s away",
 				errFileEmptied, walPath(path), shmPath(path))
 		}
-		if readers == nil && !hasWAL(path) {
+		if reader == nil && !hasWAL(path) {
 			return nil
 		}
 		file, err := readFileGeneration(ctx, path)
@@ -88,7 +88,7 @@ func checkWAL(ctx context.Context, path string, readers *sql.DB) error {
 		if err != nil {
 			return err
 		}
-		pair, err := readPairGeneration(ctx, path, readers)
+		pair, err := readPairGeneration(ctx, path, reader)
 		if err != nil {
 			return err
 		}
@@ -126,9 +126,9 @@ func hasWAL(path string) bool {
 
 // readPairGeneration reads the generation of a file with its WAL. A read-only connection
 // does not write the WAL to the file when it is closed.
-func readPairGeneration(ctx context.Context, path string, readers *sql.DB) (g generation, err error) {
-	if readers != nil {
-		return readGeneration(ctx, readers)
+func readPairGeneration(ctx context.Context, path string, reader *sql.DB) (g generation, err error) {
+	if reader != nil {
+		return readGeneration(ctx, reader)
 	}
 	pool, err := sql.Open("sqlite3", dsn(path, readerPragmas))
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -215,12 +216,17 @@ func writeFile(content string) func(*testing.T, string) {
 func execute(statement string) func(*testing.T, string) {
 	return func(t *testing.T, path string) {
 		t.Helper()
-		db, err := sql.Open("sqlite3", path)
-		check(t, err)
-		_, err = db.ExecContext(t.Context(), statement)
-		check(t, err)
-		check(t, db.Close())
+		check(t, tryExecute(t, path, statement))
 	}
+}
+
+// tryExecute returns the error of a statement on a connection of its own.
+func tryExecute(t *testing.T, path, statement string) error {
+	t.Helper()
+	db, err := sql.Open("sqlite3", path)
+	check(t, err)
+	_, err = db.ExecContext(t.Context(), statement)
+	return errors.Join(err, db.Close())
 }
 
 // newer creates a store with the schema of a newer program.

@@ -89,6 +89,9 @@ func open(ctx context.Context, path string, o repository.EngineOptions) (_ *data
 		if d.readers, err = connect(ctx, path, readerPragmas, o.MaxOpenConns); err != nil {
 			return nil, err
 		}
+		if d.content.reader, err = connect(ctx, path, readerPragmas, 1); err != nil {
+			return nil, err
+		}
 	}
 	if d.schema, err = migrate(ctx, d.writerPool, migrations, o.Migrate); err != nil {
 		return nil, err
@@ -108,7 +111,7 @@ func open(ctx context.Context, path string, o repository.EngineOptions) (_ *data
 	if isFirst {
 		_ = beginGeneration(ctx, d.writer, path) // fails on a full disk, on which a store can still be read
 	}
-	if err := d.watch(path); err != nil {
+	if d.content.wal, err = newWALCheck(path); err != nil {
 		return nil, err
 	}
 	var rows int // reads a table through an index, and the last table, which finds a damaged file now
@@ -138,21 +141,10 @@ func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
 	return gormsqlite.New(gormsqlite.Config{Conn: pool})
 }
 
-// watch lets check notice changes of the WAL and of the content, unless no other connection could
-// read the file.
-func (d *database) watch(path string) (err error) {
-	if d.readers == nil {
-		return nil
-	}
-	d.content.readers = d.readers
-	d.content.wal, err = newWALCheck(path)
-	return err
-}
-
 // Begin implements repository.Database. It waits up to lockTimeout for the lock of another
 // process.
 func (d *database) Begin(ctx context.Context) (repository.Tx, error) {
-	if err := d.checkWritable(ctx); err != nil {
+	if err := d.checkAndSave(ctx); err != nil {
 		return nil, err
 	}
 	for start := time.Now(); ; { //nolint:forbidigo // a duration
@@ -171,8 +163,8 @@ func (d *database) Begin(ctx context.Context) (repository.Tx, error) {
 // data_version of a connection; its own commits do not. It also saves a WAL that was removed
 // since the last call.
 func (d *database) ChangedByOthers(ctx context.Context) (repository.Changes, error) {
-	if !d.inTx {
-		_ = d.checkWritable(ctx) // the next Begin returns the error
+	if !d.inTx && d.content.wal.isRemoved() {
+		_ = d.checkAndSave(ctx) // the next Begin returns the error
 	}
 	before := d.dataVersion
 	err := d.writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&d.dataVersion)
@@ -198,18 +190,11 @@ func (d *database) check() error {
 	return d.content.check()
 }
 
-// checkWritable returns an error if a commit could be lost, for the goroutine that writes. It does
-// not if that could not be checked: without a free descriptor, clients could stop all writes.
-func (d *database) checkWritable(ctx context.Context) error {
+// checkAndSave is check for the goroutine that writes. It saves a WAL that was removed.
+func (d *database) checkAndSave(ctx context.Context) error {
 	err := d.check()
-	switch {
-	case errors.Is(err, errWALRemoved):
-		if d.inTx || errors.Is(err, errNotChecked) { // the WAL may not be that of the file
-			return err
-		}
+	if errors.Is(err, errWALRemoved) && !d.inTx {
 		return d.saveWAL(ctx)
-	case errors.Is(err, errNotChecked):
-		return nil
 	}
 	return err
 }
@@ -242,11 +227,10 @@ func (d *database) Close() error {
 	if d.writerPool == nil {
 		return nil
 	}
-	_ = d.checkWritable(context.Background()) // saves a WAL that was removed
-	wrong := d.check() != nil || d.content.failed()
+	wrong := d.checkAndSave(context.Background()) != nil || d.content.failed()
 	switch {
 	case wrong && d.readers != nil:
-		return errors.Join(d.closeWriter(), d.readers.Close())
+		return errors.Join(d.closeWriter(), d.closeReaders())
 	case wrong:
 		if d.writer == nil {
 			d.writer, _ = d.writerPool.Conn(context.Background()) // closing the pool would close it
@@ -254,7 +238,7 @@ func (d *database) Close() error {
 		neverClosed.Store(d.writer, true)
 		return d.writerPool.Close()
 	case d.readers != nil:
-		return errors.Join(d.readers.Close(), d.closeWriter())
+		return errors.Join(d.closeReaders(), d.closeWriter())
 	}
 	return d.closeWriter()
 }
@@ -265,4 +249,12 @@ func (d *database) closeWriter() error {
 		_ = d.writer.Close() // fails in a second Close
 	}
 	return d.writerPool.Close()
+}
+
+// closeReaders closes the connections that read.
+func (d *database) closeReaders() error {
+	if d.content.reader == nil {
+		return d.readers.Close()
+	}
+	return errors.Join(d.readers.Close(), d.content.reader.Close())
 }

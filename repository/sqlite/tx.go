@@ -42,7 +42,7 @@ func (t *tx) Failed() bool { return false }
 // meanwhile. After the commit, only another file at its path is an error, which does not have the
 // commit.
 func (t *tx) Commit(repository.Changes) error {
-	if err := t.database.checkWritable(context.Background()); err != nil {
+	if err := t.database.check(); err != nil {
 		return errors.Join(err, t.Rollback())
 	}
 	if _, err := t.ExecContext(context.Background(), "COMMIT"); err != nil {

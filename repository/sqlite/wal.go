@@ -22,16 +22,25 @@ type walCheck struct {
 	size         int64 // at the last check
 }
 
-// walFrame is the size of a frame of the WAL in bytes (sqlite.org/fileformat2.html, section 4.1).
-const walFrame = 24 + pageKiB<<10
+// Sizes of the header of the WAL and of a frame in bytes (sqlite.org/fileformat2.html, section 4.1).
+const (
+	walHeader = 32
+	walFrame  = 24 + pageKiB<<10
+)
 
 func newWALCheck(path string) (walCheck, error) {
 	identity, err := newFileIdentity(walPath(path))
 	return walCheck{fileIdentity: identity}, err
 }
 
-// check returns errWALRemoved, errWALTruncated, or an errNotChecked.
-func (w *walCheck) check(readers *sql.DB) error {
+// isRemoved reports whether another file, or none, is at the path of the WAL.
+func (w *walCheck) isRemoved() bool {
+	_, err := w.fileIdentity.check()
+	return w.info != nil && err != nil
+}
+
+// check returns errWALRemoved, errWALTruncated, or the error of a check that could not be made.
+func (w *walCheck) check(reader *sql.DB) error {
 	if w.info == nil {
 		return nil
 	}
@@ -40,7 +49,7 @@ func (w *walCheck) check(readers *sql.DB) error {
 		return errWALRemoved
 	}
 	if info.Size() < w.size {
-		if err := w.checkLength(readers); err != nil {
+		if err := w.checkLength(reader); err != nil {
 			return err
 		}
 	}
@@ -50,15 +59,15 @@ func (w *walCheck) check(readers *sql.DB) error {
 
 // checkLength returns errWALTruncated if the WAL is shorter than its index in the shared memory
 // says. SQLite truncates a WAL only after it has begun a new index.
-func (w *walCheck) checkLength(readers *sql.DB) error {
+func (w *walCheck) checkLength(reader *sql.DB) error {
 	for range 5 { // a process may truncate the WAL between the two
 		var busy, frames, written int64
-		err := readers.QueryRowContext(context.Background(), "PRAGMA wal_checkpoint(NOOP)").Scan(&busy, &frames, &written)
+		err := reader.QueryRowContext(context.Background(), "PRAGMA wal_checkpoint(NOOP)").Scan(&busy, &frames, &written)
 		if err != nil {
-			return fmt.Errorf("%w: %w", errNotChecked, err)
+			return err
 		}
 		info, err := os.Stat(w.path)
-		if err != nil || info.Size() >= frames*walFrame {
+		if err != nil || frames == 0 || info.Size() >= walHeader+frames*walFrame {
 			return nil
 		}
 	}

@@ -1,0 +1,54 @@
+package sqlite_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
+)
+
+func TestFileWithSecondNameIsNotUsed(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	other := path + ".kept"
+	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+	check(t, err)
+	t.Cleanup(func() { check(t, s.Close()) })
+	check(t, s.InTx(t.Context(), adding("Rex")))
+	check(t, os.Link(path, other))
+	for call, err := range map[string]error{"InTx": s.InTx(t.Context(), adding("Tom")), "Ping": s.Ping(t.Context())} {
+		if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, sqlite.ErrLinked) {
+			t.Errorf("%s: got %v, want unavailable and %v", call, err, sqlite.ErrLinked)
+		}
+	}
+	for _, name := range []string{path, other} {
+		_, err := repository.Open(t.Context(), sqlite.New(name), repository.Options{})
+		if !errors.Is(err, sqlite.ErrLinked) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("got %v, want one line with %v", err, sqlite.ErrLinked)
+		}
+	}
+	check(t, os.Remove(other))
+	check(t, s.InTx(t.Context(), adding("Ada")))
+	check(t, s.Ping(t.Context()))
+	wantPets(t, path, 2)
+}
+
+func TestOpenRemovesSecondNameThatKilledReplaceHasLeft(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	newStore(t, path, "Rex")
+	link := path + ".replaced-20260102T030405.000Z"
+	check(t, os.Link(path, link))
+	symbolic := filepath.Join(t.TempDir(), "link.db")
+	check(t, os.Symlink(path, symbolic))
+	wantPets(t, symbolic, 1)
+	if _, err := os.Lstat(link); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want that the second name does not exist", err)
+	}
+	wantPets(t, path, 1)
+}
