@@ -35,8 +35,11 @@ func newWALCheck(path string) (walCheck, error) {
 
 // isRemoved reports whether another file, or none, is at the path of the WAL.
 func (w *walCheck) isRemoved() bool {
+	if w.info == nil {
+		return false
+	}
 	_, err := w.fileIdentity.check()
-	return w.info != nil && err != nil
+	return err != nil
 }
 
 // check returns errWALRemoved, errWALTruncated, or the error of a check that could not be made.
@@ -44,8 +47,8 @@ func (w *walCheck) check(reader *sql.DB) error {
 	if w.info == nil {
 		return nil
 	}
-	info, err := os.Stat(w.path)
-	if err != nil || !os.SameFile(info, w.info) {
+	info, err := w.fileIdentity.check()
+	if err != nil {
 		return errWALRemoved
 	}
 	if info.Size() < w.size {
