@@ -70,7 +70,10 @@ func (w *walCheck) checkLength(reader *sql.DB) error {
 			return err
 		}
 		info, err := os.Stat(w.path)
-		if err != nil || frames == 0 || info.Size() >= walHeader+frames*walFrame {
+		if err != nil {
+			return errWALRemoved
+		}
+		if frames == 0 || info.Size() >= walHeader+frames*walFrame {
 			return nil
 		}
 	}
