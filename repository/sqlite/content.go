@@ -25,8 +25,8 @@ type contentCheck struct {
 
 // check checks the file, and its content unless it was not modified since it was last found
 // right. The file of an open store is modified only by checkpoints. It needs no free descriptor,
-// or clients could stop all writes: it has a connection of its own, and the first check leaves
-// SQLite the descriptor with which the next ones read the file without its WAL.
+// or clients could stop all writes: it has a connection of its own, and SQLite keeps the
+// descriptor with which the first check has read the file without its WAL.
 func (c *contentCheck) check() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

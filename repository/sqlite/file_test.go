@@ -100,9 +100,14 @@ func TestWritesAreCommittedWithoutFreeDescriptor(t *testing.T) { //nolint:parall
 		return errors.Join(adding("Tom")(ctx, r), modify())
 	})
 	before := errors.Join(modify(), s.InTx(t.Context(), adding("Ada")))
+	read := s.Pets().Each(t.Context(), "", func(domain.Pet) error {
+		_, err := s.Pets().Get(t.Context(), 1) // on another connection
+		return err
+	})
+	after := errors.Join(modify(), s.InTx(t.Context(), adding("Eve")))
 	release()
-	check(t, errors.Join(between, before))
-	wantPets(t, path, 3)
+	check(t, errors.Join(between, before, read, after))
+	wantPets(t, path, 4)
 }
 
 // useAllDescriptors opens files until the process can open no more, until release is called.
