@@ -57,10 +57,9 @@ func dsn(path string, pragmas url.Values) string {
 	return "file:" + (&url.URL{Path: filepath.Clean(path)}).EscapedPath() + "?" + pragmas.Encode()
 }
 
-// connect opens a pool and all its connections, for which there may be no free descriptor later.
-// Each reads the file: the driver sets PRAGMA synchronous, for which SQLite reads the schema.
-// While another process switches a new file to WAL mode, SQLite returns SQLITE_BUSY immediately,
-// whatever the busy_timeout.
+// connect opens a pool and its first connection, which reads the file: the driver sets
+// PRAGMA synchronous, for which SQLite reads the schema. While another process switches a new
+// file to WAL mode, SQLite returns SQLITE_BUSY immediately, whatever the busy_timeout.
 func connect(ctx context.Context, path string, pragmas url.Values, size int) (*sql.DB, error) {
 	pool, err := sql.Open("sqlite3", dsn(path, pragmas))
 	if err != nil {
@@ -69,7 +68,7 @@ func connect(ctx context.Context, path string, pragmas url.Values, size int) (*s
 	pool.SetMaxOpenConns(size)
 	pool.SetMaxIdleConns(size)
 	for start := time.Now(); ; { //nolint:forbidigo // a duration
-		err := openAll(ctx, pool, size)
+		err := pool.PingContext(ctx)
 		if err == nil {
 			return pool, nil
 		}
@@ -78,18 +77,6 @@ func connect(ctx context.Context, path string, pragmas url.Values, size int) (*s
 		}
 		time.Sleep(busyTimeout)
 	}
-}
-
-// openAll opens the connections of a pool of a size.
-func openAll(ctx context.Context, pool *sql.DB, size int) error {
-	for range size {
-		conn, err := pool.Conn(ctx)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = conn.Close() }() // returns it to the pool when all are open
-	}
-	return nil
 }
 
 // prepareWriter checks the settings that make a commit durable, and that the file can be

@@ -114,12 +114,35 @@ func open(ctx context.Context, path string, o repository.EngineOptions) (_ *data
 	if d.content.wal, err = newWALCheck(path); err != nil {
 		return nil, err
 	}
-	var rows int // reads a table through an index, and the last table, which finds a damaged file now
-	err = d.Readers().QueryRowContext(ctx, "SELECT (SELECT count(*) FROM (SELECT id FROM pets LIMIT 1)) + (SELECT count(*) FROM unfinished_copy)").Scan(&rows)
-	if err != nil {
+	if err := d.openReaders(ctx, o.MaxOpenConns); err != nil {
 		return nil, err
 	}
 	return d, d.check()
+}
+
+// openReaders opens all connections that read: later there may be no free descriptor, or a read of
+// the schema of a new store may fail, which SQLite reports as a missing table.
+func (d *database) openReaders(ctx context.Context, size int) error {
+	if d.readers == nil {
+		return readTables(ctx, d.writer)
+	}
+	for range max(size, 1) {
+		conn, err := d.readers.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = conn.Close() }() // returns it to the pool, when all are open
+		if err := readTables(ctx, conn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readTables reads a table through an index, and the last table, which finds a damaged file now.
+func readTables(ctx context.Context, conn *sql.Conn) error {
+	var rows int
+	return conn.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM (SELECT id FROM pets LIMIT 1)) + (SELECT count(*) FROM unfinished_copy)").Scan(&rows)
 }
 
 // Readers implements repository.Database.
