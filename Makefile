@@ -66,7 +66,7 @@ image: ## Build the container image petstore with podman or docker, without down
 
 # The files of a release beside the program: those that its README and docs/operations.md refer to.
 RELEASEFILES := LICENSE README.md CHANGELOG.md SECURITY.md config/petstore.example.yaml docs/architecture.md docs/cli.md docs/clients.md docs/embedding.md \
-	docs/licenses.md docs/operations.md docs/performance.md docs/postgresql.md docs/coalescing.md docs/scaling.md docs/benchmarks.md docs/benchmarks.svg docs/reliability.md docs/reliability.svg docs/grafana.json docs/swagger-ui.png docs/deploy
+	docs/licenses.md docs/operations.md docs/performance.md docs/postgresql.md docs/scaling.md docs/benchmarks.md docs/benchmarks.svg docs/reliability.md docs/reliability.svg docs/grafana.json docs/swagger-ui.png docs/deploy
 
 # $(call archive,GOARCH,compiler) builds dist/petstore_VERSION_linux_GOARCH.tar.gz. Its files have the time of the commit.
 define archive
@@ -96,7 +96,7 @@ INSTALLPOSTGRES = ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command
 
 test-postgres: ## Test the PostgreSQL engine, and all above it, on a temporary server; installs Debian's package postgresql if PostgreSQL is missing
 	test -n "$$PETSTORE_TEST_POSTGRES_DSN" || $(INSTALLPOSTGRES)
-	go test -race -tags postgres ./repository/postgres/...
+	go test -race -tags postgres ./repository/postgres/... ./repository/storecopy
 	go test -tags postgres ./usecase ./delivery/http
 	go test -tags postgres -run 'Postgres|ServiceContract' ./cmd/petstore ./cmd/bench
 

@@ -31,9 +31,9 @@ type PetRepository interface {
 	// CreateAll adds animals, faster than repeated calls of Create, and returns them in the
 	// same order. Their ids increase in that order.
 	CreateAll(ctx context.Context, pets []NewPet) ([]Pet, error)
-	// Move changes the status of the animal to to if it is one of from, and reports whether
-	// it did.
-	Move(ctx context.Context, id int64, from []PetStatus, to PetStatus) (bool, error)
+	// ChangeStatusIf changes the status of the animal to to if it is one of from, and reports
+	// whether it did.
+	ChangeStatusIf(ctx context.Context, id int64, from []PetStatus, to PetStatus) (bool, error)
 }
 
 // An OrderReader reads the orders.
@@ -54,9 +54,9 @@ type OrderRepository interface {
 	// Create places an order. It returns an ErrConflict (pet_not_available) while the
 	// animal has another order that is not cancelled.
 	Create(ctx context.Context, petID int64, at time.Time) (Order, error)
-	// Move changes the status of the order to to if it is from, and reports whether it did.
-	// UpdatedAt becomes at, unless it is already later.
-	Move(ctx context.Context, id int64, from, to OrderStatus, at time.Time) (bool, error)
+	// ChangeStatusIf changes the status of the order to to if it is from, and reports whether it
+	// did. UpdatedAt becomes at, unless it is already later.
+	ChangeStatusIf(ctx context.Context, id int64, from, to OrderStatus, at time.Time) (bool, error)
 }
 
 // A KeyReader reads the API keys.
@@ -115,11 +115,6 @@ type Repositories struct {
 	Idempotency IdempotencyRepository
 	Imports     ImportRepository
 }
-
-// ReceivedKey is the key of the *time.Time in the context of a request at which it was
-// received. A store that has checked since then whether its caches are stale need not check
-// again for the request.
-type ReceivedKey struct{}
 
 // A Transactor runs functions as transactions.
 type Transactor interface {

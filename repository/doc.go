@@ -1,9 +1,8 @@
-// Package repository stores the records of the service in a database. Open returns a
-// Store, which implements the ports of package domain; an engine, such as package
-// repository/sqlite, connects it to a database.
+// Package repository stores the records of the service in a database. Open returns a Store, which
+// implements the ports of package domain; an engine, such as package repository/sqlite, connects
+// it to a database.
 //
-// Most writes go through GORM. Queries and the statements of a POST run on GORM's
-// connection pool directly, which takes less processor time (docs/performance.md). Rows
-// are scanned by hand, with one function for each record: scanPet, scanOrder, scanKey,
-// scanOutcome, scanImport.
+// Each table has a model in models.go. Its repository, such as pets.go, runs the statements with
+// GORM, except those of a POST, which are in hot.go. Functions of callers share a transaction
+// (package groupcommit); versions tell caches what is stale (package freshness).
 package repository

@@ -2,9 +2,11 @@ package repository
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"example.com/petstore/domain"
 )
@@ -12,41 +14,27 @@ import (
 // imports implements domain.ImportRepository.
 type imports struct {
 	session
-	changes *changes
-}
-
-func scanImport(r *row) (state domain.ImportState, err error) {
-	var complete int64
-	err = r.scan(&state.Added, &complete)
-	state.Complete = complete == 1
-	return state, err
 }
 
 func (i imports) Find(ctx context.Context, file domain.FileDigest) (domain.ImportState, error) {
-	state, err := queryOne(ctx, i.session, scanImport, "SELECT added, complete FROM imports WHERE digest = ?", file[:])
-	if errors.Is(err, sql.ErrNoRows) {
+	var model importModel
+	err := i.db.WithContext(ctx).Where("digest = ?", file[:]).Take(&model).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
 		err = nil
 	}
-	return state, err
+	return domain.ImportState{Added: model.Added, Complete: model.Complete != 0}, err
 }
 
 func (i imports) Advance(ctx context.Context, file domain.FileDigest, from, to domain.ImportState, at time.Time) (bool, error) {
-	// Without a record the INSERT decides: only one of several concurrent ones inserts it.
-	statement := "INSERT INTO imports (added, complete, updated_at, digest) VALUES (?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING"
-	args := []any{to.Added, asInt(to.Complete), at.UnixMilli(), file[:]}
-	if from != (domain.ImportState{}) {
-		statement = "UPDATE imports SET added = ?, complete = ?, updated_at = ? WHERE digest = ? AND added = ? AND complete = ?"
-		args = append(args, from.Added, asInt(from.Complete))
+	db := i.db.WithContext(ctx)
+	model := importModel{Digest: file[:], Added: to.Added, Complete: asInt(to.Complete), UpdatedAt: at.UnixMilli()}
+	var done *gorm.DB
+	if from == (domain.ImportState{}) { // the INSERT decides: only one of several concurrent ones inserts it
+		done = db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "digest"}}, DoNothing: true}).Create(&model)
+	} else {
+		done = db.Where("digest = ? AND added = ? AND complete = ?", file[:], from.Added, asInt(from.Complete)).
+			Select("added", "complete", "updated_at").Updates(&model)
 	}
-	advanced, err := i.execDirect(ctx, statement, args...)
-	i.changes.markDirty(advanced)
-	return advanced == 1, err
-}
-
-// asInt returns a boolean as it is stored.
-func asInt(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
+	i.tx.MarkDirty(done.RowsAffected)
+	return done.RowsAffected == 1, done.Error
 }

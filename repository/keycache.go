@@ -2,31 +2,38 @@ package repository
 
 import (
 	"context"
+	"time"
 
 	"github.com/maypok86/otter/v2"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/repository/freshness"
 )
 
-// maxCachedKeys is the maximum number of cached API keys.
-const maxCachedKeys = 10_000
+const (
+	// maxCachedKeys is the maximum number of cached API keys.
+	maxCachedKeys = 10_000
+	// maxKeyAge is how long a key may be used after another process has changed it. The API
+	// promises five seconds for a key that was revoked.
+	maxKeyAge = time.Second
+)
 
 // A keyCache is a domain.KeyReader that caches the keys that it finds, by hash. An entry
 // is valid until any key changes, in this process or in another. An unknown key is not
 // cached, so that a new key is valid immediately. LastUsedAt may be older than in the database.
 type keyCache struct {
 	domain.KeyReader
-	versions *versions
+	versions *freshness.Versions
 	entries  *otter.Cache[domain.KeyHash, cachedKey]
 }
 
-// A cachedKey is a key with versions.keys as it was before the key was read.
+// A cachedKey is a key with the version of the keys before it was read.
 type cachedKey struct {
 	key     domain.APIKey
 	version uint64
 }
 
-func newKeyCache(keys domain.KeyReader, v *versions) (*keyCache, error) {
+func newKeyCache(keys domain.KeyReader, v *freshness.Versions) (*keyCache, error) {
 	entries, err := otter.New(&otter.Options[domain.KeyHash, cachedKey]{
 		MaximumSize: maxCachedKeys,
 		Executor:    func(task func()) { task() }, // starts no goroutine
@@ -35,10 +42,10 @@ func newKeyCache(keys domain.KeyReader, v *versions) (*keyCache, error) {
 }
 
 func (c *keyCache) FindByHash(ctx context.Context, hash domain.KeyHash) (domain.APIKey, error) {
-	if err := c.versions.refresh(ctx); err != nil {
+	if err := c.versions.Refresh(ctx, maxKeyAge); err != nil {
 		return c.KeyReader.FindByHash(ctx, hash)
 	}
-	version := c.versions.keys.Load()
+	version := c.versions.Keys()
 	if cached, ok := c.entries.GetIfPresent(hash); ok && cached.version == version {
 		return cached.key, nil
 	}

@@ -11,10 +11,15 @@ import (
 	"golang.org/x/sync/semaphore"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/freshness"
+	"example.com/petstore/repository/groupcommit"
 )
 
-// defaultMaxOpenConns is the default number of connections that read
-// (docs/performance.md).
+// defaultMaxOpenConns is the default number of connections that read: with more, reads of 64
+// clients are slower (make bench).
 const defaultMaxOpenConns = 4
 
 // Options are the options of Open.
@@ -26,7 +31,7 @@ type Options struct {
 	MustExist bool
 	// MaxOpenConns is the number of connections that read, 4 when zero.
 	MaxOpenConns int
-	// MaxStaleness is for how long caches may miss the commits of other processes on an
+	// MaxStaleness is for how long lists may miss the commits of other processes on an
 	// engine on which they would otherwise miss none: PostgreSQL.
 	MaxStaleness time.Duration
 	// RequireSynchronous makes transactions and Ping return an ErrUnavailable while a commit
@@ -36,63 +41,88 @@ type Options struct {
 	// transactions that shared it and the time it took, including the wait for other
 	// processes. It must not block.
 	ObserveCommit func(batch int, took time.Duration)
-	// ObserveError, if not nil, is called with the kind of error, one of ErrorKinds, of each
-	// transaction, read and Ping that failed because of the store: a commit that fails for
-	// 30 callers of InTx calls it 30 times. It must not block.
-	ObserveError func(kind string)
-	// TracerProvider, if not nil, creates a span for each statement. The span has the text
+	// ObserveFailure, if not nil, is called for each transaction, read and Ping that failed
+	// because of the store: a commit that fails for 30 callers of InTx calls it 30 times. It
+	// must not block.
+	ObserveFailure func(engine.Failure)
+	// TracerProvider, if not nil, creates a span for each statement of a repository. It has the text
 	// of the statement, never a value.
 	TracerProvider trace.TracerProvider
 }
 
 // Open opens the store of an engine. The end of ctx interrupts Open, not the open store. Its
 // error is one line that names the database and ends with the remedy.
-func Open(ctx context.Context, engine Engine, o Options) (*Store, error) {
-	store, err := open(ctx, engine, o)
+func Open(ctx context.Context, e engine.Engine, o Options) (*Store, error) {
+	store, err := open(ctx, e, o)
 	if err != nil {
-		return nil, fmt.Errorf("open the store %s: %w", engine, err)
+		return nil, fmt.Errorf("open the store %s: %w", e, err)
 	}
 	return store, nil
 }
 
-func open(ctx context.Context, engine Engine, o Options) (_ *Store, err error) {
+func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error) {
 	size := cmp.Or(max(o.MaxOpenConns, 0), defaultMaxOpenConns)
-	database, err := engine.Open(ctx, EngineOptions{
+	database, err := e.Open(ctx, engine.Options{
 		Migrate: o.Migrate, MustExist: o.MustExist, MaxOpenConns: size, RequireSynchronous: o.RequireSynchronous,
 	})
 	if err != nil {
 		return nil, err
 	}
-	database = traced(database, o.TracerProvider)
-	s := &Store{database: database, observeError: o.ObserveError}
+	s := &Store{database: database, maxStaleness: o.MaxStaleness, observeFailure: o.ObserveFailure}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	if err := checkFinished(ctx, database.Readers()); err != nil {
-		return nil, err
+	var tracer trace.Tracer
+	if o.TracerProvider != nil {
+		tracer = o.TracerProvider.Tracer("example.com/petstore/repository")
 	}
-	db, err := gorm.Open(database.Dialector(database.Readers()), &gorm.Config{
+	pool := &readers{
+		ConnPool: traced(database.Readers(), tracer), database: database,
+		slots: semaphore.NewWeighted(int64(size)), report: s.report,
+	}
+	db, err := gorm.Open(dialector{database.Dialector(pool), database}, &gorm.Config{
 		SkipDefaultTransaction: true,
 		DisableAutomaticPing:   true,
+		QueryFields:            true, // * could return other columns after a migration
+		TranslateError:         true,
 		Logger:                 logger.Discard, // errors are returned; SQL with values belongs in no log
+		Plugins:                map[string]gorm.Plugin{pool.Name(): pool},
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.readers = session{
-		db: db, pool: db.ConnPool, database: database, report: s.report,
-		readSlots: semaphore.NewWeighted(int64(size)),
-	}
-	if database.Exact() {
-		s.versions.refresher = &refresher{database: database, versions: &s.versions, maxStaleness: o.MaxStaleness}
-	}
-	if s.keys, err = newKeyCache(keys{session: s.readers}, &s.versions); err != nil {
+	if err := checkFinished(db.WithContext(ctx)); err != nil {
 		return nil, err
 	}
-	if s.writer, err = newWriter(database, db, &s.versions, o.ObserveCommit); err != nil {
+	s.reads = session{db: db, database: database, readers: pool}
+	s.versions = freshness.New(database)
+	if err := s.versions.Poll(); err != nil {
 		return nil, err
 	}
+	if s.keys, err = newKeyCache(keys{s.reads}, s.versions); err != nil {
+		return nil, err
+	}
+	s.queue = groupcommit.NewQueue(database, groupcommit.Options{
+		Poll: s.versions.Poll, PollInterval: freshness.PollInterval, Committed: s.versions.Committed, Observe: o.ObserveCommit,
+	}, func(tx *groupcommit.Tx) domain.Repositories {
+		inTx := db.Session(&gorm.Session{NewDB: true, Context: context.Background()})
+		inTx.Statement.ConnPool = traced(tx, tracer)
+		return session{db: inTx, database: database, tx: tx}.repositories()
+	})
 	return s, nil
+}
+
+// checkFinished returns an error if a store is an unfinished copy.
+func checkFinished(db *gorm.DB) error {
+	var unfinished unfinishedCopyModel
+	err := db.Take(&unfinished).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return nil
+	}
+	if err == nil {
+		err = fmt.Errorf("it is an unfinished copy of %s: run the same petstore copy again, which begins anew, or use another store", unfinished.Source)
+	}
+	return err
 }

@@ -2,36 +2,72 @@ package repository
 
 import (
 	"context"
-	"strings"
+
+	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
 )
 
-// A condition filters a list: SQL such as "status = ?", and its value.
-type condition struct {
-	sql   string
-	value any
+// withStatus limits a query to the records with a status, or not if it is empty.
+func withStatus[S ~string](query *gorm.DB, status S) *gorm.DB {
+	if status == "" {
+		return query
+	}
+	return query.Where("status = ?", string(status))
 }
 
 // list reads a page of a table, ascending by id. A page starts after an id and not at an
 // offset, so every page takes the same time.
-func list[T any](
-	ctx context.Context, s session, scan func(*row) (T, error), page domain.PageRequest, selectSQL string, conditions ...condition,
-) (domain.Page[T], error) {
-	var statement strings.Builder
-	statement.WriteString(selectSQL + " WHERE id > ?")
-	args := []any{page.After}
-	for _, c := range conditions {
-		statement.WriteString(" AND " + c.sql)
-		args = append(args, c.value)
-	}
-	// Not LIMIT ?: SQLite would prepare the statement again for each value.
-	statement.WriteString(" ORDER BY id LIMIT ? + 1")
-	args = append(args, int64(page.Limit))
-
-	items, err := query(ctx, s, scan, page.Limit+1, statement.String(), args...)
+func list[T any](ctx context.Context, r *readers, query *gorm.DB, page domain.PageRequest, model row[T]) (domain.Page[T], error) {
+	items := make([]T, 0, page.Limit+1)
+	query = query.Where("id > ?", page.After).Limit(page.Limit + 1)
+	err := each(ctx, r, query, model, func(item T) error {
+		items = append(items, item)
+		return nil
+	})
 	if err != nil {
 		return domain.Page[T]{}, err
 	}
 	return domain.CutPage(items, page.Limit), nil
+}
+
+// each calls fn with each record of a query, ascending by id, until fn returns an error, which it
+// returns. model is used for each row. each scans the rows itself, because GORM's Find takes twice
+// the time for a page, and would read a whole table into memory.
+func each[T any](ctx context.Context, r *readers, query *gorm.DB, model row[T], fn func(T) error) error {
+	queryCtx, err := r.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer queryCtx.release()
+	rows, err := query.WithContext(queryCtx).Order("id").Rows()
+	if err != nil {
+		return r.failed(query, err)
+	}
+	defer rows.Close()
+	for fields := model.fields(); rows.Next(); {
+		if err := rows.Scan(fields...); err != nil {
+			return r.failed(query, err)
+		}
+		if err := fn(model.record()); err != nil {
+			queryCtx.cancel() // on PostgreSQL Close would read the rest of the result
+			return err
+		}
+	}
+	return r.failed(query, rows.Err())
+}
+
+// failed returns the error of a query, or nil, after it has reported it.
+func (r *readers) failed(query *gorm.DB, err error) error {
+	return r.reported(translate(query, err))
+}
+
+// until returns a function for each that ends with ctx, too.
+func until[T any](ctx context.Context, r *readers, fn func(T) error) func(T) error {
+	return func(item T) error {
+		if err := ctx.Err(); err != nil {
+			return r.reported(domain.Unavailable(err))
+		}
+		return fn(item)
+	}
 }

@@ -3,36 +3,46 @@ package repository
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/freshness"
+	"example.com/petstore/repository/groupcommit"
 )
 
 // A Store is an open store. It is safe for concurrent use. The caller must close it.
 type Store struct {
-	database     Database
-	observeError func(kind string) // nil for none
-	readers      session
-	writer       *writer
-	versions     versions
-	keys         *keyCache
+	database       engine.Database
+	observeFailure func(engine.Failure) // nil for none
+	reads          session
+	queue          *groupcommit.Queue[domain.Repositories]
+	versions       *freshness.Versions
+	maxStaleness   time.Duration
+	keys           *keyCache
 }
 
 // Schema returns the schema of the store. Created is true in only one of several processes
 // that open a new store at the same time.
-func (s *Store) Schema() Schema { return s.database.Schema() }
+func (s *Store) Schema() engine.Schema { return s.database.Schema() }
 
 // Pets reads the pets outside any transaction.
-func (s *Store) Pets() domain.PetReader { return pets{session: s.readers} }
+func (s *Store) Pets() domain.PetReader { return pets{session: s.reads} }
 
 // Orders reads the orders outside any transaction.
-func (s *Store) Orders() domain.OrderReader { return orders{session: s.readers} }
+func (s *Store) Orders() domain.OrderReader { return orders{s.reads} }
 
 // Keys reads the API keys outside any transaction. FindByHash caches what it finds.
 func (s *Store) Keys() domain.KeyReader { return s.keys }
 
 // InTx implements domain.Transactor. Concurrent transactions share a commit.
 func (s *Store) InTx(ctx context.Context, fn func(context.Context, domain.Repositories) error) error {
-	return s.report(s.writer.do(ctx, fn))
+	err := s.queue.Do(ctx, fn)
+	if failed, ok := errors.AsType[*groupcommit.Error](err); ok {
+		err = domain.Unavailable(failed.Err)
+	}
+	return s.report(err)
 }
 
 // Versions returns two numbers for caches. Read them before the store: what was read is
@@ -41,8 +51,11 @@ func (s *Store) InTx(ctx context.Context, fn func(context.Context, domain.Reposi
 // them within 100 ms on SQLite. On PostgreSQL the numbers include all commits before the
 // call, or before Options.MaxStaleness; an ErrUnavailable means that they are not known.
 func (s *Store) Versions(ctx context.Context) (added, changed uint64, err error) {
-	err = s.report(s.versions.refresh(ctx))
-	return s.versions.added.Load(), s.versions.changed.Load(), err
+	if err = s.versions.Refresh(ctx, s.maxStaleness); err != nil {
+		err = s.report(domain.Unavailable(err))
+	}
+	added, changed = s.versions.Lists()
+	return added, changed, err
 }
 
 // Ping runs a query. It returns an ErrUnavailable when the query fails, or when a commit
@@ -51,8 +64,8 @@ func (s *Store) Ping(ctx context.Context) error {
 	if err := s.database.Check(ctx); err != nil {
 		return withReason(s.database, s.report(domain.Unavailable(err)))
 	}
-	_, err := query(ctx, s.readers, scanID, 1, "SELECT id FROM pets LIMIT 1")
-	return withReason(s.database, err)
+	var ids []int64
+	return withReason(s.database, s.reads.db.WithContext(ctx).Model(&petModel{}).Limit(1).Pluck("id", &ids).Error)
 }
 
 // CheckSynchronous returns an error, for the log, if a commit on a PostgreSQL server does
@@ -62,27 +75,30 @@ func (s *Store) CheckSynchronous(ctx context.Context) error {
 	return s.database.CheckSynchronous(ctx)
 }
 
-// report calls observeError if the store caused err, and returns err.
+// report calls observeFailure if the store caused err, and returns err.
 func (s *Store) report(err error) error {
-	if err == nil || s.observeError == nil {
+	if err == nil || s.observeFailure == nil {
 		return err
 	}
-	if kind := errorKind(s.database, err); kind != "" {
-		s.observeError(kind)
+	if failure := failureOf(s.database, err); failure != "" {
+		s.observeFailure(failure)
 	}
 	return err
 }
 
 // Waiting returns the number of callers of InTx that wait for their transaction, for metrics.
-func (s *Store) Waiting() int { return int(s.writer.waiting.Load()) }
+func (s *Store) Waiting() int { return s.queue.Waiting() }
 
 // Pools returns the connection pools by name, for metrics.
 func (s *Store) Pools() map[string]*sql.DB { return s.database.Pools() }
 
 // Close waits until the queued transactions are durable, then closes the store.
 func (s *Store) Close() error {
-	if s.writer != nil {
-		s.writer.close()
+	if s.queue != nil {
+		s.queue.Close()
+	}
+	if s.versions != nil {
+		s.versions.Close()
 	}
 	return s.database.Close()
 }

@@ -71,7 +71,7 @@ func (o *Orders) end(ctx context.Context, id int64, t domain.Transition) (order 
 
 // place reserves an animal and orders it.
 func place(ctx context.Context, r domain.Repositories, petID int64, at time.Time) (domain.Order, error) {
-	reserved, err := r.Pets.Move(ctx, petID, domain.Orderable(), domain.PetPending)
+	reserved, err := r.Pets.ChangeStatusIf(ctx, petID, domain.Orderable(), domain.PetPending)
 	if err != nil {
 		return domain.Order{}, err
 	}
@@ -83,7 +83,7 @@ func place(ctx context.Context, r domain.Repositories, petID int64, at time.Time
 
 // end applies a transition to an order and its animal.
 func end(ctx context.Context, r domain.Repositories, id int64, t domain.Transition, at time.Time) (domain.Order, error) {
-	moved, err := r.Orders.Move(ctx, id, t.From, t.To, at)
+	moved, err := r.Orders.ChangeStatusIf(ctx, id, t.From, t.To, at)
 	if err != nil {
 		return domain.Order{}, err
 	}
@@ -94,7 +94,7 @@ func end(ctx context.Context, r domain.Repositories, id int64, t domain.Transiti
 	if !moved {
 		return order, t.CheckRepeat(order)
 	}
-	released, err := r.Pets.Move(ctx, order.PetID, []domain.PetStatus{t.PetFrom}, t.PetTo)
+	released, err := r.Pets.ChangeStatusIf(ctx, order.PetID, []domain.PetStatus{t.PetFrom}, t.PetTo)
 	if err == nil && !released {
 		err = fmt.Errorf("the order %d is %s, but the pet %d is not %s", id, t.From, order.PetID, t.PetFrom)
 	}

@@ -192,7 +192,7 @@ func TestCancelRejectsInconsistentPet(t *testing.T) {
 	pet := s.add(t, domain.PetAvailable)
 	order := s.place(t, pet)
 	err := s.store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
-		_, err := r.Pets.Move(ctx, pet, []domain.PetStatus{domain.PetPending}, domain.PetSold)
+		_, err := r.Pets.ChangeStatusIf(ctx, pet, []domain.PetStatus{domain.PetPending}, domain.PetSold)
 		return err
 	})
 	if err != nil {

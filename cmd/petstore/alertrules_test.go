@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 )
 
 // An alertRule is an alerting rule of docs/deploy/alerts.yaml.
@@ -63,7 +63,8 @@ func TestAlertsIncludeEveryKindOfStoreError(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range repository.ErrorKinds() {
+	for _, failure := range engine.Failures() {
+		kind := string(failure)
 		if !included[kind] {
 			t.Errorf("no alert is about store errors of the kind %s", kind)
 		}

@@ -5,11 +5,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/storecopy"
 )
 
 func newCopy(in *invocation) *cobra.Command {
@@ -28,9 +30,9 @@ a process has the source or the target open. With --snapshot it copies the sourc
 now, also while the service runs; what is written later is not in the target.
 
 At the end, copy reads both stores and compares the number of rows and the SHA-256 of each
-table. If it is interrupted or killed, run the same command again: it continues, or, if the
-source has changed meanwhile, starts over. Until it has finished, the service does not
-start on the target.
+table. If it fails, is interrupted or killed, the target is an unfinished copy, on which the
+service does not start. Run the same command again: it deletes the records of the unfinished
+copy and begins anew.
 
 Other users of the machine can see the command line. For a DSN with a password use
 --from-file or --to-file, the settings (PETSTORE_DATABASE_DRIVER, PETSTORE_DATABASE_DSN_FILE)
@@ -74,7 +76,7 @@ func isSameStore(a, b string) bool {
 }
 
 // copy copies a store. It reports the progress on stderr and the tables on stdout.
-func (in *invocation) copy(ctx context.Context, from, to repository.Engine, snapshot bool) error {
+func (in *invocation) copy(ctx context.Context, from, to engine.Engine, snapshot bool) error {
 	if isSameStore(from.String(), to.String()) {
 		return fmt.Errorf("the source and the target are the same store %s: name another one", from)
 	}
@@ -85,7 +87,7 @@ func (in *invocation) copy(ctx context.Context, from, to repository.Engine, snap
 			bar.stop()
 		}
 	}
-	result, err := repository.Copy(ctx, from, to, repository.CopyOptions{
+	result, err := storecopy.Copy(ctx, from, to, storecopy.Options{
 		Snapshot: snapshot,
 		Progress: func(units string, total int) func(n int) {
 			stop()
@@ -100,19 +102,14 @@ func (in *invocation) copy(ctx context.Context, from, to repository.Engine, snap
 		stop()
 		outcome := "nothing was copied"
 		if result.Started {
-			outcome = fmt.Sprintf("the target has %d of %d rows; run the same command again to continue", result.Copied, result.Rows)
+			outcome = "the target is an unfinished copy; run the same command again to begin anew"
 		}
 		return interruptedOr(ctx, err, outcome)
 	}
-	text := fmt.Sprintf("copied %d rows from %s to %s in %s", result.Rows-result.Earlier, from, to, time.Since(start).Round(time.Millisecond))
-	if result.Earlier > 0 {
-		text += fmt.Sprintf(", after the %d of an earlier run", result.Earlier)
-	}
-	if result.Restarted {
-		text += "; deleted what an earlier run had copied, because the source has changed"
-	}
+	rows, lines := int64(0), ""
 	for _, table := range result.Tables {
-		text += fmt.Sprintf("\n%s: %d rows, SHA-256 %x in both", table.Name, table.Rows, table.SHA256)
+		rows += table.Rows
+		lines += fmt.Sprintf("%s: %d rows, SHA-256 %x in both\n", table.Name, table.Rows, table.SHA256)
 	}
-	return in.printResult(text)
+	return in.printResult(strings.TrimSuffix(fmt.Sprintf("copied %d rows from %s to %s in %s\n%s", rows, from, to, time.Since(start).Round(time.Millisecond), lines), "\n"))
 }

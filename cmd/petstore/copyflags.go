@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/config"
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 )
 
 // dsnFlags are the flags for the DSN of a store, or for a file with it.
@@ -46,7 +46,7 @@ func (f *dsnFlags) parse(dsn string) (config.Database, error) {
 }
 
 // engine returns the engine of the store, by default of the one of the settings.
-func (f *dsnFlags) engine(in *invocation) (repository.Engine, error) {
+func (f *dsnFlags) engine(in *invocation) (engine.Engine, error) {
 	database, err := f.database(in)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestKilledCopyToPostgresAndBackContinues(t *testing.T) {
+func TestKilledCopyToPostgresAndBackBeginsAnew(t *testing.T) {
 	t.Parallel()
 	dir := seededDir(t, "40000")
 	writeText(t, dir, "dsn", newPostgresDSN(t)+"\n")

@@ -12,6 +12,7 @@ import (
 
 	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 )
 
 // newRegistry returns a registry with the metrics of the Go runtime, the process and the
@@ -88,17 +89,21 @@ func registerCommitMetrics(registry *prometheus.Registry) func(batch int, took t
 	}
 }
 
-// registerErrorMetrics registers the counter of store errors and returns the function for
-// repository.Options.ObserveError.
-func registerErrorMetrics(registry *prometheus.Registry) func(kind string) {
+// registerFailureMetrics registers the counter of store errors and returns the function for
+// repository.Options.ObserveFailure.
+func registerFailureMetrics(registry *prometheus.Registry) func(engine.Failure) {
+	kinds := make([]string, len(engine.Failures()))
+	for i, failure := range engine.Failures() {
+		kinds[i] = string(failure)
+	}
 	counter := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "petstore_store_errors_total",
-		Help: "Transactions and reads that failed because of the store, by kind: " + strings.Join(repository.ErrorKinds(), ", ") +
+		Help: "Transactions and reads that failed because of the store, by kind: " + strings.Join(kinds, ", ") +
 			". A failed commit counts once for each of its requests. A client that disconnects does not count.",
 	}, []string{"kind"})
 	registry.MustRegister(counter)
-	for _, kind := range repository.ErrorKinds() {
+	for _, kind := range kinds {
 		counter.WithLabelValues(kind) // 0 is exported, so that rate() sees the first error
 	}
-	return func(kind string) { counter.WithLabelValues(kind).Inc() }
+	return func(failure engine.Failure) { counter.WithLabelValues(string(failure)).Inc() }
 }

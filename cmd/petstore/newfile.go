@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/folder"
 )
 
 // A newFile is a file that gets its name only when it is complete: until publish it is the
@@ -121,7 +121,7 @@ func (f *newFile) publish() error {
 	if err != nil {
 		return err
 	}
-	return repository.SyncFolder(filepath.Dir(f.path))
+	return folder.Sync(filepath.Dir(f.path))
 }
 
 // discard closes the file, and removes path.partial if that is still its name: it is not once

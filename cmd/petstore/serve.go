@@ -87,7 +87,7 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) (err error) {
 	defer flushTraces()
 	store, err := openStore(ctx, settings.Database, repository.Options{
 		TracerProvider: tracerProvider, MaxStaleness: settings.Cache.MaxStaleness,
-		ObserveCommit: registerCommitMetrics(metrics), ObserveError: registerErrorMetrics(metrics),
+		ObserveCommit: registerCommitMetrics(metrics), ObserveFailure: registerFailureMetrics(metrics),
 	})
 	if err != nil {
 		return err

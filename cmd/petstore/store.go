@@ -10,19 +10,20 @@ import (
 	"example.com/petstore/config"
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres"
 )
 
 // engines are the database engines by database.driver. sqlite.go adds SQLite.
-var engines = map[string]func(dsn string) repository.Engine{"postgres": postgres.New}
+var engines = map[string]func(dsn string) engine.Engine{"postgres": postgres.New}
 
 // newEngine returns the engine of the settings.
-func newEngine(d config.Database) (repository.Engine, error) {
-	engine, ok := engines[d.Driver]
+func newEngine(d config.Database) (engine.Engine, error) {
+	newEngine, ok := engines[d.Driver]
 	if !ok {
 		return nil, fmt.Errorf("this petstore was built without %s, which needs cgo: use one that was built with a C compiler and CGO_ENABLED=1, or a PostgreSQL store", d.Driver)
 	}
-	return engine(d.DSN), nil
+	return newEngine(d.DSN), nil
 }
 
 // storeName returns the absolute path of a SQLite store, or the name of another one, without
@@ -37,7 +38,7 @@ func storeName(d config.Database) string {
 // openStore opens the store of the settings with the options of a command. It returns when
 // ctx ends, also while SQLite waits for a lock of another process, which ignores ctx.
 func openStore(ctx context.Context, d config.Database, o repository.Options) (*repository.Store, error) {
-	engine, err := newEngine(d)
+	e, err := newEngine(d)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ func openStore(ctx context.Context, d config.Database, o repository.Options) (*r
 	done := make(chan error, 1)
 	go func() {
 		var err error
-		store, err = repository.Open(ctx, engine, o)
+		store, err = repository.Open(ctx, e, o)
 		done <- err
 	}()
 	select {
@@ -90,12 +91,12 @@ func (in *invocation) withStore(ctx context.Context, o repository.Options, fn fu
 
 // storeError returns the error of a command. If the store caused it, the result is the
 // cause with the remedy, because the message of an ErrUnavailable is for clients of the API.
-func storeError(err error, engine repository.Engine) error {
+func storeError(err error, e engine.Engine) error {
 	known, ok := errors.AsType[*domain.Error](err)
 	if !ok || known.Kind != domain.ErrUnavailable || known.Cause == nil {
 		return err
 	}
-	cause := fmt.Errorf("the store %s: %w", engine, engine.Remedy(known.Cause))
+	cause := fmt.Errorf("the store %s: %w", e, e.Remedy(known.Cause))
 	if errors.Is(known.Cause, context.Canceled) {
 		cause = errors.New("interrupted")
 	}

@@ -3,12 +3,6 @@ package http_test
 import (
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/gin-gonic/gin"
-
-	rest "example.com/petstore/delivery/http"
-	"example.com/petstore/domain"
 )
 
 func TestValidRequestIDOfClientIsReturned(t *testing.T) {
@@ -36,19 +30,5 @@ func TestInvalidRequestIDIsReplaced(t *testing.T) {
 			t.Errorf("%q: got id %q, want 32 new hexadecimal digits", header, id)
 		}
 		generated[id] = true
-	}
-}
-
-func TestContextOfRequestHasTimeOfReceipt(t *testing.T) {
-	t.Parallel()
-	received := make(chan any, 1)
-	s := newTestServer(t, rest.WithAuthenticator(func(c *gin.Context) (string, error) {
-		received <- c.Request.Context().Value(domain.ReceivedKey{})
-		return "caller", nil
-	}))
-	before := time.Now()
-	s.expect(t, get("/v1/pets"), ok(`[]`))
-	if at, isTime := (<-received).(*time.Time); !isTime || at.Before(before) || at.After(time.Now()) {
-		t.Errorf("got %v, want a time after %v", at, before)
 	}
 }

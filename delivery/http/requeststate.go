@@ -11,29 +11,23 @@ import (
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
-
-	"example.com/petstore/domain"
 )
 
 // A requestState is what the middleware stores for a request. It is also the context of
 // the request, so that both take one allocation.
 type requestState struct {
 	deadline
-	received time.Time
-	id       [1]string // the X-Request-Id, as a value of http.Header
-	caller   string    // empty before authentication
-	health   bool      // of a health check
+	id     [1]string // the X-Request-Id, as a value of http.Header
+	caller string    // empty before authentication
+	health bool      // of a health check
 }
 
 type stateKey struct{}
 
 // Value implements context.Context.
 func (s *requestState) Value(key any) any {
-	switch key {
-	case stateKey{}:
+	if key == (stateKey{}) {
 		return s
-	case domain.ReceivedKey{}:
-		return &s.received
 	}
 	return s.deadline.Value(key)
 }
@@ -58,7 +52,7 @@ var (
 func (a *API) beginRequest(c *gin.Context) {
 	start := time.Now()
 	a.metrics.inFlight.Inc()
-	s := &requestState{received: start, deadline: deadline{Context: c.Request.Context(), at: start.Add(a.timeout)}}
+	s := &requestState{deadline: deadline{Context: c.Request.Context(), at: start.Add(a.timeout)}}
 	if c.Request.ContentLength != 0 {
 		a.setReadDeadline(c, s.at)
 	}

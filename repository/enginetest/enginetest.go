@@ -8,7 +8,7 @@ import (
 	"database/sql"
 	"testing"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 )
 
 // A Database is a new database, which is empty or does not exist. It is removed when the
@@ -19,7 +19,7 @@ type Database struct {
 }
 
 // Engine returns the engine of the database.
-func (d Database) Engine() repository.Engine { return newEngine(d.DSN) }
+func (d Database) Engine() engine.Engine { return newEngine(d.DSN) }
 
 // Connect returns connections to the database as another program would have, which are closed
 // when the test ends.

@@ -5,7 +5,7 @@ package enginetest
 import (
 	"testing"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres"
 	"example.com/petstore/repository/postgres/postgrestest"
 )
@@ -17,7 +17,7 @@ const (
 
 var server *postgrestest.Server
 
-func newEngine(dsn string) repository.Engine { return postgres.New(dsn) }
+func newEngine(dsn string) engine.Engine { return postgres.New(dsn) }
 
 // WithDatabases returns m, whose tests can call New.
 func WithDatabases(m *testing.M) interface{ Run() int } { return postgrestest.WithServer(m, &server) }

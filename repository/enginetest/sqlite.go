@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 )
 
@@ -15,7 +15,7 @@ const (
 	invalidateCaches = "" // SQLite notices any commit
 )
 
-func newEngine(dsn string) repository.Engine { return sqlite.New(dsn) }
+func newEngine(dsn string) engine.Engine { return sqlite.New(dsn) }
 
 // WithDatabases returns m, whose tests can call New.
 func WithDatabases(m *testing.M) interface{ Run() int } { return m }

@@ -12,13 +12,13 @@ import (
 	"github.com/gin-gonic/gin"
 	"pgregory.net/rapid"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 )
 
 // Run runs the test, with as many sequences as the flag -rapid.checks says, 100 by default.
 // newEngine returns the engine of an empty database for each sequence. processes is how many
 // stores have it open; with more than one, each list must contain the writes of all.
-func Run(t *testing.T, processes int, newEngine func() repository.Engine) {
+func Run(t *testing.T, processes int, newEngine func() engine.Engine) {
 	gin.SetMode(gin.TestMode)
 	rapid.Check(t, func(t *rapid.T) {
 		s := newService(t, newEngine(), processes)

@@ -18,6 +18,7 @@ import (
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/usecase"
 )
 
@@ -26,7 +27,7 @@ var sunset = noon.Add(48 * time.Hour)
 
 // A service is the service to be tested: processes that share a database and a clock.
 type service struct {
-	engine    repository.Engine
+	engine    engine.Engine
 	clock     clock
 	processes []*process
 	secrets   []string // of the API keys
@@ -49,8 +50,8 @@ func (c *clock) advance(d time.Duration) time.Time {
 	return c.now()
 }
 
-func newService(t *rapid.T, engine repository.Engine, processes int) *service {
-	s := &service{engine: engine, processes: make([]*process, processes)}
+func newService(t *rapid.T, e engine.Engine, processes int) *service {
+	s := &service{engine: e, processes: make([]*process, processes)}
 	s.clock.millis.Store(noon.UnixMilli())
 	for i := range processes {
 		s.start(t, i)
@@ -69,9 +70,9 @@ func (s *service) start(t *rapid.T, i int) {
 		Keys:   keys,
 	}, rest.WithClock(s.clock.now), rest.WithGetPetSunset(sunset), rest.WithPageCache(store.Versions, 1<<20))
 	check(t, err)
-	engine := gin.New()
-	check(t, api.Register(engine.Group("/v1")))
-	s.processes[i] = &process{store, keys, engine}
+	router := gin.New()
+	check(t, api.Register(router.Group("/v1")))
+	s.processes[i] = &process{store, keys, router}
 }
 
 func (s *service) restart(t *rapid.T, i int) {

@@ -28,7 +28,7 @@ const (
 	lockTimeout = 5 * time.Second
 	// txTimeout is how long a transaction may take, including its wait for the lock.
 	txTimeout = 10 * time.Second
-	// checkTimeout is how long ChangedByOthers may take.
+	// checkTimeout is how long PollChanges may take.
 	checkTimeout = 5 * time.Second
 	// idleTxTimeout is how long the server keeps the lock of a transaction whose process does
 	// not send a statement, for example because its machine is suspended.
@@ -205,7 +205,7 @@ func openWriter(config *pgx.ConnConfig, n *notices, exclusive bool) *sql.DB {
 	return pool
 }
 
-// openChecker returns the pool of the connection of ChangedByOthers. It is not pinged after a
+// openChecker returns the pool of the connection of PollChanges. It is not pinged after a
 // pause, because a lost connection is replaced anyway.
 func openChecker(config *pgx.ConnConfig) *sql.DB {
 	checker := config.Copy()

@@ -9,69 +9,59 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"example.com/petstore/domain"
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 )
 
-// ErrorKind implements repository.Database.
-func (*database) ErrorKind(err error) string { return errorKind(err) }
+// Failure implements engine.Database.
+func (*database) Failure(err error) engine.Failure { return failureOf(err) }
 
-func errorKind(err error) string {
+func failureOf(err error) engine.Failure {
 	if failure, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return kindOf(failure.Code)
+		return failureOfCode(failure.Code)
 	}
 	switch {
 	case err == nil:
 		return ""
 	case errors.Is(err, errCopying):
-		return repository.KindBusy
+		return engine.FailureBusy
 	case errors.Is(err, errReadOnly):
-		return repository.KindReadOnly
+		return engine.FailureReadOnly
 	case errors.Is(err, errNotSynchronous):
-		return repository.KindNotSynchronous
+		return engine.FailureNotSynchronous
 	case isConnectionError(err):
-		return repository.KindConnection
+		return engine.FailureConnection
 	}
 	return ""
 }
 
-// kinds are the kinds of error by SQLSTATE, or by its class, the first two characters
+// failures are the failures by SQLSTATE, or by its class, the first two characters
 // (postgresql.org/docs/current/errcodes-appendix.html).
-var kinds = map[string]string{
-	"08":    repository.KindConnection,
-	"0A000": repository.KindOther,      // the plan of a statement is older than a migration
-	"25006": repository.KindReadOnly,   // read_only_sql_transaction
-	"25P03": repository.KindConnection, // idle_in_transaction_session_timeout
-	"28":    repository.KindConnection, // the password was changed
-	"3D":    repository.KindConnection, // the database was dropped
-	"40001": repository.KindConflict,   // serialization_failure
-	"40P01": repository.KindConflict,   // deadlock_detected
-	"42501": repository.KindReadOnly,   // insufficient_privilege
-	"53":    repository.KindOther,      // insufficient resources
-	"53100": repository.KindFull,       // disk_full
-	"53300": repository.KindConnection, // too_many_connections
-	"55P03": repository.KindBusy,       // lock_not_available
-	"57014": repository.KindTimeout,    // query_canceled, by statement_timeout
-	"57":    repository.KindConnection, // the server is stopping or starting
-	"58":    repository.KindIO,
-	"XX001": repository.KindCorrupt, // data_corrupted
-	"XX002": repository.KindCorrupt, // index_corrupted
+var failures = map[string]engine.Failure{
+	"08":    engine.FailureConnection,
+	"0A000": engine.FailureOther,      // the plan of a statement is older than a migration
+	"25006": engine.FailureReadOnly,   // read_only_sql_transaction
+	"25P03": engine.FailureConnection, // idle_in_transaction_session_timeout
+	"28":    engine.FailureConnection, // the password was changed
+	"3D":    engine.FailureConnection, // the database was dropped
+	"40001": engine.FailureConflict,   // serialization_failure
+	"40P01": engine.FailureConflict,   // deadlock_detected
+	"42501": engine.FailureReadOnly,   // insufficient_privilege
+	"53":    engine.FailureOther,      // insufficient resources
+	"53100": engine.FailureFull,       // disk_full
+	"53300": engine.FailureConnection, // too_many_connections
+	"55P03": engine.FailureBusy,       // lock_not_available
+	"57014": engine.FailureTimeout,    // query_canceled, by statement_timeout
+	"57":    engine.FailureConnection, // the server is stopping or starting
+	"58":    engine.FailureIO,
+	"XX001": engine.FailureCorrupt, // data_corrupted
+	"XX002": engine.FailureCorrupt, // index_corrupted
 }
 
-func kindOf(code string) string {
-	if kind, ok := kinds[code]; ok {
-		return kind
+func failureOfCode(code string) engine.Failure {
+	if failure, ok := failures[code]; ok {
+		return failure
 	}
-	return kinds[code[:min(2, len(code))]]
-}
-
-// translate returns an ErrInvalid for the error of a text that PostgreSQL cannot store. The
-// rules of package domain reject U+0000 and invalid UTF-8 before, unless one is forgotten.
-func translate(err error) error {
-	if failure, ok := errors.AsType[*pgconn.PgError](err); ok && failure.Code == "22021" { // character_not_in_repertoire
-		return domain.Invalid(domain.CodeValidationFailed, domain.Violation{Field: "a text", Rule: "must be UTF-8 without U+0000"})
-	}
-	return err
+	return failures[code[:min(2, len(code))]]
 }
 
 // isConnectionError reports whether err is that of a connection that could not be made or
@@ -87,7 +77,7 @@ func isConnectionError(err error) bool {
 // a new one may work.
 func isLost(err error) bool {
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
-	return !connecting && errorKind(err) == repository.KindConnection
+	return !connecting && failureOf(err) == engine.FailureConnection
 }
 
 // notices collect the warnings of a connection.

@@ -178,13 +178,13 @@ func TestDeadlockedBatchRunsAgain(t *testing.T) {
 	runs := 0
 	check(t, store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
 		runs++
-		_, err := r.Pets.Move(ctx, 2, []domain.PetStatus{""}, domain.PetSold)
+		_, err := r.Pets.ChangeStatusIf(ctx, 2, []domain.PetStatus{""}, domain.PetSold)
 		once.Do(func() {
 			go func() { ended <- errors.Join(update(2), other.Commit()) }()
 			waitForLock(t, dsn)
 		})
 		if err == nil {
-			_, err = r.Pets.Move(ctx, 1, []domain.PetStatus{""}, domain.PetSold)
+			_, err = r.Pets.ChangeStatusIf(ctx, 1, []domain.PetStatus{""}, domain.PetSold)
 		}
 		return err
 	}))

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 )
 
 // Each connection that writes has the advisory lock of its store while it is open: shared
@@ -34,12 +34,12 @@ func lockShared(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// lockExclusive is a stdlib.OptionAfterConnect. It returns repository.ErrInUse while another
+// lockExclusive is a stdlib.OptionAfterConnect. It returns engine.ErrInUse while another
 // connection has the lock.
 func lockExclusive(ctx context.Context, conn *pgx.Conn) error {
 	err := lockStore(ctx, conn, fmt.Sprintf("BEGIN; SET LOCAL lock_timeout = %s; SELECT pg_advisory_lock(%s); COMMIT", millis(exclusiveTimeout), lockKey))
 	if isLockTimeout(err) {
-		return repository.ErrInUse
+		return engine.ErrInUse
 	}
 	return err
 }

@@ -6,14 +6,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"strconv"
-	"strings"
 	"sync/atomic"
 
 	gormpostgres "gorm.io/driver/postgres"
 	"gorm.io/gorm"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 )
 
 // New returns the engine of a store in a database of PostgreSQL 14 or newer. dsn is a
@@ -23,18 +21,18 @@ import (
 //
 // With several hosts, connections are made to the one that accepts writes. Open rejects a
 // connection pool such as PgBouncer.
-func New(dsn string) repository.Engine { return engine{dsn} }
+func New(dsn string) engine.Engine { return serverEngine{dsn} }
 
-type engine struct{ dsn string }
+type serverEngine struct{ dsn string }
 
-// String implements repository.Engine.
-func (e engine) String() string { return nameOf(e.dsn) }
+// String implements engine.Engine.
+func (e serverEngine) String() string { return nameOf(e.dsn) }
 
-// Remedy implements repository.Engine.
-func (engine) Remedy(err error) error { return withRemedy(err) }
+// Remedy implements engine.Engine.
+func (serverEngine) Remedy(err error) error { return withRemedy(err) }
 
-// Open implements repository.Engine.
-func (e engine) Open(ctx context.Context, o repository.EngineOptions) (repository.Database, error) {
+// Open implements engine.Engine.
+func (e serverEngine) Open(ctx context.Context, o engine.Options) (engine.Database, error) {
 	d, err := open(ctx, e.dsn, o)
 	if err != nil {
 		return nil, withRemedy(err)
@@ -48,16 +46,16 @@ type database struct {
 	writer  *sql.DB // of one connection
 	checker *sql.DB // of one connection
 	readers *readers
-	schema  repository.Schema
+	schema  engine.Schema
 	notices *notices // of the connection that writes
 
 	requireSynchronous bool
 
 	observed observed
-	epoch    atomic.Uint64 // increases when ChangedByOthers uses another connection
+	epoch    atomic.Uint64 // increases when PollChanges uses another connection
 }
 
-func open(ctx context.Context, dsn string, o repository.EngineOptions) (_ *database, err error) {
+func open(ctx context.Context, dsn string, o engine.Options) (_ *database, err error) {
 	config, err := parseDSN(dsn)
 	if err != nil {
 		return nil, err
@@ -95,37 +93,23 @@ func open(ctx context.Context, dsn string, o repository.EngineOptions) (_ *datab
 	return d, tx.Rollback()
 }
 
-// Dialector implements repository.Database.
+// Dialector implements engine.Database.
 func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
 	return gormpostgres.New(gormpostgres.Config{Conn: pool})
 }
 
-// Rebind implements repository.Database. PostgreSQL's placeholders are $1, $2 and so on.
-func (d *database) Rebind(statement string) string {
-	var rebound strings.Builder
-	for n := 1; ; n++ {
-		before, after, found := strings.Cut(statement, "?")
-		rebound.WriteString(before)
-		if !found {
-			return rebound.String()
-		}
-		rebound.WriteString("$" + strconv.Itoa(n))
-		statement = after
-	}
-}
+// BatchesStatements implements engine.Database. Each statement takes a round trip.
+func (d *database) BatchesStatements() bool { return true }
 
-// Coalesces implements repository.Database. Each statement takes a round trip.
-func (d *database) Coalesces() bool { return true }
+// Schema implements engine.Database.
+func (d *database) Schema() engine.Schema { return d.schema }
 
-// Schema implements repository.Database.
-func (d *database) Schema() repository.Schema { return d.schema }
-
-// Pools implements repository.Database.
+// Pools implements engine.Database.
 func (d *database) Pools() map[string]*sql.DB {
 	return map[string]*sql.DB{"writer": d.writer, "checker": d.checker, "readers": d.readers.DB}
 }
 
-// Close implements repository.Database.
+// Close implements engine.Database.
 func (d *database) Close() error {
 	if d.writer == nil { // open has failed before
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 )
 
 //go:embed migrations
@@ -24,7 +24,7 @@ const minVersion = 140000
 
 // prepare checks the server and the schema of the store, and creates or migrates it if o
 // allows that.
-func prepare(ctx context.Context, config *pgx.ConnConfig, o repository.EngineOptions) (schema repository.Schema, err error) {
+func prepare(ctx context.Context, config *pgx.ConnConfig, o engine.Options) (schema engine.Schema, err error) {
 	pool := stdlib.OpenDB(*config)
 	defer func() { err = errors.Join(err, pool.Close()) }()
 	synchronousCommit, err := checkServer(ctx, pool)
@@ -89,7 +89,7 @@ func storeExists(ctx context.Context, pool *sql.DB) (bool, error) {
 
 // migrate migrates the schema if allowed, and rejects one that is newer than this program
 // supports. Processes that start at the same time wait for each other.
-func migrate(ctx context.Context, pool *sql.DB, exists, allowed bool) (schema repository.Schema, err error) {
+func migrate(ctx context.Context, pool *sql.DB, exists, allowed bool) (schema engine.Schema, err error) {
 	provider, err := newProvider(pool)
 	if err != nil {
 		return schema, err
@@ -103,7 +103,7 @@ func migrate(ctx context.Context, pool *sql.DB, exists, allowed bool) (schema re
 			return schema, err
 		}
 	}
-	if err := repository.CheckSchemaVersion(schema.Version, latest, allowed); err != nil {
+	if err := engine.CheckSchemaVersion(schema.Version, latest, allowed); err != nil {
 		return schema, err
 	}
 	applied, err := provider.Up(ctx)
@@ -117,7 +117,7 @@ func migrate(ctx context.Context, pool *sql.DB, exists, allowed bool) (schema re
 	if err != nil {
 		return schema, err
 	}
-	return schema, repository.CheckSchemaVersion(schema.Version, latest, allowed)
+	return schema, engine.CheckSchemaVersion(schema.Version, latest, allowed)
 }
 
 func newProvider(pool *sql.DB) (*goose.Provider, error) {

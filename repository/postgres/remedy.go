@@ -7,12 +7,12 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 )
 
 // withRemedy returns an error of open as one line with the cause and the remedy.
 func withRemedy(err error) error {
-	for _, known := range []error{errReadOnly, errNotSynchronous, errPooled, errCopying, repository.ErrInUse} {
+	for _, known := range []error{errReadOnly, errNotSynchronous, errPooled, errCopying, engine.ErrInUse} {
 		if errors.Is(err, known) {
 			return known
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 )
 
 var (
@@ -18,7 +18,7 @@ var (
 	errNotCommitted  = errors.New("PostgreSQL has rolled back instead of committing")
 )
 
-// A tx implements repository.Tx on the connection that writes.
+// A tx implements engine.Tx on the connection that writes.
 type tx struct {
 	*sql.Conn
 	database *database
@@ -28,9 +28,9 @@ type tx struct {
 	ended    bool
 }
 
-// Begin implements repository.Database. It locks the row of versions, which the transactions
+// Begin implements engine.Database. It locks the row of versions, which the transactions
 // of all processes lock first. It connects again if the connection was lost.
-func (d *database) Begin(ctx context.Context) (repository.Tx, error) {
+func (d *database) Begin(ctx context.Context) (engine.Tx, error) {
 	ctx, cancel := context.WithTimeout(ctx, txTimeout)
 	t, err := d.begin(ctx)
 	if isLost(err) {
@@ -70,14 +70,12 @@ func (d *database) begin(ctx context.Context) (*tx, error) {
 
 // ExecContext implements gorm.ConnPool. The statement ends with the time of the transaction.
 func (t *tx) ExecContext(_ context.Context, statement string, args ...any) (sql.Result, error) {
-	result, err := t.Conn.ExecContext(t.ctx, statement, args...)
-	return result, translate(err)
+	return t.Conn.ExecContext(t.ctx, statement, args...)
 }
 
 // QueryContext implements gorm.ConnPool.
 func (t *tx) QueryContext(_ context.Context, statement string, args ...any) (*sql.Rows, error) {
-	rows, err := t.Conn.QueryContext(t.ctx, statement, args...)
-	return rows, translate(err)
+	return t.Conn.QueryContext(t.ctx, statement, args...)
 }
 
 // QueryRowContext implements gorm.ConnPool.
@@ -85,13 +83,7 @@ func (t *tx) QueryRowContext(_ context.Context, statement string, args ...any) *
 	return t.Conn.QueryRowContext(t.ctx, statement, args...)
 }
 
-// Insert implements repository.Tx.
-func (t *tx) Insert(ctx context.Context, statement string, args ...any) (id int64, err error) {
-	err = t.QueryRowContext(ctx, statement+" RETURNING id", args...).Scan(&id)
-	return id, translate(err)
-}
-
-// Active implements repository.Tx.
+// Active implements engine.Tx.
 func (t *tx) Active() error {
 	if t.status() == 'I' {
 		return errNoTransaction
@@ -99,7 +91,7 @@ func (t *tx) Active() error {
 	return nil
 }
 
-// Failed implements repository.Tx.
+// Failed implements engine.Tx.
 func (t *tx) Failed() bool { return t.status() == 'E' }
 
 // status returns the status of the transaction, I for none, T or E if a statement has failed.
@@ -114,8 +106,8 @@ func (t *tx) status() (status byte) {
 	return status
 }
 
-// Commit implements repository.Tx. It also increases the numbers of versions for the changes.
-func (t *tx) Commit(changes repository.Changes) error {
+// Commit implements engine.Tx. It also increases the numbers of versions for the changes.
+func (t *tx) Commit(changes engine.Changes) error {
 	after := t.before.plus(changes)
 	statement := "COMMIT"
 	if after != t.before {
@@ -134,7 +126,7 @@ func (t *tx) Commit(changes repository.Changes) error {
 	return t.release()
 }
 
-// Rollback implements repository.Tx.
+// Rollback implements engine.Tx.
 func (t *tx) Rollback() error {
 	if t.ended {
 		return nil

@@ -7,14 +7,14 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 )
 
 // versions are the numbers of the row of versions.
 type versions struct{ added, changed, keys int64 }
 
 // plus returns the numbers after a commit with changes.
-func (v versions) plus(c repository.Changes) versions {
+func (v versions) plus(c engine.Changes) versions {
 	increment := map[bool]int64{true: 1}
 	return versions{v.added + increment[c.Added], v.changed + increment[c.Changed], v.keys + increment[c.Keys]}
 }
@@ -31,7 +31,7 @@ func parseVersions(result *pgconn.Result) (v versions, err error) {
 	return v, errors.Join(errs[:]...)
 }
 
-// observed are the numbers that ChangedByOthers has read, and its connection.
+// observed are the numbers that PollChanges has read, and its connection.
 type observed struct {
 	versions versions
 	conn     *pgconn.PgConn
@@ -39,19 +39,19 @@ type observed struct {
 
 // changesTo returns the changes between two observations. The numbers of another connection
 // are not compared: after a failover that lost commits, others may have the same numbers.
-func (o observed) changesTo(later observed) repository.Changes {
+func (o observed) changesTo(later observed) engine.Changes {
 	if o.conn != later.conn {
-		return repository.Changes{Added: true, Changed: true, Keys: true}
+		return engine.AllChanges
 	}
 	before, after := o.versions, later.versions
-	return repository.Changes{Added: after.added != before.added, Changed: after.changed != before.changed, Keys: after.keys != before.keys}
+	return engine.Changes{Added: after.added != before.added, Changed: after.changed != before.changed, Keys: after.keys != before.keys}
 }
 
-// Exact implements repository.Database.
-func (d *database) Exact() bool { return true }
+// ChecksBeforeRead implements engine.Database.
+func (d *database) ChecksBeforeRead() bool { return true }
 
-// ChangedByOthers implements repository.Database, on a connection of its own.
-func (d *database) ChangedByOthers(ctx context.Context) (changes repository.Changes, err error) {
+// PollChanges implements engine.Database, on a connection of its own.
+func (d *database) PollChanges(ctx context.Context) (changes engine.Changes, err error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	current, err := d.observe(ctx)

@@ -35,7 +35,7 @@ func TestCachesKnowOfEveryAcknowledgedCommit(t *testing.T) {
 		check(t, writer.InTx(t.Context(), adding("Rex")))
 		inserted := versionsOf(t, readers)
 		check(t, writer.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
-			_, err := r.Pets.Move(ctx, 1, append(statuses, ""), statuses[i%2])
+			_, err := r.Pets.ChangeStatusIf(ctx, 1, append(statuses, ""), statuses[i%2])
 			return err
 		}))
 		updated := versionsOf(t, readers)

@@ -11,7 +11,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 	"golang.org/x/sys/unix"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 )
 
 const (
@@ -44,7 +44,7 @@ func Copy(ctx context.Context, path string, to *os.File, progress func(copied, t
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return contents, err
-	case (&database{}).ErrorKind(err) == repository.KindFull:
+	case (&database{}).Failure(err) == engine.FailureFull:
 		return contents, fmt.Errorf("write %s: %w", to.Name(), withRemedy(err, to.Name()))
 	case errors.Is(err, errNoStore):
 		err = errors.New("there is no store in it: name another file")
@@ -81,7 +81,7 @@ func openSource(ctx context.Context, path string) (*sql.Conn, func() error, erro
 		return nil, nil, err
 	}
 	defer unlock()
-	if err := checkFile(ctx, path, repository.EngineOptions{Migrate: true, MustExist: true}); err != nil {
+	if err := checkFile(ctx, path, engine.Options{Migrate: true, MustExist: true}); err != nil {
 		return nil, nil, err
 	}
 	source, closeSource, err := connectOne(ctx, path, sourcePragmas)

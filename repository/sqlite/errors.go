@@ -6,39 +6,39 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 )
 
-// ErrorKind implements repository.Database (sqlite.org/rescode.html).
-func (*database) ErrorKind(err error) string {
+// Failure implements engine.Database (sqlite.org/rescode.html).
+func (*database) Failure(err error) engine.Failure {
 	switch {
 	case errors.Is(err, errFileReplaced), isForeign(err), errors.Is(err, errWALRemoved), errors.Is(err, errWALTruncated):
-		return repository.KindReplaced
+		return engine.FailureReplaced
 	case errors.Is(err, errLinked):
-		return repository.KindOther
+		return engine.FailureOther
 	}
 	failure, ok := errors.AsType[sqlite3.Error](err)
 	if !ok {
 		return ""
 	}
 	if failure.SystemErrno == syscall.ENOSPC || failure.SystemErrno == syscall.EDQUOT {
-		return repository.KindFull
+		return engine.FailureFull
 	}
 	switch failure.Code {
 	case sqlite3.ErrFull:
-		return repository.KindFull
+		return engine.FailureFull
 	case sqlite3.ErrBusy, sqlite3.ErrLocked, sqlite3.ErrProtocol:
-		return repository.KindBusy
+		return engine.FailureBusy
 	case sqlite3.ErrReadonly:
-		return repository.KindReadOnly
+		return engine.FailureReadOnly
 	case sqlite3.ErrIoErr:
-		return repository.KindIO
+		return engine.FailureIO
 	case sqlite3.ErrCorrupt, sqlite3.ErrNotADB:
-		return repository.KindCorrupt
+		return engine.FailureCorrupt
 	case sqlite3.ErrCantOpen:
-		return repository.KindCannotOpen
+		return engine.FailureCannotOpen
 	case sqlite3.ErrInterrupt, sqlite3.ErrPerm, sqlite3.ErrAuth, sqlite3.ErrNomem:
-		return repository.KindOther
+		return engine.FailureOther
 	}
 	return ""
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 )
 
 // applicationID is the application_id of a store, see migrations.
@@ -20,7 +20,7 @@ const applicationID = 1885697139
 
 // checkFile rejects a file that is not a store, without writing to it, and creates the
 // file of a new store.
-func checkFile(ctx context.Context, path string, o repository.EngineOptions) error {
+func checkFile(ctx context.Context, path string, o engine.Options) error {
 	if path == "" || path == ":memory:" || strings.HasPrefix(path, "file:") {
 		return errors.New("the DSN of a SQLite store is the path of a file, not :memory: nor a URI")
 	}
@@ -67,7 +67,7 @@ func realPath(path string) string {
 var createMutex sync.Mutex
 
 // statOrCreate returns the FileInfo of a store. It creates a missing file if o allows that.
-func statOrCreate(path string, o repository.EngineOptions) (fs.FileInfo, error) {
+func statOrCreate(path string, o engine.Options) (fs.FileInfo, error) {
 	createMutex.Lock()
 	defer createMutex.Unlock()
 	info, err := os.Stat(path)
@@ -134,7 +134,7 @@ func checkFolder(folder string) error {
 // checkApplicationID rejects the database of another program. Its connection does not have the
 // pragmas of the writer, which would switch that database to WAL mode. It reads a WAL without
 // writing it to the file, which may be damaged.
-func checkApplicationID(ctx context.Context, path string, o repository.EngineOptions) (err error) {
+func checkApplicationID(ctx context.Context, path string, o engine.Options) (err error) {
 	pragmas := url.Values{"mode": {"rw"}, "_busy_timeout": {"5000"}}
 	if hasWAL(path) {
 		pragmas = readerPragmas
@@ -148,7 +148,7 @@ func checkApplicationID(ctx context.Context, path string, o repository.EngineOpt
 }
 
 // checkIdentity rejects a database that is not a store, or has a schema that o does not allow.
-func checkIdentity(ctx context.Context, pool *sql.DB, o repository.EngineOptions) error {
+func checkIdentity(ctx context.Context, pool *sql.DB, o engine.Options) error {
 	id, tables, err := readIdentity(ctx, pool)
 	switch {
 	case err != nil:

@@ -7,10 +7,10 @@ import (
 
 	"gorm.io/gorm"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 )
 
-// LastID implements repository.Database (sqlite.org/autoinc.html).
+// LastID implements engine.Database (sqlite.org/autoinc.html).
 func (*database) LastID(ctx context.Context, pool gorm.ConnPool, table string) (id int64, err error) {
 	err = pool.QueryRowContext(ctx, "SELECT seq FROM sqlite_sequence WHERE name = ?", table).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -19,8 +19,8 @@ func (*database) LastID(ctx context.Context, pool gorm.ConnPool, table string) (
 	return id, err
 }
 
-// SetLastID implements repository.Database.
-func (*database) SetLastID(ctx context.Context, tx repository.Tx, table string, id int64) error {
+// SetLastID implements engine.Database.
+func (*database) SetLastID(ctx context.Context, tx engine.Tx, table string, id int64) error {
 	if _, err := tx.ExecContext(ctx, "DELETE FROM sqlite_sequence WHERE name = ?", table); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 )
 
 // SQLite locks these bytes of a file, PENDING_BYTE and all that follow (os.h of its source).
@@ -29,7 +29,7 @@ func lockFile(path string) (*os.File, error) {
 	}
 	err = unix.FcntlFlock(file.Fd(), unix.F_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Start: lockStart, Len: lockLength})
 	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
-		err = repository.ErrInUse
+		err = engine.ErrInUse
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -46,13 +46,13 @@ func CheckNotOpen(path string) error {
 	return nil
 }
 
-// checkNotOpen is CheckNotOpen, but returns repository.ErrInUse itself.
+// checkNotOpen is CheckNotOpen, but returns engine.ErrInUse itself.
 func checkNotOpen(path string) error {
 	file, err := lockFile(path)
 	if err == nil {
 		return file.Close()
 	}
-	if errors.Is(err, repository.ErrInUse) {
+	if errors.Is(err, engine.ErrInUse) {
 		return err
 	}
 	return nil // a missing file is not open, and any other error is found by whoever opens it

@@ -9,7 +9,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 	"github.com/pressly/goose/v3"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 )
 
 //go:embed migrations
@@ -17,7 +17,7 @@ var migrations embed.FS
 
 // migrate migrates the schema with the files of fsys if allowed, and rejects one that is
 // newer than this program supports.
-func migrate(ctx context.Context, db *sql.DB, fsys fs.FS, allowed bool) (schema repository.Schema, err error) {
+func migrate(ctx context.Context, db *sql.DB, fsys fs.FS, allowed bool) (schema engine.Schema, err error) {
 	provider, err := newProvider(db, fsys)
 	if err != nil {
 		return schema, err
@@ -27,7 +27,7 @@ func migrate(ctx context.Context, db *sql.DB, fsys fs.FS, allowed bool) (schema 
 	for first := true; ; first = false {
 		current, latest, err := provider.GetVersions(ctx)
 		if err == nil {
-			err = repository.CheckSchemaVersion(current, latest, allowed)
+			err = engine.CheckSchemaVersion(current, latest, allowed)
 		}
 		if first {
 			schema.Previous = current
@@ -57,7 +57,7 @@ func checkSchema(ctx context.Context, db *sql.DB, migrate bool) error {
 		return err
 	}
 	sources := provider.ListSources()
-	return repository.CheckSchemaVersion(current, sources[len(sources)-1].Version, migrate)
+	return engine.CheckSchemaVersion(current, sources[len(sources)-1].Version, migrate)
 }
 
 // readSchemaVersion returns the number of the latest migration of a store.

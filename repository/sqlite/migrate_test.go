@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 )
 
@@ -22,7 +22,7 @@ func TestMigrateReportsCreationWhenAnotherProcessAppliesTheRest(t *testing.T) {
 		"migrations/00002_second.sql": {Data: []byte("-- +goose NO TRANSACTION\n-- +goose Up\n" +
 			"INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, TRUE);\nSELECT * FROM missing;\n")},
 	}, true)
-	if want := (repository.Schema{Version: 2, Created: true}); err != nil || schema != want {
+	if want := (engine.Schema{Version: 2, Created: true}); err != nil || schema != want {
 		t.Errorf("got %+v and %v, want %+v", schema, err, want)
 	}
 }

@@ -16,7 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/folder"
 )
 
 var errReplacing = errors.New("another process is opening or restoring it: wait for that, then try again")
@@ -137,7 +138,7 @@ func (r *replacement) writeWAL(ctx context.Context) error {
 	failure, _ := errors.AsType[sqlite3.Error](err)
 	switch failure.Code {
 	case sqlite3.ErrBusy, sqlite3.ErrLocked:
-		return repository.ErrInUse
+		return engine.ErrInUse
 	case sqlite3.ErrCorrupt, sqlite3.ErrNotADB:
 		return nil
 	}
@@ -230,5 +231,5 @@ func (r *replacement) putNew(context.Context) error {
 
 // syncFolder writes the names to disk.
 func (r *replacement) syncFolder(context.Context) error {
-	return repository.SyncFolder(filepath.Dir(r.path))
+	return folder.Sync(filepath.Dir(r.path))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 )
 
@@ -68,8 +69,8 @@ func TestReplaceRejectsStoreInUse(t *testing.T) {
 	copyStore(t, path, path+".restored")
 	release := openInOtherProcess(t, path)
 	before := files(t, filepath.Dir(path))
-	if _, err := sqlite.Replace(t.Context(), path, path+".restored", at); !errors.Is(err, repository.ErrInUse) {
-		t.Errorf("got %v, want %v", err, repository.ErrInUse)
+	if _, err := sqlite.Replace(t.Context(), path, path+".restored", at); !errors.Is(err, engine.ErrInUse) {
+		t.Errorf("got %v, want %v", err, engine.ErrInUse)
 	}
 	if after := files(t, filepath.Dir(path)); after != before {
 		t.Errorf("got the files\n%.300s\nwant\n%.300s", after, before)

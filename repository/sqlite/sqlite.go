@@ -12,23 +12,23 @@ import (
 	gormsqlite "gorm.io/driver/sqlite"
 	"gorm.io/gorm"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 )
 
 // New returns the engine of a store in the file at path, which repository.Open may
 // create. The path is neither :memory: nor a URI.
-func New(path string) repository.Engine { return engine{path} }
+func New(path string) engine.Engine { return fileEngine{path} }
 
-type engine struct{ path string }
+type fileEngine struct{ path string }
 
-// String implements repository.Engine.
-func (e engine) String() string { return e.path }
+// String implements engine.Engine.
+func (e fileEngine) String() string { return e.path }
 
-// Remedy implements repository.Engine.
-func (e engine) Remedy(err error) error { return withRemedy(err, e.path) }
+// Remedy implements engine.Engine.
+func (e fileEngine) Remedy(err error) error { return withRemedy(err, e.path) }
 
-// Open implements repository.Engine.
-func (e engine) Open(ctx context.Context, o repository.EngineOptions) (repository.Database, error) {
+// Open implements engine.Engine.
+func (e fileEngine) Open(ctx context.Context, o engine.Options) (engine.Database, error) {
 	d, err := open(ctx, e.path, o)
 	if err != nil {
 		return nil, withRemedy(err, e.path)
@@ -43,13 +43,13 @@ type database struct {
 	writerPool  *sql.DB // of one connection
 	writer      *sql.Conn
 	closed      *sql.Conn // of a transaction that has ended
-	readers     *sql.DB   // nil if opened with EngineOptions.Exclusive
-	schema      repository.Schema
-	dataVersion int64 // at the last ChangedByOthers
+	readers     *sql.DB   // nil if opened with engine.Options.Exclusive
+	schema      engine.Schema
+	dataVersion int64 // at the last PollChanges
 	inTx        bool  // the writer has a transaction
 }
 
-func open(ctx context.Context, path string, o repository.EngineOptions) (_ *database, err error) {
+func open(ctx context.Context, path string, o engine.Options) (_ *database, err error) {
 	unlock, err := lockFolder(ctx, path, unix.LOCK_SH)
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func readTables(ctx context.Context, conn *sql.Conn) error {
 	return conn.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM (SELECT id FROM pets LIMIT 1)) + (SELECT count(*) FROM unfinished_copy)").Scan(&rows)
 }
 
-// Readers implements repository.Database.
+// Readers implements engine.Database.
 func (d *database) Readers() gorm.ConnPool {
 	if d.readers == nil {
 		return d.writer
@@ -153,20 +153,20 @@ func (d *database) Readers() gorm.ConnPool {
 	return d.readers
 }
 
-// ReadContext implements repository.Database. A query has no deadline: it reads one page or
+// ReadContext implements engine.Database. A query has no deadline: it reads one page or
 // one record, and database/sql would start a goroutine to watch the context.
 func (d *database) ReadContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithoutCancel(ctx), func() {}
 }
 
-// Dialector implements repository.Database.
+// Dialector implements engine.Database.
 func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
 	return gormsqlite.New(gormsqlite.Config{Conn: pool})
 }
 
-// Begin implements repository.Database. It waits up to lockTimeout for the lock of another
+// Begin implements engine.Database. It waits up to lockTimeout for the lock of another
 // process.
-func (d *database) Begin(ctx context.Context) (repository.Tx, error) {
+func (d *database) Begin(ctx context.Context) (engine.Tx, error) {
 	if err := d.checkAndSave(ctx); err != nil {
 		return nil, err
 	}
@@ -182,27 +182,27 @@ func (d *database) Begin(ctx context.Context) (repository.Tx, error) {
 	}
 }
 
-// ChangedByOthers implements repository.Database. Commits of other connections change the
+// PollChanges implements engine.Database. Commits of other connections change the
 // data_version of a connection; its own commits do not. It also saves a WAL that was removed
 // since the last call.
-func (d *database) ChangedByOthers(ctx context.Context) (repository.Changes, error) {
+func (d *database) PollChanges(ctx context.Context) (engine.Changes, error) {
 	if !d.inTx && d.content.wal.isRemoved() {
 		_ = d.checkAndSave(ctx) // the next Begin returns the error
 	}
 	before := d.dataVersion
 	err := d.writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&d.dataVersion)
 	changed := d.dataVersion != before
-	return repository.Changes{Added: changed, Changed: changed, Keys: changed}, err
+	return engine.Changes{Added: changed, Changed: changed, Keys: changed}, err
 }
 
-// Exact implements repository.Database. One goroutine at a time can use the connection whose
+// ChecksBeforeRead implements engine.Database. One goroutine at a time can use the connection whose
 // data_version is compared.
-func (d *database) Exact() bool { return false }
+func (d *database) ChecksBeforeRead() bool { return false }
 
-// Check implements repository.Database.
+// Check implements engine.Database.
 func (d *database) Check(context.Context) error { return d.check() }
 
-// CheckSynchronous implements repository.Database. A file has no standby.
+// CheckSynchronous implements engine.Database. A file has no standby.
 func (d *database) CheckSynchronous(context.Context) error { return nil }
 
 func (d *database) check() error {
@@ -222,27 +222,24 @@ func (d *database) checkAndSave(ctx context.Context) error {
 	return err
 }
 
-// Rebind implements repository.Database. SQLite's placeholder is ?.
-func (d *database) Rebind(statement string) string { return statement }
-
-// Coalesces implements repository.Database. It gains too little here, where a statement takes
+// BatchesStatements implements engine.Database. It gains too little here, where a statement takes
 // no round trip (docs/performance.md).
-func (d *database) Coalesces() bool { return false }
+func (d *database) BatchesStatements() bool { return false }
 
-// Schema implements repository.Database.
-func (d *database) Schema() repository.Schema { return d.schema }
+// Schema implements engine.Database.
+func (d *database) Schema() engine.Schema { return d.schema }
 
-// Pools implements repository.Database.
+// Pools implements engine.Database.
 func (d *database) Pools() map[string]*sql.DB {
 	return map[string]*sql.DB{"writer": d.writerPool, "readers": d.readers}
 }
 
-// neverClosed has the writers without readers, as with EngineOptions.Exclusive, of files whose content
+// neverClosed has the writers without readers, as with engine.Options.Exclusive, of files whose content
 // is wrong or could not be checked: closing one could change the file and remove its WAL, see Close.
 // The garbage collector would close a connection that nothing refers to.
 var neverClosed sync.Map
 
-// Close implements repository.Database. When the last connection to a file is closed, SQLite writes
+// Close implements engine.Database. When the last connection to a file is closed, SQLite writes
 // the WAL to the file and removes it, unless that connection is read-only. So the readers, which have
 // all read the file and locked it by that, are closed last if its content is wrong or could not be
 // checked.

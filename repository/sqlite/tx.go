@@ -7,12 +7,12 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 )
 
 var errNoTransaction = errors.New("SQLite has ended the transaction")
 
-// A tx implements repository.Tx. It is no sql.Tx, which would start a goroutine for each query
+// A tx implements engine.Tx. It is no sql.Tx, which would start a goroutine for each query
 // (docs/performance.md).
 type tx struct {
 	*sql.Conn // database.writer, or database.closed once the transaction has ended
@@ -35,13 +35,13 @@ func (t *tx) Active() error {
 	})
 }
 
-// Failed implements repository.Tx. SQLite undoes only the statement that failed.
+// Failed implements engine.Tx. SQLite undoes only the statement that failed.
 func (t *tx) Failed() bool { return false }
 
-// Commit implements repository.Tx. It rolls back when the file has been replaced or removed
+// Commit implements engine.Tx. It rolls back when the file has been replaced or removed
 // meanwhile. After the commit, only another file at its path is an error, which does not have the
 // commit.
-func (t *tx) Commit(repository.Changes) error {
+func (t *tx) Commit(engine.Changes) error {
 	if err := t.database.check(); err != nil {
 		return errors.Join(err, t.Rollback())
 	}
@@ -54,7 +54,7 @@ func (t *tx) Commit(repository.Changes) error {
 	return t.database.content.checkNoOther()
 }
 
-// Rollback implements repository.Tx.
+// Rollback implements engine.Tx.
 func (t *tx) Rollback() error {
 	if t.Conn == t.database.closed {
 		return nil
@@ -74,13 +74,4 @@ func (d *database) overwriteFailedCommit() {
 	if isFailedSync(err) {
 		_, _ = d.writer.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
 	}
-}
-
-// Insert implements repository.Tx, without RETURNING id (docs/performance.md).
-func (t *tx) Insert(ctx context.Context, statement string, args ...any) (int64, error) {
-	result, err := t.ExecContext(ctx, statement, args...)
-	if err != nil {
-		return 0, err
-	}
-	return result.LastInsertId()
 }

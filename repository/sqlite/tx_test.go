@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 )
 
@@ -14,7 +14,7 @@ import (
 // transaction.
 func TestFailedCommitEndsTheTransaction(t *testing.T) {
 	t.Parallel()
-	database, err := sqlite.New(filepath.Join(t.TempDir(), "pets.db")).Open(t.Context(), repository.EngineOptions{Migrate: true})
+	database, err := sqlite.New(filepath.Join(t.TempDir(), "pets.db")).Open(t.Context(), engine.Options{Migrate: true})
 	check(t, err)
 	defer func() { check(t, database.Close()) }()
 	tx, err := database.Begin(t.Context())
@@ -26,7 +26,7 @@ func TestFailedCommitEndsTheTransaction(t *testing.T) {
 		_, err := tx.ExecContext(t.Context(), statement)
 		check(t, err)
 	}
-	if err := tx.Commit(repository.Changes{}); err == nil {
+	if err := tx.Commit(engine.Changes{}); err == nil {
 		t.Error("the commit succeeded, want that the foreign key makes it fail")
 	}
 	tx, err = database.Begin(t.Context())
@@ -37,12 +37,12 @@ func TestFailedCommitEndsTheTransaction(t *testing.T) {
 // On the connection that writes, a statement after the end would be a transaction of its own.
 func TestEndedTransactionRunsNoStatement(t *testing.T) {
 	t.Parallel()
-	database, err := sqlite.New(filepath.Join(t.TempDir(), "pets.db")).Open(t.Context(), repository.EngineOptions{Migrate: true})
+	database, err := sqlite.New(filepath.Join(t.TempDir(), "pets.db")).Open(t.Context(), engine.Options{Migrate: true})
 	check(t, err)
 	defer func() { check(t, database.Close()) }()
-	for name, end := range map[string]func(repository.Tx) error{
-		"commit":   func(tx repository.Tx) error { return tx.Commit(repository.Changes{}) },
-		"rollback": repository.Tx.Rollback,
+	for name, end := range map[string]func(engine.Tx) error{
+		"commit":   func(tx engine.Tx) error { return tx.Commit(engine.Changes{}) },
+		"rollback": engine.Tx.Rollback,
 	} {
 		tx, err := database.Begin(t.Context())
 		check(t, err)

@@ -10,7 +10,7 @@ import (
 
 	"gorm.io/gorm"
 
-	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 )
 
 // Contents are what Verify found in a store.
@@ -46,7 +46,7 @@ func verify(ctx context.Context, path string) (c Contents, err error) {
 		return c, err
 	}
 	defer func() { _ = pool.Close() }()
-	if err := checkIdentity(ctx, pool, repository.EngineOptions{Migrate: true, MustExist: true}); err != nil {
+	if err := checkIdentity(ctx, pool, engine.Options{Migrate: true, MustExist: true}); err != nil {
 		return c, err
 	}
 	if err := checkIntegrity(ctx, pool); err != nil {

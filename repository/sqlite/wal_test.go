@@ -12,6 +12,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 )
 
@@ -53,23 +54,23 @@ func TestCommitsOfRemovedWALAreSaved(t *testing.T) {
 
 func TestCommitsOfRemovedWALAreSavedWithoutWrites(t *testing.T) {
 	t.Parallel()
-	for name, notice := range map[string]func(repository.Database) error{
-		"by a poll": func(d repository.Database) error {
-			_, err := d.ChangedByOthers(t.Context())
+	for name, notice := range map[string]func(engine.Database) error{
+		"by a poll": func(d engine.Database) error {
+			_, err := d.PollChanges(t.Context())
 			return err
 		},
-		"by Close": func(d repository.Database) error { return nil },
+		"by Close": func(d engine.Database) error { return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "pets.db")
 			newStore(t, path, "Rex")
-			database, err := sqlite.New(path).Open(t.Context(), repository.EngineOptions{MaxOpenConns: 1})
+			database, err := sqlite.New(path).Open(t.Context(), engine.Options{MaxOpenConns: 1})
 			check(t, err)
 			tx, err := database.Begin(t.Context())
 			check(t, err)
-			_, err = tx.Insert(t.Context(), "INSERT INTO pets (name, category_id) VALUES ('tom', 7)")
-			check(t, errors.Join(err, tx.Commit(repository.Changes{})))
+			_, err = tx.ExecContext(t.Context(), "INSERT INTO pets (name, category_id) VALUES ('tom', 7)")
+			check(t, errors.Join(err, tx.Commit(engine.Changes{})))
 			check(t, os.Remove(path+"-wal"))
 			check(t, notice(database))
 			if name == "by Close" {
@@ -108,16 +109,16 @@ func TestRemovedWALLocksTheStore(t *testing.T) {
 func TestRemovedWALIsNotWrittenToAnotherFile(t *testing.T) {
 	t.Parallel()
 	path, backup := filepath.Join(t.TempDir(), "pets.db"), filepath.Join(t.TempDir(), "backup.db")
-	database, err := sqlite.New(path).Open(t.Context(), repository.EngineOptions{Migrate: true, MaxOpenConns: 1})
+	database, err := sqlite.New(path).Open(t.Context(), engine.Options{Migrate: true, MaxOpenConns: 1})
 	check(t, err)
 	copyStore(t, path, backup)
 	tx, err := database.Begin(t.Context())
 	check(t, err)
-	_, err = tx.Insert(t.Context(), "INSERT INTO pets (name, category_id) VALUES ('tom', 7)")
-	check(t, errors.Join(err, tx.Commit(repository.Changes{})))
+	_, err = tx.ExecContext(t.Context(), "INSERT INTO pets (name, category_id) VALUES ('tom', 7)")
+	check(t, errors.Join(err, tx.Commit(engine.Changes{})))
 	copyFile(t, backup, path)
 	check(t, os.Remove(path+"-wal"))
-	_, err = database.ChangedByOthers(t.Context())
+	_, err = database.PollChanges(t.Context())
 	check(t, err)
 	check(t, database.Close())
 	if !bytes.Equal(readFile(t, backup), readFile(t, path)) {

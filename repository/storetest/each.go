@@ -64,7 +64,7 @@ func eachReadsOneSnapshot(t *testing.T, s Store) {
 		if len(got) == 0 {
 			addPets(t, s, domain.NewPet{Name: "later"})
 			inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
-				_, err := r.Pets.Move(ctx, pets[len(pets)-1].ID, []domain.PetStatus{""}, domain.PetSold)
+				_, err := r.Pets.ChangeStatusIf(ctx, pets[len(pets)-1].ID, []domain.PetStatus{""}, domain.PetSold)
 				return err
 			})
 		}
@@ -89,16 +89,22 @@ func eachStopsAtAnErrorAndAtTheEndOfItsContext(t *testing.T, s Store) {
 			t.Errorf("got %v after %d calls, want %v after 1", err, calls, failure)
 		}
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	calls := 0
-	err := s.Pets().Each(ctx, "", func(domain.Pet) error {
-		calls++
-		cancel()
-		return nil
-	})
-	wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
-	if calls != 1 {
-		t.Errorf("got %d calls, want 1 before the context ended", calls)
+	placeOrders(t, s, 1, 2)
+	for name, each := range map[string]func(context.Context, func()) error{
+		"pets": func(ctx context.Context, fn func()) error {
+			return s.Pets().Each(ctx, "", func(domain.Pet) error { fn(); return nil })
+		},
+		"orders": func(ctx context.Context, fn func()) error {
+			return s.Orders().Each(ctx, "", func(domain.Order) error { fn(); return nil })
+		},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		calls := 0
+		err := each(ctx, func() { calls++; cancel() })
+		wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
+		if calls != 1 {
+			t.Errorf("%s: got %d calls, want 1 before the context ended", name, calls)
+		}
+		wantError(t, each(ctx, func() {}), domain.ErrUnavailable, domain.CodeUnavailable)
 	}
-	wantError(t, s.Pets().Each(ctx, "", func(domain.Pet) error { return nil }), domain.ErrUnavailable, domain.CodeUnavailable)
 }

@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -51,6 +53,33 @@ func keyIsClaimedOnce(t *testing.T, s Store) {
 		if _, claimed := claim(t, s, other, ""); !claimed {
 			t.Errorf("the key %v is not claimed, want it claimed", free)
 		}
+	}
+}
+
+// bytesAreReadAsStored stores results, fingerprints and digests of any bytes.
+func bytesAreReadAsStored(t *testing.T, s Store) {
+	for i, result := range [][]byte{nil, {0}, {0, 1, 0xff, '\'', '?', '$', '1'}, bytes.Repeat([]byte{0xff, 0}, 1<<15)} {
+		c := firstClaim
+		c.Value = fmt.Sprint("bytes ? $1 @a \\ ", i)
+		copy(c.Fingerprint[:], bytes.Repeat([]byte{0, 1, 0xff}, len(c.Fingerprint)))
+		inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+			_, claimed, err := r.Idempotency.Claim(ctx, c)
+			if err != nil || !claimed {
+				return errors.Join(err, errors.New("not claimed"))
+			}
+			return r.Idempotency.Complete(ctx, c, result)
+		})
+		earlier, claimed := claim(t, s, c, "")
+		if claimed || earlier.Fingerprint != c.Fingerprint || !bytes.Equal(earlier.Result, result) {
+			t.Errorf("result %d: got %d bytes, claimed %t, want the %d bytes that were stored", i, len(earlier.Result), claimed, len(result))
+		}
+		file := domain.FileDigest(c.Fingerprint)
+		file[0] = byte(i)
+		state := domain.ImportState{Added: int64(i + 1)}
+		if !advance(t, s, file, domain.ImportState{}, state) {
+			t.Errorf("Advance of the file %d: got false, want true", i)
+		}
+		wantImportState(t, s, file, state)
 	}
 }
 

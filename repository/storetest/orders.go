@@ -28,7 +28,7 @@ func placeOrders(t *testing.T, s Store, petIDs ...int64) []domain.Order {
 func moveOrder(t *testing.T, s Store, id int64, to domain.OrderStatus, at time.Time) (moved bool) {
 	t.Helper()
 	inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
-		moved, err = r.Orders.Move(ctx, id, domain.OrderPlaced, to, at)
+		moved, err = r.Orders.ChangeStatusIf(ctx, id, domain.OrderPlaced, to, at)
 		return err
 	})
 	return moved
@@ -56,13 +56,13 @@ func orderChangesStatusOnce(t *testing.T, s Store) {
 	placeOrders(t, s, 1)
 	later := noon.Add(time.Hour)
 	if !moveOrder(t, s, 1, domain.OrderDelivered, later) {
-		t.Error("Move of a placed order: got false, want true")
+		t.Error("ChangeStatusIf of a placed order: got false, want true")
 	}
 	if moveOrder(t, s, 1, domain.OrderCancelled, later.Add(time.Hour)) {
-		t.Error("Move of a delivered order: got true, want false")
+		t.Error("ChangeStatusIf of a delivered order: got true, want false")
 	}
 	if moveOrder(t, s, 2, domain.OrderCancelled, later) {
-		t.Error("Move of an unknown order: got true, want false")
+		t.Error("ChangeStatusIf of an unknown order: got true, want false")
 	}
 	want := domain.Order{ID: 1, PetID: 1, Status: domain.OrderDelivered, CreatedAt: noon, UpdatedAt: later}
 	got, err := s.Orders().Get(t.Context(), 1)
@@ -75,7 +75,7 @@ func orderTimesDoNotGoBack(t *testing.T, s Store) {
 	addPets(t, s, domain.NewPet{Name: "Rex"})
 	placeOrders(t, s, 1)
 	if !moveOrder(t, s, 1, domain.OrderDelivered, noon.Add(-time.Millisecond)) {
-		t.Error("Move of a placed order: got false, want true")
+		t.Error("ChangeStatusIf of a placed order: got false, want true")
 	}
 	want := domain.Order{ID: 1, PetID: 1, Status: domain.OrderDelivered, CreatedAt: noon, UpdatedAt: noon}
 	got, err := s.Orders().Get(t.Context(), 1)
@@ -105,10 +105,34 @@ func petHasOneUncancelledOrder(t *testing.T, s Store) {
 		t.Errorf("after the cancellation: got %v, want no error", err)
 	}
 	if !moveOrder(t, s, id, domain.OrderDelivered, noon) {
-		t.Error("Move of a placed order: got false, want true")
+		t.Error("ChangeStatusIf of a placed order: got false, want true")
 	}
 	_, err = placeAgain()
 	wantError(t, err, domain.ErrConflict, domain.CodePetNotAvailable)
+}
+
+// rejectedOrderLeavesTheTransaction places an order that is rejected, after and before changes
+// that are committed.
+func rejectedOrderLeavesTheTransaction(t *testing.T, s Store) {
+	addPets(t, s, domain.NewPet{Name: "Rex"})
+	placeOrders(t, s, 1)
+	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+		for _, name := range []string{"before", "after"} {
+			if _, err := r.Pets.Create(ctx, domain.NewPet{Name: name}); err != nil {
+				return err
+			}
+			_, err := r.Orders.Create(ctx, 1, noon)
+			wantError(t, err, domain.ErrConflict, domain.CodePetNotAvailable)
+		}
+		return nil
+	})
+	pets, err := s.Pets().List(t.Context(), pageQuery(1, 3))
+	if err != nil || len(pets.Items) != 2 || pets.Items[0].Name != "before" || pets.Items[1].Name != "after" {
+		t.Errorf("got the pets %v and %v, want before and after", pets, err)
+	}
+	if n, err := s.Orders().Count(t.Context(), ""); err != nil || n != 1 {
+		t.Errorf("got %d orders and %v, want 1", n, err)
+	}
 }
 
 func orderReferencesPet(t *testing.T, s Store) {
@@ -127,9 +151,9 @@ func petChangesFromGivenStatuses(t *testing.T, s Store) {
 		for _, named := range statuses {
 			pet := addPets(t, s, domain.NewPet{Name: "Rex", Status: from})[0]
 			inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
-				moved, err := r.Pets.Move(ctx, pet.ID, []domain.PetStatus{named}, domain.PetPending)
+				moved, err := r.Pets.ChangeStatusIf(ctx, pet.ID, []domain.PetStatus{named}, domain.PetPending)
 				if moved != (from == named) {
-					t.Errorf("Move of an animal that is %q from %q: got %t", from, named, moved)
+					t.Errorf("ChangeStatusIf of an animal that is %q from %q: got %t", from, named, moved)
 				}
 				return err
 			})
@@ -142,10 +166,33 @@ func petChangesFromGivenStatuses(t *testing.T, s Store) {
 			}
 		}
 	}
+	pet := addPets(t, s, domain.NewPet{Name: "Rex"})[0]
 	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
-		moved, err := r.Pets.Move(ctx, math.MaxInt64, statuses, domain.PetSold)
+		for _, step := range []struct {
+			from []domain.PetStatus
+			to   domain.PetStatus
+			want bool
+		}{
+			{nil, domain.PetSold, false},
+			{[]domain.PetStatus{domain.PetAvailable, domain.PetPending}, domain.PetSold, false},
+			{[]domain.PetStatus{domain.PetAvailable, ""}, domain.PetPending, true},
+			{[]domain.PetStatus{domain.PetPending, ""}, domain.PetSold, true},
+		} {
+			moved, err := r.Pets.ChangeStatusIf(ctx, pet.ID, step.from, step.to)
+			if err != nil || moved != step.want {
+				t.Errorf("ChangeStatusIf from %q: got %t and %v, want %t", step.from, moved, err, step.want)
+			}
+		}
+		got, err := r.Pets.Get(ctx, pet.ID)
+		if got.Status != domain.PetSold {
+			t.Errorf("got the status %q, want sold", got.Status)
+		}
+		return err
+	})
+	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+		moved, err := r.Pets.ChangeStatusIf(ctx, math.MaxInt64, statuses, domain.PetSold)
 		if moved {
-			t.Error("Move of an unknown animal: got true, want false")
+			t.Error("ChangeStatusIf of an unknown animal: got true, want false")
 		}
 		return err
 	})

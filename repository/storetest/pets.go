@@ -184,24 +184,66 @@ func endedTransactionCannotBeUsed(t *testing.T, s Store) {
 	_, added := ended.Pets.Create(t.Context(), domain.NewPet{Name: "Rex"})
 	_, created := ended.Keys.Create(t.Context(), newKey(t, 0))
 	_, read := ended.Pets.Get(t.Context(), 1)
-	if added == nil || created == nil || read == nil || errors.Is(read, domain.ErrNotFound) {
-		t.Errorf("got the errors %v, %v and %v, want that the transaction has ended", added, created, read)
+	_, addedMany := ended.Pets.CreateAll(t.Context(), []domain.NewPet{{Name: "Rex"}})
+	_, placed := ended.Orders.Create(t.Context(), 1, noon)
+	_, listed := ended.Pets.List(t.Context(), pageQuery(0, 1))
+	_, claimed, claim := ended.Idempotency.Claim(t.Context(), firstClaim)
+	completed := ended.Idempotency.Complete(t.Context(), firstClaim, nil)
+	_, advanced := ended.Imports.Advance(t.Context(), domain.FileDigest{}, domain.ImportState{}, domain.ImportState{Added: 1}, noon)
+	for i, err := range []error{added, created, read, addedMany, placed, listed, claim, completed, advanced} {
+		if err == nil || errors.Is(err, domain.ErrNotFound) || errors.Is(err, domain.ErrConflict) {
+			t.Errorf("statement %d: got %v, want that the transaction has ended", i, err)
+		}
+	}
+	if claimed {
+		t.Error("a key was claimed after the end of the transaction")
 	}
 	wantEmptyLists(t, s)
 }
 
 func transactionReadsItsWrites(t *testing.T, s Store) {
+	key := newKey(t, 0)
 	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
-		added, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
-		if err != nil {
+		pet, petErr := r.Pets.Create(ctx, domain.NewPet{Name: "Rex", Status: domain.PetAvailable})
+		order, orderErr := r.Orders.Create(ctx, pet.ID, noon)
+		_, keyErr := r.Keys.Create(ctx, key)
+		if err := errors.Join(petErr, orderErr, keyErr); err != nil {
 			return err
 		}
-		got, err := r.Pets.Get(ctx, added.ID)
-		if diff := cmp.Diff(added, got); diff != "" {
-			t.Errorf("Get (-want +got)\n%s", diff)
+		for name, read := range map[string]struct {
+			got  func() (any, error)
+			want any
+		}{
+			"a pet":            {func() (any, error) { return r.Pets.Get(ctx, pet.ID) }, pet},
+			"the pets":         {func() (any, error) { return r.Pets.List(ctx, pageQuery(0, 2)) }, domain.Page[domain.Pet]{Items: []domain.Pet{pet}}},
+			"number of pets":   {func() (any, error) { return r.Pets.Count(ctx, domain.PetAvailable) }, int64(1)},
+			"each pet":         {func() (any, error) { return collect(ctx, r.Pets.Each) }, []domain.Pet{pet}},
+			"an order":         {func() (any, error) { return r.Orders.Get(ctx, order.ID) }, order},
+			"number of orders": {func() (any, error) { return r.Orders.Count(ctx, "") }, int64(1)},
+			"each order":       {func() (any, error) { return collect(ctx, r.Orders.Each) }, []domain.Order{order}},
+			"any key":          {func() (any, error) { return r.Keys.Any(ctx) }, true},
+		} {
+			got, err := read.got()
+			if diff := cmp.Diff(read.want, got); err != nil || diff != "" {
+				t.Errorf("%s: %v (-want +got)\n%s", name, err, diff)
+			}
 		}
-		return err
+		found, err := r.Keys.FindByHash(ctx, key.Hash)
+		all, listErr := r.Keys.List(ctx)
+		if len(all) != 1 || all[0].Hash != key.Hash || found.ID != all[0].ID {
+			t.Errorf("got the keys %v and %v, want the new one", found, all)
+		}
+		return errors.Join(err, listErr)
 	})
+}
+
+// collect returns the records of Each.
+func collect[T any, S ~string](ctx context.Context, each func(context.Context, S, func(T) error) error) (all []T, err error) {
+	err = each(ctx, "", func(record T) error {
+		all = append(all, record)
+		return nil
+	})
+	return all, err
 }
 
 func canceledContextIsUnavailable(t *testing.T, s Store) {

@@ -38,6 +38,8 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"an order changes its status once":                orderChangesStatusOnce,
 		"the times of an order do not go back":            orderTimesDoNotGoBack,
 		"a pet has one order that is not cancelled":       petHasOneUncancelledOrder,
+		"a rejected order leaves the transaction":         rejectedOrderLeavesTheTransaction,
+		"bytes are read as stored":                        bytesAreReadAsStored,
 		"an order references a pet":                       orderReferencesPet,
 		"a pet changes from the given statuses":           petChangesFromGivenStatuses,
 		"orders are filtered":                             ordersAreFiltered,

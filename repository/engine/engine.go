@@ -1,0 +1,135 @@
+// Package engine says what a database must offer to package repository. A database engine is
+// a package with a function New that returns an Engine, such as repository/sqlite.
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"gorm.io/gorm"
+)
+
+// An Engine opens the database of a store. Its package is the only one that imports the
+// driver of the database.
+type Engine interface {
+	// String returns the name of the database for errors and logs, without a secret.
+	String() string
+	// Open connects to the database. It creates it, or migrates its schema, only if o
+	// allows that, and does not change a database that it rejects. Its error is one line
+	// that ends with the remedy.
+	Open(ctx context.Context, o Options) (Database, error)
+	// Remedy returns an error that the database caused as one line with the cause and, for
+	// known causes, the remedy.
+	Remedy(err error) error
+}
+
+// Options are the options of Engine.Open.
+type Options struct {
+	Migrate            bool // create the store and migrate its schema
+	MustExist          bool // reject a store that does not exist, even with Migrate
+	MaxOpenConns       int  // the number of connections that read
+	RequireSynchronous bool // reject transactions that no standby would have
+	// Exclusive makes Open return an ErrInUse while a process has the store open, and keeps
+	// others from opening it, or at least from writing to it, until Close. There is then one
+	// connection, for the transactions and the Readers, and only one of them at a time. An
+	// existing store is not migrated.
+	Exclusive bool
+}
+
+// ErrInUse is the error of Open with Options.Exclusive while a process has the store open.
+var ErrInUse = errors.New("a process has it open: stop the service and all petstore commands, then try again")
+
+// A Schema is the schema of a store.
+type Schema struct {
+	Version  int64 // the number of its latest migration
+	Previous int64 // the same before this Open
+	Created  bool  // by this Open
+}
+
+// CheckSchemaVersion returns an error for a schema that is newer than this program
+// supports, or older if it must not be migrated. Its error ends with the remedy.
+func CheckSchemaVersion(current, latest int64, migrate bool) error {
+	switch {
+	case current > latest:
+		return fmt.Errorf("wrong schema version: the store has %d, this program supports %d: use a newer petstore", current, latest)
+	case current < latest && !migrate:
+		return fmt.Errorf("wrong schema version: the store has %d, this program needs %d: run petstore migrate up", current, latest)
+	}
+	return nil
+}
+
+// A Database is an open database. One goroutine calls Begin, the methods of a Tx and, unless
+// ChecksBeforeRead, PollChanges; the other methods are safe for concurrent use.
+type Database interface {
+	// Dialector returns GORM's dialector on a connection pool.
+	Dialector(pool gorm.ConnPool) gorm.Dialector
+	// Readers returns the pool of read-only connections.
+	Readers() gorm.ConnPool
+	// ReadContext returns the context of a query for a request with ctx. The query is not
+	// interrupted when the client disconnects. The CancelFunc may interrupt it.
+	ReadContext(ctx context.Context) (context.Context, context.CancelFunc)
+	// Begin starts a transaction. Until it ends, no other connection and no other process
+	// can write. Begin waits for other writers, for a limited time.
+	Begin(ctx context.Context) (Tx, error)
+	// PollChanges returns the changes that other processes, or any if ChecksBeforeRead, have
+	// committed since the last call. An engine that cannot distinguish them returns all.
+	PollChanges(ctx context.Context) (Changes, error)
+	// ChecksBeforeRead reports whether PollChanges is to be called before a cache is used, by
+	// one goroutine at a time, also during a transaction. Otherwise the goroutine that runs
+	// the transactions calls it, in each transaction and at an interval.
+	ChecksBeforeRead() bool
+	// BatchesStatements reports whether statements of several transactions are to be sent as
+	// one, as for a database to which each statement takes a round trip. The database must
+	// then support unnest and INSERT within WITH, as PostgreSQL does.
+	BatchesStatements() bool
+	// Check returns an error if a commit could be lost, such as when the file of the
+	// database was replaced.
+	Check(ctx context.Context) error
+	// CheckSynchronous returns an error if a commit does not wait until a standby has it, or
+	// if there is no standby to wait for. Its message is for the operator. An engine without
+	// standbys returns nil.
+	CheckSynchronous(ctx context.Context) error
+	// Failure returns what failed if the database caused err: the same statement may succeed
+	// later. It returns "" for any other error.
+	Failure(err error) Failure
+	// LastID returns the greatest id that a row of a table has ever had, zero for none. It
+	// reads on pool.
+	LastID(ctx context.Context, pool gorm.ConnPool, table string) (int64, error)
+	// SetLastID makes the ids of new rows of a table continue after id. It writes on tx.
+	SetLastID(ctx context.Context, tx Tx, table string, id int64) error
+	// Schema returns the schema that Open found or created.
+	Schema() Schema
+	// Pools returns the connection pools by name, for metrics.
+	Pools() map[string]*sql.DB
+	// Close closes all connections.
+	Close() error
+}
+
+// A Tx is a transaction on the connection that writes.
+type Tx interface {
+	gorm.ConnPool
+	// Active returns an error if the database has rolled back the transaction by itself.
+	Active() error
+	// Failed reports whether a statement has failed in such a way that the transaction can
+	// only be rolled back, at least to a savepoint.
+	Failed() bool
+	// Commit returns nil once the transaction is durable. After an error it may or may not
+	// be durable. changes are those of the transaction, for an engine that stores them for
+	// the PollChanges of other processes.
+	Commit(changes Changes) error
+	// Rollback does nothing after a Commit.
+	Rollback() error
+}
+
+// Changes are kinds of change that transactions have committed, by which caches find out
+// what is stale.
+type Changes struct {
+	Added   bool // records of lists were inserted
+	Changed bool // records of lists were updated
+	Keys    bool // API keys were inserted or updated
+}
+
+// AllChanges are all kinds of change.
+var AllChanges = Changes{Added: true, Changed: true, Keys: true}

@@ -1,0 +1,104 @@
+// Package freshness knows whether the entries of a cache are fresh. Versions are numbers that
+// increase when records change: a cache calls Refresh, reads a number and then the store, and may
+// use what it read while the number, after another Refresh, is the same.
+package freshness
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"example.com/petstore/repository/engine"
+)
+
+// PollInterval is how often Poll is to be called. It may take three intervals until the numbers
+// increase after a commit of another process, see pollCheck, and the API promises 100 ms.
+const PollInterval = 30 * time.Millisecond
+
+// Versions count the commits of this process and, as far as they are known, of others. They are
+// safe for concurrent use, except Poll. Close must be called.
+type Versions struct {
+	database  engine.Database
+	refresher *refresher // nil if Poll notices the commits of other processes
+
+	added   atomic.Uint64 // commits that inserted records of lists
+	changed atomic.Uint64 // commits that updated records of lists
+	keys    atomic.Uint64 // commits that inserted or updated API keys
+	polls   atomic.Uint64 // calls of Poll
+
+	cancel  context.CancelFunc // ends watchPolls and the queries of refresher
+	stopped chan struct{}      // closed when watchPolls has ended
+}
+
+// New returns the versions of a database. Poll must be called before they are used.
+func New(database engine.Database) *Versions {
+	ctx, cancel := context.WithCancel(context.Background())
+	v := &Versions{database: database, cancel: cancel, stopped: make(chan struct{})}
+	if database.ChecksBeforeRead() {
+		v.refresher = newRefresher(ctx, v.check)
+		close(v.stopped)
+	} else {
+		go v.watchPolls(ctx)
+	}
+	return v
+}
+
+// Close ends the use of the database. Later calls of Refresh that need it return an error.
+func (v *Versions) Close() {
+	v.cancel()
+	<-v.stopped
+	if v.refresher != nil {
+		v.refresher.waitForQuery()
+	}
+}
+
+// Lists returns the numbers of the commits that inserted records of lists and that updated them.
+func (v *Versions) Lists() (added, changed uint64) { return v.added.Load(), v.changed.Load() }
+
+// Keys returns the number of the commits that inserted or updated API keys.
+func (v *Versions) Keys() uint64 { return v.keys.Load() }
+
+// Refresh returns nil when the numbers include all commits that are older than maxAge, at least if
+// the engine checks before a read (engine.Database.ChecksBeforeRead). Otherwise they include those
+// that are older than three PollIntervals, and Refresh returns immediately.
+func (v *Versions) Refresh(ctx context.Context, maxAge time.Duration) error {
+	if v.refresher == nil {
+		return nil
+	}
+	return v.refresher.wait(ctx, time.Now().Add(-maxAge)) //nolint:forbidigo // compared with the start of a query
+}
+
+// Committed increases the numbers after a commit of this process, before anybody is told of it.
+func (v *Versions) Committed(c engine.Changes) {
+	if c.Added {
+		v.added.Add(1)
+	}
+	if c.Changed {
+		v.changed.Add(1)
+	}
+	if c.Keys {
+		v.keys.Add(1)
+	}
+}
+
+// Poll increases the numbers for the commits of other processes, unless Refresh does. It must be
+// called on the goroutine that runs the transactions, in each transaction and at PollInterval.
+func (v *Versions) Poll() error {
+	if v.refresher != nil {
+		return nil
+	}
+	err := v.check(context.Background())
+	if err != nil {
+		v.Committed(engine.AllChanges)
+		return err
+	}
+	v.polls.Add(1)
+	return nil
+}
+
+// check increases the numbers for the commits since the last check.
+func (v *Versions) check(ctx context.Context) error {
+	changes, err := v.database.PollChanges(ctx)
+	v.Committed(changes)
+	return err
+}

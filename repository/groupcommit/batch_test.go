@@ -1,0 +1,389 @@
+package groupcommit_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/mattn/go-sqlite3"
+
+	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/groupcommit"
+)
+
+func TestFailedFunctionIsRolledBackAlone(t *testing.T) {
+	t.Parallel()
+	for name, wrap := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q := openQueue(t, wrap)
+			failure := errors.New("failure")
+			release := q.block(t)
+			first := q.enqueue(t.Context(), adding("first"))
+			failed := q.enqueue(t.Context(), failing("rolled back", failure))
+			panicking := make(chan any)
+			go func() {
+				defer func() { panicking <- recover() }()
+				_ = q.Do(t.Context(), func(ctx context.Context, n names) error {
+					_ = n.Add(ctx, "also rolled back")
+					panic("failure")
+				})
+			}()
+			last := q.enqueue(t.Context(), adding("last"))
+			release()
+			if err := errors.Join(<-first, <-last); err != nil {
+				t.Errorf("the other functions: got %v, want no error", err)
+			}
+			if err := <-failed; !errors.Is(err, failure) || isQueueError(err) {
+				t.Errorf("the failed function: got %v, want %v itself", err, failure)
+			}
+			if recovered := <-panicking; recovered != "failure" {
+				t.Errorf("the function that panicked: got the panic %v, want failure", recovered)
+			}
+			q.wantNames(t, "first", "last")
+		})
+	}
+}
+
+// engines are SQLite as it is, and as a database to which each statement takes a round trip.
+var engines = map[string]func(engine.Database) engine.Database{
+	"alone":     nil,
+	"coalesced": func(d engine.Database) engine.Database { return batching{d} },
+}
+
+// A batching database batches statements.
+type batching struct{ engine.Database }
+
+func (batching) BatchesStatements() bool { return true }
+
+// The batch runs again only for a function that failed after it changed something.
+func TestFunctionThatFailsUnchangedDoesNotRepeatTheBatch(t *testing.T) {
+	t.Parallel()
+	failure := errors.New("failure")
+	for name, c := range map[string]struct {
+		failing  txFunc
+		wantRuns int32
+	}{
+		"fails immediately":    {func(context.Context, names) error { return failure }, 1},
+		"changes no row":       {func(ctx context.Context, n names) error { return errors.Join(n.Remove(ctx, "Tom"), failure) }, 1},
+		"fails after a change": {failing("rolled back", failure), 2},
+	} {
+		for engineName, wrap := range engines {
+			t.Run(name+" "+engineName, func(t *testing.T) {
+				t.Parallel()
+				q := openQueue(t, wrap)
+				var runs atomic.Int32
+				release := q.block(t)
+				first := q.enqueue(t.Context(), func(ctx context.Context, n names) error {
+					runs.Add(1)
+					return n.Add(ctx, "first")
+				})
+				failed := q.enqueue(t.Context(), c.failing)
+				last := q.enqueue(t.Context(), adding("last"))
+				release()
+				if err := errors.Join(<-first, <-last); err != nil {
+					t.Error(err)
+				}
+				if err := <-failed; !errors.Is(err, failure) {
+					t.Errorf("the failed function: got %v, want %v", err, failure)
+				}
+				if got := runs.Load(); got != c.wantRuns {
+					t.Errorf("the function before it: got %d runs, want %d", got, c.wantRuns)
+				}
+				q.wantNames(t, "first", "last")
+			})
+		}
+	}
+}
+
+// failingFrom returns a function that fails from its nth run, after a change.
+func failingFrom(n int, err error) txFunc {
+	runs := 0
+	return func(ctx context.Context, r names) error {
+		if runs++; runs < n {
+			return r.Add(ctx, fmt.Sprint("from run ", n))
+		}
+		return errors.Join(r.Add(ctx, fmt.Sprint("rolled back ", n)), err)
+	}
+}
+
+// In the second run each function has a savepoint, also those that have not failed yet.
+func TestBatchRunsAgainOnce(t *testing.T) {
+	t.Parallel()
+	q := openQueue(t, nil)
+	runs := 0
+	failure := map[int]error{1: errors.New("failure 1"), 2: errors.New("failure 2")}
+	release := q.block(t)
+	other := q.enqueue(t.Context(), func(ctx context.Context, n names) error {
+		runs++
+		return n.Add(ctx, "other")
+	})
+	second := q.enqueue(t.Context(), failingFrom(2, failure[2]))
+	first := q.enqueue(t.Context(), failingFrom(1, failure[1]))
+	last := q.enqueue(t.Context(), adding("last"))
+	release()
+	if err := errors.Join(<-other, <-last); err != nil || runs != 2 {
+		t.Errorf("the other functions: got %v after %d runs, want no error after 2", err, runs)
+	}
+	if err := <-first; !errors.Is(err, failure[1]) {
+		t.Errorf("the function that fails in both runs: got %v, want %v", err, failure[1])
+	}
+	if err := <-second; !errors.Is(err, failure[2]) {
+		t.Errorf("the function that fails in the second run: got %v, want %v", err, failure[2])
+	}
+	q.wantNames(t, "other", "last")
+}
+
+// Without the change of the first one, which is rolled back, the second one makes it.
+func TestFailuresThatDependOnEachOtherAreRolledBack(t *testing.T) {
+	t.Parallel()
+	q := openQueue(t, nil)
+	failure := errors.New("failure")
+	claiming := func(ctx context.Context, n names) error {
+		claimed, err := n.Has(ctx, "key")
+		if err == nil && !claimed {
+			err = n.Add(ctx, "key")
+		}
+		return errors.Join(err, failure)
+	}
+	runs := 0
+	release := q.block(t)
+	other := q.enqueue(t.Context(), func(context.Context, names) error { runs++; return nil })
+	results := []<-chan error{q.enqueue(t.Context(), claiming), q.enqueue(t.Context(), claiming), q.enqueue(t.Context(), claiming)}
+	release()
+	for _, result := range results {
+		if err := <-result; !errors.Is(err, failure) || err.Error() != failure.Error() {
+			t.Errorf("got %v, want only %v", err, failure)
+		}
+	}
+	if err := <-other; err != nil || runs != 2 {
+		t.Errorf("another function: got %v after %d runs, want no error after 2", err, runs)
+	}
+}
+
+func TestFailedCommitFailsTheBatch(t *testing.T) {
+	t.Parallel()
+	q := openQueue(t, nil)
+	release := q.block(t)
+	lost := q.enqueue(t.Context(), adding("lost"))
+	// The violation of a deferred foreign key makes the commit fail.
+	failed := q.enqueue(t.Context(), func(ctx context.Context, n names) error {
+		n.MarkAdded()
+		return n.exec(ctx, "INSERT INTO names (name, parent) VALUES ('child', 'missing')")
+	})
+	// A failure that a change of another function may have caused, which is rolled back.
+	errTaken := errors.New("taken")
+	conflict := q.enqueue(t.Context(), func(context.Context, names) error { return errTaken })
+	release()
+	for _, result := range []<-chan error{lost, failed, conflict} {
+		if err := <-result; !isQueueError(err) || errors.Is(err, errTaken) {
+			t.Errorf("got %v, want the error of the commit", err)
+		}
+	}
+	q.wantNames(t)
+	if err := q.Do(t.Context(), adding("next")); err != nil {
+		t.Errorf("after the failed commit: got %v, want no error", err)
+	}
+	q.wantNames(t, "next")
+	// The commit that failed may be durable.
+	if diff := cmp.Diff([]engine.Changes{{}, {Added: true}, {Added: true}}, q.committed); diff != "" {
+		t.Errorf("the changes of the commits (-want +got)\n%s", diff)
+	}
+}
+
+func TestTransactionRolledBackBySQLiteFailsTheBatch(t *testing.T) {
+	t.Parallel()
+	for name, wrap := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q := openQueue(t, wrap)
+			errNotFound := errors.New("not found")
+			release := q.block(t)
+			lost := q.enqueue(t.Context(), adding("lost"))
+			// SQLite rolls back by itself, such as when the disk is full.
+			failed := q.enqueue(t.Context(), func(ctx context.Context, n names) error {
+				return errors.Join(errNotFound, n.exec(ctx, "ROLLBACK"))
+			})
+			next := q.enqueue(t.Context(), adding("not started"))
+			release()
+			for _, result := range []<-chan error{lost, next} {
+				if err := <-result; !isQueueError(err) || errors.Is(err, errNotFound) || !errors.Is(err, groupcommit.ErrRolledBack) {
+					t.Errorf("got %v, want %v without the error of another function", err, groupcommit.ErrRolledBack)
+				}
+			}
+			if err := <-failed; !isQueueError(err) || !strings.Contains(err.Error(), "not found") {
+				t.Errorf("the function that was rolled back: got %v, want an Error that names its own", err)
+			}
+			q.wantNames(t)
+			if err := q.Do(t.Context(), adding("next")); err != nil {
+				t.Errorf("after the rollback: got %v, want no error", err)
+			}
+		})
+	}
+}
+
+// Only an error of the database concerns the other callers.
+func TestRolledBackTransactionHasItsCause(t *testing.T) {
+	t.Parallel()
+	q := openQueue(t, nil)
+	errFull := sqlite3.Error{Code: sqlite3.ErrFull}
+	err := q.Do(t.Context(), func(ctx context.Context, n names) error {
+		return errors.Join(errFull, n.exec(ctx, "ROLLBACK"))
+	})
+	if !errors.Is(err, groupcommit.ErrRolledBack) || !errors.Is(err, errFull) {
+		t.Errorf("got %v, want %v because of %v", err, groupcommit.ErrRolledBack, errFull)
+	}
+}
+
+// A conflicting database takes errConflict for a deadlock with another process.
+type conflicting struct{ engine.Database }
+
+var errConflict = errors.New("deadlock")
+
+func (c conflicting) Failure(err error) engine.Failure {
+	if errors.Is(err, errConflict) {
+		return engine.FailureConflict
+	}
+	return c.Database.Failure(err)
+}
+
+func TestConflictRepeatsTheBatchALimitedNumberOfTimes(t *testing.T) {
+	t.Parallel()
+	for conflicts, wantRuns := range map[int]int{1: 2, 3: 4, 4: 4} {
+		q := openQueue(t, func(d engine.Database) engine.Database { return conflicting{d} })
+		runs := 0
+		err := q.Do(t.Context(), func(ctx context.Context, n names) error {
+			err := n.Add(ctx, "Rex")
+			if runs++; runs <= conflicts {
+				err = errors.Join(err, errConflict)
+			}
+			return err
+		})
+		if runs != wantRuns {
+			t.Errorf("%d conflicts: got %d runs, want %d", conflicts, runs, wantRuns)
+		}
+		if conflicts < wantRuns {
+			if err != nil {
+				t.Errorf("%d conflicts: got %v, want no error", conflicts, err)
+			}
+			q.wantNames(t, "Rex")
+			continue
+		}
+		if !isQueueError(err) || !errors.Is(err, errConflict) {
+			t.Errorf("%d conflicts: got %v, want an Error that wraps %v", conflicts, err, errConflict)
+		}
+		q.wantNames(t)
+	}
+}
+
+// An aborting database has transactions that fail with the first statement that fails, until a
+// rollback to a savepoint, like those of PostgreSQL.
+type aborting struct{ engine.Database }
+
+func (a aborting) Begin(ctx context.Context) (engine.Tx, error) {
+	tx, err := a.Database.Begin(ctx)
+	return &abortingTx{Tx: tx}, err
+}
+
+type abortingTx struct {
+	engine.Tx
+	failed bool
+}
+
+func (t *abortingTx) Failed() bool { return t.failed }
+
+func (t *abortingTx) ExecContext(ctx context.Context, statement string, args ...any) (sql.Result, error) {
+	if strings.HasPrefix(statement, "ROLLBACK TO") {
+		t.failed = false
+	}
+	result, err := t.Tx.ExecContext(ctx, statement, args...)
+	t.failed = t.failed || err != nil
+	return result, err
+}
+
+func TestStatementThatMakesTheTransactionFailConcernsItsFunctionOnly(t *testing.T) {
+	t.Parallel()
+	const invalid = "" // violates the constraint of the table
+	for name, c := range map[string]struct {
+		fn   txFunc
+		want string
+	}{
+		"returns the error":        {func(ctx context.Context, n names) error { return n.Add(ctx, invalid) }, "CHECK constraint failed"},
+		"ignores the error":        {func(ctx context.Context, n names) error { _ = n.Add(ctx, invalid); return nil }, "ignored the error of a statement"},
+		"fails in its last change": {func(ctx context.Context, n names) error { return errors.Join(n.Add(ctx, "Tom"), n.Add(ctx, invalid)) }, "CHECK constraint failed"},
+	} {
+		for engineName, wrap := range engines {
+			t.Run(name+" "+engineName, func(t *testing.T) {
+				t.Parallel()
+				q := openQueue(t, func(d engine.Database) engine.Database {
+					if wrap != nil {
+						d = wrap(d)
+					}
+					return aborting{d}
+				})
+				release := q.block(t)
+				first := q.enqueue(t.Context(), adding("first"))
+				failed := q.enqueue(t.Context(), c.fn)
+				last := q.enqueue(t.Context(), adding("last"))
+				release()
+				if err := errors.Join(<-first, <-last); err != nil {
+					t.Errorf("the other functions: got %v, want no error", err)
+				}
+				if err := <-failed; err == nil || isQueueError(err) || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("got %v, want %q", err, c.want)
+				}
+				q.wantNames(t, "first", "last")
+			})
+		}
+	}
+}
+
+func TestRowsOfABatchAreSentTogether(t *testing.T) {
+	t.Parallel()
+	q := openQueue(t, engines["coalesced"])
+	release := q.block(t)
+	all := []string{"a", "b", "c"}
+	var results []<-chan error
+	for _, name := range all {
+		results = append(results, q.enqueue(t.Context(), adding(name)))
+	}
+	last := q.enqueue(t.Context(), func(ctx context.Context, n names) error {
+		if err := n.WaitForOthers(); err != nil {
+			return err
+		}
+		if has, err := n.Has(ctx, "c"); err != nil || !has {
+			return fmt.Errorf("got %t and %w, want what the others added", has, err)
+		}
+		return n.Add(ctx, "last")
+	})
+	release()
+	for _, result := range append(results, last) {
+		if err := <-result; err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff([][]string{all, {"last"}}, q.sent); diff != "" {
+		t.Errorf("the rows of the statements (-want +got)\n%s", diff)
+	}
+	q.wantNames(t, "a", "b", "c", "last")
+	q.wantBatches(t, 1, 4)
+}
+
+func TestLoneFunctionWaitsForNoOthers(t *testing.T) {
+	t.Parallel()
+	for name, wrap := range engines {
+		q := openQueue(t, wrap)
+		err := q.Do(t.Context(), func(ctx context.Context, n names) error {
+			return errors.Join(n.WaitForOthers(), n.Add(ctx, "Rex"))
+		})
+		if err != nil {
+			t.Errorf("%s: got %v, want no error", name, err)
+		}
+		q.wantNames(t, "Rex")
+	}
+}

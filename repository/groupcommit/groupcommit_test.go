@@ -1,0 +1,211 @@
+package groupcommit_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/groupcommit"
+	"example.com/petstore/repository/sqlite"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// names are the repository of the tests, on a table of its own.
+type names struct {
+	*groupcommit.Tx
+	inserts *groupcommit.Statement[string, struct{}]
+}
+
+// Add adds a name.
+func (n names) Add(ctx context.Context, name string) error {
+	n.MarkAdded()
+	_, err := n.inserts.Do(ctx, name)
+	return err
+}
+
+// Has reports whether a name was added.
+func (n names) Has(ctx context.Context, name string) (has bool, err error) {
+	err = n.QueryRowContext(ctx, "SELECT EXISTS (SELECT * FROM names WHERE name = ?)", name).Scan(&has)
+	return has, err
+}
+
+// Remove removes a name.
+func (n names) Remove(ctx context.Context, name string) error {
+	result, err := n.ExecContext(ctx, "DELETE FROM names WHERE name = ?", name)
+	if err != nil {
+		return err
+	}
+	rows, err := result.RowsAffected()
+	n.MarkChanged(rows)
+	return err
+}
+
+// exec runs a statement.
+func (n names) exec(ctx context.Context, statement string) error {
+	_, err := n.ExecContext(ctx, statement)
+	return err
+}
+
+// A txFunc is the argument of Do.
+type txFunc = func(context.Context, names) error
+
+// A testQueue is a Queue on a new SQLite file, with what it has done.
+type testQueue struct {
+	*groupcommit.Queue[names]
+	database engine.Database
+
+	mu        sync.Mutex
+	batches   []int            // the numbers of functions that shared a commit
+	committed []engine.Changes // of the commits
+	sent      [][]string       // the names of each run of the Statement, also of those rolled back
+}
+
+// openQueue returns a Queue on a database that wrap may change.
+func openQueue(t *testing.T, wrap func(engine.Database) engine.Database) *testQueue {
+	t.Helper()
+	database, err := sqlite.New(filepath.Join(t.TempDir(), "pets.db")).Open(t.Context(), engine.Options{Migrate: true, MaxOpenConns: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := database.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = tx.ExecContext(t.Context(), `CREATE TABLE names (
+		name TEXT NOT NULL UNIQUE CHECK (name <> ''), parent TEXT REFERENCES names (name) DEFERRABLE INITIALLY DEFERRED)`)
+	if err := errors.Join(err, tx.Commit(engine.Changes{})); err != nil {
+		t.Fatal(err)
+	}
+	if wrap != nil {
+		database = wrap(database)
+	}
+	q := &testQueue{database: database}
+	q.Queue = groupcommit.NewQueue(database, groupcommit.Options{
+		Poll: func() error { return nil }, PollInterval: time.Hour,
+		Committed: q.addCommitted, Observe: func(batch int, _ time.Duration) { q.addBatch(batch) },
+	}, q.newNames)
+	t.Cleanup(func() {
+		q.Close()
+		if err := database.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return q
+}
+
+func (q *testQueue) newNames(tx *groupcommit.Tx) names {
+	n := names{Tx: tx}
+	n.inserts = groupcommit.NewStatement(tx, func(ctx context.Context, all []string) ([]struct{}, error) {
+		q.mu.Lock()
+		q.sent = append(q.sent, slices.Clone(all))
+		q.mu.Unlock()
+		for _, name := range all {
+			if _, err := tx.ExecContext(ctx, "INSERT INTO names (name) VALUES (?)", name); err != nil {
+				return nil, err
+			}
+		}
+		return make([]struct{}, len(all)), nil
+	})
+	return n
+}
+
+func (q *testQueue) addBatch(size int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.batches = append(q.batches, size)
+}
+
+func (q *testQueue) addCommitted(c engine.Changes) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.committed = append(q.committed, c)
+}
+
+// wantBatches compares the numbers of functions that shared a commit with want.
+func (q *testQueue) wantBatches(t *testing.T, want ...int) {
+	t.Helper()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if diff := cmp.Diff(want, q.batches); diff != "" {
+		t.Errorf("the sizes of the batches (-want +got)\n%s", diff)
+	}
+}
+
+// wantNames compares all names with want, which are in the order in which they were added.
+func (q *testQueue) wantNames(t *testing.T, want ...string) {
+	t.Helper()
+	rows, err := q.database.Readers().QueryContext(t.Context(), "SELECT name FROM names ORDER BY rowid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var got []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, name)
+	}
+	if diff := cmp.Diff(want, got); rows.Err() != nil || diff != "" {
+		t.Errorf("%v: the names (-want +got)\n%s", rows.Err(), diff)
+	}
+}
+
+// adding returns a function that adds a name.
+func adding(name string) txFunc {
+	return func(ctx context.Context, n names) error { return n.Add(ctx, name) }
+}
+
+// failing returns a function that adds a name and returns err.
+func failing(name string, err error) txFunc {
+	return func(ctx context.Context, n names) error { return errors.Join(n.Add(ctx, name), err) }
+}
+
+// block keeps the queue busy until release is called, so that the functions that are queued
+// meanwhile share the next commit.
+func (q *testQueue) block(t *testing.T) (release func()) {
+	t.Helper()
+	began, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		err := q.Do(context.WithoutCancel(t.Context()), func(context.Context, names) error {
+			close(began)
+			<-end
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}()
+	<-began
+	return func() { close(end); <-ended }
+}
+
+// enqueue calls Do in a goroutine, waits until the function is queued, and returns the channel
+// of its result.
+func (q *testQueue) enqueue(ctx context.Context, fn txFunc) <-chan error {
+	before := q.Queued()
+	result := make(chan error, 1)
+	go func() { result <- q.Do(ctx, fn) }()
+	for q.Queued() == before {
+		runtime.Gosched()
+	}
+	return result
+}
+
+// isQueueError reports whether err is an error that a function did not return.
+func isQueueError(err error) bool {
+	_, ok := errors.AsType[*groupcommit.Error](err)
+	return ok
+}

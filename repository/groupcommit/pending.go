@@ -1,0 +1,80 @@
+package groupcommit
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// A txContext is the context of a function: the caller's values without its end.
+type txContext struct{ caller context.Context }
+
+// inTxKey is a key for which only the contexts of functions have a value.
+type inTxKey struct{}
+
+func (txContext) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (txContext) Done() <-chan struct{}       { return nil }
+func (txContext) Err() error                  { return nil }
+
+func (c txContext) Value(key any) any {
+	if key == (inTxKey{}) {
+		return c
+	}
+	return c.caller.Value(key)
+}
+
+// A pendingTx is a function in the queue or in a batch. Its caller may withdraw it until it
+// starts; then only the queue's goroutine uses it until done is closed.
+type pendingTx[R any] struct {
+	ctx     context.Context
+	fn      func(context.Context, R) error
+	taken   atomic.Bool // started or withdrawn
+	started bool
+	done    chan struct{}
+
+	err      error
+	panicked any
+}
+
+// start reports whether the function may run. The function may run more than once.
+func (p *pendingTx[R]) start() bool {
+	p.started = p.started || p.taken.CompareAndSwap(false, true)
+	return p.started
+}
+
+// withdraw reports whether the function will never run.
+func (p *pendingTx[R]) withdraw() bool { return p.taken.CompareAndSwap(false, true) }
+
+func (p *pendingTx[R]) run(repositories R) {
+	defer func() { p.panicked = recover() }()
+	p.err = nil // of an earlier run
+	p.err = p.fn(txContext{p.ctx}, repositories)
+}
+
+func (p *pendingTx[R]) failed() bool { return p.err != nil || p.panicked != nil }
+
+// failure returns the error or panic of the function as text.
+func (p *pendingTx[R]) failure() string { return fmt.Sprint(cmp.Or[any](p.panicked, p.err)) }
+
+// result returns the caller's error, or panics as the function did.
+func (p *pendingTx[R]) result() error {
+	if p.panicked != nil {
+		panic(p.panicked) //nolint:forbidigo // the caller's own panic, on the caller's goroutine
+	}
+	return p.err
+}
+
+// reply returns the results of a batch to its callers. A failed commit is the error of
+// all callers, also of those whose function failed: it may have failed because of a
+// change of another function, which is rolled back now.
+func reply[R any](batch []*pendingTx[R], commitErr error) {
+	for i, p := range batch {
+		if commitErr != nil && p.panicked == nil {
+			p.err = &Error{commitErr}
+		}
+		close(p.done)
+		batch[i] = nil
+	}
+}

@@ -1,0 +1,223 @@
+package groupcommit
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/petstore/repository/engine"
+)
+
+const (
+	// queueSize is how many functions may be queued; one more is rejected.
+	queueSize = 1024
+	// maxBatch is the maximum number of functions that share a commit.
+	maxBatch = 256
+	// gatherYields is how often the queue yields to the scheduler while it gathers a batch.
+	gatherYields = 8
+	// maxBatchDelay is how long a batch waits at most until it is as large as the last one.
+	maxBatchDelay = time.Millisecond
+)
+
+// The errors of Queue.Do, apart from those of the function and of the database.
+var (
+	ErrQueueFull = errors.New("too many transactions are queued")
+	ErrClosed    = errors.New("the store is closed")
+	ErrNested    = errors.New("InTx was called within a transaction")
+	ErrGoexit    = errors.New("a transaction function called runtime.Goexit")
+)
+
+// An Error is an error of Queue.Do that the function did not return: the function has not run,
+// or its transaction was rolled back or is not known to be durable.
+type Error struct{ Err error }
+
+// Error returns the text of Err.
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Options are the options of NewQueue. All but Observe are required.
+type Options struct {
+	// Poll is called in each transaction and at PollInterval, on the goroutine that uses the
+	// transactions. Its error fails the transaction.
+	Poll         func() error
+	PollInterval time.Duration
+	// Committed is called after each commit that succeeded, or may have, before any caller
+	// gets its result.
+	Committed func(engine.Changes)
+	// Observe, if not nil, is called after each commit with the number of functions that
+	// shared it and the time it took, including the wait for other processes.
+	Observe func(batch int, took time.Duration)
+}
+
+// A Queue runs functions in transactions. R are the repositories that a function gets. A Queue is safe
+// for concurrent use.
+type Queue[R any] struct {
+	database     engine.Database
+	options      Options
+	repositories func(*Tx) R
+
+	queue   chan *pendingTx[R]
+	waiting atomic.Int64 // callers of Do
+	quit    chan struct{}
+	closing sync.Once
+	stopped chan struct{}
+	batch   []*pendingTx[R] // current or last
+	timer   *time.Timer
+}
+
+// NewQueue returns a Queue, which the caller must close before the database. repositories makes
+// the repositories of a transaction.
+func NewQueue[R any](database engine.Database, o Options, repositories func(*Tx) R) *Queue[R] {
+	q := &Queue[R]{
+		database: database, options: o, repositories: repositories,
+		queue: make(chan *pendingTx[R], queueSize), quit: make(chan struct{}), stopped: make(chan struct{}),
+		timer: time.NewTimer(maxBatchDelay),
+	}
+	go q.run()
+	return q
+}
+
+// Close returns once the queued transactions are committed. It may be called again.
+func (q *Queue[R]) Close() {
+	q.closing.Do(func() { close(q.quit) })
+	<-q.stopped
+}
+
+// Waiting returns the number of callers of Do.
+func (q *Queue[R]) Waiting() int { return int(q.waiting.Load()) }
+
+// Do queues fn and returns nil when its transaction is durable. Otherwise it returns the error of
+// fn, or panics as fn did, and the changes of fn are rolled back; or it returns an *Error. When
+// ctx ends before fn has started, Do returns and fn never runs; later, Do waits for the commit.
+//
+// fn may run more than once. Its context has the values of ctx, and does not end: SQLite would
+// roll back the whole batch when a statement is interrupted. fn must not use its repositories in
+// another goroutine, or after its end.
+func (q *Queue[R]) Do(ctx context.Context, fn func(context.Context, R) error) error {
+	if ctx.Value(inTxKey{}) != nil {
+		return ErrNested
+	}
+	if err := ctx.Err(); err != nil {
+		return &Error{err}
+	}
+	q.waiting.Add(1)
+	defer q.waiting.Add(-1)
+	p := &pendingTx[R]{ctx: ctx, fn: fn, done: make(chan struct{})}
+	if err := q.enqueue(p); err != nil {
+		return &Error{err}
+	}
+	if err := q.wait(ctx, p); err != nil {
+		return &Error{err}
+	}
+	return p.result()
+}
+
+func (q *Queue[R]) enqueue(p *pendingTx[R]) error {
+	select {
+	case <-q.quit:
+		return ErrClosed
+	default:
+	}
+	select {
+	case q.queue <- p:
+		return nil
+	default:
+		return ErrQueueFull
+	}
+}
+
+// wait returns nil when the transaction has ended, or an error when the function will never
+// run.
+func (q *Queue[R]) wait(ctx context.Context, p *pendingTx[R]) (err error) {
+	select {
+	case <-p.done:
+		return nil
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-q.stopped: // p may have been queued too late
+		err = ErrClosed
+	}
+	if p.withdraw() {
+		return err
+	}
+	<-p.done
+	return nil
+}
+
+func (q *Queue[R]) run() {
+	quit := false
+	defer func() {
+		if !quit { // a function has called runtime.Goexit: continue in a new goroutine
+			go q.run()
+			return
+		}
+		close(q.stopped)
+	}()
+	ticker := time.NewTicker(q.options.PollInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case first := <-q.queue:
+			q.commitAndReply(q.gather(first))
+		case <-ticker.C:
+			_ = q.options.Poll()
+		case <-q.quit:
+			for len(q.queue) > 0 {
+				q.commitAndReply(q.gather(<-q.queue))
+			}
+			quit = true
+			return
+		}
+	}
+}
+
+// commitAndReply commits a batch, then replies to its callers.
+func (q *Queue[R]) commitAndReply(batch []*pendingTx[R]) {
+	err := ErrGoexit
+	defer func() { reply(batch, err) }()
+	err = q.commit(batch)
+}
+
+// gather returns a batch: the first function and the queued ones. It yields to the scheduler,
+// because with few cores the callers of the last commit have not queued their next function yet,
+// and small batches would pay for a commit each. Then it waits for as many functions as the last
+// batch had; a lone caller does not wait.
+func (q *Queue[R]) gather(first *pendingTx[R]) []*pendingTx[R] {
+	expected := len(q.batch)
+	q.batch = append(q.batch[:0], first)
+	for range gatherYields {
+		runtime.Gosched()
+		q.takeQueued()
+	}
+	if len(q.batch) < expected {
+		q.waitForQueued(expected)
+		q.takeQueued()
+	}
+	return q.batch
+}
+
+// takeQueued moves the queued functions to the batch.
+func (q *Queue[R]) takeQueued() {
+	for len(q.queue) > 0 && len(q.batch) < maxBatch {
+		q.batch = append(q.batch, <-q.queue)
+	}
+}
+
+// waitForQueued adds to the batch until it has n functions or maxBatchDelay has passed.
+func (q *Queue[R]) waitForQueued(n int) {
+	q.timer.Reset(maxBatchDelay)
+	defer q.timer.Stop()
+	for len(q.batch) < n {
+		select {
+		case p := <-q.queue:
+			q.batch = append(q.batch, p)
+		case <-q.timer.C:
+			return
+		}
+	}
+}

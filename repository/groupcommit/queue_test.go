@@ -1,0 +1,226 @@
+package groupcommit_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/groupcommit"
+)
+
+func TestQueuedFunctionsShareACommit(t *testing.T) {
+	t.Parallel()
+	q := openQueue(t, nil)
+	release := q.block(t)
+	var results []<-chan error
+	for _, name := range []string{"a", "b", "c"} {
+		results = append(results, q.enqueue(t.Context(), adding(name)))
+	}
+	if waiting := q.Waiting(); waiting != 4 {
+		t.Errorf("got %d waiting callers, want 4", waiting)
+	}
+	release()
+	for _, result := range results {
+		if err := <-result; err != nil {
+			t.Error(err)
+		}
+	}
+	if waiting := q.Waiting(); waiting != 0 {
+		t.Errorf("got %d waiting callers after the commit, want 0", waiting)
+	}
+	q.wantNames(t, "a", "b", "c")
+	q.wantBatches(t, 1, 3)
+	// A lone function is not delayed until the batch is as large as the last one.
+	if err := q.Do(t.Context(), adding("d")); err != nil {
+		t.Error(err)
+	}
+	q.wantNames(t, "a", "b", "c", "d")
+}
+
+func TestCanceledFunctionDoesNotRun(t *testing.T) {
+	t.Parallel()
+	q := openQueue(t, nil)
+	release := q.block(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	canceled := q.enqueue(ctx, adding("canceled"))
+	other := q.enqueue(t.Context(), adding("other"))
+	cancel()
+	if err := <-canceled; !isQueueError(err) || !errors.Is(err, context.Canceled) {
+		t.Errorf("the canceled function: got %v, want an Error that wraps canceled", err)
+	}
+	if err := q.Do(ctx, adding("canceled before")); !isQueueError(err) || !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended: got %v, want an Error that wraps canceled", err)
+	}
+	release()
+	if err := <-other; err != nil {
+		t.Errorf("the other function: got %v, want no error", err)
+	}
+	q.wantNames(t, "other")
+	q.wantBatches(t, 1, 1) // without the canceled one
+}
+
+func TestStartedFunctionIsNotCanceled(t *testing.T) {
+	t.Parallel()
+	q := openQueue(t, nil)
+	type key struct{}
+	ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), key{}, "value"), time.Hour)
+	err := q.Do(ctx, func(ctx context.Context, n names) error {
+		cancel()
+		if _, limited := ctx.Deadline(); limited || ctx.Done() != nil || ctx.Err() != nil || ctx.Value(key{}) != "value" {
+			t.Errorf("got a context with the deadline %t, %v and the value %v, want one that does not end", limited, ctx.Err(), ctx.Value(key{}))
+		}
+		return n.Add(ctx, "Rex")
+	})
+	if err != nil {
+		t.Errorf("got %v, want no error", err)
+	}
+	q.wantNames(t, "Rex")
+}
+
+// t.Fatal in a function calls runtime.Goexit in the goroutine of the queue.
+func TestGoexitFailsTheBatchOnly(t *testing.T) {
+	t.Parallel()
+	q := openQueue(t, nil)
+	release := q.block(t)
+	other := q.enqueue(t.Context(), adding("lost"))
+	exiting := q.enqueue(t.Context(), func(context.Context, names) error { runtime.Goexit(); return nil })
+	release()
+	for _, result := range []<-chan error{other, exiting} {
+		if err := <-result; !isQueueError(err) || !errors.Is(err, groupcommit.ErrGoexit) {
+			t.Errorf("got %v, want an Error that wraps %v", err, groupcommit.ErrGoexit)
+		}
+	}
+	if err := q.Do(t.Context(), adding("next")); err != nil {
+		t.Errorf("after Goexit: got %v, want no error", err)
+	}
+	q.wantNames(t, "next")
+}
+
+func TestNestedDoIsRejected(t *testing.T) {
+	t.Parallel()
+	q := openQueue(t, nil)
+	err := q.Do(t.Context(), func(ctx context.Context, n names) error {
+		return errors.Join(n.Add(ctx, "rolled back"), q.Do(ctx, adding("nested")))
+	})
+	if !errors.Is(err, groupcommit.ErrNested) {
+		t.Errorf("got %v, want %v", err, groupcommit.ErrNested)
+	}
+	q.wantNames(t)
+}
+
+func TestFullQueueRejectsFunction(t *testing.T) {
+	t.Parallel()
+	q := openQueue(t, nil)
+	release := q.block(t)
+	ran := atomic.Int32{}
+	count := func(context.Context, names) error { ran.Add(1); return nil }
+	var wait sync.WaitGroup
+	for range groupcommit.QueueSize {
+		wait.Go(func() {
+			if err := q.Do(t.Context(), count); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for q.Queued() < groupcommit.QueueSize {
+		runtime.Gosched()
+	}
+	if err := q.Do(t.Context(), count); !isQueueError(err) || !errors.Is(err, groupcommit.ErrQueueFull) {
+		t.Errorf("one more function: got %v, want an Error that wraps %v", err, groupcommit.ErrQueueFull)
+	}
+	release()
+	wait.Wait()
+	if ran.Load() != groupcommit.QueueSize {
+		t.Errorf("got %d runs, want %d", ran.Load(), groupcommit.QueueSize)
+	}
+}
+
+func TestCloseCommitsTheQueue(t *testing.T) {
+	t.Parallel()
+	q := openQueue(t, nil)
+	release := q.block(t)
+	queued := q.enqueue(t.Context(), adding("queued"))
+	closed := make(chan struct{})
+	go func() { q.Close(); close(closed) }()
+	<-q.Closing()
+	if err := q.Do(t.Context(), adding("too late")); !isQueueError(err) || !errors.Is(err, groupcommit.ErrClosed) {
+		t.Errorf("Do during Close: got %v, want an Error that wraps %v", err, groupcommit.ErrClosed)
+	}
+	release()
+	if err := <-queued; err != nil {
+		t.Error(err)
+	}
+	<-closed
+	q.wantNames(t, "queued")
+	q.Close()
+	if err := q.Do(t.Context(), adding("too late")); !isQueueError(err) || !errors.Is(err, groupcommit.ErrClosed) {
+		t.Errorf("Do after Close: got %v, want an Error that wraps %v", err, groupcommit.ErrClosed)
+	}
+}
+
+func TestChangesAreCommittedBeforeAnyCallerReturns(t *testing.T) {
+	t.Parallel()
+	q := openQueue(t, nil)
+	for name, step := range map[string]struct {
+		fn   txFunc
+		want engine.Changes
+	}{
+		"no change": {func(context.Context, names) error { return nil }, engine.Changes{}},
+		"added":     {adding("Rex"), engine.Changes{Added: true}},
+		"no row": {func(_ context.Context, n names) error {
+			n.MarkChanged(0)
+			n.MarkKeysChanged(0)
+			n.MarkDirty(1)
+			return nil
+		}, engine.Changes{}},
+		"changed": {func(_ context.Context, n names) error { n.MarkChanged(1); return nil }, engine.Changes{Changed: true}},
+		"keys":    {func(_ context.Context, n names) error { n.MarkKeysChanged(1); return nil }, engine.Changes{Keys: true}},
+	} {
+		q.committed = nil
+		_ = q.Do(t.Context(), step.fn)
+		if diff := cmp.Diff([]engine.Changes{step.want}, q.committed); diff != "" {
+			t.Errorf("%s: the changes of the commits (-want +got)\n%s", name, diff)
+		}
+	}
+}
+
+func TestPollIsCalledInEachTransactionAndBetween(t *testing.T) {
+	t.Parallel()
+	var polls atomic.Int64
+	failure := errors.New("failure")
+	var result atomic.Pointer[error]
+	result.Store(new(error))
+	poll := func() error { polls.Add(1); return *result.Load() }
+	open := func(interval time.Duration) *groupcommit.Queue[names] {
+		shared := openQueue(t, nil)
+		q := groupcommit.NewQueue(shared.database, groupcommit.Options{
+			Poll: poll, PollInterval: interval, Committed: func(engine.Changes) {},
+		}, shared.newNames)
+		t.Cleanup(q.Close)
+		return q
+	}
+	seldom := open(time.Hour)
+	for want := range int64(3) {
+		if err := seldom.Do(t.Context(), func(context.Context, names) error { return nil }); err != nil || polls.Load() != want+1 {
+			t.Errorf("got %v and %d polls, want %d", err, polls.Load(), want+1)
+		}
+	}
+	result.Store(&failure)
+	ran := false
+	err := seldom.Do(t.Context(), func(context.Context, names) error { ran = true; return nil })
+	if !isQueueError(err) || !errors.Is(err, failure) || ran {
+		t.Errorf("got %v after the function ran: %t, want an Error that wraps %v before", err, ran, failure)
+	}
+	before := polls.Load()
+	open(time.Millisecond)
+	for polls.Load() < before+3 { // also after a failure
+		runtime.Gosched()
+	}
+}

@@ -1,0 +1,37 @@
+package groupcommit
+
+import (
+	"context"
+
+	"example.com/petstore/repository/engine"
+)
+
+// A Tx is the transaction of a batch. The repositories of its functions record what they change,
+// so that caches become invalid and functions that fail after a change are rolled back.
+type Tx struct {
+	engine.Tx
+	changes engine.Changes
+	dirty   bool // the current function has changed something
+
+	coalescing bool                          // else every statement is sent immediately
+	yield      func(wait) bool               // of the coroutine that runs
+	statements []func(context.Context) error // each sends the rows of one Statement
+}
+
+// MarkAdded records that records of lists are inserted.
+func (t *Tx) MarkAdded() { t.changes.Added, t.dirty = true, true }
+
+// MarkChanged records that a number of records of lists were updated.
+func (t *Tx) MarkChanged(rows int64) {
+	t.changes.Changed = t.changes.Changed || rows > 0
+	t.MarkDirty(rows)
+}
+
+// MarkKeysChanged records that a number of API keys were inserted or updated.
+func (t *Tx) MarkKeysChanged(rows int64) {
+	t.changes.Keys = t.changes.Keys || rows > 0
+	t.MarkDirty(rows)
+}
+
+// MarkDirty records that a number of rows were inserted, updated or deleted that no cache has.
+func (t *Tx) MarkDirty(rows int64) { t.dirty = t.dirty || rows > 0 }

@@ -1,0 +1,105 @@
+package repository_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
+)
+
+// creatingKey returns a function that creates the first key, and its hash.
+func creatingKey(t *testing.T) (txFunc, domain.KeyHash) {
+	t.Helper()
+	key, err := domain.NewKey("till 1", domain.GenerateKey(), time.UnixMilli(0), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(ctx context.Context, r domain.Repositories) error {
+		_, err := r.Keys.Create(ctx, key)
+		return err
+	}, key.Hash
+}
+
+// renaming changes a key without recording that.
+var renaming = executing("UPDATE api_keys SET name = 'till 2'")
+
+func wantKeyName(t *testing.T, s *repository.Store, hash domain.KeyHash, want string) domain.APIKey {
+	t.Helper()
+	key, err := s.Keys().FindByHash(t.Context(), hash)
+	if err != nil || key.Name != want {
+		t.Errorf("got the key %q and %v, want %q", key.Name, err, want)
+	}
+	return key
+}
+
+func unchanged() (engine.Changes, error) { return engine.Changes{}, nil }
+
+func TestCachedKeyIsUsedUntilAKeyChanges(t *testing.T) {
+	t.Parallel()
+	s := open(t, checking{newEngine(t), unchanged}, repository.Options{})
+	create, hash := creatingKey(t)
+	inTx(t, s, create)
+	wantKeyName(t, s, hash, "till 1")
+	inTx(t, s, renaming)
+	wantKeyName(t, s, hash, "till 1") // cached
+	at := time.UnixMilli(1)
+	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+		_, err := r.Keys.ScheduleRevocation(ctx, 1, at, time.Millisecond)
+		return err
+	})
+	if key := wantKeyName(t, s, hash, "till 2"); !key.Usable(at) || key.Usable(at.Add(time.Millisecond)) {
+		t.Errorf("got the key %+v, want that its revocation is scheduled", key)
+	}
+	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+		_, err := r.Keys.Revoke(ctx, 1, at)
+		return err
+	})
+	if key := wantKeyName(t, s, hash, "till 2"); key.Usable(at) {
+		t.Errorf("got the key %+v, want it revoked", key)
+	}
+}
+
+// A key that another process creates can be used immediately.
+func TestUnknownKeyIsNotCached(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t)
+	s, other := open(t, checking{e, unchanged}, repository.Options{}), open(t, e, repository.Options{})
+	create, hash := creatingKey(t)
+	if _, err := s.Keys().FindByHash(t.Context(), hash); !errors.Is(err, domain.ErrUnauthenticated) {
+		t.Errorf("got %v, want unauthenticated", err)
+	}
+	inTx(t, other, create)
+	wantKeyName(t, s, hash, "till 1")
+}
+
+func TestKeyIsReadWhileVersionsAreUnknown(t *testing.T) {
+	t.Parallel()
+	s := open(t, checking{newEngine(t), func() (engine.Changes, error) { return engine.Changes{}, errors.New("failure") }}, repository.Options{})
+	create, hash := creatingKey(t)
+	inTx(t, s, create)
+	wantKeyName(t, s, hash, "till 1")
+	inTx(t, s, renaming)
+	wantKeyName(t, s, hash, "till 2")
+}
+
+func TestRevocationByAnotherStoreIsNoticed(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t)
+	s, other := open(t, e, repository.Options{}), open(t, e, repository.Options{})
+	create, hash := creatingKey(t)
+	inTx(t, s, create)
+	wantKeyName(t, s, hash, "till 1")
+	at := time.UnixMilli(1)
+	inTx(t, other, func(ctx context.Context, r domain.Repositories) error {
+		_, err := r.Keys.Revoke(ctx, 1, at)
+		return err
+	})
+	waitUntil(t, "the key is revoked", func() bool {
+		key, err := s.Keys().FindByHash(t.Context(), hash)
+		return err == nil && !key.Usable(at)
+	})
+}

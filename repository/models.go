@@ -1,0 +1,178 @@
+package repository
+
+import (
+	"database/sql"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"example.com/petstore/domain"
+)
+
+// The models of the tables. Their columns are those of the migrations of each engine. Times are
+// milliseconds since 1970 in UTC.
+
+// A row is a model with the record T that it stores.
+type row[T any] interface {
+	fields() []any // pointers to all fields, in their order
+	record() T
+}
+
+type petModel struct {
+	ID         int64
+	Name       string
+	CategoryID int64
+	Status     sql.NullString // NULL for none
+}
+
+// TableName implements GORM's schema.Tabler.
+func (petModel) TableName() string { return "pets" }
+
+func newPetModel(pet domain.NewPet) petModel {
+	return petModel{
+		Name: pet.Name, CategoryID: pet.CategoryID,
+		Status: sql.NullString{String: string(pet.Status), Valid: pet.Status != ""},
+	}
+}
+
+func (m *petModel) fields() []any { return []any{&m.ID, &m.Name, &m.CategoryID, &m.Status} }
+
+func (m *petModel) record() domain.Pet {
+	return domain.Pet{ID: m.ID, Name: m.Name, CategoryID: m.CategoryID, Status: domain.PetStatus(m.Status.String)}
+}
+
+type orderModel struct {
+	ID        int64
+	PetID     int64
+	Status    string
+	CreatedAt int64 `gorm:"autoCreateTime:false"`
+	UpdatedAt int64 `gorm:"autoUpdateTime:false"`
+}
+
+// TableName implements GORM's schema.Tabler.
+func (orderModel) TableName() string { return "orders" }
+
+func (m *orderModel) fields() []any {
+	return []any{&m.ID, &m.PetID, &m.Status, &m.CreatedAt, &m.UpdatedAt}
+}
+
+func (m *orderModel) record() domain.Order {
+	return domain.Order{
+		ID: m.ID, PetID: m.PetID, Status: domain.OrderStatus(m.Status),
+		CreatedAt: timeOf(m.CreatedAt), UpdatedAt: timeOf(m.UpdatedAt),
+	}
+}
+
+type keyModel struct {
+	ID         int64
+	Hash       []byte
+	Name       string
+	LastFour   string
+	ReadOnly   int64 // 0 or 1
+	CreatedAt  int64 `gorm:"autoCreateTime:false"`
+	ExpiresAt  *int64
+	RevokedAt  *int64
+	LastUsedAt *int64
+}
+
+// TableName implements GORM's schema.Tabler.
+func (keyModel) TableName() string { return "api_keys" }
+
+func newKeyModel(key domain.NewAPIKey) keyModel {
+	return keyModel{
+		Hash: key.Hash[:], Name: key.Name, LastFour: key.LastFour, ReadOnly: asInt(key.ReadOnly),
+		CreatedAt: key.CreatedAt.UnixMilli(), ExpiresAt: millisPtr(key.ExpiresAt),
+	}
+}
+
+// record returns an error if the hash does not have the length of one.
+func (m *keyModel) record() (domain.APIKey, error) {
+	key := domain.APIKey{
+		ID: m.ID, Name: m.Name, LastFour: m.LastFour, ReadOnly: m.ReadOnly != 0, CreatedAt: timeOf(m.CreatedAt),
+		ExpiresAt: timePtr(m.ExpiresAt), RevokedAt: timePtr(m.RevokedAt), LastUsedAt: timePtr(m.LastUsedAt),
+	}
+	if copy(key.Hash[:], m.Hash) != len(key.Hash) {
+		return domain.APIKey{}, fmt.Errorf("the hash of the API key %d has %d bytes", m.ID, len(m.Hash))
+	}
+	return key, nil
+}
+
+type claimModel struct {
+	Caller      string `gorm:"primaryKey"`
+	Value       string `gorm:"primaryKey"`
+	Fingerprint []byte
+	Result      []byte
+	ClaimedAt   int64
+}
+
+// TableName implements GORM's schema.Tabler.
+func (claimModel) TableName() string { return "idempotency_keys" }
+
+func newClaimModel(claim domain.Claim, result []byte) claimModel {
+	return claimModel{
+		Caller: claim.Caller, Value: claim.Value, Fingerprint: claim.Fingerprint[:], Result: result,
+		ClaimedAt: claim.At.UnixMilli(),
+	}
+}
+
+// outcome returns an error if the fingerprint does not have the length of one.
+func (m *claimModel) outcome() (domain.Outcome, error) {
+	outcome := domain.Outcome{Result: m.Result}
+	if copy(outcome.Fingerprint[:], m.Fingerprint) != len(outcome.Fingerprint) {
+		return domain.Outcome{}, fmt.Errorf("the fingerprint of an idempotency key has %d bytes", len(m.Fingerprint))
+	}
+	return outcome, nil
+}
+
+type importModel struct {
+	Digest    []byte `gorm:"primaryKey"`
+	Added     int64
+	Complete  int64 // 0 or 1
+	UpdatedAt int64 `gorm:"autoUpdateTime:false"`
+}
+
+// TableName implements GORM's schema.Tabler.
+func (importModel) TableName() string { return "imports" }
+
+// An unfinishedCopyModel is in a store into which package storecopy has not copied all of the
+// store Source yet.
+type unfinishedCopyModel struct {
+	Source string `gorm:"primaryKey"`
+}
+
+// TableName implements GORM's schema.Tabler.
+func (unfinishedCopyModel) TableName() string { return "unfinished_copy" }
+
+func timeOf(millis int64) time.Time { return time.UnixMilli(millis).UTC() }
+
+func timePtr(millis *int64) *time.Time {
+	if millis == nil {
+		return nil
+	}
+	t := timeOf(*millis)
+	return &t
+}
+
+func millisPtr(t *time.Time) *int64 {
+	if t == nil {
+		return nil
+	}
+	millis := t.UnixMilli()
+	return &millis
+}
+
+// asInt returns a boolean as it is stored.
+func asInt(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// notBefore returns a value for an UPDATE: at, or the value of the column if that is
+// later, because the clock may have been set back.
+func notBefore(column string, at time.Time) clause.Expr {
+	return gorm.Expr("CASE WHEN "+column+" > ? THEN "+column+" ELSE ? END", at.UnixMilli(), at.UnixMilli())
+}

@@ -1,0 +1,102 @@
+package repository_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+)
+
+// reads are a read of each kind outside any transaction.
+var reads = map[string]func(context.Context, *repository.Store) error{
+	"pets.Get": func(ctx context.Context, s *repository.Store) error { _, err := s.Pets().Get(ctx, 1); return err },
+	"pets.List": func(ctx context.Context, s *repository.Store) error {
+		_, err := s.Pets().List(ctx, domain.PetQuery{})
+		return err
+	},
+	"pets.Count": func(ctx context.Context, s *repository.Store) error { _, err := s.Pets().Count(ctx, ""); return err },
+	"pets.Each": func(ctx context.Context, s *repository.Store) error {
+		return s.Pets().Each(ctx, "", func(domain.Pet) error { return nil })
+	},
+	"orders.Get": func(ctx context.Context, s *repository.Store) error { _, err := s.Orders().Get(ctx, 1); return err },
+	"orders.List": func(ctx context.Context, s *repository.Store) error {
+		_, err := s.Orders().List(ctx, domain.OrderQuery{})
+		return err
+	},
+	"orders.Count": func(ctx context.Context, s *repository.Store) error { _, err := s.Orders().Count(ctx, ""); return err },
+	"orders.Each": func(ctx context.Context, s *repository.Store) error {
+		return s.Orders().Each(ctx, "", func(domain.Order) error { return nil })
+	},
+	"keys.List": func(ctx context.Context, s *repository.Store) error { _, err := s.Keys().List(ctx); return err },
+	"keys.FindByHash": func(ctx context.Context, s *repository.Store) error {
+		_, err := s.Keys().FindByHash(ctx, domain.KeyHash{})
+		return err
+	},
+	"Ping": func(ctx context.Context, s *repository.Store) error { return s.Ping(ctx) },
+}
+
+func TestReadWaitsForAConnectionUntilItsContextEnds(t *testing.T) {
+	t.Parallel()
+	store := newStore(t)
+	if err := store.AcquireReadSlots(t.Context(), maxOpenConns); err != nil {
+		t.Fatal(err)
+	}
+	soon, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	for name, read := range reads {
+		if err := read(soon, store); !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: got %v, want unavailable because of the deadline", name, err)
+		}
+	}
+	store.ReleaseReadSlots(maxOpenConns)
+	if err := store.Ping(t.Context()); err != nil {
+		t.Errorf("with a free connection: got %v, want no error", err)
+	}
+}
+
+// A read that kept its connection would make later ones wait for ever.
+func TestEveryReadReleasesItsConnection(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t)
+	store, other := open(t, e, repository.Options{}), open(t, e, repository.Options{})
+	check := func(name string, err error) {
+		t.Helper()
+		if !store.TryAcquireReadSlots(maxOpenConns) {
+			t.Fatalf("%s returned %v and kept its connection", name, err)
+		}
+		store.ReleaseReadSlots(maxOpenConns)
+	}
+	readAll := func(want error) {
+		t.Helper()
+		for name, read := range reads {
+			err := read(t.Context(), store)
+			check(name, err)
+			if want != nil && !errors.Is(err, want) {
+				t.Errorf("%s: got %v, want %v", name, err, want)
+			}
+		}
+	}
+	readAll(nil) // without records
+	inTx(t, other, adding("Rex"))
+	readAll(nil)
+	failure := errors.New("failure")
+	check("Each that its function stops", store.Pets().Each(t.Context(), "", func(domain.Pet) error { return failure }))
+	func() {
+		defer func() { _ = recover() }()
+		_ = store.Pets().Each(t.Context(), "", func(domain.Pet) error { panic(failure) })
+	}()
+	check("Each whose function panics", failure)
+	inTx(t, other, executing("ALTER TABLE pets RENAME TO pets_renamed"))
+	_, err := store.Pets().Get(t.Context(), 1)
+	check("Get without its table", err)
+	if err == nil {
+		t.Error("Get without its table: got no error")
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	readAll(domain.ErrUnavailable)
+}

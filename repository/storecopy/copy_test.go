@@ -1,0 +1,83 @@
+package storecopy_test
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/storecopy"
+)
+
+func TestCopyOfEmptyStore(t *testing.T) {
+	t.Parallel()
+	from, to := newFile(t), newFile(t)
+	if _, err := copyFile(t.Context(), from, to); err != nil {
+		t.Fatal(err)
+	}
+	wantSame(t, from, to)
+}
+
+func TestCopyDoesNotMigrateExistingStores(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"from": "open the source", "to": "open the target"} {
+		paths := map[string]string{"from": newFile(t), "to": newFile(t)}
+		execute(t, paths[name], "ALTER TABLE api_keys DROP COLUMN read_only", "DELETE FROM goose_db_version WHERE version_id > 3")
+		_, err := copyFile(t.Context(), paths["from"], paths["to"])
+		if want = fmt.Sprintf("%s %s: wrong schema version: the store has 3, this program needs 4: run petstore migrate up", want, paths[name]); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+func TestOthersCannotUseAStoreThatIsCopied(t *testing.T) {
+	t.Parallel()
+	from, to := newFile(t, manyPets), filepath.Join(t.TempDir(), "copy.db")
+	source := openFile(t, from)
+	defer func() { _ = source.Close() }()
+	tried := false
+	_, err := storecopy.Copy(t.Context(), sqlite.New(from), sqlite.New(to), storecopy.Options{Progress: func(string, int) func(int) {
+		return func(int) {
+			if tried {
+				return
+			}
+			tried = true
+			target := openFile(t, to)
+			defer func() { _ = target.Close() }()
+			for name, db := range map[string]*sql.DB{"source": source, "target": target} {
+				if _, err := db.ExecContext(t.Context(), "DELETE FROM orders"); err == nil || !strings.Contains(err.Error(), "locked") {
+					t.Errorf("%s: got %v, want that it is locked", name, err)
+				}
+			}
+		}
+	}})
+	if err != nil || !tried {
+		t.Error(err)
+	}
+	wantSame(t, from, to)
+}
+
+func TestSnapshotIsOneStateOfTheSource(t *testing.T) {
+	t.Parallel()
+	from, to := newFile(t, manyPets), filepath.Join(t.TempDir(), "copy.db")
+	before := dump(t, from)
+	changed := false
+	result, err := storecopy.Copy(t.Context(), sqlite.New(from), sqlite.New(to), storecopy.Options{Snapshot: true, Progress: func(string, int) func(int) {
+		return func(int) {
+			if !changed {
+				execute(t, from, "UPDATE orders SET status = 'delivered'; UPDATE pets SET status = 'sold' WHERE status = 'pending'; INSERT INTO pets (name, category_id) VALUES ('new', 1)")
+			}
+			changed = true
+		}
+	}})
+	if err != nil || !changed || rowsOf(result) != 13200 {
+		t.Errorf("got %+v and %v, want all rows", result, err)
+	}
+	if diff := cmp.Diff(before, dump(t, to)); diff != "" {
+		t.Errorf("(-source +target)\n%s", diff)
+	}
+}

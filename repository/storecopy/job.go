@@ -1,0 +1,139 @@
+package storecopy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"example.com/petstore/repository/engine"
+)
+
+// The numbers of rows in a transaction and in an INSERT (docs/performance.md).
+const rowsPerTx, rowsPerStatement = 5000, 500
+
+// A copyJob is a call of Copy after it has opened both stores.
+type copyJob struct {
+	source   engine.Database
+	snapshot *gorm.DB // a transaction of source
+	target   engine.Database
+	written  *gorm.DB // reads target
+	progress func(units string, total int) (add func(n int))
+}
+
+// begin marks an empty target as an unfinished copy of source, unless it is one already, and makes
+// new ids continue after those of the source.
+func (j copyJob) begin(ctx context.Context, source string) error {
+	return j.inTx(ctx, func(tx engine.Tx, db *gorm.DB) error {
+		unfinished, err := unfinishedCopyOf(db)
+		rows, countErr := countRows(db)
+		switch err := cmp.Or(err, countErr); {
+		case err != nil:
+			return err
+		case unfinished != "" && unfinished != source:
+			return fmt.Errorf("it is an unfinished copy of %s: copy from that, or name an empty target", unfinished)
+		case unfinished == "" && rows > 0:
+			return errors.New("it is not empty: name a new file or an empty database")
+		}
+		if err := db.Exec("INSERT INTO unfinished_copy (source) VALUES (?) ON CONFLICT DO NOTHING", source).Error; err != nil {
+			return err
+		}
+		for _, table := range []string{"pets", "orders", "api_keys"} {
+			id, err := j.source.LastID(ctx, j.snapshot.Statement.ConnPool, table)
+			if err == nil {
+				err = j.target.SetLastID(ctx, tx, table, id)
+			}
+			if err != nil {
+				return fmt.Errorf("set the ids of %s, which the owner of the table may do: %w", table, err)
+			}
+		}
+		return nil
+	})
+}
+
+// run deletes what an earlier Copy has copied, copies all rows, compares the tables and removes
+// the mark.
+func (j copyJob) run(ctx context.Context) ([]Table, error) {
+	if err := j.deleteRows(ctx); err != nil {
+		return nil, err
+	}
+	total, err := countRows(j.snapshot.WithContext(ctx))
+	if err != nil {
+		return nil, err
+	}
+	tables := make([]Table, len(copiedTables))
+	add := j.progress("rows", total)
+	for i, t := range copiedTables {
+		tables[i], err = t.read(j.snapshot.WithContext(ctx), add, func(rows [][]any) error { return j.insert(ctx, t, rows) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	add = j.progress("rows compared", total)
+	for i, t := range copiedTables {
+		got, err := t.read(j.written.WithContext(ctx), add, func([][]any) error { return nil })
+		if err != nil {
+			return nil, err
+		}
+		if want := tables[i]; got != want {
+			return nil, fmt.Errorf("table %s: the target has %d rows with the SHA-256 %x, the source %d with %x", t.name, got.Rows, got.SHA256, want.Rows, want.SHA256)
+		}
+	}
+	return tables, j.inTx(ctx, func(_ engine.Tx, db *gorm.DB) error { return db.Exec("DELETE FROM unfinished_copy").Error })
+}
+
+// deleteRows deletes all rows of the target, those that refer to others first.
+func (j copyJob) deleteRows(ctx context.Context) error {
+	for _, t := range slices.Backward(copiedTables) {
+		for deleted := int64(1); deleted > 0; {
+			err := j.inTx(ctx, func(_ engine.Tx, db *gorm.DB) error {
+				next := db.Table(t.name).Select(t.key).Order(t.key).Limit(1).Offset(rowsPerTx)
+				result := db.Table(t.name).Where("("+t.key+") < (?)", next).Delete(nil)
+				if deleted = result.RowsAffected; deleted == 0 && result.Error == nil { // there is no next one
+					result = db.Exec("DELETE FROM " + t.name)
+				}
+				return result.Error
+			})
+			if err != nil {
+				return fmt.Errorf("table %s: %w", t.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// insert inserts rows in one transaction.
+func (j copyJob) insert(ctx context.Context, t copiedTable, rows [][]any) error {
+	return j.inTx(ctx, func(_ engine.Tx, db *gorm.DB) error {
+		for chunk := range slices.Chunk(rows, rowsPerStatement) {
+			err := db.Exec("INSERT INTO "+t.name+" ("+t.columns+") VALUES ?", clause.Expr{SQL: "?", Vars: []any{chunk}, WithoutParentheses: true}).Error
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// inTx calls fn in a transaction of the target, which the end of ctx does not interrupt.
+func (j copyJob) inTx(ctx context.Context, fn func(engine.Tx, *gorm.DB) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	tx, err := j.target.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	db := j.written.WithContext(ctx)
+	db.Statement.ConnPool = tx
+	if err := fn(tx, db); err != nil {
+		_ = tx.Rollback() // err is the cause
+		return err
+	}
+	return tx.Commit(engine.AllChanges)
+}

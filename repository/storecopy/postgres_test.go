@@ -1,0 +1,369 @@
+//go:build postgres
+
+package storecopy_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/enginetest"
+	"example.com/petstore/repository/postgres"
+	"example.com/petstore/repository/postgres/postgrestest"
+	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/storecopy"
+)
+
+func copyStore(ctx context.Context, from, to engine.Engine, snapshot bool, onRows func(n int)) (storecopy.Result, error) {
+	return storecopy.Copy(ctx, from, to, storecopy.Options{
+		Snapshot: snapshot,
+		Progress: func(string, int) func(int) { return onRows },
+	})
+}
+
+func ignore(int) {}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newDatabase returns the DSN of a new store on PostgreSQL after statements.
+func newDatabase(t *testing.T, statements ...string) string {
+	t.Helper()
+	dsn := enginetest.New(t).DSN
+	create(t, postgres.New(dsn))
+	executeOn(t, dsn, statements...)
+	return dsn
+}
+
+// create opens a store, which it creates if it does not exist, and closes it.
+func create(t *testing.T, e engine.Engine) {
+	t.Helper()
+	store, err := repository.Open(t.Context(), e, repository.Options{Migrate: true})
+	check(t, err)
+	check(t, store.Close())
+}
+
+func executeOn(t *testing.T, dsn string, statements ...string) {
+	t.Helper()
+	db, err := sql.Open("pgx", dsn)
+	check(t, err)
+	for _, statement := range statements {
+		_, err := db.ExecContext(t.Context(), statement)
+		check(t, err)
+	}
+	check(t, db.Close())
+}
+
+// queryText returns the only value of a query.
+func queryText(t *testing.T, dsn, query string) (text string) {
+	t.Helper()
+	db, err := sql.Open("pgx", dsn)
+	check(t, err)
+	check(t, db.QueryRowContext(t.Context(), query).Scan(&text))
+	check(t, db.Close())
+	return text
+}
+
+// A user that may add rows, but not set the ids, is rejected before the first row is copied.
+func TestCopyNeedsTheOwnerOfTheTarget(t *testing.T) {
+	t.Parallel()
+	dsn := newDatabase(t)
+	user := queryText(t, dsn, "SELECT current_database()") + "_user"
+	executeOn(t, dsn, "CREATE ROLE "+user+" LOGIN", "GRANT USAGE ON SCHEMA public TO "+user,
+		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "+user, "GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO "+user)
+	_, err := copyStore(t.Context(), sqlite.New(newFile(t, manyPets)), postgres.New(postgrestest.With(dsn, "user", user)), false, func(int) { t.Error("a row was copied") })
+	if err == nil || !strings.Contains(err.Error(), "which the owner of the table may do") {
+		t.Errorf("got %v, want that the user is not the owner", err)
+	}
+	create(t, postgres.New(dsn)) // it is no unfinished copy
+}
+
+// PostgreSQL does not roll back what sets the ids.
+func TestRejectedTargetKeepsItsIDs(t *testing.T) {
+	t.Parallel()
+	dsn := newDatabase(t, "INSERT INTO pets (name, category_id) SELECT 'pet', 1 FROM generate_series(1, 10)", "DELETE FROM pets",
+		"INSERT INTO imports VALUES (sha256(''), 0, 0, 1)")
+	if _, err := copyStore(t.Context(), sqlite.New(newFile(t, manyPets)), postgres.New(dsn), false, ignore); err == nil || !strings.Contains(err.Error(), "it is not empty") {
+		t.Errorf("got %v, want that it is not empty", err)
+	}
+	if id := queryText(t, dsn, "INSERT INTO pets (name, category_id) VALUES ('Rex', 1) RETURNING id"); id != "11" {
+		t.Errorf("got the id %s, want 11", id)
+	}
+}
+
+// The values come back as they were, with the ids that were deleted.
+func TestCopyToPostgresAndBackKeepsValuesAtTheLimits(t *testing.T) {
+	t.Parallel()
+	limits, err := os.ReadFile("testdata/limits.sql")
+	check(t, err)
+	from, between, to := sqlite.New(newFile(t, string(limits))), postgres.New(enginetest.New(t).DSN), sqlite.New(filepath.Join(t.TempDir(), "back.db"))
+	there, err := copyStore(t.Context(), from, between, false, ignore)
+	check(t, err)
+	back, err := copyStore(t.Context(), between, to, false, ignore)
+	check(t, err)
+	if diff := cmp.Diff(there, back); diff != "" || rowsOf(there) != 19 || len(there.Tables) != 5 {
+		t.Errorf("got %d rows, want 19 of 5 tables (-there +back)\n%s", rowsOf(there), diff)
+	}
+	for _, e := range []engine.Engine{from, between, to} {
+		store, err := repository.Open(t.Context(), e, repository.Options{})
+		check(t, err)
+		check(t, store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+			pet, err := r.Pets.Create(ctx, domain.NewPet{Name: "the last id"})
+			if err != nil {
+				return err
+			}
+			order, err := r.Orders.Create(ctx, pet.ID, time.UnixMilli(1))
+			if pet.ID != 1<<63-1 || order.ID != 101 {
+				t.Errorf("%s: got the pet %d and the order %d, want the last id and 101", e, pet.ID, order.ID)
+			}
+			return err
+		}))
+		check(t, store.Close())
+	}
+}
+
+func TestInterruptedCopyWithPostgresBeginsAnew(t *testing.T) {
+	t.Parallel()
+	for name, direction := range map[string]func(t *testing.T) (from, to engine.Engine){
+		"to PostgreSQL": func(t *testing.T) (from, to engine.Engine) {
+			return sqlite.New(newFile(t, manyPets)), postgres.New(newDatabase(t))
+		},
+		"from PostgreSQL": func(t *testing.T) (from, to engine.Engine) {
+			from = postgres.New(newDatabase(t))
+			_, err := copyStore(t.Context(), sqlite.New(newFile(t, manyPets)), from, false, ignore)
+			check(t, err)
+			return from, sqlite.New(filepath.Join(t.TempDir(), "copy.db"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from, to := direction(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			rows := 0
+			result, err := copyStore(ctx, from, to, false, func(n int) {
+				if rows += n; rows > 12000 { // pets, and some orders that refer to them
+					cancel()
+				}
+			})
+			if err == nil || !result.Started || len(result.Tables) > 0 {
+				t.Fatalf("got %+v and %v, want a copy that is interrupted", result, err)
+			}
+			wantUnfinished(t, from, to)
+			setSold(t, from, 1)
+			result, err = copyStore(t.Context(), from, to, false, ignore)
+			if err != nil || rowsOf(result) != 13200 {
+				t.Errorf("got %+v and %v, want 13200 rows", result, err)
+			}
+			create(t, to) // it can be opened
+		})
+	}
+}
+
+// wantUnfinished expects that a store cannot be opened, because it is an unfinished copy.
+func wantUnfinished(t *testing.T, from, to engine.Engine) {
+	t.Helper()
+	want := fmt.Sprintf("it is an unfinished copy of %s: run the same petstore copy again, which begins anew, or use another store", from)
+	if _, err := repository.Open(t.Context(), to, repository.Options{}); err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("open: got %v, want %s", err, want)
+	}
+}
+
+func setSold(t *testing.T, e engine.Engine, id int64) {
+	t.Helper()
+	store, err := repository.Open(t.Context(), e, repository.Options{})
+	check(t, err)
+	check(t, store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		_, err := r.Pets.ChangeStatusIf(ctx, id, []domain.PetStatus{""}, domain.PetSold)
+		return err
+	}))
+	check(t, store.Close())
+}
+
+func TestCopyRejectsStoresThatAreInUse(t *testing.T) {
+	t.Parallel()
+	dsn, other := newDatabase(t, "INSERT INTO pets (name, category_id) VALUES ('Rex', 1)"), enginetest.New(t).DSN
+	store, err := repository.Open(t.Context(), postgres.New(dsn), repository.Options{})
+	check(t, err)
+	defer func() { check(t, store.Close()) }()
+	const inUse = "a process has it open: stop the service and all petstore commands, then try again"
+	_, err = copyStore(t.Context(), postgres.New(dsn), postgres.New(other), false, ignore)
+	if want := inUse + ", or add --snapshot to copy it as it is now, without later changes"; err == nil || !strings.HasSuffix(err.Error(), want) || !errors.Is(err, engine.ErrInUse) {
+		t.Errorf("source: got %v, want %s", err, want)
+	}
+	_, err = copyStore(t.Context(), sqlite.New(newFile(t)), postgres.New(dsn), true, ignore)
+	if err == nil || !strings.HasSuffix(err.Error(), inUse) {
+		t.Errorf("target: got %v, want %s", err, inUse)
+	}
+	if result, err := copyStore(t.Context(), postgres.New(dsn), postgres.New(other), true, ignore); err != nil || rowsOf(result) != 1 {
+		t.Errorf("snapshot: got %+v and %v, want one row", result, err)
+	}
+}
+
+func TestStoreThatIsCopiedCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	dsn := enginetest.New(t).DSN
+	_, err := copyStore(t.Context(), sqlite.New(newFile(t, manyPets)), postgres.New(dsn), false, ignore)
+	check(t, err)
+	tried := false
+	_, err = copyStore(t.Context(), postgres.New(dsn), sqlite.New(filepath.Join(t.TempDir(), "copy.db")), false, func(int) {
+		if tried {
+			return
+		}
+		tried = true
+		_, err := repository.Open(t.Context(), postgres.New(dsn), repository.Options{})
+		if err == nil || !strings.HasSuffix(err.Error(), "petstore copy is copying the store or copies to it: try again when that has ended") {
+			t.Errorf("got %v, want that the store is copied", err)
+		}
+	})
+	check(t, err)
+	if !tried {
+		t.Error("nothing was copied")
+	}
+}
+
+// Writers place orders, which change a pet and add an order in one transaction.
+func TestSnapshotOfServedStoreIsConsistent(t *testing.T) {
+	t.Parallel()
+	from := postgres.New(enginetest.New(t).DSN)
+	_, err := copyStore(t.Context(), sqlite.New(newFile(t, manyPets)), from, false, ignore)
+	check(t, err)
+	store, err := repository.Open(t.Context(), from, repository.Options{})
+	check(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	done, placed := make(chan error, 1), make(chan struct{}, 1000)
+	go func() {
+		var err error
+		for id := int64(1); err == nil && ctx.Err() == nil && id < 12000; id++ {
+			if id%10 == 0 {
+				continue
+			}
+			err = store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+				_, err := r.Orders.Create(ctx, id, time.UnixMilli(1))
+				if err == nil {
+					_, err = r.Pets.ChangeStatusIf(ctx, id, []domain.PetStatus{""}, domain.PetPending)
+				}
+				return err
+			})
+			select {
+			case placed <- struct{}{}:
+			default:
+			}
+		}
+		done <- err
+	}()
+	for range 3 {
+		<-placed
+		path := filepath.Join(t.TempDir(), "copy.db")
+		_, err := copyStore(t.Context(), from, sqlite.New(path), true, ignore)
+		check(t, err)
+		db, err := sql.Open("sqlite3", path)
+		check(t, err)
+		var orders, pending, both int
+		check(t, db.QueryRowContext(t.Context(), `SELECT (SELECT count(*) FROM orders), (SELECT count(*) FROM pets WHERE status = 'pending'),
+			(SELECT count(*) FROM pets JOIN orders ON pet_id = pets.id WHERE pets.status = 'pending')`).Scan(&orders, &pending, &both))
+		check(t, db.Close())
+		if orders != pending || orders != both || orders < 1201 {
+			t.Errorf("got %d orders, %d pending pets and %d with both, want the same number, at least 1201", orders, pending, both)
+		}
+	}
+	cancel()
+	check(t, errors.Join(<-done, store.Close()))
+}
+
+// The transaction of a snapshot is idle while the target is read, which can take minutes.
+func TestSnapshotIsKeptWhileTheTargetIsRead(t *testing.T) {
+	t.Parallel()
+	const timeout = 20 * time.Millisecond
+	dsn := newDatabase(t, "INSERT INTO pets (name, category_id) VALUES ('Rex', 1)")
+	executeOn(t, dsn, fmt.Sprintf("ALTER DATABASE %s SET idle_in_transaction_session_timeout = %d", queryText(t, dsn, "SELECT current_database()"), timeout.Milliseconds()))
+	to := sqlite.New(filepath.Join(t.TempDir(), "copy.db"))
+	_, err := copyStore(t.Context(), postgres.New(dsn), to, true, func(int) { time.Sleep(10 * timeout) })
+	check(t, err)
+}
+
+func TestCopyConnectsAgain(t *testing.T) {
+	t.Parallel()
+	dsn := enginetest.New(t).DSN
+	ended := false
+	result, err := copyStore(t.Context(), sqlite.New(newFile(t, manyPets)), postgres.New(dsn), false, func(int) {
+		if !ended {
+			executeOn(t, dsn, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		}
+		ended = true
+	})
+	if err != nil || !ended || rowsOf(result) != 13200 {
+		t.Errorf("got %+v and %v, want 13200 rows", result, err)
+	}
+}
+
+// While petstore is suspended, as by Ctrl-Z, it does not read what the server sends.
+func TestSuspendedCopyContinues(t *testing.T) {
+	t.Parallel()
+	address := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254)) // port 5432 of others is used
+	own := postgrestest.Start(t, "listen_addresses="+address)
+	socket := own.NewDatabase(t)
+	create(t, postgres.New(socket))
+	executeOn(t, socket, "INSERT INTO pets (name, category_id) SELECT repeat('x', 200), 1 FROM generate_series(1, 100000)")
+	from := postgres.New(postgrestest.With(postgrestest.With(socket, "host", address), "tcp_user_timeout", "100"))
+	suspended := false
+	_, err := copyStore(t.Context(), from, sqlite.New(filepath.Join(t.TempDir(), "copy.db")), false, func(int) {
+		if suspended {
+			return
+		}
+		suspended = true
+		const waiting = "SELECT count(*)::text FROM pg_stat_activity WHERE application_name = 'petstore' AND wait_event = 'ClientWrite'"
+		for start := time.Now(); queryText(t, socket, waiting) != "1"; {
+			if time.Since(start) > 10*time.Second {
+				t.Fatal("the server does not wait for petstore")
+			}
+		}
+		<-time.After(2 * time.Second) // the server would close the connection after 100 ms
+	})
+	check(t, err)
+}
+
+func TestCopyBeginsAnewAfterTheServerWasStopped(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Start(t)
+	from, to := sqlite.New(newFile(t, manyPets)), postgres.New(server.NewDatabase(t))
+	stopAndCopyAgain(t, server, from, to)
+	stopAndCopyAgain(t, server, to, sqlite.New(filepath.Join(t.TempDir(), "copy.db")))
+}
+
+// stopAndCopyAgain stops the server after some rows of a copy, and copies again when the server
+// was started.
+func stopAndCopyAgain(t *testing.T, server *postgrestest.Server, from, to engine.Engine) {
+	t.Helper()
+	stopped := false
+	result, err := copyStore(t.Context(), from, to, false, func(int) {
+		if !stopped {
+			check(t, server.Stop())
+		}
+		stopped = true
+	})
+	if err == nil || strings.Contains(err.Error(), "\n") || !result.Started || len(result.Tables) > 0 {
+		t.Errorf("got %+v and %v, want a copy that failed, in one line", result, err)
+	}
+	check(t, server.Start())
+	wantUnfinished(t, from, to)
+	if result, err = copyStore(t.Context(), from, to, false, ignore); err != nil || rowsOf(result) != 13200 {
+		t.Errorf("got %+v and %v, want 13200 rows", result, err)
+	}
+}

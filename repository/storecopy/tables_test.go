@@ -1,0 +1,48 @@
+package storecopy_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/repository/storecopy"
+)
+
+func TestCopyHasEveryColumn(t *testing.T) {
+	t.Parallel()
+	db := openFile(t, newFile(t))
+	defer func() { _ = db.Close() }()
+	rows, err := db.QueryContext(t.Context(), `SELECT t.name, group_concat(c.name, ', ') FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
+		WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' AND t.name NOT IN ('goose_db_version', 'unfinished_copy') GROUP BY t.name`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	want := map[string]string{}
+	for rows.Next() {
+		var table, columns string
+		if err := rows.Scan(&table, &columns); err != nil {
+			t.Fatal(err)
+		}
+		want[table] = columns
+	}
+	if diff := cmp.Diff(want, storecopy.CopiedColumns()); diff != "" || rows.Err() != nil {
+		t.Errorf("%v (-schema +copied)\n%s", rows.Err(), diff)
+	}
+}
+
+func TestCopyKeepsValuesAtTheLimits(t *testing.T) {
+	t.Parallel()
+	limits, err := os.ReadFile("testdata/limits.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to := newFile(t, string(limits)), filepath.Join(t.TempDir(), "copy.db")
+	result, err := copyFile(t.Context(), from, to)
+	if err != nil || rowsOf(result) != 19 || len(result.Tables) != 5 {
+		t.Errorf("got %+v and %v, want 19 rows of 5 tables", result, err)
+	}
+	wantSame(t, from, to)
+}
