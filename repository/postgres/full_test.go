@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres/postgrestest"
 )
 
@@ -17,8 +18,8 @@ func TestFullDiskIsUnavailableUntilThereIsSpace(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.Start(t).NewDatabase(t) // on this machine
 	var full atomic.Int32
-	store := open(t, dsn, repository.Options{Migrate: true, ObserveError: func(kind string) {
-		if kind == repository.KindFull {
+	store := open(t, dsn, repository.Options{Migrate: true, ObserveFailure: func(failure engine.Failure) {
+		if failure == engine.FailureFull {
 			full.Add(1)
 		}
 	}})
@@ -34,7 +35,7 @@ func TestFullDiskIsUnavailableUntilThereIsSpace(t *testing.T) {
 		err = store.InTx(t.Context(), add)
 	}
 	if full.Load() != 4 {
-		t.Errorf("got %d errors of the kind full, want 4", full.Load())
+		t.Errorf("got %d failures full, want 4", full.Load())
 	}
 	_, err = store.Pets().Get(t.Context(), 1)
 	check(t, err)

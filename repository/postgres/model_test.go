@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/modeltest"
 	"example.com/petstore/repository/postgres"
 )
@@ -19,7 +20,7 @@ func TestStoreAgreesWithItsModel(t *testing.T) {
 	dsn := server.NewDatabase(t)
 	check(t, open(t, dsn, repository.Options{Migrate: true}).Close())
 	db := connect(t, dsn)
-	modeltest.Run(t, 2, func() repository.Engine {
+	modeltest.Run(t, 2, func() engine.Engine {
 		_, err := db.ExecContext(t.Context(), "TRUNCATE pets, orders, api_keys, idempotency_keys RESTART IDENTITY")
 		check(t, err)
 		return postgres.New(dsn)

@@ -9,6 +9,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres/postgrestest"
 )
 
@@ -29,8 +30,8 @@ func TestServerWithoutSynchronousStandbyIsUnavailableIfOneIsRequired(t *testing.
 	store := open(t, dsn, repository.Options{Migrate: true, RequireSynchronous: true})
 	check(t, open(t, dsn, repository.Options{}).InTx(t.Context(), adding("Rex")))
 
-	kinds := ""
-	observed := open(t, dsn, repository.Options{RequireSynchronous: true, ObserveError: func(kind string) { kinds += kind + " " }})
+	failures := ""
+	observed := open(t, dsn, repository.Options{RequireSynchronous: true, ObserveFailure: func(f engine.Failure) { failures += string(f) + " " }})
 	for _, s := range []*repository.Store{store, observed} {
 		wantUnavailable(t, "InTx", s.InTx(t.Context(), adding("Tom")))
 		err := s.Ping(t.Context())
@@ -41,8 +42,8 @@ func TestServerWithoutSynchronousStandbyIsUnavailableIfOneIsRequired(t *testing.
 		_, err = s.Pets().Get(t.Context(), 1)
 		check(t, err) // reads go on
 	}
-	if kinds != "not_synchronous not_synchronous " {
-		t.Errorf("got the kinds %s", kinds)
+	if failures != "not_synchronous not_synchronous " {
+		t.Errorf("got the failures %s", failures)
 	}
 
 	setStandby(t, own, dsn, "*") // commits wait from now on
