@@ -7,17 +7,15 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io/fs"
-	"net"
-	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"example.com/petstore/repository/engine"
 )
 
 const (
@@ -26,6 +24,9 @@ const (
 	// lockTimeout is how long a statement waits for a lock, such as that of another process
 	// that writes.
 	lockTimeout = 5 * time.Second
+	// exclusiveTimeout is how long to wait for the exclusive lock: the server may take a moment
+	// to notice that a process was killed.
+	exclusiveTimeout = time.Second
 	// txTimeout is how long a transaction may take, including its wait for the lock.
 	txTimeout = 10 * time.Second
 	// checkTimeout is how long PollChanges may take.
@@ -42,77 +43,10 @@ const (
 )
 
 var (
-	errInvalidDSN = errors.New("the DSN is not a valid connection string: write it as postgres://user:password@host:5432/database?sslmode=verify-full, with special characters as %XX")
-	errPooled     = errors.New("there is a connection pool such as PgBouncer before the server, which loses the locks and settings of a connection: name the server itself in the DSN")
-	errReadOnly   = errors.New("the server is read-only, as a standby is: name the primary server, or all servers, as in host1,host2")
+	errPooled   = errors.New("there is a connection pool such as PgBouncer before the server, which loses the locks and settings of a connection: name the server itself in the DSN")
+	errCopying  = errors.New("petstore copy is copying the store or copies to it: try again when that has ended")
+	errReadOnly = errors.New("the server is read-only, as a standby is: name the primary server, or all servers, as in host1,host2")
 )
-
-// fileErrors are the errors for files of a DSN that have the wrong content, by a text of
-// pgconn's error.
-var fileErrors = map[string]error{
-	"unable to add CA to cert pool": errors.New("the sslrootcert of the DSN contains no certificate in PEM format: name another file"),
-	"unable to load cert":           errors.New("the sslcert and sslkey of the DSN are not a certificate and its key in PEM format: name other files"),
-	"failed to decode sslkey":       errors.New("the sslkey of the DSN contains no key in PEM format: name another file"),
-	"unable to decrypt key":         errors.New("the sslkey of the DSN cannot be decrypted: correct its sslpassword"),
-	"unable to find sslpassword":    errors.New("the sslkey of the DSN is encrypted: add its sslpassword"),
-	"failed to read service":        errors.New("the service file cannot be read, or does not have the service of the DSN: correct service or servicefile"),
-}
-
-// parseDSN returns the configuration of connections. Its error has no part of the DSN, which
-// may contain a password.
-func parseDSN(dsn string) (*pgx.ConnConfig, error) {
-	config, err := parse(dsn)
-	if err != nil {
-		return nil, err
-	}
-	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, connectTimeout)
-	config.ValidateConnect = checkConnection
-	// Not as a default: settings of the user or of the database must not make the server convert texts.
-	config.RuntimeParams["client_encoding"] = "UTF8"
-	setDefaults(config.RuntimeParams, map[string]string{"application_name": "petstore"})
-	return config, nil
-}
-
-// parse parses a DSN. It rejects a URL whose password contains a character that is not
-// escaped: after an @ the rest would be taken for a host, after a / or ? for a database. It
-// also rejects one that is not the whole DSN, as after a blank: pgx would take it for a keyword
-// or a value, and send it to another server.
-func parse(dsn string) (*pgx.ConnConfig, error) {
-	if scheme, rest, isURL := strings.Cut(dsn, "://"); isURL {
-		if scheme != "postgres" && scheme != "postgresql" || strings.Contains(rest, "://") {
-			return nil, errInvalidDSN
-		}
-		authority, _, _ := strings.Cut(strings.ReplaceAll(rest, "?", "/"), "/")
-		if strings.Contains(rest, "@") && !strings.Contains(authority, "@") {
-			return nil, errInvalidDSN
-		}
-	}
-	config, err := pgx.ParseConfig(dsn)
-	if failure, ok := errors.AsType[*fs.PathError](err); ok && !strings.ContainsAny(failure.Path, "=&?@") { // which may be the rest of a mistyped DSN
-		return nil, errFile(err, failure)
-	}
-	for text, failure := range fileErrors {
-		if err != nil && strings.Contains(err.Error(), text) {
-			return nil, failure
-		}
-	}
-	if err != nil || strings.Contains(nameOfHosts(config), "@") {
-		return nil, errInvalidDSN
-	}
-	return config, nil
-}
-
-// errFile returns the error for a file of the DSN that cannot be read. It does not wrap failure,
-// which isConnectionError would take for an error of the network.
-func errFile(err error, failure *fs.PathError) error {
-	setting := "sslrootcert"
-	for text, other := range map[string]string{"unable to read cert: ": "sslcert", "unable to read sslkey: ": "sslkey"} { // of pgconn
-		if strings.Contains(err.Error(), text) {
-			setting = other
-		}
-	}
-	return fmt.Errorf("cannot read %s, the %s of the DSN: %s: correct the path, or let the user of petstore read it", failure.Path, setting, failure.Err.Error())
-}
 
 // checkConnection rejects a connection to a server that does not accept writes, so that the
 // next host of the DSN is tried, and one to a pool, which sends a process id of its own.
@@ -146,36 +80,6 @@ func errNotDurable(fsync, fullPageWrites string) error {
 	return fmt.Errorf("fsync is %s and full_page_writes is %s, commits could be lost: set both to on", fsync, fullPageWrites)
 }
 
-// setDefaults adds the elements of defaults to params, except those that it has.
-func setDefaults(params, defaults map[string]string) {
-	for name, value := range defaults {
-		params[name] = cmp.Or(params[name], value)
-	}
-}
-
-// nameOf returns the database and the hosts of a DSN, without user and password.
-func nameOf(dsn string) string {
-	config, err := parse(dsn)
-	if err != nil {
-		return "(invalid DSN)"
-	}
-	return fmt.Sprintf("%s on %s", cmp.Or(config.Database, config.User), nameOfHosts(config))
-}
-
-// nameOfHosts returns the hosts and ports of a configuration.
-func nameOfHosts(config *pgx.ConnConfig) string {
-	hosts := []string{hostPort(config.Host, config.Port)}
-	for _, fallback := range config.Fallbacks {
-		hosts = append(hosts, hostPort(fallback.Host, fallback.Port))
-	}
-	slices.Sort(hosts) // a host with TLS is listed again without it
-	return strings.Join(slices.Compact(hosts), ",")
-}
-
-func hostPort(host string, port uint16) string {
-	return net.JoinHostPort(host, strconv.Itoa(int(port)))
-}
-
 // openWriter returns the pool of the connection that writes, with the lock of the store.
 func openWriter(config *pgx.ConnConfig, n *notices, exclusive bool) *sql.DB {
 	writer, lock := config.Copy(), lockShared
@@ -199,10 +103,7 @@ func openWriter(config *pgx.ConnConfig, n *notices, exclusive bool) *sql.DB {
 	writer.RuntimeParams["client_min_messages"] = "warning"
 	writer.ValidateConnect = checkDurable
 	writer.OnNotice = n.add
-	pool := stdlib.OpenDB(*writer, stdlib.OptionAfterConnect(lock))
-	pool.SetMaxOpenConns(1)
-	pool.SetMaxIdleConns(1)
-	return pool
+	return openPool(writer, 1, stdlib.OptionAfterConnect(lock))
 }
 
 // openChecker returns the pool of the connection of PollChanges. It is not pinged after a
@@ -210,10 +111,7 @@ func openWriter(config *pgx.ConnConfig, n *notices, exclusive bool) *sql.DB {
 func openChecker(config *pgx.ConnConfig) *sql.DB {
 	checker := config.Copy()
 	setDefaults(checker.RuntimeParams, map[string]string{"lock_timeout": millis(lockTimeout)})
-	pool := stdlib.OpenDB(*checker, stdlib.OptionShouldPing(func(context.Context, stdlib.ShouldPingParams) bool { return false }))
-	pool.SetMaxOpenConns(1)
-	pool.SetMaxIdleConns(1)
-	return pool
+	return openPool(checker, 1, stdlib.OptionShouldPing(func(context.Context, stdlib.ShouldPingParams) bool { return false }))
 }
 
 // openReaders returns the pool of the connections that read. A connection is not used again
@@ -223,8 +121,8 @@ func openReaders(config *pgx.ConnConfig, size int, epoch *atomic.Uint64) *reader
 	reader := config.Copy()
 	setDefaults(reader.RuntimeParams, map[string]string{"lock_timeout": millis(lockTimeout)})
 	reader.RuntimeParams["idle_in_transaction_session_timeout"] = "0" // the snapshot of a copy is idle while the target is read
-	pool := stdlib.OpenDB(
-		*reader,
+	pool := openPool(
+		reader, size,
 		stdlib.OptionBeforeConnect(func(_ context.Context, c *pgx.ConnConfig) error {
 			before := epoch.Load()
 			c.AfterConnect = func(_ context.Context, conn *pgconn.PgConn) error {
@@ -244,10 +142,81 @@ func openReaders(config *pgx.ConnConfig, size int, epoch *atomic.Uint64) *reader
 			return nil
 		}),
 	)
-	pool.SetMaxOpenConns(size)
-	pool.SetMaxIdleConns(size)
 	pool.SetConnMaxLifetime(readerLifetime)
 	return &readers{pool, size}
 }
 
+// openPool returns a pool of at most size connections, which it keeps open.
+func openPool(config *pgx.ConnConfig, size int, options ...stdlib.OptionOpenDB) *sql.DB {
+	pool := stdlib.OpenDB(*config, options...)
+	pool.SetMaxOpenConns(size)
+	pool.SetMaxIdleConns(size)
+	return pool
+}
+
+// setDefaults adds the elements of defaults to params, except those that it has.
+func setDefaults(params, defaults map[string]string) {
+	for name, value := range defaults {
+		params[name] = cmp.Or(params[name], value)
+	}
+}
+
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// readers is the pool of the connections that read. When the server closes a connection, it
+// has probably closed all, so the idle ones are closed, too, and the query runs again.
+type readers struct {
+	*sql.DB
+	size int
+}
+
+// QueryContext implements gorm.ConnPool.
+func (r *readers) QueryContext(ctx context.Context, statement string, args ...any) (*sql.Rows, error) {
+	rows, err := r.DB.QueryContext(ctx, statement, args...)
+	if isLost(err) && ctx.Err() == nil {
+		r.SetMaxIdleConns(0)
+		r.SetMaxIdleConns(r.size)
+		return r.DB.QueryContext(ctx, statement, args...)
+	}
+	return rows, err
+}
+
+// Each connection that writes has the advisory lock of its store while it is open: shared
+// with others, or exclusive. While a process has the exclusive lock, no other one can
+// write, also not one that has been idle for long. The key is "pets" in ASCII and the oid of
+// a table, because the locks are those of a database, which may have several stores.
+const lockKey = "(1885697139::bigint << 32) | 'versions'::regclass::oid::bigint"
+
+// lockShared is a stdlib.OptionAfterConnect. It returns errCopying while another connection
+// has the exclusive lock.
+func lockShared(ctx context.Context, conn *pgx.Conn) error {
+	err := lockStore(ctx, conn, "SELECT pg_advisory_lock_shared("+lockKey+")")
+	if isLockTimeout(err) {
+		return errCopying
+	}
+	return err
+}
+
+// lockExclusive is a stdlib.OptionAfterConnect. It returns engine.ErrInUse while another
+// connection has the lock.
+func lockExclusive(ctx context.Context, conn *pgx.Conn) error {
+	err := lockStore(ctx, conn, fmt.Sprintf("BEGIN; SET LOCAL lock_timeout = %s; SELECT pg_advisory_lock(%s); COMMIT", millis(exclusiveTimeout), lockKey))
+	if isLockTimeout(err) {
+		return engine.ErrInUse
+	}
+	return err
+}
+
+func isLockTimeout(err error) bool {
+	failure, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && failure.Code == "55P03" // lock_not_available
+}
+
+// lockStore runs a statement on a new connection, which it closes after an error.
+func lockStore(ctx context.Context, conn *pgx.Conn, statement string) error {
+	_, err := conn.PgConn().Exec(ctx, statement).ReadAll()
+	if err != nil {
+		_ = conn.Close(ctx)
+	}
+	return err
+}

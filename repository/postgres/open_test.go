@@ -67,8 +67,10 @@ func TestOpenRejectsOtherDatabasesUnchanged(t *testing.T) {
 
 func TestOpenReportsErrorsWithRemedyAndWithoutSecrets(t *testing.T) {
 	t.Parallel()
-	dsn, key, empty := server.NewDatabase(t), filepath.Join(t.TempDir(), "key"), filepath.Join(t.TempDir(), "ca.crt")
+	dsn, dir := server.NewDatabase(t), t.TempDir()
+	key, encrypted, empty := filepath.Join(dir, "key"), filepath.Join(dir, "encrypted"), filepath.Join(dir, "ca.crt")
 	check(t, os.WriteFile(empty, nil, 0o600))
+	check(t, os.WriteFile(encrypted, []byte("-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n-----END RSA PRIVATE KEY-----\n"), 0o600))
 	check(t, os.WriteFile(key, []byte("-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----\n"), 0o600))
 	for _, test := range []struct{ dsn, want string }{
 		{"postgres://petstore:secret@127.0.0.1:1/pets", "start the server, or correct the DSN"},
@@ -79,15 +81,18 @@ func TestOpenReportsErrorsWithRemedyAndWithoutSecrets(t *testing.T) {
 		{"postgres://petstore:p@secret@127.0.0.1:1/pets", "write it as postgres://"},
 		{"postgres://petstore:12?secret@127.0.0.1:1/pets", "write it as postgres://"},
 		{"host=127.0.0.1 password=secret sslmode=maybe", "write it as postgres://"},
-		{"postgres://petstore:secret@127.0.0.1/pets?sslmode=verify-full&sslrootcert=/none/ca.crt", "open the store (invalid DSN): cannot read /none/ca.crt, the sslrootcert of the DSN: no such file or directory: correct the path"},
-		{"postgres://petstore:secret@127.0.0.1/pets?sslmode=verify-full&sslrootcert=" + empty, "contains no certificate in PEM format"},
+		{"postgres://petstore:secret@127.0.0.1/pets?sslmode=verify-full&sslrootcert=/none/ca.crt", "open the store (invalid DSN): cannot read /none/ca.crt, which the DSN names: no such file or directory: correct the path"},
+		{"postgres://petstore:secret@127.0.0.1/pets?sslmode=verify-full&sslrootcert=" + empty, "sslrootcert must name certificates"},
 		{"postgres://petstore:secret@127.0.0.1/pets?sslmode=verify-full&sslrootcert=/none?password=secret", "write it as postgres://"},
-		{"host=127.0.0.1 password=secret sslmode=require sslcert=/none/a.crt sslkey=/none/a.key", "cannot read /none/a.key, the sslkey of the DSN"},
-		{"host=127.0.0.1 password=secret sslmode=require sslkey=" + key + " sslcert=/none/a.crt", "cannot read /none/a.crt, the sslcert of the DSN"},
-		{"host=127.0.0.1 password=secret sslmode=require sslcert=" + empty + " sslkey=" + empty, "the sslkey of the DSN contains no key in PEM format"},
-		{"host=127.0.0.1 password=secret sslmode=require sslcert=" + empty + " sslkey=" + key, "are not a certificate and its key in PEM format"},
-		{"host=127.0.0.1 password=secret service=pets servicefile=" + empty, "the service file cannot be read, or does not have the service"},
-		{"host=127.0.0.1 password=secret service=pets servicefile=/none/pg_service.conf", "the service file cannot be read, or does not have the service"},
+		{"host=127.0.0.1 password=secret sslmode=require sslcert=/none/a.crt sslkey=/none/a.key", "cannot read /none/a.key, which the DSN names"},
+		{"host=127.0.0.1 password=secret sslmode=require sslkey=" + key + " sslcert=/none/a.crt", "cannot read /none/a.crt, which the DSN names"},
+		{"host=127.0.0.1 password=secret sslmode=require sslcert=" + empty + " sslkey=" + empty, "sslcert and sslkey a certificate and its key"},
+		{"host=127.0.0.1 password=secret sslmode=require sslcert=" + empty + " sslkey=" + key, "sslcert and sslkey a certificate and its key"},
+		{"host=127.0.0.1 password=secret sslmode=require sslcert=" + empty, "sslcert and sslkey a certificate and its key"},
+		{"host=127.0.0.1 password=secret sslmode=require sslcert=" + encrypted + " sslkey=" + encrypted, "an encrypted key needs its sslpassword"},
+		{"host=127.0.0.1 sslmode=disable password='secret", "write it as postgres://"},
+		{"host=127.0.0.1 password=secret service=pets servicefile=" + empty, "its servicefile does not have its service: write it as postgres://"},
+		{"host=127.0.0.1 password=secret service=pets servicefile=/none/pg_service.conf", "its servicefile does not have its service: write it as postgres://"},
 		{postgrestest.With(postgrestest.With(dsn, "password", "secret"), "dbname", "missing"), "create the database"},
 		{postgrestest.With(postgrestest.With(dsn, "password", "secret"), "user", "missing"), "correct the DSN"},
 	} {

@@ -40,6 +40,11 @@ func (e serverEngine) Open(ctx context.Context, o engine.Options) (engine.Databa
 	return d, nil
 }
 
+var (
+	errNotSynchronous = errors.New("a commit does not wait for a standby, and can be lost in a failover: set synchronous_standby_names of the server")
+	errNoStandby      = errors.New("no synchronous standby is connected, so each commit waits for one: start it")
+)
+
 // A database is an open store: a connection that writes, one that checks whether others have
 // written, and a pool of connections that read.
 type database struct {
@@ -74,7 +79,7 @@ func open(ctx context.Context, dsn string, o engine.Options) (_ *database, err e
 		d.readers = openReaders(config, o.MaxOpenConns, &d.epoch)
 	}
 	var pets int
-	var sequences bool // pets.insertMany uses one; a serial INSERT would need no privilege
+	var sequences bool // pets.insert uses one; a serial INSERT would need no privilege
 	err = d.readers.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM (SELECT id FROM pets LIMIT 1) AS first),
 		has_sequence_privilege(pg_get_serial_sequence('pets', 'id'), 'USAGE')`).Scan(&pets, &sequences)
 	if err != nil {
@@ -100,6 +105,68 @@ func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
 
 // BatchesStatements implements engine.Database. Each statement takes a round trip.
 func (d *database) BatchesStatements() bool { return true }
+
+// Readers implements engine.Database.
+func (d *database) Readers() gorm.ConnPool { return d.readers }
+
+// ReadContext implements engine.Database. The deadline of the request ends the query;
+// the disconnection of the client does not, because pgx closes the connection of a query
+// that is interrupted.
+func (d *database) ReadContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	if deadline, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(context.WithoutCancel(ctx), deadline)
+	}
+	return context.WithCancel(context.WithoutCancel(ctx))
+}
+
+// LastID implements engine.Database.
+func (*database) LastID(ctx context.Context, pool gorm.ConnPool, table string) (id int64, err error) {
+	err = pool.QueryRowContext(ctx, "SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence($1, 'id')), 0)", table).Scan(&id)
+	return id, err
+}
+
+// SetLastID implements engine.Database. A rollback does not undo it.
+func (*database) SetLastID(ctx context.Context, tx engine.Tx, table string, id int64) error {
+	_, err := tx.ExecContext(ctx, "SELECT setval(pg_get_serial_sequence($1, 'id'), greatest($2::bigint, 1), $2 > 0)", table, id)
+	return err
+}
+
+// Check implements engine.Database. The server does not acknowledge a commit that it
+// could lose itself. While no standby is connected a commit waits, and is not lost either.
+func (d *database) Check(ctx context.Context) error {
+	if !d.requireSynchronous {
+		return nil
+	}
+	if err := d.CheckSynchronous(ctx); !errors.Is(err, errNoStandby) {
+		return err
+	}
+	return nil
+}
+
+// CheckSynchronous implements engine.Database. synchronous_commit is at least on, see
+// checkServer. pg_stat_replication has its values only for a user with the privileges of
+// pg_read_all_stats.
+func (d *database) CheckSynchronous(ctx context.Context) error {
+	rows, err := d.readers.QueryContext(ctx, `SELECT current_setting('synchronous_standby_names') <> '',
+		NOT pg_has_role('pg_read_all_stats', 'USAGE') OR EXISTS (SELECT FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum'))`)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // rows.Err has the error
+	var waits, connected bool
+	if rows.Next() {
+		err = rows.Scan(&waits, &connected)
+	}
+	switch err = errors.Join(err, rows.Err()); {
+	case err != nil:
+		return err
+	case !waits:
+		return errNotSynchronous
+	case !connected:
+		return errNoStandby
+	}
+	return nil
+}
 
 // Schema implements engine.Database.
 func (d *database) Schema() engine.Schema { return d.schema }
