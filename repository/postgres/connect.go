@@ -82,9 +82,9 @@ func errNotDurable(fsync, fullPageWrites string) error {
 
 // openWriter returns the pool of the connection that writes, with the lock of the store.
 func openWriter(config *pgx.ConnConfig, n *notices, exclusive bool) *sql.DB {
-	writer, lock := config.Copy(), lockShared
+	writer, lock := config.Copy(), lockStore("SELECT pg_advisory_lock_shared("+lockKey+")", errCopying)
 	if exclusive {
-		lock = lockExclusive
+		lock = lockStore(fmt.Sprintf("BEGIN; SET LOCAL lock_timeout = %s; SELECT pg_advisory_lock(%s); COMMIT", millis(exclusiveTimeout), lockKey), engine.ErrInUse)
 		for _, timeout := range []string{"idle_in_transaction_session_timeout", "tcp_user_timeout"} {
 			writer.RuntimeParams[timeout] = "0" // nobody waits if it is suspended
 		}
@@ -187,36 +187,18 @@ func (r *readers) QueryContext(ctx context.Context, statement string, args ...an
 // a table, because the locks are those of a database, which may have several stores.
 const lockKey = "(1885697139::bigint << 32) | 'versions'::regclass::oid::bigint"
 
-// lockShared is a stdlib.OptionAfterConnect. It returns errCopying while another connection
-// has the exclusive lock.
-func lockShared(ctx context.Context, conn *pgx.Conn) error {
-	err := lockStore(ctx, conn, "SELECT pg_advisory_lock_shared("+lockKey+")")
-	if isLockTimeout(err) {
-		return errCopying
-	}
-	return err
-}
-
-// lockExclusive is a stdlib.OptionAfterConnect. It returns engine.ErrInUse while another
-// connection has the lock.
-func lockExclusive(ctx context.Context, conn *pgx.Conn) error {
-	err := lockStore(ctx, conn, fmt.Sprintf("BEGIN; SET LOCAL lock_timeout = %s; SELECT pg_advisory_lock(%s); COMMIT", millis(exclusiveTimeout), lockKey))
-	if isLockTimeout(err) {
-		return engine.ErrInUse
-	}
-	return err
-}
-
-func isLockTimeout(err error) bool {
-	failure, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && failure.Code == "55P03" // lock_not_available
-}
-
-// lockStore runs a statement on a new connection, which it closes after an error.
-func lockStore(ctx context.Context, conn *pgx.Conn, statement string) error {
-	_, err := conn.PgConn().Exec(ctx, statement).ReadAll()
-	if err != nil {
+// lockStore returns a stdlib.OptionAfterConnect that runs a statement, which takes the lock. It
+// returns errHeld if another connection has kept the lock for too long.
+func lockStore(statement string, errHeld error) func(context.Context, *pgx.Conn) error {
+	return func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.PgConn().Exec(ctx, statement).ReadAll()
+		if err == nil {
+			return nil
+		}
 		_ = conn.Close(ctx)
+		if failureOf(err) == engine.FailureBusy {
+			return errHeld
+		}
+		return err
 	}
-	return err
 }
