@@ -77,8 +77,10 @@ func TestRequestsWithACachedKeyShareAQueryForVersions(t *testing.T) {
 	dsn := server.NewDatabase(t)
 	store := open(t, dsn, repository.Options{Migrate: true})
 	hash := createKey(t, store)
-	started := func() string {
-		return queryTexts(t, dsn, "SELECT query_start::text FROM pg_stat_activity WHERE datname = current_database() AND query = 'SELECT added, changed, keys FROM versions'")[0]
+	db := connect(t, dsn)
+	started := func() (at time.Time) {
+		check(t, db.QueryRowContext(t.Context(), "SELECT query_start FROM pg_stat_activity WHERE datname = current_database() AND query = 'SELECT added, changed, keys FROM versions'").Scan(&at))
+		return at
 	}
 	find := func() {
 		_, err := store.Keys().FindByHash(t.Context(), hash)
@@ -88,7 +90,7 @@ func TestRequestsWithACachedKeyShareAQueryForVersions(t *testing.T) {
 	waitUntil(t, "the key is found without a query", func() bool {
 		before := started()
 		find()
-		return before == started()
+		return started().Equal(before)
 	})
 }
 
