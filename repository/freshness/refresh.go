@@ -2,9 +2,13 @@ package freshness
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"time"
 )
+
+// gatherYields is how often a query yields to the scheduler before it starts.
+const gatherYields = 8
 
 // A refresher runs a query for all callers that wait for it: one that begins after each of them
 // has called.
@@ -62,6 +66,9 @@ func (r *refresher) join(since time.Time) *query {
 func (r *refresher) start(q *query) {
 	r.running.Lock()
 	defer r.running.Unlock()
+	for range gatherYields { // with few cores, requests that have arrived have not called yet
+		runtime.Gosched()
+	}
 	r.mu.Lock()
 	r.next = nil // a later caller needs a later query
 	r.mu.Unlock()
