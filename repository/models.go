@@ -17,6 +17,7 @@ import (
 // A row is a model with the record T that it stores.
 type row[T any] interface {
 	fields() []any // pointers to all fields, in their order
+	id() int64
 	record() T
 }
 
@@ -39,6 +40,8 @@ func newPetModel(pet domain.NewPet) petModel {
 
 func (m *petModel) fields() []any { return []any{&m.ID, &m.Name, &m.CategoryID, &m.Status} }
 
+func (m *petModel) id() int64 { return m.ID }
+
 func (m *petModel) record() domain.Pet {
 	return domain.Pet{ID: m.ID, Name: m.Name, CategoryID: m.CategoryID, Status: domain.PetStatus(m.Status.String)}
 }
@@ -57,6 +60,8 @@ func (orderModel) TableName() string { return "orders" }
 func (m *orderModel) fields() []any {
 	return []any{&m.ID, &m.PetID, &m.Status, &m.CreatedAt, &m.UpdatedAt}
 }
+
+func (m *orderModel) id() int64 { return m.ID }
 
 func (m *orderModel) record() domain.Order {
 	return domain.Order{

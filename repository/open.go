@@ -97,6 +97,9 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 		return nil, err
 	}
 	s.reads = session{db: db, database: database, readers: pool}
+	if database.BatchesStatements() {
+		s.petsByID, s.ordersByID = newByID[petModel, domain.Pet](db, pool), newByID[orderModel, domain.Order](db, pool)
+	}
 	s.versions = freshness.New(database)
 	if err := s.versions.Poll(); err != nil {
 		return nil, err

@@ -12,9 +12,13 @@ import (
 // orders implements domain.OrderRepository.
 type orders struct {
 	session
+	byID *byID[domain.Order] // as in pets
 }
 
 func (o orders) Get(ctx context.Context, id int64) (domain.Order, error) {
+	if o.byID != nil {
+		return o.byID.get(ctx, id, domain.OrderNotFound)
+	}
 	var model orderModel
 	err := o.db.WithContext(ctx).Where("id = ?", id).Take(&model).Error
 	return model.record(), notFoundAs(err, domain.OrderNotFound(id))

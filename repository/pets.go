@@ -10,10 +10,14 @@ import (
 // pets implements domain.PetRepository.
 type pets struct {
 	session
+	byID    *byID[domain.Pet] // nil in a transaction, and on an engine that does not batch statements
 	inserts *groupcommit.Statement[domain.NewPet, int64]
 }
 
 func (p pets) Get(ctx context.Context, id int64) (domain.Pet, error) {
+	if p.byID != nil {
+		return p.byID.get(ctx, id, domain.PetNotFound)
+	}
 	var model petModel
 	err := p.db.WithContext(ctx).Where("id = ?", id).Take(&model).Error
 	return model.record(), notFoundAs(err, domain.PetNotFound(id))

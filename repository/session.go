@@ -19,5 +19,5 @@ type session struct {
 
 // repositories returns the repositories of a session in a transaction.
 func (s session) repositories() domain.Repositories {
-	return domain.Repositories{Pets: newPets(s), Orders: orders{s}, Keys: keys{s}, Idempotency: newIdempotency(s), Imports: imports{s}}
+	return domain.Repositories{Pets: newPets(s), Orders: orders{session: s}, Keys: keys{s}, Idempotency: newIdempotency(s), Imports: imports{s}}
 }

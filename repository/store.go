@@ -17,6 +17,8 @@ type Store struct {
 	database       engine.Database
 	observeFailure func(engine.Failure) // nil for none
 	reads          session
+	petsByID       *byID[domain.Pet]   // nil on an engine that does not batch statements
+	ordersByID     *byID[domain.Order] // the same
 	queue          *groupcommit.Queue[domain.Repositories]
 	versions       *freshness.Versions
 	maxStaleness   time.Duration
@@ -28,10 +30,10 @@ type Store struct {
 func (s *Store) Schema() engine.Schema { return s.database.Schema() }
 
 // Pets reads the pets outside any transaction.
-func (s *Store) Pets() domain.PetReader { return pets{session: s.reads} }
+func (s *Store) Pets() domain.PetReader { return pets{session: s.reads, byID: s.petsByID} }
 
 // Orders reads the orders outside any transaction.
-func (s *Store) Orders() domain.OrderReader { return orders{s.reads} }
+func (s *Store) Orders() domain.OrderReader { return orders{session: s.reads, byID: s.ordersByID} }
 
 // Keys reads the API keys outside any transaction. FindByHash caches what it finds.
 func (s *Store) Keys() domain.KeyReader { return s.keys }
@@ -99,6 +101,10 @@ func (s *Store) Close() error {
 	}
 	if s.versions != nil {
 		s.versions.Close()
+	}
+	if s.petsByID != nil {
+		s.petsByID.query.Close()
+		s.ordersByID.query.Close()
 	}
 	return s.database.Close()
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/gather"
 )
 
 // PollInterval is how often Poll is to be called. It may take three intervals until the numbers
@@ -18,15 +19,16 @@ const PollInterval = 30 * time.Millisecond
 // Versions count the commits of this process and, as far as they are known, of others. They are
 // safe for concurrent use, except Poll. Close must be called.
 type Versions struct {
-	database  engine.Database
-	refresher *refresher // nil if Poll notices the commits of other processes
+	database engine.Database
+	checks   *gather.Query[struct{}, struct{}] // nil if Poll notices the commits of other processes
+	checked  atomic.Pointer[time.Time]         // the start of the last check that succeeded, nil for none
 
 	added   atomic.Uint64 // commits that inserted records of lists
 	changed atomic.Uint64 // commits that updated records of lists
 	keys    atomic.Uint64 // commits that inserted or updated API keys
 	polls   atomic.Uint64 // calls of Poll
 
-	cancel  context.CancelFunc // ends watchPolls and the queries of refresher
+	cancel  context.CancelFunc // ends watchPolls
 	stopped chan struct{}      // closed when watchPolls has ended
 }
 
@@ -35,7 +37,14 @@ func New(database engine.Database) *Versions {
 	ctx, cancel := context.WithCancel(context.Background())
 	v := &Versions{database: database, cancel: cancel, stopped: make(chan struct{})}
 	if database.ChecksBeforeRead() {
-		v.refresher = newRefresher(ctx, v.check)
+		v.checks = gather.New(func(ctx context.Context, all []struct{}) ([]struct{}, error) {
+			start := time.Now() //nolint:forbidigo // compared with maxAge
+			err := v.check(ctx)
+			if err == nil {
+				v.checked.Store(&start)
+			}
+			return all, err
+		})
 		close(v.stopped)
 	} else {
 		go v.watchPolls(ctx)
@@ -47,8 +56,8 @@ func New(database engine.Database) *Versions {
 func (v *Versions) Close() {
 	v.cancel()
 	<-v.stopped
-	if v.refresher != nil {
-		v.refresher.waitForQuery()
+	if v.checks != nil {
+		v.checks.Close()
 	}
 }
 
@@ -62,10 +71,14 @@ func (v *Versions) Keys() uint64 { return v.keys.Load() }
 // the engine checks before a read (engine.Database.ChecksBeforeRead). Otherwise they include those
 // that are older than three PollIntervals, and Refresh returns immediately.
 func (v *Versions) Refresh(ctx context.Context, maxAge time.Duration) error {
-	if v.refresher == nil {
+	if v.checks == nil {
 		return nil
 	}
-	return v.refresher.wait(ctx, time.Now().Add(-maxAge)) //nolint:forbidigo // compared with the start of a query
+	if last := v.checked.Load(); last != nil && time.Since(*last) < maxAge {
+		return nil
+	}
+	_, err := v.checks.Do(ctx, struct{}{})
+	return err
 }
 
 // Committed increases the numbers after a commit of this process, before anybody is told of it.
@@ -84,7 +97,7 @@ func (v *Versions) Committed(c engine.Changes) {
 // Poll increases the numbers for the commits of other processes, unless Refresh does. It must be
 // called on the goroutine that runs the transactions, in each transaction and at PollInterval.
 func (v *Versions) Poll() error {
-	if v.refresher != nil {
+	if v.checks != nil {
 		return nil
 	}
 	err := v.check(context.Background())

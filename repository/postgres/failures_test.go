@@ -244,7 +244,10 @@ func TestCancelledRequestKeepsItsConnection(t *testing.T) {
 	check(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	read := make(chan error, 1)
-	go func() { _, err := store.Pets().Get(ctx, 1); read <- err }()
+	go func() {
+		_, err := store.Pets().List(ctx, domain.PetQuery{PageRequest: domain.PageRequest{Limit: 1}})
+		read <- err
+	}()
 	waitForLock(t, dsn)
 	cancel()
 	check(t, tx.Rollback())

@@ -26,6 +26,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"pets are read as created":                        petsAreReadAsCreated,
 		"pets are created together":                       petsAreCreatedTogether,
 		"ids start at one and increase":                   idsIncrease,
+		"concurrent reads get their own records":          concurrentReadsGetTheirOwnRecords,
 		"an unknown pet is not found":                     unknownPetIsNotFound,
 		"a page has the records of its query":             pageHasRecordsOfItsQuery,
 		"an empty store has empty lists":                  wantEmptyLists,
