@@ -11,11 +11,15 @@ import (
 
 // engines are the packages that may import a database driver, so that an embedder links
 // only the engines that it imports. cmd/bench imports drivers for its reference servers.
-var engines = []string{"repository/sqlite", "repository/postgres", postgresTest}
+var engines = []string{"repository/sqlite", storefile, backup, "repository/postgres", postgresTest}
 
 const (
 	postgresTest = "repository/postgres/postgrestest" // starts servers for tests and cmd/bench
 	engineTest   = "repository/enginetest"            // creates databases for tests
+
+	storefile  = "repository/sqlite/internal/storefile"
+	sqliteTest = "repository/sqlite/internal/sqlitetest" // helpers of tests
+	backup     = "repository/sqlite/backup"
 )
 
 const module = "example.com/petstore/"
@@ -32,7 +36,10 @@ var imports = map[string][]string{
 	"repository/freshness":   {"repository/engine", "repository/gather"},
 	"repository/gather":      {},
 	"repository/folder":      {},
-	"repository/sqlite":      {"repository/engine", "repository/folder", "domain"},
+	"repository/sqlite":      {"repository/engine", storefile},
+	storefile:                {"repository/engine"},
+	backup:                   {"repository/engine", "repository/folder", "repository/sqlite", storefile},
+	sqliteTest:               {"domain", "repository", "repository/sqlite", backup},
 	"repository/postgres":    {"repository/engine"},
 	"repository/storecopy":   {"repository/engine"},
 	postgresTest:             {},
@@ -63,7 +70,7 @@ func TestImportsFollowTheLayers(t *testing.T) {
 			if !isOurs && name == "domain" && strings.Contains(path, ".") {
 				t.Errorf("domain imports %s, which is not in the standard library", path)
 			}
-			if inModule == postgresTest || inModule == engineTest {
+			if slices.Contains([]string{postgresTest, engineTest, sqliteTest}, inModule) {
 				t.Errorf("%s imports %s, which is for tests", name, inModule)
 			}
 			if isDriver(path) && !slices.Contains(engines, name) {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/backup"
 )
 
 func newBackup(in *invocation) *cobra.Command {
@@ -79,10 +79,10 @@ func (in *invocation) backup(ctx context.Context, path string) error {
 
 // copyStore copies the store at path to file, and reports the progress on stderr. After each
 // step, it calls pause with the time that the step took.
-func (in *invocation) copyStore(ctx context.Context, path string, file *newFile, pause func(context.Context, time.Duration)) (sqlite.Contents, error) {
+func (in *invocation) copyStore(ctx context.Context, path string, file *newFile, pause func(context.Context, time.Duration)) (backup.Contents, error) {
 	var bar progress
 	reported, stepStart := 0, time.Now()
-	contents, err := sqlite.Copy(ctx, path, file.File, func(copied, total int) {
+	contents, err := backup.Copy(ctx, path, file.File, func(copied, total int) {
 		if reported == 0 {
 			bar = newProgress(ctx, in.stderr, "KiB", total)
 		}
@@ -101,7 +101,7 @@ func (in *invocation) copyStore(ctx context.Context, path string, file *newFile,
 }
 
 // describeStore returns the contents of a store for people.
-func describeStore(c sqlite.Contents) string {
+func describeStore(c backup.Contents) string {
 	return fmt.Sprintf("%d animals, %d orders, %d API keys, schema version %d, %d bytes, verified",
 		c.Pets, c.Orders, c.Keys, c.SchemaVersion, c.Bytes)
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"example.com/petstore/cmd/petstore/ledgertest"
-	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/backup"
 )
 
 var kills = flag.Int("kills", 2, "how often TestServiceContract kills two servers")
@@ -59,7 +59,7 @@ func killedServersLoseNoAcknowledgedWrite(t *testing.T) {
 func (s testStore) wantWrites(t *testing.T, ledger *ledgertest.Ledger) {
 	t.Helper()
 	if s.database.Driver == "sqlite" { // a PostgreSQL server was not killed
-		if _, err := sqlite.Verify(t.Context(), s.database.DSN); err != nil {
+		if _, err := backup.Verify(t.Context(), s.database.DSN); err != nil {
 			t.Error(err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/backup"
 )
 
 func newRestore(in *invocation) *cobra.Command {
@@ -59,7 +59,7 @@ func (in *invocation) restore(ctx context.Context, path string, revokeKeys bool)
 	if store, err = fileBehindLink(store); err != nil {
 		return err
 	}
-	if err := sqlite.CheckNotOpen(store); err != nil { // before the copy, which may take long
+	if err := backup.CheckNotOpen(store); err != nil { // before the copy, which may take long
 		return err
 	}
 	file, err := createFile(store + ".restored")
@@ -73,13 +73,13 @@ func (in *invocation) restore(ctx context.Context, path string, revokeKeys bool)
 	}
 	result := fmt.Sprintf("restored %s from %s: %s", absolutePath(store), path, describeStore(contents))
 	if revokeKeys {
-		revoked, err := sqlite.RevokeKeys(context.WithoutCancel(ctx), file.File, clock())
+		revoked, err := backup.RevokeKeys(context.WithoutCancel(ctx), file.File, clock())
 		if err != nil {
 			return fmt.Errorf("revoke the API keys of %s: %w", file.Name(), err)
 		}
 		result += fmt.Sprintf("\nrevoked %d API keys: create others with petstore keys create", revoked)
 	}
-	replaced, err := sqlite.Replace(context.WithoutCancel(ctx), store, file.Name(), clock())
+	replaced, err := backup.Replace(context.WithoutCancel(ctx), store, file.Name(), clock())
 	if err != nil {
 		return renamed(err, replaced.Kept)
 	}
@@ -88,7 +88,7 @@ func (in *invocation) restore(ctx context.Context, path string, revokeKeys bool)
 }
 
 // reportUsableKeys reports on stderr the API keys that are usable only since the restore.
-func (in *invocation) reportUsableKeys(ctx context.Context, replaced sqlite.Replaced) {
+func (in *invocation) reportUsableKeys(ctx context.Context, replaced backup.Replaced) {
 	if len(replaced.UsableKeys) == 0 {
 		return
 	}
@@ -136,7 +136,7 @@ func describeKept(ctx context.Context, store string, kept []string) (text string
 		if i > 0 || !strings.HasPrefix(name, store+".replaced-") {
 			continue
 		}
-		if _, err := sqlite.Verify(ctx, name); err == nil {
+		if _, err := backup.Verify(ctx, name); err == nil {
 			text += fmt.Sprintf("\nto go back, run petstore restore %s --set database.dsn=%s", name, store)
 		} else {
 			text += fmt.Sprintf("\nit is not intact: %v", err)
@@ -147,14 +147,14 @@ func describeKept(ctx context.Context, store string, kept []string) (text string
 
 // checkBackup returns an error if the file at path cannot be a backup of the store.
 func checkBackup(path, store string) error {
-	backup, err := os.Stat(path)
+	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no backup %s: correct the path", path)
 	}
 	if err != nil {
 		return err
 	}
-	if previous, err := os.Stat(store); err == nil && os.SameFile(backup, previous) {
+	if previous, err := os.Stat(store); err == nil && os.SameFile(info, previous) {
 		return fmt.Errorf("%s is the store itself: name a backup", path)
 	}
 	return nil

@@ -7,29 +7,21 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"path/filepath"
 	"time"
+
+	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
-const (
-	// busyTimeout is how long one call of SQLite waits for the lock of another process, and
-	// lockTimeout how long Begin and the first connection wait in total.
-	busyTimeout = 30 * time.Millisecond
-	lockTimeout = 5 * time.Second
-)
-
-// The pragmas are part of the DSN, because each applies to one connection. Connections
-// need no mutex of SQLite (_mutex): database/sql uses each in one goroutine at a time.
 var (
+	// writerPragmas are those of the connection that writes, see storefile.ReaderPragmas.
 	writerPragmas = url.Values{
-		"mode":          {"rw"}, // the file is created by checkFile
-		"_mutex":        {"no"},
-		"_journal_mode": {"WAL"},
-		"_synchronous":  {"FULL"}, // NORMAL can lose commits when the power fails
-		"_txlock":       {"immediate"},
-		"_foreign_keys": {"on"},
-		"_busy_timeout": {"5000"}, // while the store is opened, see prepareWriter
-		// Statements are cached by the driver: GORM's cache leaks those that it evicts.
+		"mode":             {"rw"}, // the file is created by checkFile
+		"_mutex":           {"no"},
+		"_journal_mode":    {"WAL"},
+		"_synchronous":     {"FULL"}, // NORMAL can lose commits when the power fails
+		"_txlock":          {"immediate"},
+		"_foreign_keys":    {"on"},
+		"_busy_timeout":    {"5000"}, // while the store is opened, see prepareWriter
 		"_stmt_cache_size": {"64"},
 	}
 	// exclusivePragmas are those of a writer that locks the file until it is closed.
@@ -38,30 +30,17 @@ var (
 		pragmas.Set("_locking_mode", "EXCLUSIVE")
 		return pragmas
 	}()
-	readerPragmas = url.Values{
-		"mode":             {"ro"},
-		"_mutex":           {"no"},
-		"_query_only":      {"on"},
-		"_busy_timeout":    {"5000"},
-		"_stmt_cache_size": {"64"},
-	}
-	// immutablePragmas read a file without its WAL and without locks (sqlite.org/uri.html).
-	immutablePragmas = url.Values{"mode": {"ro"}, "immutable": {"1"}, "_cache_size": {"-65536"}}
 )
 
 // maxIdleWAL is the size in bytes to which the WAL is truncated after a checkpoint, when a
 // long read of another process has made it larger.
 const maxIdleWAL = 16 << 20
 
-func dsn(path string, pragmas url.Values) string {
-	return "file:" + (&url.URL{Path: filepath.Clean(path)}).EscapedPath() + "?" + pragmas.Encode()
-}
-
 // connect opens a pool and its first connection, which reads the file: the driver sets
 // PRAGMA synchronous, for which SQLite reads the schema. While another process switches a new
 // file to WAL mode, SQLite returns SQLITE_BUSY immediately, whatever the busy_timeout.
 func connect(ctx context.Context, path string, pragmas url.Values, size int) (*sql.DB, error) {
-	pool, err := sql.Open("sqlite3", dsn(path, pragmas))
+	pool, err := sql.Open("sqlite3", storefile.DSN(path, pragmas))
 	if err != nil {
 		return nil, err
 	}
@@ -72,10 +51,10 @@ func connect(ctx context.Context, path string, pragmas url.Values, size int) (*s
 		if err == nil {
 			return pool, nil
 		}
-		if !isBusy(err) || time.Since(start) >= lockTimeout {
+		if !storefile.IsBusy(err) || time.Since(start) >= storefile.LockTimeout {
 			return nil, errors.Join(err, pool.Close())
 		}
-		time.Sleep(busyTimeout)
+		time.Sleep(storefile.BusyTimeout)
 	}
 }
 
@@ -94,7 +73,7 @@ func prepareWriter(ctx context.Context, writer *sql.Conn) error {
 	}
 	for _, statement := range []string{
 		"DELETE FROM pets WHERE FALSE",
-		fmt.Sprintf("PRAGMA busy_timeout = %d", busyTimeout.Milliseconds()),
+		fmt.Sprintf("PRAGMA busy_timeout = %d", storefile.BusyTimeout.Milliseconds()),
 		fmt.Sprintf("PRAGMA journal_size_limit = %d", maxIdleWAL),
 	} {
 		if _, err := writer.ExecContext(ctx, statement); err != nil {

@@ -1,20 +1,28 @@
 package sqlite
 
 import (
+	"cmp"
 	"errors"
+	"os"
+	"path/filepath"
 	"syscall"
 
 	"github.com/mattn/go-sqlite3"
+	"golang.org/x/sys/unix"
 
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
-// Failure implements engine.Database (sqlite.org/rescode.html).
-func (*database) Failure(err error) engine.Failure {
+// Failure implements engine.Database.
+func (*database) Failure(err error) engine.Failure { return Failure(err) }
+
+// Failure returns what failed if SQLite or the file caused err (sqlite.org/rescode.html), otherwise "".
+func Failure(err error) engine.Failure {
 	switch {
-	case errors.Is(err, errFileReplaced), isForeign(err), errors.Is(err, errWALRemoved), errors.Is(err, errWALTruncated):
+	case errors.Is(err, storefile.ErrReplaced), storefile.IsForeign(err), errors.Is(err, storefile.ErrWALRemoved), errors.Is(err, storefile.ErrWALTruncated):
 		return engine.FailureReplaced
-	case errors.Is(err, errLinked):
+	case errors.Is(err, storefile.ErrLinked):
 		return engine.FailureOther
 	}
 	failure, ok := errors.AsType[sqlite3.Error](err)
@@ -43,28 +51,75 @@ func (*database) Failure(err error) engine.Failure {
 	return ""
 }
 
-// isForeign reports whether checkWAL has found another file than that of the WAL or of the
-// shared memory.
-func isForeign(err error) bool {
-	return errors.Is(err, errForeignWAL) || errors.Is(err, errFileEmptied)
-}
-
-func isBusy(err error) bool {
-	failure, ok := errors.AsType[sqlite3.Error](err)
-	return ok && failure.Code == sqlite3.ErrBusy
-}
-
 func isFailedSync(err error) bool {
 	failure, ok := errors.AsType[sqlite3.Error](err)
 	return ok && failure.ExtendedCode == sqlite3.ErrIoErrFsync
 }
 
-func isCorrupt(err error) bool {
-	failure, ok := errors.AsType[sqlite3.Error](err)
-	return ok && failure.Code == sqlite3.ErrCorrupt
+// withRemedy returns an error of open as one line with the cause and the remedy.
+func withRemedy(err error, path string) error {
+	var failure sqlite3.Error
+	errors.As(err, &failure)
+	switch failure.Code {
+	case sqlite3.ErrNotADB:
+		return errors.New("it is not a SQLite database: name another file, or move this one away")
+	case sqlite3.ErrCorrupt:
+		return errors.New("the database is damaged: restore a backup that is intact")
+	case sqlite3.ErrBusy, sqlite3.ErrLocked:
+		return errors.New("it is locked by another process: stop that process, then try again")
+	}
+	if line, known := remedies[systemError(err, path)]; known {
+		return errors.New(line)
+	}
+	return err
 }
 
-func isNotADatabase(err error) bool {
-	failure, ok := errors.AsType[sqlite3.Error](err)
-	return ok && failure.Code == sqlite3.ErrNotADB
+// remedies are the messages for errors of the operating system.
+var remedies = map[syscall.Errno]string{
+	syscall.EACCES:  "permission denied: let this user read and write the file, its -wal and -shm, and their folder",
+	syscall.EPERM:   "permission denied: let this user read and write the file, its -wal and -shm, and their folder",
+	syscall.EROFS:   "the file system is read-only: mount it for writing, or name a file elsewhere",
+	syscall.EMFILE:  "too many open files: raise the limit (ulimit -n)",
+	syscall.ENFILE:  "too many open files: raise the limit (ulimit -n)",
+	syscall.ENOSPC:  "the disk is full: free some space",
+	syscall.EDQUOT:  "the disk is full: free some space",
+	syscall.ENOENT:  "there is no such file or folder: correct the path",
+	syscall.ENOTDIR: "a part of the path is not a directory: correct the path",
+	syscall.EISDIR:  "there is a folder where the file, its -wal or its -shm belongs: move it away",
+}
+
+// systemError returns the error of the operating system that caused err, or zero.
+func systemError(err error, path string) (errno syscall.Errno) {
+	var failure sqlite3.Error
+	if !errors.As(err, &failure) {
+		errors.As(err, &errno)
+		return errno
+	}
+	if failure.Code == sqlite3.ErrFull {
+		return syscall.ENOSPC
+	}
+	// SQLite opens a file that it cannot write for reading, and then reports no error, or
+	// that of the second attempt.
+	unclear := failure.SystemErrno == 0 || failure.SystemErrno == syscall.ENOENT
+	if unclear && (failure.Code == sqlite3.ErrCantOpen || failure.Code == sqlite3.ErrReadonly) {
+		return cmp.Or(accessError(path), failure.SystemErrno)
+	}
+	return failure.SystemErrno
+}
+
+// accessError returns the error of writing a file, its WAL, its shared memory or its folder,
+// or zero. It opens no file: closing one releases all locks of this process on it.
+func accessError(path string) syscall.Errno {
+	for _, file := range []string{path, path + "-wal", path + "-shm"} {
+		if info, err := os.Stat(file); err == nil && info.IsDir() {
+			return syscall.EISDIR
+		}
+	}
+	for _, file := range []string{path, path + "-wal", path + "-shm", filepath.Dir(path)} {
+		var errno syscall.Errno
+		if errors.As(unix.Access(file, unix.W_OK), &errno) && errno != syscall.ENOENT {
+			return errno
+		}
+	}
+	return 0
 }

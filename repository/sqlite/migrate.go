@@ -4,12 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"io/fs"
+	"net/url"
 
 	"github.com/mattn/go-sqlite3"
 	"github.com/pressly/goose/v3"
 
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
 //go:embed migrations
@@ -46,34 +49,65 @@ func migrate(ctx context.Context, db *sql.DB, fsys fs.FS, allowed bool) (schema 
 	}
 }
 
-// checkSchema returns the error that migrate would return, without writing.
-func checkSchema(ctx context.Context, db *sql.DB, migrate bool) error {
-	provider, err := newProvider(db, migrations)
-	if err != nil {
-		return err
-	}
-	current, err := readSchemaVersion(ctx, db)
-	if err != nil {
-		return err
-	}
-	sources := provider.ListSources()
-	return engine.CheckSchemaVersion(current, sources[len(sources)-1].Version, migrate)
-}
-
-// readSchemaVersion returns the number of the latest migration of a store.
-func readSchemaVersion(ctx context.Context, db *sql.DB) (int64, error) {
-	var version sql.NullInt64
-	err := db.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&version)
-	if err == nil && !version.Valid { // the file was truncated
-		err = sqlite3.Error{Code: sqlite3.ErrCorrupt}
-	}
-	return version.Int64, err
-}
-
 func newProvider(db *sql.DB, fsys fs.FS) (*goose.Provider, error) {
 	files, err := fs.Sub(fsys, "migrations")
 	if err != nil {
 		return nil, err
 	}
 	return goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
+}
+
+// CreateSchema applies the migrations up to a version to an empty database.
+func CreateSchema(ctx context.Context, db *sql.DB, version int64) error {
+	provider, err := newProvider(db, migrations)
+	if err == nil {
+		_, err = provider.UpTo(ctx, version)
+	}
+	return err
+}
+
+// CheckFile returns an error for a file that is not a store, or has a schema that o does not allow,
+// without writing to it. It creates the file of a new store if o allows that.
+func CheckFile(ctx context.Context, path string, o engine.Options) (err error) {
+	create := o.Migrate && !o.MustExist
+	if err := storefile.Check(ctx, path, create); err != nil {
+		return err
+	}
+	// Not the pragmas of the writer, which would switch the database of another program to WAL mode.
+	pragmas := url.Values{"mode": {"rw"}, "_busy_timeout": {"5000"}}
+	if storefile.HasWAL(path) { // which a connection that writes would write to a damaged file
+		pragmas = storefile.ReaderPragmas
+	}
+	pool, err := sql.Open("sqlite3", storefile.DSN(path, pragmas))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	if _, err = CheckStore(ctx, pool, o.Migrate && !o.Exclusive); create && errors.Is(err, storefile.ErrNoStore) {
+		return nil
+	}
+	return err
+}
+
+// CheckStore returns the schema version of a store. It returns an error for a database that is not
+// a store, or has a schema that is newer than this program supports, or older if it must not be
+// migrated.
+func CheckStore(ctx context.Context, db *sql.DB, migrate bool) (int64, error) {
+	if err := storefile.Identify(ctx, db); err != nil {
+		return 0, err
+	}
+	provider, err := newProvider(db, migrations)
+	if err != nil {
+		return 0, err
+	}
+	var version sql.NullInt64
+	err = db.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&version)
+	if err == nil && !version.Valid { // the file was truncated
+		err = sqlite3.Error{Code: sqlite3.ErrCorrupt}
+	}
+	if err != nil {
+		return 0, err
+	}
+	sources := provider.ListSources()
+	return version.Int64, engine.CheckSchemaVersion(version.Int64, sources[len(sources)-1].Version, migrate)
 }

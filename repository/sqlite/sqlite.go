@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm"
 
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
 // New returns the engine of a store in the file at path, which repository.Open may
@@ -39,10 +40,10 @@ func (e fileEngine) Open(ctx context.Context, o engine.Options) (engine.Database
 // A database is an open file: one connection that writes, and a pool of connections that
 // read.
 type database struct {
-	content     contentCheck
+	file        *storefile.File
 	writerPool  *sql.DB // of one connection
 	writer      *sql.Conn
-	closed      *sql.Conn // of a transaction that has ended
+	closedConn  *sql.Conn // of a transaction that has ended
 	readers     *sql.DB   // nil if opened with engine.Options.Exclusive
 	schema      engine.Schema
 	dataVersion int64 // at the last PollChanges
@@ -50,56 +51,54 @@ type database struct {
 }
 
 func open(ctx context.Context, path string, o engine.Options) (_ *database, err error) {
-	unlock, err := lockFolder(ctx, path, unix.LOCK_SH)
+	unlock, err := storefile.LockFolder(ctx, path, unix.LOCK_SH)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
 	pragmas := writerPragmas
 	if o.Exclusive {
-		if err := checkNotOpen(path); err != nil {
+		if err := storefile.CheckNotOpen(path); err != nil {
 			return nil, err
 		}
 		pragmas = exclusivePragmas
 	}
-	if err := checkFile(ctx, path, o); err != nil {
+	if err := CheckFile(ctx, path, o); err != nil {
 		return nil, err
 	}
 	d := &database{}
 	defer func() {
-		if isCorrupt(err) {
-			d.content.fail(err) // Close leaves the WAL as it is
+		if storefile.IsCorrupt(err) && d.file != nil {
+			d.file.Fail(err) // Close leaves the WAL as it is
 		}
 		if err != nil {
 			err = errors.Join(err, d.Close())
 		}
 	}()
-	// Before the first connection, or a file that replaces the one of that connection
-	// meanwhile could be taken for it.
-	if d.content.fileIdentity, err = newFileIdentity(path); err != nil {
+	if d.file, err = storefile.New(path); err != nil {
 		return nil, err
 	}
-	isFirst := !hasWAL(path)
+	isFirst := !storefile.HasWAL(path)
 	// The writer is opened first: it creates the WAL, which a reader cannot create. The readers are
 	// opened before the other parts of the file are read, which may be damaged, see Close.
 	if d.writerPool, err = connect(ctx, path, pragmas, 1); err != nil {
 		return nil, err
 	}
 	if !o.Exclusive {
-		if d.readers, err = connect(ctx, path, readerPragmas, o.MaxOpenConns); err != nil {
+		if d.readers, err = connect(ctx, path, storefile.ReaderPragmas, o.MaxOpenConns); err != nil {
 			return nil, err
 		}
-		if d.content.reader, err = connect(ctx, path, readerPragmas, 1); err != nil {
+		if d.file.Reader, err = connect(ctx, path, storefile.ReaderPragmas, 1); err != nil {
 			return nil, err
 		}
 	}
 	if d.schema, err = migrate(ctx, d.writerPool, migrations, o.Migrate); err != nil {
 		return nil, err
 	}
-	if d.closed, err = d.writerPool.Conn(ctx); err != nil {
+	if d.closedConn, err = d.writerPool.Conn(ctx); err != nil {
 		return nil, err
 	}
-	if err := d.closed.Close(); err != nil { // returns it to the pool
+	if err := d.closedConn.Close(); err != nil { // returns it to the pool
 		return nil, err
 	}
 	if d.writer, err = d.writerPool.Conn(ctx); err != nil {
@@ -109,9 +108,9 @@ func open(ctx context.Context, path string, o engine.Options) (_ *database, err 
 		return nil, err
 	}
 	if isFirst {
-		_ = beginGeneration(ctx, d.writer, path) // fails on a full disk, on which a store can still be read
+		_ = storefile.BeginGeneration(ctx, d.writer, path) // fails on a full disk, on which a store can still be read
 	}
-	if d.content.wal, err = newWALCheck(path); err != nil {
+	if err := d.file.CheckWALToo(); err != nil {
 		return nil, err
 	}
 	if err := d.openReaders(ctx, o.MaxOpenConns); err != nil {
@@ -164,7 +163,7 @@ func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
 	return gormsqlite.New(gormsqlite.Config{Conn: pool})
 }
 
-// Begin implements engine.Database. It waits up to lockTimeout for the lock of another
+// Begin implements engine.Database. It waits up to storefile.LockTimeout for the lock of another
 // process.
 func (d *database) Begin(ctx context.Context) (engine.Tx, error) {
 	if err := d.checkAndSave(ctx); err != nil {
@@ -176,7 +175,7 @@ func (d *database) Begin(ctx context.Context) (engine.Tx, error) {
 			d.inTx = true
 			return &tx{Conn: d.writer, database: d}, nil
 		}
-		if !isBusy(err) || time.Since(start) >= lockTimeout {
+		if !storefile.IsBusy(err) || time.Since(start) >= storefile.LockTimeout {
 			return nil, err
 		}
 	}
@@ -186,7 +185,7 @@ func (d *database) Begin(ctx context.Context) (engine.Tx, error) {
 // data_version of a connection; its own commits do not. It also saves a WAL that was removed
 // since the last call.
 func (d *database) PollChanges(ctx context.Context) (engine.Changes, error) {
-	if !d.inTx && d.content.wal.isRemoved() {
+	if !d.inTx && d.file.WALRemoved() {
 		_ = d.checkAndSave(ctx) // the next Begin returns the error
 	}
 	before := d.dataVersion
@@ -207,17 +206,17 @@ func (d *database) CheckSynchronous(context.Context) error { return nil }
 
 func (d *database) check() error {
 	if d.readers == nil { // another connection could not read the file now
-		_, err := d.content.fileIdentity.check()
-		return err
+		return d.file.CheckIdentity()
 	}
-	return d.content.check()
+	return d.file.Check()
 }
 
 // checkAndSave is check for the goroutine that writes. It saves a WAL that was removed.
 func (d *database) checkAndSave(ctx context.Context) error {
 	err := d.check()
-	if errors.Is(err, errWALRemoved) && !d.inTx {
-		return d.saveWAL(ctx)
+	if errors.Is(err, storefile.ErrWALRemoved) && !d.inTx {
+		err = d.file.SaveWAL(ctx, d.writer)
+		d.inTx = errors.Is(err, storefile.ErrWALSaved)
 	}
 	return err
 }
@@ -225,6 +224,24 @@ func (d *database) checkAndSave(ctx context.Context) error {
 // BatchesStatements implements engine.Database. It gains too little here, where a statement takes
 // no round trip (docs/performance.md).
 func (d *database) BatchesStatements() bool { return false }
+
+// LastID implements engine.Database (sqlite.org/autoinc.html).
+func (*database) LastID(ctx context.Context, pool gorm.ConnPool, table string) (id int64, err error) {
+	err = pool.QueryRowContext(ctx, "SELECT seq FROM sqlite_sequence WHERE name = ?", table).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return id, err
+}
+
+// SetLastID implements engine.Database.
+func (*database) SetLastID(ctx context.Context, tx engine.Tx, table string, id int64) error {
+	if _, err := tx.ExecContext(ctx, "DELETE FROM sqlite_sequence WHERE name = ?", table); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, "INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", table, id)
+	return err
+}
 
 // Schema implements engine.Database.
 func (d *database) Schema() engine.Schema { return d.schema }
@@ -234,10 +251,10 @@ func (d *database) Pools() map[string]*sql.DB {
 	return map[string]*sql.DB{"writer": d.writerPool, "readers": d.readers}
 }
 
-// neverClosed has the writers without readers, as with engine.Options.Exclusive, of files whose content
+// leftOpen has the connections that stay open until the process exits: writers without readers, as with engine.Options.Exclusive, of files whose content
 // is wrong or could not be checked: closing one could change the file and remove its WAL, see Close.
 // The garbage collector would close a connection that nothing refers to.
-var neverClosed sync.Map
+var leftOpen sync.Map
 
 // Close implements engine.Database. When the last connection to a file is closed, SQLite writes
 // the WAL to the file and removes it, unless that connection is read-only. So the readers, which have
@@ -247,7 +264,7 @@ func (d *database) Close() error {
 	if d.writerPool == nil {
 		return nil
 	}
-	wrong := d.checkAndSave(context.Background()) != nil || d.content.failed()
+	wrong := d.checkAndSave(context.Background()) != nil || d.file.Failed()
 	switch {
 	case wrong && d.readers != nil:
 		return errors.Join(d.closeWriter(), d.closeReaders())
@@ -255,7 +272,7 @@ func (d *database) Close() error {
 		if d.writer == nil {
 			d.writer, _ = d.writerPool.Conn(context.Background()) // closing the pool would close it
 		}
-		neverClosed.Store(d.writer, true)
+		leftOpen.Store(d.writer, true)
 		return d.writerPool.Close()
 	case d.readers != nil:
 		return errors.Join(d.closeReaders(), d.closeWriter())
@@ -273,8 +290,8 @@ func (d *database) closeWriter() error {
 
 // closeReaders closes the connections that read.
 func (d *database) closeReaders() error {
-	if d.content.reader == nil {
+	if d.file.Reader == nil {
 		return d.readers.Close()
 	}
-	return errors.Join(d.readers.Close(), d.content.reader.Close())
+	return errors.Join(d.readers.Close(), d.file.Reader.Close())
 }

@@ -1,9 +1,14 @@
 package sqlite_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -11,19 +16,16 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/modeltest"
 	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 	"example.com/petstore/repository/storetest"
 )
 
-func TestMain(m *testing.M) {
-	if path := os.Getenv(runAsReader); path != "" {
-		if err := openStoreAndWait(path); err != nil {
-			panic(err)
-		}
-		os.Exit(0)
-	}
-	goleak.VerifyTestMain(m)
-}
+var check = sqlitetest.Check
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestStoreContract(t *testing.T) {
 	t.Parallel()
@@ -64,10 +66,260 @@ func open(t *testing.T, folder string, o repository.Options) *repository.Store {
 	return store
 }
 
-// adding returns a function that adds a pet.
-func adding(name string) func(context.Context, domain.Repositories) error {
-	return func(ctx context.Context, r domain.Repositories) error {
-		_, err := r.Pets.Create(ctx, domain.NewPet{Name: name})
-		return err
+func TestOpenRejectsOtherFilesUnchanged(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		prepare func(t *testing.T, path string)
+		migrate bool
+		want    string
+	}{
+		"text":                 {sqlitetest.WriteFile("not a database, but long enough to have a header of one hundred bytes" + strings.Repeat(".", 100)), true, "is not a SQLite database"},
+		"another program's":    {sqlitetest.Execute("CREATE TABLE notes (text)"), true, "database of another program"},
+		"another program's id": {sqlitetest.Execute("PRAGMA application_id = 7"), true, "database of another program"},
+		"folder":               {func(t *testing.T, path string) { check(t, os.Mkdir(path, 0o700)) }, true, "not a regular file"},
+		"newer":                {sqlitetest.Newer, true, "use a newer petstore"},
+		"newer, restored": {func(t *testing.T, path string) {
+			sqlitetest.Newer(t, path)
+			sqlitetest.Execute("PRAGMA journal_mode = DELETE")(t, path) // as VACUUM INTO writes a backup
+		}, true, "use a newer petstore"},
+		"old": {func(t *testing.T, path string) {
+			sqlitetest.Newer(t, path)
+			sqlitetest.Execute("DELETE FROM goose_db_version WHERE version_id > 0")(t, path)
+		}, false, "run petstore migrate up"},
+		"missing": {func(*testing.T, string) {}, false, "run petstore migrate up"},
+		"empty":   {sqlitetest.WriteFile(""), false, "run petstore migrate up"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "pets.db")
+			test.prepare(t, path)
+			before := sqlitetest.Files(t, filepath.Dir(path))
+			_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: test.migrate})
+			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got the error %v, want one line with %q and the path", err, test.want)
+			}
+			if after := sqlitetest.Files(t, filepath.Dir(path)); after != before {
+				t.Errorf("got the files\n%s\nwant\n%s", after, before)
+			}
+		})
 	}
+}
+
+func TestOpenRejectsInvalidPaths(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	sqlitetest.WriteFile("")(t, filepath.Join(folder, "file"))
+	check(t, os.Symlink("missing.db", filepath.Join(folder, "link")))
+	for _, test := range []struct{ path, want string }{
+		{"", "the path of a file"},
+		{":memory:", "the path of a file"},
+		{"file:pets.db", "the path of a file"},
+		{filepath.Join(folder, "none", "pets.db"), "there is no folder"},
+		{filepath.Join(folder, "file", "pets.db"), "not a directory"},
+		{filepath.Join(folder, "link"), "a symbolic link to a file that does not exist"},
+	} {
+		_, err := repository.Open(t.Context(), sqlite.New(test.path), repository.Options{Migrate: true})
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q: got the error %v, want %q", test.path, err, test.want)
+		}
+	}
+}
+
+func TestPathIsUsedLiterally(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "a b?c=d&e#f%20é")
+	check(t, os.Mkdir(folder, 0o700))
+	open(t, folder, repository.Options{Migrate: true})
+	if got := sqlitetest.Files(t, folder); !strings.HasPrefix(got, "pets.db ") {
+		t.Errorf("got the files\n%s\nwant pets.db", got)
+	}
+}
+
+func TestCloseLeavesOneFile(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	store, err := repository.Open(t.Context(), sqlite.New(filepath.Join(folder, "pets.db")), repository.Options{Migrate: true})
+	check(t, err)
+	check(t, store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		_, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
+		return err
+	}))
+	_, err = store.Pets().Get(t.Context(), 1)
+	check(t, err)
+	check(t, store.Close())
+	entries, err := os.ReadDir(folder)
+	check(t, err)
+	if len(entries) != 1 || entries[0].Name() != "pets.db" {
+		t.Errorf("got the files %v, want pets.db alone", entries)
+	}
+}
+
+func TestConcurrentOpensCreateOneStore(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	var created atomic.Int32
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			store, err := repository.Open(t.Context(), sqlite.New(filepath.Join(folder, "pets.db")), repository.Options{Migrate: true})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if store.Schema().Created {
+				created.Add(1)
+			}
+			if err := store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+				_, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
+				return err
+			}); err != nil {
+				t.Error(err)
+			}
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	page, err := open(t, folder, repository.Options{Migrate: true}).Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 100}})
+	if err != nil || len(page.Items) != 8 {
+		t.Errorf("got %d pets and %v, want 8", len(page.Items), err)
+	}
+	if created.Load() != 1 {
+		t.Errorf("got %d stores that were created, want 1", created.Load())
+	}
+}
+
+func TestOpenCreatesStoreUnlessItMustExist(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true, MustExist: true})
+	if err == nil || !strings.Contains(err.Error(), "there is no such file") {
+		t.Errorf("got %v, want an error about a missing file", err)
+	}
+	for _, created := range []bool{true, false} {
+		store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true, MustExist: !created})
+		check(t, err)
+		if store.Schema().Created != created || store.Schema().Version != 4 {
+			t.Errorf("got created %t and schema version %d, want %t and 4", store.Schema().Created, store.Schema().Version, created)
+		}
+		check(t, store.Close())
+	}
+}
+
+func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	sqlitetest.Newer(t, path)
+	for _, statement := range []string{
+		"DROP TABLE imports", "DROP TABLE unfinished_copy", "ALTER TABLE api_keys DROP COLUMN read_only",
+		"DELETE FROM goose_db_version WHERE version_id > 1", "INSERT INTO pets (name, category_id) VALUES ('Rex', 1)",
+		"INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', zeroblob(32), 'last', 0)",
+	} {
+		sqlitetest.Execute(statement)(t, path)
+	}
+	store := open(t, filepath.Dir(path), repository.Options{Migrate: true})
+	page, err := store.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 1}})
+	if err != nil || len(page.Items) != 1 || store.Schema().Version != 4 || store.Schema().Created {
+		t.Errorf("got %v, %v, schema version %d and created %t, want one pet, 4 and false", page.Items, err, store.Schema().Version, store.Schema().Created)
+	}
+	keys, err := store.Keys().List(t.Context())
+	if err != nil || len(keys) != 1 || keys[0].ReadOnly {
+		t.Errorf("got the keys %+v and %v, want one that may do all", keys, err)
+	}
+}
+
+func TestOpenReportsDamagedFileWithRemedy(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	sqlitetest.Newer(t, path)
+	sqlitetest.Execute("DELETE FROM goose_db_version WHERE version_id = 99999")(t, path)
+	sqlitetest.OverwritePage(t, path, "pets_status_id") // which the first read uses
+	_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+	if err == nil || !strings.Contains(err.Error(), "the database is damaged: restore a backup") {
+		t.Errorf("got the error %v, want that the database is damaged", err)
+	}
+}
+
+func TestOpenRejectsWALOrSharedMemoryWithoutItsFile(t *testing.T) {
+	t.Parallel()
+	for _, suffix := range []string{"-wal", "-shm"} {
+		path := filepath.Join(t.TempDir(), "pets.db")
+		sqlitetest.WriteFile("commits")(t, path+suffix)
+		_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+		want := "put the file back, run petstore restore with a backup, or move " + path + suffix + " away"
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got the error %v, want %q", err, want)
+		}
+		if got := sqlitetest.Files(t, filepath.Dir(path)); got != "pets.db"+suffix+" commits\n" {
+			t.Errorf("got the files\n%s", got)
+		}
+	}
+}
+
+// The WAL may have commits that no backup has.
+func TestDamagedFileAndItsWALAreNotChanged(t *testing.T) {
+	t.Parallel()
+	source := filepath.Join(t.TempDir(), "pets.db")
+	s, err := repository.Open(t.Context(), sqlite.New(source), repository.Options{Migrate: true})
+	check(t, err)
+	t.Cleanup(func() { check(t, s.Close()) })
+	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
+	info, err := os.Stat(source)
+	check(t, err)
+	var rejected atomic.Int64
+	t.Cleanup(func() {
+		if rejected.Load() == 0 {
+			t.Error("no file was rejected")
+		}
+	})
+	for part := int64(1); part < 16; part++ {
+		t.Run(fmt.Sprintf("truncated to %d/16", part), func(t *testing.T) {
+			t.Parallel()
+			path := sqlitetest.CopyOf(t, source)
+			check(t, os.Truncate(path, info.Size()*part/16))
+			before := [...][]byte{sqlitetest.ReadFile(t, path), sqlitetest.ReadFile(t, path+"-wal")}
+			store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+			if err == nil { // what is missing has not been read, or is in the WAL
+				check(t, store.Close())
+				return
+			}
+			rejected.Add(1)
+			if !strings.HasSuffix(err.Error(), "the database is damaged: restore a backup that is intact") {
+				t.Errorf("got the error %v, want that the database is damaged", err)
+			}
+			if !bytes.Equal(before[0], sqlitetest.ReadFile(t, path)) || !bytes.Equal(before[1], sqlitetest.ReadFile(t, path+"-wal")) {
+				t.Errorf("the files were changed, with the error %v", err)
+			}
+		})
+	}
+}
+
+func TestDamagedFileIsNotChangedByMigration(t *testing.T) {
+	t.Parallel()
+	source := filepath.Join(t.TempDir(), "pets.db")
+	s, err := repository.Open(t.Context(), sqlite.New(source), repository.Options{Migrate: true})
+	check(t, err)
+	t.Cleanup(func() { check(t, s.Close()) })
+	sqlitetest.Execute("ALTER TABLE api_keys DROP COLUMN read_only; DELETE FROM goose_db_version WHERE version_id = 4")(t, source)
+	path := sqlitetest.CopyOf(t, source)
+	sqlitetest.OverwritePage(t, path, "api_keys") // which the migration reads
+	before := [...][]byte{sqlitetest.ReadFile(t, path), sqlitetest.ReadFile(t, path+"-wal")}
+	_, err = repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+	if err == nil || !strings.HasSuffix(err.Error(), "the database is damaged: restore a backup that is intact") {
+		t.Errorf("got the error %v, want that the database is damaged", err)
+	}
+	sqlitetest.CollectGarbage()
+	if !bytes.Equal(before[0], sqlitetest.ReadFile(t, path)) || !bytes.Equal(before[1], sqlitetest.ReadFile(t, path+"-wal")) {
+		t.Error("the file or its WAL was changed")
+	}
+}
+
+func TestStoreAgreesWithItsModel(t *testing.T) {
+	t.Parallel()
+	folder, sequences := t.TempDir(), 0
+	modeltest.Run(t, 1, func() engine.Engine {
+		sequences++
+		return sqlite.New(filepath.Join(folder, fmt.Sprint(sequences, ".db")))
+	})
 }

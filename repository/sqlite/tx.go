@@ -15,13 +15,13 @@ var errNoTransaction = errors.New("SQLite has ended the transaction")
 // A tx implements engine.Tx. It is no sql.Tx, which would start a goroutine for each query
 // (docs/performance.md).
 type tx struct {
-	*sql.Conn // database.writer, or database.closed once the transaction has ended
+	*sql.Conn // database.writer, or database.closedConn once the transaction has ended
 	database  *database
 }
 
 // end makes each method of the connection return sql.ErrConnDone, as on PostgreSQL. On
 // database.writer, a statement would now be a transaction of its own.
-func (t *tx) end() { t.Conn, t.database.inTx = t.database.closed, false }
+func (t *tx) end() { t.Conn, t.database.inTx = t.database.closedConn, false }
 
 // Active returns an error when SQLite has rolled back the transaction, such as on a full
 // disk: the next statements would be committed one by one
@@ -51,12 +51,12 @@ func (t *tx) Commit(engine.Changes) error {
 		return err
 	}
 	t.end()
-	return t.database.content.checkNoOther()
+	return t.database.file.CheckNoOther()
 }
 
 // Rollback implements engine.Tx.
 func (t *tx) Rollback() error {
-	if t.Conn == t.database.closed {
+	if t.Conn == t.database.closedConn {
 		return nil
 	}
 	_, err := t.ExecContext(context.Background(), "ROLLBACK")

@@ -1,4 +1,4 @@
-package sqlite_test
+package storefile_test
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/backup"
+	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 )
 
 // A store is not opened while another process replaces it, and not replaced or copied while
@@ -33,18 +35,18 @@ func TestOpenAndReplaceExcludeEachOther(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "pets.db")
-			newStore(t, path, "Rex")
-			copyStore(t, path, path+".restored")
+			sqlitetest.NewStore(t, path, "Rex")
+			sqlitetest.CopyStore(t, path, path+".restored")
 			folder, err := os.Open(filepath.Dir(path))
 			check(t, err)
 			check(t, unix.Flock(int(folder.Fd()), test.how))
-			before := files(t, filepath.Dir(path))
+			before := sqlitetest.Files(t, filepath.Dir(path))
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 			defer cancel()
 			if err := test.call(ctx, path); !errors.Is(err, test.want) {
 				t.Errorf("got %v, want %v", err, test.want)
 			}
-			if after := files(t, filepath.Dir(path)); test.want != nil && after != before {
+			if after := sqlitetest.Files(t, filepath.Dir(path)); test.want != nil && after != before {
 				t.Errorf("got the files\n%.300s\nwant\n%.300s", after, before)
 			}
 			check(t, folder.Close())
@@ -66,11 +68,11 @@ func copyToTemp(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = sqlite.Copy(ctx, path, file, ignore)
+	_, err = backup.Copy(ctx, path, file, sqlitetest.Ignore)
 	return errors.Join(err, os.Remove(file.Name()), file.Close())
 }
 
 func replaceStore(ctx context.Context, path string) error {
-	_, err := sqlite.Replace(ctx, path, path+".restored", at)
+	_, err := backup.Replace(ctx, path, path+".restored", time.Now())
 	return err
 }

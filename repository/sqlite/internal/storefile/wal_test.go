@@ -1,4 +1,4 @@
-package sqlite_test
+package storefile_test
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/internal/sqlitetest"
+	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
 // A kill of the process leaves the files as they are then.
@@ -32,19 +34,19 @@ func TestCommitsOfRemovedWALAreSaved(t *testing.T) {
 			s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 			check(t, err)
 			t.Cleanup(func() { check(t, s.Close()) })
-			check(t, s.InTx(t.Context(), adding("Rex")))
+			check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 			check(t, remove(path+"-wal"))
-			for call, err := range map[string]error{"InTx": s.InTx(t.Context(), adding("Tom")), "Ping": s.Ping(t.Context())} {
-				if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, sqlite.ErrWALRemoved) {
-					t.Errorf("%s: got %v, want unavailable and %v", call, err, sqlite.ErrWALRemoved)
+			for call, err := range map[string]error{"InTx": s.InTx(t.Context(), sqlitetest.Adding("Tom")), "Ping": s.Ping(t.Context())} {
+				if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, storefile.ErrWALRemoved) {
+					t.Errorf("%s: got %v, want unavailable and %v", call, err, storefile.ErrWALRemoved)
 				}
 			}
-			if err := s.InTx(t.Context(), adding("Ada")); !errors.Is(err, sqlite.ErrWALSaved) {
-				t.Errorf("got %v, want %v", err, sqlite.ErrWALSaved)
+			if err := s.InTx(t.Context(), sqlitetest.Adding("Ada")); !errors.Is(err, storefile.ErrWALSaved) {
+				t.Errorf("got %v, want %v", err, storefile.ErrWALSaved)
 			}
 			crashed := filepath.Join(t.TempDir(), "pets.db")
-			copyFile(t, path, crashed)
-			wantPets(t, crashed, 1)
+			sqlitetest.CopyFile(t, path, crashed)
+			sqlitetest.WantPets(t, crashed, 1)
 			if _, err := s.Pets().Get(t.Context(), 1); err != nil {
 				t.Errorf("reading: got %v", err)
 			}
@@ -64,7 +66,7 @@ func TestCommitsOfRemovedWALAreSavedWithoutWrites(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "pets.db")
-			newStore(t, path, "Rex")
+			sqlitetest.NewStore(t, path, "Rex")
 			database, err := sqlite.New(path).Open(t.Context(), engine.Options{MaxOpenConns: 1})
 			check(t, err)
 			tx, err := database.Begin(t.Context())
@@ -79,8 +81,8 @@ func TestCommitsOfRemovedWALAreSavedWithoutWrites(t *testing.T) {
 				defer func() { check(t, database.Close()) }()
 			}
 			crashed := filepath.Join(t.TempDir(), "pets.db")
-			copyFile(t, path, crashed)
-			wantPets(t, crashed, 2)
+			sqlitetest.CopyFile(t, path, crashed)
+			sqlitetest.WantPets(t, crashed, 2)
 		})
 	}
 }
@@ -91,18 +93,18 @@ func TestRemovedWALLocksTheStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pets.db")
 	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 	check(t, err)
-	check(t, s.InTx(t.Context(), adding("Rex")))
+	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 	check(t, os.Remove(path+"-wal"))
-	if err := s.InTx(t.Context(), adding("Tom")); !errors.Is(err, sqlite.ErrWALSaved) {
-		t.Fatalf("got %v, want %v", err, sqlite.ErrWALSaved)
+	if err := s.InTx(t.Context(), sqlitetest.Adding("Tom")); !errors.Is(err, storefile.ErrWALSaved) {
+		t.Fatalf("got %v, want %v", err, storefile.ErrWALSaved)
 	}
 	const insert = "INSERT INTO pets (name, category_id) VALUES ('ada', 7)"
-	if err := tryExecute(t, path+"?_busy_timeout=0", insert); err == nil {
+	if err := sqlitetest.TryExecute(t, path+"?_busy_timeout=0", insert); err == nil {
 		t.Error("another connection wrote, want that the store is locked")
 	}
 	check(t, s.Close())
-	check(t, tryExecute(t, path+"?_busy_timeout=0", insert))
-	wantPets(t, path, 2)
+	check(t, sqlitetest.TryExecute(t, path+"?_busy_timeout=0", insert))
+	sqlitetest.WantPets(t, path, 2)
 }
 
 // An operator may have put a backup in the place of the store and removed its WAL.
@@ -111,17 +113,17 @@ func TestRemovedWALIsNotWrittenToAnotherFile(t *testing.T) {
 	path, backup := filepath.Join(t.TempDir(), "pets.db"), filepath.Join(t.TempDir(), "backup.db")
 	database, err := sqlite.New(path).Open(t.Context(), engine.Options{Migrate: true, MaxOpenConns: 1})
 	check(t, err)
-	copyStore(t, path, backup)
+	sqlitetest.CopyStore(t, path, backup)
 	tx, err := database.Begin(t.Context())
 	check(t, err)
 	_, err = tx.ExecContext(t.Context(), "INSERT INTO pets (name, category_id) VALUES ('tom', 7)")
 	check(t, errors.Join(err, tx.Commit(engine.Changes{})))
-	copyFile(t, backup, path)
+	sqlitetest.CopyFile(t, backup, path)
 	check(t, os.Remove(path+"-wal"))
 	_, err = database.PollChanges(t.Context())
 	check(t, err)
 	check(t, database.Close())
-	if !bytes.Equal(readFile(t, backup), readFile(t, path)) {
+	if !bytes.Equal(sqlitetest.ReadFile(t, backup), sqlitetest.ReadFile(t, path)) {
 		t.Error("the file was changed")
 	}
 }
@@ -134,17 +136,17 @@ func TestStoreIsUnavailableWhenItsWALIsTruncated(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "pets.db")
 			s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 			check(t, err)
-			check(t, s.InTx(t.Context(), adding("Rex")))
+			check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 			check(t, s.Ping(t.Context())) // checks the WAL with the commit
 			check(t, os.Truncate(path+"-wal", size))
-			for call, err := range map[string]error{"InTx": s.InTx(t.Context(), adding("Tom")), "Ping": s.Ping(t.Context())} {
-				if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, sqlite.ErrWALTruncated) {
-					t.Errorf("%s: got %v, want unavailable and %v", call, err, sqlite.ErrWALTruncated)
+			for call, err := range map[string]error{"InTx": s.InTx(t.Context(), sqlitetest.Adding("Tom")), "Ping": s.Ping(t.Context())} {
+				if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, storefile.ErrWALTruncated) {
+					t.Errorf("%s: got %v, want unavailable and %v", call, err, storefile.ErrWALTruncated)
 				}
 			}
-			before := readFile(t, path)
+			before := sqlitetest.ReadFile(t, path)
 			check(t, s.Close())
-			if diff := cmp.Diff(before, readFile(t, path)); diff != "" {
+			if diff := cmp.Diff(before, sqlitetest.ReadFile(t, path)); diff != "" {
 				t.Error("the file was changed by Close")
 			}
 			if info, err := os.Stat(path + "-wal"); err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() != size {

@@ -1,4 +1,6 @@
-package sqlite
+// Package backup copies the file of a SQLite store, verifies copies and puts them in the place of
+// a store.
+package backup
 
 import (
 	"context"
@@ -12,10 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
 const (
-	pageKiB = 4
 	// pagesPerStep is the number of pages that are copied at a time.
 	pagesPerStep = 256
 	// stepsPerSync is the number of steps after which the copy is written to disk: a larger
@@ -44,12 +47,12 @@ func Copy(ctx context.Context, path string, to *os.File, progress func(copied, t
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return contents, err
-	case (&database{}).Failure(err) == engine.FailureFull:
-		return contents, fmt.Errorf("write %s: %w", to.Name(), withRemedy(err, to.Name()))
-	case errors.Is(err, errNoStore):
+	case sqlite.Failure(err) == engine.FailureFull:
+		return contents, fmt.Errorf("write %s: %w", to.Name(), sqlite.New(to.Name()).Remedy(err))
+	case errors.Is(err, storefile.ErrNoStore):
 		err = errors.New("there is no store in it: name another file")
 	}
-	return contents, fmt.Errorf("copy %s: %w", path, withRemedy(err, path))
+	return contents, fmt.Errorf("copy %s: %w", path, sqlite.New(path).Remedy(err))
 }
 
 func copyStore(ctx context.Context, path string, to *os.File, progress func(copied, total int)) (c Contents, err error) {
@@ -76,12 +79,12 @@ func copyStore(ctx context.Context, path string, to *os.File, progress func(copi
 // openSource checks the store at path and begins a transaction: without one, a commit of
 // another process would restart the copy.
 func openSource(ctx context.Context, path string) (*sql.Conn, func() error, error) {
-	unlock, err := lockFolder(ctx, path, unix.LOCK_SH)
+	unlock, err := storefile.LockFolder(ctx, path, unix.LOCK_SH)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer unlock()
-	if err := checkFile(ctx, path, engine.Options{Migrate: true, MustExist: true}); err != nil {
+	if err := sqlite.CheckFile(ctx, path, engine.Options{Migrate: true, MustExist: true}); err != nil {
 		return nil, nil, err
 	}
 	source, closeSource, err := connectOne(ctx, path, sourcePragmas)
@@ -122,7 +125,7 @@ func copyPages(ctx context.Context, source *sql.Conn, to *os.File, progress func
 	if _, err := target.ExecContext(ctx, "PRAGMA journal_mode = DELETE"); err != nil { // in WAL mode it could have a WAL
 		return err
 	}
-	return writeGeneration(ctx, target, 0)
+	return storefile.WriteGeneration(ctx, target, 0)
 }
 
 // backup copies a database step by step (sqlite.org/backup.html) until afterStep, which is
@@ -141,7 +144,7 @@ func backup(source, target *sqlite3.SQLiteConn, afterStep func(copied, total int
 			return sqlite3.Error{Code: sqlite3.ErrBusy}
 		}
 		remaining = b.Remaining()
-		if err := afterStep((b.PageCount()-remaining)*pageKiB, b.PageCount()*pageKiB); err != nil {
+		if err := afterStep((b.PageCount()-remaining)*storefile.PageKiB, b.PageCount()*storefile.PageKiB); err != nil {
 			return err
 		}
 	}
@@ -150,7 +153,7 @@ func backup(source, target *sqlite3.SQLiteConn, afterStep func(copied, total int
 
 // connectOne opens a database and a connection to it.
 func connectOne(ctx context.Context, path string, pragmas url.Values) (*sql.Conn, func() error, error) {
-	pool, err := sql.Open("sqlite3", dsn(path, pragmas))
+	pool, err := sql.Open("sqlite3", storefile.DSN(path, pragmas))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,4 +1,4 @@
-package sqlite
+package storefile
 
 import (
 	"context"
@@ -56,10 +56,10 @@ func readGeneration(ctx context.Context, db gorm.ConnPool) (g generation, err er
 	return g, rows.Err()
 }
 
-// readFileGeneration reads the generation of a file without its WAL. A file whose tables
+// readGenerationWithoutWAL reads the generation of a file without its WAL. A file whose tables
 // are still in the WAL has none.
-func readFileGeneration(ctx context.Context, path string) (g generation, err error) {
-	pool, err := sql.Open("sqlite3", dsn(path, immutablePragmas))
+func readGenerationWithoutWAL(ctx context.Context, path string) (g generation, err error) {
+	pool, err := sql.Open("sqlite3", DSN(path, ImmutablePragmas))
 	if err != nil {
 		return g, err
 	}
@@ -67,70 +67,77 @@ func readFileGeneration(ctx context.Context, path string) (g generation, err err
 	return readGeneration(ctx, pool)
 }
 
-// checkWAL rejects a WAL that belongs to another file than the one at path, and a file that was
+// CheckWAL rejects a WAL that belongs to another file than the one at path, and a file that was
 // emptied, without changing either. The WAL contains the generation of its file as the current
-// or the previous one, see beginGeneration. reader is a connection that this process has open,
+// or the previous one, see BeginGeneration. reader is a connection that this process has open,
 // or nil: it needs no further descriptors, and reads also a WAL that was removed.
-func checkWAL(ctx context.Context, path string, reader *sql.DB) error {
+func CheckWAL(ctx context.Context, path string, reader *sql.DB) error {
 	// Another process may begin a generation between the two reads.
 	for range 5 {
 		if wasEmptied(path) {
 			return fmt.Errorf("%w: to use a backup, run petstore restore with it; to create a new store, move %s and %s away",
-				errFileEmptied, walPath(path), shmPath(path))
+				ErrEmptied, walPath(path), shmPath(path))
 		}
-		if reader == nil && !hasWAL(path) {
+		if reader == nil && !HasWAL(path) {
 			return nil
 		}
-		file, err := readFileGeneration(ctx, path)
-		if isCorrupt(err) {
+		file, err := readGenerationWithoutWAL(ctx, path)
+		if IsCorrupt(err) {
 			return nil // a checkpoint was interrupted, or is running: the WAL has the other pages
 		}
 		if err != nil {
 			return err
 		}
-		pair, err := readPairGeneration(ctx, path, reader)
+		pair, err := readGenerationWithWAL(ctx, path, reader)
 		if err != nil {
 			return err
 		}
 		if file.current == pair.current || file.current == pair.previous {
 			return nil
 		}
-		time.Sleep(busyTimeout)
+		time.Sleep(BusyTimeout)
 	}
 	return foreignWAL(path)
 }
 
+// Errors of CheckWAL.
 var (
-	errForeignWAL  = errors.New("the file was replaced, but the WAL beside it is that of the file before")
-	errFileEmptied = errors.New("the file of the store was emptied")
+	ErrForeignWAL = errors.New("the file was replaced, but the WAL beside it is that of the file before")
+	ErrEmptied    = errors.New("the file of the store was emptied")
 )
 
 func foreignWAL(path string) error {
-	return fmt.Errorf("%w: to use a backup, run petstore restore with it; to use the file as it is, move %s away", errForeignWAL, walPath(path))
+	return fmt.Errorf("%w: to use a backup, run petstore restore with it; to use the file as it is, move %s away", ErrForeignWAL, walPath(path))
+}
+
+// IsForeign reports whether CheckWAL has found another file than that of the WAL or of the
+// shared memory.
+func IsForeign(err error) bool {
+	return errors.Is(err, ErrForeignWAL) || errors.Is(err, ErrEmptied)
 }
 
 // wasEmptied reports whether a file is empty although it has a WAL or shared memory: SQLite
 // writes to a file before it creates them, and creates neither for one that was only created.
 func wasEmptied(path string) bool {
 	_, shmErr := os.Stat(shmPath(path))
-	used := shmErr == nil || hasWAL(path)
+	used := shmErr == nil || HasWAL(path)
 	info, err := os.Stat(path) // after those: another process may create all three meanwhile
 	return used && err == nil && info.Size() == 0
 }
 
-// hasWAL reports whether a file has a WAL that is not empty. SQLite reports any error.
-func hasWAL(path string) bool {
+// HasWAL reports whether a file has a WAL that is not empty. SQLite reports any error.
+func HasWAL(path string) bool {
 	info, err := os.Stat(walPath(path))
 	return err == nil && info.Size() > 0
 }
 
-// readPairGeneration reads the generation of a file with its WAL. A read-only connection
+// readGenerationWithWAL reads the generation of a file with its WAL. A read-only connection
 // does not write the WAL to the file when it is closed.
-func readPairGeneration(ctx context.Context, path string, reader *sql.DB) (g generation, err error) {
+func readGenerationWithWAL(ctx context.Context, path string, reader *sql.DB) (g generation, err error) {
 	if reader != nil {
 		return readGeneration(ctx, reader)
 	}
-	pool, err := sql.Open("sqlite3", dsn(path, readerPragmas))
+	pool, err := sql.Open("sqlite3", DSN(path, ReaderPragmas))
 	if err != nil {
 		return g, err
 	}
@@ -138,10 +145,10 @@ func readPairGeneration(ctx context.Context, path string, reader *sql.DB) (g gen
 	return readGeneration(ctx, pool)
 }
 
-// beginGeneration begins two generations, so that the WAL contains none that an earlier
+// BeginGeneration begins two generations, so that the WAL contains none that an earlier
 // copy may have. It begins one only when the current one is in the file, on disk:
 // otherwise, after a crash, the file could have one that its WAL does not contain.
-func beginGeneration(ctx context.Context, writer *sql.Conn, path string) error {
+func BeginGeneration(ctx context.Context, writer *sql.Conn, path string) error {
 	for range 2 {
 		if complete, err := checkpoint(ctx, writer); err != nil || !complete {
 			return err
@@ -171,18 +178,18 @@ func nextGeneration(ctx context.Context, writer *sql.Conn, path string) error {
 	if err != nil {
 		return err
 	}
-	file, err := readFileGeneration(ctx, path)
+	file, err := readGenerationWithoutWAL(ctx, path)
 	if err != nil || file.current != current.current {
 		return err
 	}
-	if err := writeGeneration(ctx, tx, current.current); err != nil {
+	if err := WriteGeneration(ctx, tx, current.current); err != nil {
 		return err
 	}
 	return tx.Commit()
 }
 
-// writeGeneration begins a generation after the previous one, zero for none.
-func writeGeneration(ctx context.Context, db gorm.ConnPool, previous int64) error {
+// WriteGeneration begins a generation after the previous one, zero for none.
+func WriteGeneration(ctx context.Context, db gorm.ConnPool, previous int64) error {
 	_, err := db.ExecContext(ctx, "DELETE FROM sqlite_sequence WHERE name IN (?, ?)", currentGeneration, previousGeneration)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package sqlite
+package backup
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"example.com/petstore/repository/sqlite"
 )
 
 // A schemaObject is a table, index, trigger or view.
@@ -50,11 +52,7 @@ func schemaOfVersion(ctx context.Context, version int64) (map[schemaObject]strin
 	}
 	defer func() { _ = pool.Close() }()
 	pool.SetMaxOpenConns(1) // each connection has a database of its own
-	provider, err := newProvider(pool, migrations)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := provider.UpTo(ctx, version); err != nil {
+	if err := sqlite.CreateSchema(ctx, pool, version); err != nil {
 		return nil, err
 	}
 	return readSchema(ctx, pool)

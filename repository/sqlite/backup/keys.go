@@ -1,4 +1,4 @@
-package sqlite
+package backup
 
 import (
 	"context"
@@ -8,8 +8,11 @@ import (
 	"os"
 	"time"
 
-	"example.com/petstore/domain"
+	"example.com/petstore/repository/sqlite/internal/storefile"
 )
+
+// notRevoked is the condition of a key that is not revoked at ?1, as domain.APIKey.State has it.
+const notRevoked = "(revoked_at IS NULL OR revoked_at > ?1 AND revoked_at > created_at)"
 
 // RevokeKeys revokes all API keys of the store in a file, which no other process may use, and
 // returns how many were not revoked before. It returns when the file is on disk.
@@ -18,7 +21,7 @@ func RevokeKeys(ctx context.Context, file *os.File, now time.Time) (revoked int6
 	if err != nil {
 		return 0, err
 	}
-	result, err := conn.ExecContext(ctx, "UPDATE api_keys SET revoked_at = max(created_at, ?1) WHERE revoked_at IS NULL OR revoked_at > ?1 AND revoked_at > created_at", now.UnixMilli())
+	result, err := conn.ExecContext(ctx, "UPDATE api_keys SET revoked_at = max(created_at, ?1) WHERE "+notRevoked, now.UnixMilli())
 	if err == nil {
 		revoked, err = result.RowsAffected()
 	}
@@ -28,32 +31,33 @@ func RevokeKeys(ctx context.Context, file *os.File, now time.Time) (revoked int6
 	return revoked, file.Sync()
 }
 
-// usableKeys returns the API keys of the store in a file, without its WAL, that are usable at
-// now, ordered by id. They have what State needs, their id, hash and name.
-func usableKeys(ctx context.Context, path string, now time.Time) (usable []domain.APIKey, err error) {
-	pool, err := sql.Open("sqlite3", dsn(path, immutablePragmas))
+// A Key is an API key of a store.
+type Key struct {
+	ID   int64
+	Name string
+	hash string
+}
+
+// usableKeys returns the API keys of the store in a file, without its WAL, that are neither revoked
+// nor expired at now, ordered by id.
+func usableKeys(ctx context.Context, path string, now time.Time) (usable []Key, err error) {
+	pool, err := sql.Open("sqlite3", storefile.DSN(path, storefile.ImmutablePragmas))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = pool.Close() }()
-	rows, err := pool.QueryContext(ctx, "SELECT id, hash, name, created_at, expires_at, revoked_at FROM api_keys ORDER BY id")
+	rows, err := pool.QueryContext(ctx, `SELECT id, name, hash FROM api_keys
+		WHERE (expires_at IS NULL OR expires_at > ?1) AND `+notRevoked+" ORDER BY id", now.UnixMilli())
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var key domain.APIKey
-		var hash []byte
-		var created int64
-		var expires, revoked *int64
-		if err := rows.Scan(&key.ID, &hash, &key.Name, &created, &expires, &revoked); err != nil {
+		var key Key
+		if err := rows.Scan(&key.ID, &key.Name, &key.hash); err != nil {
 			return nil, err
 		}
-		copy(key.Hash[:], hash)
-		key.CreatedAt, key.ExpiresAt, key.RevokedAt = time.UnixMilli(created), timePtr(expires), timePtr(revoked)
-		if key.Usable(now) {
-			usable = append(usable, key)
-		}
+		usable = append(usable, key)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -61,21 +65,13 @@ func usableKeys(ctx context.Context, path string, now time.Time) (usable []domai
 	return usable, nil
 }
 
-func timePtr(millis *int64) *time.Time {
-	if millis == nil {
-		return nil
-	}
-	t := time.UnixMilli(*millis)
-	return &t
-}
-
 // previousKeys returns the usable API keys of the previous store, whose WAL has been written to
 // its file.
-func (r *replacement) previousKeys(ctx context.Context) ([]domain.APIKey, error) {
+func (r *replacement) previousKeys(ctx context.Context) ([]Key, error) {
 	if _, err := os.Stat(r.path); errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("there was none")
 	}
-	if hasWAL(r.path) { // writeWAL has left it
+	if storefile.HasWAL(r.path) { // writeWAL has left it
 		return nil, errors.New("it is damaged, or has the WAL of another file")
 	}
 	return usableKeys(ctx, r.path, r.now)
@@ -89,12 +85,12 @@ func (r *replacement) compareKeys(ctx context.Context) error {
 	}
 	previous, err := r.previousKeys(ctx)
 	r.result.KeysErr = err
-	before := map[domain.KeyHash]bool{}
+	before := map[string]bool{}
 	for _, key := range previous {
-		before[key.Hash] = true
+		before[key.hash] = true
 	}
 	for _, key := range usable {
-		if !before[key.Hash] {
+		if !before[key.hash] {
 			r.result.UsableKeys = append(r.result.UsableKeys, key)
 		}
 	}

@@ -1,4 +1,4 @@
-package sqlite_test
+package storefile_test
 
 import (
 	"bytes"
@@ -8,17 +8,23 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/internal/sqlitetest"
+	"example.com/petstore/repository/sqlite/internal/storefile"
 )
+
+var check = sqlitetest.Check
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestStoreIsUnavailableWhenItsFileIsReplaced(t *testing.T) {
 	t.Parallel()
@@ -38,15 +44,15 @@ func TestStoreIsUnavailableWhenItsFileIsReplaced(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = s.Close() })
-			if err := errors.Join(s.InTx(t.Context(), adding("Rex")), s.Ping(t.Context())); err != nil {
+			if err := errors.Join(s.InTx(t.Context(), sqlitetest.Adding("Rex")), s.Ping(t.Context())); err != nil {
 				t.Fatal(err)
 			}
 			if err := change(path); err != nil {
 				t.Fatal(err)
 			}
-			for call, err := range map[string]error{"InTx": s.InTx(t.Context(), adding("Tom")), "Ping": s.Ping(t.Context())} {
-				if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, sqlite.ErrFileReplaced) {
-					t.Errorf("%s: got %v, want unavailable and %v", call, err, sqlite.ErrFileReplaced)
+			for call, err := range map[string]error{"InTx": s.InTx(t.Context(), sqlitetest.Adding("Tom")), "Ping": s.Ping(t.Context())} {
+				if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, storefile.ErrReplaced) {
+					t.Errorf("%s: got %v, want unavailable and %v", call, err, storefile.ErrReplaced)
 				}
 			}
 		})
@@ -62,10 +68,10 @@ func TestCommitFailsWhenItsFileIsRemovedMeanwhile(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	err = s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
-		return errors.Join(adding("Rex")(ctx, r), os.Remove(path))
+		return errors.Join(sqlitetest.Adding("Rex")(ctx, r), os.Remove(path))
 	})
-	if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, sqlite.ErrFileReplaced) || !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("got %v, want unavailable, %v and %v", err, sqlite.ErrFileReplaced, os.ErrNotExist)
+	if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, storefile.ErrReplaced) || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want unavailable, %v and %v", err, storefile.ErrReplaced, os.ErrNotExist)
 	}
 }
 
@@ -76,14 +82,14 @@ func TestRefusedWriteIsNotInFileThatIsMovedBack(t *testing.T) {
 	check(t, err)
 	t.Cleanup(func() { check(t, s.Close()) })
 	err = s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
-		return errors.Join(adding("Rex")(ctx, r), os.Rename(path, path+".moved"))
+		return errors.Join(sqlitetest.Adding("Rex")(ctx, r), os.Rename(path, path+".moved"))
 	})
 	if !errors.Is(err, domain.ErrUnavailable) {
 		t.Errorf("got %v, want unavailable", err)
 	}
 	check(t, os.Rename(path+".moved", path))
-	check(t, s.InTx(t.Context(), adding("Tom")))
-	wantPets(t, path, 1)
+	check(t, s.InTx(t.Context(), sqlitetest.Adding("Tom")))
+	sqlitetest.WantPets(t, path, 1)
 }
 
 // The content is to be checked when the file was modified, as by a checkpoint. It needs a
@@ -93,21 +99,21 @@ func TestWritesAreCommittedWithoutFreeDescriptor(t *testing.T) { //nolint:parall
 	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 	check(t, err)
 	t.Cleanup(func() { check(t, s.Close()) })
-	check(t, s.InTx(t.Context(), adding("Rex")))
+	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 	release := useAllDescriptors(t)
 	modify := func() error { return os.Chtimes(path, time.Time{}, time.Unix(1, 0)) }
 	between := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
-		return errors.Join(adding("Tom")(ctx, r), modify())
+		return errors.Join(sqlitetest.Adding("Tom")(ctx, r), modify())
 	})
-	before := errors.Join(modify(), s.InTx(t.Context(), adding("Ada")))
+	before := errors.Join(modify(), s.InTx(t.Context(), sqlitetest.Adding("Ada")))
 	read := s.Pets().Each(t.Context(), "", func(domain.Pet) error {
 		_, err := s.Pets().Get(t.Context(), 1) // on another connection
 		return err
 	})
-	after := errors.Join(modify(), s.InTx(t.Context(), adding("Eve")))
+	after := errors.Join(modify(), s.InTx(t.Context(), sqlitetest.Adding("Eve")))
 	release()
 	check(t, errors.Join(between, before, read, after))
-	wantPets(t, path, 4)
+	sqlitetest.WantPets(t, path, 4)
 }
 
 // useAllDescriptors opens files until the process can open no more, until release is called.
@@ -138,21 +144,21 @@ func TestStoreIsUnavailableWhenAnotherFileIsCopiedOverIt(t *testing.T) {
 	path, backup := filepath.Join(folder, "pets.db"), filepath.Join(folder, "backup.db")
 	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 	check(t, err)
-	check(t, s.InTx(t.Context(), adding("Rex")))
-	copyStore(t, path, backup)
-	check(t, s.InTx(t.Context(), adding("Tom")))
-	copyFile(t, backup, path)
-	for call, err := range map[string]error{"InTx": s.InTx(t.Context(), adding("Ada")), "Ping": s.Ping(t.Context())} {
-		if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, sqlite.ErrForeignWAL) {
-			t.Errorf("%s: got %v, want unavailable and %v", call, err, sqlite.ErrForeignWAL)
+	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
+	sqlitetest.CopyStore(t, path, backup)
+	check(t, s.InTx(t.Context(), sqlitetest.Adding("Tom")))
+	sqlitetest.CopyFile(t, backup, path)
+	for call, err := range map[string]error{"InTx": s.InTx(t.Context(), sqlitetest.Adding("Ada")), "Ping": s.Ping(t.Context())} {
+		if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, storefile.ErrForeignWAL) {
+			t.Errorf("%s: got %v, want unavailable and %v", call, err, storefile.ErrForeignWAL)
 		}
 	}
 	check(t, s.Close())
-	if content, err := os.ReadFile(path); err != nil || string(content) != string(readFile(t, backup)) {
+	if content, err := os.ReadFile(path); err != nil || string(content) != string(sqlitetest.ReadFile(t, backup)) {
 		t.Errorf("the file was changed: %v", err)
 	}
-	if _, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{}); !errors.Is(err, sqlite.ErrForeignWAL) {
-		t.Errorf("got %v, want %v", err, sqlite.ErrForeignWAL)
+	if _, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{}); !errors.Is(err, storefile.ErrForeignWAL) {
+		t.Errorf("got %v, want %v", err, storefile.ErrForeignWAL)
 	}
 }
 
@@ -165,11 +171,11 @@ func TestStoreIsUnavailableWhenItsFileIsTruncatedOrOverwritten(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "pets.db")
 		s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 		check(t, err)
-		check(t, s.InTx(t.Context(), adding("Rex")))
-		check(t, os.WriteFile(path, damage(readFile(t, path)), 0o600))
-		for call, err := range map[string]error{"InTx": s.InTx(t.Context(), adding("Tom")), "Ping": s.Ping(t.Context())} {
-			if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, sqlite.ErrFileReplaced) {
-				t.Errorf("%s, %s: got %v, want unavailable and %v", name, call, err, sqlite.ErrFileReplaced)
+		check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
+		check(t, os.WriteFile(path, damage(sqlitetest.ReadFile(t, path)), 0o600))
+		for call, err := range map[string]error{"InTx": s.InTx(t.Context(), sqlitetest.Adding("Tom")), "Ping": s.Ping(t.Context())} {
+			if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, storefile.ErrReplaced) {
+				t.Errorf("%s, %s: got %v, want unavailable and %v", name, call, err, storefile.ErrReplaced)
 			}
 		}
 		check(t, s.Close())
@@ -181,15 +187,15 @@ func TestWALOfTruncatedFileIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pets.db")
 	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 	check(t, err)
-	check(t, s.InTx(t.Context(), adding("Rex")))
-	want := readFile(t, path+"-wal")
+	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
+	want := sqlitetest.ReadFile(t, path+"-wal")
 	check(t, os.Truncate(path, 0))
 	if err := s.Ping(t.Context()); !errors.Is(err, domain.ErrUnavailable) {
 		t.Errorf("Ping: got %v, want unavailable", err)
 	}
 	check(t, s.Close())
-	collectGarbage()
-	if got := readFile(t, path+"-wal"); len(want) == 0 || !bytes.Equal(want, got) {
+	sqlitetest.CollectGarbage()
+	if got := sqlitetest.ReadFile(t, path+"-wal"); len(want) == 0 || !bytes.Equal(want, got) {
 		t.Errorf("got a WAL of %d bytes, want the %d from before", len(got), len(want))
 	}
 }
@@ -200,13 +206,13 @@ func TestFileThatWasOverwrittenIsNotChangedByClose(t *testing.T) {
 	path, backup := filepath.Join(t.TempDir(), "pets.db"), filepath.Join(t.TempDir(), "backup.db")
 	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 	check(t, err)
-	copyStore(t, path, backup)
-	check(t, s.InTx(t.Context(), adding("Rex")))
-	copyFile(t, backup, path)
-	content, wal := readFile(t, path), readFile(t, path+"-wal")
+	sqlitetest.CopyStore(t, path, backup)
+	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
+	sqlitetest.CopyFile(t, backup, path)
+	content, wal := sqlitetest.ReadFile(t, path), sqlitetest.ReadFile(t, path+"-wal")
 	check(t, s.Close())
-	collectGarbage()
-	if !bytes.Equal(content, readFile(t, path)) || !bytes.Equal(wal, readFile(t, path+"-wal")) {
+	sqlitetest.CollectGarbage()
+	if !bytes.Equal(content, sqlitetest.ReadFile(t, path)) || !bytes.Equal(wal, sqlitetest.ReadFile(t, path+"-wal")) {
 		t.Error("the file or its WAL was changed")
 	}
 }
@@ -216,9 +222,9 @@ func TestEmptiedFileIsNotTakenForNewStore(t *testing.T) {
 	t.Parallel()
 	for name, notice := range map[string]func(t *testing.T, s *repository.Store){
 		"noticed while open": func(t *testing.T, s *repository.Store) {
-			for call, err := range map[string]error{"InTx": s.InTx(t.Context(), adding("Tom")), "Ping": s.Ping(t.Context())} {
-				if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, sqlite.ErrFileEmptied) {
-					t.Errorf("%s: got %v, want unavailable and %v", call, err, sqlite.ErrFileEmptied)
+			for call, err := range map[string]error{"InTx": s.InTx(t.Context(), sqlitetest.Adding("Tom")), "Ping": s.Ping(t.Context())} {
+				if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, storefile.ErrEmptied) {
+					t.Errorf("%s: got %v, want unavailable and %v", call, err, storefile.ErrEmptied)
 				}
 			}
 		},
@@ -230,22 +236,22 @@ func TestEmptiedFileIsNotTakenForNewStore(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "pets.db")
 				s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 				check(t, err)
-				check(t, s.InTx(t.Context(), adding("Rex")))
+				check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 				check(t, os.Truncate(path, 0))
 				if walRemoved {
-					execute("SELECT count(*) FROM sqlite_schema")(t, path)
+					sqlitetest.Execute("SELECT count(*) FROM sqlite_schema")(t, path)
 					if _, err := os.Stat(path + "-wal"); !errors.Is(err, fs.ErrNotExist) {
 						t.Fatalf("got the WAL and %v, want none", err)
 					}
 				}
 				notice(t, s)
 				check(t, s.Close())
-				before := files(t, filepath.Dir(path))
+				before := sqlitetest.Files(t, filepath.Dir(path))
 				_, err = repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-				if !errors.Is(err, sqlite.ErrFileEmptied) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "petstore restore") {
-					t.Errorf("got the error %v, want one line with %v and the remedy", err, sqlite.ErrFileEmptied)
+				if !errors.Is(err, storefile.ErrEmptied) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "petstore restore") {
+					t.Errorf("got the error %v, want one line with %v and the remedy", err, storefile.ErrEmptied)
 				}
-				if after := files(t, filepath.Dir(path)); after != before {
+				if after := sqlitetest.Files(t, filepath.Dir(path)); after != before {
 					t.Error("the files were changed")
 				}
 			})
@@ -259,23 +265,13 @@ func TestContentThatCannotBeReadIsCheckedAgain(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
 	check(t, os.Mkdir(path, 0o700)) // SQLite cannot open a folder
-	writeFile("commits")(t, path+"-wal")
-	checkContent, err := sqlite.CheckContent(path)
+	sqlitetest.WriteFile("commits")(t, path+"-wal")
+	file, err := storefile.New(path)
 	check(t, err)
 	for i := range 2 {
-		if err := checkContent(); err == nil || errors.Is(err, sqlite.ErrFileReplaced) {
+		if err := file.Check(); err == nil || errors.Is(err, storefile.ErrReplaced) {
 			t.Errorf("check %d: got %v, want an error of SQLite", i+1, err)
 		}
-	}
-}
-
-// collectGarbage runs the finalizers of all objects that nothing refers to.
-func collectGarbage() {
-	for range 2 { // the first may run before others of its cycle
-		done := make(chan struct{})
-		runtime.SetFinalizer(new([]byte), func(*[]byte) { close(done) })
-		runtime.GC()
-		<-done
 	}
 }
 
@@ -285,13 +281,13 @@ func TestStoreIsAvailableAfterVacuum(t *testing.T) {
 	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 	check(t, err)
 	t.Cleanup(func() { check(t, s.Close()) })
-	execute("CREATE TABLE large AS SELECT randomblob(1000000)")(t, path)
-	execute("PRAGMA wal_checkpoint(TRUNCATE)")(t, path)
-	check(t, s.InTx(t.Context(), adding("Rex")))
-	execute("DROP TABLE large")(t, path)
-	execute("VACUUM")(t, path)
-	execute("PRAGMA wal_checkpoint(TRUNCATE)")(t, path)
-	check(t, s.InTx(t.Context(), adding("Tom")))
+	sqlitetest.Execute("CREATE TABLE large AS SELECT randomblob(1000000)")(t, path)
+	sqlitetest.Execute("PRAGMA wal_checkpoint(TRUNCATE)")(t, path)
+	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
+	sqlitetest.Execute("DROP TABLE large")(t, path)
+	sqlitetest.Execute("VACUUM")(t, path)
+	sqlitetest.Execute("PRAGMA wal_checkpoint(TRUNCATE)")(t, path)
+	check(t, s.InTx(t.Context(), sqlitetest.Adding("Tom")))
 	check(t, s.Ping(t.Context()))
 }
 
@@ -303,17 +299,10 @@ func TestStoreIsAvailableAfterCheckpoints(t *testing.T) {
 	check(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	for range 20 {
-		check(t, s.InTx(t.Context(), adding("Rex")))
-		execute("PRAGMA wal_checkpoint(TRUNCATE)")(t, path)
-		reopen(t, path)
-		check(t, s.InTx(t.Context(), adding("Tom")))
+		check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
+		sqlitetest.Execute("PRAGMA wal_checkpoint(TRUNCATE)")(t, path)
+		sqlitetest.Reopen(t, path)
+		check(t, s.InTx(t.Context(), sqlitetest.Adding("Tom")))
 		check(t, s.Ping(t.Context()))
 	}
-}
-
-func readFile(t *testing.T, path string) []byte {
-	t.Helper()
-	content, err := os.ReadFile(path)
-	check(t, err)
-	return content
 }

@@ -1,4 +1,4 @@
-package sqlite_test
+package storefile_test
 
 import (
 	"errors"
@@ -10,6 +10,8 @@ import (
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/internal/sqlitetest"
+	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
 func TestFileWithSecondNameIsNotUsed(t *testing.T) {
@@ -19,36 +21,36 @@ func TestFileWithSecondNameIsNotUsed(t *testing.T) {
 	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 	check(t, err)
 	t.Cleanup(func() { check(t, s.Close()) })
-	check(t, s.InTx(t.Context(), adding("Rex")))
+	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 	check(t, os.Link(path, other))
-	for call, err := range map[string]error{"InTx": s.InTx(t.Context(), adding("Tom")), "Ping": s.Ping(t.Context())} {
-		if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, sqlite.ErrLinked) {
-			t.Errorf("%s: got %v, want unavailable and %v", call, err, sqlite.ErrLinked)
+	for call, err := range map[string]error{"InTx": s.InTx(t.Context(), sqlitetest.Adding("Tom")), "Ping": s.Ping(t.Context())} {
+		if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, storefile.ErrLinked) {
+			t.Errorf("%s: got %v, want unavailable and %v", call, err, storefile.ErrLinked)
 		}
 	}
 	for _, name := range []string{path, other} {
 		_, err := repository.Open(t.Context(), sqlite.New(name), repository.Options{})
-		if !errors.Is(err, sqlite.ErrLinked) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("got %v, want one line with %v", err, sqlite.ErrLinked)
+		if !errors.Is(err, storefile.ErrLinked) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("got %v, want one line with %v", err, storefile.ErrLinked)
 		}
 	}
 	check(t, os.Remove(other))
-	check(t, s.InTx(t.Context(), adding("Ada")))
+	check(t, s.InTx(t.Context(), sqlitetest.Adding("Ada")))
 	check(t, s.Ping(t.Context()))
-	wantPets(t, path, 2)
+	sqlitetest.WantPets(t, path, 2)
 }
 
 func TestOpenRemovesSecondNameThatKilledReplaceHasLeft(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	newStore(t, path, "Rex")
+	sqlitetest.NewStore(t, path, "Rex")
 	link := path + ".replaced-20260102T030405.000Z"
 	check(t, os.Link(path, link))
 	symbolic := filepath.Join(t.TempDir(), "link.db")
 	check(t, os.Symlink(path, symbolic))
-	wantPets(t, symbolic, 1)
+	sqlitetest.WantPets(t, symbolic, 1)
 	if _, err := os.Lstat(link); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want that the second name does not exist", err)
 	}
-	wantPets(t, path, 1)
+	sqlitetest.WantPets(t, path, 1)
 }

@@ -1,4 +1,4 @@
-package sqlite
+package storefile
 
 import (
 	"errors"
@@ -9,9 +9,12 @@ import (
 	"syscall"
 )
 
-// errLinked is the error for a file with hard links. The WAL has the name of the file: whoever
+// ErrLinked is the error for a file with hard links. The WAL has the name of the file: whoever
 // opens the file by another name uses another WAL (sqlite.org/howtocorrupt.html, section 2.5).
-var errLinked = errors.New("the file of the store has a second name, a hard link, by which its WAL would not be found: remove that name")
+var ErrLinked = errors.New("the file of the store has a second name, a hard link, by which its WAL would not be found: remove that name")
+
+// ReplacedSuffix begins the suffix of the names of the files that package backup keeps.
+const ReplacedSuffix = ".replaced-"
 
 // isLinked reports whether a file has more than one name.
 func isLinked(info fs.FileInfo) bool {
@@ -25,18 +28,18 @@ func checkLinks(path string, info fs.FileInfo) error {
 	if !isLinked(info) {
 		return nil
 	}
-	if err := removeReplacedLink(path); err != nil {
+	if err := RemoveReplacedLink(path); err != nil {
 		return err
 	}
 	info, err := os.Stat(path)
 	if err == nil && isLinked(info) {
-		err = errLinked
+		err = ErrLinked
 	}
 	return err
 }
 
-// removeReplacedLink removes the second name of a store that a killed Replace has left.
-func removeReplacedLink(path string) error {
+// RemoveReplacedLink removes the second name of a store that a killed Replace has left.
+func RemoveReplacedLink(path string) error {
 	path = realPath(path)
 	store, err := os.Stat(path)
 	if err != nil {
@@ -48,7 +51,7 @@ func removeReplacedLink(path string) error {
 		return err
 	}
 	for _, entry := range entries {
-		if !strings.HasPrefix(entry.Name(), filepath.Base(path)+replacedSuffix) {
+		if !strings.HasPrefix(entry.Name(), filepath.Base(path)+ReplacedSuffix) {
 			continue
 		}
 		if info, err := entry.Info(); err == nil && os.SameFile(info, store) {

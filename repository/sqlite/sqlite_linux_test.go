@@ -9,6 +9,7 @@ import (
 
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 )
 
 // The WAL may have commits that no backup has.
@@ -16,23 +17,25 @@ func TestCloseReleasesDescriptorsOfWrongFileAndLeavesItsWAL(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(t *testing.T, path string){
 		"replaced": func(t *testing.T, path string) {
-			copyFile(t, path, path+".new")
+			sqlitetest.CopyFile(t, path, path+".new")
 			check(t, os.Rename(path+".new", path))
 		},
-		"moved away":  func(t *testing.T, path string) { check(t, os.Rename(path, path+".moved")) },
-		"emptied":     func(t *testing.T, path string) { check(t, os.Truncate(path, 0)) },
-		"truncated":   func(t *testing.T, path string) { check(t, os.Truncate(path, int64(len(readFile(t, path))/2))) },
-		"overwritten": func(t *testing.T, path string) { writeFile(strings.Repeat("noise ", 10_000))(t, path) },
+		"moved away": func(t *testing.T, path string) { check(t, os.Rename(path, path+".moved")) },
+		"emptied":    func(t *testing.T, path string) { check(t, os.Truncate(path, 0)) },
+		"truncated": func(t *testing.T, path string) {
+			check(t, os.Truncate(path, int64(len(sqlitetest.ReadFile(t, path))/2)))
+		},
+		"overwritten": func(t *testing.T, path string) { sqlitetest.WriteFile(strings.Repeat("noise ", 10_000))(t, path) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "pets.db")
 			s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 			check(t, err)
-			check(t, s.InTx(t.Context(), adding("Rex")))
+			check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 			change(t, path)
 			content, _ := os.ReadFile(path)
-			wal := readFile(t, path+"-wal")
+			wal := sqlitetest.ReadFile(t, path+"-wal")
 			if descriptors(t, filepath.Dir(path)) == 0 {
 				t.Error("got no descriptor of the open store")
 			}
@@ -41,7 +44,7 @@ func TestCloseReleasesDescriptorsOfWrongFileAndLeavesItsWAL(t *testing.T) {
 				t.Errorf("got %d descriptors after Close, want none", got)
 			}
 			after, _ := os.ReadFile(path)
-			if !bytes.Equal(content, after) || !bytes.Equal(wal, readFile(t, path+"-wal")) {
+			if !bytes.Equal(content, after) || !bytes.Equal(wal, sqlitetest.ReadFile(t, path+"-wal")) {
 				t.Error("the file or its WAL was changed")
 			}
 		})
@@ -51,17 +54,17 @@ func TestCloseReleasesDescriptorsOfWrongFileAndLeavesItsWAL(t *testing.T) {
 func TestOpenReleasesDescriptorsOfDamagedFileAndLeavesItsWAL(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	newStore(t, path, "Rex")
-	path = crash(t, path, "Tom")
-	overwritePage(t, path, "unfinished_copy") // which is not in the WAL
-	content, wal := readFile(t, path), readFile(t, path+"-wal")
+	sqlitetest.NewStore(t, path, "Rex")
+	path = sqlitetest.Crash(t, path, "Tom")
+	sqlitetest.OverwritePage(t, path, "unfinished_copy") // which is not in the WAL
+	content, wal := sqlitetest.ReadFile(t, path), sqlitetest.ReadFile(t, path+"-wal")
 	if _, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{}); err == nil {
 		t.Fatal("the damaged file was opened")
 	}
 	if got := descriptors(t, filepath.Dir(path)); got != 0 {
 		t.Errorf("got %d descriptors after Open, want none", got)
 	}
-	if !bytes.Equal(content, readFile(t, path)) || !bytes.Equal(wal, readFile(t, path+"-wal")) {
+	if !bytes.Equal(content, sqlitetest.ReadFile(t, path)) || !bytes.Equal(wal, sqlitetest.ReadFile(t, path+"-wal")) {
 		t.Error("the file or its WAL was changed")
 	}
 }

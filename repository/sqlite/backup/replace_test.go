@@ -1,4 +1,4 @@
-package sqlite_test
+package backup_test
 
 import (
 	"bytes"
@@ -13,70 +13,85 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/backup"
+	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 )
+
+var check = sqlitetest.Check
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(runAsReader); path != "" {
+		if err := openStoreAndWait(path); err != nil {
+			panic(err)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var at = time.Date(2026, time.November, 21, 18, 30, 0, 0, time.UTC)
 
 const suffix = ".replaced-20261121T183000.000Z"
 
 // TestReplaceIsWholeAfterEachStep ends Replace before each of its steps. Then the store with
-// two pets, one of them in the WAL of a crash, or the new one with three is in place, and
+// two pets, one of them in the WAL of a sqlitetest.Crash, or the new one with three is in place, and
 // Replace can run again.
 func TestReplaceIsWholeAfterEachStep(t *testing.T) {
 	t.Parallel()
 	previous, next := filepath.Join(t.TempDir(), "pets.db"), filepath.Join(t.TempDir(), "pets.db")
-	newStore(t, previous, "Rex")
-	previous = crash(t, previous, "Tom")
+	sqlitetest.NewStore(t, previous, "Rex")
+	previous = sqlitetest.Crash(t, previous, "Tom")
 	for _, name := range []string{"Ada", "Bob", "Cid"} {
-		newStore(t, next, name)
+		sqlitetest.NewStore(t, next, name)
 	}
 	for step, more := 0, true; more; step++ {
-		path := copyOf(t, previous)
+		path := sqlitetest.CopyOf(t, previous)
 		with := path + ".restored"
-		copyStore(t, next, with)
+		sqlitetest.CopyStore(t, next, with)
 		var err error
-		more, err = sqlite.ReplaceKilled(t.Context(), path, with, at, step)
+		more, err = backup.ReplaceKilled(t.Context(), path, with, at, step)
 		check(t, err)
 
 		want := 2
 		if _, err := os.Stat(with); errors.Is(err, os.ErrNotExist) {
 			want = 3
 		}
-		wantPets(t, copyWith(t, path), want)
+		sqlitetest.WantPets(t, copyWith(t, path), want)
 		if step == 0 && want != 2 || !more && want != 3 {
 			t.Errorf("step %d: got %d pets", step, want)
 		}
 
-		copyStore(t, next, with)
-		replaced, err := sqlite.Replace(t.Context(), path, with, at.Add(time.Hour))
+		sqlitetest.CopyStore(t, next, with)
+		replaced, err := backup.Replace(t.Context(), path, with, at.Add(time.Hour))
 		check(t, err)
-		wantPets(t, path, 3)
+		sqlitetest.WantPets(t, path, 3)
 		if len(replaced.Kept) != 1 {
 			t.Errorf("step %d: kept %v, want one file", step, replaced.Kept)
 		}
-		wantPets(t, replaced.Kept[0], want)
+		sqlitetest.WantPets(t, replaced.Kept[0], want)
 	}
 }
 
 func TestReplaceRejectsStoreInUse(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	newStore(t, path, "Rex")
-	copyStore(t, path, path+".restored")
+	sqlitetest.NewStore(t, path, "Rex")
+	sqlitetest.CopyStore(t, path, path+".restored")
 	release := openInOtherProcess(t, path)
-	before := files(t, filepath.Dir(path))
-	if _, err := sqlite.Replace(t.Context(), path, path+".restored", at); !errors.Is(err, engine.ErrInUse) {
+	before := sqlitetest.Files(t, filepath.Dir(path))
+	if _, err := backup.Replace(t.Context(), path, path+".restored", at); !errors.Is(err, engine.ErrInUse) {
 		t.Errorf("got %v, want %v", err, engine.ErrInUse)
 	}
-	if after := files(t, filepath.Dir(path)); after != before {
+	if after := sqlitetest.Files(t, filepath.Dir(path)); after != before {
 		t.Errorf("got the files\n%.300s\nwant\n%.300s", after, before)
 	}
 	release()
-	_, err := sqlite.Replace(t.Context(), path, path+".restored", at)
+	_, err := backup.Replace(t.Context(), path, path+".restored", at)
 	check(t, err)
 }
 
@@ -87,26 +102,26 @@ func TestReplaceKeepsWhatItCannotRead(t *testing.T) {
 		kept    []string
 	}{
 		"missing":           {func(*testing.T, string) {}, nil},
-		"missing, with WAL": {func(t *testing.T, path string) { writeFile("commits")(t, path+"-wal") }, []string{"pets.db-wal" + suffix}},
-		"empty":             {writeFile(""), []string{"pets.db" + suffix}},
+		"missing, with WAL": {func(t *testing.T, path string) { sqlitetest.WriteFile("commits")(t, path+"-wal") }, []string{"pets.db-wal" + suffix}},
+		"empty":             {sqlitetest.WriteFile(""), []string{"pets.db" + suffix}},
 		"emptied":           {emptied, []string{"pets.db" + suffix, "pets.db-shm" + suffix}},
-		"text":              {writeFile(strings.Repeat("noise ", 1000)), []string{"pets.db" + suffix}},
-		"damaged":           {damaged, []string{"pets.db" + suffix}},
-		"newer":             {newer, []string{"pets.db" + suffix}},
+		"text":              {sqlitetest.WriteFile(strings.Repeat("noise ", 1000)), []string{"pets.db" + suffix}},
+		"damaged":           {sqlitetest.Damaged, []string{"pets.db" + suffix}},
+		"newer":             {sqlitetest.Newer, []string{"pets.db" + suffix}},
 		"truncated, with its WAL": {func(t *testing.T, path string) {
-			newStore(t, path, "Rex")
-			crashed := crash(t, path, "Tom")
-			copyFile(t, crashed+"-wal", path+"-wal")
+			sqlitetest.NewStore(t, path, "Rex")
+			crashed := sqlitetest.Crash(t, path, "Tom")
+			sqlitetest.CopyFile(t, crashed+"-wal", path+"-wal")
 			info, err := os.Stat(crashed)
 			check(t, err)
-			copyFile(t, crashed, path)
+			sqlitetest.CopyFile(t, crashed, path)
 			check(t, os.Truncate(path, info.Size()/2))
 		}, []string{"pets.db" + suffix, "pets.db-wal" + suffix, "pets.db-shm" + suffix}},
 		"with the WAL of another file": {func(t *testing.T, path string) {
-			newStore(t, path, "Rex")
-			copyStore(t, path, path+".copy")
-			crashed := crash(t, path, "Tom")
-			copyFile(t, crashed+"-wal", path+"-wal")
+			sqlitetest.NewStore(t, path, "Rex")
+			sqlitetest.CopyStore(t, path, path+".copy")
+			crashed := sqlitetest.Crash(t, path, "Tom")
+			sqlitetest.CopyFile(t, crashed+"-wal", path+"-wal")
 			check(t, os.Rename(path+".copy", path))
 		}, []string{"pets.db" + suffix, "pets.db-wal" + suffix, "pets.db-shm" + suffix}},
 	} {
@@ -114,11 +129,11 @@ func TestReplaceKeepsWhatItCannotRead(t *testing.T) {
 			t.Parallel()
 			folder := t.TempDir()
 			path, next := filepath.Join(folder, "pets.db"), filepath.Join(t.TempDir(), "next.db")
-			newStore(t, next, "Ada")
+			sqlitetest.NewStore(t, next, "Ada")
 			test.prepare(t, path)
 			previous, _ := os.ReadFile(path)
-			copyStore(t, next, path+".restored")
-			replaced, err := sqlite.Replace(t.Context(), path, path+".restored", at)
+			sqlitetest.CopyStore(t, next, path+".restored")
+			replaced, err := backup.Replace(t.Context(), path, path+".restored", at)
 			check(t, err)
 			var names []string
 			for _, name := range replaced.Kept {
@@ -132,7 +147,7 @@ func TestReplaceKeepsWhatItCannotRead(t *testing.T) {
 					t.Errorf("the previous file was changed: %v", err)
 				}
 			}
-			wantPets(t, path, 1)
+			sqlitetest.WantPets(t, path, 1)
 		})
 	}
 }
@@ -140,30 +155,30 @@ func TestReplaceKeepsWhatItCannotRead(t *testing.T) {
 func TestReplaceRejectsDatabaseOfAnotherProgram(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "notes.db")
-	execute("CREATE TABLE notes (text)")(t, path)
-	newStore(t, path+".restored", "Rex")
-	before := files(t, filepath.Dir(path))
-	_, err := sqlite.Replace(t.Context(), path, path+".restored", at)
+	sqlitetest.Execute("CREATE TABLE notes (text)")(t, path)
+	sqlitetest.NewStore(t, path+".restored", "Rex")
+	before := sqlitetest.Files(t, filepath.Dir(path))
+	_, err := backup.Replace(t.Context(), path, path+".restored", at)
 	if err == nil || !strings.Contains(err.Error(), "the database of another program") {
 		t.Errorf("got %v, want that it is the database of another program", err)
 	}
-	if after := files(t, filepath.Dir(path)); after != before {
+	if after := sqlitetest.Files(t, filepath.Dir(path)); after != before {
 		t.Error("the files were changed")
 	}
 }
 
 func TestReplaceToleratesFolderThatCannotBeSynced(t *testing.T) {
 	t.Parallel()
-	check(t, sqlite.SyncReplaced(t.Context(), "/proc/pets.db")) // fsync(2) of /proc returns EINVAL
+	check(t, backup.SyncReplaced(t.Context(), "/proc/pets.db")) // fsync(2) of /proc returns EINVAL
 }
 
 func TestReplaceKeepsPermissions(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	newStore(t, path, "Rex")
-	copyStore(t, path, path+".restored")
+	sqlitetest.NewStore(t, path, "Rex")
+	sqlitetest.CopyStore(t, path, path+".restored")
 	check(t, os.Chmod(path, 0o640))
-	_, err := sqlite.Replace(t.Context(), path, path+".restored", at)
+	_, err := backup.Replace(t.Context(), path, path+".restored", at)
 	check(t, err)
 	info, err := os.Stat(path)
 	check(t, err)
@@ -175,18 +190,18 @@ func TestReplaceKeepsPermissions(t *testing.T) {
 // emptied writes the files that remain of an emptied store whose WAL SQLite has removed.
 func emptied(t *testing.T, path string) {
 	t.Helper()
-	writeFile("")(t, path)
-	writeFile(strings.Repeat("\x00", 32768))(t, path+"-shm")
+	sqlitetest.WriteFile("")(t, path)
+	sqlitetest.WriteFile(strings.Repeat("\x00", 32768))(t, path+"-shm")
 }
 
 // copyWith copies a store, and its WAL if it has one, to another folder.
 func copyWith(t *testing.T, path string) string {
 	t.Helper()
 	if _, err := os.Stat(path + "-wal"); err == nil {
-		return copyOf(t, path)
+		return sqlitetest.CopyOf(t, path)
 	}
 	to := filepath.Join(t.TempDir(), "pets.db")
-	copyFile(t, path, to)
+	sqlitetest.CopyFile(t, path, to)
 	return to
 }
 

@@ -1,4 +1,4 @@
-package sqlite
+package backup
 
 import (
 	"context"
@@ -15,12 +15,11 @@ import (
 	"github.com/mattn/go-sqlite3"
 	"golang.org/x/sys/unix"
 
-	"example.com/petstore/domain"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/folder"
+	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/internal/storefile"
 )
-
-var errReplacing = errors.New("another process is opening or restoring it: wait for that, then try again")
 
 // Replace puts the file at with, a complete store in the same folder, in the place of the
 // store at path, if there is one. It first writes the WAL of that store to its file, and
@@ -39,10 +38,19 @@ func Replace(ctx context.Context, path, with string, now time.Time) (Replaced, e
 	defer r.unlock()
 	for _, step := range r.steps() {
 		if err := step(ctx); err != nil {
-			return r.result, fmt.Errorf("replace the store %s: %w", path, withRemedy(err, path))
+			return r.result, fmt.Errorf("replace the store %s: %w", path, sqlite.New(path).Remedy(err))
 		}
 	}
 	return r.result, nil
+}
+
+// CheckNotOpen returns an error if a process has the store at path open. This process must
+// not have it open.
+func CheckNotOpen(path string) error {
+	if err := storefile.CheckNotOpen(path); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
 }
 
 // Replaced is what Replace has done, also when it returns an error.
@@ -50,12 +58,9 @@ type Replaced struct {
 	Kept []string // the names of all files that were kept, the store first
 	// UsableKeys are the API keys that are usable in the new store, but not in the previous one.
 	// They are all that are usable if the keys of that could not be read, because of KeysErr.
-	UsableKeys []domain.APIKey
+	UsableKeys []Key
 	KeysErr    error
 }
-
-// replacedSuffix begins the suffix of the names of the files that Replace keeps.
-const replacedSuffix = ".replaced-"
 
 // A replacement is a call of Replace.
 type replacement struct {
@@ -68,7 +73,7 @@ type replacement struct {
 }
 
 func newReplacement(path, with string, now time.Time) *replacement {
-	return &replacement{path: path, with: with, now: now, suffix: replacedSuffix + now.UTC().Format("20060102T150405.000Z")}
+	return &replacement{path: path, with: with, now: now, suffix: storefile.ReplacedSuffix + now.UTC().Format("20060102T150405.000Z")}
 }
 
 // steps returns the steps of Replace. The process may be killed before and after each;
@@ -89,7 +94,7 @@ func (r *replacement) unlock() {
 
 // lockFolder waits until no process is opening the store, and lets none begin to.
 func (r *replacement) lockFolder(ctx context.Context) error {
-	unlock, err := lockFolder(ctx, r.path, unix.LOCK_EX)
+	unlock, err := storefile.LockFolder(ctx, r.path, unix.LOCK_EX)
 	if err == nil {
 		r.unlocks = append(r.unlocks, unlock)
 	}
@@ -107,15 +112,15 @@ func (r *replacement) checkPrevious(ctx context.Context) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return errNotRegular
+		return storefile.ErrNotRegular
 	}
-	pool, err := sql.Open("sqlite3", dsn(r.path, immutablePragmas))
+	pool, err := sql.Open("sqlite3", storefile.DSN(r.path, storefile.ImmutablePragmas))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = pool.Close() }()
-	if id, tables, err := readIdentity(ctx, pool); err == nil && id != applicationID && (id != 0 || tables != 0) {
-		return errOtherProgram
+	if err := storefile.Identify(ctx, pool); errors.Is(err, storefile.ErrOtherProgram) {
+		return err
 	}
 	return nil
 }
@@ -127,7 +132,7 @@ func (r *replacement) writeWAL(ctx context.Context) error {
 	if _, err := os.Stat(r.path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err := checkWAL(ctx, r.path, nil); isForeign(err) || hasWAL(r.path) && isDamaged(ctx, r.path) {
+	if err := storefile.CheckWAL(ctx, r.path, nil); storefile.IsForeign(err) || storefile.HasWAL(r.path) && isDamaged(ctx, r.path) {
 		return nil
 	}
 	conn, closeConn, err := connectOne(ctx, r.path, url.Values{"mode": {"rw"}, "_busy_timeout": {"0"}})
@@ -148,18 +153,18 @@ func (r *replacement) writeWAL(ctx context.Context) error {
 // isDamaged reports whether a file is damaged although it has its WAL: SQLite would write the
 // WAL to it all the same.
 func isDamaged(ctx context.Context, path string) bool {
-	pool, err := sql.Open("sqlite3", dsn(path, readerPragmas))
+	pool, err := sql.Open("sqlite3", storefile.DSN(path, storefile.ReaderPragmas))
 	if err != nil {
 		return false
 	}
 	defer func() { _ = pool.Close() }()
 	err = checkIntegrity(ctx, pool)
-	return err != nil && !isBusy(err) && ctx.Err() == nil
+	return err != nil && !storefile.IsBusy(err) && ctx.Err() == nil
 }
 
 // lockPrevious locks the previous store until Replace returns.
 func (r *replacement) lockPrevious(context.Context) error {
-	file, err := lockFile(r.path)
+	file, err := storefile.Lock(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -175,7 +180,7 @@ func (r *replacement) removeLinks(context.Context) error {
 	if !r.exists {
 		return nil
 	}
-	return removeReplacedLink(r.path)
+	return storefile.RemoveReplacedLink(r.path)
 }
 
 // moveAside keeps what is left of the WAL, shared memory or journal of the previous store.

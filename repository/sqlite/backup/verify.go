@@ -1,4 +1,4 @@
-package sqlite
+package backup
 
 import (
 	"context"
@@ -10,7 +10,8 @@ import (
 
 	"gorm.io/gorm"
 
-	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
 // Contents are what Verify found in a store.
@@ -30,7 +31,7 @@ type Records struct{ Pets, Orders, Keys int64 }
 func Verify(ctx context.Context, path string) (Contents, error) {
 	contents, err := verify(ctx, path)
 	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("verify %s: %w", path, withRemedy(err, path))
+		err = fmt.Errorf("verify %s: %w", path, sqlite.New(path).Remedy(err))
 	}
 	return contents, err
 }
@@ -41,18 +42,15 @@ func verify(ctx context.Context, path string) (c Contents, err error) {
 		return c, err
 	}
 	c.Bytes = info.Size()
-	pool, err := sql.Open("sqlite3", dsn(path, immutablePragmas))
+	pool, err := sql.Open("sqlite3", storefile.DSN(path, storefile.ImmutablePragmas))
 	if err != nil {
 		return c, err
 	}
 	defer func() { _ = pool.Close() }()
-	if err := checkIdentity(ctx, pool, engine.Options{Migrate: true, MustExist: true}); err != nil {
+	if c.SchemaVersion, err = sqlite.CheckStore(ctx, pool, true); err != nil {
 		return c, err
 	}
 	if err := checkIntegrity(ctx, pool); err != nil {
-		return c, err
-	}
-	if c.SchemaVersion, err = readSchemaVersion(ctx, pool); err != nil {
 		return c, err
 	}
 	if err := verifySchema(ctx, pool, c.SchemaVersion); err != nil {

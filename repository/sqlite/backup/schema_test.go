@@ -1,11 +1,12 @@
-package sqlite_test
+package backup_test
 
 import (
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/backup"
+	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 )
 
 func TestVerifyRejectsAnotherSchemaThanThatOfTheMigrations(t *testing.T) {
@@ -25,10 +26,10 @@ func TestVerifyRejectsAnotherSchemaThanThatOfTheMigrations(t *testing.T) {
 		t.Run(statement, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "pets.db")
-			newStore(t, path, "Rex")
-			copyStore(t, path, path+".copy")
-			execute(statement)(t, path+".copy")
-			_, err := sqlite.Verify(t.Context(), path+".copy")
+			sqlitetest.NewStore(t, path, "Rex")
+			sqlitetest.CopyStore(t, path, path+".copy")
+			sqlitetest.Execute(statement)(t, path+".copy")
+			_, err := backup.Verify(t.Context(), path+".copy")
 			if want == "" {
 				check(t, err)
 			} else if err == nil || !strings.Contains(err.Error(), want+": undo the change, or restore a backup without it") {

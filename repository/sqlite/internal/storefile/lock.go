@@ -1,9 +1,8 @@
-package sqlite
+package storefile
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -20,9 +19,9 @@ const (
 	lockLength = 512
 )
 
-// lockFile locks a file against all connections of other processes until the result is
+// Lock locks a file against all connections of other processes until the result is
 // closed. It returns ErrInUse if one is open.
-func lockFile(path string) (*os.File, error) {
+func Lock(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0) //nolint:gosec // the operator names the file
 	if err != nil {
 		return nil, err
@@ -37,18 +36,10 @@ func lockFile(path string) (*os.File, error) {
 	return file, nil
 }
 
-// CheckNotOpen returns an error if a process has the store at path open. This process must
+// CheckNotOpen returns engine.ErrInUse if a process has the store at path open. This process must
 // not have it open.
 func CheckNotOpen(path string) error {
-	if err := checkNotOpen(path); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
-}
-
-// checkNotOpen is CheckNotOpen, but returns engine.ErrInUse itself.
-func checkNotOpen(path string) error {
-	file, err := lockFile(path)
+	file, err := Lock(path)
 	if err == nil {
 		return file.Close()
 	}
@@ -58,17 +49,20 @@ func checkNotOpen(path string) error {
 	return nil // a missing file is not open, and any other error is found by whoever opens it
 }
 
-// lockFolder locks the folder of a store until unlock is called: shared, to open the store
+// ErrReplacing is the error of LockFolder while another process has the lock.
+var ErrReplacing = errors.New("another process is opening or restoring it: wait for that, then try again")
+
+// LockFolder locks the folder of a store until unlock is called: shared, to open the store
 // (unix.LOCK_SH), or to replace it (unix.LOCK_EX). Without the lock, a process that opens the
 // store while it is replaced could have the previous file and the WAL of the new one open. It
-// returns errReplacing if it waited for longer than lockTimeout. A folder that this process
+// returns ErrReplacing if it waited for longer than LockTimeout. A folder that this process
 // cannot read is not locked.
-func lockFolder(ctx context.Context, path string, how int) (unlock func(), err error) {
+func LockFolder(ctx context.Context, path string, how int) (unlock func(), err error) {
 	folder, err := os.Open(filepath.Dir(realPath(path)))
 	if err != nil {
 		return func() {}, nil //nolint:nilerr // whoever opens the file finds the error
 	}
-	for start := time.Now(); ; time.Sleep(busyTimeout) { //nolint:forbidigo // a duration
+	for start := time.Now(); ; time.Sleep(BusyTimeout) { //nolint:forbidigo // a duration
 		err := unix.Flock(int(folder.Fd()), how|unix.LOCK_NB)
 		switch {
 		case err == nil:
@@ -76,8 +70,8 @@ func lockFolder(ctx context.Context, path string, how int) (unlock func(), err e
 		case !errors.Is(err, unix.EWOULDBLOCK):
 		case ctx.Err() != nil:
 			err = ctx.Err()
-		case time.Since(start) >= lockTimeout:
-			err = errReplacing
+		case time.Since(start) >= LockTimeout:
+			err = ErrReplacing
 		default:
 			continue
 		}

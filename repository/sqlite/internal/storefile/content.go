@@ -1,4 +1,4 @@
-package sqlite
+package storefile
 
 import (
 	"context"
@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// A contentCheck notices that the file of an open store is another one, has a second name, or that
+// A File notices that the file of an open store is another one, has a second name, or that
 // its content was replaced, as by copying a backup over it, or truncated, and that its WAL was. It
 // is safe for concurrent use.
-type contentCheck struct {
+type File struct {
 	fileIdentity
-	reader *sql.DB // of one connection; nil until it is open
+	Reader *sql.DB // of one connection; nil until it is open
 
 	mu       sync.Mutex
 	wal      walCheck
@@ -23,11 +23,24 @@ type contentCheck struct {
 	err      error     // from when the content was found wrong
 }
 
-// check checks the file, and its content unless it was not modified since it was last found
+// New returns the File at path. It is called before SQLite opens the file, or one that replaces it
+// meanwhile could be taken for it.
+func New(path string) (*File, error) {
+	identity, err := newFileIdentity(path)
+	return &File{fileIdentity: identity}, err
+}
+
+// CheckIdentity is Check without the content and the WAL.
+func (c *File) CheckIdentity() error {
+	_, err := c.fileIdentity.check()
+	return err
+}
+
+// Check checks the file, and its content unless it was not modified since it was last found
 // right. The file of an open store is modified only by checkpoints. It needs no free descriptor,
 // or clients could stop all writes: it has a connection of its own, and SQLite keeps the
 // descriptor with which the first check has read the file without its WAL.
-func (c *contentCheck) check() error {
+func (c *File) Check() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
@@ -38,31 +51,31 @@ func (c *contentCheck) check() error {
 		return err
 	}
 	if isLinked(file) {
-		return errLinked
+		return ErrLinked
 	}
 	if err := c.checkContent(file); err != nil {
 		return err
 	}
-	if err = c.wal.check(c.reader); errors.Is(err, errWALTruncated) {
+	if err = c.wal.check(c.Reader); errors.Is(err, ErrWALTruncated) {
 		c.err = err
 	}
 	return err
 }
 
-func (c *contentCheck) checkContent(file os.FileInfo) error {
+func (c *File) checkContent(file os.FileInfo) error {
 	if file.ModTime().Equal(c.modified) && file.Size() == c.size {
 		return nil
 	}
 	truncated := file.Size() < c.size
-	err := checkWAL(context.Background(), c.path, c.reader)
+	err := CheckWAL(context.Background(), c.path, c.Reader)
 	if err == nil && truncated { // without its WAL it can still be read if VACUUM has truncated it
-		_, err = readFileGeneration(context.Background(), c.path)
+		_, err = readGenerationWithoutWAL(context.Background(), c.path)
 	}
 	switch {
-	case isForeign(err):
+	case IsForeign(err):
 		c.err = err
-	case isNotADatabase(err), isCorrupt(err):
-		c.err = errFileReplaced
+	case IsNotADatabase(err), IsCorrupt(err):
+		c.err = ErrReplaced
 	case err != nil:
 		return err // such as of the disk: check again next time
 	default:
@@ -71,16 +84,16 @@ func (c *contentCheck) checkContent(file os.FileInfo) error {
 	return c.err
 }
 
-// fail makes err the error of all later checks.
-func (c *contentCheck) fail(err error) {
+// Fail makes err the error of all later checks.
+func (c *File) Fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.err = err
 }
 
-// failed reports whether a check has found the content wrong. It notices a file that was
+// Failed reports whether a check has found the content wrong. It notices a file that was
 // emptied since the last check.
-func (c *contentCheck) failed() bool {
+func (c *File) Failed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err != nil || wasEmptied(c.path)

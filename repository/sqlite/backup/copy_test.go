@@ -1,0 +1,100 @@
+package backup_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/backup"
+	"example.com/petstore/repository/sqlite/internal/sqlitetest"
+)
+
+func TestCopyHasEverythingThatWasCommittedBefore(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	store, err := repository.Open(t.Context(), sqlite.New(filepath.Join(folder, "pets.db")), repository.Options{Migrate: true})
+	check(t, err)
+	t.Cleanup(func() { check(t, store.Close()) })
+	var committed atomic.Int64
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		for err == nil && ctx.Err() == nil {
+			if err = store.InTx(t.Context(), sqlitetest.Adding("Rex")); err == nil {
+				committed.Add(1)
+			}
+		}
+		done <- err
+	}()
+	for range 20 {
+		before := committed.Load()
+		contents := sqlitetest.CopyStore(t, filepath.Join(folder, "pets.db"), filepath.Join(t.TempDir(), "copy.db"))
+		if after := committed.Load(); contents.Pets < before || contents.Pets > after+1 {
+			t.Errorf("got %d pets, want %d to %d", contents.Pets, before, after+1)
+		}
+	}
+	cancel()
+	check(t, <-done)
+}
+
+func TestCopyIsOneFile(t *testing.T) {
+	t.Parallel()
+	path, folder := filepath.Join(t.TempDir(), "pets.db"), t.TempDir()
+	sqlitetest.NewStore(t, path, "Rex")
+	sqlitetest.CopyStore(t, sqlitetest.Crash(t, path, "Tom"), filepath.Join(folder, "copy.db"))
+	if got := sqlitetest.Files(t, folder); !strings.HasPrefix(got, "copy.db ") || strings.Contains(got, "copy.db-") {
+		t.Errorf("got the files\n%.100s\nwant copy.db alone", got)
+	}
+	sqlitetest.WantPets(t, filepath.Join(folder, "copy.db"), 2)
+}
+
+func TestCopyRejectsWhatIsNoIntactStore(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		prepare func(t *testing.T, path string)
+		want    string
+	}{
+		"missing":       {func(*testing.T, string) {}, "there is no such file"},
+		"empty":         {sqlitetest.WriteFile(""), "there is no store in it: name another file"},
+		"text":          {sqlitetest.WriteFile(strings.Repeat("not a database ", 20)), "it is not a SQLite database"},
+		"other program": {sqlitetest.Execute("CREATE TABLE notes (text)"), "it is the database of another program"},
+		"newer":         {sqlitetest.Newer, "use a newer petstore"},
+		"damaged":       {sqlitetest.Damaged, "the database is damaged"},
+		"foreign key": {func(t *testing.T, path string) {
+			sqlitetest.NewStore(t, path, "")
+			sqlitetest.Execute("INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES (7, 'placed', 0, 0)")(t, path)
+		}, "a row of orders refers to a missing row"},
+		"cut": {func(t *testing.T, path string) {
+			sqlitetest.NewStore(t, path, "Rex")
+			check(t, os.Truncate(path, 20_000))
+		}, "the database is damaged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "pets.db")
+			test.prepare(t, path)
+			_, err := backup.Copy(t.Context(), path, sqlitetest.NewFile(t, filepath.Join(t.TempDir(), "copy.db")), sqlitetest.Ignore)
+			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got the error %v, want one line with %q and the path", err, test.want)
+			}
+		})
+	}
+}
+
+func TestCopyEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	sqlitetest.NewStore(t, path, "Rex")
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := backup.Copy(ctx, path, sqlitetest.NewFile(t, filepath.Join(t.TempDir(), "copy.db")), func(int, int) { cancel() })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+}

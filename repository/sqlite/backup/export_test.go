@@ -1,0 +1,25 @@
+package backup
+
+import (
+	"context"
+	"time"
+)
+
+// SyncReplaced does the last step of Replace.
+func SyncReplaced(ctx context.Context, path string) error {
+	return newReplacement(path, "", time.Time{}).syncFolder(ctx)
+}
+
+// ReplaceKilled does what Replace does until it is killed before the step of that number.
+// It reports whether there is one.
+func ReplaceKilled(ctx context.Context, path, with string, now time.Time, step int) (bool, error) {
+	r := newReplacement(path, with, now)
+	defer r.unlock()
+	steps := r.steps()
+	for _, run := range steps[:min(step, len(steps))] {
+		if err := run(ctx); err != nil {
+			return true, err
+		}
+	}
+	return step < len(steps), nil
+}

@@ -1,0 +1,201 @@
+// Package sqlitetest has what the tests of package sqlite and of the packages below it share.
+package sqlitetest
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/backup"
+)
+
+// Check ends the test if err is not nil.
+func Check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Adding returns a function that adds a pet.
+func Adding(name string) func(context.Context, domain.Repositories) error {
+	return func(ctx context.Context, r domain.Repositories) error {
+		_, err := r.Pets.Create(ctx, domain.NewPet{Name: name})
+		return err
+	}
+}
+
+// NewStore creates a store with a pet, or without one if the name is empty.
+func NewStore(t *testing.T, path, name string) {
+	t.Helper()
+	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+	Check(t, err)
+	if name != "" {
+		Check(t, store.InTx(t.Context(), Adding(name)))
+	}
+	Check(t, store.Close())
+}
+
+// Reopen opens and closes a store.
+func Reopen(t *testing.T, path string) {
+	t.Helper()
+	NewStore(t, path, "")
+}
+
+// Newer creates a store with the schema of a newer program.
+func Newer(t *testing.T, path string) {
+	t.Helper()
+	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+	Check(t, err)
+	Check(t, store.Close())
+	Execute("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)")(t, path)
+}
+
+// Damaged creates a store in which an index does not match its table.
+func Damaged(t *testing.T, path string) {
+	t.Helper()
+	NewStore(t, path, "Rexxxxxxxx")
+	content, err := os.ReadFile(path)
+	Check(t, err)
+	Execute("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'orders_pet_id') WHERE name = 'pets_status_id'")(t, path)
+	changed, err := os.ReadFile(path)
+	Check(t, err)
+	if bytes.Equal(content, changed) {
+		t.Fatal("the file was not damaged")
+	}
+}
+
+// Crash adds a pet to a store, and returns the path of the store that a Crash would leave
+// then, in another folder. The WAL has the pet.
+func Crash(t *testing.T, path, name string) string {
+	t.Helper()
+	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
+	Check(t, err)
+	defer func() { _ = store.Close() }()
+	Check(t, store.InTx(t.Context(), Adding(name)))
+	return CopyOf(t, path)
+}
+
+// CopyOf copies the file of a store and its WAL to another folder.
+func CopyOf(t *testing.T, path string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "pets.db")
+	CopyFile(t, path, to)
+	CopyFile(t, path+"-wal", to+"-wal")
+	return to
+}
+
+func CopyFile(t *testing.T, from, to string) {
+	t.Helper()
+	content, err := os.ReadFile(from)
+	Check(t, err)
+	Check(t, os.WriteFile(to, content, 0o600))
+}
+
+// CopyStore copies a store with Copy.
+func CopyStore(t *testing.T, from, to string) backup.Contents {
+	t.Helper()
+	contents, err := backup.Copy(t.Context(), from, NewFile(t, to), Ignore)
+	Check(t, err)
+	return contents
+}
+
+func NewFile(t *testing.T, path string) *os.File {
+	t.Helper()
+	file, err := os.Create(path)
+	Check(t, err)
+	t.Cleanup(func() { _ = file.Close() })
+	return file
+}
+
+func Ignore(int, int) {}
+
+// WantPets expects a number of pets in the store at path.
+func WantPets(t *testing.T, path string, want int) {
+	t.Helper()
+	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
+	Check(t, err)
+	defer func() { _ = store.Close() }()
+	page, err := store.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 100}})
+	if err != nil || len(page.Items) != want {
+		t.Errorf("got %d pets and %v, want %d", len(page.Items), err, want)
+	}
+}
+
+func ReadFile(t *testing.T, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	Check(t, err)
+	return content
+}
+
+func WriteFile(content string) func(*testing.T, string) {
+	return func(t *testing.T, path string) { Check(t, os.WriteFile(path, []byte(content), 0o600)) }
+}
+
+// Files returns the names and contents of the Files in a folder.
+func Files(t *testing.T, folder string) string {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	Check(t, err)
+	var all strings.Builder
+	for _, entry := range entries {
+		content := []byte("a folder")
+		if !entry.IsDir() {
+			content, err = os.ReadFile(filepath.Join(folder, entry.Name()))
+			Check(t, err)
+		}
+		all.WriteString(entry.Name() + " " + string(content) + "\n")
+	}
+	return all.String()
+}
+
+func Execute(statement string) func(*testing.T, string) {
+	return func(t *testing.T, path string) {
+		t.Helper()
+		Check(t, TryExecute(t, path, statement))
+	}
+}
+
+// TryExecute returns the error of a statement on a connection of its own.
+func TryExecute(t *testing.T, path, statement string) error {
+	t.Helper()
+	db, err := sql.Open("sqlite3", path)
+	Check(t, err)
+	_, err = db.ExecContext(t.Context(), statement)
+	return errors.Join(err, db.Close())
+}
+
+// OverwritePage overwrites the first page of a table or index in a file that nothing has open.
+func OverwritePage(t *testing.T, path, name string) {
+	t.Helper()
+	var root int64
+	db, err := sql.Open("sqlite3", "file:"+path+"?immutable=1")
+	Check(t, err)
+	Check(t, db.QueryRowContext(t.Context(), "SELECT rootpage FROM sqlite_schema WHERE name = ?", name).Scan(&root))
+	Check(t, db.Close())
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	Check(t, err)
+	_, err = file.WriteAt(bytes.Repeat([]byte{0xff}, 4096), 4096*(root-1))
+	Check(t, err)
+	Check(t, file.Close())
+}
+
+// CollectGarbage runs the finalizers of all objects that nothing refers to.
+func CollectGarbage() {
+	for range 2 { // the first may run before others of its cycle
+		done := make(chan struct{})
+		runtime.SetFinalizer(new([]byte), func(*[]byte) { close(done) })
+		runtime.GC()
+		<-done
+	}
+}

@@ -1,0 +1,89 @@
+package storefile_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/internal/sqlitetest"
+	"example.com/petstore/repository/sqlite/internal/storefile"
+)
+
+func TestOpenRejectsFileReplacedBesideItsWAL(t *testing.T) {
+	t.Parallel()
+	for name, backup := range map[string]func(t *testing.T, path, to string){
+		"by a copy":         func(t *testing.T, path, to string) { sqlitetest.CopyStore(t, path, to) },
+		"by a file copy":    sqlitetest.CopyFile, // of a store that no process has open
+		"by an empty store": func(t *testing.T, _, to string) { sqlitetest.NewStore(t, to, "") },
+		"by another store":  func(t *testing.T, _, to string) { sqlitetest.NewStore(t, to, "Tom") },
+		"by an older backup": func(t *testing.T, path, to string) {
+			sqlitetest.CopyStore(t, path, to)
+			sqlitetest.Reopen(t, path)
+			sqlitetest.Reopen(t, path)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			path, saved := filepath.Join(folder, "pets.db"), filepath.Join(folder, "saved.db")
+			sqlitetest.NewStore(t, path, "Rex")
+			backup(t, path, saved)
+			crashed := sqlitetest.Crash(t, path, "Tom")
+			sqlitetest.CopyFile(t, saved, crashed)
+
+			before := sqlitetest.Files(t, filepath.Dir(crashed))
+			_, err := repository.Open(t.Context(), sqlite.New(crashed), repository.Options{Migrate: true})
+			if !errors.Is(err, storefile.ErrForeignWAL) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), crashed+"-wal") {
+				t.Errorf("got the error %v, want one line with %v and the WAL", err, storefile.ErrForeignWAL)
+			}
+			check(t, os.RemoveAll(crashed+"-shm")) // an index of the WAL, which SQLite makes anew
+			if after := sqlitetest.Files(t, filepath.Dir(crashed)); after != before {
+				t.Errorf("the files were changed:\n%.200s\nwant\n%.200s", after, before)
+			}
+		})
+	}
+}
+
+func TestOpenAcceptsStoreAfterCrash(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path := filepath.Join(folder, "pets.db")
+	sqlitetest.NewStore(t, path, "Rex")
+	want := 1
+	for range 5 { // each a crash of a store that was not closed before
+		path = sqlitetest.Crash(t, path, "Tom")
+		want++
+		sqlitetest.WantPets(t, sqlitetest.CopyOf(t, path), want)
+	}
+}
+
+// A checkpoint writes the pages in the order of their numbers. A crash within one leaves a file
+// that is damaged without its WAL.
+func TestOpenAcceptsStoreAfterCrashWithinCheckpoint(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	sqlitetest.NewStore(t, path, "")
+	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
+	check(t, err)
+	for range 90 { // many pages: names are in the table
+		check(t, store.InTx(t.Context(), sqlitetest.Adding(strings.Repeat("x", domain.MaxPetName))))
+	}
+	before := sqlitetest.CopyOf(t, path)
+	check(t, store.Close())
+	after, err := os.ReadFile(path)
+	check(t, err)
+	const pageSize = 4096
+	for pages := 1; pages < len(after)/pageSize; pages++ {
+		crashed := sqlitetest.CopyOf(t, before)
+		file, err := os.OpenFile(crashed, os.O_WRONLY, 0)
+		check(t, err)
+		_, err = file.WriteAt(after[:pages*pageSize], 0)
+		check(t, errors.Join(err, file.Close()))
+		sqlitetest.WantPets(t, crashed, 90)
+	}
+}
