@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/mattn/go-sqlite3"
+
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
@@ -40,21 +42,17 @@ const maxIdleWAL = 16 << 20
 // PRAGMA synchronous, for which SQLite reads the schema. While another process switches a new
 // file to WAL mode, SQLite returns SQLITE_BUSY immediately, whatever the busy_timeout.
 func connect(ctx context.Context, path string, pragmas url.Values, size int) (*sql.DB, error) {
-	pool, err := sql.Open("sqlite3", storefile.DSN(path, pragmas))
-	if err != nil {
-		return nil, err
-	}
+	pool := storefile.OpenPool(path, pragmas)
 	pool.SetMaxOpenConns(size)
 	pool.SetMaxIdleConns(size)
-	for start := time.Now(); ; { //nolint:forbidigo // a duration
+	for start := time.Now(); ; time.Sleep(storefile.BusyTimeout) { //nolint:forbidigo // a duration
 		err := pool.PingContext(ctx)
 		if err == nil {
 			return pool, nil
 		}
-		if !storefile.IsBusy(err) || time.Since(start) >= storefile.LockTimeout {
+		if storefile.Code(err) != sqlite3.ErrBusy || time.Since(start) >= storefile.LockTimeout {
 			return nil, errors.Join(err, pool.Close())
 		}
-		time.Sleep(storefile.BusyTimeout)
 	}
 }
 
@@ -65,20 +63,12 @@ func prepareWriter(ctx context.Context, writer *sql.Conn) error {
 	var synchronous int
 	err := writer.QueryRowContext(ctx, "SELECT journal_mode, synchronous FROM pragma_journal_mode, pragma_synchronous").
 		Scan(&mode, &synchronous)
-	if err != nil {
-		return err
+	if err == nil && (mode != "wal" || synchronous < 2) {
+		err = fmt.Errorf("journal_mode is %s and synchronous is %d, not wal and 2: keep the store on a local disk", mode, synchronous)
 	}
-	if mode != "wal" || synchronous < 2 {
-		return fmt.Errorf("journal_mode is %s and synchronous is %d, not wal and 2: keep the store on a local disk", mode, synchronous)
+	if err == nil {
+		_, err = writer.ExecContext(ctx, fmt.Sprintf("DELETE FROM pets WHERE FALSE; PRAGMA busy_timeout = %d; PRAGMA journal_size_limit = %d",
+			storefile.BusyTimeout.Milliseconds(), maxIdleWAL))
 	}
-	for _, statement := range []string{
-		"DELETE FROM pets WHERE FALSE",
-		fmt.Sprintf("PRAGMA busy_timeout = %d", storefile.BusyTimeout.Milliseconds()),
-		fmt.Sprintf("PRAGMA journal_size_limit = %d", maxIdleWAL),
-	} {
-		if _, err := writer.ExecContext(ctx, statement); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }

@@ -17,82 +17,73 @@ import (
 // Failure implements engine.Database.
 func (*database) Failure(err error) engine.Failure { return Failure(err) }
 
-// Failure returns what failed if SQLite or the file caused err (sqlite.org/rescode.html), otherwise "".
+// Failure returns what failed if the file of a store or SQLite caused err, and "" for any other error.
 func Failure(err error) engine.Failure {
-	switch {
-	case errors.Is(err, storefile.ErrReplaced), storefile.IsForeign(err), errors.Is(err, storefile.ErrWALRemoved), errors.Is(err, storefile.ErrWALTruncated):
-		return engine.FailureReplaced
-	case errors.Is(err, storefile.ErrLinked):
+	for _, known := range []error{storefile.ErrReplaced, storefile.ErrForeignWAL, storefile.ErrEmptied, storefile.ErrWALRemoved, storefile.ErrWALTruncated} {
+		if errors.Is(err, known) {
+			return engine.FailureReplaced
+		}
+	}
+	if errors.Is(err, storefile.ErrLinked) {
 		return engine.FailureOther
 	}
-	failure, ok := errors.AsType[sqlite3.Error](err)
-	if !ok {
-		return ""
-	}
+	failure, _ := errors.AsType[sqlite3.Error](err)
 	if failure.SystemErrno == syscall.ENOSPC || failure.SystemErrno == syscall.EDQUOT {
 		return engine.FailureFull
 	}
-	switch failure.Code {
-	case sqlite3.ErrFull:
-		return engine.FailureFull
-	case sqlite3.ErrBusy, sqlite3.ErrLocked, sqlite3.ErrProtocol:
-		return engine.FailureBusy
-	case sqlite3.ErrReadonly:
-		return engine.FailureReadOnly
-	case sqlite3.ErrIoErr:
-		return engine.FailureIO
-	case sqlite3.ErrCorrupt, sqlite3.ErrNotADB:
-		return engine.FailureCorrupt
-	case sqlite3.ErrCantOpen:
-		return engine.FailureCannotOpen
-	case sqlite3.ErrInterrupt, sqlite3.ErrPerm, sqlite3.ErrAuth, sqlite3.ErrNomem:
-		return engine.FailureOther
-	}
-	return ""
+	return failures[failure.Code]
 }
 
-func isFailedSync(err error) bool {
-	failure, ok := errors.AsType[sqlite3.Error](err)
-	return ok && failure.ExtendedCode == sqlite3.ErrIoErrFsync
+// failures are those of the codes of SQLite (sqlite.org/rescode.html).
+var failures = map[sqlite3.ErrNo]engine.Failure{
+	sqlite3.ErrFull:      engine.FailureFull,
+	sqlite3.ErrBusy:      engine.FailureBusy,
+	sqlite3.ErrLocked:    engine.FailureBusy,
+	sqlite3.ErrProtocol:  engine.FailureBusy,
+	sqlite3.ErrReadonly:  engine.FailureReadOnly,
+	sqlite3.ErrIoErr:     engine.FailureIO,
+	sqlite3.ErrCorrupt:   engine.FailureCorrupt,
+	sqlite3.ErrNotADB:    engine.FailureCorrupt,
+	sqlite3.ErrCantOpen:  engine.FailureCannotOpen,
+	sqlite3.ErrInterrupt: engine.FailureOther,
+	sqlite3.ErrPerm:      engine.FailureOther,
+	sqlite3.ErrAuth:      engine.FailureOther,
+	sqlite3.ErrNomem:     engine.FailureOther,
 }
 
 // withRemedy returns an error of open as one line with the cause and the remedy.
 func withRemedy(err error, path string) error {
-	var failure sqlite3.Error
-	errors.As(err, &failure)
-	switch failure.Code {
-	case sqlite3.ErrNotADB:
-		return errors.New("it is not a SQLite database: name another file, or move this one away")
-	case sqlite3.ErrCorrupt:
-		return errors.New("the database is damaged: restore a backup that is intact")
-	case sqlite3.ErrBusy, sqlite3.ErrLocked:
-		return errors.New("it is locked by another process: stop that process, then try again")
-	}
-	if line, known := remedies[systemError(err, path)]; known {
-		return errors.New(line)
+	for _, cause := range []error{storefile.Code(err), systemError(err, path)} {
+		if line, known := remedies[cause]; known {
+			return errors.New(line)
+		}
 	}
 	return err
 }
 
-// remedies are the messages for errors of the operating system.
-var remedies = map[syscall.Errno]string{
-	syscall.EACCES:  "permission denied: let this user read and write the file, its -wal and -shm, and their folder",
-	syscall.EPERM:   "permission denied: let this user read and write the file, its -wal and -shm, and their folder",
-	syscall.EROFS:   "the file system is read-only: mount it for writing, or name a file elsewhere",
-	syscall.EMFILE:  "too many open files: raise the limit (ulimit -n)",
-	syscall.ENFILE:  "too many open files: raise the limit (ulimit -n)",
-	syscall.ENOSPC:  "the disk is full: free some space",
-	syscall.EDQUOT:  "the disk is full: free some space",
-	syscall.ENOENT:  "there is no such file or folder: correct the path",
-	syscall.ENOTDIR: "a part of the path is not a directory: correct the path",
-	syscall.EISDIR:  "there is a folder where the file, its -wal or its -shm belongs: move it away",
+// remedies are the messages for errors of SQLite and of the operating system.
+var remedies = map[error]string{
+	sqlite3.ErrNotADB:  "it is not a SQLite database: name another file, or move this one away",
+	sqlite3.ErrCorrupt: "the database is damaged: restore a backup that is intact",
+	sqlite3.ErrBusy:    "it is locked by another process: stop that process, then try again",
+	sqlite3.ErrLocked:  "it is locked by another process: stop that process, then try again",
+	syscall.EACCES:     "permission denied: let this user read and write the file, its -wal and -shm, and their folder",
+	syscall.EPERM:      "permission denied: let this user read and write the file, its -wal and -shm, and their folder",
+	syscall.EROFS:      "the file system is read-only: mount it for writing, or name a file elsewhere",
+	syscall.EMFILE:     "too many open files: raise the limit (ulimit -n)",
+	syscall.ENFILE:     "too many open files: raise the limit (ulimit -n)",
+	syscall.ENOSPC:     "the disk is full: free some space",
+	syscall.EDQUOT:     "the disk is full: free some space",
+	syscall.ENOENT:     "there is no such file or folder: correct the path",
+	syscall.ENOTDIR:    "a part of the path is not a directory: correct the path",
+	syscall.EISDIR:     "there is a folder where the file, its -wal or its -shm belongs: move it away",
 }
 
 // systemError returns the error of the operating system that caused err, or zero.
-func systemError(err error, path string) (errno syscall.Errno) {
-	var failure sqlite3.Error
-	if !errors.As(err, &failure) {
-		errors.As(err, &errno)
+func systemError(err error, path string) syscall.Errno {
+	failure, ok := errors.AsType[sqlite3.Error](err)
+	if !ok {
+		errno, _ := errors.AsType[syscall.Errno](err)
 		return errno
 	}
 	if failure.Code == sqlite3.ErrFull {

@@ -78,10 +78,7 @@ func CheckFile(ctx context.Context, path string, o engine.Options) (err error) {
 	if storefile.HasWAL(path) { // which a connection that writes would write to a damaged file
 		pragmas = storefile.ReaderPragmas
 	}
-	pool, err := sql.Open("sqlite3", storefile.DSN(path, pragmas))
-	if err != nil {
-		return err
-	}
+	pool := storefile.OpenPool(path, pragmas)
 	defer func() { err = errors.Join(err, pool.Close()) }()
 	if _, err = CheckStore(ctx, pool, o.Migrate && !o.Exclusive); create && errors.Is(err, storefile.ErrNoStore) {
 		return nil

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mattn/go-sqlite3"
 	"golang.org/x/sys/unix"
 	gormsqlite "gorm.io/driver/sqlite"
 	"gorm.io/gorm"
@@ -56,41 +57,29 @@ func open(ctx context.Context, path string, o engine.Options) (_ *database, err 
 		return nil, err
 	}
 	defer unlock()
-	pragmas := writerPragmas
 	if o.Exclusive {
 		if err := storefile.CheckNotOpen(path); err != nil {
 			return nil, err
 		}
-		pragmas = exclusivePragmas
 	}
 	if err := CheckFile(ctx, path, o); err != nil {
 		return nil, err
 	}
 	d := &database{}
+	if d.file, err = storefile.New(path); err != nil {
+		return nil, err
+	}
 	defer func() {
-		if storefile.IsCorrupt(err) && d.file != nil {
+		if storefile.Code(err) == sqlite3.ErrCorrupt {
 			d.file.Fail(err) // Close leaves the WAL as it is
 		}
 		if err != nil {
 			err = errors.Join(err, d.Close())
 		}
 	}()
-	if d.file, err = storefile.New(path); err != nil {
+	hadWAL := storefile.HasWAL(path)
+	if err := d.connect(ctx, path, o); err != nil {
 		return nil, err
-	}
-	isFirst := !storefile.HasWAL(path)
-	// The writer is opened first: it creates the WAL, which a reader cannot create. The readers are
-	// opened before the other parts of the file are read, which may be damaged, see Close.
-	if d.writerPool, err = connect(ctx, path, pragmas, 1); err != nil {
-		return nil, err
-	}
-	if !o.Exclusive {
-		if d.readers, err = connect(ctx, path, storefile.ReaderPragmas, o.MaxOpenConns); err != nil {
-			return nil, err
-		}
-		if d.file.Reader, err = connect(ctx, path, storefile.ReaderPragmas, 1); err != nil {
-			return nil, err
-		}
 	}
 	if d.schema, err = migrate(ctx, d.writerPool, migrations, o.Migrate); err != nil {
 		return nil, err
@@ -107,16 +96,33 @@ func open(ctx context.Context, path string, o engine.Options) (_ *database, err 
 	if err := prepareWriter(ctx, d.writer); err != nil {
 		return nil, err
 	}
-	if isFirst {
+	if !hadWAL {
 		_ = storefile.BeginGeneration(ctx, d.writer, path) // fails on a full disk, on which a store can still be read
 	}
-	if err := d.file.CheckWALToo(); err != nil {
+	if err := d.file.WatchWAL(); err != nil {
 		return nil, err
 	}
 	if err := d.openReaders(ctx, o.MaxOpenConns); err != nil {
 		return nil, err
 	}
-	return d, d.check()
+	return d, d.Check(ctx)
+}
+
+// connect opens the writer first: it creates the WAL, which a reader cannot create. The readers are
+// opened before the other parts of the file are read, which may be damaged, see Close.
+func (d *database) connect(ctx context.Context, path string, o engine.Options) (err error) {
+	if o.Exclusive {
+		d.writerPool, err = connect(ctx, path, exclusivePragmas, 1)
+		return err
+	}
+	if d.writerPool, err = connect(ctx, path, writerPragmas, 1); err != nil {
+		return err
+	}
+	if d.readers, err = connect(ctx, path, storefile.ReaderPragmas, o.MaxOpenConns); err != nil {
+		return err
+	}
+	d.file.Reader, err = connect(ctx, path, storefile.ReaderPragmas, 1)
+	return err
 }
 
 // openReaders opens all connections that read: later there may be no free descriptor, or a read of
@@ -175,7 +181,7 @@ func (d *database) Begin(ctx context.Context) (engine.Tx, error) {
 			d.inTx = true
 			return &tx{Conn: d.writer, database: d}, nil
 		}
-		if !storefile.IsBusy(err) || time.Since(start) >= storefile.LockTimeout {
+		if storefile.Code(err) != sqlite3.ErrBusy || time.Since(start) >= storefile.LockTimeout {
 			return nil, err
 		}
 	}
@@ -185,7 +191,7 @@ func (d *database) Begin(ctx context.Context) (engine.Tx, error) {
 // data_version of a connection; its own commits do not. It also saves a WAL that was removed
 // since the last call.
 func (d *database) PollChanges(ctx context.Context) (engine.Changes, error) {
-	if !d.inTx && d.file.WALRemoved() {
+	if !d.inTx && d.file.IsWALRemoved() {
 		_ = d.checkAndSave(ctx) // the next Begin returns the error
 	}
 	before := d.dataVersion
@@ -198,22 +204,20 @@ func (d *database) PollChanges(ctx context.Context) (engine.Changes, error) {
 // data_version is compared.
 func (d *database) ChecksBeforeRead() bool { return false }
 
-// Check implements engine.Database.
-func (d *database) Check(context.Context) error { return d.check() }
-
 // CheckSynchronous implements engine.Database. A file has no standby.
 func (d *database) CheckSynchronous(context.Context) error { return nil }
 
-func (d *database) check() error {
+// Check implements engine.Database.
+func (d *database) Check(context.Context) error {
 	if d.readers == nil { // another connection could not read the file now
 		return d.file.CheckIdentity()
 	}
 	return d.file.Check()
 }
 
-// checkAndSave is check for the goroutine that writes. It saves a WAL that was removed.
+// checkAndSave is Check for the goroutine that writes. It saves a WAL that was removed.
 func (d *database) checkAndSave(ctx context.Context) error {
-	err := d.check()
+	err := d.Check(ctx)
 	if errors.Is(err, storefile.ErrWALRemoved) && !d.inTx {
 		err = d.file.SaveWAL(ctx, d.writer)
 		d.inTx = errors.Is(err, storefile.ErrWALSaved)
@@ -227,19 +231,13 @@ func (d *database) BatchesStatements() bool { return false }
 
 // LastID implements engine.Database (sqlite.org/autoinc.html).
 func (*database) LastID(ctx context.Context, pool gorm.ConnPool, table string) (id int64, err error) {
-	err = pool.QueryRowContext(ctx, "SELECT seq FROM sqlite_sequence WHERE name = ?", table).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
+	err = pool.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?", table).Scan(&id)
 	return id, err
 }
 
 // SetLastID implements engine.Database.
 func (*database) SetLastID(ctx context.Context, tx engine.Tx, table string, id int64) error {
-	if _, err := tx.ExecContext(ctx, "DELETE FROM sqlite_sequence WHERE name = ?", table); err != nil {
-		return err
-	}
-	_, err := tx.ExecContext(ctx, "INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", table, id)
+	_, err := tx.ExecContext(ctx, "DELETE FROM sqlite_sequence WHERE name = ?; INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", table, table, id)
 	return err
 }
 
@@ -251,36 +249,32 @@ func (d *database) Pools() map[string]*sql.DB {
 	return map[string]*sql.DB{"writer": d.writerPool, "readers": d.readers}
 }
 
-// leftOpen has the connections that stay open until the process exits: writers without readers, as with engine.Options.Exclusive, of files whose content
-// is wrong or could not be checked: closing one could change the file and remove its WAL, see Close.
-// The garbage collector would close a connection that nothing refers to.
+// leftOpen has the writers that stay open until the process exits, see Close. The garbage collector
+// would close a connection that nothing refers to.
 var leftOpen sync.Map
 
 // Close implements engine.Database. When the last connection to a file is closed, SQLite writes
 // the WAL to the file and removes it, unless that connection is read-only. So the readers, which have
 // all read the file and locked it by that, are closed last if its content is wrong or could not be
-// checked.
+// checked. Without readers, the writer is not closed then.
 func (d *database) Close() error {
 	if d.writerPool == nil {
 		return nil
 	}
 	wrong := d.checkAndSave(context.Background()) != nil || d.file.Failed()
 	switch {
-	case wrong && d.readers != nil:
-		return errors.Join(d.closeWriter(), d.closeReaders())
-	case wrong:
+	case wrong && d.readers == nil:
 		if d.writer == nil {
 			d.writer, _ = d.writerPool.Conn(context.Background()) // closing the pool would close it
 		}
 		leftOpen.Store(d.writer, true)
 		return d.writerPool.Close()
-	case d.readers != nil:
-		return errors.Join(d.closeReaders(), d.closeWriter())
+	case wrong:
+		return errors.Join(d.closeWriter(), d.closeReaders())
 	}
-	return d.closeWriter()
+	return errors.Join(d.closeReaders(), d.closeWriter())
 }
 
-// closeWriter closes the writer.
 func (d *database) closeWriter() error {
 	if d.writer != nil {
 		_ = d.writer.Close() // fails in a second Close
@@ -288,10 +282,11 @@ func (d *database) closeWriter() error {
 	return d.writerPool.Close()
 }
 
-// closeReaders closes the connections that read.
-func (d *database) closeReaders() error {
-	if d.file.Reader == nil {
-		return d.readers.Close()
+func (d *database) closeReaders() (err error) {
+	for _, pool := range []*sql.DB{d.readers, d.file.Reader} {
+		if pool != nil {
+			err = errors.Join(err, pool.Close())
+		}
 	}
-	return errors.Join(d.readers.Close(), d.file.Reader.Close())
+	return err
 }

@@ -42,7 +42,7 @@ func (t *tx) Failed() bool { return false }
 // meanwhile. After the commit, only another file at its path is an error, which does not have the
 // commit.
 func (t *tx) Commit(engine.Changes) error {
-	if err := t.database.check(); err != nil {
+	if err := t.database.Check(context.Background()); err != nil {
 		return errors.Join(err, t.Rollback())
 	}
 	if _, err := t.ExecContext(context.Background(), "COMMIT"); err != nil {
@@ -71,7 +71,7 @@ func (t *tx) Rollback() error {
 // commit is in the WAL, and a checkpoint truncates it without a sync.
 func (d *database) overwriteFailedCommit() {
 	_, err := d.writer.ExecContext(context.Background(), "PRAGMA user_version = 0") // which nothing uses
-	if isFailedSync(err) {
+	if failure, _ := errors.AsType[sqlite3.Error](err); failure.ExtendedCode == sqlite3.ErrIoErrFsync {
 		_, _ = d.writer.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
 	}
 }

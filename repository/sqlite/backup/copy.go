@@ -56,7 +56,7 @@ func Copy(ctx context.Context, path string, to *os.File, progress func(copied, t
 }
 
 func copyStore(ctx context.Context, path string, to *os.File, progress func(copied, total int)) (c Contents, err error) {
-	source, closeSource, err := openSource(ctx, path)
+	source, err := openSource(ctx, path)
 	if err != nil {
 		return c, err
 	}
@@ -64,7 +64,7 @@ func copyStore(ctx context.Context, path string, to *os.File, progress func(copi
 	if err == nil {
 		err = copyPages(ctx, source, to, progress)
 	}
-	if err := errors.Join(err, closeSource()); err != nil {
+	if err := errors.Join(err, source.Close()); err != nil {
 		return c, err
 	}
 	if err := to.Sync(); err != nil {
@@ -78,32 +78,39 @@ func copyStore(ctx context.Context, path string, to *os.File, progress func(copi
 
 // openSource checks the store at path and begins a transaction: without one, a commit of
 // another process would restart the copy.
-func openSource(ctx context.Context, path string) (*sql.Conn, func() error, error) {
+func openSource(ctx context.Context, path string) (*sql.Conn, error) {
 	unlock, err := storefile.LockFolder(ctx, path, unix.LOCK_SH)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer unlock()
 	if err := sqlite.CheckFile(ctx, path, engine.Options{Migrate: true, MustExist: true}); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	source, closeSource, err := connectOne(ctx, path, sourcePragmas)
+	source, err := connect(ctx, path, sourcePragmas)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if _, err := source.ExecContext(ctx, "BEGIN; SELECT 1 FROM sqlite_schema"); err != nil { // it begins with the first read
-		return nil, nil, errors.Join(err, closeSource())
+		return nil, errors.Join(err, source.Close())
 	}
-	return source, closeSource, nil
+	return source, nil
+}
+
+// connect opens one connection. Its pool is closed, so that Close closes it.
+func connect(ctx context.Context, path string, pragmas url.Values) (*sql.Conn, error) {
+	pool := storefile.OpenPool(path, pragmas)
+	conn, err := pool.Conn(ctx)
+	return conn, errors.Join(err, pool.Close())
 }
 
 // copyPages copies the pages of a database and begins a new generation in the copy.
-func copyPages(ctx context.Context, source *sql.Conn, to *os.File, progress func(copied, total int)) (err error) {
-	target, closeTarget, err := connectOne(ctx, to.Name(), targetPragmas)
+func copyPages(ctx context.Context, source *sql.Conn, to *os.File, progress func(copied, total int)) error {
+	target, err := connect(ctx, to.Name(), targetPragmas)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeTarget()) }()
+	defer target.Close()
 	steps := 0
 	afterStep := func(copied, total int) error {
 		if steps++; steps%stepsPerSync == 0 {
@@ -149,17 +156,4 @@ func backup(source, target *sqlite3.SQLiteConn, afterStep func(copied, total int
 		}
 	}
 	return nil
-}
-
-// connectOne opens a database and a connection to it.
-func connectOne(ctx context.Context, path string, pragmas url.Values) (*sql.Conn, func() error, error) {
-	pool, err := sql.Open("sqlite3", storefile.DSN(path, pragmas))
-	if err != nil {
-		return nil, nil, err
-	}
-	conn, err := pool.Conn(ctx)
-	if err != nil {
-		return nil, nil, errors.Join(err, pool.Close())
-	}
-	return conn, func() error { return errors.Join(conn.Close(), pool.Close()) }, nil
 }

@@ -2,7 +2,6 @@ package backup
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -79,10 +78,19 @@ func newReplacement(path, with string, now time.Time) *replacement {
 // steps returns the steps of Replace. The process may be killed before and after each;
 // each changes one thing, which the file system or SQLite does completely or not at all.
 func (r *replacement) steps() []func(context.Context) error {
+	ifExists := func(step func(context.Context) error) func(context.Context) error {
+		return func(ctx context.Context) error {
+			if !r.exists {
+				return nil
+			}
+			return step(ctx)
+		}
+	}
 	return []func(context.Context) error{
-		r.lockFolder, r.checkPrevious, r.writeWAL, r.compareKeys, r.lockPrevious, r.copyOwner, r.removeLinks,
+		r.lockFolder, r.checkPrevious, ifExists(r.writeWAL), r.compareKeys,
+		ifExists(r.lockPrevious), ifExists(r.copyOwner), ifExists(r.removeLink),
 		r.moveAside("-journal"), r.moveAside("-wal"), r.moveAside("-shm"),
-		r.keepPrevious, r.putNew, r.syncFolder,
+		ifExists(r.keepPrevious), r.putNew, r.syncFolder,
 	}
 }
 
@@ -114,10 +122,8 @@ func (r *replacement) checkPrevious(ctx context.Context) error {
 	if !info.Mode().IsRegular() {
 		return storefile.ErrNotRegular
 	}
-	pool, err := sql.Open("sqlite3", storefile.DSN(r.path, storefile.ImmutablePragmas))
-	if err != nil {
-		return err
-	}
+	r.exists = true
+	pool := storefile.OpenPool(r.path, storefile.ImmutablePragmas)
 	defer func() { _ = pool.Close() }()
 	if err := storefile.Identify(ctx, pool); errors.Is(err, storefile.ErrOtherProgram) {
 		return err
@@ -129,19 +135,13 @@ func (r *replacement) checkPrevious(ctx context.Context) error {
 // only one that has it open, and then removes the WAL. It leaves a damaged file and its WAL
 // as they are.
 func (r *replacement) writeWAL(ctx context.Context) error {
-	if _, err := os.Stat(r.path); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err := storefile.CheckWAL(ctx, r.path, nil); storefile.IsForeign(err) || storefile.HasWAL(r.path) && isDamaged(ctx, r.path) {
 		return nil
 	}
-	conn, closeConn, err := connectOne(ctx, r.path, url.Values{"mode": {"rw"}, "_busy_timeout": {"0"}})
-	if err == nil {
-		_, err = conn.ExecContext(ctx, "PRAGMA journal_mode = DELETE")
-		err = errors.Join(err, closeConn())
-	}
-	failure, _ := errors.AsType[sqlite3.Error](err)
-	switch failure.Code {
+	pool := storefile.OpenPool(r.path, url.Values{"mode": {"rw"}, "_busy_timeout": {"0"}})
+	_, err := pool.ExecContext(ctx, "PRAGMA journal_mode = DELETE")
+	err = errors.Join(err, pool.Close())
+	switch storefile.Code(err) {
 	case sqlite3.ErrBusy, sqlite3.ErrLocked:
 		return engine.ErrInUse
 	case sqlite3.ErrCorrupt, sqlite3.ErrNotADB:
@@ -153,53 +153,23 @@ func (r *replacement) writeWAL(ctx context.Context) error {
 // isDamaged reports whether a file is damaged although it has its WAL: SQLite would write the
 // WAL to it all the same.
 func isDamaged(ctx context.Context, path string) bool {
-	pool, err := sql.Open("sqlite3", storefile.DSN(path, storefile.ReaderPragmas))
-	if err != nil {
-		return false
-	}
+	pool := storefile.OpenPool(path, storefile.ReaderPragmas)
 	defer func() { _ = pool.Close() }()
-	err = checkIntegrity(ctx, pool)
-	return err != nil && !storefile.IsBusy(err) && ctx.Err() == nil
+	err := checkIntegrity(ctx, pool)
+	return err != nil && storefile.Code(err) != sqlite3.ErrBusy && ctx.Err() == nil
 }
 
 // lockPrevious locks the previous store until Replace returns.
 func (r *replacement) lockPrevious(context.Context) error {
 	file, err := storefile.Lock(r.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err == nil {
-		r.exists = true
 		r.unlocks = append(r.unlocks, func() { _ = file.Close() })
 	}
 	return err
 }
 
-// removeLinks removes the second name of the previous store that a killed Replace has left.
-func (r *replacement) removeLinks(context.Context) error {
-	if !r.exists {
-		return nil
-	}
-	return storefile.RemoveReplacedLink(r.path)
-}
-
-// moveAside keeps what is left of the WAL, shared memory or journal of the previous store.
-func (r *replacement) moveAside(name string) func(context.Context) error {
-	return func(context.Context) error {
-		err := os.Rename(r.path+name, r.path+name+r.suffix)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		r.result.Kept = append(r.result.Kept, r.path+name+r.suffix)
-		return err
-	}
-}
-
 // copyOwner gives the new store the permissions and the owner of the previous one.
 func (r *replacement) copyOwner(context.Context) error {
-	if !r.exists {
-		return nil
-	}
 	info, err := os.Stat(r.path)
 	if err == nil {
 		err = os.Chmod(r.with, info.Mode().Perm())
@@ -213,28 +183,34 @@ func (r *replacement) copyOwner(context.Context) error {
 	return nil
 }
 
+// removeLink removes the second name of the previous store that a killed Replace has left.
+func (r *replacement) removeLink(context.Context) error { return storefile.RemoveReplacedLink(r.path) }
+
+// moveAside keeps what is left of the WAL, shared memory or journal of the previous store.
+func (r *replacement) moveAside(name string) func(context.Context) error {
+	return func(context.Context) error {
+		err := os.Rename(r.path+name, r.path+name+r.suffix)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		r.result.Kept = append(r.result.Kept, r.path+name+r.suffix)
+		return err
+	}
+}
+
 // keepPrevious gives the previous store the name under which it is kept, its second one.
 func (r *replacement) keepPrevious(context.Context) error {
-	if !r.exists {
-		return nil
-	}
 	err := os.Link(r.path, r.path+r.suffix)
 	if errors.Is(err, unix.EPERM) || errors.Is(err, errors.ErrUnsupported) {
 		return errors.New("the file system has no hard links: move the store to another one")
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		r.result.Kept = append([]string{r.path + r.suffix}, r.result.Kept...)
 	}
-	r.result.Kept = append([]string{r.path + r.suffix}, r.result.Kept...)
-	return nil
+	return err
 }
 
-// putNew gives the new store its name.
-func (r *replacement) putNew(context.Context) error {
-	return os.Rename(r.with, r.path)
-}
+func (r *replacement) putNew(context.Context) error { return os.Rename(r.with, r.path) }
 
 // syncFolder writes the names to disk.
-func (r *replacement) syncFolder(context.Context) error {
-	return folder.Sync(filepath.Dir(r.path))
-}
+func (r *replacement) syncFolder(context.Context) error { return folder.Sync(filepath.Dir(r.path)) }

@@ -42,10 +42,7 @@ func verify(ctx context.Context, path string) (c Contents, err error) {
 		return c, err
 	}
 	c.Bytes = info.Size()
-	pool, err := sql.Open("sqlite3", storefile.DSN(path, storefile.ImmutablePragmas))
-	if err != nil {
-		return c, err
-	}
+	pool := storefile.OpenPool(path, storefile.ImmutablePragmas)
 	defer func() { _ = pool.Close() }()
 	if c.SchemaVersion, err = sqlite.CheckStore(ctx, pool, true); err != nil {
 		return c, err

@@ -4,97 +4,129 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"time"
+
+	"github.com/mattn/go-sqlite3"
 )
 
-// A File notices that the file of an open store is another one, has a second name, or that
-// its content was replaced, as by copying a backup over it, or truncated, and that its WAL was. It
-// is safe for concurrent use.
+// ErrReplaced is the error of a file that others than SQLite have changed while it was open.
+var ErrReplaced = errors.New("the file of the store was replaced, removed, truncated or overwritten while it was open: stop the service, then run petstore restore with a backup")
+
+// A File is the file of an open store. It is safe for concurrent use.
 type File struct {
-	fileIdentity
+	identity
 	Reader *sql.DB // of one connection; nil until it is open
 
 	mu       sync.Mutex
-	wal      walCheck
 	modified time.Time // when the checked content was written
 	size     int64     // of the checked content
-	err      error     // from when the content was found wrong
+	wal      identity  // the zero value until WatchWAL
+	walSize  int64     // at the last check
+	err      error     // of all later checks
 }
 
-// New returns the File at path. It is called before SQLite opens the file, or one that replaces it
-// meanwhile could be taken for it.
+// New returns the File at path. It must be called before SQLite opens the file, or a file that
+// replaces that one meanwhile could be taken for it.
 func New(path string) (*File, error) {
-	identity, err := newFileIdentity(path)
-	return &File{fileIdentity: identity}, err
+	identity, err := newIdentity(path)
+	return &File{identity: identity}, err
 }
 
-// CheckIdentity is Check without the content and the WAL.
-func (c *File) CheckIdentity() error {
-	_, err := c.fileIdentity.check()
-	return err
-}
-
-// Check checks the file, and its content unless it was not modified since it was last found
-// right. The file of an open store is modified only by checkpoints. It needs no free descriptor,
-// or clients could stop all writes: it has a connection of its own, and SQLite keeps the
-// descriptor with which the first check has read the file without its WAL.
-func (c *File) Check() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.err != nil {
-		return c.err
+// Check checks the file and its WAL. It reads the content only if the file was modified since it
+// was last found right, as by a checkpoint. It needs no free descriptor, or clients could stop all
+// writes: it has a connection of its own, and SQLite keeps the descriptor with which the first
+// Check has read the file without its WAL.
+func (f *File) Check() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err != nil {
+		return f.err
 	}
-	file, err := c.fileIdentity.check()
+	info, err := f.stat()
 	if err != nil {
 		return err
 	}
-	if isLinked(file) {
+	if isLinked(info) {
 		return ErrLinked
 	}
-	if err := c.checkContent(file); err != nil {
-		return err
+	if !info.ModTime().Equal(f.modified) || info.Size() != f.size {
+		if err := f.checkContent(info.Size() < f.size); err != nil {
+			return err
+		}
+		f.modified, f.size = info.ModTime(), info.Size()
 	}
-	if err = c.wal.check(c.Reader); errors.Is(err, ErrWALTruncated) {
-		c.err = err
+	return f.checkWAL()
+}
+
+// checkContent reads the file. An error that says nothing about it, such as one of the disk, is not
+// kept.
+func (f *File) checkContent(truncated bool) error {
+	err := CheckWAL(context.Background(), f.path, f.Reader)
+	if err == nil && truncated { // without its WAL it can still be read if VACUUM has truncated it
+		_, err = readGenerationWithoutWAL(context.Background(), f.path)
+	}
+	if code := Code(err); code == sqlite3.ErrNotADB || code == sqlite3.ErrCorrupt {
+		err = ErrReplaced
+	}
+	if IsForeign(err) || errors.Is(err, ErrReplaced) {
+		f.err = err
 	}
 	return err
 }
 
-func (c *File) checkContent(file os.FileInfo) error {
-	if file.ModTime().Equal(c.modified) && file.Size() == c.size {
-		return nil
+// CheckIdentity returns an error when another file, or none, is at the path.
+func (f *File) CheckIdentity() error {
+	_, err := f.stat()
+	return err
+}
+
+// CheckNoOther returns an error when another file is at the path. If none is there, the file
+// may have been moved away, with all that it holds.
+func (f *File) CheckNoOther() error {
+	if info, err := os.Stat(f.path); err == nil && !os.SameFile(info, f.info) {
+		return ErrReplaced
 	}
-	truncated := file.Size() < c.size
-	err := CheckWAL(context.Background(), c.path, c.Reader)
-	if err == nil && truncated { // without its WAL it can still be read if VACUUM has truncated it
-		_, err = readGenerationWithoutWAL(context.Background(), c.path)
-	}
-	switch {
-	case IsForeign(err):
-		c.err = err
-	case IsNotADatabase(err), IsCorrupt(err):
-		c.err = ErrReplaced
-	case err != nil:
-		return err // such as of the disk: check again next time
-	default:
-		c.modified, c.size = file.ModTime(), file.Size()
-	}
-	return c.err
+	return nil
 }
 
 // Fail makes err the error of all later checks.
-func (c *File) Fail(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.err = err
+func (f *File) Fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = err
 }
 
-// Failed reports whether a check has found the content wrong. It notices a file that was
-// emptied since the last check.
-func (c *File) Failed() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.err != nil || wasEmptied(c.path)
+// Failed reports whether a check has found the file wrong, or it was emptied since.
+func (f *File) Failed() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err != nil || wasEmptied(f.path)
+}
+
+// An identity is the file that was found at a path. SQLite continues to use a file that was moved
+// away, but opens its WAL and new connections by the path: commits are then lost, or damage the
+// file that is now at the path (sqlite.org/howtocorrupt.html, section 4.1).
+type identity struct {
+	path string
+	info os.FileInfo
+}
+
+func newIdentity(path string) (identity, error) {
+	info, err := os.Stat(path)
+	return identity{path, info}, err
+}
+
+// stat returns the FileInfo of the file, or ErrReplaced when another file, or none, is at the path.
+func (i identity) stat() (os.FileInfo, error) {
+	info, err := os.Stat(i.path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrReplaced, err)
+	}
+	if !os.SameFile(info, i.info) {
+		return nil, ErrReplaced
+	}
+	return info, nil
 }

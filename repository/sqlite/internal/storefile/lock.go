@@ -20,7 +20,7 @@ const (
 )
 
 // Lock locks a file against all connections of other processes until the result is
-// closed. It returns ErrInUse if one is open.
+// closed. It returns engine.ErrInUse if one is open.
 func Lock(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0) //nolint:gosec // the operator names the file
 	if err != nil {
@@ -40,10 +40,10 @@ func Lock(path string) (*os.File, error) {
 // not have it open.
 func CheckNotOpen(path string) error {
 	file, err := Lock(path)
-	if err == nil {
+	switch {
+	case err == nil:
 		return file.Close()
-	}
-	if errors.Is(err, engine.ErrInUse) {
+	case errors.Is(err, engine.ErrInUse):
 		return err
 	}
 	return nil // a missing file is not open, and any other error is found by whoever opens it

@@ -1,6 +1,9 @@
 package storefile
 
 import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"net/url"
 	"path/filepath"
@@ -34,21 +37,20 @@ var (
 	ImmutablePragmas = url.Values{"mode": {"ro"}, "immutable": {"1"}, "_cache_size": {"-65536"}}
 )
 
-// DSN returns the DSN of a file.
-func DSN(path string, pragmas url.Values) string {
-	return "file:" + (&url.URL{Path: filepath.Clean(path)}).EscapedPath() + "?" + pragmas.Encode()
+// OpenPool returns a pool of connections to a file, with pragmas. It opens none yet.
+func OpenPool(path string, pragmas url.Values) *sql.DB {
+	return sql.OpenDB(dsn("file:" + (&url.URL{Path: filepath.Clean(path)}).EscapedPath() + "?" + pragmas.Encode()))
 }
 
-// IsBusy reports whether another connection has a lock.
-func IsBusy(err error) bool { return hasCode(err, sqlite3.ErrBusy) }
+// A dsn implements driver.Connector.
+type dsn string
 
-// IsCorrupt reports whether a file is damaged.
-func IsCorrupt(err error) bool { return hasCode(err, sqlite3.ErrCorrupt) }
+func (d dsn) Connect(context.Context) (driver.Conn, error) { return d.Driver().Open(string(d)) }
 
-// IsNotADatabase reports whether a file has not the header of a database.
-func IsNotADatabase(err error) bool { return hasCode(err, sqlite3.ErrNotADB) }
+func (dsn) Driver() driver.Driver { return &sqlite3.SQLiteDriver{} }
 
-func hasCode(err error, code sqlite3.ErrNo) bool {
-	failure, ok := errors.AsType[sqlite3.Error](err)
-	return ok && failure.Code == code
+// Code returns the code of an error of SQLite, and zero for any other.
+func Code(err error) sqlite3.ErrNo {
+	failure, _ := errors.AsType[sqlite3.Error](err)
+	return failure.Code
 }

@@ -1,19 +1,20 @@
-// Package storefile checks the file of a SQLite store and its WAL, because SQLite trusts both.
-// What is detected, and how:
+// Package storefile checks the file of a SQLite store and its WAL, both of which SQLite trusts.
+// What each file of the package detects, and how:
 //
-//   - storefile.go: a missing file whose WAL is left, a path that is no file, the database of
-//     another program - by the names of the files, stat(2) and the application_id
-//   - links.go: a file with a second name, by which another WAL would be used - by the number of links
-//   - identity.go: an open file that was replaced or removed - by device and inode
-//   - generation.go: a file and a WAL that do not belong together, an emptied file - by a random
-//     number that both contain, and by its size beside a WAL or shared memory
-//   - content.go: an open file that was overwritten or truncated - by reading it again when it was
-//     modified
-//   - wal.go: a WAL of an open file that was removed, replaced or truncated - by its inode, and by
-//     its size compared with its index; saves its commits if it was removed
-//   - lock.go: another process that has the file open, or is replacing it - by locks
+//   - storefile.go: a WAL without its file, by their names; the database of another program, by
+//     the application_id
+//   - links.go: a second name of the file, with which another WAL would be used, by the number of
+//     links
+//   - generation.go: a WAL that belongs to another file, by a random number in both; a file that
+//     was emptied, by its size while it has a WAL or shared memory
+//   - content.go: while the store is open, a file that was replaced or removed, by its inode; one
+//     that was overwritten or truncated, by reading it again when it was modified
+//   - wal.go: while the store is open, a WAL that was removed or replaced, by its inode, whose
+//     commits it saves; one that was truncated, by its index
+//   - lock.go: another process that has the file open, by the locks of SQLite; one that replaces
+//     it, by a lock on the folder
 //
-// sql.go has what opening a file by database/sql needs.
+// sql.go opens connections.
 package storefile
 
 import (
@@ -28,11 +29,18 @@ import (
 	"sync"
 )
 
-// applicationID is the application_id of a store, see migrations.
+// applicationID is the application_id of a store, see its migrations.
 const applicationID = 1885697139
 
-// Check returns an error for a file that SQLite must not open as a store, without writing to it.
-// It creates the file of a new store if create.
+// Errors of Check and Identify.
+var (
+	ErrNotRegular   = errors.New("it is not a regular file: name the file that holds the store")
+	ErrNoStore      = errors.New("there is no store in it yet: run petstore migrate up")
+	ErrOtherProgram = errors.New("it is the database of another program: use another file")
+)
+
+// Check returns an error for a file that must not be opened as a store, and does not write to it.
+// It creates a missing file if create.
 func Check(ctx context.Context, path string, create bool) error {
 	if path == "" || path == ":memory:" || strings.HasPrefix(path, "file:") {
 		return errors.New("the DSN of a SQLite store is the path of a file, not :memory: nor a URI")
@@ -50,12 +58,20 @@ func Check(ctx context.Context, path string, create bool) error {
 	return CheckWAL(ctx, path, nil)
 }
 
-// Errors of Check and Identify.
-var (
-	ErrNotRegular   = errors.New("it is not a regular file: name the file that holds the store")
-	ErrNoStore      = errors.New("there is no store in it yet: run petstore migrate up")
-	ErrOtherProgram = errors.New("it is the database of another program: use another file")
-)
+// Identify returns nil for a store, ErrNoStore for an empty database and ErrOtherProgram for any
+// other. It runs one statement, so that it sees all or nothing of a store that is being created.
+func Identify(ctx context.Context, pool *sql.DB) error {
+	var id, tables int // without the tables of the migrations
+	err := pool.QueryRowContext(ctx, `SELECT application_id, (SELECT count(*) FROM sqlite_schema
+		WHERE name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose_%') FROM pragma_application_id`).Scan(&id, &tables)
+	switch {
+	case err != nil || id == applicationID:
+		return err
+	case id != 0 || tables != 0:
+		return ErrOtherProgram
+	}
+	return ErrNoStore
+}
 
 // walPath returns the path of the WAL of a file.
 func walPath(path string) string { return realPath(path) + "-wal" }
@@ -77,7 +93,6 @@ func realPath(path string) string {
 // section 2.2).
 var createMutex sync.Mutex
 
-// statOrCreate returns the FileInfo of a store. It creates a missing file if create.
 func statOrCreate(path string, create bool) (fs.FileInfo, error) {
 	createMutex.Lock()
 	defer createMutex.Unlock()
@@ -118,8 +133,9 @@ func checkNoWAL(path string) error {
 // umask; SQLite gives the WAL and the shared memory the same mode. It returns nil if
 // another process has created the file meanwhile.
 func createFile(path string) error {
-	if err := checkFolder(filepath.Dir(path)); err != nil {
-		return err
+	folder := filepath.Dir(path)
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return fmt.Errorf("there is no folder %s: create it", folder)
 	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // the operator names the file
 	if errors.Is(err, fs.ErrExist) {
@@ -132,28 +148,4 @@ func createFile(path string) error {
 		return err
 	}
 	return errors.Join(file.Chmod(0o600), file.Close())
-}
-
-func checkFolder(folder string) error {
-	info, err := os.Stat(folder)
-	if err == nil && info.IsDir() {
-		return nil
-	}
-	return fmt.Errorf("there is no folder %s: create it", folder)
-}
-
-// Identify returns nil for the database of a store, ErrNoStore for an empty one, and
-// ErrOtherProgram for any other. It runs one statement, so that it sees all or nothing of a store
-// that is being created.
-func Identify(ctx context.Context, pool *sql.DB) error {
-	var id, tables int // without those of the migrations
-	err := pool.QueryRowContext(ctx, `SELECT application_id, (SELECT count(*) FROM sqlite_schema
-		WHERE name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose_%') FROM pragma_application_id`).Scan(&id, &tables)
-	switch {
-	case err != nil || id == applicationID:
-		return err
-	case id != 0 || tables != 0:
-		return ErrOtherProgram
-	}
-	return ErrNoStore
 }

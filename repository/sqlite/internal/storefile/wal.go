@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"gorm.io/gorm"
 )
 
-// Errors of File.Check and SaveWAL.
+// Errors of File.Check and File.SaveWAL.
 var (
 	ErrWALRemoved   = errors.New("the WAL of the store was removed or replaced while it was open")
 	ErrWALSaved     = fmt.Errorf("%w: all its commits are in the file of the store now: restart the service", ErrWALRemoved)
@@ -16,65 +18,51 @@ var (
 	ErrWALTruncated = errors.New("the WAL of the store was truncated while it was open: stop the service, then run petstore restore with a backup")
 )
 
-// A walCheck notices that the WAL of an open store was removed, replaced or truncated. SQLite
-// continues to use a WAL that was removed, with which all its commits would be lost.
-type walCheck struct {
-	fileIdentity       // the zero value if it is not to be checked
-	size         int64 // at the last check
-}
-
 // Sizes of the header of the WAL and of a frame in bytes (sqlite.org/fileformat2.html, section 4.1).
 const (
 	walHeader = 32
 	walFrame  = 24 + PageKiB<<10
 )
 
-// CheckWALToo makes Check check the WAL, which must exist.
-func (c *File) CheckWALToo() (err error) {
-	c.wal.fileIdentity, err = newFileIdentity(walPath(c.path))
+// WatchWAL makes Check check the WAL, which must exist. SQLite continues to use a WAL that was
+// removed, with which all its commits would be lost.
+func (f *File) WatchWAL() (err error) {
+	f.wal, err = newIdentity(walPath(f.path))
 	return err
 }
 
-// WALRemoved reports whether another file, or none, is at the path of the WAL.
-func (c *File) WALRemoved() bool { return c.wal.isRemoved() }
-
-// isRemoved reports whether another file, or none, is at the path of the WAL.
-func (w *walCheck) isRemoved() bool {
-	if w.info == nil {
-		return false
-	}
-	_, err := w.fileIdentity.check()
+// IsWALRemoved reports whether another file, or none, is at the path of the WAL.
+func (f *File) IsWALRemoved() bool {
+	_, err := f.wal.stat()
 	return err != nil
 }
 
-// check returns ErrWALRemoved, ErrWALTruncated, or the error of a check that could not be made.
-func (w *walCheck) check(reader *sql.DB) error {
-	if w.info == nil {
+func (f *File) checkWAL() error {
+	if f.wal.info == nil {
 		return nil
 	}
-	info, err := w.fileIdentity.check()
+	info, err := f.wal.stat()
 	if err != nil {
 		return ErrWALRemoved
 	}
-	if info.Size() < w.size {
-		if err := w.checkLength(reader); err != nil {
+	if info.Size() < f.walSize {
+		if err := f.checkWALLength(); err != nil {
 			return err
 		}
 	}
-	w.size = info.Size()
+	f.walSize = info.Size()
 	return nil
 }
 
-// checkLength returns ErrWALTruncated if the WAL is shorter than its index in the shared memory
+// checkWALLength returns ErrWALTruncated if the WAL is shorter than its index in the shared memory
 // says. SQLite truncates a WAL only after it has begun a new index.
-func (w *walCheck) checkLength(reader *sql.DB) error {
+func (f *File) checkWALLength() error {
 	for range 5 { // a process may truncate the WAL between the two
-		var busy, frames, written int64
-		err := reader.QueryRowContext(context.Background(), "PRAGMA wal_checkpoint(NOOP)").Scan(&busy, &frames, &written)
+		frames, _, err := checkpoint(context.Background(), f.Reader, "NOOP")
 		if err != nil {
 			return err
 		}
-		info, err := os.Stat(w.path)
+		info, err := os.Stat(f.wal.path)
 		if err != nil {
 			return ErrWALRemoved
 		}
@@ -82,25 +70,32 @@ func (w *walCheck) checkLength(reader *sql.DB) error {
 			return nil
 		}
 	}
-	return ErrWALTruncated
+	f.err = ErrWALTruncated
+	return f.err
 }
 
-// SaveWAL writes the commits of a WAL that was removed to the file, while writer has the WAL open,
-// and then begins a transaction on it, which keeps the lock: a process that writes now would create
-// another WAL, which the connections of this one could not read. It returns ErrWALSaved, or another
-// error if there is no transaction.
-func (c *File) SaveWAL(ctx context.Context, writer *sql.Conn) error {
-	if HasWAL(c.path) { // the shared memory is now that of the WAL of another process
+// SaveWAL writes the commits of a WAL that was removed to the file, by the connection that still has
+// it open, and begins a transaction there, which locks the store: a process that writes now would
+// create another WAL, which the connections of this one could not read. If it returns ErrWALSaved,
+// all later checks do; after another error there is no transaction.
+func (f *File) SaveWAL(ctx context.Context, writer *sql.Conn) error {
+	if HasWAL(f.path) { // the shared memory is now that of the WAL of another process
 		return errWALNotSaved
 	}
-	var busy, frames, written int
-	err := writer.QueryRowContext(ctx, "PRAGMA wal_checkpoint(FULL)").Scan(&busy, &frames, &written)
-	if err != nil || busy != 0 || written != frames {
+	if _, complete, err := checkpoint(ctx, writer, "FULL"); err != nil || !complete {
 		return errWALNotSaved
 	}
 	if _, err := writer.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return errWALNotSaved
 	}
-	c.Fail(ErrWALSaved)
+	f.Fail(ErrWALSaved)
 	return ErrWALSaved
+}
+
+// checkpoint runs a checkpoint. It returns the number of frames in the WAL, and whether all of them
+// are in the file, on disk, which other connections may prevent.
+func checkpoint(ctx context.Context, db gorm.ConnPool, mode string) (frames int64, complete bool, err error) {
+	var busy, written int64
+	err = db.QueryRowContext(ctx, "PRAGMA wal_checkpoint("+mode+")").Scan(&busy, &frames, &written)
+	return frames, busy == 0 && written == frames, err
 }
