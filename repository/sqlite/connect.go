@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"time"
 
@@ -14,25 +13,17 @@ import (
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
-var (
-	// writerPragmas are those of the connection that writes, see storefile.ReaderPragmas.
-	writerPragmas = url.Values{
-		"mode":             {"rw"}, // the file is created by checkFile
-		"_mutex":           {"no"},
-		"_journal_mode":    {"WAL"},
-		"_synchronous":     {"FULL"}, // NORMAL can lose commits when the power fails
-		"_txlock":          {"immediate"},
-		"_foreign_keys":    {"on"},
-		"_busy_timeout":    {"5000"}, // while the store is opened, see prepareWriter
-		"_stmt_cache_size": {"64"},
-	}
-	// exclusivePragmas are those of a writer that locks the file until it is closed.
-	exclusivePragmas = func() url.Values {
-		pragmas := maps.Clone(writerPragmas)
-		pragmas.Set("_locking_mode", "EXCLUSIVE")
-		return pragmas
-	}()
-)
+// writerPragmas are those of the connection that writes, see storefile.ReaderPragmas.
+var writerPragmas = url.Values{
+	"mode":             {"rw"}, // the file is created by checkFile
+	"_mutex":           {"no"},
+	"_journal_mode":    {"WAL"},
+	"_synchronous":     {"FULL"}, // NORMAL can lose commits when the power fails
+	"_txlock":          {"immediate"},
+	"_foreign_keys":    {"on"},
+	"_busy_timeout":    {"5000"}, // while the store is opened, see prepareWriter
+	"_stmt_cache_size": {"64"},
+}
 
 // maxIdleWAL is the size in bytes to which the WAL is truncated after a checkpoint, when a
 // long read of another process has made it larger.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -111,11 +112,11 @@ func open(ctx context.Context, path string, o engine.Options) (_ *database, err 
 // connect opens the writer first: it creates the WAL, which a reader cannot create. The readers are
 // opened before the other parts of the file are read, which may be damaged, see Close.
 func (d *database) connect(ctx context.Context, path string, o engine.Options) (err error) {
+	pragmas := maps.Clone(writerPragmas)
 	if o.Exclusive {
-		d.writerPool, err = connect(ctx, path, exclusivePragmas, 1)
-		return err
+		pragmas.Set("_locking_mode", "EXCLUSIVE") // until it is closed
 	}
-	if d.writerPool, err = connect(ctx, path, writerPragmas, 1); err != nil {
+	if d.writerPool, err = connect(ctx, path, pragmas, 1); err != nil || o.Exclusive {
 		return err
 	}
 	if d.readers, err = connect(ctx, path, storefile.ReaderPragmas, o.MaxOpenConns); err != nil {

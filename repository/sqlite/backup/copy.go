@@ -111,19 +111,9 @@ func copyPages(ctx context.Context, source *sql.Conn, to *os.File, progress func
 		return err
 	}
 	defer target.Close()
-	steps := 0
-	afterStep := func(copied, total int) error {
-		if steps++; steps%stepsPerSync == 0 {
-			if err := to.Sync(); err != nil {
-				return err
-			}
-		}
-		progress(copied, total)
-		return ctx.Err()
-	}
 	err = source.Raw(func(s any) error {
 		return target.Raw(func(t any) error {
-			return backup(s.(*sqlite3.SQLiteConn), t.(*sqlite3.SQLiteConn), afterStep)
+			return runBackup(ctx, s.(*sqlite3.SQLiteConn), t.(*sqlite3.SQLiteConn), to, progress)
 		})
 	})
 	if err != nil {
@@ -135,15 +125,14 @@ func copyPages(ctx context.Context, source *sql.Conn, to *os.File, progress func
 	return storefile.WriteGeneration(ctx, target, 0)
 }
 
-// backup copies a database step by step (sqlite.org/backup.html) until afterStep, which is
-// called with the KiB that are copied and those of the database, returns an error.
-func backup(source, target *sqlite3.SQLiteConn, afterStep func(copied, total int) error) (err error) {
+// runBackup copies a database step by step (sqlite.org/backup.html) to target, which is open in to.
+func runBackup(ctx context.Context, source, target *sqlite3.SQLiteConn, to *os.File, progress func(copied, total int)) (err error) {
 	b, err := target.Backup("main", source, "main")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	for remaining := -1; remaining != 0; {
+	for step, remaining := 1, -1; remaining != 0; step++ {
 		if _, err := b.Step(pagesPerStep); err != nil {
 			return err
 		}
@@ -151,8 +140,14 @@ func backup(source, target *sqlite3.SQLiteConn, afterStep func(copied, total int
 			return sqlite3.Error{Code: sqlite3.ErrBusy}
 		}
 		remaining = b.Remaining()
-		if err := afterStep((b.PageCount()-remaining)*storefile.PageKiB, b.PageCount()*storefile.PageKiB); err != nil {
-			return err
+		if step%stepsPerSync == 0 {
+			if err := to.Sync(); err != nil {
+				return err
+			}
+		}
+		progress((b.PageCount()-remaining)*storefile.PageKiB, b.PageCount()*storefile.PageKiB)
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 	}
 	return nil

@@ -14,7 +14,7 @@ func SyncReplaced(ctx context.Context, path string) error {
 // It reports whether there is one.
 func ReplaceKilled(ctx context.Context, path, with string, now time.Time, step int) (bool, error) {
 	r := newReplacement(path, with, now)
-	defer r.unlock()
+	defer func() { r.lock.Close() }()
 	steps := r.steps()
 	for _, run := range steps[:min(step, len(steps))] {
 		if err := run(ctx); err != nil {

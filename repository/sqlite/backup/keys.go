@@ -52,34 +52,32 @@ func usableKeys(ctx context.Context, path string, now time.Time) (usable []Key, 
 		}
 		usable = append(usable, key)
 	}
-	return usable, rows.Err()
-}
-
-// previousKeys returns the usable API keys of the previous store, whose WAL has been written to
-// its file.
-func (r *replacement) previousKeys(ctx context.Context) ([]Key, error) {
-	switch {
-	case !r.exists:
-		return nil, errors.New("there was none")
-	case storefile.HasWAL(r.path): // writeWAL has left it
-		return nil, errors.New("it is damaged, or has the WAL of another file")
+	if err := rows.Err(); err != nil {
+		return nil, err
 	}
-	return usableKeys(ctx, r.path, r.now)
+	return usable, nil
 }
 
-// compareKeys finds the API keys that are usable in the new store, but not in the previous one.
-func (r *replacement) compareKeys(ctx context.Context) (err error) {
-	if r.result.UsableKeys, err = usableKeys(ctx, r.with, r.now); err != nil {
+// compareKeys finds the API keys that are usable in the new store, but not in the previous one,
+// whose WAL has been written to its file.
+func (r *replacement) compareKeys(ctx context.Context) error {
+	usable, err := usableKeys(ctx, r.with, r.now)
+	if err != nil {
 		return err
 	}
 	var previous []Key
-	if previous, r.result.KeysErr = r.previousKeys(ctx); r.result.KeysErr != nil {
-		return nil
+	switch {
+	case !r.exists:
+		r.result.KeysErr = errors.New("there was none")
+	case storefile.HasWAL(r.path): // writeWAL has left it
+		r.result.KeysErr = errors.New("it is damaged, or has the WAL of another file")
+	default:
+		previous, r.result.KeysErr = usableKeys(ctx, r.path, r.now)
 	}
 	before := map[string]bool{}
 	for _, key := range previous {
 		before[key.hash] = true
 	}
-	r.result.UsableKeys = slices.DeleteFunc(r.result.UsableKeys, func(key Key) bool { return before[key.hash] })
+	r.result.UsableKeys = slices.DeleteFunc(usable, func(key Key) bool { return before[key.hash] })
 	return nil
 }

@@ -34,11 +34,8 @@ import (
 // the store open.
 func Replace(ctx context.Context, path, with string, now time.Time) (Replaced, error) {
 	r := newReplacement(path, with, now)
-	defer r.unlock()
-	for _, step := range r.steps() {
-		if err := step(ctx); err != nil {
-			return r.result, fmt.Errorf("replace the store %s: %w", path, sqlite.New(path).Remedy(err))
-		}
+	if err := r.run(ctx); err != nil {
+		return r.result, fmt.Errorf("replace the store %s: %w", path, sqlite.New(path).Remedy(err))
 	}
 	return r.result, nil
 }
@@ -65,14 +62,30 @@ type Replaced struct {
 type replacement struct {
 	path, with string
 	now        time.Time
-	suffix     string // of the names of the files that are kept
-	unlocks    []func()
-	exists     bool // the previous store
+	suffix     string   // of the names of the files that are kept
+	exists     bool     // the previous store
+	lock       *os.File // of the previous store
 	result     Replaced
 }
 
 func newReplacement(path, with string, now time.Time) *replacement {
 	return &replacement{path: path, with: with, now: now, suffix: storefile.ReplacedSuffix + now.UTC().Format("20060102T150405.000Z")}
+}
+
+// run runs the steps while no process opens the store.
+func (r *replacement) run(ctx context.Context) error {
+	unlock, err := storefile.LockFolder(ctx, r.path, unix.LOCK_EX)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	defer func() { r.lock.Close() }()
+	for _, step := range r.steps() {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // steps returns the steps of Replace. The process may be killed before and after each;
@@ -87,26 +100,11 @@ func (r *replacement) steps() []func(context.Context) error {
 		}
 	}
 	return []func(context.Context) error{
-		r.lockFolder, r.checkPrevious, ifExists(r.writeWAL), r.compareKeys,
+		r.checkPrevious, ifExists(r.writeWAL), r.compareKeys,
 		ifExists(r.lockPrevious), ifExists(r.copyOwner), ifExists(r.removeLink),
 		r.moveAside("-journal"), r.moveAside("-wal"), r.moveAside("-shm"),
 		ifExists(r.keepPrevious), r.putNew, r.syncFolder,
 	}
-}
-
-func (r *replacement) unlock() {
-	for _, unlock := range r.unlocks {
-		unlock()
-	}
-}
-
-// lockFolder waits until no process is opening the store, and lets none begin to.
-func (r *replacement) lockFolder(ctx context.Context) error {
-	unlock, err := storefile.LockFolder(ctx, r.path, unix.LOCK_EX)
-	if err == nil {
-		r.unlocks = append(r.unlocks, unlock)
-	}
-	return err
 }
 
 // checkPrevious rejects the database of another program. A file that SQLite cannot read may
@@ -160,11 +158,8 @@ func isDamaged(ctx context.Context, path string) bool {
 }
 
 // lockPrevious locks the previous store until Replace returns.
-func (r *replacement) lockPrevious(context.Context) error {
-	file, err := storefile.Lock(r.path)
-	if err == nil {
-		r.unlocks = append(r.unlocks, func() { _ = file.Close() })
-	}
+func (r *replacement) lockPrevious(context.Context) (err error) {
+	r.lock, err = storefile.Lock(r.path)
 	return err
 }
 

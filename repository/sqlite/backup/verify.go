@@ -5,7 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"gorm.io/gorm"
@@ -81,4 +84,64 @@ func countRecords(ctx context.Context, db gorm.ConnPool) (r Records, err error) 
 	err = db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM pets), (SELECT count(*) FROM orders), (SELECT count(*) FROM api_keys)").
 		Scan(&r.Pets, &r.Orders, &r.Keys)
 	return r, err
+}
+
+// verifySchema returns an error unless a store has exactly the tables, indexes, triggers and views
+// that the migrations up to its version create.
+func verifySchema(ctx context.Context, pool *sql.DB, version int64) error {
+	memory := storefile.OpenPool("schema", url.Values{"mode": {"memory"}})
+	defer func() { _ = memory.Close() }()
+	memory.SetMaxOpenConns(1) // each connection has a database of its own
+	if err := sqlite.CreateSchema(ctx, memory, version); err != nil {
+		return err
+	}
+	want, err := readSchema(ctx, memory)
+	if err != nil {
+		return err
+	}
+	got, err := readSchema(ctx, pool)
+	if err != nil {
+		return err
+	}
+	var differences []string
+	all := maps.Clone(want)
+	maps.Copy(all, got)
+	for object := range all {
+		switch {
+		case got[object] == want[object]:
+			continue
+		case got[object] == "":
+			object += " is missing"
+		case want[object] == "":
+			object += " was added"
+		default:
+			object += " is another one"
+		}
+		differences = append(differences, "the "+object)
+	}
+	if len(differences) == 0 {
+		return nil
+	}
+	slices.Sort(differences)
+	return fmt.Errorf("the schema is not that of version %d, %s: undo the change, or restore a backup without it", version, strings.Join(differences, ", "))
+}
+
+// readSchema returns the statements that create the objects of a database, such as "table pets",
+// except the tables of SQLite, goose and Litestream. Their white space is normalized.
+func readSchema(ctx context.Context, pool *sql.DB) (map[string]string, error) {
+	rows, err := pool.QueryContext(ctx, `SELECT type || ' ' || name, sql FROM sqlite_schema WHERE sql IS NOT NULL
+		AND NOT (type = 'table' AND (name GLOB 'sqlite_*' OR name GLOB '_litestream_*' OR name = 'goose_db_version'))`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	schema := map[string]string{}
+	for rows.Next() {
+		var object, statement string
+		if err := rows.Scan(&object, &statement); err != nil {
+			return nil, err
+		}
+		schema[object] = strings.Join(strings.Fields(statement), " ")
+	}
+	return schema, rows.Err()
 }

@@ -74,7 +74,7 @@ func Damaged(t *testing.T, path string) {
 	}
 }
 
-// Crash adds a pet to a store, and returns the path of the store that a Crash would leave
+// Crash adds a pet to a store, and returns the path of the store that a crash would leave
 // then, in another folder. The WAL has the pet.
 func Crash(t *testing.T, path, name string) string {
 	t.Helper()
@@ -94,6 +94,7 @@ func CopyOf(t *testing.T, path string) string {
 	return to
 }
 
+// CopyFile copies a file, without its WAL.
 func CopyFile(t *testing.T, from, to string) {
 	t.Helper()
 	content, err := os.ReadFile(from)
@@ -109,6 +110,7 @@ func CopyStore(t *testing.T, from, to string) backup.Contents {
 	return contents
 }
 
+// NewFile creates an empty file, which is closed when the test ends.
 func NewFile(t *testing.T, path string) *os.File {
 	t.Helper()
 	file, err := os.Create(path)
@@ -117,6 +119,7 @@ func NewFile(t *testing.T, path string) *os.File {
 	return file
 }
 
+// Ignore ignores the progress of Copy.
 func Ignore(int, int) {}
 
 // WantPets expects a number of pets in the store at path.
@@ -131,6 +134,7 @@ func WantPets(t *testing.T, path string, want int) {
 	}
 }
 
+// ReadFile returns the content of a file.
 func ReadFile(t *testing.T, path string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -138,11 +142,12 @@ func ReadFile(t *testing.T, path string) []byte {
 	return content
 }
 
+// WriteFile returns a function that writes a file.
 func WriteFile(content string) func(*testing.T, string) {
 	return func(t *testing.T, path string) { Check(t, os.WriteFile(path, []byte(content), 0o600)) }
 }
 
-// Files returns the names and contents of the Files in a folder.
+// Files returns the names and contents of the files in a folder.
 func Files(t *testing.T, folder string) string {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
@@ -159,6 +164,7 @@ func Files(t *testing.T, folder string) string {
 	return all.String()
 }
 
+// Execute returns a function that executes a statement on a connection of its own.
 func Execute(statement string) func(*testing.T, string) {
 	return func(t *testing.T, path string) {
 		t.Helper()

@@ -1,9 +1,7 @@
 package storefile
 
 import (
-	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"net/url"
 	"path/filepath"
@@ -39,15 +37,10 @@ var (
 
 // OpenPool returns a pool of connections to a file, with pragmas. It opens none yet.
 func OpenPool(path string, pragmas url.Values) *sql.DB {
-	return sql.OpenDB(dsn("file:" + (&url.URL{Path: filepath.Clean(path)}).EscapedPath() + "?" + pragmas.Encode()))
+	dsn := "file:" + (&url.URL{Path: filepath.Clean(path)}).EscapedPath() + "?" + pragmas.Encode()
+	pool, _ := sql.Open("sqlite3", dsn) // fails only if there is no such driver
+	return pool
 }
-
-// A dsn implements driver.Connector.
-type dsn string
-
-func (d dsn) Connect(context.Context) (driver.Conn, error) { return d.Driver().Open(string(d)) }
-
-func (dsn) Driver() driver.Driver { return &sqlite3.SQLiteDriver{} }
 
 // Code returns the code of an error of SQLite, and zero for any other.
 func Code(err error) sqlite3.ErrNo {
