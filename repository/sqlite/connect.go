@@ -49,16 +49,23 @@ func connect(ctx context.Context, path string, pragmas url.Values, size int) (*s
 
 // prepareWriter checks the settings that make a commit durable, and that the file can be
 // written: SQLite opens a read-only file without an error.
-func prepareWriter(ctx context.Context, writer *sql.Conn) error {
+func (d *database) prepareWriter(ctx context.Context) (err error) {
+	if d.closedConn, err = d.writerPool.Conn(ctx); err != nil {
+		return err
+	}
+	_ = d.closedConn.Close() // returns it to the pool
+	if d.writer, err = d.writerPool.Conn(ctx); err != nil {
+		return err
+	}
 	var mode string
 	var synchronous int
-	err := writer.QueryRowContext(ctx, "SELECT journal_mode, synchronous FROM pragma_journal_mode, pragma_synchronous").
+	err = d.writer.QueryRowContext(ctx, "SELECT journal_mode, synchronous FROM pragma_journal_mode, pragma_synchronous").
 		Scan(&mode, &synchronous)
 	if err == nil && (mode != "wal" || synchronous < 2) {
 		err = fmt.Errorf("journal_mode is %s and synchronous is %d, not wal and 2: keep the store on a local disk", mode, synchronous)
 	}
 	if err == nil {
-		_, err = writer.ExecContext(ctx, fmt.Sprintf("DELETE FROM pets WHERE FALSE; PRAGMA busy_timeout = %d; PRAGMA journal_size_limit = %d",
+		_, err = d.writer.ExecContext(ctx, fmt.Sprintf("DELETE FROM pets WHERE FALSE; PRAGMA busy_timeout = %d; PRAGMA journal_size_limit = %d",
 			storefile.BusyTimeout.Milliseconds(), maxIdleWAL))
 	}
 	return err

@@ -85,16 +85,7 @@ func open(ctx context.Context, path string, o engine.Options) (_ *database, err 
 	if d.schema, err = migrate(ctx, d.writerPool, migrations, o.Migrate); err != nil {
 		return nil, err
 	}
-	if d.closedConn, err = d.writerPool.Conn(ctx); err != nil {
-		return nil, err
-	}
-	if err := d.closedConn.Close(); err != nil { // returns it to the pool
-		return nil, err
-	}
-	if d.writer, err = d.writerPool.Conn(ctx); err != nil {
-		return nil, err
-	}
-	if err := prepareWriter(ctx, d.writer); err != nil {
+	if err := d.prepareWriter(ctx); err != nil {
 		return nil, err
 	}
 	if !hadWAL {

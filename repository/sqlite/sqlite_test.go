@@ -105,26 +105,6 @@ func TestOpenRejectsOtherFilesUnchanged(t *testing.T) {
 	}
 }
 
-func TestOpenRejectsInvalidPaths(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	sqlitetest.WriteFile("")(t, filepath.Join(folder, "file"))
-	check(t, os.Symlink("missing.db", filepath.Join(folder, "link")))
-	for _, test := range []struct{ path, want string }{
-		{"", "the path of a file"},
-		{":memory:", "the path of a file"},
-		{"file:pets.db", "the path of a file"},
-		{filepath.Join(folder, "none", "pets.db"), "there is no folder"},
-		{filepath.Join(folder, "file", "pets.db"), "not a directory"},
-		{filepath.Join(folder, "link"), "a symbolic link to a file that does not exist"},
-	} {
-		_, err := repository.Open(t.Context(), sqlite.New(test.path), repository.Options{Migrate: true})
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%q: got the error %v, want %q", test.path, err, test.want)
-		}
-	}
-}
-
 func TestPathIsUsedLiterally(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "a b?c=d&e#f%20é")
@@ -207,28 +187,6 @@ func TestOpenCreatesStoreUnlessItMustExist(t *testing.T) {
 	}
 }
 
-func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	sqlitetest.Newer(t, path)
-	for _, statement := range []string{
-		"DROP TABLE imports", "DROP TABLE unfinished_copy", "ALTER TABLE api_keys DROP COLUMN read_only",
-		"DELETE FROM goose_db_version WHERE version_id > 1", "INSERT INTO pets (name, category_id) VALUES ('Rex', 1)",
-		"INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', zeroblob(32), 'last', 0)",
-	} {
-		sqlitetest.Execute(statement)(t, path)
-	}
-	store := open(t, filepath.Dir(path), repository.Options{Migrate: true})
-	page, err := store.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 1}})
-	if err != nil || len(page.Items) != 1 || store.Schema().Version != 4 || store.Schema().Created {
-		t.Errorf("got %v, %v, schema version %d and created %t, want one pet, 4 and false", page.Items, err, store.Schema().Version, store.Schema().Created)
-	}
-	keys, err := store.Keys().List(t.Context())
-	if err != nil || len(keys) != 1 || keys[0].ReadOnly {
-		t.Errorf("got the keys %+v and %v, want one that may do all", keys, err)
-	}
-}
-
 func TestOpenReportsDamagedFileWithRemedy(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
@@ -238,22 +196,6 @@ func TestOpenReportsDamagedFileWithRemedy(t *testing.T) {
 	_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 	if err == nil || !strings.Contains(err.Error(), "the database is damaged: restore a backup") {
 		t.Errorf("got the error %v, want that the database is damaged", err)
-	}
-}
-
-func TestOpenRejectsWALOrSharedMemoryWithoutItsFile(t *testing.T) {
-	t.Parallel()
-	for _, suffix := range []string{"-wal", "-shm"} {
-		path := filepath.Join(t.TempDir(), "pets.db")
-		sqlitetest.WriteFile("commits")(t, path+suffix)
-		_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-		want := "put the file back, run petstore restore with a backup, or move " + path + suffix + " away"
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got the error %v, want %q", err, want)
-		}
-		if got := sqlitetest.Files(t, filepath.Dir(path)); got != "pets.db"+suffix+" commits\n" {
-			t.Errorf("got the files\n%s", got)
-		}
 	}
 }
 
@@ -292,26 +234,6 @@ func TestDamagedFileAndItsWALAreNotChanged(t *testing.T) {
 				t.Errorf("the files were changed, with the error %v", err)
 			}
 		})
-	}
-}
-
-func TestDamagedFileIsNotChangedByMigration(t *testing.T) {
-	t.Parallel()
-	source := filepath.Join(t.TempDir(), "pets.db")
-	s, err := repository.Open(t.Context(), sqlite.New(source), repository.Options{Migrate: true})
-	check(t, err)
-	t.Cleanup(func() { check(t, s.Close()) })
-	sqlitetest.Execute("ALTER TABLE api_keys DROP COLUMN read_only; DELETE FROM goose_db_version WHERE version_id = 4")(t, source)
-	path := sqlitetest.CopyOf(t, source)
-	sqlitetest.OverwritePage(t, path, "api_keys") // which the migration reads
-	before := [...][]byte{sqlitetest.ReadFile(t, path), sqlitetest.ReadFile(t, path+"-wal")}
-	_, err = repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	if err == nil || !strings.HasSuffix(err.Error(), "the database is damaged: restore a backup that is intact") {
-		t.Errorf("got the error %v, want that the database is damaged", err)
-	}
-	sqlitetest.CollectGarbage()
-	if !bytes.Equal(before[0], sqlitetest.ReadFile(t, path)) || !bytes.Equal(before[1], sqlitetest.ReadFile(t, path+"-wal")) {
-		t.Error("the file or its WAL was changed")
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
 	"example.com/petstore/domain"
@@ -21,10 +20,6 @@ import (
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
-
-var check = sqlitetest.Check
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestStoreIsUnavailableWhenItsFileIsReplaced(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,54 @@
+package storefile_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/internal/sqlitetest"
+)
+
+var check = sqlitetest.Check
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestOpenRejectsInvalidPaths(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	sqlitetest.WriteFile("")(t, filepath.Join(folder, "file"))
+	check(t, os.Symlink("missing.db", filepath.Join(folder, "link")))
+	for _, test := range []struct{ path, want string }{
+		{"", "the path of a file"},
+		{":memory:", "the path of a file"},
+		{"file:pets.db", "the path of a file"},
+		{filepath.Join(folder, "none", "pets.db"), "there is no folder"},
+		{filepath.Join(folder, "file", "pets.db"), "not a directory"},
+		{filepath.Join(folder, "link"), "a symbolic link to a file that does not exist"},
+	} {
+		_, err := repository.Open(t.Context(), sqlite.New(test.path), repository.Options{Migrate: true})
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q: got the error %v, want %q", test.path, err, test.want)
+		}
+	}
+}
+
+func TestOpenRejectsWALOrSharedMemoryWithoutItsFile(t *testing.T) {
+	t.Parallel()
+	for _, suffix := range []string{"-wal", "-shm"} {
+		path := filepath.Join(t.TempDir(), "pets.db")
+		sqlitetest.WriteFile("commits")(t, path+suffix)
+		_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+		want := "put the file back, run petstore restore with a backup, or move " + path + suffix + " away"
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got the error %v, want %q", err, want)
+		}
+		if got := sqlitetest.Files(t, filepath.Dir(path)); got != "pets.db"+suffix+" commits\n" {
+			t.Errorf("got the files\n%s", got)
+		}
+	}
+}
