@@ -79,7 +79,7 @@ func (r *replacement) run(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	defer func() { r.lock.Close() }()
+	defer func() { _ = r.lock.Close() }() // nil unless a step has locked it
 	for _, step := range r.steps() {
 		if err := step(ctx); err != nil {
 			return err
