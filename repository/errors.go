@@ -11,6 +11,7 @@ import (
 	"example.com/petstore/domain"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/groupcommit"
+	"example.com/petstore/repository/sharedquery"
 )
 
 // A dialector is the dialector of an engine. GORM lets it translate each error.
@@ -48,18 +49,6 @@ func notFoundAs(err, notFound error) error {
 	return err
 }
 
-// withReason returns an error of the database with its reason as the message.
-func withReason(database engine.Database, err error) error {
-	failure := failureOf(database, err)
-	if failure == "" {
-		return err
-	}
-	return &domain.Error{
-		Kind: domain.ErrUnavailable, Code: domain.CodeUnavailable,
-		Message: "the store is not available: " + failure.Reason(), Cause: err,
-	}
-}
-
 // errPoolClosed is the error of database/sql after Close, which it does not export.
 var errPoolClosed = func() error {
 	pool := sql.OpenDB(struct{ driver.Connector }{})
@@ -77,7 +66,7 @@ func failureOf(database engine.Database, err error) engine.Failure {
 		return engine.FailureTimeout
 	case errors.Is(err, groupcommit.ErrQueueFull):
 		return engine.FailureQueueFull
-	case errors.Is(err, groupcommit.ErrClosed), errors.Is(err, sql.ErrConnDone), errors.Is(err, errPoolClosed):
+	case errors.Is(err, groupcommit.ErrClosed), errors.Is(err, sharedquery.ErrClosed), errors.Is(err, sql.ErrConnDone), errors.Is(err, errPoolClosed):
 		return engine.FailureClosed
 	}
 	if failure := database.Failure(err); failure != "" {

@@ -3,26 +3,30 @@ package repository
 import (
 	"context"
 
+	"golang.org/x/sync/semaphore"
+
 	"example.com/petstore/domain"
 	"example.com/petstore/repository/engine"
 )
 
 // For the tests of package repository_test, which import an engine.
 
+func (s *Store) slots() *semaphore.Weighted { return s.reads.db.ConnPool.(*readers).slots }
+
 // AcquireReadSlots acquires n of the connections that read.
 func (s *Store) AcquireReadSlots(ctx context.Context, n int64) error {
-	return s.reads.readers.slots.Acquire(ctx, n)
+	return s.slots().Acquire(ctx, n)
 }
 
 // TryAcquireReadSlots acquires n of the connections that read if they are free.
-func (s *Store) TryAcquireReadSlots(n int64) bool { return s.reads.readers.slots.TryAcquire(n) }
+func (s *Store) TryAcquireReadSlots(n int64) bool { return s.slots().TryAcquire(n) }
 
 // ReleaseReadSlots releases n of the connections that read.
-func (s *Store) ReleaseReadSlots(n int64) { s.reads.readers.slots.Release(n) }
+func (s *Store) ReleaseReadSlots(n int64) { s.slots().Release(n) }
 
 // EachPet calls fn with each pet of a query as that of a page.
 func (s *Store) EachPet(ctx context.Context, fn func(domain.Pet) error) error {
-	return each(ctx, s.reads.readers, s.reads.db.Model(&petModel{}), &petModel{}, fn)
+	return each(ctx, s.reads.db, &petModel{}, fn)
 }
 
 // ExecIn runs a statement within the transaction of r, which records no change.

@@ -10,16 +10,17 @@ import (
 	"example.com/petstore/domain"
 )
 
-// The statements of a POST, in plain SQL on the connection of the transaction: they take GORM 6 to
-// 8 times as long. On an engine that batches statements they have the rows of all requests of a
-// batch; on SQLite, where a statement takes no round trip, there is one for each row.
+// The statements of a POST, in plain SQL on the connection of the transaction. The figures are of
+// processor time for a request, of about 40 µs for "POST, durable" and 60 µs for "POST with
+// Idempotency-Key", and are told in docs/performance.md. An engine that batches statements, which
+// is PostgreSQL, gets the rows of all requests of a batch, any other engine one row.
 
-// insert inserts animals and returns their ids.
+// insert inserts animals and returns their ids. GORM's Create takes 19 µs more.
 //
-// PostgreSQL takes the ids from the sequence first: RETURNING promises no order of its rows.
-// SQLite returns no rows, which would take four times as long.
+// PostgreSQL takes the ids from the sequence first, because an INSERT … SELECT with RETURNING
+// promises no order of its rows. On SQLite, RETURNING takes four times as long as LastInsertId.
 func (p pets) insert(ctx context.Context, news []domain.NewPet) ([]int64, error) {
-	if p.database.BatchesStatements() {
+	if p.batches {
 		names, categories, statuses := make([]string, len(news)), make([]int64, len(news)), make([]string, len(news))
 		for i, pet := range news {
 			names[i], categories[i], statuses[i] = pet.Name, pet.CategoryID, string(pet.Status)
@@ -37,27 +38,24 @@ func (p pets) insert(ctx context.Context, news []domain.NewPet) ([]int64, error)
 			SELECT id FROM numbered ORDER BY n`, names, categories, statuses)
 		return ids, err
 	}
-	ids := make([]int64, len(news))
-	for i, pet := range news {
-		m := newPetModel(pet)
-		result, err := p.db.Statement.ConnPool.ExecContext(ctx, "INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)", m.Name, m.CategoryID, m.Status)
-		if err == nil {
-			ids[i], err = result.LastInsertId()
-		}
-		if err != nil {
-			return nil, translate(p.db, err)
-		}
+	model := newPetModel(news[0])
+	result, err := p.db.Statement.ConnPool.ExecContext(ctx, "INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)",
+		model.Name, model.CategoryID, model.Status)
+	if err != nil {
+		return nil, translate(p.db, err)
 	}
-	return ids, nil
+	id, err := result.LastInsertId()
+	return []int64{id}, err
 }
 
-// find returns the claims of idempotency keys, nil for a key without one.
+// find returns the claims of idempotency keys, nil for a key without one. GORM's Take takes 14 µs
+// more.
 //
 // PostgreSQL finds each key by itself (OFFSET 0), through the primary key. A plan that joins the
 // tables may read all keys.
 func (i *idempotency) find(ctx context.Context, keys []domain.IdempotencyKey) ([]*claimModel, error) {
 	claims := make([]*claimModel, len(keys))
-	if i.database.BatchesStatements() {
+	if i.batches {
 		callers, values := make([]string, len(keys)), make([]string, len(keys))
 		for n, key := range keys {
 			callers[n], values[n] = key.Caller, key.Value
@@ -75,41 +73,34 @@ func (i *idempotency) find(ctx context.Context, keys []domain.IdempotencyKey) ([
 			callers, values)
 		return claims, err
 	}
-	for n, key := range keys {
-		var claim claimModel
-		err := i.db.Statement.ConnPool.QueryRowContext(ctx,
-			"SELECT fingerprint, result, claimed_at FROM idempotency_keys WHERE caller = ? AND value = ?", key.Caller, key.Value).
-			Scan(&claim.Fingerprint, &claim.Result, &claim.ClaimedAt)
-		switch {
-		case err == nil:
-			claims[n] = &claim
-		case !errors.Is(err, sql.ErrNoRows):
-			return nil, translate(i.db, err)
-		}
+	var claim claimModel
+	err := i.db.Statement.ConnPool.QueryRowContext(ctx,
+		"SELECT fingerprint, result, claimed_at FROM idempotency_keys WHERE caller = ? AND value = ?", keys[0].Caller, keys[0].Value).
+		Scan(&claim.Fingerprint, &claim.Result, &claim.ClaimedAt)
+	if errors.Is(err, sql.ErrNoRows) {
+		return claims, nil
 	}
-	return claims, nil
+	claims[0] = &claim
+	return claims, translate(i.db, err)
 }
 
-// insert inserts claims. Its results have no values.
-func (i *idempotency) insert(ctx context.Context, claims []claimModel) (_ []struct{}, err error) {
-	const into = "INSERT INTO idempotency_keys (caller, value, fingerprint, result, claimed_at) "
-	pool, none := i.db.Statement.ConnPool, make([]struct{}, len(claims))
-	if i.database.BatchesStatements() {
-		n := len(claims)
+// insert inserts claims. Its results have no values. GORM's Create takes 6 to 12 µs more.
+func (i *idempotency) insert(ctx context.Context, claims []claimModel) ([]struct{}, error) {
+	statement := "INSERT INTO idempotency_keys (caller, value, fingerprint, result, claimed_at) "
+	var args []any
+	if n := len(claims); i.batches {
+		statement += "SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[], $4::bytea[], $5::bigint[])"
 		callers, values, fingerprints, results, times := make([]string, n), make([]string, n), make([][]byte, n), make([][]byte, n), make([]int64, n)
 		for n, c := range claims {
 			callers[n], values[n], fingerprints[n], results[n], times[n] = c.Caller, c.Value, c.Fingerprint, c.Result, c.ClaimedAt
 		}
-		_, err = pool.ExecContext(ctx, into+"SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[], $4::bytea[], $5::bigint[])",
-			callers, values, fingerprints, results, times)
-		return none, translate(i.db, err)
+		args = []any{callers, values, fingerprints, results, times}
+	} else {
+		statement += "VALUES (?, ?, ?, ?, ?)"
+		args = []any{claims[0].Caller, claims[0].Value, claims[0].Fingerprint, claims[0].Result, claims[0].ClaimedAt}
 	}
-	for _, c := range claims {
-		if _, err := pool.ExecContext(ctx, into+"VALUES (?, ?, ?, ?, ?)", c.Caller, c.Value, c.Fingerprint, c.Result, c.ClaimedAt); err != nil {
-			return nil, translate(i.db, err)
-		}
-	}
-	return none, nil
+	_, err := i.db.Statement.ConnPool.ExecContext(ctx, statement, args...)
+	return make([]struct{}, len(claims)), translate(i.db, err)
 }
 
 // queryEach calls scan for each row of a query.

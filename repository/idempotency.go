@@ -26,9 +26,12 @@ func newIdempotency(s session) *idempotency {
 // Claim stores nothing: no other transaction can write, and so claim the key, until this one
 // ends.
 func (i *idempotency) Claim(ctx context.Context, claim domain.Claim) (domain.Outcome, bool, error) {
-	if err := i.waitForSameKey(claim.IdempotencyKey); err != nil {
-		return domain.Outcome{}, false, err
+	if i.claimed[claim.IdempotencyKey] { // by another function, whose result this one must find
+		if err := i.tx.WaitForOthers(); err != nil {
+			return domain.Outcome{}, false, err
+		}
 	}
+	i.claimed[claim.IdempotencyKey] = true
 	earlier, err := i.finds.Do(ctx, claim.IdempotencyKey)
 	if err != nil || earlier == nil {
 		return domain.Outcome{}, err == nil, err
@@ -44,16 +47,6 @@ func (i *idempotency) Claim(ctx context.Context, claim domain.Claim) (domain.Out
 
 // expired returns the time in milliseconds until which earlier claims are expired.
 func expired(claim domain.Claim) int64 { return claim.At.Add(-domain.IdempotencyTTL).UnixMilli() }
-
-// waitForSameKey waits for the other functions if one has claimed the same key: the claim
-// must find its result.
-func (i *idempotency) waitForSameKey(key domain.IdempotencyKey) error {
-	if i.claimed[key] {
-		return i.tx.WaitForOthers()
-	}
-	i.claimed[key] = true
-	return nil
-}
 
 func (i *idempotency) Complete(ctx context.Context, claim domain.Claim, result []byte) error {
 	i.tx.MarkDirty(1)

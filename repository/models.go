@@ -17,7 +17,6 @@ import (
 // A row is a model with the record T that it stores.
 type row[T any] interface {
 	fields() []any // pointers to all fields, in their order
-	id() int64
 	record() T
 }
 
@@ -28,9 +27,6 @@ type petModel struct {
 	Status     sql.NullString // NULL for none
 }
 
-// TableName implements GORM's schema.Tabler.
-func (petModel) TableName() string { return "pets" }
-
 func newPetModel(pet domain.NewPet) petModel {
 	return petModel{
 		Name: pet.Name, CategoryID: pet.CategoryID,
@@ -39,8 +35,6 @@ func newPetModel(pet domain.NewPet) petModel {
 }
 
 func (m *petModel) fields() []any { return []any{&m.ID, &m.Name, &m.CategoryID, &m.Status} }
-
-func (m *petModel) id() int64 { return m.ID }
 
 func (m *petModel) record() domain.Pet {
 	return domain.Pet{ID: m.ID, Name: m.Name, CategoryID: m.CategoryID, Status: domain.PetStatus(m.Status.String)}
@@ -54,14 +48,9 @@ type orderModel struct {
 	UpdatedAt int64 `gorm:"autoUpdateTime:false"`
 }
 
-// TableName implements GORM's schema.Tabler.
-func (orderModel) TableName() string { return "orders" }
-
 func (m *orderModel) fields() []any {
 	return []any{&m.ID, &m.PetID, &m.Status, &m.CreatedAt, &m.UpdatedAt}
 }
-
-func (m *orderModel) id() int64 { return m.ID }
 
 func (m *orderModel) record() domain.Order {
 	return domain.Order{
@@ -81,9 +70,6 @@ type keyModel struct {
 	RevokedAt  *int64
 	LastUsedAt *int64
 }
-
-// TableName implements GORM's schema.Tabler.
-func (keyModel) TableName() string { return "api_keys" }
 
 func newKeyModel(key domain.NewAPIKey) keyModel {
 	return keyModel{
@@ -112,9 +98,6 @@ type claimModel struct {
 	ClaimedAt   int64
 }
 
-// TableName implements GORM's schema.Tabler.
-func (claimModel) TableName() string { return "idempotency_keys" }
-
 func newClaimModel(claim domain.Claim, result []byte) claimModel {
 	return claimModel{
 		Caller: claim.Caller, Value: claim.Value, Fingerprint: claim.Fingerprint[:], Result: result,
@@ -138,9 +121,6 @@ type importModel struct {
 	UpdatedAt int64 `gorm:"autoUpdateTime:false"`
 }
 
-// TableName implements GORM's schema.Tabler.
-func (importModel) TableName() string { return "imports" }
-
 // An unfinishedCopyModel is in a store into which package storecopy has not copied all of the
 // store Source yet.
 type unfinishedCopyModel struct {
@@ -148,6 +128,11 @@ type unfinishedCopyModel struct {
 }
 
 // TableName implements GORM's schema.Tabler.
+func (petModel) TableName() string            { return "pets" }
+func (orderModel) TableName() string          { return "orders" }
+func (keyModel) TableName() string            { return "api_keys" }
+func (claimModel) TableName() string          { return "idempotency_keys" }
+func (importModel) TableName() string         { return "imports" }
 func (unfinishedCopyModel) TableName() string { return "unfinished_copy" }
 
 func timeOf(millis int64) time.Time { return time.UnixMilli(millis).UTC() }

@@ -16,6 +16,7 @@ import (
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/freshness"
 	"example.com/petstore/repository/groupcommit"
+	"example.com/petstore/repository/sqltrace"
 )
 
 // defaultMaxOpenConns is the default number of connections that read: with more, reads of 64
@@ -46,7 +47,8 @@ type Options struct {
 	// must not block.
 	ObserveFailure func(engine.Failure)
 	// TracerProvider, if not nil, creates a span for each statement of a repository. It has the text
-	// of the statement, never a value.
+	// of the statement, never a value. On PostgreSQL, a span of a statement that several requests
+	// share belongs to none of them.
 	TracerProvider trace.TracerProvider
 }
 
@@ -74,12 +76,8 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	var tracer trace.Tracer
-	if o.TracerProvider != nil {
-		tracer = o.TracerProvider.Tracer("example.com/petstore/repository")
-	}
 	pool := &readers{
-		ConnPool: traced(database.Readers(), tracer), database: database,
+		ConnPool: sqltrace.Pool(database.Readers(), o.TracerProvider), database: database,
 		slots: semaphore.NewWeighted(int64(size)), report: s.report,
 	}
 	db, err := gorm.Open(dialector{database.Dialector(pool), database}, &gorm.Config{
@@ -96,9 +94,10 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	if err := checkFinished(db.WithContext(ctx)); err != nil {
 		return nil, err
 	}
-	s.reads = session{db: db, database: database, readers: pool}
+	s.reads = session{db: db}
 	if database.BatchesStatements() {
-		s.petsByID, s.ordersByID = newByID[petModel, domain.Pet](db, pool), newByID[orderModel, domain.Order](db, pool)
+		s.petsByID = newByID(db, pool, (*petModel).record, func(pet domain.Pet) int64 { return pet.ID })
+		s.ordersByID = newByID(db, pool, (*orderModel).record, func(order domain.Order) int64 { return order.ID })
 	}
 	s.versions = freshness.New(database)
 	if err := s.versions.Poll(); err != nil {
@@ -110,9 +109,9 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	s.queue = groupcommit.NewQueue(database, groupcommit.Options{
 		Poll: s.versions.Poll, PollInterval: freshness.PollInterval, Committed: s.versions.Committed, Observe: o.ObserveCommit,
 	}, func(tx *groupcommit.Tx) domain.Repositories {
-		inTx := db.Session(&gorm.Session{NewDB: true, Context: context.Background()})
-		inTx.Statement.ConnPool = traced(tx, tracer)
-		return session{db: inTx, database: database, tx: tx}.repositories()
+		inTx := db.Session(&gorm.Session{NewDB: true, Context: context.Background()}) // the Context makes it a Statement of its own
+		inTx.Statement.ConnPool = sqltrace.Pool(tx, o.TracerProvider)
+		return session{db: inTx, tx: tx, batches: database.BatchesStatements()}.repositories()
 	})
 	return s, nil
 }

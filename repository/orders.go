@@ -25,11 +25,11 @@ func (o orders) Get(ctx context.Context, id int64) (domain.Order, error) {
 }
 
 func (o orders) List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error) {
-	query := withStatus(o.db.Model(&orderModel{}), q.Status)
+	query := withStatus(o.db, q.Status)
 	if q.PetID != nil {
 		query = query.Where("pet_id = ?", *q.PetID)
 	}
-	return list(ctx, o.readers, query, q.PageRequest, &orderModel{})
+	return list(ctx, query, q.PageRequest, &orderModel{})
 }
 
 func (o orders) Count(ctx context.Context, status domain.OrderStatus) (n int64, err error) {
@@ -38,7 +38,7 @@ func (o orders) Count(ctx context.Context, status domain.OrderStatus) (n int64, 
 }
 
 func (o orders) Each(ctx context.Context, status domain.OrderStatus, fn func(domain.Order) error) error {
-	return each(ctx, o.readers, withStatus(o.db.Model(&orderModel{}), status), &orderModel{}, until(ctx, o.readers, fn))
+	return each(ctx, withStatus(o.db, status), &orderModel{}, fn)
 }
 
 // oneUncancelledOrder does nothing if the index orders_live has an order of the animal: a statement
@@ -52,7 +52,7 @@ var oneUncancelledOrder = clause.OnConflict{
 func (o orders) Create(ctx context.Context, petID int64, at time.Time) (domain.Order, error) {
 	model := orderModel{PetID: petID, Status: string(domain.OrderPlaced), CreatedAt: at.UnixMilli(), UpdatedAt: at.UnixMilli()}
 	done := o.db.WithContext(ctx).Clauses(oneUncancelledOrder).Create(&model)
-	o.tx.MarkAdded()
+	o.tx.MarkAdded(done.RowsAffected)
 	if done.Error == nil && done.RowsAffected == 0 {
 		return domain.Order{}, domain.PetNotAvailable(petID)
 	}

@@ -10,7 +10,7 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
-func TestStartedReadOfAPageIsNotInterrupted(t *testing.T) {
+func TestReadOfRowsEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	inTx(t, store, addingMany(1000))
@@ -21,8 +21,8 @@ func TestStartedReadOfAPageIsNotInterrupted(t *testing.T) {
 		rows++
 		return nil
 	})
-	if err != nil || rows != 1000 {
-		t.Errorf("got %d rows and %v, want 1000", rows, err)
+	if !errors.Is(err, domain.ErrUnavailable) || rows != 1 {
+		t.Errorf("got %d rows and %v, want 1 and unavailable", rows, err)
 	}
 }
 

@@ -14,6 +14,12 @@ type pets struct {
 	inserts *groupcommit.Statement[domain.NewPet, int64]
 }
 
+func newPets(s session) pets {
+	p := pets{session: s}
+	p.inserts = groupcommit.NewStatement(s.tx, p.insert)
+	return p
+}
+
 func (p pets) Get(ctx context.Context, id int64) (domain.Pet, error) {
 	if p.byID != nil {
 		return p.byID.get(ctx, id, domain.PetNotFound)
@@ -24,8 +30,8 @@ func (p pets) Get(ctx context.Context, id int64) (domain.Pet, error) {
 }
 
 func (p pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error) {
-	query := withStatus(p.db.Model(&petModel{}), q.Status)
-	return list(ctx, p.readers, query, q.PageRequest, &petModel{})
+	query := withStatus(p.db, q.Status)
+	return list(ctx, query, q.PageRequest, &petModel{})
 }
 
 func (p pets) Count(ctx context.Context, status domain.PetStatus) (n int64, err error) {
@@ -34,17 +40,11 @@ func (p pets) Count(ctx context.Context, status domain.PetStatus) (n int64, err 
 }
 
 func (p pets) Each(ctx context.Context, status domain.PetStatus, fn func(domain.Pet) error) error {
-	return each(ctx, p.readers, withStatus(p.db.Model(&petModel{}), status), &petModel{}, until(ctx, p.readers, fn))
-}
-
-func newPets(s session) pets {
-	p := pets{session: s}
-	p.inserts = groupcommit.NewStatement(s.tx, p.insert)
-	return p
+	return each(ctx, withStatus(p.db, status), &petModel{}, fn)
 }
 
 func (p pets) Create(ctx context.Context, pet domain.NewPet) (domain.Pet, error) {
-	p.tx.MarkAdded()
+	p.tx.MarkAdded(1)
 	id, err := p.inserts.Do(ctx, pet)
 	return domain.Pet{ID: id, Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}, err
 }
@@ -55,7 +55,7 @@ func (p pets) Create(ctx context.Context, pet domain.NewPet) (domain.Pet, error)
 const rowsPerInsert = 250
 
 func (p pets) CreateAll(ctx context.Context, news []domain.NewPet) ([]domain.Pet, error) {
-	p.tx.MarkAdded()
+	p.tx.MarkAdded(int64(len(news)))
 	models := make([]petModel, len(news))
 	for i, pet := range news {
 		models[i] = newPetModel(pet)
@@ -63,7 +63,7 @@ func (p pets) CreateAll(ctx context.Context, news []domain.NewPet) ([]domain.Pet
 	if err := p.db.WithContext(ctx).CreateInBatches(models, rowsPerInsert).Error; err != nil {
 		return nil, err
 	}
-	created := make([]domain.Pet, len(models))
+	created := make([]domain.Pet, len(models)) // the ids are those of an INSERT … VALUES in its order, see storetest
 	for i := range models {
 		created[i] = models[i].record()
 	}

@@ -21,75 +21,51 @@ type readers struct {
 	report   func(error) error   // called with the error of each query
 }
 
-// A readContext is the context of a query on a connection that reads. The query must call
-// release at its end.
+// A readContext is the context of a query on a connection that reads.
 type readContext struct {
 	context.Context
 	cancel  context.CancelFunc // may interrupt the query
 	readers *readers
 }
 
-// acquire waits for a connection. On nil readers, as in a transaction, there is none to wait for.
-func (r *readers) acquire(ctx context.Context) (*readContext, error) {
-	if r == nil {
-		return &readContext{ctx, func() {}, nil}, nil
+// Name implements gorm.Plugin.
+func (*readers) Name() string { return "petstore:readers" }
+
+// Initialize implements gorm.Plugin. Take, Find, Pluck and Count release the connection themselves.
+// Whoever calls Rows must call release.
+func (*readers) Initialize(db *gorm.DB) error {
+	query, row := db.Callback().Query(), db.Callback().Row()
+	return errors.Join(
+		query.Before("gorm:query").Register("petstore:acquire", acquire),
+		query.After("gorm:after_query").Register("petstore:release", release),
+		row.Before("gorm:row").Register("petstore:acquire", acquire),
+	)
+}
+
+// acquire waits for a connection, unless the query is in a transaction.
+func acquire(db *gorm.DB) {
+	r, ok := db.Statement.ConnPool.(*readers)
+	if !ok {
+		return
 	}
+	ctx := db.Statement.Context
 	err := ctx.Err()
 	if err == nil && !r.slots.TryAcquire(1) { // Acquire would start the timer of the request's deadline
 		err = r.slots.Acquire(ctx, 1)
 	}
 	if err != nil {
-		return nil, r.report(domain.Unavailable(err))
+		_ = db.AddError(r.report(domain.Unavailable(err)))
+		return
 	}
 	ctx, cancel := r.database.ReadContext(ctx)
-	return &readContext{ctx, cancel, r}, nil
+	db.Statement.Context = &readContext{ctx, cancel, r}
 }
 
-// reported reports an error and returns it. Nil readers report none: InTx reports the error of the
-// transaction.
-func (r *readers) reported(err error) error {
-	if r == nil {
-		return err
-	}
-	return r.report(err)
-}
-
-func (c *readContext) release() {
-	c.cancel()
-	if c.readers != nil {
-		c.readers.slots.Release(1)
-	}
-}
-
-// Name implements gorm.Plugin.
-func (*readers) Name() string { return "petstore:readers" }
-
-// Initialize implements gorm.Plugin. The callbacks are those of Take, Find, Pluck and Count; each
-// waits for a connection itself, which it needs until all rows are read.
-func (*readers) Initialize(db *gorm.DB) error {
-	query := db.Callback().Query()
-	return errors.Join(
-		query.Before("gorm:query").Register("petstore:acquire", acquireForQuery),
-		query.After("gorm:after_query").Register("petstore:release", releaseAfterQuery),
-	)
-}
-
-func acquireForQuery(db *gorm.DB) {
-	r, ok := db.Statement.ConnPool.(*readers)
-	if !ok { // in a transaction
-		return
-	}
-	ctx, err := r.acquire(db.Statement.Context)
-	if err != nil {
-		_ = db.AddError(err)
-		return
-	}
-	db.Statement.Context = ctx
-}
-
-func releaseAfterQuery(db *gorm.DB) {
+// release releases the connection of a query, if it has one, and reports its error.
+func release(db *gorm.DB) {
 	if ctx, ok := db.Statement.Context.(*readContext); ok {
-		ctx.release()
+		ctx.cancel()
+		ctx.readers.slots.Release(1)
 		_ = ctx.readers.report(db.Error)
 	}
 }

@@ -4,17 +4,15 @@ import (
 	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/groupcommit"
 )
 
 // A session is how a repository runs its statements: within a transaction, or, for reads outside
 // any, on the connections that read.
 type session struct {
-	db       *gorm.DB
-	database engine.Database
-	readers  *readers        // nil in a transaction
-	tx       *groupcommit.Tx // nil outside one
+	db      *gorm.DB
+	tx      *groupcommit.Tx // nil outside a transaction
+	batches bool            // see engine.Database.BatchesStatements
 }
 
 // repositories returns the repositories of a session in a transaction.

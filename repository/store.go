@@ -63,11 +63,21 @@ func (s *Store) Versions(ctx context.Context) (added, changed uint64, err error)
 // Ping runs a query. It returns an ErrUnavailable when the query fails, or when a commit
 // could be lost. Its message has the reason, without a name or a secret.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := s.database.Check(ctx); err != nil {
-		return withReason(s.database, s.report(domain.Unavailable(err)))
+	err := s.database.Check(ctx)
+	if err != nil {
+		err = s.report(domain.Unavailable(err))
+	} else {
+		var ids []int64
+		err = s.reads.db.WithContext(ctx).Model(&petModel{}).Limit(1).Pluck("id", &ids).Error
 	}
-	var ids []int64
-	return withReason(s.database, s.reads.db.WithContext(ctx).Model(&petModel{}).Limit(1).Pluck("id", &ids).Error)
+	failure := failureOf(s.database, err)
+	if failure == "" {
+		return err
+	}
+	return &domain.Error{
+		Kind: domain.ErrUnavailable, Code: domain.CodeUnavailable,
+		Message: "the store is not available: " + failure.Reason(), Cause: err,
+	}
 }
 
 // CheckSynchronous returns an error, for the log, if a commit on a PostgreSQL server does

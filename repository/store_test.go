@@ -126,7 +126,7 @@ func TestCloseWaitsForTransactions(t *testing.T) {
 
 func TestVersionsIncreaseWithChanges(t *testing.T) {
 	t.Parallel()
-	s := newStore(t)
+	s := open(t, checking{newEngine(t), unchanged}, repository.Options{}) // else all increase when no poll happens for long
 	check := func(name string, fn txFunc, wantAdded, wantChanged bool) {
 		t.Helper()
 		added, changed, _ := s.Versions(t.Context())

@@ -74,15 +74,16 @@ type Database interface {
 	// can write. Begin waits for other writers, for a limited time.
 	Begin(ctx context.Context) (Tx, error)
 	// PollChanges returns the changes that other processes, or any if ChecksBeforeRead, have
-	// committed since the last call. An engine that cannot distinguish them returns all.
+	// committed since the last call. An engine that cannot distinguish them returns all. It may
+	// also save commits that it finds in danger, such as those of a WAL that was removed.
 	PollChanges(ctx context.Context) (Changes, error)
 	// ChecksBeforeRead reports whether PollChanges is to be called before a cache is used, by
 	// one goroutine at a time, also during a transaction. Otherwise the goroutine that runs
 	// the transactions calls it, in each transaction and at an interval.
 	ChecksBeforeRead() bool
-	// BatchesStatements reports whether statements of several transactions are to be sent as
-	// one, as for a database to which each statement takes a round trip. The database must
-	// then support unnest and INSERT within WITH, as PostgreSQL does.
+	// BatchesStatements reports whether statements of several requests are to be sent as one,
+	// as for a database to which each statement takes a round trip. The statements for that
+	// are those of PostgreSQL, in repository/hot.go and repository/byid.go.
 	BatchesStatements() bool
 	// Check returns an error if a commit could be lost, such as when the file of the
 	// database was replaced.

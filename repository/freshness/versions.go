@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/gather"
+	"example.com/petstore/repository/sharedquery"
 )
 
 // PollInterval is how often Poll is to be called. It may take three intervals until the numbers
@@ -20,8 +20,8 @@ const PollInterval = 30 * time.Millisecond
 // safe for concurrent use, except Poll. Close must be called.
 type Versions struct {
 	database engine.Database
-	checks   *gather.Query[struct{}, struct{}] // nil if Poll notices the commits of other processes
-	checked  atomic.Pointer[time.Time]         // the start of the last check that succeeded, nil for none
+	checks   *sharedquery.Query[struct{}, struct{}] // nil if Poll notices the commits of other processes
+	checked  atomic.Pointer[time.Time]              // the start of the last check that succeeded, nil for none
 
 	added   atomic.Uint64 // commits that inserted records of lists
 	changed atomic.Uint64 // commits that updated records of lists
@@ -37,7 +37,7 @@ func New(database engine.Database) *Versions {
 	ctx, cancel := context.WithCancel(context.Background())
 	v := &Versions{database: database, cancel: cancel, stopped: make(chan struct{})}
 	if database.ChecksBeforeRead() {
-		v.checks = gather.New(func(ctx context.Context, all []struct{}) ([]struct{}, error) {
+		v.checks = sharedquery.New(func(ctx context.Context, all []struct{}) ([]struct{}, error) {
 			start := time.Now() //nolint:forbidigo // compared with maxAge
 			err := v.check(ctx)
 			if err == nil {
@@ -81,7 +81,7 @@ func (v *Versions) Refresh(ctx context.Context, maxAge time.Duration) error {
 	return err
 }
 
-// Committed increases the numbers after a commit of this process, before anybody is told of it.
+// Committed increases the numbers after a commit of this process, before any caller gets its result.
 func (v *Versions) Committed(c engine.Changes) {
 	if c.Added {
 		v.added.Add(1)

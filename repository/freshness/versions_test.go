@@ -13,6 +13,7 @@ import (
 
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/freshness"
+	"example.com/petstore/repository/sharedquery"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -131,12 +132,12 @@ func TestCloseInterruptsTheQuery(t *testing.T) {
 	go func() { refreshed <- v.Refresh(context.WithoutCancel(t.Context()), 0) }()
 	<-began
 	v.Close()
-	if err := <-refreshed; !errors.Is(err, context.Canceled) {
-		t.Errorf("Refresh during Close: got %v, want %v", err, context.Canceled)
+	if err := <-refreshed; !errors.Is(err, sharedquery.ErrClosed) {
+		t.Errorf("Refresh during Close: got %v, want %v", err, sharedquery.ErrClosed)
 	}
 	v.Close()
-	if err := v.Refresh(t.Context(), 0); !errors.Is(err, context.Canceled) {
-		t.Errorf("Refresh after Close: got %v, want %v", err, context.Canceled)
+	if err := v.Refresh(t.Context(), 0); !errors.Is(err, sharedquery.ErrClosed) {
+		t.Errorf("Refresh after Close: got %v, want %v", err, sharedquery.ErrClosed)
 	}
 	watching := freshness.New(database{poll: none})
 	watching.Close()

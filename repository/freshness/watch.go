@@ -7,7 +7,7 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
-// watchPolls increases all numbers while nobody calls Poll, such as when the disk is slow or
+// watchPolls increases all numbers while Poll is not called, such as when the disk is slow or
 // another process holds the lock: other processes may commit meanwhile.
 func (v *Versions) watchPolls(ctx context.Context) {
 	defer close(v.stopped)

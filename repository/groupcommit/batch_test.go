@@ -173,7 +173,7 @@ func TestFailedCommitFailsTheBatch(t *testing.T) {
 	lost := q.enqueue(t.Context(), adding("lost"))
 	// The violation of a deferred foreign key makes the commit fail.
 	failed := q.enqueue(t.Context(), func(ctx context.Context, n names) error {
-		n.MarkAdded()
+		n.MarkAdded(1)
 		return n.exec(ctx, "INSERT INTO names (name, parent) VALUES ('child', 'missing')")
 	})
 	// A failure that a change of another function may have caused, which is rolled back.

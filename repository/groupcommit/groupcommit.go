@@ -35,8 +35,8 @@
 //	f2  ── claim k2 ┼─ 1 round trip ─┼─ insert b ┼─ 1 round trip ┼─ done
 //	f3  ── claim k3 ┘                └─ insert c ┘               └─ done
 //
-// All other statements are sent immediately. If a statement with many rows fails, nobody knows
-// which row is the cause: the batch is rolled back and runs again one function after the other.
+// All other statements are sent immediately. If a statement with many rows fails, the row
+// that caused it is unknown: the batch is rolled back and runs again one function after the other.
 // A function may wait until the others have ended (Tx.WaitForOthers), such as one that uses the
 // same idempotency key as another.
 package groupcommit

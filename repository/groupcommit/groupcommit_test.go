@@ -28,7 +28,7 @@ type names struct {
 
 // Add adds a name.
 func (n names) Add(ctx context.Context, name string) error {
-	n.MarkAdded()
+	n.MarkAdded(1)
 	_, err := n.inserts.Do(ctx, name)
 	return err
 }

@@ -18,8 +18,11 @@ type Tx struct {
 	statements []func(context.Context) error // each sends the rows of one Statement
 }
 
-// MarkAdded records that records of lists are inserted.
-func (t *Tx) MarkAdded() { t.changes.Added, t.dirty = true, true }
+// MarkAdded records that a number of records of lists are inserted.
+func (t *Tx) MarkAdded(rows int64) {
+	t.changes.Added = t.changes.Added || rows > 0
+	t.MarkDirty(rows)
+}
 
 // MarkChanged records that a number of records of lists were updated.
 func (t *Tx) MarkChanged(rows int64) {

@@ -233,25 +233,39 @@ func TestIgnoredErrorOfAStatementIsRolledBackAlone(t *testing.T) {
 	check(t, err)
 }
 
+// pgx closes the connection of a query that is interrupted.
 func TestCancelledRequestKeepsItsConnection(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
 	store := open(t, dsn, repository.Options{Migrate: true, MaxOpenConns: 1})
 	check(t, store.InTx(t.Context(), adding("Rex")))
-	tx, err := connect(t, dsn).BeginTx(t.Context(), nil)
+	other := connect(t, dsn)
+	connections := func() (pids string) {
+		t.Helper()
+		check(t, other.QueryRowContext(t.Context(), "SELECT string_agg(pid::text, ' ' ORDER BY pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'petstore'").Scan(&pids))
+		return pids
+	}
+	list := func(ctx context.Context) error {
+		_, err := store.Pets().List(ctx, domain.PetQuery{PageRequest: domain.PageRequest{Limit: 1}})
+		return err
+	}
+	check(t, list(t.Context()))
+	before := connections()
+	tx, err := other.BeginTx(t.Context(), nil)
 	check(t, err)
 	_, err = tx.ExecContext(t.Context(), "LOCK TABLE pets")
 	check(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	read := make(chan error, 1)
-	go func() {
-		_, err := store.Pets().List(ctx, domain.PetQuery{PageRequest: domain.PageRequest{Limit: 1}})
-		read <- err
-	}()
+	go func() { read <- list(ctx) }()
 	waitForLock(t, dsn)
 	cancel()
 	check(t, tx.Rollback())
-	check(t, <-read)
+	wantUnavailable(t, "a cancelled read", <-read)
+	check(t, list(t.Context()))
+	if after := connections(); after != before {
+		t.Errorf("got the connections %s after the request was cancelled, want %s as before", after, before)
+	}
 }
 
 // wantAllUnavailable expects an ErrUnavailable from each kind of call.

@@ -1,4 +1,5 @@
-package repository
+// Package sqltrace creates a span for each statement on a connection pool.
+package sqltrace
 
 import (
 	"context"
@@ -11,19 +12,19 @@ import (
 	"gorm.io/gorm"
 )
 
-// A tracedPool creates a span for each statement on a connection pool. The span has the text of
-// the statement, never a value.
+// Pool returns the pool with a span for each statement, or the pool itself if provider is nil. A
+// span has the text of the statement, never a value, and follows the semantic conventions for
+// database client spans of OpenTelemetry.
+func Pool(pool gorm.ConnPool, provider trace.TracerProvider) gorm.ConnPool {
+	if provider == nil {
+		return pool
+	}
+	return tracedPool{pool, provider.Tracer("example.com/petstore/repository/sqltrace")}
+}
+
 type tracedPool struct {
 	gorm.ConnPool
 	tracer trace.Tracer
-}
-
-// traced returns the pool with spans, or the pool itself without a tracer.
-func traced(pool gorm.ConnPool, tracer trace.Tracer) gorm.ConnPool {
-	if tracer == nil {
-		return pool
-	}
-	return tracedPool{pool, tracer}
 }
 
 // ExecContext implements gorm.ConnPool.
@@ -50,7 +51,6 @@ func (p tracedPool) QueryRowContext(ctx context.Context, statement string, args 
 	return row
 }
 
-// start follows the semantic conventions for database client spans of OpenTelemetry.
 func (p tracedPool) start(ctx context.Context, statement string) (context.Context, func(error)) {
 	operation, _, _ := strings.Cut(strings.TrimSpace(statement), " ")
 	ctx, span := p.tracer.Start(ctx, operation, trace.WithSpanKind(trace.SpanKindClient),
