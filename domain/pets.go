@@ -64,6 +64,14 @@ type Pet struct {
 	Status     PetStatus
 }
 
+// WithID returns the animal with its id.
+func (n NewPet) WithID(id int64) Pet {
+	return Pet{ID: id, Name: n.Name, CategoryID: n.CategoryID, Status: n.Status}
+}
+
+// New returns the animal without its id.
+func (p Pet) New() NewPet { return NewPet{Name: p.Name, CategoryID: p.CategoryID, Status: p.Status} }
+
 // ValidPetName reports whether name satisfies PetNameRule: valid UTF-8 of 1 to
 // MaxPetName characters, not only white space, none of Unicode class Cc, no noncharacters
 // such as U+FFFF.

@@ -124,7 +124,7 @@ func checkFinished(db *gorm.DB) error {
 		return nil
 	}
 	if err == nil {
-		err = fmt.Errorf("it is an unfinished copy of %s: run the same petstore copy again, which begins anew, or use another store", unfinished.Source)
+		err = engine.UnfinishedCopyError(unfinished.Source)
 	}
 	return err
 }

@@ -46,7 +46,7 @@ func (p pets) Each(ctx context.Context, status domain.PetStatus, fn func(domain.
 func (p pets) Create(ctx context.Context, pet domain.NewPet) (domain.Pet, error) {
 	p.tx.MarkAdded(1)
 	id, err := p.inserts.Do(ctx, pet)
-	return domain.Pet{ID: id, Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}, err
+	return pet.WithID(id), err
 }
 
 // rowsPerInsert is the number of rows of one INSERT. The driver caches one statement for

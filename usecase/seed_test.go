@@ -73,7 +73,7 @@ func TestSeededAnimalsVary(t *testing.T) {
 	t.Parallel()
 	statuses, categories, names := map[domain.PetStatus]int{}, map[int64]int{}, map[string]int{}
 	for _, pet := range allPets(t, seeded(t, 1, 0, 2000)) {
-		if err := (domain.NewPet{Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}).Validate(); err != nil {
+		if err := pet.New().Validate(); err != nil {
 			t.Fatalf("%v: %v", pet, err)
 		}
 		statuses[pet.Status]++

@@ -174,7 +174,7 @@ func (r *importRun) compare(before fs.FileInfo) error {
 func addBatch(ctx context.Context, importer *usecase.Importer, batch []domain.Pet, last bool) (otherIDs int, err error) {
 	pets := make([]domain.NewPet, len(batch))
 	for i, pet := range batch {
-		pets[i] = domain.NewPet{Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}
+		pets[i] = pet.New()
 	}
 	added, err := importer.Add(ctx, pets, last)
 	for i, pet := range added {

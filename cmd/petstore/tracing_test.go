@@ -35,7 +35,7 @@ func TestShutdownExportsTheLastTraces(t *testing.T) {
 		t.Fatal(err)
 	}
 	spans := exported.String()
-	for _, want := range []string{"/v1/traces ", string(id), "POST /v1/pets", "GET /v1/pets/:petId", "INSERT INTO pets", "SELECT id, name"} {
+	for _, want := range []string{"/v1/traces ", string(id), "POST /v1/pets", "GET /v1/pets/:petId", "INSERT INTO pets", "SELECT `pets`.`id`"} {
 		if !strings.Contains(spans, want) {
 			t.Errorf("the exported spans do not contain %q", want)
 		}

@@ -51,12 +51,10 @@ func ParsePet(id, name, categoryID, status string) (domain.Pet, error) {
 
 // petWithID returns the animal of a valid petRow.
 func (r petRow) petWithID() domain.Pet {
-	n := r.pet()
-	pet := domain.Pet{Name: n.Name, CategoryID: n.CategoryID, Status: n.Status}
-	if r.ID != nil {
-		pet.ID = *r.ID
+	if r.ID == nil {
+		return r.pet().WithID(0)
 	}
-	return pet
+	return r.pet().WithID(*r.ID)
 }
 
 // AppendPet appends the JSON of an animal. It returns an error for a name that is not UTF-8.

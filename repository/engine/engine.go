@@ -41,6 +41,12 @@ type Options struct {
 // ErrInUse is the error of Open with Options.Exclusive while a process has the store open.
 var ErrInUse = errors.New("a process has it open: stop the service and all petstore commands, then try again")
 
+// UnfinishedCopyError returns the error for a store into which petstore copy has not copied all of
+// the store source yet.
+func UnfinishedCopyError(source string) error {
+	return fmt.Errorf("it is an unfinished copy of %s: run the same petstore copy again, which begins anew, or use another store", source)
+}
+
 // A Schema is the schema of a store.
 type Schema struct {
 	Version  int64 // the number of its latest migration

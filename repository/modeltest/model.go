@@ -66,7 +66,7 @@ func (m *model) addPet(pet domain.NewPet, id int64) response {
 	if n := len(m.pets); n > 0 {
 		id = max(id, m.pets[n-1].ID+1)
 	}
-	added := domain.Pet{ID: id, Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}
+	added := pet.WithID(id)
 	m.pets = append(m.pets, added)
 	return success(http.StatusCreated, petJSON(added))
 }

@@ -19,8 +19,8 @@ type Options struct {
 	// Snapshot copies the store as it is now, also while processes have it open. Without it,
 	// Copy returns an engine.ErrInUse then, and keeps others from writing to the store meanwhile.
 	Snapshot bool
-	// Progress is called before each part of the work with what is counted, such as "rows",
-	// and the total. The result is called with each number that is done.
+	// Progress is required. It is called before each part of the work with what is counted,
+	// such as "rows", and the total. The result is called with each number that is done.
 	Progress func(units string, total int) (add func(n int))
 }
 
@@ -62,7 +62,7 @@ func Copy(ctx context.Context, from, to engine.Engine, o Options) (result Result
 	defer snapshot.Rollback()                     // it has changed nothing
 	unfinished, err := unfinishedCopyOf(snapshot) // or the error of Begin
 	if err == nil && unfinished != "" {
-		err = fmt.Errorf("it is an unfinished copy of %s: run the same petstore copy again, which begins anew, or use another store", unfinished)
+		err = engine.UnfinishedCopyError(unfinished)
 	}
 	if err != nil {
 		return result, fmt.Errorf("open the source %s: %w", from, err)

@@ -22,7 +22,7 @@ func petsAreReadAsCreated(t *testing.T, s Store) {
 		{Name: "'; DROP TABLE pets; --", CategoryID: 0, Status: domain.PetPending},
 	} {
 		added := addPets(t, s, pet)[0]
-		want := domain.Pet{ID: added.ID, Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}
+		want := pet.WithID(added.ID)
 		got, err := s.Pets().Get(t.Context(), added.ID)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("Get: %v (-want +got)\n%s", err, diff)
