@@ -32,8 +32,8 @@ func list[T any](ctx context.Context, query *gorm.DB, page domain.PageRequest, m
 }
 
 // each calls fn with each record of a query on the table of model, ascending by id, until fn returns
-// an error, which it returns, or ctx ends. It scans all rows into model: GORM's Find takes longer for a page, and
-// would read a whole table into memory.
+// an error, which it returns, or ctx ends. It scans all rows into model: GORM's Find takes longer for
+// a page, and would read a whole table into memory.
 func each[T any](ctx context.Context, query *gorm.DB, model row[T], fn func(T) error) error {
 	query = query.WithContext(ctx).Model(model).Order("id")
 	rows, err := query.Rows()
