@@ -39,7 +39,7 @@ type run[K, V any] struct {
 
 // New returns a Query. query returns the values of the keys in their order. Close ends its context.
 func New[K, V any](query func(context.Context, []K) ([]V, error)) *Query[K, V] {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:gosec // Close calls it
 	return &Query[K, V]{query: query, ctx: ctx, cancel: cancel}
 }
 
