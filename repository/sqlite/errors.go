@@ -19,10 +19,8 @@ func (*database) Failure(err error) engine.Failure { return Failure(err) }
 
 // Failure returns what failed if the file of a store or SQLite caused err, and "" for any other error.
 func Failure(err error) engine.Failure {
-	for _, known := range []error{storefile.ErrReplaced, storefile.ErrForeignWAL, storefile.ErrEmptied, storefile.ErrWALRemoved, storefile.ErrWALTruncated} {
-		if errors.Is(err, known) {
-			return engine.FailureReplaced
-		}
+	if _, changed := errors.AsType[storefile.ChangedError](err); changed {
+		return engine.FailureReplaced
 	}
 	if errors.Is(err, storefile.ErrLinked) {
 		return engine.FailureOther

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"maps"
 	"sync"
 	"time"
@@ -49,6 +50,7 @@ type database struct {
 	readers     *sql.DB   // nil if opened with engine.Options.Exclusive
 	schema      engine.Schema
 	dataVersion int64 // at the last PollChanges
+	safeVersion int64 // dataVersion at the last Check without an error
 	inTx        bool  // the writer has a transaction
 }
 
@@ -113,7 +115,7 @@ func (d *database) connect(ctx context.Context, path string, o engine.Options) (
 	if d.readers, err = connect(ctx, path, storefile.ReaderPragmas, o.MaxOpenConns); err != nil {
 		return err
 	}
-	d.file.Reader, err = connect(ctx, path, storefile.ReaderPragmas, 1)
+	d.file.Reader, err = connect(ctx, path, storefile.CheckpointPragmas, 1)
 	return err
 }
 
@@ -180,16 +182,19 @@ func (d *database) Begin(ctx context.Context) (engine.Tx, error) {
 }
 
 // PollChanges implements engine.Database. Commits of other connections change the
-// data_version of a connection; its own commits do not. It also saves a WAL that was removed
-// since the last call.
+// data_version of a connection; its own commits do not. It also checks the file, and saves a WAL that
+// was removed since the last call.
 func (d *database) PollChanges(ctx context.Context) (engine.Changes, error) {
-	if !d.inTx && d.file.IsWALRemoved() {
+	if !d.inTx {
 		_ = d.checkAndSave(ctx) // the next Begin returns the error
 	}
-	before := d.dataVersion
-	err := d.writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&d.dataVersion)
-	changed := d.dataVersion != before
-	return engine.Changes{Added: changed, Changed: changed, Keys: changed}, err
+	version, err := storefile.DataVersion(ctx, d.writer)
+	if err != nil {
+		return engine.Changes{}, err
+	}
+	changed := version != d.dataVersion
+	d.dataVersion = version
+	return engine.Changes{Added: changed, Changed: changed, Keys: changed}, nil
 }
 
 // ChecksBeforeRead implements engine.Database. One goroutine at a time can use the connection whose
@@ -210,8 +215,11 @@ func (d *database) Check(context.Context) error {
 // checkAndSave is Check for the goroutine that writes. It saves a WAL that was removed.
 func (d *database) checkAndSave(ctx context.Context) error {
 	err := d.Check(ctx)
-	if errors.Is(err, storefile.ErrWALRemoved) && !d.inTx {
-		err = d.file.SaveWAL(ctx, d.writer)
+	switch {
+	case err == nil:
+		d.safeVersion = d.dataVersion
+	case errors.Is(err, storefile.ErrWALRemoved) && !d.inTx:
+		err = d.file.SaveWAL(ctx, d.writer, d.safeVersion)
 		d.inTx = errors.Is(err, storefile.ErrWALSaved)
 	}
 	return err
@@ -248,12 +256,19 @@ var leftOpen sync.Map
 // Close implements engine.Database. When the last connection to a file is closed, SQLite writes
 // the WAL to the file and removes it, unless that connection is read-only. So the readers, which have
 // all read the file and locked it by that, are closed last if its content is wrong or could not be
-// checked. Without readers, the writer is not closed then.
-func (d *database) Close() error {
+// checked. Without readers, the writer is not closed then. Close returns an error if commits of a WAL
+// that was removed could not be saved.
+func (d *database) Close() (err error) {
 	if d.writerPool == nil {
 		return nil
 	}
-	wrong := d.checkAndSave(context.Background()) != nil || d.file.Failed()
+	checkErr := d.checkAndSave(context.Background())
+	if errors.Is(checkErr, storefile.ErrWALNotSaved) {
+		defer func() {
+			err = errors.Join(fmt.Errorf("%w; the store was closed before: commits since the last checkpoint are lost", checkErr), err)
+		}()
+	}
+	wrong := checkErr != nil || d.file.Failed()
 	switch {
 	case wrong && d.readers == nil:
 		if d.writer == nil {
@@ -275,7 +290,7 @@ func (d *database) closeWriter() error {
 }
 
 func (d *database) closeReaders() (err error) {
-	for _, pool := range []*sql.DB{d.readers, d.file.Reader} {
+	for _, pool := range []*sql.DB{d.file.Reader, d.readers} { // the read-only ones last, see Close
 		if pool != nil {
 			err = errors.Join(err, pool.Close())
 		}

@@ -39,8 +39,8 @@ func (t *tx) Active() error {
 func (t *tx) Failed() bool { return false }
 
 // Commit implements engine.Tx. It rolls back when the file has been replaced or removed
-// meanwhile. After the commit, only another file at its path is an error, which does not have the
-// commit.
+// meanwhile. After COMMIT, Commit returns an error only if another file is at the path: that file does
+// not have the commit.
 func (t *tx) Commit(engine.Changes) error {
 	if err := t.database.Check(context.Background()); err != nil {
 		return errors.Join(err, t.Rollback())
@@ -51,7 +51,7 @@ func (t *tx) Commit(engine.Changes) error {
 		return err
 	}
 	t.end()
-	return t.database.file.CheckNoOther()
+	return t.database.file.Committed()
 }
 
 // Rollback implements engine.Tx.

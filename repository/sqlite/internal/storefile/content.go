@@ -12,19 +12,25 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// ErrReplaced is the error of a file that others than SQLite have changed while it was open.
-var ErrReplaced = errors.New("the file of the store was replaced, removed, truncated or overwritten while it was open: stop the service, then run petstore restore with a backup")
+// A ChangedError is the error of files that others than SQLite have changed.
+type ChangedError string
+
+// Error implements error.
+func (e ChangedError) Error() string { return string(e) }
+
+// ErrReplaced is the error of a file that was changed while it was open.
+var ErrReplaced error = ChangedError("the file of the store was replaced, removed, truncated or overwritten while it was open: stop the service, then run petstore restore with a backup")
 
 // A File is the file of an open store. It is safe for concurrent use.
 type File struct {
 	identity
-	Reader *sql.DB // of one connection; nil until it is open
+	Reader *sql.DB // of one connection, which writes only checkpoints; nil until it is open
 
 	mu       sync.Mutex
 	modified time.Time // when the checked content was written
 	size     int64     // of the checked content
-	wal      identity  // the zero value until WatchWAL
-	walSize  int64     // at the last check
+	wal, shm identity  // the zero values until WatchWAL
+	walSize  int64     // at the last check, or after a commit since
 	err      error     // of all later checks
 }
 
@@ -36,9 +42,9 @@ func New(path string) (*File, error) {
 }
 
 // Check checks the file and its WAL. It reads the content only if the file was modified since it
-// was last found right, as by a checkpoint. It needs no free descriptor, or clients could stop all
-// writes: it has a connection of its own, and SQLite keeps the descriptor with which the first
-// Check has read the file without its WAL.
+// was last found right, as by a checkpoint. It opens no descriptor. Reading without the WAL reuses
+// one: SQLite does not close a descriptor of the file while this process has a lock on it
+// (findReusableFd in os_unix.c, TestWritesAreCommittedWithoutFreeDescriptor).
 func (f *File) Check() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -64,7 +70,7 @@ func (f *File) Check() error {
 // checkContent reads the file. An error that says nothing about it, such as one of the disk, is not
 // kept.
 func (f *File) checkContent(truncated bool) error {
-	err := CheckWAL(context.Background(), f.path, f.Reader)
+	err := checkGeneration(context.Background(), f.path, f.Reader)
 	if err == nil && truncated { // without its WAL it can still be read if VACUUM has truncated it
 		_, err = readGenerationWithoutWAL(context.Background(), f.path)
 	}
@@ -81,15 +87,6 @@ func (f *File) checkContent(truncated bool) error {
 func (f *File) CheckIdentity() error {
 	_, err := f.stat()
 	return err
-}
-
-// CheckNoOther returns an error when another file is at the path. If none is there, the file
-// may have been moved away, with all that it holds.
-func (f *File) CheckNoOther() error {
-	if info, err := os.Stat(f.path); err == nil && !os.SameFile(info, f.info) {
-		return ErrReplaced
-	}
-	return nil
 }
 
 // Fail makes err the error of all later checks.

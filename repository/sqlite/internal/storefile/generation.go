@@ -15,8 +15,8 @@ import (
 
 // Errors of CheckWAL.
 var (
-	ErrForeignWAL = errors.New("the file was replaced, but the WAL beside it is that of the file before")
-	ErrEmptied    = errors.New("the file of the store was emptied")
+	ErrForeignWAL error = ChangedError("the file was replaced, but the WAL beside it is that of the file before")
+	ErrEmptied    error = ChangedError("the file of the store was emptied")
 )
 
 // IsForeign reports whether CheckWAL has found another file than that of the WAL or of the shared
@@ -24,21 +24,23 @@ var (
 func IsForeign(err error) bool { return errors.Is(err, ErrForeignWAL) || errors.Is(err, ErrEmptied) }
 
 // CheckWAL rejects a WAL that belongs to another file than the one at path, and a file that was
-// emptied, without changing either. reader is a pool with a connection that this process has open,
-// or nil: it needs no further descriptors, and reads also a WAL that was removed.
-func CheckWAL(ctx context.Context, path string, reader *sql.DB) error {
-	isOpen := reader != nil
-	if !isOpen {
-		reader = OpenPool(path, ReaderPragmas) // which does not write the WAL to the file when it is closed
-		defer func() { _ = reader.Close() }()
+// emptied, without changing either.
+func CheckWAL(ctx context.Context, path string) error {
+	if !HasWAL(path) && !wasEmptied(path) {
+		return nil
 	}
+	reader := OpenPool(path, ReaderPragmas) // which does not write the WAL to the file when it is closed
+	defer func() { _ = reader.Close() }()
+	return checkGeneration(ctx, path, reader)
+}
+
+// checkGeneration is CheckWAL with a reader. One that is open needs no further descriptor, and reads
+// also a WAL that was removed.
+func checkGeneration(ctx context.Context, path string, reader *sql.DB) error {
 	for range 5 { // another process may begin a generation between the two reads
 		if wasEmptied(path) {
 			return fmt.Errorf("%w: to use a backup, run petstore restore with it; to create a new store, move %s and %s away",
 				ErrEmptied, walPath(path), shmPath(path))
-		}
-		if !isOpen && !HasWAL(path) {
-			return nil
 		}
 		file, err := readGenerationWithoutWAL(ctx, path)
 		if Code(err) == sqlite3.ErrCorrupt {

@@ -7,14 +7,18 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // ErrLinked is the error of a file with hard links. The WAL has the name of the file: whoever
 // opens the file by another name uses another WAL (sqlite.org/howtocorrupt.html, section 2.5).
 var ErrLinked = errors.New("the file of the store has a second name, a hard link, by which its WAL would not be found: remove that name")
 
-// ReplacedSuffix begins the suffix of the names of the files that backup.Replace keeps.
-const ReplacedSuffix = ".replaced-"
+// replacedLayout is the suffix of the names of files that were replaced, a layout of time.
+const replacedLayout = ".replaced-20060102T150405.000Z"
+
+// ReplacedSuffix returns the suffix of the names of the files that are replaced at a time.
+func ReplacedSuffix(now time.Time) string { return now.UTC().Format(replacedLayout) }
 
 func isLinked(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
@@ -48,7 +52,8 @@ func RemoveReplacedLink(path string) error {
 		return err
 	}
 	for _, entry := range entries {
-		if !strings.HasPrefix(entry.Name(), filepath.Base(path)+ReplacedSuffix) {
+		suffix, _ := strings.CutPrefix(entry.Name(), filepath.Base(path))
+		if _, err := time.Parse(replacedLayout, suffix); err != nil {
 			continue
 		}
 		if info, err := entry.Info(); err != nil || !os.SameFile(info, store) {

@@ -31,6 +31,8 @@ var (
 		// Statements are cached by the driver: GORM's cache leaks those that it evicts.
 		"_stmt_cache_size": {"64"},
 	}
+	// CheckpointPragmas are ReaderPragmas that allow checkpoints.
+	CheckpointPragmas = url.Values{"mode": {"rw"}, "_mutex": {"no"}, "_query_only": {"on"}, "_busy_timeout": {"5000"}, "_stmt_cache_size": {"64"}}
 	// ImmutablePragmas read a file without its WAL and without locks (sqlite.org/uri.html).
 	ImmutablePragmas = url.Values{"mode": {"ro"}, "immutable": {"1"}, "_cache_size": {"-65536"}}
 )

@@ -55,7 +55,7 @@ func Check(ctx context.Context, path string, create bool) error {
 	if err := checkLinks(path, info); err != nil {
 		return err
 	}
-	return CheckWAL(ctx, path, nil)
+	return CheckWAL(ctx, path)
 }
 
 // Identify returns nil for a store, ErrNoStore for an empty database and ErrOtherProgram for any

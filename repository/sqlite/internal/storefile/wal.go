@@ -3,38 +3,53 @@ package storefile
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"time"
 
 	"gorm.io/gorm"
+
+	"example.com/petstore/repository/folder"
 )
 
 // Errors of File.Check and File.SaveWAL.
 var (
-	ErrWALRemoved   = errors.New("the WAL of the store was removed or replaced while it was open")
-	ErrWALSaved     = fmt.Errorf("%w: all its commits are in the file of the store now: restart the service", ErrWALRemoved)
-	errWALNotSaved  = fmt.Errorf("%w, and its commits could not be written to the file of the store yet: let the service run until they are", ErrWALRemoved)
-	ErrWALTruncated = errors.New("the WAL of the store was truncated while it was open: stop the service, then run petstore restore with a backup")
+	ErrWALRemoved   error = ChangedError("the WAL of the store was removed or replaced while it was open")
+	ErrWALSaved           = fmt.Errorf("%w: all its commits are in the file of the store now: restart the service", ErrWALRemoved)
+	ErrWALNotSaved        = fmt.Errorf("%w, and its commits could not be written to the file of the store yet: let the service run until they are", ErrWALRemoved)
+	ErrOtherWAL           = fmt.Errorf("%w; move away the other file that is at its path", ErrWALNotSaved)
+	ErrWALTruncated error = ChangedError("the WAL of the store was truncated while it was open: stop the service, then run petstore restore with a backup")
 )
 
-// Sizes of the header of the WAL and of a frame in bytes (sqlite.org/fileformat2.html, section 4.1).
+// Sizes of the header of the WAL and of the header of a frame, which a page follows, in bytes
+// (sqlite.org/fileformat2.html, section 4.1).
 const (
-	walHeader = 32
-	walFrame  = 24 + PageKiB<<10
+	walHeader   = 32
+	frameHeader = 24
 )
 
 // WatchWAL makes Check check the WAL, which must exist. SQLite continues to use a WAL that was
 // removed, with which all its commits would be lost.
 func (f *File) WatchWAL() (err error) {
-	f.wal, err = newIdentity(walPath(f.path))
+	if f.shm, err = newIdentity(shmPath(f.path)); err == nil {
+		f.wal, err = newIdentity(walPath(f.path))
+	}
 	return err
 }
 
-// IsWALRemoved reports whether another file, or none, is at the path of the WAL.
-func (f *File) IsWALRemoved() bool {
-	_, err := f.wal.stat()
-	return err != nil
+// Committed records the size of the WAL after a commit. It returns an error when another file is at
+// the path of the store. If none is there, the file may have been moved away, with all that it holds.
+func (f *File) Committed() error {
+	if info, err := f.wal.stat(); err == nil {
+		f.mu.Lock()
+		f.walSize = max(f.walSize, info.Size()) // smaller only if it was truncated
+		f.mu.Unlock()
+	}
+	if info, err := os.Stat(f.path); err == nil && !os.SameFile(info, f.info) {
+		return ErrReplaced
+	}
+	return nil
 }
 
 func (f *File) checkWAL() error {
@@ -62,11 +77,15 @@ func (f *File) checkWALLength() error {
 		if err != nil {
 			return err
 		}
+		var pageSize int64
+		if err := f.Reader.QueryRowContext(context.Background(), "PRAGMA page_size").Scan(&pageSize); err != nil {
+			return err
+		}
 		info, err := os.Stat(f.wal.path)
 		if err != nil {
 			return ErrWALRemoved
 		}
-		if frames == 0 || info.Size() >= walHeader+frames*walFrame {
+		if frames == 0 || info.Size() >= walHeader+frames*(frameHeader+pageSize) {
 			return nil
 		}
 	}
@@ -74,22 +93,50 @@ func (f *File) checkWALLength() error {
 	return f.err
 }
 
-// SaveWAL writes the commits of a WAL that was removed to the file, by the connection that still has
-// it open, and begins a transaction there, which locks the store: a process that writes now would
-// create another WAL, which the connections of this one could not read. If it returns ErrWALSaved,
-// all later checks do; after another error there is no transaction.
-func (f *File) SaveWAL(ctx context.Context, writer *sql.Conn) error {
-	if HasWAL(f.path) { // the shared memory is now that of the WAL of another process
-		return errWALNotSaved
+// DataVersion returns a number that changes with the commits of other connections than writer.
+func DataVersion(ctx context.Context, writer *sql.Conn) (version int64, err error) {
+	err = writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version)
+	return version, err
+}
+
+// SaveWAL writes the commits of a WAL that was removed to the file, while writer has a transaction,
+// which locks the store: a process that writes now would create another WAL, which the connections of
+// this one could not read. If it returns ErrWALSaved, all later checks do, and the transaction is left
+// open; after another error there is none. version is the DataVersion before the last Check without an
+// error.
+func (f *File) SaveWAL(ctx context.Context, writer *sql.Conn, version int64) error {
+	if _, err := writer.ExecContext(ctx, "BEGIN IMMEDIATE"); err == nil {
+		if f.moveOtherWAL(ctx, writer, version) {
+			if _, complete, err := checkpoint(ctx, f.Reader, "PASSIVE"); err == nil && complete {
+				f.Fail(ErrWALSaved)
+				return ErrWALSaved
+			}
+		}
+		_, _ = writer.ExecContext(ctx, "ROLLBACK")
 	}
-	if _, complete, err := checkpoint(ctx, writer, "FULL"); err != nil || !complete {
-		return errWALNotSaved
+	if HasWAL(f.path) {
+		return ErrOtherWAL
 	}
-	if _, err := writer.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		return errWALNotSaved
+	return ErrWALNotSaved
+}
+
+// moveOtherWAL renames another file at the path of the WAL: after a restart, SQLite would apply it to
+// the file of the store. It returns false if it fails, or if another process may have committed to that
+// file: then there is other shared memory, or the DataVersion has changed.
+func (f *File) moveOtherWAL(ctx context.Context, writer *sql.Conn, version int64) bool {
+	if !HasWAL(f.path) {
+		return true
 	}
-	f.Fail(ErrWALSaved)
-	return ErrWALSaved
+	if _, err := f.shm.stat(); err != nil {
+		return false
+	}
+	if now, err := DataVersion(ctx, writer); err != nil || now != version {
+		return false
+	}
+	if os.Rename(f.wal.path, f.wal.path+ReplacedSuffix(time.Now())) != nil { //nolint:forbidigo // part of a name
+		return false
+	}
+	return folder.Sync(filepath.Dir(f.wal.path)) == nil // a power failure must not bring it back
 }
 
 // checkpoint runs a checkpoint. It returns the number of frames in the WAL, and whether all of them

@@ -2,10 +2,12 @@ package storefile_test
 
 import (
 	"bytes"
+	"database/sql"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,6 +28,9 @@ func TestCommitsOfRemovedWALAreSaved(t *testing.T) {
 		"moved":   func(wal string) error { return os.Rename(wal, wal+".moved") },
 		"replaced by an empty one": func(wal string) error {
 			return errors.Join(os.Remove(wal), os.WriteFile(wal, nil, 0o600))
+		},
+		"replaced by noise": func(wal string) error {
+			return errors.Join(os.Remove(wal), os.WriteFile(wal, bytes.Repeat([]byte("noise"), 10_000), 0o600))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,6 +130,174 @@ func TestRemovedWALIsNotWrittenToAnotherFile(t *testing.T) {
 	check(t, database.Close())
 	if !bytes.Equal(sqlitetest.ReadFile(t, backup), sqlitetest.ReadFile(t, path)) {
 		t.Error("the file was changed")
+	}
+}
+
+// After a restart SQLite would apply the earlier copy of the WAL to the file.
+func TestCommitsOfWALThatWasReplacedByItsCopyAreSaved(t *testing.T) {
+	t.Parallel()
+	for name, later := range map[string]func(*testing.T, *repository.Store) error{
+		"by a write": func(t *testing.T, s *repository.Store) error { return s.InTx(t.Context(), sqlitetest.Adding("Ada")) },
+		"by Close":   func(*testing.T, *repository.Store) error { return storefile.ErrWALSaved },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "pets.db")
+			s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+			check(t, err)
+			check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
+			sqlitetest.CopyFile(t, path+"-wal", path+".copy")
+			check(t, s.InTx(t.Context(), sqlitetest.Adding("Tom")))
+			copied := sqlitetest.ReadFile(t, path+".copy")
+			check(t, os.Rename(path+".copy", path+"-wal"))
+			if err := later(t, s); !errors.Is(err, storefile.ErrWALSaved) {
+				t.Errorf("got %v, want %v", err, storefile.ErrWALSaved)
+			}
+			check(t, s.Close())
+			sqlitetest.WantPets(t, path, 2)
+			kept, err := filepath.Glob(path + "-wal.replaced-*")
+			check(t, err)
+			if len(kept) != 1 || !bytes.Equal(copied, sqlitetest.ReadFile(t, kept[0])) {
+				t.Errorf("got %v, want one file, the copy of the WAL", kept)
+			}
+		})
+	}
+}
+
+// The commit of another connection was perhaps made to the other WAL.
+func TestOtherWALIsNotMovedAfterCommitOfAnotherConnection(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+	check(t, err)
+	other := openOther(t, path)
+	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
+	sqlitetest.CopyFile(t, path+"-wal", path+".copy")
+	tx, err := other.BeginTx(t.Context(), nil)
+	check(t, err)
+	_, err = tx.ExecContext(t.Context(), "INSERT INTO pets (name, category_id) VALUES ('tom', 7)")
+	check(t, err)
+	check(t, os.Rename(path+".copy", path+"-wal"))
+	check(t, tx.Commit())
+	check(t, other.Close())
+	if err := s.InTx(t.Context(), sqlitetest.Adding("Ada")); !errors.Is(err, storefile.ErrOtherWAL) {
+		t.Errorf("got %v, want %v", err, storefile.ErrOtherWAL)
+	}
+	check(t, os.Rename(path+"-wal", path+".copy"))
+	if err := s.InTx(t.Context(), sqlitetest.Adding("Ada")); !errors.Is(err, storefile.ErrWALSaved) {
+		t.Errorf("got %v, want %v", err, storefile.ErrWALSaved)
+	}
+	check(t, s.Close())
+	sqlitetest.WantPets(t, path, 2)
+}
+
+// The index in the shared memory has a commit that is in the other WAL only.
+func TestCloseFailsWhenCommitsOfReplacedWALAreNotSaved(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+	check(t, err)
+	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
+	check(t, os.Remove(path+"-wal"))
+	other := openOther(t, path)
+	if err := s.InTx(t.Context(), sqlitetest.Adding("Tom")); !errors.Is(err, storefile.ErrOtherWAL) {
+		t.Errorf("InTx: got %v, want %v", err, storefile.ErrOtherWAL)
+	}
+	if err := s.Close(); !errors.Is(err, storefile.ErrOtherWAL) || !strings.Contains(err.Error(), "commits since the last checkpoint are lost") {
+		t.Errorf("Close: got %v, want %v and what is lost", err, storefile.ErrOtherWAL)
+	}
+	check(t, other.Close())
+}
+
+// openOther returns a connection of its own that has committed to a WAL.
+func openOther(t *testing.T, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite3", path)
+	check(t, err)
+	_, err = db.ExecContext(t.Context(), "PRAGMA user_version = 1")
+	check(t, err)
+	return db
+}
+
+// Until a read that began before has ended, SQLite cannot write all commits to the file.
+func TestCommitsOfRemovedWALAreSavedAfterALongRead(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	database, err := sqlite.New(path).Open(t.Context(), engine.Options{Migrate: true, MaxOpenConns: 1})
+	check(t, err)
+	reader, err := database.Pools()["readers"].BeginTx(t.Context(), nil)
+	check(t, err)
+	var pets int
+	check(t, reader.QueryRowContext(t.Context(), "SELECT count(*) FROM pets").Scan(&pets))
+	tx, err := database.Begin(t.Context())
+	check(t, err)
+	_, err = tx.ExecContext(t.Context(), "INSERT INTO pets (name, category_id) VALUES ('tom', 7)")
+	check(t, errors.Join(err, tx.Commit(engine.Changes{})))
+	check(t, os.Remove(path+"-wal"))
+	if _, err := database.Begin(t.Context()); !errors.Is(err, storefile.ErrWALNotSaved) {
+		t.Errorf("during the read: got %v, want %v", err, storefile.ErrWALNotSaved)
+	}
+	check(t, reader.Rollback())
+	if _, err := database.Begin(t.Context()); !errors.Is(err, storefile.ErrWALSaved) {
+		t.Errorf("after the read: got %v, want %v", err, storefile.ErrWALSaved)
+	}
+	check(t, database.Close())
+	sqlitetest.WantPets(t, path, 1)
+}
+
+// A checkpoint has truncated the WAL before the commit, so that its size at the last check is no help.
+func TestTruncationOfWALAfterCommitIsNoticed(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	database, err := sqlite.New(path).Open(t.Context(), engine.Options{Migrate: true, MaxOpenConns: 1})
+	check(t, err)
+	defer func() { check(t, database.Close()) }()
+	check(t, sqlitetest.TryExecute(t, path, "PRAGMA wal_checkpoint(TRUNCATE)"))
+	check(t, database.Check(t.Context()))
+	tx, err := database.Begin(t.Context())
+	check(t, err)
+	_, err = tx.ExecContext(t.Context(), "INSERT INTO pets (name, category_id) VALUES ('tom', 7)")
+	check(t, errors.Join(err, tx.Commit(engine.Changes{})))
+	check(t, os.Truncate(path+"-wal", 0))
+	if _, err := database.Begin(t.Context()); !errors.Is(err, storefile.ErrWALTruncated) {
+		t.Errorf("got %v, want %v", err, storefile.ErrWALTruncated)
+	}
+}
+
+// The poll runs while nobody writes; the file is as it was before when the next one writes.
+func TestPollChecksTheFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	database, err := sqlite.New(path).Open(t.Context(), engine.Options{Migrate: true, MaxOpenConns: 1})
+	check(t, err)
+	defer func() { check(t, database.Close()) }()
+	_, err = database.PollChanges(t.Context())
+	check(t, err)
+	wal := sqlitetest.ReadFile(t, path+"-wal")
+	check(t, os.Truncate(path+"-wal", 0))
+	_, err = database.PollChanges(t.Context())
+	check(t, err)
+	check(t, os.WriteFile(path+"-wal", wal, 0o600))
+	if _, err := database.Begin(t.Context()); !errors.Is(err, storefile.ErrWALTruncated) {
+		t.Errorf("got %v, want %v", err, storefile.ErrWALTruncated)
+	}
+}
+
+func TestWALOfSmallPagesIsNotTruncated(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	sqlitetest.NewStore(t, path, "Rex")
+	sqlitetest.Execute("PRAGMA journal_mode = DELETE; PRAGMA page_size = 1024; VACUUM")(t, path)
+	database, err := sqlite.New(path).Open(t.Context(), engine.Options{MaxOpenConns: 1})
+	check(t, err)
+	defer func() { check(t, database.Close()) }()
+	for range 2 {
+		tx, err := database.Begin(t.Context())
+		check(t, err)
+		_, err = tx.ExecContext(t.Context(), "INSERT INTO pets (name, category_id) VALUES ('tom', 7)")
+		check(t, errors.Join(err, tx.Commit(engine.Changes{})))
+		check(t, sqlitetest.TryExecute(t, path, "PRAGMA wal_checkpoint(TRUNCATE); INSERT INTO pets (name, category_id) VALUES ('ada', 7)"))
+		check(t, database.Check(t.Context()))
 	}
 }
 
