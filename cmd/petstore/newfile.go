@@ -28,6 +28,7 @@ func createFile(path string) (*newFile, error) {
 		return nil, errors.New("the name of the file is empty")
 	}
 	if err := checkUnused(path); err != nil {
+		removeSecondName(path)
 		return nil, err
 	}
 	for {
@@ -57,6 +58,16 @@ func createFile(path string) (*newFile, error) {
 		if err != nil {
 			return nil, err
 		}
+	}
+}
+
+// removeSecondName removes path.partial if it is a second name of the file at path, which a process
+// has left that was killed within publish.
+func removeSecondName(path string) {
+	file, err := os.Lstat(path)
+	partial, partialErr := os.Lstat(path + ".partial")
+	if err == nil && partialErr == nil && os.SameFile(file, partial) {
+		_ = removeLeftover(path + ".partial") // returns an error if a process is within publish
 	}
 }
 

@@ -101,6 +101,22 @@ func TestLeftoverIsReplacedWithoutWritingToIt(t *testing.T) {
 	}
 }
 
+func TestSecondNameOfPublishedFileIsRemoved(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "pets.csv")
+	publishFile(t, path, "published")
+	if err := os.Link(path, path+".partial"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := createFile(path); err == nil || !strings.HasSuffix(err.Error(), "pets.csv exists already: name another file, or move it away") {
+		t.Errorf("got %v, want an error that the file exists", err)
+	}
+	if found := modes(t, dir); len(found) != 1 {
+		t.Errorf("got the files %v, want one", found)
+	}
+}
+
 func TestFileHasOneWriter(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.csv")

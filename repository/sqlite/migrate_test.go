@@ -3,10 +3,14 @@ package sqlite_test
 import (
 	"bytes"
 	"database/sql"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
@@ -51,6 +55,31 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	keys, err := store.Keys().List(t.Context())
 	if err != nil || len(keys) != 1 || keys[0].ReadOnly {
 		t.Errorf("got the keys %+v and %v, want one that may do all", keys, err)
+	}
+}
+
+// A released migration must not be changed: stores exist that it has migrated.
+func TestMigrationsCreateTheSchemaOfEachVersion(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("migrations", "*.sql"))
+	check(t, err)
+	var got strings.Builder
+	for version := range files {
+		db, err := sql.Open("sqlite3", filepath.Join(t.TempDir(), "pets.db"))
+		check(t, err)
+		check(t, sqlite.CreateSchema(t.Context(), db, int64(version+1)))
+		rows, err := db.QueryContext(t.Context(), "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY name")
+		check(t, err)
+		fmt.Fprintf(&got, "-- version %d\n", version+1)
+		for rows.Next() {
+			var statement string
+			check(t, rows.Scan(&statement))
+			got.WriteString(statement + ";\n")
+		}
+		check(t, errors.Join(rows.Err(), rows.Close(), db.Close()))
+	}
+	if diff := cmp.Diff(string(sqlitetest.ReadFile(t, filepath.Join("testdata", "schemas.sql"))), got.String()); diff != "" {
+		t.Errorf("the migrations create another schema than testdata/schemas.sql (-want +got):\n%s", diff)
 	}
 }
 

@@ -65,6 +65,9 @@ func open(ctx context.Context, path string, o engine.Options) (_ *database, err 
 			return nil, err
 		}
 	}
+	if err := storefile.CheckLinks(path); err != nil {
+		return nil, err
+	}
 	if err := CheckFile(ctx, path, o); err != nil {
 		return nil, err
 	}

@@ -84,6 +84,9 @@ func openSource(ctx context.Context, path string) (*sql.Conn, error) {
 		return nil, err
 	}
 	defer unlock()
+	if err := storefile.CheckLinksOfBackup(path); err != nil {
+		return nil, err
+	}
 	if err := sqlite.CheckFile(ctx, path, engine.Options{Migrate: true, MustExist: true}); err != nil {
 		return nil, err
 	}

@@ -88,6 +88,23 @@ func TestCopyRejectsWhatIsNoIntactStore(t *testing.T) {
 	}
 }
 
+// Programs such as rsync --link-dest make hard links to files that have not changed.
+func TestCopyReadsBackupWithSecondName(t *testing.T) {
+	t.Parallel()
+	path, folder := filepath.Join(t.TempDir(), "pets.db"), t.TempDir()
+	sqlitetest.NewStore(t, path, "Rex")
+	sqlitetest.CopyStore(t, path, filepath.Join(folder, "backup.db"))
+	check(t, os.Link(filepath.Join(folder, "backup.db"), filepath.Join(folder, "linked.db")))
+	if contents := sqlitetest.CopyStore(t, filepath.Join(folder, "linked.db"), filepath.Join(t.TempDir(), "copy.db")); contents.Pets != 1 {
+		t.Errorf("got %d pets, want 1", contents.Pets)
+	}
+	check(t, os.Link(path, path+".linked")) // beside which the WAL of the store is not found
+	_, err := backup.Copy(t.Context(), path+".linked", sqlitetest.NewFile(t, filepath.Join(t.TempDir(), "copy.db")), sqlitetest.Ignore)
+	if err == nil || !strings.Contains(err.Error(), "a second name, a hard link") {
+		t.Errorf("got %v, want that the store has a second name", err)
+	}
+}
+
 func TestCopyEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")

@@ -30,7 +30,7 @@ type Records struct{ Pets, Orders, Keys int64 }
 // Verify reads the whole store at path, which no process may write to: its pages, indexes
 // and constraints (integrity_check, foreign_key_check), its identity, its schema version and
 // its schema. It returns an error, which ends with the remedy, for a file that is damaged, is
-// no store, is one of a newer program or has another schema than the migrations create.
+// no store, is one of a newer program or lacks a part of the schema that the migrations create.
 func Verify(ctx context.Context, path string) (Contents, error) {
 	contents, err := verify(ctx, path)
 	if err != nil && ctx.Err() == nil {
@@ -86,8 +86,8 @@ func countRecords(ctx context.Context, db gorm.ConnPool) (r Records, err error) 
 	return r, err
 }
 
-// verifySchema returns an error unless a store has exactly the tables, indexes, triggers and views
-// that the migrations up to its version create.
+// verifySchema returns an error unless a store has the tables and indexes that the migrations up to
+// its version create, and no triggers and views. An operator may have added tables and indexes.
 func verifySchema(ctx context.Context, pool *sql.DB, version int64) error {
 	memory := storefile.OpenPool("schema", url.Values{"mode": {"memory"}})
 	defer func() { _ = memory.Close() }()
@@ -112,6 +112,8 @@ func verifySchema(ctx context.Context, pool *sql.DB, version int64) error {
 			continue
 		case got[object] == "":
 			object += " is missing"
+		case want[object] == "" && (strings.HasPrefix(object, "table ") || strings.HasPrefix(object, "index ")):
+			continue
 		case want[object] == "":
 			object += " was added"
 		default:
@@ -127,10 +129,10 @@ func verifySchema(ctx context.Context, pool *sql.DB, version int64) error {
 }
 
 // readSchema returns the statements that create the objects of a database, such as "table pets",
-// except the tables of SQLite, goose and Litestream. Their white space is normalized.
+// except the tables of SQLite and goose. Their white space is normalized.
 func readSchema(ctx context.Context, pool *sql.DB) (map[string]string, error) {
 	rows, err := pool.QueryContext(ctx, `SELECT type || ' ' || name, sql FROM sqlite_schema WHERE sql IS NOT NULL
-		AND NOT (type = 'table' AND (name GLOB 'sqlite_*' OR name GLOB '_litestream_*' OR name = 'goose_db_version'))`)
+		AND NOT (type = 'table' AND (name GLOB 'sqlite_*' OR name = 'goose_db_version'))`)
 	if err != nil {
 		return nil, err
 	}

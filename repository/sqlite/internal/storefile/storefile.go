@@ -52,9 +52,6 @@ func Check(ctx context.Context, path string, create bool) error {
 	if !info.Mode().IsRegular() {
 		return ErrNotRegular
 	}
-	if err := checkLinks(path, info); err != nil {
-		return err
-	}
 	return CheckWAL(ctx, path)
 }
 
