@@ -142,7 +142,7 @@ func TestStoreIsUnavailableWhenAnotherFileIsCopiedOverIt(t *testing.T) {
 	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 	sqlitetest.CopyStore(t, path, backup)
 	check(t, s.InTx(t.Context(), sqlitetest.Adding("Tom")))
-	sqlitetest.CopyFile(t, backup, path)
+	inTransaction(t, s, func() { sqlitetest.CopyFile(t, backup, path) })
 	for call, err := range map[string]error{"InTx": s.InTx(t.Context(), sqlitetest.Adding("Ada")), "Ping": s.Ping(t.Context())} {
 		if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, storefile.ErrForeignWAL) {
 			t.Errorf("%s: got %v, want unavailable and %v", call, err, storefile.ErrForeignWAL)
@@ -157,6 +157,18 @@ func TestStoreIsUnavailableWhenAnotherFileIsCopiedOverIt(t *testing.T) {
 	}
 }
 
+// inTransaction calls change in a transaction, which fails: no poll finds the file half changed.
+func inTransaction(t *testing.T, s *repository.Store, change func()) {
+	t.Helper()
+	err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		change()
+		return sqlitetest.Adding("Max")(ctx, r)
+	})
+	if !errors.Is(err, domain.ErrUnavailable) {
+		t.Errorf("got %v, want unavailable", err)
+	}
+}
+
 func TestStoreIsUnavailableWhenItsFileIsTruncatedOrOverwritten(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(content []byte) []byte{
@@ -167,7 +179,7 @@ func TestStoreIsUnavailableWhenItsFileIsTruncatedOrOverwritten(t *testing.T) {
 		s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 		check(t, err)
 		check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
-		check(t, os.WriteFile(path, damage(sqlitetest.ReadFile(t, path)), 0o600))
+		inTransaction(t, s, func() { check(t, os.WriteFile(path, damage(sqlitetest.ReadFile(t, path)), 0o600)) })
 		for call, err := range map[string]error{"InTx": s.InTx(t.Context(), sqlitetest.Adding("Tom")), "Ping": s.Ping(t.Context())} {
 			if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, storefile.ErrReplaced) {
 				t.Errorf("%s, %s: got %v, want unavailable and %v", name, call, err, storefile.ErrReplaced)
