@@ -72,7 +72,7 @@ var remedies = map[error]string{
 	syscall.ENFILE:     "too many open files: raise the limit (ulimit -n)",
 	syscall.ENOSPC:     "the disk is full: free some space",
 	syscall.EDQUOT:     "the disk is full: free some space",
-	syscall.ENOENT:     "there is no such file or folder: correct the path",
+	syscall.ENOENT:     "the file, its -wal or its folder does not exist: correct the path, or try again",
 	syscall.ENOTDIR:    "a part of the path is not a directory: correct the path",
 	syscall.EISDIR:     "there is a folder where the file, its -wal or its -shm belongs: move it away",
 }
