@@ -3,7 +3,6 @@ package sqlite_test
 import (
 	"bytes"
 	"database/sql"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -67,16 +66,18 @@ func TestMigrationsCreateTheSchemaOfEachVersion(t *testing.T) {
 	for version := range files {
 		db, err := sql.Open("sqlite3", filepath.Join(t.TempDir(), "pets.db"))
 		check(t, err)
+		defer func() { check(t, db.Close()) }()
 		check(t, sqlite.CreateSchema(t.Context(), db, int64(version+1)))
 		rows, err := db.QueryContext(t.Context(), "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY name")
 		check(t, err)
+		defer rows.Close()
 		fmt.Fprintf(&got, "-- version %d\n", version+1)
 		for rows.Next() {
 			var statement string
 			check(t, rows.Scan(&statement))
 			got.WriteString(statement + ";\n")
 		}
-		check(t, errors.Join(rows.Err(), rows.Close(), db.Close()))
+		check(t, rows.Err())
 	}
 	if diff := cmp.Diff(string(sqlitetest.ReadFile(t, filepath.Join("testdata", "schemas.sql"))), got.String()); diff != "" {
 		t.Errorf("the migrations create another schema than testdata/schemas.sql (-want +got):\n%s", diff)

@@ -29,7 +29,7 @@ func isLinked(info fs.FileInfo) bool {
 func CheckLinks(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !isLinked(info) {
-		return nil //nolint:nilerr // whoever opens the file finds the error
+		return nil // whoever opens the file finds the error
 	}
 	if err := RemoveReplacedLink(path); err != nil {
 		return err
@@ -40,9 +40,9 @@ func CheckLinks(path string) error {
 	return err
 }
 
-// CheckLinksOfBackup rejects a file that has a second name unless it is in no WAL mode, as a backup:
-// then there is no WAL beside any of its names. This process must not have the file open: closing it
-// would release the locks.
+// CheckLinksOfBackup is CheckLinks, but accepts a file that is not in WAL mode, such as a backup: there
+// is no WAL beside any of its names. This process must not have the file open: closing it would
+// release the locks.
 func CheckLinksOfBackup(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !isLinked(info) {
@@ -56,7 +56,7 @@ func CheckLinksOfBackup(path string) error {
 	const versionOffset, walVersion = 18, 2 // sqlite.org/fileformat2.html, section 1.3
 	version := make([]byte, 1)
 	if _, err := file.ReadAt(version, versionOffset); err == nil && version[0] == walVersion {
-		return ErrLinked
+		return CheckLinks(path)
 	}
 	return nil // whoever reads a file without a header finds the error
 }
