@@ -29,7 +29,7 @@ func isLinked(info fs.FileInfo) bool {
 func CheckLinks(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !isLinked(info) {
-		return nil // whoever opens the file finds the error
+		return nil //nolint:nilerr // whoever opens the file finds the error
 	}
 	if err := RemoveReplacedLink(path); err != nil {
 		return err
@@ -46,7 +46,7 @@ func CheckLinks(path string) error {
 func CheckLinksOfBackup(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !isLinked(info) {
-		return nil //nolint:nilerr // whoever opens the file finds the error
+		return nil // whoever opens the file finds the error
 	}
 	file, err := os.Open(path) //nolint:gosec // the operator names the file
 	if err != nil {
