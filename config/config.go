@@ -61,7 +61,7 @@ type Auth struct {
 	BootstrapKey string `key:"bootstrap_key" secret:"true" validate:"omitempty,apikey"`
 }
 
-// Cache is the cache of list pages in memory, and for MaxStaleness that of API keys, too.
+// Cache is the cache of list pages in memory.
 type Cache struct {
 	MaxBytes     int           `key:"max_bytes" default:"16777216" validate:"min=0,max=1099511627776" remedy:"must be from 0, which disables the cache, to 1099511627776"`
 	MaxStaleness time.Duration `key:"max_staleness" default:"0s" validate:"min=0s,max=5s" remedy:"must be from 0s to 5s"`

@@ -23,6 +23,9 @@ import (
 // clients are slower (make bench).
 const defaultMaxOpenConns = 4
 
+// maxStaleness is the maximum of Options.MaxStaleness.
+const maxStaleness = 5 * time.Second
+
 // Options are the options of Open.
 type Options struct {
 	// Migrate allows Open to create the store and to migrate its schema. Without it,
@@ -33,7 +36,7 @@ type Options struct {
 	// MaxOpenConns is the number of connections that read, 4 when zero.
 	MaxOpenConns int
 	// MaxStaleness is for how long lists may miss the commits of other processes on an
-	// engine on which they would otherwise miss none: PostgreSQL.
+	// engine on which they would otherwise miss none: PostgreSQL. Open rejects more than 5 s.
 	MaxStaleness time.Duration
 	// RequireSynchronous makes transactions and Ping return an ErrUnavailable while a commit
 	// would not wait for a standby of a PostgreSQL server. Open succeeds.
@@ -63,6 +66,9 @@ func Open(ctx context.Context, e engine.Engine, o Options) (*Store, error) {
 }
 
 func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error) {
+	if o.MaxStaleness > maxStaleness {
+		return nil, fmt.Errorf("the option MaxStaleness is %s: use at most %s", o.MaxStaleness, maxStaleness)
+	}
 	size := cmp.Or(max(o.MaxOpenConns, 0), defaultMaxOpenConns)
 	database, err := e.Open(ctx, engine.Options{
 		Migrate: o.Migrate, MustExist: o.MustExist, MaxOpenConns: size, RequireSynchronous: o.RequireSynchronous,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
@@ -18,6 +19,18 @@ func TestOpenRejectsUnfinishedCopy(t *testing.T) {
 	_, err := repository.Open(t.Context(), e, repository.Options{})
 	if err == nil || !strings.HasPrefix(err.Error(), "open the store "+e.String()+": it is an unfinished copy of other.db: ") {
 		t.Errorf("got %v, want that the store is an unfinished copy of other.db", err)
+	}
+}
+
+func TestOpenRejectsMaxStalenessOfMoreThanFiveSeconds(t *testing.T) {
+	t.Parallel()
+	open(t, newEngine(t), repository.Options{MaxStaleness: 5 * time.Second})
+	store, err := repository.Open(t.Context(), newEngine(t), repository.Options{Migrate: true, MaxStaleness: 5*time.Second + 1})
+	if err == nil || !strings.HasSuffix(err.Error(), ": the option MaxStaleness is 5.000000001s: use at most 5s") {
+		t.Errorf("got %v, want that MaxStaleness is too large", err)
+	}
+	if err == nil {
+		_ = store.Close()
 	}
 }
 
