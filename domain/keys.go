@@ -41,7 +41,7 @@ const (
 )
 
 // KeyNameRule is the rule of a key's name, for error messages.
-const KeyNameRule = "must be 1 to 100 characters, not blank, without control characters, also those for the direction of text"
+const KeyNameRule = "must be 1 to 100 characters, not blank, without control characters, also those for the direction of text, or noncharacters such as U+FFFF"
 
 // ValidKeyName reports whether name satisfies KeyNameRule.
 func ValidKeyName(name string) bool {

@@ -126,7 +126,7 @@ func TestKeyNameRule(t *testing.T) {
 
 func TestNewKeyListsEveryBrokenRule(t *testing.T) {
 	t.Parallel()
-	const nameRule = "name must be 1 to 100 characters, not blank, without control characters, also those for the direction of text"
+	const nameRule = "name must be 1 to 100 characters, not blank, without control characters, also those for the direction of text, or noncharacters such as U+FFFF"
 	const lifetimeRule = "lifetime must be at most 3650 days"
 	secret := domain.GenerateKey()
 	for name, test := range map[string]struct {

@@ -36,14 +36,15 @@ var (
 const MaxPetName = 200
 
 // PetNamePattern is the regular expression (ECMA 262) of a name that is not blank and has no
-// control characters.
-const PetNamePattern = `^[^\u0000-\u001F\u007F-\u009F]*` +
-	`[^\u0000-\u0020\u007F-\u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000]` +
-	`[^\u0000-\u001F\u007F-\u009F]*$`
+// control characters and noncharacters. It matches the noncharacters above U+FFFF, which cannot
+// be excluded without the flag u.
+const PetNamePattern = `^[^\u0000-\u001F\u007F-\u009F\uFDD0-\uFDEF\uFFFE\uFFFF]*` +
+	`[^\u0000-\u0020\u007F-\u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000\uFDD0-\uFDEF\uFFFE\uFFFF]` +
+	`[^\u0000-\u001F\u007F-\u009F\uFDD0-\uFDEF\uFFFE\uFFFF]*$`
 
 // The rules of a pet's fields, for error messages.
 const (
-	PetNameRule   = "must be 1 to 200 characters, not blank, without control characters"
+	PetNameRule   = "must be 1 to 200 characters, not blank, without control characters or noncharacters such as U+FFFF"
 	PetStatusRule = "must be available, pending or sold"
 )
 
@@ -73,8 +74,7 @@ func (n NewPet) WithID(id int64) Pet {
 func (p Pet) New() NewPet { return NewPet{Name: p.Name, CategoryID: p.CategoryID, Status: p.Status} }
 
 // ValidPetName reports whether name satisfies PetNameRule: valid UTF-8 of 1 to
-// MaxPetName characters, not only white space, none of Unicode class Cc, no noncharacters
-// such as U+FFFF.
+// MaxPetName characters, not only white space, none of Unicode class Cc, no noncharacters.
 func ValidPetName(name string) bool { return validName(name, MaxPetName) }
 
 func validName(name string, maxLen int) bool {

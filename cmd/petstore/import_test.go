@@ -121,13 +121,13 @@ func TestImportStoresNothingOfAFileWithABadRow(t *testing.T) {
 	rows := "name,categoryId\n" + strings.Repeat("Rex,7\n", 5000)
 	for name, test := range map[string]struct{ file, text, want string }{
 		"rule":         {"pets.csv", rows + "Tom,8.5\n", "pets.csv: line 5002: categoryId must be a 64-bit integer without fraction or exponent; correct the row, or add --rejects FILE to import the others: this run stored nothing"},
-		"NDJSON":       {"pets.ndjson", "{\"name\":\"Rex\",\"categoryId\":7}\n{\"name\":\"\"}\n", "pets.ndjson: line 2: name must be 1 to 200 characters, not blank, without control characters; categoryId is required; correct the row, or add --rejects FILE to import the others: this run stored nothing"},
+		"NDJSON":       {"pets.ndjson", "{\"name\":\"Rex\",\"categoryId\":7}\n{\"name\":\"\"}\n", "pets.ndjson: line 2: name must be 1 to 200 characters, not blank, without control characters or noncharacters such as U+FFFF; categoryId is required; correct the row, or add --rejects FILE to import the others: this run stored nothing"},
 		"cut in half":  {"pets.csv", rows[:len(rows)-4], "pets.csv: line 5001: the row has 1 fields, the header has 2 columns; correct the row, or add --rejects FILE to import the others: this run stored nothing"},
 		"open quote":   {"pets.csv", rows + "\"Tom,8\nBob,9\n", "pets.csv: line 5002: a quote that is opened in this row is not closed: close it; if it belongs to the value, quote the field, and write \"\" for the quote: this run stored nothing"},
 		"header":       {"pets.csv", "name;categoryId\n", `pets.csv: line 1: the header has the unknown column "name;categoryId": the columns are name, categoryId and, optionally, id and status, in any order, separated by commas: this run stored nothing`},
 		"empty CSV":    {"pets.csv", "", "pets.csv: the file is empty: its first line must be a header such as id,name,categoryId,status: this run stored nothing"},
 		"not UTF-8":    {"pets.csv", rows + "R\xe4x,7\n", "pets.csv: line 5002: the text is not valid UTF-8: convert the file to UTF-8: this run stored nothing"},
-		"a large row":  {"pets.csv", rows + strings.Repeat("x", 1_000_000) + ",7\n", "pets.csv: line 5002: name must be 1 to 200 characters, not blank, without control characters; correct the row, or add --rejects FILE to import the others: this run stored nothing"},
+		"a large row":  {"pets.csv", rows + strings.Repeat("x", 1_000_000) + ",7\n", "pets.csv: line 5002: name must be 1 to 200 characters, not blank, without control characters or noncharacters such as U+FFFF; correct the row, or add --rejects FILE to import the others: this run stored nothing"},
 		"a larger row": {"pets.csv", rows + "\"" + strings.Repeat("Rex,7\n", 1_000_000), "pets.csv: line 5002: the row is larger than 4 MiB: shorten it, or close a quote that is open in it: this run stored nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -253,7 +253,7 @@ func TestRejectedRowsAreWrittenToAFile(t *testing.T) {
 		t.Errorf("got code %d, stdout %q, stderr %q; want 0, 2 animals and 3 rejected rows", code, stdout, stderr)
 	}
 	want := `{"line":3,"rule":"categoryId must be a 64-bit integer without fraction or exponent","row":"\" <b>\"\"\",x"}
-{"line":4,"rule":"name must be 1 to 200 characters, not blank, without control characters (the row ends in line 5)","row":"\"a\r\nb\",7"}
+{"line":4,"rule":"name must be 1 to 200 characters, not blank, without control characters or noncharacters such as U+FFFF (the row ends in line 5)","row":"\"a\r\nb\",7"}
 {"line":6,"rule":"text follows a closing quote: write \"\" for a quote within a quoted field (the row ends in line 7: a quote may not be closed)","row":"\"Tim,7\n\"Tom\",7"}
 `
 	if diff := cmp.Diff(want, readFile(t, filepath.Join(dir, "rejects.ndjson"))); diff != "" {

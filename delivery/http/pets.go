@@ -10,7 +10,7 @@ import (
 )
 
 type newPet struct {
-	// The animal's name, not blank and without control characters.
+	// The animal's name, not blank and without control characters or noncharacters such as U+FFFF.
 	Name *string `json:"name" validate:"required,petname" minLength:"1" maxLength:"200" example:"Rex"`
 	// Identifier of the category the animal belongs to.
 	CategoryID *int64 `json:"categoryId" validate:"required" format:"int64" example:"7"`

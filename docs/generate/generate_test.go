@@ -165,12 +165,12 @@ func TestLengthLimitIsInDescriptionOnly(t *testing.T) {
 	}
 }
 
-// A noncharacter is already not valid JSON.
+// The pattern cannot exclude the noncharacters above U+FFFF.
 func TestNamePatternMatchesValidNames(t *testing.T) {
 	t.Parallel()
 	name := load(t, "../..").Components.Schemas["NewPet"].Value.Properties["name"].Value
 	for r := range unicode.MaxRune + 1 {
-		if !utf8.ValidRune(r) || domain.IsNoncharacter(r) {
+		if !utf8.ValidRune(r) || r > 0xffff && domain.IsNoncharacter(r) {
 			continue
 		}
 		for _, text := range []string{string(r), "a" + string(r), string(r) + "a"} {
