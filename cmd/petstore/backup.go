@@ -140,7 +140,7 @@ func (in *invocation) backupToFolder(ctx context.Context, folder string, keep in
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintln(in.stdout, "removed", path); err != nil {
+		if _, err := fmt.Fprintln(in.stdout, "removed", printable(path)); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,8 +43,8 @@ is not overwritten, but any FILE.partial that is not in use is removed.`,
   petstore export - | gzip > pets.ndjson.gz`,
 		Args: run.parseArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if run.path == stdio && isClosed(in.stdout.out) {
-				return errors.New("standard output is closed: redirect it, or name a FILE")
+			if run.path == stdio && isNullDevice(in.stdout.out) {
+				return errors.New("standard output is closed or " + os.DevNull + ": redirect it, or name a FILE")
 			}
 			return in.withStore(cmd.Context(), mustExist, func(store *repository.Store) error {
 				return run.run(cmd.Context(), in, store)

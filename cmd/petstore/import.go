@@ -26,7 +26,6 @@ type importRun struct {
 	dryRun  bool
 
 	input  *os.File
-	stdout io.Writer
 	stderr io.Writer
 }
 
@@ -73,15 +72,15 @@ and is not in use is removed.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx := cmd.Context()
-			run.stdout, run.stderr = in.stdout, in.stderr
+			run.stderr = in.stderr
 			if run.input, err = openInput(ctx, run.path, cmd.InOrStdin()); err != nil {
 				return err
 			}
 			defer run.input.Close()
 			if run.dryRun {
-				return run.run(ctx, nil)
+				return run.run(ctx, in, nil)
 			}
-			return in.withStore(ctx, repository.Options{}, func(store *repository.Store) error { return run.run(ctx, store) })
+			return in.withStore(ctx, repository.Options{}, func(store *repository.Store) error { return run.run(ctx, in, store) })
 		},
 	}
 	addFormatFlag(cmd, &run.format, "read the `FORMAT` ndjson or csv (default by the extension .ndjson, .jsonl or .csv)")
@@ -97,7 +96,7 @@ and is not in use is removed.`,
 }
 
 // run checks the file, then adds its animals unless it is a dry run.
-func (r *importRun) run(ctx context.Context, store *repository.Store) error {
+func (r *importRun) run(ctx context.Context, in *invocation, store *repository.Store) error {
 	start := time.Now()
 	rejects, err := createRejects(r.rejects)
 	if err != nil {
@@ -112,7 +111,7 @@ func (r *importRun) run(ctx context.Context, store *repository.Store) error {
 		if err := rejects.publish(); err != nil {
 			return err
 		}
-		return r.report(fmt.Sprintf("checked %d animals, and stored nothing", checked.pets), checked)
+		return in.printResult(r.result(fmt.Sprintf("checked %d animals, and stored nothing", checked.pets), checked))
 	}
 	importer := usecase.NewImporter(store, checked.digest, clock)
 	earlier, startErr := importer.Start(ctx, r.again)
@@ -132,10 +131,7 @@ func (r *importRun) run(ctx context.Context, store *repository.Store) error {
 	if err := rejects.publish(); err != nil {
 		return fmt.Errorf("%w: the import is complete, but %s was not written; %s to write it", err, r.rejects, r.rerun(true))
 	}
-	if err := r.report(r.added(earlier, checked, otherIDs, time.Since(start)), checked); err != nil {
-		return fmt.Errorf("%w: the import is complete", err)
-	}
-	return nil
+	return in.printResult(r.result(r.added(earlier, checked, otherIDs, time.Since(start)), checked))
 }
 
 // outcome returns how many animals are stored when add returns err, and how to continue.
@@ -177,14 +173,13 @@ func (r *importRun) added(earlier domain.ImportState, checked checkedFile, other
 	return text
 }
 
-// report writes what was done to standard output.
-func (r *importRun) report(done string, checked checkedFile) error {
+// result returns what was done, with what is to be said of rejected rows and of --again.
+func (r *importRun) result(done string, checked checkedFile) string {
 	if checked.rejected > 0 {
 		done += fmt.Sprintf("; wrote %d rejected rows to %s", checked.rejected, r.rejects)
 	}
 	if r.again && !r.dryRun && checked.pets > 0 {
 		done += "; each run with --again adds them once more"
 	}
-	_, err := fmt.Fprintln(r.stdout, done)
-	return err
+	return done
 }

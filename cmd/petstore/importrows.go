@@ -45,7 +45,7 @@ func (r *importRun) check(ctx context.Context, rejects *rejectFile) (checked che
 		progress.stop()
 		err = fmt.Errorf("%s: %w", nameOf(r.path), err)
 	} else if !rows.EndsWithLine() {
-		fmt.Fprintf(contextWriter{ctx, r.stderr}, "petstore: warning: the last line of %s has no line end: the file may be incomplete\n", nameOf(r.path))
+		fmt.Fprintf(contextWriter{ctx, r.stderr}, "petstore: warning: the last line of %s has no line end: the file may be incomplete\n", printable(nameOf(r.path)))
 	}
 	if ctx.Err() != nil {
 		return checked, err

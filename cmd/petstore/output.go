@@ -10,26 +10,15 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 )
 
-// printResult writes the result of a command that has done its work to stdout. Its error has the
-// result.
+// printResult writes the result of a command that has done its work to stdout, made printable,
+// because it may have names of files. The error contains the result.
 func (in *invocation) printResult(result string) error {
-	if _, err := fmt.Fprintln(in.stdout, result); err != nil {
+	if _, err := fmt.Fprintln(in.stdout, printable(result)); err != nil {
 		return fmt.Errorf("the work is done, but standard output could not be written (%v): %s", err, strings.ReplaceAll(result, "\n", "; ")) //nolint:errorlint // run would not print an errNoReader
 	}
 	return nil
-}
-
-// isClosed reports whether out is the null device, opened for reading and writing: so the Go
-// runtime opens it in place of a closed standard output, but a shell for writing alone.
-func isClosed(out io.Writer) bool {
-	if !isNullDevice(out) {
-		return false
-	}
-	flags, err := unix.FcntlInt(out.(*os.File).Fd(), unix.F_GETFL, 0) //nolint:forcetypeassert // isNullDevice has checked it
-	return err == nil && flags&unix.O_ACCMODE == unix.O_RDWR
 }
 
 // isNullDevice reports whether out is the null device, which the Go runtime also opens in

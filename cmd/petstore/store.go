@@ -75,7 +75,7 @@ func (in *invocation) withStore(ctx context.Context, o repository.Options, fn fu
 	if err != nil {
 		return err
 	}
-	name, stderr := storeName(settings.Database), contextWriter{ctx, in.stderr}
+	name, stderr := printable(storeName(settings.Database)), contextWriter{ctx, in.stderr}
 	switch schema := store.Schema(); {
 	case schema.Created:
 		fmt.Fprintln(stderr, "petstore: created the store", name)
