@@ -215,6 +215,8 @@ func TestErrorsHideSecrets(t *testing.T) {
 		"after a blank":        {Environ: []string{"PETSTORE_DATABASE_DRIVER=postgres", "PETSTORE_DATABASE_DSN= " + dsn}},
 		"keywords":             {Overrides: map[string]string{"database.dsn": " Host=db password=hunter2"}},
 		"name of the file":     {File: dsn},
+		"no scheme":            {File: "pets:hunter2@db/pets"},
+		"keywords as the name": {File: "host=db password=hunter2"},
 		"malformed key":        {Environ: []string{"PETSTORE_AUTH_BOOTSTRAP_KEY=petstore_hunter2"}},
 		"in another setting":   {Overrides: map[string]string{"server.tls_key_file": "https://pets:hunter2@example.com"}},
 		"in a list":            {Overrides: map[string]string{"server.trusted_proxies": "https://pets:hunter2@example.com"}},
@@ -229,6 +231,14 @@ func TestErrorsHideSecrets(t *testing.T) {
 				t.Errorf("the error contains the secret: %v", err)
 			}
 		})
+	}
+}
+
+func TestErrorsNameTheFile(t *testing.T) {
+	t.Parallel()
+	const path = "none/shop@home.yaml"
+	if _, err := Load(Options{File: path}); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("got %v, want an error with %s", err, path)
 	}
 }
 

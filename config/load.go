@@ -87,7 +87,7 @@ func load(o Options) (*loader, error) {
 	root, err := parseFile(o.File)
 	if err != nil {
 		source := o.File
-		if strings.Contains(source, "@") { // it may be a URL with a password
+		if LooksLikeDSN(source) {
 			source = hidden
 		}
 		l.report("", "", source, err.Error())

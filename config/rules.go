@@ -36,7 +36,7 @@ var rules = map[string]struct {
 	"plainurl":      {matching(isPlainURL), "must be an http or https URL such as http://localhost:4318, without user, query, fragment or a slash at the end"},
 	"baseurl":       {nil, "must be an http or https URL such as https://pets.example.com, without user, query, fragment, a slash at the end or /v1, which is added to it"},
 	"origin":        {matching(func(s string) bool { return isPlainURL(s) && !notAnOrigin.MatchString(s) }), "must be the origin of a page as a browser sends it, such as https://shop.example.com or http://localhost:3000"},
-	"sqlitedsn":     {forDriver("sqlite", func(s string) bool { return !notAPath.MatchString(s) }), "must be the path of a file, such as petstore.db, without file:, :memory:, parameters or keywords with values; for PostgreSQL set database.driver to postgres"},
+	"sqlitedsn":     {forDriver("sqlite", isPath), "must be the path of a file, such as petstore.db, without file:, :memory:, parameters or keywords of PostgreSQL, for which set database.driver to postgres"},
 	"postgresdsn":   {forDriver("postgres", postgresDSN.MatchString), "must be a connection string, such as postgres://user:password@host:5432/database, with no blank before it, if database.driver is postgres"},
 	"postgresonly":  {isForPostgres, "must be false unless database.driver is postgres: a SQLite store has no standby"},
 	"apikey":        {matching(isAPIKey), "must be an API key as petstore keys create prints it: petstore_ and 49 letters and digits"},
@@ -97,9 +97,6 @@ var (
 	everyHost   = regexp.MustCompile(`^[0:.]*$`) // such as 0.0.0.0 and ::
 	plainURL    = regexp.MustCompile(`^https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?(/[A-Za-z0-9._~-]+)*$`)
 	notAnOrigin = regexp.MustCompile(`//.*/|^http:.*:80$|^https:.*:443$`) // a path, or the default port
-	// Keywords with values are the connection string of PostgreSQL, whose password an error with the path would show.
-	notAPath    = regexp.MustCompile(`^\s*$|^:memory:|^file:|://|[?\x00]|(?i)^\s*[a-z_]+\s*=|password\s*=`)
-	postgresDSN = regexp.MustCompile(`^(postgres(ql)?://|\s*[a-z_]+\s*=)`)
 )
 
 // matching returns a rule for texts.

@@ -112,7 +112,7 @@ func TestTextsAreParsedStrictly(t *testing.T) {
 
 func TestSQLiteDSNMustBeAPath(t *testing.T) {
 	t.Parallel()
-	for _, bad := range []string{"", " ", ":memory:", "file:pets.db", "file::memory:", "pets.db?mode=ro", "postgres://db/pets", "a\x00b", "host=db", " Host = db password=hunter2", "db:5432 password=hunter2"} {
+	for _, bad := range []string{"", " ", ":memory:", "file:pets.db", "file::memory:", "pets.db?mode=ro", "postgres://db/pets", "a\x00b", "host=db", " Host = db password=hunter2", "db:5432 password=hunter2", "pets:hunter2@db:5432/pets"} {
 		t.Run(bad, func(t *testing.T) {
 			t.Parallel()
 			checkProblems(t, Options{Overrides: map[string]string{"database.dsn": bad}},
@@ -172,7 +172,7 @@ func TestValidValuesAreAccepted(t *testing.T) {
 		"server.max_connections":  {"0", "100000"},
 		"server.trusted_proxies":  {"", "::1", "10.0.0.1/8, fd00::/8"},
 		"server.write_timeout":    {"10001ms"},
-		"database.dsn":            {"a b.db", "../pets.db", "C:\\pets.db", "/data/100%.db"},
+		"database.dsn":            {"a b.db", "../pets.db", "C:\\pets.db", "/data/100%.db", "shop=1.db", "user/host=1/pets.db", "12:30/pets@home.db"},
 		"database.max_open_conns": {"1", "1000"},
 		"database.migrate":        {"TRUE", "False"},
 		"auth.bootstrap_key":      {"", domain.GenerateKey()},

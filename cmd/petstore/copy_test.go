@@ -194,6 +194,8 @@ func TestCopyRejectsInvalidFlags(t *testing.T) {
 		"--to-file path":                  {1, notInFile},
 		"--to-file postgres://u:secret@h": {1, "the file of --to-file cannot be read: no such file or directory"},
 		"--to-file none":                  {1, "open none: no such file or directory"},
+		"--to-file shop=1@home":           {1, "open shop=1@home: no such file or directory"},
+		"--from shop=1.db --to copy.db":   {1, "open the source " + filepath.Join(dir, "shop=1.db") + ": there is no such file: correct the path, or run petstore migrate up: nothing was copied"},
 		"a.db":                            {2, "petstore copy takes no arguments"},
 		"--to petstore.db":                {1, "the source and the target are the same store " + storePath(dir) + ": name another one"},
 		"--to link.db":                    {1, "the source and the target are the same store " + storePath(dir) + ": name another one"},

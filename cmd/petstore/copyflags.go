@@ -65,7 +65,7 @@ func (f *dsnFlags) database(in *invocation) (config.Database, error) {
 	dsn := f.dsn
 	if f.file != "" {
 		text, err := os.ReadFile(f.file)
-		if err != nil && strings.ContainsAny(f.file, "=@") { // the DSN itself by mistake, which the error would show
+		if err != nil && config.LooksLikeDSN(f.file) {
 			err = fmt.Errorf("the file of --%s-file cannot be read: %w", f.name, errors.Unwrap(err))
 		}
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,9 @@ var (
 	errInvalidDSN = errors.New("the DSN is not a valid connection string, or its servicefile does not have its service: write it as postgres://user:password@host:5432/database?sslmode=verify-full, with special characters as %XX")
 	errTLSFiles   = errors.New("the files for TLS in the DSN cannot be used: sslrootcert must name certificates, sslcert and sslkey a certificate and its key, all in PEM format, and an encrypted key needs its sslpassword")
 )
+
+// laterURL matches the URL of a database that is not at the start.
+var laterURL = regexp.MustCompile(`(?s).postgres(ql)?://`)
 
 // parseDSN returns the configuration of connections. Its error has no part of the DSN, which
 // may contain a password, but the path of a file that cannot be read.
@@ -35,20 +39,20 @@ func parseDSN(dsn string) (*pgx.ConnConfig, error) {
 
 // parse parses a DSN. It rejects a URL whose password contains a character that is not
 // escaped: after an @ the rest would be taken for a host, after a / or ? for a database. It
-// also rejects one that is not the whole DSN, as after a blank: pgx would take it for a keyword
-// or a value, and send it to another server.
+// also rejects one that is not the whole DSN, as after a blank, or that has another scheme: pgx
+// would take it for a keyword or a value, and send it to another server.
 func parse(dsn string) (*pgx.ConnConfig, error) {
-	if scheme, rest, isURL := strings.Cut(dsn, "://"); isURL {
-		if scheme != "postgres" && scheme != "postgresql" || strings.Contains(rest, "://") {
-			return nil, errInvalidDSN
-		}
+	if scheme, rest, _ := strings.Cut(dsn, "://"); isScheme(scheme) {
 		authority, _, _ := strings.Cut(strings.ReplaceAll(rest, "?", "/"), "/")
 		if strings.Contains(rest, "@") && !strings.Contains(authority, "@") {
 			return nil, errInvalidDSN
 		}
 	}
+	if laterURL.MatchString(dsn) {
+		return nil, errInvalidDSN
+	}
 	config, err := pgx.ParseConfig(dsn)
-	if err == nil && !strings.Contains(nameOfHosts(config), "@") {
+	if err == nil && !strings.Contains(nameOfHosts(config), "@") && !hasURLAsKeyword(config) {
 		return config, nil
 	}
 	failure, unreadable := errors.AsType[*fs.PathError](err)
@@ -64,11 +68,25 @@ func parse(dsn string) (*pgx.ConnConfig, error) {
 	return nil, errInvalidDSN
 }
 
+// hasURLAsKeyword reports whether pgx has taken a URL for a keyword.
+func hasURLAsKeyword(config *pgx.ConnConfig) bool {
+	for keyword := range config.RuntimeParams {
+		if strings.Contains(keyword, "://") {
+			return true
+		}
+	}
+	return false
+}
+
+// isScheme reports whether a DSN that begins with scheme and :// is a URL for pgx.
+func isScheme(scheme string) bool { return scheme == "postgres" || scheme == "postgresql" }
+
 // withoutTLSFiles returns a DSN that makes pgx read no file of TLS: the last of several settings
 // with the same name is used.
 func withoutTLSFiles(dsn string) string {
+	scheme, _, _ := strings.Cut(dsn, "://")
 	switch {
-	case !strings.Contains(dsn, "://"):
+	case !isScheme(scheme):
 		return dsn + " sslcertmode=disable sslrootcert="
 	case strings.Contains(dsn, "?"):
 		return dsn + "&sslcertmode=disable&sslrootcert="

@@ -88,7 +88,7 @@ func TestOpenReportsErrorsWithRemedyAndWithoutSecrets(t *testing.T) {
 		{"host=127.0.0.1 password=secret sslmode=require sslkey=" + key + " sslcert=/none/a.crt", "cannot read /none/a.crt, which the DSN names"},
 		{"host=127.0.0.1 password=secret sslmode=require sslcert=" + empty + " sslkey=" + empty, "sslcert and sslkey a certificate and its key"},
 		{"host=127.0.0.1 password=secret sslmode=require sslcert=" + empty + " sslkey=" + key, "sslcert and sslkey a certificate and its key"},
-		{"host=127.0.0.1 password=secret sslmode=require sslcert=" + empty, "sslcert and sslkey a certificate and its key"},
+		{"host=127.0.0.1 password=secret application_name=http://x?y sslmode=require sslcert=" + empty, "sslcert and sslkey a certificate and its key"},
 		{"host=127.0.0.1 password=secret sslmode=require sslcert=" + encrypted + " sslkey=" + encrypted, "an encrypted key needs its sslpassword"},
 		{"host=127.0.0.1 sslmode=disable password='secret", "write it as postgres://"},
 		{"host=127.0.0.1 password=secret service=pets servicefile=" + empty, "its servicefile does not have its service: write it as postgres://"},
@@ -119,6 +119,12 @@ func TestNameHasHostsAndDatabaseAlone(t *testing.T) {
 		" postgres://u:secret@db1/pets?sslmode=disable":             "(invalid DSN)",
 		"host=db1 dbname=postgres://u:secret@db2/pets":              "(invalid DSN)",
 		"postgres://db1/postgres://u:secret@db2":                    "(invalid DSN)",
+		"mysql://u:secret@db1/pets?sslmode=disable":                 "(invalid DSN)",
+		"POSTGRES://u:secret@db1/pets?sslmode=disable":              "(invalid DSN)",
+		"host=db1 dbname=\npostgres://u:secret@db2/pets":            "(invalid DSN)",
+		"host=db1 mysql://u:secret@db2/pets?sslmode=disable":        "(invalid DSN)",
+		"host=db1 dbname=pets application_name=http://shop":         "pets on db1:5432",
+		"postgres://db1/pets?application_name=http://shop":          "pets on db1:5432",
 	} {
 		if got := postgres.New(dsn).String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
