@@ -109,7 +109,8 @@ func invalidRows(listed []string, n int) error {
 
 // add adds the animals after those of an earlier run and returns how many have another id
 // than in the file. It returns errFileChanged, and adds no more, when the file is not as it was
-// when it was checked. The last batch marks the import as complete.
+// when it was checked: by size and time before each batch, by content before the last one, which
+// marks the import as complete.
 func (r *importRun) add(ctx context.Context, importer *usecase.Importer, earlier domain.ImportState, checked checkedFile) (otherIDs int, err error) {
 	progress := newProgress(ctx, r.stderr, "animals", int(checked.pets-earlier.Added))
 	defer func() {
@@ -121,7 +122,9 @@ func (r *importRun) add(ctx context.Context, importer *usecase.Importer, earlier
 		_, err := importer.Add(ctx, nil, true)
 		return 0, err
 	}
-	rows := file.NewReader(io.NewSectionReader(r.input, 0, math.MaxInt64), r.format)
+	hash := sha256.New()
+	in := io.TeeReader(io.NewSectionReader(r.input, 0, math.MaxInt64), hash)
+	rows := file.NewReader(in, r.format)
 	var batch []domain.Pet
 	for n := int64(1); n <= checked.pets; n++ {
 		pet, err := nextPet(ctx, rows)
@@ -133,6 +136,14 @@ func (r *importRun) add(ctx context.Context, importer *usecase.Importer, earlier
 		}
 		if len(batch) < importBatchSize && n < checked.pets {
 			continue
+		}
+		if n == checked.pets {
+			if _, err := io.Copy(io.Discard, in); err != nil {
+				return otherIDs, err
+			}
+			if domain.FileDigest(hash.Sum(nil)) != checked.digest {
+				return otherIDs, errFileChanged
+			}
 		}
 		if err := r.compare(checked.info); err != nil {
 			return otherIDs, err
@@ -150,10 +161,13 @@ func (r *importRun) add(ctx context.Context, importer *usecase.Importer, earlier
 	return otherIDs, nil
 }
 
-// nextPet returns the animal of the next valid row.
+// nextPet returns the animal of the next valid row, or errFileChanged if there is none.
 func nextPet(ctx context.Context, rows *file.Reader) (domain.Pet, error) {
 	for {
 		row, err := rows.Read()
+		if errors.Is(err, io.EOF) {
+			err = errFileChanged
+		}
 		if err := cmp.Or(ctx.Err(), err); err != nil || row.Rule == "" {
 			return row.Pet, err
 		}

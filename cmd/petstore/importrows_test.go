@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"example.com/petstore/delivery/file"
 	"example.com/petstore/domain"
@@ -95,6 +96,28 @@ func TestImportStoresOnlyWhatWasChecked(t *testing.T) {
 				t.Errorf("got %d imports and Added %d, want none", n, i.importer.Added())
 			}
 		})
+	}
+}
+
+func TestImportOfFileThatChangedWithinItsSizeAndTimeIsNotComplete(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"another animal": "name,categoryId\n9", "one row less": "name,categoryId\n,"} {
+		dir := t.TempDir()
+		writeRows(t, dir, "pets.csv", importBatchSize+2)
+		i := checkImport(t, dir)
+		_, err := i.input.WriteAt([]byte(text), 0)
+		if timeErr := os.Chtimes(i.input.Name(), time.Time{}, i.checked.info.ModTime()); err != nil || timeErr != nil {
+			t.Fatal(err, timeErr)
+		}
+		if err := i.addChecked(t); !errors.Is(err, errFileChanged) {
+			t.Errorf("%s: got %v, want %v", name, err, errFileChanged)
+		}
+		if i.importer.Added() != importBatchSize {
+			t.Errorf("%s: got Added %d, want all but the last batch", name, i.importer.Added())
+		}
+		if n := queryInt(t, dir, "SELECT count(*) FROM imports WHERE complete"); n != 0 {
+			t.Errorf("%s: the import is complete", name)
+		}
 	}
 }
 
