@@ -128,18 +128,18 @@ func renamed(err error, kept []string) error {
 	return err
 }
 
-// describeKept returns what was kept of the previous store, and how to go back to it if it
-// is intact.
+// describeKept returns what was kept of the previous store, and how to go back to it unless
+// restore would reject it.
 func describeKept(ctx context.Context, store string, kept []string) (text string) {
 	for i, name := range kept {
 		text += fmt.Sprintf("\nkept %s", name)
 		if i > 0 || !strings.HasPrefix(name, store+".replaced-") {
 			continue
 		}
-		if _, err := backup.Verify(ctx, name); err == nil {
+		if _, err := backup.Verify(context.WithoutCancel(ctx), name); err == nil {
 			text += fmt.Sprintf("\nto go back, run petstore restore %s --set database.dsn=%s", name, store)
 		} else {
-			text += fmt.Sprintf("\nit is not intact: %v", err)
+			text += fmt.Sprintf("\nrestore would reject it: %v", err)
 		}
 	}
 	return text

@@ -14,12 +14,16 @@ import (
 )
 
 // importBootstrapKey stores the API key of auth.bootstrap_key, unless it is stored already
-// or empty.
+// or empty. If ctx ends, the error is its cause, such as a listener that failed.
 func importBootstrapKey(ctx context.Context, keys *usecase.Keys, secret string) error {
 	if secret == "" {
 		return nil
 	}
-	return keys.Import(ctx, "bootstrap", secret)
+	err := keys.Import(ctx, "bootstrap", secret)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("interrupted while storing the bootstrap key: %w", context.Cause(ctx))
+	}
+	return err
 }
 
 // printFirstKey creates an API key if the store has none, and prints it and the URL of

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -13,6 +14,9 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/usecase"
 )
 
 func TestKeysListShowsTheLastUse(t *testing.T) {
@@ -47,6 +51,21 @@ func TestServerAcceptsItsBootstrapKeyUntilItIsRevoked(t *testing.T) {
 	}
 	runOK(t, dir, "keys", "revoke", "1")
 	wantKeyStatus(t, startServerWithEnv(t, dir, "PETSTORE_AUTH_BOOTSTRAP_KEY="+secret), http.StatusUnauthorized, secret)
+}
+
+func TestInterruptedBootstrapKeySaysWhy(t *testing.T) {
+	t.Parallel()
+	store, err := repository.Open(t.Context(), sqlite.New(storePath(t.TempDir())), repository.Options{Migrate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	failure := errors.New("accept tcp 127.0.0.1:9090: invalid argument")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(failure)
+	if err := importBootstrapKey(ctx, usecase.NewKeys(store, store.Keys(), clock), domain.GenerateKey()); !errors.Is(err, failure) {
+		t.Errorf("got %v, want %v", err, failure)
+	}
 }
 
 func TestServeRejectsAMalformedBootstrapKey(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -37,48 +38,42 @@ func TestStartingServerIsAliveButNotReady(t *testing.T) {
 	s.wantStatus(t, "/readyz", http.StatusOK)
 }
 
-// startLockedServer starts petstore serve with --set and settings on a store that it cannot
-// open until release is called.
-func startLockedServer(t *testing.T, settings ...string) (s *serverProcess, release func()) {
+// startServerWithoutStore starts petstore serve with --set and settings. It never opens its
+// store: the server of its DSN accepts a connection and sends nothing.
+func startServerWithoutStore(t *testing.T, settings ...string) *serverProcess {
 	t.Helper()
-	dir, address := dirWithStore(t), freeAddress(t)
-	args := []string{"serve", "--set", "server.address=" + address}
-	for _, setting := range settings {
+	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
+	dsn := "postgres://" + silent.Addr().String() + "/pets?sslmode=disable&connect_timeout=3600"
+	address := freeAddress(t)
+	args := []string{"serve"}
+	for _, setting := range append(settings, "server.address="+address, "database.driver=postgres", "database.dsn="+dsn) {
 		args = append(args, "--set", setting)
 	}
-	s = &serverProcess{Cmd: command(t.Context(), dir, args...), url: "http://" + address, log: &syncBuffer{}}
+	s := &serverProcess{Cmd: command(t.Context(), t.TempDir(), args...), url: "http://" + address, log: &syncBuffer{}}
 	s.Stderr = s.log
-	release = lockStore(t, storePath(dir))
-	t.Cleanup(release)
 	s.startAndKill(t)
-	return s, release
+	return s
 }
 
 func TestStartingServerServesMetrics(t *testing.T) {
 	t.Parallel()
-	admin := freeAddress(t)
-	_, release := startLockedServer(t, "admin.address="+admin)
-	client := http.Client{Timeout: time.Second}
-	wait := func(line string) {
-		t.Helper()
-		waitUntil(t, "the metrics have "+line, func() bool {
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+admin+"/metrics", http.NoBody)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, body, err := sendRequest(&client, request)
-			return err == nil && strings.Contains(body, "\n"+line+"\n")
-		})
+	starting := adminURL(t, startServerWithoutStore(t, "admin.address=127.0.0.1:0"))
+	_, started := startServerWithAdmin(t)
+	for admin, want := range map[string]string{starting: "petstore_ready 0", started: "petstore_ready 1"} {
+		if _, metrics := get(t, admin+"/metrics"); !strings.Contains(metrics, "\n"+want+"\n") {
+			t.Errorf("got the metrics %s, want %s", metrics, want)
+		}
 	}
-	wait("petstore_ready 0")
-	release()
-	wait("petstore_ready 1")
 }
 
 func TestStartingServerAppliesTheSettingsOfOriginsAndProxies(t *testing.T) {
 	t.Parallel()
 	const origin = "https://shop.example.com"
-	s, _ := startLockedServer(t, "cors.allowed_origins="+origin)
+	s := startServerWithoutStore(t, "cors.allowed_origins="+origin)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/v1/pets", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
