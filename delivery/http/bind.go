@@ -113,7 +113,8 @@ func (d *objectDecoder) decode(raw []byte, name string) error {
 
 // hasNoncharacter reports whether a string in valid JSON contains a noncharacter.
 func hasNoncharacter(raw []byte) bool {
-	if !slices.ContainsFunc(raw, func(c byte) bool { return c == '\\' || c >= 0xef }) { // with which one begins, and few bodies have
+	// Every noncharacter begins with one of these bytes; most bodies have none.
+	if !slices.ContainsFunc(raw, func(c byte) bool { return c == '\\' || c >= 0xef }) {
 		return false
 	}
 	for source := jsontext.NewDecoder(bytes.NewReader(raw)); ; {

@@ -190,5 +190,5 @@ func (c *limitedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite closes the sending side, as that of LazyDeadlines does.
+// CloseWrite closes the sending side; see lazyConn.CloseWrite.
 func (c *limitedConn) CloseWrite() error { return closeWrite(c.Conn) }
