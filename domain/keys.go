@@ -118,8 +118,8 @@ func (k APIKey) Successor(secret string, now time.Time) (NewAPIKey, error) {
 	if k.ExpiresAt != nil {
 		lifetime = k.ExpiresAt.Sub(k.CreatedAt)
 	}
-	successor, err := NewKey(k.Name, secret, now, lifetime)
-	successor.ReadOnly = k.ReadOnly
+	successor, err := NewKey("successor", secret, now, lifetime)
+	successor.Name, successor.ReadOnly = k.Name, k.ReadOnly // a name that was valid when k was created, by older rules
 	return successor, err
 }
 
