@@ -38,7 +38,7 @@ var imports = map[string][]string{
 	"repository/sqltrace":    {},
 	"repository/folder":      {},
 	"repository/sqlite":      {"repository/engine", storefile},
-	storefile:                {"repository/engine"},
+	storefile:                {"repository/engine", "repository/folder"},
 	backup:                   {"repository/engine", "repository/folder", "repository/sqlite", storefile},
 	sqliteTest:               {"domain", "repository", "repository/sqlite", backup},
 	"repository/postgres":    {"repository/engine"},

@@ -96,8 +96,10 @@ func open(ctx context.Context, path string, o engine.Options) (_ *database, err 
 	if !hadWAL {
 		_ = storefile.BeginGeneration(ctx, d.writer, path) // fails on a full disk, on which a store can still be read
 	}
-	if err := d.file.WatchWAL(); err != nil {
-		return nil, err
+	if !o.Exclusive { // then there is no shared memory
+		if err := d.file.WatchWAL(); err != nil {
+			return nil, err
+		}
 	}
 	if err := d.openReaders(ctx, o.MaxOpenConns); err != nil {
 		return nil, err
