@@ -1,10 +1,8 @@
 package http
 
 import (
-	"fmt"
 	"net/url"
 	"regexp"
-	"strings"
 	"time"
 
 	"go.uber.org/zap/zapcore"
@@ -43,18 +41,12 @@ func (e *accessLogEntry) MarshalLogObject(encoder zapcore.ObjectEncoder) error {
 // printable ASCII without spaces (RFC 3986, section 3.3), with API keys replaced.
 func loggedPath(u *url.URL) string {
 	path := u.EscapedPath()
-	return apiKeyPattern.ReplaceAllLiteralString(path[:min(len(path), 200)], "(hidden)")
-}
-
-// apiKeyPattern matches API keys, including truncated and mistyped ones, and those of which
-// any characters are percent-encoded.
-var apiKeyPattern = regexp.MustCompile(percentEncodable("petstore_") + "[0-9A-Za-z%]+")
-
-// percentEncodable returns a pattern for a text of which any characters may be percent-encoded.
-func percentEncodable(text string) string {
-	var pattern strings.Builder
-	for _, c := range []byte(text) {
-		fmt.Fprintf(&pattern, "(?:%c|%%(?i:%02x))", c, c)
+	canonical := (&url.URL{Path: u.Path}).EscapedPath() // which encodes no character of a key
+	if apiKeyPattern.MatchString(canonical) {
+		path = apiKeyPattern.ReplaceAllLiteralString(canonical, "(hidden)")
 	}
-	return pattern.String()
+	return path[:min(len(path), 200)]
 }
+
+// apiKeyPattern matches API keys, including truncated and mistyped ones.
+var apiKeyPattern = regexp.MustCompile(`petstore_[0-9A-Za-z%]+`)

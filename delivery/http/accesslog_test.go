@@ -52,6 +52,14 @@ func TestAccessLogHasOneLinePerRequest(t *testing.T) {
 			get("/v1/keys/petstore_" + strings.Repeat("x", 49) + "/name"),
 			map[string]any{"method": "GET", "route": "", "path": "/v1/keys/(hidden)/name", "status": int64(404), "key_id": ""},
 		},
+		"an encoded API key beside an encoded slash": {
+			get("/a%2fb%20c/%70etstore%5f" + strings.Repeat("%78", 49)),
+			map[string]any{"method": "GET", "route": "", "path": "/a/b%20c/(hidden)", "status": int64(404), "key_id": ""},
+		},
+		"a mistyped API key": {
+			get("/v1/petstore_%20" + strings.Repeat("x", 49)),
+			map[string]any{"method": "GET", "route": "", "path": "/v1/(hidden)", "status": int64(404), "key_id": ""},
+		},
 		"a long path": {
 			get("/" + strings.Repeat("x", 10_000)),
 			map[string]any{"method": "GET", "route": "", "path": "/" + strings.Repeat("x", 199), "status": int64(404), "key_id": ""},
