@@ -47,6 +47,7 @@ type API struct {
 	pets          Pets
 	orders        Orders
 	authenticator Authenticator
+	bearer        bool // authenticator is that for API keys
 	log           *zap.Logger
 	now           func() time.Time
 	sunset        time.Time
@@ -79,7 +80,7 @@ func New(services Services, options ...Option) (*API, error) {
 		option(a)
 	}
 	if a.authenticator == nil && services.Keys != nil {
-		a.authenticator = bearerAuthenticator(services.Keys)
+		a.authenticator, a.bearer = bearerAuthenticator(services.Keys), true
 	}
 	if err := a.validate(); err != nil {
 		return nil, err

@@ -35,20 +35,20 @@ func WithAuthenticator(authenticator Authenticator) Option {
 func IsSafe(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
 // bearerAuthenticator returns the Authenticator for API keys. The caller is the id of the
-// key. It sets the WWW-Authenticate of a 401 and a 403.
+// key.
 func bearerAuthenticator(keys Keys) Authenticator {
 	return func(c *gin.Context) (string, error) {
 		secret, err := bearerToken(c.Request.Header)
 		if err != nil {
-			return "", withChallenge(c, err)
+			return "", err
 		}
 		key, err := keys.Authenticate(c.Request.Context(), secret)
 		if err != nil {
-			return "", withChallenge(c, err)
+			return "", err
 		}
 		caller := strconv.FormatInt(key.ID, 10)
 		if key.ReadOnly && !IsSafe(c.Request.Method) {
-			return caller, withChallenge(c, domain.ReadOnlyAPIKey())
+			return caller, domain.ReadOnlyAPIKey()
 		}
 		return caller, nil
 	}
@@ -69,9 +69,9 @@ func bearerToken(header http.Header) (string, error) {
 	return secret, nil
 }
 
-// withChallenge sets WWW-Authenticate if err is about the key of a request, or about its
-// absence (RFC 6750, section 3), and returns err.
-func withChallenge(c *gin.Context, err error) error {
+// setChallenge sets WWW-Authenticate if err is about the key of a request, or about its
+// absence (RFC 6750, section 3).
+func setChallenge(c *gin.Context, err error) {
 	known, ok := errors.AsType[*domain.Error](err)
 	switch {
 	case !ok:
@@ -82,18 +82,38 @@ func withChallenge(c *gin.Context, err error) error {
 	case known.Kind == domain.ErrForbidden:
 		c.Header("WWW-Authenticate", `Bearer realm="petstore", error="insufficient_scope"`)
 	}
-	return err
 }
 
+// forbiddenKey is the key of a gin.Context for the error of rejectForbidden.
+type forbiddenKey struct{}
+
 // authenticate stores the caller of a request in its state, or ends the request with the
-// error of the Authenticator. A request that its caller may not make counts for the rate limit.
+// error of the Authenticator. It leaves a request that its caller may not make to
+// rejectForbidden, because it counts for the rate limit.
 func (a *API) authenticate(c *gin.Context) {
 	caller, err := a.authenticator(c)
 	stateOf(c).caller = caller
-	if a.limits != nil && caller != "" && errors.Is(err, domain.ErrForbidden) {
-		a.limitRate(c)
+	switch {
+	case err == nil:
+	case caller != "" && errors.Is(err, domain.ErrForbidden):
+		c.Set(forbiddenKey{}, err) // the requestState may be lost, with the context that an Authenticator replaces
+	default:
+		a.rejectCaller(c, err)
 	}
-	if err != nil && !c.IsAborted() {
-		a.Fail(c, err)
+}
+
+// rejectForbidden ends a request that its caller may not make.
+func (a *API) rejectForbidden(c *gin.Context) {
+	if value, ok := c.Get(forbiddenKey{}); ok {
+		err, _ := value.(error)
+		a.rejectCaller(c, err)
 	}
+}
+
+// rejectCaller ends a request with an error of the Authenticator.
+func (a *API) rejectCaller(c *gin.Context, err error) {
+	if a.bearer {
+		setChallenge(c, err)
+	}
+	a.Fail(c, err)
 }

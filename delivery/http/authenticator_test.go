@@ -3,6 +3,7 @@ package http_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -53,6 +54,15 @@ func TestAuthenticatorReadsContextOfHostAndCanForbid(t *testing.T) {
 	if last := lines[len(lines)-1]; last["key_id"] != "ann" {
 		t.Errorf("got access log line %v, want key_id ann", last)
 	}
+}
+
+func TestForbiddenRequestIsRejectedIfTheAuthenticatorReplacesTheContext(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t, rest.WithRateLimit(1, time.Minute), rest.WithAuthenticator(func(c *gin.Context) (string, error) {
+		c.Request = c.Request.WithContext(t.Context())
+		return "ann", domain.Forbidden("not allowed")
+	}))
+	s.expect(t, get("/v1/pets"), rejected(403, "forbidden").withHeader(`RateLimit: "default";r=0;t=60`, "-WWW-Authenticate"))
 }
 
 func TestUnauthorizedResponseHasOnlyChallengeOfAuthenticator(t *testing.T) {

@@ -88,7 +88,6 @@ func (a *API) limitRate(c *gin.Context) {
 		return
 	}
 	c.Header("Retry-After", window)
-	c.Writer.Header().Del("WWW-Authenticate") // of a 403
 	a.countByCaller(a.metrics.rateLimited, c)
 	a.Fail(c, &domain.Error{Kind: errRateLimited, Code: codeRateLimited, Message: "too many requests, try again later"})
 }

@@ -51,6 +51,7 @@ func (a *API) routes() []route {
 		if a.limits != nil {
 			checks = append(checks, a.limitRate)
 		}
+		checks = append(checks, a.rejectForbidden)
 		if resource.deprecated {
 			checks = append(checks, a.rejectAfterSunset)
 		}
