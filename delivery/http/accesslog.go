@@ -48,5 +48,5 @@ func loggedPath(u *url.URL) string {
 	return path[:min(len(path), 200)]
 }
 
-// apiKeyPattern matches API keys, including truncated and mistyped ones.
-var apiKeyPattern = regexp.MustCompile(`petstore_[0-9A-Za-z%]+`)
+// apiKeyPattern matches API keys, including truncated and mistyped ones, and those that follow each other.
+var apiKeyPattern = regexp.MustCompile(`petstore_[0-9A-Za-z%_]+`)
