@@ -59,7 +59,7 @@ func TestInterruptedBootstrapKeySaysWhy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = store.Close() }()
+	t.Cleanup(func() { _ = store.Close() })
 	failure := errors.New("accept tcp 127.0.0.1:9090: invalid argument")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(failure)
