@@ -20,6 +20,8 @@ const (
 	gatherYields = 8
 	// maxBatchDelay is how long a batch waits at most until it is as large as the last one.
 	maxBatchDelay = time.Millisecond
+	// tickInterval is how long the end of a caller's context may be noticed too late.
+	tickInterval = 30 * time.Millisecond
 )
 
 // The errors of Queue.Do, apart from those of the function and of the database.
@@ -66,7 +68,8 @@ type Queue[R any] struct {
 	quit    chan struct{}
 	closing sync.Once
 	stopped chan struct{}
-	batch   []*pendingTx[R] // current or last
+	tick    atomic.Pointer[chan struct{}] // closed and replaced at each tickInterval
+	batch   []*pendingTx[R]               // current or last
 	timer   *time.Timer
 }
 
@@ -78,7 +81,9 @@ func NewQueue[R any](database engine.Database, o Options, repositories func(*Tx)
 		queue: make(chan *pendingTx[R], queueSize), quit: make(chan struct{}), stopped: make(chan struct{}),
 		timer: time.NewTimer(maxBatchDelay),
 	}
+	q.replaceTick()
 	go q.run()
+	go q.runTicks()
 	return q
 }
 
@@ -132,8 +137,14 @@ func (q *Queue[R]) enqueue(p *pendingTx[R]) error {
 }
 
 // wait returns nil when the transaction has ended, or an error when the function will never
-// run.
+// run. Most transactions end before the next tick, and ctx.Done would start the timer of a request.
 func (q *Queue[R]) wait(ctx context.Context, p *pendingTx[R]) (err error) {
+	select {
+	case <-p.done:
+		return nil
+	case <-*q.tick.Load():
+	case <-q.stopped:
+	}
 	select {
 	case <-p.done:
 		return nil
@@ -147,6 +158,25 @@ func (q *Queue[R]) wait(ctx context.Context, p *pendingTx[R]) (err error) {
 	}
 	<-p.done
 	return nil
+}
+
+// replaceTick replaces the channel of the next tick, and returns the previous one.
+func (q *Queue[R]) replaceTick() *chan struct{} {
+	next := make(chan struct{})
+	return q.tick.Swap(&next)
+}
+
+func (q *Queue[R]) runTicks() {
+	ticker := time.NewTicker(tickInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			close(*q.replaceTick())
+		case <-q.stopped:
+			return
+		}
+	}
 }
 
 func (q *Queue[R]) run() {
