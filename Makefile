@@ -183,7 +183,7 @@ test-completion: ## Install the shell completion of the README in bash, zsh and 
 
 docs: ## Generate docs/openapi.json from the annotations of the handlers, and docs/cli.md from the commands
 	go run ./docs/generate
-	go test ./cmd/petstore -run TestCommandPage -update
+	go test ./cmd/petstore/internal/cli -run TestCommandPage -update
 
 lint: ## Check formatting, lint rules, go.mod and the workflow, and that the API does not break clients of docs/contract.yaml
 	@unformatted="$$($(GOFUMPT) -l .)"; test -z "$$unformatted" || { echo "run gofumpt -w on these files:"; echo "$$unformatted"; exit 1; }

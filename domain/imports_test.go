@@ -22,12 +22,17 @@ const (
 	backup     = "repository/sqlite/backup"
 )
 
-const module = "example.com/petstore/"
+const (
+	module = "example.com/petstore/"
+	cmd    = "cmd/petstore/internal/"
+)
 
-// imports lists the packages of the module that each package may import. cmd/petstore may
-// import all.
+// imports lists the packages of the module that each package may import; nil allows all.
 var imports = map[string][]string{
-	"cmd/petstore":           nil,
+	"cmd/petstore":           {"cmd/petstore/internal/cli"},
+	cmd + "cli":              nil,
+	cmd + "serve":            nil,
+	cmd + "telemetry":        {"config", "domain", "repository", "repository/engine", "delivery/http/server"},
 	"domain":                 {},
 	"usecase":                {"domain"},
 	"repository":             {"domain", "repository/engine", "repository/sharedquery", "repository/groupcommit", "repository/freshness", "repository/sqltrace"},

@@ -1,17 +1,12 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"go.uber.org/zap"
 )
 
 // startServerWithAdmin is startServer with an admin listener, whose URL it returns.
@@ -90,21 +85,6 @@ func TestLogLevelIsChangedWhileTheServiceRuns(t *testing.T) {
 	s.stop(t)
 	if log := s.log.String(); strings.Contains(log, `"/v1/pets"`) || !strings.Contains(log, `"/v1/store/orders"`) {
 		t.Errorf("got the log %s, want the request at the level info only", log)
-	}
-}
-
-func TestLogLevelMayBeJSON(t *testing.T) {
-	t.Parallel()
-	for body, want := range map[string]string{
-		`{"level":"debug"}`: "200 debug", `{"level":"dpanic"}`: "400 info", `{"level":1}`: "400 info", `{}`: "400 info", "": "400 info",
-	} {
-		level, response := zap.NewAtomicLevel(), httptest.NewRecorder()
-		request := httptest.NewRequestWithContext(t.Context(), http.MethodPut, "/log/level", strings.NewReader(body))
-		request.Header.Set("Content-Type", "application/json")
-		setLogLevel(level)(response, request)
-		if got := fmt.Sprint(response.Code, " ", level); got != want || !json.Valid(response.Body.Bytes()) {
-			t.Errorf("%s: got %s, %s, want %s", body, got, response.Body, want)
-		}
 	}
 }
 

@@ -135,13 +135,13 @@ func mountOnAnotherEngine(t *testing.T, docsPath, apiPath string) (url, key stri
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	keys := usecase.NewKeys(store, store.Keys(), clock)
+	keys := usecase.NewKeys(store, store.Keys(), time.Now)
 	if key, err = keys.Create(ctx, "browser", 0); err != nil {
 		t.Fatal(err)
 	}
 	api, err := rest.New(rest.Services{
-		Pets:   usecase.NewPets(store, store.Pets(), clock),
-		Orders: usecase.NewOrders(store, store.Orders(), clock),
+		Pets:   usecase.NewPets(store, store.Pets(), time.Now),
+		Orders: usecase.NewOrders(store, store.Orders(), time.Now),
 		Keys:   keys,
 	})
 	if err != nil {

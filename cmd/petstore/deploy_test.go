@@ -191,14 +191,7 @@ func wantAccepted(t *testing.T, name string, args, environ []string) {
 	if _, err := config.Load(config.Options{Environ: environ}); err != nil {
 		t.Errorf("%s: %v", name, err)
 	}
-	root := newRoot(&invocation{stdout: contextWriter{t.Context(), io.Discard}, stderr: io.Discard}, func() {})
-	command, rest, err := root.Find(args)
-	if err == nil {
-		err = errors.Join(command.ParseFlags(rest), command.ValidateArgs(command.Flags().Args()))
-	}
-	if err != nil || !command.Runnable() {
-		t.Errorf("%s: %v is not a command: %v", name, args, err)
-	}
+	wantValidCommandLine(t, args)
 }
 
 // The DSN of a PostgreSQL database contains a password, so it must be possible to name its file.

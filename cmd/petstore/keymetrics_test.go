@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"regexp"
 	"slices"
 	"strconv"
@@ -10,10 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"example.com/petstore/repository"
-	"example.com/petstore/repository/sqlite"
-	"example.com/petstore/usecase"
 )
 
 // A rotated key is replaced already, and a key that is not valid cannot expire.
@@ -40,31 +35,6 @@ func TestMetricsHaveTheTimesWhenValidKeysExpire(t *testing.T) {
 	})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("times by key id (-want +got):\n%s", diff)
-	}
-}
-
-func TestMetricsOfUnavailableStoreLackTheKeysOnly(t *testing.T) {
-	t.Parallel()
-	store, err := repository.Open(t.Context(), sqlite.New(storePath(t.TempDir())), repository.Options{Migrate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	registry := newRegistry()
-	registerStoreMetrics(registry, store)
-	_, err = usecase.NewKeys(store, store.Keys(), clock).Create(t.Context(), "till", time.Hour)
-	if err := errors.Join(err, store.Close()); err != nil {
-		t.Fatal(err)
-	}
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := map[string]bool{}
-	for _, family := range families {
-		names[family.GetName()] = true
-	}
-	if names["petstore_key_expiration_timestamp_seconds"] || !names["petstore_store_waiting_transactions"] {
-		t.Errorf("got the metrics %v, want all but the times when keys expire", names)
 	}
 }
 

@@ -66,11 +66,12 @@ func TestOutputIsATableByDefault(t *testing.T) {
 func TestConfigJSONHasEmptyValuesAndHidesSecrets(t *testing.T) {
 	t.Parallel()
 	output := runOK(t, t.TempDir(), "config", "--output", "json", "--set", "database.dsn=secret.db", "--set", "cors.allowed_origins=")
-	var list []settingEntry
+	type entry struct{ Setting, Value, Source string }
+	var list []entry
 	if err := json.Unmarshal([]byte(output), &list); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []settingEntry{
+	for _, want := range []entry{
 		{"admin.address", "", "PETSTORE_ADMIN_ADDRESS"},
 		{"database.dsn", "(hidden)", "command line"},
 		{"server.request_timeout", "10s", "default"},

@@ -16,9 +16,12 @@ func TestLogDescribesTheServiceWhenItStarts(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "shop.yaml"), []byte("log: {level: info}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	version, commit := buildVersion()
+	var build struct{ Version, Commit string }
+	if err := json.Unmarshal([]byte(runOK(t, dir, "version", "--output", "json")), &build); err != nil {
+		t.Fatal(err)
+	}
 	want := map[string]any{
-		"version": version, "commit": commit,
+		"version": build.Version, "commit": build.Commit,
 		"store": storePath(dir), "schema_version": float64(4), "store_created": true,
 		"settings_file": filepath.Join(dir, "shop.yaml"),
 	}

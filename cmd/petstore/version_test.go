@@ -18,15 +18,6 @@ func TestVersionIsPrinted(t *testing.T) {
 	}
 }
 
-// TestLinkerSetsTheVersion sets variables of the package, so it is not parallel.
-func TestLinkerSetsTheVersion(t *testing.T) {
-	version, commit = "v1.2.3", "abc"
-	defer func() { version, commit = "", "" }()
-	if got, want := versionText(), "v1.2.3 (commit abc, "+runtime.Version()+")"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
 func TestMakefilePassesTheVersionToTheLinker(t *testing.T) {
 	t.Parallel()
 	for _, target := range []string{"build", "static", "image", "release"} {

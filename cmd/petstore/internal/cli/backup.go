@@ -1,0 +1,148 @@
+//go:build cgo
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/repository/sqlite/backup"
+)
+
+func newBackup(in *invocation) *cobra.Command {
+	keep := 0
+	cmd := &cobra.Command{
+		Use:   "backup {FILE | --keep N FOLDER}",
+		Short: "Write a verified copy of the store to a file",
+		Long: `Write a copy of the store, as it is now, to FILE, also while the service runs. FILE gets
+its name when the copy is complete, verified and on disk. A file that exists is never
+overwritten.
+
+With --keep, write the copy to a file in FOLDER that is named after the time in UTC, then
+remove older backups from FOLDER, so that N are left.
+
+Until then the copy is FILE.partial. If the process is killed, that is left; the next backup
+to the same FILE, or to FOLDER, removes it. Any file of that name is removed unless another
+process is writing it.
+
+A backup contains everything in the store: animals, orders, idempotency keys and the hashes
+of the API keys. Only its owner can read it. "petstore restore FILE" puts it back.`,
+		Example: `  petstore backup monday.db
+  petstore backup --keep 7 /var/backups/petstore`,
+		Args: oneArg("name the FILE to write, or with --keep the FOLDER"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if keep > 0 {
+				return in.backupToFolder(cmd.Context(), args[0], keep)
+			}
+			return in.backup(cmd.Context(), args[0])
+		},
+	}
+	cmd.Flags().Func("keep", "write to a folder, and keep the latest `N` backups in it", func(value string) (err error) {
+		if keep, err = strconv.Atoi(value); err != nil || keep < 1 {
+			return errors.New("must be a number of at least 1")
+		}
+		return nil
+	})
+	return cmd
+}
+
+// backup writes a backup to the file at path.
+func (in *invocation) backup(ctx context.Context, path string) error {
+	store, err := in.sqlitePath()
+	if err != nil {
+		return err
+	}
+	file, err := createFile(path)
+	if err != nil {
+		return err
+	}
+	defer file.discard()
+	contents, err := in.copyStore(ctx, store, file, throttle)
+	if err == nil {
+		err = file.publish()
+	}
+	if err != nil {
+		return err
+	}
+	return in.printResult(fmt.Sprintf("wrote %s: %s", path, describeStore(contents)))
+}
+
+// copyStore copies the store at path to file, and reports the progress on stderr. After each
+// step, it calls pause with the time that the step took.
+func (in *invocation) copyStore(ctx context.Context, path string, file *newFile, pause func(context.Context, time.Duration)) (backup.Contents, error) {
+	var bar progress
+	reported, stepStart := 0, time.Now()
+	contents, err := backup.Copy(ctx, path, file.File, func(copied, total int) {
+		if reported == 0 {
+			bar = newProgress(ctx, in.stderr, "KiB", total)
+		}
+		bar.add(copied - reported)
+		reported = copied
+		pause(ctx, time.Since(stepStart))
+		stepStart = time.Now()
+	})
+	if err != nil && reported > 0 {
+		bar.stop()
+	}
+	if err != nil && ctx.Err() != nil {
+		err = errors.New("interrupted: nothing was written")
+	}
+	return contents, err
+}
+
+// describeStore returns the contents of a store for people.
+func describeStore(c backup.Contents) string {
+	return fmt.Sprintf("%d animals, %d orders, %d API keys, schema version %d, %d bytes, verified",
+		c.Pets, c.Orders, c.Keys, c.SchemaVersion, c.Bytes)
+}
+
+const backupLayout = "petstore-20060102T150405.000Z.db"
+
+var backupName = regexp.MustCompile(`^petstore-\d{8}T\d{6}\.\d{3}Z\.db$`)
+
+// backupToFolder writes a backup to a folder, then removes all but the latest keep backups
+// from it.
+func (in *invocation) backupToFolder(ctx context.Context, folder string, keep int) error {
+	name := clock().Format(backupLayout)
+	if err := in.backup(ctx, filepath.Join(folder, name)); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	var older []string // sorted by time; another process may write one that is newer
+	for _, entry := range entries {
+		path := filepath.Join(folder, entry.Name())
+		switch complete, isPartial := strings.CutSuffix(entry.Name(), ".partial"); {
+		case !backupName.MatchString(complete) || complete >= name:
+		case isPartial:
+			_ = removeLeftover(path) // returns an error if another process is writing it
+		default:
+			older = append(older, path)
+		}
+	}
+	for _, path := range older[:max(0, len(older)-keep+1)] {
+		err := os.Remove(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // another process has removed it
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(in.stdout, "removed", printable(path)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

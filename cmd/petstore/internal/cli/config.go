@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/config"
+)
+
+// A settingEntry is a setting in the list. Scripts depend on its JSON names.
+type settingEntry struct {
+	Key    string `json:"setting"`
+	Text   string `json:"value"`
+	Source string `json:"source"`
+}
+
+func newConfig(in *invocation) *cobra.Command {
+	var output outputFlag
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Print the effective settings and the source of each",
+		Long: `Print the effective settings and the source of each: the default, a line of the file, an
+environment variable or the command line. Secrets are hidden.
+
+With --output json it prints an array of objects with the members setting, value and source.
+All are texts; the value is written as in the environment.`,
+		Example: `  petstore config
+  PETSTORE_LOG_LEVEL=debug petstore config --config shop.yaml`,
+		Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			values, err := config.Explain(in.configOptions())
+			list := make([]settingEntry, len(values))
+			for i, value := range values {
+				list[i] = settingEntry(value)
+			}
+			return errors.Join(err, output.write(in.stdout, list, func(table io.Writer) { writeSettings(table, list) }))
+		},
+	}
+	output.add(cmd)
+	return cmd
+}
+
+func writeSettings(table io.Writer, list []settingEntry) {
+	fmt.Fprintln(table, "SETTING\tVALUE\tSOURCE")
+	for _, s := range list {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", s.Key, cmp.Or(s.Text, `""`), s.Source)
+	}
+}

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/storecopy"
+)
+
+func newCopy(in *invocation) *cobra.Command {
+	var from, to dsnFlags
+	snapshot := false
+	cmd := &cobra.Command{
+		Use:   "copy {--from DSN | --to DSN}",
+		Short: "Copy the whole store to another one, such as from SQLite to PostgreSQL",
+		Long: `Copy all animals, orders, API keys, idempotency keys and the states of imports, with their
+ids, from one store to another, which may have another engine. A DSN is the connection
+string of a PostgreSQL database, a URL or keywords with values, or else the path of a SQLite
+file. Without --from or without --to, it is the store of the settings.
+
+The target is created; it must be empty. Stop the service first: copy returns an error while
+a process has the source or the target open. With --snapshot it copies the source as it is
+now, also while the service runs; what is written later is not in the target.
+
+At the end, copy reads both stores and compares the number of rows and the SHA-256 of each
+table. If it fails, is interrupted or killed, the target is an unfinished copy, on which the
+service does not start. Run the same command again: it deletes the records of the unfinished
+copy and begins anew.
+
+Other users of the machine can see the command line. For a DSN with a password use
+--from-file or --to-file, the settings (PETSTORE_DATABASE_DRIVER, PETSTORE_DATABASE_DSN_FILE)
+or a password file (PGPASSFILE).`,
+		Example: `  petstore copy --from petstore.db --to-file postgres.dsn
+  petstore copy --from-file postgres.dsn --to petstore.db
+  petstore copy --to trial.db --snapshot   # from the store of the settings`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := noArgs(cmd, args); err != nil {
+				return err
+			}
+			if !from.isSet() && !to.isSet() {
+				return errNoStore
+			}
+			return cmp.Or(from.check(), to.check())
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			source, err := from.engine(in)
+			if err != nil {
+				return err
+			}
+			target, err := to.engine(in)
+			if err != nil {
+				return err
+			}
+			return in.copy(cmd.Context(), source, target, snapshot)
+		},
+	}
+	from.add(cmd, "from", "copy")
+	to.add(cmd, "to", "copy to")
+	cmd.Flags().BoolVar(&snapshot, "snapshot", false, "copy the source as it is now, also while a process has it open")
+	return cmd
+}
+
+// isSameStore reports whether two names are those of one store, as those of a file and a link to
+// it. Checking whether others have a file open that is already open here would release its locks.
+func isSameStore(a, b string) bool {
+	fileA, errA := os.Stat(a)
+	fileB, errB := os.Stat(b)
+	return a == b || errA == nil && errB == nil && os.SameFile(fileA, fileB)
+}
+
+// copy copies a store. It reports the progress on stderr and the tables on stdout.
+func (in *invocation) copy(ctx context.Context, from, to engine.Engine, snapshot bool) error {
+	if isSameStore(from.String(), to.String()) {
+		return fmt.Errorf("the source and the target are the same store %s: name another one", from)
+	}
+	start := time.Now()
+	bar, remaining := progress{}, 0
+	stop := func() {
+		if remaining > 0 {
+			bar.stop()
+		}
+	}
+	result, err := storecopy.Copy(ctx, from, to, storecopy.Options{
+		Snapshot: snapshot,
+		Progress: func(units string, total int) func(n int) {
+			stop()
+			bar, remaining = newProgress(ctx, in.stderr, units, total), total
+			return func(n int) {
+				bar.add(n)
+				remaining -= n
+			}
+		},
+	})
+	if err != nil {
+		stop()
+		outcome := "nothing was copied"
+		if result.Started {
+			outcome = "the target is an unfinished copy; run the same command again to begin anew"
+		}
+		return interruptedOr(ctx, err, outcome)
+	}
+	rows, lines := int64(0), ""
+	for _, table := range result.Tables {
+		rows += table.Rows
+		lines += fmt.Sprintf("%s: %d rows, SHA-256 %x in both\n", table.Name, table.Rows, table.SHA256)
+	}
+	return in.printResult(strings.TrimSuffix(fmt.Sprintf("copied %d rows from %s to %s in %s\n%s", rows, from, to, time.Since(start).Round(time.Millisecond), lines), "\n"))
+}

@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/delivery/file"
+	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/usecase"
+)
+
+// An importRun is one run of petstore import.
+type importRun struct {
+	path    string
+	format  file.Format
+	rejects string
+	again   bool
+	dryRun  bool
+
+	input  *os.File
+	stderr io.Writer
+}
+
+func newImport(in *invocation) *cobra.Command {
+	run := &importRun{}
+	cmd := &cobra.Command{
+		Use:   "import FILE|-",
+		Short: "Add the animals of a file to the store",
+		Long: `Add the animals of a file, or of standard input, to the store, also while the service runs
+on the same store.
+
+NDJSON is a JSON object in each line, as in POST /v1/pets. CSV (RFC 4180) begins with a
+header with the columns name, categoryId and, optionally, status and id, in any order. The
+rules are those of the API. In NDJSON, unknown members are ignored, as in the API; in CSV, an
+unknown column is an error. The store assigns new ids; an id in the file must be a number of
+at least 1, but is not used.
+
+All rows are checked first, and --dry-run ends there. Rows that violate a rule are an error,
+which lists the first 20 of them with their lines and rules, and nothing is stored: correct
+the file, and import it.
+
+With --rejects such rows are written to a new file instead, as NDJSON with line, rule and row,
+the other rows are added, and the exit status is 0. Then correct and import the rejected rows
+alone: the whole file, corrected, would be another file, whose valid rows would be added again.
+
+Each number of animals that is reported has been committed. If the import is interrupted or
+killed, run the same command again, but without --again: it continues with the next animal.
+A file that was imported before, by its content, adds nothing. With --again it adds all its
+animals once more, each time that it is run.
+
+Until the file of --rejects is complete, it is FILE.partial; any file that has this name
+and is not in use is removed.`,
+		Example: `  petstore import pets.csv --dry-run
+  petstore import pets.csv
+  petstore import pets.ndjson --rejects rejected.ndjson
+  gunzip --stdout pets.csv.gz | petstore import - --format csv`,
+		Args: func(cmd *cobra.Command, args []string) (err error) {
+			if err := oneArg("name the FILE to import, or - for standard input")(cmd, args); err != nil {
+				return err
+			}
+			run.path = args[0]
+			run.format, err = formatOf(run.format, run.path)
+			return err
+		},
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			ctx := cmd.Context()
+			run.stderr = in.stderr
+			if run.input, err = openInput(ctx, run.path, cmd.InOrStdin()); err != nil {
+				return err
+			}
+			defer run.input.Close()
+			if run.dryRun {
+				return run.run(ctx, in, nil)
+			}
+			return in.withStore(ctx, repository.Options{}, func(store *repository.Store) error { return run.run(ctx, in, store) })
+		},
+	}
+	addFormatFlag(cmd, &run.format, "read the `FORMAT` ndjson or csv (default by the extension .ndjson, .jsonl or .csv)")
+	cmd.Flags().Func("rejects", "write the rows that violate a rule, if any, to the new `FILE`, and add the others", func(path string) error {
+		if run.rejects = path; path == "" || path == stdio {
+			return errors.New("must be the name of a new file")
+		}
+		return nil
+	})
+	cmd.Flags().BoolVar(&run.dryRun, "dry-run", false, "only check the rows, without opening the store")
+	cmd.Flags().BoolVar(&run.again, "again", false, "add the animals of a file that was imported before once more")
+	return cmd
+}
+
+// run checks the file, then adds its animals unless it is a dry run.
+func (r *importRun) run(ctx context.Context, in *invocation, store *repository.Store) error {
+	start := time.Now()
+	rejects, err := createRejects(r.rejects)
+	if err != nil {
+		return err
+	}
+	defer rejects.discard()
+	checked, err := r.check(ctx, rejects)
+	if ctx.Err() != nil || r.dryRun && err != nil {
+		return interruptedOr(ctx, err, "this run stored nothing")
+	}
+	if r.dryRun {
+		if err := rejects.publish(); err != nil {
+			return err
+		}
+		return in.printResult(r.result(fmt.Sprintf("checked %d animals, and stored nothing", checked.pets), checked))
+	}
+	importer := usecase.NewImporter(store, checked.digest, clock)
+	earlier, startErr := importer.Start(ctx, r.again)
+	if err := cmp.Or(err, startErr); err != nil {
+		outcome := "this run stored nothing"
+		if earlier.Added > 0 {
+			outcome += fmt.Sprintf("; an earlier run stored %d animals of this file", earlier.Added)
+		}
+		return interruptedOr(ctx, err, outcome)
+	}
+	otherIDs := 0
+	if !earlier.Complete {
+		if otherIDs, err = r.add(ctx, importer, earlier, checked); err != nil {
+			return interruptedOr(ctx, err, r.outcome(err, earlier, importer.Added(), checked.pets))
+		}
+	}
+	if err := rejects.publish(); err != nil {
+		return fmt.Errorf("%w: the import is complete, but %s was not written; %s to write it", err, r.rejects, r.rerun(true))
+	}
+	return in.printResult(r.result(r.added(earlier, checked, otherIDs, time.Since(start)), checked))
+}
+
+// outcome returns how many animals are stored when add returns err, and how to continue.
+func (r *importRun) outcome(err error, earlier domain.ImportState, added, total int64) string {
+	text := fmt.Sprintf("added %d of %d animals", added, total)
+	if earlier.Added > 0 {
+		text = fmt.Sprintf("this run added %d of %d animals, earlier runs %d", added-earlier.Added, total, earlier.Added)
+	}
+	switch {
+	case !errors.Is(err, errFileChanged):
+		return text + "; " + r.rerun(added > 0) + " to continue"
+	case added == 0:
+		return text + "; run the same command again when the file does not change"
+	default:
+		return text + "; to continue, import a copy of the file as it was: of the changed file, all animals would be added"
+	}
+}
+
+// rerun returns how to run the import again. One with --again that has begun continues without
+// it: if it was complete, it would begin once more.
+func (r *importRun) rerun(begun bool) string {
+	if r.again && begun {
+		return "run the command again without --again"
+	}
+	return "run the same command again"
+}
+
+// added returns how many animals were added.
+func (r *importRun) added(earlier domain.ImportState, checked checkedFile, otherIDs int, took time.Duration) string {
+	text := fmt.Sprintf("added %d animals in %s", checked.pets-earlier.Added, took.Round(time.Millisecond))
+	if earlier.Complete && checked.pets > 0 {
+		text = fmt.Sprintf("added 0 animals: this file with %d animals was imported before; --again adds them once more", checked.pets)
+	} else if earlier.Added > 0 {
+		text += fmt.Sprintf(", after the %d of an earlier run", earlier.Added)
+	}
+	if otherIDs > 0 {
+		text += fmt.Sprintf("; %d have another id than in the file", otherIDs)
+	}
+	return text
+}
+
+// result returns what was done, with what is to be said of rejected rows and of --again.
+func (r *importRun) result(done string, checked checkedFile) string {
+	if checked.rejected > 0 {
+		done += fmt.Sprintf("; wrote %d rejected rows to %s", checked.rejected, r.rejects)
+	}
+	if r.again && !r.dryRun && checked.pets > 0 {
+		done += "; each run with --again adds them once more"
+	}
+	return done
+}

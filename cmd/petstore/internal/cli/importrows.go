@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"strings"
+	"time"
+
+	"example.com/petstore/delivery/file"
+	"example.com/petstore/domain"
+	"example.com/petstore/usecase"
+)
+
+const (
+	// importBatchSize is the number of animals in a transaction, as in seed.
+	importBatchSize = seedBatchSize
+	// maxListed is the number of invalid rows that an error lists.
+	maxListed = 20
+)
+
+// A checkedFile is what check found.
+type checkedFile struct {
+	info     fs.FileInfo // from before it was read
+	digest   domain.FileDigest
+	pets     int64
+	rejected int
+}
+
+// check reads the file and checks each row. Rows that violate a rule are an error unless there
+// are rejects to write them to. The digest is also returned with an error, unless ctx has ended.
+func (r *importRun) check(ctx context.Context, rejects *rejectFile) (checked checkedFile, err error) {
+	if checked.info, err = r.input.Stat(); err != nil {
+		return checked, err
+	}
+	progress, hash := newProgress(ctx, r.stderr, "bytes checked", int(checked.info.Size())), sha256.New()
+	in := io.TeeReader(io.NewSectionReader(r.input, 0, math.MaxInt64), hash)
+	rows := file.NewReader(io.TeeReader(in, sizeFunc(progress.add)), r.format)
+	if err = checked.checkRows(ctx, rows, rejects); err != nil {
+		progress.stop()
+		err = fmt.Errorf("%s: %w", nameOf(r.path), err)
+	} else if !rows.EndsWithLine() {
+		fmt.Fprintf(contextWriter{ctx, r.stderr}, "petstore: warning: the last line of %s has no line end: the file may be incomplete\n", printable(nameOf(r.path)))
+	}
+	if ctx.Err() != nil {
+		return checked, err
+	}
+	_, restErr := io.Copy(io.Discard, in)
+	hash.Sum(checked.digest[:0])
+	return checked, cmp.Or(err, restErr)
+}
+
+// A sizeFunc is called with the size of each write.
+type sizeFunc func(size int)
+
+// Write implements io.Writer.
+func (f sizeFunc) Write(p []byte) (int, error) {
+	f(len(p))
+	return len(p), nil
+}
+
+// checkRows counts the rows and writes those that violate a rule to rejects. Without rejects it
+// returns an error that lists them.
+func (c *checkedFile) checkRows(ctx context.Context, rows *file.Reader, rejects *rejectFile) error {
+	var listed []string
+	for {
+		row, err := rows.Read()
+		if errors.Is(err, io.EOF) {
+			return invalidRows(listed, c.rejected)
+		}
+		if err := cmp.Or(err, ctx.Err()); err != nil {
+			return err
+		}
+		if row.Rule == "" {
+			c.pets++
+			continue
+		}
+		if c.rejected++; c.rejected == 1 && isRejected(row.Text) {
+			return fmt.Errorf("line %d: this row was written by --rejects: correct the member row of each line, and import these rows alone", row.Line)
+		}
+		if rejects == nil && len(listed) < maxListed {
+			listed = append(listed, fmt.Sprintf("line %d: %s", row.Line, row.Rule))
+		}
+		if err := rejects.write(row); err != nil {
+			return err
+		}
+	}
+}
+
+// invalidRows returns the error for n rows that violate a rule, of which the first are listed.
+func invalidRows(listed []string, n int) error {
+	const remedy = "or add --rejects FILE to import the others"
+	switch {
+	case len(listed) == 0:
+		return nil
+	case n == 1:
+		return fmt.Errorf("%s; correct the row, %s", listed[0], remedy)
+	case n == len(listed):
+		return fmt.Errorf("%d rows violate a rule:\n%s\ncorrect them, %s", n, strings.Join(listed, "\n"), remedy)
+	default:
+		return fmt.Errorf("%d rows violate a rule, the first %d are:\n%s\ncorrect them, %s", n, len(listed), strings.Join(listed, "\n"), remedy)
+	}
+}
+
+// add adds the animals after those of an earlier run and returns how many have another id
+// than in the file. It returns errFileChanged, and adds no more, when the file is not as it was
+// when it was checked: by size and time before each batch, by content before the last one, which
+// marks the import as complete.
+func (r *importRun) add(ctx context.Context, importer *usecase.Importer, earlier domain.ImportState, checked checkedFile) (otherIDs int, err error) {
+	progress := newProgress(ctx, r.stderr, "animals", int(checked.pets-earlier.Added))
+	defer func() {
+		if err != nil {
+			progress.stop()
+		}
+	}()
+	if checked.pets == 0 {
+		_, err := importer.Add(ctx, nil, true)
+		return 0, err
+	}
+	hash := sha256.New()
+	in := io.TeeReader(io.NewSectionReader(r.input, 0, math.MaxInt64), hash)
+	rows := file.NewReader(in, r.format)
+	var batch []domain.Pet
+	for n := int64(1); n <= checked.pets; n++ {
+		pet, err := nextPet(ctx, rows)
+		if err != nil {
+			return otherIDs, cmp.Or(r.compare(checked.info), err)
+		}
+		if n > earlier.Added {
+			batch = append(batch, pet)
+		}
+		if len(batch) < importBatchSize && n < checked.pets {
+			continue
+		}
+		if n == checked.pets {
+			if _, err := io.Copy(io.Discard, in); err != nil {
+				return otherIDs, err
+			}
+			if domain.FileDigest(hash.Sum(nil)) != checked.digest {
+				return otherIDs, errFileChanged
+			}
+		}
+		if err := r.compare(checked.info); err != nil {
+			return otherIDs, err
+		}
+		batchStart := time.Now()
+		others, err := addBatch(ctx, importer, batch, n == checked.pets)
+		if err != nil {
+			return otherIDs, err
+		}
+		otherIDs += others
+		progress.add(len(batch))
+		batch = batch[:0]
+		throttle(ctx, time.Since(batchStart))
+	}
+	return otherIDs, nil
+}
+
+// nextPet returns the animal of the next valid row, or errFileChanged if there is none.
+func nextPet(ctx context.Context, rows *file.Reader) (domain.Pet, error) {
+	for {
+		row, err := rows.Read()
+		if errors.Is(err, io.EOF) {
+			err = errFileChanged
+		}
+		if err := cmp.Or(ctx.Err(), err); err != nil || row.Rule == "" {
+			return row.Pet, err
+		}
+	}
+}
+
+// compare returns errFileChanged unless the file has the size and the time of modification that
+// it had before.
+func (r *importRun) compare(before fs.FileInfo) error {
+	info, err := r.input.Stat()
+	if err == nil && (info.Size() != before.Size() || !info.ModTime().Equal(before.ModTime())) {
+		err = errFileChanged
+	}
+	return err
+}
+
+// addBatch adds animals and returns how many have another id than in the file.
+func addBatch(ctx context.Context, importer *usecase.Importer, batch []domain.Pet, last bool) (otherIDs int, err error) {
+	pets := make([]domain.NewPet, len(batch))
+	for i, pet := range batch {
+		pets[i] = pet.New()
+	}
+	added, err := importer.Add(ctx, pets, last)
+	for i, pet := range added {
+		if batch[i].ID != 0 && batch[i].ID != pet.ID {
+			otherIDs++
+		}
+	}
+	return otherIDs, err
+}
+
+var errFileChanged = errors.New("the file changed while it was imported")

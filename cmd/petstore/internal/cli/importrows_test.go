@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/petstore/delivery/file"
+	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/usecase"
+)
+
+// A checkedImport is an import whose file was checked, and of which nothing was added.
+type checkedImport struct {
+	importRun
+	importer *usecase.Importer
+	state    domain.ImportState
+	checked  checkedFile
+}
+
+// checkImport checks pets.csv in dir for an import to the store in dir.
+func checkImport(t *testing.T, dir string) *checkedImport {
+	t.Helper()
+	input, err := os.OpenFile(filepath.Join(dir, "pets.csv"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = input.Close() })
+	store, err := repository.Open(t.Context(), sqlite.New(storePath(dir)), repository.Options{Migrate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	i := &checkedImport{importRun: importRun{path: "pets.csv", format: file.CSV, input: input, stderr: io.Discard}}
+	if i.checked, err = i.check(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	i.importer = usecase.NewImporter(store, i.checked.digest, clock)
+	if i.state, err = i.importer.Start(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+// addChecked adds the animals.
+func (i *checkedImport) addChecked(t *testing.T) error {
+	t.Helper()
+	_, err := i.add(t.Context(), i.importer, i.state, i.checked)
+	return err
+}
+
+// The file is changed between the two times that it is read.
+func TestImportStoresOnlyWhatWasChecked(t *testing.T) {
+	t.Parallel()
+	const rows = 2*importBatchSize + 500
+	overwrite := func(text string, offset, whence int64) func(*os.File) error {
+		return func(input *os.File) error {
+			info, err := input.Stat()
+			if err != nil {
+				return err
+			}
+			_, err = input.WriteAt([]byte(text), offset+whence*info.Size())
+			return err
+		}
+	}
+	for name, change := range map[string]func(*os.File) error{
+		"last row":     overwrite("8", -2, 1),
+		"first row":    overwrite("9", int64(len("name,categoryId\n")), 0),
+		"header":       overwrite("categoryId,name", 0, 0),
+		"bad header":   overwrite("x", 0, 0),
+		"open quote":   overwrite("\"", -7, 1),
+		"appended row": overwrite("Rex,7\n", 0, 1),
+		"truncated":    func(input *os.File) error { return input.Truncate(int64(len("name,categoryId\n1,7\n"))) },
+		"now empty":    func(input *os.File) error { return input.Truncate(0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			writeRows(t, dir, "pets.csv", rows)
+			i := checkImport(t, dir)
+			if err := change(i.input); err != nil {
+				t.Fatal(err)
+			}
+			if err := i.addChecked(t); !errors.Is(err, errFileChanged) {
+				t.Errorf("got %v, want %v", err, errFileChanged)
+			}
+			wantRows(t, dir, 0)
+			if n := queryInt(t, dir, "SELECT count(*) FROM imports"); n != 0 || i.importer.Added() != 0 {
+				t.Errorf("got %d imports and Added %d, want none", n, i.importer.Added())
+			}
+		})
+	}
+}
+
+func TestImportOfFileThatChangedWithinItsSizeAndTimeIsNotComplete(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"another animal": "name,categoryId\n9", "one row less": "name,categoryId\n,"} {
+		dir := t.TempDir()
+		writeRows(t, dir, "pets.csv", importBatchSize+2)
+		i := checkImport(t, dir)
+		_, err := i.input.WriteAt([]byte(text), 0)
+		if timeErr := os.Chtimes(i.input.Name(), time.Time{}, i.checked.info.ModTime()); err != nil || timeErr != nil {
+			t.Fatal(err, timeErr)
+		}
+		if err := i.addChecked(t); !errors.Is(err, errFileChanged) {
+			t.Errorf("%s: got %v, want %v", name, err, errFileChanged)
+		}
+		if i.importer.Added() != importBatchSize {
+			t.Errorf("%s: got Added %d, want all but the last batch", name, i.importer.Added())
+		}
+		if n := queryInt(t, dir, "SELECT count(*) FROM imports WHERE complete"); n != 0 {
+			t.Errorf("%s: the import is complete", name)
+		}
+	}
+}
+
+func TestConcurrentImportsOfOneFileAddEachRowOnce(t *testing.T) {
+	t.Parallel()
+	const rows = 20 * importBatchSize
+	dir := t.TempDir()
+	writeRows(t, dir, "pets.csv", rows)
+	imports, errs := []*checkedImport{checkImport(t, dir), checkImport(t, dir), checkImport(t, dir)}, make([]error, 3)
+	var running sync.WaitGroup
+	for n, i := range imports { // all have found that nothing was imported
+		running.Go(func() { errs[n] = i.addChecked(t) })
+	}
+	running.Wait()
+	completed := 0
+	for n, err := range errs {
+		if err == nil {
+			completed++
+		} else if err.Error() != domain.ImportInProgress().Error() || imports[n].importer.Added() != 0 {
+			t.Errorf("got %v and Added %d, want %v and 0", err, imports[n].importer.Added(), domain.ImportInProgress())
+		}
+	}
+	if completed != 1 {
+		t.Errorf("%d imports completed, want 1", completed)
+	}
+	wantRows(t, dir, rows)
+}
+
+func TestStoppedImportSaysHowToContinue(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("failed")
+	for _, test := range []struct {
+		again          bool
+		err            error
+		earlier, added int64
+		want           string
+	}{
+		{false, failed, 0, 0, "added 0 of 9 animals; run the same command again to continue"},
+		{false, failed, 0, 5, "added 5 of 9 animals; run the same command again to continue"},
+		{false, failed, 5, 5, "this run added 0 of 9 animals, earlier runs 5; run the same command again to continue"},
+		{true, failed, 0, 0, "added 0 of 9 animals; run the same command again to continue"},
+		{true, failed, 0, 5, "added 5 of 9 animals; run the command again without --again to continue"},
+		{true, failed, 5, 7, "this run added 2 of 9 animals, earlier runs 5; run the command again without --again to continue"},
+		{false, errFileChanged, 0, 0, "added 0 of 9 animals; run the same command again when the file does not change"},
+		{false, fmt.Errorf("pets.csv: %w", errFileChanged), 0, 5, "added 5 of 9 animals; to continue, import a copy of the file as it was: of the changed file, all animals would be added"},
+	} {
+		run := importRun{again: test.again}
+		if got := run.outcome(test.err, domain.ImportState{Added: test.earlier}, test.added, 9); got != test.want {
+			t.Errorf("%+v: got %q, want %q", test, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/repository"
+)
+
+func newMigrate(in *invocation) *cobra.Command {
+	return withSubcommands(
+		&cobra.Command{
+			Use: "migrate", Short: "Run database migrations",
+			Example: "  petstore migrate up",
+		},
+		&cobra.Command{
+			Use:     "up",
+			Short:   "Run the pending database migrations; create the store if it does not exist",
+			Example: "  petstore migrate up --set database.dsn=/var/lib/petstore/shop.db",
+			Args:    noArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				in.assignments = append(in.assignments, "database.migrate=true")
+				return in.withStore(cmd.Context(), repository.Options{}, func(*repository.Store) error { return nil })
+			},
+		},
+		newMigrateStatus(in),
+	)
+}
+
+// A migrateStatus is what petstore migrate status prints. Scripts depend on its JSON names.
+type migrateStatus struct {
+	SchemaVersion int64 `json:"schemaVersion"`
+}
+
+func newMigrateStatus(in *invocation) *cobra.Command {
+	var output outputFlag
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Check that the database schema is up to date; fail if it is not",
+		Long: `Check that the database schema is up to date; fail if it is not. With --output json it
+prints an object with the member schemaVersion, the number of the latest migration.`,
+		Example: "  petstore migrate status\n  petstore migrate status --output json",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			in.assignments = append(in.assignments, "database.migrate=false")
+			return in.withStore(cmd.Context(), mustExist, func(store *repository.Store) error {
+				status := migrateStatus{store.Schema().Version}
+				return output.write(in.stdout, status, func(table io.Writer) { fmt.Fprintln(table, "the schema is up to date") })
+			})
+		},
+	}
+	output.add(cmd)
+	return cmd
+}

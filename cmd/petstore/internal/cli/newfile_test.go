@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// publishFile writes a file, which it publishes.
+func publishFile(t *testing.T, path, text string) {
+	t.Helper()
+	file, err := createFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.discard()
+	if _, err := file.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.publish(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNewFileGetsItsNameWhenItIsPublished(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "pets.csv")
+	file, err := createFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]fs.FileMode{"pets.csv.partial": 0o600}, modes(t, dir)); diff != "" {
+		t.Errorf("before publish (-want +got)\n%s", diff)
+	}
+	if err := file.publish(); err != nil {
+		t.Fatal(err)
+	}
+	file.discard()
+	if diff := cmp.Diff(map[string]fs.FileMode{"pets.csv": 0o600}, modes(t, dir)); diff != "" {
+		t.Errorf("after publish (-want +got)\n%s", diff)
+	}
+}
+
+func TestDiscardedFileIsRemoved(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file, err := createFile(filepath.Join(dir, "pets.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file.discard()
+	if found := modes(t, dir); len(found) != 0 {
+		t.Errorf("got the files %v, want none", found)
+	}
+}
+
+func TestNewFileOverwritesNoFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.csv")
+	file, err := createFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeOther := os.WriteFile(path, []byte("other"), 0o600)
+	published := file.publish()
+	file.discard()
+	_, created := createFile(path)
+	for name, err := range map[string]error{"publish": published, "createFile": created} {
+		if err == nil || !strings.HasSuffix(err.Error(), "pets.csv exists already: name another file, or move it away") {
+			t.Errorf("%s: got %v, want an error that the file exists", name, err)
+		}
+	}
+	if text, err := os.ReadFile(path); err != nil || writeOther != nil || string(text) != "other" {
+		t.Errorf("got %q, %v, %v, want the text of the other file", text, err, writeOther)
+	}
+}
+
+// A process that is killed within publish leaves two names of one file.
+func TestLeftoverIsReplacedWithoutWritingToIt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	moved, path := filepath.Join(dir, "moved"), filepath.Join(dir, "pets.csv")
+	publishFile(t, moved, "published")
+	if err := os.Link(moved, path+".partial"); err != nil {
+		t.Fatal(err)
+	}
+	publishFile(t, path, "new")
+	for path, want := range map[string]string{moved: "published", path: "new"} {
+		if text, err := os.ReadFile(path); err != nil || string(text) != want {
+			t.Errorf("%s: got %q, %v, want %q", path, text, err, want)
+		}
+	}
+	if found := modes(t, dir); len(found) != 2 {
+		t.Errorf("got the files %v, want no partial file", found)
+	}
+}
+
+func TestSecondNameOfPublishedFileIsRemoved(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "pets.csv")
+	publishFile(t, path, "published")
+	if err := os.Link(path, path+".partial"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := createFile(path); err == nil || !strings.HasSuffix(err.Error(), "pets.csv exists already: name another file, or move it away") {
+		t.Errorf("got %v, want an error that the file exists", err)
+	}
+	if found := modes(t, dir); len(found) != 1 {
+		t.Errorf("got the files %v, want one", found)
+	}
+}
+
+func TestFileHasOneWriter(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.csv")
+	if err := os.WriteFile(path+".partial", []byte("leftover"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	files, errs := make([]*newFile, 20), make([]error, 20)
+	var writers sync.WaitGroup
+	for i := range files {
+		writers.Go(func() { files[i], errs[i] = createFile(path) })
+	}
+	writers.Wait()
+	created := 0
+	for i, file := range files {
+		if errs[i] == nil {
+			created++
+			defer file.discard()
+		} else if want := "another process is writing " + path + ".partial: wait for it, or name another file"; errs[i].Error() != want {
+			t.Errorf("got %v, want %s", errs[i], want)
+		}
+	}
+	if created != 1 {
+		t.Errorf("got %d writers of a file, want 1", created)
+	}
+}
+
+func TestNewFileNeedsAFolder(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "none", "pets.csv")
+	if _, err := createFile(path); err == nil || err.Error() != "there is no folder "+filepath.Dir(path)+": create it" {
+		t.Errorf("got %v, want an error that names the folder", err)
+	}
+	if _, err := createFile(""); err == nil {
+		t.Error("an empty name: got no error")
+	}
+}
+
+func TestDiscardKeepsTheFileOfAnotherWriter(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.csv")
+	file, err := createFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file.Name(), path); err != nil { // as restore does
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path+".partial", []byte("other"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file.discard()
+	if found := modes(t, filepath.Dir(path)); len(found) != 2 {
+		t.Errorf("got the files %v, want both", found)
+	}
+}

@@ -1,0 +1,161 @@
+//go:build cgo
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/repository/sqlite/backup"
+)
+
+func newRestore(in *invocation) *cobra.Command {
+	revokeKeys := false
+	cmd := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Put a backup in the place of the store",
+		Long: `Put a copy of the backup FILE in the place of the store. Stop the service first: restore
+returns an error while a process has the file of the store open.
+
+The backup is verified first, and not changed. The previous store is not lost: it is kept
+in its folder under the name of the store with .replaced-TIME, and restore prints how to go
+back to it. If restore is interrupted or killed, the previous store or the backup is in
+place, whole. A store that does not exist is created.
+
+An API key that was revoked after the backup is usable again. restore prints the names of
+such keys to standard error; with --revoke-keys it revokes all keys of the backup instead.
+
+Do not copy a backup over the store by hand: after a crash, the WAL of the store (its name
+ends with -wal) would be applied to the wrong file.`,
+		Example: `  petstore restore monday.db
+  petstore restore --set database.dsn=/var/lib/petstore/petstore.db monday.db
+  petstore restore --revoke-keys monday.db`,
+		Args: oneArg("name the FILE to restore"),
+		RunE: func(cmd *cobra.Command, args []string) error { return in.restore(cmd.Context(), args[0], revokeKeys) },
+	}
+	cmd.Flags().BoolVar(&revokeKeys, "revoke-keys", false, "revoke all API keys of the backup before it is in place")
+	return cmd
+}
+
+// restore replaces the store by a copy of the backup at path, with all API keys revoked if
+// revokeKeys.
+func (in *invocation) restore(ctx context.Context, path string, revokeKeys bool) error {
+	store, err := in.sqlitePath()
+	if err != nil {
+		return err
+	}
+	if err := checkBackup(path, store); err != nil {
+		return err
+	}
+	if store, err = fileBehindLink(store); err != nil {
+		return err
+	}
+	if err := backup.CheckNotOpen(store); err != nil { // before the copy, which may take long
+		return err
+	}
+	file, err := createFile(store + ".restored")
+	if err != nil {
+		return err
+	}
+	defer file.discard()
+	contents, err := in.copyStore(ctx, path, file, func(context.Context, time.Duration) {}) // nobody uses the store
+	if err != nil {
+		return err
+	}
+	result := fmt.Sprintf("restored %s from %s: %s", absolutePath(store), path, describeStore(contents))
+	if revokeKeys {
+		revoked, err := backup.RevokeKeys(context.WithoutCancel(ctx), file.File, clock())
+		if err != nil {
+			return fmt.Errorf("revoke the API keys of %s: %w", file.Name(), err)
+		}
+		result += fmt.Sprintf("\nrevoked %d API keys: create others with petstore keys create", revoked)
+	}
+	replaced, err := backup.Replace(context.WithoutCancel(ctx), store, file.Name(), clock())
+	if err != nil {
+		return renamed(err, replaced.Kept)
+	}
+	in.reportUsableKeys(ctx, replaced)
+	return in.printResult(result + describeKept(ctx, store, replaced.Kept))
+}
+
+// reportUsableKeys reports on stderr the API keys that are usable only since the restore.
+func (in *invocation) reportUsableKeys(ctx context.Context, replaced backup.Replaced) {
+	if len(replaced.UsableKeys) == 0 {
+		return
+	}
+	text := "these API keys are usable that were not before"
+	if replaced.KeysErr != nil {
+		text = fmt.Sprintf("the API keys could not be compared with those of the previous store (%v); these are usable, also if they were revoked after the backup", replaced.KeysErr)
+	}
+	names := make([]string, len(replaced.UsableKeys))
+	for i, key := range replaced.UsableKeys {
+		names[i] = fmt.Sprintf("%s (id %d)", key.Name, key.ID)
+	}
+	text = fmt.Sprintf("petstore: %s: %s: revoke them with petstore keys revoke, or restore again with --revoke-keys\n", text, strings.Join(names, ", "))
+	_, _ = io.WriteString(contextWriter{ctx, in.stderr}, printable(text)) // an error of stderr cannot be reported
+}
+
+// fileBehindLink returns the path of the file to which path leads if it is a symbolic link, which
+// a rename would replace.
+func fileBehindLink(path string) (string, error) {
+	target, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		return target, nil
+	}
+	if info, lstatErr := os.Lstat(path); lstatErr != nil || info.Mode().Type() != fs.ModeSymlink {
+		return path, nil //nolint:nilerr // the file is missing
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New("it is a symbolic link to a file that does not exist")
+	}
+	return "", fmt.Errorf("restore the store %s: %w: correct the link", path, err)
+}
+
+// renamed adds to an error of Replace the files that were renamed before.
+func renamed(err error, kept []string) error {
+	if len(kept) > 0 {
+		err = fmt.Errorf("%w; renamed before: %s", err, strings.Join(kept, ", "))
+	}
+	return err
+}
+
+// describeKept returns what was kept of the previous store, and how to go back to it unless
+// restore would reject it.
+func describeKept(ctx context.Context, store string, kept []string) (text string) {
+	for i, name := range kept {
+		text += fmt.Sprintf("\nkept %s", name)
+		if i > 0 || !strings.HasPrefix(name, store+".replaced-") {
+			continue
+		}
+		if _, err := backup.Verify(context.WithoutCancel(ctx), name); err == nil {
+			text += fmt.Sprintf("\nto go back, run petstore restore %s --set database.dsn=%s", name, store)
+		} else {
+			text += fmt.Sprintf("\nrestore would reject it: %v", err)
+		}
+	}
+	return text
+}
+
+// checkBackup returns an error if the file at path cannot be a backup of the store.
+func checkBackup(path, store string) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no backup %s: correct the path", path)
+	}
+	if err != nil {
+		return err
+	}
+	if previous, err := os.Stat(store); err == nil && os.SameFile(info, previous) {
+		return fmt.Errorf("%s is the store itself: name a backup", path)
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/repository"
+	"example.com/petstore/usecase"
+)
+
+// seedBatchSize is the number of animals in a transaction. A request to a service on the
+// same store waits for a whole transaction, which takes some milliseconds.
+const seedBatchSize = 1000
+
+// defaultRandomSeed generates animal 1 as available and order 1 as placed, with which the
+// examples of the OpenAPI document succeed.
+const defaultRandomSeed = 8
+
+func newSeed(in *invocation) *cobra.Command {
+	var count, orders uint32
+	var randomSeed uint64
+	cmd := &cobra.Command{
+		Use:   "seed",
+		Short: "Add generated animals and orders to the store",
+		Long: `Add generated animals and orders to the store, also while the service runs on the same
+store. Each number of animals that it reports has been committed. If interrupted, it
+reports how many animals were added and exits with 1.`,
+		Example: "  petstore seed --count 1000000",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return in.withStore(cmd.Context(), repository.Options{}, func(store *repository.Store) error {
+				seeder := usecase.NewSeeder(store, randomSeed, int(orders), clock)
+				return in.seed(cmd.Context(), seeder, int(count))
+			})
+		},
+	}
+	cmd.Flags().Uint32Var(&count, "count", 1000, "add `N` animals")
+	cmd.Flags().Uint32Var(&orders, "orders", 50, "order every `N`th animal that can be ordered; 0 adds no orders")
+	cmd.Flags().Uint64Var(&randomSeed, "random-seed", defaultRandomSeed, "seed the random generator with `NUMBER`; the same number generates the same data")
+	return cmd
+}
+
+// seed adds count animals. It reports the progress on stderr and the totals on stdout.
+func (in *invocation) seed(ctx context.Context, seeder *usecase.Seeder, count int) error {
+	start := time.Now()
+	progress := newProgress(ctx, in.stderr, "animals", count)
+	added, ordered := 0, 0
+	for added < count {
+		batchStart := time.Now()
+		n := min(seedBatchSize, count-added)
+		orders, err := seeder.Add(ctx, n)
+		if err != nil {
+			progress.stop()
+			return interruptedOr(ctx, err, fmt.Sprintf("added %d of %d animals", added, count))
+		}
+		added, ordered = added+n, ordered+orders
+		progress.add(n)
+		throttle(ctx, time.Since(batchStart))
+	}
+	return in.printResult(fmt.Sprintf("added %d animals and %d orders in %s", added, ordered, time.Since(start).Round(time.Millisecond)))
+}
+
+// throttle pauses for half of the time that a batch took, so that other processes can
+// write: SQLite does not queue those that wait for its lock, they retry.
+func throttle(ctx context.Context, batchDuration time.Duration) {
+	pause := time.NewTimer(batchDuration / 2)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/cmd/petstore/internal/serve"
+	"example.com/petstore/repository"
+)
+
+func newServe(in *invocation) *cobra.Command {
+	var firstKey bool
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Serve the API until a signal stops the process",
+		Long: `Serve the API until SIGTERM, SIGINT or SIGHUP stops the process.
+
+During shutdown /readyz returns 503. For server.shutdown_delay new requests are still
+accepted, then running requests finish. The process exits within server.shutdown_delay
+plus server.shutdown_timeout: with 0, or with 1 if something failed or was interrupted. A
+second signal stops it immediately.
+
+The log is written to standard error. Requests do not wait for it: lines that cannot be
+written in time are dropped, and counted in petstore_log_dropped_lines_total.`,
+		Example: "  petstore serve --first-key\n  petstore serve --config shop.yaml",
+		Args:    noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return in.serve(cmd.Context(), firstKey) },
+	}
+	cmd.Flags().BoolVar(&firstKey, "first-key", false, "create an API key if the store has none, and print it")
+	return cmd
+}
+
+// serve runs the service until ctx ends.
+func (in *invocation) serve(ctx context.Context, firstKey bool) error {
+	settings, err := in.loadConfig()
+	if err == nil && firstKey {
+		err = in.checkStdout()
+	}
+	if err != nil {
+		return err
+	}
+	version, commit := in.buildVersion()
+	options := serve.Options{
+		Version: version, Commit: commit, StoreName: storeName(settings.Database), FirstKey: firstKey,
+		Stdout: in.stdout.out, Stderr: in.stderr, ForceExit: in.forceExit, Clock: clock,
+		Open: func(ctx context.Context, o repository.Options) (*repository.Store, error) {
+			return openStore(ctx, settings.Database, o)
+		},
+	}
+	if in.configFile != "" {
+		options.SettingsFile = absolutePath(in.configFile)
+	}
+	return serve.Run(ctx, settings, options)
+}

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"example.com/petstore/config"
+	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/postgres"
+)
+
+// engines are the database engines by database.driver. sqlite.go adds SQLite.
+var engines = map[string]func(dsn string) engine.Engine{"postgres": postgres.New}
+
+// newEngine returns the engine of the settings.
+func newEngine(d config.Database) (engine.Engine, error) {
+	newEngine, ok := engines[d.Driver]
+	if !ok {
+		return nil, fmt.Errorf("this petstore was built without %s, which needs cgo: use one that was built with a C compiler and CGO_ENABLED=1, or a PostgreSQL store", d.Driver)
+	}
+	return newEngine(d.DSN), nil
+}
+
+// storeName returns the absolute path of a SQLite store, or the name of another one, without
+// a secret.
+func storeName(d config.Database) string {
+	if d.Driver == "sqlite" {
+		return absolutePath(d.DSN)
+	}
+	return engines[d.Driver](d.DSN).String()
+}
+
+// openStore opens the store of the settings with the options of a command. It returns when
+// ctx ends, also while SQLite waits for a lock of another process, which ignores ctx.
+func openStore(ctx context.Context, d config.Database, o repository.Options) (*repository.Store, error) {
+	e, err := newEngine(d)
+	if err != nil {
+		return nil, err
+	}
+	o.Migrate, o.MaxOpenConns, o.RequireSynchronous = d.Migrate && !o.MustExist, d.MaxOpenConns, d.RequireSynchronous
+	var store *repository.Store
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		store, err = repository.Open(ctx, e, o)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err == nil || ctx.Err() == nil {
+			return store, err
+		}
+	case <-ctx.Done():
+	}
+	return nil, fmt.Errorf("interrupted while opening the store: %w", context.Cause(ctx))
+}
+
+// mustExist are the options of a command that neither creates nor migrates a store: a
+// mistyped path is an error, and an older program can still open the store afterwards.
+var mustExist = repository.Options{MustExist: true}
+
+// withStore opens the store, calls fn and closes the store. It reports on stderr that the
+// store was created or migrated.
+func (in *invocation) withStore(ctx context.Context, o repository.Options, fn func(*repository.Store) error) error {
+	settings, err := in.loadConfig()
+	if err != nil {
+		return err
+	}
+	store, err := openStore(ctx, settings.Database, o)
+	if err != nil {
+		return err
+	}
+	name, stderr := printable(storeName(settings.Database)), contextWriter{ctx, in.stderr}
+	switch schema := store.Schema(); {
+	case schema.Created:
+		fmt.Fprintln(stderr, "petstore: created the store", name)
+	case schema.Previous != schema.Version:
+		fmt.Fprintf(stderr, "petstore: migrated the store %s from schema version %d to %d\n", name, schema.Previous, schema.Version)
+	}
+	err = fn(store)
+	if closeErr := store.Close(); err == nil {
+		err = closeErr
+	}
+	return storeError(err, engines[settings.Database.Driver](settings.Database.DSN))
+}
+
+// storeError returns the error of a command. If the store caused it, the result is the
+// cause with the remedy, because the message of an ErrUnavailable is for clients of the API.
+func storeError(err error, e engine.Engine) error {
+	known, ok := errors.AsType[*domain.Error](err)
+	if !ok || known.Kind != domain.ErrUnavailable || known.Cause == nil {
+		return err
+	}
+	cause := fmt.Errorf("the store %s: %w", e, e.Remedy(known.Cause))
+	if errors.Is(known.Cause, context.Canceled) {
+		cause = errors.New("interrupted")
+	}
+	if stopped, ok := errors.AsType[*outcomeError](err); ok {
+		return &outcomeError{cause, stopped.outcome}
+	}
+	return cause
+}
+
+// absolutePath returns the absolute form of path, or path if the working directory is
+// unknown.
+func absolutePath(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// clock returns the current time for records: in UTC, in milliseconds, the resolution of
+// the store.
+func clock() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

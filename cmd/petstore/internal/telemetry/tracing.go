@@ -1,0 +1,54 @@
+package telemetry
+
+import (
+	"context"
+	"net/url"
+	"time"
+
+	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.uber.org/zap"
+)
+
+// traceFlushTimeout is how long flush waits for the collector.
+const traceFlushTimeout = 5 * time.Second
+
+// NewTracerProvider returns a provider that exports spans to the OTLP collector at
+// endpoint, and flush, which exports the last of them. It returns a nil provider if
+// endpoint is empty. Errors of the export are logged.
+func NewTracerProvider(ctx context.Context, endpoint string, log *zap.Logger) (provider trace.TracerProvider, flush func(), err error) {
+	if endpoint == "" {
+		return nil, func() {}, nil
+	}
+	collector, err := url.Parse(endpoint)
+	if err != nil {
+		return nil, nil, err
+	}
+	if collector.Path == "" {
+		collector.Path = "/v1/traces"
+	}
+	// OpenTelemetry's logger would log invalid OTEL_* variables with their values, which may
+	// be secrets.
+	otel.SetLogger(logr.Discard())
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("cannot export traces", zap.Error(err)) }))
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(collector.String()))
+	if err != nil {
+		return nil, nil, err
+	}
+	sdkProvider := sdktrace.NewTracerProvider(
+		sdktrace.WithBatcher(exporter),
+		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "petstore"))),
+	)
+	return sdkProvider, func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceFlushTimeout)
+		defer cancel()
+		if err := sdkProvider.Shutdown(ctx); err != nil {
+			otel.Handle(err)
+		}
+	}, nil
+}
