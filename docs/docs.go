@@ -9,45 +9,66 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
-
-	"example.com/petstore/domain"
 )
 
 //go:embed openapi.json
 var openAPI []byte
 
-// Options are the properties of a deployment that the document contains.
+// Options are the properties of a deployment that the document contains. A zero value is that of the
+// published document.
 type Options struct {
+	Title       string
+	Description string // in CommonMark
+	Contact     *Contact
+	// SecurityScheme is how requests are authenticated: a Security Scheme Object (OpenAPI 3.0.3,
+	// section 4.7.27), such as {"type": "apiKey", "in": "cookie", "name": "session"}.
+	SecurityScheme map[string]any
 	// ProductionURL is the URL of the service without /v1, such as https://pets.example.
 	// If it is empty, the document has the URL from which it was requested, as "This server".
 	ProductionURL string
 	// StagingURL is the URL of the staging service without /v1. If it is empty, the
 	// document has no staging server.
 	StagingURL string
-	// APIPath is the path of the API below the URL of the document without /openapi.json.
-	// Empty is /v1, and / is no path: the API is mounted on the group of the document. It may
-	// begin with parent folders: ../v1 is /shop/v1 for /shop/docs/openapi.json.
-	APIPath string
-	// Sunset is the time at which GET /pets/{petId} is removed. Zero is the published time.
-	Sunset time.Time
+	// TrustedProxies are the IP addresses and CIDR networks of the proxies whose headers
+	// X-Forwarded-Proto and X-Forwarded-Host are used for the URL of the request.
+	TrustedProxies []string
+}
+
+// A Contact is whom to ask about the API.
+type Contact struct {
+	Name  string `json:"name,omitempty"`
+	URL   string `json:"url,omitempty"`
+	Email string `json:"email,omitempty"`
 }
 
 // Document returns the OpenAPI document of a deployment, as a function that returns its
 // JSON for the URL from which it is requested, without /openapi.json. For an empty URL the
 // document has the published one. The JSON is in two parts: head is a new slice at each call,
-// tail is the same for all URLs and must not be modified. Document returns an error if
-// Options.APIPath begins neither with a slash nor with parent folders.
-func Document(o Options) (func(baseURL string) (head, tail []byte), error) {
+// tail is the same for all URLs and must not be modified.
+//
+// apiPath is the path of the API below the URL of the document without /openapi.json, such as /v1.
+// With / the API is mounted on the group of the document. It may begin with parent folders: ../v1
+// is /shop/v1 for /shop/docs/openapi.json. Document returns an error if it begins neither with a
+// slash nor with parent folders.
+func Document(o Options, apiPath string) (func(baseURL string) (head, tail []byte), error) {
 	var d document
-	if err := json.Unmarshal(withSunset(openAPI, o.Sunset), &d); err != nil {
+	if err := json.Unmarshal(openAPI, &d); err != nil {
 		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
+	}
+	d.Info.Title, d.Info.Description = cmp.Or(o.Title, d.Info.Title), cmp.Or(o.Description, d.Info.Description)
+	d.Info.Contact = cmp.Or(o.Contact, d.Info.Contact)
+	if o.SecurityScheme != nil {
+		d.Security = []map[string][]string{{hostScheme: {}}}
+		schemes, err := json.Marshal(map[string]any{hostScheme: o.SecurityScheme})
+		if err != nil {
+			return nil, fmt.Errorf("docs: Options.SecurityScheme: %w", err)
+		}
+		d.Components["securitySchemes"] = schemes
 	}
 	production, staging := d.variable("base_url"), d.variable("staging_url")
 	if production == nil || staging == nil {
@@ -56,7 +77,7 @@ func Document(o Options) (func(baseURL string) (head, tail []byte), error) {
 	if o.ProductionURL == "" {
 		d.Servers[0].Description = "This server"
 	}
-	parents, err := d.setAPIPath(cmp.Or(o.APIPath, "/v1"))
+	parents, err := d.setAPIPath(apiPath)
 	if err != nil {
 		return nil, err
 	}
@@ -97,15 +118,26 @@ func quote(text string) []byte {
 	return quoted
 }
 
-// document and server have their members in the order of openapi.json.
+// hostScheme is the name of Options.SecurityScheme in the document.
+const hostScheme = "host"
+
+// document and its parts have their members in the order of openapi.json.
 type document struct {
-	OpenAPI    json.RawMessage `json:"openapi"`
-	Info       json.RawMessage `json:"info"`
-	Servers    []server        `json:"servers"`
-	Tags       json.RawMessage `json:"tags"`
-	Security   json.RawMessage `json:"security"`
-	Paths      json.RawMessage `json:"paths"`
-	Components json.RawMessage `json:"components"`
+	OpenAPI    json.RawMessage       `json:"openapi"`
+	Info       info                  `json:"info"`
+	Servers    []server              `json:"servers"`
+	Tags       json.RawMessage       `json:"tags"`
+	Security   []map[string][]string `json:"security"`
+	Paths      json.RawMessage       `json:"paths"`
+	Components map[string]json.RawMessage `json:"components"`
+}
+
+type info struct {
+	Contact     *Contact        `json:"contact"`
+	Description string          `json:"description"`
+	License     json.RawMessage `json:"license"`
+	Title       string          `json:"title"`
+	Version     json.RawMessage `json:"version"`
 }
 
 type server struct {
@@ -139,22 +171,10 @@ var apiPathPattern = regexp.MustCompile(`^(\.\.(?:/\.\.)*)?(/.*)?$`)
 func (d document) setAPIPath(apiPath string) (parents string, err error) {
 	match := apiPathPattern.FindStringSubmatch(path.Clean(apiPath))
 	if match == nil {
-		return "", fmt.Errorf("docs: Options.APIPath is %q: it must begin with / or ../", apiPath)
+		return "", fmt.Errorf("docs: the path of the API is %q: it must begin with / or ../", apiPath)
 	}
 	for i, s := range d.Servers {
 		d.Servers[i].URL = strings.TrimSuffix(s.URL, "/v1") + strings.TrimSuffix(match[2], "/")
 	}
 	return match[1], nil
-}
-
-// withSunset replaces the published sunset wherever it is in the document. No format of a
-// date has a character that JSON escapes.
-func withSunset(doc []byte, sunset time.Time) []byte {
-	if sunset.IsZero() {
-		return doc
-	}
-	for _, format := range []string{"2 January 2006", time.DateOnly, http.TimeFormat} {
-		doc = bytes.ReplaceAll(doc, []byte(domain.GetPetSunset.Format(format)), []byte(sunset.UTC().Format(format)))
-	}
-	return doc
 }

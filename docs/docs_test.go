@@ -2,14 +2,14 @@ package docs_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"os"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/docs"
 )
@@ -23,14 +23,14 @@ func TestDocumentWithoutOptionsIsCommittedOneForThisServer(t *testing.T) {
 	want, got := decode(t, committed), decode(t, document(t, docs.Options{}))
 	want["servers"] = want["servers"].([]any)[:1]
 	want["servers"].([]any)[0].(map[string]any)["description"] = "This server"
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("document (-want +got):\n%s", diff)
 	}
 }
 
 func TestDocumentReturnsNewHeadAndTheSameTailAtEachCall(t *testing.T) {
 	t.Parallel()
-	documentFor, err := docs.Document(docs.Options{})
+	documentFor, err := docs.Document(docs.Options{}, "/v1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +50,7 @@ func TestDocumentHasServersOfDeployment(t *testing.T) {
 	const requested = "https://requested.example/shop"
 	for name, test := range map[string]struct {
 		options docs.Options
+		apiPath string // /v1 if empty
 		baseURL string
 		want    map[string]string
 	}{
@@ -65,12 +66,12 @@ func TestDocumentHasServersOfDeployment(t *testing.T) {
 			want:    map[string]string{"This server: {base_url}/v1 base_url": `https://"requested".example`},
 		},
 		"API on the group of the document": {
-			options: docs.Options{APIPath: "/"},
+			apiPath: "/",
 			baseURL: requested,
 			want:    map[string]string{"This server: {base_url} base_url": requested},
 		},
 		"API under another path": {
-			options: docs.Options{APIPath: "/v7/", StagingURL: "https://staging.example"},
+			options: docs.Options{StagingURL: "https://staging.example"}, apiPath: "/v7/",
 			baseURL: requested,
 			want: map[string]string{
 				"This server: {base_url}/v7 base_url":   requested,
@@ -78,26 +79,26 @@ func TestDocumentHasServersOfDeployment(t *testing.T) {
 			},
 		},
 		"API beside the document": {
-			options: docs.Options{APIPath: "../v1"},
+			apiPath: "../v1",
 			baseURL: "https://requested.example/shop/docs",
 			want:    map[string]string{"This server: {base_url}/v1 base_url ..": requested},
 		},
 		"API in a folder above the document": {
-			options: docs.Options{APIPath: "../../shop/"},
+			apiPath: "../../shop/",
 			baseURL: "https://requested.example/site/%22docs%22",
 			want:    map[string]string{"This server: {base_url}/shop base_url ../..": "https://requested.example"},
 		},
 		"API on the group above the document": {
-			options: docs.Options{APIPath: ".."},
+			apiPath: "..",
 			baseURL: requested + "/docs",
 			want:    map[string]string{"This server: {base_url} base_url ..": requested},
 		},
 		"API beside the document, and no URL": {
-			options: docs.Options{APIPath: "../v1"},
+			apiPath: "../v1",
 			want:    map[string]string{"This server: {base_url}/v1 base_url ..": "http://127.0.0.1:8080"},
 		},
 		"API beside the document, and URLs of the options": {
-			options: docs.Options{APIPath: "../v2", ProductionURL: "https://pets.example/shop", StagingURL: "https://staging.example"},
+			options: docs.Options{ProductionURL: "https://pets.example/shop", StagingURL: "https://staging.example"}, apiPath: "../v2",
 			baseURL: "https://requested.example/shop/docs",
 			want: map[string]string{
 				"Production: {base_url}/v2 base_url ..": "https://pets.example/shop",
@@ -113,7 +114,7 @@ func TestDocumentHasServersOfDeployment(t *testing.T) {
 			},
 		},
 	} {
-		documentFor, err := docs.Document(test.options)
+		documentFor, err := docs.Document(test.options, cmp.Or(test.apiPath, "/v1"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +136,7 @@ func TestDocumentHasServersOfDeployment(t *testing.T) {
 				servers[strings.TrimSpace(s.Description+": "+s.URL+" "+name+" "+v.RelativeURL)] = v.Default
 			}
 		}
-		if diff := cmp.Diff(test.want, servers); diff != "" {
+		if diff := gocmp.Diff(test.want, servers); diff != "" {
 			t.Errorf("%s: servers (-want +got):\n%s", name, diff)
 		}
 	}
@@ -144,30 +145,39 @@ func TestDocumentHasServersOfDeployment(t *testing.T) {
 func TestDocumentRejectsAPIPathWithoutSlash(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"v7", "..v7", "./v7", ".", "https://pets.example/v1"} {
-		if _, err := docs.Document(docs.Options{APIPath: path}); err == nil {
+		if _, err := docs.Document(docs.Options{}, path); err == nil {
 			t.Errorf("%s: got no error", path)
 		}
 	}
 }
 
-func TestSunsetReplacesEveryPublishedOne(t *testing.T) {
+func TestDocumentHasPropertiesOfHost(t *testing.T) {
 	t.Parallel()
-	berlin := time.FixedZone("CET", 3600)
-	got := string(document(t, docs.Options{Sunset: time.Date(2031, time.March, 1, 0, 30, 0, 0, berlin)}))
-	for _, want := range []string{"28 February 2031", "2031-02-28", "Fri, 28 Feb 2031 23:30:00 GMT"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("the document does not contain %s", want)
-		}
+	got := decode(t, document(t, docs.Options{
+		Title: "Shop <1>", Description: "Animals of the *shop*.", Contact: &docs.Contact{Name: "Ann", Email: "ann@shop.example"},
+		SecurityScheme: map[string]any{"type": "apiKey", "in": "cookie", "name": "session"},
+	}))
+	info, components := got["info"].(map[string]any), got["components"].(map[string]any)
+	want := map[string]any{
+		"title": "Shop <1>", "description": "Animals of the *shop*.", "contact": map[string]any{"name": "Ann", "email": "ann@shop.example"},
+		"license": info["license"], "version": "1.0.0",
 	}
-	if strings.Contains(got, "2030") {
-		t.Error("the document contains the published date")
+	if diff := gocmp.Diff(want, info); diff != "" {
+		t.Errorf("info (-want +got):\n%s", diff)
+	}
+	scheme := map[string]any{"host": map[string]any{"type": "apiKey", "in": "cookie", "name": "session"}}
+	if diff := gocmp.Diff(scheme, components["securitySchemes"]); diff != "" {
+		t.Errorf("security schemes (-want +got):\n%s", diff)
+	}
+	if diff := gocmp.Diff([]any{map[string]any{"host": []any{}}}, got["security"]); diff != "" {
+		t.Errorf("security (-want +got):\n%s", diff)
 	}
 }
 
 // document returns the document for an unknown URL.
 func document(t *testing.T, o docs.Options) []byte {
 	t.Helper()
-	documentFor, err := docs.Document(o)
+	documentFor, err := docs.Document(o, "/v1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,8 @@ type accessLogEntry struct {
 	path                     string // logged if route is empty
 	status                   int
 	duration                 time.Duration
-	keyID, client, traceID   string
+	callerField, caller      string
+	client, traceID          string
 }
 
 // MarshalLogObject implements zapcore.ObjectMarshaler.
@@ -29,7 +30,7 @@ func (e *accessLogEntry) MarshalLogObject(encoder zapcore.ObjectEncoder) error {
 	}
 	encoder.AddInt64("status", int64(e.status))
 	encoder.AddDuration("duration", e.duration)
-	encoder.AddString("key_id", e.keyID)
+	encoder.AddString(e.callerField, e.caller)
 	encoder.AddString("client", e.client)
 	if e.traceID != "" {
 		encoder.AddString("trace_id", e.traceID)

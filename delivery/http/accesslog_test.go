@@ -111,7 +111,7 @@ func TestForwardedAddressIsUsedOnlyFromTrustedProxies(t *testing.T) {
 	t.Parallel()
 	for proxy, client := range map[string]string{"127.0.0.1": "203.0.113.9", "127.0.0.0/8": "203.0.113.9", "10.0.0.1": "127.0.0.1"} {
 		s := newUnstartedServer(t)
-		s.start(t, s.engine(t, []string{proxy}, defaultServices))
+		s.start(t, s.engine(t, []string{proxy}))
 		s.expect(t, get("/v1/pets", "X-Forwarded-For: 203.0.113.9"), ok(`[]`))
 		if line := s.accessLog(t)[0]; line["client"] != client {
 			t.Errorf("proxy %s: got client %v, want %s", proxy, line["client"], client)
@@ -122,14 +122,14 @@ func TestForwardedAddressIsUsedOnlyFromTrustedProxies(t *testing.T) {
 func TestNewEngineRejectsInvalidTrustedProxy(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
-	if _, err := server.NewEngine(s.api(t, defaultServices), s.health, []string{"no address"}); err == nil {
+	if _, err := server.NewEngine(s.api(t), s.health, []string{"no address"}); err == nil {
 		t.Error("NewEngine returned no error for a proxy that is no address")
 	}
 }
 
 func TestLogContainsNoSecrets(t *testing.T) {
 	t.Parallel()
-	s := newTestServerWith(t, withGet(func(context.Context, int64) (domain.Pet, error) { panic("panic value") }))
+	s := newTestServer(t, withGet(func(context.Context, int64) (domain.Pet, error) { panic("panic value") }))
 	const secretText = "hush"
 	headers := []string{"X-Secret: " + secretText, "Cookie: " + secretText, "Idempotency-Key: " + secretText, "User-Agent: " + secretText, "Referer: " + secretText}
 	requests := []request{

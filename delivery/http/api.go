@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
 
 	"example.com/petstore/domain"
@@ -34,116 +36,123 @@ type Keys interface {
 	Authenticate(ctx context.Context, secret string) (domain.APIKey, error)
 }
 
-// Services are the use cases that the API calls. Keys may be nil if the option
-// WithAuthenticator is used.
-type Services struct {
+// Options are the options of New. Pets, Orders, and Keys or Authenticate are required.
+type Options struct {
 	Pets   Pets
 	Orders Orders
 	Keys   Keys
+	// Authenticate, if not nil, replaces the authentication by bearer API keys. Keys is not used.
+	Authenticate Authenticator
+	// Logger, if not nil, gets the access log and the causes of 5xx responses (see Fail).
+	Logger *zap.Logger
+	// Metrics, if not nil, gets the metrics of the API. New returns an error if it has those of
+	// another API: two APIs on one registry need different labels
+	// (prometheus.WrapRegistererWith). The metrics and their labels:
+	//
+	//	petstore_http_request_duration_seconds      route, method, status (499 if the client disconnected)
+	//	petstore_http_requests_in_flight
+	//	petstore_http_deprecated_requests_total     key_id
+	//	petstore_http_rate_limited_requests_total   key_id
+	//	petstore_http_page_cache_requests_total     result (hit, miss)
+	//
+	// With Authenticate the label caller takes the place of key_id.
+	Metrics prometheus.Registerer
+	// TracerProvider, if not nil, creates a span for every request, in the trace of its header
+	// traceparent (W3C Trace Context). A span has the route, but neither the path, the query nor
+	// a header such as Host, which may hold secrets, and no unknown method, which may have any
+	// length.
+	TracerProvider trace.TracerProvider
+	// Now is the clock of the rate limit and of the removal of getPet, time.Now when nil.
+	Now func() time.Time
+	// RequestTimeout is the timeout of a request, 10 s when zero. It starts at the end of the
+	// header and includes the body. The WriteTimeout of the server must be longer.
+	RequestTimeout time.Duration
+	// RateLimit is the limit of requests for each caller.
+	RateLimit RateLimit
+	// AllowedOrigins are the origins, such as https://shop.example.com, whose web pages may use
+	// the API (CORS), with an API key and not with cookies. Without one, only pages of the same
+	// origin can. An origin may have one *, which stands for any text. New returns an error for a
+	// text that is not an origin, and for null, which any page can send.
+	AllowedOrigins []string
+	// CacheBytes is about how much memory caches encoded pages of the lists, 0 for none. It
+	// requires Versions, the numbers that increase with the commits to the store (see
+	// repository.Store.Versions), by which a stale page is recognised. When Versions returns an
+	// error, the cache is not used.
+	CacheBytes int64
+	Versions   func(context.Context) (added, changed uint64, err error)
 }
 
-// An API serves the operations of the service. New creates one, Register mounts it.
+// An API serves the operations of the service. New creates one, Mount mounts it.
 type API struct {
 	pets          Pets
 	orders        Orders
 	authenticator Authenticator
-	bearer        bool // authenticator is that for API keys
+	bearer        bool   // authenticator is that for API keys
+	callerField   string // of the log and label of the metrics for the caller
 	log           *zap.Logger
 	now           func() time.Time
-	sunset        time.Time
 	timeout       time.Duration
-	registerer    prometheus.Registerer // nil if no metrics are collected
+	measured      bool // the metrics are registered
 	metrics       *metrics
 	limits        *rateLimits     // nil if requests are not limited
 	trace         gin.HandlerFunc // nil without tracing
-	origins       []string
 	cors          gin.HandlerFunc // nil if no other origins are allowed
-	versions      func(context.Context) (added, changed uint64, err error)
-	cacheBytes    int64
 	outage        outage
 	pages         *pageCache
+	basePath      string // empty before Mount
 }
 
-// New returns an API for the services. It returns an error if a service is missing or an
-// option is invalid.
-func New(services Services, options ...Option) (*API, error) {
+// New returns an API. It returns an error if an option is missing or invalid.
+func New(o Options) (*API, error) {
+	if err := o.validate(); err != nil {
+		return nil, fmt.Errorf("rest.New: %w", err)
+	}
 	a := &API{
-		pets:    services.Pets,
-		orders:  services.Orders,
-		log:     zap.NewNop(),
-		now:     time.Now,
-		sunset:  domain.GetPetSunset,
-		timeout: 10 * time.Second,
-		metrics: newMetrics(),
+		pets:          o.Pets,
+		orders:        o.Orders,
+		authenticator: o.Authenticate,
+		log:           cmp.Or(o.Logger, zap.NewNop()),
+		now:           o.Now,
+		timeout:       cmp.Or(o.RequestTimeout, 10*time.Second),
+		callerField:   "caller",
+		measured:      o.Metrics != nil,
+		limits:        newRateLimits(o.RateLimit),
+		trace:         traceRequests(o.TracerProvider),
+		cors:          allowOrigins(o.AllowedOrigins),
 	}
-	for _, option := range options {
-		option(a)
+	if a.now == nil {
+		a.now = time.Now
 	}
-	if a.authenticator == nil && services.Keys != nil {
-		a.authenticator, a.bearer = bearerAuthenticator(services.Keys), true
+	if a.authenticator == nil {
+		a.authenticator, a.bearer, a.callerField = bearerAuthenticator(o.Keys), true, "key_id"
 	}
-	if err := a.validate(); err != nil {
-		return nil, err
-	}
-	a.cors = allowOrigins(a.origins)
+	a.metrics = newMetrics(a.callerField)
 	var err error
-	if a.pages, err = newPageCache(a.versions, a.cacheBytes, a.metrics); err != nil {
+	if a.pages, err = newPageCache(o.Versions, o.CacheBytes, a.metrics); err != nil {
 		return nil, err
 	}
-	if a.registerer != nil {
-		if err := a.metrics.register(a.registerer); err != nil {
-			return nil, err
-		}
+	if a.measured {
+		err = a.metrics.register(o.Metrics)
 	}
-	return a, nil
+	return a, err
 }
 
-// validate returns an error if a service is missing or an option is invalid.
-func (a *API) validate() error {
-	for _, origin := range a.origins {
+// validate returns an error if an option is missing or invalid.
+func (o *Options) validate() error {
+	for _, origin := range o.AllowedOrigins {
 		if !isOrigin(origin) {
-			return fmt.Errorf("rest.New: WithAllowedOrigins was given %q: use the origin of a page, such as https://shop.example.com", origin)
+			return fmt.Errorf("Options.AllowedOrigins has %q: use the origin of a page, such as https://shop.example.com", origin)
 		}
 	}
 	switch {
-	case a.pets == nil || a.orders == nil:
-		return errors.New("rest.New: Services.Pets and Services.Orders must be set")
-	case a.authenticator == nil:
-		return errors.New("rest.New: set Services.Keys or use WithAuthenticator")
-	case a.log == nil:
-		return errors.New("rest.New: WithLogger was given no logger")
-	case a.now == nil:
-		return errors.New("rest.New: WithClock was given no clock")
-	case a.timeout <= 0:
-		return errors.New("rest.New: WithRequestTimeout was given no positive timeout")
-	case a.sunset.Before(domain.GetPetDeprecation): // which RFC 9745 forbids
-		return fmt.Errorf("rest.New: WithGetPetSunset was given %s, which is before the deprecation: use %s or later",
-			a.sunset.Format(time.RFC3339), domain.GetPetDeprecation.Format(time.RFC3339))
-	case a.cacheBytes > 0 && a.versions == nil:
-		return errors.New("rest.New: WithPageCache was given no function for the versions of the store")
-	case a.limits != nil:
-		return a.limits.validate()
+	case o.Pets == nil || o.Orders == nil:
+		return errors.New("set Options.Pets and Options.Orders")
+	case o.Authenticate == nil && o.Keys == nil:
+		return errors.New("set Options.Keys or Options.Authenticate")
+	case o.RequestTimeout < 0:
+		return errors.New("Options.RequestTimeout is negative")
+	case o.CacheBytes > 0 && o.Versions == nil:
+		return errors.New("Options.CacheBytes requires Options.Versions")
 	}
-	return nil
-}
-
-// An Option changes a default of New. Options of one concern are in its file.
-type Option func(*API)
-
-// WithLogger sends the access log and the causes of 5xx responses to log (see Fail). By
-// default nothing is logged.
-func WithLogger(log *zap.Logger) Option {
-	return func(a *API) { a.log = log }
-}
-
-// WithClock replaces time.Now as the clock of the rate limit and of the removal of getPet.
-func WithClock(now func() time.Time) Option {
-	return func(a *API) { a.now = now }
-}
-
-// WithRequestTimeout replaces the default timeout of ten seconds for a request, which
-// starts at the end of its header and includes its body. The WriteTimeout of the server
-// must be longer.
-func WithRequestTimeout(timeout time.Duration) Option {
-	return func(a *API) { a.timeout = timeout }
+	return o.RateLimit.validate()
 }

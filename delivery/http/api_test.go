@@ -4,32 +4,29 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
 	rest "example.com/petstore/delivery/http"
-	"example.com/petstore/domain"
 )
 
 func TestNewRequiresServices(t *testing.T) {
 	t.Parallel()
-	services := newUnstartedServer(t).services()
-	pets, orders, keys := services.Pets, services.Orders, services.Keys
-	authenticator := rest.WithAuthenticator(func(*gin.Context) (string, error) { return "caller", nil })
+	all := newUnstartedServer(t).options()
+	pets, orders, keys := all.Pets, all.Orders, all.Keys
+	authenticate := func(*gin.Context) (string, error) { return "caller", nil }
 	for name, tc := range map[string]struct {
-		services rest.Services
-		options  []rest.Option
-		valid    bool
+		options rest.Options
+		valid   bool
 	}{
-		"none":                   {rest.Services{}, nil, false},
-		"no pets":                {rest.Services{Orders: orders, Keys: keys}, nil, false},
-		"no orders":              {rest.Services{Pets: pets, Keys: keys}, nil, false},
-		"no keys":                {rest.Services{Pets: pets, Orders: orders}, nil, false},
-		"authenticator, no keys": {rest.Services{Pets: pets, Orders: orders}, []rest.Option{authenticator}, true},
-		"all":                    {services, nil, true},
+		"none":                   {rest.Options{}, false},
+		"no pets":                {rest.Options{Orders: orders, Keys: keys}, false},
+		"no orders":              {rest.Options{Pets: pets, Keys: keys}, false},
+		"no keys":                {rest.Options{Pets: pets, Orders: orders}, false},
+		"authenticator, no keys": {rest.Options{Pets: pets, Orders: orders, Authenticate: authenticate}, true},
+		"all, no others":         {rest.Options{Pets: pets, Orders: orders, Keys: keys}, true},
 	} {
-		api, err := rest.New(tc.services, tc.options...)
+		api, err := rest.New(tc.options)
 		if (err == nil) != tc.valid || (api != nil) != tc.valid {
 			t.Errorf("%s: got API %v and error %v", name, api, err)
 		}
@@ -39,42 +36,33 @@ func TestNewRequiresServices(t *testing.T) {
 	}
 }
 
-func TestNewRejectsMissingOptionValues(t *testing.T) {
+func TestNewRejectsInvalidOptions(t *testing.T) {
 	t.Parallel()
-	services := newUnstartedServer(t).services()
-	for name, option := range map[string]rest.Option{
-		"WithLogger": rest.WithLogger(nil), "WithClock": rest.WithClock(nil), "WithRequestTimeout": rest.WithRequestTimeout(0),
-		"WithPageCache": rest.WithPageCache(nil, 1),
+	s := newUnstartedServer(t)
+	for name, change := range map[string]option{
+		"RequestTimeout": withRequestTimeout(-1),
+		"CacheBytes":     func(o *rest.Options) { o.Versions = nil },
 	} {
-		if _, err := rest.New(services, option); err == nil || !strings.Contains(err.Error(), "rest.New: "+name+" was given no ") {
+		o := s.options()
+		change(&o)
+		if _, err := rest.New(o); err == nil || !strings.Contains(err.Error(), "rest.New: Options."+name+" ") {
 			t.Errorf("%s: got error %v", name, err)
 		}
 	}
 }
 
-func TestNewRejectsSunsetBeforeDeprecation(t *testing.T) {
-	t.Parallel()
-	services := newUnstartedServer(t).services()
-	for _, sunset := range []time.Time{{}, domain.GetPetDeprecation.Add(-time.Second)} {
-		if _, err := rest.New(services, rest.WithGetPetSunset(sunset)); err == nil || !strings.Contains(err.Error(), "rest.New: WithGetPetSunset was given "+sunset.Format(time.RFC3339)) {
-			t.Errorf("%s: got error %v", sunset, err)
-		}
-	}
-	if _, err := rest.New(services, rest.WithGetPetSunset(domain.GetPetDeprecation)); err != nil {
-		t.Errorf("the time of the deprecation: got error %v", err)
-	}
-}
-
 func TestNewRejectsInvalidOrigins(t *testing.T) {
 	t.Parallel()
-	services := newUnstartedServer(t).services()
+	o := newUnstartedServer(t).options()
 	for _, origin := range []string{"", "null", "shop.example.com", "//shop.example.com", "https://", "https://shop.example.com/", "https://shop.example.com/shop", "https://me@shop.example.com", "https://shop.example.com?a", "https://*.*.example.com", ":"} {
-		_, err := rest.New(services, rest.WithAllowedOrigins("https://shop.example.com", origin))
-		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("rest.New: WithAllowedOrigins was given %q", origin)) {
+		o.AllowedOrigins = []string{"https://shop.example.com", origin}
+		_, err := rest.New(o)
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("rest.New: Options.AllowedOrigins has %q", origin)) {
 			t.Errorf("%q: got error %v", origin, err)
 		}
 	}
-	if _, err := rest.New(services, rest.WithAllowedOrigins("*", "https://*.example.com", "http://[::1]:3000", "http://localhost:*")); err != nil {
+	o.AllowedOrigins = []string{"*", "https://*.example.com", "http://[::1]:3000", "http://localhost:*"}
+	if _, err := rest.New(o); err != nil {
 		t.Errorf("got error %v", err)
 	}
 }

@@ -25,11 +25,6 @@ import (
 // To let a caller only read, return a domain.Forbidden unless IsSafe(c.Request.Method).
 type Authenticator func(c *gin.Context) (caller string, err error)
 
-// WithAuthenticator replaces the authentication by bearer API keys.
-func WithAuthenticator(authenticator Authenticator) Option {
-	return func(a *API) { a.authenticator = authenticator }
-}
-
 // IsSafe reports whether requests with the method only read, as those with GET and HEAD do.
 // The other safe methods (RFC 9110, section 9.2.1) are not authenticated.
 func IsSafe(method string) bool { return method == http.MethodGet || method == http.MethodHead }

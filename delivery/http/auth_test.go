@@ -65,7 +65,7 @@ func TestEveryOperationRequiresAPIKey(t *testing.T) {
 
 func TestReadOnlyKeyMayOnlyRead(t *testing.T) {
 	t.Parallel()
-	s := newTestServer(t, rest.WithRateLimit(1000, time.Minute))
+	s := newTestServer(t, withRateLimit(1000, time.Minute))
 	s.createPets(t, newPets(1, domain.PetAvailable)...)
 	s.expect(t, postOrder(`{"petId":1}`), created(""))
 	readOnly := "Authorization: Bearer " + s.createReadOnlyKey(t)

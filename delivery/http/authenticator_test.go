@@ -13,7 +13,7 @@ import (
 
 func TestAuthenticatorNamesCaller(t *testing.T) {
 	t.Parallel()
-	s := newMountedServer(t, "/v1", rest.WithAuthenticator(func(c *gin.Context) (string, error) {
+	s := newMountedServer(t, "/v1", withAuthenticator(func(c *gin.Context) (string, error) {
 		if user, _, ok := c.Request.BasicAuth(); ok {
 			return user, nil
 		}
@@ -26,8 +26,8 @@ func TestAuthenticatorNamesCaller(t *testing.T) {
 	s.expect(t, postPet(newRex, "Idempotency-Key: one", ann), created(`{"id":1,"name":"Rex","categoryId":7}`).withHeader(notReplayed))
 	s.expect(t, postPet(newRex, "Idempotency-Key: one", bob), created(`{"id":2,"name":"Rex","categoryId":7}`).withHeader(notReplayed))
 	s.expect(t, postPet(newRex, "Idempotency-Key: one", ann), created(`{"id":1,"name":"Rex","categoryId":7}`).withHeader(replayed))
-	if lines := s.accessLog(t); lines[len(lines)-1]["key_id"] != "ann" {
-		t.Errorf("got access log %v, want key_id ann in its last line", lines)
+	if lines := s.accessLog(t); lines[len(lines)-1]["caller"] != "ann" {
+		t.Errorf("got access log %v, want caller ann in its last line", lines)
 	}
 }
 
@@ -36,13 +36,13 @@ func TestAuthenticatorReadsContextOfHostAndCanForbid(t *testing.T) {
 	s := newUnstartedServer(t)
 	engine := gin.New()
 	engine.Use(func(c *gin.Context) { c.Set("user", c.GetHeader("From")) })
-	api := s.api(t, defaultServices, rest.WithAuthenticator(func(c *gin.Context) (string, error) {
+	api := s.api(t, withAuthenticator(func(c *gin.Context) (string, error) {
 		if user := c.GetString("user"); user != "guest" {
 			return user, nil
 		}
 		return "", fmt.Errorf("authenticate: %w", domain.Forbidden("guests are not allowed"))
 	}))
-	if err := api.Register(engine.Group("/v1")); err != nil {
+	if err := api.Mount(engine.Group("/v1")); err != nil {
 		t.Fatal(err)
 	}
 	s.start(t, engine)
@@ -51,14 +51,14 @@ func TestAuthenticatorReadsContextOfHostAndCanForbid(t *testing.T) {
 	}
 	s.expect(t, get("/v1/pets", "From: ann"), ok(`[]`))
 	lines := s.accessLog(t)
-	if last := lines[len(lines)-1]; last["key_id"] != "ann" {
-		t.Errorf("got access log line %v, want key_id ann", last)
+	if last := lines[len(lines)-1]; last["caller"] != "ann" {
+		t.Errorf("got access log line %v, want caller ann", last)
 	}
 }
 
 func TestForbiddenRequestIsRejectedIfTheAuthenticatorReplacesTheContext(t *testing.T) {
 	t.Parallel()
-	s := newTestServer(t, rest.WithRateLimit(1, time.Minute), rest.WithAuthenticator(func(c *gin.Context) (string, error) {
+	s := newTestServer(t, withRateLimit(1, time.Minute), withAuthenticator(func(c *gin.Context) (string, error) {
 		c.Request = c.Request.WithContext(t.Context())
 		return "ann", domain.Forbidden("not allowed")
 	}))
@@ -72,7 +72,7 @@ func TestUnauthorizedResponseHasOnlyChallengeOfAuthenticator(t *testing.T) {
 		"invalid_api_key": domain.InvalidAPIKey(),
 	} {
 		for header, challenge := range map[string]string{"-WWW-Authenticate": "", `WWW-Authenticate: Basic realm="team"`: `Basic realm="team"`} {
-			s := newTestServer(t, rest.WithAuthenticator(func(c *gin.Context) (string, error) {
+			s := newTestServer(t, withAuthenticator(func(c *gin.Context) (string, error) {
 				if challenge != "" {
 					c.Header("WWW-Authenticate", challenge)
 				}

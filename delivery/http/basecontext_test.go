@@ -33,7 +33,7 @@ func TestRequestIsUnavailableWhenTheHostEndsItsContext(t *testing.T) {
 			pets, s := newBlockingGet(), newUnstartedServer(t)
 			engine := gin.New()
 			api := s.api(t, withGet(pets.get))
-			if err := api.Register(engine.Group("/v1")); err != nil {
+			if err := api.Mount(engine.Group("/v1")); err != nil {
 				t.Fatal(err)
 			}
 			server := httptest.NewUnstartedServer(engine)

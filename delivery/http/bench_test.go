@@ -23,7 +23,7 @@ func BenchmarkList(b *testing.B) {
 	}
 	s.createPets(b, pets...)
 	s.logger = zap.NewNop()
-	engine := s.engine(b, nil, defaultServices, rest.WithMetrics(prometheus.NewRegistry()))
+	engine := s.engine(b, nil, withMetrics(prometheus.NewRegistry()))
 	request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, "/v1/pets", http.NoBody)
 	if err != nil {
 		b.Fatal(err)

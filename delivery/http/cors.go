@@ -9,14 +9,6 @@ import (
 	"github.com/rs/cors"
 )
 
-// WithAllowedOrigins allows web pages of the origins, such as https://shop.example.com, to
-// use the API (CORS), with an API key and not with cookies. By default only pages of the
-// same origin can. An origin may have one *, which stands for any text. New returns an error
-// for a text that is not an origin, and for null, which any page can send.
-func WithAllowedOrigins(origins ...string) Option {
-	return func(a *API) { a.origins = origins }
-}
-
 var originPattern = regexp.MustCompile(`^(\*|[^:/]+://[^/?#@]+)$`)
 
 func isOrigin(text string) bool {

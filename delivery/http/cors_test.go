@@ -20,7 +20,7 @@ const (
 
 func newCORSServer(t *testing.T) *testServer {
 	t.Helper()
-	return newTestServer(t, rest.WithAllowedOrigins("https://shop.example.com", "http://localhost:3000"))
+	return newTestServer(t, withAllowedOrigins("https://shop.example.com", "http://localhost:3000"))
 }
 
 func TestPreflightNeedsNoAPIKey(t *testing.T) {
@@ -97,7 +97,7 @@ func TestOtherOriginsGetNoCORSHeaders(t *testing.T) {
 func TestCORSIsOffByDefault(t *testing.T) {
 	t.Parallel()
 	preflight := []string{otherOrigin, "Access-Control-Request-Method: GET", "Access-Control-Request-Headers: authorization"}
-	for _, options := range [][]rest.Option{nil, {rest.WithAllowedOrigins()}, {rest.WithAllowedOrigins("https://shop.example.com"), rest.WithAllowedOrigins()}} {
+	for _, options := range [][]option{nil, {withAllowedOrigins()}, {withAllowedOrigins("https://shop.example.com"), withAllowedOrigins()}} {
 		s := newTestServer(t, options...)
 		s.expect(t, get("/v1/pets", allowedOrigin), ok(`[]`).withHeader(originNotAllowed, "-Vary"))
 		s.expect(t, newRequest("OPTIONS", "/v1/pets", allowedOrigin, requestMethodPost, requestHeaders), wantResponse{status: 204}.withHeader(originNotAllowed, "-Access-Control-Allow-Methods", "-Vary"))

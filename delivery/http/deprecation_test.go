@@ -3,6 +3,7 @@ package http_test
 import (
 	"context"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -58,23 +59,23 @@ func TestErrorsOfDeprecatedRouteHaveDeprecationHeaders(t *testing.T) {
 	})
 	t.Run("rate limited", func(t *testing.T) {
 		t.Parallel()
-		s := newTestServer(t, rest.WithRateLimit(1, time.Minute))
+		s := newTestServer(t, withRateLimit(1, time.Minute))
 		s.expectDocumented(t, get("/v1/pets/1"), wantResponse{status: 404}.withHeader(deprecationHeaders...))
 		s.expectDocumented(t, get("/v1/pets/1"), wantResponse{status: 429}.withHeader(deprecationHeaders...))
 	})
 	t.Run("panic", func(t *testing.T) {
 		t.Parallel()
-		s := newTestServerWith(t, withGet(func(context.Context, int64) (domain.Pet, error) { panic("panic value") }))
+		s := newTestServer(t, withGet(func(context.Context, int64) (domain.Pet, error) { panic("panic value") }))
 		s.expect(t, get("/v1/pets/1"), wantResponse{status: 500}.withHeader(deprecationHeaders...))
 	})
 	t.Run("preflight", func(t *testing.T) {
 		t.Parallel()
-		s := newTestServer(t, rest.WithAllowedOrigins("https://shop.example.com"))
+		s := newTestServer(t, withAllowedOrigins("https://shop.example.com"))
 		s.expect(t, newRequest("OPTIONS", "/v1/pets/1", allowedOrigin, "Access-Control-Request-Method: GET"), wantResponse{status: 204}.withHeader(deprecationHeaders...))
 	})
 	t.Run("deadline exceeded", func(t *testing.T) {
 		t.Parallel()
-		s := newTestServerWith(t, withBlockingKeys, rest.WithRequestTimeout(time.Millisecond))
+		s := newTestServer(t, withBlockingKeys, withRequestTimeout(time.Millisecond))
 		s.expect(t, get("/v1/pets/1"), wantResponse{status: 503}.withHeader(deprecationHeaders...))
 	})
 }
@@ -91,14 +92,13 @@ func TestOtherRoutesHaveNoDeprecationHeaders(t *testing.T) {
 
 func TestMethodNotAllowedOfMountedAPIHasDeprecationHeaders(t *testing.T) {
 	t.Parallel()
-	newSunset := time.Date(2028, time.March, 1, 9, 30, 0, 0, time.FixedZone("", 2*60*60))
-	header := []string{deprecationHeaders[0], "Sunset: Wed, 01 Mar 2028 07:30:00 GMT", deprecationHeaders[2], "Allow: GET, HEAD, OPTIONS"}
+	header := append(slices.Clip(deprecationHeaders), "Allow: GET, HEAD, OPTIONS")
 	for prefix, path := range map[string]string{
 		"": "", "/shop/v1": "/shop/v1", "/teams/:team": "/teams/a", "/shop-:shop/v1": "/shop-a/v1", "/café": "/caf%C3%A9",
 	} {
 		t.Run("prefix "+prefix, func(t *testing.T) {
 			t.Parallel()
-			s := newMountedServer(t, prefix, rest.WithGetPetSunset(newSunset))
+			s := newMountedServer(t, prefix)
 			for _, id := range []string{"1", "none", "a%20b"} {
 				for _, method := range []string{http.MethodDelete, http.MethodPost, "BREW"} {
 					s.expectDocumented(t, newRequest(method, path+"/pets/"+id), rejected(405, "method_not_allowed").withHeader(header...))
@@ -114,11 +114,10 @@ func TestMethodNotAllowedOfMountedAPIHasDeprecationHeaders(t *testing.T) {
 func TestDeprecationHeadersMatchIDWithEncodedSlash(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
-	api, engine := s.api(t, defaultServices), gin.New()
+	api, engine := s.api(t), gin.New()
 	engine.UseRawPath, engine.HandleMethodNotAllowed = true, true
-	group := engine.Group(s.prefix)
-	engine.NoMethod(api.DeprecationHeaders(group), rest.MethodNotAllowed)
-	if err := api.Register(group); err != nil {
+	engine.NoMethod(api.MarkDeprecated, rest.MethodNotAllowed)
+	if err := api.Mount(engine.Group(s.prefix)); err != nil {
 		t.Fatal(err)
 	}
 	s.start(t, engine)
@@ -136,30 +135,17 @@ func TestSuccessorLinkIsListOfPets(t *testing.T) {
 
 func TestDeprecatedRouteIsGoneFromSunsetOn(t *testing.T) {
 	t.Parallel()
-	newSunset := time.Date(2028, time.March, 1, 9, 30, 0, 0, time.FixedZone("", 2*60*60))
-	for name, tc := range map[string]struct {
-		options []rest.Option
-		sunset  time.Time
-		header  string
-	}{
-		"published": {nil, sunset, "Sunset: Thu, 05 Dec 2030 00:00:00 GMT"},
-		"replaced":  {[]rest.Option{rest.WithGetPetSunset(newSunset)}, newSunset, "Sunset: Wed, 01 Mar 2028 07:30:00 GMT"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newTestServer(t, tc.options...)
-			s.createPets(t, newPets(1, "")...)
-			found := ok(`{"id":1,"name":"Rex","categoryId":7}`).withHeader(tc.header, deprecationHeaders[0], deprecationHeaders[2])
-			gone := rejected(410, "operation_removed", tc.sunset.UTC().Format(time.DateOnly)).withHeader(tc.header, deprecationHeaders[0], deprecationHeaders[2])
+	s := newTestServer(t)
+	s.createPets(t, newPets(1, "")...)
+	found := ok(`{"id":1,"name":"Rex","categoryId":7}`).withHeader(deprecationHeaders...)
+	gone := rejected(410, "operation_removed", "2030-12-05").withHeader(deprecationHeaders...)
 
-			s.clock.set(tc.sunset.Add(-time.Millisecond))
-			s.expect(t, get("/v1/pets/1"), found)
-			s.clock.set(tc.sunset)
-			s.expect(t, get("/v1/pets/1"), gone)
-			s.expect(t, get("/v1/pets/2"), gone)
-			s.expect(t, get("/v1/pets"), ok(`[{"id":1,"name":"Rex","categoryId":7}]`))
-			s.clock.advance(100 * 365 * 24 * time.Hour)
-			s.expect(t, get("/v1/pets/1"), gone)
-		})
-	}
+	s.clock.set(sunset.Add(-time.Millisecond))
+	s.expect(t, get("/v1/pets/1"), found)
+	s.clock.set(sunset)
+	s.expect(t, get("/v1/pets/1"), gone)
+	s.expect(t, get("/v1/pets/2"), gone)
+	s.expect(t, get("/v1/pets"), ok(`[{"id":1,"name":"Rex","categoryId":7}]`))
+	s.clock.advance(100 * 365 * 24 * time.Hour)
+	s.expect(t, get("/v1/pets/1"), gone)
 }

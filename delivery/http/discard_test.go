@@ -21,7 +21,7 @@ func (s *testServer) listenAfter(t *testing.T, middleware gin.HandlerFunc, wrap 
 	t.Helper()
 	engine := gin.New()
 	engine.Use(middleware)
-	if err := s.api(t, defaultServices).Register(engine.Group("/v1")); err != nil {
+	if err := s.api(t).Mount(engine.Group("/v1")); err != nil {
 		t.Fatal(err)
 	}
 	s.start(t, wrap(engine))

@@ -44,7 +44,7 @@ func TestClientDisconnectIsRecordedAs499(t *testing.T) {
 			pets, s, registry := newBlockingGet(), newUnstartedServer(t), prometheus.NewRegistry()
 			engine := gin.New()
 			engine.Use(gin.RecoveryWithWriter(io.Discard)) // of a host
-			if err := s.api(t, withGet(pets.get), rest.WithMetrics(registry)).Register(engine.Group("/v1")); err != nil {
+			if err := s.api(t, withGet(pets.get), withMetrics(registry)).Mount(engine.Group("/v1")); err != nil {
 				t.Fatal(err)
 			}
 			s.start(t, engine)
@@ -75,7 +75,7 @@ func TestClientDisconnectIsRecordedAs499(t *testing.T) {
 func TestErrorAfterClientDisconnectIsLogged(t *testing.T) {
 	t.Parallel()
 	started := make(chan struct{})
-	s := newTestServerWith(t, withGet(func(ctx context.Context, _ int64) (domain.Pet, error) {
+	s := newTestServer(t, withGet(func(ctx context.Context, _ int64) (domain.Pet, error) {
 		close(started)
 		<-ctx.Done()
 		return domain.Pet{}, domain.Unavailable(context.DeadlineExceeded)
@@ -95,7 +95,7 @@ func TestClientDisconnectBeforeTransactionLeavesStoreUnchanged(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
 	started := make(chan struct{})
-	s.start(t, s.engine(t, nil, func(services *rest.Services) {
+	s.start(t, s.engine(t, nil, func(services *rest.Options) {
 		pets := services.Pets
 		services.Pets = petsWithCreate{pets, func(ctx context.Context) (domain.Pet, error) {
 			close(started)

@@ -22,7 +22,7 @@ func TestTwoAPIsOnOneEngineAreIndependent(t *testing.T) {
 	engine := gin.New()
 	for prefix, s := range map[string]*testServer{"/a/v1": a, "/b/v1": b} {
 		registry := prometheus.WrapRegistererWith(prometheus.Labels{"shop": prefix}, prometheus.NewRegistry())
-		if err := s.api(t, defaultServices, rest.WithMetrics(registry)).Register(engine.Group(prefix)); err != nil {
+		if err := s.api(t, withMetrics(registry)).Mount(engine.Group(prefix)); err != nil {
 			t.Fatal(err)
 		}
 		s.prefix = prefix
@@ -54,7 +54,7 @@ func TestAPIChangesNoGlobalState(t *testing.T) {
 		return globals{gin.Mode(), binding.Validator, zap.L(), prometheus.DefaultRegisterer, len(viper.AllKeys()), len(families)}
 	}
 	before := readGlobals()
-	s := newTestServer(t, rest.WithMetrics(prometheus.NewRegistry()))
+	s := newTestServer(t, withMetrics(prometheus.NewRegistry()))
 	s.expect(t, get("/v1/pets"), ok(`[]`))
 	if after := readGlobals(); after != before {
 		t.Errorf("got %+v, want %+v", after, before)

@@ -69,7 +69,7 @@ func identifierOf(expr ast.Expr) string {
 // newRejectingServer returns a server whose Authenticator returns err.
 func newRejectingServer(t *testing.T, err error) *testServer {
 	t.Helper()
-	return newTestServer(t, rest.WithAuthenticator(func(*gin.Context) (string, error) { return "", err }))
+	return newTestServer(t, withAuthenticator(func(*gin.Context) (string, error) { return "", err }))
 }
 
 func TestEveryKindHasAStatus(t *testing.T) {

@@ -20,7 +20,7 @@ type fuzzServer struct {
 func newFuzzServer(f *testing.F) fuzzServer {
 	f.Helper()
 	s := newUnstartedServer(f)
-	return fuzzServer{s, s.engine(f, nil, defaultServices)}
+	return fuzzServer{s, s.engine(f, nil)}
 }
 
 // roundTrip serves a request to /v1/pets, also one that net/http would not send. It fails

@@ -23,7 +23,7 @@ func FuzzAccessLog(f *testing.F) {
 	var log bytes.Buffer
 	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
 	logger := zap.New(zapcore.NewCore(encoder, zapcore.AddSync(&log), zapcore.InfoLevel))
-	s.handler = s.engine(f, []string{"127.0.0.1"}, defaultServices, rest.WithLogger(logger))
+	s.handler = s.engine(f, []string{"127.0.0.1"}, func(o *rest.Options) { o.Logger = logger })
 	for _, seed := range [][4]string{
 		{"GET", "/v1/pets", "id", "192.0.2.1"},
 		{"GET", "/v1/nothing", "", ""},

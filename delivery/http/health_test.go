@@ -47,7 +47,7 @@ func TestReadinessReportsPingError(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
 	s.health = server.NewHealth(func(context.Context) error { return domain.Unavailable(context.DeadlineExceeded) })
-	s.start(t, s.engine(t, nil, defaultServices))
+	s.start(t, s.engine(t, nil))
 	s.expect(t, get("/readyz"), rejected(503, "unavailable").withoutText("deadline"))
 	s.expect(t, get("/livez"), ok(`{"status":"alive"}`))
 }

@@ -13,7 +13,7 @@ func TestDeclaredLargeBodyIsRejectedFromHeader(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
 	start := time.Now()
-	stop, served := s.serve(t, s.engine(t, nil, defaultServices), longTimeouts)
+	stop, served := s.serve(t, s.engine(t, nil), longTimeouts)
 	tooLarge := rejected(413, "body_too_large", "65536")
 	for _, size := range []int{64<<10 + 1, 1 << 30} {
 		for _, expect := range []string{"", "Expect: 100-continue\r\n"} {
@@ -46,7 +46,7 @@ func TestDeclaredLargeBodyIsRejectedFromHeader(t *testing.T) {
 func TestConnectionIsClosedAfterDeclaredLargeBody(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
-	_, _ = s.serve(t, s.engine(t, nil, defaultServices), longTimeouts)
+	_, _ = s.serve(t, s.engine(t, nil), longTimeouts)
 	for _, header := range []string{"Content-Length: 65537", "Content-Length: 1000000000", "Expect: 100-continue\r\nContent-Length: 65537"} {
 		t.Run(header, func(t *testing.T) {
 			t.Parallel()
@@ -83,7 +83,7 @@ func TestChunkedBodyOverLimitIsRejectedBeforeEnd(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
 	start := time.Now()
-	_, _ = s.serve(t, s.engine(t, nil, defaultServices), longTimeouts)
+	_, _ = s.serve(t, s.engine(t, nil), longTimeouts)
 	const size = 64<<10 + 1
 	conn := s.dial(t, s.rawPost("Transfer-Encoding: chunked", fmt.Sprintf("%x\r\n%s\r\n", size, strings.Repeat("x", size))))
 	s.expectFrom(t, conn, rejected(413, "body_too_large"))

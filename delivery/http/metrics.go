@@ -12,21 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// WithMetrics registers the metrics of the API. New returns an error if those of another
-// API are registered: two APIs on one registry need different labels
-// (prometheus.WrapRegistererWith). By default there are no metrics.
-//
-// The metrics and their labels:
-//
-//	petstore_http_request_duration_seconds      route, method, status (499 if the client disconnected)
-//	petstore_http_requests_in_flight
-//	petstore_http_deprecated_requests_total     key_id
-//	petstore_http_rate_limited_requests_total   key_id
-//	petstore_http_page_cache_requests_total     result (hit, miss)
-func WithMetrics(registerer prometheus.Registerer) Option {
-	return func(a *API) { a.registerer = registerer }
-}
-
 // metrics are the metrics of the API, as one prometheus.Collector.
 type metrics struct {
 	duration    *prometheus.HistogramVec
@@ -38,8 +23,9 @@ type metrics struct {
 	cacheMisses prometheus.Counter
 }
 
-func newMetrics() *metrics {
-	keyLabel := []string{"key_id"}
+// newMetrics returns the metrics with the label for the caller.
+func newMetrics(callerLabel string) *metrics {
+	perCaller := []string{callerLabel}
 	pageCache := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "petstore_http_page_cache_requests_total", Help: "Lookups in the cache of list pages, by result: hit or miss.",
 	}, []string{"result"})
@@ -54,16 +40,16 @@ func newMetrics() *metrics {
 		}),
 		deprecated: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "petstore_http_deprecated_requests_total", Help: "Requests to deprecated operations, including those rejected by the rate limit or after the removal, by the id of the key.",
-		}, keyLabel),
+		}, perCaller),
 		rateLimited: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "petstore_http_rate_limited_requests_total", Help: "Requests rejected by the rate limit, by the id of the key.",
-		}, keyLabel),
+		}, perCaller),
 	}
 }
 
 func (m *metrics) register(registerer prometheus.Registerer) error {
 	if err := registerer.Register(m); err != nil {
-		return fmt.Errorf("rest.New: this registry has the metrics of another API: give WithMetrics another registry or add a label: %w", err)
+		return fmt.Errorf("rest.New: this registry has the metrics of another API: give Options.Metrics another registry or add a label: %w", err)
 	}
 	return nil
 }
@@ -98,7 +84,7 @@ func (a *API) countDeprecated(c *gin.Context) { a.countByCaller(a.metrics.deprec
 // countByCaller adds a request to the counter of its caller, if the metrics are registered: the
 // time series of a caller is never removed.
 func (a *API) countByCaller(counter *prometheus.CounterVec, c *gin.Context) {
-	if a.registerer != nil {
+	if a.measured {
 		counter.WithLabelValues(stateOf(c).caller).Inc()
 	}
 }

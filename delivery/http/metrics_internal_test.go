@@ -16,7 +16,7 @@ func TestCallersAreCountedOnlyWithRegistry(t *testing.T) {
 		registerer prometheus.Registerer
 		want       int
 	}{{nil, 0}, {prometheus.NewRegistry(), 2}} {
-		a := &API{metrics: newMetrics(), registerer: test.registerer}
+		a := &API{metrics: newMetrics("key_id"), measured: test.registerer != nil}
 		for _, caller := range []string{"ann", "bob", "ann"} {
 			c, _ := gin.CreateTestContext(httptest.NewRecorder())
 			c.Request = httptest.NewRequestWithContext(&requestState{caller: caller, deadline: deadline{Context: t.Context()}}, http.MethodGet, "/v1/pets/1", http.NoBody)

@@ -48,7 +48,7 @@ func requestCounts(t *testing.T, registry *prometheus.Registry) map[string]strin
 func TestMetricsCountRequestsByRouteMethodAndStatus(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	s := newTestServer(t, rest.WithMetrics(registry))
+	s := newTestServer(t, withMetrics(registry))
 	for _, r := range []request{
 		get("/v1/pets"), get("/v1/pets?limit=1"), get("/v1/pets?limit=0"), get("/v1/pets", "-Authorization"), newRequest("HEAD", "/v1/pets"),
 		postPet(newRex), postPet(newRex), postPet(`{`), get("/v1/pets/1"), get("/v1/pets/2"), get("/v1/pets/42"), get("/v1/pets/none"),
@@ -71,7 +71,7 @@ func TestMetricsCountRequestsByRouteMethodAndStatus(t *testing.T) {
 func TestMetricsCountDeprecatedRequestsByKey(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	s := newTestServer(t, rest.WithMetrics(registry))
+	s := newTestServer(t, withMetrics(registry))
 	second := "Authorization: Bearer " + s.createKey(t)
 	s.expect(t, get("/v1/pets/1"), wantResponse{status: 404})
 	s.expect(t, newRequest("HEAD", "/v1/pets/1", second), wantResponse{status: 404})
@@ -95,7 +95,7 @@ func TestMetricsCountDeprecatedRequestsByKey(t *testing.T) {
 func TestMetricsCountRateLimitedDeprecatedRequests(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	s := newTestServer(t, rest.WithMetrics(registry), rest.WithRateLimit(1, time.Minute))
+	s := newTestServer(t, withMetrics(registry), withRateLimit(1, time.Minute))
 	s.expectDocumented(t, get("/v1/pets"), ok(`[]`))
 	for _, want := range []string{"1", "2"} {
 		s.expectDocumented(t, get("/v1/pets/1"), rejected(429, "rate_limited"))
@@ -113,13 +113,13 @@ func TestMetricsCountRequestsInFlight(t *testing.T) {
 	const series = "petstore_http_requests_in_flight"
 	registry := prometheus.NewRegistry()
 	during := ""
-	s := newTestServerWith(t, withGet(func(_ context.Context, id int64) (domain.Pet, error) {
+	s := newTestServer(t, withGet(func(_ context.Context, id int64) (domain.Pet, error) {
 		during = scrape(t, registry)[series]
 		if id == 1 {
 			panic(http.ErrAbortHandler)
 		}
 		panic("panic value")
-	}), rest.WithMetrics(registry))
+	}), withMetrics(registry))
 	for _, path := range []string{"/v1/pets/1", "/v1/pets/2"} {
 		_, _ = s.send(t.Context(), get(path))
 		if after := scrape(t, registry)[series]; during != "1" || after != "0" {
@@ -131,7 +131,7 @@ func TestMetricsCountRequestsInFlight(t *testing.T) {
 func TestMetricsContainNoSecrets(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	s := newTestServer(t, rest.WithMetrics(registry), rest.WithRateLimit(2, time.Second))
+	s := newTestServer(t, withMetrics(registry), withRateLimit(2, time.Second))
 	for range 3 {
 		for _, r := range requestsWithSecrets(s.key) {
 			_, _ = s.send(t.Context(), r)
@@ -159,19 +159,19 @@ func requestsWithSecrets(key string) []request {
 
 func TestNewRejectsRegistryOfAnotherAPI(t *testing.T) {
 	t.Parallel()
-	s := newUnstartedServer(t)
-	services := s.services()
-	registry := prometheus.NewRegistry()
-	if _, err := rest.New(services, rest.WithMetrics(registry)); err != nil {
+	o := newUnstartedServer(t).options()
+	o.Metrics = prometheus.NewRegistry()
+	if _, err := rest.New(o); err != nil {
 		t.Fatal(err)
 	}
-	_, err := rest.New(services, rest.WithMetrics(registry))
+	_, err := rest.New(o)
 	if err == nil || !strings.Contains(err.Error(), "this registry has the metrics of another API") {
 		t.Errorf("got error %v, want one about the registry", err)
 	}
 	labelled := prometheus.NewRegistry()
 	for _, name := range []string{"one", "other"} {
-		if _, err := rest.New(services, rest.WithMetrics(prometheus.WrapRegistererWith(prometheus.Labels{"shop": name}, labelled))); err != nil {
+		o.Metrics = prometheus.WrapRegistererWith(prometheus.Labels{"shop": name}, labelled)
+		if _, err := rest.New(o); err != nil {
 			t.Error(err)
 		}
 	}

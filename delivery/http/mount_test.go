@@ -2,7 +2,9 @@ package http_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gin-gonic/gin"
@@ -12,7 +14,7 @@ import (
 )
 
 // newMountedServer returns a server whose API is mounted under a prefix of a host's engine.
-func newMountedServer(t *testing.T, prefix string, options ...rest.Option) *testServer {
+func newMountedServer(t *testing.T, prefix string, options ...option) *testServer {
 	t.Helper()
 	s := newUnstartedServer(t)
 	s.prefix = prefix
@@ -20,9 +22,9 @@ func newMountedServer(t *testing.T, prefix string, options ...rest.Option) *test
 	engine.HandleMethodNotAllowed = true
 	engine.GET("/hello", hello)
 	engine.NoRoute(rest.NotFound)
-	api, group := s.api(t, defaultServices, options...), engine.Group(prefix)
-	engine.NoMethod(api.DeprecationHeaders(group), rest.MethodNotAllowed)
-	if err := api.Register(group); err != nil {
+	api, group := s.api(t, options...), engine.Group(prefix)
+	engine.NoMethod(api.MarkDeprecated, rest.MethodNotAllowed)
+	if err := api.Mount(group); err != nil {
 		t.Fatal(err)
 	}
 	s.start(t, engine)
@@ -61,7 +63,7 @@ func TestPrefixMayContainEncodedSlash(t *testing.T) {
 	s := newUnstartedServer(t)
 	engine := gin.New()
 	engine.UseRawPath = true
-	if err := s.api(t, defaultServices).Register(engine.Group("/teams/:team")); err != nil {
+	if err := s.api(t).Mount(engine.Group("/teams/:team")); err != nil {
 		t.Fatal(err)
 	}
 	s.prefix = "/teams/a%2Fb"
@@ -87,5 +89,151 @@ func TestMountedAPILeavesHostRoutesUnchanged(t *testing.T) {
 		}
 		res.checkBody(t)
 		res.check(t, wantResponse{}.withoutText("hello"))
+	}
+}
+
+// routesOf returns the routes of an engine, each as "METHOD path", in order.
+func routesOf(engine *gin.Engine) (routes []string) {
+	for _, route := range engine.Routes() {
+		routes = append(routes, route.Method+" "+route.Path)
+	}
+	slices.Sort(routes)
+	return routes
+}
+
+// hello is a handler of the host.
+func hello(c *gin.Context) { c.String(http.StatusOK, "hello") }
+
+func TestMountServesAllRoutesOrNone(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	complete := gin.New()
+	if err := s.api(t).Mount(complete); err != nil {
+		t.Fatal(err)
+	}
+	for prefix, routerOf := range map[string]func(*gin.Engine) gin.IRouter{
+		"":         func(e *gin.Engine) gin.IRouter { return e },
+		"/v1":      func(e *gin.Engine) gin.IRouter { return e.Group("/v1") },
+		"/shop/v1": func(e *gin.Engine) gin.IRouter { return e.Group("/shop").Group("/v1") },
+	} {
+		for _, taken := range complete.Routes() {
+			t.Run(taken.Method+" "+prefix+taken.Path, func(t *testing.T) {
+				t.Parallel()
+				api, engine := s.api(t), gin.New()
+				engine.NoRoute(rest.NotFound)
+				engine.Handle(taken.Method, prefix+taken.Path, hello)
+				if err := api.Mount(routerOf(engine)); err == nil || !strings.Contains(err.Error(), "mount the API: ") {
+					t.Errorf("got error %v, want a conflict", err)
+				}
+				if routes := routesOf(engine); prefix == "" && len(routes) != 1 {
+					t.Errorf("got routes %q, want one", routes)
+				}
+				served := *s
+				served.start(t, engine)
+				for _, route := range complete.Routes() {
+					res, err := served.send(t.Context(), newRequest(route.Method, prefix+strings.ReplaceAll(route.Path, ":", "1")))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if route.Method == taken.Method && route.Path == taken.Path {
+						res.check(t, wantResponse{status: 200})
+						continue
+					}
+					res.check(t, wantResponse{status: 404, header: []string{"-Deprecation", "-X-Request-Id"}})
+					if route.Method != http.MethodHead {
+						res.check(t, rejected(404, "not_found"))
+					}
+				}
+				if err := api.Mount(engine.Group("/elsewhere")); err != nil {
+					t.Errorf("second Mount: %v", err)
+				}
+			})
+		}
+	}
+}
+
+// Mount itself checks the routes of an engine; Gin checks those of a group.
+func TestMountDetectsSameConflictsAsGin(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	conflicts := map[string]string{}
+	for _, path := range []string{
+		"/", "/*any", "/:any", "/p", "/p:x", "/pets", "/pets/", "/petsy", "/pets:x", "/pets/*any", "/pets/x", "/pets/x:y", "/pets/:petId",
+		"/pets/:id", "/pets/:petIds", "/pets/:petId/", "/pets/:petId/photos", "/pets/:petId/*any", "/pets/:id/photos", `/pets/\:x`, "/pets/x/*any",
+		"/store", "/store/*any", "/store/:any", "/store/:any/:id", "/store/orders/:orderId/deliver", "/store/orders/:orderId/refund",
+		"/store/orders/:id/deliver", "/store/orders/:orderId/*any", "/store/orders/:orderId/:what", "/store/orders/1/deliver",
+	} {
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodOptions, http.MethodDelete} {
+			engine, host := gin.New(), gin.New()
+			engine.Handle(method, path, hello)
+			host.Handle(method, path, hello)
+			err, ginErr := s.api(t).Mount(engine), s.api(t).Mount(host.Group(""))
+			if (err == nil) != (ginErr == nil) {
+				t.Errorf("%s %s: got error %v on an engine and %v on a group", method, path, err, ginErr)
+			}
+			if err == nil {
+				continue
+			}
+			conflicts[method] += path + " "
+			if diff := cmp.Diff([]string{method + " " + path}, routesOf(engine)); diff != "" {
+				t.Errorf("routes after the error (-want +got):\n%s", diff)
+			}
+		}
+	}
+	if len(conflicts) != 3 {
+		t.Errorf("got conflicts %v, want some for GET, POST and OPTIONS alone", conflicts)
+	}
+}
+
+func TestMountRejectsSecondMount(t *testing.T) {
+	t.Parallel()
+	api, engine := newUnstartedServer(t).api(t), gin.New()
+	if got := api.BasePath(); got != "" {
+		t.Errorf("before Mount: got base path %q", got)
+	}
+	if err := api.Mount(engine.Group("/shop").Group("v1")); err != nil {
+		t.Fatal(err)
+	}
+	if got := api.BasePath(); got != "/shop/v1" {
+		t.Errorf("got base path %q, want /shop/v1", got)
+	}
+	if err := api.Mount(engine.Group("/elsewhere")); err == nil || !strings.Contains(err.Error(), "/shop/v1") {
+		t.Errorf("got error %v, want one that names /shop/v1", err)
+	}
+}
+
+// A browser sends a preflight without credentials and ignores a response without CORS headers.
+func TestMiddlewareOfHostRunsWithinTheAPI(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	signIn := func(c *gin.Context) {
+		if c.GetHeader("From") == "" {
+			c.AbortWithStatusJSON(http.StatusUnauthorized, gin.H{"error": "sign in first"})
+		}
+		c.Set("user", c.GetHeader("From"))
+	}
+	api := s.api(t, withAllowedOrigins("https://shop.example.com"),
+		withAuthenticator(func(c *gin.Context) (string, error) { return c.GetString("user"), nil }))
+	engine := gin.New()
+	if err := api.Mount(engine.Group("/v1"), signIn); err != nil {
+		t.Fatal(err)
+	}
+	s.start(t, engine)
+	for _, path := range []string{"/v1/pets", "/v1/pets/1", "/v1/store/orders/1/deliver"} {
+		preflight := newRequest("OPTIONS", path, "-Authorization", allowedOrigin, "Access-Control-Request-Method: GET", requestHeaders)
+		s.expect(t, preflight, wantResponse{status: 204}.withHeader(originAllowed, "Access-Control-Allow-Methods: GET"))
+	}
+	res, err := s.send(t.Context(), get("/v1/pets/1", allowedOrigin))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.check(t, wantResponse{status: 401}.withHeader(append(slices.Clip(deprecationHeaders), originAllowed, "X-Request-Id: *")...))
+	if string(res.body) != `{"error":"sign in first"}` {
+		t.Errorf("got body %s, want that of the host", res.body)
+	}
+	s.expect(t, get("/v1/pets", "From: ann"), ok(`[]`))
+	lines := s.accessLog(t)
+	if last := lines[len(lines)-1]; len(lines) != 5 || last["caller"] != "ann" {
+		t.Errorf("got access log %v, want 5 lines and caller ann in the last", lines)
 	}
 }

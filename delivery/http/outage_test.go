@@ -26,14 +26,14 @@ func newFailingServer(t *testing.T, failing *atomic.Bool) *testServer {
 	}
 	s := newUnstartedServer(t)
 	s.health = server.NewHealth(func(context.Context) error { return fail() })
-	s.start(t, s.engine(t, nil, func(services *rest.Services) {
+	s.start(t, s.engine(t, nil, func(services *rest.Options) {
 		withGet(func(context.Context, int64) (domain.Pet, error) {
 			return domain.Pet{ID: 1, Name: "Rex", CategoryID: 7}, fail()
 		})(services)
 		withCreate(func(context.Context) (domain.Pet, error) {
 			return domain.Pet{ID: 1, Name: "Rex", CategoryID: 7}, fail()
 		})(services)
-	}, rest.WithClock(s.clock.now)))
+	}))
 	return s
 }
 

@@ -6,14 +6,6 @@ import (
 	"github.com/maypok86/otter/v2"
 )
 
-// WithPageCache caches encoded pages of the lists in about maxBytes of memory. versions
-// returns numbers that increase with the commits to the store (see
-// repository.Store.Versions), by which a stale page is recognised. When it returns an
-// error, the cache is not used. By default no page is cached.
-func WithPageCache(versions func(context.Context) (added, changed uint64, err error), maxBytes int64) Option {
-	return func(a *API) { a.versions, a.cacheBytes = versions, maxBytes }
-}
-
 // A pageCache caches encoded pages of the lists. It stores each page with the versions of
 // the store from before the page was read, so that a page is never older than a write that
 // a client knows of. A nil cache caches nothing.

@@ -56,7 +56,7 @@ func TestWriteInvalidatesCachedPages(t *testing.T) {
 func TestInsertKeepsCachedPageWithNextPage(t *testing.T) {
 	t.Parallel()
 	var listCalls atomic.Int32
-	s := newTestServerWith(t, withListCount(&listCalls))
+	s := newTestServer(t, withListCount(&listCalls))
 	s.createPets(t, domain.NewPet{Name: "1"}, domain.NewPet{Name: "2"})
 	page := s.expect(t, get("/v1/pets?limit=1"), ok(""))
 	s.createPets(t, domain.NewPet{Name: "3"})
@@ -71,7 +71,7 @@ func TestInsertKeepsCachedPageWithNextPage(t *testing.T) {
 func TestRejectedOrderKeepsCachedPages(t *testing.T) {
 	t.Parallel()
 	var listCalls atomic.Int32
-	s := newTestServerWith(t, withListCount(&listCalls))
+	s := newTestServer(t, withListCount(&listCalls))
 	s.createPets(t, domain.NewPet{Name: "1", Status: domain.PetSold})
 	for range 3 {
 		s.expect(t, get("/v1/pets"), ok(""))
@@ -86,7 +86,7 @@ func TestRejectedOrderKeepsCachedPages(t *testing.T) {
 func TestInsertInvalidatesCachedLastPage(t *testing.T) {
 	t.Parallel()
 	var listCalls atomic.Int32
-	s := newTestServerWith(t, withListCount(&listCalls))
+	s := newTestServer(t, withListCount(&listCalls))
 	s.createPets(t, domain.NewPet{Name: "1"})
 	for range 3 {
 		s.expect(t, get("/v1/pets"), ok(""))

@@ -27,7 +27,7 @@ func TestPanicIsInternalErrorAndOnlyLogged(t *testing.T) {
 	} {
 		t.Run(cause, func(t *testing.T) {
 			t.Parallel()
-			s := newTestServerWith(t, withGet(func(context.Context, int64) (domain.Pet, error) { return doPanic(), nil }))
+			s := newTestServer(t, withGet(func(context.Context, int64) (domain.Pet, error) { return doPanic(), nil }))
 			res := s.expect(t, get("/v1/pets/1"), rejected(500, "internal_error").withHeader(deprecationHeaders...).withoutText(cause, "panic_test"))
 			entries := s.log.FilterMessage("panic").All()
 			if len(entries) != 1 {
@@ -47,7 +47,7 @@ func TestPanicIsInternalErrorAndOnlyLogged(t *testing.T) {
 
 func TestAccessLogRecordsPanicAs500(t *testing.T) {
 	t.Parallel()
-	s := newTestServerWith(t, withGet(func(context.Context, int64) (domain.Pet, error) { panic("panic value") }))
+	s := newTestServer(t, withGet(func(context.Context, int64) (domain.Pet, error) { panic("panic value") }))
 	s.expect(t, newRequest(http.MethodHead, "/v1/pets/1"), wantResponse{status: 500})
 	if lines := s.accessLog(t); len(lines) != 1 || lines[0]["status"] != int64(500) {
 		t.Errorf("got access log %v, want one line with status 500", lines)
@@ -56,13 +56,13 @@ func TestAccessLogRecordsPanicAs500(t *testing.T) {
 
 func TestAuthenticatorPanicIsInternalError(t *testing.T) {
 	t.Parallel()
-	s := newTestServer(t, rest.WithAuthenticator(func(*gin.Context) (string, error) { panic("panic value") }))
+	s := newTestServer(t, withAuthenticator(func(*gin.Context) (string, error) { panic("panic value") }))
 	s.expect(t, get("/v1/pets"), rejected(500, "internal_error").withoutText("panic value"))
 }
 
 func TestAbortHandlerPanicClosesConnection(t *testing.T) {
 	t.Parallel()
-	s := newTestServerWith(t, withGet(func(context.Context, int64) (domain.Pet, error) { panic(http.ErrAbortHandler) }))
+	s := newTestServer(t, withGet(func(context.Context, int64) (domain.Pet, error) { panic(http.ErrAbortHandler) }))
 	if res, err := s.send(t.Context(), get("/v1/pets/1")); err == nil {
 		t.Errorf("got status %d with body %s, want a closed connection", res.StatusCode, res.body)
 	}

@@ -13,17 +13,21 @@ import (
 	"example.com/petstore/domain"
 )
 
-// WithRateLimit limits each caller to a number of requests per window, with a token bucket
-// that is full at first and refills evenly. Requests above the limit are rejected with 429.
-// By default, and with 0 requests, there is no limit. New returns an error for a negative
-// number of requests and for a window that is not a positive number of whole seconds.
-func WithRateLimit(requests int, window time.Duration) Option {
-	return func(a *API) {
-		a.limits = nil
-		if requests != 0 {
-			a.limits = newRateLimits(requests, window)
-		}
+// A RateLimit limits each caller to a number of requests per window, with a token bucket that is
+// full at first and refills evenly. Requests above it are rejected with 429. The zero value is no
+// limit. The window is a positive number of whole seconds.
+type RateLimit struct {
+	Requests int
+	Window   time.Duration
+}
+
+// validate returns an error for an invalid limit.
+func (l RateLimit) validate() error {
+	if l.Requests == 0 || 0 < l.Requests && int64(l.Requests) <= maxRequests && l.Window >= time.Second && l.Window%time.Second == 0 {
+		return nil
 	}
+	return fmt.Errorf("Options.RateLimit has %d requests in %v: use 0 (no limit) to %d requests and a window of whole seconds, at least 1s",
+		l.Requests, l.Window, int64(maxRequests))
 }
 
 // maxCallers is the maximum number of token buckets. Above it, the bucket of a caller with few
@@ -36,17 +40,19 @@ const maxRequests = 999_999_999_999_999
 
 // rateLimits are the token buckets of the callers.
 type rateLimits struct {
-	requests int
-	window   time.Duration
-	policy   string // the value of RateLimit-Policy
-	buckets  *otter.Cache[string, *rate.Limiter]
+	RateLimit
+	policy  string // the value of RateLimit-Policy
+	buckets *otter.Cache[string, *rate.Limiter]
 }
 
-func newRateLimits(requests int, window time.Duration) *rateLimits {
+// newRateLimits returns nil for no limit.
+func newRateLimits(limit RateLimit) *rateLimits {
+	if limit.Requests == 0 {
+		return nil
+	}
 	return &rateLimits{
-		requests: requests,
-		window:   window,
-		policy:   fmt.Sprintf(`"default";q=%d;w=%d`, requests, window/time.Second),
+		RateLimit: limit,
+		policy:    fmt.Sprintf(`"default";q=%d;w=%d`, limit.Requests, limit.Window/time.Second),
 		buckets: otter.Must(&otter.Options[string, *rate.Limiter]{ // panics only for invalid options
 			MaximumSize: maxCallers,
 			Executor:    func(task func()) { task() }, // no goroutine outlives a request
@@ -54,21 +60,12 @@ func newRateLimits(requests int, window time.Duration) *rateLimits {
 	}
 }
 
-// validate returns an error for an invalid limit.
-func (l *rateLimits) validate() error {
-	if 0 < l.requests && int64(l.requests) <= maxRequests && l.window >= time.Second && l.window%time.Second == 0 {
-		return nil
-	}
-	return fmt.Errorf("rest.New: WithRateLimit was given %d requests in %v: use 0 (no limit) to %d requests and a window of whole seconds, at least 1s",
-		l.requests, l.window, int64(maxRequests))
-}
-
 // take takes a token from the bucket of the caller. It reports whether there was one, and
 // the remaining tokens, including the fraction of the next one.
 func (l *rateLimits) take(caller string, now time.Time) (allowed bool, remaining float64) {
 	bucket, known := l.buckets.GetIfPresent(caller)
 	if !known {
-		full := rate.NewLimiter(rate.Limit(float64(l.requests)/l.window.Seconds()), l.requests)
+		full := rate.NewLimiter(rate.Limit(float64(l.Requests)/l.Window.Seconds()), l.Requests)
 		bucket, _ = l.buckets.SetIfAbsent(caller, full)
 	}
 	return bucket.AllowN(now, 1), bucket.TokensAt(now)
@@ -94,5 +91,5 @@ func (a *API) limitRate(c *gin.Context) {
 
 // refillSeconds returns the time in which the tokens are refilled, rounded up to seconds.
 func (l *rateLimits) refillSeconds(tokens float64) string {
-	return strconv.Itoa(int(math.Ceil(tokens * l.window.Seconds() / float64(l.requests))))
+	return strconv.Itoa(int(math.Ceil(tokens * l.Window.Seconds() / float64(l.Requests))))
 }

@@ -31,7 +31,7 @@ func rateLimited(retryAfter int) wantResponse {
 
 func TestRateLimitAllowsRequestsPerWindow(t *testing.T) {
 	t.Parallel()
-	s := newTestServer(t, rest.WithRateLimit(3, time.Minute))
+	s := newTestServer(t, withRateLimit(3, time.Minute))
 	s.expectDocumented(t, get("/v1/pets"), ok(`[]`).withHeader(rateLimitHeaders(2, 20)...))
 	s.expectDocumented(t, postPet(newRex), created("").withHeader(rateLimitHeaders(1, 20)...))
 	s.expectDocumented(t, get("/v1/pets/42"), rejected(404, "pet_not_found").withHeader(rateLimitHeaders(0, 20)...))
@@ -52,7 +52,7 @@ func TestRateLimitAllowsRequestsPerWindow(t *testing.T) {
 
 func TestRateLimitIsPerKey(t *testing.T) {
 	t.Parallel()
-	s := newTestServer(t, rest.WithRateLimit(1, time.Minute))
+	s := newTestServer(t, withRateLimit(1, time.Minute))
 	other := "Authorization: Bearer " + s.createKey(t)
 	s.expectDocumented(t, get("/v1/pets"), ok(`[]`))
 	s.expectDocumented(t, get("/v1/pets"), rejected(429, "rate_limited"))
@@ -63,7 +63,7 @@ func TestRateLimitIsPerKey(t *testing.T) {
 func TestRateLimitAppliesAfterAuthentication(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	s := newTestServer(t, rest.WithRateLimit(1, time.Minute), rest.WithMetrics(registry))
+	s := newTestServer(t, withRateLimit(1, time.Minute), withMetrics(registry))
 	notLimited := []testCase{
 		{"no key", get("/v1/pets", "-Authorization"), rejected(401, "missing_api_key")},
 		{"wrong key", get("/v1/pets", "Authorization: Bearer x"), rejected(401, "invalid_api_key")},
@@ -88,7 +88,7 @@ func TestRateLimitAppliesAfterAuthentication(t *testing.T) {
 
 func TestForbiddenRequestsCountForTheRateLimit(t *testing.T) {
 	t.Parallel()
-	s := newTestServer(t, rest.WithRateLimit(3, time.Minute))
+	s := newTestServer(t, withRateLimit(3, time.Minute))
 	readOnly := "Authorization: Bearer " + s.createReadOnlyKey(t)
 	s.expectDocumented(t, postPet(newRex, readOnly), rejected(403, "forbidden").withHeader(rateLimitHeaders(2, 20)...))
 	s.expectDocumented(t, get("/v1/pets", readOnly), ok(`[]`).withHeader(rateLimitHeaders(1, 20)...))
@@ -100,7 +100,7 @@ func TestForbiddenRequestsCountForTheRateLimit(t *testing.T) {
 
 func TestRateLimitIsOffByDefault(t *testing.T) {
 	t.Parallel()
-	for _, options := range [][]rest.Option{nil, {rest.WithRateLimit(0, time.Minute)}, {rest.WithRateLimit(1, time.Minute), rest.WithRateLimit(0, 0)}} {
+	for _, options := range [][]option{nil, {withRateLimit(0, time.Minute)}, {withRateLimit(1, time.Minute), withRateLimit(0, 0)}} {
 		s := newTestServer(t, options...)
 		for range 3 {
 			s.expect(t, get("/v1/pets"), ok(`[]`).withHeader("-RateLimit", "-RateLimit-Policy"))
@@ -110,8 +110,7 @@ func TestRateLimitIsOffByDefault(t *testing.T) {
 
 func TestNewRejectsInvalidRateLimit(t *testing.T) {
 	t.Parallel()
-	s := newUnstartedServer(t)
-	services := s.services()
+	o := newUnstartedServer(t).options()
 	for _, tc := range []struct {
 		requests int
 		window   time.Duration
@@ -135,8 +134,9 @@ func TestNewRejectsInvalidRateLimit(t *testing.T) {
 		{1, 1500 * time.Millisecond, false},
 		{1, math.MaxInt64, false},
 	} {
-		_, err := rest.New(services, rest.WithRateLimit(tc.requests, tc.window))
-		if (err == nil) != tc.valid || err != nil && !strings.HasPrefix(err.Error(), "rest.New: WithRateLimit was given ") {
+		o.RateLimit = rest.RateLimit{Requests: tc.requests, Window: tc.window}
+		_, err := rest.New(o)
+		if (err == nil) != tc.valid || err != nil && !strings.HasPrefix(err.Error(), "rest.New: Options.RateLimit has ") {
 			t.Errorf("%d requests in %v: got error %v", tc.requests, tc.window, err)
 		}
 	}
@@ -144,14 +144,14 @@ func TestNewRejectsInvalidRateLimit(t *testing.T) {
 
 func TestRateLimitAboveOneRequestPerNanosecond(t *testing.T) {
 	t.Parallel()
-	s := newTestServer(t, rest.WithRateLimit(2_000_000_000, time.Second))
+	s := newTestServer(t, withRateLimit(2_000_000_000, time.Second))
 	s.expectDocumented(t, get("/v1/pets"), ok(`[]`).withHeader(`RateLimit-Policy: "default";q=2000000000;w=1`, `RateLimit: "default";r=1999999999;t=1`))
 	s.expectDocumented(t, get("/v1/pets"), ok(`[]`).withHeader(`RateLimit: "default";r=1999999998;t=1`))
 }
 
 func TestRateLimitHoldsForConcurrentRequests(t *testing.T) {
 	t.Parallel()
-	s := newTestServer(t, rest.WithRateLimit(10, time.Minute))
+	s := newTestServer(t, withRateLimit(10, time.Minute))
 	var allowed, limited atomic.Int32
 	var wait sync.WaitGroup
 	for range 64 {
@@ -176,8 +176,8 @@ func TestRateLimitHoldsForConcurrentRequests(t *testing.T) {
 func TestRateLimitIsBoundedInCallers(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
-	engine := s.engine(t, nil, defaultServices, rest.WithRateLimit(1, time.Minute),
-		rest.WithAuthenticator(func(c *gin.Context) (string, error) { return c.GetHeader("From"), nil }))
+	engine := s.engine(t, nil, withRateLimit(1, time.Minute),
+		withAuthenticator(func(c *gin.Context) (string, error) { return c.GetHeader("From"), nil }))
 	statusFor := func(caller string) int {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/pets/none", nil)
 		r.Header.Set("From", caller)

@@ -72,7 +72,7 @@ func (a *API) endRequest(c *gin.Context, s *requestState, start time.Time) {
 	s.end()
 	a.metrics.inFlight.Dec()
 	route, method, status := routeOf(c), methodOf(c), c.Writer.Status()
-	if a.registerer != nil {
+	if a.measured {
 		a.metrics.observe(route, method, status, duration)
 	}
 	// log.Check would read the clock again.
@@ -84,7 +84,7 @@ func (a *API) endRequest(c *gin.Context, s *requestState, start time.Time) {
 	}
 	fields := &accessLogEntry{
 		requestID: s.id[0], method: method, route: route, status: status,
-		duration: duration, keyID: s.caller, client: c.ClientIP(),
+		duration: duration, callerField: a.callerField, caller: s.caller, client: c.ClientIP(),
 	}
 	if route == "" {
 		fields.path = loggedPath(c.Request.URL)

@@ -36,15 +36,15 @@ type route struct {
 	handlers     []gin.HandlerFunc
 }
 
-// routes returns the routes that Register mounts.
-func (a *API) routes() []route {
+// routes returns the routes that Mount mounts, with the middleware of the host.
+func (a *API) routes(middleware []gin.HandlerFunc) []route {
 	var routes []route
 	for _, resource := range a.resources() {
 		var common []gin.HandlerFunc // of all methods, OPTIONS included
 		if resource.deprecated {
-			common = append(common, a.setDeprecationHeaders())
+			common = append(common, setDeprecationHeaders)
 		}
-		checks := append(slices.Clip(common), a.authenticate)
+		checks := append(slices.Concat(common, middleware), a.authenticate)
 		if resource.deprecated {
 			checks = append(checks, a.countDeprecated)
 		}

@@ -11,7 +11,7 @@ import (
 func TestStartupHandlerIsUnavailableUntilReady(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
-	startup, err := server.NewStartupHandler(nil, rest.WithLogger(s.logger), rest.WithGetPetSunset(sunset))
+	startup, err := server.NewStartupHandler(nil, rest.Options{Logger: s.logger})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +21,7 @@ func TestStartupHandlerIsUnavailableUntilReady(t *testing.T) {
 		s.expect(t, r, rejected(503, "unavailable").withHeader("Retry-After: 1"))
 	}
 	s.expect(t, get("/v1/pets/1"), rejected(503, "unavailable").withHeader(deprecationHeaders...))
-	startup.SetHandler(s.engine(t, nil, defaultServices))
+	startup.SetHandler(s.engine(t, nil))
 	s.expect(t, get("/readyz"), ok(`{"status":"ready"}`))
 	s.expect(t, get("/v1/pets"), ok(`[]`))
 }
@@ -29,7 +29,7 @@ func TestStartupHandlerIsUnavailableUntilReady(t *testing.T) {
 func TestStartupHandlerSendsCORSHeaders(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
-	startup, err := server.NewStartupHandler(nil, rest.WithAllowedOrigins("https://shop.example.com"))
+	startup, err := server.NewStartupHandler(nil, rest.Options{AllowedOrigins: []string{"https://shop.example.com"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestStartupHandlerTrustsOnlyTheConfiguredProxies(t *testing.T) {
 	t.Parallel()
 	for proxy, want := range map[string]string{"10.0.0.1": "127.0.0.1", "127.0.0.1": "192.0.2.7"} {
 		s := newUnstartedServer(t)
-		startup, err := server.NewStartupHandler([]string{proxy}, rest.WithLogger(s.logger))
+		startup, err := server.NewStartupHandler([]string{proxy}, rest.Options{Logger: s.logger})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,8 +14,8 @@ type (
 )
 
 // withGet replaces Pets.Get.
-func withGet(get getFunc) func(*rest.Services) {
-	return func(s *rest.Services) { s.Pets = petsWithGet{s.Pets, get} }
+func withGet(get getFunc) option {
+	return func(s *rest.Options) { s.Pets = petsWithGet{s.Pets, get} }
 }
 
 type petsWithGet struct {
@@ -26,8 +26,8 @@ type petsWithGet struct {
 func (p petsWithGet) Get(ctx context.Context, id int64) (domain.Pet, error) { return p.get(ctx, id) }
 
 // withCreate replaces Pets.Create.
-func withCreate(create createFunc) func(*rest.Services) {
-	return func(s *rest.Services) { s.Pets = petsWithCreate{s.Pets, create} }
+func withCreate(create createFunc) option {
+	return func(s *rest.Options) { s.Pets = petsWithCreate{s.Pets, create} }
 }
 
 type petsWithCreate struct {
@@ -57,8 +57,8 @@ func (b blockingGet) get(ctx context.Context, id int64) (domain.Pet, error) {
 }
 
 // withListCount counts the calls of Pets.List.
-func withListCount(calls *atomic.Int32) func(*rest.Services) {
-	return func(s *rest.Services) { s.Pets = countingPets{s.Pets, calls} }
+func withListCount(calls *atomic.Int32) option {
+	return func(s *rest.Options) { s.Pets = countingPets{s.Pets, calls} }
 }
 
 type countingPets struct {
@@ -72,7 +72,7 @@ func (p countingPets) List(ctx context.Context, q domain.PetQuery) (domain.Page[
 }
 
 // withBlockingKeys replaces Keys.Authenticate by a call that blocks until the context ends.
-func withBlockingKeys(s *rest.Services) { s.Keys = blockingKeys{} }
+func withBlockingKeys(s *rest.Options) { s.Keys = blockingKeys{} }
 
 type blockingKeys struct{}
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
@@ -58,20 +59,34 @@ type testServer struct {
 }
 
 // newTestServer returns a server that runs until the test ends.
-func newTestServer(t *testing.T, options ...rest.Option) *testServer {
-	t.Helper()
-	return newTestServerWith(t, defaultServices, options...)
-}
-
-// defaultServices replaces no use case.
-func defaultServices(*rest.Services) {}
-
-// newTestServerWith is newTestServer with the use cases that replace sets.
-func newTestServerWith(t *testing.T, replace func(*rest.Services), options ...rest.Option) *testServer {
+func newTestServer(t *testing.T, options ...option) *testServer {
 	t.Helper()
 	s := newUnstartedServer(t)
-	s.start(t, s.engine(t, nil, replace, options...))
+	s.start(t, s.engine(t, nil, options...))
 	return s
+}
+
+// An option changes the options of the API of a testServer.
+type option = func(*rest.Options)
+
+func withRateLimit(requests int, window time.Duration) option {
+	return func(o *rest.Options) { o.RateLimit = rest.RateLimit{Requests: requests, Window: window} }
+}
+
+func withMetrics(registry prometheus.Registerer) option {
+	return func(o *rest.Options) { o.Metrics = registry }
+}
+
+func withRequestTimeout(timeout time.Duration) option {
+	return func(o *rest.Options) { o.RequestTimeout = timeout }
+}
+
+func withAllowedOrigins(origins ...string) option {
+	return func(o *rest.Options) { o.AllowedOrigins = origins }
+}
+
+func withAuthenticator(authenticate rest.Authenticator) option {
+	return func(o *rest.Options) { o.Authenticate = authenticate }
 }
 
 // newUnstartedServer returns a testServer without an HTTP server, for start or serve.
@@ -119,30 +134,32 @@ func newKey(t testing.TB, create func(ctx context.Context, name string, lifetime
 	return key
 }
 
-// services returns the use cases on the store.
-func (s *testServer) services() rest.Services {
-	return rest.Services{
+// options returns the options of the API on the store.
+func (s *testServer) options() rest.Options {
+	return rest.Options{
 		Pets:   usecase.NewPets(s.store, s.store.Pets(), s.clock.now),
 		Orders: usecase.NewOrders(s.store, s.store.Orders(), s.clock.now),
 		Keys:   s.keys,
+		Now:    s.clock.now, Logger: s.logger, Versions: s.store.Versions, CacheBytes: 1 << 20,
 	}
 }
 
-func (s *testServer) api(t testing.TB, replace func(*rest.Services), options ...rest.Option) *rest.API {
+func (s *testServer) api(t testing.TB, options ...option) *rest.API {
 	t.Helper()
-	services := s.services()
-	replace(&services)
-	defaults := []rest.Option{rest.WithClock(s.clock.now), rest.WithLogger(s.logger), rest.WithPageCache(s.store.Versions, 1<<20)}
-	api, err := rest.New(services, append(defaults, options...)...)
+	o := s.options()
+	for _, option := range options {
+		option(&o)
+	}
+	api, err := rest.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return api
 }
 
-func (s *testServer) engine(t testing.TB, proxies []string, replace func(*rest.Services), options ...rest.Option) *gin.Engine {
+func (s *testServer) engine(t testing.TB, proxies []string, options ...option) *gin.Engine {
 	t.Helper()
-	engine, err := server.NewEngine(s.api(t, replace, options...), s.health, proxies)
+	engine, err := server.NewEngine(s.api(t, options...), s.health, proxies)
 	if err != nil {
 		t.Fatal(err)
 	}

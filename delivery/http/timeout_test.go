@@ -18,11 +18,11 @@ func TestDeadlineCountsFromStartOfRequest(t *testing.T) {
 	t.Parallel()
 	const timeout = time.Minute
 	authenticated, deadline := make(chan time.Time, 1), make(chan time.Time, 1)
-	s := newTestServerWith(t, withCreate(func(ctx context.Context) (domain.Pet, error) {
+	s := newTestServer(t, withCreate(func(ctx context.Context) (domain.Pet, error) {
 		at, _ := ctx.Deadline()
 		deadline <- at
 		return domain.Pet{ID: 1, Name: "Rex", CategoryID: 7}, nil
-	}), rest.WithRequestTimeout(timeout), rest.WithAuthenticator(func(*gin.Context) (string, error) {
+	}), withRequestTimeout(timeout), withAuthenticator(func(*gin.Context) (string, error) {
 		authenticated <- time.Now()
 		return "caller", nil
 	}))
@@ -41,7 +41,7 @@ func TestSlowBodyTimesOutAtRequestDeadline(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
 	start := time.Now()
-	stop, served := s.serve(t, s.engine(t, nil, defaultServices, rest.WithRequestTimeout(time.Second)), longTimeouts)
+	stop, served := s.serve(t, s.engine(t, nil, withRequestTimeout(time.Second)), longTimeouts)
 	declared, chunked := s.dial(t, s.rawPost("Content-Length: 100", `{"name":`)), s.dial(t, s.rawPost("Transfer-Encoding: chunked", "8\r\n{\"name\":\r\n"))
 	s.expectFrom(t, declared, rejected(408, "request_timeout"))
 	s.expectFrom(t, chunked, rejected(408, "request_timeout"))
@@ -62,7 +62,7 @@ func TestSlowBodyTimesOutAtReadTimeout(t *testing.T) {
 	timeouts := longTimeouts
 	timeouts.Read = time.Second
 	start := time.Now()
-	stop, served := s.serve(t, s.engine(t, nil, defaultServices), timeouts)
+	stop, served := s.serve(t, s.engine(t, nil), timeouts)
 	conns := []net.Conn{
 		s.dial(t, s.rawPost("Content-Length: 100", `{"name":`)),
 		s.dial(t, s.rawPost("Content-Length: 100", "")),
@@ -95,7 +95,7 @@ func TestReadTimeoutDoesNotEndHandlers(t *testing.T) {
 			return domain.Pet{ID: 1, Name: "Rex", CategoryID: 7}, nil
 		}
 	}
-	stop, served := s.serve(t, s.engine(t, nil, func(services *rest.Services) {
+	stop, served := s.serve(t, s.engine(t, nil, func(services *rest.Options) {
 		pets := petsWithGet{services.Pets, func(ctx context.Context, _ int64) (domain.Pet, error) { return slow(ctx) }}
 		services.Pets = petsWithCreate{pets, slow}
 	}), timeouts)
@@ -113,14 +113,14 @@ func TestExceededDeadlineIsUnavailable(t *testing.T) {
 	t.Parallel()
 	t.Run("during authentication", func(t *testing.T) {
 		t.Parallel()
-		s := newTestServerWith(t, withBlockingKeys, rest.WithRequestTimeout(time.Millisecond))
+		s := newTestServer(t, withBlockingKeys, withRequestTimeout(time.Millisecond))
 		for _, r := range []request{get("/v1/pets"), get("/v1/pets/1"), get("/v1/store/orders"), postPet(`{}`)} {
 			s.expect(t, r, rejected(503, "unavailable").withoutText("deadline"))
 		}
 	})
 	t.Run("waiting for the store", func(t *testing.T) {
 		t.Parallel()
-		s := newTestServer(t, rest.WithRequestTimeout(time.Second))
+		s := newTestServer(t, withRequestTimeout(time.Second))
 		s.whileStoreBusy(t, func() {
 			s.expect(t, postPet(newRex, "Idempotency-Key: one"), rejected(503, "unavailable").withoutText("deadline"))
 		})
@@ -137,7 +137,7 @@ func TestDeadlineIsUnavailableWhenTheHostHasReadTheBody(t *testing.T) {
 		<-ctx.Done()
 		return domain.Pet{}, domain.Unavailable(ctx.Err())
 	})
-	for name, replace := range map[string]func(*rest.Services){
+	for name, replace := range map[string]option{
 		"during authentication":  withBlockingKeys,
 		"during the transaction": blockingCreate,
 	} {
@@ -149,7 +149,7 @@ func TestDeadlineIsUnavailableWhenTheHostHasReadTheBody(t *testing.T) {
 				body, _ := io.ReadAll(c.Request.Body)
 				c.Request.Body = io.NopCloser(bytes.NewReader(body))
 			})
-			if err := s.api(t, replace, rest.WithRequestTimeout(50*time.Millisecond)).Register(engine.Group("/v1")); err != nil {
+			if err := s.api(t, replace, withRequestTimeout(50*time.Millisecond)).Mount(engine.Group("/v1")); err != nil {
 				t.Fatal(err)
 			}
 			s.start(t, engine)

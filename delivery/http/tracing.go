@@ -3,6 +3,7 @@ package http
 import (
 	"context"
 
+	"github.com/gin-gonic/gin"
 	"go.opentelemetry.io/contrib/instrumentation/github.com/gin-gonic/gin/otelgin"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric/noop"
@@ -10,25 +11,20 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// WithTracerProvider creates a span for every request, in the trace of its header
-// traceparent (W3C Trace Context). A span has the route, but neither the path, the query nor
-// a header such as Host, which may hold secrets, and no unknown method, which may have any
-// length. By default, and with a nil provider, there are no spans.
-func WithTracerProvider(provider trace.TracerProvider) Option {
-	return func(a *API) {
-		if a.trace = nil; provider == nil {
-			return
-		}
-		a.trace = otelgin.Middleware("",
-			otelgin.WithTracerProvider(provider),
-			otelgin.WithMeterProvider(noop.NewMeterProvider()),
-			otelgin.WithPropagators(propagation.TraceContext{}),
-			otelgin.WithSpanStartOptions(trace.WithAttributes(
-				attribute.String("url.path", ""), attribute.String("user_agent.original", ""), attribute.String("http.request.method_original", ""),
-				attribute.String("server.address", ""), // the header Host
-			)),
-		)
+// traceRequests returns a handler that creates the span of a request, or nil without a provider.
+func traceRequests(provider trace.TracerProvider) gin.HandlerFunc {
+	if provider == nil {
+		return nil
 	}
+	return otelgin.Middleware("",
+		otelgin.WithTracerProvider(provider),
+		otelgin.WithMeterProvider(noop.NewMeterProvider()),
+		otelgin.WithPropagators(propagation.TraceContext{}),
+		otelgin.WithSpanStartOptions(trace.WithAttributes(
+			attribute.String("url.path", ""), attribute.String("user_agent.original", ""), attribute.String("http.request.method_original", ""),
+			attribute.String("server.address", ""), // the header Host
+		)),
+	)
 }
 
 // traceID returns the id of the trace in ctx, or "" without one.

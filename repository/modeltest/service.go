@@ -23,7 +23,7 @@ import (
 )
 
 // sunset is when getPet is removed.
-var sunset = noon.Add(48 * time.Hour)
+var sunset = domain.GetPetSunset
 
 // A service is the service to be tested: processes that share a database and a clock.
 type service struct {
@@ -52,7 +52,7 @@ func (c *clock) advance(d time.Duration) time.Time {
 
 func newService(t *rapid.T, e engine.Engine, processes int) *service {
 	s := &service{engine: e, processes: make([]*process, processes)}
-	s.clock.millis.Store(noon.UnixMilli())
+	s.clock.millis.Store(start.UnixMilli())
 	for i := range processes {
 		s.start(t, i)
 	}
@@ -64,14 +64,15 @@ func (s *service) start(t *rapid.T, i int) {
 	store, err := repository.Open(context.Background(), s.engine, repository.Options{Migrate: true})
 	check(t, err)
 	keys := usecase.NewKeys(store, store.Keys(), s.clock.now)
-	api, err := rest.New(rest.Services{
+	api, err := rest.New(rest.Options{
 		Pets:   usecase.NewPets(store, store.Pets(), s.clock.now),
 		Orders: usecase.NewOrders(store, store.Orders(), s.clock.now),
 		Keys:   keys,
-	}, rest.WithClock(s.clock.now), rest.WithGetPetSunset(sunset), rest.WithPageCache(store.Versions, 1<<20))
+		Now:    s.clock.now, Versions: store.Versions, CacheBytes: 1 << 20,
+	})
 	check(t, err)
 	router := gin.New()
-	check(t, api.Register(router.Group("/v1")))
+	check(t, api.Mount(router.Group("/v1")))
 	s.processes[i] = &process{store, keys, router}
 }
 

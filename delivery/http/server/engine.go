@@ -20,15 +20,14 @@ func NewEngine(api *rest.API, health *Health, trustedProxies []string) (*gin.Eng
 	if err := engine.SetTrustedProxies(trustedProxies); err != nil {
 		return nil, err
 	}
-	group := engine.Group("/v1")
-	if err := api.Register(group); err != nil {
+	if err := api.Mount(engine.Group("/v1")); err != nil {
 		return nil, err
 	}
 
-	// After Register, whose routes have the middleware already.
+	// After Mount, whose routes have the middleware already.
 	engine.Use(api.Middleware()...)
 	engine.NoRoute(rest.NotFound)
-	engine.NoMethod(api.DeprecationHeaders(group), rest.MethodNotAllowed)
+	engine.NoMethod(api.MarkDeprecated, rest.MethodNotAllowed)
 	for path, handler := range map[string]gin.HandlerFunc{"/livez": livez, "/readyz": api.HealthHandler(health.readyz)} {
 		methods := []string{http.MethodGet, http.MethodHead}
 		engine.Match(methods, path, handler)

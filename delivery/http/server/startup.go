@@ -16,14 +16,13 @@ import (
 type StartupHandler struct{ handler atomic.Pointer[http.Handler] }
 
 // NewStartupHandler returns a StartupHandler with the trusted proxies of NewEngine and those
-// options of the API that apply to rejected requests, such as rest.WithLogger and
-// rest.WithAllowedOrigins.
-func NewStartupHandler(trustedProxies []string, options ...rest.Option) (*StartupHandler, error) {
+// options of the API that apply to rejected requests: Logger, RequestTimeout and AllowedOrigins.
+func NewStartupHandler(trustedProxies []string, o rest.Options) (*StartupHandler, error) {
 	starting := unavailable("the service is starting, try again")
-	reject := func(*gin.Context) (string, error) { return "", starting }
-	// reject rejects all requests, so the services are never called.
-	services := rest.Services{Pets: struct{ rest.Pets }{}, Orders: struct{ rest.Orders }{}}
-	api, err := rest.New(services, append(options, rest.WithAuthenticator(reject))...)
+	api, err := rest.New(rest.Options{
+		Pets: struct{ rest.Pets }{}, Orders: struct{ rest.Orders }{}, Keys: struct{ rest.Keys }{}, // never called
+		Logger: o.Logger, RequestTimeout: o.RequestTimeout, AllowedOrigins: o.AllowedOrigins,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -32,13 +31,13 @@ func NewStartupHandler(trustedProxies []string, options ...rest.Option) (*Startu
 	if err := engine.SetTrustedProxies(trustedProxies); err != nil {
 		return nil, err
 	}
-	group := engine.Group("/v1")
-	if err := api.Register(group); err != nil {
+	reject := func(c *gin.Context) { api.Fail(c, starting) }
+	if err := api.Mount(engine.Group("/v1"), reject); err != nil {
 		return nil, err
 	}
-	engine.Use(api.Middleware()...) // after Register, as in NewEngine
+	engine.Use(api.Middleware()...) // after Mount, as in NewEngine
 	engine.Match([]string{http.MethodGet, http.MethodHead}, "/livez", livez)
-	engine.NoRoute(api.DeprecationHeaders(group), func(c *gin.Context) { api.Fail(c, starting) })
+	engine.NoRoute(api.MarkDeprecated, reject)
 	s := &StartupHandler{}
 	s.SetHandler(engine)
 	return s, nil

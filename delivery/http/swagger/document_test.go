@@ -1,4 +1,4 @@
-package swagger_test
+package swagger
 
 import (
 	"bytes"
@@ -11,14 +11,13 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"example.com/petstore/delivery/http/swagger"
 )
 
 // mountDocument serves a document for which the caller may set the function.
 func mountDocument(t *testing.T, document func(baseURL string) (head, tail []byte)) *gin.Engine {
 	t.Helper()
 	engine := gin.New()
-	if err := swagger.Register(engine, swagger.Options{Document: document, NotFound: notFound}); err != nil {
+	if err := mount(engine, document, nil); err != nil {
 		t.Fatal(err)
 	}
 	return engine

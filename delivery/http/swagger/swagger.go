@@ -6,39 +6,68 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
+	"strings"
 
 	"github.com/gin-gonic/gin"
+
+	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/docs"
 )
 
-// Options are the options of Register. Document and NotFound are required.
-type Options struct {
-	// Document returns the OpenAPI document as JSON, in two parts, of which head is what
-	// depends on baseURL: tail is compressed only if it differs from the last one. It is
-	// called for each request, with the URL of the document without /openapi.json, or "" if
-	// that is not known. The parts must not be modified after they were returned.
-	//
-	// If the first server of the document has a variable base_url, the page replaces it by
-	// the URL of the folder that contains swagger/, and calls it "This server" if the default
-	// was another. A member x-relative-url of the variable, such as "..", is another URL,
-	// relative to that folder.
-	Document func(baseURL string) (head, tail []byte)
-	// TrustedProxies are the IP addresses and CIDR networks of the proxies whose headers
-	// X-Forwarded-Proto and X-Forwarded-Host are used for baseURL.
-	TrustedProxies []string
-	// NotFound handles requests for files under swagger/ that do not exist.
-	NotFound gin.HandlerFunc
+// A Service is the API that the document describes. petstore.Service implements it.
+type Service interface {
+	// BasePath returns the path under which the API is mounted, or "" if it is not.
+	BasePath() string
+	// Document returns the properties of the deployment.
+	Document() docs.Options
 }
 
-// Register mounts the UI at swagger/index.html and the document at openapi.json, for GET
-// and HEAD. It returns an error if an option is missing, a trusted proxy is neither an IP
-// address nor a CIDR network, or a route conflicts with one of the host.
-func Register(r gin.IRouter, o Options) (err error) {
-	if o.Document == nil || o.NotFound == nil {
-		return errors.New("swagger: set Options.Document and Options.NotFound")
-	}
-	proxies, err := parseProxies(o.TrustedProxies)
+// Mount mounts Swagger UI at swagger/index.html of a router and the OpenAPI document at
+// openapi.json, for GET and HEAD. The document has the address of the service, which must be
+// mounted on the same engine. Mount returns an error if it is not mounted, its address does not
+// follow from that of the document, an option of the document is invalid, or a route conflicts
+// with one of the host.
+func Mount(r gin.IRouter, s Service) error {
+	apiPath, err := relativePath(r.Group("").BasePath(), s.BasePath())
 	if err != nil {
-		return fmt.Errorf("swagger: Options.TrustedProxies: %w", err)
+		return err
+	}
+	document, err := docs.Document(s.Document(), apiPath)
+	if err != nil {
+		return err
+	}
+	return mount(r, document, s.Document().TrustedProxies)
+}
+
+// relativePath returns the path of the API relative to a group, as for docs.Document. A prefix
+// that a proxy removes is before both.
+func relativePath(group, api string) (string, error) {
+	if api == "" {
+		return "", errors.New("swagger: mount the API before its documentation")
+	}
+	relative, err := filepath.Rel(group, api)
+	if err != nil || strings.ContainsAny(relative, ":*") { // a parameter, whose value is not known
+		return "", fmt.Errorf("swagger: %s has no address relative to %s: mount the documentation below the same parameters", api, group)
+	}
+	if relative != ".." && !strings.HasPrefix(relative, "../") {
+		relative = "/" + relative
+	}
+	return relative, nil
+}
+
+// mount mounts the page and a document as JSON, in two parts, of which head is what depends on
+// baseURL: tail is compressed only if it differs from the last one. document is called for each
+// request, with the URL of the document without /openapi.json, or "" if that is not known. The
+// parts must not be modified after they were returned.
+//
+// If the first server of the document has a variable base_url, the page replaces it by the URL of
+// the folder that contains swagger/, and calls it "This server" if the default was another. A
+// member x-relative-url of the variable, such as "..", is another URL, relative to that folder.
+func mount(r gin.IRouter, document func(baseURL string) (head, tail []byte), trustedProxies []string) (err error) {
+	proxies, err := parseProxies(trustedProxies)
+	if err != nil {
+		return fmt.Errorf("swagger: the trusted proxies: %w", err)
 	}
 	files, err := loadFiles()
 	if err != nil {
@@ -49,13 +78,13 @@ func Register(r gin.IRouter, o Options) (err error) {
 			err = fmt.Errorf("swagger: mount the documentation: %v", conflict)
 		}
 	}()
-	var document lastDocument
+	var last lastDocument
 	handleGet(r, "/openapi.json", func(c *gin.Context) {
 		if len(proxies) > 0 {
 			c.Writer.Header().Add("Vary", forwardedProto+", "+forwardedHost)
 		}
-		head, tail := o.Document(proxies.baseURL(c))
-		document.serve(c, head, tail)
+		head, tail := document(proxies.baseURL(c))
+		last.serve(c, head, tail)
 	})
 	handleGet(r, "/swagger/*name", func(c *gin.Context) {
 		name := c.Param("name")
@@ -65,7 +94,7 @@ func Register(r gin.IRouter, o Options) (err error) {
 		}
 		file, ok := files[name]
 		if !ok {
-			o.NotFound(c)
+			rest.NotFound(c)
 			return
 		}
 		file.serve(c)
@@ -73,7 +102,7 @@ func Register(r gin.IRouter, o Options) (err error) {
 	return nil
 }
 
-// RedirectRoot redirects the path / of r to the UI. Register does not, because a host may
+// RedirectRoot redirects the path / of r to the UI. Mount does not, because a host may
 // have a page of its own there.
 func RedirectRoot(r gin.IRouter) {
 	handleGet(r, "/", func(c *gin.Context) { redirect(c, "swagger/index.html") })

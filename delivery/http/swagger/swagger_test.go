@@ -1,6 +1,7 @@
-package swagger_test
+package swagger
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -9,7 +10,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"example.com/petstore/delivery/http/swagger"
+	"example.com/petstore/docs"
+
 )
 
 // document returns an OpenAPI document whose title is its base URL.
@@ -17,7 +19,7 @@ func document(baseURL string) (head, tail []byte) {
 	return []byte(`{"openapi":"3.0.3","info":{"title":"` + baseURL), []byte(`"}}`)
 }
 
-const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+const wantPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 func TestEveryFileIsServedWithItsTypeAndHeaders(t *testing.T) {
@@ -39,7 +41,7 @@ func TestEveryFileIsServedWithItsTypeAndHeaders(t *testing.T) {
 			t.Errorf("%s: got %d, %q, %d bytes, want 200, %q and a body", path, got.Code, got.Header().Get("Content-Type"), got.Body.Len(), want)
 		}
 		for name, want := range map[string]string{
-			"Content-Security-Policy": contentSecurityPolicy,
+			"Content-Security-Policy": wantPolicy,
 			"X-Content-Type-Options":  "nosniff",
 			"Referrer-Policy":         "no-referrer",
 			"Cache-Control":           "no-cache",
@@ -51,14 +53,14 @@ func TestEveryFileIsServedWithItsTypeAndHeaders(t *testing.T) {
 	}
 }
 
-func TestRegisterReturnsRouteConflicts(t *testing.T) {
+func TestMountReturnsRouteConflicts(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/shop/openapi.json", "/shop/swagger/index.html", "/shop/*any"} {
 		engine := gin.New()
 		engine.GET(path, func(*gin.Context) {})
-		err := swagger.Register(engine.Group("/shop"), swagger.Options{Document: document, NotFound: func(*gin.Context) {}})
+		err := mount(engine.Group("/shop"), document, nil)
 		if err == nil {
-			t.Errorf("with the route %s of the host Register returned no error", path)
+			t.Errorf("with the route %s of the host mount returned no error", path)
 		}
 	}
 }
@@ -99,7 +101,7 @@ func TestUnknownFileCallsNotFound(t *testing.T) {
 	} {
 		got := get(t, engine, path)
 		if got.Code != http.StatusNotFound || !strings.Contains(got.Body.String(), `"not_found"`) {
-			t.Errorf("%s: got %d %s, want the response of NotFound", path, got.Code, got.Body)
+			t.Errorf("%s: got %d %s, want that of the API", path, got.Code, got.Body)
 		}
 	}
 }
@@ -131,16 +133,60 @@ func TestRedirectsAreRelative(t *testing.T) {
 	}
 }
 
-func TestRegisterRejectsInvalidOptions(t *testing.T) {
+func TestMountRejectsInvalidProxies(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]swagger.Options{
-		"no document":     {NotFound: notFound},
-		"no NotFound":     {Document: document},
-		"a host name":     {NotFound: notFound, Document: document, TrustedProxies: []string{"proxy.example"}},
-		"invalid network": {NotFound: notFound, Document: document, TrustedProxies: []string{"10.0.0.0/33"}},
+	for _, proxy := range []string{"proxy.example", "10.0.0.0/33"} {
+		if err := mount(gin.New(), document, []string{proxy}); err == nil {
+			t.Errorf("%s: got no error", proxy)
+		}
+	}
+}
+
+// A service is an API that is mounted under a path.
+type service string
+
+func (s service) BasePath() string       { return string(s) }
+func (s service) Document() docs.Options { return docs.Options{Title: "Animals of " + string(s)} }
+
+func TestDocumentHasAddressOfService(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ api, docs, url, base, server string }{
+		{"/v1", "/", "", "http://host.example", "/v1"},
+		{"/", "/", "", "http://host.example", ""},
+		{"/", "/docs", "/docs", "http://host.example", ""},
+		{"/shop/v1", "/shop/docs", "/shop/docs", "http://host.example/shop", "/v1"},
+		{"/shop/v1", "/shop", "/shop", "http://host.example/shop", "/v1"},
+		{"/shop/v1", "/shop/v1", "/shop/v1", "http://host.example/shop/v1", ""},
+		{"/shop/v1", "/docs", "/docs", "http://host.example", "/shop/v1"},
+		{"/teams/:team/v1", "/teams/:team/docs", "/teams/a/docs", "http://host.example/teams/a", "/v1"},
 	} {
-		if err := swagger.Register(gin.New(), o); err == nil {
-			t.Errorf("%s: got no error", name)
+		engine := gin.New()
+		if err := Mount(engine.Group(tc.docs), service(tc.api)); err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Info    struct{ Title string }
+			Servers []struct {
+				URL       string
+				Variables map[string]struct{ Default string }
+			}
+		}
+		body := get(t, engine, "http://host.example"+tc.url+"/openapi.json").Body.Bytes()
+		if err := json.Unmarshal(body, &got); err != nil {
+			t.Fatal(err)
+		}
+		server := got.Servers[0]
+		if server.URL != "{base_url}"+tc.server || server.Variables["base_url"].Default != tc.base || got.Info.Title != "Animals of "+tc.api {
+			t.Errorf("the API at %s and the document at %s: got %+v, want %s and %s", tc.api, tc.docs, got, tc.base, tc.server)
+		}
+	}
+}
+
+func TestMountRejectsServiceWithoutAddress(t *testing.T) {
+	t.Parallel()
+	for api, group := range map[string]string{"": "/docs", "/teams/:team/v1": "/docs"} {
+		if err := Mount(gin.New().Group(group), service(api)); err == nil {
+			t.Errorf("%s and %s: got no error", api, group)
 		}
 	}
 }
@@ -154,15 +200,10 @@ func newEngine(t *testing.T, prefix string, trustedProxies ...string) *gin.Engin
 
 func register(t *testing.T, r gin.IRouter, trustedProxies ...string) {
 	t.Helper()
-	o := swagger.Options{Document: document, TrustedProxies: trustedProxies, NotFound: notFound}
-	if err := swagger.Register(r, o); err != nil {
+	if err := mount(r, document, trustedProxies); err != nil {
 		t.Fatal(err)
 	}
-	swagger.RedirectRoot(r)
-}
-
-func notFound(c *gin.Context) {
-	c.Data(http.StatusNotFound, "application/json", []byte(`{"code":"not_found","message":"not found","status":404}`))
+	RedirectRoot(r)
 }
 
 // get requests a path with headers such as "Accept-Encoding: gzip".

@@ -1,4 +1,4 @@
-package http_test
+package petstore_test
 
 import (
 	"bufio"
@@ -39,7 +39,7 @@ func TestEmbeddingDocumentShowsTestedCode(t *testing.T) {
 // with the commands of the page, and runs its curl examples.
 func TestProgramOfEmbeddingDocument(t *testing.T) {
 	t.Parallel()
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs(".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,25 +65,25 @@ func TestProgramOfEmbeddingDocument(t *testing.T) {
 	t.Cleanup(func() { _ = shop.Process.Kill() })
 	line, err := bufio.NewReader(log).ReadString('\n')
 	_, line, _ = strings.Cut(line, "http://")
-	address, _, found := strings.Cut(line, "/shop/pets-api/swagger/index.html")
+	address, _, found := strings.Cut(line, "/shop/docs/swagger/index.html")
 	if err != nil || !found {
 		t.Fatalf("got log %q and error %v, want the URL of Swagger UI", line, err)
 	}
 
-	page, _ := os.ReadFile("../../docs/embedding.md")
+	page, _ := os.ReadFile("docs/embedding.md")
 	_, printed, _ := strings.Cut(string(page), commands[1]+"```\n```\n")
 	printed, _, _ = strings.Cut(printed, "```")
 	curls := strings.ReplaceAll(commands[1], "127.0.0.1:8080", address)
 	if diff := cmp.Diff(printed, runShell(t, dir, curls)); diff != "" || printed == "" {
 		t.Errorf("output of the examples (-want +got):\n%s", diff)
 	}
-	document := runShell(t, dir, fmt.Sprintf("curl -sf http://%s/shop/pets-api/openapi.json", address))
-	for _, want := range []string{`"url": "{base_url}"`, fmt.Sprintf(`"default": "http://%s/shop/pets-api"`, address), `"This server"`} {
+	document := runShell(t, dir, fmt.Sprintf("curl -sf http://%s/shop/docs/openapi.json", address))
+	for _, want := range []string{`"url": "{base_url}/v1"`, fmt.Sprintf(`"default": "http://%s/shop"`, address), `"This server"`} {
 		if !strings.Contains(document, want) {
 			t.Errorf("the document lacks %s", want)
 		}
 	}
-	runShell(t, dir, fmt.Sprintf("curl -sf http://%s/shop/pets-api/swagger/index.html", address))
+	runShell(t, dir, fmt.Sprintf("curl -sf http://%s/shop/docs/swagger/index.html", address))
 
 	if err := shop.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestProgramOfEmbeddingDocument(t *testing.T) {
 // embeddingBlocks returns the code blocks of docs/embedding.md in a language.
 func embeddingBlocks(t *testing.T, language string) (blocks []string) {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/embedding.md")
+	page, err := os.ReadFile("docs/embedding.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,139 @@
+package petstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
+)
+
+// registered are the collectors of a service in the registry of the host, which may be nil.
+type registered struct {
+	prometheus.Registerer
+	collectors []prometheus.Collector
+}
+
+// orNil returns r as a prometheus.Registerer, or nil without a registry.
+func (r *registered) orNil() prometheus.Registerer {
+	if r.Registerer == nil {
+		return nil
+	}
+	return r
+}
+
+// Register implements prometheus.Registerer.
+func (r *registered) Register(c prometheus.Collector) error {
+	if r.Registerer == nil {
+		return nil
+	}
+	err := r.Registerer.Register(c)
+	if err == nil {
+		r.collectors = append(r.collectors, c)
+	}
+	return err
+}
+
+// registerAll registers the collectors of the store.
+func (r *registered) registerAll(all ...prometheus.Collector) error {
+	for _, c := range all {
+		if err := r.Register(c); err != nil {
+			return fmt.Errorf("petstore.New: this registry has the metrics of another service: use another registry or add a label: %w", err)
+		}
+	}
+	return nil
+}
+
+// unregister removes what was registered, so that the host can open another service.
+func (r *registered) unregister() {
+	for _, c := range r.collectors {
+		r.Unregister(c)
+	}
+}
+
+// registerTransactions registers the metrics of commits and of store errors, and returns the
+// functions for repository.Options that observe them.
+func (r *registered) registerTransactions() (commit func(batch int, took time.Duration), failure func(engine.Failure), err error) {
+	sizes := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "petstore_store_commit_batch_size", Help: "Transactions that shared one commit.",
+		Buckets: prometheus.ExponentialBuckets(1, 2, 9),
+	})
+	durations := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "petstore_store_commit_duration_seconds", Help: "Duration of the transaction of a batch, including its wait for other processes and its commit.",
+		Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5},
+	})
+	kinds := make([]string, len(engine.Failures()))
+	for i, failure := range engine.Failures() {
+		kinds[i] = string(failure)
+	}
+	failures := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "petstore_store_errors_total",
+		Help: "Transactions and reads that failed because of the store, by kind: " + strings.Join(kinds, ", ") +
+			". A failed commit counts once for each of its requests. A client that disconnects does not count.",
+	}, []string{"kind"})
+	for _, kind := range kinds {
+		failures.WithLabelValues(kind) // 0 is exported, so that rate() sees the first error
+	}
+	commit = func(batch int, took time.Duration) {
+		sizes.Observe(float64(batch))
+		durations.Observe(took.Seconds())
+	}
+	failure = func(f engine.Failure) { failures.WithLabelValues(string(f)).Inc() }
+	return commit, failure, r.registerAll(sizes, durations, failures)
+}
+
+// registerStore registers the metrics of the connection pools, of waiting transactions and of API
+// keys.
+func (r *registered) registerStore(store *repository.Store, now func() time.Time) error {
+	waiting := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "petstore_store_waiting_transactions", Help: "Transactions that are queued or not committed yet.",
+	}, func() float64 { return float64(store.Waiting()) })
+	err := r.registerAll(keyCollector{store.Keys(), now}, waiting)
+	for name, pool := range store.Pools() {
+		err = errors.Join(err, r.registerAll(collectors.NewDBStatsCollector(pool, name)))
+	}
+	return err
+}
+
+// keyMetricsTimeout is how long a scrape waits at most for the API keys.
+const keyMetricsTimeout = time.Second
+
+var keyExpiration = prometheus.NewDesc(
+	"petstore_key_expiration_timestamp_seconds",
+	"When API keys expire, by the id of the key, in seconds since 1970. Missing are keys that never expire, are not valid or were rotated.",
+	[]string{"key_id"}, nil,
+)
+
+// A keyCollector reads from the store when API keys expire, at each scrape. If the store is
+// not available, the scrape lacks these times but has all other metrics.
+type keyCollector struct {
+	keys domain.KeyReader
+	now  func() time.Time
+}
+
+// Describe implements prometheus.Collector.
+func (keyCollector) Describe(to chan<- *prometheus.Desc) { to <- keyExpiration }
+
+// Collect implements prometheus.Collector.
+func (c keyCollector) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), keyMetricsTimeout)
+	defer cancel()
+	keys, err := c.keys.List(ctx)
+	if err != nil {
+		return // counted in petstore_store_errors_total
+	}
+	for _, key := range keys {
+		if key.ExpiresAt != nil && key.RevokedAt == nil && key.Usable(c.now()) {
+			seconds := float64(key.ExpiresAt.UnixMilli()) / 1000
+			to <- prometheus.MustNewConstMetric(keyExpiration, prometheus.GaugeValue, seconds, strconv.FormatInt(key.ID, 10))
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package petstore_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"example.com/petstore"
+	"example.com/petstore/repository/sqlite"
+)
+
+func TestMain(m *testing.M) {
+	gin.SetMode(gin.TestMode)
+	goleak.VerifyTestMain(m)
+}
+
+// newService returns a service that is closed when the test ends.
+func newService(t *testing.T, o petstore.Options) *petstore.Service {
+	t.Helper()
+	if o.Store == nil {
+		o.Store = sqlite.New(filepath.Join(t.TempDir(), "pets.db"))
+	}
+	service, err := petstore.New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := service.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return service
+}
+
+// status sends a request with a bearer token and returns the status of the response.
+func status(t *testing.T, engine http.Handler, method, path, token string) int {
+	t.Helper()
+	request := httptest.NewRequestWithContext(t.Context(), method, path, http.NoBody)
+	request.Header.Set("Authorization", "Bearer "+token)
+	response := httptest.NewRecorder()
+	engine.ServeHTTP(response, request)
+	return response.Code
+}
+
+func newKey(t *testing.T, service *petstore.Service) string {
+	t.Helper()
+	key, err := service.Keys().Create(t.Context(), "test", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func TestTwoServicesInOneProcessAreIndependent(t *testing.T) {
+	t.Parallel()
+	engine := gin.New()
+	var keys []string
+	registry := prometheus.NewRegistry()
+	for _, prefix := range []string{"/a/v1", "/b/v1"} {
+		service := newService(t, petstore.Options{
+			Metrics: prometheus.WrapRegistererWith(prometheus.Labels{"shop": prefix}, registry),
+		})
+		keys = append(keys, newKey(t, service))
+		if err := service.Mount(engine.Group(prefix)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string][]int{"/a/v1/pets": {200, 401}, "/b/v1/pets": {401, 200}} {
+		got := []int{status(t, engine, http.MethodGet, path, keys[0]), status(t, engine, http.MethodGet, path, keys[1])}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s with the keys of a and b: got %v, want %v", path, got, want)
+		}
+	}
+}
+
+func TestNewRequiresStoreWithSchema(t *testing.T) {
+	t.Parallel()
+	missing := filepath.Join(t.TempDir(), "missing.db")
+	for name, o := range map[string]petstore.Options{
+		"Options.Store":  {},
+		"missing.db":     {Store: sqlite.New(missing), NoMigration: true},
+		"RequestTimeout": {Store: sqlite.New(filepath.Join(t.TempDir(), "pets.db")), RequestTimeout: -1},
+	} {
+		if _, err := petstore.New(t.Context(), o); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("got error %v, want one about %s", err, name)
+		}
+	}
+}
+
+func TestKeyUsesAreStoredOnClose(t *testing.T) {
+	t.Parallel()
+	store := sqlite.New(filepath.Join(t.TempDir(), "pets.db"))
+	first, err := petstore.New(t.Context(), petstore.Options{Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := gin.New()
+	if err := first.Mount(engine); err != nil {
+		t.Fatal(err)
+	}
+	if got := status(t, engine, http.MethodGet, "/pets", newKey(t, first)); got != http.StatusOK {
+		t.Errorf("got status %d, want 200", got)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := newService(t, petstore.Options{Store: store}).Keys().List(t.Context())
+	if err != nil || keys[0].LastUsedAt == nil {
+		t.Errorf("got keys %+v and error %v, want the last use of one", keys, err)
+	}
+}
+
+func TestFailedWriteOfKeyUsesIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	core, log := observer.New(zap.WarnLevel)
+	service, err := petstore.New(t.Context(), petstore.Options{Store: sqlite.New(filepath.Join(t.TempDir(), "pets.db")), Logger: zap.New(core)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := gin.New()
+	if err := service.Mount(engine); err != nil {
+		t.Fatal(err)
+	}
+	status(t, engine, http.MethodGet, "/pets", newKey(t, service))
+	if err := service.Store().Close(); err != nil {
+		t.Fatal(err)
+	}
+	_ = service.Close()
+	if got := log.FilterMessage("cannot store when API keys were last used").Len(); got != 1 {
+		t.Errorf("got %d entries, want 1", got)
+	}
+}
+
+func TestEndOfContextInterruptsNewOnly(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	store := sqlite.New(filepath.Join(t.TempDir(), "pets.db"))
+	service, err := petstore.New(ctx, petstore.Options{Store: store, Now: func() time.Time { return time.UnixMilli(0) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	newKey(t, service)
+	if err := service.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := petstore.New(ctx, petstore.Options{Store: store}); err == nil {
+		t.Error("with an ended context New returned no error")
+	}
+}
