@@ -67,8 +67,6 @@ type Options struct {
 	Metrics prometheus.Registerer
 	// TracerProvider, if not nil, creates a span for each request and for each of its statements.
 	TracerProvider trace.TracerProvider
-	// Now is the clock, time.Now when nil.
-	Now func() time.Time
 }
 
 const defaultCacheBytes = 16 << 20
@@ -93,9 +91,7 @@ func New(ctx context.Context, o Options) (_ *Service, err error) {
 	if o.Logger == nil {
 		o.Logger = zap.NewNop()
 	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	now := func() time.Time { return time.Now().UTC().Truncate(time.Millisecond) } // as in the store
 	s := &Service{document: o.Document, metrics: &registered{Registerer: o.Metrics}, stop: func() {}}
 	defer func() {
 		if err != nil {
@@ -112,17 +108,17 @@ func New(ctx context.Context, o Options) (_ *Service, err error) {
 	if s.store, err = repository.Open(ctx, o.Store, options); err != nil {
 		return nil, err
 	}
-	s.keys = usecase.NewKeys(s.store, s.store.Keys(), o.Now)
-	if err := s.metrics.registerStore(s.store, o.Now); err != nil {
+	s.keys = usecase.NewKeys(s.store, s.store.Keys(), now)
+	if err := s.metrics.registerStore(s.store, now); err != nil {
 		return nil, err
 	}
 	s.api, err = rest.New(rest.Options{
-		Pets:         usecase.NewPets(s.store, s.store.Pets(), o.Now),
-		Orders:       usecase.NewOrders(s.store, s.store.Orders(), o.Now),
+		Pets:         usecase.NewPets(s.store, s.store.Pets(), now),
+		Orders:       usecase.NewOrders(s.store, s.store.Orders(), now),
 		Keys:         s.keys,
 		Authenticate: o.Authenticate, RequestTimeout: o.RequestTimeout, RateLimit: o.RateLimit, AllowedOrigins: o.AllowedOrigins,
 		CacheBytes: cmp.Or(o.CacheBytes, defaultCacheBytes), Versions: s.store.Versions,
-		Logger: o.Logger, Metrics: s.metrics.orNil(), TracerProvider: o.TracerProvider, Now: o.Now,
+		Logger: o.Logger, Metrics: s.metrics.orNil(), TracerProvider: o.TracerProvider, Now: now,
 	})
 	if err != nil {
 		return nil, err

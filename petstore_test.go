@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
@@ -146,7 +145,7 @@ func TestEndOfContextInterruptsNewOnly(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	store := sqlite.New(filepath.Join(t.TempDir(), "pets.db"))
-	service, err := petstore.New(ctx, petstore.Options{Store: store, Now: func() time.Time { return time.UnixMilli(0) }})
+	service, err := petstore.New(ctx, petstore.Options{Store: store})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -123,12 +123,12 @@ const hostScheme = "host"
 
 // document and its parts have their members in the order of openapi.json.
 type document struct {
-	OpenAPI    json.RawMessage       `json:"openapi"`
-	Info       info                  `json:"info"`
-	Servers    []server              `json:"servers"`
-	Tags       json.RawMessage       `json:"tags"`
-	Security   []map[string][]string `json:"security"`
-	Paths      json.RawMessage       `json:"paths"`
+	OpenAPI    json.RawMessage            `json:"openapi"`
+	Info       info                       `json:"info"`
+	Servers    []server                   `json:"servers"`
+	Tags       json.RawMessage            `json:"tags"`
+	Security   []map[string][]string      `json:"security"`
+	Paths      json.RawMessage            `json:"paths"`
 	Components map[string]json.RawMessage `json:"components"`
 }
 

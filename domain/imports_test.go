@@ -55,8 +55,9 @@ var imports = map[string][]string{
 	"delivery/http":          {"domain"},
 	"delivery/file":          {"delivery/http", "domain"},
 	"delivery/http/server":   {"delivery/http", "domain"},
-	"delivery/http/swagger":  {},
-	"docs":                   {"domain"},
+	"delivery/http/swagger":  {"delivery/http", "docs"},
+	"docs":                   {},
+	".":                      {"delivery/http", "docs", "domain", "repository", "repository/engine", "usecase"},
 	"docs/generate":          {"domain"},
 	"config":                 {"domain"},
 }

@@ -16,12 +16,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	rest "example.com/petstore/delivery/http"
+	"example.com/petstore"
 	"example.com/petstore/delivery/http/swagger"
-	"example.com/petstore/docs"
-	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
-	"example.com/petstore/usecase"
 )
 
 // TestSwaggerUIInABrowser authorizes and tries operations in Swagger UI as the README
@@ -116,48 +113,34 @@ http {
 
 // servedByAnotherEngine mounts the API and Swagger UI in a group of another Gin engine.
 func servedByAnotherEngine(t *testing.T) (url, key string) {
-	return mountOnAnotherEngine(t, "/teams/shop", "/v1")
+	return mountOnAnotherEngine(t, "/teams/shop", "/teams/shop/v1")
 }
 
 // servedBesideTheAPI mounts the API in a group of another Gin engine, and Swagger UI in the
 // group /docs beside it.
 func servedBesideTheAPI(t *testing.T) (url, key string) {
-	return mountOnAnotherEngine(t, "/teams/shop/docs", "../v1")
+	return mountOnAnotherEngine(t, "/teams/shop/docs", "/teams/shop/v1")
 }
 
-// mountOnAnotherEngine mounts Swagger UI in a group of another Gin engine, and the API in
-// the group /teams/shop/v1.
+// mountOnAnotherEngine mounts Swagger UI in a group of another Gin engine, and the API in another
+// one.
 func mountOnAnotherEngine(t *testing.T, docsPath, apiPath string) (url, key string) {
 	t.Helper()
-	ctx := t.Context()
-	store, err := repository.Open(ctx, sqlite.New(storePath(t.TempDir())), repository.Options{Migrate: true})
+	service, err := petstore.New(t.Context(), petstore.Options{Store: sqlite.New(storePath(t.TempDir()))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = store.Close() })
-	keys := usecase.NewKeys(store, store.Keys(), time.Now)
-	if key, err = keys.Create(ctx, "browser", 0); err != nil {
-		t.Fatal(err)
-	}
-	api, err := rest.New(rest.Services{
-		Pets:   usecase.NewPets(store, store.Pets(), time.Now),
-		Orders: usecase.NewOrders(store, store.Orders(), time.Now),
-		Keys:   keys,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	document, err := docs.Document(docs.Options{APIPath: apiPath})
-	if err != nil {
+	t.Cleanup(func() { _ = service.Close() })
+	if key, err = service.Keys().Create(t.Context(), "browser", 0); err != nil {
 		t.Fatal(err)
 	}
 	engine := gin.New()
-	if err := api.Register(engine.Group("/teams/shop/v1")); err != nil {
+	if err := service.Mount(engine.Group(apiPath)); err != nil {
 		t.Fatal(err)
 	}
 	group := engine.Group(docsPath)
 	swagger.RedirectRoot(group)
-	if err := swagger.Register(group, swagger.Options{Document: document, NotFound: rest.NotFound}); err != nil {
+	if err := swagger.Mount(group, service); err != nil {
 		t.Fatal(err)
 	}
 	host := httptest.NewServer(engine)

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
 )
 

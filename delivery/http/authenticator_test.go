@@ -7,7 +7,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
 )
 

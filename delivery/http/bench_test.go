@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
-	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
 )
 

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	rest "example.com/petstore/delivery/http"
 )
 
 const (

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/viper"
 	"go.uber.org/zap"
 
-	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
 )
 

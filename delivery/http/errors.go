@@ -168,7 +168,7 @@ func NotFound(c *gin.Context) {
 }
 
 // MethodNotAllowed sends the 405 response for a method that a path does not have. Use it
-// for Engine.NoMethod, after API.DeprecationHeaders. Gin sets the header Allow if
+// for Engine.NoMethod, after API.MarkDeprecated. Gin sets the header Allow if
 // Engine.HandleMethodNotAllowed is true.
 func MethodNotAllowed(c *gin.Context) {
 	writeError(c, &domain.Error{

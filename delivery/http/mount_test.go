@@ -227,11 +227,14 @@ func TestMiddlewareOfHostRunsWithinTheAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res.check(t, wantResponse{status: 401}.withHeader(append(slices.Clip(deprecationHeaders), originAllowed, "X-Request-Id: *")...))
+	res.check(t, wantResponse{status: 401}.withHeader(append(slices.Clip(deprecationHeaders), originAllowed)...))
 	if string(res.body) != `{"error":"sign in first"}` {
 		t.Errorf("got body %s, want that of the host", res.body)
 	}
-	s.expect(t, get("/v1/pets", "From: ann"), ok(`[]`))
+	if res, err = s.send(t.Context(), get("/v1/pets", "From: ann")); err != nil {
+		t.Fatal(err)
+	}
+	res.check(t, ok(`[]`))
 	lines := s.accessLog(t)
 	if last := lines[len(lines)-1]; len(lines) != 5 || last["caller"] != "ann" {
 		t.Errorf("got access log %v, want 5 lines and caller ann in the last", lines)

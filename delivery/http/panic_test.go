@@ -10,7 +10,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
 )
 

@@ -66,7 +66,7 @@ func TestStartupHandlerTrustsOnlyTheConfiguredProxies(t *testing.T) {
 			t.Errorf("with the trusted proxy %s: got the client %v, want %s", proxy, got, want)
 		}
 	}
-	if _, err := server.NewStartupHandler([]string{"proxy.example"}); err == nil {
+	if _, err := server.NewStartupHandler([]string{"proxy.example"}, rest.Options{}); err == nil {
 		t.Error("got no error for a trusted proxy that is neither an address nor a network")
 	}
 }

@@ -33,12 +33,13 @@ func TestClockJumpsLoseNothing(t *testing.T) {
 	store, err := repository.Open(t.Context(), sqlite.New(filepath.Join(folder, "petstore.db")), repository.Options{Migrate: true})
 	check(t, err)
 	keys := usecase.NewKeys(store, store.Keys(), now)
-	api, err := rest.New(rest.Services{
+	api, err := rest.New(rest.Options{
 		Pets: usecase.NewPets(store, store.Pets(), now), Orders: usecase.NewOrders(store, store.Orders(), now), Keys: keys,
-	}, rest.WithClock(now), rest.WithPageCache(store.Versions, 1<<20))
+		Now: now, Versions: store.Versions, CacheBytes: 1 << 20,
+	})
 	check(t, err)
 	engine := gin.New()
-	check(t, api.Register(engine.Group("/v1")))
+	check(t, api.Mount(engine.Group("/v1")))
 	http := httptest.NewServer(engine)
 	defer http.Close()
 	key, err := keys.Create(t.Context(), "test", 0)

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/gin-gonic/gin"
-
 )
 
 // mountDocument serves a document for which the caller may set the function.

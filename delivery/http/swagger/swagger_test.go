@@ -11,7 +11,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"example.com/petstore/docs"
-
 )
 
 // document returns an OpenAPI document whose title is its base URL.

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/cmd/petstore/internal/serve"
-	"example.com/petstore/repository"
 )
 
 func newServe(in *invocation) *cobra.Command {
@@ -38,13 +37,14 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) error {
 	if err != nil {
 		return err
 	}
+	store, err := newEngine(settings.Database)
+	if err != nil {
+		return err
+	}
 	version, commit := in.buildVersion()
 	options := serve.Options{
 		Version: version, Commit: commit, StoreName: storeName(settings.Database), FirstKey: firstKey,
-		Stdout: in.stdout.out, Stderr: in.stderr, ForceExit: in.forceExit, Clock: clock,
-		Open: func(ctx context.Context, o repository.Options) (*repository.Store, error) {
-			return openStore(ctx, settings.Database, o)
-		},
+		Stdout: in.stdout.out, Stderr: in.stderr, ForceExit: in.forceExit, Store: store,
 	}
 	if in.configFile != "" {
 		options.SettingsFile = absolutePath(in.configFile)

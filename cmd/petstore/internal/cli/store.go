@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"example.com/petstore/cmd/petstore/internal/serve"
 	"example.com/petstore/config"
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
@@ -43,21 +44,7 @@ func openStore(ctx context.Context, d config.Database, o repository.Options) (*r
 		return nil, err
 	}
 	o.Migrate, o.MaxOpenConns, o.RequireSynchronous = d.Migrate && !o.MustExist, d.MaxOpenConns, d.RequireSynchronous
-	var store *repository.Store
-	done := make(chan error, 1)
-	go func() {
-		var err error
-		store, err = repository.Open(ctx, e, o)
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		if err == nil || ctx.Err() == nil {
-			return store, err
-		}
-	case <-ctx.Done():
-	}
-	return nil, fmt.Errorf("interrupted while opening the store: %w", context.Cause(ctx))
+	return serve.Interruptible(ctx, func() (*repository.Store, error) { return repository.Open(ctx, e, o) })
 }
 
 // mustExist are the options of a command that neither creates nor migrates a store: a

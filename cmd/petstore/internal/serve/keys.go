@@ -67,26 +67,6 @@ func localAddress(address net.Addr) string {
 	return address.String()
 }
 
-// flushLastUsed stores when keys were last used, every five seconds and once more when ctx
-// ends.
-func flushLastUsed(ctx context.Context, keys *usecase.Keys, log *zap.Logger) error {
-	keys.FlushLastUsed(ctx, 5*time.Second, logFlushes(log))
-	return nil
-}
-
-// logFlushes returns a function that logs the first of several errors in a row. Requests may
-// log none, if all of them read and only writes fail. The entry does not say that the write is
-// repeated, because the one at the end of the service is not.
-func logFlushes(log *zap.Logger) func(error) {
-	failed := false
-	return func(err error) {
-		if err != nil && !failed {
-			log.Warn("cannot store when API keys were last used", zap.Error(err))
-		}
-		failed = err != nil
-	}
-}
-
 // WriteContext writes text to out. It returns an error if ctx ends before the write does,
 // as when out is a full pipe. The write then goes on in the background.
 func WriteContext(ctx context.Context, out io.Writer, text string) error {

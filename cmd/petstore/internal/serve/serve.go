@@ -2,8 +2,10 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"time"
@@ -11,12 +13,14 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"example.com/petstore"
 	"example.com/petstore/cmd/petstore/internal/telemetry"
 	"example.com/petstore/config"
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/server"
+	"example.com/petstore/docs"
 	"example.com/petstore/repository"
-	"example.com/petstore/usecase"
+	"example.com/petstore/repository/engine"
 )
 
 // Options are what Run needs beside the settings.
@@ -26,8 +30,7 @@ type Options struct {
 	SettingsFile    string // for the log, or empty
 	FirstKey        bool   // create an API key if the store has none, and print it to Stdout
 	Stdout, Stderr  io.Writer
-	Open            func(context.Context, repository.Options) (*repository.Store, error)
-	Clock           func() time.Time
+	Store           engine.Engine
 	ForceExit       func() // ends the process with 1
 }
 
@@ -56,10 +59,9 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	if admin != nil {
 		defer admin.Close()
 	}
-	startup, err := server.NewStartupHandler(
-		settings.Server.TrustedProxies, rest.WithLogger(log), rest.WithGetPetSunset(settings.API.GetPetSunset),
-		rest.WithRequestTimeout(settings.Server.RequestTimeout), rest.WithAllowedOrigins(settings.CORS.AllowedOrigins...),
-	)
+	startup, err := server.NewStartupHandler(settings.Server.TrustedProxies, rest.Options{
+		Logger: log, RequestTimeout: settings.Server.RequestTimeout, AllowedOrigins: settings.CORS.AllowedOrigins,
+	})
 	if err != nil {
 		return err
 	}
@@ -75,41 +77,65 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 		return err
 	}
 	defer flushTraces()
-	store, err := o.Open(ctx, repository.Options{
-		TracerProvider: tracerProvider, MaxStaleness: settings.Cache.MaxStaleness,
-		ObserveCommit: telemetry.RegisterCommitMetrics(metrics), ObserveFailure: telemetry.RegisterFailureMetrics(metrics),
-	})
+	options := petstore.Options{
+		Store: o.Store, NoMigration: !settings.Database.Migrate, MaxOpenConns: settings.Database.MaxOpenConns,
+		MaxStaleness: settings.Cache.MaxStaleness, RequireSynchronous: settings.Database.RequireSynchronous,
+		RequestTimeout: settings.Server.RequestTimeout, RateLimit: rest.RateLimit(settings.RateLimit),
+		AllowedOrigins: settings.CORS.AllowedOrigins, CacheBytes: cmp.Or(int64(settings.Cache.MaxBytes), -1),
+		Document: docs.Options{
+			ProductionURL: settings.Server.ProductionURL, StagingURL: settings.Server.StagingURL,
+			TrustedProxies: settings.Server.TrustedProxies,
+		},
+		Logger: log, TracerProvider: tracerProvider,
+	}
+	if admin != nil { // else nobody could read them
+		options.Metrics = metrics
+	}
+	service, err := Interruptible(ctx, func() (*petstore.Service, error) { return petstore.New(ctx, options) })
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	pets, orders := usecase.NewPets(store, store.Pets(), o.Clock), usecase.NewOrders(store, store.Orders(), o.Clock)
-	keys, health := usecase.NewKeys(store, store.Keys(), o.Clock), server.NewHealth(store.Ping)
-	telemetry.RegisterStoreMetrics(metrics, store)
-	handler, err := newPublicHandler(
-		settings, health, rest.Services{Pets: pets, Orders: orders, Keys: keys},
-		rest.WithLogger(log), rest.WithMetrics(telemetry.RegistererFor(metrics, admin)), rest.WithTracerProvider(tracerProvider),
-		rest.WithPageCache(store.Versions, int64(settings.Cache.MaxBytes)),
-	)
+	defer func() { err = errors.Join(err, service.Close()) }()
+	health := server.NewHealth(service.Store().Ping)
+	handler, err := newPublicHandler(service, health, settings)
 	if err != nil {
 		return err
 	}
-	if err := importBootstrapKey(ctx, keys, settings.Auth.BootstrapKey); err != nil {
+	if err := importBootstrapKey(ctx, service.Keys(), settings.Auth.BootstrapKey); err != nil {
 		return err
 	}
 	startup.SetHandler(handler)
 	ready.Store(health)
 
-	o.logServing(ctx, settings, store, listener.Addr(), log)
+	o.logServing(ctx, settings, service.Store(), listener.Addr(), log)
 	context.AfterFunc(ctx, func() { health.Drain(); log.Info("stopping", zap.NamedError("reason", context.Cause(ctx))) })
 	group.Go(func() error { defer drained(); return <-served })
-	group.Go(func() error { return flushLastUsed(drainCtx, keys, log) })
 	if o.FirstKey {
-		group.Go(func() error { return printFirstKey(drainCtx, keys, settings, listener.Addr(), o.Stdout, log) })
+		group.Go(func() error { return printFirstKey(drainCtx, service.Keys(), settings, listener.Addr(), o.Stdout, log) })
 	}
 	err = group.Wait()
 	log.Info("stopped", zap.Error(err))
 	return err
+}
+
+// Interruptible returns what open returns, or an error when ctx ends before, also while SQLite waits
+// for a lock of another process, which ignores ctx.
+func Interruptible[T any](ctx context.Context, open func() (T, error)) (opened T, err error) {
+	var result T
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		result, err = open()
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err == nil || ctx.Err() == nil {
+			return result, err
+		}
+	case <-ctx.Done():
+	}
+	return opened, fmt.Errorf("interrupted while opening the store: %w", context.Cause(ctx))
 }
 
 // checkTimeout is how long the start of the service waits for the check of logServing.
