@@ -20,6 +20,9 @@ const (
 	storefile  = "repository/sqlite/internal/storefile"
 	sqliteTest = "repository/sqlite/internal/sqlitetest" // helpers of tests
 	backup     = "repository/sqlite/backup"
+
+	binding = "delivery/internal/binding" // of requests and of rows in files
+	record  = "delivery/internal/record"
 )
 
 const (
@@ -52,8 +55,10 @@ var imports = map[string][]string{
 	engineTest:               {"repository/engine", "repository/sqlite"},
 	"repository/storetest":   {"domain"},
 	"repository/modeltest":   {"repository", "repository/engine", "usecase", "delivery/http", "domain"},
-	"delivery/http":          {"domain"},
-	"delivery/file":          {"delivery/http", "domain"},
+	binding:                  {"domain"},
+	record:                   {binding, "domain"},
+	"delivery/http":          {binding, record, "domain"},
+	"delivery/file":          {record, "domain"},
 	"delivery/http/server":   {"delivery/http", "domain"},
 	"delivery/http/swagger":  {"delivery/http", "docs"},
 	"docs":                   {},

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/delivery/internal/record"
 )
 
 // maxCommas is about how many commas a line may have: encoding/csv needs more memory for a field
@@ -65,7 +65,7 @@ func (r *csvReader) read() (Row, error) {
 			}
 			return ""
 		}
-		row.Pet, err = rest.ParsePet(field("id"), field("name"), field("categoryId"), field("status"))
+		row.Pet, err = record.ParsePet(field("id"), field("name"), field("categoryId"), field("status"))
 		row.Pet.Name = strings.Clone(row.Pet.Name) // which shares the memory of the whole row
 		row.Rule, hint = ruleOf(err), ""
 	}

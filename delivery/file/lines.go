@@ -6,7 +6,7 @@ import (
 	"errors"
 	"io"
 
-	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/delivery/internal/record"
 )
 
 // A lineReader reads NDJSON.
@@ -39,7 +39,7 @@ func (l *lineReader) read() (row Row, err error) {
 	if err := checkText(row); err != nil {
 		return row, err
 	}
-	row.Pet, err = rest.DecodePet(row.Text)
+	row.Pet, err = record.DecodePet(row.Text)
 	row.Rule = ruleOf(err)
 	return row, nil
 }

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strconv"
 
-	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/delivery/internal/record"
 	"example.com/petstore/domain"
 )
 
@@ -19,7 +19,7 @@ type Writer[T any] struct {
 
 // NewPetWriter returns a Writer of animals. A CSV file begins with the header.
 func NewPetWriter(out io.Writer, format Format) *Writer[domain.Pet] {
-	return newWriter(out, format, rest.AppendPet, petColumns, func(fields []string, p domain.Pet) []string {
+	return newWriter(out, format, func(to []byte, p domain.Pet) ([]byte, error) { return record.PetOf(p).AppendJSON(to) }, petColumns, func(fields []string, p domain.Pet) []string {
 		return append(fields, strconv.FormatInt(p.ID, 10), p.Name, strconv.FormatInt(p.CategoryID, 10), string(p.Status))
 	})
 }
@@ -27,9 +27,9 @@ func NewPetWriter(out io.Writer, format Format) *Writer[domain.Pet] {
 // NewOrderWriter returns a Writer of orders. A CSV file begins with the header.
 func NewOrderWriter(out io.Writer, format Format) *Writer[domain.Order] {
 	columns := []string{"id", "petId", "status", "createdAt", "updatedAt"}
-	return newWriter(out, format, rest.AppendOrder, columns, func(fields []string, o domain.Order) []string {
+	return newWriter(out, format, func(to []byte, o domain.Order) ([]byte, error) { return record.OrderOf(o).AppendJSON(to) }, columns, func(fields []string, o domain.Order) []string {
 		return append(fields, strconv.FormatInt(o.ID, 10), strconv.FormatInt(o.PetID, 10), string(o.Status),
-			rest.Timestamp(o.CreatedAt), rest.Timestamp(o.UpdatedAt))
+			record.Timestamp(o.CreatedAt), record.Timestamp(o.UpdatedAt))
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"example.com/petstore/delivery/internal/binding"
 	"example.com/petstore/domain"
 )
 
@@ -89,6 +90,6 @@ func readError(err error) error {
 	case errors.As(err, &network) && network.Timeout():
 		return &domain.Error{Kind: errTimeout, Code: codeRequestTimeout, Message: "the body was not received in time", Cause: err}
 	default:
-		return invalidJSON("the body is incomplete", err)
+		return binding.InvalidJSON("the body is incomplete", err)
 	}
 }

@@ -4,34 +4,13 @@ import (
 	"context"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"example.com/petstore/delivery/internal/binding"
+	"example.com/petstore/delivery/internal/record"
 	"example.com/petstore/domain"
 )
-
-type order struct {
-	// Unique identifier, assigned by the service.
-	ID int64 `json:"id" validate:"required" format:"int64" example:"1"`
-	// Identifier of the ordered animal.
-	PetID int64 `json:"petId" validate:"required" format:"int64" example:"1"`
-	// Status of the order.
-	Status domain.OrderStatus `json:"status" validate:"required" enums:"placed,delivered,cancelled" example:"placed"`
-	// Time at which the order was placed, in UTC.
-	CreatedAt string `json:"createdAt" validate:"required" format:"date-time" example:"2026-11-20T10:06:30.000Z"`
-	// Time of the last change of the status, in UTC.
-	UpdatedAt string `json:"updatedAt" validate:"required" format:"date-time" example:"2026-11-20T10:06:30.000Z"`
-} // @name Order
-
-func orderOf(o domain.Order) order {
-	return order{ID: o.ID, PetID: o.PetID, Status: o.Status, CreatedAt: Timestamp(o.CreatedAt), UpdatedAt: Timestamp(o.UpdatedAt)}
-}
-
-// Timestamp formats a time as the API does: RFC 3339 in UTC with milliseconds.
-func Timestamp(t time.Time) string {
-	return t.UTC().Format("2006-01-02T15:04:05.000Z")
-}
 
 type newOrder struct {
 	// Identifier of the animal to order. listPets with the status available returns those that can be ordered.
@@ -65,18 +44,18 @@ func (q listOrdersQuery) filters() (filters string) {
 //	@ID				listOrders
 //	@Tags			Store
 //	@Param			query	query	listOrdersQuery	false	"page and filters"
-//	@Success		200		{array}	order			"A page of orders"
+//	@Success		200		{array}	record.Order			"A page of orders"
 //	@Router			/store/orders [get]
 func (a *API) listOrders(c *gin.Context) error {
 	return a.servePage(c, "orders", func(raw string) (parsedQuery, error) {
-		q, err := bindQuery[listOrdersQuery](raw)
+		q, err := binding.Query[listOrdersQuery](raw)
 		filters := q.filters()
 		return parsedQuery{q.canonical(filters, q.After), func() (*encodedPage, error) {
 			page, err := a.orders.List(c.Request.Context(), domain.OrderQuery{PageRequest: q.pageRequest(), Status: q.Status, PetID: q.PetID})
 			if err != nil {
 				return nil, err
 			}
-			return encodePage(page, orderOf, func(last domain.Order) string { return q.canonical(filters, last.ID) })
+			return encodePage(page, record.OrderOf, func(last domain.Order) string { return q.canonical(filters, last.ID) })
 		}}, err
 	})
 }
@@ -89,7 +68,7 @@ func (a *API) listOrders(c *gin.Context) error {
 //	@Tags			Store
 //	@Param			Idempotency-Key	header		string		false	"Identifies the retries of one request"	minlength(1)	maxlength(255)
 //	@Param			order			body		newOrder	true	"The animal to order"
-//	@Success		201				{object}	order		"The order"
+//	@Success		201				{object}	record.Order		"The order"
 //	@Header			201				{string}	Location	"The URL of the order, relative to that of the request"
 //	@Failure		404				{object}	errorBody	"pet_not_found"
 //	@Failure		409				{object}	errorBody	"pet_not_available"
@@ -107,7 +86,7 @@ func (a *API) placeOrder(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeCreated(c, "./orders/"+strconv.FormatInt(placed.ID, 10), orderOf(placed), replayed)
+	return writeCreated(c, "./orders/"+strconv.FormatInt(placed.ID, 10), record.OrderOf(placed), replayed)
 }
 
 // getOrder sends one order.
@@ -117,7 +96,7 @@ func (a *API) placeOrder(c *gin.Context) error {
 //	@ID				getOrder
 //	@Tags			Store
 //	@Param			orderId	path		int64		true	"Identifier of the order to return"	format(int64)
-//	@Success		200		{object}	order		"The order"
+//	@Success		200		{object}	record.Order		"The order"
 //	@Failure		404		{object}	errorBody	"order_not_found"
 //	@Router			/store/orders/{orderId} [get]
 func (a *API) getOrder(c *gin.Context) error {
@@ -131,7 +110,7 @@ func (a *API) getOrder(c *gin.Context) error {
 //	@ID				deliverOrder
 //	@Tags			Store
 //	@Param			orderId	path		int64		true	"Identifier of the order to deliver"	format(int64)
-//	@Success		200		{object}	order		"The delivered order"
+//	@Success		200		{object}	record.Order		"The delivered order"
 //	@Failure		404		{object}	errorBody	"order_not_found"
 //	@Failure		409		{object}	errorBody	"order_state_conflict"
 //	@Router			/store/orders/{orderId}/deliver [post]
@@ -146,7 +125,7 @@ func (a *API) deliverOrder(c *gin.Context) error {
 //	@ID				cancelOrder
 //	@Tags			Store
 //	@Param			orderId	path		int64		true	"Identifier of the order to cancel"	format(int64)
-//	@Success		200		{object}	order		"The cancelled order"
+//	@Success		200		{object}	record.Order		"The cancelled order"
 //	@Failure		404		{object}	errorBody	"order_not_found"
 //	@Failure		409		{object}	errorBody	"order_state_conflict"
 //	@Router			/store/orders/{orderId}/cancel [post]
@@ -164,5 +143,5 @@ func (a *API) serveOrder(c *gin.Context, useCase func(ctx context.Context, id in
 	if err != nil {
 		return err
 	}
-	return writeRecord(c, http.StatusOK, orderOf(order))
+	return writeRecord(c, http.StatusOK, record.OrderOf(order))
 }

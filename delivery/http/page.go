@@ -9,6 +9,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"github.com/gin-gonic/gin"
 
+	"example.com/petstore/delivery/internal/record"
 	"example.com/petstore/domain"
 )
 
@@ -90,8 +91,8 @@ var cacheRevalidate = []string{"private, no-cache"}
 // encodePage encodes a page as an array. Its link (RFC 8288) has the query that next
 // returns for the last record, relative to the URL of the request, which is right under any
 // prefix. Its ETag is a hash of the body and the link.
-func encodePage[T any, R record](page domain.Page[T], recordOf func(T) R, next func(last T) string) (*encodedPage, error) {
-	body, err := encodeAll(page.Items, recordOf)
+func encodePage[T any, R record.Record](page domain.Page[T], recordOf func(T) R, next func(last T) string) (*encodedPage, error) {
+	body, err := record.EncodeAll(page.Items, recordOf)
 	if err != nil {
 		return nil, err
 	}

@@ -6,41 +6,10 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"example.com/petstore/delivery/internal/binding"
+	"example.com/petstore/delivery/internal/record"
 	"example.com/petstore/domain"
 )
-
-type newPet struct {
-	// The animal's name, not blank and without control characters or noncharacters such as U+FFFF.
-	Name *string `json:"name" validate:"required,petname" minLength:"1" maxLength:"200" example:"Rex"`
-	// Identifier of the category the animal belongs to.
-	CategoryID *int64 `json:"categoryId" validate:"required" format:"int64" example:"7"`
-	// Availability status. Without it the animal has no status.
-	Status *domain.PetStatus `json:"status" validate:"omitempty,petstatus" enums:"available,pending,sold" example:"available"`
-} // @name NewPet
-
-// pet returns the animal of a valid newPet.
-func (n newPet) pet() domain.NewPet {
-	pet := domain.NewPet{Name: *n.Name, CategoryID: *n.CategoryID}
-	if n.Status != nil {
-		pet.Status = *n.Status
-	}
-	return pet
-}
-
-type pet struct {
-	// Unique identifier, assigned by the service on creation.
-	ID int64 `json:"id" validate:"required" format:"int64" example:"1"`
-	// The animal's name.
-	Name string `json:"name" validate:"required" minLength:"1" maxLength:"200" example:"Rex"`
-	// Identifier of the category the animal belongs to.
-	CategoryID int64 `json:"categoryId" validate:"required" format:"int64" example:"7"`
-	// Availability status, absent if the animal has none.
-	Status domain.PetStatus `json:"status,omitzero" enums:"available,pending,sold" example:"available"`
-} // @name Pet
-
-func petOf(p domain.Pet) pet {
-	return pet{ID: p.ID, Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
-}
 
 // listPetsQuery has the parameters of listPets.
 type listPetsQuery struct {
@@ -64,18 +33,18 @@ func (q listPetsQuery) filters() string {
 //	@ID				listPets
 //	@Tags			Pets
 //	@Param			query	query	listPetsQuery	false	"page and filter"
-//	@Success		200		{array}	pet				"A page of animals"
+//	@Success		200		{array}	record.Pet				"A page of animals"
 //	@Router			/pets [get]
 func (a *API) listPets(c *gin.Context) error {
 	return a.servePage(c, "pets", func(raw string) (parsedQuery, error) {
-		q, err := bindQuery[listPetsQuery](raw)
+		q, err := binding.Query[listPetsQuery](raw)
 		filters := q.filters()
 		return parsedQuery{q.canonical(filters, q.After), func() (*encodedPage, error) {
 			page, err := a.pets.List(c.Request.Context(), domain.PetQuery{PageRequest: q.pageRequest(), Status: q.Status})
 			if err != nil {
 				return nil, err
 			}
-			return encodePage(page, petOf, func(last domain.Pet) string { return q.canonical(filters, last.ID) })
+			return encodePage(page, record.PetOf, func(last domain.Pet) string { return q.canonical(filters, last.ID) })
 		}}, err
 	})
 }
@@ -87,12 +56,12 @@ func (a *API) listPets(c *gin.Context) error {
 //	@ID				createPet
 //	@Tags			Pets
 //	@Param			Idempotency-Key	header		string		false	"Identifies the retries of one request"	minlength(1)	maxlength(255)
-//	@Param			pet				body		newPet		true	"The animal"
-//	@Success		201				{object}	pet			"The created animal"
+//	@Param			pet				body		record.NewPet		true	"The animal"
+//	@Success		201				{object}	record.Pet			"The created animal"
 //	@Header			201				{string}	Location	"The URL of the animal, relative to that of the request"
 //	@Router			/pets [post]
 func (a *API) createPet(c *gin.Context) error {
-	body, err := bindBody[newPet](c)
+	body, err := bindBody[record.NewPet](c)
 	if err != nil {
 		return err
 	}
@@ -100,11 +69,11 @@ func (a *API) createPet(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	created, replayed, err := a.pets.Create(c.Request.Context(), body.pet(), key)
+	created, replayed, err := a.pets.Create(c.Request.Context(), body.Pet(), key)
 	if err != nil {
 		return err
 	}
-	return writeCreated(c, "./pets/"+strconv.FormatInt(created.ID, 10), petOf(created), replayed)
+	return writeCreated(c, "./pets/"+strconv.FormatInt(created.ID, 10), record.PetOf(created), replayed)
 }
 
 // getPet sends one animal.
@@ -114,7 +83,7 @@ func (a *API) createPet(c *gin.Context) error {
 //	@ID				getPet
 //	@Tags			Pets
 //	@Param			petId	path		int64		true	"Identifier of the animal to return"	format(int64)
-//	@Success		200		{object}	pet			"The animal"
+//	@Success		200		{object}	record.Pet			"The animal"
 //	@Failure		404		{object}	errorBody	"pet_not_found"
 //	@Deprecated
 //	@Router			/pets/{petId} [get]
@@ -127,5 +96,5 @@ func (a *API) getPet(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeRecord(c, http.StatusOK, petOf(found))
+	return writeRecord(c, http.StatusOK, record.PetOf(found))
 }

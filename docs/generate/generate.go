@@ -51,6 +51,7 @@ func generate(root string) ([]byte, error) {
 // The packages of the annotated handlers and of the types that the annotations name.
 const (
 	handlers = "delivery/http"
+	records  = "delivery/internal/record"
 	types    = "domain"
 )
 
@@ -58,7 +59,7 @@ const (
 // converts the result to OpenAPI 3.0.3.
 func parseAnnotations(root string) (*openapi3.T, error) {
 	parser := swag.New(swag.SetStrict(true), swag.SetDebugger(log.New(io.Discard, "", 0)))
-	dirs := []string{filepath.Join(root, handlers), filepath.Join(root, types)}
+	dirs := []string{filepath.Join(root, handlers), filepath.Join(root, records), filepath.Join(root, types)}
 	if err := parser.ParseAPIMultiSearchDir(dirs, "doc.go", 1); err != nil {
 		return nil, err
 	}

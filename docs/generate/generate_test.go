@@ -240,9 +240,10 @@ func writeSources(t *testing.T, old, replacement string) string {
 	}
 	root := t.TempDir()
 	for name, text := range map[string]string{
-		"go.mod":               "module example.com/store\n",
-		"domain/pets.go":       petStatuses,
-		"delivery/http/doc.go": strings.Replace(string(source), old, replacement, 1),
+		"go.mod":                             "module example.com/store\n",
+		"domain/pets.go":                     petStatuses,
+		"delivery/internal/record/record.go": "package record\n",
+		"delivery/http/doc.go":               strings.Replace(string(source), old, replacement, 1),
 	} {
 		path := filepath.Join(root, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

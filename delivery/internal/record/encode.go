@@ -1,4 +1,4 @@
-package http
+package record
 
 import (
 	"strconv"
@@ -6,13 +6,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A record is a pet or an order. appendJSON appends the same JSON as json.Marshal returns,
+// A Record is a Pet or an Order. AppendJSON appends the same JSON as json.Marshal returns,
 // without reflection. It returns an error for invalid UTF-8.
-type record interface {
-	appendJSON(to []byte) ([]byte, error)
+type Record interface {
+	AppendJSON(to []byte) ([]byte, error)
 }
 
-func (p pet) appendJSON(to []byte) ([]byte, error) {
+// AppendJSON implements Record.
+func (p Pet) AppendJSON(to []byte) ([]byte, error) {
 	to = appendInt(to, `{"id":`, p.ID)
 	to, err := jsontext.AppendQuote(append(to, `,"name":`...), p.Name)
 	to = appendInt(to, `,"categoryId":`, p.CategoryID)
@@ -22,7 +23,8 @@ func (p pet) appendJSON(to []byte) ([]byte, error) {
 	return append(to, '}'), err
 }
 
-func (o order) appendJSON(to []byte) ([]byte, error) {
+// AppendJSON implements Record.
+func (o Order) AppendJSON(to []byte) ([]byte, error) {
 	to = appendInt(to, `{"id":`, o.ID)
 	to = appendInt(to, `,"petId":`, o.PetID)
 	to = appendUnescaped(to, `,"status":"`, string(o.Status))
@@ -41,18 +43,18 @@ func appendUnescaped(to []byte, prefix, text string) []byte {
 	return append(append(append(to, prefix...), text...), '"')
 }
 
-// recordSize is the approximate size of an encoded pet in bytes. A larger one would waste
+// Size is the approximate size of an encoded pet in bytes. A larger one would waste
 // memory in each page of the cache.
-const recordSize = 72
+const Size = 72
 
-// encodeAll encodes items as an array of records.
-func encodeAll[T any, R record](items []T, recordOf func(T) R) (_ []byte, err error) {
-	to := append(make([]byte, 0, 2+recordSize*len(items)), '[')
+// EncodeAll encodes items as an array of records.
+func EncodeAll[T any, R Record](items []T, recordOf func(T) R) (_ []byte, err error) {
+	to := append(make([]byte, 0, 2+Size*len(items)), '[')
 	for i, item := range items {
 		if i > 0 {
 			to = append(to, ',')
 		}
-		if to, err = recordOf(item).appendJSON(to); err != nil {
+		if to, err = recordOf(item).AppendJSON(to); err != nil {
 			return nil, err
 		}
 	}

@@ -1,12 +1,13 @@
-package http
+package record
 
-import "example.com/petstore/domain"
-
-// The functions of this file give rows of files the JSON and the rules of the API.
+import (
+	"example.com/petstore/delivery/internal/binding"
+	"example.com/petstore/domain"
+)
 
 // A petRow is an animal in a file.
 type petRow struct {
-	newPet
+	NewPet
 	ID *int64 `json:"id" validate:"omitempty,min=1"`
 }
 
@@ -14,7 +15,7 @@ type petRow struct {
 // unknown are ignored. The member id may be missing, ID is 0 then. The error is an
 // ErrInvalid (invalid_json, validation_failed), whose message lists every violation.
 func DecodePet(row []byte) (domain.Pet, error) {
-	decoded, err := decodeObject[petRow](row, "the row")
+	decoded, err := binding.JSON[petRow](row, "the row")
 	if err != nil {
 		return domain.Pet{}, err
 	}
@@ -30,9 +31,9 @@ func ParsePet(id, name, categoryID, status string) (domain.Pet, error) {
 		if text == "" {
 			return
 		}
-		number, ok := parseInt64(text)
+		number, ok := binding.ParseInt64(text)
 		if *target = &number; !ok {
-			violations = append(violations, domain.Violation{Field: name, Rule: integerRule})
+			violations = append(violations, domain.Violation{Field: name, Rule: binding.IntegerRule})
 		}
 	}
 	parse("id", id, &row.ID)
@@ -43,7 +44,7 @@ func ParsePet(id, name, categoryID, status string) (domain.Pet, error) {
 	if status != "" {
 		row.Status = (*domain.PetStatus)(&status)
 	}
-	if err := validate(&row, domain.CodeValidationFailed, violations); err != nil {
+	if err := binding.Validate(&row, domain.CodeValidationFailed, violations); err != nil {
 		return domain.Pet{}, err
 	}
 	return row.petWithID(), nil
@@ -52,13 +53,7 @@ func ParsePet(id, name, categoryID, status string) (domain.Pet, error) {
 // petWithID returns the animal of a valid petRow.
 func (r petRow) petWithID() domain.Pet {
 	if r.ID == nil {
-		return r.pet().WithID(0)
+		return r.Pet().WithID(0)
 	}
-	return r.pet().WithID(*r.ID)
+	return r.Pet().WithID(*r.ID)
 }
-
-// AppendPet appends the JSON of an animal. It returns an error for a name that is not UTF-8.
-func AppendPet(to []byte, p domain.Pet) ([]byte, error) { return petOf(p).appendJSON(to) }
-
-// AppendOrder appends the JSON of an order.
-func AppendOrder(to []byte, o domain.Order) ([]byte, error) { return orderOf(o).appendJSON(to) }

@@ -1,4 +1,6 @@
-package http
+// Package binding decodes JSON objects and query strings into structs by their tags, and validates
+// them. It is not for embedders.
+package binding
 
 import (
 	"cmp"
@@ -41,9 +43,9 @@ func newValidator() *validator.Validate {
 	return v
 }
 
-// validate validates the struct tags of target. It returns an ErrInvalid with the violations
+// Validate validates the struct tags of target. It returns an ErrInvalid with the violations
 // that were found while decoding and those of the other fields, or nil without any.
-func validate(target any, code domain.Code, violations []domain.Violation) error {
+func Validate(target any, code domain.Code, violations []domain.Violation) error {
 	var invalid validator.ValidationErrors
 	if err := structValidator.Struct(target); err != nil && !errors.As(err, &invalid) {
 		return err

@@ -1,4 +1,4 @@
-package http
+package binding
 
 import (
 	"net/url"
@@ -6,15 +6,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gin-gonic/gin"
-
 	"example.com/petstore/domain"
 )
 
-// bindQuery decodes a query into T and validates the tags of T. Each parameter of T may
+// Query decodes a query into T and validates the tags of T. Each parameter of T may
 // occur once and must not be empty. The tag default has the value of a missing one. Other
 // parameters are ignored. The error is an ErrInvalid (invalid_parameter).
-func bindQuery[T any](raw string) (query T, err error) {
+func Query[T any](raw string) (query T, err error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
 		return query, &domain.Error{
@@ -36,7 +34,7 @@ func bindQuery[T any](raw string) (query T, err error) {
 			violations = append(violations, domain.Violation{Field: field.name, Rule: rule})
 		}
 	}
-	return query, validate(&query, domain.CodeInvalidParameter, violations)
+	return query, Validate(&query, domain.CodeInvalidParameter, violations)
 }
 
 // decodeParameter decodes the values of a parameter into a field, which is a string, an
@@ -52,10 +50,10 @@ func decodeParameter(values []string, field reflect.Value) (rule string) {
 		field.SetString(values[0])
 		return ""
 	}
-	number, ok := parseInt64(values[0])
+	number, ok := ParseInt64(values[0])
 	switch {
 	case !ok, strings.HasPrefix(values[0], "-0"): // which is not in plain digits
-		return integerRule
+		return IntegerRule
 	case field.Kind() == reflect.Pointer:
 		field.Set(reflect.ValueOf(&number))
 	default:
@@ -64,21 +62,11 @@ func decodeParameter(values []string, field reflect.Value) (rule string) {
 	return ""
 }
 
-// pathID returns the id in the path parameter petId or orderId of a record "pet" or
-// "order". For an id that is not an int64 the error is an ErrNotFound with the code: no
-// record has such an id.
-func pathID(c *gin.Context, record string, notFound domain.Code) (int64, error) {
-	id, ok := parseInt64(c.Param(record + "Id"))
-	if !ok {
-		return 0, &domain.Error{Kind: domain.ErrNotFound, Code: notFound, Message: "there is no " + record + " with this id"}
-	}
-	return id, nil
-}
+// IntegerRule is the rule of int64 values.
+const IntegerRule = "must be a 64-bit integer without fraction or exponent"
 
-const integerRule = "must be a 64-bit integer without fraction or exponent"
-
-// parseInt64 parses decimal digits, after a minus sign if the number is negative.
-func parseInt64(s string) (int64, bool) {
+// ParseInt64 parses decimal digits, after a minus sign if the number is negative.
+func ParseInt64(s string) (int64, bool) {
 	if strings.HasPrefix(s, "+") {
 		return 0, false
 	}

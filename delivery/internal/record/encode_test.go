@@ -1,4 +1,4 @@
-package http
+package record
 
 import (
 	"math"
@@ -12,16 +12,16 @@ import (
 
 func TestAppendJSONMatchesMarshal(t *testing.T) {
 	t.Parallel()
-	var samples []record
+	var samples []Record
 	names := []string{"Rex", "", `"quoted" \\`, "<b>&amp;</b>", "\u2028\u2029", "日本語 🐕", "tab\tnew\nline\x00\x1f\x7f"}
 	for _, number := range []int64{0, 1, -1, 42, math.MaxInt64, math.MinInt64} {
 		for _, name := range names {
 			for _, status := range []domain.PetStatus{"", domain.PetAvailable, domain.PetPending, domain.PetSold} {
-				samples = append(samples, pet{ID: number, Name: name, CategoryID: -number, Status: status})
+				samples = append(samples, Pet{ID: number, Name: name, CategoryID: -number, Status: status})
 			}
 		}
 		for _, status := range []domain.OrderStatus{domain.OrderPlaced, domain.OrderDelivered, domain.OrderCancelled} {
-			samples = append(samples, order{
+			samples = append(samples, Order{
 				ID: number, PetID: -number, Status: status,
 				CreatedAt: "2026-11-20T10:06:30.000Z", UpdatedAt: "2026-11-20T10:06:30.001Z",
 			})
@@ -33,7 +33,7 @@ func TestAppendJSONMatchesMarshal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := sample.appendJSON(nil); err != nil || string(got) != string(want) {
+		if got, err := sample.AppendJSON(nil); err != nil || string(got) != string(want) {
 			t.Errorf("got %s and error %v, want %s", got, err, want)
 		}
 		value := reflect.ValueOf(sample)
@@ -51,11 +51,11 @@ func TestAppendJSONMatchesMarshal(t *testing.T) {
 
 func TestInvalidUTF8IsNotEncoded(t *testing.T) {
 	t.Parallel()
-	invalid := pet{Name: "R\xffx"}
-	if got, err := invalid.appendJSON(nil); err == nil {
+	invalid := Pet{Name: "R\xffx"}
+	if got, err := invalid.AppendJSON(nil); err == nil {
 		t.Errorf("got %s, want an error", got)
 	}
-	if got, err := encodeAll([]pet{{Name: "Rex"}, invalid}, func(p pet) pet { return p }); err == nil {
+	if got, err := EncodeAll([]Pet{{Name: "Rex"}, invalid}, func(p Pet) Pet { return p }); err == nil {
 		t.Errorf("got %s, want an error", got)
 	}
 }

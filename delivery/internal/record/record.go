@@ -1,0 +1,69 @@
+// Package record has the JSON of animals and orders, in the API and in files. It is not for
+// embedders.
+package record
+
+import (
+	"time"
+
+	"example.com/petstore/domain"
+)
+
+// A NewPet is the JSON of an animal to add. Its fields are nil if the member is absent.
+type NewPet struct {
+	// The animal's name, not blank and without control characters or noncharacters such as U+FFFF.
+	Name *string `json:"name" validate:"required,petname" minLength:"1" maxLength:"200" example:"Rex"`
+	// Identifier of the category the animal belongs to.
+	CategoryID *int64 `json:"categoryId" validate:"required" format:"int64" example:"7"`
+	// Availability status. Without it the animal has no status.
+	Status *domain.PetStatus `json:"status" validate:"omitempty,petstatus" enums:"available,pending,sold" example:"available"`
+} // @name NewPet
+
+// Pet returns the animal of a valid NewPet.
+func (n NewPet) Pet() domain.NewPet {
+	pet := domain.NewPet{Name: *n.Name, CategoryID: *n.CategoryID}
+	if n.Status != nil {
+		pet.Status = *n.Status
+	}
+	return pet
+}
+
+// A Pet is the JSON of an animal.
+type Pet struct {
+	// Unique identifier, assigned by the service on creation.
+	ID int64 `json:"id" validate:"required" format:"int64" example:"1"`
+	// The animal's name.
+	Name string `json:"name" validate:"required" minLength:"1" maxLength:"200" example:"Rex"`
+	// Identifier of the category the animal belongs to.
+	CategoryID int64 `json:"categoryId" validate:"required" format:"int64" example:"7"`
+	// Availability status, absent if the animal has none.
+	Status domain.PetStatus `json:"status,omitzero" enums:"available,pending,sold" example:"available"`
+} // @name Pet
+
+// PetOf returns the JSON of an animal.
+func PetOf(p domain.Pet) Pet {
+	return Pet{ID: p.ID, Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
+}
+
+// An Order is the JSON of an order.
+type Order struct {
+	// Unique identifier, assigned by the service.
+	ID int64 `json:"id" validate:"required" format:"int64" example:"1"`
+	// Identifier of the ordered animal.
+	PetID int64 `json:"petId" validate:"required" format:"int64" example:"1"`
+	// Status of the order.
+	Status domain.OrderStatus `json:"status" validate:"required" enums:"placed,delivered,cancelled" example:"placed"`
+	// Time at which the order was placed, in UTC.
+	CreatedAt string `json:"createdAt" validate:"required" format:"date-time" example:"2026-11-20T10:06:30.000Z"`
+	// Time of the last change of the status, in UTC.
+	UpdatedAt string `json:"updatedAt" validate:"required" format:"date-time" example:"2026-11-20T10:06:30.000Z"`
+} // @name Order
+
+// OrderOf returns the JSON of an order.
+func OrderOf(o domain.Order) Order {
+	return Order{ID: o.ID, PetID: o.PetID, Status: o.Status, CreatedAt: Timestamp(o.CreatedAt), UpdatedAt: Timestamp(o.UpdatedAt)}
+}
+
+// Timestamp formats a time as the API does: RFC 3339 in UTC with milliseconds.
+func Timestamp(t time.Time) string {
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}
