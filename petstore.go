@@ -57,7 +57,8 @@ type Options struct {
 	// CacheBytes is about how much memory caches pages of the lists: 16 MiB when zero, none when
 	// negative.
 	CacheBytes int64
-	// Document are the properties of the OpenAPI document, for package swagger.
+	// Document are the properties of the OpenAPI document, for package swagger. With Authenticate,
+	// its default SecurityScheme is any bearer token.
 	Document docs.Options
 
 	// Logger, if not nil, gets the access log and the causes of 5xx responses.
@@ -90,6 +91,9 @@ func New(ctx context.Context, o Options) (_ *Service, err error) {
 	}
 	if o.Logger == nil {
 		o.Logger = zap.NewNop()
+	}
+	if o.Authenticate != nil && o.Document.SecurityScheme == nil {
+		o.Document.SecurityScheme = map[string]any{"type": "http", "scheme": "bearer"}
 	}
 	now := func() time.Time { return time.Now().UTC().Truncate(time.Millisecond) } // as in the store
 	s := &Service{document: o.Document, metrics: &registered{Registerer: o.Metrics}, stop: func() {}}

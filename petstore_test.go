@@ -2,6 +2,7 @@ package petstore_test
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -138,6 +139,15 @@ func TestFailedWriteOfKeyUsesIsLoggedOnce(t *testing.T) {
 	_ = service.Close()
 	if got := log.FilterMessage("cannot store when API keys were last used").Len(); got != 1 {
 		t.Errorf("got %d entries, want 1", got)
+	}
+}
+
+func TestDocumentHasNoAPIKeysOfPetstoreIfTheHostAuthenticates(t *testing.T) {
+	t.Parallel()
+	service := newService(t, petstore.Options{Authenticate: func(*gin.Context) (string, error) { return "ann", nil }})
+	want := map[string]any{"type": "http", "scheme": "bearer"}
+	if got := service.Document().SecurityScheme; !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

@@ -5,7 +5,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -14,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
 	"github.com/gin-gonic/gin"
 
 	"example.com/petstore"
@@ -126,18 +129,8 @@ func servedBesideTheAPI(t *testing.T) (url, key string) {
 // one.
 func mountOnAnotherEngine(t *testing.T, docsPath, apiPath string) (url, key string) {
 	t.Helper()
-	service, err := petstore.New(t.Context(), petstore.Options{Store: sqlite.New(storePath(t.TempDir()))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = service.Close() })
-	if key, err = service.Keys().Create(t.Context(), "browser", 0); err != nil {
-		t.Fatal(err)
-	}
 	engine := gin.New()
-	if err := service.Mount(engine.Group(apiPath)); err != nil {
-		t.Fatal(err)
-	}
+	service := mountForUsers(t, engine.Group(apiPath), petstore.Options{})
 	group := engine.Group(docsPath)
 	swagger.RedirectRoot(group)
 	if err := swagger.Mount(group, service); err != nil {
@@ -145,7 +138,56 @@ func mountOnAnotherEngine(t *testing.T, docsPath, apiPath string) (url, key stri
 	}
 	host := httptest.NewServer(engine)
 	t.Cleanup(host.Close)
-	return host.URL + docsPath, key
+	return host.URL + docsPath, tokenOfAnn
+}
+
+const tokenOfAnn = "token-of-ann"
+
+// mountForUsers mounts the API with a middleware that signs a user of the host in.
+func mountForUsers(t *testing.T, group *gin.RouterGroup, o petstore.Options) *petstore.Service {
+	t.Helper()
+	o.Store = sqlite.New(storePath(t.TempDir()))
+	o.Authenticate = func(c *gin.Context) (string, error) { return c.GetString("user"), nil }
+	service, err := petstore.New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = service.Close() })
+	signIn := func(c *gin.Context) {
+		if c.GetHeader("Authorization") != "Bearer "+tokenOfAnn {
+			c.AbortWithStatusJSON(http.StatusUnauthorized, gin.H{"error": "sign in first"})
+		}
+		c.Set("user", "ann")
+	}
+	if err := service.Mount(group, signIn); err != nil {
+		t.Fatal(err)
+	}
+	return service
+}
+
+// TestPageOfAnotherOriginUsesTheAPIOfAHost sends requests for which a browser sends a preflight,
+// without the credentials that the host's middleware requires.
+func TestPageOfAnotherOriginUsesTheAPIOfAHost(t *testing.T) {
+	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `<!doctype html><link rel="icon" href="data:,"><p id="operations-Pets-listPets">Shop`)
+	}))
+	t.Cleanup(shop.Close)
+	engine := gin.New()
+	mountForUsers(t, engine.Group("/v1"), petstore.Options{AllowedOrigins: []string{shop.URL}})
+	host := httptest.NewServer(engine)
+	t.Cleanup(host.Close)
+
+	p := openPage(t, "another-origin", shop.URL)
+	for token, want := range map[string]string{
+		"token-of-nobody": `401 {"error":"sign in first"}`,
+		tokenOfAnn:        `201 {"id":1,"name":"Rex","categoryId":7}`,
+	} {
+		script := fmt.Sprintf(`fetch(%q, {method: "POST", headers: {Authorization: %q, "Content-Type": "application/json", "Idempotency-Key": "1"},
+			body: '{"name":"Rex","categoryId":7}'}).then(async r => r.status + " " + await r.text(), String)`, host.URL+"/v1/pets", "Bearer "+token)
+		if got := evaluate(p, chromedp.Evaluate[string](script, chromedp.EvalAwaitPromise)); got != want {
+			t.Errorf("as %s: got %s, want %s", token, got, want)
+		}
+	}
 }
 
 // waitUntilListening waits until a connection to address succeeds, for 10 seconds at most.

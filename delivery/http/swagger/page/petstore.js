@@ -20,14 +20,14 @@ const updateJsonSpec = (update) => (spec) => {
   return update(spec);
 };
 
-// authorizeWithPersistOption corrects the key, which may have been copied with "Bearer" or characters that are not visible.
-// Then it closes the dialog and shows the open operation, or opens the first one, which is the next step.
+// authorizeWithPersistOption corrects a bearer token, which may have been copied with "Bearer" or characters that are not
+// visible. Then it closes the dialog and shows the open operation, or opens the first one, which is the next step.
 const authorizeWithPersistOption = (authorize, { authActions }) => (credentials) => {
-  const { bearerAuth } = credentials;
-  if (!bearerAuth) return authorize(credentials); // of another document that a host mounts
-  const value = bearerAuth.value.replace(/[^!-~]/g, "").replace(/^Bearer/i, "");
+  const [name, entered] = Object.entries(credentials)[0];
+  const isBearer = entered.schema.get("scheme") === "bearer";
+  const value = isBearer ? entered.value?.replace(/[^!-~]/g, "").replace(/^Bearer/i, "") : entered.value;
   if (!value) return;
-  authorize({ bearerAuth: { ...bearerAuth, value } });
+  authorize({ [name]: { ...entered, value } });
   authActions.showDefinitions(false);
   const open = document.querySelector(".opblock.is-open");
   const operation = open ?? document.querySelector(".opblock");
