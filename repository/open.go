@@ -102,8 +102,8 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	}
 	s.reads = session{db: db}
 	if database.BatchesStatements() {
-		s.petsByID = newByID(db, pool, (*petModel).record, func(pet domain.Pet) int64 { return pet.ID })
-		s.ordersByID = newByID(db, pool, (*orderModel).record, func(order domain.Order) int64 { return order.ID })
+		s.sharedPets = newSharedReads(db, pool, func() row[domain.Pet] { return &petModel{} })
+		s.sharedOrders = newSharedReads(db, pool, func() row[domain.Order] { return &orderModel{} })
 	}
 	s.versions = freshness.New(database)
 	if err := s.versions.Poll(); err != nil {

@@ -12,12 +12,12 @@ import (
 // orders implements domain.OrderRepository.
 type orders struct {
 	session
-	byID *byID[domain.Order] // as in pets
+	shared *sharedReads[domain.Order] // as in pets
 }
 
 func (o orders) Get(ctx context.Context, id int64) (domain.Order, error) {
-	if o.byID != nil {
-		return o.byID.get(ctx, id, domain.OrderNotFound)
+	if o.shared != nil {
+		return o.shared.get(ctx, id, domain.OrderNotFound)
 	}
 	var model orderModel
 	err := o.db.WithContext(ctx).Where("id = ?", id).Take(&model).Error
@@ -25,6 +25,9 @@ func (o orders) Get(ctx context.Context, id int64) (domain.Order, error) {
 }
 
 func (o orders) List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error) {
+	if o.shared != nil && q.PetID == nil {
+		return o.shared.list(ctx, string(q.Status), q.PageRequest)
+	}
 	query := withStatus(o.db, q.Status)
 	if q.PetID != nil {
 		query = query.Where("pet_id = ?", *q.PetID)

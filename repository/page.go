@@ -35,7 +35,13 @@ func list[T any](ctx context.Context, query *gorm.DB, page domain.PageRequest, m
 // an error, which it returns, or ctx ends. It scans all rows into model: GORM's Find takes longer for
 // a page, and would read a whole table into memory.
 func each[T any](ctx context.Context, query *gorm.DB, model row[T], fn func(T) error) error {
-	query = query.WithContext(ctx).Model(model).Order("id")
+	return scan(query.WithContext(ctx).Model(model).Order("id"), model.fields(), func() error { return fn(model.record()) })
+}
+
+// scan scans each row of a query into fields and calls fn, until fn returns an error, which it
+// returns, or the context of the query ends.
+func scan(query *gorm.DB, fields []any, fn func() error) error {
+	ctx := query.Statement.Context
 	rows, err := query.Rows()
 	if err != nil {
 		release(query)
@@ -43,7 +49,7 @@ func each[T any](ctx context.Context, query *gorm.DB, model row[T], fn func(T) e
 	}
 	defer rows.Close()
 	defer release(query) // before Close, which on PostgreSQL would read the rest of the result
-	for fields := model.fields(); rows.Next(); {
+	for rows.Next() {
 		err := rows.Scan(fields...)
 		if err == nil {
 			err = ctx.Err()
@@ -51,7 +57,7 @@ func each[T any](ctx context.Context, query *gorm.DB, model row[T], fn func(T) e
 		if err != nil {
 			return query.AddError(err)
 		}
-		if err := fn(model.record()); err != nil {
+		if err := fn(); err != nil {
 			return err
 		}
 	}

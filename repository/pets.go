@@ -10,7 +10,7 @@ import (
 // pets implements domain.PetRepository.
 type pets struct {
 	session
-	byID    *byID[domain.Pet] // nil in a transaction, and on an engine that does not batch statements
+	shared  *sharedReads[domain.Pet] // nil in a transaction, and on an engine that does not batch statements
 	inserts *groupcommit.Statement[domain.NewPet, int64]
 }
 
@@ -21,8 +21,8 @@ func newPets(s session) pets {
 }
 
 func (p pets) Get(ctx context.Context, id int64) (domain.Pet, error) {
-	if p.byID != nil {
-		return p.byID.get(ctx, id, domain.PetNotFound)
+	if p.shared != nil {
+		return p.shared.get(ctx, id, domain.PetNotFound)
 	}
 	var model petModel
 	err := p.db.WithContext(ctx).Where("id = ?", id).Take(&model).Error
@@ -30,6 +30,9 @@ func (p pets) Get(ctx context.Context, id int64) (domain.Pet, error) {
 }
 
 func (p pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error) {
+	if p.shared != nil {
+		return p.shared.list(ctx, string(q.Status), q.PageRequest)
+	}
 	query := withStatus(p.db, q.Status)
 	return list(ctx, query, q.PageRequest, &petModel{})
 }

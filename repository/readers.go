@@ -45,7 +45,7 @@ func (*readers) Initialize(db *gorm.DB) error {
 // acquire waits for a connection, unless the query is in a transaction.
 func acquire(db *gorm.DB) {
 	r, ok := db.Statement.ConnPool.(*readers)
-	if !ok {
+	if !ok || db.DryRun { // a subquery, which GORM only writes
 		return
 	}
 	ctx := db.Statement.Context

@@ -17,8 +17,8 @@ type Store struct {
 	database       engine.Database
 	observeFailure func(engine.Failure) // nil for none
 	reads          session
-	petsByID       *byID[domain.Pet]   // nil on an engine that does not batch statements
-	ordersByID     *byID[domain.Order] // the same
+	sharedPets     *sharedReads[domain.Pet]   // nil on an engine that does not batch statements
+	sharedOrders   *sharedReads[domain.Order] // the same
 	queue          *groupcommit.Queue[domain.Repositories]
 	versions       *freshness.Versions
 	maxStaleness   time.Duration
@@ -30,10 +30,10 @@ type Store struct {
 func (s *Store) Schema() engine.Schema { return s.database.Schema() }
 
 // Pets reads the pets outside any transaction.
-func (s *Store) Pets() domain.PetReader { return pets{session: s.reads, byID: s.petsByID} }
+func (s *Store) Pets() domain.PetReader { return pets{session: s.reads, shared: s.sharedPets} }
 
 // Orders reads the orders outside any transaction.
-func (s *Store) Orders() domain.OrderReader { return orders{session: s.reads, byID: s.ordersByID} }
+func (s *Store) Orders() domain.OrderReader { return orders{session: s.reads, shared: s.sharedOrders} }
 
 // Keys reads the API keys outside any transaction. FindByHash caches what it finds.
 func (s *Store) Keys() domain.KeyReader { return s.keys }
@@ -112,9 +112,9 @@ func (s *Store) Close() error {
 	if s.versions != nil {
 		s.versions.Close()
 	}
-	if s.petsByID != nil {
-		s.petsByID.query.Close()
-		s.ordersByID.query.Close()
+	if s.sharedPets != nil {
+		s.sharedPets.query.Close()
+		s.sharedOrders.query.Close()
 	}
 	return s.database.Close()
 }

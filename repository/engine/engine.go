@@ -89,7 +89,7 @@ type Database interface {
 	ChecksBeforeRead() bool
 	// BatchesStatements reports whether statements of several requests are to be sent as one,
 	// as for a database to which each statement takes a round trip. The statements for that
-	// are those of PostgreSQL, in repository/hot.go and repository/byid.go.
+	// are those of PostgreSQL, in repository/hot.go and repository/sharedreads.go.
 	BatchesStatements() bool
 	// Check returns an error if a commit could be lost, such as when the file of the
 	// database was replaced.

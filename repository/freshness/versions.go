@@ -20,8 +20,8 @@ const PollInterval = 30 * time.Millisecond
 // safe for concurrent use, except Poll. Close must be called.
 type Versions struct {
 	database engine.Database
-	checks   *sharedquery.Query[struct{}, struct{}] // nil if Poll notices the commits of other processes
-	checked  atomic.Pointer[time.Time]              // the start of the last check that succeeded, nil for none
+	checks   *sharedquery.Query[struct{}, struct{}, struct{}] // nil if Poll notices the commits of other processes
+	checked  atomic.Pointer[time.Time]                        // the start of the last check that succeeded, nil for none
 
 	added   atomic.Uint64 // commits that inserted records of lists
 	changed atomic.Uint64 // commits that updated records of lists
@@ -37,7 +37,7 @@ func New(database engine.Database) *Versions {
 	ctx, cancel := context.WithCancel(context.Background())
 	v := &Versions{database: database, cancel: cancel, stopped: make(chan struct{})}
 	if database.ChecksBeforeRead() {
-		v.checks = sharedquery.New(func(ctx context.Context, all []struct{}) ([]struct{}, error) {
+		v.checks = sharedquery.New(func(ctx context.Context, _ struct{}, all []struct{}) ([]struct{}, error) {
 			start := time.Now() //nolint:forbidigo // compared with maxAge
 			err := v.check(ctx)
 			if err == nil {
@@ -77,7 +77,7 @@ func (v *Versions) Refresh(ctx context.Context, maxAge time.Duration) error {
 	if last := v.checked.Load(); last != nil && time.Since(*last) < maxAge {
 		return nil
 	}
-	_, err := v.checks.Do(ctx, struct{}{})
+	_, err := v.checks.Do(ctx, struct{}{}, struct{}{})
 	return err
 }
 

@@ -17,16 +17,16 @@ var ErrClosed = errors.New("the store is closed")
 // that have arrived have not called yet.
 const yields = 8
 
-// A Query is run for the keys of all callers that wait, one run at a time. It is safe for
-// concurrent use. Close must be called.
-type Query[K, V any] struct {
-	query  func(context.Context, []K) ([]V, error)
+// A Query is run for the keys of all callers of a group that wait, one run of a group at a time. It
+// is safe for concurrent use. Close must be called.
+type Query[G comparable, K, V any] struct {
+	query  func(context.Context, G, []K) ([]V, error)
 	ctx    context.Context // of query
 	cancel context.CancelFunc
+	groups sync.WaitGroup // the goroutines that run the query
 
-	running sync.Mutex // held during a run
-	mu      sync.Mutex
-	next    *run[K, V] // has not begun yet, or nil
+	mu   sync.Mutex
+	next map[G]*run[K, V] // the next run of each group that has a goroutine, nil without callers
 }
 
 // A run is a call of the query, and the callers that wait for it.
@@ -38,18 +38,21 @@ type run[K, V any] struct {
 }
 
 // New returns a Query. query returns the values of the keys in their order. Close ends its context.
-func New[K, V any](query func(context.Context, []K) ([]V, error)) *Query[K, V] {
+func New[G comparable, K, V any](query func(context.Context, G, []K) ([]V, error)) *Query[G, K, V] {
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:gosec // Close calls it
-	return &Query[K, V]{query: query, ctx: ctx, cancel: cancel}
+	return &Query[G, K, V]{query: query, ctx: ctx, cancel: cancel, next: map[G]*run[K, V]{}}
 }
 
 // Do returns the value of a key from a run that begins after the call. It returns the error of the
 // run, ErrClosed, or that of ctx, whose end does not interrupt the run.
-func (q *Query[K, V]) Do(ctx context.Context, key K) (value V, err error) {
+func (q *Query[G, K, V]) Do(ctx context.Context, group G, key K) (value V, err error) {
 	if err := ctx.Err(); err != nil {
 		return value, err
 	}
-	r, i := q.join(key)
+	r, i, err := q.join(group, key)
+	if err != nil {
+		return value, err
+	}
 	select {
 	case <-r.done:
 	case <-ctx.Done():
@@ -61,51 +64,68 @@ func (q *Query[K, V]) Do(ctx context.Context, key K) (value V, err error) {
 	return r.values[i], nil
 }
 
-// join adds a key to the next run and returns its index there.
-func (q *Query[K, V]) join(key K) (*run[K, V], int) {
+// join adds a key to the next run of a group and returns its index there.
+func (q *Query[G, K, V]) join(group G, key K) (*run[K, V], int, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.next == nil {
-		q.next = &run[K, V]{done: make(chan struct{})}
-		go q.begin(q.next)
+	if q.ctx.Err() != nil {
+		return nil, 0, ErrClosed
 	}
-	q.next.keys = append(q.next.keys, key)
-	return q.next, len(q.next.keys) - 1
+	r, running := q.next[group]
+	if r == nil {
+		r = &run[K, V]{done: make(chan struct{})}
+		q.next[group] = r
+	}
+	if !running {
+		q.groups.Go(func() { q.serve(group) })
+	}
+	r.keys = append(r.keys, key)
+	return r, len(r.keys) - 1, nil
 }
 
-// begin begins a run when the current one has ended.
-func (q *Query[K, V]) begin(r *run[K, V]) {
-	q.running.Lock()
-	defer q.running.Unlock()
-	defer close(r.done)
+// serve runs the query for a group until no caller waits.
+func (q *Query[G, K, V]) serve(group G) {
+	for r := q.begin(group); r != nil; r = q.begin(group) {
+		if q.ctx.Err() == nil {
+			r.values, r.err = q.recovered(group, r.keys)
+		}
+		if q.ctx.Err() != nil {
+			r.err = ErrClosed
+		}
+		close(r.done)
+	}
+}
+
+// begin returns the next run, which no later caller joins, or nil if there is none.
+func (q *Query[G, K, V]) begin(group G) *run[K, V] {
 	for range yields {
 		runtime.Gosched()
 	}
 	q.mu.Lock()
-	q.next = nil // a later caller needs a later run
-	q.mu.Unlock()
-	if q.ctx.Err() == nil {
-		r.values, r.err = q.recovered(r.keys)
+	defer q.mu.Unlock()
+	r := q.next[group]
+	q.next[group] = nil
+	if r == nil {
+		delete(q.next, group)
 	}
-	if q.ctx.Err() != nil {
-		r.err = ErrClosed
-	}
+	return r
 }
 
 // recovered calls the query. A panic is an error: on this goroutine it would end the process.
-func (q *Query[K, V]) recovered(keys []K) (values []V, err error) {
+func (q *Query[G, K, V]) recovered(group G, keys []K) (values []V, err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			err = fmt.Errorf("a query panicked: %v", panicked)
 		}
 	}()
-	return q.query(q.ctx, keys)
+	return q.query(q.ctx, group, keys)
 }
 
-// Close ends the context of the current run, waits for its end, and lets later calls of Do return
+// Close ends the context of the current runs, waits for their end, and lets later calls of Do return
 // ErrClosed.
-func (q *Query[K, V]) Close() {
+func (q *Query[G, K, V]) Close() {
+	q.mu.Lock()
 	q.cancel()
-	q.running.Lock()
-	defer q.running.Unlock()
+	q.mu.Unlock()
+	q.groups.Wait()
 }

@@ -29,12 +29,12 @@ func (c *waitingContext) Done() <-chan struct{} {
 
 // do calls Do in a goroutine, waits until it waits for a run, and returns a function that waits for
 // its result, which must be the square of the key.
-func do(t *testing.T, q *sharedquery.Query[int, int], key int) (wait func()) {
+func do(t *testing.T, q *sharedquery.Query[string, int, int], group string, key int) (wait func()) {
 	t.Helper()
 	ctx, done := &waitingContext{Context: t.Context(), waiting: make(chan struct{})}, make(chan struct{})
 	go func() {
 		defer close(done)
-		if got, err := q.Do(ctx, key); err != nil || got != key*key {
+		if got, err := q.Do(ctx, group, key); err != nil || got != key*key {
 			t.Errorf("got %d, %v for the key %d, want %d", got, err, key, key*key)
 		}
 	}()
@@ -45,7 +45,7 @@ func do(t *testing.T, q *sharedquery.Query[int, int], key int) (wait func()) {
 func TestOneRunServesAllWhoWaitWhenItBegins(t *testing.T) {
 	t.Parallel()
 	began, release := make(chan []int), make(chan struct{})
-	q := sharedquery.New(func(_ context.Context, keys []int) ([]int, error) {
+	q := sharedquery.New(func(_ context.Context, _ string, keys []int) ([]int, error) {
 		began <- slices.Clone(keys)
 		<-release
 		values := make([]int, len(keys))
@@ -55,14 +55,14 @@ func TestOneRunServesAllWhoWaitWhenItBegins(t *testing.T) {
 		return values, nil
 	})
 	defer q.Close()
-	first := do(t, q, 1)
+	first := do(t, q, "a", 1)
 	if keys := <-began; !slices.Equal(keys, []int{1}) {
 		t.Errorf("the first run has the keys %v, want 1", keys)
 	}
 	want := []int{7, 3, 3, 5}
 	var others []func()
 	for _, key := range want {
-		others = append(others, do(t, q, key))
+		others = append(others, do(t, q, "a", key))
 	}
 	release <- struct{}{}
 	first()
@@ -75,11 +75,31 @@ func TestOneRunServesAllWhoWaitWhenItBegins(t *testing.T) {
 	}
 }
 
+func TestGroupDoesNotWaitForAnother(t *testing.T) {
+	t.Parallel()
+	began, release := make(chan struct{}), make(chan struct{})
+	q := sharedquery.New(func(_ context.Context, group string, keys []int) ([]int, error) {
+		if group == "slow" {
+			close(began)
+			<-release
+		}
+		return []int{keys[0] * keys[0]}, nil
+	})
+	defer q.Close()
+	slow := do(t, q, "slow", 2)
+	<-began
+	for key := range 3 {
+		do(t, q, "fast", key)()
+	}
+	close(release)
+	slow()
+}
+
 func TestPanicOfTheQueryIsAnError(t *testing.T) {
 	t.Parallel()
-	q := sharedquery.New(func(context.Context, []int) ([]int, error) { panic("failure") })
+	q := sharedquery.New(func(context.Context, string, []int) ([]int, error) { panic("failure") })
 	defer q.Close()
-	if _, err := q.Do(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "failure") {
+	if _, err := q.Do(t.Context(), "a", 1); err == nil || !strings.Contains(err.Error(), "failure") {
 		t.Errorf("got %v, want the panic", err)
 	}
 }
@@ -88,7 +108,7 @@ func TestErrorIsThatOfTheRunOrTheCaller(t *testing.T) {
 	t.Parallel()
 	failure := errors.New("failure")
 	began, release := make(chan struct{}), make(chan struct{})
-	q := sharedquery.New(func(context.Context, []int) ([]int, error) {
+	q := sharedquery.New(func(context.Context, string, []int) ([]int, error) {
 		began <- struct{}{}
 		<-release
 		return nil, failure
@@ -96,14 +116,14 @@ func TestErrorIsThatOfTheRunOrTheCaller(t *testing.T) {
 	defer q.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	result := make(chan error)
-	go func() { _, err := q.Do(ctx, 1); result <- err }()
+	go func() { _, err := q.Do(ctx, "a", 1); result <- err }()
 	<-began
 	cancel()
 	if err := <-result; !errors.Is(err, context.Canceled) {
 		t.Errorf("a caller whose context ends: got %v, want %v", err, context.Canceled)
 	}
 	release <- struct{}{}
-	go func() { _, err := q.Do(t.Context(), 1); result <- err }()
+	go func() { _, err := q.Do(t.Context(), "a", 1); result <- err }()
 	<-began
 	release <- struct{}{}
 	if err := <-result; !errors.Is(err, failure) {
@@ -114,16 +134,16 @@ func TestErrorIsThatOfTheRunOrTheCaller(t *testing.T) {
 func TestCloseInterruptsTheRunAndAllowsNoOther(t *testing.T) {
 	t.Parallel()
 	began, result, runs := make(chan struct{}), make(chan error, 2), 0
-	q := sharedquery.New(func(ctx context.Context, _ []int) ([]int, error) {
+	q := sharedquery.New(func(ctx context.Context, _ string, _ []int) ([]int, error) {
 		runs++
 		close(began)
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
-	go func() { _, err := q.Do(t.Context(), 1); result <- err }()
+	go func() { _, err := q.Do(t.Context(), "a", 1); result <- err }()
 	<-began
 	waiting := &waitingContext{Context: t.Context(), waiting: make(chan struct{})}
-	go func() { _, err := q.Do(waiting, 2); result <- err }()
+	go func() { _, err := q.Do(waiting, "a", 2); result <- err }()
 	<-waiting.waiting
 	q.Close()
 	for range 2 {
@@ -131,7 +151,7 @@ func TestCloseInterruptsTheRunAndAllowsNoOther(t *testing.T) {
 			t.Errorf("got %v, want %v", err, sharedquery.ErrClosed)
 		}
 	}
-	if _, err := q.Do(t.Context(), 3); !errors.Is(err, sharedquery.ErrClosed) {
+	if _, err := q.Do(t.Context(), "a", 3); !errors.Is(err, sharedquery.ErrClosed) {
 		t.Errorf("after Close: got %v, want %v", err, sharedquery.ErrClosed)
 	}
 	if runs != 1 {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -258,27 +257,4 @@ func canceledContextIsUnavailable(t *testing.T, s Store) {
 	})
 	wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
 	wantEmptyLists(t, s)
-}
-
-// On an engine that reads records together, each caller gets its own.
-func concurrentReadsGetTheirOwnRecords(t *testing.T, s Store) {
-	pets := addPets(t, s, domain.NewPet{Name: "Rex"}, domain.NewPet{Name: "Tom", Status: domain.PetSold}, domain.NewPet{Name: "Ida", CategoryID: 7})
-	var readers sync.WaitGroup
-	for i := range 64 {
-		readers.Go(func() {
-			if i%4 == 3 {
-				_, err := s.Pets().Get(t.Context(), 4711)
-				wantError(t, err, domain.ErrNotFound, domain.CodePetNotFound)
-				return
-			}
-			if got, err := s.Pets().Get(t.Context(), pets[i%4].ID); err != nil || got != pets[i%4] {
-				t.Errorf("got %v, %v, want %v", got, err, pets[i%4])
-			}
-		})
-	}
-	readers.Wait()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := s.Pets().Get(ctx, pets[0].ID)
-	wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
 }

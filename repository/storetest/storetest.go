@@ -27,6 +27,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"pets are created together":                       petsAreCreatedTogether,
 		"ids start at one and increase":                   idsIncrease,
 		"concurrent reads get their own records":          concurrentReadsGetTheirOwnRecords,
+		"concurrent pages are those of their queries":     concurrentPagesAreThoseOfTheirQueries,
 		"an unknown pet is not found":                     unknownPetIsNotFound,
 		"a page has the records of its query":             pageHasRecordsOfItsQuery,
 		"an empty store has empty lists":                  wantEmptyLists,

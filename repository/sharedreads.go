@@ -1,0 +1,98 @@
+package repository
+
+import (
+	"context"
+	"database/sql/driver"
+	"strconv"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/repository/sharedquery"
+)
+
+// sharedReadTimeout is how long a query of sharedReads may take. Close waits for it.
+const sharedReadTimeout = 5 * time.Second
+
+// sharedReads reads records and pages of a table on an engine that batches statements: with one
+// query for all requests that wait for rows of the same kind. Its span belongs to no request.
+type sharedReads[T any] struct {
+	query  *sharedquery.Query[rowsOf, int64, []T]
+	report func(error) error // called with the error of each request
+}
+
+// rowsOf are the first rows, ascending by id, that a request with an id reads.
+type rowsOf struct {
+	condition string // on the id of a row and wanted.id, that of the request
+	status    string // "" for any
+	limit     int
+}
+
+// newSharedReads returns a sharedReads for the table of a model. The caller must close its query.
+func newSharedReads[T any](db *gorm.DB, r *readers, newModel func() row[T]) *sharedReads[T] {
+	unreported := *r
+	unreported.report = func(err error) error { return err }
+	db = db.Session(&gorm.Session{NewDB: true, Context: context.Background()})
+	db.Statement.ConnPool = &unreported
+	return &sharedReads[T]{report: r.report, query: sharedquery.New(func(ctx context.Context, of rowsOf, ids []int64) ([][]T, error) {
+		ctx, cancel := context.WithTimeout(ctx, sharedReadTimeout)
+		defer cancel()
+		model := newModel()
+		rows := withStatus(db.Model(model), of.status).Where(of.condition).Order("id").Limit(of.limit)
+		query := db.WithContext(ctx).Table("unnest(CAST(? AS bigint[])) WITH ORDINALITY AS wanted (id, n), LATERAL (?) AS found", idArray(ids), rows).
+			Select("n, found.*").Order("n, found.id")
+		var n int
+		found := make([][]T, len(ids))
+		for i := range found {
+			found[i] = make([]T, 0, of.limit)
+		}
+		err := scan(query, append([]any{&n}, model.fields()...), func() error {
+			found[n-1] = append(found[n-1], model.record())
+			return nil
+		})
+		return found, err
+	})}
+}
+
+// get returns the record with an id, or the error notFound.
+func (s *sharedReads[T]) get(ctx context.Context, id int64, notFound func(int64) error) (record T, err error) {
+	found, err := s.read(ctx, rowsOf{condition: "id = wanted.id", limit: 1}, id)
+	if err != nil {
+		return record, err
+	}
+	if len(found) == 0 {
+		return record, notFound(id)
+	}
+	return found[0], nil
+}
+
+// list returns a page of the records with a status.
+func (s *sharedReads[T]) list(ctx context.Context, status string, page domain.PageRequest) (domain.Page[T], error) {
+	found, err := s.read(ctx, rowsOf{"id > wanted.id", status, page.Limit + 1}, page.After)
+	return domain.CutPage(found, page.Limit), err
+}
+
+func (s *sharedReads[T]) read(ctx context.Context, of rowsOf, id int64) ([]T, error) {
+	found, err := s.query.Do(ctx, of, id)
+	if err != nil && (err == ctx.Err() || err == sharedquery.ErrClosed) { //nolint:errorlint // not those that the query wraps
+		err = domain.Unavailable(err)
+	}
+	if err != nil {
+		return nil, s.report(err)
+	}
+	return found, nil
+}
+
+// An idArray is an array of PostgreSQL. GORM expands a slice that is no driver.Valuer.
+type idArray []int64
+
+// Value implements driver.Valuer.
+func (a idArray) Value() (driver.Value, error) {
+	ids := make([]string, len(a))
+	for i, id := range a {
+		ids[i] = strconv.FormatInt(id, 10)
+	}
+	return "{" + strings.Join(ids, ",") + "}", nil
+}

@@ -1,0 +1,83 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/domain"
+)
+
+// On an engine that reads records together, each caller gets its own.
+func concurrentReadsGetTheirOwnRecords(t *testing.T, s Store) {
+	pets := addPets(t, s, domain.NewPet{Name: "Rex"}, domain.NewPet{Name: "Tom", Status: domain.PetSold}, domain.NewPet{Name: "Ida", CategoryID: 7})
+	var readers sync.WaitGroup
+	for i := range 64 {
+		readers.Go(func() {
+			if i%4 == 3 {
+				_, err := s.Pets().Get(t.Context(), 4711)
+				wantError(t, err, domain.ErrNotFound, domain.CodePetNotFound)
+				return
+			}
+			if got, err := s.Pets().Get(t.Context(), pets[i%4].ID); err != nil || got != pets[i%4] {
+				t.Errorf("got %v, %v, want %v", got, err, pets[i%4])
+			}
+		})
+	}
+	readers.Wait()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.Pets().Get(ctx, pets[0].ID)
+	wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
+}
+
+// On an engine that reads pages together, each caller gets its own.
+func concurrentPagesAreThoseOfTheirQueries(t *testing.T, s Store) {
+	const n = 12
+	petStatuses := []domain.PetStatus{"", domain.PetAvailable, domain.PetPending, domain.PetSold}
+	orderStatuses := []domain.OrderStatus{"", domain.OrderPlaced, domain.OrderDelivered, domain.OrderCancelled}
+	news, ids := make([]domain.NewPet, n), make([]int64, n)
+	for i := range n {
+		news[i], ids[i] = domain.NewPet{Name: fmt.Sprint("Rex ", i), Status: petStatuses[i%4]}, int64(i+1)
+	}
+	pets, orders := addPets(t, s, news...), placeOrders(t, s, ids...)
+	for i := range orders {
+		if to := orderStatuses[i%4]; i%4 > 1 && moveOrder(t, s, orders[i].ID, to, orders[i].UpdatedAt) {
+			orders[i].Status = to
+		}
+	}
+	var readers sync.WaitGroup
+	for after := range int64(n + 1) {
+		for _, limit := range []int{1, 3, domain.MaxLimit} {
+			request := domain.PageRequest{After: after, Limit: limit}
+			for i := range 4 {
+				readers.Go(func() {
+					got, err := s.Pets().List(t.Context(), domain.PetQuery{PageRequest: request, Status: petStatuses[i]})
+					wantPage(t, pets, request, got, err, func(p domain.Pet) bool { return i == 0 || p.Status == petStatuses[i] })
+				})
+				readers.Go(func() {
+					got, err := s.Orders().List(t.Context(), domain.OrderQuery{PageRequest: request, Status: orderStatuses[i]})
+					wantPage(t, orders, request, got, err, func(o domain.Order) bool { return i == 0 || o.Status == orderStatuses[i] })
+				})
+			}
+		}
+	}
+	readers.Wait()
+}
+
+// wantPage expects the page of those of all records, whose ids are 1, 2 and so on, that match.
+func wantPage[T any](t *testing.T, all []T, request domain.PageRequest, got domain.Page[T], err error, matches func(T) bool) {
+	t.Helper()
+	want := []T{}
+	for _, record := range all[request.After:] {
+		if matches(record) {
+			want = append(want, record)
+		}
+	}
+	if diff := cmp.Diff(domain.CutPage(want, request.Limit), got); err != nil || diff != "" {
+		t.Errorf("%+v: %v (-want +got)\n%s", request, err, diff)
+	}
+}
