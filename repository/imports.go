@@ -35,6 +35,5 @@ func (i imports) Advance(ctx context.Context, file domain.FileDigest, from, to d
 		done = db.Where("digest = ? AND added = ? AND complete = ?", file[:], from.Added, asInt(from.Complete)).
 			Select("added", "complete", "updated_at").Updates(&model)
 	}
-	i.tx.MarkDirty(done.RowsAffected)
-	return done.RowsAffected == 1, done.Error
+	return changedOne(done, i.tx.MarkDirty)
 }

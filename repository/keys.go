@@ -51,8 +51,7 @@ func (k keys) Create(ctx context.Context, key domain.NewAPIKey) (bool, error) {
 	model := newKeyModel(key)
 	done := k.db.WithContext(ctx).
 		Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "hash"}}, DoNothing: true}).Create(&model)
-	k.tx.MarkKeysChanged(done.RowsAffected)
-	return done.RowsAffected == 1, done.Error
+	return changedOne(done, k.tx.MarkKeysChanged)
 }
 
 func (k keys) Any(ctx context.Context) (bool, error) {
@@ -65,16 +64,14 @@ func (k keys) Revoke(ctx context.Context, id int64, at time.Time) (bool, error) 
 	done := k.db.WithContext(ctx).Model(&keyModel{}).
 		Where("id = ? AND (revoked_at IS NULL OR revoked_at > ? AND revoked_at > created_at)", id, at.UnixMilli()).
 		Update("revoked_at", notBefore("created_at", at))
-	k.tx.MarkKeysChanged(done.RowsAffected)
-	return done.RowsAffected == 1, done.Error
+	return changedOne(done, k.tx.MarkKeysChanged)
 }
 
 func (k keys) ScheduleRevocation(ctx context.Context, id int64, now time.Time, overlap time.Duration) (bool, error) {
 	done := k.db.WithContext(ctx).Model(&keyModel{}).
 		Where("id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)", id, now.UnixMilli()).
 		Update("revoked_at", gorm.Expr("? + ?", notBefore("created_at", now), overlap.Milliseconds()))
-	k.tx.MarkKeysChanged(done.RowsAffected)
-	return done.RowsAffected == 1, done.Error
+	return changedOne(done, k.tx.MarkKeysChanged)
 }
 
 func (k keys) SetLastUsed(ctx context.Context, id int64, at time.Time) error {

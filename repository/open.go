@@ -117,7 +117,8 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	}, func(tx *groupcommit.Tx) domain.Repositories {
 		inTx := db.Session(&gorm.Session{NewDB: true, Context: context.Background()}) // the Context makes it a Statement of its own
 		inTx.Statement.ConnPool = sqltrace.Pool(tx, o.TracerProvider)
-		return session{db: inTx, tx: tx, batches: database.BatchesStatements()}.repositories()
+		t := session{db: inTx, tx: tx, batches: database.BatchesStatements()}
+		return domain.Repositories{Pets: newPets(t), Orders: orders{session: t}, Keys: keys{t}, Idempotency: newIdempotency(t), Imports: imports{t}}
 	})
 	return s, nil
 }

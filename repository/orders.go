@@ -65,6 +65,5 @@ func (o orders) Create(ctx context.Context, petID int64, at time.Time) (domain.O
 func (o orders) ChangeStatusIf(ctx context.Context, id int64, from, to domain.OrderStatus, at time.Time) (bool, error) {
 	done := o.db.WithContext(ctx).Model(&orderModel{}).Where("id = ? AND status = ?", id, from).
 		Updates(map[string]any{"status": to, "updated_at": notBefore("updated_at", at)})
-	o.tx.MarkChanged(done.RowsAffected)
-	return done.RowsAffected == 1, done.Error
+	return changedOne(done, o.tx.MarkChanged)
 }

@@ -75,6 +75,5 @@ func (p pets) CreateAll(ctx context.Context, news []domain.NewPet) ([]domain.Pet
 
 func (p pets) ChangeStatusIf(ctx context.Context, id int64, from []domain.PetStatus, to domain.PetStatus) (bool, error) {
 	done := p.db.WithContext(ctx).Model(&petModel{}).Where("id = ? AND COALESCE(status, '') IN ?", id, from).Update("status", to)
-	p.tx.MarkChanged(done.RowsAffected)
-	return done.RowsAffected == 1, done.Error
+	return changedOne(done, p.tx.MarkChanged)
 }

@@ -1,6 +1,8 @@
 package repository
 
 import (
+	"context"
+
 	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
@@ -15,7 +17,65 @@ type session struct {
 	batches bool            // see engine.Database.BatchesStatements
 }
 
-// repositories returns the repositories of a session in a transaction.
-func (s session) repositories() domain.Repositories {
-	return domain.Repositories{Pets: newPets(s), Orders: orders{session: s}, Keys: keys{s}, Idempotency: newIdempotency(s), Imports: imports{s}}
+// changedOne reports whether a statement changed a row, which mark, a method of the groupcommit.Tx,
+// records.
+func changedOne(done *gorm.DB, mark func(rows int64)) (bool, error) {
+	mark(done.RowsAffected)
+	return done.RowsAffected == 1, done.Error
+}
+
+// withStatus limits a query to the records with a status, or not if it is empty.
+func withStatus[S ~string](query *gorm.DB, status S) *gorm.DB {
+	if status == "" {
+		return query
+	}
+	return query.Where("status = ?", string(status))
+}
+
+// list reads a page of the table of model, ascending by id. A page starts after an id and not at an
+// offset, so every page takes the same time.
+func list[T any](ctx context.Context, query *gorm.DB, page domain.PageRequest, model row[T]) (domain.Page[T], error) {
+	items := make([]T, 0, page.Limit+1)
+	query = query.Where("id > ?", page.After).Limit(page.Limit + 1)
+	err := each(ctx, query, model, func(item T) error {
+		items = append(items, item)
+		return nil
+	})
+	if err != nil {
+		return domain.Page[T]{}, err
+	}
+	return domain.CutPage(items, page.Limit), nil
+}
+
+// each calls fn with each record of a query on the table of model, ascending by id, until fn returns
+// an error, which it returns, or ctx ends. It scans all rows into model: GORM's Find takes longer for
+// a page, and would read a whole table into memory.
+func each[T any](ctx context.Context, query *gorm.DB, model row[T], fn func(T) error) error {
+	return scan(query.WithContext(ctx).Model(model).Order("id"), model.fields(), func() error { return fn(model.record()) })
+}
+
+// scan scans each row of a query into fields and calls fn, until fn returns an error, which it
+// returns, or the context of the query ends.
+func scan(query *gorm.DB, fields []any, fn func() error) error {
+	ctx := query.Statement.Context
+	rows, err := query.Rows()
+	if err != nil {
+		release(query)
+		return translate(query, err)
+	}
+	defer rows.Close()
+	defer release(query) // before Close, which on PostgreSQL would read the rest of the result
+	for rows.Next() {
+		err := rows.Scan(fields...)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return query.AddError(err)
+		}
+		if err := fn(); err != nil {
+			return err
+		}
+	}
+	return query.AddError(rows.Err())
 }

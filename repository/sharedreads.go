@@ -2,9 +2,6 @@ package repository
 
 import (
 	"context"
-	"database/sql/driver"
-	"strconv"
-	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -41,8 +38,8 @@ func newSharedReads[T any](db *gorm.DB, r *readers, newModel func() row[T]) *sha
 		defer cancel()
 		model := newModel()
 		rows := withStatus(db.Model(model), of.status).Where(of.condition).Order("id").Limit(of.limit)
-		query := db.WithContext(ctx).Table("unnest(CAST(? AS bigint[])) WITH ORDINALITY AS wanted (id, n), LATERAL (?) AS found", idArray(ids), rows).
-			Select("n, found.*").Order("n, found.id")
+		query := db.WithContext(ctx).Select("n, found.*").Order("n, found.id").
+			Table("unnest(CAST(? AS bigint[])) WITH ORDINALITY AS wanted (id, n), LATERAL (?) AS found", &ids, rows) // GORM would expand ids
 		var n int
 		found := make([][]T, len(ids))
 		for i := range found {
@@ -83,16 +80,4 @@ func (s *sharedReads[T]) read(ctx context.Context, of rowsOf, id int64) ([]T, er
 		return nil, s.report(err)
 	}
 	return found, nil
-}
-
-// An idArray is an array of PostgreSQL. GORM expands a slice that is no driver.Valuer.
-type idArray []int64
-
-// Value implements driver.Valuer.
-func (a idArray) Value() (driver.Value, error) {
-	ids := make([]string, len(a))
-	for i, id := range a {
-		ids[i] = strconv.FormatInt(id, 10)
-	}
-	return "{" + strings.Join(ids, ",") + "}", nil
 }
