@@ -2,7 +2,6 @@ package repository
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"gorm.io/gorm"
@@ -19,10 +18,7 @@ type imports struct {
 func (i imports) Find(ctx context.Context, file domain.FileDigest) (domain.ImportState, error) {
 	var model importModel
 	err := i.db.WithContext(ctx).Where("digest = ?", file[:]).Take(&model).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		err = nil
-	}
-	return domain.ImportState{Added: model.Added, Complete: model.Complete != 0}, err
+	return domain.ImportState{Added: model.Added, Complete: model.Complete != 0}, notFoundAs(err, nil)
 }
 
 func (i imports) Advance(ctx context.Context, file domain.FileDigest, from, to domain.ImportState, at time.Time) (bool, error) {

@@ -126,12 +126,8 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 // checkFinished returns an error if a store is an unfinished copy.
 func checkFinished(db *gorm.DB) error {
 	var unfinished unfinishedCopyModel
-	err := db.Take(&unfinished).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return nil
+	if err := db.Take(&unfinished).Error; err != nil {
+		return notFoundAs(err, nil)
 	}
-	if err == nil {
-		err = engine.UnfinishedCopyError(unfinished.Source)
-	}
-	return err
+	return engine.UnfinishedCopyError(unfinished.Source)
 }
