@@ -245,26 +245,32 @@ func TestCancelledRequestKeepsItsConnection(t *testing.T) {
 		check(t, other.QueryRowContext(t.Context(), "SELECT string_agg(pid::text, ' ' ORDER BY pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'petstore'").Scan(&pids))
 		return pids
 	}
-	count := func(ctx context.Context) error { // a query that no other request shares
-		_, err := store.Pets().Count(ctx, "")
-		return err
-	}
-	check(t, count(t.Context()))
-	before := connections()
-	tx, err := other.BeginTx(t.Context(), nil)
-	check(t, err)
-	_, err = tx.ExecContext(t.Context(), "LOCK TABLE pets")
-	check(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	read := make(chan error, 1)
-	go func() { read <- count(ctx) }()
-	waitForLock(t, dsn)
-	cancel()
-	check(t, tx.Rollback())
-	wantUnavailable(t, "a cancelled read", <-read)
-	check(t, count(t.Context()))
-	if after := connections(); after != before {
-		t.Errorf("got the connections %s after the request was cancelled, want %s as before", after, before)
+	for name, read := range map[string]func(context.Context) error{
+		"a query of one request": func(ctx context.Context) error {
+			return store.Pets().Each(ctx, "", func(domain.Pet) error { return nil })
+		},
+		"a shared query": func(ctx context.Context) error {
+			_, err := store.Pets().List(ctx, domain.PetQuery{PageRequest: domain.PageRequest{Limit: 1}})
+			return err
+		},
+	} {
+		check(t, read(t.Context()))
+		before := connections()
+		tx, err := other.BeginTx(t.Context(), nil)
+		check(t, err)
+		_, err = tx.ExecContext(t.Context(), "LOCK TABLE pets")
+		check(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		result := make(chan error, 1)
+		go func() { result <- read(ctx) }()
+		waitForLock(t, dsn)
+		cancel()
+		check(t, tx.Rollback())
+		wantUnavailable(t, name+" that is cancelled", <-result)
+		check(t, read(t.Context()))
+		if after := connections(); after != before {
+			t.Errorf("%s: got the connections %s after the request was cancelled, want %s as before", name, after, before)
+		}
 	}
 }
 
