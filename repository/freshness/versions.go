@@ -12,50 +12,39 @@ import (
 	"example.com/petstore/repository/sharedquery"
 )
 
-// PollInterval is how often Poll is to be called. It may take three intervals until the numbers
-// increase after a commit of another process, see pollCheck, and the API promises 100 ms.
-const PollInterval = 30 * time.Millisecond
+const (
+	// PollInterval is how often Poll is to be called.
+	PollInterval = 30 * time.Millisecond
+	// maxPollAge is how long the numbers may miss the commits of other processes: the API promises
+	// that a list is at most 100 ms old.
+	maxPollAge = 3 * PollInterval
+)
 
 // Versions count the commits of this process and, as far as they are known, of others. They are
 // safe for concurrent use, except Poll. Close must be called.
 type Versions struct {
 	database engine.Database
 	checks   *sharedquery.Query[struct{}, struct{}, struct{}] // nil if Poll notices the commits of other processes
-	checked  atomic.Pointer[time.Time]                        // the start of the last check that succeeded, nil for none
+	checked  atomic.Pointer[time.Time]                        // the numbers include all commits before, nil for none
 
 	added   atomic.Uint64 // commits that inserted records of lists
 	changed atomic.Uint64 // commits that updated records of lists
 	keys    atomic.Uint64 // commits that inserted or updated API keys
-	polls   atomic.Uint64 // calls of Poll
-
-	cancel  context.CancelFunc // ends watchPolls
-	stopped chan struct{}      // closed when watchPolls has ended
 }
 
 // New returns the versions of a database. Poll must be called before they are used.
 func New(database engine.Database) *Versions {
-	ctx, cancel := context.WithCancel(context.Background())
-	v := &Versions{database: database, cancel: cancel, stopped: make(chan struct{})}
+	v := &Versions{database: database}
 	if database.ChecksBeforeRead() {
 		v.checks = sharedquery.New(func(ctx context.Context, _ struct{}, all []struct{}) ([]struct{}, error) {
-			start := time.Now() //nolint:forbidigo // compared with maxAge
-			err := v.check(ctx)
-			if err == nil {
-				v.checked.Store(&start)
-			}
-			return all, err
+			return all, v.check(ctx)
 		})
-		close(v.stopped)
-	} else {
-		go v.watchPolls(ctx)
 	}
 	return v
 }
 
 // Close ends the use of the database. Later calls of Refresh that need it return an error.
 func (v *Versions) Close() {
-	v.cancel()
-	<-v.stopped
 	if v.checks != nil {
 		v.checks.Close()
 	}
@@ -69,12 +58,18 @@ func (v *Versions) Keys() uint64 { return v.keys.Load() }
 
 // Refresh returns nil when the numbers include all commits that are older than maxAge, at least if
 // the engine checks before a read (engine.Database.ChecksBeforeRead). Otherwise they include those
-// that are older than three PollIntervals, and Refresh returns immediately.
+// that are older than maxPollAge, and Refresh returns immediately.
 func (v *Versions) Refresh(ctx context.Context, maxAge time.Duration) error {
 	if v.checks == nil {
-		return nil
+		maxAge = maxPollAge
 	}
 	if last := v.checked.Load(); last != nil && time.Since(*last) < maxAge {
+		return nil
+	}
+	if v.checks == nil { // Poll waits for the disk or for a lock, but others may commit
+		now := time.Now() //nolint:forbidigo // compared with an age
+		v.Committed(engine.AllChanges)
+		v.checked.Store(&now)
 		return nil
 	}
 	_, err := v.checks.Do(ctx, struct{}{}, struct{}{})
@@ -103,15 +98,17 @@ func (v *Versions) Poll() error {
 	err := v.check(context.Background())
 	if err != nil {
 		v.Committed(engine.AllChanges)
-		return err
 	}
-	v.polls.Add(1)
-	return nil
+	return err
 }
 
 // check increases the numbers for the commits since the last check.
 func (v *Versions) check(ctx context.Context) error {
+	start := time.Now() //nolint:forbidigo // compared with an age
 	changes, err := v.database.PollChanges(ctx)
 	v.Committed(changes)
+	if err == nil {
+		v.checked.Store(&start)
+	}
 	return err
 }

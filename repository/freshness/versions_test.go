@@ -3,9 +3,9 @@ package freshness_test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -53,7 +53,7 @@ var allChanges = []engine.Changes{{}, {Added: true}, {Changed: true}, {Keys: tru
 
 func TestCommitIncreasesTheNumbersOfItsChanges(t *testing.T) {
 	t.Parallel()
-	v := newVersions(t, database{poll: none, checksBeforeRead: true}) // without watchPolls
+	v := newVersions(t, database{poll: none, checksBeforeRead: true})
 	for _, want := range allChanges {
 		if diff := cmp.Diff(want, increases(v, func() { v.Committed(want) })); diff != "" {
 			t.Errorf("the numbers that increased (-want +got)\n%s", diff)
@@ -64,28 +64,17 @@ func TestCommitIncreasesTheNumbersOfItsChanges(t *testing.T) {
 func TestChangesOfOthersIncreaseTheNumbers(t *testing.T) {
 	t.Parallel()
 	for _, want := range allChanges {
-		v := newVersions(t, database{
-			poll:             func(context.Context) (engine.Changes, error) { return want, nil },
-			checksBeforeRead: true,
-		})
-		got := increases(v, func() {
-			if err := v.Refresh(t.Context(), 0); err != nil {
-				t.Error(err)
+		poll := func(context.Context) (engine.Changes, error) { return want, nil }
+		refreshed := newVersions(t, database{poll: poll, checksBeforeRead: true})
+		polled := newVersions(t, database{poll: poll})
+		for name, got := range map[string]engine.Changes{
+			"Refresh": increases(refreshed, func() { check(t, refreshed.Refresh(t.Context(), 0)) }),
+			"Poll":    increases(polled, func() { check(t, polled.Poll()) }),
+		} {
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("the numbers that %s increased (-want +got)\n%s", name, diff)
 			}
-		})
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("the numbers that Refresh increased (-want +got)\n%s", diff)
 		}
-	}
-	// watchPolls may increase the numbers, too.
-	v := newVersions(t, database{poll: func(context.Context) (engine.Changes, error) { return engine.AllChanges, nil }})
-	got := increases(v, func() {
-		if err := v.Poll(); err != nil {
-			t.Error(err)
-		}
-	})
-	if got != engine.AllChanges {
-		t.Errorf("Poll increased %+v, want all numbers", got)
 	}
 }
 
@@ -139,20 +128,34 @@ func TestCloseInterruptsTheQuery(t *testing.T) {
 	if err := v.Refresh(t.Context(), 0); !errors.Is(err, sharedquery.ErrClosed) {
 		t.Errorf("Refresh after Close: got %v, want %v", err, sharedquery.ErrClosed)
 	}
-	watching := freshness.New(database{poll: none})
-	watching.Close()
-	watching.Close()
 }
 
-// waitUntil waits until a condition holds, for 5 seconds at most.
-func waitUntil(t *testing.T, name string, condition func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	for !condition() {
-		if ctx.Err() != nil {
-			t.Fatalf("timed out waiting until %s", name)
+// Nobody can poll during a slow checkpoint, but other processes can commit.
+func TestNumbersIncreaseWhileNobodyPolls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := newVersions(t, database{poll: none})
+		want := func(name string, want engine.Changes) {
+			t.Helper()
+			if got := increases(v, func() { check(t, v.Refresh(t.Context(), 0)) }); got != want {
+				t.Errorf("%s: got increases of %+v, want %+v", name, got, want)
+			}
 		}
-		runtime.Gosched()
+		want("before the first poll", engine.AllChanges)
+		check(t, v.Poll())
+		time.Sleep(89 * time.Millisecond) // of the clock of the test
+		want("89 ms after a poll", engine.Changes{})
+		time.Sleep(time.Millisecond)
+		want("90 ms after a poll", engine.AllChanges)
+		want("again", engine.Changes{}) // an entry since then is not older
+		time.Sleep(90 * time.Millisecond)
+		want("90 ms later", engine.AllChanges)
+	})
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
 	}
 }
