@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"example.com/petstore/repository/engine"
@@ -75,12 +76,7 @@ type batchTx[R any] struct {
 // errNeedSavepoints when one of them failed after it changed something, and errConflict when the
 // batch may succeed if it runs again.
 func (b *batchTx[R]) run(batch []*pendingTx[R]) (ran int, err error) {
-	started := make([]*pendingTx[R], 0, len(batch))
-	for _, p := range batch {
-		if p.start() {
-			started = append(started, p)
-		}
-	}
+	started := slices.DeleteFunc(slices.Clone(batch), func(p *pendingTx[R]) bool { return !p.start() })
 	if len(started) > 1 && !b.withSavepoints && b.database.BatchesStatements() {
 		return len(started), b.runCoalesced(started)
 	}

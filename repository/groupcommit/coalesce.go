@@ -14,19 +14,10 @@ var (
 	errStopped = errors.New("the batch is rolled back")
 )
 
-// A wait is what a coroutine waits for.
-type wait int
-
-const (
-	waitForStatement wait = iota
-	waitForOthers         // until they have ended
-)
-
-// A coroutine is a function that can wait.
+// A coroutine is a function that can wait, for its statement or until the others have ended.
 type coroutine struct {
 	i      int // the index of the function
-	resume func() (_ wait, waits bool)
-	stop   func() // lets the statement that it waits for return errStopped
+	resume func() (forOthers, waits bool)
 }
 
 // runCoroutines runs the functions 0 to n-1 as coroutines: one of them runs at a time, until it ends
@@ -35,24 +26,28 @@ type coroutine struct {
 func (t *Tx) runCoroutines(n int, function func(i int), ended func(i int) error) error {
 	all := make([]coroutine, n)
 	for i := range all {
-		all[i] = t.newCoroutine(i, function)
+		resume, stop := iter.Pull(func(yield func(bool) bool) {
+			t.yield, t.dirty = yield, false
+			function(i)
+		})
+		defer stop() // lets the statement that it waits for return errStopped
+		all[i] = coroutine{i, resume}
 	}
-	defer stopAll(all)
 	t.coalescing = true
 	var last []coroutine
 	for running := all; len(running) > 0; {
 		var waiting []coroutine
 		for _, f := range running {
-			event, waits := f.resume()
+			forOthers, waits := f.resume()
 			switch {
 			case !waits:
 				if err := ended(f.i); err != nil {
 					return err
 				}
-			case event == waitForStatement:
-				waiting = append(waiting, f)
-			case event == waitForOthers:
+			case forOthers:
 				last = append(last, f)
+			default:
+				waiting = append(waiting, f)
 			}
 		}
 		if err := t.send(); err != nil {
@@ -70,26 +65,10 @@ func (t *Tx) runCoroutines(n int, function func(i int), ended func(i int) error)
 	return nil
 }
 
-func (t *Tx) newCoroutine(i int, function func(i int)) coroutine {
-	resume, stop := iter.Pull(func(yield func(wait) bool) {
-		t.yield, t.dirty = yield, false
-		function(i)
-	})
-	return coroutine{i, resume, stop}
-}
-
-// stopAll stops the coroutines that have not ended, also if one calls runtime.Goexit.
-func stopAll(all []coroutine) {
-	if len(all) > 0 {
-		defer stopAll(all[1:])
-		all[0].stop()
-	}
-}
-
 // wait returns when the function that calls it is resumed.
-func (t *Tx) wait(event wait) error {
+func (t *Tx) wait(forOthers bool) error {
 	yield, dirty := t.yield, t.dirty
-	resumed := yield(event)
+	resumed := yield(forOthers)
 	t.yield, t.dirty = yield, dirty
 	if !resumed {
 		return errStopped
@@ -103,7 +82,7 @@ func (t *Tx) WaitForOthers() error {
 	if !t.coalescing {
 		return nil
 	}
-	return t.wait(waitForOthers)
+	return t.wait(true)
 }
 
 // send sends the statements that functions wait for.
@@ -144,7 +123,7 @@ func (s *Statement[A, R]) Do(ctx context.Context, row A) (result R, err error) {
 	}
 	i := len(s.rows)
 	s.rows = append(s.rows, row)
-	if err := s.tx.wait(waitForStatement); err != nil {
+	if err := s.tx.wait(false); err != nil {
 		return result, err
 	}
 	return s.results[i], nil

@@ -6,4 +6,4 @@ const QueueSize = queueSize
 func (q *Queue[R]) Queued() int { return len(q.queue) }
 
 // Closing returns a channel that is closed when Close is called.
-func (q *Queue[R]) Closing() <-chan struct{} { return q.quit }
+func (q *Queue[R]) Closing() <-chan struct{} { return q.closing.Done() }

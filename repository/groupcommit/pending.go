@@ -5,25 +5,10 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
-	"time"
 )
-
-// A txContext is the context of a function: the caller's values without its end.
-type txContext struct{ caller context.Context }
 
 // inTxKey is a key for which only the contexts of functions have a value.
 type inTxKey struct{}
-
-func (txContext) Deadline() (time.Time, bool) { return time.Time{}, false }
-func (txContext) Done() <-chan struct{}       { return nil }
-func (txContext) Err() error                  { return nil }
-
-func (c txContext) Value(key any) any {
-	if key == (inTxKey{}) {
-		return c
-	}
-	return c.caller.Value(key)
-}
 
 // A pendingTx is a function in the queue or in a batch. Its caller may withdraw it until it
 // starts; then only the queue's goroutine uses it until done is closed.
@@ -50,7 +35,7 @@ func (p *pendingTx[R]) withdraw() bool { return p.taken.CompareAndSwap(false, tr
 func (p *pendingTx[R]) run(repositories R) {
 	defer func() { p.panicked = recover() }()
 	p.err = nil // of an earlier run
-	p.err = p.fn(txContext{p.ctx}, repositories)
+	p.err = p.fn(context.WithValue(context.WithoutCancel(p.ctx), inTxKey{}, true), repositories)
 }
 
 func (p *pendingTx[R]) failed() bool { return p.err != nil || p.panicked != nil }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -65,12 +64,11 @@ type Queue[R any] struct {
 
 	queue   chan *pendingTx[R]
 	waiting atomic.Int64 // callers of Do
-	quit    chan struct{}
-	closing sync.Once
-	stopped chan struct{}
+	closing context.Context // ends when Close is called
+	close   context.CancelFunc
+	stopped chan struct{}                 // closed when the queued transactions are committed then
 	tick    atomic.Pointer[chan struct{}] // closed and replaced at each tickInterval
 	batch   []*pendingTx[R]               // current or last
-	timer   *time.Timer
 }
 
 // NewQueue returns a Queue, which the caller must close before the database. repositories makes
@@ -78,9 +76,9 @@ type Queue[R any] struct {
 func NewQueue[R any](database engine.Database, o Options, repositories func(*Tx) R) *Queue[R] {
 	q := &Queue[R]{
 		database: database, options: o, repositories: repositories,
-		queue: make(chan *pendingTx[R], queueSize), quit: make(chan struct{}), stopped: make(chan struct{}),
-		timer: time.NewTimer(maxBatchDelay),
+		queue: make(chan *pendingTx[R], queueSize), stopped: make(chan struct{}),
 	}
+	q.closing, q.close = context.WithCancel(context.Background())
 	q.replaceTick()
 	go q.run()
 	go q.runTicks()
@@ -89,7 +87,7 @@ func NewQueue[R any](database engine.Database, o Options, repositories func(*Tx)
 
 // Close returns once the queued transactions are committed. It may be called again.
 func (q *Queue[R]) Close() {
-	q.closing.Do(func() { close(q.quit) })
+	q.close()
 	<-q.stopped
 }
 
@@ -112,28 +110,19 @@ func (q *Queue[R]) Do(ctx context.Context, fn func(context.Context, R) error) er
 	}
 	q.waiting.Add(1)
 	defer q.waiting.Add(-1)
+	if q.closing.Err() != nil {
+		return &Error{ErrClosed}
+	}
 	p := &pendingTx[R]{ctx: ctx, fn: fn, done: make(chan struct{})}
-	if err := q.enqueue(p); err != nil {
-		return &Error{err}
+	select {
+	case q.queue <- p:
+	default:
+		return &Error{ErrQueueFull}
 	}
 	if err := q.wait(ctx, p); err != nil {
 		return &Error{err}
 	}
 	return p.result()
-}
-
-func (q *Queue[R]) enqueue(p *pendingTx[R]) error {
-	select {
-	case <-q.quit:
-		return ErrClosed
-	default:
-	}
-	select {
-	case q.queue <- p:
-		return nil
-	default:
-		return ErrQueueFull
-	}
 }
 
 // wait returns nil when the transaction has ended, or an error when the function will never
@@ -143,7 +132,6 @@ func (q *Queue[R]) wait(ctx context.Context, p *pendingTx[R]) (err error) {
 	case <-p.done:
 		return nil
 	case <-*q.tick.Load():
-	case <-q.stopped:
 	}
 	select {
 	case <-p.done:
@@ -166,6 +154,7 @@ func (q *Queue[R]) replaceTick() *chan struct{} {
 	return q.tick.Swap(&next)
 }
 
+// runTicks closes the last tick at the end.
 func (q *Queue[R]) runTicks() {
 	ticker := time.NewTicker(tickInterval)
 	defer ticker.Stop()
@@ -174,6 +163,7 @@ func (q *Queue[R]) runTicks() {
 		case <-ticker.C:
 			close(*q.replaceTick())
 		case <-q.stopped:
+			close(*q.tick.Load())
 			return
 		}
 	}
@@ -196,7 +186,7 @@ func (q *Queue[R]) run() {
 			q.commitAndReply(q.gather(first))
 		case <-ticker.C:
 			_ = q.options.Poll()
-		case <-q.quit:
+		case <-q.closing.Done():
 			for len(q.queue) > 0 {
 				q.commitAndReply(q.gather(<-q.queue))
 			}
@@ -240,13 +230,12 @@ func (q *Queue[R]) takeQueued() {
 
 // waitForQueued adds to the batch until it has n functions or maxBatchDelay has passed.
 func (q *Queue[R]) waitForQueued(n int) {
-	q.timer.Reset(maxBatchDelay)
-	defer q.timer.Stop()
+	timeout := time.After(maxBatchDelay)
 	for len(q.batch) < n {
 		select {
 		case p := <-q.queue:
 			q.batch = append(q.batch, p)
-		case <-q.timer.C:
+		case <-timeout:
 			return
 		}
 	}

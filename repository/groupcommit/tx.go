@@ -14,7 +14,7 @@ type Tx struct {
 	dirty   bool // the current function has changed something
 
 	coalescing bool                          // else every statement is sent immediately
-	yield      func(wait) bool               // of the coroutine that runs
+	yield      func(forOthers bool) bool     // of the coroutine that runs
 	statements []func(context.Context) error // each sends the rows of one Statement
 }
 
