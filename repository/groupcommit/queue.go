@@ -63,7 +63,7 @@ type Queue[R any] struct {
 	repositories func(*Tx) R
 
 	queue   chan *pendingTx[R]
-	waiting atomic.Int64 // callers of Do
+	waiting atomic.Int64    // callers of Do
 	closing context.Context // ends when Close is called
 	close   context.CancelFunc
 	stopped chan struct{}                 // closed when the queued transactions are committed then
