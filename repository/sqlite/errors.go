@@ -19,7 +19,7 @@ func (*database) Failure(err error) engine.Failure { return Failure(err) }
 
 // Failure returns what failed if the file of a store or SQLite caused err, and "" for any other error.
 func Failure(err error) engine.Failure {
-	if _, changed := errors.AsType[storefile.ChangedError](err); changed {
+	if storefile.IsChanged(err) {
 		return engine.FailureReplaced
 	}
 	if errors.Is(err, storefile.ErrLinked) {

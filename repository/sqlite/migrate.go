@@ -18,35 +18,26 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// migrate migrates the schema with the files of fsys if allowed, and rejects one that is
-// newer than this program supports.
-func migrate(ctx context.Context, db *sql.DB, fsys fs.FS, allowed bool) (schema engine.Schema, err error) {
+// migrate migrates the schema, which CheckFile allows, with the files of fsys.
+func migrate(ctx context.Context, db *sql.DB, fsys fs.FS) (schema engine.Schema, err error) {
 	provider, err := newProvider(db, fsys)
 	if err != nil {
 		return schema, err
 	}
+	current, latest, err := provider.GetVersions(ctx)
+	schema.Previous = current
 	// Processes that start at the same time migrate a file together: one of them commits
 	// each migration, and the others read the version again.
-	for first := true; ; first = false {
-		current, latest, err := provider.GetVersions(ctx)
-		if err == nil {
-			err = engine.CheckSchemaVersion(current, latest, allowed)
-		}
-		if first {
-			schema.Previous = current
-		}
-		if schema.Version = current; err != nil || current == latest {
-			return schema, err
-		}
-		applied, err := provider.UpByOne(ctx)
-		if err == nil {
-			schema.Created = schema.Created || applied.Source.Version == 1
-			continue
-		}
-		if after, _, versionErr := provider.GetVersions(ctx); versionErr != nil || after == current {
-			return schema, err
+	for err == nil && current != latest {
+		before := current
+		applied, upErr := provider.UpByOne(ctx)
+		schema.Created = schema.Created || upErr == nil && applied.Source.Version == 1
+		if current, _, err = provider.GetVersions(ctx); current == before {
+			err = errors.Join(upErr, err)
 		}
 	}
+	schema.Version = current
+	return schema, err
 }
 
 func newProvider(db *sql.DB, fsys fs.FS) (*goose.Provider, error) {

@@ -29,7 +29,7 @@ func TestMigrateReportsCreationWhenAnotherProcessAppliesTheRest(t *testing.T) {
 		"migrations/00001_first.sql": {Data: []byte("-- +goose Up\nCREATE TABLE first (id INTEGER);\n")},
 		"migrations/00002_second.sql": {Data: []byte("-- +goose NO TRANSACTION\n-- +goose Up\n" +
 			"INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, TRUE);\nSELECT * FROM missing;\n")},
-	}, true)
+	})
 	if want := (engine.Schema{Version: 2, Created: true}); err != nil || schema != want {
 		t.Errorf("got %+v and %v, want %+v", schema, err, want)
 	}

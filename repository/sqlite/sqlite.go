@@ -87,7 +87,7 @@ func open(ctx context.Context, path string, o engine.Options) (_ *database, err 
 	if err := d.connect(ctx, path, o); err != nil {
 		return nil, err
 	}
-	if d.schema, err = migrate(ctx, d.writerPool, migrations, o.Migrate); err != nil {
+	if d.schema, err = migrate(ctx, d.writerPool, migrations); err != nil {
 		return nil, err
 	}
 	if err := d.prepareWriter(ctx); err != nil {
@@ -210,12 +210,7 @@ func (d *database) ChecksBeforeRead() bool { return false }
 func (d *database) CheckSynchronous(context.Context) error { return nil }
 
 // Check implements engine.Database.
-func (d *database) Check(context.Context) error {
-	if d.readers == nil { // another connection could not read the file now
-		return d.file.CheckIdentity()
-	}
-	return d.file.Check()
-}
+func (d *database) Check(context.Context) error { return d.file.Check() }
 
 // checkAndSave is Check for the goroutine that writes. It saves a WAL that was removed.
 func (d *database) checkAndSave(ctx context.Context) error {
@@ -273,15 +268,14 @@ func (d *database) Close() (err error) {
 			err = errors.Join(fmt.Errorf("%w; the store was closed before: commits since the last checkpoint are lost", checkErr), err)
 		}()
 	}
-	wrong := checkErr != nil || d.file.Failed()
 	switch {
-	case wrong && d.readers == nil:
+	case checkErr != nil && d.readers == nil:
 		if d.writer == nil {
 			d.writer, _ = d.writerPool.Conn(context.Background()) // closing the pool would close it
 		}
 		leftOpen.Store(d.writer, true)
 		return d.writerPool.Close()
-	case wrong:
+	case checkErr != nil:
 		return errors.Join(d.closeWriter(), d.closeReaders())
 	}
 	return errors.Join(d.closeReaders(), d.closeWriter())

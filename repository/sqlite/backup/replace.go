@@ -133,7 +133,7 @@ func (r *replacement) checkPrevious(ctx context.Context) error {
 // only one that has it open, and then removes the WAL. It leaves a damaged file and its WAL
 // as they are.
 func (r *replacement) writeWAL(ctx context.Context) error {
-	if err := storefile.CheckWAL(ctx, r.path); storefile.IsForeign(err) || storefile.HasWAL(r.path) && isDamaged(ctx, r.path) {
+	if err := storefile.CheckWAL(ctx, r.path); storefile.IsChanged(err) || storefile.HasWAL(r.path) && isDamaged(ctx, r.path) {
 		return nil
 	}
 	pool := storefile.OpenPool(r.path, url.Values{"mode": {"rw"}, "_busy_timeout": {"0"}})

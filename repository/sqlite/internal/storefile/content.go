@@ -18,13 +18,19 @@ type ChangedError string
 // Error implements error.
 func (e ChangedError) Error() string { return string(e) }
 
+// IsChanged reports whether err is that of a file that others than SQLite have changed.
+func IsChanged(err error) bool {
+	_, changed := errors.AsType[ChangedError](err)
+	return changed
+}
+
 // ErrReplaced is the error of a file that was changed while it was open.
 var ErrReplaced error = ChangedError("the file of the store was replaced, removed, truncated or overwritten while it was open: stop the service, then run petstore restore with a backup")
 
 // A File is the file of an open store. It is safe for concurrent use.
 type File struct {
 	identity
-	Reader *sql.DB // of one connection, which writes only checkpoints; nil until it is open
+	Reader *sql.DB // of one connection, which writes only checkpoints; nil if another could not read the file
 
 	mu       sync.Mutex
 	modified time.Time // when the checked content was written
@@ -41,7 +47,7 @@ func New(path string) (*File, error) {
 	return &File{identity: identity}, err
 }
 
-// Check checks the file and its WAL. It reads the content only if the file was modified since it
+// Check checks the file and its WAL, without a Reader only that the file is there and has content. It reads the content only if the file was modified since it
 // was last found right, as by a checkpoint. It opens no descriptor. Reading without the WAL reuses
 // one: SQLite does not close a descriptor of the file while this process has a lock on it
 // (findReusableFd in os_unix.c, TestWritesAreCommittedWithoutFreeDescriptor).
@@ -54,6 +60,9 @@ func (f *File) Check() error {
 	info, err := f.stat()
 	if err != nil {
 		return err
+	}
+	if f.Reader == nil {
+		return checkNotEmptied(f.path)
 	}
 	if isLinked(info) {
 		return ErrLinked
@@ -77,15 +86,9 @@ func (f *File) checkContent(truncated bool) error {
 	if code := Code(err); code == sqlite3.ErrNotADB || code == sqlite3.ErrCorrupt {
 		err = ErrReplaced
 	}
-	if IsForeign(err) || errors.Is(err, ErrReplaced) {
+	if IsChanged(err) {
 		f.err = err
 	}
-	return err
-}
-
-// CheckIdentity returns an error when another file, or none, is at the path.
-func (f *File) CheckIdentity() error {
-	_, err := f.stat()
 	return err
 }
 
@@ -94,13 +97,6 @@ func (f *File) Fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.err = err
-}
-
-// Failed reports whether a check has found the file wrong, or it was emptied since.
-func (f *File) Failed() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.err != nil || wasEmptied(f.path)
 }
 
 // An identity is the file that was found at a path. SQLite continues to use a file that was moved

@@ -275,6 +275,8 @@ func TestContentThatCannotBeReadIsCheckedAgain(t *testing.T) {
 	sqlitetest.WriteFile("commits")(t, path+"-wal")
 	file, err := storefile.New(path)
 	check(t, err)
+	file.Reader = storefile.OpenPool(path, storefile.ReaderPragmas)
+	t.Cleanup(func() { check(t, file.Reader.Close()) })
 	for i := range 2 {
 		if err := file.Check(); err == nil || errors.Is(err, storefile.ErrReplaced) {
 			t.Errorf("check %d: got %v, want an error of SQLite", i+1, err)

@@ -3,7 +3,6 @@ package storefile
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -19,15 +18,11 @@ var (
 	ErrEmptied    error = ChangedError("the file of the store was emptied")
 )
 
-// IsForeign reports whether CheckWAL has found another file than that of the WAL or of the shared
-// memory.
-func IsForeign(err error) bool { return errors.Is(err, ErrForeignWAL) || errors.Is(err, ErrEmptied) }
-
-// CheckWAL rejects a WAL that belongs to another file than the one at path, and a file that was
-// emptied, without changing either.
+// CheckWAL returns a ChangedError for a WAL that belongs to another file than the one at path, and for
+// a file that was emptied, without changing either.
 func CheckWAL(ctx context.Context, path string) error {
-	if !HasWAL(path) && !wasEmptied(path) {
-		return nil
+	if !HasWAL(path) {
+		return checkNotEmptied(path)
 	}
 	reader := OpenPool(path, ReaderPragmas) // which does not write the WAL to the file when it is closed
 	defer func() { _ = reader.Close() }()
@@ -38,9 +33,8 @@ func CheckWAL(ctx context.Context, path string) error {
 // also a WAL that was removed.
 func checkGeneration(ctx context.Context, path string, reader *sql.DB) error {
 	for range 5 { // another process may begin a generation between the two reads
-		if wasEmptied(path) {
-			return fmt.Errorf("%w: to use a backup, run petstore restore with it; to create a new store, move %s and %s away",
-				ErrEmptied, walPath(path), shmPath(path))
+		if err := checkNotEmptied(path); err != nil {
+			return err
 		}
 		file, err := readGenerationWithoutWAL(ctx, path)
 		if Code(err) == sqlite3.ErrCorrupt {
@@ -61,13 +55,17 @@ func checkGeneration(ctx context.Context, path string, reader *sql.DB) error {
 	return fmt.Errorf("%w: to use a backup, run petstore restore with it; to use the file as it is, move %s away", ErrForeignWAL, walPath(path))
 }
 
-// wasEmptied reports whether a file is empty although it has a WAL or shared memory: SQLite
-// writes to a file before it creates them, and creates neither for one that was only created.
-func wasEmptied(path string) bool {
+// checkNotEmptied rejects a file that is empty although it has a WAL or shared memory: SQLite writes
+// to a file before it creates them, and creates neither for one that was only created.
+func checkNotEmptied(path string) error {
 	_, shmErr := os.Stat(shmPath(path))
 	used := shmErr == nil || HasWAL(path)
 	info, err := os.Stat(path) // after those: another process may create all three meanwhile
-	return used && err == nil && info.Size() == 0
+	if !used || err != nil || info.Size() > 0 {
+		return nil //nolint:nilerr // whoever opens the file finds the error
+	}
+	return fmt.Errorf("%w: to use a backup, run petstore restore with it; to create a new store, move %s and %s away",
+		ErrEmptied, walPath(path), shmPath(path))
 }
 
 // HasWAL reports whether a file has a WAL that is not empty. SQLite reports any error.

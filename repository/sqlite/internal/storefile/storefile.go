@@ -110,7 +110,7 @@ func statOrCreate(path string, create bool) (fs.FileInfo, error) {
 }
 
 // checkNoWAL rejects a missing file whose WAL or shared memory exists: the WAL may hold commits,
-// and SQLite removes it with the creation of a new file; wasEmptied would report a new file
+// and SQLite removes it with the creation of a new file; checkNotEmptied would report a new file
 // beside the shared memory.
 func checkNoWAL(path string) error {
 	var left []string
