@@ -14,7 +14,6 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
-// Failure implements engine.Database.
 func (*database) Failure(err error) engine.Failure { return failureOf(err) }
 
 func failureOf(err error) engine.Failure {

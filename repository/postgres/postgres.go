@@ -23,15 +23,12 @@ import (
 // connection pool such as PgBouncer.
 func New(dsn string) engine.Engine { return serverEngine{dsn} }
 
+// A serverEngine implements engine.Engine.
 type serverEngine struct{ dsn string }
 
-// String implements engine.Engine.
-func (e serverEngine) String() string { return nameOf(e.dsn) }
-
-// Remedy implements engine.Engine.
+func (e serverEngine) String() string       { return nameOf(e.dsn) }
 func (serverEngine) Remedy(err error) error { return withRemedy(err) }
 
-// Open implements engine.Engine.
 func (e serverEngine) Open(ctx context.Context, o engine.Options) (engine.Database, error) {
 	d, err := open(ctx, e.dsn, o)
 	if err != nil {
@@ -45,8 +42,8 @@ var (
 	errNoStandby      = errors.New("no synchronous standby is connected, so each commit waits for one: start it")
 )
 
-// A database is an open store: a connection that writes, one that checks whether others have
-// written, and a pool of connections that read.
+// A database implements engine.Database on an open store: a connection that writes, one that checks
+// whether others have written, and a pool of connections that read.
 type database struct {
 	writer  *sql.DB // of one connection
 	checker *sql.DB // of one connection
@@ -98,7 +95,6 @@ func open(ctx context.Context, dsn string, o engine.Options) (_ *database, err e
 	return d, tx.Rollback()
 }
 
-// Dialector implements engine.Database.
 func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
 	return gormpostgres.New(gormpostgres.Config{Conn: pool})
 }
@@ -106,7 +102,6 @@ func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
 // BatchesStatements implements engine.Database. Each statement takes a round trip.
 func (d *database) BatchesStatements() bool { return true }
 
-// Readers implements engine.Database.
 func (d *database) Readers() gorm.ConnPool { return d.readers }
 
 // ReadContext implements engine.Database. The deadline of the request ends the query;
@@ -119,7 +114,6 @@ func (d *database) ReadContext(ctx context.Context) (context.Context, context.Ca
 	return context.WithCancel(context.WithoutCancel(ctx))
 }
 
-// LastID implements engine.Database.
 func (*database) LastID(ctx context.Context, pool gorm.ConnPool, table string) (id int64, err error) {
 	err = pool.QueryRowContext(ctx, "SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence($1, 'id')), 0)", table).Scan(&id)
 	return id, err
@@ -168,15 +162,12 @@ func (d *database) CheckSynchronous(ctx context.Context) error {
 	return nil
 }
 
-// Schema implements engine.Database.
 func (d *database) Schema() engine.Schema { return d.schema }
 
-// Pools implements engine.Database.
 func (d *database) Pools() map[string]*sql.DB {
 	return map[string]*sql.DB{"writer": d.writer, "checker": d.checker, "readers": d.readers.DB}
 }
 
-// Close implements engine.Database.
 func (d *database) Close() error {
 	if d.writer == nil { // open has failed before
 		return nil

@@ -83,7 +83,6 @@ func (t *tx) QueryRowContext(_ context.Context, statement string, args ...any) *
 	return t.Conn.QueryRowContext(t.ctx, statement, args...)
 }
 
-// Active implements engine.Tx.
 func (t *tx) Active() error {
 	if t.status() == 'I' {
 		return errNoTransaction
@@ -91,7 +90,6 @@ func (t *tx) Active() error {
 	return nil
 }
 
-// Failed implements engine.Tx.
 func (t *tx) Failed() bool { return t.status() == 'E' }
 
 // status returns the status of the transaction, I for none, T or E if a statement has failed.
@@ -126,7 +124,6 @@ func (t *tx) Commit(changes engine.Changes) error {
 	return t.release()
 }
 
-// Rollback implements engine.Tx.
 func (t *tx) Rollback() error {
 	if t.ended {
 		return nil

@@ -47,7 +47,6 @@ func (o observed) changesTo(later observed) engine.Changes {
 	return engine.Changes{Added: after.added != before.added, Changed: after.changed != before.changed, Keys: after.keys != before.keys}
 }
 
-// ChecksBeforeRead implements engine.Database.
 func (d *database) ChecksBeforeRead() bool { return true }
 
 // PollChanges implements engine.Database, on a connection of its own.

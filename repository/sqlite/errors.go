@@ -14,7 +14,6 @@ import (
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
-// Failure implements engine.Database.
 func (*database) Failure(err error) engine.Failure { return Failure(err) }
 
 // Failure returns what failed if the file of a store or SQLite caused err, and "" for any other error.

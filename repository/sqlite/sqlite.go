@@ -23,15 +23,12 @@ import (
 // create. The path is neither :memory: nor a URI.
 func New(path string) engine.Engine { return fileEngine{path} }
 
+// A fileEngine implements engine.Engine.
 type fileEngine struct{ path string }
 
-// String implements engine.Engine.
-func (e fileEngine) String() string { return e.path }
-
-// Remedy implements engine.Engine.
+func (e fileEngine) String() string         { return e.path }
 func (e fileEngine) Remedy(err error) error { return withRemedy(err, e.path) }
 
-// Open implements engine.Engine.
 func (e fileEngine) Open(ctx context.Context, o engine.Options) (engine.Database, error) {
 	d, err := open(ctx, e.path, o)
 	if err != nil {
@@ -40,8 +37,8 @@ func (e fileEngine) Open(ctx context.Context, o engine.Options) (engine.Database
 	return d, nil
 }
 
-// A database is an open file: one connection that writes, and a pool of connections that
-// read.
+// A database implements engine.Database on an open file: one connection that writes, and a pool of
+// connections that read.
 type database struct {
 	file        *storefile.File
 	writerPool  *sql.DB // of one connection
@@ -149,7 +146,6 @@ func readTables(ctx context.Context, conn *sql.Conn) error {
 	return conn.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM (SELECT id FROM pets LIMIT 1)) + (SELECT count(*) FROM unfinished_copy)").Scan(&rows)
 }
 
-// Readers implements engine.Database.
 func (d *database) Readers() gorm.ConnPool {
 	if d.readers == nil {
 		return d.writer
@@ -163,7 +159,6 @@ func (d *database) ReadContext(ctx context.Context) (context.Context, context.Ca
 	return context.WithoutCancel(ctx), func() {}
 }
 
-// Dialector implements engine.Database.
 func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
 	return gormsqlite.New(gormsqlite.Config{Conn: pool})
 }
@@ -209,7 +204,6 @@ func (d *database) ChecksBeforeRead() bool { return false }
 // CheckSynchronous implements engine.Database. A file has no standby.
 func (d *database) CheckSynchronous(context.Context) error { return nil }
 
-// Check implements engine.Database.
 func (d *database) Check(context.Context) error { return d.file.Check() }
 
 // checkAndSave is Check for the goroutine that writes. It saves a WAL that was removed.
@@ -235,16 +229,13 @@ func (*database) LastID(ctx context.Context, pool gorm.ConnPool, table string) (
 	return id, err
 }
 
-// SetLastID implements engine.Database.
 func (*database) SetLastID(ctx context.Context, tx engine.Tx, table string, id int64) error {
 	_, err := tx.ExecContext(ctx, "DELETE FROM sqlite_sequence WHERE name = ?; INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", table, table, id)
 	return err
 }
 
-// Schema implements engine.Database.
 func (d *database) Schema() engine.Schema { return d.schema }
 
-// Pools implements engine.Database.
 func (d *database) Pools() map[string]*sql.DB {
 	return map[string]*sql.DB{"writer": d.writerPool, "readers": d.readers}
 }

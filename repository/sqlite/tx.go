@@ -54,7 +54,6 @@ func (t *tx) Commit(engine.Changes) error {
 	return t.database.file.Committed()
 }
 
-// Rollback implements engine.Tx.
 func (t *tx) Rollback() error {
 	if t.Conn == t.database.closedConn {
 		return nil

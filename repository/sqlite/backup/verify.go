@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"os"
 	"slices"
@@ -104,22 +103,19 @@ func verifySchema(ctx context.Context, pool *sql.DB, version int64) error {
 		return err
 	}
 	var differences []string
-	all := maps.Clone(want)
-	maps.Copy(all, got)
-	for object := range all {
-		switch {
-		case got[object] == want[object]:
-			continue
-		case got[object] == "":
-			object += " is missing"
-		case want[object] == "" && (strings.HasPrefix(object, "table ") || strings.HasPrefix(object, "index ")):
-			continue
-		case want[object] == "":
-			object += " was added"
+	for object, statement := range want {
+		switch got[object] {
+		case statement:
+		case "":
+			differences = append(differences, "the "+object+" is missing")
 		default:
-			object += " is another one"
+			differences = append(differences, "the "+object+" is another one")
 		}
-		differences = append(differences, "the "+object)
+	}
+	for object := range got {
+		if want[object] == "" && !strings.HasPrefix(object, "table ") && !strings.HasPrefix(object, "index ") {
+			differences = append(differences, "the "+object+" was added")
+		}
 	}
 	if len(differences) == 0 {
 		return nil

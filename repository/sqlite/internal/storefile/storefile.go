@@ -130,19 +130,17 @@ func checkNoWAL(path string) error {
 // umask; SQLite gives the WAL and the shared memory the same mode. It returns nil if
 // another process has created the file meanwhile.
 func createFile(path string) error {
-	folder := filepath.Dir(path)
-	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return fmt.Errorf("there is no folder %s: create it", folder)
-	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // the operator names the file
-	if errors.Is(err, fs.ErrExist) {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return errors.New("it is a symbolic link to a file that does not exist: correct the link")
-		}
-		return nil
-	}
-	if err != nil {
+	switch {
+	case err == nil:
+		return errors.Join(file.Chmod(0o600), file.Close())
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no folder %s: create it", filepath.Dir(path))
+	case !errors.Is(err, fs.ErrExist):
 		return err
 	}
-	return errors.Join(file.Chmod(0o600), file.Close())
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return errors.New("it is a symbolic link to a file that does not exist: correct the link")
+	}
+	return nil
 }
