@@ -87,14 +87,13 @@ func TestMigrationsCreateTheSchemaOfEachVersion(t *testing.T) {
 func TestDamagedFileIsNotChangedByMigration(t *testing.T) {
 	t.Parallel()
 	source := filepath.Join(t.TempDir(), "pets.db")
-	s, err := repository.Open(t.Context(), sqlite.New(source), repository.Options{Migrate: true})
-	check(t, err)
+	s := sqlitetest.Open(t, source)
 	t.Cleanup(func() { check(t, s.Close()) })
 	sqlitetest.Execute("ALTER TABLE api_keys DROP COLUMN read_only; DELETE FROM goose_db_version WHERE version_id = 4")(t, source)
 	path := sqlitetest.CopyOf(t, source)
 	sqlitetest.OverwritePage(t, path, "api_keys") // which the migration reads
 	before := [...][]byte{sqlitetest.ReadFile(t, path), sqlitetest.ReadFile(t, path+"-wal")}
-	_, err = repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+	_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 	if err == nil || !strings.HasSuffix(err.Error(), "the database is damaged: restore a backup that is intact") {
 		t.Errorf("got the error %v, want that the database is damaged", err)
 	}

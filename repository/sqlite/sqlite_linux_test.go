@@ -30,8 +30,7 @@ func TestCloseReleasesDescriptorsOfWrongFileAndLeavesItsWAL(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "pets.db")
-			s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-			check(t, err)
+			s := sqlitetest.Open(t, path)
 			check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 			change(t, path)
 			content, _ := os.ReadFile(path)

@@ -118,13 +118,12 @@ func TestPathIsUsedLiterally(t *testing.T) {
 func TestCloseLeavesOneFile(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	store, err := repository.Open(t.Context(), sqlite.New(filepath.Join(folder, "pets.db")), repository.Options{Migrate: true})
-	check(t, err)
+	store := sqlitetest.Open(t, filepath.Join(folder, "pets.db"))
 	check(t, store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
 		_, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
 		return err
 	}))
-	_, err = store.Pets().Get(t.Context(), 1)
+	_, err := store.Pets().Get(t.Context(), 1)
 	check(t, err)
 	check(t, store.Close())
 	entries, err := os.ReadDir(folder)
@@ -203,8 +202,7 @@ func TestOpenReportsDamagedFileWithRemedy(t *testing.T) {
 func TestDamagedFileAndItsWALAreNotChanged(t *testing.T) {
 	t.Parallel()
 	source := filepath.Join(t.TempDir(), "pets.db")
-	s, err := repository.Open(t.Context(), sqlite.New(source), repository.Options{Migrate: true})
-	check(t, err)
+	s := sqlitetest.Open(t, source)
 	t.Cleanup(func() { check(t, s.Close()) })
 	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 	info, err := os.Stat(source)

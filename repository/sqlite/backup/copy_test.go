@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"example.com/petstore/repository"
-	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/backup"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 )
@@ -18,8 +16,7 @@ import (
 func TestCopyHasEverythingThatWasCommittedBefore(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	store, err := repository.Open(t.Context(), sqlite.New(filepath.Join(folder, "pets.db")), repository.Options{Migrate: true})
-	check(t, err)
+	store := sqlitetest.Open(t, filepath.Join(folder, "pets.db"))
 	t.Cleanup(func() { check(t, store.Close()) })
 	var committed atomic.Int64
 	ctx, cancel := context.WithCancel(t.Context())

@@ -34,11 +34,28 @@ func Adding(name string) func(context.Context, domain.Repositories) error {
 	}
 }
 
-// NewStore creates a store with a pet, or without one if the name is empty.
-func NewStore(t *testing.T, path, name string) {
+// Open opens a store, which it creates if there is none.
+func Open(t *testing.T, path string) *repository.Store {
 	t.Helper()
 	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 	Check(t, err)
+	return store
+}
+
+// WantUnavailable expects that a store is unavailable because of an error.
+func WantUnavailable(t *testing.T, s *repository.Store, want error) {
+	t.Helper()
+	for call, err := range map[string]error{"InTx": s.InTx(t.Context(), Adding("Tom")), "Ping": s.Ping(t.Context())} {
+		if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, want) {
+			t.Errorf("%s: got %v, want unavailable and %v", call, err, want)
+		}
+	}
+}
+
+// NewStore creates a store with a pet, or without one if the name is empty.
+func NewStore(t *testing.T, path, name string) {
+	t.Helper()
+	store := Open(t, path)
 	if name != "" {
 		Check(t, store.InTx(t.Context(), Adding(name)))
 	}
@@ -54,9 +71,7 @@ func Reopen(t *testing.T, path string) {
 // Newer creates a store with the schema of a newer program.
 func Newer(t *testing.T, path string) {
 	t.Helper()
-	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	Check(t, err)
-	Check(t, store.Close())
+	Reopen(t, path)
 	Execute("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)")(t, path)
 }
 

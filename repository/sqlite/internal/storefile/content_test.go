@@ -34,10 +34,7 @@ func TestStoreIsUnavailableWhenItsFileIsReplaced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "pets.db")
-			s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := sqlitetest.Open(t, path)
 			t.Cleanup(func() { _ = s.Close() })
 			if err := errors.Join(s.InTx(t.Context(), sqlitetest.Adding("Rex")), s.Ping(t.Context())); err != nil {
 				t.Fatal(err)
@@ -45,11 +42,7 @@ func TestStoreIsUnavailableWhenItsFileIsReplaced(t *testing.T) {
 			if err := change(path); err != nil {
 				t.Fatal(err)
 			}
-			for call, err := range map[string]error{"InTx": s.InTx(t.Context(), sqlitetest.Adding("Tom")), "Ping": s.Ping(t.Context())} {
-				if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, storefile.ErrReplaced) {
-					t.Errorf("%s: got %v, want unavailable and %v", call, err, storefile.ErrReplaced)
-				}
-			}
+			sqlitetest.WantUnavailable(t, s, storefile.ErrReplaced)
 		})
 	}
 }
@@ -57,12 +50,9 @@ func TestStoreIsUnavailableWhenItsFileIsReplaced(t *testing.T) {
 func TestCommitFailsWhenItsFileIsRemovedMeanwhile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := sqlitetest.Open(t, path)
 	t.Cleanup(func() { _ = s.Close() })
-	err = s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+	err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
 		return errors.Join(sqlitetest.Adding("Rex")(ctx, r), os.Remove(path))
 	})
 	if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, storefile.ErrReplaced) || !errors.Is(err, os.ErrNotExist) {
@@ -73,10 +63,9 @@ func TestCommitFailsWhenItsFileIsRemovedMeanwhile(t *testing.T) {
 func TestRefusedWriteIsNotInFileThatIsMovedBack(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	check(t, err)
+	s := sqlitetest.Open(t, path)
 	t.Cleanup(func() { check(t, s.Close()) })
-	err = s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+	err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
 		return errors.Join(sqlitetest.Adding("Rex")(ctx, r), os.Rename(path, path+".moved"))
 	})
 	if !errors.Is(err, domain.ErrUnavailable) {
@@ -91,8 +80,7 @@ func TestRefusedWriteIsNotInFileThatIsMovedBack(t *testing.T) {
 // descriptor. This test is not parallel: others need descriptors, too.
 func TestWritesAreCommittedWithoutFreeDescriptor(t *testing.T) { //nolint:paralleltest // see above
 	path := filepath.Join(t.TempDir(), "pets.db")
-	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	check(t, err)
+	s := sqlitetest.Open(t, path)
 	t.Cleanup(func() { check(t, s.Close()) })
 	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 	release := useAllDescriptors(t)
@@ -137,17 +125,12 @@ func TestStoreIsUnavailableWhenAnotherFileIsCopiedOverIt(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	path, backup := filepath.Join(folder, "pets.db"), filepath.Join(folder, "backup.db")
-	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	check(t, err)
+	s := sqlitetest.Open(t, path)
 	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 	sqlitetest.CopyStore(t, path, backup)
 	check(t, s.InTx(t.Context(), sqlitetest.Adding("Tom")))
 	inTransaction(t, s, func() { sqlitetest.CopyFile(t, backup, path) })
-	for call, err := range map[string]error{"InTx": s.InTx(t.Context(), sqlitetest.Adding("Ada")), "Ping": s.Ping(t.Context())} {
-		if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, storefile.ErrForeignWAL) {
-			t.Errorf("%s: got %v, want unavailable and %v", call, err, storefile.ErrForeignWAL)
-		}
-	}
+	sqlitetest.WantUnavailable(t, s, storefile.ErrForeignWAL)
 	check(t, s.Close())
 	if content, err := os.ReadFile(path); err != nil || string(content) != string(sqlitetest.ReadFile(t, backup)) {
 		t.Errorf("the file was changed: %v", err)
@@ -175,25 +158,22 @@ func TestStoreIsUnavailableWhenItsFileIsTruncatedOrOverwritten(t *testing.T) {
 		"truncated":   func(content []byte) []byte { return content[:len(content)/2] },
 		"overwritten": func(content []byte) []byte { return bytes.Repeat([]byte{0xa5}, len(content)) },
 	} {
-		path := filepath.Join(t.TempDir(), "pets.db")
-		s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-		check(t, err)
-		check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
-		inTransaction(t, s, func() { check(t, os.WriteFile(path, damage(sqlitetest.ReadFile(t, path)), 0o600)) })
-		for call, err := range map[string]error{"InTx": s.InTx(t.Context(), sqlitetest.Adding("Tom")), "Ping": s.Ping(t.Context())} {
-			if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, storefile.ErrReplaced) {
-				t.Errorf("%s, %s: got %v, want unavailable and %v", name, call, err, storefile.ErrReplaced)
-			}
-		}
-		check(t, s.Close())
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "pets.db")
+			s := sqlitetest.Open(t, path)
+			check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
+			inTransaction(t, s, func() { check(t, os.WriteFile(path, damage(sqlitetest.ReadFile(t, path)), 0o600)) })
+			sqlitetest.WantUnavailable(t, s, storefile.ErrReplaced)
+			check(t, s.Close())
+		})
 	}
 }
 
 func TestWALOfTruncatedFileIsKept(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	check(t, err)
+	s := sqlitetest.Open(t, path)
 	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 	want := sqlitetest.ReadFile(t, path+"-wal")
 	check(t, os.Truncate(path, 0))
@@ -211,8 +191,7 @@ func TestWALOfTruncatedFileIsKept(t *testing.T) {
 func TestFileThatWasOverwrittenIsNotChangedByClose(t *testing.T) {
 	t.Parallel()
 	path, backup := filepath.Join(t.TempDir(), "pets.db"), filepath.Join(t.TempDir(), "backup.db")
-	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	check(t, err)
+	s := sqlitetest.Open(t, path)
 	sqlitetest.CopyStore(t, path, backup)
 	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 	sqlitetest.CopyFile(t, backup, path)
@@ -229,11 +208,7 @@ func TestEmptiedFileIsNotTakenForNewStore(t *testing.T) {
 	t.Parallel()
 	for name, notice := range map[string]func(t *testing.T, s *repository.Store){
 		"noticed while open": func(t *testing.T, s *repository.Store) {
-			for call, err := range map[string]error{"InTx": s.InTx(t.Context(), sqlitetest.Adding("Tom")), "Ping": s.Ping(t.Context())} {
-				if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, storefile.ErrEmptied) {
-					t.Errorf("%s: got %v, want unavailable and %v", call, err, storefile.ErrEmptied)
-				}
-			}
+			sqlitetest.WantUnavailable(t, s, storefile.ErrEmptied)
 		},
 		"not noticed": func(*testing.T, *repository.Store) {},
 	} {
@@ -241,8 +216,7 @@ func TestEmptiedFileIsNotTakenForNewStore(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, WAL removed %t", name, walRemoved), func(t *testing.T) {
 				t.Parallel()
 				path := filepath.Join(t.TempDir(), "pets.db")
-				s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-				check(t, err)
+				s := sqlitetest.Open(t, path)
 				check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 				check(t, os.Truncate(path, 0))
 				if walRemoved {
@@ -254,7 +228,7 @@ func TestEmptiedFileIsNotTakenForNewStore(t *testing.T) {
 				notice(t, s)
 				check(t, s.Close())
 				before := sqlitetest.Files(t, filepath.Dir(path))
-				_, err = repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+				_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 				if !errors.Is(err, storefile.ErrEmptied) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "petstore restore") {
 					t.Errorf("got the error %v, want one line with %v and the remedy", err, storefile.ErrEmptied)
 				}
@@ -287,8 +261,7 @@ func TestContentThatCannotBeReadIsCheckedAgain(t *testing.T) {
 func TestStoreIsAvailableAfterVacuum(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	check(t, err)
+	s := sqlitetest.Open(t, path)
 	t.Cleanup(func() { check(t, s.Close()) })
 	sqlitetest.Execute("CREATE TABLE large AS SELECT randomblob(1000000)")(t, path)
 	sqlitetest.Execute("PRAGMA wal_checkpoint(TRUNCATE)")(t, path)
@@ -304,8 +277,7 @@ func TestStoreIsAvailableAfterVacuum(t *testing.T) {
 func TestStoreIsAvailableAfterCheckpoints(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	check(t, err)
+	s := sqlitetest.Open(t, path)
 	t.Cleanup(func() { _ = s.Close() })
 	for range 20 {
 		check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/petstore/domain"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
@@ -18,16 +17,11 @@ func TestFileWithSecondNameIsNotUsed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
 	other := path + ".kept"
-	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	check(t, err)
+	s := sqlitetest.Open(t, path)
 	t.Cleanup(func() { check(t, s.Close()) })
 	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 	check(t, os.Link(path, other))
-	for call, err := range map[string]error{"InTx": s.InTx(t.Context(), sqlitetest.Adding("Tom")), "Ping": s.Ping(t.Context())} {
-		if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, storefile.ErrLinked) {
-			t.Errorf("%s: got %v, want unavailable and %v", call, err, storefile.ErrLinked)
-		}
-	}
+	sqlitetest.WantUnavailable(t, s, storefile.ErrLinked)
 	for _, name := range []string{path, other} {
 		_, err := repository.Open(t.Context(), sqlite.New(name), repository.Options{})
 		if !errors.Is(err, storefile.ErrLinked) || strings.Contains(err.Error(), "\n") {

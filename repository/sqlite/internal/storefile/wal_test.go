@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"example.com/petstore/domain"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
@@ -36,16 +35,11 @@ func TestCommitsOfRemovedWALAreSaved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "pets.db")
-			s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-			check(t, err)
+			s := sqlitetest.Open(t, path)
 			t.Cleanup(func() { check(t, s.Close()) })
 			check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 			check(t, remove(path+"-wal"))
-			for call, err := range map[string]error{"InTx": s.InTx(t.Context(), sqlitetest.Adding("Tom")), "Ping": s.Ping(t.Context())} {
-				if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, storefile.ErrWALRemoved) {
-					t.Errorf("%s: got %v, want unavailable and %v", call, err, storefile.ErrWALRemoved)
-				}
-			}
+			sqlitetest.WantUnavailable(t, s, storefile.ErrWALRemoved)
 			if err := s.InTx(t.Context(), sqlitetest.Adding("Ada")); !errors.Is(err, storefile.ErrWALSaved) {
 				t.Errorf("got %v, want %v", err, storefile.ErrWALSaved)
 			}
@@ -72,12 +66,8 @@ func TestCommitsOfRemovedWALAreSavedWithoutWrites(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "pets.db")
 			sqlitetest.NewStore(t, path, "Rex")
-			database, err := sqlite.New(path).Open(t.Context(), engine.Options{MaxOpenConns: 1})
-			check(t, err)
-			tx, err := database.Begin(t.Context())
-			check(t, err)
-			_, err = tx.ExecContext(t.Context(), "INSERT INTO pets (name, category_id) VALUES ('tom', 7)")
-			check(t, errors.Join(err, tx.Commit(engine.Changes{})))
+			database := openDatabase(t, path)
+			commitPet(t, database)
 			check(t, os.Remove(path+"-wal"))
 			check(t, notice(database))
 			if name == "by Close" {
@@ -96,8 +86,7 @@ func TestCommitsOfRemovedWALAreSavedWithoutWrites(t *testing.T) {
 func TestRemovedWALLocksTheStore(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	check(t, err)
+	s := sqlitetest.Open(t, path)
 	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 	check(t, os.Remove(path+"-wal"))
 	if err := s.InTx(t.Context(), sqlitetest.Adding("Tom")); !errors.Is(err, storefile.ErrWALSaved) {
@@ -116,16 +105,12 @@ func TestRemovedWALLocksTheStore(t *testing.T) {
 func TestRemovedWALIsNotWrittenToAnotherFile(t *testing.T) {
 	t.Parallel()
 	path, backup := filepath.Join(t.TempDir(), "pets.db"), filepath.Join(t.TempDir(), "backup.db")
-	database, err := sqlite.New(path).Open(t.Context(), engine.Options{Migrate: true, MaxOpenConns: 1})
-	check(t, err)
+	database := openDatabase(t, path)
 	sqlitetest.CopyStore(t, path, backup)
-	tx, err := database.Begin(t.Context())
-	check(t, err)
-	_, err = tx.ExecContext(t.Context(), "INSERT INTO pets (name, category_id) VALUES ('tom', 7)")
-	check(t, errors.Join(err, tx.Commit(engine.Changes{})))
+	commitPet(t, database)
 	sqlitetest.CopyFile(t, backup, path)
 	check(t, os.Remove(path+"-wal"))
-	_, err = database.PollChanges(t.Context())
+	_, err := database.PollChanges(t.Context())
 	check(t, err)
 	check(t, database.Close())
 	if !bytes.Equal(sqlitetest.ReadFile(t, backup), sqlitetest.ReadFile(t, path)) {
@@ -143,8 +128,7 @@ func TestCommitsOfWALThatWasReplacedByItsCopyAreSaved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "pets.db")
-			s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-			check(t, err)
+			s := sqlitetest.Open(t, path)
 			check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 			sqlitetest.CopyFile(t, path+"-wal", path+".copy")
 			check(t, s.InTx(t.Context(), sqlitetest.Adding("Tom")))
@@ -168,8 +152,7 @@ func TestCommitsOfWALThatWasReplacedByItsCopyAreSaved(t *testing.T) {
 func TestOtherWALIsNotMovedAfterCommitOfAnotherConnection(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	check(t, err)
+	s := sqlitetest.Open(t, path)
 	other := openOther(t, path)
 	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 	sqlitetest.CopyFile(t, path+"-wal", path+".copy")
@@ -195,8 +178,7 @@ func TestOtherWALIsNotMovedAfterCommitOfAnotherConnection(t *testing.T) {
 func TestCloseFailsWhenCommitsOfReplacedWALAreNotSaved(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	check(t, err)
+	s := sqlitetest.Open(t, path)
 	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 	check(t, os.Remove(path+"-wal"))
 	other := openOther(t, path)
@@ -207,6 +189,23 @@ func TestCloseFailsWhenCommitsOfReplacedWALAreNotSaved(t *testing.T) {
 		t.Errorf("Close: got %v, want %v and what is lost", err, storefile.ErrOtherWAL)
 	}
 	check(t, other.Close())
+}
+
+// openDatabase opens the database of a store, which it creates if there is none.
+func openDatabase(t *testing.T, path string) engine.Database {
+	t.Helper()
+	database, err := sqlite.New(path).Open(t.Context(), engine.Options{Migrate: true, MaxOpenConns: 1})
+	check(t, err)
+	return database
+}
+
+// commitPet adds a pet in a transaction.
+func commitPet(t *testing.T, database engine.Database) {
+	t.Helper()
+	tx, err := database.Begin(t.Context())
+	check(t, err)
+	_, err = tx.ExecContext(t.Context(), "INSERT INTO pets (name, category_id) VALUES ('tom', 7)")
+	check(t, errors.Join(err, tx.Commit(engine.Changes{})))
 }
 
 // openOther returns a connection of its own that has committed to a WAL.
@@ -223,16 +222,12 @@ func openOther(t *testing.T, path string) *sql.DB {
 func TestCommitsOfRemovedWALAreSavedAfterALongRead(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	database, err := sqlite.New(path).Open(t.Context(), engine.Options{Migrate: true, MaxOpenConns: 1})
-	check(t, err)
+	database := openDatabase(t, path)
 	reader, err := database.Pools()["readers"].BeginTx(t.Context(), nil)
 	check(t, err)
 	var pets int
 	check(t, reader.QueryRowContext(t.Context(), "SELECT count(*) FROM pets").Scan(&pets))
-	tx, err := database.Begin(t.Context())
-	check(t, err)
-	_, err = tx.ExecContext(t.Context(), "INSERT INTO pets (name, category_id) VALUES ('tom', 7)")
-	check(t, errors.Join(err, tx.Commit(engine.Changes{})))
+	commitPet(t, database)
 	check(t, os.Remove(path+"-wal"))
 	if _, err := database.Begin(t.Context()); !errors.Is(err, storefile.ErrWALNotSaved) {
 		t.Errorf("during the read: got %v, want %v", err, storefile.ErrWALNotSaved)
@@ -249,15 +244,11 @@ func TestCommitsOfRemovedWALAreSavedAfterALongRead(t *testing.T) {
 func TestTruncationOfWALAfterCommitIsNoticed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	database, err := sqlite.New(path).Open(t.Context(), engine.Options{Migrate: true, MaxOpenConns: 1})
-	check(t, err)
+	database := openDatabase(t, path)
 	defer func() { check(t, database.Close()) }()
 	check(t, sqlitetest.TryExecute(t, path, "PRAGMA wal_checkpoint(TRUNCATE)"))
 	check(t, database.Check(t.Context()))
-	tx, err := database.Begin(t.Context())
-	check(t, err)
-	_, err = tx.ExecContext(t.Context(), "INSERT INTO pets (name, category_id) VALUES ('tom', 7)")
-	check(t, errors.Join(err, tx.Commit(engine.Changes{})))
+	commitPet(t, database)
 	check(t, os.Truncate(path+"-wal", 0))
 	if _, err := database.Begin(t.Context()); !errors.Is(err, storefile.ErrWALTruncated) {
 		t.Errorf("got %v, want %v", err, storefile.ErrWALTruncated)
@@ -268,10 +259,9 @@ func TestTruncationOfWALAfterCommitIsNoticed(t *testing.T) {
 func TestPollChecksTheFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	database, err := sqlite.New(path).Open(t.Context(), engine.Options{Migrate: true, MaxOpenConns: 1})
-	check(t, err)
+	database := openDatabase(t, path)
 	defer func() { check(t, database.Close()) }()
-	_, err = database.PollChanges(t.Context())
+	_, err := database.PollChanges(t.Context())
 	check(t, err)
 	wal := sqlitetest.ReadFile(t, path+"-wal")
 	check(t, os.Truncate(path+"-wal", 0))
@@ -288,14 +278,10 @@ func TestWALOfSmallPagesIsNotTruncated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pets.db")
 	sqlitetest.NewStore(t, path, "Rex")
 	sqlitetest.Execute("PRAGMA journal_mode = DELETE; PRAGMA page_size = 1024; VACUUM")(t, path)
-	database, err := sqlite.New(path).Open(t.Context(), engine.Options{MaxOpenConns: 1})
-	check(t, err)
+	database := openDatabase(t, path)
 	defer func() { check(t, database.Close()) }()
 	for range 2 {
-		tx, err := database.Begin(t.Context())
-		check(t, err)
-		_, err = tx.ExecContext(t.Context(), "INSERT INTO pets (name, category_id) VALUES ('tom', 7)")
-		check(t, errors.Join(err, tx.Commit(engine.Changes{})))
+		commitPet(t, database)
 		check(t, sqlitetest.TryExecute(t, path, "PRAGMA wal_checkpoint(TRUNCATE); INSERT INTO pets (name, category_id) VALUES ('ada', 7)"))
 		check(t, database.Check(t.Context()))
 	}
@@ -307,16 +293,11 @@ func TestStoreIsUnavailableWhenItsWALIsTruncated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "pets.db")
-			s, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-			check(t, err)
+			s := sqlitetest.Open(t, path)
 			check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 			check(t, s.Ping(t.Context())) // checks the WAL with the commit
 			check(t, os.Truncate(path+"-wal", size))
-			for call, err := range map[string]error{"InTx": s.InTx(t.Context(), sqlitetest.Adding("Tom")), "Ping": s.Ping(t.Context())} {
-				if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, storefile.ErrWALTruncated) {
-					t.Errorf("%s: got %v, want unavailable and %v", call, err, storefile.ErrWALTruncated)
-				}
-			}
+			sqlitetest.WantUnavailable(t, s, storefile.ErrWALTruncated)
 			before := sqlitetest.ReadFile(t, path)
 			check(t, s.Close())
 			if diff := cmp.Diff(before, sqlitetest.ReadFile(t, path)); diff != "" {
