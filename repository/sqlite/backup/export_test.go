@@ -5,11 +5,6 @@ import (
 	"time"
 )
 
-// SyncReplaced does the last step of Replace.
-func SyncReplaced(ctx context.Context, path string) error {
-	return newReplacement(path, "", time.Time{}).syncFolder(ctx)
-}
-
 // ReplaceKilled does what Replace does until it is killed before the step of that number.
 // It reports whether there is one.
 func ReplaceKilled(ctx context.Context, path, with string, now time.Time, step int) (bool, error) {

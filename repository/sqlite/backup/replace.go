@@ -103,7 +103,9 @@ func (r *replacement) steps() []func(context.Context) error {
 		r.checkPrevious, ifExists(r.writeWAL), r.compareKeys,
 		ifExists(r.lockPrevious), ifExists(r.copyOwner), ifExists(r.removeLink),
 		r.moveAside("-journal"), r.moveAside("-wal"), r.moveAside("-shm"),
-		ifExists(r.keepPrevious), r.putNew, r.syncFolder,
+		ifExists(r.keepPrevious),
+		func(context.Context) error { return os.Rename(r.with, r.path) },
+		func(context.Context) error { return folder.Sync(filepath.Dir(r.path)) },
 	}
 }
 
@@ -204,8 +206,3 @@ func (r *replacement) keepPrevious(context.Context) error {
 	}
 	return err
 }
-
-func (r *replacement) putNew(context.Context) error { return os.Rename(r.with, r.path) }
-
-// syncFolder writes the names to disk.
-func (r *replacement) syncFolder(context.Context) error { return folder.Sync(filepath.Dir(r.path)) }
