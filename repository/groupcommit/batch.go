@@ -1,6 +1,7 @@
 package groupcommit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -147,7 +148,7 @@ func (b *batchTx[R]) rolledBack(err error, p *pendingTx[R]) error {
 	if b.database.Failure(p.err) != "" {
 		return fmt.Errorf("%w: %w: %w", ErrRolledBack, err, p.err)
 	}
-	return fmt.Errorf("%w: %w: after %s", ErrRolledBack, err, p.failure())
+	return fmt.Errorf("%w: %w: after %s", ErrRolledBack, err, fmt.Sprint(cmp.Or[any](p.panicked, p.err)))
 }
 
 func (b *batchTx[R]) exec(statement string) error {

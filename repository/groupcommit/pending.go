@@ -1,9 +1,7 @@
 package groupcommit
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"sync/atomic"
 )
 
@@ -40,26 +38,10 @@ func (p *pendingTx[R]) run(repositories R) {
 
 func (p *pendingTx[R]) failed() bool { return p.err != nil || p.panicked != nil }
 
-// failure returns the error or panic of the function as text.
-func (p *pendingTx[R]) failure() string { return fmt.Sprint(cmp.Or[any](p.panicked, p.err)) }
-
 // result returns the caller's error, or panics as the function did.
 func (p *pendingTx[R]) result() error {
 	if p.panicked != nil {
 		panic(p.panicked) //nolint:forbidigo // the caller's own panic, on the caller's goroutine
 	}
 	return p.err
-}
-
-// reply returns the results of a batch to its callers. A failed commit is the error of
-// all callers, also of those whose function failed: it may have failed because of a
-// change of another function, which is rolled back now.
-func reply[R any](batch []*pendingTx[R], commitErr error) {
-	for i, p := range batch {
-		if commitErr != nil && p.panicked == nil {
-			p.err = &Error{commitErr}
-		}
-		close(p.done)
-		batch[i] = nil
-	}
 }

@@ -196,10 +196,20 @@ func (q *Queue[R]) run() {
 	}
 }
 
-// commitAndReply commits a batch, then replies to its callers.
+// commitAndReply commits a batch, then returns the results to its callers. A failed commit is the
+// error of all callers, also of those whose function failed: it may have failed because of a
+// change of another function, which is rolled back now.
 func (q *Queue[R]) commitAndReply(batch []*pendingTx[R]) {
 	err := ErrGoexit
-	defer func() { reply(batch, err) }()
+	defer func() {
+		for i, p := range batch {
+			if err != nil && p.panicked == nil {
+				p.err = &Error{err}
+			}
+			close(p.done)
+			batch[i] = nil
+		}
+	}()
 	err = q.commit(batch)
 }
 
