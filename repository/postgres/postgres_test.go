@@ -4,6 +4,9 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
+	"flag"
+	"strings"
 	"testing"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -11,6 +14,8 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/modeltest"
 	"example.com/petstore/repository/postgres"
 	"example.com/petstore/repository/postgres/postgrestest"
 	"example.com/petstore/repository/storetest"
@@ -76,4 +81,86 @@ func check(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestStoreAgreesWithItsModel(t *testing.T) {
+	t.Parallel()
+	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue { // a sequence takes long here
+		check(t, checks.Value.Set("20"))
+	}
+	dsn := server.NewDatabase(t)
+	check(t, open(t, dsn, repository.Options{Migrate: true}).Close())
+	db := connect(t, dsn)
+	modeltest.Run(t, 2, func() engine.Engine {
+		_, err := db.ExecContext(t.Context(), "TRUNCATE pets, orders, api_keys, idempotency_keys RESTART IDENTITY")
+		check(t, err)
+		return postgres.New(dsn)
+	})
+}
+
+// setStandby sets synchronous_standby_names of a server.
+func setStandby(t *testing.T, server *postgrestest.Server, dsn, name string) {
+	t.Helper()
+	check(t, server.Exec(t.Context(), "ALTER SYSTEM SET synchronous_standby_names = '"+name+"'"))
+	check(t, server.Exec(t.Context(), "SELECT pg_reload_conf()"))
+	waitUntil(t, "the setting applies", func() bool {
+		return queryTexts(t, dsn, "SHOW synchronous_standby_names")[0] == name
+	})
+}
+
+func TestServerWithoutSynchronousStandbyIsUnavailableIfOneIsRequired(t *testing.T) {
+	t.Parallel()
+	own := postgrestest.Start(t)
+	dsn := own.NewDatabase(t)
+	store := open(t, dsn, repository.Options{Migrate: true, RequireSynchronous: true})
+	check(t, open(t, dsn, repository.Options{}).InTx(t.Context(), adding("Rex")))
+
+	failures := ""
+	observed := open(t, dsn, repository.Options{RequireSynchronous: true, ObserveFailure: func(f engine.Failure) { failures += string(f) + " " }})
+	for _, s := range []*repository.Store{store, observed} {
+		wantUnavailable(t, "InTx", s.InTx(t.Context(), adding("Tom")))
+		err := s.Ping(t.Context())
+		wantUnavailable(t, "Ping", err)
+		if failure, ok := errors.AsType[*domain.Error](err); ok && !strings.Contains(failure.Message, "no synchronous standby") {
+			t.Errorf("Ping: got %q, want the reason", failure.Message)
+		}
+		_, err = s.Pets().Get(t.Context(), 1)
+		check(t, err) // reads go on
+	}
+	if failures != "not_synchronous not_synchronous " {
+		t.Errorf("got the failures %s", failures)
+	}
+
+	setStandby(t, own, dsn, "*") // commits wait from now on
+	check(t, store.Ping(t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- store.InTx(t.Context(), adding("Tom")) }()
+	waitUntil(t, "a commit waits for the standby", func() bool {
+		return len(queryTexts(t, dsn, "SELECT pid::text FROM pg_stat_activity WHERE wait_event = 'SyncRep'")) == 1
+	})
+	setStandby(t, own, dsn, "")
+	check(t, <-done)
+	wantUnavailable(t, "InTx", store.InTx(t.Context(), adding("Kim")))
+	wantUnavailable(t, "Ping", store.Ping(t.Context()))
+}
+
+func TestCheckSynchronousReportsThatCommitsDoNotWaitOrThatNoStandbyIsConnected(t *testing.T) {
+	t.Parallel()
+	own := postgrestest.Start(t)
+	dsn := own.NewDatabase(t)
+	check(t, own.Exec(t.Context(), "CREATE ROLE shop LOGIN; GRANT ALL ON DATABASE "+databaseOf(t, dsn)+" TO shop"))
+	check(t, own.Exec(t.Context(), "CREATE ROLE watching LOGIN IN ROLE shop, pg_monitor"))
+	execute("GRANT ALL ON SCHEMA public TO shop")(t, dsn)
+	shop := open(t, postgrestest.With(dsn, "user", "shop"), repository.Options{Migrate: true})
+	watching := open(t, postgrestest.With(dsn, "user", "watching"), repository.Options{})
+	want := func(s *repository.Store, name, text string) {
+		t.Helper()
+		if err := s.CheckSynchronous(t.Context()); text == "" && err != nil || text != "" && (err == nil || !strings.Contains(err.Error(), text)) {
+			t.Errorf("%s: got %v, want %q", name, err, text)
+		}
+	}
+	want(shop, "no standby", "set synchronous_standby_names")
+	setStandby(t, own, dsn, "*")
+	want(shop, "no standby connected, not visible", "")
+	want(watching, "no standby connected", "no synchronous standby is connected")
 }
