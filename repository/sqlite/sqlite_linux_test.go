@@ -26,6 +26,11 @@ func TestCloseReleasesDescriptorsOfWrongFileAndLeavesItsWAL(t *testing.T) {
 			check(t, os.Truncate(path, int64(len(sqlitetest.ReadFile(t, path))/2)))
 		},
 		"overwritten": func(t *testing.T, path string) { sqlitetest.WriteFile(strings.Repeat("noise ", 10_000))(t, path) },
+		"overwritten by its backup": func(t *testing.T, path string) {
+			backup := filepath.Join(t.TempDir(), "backup.db")
+			sqlitetest.CopyStore(t, path, backup)
+			sqlitetest.CopyFile(t, backup, path)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

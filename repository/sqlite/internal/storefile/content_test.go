@@ -170,39 +170,6 @@ func TestStoreIsUnavailableWhenItsFileIsTruncatedOrOverwritten(t *testing.T) {
 	}
 }
 
-func TestWALOfTruncatedFileIsKept(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	s := sqlitetest.Open(t, path)
-	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
-	want := sqlitetest.ReadFile(t, path+"-wal")
-	check(t, os.Truncate(path, 0))
-	if err := s.Ping(t.Context()); !errors.Is(err, domain.ErrUnavailable) {
-		t.Errorf("Ping: got %v, want unavailable", err)
-	}
-	check(t, s.Close())
-	sqlitetest.CollectGarbage()
-	if got := sqlitetest.ReadFile(t, path+"-wal"); len(want) == 0 || !bytes.Equal(want, got) {
-		t.Errorf("got a WAL of %d bytes, want the %d from before", len(got), len(want))
-	}
-}
-
-// Nothing has noticed the other content before the store is closed.
-func TestFileThatWasOverwrittenIsNotChangedByClose(t *testing.T) {
-	t.Parallel()
-	path, backup := filepath.Join(t.TempDir(), "pets.db"), filepath.Join(t.TempDir(), "backup.db")
-	s := sqlitetest.Open(t, path)
-	sqlitetest.CopyStore(t, path, backup)
-	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
-	sqlitetest.CopyFile(t, backup, path)
-	content, wal := sqlitetest.ReadFile(t, path), sqlitetest.ReadFile(t, path+"-wal")
-	check(t, s.Close())
-	sqlitetest.CollectGarbage()
-	if !bytes.Equal(content, sqlitetest.ReadFile(t, path)) || !bytes.Equal(wal, sqlitetest.ReadFile(t, path+"-wal")) {
-		t.Error("the file or its WAL was changed")
-	}
-}
-
 // A connection that SQLite opens to an emptied file removes its WAL. The shared memory is left.
 func TestEmptiedFileIsNotTakenForNewStore(t *testing.T) {
 	t.Parallel()
