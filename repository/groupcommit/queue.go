@@ -78,7 +78,7 @@ func NewQueue[R any](database engine.Database, o Options, repositories func(*Tx)
 		database: database, options: o, repositories: repositories,
 		queue: make(chan *pendingTx[R], queueSize), stopped: make(chan struct{}),
 	}
-	q.closing, q.close = context.WithCancel(context.Background())
+	q.closing, q.close = context.WithCancel(context.Background()) //nolint:gosec // Close calls it
 	q.replaceTick()
 	go q.run()
 	go q.runTicks()
