@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 )
@@ -115,7 +115,7 @@ var keyExpiration = prometheus.NewDesc(
 // A keyCollector reads from the store when API keys expire, at each scrape. If the store is
 // not available, the scrape lacks these times but has all other metrics.
 type keyCollector struct {
-	keys domain.KeyReader
+	keys port.KeyReader
 	now  func() time.Time
 }
 

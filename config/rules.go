@@ -18,6 +18,7 @@ import (
 	"github.com/go-playground/validator/v10"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 )
 
 // rules are the rules of the tag validate. {} in a remedy is the parameter of the rule, or the setting that it names.
@@ -126,7 +127,7 @@ func isPlainURL(text string) bool {
 }
 
 func isAPIKey(text string) bool {
-	_, ok := domain.HashKey(text)
+	_, ok := apikey.HashOf(text)
 	return ok
 }
 

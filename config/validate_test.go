@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 )
 
 func TestInvalidValuesAreRejected(t *testing.T) {
@@ -143,7 +143,7 @@ func TestPostgresDSNMustBeAConnectionString(t *testing.T) {
 
 func TestBootstrapKeyMustBeAnAPIKey(t *testing.T) {
 	t.Parallel()
-	key := domain.GenerateKey()
+	key := apikey.Generate()
 	for name, bad := range map[string]string{
 		"prefix alone": "petstore_", "truncated": key[:len(key)-1], "too long": key + "a", "another character": key[:len(key)-1] + "-",
 		"no prefix": key[len("petstore_"):], "space": " " + key, "wrong checksum": "petstore_" + strings.Repeat("a", 49),
@@ -175,7 +175,7 @@ func TestValidValuesAreAccepted(t *testing.T) {
 		"database.dsn":            {"a b.db", "../pets.db", "C:\\pets.db", "/data/100%.db", "shop=1.db", "user/host=1/pets.db", "12:30/pets@home.db"},
 		"database.max_open_conns": {"1", "1000"},
 		"database.migrate":        {"TRUE", "False"},
-		"auth.bootstrap_key":      {"", domain.GenerateKey()},
+		"auth.bootstrap_key":      {"", apikey.Generate()},
 		"cache.max_bytes":         {"0", "1099511627776"},
 		"cache.max_staleness":     {"0s", "5s"},
 		"rate_limit.requests":     {"0", "1000000"},

@@ -21,6 +21,9 @@ const (
 	sqliteTest = "repository/sqlite/internal/sqlitetest" // helpers of tests
 	backup     = "repository/sqlite/backup"
 
+	apikey = "domain/apikey"
+	port   = "domain/port" // what use cases need of a store
+
 	binding = "delivery/internal/binding" // of requests and of rows in files
 	record  = "delivery/internal/record"
 )
@@ -37,8 +40,10 @@ var imports = map[string][]string{
 	cmd + "serve":            nil,
 	cmd + "telemetry":        {"config", "domain", "repository", "repository/engine", "delivery/http/server"},
 	"domain":                 {},
-	"usecase":                {"domain"},
-	"repository":             {"domain", "repository/engine", "repository/sharedquery", "repository/groupcommit", "repository/freshness", "repository/sqltrace"},
+	apikey:                   {"domain"},
+	port:                     {"domain", apikey},
+	"usecase":                {"domain", apikey, port},
+	"repository":             {"domain", "repository/engine", "repository/sharedquery", "repository/groupcommit", "repository/freshness", "repository/sqltrace", apikey, port},
 	"repository/engine":      {},
 	"repository/groupcommit": {"repository/engine"},
 	"repository/freshness":   {"repository/engine", "repository/sharedquery"},
@@ -48,23 +53,23 @@ var imports = map[string][]string{
 	"repository/sqlite":      {"repository/engine", storefile},
 	storefile:                {"repository/engine", "repository/folder"},
 	backup:                   {"repository/engine", "repository/folder", "repository/sqlite", storefile},
-	sqliteTest:               {"domain", "repository", "repository/sqlite", backup},
+	sqliteTest:               {"domain", "repository", "repository/sqlite", backup, port},
 	"repository/postgres":    {"repository/engine"},
 	"repository/storecopy":   {"repository/engine"},
 	postgresTest:             {},
 	engineTest:               {"repository/engine", "repository/sqlite"},
-	"repository/storetest":   {"domain"},
-	"repository/modeltest":   {"repository", "repository/engine", "usecase", "delivery/http", "domain"},
+	"repository/storetest":   {"domain", apikey, port},
+	"repository/modeltest":   {"repository", "repository/engine", "usecase", "delivery/http", "domain", apikey, port},
 	binding:                  {"domain"},
 	record:                   {binding, "domain"},
-	"delivery/http":          {binding, record, "domain"},
+	"delivery/http":          {binding, record, "domain", apikey},
 	"delivery/file":          {record, "domain"},
 	"delivery/http/server":   {"delivery/http", "domain"},
 	"delivery/http/swagger":  {"delivery/http", "docs"},
 	"docs":                   {},
-	".":                      {"delivery/http", "docs", "domain", "repository", "repository/engine", "usecase"},
+	".":                      {"delivery/http", "docs", "domain", "repository", "repository/engine", "usecase", apikey, port},
 	"docs/generate":          {"domain"},
-	"config":                 {"domain"},
+	"config":                 {"domain", apikey},
 }
 
 func TestImportsFollowTheLayers(t *testing.T) {

@@ -5,7 +5,7 @@ import "fmt"
 // The default and maximum number of records of a page (service specification, "Limits").
 const (
 	DefaultLimit = 20
-	MaxLimit     = 100
+	maxLimit     = 100
 )
 
 // A PageRequest selects up to Limit records with an id greater than After, ascending by
@@ -15,10 +15,10 @@ type PageRequest struct {
 	Limit int
 }
 
-// violations returns the violation of a limit outside 1 to MaxLimit.
+// violations returns the violation of a limit outside 1 to maxLimit.
 func (r PageRequest) violations() []Violation {
-	if r.Limit < 1 || r.Limit > MaxLimit {
-		return []Violation{{Field: "limit", Rule: fmt.Sprintf("must be 1 to %d", MaxLimit)}}
+	if r.Limit < 1 || r.Limit > maxLimit {
+		return []Violation{{Field: "limit", Rule: fmt.Sprintf("must be 1 to %d", maxLimit)}}
 	}
 	return nil
 }

@@ -32,8 +32,8 @@ var (
 	GetPetDeprecation = GetPetSunset.AddDate(-5, 0, 0)
 )
 
-// MaxPetName is the maximum length of a name in characters (code points).
-const MaxPetName = 200
+// maxPetName is the maximum length of a name in characters (code points).
+const maxPetName = 200
 
 // PetNamePattern is the regular expression (ECMA 262) of a name that is not blank and has no
 // control characters and noncharacters. It matches the noncharacters above U+FFFF, which cannot
@@ -73,11 +73,12 @@ func (n NewPet) WithID(id int64) Pet {
 // New returns the animal without its id.
 func (p Pet) New() NewPet { return NewPet{Name: p.Name, CategoryID: p.CategoryID, Status: p.Status} }
 
-// ValidPetName reports whether name satisfies PetNameRule: valid UTF-8 of 1 to
-// MaxPetName characters, not only white space, none of Unicode class Cc, no noncharacters.
-func ValidPetName(name string) bool { return validName(name, MaxPetName) }
+// ValidPetName reports whether name satisfies PetNameRule.
+func ValidPetName(name string) bool { return ValidName(name, maxPetName) }
 
-func validName(name string, maxLen int) bool {
+// ValidName reports whether name is valid UTF-8 of 1 to maxLen characters, not only white space, none
+// of Unicode class Cc, no noncharacters.
+func ValidName(name string, maxLen int) bool {
 	return utf8.ValidString(name) &&
 		utf8.RuneCountInString(name) <= maxLen &&
 		strings.TrimSpace(name) != "" &&
@@ -118,5 +119,5 @@ func (q PetQuery) Validate() error {
 
 // PetNotFound returns the ErrNotFound for an animal that is not in the catalogue.
 func PetNotFound(id int64) error {
-	return &Error{Kind: ErrNotFound, Code: CodePetNotFound, Message: fmt.Sprintf("there is no pet with the id %d", id)}
+	return &Error{Kind: ErrNotFound, Code: "pet_not_found", Message: fmt.Sprintf("there is no pet with the id %d", id)}
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/groupcommit"
@@ -87,7 +89,7 @@ func TestRolledBackTransactionIsObservedByItsCause(t *testing.T) {
 		sqlite3.Error{Code: sqlite3.ErrFull}: engine.FailureFull,
 		domain.PetNotFound(1):                engine.FailureOther,
 	} {
-		err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 			return errors.Join(cause, repository.ExecIn(ctx, r, "ROLLBACK"))
 		})
 		if !errors.Is(err, groupcommit.ErrRolledBack) || errors.Is(err, domain.ErrNotFound) {
@@ -164,7 +166,7 @@ func TestDeadlineIsObservedAndCancellationIsNot(t *testing.T) {
 		"InTx":            func(ctx context.Context) error { return s.InTx(ctx, adding("Rex")) },
 		"Ping":            s.Ping,
 		"pets.Get":        func(ctx context.Context) error { _, err := s.Pets().Get(ctx, 1); return err },
-		"keys.FindByHash": func(ctx context.Context) error { _, err := s.Keys().FindByHash(ctx, domain.KeyHash{}); return err },
+		"keys.FindByHash": func(ctx context.Context) error { _, err := s.Keys().FindByHash(ctx, apikey.Hash{}); return err },
 	} {
 		for ctx, want := range map[context.Context]map[engine.Failure]int{expired: {engine.FailureTimeout: 1}, canceled: {}} {
 			if err := call(ctx); !errors.Is(err, domain.ErrUnavailable) {
@@ -179,7 +181,7 @@ func TestRejectedRequestIsNotObserved(t *testing.T) {
 	t.Parallel()
 	s, failures := openCounting(t, newEngine(t))
 	_, notFound := s.Pets().Get(t.Context(), 1)
-	rejected := s.InTx(t.Context(), func(context.Context, domain.Repositories) error { return domain.PetNotAvailable(1) })
+	rejected := s.InTx(t.Context(), func(context.Context, port.Repositories) error { return domain.PetNotAvailable(1) })
 	if notFound == nil || rejected == nil {
 		t.Errorf("got %v and %v, want two errors", notFound, rejected)
 	}

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository/engine"
 )
 
@@ -30,7 +31,7 @@ func (s *Store) EachPet(ctx context.Context, fn func(domain.Pet) error) error {
 }
 
 // ExecIn runs a statement within the transaction of r, which records no change.
-func ExecIn(ctx context.Context, r domain.Repositories, statement string) error {
+func ExecIn(ctx context.Context, r port.Repositories, statement string) error {
 	_, err := r.Pets.(pets).tx.ExecContext(ctx, statement)
 	return err
 }

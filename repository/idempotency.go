@@ -4,10 +4,11 @@ import (
 	"context"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository/groupcommit"
 )
 
-// idempotency implements domain.IdempotencyRepository.
+// idempotency implements port.IdempotencyRepository.
 type idempotency struct {
 	session
 	finds          *groupcommit.Statement[domain.IdempotencyKey, *claimModel]
@@ -25,30 +26,30 @@ func newIdempotency(s session) *idempotency {
 
 // Claim stores nothing: no other transaction can write, and so claim the key, until this one
 // ends.
-func (i *idempotency) Claim(ctx context.Context, claim domain.Claim) (domain.Outcome, bool, error) {
+func (i *idempotency) Claim(ctx context.Context, claim port.Claim) (port.Outcome, bool, error) {
 	if i.claimed[claim.IdempotencyKey] { // by another function, whose result this one must find
 		if err := i.tx.WaitForOthers(); err != nil {
-			return domain.Outcome{}, false, err
+			return port.Outcome{}, false, err
 		}
 	}
 	i.claimed[claim.IdempotencyKey] = true
 	earlier, err := i.finds.Do(ctx, claim.IdempotencyKey)
 	if err != nil || earlier == nil {
-		return domain.Outcome{}, err == nil, err
+		return port.Outcome{}, err == nil, err
 	}
 	if earlier.ClaimedAt <= expired(claim) {
 		i.tx.MarkDirty(1)
 		err := i.db.WithContext(ctx).Where("caller = ? AND value = ?", claim.Caller, claim.Value).Delete(&claimModel{}).Error
-		return domain.Outcome{}, err == nil, err
+		return port.Outcome{}, err == nil, err
 	}
 	outcome, err := earlier.outcome()
 	return outcome, false, err
 }
 
 // expired returns the time in milliseconds until which earlier claims are expired.
-func expired(claim domain.Claim) int64 { return claim.At.Add(-domain.IdempotencyTTL).UnixMilli() }
+func expired(claim port.Claim) int64 { return claim.At.Add(-port.IdempotencyTTL).UnixMilli() }
 
-func (i *idempotency) Complete(ctx context.Context, claim domain.Claim, result []byte) error {
+func (i *idempotency) Complete(ctx context.Context, claim port.Claim, result []byte) error {
 	i.tx.MarkDirty(1)
 	if err := i.deleteExpired(ctx, expired(claim)); err != nil {
 		return err

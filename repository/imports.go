@@ -7,25 +7,25 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
-	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 )
 
-// imports implements domain.ImportRepository.
+// imports implements port.ImportRepository.
 type imports struct {
 	session
 }
 
-func (i imports) Find(ctx context.Context, file domain.FileDigest) (domain.ImportState, error) {
+func (i imports) Find(ctx context.Context, file port.FileDigest) (port.ImportState, error) {
 	var model importModel
 	err := i.db.WithContext(ctx).Where("digest = ?", file[:]).Take(&model).Error
-	return domain.ImportState{Added: model.Added, Complete: model.Complete != 0}, notFoundAs(err, nil)
+	return port.ImportState{Added: model.Added, Complete: model.Complete != 0}, notFoundAs(err, nil)
 }
 
-func (i imports) Advance(ctx context.Context, file domain.FileDigest, from, to domain.ImportState, at time.Time) (bool, error) {
+func (i imports) Advance(ctx context.Context, file port.FileDigest, from, to port.ImportState, at time.Time) (bool, error) {
 	db := i.db.WithContext(ctx)
 	model := importModel{Digest: file[:], Added: to.Added, Complete: asInt(to.Complete), UpdatedAt: at.UnixMilli()}
 	var done *gorm.DB
-	if from == (domain.ImportState{}) { // the INSERT decides: only one of several concurrent ones inserts it
+	if from == (port.ImportState{}) { // the INSERT decides: only one of several concurrent ones inserts it
 		done = db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "digest"}}, DoNothing: true}).Create(&model)
 	} else {
 		done = db.Where("digest = ? AND added = ? AND complete = ?", file[:], from.Added, asInt(from.Complete)).

@@ -6,7 +6,8 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
-	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository/freshness"
 )
 
@@ -18,30 +19,30 @@ const (
 	maxKeyAge = time.Second
 )
 
-// A keyCache is a domain.KeyReader that caches the keys that it finds, by hash. An entry
+// A keyCache is a port.KeyReader that caches the keys that it finds, by hash. An entry
 // is valid until any key changes, in this process or in another. An unknown key is not
 // cached, so that a new key is valid immediately. LastUsedAt may be older than in the database.
 type keyCache struct {
-	domain.KeyReader
+	port.KeyReader
 	versions *freshness.Versions
-	entries  *otter.Cache[domain.KeyHash, cachedKey]
+	entries  *otter.Cache[apikey.Hash, cachedKey]
 }
 
 // A cachedKey is a key with the version of the keys before it was read.
 type cachedKey struct {
-	key     domain.APIKey
+	key     apikey.Key
 	version uint64
 }
 
-func newKeyCache(keys domain.KeyReader, v *freshness.Versions) (*keyCache, error) {
-	entries, err := otter.New(&otter.Options[domain.KeyHash, cachedKey]{
+func newKeyCache(keys port.KeyReader, v *freshness.Versions) (*keyCache, error) {
+	entries, err := otter.New(&otter.Options[apikey.Hash, cachedKey]{
 		MaximumSize: maxCachedKeys,
 		Executor:    func(task func()) { task() }, // starts no goroutine
 	})
 	return &keyCache{KeyReader: keys, versions: v, entries: entries}, err
 }
 
-func (c *keyCache) FindByHash(ctx context.Context, hash domain.KeyHash) (domain.APIKey, error) {
+func (c *keyCache) FindByHash(ctx context.Context, hash apikey.Hash) (apikey.Key, error) {
 	if err := c.versions.Refresh(ctx, maxKeyAge); err != nil {
 		return c.KeyReader.FindByHash(ctx, hash)
 	}

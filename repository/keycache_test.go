@@ -7,18 +7,20 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 )
 
 // creatingKey returns a function that creates the first key, and its hash.
-func creatingKey(t *testing.T) (txFunc, domain.KeyHash) {
+func creatingKey(t *testing.T) (txFunc, apikey.Hash) {
 	t.Helper()
-	key, err := domain.NewKey("till 1", domain.GenerateKey(), time.UnixMilli(0), 0)
+	key, err := apikey.New("till 1", apikey.Generate(), time.UnixMilli(0), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(ctx context.Context, r domain.Repositories) error {
+	return func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Keys.Create(ctx, key)
 		return err
 	}, key.Hash
@@ -27,7 +29,7 @@ func creatingKey(t *testing.T) (txFunc, domain.KeyHash) {
 // renaming changes a key without recording that.
 var renaming = executing("UPDATE api_keys SET name = 'till 2'")
 
-func wantKeyName(t *testing.T, s *repository.Store, hash domain.KeyHash, want string) domain.APIKey {
+func wantKeyName(t *testing.T, s *repository.Store, hash apikey.Hash, want string) apikey.Key {
 	t.Helper()
 	key, err := s.Keys().FindByHash(t.Context(), hash)
 	if err != nil || key.Name != want {
@@ -47,14 +49,14 @@ func TestCachedKeyIsUsedUntilAKeyChanges(t *testing.T) {
 	inTx(t, s, renaming)
 	wantKeyName(t, s, hash, "till 1") // cached
 	at := time.UnixMilli(1)
-	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Keys.ScheduleRevocation(ctx, 1, at, time.Millisecond)
 		return err
 	})
 	if key := wantKeyName(t, s, hash, "till 2"); !key.Usable(at) || key.Usable(at.Add(time.Millisecond)) {
 		t.Errorf("got the key %+v, want that its revocation is scheduled", key)
 	}
-	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Keys.Revoke(ctx, 1, at)
 		return err
 	})
@@ -94,7 +96,7 @@ func TestRevocationByAnotherStoreIsNoticed(t *testing.T) {
 	inTx(t, s, create)
 	wantKeyName(t, s, hash, "till 1")
 	at := time.UnixMilli(1)
-	inTx(t, other, func(ctx context.Context, r domain.Repositories) error {
+	inTx(t, other, func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Keys.Revoke(ctx, 1, at)
 		return err
 	})

@@ -7,37 +7,37 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
-	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 )
 
-// keys implements domain.KeyRepository.
+// keys implements port.KeyRepository.
 type keys struct {
 	session
 }
 
-func (k keys) FindByHash(ctx context.Context, hash domain.KeyHash) (domain.APIKey, error) {
-	return k.take(k.db.WithContext(ctx).Where("hash = ?", hash[:]), domain.InvalidAPIKey())
+func (k keys) FindByHash(ctx context.Context, hash apikey.Hash) (apikey.Key, error) {
+	return k.take(k.db.WithContext(ctx).Where("hash = ?", hash[:]), apikey.Invalid())
 }
 
-func (k keys) Get(ctx context.Context, id int64) (domain.APIKey, error) {
-	return k.take(k.db.WithContext(ctx).Where("id = ?", id), domain.APIKeyNotFound(id))
+func (k keys) Get(ctx context.Context, id int64) (apikey.Key, error) {
+	return k.take(k.db.WithContext(ctx).Where("id = ?", id), apikey.NotFound(id))
 }
 
 // take returns the key of a query, or notFound if there is none.
-func (k keys) take(query *gorm.DB, notFound error) (domain.APIKey, error) {
+func (k keys) take(query *gorm.DB, notFound error) (apikey.Key, error) {
 	var model keyModel
 	if err := query.Take(&model).Error; err != nil {
-		return domain.APIKey{}, notFoundAs(err, notFound)
+		return apikey.Key{}, notFoundAs(err, notFound)
 	}
 	return model.record()
 }
 
-func (k keys) List(ctx context.Context) ([]domain.APIKey, error) {
+func (k keys) List(ctx context.Context) ([]apikey.Key, error) {
 	var models []keyModel
 	if err := k.db.WithContext(ctx).Order("id").Find(&models).Error; err != nil {
 		return nil, err
 	}
-	all := make([]domain.APIKey, len(models))
+	all := make([]apikey.Key, len(models))
 	for i := range models {
 		var err error
 		if all[i], err = models[i].record(); err != nil {
@@ -47,7 +47,7 @@ func (k keys) List(ctx context.Context) ([]domain.APIKey, error) {
 	return all, nil
 }
 
-func (k keys) Create(ctx context.Context, key domain.NewAPIKey) (bool, error) {
+func (k keys) Create(ctx context.Context, key apikey.NewKey) (bool, error) {
 	model := newKeyModel(key)
 	done := k.db.WithContext(ctx).
 		Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "hash"}}, DoNothing: true}).Create(&model)
@@ -76,7 +76,7 @@ func (k keys) ScheduleRevocation(ctx context.Context, id int64, now time.Time, o
 
 func (k keys) SetLastUsed(ctx context.Context, id int64, at time.Time) error {
 	done := k.db.WithContext(ctx).Model(&keyModel{}).
-		Where("id = ? AND (last_used_at IS NULL OR last_used_at <= ?)", id, at.Add(-domain.KeyUseInterval).UnixMilli()).
+		Where("id = ? AND (last_used_at IS NULL OR last_used_at <= ?)", id, at.Add(-apikey.UseInterval).UnixMilli()).
 		Update("last_used_at", notBefore("created_at", at))
 	k.tx.MarkDirty(done.RowsAffected)
 	return done.Error

@@ -9,6 +9,8 @@ import (
 	"gorm.io/gorm/clause"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
+	"example.com/petstore/domain/port"
 )
 
 // The models of the tables. Their columns are those of the migrations of each engine. Times are
@@ -71,7 +73,7 @@ type keyModel struct {
 	LastUsedAt *int64
 }
 
-func newKeyModel(key domain.NewAPIKey) keyModel {
+func newKeyModel(key apikey.NewKey) keyModel {
 	return keyModel{
 		Hash: key.Hash[:], Name: key.Name, LastFour: key.LastFour, ReadOnly: asInt(key.ReadOnly),
 		CreatedAt: key.CreatedAt.UnixMilli(), ExpiresAt: millisPtr(key.ExpiresAt),
@@ -79,13 +81,13 @@ func newKeyModel(key domain.NewAPIKey) keyModel {
 }
 
 // record returns an error if the hash does not have the length of one.
-func (m *keyModel) record() (domain.APIKey, error) {
-	key := domain.APIKey{
+func (m *keyModel) record() (apikey.Key, error) {
+	key := apikey.Key{
 		ID: m.ID, Name: m.Name, LastFour: m.LastFour, ReadOnly: m.ReadOnly != 0, CreatedAt: timeOf(m.CreatedAt),
 		ExpiresAt: timePtr(m.ExpiresAt), RevokedAt: timePtr(m.RevokedAt), LastUsedAt: timePtr(m.LastUsedAt),
 	}
 	if copy(key.Hash[:], m.Hash) != len(key.Hash) {
-		return domain.APIKey{}, fmt.Errorf("the hash of the API key %d has %d bytes", m.ID, len(m.Hash))
+		return apikey.Key{}, fmt.Errorf("the hash of the API key %d has %d bytes", m.ID, len(m.Hash))
 	}
 	return key, nil
 }
@@ -98,7 +100,7 @@ type claimModel struct {
 	ClaimedAt   int64
 }
 
-func newClaimModel(claim domain.Claim, result []byte) claimModel {
+func newClaimModel(claim port.Claim, result []byte) claimModel {
 	return claimModel{
 		Caller: claim.Caller, Value: claim.Value, Fingerprint: claim.Fingerprint[:], Result: result,
 		ClaimedAt: claim.At.UnixMilli(),
@@ -106,10 +108,10 @@ func newClaimModel(claim domain.Claim, result []byte) claimModel {
 }
 
 // outcome returns an error if the fingerprint does not have the length of one.
-func (m *claimModel) outcome() (domain.Outcome, error) {
-	outcome := domain.Outcome{Result: m.Result}
+func (m *claimModel) outcome() (port.Outcome, error) {
+	outcome := port.Outcome{Result: m.Result}
 	if copy(outcome.Fingerprint[:], m.Fingerprint) != len(outcome.Fingerprint) {
-		return domain.Outcome{}, fmt.Errorf("the fingerprint of an idempotency key has %d bytes", len(m.Fingerprint))
+		return port.Outcome{}, fmt.Errorf("the fingerprint of an idempotency key has %d bytes", len(m.Fingerprint))
 	}
 	return outcome, nil
 }

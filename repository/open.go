@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm/logger"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/freshness"
 	"example.com/petstore/repository/groupcommit"
@@ -114,11 +115,11 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	}
 	s.queue = groupcommit.NewQueue(database, groupcommit.Options{
 		Poll: s.versions.Poll, PollInterval: freshness.PollInterval, Committed: s.versions.Committed, Observe: o.ObserveCommit,
-	}, func(tx *groupcommit.Tx) domain.Repositories {
+	}, func(tx *groupcommit.Tx) port.Repositories {
 		inTx := db.Session(&gorm.Session{NewDB: true, Context: context.Background()}) // the Context makes it a Statement of its own
 		inTx.Statement.ConnPool = sqltrace.Pool(tx, o.TracerProvider)
 		t := session{db: inTx, tx: tx, batches: database.BatchesStatements()}
-		return domain.Repositories{Pets: newPets(t), Orders: orders{session: t}, Keys: keys{t}, Idempotency: newIdempotency(t), Imports: imports{t}}
+		return port.Repositories{Pets: newPets(t), Orders: orders{session: t}, Keys: keys{t}, Idempotency: newIdempotency(t), Imports: imports{t}}
 	})
 	return s, nil
 }

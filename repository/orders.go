@@ -9,7 +9,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-// orders implements domain.OrderRepository.
+// orders implements port.OrderRepository.
 type orders struct {
 	session
 	shared *sharedReads[domain.Order] // as in pets

@@ -7,7 +7,7 @@ import (
 	"example.com/petstore/repository/groupcommit"
 )
 
-// pets implements domain.PetRepository.
+// pets implements port.PetRepository.
 type pets struct {
 	session
 	shared  *sharedReads[domain.Pet] // nil in a transaction, and on an engine that does not batch statements

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 	"example.com/petstore/repository"
 )
 
@@ -32,7 +33,7 @@ var reads = map[string]func(context.Context, *repository.Store) error{
 	},
 	"keys.List": func(ctx context.Context, s *repository.Store) error { _, err := s.Keys().List(ctx); return err },
 	"keys.FindByHash": func(ctx context.Context, s *repository.Store) error {
-		_, err := s.Keys().FindByHash(ctx, domain.KeyHash{})
+		_, err := s.Keys().FindByHash(ctx, apikey.Hash{})
 		return err
 	},
 	"Ping": func(ctx context.Context, s *repository.Store) error { return s.Ping(ctx) },

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
@@ -69,11 +70,11 @@ func (d checkingDatabase) ChecksBeforeRead() bool { return true }
 func (d checkingDatabase) PollChanges(context.Context) (engine.Changes, error) { return d.poll() }
 
 // A txFunc is the argument of InTx.
-type txFunc = func(context.Context, domain.Repositories) error
+type txFunc = func(context.Context, port.Repositories) error
 
 // adding returns a function that adds a pet.
 func adding(name string) txFunc {
-	return func(ctx context.Context, r domain.Repositories) error {
+	return func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Pets.Create(ctx, domain.NewPet{Name: name})
 		return err
 	}
@@ -81,7 +82,7 @@ func adding(name string) txFunc {
 
 // executing returns a function that runs a statement.
 func executing(statement string) txFunc {
-	return func(ctx context.Context, r domain.Repositories) error { return repository.ExecIn(ctx, r, statement) }
+	return func(ctx context.Context, r port.Repositories) error { return repository.ExecIn(ctx, r, statement) }
 }
 
 // inTx runs a transaction that must succeed.
@@ -98,7 +99,7 @@ func block(t *testing.T, s *repository.Store) (release func()) {
 	began, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		err := s.InTx(context.WithoutCancel(t.Context()), func(context.Context, domain.Repositories) error {
+		err := s.InTx(context.WithoutCancel(t.Context()), func(context.Context, port.Repositories) error {
 			close(began)
 			<-end
 			return nil
@@ -126,7 +127,7 @@ func begin(ctx context.Context, s *repository.Store, fn txFunc) <-chan error {
 // wantNames compares the names of all pets with want.
 func wantNames(t *testing.T, s *repository.Store, want ...string) {
 	t.Helper()
-	page, err := s.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: domain.MaxLimit}})
+	page, err := s.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 100}})
 	if err != nil {
 		t.Fatal(err)
 	}

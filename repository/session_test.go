@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository/engine"
 )
 
@@ -28,7 +29,7 @@ func TestReadOfRowsEndsWithItsContext(t *testing.T) {
 
 // addingMany returns a function that adds n pets.
 func addingMany(n int) txFunc {
-	return func(ctx context.Context, r domain.Repositories) error {
+	return func(ctx context.Context, r port.Repositories) error {
 		pets := make([]domain.NewPet, n)
 		for i := range pets {
 			pets[i].Name = "Rex"
@@ -62,7 +63,7 @@ func TestDeadlineOfEachIsObserved(t *testing.T) {
 func TestEachInATransactionReadsItsWrites(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
-	inTx(t, store, func(ctx context.Context, r domain.Repositories) error {
+	inTx(t, store, func(ctx context.Context, r port.Repositories) error {
 		if err := adding("Rex")(ctx, r); err != nil {
 			return err
 		}

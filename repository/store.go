@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/freshness"
 	"example.com/petstore/repository/groupcommit"
@@ -19,7 +20,7 @@ type Store struct {
 	reads          session
 	sharedPets     *sharedReads[domain.Pet]   // nil on an engine that does not batch statements
 	sharedOrders   *sharedReads[domain.Order] // the same
-	queue          *groupcommit.Queue[domain.Repositories]
+	queue          *groupcommit.Queue[port.Repositories]
 	versions       *freshness.Versions
 	maxStaleness   time.Duration
 	keys           *keyCache
@@ -30,16 +31,16 @@ type Store struct {
 func (s *Store) Schema() engine.Schema { return s.database.Schema() }
 
 // Pets reads the pets outside any transaction.
-func (s *Store) Pets() domain.PetReader { return pets{session: s.reads, shared: s.sharedPets} }
+func (s *Store) Pets() port.PetReader { return pets{session: s.reads, shared: s.sharedPets} }
 
 // Orders reads the orders outside any transaction.
-func (s *Store) Orders() domain.OrderReader { return orders{session: s.reads, shared: s.sharedOrders} }
+func (s *Store) Orders() port.OrderReader { return orders{session: s.reads, shared: s.sharedOrders} }
 
 // Keys reads the API keys outside any transaction. FindByHash caches what it finds.
-func (s *Store) Keys() domain.KeyReader { return s.keys }
+func (s *Store) Keys() port.KeyReader { return s.keys }
 
-// InTx implements domain.Transactor. Concurrent transactions share a commit.
-func (s *Store) InTx(ctx context.Context, fn func(context.Context, domain.Repositories) error) error {
+// InTx implements port.Transactor. Concurrent transactions share a commit.
+func (s *Store) InTx(ctx context.Context, fn func(context.Context, port.Repositories) error) error {
 	err := s.queue.Do(ctx, fn)
 	if failed, ok := errors.AsType[*groupcommit.Error](err); ok {
 		err = domain.Unavailable(failed.Err)

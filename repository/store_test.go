@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/groupcommit"
@@ -31,7 +32,7 @@ func TestTransactionThatDidNotEndItselfIsUnavailable(t *testing.T) {
 		want error
 	}{
 		// The violation of a deferred foreign key makes the commit fail.
-		"failed commit": {func(ctx context.Context, r domain.Repositories) error {
+		"failed commit": {func(ctx context.Context, r port.Repositories) error {
 			if err := repository.ExecIn(ctx, r, "PRAGMA defer_foreign_keys = ON"); err != nil {
 				return err
 			}
@@ -39,11 +40,11 @@ func TestTransactionThatDidNotEndItselfIsUnavailable(t *testing.T) {
 			return err
 		}, nil},
 		// SQLite rolls back by itself, such as when the disk is full.
-		"rolled back": {func(ctx context.Context, r domain.Repositories) error {
+		"rolled back": {func(ctx context.Context, r port.Repositories) error {
 			return errors.Join(domain.PetNotFound(1), repository.ExecIn(ctx, r, "ROLLBACK"))
 		}, groupcommit.ErrRolledBack},
 		// As t.Fatal does.
-		"Goexit": {func(context.Context, domain.Repositories) error { runtime.Goexit(); return nil }, groupcommit.ErrGoexit},
+		"Goexit": {func(context.Context, port.Repositories) error { runtime.Goexit(); return nil }, groupcommit.ErrGoexit},
 	} {
 		err := s.InTx(t.Context(), c.fn)
 		if !errors.Is(err, domain.ErrUnavailable) || errors.Is(err, domain.ErrNotFound) || errors.Is(err, domain.ErrConflict) || c.want != nil && !errors.Is(err, c.want) {
@@ -64,7 +65,7 @@ func TestTransactionThatDidNotEndItselfIsUnavailable(t *testing.T) {
 func TestNestedTransactionIsRejected(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		return errors.Join(adding("rolled back")(ctx, r), s.InTx(ctx, adding("nested")))
 	})
 	if !errors.Is(err, groupcommit.ErrNested) || errors.Is(err, domain.ErrUnavailable) {
@@ -106,7 +107,7 @@ func TestCloseWaitsForTransactions(t *testing.T) {
 	}
 	result, closed, began, end := make(chan error), make(chan error), make(chan struct{}), make(chan struct{})
 	go func() {
-		result <- s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		result <- s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 			close(began)
 			<-end
 			return adding("Rex")(ctx, r)
@@ -138,23 +139,23 @@ func TestVersionsIncreaseWithChanges(t *testing.T) {
 		}
 	}
 	check("a new pet", adding("a"), true, false)
-	check("new pets", func(ctx context.Context, r domain.Repositories) error {
+	check("new pets", func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Pets.CreateAll(ctx, []domain.NewPet{{Name: "b"}})
 		return err
 	}, true, false)
-	check("a pet with another status", func(ctx context.Context, r domain.Repositories) error {
+	check("a pet with another status", func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Pets.ChangeStatusIf(ctx, 1, []domain.PetStatus{""}, domain.PetPending)
 		return err
 	}, false, true)
-	check("a new order", func(ctx context.Context, r domain.Repositories) error {
+	check("a new order", func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Orders.Create(ctx, 1, time.UnixMilli(0))
 		return err
 	}, true, false)
-	check("an order with another status", func(ctx context.Context, r domain.Repositories) error {
+	check("an order with another status", func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Orders.ChangeStatusIf(ctx, 1, domain.OrderPlaced, domain.OrderDelivered, time.UnixMilli(0))
 		return err
 	}, false, true)
-	check("no change", func(context.Context, domain.Repositories) error { return nil }, false, false)
+	check("no change", func(context.Context, port.Repositories) error { return nil }, false, false)
 }
 
 func TestCommitsOfOtherStoresIncreaseVersions(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 )
 
@@ -31,7 +32,7 @@ func TestEachStatementHasASpan(t *testing.T) {
 		{"rows of GORM", func(ctx context.Context) error { _, err := s.Pets().List(ctx, domain.PetQuery{}); return err }, []string{"SELECT"}, codes.Unset},
 		{"GORM with a value", func(ctx context.Context) error { return s.InTx(ctx, addingMany(1)) }, []string{"INSERT"}, codes.Unset},
 		{"failed statement, again with a savepoint", func(ctx context.Context) error {
-			_ = s.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
+			_ = s.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
 				_, err := r.Pets.Create(ctx, domain.NewPet{})
 				return err
 			})

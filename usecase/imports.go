@@ -5,21 +5,22 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 )
 
 // An Importer adds the animals of a file to a store. Each transaction also records how many
 // of them were added, so that an import that was killed continues with the next animal. It
 // is not safe for concurrent use.
 type Importer struct {
-	tx     domain.Transactor
-	file   domain.FileDigest
+	tx     port.Transactor
+	file   port.FileDigest
 	now    func() time.Time
-	stored domain.ImportState
+	stored port.ImportState
 	added  int64
 }
 
 // NewImporter returns an Importer of a file. now is the clock.
-func NewImporter(tx domain.Transactor, file domain.FileDigest, now func() time.Time) *Importer {
+func NewImporter(tx port.Transactor, file port.FileDigest, now func() time.Time) *Importer {
 	return &Importer{tx: tx, file: file, now: now}
 }
 
@@ -27,14 +28,14 @@ func NewImporter(tx domain.Transactor, file domain.FileDigest, now func() time.T
 // then Add with the animals after the first State.Added ones, unless the import is
 // complete. With again, the state of a complete import is returned as that of a file of which
 // nothing was imported.
-func (i *Importer) Start(ctx context.Context, again bool) (state domain.ImportState, err error) {
-	err = i.tx.InTx(ctx, func(ctx context.Context, r domain.Repositories) (err error) {
+func (i *Importer) Start(ctx context.Context, again bool) (state port.ImportState, err error) {
+	err = i.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) (err error) {
 		state, err = r.Imports.Find(ctx, i.file)
 		return err
 	})
 	i.stored = state
 	if again && state.Complete {
-		state = domain.ImportState{}
+		state = port.ImportState{}
 	}
 	i.added = state.Added
 	return state, err
@@ -50,14 +51,14 @@ func (i *Importer) Add(ctx context.Context, pets []domain.NewPet, last bool) (ad
 			return nil, err
 		}
 	}
-	at, to := i.now(), domain.ImportState{Added: i.added + int64(len(pets)), Complete: last}
-	err = i.tx.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
+	at, to := i.now(), port.ImportState{Added: i.added + int64(len(pets)), Complete: last}
+	err = i.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
 		advanced, err := r.Imports.Advance(ctx, i.file, i.stored, to, at)
 		if err != nil {
 			return err
 		}
 		if !advanced {
-			return domain.ImportInProgress()
+			return importInProgress()
 		}
 		added, err = r.Pets.CreateAll(ctx, pets)
 		return err
@@ -71,3 +72,9 @@ func (i *Importer) Add(ctx context.Context, pets []domain.NewPet, last bool) (ad
 
 // Added returns the number of animals of the file that were added so far.
 func (i *Importer) Added() int64 { return i.added }
+
+// importInProgress returns the ErrConflict for a file that another process imports at the same
+// time. It has no Code, because no operation of the API returns it.
+func importInProgress() error {
+	return &domain.Error{Kind: domain.ErrConflict, Message: "another process is importing the same file"}
+}

@@ -7,17 +7,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/usecase"
 )
 
-var importedFile = domain.FileDigest{1}
+var importedFile = port.FileDigest{1}
 
 // startImport returns an Importer of importedFile, and how far the file was imported.
-func startImport(t *testing.T, store *repository.Store, again bool) (*usecase.Importer, domain.ImportState) {
+func startImport(t *testing.T, store *repository.Store, again bool) (*usecase.Importer, port.ImportState) {
 	t.Helper()
 	importer := usecase.NewImporter(store, importedFile, (&clock{noon}).now)
-	return importer, must[domain.ImportState](t)(importer.Start(t.Context(), again))
+	return importer, must[port.ImportState](t)(importer.Start(t.Context(), again))
 }
 
 // batch returns the animals from one number to another.
@@ -48,7 +49,7 @@ func TestImportContinuesAfterTheLastBatch(t *testing.T) {
 	t.Parallel()
 	store := open(t)
 	first, state := startImport(t, store, false)
-	if state != (domain.ImportState{}) {
+	if state != (port.ImportState{}) {
 		t.Errorf("got %+v for a new file, want nothing", state)
 	}
 	added := must[[]domain.Pet](t)(first.Add(t.Context(), batch(1, 2), false))
@@ -56,11 +57,11 @@ func TestImportContinuesAfterTheLastBatch(t *testing.T) {
 		t.Errorf("got %+v and Added %d, want two animals", added, first.Added())
 	}
 	second, state := startImport(t, store, true) // again has no effect on an import that is not complete
-	if state != (domain.ImportState{Added: 2}) {
+	if state != (port.ImportState{Added: 2}) {
 		t.Errorf("got %+v, want 2 animals", state)
 	}
 	must[[]domain.Pet](t)(second.Add(t.Context(), batch(3, 3), true))
-	if _, state := startImport(t, store, false); state != (domain.ImportState{Added: 3, Complete: true}) {
+	if _, state := startImport(t, store, false); state != (port.ImportState{Added: 3, Complete: true}) {
 		t.Errorf("got %+v, want a complete import of 3", state)
 	}
 	wantNames(t, store, 1, 2, 3)
@@ -72,11 +73,11 @@ func TestCompleteImportStartsAgain(t *testing.T) {
 	first, _ := startImport(t, store, false)
 	must[[]domain.Pet](t)(first.Add(t.Context(), batch(1, 3), true))
 	again, state := startImport(t, store, true)
-	if state != (domain.ImportState{}) {
+	if state != (port.ImportState{}) {
 		t.Errorf("got %+v, want nothing", state)
 	}
 	must[[]domain.Pet](t)(again.Add(t.Context(), batch(1, 2), false))
-	if _, state := startImport(t, store, false); state != (domain.ImportState{Added: 2}) {
+	if _, state := startImport(t, store, false); state != (port.ImportState{Added: 2}) {
 		t.Errorf("got %+v, want 2 animals", state)
 	}
 	wantNames(t, store, 1, 2, 3, 1, 2)
@@ -88,8 +89,8 @@ func TestConcurrentImportOfOneFileConflicts(t *testing.T) {
 	one, _ := startImport(t, store, false)
 	other, _ := startImport(t, store, false)
 	must[[]domain.Pet](t)(one.Add(t.Context(), batch(1, 2), false))
-	if _, err := other.Add(t.Context(), batch(1, 2), true); err == nil || err.Error() != domain.ImportInProgress().Error() {
-		t.Errorf("got %v, want %v", err, domain.ImportInProgress())
+	if _, err := other.Add(t.Context(), batch(1, 2), true); err == nil || err.Error() != "another process is importing the same file" {
+		t.Errorf("got %v, want %v", err, "another process is importing the same file")
 	}
 	if other.Added() != 0 {
 		t.Errorf("got Added %d, want 0", other.Added())
@@ -104,7 +105,7 @@ func TestImportRejectsInvalidAnimal(t *testing.T) {
 	importer, _ := startImport(t, store, false)
 	_, err := importer.Add(t.Context(), append(batch(1, 1), domain.NewPet{}), true)
 	wantError(t, err, domain.ErrInvalid, domain.CodeValidationFailed)
-	if _, state := startImport(t, store, false); state != (domain.ImportState{}) || importer.Added() != 0 {
+	if _, state := startImport(t, store, false); state != (port.ImportState{}) || importer.Added() != 0 {
 		t.Errorf("got %+v and Added %d, want nothing", state, importer.Added())
 	}
 	wantNames(t, store)
@@ -115,7 +116,7 @@ func TestImportOfNoAnimalsIsComplete(t *testing.T) {
 	store := open(t)
 	importer, _ := startImport(t, store, false)
 	must[[]domain.Pet](t)(importer.Add(t.Context(), nil, true))
-	if _, state := startImport(t, store, false); state != (domain.ImportState{Complete: true}) {
+	if _, state := startImport(t, store, false); state != (port.ImportState{Complete: true}) {
 		t.Errorf("got %+v, want a complete import", state)
 	}
 }

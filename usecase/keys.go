@@ -4,24 +4,25 @@ import (
 	"context"
 	"time"
 
-	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
+	"example.com/petstore/domain/port"
 )
 
 // Keys issues, revokes and authenticates API keys.
 type Keys struct {
-	tx       domain.Transactor
-	keys     domain.KeyReader
+	tx       port.Transactor
+	keys     port.KeyReader
 	now      func() time.Time
 	lastUsed lastUsedTracker
 }
 
 // NewKeys returns Keys of a store. now is the clock.
-func NewKeys(tx domain.Transactor, keys domain.KeyReader, now func() time.Time) *Keys {
+func NewKeys(tx port.Transactor, keys port.KeyReader, now func() time.Time) *Keys {
 	return &Keys{tx: tx, keys: keys, now: now}
 }
 
 // List returns all keys, ascending by id.
-func (k *Keys) List(ctx context.Context) ([]domain.APIKey, error) { return k.keys.List(ctx) }
+func (k *Keys) List(ctx context.Context) ([]apikey.Key, error) { return k.keys.List(ctx) }
 
 // Create issues a key, which expires after lifetime, or never if lifetime is zero. Create
 // returns the secret, which is not stored, or an ErrInvalid (validation_failed).
@@ -35,7 +36,7 @@ func (k *Keys) CreateReadOnly(ctx context.Context, name string, lifetime time.Du
 }
 
 func (k *Keys) createWithNewSecret(ctx context.Context, name string, lifetime time.Duration, readOnly bool) (secret string, err error) {
-	secret = domain.GenerateKey()
+	secret = apikey.Generate()
 	if err := k.createWithSecret(ctx, name, secret, lifetime, readOnly); err != nil {
 		return "", err
 	}
@@ -50,12 +51,12 @@ func (k *Keys) Import(ctx context.Context, name, secret string) error {
 }
 
 func (k *Keys) createWithSecret(ctx context.Context, name, secret string, lifetime time.Duration, readOnly bool) error {
-	key, err := domain.NewKey(name, secret, k.now(), lifetime)
+	key, err := apikey.New(name, secret, k.now(), lifetime)
 	if err != nil {
 		return err
 	}
 	key.ReadOnly = readOnly
-	return k.tx.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
+	return k.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Keys.Create(ctx, key)
 		return err
 	})
@@ -65,13 +66,13 @@ func (k *Keys) createWithSecret(ctx context.Context, name, secret string, lifeti
 // it returns an empty secret. Only one of several concurrent calls issues a key, in all
 // processes.
 func (k *Keys) CreateFirst(ctx context.Context, name string) (secret string, err error) {
-	secret = domain.GenerateKey()
-	key, err := domain.NewKey(name, secret, k.now(), 0)
+	secret = apikey.Generate()
+	key, err := apikey.New(name, secret, k.now(), 0)
 	if err != nil {
 		return "", err
 	}
 	first := false
-	err = k.tx.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
+	err = k.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
 		exists, err := r.Keys.Any(ctx)
 		if first = !exists; err != nil || !first {
 			return err
@@ -90,12 +91,12 @@ func (k *Keys) CreateFirst(ctx context.Context, name string) (secret string, err
 // stored, or an ErrNotFound, an ErrConflict for a key that is not valid or was rotated
 // before, or an ErrInvalid (validation_failed) for the overlap.
 func (k *Keys) Rotate(ctx context.Context, id int64, overlap time.Duration) (secret string, err error) {
-	if err := domain.ValidateOverlap(overlap); err != nil {
+	if err := apikey.ValidateOverlap(overlap); err != nil {
 		return "", err
 	}
-	secret = domain.GenerateKey()
+	secret = apikey.Generate()
 	now := k.now()
-	err = k.tx.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
+	err = k.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
 		scheduled, err := r.Keys.ScheduleRevocation(ctx, id, now, overlap)
 		if err != nil {
 			return err
@@ -123,7 +124,7 @@ func (k *Keys) Rotate(ctx context.Context, id int64, overlap time.Duration) (sec
 // Revoke revokes a key now, also one whose revocation is scheduled. A repeated call changes
 // nothing. Revoke returns an ErrNotFound for an unknown key.
 func (k *Keys) Revoke(ctx context.Context, id int64) error {
-	return k.tx.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
+	return k.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
 		revoked, err := r.Keys.Revoke(ctx, id, k.now())
 		if err == nil && !revoked {
 			_, err = r.Keys.Get(ctx, id)
@@ -136,18 +137,18 @@ func (k *Keys) Revoke(ctx context.Context, id int64) error {
 // (invalid_api_key), which is the same for a malformed, an unknown, a revoked and an
 // expired key. It rejects a malformed key without a query. It records the use of the key,
 // see FlushLastUsed.
-func (k *Keys) Authenticate(ctx context.Context, secret string) (domain.APIKey, error) {
-	hash, ok := domain.HashKey(secret)
+func (k *Keys) Authenticate(ctx context.Context, secret string) (apikey.Key, error) {
+	hash, ok := apikey.HashOf(secret)
 	if !ok {
-		return domain.APIKey{}, domain.InvalidAPIKey()
+		return apikey.Key{}, apikey.Invalid()
 	}
 	key, err := k.keys.FindByHash(ctx, hash)
 	if err != nil {
-		return domain.APIKey{}, err
+		return apikey.Key{}, err
 	}
 	now := k.now()
 	if !key.Usable(now) {
-		return domain.APIKey{}, domain.InvalidAPIKey()
+		return apikey.Key{}, apikey.Invalid()
 	}
 	if key.NeedsLastUsedUpdate(now) {
 		k.lastUsed.record(key.ID, now)

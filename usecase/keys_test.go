@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 	"example.com/petstore/usecase"
 )
 
@@ -35,7 +36,7 @@ func (k keysTest) wantValid(t *testing.T, want bool, secrets ...string) {
 	for _, secret := range secrets {
 		_, err := k.Authenticate(t.Context(), secret)
 		if !want {
-			wantError(t, err, domain.ErrUnauthenticated, domain.CodeInvalidAPIKey)
+			wantError(t, err, domain.ErrUnauthenticated, "invalid_api_key")
 		} else if err != nil {
 			t.Errorf("at %v: got %v, want no error", k.clock.time, err)
 		}
@@ -43,10 +44,10 @@ func (k keysTest) wantValid(t *testing.T, want bool, secrets ...string) {
 }
 
 // wantKeys compares the list of all keys with want, except for their secrets.
-func (k keysTest) wantKeys(t *testing.T, want ...domain.APIKey) {
+func (k keysTest) wantKeys(t *testing.T, want ...apikey.Key) {
 	t.Helper()
 	got, err := k.List(t.Context())
-	ignoreSecret := cmpopts.IgnoreFields(domain.APIKey{}, "Hash", "LastFour")
+	ignoreSecret := cmpopts.IgnoreFields(apikey.Key{}, "Hash", "LastFour")
 	if diff := cmp.Diff(want, got, ignoreSecret); err != nil || diff != "" {
 		t.Errorf("List: %v (-want +got)\n%s", err, diff)
 	}
@@ -62,11 +63,11 @@ func TestCreatedKeyIsValidAtOnce(t *testing.T) {
 	t.Parallel()
 	k := newKeysTest(t)
 	secret := must[string](t)(k.Create(t.Context(), "till 1", time.Hour))
-	key := must[domain.APIKey](t)(k.Authenticate(t.Context(), secret))
+	key := must[apikey.Key](t)(k.Authenticate(t.Context(), secret))
 	if key.ID != 1 || !strings.HasSuffix(secret, key.LastFour) {
 		t.Errorf("got %+v, want the id 1 and the last characters of the secret", key)
 	}
-	k.wantKeys(t, domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, ExpiresAt: noonPlus(time.Hour)})
+	k.wantKeys(t, apikey.Key{ID: 1, Name: "till 1", CreatedAt: noon, ExpiresAt: noonPlus(time.Hour)})
 }
 
 func TestInvalidKeysReturnOneError(t *testing.T) {
@@ -80,7 +81,7 @@ func TestInvalidKeysReturnOneError(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.clock.time = *noonPlus(time.Hour)
-	k.wantValid(t, false, "", secret[1:], secret[:57], strings.ToLower(secret), domain.GenerateKey(), expired, revoked)
+	k.wantValid(t, false, "", secret[1:], secret[:57], strings.ToLower(secret), apikey.Generate(), expired, revoked)
 	k.wantValid(t, true, secret)
 }
 
@@ -93,8 +94,8 @@ func TestMalformedKeyIsRejectedWithoutQuery(t *testing.T) {
 	}
 	keys := usecase.NewKeys(store, store.Keys(), (&clock{noon}).now)
 	_, err := keys.Authenticate(t.Context(), "petstore_"+strings.Repeat("0", 49))
-	wantError(t, err, domain.ErrUnauthenticated, domain.CodeInvalidAPIKey)
-	if _, err := keys.Authenticate(t.Context(), domain.GenerateKey()); err == nil {
+	wantError(t, err, domain.ErrUnauthenticated, "invalid_api_key")
+	if _, err := keys.Authenticate(t.Context(), apikey.Generate()); err == nil {
 		t.Error("a well-formed key: got no error of the closed store")
 	}
 }
@@ -104,7 +105,7 @@ func TestUnavailableStoreIsNotAnInvalidKey(t *testing.T) {
 	k := newKeysTest(t)
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := k.Authenticate(canceled, domain.GenerateKey())
+	_, err := k.Authenticate(canceled, apikey.Generate())
 	wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
 }
 
@@ -147,7 +148,7 @@ func TestImportedKeyIsStoredOnce(t *testing.T) {
 	t.Parallel()
 	k := newKeysTest(t)
 	wantError(t, k.Import(t.Context(), "bootstrap", "secret"), domain.ErrInvalid, domain.CodeValidationFailed)
-	secret := domain.GenerateKey()
+	secret := apikey.Generate()
 	importKey := func() {
 		t.Helper()
 		if err := k.Import(t.Context(), "bootstrap", secret); err != nil {
@@ -158,7 +159,7 @@ func TestImportedKeyIsStoredOnce(t *testing.T) {
 	k.clock.time = *noonPlus(time.Hour)
 	importKey()
 	k.wantValid(t, true, secret)
-	k.wantKeys(t, domain.APIKey{ID: 1, Name: "bootstrap", CreatedAt: noon})
+	k.wantKeys(t, apikey.Key{ID: 1, Name: "bootstrap", CreatedAt: noon})
 
 	if err := k.Revoke(t.Context(), 1); err != nil {
 		t.Fatal(err)
@@ -174,8 +175,8 @@ func TestRotatedKeyIsValidDuringOverlap(t *testing.T) {
 	k.clock.time = *noonPlus(time.Hour)
 	successor := must[string](t)(k.Rotate(t.Context(), 1, 24*time.Hour))
 	k.wantKeys(t,
-		domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, ExpiresAt: noonPlus(48 * time.Hour), RevokedAt: noonPlus(25 * time.Hour)},
-		domain.APIKey{ID: 2, Name: "till 1", CreatedAt: *noonPlus(time.Hour), ExpiresAt: noonPlus(49 * time.Hour)},
+		apikey.Key{ID: 1, Name: "till 1", CreatedAt: noon, ExpiresAt: noonPlus(48 * time.Hour), RevokedAt: noonPlus(25 * time.Hour)},
+		apikey.Key{ID: 2, Name: "till 1", CreatedAt: *noonPlus(time.Hour), ExpiresAt: noonPlus(49 * time.Hour)},
 	)
 	k.clock.time = *noonPlus(25*time.Hour - time.Millisecond)
 	k.wantValid(t, true, old, successor)
@@ -197,7 +198,7 @@ func TestRotationKeepsReadOnly(t *testing.T) {
 		readOnly: true, must[string](t)(k.Rotate(t.Context(), 1, time.Hour)): true,
 		full: false, must[string](t)(k.Rotate(t.Context(), 2, time.Hour)): false,
 	} {
-		if key := must[domain.APIKey](t)(k.Authenticate(t.Context(), secret)); key.ReadOnly != want {
+		if key := must[apikey.Key](t)(k.Authenticate(t.Context(), secret)); key.ReadOnly != want {
 			t.Errorf("got the key %+v, want ReadOnly %t", key, want)
 		}
 	}
@@ -224,7 +225,7 @@ func TestActiveKeyIsRotatedOnce(t *testing.T) {
 		"rotated":  {3, 0, 0, domain.ErrConflict, ""},
 		"unknown":  {5, 0, 0, domain.ErrNotFound, ""},
 		"negative": {4, -1, 0, domain.ErrInvalid, domain.CodeValidationFailed},
-		"too long": {4, domain.MaxKeySpan + 1, 0, domain.ErrInvalid, domain.CodeValidationFailed},
+		"too long": {4, apikey.MaxSpan + 1, 0, domain.ErrInvalid, domain.CodeValidationFailed},
 		"expired":  {2, 0, time.Hour, domain.ErrConflict, ""},
 	} {
 		k.clock.time = *noonPlus(test.at)
@@ -233,7 +234,7 @@ func TestActiveKeyIsRotatedOnce(t *testing.T) {
 			t.Errorf("%s: got a secret with the error", name)
 		}
 	}
-	if all := must[[]domain.APIKey](t)(k.List(t.Context())); len(all) != 4 {
+	if all := must[[]apikey.Key](t)(k.List(t.Context())); len(all) != 4 {
 		t.Errorf("got %d keys, want 4", len(all))
 	}
 }
@@ -254,7 +255,7 @@ func TestOneOfConcurrentRotationsSucceeds(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if all := must[[]domain.APIKey](t)(k.List(t.Context())); rotations.Load() != 1 || len(all) != 2 {
+	if all := must[[]apikey.Key](t)(k.List(t.Context())); rotations.Load() != 1 || len(all) != 2 {
 		t.Errorf("got %d rotations and %d keys, want 1 and 2", rotations.Load(), len(all))
 	}
 }
@@ -269,7 +270,7 @@ func TestRepeatedRevocationKeepsFirstTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		k.wantValid(t, false, secret)
-		k.wantKeys(t, domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, RevokedAt: noonPlus(0)})
+		k.wantKeys(t, apikey.Key{ID: 1, Name: "till 1", CreatedAt: noon, RevokedAt: noonPlus(0)})
 	}
 	wantError(t, k.Revoke(t.Context(), 2), domain.ErrNotFound, "")
 }
@@ -286,8 +287,8 @@ func TestRevocationPrecedesScheduledOne(t *testing.T) {
 	k.wantValid(t, false, old)
 	k.wantValid(t, true, successor)
 	k.wantKeys(t,
-		domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, RevokedAt: noonPlus(time.Hour)},
-		domain.APIKey{ID: 2, Name: "till 1", CreatedAt: noon},
+		apikey.Key{ID: 1, Name: "till 1", CreatedAt: noon, RevokedAt: noonPlus(time.Hour)},
+		apikey.Key{ID: 2, Name: "till 1", CreatedAt: noon},
 	)
 }
 
@@ -311,10 +312,10 @@ func TestRevocationHoldsWhenTheClockIsSetBack(t *testing.T) {
 		k.wantValid(t, offset <= 0, overlapping)
 	}
 	k.wantKeys(t,
-		domain.APIKey{ID: 1, Name: "till 1", CreatedAt: noon, RevokedAt: noonPlus(0)},
-		domain.APIKey{ID: 2, Name: "till 2", CreatedAt: noon, RevokedAt: noonPlus(0)},
-		domain.APIKey{ID: 3, Name: "till 3", CreatedAt: noon, RevokedAt: noonPlus(time.Minute)},
-		domain.APIKey{ID: 4, Name: "till 2", CreatedAt: *noonPlus(-time.Hour)},
-		domain.APIKey{ID: 5, Name: "till 3", CreatedAt: *noonPlus(-time.Hour)},
+		apikey.Key{ID: 1, Name: "till 1", CreatedAt: noon, RevokedAt: noonPlus(0)},
+		apikey.Key{ID: 2, Name: "till 2", CreatedAt: noon, RevokedAt: noonPlus(0)},
+		apikey.Key{ID: 3, Name: "till 3", CreatedAt: noon, RevokedAt: noonPlus(time.Minute)},
+		apikey.Key{ID: 4, Name: "till 2", CreatedAt: *noonPlus(-time.Hour)},
+		apikey.Key{ID: 5, Name: "till 3", CreatedAt: *noonPlus(-time.Hour)},
 	)
 }

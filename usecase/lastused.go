@@ -6,7 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
+	"example.com/petstore/domain/port"
 )
 
 const (
@@ -28,7 +29,7 @@ type lastUsedTracker struct {
 func (l *lastUsedTracker) record(id int64, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if written, ok := l.written[id]; ok && at.Sub(written) < domain.KeyUseInterval {
+	if written, ok := l.written[id]; ok && at.Sub(written) < apikey.UseInterval {
 		return
 	}
 	earlier, known := l.pending[id]
@@ -53,7 +54,7 @@ func (l *lastUsedTracker) take() map[int64]time.Time {
 func (l *lastUsedTracker) setWritten(uses map[int64]time.Time, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	maps.DeleteFunc(l.written, func(_ int64, at time.Time) bool { return now.Sub(at) >= domain.KeyUseInterval })
+	maps.DeleteFunc(l.written, func(_ int64, at time.Time) bool { return now.Sub(at) >= apikey.UseInterval })
 	if l.written == nil {
 		l.written = map[int64]time.Time{}
 	}
@@ -83,7 +84,7 @@ func (k *Keys) flush(ctx context.Context, done func(error)) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 	defer cancel()
-	err := k.tx.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
+	err := k.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
 		for id, at := range uses {
 			if err := r.Keys.SetLastUsed(ctx, id, at); err != nil {
 				return err

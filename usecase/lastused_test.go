@@ -6,7 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/usecase"
@@ -28,7 +29,7 @@ func (k keysTest) flush(t *testing.T) (failures []error) {
 // storedLastUse returns the stored time of the last use of a key, nil for none.
 func (k keysTest) storedLastUse(t *testing.T, id int64) *time.Time {
 	t.Helper()
-	return must[[]domain.APIKey](t)(k.List(t.Context()))[id-1].LastUsedAt
+	return must[[]apikey.Key](t)(k.List(t.Context()))[id-1].LastUsedAt
 }
 
 func TestLastUseIsStoredOncePerInterval(t *testing.T) {
@@ -41,8 +42,8 @@ func TestLastUseIsStoredOncePerInterval(t *testing.T) {
 	}
 	for _, use := range []struct{ at, want time.Duration }{
 		{0, 0},
-		{domain.KeyUseInterval - time.Millisecond, 0},
-		{domain.KeyUseInterval, domain.KeyUseInterval},
+		{apikey.UseInterval - time.Millisecond, 0},
+		{apikey.UseInterval, apikey.UseInterval},
 		{time.Hour, time.Hour},
 	} {
 		k.clock.time = *noonPlus(use.at)
@@ -61,7 +62,7 @@ func TestInvalidKeyHasNoLastUse(t *testing.T) {
 	k := newKeysTest(t)
 	secret := must[string](t)(k.Create(t.Context(), "till 1", time.Hour))
 	k.clock.time = *noonPlus(time.Hour)
-	k.wantValid(t, false, secret, domain.GenerateKey())
+	k.wantValid(t, false, secret, apikey.Generate())
 	if failures := k.flush(t); failures != nil || k.storedLastUse(t, 1) != nil {
 		t.Errorf("got the failures %v and the last use %v, want none", failures, k.storedLastUse(t, 1))
 	}
@@ -115,10 +116,10 @@ func TestPendingUsesAreLimited(t *testing.T) {
 	store, c := open(t), &clock{noon}
 	k := keysTest{usecase.NewKeys(store, store.Keys(), c.now), c}
 	var secrets []string
-	err := store.InTx(t.Context(), func(ctx context.Context, repositories domain.Repositories) error {
+	err := store.InTx(t.Context(), func(ctx context.Context, repositories port.Repositories) error {
 		for range keys {
-			secrets = append(secrets, domain.GenerateKey())
-			key, err := domain.NewKey("till", secrets[len(secrets)-1], noon, 0)
+			secrets = append(secrets, apikey.Generate())
+			key, err := apikey.New("till", secrets[len(secrets)-1], noon, 0)
 			if err != nil {
 				return err
 			}
@@ -137,7 +138,7 @@ func TestPendingUsesAreLimited(t *testing.T) {
 			t.Fatal(failures)
 		}
 		used := 0
-		for _, key := range must[[]domain.APIKey](t)(k.List(t.Context())) {
+		for _, key := range must[[]apikey.Key](t)(k.List(t.Context())) {
 			if key.LastUsedAt != nil {
 				used++
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 )
 
 // A request identifies the call of an operation and its retries.
@@ -22,14 +23,14 @@ type request struct {
 // of fn and its result become durable together, and a retry returns that result and true
 // without running fn. When fn fails, the key is not claimed.
 func once[T any](
-	ctx context.Context, tx domain.Transactor, req request,
-	fn func(context.Context, domain.Repositories) (T, error),
+	ctx context.Context, tx port.Transactor, req request,
+	fn func(context.Context, port.Repositories) (T, error),
 ) (result T, replayed bool, err error) {
 	claim, err := req.claim()
 	if err != nil {
 		return result, false, err
 	}
-	err = tx.InTx(ctx, func(ctx context.Context, r domain.Repositories) (err error) {
+	err = tx.InTx(ctx, func(ctx context.Context, r port.Repositories) (err error) {
 		if req.key.IsZero() {
 			result, err = fn(ctx, r)
 			return err
@@ -55,18 +56,18 @@ func once[T any](
 
 // claim returns the claim of the request's key. Two requests are the same if their
 // operations and values are equal, whatever the order and white space of the JSON.
-func (r request) claim() (domain.Claim, error) {
+func (r request) claim() (port.Claim, error) {
 	if r.key.IsZero() {
-		return domain.Claim{}, nil
+		return port.Claim{}, nil
 	}
 	if err := r.key.Validate(); err != nil {
-		return domain.Claim{}, err
+		return port.Claim{}, err
 	}
 	values, err := json.Marshal(r.command)
 	if err != nil {
-		return domain.Claim{}, fmt.Errorf("encode the values of %s: %w", r.operation, err)
+		return port.Claim{}, fmt.Errorf("encode the values of %s: %w", r.operation, err)
 	}
-	return domain.Claim{
+	return port.Claim{
 		IdempotencyKey: r.key,
 		Fingerprint:    sha256.Sum256(fmt.Appendf(nil, "%s %s", r.operation, values)),
 		At:             r.at,
@@ -74,15 +75,31 @@ func (r request) claim() (domain.Claim, error) {
 }
 
 // replay decodes the result of the first request with the same key.
-func replay[T any](claim domain.Claim, earlier domain.Outcome, result *T) error {
+func replay[T any](claim port.Claim, earlier port.Outcome, result *T) error {
 	if earlier.Fingerprint != claim.Fingerprint {
-		return domain.IdempotencyKeyReused()
+		return idempotencyKeyReused()
 	}
 	if earlier.Result == nil {
-		return domain.IdempotencyInProgress()
+		return idempotencyInProgress()
 	}
 	if err := json.Unmarshal(earlier.Result, result); err != nil {
 		return fmt.Errorf("decode the stored result of an idempotency key: %w", err)
 	}
 	return nil
+}
+
+// idempotencyKeyReused returns the ErrReused for a key that was used for a different request.
+func idempotencyKeyReused() error {
+	return &domain.Error{
+		Kind: domain.ErrReused, Code: "idempotency_key_reused",
+		Message: "this Idempotency-Key was used before for a different request",
+	}
+}
+
+// idempotencyInProgress returns the ErrConflict for a key whose first request has no result yet.
+func idempotencyInProgress() error {
+	return &domain.Error{
+		Kind: domain.ErrConflict, Code: "idempotency_in_progress",
+		Message: "the first request with this Idempotency-Key has no result yet, try again",
+	}
 }

@@ -6,19 +6,20 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 )
 
 // Orders implements the operations on orders. An order and its animal change together, each
 // only if it still has the expected status, so only one of several concurrent orders gets
 // the animal.
 type Orders struct {
-	tx     domain.Transactor
-	orders domain.OrderReader
+	tx     port.Transactor
+	orders port.OrderReader
 	now    func() time.Time
 }
 
 // NewOrders returns Orders of a store. now is the clock.
-func NewOrders(tx domain.Transactor, orders domain.OrderReader, now func() time.Time) *Orders {
+func NewOrders(tx port.Transactor, orders port.OrderReader, now func() time.Time) *Orders {
 	return &Orders{tx: tx, orders: orders, now: now}
 }
 
@@ -42,7 +43,7 @@ func (o *Orders) Get(ctx context.Context, id int64) (domain.Order, error) {
 func (o *Orders) Place(ctx context.Context, petID int64, key domain.IdempotencyKey) (domain.Order, bool, error) {
 	now := o.now()
 	return once(ctx, o.tx, request{"placeOrder", petID, key, now},
-		func(ctx context.Context, r domain.Repositories) (domain.Order, error) {
+		func(ctx context.Context, r port.Repositories) (domain.Order, error) {
 			return place(ctx, r, petID, now)
 		})
 }
@@ -62,7 +63,7 @@ func (o *Orders) Cancel(ctx context.Context, id int64) (domain.Order, error) {
 }
 
 func (o *Orders) end(ctx context.Context, id int64, t domain.Transition) (order domain.Order, err error) {
-	err = o.tx.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
+	err = o.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
 		order, err = end(ctx, r, id, t, o.now())
 		return err
 	})
@@ -70,7 +71,7 @@ func (o *Orders) end(ctx context.Context, id int64, t domain.Transition) (order 
 }
 
 // place reserves an animal and orders it.
-func place(ctx context.Context, r domain.Repositories, petID int64, at time.Time) (domain.Order, error) {
+func place(ctx context.Context, r port.Repositories, petID int64, at time.Time) (domain.Order, error) {
 	reserved, err := r.Pets.ChangeStatusIf(ctx, petID, domain.Orderable(), domain.PetPending)
 	if err != nil {
 		return domain.Order{}, err
@@ -82,7 +83,7 @@ func place(ctx context.Context, r domain.Repositories, petID int64, at time.Time
 }
 
 // end applies a transition to an order and its animal.
-func end(ctx context.Context, r domain.Repositories, id int64, t domain.Transition, at time.Time) (domain.Order, error) {
+func end(ctx context.Context, r port.Repositories, id int64, t domain.Transition, at time.Time) (domain.Order, error) {
 	moved, err := r.Orders.ChangeStatusIf(ctx, id, t.From, t.To, at)
 	if err != nil {
 		return domain.Order{}, err
@@ -102,7 +103,7 @@ func end(ctx context.Context, r domain.Repositories, id int64, t domain.Transiti
 }
 
 // notAvailableReason returns the error for an animal that could not be reserved.
-func notAvailableReason(ctx context.Context, pets domain.PetReader, id int64) error {
+func notAvailableReason(ctx context.Context, pets port.PetReader, id int64) error {
 	if _, err := pets.Get(ctx, id); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/usecase"
 )
@@ -87,7 +88,7 @@ func TestOrderChangesItsAnimal(t *testing.T) {
 		s.wantPet(t, pet, domain.PetSold)
 
 		_, _, err := s.orders.Place(t.Context(), pet, domain.IdempotencyKey{})
-		wantError(t, err, domain.ErrConflict, domain.CodePetNotAvailable)
+		wantError(t, err, domain.ErrConflict, "pet_not_available")
 	}
 }
 
@@ -115,11 +116,11 @@ func TestOnlyAvailableAnimalIsOrdered(t *testing.T) {
 	for _, status := range []domain.PetStatus{domain.PetPending, domain.PetSold} {
 		pet := s.add(t, status)
 		_, _, err := s.orders.Place(t.Context(), pet, domain.IdempotencyKey{})
-		wantError(t, err, domain.ErrConflict, domain.CodePetNotAvailable)
+		wantError(t, err, domain.ErrConflict, "pet_not_available")
 		s.wantPet(t, pet, status)
 	}
 	_, _, err := s.orders.Place(t.Context(), 42, domain.IdempotencyKey{})
-	wantError(t, err, domain.ErrNotFound, domain.CodePetNotFound)
+	wantError(t, err, domain.ErrNotFound, "pet_not_found")
 }
 
 func TestEndedOrderIsNotChanged(t *testing.T) {
@@ -141,10 +142,10 @@ func TestEndedOrderIsNotChanged(t *testing.T) {
 			t.Errorf("repeated call (-first +again)\n%s", diff)
 		}
 		_, err := test.other(t.Context(), order.ID)
-		wantError(t, err, domain.ErrConflict, domain.CodeOrderStateConflict)
+		wantError(t, err, domain.ErrConflict, "order_state_conflict")
 		s.wantPet(t, pet, test.pet)
 		_, err = test.end(t.Context(), 4711)
-		wantError(t, err, domain.ErrNotFound, domain.CodeOrderNotFound)
+		wantError(t, err, domain.ErrNotFound, "order_not_found")
 	}
 }
 
@@ -175,10 +176,10 @@ func TestRetriedOrderIsPlacedOnce(t *testing.T) {
 	}
 	// The same key cannot be used for another operation.
 	_, _, err = s.pets.Create(t.Context(), rex, keyOf("1", "k"))
-	wantError(t, err, domain.ErrReused, domain.CodeIdempotencyKeyReused)
+	wantError(t, err, domain.ErrReused, "idempotency_key_reused")
 	// A rejected order does not use its key.
 	_, _, err = s.orders.Place(t.Context(), pet, keyOf("1", "other"))
-	wantError(t, err, domain.ErrConflict, domain.CodePetNotAvailable)
+	wantError(t, err, domain.ErrConflict, "pet_not_available")
 	if _, replayed, err := s.orders.Place(t.Context(), s.add(t, ""), keyOf("1", "other")); replayed || err != nil {
 		t.Errorf("got replayed %t and %v, want a new order", replayed, err)
 	}
@@ -191,7 +192,7 @@ func TestCancelRejectsInconsistentPet(t *testing.T) {
 	s := newTestStore(t)
 	pet := s.add(t, domain.PetAvailable)
 	order := s.place(t, pet)
-	err := s.store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+	err := s.store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Pets.ChangeStatusIf(ctx, pet, []domain.PetStatus{domain.PetPending}, domain.PetSold)
 		return err
 	})
@@ -221,7 +222,7 @@ func TestAnimalIsSoldOnce(t *testing.T) {
 			switch {
 			case err == nil:
 				placed.Add(1)
-			case errors.As(err, &known) && known.Code == domain.CodePetNotAvailable:
+			case errors.As(err, &known) && known.Code == "pet_not_available":
 				rejected.Add(1)
 			default:
 				t.Error(err)
@@ -311,7 +312,7 @@ func (s testStore) wantInvariants(t *testing.T, created map[int64]domain.PetStat
 	t.Helper()
 	open := map[int64][]domain.OrderStatus{}
 	ordered := map[int64]bool{}
-	for q := (domain.OrderQuery{PageRequest: domain.PageRequest{Limit: domain.MaxLimit}}); ; {
+	for q := (domain.OrderQuery{PageRequest: domain.PageRequest{Limit: 100}}); ; {
 		page := must[domain.Page[domain.Order]](t)(s.orders.List(t.Context(), q))
 		for _, order := range page.Items {
 			ordered[order.PetID] = true

@@ -5,17 +5,18 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 )
 
 // Pets implements the operations on the catalogue.
 type Pets struct {
-	tx   domain.Transactor
-	pets domain.PetReader
+	tx   port.Transactor
+	pets port.PetReader
 	now  func() time.Time
 }
 
 // NewPets returns Pets of a store. now is the clock.
-func NewPets(tx domain.Transactor, pets domain.PetReader, now func() time.Time) *Pets {
+func NewPets(tx port.Transactor, pets port.PetReader, now func() time.Time) *Pets {
 	return &Pets{tx: tx, pets: pets, now: now}
 }
 
@@ -41,7 +42,7 @@ func (p *Pets) Create(ctx context.Context, pet domain.NewPet, key domain.Idempot
 		return domain.Pet{}, false, err
 	}
 	return once(ctx, p.tx, request{"createPet", pet, key, p.now()},
-		func(ctx context.Context, r domain.Repositories) (domain.Pet, error) {
+		func(ctx context.Context, r port.Repositories) (domain.Pet, error) {
 			return r.Pets.Create(ctx, pet)
 		})
 }

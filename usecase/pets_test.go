@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/usecase"
 )
@@ -82,13 +83,13 @@ func TestRetryAddsNothing(t *testing.T) {
 	if replayed {
 		t.Error("first request: got a replay")
 	}
-	c.time = noon.Add(domain.IdempotencyTTL - 1e6)
+	c.time = noon.Add(port.IdempotencyTTL - 1e6)
 	again, replayed := add(rex, keyOf("1", "k"))
 	if diff := cmp.Diff(first, again); diff != "" || !replayed {
 		t.Errorf("retry: got replayed %t, want true (-first +again)\n%s", replayed, diff)
 	}
 	_, _, err := pets.Create(t.Context(), domain.NewPet{Name: "Tom"}, keyOf("1", "k"))
-	wantError(t, err, domain.ErrReused, domain.CodeIdempotencyKeyReused)
+	wantError(t, err, domain.ErrReused, "idempotency_key_reused")
 	wantPets(t, pets, "Rex")
 
 	if _, replayed := add(rex, keyOf("2", "k")); replayed {
@@ -97,7 +98,7 @@ func TestRetryAddsNothing(t *testing.T) {
 	if _, replayed := add(rex, domain.IdempotencyKey{}); replayed {
 		t.Error("no key: got a replay")
 	}
-	c.time = noon.Add(domain.IdempotencyTTL)
+	c.time = noon.Add(port.IdempotencyTTL)
 	if _, replayed := add(domain.NewPet{Name: "Tom"}, keyOf("1", "k")); replayed {
 		t.Error("expired key: got a replay")
 	}
@@ -111,7 +112,7 @@ func TestRetryOfRunningRequestIsRejected(t *testing.T) {
 	pets := newPets(store, &clock{noon})
 	storeResult(t, store, nil)
 	_, _, err := pets.Create(t.Context(), rex, keyOf("1", "copy"))
-	wantError(t, err, domain.ErrConflict, domain.CodeIdempotencyInProgress)
+	wantError(t, err, domain.ErrConflict, "idempotency_in_progress")
 	wantPets(t, pets, "Rex")
 }
 
@@ -134,9 +135,9 @@ func storeResult(t *testing.T, store *repository.Store, result []byte) {
 	if _, _, err := newPets(store, &clock{noon}).Create(t.Context(), rex, keyOf("1", "k")); err != nil {
 		t.Fatal(err)
 	}
-	err := store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
-		first, _, err := r.Idempotency.Claim(ctx, domain.Claim{IdempotencyKey: keyOf("1", "k"), At: noon})
-		return errors.Join(err, r.Idempotency.Complete(ctx, domain.Claim{IdempotencyKey: keyOf("1", "copy"), Fingerprint: first.Fingerprint, At: noon}, result))
+	err := store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+		first, _, err := r.Idempotency.Claim(ctx, port.Claim{IdempotencyKey: keyOf("1", "k"), At: noon})
+		return errors.Join(err, r.Idempotency.Complete(ctx, port.Claim{IdempotencyKey: keyOf("1", "copy"), Fingerprint: first.Fingerprint, At: noon}, result))
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 )
 
 // A Seeder adds generated animals and orders to a store, for demonstrations and
 // measurements. It is not safe for concurrent use.
 type Seeder struct {
-	tx        domain.Transactor
+	tx        port.Transactor
 	random    *rand.Rand
 	every     int
 	orderable int // animals that could be ordered, so far
@@ -22,7 +23,7 @@ type Seeder struct {
 // NewSeeder returns a Seeder for a store. The same seed generates the same animals and
 // orders, whatever the number of calls of Add. One of orderEvery animals that can be
 // ordered is ordered; 0 orders none. now is the clock.
-func NewSeeder(tx domain.Transactor, seed uint64, orderEvery int, now func() time.Time) *Seeder {
+func NewSeeder(tx port.Transactor, seed uint64, orderEvery int, now func() time.Time) *Seeder {
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // names of animals are no secret
 	return &Seeder{tx: tx, random: random, every: orderEvery, now: now}
 }
@@ -33,7 +34,7 @@ func (s *Seeder) Add(ctx context.Context, n int) (orders int, err error) {
 	// Before the transaction, whose function may run more than once.
 	pets, sales := s.draw(n)
 	at := s.now()
-	err = s.tx.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
+	err = s.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
 		added, err := r.Pets.CreateAll(ctx, pets)
 		if err != nil {
 			return err
@@ -88,7 +89,7 @@ func drawEnd(random *rand.Rand) *domain.Transition {
 }
 
 // sell orders an animal and applies the transition, if any, to the order.
-func sell(ctx context.Context, r domain.Repositories, petID int64, by *domain.Transition, at time.Time) error {
+func sell(ctx context.Context, r port.Repositories, petID int64, by *domain.Transition, at time.Time) error {
 	order, err := place(ctx, r, petID, at)
 	if err != nil || by == nil {
 		return err

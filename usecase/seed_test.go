@@ -16,7 +16,7 @@ func readAll[T any](t *testing.T, list func(domain.PageRequest) (domain.Page[T],
 	t.Helper()
 	var records []T
 	for page := (domain.Page[T]{More: true}); page.More; {
-		request := domain.PageRequest{Limit: domain.MaxLimit}
+		request := domain.PageRequest{Limit: 100}
 		if len(records) > 0 {
 			request.After = id(records[len(records)-1])
 		}

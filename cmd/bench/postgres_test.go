@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/postgres"
 )
@@ -45,7 +46,7 @@ func TestReferenceAndPetstoreShareTheServerOnPostgres(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+	err = store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Pets.Create(ctx, domain.NewPet{Name: "Tom", CategoryID: 3})
 		return err
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
 )
@@ -116,7 +117,7 @@ func TestGORMReferenceServesStoreOfPetstore(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	err = store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+	err = store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Pets.Create(ctx, domain.NewPet{Name: "Tom", CategoryID: 3})
 		return err
 	})

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 )
 
 func TestKeysListShowsTheLastUse(t *testing.T) {
@@ -33,7 +33,7 @@ func TestKeysListShowsTheLastUse(t *testing.T) {
 
 func TestServerAcceptsItsBootstrapKeyUntilItIsRevoked(t *testing.T) {
 	t.Parallel()
-	dir, secret := t.TempDir(), domain.GenerateKey()
+	dir, secret := t.TempDir(), apikey.Generate()
 	file := filepath.Join(dir, "key")
 	if err := os.WriteFile(file, []byte(secret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestServerAcceptsItsBootstrapKeyUntilItIsRevoked(t *testing.T) {
 
 func TestServeRejectsAMalformedBootstrapKey(t *testing.T) {
 	t.Parallel()
-	secret := domain.GenerateKey()
+	secret := apikey.Generate()
 	for name, malformed := range map[string]string{"truncated": secret[:57], "in lower case": strings.ToLower(secret)} {
 		dir := t.TempDir()
 		_, stderr, code := runPetstore(t, dir, "serve", "--set", "auth.bootstrap_key="+malformed)

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 )
 
 // Pets are the use cases of the catalogue. usecase.Pets implements it.
@@ -33,7 +34,7 @@ type Orders interface {
 
 // Keys authenticates API keys. usecase.Keys implements it.
 type Keys interface {
-	Authenticate(ctx context.Context, secret string) (domain.APIKey, error)
+	Authenticate(ctx context.Context, secret string) (apikey.Key, error)
 }
 
 // Options are the options of New. Pets, Orders, and Keys or Authenticate are required.

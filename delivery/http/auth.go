@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 )
 
 // An Authenticator returns the name of the caller of a request. The name is the scope of
@@ -43,7 +44,7 @@ func bearerAuthenticator(keys Keys) Authenticator {
 		}
 		caller := strconv.FormatInt(key.ID, 10)
 		if key.ReadOnly && !IsSafe(c.Request.Method) {
-			return caller, domain.ReadOnlyAPIKey()
+			return caller, apikey.ReadOnly()
 		}
 		return caller, nil
 	}
@@ -54,12 +55,12 @@ func bearerAuthenticator(keys Keys) Authenticator {
 func bearerToken(header http.Header) (string, error) {
 	values := header["Authorization"]
 	if len(values) > 1 {
-		return "", domain.InvalidAPIKey()
+		return "", apikey.Invalid()
 	}
 	scheme, secret, _ := strings.Cut(strings.Join(values, ""), " ") // values may be empty
 	secret = strings.Trim(secret, " ")
 	if !strings.EqualFold(scheme, "Bearer") || secret == "" {
-		return "", domain.MissingAPIKey()
+		return "", apikey.Missing()
 	}
 	return secret, nil
 }

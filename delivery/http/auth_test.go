@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 )
 
 const (
@@ -56,7 +57,7 @@ func TestEveryOperationRequiresAPIKey(t *testing.T) {
 				continue
 			}
 			s.expect(t, newRequest(method, r.path, "-Authorization"), wantResponse{status: 401}.withHeader(bearerChallenge))
-			s.expect(t, newRequest(method, r.path, "Authorization: Bearer "+domain.GenerateKey()), wantResponse{status: 401}.withHeader(invalidTokenChallenge))
+			s.expect(t, newRequest(method, r.path, "Authorization: Bearer "+apikey.Generate()), wantResponse{status: 401}.withHeader(invalidTokenChallenge))
 		}
 	}
 	s.expect(t, get("/v1/pets"), ok(`[]`))
@@ -126,7 +127,7 @@ func TestUnknownRevokedAndExpiredKeysGetTheSameResponse(t *testing.T) {
 	s.database.Exec(t, `UPDATE api_keys SET expires_at = $1 WHERE id = 3`, noon.UnixMilli())
 
 	invalid := rejected(401, "invalid_api_key").withHeader(invalidTokenChallenge)
-	unknown := s.expect(t, get("/v1/pets", "Authorization: Bearer "+domain.GenerateKey()), invalid)
+	unknown := s.expect(t, get("/v1/pets", "Authorization: Bearer "+apikey.Generate()), invalid)
 	for name, key := range map[string]string{"revoked": revoked, "expired": expired, "malformed": "x"} {
 		got := s.expect(t, get("/v1/pets", "Authorization: Bearer "+key), invalid)
 		if string(got.body) != string(unknown.body) {

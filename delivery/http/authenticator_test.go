@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 )
 
 func TestAuthenticatorNamesCaller(t *testing.T) {
@@ -17,7 +18,7 @@ func TestAuthenticatorNamesCaller(t *testing.T) {
 			return user, nil
 		}
 		c.Header("WWW-Authenticate", `Basic realm="team"`)
-		return "", domain.MissingAPIKey()
+		return "", apikey.Missing()
 	}))
 	s.challenge = `Basic realm="team"`
 	const ann, bob = "Authorization: Basic YW5uOng=", "Authorization: Basic Ym9iOng="
@@ -67,8 +68,8 @@ func TestForbiddenRequestIsRejectedIfTheAuthenticatorReplacesTheContext(t *testi
 func TestUnauthorizedResponseHasOnlyChallengeOfAuthenticator(t *testing.T) {
 	t.Parallel()
 	for code, err := range map[string]error{
-		"missing_api_key": domain.MissingAPIKey(),
-		"invalid_api_key": domain.InvalidAPIKey(),
+		"missing_api_key": apikey.Missing(),
+		"invalid_api_key": apikey.Invalid(),
 	} {
 		for header, challenge := range map[string]string{"-WWW-Authenticate": "", `WWW-Authenticate: Basic realm="team"`: `Basic realm="team"`} {
 			s := newTestServer(t, withAuthenticator(func(c *gin.Context) (string, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 )
 
 // constantsOfType returns the values of the string constants of a type that package
@@ -185,7 +186,7 @@ func TestClosedStoreIsUnavailable(t *testing.T) {
 	}
 	for _, r := range []request{
 		get("/v1/pets"), get("/v1/pets/1"), get("/v1/store/orders"), postPet(newRex),
-		get("/v1/pets", "Authorization: Bearer "+domain.GenerateKey()),
+		get("/v1/pets", "Authorization: Bearer "+apikey.Generate()),
 	} {
 		res := s.expect(t, r, rejected(503, "unavailable").withHeader("Retry-After: 1").withoutText("closed"))
 		s.checkCauseLogged(t, res, "closed")

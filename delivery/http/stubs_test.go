@@ -6,6 +6,7 @@ import (
 
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 )
 
 type (
@@ -76,7 +77,7 @@ func withBlockingKeys(s *rest.Options) { s.Keys = blockingKeys{} }
 
 type blockingKeys struct{}
 
-func (blockingKeys) Authenticate(ctx context.Context, _ string) (domain.APIKey, error) {
+func (blockingKeys) Authenticate(ctx context.Context, _ string) (apikey.Key, error) {
 	<-ctx.Done()
-	return domain.APIKey{}, domain.Unavailable(ctx.Err())
+	return apikey.Key{}, domain.Unavailable(ctx.Err())
 }

@@ -20,6 +20,7 @@ import (
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/usecase"
@@ -209,7 +210,7 @@ func listenLoopback(t *testing.T) net.Listener {
 func (s *testServer) createPets(t testing.TB, newPets ...domain.NewPet) []domain.Pet {
 	t.Helper()
 	pets := make([]domain.Pet, len(newPets))
-	err := s.store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) (err error) {
+	err := s.store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) (err error) {
 		for i, pet := range newPets {
 			if pets[i], err = r.Pets.Create(ctx, pet); err != nil {
 				return err
@@ -237,7 +238,7 @@ func (s *testServer) removeTable(t *testing.T, name string) {
 // whileStoreBusy calls f during a transaction of another caller.
 func (s *testServer) whileStoreBusy(t *testing.T, f func()) {
 	t.Helper()
-	err := s.store.InTx(t.Context(), func(context.Context, domain.Repositories) error {
+	err := s.store.InTx(t.Context(), func(context.Context, port.Repositories) error {
 		f()
 		return nil
 	})

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
+	"example.com/petstore/domain/port"
 )
 
 // A model is what the service must do, in memory and for one request at a time. Records are
@@ -17,7 +19,7 @@ type model struct {
 	now     time.Time
 	pets    []domain.Pet
 	orders  []domain.Order
-	keys    []domain.APIKey
+	keys    []apikey.Key
 	replays map[string]replay // by caller and idempotency key
 }
 
@@ -37,18 +39,18 @@ func (m *model) clone() *model {
 func (m *model) respond(o operation, id int64) response {
 	key := m.keys[o.caller]
 	if !key.Usable(m.now) {
-		return failure(http.StatusUnauthorized, domain.CodeInvalidAPIKey)
+		return failure(http.StatusUnauthorized, "invalid_api_key")
 	}
 	if key.ReadOnly && o.method != http.MethodGet {
-		return failure(http.StatusForbidden, domain.CodeForbidden)
+		return failure(http.StatusForbidden, "forbidden")
 	}
 	if o.idempotencyKey == "" || o.invalid { // values are checked before the key
 		return o.apply(m, id)
 	}
 	name, request := fmt.Sprint(o.caller, " ", o.idempotencyKey), fmt.Sprint(o.method, " ", o.path, " ", o.body)
-	if earlier, found := m.replays[name]; found && m.now.Before(earlier.at.Add(domain.IdempotencyTTL)) {
+	if earlier, found := m.replays[name]; found && m.now.Before(earlier.at.Add(port.IdempotencyTTL)) {
 		if earlier.request != request {
-			return failure(http.StatusUnprocessableEntity, domain.CodeIdempotencyKeyReused)
+			return failure(http.StatusUnprocessableEntity, "idempotency_key_reused")
 		}
 		return earlier.response
 	}
@@ -77,7 +79,7 @@ func (m *model) getPet(id int64) response {
 	}
 	pet := m.pet(id)
 	if pet == nil {
-		return failure(http.StatusNotFound, domain.CodePetNotFound)
+		return failure(http.StatusNotFound, "pet_not_found")
 	}
 	return success(http.StatusOK, petJSON(*pet))
 }
@@ -85,10 +87,10 @@ func (m *model) getPet(id int64) response {
 func (m *model) placeOrder(petID, id int64) response {
 	pet := m.pet(petID)
 	if pet == nil {
-		return failure(http.StatusNotFound, domain.CodePetNotFound)
+		return failure(http.StatusNotFound, "pet_not_found")
 	}
 	if pet.Status != "" && pet.Status != domain.PetAvailable {
-		return failure(http.StatusConflict, domain.CodePetNotAvailable)
+		return failure(http.StatusConflict, "pet_not_available")
 	}
 	pet.Status = domain.PetPending
 	if n := len(m.orders); n > 0 {
@@ -103,10 +105,10 @@ func (m *model) placeOrder(petID, id int64) response {
 func (m *model) endOrder(id int64, to domain.OrderStatus, petTo domain.PetStatus) response {
 	order := m.order(id)
 	if order == nil {
-		return failure(http.StatusNotFound, domain.CodeOrderNotFound)
+		return failure(http.StatusNotFound, "order_not_found")
 	}
 	if order.Status != domain.OrderPlaced && order.Status != to {
-		return failure(http.StatusConflict, domain.CodeOrderStateConflict)
+		return failure(http.StatusConflict, "order_state_conflict")
 	}
 	if order.Status == domain.OrderPlaced {
 		order.Status, order.UpdatedAt = to, m.now
@@ -118,7 +120,7 @@ func (m *model) endOrder(id int64, to domain.OrderStatus, petTo domain.PetStatus
 func (m *model) getOrder(id int64) response {
 	order := m.order(id)
 	if order == nil {
-		return failure(http.StatusNotFound, domain.CodeOrderNotFound)
+		return failure(http.StatusNotFound, "order_not_found")
 	}
 	return success(http.StatusOK, orderJSON(*order))
 }

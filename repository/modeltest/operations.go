@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 )
 
 // An operation is a request of a caller to a process, and what the model does.
@@ -144,5 +145,5 @@ func drawIndex(t *rapid.T, name string, n int) int { return rapid.IntRange(0, n-
 
 // drawDuration draws one of the durations about which the service makes a difference.
 func drawDuration(t *rapid.T) time.Duration {
-	return rapid.SampledFrom([]time.Duration{0, time.Millisecond, domain.IdempotencyTTL - time.Millisecond, domain.IdempotencyTTL}).Draw(t, "duration")
+	return rapid.SampledFrom([]time.Duration{0, time.Millisecond, port.IdempotencyTTL - time.Millisecond, port.IdempotencyTTL}).Draw(t, "duration")
 }

@@ -17,6 +17,7 @@ import (
 
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/usecase"
@@ -114,7 +115,7 @@ func (s *service) createKey(t *rapid.T, m *model, lifetime time.Duration, readOn
 	secret, err := create(t.Context(), "test", lifetime)
 	check(t, err)
 	s.secrets = append(s.secrets, secret)
-	key := domain.APIKey{CreatedAt: m.now, ReadOnly: readOnly}
+	key := apikey.Key{CreatedAt: m.now, ReadOnly: readOnly}
 	if end := m.now.Add(lifetime); lifetime > 0 {
 		key.ExpiresAt = &end
 	}
@@ -133,7 +134,7 @@ func (s *service) rotateKey(t *rapid.T, m *model, i int, overlap time.Duration) 
 	}
 	check(t, err)
 	s.secrets = append(s.secrets, secret)
-	successor := domain.APIKey{CreatedAt: m.now, ReadOnly: old.ReadOnly}
+	successor := apikey.Key{CreatedAt: m.now, ReadOnly: old.ReadOnly}
 	if old.ExpiresAt != nil {
 		end := m.now.Add(old.ExpiresAt.Sub(old.CreatedAt))
 		successor.ExpiresAt = &end
@@ -154,7 +155,7 @@ func (s *service) revokeKey(t *rapid.T, m *model, i int) {
 // checkRecords compares all animals and orders of the store, and pages that may be cached,
 // with those of the model.
 func (s *service) checkRecords(t *rapid.T, m *model) {
-	reader := slices.IndexFunc(m.keys, func(k domain.APIKey) bool { return k.Usable(m.now) })
+	reader := slices.IndexFunc(m.keys, func(k apikey.Key) bool { return k.Usable(m.now) })
 	if reader < 0 {
 		reader = len(m.keys)
 		s.createKey(t, m, 0, true)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres"
@@ -59,7 +60,7 @@ func TestBatchRunsAgainOnceForAllFailures(t *testing.T) {
 	var runs atomic.Int32
 	calls := creating(t, store, 20)
 	calls = append(calls, func(ctx context.Context) {
-		check(t, store.InTx(ctx, func(context.Context, domain.Repositories) error { runs.Add(1); return nil }))
+		check(t, store.InTx(ctx, func(context.Context, port.Repositories) error { runs.Add(1); return nil }))
 	})
 	for i := range 5 {
 		calls = append(calls, failing(t, store, fmt.Sprint("failing", i)), failing(t, store, "shared"))
@@ -90,9 +91,9 @@ func creating(t *testing.T, s *repository.Store, n int) (calls []func(context.Co
 func failing(t *testing.T, s *repository.Store, key string) func(context.Context) {
 	t.Helper()
 	failure := errors.New("failure of " + key)
-	claim := domain.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: key}, At: time.UnixMilli(1)}
+	claim := port.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: key}, At: time.UnixMilli(1)}
 	return func(ctx context.Context) {
-		err := s.InTx(ctx, func(ctx context.Context, r domain.Repositories) error {
+		err := s.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
 			_, claimed, err := r.Idempotency.Claim(ctx, claim)
 			if claimed {
 				err = r.Idempotency.Complete(ctx, claim, nil)

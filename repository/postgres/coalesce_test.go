@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/usecase"
 )
@@ -63,13 +64,13 @@ func TestFailureInABatchIsThatOfItsCallerAlone(t *testing.T) {
 	t.Parallel()
 	store := open(t, server.NewDatabase(t), repository.Options{Migrate: true})
 	failure := errors.New("failure")
-	claim := domain.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: "k"}}
-	violating := func(ctx context.Context, r domain.Repositories) error { // a CHECK of the table
+	claim := port.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: "k"}}
+	violating := func(ctx context.Context, r port.Repositories) error { // a CHECK of the table
 		_, err := r.Pets.Create(ctx, domain.NewPet{Name: "invalid", Status: "unknown"})
 		return err
 	}
 	var runs atomic.Int32
-	counted := func(ctx context.Context, r domain.Repositories) error {
+	counted := func(ctx context.Context, r port.Repositories) error {
 		runs.Add(1)
 		return adding("counted")(ctx, r)
 	}
@@ -77,24 +78,24 @@ func TestFailureInABatchIsThatOfItsCallerAlone(t *testing.T) {
 		failing txFunc
 		runs    int32 // of another function of the batch
 	}{
-		"fails before a change": {func(context.Context, domain.Repositories) error { return failure }, 1},
-		"fails after a change": {func(ctx context.Context, r domain.Repositories) error {
+		"fails before a change": {func(context.Context, port.Repositories) error { return failure }, 1},
+		"fails after a change": {func(ctx context.Context, r port.Repositories) error {
 			return errors.Join(adding("lost")(ctx, r), failure)
 		}, 2},
-		"fails after a claim": {func(ctx context.Context, r domain.Repositories) error {
+		"fails after a claim": {func(ctx context.Context, r port.Repositories) error {
 			_, _, err := r.Idempotency.Claim(ctx, claim)
 			return errors.Join(err, failure)
 		}, 1},
-		"fails after a completed claim": {func(ctx context.Context, r domain.Repositories) error {
+		"fails after a completed claim": {func(ctx context.Context, r port.Repositories) error {
 			return errors.Join(r.Idempotency.Complete(ctx, claim, nil), failure)
 		}, 2},
 		"fails because of its values": {violating, 2},
-		"ignores an error":            {func(ctx context.Context, r domain.Repositories) error { _ = violating(ctx, r); return nil }, 2},
-		"ignores an error, continues": {func(ctx context.Context, r domain.Repositories) error {
+		"ignores an error":            {func(ctx context.Context, r port.Repositories) error { _ = violating(ctx, r); return nil }, 2},
+		"ignores an error, continues": {func(ctx context.Context, r port.Repositories) error {
 			_ = violating(ctx, r)
 			return adding("lost")(ctx, r)
 		}, 2},
-		"panics": {func(ctx context.Context, r domain.Repositories) error {
+		"panics": {func(ctx context.Context, r port.Repositories) error {
 			_ = adding("lost")(ctx, r)
 			panic("failure")
 		}, 2},
@@ -146,7 +147,7 @@ func TestKeyIsClaimedOnceInABatch(t *testing.T) {
 	}
 	runs := 0
 	inOneBatch(t, store, create("Rex"), create("Rex"), create("Rex"), func(ctx context.Context) {
-		check(t, store.InTx(ctx, func(context.Context, domain.Repositories) error { runs++; return nil }))
+		check(t, store.InTx(ctx, func(context.Context, port.Repositories) error { runs++; return nil }))
 	})
 	if runs != 1 {
 		t.Errorf("another function of the batch ran %d times, want once", runs)
@@ -165,14 +166,14 @@ func TestGoexitFailsTheBatchOnly(t *testing.T) {
 		t, store,
 		func(ctx context.Context) { wantUnavailable(t, "InTx", store.InTx(ctx, adding("lost"))) },
 		func(ctx context.Context) {
-			wantUnavailable(t, "InTx with Goexit", store.InTx(ctx, func(context.Context, domain.Repositories) error { runtime.Goexit(); return nil }))
+			wantUnavailable(t, "InTx with Goexit", store.InTx(ctx, func(context.Context, port.Repositories) error { runtime.Goexit(); return nil }))
 		},
 	)
 	wantAvailable(t, store)
 }
 
 // A txFunc is the argument of InTx.
-type txFunc = func(context.Context, domain.Repositories) error
+type txFunc = func(context.Context, port.Repositories) error
 
 func newPets(s *repository.Store) *usecase.Pets {
 	return usecase.NewPets(s, s.Pets(), func() time.Time { return time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC) })
@@ -185,7 +186,7 @@ func inOneBatch(t *testing.T, s *repository.Store, calls ...func(context.Context
 	defer wait.Wait()
 	began, end := make(chan struct{}), make(chan struct{})
 	wait.Go(func() {
-		err := s.InTx(t.Context(), func(context.Context, domain.Repositories) error { close(began); <-end; return nil })
+		err := s.InTx(t.Context(), func(context.Context, port.Repositories) error { close(began); <-end; return nil })
 		if err != nil {
 			t.Error(err)
 		}

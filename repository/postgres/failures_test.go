@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/postgres/postgrestest"
 )
@@ -34,7 +36,7 @@ func TestConnectionThatIsLostInATransactionIsUnavailable(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
 	store := open(t, dsn, repository.Options{Migrate: true})
-	wantUnavailable(t, "InTx", store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+	wantUnavailable(t, "InTx", store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		execute(terminate)(t, dsn)
 		return adding("Rex")(ctx, r)
 	}))
@@ -176,7 +178,7 @@ func TestDeadlockedBatchRunsAgain(t *testing.T) {
 	var once sync.Once
 	ended := make(chan error, 1)
 	runs := 0
-	check(t, store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+	check(t, store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		runs++
 		_, err := r.Pets.ChangeStatusIf(ctx, 2, []domain.PetStatus{""}, domain.PetSold)
 		once.Do(func() {
@@ -206,7 +208,7 @@ func TestIgnoredErrorOfAStatementIsRolledBackAlone(t *testing.T) {
 	var wait sync.WaitGroup
 	began, end := make(chan struct{}), make(chan struct{})
 	wait.Go(func() {
-		check(t, store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		check(t, store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 			close(began)
 			<-end
 			return nil
@@ -215,7 +217,7 @@ func TestIgnoredErrorOfAStatementIsRolledBackAlone(t *testing.T) {
 	<-began
 	var ignored error
 	wait.Go(func() {
-		ignored = store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		ignored = store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 			_, _ = r.Orders.Create(ctx, 7, time.UnixMilli(0)) // of an unknown pet
 			return nil
 		})
@@ -281,7 +283,7 @@ func wantAllUnavailable(t *testing.T, s *repository.Store) {
 	defer cancel()
 	_, getErr := s.Pets().Get(ctx, 1)
 	_, listErr := s.Orders().List(ctx, domain.OrderQuery{PageRequest: domain.PageRequest{Limit: 1}})
-	_, findErr := s.Keys().FindByHash(ctx, domain.KeyHash{})
+	_, findErr := s.Keys().FindByHash(ctx, apikey.Hash{})
 	for name, err := range map[string]error{
 		"Get": getErr, "List": listErr, "FindByHash": findErr, "Ping": s.Ping(ctx), "InTx": s.InTx(ctx, adding("Rex")),
 	} {

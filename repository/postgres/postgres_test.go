@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/modeltest"
@@ -69,8 +70,8 @@ func open(t *testing.T, dsn string, o repository.Options) *repository.Store {
 }
 
 // adding returns a function that adds a pet.
-func adding(name string) func(context.Context, domain.Repositories) error {
-	return func(ctx context.Context, r domain.Repositories) error {
+func adding(name string) func(context.Context, port.Repositories) error {
+	return func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Pets.Create(ctx, domain.NewPet{Name: name})
 		return err
 	}

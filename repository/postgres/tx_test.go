@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres/postgrestest"
@@ -24,9 +25,9 @@ func TestCommitWhoseWaitForAStandbyIsCancelledIsUnavailable(t *testing.T) {
 	execute("ALTER DATABASE "+databaseOf(t, dsn)+" SET client_min_messages = error")(t, dsn) // hides the warning
 	store := open(t, dsn, repository.Options{Migrate: true})
 	const waiting = "SELECT pid::text FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
-	claim := domain.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: "k"}}
+	claim := port.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: "k"}}
 	runs, claimed := 0, false
-	create := func(ctx context.Context, r domain.Repositories) (err error) {
+	create := func(ctx context.Context, r port.Repositories) (err error) {
 		runs++
 		_, claimed, err = r.Idempotency.Claim(ctx, claim)
 		if err != nil || !claimed {
@@ -64,7 +65,7 @@ func TestProcessThatStopsInATransactionDoesNotBlockOthers(t *testing.T) {
 	dsn := server.NewDatabase(t)
 	suspended := open(t, postgrestest.With(dsn, "idle_in_transaction_session_timeout", "100"), repository.Options{Migrate: true})
 	other := open(t, dsn, repository.Options{})
-	wantUnavailable(t, "InTx", suspended.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+	wantUnavailable(t, "InTx", suspended.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		check(t, other.InTx(t.Context(), adding("Rex")))
 		return adding("Tom")(ctx, r)
 	}))

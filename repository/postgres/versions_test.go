@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/postgres/postgrestest"
 )
@@ -27,7 +29,7 @@ func TestCachesKnowOfEveryAcknowledgedCommit(t *testing.T) {
 		before := versionsOf(t, readers)
 		check(t, writer.InTx(t.Context(), adding("Rex")))
 		inserted := versionsOf(t, readers)
-		check(t, writer.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		check(t, writer.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 			_, err := r.Pets.ChangeStatusIf(ctx, 1, append(statuses, ""), statuses[i%2])
 			return err
 		}))
@@ -59,7 +61,7 @@ func TestRevokedKeyIsInvalidInOtherProcessesWhateverMaxStaleness(t *testing.T) {
 	if !usable(store) || !usable(other) { // which caches it
 		t.Fatal("the new key cannot be used")
 	}
-	check(t, store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+	check(t, store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Keys.Revoke(ctx, 1, time.UnixMilli(1))
 		return err
 	}))
@@ -96,11 +98,11 @@ func TestRequestsWithACachedKeyShareAQueryForVersions(t *testing.T) {
 }
 
 // createKey creates an API key and returns its hash.
-func createKey(t *testing.T, s *repository.Store) domain.KeyHash {
+func createKey(t *testing.T, s *repository.Store) apikey.Hash {
 	t.Helper()
-	key, err := domain.NewKey("till 1", domain.GenerateKey(), time.UnixMilli(0), 0)
+	key, err := apikey.New("till 1", apikey.Generate(), time.UnixMilli(0), 0)
 	check(t, err)
-	check(t, s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+	check(t, s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Keys.Create(ctx, key)
 		return err
 	}))

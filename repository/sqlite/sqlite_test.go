@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/modeltest"
@@ -119,7 +120,7 @@ func TestCloseLeavesOneFile(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	store := sqlitetest.Open(t, filepath.Join(folder, "pets.db"))
-	check(t, store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+	check(t, store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
 		return err
 	}))
@@ -148,7 +149,7 @@ func TestConcurrentOpensCreateOneStore(t *testing.T) {
 			if store.Schema().Created {
 				created.Add(1)
 			}
-			if err := store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+			if err := store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 				_, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
 				return err
 			}); err != nil {

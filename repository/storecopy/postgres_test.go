@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/enginetest"
@@ -123,7 +124,7 @@ func TestCopyToPostgresAndBackKeepsValuesAtTheLimits(t *testing.T) {
 	for _, e := range []engine.Engine{from, between, to} {
 		store, err := repository.Open(t.Context(), e, repository.Options{})
 		check(t, err)
-		check(t, store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		check(t, store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 			pet, err := r.Pets.Create(ctx, domain.NewPet{Name: "the last id"})
 			if err != nil {
 				return err
@@ -189,7 +190,7 @@ func setSold(t *testing.T, e engine.Engine, id int64) {
 	t.Helper()
 	store, err := repository.Open(t.Context(), e, repository.Options{})
 	check(t, err)
-	check(t, store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+	check(t, store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Pets.ChangeStatusIf(ctx, id, []domain.PetStatus{""}, domain.PetSold)
 		return err
 	}))
@@ -254,7 +255,7 @@ func TestSnapshotOfServedStoreIsConsistent(t *testing.T) {
 			if id%10 == 0 {
 				continue
 			}
-			err = store.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+			err = store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 				_, err := r.Orders.Create(ctx, id, time.UnixMilli(1))
 				if err == nil {
 					_, err = r.Pets.ChangeStatusIf(ctx, id, []domain.PetStatus{""}, domain.PetPending)

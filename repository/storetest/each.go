@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 )
 
 // eachAndCount returns the records of Each. It checks that Count returns their number.
@@ -55,7 +56,7 @@ func eachReadsOneSnapshot(t *testing.T, s Store) {
 		news[i].Name = "Rex"
 	}
 	var pets []domain.Pet
-	inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
+	inTx(t, s, func(ctx context.Context, r port.Repositories) (err error) {
 		pets, err = r.Pets.CreateAll(ctx, news)
 		return err
 	})
@@ -63,7 +64,7 @@ func eachReadsOneSnapshot(t *testing.T, s Store) {
 	err := s.Pets().Each(t.Context(), "", func(pet domain.Pet) error {
 		if len(got) == 0 {
 			addPets(t, s, domain.NewPet{Name: "later"})
-			inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+			inTx(t, s, func(ctx context.Context, r port.Repositories) error {
 				_, err := r.Pets.ChangeStatusIf(ctx, pets[len(pets)-1].ID, []domain.PetStatus{""}, domain.PetSold)
 				return err
 			})

@@ -14,18 +14,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 )
 
-var firstClaim = domain.Claim{
+var firstClaim = port.Claim{
 	IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: "k"},
-	Fingerprint:    domain.Fingerprint{1},
+	Fingerprint:    port.Fingerprint{1},
 	At:             noon,
 }
 
 // claim claims the key and, if it was free, completes it with result.
-func claim(t *testing.T, s Store, c domain.Claim, result string) (earlier domain.Outcome, claimed bool) {
+func claim(t *testing.T, s Store, c port.Claim, result string) (earlier port.Outcome, claimed bool) {
 	t.Helper()
-	inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
+	inTx(t, s, func(ctx context.Context, r port.Repositories) (err error) {
 		earlier, claimed, err = r.Idempotency.Claim(ctx, c)
 		if err != nil || !claimed {
 			return err
@@ -40,9 +41,9 @@ func keyIsClaimedOnce(t *testing.T, s Store) {
 		t.Fatal("the key is not claimed, want it claimed")
 	}
 	again := firstClaim
-	again.Fingerprint, again.At = domain.Fingerprint{2}, noon.Add(domain.IdempotencyTTL-time.Millisecond)
+	again.Fingerprint, again.At = port.Fingerprint{2}, noon.Add(port.IdempotencyTTL-time.Millisecond)
 	earlier, claimed := claim(t, s, again, "another")
-	want := domain.Outcome{Fingerprint: firstClaim.Fingerprint, Result: []byte("result")}
+	want := port.Outcome{Fingerprint: firstClaim.Fingerprint, Result: []byte("result")}
 	if diff := cmp.Diff(want, earlier); claimed || diff != "" {
 		t.Errorf("got claimed %t, want false; outcome (-want +got)\n%s", claimed, diff)
 	}
@@ -62,7 +63,7 @@ func bytesAreReadAsStored(t *testing.T, s Store) {
 		c := firstClaim
 		c.Value = fmt.Sprint("bytes ? $1 @a \\ ", i)
 		copy(c.Fingerprint[:], bytes.Repeat([]byte{0, 1, 0xff}, len(c.Fingerprint)))
-		inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+		inTx(t, s, func(ctx context.Context, r port.Repositories) error {
 			_, claimed, err := r.Idempotency.Claim(ctx, c)
 			if err != nil || !claimed {
 				return errors.Join(err, errors.New("not claimed"))
@@ -73,10 +74,10 @@ func bytesAreReadAsStored(t *testing.T, s Store) {
 		if claimed || earlier.Fingerprint != c.Fingerprint || !bytes.Equal(earlier.Result, result) {
 			t.Errorf("result %d: got %d bytes, claimed %t, want the %d bytes that were stored", i, len(earlier.Result), claimed, len(result))
 		}
-		file := domain.FileDigest(c.Fingerprint)
+		file := port.FileDigest(c.Fingerprint)
 		file[0] = byte(i)
-		state := domain.ImportState{Added: int64(i + 1)}
-		if !advance(t, s, file, domain.ImportState{}, state) {
+		state := port.ImportState{Added: int64(i + 1)}
+		if !advance(t, s, file, port.ImportState{}, state) {
 			t.Errorf("Advance of the file %d: got false, want true", i)
 		}
 		wantImportState(t, s, file, state)
@@ -84,7 +85,7 @@ func bytesAreReadAsStored(t *testing.T, s Store) {
 }
 
 func claimWithoutResultIsNotStored(t *testing.T, s Store) {
-	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
 		_, claimed, err := r.Idempotency.Claim(ctx, firstClaim)
 		if !claimed {
 			t.Error("the key is not claimed, want it claimed")
@@ -99,12 +100,12 @@ func claimWithoutResultIsNotStored(t *testing.T, s Store) {
 func expiredClaimCanBeClaimed(t *testing.T, s Store) {
 	claim(t, s, firstClaim, "result")
 	later := firstClaim
-	later.Fingerprint, later.At = domain.Fingerprint{2}, noon.Add(domain.IdempotencyTTL)
+	later.Fingerprint, later.At = port.Fingerprint{2}, noon.Add(port.IdempotencyTTL)
 	if _, claimed := claim(t, s, later, "another"); !claimed {
 		t.Error("the expired key is not claimed, want it claimed")
 	}
 	earlier, _ := claim(t, s, later, "")
-	want := domain.Outcome{Fingerprint: later.Fingerprint, Result: []byte("another")}
+	want := port.Outcome{Fingerprint: later.Fingerprint, Result: []byte("another")}
 	if diff := cmp.Diff(want, earlier); diff != "" {
 		t.Errorf("outcome (-want +got)\n%s", diff)
 	}
@@ -113,7 +114,7 @@ func expiredClaimCanBeClaimed(t *testing.T, s Store) {
 // expiredClaimsAreRemoved claims each key again at the time of its first claim, which
 // succeeds only if that claim has been deleted.
 func expiredClaimsAreRemoved(t *testing.T, s Store) {
-	key := func(i int) domain.Claim {
+	key := func(i int) port.Claim {
 		c := firstClaim
 		c.Value = strconv.Itoa(i)
 		return c
@@ -123,7 +124,7 @@ func expiredClaimsAreRemoved(t *testing.T, s Store) {
 	}
 	for i := range 2 {
 		later := key(100 + i)
-		later.At = noon.Add(domain.IdempotencyTTL)
+		later.At = noon.Add(port.IdempotencyTTL)
 		claim(t, s, later, "result")
 	}
 	for i := range 4 {
@@ -138,7 +139,7 @@ func oneOfConcurrentClaimsSucceeds(t *testing.T, s Store) {
 	var wait sync.WaitGroup
 	for range 20 {
 		wait.Go(func() {
-			err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+			err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 				earlier, claimed, err := r.Idempotency.Claim(ctx, firstClaim)
 				if err != nil {
 					return err
@@ -176,7 +177,7 @@ func concurrentCallersGetTheirOwnResults(t *testing.T, s Store) {
 			c.Value = strconv.Itoa(i)
 			copy(c.Fingerprint[:], c.Value)
 			failure := errors.New("failure")
-			err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+			err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 				if _, claimed, err := r.Idempotency.Claim(ctx, c); err != nil || !claimed {
 					return errors.Join(err, errors.New("not claimed"))
 				}
@@ -203,7 +204,7 @@ func concurrentCallersGetTheirOwnResults(t *testing.T, s Store) {
 			}
 			continue
 		}
-		want := domain.Outcome{Result: []byte(c.Value)}
+		want := port.Outcome{Result: []byte(c.Value)}
 		copy(want.Fingerprint[:], c.Value)
 		if diff := cmp.Diff(want, earlier); diff != "" {
 			t.Errorf("the outcome of the key %d (-want +got)\n%s", i, diff)

@@ -9,22 +9,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 )
 
 // advance changes the state of the file and reports whether it did.
-func advance(t *testing.T, s Store, file domain.FileDigest, from, to domain.ImportState) (advanced bool) {
+func advance(t *testing.T, s Store, file port.FileDigest, from, to port.ImportState) (advanced bool) {
 	t.Helper()
-	inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
+	inTx(t, s, func(ctx context.Context, r port.Repositories) (err error) {
 		advanced, err = r.Imports.Advance(ctx, file, from, to, noon)
 		return err
 	})
 	return advanced
 }
 
-func wantImportState(t *testing.T, s Store, file domain.FileDigest, want domain.ImportState) {
+func wantImportState(t *testing.T, s Store, file port.FileDigest, want port.ImportState) {
 	t.Helper()
-	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
 		got, err := r.Imports.Find(ctx, file)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("Find (-want +got)\n%s", diff)
@@ -34,21 +34,21 @@ func wantImportState(t *testing.T, s Store, file domain.FileDigest, want domain.
 }
 
 func importAdvancesFromItsState(t *testing.T, s Store) {
-	none, half, whole := domain.ImportState{}, domain.ImportState{Added: 2}, domain.ImportState{Added: 4, Complete: true}
-	file, other := domain.FileDigest{1}, domain.FileDigest{2}
+	none, half, whole := port.ImportState{}, port.ImportState{Added: 2}, port.ImportState{Added: 4, Complete: true}
+	file, other := port.FileDigest{1}, port.FileDigest{2}
 	wantImportState(t, s, file, none)
 	for _, step := range []struct {
-		from, to domain.ImportState
+		from, to port.ImportState
 		want     bool
 	}{
 		{half, whole, false}, // an unknown file
 		{none, half, true},
 		{none, half, false},
-		{domain.ImportState{Added: 1}, whole, false},
-		{domain.ImportState{Added: 2, Complete: true}, whole, false},
+		{port.ImportState{Added: 1}, whole, false},
+		{port.ImportState{Added: 2, Complete: true}, whole, false},
 		{half, whole, true},
 		{half, whole, false},
-		{domain.ImportState{Added: 4}, half, false},
+		{port.ImportState{Added: 4}, half, false},
 		{whole, half, true},
 	} {
 		if got := advance(t, s, file, step.from, step.to); got != step.want {
@@ -57,7 +57,7 @@ func importAdvancesFromItsState(t *testing.T, s Store) {
 	}
 	wantImportState(t, s, file, half)
 	wantImportState(t, s, other, none)
-	empty := domain.ImportState{Complete: true}
+	empty := port.ImportState{Complete: true}
 	if !advance(t, s, other, none, empty) || !advance(t, s, other, empty, whole) {
 		t.Error("Advance of a file without animals: got false, want true")
 	}
@@ -65,13 +65,13 @@ func importAdvancesFromItsState(t *testing.T, s Store) {
 }
 
 func oneOfConcurrentImportsAdvances(t *testing.T, s Store) {
-	for _, from := range []domain.ImportState{{}, {Added: 1}} {
+	for _, from := range []port.ImportState{{}, {Added: 1}} {
 		var advanced atomic.Int32
 		var wait sync.WaitGroup
 		for range 20 {
 			wait.Go(func() {
-				err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
-					ok, err := r.Imports.Advance(ctx, domain.FileDigest{1}, from, domain.ImportState{Added: from.Added + 1}, noon)
+				err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+					ok, err := r.Imports.Advance(ctx, port.FileDigest{1}, from, port.ImportState{Added: from.Added + 1}, noon)
 					if ok {
 						advanced.Add(1)
 					}
@@ -91,8 +91,8 @@ func oneOfConcurrentImportsAdvances(t *testing.T, s Store) {
 
 func failedTransactionDoesNotAdvanceAnImport(t *testing.T, s Store) {
 	failure := errors.New("failure")
-	err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
-		if _, err := r.Imports.Advance(ctx, domain.FileDigest{1}, domain.ImportState{}, domain.ImportState{Added: 1}, noon); err != nil {
+	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+		if _, err := r.Imports.Advance(ctx, port.FileDigest{1}, port.ImportState{}, port.ImportState{Added: 1}, noon); err != nil {
 			return err
 		}
 		return failure
@@ -100,5 +100,5 @@ func failedTransactionDoesNotAdvanceAnImport(t *testing.T, s Store) {
 	if !errors.Is(err, failure) {
 		t.Errorf("got %v, want %v", err, failure)
 	}
-	wantImportState(t, s, domain.FileDigest{1}, domain.ImportState{})
+	wantImportState(t, s, port.FileDigest{1}, port.ImportState{})
 }

@@ -10,29 +10,31 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
+	"example.com/petstore/domain/port"
 )
 
 // ignoreLastUsedAt ignores LastUsedAt, which FindByHash may return from its cache.
-var ignoreLastUsedAt = cmpopts.IgnoreFields(domain.APIKey{}, "LastUsedAt")
+var ignoreLastUsedAt = cmpopts.IgnoreFields(apikey.Key{}, "LastUsedAt")
 
 // addKey stores a key that is created at noon and must get the id. It expires after
 // lifetime, or never if lifetime is zero.
-func addKey(t *testing.T, s Store, id int64, lifetime time.Duration) domain.APIKey {
+func addKey(t *testing.T, s Store, id int64, lifetime time.Duration) apikey.Key {
 	t.Helper()
 	return storeKey(t, s, id, newKey(t, lifetime))
 }
 
 // addReadOnlyKey is addKey for a read-only key that never expires.
-func addReadOnlyKey(t *testing.T, s Store, id int64) domain.APIKey {
+func addReadOnlyKey(t *testing.T, s Store, id int64) apikey.Key {
 	t.Helper()
 	key := newKey(t, 0)
 	key.ReadOnly = true
 	return storeKey(t, s, id, key)
 }
 
-func newKey(t *testing.T, lifetime time.Duration) domain.NewAPIKey {
+func newKey(t *testing.T, lifetime time.Duration) apikey.NewKey {
 	t.Helper()
-	key, err := domain.NewKey("till 1", domain.GenerateKey(), noon, lifetime)
+	key, err := apikey.New("till 1", apikey.Generate(), noon, lifetime)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,21 +42,21 @@ func newKey(t *testing.T, lifetime time.Duration) domain.NewAPIKey {
 }
 
 // storeKey stores a key that must get the id.
-func storeKey(t *testing.T, s Store, id int64, key domain.NewAPIKey) domain.APIKey {
+func storeKey(t *testing.T, s Store, id int64, key apikey.NewKey) apikey.Key {
 	t.Helper()
 	if !createKey(t, s, key) {
 		t.Fatal("the new key was not stored")
 	}
-	return domain.APIKey{
+	return apikey.Key{
 		ID: id, Name: key.Name, Hash: key.Hash, LastFour: key.LastFour, ReadOnly: key.ReadOnly,
 		CreatedAt: key.CreatedAt, ExpiresAt: key.ExpiresAt,
 	}
 }
 
 // createKey reports whether it stored the key.
-func createKey(t *testing.T, s Store, key domain.NewAPIKey) (created bool) {
+func createKey(t *testing.T, s Store, key apikey.NewKey) (created bool) {
 	t.Helper()
-	inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
+	inTx(t, s, func(ctx context.Context, r port.Repositories) (err error) {
 		created, err = r.Keys.Create(ctx, key)
 		return err
 	})
@@ -62,16 +64,16 @@ func createKey(t *testing.T, s Store, key domain.NewAPIKey) (created bool) {
 }
 
 // wantKeys compares the list of all keys with want, and each key by hash and by id.
-func wantKeys(t *testing.T, s Store, want ...domain.APIKey) {
+func wantKeys(t *testing.T, s Store, want ...apikey.Key) {
 	t.Helper()
-	all := []domain.APIKey{} // not nil
+	all := []apikey.Key{} // not nil
 	for _, key := range want {
 		all = append(all, key)
 		found, err := s.Keys().FindByHash(t.Context(), key.Hash)
 		if diff := cmp.Diff(key, found, ignoreLastUsedAt); err != nil || diff != "" {
 			t.Errorf("FindByHash: %v (-want +got)\n%s", err, diff)
 		}
-		inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+		inTx(t, s, func(ctx context.Context, r port.Repositories) error {
 			got, err := r.Keys.Get(ctx, key.ID)
 			if diff := cmp.Diff(key, got); diff != "" {
 				t.Errorf("Get (-want +got)\n%s", diff)
@@ -88,7 +90,7 @@ func wantKeys(t *testing.T, s Store, want ...domain.APIKey) {
 func keysAreReadAsCreated(t *testing.T, s Store) {
 	wantKeys(t, s)
 	anyKey := func() (exists bool) {
-		inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
+		inTx(t, s, func(ctx context.Context, r port.Repositories) (err error) {
 			exists, err = r.Keys.Any(ctx)
 			return err
 		})
@@ -108,12 +110,12 @@ func keysAreReadAsCreated(t *testing.T, s Store) {
 
 func unknownKeyIsNotFound(t *testing.T, s Store) {
 	addKey(t, s, 1, 0)
-	for _, hash := range []domain.KeyHash{{}, {1}} {
+	for _, hash := range []apikey.Hash{{}, {1}} {
 		_, err := s.Keys().FindByHash(t.Context(), hash)
-		wantError(t, err, domain.ErrUnauthenticated, domain.CodeInvalidAPIKey)
+		wantError(t, err, domain.ErrUnauthenticated, "invalid_api_key")
 	}
 	for _, id := range []int64{2, 0, -1, math.MaxInt64} {
-		err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 			_, err := r.Keys.Get(ctx, id)
 			return err
 		})
@@ -123,7 +125,7 @@ func unknownKeyIsNotFound(t *testing.T, s Store) {
 
 func keyIsStoredOnce(t *testing.T, s Store) {
 	key := addKey(t, s, 1, 0)
-	again := domain.NewAPIKey{Name: "other", Hash: key.Hash, LastFour: key.LastFour, CreatedAt: noon.Add(time.Hour)}
+	again := apikey.NewKey{Name: "other", Hash: key.Hash, LastFour: key.LastFour, CreatedAt: noon.Add(time.Hour)}
 	if createKey(t, s, again) {
 		t.Error("a key with the same hash was stored")
 	}
@@ -133,7 +135,7 @@ func keyIsStoredOnce(t *testing.T, s Store) {
 // revoke reports whether it revoked the key.
 func revoke(t *testing.T, s Store, id int64, at time.Time) (done bool) {
 	t.Helper()
-	inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
+	inTx(t, s, func(ctx context.Context, r port.Repositories) (err error) {
 		done, err = r.Keys.Revoke(ctx, id, at)
 		return err
 	})
@@ -143,7 +145,7 @@ func revoke(t *testing.T, s Store, id int64, at time.Time) (done bool) {
 // scheduleRevocation reports whether it scheduled the revocation of the key.
 func scheduleRevocation(t *testing.T, s Store, id int64, now time.Time, overlap time.Duration) (done bool) {
 	t.Helper()
-	inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
+	inTx(t, s, func(ctx context.Context, r port.Repositories) (err error) {
 		done, err = r.Keys.ScheduleRevocation(ctx, id, now, overlap)
 		return err
 	})
@@ -201,7 +203,7 @@ func revocationIsScheduledOnce(t *testing.T, s Store) {
 
 func lastUseIsSetOncePerInterval(t *testing.T, s Store) {
 	used, other := addKey(t, s, 1, 0), addKey(t, s, 2, 0)
-	next := noon.Add(domain.KeyUseInterval)
+	next := noon.Add(apikey.UseInterval)
 	for _, step := range []struct{ at, want time.Time }{
 		{noon, noon},
 		{next.Add(-time.Millisecond), noon},
@@ -209,13 +211,13 @@ func lastUseIsSetOncePerInterval(t *testing.T, s Store) {
 		{next, next},
 		{noon, next},
 	} {
-		inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+		inTx(t, s, func(ctx context.Context, r port.Repositories) error {
 			return r.Keys.SetLastUsed(ctx, 1, step.at)
 		})
 		used.LastUsedAt = &step.want
 		wantKeys(t, s, used, other)
 	}
-	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
 		return r.Keys.SetLastUsed(ctx, 3, noon)
 	})
 }
@@ -223,7 +225,7 @@ func lastUseIsSetOncePerInterval(t *testing.T, s Store) {
 func keyTimesAreNotBeforeItsCreation(t *testing.T, s Store) {
 	revoked, rotated, overlapping := addKey(t, s, 1, 0), addKey(t, s, 2, 0), addKey(t, s, 3, 0)
 	before := noon.Add(-time.Hour)
-	inTx(t, s, func(ctx context.Context, r domain.Repositories) error { return r.Keys.SetLastUsed(ctx, 1, before) })
+	inTx(t, s, func(ctx context.Context, r port.Repositories) error { return r.Keys.SetLastUsed(ctx, 1, before) })
 	for _, want := range []bool{true, false} {
 		if got := revoke(t, s, 1, before); got != want {
 			t.Errorf("revoke: got %t, want %t", got, want)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 )
 
 // placeOrders orders each pet, in its own transaction.
@@ -16,7 +17,7 @@ func placeOrders(t *testing.T, s Store, petIDs ...int64) []domain.Order {
 	t.Helper()
 	orders := make([]domain.Order, len(petIDs))
 	for i, id := range petIDs {
-		inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
+		inTx(t, s, func(ctx context.Context, r port.Repositories) (err error) {
 			orders[i], err = r.Orders.Create(ctx, id, noon.Add(time.Duration(i)*time.Millisecond))
 			return err
 		})
@@ -27,7 +28,7 @@ func placeOrders(t *testing.T, s Store, petIDs ...int64) []domain.Order {
 // moveOrder changes the status of a placed order and reports whether it did.
 func moveOrder(t *testing.T, s Store, id int64, to domain.OrderStatus, at time.Time) (moved bool) {
 	t.Helper()
-	inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
+	inTx(t, s, func(ctx context.Context, r port.Repositories) (err error) {
 		moved, err = r.Orders.ChangeStatusIf(ctx, id, domain.OrderPlaced, to, at)
 		return err
 	})
@@ -47,7 +48,7 @@ func ordersAreReadAsPlaced(t *testing.T, s Store) {
 	}
 	for _, id := range []int64{2, 0, math.MaxInt64, math.MinInt64} {
 		_, err := s.Orders().Get(t.Context(), id)
-		wantError(t, err, domain.ErrNotFound, domain.CodeOrderNotFound)
+		wantError(t, err, domain.ErrNotFound, "order_not_found")
 	}
 }
 
@@ -89,7 +90,7 @@ func orderTimesDoNotGoBack(t *testing.T, s Store) {
 func petHasOneUncancelledOrder(t *testing.T, s Store) {
 	addPets(t, s, domain.NewPet{Name: "Rex"}, domain.NewPet{Name: "Tom"})
 	placeAgain := func() (id int64, err error) {
-		err = s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		err = s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 			order, err := r.Orders.Create(ctx, 1, noon)
 			id = order.ID
 			return err
@@ -98,7 +99,7 @@ func petHasOneUncancelledOrder(t *testing.T, s Store) {
 	}
 	placeOrders(t, s, 1, 2)
 	_, err := placeAgain()
-	wantError(t, err, domain.ErrConflict, domain.CodePetNotAvailable)
+	wantError(t, err, domain.ErrConflict, "pet_not_available")
 	moveOrder(t, s, 1, domain.OrderCancelled, noon)
 	id, err := placeAgain()
 	if err != nil {
@@ -108,7 +109,7 @@ func petHasOneUncancelledOrder(t *testing.T, s Store) {
 		t.Error("ChangeStatusIf of a placed order: got false, want true")
 	}
 	_, err = placeAgain()
-	wantError(t, err, domain.ErrConflict, domain.CodePetNotAvailable)
+	wantError(t, err, domain.ErrConflict, "pet_not_available")
 }
 
 // rejectedOrderLeavesTheTransaction places an order that is rejected, after and before changes
@@ -116,13 +117,13 @@ func petHasOneUncancelledOrder(t *testing.T, s Store) {
 func rejectedOrderLeavesTheTransaction(t *testing.T, s Store) {
 	addPets(t, s, domain.NewPet{Name: "Rex"})
 	placeOrders(t, s, 1)
-	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
 		for _, name := range []string{"before", "after"} {
 			if _, err := r.Pets.Create(ctx, domain.NewPet{Name: name}); err != nil {
 				return err
 			}
 			_, err := r.Orders.Create(ctx, 1, noon)
-			wantError(t, err, domain.ErrConflict, domain.CodePetNotAvailable)
+			wantError(t, err, domain.ErrConflict, "pet_not_available")
 		}
 		return nil
 	})
@@ -136,7 +137,7 @@ func rejectedOrderLeavesTheTransaction(t *testing.T, s Store) {
 }
 
 func orderReferencesPet(t *testing.T, s Store) {
-	err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Orders.Create(ctx, 1, noon)
 		return err
 	})
@@ -150,7 +151,7 @@ func petChangesFromGivenStatuses(t *testing.T, s Store) {
 	for _, from := range statuses {
 		for _, named := range statuses {
 			pet := addPets(t, s, domain.NewPet{Name: "Rex", Status: from})[0]
-			inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+			inTx(t, s, func(ctx context.Context, r port.Repositories) error {
 				moved, err := r.Pets.ChangeStatusIf(ctx, pet.ID, []domain.PetStatus{named}, domain.PetPending)
 				if moved != (from == named) {
 					t.Errorf("ChangeStatusIf of an animal that is %q from %q: got %t", from, named, moved)
@@ -167,7 +168,7 @@ func petChangesFromGivenStatuses(t *testing.T, s Store) {
 		}
 	}
 	pet := addPets(t, s, domain.NewPet{Name: "Rex"})[0]
-	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
 		for _, step := range []struct {
 			from []domain.PetStatus
 			to   domain.PetStatus
@@ -189,7 +190,7 @@ func petChangesFromGivenStatuses(t *testing.T, s Store) {
 		}
 		return err
 	})
-	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
 		moved, err := r.Pets.ChangeStatusIf(ctx, math.MaxInt64, statuses, domain.PetSold)
 		if moved {
 			t.Error("ChangeStatusIf of an unknown animal: got true, want false")

@@ -11,13 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 )
 
 func petsAreReadAsCreated(t *testing.T, s Store) {
 	for _, pet := range []domain.NewPet{
 		{Name: "Rex", CategoryID: 1, Status: domain.PetAvailable},
 		{Name: " Näme 🐶\u200d ", CategoryID: math.MaxInt64, Status: domain.PetSold},
-		{Name: strings.Repeat("犬", domain.MaxPetName), CategoryID: math.MinInt64},
+		{Name: strings.Repeat("犬", 200), CategoryID: math.MinInt64},
 		{Name: "'; DROP TABLE pets; --", CategoryID: 0, Status: domain.PetPending},
 	} {
 		added := addPets(t, s, pet)[0]
@@ -43,7 +44,7 @@ func petsAreCreatedTogether(t *testing.T, s Store) {
 		want[i] = domain.Pet{ID: int64(i + 1), Name: news[i].Name, CategoryID: news[i].CategoryID, Status: news[i].Status}
 	}
 	var none, added []domain.Pet
-	inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
+	inTx(t, s, func(ctx context.Context, r port.Repositories) (err error) {
 		if none, err = r.Pets.CreateAll(ctx, nil); err != nil {
 			return err
 		}
@@ -74,7 +75,7 @@ func unknownPetIsNotFound(t *testing.T, s Store) {
 	addPets(t, s, domain.NewPet{Name: "Rex"})
 	for _, id := range []int64{2, 0, -1, math.MaxInt64, math.MinInt64} {
 		_, err := s.Pets().Get(t.Context(), id)
-		wantError(t, err, domain.ErrNotFound, domain.CodePetNotFound)
+		wantError(t, err, domain.ErrNotFound, "pet_not_found")
 	}
 }
 
@@ -144,7 +145,7 @@ func wantEmptyLists(t *testing.T, s Store) {
 
 func failedTransactionIsRolledBack(t *testing.T, s Store) {
 	failure := errors.New("failure")
-	err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		if _, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"}); err != nil {
 			return err
 		}
@@ -163,7 +164,7 @@ func panicIsRolledBack(t *testing.T, s Store) {
 				t.Errorf("got the panic %v, want failure", recovered)
 			}
 		}()
-		err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 			if _, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"}); err != nil {
 				return err
 			}
@@ -176,8 +177,8 @@ func panicIsRolledBack(t *testing.T, s Store) {
 }
 
 func endedTransactionCannotBeUsed(t *testing.T, s Store) {
-	var ended domain.Repositories
-	inTx(t, s, func(_ context.Context, r domain.Repositories) error {
+	var ended port.Repositories
+	inTx(t, s, func(_ context.Context, r port.Repositories) error {
 		ended = r
 		return nil
 	})
@@ -189,7 +190,7 @@ func endedTransactionCannotBeUsed(t *testing.T, s Store) {
 	_, listed := ended.Pets.List(t.Context(), pageQuery(0, 1))
 	_, claimed, claim := ended.Idempotency.Claim(t.Context(), firstClaim)
 	completed := ended.Idempotency.Complete(t.Context(), firstClaim, nil)
-	_, advanced := ended.Imports.Advance(t.Context(), domain.FileDigest{}, domain.ImportState{}, domain.ImportState{Added: 1}, noon)
+	_, advanced := ended.Imports.Advance(t.Context(), port.FileDigest{}, port.ImportState{}, port.ImportState{Added: 1}, noon)
 	for i, err := range []error{added, created, read, addedMany, placed, listed, claim, completed, advanced} {
 		if err == nil || errors.Is(err, domain.ErrNotFound) || errors.Is(err, domain.ErrConflict) {
 			t.Errorf("statement %d: got %v, want that the transaction has ended", i, err)
@@ -203,7 +204,7 @@ func endedTransactionCannotBeUsed(t *testing.T, s Store) {
 
 func transactionReadsItsWrites(t *testing.T, s Store) {
 	key := newKey(t, 0)
-	inTx(t, s, func(ctx context.Context, r domain.Repositories) error {
+	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
 		pet, petErr := r.Pets.Create(ctx, domain.NewPet{Name: "Rex", Status: domain.PetAvailable})
 		order, orderErr := r.Orders.Create(ctx, pet.ID, noon)
 		_, keyErr := r.Keys.Create(ctx, key)
@@ -251,7 +252,7 @@ func canceledContextIsUnavailable(t *testing.T, s Store) {
 	cancel()
 	_, err := s.Pets().Get(canceled, 1)
 	wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
-	err = s.InTx(canceled, func(ctx context.Context, r domain.Repositories) error {
+	err = s.InTx(canceled, func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
 		return err
 	})

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
+	"example.com/petstore/domain/port"
 )
 
 // callers is the number of concurrent callers of the tests of RunShared.
@@ -89,7 +91,7 @@ func followPages(ctx context.Context, s Store, written <-chan struct{}) (ids []i
 	}
 }
 
-func addRex(ctx context.Context, r domain.Repositories) error {
+func addRex(ctx context.Context, r port.Repositories) error {
 	_, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
 	return err
 }
@@ -98,7 +100,7 @@ func animalIsSoldOnce(t *testing.T, stores []Store) {
 	addPets(t, stores[0], domain.NewPet{Name: "Rex"})
 	var sold atomic.Int32
 	concurrently(stores, func(_ int, s Store) {
-		err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+		err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 			_, err := r.Orders.Create(ctx, 1, noon)
 			return err
 		})
@@ -116,16 +118,16 @@ func animalIsSoldOnce(t *testing.T, stores []Store) {
 func retriesCreateOnce(t *testing.T, stores []Store) {
 	var created atomic.Int32
 	concurrently(stores, func(caller int, s Store) {
-		var outcome domain.Outcome
+		var outcome port.Outcome
 		var claimed bool
-		err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) (err error) {
+		err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) (err error) {
 			outcome, claimed, err = r.Idempotency.Claim(ctx, firstClaim)
 			if err != nil || !claimed {
 				return err
 			}
 			return errors.Join(addRex(ctx, r), r.Idempotency.Complete(ctx, firstClaim, []byte("result")))
 		})
-		switch want := (domain.Outcome{Fingerprint: firstClaim.Fingerprint, Result: []byte("result")}); {
+		switch want := (port.Outcome{Fingerprint: firstClaim.Fingerprint, Result: []byte("result")}); {
 		case err != nil:
 			t.Errorf("caller %d: %v", caller, err)
 		case claimed:
@@ -142,9 +144,9 @@ func retriesCreateOnce(t *testing.T, stores []Store) {
 
 func oneFirstKeyIsCreated(t *testing.T, stores []Store) {
 	concurrently(stores, func(_ int, s Store) {
-		key, err := domain.NewKey("first", domain.GenerateKey(), noon, 0)
+		key, err := apikey.New("first", apikey.Generate(), noon, 0)
 		if err == nil {
-			err = s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+			err = s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 				if exists, err := r.Keys.Any(ctx); err != nil || exists {
 					return err
 				}

@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 )
 
 // A Store is a store to be tested.
 type Store interface {
-	domain.Transactor
-	Pets() domain.PetReader
-	Orders() domain.OrderReader
-	Keys() domain.KeyReader
+	port.Transactor
+	Pets() port.PetReader
+	Orders() port.OrderReader
+	Keys() port.KeyReader
 	Ping(ctx context.Context) error
 }
 
@@ -80,7 +81,7 @@ func addPets(t *testing.T, s Store, news ...domain.NewPet) []domain.Pet {
 	t.Helper()
 	pets := make([]domain.Pet, len(news))
 	for i, pet := range news {
-		inTx(t, s, func(ctx context.Context, r domain.Repositories) (err error) {
+		inTx(t, s, func(ctx context.Context, r port.Repositories) (err error) {
 			pets[i], err = r.Pets.Create(ctx, pet)
 			return err
 		})
@@ -89,7 +90,7 @@ func addPets(t *testing.T, s Store, news ...domain.NewPet) []domain.Pet {
 }
 
 // inTx runs fn in a transaction that must succeed.
-func inTx(t *testing.T, s Store, fn func(context.Context, domain.Repositories) error) {
+func inTx(t *testing.T, s Store, fn func(context.Context, port.Repositories) error) {
 	t.Helper()
 	if err := s.InTx(t.Context(), fn); err != nil {
 		t.Fatal(err)

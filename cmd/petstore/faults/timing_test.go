@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 )
 
 // TestTimesOfResponsesRevealNoKey measures how long keys take to be rejected. A key is hashed
@@ -28,12 +28,12 @@ func TestTimesOfResponsesRevealNoKey(t *testing.T) {
 	names := []string{"malformed", "unknown", "nearly right", "revoked", "valid"}
 	keys := map[string]func() string{
 		"malformed":    func() string { return s.key[:len(s.key)-1] + "!" },
-		"unknown":      domain.GenerateKey,
+		"unknown":      apikey.Generate,
 		"nearly right": func() string { return nearlyRight(s.key) },
 		"revoked":      func() string { return revoked },
 		"valid":        func() string { return s.key },
 	}
-	if _, ok := domain.HashKey(nearlyRight(s.key)); !ok {
+	if _, ok := apikey.HashOf(nearlyRight(s.key)); !ok {
 		t.Fatal("the key that is nearly right is malformed")
 	}
 	client := &http.Client{Transport: &http.Transport{}}

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 )
 
 const notReady = "petstore_ready 0"
@@ -41,7 +41,7 @@ type replica struct {
 // docs/deploy/nginx.conf. It is removed at the end of the test.
 func startService(t *testing.T, c *cluster, settings ...string) *service {
 	t.Helper()
-	s := &service{program: filepath.Join(c.folder, "petstore"), key: domain.GenerateKey()}
+	s := &service{program: filepath.Join(c.folder, "petstore"), key: apikey.Generate()}
 	if output, err := exec.CommandContext(t.Context(), "go", "build", "-tags", "nomsgpack", "-o", s.program, "..").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}

@@ -17,7 +17,7 @@ type Key struct {
 	hash string
 }
 
-// notRevoked is the condition for keys that are not revoked at ?1, see domain.APIKey.State.
+// notRevoked is the condition for keys that are not revoked at ?1, see apikey.Key.State.
 const notRevoked = "(revoked_at IS NULL OR revoked_at > ?1 AND revoked_at > created_at)"
 
 // RevokeKeys revokes all API keys of the store in a file, which no other process may use, and

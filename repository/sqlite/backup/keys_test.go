@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 	"example.com/petstore/repository/sqlite/backup"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 )
@@ -42,11 +42,11 @@ func TestReplaceReportsTheKeysThatAreUsable(t *testing.T) {
 				check(t, err)
 				id, err := result.LastInsertId()
 				check(t, err)
-				key := domain.APIKey{CreatedAt: *created, ExpiresAt: expires, RevokedAt: revoked}
+				key := apikey.Key{CreatedAt: *created, ExpiresAt: expires, RevokedAt: revoked}
 				if key.Usable(now) {
 					want = append(want, id)
 				}
-				if key.State(now) != domain.KeyRevoked {
+				if key.State(now) != apikey.Revoked {
 					notRevoked = append(notRevoked, id)
 				}
 			}

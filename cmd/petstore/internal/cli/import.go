@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/delivery/file"
-	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/usecase"
 )
@@ -135,7 +135,7 @@ func (r *importRun) run(ctx context.Context, in *invocation, store *repository.S
 }
 
 // outcome returns how many animals are stored when add returns err, and how to continue.
-func (r *importRun) outcome(err error, earlier domain.ImportState, added, total int64) string {
+func (r *importRun) outcome(err error, earlier port.ImportState, added, total int64) string {
 	text := fmt.Sprintf("added %d of %d animals", added, total)
 	if earlier.Added > 0 {
 		text = fmt.Sprintf("this run added %d of %d animals, earlier runs %d", added-earlier.Added, total, earlier.Added)
@@ -160,7 +160,7 @@ func (r *importRun) rerun(begun bool) string {
 }
 
 // added returns how many animals were added.
-func (r *importRun) added(earlier domain.ImportState, checked checkedFile, otherIDs int, took time.Duration) string {
+func (r *importRun) added(earlier port.ImportState, checked checkedFile, otherIDs int, took time.Duration) string {
 	text := fmt.Sprintf("added %d animals in %s", checked.pets-earlier.Added, took.Round(time.Millisecond))
 	if earlier.Complete && checked.pets > 0 {
 		text = fmt.Sprintf("added 0 animals: this file with %d animals was imported before; --again adds them once more", checked.pets)

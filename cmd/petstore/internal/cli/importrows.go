@@ -14,6 +14,7 @@ import (
 
 	"example.com/petstore/delivery/file"
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/usecase"
 )
 
@@ -27,7 +28,7 @@ const (
 // A checkedFile is what check found.
 type checkedFile struct {
 	info     fs.FileInfo // from before it was read
-	digest   domain.FileDigest
+	digest   port.FileDigest
 	pets     int64
 	rejected int
 }
@@ -111,7 +112,7 @@ func invalidRows(listed []string, n int) error {
 // than in the file. It returns errFileChanged, and adds no more, when the file is not as it was
 // when it was checked: by size and time before each batch, by content before the last one, which
 // marks the import as complete.
-func (r *importRun) add(ctx context.Context, importer *usecase.Importer, earlier domain.ImportState, checked checkedFile) (otherIDs int, err error) {
+func (r *importRun) add(ctx context.Context, importer *usecase.Importer, earlier port.ImportState, checked checkedFile) (otherIDs int, err error) {
 	progress := newProgress(ctx, r.stderr, "animals", int(checked.pets-earlier.Added))
 	defer func() {
 		if err != nil {
@@ -141,7 +142,7 @@ func (r *importRun) add(ctx context.Context, importer *usecase.Importer, earlier
 			if _, err := io.Copy(io.Discard, in); err != nil {
 				return otherIDs, err
 			}
-			if domain.FileDigest(hash.Sum(nil)) != checked.digest {
+			if port.FileDigest(hash.Sum(nil)) != checked.digest {
 				return otherIDs, errFileChanged
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"example.com/petstore/delivery/file"
-	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/usecase"
@@ -21,7 +21,7 @@ import (
 type checkedImport struct {
 	importRun
 	importer *usecase.Importer
-	state    domain.ImportState
+	state    port.ImportState
 	checked  checkedFile
 }
 
@@ -136,8 +136,8 @@ func TestConcurrentImportsOfOneFileAddEachRowOnce(t *testing.T) {
 	for n, err := range errs {
 		if err == nil {
 			completed++
-		} else if err.Error() != domain.ImportInProgress().Error() || imports[n].importer.Added() != 0 {
-			t.Errorf("got %v and Added %d, want %v and 0", err, imports[n].importer.Added(), domain.ImportInProgress())
+		} else if err.Error() != "another process is importing the same file" || imports[n].importer.Added() != 0 {
+			t.Errorf("got %v and Added %d, want %v and 0", err, imports[n].importer.Added(), "another process is importing the same file")
 		}
 	}
 	if completed != 1 {
@@ -165,7 +165,7 @@ func TestStoppedImportSaysHowToContinue(t *testing.T) {
 		{false, fmt.Errorf("pets.csv: %w", errFileChanged), 0, 5, "added 5 of 9 animals; to continue, import a copy of the file as it was: of the changed file, all animals would be added"},
 	} {
 		run := importRun{again: test.again}
-		if got := run.outcome(test.err, domain.ImportState{Added: test.earlier}, test.added, 9); got != test.want {
+		if got := run.outcome(test.err, port.ImportState{Added: test.earlier}, test.added, 9); got != test.want {
 			t.Errorf("%+v: got %q, want %q", test, got, test.want)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/cmd/petstore/internal/serve"
-	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 	"example.com/petstore/repository"
 	"example.com/petstore/usecase"
 )
@@ -50,8 +50,8 @@ func newKeysCreate(in *invocation) *cobra.Command {
 		},
 	}
 	cmd.Flags().Func("name", "set the `NAME` of the key, which says who uses it", func(text string) error {
-		if name = text; !domain.ValidKeyName(name) {
-			return errors.New(domain.KeyNameRule)
+		if name = text; !apikey.ValidName(name) {
+			return errors.New(apikey.NameRule)
 		}
 		return nil
 	})

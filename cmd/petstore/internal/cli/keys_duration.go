@@ -7,19 +7,19 @@ import (
 	"strings"
 	"time"
 
-	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 )
 
 // durationFlag returns the function that sets d to the value of a flag, which must be from
-// minimum to domain.MaxKeySpan.
+// minimum to apikey.MaxSpan.
 func durationFlag(d *time.Duration, minimum time.Duration) func(string) error {
 	return func(text string) error {
 		parsed, err := parseDuration(text)
 		if err != nil {
 			return err
 		}
-		if parsed < minimum || parsed > domain.MaxKeySpan {
-			return fmt.Errorf("must be from %s to %dd", minimum, domain.MaxKeySpan/day)
+		if parsed < minimum || parsed > apikey.MaxSpan {
+			return fmt.Errorf("must be from %s to %dd", minimum, apikey.MaxSpan/day)
 		}
 		*d = parsed
 		return nil

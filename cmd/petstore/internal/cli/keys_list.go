@@ -7,21 +7,21 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 	"example.com/petstore/usecase"
 )
 
 // A keyEntry is a key in the list. Scripts depend on its JSON names.
 type keyEntry struct {
-	ID         int64           `json:"id"`
-	Name       string          `json:"name"`
-	LastFour   string          `json:"lastFour"`
-	ReadOnly   bool            `json:"readOnly"`
-	CreatedAt  time.Time       `json:"createdAt"`
-	ExpiresAt  *time.Time      `json:"expiresAt"`
-	RevokedAt  *time.Time      `json:"revokedAt"`
-	LastUsedAt *time.Time      `json:"lastUsedAt"`
-	State      domain.KeyState `json:"state"`
+	ID         int64        `json:"id"`
+	Name       string       `json:"name"`
+	LastFour   string       `json:"lastFour"`
+	ReadOnly   bool         `json:"readOnly"`
+	CreatedAt  time.Time    `json:"createdAt"`
+	ExpiresAt  *time.Time   `json:"expiresAt"`
+	RevokedAt  *time.Time   `json:"revokedAt"`
+	LastUsedAt *time.Time   `json:"lastUsedAt"`
+	State      apikey.State `json:"state"`
 }
 
 func newKeysList(in *invocation) *cobra.Command {
@@ -54,7 +54,7 @@ active, expired or revoked.`,
 }
 
 // keyEntries returns the entries of keys at the time now.
-func keyEntries(keys []domain.APIKey, now time.Time) []keyEntry {
+func keyEntries(keys []apikey.Key, now time.Time) []keyEntry {
 	list := make([]keyEntry, len(keys))
 	for i, k := range keys {
 		list[i] = keyEntry{

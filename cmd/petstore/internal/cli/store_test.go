@@ -26,7 +26,7 @@ func TestErrorOfTheStoreNamesCauseAndRemedy(t *testing.T) {
 		{domain.Unavailable(errors.New("unknown")), "the store pets.db: unknown"},
 		{domain.Unavailable(context.Canceled), "interrupted"},
 		{interruptedOr(t.Context(), errors.New("write: failed"), "incomplete"), "write: failed: incomplete"},
-		{domain.ImportInProgress(), domain.ImportInProgress().Error()},
+		{domain.PetNotFound(1), domain.PetNotFound(1).Error()},
 	} {
 		if got := storeError(test.err, sqlite.New("pets.db")); got.Error() != test.want {
 			t.Errorf("%v: got %q, want %q", test.err, got, test.want)

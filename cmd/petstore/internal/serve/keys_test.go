@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/usecase"
@@ -23,7 +23,7 @@ func TestInterruptedBootstrapKeySaysWhy(t *testing.T) {
 	failure := errors.New("accept tcp 127.0.0.1:9090: invalid argument")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(failure)
-	if err := importBootstrapKey(ctx, usecase.NewKeys(store, store.Keys(), time.Now), domain.GenerateKey()); !errors.Is(err, failure) {
+	if err := importBootstrapKey(ctx, usecase.NewKeys(store, store.Keys(), time.Now), apikey.Generate()); !errors.Is(err, failure) {
 		t.Errorf("got %v, want %v", err, failure)
 	}
 }

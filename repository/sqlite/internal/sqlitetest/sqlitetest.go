@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/backup"
@@ -27,8 +28,8 @@ func Check(t *testing.T, err error) {
 }
 
 // Adding returns a function that adds a pet.
-func Adding(name string) func(context.Context, domain.Repositories) error {
-	return func(ctx context.Context, r domain.Repositories) error {
+func Adding(name string) func(context.Context, port.Repositories) error {
+	return func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Pets.Create(ctx, domain.NewPet{Name: name})
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
@@ -52,7 +53,7 @@ func TestCommitFailsWhenItsFileIsRemovedMeanwhile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pets.db")
 	s := sqlitetest.Open(t, path)
 	t.Cleanup(func() { _ = s.Close() })
-	err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		return errors.Join(sqlitetest.Adding("Rex")(ctx, r), os.Remove(path))
 	})
 	if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, storefile.ErrReplaced) || !errors.Is(err, os.ErrNotExist) {
@@ -65,7 +66,7 @@ func TestRefusedWriteIsNotInFileThatIsMovedBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pets.db")
 	s := sqlitetest.Open(t, path)
 	t.Cleanup(func() { check(t, s.Close()) })
-	err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		return errors.Join(sqlitetest.Adding("Rex")(ctx, r), os.Rename(path, path+".moved"))
 	})
 	if !errors.Is(err, domain.ErrUnavailable) {
@@ -85,7 +86,7 @@ func TestWritesAreCommittedWithoutFreeDescriptor(t *testing.T) { //nolint:parall
 	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 	release := useAllDescriptors(t)
 	modify := func() error { return os.Chtimes(path, time.Time{}, time.Unix(1, 0)) }
-	between := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+	between := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		return errors.Join(sqlitetest.Adding("Tom")(ctx, r), modify())
 	})
 	before := errors.Join(modify(), s.InTx(t.Context(), sqlitetest.Adding("Ada")))
@@ -143,7 +144,7 @@ func TestStoreIsUnavailableWhenAnotherFileIsCopiedOverIt(t *testing.T) {
 // inTransaction calls change in a transaction, which fails: no poll finds the file half changed.
 func inTransaction(t *testing.T, s *repository.Store, change func()) {
 	t.Helper()
-	err := s.InTx(t.Context(), func(ctx context.Context, r domain.Repositories) error {
+	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		change()
 		return sqlitetest.Adding("Max")(ctx, r)
 	})

@@ -1,4 +1,4 @@
-package domain
+package apikey
 
 import (
 	"crypto/rand"
@@ -20,12 +20,12 @@ const (
 // base62 are the digits in the order of their values, as in big.Int.Text.
 const base62 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// A KeyHash is the SHA-256 of an API key. The key itself is not stored.
-type KeyHash [sha256.Size]byte
+// A Hash is the SHA-256 of an API key. The key itself is not stored.
+type Hash [sha256.Size]byte
 
-// GenerateKey returns a new API key from crypto/rand. It is a secret: only its hash may be
+// Generate returns a new API key from crypto/rand. It is a secret: only its hash may be
 // stored.
-func GenerateKey() string {
+func Generate() string {
 	bits := make([]byte, 32)
 	_, _ = rand.Read(bits) // never fails (crypto/rand, Go 1.24)
 	digits := new(big.Int).SetBytes(bits).Text(len(base62))
@@ -33,15 +33,15 @@ func GenerateKey() string {
 	return keyPrefix + random + checksum(random)
 }
 
-// HashKey returns the hash of an API key, and false if secret does not have the format of
+// HashOf returns the hash of an API key, and false if secret does not have the format of
 // one: the wrong length, prefix, alphabet or checksum.
-func HashKey(secret string) (KeyHash, bool) {
+func HashOf(secret string) (Hash, bool) {
 	body, found := strings.CutPrefix(secret, keyPrefix)
 	if !found || len(body) != keyRandom+keyCheck || !isBase62(body) {
-		return KeyHash{}, false
+		return Hash{}, false
 	}
 	if checksum(body[:keyRandom]) != body[keyRandom:] {
-		return KeyHash{}, false
+		return Hash{}, false
 	}
 	return sha256.Sum256([]byte(secret)), true
 }

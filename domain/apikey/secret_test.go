@@ -1,4 +1,4 @@
-package domain_test
+package apikey_test
 
 import (
 	"crypto/sha256"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 )
 
 func TestGeneratedKeyHasPublishedFormat(t *testing.T) {
@@ -16,8 +16,8 @@ func TestGeneratedKeyHasPublishedFormat(t *testing.T) {
 	format := regexp.MustCompile(`^petstore_[0-9A-Za-z]{49}$`)
 	seen := map[string]bool{}
 	for range 1000 {
-		secret := domain.GenerateKey()
-		hash, ok := domain.HashKey(secret)
+		secret := apikey.Generate()
+		hash, ok := apikey.HashOf(secret)
 		if !format.MatchString(secret) || seen[secret] || !ok || hash != sha256.Sum256([]byte(secret)) {
 			t.Fatalf("%q: got format %t, repeated %t, accepted %t", secret, format.MatchString(secret), seen[secret], ok)
 		}
@@ -30,7 +30,7 @@ func TestChecksumIsCRC32InBase62(t *testing.T) {
 	t.Parallel()
 	randoms := []string{strings.Repeat("0", 43), strings.Repeat("z", 43), strings.Repeat("Z", 43)}
 	for range 1000 {
-		randoms = append(randoms, domain.GenerateKey()[len("petstore_"):][:43])
+		randoms = append(randoms, apikey.Generate()[len("petstore_"):][:43])
 	}
 	padded := 0
 	for _, random := range randoms {
@@ -39,7 +39,7 @@ func TestChecksumIsCRC32InBase62(t *testing.T) {
 			padded++
 		}
 		secret := "petstore_" + random + strings.Repeat("0", 6-len(sum)) + sum
-		if _, ok := domain.HashKey(secret); !ok {
+		if _, ok := apikey.HashOf(secret); !ok {
 			t.Errorf("HashKey rejects %q", secret)
 		}
 	}
@@ -56,7 +56,7 @@ func TestHashKeyAcceptsIssuedKeys(t *testing.T) {
 		"petstore_Fs3U0vVOv7KJsKfkrw9Qs0qyjcOH4cd3ICEBxWEUMI32lPsof",
 		"petstore_YoY8FOkpyJOWZ3DNkF9UVR7I4hkPTZQf7t4zjeXV5IV3F8F1g",
 	} {
-		if _, ok := domain.HashKey(secret); !ok {
+		if _, ok := apikey.HashOf(secret); !ok {
 			t.Errorf("HashKey rejects %q", secret)
 		}
 	}
@@ -64,7 +64,7 @@ func TestHashKeyAcceptsIssuedKeys(t *testing.T) {
 
 func TestHashKeyRejectsMistypedKeys(t *testing.T) {
 	t.Parallel()
-	secret := domain.GenerateKey()
+	secret := apikey.Generate()
 	flipped := []byte(secret)
 	flipped[20] = 'a' + (flipped[20]+1)%26
 	for _, wrong := range []string{
@@ -75,7 +75,7 @@ func TestHashKeyRejectsMistypedKeys(t *testing.T) {
 		if wrong == secret {
 			continue
 		}
-		if _, ok := domain.HashKey(wrong); ok {
+		if _, ok := apikey.HashOf(wrong); ok {
 			t.Errorf("HashKey accepts %q, mistyped for %q", wrong, secret)
 		}
 	}
@@ -87,7 +87,7 @@ func TestHashKeyRejectsOtherCharacters(t *testing.T) {
 	for _, character := range []string{"-", "/", ":", "@", "[", "`", "{", "\x00", "\xff"} {
 		random := strings.Repeat(character, 43)
 		sum := big.NewInt(int64(crc32.ChecksumIEEE([]byte(random)))).Text(62)
-		if _, ok := domain.HashKey("petstore_" + random + strings.Repeat("0", 6-len(sum)) + sum); ok {
+		if _, ok := apikey.HashOf("petstore_" + random + strings.Repeat("0", 6-len(sum)) + sum); ok {
 			t.Errorf("HashKey accepts a key of %q", character)
 		}
 	}

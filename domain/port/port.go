@@ -1,8 +1,14 @@
-package domain
+// Package port says what the use cases need of a store. Package repository implements it. It is not
+// for embedders.
+package port
 
 import (
 	"context"
+	"crypto/sha256"
 	"time"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 )
 
 // The methods of the ports return the errors that their comments name, and ErrUnavailable
@@ -11,41 +17,41 @@ import (
 // A PetReader reads the catalogue.
 type PetReader interface {
 	// Get returns the animal, or an ErrNotFound (pet_not_found).
-	Get(ctx context.Context, id int64) (Pet, error)
+	Get(ctx context.Context, id int64) (domain.Pet, error)
 	// List returns the page, ascending by id.
-	List(ctx context.Context, q PetQuery) (Page[Pet], error)
+	List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error)
 	// Count returns the number of animals with the status, or of all if it is empty.
-	Count(ctx context.Context, status PetStatus) (int64, error)
+	Count(ctx context.Context, status domain.PetStatus) (int64, error)
 	// Each calls fn with each animal with the status, or with all if it is empty, ascending
 	// by id. All are read from one snapshot and one by one, so that memory does not grow with
 	// their number. Each stops when fn returns an error, and returns that error. It stops
 	// with an ErrUnavailable when ctx ends. In a transaction fn must not use its Repositories.
-	Each(ctx context.Context, status PetStatus, fn func(Pet) error) error
+	Each(ctx context.Context, status domain.PetStatus, fn func(domain.Pet) error) error
 }
 
 // A PetRepository changes the catalogue.
 type PetRepository interface {
 	PetReader
 	// Create adds an animal and assigns its id.
-	Create(ctx context.Context, pet NewPet) (Pet, error)
+	Create(ctx context.Context, pet domain.NewPet) (domain.Pet, error)
 	// CreateAll adds animals, faster than repeated calls of Create, and returns them in the
 	// same order. Their ids increase in that order.
-	CreateAll(ctx context.Context, pets []NewPet) ([]Pet, error)
+	CreateAll(ctx context.Context, pets []domain.NewPet) ([]domain.Pet, error)
 	// ChangeStatusIf changes the status of the animal to to if it is one of from, and reports
 	// whether it did.
-	ChangeStatusIf(ctx context.Context, id int64, from []PetStatus, to PetStatus) (bool, error)
+	ChangeStatusIf(ctx context.Context, id int64, from []domain.PetStatus, to domain.PetStatus) (bool, error)
 }
 
 // An OrderReader reads the orders.
 type OrderReader interface {
 	// Get returns the order, or an ErrNotFound (order_not_found).
-	Get(ctx context.Context, id int64) (Order, error)
+	Get(ctx context.Context, id int64) (domain.Order, error)
 	// List returns the page, ascending by id.
-	List(ctx context.Context, q OrderQuery) (Page[Order], error)
+	List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error)
 	// Count is PetReader.Count for orders.
-	Count(ctx context.Context, status OrderStatus) (int64, error)
+	Count(ctx context.Context, status domain.OrderStatus) (int64, error)
 	// Each is PetReader.Each for orders.
-	Each(ctx context.Context, status OrderStatus, fn func(Order) error) error
+	Each(ctx context.Context, status domain.OrderStatus, fn func(domain.Order) error) error
 }
 
 // An OrderRepository changes the orders.
@@ -53,19 +59,19 @@ type OrderRepository interface {
 	OrderReader
 	// Create places an order. It returns an ErrConflict (pet_not_available) while the
 	// animal has another order that is not cancelled.
-	Create(ctx context.Context, petID int64, at time.Time) (Order, error)
+	Create(ctx context.Context, petID int64, at time.Time) (domain.Order, error)
 	// ChangeStatusIf changes the status of the order to to if it is from, and reports whether it
 	// did. UpdatedAt becomes at, unless it is already later.
-	ChangeStatusIf(ctx context.Context, id int64, from, to OrderStatus, at time.Time) (bool, error)
+	ChangeStatusIf(ctx context.Context, id int64, from, to domain.OrderStatus, at time.Time) (bool, error)
 }
 
 // A KeyReader reads the API keys.
 type KeyReader interface {
 	// FindByHash returns the key, or an ErrUnauthenticated (invalid_api_key). LastUsedAt may
 	// be older than the stored one.
-	FindByHash(ctx context.Context, hash KeyHash) (APIKey, error)
+	FindByHash(ctx context.Context, hash apikey.Hash) (apikey.Key, error)
 	// List returns all keys, ascending by id.
-	List(ctx context.Context) ([]APIKey, error)
+	List(ctx context.Context) ([]apikey.Key, error)
 }
 
 // A KeyRepository changes the API keys. A time before the creation of a key is stored as
@@ -73,9 +79,9 @@ type KeyReader interface {
 type KeyRepository interface {
 	KeyReader
 	// Get returns the key, or an ErrNotFound.
-	Get(ctx context.Context, id int64) (APIKey, error)
+	Get(ctx context.Context, id int64) (apikey.Key, error)
 	// Create stores a key unless one with its hash exists, and reports whether it did.
-	Create(ctx context.Context, key NewAPIKey) (bool, error)
+	Create(ctx context.Context, key apikey.NewKey) (bool, error)
 	// Any reports whether a key was ever stored.
 	Any(ctx context.Context) (bool, error)
 	// Revoke revokes the key at a time, unless it is already revoked at that or an earlier
@@ -85,8 +91,29 @@ type KeyRepository interface {
 	// revocation is scheduled, and reports whether it did.
 	ScheduleRevocation(ctx context.Context, id int64, now time.Time, overlap time.Duration) (bool, error)
 	// SetLastUsed sets the time of the last use of the key, unless the stored one is less
-	// than KeyUseInterval earlier, or later.
+	// than apikey.UseInterval earlier, or later.
 	SetLastUsed(ctx context.Context, id int64, at time.Time) error
+}
+
+// IdempotencyTTL is how long a key returns its first result.
+const IdempotencyTTL = 24 * time.Hour
+
+// A Fingerprint is the SHA-256 of a request's operation and values. Two requests with the
+// same fingerprint are the same.
+type Fingerprint [sha256.Size]byte
+
+// A Claim is the first use of an idempotency key by a request.
+type Claim struct {
+	domain.IdempotencyKey
+	Fingerprint Fingerprint
+	At          time.Time
+}
+
+// An Outcome is the stored state of a claimed key: the fingerprint of its request and the
+// encoded result, nil while there is none.
+type Outcome struct {
+	Fingerprint Fingerprint
+	Result      []byte
 }
 
 // An IdempotencyRepository stores the results of requests with an idempotency key.
@@ -97,6 +124,17 @@ type IdempotencyRepository interface {
 	Claim(ctx context.Context, claim Claim) (Outcome, bool, error)
 	// Complete stores a claim and the result of its request.
 	Complete(ctx context.Context, claim Claim, result []byte) error
+}
+
+// A FileDigest is the SHA-256 of a file. Two files with the same digest have the same
+// content.
+type FileDigest [sha256.Size]byte
+
+// An ImportState is how far a file has been imported. The zero value is a file of which
+// nothing was imported.
+type ImportState struct {
+	Added    int64 // the number of its animals that were added, from the first on
+	Complete bool  // all were added
 }
 
 // An ImportRepository stores how far files have been imported.

@@ -1,4 +1,4 @@
-package domain_test
+package apikey_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 )
 
 var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
@@ -28,15 +29,15 @@ func noonPlus(d time.Duration) *time.Time {
 // TestKeyState tests every combination of expiry and revocation.
 func TestKeyState(t *testing.T) {
 	t.Parallel()
-	const active, expired, revoked = domain.KeyActive, domain.KeyExpired, domain.KeyRevoked
-	for expires, states := range map[string]map[string]domain.KeyState{
+	const active, expired, revoked = apikey.Active, apikey.Expired, apikey.Revoked
+	for expires, states := range map[string]map[string]apikey.State{
 		"never":  {"never": active, "future": active, "now": revoked, "past": revoked},
 		"future": {"never": active, "future": active, "now": revoked, "past": revoked},
 		"now":    {"never": expired, "future": expired, "now": revoked, "past": revoked},
 		"past":   {"never": expired, "future": expired, "now": revoked, "past": revoked},
 	} {
 		for revokes, want := range states {
-			key := domain.APIKey{ID: 7, ExpiresAt: times[expires], RevokedAt: times[revokes]}
+			key := apikey.Key{ID: 7, ExpiresAt: times[expires], RevokedAt: times[revokes]}
 			if got := key.State(noon); got != want || key.Usable(noon) != (want == active) {
 				t.Errorf("expires %s, revoked %s: got %s, usable %t, want %s", expires, revokes, got, key.Usable(noon), want)
 			}
@@ -55,10 +56,10 @@ func TestKeyState(t *testing.T) {
 
 func TestKeyRevokedAtItsCreationIsNeverValid(t *testing.T) {
 	t.Parallel()
-	for revoked, want := range map[time.Duration]domain.KeyState{
-		-time.Millisecond: domain.KeyRevoked, 0: domain.KeyRevoked, time.Millisecond: domain.KeyActive,
+	for revoked, want := range map[time.Duration]apikey.State{
+		-time.Millisecond: apikey.Revoked, 0: apikey.Revoked, time.Millisecond: apikey.Active,
 	} {
-		key := domain.APIKey{CreatedAt: noon, RevokedAt: noonPlus(revoked)}
+		key := apikey.Key{CreatedAt: noon, RevokedAt: noonPlus(revoked)}
 		if got := key.State(*noonPlus(-time.Hour)); got != want {
 			t.Errorf("revoked %v after its creation: got %s before both, want %s", revoked, got, want)
 		}
@@ -67,8 +68,8 @@ func TestKeyRevokedAtItsCreationIsNeverValid(t *testing.T) {
 
 func TestSuccessorHasNameLifetimeAndReadOnly(t *testing.T) {
 	t.Parallel()
-	secret := domain.GenerateKey()
-	hash, _ := domain.HashKey(secret)
+	secret := apikey.Generate()
+	hash, _ := apikey.HashOf(secret)
 	const oldName = "\u202etill 1" // which a rule of today rejects
 	for name, test := range map[string]struct {
 		old, want *time.Time
@@ -78,11 +79,11 @@ func TestSuccessorHasNameLifetimeAndReadOnly(t *testing.T) {
 		"one hour":  {noonPlus(-time.Minute), noonPlus(time.Hour), false},
 		"read-only": {nil, nil, true},
 	} {
-		old := domain.APIKey{
+		old := apikey.Key{
 			ID: 7, Name: oldName, LastFour: "last", ReadOnly: test.readOnly, CreatedAt: noon.Add(-time.Hour - time.Minute),
 			ExpiresAt: test.old, RevokedAt: noonPlus(0), LastUsedAt: noonPlus(0),
 		}
-		want := domain.NewAPIKey{
+		want := apikey.NewKey{
 			Name: oldName, Hash: hash, LastFour: secret[len(secret)-4:], ReadOnly: test.readOnly, CreatedAt: noon, ExpiresAt: test.want,
 		}
 		got, err := old.Successor(secret, noon)
@@ -99,11 +100,11 @@ func TestLastUsedIsUpdatedOncePerInterval(t *testing.T) {
 		want bool
 	}{
 		"first":               {nil, true},
-		"within the interval": {noonPlus(-domain.KeyUseInterval + time.Millisecond), false},
-		"after the interval":  {noonPlus(-domain.KeyUseInterval), true},
+		"within the interval": {noonPlus(-apikey.UseInterval + time.Millisecond), false},
+		"after the interval":  {noonPlus(-apikey.UseInterval), true},
 		"in the future":       {noonPlus(time.Hour), false},
 	} {
-		if got := (domain.APIKey{LastUsedAt: test.last}).NeedsLastUsedUpdate(noon); got != test.want {
+		if got := (apikey.Key{LastUsedAt: test.last}).NeedsLastUsedUpdate(noon); got != test.want {
 			t.Errorf("%s: got %t, want %t", name, got, test.want)
 		}
 	}
@@ -114,12 +115,12 @@ func TestKeyNameRule(t *testing.T) {
 	for name, valid := range map[string]bool{
 		"till 1": true, "مخزن": true, "犬🐶": true, "a\u200db": true, "": false, " ": false, "a\nb": false, "a\x1bb": false, "a\u0085b": false, "\xff": false,
 	} {
-		if got := domain.ValidKeyName(name); got != valid {
+		if got := apikey.ValidName(name); got != valid {
 			t.Errorf("ValidKeyName(%q) = %t, want %t", name, got, valid)
 		}
 	}
 	for _, control := range "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069" {
-		if domain.ValidKeyName("a" + string(control)) {
+		if apikey.ValidName("a" + string(control)) {
 			t.Errorf("%U is valid in the name of a key", control)
 		}
 	}
@@ -129,7 +130,7 @@ func TestNewKeyListsEveryBrokenRule(t *testing.T) {
 	t.Parallel()
 	const nameRule = "name must be 1 to 100 characters, not blank, without control characters, also those for the direction of text, or noncharacters such as U+FFFF"
 	const lifetimeRule = "lifetime must be at most 3650 days"
-	secret := domain.GenerateKey()
+	secret := apikey.Generate()
 	for name, test := range map[string]struct {
 		name, secret string
 		lifetime     time.Duration
@@ -137,15 +138,15 @@ func TestNewKeyListsEveryBrokenRule(t *testing.T) {
 	}{
 		"all":                 {"\n", "secret", -1, "key does not have the format of an API key; " + nameRule + "; " + lifetimeRule},
 		"a long name":         {strings.Repeat("é", 101), secret, 0, nameRule},
-		"a long lifetime":     {"a", secret, domain.MaxKeySpan + 1, lifetimeRule},
+		"a long lifetime":     {"a", secret, apikey.MaxSpan + 1, lifetimeRule},
 		"a negative lifetime": {"a", secret, -1, lifetimeRule},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := domain.NewKey(test.name, test.secret, noon, test.lifetime)
-			wantInvalid(t, err, domain.CodeValidationFailed, test.message)
+			_, err := apikey.New(test.name, test.secret, noon, test.lifetime)
+			wantInvalid(t, err, test.message)
 		})
 	}
-	if _, err := domain.NewKey(strings.Repeat("é", 100), secret, noon, domain.MaxKeySpan); err != nil {
+	if _, err := apikey.New(strings.Repeat("é", 100), secret, noon, apikey.MaxSpan); err != nil {
 		t.Error(err)
 	}
 }
@@ -153,14 +154,23 @@ func TestNewKeyListsEveryBrokenRule(t *testing.T) {
 func TestOverlapIsBounded(t *testing.T) {
 	t.Parallel()
 	for overlap, valid := range map[time.Duration]bool{
-		-1: false, 0: true, domain.MaxKeySpan: true, domain.MaxKeySpan + 1: false,
+		-1: false, 0: true, apikey.MaxSpan: true, apikey.MaxSpan + 1: false,
 	} {
-		err := domain.ValidateOverlap(overlap)
+		err := apikey.ValidateOverlap(overlap)
 		if valid && err != nil {
 			t.Errorf("%v: got %v, want no error", overlap, err)
 		}
 		if !valid {
-			wantInvalid(t, err, domain.CodeValidationFailed, "overlap must be 0 to 3650 days")
+			wantInvalid(t, err, "overlap must be 0 to 3650 days")
 		}
+	}
+}
+
+// wantInvalid expects an ErrInvalid (validation_failed) with a message.
+func wantInvalid(t *testing.T, err error, message string) {
+	t.Helper()
+	known, ok := errors.AsType[*domain.Error](err)
+	if !ok || known.Kind != domain.ErrInvalid || known.Code != domain.CodeValidationFailed || known.Message != message {
+		t.Errorf("got %#v, want %s", err, message)
 	}
 }
