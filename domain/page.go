@@ -28,12 +28,3 @@ type Page[T any] struct {
 	Items []T
 	More  bool
 }
-
-// CutPage returns a page of the first limit records of items, which is the result of a
-// query for limit+1 records.
-func CutPage[T any](items []T, limit int) Page[T] {
-	if len(items) > limit {
-		return Page[T]{Items: items[:limit], More: true}
-	}
-	return Page[T]{Items: items}
-}

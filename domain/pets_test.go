@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"example.com/petstore/domain"
 )
 
@@ -72,19 +70,6 @@ func TestPetQueryRejectsLimitOutsideRange(t *testing.T) {
 		t, domain.PetQuery{Status: "lost"}.Validate(), domain.CodeInvalidParameter,
 		"limit must be 1 to 100; status "+domain.PetStatusRule,
 	)
-}
-
-func TestCutPageReportsMore(t *testing.T) {
-	t.Parallel()
-	for n, want := range map[int]domain.Page[int]{
-		0: {Items: []int{}},
-		2: {Items: []int{1, 2}},
-		3: {Items: []int{1, 2}, More: true},
-	} {
-		if diff := cmp.Diff(want, domain.CutPage([]int{1, 2, 3}[:n], 2)); diff != "" {
-			t.Errorf("page of %d records (-want +got)\n%s", n, diff)
-		}
-	}
 }
 
 // wantInvalid checks that err is an ErrInvalid with the code and the message.

@@ -44,7 +44,7 @@ func list[T any](ctx context.Context, query *gorm.DB, page domain.PageRequest, m
 	if err != nil {
 		return domain.Page[T]{}, err
 	}
-	return domain.CutPage(items, page.Limit), nil
+	return cutPage(items, page.Limit), nil
 }
 
 // each calls fn with each record of a query on the table of model, ascending by id, until fn returns
@@ -78,4 +78,13 @@ func scan(query *gorm.DB, fields []any, fn func() error) error {
 		}
 	}
 	return query.AddError(rows.Err())
+}
+
+// cutPage returns a page of the first limit records of items, which is the result of a
+// query for limit+1 records.
+func cutPage[T any](items []T, limit int) domain.Page[T] {
+	if len(items) > limit {
+		return domain.Page[T]{Items: items[:limit], More: true}
+	}
+	return domain.Page[T]{Items: items}
 }

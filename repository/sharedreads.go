@@ -68,7 +68,7 @@ func (s *sharedReads[T]) get(ctx context.Context, id int64, notFound func(int64)
 // list returns a page of the records with a status.
 func (s *sharedReads[T]) list(ctx context.Context, status string, page domain.PageRequest) (domain.Page[T], error) {
 	found, err := s.read(ctx, rowsOf{"id > wanted.id", status, page.Limit + 1}, page.After)
-	return domain.CutPage(found, page.Limit), err
+	return cutPage(found, page.Limit), err
 }
 
 func (s *sharedReads[T]) read(ctx context.Context, of rowsOf, id int64) ([]T, error) {

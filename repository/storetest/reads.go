@@ -77,7 +77,8 @@ func wantPage[T any](t *testing.T, all []T, request domain.PageRequest, got doma
 			want = append(want, record)
 		}
 	}
-	if diff := cmp.Diff(domain.CutPage(want, request.Limit), got); err != nil || diff != "" {
+	page := domain.Page[T]{Items: want[:min(len(want), request.Limit)], More: len(want) > request.Limit}
+	if diff := cmp.Diff(page, got); err != nil || diff != "" {
 		t.Errorf("%+v: %v (-want +got)\n%s", request, err, diff)
 	}
 }
