@@ -34,12 +34,20 @@ const (
 // changes its meaning or its Kind.
 type Code string
 
-// Codes that several packages return. The others are where they are returned.
+// The codes of the rules. Those of the transport are in delivery/http.
 const (
 	CodeValidationFailed      Code = "validation_failed"
 	CodeInvalidParameter      Code = "invalid_parameter"
 	CodeInvalidIdempotencyKey Code = "invalid_idempotency_key"
 	CodeMissingAPIKey         Code = "missing_api_key"
+	CodeInvalidAPIKey         Code = "invalid_api_key"
+	CodeForbidden             Code = "forbidden"
+	CodePetNotFound           Code = "pet_not_found"
+	CodeOrderNotFound         Code = "order_not_found"
+	CodePetNotAvailable       Code = "pet_not_available"
+	CodeOrderStateConflict    Code = "order_state_conflict"
+	CodeIdempotencyInProgress Code = "idempotency_in_progress"
+	CodeIdempotencyKeyReused  Code = "idempotency_key_reused"
 	CodeUnavailable           Code = "unavailable"
 )
 
@@ -89,7 +97,7 @@ func Invalid(code Code, violations ...Violation) error {
 
 // Forbidden returns an ErrForbidden with a message for the caller.
 func Forbidden(message string) error {
-	return &Error{Kind: ErrForbidden, Code: "forbidden", Message: message}
+	return &Error{Kind: ErrForbidden, Code: CodeForbidden, Message: message}
 }
 
 // Unavailable returns an ErrUnavailable with the cause, or the cause if it is an

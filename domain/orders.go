@@ -61,7 +61,7 @@ func (t Transition) CheckRepeat(o Order) error {
 		return nil
 	}
 	return &Error{
-		Kind: ErrConflict, Code: "order_state_conflict",
+		Kind: ErrConflict, Code: CodeOrderStateConflict,
 		Message: fmt.Sprintf("the order with the id %d is %s and cannot become %s", o.ID, o.Status, t.To),
 	}
 }
@@ -85,13 +85,13 @@ func (q OrderQuery) Validate() error {
 
 // OrderNotFound returns the ErrNotFound for an order that does not exist.
 func OrderNotFound(id int64) error {
-	return &Error{Kind: ErrNotFound, Code: "order_not_found", Message: fmt.Sprintf("there is no order with the id %d", id)}
+	return &Error{Kind: ErrNotFound, Code: CodeOrderNotFound, Message: fmt.Sprintf("there is no order with the id %d", id)}
 }
 
 // PetNotAvailable returns the ErrConflict for an animal that cannot be ordered.
 func PetNotAvailable(id int64) error {
 	return &Error{
-		Kind: ErrConflict, Code: "pet_not_available",
+		Kind: ErrConflict, Code: CodePetNotAvailable,
 		Message: fmt.Sprintf("the pet with the id %d is not available", id),
 	}
 }

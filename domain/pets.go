@@ -119,5 +119,5 @@ func (q PetQuery) Validate() error {
 
 // PetNotFound returns the ErrNotFound for an animal that is not in the catalogue.
 func PetNotFound(id int64) error {
-	return &Error{Kind: ErrNotFound, Code: "pet_not_found", Message: fmt.Sprintf("there is no pet with the id %d", id)}
+	return &Error{Kind: ErrNotFound, Code: CodePetNotFound, Message: fmt.Sprintf("there is no pet with the id %d", id)}
 }

@@ -91,7 +91,7 @@ func replay[T any](claim port.Claim, earlier port.Outcome, result *T) error {
 // idempotencyKeyReused returns the ErrReused for a key that was used for a different request.
 func idempotencyKeyReused() error {
 	return &domain.Error{
-		Kind: domain.ErrReused, Code: "idempotency_key_reused",
+		Kind: domain.ErrReused, Code: domain.CodeIdempotencyKeyReused,
 		Message: "this Idempotency-Key was used before for a different request",
 	}
 }
@@ -99,7 +99,7 @@ func idempotencyKeyReused() error {
 // idempotencyInProgress returns the ErrConflict for a key whose first request has no result yet.
 func idempotencyInProgress() error {
 	return &domain.Error{
-		Kind: domain.ErrConflict, Code: "idempotency_in_progress",
+		Kind: domain.ErrConflict, Code: domain.CodeIdempotencyInProgress,
 		Message: "the first request with this Idempotency-Key has no result yet, try again",
 	}
 }

@@ -25,9 +25,8 @@ const (
 	errInternal             domain.Kind = "internal"
 )
 
-// The codes of these errors; the others are in package domain.
+// The codes of these errors; the others are in the packages domain and binding.
 const (
-	codeInvalidJSON          domain.Code = "invalid_json"
 	codeNotFound             domain.Code = "not_found"
 	codeMethodNotAllowed     domain.Code = "method_not_allowed"
 	codeRequestTimeout       domain.Code = "request_timeout"

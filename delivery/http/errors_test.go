@@ -19,10 +19,10 @@ import (
 )
 
 // constantsOfType returns the values of the string constants of a type that package
-// domain and this package declare.
+// domain, binding and this package declare.
 func constantsOfType(t *testing.T, typeName string) (values []string) {
 	t.Helper()
-	for _, pattern := range []string{"../../domain/*.go", "*.go"} {
+	for _, pattern := range []string{"../../domain/*.go", "../internal/binding/*.go", "*.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatal(pattern, err)

@@ -135,7 +135,7 @@ func (a *API) cancelOrder(c *gin.Context) error {
 
 // serveOrder calls a use case with the id in the path and sends the order that it returns.
 func (a *API) serveOrder(c *gin.Context, useCase func(ctx context.Context, id int64) (domain.Order, error)) error {
-	id, err := pathID(c, "order", "order_not_found")
+	id, err := pathID(c, "order", domain.CodeOrderNotFound)
 	if err != nil {
 		return err
 	}

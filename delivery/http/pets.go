@@ -88,7 +88,7 @@ func (a *API) createPet(c *gin.Context) error {
 //	@Deprecated
 //	@Router			/pets/{petId} [get]
 func (a *API) getPet(c *gin.Context) error {
-	id, err := pathID(c, "pet", "pet_not_found")
+	id, err := pathID(c, "pet", domain.CodePetNotFound)
 	if err != nil {
 		return err
 	}

@@ -162,7 +162,7 @@ func Missing() error {
 // Invalid returns the ErrUnauthenticated for a key that is not valid. It is the same
 // for an unknown, a revoked and an expired key.
 func Invalid() error {
-	return &domain.Error{Kind: domain.ErrUnauthenticated, Code: "invalid_api_key", Message: "the API key is not valid"}
+	return &domain.Error{Kind: domain.ErrUnauthenticated, Code: domain.CodeInvalidAPIKey, Message: "the API key is not valid"}
 }
 
 // ReadOnly returns the ErrForbidden for a request with a ReadOnly key that does not

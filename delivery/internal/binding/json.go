@@ -26,9 +26,11 @@ func JSON[T any](raw []byte, name string) (object T, err error) {
 	return object, Validate(&object, domain.CodeValidationFailed, d.violations)
 }
 
+const codeInvalidJSON domain.Code = "invalid_json"
+
 // InvalidJSON returns the error for a body that is not one JSON object.
 func InvalidJSON(message string, cause error) error {
-	return &domain.Error{Kind: domain.ErrInvalid, Code: "invalid_json", Message: message, Cause: cause}
+	return &domain.Error{Kind: domain.ErrInvalid, Code: codeInvalidJSON, Message: message, Cause: cause}
 }
 
 // An objectDecoder decodes a JSON object into a struct and collects the members whose
