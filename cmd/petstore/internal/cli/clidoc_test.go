@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "rewrite docs/cli.md")
 func TestCommandPageHasTheHelpOfEveryCommand(t *testing.T) {
 	t.Parallel()
 	const path = "../../../../docs/cli.md"
-	root := newRoot(&invocation{}, func() {})
+	root := newRoot(&invocation{})
 	root.InitDefaultCompletionCmd()
 	page := "# Commands\n\n`make docs` generates this page: each section is what the command prints with `--help`.\n"
 	page += helpSections(t, root)

@@ -37,7 +37,7 @@ All are texts; the value is written as in the environment.`,
 			for i, value := range values {
 				list[i] = settingEntry(value)
 			}
-			return errors.Join(err, output.write(in.stdout, list, func(table io.Writer) { writeSettings(table, list) }))
+			return errors.Join(err, output.write(in.Stdout, list, func(table io.Writer) { writeSettings(table, list) }))
 		},
 	}
 	output.add(cmd)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,35 +80,27 @@ func (in *invocation) copy(ctx context.Context, from, to engine.Engine, snapshot
 		return fmt.Errorf("the source and the target are the same store %s: name another one", from)
 	}
 	start := time.Now()
-	bar, remaining := progress{}, 0
-	stop := func() {
-		if remaining > 0 {
-			bar.stop()
-		}
-	}
+	bar := &progress{}
+	defer func() { bar.stop() }()
 	result, err := storecopy.Copy(ctx, from, to, storecopy.Options{
 		Snapshot: snapshot,
 		Progress: func(units string, total int) func(n int) {
-			stop()
-			bar, remaining = newProgress(ctx, in.stderr, units, total), total
-			return func(n int) {
-				bar.add(n)
-				remaining -= n
-			}
+			bar.stop()
+			bar = newProgress(in.Stderr, units, total)
+			return bar.add
 		},
 	})
 	if err != nil {
-		stop()
 		outcome := "nothing was copied"
 		if result.Started {
 			outcome = "the target is an unfinished copy; run the same command again to begin anew"
 		}
 		return interruptedOr(ctx, err, outcome)
 	}
-	rows, lines := int64(0), ""
+	rows, tables := int64(0), ""
 	for _, table := range result.Tables {
 		rows += table.Rows
-		lines += fmt.Sprintf("%s: %d rows, SHA-256 %x in both\n", table.Name, table.Rows, table.SHA256)
+		tables += fmt.Sprintf("\n%s: %d rows, SHA-256 %x in both", table.Name, table.Rows, table.SHA256)
 	}
-	return in.printResult(strings.TrimSuffix(fmt.Sprintf("copied %d rows from %s to %s in %s\n%s", rows, from, to, time.Since(start).Round(time.Millisecond), lines), "\n"))
+	return in.printResult("copied %d rows from %s to %s in %s%s", rows, from, to, time.Since(start).Round(time.Millisecond), tables)
 }

@@ -27,6 +27,7 @@ type importRun struct {
 
 	input  *os.File
 	stderr io.Writer
+	warn   func(format string, args ...any)
 }
 
 func newImport(in *invocation) *cobra.Command {
@@ -72,7 +73,7 @@ and is not in use is removed.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx := cmd.Context()
-			run.stderr = in.stderr
+			run.stderr, run.warn = in.Stderr, in.report
 			if run.input, err = openInput(ctx, run.path, cmd.InOrStdin()); err != nil {
 				return err
 			}
@@ -111,7 +112,7 @@ func (r *importRun) run(ctx context.Context, in *invocation, store *repository.S
 		if err := rejects.publish(); err != nil {
 			return err
 		}
-		return in.printResult(r.result(fmt.Sprintf("checked %d animals, and stored nothing", checked.pets), checked))
+		return in.printResult("%s", r.result(fmt.Sprintf("checked %d animals, and stored nothing", checked.pets), checked))
 	}
 	importer := usecase.NewImporter(store, checked.digest, clock)
 	earlier, startErr := importer.Start(ctx, r.again)
@@ -131,7 +132,7 @@ func (r *importRun) run(ctx context.Context, in *invocation, store *repository.S
 	if err := rejects.publish(); err != nil {
 		return fmt.Errorf("%w: the import is complete, but %s was not written; %s to write it", err, r.rejects, r.rerun(true))
 	}
-	return in.printResult(r.result(r.added(earlier, checked, otherIDs, time.Since(start)), checked))
+	return in.printResult("%s", r.result(r.added(earlier, checked, otherIDs, time.Since(start)), checked))
 }
 
 // outcome returns how many animals are stored when add returns err, and how to continue.

@@ -38,14 +38,14 @@ func (r *importRun) check(ctx context.Context, rejects *rejectFile) (checked che
 	if checked.info, err = r.input.Stat(); err != nil {
 		return checked, err
 	}
-	progress, hash := newProgress(ctx, r.stderr, "bytes checked", int(checked.info.Size())), sha256.New()
+	progress, hash := newProgress(r.stderr, "bytes checked", int(checked.info.Size())), sha256.New()
+	defer progress.stop()
 	in := io.TeeReader(io.NewSectionReader(r.input, 0, math.MaxInt64), hash)
 	rows := file.NewReader(io.TeeReader(in, sizeFunc(progress.add)), r.format)
 	if err = checked.checkRows(ctx, rows, rejects); err != nil {
-		progress.stop()
 		err = fmt.Errorf("%s: %w", nameOf(r.path), err)
 	} else if !rows.EndsWithLine() {
-		fmt.Fprintf(contextWriter{ctx, r.stderr}, "petstore: warning: the last line of %s has no line end: the file may be incomplete\n", printable(nameOf(r.path)))
+		r.warn("warning: the last line of %s has no line end: the file may be incomplete", nameOf(r.path))
 	}
 	if ctx.Err() != nil {
 		return checked, err
@@ -112,12 +112,8 @@ func invalidRows(listed []string, n int) error {
 // when it was checked: by size and time before each batch, by content before the last one, which
 // marks the import as complete.
 func (r *importRun) add(ctx context.Context, importer *usecase.Importer, earlier domain.ImportState, checked checkedFile) (otherIDs int, err error) {
-	progress := newProgress(ctx, r.stderr, "animals", int(checked.pets-earlier.Added))
-	defer func() {
-		if err != nil {
-			progress.stop()
-		}
-	}()
+	progress := newProgress(r.stderr, "animals", int(checked.pets-earlier.Added))
+	defer progress.stop()
 	if checked.pets == 0 {
 		_, err := importer.Add(ctx, nil, true)
 		return 0, err

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,13 +39,14 @@ func newKeysCreate(in *invocation) *cobra.Command {
 		Example: `  petstore keys create --name till-1
   petstore keys create --name auditor --expires 90d
   petstore keys create --name public-page --read-only`,
-		Args: noArgs,
+		Args: noArgs, PreRunE: in.checkKeyOutput,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return in.printNewKey(cmd.Context(), repository.Options{}, func(keys *usecase.Keys) (string, error) {
+			return in.withKeys(cmd.Context(), repository.Options{}, func(keys *usecase.Keys) error {
+				create := keys.Create
 				if readOnly {
-					return keys.CreateReadOnly(cmd.Context(), name, lifetime)
+					create = keys.CreateReadOnly
 				}
-				return keys.Create(cmd.Context(), name, lifetime)
+				return in.printKey(create(cmd.Context(), name, lifetime))
 			})
 		},
 	}
@@ -68,18 +69,41 @@ func newKeysRotate(in *invocation) *cobra.Command {
 		Short: "Create a replacement for an API key and print it",
 		Long: `Create an API key with the name, the lifetime and the permission of another, which it
 replaces, and print it on standard output. It is shown only once. The old key is revoked
-after the overlap.`,
+after the overlap. Standard error says when, and the id of the new key.`,
 		Example: `  petstore keys rotate 7                # both keys work for a day
   petstore keys rotate 7 --overlap 0s   # the old key is revoked immediately`,
-		Args: keyIDArg,
+		Args: keyIDArg, PreRunE: in.checkKeyOutput,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return in.printNewKey(cmd.Context(), mustExist, func(keys *usecase.Keys) (string, error) {
-				return keys.Rotate(cmd.Context(), keyID(args), overlap)
+			ctx, id := cmd.Context(), keyID(args)
+			return in.withKeys(ctx, mustExist, func(keys *usecase.Keys) error {
+				secret, err := keys.Rotate(ctx, id, overlap)
+				if err := in.printKey(secret, err); err != nil {
+					return err
+				}
+				return in.reportRotation(ctx, keys, id, secret)
 			})
 		},
 	}
 	cmd.Flags().Func("overlap", "revoke the old key after `DURATION`, such as 24h or 7d (default 24h)", durationFlag(&overlap, 0))
 	return cmd
+}
+
+// reportRotation reports the id of the new key and when the old one is revoked.
+func (in *invocation) reportRotation(ctx context.Context, keys *usecase.Keys, id int64, secret string) error {
+	all, err := keys.List(ctx)
+	if err != nil {
+		return err
+	}
+	var revokedAt *time.Time
+	for _, key := range all {
+		if key.ID == id {
+			revokedAt = key.RevokedAt
+		}
+		if hash, _ := domain.HashKey(secret); key.Hash == hash {
+			in.report("the new API key has the id %d; the old one, %d, is revoked at %s", key.ID, id, formatTime(revokedAt))
+		}
+	}
+	return nil
 }
 
 func newKeysRevoke(in *invocation) *cobra.Command {
@@ -90,7 +114,10 @@ func newKeysRevoke(in *invocation) *cobra.Command {
 		Args:    keyIDArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return in.withKeys(cmd.Context(), mustExist, func(keys *usecase.Keys) error {
-				return keys.Revoke(cmd.Context(), keyID(args))
+				if err := keys.Revoke(cmd.Context(), keyID(args)); err != nil {
+					return err
+				}
+				return in.printResult("the API key %d is revoked", keyID(args))
 			})
 		},
 	}
@@ -103,28 +130,19 @@ func (in *invocation) withKeys(ctx context.Context, o repository.Options, fn fun
 	})
 }
 
-// printNewKey calls create and prints the secret that it returns. It creates no key if
-// checkStdout returns an error.
-func (in *invocation) printNewKey(ctx context.Context, o repository.Options, create func(*usecase.Keys) (string, error)) error {
-	if err := in.checkStdout(); err != nil {
-		return err
-	}
-	return in.withKeys(ctx, o, func(keys *usecase.Keys) error {
-		secret, err := create(keys)
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintln(in.stdout, secret); err != nil {
-			return serve.KeyNotPrinted(err)
-		}
-		return nil
-	})
+// checkKeyOutput is the PreRunE of a command that prints a new key: it returns an error if the key
+// would be lost.
+func (in *invocation) checkKeyOutput(*cobra.Command, []string) error {
+	return in.checkStdout(", so the key would be lost: redirect it to a terminal, a file or a pipe")
 }
 
-// checkStdout returns an error if stdout is the null device, where a new key would be lost.
-func (in *invocation) checkStdout() error {
-	if isNullDevice(in.stdout.out) {
-		return errors.New("standard output is closed or " + os.DevNull + ", so the key would be lost: redirect it to a terminal, a file or a pipe")
+// printKey prints the secret of a key that was created, unless there is an error.
+func (in *invocation) printKey(secret string, err error) error {
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(in.Stdout, secret); err != nil {
+		return serve.KeyNotPrinted(err)
 	}
 	return nil
 }
@@ -145,4 +163,40 @@ func keyIDArg(cmd *cobra.Command, args []string) error {
 func keyID(args []string) int64 {
 	id, _ := strconv.ParseInt(args[0], 10, 64)
 	return id
+}
+
+// durationFlag returns the function that sets d to the value of a flag, which must be from
+// minimum to domain.MaxKeySpan.
+func durationFlag(d *time.Duration, minimum time.Duration) func(string) error {
+	return func(text string) error {
+		parsed, err := parseDuration(text)
+		if err != nil {
+			return err
+		}
+		if parsed < minimum || parsed > domain.MaxKeySpan {
+			return fmt.Errorf("must be from %s to %dd", minimum, domain.MaxKeySpan/day)
+		}
+		*d = parsed
+		return nil
+	}
+}
+
+const day = 24 * time.Hour
+
+// parseDuration parses a number of days of 24 hours, such as 90d, or a duration in the
+// format of time.ParseDuration, such as 36h or 1h30m.
+func parseDuration(text string) (time.Duration, error) {
+	invalid := errors.New("must be a duration such as 90d, 36h or 30m")
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16) // so many days do not overflow
+		if err != nil {
+			return 0, invalid
+		}
+		return time.Duration(n) * day, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, invalid
+	}
+	return d, nil
 }

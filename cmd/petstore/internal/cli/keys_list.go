@@ -45,7 +45,7 @@ active, expired or revoked.`,
 					return err
 				}
 				list := keyEntries(all, clock())
-				return output.write(in.stdout, list, func(table io.Writer) { writeKeys(table, list) })
+				return output.write(in.Stdout, list, func(table io.Writer) { writeKeys(table, list) })
 			})
 		},
 	}

@@ -6,12 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -67,7 +65,7 @@ func (in *invocation) restore(ctx context.Context, path string, revokeKeys bool)
 		return err
 	}
 	defer file.discard()
-	contents, err := in.copyStore(ctx, path, file, func(context.Context, time.Duration) {}) // nobody uses the store
+	contents, err := in.copyStore(ctx, path, file, false)
 	if err != nil {
 		return err
 	}
@@ -83,12 +81,12 @@ func (in *invocation) restore(ctx context.Context, path string, revokeKeys bool)
 	if err != nil {
 		return renamed(err, replaced.Kept)
 	}
-	in.reportUsableKeys(ctx, replaced)
-	return in.printResult(result + describeKept(ctx, store, replaced.Kept))
+	in.reportUsableKeys(replaced)
+	return in.printResult("%s%s", result, describeKept(ctx, store, replaced.Kept))
 }
 
 // reportUsableKeys reports on stderr the API keys that are usable only since the restore.
-func (in *invocation) reportUsableKeys(ctx context.Context, replaced backup.Replaced) {
+func (in *invocation) reportUsableKeys(replaced backup.Replaced) {
 	if len(replaced.UsableKeys) == 0 {
 		return
 	}
@@ -100,8 +98,7 @@ func (in *invocation) reportUsableKeys(ctx context.Context, replaced backup.Repl
 	for i, key := range replaced.UsableKeys {
 		names[i] = fmt.Sprintf("%s (id %d)", key.Name, key.ID)
 	}
-	text = fmt.Sprintf("petstore: %s: %s: revoke them with petstore keys revoke, or restore again with --revoke-keys\n", text, strings.Join(names, ", "))
-	_, _ = io.WriteString(contextWriter{ctx, in.stderr}, printable(text)) // an error of stderr cannot be reported
+	in.report("%s: %s: revoke them with petstore keys revoke, or restore again with --revoke-keys", text, strings.Join(names, ", "))
 }
 
 // fileBehindLink returns the path of the file to which path leads if it is a symbolic link, which

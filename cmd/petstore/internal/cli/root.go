@@ -1,31 +1,65 @@
+// Package cli is the command line of petstore: a file for each command, and what only commands
+// share.
 package cli
 
 import (
+	"context"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/config"
 )
 
-// An invocation is the environment of one run of the program and its global flags.
+// A Program is the running program: its command line, environment and output, and its build.
+type Program struct {
+	Name            string   // as it was called, for hints
+	Args            []string // without the name
+	Environ         []string
+	Stdout, Stderr  io.Writer
+	Version, Commit string // set by the linker, or empty
+}
+
+// An invocation is one run of a Program, with its global flags.
 type invocation struct {
 	Program
-	stdout      contextWriter
-	stderr      io.Writer
-	forceExit   func()   // makes Run return without waiting for the command
 	configFile  string   // --config
 	assignments []string // --set, each KEY=VALUE
+	valid       bool     // the command line is valid
+}
+
+// Run executes the command line and returns the exit status.
+func Run(ctx context.Context, p Program) int {
+	in := &invocation{Program: p}
+	root := newRoot(in)
+	root.SetArgs(p.Args)
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	_, invalid := errors.AsType[*config.InvalidError](err)
+	if write, ok := errors.AsType[*fs.PathError](err); ok && !invalid && write.Path == os.Stdout.Name() && errors.Is(write, syscall.EPIPE) {
+		return 1 // without a message, as a program that SIGPIPE ends
+	}
+	in.report("%v", err)
+	if invalid || !in.valid {
+		return 2
+	}
+	return 1
 }
 
 // sqliteCommands are the commands for SQLite stores, which sqlite.go adds.
 var sqliteCommands []func(*invocation) *cobra.Command
 
-// newRoot returns the petstore command with its subcommands. It calls onValid before a
-// command runs, when the command line is valid.
-func newRoot(in *invocation, onValid func()) *cobra.Command {
+// newRoot returns the petstore command with its subcommands.
+func newRoot(in *invocation) *cobra.Command {
 	root := withSubcommands(&cobra.Command{
 		Use:   "petstore",
 		Short: "Serve the catalogue of an animal store over HTTP",
@@ -45,10 +79,12 @@ second signal stops it immediately.`,
 			if err := cmd.ValidateRequiredFlags(); err != nil { // cobra would check them after this function
 				return err
 			}
-			if err := in.checkAssignments(); err != nil {
-				return err
+			for _, assignment := range in.assignments { // which the error does not repeat: it may be a secret
+				if !strings.Contains(assignment, "=") {
+					return errors.New("a --set has no =: write it as KEY=VALUE")
+				}
 			}
-			onValid()
+			in.valid = true
 			return nil
 		},
 	}, newServe(in), newKeys(in), newMigrate(in), newSeed(in), newExport(in), newImport(in), newCopy(in), newConfig(in), newVersion(in))
@@ -64,18 +100,6 @@ second signal stops it immediately.`,
 	return root
 }
 
-// notEmpty returns the function that sets target to the value of a flag. An empty value, such
-// as that of a variable that is not set, is an error.
-func notEmpty(target *string) func(string) error {
-	return func(value string) error {
-		if value == "" {
-			return errors.New("must not be empty")
-		}
-		*target = value
-		return nil
-	}
-}
-
 // completeSet completes --set with the keys of the settings.
 func completeSet(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	keys := config.Keys()
@@ -83,17 +107,6 @@ func completeSet(*cobra.Command, []string, string) ([]cobra.Completion, cobra.Sh
 		keys[i] += "="
 	}
 	return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
-}
-
-// checkAssignments rejects a --set without "=", which would set an empty value. The error
-// does not repeat the argument, which may be a secret.
-func (in *invocation) checkAssignments() error {
-	for _, assignment := range in.assignments {
-		if !strings.Contains(assignment, "=") {
-			return errors.New("a --set has no =: write it as KEY=VALUE")
-		}
-	}
-	return nil
 }
 
 // loadConfig loads the settings of this invocation.

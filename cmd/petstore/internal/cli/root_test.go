@@ -17,5 +17,5 @@ func TestEveryCommandHasHelpAndAnExample(t *testing.T) {
 			walk(child)
 		}
 	}
-	walk(newRoot(&invocation{}, func() {}))
+	walk(newRoot(&invocation{}))
 }

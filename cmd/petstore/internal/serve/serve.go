@@ -21,6 +21,7 @@ import (
 
 // Options are what Run needs beside the settings.
 type Options struct {
+	Program         string // the name by which it was called, for hints
 	Version, Commit string
 	StoreName       string // for the log
 	SettingsFile    string // for the log, or empty
@@ -28,7 +29,6 @@ type Options struct {
 	Stdout, Stderr  io.Writer
 	Open            func(context.Context, repository.Options) (*repository.Store, error)
 	Clock           func() time.Time
-	ForceExit       func() // ends the process with 1
 }
 
 // Run runs the service until ctx ends. It opens the listeners before the store, so that
@@ -43,7 +43,7 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 		return err
 	}
 	defer closeLog()
-	limitShutdown(ctx, settings.Server, log, o.ForceExit)
+	limitShutdown(ctx, settings.Server, log)
 	listener, err := listenPublic(ctx, settings.Server, log)
 	if err != nil {
 		return err
@@ -100,34 +100,24 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	startup.SetHandler(handler)
 	ready.Store(health)
 
-	o.logServing(ctx, settings, store, listener.Addr(), log)
+	o.logServing(ctx, settings, store, keys, listener.Addr(), log)
 	context.AfterFunc(ctx, func() { health.Drain(); log.Info("stopping", zap.NamedError("reason", context.Cause(ctx))) })
 	group.Go(func() error { defer drained(); return <-served })
 	group.Go(func() error { return flushLastUsed(drainCtx, keys, log) })
 	if o.FirstKey {
-		group.Go(func() error { return printFirstKey(drainCtx, keys, settings, listener.Addr(), o.Stdout, log) })
+		group.Go(func() error { return o.printFirstKey(drainCtx, keys, settings, listener.Addr(), log) })
 	}
 	err = group.Wait()
 	log.Info("stopped", zap.Error(err))
 	return err
 }
 
-// checkTimeout is how long the start of the service waits for the check of logServing.
+// checkTimeout is how long the start of the service waits for the checks of logServing.
 const checkTimeout = 5 * time.Second
 
-// logServing logs that the service serves, and a warning if acknowledged writes could be lost
-// in a failover of the database server.
-func (o Options) logServing(ctx context.Context, settings config.Config, store *repository.Store, address net.Addr, log *zap.Logger) {
-	log.Info("serving", o.servingFields(store, address)...)
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	if err := store.CheckSynchronous(ctx); err != nil {
-		log.Warn("the database server has no synchronous standby", zap.Error(err), zap.Bool("required", settings.Database.RequireSynchronous))
-	}
-}
-
-// servingFields returns the fields of the log entry "serving".
-func (o Options) servingFields(store *repository.Store, address net.Addr) []zap.Field {
+// logServing logs that the service serves, and warnings if acknowledged writes could be lost in a
+// failover of the database server, or if no API key is valid.
+func (o Options) logServing(ctx context.Context, settings config.Config, store *repository.Store, keys *usecase.Keys, address net.Addr, log *zap.Logger) {
 	fields := []zap.Field{
 		zap.String("version", o.Version), zap.String("commit", o.Commit), zap.Stringer("address", address),
 		zap.String("store", o.StoreName),
@@ -136,5 +126,13 @@ func (o Options) servingFields(store *repository.Store, address net.Addr) []zap.
 	if o.SettingsFile != "" {
 		fields = append(fields, zap.String("settings_file", o.SettingsFile))
 	}
-	return fields
+	log.Info("serving", fields...)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	if err := store.CheckSynchronous(ctx); err != nil {
+		log.Warn("the database server has no synchronous standby", zap.Error(err), zap.Bool("required", settings.Database.RequireSynchronous))
+	}
+	if !o.FirstKey {
+		o.warnWithoutKey(ctx, keys, log)
+	}
 }

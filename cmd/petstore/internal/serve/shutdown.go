@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"go.uber.org/zap"
@@ -24,15 +25,14 @@ func serverTimeouts(s config.Server) server.Timeouts {
 const forcedExitLogTime = 200 * time.Millisecond
 
 // limitShutdown makes the process exit when ShutdownDelay and ShutdownTimeout have passed
-// after ctx ended, whatever the command still waits for: a disk, a trace collector or a
-// full pipe.
-func limitShutdown(ctx context.Context, s config.Server, log *zap.Logger, forceExit func()) {
+// after ctx ended, whatever it still waits for: a disk, a trace collector or a full pipe.
+func limitShutdown(ctx context.Context, s config.Server, log *zap.Logger) {
 	limit := s.ShutdownDelay + s.ShutdownTimeout
 	context.AfterFunc(ctx, func() {
 		time.Sleep(limit - forcedExitLogTime)
 		log.Error("shutdown timed out, exiting", zap.Duration("limit", limit))
 		_ = log.Sync()
 		time.Sleep(forcedExitLogTime * 3 / 4)
-		forceExit()
+		os.Exit(1) //nolint:forbidigo // no caller could end what it waits for
 	})
 }

@@ -59,6 +59,18 @@ func atMostOneArg(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// notEmpty returns the function that sets target to the value of a flag. An empty value, such
+// as that of a variable that is not set, is an error.
+func notEmpty(target *string) func(string) error {
+	return func(value string) error {
+		if value == "" {
+			return errors.New("must not be empty")
+		}
+		*target = value
+		return nil
+	}
+}
+
 // flagError returns err, the error of a flag. If a mistyped subcommand precedes the flag,
 // which its parent therefore does not know, it returns the error of the subcommand.
 func flagError(cmd *cobra.Command, err error) error {
