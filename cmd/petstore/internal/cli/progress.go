@@ -56,6 +56,12 @@ func (p *progress) add(n int) {
 	}
 }
 
+// Write implements io.Writer: each byte is a unit that is done.
+func (p *progress) Write(done []byte) (int, error) {
+	p.add(len(done))
+	return len(done), nil
+}
+
 // stop ends the line of an unfinished bar.
 func (p *progress) stop() {
 	if p.bar != nil && p.done < p.total {

@@ -78,8 +78,11 @@ func (in *invocation) restore(ctx context.Context, path string, revokeKeys bool)
 		result += fmt.Sprintf("\nrevoked %d API keys: create others with petstore keys create", revoked)
 	}
 	replaced, err := backup.Replace(context.WithoutCancel(ctx), store, file.Name(), clock())
+	if err != nil && len(replaced.Kept) > 0 {
+		err = fmt.Errorf("%w; renamed before: %s", err, strings.Join(replaced.Kept, ", "))
+	}
 	if err != nil {
-		return renamed(err, replaced.Kept)
+		return err
 	}
 	in.reportUsableKeys(replaced)
 	return in.printResult("%s%s", result, describeKept(ctx, store, replaced.Kept))
@@ -115,14 +118,6 @@ func fileBehindLink(path string) (string, error) {
 		err = errors.New("it is a symbolic link to a file that does not exist")
 	}
 	return "", fmt.Errorf("restore the store %s: %w: correct the link", path, err)
-}
-
-// renamed adds to an error of Replace the files that were renamed before.
-func renamed(err error, kept []string) error {
-	if len(kept) > 0 {
-		err = fmt.Errorf("%w; renamed before: %s", err, strings.Join(kept, ", "))
-	}
-	return err
 }
 
 // describeKept returns what was kept of the previous store, and how to go back to it unless

@@ -66,10 +66,8 @@ func (in *invocation) seed(ctx context.Context, seeder *usecase.Seeder, count in
 // throttle pauses for half of the time that a batch took, so that other processes can
 // write: SQLite does not queue those that wait for its lock, they retry.
 func throttle(ctx context.Context, batchDuration time.Duration) {
-	pause := time.NewTimer(batchDuration / 2)
-	defer pause.Stop()
 	select {
-	case <-pause.C:
+	case <-time.After(batchDuration / 2):
 	case <-ctx.Done():
 	}
 }

@@ -91,12 +91,8 @@ func localAddress(address net.Addr) string {
 	return address.String()
 }
 
-// flushLastUsed stores when keys were last used, every five seconds and once more when ctx
-// ends.
-func flushLastUsed(ctx context.Context, keys *usecase.Keys, log *zap.Logger) error {
-	keys.FlushLastUsed(ctx, 5*time.Second, logFlushes(log))
-	return nil
-}
+// lastUsedInterval is how often the service stores when keys were last used.
+const lastUsedInterval = 5 * time.Second
 
 // logFlushes returns a function that logs the first of several errors in a row. Requests may
 // log none, if all of them read and only writes fail. The entry does not say that the write is

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
+	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
@@ -37,8 +40,12 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
-	metrics := telemetry.NewRegistry()
-	log, level, closeLog, err := telemetry.NewLogger(settings.Log, o.Stderr, telemetry.RegisterLogMetrics(metrics))
+	var ready atomic.Pointer[server.Health] // nil until the service is ready
+	metrics := telemetry.NewRegistry(func() bool {
+		health := ready.Load()
+		return health != nil && health.Check(context.Background()) == nil
+	})
+	log, level, closeLog, err := telemetry.NewLogger(settings.Log, o.Stderr, metrics)
 	if err != nil {
 		return err
 	}
@@ -67,7 +74,6 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	go func() { served <- server.Serve(ctx, listener, withHSTS(startup), serverTimeouts(settings.Server), log) }()
 	drainCtx, drained := context.WithCancel(context.WithoutCancel(ctx)) // ends after the last request
 	defer drained()
-	ready := telemetry.RegisterReadyMetric(metrics)
 	group.Go(func() error { return serveAdmin(drainCtx, admin, settings, metrics, level, log) })
 
 	tracerProvider, flushTraces, err := telemetry.NewTracerProvider(ctx, settings.Tracing.OTLPEndpoint, log)
@@ -86,9 +92,13 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	pets, orders := usecase.NewPets(store, store.Pets(), o.Clock), usecase.NewOrders(store, store.Orders(), o.Clock)
 	keys, health := usecase.NewKeys(store, store.Keys(), o.Clock), server.NewHealth(store.Ping)
 	telemetry.RegisterStoreMetrics(metrics, store)
+	requestMetrics := prometheus.Registerer(metrics)
+	if admin == nil { // nobody could read them
+		requestMetrics = nil
+	}
 	handler, err := newPublicHandler(
 		settings, health, rest.Services{Pets: pets, Orders: orders, Keys: keys},
-		rest.WithLogger(log), rest.WithMetrics(telemetry.RegistererFor(metrics, admin)), rest.WithTracerProvider(tracerProvider),
+		rest.WithLogger(log), rest.WithMetrics(requestMetrics), rest.WithTracerProvider(tracerProvider),
 		rest.WithPageCache(store.Versions, int64(settings.Cache.MaxBytes)),
 	)
 	if err != nil {
@@ -103,7 +113,7 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	o.logServing(ctx, settings, store, keys, listener.Addr(), log)
 	context.AfterFunc(ctx, func() { health.Drain(); log.Info("stopping", zap.NamedError("reason", context.Cause(ctx))) })
 	group.Go(func() error { defer drained(); return <-served })
-	group.Go(func() error { return flushLastUsed(drainCtx, keys, log) })
+	group.Go(func() error { keys.FlushLastUsed(drainCtx, lastUsedInterval, logFlushes(log)); return nil })
 	if o.FirstKey {
 		group.Go(func() error { return o.printFirstKey(drainCtx, keys, settings, listener.Addr(), log) })
 	}
@@ -135,4 +145,30 @@ func (o Options) logServing(ctx context.Context, settings config.Config, store *
 	if !o.FirstKey {
 		o.warnWithoutKey(ctx, keys, log)
 	}
+}
+
+// serverTimeouts returns the timeouts of the HTTP server. It leaves a twentieth of the
+// shutdown timeout to what is written after the last request: last uses of keys, store,
+// traces and log.
+func serverTimeouts(s config.Server) server.Timeouts {
+	return server.Timeouts{
+		ReadHeader: s.ReadHeaderTimeout, Read: s.ReadTimeout, Write: s.WriteTimeout, Idle: s.IdleTimeout,
+		Delay: s.ShutdownDelay, Shutdown: s.ShutdownTimeout - s.ShutdownTimeout/20,
+	}
+}
+
+// forcedExitLogTime is how long before a forced exit the log entry about it is written.
+const forcedExitLogTime = 200 * time.Millisecond
+
+// limitShutdown makes the process exit when ShutdownDelay and ShutdownTimeout have passed
+// after ctx ended, whatever it still waits for: a disk, a trace collector or a full pipe.
+func limitShutdown(ctx context.Context, s config.Server, log *zap.Logger) {
+	limit := s.ShutdownDelay + s.ShutdownTimeout
+	context.AfterFunc(ctx, func() {
+		time.Sleep(limit - forcedExitLogTime)
+		log.Error("shutdown timed out, exiting", zap.Duration("limit", limit))
+		_ = log.Sync()
+		time.Sleep(forcedExitLogTime * 3 / 4)
+		os.Exit(1) //nolint:forbidigo // no caller could end what it waits for
+	})
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/usecase"
@@ -17,7 +19,7 @@ func TestMetricsOfUnavailableStoreLackTheKeysOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry := NewRegistry()
+	registry := prometheus.NewRegistry()
 	RegisterStoreMetrics(registry, store)
 	_, err = usecase.NewKeys(store, store.Keys(), time.Now).Create(t.Context(), "till", time.Hour)
 	if err := errors.Join(err, store.Close()); err != nil {
