@@ -32,7 +32,7 @@ var imports = map[string][]string{
 	"cmd/petstore":           {"cmd/petstore/internal/cli"},
 	cmd + "cli":              nil,
 	cmd + "serve":            nil,
-	cmd + "telemetry":        {"config", "domain", "repository", "repository/engine", "delivery/http/server"},
+	cmd + "telemetry":        {"config", "domain", "repository", "repository/engine"},
 	"domain":                 {},
 	"usecase":                {"domain"},
 	"repository":             {"domain", "repository/engine", "repository/sharedquery", "repository/groupcommit", "repository/freshness", "repository/sqltrace"},

@@ -17,6 +17,7 @@ import (
 
 // An exportRun is one run of petstore export.
 type exportRun struct {
+	in     *invocation
 	path   string
 	kind   string // pets or orders
 	status string
@@ -24,7 +25,7 @@ type exportRun struct {
 }
 
 func newExport(in *invocation) *cobra.Command {
-	run := &exportRun{path: stdio, kind: "pets"}
+	run := &exportRun{in: in, path: stdio, kind: "pets"}
 	cmd := &cobra.Command{
 		Use:   "export [FILE|-]",
 		Short: "Write all animals or orders to a file",
@@ -48,7 +49,7 @@ is not overwritten, but any FILE.partial that is not in use is removed.`,
 				}
 			}
 			return in.withStore(cmd.Context(), mustExist, func(store *repository.Store) error {
-				return run.run(cmd.Context(), in, store)
+				return run.run(cmd.Context(), store)
 			})
 		},
 	}
@@ -86,15 +87,15 @@ func (r *exportRun) parseArgs(cmd *cobra.Command, args []string) (err error) {
 }
 
 // run writes the records to the file, or to standard output.
-func (r *exportRun) run(ctx context.Context, in *invocation, store *repository.Store) error {
+func (r *exportRun) run(ctx context.Context, store *repository.Store) error {
 	start := time.Now()
 	took := func() time.Duration { return time.Since(start).Round(time.Millisecond) }
 	if r.path == stdio {
-		written, err := r.write(ctx, in, store, in.Stdout)
+		written, err := r.write(ctx, store, r.in.Stdout)
 		if err != nil {
 			return interruptedOr(ctx, err, "the output is incomplete")
 		}
-		fmt.Fprintf(in.Stderr, "exported %d %s in %s\n", written, r.units(), took())
+		fmt.Fprintf(r.in.Stderr, "exported %d %s in %s\n", written, r.units(), took())
 		return nil
 	}
 	out, err := createFile(r.path)
@@ -102,14 +103,14 @@ func (r *exportRun) run(ctx context.Context, in *invocation, store *repository.S
 		return err
 	}
 	defer out.discard()
-	written, err := r.write(ctx, in, store, out)
+	written, err := r.write(ctx, store, out)
 	if err == nil {
 		err = out.publish()
 	}
 	if err != nil {
 		return interruptedOr(ctx, err, r.path+" was not written")
 	}
-	return in.printResult("exported %d %s in %s", written, r.units(), took())
+	return r.in.printResult("exported %d %s in %s", written, r.units(), took())
 }
 
 // units returns what messages call the records.
@@ -121,11 +122,11 @@ func (r *exportRun) units() string {
 }
 
 // write writes the records, reports the progress and returns their number.
-func (r *exportRun) write(ctx context.Context, in *invocation, store *repository.Store, out io.Writer) (int, error) {
+func (r *exportRun) write(ctx context.Context, store *repository.Store, out io.Writer) (int, error) {
 	if r.kind == "orders" {
-		return writeAll(ctx, store.Orders(), domain.OrderStatus(r.status), file.NewOrderWriter(out, r.format), in.Stderr, r.units())
+		return writeAll(ctx, store.Orders(), domain.OrderStatus(r.status), file.NewOrderWriter(out, r.format), r.in.Stderr, r.units())
 	}
-	return writeAll(ctx, store.Pets(), domain.PetStatus(r.status), file.NewPetWriter(out, r.format), in.Stderr, r.units())
+	return writeAll(ctx, store.Pets(), domain.PetStatus(r.status), file.NewPetWriter(out, r.format), r.in.Stderr, r.units())
 }
 
 // A recordReader reads all records that have a status, or all if that is empty.

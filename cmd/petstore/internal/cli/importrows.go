@@ -59,13 +59,13 @@ func (r *importRun) check(ctx context.Context, rejects *rejectFile) (checked che
 	if checked.info, err = r.input.Stat(); err != nil {
 		return checked, err
 	}
-	progress := newProgress(r.stderr, "bytes checked", int(checked.info.Size()))
+	progress := newProgress(r.in.Stderr, "bytes checked", int(checked.info.Size()))
 	defer progress.stop()
 	rows := r.read(progress)
 	if err = checked.checkRows(ctx, rows, rejects); err != nil {
 		err = fmt.Errorf("%s: %w", nameOf(r.path), err)
 	} else if !rows.EndsWithLine() {
-		r.warn("warning: the last line of %s has no line end: the file may be incomplete", nameOf(r.path))
+		r.in.report("warning: the last line of %s has no line end: the file may be incomplete", nameOf(r.path))
 	}
 	if ctx.Err() != nil {
 		return checked, err
@@ -124,7 +124,7 @@ func invalidRows(listed []string, n int) error {
 // when it was checked: by size and time before each batch, by content before the last one, which
 // marks the import as complete.
 func (r *importRun) add(ctx context.Context, importer *usecase.Importer, earlier domain.ImportState, checked checkedFile) (otherIDs int, err error) {
-	progress := newProgress(r.stderr, "animals", int(checked.pets-earlier.Added))
+	progress := newProgress(r.in.Stderr, "animals", int(checked.pets-earlier.Added))
 	defer progress.stop()
 	if checked.pets == 0 {
 		return addBatch(ctx, importer, nil, true)

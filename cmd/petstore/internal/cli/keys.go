@@ -129,6 +129,7 @@ func formatTime(t *time.Time) string {
 }
 
 func newKeysRotate(in *invocation) *cobra.Command {
+	var id int64
 	overlap := 24 * time.Hour
 	cmd := &cobra.Command{
 		Use:   "rotate ID",
@@ -138,9 +139,9 @@ replaces, and print it on standard output. It is shown only once. The old key is
 after the overlap. Standard error says when, and the id of the new key.`,
 		Example: `  petstore keys rotate 7                # both keys work for a day
   petstore keys rotate 7 --overlap 0s   # the old key is revoked immediately`,
-		Args: keyIDArg, PreRunE: in.checkKeyOutput,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, id := cmd.Context(), keyID(args)
+		Args: keyIDArg(&id), PreRunE: in.checkKeyOutput,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
 			return in.withKeys(ctx, mustExist, func(keys *usecase.Keys) error {
 				secret, err := keys.Rotate(ctx, id, overlap)
 				if err := in.printKey(secret, err); err != nil {
@@ -173,17 +174,18 @@ func (in *invocation) reportRotation(ctx context.Context, keys *usecase.Keys, id
 }
 
 func newKeysRevoke(in *invocation) *cobra.Command {
+	var id int64
 	return &cobra.Command{
 		Use:     "revoke ID",
 		Short:   "Revoke an API key permanently",
 		Example: "  petstore keys revoke 7",
-		Args:    keyIDArg,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		Args:    keyIDArg(&id),
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return in.withKeys(cmd.Context(), mustExist, func(keys *usecase.Keys) error {
-				if err := keys.Revoke(cmd.Context(), keyID(args)); err != nil {
+				if err := keys.Revoke(cmd.Context(), id); err != nil {
 					return err
 				}
-				return in.printResult("the API key %d is revoked", keyID(args))
+				return in.printResult("the API key %d is revoked", id)
 			})
 		},
 	}
@@ -213,22 +215,18 @@ func (in *invocation) printKey(secret string, err error) error {
 	return nil
 }
 
-// keyIDArg is a cobra.PositionalArgs that accepts the id of a key alone. Its error does not
-// repeat the argument, which may be a secret by mistake.
-func keyIDArg(cmd *cobra.Command, args []string) error {
-	if err := oneArg("name the ID of an API key, which petstore keys list shows")(cmd, args); err != nil {
-		return err
+// keyIDArg is a cobra.PositionalArgs that sets id to the only argument, the id of a key. Its
+// error does not repeat the argument, which may be a secret by mistake.
+func keyIDArg(id *int64) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) (err error) {
+		if err := oneArg("name the ID of an API key, which petstore keys list shows")(cmd, args); err != nil {
+			return err
+		}
+		if *id, err = strconv.ParseInt(args[0], 10, 64); err != nil {
+			return errors.New("the ID of an API key must be a number that petstore keys list shows")
+		}
+		return nil
 	}
-	if _, err := strconv.ParseInt(args[0], 10, 64); err != nil {
-		return errors.New("the ID of an API key must be a number that petstore keys list shows")
-	}
-	return nil
-}
-
-// keyID returns the id in arguments that keyIDArg has accepted.
-func keyID(args []string) int64 {
-	id, _ := strconv.ParseInt(args[0], 10, 64)
-	return id
 }
 
 // durationFlag returns the function that sets d to the value of a flag, which must be from

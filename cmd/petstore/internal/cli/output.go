@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"text/tabwriter"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -37,21 +36,19 @@ func (in *invocation) message(text string) string {
 	return printable(named.Replace(text))
 }
 
+// unprintable matches what could change the rest of the output of a terminal: control characters
+// but newlines, characters that change the direction of text, and bytes that are not UTF-8.
+var unprintable = regexp.MustCompile(`[^\P{Cc}\n]|[\x{61c}\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}\x{fffd}]`)
+
 // printable returns text, in which a part may be the name of a file, with escape sequences of Go
-// instead of what could change the rest of the output of a terminal: control characters but
-// newlines, characters that change the direction of text, and bytes that are not UTF-8.
+// instead of what is unprintable.
 func printable(text string) string {
-	var escaped strings.Builder
-	for rest := text; rest != ""; {
-		r, size := utf8.DecodeRuneInString(rest)
-		char := rest[:size]
-		if r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == utf8.RuneError && size == 1 {
-			char = strings.Trim(strconv.QuoteToASCII(char), `"`)
+	return unprintable.ReplaceAllStringFunc(text, func(char string) string {
+		if char == "\ufffd" { // the character itself: another byte matches as if it were this one
+			return char
 		}
-		escaped.WriteString(char)
-		rest = rest[size:]
-	}
-	return escaped.String()
+		return strings.Trim(strconv.QuoteToASCII(char), `"`)
+	})
 }
 
 // checkStdout returns an error with a remedy if standard output is the null device, which the Go
