@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -108,9 +107,7 @@ func copyToTemp(from io.Reader) (*os.File, error) {
 // A rejectFile is the file of --rejects. A nil one does nothing.
 type rejectFile struct {
 	*newFile
-	out     *bufio.Writer
-	encoder *json.Encoder
-	rows    int
+	rows int
 }
 
 // A rejectedRow is a row that violates a rule, as it is written to a rejectFile.
@@ -134,13 +131,7 @@ func createRejects(path string) (*rejectFile, error) {
 		return nil, nil //nolint:nilnil // no file
 	}
 	created, err := createFile(path)
-	if err != nil {
-		return nil, err
-	}
-	out := bufio.NewWriter(created)
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	return &rejectFile{newFile: created, out: out, encoder: encoder}, nil
+	return &rejectFile{newFile: created}, err
 }
 
 func (r *rejectFile) write(row file.Row) error {
@@ -148,16 +139,15 @@ func (r *rejectFile) write(row file.Row) error {
 		return nil
 	}
 	r.rows++
-	return r.encoder.Encode(rejectedRow{Line: row.Line, Rule: row.Rule, Row: string(row.Text)})
+	encoder := json.NewEncoder(r.File)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(rejectedRow{Line: row.Line, Rule: row.Rule, Row: string(row.Text)})
 }
 
 // publish gives the file its name if it has any rows.
 func (r *rejectFile) publish() error {
 	if r == nil || r.rows == 0 {
 		return nil
-	}
-	if err := r.out.Flush(); err != nil {
-		return err
 	}
 	return r.newFile.publish()
 }

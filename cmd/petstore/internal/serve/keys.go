@@ -110,5 +110,5 @@ func logFlushes(log *zap.Logger) func(error) {
 // KeyNotPrinted returns the error for a key that was created but not printed because
 // of err.
 func KeyNotPrinted(err error) error {
-	return fmt.Errorf("the API key was created but not printed: %v: revoke it, it is the last one that petstore keys list shows", err) //nolint:errorlint // cli.Run would not print an errNoReader
+	return fmt.Errorf("the API key was created but not printed: %v: revoke it, it is the last one that petstore keys list shows", err) //nolint:errorlint // cli.Run would not print a broken pipe
 }
