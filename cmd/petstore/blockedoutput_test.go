@@ -159,18 +159,6 @@ func TestFirstKeyIsPrintedWhenStandardOutputIsRead(t *testing.T) {
 	}
 }
 
-func TestProcessExitsWhileStandardErrorBlocks(t *testing.T) {
-	t.Parallel()
-	_, stderr := fullPipe(t)
-	for _, args := range [][]string{{"serve", "--set", "log.level=loud"}, {"keys", "revoke", "x"}} {
-		cmd := commandWithTimeout(t, t.TempDir(), args...)
-		cmd.Stderr = stderr
-		if err := cmd.Run(); cmd.ProcessState.ExitCode() != 2 {
-			t.Errorf("petstore %v: got %v, want exit code 2", args, err)
-		}
-	}
-}
-
 // TestServerExitsWithinItsShutdownTimeouts locks the store, so that a request and the update
 // of the last use of its key after it take longer than the shutdown timeout.
 func TestServerExitsWithinItsShutdownTimeouts(t *testing.T) {

@@ -69,9 +69,11 @@ func TestCommandReportsThatItCreatedTheStore(t *testing.T) {
 func TestMigrateUpCreatesTheStore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, args := range [][]string{{"migrate", "up"}, {"migrate", "up"}, {"migrate", "status"}} {
-		if stdout, stderr, code := runPetstore(t, dir, args...); code != 0 {
-			t.Fatalf("petstore %v: got code %d, stdout %q, stderr %q; want 0", args, code, stdout, stderr)
+	for _, test := range []struct{ args, stdout string }{
+		{"migrate up", "the schema is up to date: version 4\n"}, {"migrate up", "the schema is up to date: version 4\n"}, {"migrate status", "the schema is up to date\n"},
+	} {
+		if stdout, stderr, code := runPetstore(t, dir, strings.Fields(test.args)...); code != 0 || stdout != test.stdout {
+			t.Fatalf("petstore %v: got code %d, stdout %q, stderr %q; want 0 and %q", test.args, code, stdout, stderr, test.stdout)
 		}
 	}
 }

@@ -13,16 +13,45 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// rotationPattern matches what petstore keys rotate says on standard error.
+var rotationPattern = regexp.MustCompile(`^petstore: the new API key has the id (\d+); the old one, (\d+), is revoked at (\S+)\n$`)
+
 // printedKey runs petstore keys with args and returns the key that it prints. It fails the
-// test if anything else is printed.
+// test if anything else is printed, but for what keys rotate says.
 func printedKey(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	stdout := runOK(t, dir, append([]string{"keys"}, args...)...)
+	stdout, stderr, code := runPetstore(t, dir, append([]string{"keys"}, args...)...)
 	key := keyPattern.FindString(stdout)
-	if key == "" || stdout != key+"\n" {
-		t.Fatalf("petstore keys %v: got %q, want only a key", args, stdout)
+	if code != 0 || key == "" || stdout != key+"\n" || rotationPattern.MatchString(stderr) != (args[0] == "rotate") || stderr != "" && args[0] != "rotate" {
+		t.Fatalf("petstore keys %v: got code %d, stdout %q, stderr %q, want only a key", args, code, stdout, stderr)
 	}
 	return key
+}
+
+func TestRotateSaysWhichKeyEndsWhen(t *testing.T) {
+	t.Parallel()
+	dir := dirWithStore(t)
+	for range 3 {
+		printedKey(t, dir, "create", "--name", "till-1")
+	}
+	before := time.Now().Add(48 * time.Hour).Truncate(time.Second)
+	_, stderr, _ := runPetstore(t, dir, "keys", "rotate", "2", "--overlap", "48h")
+	said := rotationPattern.FindStringSubmatch(stderr)
+	if said == nil || said[1] != "4" || said[2] != "2" {
+		t.Fatalf("got %q, want that the key 4 replaces the key 2", stderr)
+	}
+	if end, err := time.Parse(time.RFC3339, said[3]); err != nil || end.Before(before) || end.After(time.Now().Add(48*time.Hour)) {
+		t.Errorf("got the end %s, %v, want 48 hours from now", said[3], err)
+	}
+}
+
+func TestRevokeSaysWhatItDid(t *testing.T) {
+	t.Parallel()
+	dir := dirWithStore(t)
+	printedKey(t, dir, "create", "--name", "till-1")
+	if stdout := runOK(t, dir, "keys", "revoke", "1"); stdout != "the API key 1 is revoked\n" {
+		t.Errorf("got %q, want that the key is revoked", stdout)
+	}
 }
 
 // wantKeyStatus sends a GET with each key and expects a status.

@@ -46,7 +46,8 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	context.AfterFunc(ctx, stop) // a second signal kills the process
 	code := cli.Run(ctx, cli.Program{
-		Args: os.Args[1:], Environ: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr, Version: version, Commit: commit,
+		Name: os.Args[0], Args: os.Args[1:], Environ: os.Environ(),
+		Stdout: os.Stdout, Stderr: os.Stderr, Version: version, Commit: commit,
 	})
 	runtime.KeepAlive(ballast)
 	os.Exit(code)

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 // command returns the command that runs petstore in dir.
 func command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd.Args[0] = "petstore" // which hints name
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), runAsPetstore+"=1", "PETSTORE_SERVER_ADDRESS=127.0.0.1:0", "PETSTORE_ADMIN_ADDRESS=")
 	return cmd
@@ -36,7 +37,7 @@ func command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 // the same process, with the limits, mounts and redirections of the shell.
 func commandAfter(ctx context.Context, dir, shell string, args ...string) *exec.Cmd {
 	cmd := command(ctx, dir, args...)
-	cmd.Args = append([]string{"sh", "-c", shell + ` && exec "$0" "$@"`}, cmd.Args...)
+	cmd.Args = append([]string{"sh", "-c", shell + ` && exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
 	cmd.Path = "/bin/sh"
 	return cmd
 }

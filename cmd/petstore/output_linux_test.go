@@ -26,7 +26,7 @@ func TestCommandSaysThatItDidItsWorkIfItsOutputFails(t *testing.T) {
 	for _, output := range []struct {
 		stdout *os.File
 		reason string
-	}{{brokenPipe(t), "broken pipe"}, {openFull(t), "write /dev/stdout: no space left on device"}} {
+	}{{brokenPipe(t), "write /dev/stdout: broken pipe"}, {openFull(t), "write /dev/stdout: no space left on device"}} {
 		for _, test := range []struct{ args, result string }{
 			{"seed --count 2", "added 2 animals and 0 orders in "},
 			{"backup monday.db", "wrote monday.db: "},

@@ -94,7 +94,7 @@ func TestCommandEndsQuietlyWhenTheReaderOfItsOutputHasExited(t *testing.T) {
 		"keys list --output json":     {1, ""},
 		"completion bash":             {1, ""},
 		"export":                      {1, ""},
-		"config --set log.level=loud": {2, "petstore: the configuration is not valid:\n  log.level = \"loud\" (command line): must be debug or info or warn or error\nbroken pipe\n"},
+		"config --set log.level=loud": {2, "petstore: the configuration is not valid:\n  log.level = \"loud\" (command line): must be debug or info or warn or error\nwrite /dev/stdout: broken pipe\n"},
 	} {
 		cmd := command(t.Context(), dir, strings.Fields(args)...)
 		var stderr bytes.Buffer

@@ -63,3 +63,36 @@ func TestServeRejectsAMalformedBootstrapKey(t *testing.T) {
 		}
 	}
 }
+
+func TestServeSaysHowToMakeAKeyIfNoneIsValid(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const warning = `"msg":"no API key of the store is valid: run petstore keys create --name NAME"`
+	wantWarning := func(store string, want bool) {
+		t.Helper()
+		if log := logOfServerWithoutFirstKey(t, dir); strings.Contains(log, warning) != want {
+			t.Errorf("%s: got the log %s, want the warning: %t", store, log, want)
+		}
+	}
+	wantWarning("a new store", true)
+	printedKey(t, dir, "create", "--name", "till-1")
+	wantWarning("a valid key", false)
+	runOK(t, dir, "keys", "revoke", "1")
+	wantWarning("a revoked key", true)
+}
+
+// logOfServerWithoutFirstKey starts petstore serve in dir, stops it when it is ready, and returns
+// its log.
+func logOfServerWithoutFirstKey(t *testing.T, dir string) string {
+	t.Helper()
+	address := freeAddress(t)
+	s := &serverProcess{Cmd: command(t.Context(), dir, "serve", "--set", "server.address="+address), url: "http://" + address, log: &syncBuffer{}}
+	s.Stderr = s.log
+	s.startAndKill(t)
+	waitUntil(t, "the server is ready", func() bool {
+		status, _, err := s.do(t.Context(), http.MethodGet, "/readyz", "")
+		return err == nil && status == http.StatusOK
+	})
+	s.stop(t)
+	return s.log.String()
+}

@@ -67,33 +67,32 @@ func (in *invocation) backup(ctx context.Context, path string) error {
 		return err
 	}
 	defer file.discard()
-	contents, err := in.copyStore(ctx, store, file, throttle)
+	contents, err := in.copyStore(ctx, store, file, true)
 	if err == nil {
 		err = file.publish()
 	}
 	if err != nil {
 		return err
 	}
-	return in.printResult(fmt.Sprintf("wrote %s: %s", path, describeStore(contents)))
+	return in.printResult("wrote %s: %s", path, describeStore(contents))
 }
 
-// copyStore copies the store at path to file, and reports the progress on stderr. After each
-// step, it calls pause with the time that the step took.
-func (in *invocation) copyStore(ctx context.Context, path string, file *newFile, pause func(context.Context, time.Duration)) (backup.Contents, error) {
-	var bar progress
-	reported, stepStart := 0, time.Now()
+// copyStore copies the store at path to file, and reports the progress on stderr. It leaves time
+// to other processes that use the store if it is shared.
+func (in *invocation) copyStore(ctx context.Context, path string, file *newFile, shared bool) (backup.Contents, error) {
+	progress := &progress{}
+	defer func() { progress.stop() }()
+	stepStart := time.Now()
 	contents, err := backup.Copy(ctx, path, file.File, func(copied, total int) {
-		if reported == 0 {
-			bar = newProgress(ctx, in.stderr, "KiB", total)
+		if progress.total == 0 {
+			progress = newProgress(in.Stderr, "KiB", total)
 		}
-		bar.add(copied - reported)
-		reported = copied
-		pause(ctx, time.Since(stepStart))
+		progress.add(copied - progress.done)
+		if shared {
+			throttle(ctx, time.Since(stepStart))
+		}
 		stepStart = time.Now()
 	})
-	if err != nil && reported > 0 {
-		bar.stop()
-	}
 	if err != nil && ctx.Err() != nil {
 		err = errors.New("interrupted: nothing was written")
 	}
@@ -137,10 +136,10 @@ func (in *invocation) backupToFolder(ctx context.Context, folder string, keep in
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // another process has removed it
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			_, err = fmt.Fprintln(in.Stdout, "removed", printable(path))
 		}
-		if _, err := fmt.Fprintln(in.stdout, "removed", printable(path)); err != nil {
+		if err != nil {
 			return err
 		}
 	}

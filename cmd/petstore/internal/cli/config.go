@@ -37,16 +37,14 @@ All are texts; the value is written as in the environment.`,
 			for i, value := range values {
 				list[i] = settingEntry(value)
 			}
-			return errors.Join(err, output.write(in.stdout, list, func(table io.Writer) { writeSettings(table, list) }))
+			return errors.Join(err, output.write(in.Stdout, list, func(table io.Writer) {
+				fmt.Fprintln(table, "SETTING\tVALUE\tSOURCE")
+				for _, s := range list {
+					fmt.Fprintf(table, "%s\t%s\t%s\n", s.Key, cmp.Or(s.Text, `""`), s.Source)
+				}
+			}))
 		},
 	}
 	output.add(cmd)
 	return cmd
-}
-
-func writeSettings(table io.Writer, list []settingEntry) {
-	fmt.Fprintln(table, "SETTING\tVALUE\tSOURCE")
-	for _, s := range list {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", s.Key, cmp.Or(s.Text, `""`), s.Source)
-	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/petstore/config"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/storecopy"
 )
@@ -45,7 +47,7 @@ or a password file (PGPASSFILE).`,
 				return err
 			}
 			if !from.isSet() && !to.isSet() {
-				return errNoStore
+				return errors.New("add --from or --to: the other store is that of the settings")
 			}
 			return cmp.Or(from.check(), to.check())
 		},
@@ -81,35 +83,94 @@ func (in *invocation) copy(ctx context.Context, from, to engine.Engine, snapshot
 		return fmt.Errorf("the source and the target are the same store %s: name another one", from)
 	}
 	start := time.Now()
-	bar, remaining := progress{}, 0
-	stop := func() {
-		if remaining > 0 {
-			bar.stop()
-		}
-	}
+	bar := &progress{}
+	defer func() { bar.stop() }()
 	result, err := storecopy.Copy(ctx, from, to, storecopy.Options{
 		Snapshot: snapshot,
 		Progress: func(units string, total int) func(n int) {
-			stop()
-			bar, remaining = newProgress(ctx, in.stderr, units, total), total
-			return func(n int) {
-				bar.add(n)
-				remaining -= n
-			}
+			bar.stop()
+			bar = newProgress(in.Stderr, units, total)
+			return bar.add
 		},
 	})
 	if err != nil {
-		stop()
 		outcome := "nothing was copied"
 		if result.Started {
 			outcome = "the target is an unfinished copy; run the same command again to begin anew"
 		}
 		return interruptedOr(ctx, err, outcome)
 	}
-	rows, lines := int64(0), ""
+	rows, tables := int64(0), ""
 	for _, table := range result.Tables {
 		rows += table.Rows
-		lines += fmt.Sprintf("%s: %d rows, SHA-256 %x in both\n", table.Name, table.Rows, table.SHA256)
+		tables += fmt.Sprintf("\n%s: %d rows, SHA-256 %x in both", table.Name, table.Rows, table.SHA256)
 	}
-	return in.printResult(strings.TrimSuffix(fmt.Sprintf("copied %d rows from %s to %s in %s\n%s", rows, from, to, time.Since(start).Round(time.Millisecond), lines), "\n"))
+	return in.printResult("copied %d rows from %s to %s in %s%s", rows, from, to, time.Since(start).Round(time.Millisecond), tables)
+}
+
+// dsnFlags are the flags for the DSN of a store, or for a file with it.
+type dsnFlags struct{ name, dsn, file string }
+
+// add adds the flags --name and --name-file.
+func (f *dsnFlags) add(cmd *cobra.Command, name, usage string) {
+	f.name = name
+	cmd.Flags().Func(name, usage+" the store `DSN` (default: the store of the settings)", notEmpty(&f.dsn))
+	cmd.Flags().Func(name+"-file", usage+" the store whose DSN is in `FILE`", notEmpty(&f.file))
+}
+
+// isSet reports whether one of the flags is set.
+func (f *dsnFlags) isSet() bool { return f.dsn != "" || f.file != "" }
+
+// check checks the flags without reading the file.
+func (f *dsnFlags) check() error {
+	if f.dsn != "" && f.file != "" {
+		return fmt.Errorf("add either --%s or --%s-file", f.name, f.name)
+	}
+	if f.dsn == "" {
+		return nil
+	}
+	_, err := f.parse(f.dsn)
+	return err
+}
+
+func (f *dsnFlags) parse(dsn string) (config.Database, error) {
+	database, err := config.DatabaseOf(dsn)
+	if err != nil {
+		err = fmt.Errorf("the DSN of --%s %w", f.name, err)
+	}
+	return database, err
+}
+
+// engine returns the engine of the store, by default of the one of the settings.
+func (f *dsnFlags) engine(in *invocation) (engine.Engine, error) {
+	database, err := f.database(in)
+	if err != nil {
+		return nil, err
+	}
+	if database.Driver == "sqlite" {
+		database.DSN = absolutePath(database.DSN) // which identifies the source of an unfinished copy
+	}
+	return newEngine(database)
+}
+
+func (f *dsnFlags) database(in *invocation) (config.Database, error) {
+	if !f.isSet() {
+		settings, err := in.loadConfig()
+		return settings.Database, err
+	}
+	dsn := f.dsn
+	if f.file != "" {
+		text, err := os.ReadFile(f.file)
+		if err != nil && config.LooksLikeDSN(f.file) {
+			err = fmt.Errorf("the file of --%s-file cannot be read: %w", f.name, errors.Unwrap(err))
+		}
+		if err != nil {
+			return config.Database{}, err
+		}
+		dsn = strings.TrimRight(string(text), "\r\n")
+		if database, err := f.parse(dsn); err != nil || database.Driver != "postgres" { // a path would be shown in errors, and this may be a secret
+			return database, fmt.Errorf("the file of --%s-file has no connection string of PostgreSQL: write postgres://… to it, or name a SQLite file with --%s", f.name, f.name)
+		}
+	}
+	return f.parse(dsn)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +17,7 @@ import (
 
 // An exportRun is one run of petstore export.
 type exportRun struct {
+	in     *invocation
 	path   string
 	kind   string // pets or orders
 	status string
@@ -25,7 +25,7 @@ type exportRun struct {
 }
 
 func newExport(in *invocation) *cobra.Command {
-	run := &exportRun{path: stdio, kind: "pets"}
+	run := &exportRun{in: in, path: stdio, kind: "pets"}
 	cmd := &cobra.Command{
 		Use:   "export [FILE|-]",
 		Short: "Write all animals or orders to a file",
@@ -43,11 +43,13 @@ is not overwritten, but any FILE.partial that is not in use is removed.`,
   petstore export - | gzip > pets.ndjson.gz`,
 		Args: run.parseArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if run.path == stdio && isNullDevice(in.stdout.out) {
-				return errors.New("standard output is closed or " + os.DevNull + ": redirect it, or name a FILE")
+			if run.path == stdio {
+				if err := in.checkStdout(": redirect it, or name a FILE"); err != nil {
+					return err
+				}
 			}
 			return in.withStore(cmd.Context(), mustExist, func(store *repository.Store) error {
-				return run.run(cmd.Context(), in, store)
+				return run.run(cmd.Context(), store)
 			})
 		},
 	}
@@ -85,14 +87,15 @@ func (r *exportRun) parseArgs(cmd *cobra.Command, args []string) (err error) {
 }
 
 // run writes the records to the file, or to standard output.
-func (r *exportRun) run(ctx context.Context, in *invocation, store *repository.Store) error {
+func (r *exportRun) run(ctx context.Context, store *repository.Store) error {
 	start := time.Now()
+	took := func() time.Duration { return time.Since(start).Round(time.Millisecond) }
 	if r.path == stdio {
-		written, units, err := r.write(ctx, store, in.stdout, in.stderr)
+		written, err := r.write(ctx, store, r.in.Stdout)
 		if err != nil {
 			return interruptedOr(ctx, err, "the output is incomplete")
 		}
-		fmt.Fprintf(contextWriter{ctx, in.stderr}, "exported %d %s in %s\n", written, units, time.Since(start).Round(time.Millisecond))
+		fmt.Fprintf(r.in.Stderr, "exported %d %s in %s\n", written, r.units(), took())
 		return nil
 	}
 	out, err := createFile(r.path)
@@ -100,56 +103,58 @@ func (r *exportRun) run(ctx context.Context, in *invocation, store *repository.S
 		return err
 	}
 	defer out.discard()
-	written, units, err := r.write(ctx, store, out, in.stderr)
+	written, err := r.write(ctx, store, out)
 	if err == nil {
 		err = out.publish()
 	}
 	if err != nil {
 		return interruptedOr(ctx, err, r.path+" was not written")
 	}
-	return in.printResult(fmt.Sprintf("exported %d %s in %s", written, units, time.Since(start).Round(time.Millisecond)))
+	return r.in.printResult("exported %d %s in %s", written, r.units(), took())
 }
 
-// write writes the records and reports the progress. It returns their number and unit.
-func (r *exportRun) write(ctx context.Context, store *repository.Store, out, stderr io.Writer) (written int, units string, err error) {
+// units returns what messages call the records.
+func (r *exportRun) units() string {
 	if r.kind == "orders" {
-		status, orders := domain.OrderStatus(r.status), store.Orders()
-		total, err := orders.Count(ctx, status)
-		if err != nil {
-			return 0, "", err
-		}
-		written, err = writeAll(file.NewOrderWriter(out, r.format), newProgress(ctx, stderr, "orders", int(total)),
-			func(write func(domain.Order) error) error { return orders.Each(ctx, status, write) })
-		return written, "orders", err
+		return "orders"
 	}
-	status, pets := domain.PetStatus(r.status), store.Pets()
-	total, err := pets.Count(ctx, status)
-	if err != nil {
-		return 0, "", err
-	}
-	written, err = writeAll(file.NewPetWriter(out, r.format), newProgress(ctx, stderr, "animals", int(total)),
-		func(write func(domain.Pet) error) error { return pets.Each(ctx, status, write) })
-	return written, "animals", err
+	return "animals"
 }
 
-// writeAll writes the records that each calls its function with, and returns their number.
-func writeAll[T any](out *file.Writer[T], p progress, each func(write func(T) error) error) (written int, err error) {
-	const step = 1000 // records between two calls of p.add
-	err = each(func(record T) error {
+// write writes the records, reports the progress and returns their number.
+func (r *exportRun) write(ctx context.Context, store *repository.Store, out io.Writer) (int, error) {
+	if r.kind == "orders" {
+		return writeAll(ctx, store.Orders(), domain.OrderStatus(r.status), file.NewOrderWriter(out, r.format), r.in.Stderr, r.units())
+	}
+	return writeAll(ctx, store.Pets(), domain.PetStatus(r.status), file.NewPetWriter(out, r.format), r.in.Stderr, r.units())
+}
+
+// A recordReader reads all records that have a status, or all if that is empty.
+type recordReader[T, S any] interface {
+	Count(ctx context.Context, status S) (int64, error)
+	Each(ctx context.Context, status S, fn func(T) error) error
+}
+
+// writeAll writes records, reports the progress on stderr and returns their number.
+func writeAll[T, S any](ctx context.Context, from recordReader[T, S], status S, out *file.Writer[T], stderr io.Writer, units string) (written int, err error) {
+	total, err := from.Count(ctx, status)
+	if err != nil {
+		return 0, err
+	}
+	progress := newProgress(stderr, units, int(total))
+	defer progress.stop()
+	const step = 1000 // records between two reports
+	err = from.Each(ctx, status, func(record T) error {
 		if written++; written%step == 0 {
-			p.add(step)
+			progress.add(step)
 		}
 		return out.Write(record)
 	})
 	if err == nil {
 		err = out.Flush()
 	}
-	if err != nil {
-		p.stop()
-		return written, err
+	if rest := written % step; err == nil && rest > 0 {
+		progress.add(rest)
 	}
-	if rest := written % step; rest > 0 {
-		p.add(rest)
-	}
-	return written, nil
+	return written, err
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
@@ -19,18 +18,17 @@ import (
 
 // An importRun is one run of petstore import.
 type importRun struct {
+	in      *invocation
 	path    string
 	format  file.Format
 	rejects string
 	again   bool
 	dryRun  bool
-
-	input  *os.File
-	stderr io.Writer
+	input   *os.File
 }
 
 func newImport(in *invocation) *cobra.Command {
-	run := &importRun{}
+	run := &importRun{in: in}
 	cmd := &cobra.Command{
 		Use:   "import FILE|-",
 		Short: "Add the animals of a file to the store",
@@ -72,15 +70,14 @@ and is not in use is removed.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx := cmd.Context()
-			run.stderr = in.stderr
 			if run.input, err = openInput(ctx, run.path, cmd.InOrStdin()); err != nil {
 				return err
 			}
 			defer run.input.Close()
 			if run.dryRun {
-				return run.run(ctx, in, nil)
+				return run.run(ctx, nil)
 			}
-			return in.withStore(ctx, repository.Options{}, func(store *repository.Store) error { return run.run(ctx, in, store) })
+			return in.withStore(ctx, repository.Options{}, func(store *repository.Store) error { return run.run(ctx, store) })
 		},
 	}
 	addFormatFlag(cmd, &run.format, "read the `FORMAT` ndjson or csv (default by the extension .ndjson, .jsonl or .csv)")
@@ -96,7 +93,7 @@ and is not in use is removed.`,
 }
 
 // run checks the file, then adds its animals unless it is a dry run.
-func (r *importRun) run(ctx context.Context, in *invocation, store *repository.Store) error {
+func (r *importRun) run(ctx context.Context, store *repository.Store) error {
 	start := time.Now()
 	rejects, err := createRejects(r.rejects)
 	if err != nil {
@@ -111,7 +108,7 @@ func (r *importRun) run(ctx context.Context, in *invocation, store *repository.S
 		if err := rejects.publish(); err != nil {
 			return err
 		}
-		return in.printResult(r.result(fmt.Sprintf("checked %d animals, and stored nothing", checked.pets), checked))
+		return r.printResult(fmt.Sprintf("checked %d animals, and stored nothing", checked.pets), checked)
 	}
 	importer := usecase.NewImporter(store, checked.digest, clock)
 	earlier, startErr := importer.Start(ctx, r.again)
@@ -131,7 +128,7 @@ func (r *importRun) run(ctx context.Context, in *invocation, store *repository.S
 	if err := rejects.publish(); err != nil {
 		return fmt.Errorf("%w: the import is complete, but %s was not written; %s to write it", err, r.rejects, r.rerun(true))
 	}
-	return in.printResult(r.result(r.added(earlier, checked, otherIDs, time.Since(start)), checked))
+	return r.printResult(r.added(earlier, checked, otherIDs, time.Since(start)), checked)
 }
 
 // outcome returns how many animals are stored when add returns err, and how to continue.
@@ -173,13 +170,13 @@ func (r *importRun) added(earlier port.ImportState, checked checkedFile, otherID
 	return text
 }
 
-// result returns what was done, with what is to be said of rejected rows and of --again.
-func (r *importRun) result(done string, checked checkedFile) string {
+// printResult prints what was done, with what is to be said of rejected rows and of --again.
+func (r *importRun) printResult(done string, checked checkedFile) error {
 	if checked.rejected > 0 {
 		done += fmt.Sprintf("; wrote %d rejected rows to %s", checked.rejected, r.rejects)
 	}
 	if r.again && !r.dryRun && checked.pets > 0 {
 		done += "; each run with --again adds them once more"
 	}
-	return done
+	return r.in.printResult("%s", done)
 }

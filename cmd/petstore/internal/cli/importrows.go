@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"math"
@@ -33,41 +34,51 @@ type checkedFile struct {
 	rejected int
 }
 
+// A reading reads the rows of the file once.
+type reading struct {
+	*file.Reader
+	in   io.Reader
+	hash hash.Hash // of what was read
+}
+
+// read returns a reading that also writes what it reads to progress.
+func (r *importRun) read(progress io.Writer) reading {
+	hash := sha256.New()
+	in := io.TeeReader(io.NewSectionReader(r.input, 0, math.MaxInt64), io.MultiWriter(hash, progress))
+	return reading{file.NewReader(in, r.format), in, hash}
+}
+
+// digest reads the rest of the file, if any, and returns the digest of all of it.
+func (r reading) digest() (port.FileDigest, error) {
+	_, err := io.Copy(io.Discard, r.in)
+	return port.FileDigest(r.hash.Sum(nil)), err
+}
+
 // check reads the file and checks each row. Rows that violate a rule are an error unless there
 // are rejects to write them to. The digest is also returned with an error, unless ctx has ended.
 func (r *importRun) check(ctx context.Context, rejects *rejectFile) (checked checkedFile, err error) {
 	if checked.info, err = r.input.Stat(); err != nil {
 		return checked, err
 	}
-	progress, hash := newProgress(ctx, r.stderr, "bytes checked", int(checked.info.Size())), sha256.New()
-	in := io.TeeReader(io.NewSectionReader(r.input, 0, math.MaxInt64), hash)
-	rows := file.NewReader(io.TeeReader(in, sizeFunc(progress.add)), r.format)
+	progress := newProgress(r.in.Stderr, "bytes checked", int(checked.info.Size()))
+	defer progress.stop()
+	rows := r.read(progress)
 	if err = checked.checkRows(ctx, rows, rejects); err != nil {
-		progress.stop()
 		err = fmt.Errorf("%s: %w", nameOf(r.path), err)
 	} else if !rows.EndsWithLine() {
-		fmt.Fprintf(contextWriter{ctx, r.stderr}, "petstore: warning: the last line of %s has no line end: the file may be incomplete\n", printable(nameOf(r.path)))
+		r.in.report("warning: the last line of %s has no line end: the file may be incomplete", nameOf(r.path))
 	}
 	if ctx.Err() != nil {
 		return checked, err
 	}
-	_, restErr := io.Copy(io.Discard, in)
-	hash.Sum(checked.digest[:0])
+	var restErr error
+	checked.digest, restErr = rows.digest()
 	return checked, cmp.Or(err, restErr)
-}
-
-// A sizeFunc is called with the size of each write.
-type sizeFunc func(size int)
-
-// Write implements io.Writer.
-func (f sizeFunc) Write(p []byte) (int, error) {
-	f(len(p))
-	return len(p), nil
 }
 
 // checkRows counts the rows and writes those that violate a rule to rejects. Without rejects it
 // returns an error that lists them.
-func (c *checkedFile) checkRows(ctx context.Context, rows *file.Reader, rejects *rejectFile) error {
+func (c *checkedFile) checkRows(ctx context.Context, rows reading, rejects *rejectFile) error {
 	var listed []string
 	for {
 		row, err := rows.Read()
@@ -96,16 +107,17 @@ func (c *checkedFile) checkRows(ctx context.Context, rows *file.Reader, rejects 
 // invalidRows returns the error for n rows that violate a rule, of which the first are listed.
 func invalidRows(listed []string, n int) error {
 	const remedy = "or add --rejects FILE to import the others"
-	switch {
-	case len(listed) == 0:
+	switch len(listed) {
+	case 0:
 		return nil
-	case n == 1:
+	case 1:
 		return fmt.Errorf("%s; correct the row, %s", listed[0], remedy)
-	case n == len(listed):
-		return fmt.Errorf("%d rows violate a rule:\n%s\ncorrect them, %s", n, strings.Join(listed, "\n"), remedy)
-	default:
-		return fmt.Errorf("%d rows violate a rule, the first %d are:\n%s\ncorrect them, %s", n, len(listed), strings.Join(listed, "\n"), remedy)
 	}
+	first := ""
+	if n > len(listed) {
+		first = fmt.Sprintf(", the first %d are", len(listed))
+	}
+	return fmt.Errorf("%d rows violate a rule%s:\n%s\ncorrect them, %s", n, first, strings.Join(listed, "\n"), remedy)
 }
 
 // add adds the animals after those of an earlier run and returns how many have another id
@@ -113,19 +125,12 @@ func invalidRows(listed []string, n int) error {
 // when it was checked: by size and time before each batch, by content before the last one, which
 // marks the import as complete.
 func (r *importRun) add(ctx context.Context, importer *usecase.Importer, earlier port.ImportState, checked checkedFile) (otherIDs int, err error) {
-	progress := newProgress(ctx, r.stderr, "animals", int(checked.pets-earlier.Added))
-	defer func() {
-		if err != nil {
-			progress.stop()
-		}
-	}()
+	progress := newProgress(r.in.Stderr, "animals", int(checked.pets-earlier.Added))
+	defer progress.stop()
 	if checked.pets == 0 {
-		_, err := importer.Add(ctx, nil, true)
-		return 0, err
+		return addBatch(ctx, importer, nil, true)
 	}
-	hash := sha256.New()
-	in := io.TeeReader(io.NewSectionReader(r.input, 0, math.MaxInt64), hash)
-	rows := file.NewReader(in, r.format)
+	rows := r.read(io.Discard)
 	var batch []domain.Pet
 	for n := int64(1); n <= checked.pets; n++ {
 		pet, err := nextPet(ctx, rows)
@@ -139,11 +144,8 @@ func (r *importRun) add(ctx context.Context, importer *usecase.Importer, earlier
 			continue
 		}
 		if n == checked.pets {
-			if _, err := io.Copy(io.Discard, in); err != nil {
-				return otherIDs, err
-			}
-			if port.FileDigest(hash.Sum(nil)) != checked.digest {
-				return otherIDs, errFileChanged
+			if digest, err := rows.digest(); err != nil || digest != checked.digest {
+				return otherIDs, cmp.Or(err, errFileChanged)
 			}
 		}
 		if err := r.compare(checked.info); err != nil {
@@ -163,7 +165,7 @@ func (r *importRun) add(ctx context.Context, importer *usecase.Importer, earlier
 }
 
 // nextPet returns the animal of the next valid row, or errFileChanged if there is none.
-func nextPet(ctx context.Context, rows *file.Reader) (domain.Pet, error) {
+func nextPet(ctx context.Context, rows reading) (domain.Pet, error) {
 	for {
 		row, err := rows.Read()
 		if errors.Is(err, io.EOF) {

@@ -38,7 +38,7 @@ func checkImport(t *testing.T, dir string) *checkedImport {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	i := &checkedImport{importRun: importRun{path: "pets.csv", format: file.CSV, input: input, stderr: io.Discard}}
+	i := &checkedImport{importRun: importRun{path: "pets.csv", format: file.CSV, input: input, in: &invocation{Program: Program{Stderr: io.Discard}}}}
 	if i.checked, err = i.check(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}

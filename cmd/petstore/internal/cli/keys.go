@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,13 +40,14 @@ func newKeysCreate(in *invocation) *cobra.Command {
 		Example: `  petstore keys create --name till-1
   petstore keys create --name auditor --expires 90d
   petstore keys create --name public-page --read-only`,
-		Args: noArgs,
+		Args: noArgs, PreRunE: in.checkKeyOutput,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return in.printNewKey(cmd.Context(), repository.Options{}, func(keys *usecase.Keys) (string, error) {
+			return in.withKeys(cmd.Context(), repository.Options{}, func(keys *usecase.Keys) error {
+				create := keys.Create
 				if readOnly {
-					return keys.CreateReadOnly(cmd.Context(), name, lifetime)
+					create = keys.CreateReadOnly
 				}
-				return keys.Create(cmd.Context(), name, lifetime)
+				return in.printKey(create(cmd.Context(), name, lifetime))
 			})
 		},
 	}
@@ -61,20 +63,91 @@ func newKeysCreate(in *invocation) *cobra.Command {
 	return cmd
 }
 
+// A keyEntry is a key in the list. Scripts depend on its JSON names.
+type keyEntry struct {
+	ID         int64        `json:"id"`
+	Name       string       `json:"name"`
+	LastFour   string       `json:"lastFour"`
+	ReadOnly   bool         `json:"readOnly"`
+	CreatedAt  time.Time    `json:"createdAt"`
+	ExpiresAt  *time.Time   `json:"expiresAt"`
+	RevokedAt  *time.Time   `json:"revokedAt"`
+	LastUsedAt *time.Time   `json:"lastUsedAt"`
+	State      apikey.State `json:"state"`
+}
+
+func newKeysList(in *invocation) *cobra.Command {
+	var output outputFlag
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the API keys, without their secrets",
+		Example: "  petstore keys list --output json",
+		Long: `List the API keys with their id, name, last four characters, access (full or read-only),
+times in UTC and state. The time of the revocation is in the future while both keys of a
+rotation work. The time of the last use is accurate to about a minute.
+
+With --output json it prints an array of objects with the members id, name, lastFour,
+readOnly, createdAt, expiresAt, revokedAt, lastUsedAt and state. A time may be null, state is
+active, expired or revoked.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return in.withKeys(cmd.Context(), mustExist, func(keys *usecase.Keys) error {
+				all, err := keys.List(cmd.Context())
+				if err != nil {
+					return err
+				}
+				list := make([]keyEntry, len(all))
+				for i, k := range all {
+					list[i] = keyEntry{
+						ID: k.ID, Name: k.Name, LastFour: k.LastFour, ReadOnly: k.ReadOnly, CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt,
+						RevokedAt: k.RevokedAt, LastUsedAt: k.LastUsedAt, State: k.State(clock()),
+					}
+				}
+				return output.write(in.Stdout, list, func(table io.Writer) { writeKeys(table, list) })
+			})
+		},
+	}
+	output.add(cmd)
+	return cmd
+}
+
+func writeKeys(table io.Writer, list []keyEntry) {
+	access := map[bool]string{false: "full", true: "read-only"}
+	fmt.Fprintln(table, "ID\tNAME\tLAST FOUR\tACCESS\tCREATED\tEXPIRES\tREVOKED\tLAST USED\tSTATE")
+	for _, k := range list {
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, printable(k.Name), k.LastFour, access[k.ReadOnly],
+			formatTime(&k.CreatedAt), formatTime(k.ExpiresAt), formatTime(k.RevokedAt), formatTime(k.LastUsedAt), k.State)
+	}
+}
+
+// formatTime returns t in the format of RFC 3339, or - if it is nil.
+func formatTime(t *time.Time) string {
+	if t == nil {
+		return "-"
+	}
+	return t.Format(time.RFC3339)
+}
+
 func newKeysRotate(in *invocation) *cobra.Command {
+	var id int64
 	overlap := 24 * time.Hour
 	cmd := &cobra.Command{
 		Use:   "rotate ID",
 		Short: "Create a replacement for an API key and print it",
 		Long: `Create an API key with the name, the lifetime and the permission of another, which it
 replaces, and print it on standard output. It is shown only once. The old key is revoked
-after the overlap.`,
+after the overlap. Standard error says when, and the id of the new key.`,
 		Example: `  petstore keys rotate 7                # both keys work for a day
   petstore keys rotate 7 --overlap 0s   # the old key is revoked immediately`,
-		Args: keyIDArg,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return in.printNewKey(cmd.Context(), mustExist, func(keys *usecase.Keys) (string, error) {
-				return keys.Rotate(cmd.Context(), keyID(args), overlap)
+		Args: keyIDArg(&id), PreRunE: in.checkKeyOutput,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			return in.withKeys(ctx, mustExist, func(keys *usecase.Keys) error {
+				secret, err := keys.Rotate(ctx, id, overlap)
+				if err := in.printKey(secret, err); err != nil {
+					return err
+				}
+				return in.reportRotation(ctx, keys, id, secret)
 			})
 		},
 	}
@@ -82,15 +155,37 @@ after the overlap.`,
 	return cmd
 }
 
+// reportRotation reports the id of the new key and when the old one is revoked.
+func (in *invocation) reportRotation(ctx context.Context, keys *usecase.Keys, id int64, secret string) error {
+	all, err := keys.List(ctx)
+	if err != nil {
+		return err
+	}
+	var revokedAt *time.Time
+	for _, key := range all {
+		if key.ID == id {
+			revokedAt = key.RevokedAt
+		}
+		if hash, _ := apikey.HashOf(secret); key.Hash == hash {
+			in.report("the new API key has the id %d; the old one, %d, is revoked at %s", key.ID, id, formatTime(revokedAt))
+		}
+	}
+	return nil
+}
+
 func newKeysRevoke(in *invocation) *cobra.Command {
+	var id int64
 	return &cobra.Command{
 		Use:     "revoke ID",
 		Short:   "Revoke an API key permanently",
 		Example: "  petstore keys revoke 7",
-		Args:    keyIDArg,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		Args:    keyIDArg(&id),
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return in.withKeys(cmd.Context(), mustExist, func(keys *usecase.Keys) error {
-				return keys.Revoke(cmd.Context(), keyID(args))
+				if err := keys.Revoke(cmd.Context(), id); err != nil {
+					return err
+				}
+				return in.printResult("the API key %d is revoked", id)
 			})
 		},
 	}
@@ -103,46 +198,69 @@ func (in *invocation) withKeys(ctx context.Context, o repository.Options, fn fun
 	})
 }
 
-// printNewKey calls create and prints the secret that it returns. It creates no key if
-// checkStdout returns an error.
-func (in *invocation) printNewKey(ctx context.Context, o repository.Options, create func(*usecase.Keys) (string, error)) error {
-	if err := in.checkStdout(); err != nil {
+// checkKeyOutput is the PreRunE of a command that prints a new key: it returns an error if the key
+// would be lost.
+func (in *invocation) checkKeyOutput(*cobra.Command, []string) error {
+	return in.checkStdout(", so the key would be lost: redirect it to a terminal, a file or a pipe")
+}
+
+// printKey prints the secret of a key that was created, unless there is an error.
+func (in *invocation) printKey(secret string, err error) error {
+	if err != nil {
 		return err
 	}
-	return in.withKeys(ctx, o, func(keys *usecase.Keys) error {
-		secret, err := create(keys)
+	if _, err := fmt.Fprintln(in.Stdout, secret); err != nil {
+		return serve.KeyNotPrinted(err)
+	}
+	return nil
+}
+
+// keyIDArg is a cobra.PositionalArgs that sets id to the only argument, the id of a key. Its
+// error does not repeat the argument, which may be a secret by mistake.
+func keyIDArg(id *int64) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) (err error) {
+		if err := oneArg("name the ID of an API key, which petstore keys list shows")(cmd, args); err != nil {
+			return err
+		}
+		if *id, err = strconv.ParseInt(args[0], 10, 64); err != nil {
+			return errors.New("the ID of an API key must be a number that petstore keys list shows")
+		}
+		return nil
+	}
+}
+
+// durationFlag returns the function that sets d to the value of a flag, which must be from
+// minimum to apikey.MaxSpan.
+func durationFlag(d *time.Duration, minimum time.Duration) func(string) error {
+	return func(text string) error {
+		parsed, err := parseDuration(text)
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintln(in.stdout, secret); err != nil {
-			return serve.KeyNotPrinted(err)
+		if parsed < minimum || parsed > apikey.MaxSpan {
+			return fmt.Errorf("must be from %s to %dd", minimum, apikey.MaxSpan/day)
 		}
+		*d = parsed
 		return nil
-	})
+	}
 }
 
-// checkStdout returns an error if stdout is the null device, where a new key would be lost.
-func (in *invocation) checkStdout() error {
-	if isNullDevice(in.stdout.out) {
-		return errors.New("standard output is closed or " + os.DevNull + ", so the key would be lost: redirect it to a terminal, a file or a pipe")
-	}
-	return nil
-}
+const day = 24 * time.Hour
 
-// keyIDArg is a cobra.PositionalArgs that accepts the id of a key alone. Its error does not
-// repeat the argument, which may be a secret by mistake.
-func keyIDArg(cmd *cobra.Command, args []string) error {
-	if err := oneArg("name the ID of an API key, which petstore keys list shows")(cmd, args); err != nil {
-		return err
+// parseDuration parses a number of days of 24 hours, such as 90d, or a duration in the
+// format of time.ParseDuration, such as 36h or 1h30m.
+func parseDuration(text string) (time.Duration, error) {
+	invalid := errors.New("must be a duration such as 90d, 36h or 30m")
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16) // so many days do not overflow
+		if err != nil {
+			return 0, invalid
+		}
+		return time.Duration(n) * day, nil
 	}
-	if _, err := strconv.ParseInt(args[0], 10, 64); err != nil {
-		return errors.New("the ID of an API key must be a number that petstore keys list shows")
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, invalid
 	}
-	return nil
-}
-
-// keyID returns the id in arguments that keyIDArg has accepted.
-func keyID(args []string) int64 {
-	id, _ := strconv.ParseInt(args[0], 10, 64)
-	return id
+	return d, nil
 }

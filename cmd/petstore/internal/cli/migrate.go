@@ -22,7 +22,9 @@ func newMigrate(in *invocation) *cobra.Command {
 			Args:    noArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				in.assignments = append(in.assignments, "database.migrate=true")
-				return in.withStore(cmd.Context(), repository.Options{}, func(*repository.Store) error { return nil })
+				return in.withStore(cmd.Context(), repository.Options{}, func(store *repository.Store) error {
+					return in.printResult("the schema is up to date: version %d", store.Schema().Version)
+				})
 			},
 		},
 		newMigrateStatus(in),
@@ -47,7 +49,7 @@ prints an object with the member schemaVersion, the number of the latest migrati
 			in.assignments = append(in.assignments, "database.migrate=false")
 			return in.withStore(cmd.Context(), mustExist, func(store *repository.Store) error {
 				status := migrateStatus{store.Schema().Version}
-				return output.write(in.stdout, status, func(table io.Writer) { fmt.Fprintln(table, "the schema is up to date") })
+				return output.write(in.Stdout, status, func(table io.Writer) { fmt.Fprintln(table, "the schema is up to date") })
 			})
 		},
 	}

@@ -8,18 +8,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Without SQLite, backup and restore only say why.
-func init() {
+// sqliteCommands returns commands that only say why they need SQLite.
+func sqliteCommands(*invocation) (commands []*cobra.Command) {
 	for _, name := range []string{"backup", "restore"} {
-		sqliteCommands = append(sqliteCommands, func(*invocation) *cobra.Command {
-			return &cobra.Command{
-				Use: name, Short: "Needs a petstore that was built with SQLite", Hidden: true,
-				Args: cobra.ArbitraryArgs, FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
-				RunE: func(*cobra.Command, []string) error {
-					return errors.New(name + " is for SQLite stores, but this petstore was built without sqlite, which needs cgo: " +
-						"use one that was built with a C compiler and CGO_ENABLED=1, or pg_dump and pg_restore for a PostgreSQL store")
-				},
-			}
+		commands = append(commands, &cobra.Command{
+			Use: name, Short: "Needs a petstore that was built with SQLite", Hidden: true,
+			Args: cobra.ArbitraryArgs, FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
+			RunE: func(*cobra.Command, []string) error {
+				return errors.New(name + " is for SQLite stores, but this petstore was built without sqlite, which needs cgo: " +
+					"use one that was built with a C compiler and CGO_ENABLED=1, or pg_dump and pg_restore for a PostgreSQL store")
+			},
 		})
 	}
+	return commands
 }

@@ -6,34 +6,64 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 )
 
-// printResult writes the result of a command that has done its work to stdout, made printable,
-// because it may have names of files. The error contains the result.
-func (in *invocation) printResult(result string) error {
-	if _, err := fmt.Fprintln(in.stdout, printable(result)); err != nil {
-		return fmt.Errorf("the work is done, but standard output could not be written (%v): %s", err, strings.ReplaceAll(result, "\n", "; ")) //nolint:errorlint // run would not print an errNoReader
+// report writes a message to standard error, whose errors cannot be reported.
+func (in *invocation) report(format string, args ...any) {
+	fmt.Fprintln(in.Stderr, "petstore: "+in.message(fmt.Sprintf(format, args...)))
+}
+
+// printResult writes the result of a command that has done its work to standard output. The
+// error contains the result.
+func (in *invocation) printResult(format string, args ...any) error {
+	result := fmt.Sprintf(format, args...)
+	if _, err := fmt.Fprintln(in.Stdout, in.message(result)); err != nil {
+		return fmt.Errorf("the work is done, but standard output could not be written (%v): %s", err, strings.ReplaceAll(result, "\n", "; ")) //nolint:errorlint // Run would not print a broken pipe
 	}
 	return nil
 }
 
-// isNullDevice reports whether out is the null device, which the Go runtime also opens in
-// place of a closed standard output.
-func isNullDevice(out io.Writer) bool {
-	file, ok := out.(*os.File)
+// message returns a text for people: printable, and with hints to run this program under the
+// name by which it was called.
+func (in *invocation) message(text string) string {
+	named := strings.NewReplacer("run petstore ", "run "+in.Name+" ", "with petstore ", "with "+in.Name+" ")
+	return printable(named.Replace(text))
+}
+
+// unprintable matches what could change the rest of the output of a terminal: control characters
+// but newlines, characters that change the direction of text, and bytes that are not UTF-8.
+var unprintable = regexp.MustCompile(`[^\P{Cc}\n]|[\x{61c}\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}\x{fffd}]`)
+
+// printable returns text, in which a part may be the name of a file, with escape sequences of Go
+// instead of what is unprintable.
+func printable(text string) string {
+	return unprintable.ReplaceAllStringFunc(text, func(char string) string {
+		if char == "\ufffd" { // the character itself: another byte matches as if it were this one
+			return char
+		}
+		return strings.Trim(strconv.QuoteToASCII(char), `"`)
+	})
+}
+
+// checkStdout returns an error with a remedy if standard output is the null device, which the Go
+// runtime also opens in place of one that is closed.
+func (in *invocation) checkStdout(remedy string) error {
+	file, ok := in.Stdout.(*os.File)
 	if !ok {
-		return false
+		return nil
 	}
 	output, err := file.Stat()
-	if err != nil {
-		return false
+	null, nullErr := os.Stat(os.DevNull)
+	if err != nil || nullErr != nil || !os.SameFile(output, null) {
+		return nil //nolint:nilerr // the write fails
 	}
-	null, err := os.Stat(os.DevNull)
-	return err == nil && os.SameFile(output, null)
+	return errors.New("standard output is closed or " + os.DevNull + remedy)
 }
 
 // An outputFlag is the flag --output of a command that lists.

@@ -13,7 +13,7 @@ func TestProgressMayExceedTheTotal(t *testing.T) {
 		4: "3 of 4 animals\n6 of 6 animals\n",
 	} {
 		var out strings.Builder
-		progress := newProgress(t.Context(), &out, "animals", total)
+		progress := newProgress(&out, "animals", total)
 		for _, n := range []int{0, 3, 3} {
 			progress.add(n)
 		}

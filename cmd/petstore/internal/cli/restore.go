@@ -6,12 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -67,7 +65,7 @@ func (in *invocation) restore(ctx context.Context, path string, revokeKeys bool)
 		return err
 	}
 	defer file.discard()
-	contents, err := in.copyStore(ctx, path, file, func(context.Context, time.Duration) {}) // nobody uses the store
+	contents, err := in.copyStore(ctx, path, file, false)
 	if err != nil {
 		return err
 	}
@@ -80,15 +78,18 @@ func (in *invocation) restore(ctx context.Context, path string, revokeKeys bool)
 		result += fmt.Sprintf("\nrevoked %d API keys: create others with petstore keys create", revoked)
 	}
 	replaced, err := backup.Replace(context.WithoutCancel(ctx), store, file.Name(), clock())
-	if err != nil {
-		return renamed(err, replaced.Kept)
+	if err != nil && len(replaced.Kept) > 0 {
+		err = fmt.Errorf("%w; renamed before: %s", err, strings.Join(replaced.Kept, ", "))
 	}
-	in.reportUsableKeys(ctx, replaced)
-	return in.printResult(result + describeKept(ctx, store, replaced.Kept))
+	if err != nil {
+		return err
+	}
+	in.reportUsableKeys(replaced)
+	return in.printResult("%s%s", result, describeKept(ctx, store, replaced.Kept))
 }
 
 // reportUsableKeys reports on stderr the API keys that are usable only since the restore.
-func (in *invocation) reportUsableKeys(ctx context.Context, replaced backup.Replaced) {
+func (in *invocation) reportUsableKeys(replaced backup.Replaced) {
 	if len(replaced.UsableKeys) == 0 {
 		return
 	}
@@ -100,8 +101,7 @@ func (in *invocation) reportUsableKeys(ctx context.Context, replaced backup.Repl
 	for i, key := range replaced.UsableKeys {
 		names[i] = fmt.Sprintf("%s (id %d)", key.Name, key.ID)
 	}
-	text = fmt.Sprintf("petstore: %s: %s: revoke them with petstore keys revoke, or restore again with --revoke-keys\n", text, strings.Join(names, ", "))
-	_, _ = io.WriteString(contextWriter{ctx, in.stderr}, printable(text)) // an error of stderr cannot be reported
+	in.report("%s: %s: revoke them with petstore keys revoke, or restore again with --revoke-keys", text, strings.Join(names, ", "))
 }
 
 // fileBehindLink returns the path of the file to which path leads if it is a symbolic link, which
@@ -118,14 +118,6 @@ func fileBehindLink(path string) (string, error) {
 		err = errors.New("it is a symbolic link to a file that does not exist")
 	}
 	return "", fmt.Errorf("restore the store %s: %w: correct the link", path, err)
-}
-
-// renamed adds to an error of Replace the files that were renamed before.
-func renamed(err error, kept []string) error {
-	if len(kept) > 0 {
-		err = fmt.Errorf("%w; renamed before: %s", err, strings.Join(kept, ", "))
-	}
-	return err
 }
 
 // describeKept returns what was kept of the previous store, and how to go back to it unless

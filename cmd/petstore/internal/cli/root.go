@@ -1,31 +1,63 @@
+// Package cli is the command line of petstore: a file for each command, and what only commands
+// share.
 package cli
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/config"
 )
 
-// An invocation is the environment of one run of the program and its global flags.
-type invocation struct {
-	Program
-	stdout      contextWriter
-	stderr      io.Writer
-	forceExit   func()   // makes Run return without waiting for the command
-	configFile  string   // --config
-	assignments []string // --set, each KEY=VALUE
+// A Program is the running program: its command line, environment and output, and its build.
+type Program struct {
+	Name            string   // as it was called, for hints
+	Args            []string // without the name
+	Environ         []string
+	Stdout, Stderr  io.Writer
+	Version, Commit string // set by the linker, or empty
 }
 
-// sqliteCommands are the commands for SQLite stores, which sqlite.go adds.
-var sqliteCommands []func(*invocation) *cobra.Command
+// An invocation is one run of a Program, with its global flags.
+type invocation struct {
+	Program
+	configFile  string   // --config
+	assignments []string // --set, each KEY=VALUE
+	valid       bool     // the command line is valid
+}
 
-// newRoot returns the petstore command with its subcommands. It calls onValid before a
-// command runs, when the command line is valid.
-func newRoot(in *invocation, onValid func()) *cobra.Command {
+// Run executes the command line and returns the exit status.
+func Run(ctx context.Context, p Program) int {
+	in := &invocation{Program: p}
+	root := newRoot(in)
+	root.SetArgs(p.Args)
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	_, invalid := errors.AsType[*config.InvalidError](err)
+	if write, ok := errors.AsType[*fs.PathError](err); ok && !invalid && write.Path == os.Stdout.Name() && errors.Is(write, syscall.EPIPE) {
+		return 1 // without a message, as a program that SIGPIPE ends
+	}
+	in.report("%v", err)
+	if invalid || !in.valid {
+		return 2
+	}
+	return 1
+}
+
+// newRoot returns the petstore command with its subcommands.
+func newRoot(in *invocation) *cobra.Command {
 	root := withSubcommands(&cobra.Command{
 		Use:   "petstore",
 		Short: "Serve the catalogue of an animal store over HTTP",
@@ -45,16 +77,16 @@ second signal stops it immediately.`,
 			if err := cmd.ValidateRequiredFlags(); err != nil { // cobra would check them after this function
 				return err
 			}
-			if err := in.checkAssignments(); err != nil {
-				return err
+			for _, assignment := range in.assignments { // which the error does not repeat: it may be a secret
+				if !strings.Contains(assignment, "=") {
+					return errors.New("a --set has no =: write it as KEY=VALUE")
+				}
 			}
-			onValid()
+			in.valid = true
 			return nil
 		},
 	}, newServe(in), newKeys(in), newMigrate(in), newSeed(in), newExport(in), newImport(in), newCopy(in), newConfig(in), newVersion(in))
-	for _, newCommand := range sqliteCommands {
-		root.AddCommand(newCommand(in))
-	}
+	root.AddCommand(sqliteCommands(in)...)
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("petstore {{.Version}}\n")
 	flags := root.PersistentFlags()
@@ -62,6 +94,78 @@ second signal stops it immediately.`,
 	flags.StringArrayVar(&in.assignments, "set", nil, "set one setting as `KEY=VALUE`, overriding the file and the environment")
 	_ = root.RegisterFlagCompletionFunc("set", completeSet) // fails only for an unknown flag
 	return root
+}
+
+// completeSet completes --set with the keys of the settings.
+func completeSet(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	keys := config.Keys()
+	for i := range keys {
+		keys[i] += "="
+	}
+	return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+}
+
+// loadConfig loads the settings of this invocation.
+func (in *invocation) loadConfig() (config.Config, error) { return config.Load(in.configOptions()) }
+
+func (in *invocation) configOptions() config.Options {
+	overrides := make(map[string]string, len(in.assignments))
+	for _, assignment := range in.assignments {
+		key, value, _ := strings.Cut(assignment, "=")
+		overrides[key] = value
+	}
+	return config.Options{File: in.configFile, Environ: in.Environ, Overrides: overrides}
+}
+
+// withSubcommands adds subcommands to a parent that does nothing itself. Without a
+// subcommand it prints its help; an unknown one is an error that suggests similar names.
+func withSubcommands(parent *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
+	parent.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return unknownCommand(cmd, args[0])
+	}
+	parent.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	parent.SuggestionsMinimumDistance = 2
+	parent.AddCommand(subcommands...)
+	return parent
+}
+
+func unknownCommand(parent *cobra.Command, name string) error {
+	text := fmt.Sprintf("unknown command %q for %q", name, parent.CommandPath())
+	if names := parent.SuggestionsFor(name); len(names) > 0 {
+		text += "; did you mean " + strings.Join(names, " or ") + "?"
+	}
+	return errors.New(text)
+}
+
+// noArgs is a cobra.PositionalArgs that accepts no argument. Its error repeats none, which may
+// be a secret by mistake.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no arguments", cmd.CommandPath())
+	}
+	return nil
+}
+
+// oneArg is a cobra.PositionalArgs that accepts one argument. Its error for none is missing,
+// such as "name the FILE to import". It repeats no argument, which may be a secret by mistake.
+func oneArg(missing string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return errors.New(missing)
+		}
+		return atMostOneArg(cmd, args)
+	}
+}
+
+// atMostOneArg is a cobra.PositionalArgs that accepts one argument or none.
+func atMostOneArg(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("%s accepts one argument, not %d: quote one that contains spaces", cmd.CommandPath(), len(args))
+	}
+	return nil
 }
 
 // notEmpty returns the function that sets target to the value of a flag. An empty value, such
@@ -76,34 +180,11 @@ func notEmpty(target *string) func(string) error {
 	}
 }
 
-// completeSet completes --set with the keys of the settings.
-func completeSet(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	keys := config.Keys()
-	for i := range keys {
-		keys[i] += "="
+// flagError returns err, the error of a flag. If a mistyped subcommand precedes the flag,
+// which its parent therefore does not know, it returns the error of the subcommand.
+func flagError(cmd *cobra.Command, err error) error {
+	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
+		return unknownCommand(cmd, args[0])
 	}
-	return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
-}
-
-// checkAssignments rejects a --set without "=", which would set an empty value. The error
-// does not repeat the argument, which may be a secret.
-func (in *invocation) checkAssignments() error {
-	for _, assignment := range in.assignments {
-		if !strings.Contains(assignment, "=") {
-			return errors.New("a --set has no =: write it as KEY=VALUE")
-		}
-	}
-	return nil
-}
-
-// loadConfig loads the settings of this invocation.
-func (in *invocation) loadConfig() (config.Config, error) { return config.Load(in.configOptions()) }
-
-func (in *invocation) configOptions() config.Options {
-	overrides := make(map[string]string, len(in.assignments))
-	for _, assignment := range in.assignments {
-		key, value, _ := strings.Cut(assignment, "=")
-		overrides[key] = value
-	}
-	return config.Options{File: in.configFile, Environ: in.Environ, Overrides: overrides}
+	return err
 }

@@ -1,8 +1,13 @@
 package cli
 
 import (
+	"flag"
+	"os"
+	"runtime"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 )
 
@@ -17,5 +22,52 @@ func TestEveryCommandHasHelpAndAnExample(t *testing.T) {
 			walk(child)
 		}
 	}
-	walk(newRoot(&invocation{}, func() {}))
+	walk(newRoot(&invocation{}))
+}
+
+var update = flag.Bool("update", false, "rewrite docs/cli.md")
+
+// TestCommandPageHasTheHelpOfEveryCommand compares docs/cli.md with what --help prints.
+func TestCommandPageHasTheHelpOfEveryCommand(t *testing.T) {
+	t.Parallel()
+	const path = "../../../../docs/cli.md"
+	root := newRoot(&invocation{})
+	root.InitDefaultCompletionCmd()
+	page := "# Commands\n\n`make docs` generates this page: each section is what the command prints with `--help`.\n"
+	page += helpSections(t, root)
+	if *update {
+		if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(page, string(found)); diff != "" {
+		t.Errorf("%s differs from --help: run make docs (-want +got)\n%s", path, diff)
+	}
+}
+
+// helpSections returns the section of a command and those of its subcommands.
+func helpSections(t *testing.T, command *cobra.Command) string {
+	t.Helper()
+	var help, errors strings.Builder
+	args := append(strings.Fields(command.CommandPath())[1:], "--help")
+	if code := Run(t.Context(), Program{Args: args, Stdout: &help, Stderr: &errors}); code != 0 {
+		t.Fatalf("%v: got code %d: %s", args, code, errors.String())
+	}
+	sections := "\n## " + command.CommandPath() + "\n\n```\n" + help.String() + "```\n"
+	for _, child := range command.Commands() {
+		sections += helpSections(t, child)
+	}
+	return sections
+}
+
+func TestLinkerSetsTheVersion(t *testing.T) {
+	t.Parallel()
+	p := Program{Version: "v1.2.3", Commit: "abc"}
+	if got, want := p.versionText(), "v1.2.3 (commit abc, "+runtime.Version()+")"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }

@@ -46,30 +46,28 @@ reports how many animals were added and exits with 1.`,
 // seed adds count animals. It reports the progress on stderr and the totals on stdout.
 func (in *invocation) seed(ctx context.Context, seeder *usecase.Seeder, count int) error {
 	start := time.Now()
-	progress := newProgress(ctx, in.stderr, "animals", count)
+	progress := newProgress(in.Stderr, "animals", count)
+	defer progress.stop()
 	added, ordered := 0, 0
 	for added < count {
 		batchStart := time.Now()
 		n := min(seedBatchSize, count-added)
 		orders, err := seeder.Add(ctx, n)
 		if err != nil {
-			progress.stop()
 			return interruptedOr(ctx, err, fmt.Sprintf("added %d of %d animals", added, count))
 		}
 		added, ordered = added+n, ordered+orders
 		progress.add(n)
 		throttle(ctx, time.Since(batchStart))
 	}
-	return in.printResult(fmt.Sprintf("added %d animals and %d orders in %s", added, ordered, time.Since(start).Round(time.Millisecond)))
+	return in.printResult("added %d animals and %d orders in %s", added, ordered, time.Since(start).Round(time.Millisecond))
 }
 
 // throttle pauses for half of the time that a batch took, so that other processes can
 // write: SQLite does not queue those that wait for its lock, they retry.
 func throttle(ctx context.Context, batchDuration time.Duration) {
-	pause := time.NewTimer(batchDuration / 2)
-	defer pause.Stop()
 	select {
-	case <-pause.C:
+	case <-time.After(batchDuration / 2):
 	case <-ctx.Done():
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/petstore"
 	"example.com/petstore/cmd/petstore/internal/serve"
 )
 
@@ -12,7 +13,8 @@ func newServe(in *invocation) *cobra.Command {
 	var firstKey bool
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve the API until a signal stops the process",
-		Long: `Serve the API until SIGTERM, SIGINT or SIGHUP stops the process.
+		Long: `Serve the API until SIGTERM, SIGINT or SIGHUP stops the process. No signal reloads the
+settings: restart the process. A changed TLS certificate is loaded without a restart.
 
 During shutdown /readyz returns 503. For server.shutdown_delay new requests are still
 accepted, then running requests finish. The process exits within server.shutdown_delay
@@ -22,7 +24,14 @@ second signal stops it immediately.
 The log is written to standard error. Requests do not wait for it: lines that cannot be
 written in time are dropped, and counted in petstore_log_dropped_lines_total.`,
 		Example: "  petstore serve --first-key\n  petstore serve --config shop.yaml",
-		Args:    noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return in.serve(cmd.Context(), firstKey) },
+		Args:    noArgs,
+		PreRunE: func(cmd *cobra.Command, args []string) error {
+			if !firstKey {
+				return nil
+			}
+			return in.checkKeyOutput(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return in.serve(cmd.Context(), firstKey) },
 	}
 	cmd.Flags().BoolVar(&firstKey, "first-key", false, "create an API key if the store has none, and print it")
 	return cmd
@@ -31,20 +40,21 @@ written in time are dropped, and counted in petstore_log_dropped_lines_total.`,
 // serve runs the service until ctx ends.
 func (in *invocation) serve(ctx context.Context, firstKey bool) error {
 	settings, err := in.loadConfig()
-	if err == nil && firstKey {
-		err = in.checkStdout()
-	}
 	if err != nil {
 		return err
 	}
-	store, err := newEngine(settings.Database)
+	e, err := newEngine(settings.Database)
 	if err != nil {
 		return err
 	}
 	version, commit := in.buildVersion()
 	options := serve.Options{
-		Version: version, Commit: commit, StoreName: storeName(settings.Database), FirstKey: firstKey,
-		Stdout: in.stdout.out, Stderr: in.stderr, ForceExit: in.forceExit, Store: store,
+		Program: in.Name, Version: version, Commit: commit, StoreName: storeName(settings.Database, e), FirstKey: firstKey,
+		Stdout: in.Stdout, Stderr: in.Stderr,
+		Open: func(ctx context.Context, o petstore.Options) (*petstore.Service, error) {
+			o.Store = e
+			return interruptible(ctx, func() (*petstore.Service, error) { return petstore.New(ctx, o) })
+		},
 	}
 	if in.configFile != "" {
 		options.SettingsFile = absolutePath(in.configFile)

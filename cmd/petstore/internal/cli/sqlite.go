@@ -5,13 +5,17 @@ package cli
 import (
 	"errors"
 
+	"github.com/spf13/cobra"
+
 	"example.com/petstore/repository/sqlite"
 )
 
 // SQLite is written in C, so a petstore that is built without cgo has only the other engines.
-func init() {
-	engines["sqlite"] = sqlite.New
-	sqliteCommands = append(sqliteCommands, newBackup, newRestore)
+func init() { engines["sqlite"] = sqlite.New }
+
+// sqliteCommands returns the commands for SQLite stores.
+func sqliteCommands(in *invocation) []*cobra.Command {
+	return []*cobra.Command{newBackup(in), newRestore(in)}
 }
 
 // sqlitePath returns the path of the store, or an error if the store is not a file.

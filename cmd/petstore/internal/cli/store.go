@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"example.com/petstore/cmd/petstore/internal/serve"
 	"example.com/petstore/config"
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
@@ -29,51 +28,72 @@ func newEngine(d config.Database) (engine.Engine, error) {
 
 // storeName returns the absolute path of a SQLite store, or the name of another one, without
 // a secret.
-func storeName(d config.Database) string {
+func storeName(d config.Database, e engine.Engine) string {
 	if d.Driver == "sqlite" {
 		return absolutePath(d.DSN)
 	}
-	return engines[d.Driver](d.DSN).String()
+	return e.String()
 }
 
 // openStore opens the store of the settings with the options of a command. It returns when
 // ctx ends, also while SQLite waits for a lock of another process, which ignores ctx.
-func openStore(ctx context.Context, d config.Database, o repository.Options) (*repository.Store, error) {
-	e, err := newEngine(d)
-	if err != nil {
-		return nil, err
-	}
+func openStore(ctx context.Context, e engine.Engine, d config.Database, o repository.Options) (*repository.Store, error) {
 	o.Migrate, o.MaxOpenConns, o.RequireSynchronous = d.Migrate && !o.MustExist, d.MaxOpenConns, d.RequireSynchronous
-	return serve.Interruptible(ctx, func() (*repository.Store, error) { return repository.Open(ctx, e, o) })
+	return interruptible(ctx, func() (*repository.Store, error) { return repository.Open(ctx, e, o) })
+}
+
+// interruptible returns what open returns, or when ctx ends an error that says so.
+func interruptible[T any](ctx context.Context, open func() (T, error)) (T, error) {
+	opened, err := await(ctx, open)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("interrupted while opening the store: %w", context.Cause(ctx))
+	}
+	return opened, err
+}
+
+// await calls fn, which may ignore ctx, and returns when ctx ends.
+func await[T any](ctx context.Context, fn func() (T, error)) (none T, _ error) {
+	var result T
+	var err error
+	done := make(chan struct{})
+	go func() {
+		result, err = fn()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return result, err
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
 }
 
 // mustExist are the options of a command that neither creates nor migrates a store: a
 // mistyped path is an error, and an older program can still open the store afterwards.
 var mustExist = repository.Options{MustExist: true}
 
-// withStore opens the store, calls fn and closes the store. It reports on stderr that the
-// store was created or migrated.
+// withStore opens the store, calls fn and closes the store. It reports that the store was
+// created or migrated.
 func (in *invocation) withStore(ctx context.Context, o repository.Options, fn func(*repository.Store) error) error {
 	settings, err := in.loadConfig()
 	if err != nil {
 		return err
 	}
-	store, err := openStore(ctx, settings.Database, o)
+	e, err := newEngine(settings.Database)
 	if err != nil {
 		return err
 	}
-	name, stderr := printable(storeName(settings.Database)), contextWriter{ctx, in.stderr}
+	store, err := openStore(ctx, e, settings.Database, o)
+	if err != nil {
+		return err
+	}
 	switch schema := store.Schema(); {
 	case schema.Created:
-		fmt.Fprintln(stderr, "petstore: created the store", name)
+		in.report("created the store %s", storeName(settings.Database, e))
 	case schema.Previous != schema.Version:
-		fmt.Fprintf(stderr, "petstore: migrated the store %s from schema version %d to %d\n", name, schema.Previous, schema.Version)
+		in.report("migrated the store %s from schema version %d to %d", storeName(settings.Database, e), schema.Previous, schema.Version)
 	}
-	err = fn(store)
-	if closeErr := store.Close(); err == nil {
-		err = closeErr
-	}
-	return storeError(err, engines[settings.Database.Driver](settings.Database.DSN))
+	return storeError(errors.Join(fn(store), store.Close()), e)
 }
 
 // storeError returns the error of a command. If the store caused it, the result is the
@@ -91,6 +111,24 @@ func storeError(err error, e engine.Engine) error {
 		return &outcomeError{cause, stopped.outcome}
 	}
 	return cause
+}
+
+// An outcomeError is the error of a command that has done a part of its work.
+type outcomeError struct {
+	err     error
+	outcome string
+}
+
+func (e *outcomeError) Error() string { return e.err.Error() + ": " + e.outcome }
+
+func (e *outcomeError) Unwrap() error { return e.err }
+
+// interruptedOr returns the error of a command with its outcome: that ctx ended, or else err.
+func interruptedOr(ctx context.Context, err error, outcome string) error {
+	if ctx.Err() != nil {
+		err = errors.New("interrupted")
+	}
+	return &outcomeError{err, outcome}
 }
 
 // absolutePath returns the absolute form of path, or path if the working directory is

@@ -51,7 +51,7 @@ object with the members version, commit and goVersion.`,
 		RunE: func(*cobra.Command, []string) error {
 			version, commit := in.buildVersion()
 			entry := versionEntry{version, commit, runtime.Version()}
-			return output.write(in.stdout, entry, func(table io.Writer) { fmt.Fprintln(table, "petstore", in.versionText()) })
+			return output.write(in.Stdout, entry, func(table io.Writer) { fmt.Fprintln(table, "petstore", in.versionText()) })
 		},
 	}
 	output.add(cmd)

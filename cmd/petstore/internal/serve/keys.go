@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
 
 	"example.com/petstore/config"
+	"example.com/petstore/domain/apikey"
 	"example.com/petstore/usecase"
 )
 
@@ -31,12 +33,12 @@ func importBootstrapKey(ctx context.Context, keys *usecase.Keys, secret string) 
 // Swagger UI, or of the pets if the documentation is disabled. If the store has a key it
 // prints how to create another. It waits until stdout accepts the text or ctx ends. A key
 // that could not be printed is an error.
-func printFirstKey(ctx context.Context, keys *usecase.Keys, settings config.Config, address net.Addr, stdout io.Writer, log *zap.Logger) error {
+func (o Options) printFirstKey(ctx context.Context, keys *usecase.Keys, settings config.Config, address net.Addr, log *zap.Logger) error {
 	secret, err := keys.CreateFirst(ctx, "first")
 	if err != nil {
 		return err
 	}
-	text := "API key:    the store has one; to create another, run petstore keys create --name NAME\n"
+	text := "API key:    the store has one; to create another, run " + o.createKey() + "\n"
 	if secret != "" {
 		text = "API key:    " + secret + " (shown only once)\n"
 	}
@@ -50,11 +52,33 @@ func printFirstKey(ctx context.Context, keys *usecase.Keys, settings config.Conf
 	}
 	warningTimer := time.AfterFunc(time.Second, func() { log.Warn("standard output blocks, the output of --first-key is not printed yet") })
 	defer warningTimer.Stop()
-	err = WriteContext(ctx, stdout, text+fmt.Sprintf(format, scheme, localAddress(address)))
+	text += fmt.Sprintf(format, scheme, localAddress(address))
+	written := make(chan error, 1)
+	go func() {
+		_, err := io.WriteString(o.Stdout, text)
+		written <- err
+	}()
+	select {
+	case err = <-written:
+	case <-ctx.Done():
+		err = errors.New("the write is blocked")
+	}
 	if err != nil && secret != "" {
 		return KeyNotPrinted(fmt.Errorf("standard output: %w", err))
 	}
 	return nil
+}
+
+// createKey returns the command that creates an API key.
+func (o Options) createKey() string { return o.Program + " keys create --name NAME" }
+
+// warnWithoutKey logs a warning if no API key of the store is valid.
+func (o Options) warnWithoutKey(ctx context.Context, keys *usecase.Keys, log *zap.Logger) {
+	all, err := keys.List(ctx)
+	usable := func(key apikey.Key) bool { return key.Usable(time.Now()) }
+	if err == nil && !slices.ContainsFunc(all, usable) {
+		log.Warn("no API key of the store is valid: run " + o.createKey())
+	}
 }
 
 // localAddress returns an address at which this machine reaches the listener: localhost
@@ -67,29 +91,8 @@ func localAddress(address net.Addr) string {
 	return address.String()
 }
 
-// WriteContext writes text to out. It returns an error if ctx ends before the write does,
-// as when out is a full pipe. The write then goes on in the background.
-func WriteContext(ctx context.Context, out io.Writer, text string) error {
-	done := make(chan error, 1)
-	go func() {
-		_, err := io.WriteString(out, text)
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	select {
-	case err := <-done: // select chooses at random if both are ready
-		return err
-	default:
-		return errors.New("the write is blocked")
-	}
-}
-
 // KeyNotPrinted returns the error for a key that was created but not printed because
 // of err.
 func KeyNotPrinted(err error) error {
-	return fmt.Errorf("the API key was created but not printed: %v: revoke it, it is the last one that petstore keys list shows", err) //nolint:errorlint // cli.Run would not print an errNoReader
+	return fmt.Errorf("the API key was created but not printed: %v: revoke it, it is the last one that petstore keys list shows", err) //nolint:errorlint // cli.Run would not print a broken pipe
 }

@@ -1,12 +1,17 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"os"
+	"sync"
 	"syscall"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -32,7 +37,11 @@ func listenPublic(ctx context.Context, settings config.Server, log *zap.Logger) 
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	return tls.NewListener(listener, certificate.tlsConfig()), nil
+	return tls.NewListener(listener, &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		NextProtos:     []string{"h2", "http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate.latest(), nil },
+	}), nil
 }
 
 // listen opens a TCP listener on the address of a setting. It returns nil for an empty
@@ -50,4 +59,70 @@ func listen(ctx context.Context, setting, address string) (net.Listener, error) 
 		return nil, fmt.Errorf("%s: cannot listen on %s: %w", setting, address, err)
 	}
 	return listener, nil
+}
+
+// A reloadingCertificate is a TLS certificate and its private key in two files. A TLS
+// handshake loads them again if they have changed. It is safe for concurrent use.
+type reloadingCertificate struct {
+	certFile, keyFile string
+	log               *zap.Logger
+
+	mu              sync.Mutex
+	checked         time.Time
+	certPEM, keyPEM []byte // contents of the files when they were last read
+	certificate     *tls.Certificate
+}
+
+// certificateCheckInterval is the minimum interval between two checks of the files.
+const certificateCheckInterval = time.Second
+
+// newReloadingCertificate loads the certificate. It returns an error if the files are
+// unreadable or do not match.
+func newReloadingCertificate(certFile, keyFile string, log *zap.Logger) (*reloadingCertificate, error) {
+	c := &reloadingCertificate{certFile: certFile, keyFile: keyFile, log: log, checked: time.Now()}
+	return c, c.reload()
+}
+
+// latest returns the certificate that was last loaded without an error.
+func (c *reloadingCertificate) latest() *tls.Certificate {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.checked) >= certificateCheckInterval {
+		c.checked = time.Now()
+		if err := c.reload(); err != nil {
+			c.log.Error("cannot load the new TLS certificate, the previous one stays in use", zap.Error(err))
+		}
+	}
+	return c.certificate
+}
+
+// reload loads the certificate if the files have changed since the last call. So it
+// returns the error of invalid files once.
+func (c *reloadingCertificate) reload() error {
+	certPEM, certErr := os.ReadFile(c.certFile)
+	keyPEM, keyErr := os.ReadFile(c.keyFile)
+	if c.certificate != nil && bytes.Equal(certPEM, c.certPEM) && bytes.Equal(keyPEM, c.keyPEM) {
+		return nil
+	}
+	c.certPEM, c.keyPEM = certPEM, keyPEM
+	if err := errors.Join(certErr, keyErr); err != nil {
+		return err
+	}
+	certificate, err := tls.X509KeyPair(certPEM, keyPEM)
+	if err != nil {
+		return fmt.Errorf("%s and %s: %w", c.certFile, c.keyFile, err)
+	}
+	c.certificate = &certificate
+	return nil
+}
+
+// withHSTS adds Strict-Transport-Security to every response over TLS (RFC 6797, section
+// 7.2 forbids it without TLS).
+func withHSTS(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.TLS != nil {
+			w.Header().Set("Strict-Transport-Security", "max-age=31536000")
+		}
+		next.ServeHTTP(w, r)
+	})
 }

@@ -5,9 +5,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
+	"os"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -19,19 +20,18 @@ import (
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/docs"
-	"example.com/petstore/repository"
-	"example.com/petstore/repository/engine"
 )
 
 // Options are what Run needs beside the settings.
 type Options struct {
+	Program         string // the name by which it was called, for hints
 	Version, Commit string
 	StoreName       string // for the log
 	SettingsFile    string // for the log, or empty
 	FirstKey        bool   // create an API key if the store has none, and print it to Stdout
 	Stdout, Stderr  io.Writer
-	Store           engine.Engine
-	ForceExit       func() // ends the process with 1
+	// Open opens the service on the store of the settings.
+	Open func(context.Context, petstore.Options) (*petstore.Service, error)
 }
 
 // Run runs the service until ctx ends. It opens the listeners before the store, so that
@@ -40,13 +40,17 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
-	metrics := telemetry.NewRegistry()
-	log, level, closeLog, err := telemetry.NewLogger(settings.Log, o.Stderr, telemetry.RegisterLogMetrics(metrics))
+	var ready atomic.Pointer[server.Health] // nil until the service is ready
+	metrics := telemetry.NewRegistry(func() bool {
+		health := ready.Load()
+		return health != nil && health.Check(context.Background()) == nil
+	})
+	log, level, closeLog, err := telemetry.NewLogger(settings.Log, o.Stderr, metrics)
 	if err != nil {
 		return err
 	}
 	defer closeLog()
-	limitShutdown(ctx, settings.Server, log, o.ForceExit)
+	limitShutdown(ctx, settings.Server, log)
 	listener, err := listenPublic(ctx, settings.Server, log)
 	if err != nil {
 		return err
@@ -69,7 +73,6 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	go func() { served <- server.Serve(ctx, listener, withHSTS(startup), serverTimeouts(settings.Server), log) }()
 	drainCtx, drained := context.WithCancel(context.WithoutCancel(ctx)) // ends after the last request
 	defer drained()
-	ready := telemetry.RegisterReadyMetric(metrics)
 	group.Go(func() error { return serveAdmin(drainCtx, admin, settings, metrics, level, log) })
 
 	tracerProvider, flushTraces, err := telemetry.NewTracerProvider(ctx, settings.Tracing.OTLPEndpoint, log)
@@ -78,7 +81,7 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	}
 	defer flushTraces()
 	options := petstore.Options{
-		Store: o.Store, NoMigration: !settings.Database.Migrate, MaxOpenConns: settings.Database.MaxOpenConns,
+		NoMigration: !settings.Database.Migrate, MaxOpenConns: settings.Database.MaxOpenConns,
 		MaxStaleness: settings.Cache.MaxStaleness, RequireSynchronous: settings.Database.RequireSynchronous,
 		RequestTimeout: settings.Server.RequestTimeout, RateLimit: rest.RateLimit(settings.RateLimit),
 		AllowedOrigins: settings.CORS.AllowedOrigins, CacheBytes: cmp.Or(int64(settings.Cache.MaxBytes), -1),
@@ -91,7 +94,7 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	if admin != nil { // else nobody could read them
 		options.Metrics = metrics
 	}
-	service, err := Interruptible(ctx, func() (*petstore.Service, error) { return petstore.New(ctx, options) })
+	service, err := o.Open(ctx, options)
 	if err != nil {
 		return err
 	}
@@ -107,53 +110,24 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	startup.SetHandler(handler)
 	ready.Store(health)
 
-	o.logServing(ctx, settings, service.Store(), listener.Addr(), log)
+	o.logServing(ctx, settings, service, listener.Addr(), log)
 	context.AfterFunc(ctx, func() { health.Drain(); log.Info("stopping", zap.NamedError("reason", context.Cause(ctx))) })
 	group.Go(func() error { defer drained(); return <-served })
 	if o.FirstKey {
-		group.Go(func() error { return printFirstKey(drainCtx, service.Keys(), settings, listener.Addr(), o.Stdout, log) })
+		group.Go(func() error { return o.printFirstKey(drainCtx, service.Keys(), settings, listener.Addr(), log) })
 	}
 	err = group.Wait()
 	log.Info("stopped", zap.Error(err))
 	return err
 }
 
-// Interruptible returns what open returns, or an error when ctx ends before, also while SQLite waits
-// for a lock of another process, which ignores ctx.
-func Interruptible[T any](ctx context.Context, open func() (T, error)) (opened T, err error) {
-	var result T
-	done := make(chan error, 1)
-	go func() {
-		var err error
-		result, err = open()
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		if err == nil || ctx.Err() == nil {
-			return result, err
-		}
-	case <-ctx.Done():
-	}
-	return opened, fmt.Errorf("interrupted while opening the store: %w", context.Cause(ctx))
-}
-
-// checkTimeout is how long the start of the service waits for the check of logServing.
+// checkTimeout is how long the start of the service waits for the checks of logServing.
 const checkTimeout = 5 * time.Second
 
-// logServing logs that the service serves, and a warning if acknowledged writes could be lost
-// in a failover of the database server.
-func (o Options) logServing(ctx context.Context, settings config.Config, store *repository.Store, address net.Addr, log *zap.Logger) {
-	log.Info("serving", o.servingFields(store, address)...)
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	if err := store.CheckSynchronous(ctx); err != nil {
-		log.Warn("the database server has no synchronous standby", zap.Error(err), zap.Bool("required", settings.Database.RequireSynchronous))
-	}
-}
-
-// servingFields returns the fields of the log entry "serving".
-func (o Options) servingFields(store *repository.Store, address net.Addr) []zap.Field {
+// logServing logs that the service serves, and warnings if acknowledged writes could be lost in a
+// failover of the database server, or if no API key is valid.
+func (o Options) logServing(ctx context.Context, settings config.Config, service *petstore.Service, address net.Addr, log *zap.Logger) {
+	store := service.Store()
 	fields := []zap.Field{
 		zap.String("version", o.Version), zap.String("commit", o.Commit), zap.Stringer("address", address),
 		zap.String("store", o.StoreName),
@@ -162,5 +136,39 @@ func (o Options) servingFields(store *repository.Store, address net.Addr) []zap.
 	if o.SettingsFile != "" {
 		fields = append(fields, zap.String("settings_file", o.SettingsFile))
 	}
-	return fields
+	log.Info("serving", fields...)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	if err := store.CheckSynchronous(ctx); err != nil {
+		log.Warn("the database server has no synchronous standby", zap.Error(err), zap.Bool("required", settings.Database.RequireSynchronous))
+	}
+	if !o.FirstKey {
+		o.warnWithoutKey(ctx, service.Keys(), log)
+	}
+}
+
+// serverTimeouts returns the timeouts of the HTTP server. It leaves a twentieth of the
+// shutdown timeout to what is written after the last request: last uses of keys, store,
+// traces and log.
+func serverTimeouts(s config.Server) server.Timeouts {
+	return server.Timeouts{
+		ReadHeader: s.ReadHeaderTimeout, Read: s.ReadTimeout, Write: s.WriteTimeout, Idle: s.IdleTimeout,
+		Delay: s.ShutdownDelay, Shutdown: s.ShutdownTimeout - s.ShutdownTimeout/20,
+	}
+}
+
+// forcedExitLogTime is how long before a forced exit the log entry about it is written.
+const forcedExitLogTime = 200 * time.Millisecond
+
+// limitShutdown makes the process exit when ShutdownDelay and ShutdownTimeout have passed
+// after ctx ended, whatever it still waits for: a disk, a trace collector or a full pipe.
+func limitShutdown(ctx context.Context, s config.Server, log *zap.Logger) {
+	limit := s.ShutdownDelay + s.ShutdownTimeout
+	context.AfterFunc(ctx, func() {
+		time.Sleep(limit - forcedExitLogTime)
+		log.Error("shutdown timed out, exiting", zap.Duration("limit", limit))
+		_ = log.Sync()
+		time.Sleep(forcedExitLogTime * 3 / 4)
+		os.Exit(1) //nolint:forbidigo // no caller could end what it waits for
+	})
 }

@@ -2,10 +2,13 @@
 package telemetry
 
 import (
+	"bytes"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
@@ -14,8 +17,8 @@ import (
 
 // NewLogger returns a logger that writes to out, as JSON or for reading in a console, and its
 // level, which may be changed. It never blocks: lines that out does not accept in time are
-// dropped, and counted in dropped. closeLog writes the remaining lines.
-func NewLogger(settings config.Log, out io.Writer, dropped prometheus.Counter) (log *zap.Logger, level zap.AtomicLevel, closeLog func(), err error) {
+// dropped, and counted in a metric. closeLog writes the remaining lines.
+func NewLogger(settings config.Log, out io.Writer, metrics prometheus.Registerer) (log *zap.Logger, level zap.AtomicLevel, closeLog func(), err error) {
 	level, err = zap.ParseAtomicLevel(settings.Level)
 	if err != nil {
 		return nil, level, nil, err
@@ -30,6 +33,9 @@ func NewLogger(settings config.Log, out io.Writer, dropped prometheus.Counter) (
 		format.EncodeDuration = zapcore.StringDurationEncoder
 		encoder = zapcore.NewConsoleEncoder(format)
 	}
+	dropped := promauto.With(metrics).NewCounter(prometheus.CounterOpts{
+		Name: "petstore_log_dropped_lines_total", Help: "Log lines dropped because standard error could not be written in time.",
+	})
 	writer := newLogWriter(out, dropped, func(lines int) []byte {
 		entry := zapcore.Entry{Level: zapcore.WarnLevel, Time: time.Now(), Message: "log lines dropped"}
 		line, err := encoder.EncodeEntry(entry, []zapcore.Field{zap.Int("lines", lines)})
@@ -39,4 +45,120 @@ func NewLogger(settings config.Log, out io.Writer, dropped prometheus.Counter) (
 		return line.Bytes()
 	})
 	return zap.New(zapcore.NewCore(encoder, writer, level)), level, writer.Close, nil
+}
+
+const (
+	// logFlushInterval is how long a line is buffered, so that one write takes several.
+	logFlushInterval = 100 * time.Millisecond
+	// logFlushSize is the number of buffered bytes that are written without waiting for
+	// logFlushInterval.
+	logFlushSize = 64 << 10
+	// maxLogBuffer is the maximum number of bytes that are buffered during a write.
+	maxLogBuffer = 1 << 20
+	// logCloseTimeout is how long Close waits until the last lines are written.
+	logCloseTimeout = time.Second
+)
+
+// A logWriter is a zapcore.WriteSyncer that writes lines to out from its own goroutine, so
+// that its callers never wait. After an error of out it tries the rest of the bytes again
+// at the next flush. While out blocks or fails, maxLogBuffer bytes are buffered; further
+// lines are dropped and counted. It is safe for concurrent use.
+type logWriter struct {
+	out     io.Writer
+	dropped prometheus.Counter
+	report  func(dropped int) []byte // returns the log line about dropped lines
+
+	mu         sync.Mutex
+	buffered   *bytes.Buffer
+	unreported int // dropped lines
+
+	writing    *bytes.Buffer // used by run alone
+	flushEarly chan struct{}
+	closing    chan struct{}
+	done       chan struct{}
+}
+
+// newLogWriter starts a logWriter. The caller must Close it.
+func newLogWriter(out io.Writer, dropped prometheus.Counter, report func(int) []byte) *logWriter {
+	w := &logWriter{
+		out: out, dropped: dropped, report: report,
+		buffered: new(bytes.Buffer), writing: new(bytes.Buffer),
+		flushEarly: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{}),
+	}
+	go w.run()
+	return w
+}
+
+// Write buffers or drops a line. It returns no error.
+func (w *logWriter) Write(line []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.buffered.Len()
+	after := before + len(line)
+	if after > maxLogBuffer {
+		w.unreported++
+		w.dropped.Inc()
+		return len(line), nil
+	}
+	w.buffered.Write(line)
+	if before < logFlushSize && after >= logFlushSize {
+		_ = w.Sync()
+	}
+	return len(line), nil
+}
+
+// Sync makes the goroutine write the buffered lines. It does not wait and returns no error.
+func (w *logWriter) Sync() error {
+	select {
+	case w.flushEarly <- struct{}{}:
+	default: // an early flush is pending
+	}
+	return nil
+}
+
+// Close writes the buffered lines and stops the goroutine. It waits for logCloseTimeout at
+// most.
+func (w *logWriter) Close() {
+	close(w.closing)
+	select {
+	case <-w.done:
+	case <-time.After(logCloseTimeout):
+	}
+}
+
+func (w *logWriter) run() {
+	defer close(w.done)
+	ticker := time.NewTicker(logFlushInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-w.flushEarly:
+		case <-w.closing:
+			w.flush() // the rest after an error, if any
+			w.flush()
+			return
+		}
+		w.flush()
+	}
+}
+
+// flush writes the rest of the last write if that failed, or else the buffered lines.
+func (w *logWriter) flush() {
+	if w.writing.Len() == 0 {
+		w.swapBuffers()
+	}
+	_, _ = w.writing.WriteTo(w.out) // after an error the buffer holds the rest
+}
+
+// swapBuffers moves the buffered lines to writing.
+func (w *logWriter) swapBuffers() {
+	w.mu.Lock()
+	w.buffered, w.writing = w.writing, w.buffered
+	dropped := w.unreported
+	w.unreported = 0
+	w.mu.Unlock()
+	if dropped > 0 {
+		w.writing.Write(w.report(dropped))
+	}
 }

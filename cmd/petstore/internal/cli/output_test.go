@@ -1,6 +1,10 @@
 package cli
 
-import "testing"
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
 
 func TestPrintableEscapesWhatChangesATerminal(t *testing.T) {
 	t.Parallel()
@@ -15,5 +19,18 @@ func TestPrintableEscapesWhatChangesATerminal(t *testing.T) {
 		if got := printable(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
+	}
+}
+
+func TestHintsNameTheProgramAsItWasCalled(t *testing.T) {
+	t.Parallel()
+	var stdout, stderr strings.Builder
+	path := filepath.Join(t.TempDir(), "none.db")
+	code := Run(t.Context(), Program{
+		Name: "bin/petstore", Args: []string{"keys", "list", "--set", "database.dsn=" + path}, Stdout: &stdout, Stderr: &stderr,
+	})
+	want := "petstore: open the store " + path + ": there is no such file: correct the path, or run bin/petstore migrate up\n"
+	if code != 1 || stderr.String() != want {
+		t.Errorf("got code %d, stderr %q, want 1 and %q", code, stderr.String(), want)
 	}
 }
