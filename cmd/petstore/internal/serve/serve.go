@@ -49,8 +49,13 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	defer closeLog()
-	limitShutdown(ctx, settings.Server, log)
+	stopLimit := limitShutdown(ctx, settings.Server, log)
+	defer func() {
+		closeLog()
+		if err == nil { // else standard error may block, to which the error is written
+			stopLimit()
+		}
+	}()
 	listener, err := listenPublic(ctx, settings.Server, log)
 	if err != nil {
 		return err
@@ -161,14 +166,21 @@ func serverTimeouts(s config.Server) server.Timeouts {
 const forcedExitLogTime = 200 * time.Millisecond
 
 // limitShutdown makes the process exit when ShutdownDelay and ShutdownTimeout have passed
-// after ctx ended, whatever it still waits for: a disk, a trace collector or a full pipe.
-func limitShutdown(ctx context.Context, s config.Server, log *zap.Logger) {
+// after ctx ended, whatever it still waits for: a disk, a trace collector or a full pipe. The
+// caller calls stop when it waits for nothing more.
+func limitShutdown(ctx context.Context, s config.Server, log *zap.Logger) (stop func()) {
 	limit := s.ShutdownDelay + s.ShutdownTimeout
+	stopped := make(chan struct{})
 	context.AfterFunc(ctx, func() {
-		time.Sleep(limit - forcedExitLogTime)
+		select {
+		case <-time.After(limit - forcedExitLogTime):
+		case <-stopped:
+			return
+		}
 		log.Error("shutdown timed out, exiting", zap.Duration("limit", limit))
 		_ = log.Sync()
 		time.Sleep(forcedExitLogTime * 3 / 4)
 		os.Exit(1) //nolint:forbidigo // no caller could end what it waits for
 	})
+	return func() { close(stopped) }
 }
