@@ -1,5 +1,6 @@
 // Package config reads the settings of the service from defaults, a YAML file, the environment and the command line,
 // each of which overrides those before it, and validates them.
+// It is not for embedders.
 package config
 
 import "time"

@@ -1,6 +1,7 @@
 // Package file reads and writes animals and orders as the rows of a file: NDJSON, which is
 // a JSON object in each line, or CSV (RFC 4180) with a header. The members, the columns and
 // the rules are those of the API.
+// It is not for embedders.
 package file
 
 import (

@@ -1,5 +1,6 @@
 // Package engine says what a database must offer to package repository. A database engine is
 // a package with a function New that returns an Engine, such as repository/sqlite.
+// It is not for embedders.
 package engine
 
 import (

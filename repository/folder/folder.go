@@ -1,4 +1,5 @@
 // Package folder writes the entries of a folder to disk.
+// It is not for embedders.
 package folder
 
 import (

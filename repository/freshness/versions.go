@@ -1,6 +1,7 @@
 // Package freshness knows whether the entries of a cache are fresh. Versions are numbers that
 // increase when records change: a cache calls Refresh, reads a number and then the store, and may
 // use what it read while the number, after another Refresh, is the same.
+// It is not for embedders.
 package freshness
 
 import (

@@ -1,5 +1,6 @@
 // Package groupcommit runs the functions of many callers in one database transaction, so that
 // they share its commit, which is what makes a durable write slow.
+// It is not for embedders.
 //
 //	callers        queue            one goroutine                       callers
 //	  Do(f1) ──┐                ┌─ BEGIN ────────────────────────┐

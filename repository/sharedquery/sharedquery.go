@@ -1,5 +1,6 @@
 // Package sharedquery runs one query for all callers that wait for it, on a database to which each
 // query takes a round trip.
+// It is not for embedders.
 package sharedquery
 
 import (

@@ -1,4 +1,5 @@
 // Package sqltrace creates a span for each statement on a connection pool.
+// It is not for embedders.
 package sqltrace
 
 import (

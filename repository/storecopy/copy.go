@@ -1,4 +1,5 @@
 // Package storecopy copies a whole store into another one, which may have another engine.
+// It is not for embedders.
 package storecopy
 
 import (

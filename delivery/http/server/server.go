@@ -1,5 +1,6 @@
 // Package server serves the API in a process: Gin engine, timeouts, graceful shutdown,
 // requests during startup, liveness and readiness.
+// It is not for embedders.
 package server
 
 import (

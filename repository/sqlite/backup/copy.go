@@ -1,5 +1,6 @@
 // Package backup copies the file of a SQLite store, verifies copies and puts them in the place of
 // a store.
+// It is not for embedders.
 package backup
 
 import (
