@@ -11,12 +11,13 @@ import (
 
 // engines are the packages that may import a database driver, so that an embedder links
 // only the engines that it imports. cmd/bench imports drivers for its reference servers.
-var engines = []string{"repository/sqlite", storefile, backup, "repository/postgres", postgresTest}
+var engines = []string{"repository/sqlite", schema, storefile, backup, "repository/postgres", postgresTest}
 
 const (
 	postgresTest = "repository/postgres/postgrestest" // starts servers for tests and cmd/bench
 	engineTest   = "repository/enginetest"            // creates databases for tests
 
+	schema     = "repository/sqlite/internal/schema"
 	storefile  = "repository/sqlite/internal/storefile"
 	sqliteTest = "repository/sqlite/internal/sqlitetest" // helpers of tests
 	backup     = "repository/sqlite/backup"
@@ -50,9 +51,10 @@ var imports = map[string][]string{
 	"repository/sharedquery": {},
 	"repository/sqltrace":    {},
 	"repository/folder":      {},
-	"repository/sqlite":      {"repository/engine", storefile},
+	"repository/sqlite":      {"repository/engine", schema, storefile},
 	storefile:                {"repository/engine", "repository/folder"},
-	backup:                   {"repository/engine", "repository/folder", "repository/sqlite", storefile},
+	schema:                   {"repository/engine", storefile},
+	backup:                   {"repository/engine", "repository/folder", "repository/sqlite", storefile, schema},
 	sqliteTest:               {"domain", "repository", "repository/sqlite", backup, port},
 	"repository/postgres":    {"repository/engine"},
 	"repository/storecopy":   {"repository/engine"},

@@ -14,39 +14,7 @@ import (
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
-func (*database) Failure(err error) engine.Failure { return Failure(err) }
-
-// Failure returns what failed if the file of a store or SQLite caused err, and "" for any other error.
-func Failure(err error) engine.Failure {
-	if storefile.IsChanged(err) {
-		return engine.FailureReplaced
-	}
-	if errors.Is(err, storefile.ErrLinked) {
-		return engine.FailureOther
-	}
-	failure, _ := errors.AsType[sqlite3.Error](err)
-	if failure.SystemErrno == syscall.ENOSPC || failure.SystemErrno == syscall.EDQUOT {
-		return engine.FailureFull
-	}
-	return failures[failure.Code]
-}
-
-// failures are those of the codes of SQLite (sqlite.org/rescode.html).
-var failures = map[sqlite3.ErrNo]engine.Failure{
-	sqlite3.ErrFull:      engine.FailureFull,
-	sqlite3.ErrBusy:      engine.FailureBusy,
-	sqlite3.ErrLocked:    engine.FailureBusy,
-	sqlite3.ErrProtocol:  engine.FailureBusy,
-	sqlite3.ErrReadonly:  engine.FailureReadOnly,
-	sqlite3.ErrIoErr:     engine.FailureIO,
-	sqlite3.ErrCorrupt:   engine.FailureCorrupt,
-	sqlite3.ErrNotADB:    engine.FailureCorrupt,
-	sqlite3.ErrCantOpen:  engine.FailureCannotOpen,
-	sqlite3.ErrInterrupt: engine.FailureOther,
-	sqlite3.ErrPerm:      engine.FailureOther,
-	sqlite3.ErrAuth:      engine.FailureOther,
-	sqlite3.ErrNomem:     engine.FailureOther,
-}
+func (*database) Failure(err error) engine.Failure { return storefile.Failure(err) }
 
 // withRemedy returns an error of open as one line with the cause and the remedy.
 func withRemedy(err error, path string) error {

@@ -2,38 +2,15 @@ package sqlite_test
 
 import (
 	"bytes"
-	"database/sql"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/fstest"
-
-	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 )
-
-// The second migration does what another process does that applies it first: its version is
-// committed, and it fails here.
-func TestMigrateReportsCreationWhenAnotherProcessAppliesTheRest(t *testing.T) {
-	t.Parallel()
-	db, err := sql.Open("sqlite3", filepath.Join(t.TempDir(), "pets.db"))
-	check(t, err)
-	t.Cleanup(func() { _ = db.Close() })
-	schema, err := sqlite.Migrate(t.Context(), db, fstest.MapFS{
-		"migrations/00001_first.sql": {Data: []byte("-- +goose Up\nCREATE TABLE first (id INTEGER);\n")},
-		"migrations/00002_second.sql": {Data: []byte("-- +goose NO TRANSACTION\n-- +goose Up\n" +
-			"INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, TRUE);\nSELECT * FROM missing;\n")},
-	})
-	if want := (engine.Schema{Version: 2, Created: true}); err != nil || schema != want {
-		t.Errorf("got %+v and %v, want %+v", schema, err, want)
-	}
-}
 
 func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	t.Parallel()
@@ -54,33 +31,6 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	keys, err := store.Keys().List(t.Context())
 	if err != nil || len(keys) != 1 || keys[0].ReadOnly {
 		t.Errorf("got the keys %+v and %v, want one that may do all", keys, err)
-	}
-}
-
-// A released migration must not be changed: stores exist that it has migrated.
-func TestMigrationsCreateTheSchemaOfEachVersion(t *testing.T) {
-	t.Parallel()
-	files, err := filepath.Glob(filepath.Join("migrations", "*.sql"))
-	check(t, err)
-	var got strings.Builder
-	for version := range files {
-		db, err := sql.Open("sqlite3", filepath.Join(t.TempDir(), "pets.db"))
-		check(t, err)
-		defer func() { check(t, db.Close()) }()
-		check(t, sqlite.CreateSchema(t.Context(), db, int64(version+1)))
-		rows, err := db.QueryContext(t.Context(), "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY name")
-		check(t, err)
-		defer rows.Close()
-		fmt.Fprintf(&got, "-- version %d\n", version+1)
-		for rows.Next() {
-			var statement string
-			check(t, rows.Scan(&statement))
-			got.WriteString(statement + ";\n")
-		}
-		check(t, rows.Err())
-	}
-	if diff := cmp.Diff(string(sqlitetest.ReadFile(t, filepath.Join("testdata", "schemas.sql"))), got.String()); diff != "" {
-		t.Errorf("the migrations create another schema than testdata/schemas.sql (-want +got):\n%s", diff)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"gorm.io/gorm"
 
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/sqlite/internal/schema"
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
@@ -65,7 +66,7 @@ func open(ctx context.Context, path string, o engine.Options) (_ *database, err 
 	if err := storefile.CheckLinks(path); err != nil {
 		return nil, err
 	}
-	if err := CheckFile(ctx, path, o); err != nil {
+	if err := schema.CheckFile(ctx, path, o); err != nil {
 		return nil, err
 	}
 	d := &database{}
@@ -84,7 +85,7 @@ func open(ctx context.Context, path string, o engine.Options) (_ *database, err 
 	if err := d.connect(ctx, path, o); err != nil {
 		return nil, err
 	}
-	if d.schema, err = migrate(ctx, d.writerPool, migrations); err != nil {
+	if d.schema, err = schema.Migrate(ctx, d.writerPool); err != nil {
 		return nil, err
 	}
 	if err := d.prepareWriter(ctx); err != nil {

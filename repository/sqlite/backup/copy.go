@@ -16,6 +16,7 @@ import (
 
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/internal/schema"
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
@@ -48,7 +49,7 @@ func Copy(ctx context.Context, path string, to *os.File, progress func(copied, t
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return contents, err
-	case sqlite.Failure(err) == engine.FailureFull:
+	case storefile.Failure(err) == engine.FailureFull:
 		return contents, fmt.Errorf("write %s: %w", to.Name(), sqlite.New(to.Name()).Remedy(err))
 	case errors.Is(err, storefile.ErrNoStore):
 		err = errors.New("there is no store in it: name another file")
@@ -88,7 +89,7 @@ func openSource(ctx context.Context, path string) (*sql.Conn, error) {
 	if err := storefile.CheckLinksOfBackup(path); err != nil {
 		return nil, err
 	}
-	if err := sqlite.CheckFile(ctx, path, engine.Options{Migrate: true, MustExist: true}); err != nil {
+	if err := schema.CheckFile(ctx, path, engine.Options{Migrate: true, MustExist: true}); err != nil {
 		return nil, err
 	}
 	source, err := connect(ctx, path, sourcePragmas)

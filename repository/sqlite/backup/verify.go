@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm"
 
 	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/internal/schema"
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
@@ -46,7 +47,7 @@ func verify(ctx context.Context, path string) (c Contents, err error) {
 	c.Bytes = info.Size()
 	pool := storefile.OpenPool(path, storefile.ImmutablePragmas)
 	defer func() { _ = pool.Close() }()
-	if c.SchemaVersion, err = sqlite.CheckStore(ctx, pool, true); err != nil {
+	if c.SchemaVersion, err = schema.Check(ctx, pool, true); err != nil {
 		return c, err
 	}
 	if err := checkIntegrity(ctx, pool); err != nil {
@@ -91,7 +92,7 @@ func verifySchema(ctx context.Context, pool *sql.DB, version int64) error {
 	memory := storefile.OpenPool("schema", url.Values{"mode": {"memory"}})
 	defer func() { _ = memory.Close() }()
 	memory.SetMaxOpenConns(1) // each connection has a database of its own
-	if err := sqlite.CreateSchema(ctx, memory, version); err != nil {
+	if err := schema.Create(ctx, memory, version); err != nil {
 		return err
 	}
 	want, err := readSchema(ctx, memory)

@@ -1,4 +1,5 @@
-package sqlite
+// Package schema creates, migrates and checks the schema of a SQLite store.
+package schema
 
 import (
 	"context"
@@ -18,7 +19,12 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// migrate migrates the schema, which CheckFile allows, with the files of fsys.
+// Migrate migrates the schema, which CheckFile allows.
+func Migrate(ctx context.Context, db *sql.DB) (engine.Schema, error) {
+	return migrate(ctx, db, migrations)
+}
+
+// migrate migrates the schema with the files of fsys.
 func migrate(ctx context.Context, db *sql.DB, fsys fs.FS) (schema engine.Schema, err error) {
 	provider, err := newProvider(db, fsys)
 	if err != nil {
@@ -48,8 +54,8 @@ func newProvider(db *sql.DB, fsys fs.FS) (*goose.Provider, error) {
 	return goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
 }
 
-// CreateSchema applies the migrations up to a version to an empty database.
-func CreateSchema(ctx context.Context, db *sql.DB, version int64) error {
+// Create applies the migrations up to a version to an empty database.
+func Create(ctx context.Context, db *sql.DB, version int64) error {
 	provider, err := newProvider(db, migrations)
 	if err == nil {
 		_, err = provider.UpTo(ctx, version)
@@ -71,16 +77,16 @@ func CheckFile(ctx context.Context, path string, o engine.Options) (err error) {
 	}
 	pool := storefile.OpenPool(path, pragmas)
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	if _, err = CheckStore(ctx, pool, o.Migrate && !o.Exclusive); create && errors.Is(err, storefile.ErrNoStore) {
+	if _, err = Check(ctx, pool, o.Migrate && !o.Exclusive); create && errors.Is(err, storefile.ErrNoStore) {
 		return nil
 	}
 	return err
 }
 
-// CheckStore returns the schema version of a store. It returns an error for a database that is not
+// Check returns the schema version of a store. It returns an error for a database that is not
 // a store, or has a schema that is newer than this program supports, or older if it must not be
 // migrated.
-func CheckStore(ctx context.Context, db *sql.DB, migrate bool) (int64, error) {
+func Check(ctx context.Context, db *sql.DB, migrate bool) (int64, error) {
 	if err := storefile.Identify(ctx, db); err != nil {
 		return 0, err
 	}

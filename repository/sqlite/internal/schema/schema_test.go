@@ -1,0 +1,68 @@
+package schema
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/repository/engine"
+)
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The second migration does what another process does that applies it first: its version is
+// committed, and it fails here.
+func TestMigrateReportsCreationWhenAnotherProcessAppliesTheRest(t *testing.T) {
+	t.Parallel()
+	db, err := sql.Open("sqlite3", filepath.Join(t.TempDir(), "pets.db"))
+	check(t, err)
+	t.Cleanup(func() { _ = db.Close() })
+	got, err := migrate(t.Context(), db, fstest.MapFS{
+		"migrations/00001_first.sql": {Data: []byte("-- +goose Up\nCREATE TABLE first (id INTEGER);\n")},
+		"migrations/00002_second.sql": {Data: []byte("-- +goose NO TRANSACTION\n-- +goose Up\n" +
+			"INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, TRUE);\nSELECT * FROM missing;\n")},
+	})
+	if want := (engine.Schema{Version: 2, Created: true}); err != nil || got != want {
+		t.Errorf("got %+v and %v, want %+v", got, err, want)
+	}
+}
+
+// A released migration must not be changed: stores exist that it has migrated.
+func TestMigrationsCreateTheSchemaOfEachVersion(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("migrations", "*.sql"))
+	check(t, err)
+	var got strings.Builder
+	for version := range files {
+		db, err := sql.Open("sqlite3", filepath.Join(t.TempDir(), "pets.db"))
+		check(t, err)
+		defer func() { check(t, db.Close()) }()
+		check(t, Create(t.Context(), db, int64(version+1)))
+		rows, err := db.QueryContext(t.Context(), "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY name")
+		check(t, err)
+		defer rows.Close()
+		fmt.Fprintf(&got, "-- version %d\n", version+1)
+		for rows.Next() {
+			var statement string
+			check(t, rows.Scan(&statement))
+			got.WriteString(statement + ";\n")
+		}
+		check(t, rows.Err())
+	}
+	want, err := os.ReadFile(filepath.Join("testdata", "schemas.sql"))
+	check(t, err)
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("the migrations create another schema than testdata/schemas.sql (-want +got):\n%s", diff)
+	}
+}
