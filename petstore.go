@@ -95,7 +95,7 @@ func New(ctx context.Context, o Options) (_ *Service, err error) {
 	if o.Authenticate != nil && o.Document.SecurityScheme == nil {
 		o.Document.SecurityScheme = map[string]any{"type": "http", "scheme": "bearer"}
 	}
-	now := func() time.Time { return time.Now().UTC().Truncate(time.Millisecond) } // as in the store
+	now := func() time.Time { return time.Now().UTC().Truncate(time.Millisecond) } //nolint:forbidigo // the clock, as precise as the store
 	s := &Service{document: o.Document, metrics: &registered{Registerer: o.Metrics}, stop: func() {}}
 	defer func() {
 		if err != nil {
