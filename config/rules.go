@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"crypto/tls"
 	"errors"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
-	"os"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +29,7 @@ var rules = map[string]struct {
 	"min":           {nil, "must be at least {}"},
 	"oneof":         {nil, "must be {}"},
 	"required_with": {nil, "must be set together with {}"},
+	"file":          {nil, "must name a file that can be read"},
 	"ip|cidr":       {nil, "must be an IP address or a CIDR network, such as 10.0.0.0/8"},
 	"hostport":      {matching(isHostPort), "must be host:port with a port from 0 to 65535, such as 127.0.0.1:8080"},
 	"nooverlap":     {isDisjoint, "must not overlap with {}"},
@@ -40,23 +40,22 @@ var rules = map[string]struct {
 	"postgresdsn":   {forDriver("postgres", postgresDSN.MatchString), "must be a connection string, such as postgres://user:password@host:5432/database, with no blank before it, if database.driver is postgres"},
 	"postgresonly":  {isForPostgres, "must be false unless database.driver is postgres: a SQLite store has no standby"},
 	"apikey":        {matching(isAPIKey), "must be an API key as petstore keys create prints it: petstore_ and 49 letters and digits"},
-	"sunset":        {isSunset, "must be from " + domain.GetPetDeprecation.Format(time.DateOnly) + ", when the operation was deprecated, to the year 9999"},
 	"seconds":       {func(fl validator.FieldLevel) bool { return fl.Field().Int()%int64(time.Second) == 0 }, "must be whole seconds"},
 }
 
 // validate reports the values in force that break a rule, except those that have a problem already.
 func (l *loader) validate() {
 	v := validator.New()
-	v.RegisterTagNameFunc(func(field reflect.StructField) string { return field.Tag.Get("key") })
+	v.RegisterTagNameFunc(func(field reflect.StructField) string { return field.Tag.Get("mapstructure") })
 	v.RegisterAlias("baseurl", "plainurl,endsnotwith=/v1")
 	for tag, rule := range rules {
 		_ = v.RegisterValidation(tag, rule.valid) // returns an error, and does nothing, without a function
 	}
 	violations, _ := errors.AsType[validator.ValidationErrors](v.Struct(l.config))
-	invalid := slices.DeleteFunc(slices.Clone(settings), func(s *setting) bool { return !l.invalid(s) })
+	rejected := maps.Clone(l.invalid)
 	for _, violation := range violations {
 		key, _, _ := strings.Cut(strings.TrimPrefix(violation.Namespace(), "Config."), "[")
-		if s := byKey[key]; !slices.Contains(invalid, s) {
+		if s := byKey[key]; !rejected[s.key+" "+l.source(s)] && l.IsSet(s.key) {
 			l.rejectViolation(s, violation)
 		}
 	}
@@ -65,31 +64,28 @@ func (l *loader) validate() {
 
 // validateKeyPair reads the TLS files, so that the service does not start with a pair that it cannot use.
 func (l *loader) validateKeyPair(cert, key *setting) {
-	certFile, keyFile := l.config.Server.TLSCertFile, l.config.Server.TLSKeyFile
-	for s, path := range map[*setting]string{cert: certFile, key: keyFile} {
-		if _, err := os.ReadFile(path); err != nil && path != "" && !l.invalid(s) { //nolint:gosec // the operator names the file
-			l.reject(s, path, "must name a file that can be read: "+reason(err))
-		}
+	if l.config.Server.TLSCertFile == "" || l.isInvalid(cert) || l.isInvalid(key) {
+		return
 	}
-	if _, err := tls.LoadX509KeyPair(certFile, keyFile); err != nil && certFile != "" && !l.invalid(cert) && !l.invalid(key) {
-		l.reject(cert, certFile, "must be the certificate of the key in "+key.key+", both in PEM: "+reason(err))
+	if _, err := tls.LoadX509KeyPair(l.config.Server.TLSCertFile, l.config.Server.TLSKeyFile); err != nil {
+		l.reject(cert, l.config.Server.TLSCertFile, "must be the certificate of the key in "+key.key+", both in PEM: "+reason(err))
 	}
 }
 
 // rejectViolation reports a value that breaks a rule, together with the other setting if the rule names one.
 func (l *loader) rejectViolation(s *setting, violation validator.FieldError) {
-	rule, param, text := rules[violation.Tag()], strings.ReplaceAll(violation.Param(), " ", " or "), l.value(s).Text
+	rule, param := rules[violation.Tag()], strings.ReplaceAll(violation.Param(), " ", " or ")
 	remedy := cmp.Or(s.Tag.Get("remedy"), rule.remedy)
 	for _, other := range settings {
 		if other.key == param || other.Name == param && other.Index[0] == s.Index[0] {
-			v := l.value(other)
-			remedy, param = rule.remedy, Value{v.Key, other.quote(v.Text), v.Source}.where()
+			remedy, param = rule.remedy, l.describe(other, l.Get(other.key))
 		}
 	}
+	value := l.Get(s.key)
 	if element, ok := violation.Value().(string); ok {
-		text = element
+		value = element
 	}
-	l.reject(s, text, strings.ReplaceAll(remedy, "{}", param))
+	l.reject(s, value, strings.ReplaceAll(remedy, "{}", param))
 }
 
 var (
@@ -142,8 +138,30 @@ func isForPostgres(fl validator.FieldLevel) bool {
 	return !fl.Field().Bool() || fl.Parent().FieldByName("Driver").String() == "postgres"
 }
 
-// isSunset reports whether a time is not before the deprecation of GET /pets/{petId} (RFC 9745) and can be an HTTP date.
-func isSunset(fl validator.FieldLevel) bool {
-	sunset, _ := fl.Field().Interface().(time.Time)
-	return !sunset.Before(domain.GetPetDeprecation) && sunset.UTC().Year() <= 9999
+var (
+	errDSN = errors.New("must be the connection string of a PostgreSQL database, such as postgres://user@host:5432/database, or the path of a SQLite file, such as petstore.db")
+
+	// dsn matches a URL, user:password@host, and common keywords of libpq.
+	dsn         = regexp.MustCompile(`://|:[^/]*@|(?i)(^|\s)(host|hostaddr|port|user|dbname|service|sslmode)\s*=|password\s*=`)
+	postgresDSN = regexp.MustCompile(`^(postgres(ql)?://|\s*[a-z_]+\s*=)`)
+	notAPath    = regexp.MustCompile(`^\s*$|^:memory:|^file:|[?\x00]`)
+)
+
+// DatabaseOf returns the driver of a DSN, which follows from its form, with the DSN. Its error
+// does not contain the DSN, which may have a password.
+func DatabaseOf(dsn string) (Database, error) {
+	switch {
+	case isPath(dsn):
+		return Database{Driver: "sqlite", DSN: dsn}, nil
+	case postgresDSN.MatchString(dsn):
+		return Database{Driver: "postgres", DSN: dsn}, nil
+	}
+	return Database{}, errDSN
 }
+
+// isPath reports whether the DSN of a SQLite store is the path of a file.
+func isPath(text string) bool { return !notAPath.MatchString(text) && !LooksLikeDSN(text) }
+
+// LooksLikeDSN reports whether text, which should be the path of a file, looks like the connection string of a PostgreSQL
+// database instead, which an error must not contain, because it may have a password.
+func LooksLikeDSN(text string) bool { return dsn.MatchString(text) }

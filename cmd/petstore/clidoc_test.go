@@ -35,7 +35,7 @@ func helpSections(t *testing.T, command *cobra.Command) string {
 	t.Helper()
 	var help, errors strings.Builder
 	args := append(strings.Fields(command.CommandPath())[1:], "--help")
-	if code := run(t.Context(), args, nil, &help, &errors); code != 0 {
+	if code := run(t.Context(), args, &help, &errors); code != 0 {
 		t.Fatalf("%v: got code %d: %s", args, code, errors.String())
 	}
 	sections := "\n## " + command.CommandPath() + "\n\n```\n" + help.String() + "```\n"

@@ -16,7 +16,6 @@ import (
 // and the options, the health checks and, if enabled, the documentation.
 func newPublicHandler(settings config.Config, health *server.Health, services rest.Services, options ...rest.Option) (http.Handler, error) {
 	api, err := rest.New(services, append(options,
-		rest.WithGetPetSunset(settings.API.GetPetSunset),
 		rest.WithRequestTimeout(settings.Server.RequestTimeout),
 		rest.WithRateLimit(settings.RateLimit.Requests, settings.RateLimit.Window),
 		rest.WithAllowedOrigins(settings.CORS.AllowedOrigins...),
@@ -42,7 +41,6 @@ func mountDocs(engine *gin.Engine, settings config.Config) error {
 	document, err := docs.Document(docs.Options{
 		ProductionURL: settings.Server.ProductionURL,
 		StagingURL:    settings.Server.StagingURL,
-		Sunset:        settings.API.GetPetSunset,
 	})
 	if err != nil {
 		return err

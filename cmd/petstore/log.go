@@ -65,8 +65,8 @@ func (in *invocation) servingFields(settings config.Config, store *repository.St
 		zap.String("store", storeName(settings.Database)),
 		zap.Int64("schema_version", store.Schema().Version), zap.Bool("store_created", store.Schema().Created),
 	}
-	if in.configFile != "" {
-		fields = append(fields, zap.String("settings_file", absolutePath(in.configFile)))
+	if file, _ := in.configOptions().Find(); file != "" {
+		fields = append(fields, zap.String("settings_file", absolutePath(file)))
 	}
 	return fields
 }

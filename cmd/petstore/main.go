@@ -45,7 +45,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	context.AfterFunc(ctx, stop) // a second signal kills the process
-	code := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	runtime.KeepAlive(ballast)
 	os.Exit(code)
 }
@@ -56,10 +56,10 @@ const blockedWriteTimeout = time.Second
 
 // run executes the command line and returns the exit code. If the command calls
 // invocation.forceExit, run returns 1 without waiting for it.
-func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) int {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	forcedExit, forceExit := context.WithCancel(context.Background())
 	defer forceExit()
-	in := &invocation{environ: environ, stdout: contextWriter{ctx, stdout}, stderr: stderr, forceExit: forceExit}
+	in := &invocation{stdout: contextWriter{ctx, stdout}, stderr: stderr, forceExit: forceExit}
 	valid := false
 	root := newRoot(in, func() { valid = true })
 	root.SetArgs(args)

@@ -12,13 +12,15 @@ import (
 
 // An invocation is the environment of one run of the program and its global flags.
 type invocation struct {
-	environ     []string
 	stdout      contextWriter
 	stderr      io.Writer
 	forceExit   func()   // makes run return without waiting for the command
 	configFile  string   // --config
 	assignments []string // --set, each KEY=VALUE
 }
+
+// searchPaths are where a file of settings is looked for.
+var searchPaths = config.SearchPaths()
 
 // sqliteCommands are the commands for SQLite stores, which sqlite.go adds.
 var sqliteCommands []func(*invocation) *cobra.Command
@@ -34,7 +36,12 @@ func newRoot(in *invocation, onValid func()) *cobra.Command {
 Exit status: 0 on success, 1 after an error or an interruption, 2 if the command line or
 the configuration is invalid. Errors are written to standard error, each problem of the
 configuration on its own line. SIGINT, SIGTERM and SIGHUP stop a command gracefully, a
-second signal stops it immediately.`,
+second signal stops it immediately.
+
+Every command reads its settings from the file of --config, else of PETSTORE_CONFIG, else
+from petstore.yaml in the working directory, else from /etc/petstore/petstore.yaml.
+Environment variables override the file, and --set overrides both: PETSTORE_LOG_LEVEL is
+log.level, as petstore config lists it.`,
 		Example: `  petstore serve --first-key           # serve, and print a first API key
   petstore keys create --name till-1   # create another API key
   petstore serve --config shop.yaml --set server.address=:8080`,
@@ -58,7 +65,7 @@ second signal stops it immediately.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("petstore {{.Version}}\n")
 	flags := root.PersistentFlags()
-	flags.Func("config", "read settings from the YAML `FILE`", notEmpty(&in.configFile))
+	flags.Func("config", "read settings from the YAML, TOML or JSON `FILE`", notEmpty(&in.configFile))
 	flags.StringArrayVar(&in.assignments, "set", nil, "set one setting as `KEY=VALUE`, overriding the file and the environment")
 	_ = root.RegisterFlagCompletionFunc("set", completeSet) // fails only for an unknown flag
 	return root
@@ -105,5 +112,5 @@ func (in *invocation) configOptions() config.Options {
 		key, value, _ := strings.Cut(assignment, "=")
 		overrides[key] = value
 	}
-	return config.Options{File: in.configFile, Environ: in.environ, Overrides: overrides}
+	return config.Options{File: in.configFile, SearchPaths: searchPaths, Overrides: overrides}
 }

@@ -67,7 +67,7 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) (err error) {
 		defer admin.Close()
 	}
 	startup, err := server.NewStartupHandler(
-		settings.Server.TrustedProxies, rest.WithLogger(log), rest.WithGetPetSunset(settings.API.GetPetSunset),
+		settings.Server.TrustedProxies, rest.WithLogger(log),
 		rest.WithRequestTimeout(settings.Server.RequestTimeout), rest.WithAllowedOrigins(settings.CORS.AllowedOrigins...),
 	)
 	if err != nil {

@@ -1,9 +1,19 @@
 package config
 
 import (
-	"strconv"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/petstore/domain"
 )
@@ -12,7 +22,6 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 	t.Parallel()
 	const (
 		number = "must be from 1 to 1000"
-		sunset = "must be from 2025-12-05, when the operation was deprecated, to the year 9999"
 	)
 	for _, test := range []struct {
 		key    string
@@ -48,7 +57,6 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 			"https://shop.example.com?", "https://me:pw", "https://shop.example.com:", "https://shop.example.com:65536",
 			"http://shop.example.com:80", "https://shop.example.com:443", "ftp://shop.example.com", "//shop.example.com",
 		}},
-		{"api.get_pet_sunset", sunset, []string{"2025-12-04T23:59:59Z", "0001-01-01", "9999-12-31T23:59:59-01:00"}},
 		{"log.level", "must be debug or info or warn or error", []string{"", "INFO", "trace"}},
 		{"log.format", "must be console or json", []string{"", "JSON", "text"}},
 		{"tracing.otlp_endpoint", rules["plainurl"].remedy, []string{
@@ -59,7 +67,7 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 			t.Run(test.key+"="+bad, func(t *testing.T) {
 				t.Parallel()
 				checkProblems(t, Options{Overrides: map[string]string{test.key: bad}},
-					problem(test.key, byKey[test.key].quote(bad), "command line", test.remedy))
+					test.key+" = "+byKey[test.key].quote(bad)+" (command line): "+test.remedy)
 			})
 		}
 	}
@@ -68,8 +76,8 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 func TestEveryTypeAndRuleHasARemedy(t *testing.T) {
 	t.Parallel()
 	for _, s := range settings {
-		if formats[s.Type].remedy == "" {
-			t.Errorf("%s: the type %v has no format", s.key, s.Type)
+		if remedies[s.Type] == "" {
+			t.Errorf("%s: the type %v has no remedy", s.key, s.Type)
 		}
 		for rule := range strings.SplitSeq(s.Tag.Get("validate"), ",") {
 			name, _, _ := strings.Cut(rule, "=")
@@ -93,18 +101,17 @@ func TestTextsAreParsedStrictly(t *testing.T) {
 		key string
 		bad []string
 	}{
-		{"server.idle_timeout", []string{"", "10", "true", "1 s", "1d"}},
-		{"database.max_open_conns", []string{"", "4.0", "0x4", "four", "99999999999999999999"}},
+		{"server.idle_timeout", []string{"", "10", "true", "1 s", "d", "-1d", "1.5d", "99999d", "1d12h"}},
+		{"database.max_open_conns", []string{"", "4.0", "0x4", "four", "007", "+4", "null", " 4", "99999999999999999999"}},
 		{"database.migrate", []string{"", "1", "0", "t", "yes"}},
 		{"docs.enabled", []string{"", "1", "on"}},
-		{"api.get_pet_sunset", []string{"", "2030", "2030-13-01", "2030-12-05T00:00:00", "05.12.2030"}},
 	} {
 		for _, bad := range test.bad {
 			t.Run(test.key+"="+bad, func(t *testing.T) {
 				t.Parallel()
 				s := byKey[test.key]
 				checkProblems(t, Options{Overrides: map[string]string{test.key: bad}},
-					problem(test.key, s.quote(bad), "command line", formats[s.Type].remedy))
+					test.key+" = "+s.quote(bad)+" (command line): "+remedies[s.Type])
 			})
 		}
 	}
@@ -116,7 +123,7 @@ func TestSQLiteDSNMustBeAPath(t *testing.T) {
 		t.Run(bad, func(t *testing.T) {
 			t.Parallel()
 			checkProblems(t, Options{Overrides: map[string]string{"database.dsn": bad}},
-				problem("database.dsn", hidden, "command line", rules["sqlitedsn"].remedy))
+				"database.dsn = (hidden) (command line): "+rules["sqlitedsn"].remedy)
 		})
 	}
 }
@@ -131,9 +138,9 @@ func TestPostgresDSNMustBeAConnectionString(t *testing.T) {
 		return o
 	}
 	for _, bad := range []string{"", "pets.db", "mysql://db/pets", "db1:5432/pets", " postgres://db/pets", "\npostgresql://db/pets"} {
-		checkProblems(t, load(bad), problem("database.dsn", hidden, "command line", rules["postgresdsn"].remedy))
+		checkProblems(t, load(bad), "database.dsn = (hidden) (command line): "+rules["postgresdsn"].remedy)
 	}
-	checkProblems(t, load(), problem("database.dsn", hidden, "default", rules["postgresdsn"].remedy))
+	checkProblems(t, load(), "database.dsn = (hidden) (default): "+rules["postgresdsn"].remedy)
 	for _, good := range []string{"postgres://db/pets", "postgresql://u:p@db1:5432,db2:5433/pets?sslmode=verify-full", "host=/run/postgresql user = pets", "service=pets"} {
 		if _, err := Load(load(good)); err != nil {
 			t.Errorf("%s: %v", good, err)
@@ -151,7 +158,7 @@ func TestBootstrapKeyMustBeAnAPIKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			checkProblems(t, Options{Overrides: map[string]string{"auth.bootstrap_key": bad}},
-				problem("auth.bootstrap_key", hidden, "command line", rules["apikey"].remedy))
+				"auth.bootstrap_key = (hidden) (command line): "+rules["apikey"].remedy)
 		})
 	}
 }
@@ -159,7 +166,7 @@ func TestBootstrapKeyMustBeAnAPIKey(t *testing.T) {
 func TestDSNIsNotValidatedForUnknownDriver(t *testing.T) {
 	t.Parallel()
 	checkProblems(t, Options{Overrides: map[string]string{"database.driver": "mysql", "database.dsn": "mysql://db/pets"}},
-		problem("database.driver", `"mysql"`, "command line", "must be sqlite or postgres"))
+		`database.driver = "mysql" (command line): must be sqlite or postgres`)
 }
 
 func TestValidValuesAreAccepted(t *testing.T) {
@@ -167,7 +174,7 @@ func TestValidValuesAreAccepted(t *testing.T) {
 	for key, values := range map[string][]string{
 		"server.address":          {":0", ":65535", "localhost:80", "[::1]:8080", "[fe80::1%eth0]:80", "0.0.0.0:8080", "pets.example.com:80"},
 		"server.production_url":   {"", "http://localhost:8080", "https://[::1]:8443/shop", "https://pets.example.com/shop/v10", "https://a/v1/b"},
-		"server.shutdown_delay":   {"0s", "15s"},
+		"server.shutdown_delay":   {"0s", "15s", "1d"},
 		"server.shutdown_timeout": {"7s"},
 		"server.max_connections":  {"0", "100000"},
 		"server.trusted_proxies":  {"", "::1", "10.0.0.1/8, fd00::/8"},
@@ -179,9 +186,8 @@ func TestValidValuesAreAccepted(t *testing.T) {
 		"cache.max_bytes":         {"0", "1099511627776"},
 		"cache.max_staleness":     {"0s", "5s"},
 		"rate_limit.requests":     {"0", "1000000"},
-		"rate_limit.window":       {"1s", "24h"},
+		"rate_limit.window":       {"1s", "24h", "1d"},
 		"cors.allowed_origins":    {"", "https://shop.example.com, http://localhost:3000", "https://[::1]:8443", "http://a:443"},
-		"api.get_pet_sunset":      {"2025-12-05", "9999-12-31"},
 		"log.level":               {"debug", "info", "warn", "error"},
 		"log.format":              {"console", "json"},
 		"tracing.otlp_endpoint":   {"", "http://localhost:4318", "https://collector.example.com/v1/traces"},
@@ -199,15 +205,15 @@ func TestValidValuesAreAccepted(t *testing.T) {
 
 func TestWriteTimeoutMustExceedRequestTimeout(t *testing.T) {
 	t.Parallel()
-	const raised = "PETSTORE_SERVER_REQUEST_TIMEOUT"
-	checkProblems(t, Options{Environ: []string{raised + "=30s"}},
-		problem("server.write_timeout", `"30s"`, "default", `must be longer than server.request_timeout = "30s" (`+raised+")"))
+	const request, write = "server.request_timeout", "server.write_timeout"
+	checkProblems(t, Options{Overrides: map[string]string{request: "30s"}},
+		`server.write_timeout = "30s" (default): must be longer than server.request_timeout = "30s" (command line)`)
 	// The rule is not checked while one of its values is invalid.
-	checkProblems(t, Options{Environ: []string{raised + "=long"}, Overrides: map[string]string{"server.write_timeout": "1ns"}},
-		problem("server.request_timeout", `"long"`, raised, "must be a duration with its unit, such as 15s or 2m"))
+	checkProblems(t, Options{Overrides: map[string]string{request: "long", write: "1ns"}},
+		`server.request_timeout = "long" (command line): `+remedies[reflect.TypeFor[time.Duration]()])
 	path := writeConfig(t, "server: {write_timeout: 60}")
-	checkProblems(t, Options{File: path, Environ: []string{raised + "=50s"}},
-		problem("server.write_timeout", "60", path+":1", "must be a duration with its unit, such as 15s or 2m"))
+	checkProblems(t, Options{File: path, Overrides: map[string]string{request: "50s"}},
+		"server.write_timeout = 60 ("+path+"): "+remedies[reflect.TypeFor[time.Duration]()])
 }
 
 func TestListenersMustNotOverlap(t *testing.T) {
@@ -236,10 +242,72 @@ func TestListenersMustNotOverlap(t *testing.T) {
 				}
 				return
 			}
-			checkProblems(t, options, problem(
-				"admin.address", `"`+test.admin+`"`, "command line",
-				"must not overlap with server.address = "+strconv.Quote(test.server)+" (command line)",
-			))
+			checkProblems(t, options, fmt.Sprintf("admin.address = %q (command line): must not overlap with server.address = %q (command line)", test.admin, test.server))
 		})
 	}
+}
+
+func TestTLSFilesAreAPair(t *testing.T) {
+	t.Parallel()
+	const (
+		certKey, keyKey = "server.tls_cert_file", "server.tls_key_file"
+		pair            = "must be the certificate of the key in server.tls_key_file, both in PEM: tls: "
+		missing         = "must name a file that can be read"
+	)
+	cert, key := writePair(t)
+	_, other := writePair(t)
+	none, text := filepath.Join(t.TempDir(), "none.pem"), writeConfig(t, "hello")
+	invalid := func(key, path, remedy string) string {
+		return fmt.Sprintf("%s = %q (command line): %s", key, path, remedy)
+	}
+	for name, test := range map[string]struct {
+		cert, key string
+		want      []string
+	}{
+		"both":           {cert, key, nil},
+		"neither":        {"", "", nil},
+		"no key":         {cert, "", []string{invalid(keyKey, "", "must be set together with server.tls_cert_file = "+`"`+cert+`"`+" (command line)")}},
+		"no certificate": {"", key, []string{invalid(certKey, "", "must be set together with server.tls_key_file = "+`"`+key+`"`+" (command line)")}},
+		"missing both":   {none, none, []string{invalid(certKey, none, missing), invalid(keyKey, none, missing)}},
+		"missing key":    {cert, none, []string{invalid(keyKey, none, missing)}},
+		"no PEM":         {text, key, []string{invalid(certKey, text, pair+"failed to find any PEM data in certificate input")}},
+		"of another key": {cert, other, []string{invalid(certKey, cert, pair+"private key does not match public key")}},
+		"exchanged":      {key, cert, []string{invalid(certKey, key, pair+`failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may have been switched`)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			options := Options{Overrides: map[string]string{certKey: test.cert, keyKey: test.key}}
+			if test.want != nil {
+				checkProblems(t, options, test.want...)
+			} else if _, err := Load(options); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// writePair writes the files of a new certificate and its key.
+func writePair(t *testing.T) (certFile, keyFile string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	certFile, keyFile = filepath.Join(folder, "tls.crt"), filepath.Join(folder, "tls.key")
+	for path, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: cert}, keyFile: {Type: "PRIVATE KEY", Bytes: private}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return certFile, keyFile
 }
