@@ -48,8 +48,8 @@ type Server struct {
 	ShutdownTimeout time.Duration `mapstructure:"shutdown_timeout" default:"20s" validate:"min=7s"`
 	MaxConnections  int           `mapstructure:"max_connections" default:"0" validate:"min=0" remedy:"must not be negative; 0 is no limit"`
 	TrustedProxies  []string      `mapstructure:"trusted_proxies" validate:"dive,ip|cidr"`
-	TLSCertFile     string        `mapstructure:"tls_cert_file" validate:"required_with=TLSKeyFile,omitempty,file"`
-	TLSKeyFile      string        `mapstructure:"tls_key_file" validate:"required_with=TLSCertFile,omitempty,file"`
+	TLSCertFile     string        `mapstructure:"tls_cert_file" validate:"required_with=TLSKeyFile,omitempty,readable"`
+	TLSKeyFile      string        `mapstructure:"tls_key_file" validate:"required_with=TLSCertFile,omitempty,readable"`
 	ProductionURL   string        `mapstructure:"production_url" validate:"omitempty,baseurl"`
 	StagingURL      string        `mapstructure:"staging_url" validate:"omitempty,baseurl"`
 }
@@ -66,7 +66,7 @@ type Database struct {
 	MaxOpenConns int    `mapstructure:"max_open_conns" default:"4" validate:"min=1,max=1000" remedy:"must be from 1 to 1000"`
 	Migrate      bool   `mapstructure:"migrate" default:"true"`
 	// RequireSynchronous: no write is acknowledged that only the primary server has.
-	RequireSynchronous bool `mapstructure:"require_synchronous" default:"false" validate:"postgresonly"`
+	RequireSynchronous bool `mapstructure:"require_synchronous" default:"false" validate:"excluded_unless=Driver postgres"`
 }
 
 // Log is the log of the service.

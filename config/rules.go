@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -24,23 +25,23 @@ var rules = map[string]struct {
 	valid  validator.Func // nil for a rule of package validator
 	remedy string
 }{
-	"gt":            {nil, "must be longer than {}"},
-	"gtfield":       {nil, "must be longer than {}"},
-	"min":           {nil, "must be at least {}"},
-	"oneof":         {nil, "must be {}"},
-	"required_with": {nil, "must be set together with {}"},
-	"file":          {nil, "must name a file that can be read"},
-	"ip|cidr":       {nil, "must be an IP address or a CIDR network, such as 10.0.0.0/8"},
-	"hostport":      {matching(isHostPort), "must be host:port with a port from 0 to 65535, such as 127.0.0.1:8080"},
-	"nooverlap":     {isDisjoint, "must not overlap with {}"},
-	"plainurl":      {matching(isPlainURL), "must be an http or https URL such as http://localhost:4318, without user, query, fragment or a slash at the end"},
-	"baseurl":       {nil, "must be an http or https URL such as https://pets.example.com, without user, query, fragment, a slash at the end or /v1, which is added to it"},
-	"origin":        {matching(func(s string) bool { return isPlainURL(s) && !notAnOrigin.MatchString(s) }), "must be the origin of a page as a browser sends it, such as https://shop.example.com or http://localhost:3000"},
-	"sqlitedsn":     {forDriver("sqlite", isPath), "must be the path of a file, such as petstore.db, without file:, :memory:, parameters or keywords of PostgreSQL, for which set database.driver to postgres"},
-	"postgresdsn":   {forDriver("postgres", postgresDSN.MatchString), "must be a connection string, such as postgres://user:password@host:5432/database, with no blank before it, if database.driver is postgres"},
-	"postgresonly":  {isForPostgres, "must be false unless database.driver is postgres: a SQLite store has no standby"},
-	"apikey":        {matching(isAPIKey), "must be an API key as petstore keys create prints it: petstore_ and 49 letters and digits"},
-	"seconds":       {func(fl validator.FieldLevel) bool { return fl.Field().Int()%int64(time.Second) == 0 }, "must be whole seconds"},
+	"gt":              {nil, "must be longer than {}"},
+	"gtfield":         {nil, "must be longer than {}"},
+	"min":             {nil, "must be at least {}"},
+	"oneof":           {nil, "must be {}"},
+	"required_with":   {nil, "must be set together with {}"},
+	"readable":        {matching(isReadable), "must name a file that can be read"},
+	"ip|cidr":         {nil, "must be an IP address or a CIDR network, such as 10.0.0.0/8"},
+	"hostport":        {matching(isHostPort), "must be host:port with a port from 0 to 65535, such as 127.0.0.1:8080"},
+	"nooverlap":       {isDisjoint, "must not overlap with {}"},
+	"plainurl":        {matching(isPlainURL), "must be an http or https URL such as http://localhost:4318, without user, query, fragment or a slash at the end"},
+	"baseurl":         {nil, "must be an http or https URL such as https://pets.example.com, without user, query, fragment, a slash at the end or /v1, which is added to it"},
+	"origin":          {matching(func(s string) bool { return isPlainURL(s) && !notAnOrigin.MatchString(s) }), "must be the origin of a page as a browser sends it, such as https://shop.example.com or http://localhost:3000"},
+	"sqlitedsn":       {forDriver("sqlite", isPath), "must be the path of a file, such as petstore.db, without file:, :memory:, parameters or keywords of PostgreSQL, for which set database.driver to postgres"},
+	"postgresdsn":     {forDriver("postgres", postgresDSN.MatchString), "must be a connection string, such as postgres://user:password@host:5432/database, with no blank before it, if database.driver is postgres"},
+	"excluded_unless": {nil, "must be false unless database.driver is postgres: a SQLite store has no standby"},
+	"apikey":          {matching(isAPIKey), "must be an API key as petstore keys create prints it: petstore_ and 49 letters and digits"},
+	"seconds":         {func(fl validator.FieldLevel) bool { return fl.Field().Int()%int64(time.Second) == 0 }, "must be whole seconds"},
 }
 
 // validate reports the values in force that break a rule, except those that have a problem already.
@@ -121,6 +122,11 @@ func isPlainURL(text string) bool {
 	return err == nil && plainURL.MatchString(text) && isHostPort(net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443")))
 }
 
+func isReadable(path string) bool {
+	_, err := os.ReadFile(path) //nolint:gosec // the operator names the file
+	return err == nil
+}
+
 func isAPIKey(text string) bool {
 	_, ok := domain.HashKey(text)
 	return ok
@@ -131,11 +137,6 @@ func forDriver(driver string, valid func(string) bool) validator.Func {
 	return func(fl validator.FieldLevel) bool {
 		return fl.Parent().FieldByName("Driver").String() != driver || valid(fl.Field().String())
 	}
-}
-
-// isForPostgres reports whether a setting that SQLite does not have is false, or the driver is postgres.
-func isForPostgres(fl validator.FieldLevel) bool {
-	return !fl.Field().Bool() || fl.Parent().FieldByName("Driver").String() == "postgres"
 }
 
 var (

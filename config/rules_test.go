@@ -47,7 +47,7 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 		}},
 		{"database.driver", "must be sqlite or postgres", []string{"", "SQLite", "PostgreSQL"}},
 		{"database.max_open_conns", number, []string{"0", "-1", "1001"}},
-		{"database.require_synchronous", rules["postgresonly"].remedy, []string{"true"}},
+		{"database.require_synchronous", rules["excluded_unless"].remedy, []string{"true"}},
 		{"cache.max_bytes", "must be from 0, which disables the cache, to 1099511627776", []string{"-1", "1099511627777"}},
 		{"cache.max_staleness", "must be from 0s to 5s", []string{"-1ns", "5001ms", "24h"}},
 		{"rate_limit.requests", "must be from 0, which is no limit, to 1000000", []string{"-1", "1000001"}},

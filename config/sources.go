@@ -50,10 +50,7 @@ func (o Options) Find() (path, source string) {
 // readFile reads the file. It reports unknown keys and wrong types, also of values that another source overrides.
 func (l *loader) readFile(o Options) {
 	path, source := o.Find()
-	if path == "" {
-		if source == envConfig {
-			l.report(source, "must name a file; unset it to use none")
-		}
+	if path == "" && source != envConfig {
 		return
 	}
 	l.file = path
@@ -63,7 +60,11 @@ func (l *loader) readFile(o Options) {
 	l.SetConfigFile(path)
 	l.SetConfigType(strings.ToLower(strings.TrimPrefix(filepath.Ext(path), ".")))
 	if err := l.ReadInConfig(); err != nil {
-		l.report(l.file, fileRemedy(err))
+		file := l.file
+		if source == envConfig {
+			file = strings.TrimSuffix(envConfig+": "+file, ": ")
+		}
+		l.report(file, fileRemedy(err))
 		return
 	}
 	for _, key := range l.AllKeys() {
@@ -81,16 +82,17 @@ func (l *loader) readFile(o Options) {
 // fileRemedy returns what is wrong with a file that viper cannot read. It hides the values that package yaml quotes, which
 // may be secrets.
 func fileRemedy(err error) string {
+	_, isParsed := errors.AsType[viper.ConfigParseError](err)
 	_, isUnsupported := errors.AsType[viper.UnsupportedConfigError](err)
 	_, isUnreadable := errors.AsType[*fs.PathError](err)
 	tomlError, isTOML := errors.AsType[*toml.DecodeError](err)
 	text := regexp.MustCompile("(?s)`.*`").ReplaceAllString(reason(err), hidden)
 	text = strings.ReplaceAll(text, "map[string]interface {}", "sections with settings") // which the file must have
 	switch {
-	case isUnsupported:
-		return "must be a file in YAML, TOML or JSON, with a name that ends in .yaml, .yml, .toml or .json"
 	case isUnreadable:
 		return "cannot be read: " + text
+	case isUnsupported || !isParsed:
+		return "must be a file in YAML, TOML or JSON, with a name that ends in .yaml, .yml, .toml or .json"
 	case isTOML:
 		line, _ := tomlError.Position()
 		text = fmt.Sprintf("line %d: %s", line, text)
@@ -202,7 +204,7 @@ func (l *loader) reportUnknown(key, source string) {
 
 // unknown says what there is instead of a key or a variable: one that differs in few characters, or those that begin alike.
 func unknown(name string, known []string) string {
-	for edits := range 3 {
+	for edits := range 4 {
 		for _, other := range known {
 			if isNear(strings.ToLower(name), strings.ToLower(other), edits) {
 				return "no such setting; did you mean " + other + "?"

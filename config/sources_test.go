@@ -45,7 +45,10 @@ func TestFoundFileIsRead(t *testing.T) {
 		}
 	}
 	t.Setenv("PETSTORE_CONFIG", "")
-	checkProblems(t, Options{SearchPaths: []string{path}}, "PETSTORE_CONFIG: must name a file; unset it to use none")
+	const format = "must be a file in YAML, TOML or JSON, with a name that ends in .yaml, .yml, .toml or .json"
+	checkProblems(t, Options{SearchPaths: []string{path}}, "PETSTORE_CONFIG: "+format)
+	t.Setenv("PETSTORE_CONFIG", "none.yaml")
+	checkProblems(t, Options{SearchPaths: []string{path}}, "PETSTORE_CONFIG: none.yaml: cannot be read: no such file or directory")
 }
 
 func TestFoundFileThatCannotBeReadIsAnError(t *testing.T) {
