@@ -2,10 +2,15 @@
 // command line, each of which overrides those before it, and validates them.
 package config
 
-import "time"
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
 
 // Config holds every setting of the service, which petstore.example.yaml describes. Each setting is one field with tags:
-// mapstructure is its name, default its default as text, validate its rules (see rules.go), and remedy replaces the remedy
+// mapstructure is its name, default its default as text, validate its rules (see validate.go), and remedy replaces the remedy
 // of the rules. secret hides the value, and allows a variable with the suffix _FILE that names a file with the value.
 type Config struct {
 	Server   Server   `mapstructure:"server"`
@@ -23,7 +28,7 @@ type Config struct {
 		Window   time.Duration `mapstructure:"window" default:"1m" validate:"min=1s,max=24h,seconds" remedy:"must be whole seconds, from 1s to 24h"`
 	} `mapstructure:"rate_limit"`
 	CORS struct {
-		AllowedOrigins []string `mapstructure:"allowed_origins" validate:"dive,origin"`
+		AllowedOrigins []string `mapstructure:"allowed_origins" validate:"dive,pageorigin"`
 	} `mapstructure:"cors"`
 	Docs struct {
 		Enabled bool `mapstructure:"enabled" default:"true"`
@@ -48,21 +53,21 @@ type Server struct {
 	ShutdownTimeout time.Duration `mapstructure:"shutdown_timeout" default:"20s" validate:"min=7s"`
 	MaxConnections  int           `mapstructure:"max_connections" default:"0" validate:"min=0" remedy:"must not be negative; 0 is no limit"`
 	TrustedProxies  []string      `mapstructure:"trusted_proxies" validate:"dive,ip|cidr"`
-	TLSCertFile     string        `mapstructure:"tls_cert_file" validate:"required_with=TLSKeyFile,omitempty,readable"`
-	TLSKeyFile      string        `mapstructure:"tls_key_file" validate:"required_with=TLSCertFile,omitempty,readable"`
+	TLSCertFile     string        `mapstructure:"tls_cert_file" validate:"required_with=TLSKeyFile,omitempty,file"`
+	TLSKeyFile      string        `mapstructure:"tls_key_file" validate:"required_with=TLSCertFile,omitempty,file"`
 	ProductionURL   string        `mapstructure:"production_url" validate:"omitempty,baseurl"`
 	StagingURL      string        `mapstructure:"staging_url" validate:"omitempty,baseurl"`
 }
 
 // Admin is the listener for metrics, profiles and the log level.
 type Admin struct {
-	Address string `mapstructure:"address" default:"127.0.0.1:9090" validate:"omitempty,hostport,nooverlap=server.address" remedy:"must be empty or host:port with a port from 0 to 65535, such as 127.0.0.1:9090"`
+	Address string `mapstructure:"address" default:"127.0.0.1:9090" validate:"omitempty,hostport" remedy:"must be empty or host:port with a port from 0 to 65535, such as 127.0.0.1:9090"`
 }
 
 // Database is where the data is stored.
 type Database struct {
 	Driver       string `mapstructure:"driver" default:"sqlite" validate:"oneof=sqlite postgres"`
-	DSN          string `mapstructure:"dsn" default:"petstore.db" secret:"true" validate:"sqlitedsn,postgresdsn"`
+	DSN          string `mapstructure:"dsn" default:"petstore.db" secret:"true" validate:"dsn"`
 	MaxOpenConns int    `mapstructure:"max_open_conns" default:"4" validate:"min=1,max=1000" remedy:"must be from 1 to 1000"`
 	Migrate      bool   `mapstructure:"migrate" default:"true"`
 	// RequireSynchronous: no write is acknowledged that only the primary server has.
@@ -74,3 +79,36 @@ type Log struct {
 	Level  string `mapstructure:"level" default:"info" validate:"oneof=debug info warn error"`
 	Format string `mapstructure:"format" default:"json" validate:"oneof=console json"`
 }
+
+// setting is a field of a section of Config.
+type setting struct {
+	reflect.StructField
+	key      string // section.name
+	variable string // PETSTORE_SECTION_NAME
+}
+
+func (s *setting) isSecret() bool { return s.Tag.Get("secret") == "true" }
+
+// The settings, in the order of their declaration, and all variables.
+var (
+	settings  []*setting
+	keys      []string
+	byKey     = map[string]*setting{}
+	variables = []string{envConfig}
+)
+
+func init() {
+	for section := range reflect.TypeFor[Config]().Fields() {
+		for field := range section.Type.Fields() {
+			name, key := section.Tag.Get("mapstructure"), field.Tag.Get("mapstructure")
+			s := &setting{field, name + "." + key, strings.ToUpper(envPrefix + "_" + name + "_" + key)}
+			settings, keys, variables, byKey[s.key] = append(settings, s), append(keys, s.key), append(variables, s.variable), s
+			if s.isSecret() {
+				variables = append(variables, s.variable+"_FILE")
+			}
+		}
+	}
+}
+
+// Keys returns the keys of all settings, such as server.address, in the order of their declaration.
+func Keys() []string { return slices.Clone(keys) }

@@ -1,9 +1,11 @@
 package config
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
+	"io/fs"
 	"math"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -11,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/viper"
 )
@@ -23,217 +24,180 @@ type Options struct {
 	Overrides   map[string]string // from the command line, by key, written as in the environment
 }
 
-// Value is the value of a setting as text.
-type Value struct {
-	Key    string // the setting, such as server.address
-	Text   string // as written in the environment, where lists are separated by commas
-	Source string // the path of the file, the name of an environment variable, "command line" or "default"
-}
-
 const (
+	envPrefix   = "PETSTORE"
+	envConfig   = envPrefix + "_CONFIG" // names the file
 	commandLine = "command line"
 	byDefault   = "default"
 	hidden      = "(hidden)"
 )
 
-// InvalidError holds all problems of a configuration: each says in one line which value of which source is invalid, and
-// what is valid.
-type InvalidError struct{ Problems []string }
-
-// Error returns each problem on its own line.
-func (e *InvalidError) Error() string {
-	return "the configuration is not valid:\n  " + strings.Join(e.Problems, "\n  ")
+// Find returns the path of the file of the settings, and what names it: "command line", PETSTORE_CONFIG or "default". The
+// path is empty if there is no file.
+func (o Options) Find() (path, source string) {
+	if o.File != "" {
+		return o.File, commandLine
+	}
+	if path := os.Getenv(envConfig); path != "" {
+		return path, envConfig
+	}
+	for _, path := range o.SearchPaths {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) { // one that cannot be read is an error of Load
+			return path, byDefault
+		}
+	}
+	return "", byDefault
 }
 
-// Load reads the settings. Its error is an *InvalidError with every unknown name, every wrong type in the file, and every
-// invalid value in force.
+// Load reads the settings. Its error is an *InvalidError with all problems.
 func Load(o Options) (Config, error) {
 	l, err := load(o)
 	return l.config, err
 }
 
-// Explain returns the value in force of every setting, in the order of Keys, and the error of Load. Text is "(hidden)" for
-// a value that may be a secret, and "(invalid)" for one with a problem.
-func Explain(o Options) ([]Value, error) {
-	l, err := load(o)
-	var values []Value
-	for _, s := range settings {
-		text := l.GetString(s.key)
-		if _, ok := l.Get(s.key).([]any); ok {
-			text = strings.Join(l.GetStringSlice(s.key), ",")
-		}
-		if l.isInvalid(s) {
-			text = "(invalid)"
-		} else if text != s.Tag.Get("default") && s.quote(text) == hidden {
-			text = hidden
-		}
-		values = append(values, Value{s.key, text, l.source(s)})
-	}
-	return values, err
-}
-
 type loader struct {
 	*viper.Viper
 	config   Config
-	file     string            // its path, or "(hidden)"
-	sources  map[string]string // by key, of the settings of the environment and the command line
-	invalid  map[string]bool   // by key and source
+	sources  map[string]string // of the values in force, by key, without the defaults
+	invalid  map[string]bool   // by key
 	problems []string
 }
 
 func load(o Options) (*loader, error) {
-	l := &loader{Viper: viper.NewWithOptions(viper.WithDecoderRegistry(decoder(""))), sources: map[string]string{}, invalid: map[string]bool{}}
+	l := &loader{Viper: viper.New(), sources: map[string]string{}, invalid: map[string]bool{}}
 	l.readFile(o)
-	l.readEnvironment()
+	l.bindEnvironment()
 	for key, text := range o.Overrides {
 		if byKey[key] == nil {
-			l.reportUnknown(key, commandLine)
+			l.reportUnknown(key, commandLine, keys)
 			continue
 		}
 		l.Set(key, text)
 		l.sources[key] = commandLine
 	}
-	for _, s := range settings {
-		l.SetDefault(s.key, s.Tag.Get("default"))
-	}
-	l.decode(&l.config, convertTyped, convertText)
+	l.decode()
 	l.validate()
 	if len(l.problems) > 0 {
 		slices.Sort(l.problems)
-		return l, &InvalidError{l.problems}
+		return l, &InvalidError{slices.Compact(l.problems)}
 	}
 	return l, nil
 }
 
-// decode decodes the settings with hooks, without which mapstructure would convert nothing, and reports the values that
-// cannot be decoded.
-func (l *loader) decode(config *Config, hooks ...mapstructure.DecodeHookFunc) {
-	strict := func(c *mapstructure.DecoderConfig) {
-		c.WeaklyTypedInput, c.DecodeHook = false, mapstructure.ComposeDecodeHookFunc(hooks...)
+// readFile reads the file, and reports what a file alone can have: unknown keys, keys without a value, and texts that
+// would be converted if they were in the environment.
+func (l *loader) readFile(o Options) {
+	path, source := o.Find()
+	if path == "" {
+		return
 	}
-	if l.UnmarshalExact(config, strict) == nil {
+	file := path
+	if LooksLikeDSN(path) {
+		file = hidden
+	}
+	l.SetConfigFile(path)
+	if err := l.ReadInConfig(); err != nil {
+		cause := cmp.Or(errors.Unwrap(err), errFormat) // of the operating system or of a parser
+		text := yamlValue.ReplaceAllString(cause.Error(), hidden)
+		l.report(file+" ("+source+")", "cannot be read: "+strings.Join(strings.Fields(text), " "))
 		return
 	}
 	for _, s := range settings {
-		if l.UnmarshalKey(s.key, reflect.New(s.Type).Interface(), strict) != nil && !l.isInvalid(s) {
-			l.reject(s, l.Get(s.key), remedies[s.Type])
+		if l.InConfig(s.key) {
+			l.sources[s.key] = file
+		}
+	}
+	for _, key := range l.AllKeys() { // only those of the file as yet
+		s, value := byKey[key], l.Get(key)
+		_, isText := value.(string)
+		switch {
+		case s == nil && value != nil:
+			l.reportUnknown(key, file, keys)
+		case s != nil && value == nil:
+			l.report(key+" ("+file+")", "has no value; write one, or leave the setting out")
+		case isText && s.Type.Kind() != reflect.String && s.Type != duration:
+			l.report(l.describe(s, value), typeRemedies[s.Type])
 		}
 	}
 }
 
-// source returns the source of the value in force.
-func (l *loader) source(s *setting) string {
-	switch source, ok := l.sources[s.key]; {
-	case ok:
-		return source
-	case l.InConfig(s.key):
-		return l.file
-	}
-	return byDefault
-}
-
-// isInvalid reports whether the value in force has a problem.
-func (l *loader) isInvalid(s *setting) bool { return l.invalid[s.key+" "+l.source(s)] }
-
-// reject reports the value in force, or an element of it.
-func (l *loader) reject(s *setting, value any, remedy string) {
-	l.invalid[s.key+" "+l.source(s)] = true
-	l.report(l.describe(s, value), remedy)
-}
-
-// describe returns a setting with its value and the source of that.
-func (l *loader) describe(s *setting, value any) string {
-	return fmt.Sprintf("%s = %s (%s)", s.key, s.quote(value), l.source(s))
-}
-
-func (l *loader) report(invalid, remedy string) { l.problems = append(l.problems, invalid+": "+remedy) }
-
-// setting is a field of a section of Config. Its Index is that in Config.
-type setting struct {
-	reflect.StructField
-	key      string // section.name
-	variable string // PETSTORE_SECTION_NAME
-	secret   bool
-}
-
-// The settings, in the order of their declaration.
 var (
-	settings []*setting
-	sections []string
-	keys     []string
-	byKey    = map[string]*setting{}
+	errFormat = errors.New("its name must end in .yaml, .yml, .toml or .json")
+	yamlValue = regexp.MustCompile("(?s)`.*`") // in an error, where it may be a secret
 )
 
-func init() {
-	for section := range reflect.TypeFor[Config]().Fields() {
-		name := section.Tag.Get("mapstructure")
-		sections = append(sections, name)
-		for field := range section.Type.Fields() {
-			field.Index = slices.Concat(section.Index, field.Index)
-			key := name + "." + field.Tag.Get("mapstructure")
-			s := &setting{field, key, envPrefix + "_" + strings.ToUpper(envKeys.Replace(key)), field.Tag.Get("secret") == "true"}
-			settings, keys, byKey[key] = append(settings, s), append(keys, key), s
+// bindEnvironment binds the settings to their variables and defaults, and reports unknown variables.
+func (l *loader) bindEnvironment() {
+	l.SetEnvPrefix(envPrefix)
+	l.SetEnvKeyReplacer(strings.NewReplacer(".", "_"))
+	l.AllowEmptyEnv(true)
+	for _, s := range settings {
+		l.SetDefault(s.key, s.Tag.Get("default"))
+		l.MustBindEnv(s.key)
+		if _, ok := os.LookupEnv(s.variable); ok {
+			l.sources[s.key] = s.variable
+		}
+		if path, ok := os.LookupEnv(s.variable + "_FILE"); ok && s.isSecret() {
+			l.readSecret(s, path)
+		}
+	}
+	for _, entry := range os.Environ() {
+		name, _, _ := strings.Cut(entry, "=")
+		if strings.HasPrefix(name, envPrefix+"_") && !slices.Contains(variables, name) && !notSettings.MatchString(entry) {
+			l.reportUnknown(name, "environment", variables)
 		}
 	}
 }
 
-// Keys returns the keys of all settings, such as server.address, in the order of their declaration.
-func Keys() []string { return slices.Clone(keys) }
+// notSettings matches the variables of the tests, and those that Kubernetes sets for services such as petstore and
+// petstore-admin.
+var notSettings = regexp.MustCompile(`^PETSTORE_(TEST_|([A-Z0-9_]+_)?(SERVICE_HOST=|SERVICE_PORT[=_]|PORT=[a-z]+://|PORT_[0-9]+_))`)
 
-// quote returns a value for a message. It hides a secret, and a value with an @, which may be a URL with a password.
-func (s *setting) quote(value any) string {
-	text, err := json.Marshal(value)
-	if err != nil || s.secret || strings.Contains(string(text), "@") {
-		return hidden
+// readSecret sets a secret to the content of a file.
+func (l *loader) readSecret(s *setting, path string) {
+	content, err := os.ReadFile(path) //nolint:gosec // the operator names the file
+	text, both := strings.TrimRight(string(content), "\r\n"), l.sources[s.key] == s.variable
+	l.Set(s.key, text)
+	l.sources[s.key] = s.variable + "_FILE"
+	if both {
+		l.reject(s, text, "set either "+s.variable+" or "+s.variable+"_FILE")
+	} else if err != nil { // without the path, which may be the secret
+		l.reject(s, text, "must name a file that can be read: "+errors.Unwrap(err).Error())
 	}
-	return string(text)
 }
 
-// remedies say what is valid for each type of setting.
-var remedies = map[reflect.Type]string{
-	reflect.TypeFor[string]():        "must be text; put it in quotes",
-	reflect.TypeFor[[]string]():      "must be a list of texts",
-	reflect.TypeFor[bool]():          "must be true or false",
-	reflect.TypeFor[int]():           "must be a whole number in plain digits",
-	reflect.TypeFor[time.Duration](): "must be a duration with its unit, such as 500ms, 15s, 2m or 1d",
+// decode decodes the settings, and reports those of a wrong type.
+func (l *loader) decode() {
+	strict := func(c *mapstructure.DecoderConfig) { c.WeaklyTypedInput, c.DecodeHook = false, convert }
+	if l.UnmarshalExact(&l.config, strict) == nil {
+		return
+	}
+	for _, s := range settings {
+		if l.UnmarshalKey(s.key, reflect.New(s.Type).Interface(), strict) != nil {
+			l.reject(s, l.Get(s.key), typeRemedies[s.Type])
+		}
+	}
 }
 
-var errType = errors.New("not of this type") // the message of the problem is that of remedies
-
-// convertTyped is the hook for values of a file, of which mapstructure would truncate 4.5, and take 10 as nanoseconds. JSON
-// has no integers, so 4.0 is one.
-func convertTyped(_, field reflect.Type, value any) (any, error) {
-	if number, ok := value.(float64); ok && number != math.Trunc(number) {
-		return nil, errType
-	}
-	if field != reflect.TypeFor[time.Duration]() {
-		return value, nil
-	}
-	if text, ok := value.(string); ok {
-		return ParseDuration(text)
-	}
-	return nil, errType
-}
-
-// convertText is the hook for values of the environment, the command line and the defaults, which are texts.
-func convertText(_, field reflect.Type, value any) (any, error) {
-	text, ok := value.(string)
+// convert is the decode hook. It parses texts, and rejects numbers that mapstructure would convert: 4.5 for an integer,
+// and 10 for a duration, as nanoseconds.
+func convert(_, field reflect.Type, value any) (any, error) {
+	text, isText := value.(string)
+	number, isFloat := value.(float64) // of JSON, any number
 	switch {
-	case !ok || field.Kind() == reflect.String:
-		return value, nil
-	case field.Kind() != reflect.Slice:
-		parsed, text := reflect.New(field), strings.ToLower(text)
-		if json.Unmarshal([]byte(text), parsed.Interface()) != nil || fmt.Sprint(parsed.Elem()) != text { // such as null
-			return nil, errType
-		}
-		return parsed.Elem().Interface(), nil
-	case text == "":
-		return []string{}, nil
+	case isText && field == duration:
+		return ParseDuration(text)
+	case field == duration, isFloat && number != math.Trunc(number):
+		return nil, errors.New("not of this type") // the message of the problem is that of typeRemedies
+	case isText && field.Kind() == reflect.Bool:
+		return strconv.ParseBool(text)
+	case isText && field.Kind() == reflect.Int:
+		return strconv.Atoi(text)
+	case isText && field.Kind() == reflect.Slice:
+		return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }), nil
 	}
-	return comma.Split(text, -1), nil
+	return value, nil
 }
-
-var comma = regexp.MustCompile(`\s*,\s*`) // between the elements of a list
 
 // ParseDuration parses a number of days of 24 hours, such as 90d, or a duration in the format of time.ParseDuration, such
 // as 36h or 1h30m.

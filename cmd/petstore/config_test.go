@@ -65,7 +65,7 @@ func TestConfigPrintsInvalidSettings(t *testing.T) {
 	want := "petstore: the configuration is not valid:\n" +
 		"  auth.bootstrap_key = (hidden) (command line): must be an API key as petstore keys create prints it: petstore_ and 49 letters and digits\n" +
 		"  log.level = \"loud\" (command line): must be debug or info or warn or error\n" +
-		"  no.such (command line): no such section; "
+		"  no.such (command line): no such setting; "
 	if code != 2 || !strings.HasPrefix(stderr, want) || !strings.Contains(stdout, "(invalid)") || strings.Contains(stdout+stderr, key) {
 		t.Errorf("got code %d, stdout %s, stderr %s; want 2 and %s", code, stdout, stderr, want)
 	}

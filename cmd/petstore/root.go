@@ -20,7 +20,7 @@ type invocation struct {
 }
 
 // searchPaths are where a file of settings is looked for.
-var searchPaths = config.SearchPaths()
+var searchPaths = []string{"petstore.yaml", "/etc/petstore/petstore.yaml"}
 
 // sqliteCommands are the commands for SQLite stores, which sqlite.go adds.
 var sqliteCommands []func(*invocation) *cobra.Command

