@@ -5,6 +5,7 @@ COPY ca-certificates.crt /etc/ssl/certs/
 COPY --chown=65532:65532 data /data
 COPY petstore licenses.txt /
 USER 65532:65532
+# A file of settings is petstore.yaml here or /etc/petstore/petstore.yaml, mounted. The variables below override it.
 # The store is petstore.db here by default. PETSTORE_DATABASE_DSN is not set, since it excludes PETSTORE_DATABASE_DSN_FILE.
 WORKDIR /data
 VOLUME /data

@@ -1,145 +1,210 @@
 package config
 
 import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"math"
+	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/viper"
 )
 
-// Options are the sources of the settings.
+// Options are the sources of the settings, besides the environment.
 type Options struct {
-	File      string            // the path of a YAML file; empty reads none
-	Environ   []string          // NAME=value, as os.Environ returns it; a variable that is set but empty counts
-	Overrides map[string]string // from the command line, by key, written as in the environment
+	File        string            // the path of a file, from the command line
+	SearchPaths []string          // where a file is looked for if neither File nor PETSTORE_CONFIG names one
+	Overrides   map[string]string // from the command line, by key, written as in the environment
 }
 
-// Value is the value of a setting as text.
-type Value struct {
-	Key    string // the setting, such as server.address
-	Text   string // as written in the environment, where lists are separated by commas
-	Source string // file:line, the name of an environment variable, "command line" or "default"
-}
+const (
+	envPrefix   = "PETSTORE"
+	envConfig   = envPrefix + "_CONFIG" // names the file
+	commandLine = "command line"
+	byDefault   = "default"
+	hidden      = "(hidden)"
+)
 
-// Problem is an invalid value. Key is empty if the whole file is invalid. Text is quoted, "(hidden)" or empty.
-type Problem struct {
-	Value
-	Remedy string // what is valid instead
-}
-
-// InvalidError holds all problems of a configuration, ordered by key.
-type InvalidError struct{ Problems []Problem }
-
-// Error returns each problem on its own line.
-func (e *InvalidError) Error() string {
-	text := "the configuration is not valid:"
-	for _, p := range e.Problems {
-		text += "\n  " + p.where() + ": " + p.Remedy
+// Find returns the path of the file of the settings, and what names it: "command line", PETSTORE_CONFIG or "default". The
+// path is empty if there is no file.
+func (o Options) Find() (path, source string) {
+	if o.File != "" {
+		return o.File, commandLine
 	}
-	return text
-}
-
-// where returns the value, its Text quoted or hidden, and its source.
-func (v Value) where() string {
-	if v.Key == "" {
-		return v.Source
+	if path := os.Getenv(envConfig); path != "" {
+		return path, envConfig
 	}
-	return strings.TrimSuffix(v.Key+" = "+v.Text, " = ") + " (" + v.Source + ")"
+	for _, path := range o.SearchPaths {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) { // one that cannot be read is an error of Load
+			return path, byDefault
+		}
+	}
+	return "", byDefault
 }
 
-// Load reads the settings. Its error is an *InvalidError with every unknown name and every wrong YAML type, and with
-// every invalid value in force.
+// Load reads the settings. Its error is an *InvalidError with all problems.
 func Load(o Options) (Config, error) {
 	l, err := load(o)
 	return l.config, err
 }
 
-// Explain returns the value in force of every setting, in the order of Keys, and the error of Load. Text is "(hidden)" for
-// a value that may be a secret, and "(invalid)" for one with a problem.
-func Explain(o Options) ([]Value, error) {
-	l, err := load(o)
-	var values []Value
-	for _, s := range settings {
-		v := l.value(s)
-		if l.invalid(s) {
-			v.Text = "(invalid)"
-		} else if v.Text != s.Tag.Get("default") && s.quote(v.Text) == hidden {
-			v.Text = hidden
-		}
-		values = append(values, v)
-	}
-	return values, err
-}
-
 type loader struct {
-	values   *viper.Viper // a Value for each key
+	*viper.Viper
 	config   Config
-	problems []Problem
+	sources  map[string]string // of the values in force, by key, without the defaults
+	invalid  map[string]bool   // by key
+	problems []string
 }
 
 func load(o Options) (*loader, error) {
-	l := &loader{values: viper.New()}
-	for _, s := range settings {
-		l.values.SetDefault(s.key, Value{s.key, s.Tag.Get("default"), "default"})
-	}
-	root, err := parseFile(o.File)
-	if err != nil {
-		source := o.File
-		if LooksLikeDSN(source) {
-			source = hidden
-		}
-		l.report("", "", source, err.Error())
-	}
-	l.readMapping(o.File, "", root, map[string]int{})
-	l.readEnvironment(o.Environ)
+	l := &loader{Viper: viper.New(), sources: map[string]string{}, invalid: map[string]bool{}}
+	l.readFile(o)
+	l.bindEnvironment()
 	for key, text := range o.Overrides {
-		if byKey[key] != nil {
-			l.values.Set(key, Value{key, text, "command line"})
-		} else {
-			l.reportUnknown(key, "command line")
+		if byKey[key] == nil {
+			l.reportUnknown(key, commandLine, keys)
+			continue
 		}
+		l.Set(key, text)
+		l.sources[key] = commandLine
+	}
+	l.decode()
+	l.validate()
+	if len(l.problems) > 0 {
+		slices.Sort(l.problems)
+		return l, &InvalidError{slices.Compact(l.problems)}
+	}
+	return l, nil
+}
+
+// readFile reads the file, and reports what a file alone can have: unknown keys, keys without a value, and texts that
+// would be converted if they were in the environment.
+func (l *loader) readFile(o Options) {
+	path, source := o.Find()
+	if path == "" {
+		return
+	}
+	file := path
+	if LooksLikeDSN(path) {
+		file = hidden
+	}
+	l.SetConfigFile(path)
+	if err := l.ReadInConfig(); err != nil {
+		cause := cmp.Or(errors.Unwrap(err), errFormat) // of the operating system or of a parser
+		text := yamlValue.ReplaceAllString(cause.Error(), hidden)
+		l.report(file+" ("+source+")", "cannot be read: "+strings.Join(strings.Fields(text), " "))
+		return
 	}
 	for _, s := range settings {
-		field := reflect.ValueOf(&l.config).Elem().FieldByIndex(s.Index).Addr().Interface()
-		if err := l.values.UnmarshalKey(s.key, field, viper.DecodeHook(decodeHook)); err != nil && !l.invalid(s) {
-			l.reject(s, l.value(s).Text, formats[s.Type].remedy)
+		if l.InConfig(s.key) {
+			l.sources[s.key] = file
 		}
 	}
-	l.validate()
-	if len(l.problems) == 0 {
-		return l, nil
-	}
-	slices.SortStableFunc(l.problems, func(a, b Problem) int { return strings.Compare(a.Key+" "+a.Source, b.Key+" "+b.Source) })
-	return l, &InvalidError{l.problems}
-}
-
-func (l *loader) value(s *setting) Value { return l.values.Get(s.key).(Value) }
-
-// report adds a problem. It escapes control characters in the key, which may be any text of a file.
-func (l *loader) report(key, text, source, remedy string) {
-	quoted := strconv.Quote(key)
-	l.problems = append(l.problems, Problem{Value{quoted[1 : len(quoted)-1], text, source}, remedy})
-}
-
-// reportUnknown reports an unknown key, without its value, which may be a secret.
-func (l *loader) reportUnknown(key, source string) {
-	remedy := "no such section; there are " + strings.Join(sections, ", ")
-	for _, section := range sections {
-		if rest, ok := strings.CutPrefix(key, section); ok && (rest == "" || strings.ContainsAny(rest[:1], "._")) {
-			remedy = "no such setting; " + section + " has " + strings.Join(names[section], ", ")
+	for _, key := range l.AllKeys() { // only those of the file as yet
+		s, value := byKey[key], l.Get(key)
+		_, isText := value.(string)
+		switch {
+		case s == nil && value != nil:
+			l.reportUnknown(key, file, keys)
+		case s != nil && value == nil:
+			l.report(key+" ("+file+")", "has no value; write one, or leave the setting out")
+		case isText && s.Type.Kind() != reflect.String && s.Type != duration:
+			l.report(l.describe(s, value), typeRemedies[s.Type])
 		}
 	}
-	l.report(key, "", source, remedy)
 }
 
-// reject reports the value in force, or an element of it.
-func (l *loader) reject(s *setting, text, remedy string) {
-	l.report(s.key, s.quote(text), l.value(s).Source, remedy)
+var (
+	errFormat = errors.New("its name must end in .yaml, .yml, .toml or .json")
+	yamlValue = regexp.MustCompile("(?s)`.*`") // in an error, where it may be a secret
+)
+
+// bindEnvironment binds the settings to their variables and defaults, and reports unknown variables.
+func (l *loader) bindEnvironment() {
+	l.SetEnvPrefix(envPrefix)
+	l.SetEnvKeyReplacer(strings.NewReplacer(".", "_"))
+	l.AllowEmptyEnv(true)
+	for _, s := range settings {
+		l.SetDefault(s.key, s.Tag.Get("default"))
+		l.MustBindEnv(s.key)
+		if _, ok := os.LookupEnv(s.variable); ok {
+			l.sources[s.key] = s.variable
+		}
+		if path, ok := os.LookupEnv(s.variable + "_FILE"); ok && s.isSecret() {
+			l.readSecret(s, path)
+		}
+	}
+	for _, entry := range os.Environ() {
+		name, _, _ := strings.Cut(entry, "=")
+		if strings.HasPrefix(name, envPrefix+"_") && !slices.Contains(variables, name) && !notSettings.MatchString(entry) {
+			l.reportUnknown(name, "environment", variables)
+		}
+	}
 }
 
-// invalid reports whether the value in force has a problem.
-func (l *loader) invalid(s *setting) bool {
-	return slices.ContainsFunc(l.problems, func(p Problem) bool { return p.Key == s.key && p.Source == l.value(s).Source })
+// notSettings matches the variables of the tests, and those that Kubernetes sets for services such as petstore and
+// petstore-admin.
+var notSettings = regexp.MustCompile(`^PETSTORE_(TEST_|([A-Z0-9_]+_)?(SERVICE_HOST=|SERVICE_PORT[=_]|PORT=[a-z]+://|PORT_[0-9]+_))`)
+
+// readSecret sets a secret to the content of a file.
+func (l *loader) readSecret(s *setting, path string) {
+	content, err := os.ReadFile(path) //nolint:gosec // the operator names the file
+	text, both := strings.TrimRight(string(content), "\r\n"), l.sources[s.key] == s.variable
+	l.Set(s.key, text)
+	l.sources[s.key] = s.variable + "_FILE"
+	if both {
+		l.reject(s, text, "set either "+s.variable+" or "+s.variable+"_FILE")
+	} else if err != nil { // without the path, which may be the secret
+		l.reject(s, text, "must name a file that can be read: "+errors.Unwrap(err).Error())
+	}
+}
+
+// decode decodes the settings, and reports those of a wrong type.
+func (l *loader) decode() {
+	strict := func(c *mapstructure.DecoderConfig) { c.WeaklyTypedInput, c.DecodeHook = false, convert }
+	if l.UnmarshalExact(&l.config, strict) == nil {
+		return
+	}
+	for _, s := range settings {
+		if l.UnmarshalKey(s.key, reflect.New(s.Type).Interface(), strict) != nil {
+			l.reject(s, l.Get(s.key), typeRemedies[s.Type])
+		}
+	}
+}
+
+// convert is the decode hook. It parses texts, and rejects numbers that mapstructure would convert: 4.5 for an integer,
+// and 10 for a duration, as nanoseconds.
+func convert(_, field reflect.Type, value any) (any, error) {
+	text, isText := value.(string)
+	number, isFloat := value.(float64) // of JSON, any number
+	switch {
+	case isText && field == duration:
+		return ParseDuration(text)
+	case field == duration, isFloat && number != math.Trunc(number):
+		return nil, errors.New("not of this type") // the message of the problem is that of typeRemedies
+	case isText && field.Kind() == reflect.Bool:
+		return strconv.ParseBool(text)
+	case isText && field.Kind() == reflect.Int:
+		return strconv.Atoi(text)
+	case isText && field.Kind() == reflect.Slice:
+		return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }), nil
+	}
+	return value, nil
+}
+
+// ParseDuration parses a number of days of 24 hours, such as 90d, or a duration in the format of time.ParseDuration, such
+// as 36h or 1h30m.
+func ParseDuration(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16) // so many days do not overflow
+		return time.Duration(n) * 24 * time.Hour, err
+	}
+	return time.ParseDuration(text)
 }

@@ -32,6 +32,9 @@ var ballast []byte
 // version and commit are set by the linker (-X main.version=…), see the Makefile.
 var version, commit string
 
+// searchPaths are where a file of settings is looked for.
+var searchPaths = []string{"petstore.yaml", "/etc/petstore/petstore.yaml"}
+
 func main() {
 	signal.Ignore(syscall.SIGPIPE) // the service continues when the reader of its log exits
 	gin.SetMode(gin.ReleaseMode)
@@ -46,7 +49,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	context.AfterFunc(ctx, stop) // a second signal kills the process
 	code := cli.Run(ctx, cli.Program{
-		Name: os.Args[0], Args: os.Args[1:], Environ: os.Environ(),
+		Name: os.Args[0], Args: os.Args[1:], SearchPaths: searchPaths,
 		Stdout: os.Stdout, Stderr: os.Stderr, Version: version, Commit: commit,
 	})
 	runtime.KeepAlive(ballast)

@@ -36,7 +36,7 @@ func TestCommandLine(t *testing.T) {
 		"empty --config":      {[]string{"serve", "--config", ""}, 2, "", `invalid argument "" for "--config" flag: must not be empty`},
 		"empty --from":        {[]string{"copy", "--from", "", "--to", "new.db"}, 2, "", `invalid argument "" for "--from" flag: must not be empty`},
 		"empty --to-file":     {[]string{"copy", "--to-file", ""}, 2, "", `invalid argument "" for "--to-file" flag: must not be empty`},
-		"no such file":        {[]string{"serve", "--config", "none.yaml"}, 2, "", "none.yaml: cannot be read"},
+		"no such file":        {[]string{"serve", "--config", "none.yaml"}, 2, "", "none.yaml (command line): cannot be read"},
 		"no store":            {[]string{"migrate", "status"}, 1, "", "open the store petstore.db: there is no such file: correct the path, or run petstore migrate up"},
 		"no directory":        {[]string{"migrate", "up", "--set", "database.dsn=none/pets.db"}, 1, "", "there is no folder none: create it"},
 		"migration needed":    {[]string{"serve", "--set", "database.migrate=false"}, 1, "", "run petstore migrate up"},

@@ -220,3 +220,19 @@ func TestServeRejectsMissingCertificateFiles(t *testing.T) {
 		t.Error("a store was created")
 	}
 }
+
+func TestServeRejectsCertificateOfAnotherKey(t *testing.T) {
+	t.Parallel()
+	dir, other := t.TempDir(), t.TempDir()
+	writeCertificate(t, dir, 1)
+	writeCertificate(t, other, 2)
+	key := filepath.Join(other, "tls.key")
+	_, stderr, code := runPetstore(t, dir, "serve", "--set", "server.tls_cert_file=tls.crt", "--set", "server.tls_key_file="+key)
+	want := "petstore: server.tls_cert_file and server.tls_key_file: tls.crt and " + key + ": tls: private key does not match public key\n"
+	if code != 1 || stderr != want {
+		t.Errorf("got code %d, %s; want 1, %s", code, stderr, want)
+	}
+	if _, err := os.Stat(storePath(dir)); err == nil {
+		t.Error("a store was created")
+	}
+}

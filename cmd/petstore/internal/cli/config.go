@@ -23,19 +23,28 @@ func newConfig(in *invocation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Print the effective settings and the source of each",
-		Long: `Print the effective settings and the source of each: the default, a line of the file, an
-environment variable or the command line. Secrets are hidden.
+		Long: `Print the effective settings and the source of each: the default, a file, an environment
+variable or the command line. Secrets are hidden.
+
+The first line, config, is the file of the settings, and what names it: the command line,
+PETSTORE_CONFIG or, for the files that are looked for, default. Its value is empty if there
+is no file.
 
 With --output json it prints an array of objects with the members setting, value and source.
-All are texts; the value is written as in the environment.`,
+All are texts; the value is written as in the environment. The first object is config.`,
 		Example: `  petstore config
   PETSTORE_LOG_LEVEL=debug petstore config --config shop.yaml`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			values, err := config.Explain(in.configOptions())
-			list := make([]settingEntry, len(values))
-			for i, value := range values {
-				list[i] = settingEntry(value)
+			options := in.configOptions()
+			file, source := options.Find()
+			if config.LooksLikeDSN(file) {
+				file = "(hidden)"
+			}
+			values, err := config.Explain(options)
+			list := []settingEntry{{"config", file, source}}
+			for _, value := range values {
+				list = append(list, settingEntry(value))
 			}
 			return errors.Join(err, output.write(in.Stdout, list, func(table io.Writer) {
 				fmt.Fprintln(table, "SETTING\tVALUE\tSOURCE")

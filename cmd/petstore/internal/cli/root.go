@@ -17,11 +17,11 @@ import (
 	"example.com/petstore/config"
 )
 
-// A Program is the running program: its command line, environment and output, and its build.
+// A Program is the running program: its command line and output, and its build.
 type Program struct {
 	Name            string   // as it was called, for hints
 	Args            []string // without the name
-	Environ         []string
+	SearchPaths     []string // where a file of settings is looked for
 	Stdout, Stderr  io.Writer
 	Version, Commit string // set by the linker, or empty
 }
@@ -66,7 +66,12 @@ func newRoot(in *invocation) *cobra.Command {
 Exit status: 0 on success, 1 after an error or an interruption, 2 if the command line or
 the configuration is invalid. Errors are written to standard error, each problem of the
 configuration on its own line. SIGINT, SIGTERM and SIGHUP stop a command gracefully, a
-second signal stops it immediately.`,
+second signal stops it immediately.
+
+Every command reads its settings from the file of --config, else of PETSTORE_CONFIG, else
+from petstore.yaml in the working directory, else from /etc/petstore/petstore.yaml.
+Environment variables override the file, and --set overrides both: PETSTORE_LOG_LEVEL is
+log.level, as petstore config lists it.`,
 		Example: `  petstore serve --first-key           # serve, and print a first API key
   petstore keys create --name till-1   # create another API key
   petstore serve --config shop.yaml --set server.address=:8080`,
@@ -90,7 +95,7 @@ second signal stops it immediately.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("petstore {{.Version}}\n")
 	flags := root.PersistentFlags()
-	flags.Func("config", "read settings from the YAML `FILE`", notEmpty(&in.configFile))
+	flags.Func("config", "read settings from the YAML, TOML or JSON `FILE`", notEmpty(&in.configFile))
 	flags.StringArrayVar(&in.assignments, "set", nil, "set one setting as `KEY=VALUE`, overriding the file and the environment")
 	_ = root.RegisterFlagCompletionFunc("set", completeSet) // fails only for an unknown flag
 	return root
@@ -114,7 +119,7 @@ func (in *invocation) configOptions() config.Options {
 		key, value, _ := strings.Cut(assignment, "=")
 		overrides[key] = value
 	}
-	return config.Options{File: in.configFile, Environ: in.Environ, Overrides: overrides}
+	return config.Options{File: in.configFile, SearchPaths: in.SearchPaths, Overrides: overrides}
 }
 
 // withSubcommands adds subcommands to a parent that does nothing itself. Without a

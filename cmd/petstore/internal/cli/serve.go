@@ -56,8 +56,8 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) error {
 			return interruptible(ctx, func() (*petstore.Service, error) { return petstore.New(ctx, o) })
 		},
 	}
-	if in.configFile != "" {
-		options.SettingsFile = absolutePath(in.configFile)
+	if file, _ := in.configOptions().Find(); file != "" {
+		options.SettingsFile = absolutePath(file)
 	}
 	return serve.Run(ctx, settings, options)
 }

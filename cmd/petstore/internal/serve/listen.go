@@ -35,7 +35,7 @@ func listenPublic(ctx context.Context, settings config.Server, log *zap.Logger) 
 	}
 	certificate, err := newReloadingCertificate(settings.TLSCertFile, settings.TLSKeyFile, log)
 	if err != nil {
-		return nil, errors.Join(err, listener.Close())
+		return nil, errors.Join(fmt.Errorf("server.tls_cert_file and server.tls_key_file: %w", err), listener.Close())
 	}
 	return tls.NewListener(listener, &tls.Config{
 		MinVersion:     tls.VersionTLS12,

@@ -1,0 +1,119 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"net"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-playground/validator/v10"
+
+	"example.com/petstore/domain/apikey"
+)
+
+var duration = reflect.TypeFor[time.Duration]()
+
+// typeRemedies say what is valid for each type of setting.
+var typeRemedies = map[reflect.Type]string{
+	reflect.TypeFor[string]():   "must be text; put it in quotes",
+	reflect.TypeFor[[]string](): "must be a list of texts",
+	reflect.TypeFor[bool]():     "must be true or false",
+	reflect.TypeFor[int]():      "must be a whole number in plain digits",
+	duration:                    "must be a duration with its unit, such as 500ms, 15s, 2m or 1d",
+}
+
+// remedies say what is valid for each rule of the tag validate, unless the setting has a tag remedy. {} is the parameter
+// of the rule.
+var remedies = map[string]string{
+	"gt":              "must be longer than {}",
+	"gtfield":         "must be longer than server.request_timeout",
+	"min":             "must be at least {}",
+	"oneof":           "must be {}",
+	"required_with":   "must be set: HTTPS needs both server.tls_cert_file and server.tls_key_file",
+	"file":            "must be the path of a file",
+	"ip|cidr":         "must be an IP address or a CIDR network, such as 10.0.0.0/8",
+	"hostport":        "must be host:port with a port from 0 to 65535, such as 127.0.0.1:8080",
+	"plainurl":        "must be an http or https URL such as http://localhost:4318, without user, query, fragment or a slash at the end",
+	"baseurl":         "must be an http or https URL such as https://pets.example.com, without user, query, fragment, a slash at the end or /v1, which is added to it",
+	"pageorigin":      "must be the origin of a page as a browser sends it, such as https://shop.example.com or http://localhost:3000",
+	"dsn":             "must be the path of a SQLite file, such as petstore.db, or a connection string of PostgreSQL, such as postgres://user@host:5432/database, as database.driver requires",
+	"excluded_unless": "must be false unless database.driver is postgres: a SQLite store has no standby",
+	"apikey":          "must be an API key as petstore keys create prints it: petstore_ and 49 letters and digits",
+}
+
+// validate reports the values in force that break a rule, except those of a wrong type.
+func (l *loader) validate() {
+	v := validator.New()
+	v.RegisterTagNameFunc(func(field reflect.StructField) string { return field.Tag.Get("mapstructure") })
+	v.RegisterAlias("plainurl", "http_url,excludesall=?#@ ,endsnotwith=/")
+	v.RegisterAlias("baseurl", "http_url,excludesall=?#@ ,endsnotwith=/,endsnotwith=/v1")
+	v.RegisterAlias("pageorigin", "origin,endsnotwith=:80,endsnotwith=:443") // browsers omit the default port
+	for tag, rule := range map[string]validator.Func{"hostport": isHostPort, "dsn": isDSN, "apikey": isAPIKey, "seconds": isSeconds} {
+		_ = v.RegisterValidation(tag, rule) // fails only for an empty tag
+	}
+	violations, _ := errors.AsType[validator.ValidationErrors](v.Struct(l.config))
+	rejected := maps.Clone(l.invalid)
+	for _, violation := range violations {
+		key, _, _ := strings.Cut(strings.TrimPrefix(violation.Namespace(), "Config."), "[")
+		if rejected[key] || !l.IsSet(key) {
+			continue
+		}
+		s, value := byKey[key], l.Get(key)
+		if element, ok := violation.Value().(string); ok {
+			value = element
+		}
+		remedy := cmp.Or(s.Tag.Get("remedy"), remedies[violation.Tag()])
+		l.reject(s, value, strings.ReplaceAll(remedy, "{}", strings.ReplaceAll(violation.Param(), " ", " or ")))
+	}
+}
+
+// isHostPort is a rule because hostname_port of package validator rejects port 0 and IPv6 addresses.
+func isHostPort(fl validator.FieldLevel) bool {
+	_, port, err := net.SplitHostPort(fl.Field().String())
+	_, portErr := strconv.ParseUint(port, 10, 16)
+	return err == nil && portErr == nil
+}
+
+// isDSN reports whether a DSN is one of the driver. For an unknown driver it is not checked.
+func isDSN(fl validator.FieldLevel) bool {
+	database, err := DatabaseOf(fl.Field().String())
+	driver := fl.Parent().FieldByName("Driver").String()
+	return err == nil && database.Driver == driver || driver != "sqlite" && driver != "postgres"
+}
+
+func isAPIKey(fl validator.FieldLevel) bool {
+	_, ok := apikey.HashOf(fl.Field().String())
+	return ok
+}
+
+func isSeconds(fl validator.FieldLevel) bool { return fl.Field().Int()%int64(time.Second) == 0 }
+
+var (
+	errDSN = errors.New("must be the connection string of a PostgreSQL database, such as postgres://user@host:5432/database, or the path of a SQLite file, such as petstore.db")
+
+	// dsn matches a URL, user:password@host, and common keywords of libpq.
+	dsn         = regexp.MustCompile(`://|:[^/]*@|(?i)(^|\s)(host|hostaddr|port|user|dbname|service|sslmode)\s*=|password\s*=`)
+	postgresDSN = regexp.MustCompile(`^(postgres(ql)?://|\s*[a-z_]+\s*=)`)
+	notAPath    = regexp.MustCompile(`^\s*$|^:memory:|^file:|[?\x00]`)
+)
+
+// DatabaseOf returns the driver of a DSN, which follows from its form, with the DSN. Its error
+// does not contain the DSN, which may have a password.
+func DatabaseOf(dsn string) (Database, error) {
+	switch {
+	case !notAPath.MatchString(dsn) && !LooksLikeDSN(dsn):
+		return Database{Driver: "sqlite", DSN: dsn}, nil
+	case postgresDSN.MatchString(dsn):
+		return Database{Driver: "postgres", DSN: dsn}, nil
+	}
+	return Database{}, errDSN
+}
+
+// LooksLikeDSN reports whether text, which should be the path of a file, looks like the connection string of a PostgreSQL
+// database instead, which an error must not contain, because it may have a password.
+func LooksLikeDSN(text string) bool { return dsn.MatchString(text) }
