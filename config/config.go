@@ -17,7 +17,7 @@ type Config struct {
 	Admin    Admin    `mapstructure:"admin"`
 	Database Database `mapstructure:"database"`
 	Auth     struct {
-		BootstrapKey string `mapstructure:"bootstrap_key" secret:"true" validate:"omitempty,apikey"`
+		BootstrapKey string `mapstructure:"bootstrap_key" secret:"true" validate:"omitempty,bootstrapkey"`
 	} `mapstructure:"auth"`
 	Cache struct { // of list pages in memory
 		MaxBytes     int           `mapstructure:"max_bytes" default:"16777216" validate:"min=0,max=1099511627776" remedy:"must be from 0, which disables the cache, to 1099511627776"`

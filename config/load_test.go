@@ -198,7 +198,7 @@ cors: {allowed_origins: ["https://shop.example.com/", "*"]}
   cache.max_bytes (<file>): has no value; write one, or leave the setting out
   cors.allowed_origins = "*" (<file>): must be the origin of a page as a browser sends it, such as https://shop.example.com or http://localhost:3000
   cors.allowed_origins = "https://shop.example.com/" (<file>): must be the origin of a page as a browser sends it, such as https://shop.example.com or http://localhost:3000
-  database.dsn = (hidden) (PETSTORE_DATABASE_DSN): must be the path of a SQLite file, such as petstore.db, or a connection string of PostgreSQL, such as postgres://user@host:5432/database, as database.driver requires
+  database.dsn = (hidden) (PETSTORE_DATABASE_DSN): must be the connection string of a PostgreSQL database, such as postgres://user@host:5432/database, or the path of a SQLite file, such as petstore.db, as database.driver requires
   database.max_open_conns = "many" (PETSTORE_DATABASE_MAX_OPEN_CONNS): must be a whole number in plain digits
   database.require_synchronous = "true" (command line): must be false unless database.driver is postgres: a SQLite store has no standby
   databse.dsn (<file>): no such setting; did you mean database.dsn?

@@ -41,9 +41,9 @@ var remedies = map[string]string{
 	"plainurl":        "must be an http or https URL such as http://localhost:4318, without user, query, fragment or a slash at the end",
 	"baseurl":         "must be an http or https URL such as https://pets.example.com, without user, query, fragment, a slash at the end or /v1, which is added to it",
 	"pageorigin":      "must be the origin of a page as a browser sends it, such as https://shop.example.com or http://localhost:3000",
-	"dsn":             "must be the path of a SQLite file, such as petstore.db, or a connection string of PostgreSQL, such as postgres://user@host:5432/database, as database.driver requires",
+	"dsn":             errDSN.Error() + ", as database.driver requires",
 	"excluded_unless": "must be false unless database.driver is postgres: a SQLite store has no standby",
-	"apikey":          "must be an API key as petstore keys create prints it: petstore_ and 49 letters and digits",
+	"bootstrapkey":    "must be an API key as petstore keys create prints it: petstore_ and 49 letters and digits",
 }
 
 // validate reports the values in force that break a rule, except those of a wrong type.
@@ -53,7 +53,7 @@ func (l *loader) validate() {
 	v.RegisterAlias("plainurl", "http_url,excludesall=?#@ ,endsnotwith=/")
 	v.RegisterAlias("baseurl", "http_url,excludesall=?#@ ,endsnotwith=/,endsnotwith=/v1")
 	v.RegisterAlias("pageorigin", "origin,endsnotwith=:80,endsnotwith=:443") // browsers omit the default port
-	for tag, rule := range map[string]validator.Func{"hostport": isHostPort, "dsn": isDSN, "apikey": isAPIKey, "seconds": isSeconds} {
+	for tag, rule := range map[string]validator.Func{"hostport": isHostPort, "dsn": isDSN, "bootstrapkey": isAPIKey, "seconds": isSeconds} {
 		_ = v.RegisterValidation(tag, rule) // fails only for an empty tag
 	}
 	violations, _ := errors.AsType[validator.ValidationErrors](v.Struct(l.config))

@@ -147,7 +147,7 @@ func TestBootstrapKeyMustBeAnAPIKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			checkProblems(t, Options{Overrides: map[string]string{"auth.bootstrap_key": bad}},
-				"auth.bootstrap_key = (hidden) (command line): "+remedies["apikey"])
+				"auth.bootstrap_key = (hidden) (command line): "+remedies["bootstrapkey"])
 		})
 	}
 }
