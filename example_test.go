@@ -118,7 +118,7 @@ func ExampleOptions_authenticate() {
 func authenticate(c *gin.Context) (caller string, err error) {
 	user := c.GetString("user")
 	if user == "" {
-		return "", &domain.Error{Kind: domain.ErrUnauthenticated, Code: domain.CodeMissingAPIKey, Message: "sign in first"}
+		return "", domain.Unauthenticated("sign in first")
 	}
 	if user == "guest" && !rest.IsSafe(c.Request.Method) {
 		return user, domain.Forbidden("guests may only read")

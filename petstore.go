@@ -52,7 +52,7 @@ type Options struct {
 	// RateLimit is the limit of requests for each caller.
 	RateLimit rest.RateLimit
 	// AllowedOrigins are the origins, such as https://shop.example.com, whose web pages may use
-	// the API (CORS).
+	// the API (CORS), with a token and not with cookies.
 	AllowedOrigins []string
 	// CacheBytes is about how much memory caches pages of the lists: 16 MiB when zero, none when
 	// negative.

@@ -1,4 +1,4 @@
-// Package domain has the types and rules of the animal store, and the interfaces (ports)
-// to its database: what an animal is, when it can be ordered, what an API key is. It
-// imports the standard library only.
+// Package domain has the types and rules of the animal store: what an animal is, when it can be
+// ordered, which errors there are. It imports the standard library only. API keys are in apikey, and
+// what the use cases need of a store in port.
 package domain

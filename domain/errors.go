@@ -95,6 +95,11 @@ func Invalid(code Code, violations ...Violation) error {
 	return &Error{Kind: ErrInvalid, Code: code, Message: strings.Join(rules, "; ")}
 }
 
+// Unauthenticated returns an ErrUnauthenticated (missing_api_key) with a message for the caller.
+func Unauthenticated(message string) error {
+	return &Error{Kind: ErrUnauthenticated, Code: CodeMissingAPIKey, Message: message}
+}
+
 // Forbidden returns an ErrForbidden with a message for the caller.
 func Forbidden(message string) error {
 	return &Error{Kind: ErrForbidden, Code: CodeForbidden, Message: message}

@@ -19,7 +19,7 @@ import (
 // The Authenticator can read from c what the middleware of the host stored there. It
 // returns an error instead of writing a response: a domain.Error with a Code and the Kind
 // domain.ErrUnauthenticated results in 401, one with domain.ErrForbidden in 403, and an error
-// that is not a domain.Error with a Code in 500. A 401 has no WWW-Authenticate unless the
+// that is not a domain.Error with a Code in 500. An empty name without an error is a 401, too. A 401 has no WWW-Authenticate unless the
 // Authenticator sets it with c.Header. A name that is returned with an error is logged, too, and
 // with a 403 counts for the rate limit.
 //
@@ -88,6 +88,9 @@ type forbiddenKey struct{}
 // rejectForbidden, because it counts for the rate limit.
 func (a *API) authenticate(c *gin.Context) {
 	caller, err := a.authenticator(c)
+	if caller == "" && err == nil {
+		err = domain.Unauthenticated("sign in first")
+	}
 	stateOf(c).caller = caller
 	switch {
 	case err == nil:

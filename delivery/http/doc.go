@@ -1,21 +1,20 @@
 // Package http is the HTTP API of the animal store. Its Gin routes bind and validate a
 // request, call a use case and write the result as JSON. Import it as rest.
 //
-// A program of its own calls New with the use cases of a store and mounts the API on its Gin
-// engine with Register; docs/embedding.md has a whole program.
+// New returns the API for the use cases of a store, Mount mounts it on a Gin engine. Package petstore
+// does both for a program of its own, see docs/embedding.md.
 //
 // Its files, each with its options:
 //
-//	api.go, register.go, routes.go     the API, mounting it, the list of its routes
+//	api.go, mount.go, routes.go        the API, mounting it, the list of its routes
 //	middleware.go, requeststate.go     what every request passes, and its state
 //	deadline.go                        the deadline of a request
 //	auth.go, ratelimit.go, cors.go     authentication, rate limit, other origins
 //	deprecation.go                     the headers and the removal of getPet
-//	body.go, bind.go, query.go         reading and decoding of bodies and parameters
-//	validate.go, idempotency.go        rules of values, Idempotency-Key
+//	body.go, bind.go, idempotency.go   reading of bodies, Idempotency-Key (see also internal/binding)
 //	pets.go, orders.go                 the operations
 //	page.go, pagecache.go              pages of lists, and their cache
-//	encode.go, write.go, errors.go     JSON, responses, error responses
+//	write.go, errors.go, outage.go     responses (see also internal/record), errors, their log
 //	accesslog.go, metrics.go, tracing.go
 package http
 

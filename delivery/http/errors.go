@@ -99,10 +99,10 @@ func endsConnection(c *gin.Context) bool {
 }
 
 // isExpected reports whether err is an ErrUnavailable without a cause, as while the service
-// starts or shuts down.
+// starts, or of a request that the end of the server interrupts.
 func isExpected(err error) bool {
-	var known *domain.Error
-	return errors.As(err, &known) && known.Kind == domain.ErrUnavailable && known.Cause == nil
+	known, ok := errors.AsType[*domain.Error](err)
+	return ok && known.Kind == domain.ErrUnavailable && (known.Cause == nil || errors.Is(known.Cause, context.Canceled))
 }
 
 // disconnected reports whether net/http cancelled the context of a request before the
@@ -157,8 +157,7 @@ func writeError(c *gin.Context, err error) int {
 	return status
 }
 
-// NotFound sends the 404 response for a path without a route. Use it for Engine.NoRoute and
-// swagger.Options.NotFound.
+// NotFound sends the 404 response for a path without a route. Use it for Engine.NoRoute.
 func NotFound(c *gin.Context) {
 	writeError(c, &domain.Error{
 		Kind: domain.ErrNotFound, Code: codeNotFound,

@@ -153,10 +153,7 @@ func NotFound(id int64) error {
 
 // Missing returns the ErrUnauthenticated for a request without a key.
 func Missing() error {
-	return &domain.Error{
-		Kind: domain.ErrUnauthenticated, Code: domain.CodeMissingAPIKey,
-		Message: "an API key is required: send the header Authorization: Bearer <API_KEY>",
-	}
+	return domain.Unauthenticated("an API key is required: send the header Authorization: Bearer <API_KEY>")
 }
 
 // Invalid returns the ErrUnauthenticated for a key that is not valid. It is the same
