@@ -2,7 +2,6 @@ package petstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -46,7 +45,7 @@ func (r *registered) Register(c prometheus.Collector) error {
 func (r *registered) registerAll(all ...prometheus.Collector) error {
 	for _, c := range all {
 		if err := r.Register(c); err != nil {
-			return fmt.Errorf("petstore.New: this registry has the metrics of another service: use another registry or add a label: %w", err)
+			return fmt.Errorf("petstore.New: this registry has metrics with the same names and labels, such as those of another service: use another registry or add a label: %w", err)
 		}
 	}
 	return nil
@@ -57,6 +56,7 @@ func (r *registered) unregister() {
 	for _, c := range r.collectors {
 		r.Unregister(c)
 	}
+	r.collectors = nil
 }
 
 // registerTransactions registers the metrics of commits and of store errors, and returns the
@@ -96,11 +96,11 @@ func (r *registered) registerStore(store *repository.Store, now func() time.Time
 	waiting := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "petstore_store_waiting_transactions", Help: "Transactions that are queued or not committed yet.",
 	}, func() float64 { return float64(store.Waiting()) })
-	err := r.registerAll(keyCollector{store.Keys(), now}, waiting)
+	all := []prometheus.Collector{keyCollector{store.Keys(), now}, waiting}
 	for name, pool := range store.Pools() {
-		err = errors.Join(err, r.registerAll(collectors.NewDBStatsCollector(pool, name)))
+		all = append(all, collectors.NewDBStatsCollector(pool, name))
 	}
-	return err
+	return r.registerAll(all...)
 }
 
 // keyMetricsTimeout is how long a scrape waits at most for the API keys.

@@ -73,9 +73,13 @@ func TestMetricsAreRegisteredUntilClose(t *testing.T) {
 		t.Errorf("after Close: got the metrics %v, want none", names)
 	}
 	second, err := open("second.db")
-	if err == nil {
-		err = second.Close()
+	if err != nil {
+		t.Fatal(err)
 	}
+	if err := first.Close(); err != nil || len(metricNames(t, registry)) == 0 {
+		t.Errorf("a second Close: got error %v and the metrics %v, want those of the second service", err, metricNames(t, registry))
+	}
+	err = second.Close()
 	if err != nil {
 		t.Error(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -58,7 +59,7 @@ type Options struct {
 	// negative.
 	CacheBytes int64
 	// Document are the properties of the OpenAPI document, for package swagger. With Authenticate,
-	// its default SecurityScheme is any bearer token.
+	// its default SecurityScheme is any bearer token, and its default Description names no API keys.
 	Document docs.Options
 
 	// Logger, if not nil, gets the access log and the causes of 5xx responses.
@@ -92,8 +93,8 @@ func New(ctx context.Context, o Options) (_ *Service, err error) {
 	if o.Logger == nil {
 		o.Logger = zap.NewNop()
 	}
-	if o.Authenticate != nil && o.Document.SecurityScheme == nil {
-		o.Document.SecurityScheme = map[string]any{"type": "http", "scheme": "bearer"}
+	if o.Authenticate != nil {
+		o.Document = withoutKeys(o.Document)
 	}
 	now := func() time.Time { return time.Now().UTC().Truncate(time.Millisecond) } //nolint:forbidigo // the clock, as precise as the store
 	s := &Service{document: o.Document, metrics: &registered{Registerer: o.Metrics}, stop: func() {}}
@@ -102,6 +103,13 @@ func New(ctx context.Context, o Options) (_ *Service, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
+	api := rest.Options{
+		Authenticate: o.Authenticate, RequestTimeout: o.RequestTimeout, RateLimit: o.RateLimit, AllowedOrigins: o.AllowedOrigins,
+		CacheBytes: cmp.Or(o.CacheBytes, defaultCacheBytes), Logger: o.Logger, TracerProvider: o.TracerProvider,
+	}
+	if err := api.Validate(); err != nil { // before the store is created
+		return nil, fmt.Errorf("petstore.New: %w", err)
+	}
 	options := repository.Options{
 		Migrate: !o.NoMigration, MaxOpenConns: o.MaxOpenConns, MaxStaleness: o.MaxStaleness,
 		RequireSynchronous: o.RequireSynchronous, TracerProvider: o.TracerProvider,
@@ -116,15 +124,9 @@ func New(ctx context.Context, o Options) (_ *Service, err error) {
 	if err := s.metrics.registerStore(s.store, now); err != nil {
 		return nil, err
 	}
-	s.api, err = rest.New(rest.Options{
-		Pets:         usecase.NewPets(s.store, s.store.Pets(), now),
-		Orders:       usecase.NewOrders(s.store, s.store.Orders(), now),
-		Keys:         s.keys,
-		Authenticate: o.Authenticate, RequestTimeout: o.RequestTimeout, RateLimit: o.RateLimit, AllowedOrigins: o.AllowedOrigins,
-		CacheBytes: cmp.Or(o.CacheBytes, defaultCacheBytes), Versions: s.store.Versions,
-		Logger: o.Logger, Metrics: s.metrics.orNil(), TracerProvider: o.TracerProvider, Now: now,
-	})
-	if err != nil {
+	api.Pets, api.Orders, api.Keys = usecase.NewPets(s.store, s.store.Pets(), now), usecase.NewOrders(s.store, s.store.Orders(), now), s.keys
+	api.Versions, api.Metrics = s.store.Versions, s.metrics.orNil()
+	if s.api, err = rest.New(api); err != nil {
 		return nil, err
 	}
 	flushCtx, stop := context.WithCancel(context.Background())
@@ -133,7 +135,19 @@ func New(ctx context.Context, o Options) (_ *Service, err error) {
 	return s, nil
 }
 
-// flushInterval is how often the store is told when keys were last used.
+// withoutKeys returns the properties of the document of a host that issues no API keys.
+func withoutKeys(d docs.Options) docs.Options {
+	if d.SecurityScheme == nil {
+		d.SecurityScheme = map[string]any{"type": "http", "scheme": "bearer"}
+	}
+	if d.Contact == nil {
+		d.Contact = &docs.Contact{}
+	}
+	d.Description = cmp.Or(d.Description, "The catalogue of an animal store and the orders for its animals.")
+	return d
+}
+
+// flushInterval is how often it is stored when keys were last used.
 const flushInterval = 5 * time.Second
 
 // Mount mounts the API on an engine or on a group, once. The middleware, such as one that signs
@@ -153,14 +167,14 @@ func (s *Service) Document() docs.Options { return s.document }
 // API returns the API, for a host whose own routes have the same middleware and errors.
 func (s *Service) API() *rest.API { return s.api }
 
-// Store returns the store, for health checks and tools of the host.
+// Store returns the store, for health checks (Ping). Close closes it.
 func (s *Service) Store() *repository.Store { return s.store }
 
 // Keys returns the use cases of the API keys, for a host that issues them.
 func (s *Service) Keys() *usecase.Keys { return s.keys }
 
-// Close stores when keys were last used, waits until the queued transactions are durable, and
-// closes the store. Call it after the last request.
+// Close stores when keys were last used, waits until the queued transactions are durable, closes the
+// store and removes the metrics. Call it after the last request. It may be called again.
 func (s *Service) Close() error {
 	s.stop()
 	s.flushing.Wait()

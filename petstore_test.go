@@ -2,9 +2,10 @@ package petstore_test
 
 import (
 	"context"
-	"maps"
+	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"example.com/petstore"
+	"example.com/petstore/delivery/http/swagger"
 	"example.com/petstore/repository/sqlite"
 )
 
@@ -87,13 +89,19 @@ func TestTwoServicesInOneProcessAreIndependent(t *testing.T) {
 func TestNewRequiresStoreWithSchema(t *testing.T) {
 	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "missing.db")
+	rejected := filepath.Join(t.TempDir(), "rejected.db")
 	for name, o := range map[string]petstore.Options{
 		"Options.Store":  {},
 		"missing.db":     {Store: sqlite.New(missing), NoMigration: true},
-		"RequestTimeout": {Store: sqlite.New(filepath.Join(t.TempDir(), "pets.db")), RequestTimeout: -1},
+		"RequestTimeout": {Store: sqlite.New(rejected), RequestTimeout: -1},
 	} {
 		if _, err := petstore.New(t.Context(), o); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("got error %v, want one about %s", err, name)
+		}
+	}
+	for _, path := range []string{missing, rejected} {
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s was created", path)
 		}
 	}
 }
@@ -145,9 +153,16 @@ func TestFailedWriteOfKeyUsesIsLoggedOnce(t *testing.T) {
 func TestDocumentHasNoAPIKeysOfPetstoreIfTheHostAuthenticates(t *testing.T) {
 	t.Parallel()
 	service := newService(t, petstore.Options{Authenticate: func(*gin.Context) (string, error) { return "ann", nil }})
-	want := map[string]any{"type": "http", "scheme": "bearer"}
-	if got := service.Document().SecurityScheme; !maps.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+	engine := gin.New()
+	if err := errors.Join(service.Mount(engine.Group("/v1")), swagger.Mount(engine, service)); err != nil {
+		t.Fatal(err)
+	}
+	response := httptest.NewRecorder()
+	engine.ServeHTTP(response, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://shop.example/openapi.json", http.NoBody))
+	for text, want := range map[string]bool{"petstore keys": false, "issued your API key": false, `"scheme": "bearer"`: true} {
+		if strings.Contains(response.Body.String(), text) != want {
+			t.Errorf("the document has %s: got %t, want %t", text, !want, want)
+		}
 	}
 }
 

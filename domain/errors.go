@@ -34,7 +34,7 @@ const (
 // changes its meaning or its Kind.
 type Code string
 
-// The codes of the rules. Those of the transport are in delivery/http.
+// The codes of the rules. Those of the transport are in delivery/http and delivery/internal/binding.
 const (
 	CodeValidationFailed      Code = "validation_failed"
 	CodeInvalidParameter      Code = "invalid_parameter"

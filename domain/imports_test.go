@@ -39,7 +39,7 @@ var imports = map[string][]string{
 	"cmd/petstore":           {"cmd/petstore/internal/cli"},
 	cmd + "cli":              nil,
 	cmd + "serve":            nil,
-	cmd + "telemetry":        {"config", "domain", "repository", "repository/engine"},
+	cmd + "telemetry":        {"config"},
 	"domain":                 {},
 	apikey:                   {"domain"},
 	port:                     {"domain", apikey},

@@ -1,5 +1,5 @@
 // Package repository stores the records of the service in a database. Open returns a Store, which
-// implements the ports of package domain; an engine, such as package repository/sqlite, connects
+// implements the ports of package domain/port; an engine, such as package repository/sqlite, connects
 // it to a database.
 //
 // Each table has a model in models.go. Its repository, such as pets.go, runs the statements with

@@ -23,7 +23,7 @@ const (
 type lastUsedTracker struct {
 	mu      sync.Mutex
 	pending map[int64]time.Time
-	written map[int64]time.Time // within the last KeyUseInterval, because cached keys have an older LastUsedAt
+	written map[int64]time.Time // within the last apikey.UseInterval, because cached keys have an older LastUsedAt
 }
 
 func (l *lastUsedTracker) record(id int64, at time.Time) {

@@ -63,7 +63,8 @@ type Options struct {
 	// a header such as Host, which may hold secrets, and no unknown method, which may have any
 	// length.
 	TracerProvider trace.TracerProvider
-	// Now is the clock of the rate limit and of the removal of getPet, time.Now when nil.
+	// Now is the clock of the rate limit, the log of outages and the removal of getPet, time.Now when
+	// nil. It must be monotonic.
 	Now func() time.Time
 	// RequestTimeout is the timeout of a request, 10 s when zero. It starts at the end of the
 	// header and includes the body. The WriteTimeout of the server must be longer.
@@ -105,7 +106,7 @@ type API struct {
 
 // New returns an API. It returns an error if an option is missing or invalid.
 func New(o Options) (*API, error) {
-	if err := o.validate(); err != nil {
+	if err := cmp.Or(o.missing(), o.Validate()); err != nil {
 		return nil, fmt.Errorf("rest.New: %w", err)
 	}
 	a := &API{
@@ -138,22 +139,28 @@ func New(o Options) (*API, error) {
 	return a, err
 }
 
-// validate returns an error if an option is missing or invalid.
-func (o *Options) validate() error {
-	for _, origin := range o.AllowedOrigins {
-		if !isOrigin(origin) {
-			return fmt.Errorf("Options.AllowedOrigins has %q: use the origin of a page, such as https://shop.example.com", origin)
-		}
-	}
+// missing returns an error if a required option is missing.
+func (o *Options) missing() error {
 	switch {
 	case o.Pets == nil || o.Orders == nil:
 		return errors.New("set Options.Pets and Options.Orders")
 	case o.Authenticate == nil && o.Keys == nil:
 		return errors.New("set Options.Keys or Options.Authenticate")
-	case o.RequestTimeout < 0:
-		return errors.New("Options.RequestTimeout is negative")
 	case o.CacheBytes > 0 && o.Versions == nil:
 		return errors.New("Options.CacheBytes requires Options.Versions")
+	}
+	return nil
+}
+
+// Validate returns an error if an option is invalid, but not if one is missing.
+func (o *Options) Validate() error {
+	for _, origin := range o.AllowedOrigins {
+		if !isOrigin(origin) {
+			return fmt.Errorf("Options.AllowedOrigins has %q: use the origin of a page, such as https://shop.example.com", origin)
+		}
+	}
+	if o.RequestTimeout < 0 {
+		return errors.New("Options.RequestTimeout is negative")
 	}
 	return o.RateLimit.validate()
 }

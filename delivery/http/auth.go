@@ -88,6 +88,9 @@ type forbiddenKey struct{}
 // rejectForbidden, because it counts for the rate limit.
 func (a *API) authenticate(c *gin.Context) {
 	caller, err := a.authenticator(c)
+	if err == nil && storedState(c) == nil { // all callers would be one
+		err = errors.New("the middleware or the Authenticator replaced the context of the request: derive the new one from it")
+	}
 	if caller == "" && err == nil {
 		err = domain.Unauthenticated("sign in first")
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
 )
@@ -63,6 +64,35 @@ func TestForbiddenRequestIsRejectedIfTheAuthenticatorReplacesTheContext(t *testi
 		return "ann", domain.Forbidden("not allowed")
 	}))
 	s.expect(t, get("/v1/pets"), rejected(403, "forbidden").withHeader(`RateLimit: "default";r=0;t=60`, "-WWW-Authenticate"))
+}
+
+// Otherwise all callers would share the keys of one.
+func TestRequestWithoutItsStateIsRejected(t *testing.T) {
+	t.Parallel()
+	replaceContext := func(c *gin.Context) { c.Request = c.Request.WithContext(t.Context()) }
+	for name, authenticate := range map[string]rest.Authenticator{
+		"middleware":    func(*gin.Context) (string, error) { return "ann", nil },
+		"Authenticator": func(c *gin.Context) (string, error) { replaceContext(c); return "ann", nil },
+	} {
+		s := newUnstartedServer(t)
+		engine := gin.New()
+		var middleware []gin.HandlerFunc
+		if name == "middleware" {
+			middleware = append(middleware, replaceContext)
+		}
+		if err := s.api(t, withAuthenticator(authenticate)).Mount(engine.Group("/v1"), middleware...); err != nil {
+			t.Fatal(err)
+		}
+		s.start(t, engine)
+		s.expect(t, postPet(newRex, "Idempotency-Key: 1"), rejected(500, "internal_error"))
+	}
+}
+
+func TestCallerWithoutNameIsRejected(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t, withAuthenticator(func(*gin.Context) (string, error) { return "", nil }))
+	s.challenge = ""
+	s.expect(t, postPet(newRex), rejected(401, "missing_api_key").withHeader("-WWW-Authenticate"))
 }
 
 func TestUnauthorizedResponseHasOnlyChallengeOfAuthenticator(t *testing.T) {

@@ -35,10 +35,17 @@ func (s *requestState) Value(key any) any {
 // stateOf returns the state of a request, an empty one for a request that did not pass
 // beginRequest.
 func stateOf(c *gin.Context) *requestState {
-	if s, ok := c.Request.Context().Value(stateKey{}).(*requestState); ok {
+	if s := storedState(c); s != nil {
 		return s
 	}
 	return &requestState{}
+}
+
+// storedState returns the state of a request, or nil for one that did not pass beginRequest, or whose
+// context the host has replaced by one that is not derived from it.
+func storedState(c *gin.Context) *requestState {
+	s, _ := c.Request.Context().Value(stateKey{}).(*requestState)
+	return s
 }
 
 var (

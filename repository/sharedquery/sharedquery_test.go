@@ -3,9 +3,11 @@ package sharedquery_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -134,10 +136,13 @@ func TestErrorIsThatOfTheRunOrTheCaller(t *testing.T) {
 func TestCloseInterruptsTheRunAndAllowsNoOther(t *testing.T) {
 	t.Parallel()
 	began, result, runs := make(chan struct{}), make(chan error, 2), 0
+	var ended atomic.Bool
 	q := sharedquery.New(func(ctx context.Context, _ string, _ []int) ([]int, error) {
 		runs++
 		close(began)
 		<-ctx.Done()
+		runtime.Gosched()
+		ended.Store(true)
 		return nil, ctx.Err()
 	})
 	go func() { _, err := q.Do(t.Context(), "a", 1); result <- err }()
@@ -145,7 +150,9 @@ func TestCloseInterruptsTheRunAndAllowsNoOther(t *testing.T) {
 	waiting := &waitingContext{Context: t.Context(), waiting: make(chan struct{})}
 	go func() { _, err := q.Do(waiting, "a", 2); result <- err }()
 	<-waiting.waiting
-	q.Close()
+	if q.Close(); !ended.Load() {
+		t.Error("Close returned before the run had ended")
+	}
 	for range 2 {
 		if err := <-result; !errors.Is(err, sharedquery.ErrClosed) {
 			t.Errorf("got %v, want %v", err, sharedquery.ErrClosed)

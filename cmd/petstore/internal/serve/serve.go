@@ -121,7 +121,7 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	if o.FirstKey {
 		group.Go(func() error { return o.printFirstKey(drainCtx, service.Keys(), settings, listener.Addr(), log) })
 	}
-	err = group.Wait()
+	err = errors.Join(group.Wait(), service.Close())
 	log.Info("stopped", zap.Error(err))
 	return err
 }
