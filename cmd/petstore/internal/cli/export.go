@@ -158,3 +158,37 @@ func writeAll[T, S any](ctx context.Context, from recordReader[T, S], status S, 
 	}
 	return written, err
 }
+
+// stdio is the argument for standard input or standard output instead of a file.
+const stdio = "-"
+
+// addFormatFlag adds the flag --format.
+func addFormatFlag(cmd *cobra.Command, format *file.Format, usage string) {
+	cmd.Flags().Func("format", usage, func(text string) error {
+		*format = file.Format(text)
+		if !format.Known() {
+			return errors.New(file.FormatRule)
+		}
+		return nil
+	})
+}
+
+// formatOf returns the format of a file: the one of the flag --format, or else the one of its
+// extension.
+func formatOf(flag file.Format, path string) (file.Format, error) {
+	if flag != "" {
+		return flag, nil
+	}
+	if format := file.FormatOf(path); format != "" {
+		return format, nil
+	}
+	return "", fmt.Errorf("the format of %s is not known: add --format ndjson or --format csv", nameOf(path))
+}
+
+// nameOf returns the name of a file to read for messages.
+func nameOf(path string) string {
+	if path == stdio {
+		return "standard input"
+	}
+	return path
+}
