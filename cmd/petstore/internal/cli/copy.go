@@ -69,17 +69,10 @@ or a password file (PGPASSFILE).`,
 	return cmd
 }
 
-// isSameStore reports whether two names are those of one store, as those of a file and a link to
-// it. Checking whether others have a file open that is already open here would release its locks.
-func isSameStore(a, b string) bool {
-	fileA, errA := os.Stat(a)
-	fileB, errB := os.Stat(b)
-	return a == b || errA == nil && errB == nil && os.SameFile(fileA, fileB)
-}
-
 // copy copies a store. It reports the progress on stderr and the tables on stdout.
 func (in *invocation) copy(ctx context.Context, from, to engine.Engine, snapshot bool) error {
-	if isSameStore(from.String(), to.String()) {
+	// Checking whether others have a file open that is already open here would release its locks.
+	if from.String() == to.String() || isSameFile(from.String(), to.String()) {
 		return fmt.Errorf("the source and the target are the same store %s: name another one", from)
 	}
 	start := time.Now()
