@@ -17,12 +17,6 @@ const (
 	CSV    Format = "csv"
 )
 
-// FormatRule is the rule of the name of a format, for error messages.
-const FormatRule = "must be ndjson or csv"
-
-// Known reports whether f is one of the formats.
-func (f Format) Known() bool { return f == NDJSON || f == CSV }
-
 // FormatOf returns the format for the extension of a file, .ndjson, .jsonl or .csv, or "".
 func FormatOf(path string) Format {
 	switch strings.ToLower(filepath.Ext(path)) {

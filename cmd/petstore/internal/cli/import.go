@@ -84,7 +84,7 @@ and is not in use is removed.`,
 			return in.withStore(ctx, repository.Options{}, func(store *repository.Store) error { return run.run(ctx, store) })
 		},
 	}
-	addFormatFlag(cmd, &run.format, "read the `FORMAT` ndjson or csv (default by the extension .ndjson, .jsonl or .csv)")
+	cmd.Flags().Func("format", "read the `FORMAT` ndjson or csv (default by the extension .ndjson, .jsonl or .csv)", oneOf(&run.format, "ndjson", "csv"))
 	cmd.Flags().Func("rejects", "write the rows that violate a rule, if any, to the new `FILE`, and add the others", func(path string) error {
 		if run.rejects = path; path == "" || path == stdio {
 			return errors.New("must be the name of a new file")
