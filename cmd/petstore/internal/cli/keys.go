@@ -250,17 +250,14 @@ const day = 24 * time.Hour
 // parseDuration parses a number of days of 24 hours, such as 90d, or a duration in the
 // format of time.ParseDuration, such as 36h or 1h30m.
 func parseDuration(text string) (time.Duration, error) {
-	invalid := errors.New("must be a duration such as 90d, 36h or 30m")
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.ParseUint(days, 10, 16) // so many days do not overflow
-		if err != nil {
-			return 0, invalid
-		}
-		return time.Duration(n) * day, nil
-	}
 	d, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n uint64
+		n, err = strconv.ParseUint(days, 10, 16) // so many days do not overflow
+		d = time.Duration(n) * day
+	}
 	if err != nil {
-		return 0, invalid
+		return 0, errors.New("must be a duration such as 90d, 36h or 30m")
 	}
 	return d, nil
 }
