@@ -39,19 +39,16 @@ func newImport(in *invocation) *cobra.Command {
 		Long: `Add the animals of a file, or of standard input, to the store, also while the service runs
 on the same store.
 
-NDJSON is a JSON object in each line, as in POST /v1/pets. CSV (RFC 4180) begins with a
-header with the columns name, categoryId and, optionally, status and id, in any order. The
-rules are those of the API. In NDJSON, unknown members are ignored, as in the API; in CSV, an
-unknown column is an error. The store assigns new ids; an id in the file must be a number of
-at least 1, but is not used.
+NDJSON is a JSON object in each line, as in POST /v1/pets, whose unknown members are ignored.
+CSV (RFC 4180) begins with a header with the columns name, categoryId and, optionally, status
+and id, in any order, and no others. The rules are those of the API. The store assigns new
+ids; an id in the file must be a number of at least 1, but is not used.
 
-All rows are checked first, and --dry-run ends there. Rows that violate a rule are an error,
-which lists the first 20 of them with their lines and rules, and nothing is stored: correct
-the file, and import it.
-
-With --rejects such rows are written to a new file instead, as NDJSON with line, rule and row,
-the other rows are added, and the exit status is 0. Then correct and import the rejected rows
-alone: the whole file, corrected, would be another file, whose valid rows would be added again.
+All rows are checked first, and --dry-run ends there. If rows violate a rule, nothing is
+stored, and the error lists the first 20 of them with their lines and rules. With --rejects
+they are written to a new file instead, as NDJSON with line, rule and row, the other rows are
+added, and the exit status is 0. Then correct and import the rejected rows alone: the whole
+file, corrected, would be another file, whose valid rows would be added again.
 
 Each number of animals that is reported has been committed. If the import is interrupted or
 killed, run the same command again, but without --again: it continues with the next animal.
