@@ -57,11 +57,11 @@ func openOrCopy(path string, stdin io.Reader) (*os.File, error) {
 		return input, nil
 	}
 	defer input.Close()
-	if err == nil && info.IsDir() {
-		err = fmt.Errorf("%s is a folder: name a file", path)
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a folder: name a file", path)
 	}
 	return copyToTemp(input)
 }
