@@ -128,6 +128,30 @@ func TestImportStoresOnlyWhatWasChecked(t *testing.T) {
 	}
 }
 
+func TestCheckWarnsOfMissingLineEnd(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{"": false, "\n": false, "{}\n": false, "{}\r\n": false, "{}": true, "{}\n{}": true, "{}\n ": true} {
+		text = strings.ReplaceAll(text, "{}", `{"name":"Rex","categoryId":7}`)
+		path := filepath.Join(t.TempDir(), "pets.ndjson")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		input, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer input.Close()
+		var stderr strings.Builder
+		run := importRun{path: path, format: file.NDJSON, input: input, in: &invocation{Program: Program{Stderr: &stderr}}}
+		if err := run.check(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(stderr.String(), "has no line end"); got != want {
+			t.Errorf("%q: got the warning %t, want %t", text, got, want)
+		}
+	}
+}
+
 func TestConcurrentImportsOfOneFileAddEachRowOnce(t *testing.T) {
 	t.Parallel()
 	const rows = 20 * importBatchSize
