@@ -58,7 +58,8 @@ func (i *Importer) Add(ctx context.Context, pets []domain.NewPet, last bool) (ad
 			return err
 		}
 		if !advanced {
-			return importInProgress()
+			// It has no Code, because no operation of the API returns it.
+			return &domain.Error{Kind: domain.ErrConflict, Message: "another process is importing the same file"}
 		}
 		added, err = r.Pets.CreateAll(ctx, pets)
 		return err
@@ -72,9 +73,3 @@ func (i *Importer) Add(ctx context.Context, pets []domain.NewPet, last bool) (ad
 
 // Added returns the number of animals of the file that were added so far.
 func (i *Importer) Added() int64 { return i.added }
-
-// importInProgress returns the ErrConflict for a file that another process imports at the same
-// time. It has no Code, because no operation of the API returns it.
-func importInProgress() error {
-	return &domain.Error{Kind: domain.ErrConflict, Message: "another process is importing the same file"}
-}

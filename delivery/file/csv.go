@@ -38,13 +38,13 @@ type csvReader struct {
 func newCSVReader(in io.Reader) *csvReader {
 	r := &csvReader{text: rowText{in: in}}
 	r.csv = csv.NewReader(bufio.NewReaderSize(&r.text, bufferSize))
-	r.csv.FieldsPerRecord = -1 // read checks it
+	r.csv.FieldsPerRecord = -1 // Read checks it
 	r.csv.ReuseRecord = true
 	return r
 }
 
-// read implements rowReader.
-func (r *csvReader) read() (Row, error) {
+// Read implements Reader.
+func (r *csvReader) Read() (Row, error) {
 	if r.columns == nil {
 		if err := r.readHeader(); err != nil {
 			return Row{}, err

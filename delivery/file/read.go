@@ -1,14 +1,42 @@
+// Package file reads and writes animals and orders as the rows of a file: NDJSON, which is
+// a JSON object in each line, or CSV (RFC 4180) with a header. The members, the columns and
+// the rules are those of the API.
 package file
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 	"unicode/utf8"
 
+	"example.com/petstore/delivery/internal/record"
 	"example.com/petstore/domain"
 )
+
+// A Format is the format of a file.
+type Format string
+
+// The formats.
+const (
+	NDJSON Format = "ndjson"
+	CSV    Format = "csv"
+)
+
+// FormatOf returns the format for the extension of a file, .ndjson, .jsonl or .csv, or "".
+func FormatOf(path string) Format {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".ndjson", ".jsonl":
+		return NDJSON
+	case ".csv":
+		return CSV
+	default:
+		return ""
+	}
+}
 
 const (
 	// MaxRow is the maximum size of a row in bytes, which limits the memory of a Reader.
@@ -29,51 +57,23 @@ type Row struct {
 
 // A Reader reads the animals of a file. Empty lines and a byte order mark are skipped. It
 // uses less than 100 MiB of memory.
-type Reader struct {
-	rows rowReader
-	last lastByte
+type Reader interface {
+	// Read returns the next row, or io.EOF. After any other error the rest of the file cannot
+	// be read: it has no valid header, a row larger than MaxRow or a quote that is not closed,
+	// its text is not UTF-8, or reading failed. The error names the line, if any.
+	Read() (Row, error)
 }
 
-// A rowReader reads the rows of a format, as Reader.Read does.
-type rowReader interface{ read() (Row, error) }
-
 // NewReader returns a Reader of a file.
-func NewReader(in io.Reader, format Format) *Reader {
-	r := &Reader{last: lastByte{in: in, value: '\n'}}
-	text := bufio.NewReaderSize(&r.last, bufferSize)
+func NewReader(in io.Reader, format Format) Reader {
+	text := bufio.NewReaderSize(in, bufferSize)
 	if mark, err := text.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
 		_, _ = text.Discard(len(mark)) // which is buffered
 	}
 	if format == CSV {
-		r.rows = newCSVReader(text)
-	} else {
-		r.rows = newLineReader(text)
+		return newCSVReader(text)
 	}
-	return r
-}
-
-// Read returns the next row, or io.EOF. After any other error the rest of the file cannot
-// be read: it has no valid header, a row larger than MaxRow or a quote that is not closed,
-// its text is not UTF-8, or reading failed. The error names the line, if any.
-func (r *Reader) Read() (Row, error) { return r.rows.read() }
-
-// EndsWithLine reports, at the end of the file, whether its last line has a line end. The
-// end of a file may be missing otherwise.
-func (r *Reader) EndsWithLine() bool { return r.last.value == '\n' }
-
-// A lastByte remembers the last byte that was read.
-type lastByte struct {
-	in    io.Reader
-	value byte
-}
-
-// Read implements io.Reader.
-func (l *lastByte) Read(p []byte) (int, error) {
-	n, err := l.in.Read(p)
-	if n > 0 {
-		l.value = p[n-1]
-	}
-	return n, err
+	return newLineReader(text)
 }
 
 var (
@@ -100,4 +100,39 @@ func ruleOf(err error) string {
 		return known.Message
 	}
 	return err.Error()
+}
+
+// A lineReader reads NDJSON.
+type lineReader struct {
+	lines  *bufio.Scanner
+	number int64 // of the last line
+}
+
+func newLineReader(in io.Reader) *lineReader {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, bufferSize), MaxRow+len("\r\n"))
+	return &lineReader{lines: lines}
+}
+
+// Read implements Reader.
+func (l *lineReader) Read() (row Row, err error) {
+	for len(bytes.TrimSpace(row.Text)) == 0 {
+		l.number++
+		more := l.lines.Scan()
+		row = Row{Line: l.number, Text: l.lines.Bytes()}
+		switch err := l.lines.Err(); {
+		case errors.Is(err, bufio.ErrTooLong), len(row.Text) > MaxRow:
+			return row, lineError(row.Line, errRowTooLong)
+		case err != nil:
+			return row, lineError(row.Line, err)
+		case !more:
+			return row, io.EOF
+		}
+	}
+	if err := checkText(row); err != nil {
+		return row, err
+	}
+	row.Pet, err = record.DecodePet(row.Text)
+	row.Rule = ruleOf(err)
+	return row, nil
 }

@@ -150,18 +150,6 @@ func TestReadNDJSON(t *testing.T) {
 	}
 }
 
-func TestReaderReportsMissingLineEnd(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]bool{"": true, "\n": true, "{}\n": true, "{}\r\n": true, "{}": false, "{}\n{}": false, "{}\n ": false} {
-		rows := file.NewReader(strings.NewReader(text), file.NDJSON)
-		for err := error(nil); err == nil; _, err = rows.Read() {
-		}
-		if got := rows.EndsWithLine(); got != want {
-			t.Errorf("%q: got EndsWithLine %t, want %t", text, got, want)
-		}
-	}
-}
-
 func TestReadReturnsTheErrorOfTheFile(t *testing.T) {
 	t.Parallel()
 	for _, format := range []file.Format{file.NDJSON, file.CSV} {

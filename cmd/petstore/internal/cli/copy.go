@@ -69,17 +69,10 @@ or a password file (PGPASSFILE).`,
 	return cmd
 }
 
-// isSameStore reports whether two names are those of one store, as those of a file and a link to
-// it. Checking whether others have a file open that is already open here would release its locks.
-func isSameStore(a, b string) bool {
-	fileA, errA := os.Stat(a)
-	fileB, errB := os.Stat(b)
-	return a == b || errA == nil && errB == nil && os.SameFile(fileA, fileB)
-}
-
 // copy copies a store. It reports the progress on stderr and the tables on stdout.
 func (in *invocation) copy(ctx context.Context, from, to engine.Engine, snapshot bool) error {
-	if isSameStore(from.String(), to.String()) {
+	// Checking whether others have a file open that is already open here would release its locks.
+	if from.String() == to.String() || isSameFile(from.String(), to.String()) {
 		return fmt.Errorf("the source and the target are the same store %s: name another one", from)
 	}
 	start := time.Now()
@@ -109,7 +102,10 @@ func (in *invocation) copy(ctx context.Context, from, to engine.Engine, snapshot
 }
 
 // dsnFlags are the flags for the DSN of a store, or for a file with it.
-type dsnFlags struct{ name, dsn, file string }
+type dsnFlags struct {
+	name, dsn, file string
+	parsed          config.Database // of dsn
+}
 
 // add adds the flags --name and --name-file.
 func (f *dsnFlags) add(cmd *cobra.Command, name, usage string) {
@@ -122,23 +118,17 @@ func (f *dsnFlags) add(cmd *cobra.Command, name, usage string) {
 func (f *dsnFlags) isSet() bool { return f.dsn != "" || f.file != "" }
 
 // check checks the flags without reading the file.
-func (f *dsnFlags) check() error {
+func (f *dsnFlags) check() (err error) {
 	if f.dsn != "" && f.file != "" {
 		return fmt.Errorf("add either --%s or --%s-file", f.name, f.name)
 	}
 	if f.dsn == "" {
 		return nil
 	}
-	_, err := f.parse(f.dsn)
-	return err
-}
-
-func (f *dsnFlags) parse(dsn string) (config.Database, error) {
-	database, err := config.DatabaseOf(dsn)
-	if err != nil {
-		err = fmt.Errorf("the DSN of --%s %w", f.name, err)
+	if f.parsed, err = config.DatabaseOf(f.dsn); err != nil {
+		return fmt.Errorf("the DSN of --%s %w", f.name, err)
 	}
-	return database, err
+	return nil
 }
 
 // engine returns the engine of the store, by default of the one of the settings.
@@ -154,23 +144,23 @@ func (f *dsnFlags) engine(in *invocation) (engine.Engine, error) {
 }
 
 func (f *dsnFlags) database(in *invocation) (config.Database, error) {
-	if !f.isSet() {
+	if f.dsn != "" {
+		return f.parsed, nil
+	}
+	if f.file == "" {
 		settings, err := in.loadConfig()
 		return settings.Database, err
 	}
-	dsn := f.dsn
-	if f.file != "" {
-		text, err := os.ReadFile(f.file)
-		if err != nil && config.LooksLikeDSN(f.file) {
-			err = fmt.Errorf("the file of --%s-file cannot be read: %w", f.name, errors.Unwrap(err))
-		}
-		if err != nil {
-			return config.Database{}, err
-		}
-		dsn = strings.TrimRight(string(text), "\r\n")
-		if database, err := f.parse(dsn); err != nil || database.Driver != "postgres" { // a path would be shown in errors, and this may be a secret
-			return database, fmt.Errorf("the file of --%s-file has no connection string of PostgreSQL: write postgres://… to it, or name a SQLite file with --%s", f.name, f.name)
-		}
+	text, err := os.ReadFile(f.file)
+	if err != nil && config.LooksLikeDSN(f.file) {
+		err = fmt.Errorf("the file of --%s-file cannot be read: %w", f.name, errors.Unwrap(err))
 	}
-	return f.parse(dsn)
+	if err != nil {
+		return config.Database{}, err
+	}
+	database, err := config.DatabaseOf(strings.TrimRight(string(text), "\r\n"))
+	if err != nil || database.Driver != "postgres" { // a path would be shown in errors, and this may be a secret
+		err = fmt.Errorf("the file of --%s-file has no connection string of PostgreSQL: write postgres://… to it, or name a SQLite file with --%s", f.name, f.name)
+	}
+	return database, err
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -53,14 +52,9 @@ is not overwritten, but any FILE.partial that is not in use is removed.`,
 			})
 		},
 	}
-	cmd.Flags().Func("type", "write the `TYPE` of records, pets or orders (default pets)", func(kind string) error {
-		if run.kind = kind; kind != "pets" && kind != "orders" {
-			return errors.New("must be pets or orders")
-		}
-		return nil
-	})
+	cmd.Flags().Func("type", "write the `TYPE` of records, pets or orders (default pets)", oneOf(&run.kind, "pets", "orders"))
 	cmd.Flags().StringVar(&run.status, "status", "", "write only the records with this `STATUS`")
-	addFormatFlag(cmd, &run.format, "write the `FORMAT` ndjson or csv (default by the extension .ndjson, .jsonl or .csv; ndjson for standard output)")
+	cmd.Flags().Func("format", "write the `FORMAT` ndjson or csv (default by the extension .ndjson, .jsonl or .csv; ndjson for standard output)", oneOf(&run.format, "ndjson", "csv"))
 	return cmd
 }
 
@@ -89,44 +83,37 @@ func (r *exportRun) parseArgs(cmd *cobra.Command, args []string) (err error) {
 // run writes the records to the file, or to standard output.
 func (r *exportRun) run(ctx context.Context, store *repository.Store) error {
 	start := time.Now()
-	took := func() time.Duration { return time.Since(start).Round(time.Millisecond) }
-	if r.path == stdio {
-		written, err := r.write(ctx, store, r.in.Stdout)
+	out, outcome, publish := r.in.Stdout, "the output is incomplete", func() error { return nil }
+	if r.path != stdio {
+		created, err := createFile(r.path)
 		if err != nil {
-			return interruptedOr(ctx, err, "the output is incomplete")
+			return err
 		}
-		fmt.Fprintf(r.in.Stderr, "exported %d %s in %s\n", written, r.units(), took())
+		defer created.discard()
+		out, outcome, publish = created, r.path+" was not written", created.publish
+	}
+	units := map[string]string{"pets": "animals", "orders": "orders"}[r.kind]
+	written, err := r.write(ctx, store, out, units)
+	if err == nil {
+		err = publish()
+	}
+	if err != nil {
+		return interruptedOr(ctx, err, outcome)
+	}
+	result := fmt.Sprintf("exported %d %s in %s", written, units, time.Since(start).Round(time.Millisecond))
+	if r.path == stdio {
+		fmt.Fprintln(r.in.Stderr, result)
 		return nil
 	}
-	out, err := createFile(r.path)
-	if err != nil {
-		return err
-	}
-	defer out.discard()
-	written, err := r.write(ctx, store, out)
-	if err == nil {
-		err = out.publish()
-	}
-	if err != nil {
-		return interruptedOr(ctx, err, r.path+" was not written")
-	}
-	return r.in.printResult("exported %d %s in %s", written, r.units(), took())
+	return r.in.printResult("%s", result)
 }
 
-// units returns what messages call the records.
-func (r *exportRun) units() string {
+// write writes the records, which messages call units, and returns their number.
+func (r *exportRun) write(ctx context.Context, store *repository.Store, out io.Writer, units string) (int, error) {
 	if r.kind == "orders" {
-		return "orders"
+		return writeAll(ctx, store.Orders(), domain.OrderStatus(r.status), file.NewOrderWriter(out, r.format), r.in.Stderr, units)
 	}
-	return "animals"
-}
-
-// write writes the records, reports the progress and returns their number.
-func (r *exportRun) write(ctx context.Context, store *repository.Store, out io.Writer) (int, error) {
-	if r.kind == "orders" {
-		return writeAll(ctx, store.Orders(), domain.OrderStatus(r.status), file.NewOrderWriter(out, r.format), r.in.Stderr, r.units())
-	}
-	return writeAll(ctx, store.Pets(), domain.PetStatus(r.status), file.NewPetWriter(out, r.format), r.in.Stderr, r.units())
+	return writeAll(ctx, store.Pets(), domain.PetStatus(r.status), file.NewPetWriter(out, r.format), r.in.Stderr, units)
 }
 
 // A recordReader reads all records that have a status, or all if that is empty.
@@ -153,8 +140,31 @@ func writeAll[T, S any](ctx context.Context, from recordReader[T, S], status S, 
 	if err == nil {
 		err = out.Flush()
 	}
-	if rest := written % step; err == nil && rest > 0 {
-		progress.add(rest)
+	if err == nil {
+		progress.add(written - progress.done)
 	}
 	return written, err
+}
+
+// stdio is the argument for standard input or standard output instead of a file.
+const stdio = "-"
+
+// formatOf returns the format of a file: the one of the flag --format, or else the one of its
+// extension.
+func formatOf(flag file.Format, path string) (file.Format, error) {
+	if flag != "" {
+		return flag, nil
+	}
+	if format := file.FormatOf(path); format != "" {
+		return format, nil
+	}
+	return "", fmt.Errorf("the format of %s is not known: add --format ndjson or --format csv", nameOf(path))
+}
+
+// nameOf returns the name of a file to read for messages.
+func nameOf(path string) string {
+	if path == stdio {
+		return "standard input"
+	}
+	return path
 }

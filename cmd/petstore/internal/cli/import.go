@@ -25,6 +25,10 @@ type importRun struct {
 	again   bool
 	dryRun  bool
 	input   *os.File
+
+	checked  checkedFile
+	earlier  port.ImportState // of the file, from earlier runs
+	otherIDs int              // added animals with another id than in the file
 }
 
 func newImport(in *invocation) *cobra.Command {
@@ -35,19 +39,16 @@ func newImport(in *invocation) *cobra.Command {
 		Long: `Add the animals of a file, or of standard input, to the store, also while the service runs
 on the same store.
 
-NDJSON is a JSON object in each line, as in POST /v1/pets. CSV (RFC 4180) begins with a
-header with the columns name, categoryId and, optionally, status and id, in any order. The
-rules are those of the API. In NDJSON, unknown members are ignored, as in the API; in CSV, an
-unknown column is an error. The store assigns new ids; an id in the file must be a number of
-at least 1, but is not used.
+NDJSON is a JSON object in each line, as in POST /v1/pets, whose unknown members are ignored.
+CSV (RFC 4180) begins with a header with the columns name, categoryId and, optionally, status
+and id, in any order, and no others. The rules are those of the API. The store assigns new
+ids; an id in the file must be a number of at least 1, but is not used.
 
-All rows are checked first, and --dry-run ends there. Rows that violate a rule are an error,
-which lists the first 20 of them with their lines and rules, and nothing is stored: correct
-the file, and import it.
-
-With --rejects such rows are written to a new file instead, as NDJSON with line, rule and row,
-the other rows are added, and the exit status is 0. Then correct and import the rejected rows
-alone: the whole file, corrected, would be another file, whose valid rows would be added again.
+All rows are checked first, and --dry-run ends there. If rows violate a rule, nothing is
+stored, and the error lists the first 20 of them with their lines and rules. With --rejects
+they are written to a new file instead, as NDJSON with line, rule and row, the other rows are
+added, and the exit status is 0. Then correct and import the rejected rows alone: the whole
+file, corrected, would be another file, whose valid rows would be added again.
 
 Each number of animals that is reported has been committed. If the import is interrupted or
 killed, run the same command again, but without --again: it continues with the next animal.
@@ -80,7 +81,7 @@ and is not in use is removed.`,
 			return in.withStore(ctx, repository.Options{}, func(store *repository.Store) error { return run.run(ctx, store) })
 		},
 	}
-	addFormatFlag(cmd, &run.format, "read the `FORMAT` ndjson or csv (default by the extension .ndjson, .jsonl or .csv)")
+	cmd.Flags().Func("format", "read the `FORMAT` ndjson or csv (default by the extension .ndjson, .jsonl or .csv)", oneOf(&run.format, "ndjson", "csv"))
 	cmd.Flags().Func("rejects", "write the rows that violate a rule, if any, to the new `FILE`, and add the others", func(path string) error {
 		if run.rejects = path; path == "" || path == stdio {
 			return errors.New("must be the name of a new file")
@@ -93,49 +94,63 @@ and is not in use is removed.`,
 }
 
 // run checks the file, then adds its animals unless it is a dry run.
-func (r *importRun) run(ctx context.Context, store *repository.Store) error {
+func (r *importRun) run(ctx context.Context, store *repository.Store) (err error) {
 	start := time.Now()
-	rejects, err := createRejects(r.rejects)
-	if err != nil {
-		return err
+	var rejects *newFile
+	if r.rejects != "" {
+		if rejects, err = createFile(r.rejects); err != nil {
+			return err
+		}
+		defer rejects.discard()
 	}
-	defer rejects.discard()
-	checked, err := r.check(ctx, rejects)
+	err = r.check(ctx, rejects)
 	if ctx.Err() != nil || r.dryRun && err != nil {
 		return interruptedOr(ctx, err, "this run stored nothing")
 	}
-	if r.dryRun {
-		if err := rejects.publish(); err != nil {
+	complete, done := "the check is complete", fmt.Sprintf("checked %d animals, and stored nothing", r.checked.pets)
+	if !r.dryRun {
+		if err := r.store(ctx, usecase.NewImporter(store, r.checked.digest, clock), err); err != nil {
 			return err
 		}
-		return r.printResult(fmt.Sprintf("checked %d animals, and stored nothing", checked.pets), checked)
+		complete, done = "the import is complete", r.added(time.Since(start))
 	}
-	importer := usecase.NewImporter(store, checked.digest, clock)
-	earlier, startErr := importer.Start(ctx, r.again)
-	if err := cmp.Or(err, startErr); err != nil {
+	if r.checked.rejected > 0 {
+		if err := rejects.publish(); err != nil {
+			return fmt.Errorf("%w: %s, but %s was not written; %s to write it", err, complete, r.rejects, r.rerun(!r.dryRun))
+		}
+		done += fmt.Sprintf("; wrote %d rejected rows to %s", r.checked.rejected, r.rejects)
+	}
+	if r.again && !r.dryRun && r.checked.pets > 0 {
+		done += "; each run with --again adds them once more"
+	}
+	return r.in.printResult("%s", done)
+}
+
+// store adds the animals that no earlier run has added, unless checkErr, the error of the check,
+// forbids it.
+func (r *importRun) store(ctx context.Context, importer *usecase.Importer, checkErr error) (err error) {
+	r.earlier, err = importer.Start(ctx, r.again)
+	if err := cmp.Or(checkErr, err); err != nil {
 		outcome := "this run stored nothing"
-		if earlier.Added > 0 {
-			outcome += fmt.Sprintf("; an earlier run stored %d animals of this file", earlier.Added)
+		if r.earlier.Added > 0 {
+			outcome += fmt.Sprintf("; an earlier run stored %d animals of this file", r.earlier.Added)
 		}
 		return interruptedOr(ctx, err, outcome)
 	}
-	otherIDs := 0
-	if !earlier.Complete {
-		if otherIDs, err = r.add(ctx, importer, earlier, checked); err != nil {
-			return interruptedOr(ctx, err, r.outcome(err, earlier, importer.Added(), checked.pets))
-		}
+	if r.earlier.Complete {
+		return nil
 	}
-	if err := rejects.publish(); err != nil {
-		return fmt.Errorf("%w: the import is complete, but %s was not written; %s to write it", err, r.rejects, r.rerun(true))
+	if err := r.add(ctx, importer); err != nil {
+		return interruptedOr(ctx, err, r.outcome(err, importer.Added()))
 	}
-	return r.printResult(r.added(earlier, checked, otherIDs, time.Since(start)), checked)
+	return nil
 }
 
 // outcome returns how many animals are stored when add returns err, and how to continue.
-func (r *importRun) outcome(err error, earlier port.ImportState, added, total int64) string {
-	text := fmt.Sprintf("added %d of %d animals", added, total)
-	if earlier.Added > 0 {
-		text = fmt.Sprintf("this run added %d of %d animals, earlier runs %d", added-earlier.Added, total, earlier.Added)
+func (r *importRun) outcome(err error, added int64) string {
+	text := fmt.Sprintf("added %d of %d animals", added, r.checked.pets)
+	if earlier := r.earlier.Added; earlier > 0 {
+		text = fmt.Sprintf("this run added %d of %d animals, earlier runs %d", added-earlier, r.checked.pets, earlier)
 	}
 	switch {
 	case !errors.Is(err, errFileChanged):
@@ -157,26 +172,15 @@ func (r *importRun) rerun(begun bool) string {
 }
 
 // added returns how many animals were added.
-func (r *importRun) added(earlier port.ImportState, checked checkedFile, otherIDs int, took time.Duration) string {
-	text := fmt.Sprintf("added %d animals in %s", checked.pets-earlier.Added, took.Round(time.Millisecond))
-	if earlier.Complete && checked.pets > 0 {
-		text = fmt.Sprintf("added 0 animals: this file with %d animals was imported before; --again adds them once more", checked.pets)
-	} else if earlier.Added > 0 {
-		text += fmt.Sprintf(", after the %d of an earlier run", earlier.Added)
+func (r *importRun) added(took time.Duration) string {
+	text := fmt.Sprintf("added %d animals in %s", r.checked.pets-r.earlier.Added, took.Round(time.Millisecond))
+	if r.earlier.Complete && r.checked.pets > 0 {
+		text = fmt.Sprintf("added 0 animals: this file with %d animals was imported before; --again adds them once more", r.checked.pets)
+	} else if r.earlier.Added > 0 {
+		text += fmt.Sprintf(", after the %d of an earlier run", r.earlier.Added)
 	}
-	if otherIDs > 0 {
-		text += fmt.Sprintf("; %d have another id than in the file", otherIDs)
+	if r.otherIDs > 0 {
+		text += fmt.Sprintf("; %d have another id than in the file", r.otherIDs)
 	}
 	return text
-}
-
-// printResult prints what was done, with what is to be said of rejected rows and of --again.
-func (r *importRun) printResult(done string, checked checkedFile) error {
-	if checked.rejected > 0 {
-		done += fmt.Sprintf("; wrote %d rejected rows to %s", checked.rejected, r.rejects)
-	}
-	if r.again && !r.dryRun && checked.pets > 0 {
-		done += "; each run with --again adds them once more"
-	}
-	return r.in.printResult("%s", done)
 }

@@ -1,15 +1,17 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"math"
+	"os"
 	"strings"
 	"time"
 
@@ -26,80 +28,140 @@ const (
 	maxListed = 20
 )
 
+// openInput opens the file to import, which may be read more than once. Standard input, or
+// a path that is not a regular file, is copied to a temporary file without a name. openInput
+// returns when ctx ends, also while it waits for data.
+func openInput(ctx context.Context, path string, stdin io.Reader) (*os.File, error) {
+	input, err := await(ctx, func() (*os.File, error) { return openOrCopy(path, stdin) })
+	if err != nil && ctx.Err() != nil {
+		err = errors.New("interrupted: this run stored nothing")
+	}
+	return input, err
+}
+
+func openOrCopy(path string, stdin io.Reader) (*os.File, error) {
+	if path == stdio {
+		return copyToTemp(stdin)
+	}
+	input, err := os.Open(path) //nolint:gosec // the operator names the file
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("there is no file %s: correct the path", path)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("permission denied: let this user read %s", path)
+	case err != nil:
+		return nil, err
+	}
+	info, err := input.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		return input, nil
+	}
+	defer input.Close()
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a folder: name a file", path)
+	}
+	return copyToTemp(input)
+}
+
+// copyToTemp copies all data to a temporary file without a name.
+func copyToTemp(from io.Reader) (*os.File, error) {
+	temp, err := os.CreateTemp("", "petstore-import-")
+	if err != nil {
+		return nil, err
+	}
+	err = os.Remove(temp.Name())
+	if err == nil {
+		_, err = io.Copy(temp, from)
+	}
+	if err != nil {
+		_ = temp.Close()
+		return nil, fmt.Errorf("copy the input to a temporary file: %w; the environment variable TMPDIR names another folder", err)
+	}
+	return temp, nil
+}
+
 // A checkedFile is what check found.
 type checkedFile struct {
-	info     fs.FileInfo // from before it was read
-	digest   port.FileDigest
+	info     fs.FileInfo     // from before it was read
+	digest   port.FileDigest // zero unless the whole file was read
 	pets     int64
 	rejected int
 }
 
-// A reading reads the rows of the file once.
-type reading struct {
-	*file.Reader
-	in   io.Reader
-	hash hash.Hash // of what was read
+// A rejectedRow is a row that violates a rule, as it is written to the file of --rejects.
+type rejectedRow struct {
+	Line int64  `json:"line"`
+	Rule string `json:"rule"`
+	Row  string `json:"row"`
 }
 
-// read returns a reading that also writes what it reads to progress.
-func (r *importRun) read(progress io.Writer) reading {
-	hash := sha256.New()
-	in := io.TeeReader(io.NewSectionReader(r.input, 0, math.MaxInt64), io.MultiWriter(hash, progress))
-	return reading{file.NewReader(in, r.format), in, hash}
+// isRejected reports whether the row of a file is a rejectedRow.
+func isRejected(row []byte) bool {
+	decoder := json.NewDecoder(bytes.NewReader(row))
+	decoder.DisallowUnknownFields()
+	var rejected rejectedRow
+	return decoder.Decode(&rejected) == nil && rejected.Line > 0 && rejected.Rule != ""
 }
 
-// digest reads the rest of the file, if any, and returns the digest of all of it.
-func (r reading) digest() (port.FileDigest, error) {
-	_, err := io.Copy(io.Discard, r.in)
-	return port.FileDigest(r.hash.Sum(nil)), err
-}
-
-// check reads the file and checks each row. Rows that violate a rule are an error unless there
-// are rejects to write them to. The digest is also returned with an error, unless ctx has ended.
-func (r *importRun) check(ctx context.Context, rejects *rejectFile) (checked checkedFile, err error) {
-	if checked.info, err = r.input.Stat(); err != nil {
-		return checked, err
+// check reads the file and checks each row. It writes rows that violate a rule to rejects; if
+// that is nil, they are an error.
+func (r *importRun) check(ctx context.Context, rejects *newFile) (err error) {
+	if r.checked.info, err = r.input.Stat(); err != nil {
+		return err
 	}
-	progress := newProgress(r.in.Stderr, "bytes checked", int(checked.info.Size()))
+	progress := newProgress(r.in.Stderr, "bytes checked", int(r.checked.info.Size()))
 	defer progress.stop()
-	rows := r.read(progress)
-	if err = checked.checkRows(ctx, rows, rejects); err != nil {
-		err = fmt.Errorf("%s: %w", nameOf(r.path), err)
-	} else if !rows.EndsWithLine() {
+	hash := sha256.New()
+	rows := file.NewReader(io.TeeReader(r.fromStart(), io.MultiWriter(hash, progress)), r.format)
+	invalid, err := r.checkRows(ctx, rows, rejects)
+	if err == nil {
+		r.checked.digest = port.FileDigest(hash.Sum(nil))
+		err = invalidRows(invalid, r.checked.rejected)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", nameOf(r.path), err)
+	}
+	last := []byte("\n")
+	_, _ = r.input.ReadAt(last, int64(progress.done)-1) // which leaves it for an empty file
+	if last[0] != '\n' {
 		r.in.report("warning: the last line of %s has no line end: the file may be incomplete", nameOf(r.path))
 	}
-	if ctx.Err() != nil {
-		return checked, err
-	}
-	var restErr error
-	checked.digest, restErr = rows.digest()
-	return checked, cmp.Or(err, restErr)
+	return nil
 }
 
-// checkRows counts the rows and writes those that violate a rule to rejects. Without rejects it
-// returns an error that lists them.
-func (c *checkedFile) checkRows(ctx context.Context, rows reading, rejects *rejectFile) error {
-	var listed []string
+// fromStart returns a reader of the whole file.
+func (r *importRun) fromStart() io.Reader { return io.NewSectionReader(r.input, 0, math.MaxInt64) }
+
+// checkRows counts the rows. It writes those that violate a rule to rejects, or lists the first
+// of them if that is nil.
+func (r *importRun) checkRows(ctx context.Context, rows file.Reader, rejects *newFile) (listed []string, err error) {
+	encoder := json.NewEncoder(rejects)
+	encoder.SetEscapeHTML(false)
 	for {
 		row, err := rows.Read()
 		if errors.Is(err, io.EOF) {
-			return invalidRows(listed, c.rejected)
+			return listed, nil
 		}
 		if err := cmp.Or(err, ctx.Err()); err != nil {
-			return err
+			return nil, err
 		}
 		if row.Rule == "" {
-			c.pets++
+			r.checked.pets++
 			continue
 		}
-		if c.rejected++; c.rejected == 1 && isRejected(row.Text) {
-			return fmt.Errorf("line %d: this row was written by --rejects: correct the member row of each line, and import these rows alone", row.Line)
+		if r.checked.rejected++; r.checked.rejected == 1 && isRejected(row.Text) {
+			return nil, fmt.Errorf("line %d: this row was written by --rejects: correct the member row of each line, and import these rows alone", row.Line)
 		}
-		if rejects == nil && len(listed) < maxListed {
+		if rejects != nil {
+			err = encoder.Encode(rejectedRow{Line: row.Line, Rule: row.Rule, Row: string(row.Text)})
+		} else if len(listed) < maxListed {
 			listed = append(listed, fmt.Sprintf("line %d: %s", row.Line, row.Rule))
 		}
-		if err := rejects.write(row); err != nil {
-			return err
+		if err != nil {
+			return nil, err
 		}
 	}
 }
@@ -120,52 +182,47 @@ func invalidRows(listed []string, n int) error {
 	return fmt.Errorf("%d rows violate a rule%s:\n%s\ncorrect them, %s", n, first, strings.Join(listed, "\n"), remedy)
 }
 
-// add adds the animals after those of an earlier run and returns how many have another id
-// than in the file. It returns errFileChanged, and adds no more, when the file is not as it was
-// when it was checked: by size and time before each batch, by content before the last one, which
-// marks the import as complete.
-func (r *importRun) add(ctx context.Context, importer *usecase.Importer, earlier port.ImportState, checked checkedFile) (otherIDs int, err error) {
-	progress := newProgress(r.in.Stderr, "animals", int(checked.pets-earlier.Added))
+var errFileChanged = errors.New("the file changed while it was imported")
+
+// add adds the animals after those of an earlier run. It returns errFileChanged, and adds no more,
+// when the size or the time of modification of the file is not the one that it had when it was
+// checked.
+func (r *importRun) add(ctx context.Context, importer *usecase.Importer) error {
+	left := r.checked.pets - r.earlier.Added
+	progress := newProgress(r.in.Stderr, "animals", int(left))
 	defer progress.stop()
-	if checked.pets == 0 {
-		return addBatch(ctx, importer, nil, true)
+	rows := file.NewReader(r.fromStart(), r.format)
+	for range r.earlier.Added {
+		if _, err := nextPet(ctx, rows); err != nil {
+			return cmp.Or(r.checkUnchanged(), err)
+		}
 	}
-	rows := r.read(io.Discard)
-	var batch []domain.Pet
-	for n := int64(1); n <= checked.pets; n++ {
-		pet, err := nextPet(ctx, rows)
-		if err != nil {
-			return otherIDs, cmp.Or(r.compare(checked.info), err)
-		}
-		if n > earlier.Added {
-			batch = append(batch, pet)
-		}
-		if len(batch) < importBatchSize && n < checked.pets {
-			continue
-		}
-		if n == checked.pets {
-			if digest, err := rows.digest(); err != nil || digest != checked.digest {
-				return otherIDs, cmp.Or(err, errFileChanged)
+	for {
+		var err error
+		batch := make([]domain.Pet, min(importBatchSize, left))
+		for i := range batch {
+			if batch[i], err = nextPet(ctx, rows); err != nil {
+				break
 			}
 		}
-		if err := r.compare(checked.info); err != nil {
-			return otherIDs, err
+		if err := cmp.Or(r.checkUnchanged(), err); err != nil {
+			return err
 		}
+		left -= int64(len(batch))
 		batchStart := time.Now()
-		others, err := addBatch(ctx, importer, batch, n == checked.pets)
-		if err != nil {
-			return otherIDs, err
+		if err := r.addBatch(ctx, importer, batch, left == 0); err != nil {
+			return err
 		}
-		otherIDs += others
 		progress.add(len(batch))
-		batch = batch[:0]
+		if left == 0 {
+			return nil
+		}
 		throttle(ctx, time.Since(batchStart))
 	}
-	return otherIDs, nil
 }
 
 // nextPet returns the animal of the next valid row, or errFileChanged if there is none.
-func nextPet(ctx context.Context, rows reading) (domain.Pet, error) {
+func nextPet(ctx context.Context, rows file.Reader) (domain.Pet, error) {
 	for {
 		row, err := rows.Read()
 		if errors.Is(err, io.EOF) {
@@ -177,18 +234,18 @@ func nextPet(ctx context.Context, rows reading) (domain.Pet, error) {
 	}
 }
 
-// compare returns errFileChanged unless the file has the size and the time of modification that
-// it had before.
-func (r *importRun) compare(before fs.FileInfo) error {
+// checkUnchanged returns errFileChanged unless the file has the size and the time of modification
+// that it had before it was checked.
+func (r *importRun) checkUnchanged() error {
 	info, err := r.input.Stat()
-	if err == nil && (info.Size() != before.Size() || !info.ModTime().Equal(before.ModTime())) {
+	if before := r.checked.info; err == nil && (info.Size() != before.Size() || !info.ModTime().Equal(before.ModTime())) {
 		err = errFileChanged
 	}
 	return err
 }
 
-// addBatch adds animals and returns how many have another id than in the file.
-func addBatch(ctx context.Context, importer *usecase.Importer, batch []domain.Pet, last bool) (otherIDs int, err error) {
+// addBatch adds animals and counts those that have another id than in the file.
+func (r *importRun) addBatch(ctx context.Context, importer *usecase.Importer, batch []domain.Pet, last bool) error {
 	pets := make([]domain.NewPet, len(batch))
 	for i, pet := range batch {
 		pets[i] = pet.New()
@@ -196,10 +253,8 @@ func addBatch(ctx context.Context, importer *usecase.Importer, batch []domain.Pe
 	added, err := importer.Add(ctx, pets, last)
 	for i, pet := range added {
 		if batch[i].ID != 0 && batch[i].ID != pet.ID {
-			otherIDs++
+			r.otherIDs++
 		}
 	}
-	return otherIDs, err
+	return err
 }
-
-var errFileChanged = errors.New("the file changed while it was imported")

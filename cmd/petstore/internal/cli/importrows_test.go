@@ -1,14 +1,15 @@
 package cli
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"example.com/petstore/delivery/file"
 	"example.com/petstore/domain/port"
@@ -17,12 +18,47 @@ import (
 	"example.com/petstore/usecase"
 )
 
+// queryInt returns the number that a query returns from the store in dir.
+func queryInt(t *testing.T, dir, query string) (n int) {
+	t.Helper()
+	db, err := sql.Open("sqlite3", storePath(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// writeRows writes a file of n animals.
+func writeRows(t *testing.T, dir, name string, n int) {
+	t.Helper()
+	var text strings.Builder
+	text.WriteString("name,categoryId\n")
+	for i := range n {
+		fmt.Fprintf(&text, "%d,7\n", i+1)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantRows expects the animals of writeRows, each once and in their order.
+func wantRows(t *testing.T, dir string, n int) {
+	t.Helper()
+	total := queryInt(t, dir, "SELECT count(*) FROM pets")
+	ordered := queryInt(t, dir, "SELECT count(*) FROM (SELECT name, row_number() OVER (ORDER BY id) AS n FROM pets) WHERE name = CAST(n AS TEXT)")
+	if total != n || ordered != n {
+		t.Errorf("got %d animals, %d of them in their order, want %d", total, ordered, n)
+	}
+}
+
 // A checkedImport is an import whose file was checked, and of which nothing was added.
 type checkedImport struct {
 	importRun
 	importer *usecase.Importer
-	state    port.ImportState
-	checked  checkedFile
 }
 
 // checkImport checks pets.csv in dir for an import to the store in dir.
@@ -39,21 +75,14 @@ func checkImport(t *testing.T, dir string) *checkedImport {
 	}
 	t.Cleanup(func() { _ = store.Close() })
 	i := &checkedImport{importRun: importRun{path: "pets.csv", format: file.CSV, input: input, in: &invocation{Program: Program{Stderr: io.Discard}}}}
-	if i.checked, err = i.check(t.Context(), nil); err != nil {
+	if err := i.check(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	i.importer = usecase.NewImporter(store, i.checked.digest, clock)
-	if i.state, err = i.importer.Start(t.Context(), false); err != nil {
+	if i.earlier, err = i.importer.Start(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	return i
-}
-
-// addChecked adds the animals.
-func (i *checkedImport) addChecked(t *testing.T) error {
-	t.Helper()
-	_, err := i.add(t.Context(), i.importer, i.state, i.checked)
-	return err
 }
 
 // The file is changed between the two times that it is read.
@@ -88,7 +117,7 @@ func TestImportStoresOnlyWhatWasChecked(t *testing.T) {
 			if err := change(i.input); err != nil {
 				t.Fatal(err)
 			}
-			if err := i.addChecked(t); !errors.Is(err, errFileChanged) {
+			if err := i.add(t.Context(), i.importer); !errors.Is(err, errFileChanged) {
 				t.Errorf("got %v, want %v", err, errFileChanged)
 			}
 			wantRows(t, dir, 0)
@@ -99,24 +128,26 @@ func TestImportStoresOnlyWhatWasChecked(t *testing.T) {
 	}
 }
 
-func TestImportOfFileThatChangedWithinItsSizeAndTimeIsNotComplete(t *testing.T) {
+func TestCheckWarnsOfMissingLineEnd(t *testing.T) {
 	t.Parallel()
-	for name, text := range map[string]string{"another animal": "name,categoryId\n9", "one row less": "name,categoryId\n,"} {
-		dir := t.TempDir()
-		writeRows(t, dir, "pets.csv", importBatchSize+2)
-		i := checkImport(t, dir)
-		_, err := i.input.WriteAt([]byte(text), 0)
-		if timeErr := os.Chtimes(i.input.Name(), time.Time{}, i.checked.info.ModTime()); err != nil || timeErr != nil {
-			t.Fatal(err, timeErr)
+	for text, want := range map[string]bool{"": false, "\n": false, "{}\n": false, "{}\r\n": false, "{}": true, "{}\n{}": true, "{}\n ": true} {
+		text = strings.ReplaceAll(text, "{}", `{"name":"Rex","categoryId":7}`)
+		path := filepath.Join(t.TempDir(), "pets.ndjson")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
 		}
-		if err := i.addChecked(t); !errors.Is(err, errFileChanged) {
-			t.Errorf("%s: got %v, want %v", name, err, errFileChanged)
+		input, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if i.importer.Added() != importBatchSize {
-			t.Errorf("%s: got Added %d, want all but the last batch", name, i.importer.Added())
+		defer input.Close()
+		var stderr strings.Builder
+		run := importRun{path: path, format: file.NDJSON, input: input, in: &invocation{Program: Program{Stderr: &stderr}}}
+		if err := run.check(t.Context(), nil); err != nil {
+			t.Fatal(err)
 		}
-		if n := queryInt(t, dir, "SELECT count(*) FROM imports WHERE complete"); n != 0 {
-			t.Errorf("%s: the import is complete", name)
+		if got := strings.Contains(stderr.String(), "has no line end"); got != want {
+			t.Errorf("%q: got the warning %t, want %t", text, got, want)
 		}
 	}
 }
@@ -129,7 +160,7 @@ func TestConcurrentImportsOfOneFileAddEachRowOnce(t *testing.T) {
 	imports, errs := []*checkedImport{checkImport(t, dir), checkImport(t, dir), checkImport(t, dir)}, make([]error, 3)
 	var running sync.WaitGroup
 	for n, i := range imports { // all have found that nothing was imported
-		running.Go(func() { errs[n] = i.addChecked(t) })
+		running.Go(func() { errs[n] = i.add(t.Context(), i.importer) })
 	}
 	running.Wait()
 	completed := 0
@@ -164,8 +195,8 @@ func TestStoppedImportSaysHowToContinue(t *testing.T) {
 		{false, errFileChanged, 0, 0, "added 0 of 9 animals; run the same command again when the file does not change"},
 		{false, fmt.Errorf("pets.csv: %w", errFileChanged), 0, 5, "added 5 of 9 animals; to continue, import a copy of the file as it was: of the changed file, all animals would be added"},
 	} {
-		run := importRun{again: test.again}
-		if got := run.outcome(test.err, port.ImportState{Added: test.earlier}, test.added, 9); got != test.want {
+		run := importRun{again: test.again, checked: checkedFile{pets: 9}, earlier: port.ImportState{Added: test.earlier}}
+		if got := run.outcome(test.err, test.added); got != test.want {
 			t.Errorf("%+v: got %q, want %q", test, got, test.want)
 		}
 	}

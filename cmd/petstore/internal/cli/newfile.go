@@ -27,52 +27,41 @@ func createFile(path string) (*newFile, error) {
 	if path == "" {
 		return nil, errors.New("the name of the file is empty")
 	}
+	partial := path + ".partial"
 	if err := checkUnused(path); err != nil {
-		removeSecondName(path)
+		if isSameFile(path, partial) { // left by a process that was killed within publish
+			_ = removeLeftover(partial) // returns an error if the process is still within publish
+		}
 		return nil, err
 	}
-	for {
-		file, err := os.OpenFile(path+".partial", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the operator names the file
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("there is no folder %s: create it", filepath.Dir(path))
-		}
-		if errors.Is(err, fs.ErrPermission) {
-			return nil, fmt.Errorf("permission denied: let this user write to the folder %s, or name a file in another folder", filepath.Dir(path))
-		}
-		owned := false
-		if err == nil {
-			owned, err = lock(file)
-		}
-		if owned {
-			f := &newFile{File: file, path: path}
-			if err := f.Chmod(0o600); err != nil { // whatever the umask
-				f.discard()
-				return nil, err
-			}
-			return f, nil
-		}
-		_ = file.Close() // which does nothing for nil
-		if errors.Is(err, fs.ErrExist) {
-			err = removeLeftover(path + ".partial")
-		}
-		if err != nil {
-			return nil, err
-		}
+	if err := removeLeftover(partial); err != nil {
+		return nil, err
 	}
+	file, err := os.OpenFile(partial, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the operator names the file
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil, errBeingWritten(partial)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("there is no folder %s: create it", filepath.Dir(path))
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("permission denied: let this user write to the folder %s, or name a file in another folder", filepath.Dir(path))
+	case err != nil:
+		return nil, err
+	}
+	if err := lock(file); err != nil {
+		_ = file.Close() // the name is for the process that has the lock
+		return nil, err
+	}
+	f := &newFile{File: file, path: path}
+	if err := f.Chmod(0o600); err != nil { // whatever the umask
+		f.discard()
+		return nil, err
+	}
+	return f, nil
 }
 
-// removeSecondName removes path.partial if it is a second name of the file at path, which a process
-// has left that was killed within publish.
-func removeSecondName(path string) {
-	file, err := os.Lstat(path)
-	partial, partialErr := os.Lstat(path + ".partial")
-	if err == nil && partialErr == nil && os.SameFile(file, partial) {
-		_ = removeLeftover(path + ".partial") // returns an error if a process is within publish
-	}
-}
-
-// removeLeftover removes the partial file at path unless a process is writing it. The file
-// is not reused: it may be another name of a file that was published.
+// removeLeftover removes the partial file at path, if any, or returns an error if a process is
+// writing it. The file is not reused: it may be another name of a file that was published.
 func removeLeftover(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0) //nolint:gosec // the operator names the file
 	if errors.Is(err, fs.ErrNotExist) {
@@ -85,23 +74,27 @@ func removeLeftover(path string) error {
 		return err
 	}
 	defer file.Close()
-	if owned, err := lock(file); !owned {
+	if err := lock(file); err != nil {
 		return err
 	}
 	return os.Remove(path)
 }
 
-// lock locks a file without waiting and reports whether it owns the file then: that has the
-// lock and still its name, since another process may have removed it before.
-func lock(file *os.File) (bool, error) {
+// lock locks a file without waiting. It returns an error if another process has the lock, or has
+// removed the file before.
+func lock(file *os.File) error {
 	err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		return false, fmt.Errorf("another process is writing %s: wait for it, or name another file", file.Name())
+	if errors.Is(err, unix.EWOULDBLOCK) || err == nil && !hasName(file) {
+		return errBeingWritten(file.Name())
 	}
 	if err != nil {
-		return false, fmt.Errorf("lock %s: %w", file.Name(), err)
+		return fmt.Errorf("lock %s: %w", file.Name(), err)
 	}
-	return hasName(file), nil
+	return nil
+}
+
+func errBeingWritten(path string) error {
+	return fmt.Errorf("another process is writing %s: wait for it, or name another file", path)
 }
 
 // hasName reports whether an open file still has the name that it was opened with.
@@ -155,4 +148,11 @@ func checkUnused(path string) error {
 	default:
 		return err
 	}
+}
+
+// isSameFile reports whether two paths lead to one file, such as by a link.
+func isSameFile(a, b string) bool {
+	fileA, errA := os.Stat(a)
+	fileB, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(fileA, fileB)
 }

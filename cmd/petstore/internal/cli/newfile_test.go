@@ -11,6 +11,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// modes returns the permissions of the files in dir by their names.
+func modes(t *testing.T, dir string) map[string]fs.FileMode {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]fs.FileMode{}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[entry.Name()] = info.Mode().Perm()
+	}
+	return found
+}
+
 // publishFile writes a file, which it publishes.
 func publishFile(t *testing.T, path, text string) {
 	t.Helper()

@@ -7,11 +7,15 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 
+	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 )
 
 // report writes a message to standard error, whose errors cannot be reported.
@@ -66,25 +70,32 @@ func (in *invocation) checkStdout(remedy string) error {
 	return errors.New("standard output is closed or " + os.DevNull + remedy)
 }
 
-// An outputFlag is the flag --output of a command that lists.
-type outputFlag struct{ json bool }
+// oneOf returns the function that sets target to the value of a flag, which must be one of values.
+func oneOf[T ~string](target *T, values ...string) func(string) error {
+	return func(value string) error {
+		if !slices.Contains(values, value) {
+			return errors.New("must be " + strings.Join(values, " or "))
+		}
+		*target = T(value)
+		return nil
+	}
+}
+
+// An outputFlag is the flag --output of a command that lists: table or json.
+type outputFlag string
 
 // add adds the flag to a command.
 func (o *outputFlag) add(cmd *cobra.Command) {
-	cmd.Flags().Func("output", "print `FORMAT`: table, for people, or json, for programs (default table)", func(format string) error {
-		if o.json = format == "json"; !o.json && format != "table" {
-			return errors.New("must be table or json")
-		}
-		return nil
-	})
-	formats := cobra.FixedCompletions([]cobra.Completion{"table", "json"}, cobra.ShellCompDirectiveNoFileComp)
-	_ = cmd.RegisterFlagCompletionFunc("output", formats) // fails only for an unknown flag
+	formats := []string{"table", "json"}
+	cmd.Flags().Func("output", "print `FORMAT`: table, for people, or json, for programs (default table)", oneOf(o, formats...))
+	complete := cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)
+	_ = cmd.RegisterFlagCompletionFunc("output", complete) // fails only for an unknown flag
 }
 
 // write writes value as JSON, or the table that writeTable writes with tabs between its
 // columns.
 func (o *outputFlag) write(out io.Writer, value any, writeTable func(table io.Writer)) error {
-	if o.json {
+	if *o == "json" {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
 		encoder.SetEscapeHTML(false)
@@ -93,4 +104,63 @@ func (o *outputFlag) write(out io.Writer, value any, writeTable func(table io.Wr
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	writeTable(table)
 	return table.Flush()
+}
+
+// A progress reports how much of a total has been done. The total is a number of units, such as
+// animals.
+type progress struct {
+	out         io.Writer
+	units       string
+	total, done int
+	tenths      int                      // of the total that were reported
+	bar         *progressbar.ProgressBar // nil unless out is a terminal
+}
+
+// newProgress returns a progress that draws a bar, with the rate and the remaining time, if
+// out is a terminal, or else writes lines.
+func newProgress(out io.Writer, units string, total int) *progress {
+	p := &progress{out: out, units: units, total: total}
+	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		p.bar = progressbar.NewOptions(
+			total,
+			progressbar.OptionSetWriter(out),
+			progressbar.OptionSetDescription(units),
+			progressbar.OptionShowCount(),
+			progressbar.OptionShowIts(),
+			progressbar.OptionSetItsString(units),
+			progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionOnCompletion(func() { fmt.Fprintln(out) }),
+		)
+	}
+	return p
+}
+
+// add reports that n more units are done. More than the total may be done, such as records that
+// were added after they were counted. Without a bar, it writes a line for each tenth of the total.
+func (p *progress) add(n int) {
+	p.done += n
+	if p.bar != nil {
+		_ = p.bar.Add(n) // the work continues if the bar cannot be drawn
+		return
+	}
+	if p.total = max(p.total, p.done); p.total == 0 {
+		return
+	}
+	if tenths := 10 * p.done / p.total; tenths > p.tenths {
+		p.tenths = tenths
+		fmt.Fprintf(p.out, "%d of %d %s\n", p.done, p.total, p.units)
+	}
+}
+
+// Write implements io.Writer: each byte is a unit that is done.
+func (p *progress) Write(done []byte) (int, error) {
+	p.add(len(done))
+	return len(done), nil
+}
+
+// stop ends the line of an unfinished bar.
+func (p *progress) stop() {
+	if p.bar != nil && p.done < p.total {
+		fmt.Fprintln(p.out)
+	}
 }

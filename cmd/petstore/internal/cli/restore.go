@@ -139,15 +139,12 @@ func describeKept(ctx context.Context, store string, kept []string) (text string
 
 // checkBackup returns an error if the file at path cannot be a backup of the store.
 func checkBackup(path, store string) error {
-	info, err := os.Stat(path)
+	_, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no backup %s: correct the path", path)
 	}
-	if err != nil {
-		return err
+	if err == nil && isSameFile(path, store) {
+		err = fmt.Errorf("%s is the store itself: name a backup", path)
 	}
-	if previous, err := os.Stat(store); err == nil && os.SameFile(info, previous) {
-		return fmt.Errorf("%s is the store itself: name a backup", path)
-	}
-	return nil
+	return err
 }

@@ -35,14 +35,8 @@ func storeName(d config.Database, e engine.Engine) string {
 	return e.String()
 }
 
-// openStore opens the store of the settings with the options of a command. It returns when
-// ctx ends, also while SQLite waits for a lock of another process, which ignores ctx.
-func openStore(ctx context.Context, e engine.Engine, d config.Database, o repository.Options) (*repository.Store, error) {
-	o.Migrate, o.MaxOpenConns, o.RequireSynchronous = d.Migrate && !o.MustExist, d.MaxOpenConns, d.RequireSynchronous
-	return interruptible(ctx, func() (*repository.Store, error) { return repository.Open(ctx, e, o) })
-}
-
-// interruptible returns what open returns, or when ctx ends an error that says so.
+// interruptible returns what open returns, or when ctx ends an error that says so, also while
+// SQLite waits for a lock of another process, which ignores ctx.
 func interruptible[T any](ctx context.Context, open func() (T, error)) (T, error) {
 	opened, err := await(ctx, open)
 	if err != nil && ctx.Err() != nil {
@@ -79,19 +73,21 @@ func (in *invocation) withStore(ctx context.Context, o repository.Options, fn fu
 	if err != nil {
 		return err
 	}
-	e, err := newEngine(settings.Database)
+	d := settings.Database
+	e, err := newEngine(d)
 	if err != nil {
 		return err
 	}
-	store, err := openStore(ctx, e, settings.Database, o)
+	o.Migrate, o.MaxOpenConns, o.RequireSynchronous = d.Migrate && !o.MustExist, d.MaxOpenConns, d.RequireSynchronous
+	store, err := interruptible(ctx, func() (*repository.Store, error) { return repository.Open(ctx, e, o) })
 	if err != nil {
 		return err
 	}
 	switch schema := store.Schema(); {
 	case schema.Created:
-		in.report("created the store %s", storeName(settings.Database, e))
+		in.report("created the store %s", storeName(d, e))
 	case schema.Previous != schema.Version:
-		in.report("migrated the store %s from schema version %d to %d", storeName(settings.Database, e), schema.Previous, schema.Version)
+		in.report("migrated the store %s from schema version %d to %d", storeName(d, e), schema.Previous, schema.Version)
 	}
 	return storeError(errors.Join(fn(store), store.Close()), e)
 }

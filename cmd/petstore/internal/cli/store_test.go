@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"testing"
 
 	"github.com/mattn/go-sqlite3"
@@ -11,6 +12,9 @@ import (
 	"example.com/petstore/domain"
 	"example.com/petstore/repository/sqlite"
 )
+
+// storePath returns the path of the store in dir.
+func storePath(dir string) string { return filepath.Join(dir, "petstore.db") }
 
 func TestErrorOfTheStoreNamesCauseAndRemedy(t *testing.T) {
 	t.Parallel()

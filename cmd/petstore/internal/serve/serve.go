@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"example.com/petstore/config"
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/server"
+	"example.com/petstore/delivery/http/swagger"
 	"example.com/petstore/docs"
 )
 
@@ -124,6 +126,17 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	err = errors.Join(group.Wait(), service.Close())
 	log.Info("stopped", zap.Error(err))
 	return err
+}
+
+// newPublicHandler returns the handler of the public listener: the API, the health checks and, if
+// enabled, the documentation, to which / leads.
+func newPublicHandler(service *petstore.Service, health *server.Health, settings config.Config) (http.Handler, error) {
+	engine, err := server.NewEngine(service.API(), health, settings.Server.TrustedProxies)
+	if err != nil || !settings.Docs.Enabled {
+		return engine, err
+	}
+	swagger.RedirectRoot(engine)
+	return engine, swagger.Mount(engine, service)
 }
 
 // checkTimeout is how long the start of the service waits for the checks of logServing.

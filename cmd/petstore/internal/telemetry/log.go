@@ -72,7 +72,6 @@ type logWriter struct {
 	buffered   *bytes.Buffer
 	unreported int // dropped lines
 
-	writing    *bytes.Buffer // used by run alone
 	flushEarly chan struct{}
 	closing    chan struct{}
 	done       chan struct{}
@@ -81,8 +80,7 @@ type logWriter struct {
 // newLogWriter starts a logWriter. The caller must Close it.
 func newLogWriter(out io.Writer, dropped prometheus.Counter, report func(int) []byte) *logWriter {
 	w := &logWriter{
-		out: out, dropped: dropped, report: report,
-		buffered: new(bytes.Buffer), writing: new(bytes.Buffer),
+		out: out, dropped: dropped, report: report, buffered: new(bytes.Buffer),
 		flushEarly: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{}),
 	}
 	go w.run()
@@ -130,35 +128,34 @@ func (w *logWriter) run() {
 	defer close(w.done)
 	ticker := time.NewTicker(logFlushInterval)
 	defer ticker.Stop()
+	writing := new(bytes.Buffer)
+	flush := func() {
+		if writing.Len() == 0 {
+			writing = w.take(writing)
+		}
+		_, _ = writing.WriteTo(w.out) // after an error the buffer holds the rest
+	}
 	for {
 		select {
 		case <-ticker.C:
 		case <-w.flushEarly:
 		case <-w.closing:
-			w.flush() // the rest after an error, if any
-			w.flush()
+			flush() // the rest after an error, if any
+			flush()
 			return
 		}
-		w.flush()
+		flush()
 	}
 }
 
-// flush writes the rest of the last write if that failed, or else the buffered lines.
-func (w *logWriter) flush() {
-	if w.writing.Len() == 0 {
-		w.swapBuffers()
-	}
-	_, _ = w.writing.WriteTo(w.out) // after an error the buffer holds the rest
-}
-
-// swapBuffers moves the buffered lines to writing.
-func (w *logWriter) swapBuffers() {
+// take returns the buffered lines, and buffers further ones in empty.
+func (w *logWriter) take(empty *bytes.Buffer) *bytes.Buffer {
 	w.mu.Lock()
-	w.buffered, w.writing = w.writing, w.buffered
-	dropped := w.unreported
-	w.unreported = 0
+	lines, dropped := w.buffered, w.unreported
+	w.buffered, w.unreported = empty, 0
 	w.mu.Unlock()
 	if dropped > 0 {
-		w.writing.Write(w.report(dropped))
+		lines.Write(w.report(dropped))
 	}
+	return lines
 }
