@@ -2,20 +2,19 @@
 // request, call a use case and write the result as JSON. Import it as rest.
 //
 // A program of its own calls New with the use cases of a store and mounts the API on its Gin
-// engine with Register; docs/embedding.md has a whole program.
+// engine with Mount; docs/embedding.md has a whole program.
 //
 // Its files, each with its options:
 //
-//	api.go, register.go, routes.go     the API, mounting it, the list of its routes
+//	api.go, mount.go, routes.go        the API, mounting it, the list of its routes
 //	middleware.go, requeststate.go     what every request passes, and its state
 //	deadline.go                        the deadline of a request
 //	auth.go, ratelimit.go, cors.go     authentication, rate limit, other origins
 //	deprecation.go                     the headers and the removal of getPet
-//	body.go, bind.go, query.go         reading and decoding of bodies and parameters
-//	validate.go, idempotency.go        rules of values, Idempotency-Key
+//	body.go, bind.go, idempotency.go   reading of bodies, path parameters and Idempotency-Key
 //	pets.go, orders.go                 the operations
 //	page.go, pagecache.go              pages of lists, and their cache
-//	encode.go, write.go, errors.go     JSON, responses, error responses
+//	write.go, errors.go                responses, error responses
 //	accesslog.go, metrics.go, tracing.go
 package http
 
