@@ -31,7 +31,7 @@ func TestMetricsPageHasTheMetricsOfTheService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer service.Close()
+	t.Cleanup(func() { _ = service.Close() })
 	descriptions := make(chan *prometheus.Desc)
 	go func() { registry.Describe(descriptions); close(descriptions) }()
 	want := map[string]string{} // the labels by name
