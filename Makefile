@@ -65,8 +65,8 @@ image: ## Build the container image petstore with podman or docker, without down
 	$(ENGINE) build -t petstore -f Dockerfile bin/image
 
 # The files of a release beside the program: those that its README and docs/operations.md refer to.
-RELEASEFILES := LICENSE README.md CHANGELOG.md SECURITY.md config/petstore.example.yaml docs/architecture.md docs/cli.md docs/clients.md docs/embedding.md \
-	docs/licenses.md docs/operations.md docs/performance.md docs/postgresql.md docs/scaling.md docs/benchmarks.md docs/benchmarks.svg docs/reliability.md docs/reliability.svg docs/grafana.json docs/swagger-ui.png docs/deploy
+RELEASEFILES := LICENSE README.md CHANGELOG.md SECURITY.md config/petstore.example.yaml docs/architecture.md docs/benchmarks.md docs/benchmarks.svg docs/cli.md docs/clients.md \
+	docs/decisions.md docs/embedding.md docs/errors.md docs/licenses.md docs/metrics.md docs/operations.md docs/reliability.md docs/reliability.svg docs/grafana.json docs/swagger-ui.png docs/deploy
 
 # $(call archive,GOARCH,compiler) builds dist/petstore_VERSION_linux_GOARCH.tar.gz. Its files have the time of the commit.
 define archive

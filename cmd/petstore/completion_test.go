@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestReadmeInstallsCompletion runs the line of the README for each shell, and expects that a new
-// shell completes the commands of petstore.
-func TestReadmeInstallsCompletion(t *testing.T) {
+// TestDocumentedLineInstallsCompletion runs the line of docs/operations.md for each shell, and
+// expects that a new shell completes the commands of petstore.
+func TestDocumentedLineInstallsCompletion(t *testing.T) {
 	t.Parallel()
 	for shell, check := range map[string]string{
 		"bash": `. ~/.bashrc; complete -p petstore | grep -q __start_petstore`,
@@ -22,9 +22,9 @@ func TestReadmeInstallsCompletion(t *testing.T) {
 	} {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
-			line := regexp.MustCompile(`(?m)^echo .*petstore completion ` + shell + `.*$`).FindString(readFile(t, "../../README.md"))
+			line := regexp.MustCompile(`(?m)^echo .*petstore completion ` + shell + `.*$`).FindString(readFile(t, "../../docs/operations.md"))
 			if line == "" {
-				t.Fatal("the README has no line for this shell")
+				t.Fatal("docs/operations.md has no line for this shell")
 			}
 			home := t.TempDir()
 			if err := os.MkdirAll(filepath.Join(home, ".config", "fish"), 0o700); err != nil {

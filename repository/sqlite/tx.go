@@ -12,8 +12,7 @@ import (
 
 var errNoTransaction = errors.New("SQLite has ended the transaction")
 
-// A tx implements engine.Tx. It is no sql.Tx, which would start a goroutine for each query
-// (docs/performance.md).
+// A tx implements engine.Tx. It is no sql.Tx, which would start a goroutine for each query.
 type tx struct {
 	*sql.Conn // database.writer, or database.closedConn once the transaction has ended
 	database  *database

@@ -88,7 +88,7 @@ func TestAcknowledgedWritesAreLostWithAnAsynchronousStandby(t *testing.T) {
 		lost += o.Lost
 	}
 	if lost == 0 {
-		t.Error("no acknowledged write was lost: docs/operations.md says that some are")
+		t.Error("no acknowledged write was lost: docs/reliability.md says that some are")
 	}
 }
 

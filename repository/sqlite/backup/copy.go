@@ -24,7 +24,7 @@ const (
 	// pagesPerStep is the number of pages that are copied at a time.
 	pagesPerStep = 256
 	// stepsPerSync is the number of steps after which the copy is written to disk: a larger
-	// write would delay the commits of the service (docs/performance.md).
+	// write would delay the commits of the service (docs/decisions.md).
 	stepsPerSync = 16
 )
 
