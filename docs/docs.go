@@ -10,8 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -28,10 +26,10 @@ type Options struct {
 	// SecurityScheme is how requests are authenticated: a Security Scheme Object (OpenAPI 3.0.3,
 	// section 4.7.27), such as {"type": "apiKey", "in": "cookie", "name": "session"}.
 	SecurityScheme map[string]any
-	// ProductionURL is the URL of the service without /v1, such as https://pets.example.
-	// If it is empty, the document has the URL from which it was requested, as "This server".
+	// ProductionURL is the URL of the API without the last segment of its path, such as
+	// https://pets.example for https://pets.example/v1. If it is empty, the document has the URL from which it was requested, as "This server".
 	ProductionURL string
-	// StagingURL is the URL of the staging service without /v1. If it is empty, the
+	// StagingURL is the same of the staging service. If it is empty, the
 	// document has no staging server.
 	StagingURL string
 	// TrustedProxies are the IP addresses and CIDR networks of the proxies whose headers
@@ -51,11 +49,9 @@ type Contact struct {
 // document has the published one. The JSON is in two parts: head is a new slice at each call,
 // tail is the same for all URLs and must not be modified.
 //
-// apiPath is the path of the API below the URL of the document without /openapi.json, such as /v1.
-// With / the API is mounted on the group of the document. It may begin with parent folders: ../v1
-// is /shop/v1 for /shop/docs/openapi.json. Document returns an error if it begins neither with a
-// slash nor with parent folders.
-func Document(o Options, apiPath string) (func(baseURL string) (head, tail []byte), error) {
+// The API has the last segment name, such as v1, in a folder relative to that of the document: empty
+// for the same, .. for /shop/v1 and /shop/docs/openapi.json. An empty name is the folder itself.
+func Document(o Options, folder, name string) (func(baseURL string) (head, tail []byte), error) {
 	var d document
 	if err := json.Unmarshal(openAPI, &d); err != nil {
 		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
@@ -77,11 +73,10 @@ func Document(o Options, apiPath string) (func(baseURL string) (head, tail []byt
 	if o.ProductionURL == "" {
 		d.Servers[0].Description = "This server"
 	}
-	parents, err := d.setAPIPath(apiPath)
-	if err != nil {
-		return nil, err
+	for i, s := range d.Servers {
+		d.Servers[i].URL = strings.TrimSuffix(strings.TrimSuffix(s.URL, "v1")+name, "/")
 	}
-	production.RelativeURL = parents
+	production.RelativeURL = folder
 	const placeholder = "{requested_url}" // no other string of the document is equal to it
 	published := production.Default
 	production.Default, staging.Default = placeholder, strings.TrimSuffix(o.StagingURL, "/")
@@ -97,18 +92,18 @@ func Document(o Options, apiPath string) (func(baseURL string) (head, tail []byt
 	}
 	before, tail, _ := bytes.Cut(out.Bytes(), quote(placeholder))
 	return func(baseURL string) (head, _ []byte) {
-		requested := cmp.Or(strings.TrimSuffix(o.ProductionURL, "/"), resolve(baseURL, parents), published)
+		requested := cmp.Or(strings.TrimSuffix(o.ProductionURL, "/"), resolve(baseURL, folder), published)
 		return slices.Concat(before, quote(requested)), tail
 	}, nil
 }
 
-// resolve returns the URL of a parent folder, such as "..", of a folder, without its last slash.
-// It returns "" if folder is not a URL.
-func resolve(folder, parents string) string {
-	if parents == "" || folder == "" {
-		return folder
+// resolve returns the URL of a folder relative to a base URL, without its last slash. It returns "" if
+// base is not a URL.
+func resolve(base, folder string) string {
+	if folder == "" || base == "" {
+		return base
 	}
-	joined, _ := url.JoinPath(folder, parents) // is empty if there is an error
+	joined, _ := url.JoinPath(base, folder) // is empty if there is an error
 	return strings.TrimSuffix(joined, "/")
 }
 
@@ -162,19 +157,4 @@ func (d document) variable(name string) *variable {
 		}
 	}
 	return nil
-}
-
-var apiPathPattern = regexp.MustCompile(`^(\.\.(?:/\.\.)*)?(/.*)?$`)
-
-// setAPIPath replaces /v1 in the URLs of the servers by what follows the parent folders of
-// path, which it returns.
-func (d document) setAPIPath(apiPath string) (parents string, err error) {
-	match := apiPathPattern.FindStringSubmatch(path.Clean(apiPath))
-	if match == nil {
-		return "", fmt.Errorf("docs: the path of the API is %q: it must begin with / or ../", apiPath)
-	}
-	for i, s := range d.Servers {
-		d.Servers[i].URL = strings.TrimSuffix(s.URL, "/v1") + strings.TrimSuffix(match[2], "/")
-	}
-	return match[1], nil
 }

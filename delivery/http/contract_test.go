@@ -21,7 +21,7 @@ import (
 
 // document loads the OpenAPI document once.
 var document = sync.OnceValues(func() (*openapi3.T, error) {
-	generate, err := docs.Document(docs.Options{}, "/v1")
+	generate, err := docs.Document(docs.Options{}, "", "v1")
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -29,31 +30,37 @@ type Service interface {
 // follow from that of the document, an option of the document is invalid, or a route conflicts
 // with one of the host.
 func Mount(r gin.IRouter, s Service) error {
-	apiPath, err := relativePath(r.Group("").BasePath(), s.BasePath())
+	folder, name, err := relativePath(r.Group("").BasePath(), s.BasePath())
 	if err != nil {
 		return err
 	}
-	document, err := docs.Document(s.Document(), apiPath)
+	document, err := docs.Document(s.Document(), folder, name)
 	if err != nil {
 		return err
 	}
 	return mount(r, document, s.Document().TrustedProxies)
 }
 
-// relativePath returns the path of the API relative to a group, as for docs.Document. A prefix
-// that a proxy removes is before both.
-func relativePath(group, api string) (string, error) {
+// relativePath returns the folder of the API relative to a group, and its last segment, as for
+// docs.Document. A prefix that a proxy removes is before both.
+func relativePath(group, api string) (folder, name string, err error) {
 	if api == "" {
-		return "", errors.New("swagger: mount the API before its documentation")
+		return "", "", errors.New("swagger: mount the API before its documentation")
 	}
-	relative, err := filepath.Rel(group, api)
-	if err != nil || strings.ContainsAny(relative, ":*") { // a parameter, whose value is not known
-		return "", fmt.Errorf("swagger: %s has no address relative to %s: mount the documentation below the same parameters", api, group)
+	if name = path.Base(api); name == "/" {
+		name = ""
 	}
-	if relative != ".." && !strings.HasPrefix(relative, "../") {
-		relative = "/" + relative
+	folder, err = filepath.Rel(group, path.Dir(api))
+	switch {
+	case err == nil && !strings.ContainsAny(folder+name, ":*"):
+		if folder == "." {
+			folder = ""
+		}
+		return folder, name, nil
+	case path.Clean(group) == path.Clean(api): // below a parameter, whose value is not known
+		return "", "", nil
 	}
-	return relative, nil
+	return "", "", fmt.Errorf("swagger: %s has no address relative to %s: mount the documentation below the same parameters", api, group)
 }
 
 // mount mounts the page and a document as JSON, in two parts, of which head is what depends on

@@ -155,8 +155,10 @@ func TestDocumentHasAddressOfService(t *testing.T) {
 		{"/", "/docs", "/docs", "http://host.example", ""},
 		{"/shop/v1", "/shop/docs", "/shop/docs", "http://host.example/shop", "/v1"},
 		{"/shop/v1", "/shop", "/shop", "http://host.example/shop", "/v1"},
-		{"/shop/v1", "/shop/v1", "/shop/v1", "http://host.example/shop/v1", ""},
-		{"/shop/v1", "/docs", "/docs", "http://host.example", "/shop/v1"},
+		{"/shop/v1", "/shop/v1", "/shop/v1", "http://host.example/shop", "/v1"},
+		{"/:shop", "/:shop", "/a", "http://host.example/a", ""},
+		{"/shop/v1", "/docs", "/docs", "http://host.example/shop", "/v1"},
+		{"/shop/v1", "/", "", "http://host.example/shop", "/v1"},
 		{"/teams/:team/v1", "/teams/:team/docs", "/teams/a/docs", "http://host.example/teams/a", "/v1"},
 	} {
 		engine := gin.New()

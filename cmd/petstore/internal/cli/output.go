@@ -33,10 +33,18 @@ func (in *invocation) printResult(format string, args ...any) error {
 	return nil
 }
 
-// message returns a text for people: printable, and with hints to run this program under the
-// name by which it was called.
+// command returns how to run this program with the same settings, for hints.
+func (in *invocation) command() string {
+	if in.configFile == "" {
+		return in.Name
+	}
+	return in.Name + " --config " + in.configFile
+}
+
+// message returns a text for people: printable, and with hints to run this program as it was
+// called.
 func (in *invocation) message(text string) string {
-	named := strings.NewReplacer("run petstore ", "run "+in.Name+" ", "with petstore ", "with "+in.Name+" ")
+	named := strings.NewReplacer("run petstore ", "run "+in.command()+" ", "with petstore ", "with "+in.command()+" ")
 	return printable(named.Replace(text))
 }
 

@@ -49,7 +49,7 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) error {
 	}
 	version, commit := in.buildVersion()
 	options := serve.Options{
-		Program: in.Name, Version: version, Commit: commit, StoreName: storeName(settings.Database, e), FirstKey: firstKey,
+		Program: in.command(), Version: version, Commit: commit, StoreName: storeName(settings.Database, e), FirstKey: firstKey,
 		Stdout: in.Stdout, Stderr: in.Stderr,
 		Open: func(ctx context.Context, o petstore.Options) (*petstore.Service, error) {
 			o.Store = e

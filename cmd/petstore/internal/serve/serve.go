@@ -26,7 +26,7 @@ import (
 
 // Options are what Run needs beside the settings.
 type Options struct {
-	Program         string // the name by which it was called, for hints
+	Program         string // how it was called, for hints
 	Version, Commit string
 	StoreName       string // for the log
 	SettingsFile    string // for the log, or empty
