@@ -1,5 +1,7 @@
 package groupcommit
 
+import "context"
+
 const QueueSize = queueSize
 
 // Queued returns the number of queued functions.
@@ -7,3 +9,11 @@ func (q *Queue[R]) Queued() int { return len(q.queue) }
 
 // Closing returns a channel that is closed when Close is called.
 func (q *Queue[R]) Closing() <-chan struct{} { return q.closing.Done() }
+
+// WaitForLate queues a function as a caller that found the queue open before Close, and waits for it
+// as Do does.
+func (q *Queue[R]) WaitForLate(ctx context.Context) error {
+	late := &pendingTx[R]{ctx: ctx, done: make(chan struct{})}
+	q.queue <- late
+	return q.wait(ctx, late)
+}

@@ -165,6 +165,17 @@ func TestCloseCommitsTheQueue(t *testing.T) {
 	}
 }
 
+func TestFunctionThatIsQueuedAfterTheLastBatchIsRejected(t *testing.T) {
+	t.Parallel()
+	q := openQueue(t, nil)
+	q.Close()
+	for range 2 { // the second one after the last tick
+		if err := q.WaitForLate(t.Context()); !errors.Is(err, groupcommit.ErrClosed) {
+			t.Errorf("got %v, want %v", err, groupcommit.ErrClosed)
+		}
+	}
+}
+
 func TestChangesAreCommittedBeforeAnyCallerReturns(t *testing.T) {
 	t.Parallel()
 	q := openQueue(t, nil)
