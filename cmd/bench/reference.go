@@ -33,7 +33,7 @@ func serveReference(ctx context.Context, args []string) error {
 	}
 	handler := ginAndGORM(db)
 	if args[0] == "gin" {
-		handler = bareGin(db)
+		handler = bareGin(ctx, db)
 	}
 	server := &http.Server{Addr: args[1], Handler: handler, ReadHeaderTimeout: 5 * time.Second}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
@@ -122,9 +122,9 @@ func send(c *gin.Context, status int, value any, err error) {
 
 // bareGin sends the first page that ginAndGORM sends, from memory, with nothing but Gin. No program
 // built on Gin can be faster.
-func bareGin(db *gorm.DB) *gin.Engine {
+func bareGin(ctx context.Context, db *gorm.DB) *gin.Engine {
 	page := httptest.NewRecorder()
-	ginAndGORM(db).ServeHTTP(page, httptest.NewRequest(http.MethodGet, listPath, http.NoBody))
+	ginAndGORM(db).ServeHTTP(page, httptest.NewRequestWithContext(ctx, http.MethodGet, listPath, http.NoBody))
 	engine := gin.New()
 	engine.GET(listPath, func(c *gin.Context) {
 		c.Header("Content-Length", strconv.Itoa(page.Body.Len()))
