@@ -6,6 +6,7 @@ GOFUMPT    := go run mvdan.cc/gofumpt@v0.12.0
 GOLANGCI   := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 OASDIFF    := go run github.com/oasdiff/oasdiff@v1.33.0
 ACTIONLINT := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+BENCHSTAT  := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 GOVULNCHECK := go run golang.org/x/vuln/cmd/govulncheck@v1.6.0
 
 # The version of Litestream that make test-litestream tests and docs/deploy/litestream.yml installs.
@@ -65,7 +66,7 @@ image: ## Build the container image petstore with podman or docker, without down
 	$(ENGINE) build -t petstore -f Dockerfile bin/image
 
 # The files of a release beside the program: those that its README and docs/operations.md refer to.
-RELEASEFILES := LICENSE README.md CHANGELOG.md SECURITY.md config/petstore.example.yaml docs/architecture.md docs/benchmarks.md docs/benchmarks.svg docs/cli.md docs/clients.md \
+RELEASEFILES := LICENSE README.md CHANGELOG.md SECURITY.md config/petstore.example.yaml docs/architecture.md docs/benchmarks.md docs/cli.md docs/clients.md \
 	docs/decisions.md docs/embedding.md docs/errors.md docs/licenses.md docs/metrics.md docs/operations.md docs/reliability.md docs/reliability.svg docs/grafana.json docs/swagger-ui.png docs/deploy
 
 # $(call archive,GOARCH,compiler) builds dist/petstore_VERSION_linux_GOARCH.tar.gz. Its files have the time of the commit.
@@ -90,6 +91,7 @@ test: test-go test-postgres test-browser test-clients test-litestream test-image
 
 test-go: ## Run the Go tests with the race detector
 	go test -race ./...
+	cd cmd/bench && go test -race ./...
 
 # Installs Debian's package of PostgreSQL if PostgreSQL is missing.
 INSTALLPOSTGRES = ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || { apt-get update && apt-get install -y --no-install-recommends postgresql; }
@@ -98,7 +100,7 @@ test-postgres: ## Test the PostgreSQL engine, and all above it, on a temporary s
 	test -n "$$PETSTORE_TEST_POSTGRES_DSN" || $(INSTALLPOSTGRES)
 	go test -race -tags postgres ./repository/postgres/... ./repository/storecopy
 	go test -tags postgres ./usecase ./delivery/http
-	go test -tags postgres -run 'Postgres|ServiceContract' ./cmd/petstore ./cmd/bench
+	go test -tags postgres -run 'Postgres|ServiceContract' ./cmd/petstore
 
 cover: ## Run the Go tests and print their statement coverage
 	go test -coverpkg=./... -coverprofile=coverage.out ./...
@@ -113,16 +115,21 @@ fuzz: ## Fuzz the parsers of requests and files and the access log, for FUZZTIME
 	go test -run '^$$' -fuzz '^FuzzReadCSV$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./delivery/file
 	go test -run '^$$' -fuzz '^FuzzReadNDJSON$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./delivery/file
 
-bench: build ## Measure against bare Gin and GORM and write docs/benchmarks.md and docs/scaling.md; takes 21 minutes with BENCHFLAGS='-duration 4s'
-	command -v wrk >/dev/null || apt-get install -y wrk
-	$(INSTALLPOSTGRES)
-	go build $(BUILDFLAGS) -o bin/bench ./cmd/bench
-	bin/bench $(BENCHFLAGS)
+# Installs wrk if it is missing, and builds bin/bench.
+define buildbench
+	command -v wrk >/dev/null || apt-get install -y --no-install-recommends wrk
+	cd cmd/bench && go build $(BUILDFLAGS) -o ../../bin/bench .
+endef
 
-profile: build ## Profile petstore in the scenarios of bench for profile-guided optimization (go.dev/doc/pgo)
-	command -v wrk >/dev/null || apt-get install -y wrk
-	go build $(BUILDFLAGS) -o bin/bench ./cmd/bench
-	bin/bench -big 100000 -rounds 1 -duration 5s -profile cmd/petstore/petstore.pgo -only '^(list|POST|by id|95 %)'
+bench: build ## Measure petstore against bare Gin and plain Gin and GORM in 15 minutes, with the flags BENCHFLAGS of bin/bench
+	$(buildbench)
+	$(INSTALLPOSTGRES)
+	bin/bench $(BENCHFLAGS) >bin/bench.txt
+	$(BENCHSTAT) -col /server bin/bench.txt
+
+profile: build ## Profile petstore in the rows of bench for profile-guided optimization (go.dev/doc/pgo)
+	$(buildbench)
+	bin/bench -rounds 1 -duration 5s -profile cmd/petstore/petstore.pgo -only 'store=sqlite/load=64'
 
 test-browser: ## Test Swagger UI in Chromium; installs chromium and nginx from Debian packages if they are missing
 	command -v chromium >/dev/null && command -v nginx >/dev/null || { apt-get update && apt-get install -y --no-install-recommends chromium nginx-light; }
@@ -190,6 +197,7 @@ lint: ## Check formatting, lint rules, go.mod and the workflow, and that the API
 	go vet ./...
 	go mod tidy -diff
 	$(GOLANGCI) run
+	cd cmd/bench && go vet ./... && go mod tidy -diff && $(GOLANGCI) run
 	$(ACTIONLINT)
 	$(OASDIFF) breaking --flatten-allof --fail-on WARN --err-ignore docs/contract.ignore docs/contract.yaml docs/openapi.json
 

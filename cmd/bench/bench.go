@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"github.com/prometheus/procfs"
+	"golang.org/x/sync/errgroup"
+
+	"example.com/petstore/repository/postgres/postgrestest"
+)
+
+// The client has a core of its own, so that it takes no CPU time from the server.
+const (
+	serverCore = "0"
+	clientCore = "1"
+)
+
+// script makes wrk send the requests of a row and print the result.
+//
+//go:embed requests.lua
+var script []byte
+
+// A bench starts servers and measures them. Close it.
+type bench struct {
+	options
+	scratch  string               // the folder of all files, removed at the end
+	script   string               // the file that wrk runs
+	started  int                  // servers so far
+	postgres *postgrestest.Server // nil until a row needs it
+	profiles []*profile.Profile
+}
+
+func newBench(ctx context.Context, o options) (*bench, error) {
+	// Next to the program, because a folder for temporary files may be in memory.
+	scratch, err := os.MkdirTemp(filepath.Dir(o.petstore), "bench-")
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{options: o, scratch: scratch, script: filepath.Join(scratch, "requests.lua")}
+	return b, errors.Join(os.WriteFile(b.script, script, 0o600), pin(ctx, clientCore))
+}
+
+func (b *bench) close() error {
+	err := os.RemoveAll(b.scratch)
+	if b.postgres != nil {
+		err = errors.Join(err, b.postgres.Close())
+	}
+	return err
+}
+
+// pin makes this process, and those that it starts from now on, run on a core only.
+func pin(ctx context.Context, core string) error {
+	output, err := exec.CommandContext(ctx, "taskset", "--all-tasks", "--cpu-list", "--pid", core, strconv.Itoa(os.Getpid())).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("taskset: %w: %s", err, output)
+	}
+	return nil
+}
+
+// cpuTime returns the CPU time of a server so far, and of the processes of its PostgreSQL.
+func (b *bench) cpuTime(s *server) (used time.Duration, err error) {
+	processes, err := procfs.AllProcs()
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range processes {
+		stat, err := p.Stat()
+		if err != nil {
+			continue // it has ended
+		}
+		if p.PID == s.pid || s.driver == onPostgres && (p.PID == b.postgres.PID() || stat.PPID == b.postgres.PID()) {
+			ticks := int(stat.UTime+stat.STime) + stat.CUTime + stat.CSTime // with children that have exited
+			used += time.Duration(ticks) * 10 * time.Millisecond
+		}
+	}
+	return used, nil
+}
+
+// A result is what a client measured in one run.
+type result struct {
+	requests  int
+	rate      float64       // requests per second
+	mean, p99 time.Duration // latency
+	cpu       time.Duration // CPU time of the server, and of its PostgreSQL, per request
+}
+
+// line returns the result as a line of go test -bench. At a constant rate an operation takes as
+// long as its client waits; else as long as the server needs for each request.
+func (r result) line(name string, atRate bool) string {
+	perOp := time.Duration(float64(time.Second) / r.rate)
+	if atRate {
+		perOp = r.mean
+	}
+	return fmt.Sprintf("Benchmark%s\t%d\t%d ns/op\t%.0f req/s\t%d cpu-ns/op\t%d p99-ns", name, r.requests, perOp, r.rate, r.cpu, r.p99)
+}
+
+// measureAll measures all rows.
+func (b *bench) measureAll(ctx context.Context) error {
+	fmt.Fprintf(os.Stdout, "goos: %s\ngoarch: %s\n", runtime.GOOS, runtime.GOARCH)
+	for _, r := range b.rows() {
+		if err := b.measureRow(ctx, r); err != nil {
+			return fmt.Errorf("%s: %w", r.name, err)
+		}
+	}
+	return b.writeProfile()
+}
+
+// measureRow starts the servers of a row and measures them in turn.
+func (b *bench) measureRow(ctx context.Context, r row) error {
+	var servers []*server
+	for _, p := range r.servers {
+		s, err := b.start(ctx, r, p)
+		if err != nil {
+			return err
+		}
+		defer s.stop()
+		if _, err := b.wrk(ctx, r, s, 0); err != nil { // to warm up
+			return err
+		}
+		servers = append(servers, s)
+	}
+	return inTurn(servers, b.rounds, func(s *server, round int) error {
+		measured, err := b.measure(ctx, r, s, round)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(os.Stdout, measured.line(r.name+"/server="+s.label, r.rate > 0))
+		return err
+	})
+}
+
+// inTurn measures each server once per round. Every second round has the opposite order, so that
+// none is favoured by a machine that becomes faster or slower.
+func inTurn(servers []*server, rounds int, measure func(s *server, round int) error) error {
+	for round := 1; round <= rounds; round++ {
+		for i := range servers {
+			if round%2 == 0 {
+				i = len(servers) - 1 - i
+			}
+			if err := measure(servers[i], round); err != nil {
+				return fmt.Errorf("%s: %w", servers[i].label, err)
+			}
+		}
+	}
+	return nil
+}
+
+// measure runs a client, and adds the CPU time that the server used meanwhile.
+func (b *bench) measure(ctx context.Context, r row, s *server, round int) (result, error) {
+	client := b.wrk
+	if r.rate > 0 {
+		client = b.attack
+	}
+	before, err := b.cpuTime(s)
+	if err != nil {
+		return result{}, err
+	}
+	var group errgroup.Group
+	group.Go(func() error { return b.addProfile(ctx, s) })
+	measured, err := client(ctx, r, s, round)
+	if err = errors.Join(err, group.Wait()); err != nil {
+		return result{}, err
+	}
+	after, err := b.cpuTime(s)
+	measured.cpu = (after - before) / time.Duration(measured.requests)
+	return measured, err
+}
+
+// addProfile fetches the CPU profile of petstore during a run, if one is wanted.
+func (b *bench) addProfile(ctx context.Context, s *server) error {
+	if b.profile == "" || s.label != "petstore" {
+		return nil
+	}
+	encoded, err := get(ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%.0f", s.admin, b.duration.Seconds()), "")
+	if err != nil {
+		return err
+	}
+	one, err := profile.ParseData(encoded)
+	b.profiles = append(b.profiles, one)
+	return err
+}
+
+// writeProfile merges all profiles into one file for the compiler (go.dev/doc/pgo), without the
+// folder of the program.
+func (b *bench) writeProfile() error {
+	if len(b.profiles) == 0 {
+		return nil
+	}
+	merged, err := profile.Merge(b.profiles)
+	if err != nil {
+		return err
+	}
+	for _, m := range merged.Mapping {
+		m.File = filepath.Base(m.File)
+	}
+	file, err := os.Create(filepath.Clean(b.profile))
+	if err != nil {
+		return err
+	}
+	return errors.Join(merged.Write(file), file.Close())
+}

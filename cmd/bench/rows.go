@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+)
+
+const (
+	listPath = "/v1/pets"
+	newPet   = `{"name":"Rex","categoryId":7,"status":"available"}`
+
+	onSQLite   = "sqlite"
+	onPostgres = "postgres"
+
+	pets    = 20_000 // in each store
+	clients = 64     // that send at the same time
+	rate    = 500    // requests per second of the rows with a constant rate
+)
+
+// connections of petstore for reading, and of the references.
+var connections = map[string]int{onSQLite: 4, onPostgres: 16}
+
+// A row is one kind of requests, sent in turn to each of its servers.
+type row struct {
+	name        string // of the benchmark
+	request     request
+	store       string   // onSQLite or onPostgres
+	clients     int      // that send as fast as the server responds
+	rate        int      // requests per second that are sent instead, unless 0
+	connections int      // of the references to the store
+	settings    []string // of petstore, as KEY=VALUE
+	servers     []program
+}
+
+// A request is what a client sends: GET path, or POST /v1/pets.
+type request struct {
+	path  string
+	count int  // path is followed by a random number from 1 to count, unless that is 0
+	posts int  // percentage of the requests that are POST
+	keys  bool // each POST has an Idempotency-Key of its own
+}
+
+// A program is what to start as a server.
+type program struct {
+	label    string
+	petstore string   // the program, or "" for a reference, which is this one
+	settings []string // of petstore
+}
+
+// rows returns the rows that the flags select, with their servers.
+func (o options) rows() []row {
+	rows := slices.DeleteFunc(allRows(), func(r row) bool { return !o.only.MatchString(r.name) })
+	for i, r := range rows {
+		// The references have neither metrics nor an access log.
+		settings := append([]string{"log.level=warn", "admin.address="}, r.settings...)
+		measured := program{label: "petstore", petstore: o.petstore, settings: settings}
+		rows[i].servers = []program{{label: "gorm"}, measured}
+		switch {
+		case o.against != "":
+			rows[i].servers = []program{{label: "against", petstore: o.against, settings: settings}, measured}
+		case r.name == "List/store=sqlite/load=64":
+			rows[i].servers = append(rows[i].servers, program{label: "petstore+metrics+log", petstore: o.petstore}, program{label: "gin"})
+		}
+	}
+	return rows
+}
+
+func allRows() []row {
+	list := row{name: "List", request: request{path: listPath}}
+	byID := row{name: "ByID", request: request{path: listPath + "/", count: pets}}
+	post := row{name: "Post", request: request{posts: 100}}
+	uncached := row{name: "ListUncached", request: request{path: listPath + "?limit=20&after=", count: pets - 20}}
+	uncached.settings = []string{"cache.max_bytes=1000000"} // holds few of the pages
+	withKey := row{name: "PostWithKey", request: request{posts: 100, keys: true}}
+	mix := row{name: "Mix", request: request{path: listPath, posts: 5}}
+	var rows []row
+	for _, store := range []string{onSQLite, onPostgres} {
+		for _, r := range []row{list, uncached, byID, post, withKey, mix} {
+			rows = append(rows, r.with(store, "64", clients))
+		}
+		for _, r := range []row{list, byID, post} {
+			rows = append(rows, r.with(store, "1", 1))
+		}
+		for _, r := range []row{list, byID, post} {
+			r.rate = rate
+			rows = append(rows, r.with(store, fmt.Sprintf("%drps", rate), clients))
+		}
+	}
+	return rows
+}
+
+// with returns the row on a store under a load.
+func (r row) with(store, load string, clients int) row {
+	r.name += "/store=" + store + "/load=" + load
+	r.store, r.clients, r.connections = store, clients, connections[store]
+	if store == onSQLite && r.request.posts == 100 {
+		r.connections = 1 // the fastest for POSTs alone: they do not wait for the lock of each other
+	}
+	r.settings = append([]string{fmt.Sprintf("database.max_open_conns=%d", connections[store])}, r.settings...)
+	return r
+}
