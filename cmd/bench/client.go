@@ -49,11 +49,11 @@ func parseWrk(output []byte) (result, error) {
 
 // attack sends requests at a constant rate with vegeta. It has as many workers as that takes, so
 // that a server which stalls does not delay the next requests (no coordinated omission).
-func (b *bench) attack(ctx context.Context, r row, s *server, round int) (result, error) {
+func (b *bench) attack(ctx context.Context, r row, s *server, _ int) (result, error) {
 	attacker := vegeta.NewAttacker(vegeta.Workers(clients), vegeta.Connections(clients), vegeta.Timeout(10*time.Second), vegeta.HTTP2(false))
 	defer context.AfterFunc(ctx, func() { attacker.Stop() })()
 	var m vegeta.Metrics
-	for response := range attacker.Attack(r.request.targeter(s, round), vegeta.Rate{Freq: r.rate, Per: time.Second}, b.duration, s.label) {
+	for response := range attacker.Attack(r.request.targeter(s), vegeta.Rate{Freq: r.rate, Per: time.Second}, b.duration, s.label) {
 		m.Add(response)
 	}
 	m.Close()
@@ -63,17 +63,16 @@ func (b *bench) attack(ctx context.Context, r row, s *server, round int) (result
 	return result{requests: int(m.Requests), rate: m.Rate, mean: m.Latencies.Mean, p99: m.Latencies.P99}, ctx.Err()
 }
 
-// targeter makes vegeta send the request, without keys.
-func (r request) targeter(s *server, seed int) vegeta.Targeter {
-	random := rand.New(rand.NewPCG(uint64(seed), 0))
+// targeter makes vegeta send the request, without keys. The workers of vegeta share it.
+func (r request) targeter(s *server) vegeta.Targeter {
 	header := http.Header{"Authorization": {"Bearer " + s.key}, "Content-Type": {"application/json"}}
 	return func(t *vegeta.Target) error {
 		*t = vegeta.Target{Method: http.MethodGet, URL: "http://" + s.host + r.path, Header: header}
 		switch {
-		case r.posts > random.IntN(100):
+		case r.posts > rand.IntN(100):
 			t.Method, t.URL, t.Body = http.MethodPost, "http://"+s.host+listPath, []byte(newPet)
 		case r.count > 0:
-			t.URL += strconv.Itoa(1 + random.IntN(r.count))
+			t.URL += strconv.Itoa(1 + rand.IntN(r.count))
 		}
 		return nil
 	}
