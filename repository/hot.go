@@ -11,9 +11,9 @@ import (
 )
 
 // The statements of a POST, in plain SQL on the connection of the transaction. The figures are of
-// processor time for a request, of about 40 µs for "POST, durable" and 60 µs for "POST with
-// Idempotency-Key". An engine that batches statements, which is PostgreSQL, gets the rows of all
-// requests of a batch, any other engine one row.
+// processor time for a request, of about 40 µs in the row Post of make bench and 60 µs in PostWithKey.
+// An engine that batches statements, which is PostgreSQL, gets the rows of all requests of a batch,
+// any other engine one row.
 
 // insert inserts animals and returns their ids. GORM's Create takes 19 µs more.
 //
