@@ -107,7 +107,7 @@ func TestExportOverwritesNoFile(t *testing.T) {
 // partial file.
 func TestStoppedExportLeavesNoFile(t *testing.T) {
 	t.Parallel()
-	dir := seededDir(t, "15000")
+	dir := seededDir(t, "100000")
 	exists := func(name string) bool {
 		_, err := os.Stat(filepath.Join(dir, name))
 		return err == nil
@@ -140,7 +140,7 @@ func TestStoppedExportLeavesNoFile(t *testing.T) {
 	if _, stderr, code := runPetstore(t, dir, "export", "pets.csv"); code != 0 {
 		t.Fatal(stderr)
 	}
-	if lines := strings.Count(readFile(t, filepath.Join(dir, "pets.csv")), "\r\n"); lines != 15_001 || exists("pets.csv.partial") {
-		t.Errorf("got %d lines and a partial file %t, want 15001 and false", lines, exists("pets.csv.partial"))
+	if lines := strings.Count(readFile(t, filepath.Join(dir, "pets.csv")), "\r\n"); lines != 100_001 || exists("pets.csv.partial") {
+		t.Errorf("got %d lines and a partial file %t, want 100001 and false", lines, exists("pets.csv.partial"))
 	}
 }
