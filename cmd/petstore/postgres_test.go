@@ -36,7 +36,7 @@ func TestServiceRunsOnPostgres(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	flags := usePostgres(t, dir)
-	if _, stderr, code := runPetstore(t, dir, append([]string{"keys", "list"}, flags...)...); code != 1 || !strings.Contains(stderr, "run petstore migrate up") {
+	if _, stderr, code := runPetstore(t, dir, append([]string{"keys", "list"}, flags...)...); code != 1 || !strings.Contains(stderr, "run petstore "+strings.Join(flags, " ")+" migrate up") {
 		t.Errorf("keys list without a store: got code %d, stderr %q", code, stderr)
 	}
 	s := startServer(t, dir, flags...)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -39,11 +40,15 @@ func TestCommandLine(t *testing.T) {
 		"no such file":        {[]string{"serve", "--config", "none.yaml"}, 2, "", "none.yaml (command line): cannot be read"},
 		"no store":            {[]string{"migrate", "status"}, 1, "", "open the store petstore.db: there is no such file: correct the path, or run petstore migrate up"},
 		"no directory":        {[]string{"migrate", "up", "--set", "database.dsn=none/pets.db"}, 1, "", "there is no folder none: create it"},
+		"hint with --config":  {[]string{"migrate", "status", "--config", "shop.yaml"}, 1, "", "run petstore --config shop.yaml migrate up"},
 		"migration needed":    {[]string{"serve", "--set", "database.migrate=false"}, 1, "", "run petstore migrate up"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "shop.yaml"), []byte("log: {level: warn}\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
 			stdout, stderr, code := runPetstore(t, dir, test.args...)
 			if code != test.code || !strings.Contains(stdout, test.stdout) || !strings.Contains(stderr, test.stderr) {
 				t.Errorf("got code %d, stdout %q, stderr %q; want %d, %q, %q", code, stdout, stderr, test.code, test.stdout, test.stderr)
