@@ -46,6 +46,7 @@ func storePath(folder string) string { return filepath.Join(folder, "petstore.db
 func petstore(t *testing.T, folder string, environ []string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, args...)
+	cmd.Args[0] = "petstore" // the name in hints
 	cmd.Dir = folder
 	cmd.Env = append(append(os.Environ(), "PETSTORE_SERVER_ADDRESS=127.0.0.1:0", "PETSTORE_ADMIN_ADDRESS=127.0.0.1:0"), environ...)
 	return cmd
