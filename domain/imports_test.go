@@ -132,7 +132,7 @@ func packages(t *testing.T) []string {
 		if err != nil || !entry.IsDir() {
 			return err
 		}
-		if name := entry.Name(); name == "testdata" || strings.HasPrefix(name, ".") && path != "." {
+		if name := entry.Name(); name == "testdata" || name == "bin" || strings.HasPrefix(name, ".") && path != "." {
 			return fs.SkipDir
 		}
 		if pkg, err := build.ImportDir("../"+path, 0); err == nil && len(pkg.GoFiles) > 0 {
