@@ -21,14 +21,6 @@ type registered struct {
 	collectors []prometheus.Collector
 }
 
-// orNil returns r as a prometheus.Registerer, or nil without a registry.
-func (r *registered) orNil() prometheus.Registerer {
-	if r.Registerer == nil {
-		return nil
-	}
-	return r
-}
-
 // Register implements prometheus.Registerer.
 func (r *registered) Register(c prometheus.Collector) error {
 	if r.Registerer == nil {

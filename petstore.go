@@ -125,7 +125,10 @@ func New(ctx context.Context, o Options) (_ *Service, err error) {
 		return nil, err
 	}
 	api.Pets, api.Orders, api.Keys = usecase.NewPets(s.store, s.store.Pets(), now), usecase.NewOrders(s.store, s.store.Orders(), now), s.keys
-	api.Versions, api.Metrics = s.store.Versions, s.metrics.orNil()
+	api.Versions = s.store.Versions
+	if o.Metrics != nil {
+		api.Metrics = s.metrics
+	}
 	if s.api, err = rest.New(api); err != nil {
 		return nil, err
 	}
@@ -146,9 +149,6 @@ func withoutKeys(d docs.Options) docs.Options {
 	d.Description = cmp.Or(d.Description, "The catalogue of an animal store and the orders for its animals.")
 	return d
 }
-
-// flushInterval is how often it is stored when keys were last used.
-const flushInterval = 5 * time.Second
 
 // Mount mounts the API on an engine or on a group, once. The middleware, such as one that signs
 // the users of the host in, runs before Options.Authenticate, but not for the preflights of
@@ -183,17 +183,4 @@ func (s *Service) Close() error {
 		return nil
 	}
 	return s.store.Close()
-}
-
-// logFlushes returns a function that logs the first of several errors in a row. Requests may
-// log none, if all of them read and only writes fail. The entry does not say that the write is
-// repeated, because the one at the end of the service is not.
-func logFlushes(log *zap.Logger) func(error) {
-	failed := false
-	return func(err error) {
-		if err != nil && !failed {
-			log.Warn("cannot store when API keys were last used", zap.Error(err))
-		}
-		failed = err != nil
-	}
 }

@@ -19,9 +19,9 @@ import (
 // The Authenticator can read from c what the middleware of the host stored there. It
 // returns an error instead of writing a response: a domain.Error with a Code and the Kind
 // domain.ErrUnauthenticated results in 401, one with domain.ErrForbidden in 403, and an error
-// that is not a domain.Error with a Code in 500. An empty name without an error is a 401, too. A 401 has no WWW-Authenticate unless the
-// Authenticator sets it with c.Header. A name that is returned with an error is logged, too, and
-// with a 403 counts for the rate limit.
+// that is not a domain.Error with a Code in 500. An empty name without an error results in 401,
+// too. A 401 has no WWW-Authenticate unless the Authenticator sets it with c.Header. A name that is
+// returned with an error is logged, too, and with a 403 counts for the rate limit.
 //
 // To let a caller only read, return a domain.Forbidden unless IsSafe(c.Request.Method).
 type Authenticator func(c *gin.Context) (caller string, err error)
@@ -88,13 +88,15 @@ type forbiddenKey struct{}
 // rejectForbidden, because it counts for the rate limit.
 func (a *API) authenticate(c *gin.Context) {
 	caller, err := a.authenticator(c)
-	if err == nil && storedState(c) == nil { // all callers would be one
+	switch state := storedState(c); {
+	case state != nil:
+		state.caller = caller
+	case err == nil: // all callers would be one
 		err = errors.New("the middleware or the Authenticator replaced the context of the request: derive the new one from it")
 	}
 	if caller == "" && err == nil {
 		err = domain.Unauthenticated("sign in first")
 	}
-	stateOf(c).caller = caller
 	switch {
 	case err == nil:
 	case caller != "" && errors.Is(err, domain.ErrForbidden):

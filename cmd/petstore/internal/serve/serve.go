@@ -123,7 +123,7 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	if o.FirstKey {
 		group.Go(func() error { return o.printFirstKey(drainCtx, service.Keys(), settings, listener.Addr(), log) })
 	}
-	err = errors.Join(group.Wait(), service.Close())
+	err = errors.Join(group.Wait(), service.Close()) // which may be called again
 	log.Info("stopped", zap.Error(err))
 	return err
 }
