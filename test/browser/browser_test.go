@@ -107,7 +107,7 @@ http {
 	nginx.Cancel = func() error { return nginx.Process.Signal(os.Interrupt) }
 	nginx.Stderr = t.Output()
 	if err := nginx.Start(); err != nil {
-		t.Fatalf("%v (make test-browser installs nginx)", err)
+		t.Fatalf("%v (make deps installs it)", err)
 	}
 	t.Cleanup(func() { _ = nginx.Process.Signal(os.Interrupt); _ = nginx.Wait() })
 	waitUntilListening(t, address)

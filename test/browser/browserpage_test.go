@@ -34,7 +34,7 @@ func openPage(t *testing.T, name, url string) *page {
 	t.Helper()
 	browser, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Fatalf("%v (make test-browser installs it)", err)
+		t.Fatalf("%v (make deps installs it)", err)
 	}
 	options := append(
 		chromedp.DefaultExecAllocatorOptions[:],

@@ -76,7 +76,7 @@ func copyClient(t *testing.T, name string) string {
 	t.Helper()
 	for _, tool := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Fatalf("%v (make test-clients installs it)", err)
+			t.Fatalf("%v (make deps installs it)", err)
 		}
 	}
 	dir := t.TempDir()

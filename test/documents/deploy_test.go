@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
-	"example.com/petstore/config"
+	"example.com/petstore/test/harness"
 )
 
 // deployDir contains the files for systemd, Kubernetes and Litestream.
@@ -188,9 +188,7 @@ func wantAccepted(t *testing.T, name string, args, environ []string) {
 			environ[i] = key + "=" + filepath.Join(dir, key)
 		}
 	}
-	if _, err := config.Load(config.Options{Environ: environ}); err != nil {
-		t.Errorf("%s: %v", name, err)
-	}
+	wantValidSettings(t, name, environ)
 	wantValidCommandLine(t, args)
 }
 
@@ -213,7 +211,15 @@ func TestDockerfileRunsPetstoreWithValidSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	environ := append(variables, "PETSTORE_DATABASE_DRIVER=postgres", "PETSTORE_DATABASE_DSN_FILE="+dsn)
-	if _, err := config.Load(config.Options{Environ: environ}); err != nil {
-		t.Error(err)
+	wantValidSettings(t, "Dockerfile with PostgreSQL", environ)
+}
+
+// wantValidSettings expects that petstore accepts environment variables.
+func wantValidSettings(t *testing.T, name string, environ []string) {
+	t.Helper()
+	cmd := harness.Command(t.Context(), t.TempDir(), "config")
+	cmd.Env = append([]string{"HOME=" + t.TempDir()}, environ...)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%s: %v: %s", name, err, output)
 	}
 }

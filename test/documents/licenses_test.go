@@ -33,7 +33,7 @@ const licensesTitle = `# Licenses
 
 The licenses of the modules that the program contains, all of which are permissive. SQLite, which is part of ` + "`github.com/mattn/go-sqlite3`" + `, is in the public
 domain; Swagger UI, which is part of ` + "`github.com/swaggo/files/v2`" + `, has the Apache License 2.0; Go itself has the BSD 3-Clause
-license. Releases and the image contain the texts in ` + "`licenses.txt`" + `. A test compares this page with the modules; ` + "`go test ./cmd/petstore -run Licenses -licenses`" + ` writes it.
+license. Releases and the image contain the texts in ` + "`licenses.txt`" + `. A test compares this page with the modules; ` + "`go test ./documents -run Licenses -licenses`" + ` in the folder test writes it.
 
 | module | license |
 |---|---|
@@ -42,7 +42,9 @@ license. Releases and the image contain the texts in ` + "`licenses.txt`" + `. A
 func TestLinkedModulesHaveAllowedLicenses(t *testing.T) {
 	t.Parallel()
 	const page = "../../docs/licenses.md"
-	output, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Dir}}{{end}}{{end}}", ".").Output()
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Dir}}{{end}}{{end}}", "./cmd/petstore")
+	list.Dir = "../.."
+	output, err := list.Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,9 +54,9 @@ func wantValidCommandLine(t *testing.T, args []string) string {
 // for the source code only.
 func TestReleaseContainsTheFilesOfItsPages(t *testing.T) {
 	t.Parallel()
-	_, list, _ := strings.Cut(harness.ReadFile(t, "../../Makefile"), "\nRELEASEFILES := ")
-	list, _, _ = strings.Cut(list, "\n\n")
-	released := strings.Fields(strings.ReplaceAll(list, "\\\n", " "))
+	_, list, _ := strings.Cut(harness.ReadFile(t, "../../scripts/release"), "\nfiles=(\n")
+	list, _, _ = strings.Cut(list, "\n)")
+	released := strings.Fields(list)
 	for _, file := range released {
 		if _, err := os.Stat("../../" + file); err != nil {
 			t.Error(err)

@@ -60,7 +60,7 @@ func (p podman) run(t *testing.T, args ...string) string {
 	cmd.Stderr = &stderr
 	stdout, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("podman %v: %v %s (make test-image installs podman)", args, err, &stderr)
+		t.Fatalf("podman %v: %v %s (make deps installs it)", args, err, &stderr)
 	}
 	return string(stdout)
 }

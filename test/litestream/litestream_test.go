@@ -82,13 +82,13 @@ func startLitestream(t *testing.T, config string) *exec.Cmd {
 	cmd.Stdout = &harness.Buffer{}
 	cmd.Stderr = cmd.Stdout
 	if err := cmd.Start(); err != nil {
-		t.Fatalf("%v (make test-litestream installs it)", err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return cmd
 }
 
-// litestream returns a command of the program that make test-litestream installs.
+// litestream returns a command of the program that make deps installs it.
 func litestream(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	return exec.CommandContext(t.Context(), "../../bin/litestream", args...)

@@ -38,7 +38,7 @@ scrape_configs: [{job_name: petstore, static_configs: [{targets: [%q]}]}]
 		"--config.file", config, "--storage.tsdb.path", dir+"/data", "--web.listen-address", address, "--log.level", "warn")
 	cmd.Stderr = t.Output()
 	if err := cmd.Start(); err != nil {
-		t.Fatalf("%v (make test-alerts downloads it)", err)
+		t.Fatalf("%v (make deps installs it)", err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	p := prometheusServer("http://" + address)
