@@ -205,12 +205,13 @@ func TestIgnoredErrorOfAStatementIsRolledBackAlone(t *testing.T) {
 	store := open(t, server.NewDatabase(t), repository.Options{Migrate: true})
 	var wait sync.WaitGroup
 	began, end := make(chan struct{}), make(chan struct{})
+	var first, last error
 	wait.Go(func() {
-		check(t, store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+		first = store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 			close(began)
 			<-end
 			return nil
-		}))
+		})
 	})
 	<-began
 	var ignored error
@@ -220,9 +221,10 @@ func TestIgnoredErrorOfAStatementIsRolledBackAlone(t *testing.T) {
 			return nil
 		})
 	})
-	wait.Go(func() { check(t, store.InTx(t.Context(), adding("Rex"))) })
+	wait.Go(func() { last = store.InTx(t.Context(), adding("Rex")) })
 	close(end)
 	wait.Wait()
+	check(t, errors.Join(first, last))
 	if ignored == nil {
 		t.Error("the transaction with the failed statement succeeded")
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -36,11 +35,12 @@ func startImport(t *testing.T, dir string, n int, args ...string) (cmd *exec.Cmd
 func TestKilledImportAddsEachRowOnce(t *testing.T) {
 	t.Parallel()
 	const rows, kills = 60_000, 5
+	random := harness.Rand(t)
 	dir := harness.NewStore(t)
 	writeRows(t, dir, "pets.csv", rows)
 	killed := 0
 	for i := range kills {
-		cmd, _, ended := startImport(t, dir, rows/(kills+1)*i+rand.IntN(rows/(kills+1)), "pets.csv")
+		cmd, _, ended := startImport(t, dir, rows/(kills+1)*i+random.IntN(rows/(kills+1)), "pets.csv")
 		_ = cmd.Process.Kill()
 		if err := <-ended; err != nil {
 			killed++

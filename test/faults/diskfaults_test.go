@@ -36,10 +36,10 @@ func TestFailingDiskRefusesWritesAndRecovers(t *testing.T) {
 						t.Errorf("got %d %s, want 503", status, body)
 					}
 				}
-				injected := make(chan struct{})
-				time.AfterFunc(200*time.Millisecond, func() { d.inject(t, f); close(injected) })
+				injected := make(chan error, 1)
+				time.AfterFunc(200*time.Millisecond, func() { injected <- d.tryInject(f) })
 				c.during(t, 500*time.Millisecond, 32, fmt.Sprint("before", round))
-				<-injected
+				harness.Check(t, <-injected)
 				s.WantStatus(t, "/v1/pets", http.StatusOK)
 				d.inject(t, faultsOf{})
 				after := newClients(l, s, 32)

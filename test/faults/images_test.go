@@ -14,6 +14,7 @@ const sectorSize = 512
 // images are the database and the WAL on a disk.
 type images struct {
 	files    map[int64]*image
+	random   *rand.Rand
 	folderOK bool // whether the entry of the WAL in the folder was synced
 }
 
@@ -23,8 +24,8 @@ type image struct {
 	unsynced []operation
 }
 
-func newImages(database []byte) *images {
-	return &images{files: map[int64]*image{fileDatabase: {synced: slices.Clone(database)}, fileWAL: {}}}
+func newImages(database []byte, random *rand.Rand) *images {
+	return &images{random: random, files: map[int64]*image{fileDatabase: {synced: slices.Clone(database)}, fileWAL: {}}}
 }
 
 // apply applies an operation of the log.
@@ -39,7 +40,7 @@ func (i *images) apply(o operation) {
 	case o.kind == opSync:
 		file.sync(func(int) bool { return true })
 	case o.kind == opFailedSync: // the kernel forgets what it could not write
-		file.sync(func(int) bool { return rand.IntN(2) == 0 })
+		file.sync(func(int) bool { return i.random.IntN(2) == 0 })
 	default:
 		file.unsynced = append(file.unsynced, o)
 	}

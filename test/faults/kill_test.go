@@ -3,17 +3,18 @@ package faults
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
+
+	"example.com/petstore/test/harness"
 )
 
 // TestKillLosesNoAcknowledgedWrite kills the server with SIGKILL at random moments while 64
 // clients write.
 func TestKillLosesNoAcknowledgedWrite(t *testing.T) {
 	folder, l, key := t.TempDir(), newLedger(), ""
-	kills := pick(5, 50)
+	kills, random := pick(5, 50), harness.Rand(t)
 	var ready []time.Duration
 	for kill := range kills {
 		s := start(t, folder, key)
@@ -22,7 +23,7 @@ func TestKillLosesNoAcknowledgedWrite(t *testing.T) {
 		c := newClients(l, s, 64)
 		c.retry(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(time.Duration(rand.IntN(600))*time.Millisecond, func() { s.Kill(); cancel() })
+		time.AfterFunc(time.Duration(random.IntN(600))*time.Millisecond, func() { s.Kill(); cancel() })
 		c.run(ctx, 64, fmt.Sprint(kill))
 		<-s.Ended
 	}

@@ -29,7 +29,9 @@ func TestRefusedWriteIsNotThereAfterKill(t *testing.T) {
 		go func() {
 			defer cancel()
 			time.Sleep(200 * time.Millisecond)
-			d.inject(t, faultsOf{syncError: syscall.EIO})
+			if err := d.tryInject(faultsOf{syncError: syscall.EIO}); err != nil {
+				t.Error(err)
+			}
 			select {
 			case <-refused:
 				time.Sleep(50 * time.Millisecond)

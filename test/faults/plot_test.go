@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,6 +23,9 @@ func (p *plot) add(values ...float64) {
 	}
 }
 
+// series returns the values of a series.
+func (p *plot) series(name string) []float64 { return p.values[slices.Index(p.names, name)] }
+
 // wantFlat expects that the median of the last quarter is at most 1.25 times that of the second
 // quarter, plus one. A latency depends on what else the machine does: at most twice, plus 100 ms.
 func (p *plot) wantFlat(t *testing.T) {
@@ -39,7 +43,7 @@ func (p *plot) wantFlat(t *testing.T) {
 	}
 }
 
-func median(values []float64) float64 {
+func median[T cmp.Ordered](values []T) T {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[len(sorted)/2]
 }

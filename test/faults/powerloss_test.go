@@ -2,7 +2,6 @@ package faults
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"syscall"
@@ -67,12 +66,12 @@ type powerLoss struct {
 // check checks the states at random moments.
 func (p *powerLoss) check(t *testing.T, moments int) {
 	t.Helper()
-	cuts := make([]int, moments)
+	cuts, random := make([]int, moments), harness.Rand(t)
 	for i := range cuts {
-		cuts[i] = 1 + rand.IntN(len(p.operations))
+		cuts[i] = 1 + random.IntN(len(p.operations))
 	}
 	slices.Sort(cuts)
-	images, applied := newImages(p.base), 0
+	images, applied := newImages(p.base, random), 0
 	for _, cut := range cuts {
 		for _, o := range p.operations[applied:cut] {
 			images.apply(o)
@@ -88,7 +87,7 @@ func (p *powerLoss) check(t *testing.T, moments int) {
 			p.torn++
 		}
 		for range min(tail, pick(3, 8)) {
-			p.checkState(t, images, at, func(int) bool { return rand.IntN(2) == 0 })
+			p.checkState(t, images, at, func(int) bool { return random.IntN(2) == 0 })
 			p.torn++
 		}
 	}

@@ -3,7 +3,6 @@ package faults
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/signal"
 	"slices"
@@ -19,18 +18,17 @@ import (
 // its store, serves, and drains. The store is whole, and nothing that was acknowledged is lost.
 func TestSignalsInEachPhase(t *testing.T) {
 	signals := slices.DeleteFunc([]os.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGKILL}, signal.Ignored) // as under nohup
-	pickSignal := func() os.Signal { return signals[rand.IntN(len(signals))] }
 
 	t.Run("start and migration", func(t *testing.T) {
 		t.Parallel()
-		rounds := pick(10, 60)
+		rounds, random := pick(10, 60), harness.Rand(t)
 		for range rounds {
 			folder := t.TempDir()
 			cmd := petstore(t, folder, nil, "serve")
 			harness.Check(t, cmd.Start())
-			time.Sleep(time.Duration(rand.IntN(120)) * time.Millisecond)
-			for range 1 + rand.IntN(2) {
-				_ = cmd.Process.Signal(pickSignal())
+			time.Sleep(time.Duration(random.IntN(120)) * time.Millisecond)
+			for range 1 + random.IntN(2) {
+				_ = cmd.Process.Signal(signals[random.IntN(len(signals))])
 			}
 			_ = cmd.Wait()
 			start(t, folder, "").Stop(t) // with the remains
@@ -42,20 +40,21 @@ func TestSignalsInEachPhase(t *testing.T) {
 	t.Run("load and drain", func(t *testing.T) {
 		t.Parallel()
 		folder, l, key := t.TempDir(), newLedger(), ""
-		rounds := pick(4, 20)
+		rounds, random := pick(4, 20), harness.Rand(t)
 		for round := range rounds {
 			s := start(t, folder, key, "PETSTORE_SERVER_SHUTDOWN_DELAY=200ms")
 			key = s.Key
 			c := newClients(l, s, 32)
 			c.retry(t)
 			ctx, cancel := context.WithCancel(t.Context())
+			first, second, again := time.Duration(random.IntN(300))*time.Millisecond, time.Duration(random.IntN(300))*time.Millisecond, signals[random.IntN(len(signals))]
 			go func() {
 				defer cancel()
-				time.Sleep(time.Duration(rand.IntN(300)) * time.Millisecond)
+				time.Sleep(first)
 				_ = s.Process.Signal(unix.SIGTERM)
 				if round%2 == 0 { // again, while it drains or after it
-					time.Sleep(time.Duration(rand.IntN(300)) * time.Millisecond)
-					_ = s.Process.Signal(pickSignal())
+					time.Sleep(second)
+					_ = s.Process.Signal(again)
 				}
 				<-s.Ended
 			}()

@@ -23,6 +23,7 @@ type run struct {
 	cluster *cluster
 	service *service
 	writing func(since time.Time) bool // whether a write was acknowledged
+	random  *rand.Rand
 }
 
 var nodeKilled = fault{"node of the leader killed", 35 * time.Second, func(t *testing.T, r *run) func() {
@@ -75,12 +76,12 @@ var faults = []fault{
 		return func() { time.Sleep(5 * time.Second); r.cluster.startEtcd(t) }
 	}},
 	{"replica killed", 15 * time.Second, func(t *testing.T, r *run) func() {
-		replica := r.service.replicas[rand.IntN(2)]
+		replica := r.service.replicas[r.random.IntN(2)]
 		replica.process.Kill()
 		return func() { time.Sleep(2 * time.Second); r.service.start(t, replica) }
 	}},
 	{"replica frozen while it has the writer's lock, for 5 s", 15 * time.Second, func(t *testing.T, r *run) func() {
-		replica := r.service.replicas[rand.IntN(2)]
+		replica := r.service.replicas[r.random.IntN(2)]
 		r.freezeWithLock(t, replica)
 		return func() { time.Sleep(5 * time.Second); signalAll(syscall.SIGCONT, []int{replica.process.Process.Pid}) }
 	}},

@@ -4,7 +4,6 @@ package ha_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"regexp"
 	"slices"
@@ -44,7 +43,7 @@ func TestNoAcknowledgedWriteIsLostWhenThePrimaryServerDies(t *testing.T) {
 	if len(selected) == 0 {
 		t.Skip("HA_FAULT selects another test")
 	}
-	rand.Shuffle(len(selected), func(i, j int) { selected[i], selected[j] = selected[j], selected[i] })
+	harness.Rand(t).Shuffle(len(selected), func(i, j int) { selected[i], selected[j] = selected[j], selected[i] })
 	cluster := startCluster(t)
 	service := startService(t, cluster, "PETSTORE_DATABASE_REQUIRE_SYNCHRONOUS=true")
 	observed := breakUnderLoad(t, cluster, service, selected, 20*time.Millisecond)
@@ -107,7 +106,7 @@ func breakUnderLoad(t *testing.T, c *cluster, s *service, selected []fault, paus
 	book := ledger.New()
 	load := &ledger.Writers{URL: func() string { return s.url }, Key: s.key, Ledger: book, Pause: pause}
 	load.Start(t.Context(), writers)
-	r := &run{cluster: c, service: s, writing: func(since time.Time) bool { return book.AcknowledgedSince(since) > 0 }}
+	r := &run{cluster: c, service: s, random: harness.Rand(t), writing: func(since time.Time) bool { return book.AcknowledgedSince(since) > 0 }}
 	time.Sleep(2 * time.Second)
 	observed := []observation{{limit: time.Minute}} // before the first fault
 	for _, f := range selected {
