@@ -47,7 +47,7 @@ func runAsNobody(t *testing.T, dir string, args ...string) (stderr string, code 
 		const nobody = 65534
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 		cmd.Path = copyProgramFor(t, nobody, dir)
-		cmd.Env = append(cmd.Env, "GOCOVERDIR="+dir) // the directory of make cover is writable by root only
+		cmd.Env = append(cmd.Env, "GOCOVERDIR="+dir) // that of the tests may be writable by root only
 	}
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

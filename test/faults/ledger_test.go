@@ -58,7 +58,7 @@ func (s *sale) bounds(at int64) (least, most int) {
 }
 
 // A ledger has the outcomes of the requests of all clients. It is safe for concurrent use. It is
-// not a ledgertest.Ledger, which has a write only when its outcome is known: the state after a power
+// not a ledger.Ledger, which has a write only when its outcome is known: the state after a power
 // loss is compared with what was sent and what was acknowledged at that moment.
 type ledger struct {
 	mu                             sync.Mutex
