@@ -79,7 +79,6 @@ docs: ## Generate docs/openapi.json from the annotations of the handlers, and do
 lint: ## Check formatting, lint rules, go.mod and the workflows, and that the API does not break clients of docs/contract.yaml
 	@unformatted="$$($(GOFUMPT) -l .)"; test -z "$$unformatted" || { echo "run gofumpt -w on these files:"; echo "$$unformatted"; exit 1; }
 	for module in . test; do (cd $$module && go vet ./... && go mod tidy -diff && $(GOLANGCI) run) || exit 1; done
-	GOOS=darwin go vet ./...
 	$(ACTIONLINT)
 	$(OASDIFF) breaking --flatten-allof --fail-on WARN --err-ignore docs/contract.ignore docs/contract.yaml docs/openapi.json
 

@@ -133,6 +133,9 @@ func packages(t *testing.T) []string {
 		if name := entry.Name(); name == "testdata" || strings.HasPrefix(name, ".") && path != "." {
 			return fs.SkipDir
 		}
+		if _, err := fs.Stat(root, path+"/go.mod"); err == nil && path != "." { // another module
+			return fs.SkipDir
+		}
 		if pkg, err := build.ImportDir("../"+path, 0); err == nil && len(pkg.GoFiles) > 0 {
 			found = append(found, path)
 		}
