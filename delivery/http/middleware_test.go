@@ -41,8 +41,8 @@ func TestPanicIsInternalErrorAndOnlyLogged(t *testing.T) {
 			if fields["request_id"] != res.Header.Get("X-Request-Id") || !strings.Contains(fmt.Sprint(fields["panic"]), cause) {
 				t.Errorf("got log entry %v, want %s of request %s", fields, cause, res.Header.Get("X-Request-Id"))
 			}
-			if !strings.Contains(fmt.Sprint(fields["stack"]), "panic_test.go") {
-				t.Errorf("got stack %v, want it to contain panic_test.go", fields["stack"])
+			if !strings.Contains(fmt.Sprint(fields["stack"]), "middleware_test.go") {
+				t.Errorf("got stack %v, want it to contain middleware_test.go", fields["stack"])
 			}
 			s.expect(t, get("/v1/pets"), ok(`[]`))
 		})
