@@ -51,7 +51,7 @@ func (m withDatabases) Run() (code int) {
 	}
 	driver = Postgres
 	if testing.Verbose() {
-		fmt.Println("=== the same tests with PostgreSQL")
+		fmt.Fprintln(os.Stdout, "=== the same tests with PostgreSQL")
 	}
 	return max(code, postgrestest.WithServer(m.M, &server).Run())
 }
