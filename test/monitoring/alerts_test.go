@@ -5,15 +5,21 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"example.com/petstore/test/harness"
-
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
+	"example.com/petstore/repository/engine"
+	"example.com/petstore/test/harness"
 )
 
 func TestAlertingRulesFireAsTheirUnitTestsExpect(t *testing.T) {
@@ -107,4 +113,159 @@ func dashboardQueries(t *testing.T) (queries []string) {
 		}
 	}
 	return queries
+}
+
+// An alertRule is an alerting rule of docs/deploy/alerts.yaml.
+type alertRule struct {
+	Alert       string
+	Expr        string
+	Labels      map[string]string
+	Annotations map[string]string
+}
+
+func alertRules(t *testing.T) (rules []alertRule) {
+	t.Helper()
+	var file struct {
+		Groups []struct{ Rules []alertRule }
+	}
+	if err := yaml.Unmarshal([]byte(harness.ReadFile(t, "../../docs/deploy/alerts.yaml")), &file); err != nil {
+		t.Fatal(err)
+	}
+	for _, group := range file.Groups {
+		rules = append(rules, group.Rules...)
+	}
+	return rules
+}
+
+func TestEveryAlertHasSeverityRemedyAndUnitTest(t *testing.T) {
+	t.Parallel()
+	tests := harness.ReadFile(t, "testdata/alerts.test.yaml")
+	rules := alertRules(t)
+	if len(rules) == 0 {
+		t.Error("there are no alerting rules")
+	}
+	for _, rule := range rules {
+		if !slices.Contains([]string{"critical", "warning", "info"}, rule.Labels["severity"]) {
+			t.Errorf("%s has the severity %q", rule.Alert, rule.Labels["severity"])
+		}
+		if rule.Annotations["summary"] == "" || rule.Annotations["remedy"] == "" {
+			t.Errorf("%s has no summary or no remedy", rule.Alert)
+		}
+		if !strings.Contains(tests, `alertname="`+rule.Alert+`", alertstate="firing"`) {
+			t.Errorf("no unit test expects %s to fire", rule.Alert)
+		}
+	}
+}
+
+func TestAlertsIncludeEveryKindOfStoreError(t *testing.T) {
+	t.Parallel()
+	included := map[string]bool{}
+	for _, rule := range alertRules(t) {
+		for _, matcher := range regexp.MustCompile(`kind=~?"([^"]+)"`).FindAllStringSubmatch(rule.Expr, -1) {
+			for kind := range strings.SplitSeq(matcher[1], "|") {
+				included[kind] = true
+			}
+		}
+	}
+	for _, failure := range engine.Failures() {
+		kind := string(failure)
+		if !included[kind] {
+			t.Errorf("no alert is about store errors of the kind %s", kind)
+		}
+		delete(included, kind)
+	}
+	if len(included) > 0 {
+		t.Errorf("there are no store errors of the kinds %v", included)
+	}
+}
+
+// A prometheusServer is the URL of a running Prometheus.
+type prometheusServer string
+
+// startPrometheus starts a Prometheus that scrapes the metrics of the admin listener and
+// evaluates docs/deploy/alerts.yaml. The process is killed at the end of the test.
+func startPrometheus(t *testing.T, admin string) prometheusServer {
+	t.Helper()
+	rules, err := filepath.Abs("../../docs/deploy/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, address := t.TempDir(), harness.FreeAddress(t)
+	text := fmt.Sprintf(`global: {scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500ms}
+rule_files: [%q]
+scrape_configs: [{job_name: petstore, static_configs: [{targets: [%q]}]}]
+`, rules, strings.TrimPrefix(admin, "http://"))
+	config := filepath.Join(dir, "prometheus.yml")
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "prometheus",
+		"--config.file", config, "--storage.tsdb.path", dir+"/data", "--web.listen-address", address, "--log.level", "warn")
+	cmd.Stderr = t.Output()
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("%v (make deps installs it)", err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	p := prometheusServer("http://" + address)
+	harness.Eventually(t, "Prometheus is ready", func() bool {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, string(p)+"/-/ready", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, _, err := harness.Send(harness.Client, request)
+		return err == nil && status == http.StatusOK
+	})
+	return p
+}
+
+// api decodes the data of a response of the HTTP API of Prometheus.
+func (p prometheusServer) api(t *testing.T, path string, data any) {
+	t.Helper()
+	_, body := harness.Get(t, string(p)+"/api/v1"+path)
+	response := struct {
+		Status string
+		Data   any
+	}{Data: data}
+	if err := json.Unmarshal([]byte(body), &response); err != nil || response.Status != "success" {
+		t.Fatalf("GET %s: %v %s", path, err, body)
+	}
+}
+
+// wantData waits until the query has a result that is a number.
+func (p prometheusServer) wantData(t *testing.T, query string) {
+	t.Helper()
+	harness.Eventually(t, "there are data for "+query, func() bool {
+		var data struct {
+			Result []struct{ Value [2]any }
+		}
+		p.api(t, "/query?query="+url.QueryEscape(query), &data)
+		for _, sample := range data.Result {
+			if sample.Value[1] != "NaN" {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// A rule is an alerting rule and the alerts that it has raised.
+type rule struct {
+	Name, Query, Health, LastError string
+	Alerts                         []struct {
+		State  string
+		Labels map[string]string
+	}
+}
+
+// rules returns the alerting rules.
+func (p prometheusServer) rules(t *testing.T) (rules []rule) {
+	t.Helper()
+	var data struct {
+		Groups []struct{ Rules []rule }
+	}
+	p.api(t, "/rules?type=alert", &data)
+	for _, group := range data.Groups {
+		rules = append(rules, group.Rules...)
+	}
+	return rules
 }
