@@ -3,7 +3,6 @@ package repository_test
 import (
 	"context"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
@@ -119,7 +118,7 @@ func begin(ctx context.Context, s *repository.Store, fn txFunc) <-chan error {
 	result := make(chan error, 1)
 	go func() { result <- s.InTx(ctx, fn) }()
 	for s.Waiting() == before {
-		runtime.Gosched()
+		time.Sleep(time.Millisecond)
 	}
 	return result
 }
@@ -154,6 +153,6 @@ func waitUntil(t *testing.T, name string, condition func() bool) {
 		if ctx.Err() != nil {
 			t.Fatalf("timed out waiting until %s", name)
 		}
-		runtime.Gosched()
+		time.Sleep(time.Millisecond)
 	}
 }

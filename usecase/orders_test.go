@@ -3,8 +3,6 @@ package usecase_test
 import (
 	"context"
 	"errors"
-	"flag"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -256,89 +254,6 @@ func TestConcurrentDeliverAndCancelHaveOneResult(t *testing.T) {
 				t.Errorf("the order is %s, but a caller who requested %s got %q", final.Status, requested, result)
 			}
 		}
-	}
-}
-
-var randomDuration = flag.Duration("random", 2*time.Second, "how long TestRandomOperationsKeepInvariants runs")
-
-func TestRandomOperationsKeepInvariants(t *testing.T) {
-	t.Parallel()
-	const animals, clients = 500, 16
-	s := newTestStore(t)
-	created := map[int64]domain.PetStatus{}
-	for i := range animals {
-		status := []domain.PetStatus{domain.PetAvailable, "", domain.PetAvailable, domain.PetPending, domain.PetSold}[i%5]
-		created[s.add(t, status)] = status
-	}
-	var latest, operations atomic.Int64
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), *randomDuration)
-	defer cancel()
-	concurrently(clients, func(int) {
-		for ctx.Err() == nil {
-			err := s.callAtRandom(context.WithoutCancel(ctx), animals, &latest)
-			if err != nil && !errors.Is(err, domain.ErrConflict) && !errors.Is(err, domain.ErrNotFound) {
-				t.Error(err)
-			}
-			operations.Add(1)
-		}
-	})
-	t.Logf("%d operations, %d orders", operations.Load(), latest.Load())
-	s.wantInvariants(t, created)
-}
-
-// callAtRandom places, delivers or cancels an order. Deliveries are rare, or all animals
-// would soon be sold.
-func (s testStore) callAtRandom(ctx context.Context, animals int, latest *atomic.Int64) error {
-	switch draw := rand.IntN(100); {
-	case draw < 50:
-		order, _, err := s.orders.Place(ctx, 1+rand.Int64N(int64(animals)), domain.IdempotencyKey{})
-		if err == nil {
-			latest.Store(max(latest.Load(), order.ID))
-		}
-		return err
-	case draw < 51:
-		_, err := s.orders.Deliver(ctx, latest.Load())
-		return err
-	default:
-		_, err := s.orders.Cancel(ctx, max(1, latest.Load()-rand.Int64N(8)))
-		return err
-	}
-}
-
-// wantInvariants checks all pets and orders: a pet has at most one order that is not
-// cancelled, and is pending if that is placed, sold if it is delivered. Otherwise the pet
-// is available, or has the status with which it was created if it was never ordered.
-func (s testStore) wantInvariants(t *testing.T, created map[int64]domain.PetStatus) {
-	t.Helper()
-	open := map[int64][]domain.OrderStatus{}
-	ordered := map[int64]bool{}
-	for q := (domain.OrderQuery{PageRequest: domain.PageRequest{Limit: 100}}); ; {
-		page := must[domain.Page[domain.Order]](t)(s.orders.List(t.Context(), q))
-		for _, order := range page.Items {
-			ordered[order.PetID] = true
-			if order.Status != domain.OrderCancelled {
-				open[order.PetID] = append(open[order.PetID], order.Status)
-			}
-			q.After = order.ID
-		}
-		if !page.More {
-			break
-		}
-	}
-	for id, status := range created {
-		want := status
-		if ordered[id] {
-			want = domain.PetAvailable
-		}
-		switch orders := open[id]; {
-		case len(orders) > 1:
-			t.Errorf("pet %d: got the orders %v, want at most one that is not cancelled", id, orders)
-		case len(orders) == 1 && orders[0] == domain.OrderPlaced:
-			want = domain.PetPending
-		case len(orders) == 1:
-			want = domain.PetSold
-		}
-		s.wantPet(t, id, want)
 	}
 }
 

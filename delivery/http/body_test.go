@@ -6,7 +6,11 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
 )
 
 func TestBodyMustBeOneIJSONObject(t *testing.T) {
@@ -158,5 +162,172 @@ func TestConnectionIsReusedAfterErrors(t *testing.T) {
 			}
 			s.expectFrom(t, conn, want)
 		}
+	}
+}
+
+// A countedBody is a body without an end.
+type countedBody struct{ read atomic.Int64 }
+
+func (b *countedBody) Read(p []byte) (int, error) { b.read.Add(int64(len(p))); return len(p), nil }
+func (*countedBody) Close() error                 { return nil }
+
+// listenAfter serves the API after a middleware of a host, and in a handler of a host.
+func (s *testServer) listenAfter(t *testing.T, middleware gin.HandlerFunc, wrap func(http.Handler) http.Handler) {
+	t.Helper()
+	engine := gin.New()
+	engine.Use(middleware)
+	if err := s.api(t).Mount(engine.Group("/v1")); err != nil {
+		t.Fatal(err)
+	}
+	s.start(t, wrap(engine))
+}
+
+func TestDiscardOfALargeBodyIsBounded(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		wrap func(http.Handler) http.Handler
+		want int64
+	}{
+		"with read deadlines": {func(h http.Handler) http.Handler { return h }, 16 << 20},
+		"without read deadlines": {func(h http.Handler) http.Handler {
+			return http.TimeoutHandler(h, 20*time.Second, "too slow")
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, body, done := newUnstartedServer(t), &countedBody{}, make(chan struct{})
+			s.listenAfter(t, func(c *gin.Context) {
+				defer close(done)
+				c.Request.Body = body
+				c.Next()
+			}, test.wrap)
+			s.expectFrom(t, s.dial(t, s.rawPost("Content-Length: 1000000000", "")), rejected(413, "body_too_large"))
+			<-done
+			if read := body.read.Load(); read != test.want {
+				t.Errorf("read %d bytes of the body, want %d", read, test.want)
+			}
+		})
+	}
+}
+
+// net/http sends 100 Continue when the body is read.
+func TestBodyDeclaredTooLargeIsNotInvitedByATimeoutHandler(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	s.listenAfter(t, func(*gin.Context) {}, func(h http.Handler) http.Handler { return http.TimeoutHandler(h, 20*time.Second, "too slow") })
+	s.expectFrom(t, s.dial(t, s.rawPost("Expect: 100-continue\r\nContent-Length: 1073741824", "")), rejected(413, "body_too_large"))
+}
+
+// After the end of a body net/http reads on to detect a disconnect.
+func TestDiscardLeavesNoDeadlineToAHost(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	ended := make(chan bool, 1)
+	s.listenAfter(t, func(c *gin.Context) {
+		ctx := c.Request.Context()
+		c.Next()
+		select {
+		case <-ctx.Done():
+			ended <- true
+		case <-time.After(2500 * time.Millisecond): // more than the deadline of the discard
+			ended <- false
+		}
+	}, func(h http.Handler) http.Handler { return h })
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/pets", io.MultiReader()) // in chunks
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.ContentLength = -1
+	res, err := s.do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.check(t, rejected(401, "missing_api_key"))
+	if <-ended {
+		t.Error("the context of the connection ended while a handler of the host ran")
+	}
+}
+
+// The body is not sent. The first response must be the error, not 100 Continue.
+func TestDeclaredLargeBodyIsRejectedFromHeader(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	start := time.Now()
+	stop, served := s.serve(t, s.engine(t, nil), longTimeouts)
+	tooLarge := rejected(413, "body_too_large", "65536")
+	for _, size := range []int{64<<10 + 1, 1 << 30} {
+		for _, expect := range []string{"", "Expect: 100-continue\r\n"} {
+			header := fmt.Sprintf("%sContent-Length: %d", expect, size)
+			for _, tc := range []struct {
+				data string
+				want wantResponse
+			}{
+				{s.rawPost(header, ""), tooLarge},
+				{strings.Replace(s.rawPost(header, ""), s.key, "unknown", 1), rejected(401, "invalid_api_key")},
+				{strings.Replace(s.rawPost(header, ""), "application/json", "text/plain", 1), rejected(415, "unsupported_media_type")},
+			} {
+				t.Run(fmt.Sprintf("%d bytes %s%d", size, expect, tc.want.status), func(t *testing.T) {
+					conn := s.dial(t, tc.data)
+					s.expectFrom(t, conn, tc.want)
+					conn.Close()
+				})
+			}
+		}
+	}
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(start); took > longTimeouts.Read/2 {
+		t.Errorf("the responses took %s, want them before the body", took)
+	}
+}
+
+func TestConnectionIsClosedAfterDeclaredLargeBody(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	_, _ = s.serve(t, s.engine(t, nil), longTimeouts)
+	for _, header := range []string{"Content-Length: 65537", "Content-Length: 1000000000", "Expect: 100-continue\r\nContent-Length: 65537"} {
+		t.Run(header, func(t *testing.T) {
+			t.Parallel()
+			start := time.Now()
+			conn := s.dial(t, s.rawPost(header, "{"))
+			if _, err := io.Copy(io.Discard, conn); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(start); took > longTimeouts.Read/2 {
+				t.Errorf("the connection was closed after %s, want it closed with the response", took)
+			}
+		})
+	}
+}
+
+// A client that reads the response only after it has sent the body must not get a
+// connection reset.
+func TestClientSendingLargeBodyReadsResponse(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	const size = 5 << 20
+	declared := s.rawPost(fmt.Sprintf("Content-Length: %d", size), strings.Repeat("x", size))
+	chunked := s.rawPost("Transfer-Encoding: chunked", fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", size, strings.Repeat("x", size)))
+	for name, data := range map[string]string{"declared": declared, "chunked": chunked} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s.expectFrom(t, s.dial(t, data), rejected(413, "body_too_large"))
+			s.expectFrom(t, s.dial(t, strings.Replace(data, s.key, "unknown", 1)), rejected(401, "invalid_api_key"))
+		})
+	}
+}
+
+func TestChunkedBodyOverLimitIsRejectedBeforeEnd(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	start := time.Now()
+	_, _ = s.serve(t, s.engine(t, nil), longTimeouts)
+	const size = 64<<10 + 1
+	conn := s.dial(t, s.rawPost("Transfer-Encoding: chunked", fmt.Sprintf("%x\r\n%s\r\n", size, strings.Repeat("x", size))))
+	s.expectFrom(t, conn, rejected(413, "body_too_large"))
+	if took := time.Since(start); took > longTimeouts.Read/2 {
+		t.Errorf("the response took %s, want it before the rest of the body", took)
 	}
 }

@@ -1,11 +1,13 @@
 package http_test
 
 import (
+	"bufio"
 	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,6 +22,7 @@ import (
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/enginetest"
@@ -245,4 +248,120 @@ func (s *testServer) whileStoreBusy(t *testing.T, f func()) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+type (
+	getFunc    func(ctx context.Context, id int64) (domain.Pet, error)
+	createFunc func(ctx context.Context) (domain.Pet, error)
+)
+
+// withGet replaces Pets.Get.
+func withGet(get getFunc) option {
+	return func(s *rest.Options) { s.Pets = petsWithGet{s.Pets, get} }
+}
+
+type petsWithGet struct {
+	rest.Pets
+	get getFunc
+}
+
+func (p petsWithGet) Get(ctx context.Context, id int64) (domain.Pet, error) { return p.get(ctx, id) }
+
+// withCreate replaces Pets.Create.
+func withCreate(create createFunc) option {
+	return func(s *rest.Options) { s.Pets = petsWithCreate{s.Pets, create} }
+}
+
+type petsWithCreate struct {
+	rest.Pets
+	create createFunc
+}
+
+func (p petsWithCreate) Create(ctx context.Context, _ domain.NewPet, _ domain.IdempotencyKey) (domain.Pet, bool, error) {
+	pet, err := p.create(ctx)
+	return pet, false, err
+}
+
+// A blockingGet is a Pets.Get that blocks until release is closed or the context ends.
+// Each call sends to started.
+type blockingGet struct{ started, release chan struct{} }
+
+func newBlockingGet() blockingGet { return blockingGet{make(chan struct{}, 1), make(chan struct{})} }
+
+func (b blockingGet) get(ctx context.Context, id int64) (domain.Pet, error) {
+	b.started <- struct{}{}
+	select {
+	case <-b.release:
+		return domain.Pet{ID: id, Name: "Rex", CategoryID: 7}, nil
+	case <-ctx.Done():
+		return domain.Pet{}, domain.Unavailable(ctx.Err())
+	}
+}
+
+// withListCount counts the calls of Pets.List.
+func withListCount(calls *atomic.Int32) option {
+	return func(s *rest.Options) { s.Pets = countingPets{s.Pets, calls} }
+}
+
+type countingPets struct {
+	rest.Pets
+	calls *atomic.Int32
+}
+
+func (p countingPets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error) {
+	p.calls.Add(1)
+	return p.Pets.List(ctx, q)
+}
+
+// withBlockingKeys replaces Keys.Authenticate by a call that blocks until the context ends.
+func withBlockingKeys(s *rest.Options) { s.Keys = blockingKeys{} }
+
+type blockingKeys struct{}
+
+func (blockingKeys) Authenticate(ctx context.Context, _ string) (apikey.Key, error) {
+	<-ctx.Done()
+	return apikey.Key{}, domain.Unavailable(ctx.Err())
+}
+
+// dial connects to the server and writes data.
+func (s *testServer) dial(t *testing.T, data string) net.Conn {
+	t.Helper()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Write([]byte(data)); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// rawPost returns the text of a POST of a pet, with header lines and body as given.
+func (s *testServer) rawPost(header, body string) string {
+	return "POST /v1/pets HTTP/1.1\r\nHost: petstore\r\nAuthorization: Bearer " + s.key +
+		"\r\nContent-Type: application/json\r\n" + header + "\r\n\r\n" + body
+}
+
+// expectFrom reads the response to a POST of a pet from a connection and checks it as
+// expect does.
+func (s *testServer) expectFrom(t *testing.T, conn net.Conn, want wantResponse) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/pets", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	httpResponse, err := http.ReadResponse(bufio.NewReader(conn), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := readBody(httpResponse)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.checkCommonRules(t, res)
+	res.check(t, want)
 }

@@ -1,15 +1,60 @@
-// Package enginetest creates databases for the tests of other packages, which so run with
-// each engine: with SQLite, or with PostgreSQL if built with the tag postgres. Only tests
-// import it.
+// Package enginetest creates databases for the tests of other packages, which so run with each
+// engine. Only tests import it.
 package enginetest
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/postgres"
+	"example.com/petstore/repository/postgres/postgrestest"
+	"example.com/petstore/repository/sqlite"
 )
+
+// The engines, as in database.driver.
+const (
+	SQLite   = "sqlite"
+	Postgres = "postgres"
+)
+
+var (
+	driver string               // of the current run
+	server *postgrestest.Server // nil while tests run with SQLite
+)
+
+// WithDatabases returns m, whose tests can call New. Run runs them with SQLite, and then with
+// PostgreSQL if it is available. PETSTORE_TEST_ENGINE=sqlite or =postgres runs them with one
+// engine.
+func WithDatabases(m *testing.M) interface{ Run() int } { return withDatabases{m} }
+
+type withDatabases struct{ *testing.M }
+
+func (m withDatabases) Run() (code int) {
+	flag.Parse()
+	only := os.Getenv("PETSTORE_TEST_ENGINE")
+	if flag.Lookup("test.fuzz").Value.String()+flag.Lookup("test.list").Value.String() != "" {
+		only = cmp.Or(only, SQLite)
+	}
+	if only != Postgres {
+		driver = SQLite
+		code = m.M.Run()
+	}
+	if only == SQLite || only == "" && !postgrestest.Available() {
+		return code
+	}
+	driver = Postgres
+	if testing.Verbose() {
+		fmt.Fprintln(os.Stdout, "=== the same tests with PostgreSQL")
+	}
+	return max(code, postgrestest.WithServer(m.M, &server).Run())
+}
 
 // A Database is a new database, which is empty or does not exist. It is removed when the
 // test ends.
@@ -18,14 +63,28 @@ type Database struct {
 	DSN    string
 }
 
+// New returns a new database.
+func New(t testing.TB) Database {
+	t.Helper()
+	if driver == Postgres {
+		return Database{Postgres, server.NewDatabase(t)}
+	}
+	return Database{SQLite, filepath.Join(t.TempDir(), "pets.db")}
+}
+
 // Engine returns the engine of the database.
-func (d Database) Engine() engine.Engine { return newEngine(d.DSN) }
+func (d Database) Engine() engine.Engine {
+	if d.Driver == Postgres {
+		return postgres.New(d.DSN)
+	}
+	return sqlite.New(d.DSN)
+}
 
 // Connect returns connections to the database as another program would have, which are closed
 // when the test ends.
 func (d Database) Connect(t testing.TB) *sql.DB {
 	t.Helper()
-	db, err := sql.Open(sqlDriver, d.DSN)
+	db, err := sql.Open(map[string]string{SQLite: "sqlite3", Postgres: "pgx"}[d.Driver], d.DSN)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,10 +98,13 @@ func (d Database) Exec(t testing.TB, statement string, args ...any) {
 	t.Helper()
 	db := d.Connect(t)
 	defer func() { _ = db.Close() }()
-	for _, s := range []string{statement, invalidateCaches} {
-		if _, err := db.ExecContext(context.Background(), s, args...); err != nil {
-			t.Fatal(err)
-		}
-		args = nil
+	if _, err := db.ExecContext(context.Background(), statement, args...); err != nil {
+		t.Fatal(err)
+	}
+	if d.Driver == SQLite { // it notices any commit
+		return
+	}
+	if _, err := db.ExecContext(context.Background(), "UPDATE versions SET added = added + 1, changed = changed + 1, keys = keys + 1"); err != nil {
+		t.Fatal(err)
 	}
 }

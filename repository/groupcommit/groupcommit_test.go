@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -199,7 +198,7 @@ func (q *testQueue) enqueue(ctx context.Context, fn txFunc) <-chan error {
 	result := make(chan error, 1)
 	go func() { result <- q.Do(ctx, fn) }()
 	for q.Queued() == before {
-		runtime.Gosched()
+		time.Sleep(time.Millisecond)
 	}
 	return result
 }

@@ -130,7 +130,7 @@ func TestFullQueueRejectsFunction(t *testing.T) {
 		})
 	}
 	for q.Queued() < groupcommit.QueueSize {
-		runtime.Gosched()
+		time.Sleep(time.Millisecond)
 	}
 	if err := q.Do(t.Context(), count); !isQueueError(err) || !errors.Is(err, groupcommit.ErrQueueFull) {
 		t.Errorf("one more function: got %v, want an Error that wraps %v", err, groupcommit.ErrQueueFull)
@@ -232,6 +232,6 @@ func TestPollIsCalledInEachTransactionAndBetween(t *testing.T) {
 	before := polls.Load()
 	open(time.Millisecond)
 	for polls.Load() < before+3 { // also after a failure
-		runtime.Gosched()
+		time.Sleep(time.Millisecond)
 	}
 }

@@ -1,5 +1,3 @@
-//go:build postgres
-
 package storecopy_test
 
 import (
@@ -20,7 +18,6 @@ import (
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/repository/postgres"
 	"example.com/petstore/repository/postgres/postgrestest"
 	"example.com/petstore/repository/sqlite"
@@ -46,7 +43,7 @@ func check(t *testing.T, err error) {
 // newDatabase returns the DSN of a new store on PostgreSQL after statements.
 func newDatabase(t *testing.T, statements ...string) string {
 	t.Helper()
-	dsn := enginetest.New(t).DSN
+	dsn := server.NewDatabase(t)
 	create(t, postgres.New(dsn))
 	executeOn(t, dsn, statements...)
 	return dsn
@@ -113,7 +110,7 @@ func TestCopyToPostgresAndBackKeepsValuesAtTheLimits(t *testing.T) {
 	t.Parallel()
 	limits, err := os.ReadFile("testdata/limits.sql")
 	check(t, err)
-	from, between, to := sqlite.New(newFile(t, string(limits))), postgres.New(enginetest.New(t).DSN), sqlite.New(filepath.Join(t.TempDir(), "back.db"))
+	from, between, to := sqlite.New(newFile(t, string(limits))), postgres.New(server.NewDatabase(t)), sqlite.New(filepath.Join(t.TempDir(), "back.db"))
 	there, err := copyStore(t.Context(), from, between, false, ignore)
 	check(t, err)
 	back, err := copyStore(t.Context(), between, to, false, ignore)
@@ -199,7 +196,7 @@ func setSold(t *testing.T, e engine.Engine, id int64) {
 
 func TestCopyRejectsStoresThatAreInUse(t *testing.T) {
 	t.Parallel()
-	dsn, other := newDatabase(t, "INSERT INTO pets (name, category_id) VALUES ('Rex', 1)"), enginetest.New(t).DSN
+	dsn, other := newDatabase(t, "INSERT INTO pets (name, category_id) VALUES ('Rex', 1)"), server.NewDatabase(t)
 	store, err := repository.Open(t.Context(), postgres.New(dsn), repository.Options{})
 	check(t, err)
 	defer func() { check(t, store.Close()) }()
@@ -219,7 +216,7 @@ func TestCopyRejectsStoresThatAreInUse(t *testing.T) {
 
 func TestStoreThatIsCopiedCannotBeWritten(t *testing.T) {
 	t.Parallel()
-	dsn := enginetest.New(t).DSN
+	dsn := server.NewDatabase(t)
 	_, err := copyStore(t.Context(), sqlite.New(newFile(t, manyPets)), postgres.New(dsn), false, ignore)
 	check(t, err)
 	tried := false
@@ -242,7 +239,7 @@ func TestStoreThatIsCopiedCannotBeWritten(t *testing.T) {
 // Writers place orders, which change a pet and add an order in one transaction.
 func TestSnapshotOfServedStoreIsConsistent(t *testing.T) {
 	t.Parallel()
-	from := postgres.New(enginetest.New(t).DSN)
+	from := postgres.New(server.NewDatabase(t))
 	_, err := copyStore(t.Context(), sqlite.New(newFile(t, manyPets)), from, false, ignore)
 	check(t, err)
 	store, err := repository.Open(t.Context(), from, repository.Options{})
@@ -301,7 +298,7 @@ func TestSnapshotIsKeptWhileTheTargetIsRead(t *testing.T) {
 
 func TestCopyConnectsAgain(t *testing.T) {
 	t.Parallel()
-	dsn := enginetest.New(t).DSN
+	dsn := server.NewDatabase(t)
 	ended := false
 	result, err := copyStore(t.Context(), sqlite.New(newFile(t, manyPets)), postgres.New(dsn), false, func(int) {
 		if !ended {

@@ -12,12 +12,14 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/enginetest"
+	"example.com/petstore/repository/postgres/postgrestest"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/storecopy"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(enginetest.WithDatabases(m)) }
+var server *postgrestest.Server
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.WithServer(m, &server)) }
 
 // newFile returns the path of a new store after statements.
 func newFile(t *testing.T, statements ...string) string {

@@ -58,6 +58,8 @@ func newCluster(parent string, settings []string) (_ *cluster, err error) {
 
 func (c *cluster) data() string { return filepath.Join(c.folder, "data") }
 
+var errMissing = errors.New("PostgreSQL is not installed: run make deps, or let the tests use a server on which they may create databases with " + dsnVariable)
+
 // findPrograms returns the folder of initdb and postgres: of the newest version where
 // Debian installs them, or in PATH.
 func findPrograms() (string, error) {
@@ -68,8 +70,7 @@ func findPrograms() (string, error) {
 	}
 	path, err := exec.LookPath("initdb")
 	if err != nil {
-		return "", errors.New("PostgreSQL is not installed: run make test-postgres or make bench, which install Debian's package, " +
-			"or let the tests use a server on which they may create databases with PETSTORE_TEST_POSTGRES_DSN")
+		return "", errMissing
 	}
 	return filepath.Dir(path), nil
 }

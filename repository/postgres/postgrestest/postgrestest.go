@@ -16,6 +16,9 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver pgx
 )
 
+// dsnVariable is the environment variable that names an existing server.
+const dsnVariable = "PETSTORE_TEST_POSTGRES_DSN"
+
 // A Server is a PostgreSQL server.
 type Server struct {
 	*cluster // nil for an existing server
@@ -25,14 +28,21 @@ type Server struct {
 // open returns the existing server that PETSTORE_TEST_POSTGRES_DSN names, or else starts
 // one with its own cluster. The caller must close it.
 func open() (*Server, error) {
-	if dsn := os.Getenv("PETSTORE_TEST_POSTGRES_DSN"); dsn != "" {
+	if dsn := os.Getenv(dsnVariable); dsn != "" {
 		return &Server{dsn: dsn}, nil
 	}
 	return StartIn("")
 }
 
+// Available reports whether there is a server for tests, or the programs to start one.
+func Available() bool {
+	_, err := findPrograms()
+	return err == nil || os.Getenv(dsnVariable) != ""
+}
+
 // WithServer returns m with a server for all tests: Run opens *server, runs the tests and
-// closes it. It reports an error on stderr.
+// closes it. It reports an error on stderr. If no server is available, *server stays nil, and the
+// tests that call NewDatabase are skipped.
 func WithServer(m *testing.M, server **Server) interface{ Run() int } { return withServer{m, server} }
 
 type withServer struct {
@@ -41,6 +51,9 @@ type withServer struct {
 }
 
 func (m withServer) Run() (code int) {
+	if !Available() {
+		return m.M.Run()
+	}
 	s, err := open()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -57,9 +70,13 @@ func (m withServer) Run() (code int) {
 }
 
 // Start starts a server with its own cluster, which the test may stop. Both are removed
-// when the test ends. settings are those of postgresql.conf, as name=value.
+// when the test ends. settings are those of postgresql.conf, as name=value. Without the programs of
+// PostgreSQL it skips the test.
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
+	if _, err := findPrograms(); err != nil {
+		t.Skip(err)
+	}
 	s, err := StartIn("", settings...)
 	if err != nil {
 		t.Fatal(err)
@@ -91,9 +108,13 @@ func (s *Server) Close() error {
 }
 
 // NewDatabase creates a database and returns its DSN. On an existing server it is dropped
-// when the test ends; otherwise it is removed with the cluster, which takes less time.
+// when the test ends; otherwise it is removed with the cluster, which takes less time. Without a
+// server it skips the test.
 func (s *Server) NewDatabase(t testing.TB) (dsn string) {
 	t.Helper()
+	if s == nil {
+		t.Skip(errMissing)
+	}
 	name := "petstore_test_" + strings.ToLower(rand.Text())
 	if err := s.Exec(t.Context(), "CREATE DATABASE "+name+" TEMPLATE template0"); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,191 @@
+package http_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/gin-gonic/gin"
+
+	"example.com/petstore/domain"
+)
+
+func TestPanicIsInternalErrorAndOnlyLogged(t *testing.T) {
+	t.Parallel()
+	var nilPet *domain.Pet
+	for cause, doPanic := range map[string]func() domain.Pet{
+		"a string":                      func() domain.Pet { panic("a string") },
+		"an error value":                func() domain.Pet { panic(errors.New("an error value")) },
+		"there is no pet with the id 1": func() domain.Pet { panic(domain.PetNotFound(1)) },
+		"nil pointer":                   func() domain.Pet { return *nilPet },
+		"panic called with nil":         func() domain.Pet { panic(nil) },
+		"index out of range [1] with":   func() domain.Pet { return []domain.Pet{}[len("x")] },
+	} {
+		t.Run(cause, func(t *testing.T) {
+			t.Parallel()
+			s := newTestServer(t, withGet(func(context.Context, int64) (domain.Pet, error) { return doPanic(), nil }))
+			res := s.expect(t, get("/v1/pets/1"), rejected(500, "internal_error").withHeader(deprecationHeaders...).withoutText(cause, "panic_test"))
+			entries := s.log.FilterMessage("panic").All()
+			if len(entries) != 1 {
+				t.Fatalf("got %d panics in the log, want 1", len(entries))
+			}
+			fields := entries[0].ContextMap()
+			if fields["request_id"] != res.Header.Get("X-Request-Id") || !strings.Contains(fmt.Sprint(fields["panic"]), cause) {
+				t.Errorf("got log entry %v, want %s of request %s", fields, cause, res.Header.Get("X-Request-Id"))
+			}
+			if !strings.Contains(fmt.Sprint(fields["stack"]), "middleware_test.go") {
+				t.Errorf("got stack %v, want it to contain middleware_test.go", fields["stack"])
+			}
+			s.expect(t, get("/v1/pets"), ok(`[]`))
+		})
+	}
+}
+
+func TestAccessLogRecordsPanicAs500(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t, withGet(func(context.Context, int64) (domain.Pet, error) { panic("panic value") }))
+	s.expect(t, newRequest(http.MethodHead, "/v1/pets/1"), wantResponse{status: 500})
+	if lines := s.accessLog(t); len(lines) != 1 || lines[0]["status"] != int64(500) {
+		t.Errorf("got access log %v, want one line with status 500", lines)
+	}
+}
+
+func TestAuthenticatorPanicIsInternalError(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t, withAuthenticator(func(*gin.Context) (string, error) { panic("panic value") }))
+	s.expect(t, get("/v1/pets"), rejected(500, "internal_error").withoutText("panic value"))
+}
+
+func TestAbortHandlerPanicClosesConnection(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t, withGet(func(context.Context, int64) (domain.Pet, error) { panic(http.ErrAbortHandler) }))
+	if res, err := s.send(t.Context(), get("/v1/pets/1")); err == nil {
+		t.Errorf("got status %d with body %s, want a closed connection", res.StatusCode, res.body)
+	}
+	s.expect(t, get("/v1/pets"), ok(`[]`))
+}
+
+func TestRequestIsUnavailableWhenTheHostEndsItsContext(t *testing.T) {
+	t.Parallel()
+	for name, newContext := range map[string]func() (ctx context.Context, end func() error, stop func()){
+		"on a signal": func() (context.Context, func() error, func()) {
+			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGHUP)
+			self, err := os.FindProcess(os.Getpid())
+			return ctx, func() error { return errors.Join(err, self.Signal(syscall.SIGHUP)) }, stop
+		},
+		"with a cause": func() (context.Context, func() error, func()) {
+			ctx, cancel := context.WithCancelCause(context.Background())
+			return ctx, func() error { cancel(errors.New("the host shuts down")); return nil }, func() { cancel(nil) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, end, stop := newContext()
+			defer stop()
+			pets, s := newBlockingGet(), newUnstartedServer(t)
+			engine := gin.New()
+			api := s.api(t, withGet(pets.get))
+			if err := api.Mount(engine.Group("/v1")); err != nil {
+				t.Fatal(err)
+			}
+			server := httptest.NewUnstartedServer(engine)
+			server.Config.BaseContext = func(net.Listener) context.Context { return ctx }
+			server.Start()
+			defer server.Close()
+			s.url, s.client = server.URL, server.Client()
+			ended := make(chan error, 1)
+			go func() { <-pets.started; ended <- end() }()
+			s.expect(t, get("/v1/pets/1"), rejected(503, "unavailable"))
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+			if line := s.waitForAccessLog(t); line["status"] != int64(503) {
+				t.Errorf("got the access log %v, want the status 503", line)
+			}
+		})
+	}
+}
+
+// Each request fails two consecutive checks; the response is that of the first.
+func TestChecksRunInPublishedOrder(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.expect(t, postPet(newRex, "Idempotency-Key: used"), created(""))
+
+	const (
+		noAPIKey   = "-Authorization"
+		textPlain  = "Content-Type: text/plain"
+		invalidKey = "Idempotency-Key: not valid"
+		usedKey    = "Idempotency-Key: used"
+	)
+	readOnly := "Authorization: Bearer " + s.createReadOnlyKey(t)
+	tooLarge := strings.Repeat("x", 64<<10+1)
+	s.run(t, []testCase{
+		{"path before method", newRequest("DELETE", "/v1/nothing"), rejected(404, "not_found")},
+		{"path before API key", get("/v1/nothing", noAPIKey), rejected(404, "not_found")},
+		{"method before API key", newRequest("DELETE", "/v1/pets", noAPIKey), rejected(405, "method_not_allowed")},
+		{"API key before media type", postPet(`{}`, noAPIKey, textPlain), rejected(401, "missing_api_key")},
+		{"API key before size", postPet(tooLarge, noAPIKey), rejected(401, "missing_api_key")},
+		{"API key before query", get("/v1/pets?limit=0", noAPIKey), rejected(401, "missing_api_key")},
+		{"API key before path id", get("/v1/pets/none", noAPIKey), rejected(401, "missing_api_key")},
+		{"method before permission", newRequest("DELETE", "/v1/pets", readOnly), rejected(405, "method_not_allowed")},
+		{"permission before media type", postPet(`{}`, readOnly, textPlain), rejected(403, "forbidden")},
+		{"permission before size", postPet(tooLarge, readOnly), rejected(403, "forbidden")},
+		{"permission before JSON", postPet(`{`, readOnly), rejected(403, "forbidden")},
+		{"permission before path id", newRequest("POST", "/v1/store/orders/none/cancel", readOnly), rejected(403, "forbidden")},
+		{"permission before idempotency key reuse", postPet(newRex, readOnly, usedKey), rejected(403, "forbidden")},
+		{"media type before size", postPet(tooLarge, textPlain), rejected(415, "unsupported_media_type")},
+		{"size before JSON", postPet(tooLarge), rejected(413, "body_too_large")},
+		{"JSON before values", postPet(`{"name":"","categoryId":"x"`), rejected(400, "invalid_json")},
+		{"JSON before idempotency key format", postPet(`{`, invalidKey), rejected(400, "invalid_json")},
+		{"values before idempotency key format", postPet(`{"name":""}`, invalidKey), rejected(400, "validation_failed")},
+		{"values before idempotency key reuse", postPet(`{"name":""}`, usedKey), rejected(400, "validation_failed")},
+	})
+}
+
+func TestRemovedOperationAuthenticatesFirst(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.clock.set(sunset)
+	s.run(t, []testCase{
+		{"API key before removal", get("/v1/pets/1", "-Authorization"), rejected(401, "missing_api_key")},
+		{"removal before path id", get("/v1/pets/none"), rejected(410, "operation_removed")},
+		{"method before removal", newRequest("DELETE", "/v1/pets/1"), rejected(405, "method_not_allowed")},
+	})
+}
+
+func TestValidRequestIDOfClientIsReturned(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	for _, id := range []string{"a", "0", "abc-123", "A.b_C-9", strings.Repeat("x", 64), "..", "8e03978e-40d5-43dd-bc93-6894a57f9324"} {
+		for _, path := range []string{"/v1/pets", "/v1/pets/none", "/livez", "/nowhere"} {
+			s.expect(t, get(path, "X-Request-Id: "+id), wantResponse{}.withHeader("X-Request-Id: "+id))
+			s.expect(t, get(path, "X-Request-Id: "+id, "-Authorization"), wantResponse{}.withHeader("X-Request-Id: "+id))
+		}
+	}
+}
+
+func TestInvalidRequestIDIsReplaced(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	generated := map[string]bool{}
+	for _, header := range []string{
+		"-X-Request-Id", "X-Request-Id: ", "X-Request-Id: a b", "X-Request-Id: ä", "X-Request-Id: a/b", "X-Request-Id: a:b", "X-Request-Id: <b>",
+		"X-Request-Id: a,b", "X-Request-Id: a\tb", "X-Request-Id: \xff", "X-Request-Id: " + strings.Repeat("x", 65),
+		"X-Request-Id: petstore_" + strings.Repeat("x", 49), // an API key
+	} {
+		id := s.expect(t, get("/v1/pets", header), ok(`[]`)).Header.Get("X-Request-Id")
+		if !generatedRequestID.MatchString(id) || generated[id] {
+			t.Errorf("%q: got id %q, want 32 new hexadecimal digits", header, id)
+		}
+		generated[id] = true
+	}
+}

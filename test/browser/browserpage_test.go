@@ -1,0 +1,311 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// A page is Swagger UI in a browser, with the problems that the browser reported.
+type page struct {
+	t         *testing.T
+	ctx       context.Context //nolint:containedctx // chromedp stores the browser in it
+	name, url string
+	mu        sync.Mutex
+	problems  []string
+}
+
+// fields are the values that a user types, by the name of the parameter; "" is the body.
+type fields map[string]string
+
+// openPage opens a URL in a new browser. The name is part of the names of screenshots.
+func openPage(t *testing.T, name, url string) *page {
+	t.Helper()
+	browser, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatalf("%v (make deps installs it)", err)
+	}
+	options := append(
+		chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(browser), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1280, 1400),
+		chromedp.Flag("disable-quic", true),
+	)
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	p := &page{t: t, ctx: ctx, name: name, url: url}
+	if err := chromedp.Do(ctx); err != nil { // starts the browser, which is stopped with the context of the first actions
+		t.Fatal(err)
+	}
+	if err := chromedp.Listen(ctx, p.recordProblems); err != nil {
+		t.Fatal(err)
+	}
+	p.load()
+	return p
+}
+
+// resize reloads the page on a mobile screen of that width in CSS pixels.
+func (p *page) resize(width int64) {
+	p.t.Helper()
+	p.run(chromedp.EmulateViewport(width, 844, chromedp.EmulateMobile))
+	p.load()
+}
+
+// load opens the URL and waits until the operations are visible.
+func (p *page) load() {
+	p.t.Helper()
+	p.run(chromedp.Navigate(p.url+"/"), chromedp.WaitVisible(`#operations-Pets-listPets`))
+}
+
+// wantFit expects that the page has the width and does not scroll horizontally.
+func (p *page) wantFit(width int64) {
+	p.t.Helper()
+	clientWidth := evaluate(p, chromedp.Evaluate[int64](`document.documentElement.clientWidth`))
+	scrollWidth := evaluate(p, chromedp.Evaluate[int64](`document.documentElement.scrollWidth`))
+	if clientWidth != width || scrollWidth > width {
+		p.t.Errorf("on a screen of %d pixels: got width %d and scroll width %d", width, clientWidth, scrollWidth)
+	}
+}
+
+// recordProblems records the errors that the browser's console and network panel show,
+// except for error responses of the API, and requests to other servers.
+func (p *page) recordProblems(event any) {
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		p.addProblem("exception: " + e.ExceptionDetails.Text)
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError {
+			p.addProblem("console: " + string(e.Args[0].Value))
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError && !strings.Contains(e.Entry.URL, "/v1/") {
+			p.addProblem("log: " + e.Entry.Text + " " + e.Entry.URL)
+		}
+	case *network.EventRequestWillBeSent:
+		folder := strings.TrimSuffix(p.url, "/docs") // beside which the API may be
+		if !strings.HasPrefix(e.Request.URL, folder) && !strings.HasPrefix(e.Request.URL, "data:") {
+			p.addProblem("request to " + e.Request.URL)
+		}
+	case *network.EventLoadingFailed:
+		p.addProblem("failed: " + e.ErrorText + " " + string(e.BlockedReason))
+	}
+}
+
+func (p *page) addProblem(problem string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.problems = append(p.problems, problem)
+}
+
+func (p *page) wantNoProblems() {
+	p.t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, problem := range p.problems {
+		p.t.Error(problem)
+	}
+}
+
+// run runs actions. Each waits until its elements exist.
+func (p *page) run(actions ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	evaluate(p, chromedp.Steps(actions...))
+}
+
+// evaluate runs an action, for a minute at most, and returns its result.
+func evaluate[T any](p *page, action chromedp.Action[T]) T {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
+	defer cancel()
+	found, err := chromedp.Run(ctx, action)
+	if err != nil {
+		p.screenshot("failed")
+		p.wantNoProblems()
+		p.t.Fatal(err)
+	}
+	return found
+}
+
+// click clicks the middle of an element as soon as it is enabled and nothing covers it there. The page does that itself,
+// because a mouse click of chromedp misses an element that moves after its position was read.
+func click(selector string) chromedp.Action[chromedp.Void] {
+	return waitFor(selector, `element => {
+		if (element.disabled) return false;
+		element.scrollIntoView({ block: "nearest" });
+		const box = element.getBoundingClientRect();
+		if (!element.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2))) return false;
+		element.click();
+		return true;
+	}`)
+}
+
+// waitFor calls a function of the page with the element that a CSS selector matches, until it returns true.
+func waitFor(selector, function string) chromedp.Action[chromedp.Void] {
+	return chromedp.PollFunction[chromedp.Void](`selector => {
+		const element = document.querySelector(selector);
+		return element !== null && (`+function+`)(element);
+	}`, chromedp.WithPollingArgs(selector), chromedp.WithPollingTimeout(time.Minute))
+}
+
+func (p *page) wantLocation(want string) {
+	p.t.Helper()
+	if got := evaluate(p, chromedp.Location()); got != want {
+		p.t.Errorf("location: got %s, want %s", got, want)
+	}
+}
+
+func (p *page) wantTitle(want string) {
+	p.t.Helper()
+	if got := evaluate(p, chromedp.Title()); got != want {
+		p.t.Errorf("title: got %s, want %s", got, want)
+	}
+}
+
+// wantServer expects the only server that the page offers.
+func (p *page) wantServer(want string) {
+	p.t.Helper()
+	servers := `[...document.querySelectorAll(".servers option")].map(option => option.textContent).join()`
+	if got := evaluate(p, chromedp.Evaluate[string](servers)); got != want {
+		p.t.Errorf("servers: got %s, want %s", got, want)
+	}
+}
+
+// authorize enters the API key and expects that the page then offers an operation.
+func (p *page) authorize(key, operation string) {
+	p.t.Helper()
+	execute := "#operations-" + operation + " .execute"
+	p.run(
+		click(`.auth-wrapper .authorize`),
+		chromedp.WaitVisible(`.auth-container input`),
+	)
+	p.enter(`.auth-container input`, key)
+	p.run(
+		click(`.auth-btn-wrapper .authorize`),
+		chromedp.WaitNotPresent(`.auth-container`),
+		chromedp.WaitVisible(execute),
+	)
+	p.wantOnScreen(execute)
+}
+
+// try opens an operation, fills in the fields, executes it and expects a status.
+func (p *page) try(operation string, f fields, status string) {
+	p.t.Helper()
+	block := "#operations-" + operation
+	if p.count(block+" .execute") == 0 {
+		p.run(click(block+` .opblock-summary-control`), chromedp.WaitVisible(block+` .execute`))
+	}
+	for name, value := range f {
+		if name == "" {
+			p.enter(block+` .body-param__text`, value)
+		} else {
+			p.enter(block+` tr[data-param-name="`+name+`"] input`, value)
+		}
+	}
+	p.execute(operation, status)
+}
+
+// enter replaces the value of a field, at once: the page is rendered after each change.
+func (p *page) enter(field, value string) {
+	p.t.Helper()
+	p.run(chromedp.WaitVisible(field), chromedp.Focus(field))
+	command := fmt.Sprintf(`document.execCommand("insertText", false, %q)`, value)
+	if value == "" {
+		command = `document.execCommand("delete")`
+	}
+	evaluate(p, chromedp.Evaluate[bool](`document.execCommand("selectAll"), `+command))
+}
+
+// execute executes an open operation and expects a status, in a cell that replaces that of the response before.
+func (p *page) execute(operation, status string) {
+	p.t.Helper()
+	block := "#operations-" + operation
+	statusCell := block + ` .live-responses-table tbody .response-col_status`
+	evaluate(p, chromedp.Evaluate[int](`document.querySelectorAll("`+statusCell+`").forEach(cell => cell.classList.add("old")), 0`))
+	statusCell += ":not(.old)"
+	p.run(click(block+` .execute`), chromedp.WaitVisible(statusCell))
+	if got := evaluate(p, chromedp.Text(statusCell)); !strings.HasPrefix(strings.TrimSpace(got), status) {
+		p.screenshot("unexpected")
+		p.t.Errorf("%s: got status %q, want %s", operation, got, status)
+	}
+	p.wantOnScreen(statusCell)
+}
+
+// wantOnScreen waits until the top of an element is on the screen without the user scrolling.
+func (p *page) wantOnScreen(selector string) {
+	p.t.Helper()
+	p.run(waitFor(selector, `element => {
+		const top = element.getBoundingClientRect().top;
+		return top >= 0 && top < innerHeight;
+	}`))
+}
+
+// wantBodyRequired expects a message at an empty body.
+func (p *page) wantBodyRequired(operation string) {
+	p.t.Helper()
+	block := "#operations-" + operation
+	p.enter(block+` .body-param__text`, "")
+	p.run(click(block+` .execute`), waitFor(block+` .body-param`, `element =>
+		getComputedStyle(element, "::after").content === '"The body must not be empty."'`))
+}
+
+// openAndClickExecute opens an operation and clicks Execute before Swagger UI has resolved the references of the operation.
+func (p *page) openAndClickExecute(operation string) {
+	p.t.Helper()
+	clicked := evaluate(p, chromedp.Evaluate[bool](`(async block => {
+		block.querySelector(".opblock-summary-control").click();
+		await null; // React has rendered the operation
+		block.querySelector(".execute").click();
+		return block.querySelector(".parameters-col_name") === null;
+	})(document.querySelector("#operations-`+operation+`"))`, chromedp.EvalAwaitPromise))
+	if !clicked {
+		p.t.Errorf("%s: Execute was clicked too late", operation)
+	}
+}
+
+// count returns the number of elements that a CSS selector matches.
+func (p *page) count(selector string) int {
+	p.t.Helper()
+	return evaluate(p, chromedp.Evaluate[int](`document.querySelectorAll("`+selector+`").length`))
+}
+
+// wantDeprecated expects that the path of an operation is struck through.
+func (p *page) wantDeprecated(operation string) {
+	p.t.Helper()
+	line := evaluate(p, chromedp.Evaluate[string](
+		`getComputedStyle(document.querySelector("#operations-`+operation+` .opblock-summary-path__deprecated")).textDecorationLine`,
+	))
+	if line != "line-through" {
+		p.t.Errorf("%s: got the text decoration %q, want line-through", operation, line)
+	}
+}
+
+// screenshot saves a screenshot in a temporary directory, for manual inspection.
+func (p *page) screenshot(name string) {
+	p.t.Helper()
+	dir := filepath.Join(os.TempDir(), "petstore-screenshots")
+	ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
+	defer cancel()
+	image, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		p.t.Logf("cannot take a screenshot: %v", err)
+		return
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, p.name+"-"+name+".png"), image, 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}

@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"example.com/petstore/test/harness"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestBackupHasEveryAcknowledgedAnimal(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := harness.Start(t, dir)
+	for i := range 20 {
+		if status, body, err := s.Post(t.Context(), harness.PetBody("Rex")); err != nil || status != http.StatusCreated {
+			t.Fatal(status, body, err)
+		}
+		name := fmt.Sprintf("%d.db", i)
+		stdout, stderr, code := harness.Run(t, dir, "backup", name)
+		want := fmt.Sprintf("wrote %s: %d animals, 0 orders, 1 API keys, schema version ", name, i+1)
+		if code != 0 || !strings.HasPrefix(stdout, want) || !strings.HasSuffix(stderr, " KiB\n") {
+			t.Fatalf("got code %d, stdout %q, stderr %q; want 0, %q and the progress", code, stdout, stderr, want)
+		}
+	}
+}
+
+func TestBackupIsPrivateAndOverwritesNothing(t *testing.T) {
+	t.Parallel()
+	dir := harness.NewStore(t)
+	if out, err := harness.CommandAfter(t.Context(), dir, "umask 000", "backup", "monday.db").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	before := modes(t, dir)
+	if before["monday.db"] != 0o600 {
+		t.Errorf("got the files %v, want monday.db with the mode 0600", before)
+	}
+	_, stderr, code := harness.Run(t, dir, "backup", "monday.db")
+	if code != 1 || stderr != "petstore: monday.db exists already: name another file, or move it away\n" {
+		t.Errorf("got code %d, stderr %q; want 1 and that it exists", code, stderr)
+	}
+	wantModes(t, dir, before)
+}
+
+func TestBackupRejectsInvalidCommandLine(t *testing.T) {
+	t.Parallel()
+	dir := harness.NewStore(t)
+	for _, args := range []string{"backup", "backup a.db b.db", "backup --keep 0 .", "backup --keep -1 .", "backup --keep x ."} {
+		if _, stderr, code := harness.Run(t, dir, strings.Fields(args)...); code != 2 || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: got code %d, stderr %q; want 2 and one line", args, code, stderr)
+		}
+	}
+}
+
+func TestBackupOfMissingOrDamagedStoreWritesNothing(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]func(path string) error{
+		"missing": os.Remove,
+		"cut":     func(path string) error { return os.Truncate(path, 30_000) },
+		"noise":   func(path string) error { return os.WriteFile(path, []byte(strings.Repeat("noise", 1000)), 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := harness.NewStore(t)
+			if err := prepare(harness.StorePath(dir)); err != nil {
+				t.Fatal(err)
+			}
+			before := modes(t, dir)
+			_, stderr, code := harness.Run(t, dir, "backup", "monday.db")
+			if code != 1 || !strings.Contains(stderr, "petstore: copy petstore.db: ") {
+				t.Errorf("got code %d, stderr %q; want 1 and an error of the store", code, stderr)
+			}
+			wantModes(t, dir, before)
+		})
+	}
+}
+
+func TestBackupOnFullDiskWritesNothing(t *testing.T) {
+	t.Parallel()
+	dir := harness.NewStore(t)
+	if err := os.Mkdir(filepath.Join(dir, "small"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const mount = "mount -t tmpfs -o size=16k none small && trap 'ls small' EXIT"
+	cmd := harness.AllowMounts(t, harness.CommandAfter(t.Context(), dir, mount, "backup", "small/monday.db"))
+	cmd.Args[2] = strings.ReplaceAll(cmd.Args[2], "&& exec ", "&& ") // so that the shell lists what is left
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "the disk is full: free some space\n") || strings.Contains(string(out), "monday.db\n") {
+		t.Errorf("got %v, %q; want that the disk is full, and no file", err, out)
+	}
+}
+
+func TestInterruptedBackupWritesNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	harness.Run(t, dir, "seed", "--count", "200000", "--orders", "0")
+	before := modes(t, dir)
+	lastLine, code := signalCommand(t, harness.Command(t.Context(), dir, "backup", "monday.db"), syscall.SIGINT)
+	if code != 1 || lastLine != "petstore: interrupted: nothing was written\n" {
+		t.Errorf("got code %d and the last line %q; want 1 and that it was interrupted", code, lastLine)
+	}
+	wantModes(t, dir, before)
+}
+
+func TestBackupKeepsTheLatestBackups(t *testing.T) {
+	t.Parallel()
+	dir, folder := harness.NewStore(t), t.TempDir()
+	others := []string{"petstore.db", "petstore-20260101T000000.000Z.db.old", "x-petstore-20260101T000000.000Z.db"}
+	for _, name := range append(others, "petstore-20260101T000000.000Z.db", "petstore-99991231T235959.999Z.db", "petstore-20260102T000000.000Z.db.partial") {
+		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var made []string
+	for range 4 {
+		stdout, stderr, code := harness.Run(t, dir, "backup", "--keep", "3", folder)
+		if code != 0 {
+			t.Fatal(stderr)
+		}
+		made = append(made, filepath.Base(regexp.MustCompile(`wrote (\S+):`).FindStringSubmatch(stdout)[1]))
+	}
+	want := slices.Sorted(slices.Values(append(others, "petstore-99991231T235959.999Z.db", made[1], made[2], made[3])))
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, entry := range entries {
+		got = append(got, entry.Name())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("files (-want +got)\n%s", diff)
+	}
+}
+
+// A backup that is newer by its name, because another process wrote it or the clock was set
+// back, is not removed.
+func TestBackupRemovesNoNewerBackup(t *testing.T) {
+	t.Parallel()
+	dir, folder := harness.NewStore(t), t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "petstore-99991231T235959.999Z.db"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, code := harness.Run(t, dir, "backup", "--keep", "1", folder)
+	if code != 0 || strings.Contains(stdout, "removed") {
+		t.Fatalf("got code %d, stdout %q, stderr %q; want 0 and nothing removed", code, stdout, stderr)
+	}
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 2 {
+		t.Errorf("got the files %v, %v, want both", entries, err)
+	}
+}
+
+func TestConcurrentBackupsRemoveNotAll(t *testing.T) {
+	t.Parallel()
+	dir, folder := harness.NewStore(t), t.TempDir()
+	var wait sync.WaitGroup
+	for range 6 {
+		wait.Go(func() {
+			if out, err := harness.Command(t.Context(), dir, "backup", "--keep", "1", folder).CombinedOutput(); err != nil && !strings.Contains(string(out), "another process is writing") {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+	wait.Wait()
+	if names, err := filepath.Glob(filepath.Join(folder, "petstore-*.db")); err != nil || len(names) == 0 {
+		t.Errorf("got the backups %v, %v, want at least the latest", names, err)
+	}
+}

@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/test/harness"
+)
+
+func TestKilledCopyBeginsAnew(t *testing.T) {
+	t.Parallel()
+	dir := harness.SeededStore(t, "40000")
+	killed := harness.KillCopies(t, dir, "--to", "killed.db")
+	whole, stderr, code := harness.Run(t, dir, "copy", "--to", "whole.db")
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	if diff := cmp.Diff(harness.CopiedTables(whole), harness.CopiedTables(killed)); diff != "" || !strings.HasPrefix(harness.CopiedTables(whole), "pets: 40000 rows, SHA-256 ") {
+		t.Errorf("got %s (-whole +killed)\n%s", whole, diff)
+	}
+	harness.WantSameExports(t, dir, "killed.db")
+}
+
+func TestInterruptedCopySaysHowToBeginAnew(t *testing.T) {
+	t.Parallel()
+	dir := harness.SeededStore(t, "40000")
+	cmd, stderr, ended := harness.StartCopy(t, dir, 1, "--to", "copy.db")
+	_ = cmd.Process.Signal(syscall.SIGINT)
+	if err := <-ended; err == nil {
+		t.Fatal("the copy had ended, want it interrupted")
+	}
+	const outcome = "\npetstore: interrupted: the target is an unfinished copy; run the same command again to begin anew\n"
+	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.HasSuffix(stderr.String(), outcome) {
+		t.Fatalf("got code %d, stderr %q; want 1 and %q", code, stderr, outcome)
+	}
+	stderrOf := func(args ...string) string {
+		_, stderr, code := harness.Run(t, dir, args...)
+		if code != 1 {
+			t.Errorf("petstore %v: got code %d, want 1", args, code)
+		}
+		return stderr
+	}
+	want := fmt.Sprintf("open the store copy.db: it is an unfinished copy of %s: run the same petstore copy again, which begins anew, or use another store\n", harness.StorePath(dir))
+	for _, args := range []string{"serve", "keys list", "seed", "migrate status"} {
+		if got := stderrOf(append(strings.Fields(args), "--set", "database.dsn=copy.db")...); !strings.HasSuffix(got, want) && !strings.Contains(got, strings.TrimSpace(want)) {
+			t.Errorf("%s: got stderr %q, want %q", args, got, want)
+		}
+	}
+	stdout, _, code := harness.Run(t, dir, "copy", "--to", "copy.db")
+	if code != 0 || !strings.HasPrefix(harness.CopiedTables(stdout), "pets: 40000 rows, SHA-256 ") {
+		t.Errorf("got code %d, stdout %q; want 0 and all rows", code, stdout)
+	}
+	harness.WantSameExports(t, dir, "copy.db")
+}
+
+func TestCopyOfServedStoreNeedsSnapshot(t *testing.T) {
+	t.Parallel()
+	dir := harness.SeededStore(t, "5000")
+	s := harness.Start(t, dir)
+	_, stderr, code := harness.Run(t, dir, "copy", "--to", "copy.db")
+	want := "petstore: open the source " + harness.StorePath(dir) + ": a process has it open: stop the service and all petstore commands, then try again, " +
+		"or add --snapshot to copy it as it is now, without later changes: nothing was copied\n"
+	if code != 1 || stderr != want {
+		t.Errorf("served source: got code %d, stderr %q; want 1 and %q", code, stderr, want)
+	}
+	if found := modes(t, dir); found["copy.db"] != 0 {
+		t.Error("copy.db was created")
+	}
+	other := harness.NewStore(t)
+	_, stderr, code = harness.Run(t, dir, "copy", "--from", harness.StorePath(other), "--snapshot")
+	want = "petstore: open the target " + harness.StorePath(dir) + ": a process has it open: stop the service and all petstore commands, then try again: nothing was copied\n"
+	if code != 1 || stderr != want {
+		t.Errorf("served target: got code %d, stderr %q; want 1 and %q", code, stderr, want)
+	}
+	done := make(chan int, 1)
+	stop := make(chan struct{})
+	go func() {
+		placed := 0
+		for id := 5_001; ; id++ { // each a new pet and its order
+			select {
+			case <-stop:
+				done <- placed
+				return
+			default:
+			}
+			status, _, err := s.Do(t.Context(), http.MethodPost, "/v1/pets", `{"name":"Rex","categoryId":1,"status":"available"}`)
+			if err == nil && status == http.StatusCreated {
+				status, _, err = s.Do(t.Context(), http.MethodPost, "/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, id))
+			}
+			if err == nil && status == http.StatusCreated {
+				placed++
+			}
+		}
+	}()
+	for i := range 3 {
+		path := fmt.Sprintf("copy%d.db", i)
+		if _, stderr, code := harness.Run(t, dir, "copy", "--to", path, "--snapshot"); code != 0 {
+			t.Fatalf("got code %d, stderr %q", code, stderr)
+		}
+		db := harness.OpenSQLite(t, filepath.Join(dir, path))
+		var unordered, orphans int
+		err := db.QueryRowContext(t.Context(), `SELECT (SELECT count(*) FROM pets WHERE status = 'pending' AND id > 5000 AND id NOT IN (SELECT pet_id FROM orders)),
+			(SELECT count(*) FROM orders WHERE status = 'placed' AND pet_id NOT IN (SELECT id FROM pets WHERE status = 'pending'))`).Scan(&unordered, &orphans)
+		if closeErr := db.Close(); err != nil || closeErr != nil || unordered+orphans > 0 {
+			t.Errorf("got %v %v, %d pending pets without an order, %d orders without a pending pet; want none", err, closeErr, unordered, orphans)
+		}
+	}
+	close(stop)
+	if placed := <-done; placed == 0 {
+		t.Error("no order was placed meanwhile")
+	}
+}
+
+func TestCopyRejectsInvalidFlags(t *testing.T) {
+	t.Parallel()
+	dir := harness.NewStore(t)
+	if err := os.Symlink("petstore.db", filepath.Join(dir, "link.db")); err != nil {
+		t.Fatal(err)
+	}
+	harness.WriteFile(t, dir, "empty", "\n")
+	harness.WriteFile(t, dir, "path", "petstore:secret@127.0.0.1:5432/shop\n") // a connection string without postgres://
+	const notInFile = "the file of --to-file has no connection string of PostgreSQL: write postgres://… to it, or name a SQLite file with --to"
+	const notDSN = "must be the connection string of a PostgreSQL database, such as postgres://user@host:5432/database, or the path of a SQLite file, such as petstore.db"
+	for args, want := range map[string]struct {
+		code int
+		text string
+	}{
+		"":                                {2, "add --from or --to: the other store is that of the settings"},
+		"--snapshot":                      {2, "add --from or --to: the other store is that of the settings"},
+		"--to a.db --to-file b":           {2, "add either --to or --to-file"},
+		"--from a.db --from-file b":       {2, "add either --from or --from-file"},
+		"--to :memory:":                   {2, "the DSN of --to " + notDSN},
+		"--from postgress://u:secret@h/d": {2, "the DSN of --from " + notDSN},
+		"--to-file empty":                 {1, notInFile},
+		"--to-file path":                  {1, notInFile},
+		"--to-file postgres://u:secret@h": {1, "the file of --to-file cannot be read: no such file or directory"},
+		"--to-file none":                  {1, "open none: no such file or directory"},
+		"--to-file shop=1@home":           {1, "open shop=1@home: no such file or directory"},
+		"--from shop=1.db --to copy.db":   {1, "open the source " + filepath.Join(dir, "shop=1.db") + ": there is no such file: correct the path, or run petstore migrate up: nothing was copied"},
+		"a.db":                            {2, "petstore copy takes no arguments"},
+		"--to petstore.db":                {1, "the source and the target are the same store " + harness.StorePath(dir) + ": name another one"},
+		"--to link.db":                    {1, "the source and the target are the same store " + harness.StorePath(dir) + ": name another one"},
+		"--from none.db --to copy.db":     {1, "open the source " + filepath.Join(dir, "none.db") + ": there is no such file: correct the path, or run petstore migrate up: nothing was copied"},
+		"--to none/copy.db":               {1, "open the target " + filepath.Join(dir, "none/copy.db") + ": there is no folder " + filepath.Join(dir, "none") + ": create it: nothing was copied"},
+	} {
+		stdout, stderr, code := harness.Run(t, dir, append([]string{"copy"}, strings.Fields(args)...)...)
+		if code != want.code || stdout != "" || stderr != "petstore: "+want.text+"\n" {
+			t.Errorf("%q: got code %d, stdout %q, stderr %q; want %d and %q", args, code, stdout, stderr, want.code, want.text)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "copy.db")); err == nil {
+		t.Error("copy.db was created")
+	}
+}
+
+func TestCopyBeginsAnewWhenTheDiskIsNoLongerFull(t *testing.T) {
+	t.Parallel()
+	dir := harness.SeededStore(t, "40000")
+	out := runOnSmallDisk(t, dir, "16m", `head -c 14000000 /dev/zero > filler; "$0" copy --from ../petstore.db --to copy.db; echo "exit $?"; rm filler; "$0" copy --from ../petstore.db --to copy.db && cp copy.db ..`)
+	full, rest, _ := strings.Cut(out, "\nexit 1\n")
+	if !strings.HasSuffix(full, ": database or disk is full: free some space: the target is an unfinished copy; run the same command again to begin anew") {
+		t.Errorf("got the output %q, want that the disk is full", out)
+	}
+	if !strings.Contains(rest, "\npets: 40000 rows, SHA-256 ") {
+		t.Errorf("the second run: got the output %q, want that all was copied", rest)
+	}
+	harness.WantSameExports(t, dir, "copy.db")
+}
+
+func TestCopyDrawsBarsOnATerminal(t *testing.T) {
+	t.Parallel()
+	dir := harness.SeededStore(t, "3000")
+	terminal, screen := harness.OpenTerminal(t)
+	cmd := harness.Command(t.Context(), dir, "copy", "--to", "copy.db")
+	cmd.Stderr = terminal
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	_ = terminal.Close()
+	text, _ := io.ReadAll(screen) // returns EIO when the terminal is closed
+	for _, want := range []string{"rows 100% |█", "rows compared 100% |█"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("got %q, want a bar with %q", text, want)
+		}
+	}
+}

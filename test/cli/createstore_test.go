@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.com/petstore/test/harness"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestMistypedPathCreatesNoStore(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{
+		"keys list", "keys list --output json", "keys rotate 1", "keys revoke 1", "migrate status",
+		"keys create --name n --set database.migrate=false",
+	} {
+		for name, want := range map[string]string{
+			"missing": "there is no such file: correct the path, or run petstore migrate up",
+			"empty":   "there is no store in it yet: run petstore migrate up",
+		} {
+			t.Run(args+" "+name, func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				path := filepath.Join(dir, "typo.db")
+				if name == "empty" {
+					if err := os.WriteFile(path, nil, 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				before := modes(t, dir)
+				stdout, stderr, code := harness.Run(t, dir, append(strings.Fields(args), "--set", "database.dsn="+path)...)
+				want := fmt.Sprintf("petstore: open the store %s: %s\n", path, want)
+				if code != 1 || stdout != "" || stderr != want {
+					t.Errorf("got code %d, stdout %q, stderr %q; want 1 and stderr %q", code, stdout, stderr, want)
+				}
+				wantModes(t, dir, before)
+			})
+		}
+	}
+}
+
+func TestCommandReportsThatItCreatedTheStore(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{"migrate up", "keys create --name n", "seed --count 0"} {
+		for _, name := range []string{"missing", "empty"} {
+			t.Run(args+" "+name, func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				if name == "empty" {
+					if err := os.WriteFile(harness.StorePath(dir), nil, 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want := "petstore: created the store " + harness.StorePath(dir) + "\n"
+				if _, stderr, code := harness.Run(t, dir, strings.Fields(args)...); code != 0 || stderr != want {
+					t.Errorf("got code %d, stderr %q; want 0 and %q", code, stderr, want)
+				}
+				if _, stderr, code := harness.Run(t, dir, strings.Fields(args)...); code != 0 || stderr != "" {
+					t.Errorf("second run: got code %d, stderr %q; want 0 and nothing", code, stderr)
+				}
+			})
+		}
+	}
+}
+
+func TestMigrateUpCreatesTheStore(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, test := range []struct{ args, stdout string }{
+		{"migrate up", "the schema is up to date: version 4\n"}, {"migrate up", "the schema is up to date: version 4\n"}, {"migrate status", "the schema is up to date\n"},
+	} {
+		if stdout, stderr, code := harness.Run(t, dir, strings.Fields(test.args)...); code != 0 || stdout != test.stdout {
+			t.Fatalf("petstore %v: got code %d, stdout %q, stderr %q; want 0 and %q", test.args, code, stdout, stderr, test.stdout)
+		}
+	}
+}
+
+func TestNewStoreHasMode0600(t *testing.T) {
+	t.Parallel()
+	for _, umask := range []string{"000", "022", "277"} {
+		dir := t.TempDir()
+		harness.StartCommand(t, harness.CommandAfter(t.Context(), dir, "umask "+umask, "serve", "--first-key"))
+		want := map[string]fs.FileMode{"petstore.db": 0o600, "petstore.db-shm": 0o600, "petstore.db-wal": 0o600}
+		if diff := cmp.Diff(want, modes(t, dir)); diff != "" {
+			t.Errorf("umask %s (-want +got)\n%s", umask, diff)
+		}
+	}
+}
+
+func TestServeDoesNotChangeTheModeOfAnExistingStore(t *testing.T) {
+	t.Parallel()
+	dir := harness.NewStore(t)
+	if err := os.Chmod(harness.StorePath(dir), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	harness.Start(t, dir)
+	want := map[string]fs.FileMode{"petstore.db": 0o640, "petstore.db-shm": 0o640, "petstore.db-wal": 0o640}
+	if diff := cmp.Diff(want, modes(t, dir)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// wantModes expects that dir has the files with the modes of before.
+func wantModes(t *testing.T, dir string, before map[string]fs.FileMode) {
+	t.Helper()
+	if diff := cmp.Diff(before, modes(t, dir)); diff != "" {
+		t.Errorf("the directory changed (-before +after)\n%s", diff)
+	}
+}
+
+// modes returns the permissions of the files in dir by their names.
+func modes(t *testing.T, dir string) map[string]fs.FileMode {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]fs.FileMode{}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[entry.Name()] = info.Mode().Perm()
+	}
+	return found
+}
+
+// TestOnlyCommandsThatCreateStoresMigrate runs commands on a store with an older schema,
+// which an older program must still be able to open after commands that only read or change
+// keys.
+func TestOnlyCommandsThatCreateStoresMigrate(t *testing.T) {
+	t.Parallel()
+	for args, migrates := range map[string]bool{
+		"keys list": false, "keys rotate 1": false, "keys revoke 1": false, "export -": false, "backup monday.db": false, "migrate status": false,
+		"seed --count 0": true, "keys create --name n": true, "migrate up": true,
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			dir := harness.NewStore(t)
+			db := harness.OpenSQLite(t, harness.StorePath(dir))
+			if _, err := db.ExecContext(t.Context(), `DROP TABLE imports; DROP TABLE unfinished_copy; ALTER TABLE api_keys DROP COLUMN read_only;
+				DELETE FROM goose_db_version WHERE version_id > 1`); err != nil {
+				t.Fatal(err)
+			}
+			_ = db.Close()
+			_, stderr, code := harness.Run(t, dir, strings.Fields(args)...)
+			version := harness.QueryInt(t, dir, "SELECT max(version_id) FROM goose_db_version")
+			migrated := strings.Contains(stderr, "petstore: migrated the store "+harness.StorePath(dir)+" from schema version 1 to 4\n")
+			if migrated != migrates || (version == 4) != migrates || migrates && code != 0 {
+				t.Errorf("got code %d, schema version %d, stderr %q; want that it migrates: %t", code, version, stderr, migrates)
+			}
+		})
+	}
+}

@@ -1,0 +1,375 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.com/petstore/test/harness"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// writeRows writes a file of n animals, whose names are their numbers from 1 on.
+func writeRows(t *testing.T, dir, name string, n int) {
+	t.Helper()
+	var text strings.Builder
+	text.WriteString("name,categoryId\n")
+	for i := range n {
+		fmt.Fprintf(&text, "%d,7\n", i+1)
+	}
+	harness.WriteFile(t, dir, name, text.String())
+}
+
+// wantRows expects the animals of writeRows, each once and in their order.
+func wantRows(t *testing.T, dir string, n int) {
+	t.Helper()
+	total := harness.QueryInt(t, dir, "SELECT count(*) FROM pets")
+	ordered := harness.QueryInt(t, dir, "SELECT count(*) FROM (SELECT name, row_number() OVER (ORDER BY id) AS n FROM pets) WHERE name = CAST(n AS TEXT)")
+	if total != n || ordered != n {
+		t.Errorf("got %d animals, %d of them in their order, want %d", total, ordered, n)
+	}
+}
+
+// withoutIDs returns an export in CSV without the ids.
+func withoutIDs(t *testing.T, dir string) string {
+	t.Helper()
+	stdout, stderr, code := harness.Run(t, dir, "export", "--format", "csv")
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	var text strings.Builder
+	for line := range strings.Lines(stdout) {
+		_, rest, _ := strings.Cut(line, ",")
+		text.WriteString(rest)
+	}
+	return text.String()
+}
+
+func TestImportedAnimalsAreThoseThatWereExported(t *testing.T) {
+	t.Parallel()
+	from := harness.SeededStore(t, "2500")
+	want := withoutIDs(t, from)
+	for _, name := range []string{"pets.csv", "pets.ndjson"} {
+		if _, stderr, code := harness.Run(t, from, "export", name); code != 0 {
+			t.Fatal(stderr)
+		}
+		to := harness.NewStore(t)
+		stdout, stderr, code := harness.Run(t, to, "import", filepath.Join(from, name))
+		if code != 0 || !strings.HasPrefix(stdout, "added 2500 animals in ") || !strings.HasSuffix(stderr, "\n2500 of 2500 animals\n") {
+			t.Fatalf("%s: got code %d, stdout %q, stderr %q", name, code, stdout, stderr)
+		}
+		if diff := cmp.Diff(want, withoutIDs(t, to)); diff != "" {
+			t.Errorf("%s (-exported +imported)\n%s", name, diff)
+		}
+	}
+}
+
+func TestFileThatIsImportedTwiceAddsNothing(t *testing.T) {
+	t.Parallel()
+	dir := harness.NewStore(t)
+	writeRows(t, dir, "pets.csv", 2500)
+	writeRows(t, dir, "copy", 2500)
+	for _, test := range []struct {
+		args, want string
+		animals    int
+	}{
+		{"pets.csv", "added 2500 animals in ", 2500},
+		{"pets.csv", "added 0 animals: this file with 2500 animals was imported before; --again adds them once more\n", 2500},
+		{"copy --format csv", "added 0 animals: this file with 2500 animals was imported before; --again adds them once more\n", 2500},
+		{"pets.csv --again", "added 2500 animals in ", 5000},
+		{"pets.csv --again", "added 2500 animals in ", 7500},
+		{"pets.csv", "added 0 animals: this file with 2500 animals was imported before; --again adds them once more\n", 7500},
+	} {
+		stdout, stderr, code := harness.Run(t, dir, append([]string{"import"}, strings.Fields(test.args)...)...)
+		if code != 0 || !strings.HasPrefix(stdout, test.want) {
+			t.Errorf("%s: got code %d, stdout %q, stderr %q; want 0 and %q", test.args, code, stdout, stderr, test.want)
+		}
+		if again := strings.HasSuffix(stdout, "; each run with --again adds them once more\n"); again != strings.HasSuffix(test.args, "--again") {
+			t.Errorf("%s: got stdout %q", test.args, stdout)
+		}
+		if got := harness.QueryInt(t, dir, "SELECT count(*) FROM pets"); got != test.animals {
+			t.Errorf("%s: got %d animals, want %d", test.args, got, test.animals)
+		}
+	}
+}
+
+func TestImportReportsOtherIDs(t *testing.T) {
+	t.Parallel()
+	dir := harness.NewStore(t)
+	harness.WriteFile(t, dir, "pets.csv", "id,name,categoryId\n1,a,7\n,b,7\n7,c,7\n3,d,7\n")
+	stdout, stderr, code := harness.Run(t, dir, "import", "pets.csv")
+	if code != 0 || !strings.HasSuffix(stdout, "; 2 have another id than in the file\n") {
+		t.Errorf("got code %d, stdout %q, stderr %q; want 0 and 2 other ids", code, stdout, stderr)
+	}
+	if ids := harness.QueryInt(t, dir, "SELECT max(id) FROM pets"); ids != 4 {
+		t.Errorf("got the id %d, want 4", ids)
+	}
+}
+
+func TestImportStoresNothingOfAFileWithABadRow(t *testing.T) {
+	t.Parallel()
+	rows := "name,categoryId\n" + strings.Repeat("Rex,7\n", 5000)
+	for name, test := range map[string]struct{ file, text, want string }{
+		"rule":         {"pets.csv", rows + "Tom,8.5\n", "pets.csv: line 5002: categoryId must be a 64-bit integer without fraction or exponent; correct the row, or add --rejects FILE to import the others: this run stored nothing"},
+		"NDJSON":       {"pets.ndjson", "{\"name\":\"Rex\",\"categoryId\":7}\n{\"name\":\"\"}\n", "pets.ndjson: line 2: name must be 1 to 200 characters, not blank, without control characters or noncharacters such as U+FFFF; categoryId is required; correct the row, or add --rejects FILE to import the others: this run stored nothing"},
+		"cut in half":  {"pets.csv", rows[:len(rows)-4], "pets.csv: line 5001: the row has 1 fields, the header has 2 columns; correct the row, or add --rejects FILE to import the others: this run stored nothing"},
+		"open quote":   {"pets.csv", rows + "\"Tom,8\nBob,9\n", "pets.csv: line 5002: a quote that is opened in this row is not closed: close it; if it belongs to the value, quote the field, and write \"\" for the quote: this run stored nothing"},
+		"header":       {"pets.csv", "name;categoryId\n", `pets.csv: line 1: the header has the unknown column "name;categoryId": the columns are name, categoryId and, optionally, id and status, in any order, separated by commas: this run stored nothing`},
+		"empty CSV":    {"pets.csv", "", "pets.csv: the file is empty: its first line must be a header such as id,name,categoryId,status: this run stored nothing"},
+		"not UTF-8":    {"pets.csv", rows + "R\xe4x,7\n", "pets.csv: line 5002: the text is not valid UTF-8: convert the file to UTF-8: this run stored nothing"},
+		"a large row":  {"pets.csv", rows + strings.Repeat("x", 1_000_000) + ",7\n", "pets.csv: line 5002: name must be 1 to 200 characters, not blank, without control characters or noncharacters such as U+FFFF; correct the row, or add --rejects FILE to import the others: this run stored nothing"},
+		"a larger row": {"pets.csv", rows + "\"" + strings.Repeat("Rex,7\n", 1_000_000), "pets.csv: line 5002: the row is larger than 4 MiB: shorten it, or close a quote that is open in it: this run stored nothing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := harness.NewStore(t)
+			harness.WriteFile(t, dir, test.file, test.text)
+			stdout, stderr, code := harness.Run(t, dir, "import", test.file)
+			if code != 1 || stdout != "" || !strings.HasSuffix("\n"+stderr, "\npetstore: "+test.want+"\n") {
+				t.Errorf("got code %d, stdout %q, stderr %q; want 1 and %q", code, stdout, stderr, test.want)
+			}
+			if n := harness.QueryInt(t, dir, "SELECT (SELECT count(*) FROM pets) + (SELECT count(*) FROM imports)"); n != 0 {
+				t.Errorf("got %d animals and imports, want none", n)
+			}
+		})
+	}
+}
+
+func TestImportListsTheFirstBadRows(t *testing.T) {
+	t.Parallel()
+	const categoryRule = "categoryId must be a 64-bit integer without fraction or exponent"
+	for bad, want := range map[int]string{
+		2:    "2 rows violate a rule:\nline 3: " + categoryRule + "\nline 4: " + categoryRule,
+		20:   "20 rows violate a rule:\nline 3: ",
+		3000: "3000 rows violate a rule, the first 20 are:\nline 3: ",
+	} {
+		dir := harness.NewStore(t)
+		harness.WriteFile(t, dir, "pets.csv", "name,categoryId\nRex,7\n"+strings.Repeat("Tom,x\n", bad)+"Bob,9\n")
+		stdout, stderr, code := harness.Run(t, dir, "import", "pets.csv")
+		_, text, _ := strings.Cut(stderr, "petstore: pets.csv: ")
+		if code != 1 || stdout != "" || !strings.HasPrefix(text, want) ||
+			!strings.HasSuffix(text, "\ncorrect them, or add --rejects FILE to import the others: this run stored nothing\n") {
+			t.Errorf("%d bad rows: got code %d, stdout %q, stderr %q; want 1 and %q", bad, code, stdout, stderr, want)
+		}
+		if n := strings.Count(text, "\nline "); n != min(bad, 20) {
+			t.Errorf("%d bad rows: got %d of them", bad, n)
+		}
+		writeRows(t, dir, "pets.csv", 2) // which is correct
+		if stdout, stderr, code := harness.Run(t, dir, "import", "pets.csv"); code != 0 || !strings.HasPrefix(stdout, "added 2 animals in ") {
+			t.Errorf("the corrected file: got code %d, stdout %q, stderr %q", code, stdout, stderr)
+		}
+		wantRows(t, dir, 2)
+	}
+}
+
+func TestDryRunOnlyChecks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	harness.WriteFile(t, dir, "bad.csv", "name,categoryId\nRex,x\nTom,8\n")
+	writeRows(t, dir, "good.csv", 3)
+	for args, want := range map[string]struct {
+		code           int
+		stdout, stderr string
+	}{
+		"good.csv": {0, "checked 3 animals, and stored nothing\n", ""},
+		"bad.csv":  {1, "", "petstore: bad.csv: line 2: categoryId must be a 64-bit integer without fraction or exponent; correct the row, or add --rejects FILE to import the others: this run stored nothing\n"},
+		"bad.csv --again --rejects rejects.ndjson": {0, "checked 1 animals, and stored nothing; wrote 1 rejected rows to rejects.ndjson\n", ""},
+	} {
+		stdout, stderr, code := harness.Run(t, dir, append([]string{"import", "--dry-run"}, strings.Fields(args)...)...)
+		if code != want.code || stdout != want.stdout || !strings.HasSuffix(stderr, want.stderr) {
+			t.Errorf("%s: got code %d, stdout %q, stderr %q; want %+v", args, code, stdout, stderr, want)
+		}
+	}
+	if got := modes(t, dir); len(got) != 3 || !strings.Contains(harness.ReadFile(t, filepath.Join(dir, "rejects.ndjson")), `"row":"Rex,x"`) {
+		t.Errorf("got the files %v, want no store", got)
+	}
+}
+
+func TestImportOfMissingFileCreatesNoStore(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]struct {
+		code int
+		text string
+	}{
+		"none.csv":              {1, "there is no file none.csv: correct the path"},
+		". --format csv":        {1, ". is a folder: name a file"},
+		"none":                  {2, "the format of none is not known: add --format ndjson or --format csv"},
+		"-":                     {2, "the format of standard input is not known: add --format ndjson or --format csv"},
+		"none.csv --format xml": {2, `invalid argument "xml" for "--format" flag: must be ndjson or csv`},
+		"none.csv --rejects -":  {2, `invalid argument "-" for "--rejects" flag: must be the name of a new file`},
+		"":                      {2, "name the FILE to import, or - for standard input"},
+		"a.csv b.csv":           {2, "petstore import accepts one argument, not 2: quote one that contains spaces"},
+	} {
+		dir := t.TempDir()
+		stdout, stderr, code := harness.Run(t, dir, append([]string{"import"}, strings.Fields(args)...)...)
+		if code != want.code || stdout != "" || stderr != "petstore: "+want.text+"\n" {
+			t.Errorf("%q: got code %d, stdout %q, stderr %q; want %d and %q", args, code, stdout, stderr, want.code, want.text)
+		}
+		if found := modes(t, dir); len(found) != 0 {
+			t.Errorf("%q: got the files %v, want none", args, found)
+		}
+	}
+}
+
+func TestImportOfEmptyNDJSONAddsNothing(t *testing.T) {
+	t.Parallel()
+	dir := harness.NewStore(t)
+	harness.WriteFile(t, dir, "pets.ndjson", "")
+	stdout, stderr, code := harness.Run(t, dir, "import", "pets.ndjson")
+	if code != 0 || !strings.HasPrefix(stdout, "added 0 animals in ") || stderr != "" {
+		t.Errorf("got code %d, stdout %q, stderr %q; want 0 and 0 animals", code, stdout, stderr)
+	}
+}
+
+func TestImportWarnsOfMissingLineEnd(t *testing.T) {
+	t.Parallel()
+	dir := harness.NewStore(t)
+	harness.WriteFile(t, dir, "pets.csv", "name,categoryId\nRex,7\nTom,8")
+	_, stderr, code := harness.Run(t, dir, "import", "pets.csv")
+	if want := "petstore: warning: the last line of pets.csv has no line end: the file may be incomplete\n"; code != 0 || !strings.Contains(stderr, want) {
+		t.Errorf("got code %d, stderr %q; want 0 and %q", code, stderr, want)
+	}
+	if n := harness.QueryInt(t, dir, "SELECT count(*) FROM pets"); n != 2 {
+		t.Errorf("got %d animals, want 2", n)
+	}
+}
+
+func TestRejectedRowsAreWrittenToAFile(t *testing.T) {
+	t.Parallel()
+	dir := harness.NewStore(t)
+	harness.WriteFile(t, dir, "pets.csv", "name,categoryId\nRex,7\n\" <b>\"\"\",x\n\"a\r\nb\",7\n\"Tim,7\n\"Tom\",7\nTom,8\n")
+	stdout, stderr, code := harness.Run(t, dir, "import", "pets.csv", "--rejects", "rejects.ndjson")
+	if code != 0 || !strings.HasPrefix(stdout, "added 2 animals in ") || !strings.HasSuffix(stdout, "; wrote 3 rejected rows to rejects.ndjson\n") {
+		t.Errorf("got code %d, stdout %q, stderr %q; want 0, 2 animals and 3 rejected rows", code, stdout, stderr)
+	}
+	want := `{"line":3,"rule":"categoryId must be a 64-bit integer without fraction or exponent","row":"\" <b>\"\"\",x"}
+{"line":4,"rule":"name must be 1 to 200 characters, not blank, without control characters or noncharacters such as U+FFFF (the row ends in line 5)","row":"\"a\r\nb\",7"}
+{"line":6,"rule":"text follows a closing quote: write \"\" for a quote within a quoted field (the row ends in line 7: a quote may not be closed)","row":"\"Tim,7\n\"Tom\",7"}
+`
+	if diff := cmp.Diff(want, harness.ReadFile(t, filepath.Join(dir, "rejects.ndjson"))); diff != "" {
+		t.Errorf("rejects (-want +got)\n%s", diff)
+	}
+
+	_, stderr, code = harness.Run(t, dir, "import", "pets.csv", "--rejects", "rejects.ndjson", "--again")
+	if code != 1 || stderr != "petstore: rejects.ndjson exists already: name another file, or move it away\n" {
+		t.Errorf("with an existing file: got code %d, stderr %q; want 1 and that it exists", code, stderr)
+	}
+	stdout, _, code = harness.Run(t, dir, "import", "pets.csv", "--rejects", "other.ndjson")
+	if code != 0 || !strings.HasPrefix(stdout, "added 0 animals: ") || harness.ReadFile(t, filepath.Join(dir, "other.ndjson")) != want {
+		t.Errorf("the second time: got code %d, stdout %q; want 0, no animals and the same rejects", code, stdout)
+	}
+	_, stderr, code = harness.Run(t, dir, "import", "pets.csv")
+	if code != 1 || !strings.HasSuffix(stderr, "\ncorrect them, or add --rejects FILE to import the others: this run stored nothing; an earlier run stored 2 animals of this file\n") {
+		t.Errorf("without --rejects: got code %d, stderr %q; want 1 and what was stored", code, stderr)
+	}
+	if n := harness.QueryInt(t, dir, "SELECT count(*) FROM pets"); n != 2 {
+		t.Errorf("got %d animals, want 2", n)
+	}
+}
+
+// Such a row could not be written as it is, because JSON is UTF-8.
+func TestTextThatIsNotUTF8IsNotRejectedByRow(t *testing.T) {
+	t.Parallel()
+	dir := harness.NewStore(t)
+	harness.WriteFile(t, dir, "pets.csv", "name,categoryId\nRex,7\nR\xe4x,7\n")
+	before := modes(t, dir)
+	_, stderr, code := harness.Run(t, dir, "import", "pets.csv", "--rejects", "rejects.ndjson")
+	if want := "\npetstore: pets.csv: line 3: the text is not valid UTF-8: convert the file to UTF-8: this run stored nothing\n"; code != 1 || !strings.HasSuffix(stderr, want) {
+		t.Errorf("got code %d, stderr %q; want 1 and %q", code, stderr, want)
+	}
+	if diff := cmp.Diff(before, modes(t, dir)); diff != "" {
+		t.Errorf("files (-before +after)\n%s", diff)
+	}
+	if n := harness.QueryInt(t, dir, "SELECT count(*) FROM pets"); n != 0 {
+		t.Errorf("got %d animals, want none", n)
+	}
+}
+
+func TestWithoutRejectedRowsNoFileIsWritten(t *testing.T) {
+	t.Parallel()
+	dir := harness.NewStore(t)
+	writeRows(t, dir, "pets.csv", 3)
+	if _, stderr, code := harness.Run(t, dir, "import", "pets.csv", "--rejects", "rejects.ndjson"); code != 0 {
+		t.Fatal(stderr)
+	}
+	for name := range modes(t, dir) {
+		if strings.HasPrefix(name, "rejects") {
+			t.Errorf("got the file %s, want none", name)
+		}
+	}
+}
+
+func TestServerListsImportedAnimals(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := harness.Start(t, dir)
+	const path = "/v1/pets?limit=100&status=sold"
+	if _, body, err := s.Do(t.Context(), http.MethodGet, path, ""); err != nil || body != "[]" { // and caches it
+		t.Fatal(body, err)
+	}
+	harness.WriteFile(t, dir, "pets.csv", "name,categoryId,status\nRex,7,sold\n")
+	if _, stderr, code := harness.Run(t, dir, "import", "pets.csv"); code != 0 {
+		t.Fatal(stderr)
+	}
+	harness.Eventually(t, "the server lists the animal", func() bool {
+		_, body, err := s.Do(t.Context(), http.MethodGet, path, "")
+		return err == nil && body == `[{"id":1,"name":"Rex","categoryId":7,"status":"sold"}]`
+	})
+}
+
+func TestFileWithoutValidRowsAddsNothingTwice(t *testing.T) {
+	t.Parallel()
+	dir := harness.NewStore(t)
+	harness.WriteFile(t, dir, "pets.csv", "name,categoryId\nRex,x\n")
+	for _, rejects := range []string{"1.ndjson", "2.ndjson"} {
+		stdout, stderr, code := harness.Run(t, dir, "import", "pets.csv", "--rejects", rejects)
+		if code != 0 || !strings.HasPrefix(stdout, "added 0 animals in ") || !strings.HasSuffix(stdout, "; wrote 1 rejected rows to "+rejects+"\n") {
+			t.Errorf("%s: got code %d, stdout %q, stderr %q; want 0 and 1 rejected row", rejects, code, stdout, stderr)
+		}
+	}
+}
+
+func TestFileOfRejectsIsRecognized(t *testing.T) {
+	t.Parallel()
+	dir := harness.NewStore(t)
+	harness.WriteFile(t, dir, "pets.csv", "name,categoryId\nRex,x\nTom,8\n")
+	for _, args := range []string{"pets.csv --rejects rejects.ndjson", "rejects.ndjson", "rejects.ndjson --rejects other.ndjson"} {
+		_, stderr, code := harness.Run(t, dir, append([]string{"import"}, strings.Fields(args)...)...)
+		want := "petstore: rejects.ndjson: line 1: this row was written by --rejects: correct the member row of each line, and import these rows alone: this run stored nothing\n"
+		if ok := code == 1 && strings.HasSuffix(stderr, want); ok == strings.HasPrefix(args, "pets.csv") {
+			t.Errorf("%s: got code %d, stderr %q", args, code, stderr)
+		}
+	}
+}
+
+// The file of the rejects is created by another process while the import runs.
+func TestRejectsAreWrittenByAnotherRun(t *testing.T) {
+	t.Parallel()
+	for args, hint := range map[string]string{"": "run the same command again", "--again": "run the command again without --again"} {
+		dir := harness.NewStore(t)
+		harness.WriteFile(t, dir, "pets.csv", "name,categoryId\nRex,x\nTom,8\n")
+		reader, stderr := harness.FullPipe(t)
+		cmd := harness.CommandWithTimeout(t, dir, append(strings.Fields("import pets.csv --rejects rejects.ndjson"), strings.Fields(args)...)...)
+		cmd.Stderr = stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		harness.Eventually(t, "the import has begun", func() bool { _, err := os.Stat(filepath.Join(dir, "rejects.ndjson.partial")); return err == nil })
+		harness.WriteFile(t, dir, "rejects.ndjson", "other")
+		_ = stderr.Close()
+		text, _ := io.ReadAll(reader)
+		_ = cmd.Wait()
+		want := "rejects.ndjson exists already: name another file, or move it away: the import is complete, but rejects.ndjson was not written; " + hint + " to write it\n"
+		if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.HasSuffix(string(text), want) {
+			t.Errorf("%q: got code %d, stderr %q; want 1 and %q", args, code, text, want)
+		}
+		if n := harness.QueryInt(t, dir, "SELECT count(*) FROM pets"); n != 1 {
+			t.Errorf("%q: got %d animals, want 1", args, n)
+		}
+	}
+}

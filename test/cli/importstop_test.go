@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"example.com/petstore/test/harness"
+
+	"golang.org/x/sys/unix"
+)
+
+// startImport starts petstore import and waits until the store has at least n animals, or
+// until the import has ended.
+func startImport(t *testing.T, dir string, n int, args ...string) (cmd *exec.Cmd, stderr *harness.Buffer, ended <-chan error) {
+	t.Helper()
+	cmd, stderr = harness.Command(t.Context(), dir, append([]string{"import"}, args...)...), &harness.Buffer{}
+	cmd.Stderr = stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	harness.Eventually(t, "animals are imported", func() bool {
+		return harness.QueryInt(t, dir, "SELECT count(*) FROM pets") >= n || len(done) > 0
+	})
+	return cmd, stderr, done
+}
+
+func TestKilledImportAddsEachRowOnce(t *testing.T) {
+	t.Parallel()
+	const rows, kills = 60_000, 5
+	random := harness.Rand(t)
+	dir := harness.NewStore(t)
+	writeRows(t, dir, "pets.csv", rows)
+	killed := 0
+	for i := range kills {
+		cmd, _, ended := startImport(t, dir, rows/(kills+1)*i+random.IntN(rows/(kills+1)), "pets.csv")
+		_ = cmd.Process.Kill()
+		if err := <-ended; err != nil {
+			killed++
+		}
+	}
+	if killed < kills-1 { // the last one may have ended
+		t.Errorf("got %d imports that were killed, want %d", killed, kills)
+	}
+	before := harness.QueryInt(t, dir, "SELECT count(*) FROM pets")
+	stdout, stderr, code := harness.Run(t, dir, "import", "pets.csv")
+	if want := fmt.Sprintf(", after the %d of an earlier run\n", before); code != 0 || before < rows && !strings.HasSuffix(stdout, want) {
+		t.Errorf("got code %d, stdout %q, stderr %q; want 0 and %q", code, stdout, stderr, want)
+	}
+	wantRows(t, dir, rows)
+}
+
+func TestInterruptedImportSaysWhatIsStoredAndContinues(t *testing.T) {
+	t.Parallel()
+	const rows = 60_000
+	dir := harness.NewStore(t)
+	writeRows(t, dir, "pets.csv", rows)
+	cmd, stderr, ended := startImport(t, dir, 1, "pets.csv", "--rejects", "rejects.ndjson")
+	_ = cmd.Process.Signal(syscall.SIGINT)
+	if err := <-ended; err == nil {
+		t.Fatal("the import had ended, want it interrupted")
+	}
+	pattern := regexp.MustCompile(`\npetstore: interrupted: added (\d+) of 60000 animals; run the same command again to continue\n$`)
+	found := pattern.FindStringSubmatch(stderr.String())
+	if code := cmd.ProcessState.ExitCode(); code != 1 || found == nil {
+		t.Fatalf("got code %d, stderr %q; want 1 and %s", code, stderr, pattern)
+	}
+	if stored := harness.QueryInt(t, dir, "SELECT count(*) FROM pets"); found[1] != fmt.Sprint(stored) || stored == rows {
+		t.Errorf("got %d animals in the store, want the %s that it reported", stored, found[1])
+	}
+	if _, partial := modes(t, dir)["rejects.ndjson.partial"]; partial {
+		t.Error("rejects.ndjson.partial exists, want it removed")
+	}
+	if _, stderr, code := harness.Run(t, dir, "import", "pets.csv", "--again"); code != 0 {
+		t.Fatal(stderr)
+	}
+	wantRows(t, dir, rows)
+}
+
+func TestImportReadsStandardInputAndPipes(t *testing.T) {
+	t.Parallel()
+	const rows = 2500
+	files := t.TempDir()
+	writeRows(t, files, "pets.csv", rows)
+	if err := unix.Mkfifo(filepath.Join(files, "pipe.csv"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, shell := range []string{"exec < pets.csv", "cat pets.csv > pipe.csv & true"} {
+		dir, input := harness.NewStore(t), []string{"-", "--format", "csv"}
+		if strings.Contains(shell, "pipe") {
+			input = []string{filepath.Join(files, "pipe.csv")}
+		}
+		cmd := harness.CommandAfter(t.Context(), dir, "cd "+files+" && { "+shell+"; } && cd "+dir, append([]string{"import"}, input...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v %s", shell, err, out)
+		}
+		wantRows(t, dir, rows)
+	}
+}
+
+func TestSignalInterruptsWaitingForStandardInput(t *testing.T) {
+	t.Parallel()
+	cmd := harness.CommandWithTimeout(t, t.TempDir(), "import", "-", "--format", "csv")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stdin.Write(bytes.Repeat([]byte("x"), 1<<20)); err != nil { // larger than a pipe: it reads
+		t.Fatal(err)
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 1 || stderr.String() != "petstore: interrupted: this run stored nothing\n" {
+		t.Errorf("got code %d, stderr %q; want 1 and that nothing was stored", code, stderr.String())
+	}
+}

@@ -1,0 +1,279 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/test/harness"
+)
+
+func TestOutputJSONHasTheMembersOfTheHelp(t *testing.T) {
+	t.Parallel()
+	dir := harness.NewStore(t)
+	harness.PrintedKey(t, dir, "create", "--name", "till 1")
+	for command, want := range map[string][]string{
+		"keys list":      {"createdAt", "expiresAt", "id", "lastFour", "lastUsedAt", "name", "readOnly", "revokedAt", "state"},
+		"config":         {"setting", "source", "value"},
+		"version":        {"commit", "goVersion", "version"},
+		"migrate status": {"schemaVersion"},
+	} {
+		args := strings.Fields(command)
+		output := harness.RunOK(t, dir, append(args, "--output", "json")...)
+		text := output
+		if command == "keys list" || command == "config" {
+			var list []json.RawMessage
+			if err := json.Unmarshal([]byte(output), &list); err != nil || len(list) == 0 {
+				t.Errorf("%s: got %s, %v, want an array", command, output, err)
+				continue
+			}
+			text = string(list[0])
+		}
+		var object map[string]any
+		err := json.Unmarshal([]byte(text), &object)
+		members := slices.Sorted(maps.Keys(object))
+		if diff := cmp.Diff(want, members); err != nil || diff != "" {
+			t.Errorf("%s: %v, members (-want +got)\n%s", command, err, diff)
+		}
+		_, help, _ := strings.Cut(strings.Join(strings.Fields(harness.RunOK(t, dir, append(args, "--help")...)), " "), "With --output json it prints ")
+		help, _, _ = strings.Cut(help, " Usage:")
+		for _, member := range members {
+			if !strings.Contains(help, member) {
+				t.Errorf("the help of %s does not name the member %s", command, member)
+			}
+		}
+	}
+}
+
+func TestOutputIsATableByDefault(t *testing.T) {
+	t.Parallel()
+	dir := harness.NewStore(t)
+	for _, command := range []string{"keys list", "config", "version", "migrate status"} {
+		args := strings.Fields(command)
+		if got, want := harness.RunOK(t, dir, append(args, "--output", "table")...), harness.RunOK(t, dir, args...); got != want || json.Valid([]byte(got)) {
+			t.Errorf("%s: got %q with --output table and %q without, want the same table", command, got, want)
+		}
+		_, stderr, code := harness.Run(t, dir, append(args, "--output", "xml")...)
+		if want := `petstore: invalid argument "xml" for "--output" flag: must be table or json` + "\n"; code != 2 || stderr != want {
+			t.Errorf("%s: got code %d, stderr %q, want 2 and %q", command, code, stderr, want)
+		}
+	}
+}
+
+func TestConfigJSONHasEmptyValuesAndHidesSecrets(t *testing.T) {
+	t.Parallel()
+	output := harness.RunOK(t, t.TempDir(), "config", "--output", "json", "--set", "database.dsn=secret.db", "--set", "cors.allowed_origins=")
+	type entry struct{ Setting, Value, Source string }
+	var list []entry
+	if err := json.Unmarshal([]byte(output), &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []entry{
+		{"admin.address", "", "PETSTORE_ADMIN_ADDRESS"},
+		{"database.dsn", "(hidden)", "command line"},
+		{"server.request_timeout", "10s", "default"},
+	} {
+		if !slices.Contains(list, want) {
+			t.Errorf("the list has no %+v:\n%s", want, output)
+		}
+	}
+}
+
+func TestCommandEndsQuietlyWhenTheReaderOfItsOutputHasExited(t *testing.T) {
+	t.Parallel()
+	dir := harness.SeededStore(t, "10")
+	stdout := harness.BrokenPipe(t)
+	for args, want := range map[string]struct {
+		code   int
+		stderr string
+	}{
+		"config":                      {1, ""},
+		"keys list --output json":     {1, ""},
+		"completion bash":             {1, ""},
+		"export":                      {1, ""},
+		"config --set log.level=loud": {2, "petstore: the configuration is not valid:\n  log.level = \"loud\" (command line): must be debug or info or warn or error\nwrite /dev/stdout: broken pipe\n"},
+	} {
+		cmd := harness.Command(t.Context(), dir, strings.Fields(args)...)
+		var stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = stdout, &stderr
+		_ = cmd.Run() // only the exit code matters
+		if code := cmd.ProcessState.ExitCode(); code != want.code || stderr.String() != want.stderr {
+			t.Errorf("petstore %s: got code %d, stderr %q, want %d and %q", args, code, stderr.String(), want.code, want.stderr)
+		}
+	}
+}
+
+// The Go runtime opens the null device for reading and writing in place of a closed output, as
+// Python's subprocess.DEVNULL does.
+func TestExportToNullOutputIsAnError(t *testing.T) {
+	t.Parallel()
+	dir := harness.SeededStore(t, "10")
+	for _, redirection := range []string{">&-", ">/dev/null", "1<>/dev/null"} {
+		cmd := harness.CommandAfter(t.Context(), dir, "exec "+redirection, "export", "-")
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		_ = cmd.Run() // only the exit code matters
+		want := "petstore: standard output is closed or /dev/null: redirect it, or name a FILE\n"
+		if code := cmd.ProcessState.ExitCode(); code != 1 || stderr.String() != want {
+			t.Errorf("%s: got code %d, stderr %q, want 1 and %q", redirection, code, stderr.String(), want)
+		}
+	}
+}
+
+// A file that is opened while descriptor 1 or 2 is closed would get that descriptor, and the
+// messages of the command in it.
+func TestClosedDescriptorsLeaveTheStoreIntact(t *testing.T) {
+	t.Parallel()
+	for _, redirections := range []string{"<&- >&- 2>&-", ">&- 2>&-", "2>&-"} {
+		dir := t.TempDir()
+		cmd := harness.CommandAfter(t.Context(), dir, "exec "+redirections, "seed", "--count", "5000")
+		if err := cmd.Run(); err != nil {
+			t.Errorf("%s: %v", redirections, err)
+		}
+		wantAnimals(t, dir, 5000)
+	}
+}
+
+// openFull opens the device to which nothing can be written because it is full.
+func openFull(t *testing.T) *os.File {
+	t.Helper()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = full.Close() })
+	return full
+}
+
+func TestCommandSaysThatItDidItsWorkIfItsOutputFails(t *testing.T) {
+	t.Parallel()
+	dir := harness.SeededStore(t, "10")
+	writeRows(t, dir, "more.csv", 1)
+	for _, output := range []struct {
+		stdout *os.File
+		reason string
+	}{{harness.BrokenPipe(t), "write /dev/stdout: broken pipe"}, {openFull(t), "write /dev/stdout: no space left on device"}} {
+		for _, test := range []struct{ args, result string }{
+			{"seed --count 2", "added 2 animals and 0 orders in "},
+			{"backup monday.db", "wrote monday.db: "},
+			{"restore monday.db", "restored " + harness.StorePath(dir) + " from monday.db: 12 animals, "},
+			{"copy --to copy.db", "copied "},
+			{"export pets.csv", "exported 12 animals in "},
+			{"import more.csv", "added 1 animals in "},
+			{"import more.csv --dry-run", "checked 1 animals, and stored nothing"},
+		} {
+			cmd := harness.Command(t.Context(), dir, strings.Fields(test.args)...)
+			var stderr bytes.Buffer
+			cmd.Stdout, cmd.Stderr = output.stdout, &stderr
+			_ = cmd.Run() // only the exit code matters
+			want := "petstore: the work is done, but standard output could not be written (" + output.reason + "): " + test.result
+			lines := strings.Split(strings.TrimSuffix(stderr.String(), "\n"), "\n")
+			if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.HasPrefix(lines[len(lines)-1], want) {
+				t.Errorf("%s: got code %d, stderr %q, want 1 and %q at the end", test.args, code, stderr.String(), want)
+			}
+		}
+		for _, name := range []string{"monday.db", "copy.db", "pets.csv"} {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := os.Remove(harness.StorePath(dir)); err != nil {
+			t.Error(err)
+		}
+		harness.Run(t, dir, "seed", "--count", "10", "--orders", "0")
+	}
+}
+
+func TestExportReportsThatItsOutputIsIncomplete(t *testing.T) {
+	t.Parallel()
+	dir := harness.SeededStore(t, "5000")
+	var stderr bytes.Buffer
+	cmd := harness.Command(t.Context(), dir, "export")
+	cmd.Stdout, cmd.Stderr = openFull(t), &stderr
+	_ = cmd.Run()
+	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.HasSuffix(stderr.String(), "no space left on device: the output is incomplete\n") {
+		t.Errorf("got code %d, stderr %q; want 1 and a full disk", code, stderr.String())
+	}
+}
+
+func TestKeyThatCannotBePrintedIsAnError(t *testing.T) {
+	t.Parallel()
+	for name, stdout := range map[string]*os.File{"a full disk": openFull(t), "a broken pipe": harness.BrokenPipe(t)} {
+		for _, args := range [][]string{{"keys", "create", "--name", "n"}, {"serve", "--first-key"}} {
+			cmd := harness.Command(t.Context(), t.TempDir(), args...)
+			var errs bytes.Buffer
+			cmd.Stdout, cmd.Stderr = stdout, &errs
+			err := cmd.Run()
+			stderr := errs.String()
+			if err == nil || !strings.Contains(stderr, "the API key was created but not printed: ") || !strings.Contains(stderr, ": revoke it, ") {
+				t.Errorf("petstore %v to %s: got %v, %q; want the error and its remedy", args, name, err, stderr)
+			}
+		}
+	}
+}
+
+func TestKeyIsNotCreatedIfStandardOutputIsNull(t *testing.T) {
+	t.Parallel()
+	for _, redirection := range []string{">&-", ">/dev/null"} {
+		dir := harness.NewStore(t)
+		for _, args := range []string{"keys create --name n", "keys rotate 1", "serve --first-key"} {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			cmd := harness.CommandAfter(ctx, dir, "exec "+redirection, strings.Fields(args)...)
+			var errs bytes.Buffer
+			cmd.Stderr = &errs
+			if err := cmd.Run(); err == nil || !strings.HasPrefix(errs.String(), "petstore: standard output is closed or /dev/null") {
+				t.Errorf("%s %s: got %v, %q; want the error", args, redirection, err, errs.String())
+			}
+		}
+		if n := harness.QueryInt(t, dir, "SELECT count(*) FROM api_keys"); n != 0 {
+			t.Errorf("got %d keys in the store, want none", n)
+		}
+	}
+}
+
+func TestSecondSignalEndsCommandWhoseOutputBlocks(t *testing.T) {
+	t.Parallel()
+	for args, written := range map[string]string{
+		"keys create --name n":      "SELECT count(*) FROM api_keys",
+		"seed --count 1 --orders 0": "SELECT count(*) FROM pets",
+		"seed --count 9000":         "SELECT count(*) FROM pets", // its standard error blocks
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			dir := harness.NewStore(t)
+			_, pipe := harness.FullPipe(t)
+			cmd := harness.CommandWithTimeout(t, dir, strings.Fields(args)...)
+			cmd.Stdout, cmd.Stderr = pipe, pipe
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			harness.Eventually(t, "the command has written to the store", func() bool { return harness.QueryInt(t, dir, written) > 0 })
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.Wait() }()
+			var err error
+			harness.Eventually(t, "a signal has ended the command", func() bool {
+				_ = cmd.Process.Signal(syscall.SIGTERM) // a later one than the second if that came too early
+				select {
+				case err = <-ended:
+					return true
+				case <-time.After(100 * time.Millisecond):
+					return false
+				}
+			})
+			if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGTERM {
+				t.Errorf("got %v, want that the signal ended the process", err)
+			}
+		})
+	}
+}

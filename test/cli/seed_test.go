@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"example.com/petstore/test/harness"
+)
+
+func TestSeedAddsAnimalsAndOrders(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, count := range []int{0, 25, 2500} {
+		before := harness.QueryInt(t, dir, "SELECT count(*) FROM pets")
+		stdout, stderr, code := harness.Run(t, dir, "seed", "--count", fmt.Sprint(count))
+		if code != 0 || !regexp.MustCompile(`^added \d+ animals and \d+ orders in [0-9.]+m?s\n$`).MatchString(stdout) {
+			t.Errorf("got code %d, stdout %q; want 0 and the totals", code, stdout)
+		}
+		if last := fmt.Sprintf("%d of %d animals\n", count, count); count > 0 && !strings.HasSuffix(stderr, last) {
+			t.Errorf("got stderr %q, want it to end with %q", stderr, last)
+		}
+		if added := harness.QueryInt(t, dir, "SELECT count(*) FROM pets") - before; added != count {
+			t.Errorf("got %d animals, want %d", added, count)
+		}
+	}
+	wantConsistentOrders(t, dir)
+}
+
+func TestSeedRejectsNegativeNumbers(t *testing.T) {
+	t.Parallel()
+	for _, flag := range []string{"--count", "--orders", "--random-seed"} {
+		dir := t.TempDir()
+		if _, stderr, code := harness.Run(t, dir, "seed", flag, "-1"); code != 2 || !strings.Contains(stderr, flag) {
+			t.Errorf("%s: got code %d, stderr %q; want 2 and an error of the flag", flag, code, stderr)
+		}
+	}
+}
+
+// TestStoppedSeedHasCommittedWhatItReported expects that the store contains exactly the
+// animals that an interrupted seed reported. A killed one may have added up to a tenth more
+// since its last report.
+func TestStoppedSeedHasCommittedWhatItReported(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		signal     syscall.Signal
+		code       int
+		lastLine   string
+		unreported int
+	}{
+		"interrupted": {syscall.SIGINT, 1, "petstore: interrupted: added %d of 300000 animals\n", 0},
+		"terminated":  {syscall.SIGTERM, 1, "petstore: interrupted: added %d of 300000 animals\n", 0},
+		"killed":      {syscall.SIGKILL, -1, "%d of 300000 animals\n", 300_000 / 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := harness.NewStore(t)
+			seed := harness.Command(t.Context(), dir, "seed", "--count", "300000", "--orders", "5")
+			lastLine, code := signalCommand(t, seed, test.signal)
+			var reported int
+			if _, err := fmt.Sscanf(lastLine, test.lastLine, &reported); err != nil || reported == 0 || code != test.code {
+				t.Fatalf("got code %d and the last line %q, want %d and %q", code, lastLine, test.code, test.lastLine)
+			}
+			if added := harness.QueryInt(t, dir, "SELECT count(*) FROM pets"); added < reported || added > reported+test.unreported {
+				t.Errorf("got %d animals in the store, want %d to %d", added, reported, reported+test.unreported)
+			}
+			wantConsistentOrders(t, dir)
+		})
+	}
+}
+
+// signalCommand runs a command, sends it a signal after its first line of progress, and
+// returns its last line and its exit code.
+func signalCommand(t *testing.T, cmd *exec.Cmd, signal os.Signal) (lastLine string, code int) {
+	t.Helper()
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(stderr)
+	for line := ""; err == nil; line, err = lines.ReadString('\n') {
+		if lastLine == "" && line != "" {
+			_ = cmd.Process.Signal(signal)
+		}
+		if line != "" {
+			lastLine = line
+		}
+	}
+	_ = cmd.Wait() // only the exit code matters
+	return lastLine, cmd.ProcessState.ExitCode()
+}
+
+func TestServerWritesWhileTheStoreIsSeeded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := harness.Start(t, dir)
+	seeding := harness.Command(t.Context(), dir, "seed", "--count", "20000")
+	if err := seeding.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- seeding.Wait() }()
+	posted := 0
+	for running := true; running; posted++ {
+		if status, body, err := s.Post(t.Context(), harness.PetBody("Rex")); err != nil || status != http.StatusCreated {
+			t.Fatal(status, body, err)
+		}
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatal(err)
+			}
+			running = false
+		default:
+		}
+	}
+	if got := harness.QueryInt(t, dir, "SELECT count(*) FROM pets"); got != 20_000+posted {
+		t.Errorf("got %d animals, want 20000 and %d posted ones", got, posted)
+	}
+	if status, body, err := s.Do(t.Context(), http.MethodGet, "/v1/pets?limit=1&status=sold", ""); err != nil || status != http.StatusOK || body == "[]" {
+		t.Errorf("seeded animals: got %d %s %v", status, body, err)
+	}
+}
+
+// wantConsistentOrders expects that there are orders, and that the status of each animal
+// follows from its order.
+func wantConsistentOrders(t *testing.T, dir string) {
+	t.Helper()
+	if harness.QueryInt(t, dir, "SELECT count(*) FROM orders") == 0 {
+		t.Error("got no orders")
+	}
+	if n := harness.QueryInt(t, dir, `SELECT count(*) FROM orders o JOIN pets p ON p.id = o.pet_id WHERE p.status IS NOT
+		CASE o.status WHEN 'placed' THEN 'pending' WHEN 'delivered' THEN 'sold' ELSE 'available' END`); n != 0 {
+		t.Errorf("got %d orders whose animals have another status", n)
+	}
+}
+
+func TestSeedDrawsABarOnATerminal(t *testing.T) {
+	t.Parallel()
+	terminal, screen := harness.OpenTerminal(t)
+	cmd := harness.Command(t.Context(), t.TempDir(), "seed", "--count", "3000")
+	cmd.Stderr = terminal
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	_ = terminal.Close()
+	shown, _ := io.ReadAll(screen) // returns EIO when the terminal is closed
+	if !strings.Contains(string(shown), "animals 100% |█") || strings.Contains(string(shown), "3000 of 3000") {
+		t.Errorf("got %q, want a bar at 100%% and no lines", shown)
+	}
+}

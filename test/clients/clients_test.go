@@ -1,0 +1,142 @@
+package clients
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"example.com/petstore/test/harness"
+)
+
+// TestGeneratedClientsMakeEveryCall generates clients from the document of a running
+// service with the commands of docs/clients.md, and runs a program with each that makes
+// every call and checks the responses.
+func TestGeneratedClientsMakeEveryCall(t *testing.T) {
+	t.Parallel()
+	for language, c := range map[string]struct {
+		generator    string // part of its command in docs/clients.md
+		install, run string
+		pins         []string // files with versions, which the commands must not change
+	}{
+		"go": {"oapi-codegen", "", "go vet ./... && go run .", []string{"go.mod", "go.sum"}},
+		"ts": {"openapi-typescript", "npm ci", "npx tsc && node out/main.js", []string{"package.json", "package-lock.json"}},
+		"python": {
+			"openapi-generator", "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
+			".venv/bin/pip freeze | diff requirements.txt - && PYTHONPATH=client .venv/bin/python main.py", nil,
+		},
+	} {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			s := harness.Start(t, t.TempDir())
+			dir := copyClient(t, language)
+			runShell(s, t, dir, c.install)
+			for _, commands := range codeBlocks(t, "sh") {
+				if strings.Contains(commands, c.generator) {
+					runShell(s, t, dir, strings.ReplaceAll(commands, "http://127.0.0.1:8080", s.URL))
+				}
+			}
+			for _, pin := range c.pins {
+				if harness.ReadFile(t, filepath.Join(dir, pin)) != harness.ReadFile(t, filepath.Join(clientsDir, language, pin)) {
+					t.Errorf("docs/clients.md installs other versions than %s", pin)
+				}
+			}
+			runShell(s, t, dir, c.run)
+			wantCalls(s, t)
+		})
+	}
+}
+
+// TestLintersAcceptTheDocument expects no errors and no warnings. The configuration files
+// of the linters contain the exceptions.
+func TestLintersAcceptTheDocument(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, t.TempDir())
+	dir := copyClient(t, "lint")
+	runShell(s, t, dir, "npm ci")
+	for linter, shell := range map[string]string{
+		"redocly":  "npx redocly lint $URL/openapi.json",
+		"spectral": "npx spectral lint --fail-severity hint $URL/openapi.json",
+	} {
+		t.Run(linter, func(t *testing.T) {
+			runShell(s, t, dir, shell)
+		})
+	}
+}
+
+// copyClient copies a directory of testdata/clients to a temporary one, in which packages
+// are installed and code is generated.
+func copyClient(t *testing.T, name string) string {
+	t.Helper()
+	for _, tool := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Fatalf("%v (make deps installs it)", err)
+		}
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(clientsDir, name))); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// runShell runs shell commands with the URL and an API key of the server in URL and KEY.
+func runShell(s *harness.Server, t *testing.T, dir, commands string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-euc", commands)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "URL="+s.URL, "KEY="+s.Key)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", commands, err, output)
+	}
+}
+
+// wantCalls stops the server and expects that its access log contains a successful request
+// of each operation of its document, and the listed responses.
+func wantCalls(s *harness.Server, t *testing.T) {
+	t.Helper()
+	document := s.Document(t)
+	s.Signal(t, syscall.SIGTERM)
+	_ = s.Wait() // only the log matters
+	made := loggedCalls(s.Log.String())
+	if document.Paths.Len() < 6 {
+		t.Errorf("got a document with %d paths, want at least 6", document.Paths.Len())
+	}
+	for path, item := range document.Paths.Map() {
+		for method := range item.Operations() {
+			if call := method + " /v1" + path + " 2"; !slices.ContainsFunc(made, func(m string) bool { return strings.HasPrefix(m, call) }) {
+				t.Errorf("the access log has no %sxx", call)
+			}
+		}
+	}
+	for _, call := range []string{
+		"GET /v1/pets 304", "GET /v1/pets 400", "GET /v1/pets 401", "POST /v1/pets 400", "POST /v1/pets 401", "POST /v1/pets 422",
+		"GET /v1/pets/{petId} 404", "GET /v1/store/orders 304", "POST /v1/store/orders 404", "POST /v1/store/orders 409",
+		"GET /v1/store/orders/{orderId} 404", "POST /v1/store/orders/{orderId}/deliver 409", "POST /v1/store/orders/{orderId}/cancel 409",
+	} {
+		if !slices.Contains(made, call) {
+			t.Errorf("the access log has no %s", call)
+		}
+	}
+}
+
+// loggedCalls returns the requests of an access log, such as GET /v1/pets/{petId} 200.
+func loggedCalls(log string) (made []string) {
+	parameter := regexp.MustCompile(`:(\w+)`)
+	for line := range strings.Lines(log) {
+		var request struct {
+			Method, Route string
+			Status        int
+		}
+		if json.Unmarshal([]byte(line), &request) == nil && request.Route != "" {
+			made = append(made, fmt.Sprintf("%s %s %d", request.Method, parameter.ReplaceAllString(request.Route, "{$1}"), request.Status))
+		}
+	}
+	return made
+}

@@ -1,0 +1,123 @@
+package documents
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// programStart begins the code block of docs/embedding.md that is a whole program.
+const programStart = "// Command shop "
+
+// Every other Go code block of docs/embedding.md must be part of the examples.
+func TestEmbeddingDocumentShowsTestedCode(t *testing.T) {
+	t.Parallel()
+	examples, err := os.ReadFile("../../example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := embeddingBlocks(t, "go")
+	if len(blocks) < 4 {
+		t.Errorf("got %d code blocks, want at least 4", len(blocks))
+	}
+	for _, code := range blocks {
+		if !strings.HasPrefix(code, programStart) && !strings.Contains(string(examples), code) {
+			t.Errorf("example_test.go lacks\n%s", code)
+		}
+	}
+}
+
+// TestProgramOfEmbeddingDocument builds the program of docs/embedding.md in an empty folder,
+// with the commands of the page, and runs its curl examples.
+func TestProgramOfEmbeddingDocument(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, commands := embeddingBlocks(t, "go")[0], embeddingBlocks(t, "sh")
+	if !strings.HasPrefix(program, programStart) || len(commands) != 2 {
+		t.Fatalf("want the program first, and 2 blocks of commands: got %d and\n%s", len(commands), program)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runShell(t, dir, commands[0], "PETSTORE="+root)
+
+	shop := exec.CommandContext(t.Context(), filepath.Join(dir, "shop"))
+	shop.Dir, shop.Env = dir, append(os.Environ(), "SHOP_ADDRESS=127.0.0.1:0")
+	log, err := shop.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := shop.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = shop.Process.Kill() })
+	line, err := bufio.NewReader(log).ReadString('\n')
+	_, line, _ = strings.Cut(line, "http://")
+	address, _, found := strings.Cut(line, "/shop/docs/swagger/index.html")
+	if err != nil || !found {
+		t.Fatalf("got log %q and error %v, want the URL of Swagger UI", line, err)
+	}
+
+	page, _ := os.ReadFile("../../docs/embedding.md")
+	_, printed, _ := strings.Cut(string(page), commands[1]+"```\n```\n")
+	printed, _, _ = strings.Cut(printed, "```")
+	curls := strings.ReplaceAll(commands[1], "127.0.0.1:8080", address)
+	if diff := cmp.Diff(printed, runShell(t, dir, curls)); diff != "" || printed == "" {
+		t.Errorf("output of the examples (-want +got):\n%s", diff)
+	}
+	document := runShell(t, dir, fmt.Sprintf("curl -sf http://%s/shop/docs/openapi.json", address))
+	for _, want := range []string{`"url": "{base_url}/v1"`, fmt.Sprintf(`"default": "http://%s/shop"`, address), `"This server"`} {
+		if !strings.Contains(document, want) {
+			t.Errorf("the document lacks %s", want)
+		}
+	}
+	runShell(t, dir, fmt.Sprintf("curl -sf http://%s/shop/docs/swagger/index.html", address))
+
+	if err := shop.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	rest, _ := io.ReadAll(log)
+	if err := shop.Wait(); err != nil {
+		t.Errorf("got %v and log %s, want a successful exit", err, rest)
+	}
+}
+
+// embeddingBlocks returns the code blocks of docs/embedding.md in a language.
+func embeddingBlocks(t *testing.T, language string) (blocks []string) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/embedding.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range strings.Split(string(page), "```"+language+"\n")[1:] {
+		code, _, _ := strings.Cut(block, "```")
+		blocks = append(blocks, code)
+	}
+	return blocks
+}
+
+// runShell runs commands in dir and returns their output.
+func runShell(t *testing.T, dir, commands string, environ ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-euc", commands)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), environ...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	output, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v: %s", commands, err, stderr.String())
+	}
+	return string(output)
+}

@@ -1,0 +1,213 @@
+package ha_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver pgx
+
+	"example.com/petstore/test/harness"
+)
+
+const password = "hunter2" // of all users
+
+// A cluster is three nodes of PostgreSQL under Patroni, with one etcd.
+type cluster struct {
+	folder string
+	nodes  []*node
+
+	etcdAddress, etcdPeerAddress string
+	etcd                         *exec.Cmd
+}
+
+// A node is one server of PostgreSQL and its Patroni.
+type node struct {
+	name    string
+	folder  string
+	config  string // of Patroni
+	address string // of PostgreSQL
+	rest    string // of Patroni
+	proxy   *proxy // through which the service connects
+	peers   *proxy // through which the other nodes connect
+	patroni *exec.Cmd
+}
+
+// startCluster starts a cluster with docs/deploy/patroni.yml, in which other values are
+// replaced, and waits until it is healthy. It is removed at the end of the test.
+func startCluster(t *testing.T, values ...string) *cluster {
+	t.Helper()
+	c := &cluster{folder: newFolder(t), etcdAddress: harness.FreeAddress(t), etcdPeerAddress: harness.FreeAddress(t)}
+	c.startEtcd(t)
+	for i := range 3 {
+		name := fmt.Sprint("db", i+1)
+		n := &node{name: name, folder: filepath.Join(c.folder, name), address: harness.FreeAddress(t), rest: harness.FreeAddress(t)}
+		harness.Check(t, os.Mkdir(n.folder, 0o700))
+		chown(t, n.folder)
+		n.proxy, n.peers = newProxy(t, n.address), newProxy(t, n.address)
+		n.config = writeFile(t, n.folder, "patroni.yml", "patroni.yml", append([]string{
+			"name: db1", "name: " + name,
+			"10.0.0.11:8008", n.rest, "listen: 10.0.0.11:5432", "listen: " + n.address, "connect_address: 10.0.0.11:5432", "connect_address: " + n.peers.address,
+			"[10.0.0.11:2379, 10.0.0.12:2379, 10.0.0.13:2379]", "[" + c.etcdAddress + "]",
+			"10.0.0.0/24", "127.0.0.1/32",
+			"/var/lib/postgresql/15/shop", n.data(), "/usr/lib/postgresql/15/bin", programs(t),
+			"/var/lib/postgresql/.pgpass-patroni", filepath.Join(n.folder, "pgpass"), "/var/run/postgresql", n.folder,
+			"SUPERUSER-PASSWORD", password, "REPLICATION-PASSWORD", password, "REWIND-PASSWORD", password,
+		}, values...)...)
+		n.start(t)
+		c.nodes = append(c.nodes, n)
+	}
+	c.waitUntilHealthy(t)
+	c.createDatabase(t)
+	return c
+}
+
+// programs returns the folder of the newest PostgreSQL of Debian.
+func programs(t *testing.T) string {
+	t.Helper()
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
+	if len(found) == 0 {
+		t.Fatal("found no PostgreSQL: run make deps")
+	}
+	return filepath.Dir(found[len(found)-1])
+}
+
+func (c *cluster) startEtcd(t *testing.T) {
+	t.Helper()
+	client, peer := "http://"+c.etcdAddress, "http://"+c.etcdPeerAddress
+	c.etcd = startProcess(t, c.folder, nil, "etcd", "--enable-v2", "--data-dir", filepath.Join(c.folder, "etcd"),
+		"--listen-client-urls", client, "--advertise-client-urls", client,
+		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer)
+}
+
+// createDatabase creates the database of the service and its user.
+func (c *cluster) createDatabase(t *testing.T) {
+	t.Helper()
+	leader := c.find(t, "/leader")
+	for _, statement := range []string{"CREATE ROLE petstore LOGIN PASSWORD '" + password + "'", "CREATE DATABASE shop OWNER petstore"} {
+		_, err := leader.connect(t, "postgres").ExecContext(t.Context(), statement)
+		harness.Check(t, err)
+	}
+}
+
+// dsn returns the connection string of the service, which names all nodes.
+func (c *cluster) dsn(name string) string {
+	var hosts []string
+	for _, n := range c.nodes {
+		hosts = append(hosts, n.proxy.address)
+	}
+	return fmt.Sprintf("postgres://petstore:%s@%s/shop?sslmode=disable&application_name=%s", password, strings.Join(hosts, ","), name)
+}
+
+// find waits for a node with a role, as the path of Patroni's REST API: /leader, which has the
+// lock, or /synchronous, a synchronous standby.
+func (c *cluster) find(t *testing.T, role string) (found *node) {
+	t.Helper()
+	harness.EventuallyWithin(t, 30*time.Second, "a node has the role "+role, func() bool {
+		found = c.with(role)
+		return found != nil
+	})
+	return found
+}
+
+// with returns a node with a role, or nil.
+func (c *cluster) with(role string) *node {
+	for _, n := range c.nodes {
+		if request(http.MethodGet, "http://"+n.rest+role, "") == http.StatusOK {
+			return n
+		}
+	}
+	return nil
+}
+
+// waitUntilHealthy waits until two standbys stream from the leader, and one is synchronous if
+// the leader wants one. Patroni must know that one, too, or it promotes none when the leader
+// does not respond.
+func (c *cluster) waitUntilHealthy(t *testing.T) {
+	t.Helper()
+	const streaming = `SELECT count(*) = 2 AND (current_setting('synchronous_standby_names') = '' OR bool_or(sync_state IN ('sync', 'quorum')))
+		FROM pg_stat_replication WHERE state = 'streaming' AND application_name LIKE 'db%'`
+	const asynchronous = `SELECT current_setting('synchronous_standby_names') = ''`
+	harness.EventuallyWithin(t, 90*time.Second, "all nodes are healthy", func() bool {
+		leader := c.with("/leader")
+		return leader != nil && leader.queryBool(streaming) && (c.with("/synchronous") != nil || leader.queryBool(asynchronous))
+	})
+}
+
+func (n *node) data() string { return filepath.Join(n.folder, "data") }
+
+// start starts Patroni, which starts PostgreSQL.
+func (n *node) start(t *testing.T) {
+	t.Helper()
+	log, err := os.OpenFile(filepath.Join(cmp.Or(os.Getenv("HA_LOG"), n.folder), n.name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	harness.Check(t, err)
+	t.Cleanup(func() { signalAll(syscall.SIGKILL, processesIn(n.data())) })
+	n.patroni = startProcess(t, n.folder, log, "patroni", n.config)
+}
+
+// signal sends a signal to PostgreSQL, and to Patroni if whole.
+func (n *node) signal(signal syscall.Signal, whole bool) {
+	if whole {
+		signalAll(signal, []int{n.patroni.Process.Pid})
+	}
+	for range 2 { // it may have started another process meanwhile
+		signalAll(signal, processesIn(n.data()))
+	}
+	if whole && signal == syscall.SIGKILL {
+		_ = n.patroni.Wait()
+	}
+}
+
+func request(method, url, body string) (status int) {
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	if method == http.MethodGet {
+		ctx, cancel = context.WithTimeout(context.Background(), time.Second)
+	}
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewBufferString(body))
+	if err != nil {
+		return 0
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0
+	}
+	defer response.Body.Close()
+	return response.StatusCode
+}
+
+// connect returns a connection to a database of the node as a superuser.
+func (n *node) connect(t *testing.T, database string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("pgx", n.dsn(database))
+	harness.Check(t, err)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func (n *node) dsn(database string) string {
+	return fmt.Sprintf("postgres://postgres:%s@%s/%s?sslmode=disable&connect_timeout=1", password, n.address, database)
+}
+
+// queryBool returns the result of a query, or false if it fails.
+func (n *node) queryBool(query string) (result bool) {
+	db, err := sql.Open("pgx", n.dsn("postgres"))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = db.Close() }()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	_ = db.QueryRowContext(ctx, query).Scan(&result)
+	return result
+}

@@ -1,0 +1,194 @@
+// Package ha_test breaks a PostgreSQL cluster under a running service, and compares the
+// responses that clients read with what is stored.
+package ha_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/test/harness"
+	"example.com/petstore/test/ledger"
+)
+
+const writers = 32
+
+// rounds is how often each fault happens: HA_ROUNDS, or 3. HA_FAULT, a regular
+// expression, selects faults by name.
+func rounds(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("HA_ROUNDS")
+	if text == "" {
+		return 3
+	}
+	n, err := strconv.Atoi(text)
+	harness.Check(t, err)
+	return n
+}
+
+func TestNoAcknowledgedWriteIsLostWhenThePrimaryServerDies(t *testing.T) {
+	var selected []fault
+	for range rounds(t) {
+		for _, f := range faults {
+			if regexp.MustCompile(os.Getenv("HA_FAULT")).MatchString(f.name) {
+				selected = append(selected, f)
+			}
+		}
+	}
+	if len(selected) == 0 {
+		t.Skip("HA_FAULT selects another test")
+	}
+	harness.Rand(t).Shuffle(len(selected), func(i, j int) { selected[i], selected[j] = selected[j], selected[i] })
+	cluster := startCluster(t)
+	service := startService(t, cluster, "PETSTORE_DATABASE_REQUIRE_SYNCHRONOUS=true")
+	observed := breakUnderLoad(t, cluster, service, selected, 20*time.Millisecond)
+	for _, o := range observed {
+		if err := o.Err(); err != nil {
+			t.Errorf("%s: %v", o.Name, err)
+		}
+		if o.writeGap > o.limit {
+			t.Errorf("%s: %v without an acknowledged write, want at most %v", o.Name, o.writeGap, o.limit)
+		}
+		if o.Name == nodeKilled.name && (!slices.Contains(o.messages, notReady) || !strings.HasPrefix(o.messages[0], "the store is not available: ")) {
+			t.Errorf("%s: /readyz and the metric said %q", o.Name, o.messages)
+		}
+		if len(o.log) > 8 {
+			t.Errorf("%s: got %d lines in the logs of the replicas: %s", o.Name, len(o.log), strings.Join(o.log, "\n"))
+		}
+		for _, text := range append(o.log, o.messages...) {
+			if strings.Contains(text, password) || strings.Contains(text, service.key[10:]) {
+				t.Errorf("%s: a log or /readyz contains a secret: %s", o.Name, text)
+			}
+		}
+	}
+	cluster.wantEqualNodes(t)
+}
+
+// The settings of an operator who does not read: an asynchronous standby, as Patroni has it by
+// default.
+func TestAcknowledgedWritesAreLostWithAnAsynchronousStandby(t *testing.T) {
+	if os.Getenv("HA_FAULT") != "" && os.Getenv("HA_FAULT") != "asynchronous" {
+		t.Skip("HA_FAULT selects another test")
+	}
+	cluster := startCluster(t, "synchronous_mode: true", "synchronous_mode: false", "synchronous_mode_strict: true", "synchronous_mode_strict: false")
+	service := startService(t, cluster)
+	var selected []fault
+	for range min(rounds(t), 2) {
+		selected = append(selected, nodeCutOffAndKilled)
+	}
+	lost := 0
+	for _, o := range breakUnderLoad(t, cluster, service, selected, 20*time.Millisecond) {
+		lost += o.Lost
+	}
+	if lost == 0 {
+		t.Error("no acknowledged write was lost: docs/reliability.md says that some are")
+	}
+}
+
+// An observation is what happened during and after a fault.
+type observation struct {
+	ledger.Result
+	limit             time.Duration
+	writeGap, readGap time.Duration
+	log               []string // of both replicas
+	messages          []string // of /readyz
+}
+
+// breakUnderLoad breaks a cluster and a service one fault after the other, while clients write,
+// and compares the store with the ledger. It prints a table.
+func breakUnderLoad(t *testing.T, c *cluster, s *service, selected []fault, pause time.Duration) []observation {
+	t.Helper()
+	book := ledger.New()
+	load := &ledger.Writers{URL: func() string { return s.url }, Key: s.key, Ledger: book, Pause: pause}
+	load.Start(t.Context(), writers)
+	r := &run{cluster: c, service: s, random: harness.Rand(t), writing: func(since time.Time) bool { return book.AcknowledgedSince(since) > 0 }}
+	time.Sleep(2 * time.Second)
+	observed := []observation{{limit: time.Minute}} // before the first fault
+	for _, f := range selected {
+		observed = append(observed, r.observe(t, book, f))
+	}
+	load.Stop()
+	c.waitUntilHealthy(t)
+	results, err := book.Check(t.Context(), c.find(t, "/leader").connect(t, "shop"))
+	harness.Check(t, err)
+	for i := range observed {
+		observed[i].Result = results[i]
+	}
+	for _, violation := range book.Violations() {
+		t.Error(violation)
+	}
+	fmt.Println(table(observed))
+	fmt.Printf("5xx other than 503 with Retry-After: %d\n", len(book.Violations()))
+	return observed
+}
+
+// observe runs one fault.
+func (r *run) observe(t *testing.T, book *ledger.Ledger, f fault) observation {
+	t.Helper()
+	o := observation{limit: f.limit}
+	var before [2]int
+	stop, messages := make(chan struct{}), make(chan []string, 2)
+	for i, replica := range r.service.replicas {
+		before[i] = len(replica.logSince(0))
+		go func() { messages <- replica.readyMessages(stop) }()
+	}
+	defer func() {
+		if t.Failed() {
+			for i, replica := range r.service.replicas {
+				t.Logf("%s: %s logged %q", f.name, replica.name, replica.logSince(before[i]))
+			}
+		}
+	}()
+	start := time.Now()
+	book.Begin(f.name)
+	f.begin(t, r)()
+	r.cluster.waitUntilHealthy(t)
+	mended := time.Now()
+	harness.EventuallyWithin(t, time.Minute, "writes are acknowledged after "+f.name, func() bool { return r.writing(mended) })
+	for _, replica := range r.service.replicas {
+		harness.EventuallyWithin(t, time.Minute, replica.name+" is ready", replica.ready)
+	}
+	time.Sleep(2 * time.Second)
+	o.writeGap, o.readGap = book.Gaps()
+	close(stop)
+	for i, replica := range r.service.replicas {
+		o.log = append(o.log, replica.logSince(before[i])...)
+		o.messages = append(o.messages, <-messages...)
+	}
+	fmt.Printf("%-55s %5.1f s, %4.1f s without a write, %4.1f s without a read, %d log lines, readyz %q\n",
+		time.Now().Format(time.TimeOnly)+" "+f.name, time.Since(start).Seconds(), o.writeGap.Seconds(), o.readGap.Seconds(), len(o.log), o.messages)
+	if os.Getenv("HA_LOG") != "" {
+		fmt.Println(strings.Join(o.log, "\n"))
+	}
+	return o
+}
+
+// wantEqualNodes expects that the standbys have the rows of the leader.
+func (c *cluster) wantEqualNodes(t *testing.T) {
+	t.Helper()
+	var want string
+	leader := c.find(t, "/leader")
+	harness.Check(t, leader.connect(t, "shop").QueryRowContext(t.Context(), "SELECT pg_current_wal_lsn()").Scan(&want))
+	hashes := map[string]bool{}
+	for _, n := range c.nodes {
+		db := n.connect(t, "shop")
+		harness.EventuallyWithin(t, 30*time.Second, n.name+" has all", func() bool {
+			var has bool
+			err := db.QueryRowContext(t.Context(), "SELECT NOT pg_is_in_recovery() OR pg_last_wal_replay_lsn() >= $1::pg_lsn", want).Scan(&has)
+			return err == nil && has
+		})
+		var hash string
+		harness.Check(t, db.QueryRowContext(t.Context(), `SELECT concat_ws(' ',
+			(SELECT md5(string_agg(pets::text, '' ORDER BY id)) FROM pets), (SELECT md5(string_agg(orders::text, '' ORDER BY id)) FROM orders),
+			(SELECT md5(string_agg(k::text, '' ORDER BY k::text)) FROM idempotency_keys k), (SELECT versions::text FROM versions))`).Scan(&hash))
+		hashes[hash] = true
+	}
+	if len(hashes) != 1 {
+		t.Errorf("the nodes differ: %v", hashes)
+	}
+}

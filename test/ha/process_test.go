@@ -1,0 +1,111 @@
+package ha_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"example.com/petstore/test/harness"
+)
+
+// startProcess starts a program in a folder, as the user postgres if the tests run as root.
+// It ends with the tests: at their end it is killed, and if they are killed it gets SIGTERM.
+func startProcess(t *testing.T, folder string, output io.Writer, program string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(program, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = folder, output, output
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH") + ":/usr/sbin", "LC_ALL=C.UTF-8", "HOME=" + folder}
+	cmd.SysProcAttr = procAttr()
+	if os.Geteuid() == 0 {
+		uid, gid := serverUser(t)
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { kill(cmd) })
+	return cmd
+}
+
+// procAttr makes a process end with the tests.
+func procAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} }
+
+// kill kills a process, also one that is frozen, and waits until it has exited.
+func kill(cmd *exec.Cmd) {
+	_ = cmd.Process.Kill() // fails if it has exited
+	_ = cmd.Wait()
+}
+
+func serverUser(t *testing.T) (uid, gid int) {
+	t.Helper()
+	account, err := user.Lookup("postgres")
+	if err != nil {
+		t.Fatal(err)
+	}
+	uid, uidErr := strconv.Atoi(account.Uid)
+	gid, gidErr := strconv.Atoi(account.Gid)
+	harness.Check(t, errors.Join(uidErr, gidErr))
+	return uid, gid
+}
+
+// newFolder creates a folder for the processes, which is removed at the end of the test.
+func newFolder(t *testing.T) string {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "petstore-ha-") //nolint:usetesting // the path of a Unix socket is short
+	harness.Check(t, err)
+	t.Cleanup(func() { harness.Check(t, os.RemoveAll(folder)) })
+	chown(t, folder)
+	return folder
+}
+
+// chown gives a folder to the user of the processes.
+func chown(t *testing.T, folder string) {
+	t.Helper()
+	if os.Geteuid() == 0 {
+		uid, gid := serverUser(t)
+		harness.Check(t, os.Chown(folder, uid, gid))
+	}
+}
+
+// processesIn returns the ids of the processes whose working directory is folder, as the
+// data directory is for those of PostgreSQL.
+func processesIn(folder string) (ids []int) {
+	links, _ := filepath.Glob("/proc/[0-9]*/cwd") // fails only for a bad pattern
+	for _, link := range links {
+		if target, err := os.Readlink(link); err == nil && target == folder {
+			id, _ := strconv.Atoi(strings.Split(link, "/")[2])
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// signalAll sends a signal to processes. One that has exited is no error.
+func signalAll(signal syscall.Signal, ids []int) {
+	for _, id := range ids {
+		_ = syscall.Kill(id, signal)
+	}
+}
+
+// writeFile writes the file of docs/deploy to folder with other values, each of which must
+// occur in it.
+func writeFile(t *testing.T, folder, name, source string, values ...string) (path string) {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/deploy/" + source)
+	harness.Check(t, err)
+	for i := 0; i < len(values); i += 2 {
+		if !strings.Contains(string(text), values[i]) {
+			t.Fatalf("%s does not contain %q", source, values[i])
+		}
+	}
+	path = filepath.Join(folder, name)
+	harness.Check(t, os.WriteFile(path, []byte(strings.NewReplacer(values...).Replace(string(text))), 0o644))
+	return path
+}

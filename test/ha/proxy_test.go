@@ -1,0 +1,107 @@
+package ha_test
+
+import (
+	"net"
+	"sync"
+	"testing"
+
+	"example.com/petstore/test/harness"
+)
+
+// A proxy forwards TCP connections to a server. While it is cut, it accepts everything and
+// forwards nothing, as a network that loses all packets; then it goes on.
+type proxy struct {
+	address, target string
+
+	mu     sync.Mutex
+	cut    bool
+	mended *sync.Cond
+	conns  map[net.Conn]bool
+}
+
+func newProxy(t *testing.T, target string) *proxy {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	harness.Check(t, err)
+	t.Cleanup(func() { listener.Close() })
+	p := &proxy{address: listener.Addr().String(), target: target, conns: map[net.Conn]bool{}}
+	p.mended = sync.NewCond(&p.mu)
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go p.serve(client)
+		}
+	}()
+	return p
+}
+
+func (p *proxy) setCut(cut bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut = cut
+	p.mended.Broadcast()
+}
+
+// drop closes all connections, without forwarding what they have received, and mends the
+// network.
+func (p *proxy) drop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for conn := range p.conns {
+		conn.Close()
+	}
+	p.cut = false
+	p.mended.Broadcast()
+}
+
+// track adds a connection, or removes it.
+func (p *proxy) track(conn net.Conn, open bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if open {
+		p.conns[conn] = true
+	} else {
+		delete(p.conns, conn)
+	}
+}
+
+func (p *proxy) waitUntilMended() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.cut {
+		p.mended.Wait()
+	}
+}
+
+func (p *proxy) serve(client net.Conn) {
+	defer client.Close()
+	p.waitUntilMended()
+	server, err := net.Dial("tcp", p.target)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	for _, conn := range []net.Conn{client, server} {
+		p.track(conn, true)
+		defer p.track(conn, false)
+	}
+	var wait sync.WaitGroup
+	wait.Go(func() { p.forward(client, server) })
+	wait.Go(func() { p.forward(server, client) })
+	wait.Wait()
+}
+
+func (p *proxy) forward(from, to net.Conn) {
+	defer to.Close()
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		p.waitUntilMended()
+		if _, writeErr := to.Write(buffer[:n]); err != nil || writeErr != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package ha_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/domain/apikey"
+	"example.com/petstore/test/harness"
+)
+
+const notReady = "petstore_ready 0"
+
+// A service is two replicas of petstore behind nginx.
+type service struct {
+	url, key string
+	replicas []*replica
+}
+
+// A replica is one process of petstore.
+type replica struct {
+	name    string // also its application_name
+	address string
+	admin   string
+	environ []string
+	process *harness.Server
+	log     *harness.Buffer
+}
+
+// startService starts two replicas on a cluster, and nginx with
+// docs/deploy/nginx.conf. It is removed at the end of the test.
+func startService(t *testing.T, c *cluster, settings ...string) *service {
+	t.Helper()
+	s := &service{key: apikey.Generate()}
+	for _, name := range []string{"petstore-a", "petstore-b"} {
+		r := &replica{name: name, address: harness.FreeAddress(t), admin: harness.FreeAddress(t), log: &harness.Buffer{WithoutAccessLog: true}}
+		r.environ = append([]string{
+			"PETSTORE_DATABASE_DRIVER=postgres", "PETSTORE_DATABASE_DSN=" + c.dsn(name),
+			"PETSTORE_SERVER_ADDRESS=" + r.address, "PETSTORE_ADMIN_ADDRESS=" + r.admin, "PETSTORE_AUTH_BOOTSTRAP_KEY=" + s.key,
+		}, settings...)
+		s.replicas = append(s.replicas, r)
+		s.start(t, r)
+	}
+	s.url = "http://" + s.startNginx(t, c.folder)
+	return s
+}
+
+// start starts a replica and waits until it is ready.
+func (s *service) start(t *testing.T, r *replica) {
+	t.Helper()
+	cmd := exec.Command(harness.Program(t), "serve")
+	cmd.Env, cmd.Stderr, cmd.SysProcAttr = r.environ, r.log, procAttr()
+	r.process = harness.Launch(t, cmd, r.address)
+	harness.EventuallyWithin(t, 20*time.Second, r.name+" is ready", func() bool { return r.ready() })
+}
+
+func (r *replica) ready() bool {
+	return request(http.MethodGet, "http://"+r.address+"/readyz", "") == http.StatusOK
+}
+
+func (s *service) startNginx(t *testing.T, folder string) (address string) {
+	t.Helper()
+	address = harness.FreeAddress(t)
+	site := writeFile(t, folder, "petstore.conf", "nginx.conf",
+		"listen 80;", "listen "+address+";", "10.0.0.21:8080", s.replicas[0].address, "10.0.0.22:8080", s.replicas[1].address)
+	temp := filepath.Join(folder, "nginx")
+	paths := ""
+	for _, name := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
+		paths += fmt.Sprintf("%s_temp_path %s/%s; ", name, temp, name)
+	}
+	main := filepath.Join(folder, "main.conf")
+	harness.Check(t, os.Mkdir(temp, 0o777))
+	harness.Check(t, os.Chmod(temp, 0o777))
+	harness.Check(t, os.WriteFile(main, []byte(fmt.Sprintf(
+		"daemon off; master_process off; error_log stderr crit; pid %s/pid; events { worker_connections 1024; } http { access_log off; %s include %s; }",
+		temp, paths, site)), 0o644))
+	startProcess(t, folder, os.Stderr, "nginx", "-c", main, "-p", temp)
+	harness.EventuallyWithin(t, 10*time.Second, "nginx serves", func() bool { return request(http.MethodGet, "http://"+address+"/livez", "") == http.StatusOK })
+	return address
+}
+
+// metric returns a metric of the replica.
+func (r *replica) metric(name string) (value float64, found bool) {
+	client := http.Client{Timeout: 5 * time.Second}
+	response, err := client.Get("http://" + r.admin + "/metrics")
+	if err != nil {
+		return 0, false
+	}
+	defer response.Body.Close()
+	var text bytes.Buffer
+	_, _ = text.ReadFrom(response.Body)
+	for line := range strings.Lines(text.String()) {
+		if rest, found := strings.CutPrefix(line, name+" "); found {
+			_, err := fmt.Sscan(rest, &value)
+			return value, err == nil
+		}
+	}
+	return 0, false
+}
+
+// logSince returns the lines of the log after the first n, without the access log.
+func (r *replica) logSince(n int) (lines []string) {
+	for line := range strings.Lines(r.log.String()) {
+		lines = append(lines, strings.TrimSuffix(line, "\n"))
+	}
+	return lines[n:]
+}
+
+// readyMessages polls /readyz until stop is closed, and returns the distinct messages. If the
+// metric petstore_ready was 0, one is that.
+func (r *replica) readyMessages(stop <-chan struct{}) (messages []string) {
+	client := http.Client{Timeout: 5 * time.Second}
+	seen := map[string]bool{}
+	for {
+		select {
+		case <-stop:
+			return messages
+		case <-time.After(200 * time.Millisecond):
+		}
+		response, err := client.Get("http://" + r.address + "/readyz")
+		if err != nil {
+			continue
+		}
+		var body struct{ Message string }
+		_ = json.NewDecoder(response.Body).Decode(&body)
+		response.Body.Close()
+		if response.StatusCode == http.StatusOK {
+			continue
+		}
+		if !seen[body.Message] {
+			seen[body.Message] = true
+			messages = append(messages, body.Message)
+		}
+		if ready, found := r.metric("petstore_ready"); found && ready == 0 && !seen[notReady] {
+			seen[notReady] = true
+			messages = append(messages, notReady)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Client sends single requests. Its timeout ends a test whose server sends no response.
+var Client = &http.Client{Timeout: time.Minute}
+
+// Request returns a request with the server's API key and a body of JSON. headers are alternating
+// names and values.
+func (s *Server) Request(ctx context.Context, method, path, body string, headers ...string) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, method, s.URL+path, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Authorization", "Bearer "+s.Key)
+	request.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	return request, nil
+}
+
+// Do sends a request and returns the status and the body of the response.
+func (s *Server) Do(ctx context.Context, method, path, body string, headers ...string) (int, string, error) {
+	request, err := s.Request(ctx, method, path, body, headers...)
+	if err != nil {
+		return 0, "", err
+	}
+	return Send(Client, request)
+}
+
+// Post adds a pet and returns the status and the body of the response.
+func (s *Server) Post(ctx context.Context, body string, headers ...string) (int, string, error) {
+	return s.Do(ctx, http.MethodPost, "/v1/pets", body, headers...)
+}
+
+// PetBody returns the body of a request that adds a pet.
+func PetBody(name string) string { return fmt.Sprintf(`{"name":%q,"categoryId":1}`, name) }
+
+// WantStatus sends a GET and expects a status.
+func (s *Server) WantStatus(t testing.TB, path string, want int) {
+	t.Helper()
+	if status, body, err := s.Do(t.Context(), http.MethodGet, path, ""); err != nil || status != want {
+		t.Errorf("GET %s: got %d %s %v, want %d", path, status, body, err, want)
+	}
+}
+
+// IsReady reports whether /readyz returns 200.
+func (s *Server) IsReady(ctx context.Context) bool {
+	status, _, err := s.Do(ctx, http.MethodGet, "/readyz", "")
+	return err == nil && status == http.StatusOK
+}
+
+// Get sends a GET without an API key.
+func Get(t testing.TB, url string) (status int, body string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, body, err = Send(Client, request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status, body
+}
+
+// Send sends a request and returns the status and the body of the response.
+func Send(client *http.Client, request *http.Request) (status int, body string, err error) {
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(text), err
+}

@@ -1,0 +1,90 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// CommandTimeout is how long a command of CommandWithTimeout runs until it is killed.
+const CommandTimeout = time.Minute
+
+// Command returns the command that runs petstore in dir, on a free port and without an admin
+// listener.
+func Command(ctx context.Context, dir string, args ...string) *exec.Cmd {
+	program, err := build()
+	cmd := exec.CommandContext(ctx, program, args...)
+	if err != nil {
+		cmd.Err = err // which Start and Run return
+	}
+	cmd.Args[0] = "petstore" // which hints name
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PETSTORE_SERVER_ADDRESS=127.0.0.1:0", "PETSTORE_ADMIN_ADDRESS=")
+	return cmd
+}
+
+// CommandAfter returns the command that runs a shell command in dir, and then petstore in
+// the same process, with the limits, mounts and redirections of the shell.
+func CommandAfter(ctx context.Context, dir, shell string, args ...string) *exec.Cmd {
+	cmd := Command(ctx, dir, args...)
+	cmd.Args = append([]string{"sh", "-c", shell + ` && exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = "/bin/sh"
+	return cmd
+}
+
+// CommandWithTimeout is Command, but kills the process after CommandTimeout.
+func CommandWithTimeout(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), CommandTimeout)
+	t.Cleanup(cancel)
+	return Command(ctx, dir, args...)
+}
+
+// Run runs petstore in dir until it exits.
+func Run(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd := Command(t.Context(), dir, args...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// RunOK runs petstore in dir and returns its standard output. It fails the test unless
+// petstore exits with 0 and writes nothing to standard error.
+func RunOK(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	stdout, stderr, code := Run(t, dir, args...)
+	if code != 0 || stderr != "" {
+		t.Fatalf("petstore %v: got code %d, stderr %q, want 0 and nothing", args, code, stderr)
+	}
+	return stdout
+}
+
+// ReadFile returns the text of a file.
+func ReadFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	Check(t, err)
+	return string(text)
+}
+
+// WriteFile writes a file in dir.
+func WriteFile(t *testing.T, dir, name, text string) {
+	t.Helper()
+	Check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+}
+
+// Check ends the test with an error that is not nil. Only the goroutine of the test may call it.
+func Check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,58 @@
+package harness
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// StartCopy starts petstore copy with flags and waits until it has written n lines of progress,
+// or has ended.
+func StartCopy(t *testing.T, dir string, n int, flags ...string) (cmd *exec.Cmd, stderr *Buffer, ended <-chan error) {
+	t.Helper()
+	cmd, stderr = Command(t.Context(), dir, append([]string{"copy"}, flags...)...), &Buffer{}
+	cmd.Stderr = stderr
+	Check(t, cmd.Start())
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	Eventually(t, "rows are copied", func() bool { return strings.Count(stderr.String(), "\n") >= n || len(done) > 0 })
+	return cmd, stderr, done
+}
+
+// KillCopies kills five copies on the way, and then copies to the end. It returns
+// the standard output without the time.
+func KillCopies(t *testing.T, dir string, flags ...string) string {
+	t.Helper()
+	const kills = 5
+	for i := range kills {
+		cmd, stderr, ended := StartCopy(t, dir, i/2+1, flags...)
+		_ = cmd.Process.Kill()
+		if err := <-ended; err == nil || strings.Contains(stderr.String(), "petstore:") {
+			t.Errorf("copy %d: got %v and stderr %q, want it killed", i+1, err, stderr)
+		}
+	}
+	stdout, stderr, code := Run(t, dir, append([]string{"copy"}, flags...)...)
+	if code != 0 {
+		t.Fatalf("got code %d, stdout %q, stderr %q; want 0", code, stdout, stderr)
+	}
+	return stdout
+}
+
+// CopiedTables returns the lines of the tables of an output.
+func CopiedTables(stdout string) string {
+	_, tables, _ := strings.Cut(stdout, "\n")
+	return tables
+}
+
+// WantSameExports expects the same animals and orders in the default store in dir and in the
+// one in file.
+func WantSameExports(t *testing.T, dir, file string) {
+	t.Helper()
+	for _, records := range []string{"pets", "orders"} {
+		want, _, _ := Run(t, dir, "export", "--format", "csv", "--type", records)
+		got, stderr, code := Run(t, dir, "export", "--format", "csv", "--type", records, "--set", "database.dsn="+file)
+		if code != 0 || got != want || strings.Count(got, "\n") < 2 {
+			t.Errorf("export of %s: got code %d, %d bytes, stderr %q; want the %d bytes of the source", records, code, len(got), stderr, len(want))
+		}
+	}
+}

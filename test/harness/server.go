@@ -1,0 +1,169 @@
+package harness
+
+import (
+	"bufio"
+	"cmp"
+	"net"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A Server is a running petstore serve.
+type Server struct {
+	*exec.Cmd
+	Page  string // the URL that --first-key printed
+	URL   string // without a path
+	Key   string
+	Log   *Buffer       // standard error; nil if that is something else
+	Ended chan struct{} // closed when the process has exited
+
+	err error // of the process that has exited
+}
+
+// The patterns of what serve --first-key and keys create print.
+var (
+	KeyPattern  = regexp.MustCompile(`petstore_[0-9A-Za-z]{49}`)
+	PagePattern = regexp.MustCompile(`https?://\S+`)
+	urlPattern  = regexp.MustCompile(`^https?://[^/]+`)
+)
+
+// Start starts petstore serve --first-key in dir and waits until it serves requests. The process
+// is killed at the end of the test.
+func Start(t testing.TB, dir string, args ...string) *Server {
+	t.Helper()
+	return StartCommand(t, Command(t.Context(), dir, append([]string{"serve", "--first-key"}, args...)...))
+}
+
+// StartWithAdmin is Start in a new folder, with an admin listener, whose URL it returns.
+func StartWithAdmin(t testing.TB, args ...string) (s *Server, admin string) {
+	t.Helper()
+	s = Start(t, t.TempDir(), append(args, "--set", "admin.address=127.0.0.1:0")...)
+	return s, s.AdminURL(t)
+}
+
+// StartWithEnv is Start with additional environment variables.
+func StartWithEnv(t testing.TB, dir string, environ ...string) *Server {
+	t.Helper()
+	cmd := Command(t.Context(), dir, "serve", "--first-key")
+	cmd.Env = append(cmd.Env, environ...)
+	return StartCommand(t, cmd)
+}
+
+// StartCommand is Start with a command that runs serve --first-key.
+func StartCommand(t testing.TB, cmd *exec.Cmd) *Server {
+	t.Helper()
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, cmd)
+	limit := Scaled(time.Minute)
+	timeout := time.AfterFunc(limit, func() { _ = s.Process.Kill() })
+	for lines := bufio.NewScanner(stdout); s.URL == "" && lines.Scan(); {
+		s.Key = cmp.Or(KeyPattern.FindString(lines.Text()), s.Key)
+		s.Page = PagePattern.FindString(lines.Text())
+		s.URL = urlPattern.FindString(s.Page)
+	}
+	timeout.Stop()
+	go s.await()
+	if s.URL == "" {
+		t.Fatalf("the server did not start within %v: %s", limit, s.Log)
+	}
+	return s
+}
+
+// Launch starts a command that runs petstore serve on an address, and does not wait for it.
+func Launch(t testing.TB, cmd *exec.Cmd, address string) *Server {
+	t.Helper()
+	s := start(t, cmd)
+	s.URL = "http://" + address
+	go s.await()
+	return s
+}
+
+// start starts a command, whose process is killed at the end of the test. The caller must call
+// await.
+func start(t testing.TB, cmd *exec.Cmd) *Server {
+	t.Helper()
+	s := &Server{Cmd: cmd, Ended: make(chan struct{})}
+	if cmd.Stderr == nil {
+		cmd.Stderr = &Buffer{}
+	}
+	s.Log, _ = cmd.Stderr.(*Buffer)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	return s
+}
+
+func (s *Server) await() {
+	s.err = s.Cmd.Wait()
+	close(s.Ended)
+}
+
+// Wait waits until the process has exited, and returns what exec.Cmd.Wait does.
+func (s *Server) Wait() error {
+	<-s.Ended
+	return s.err
+}
+
+// Kill kills the process, and waits until it has exited.
+func (s *Server) Kill() {
+	_ = s.Process.Kill()
+	<-s.Ended
+}
+
+// Stop shuts the server down gracefully.
+func (s *Server) Stop(t testing.TB) {
+	t.Helper()
+	s.Signal(t, syscall.SIGTERM)
+	s.WantExitOK(t)
+}
+
+// Signal sends a signal to the process.
+func (s *Server) Signal(t testing.TB, signal syscall.Signal) {
+	t.Helper()
+	if err := s.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// WantExitOK waits until the server exits, for two minutes at most, and expects 0.
+func (s *Server) WantExitOK(t testing.TB) {
+	t.Helper()
+	timeout := time.AfterFunc(Scaled(2*time.Minute), func() { _ = s.Process.Kill() })
+	defer timeout.Stop()
+	if err := s.Wait(); err != nil {
+		t.Errorf("the server exited with %v: %s", err, s.Log)
+	}
+}
+
+// AdminURL returns the URL of the admin listener from the log of the server.
+func (s *Server) AdminURL(t testing.TB) string {
+	t.Helper()
+	pattern := regexp.MustCompile(`"serving metrics and profiles","address":"([^"]+)"`)
+	Eventually(t, "the log has the address of the admin listener", func() bool { return pattern.MatchString(s.Log.String()) })
+	return "http://" + pattern.FindStringSubmatch(s.Log.String())[1]
+}
+
+// Address returns the address of the URL.
+func (s *Server) Address() string {
+	_, address, _ := strings.Cut(s.URL, "://")
+	return address
+}
+
+// FreeAddress returns a TCP address of this machine that no process listens on.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}

@@ -1,0 +1,39 @@
+package harness
+
+import (
+	"os"
+	"strconv"
+	"testing"
+	"time"
+)
+
+const (
+	defaultLimit = 10 * time.Second
+	pause        = 10 * time.Millisecond
+)
+
+// Eventually waits until condition holds, for 10 seconds at most.
+func Eventually(t testing.TB, description string, condition func() bool) {
+	t.Helper()
+	EventuallyWithin(t, defaultLimit, description, condition)
+}
+
+// EventuallyWithin waits until condition holds, which it checks every 10 ms. On a slow machine,
+// PETSTORE_TEST_SCALE multiplies the limit.
+func EventuallyWithin(t testing.TB, limit time.Duration, description string, condition func() bool) {
+	t.Helper()
+	limit = Scaled(limit)
+	for start := time.Now(); !condition(); time.Sleep(pause) {
+		if time.Since(start) > limit {
+			t.Fatalf("waited %v until %s", limit, description)
+		}
+	}
+}
+
+// Scaled returns a limit multiplied by PETSTORE_TEST_SCALE.
+func Scaled(limit time.Duration) time.Duration {
+	if scale, err := strconv.ParseFloat(os.Getenv("PETSTORE_TEST_SCALE"), 64); err == nil && scale > 0 {
+		return time.Duration(float64(limit) * scale)
+	}
+	return limit
+}

@@ -1,0 +1,271 @@
+package monitoring
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
+	"example.com/petstore/repository/engine"
+	"example.com/petstore/test/harness"
+)
+
+func TestAlertingRulesFireAsTheirUnitTestsExpect(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"check", "rules", "../../docs/deploy/alerts.yaml"}, {"test", "rules", "testdata/alerts.test.yaml"}} {
+		if output, err := exec.CommandContext(t.Context(), "promtool", args...).CombinedOutput(); err != nil {
+			t.Errorf("promtool %v: %v\n%s", args, err, output)
+		}
+	}
+}
+
+// TestDashboardAndAlertsFindDataOfRunningServer lets Prometheus scrape a server that clients
+// use, and evaluate the queries of the dashboard and the alerting rules.
+func TestDashboardAndAlertsFindDataOfRunningServer(t *testing.T) {
+	t.Parallel()
+	dir := harness.NewStore(t)
+	harness.PrintedKey(t, dir, "create", "--name", "till-1", "--expires", "3d")
+	s := harness.Start(t, dir, "--set", "admin.address=127.0.0.1:0", "--set", "rate_limit.requests=100", "--set", "rate_limit.window=1s")
+	s.Key = harness.PrintedKey(t, dir, "create", "--name", "till-2")
+	p := startPrometheus(t, s.AdminURL(t))
+	ctx, stop := context.WithCancel(t.Context())
+	var client sync.WaitGroup
+	client.Go(func() { useEveryOperation(s, ctx, t) })
+	defer func() { stop(); client.Wait() }()
+
+	p.wantData(t, `count(count by (route, method) (petstore_http_request_duration_seconds_count{status=~"2.."})) == 8`)
+	variables := strings.NewReplacer("$job", "petstore", "$__rate_interval_ms", "2000", "$__rate_interval", "2s")
+	for _, query := range dashboardQueries(t) {
+		p.wantData(t, variables.Replace(query))
+	}
+	for _, rule := range p.rules(t) {
+		for _, metric := range regexp.MustCompile(`petstore_[a-z_]+`).FindAllString(rule.Query, -1) {
+			p.wantData(t, "count("+metric+")")
+		}
+	}
+	firing := map[string]string{}
+	harness.Eventually(t, "Prometheus has evaluated the rules with these data", func() bool {
+		for _, rule := range p.rules(t) {
+			if rule.Health == "err" {
+				t.Fatalf("%s: %s", rule.Name, rule.LastError)
+			}
+			for _, alert := range rule.Alerts {
+				if alert.State == "firing" {
+					firing[rule.Name] = alert.Labels["key_id"]
+				}
+			}
+		}
+		return len(firing) >= 2
+	})
+	if diff := cmp.Diff(map[string]string{"PetstoreKeyExpires": "1", "PetstoreDeprecatedRequests": "2"}, firing); diff != "" {
+		t.Errorf("firing alerts and their keys (-want +got):\n%s", diff)
+	}
+}
+
+// useEveryOperation sends requests to every operation, and some that are rejected, until ctx
+// ends. With a rate limit, those of the first seconds suffice to sell animals.
+func useEveryOperation(s *harness.Server, ctx context.Context, t *testing.T) {
+	for i := 1; ctx.Err() == nil; i++ {
+		order := fmt.Sprintf("/v1/store/orders/%d", i)
+		for _, request := range []struct{ method, path, body string }{
+			{http.MethodPost, "/v1/pets", harness.PetBody("Rex")},
+			{http.MethodGet, "/v1/pets", ""},
+			{http.MethodGet, "/v1/pets", ""}, // from the cache
+			{http.MethodGet, fmt.Sprintf("/v1/pets/%d", i), ""},
+			{http.MethodPost, "/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, i)},
+			{http.MethodGet, "/v1/store/orders", ""},
+			{http.MethodGet, order, ""},
+			{http.MethodPost, order + []string{"/deliver", "/cancel"}[i%2], ""},
+			{http.MethodPost, "/v1/pets", "{}"}, // rejected
+			{http.MethodGet, "/v1/nowhere", ""},
+		} {
+			if _, _, err := s.Do(ctx, request.method, request.path, request.body); err != nil && ctx.Err() == nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// dashboardQueries returns the queries of docs/grafana.json.
+func dashboardQueries(t *testing.T) (queries []string) {
+	t.Helper()
+	var dashboard struct {
+		Panels []struct{ Targets []struct{ Expr string } }
+	}
+	if err := json.Unmarshal([]byte(harness.ReadFile(t, "../../docs/grafana.json")), &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	for _, panel := range dashboard.Panels {
+		for _, target := range panel.Targets {
+			queries = append(queries, target.Expr)
+		}
+	}
+	return queries
+}
+
+// An alertRule is an alerting rule of docs/deploy/alerts.yaml.
+type alertRule struct {
+	Alert       string
+	Expr        string
+	Labels      map[string]string
+	Annotations map[string]string
+}
+
+func alertRules(t *testing.T) (rules []alertRule) {
+	t.Helper()
+	var file struct {
+		Groups []struct{ Rules []alertRule }
+	}
+	if err := yaml.Unmarshal([]byte(harness.ReadFile(t, "../../docs/deploy/alerts.yaml")), &file); err != nil {
+		t.Fatal(err)
+	}
+	for _, group := range file.Groups {
+		rules = append(rules, group.Rules...)
+	}
+	return rules
+}
+
+func TestEveryAlertHasSeverityRemedyAndUnitTest(t *testing.T) {
+	t.Parallel()
+	tests := harness.ReadFile(t, "testdata/alerts.test.yaml")
+	rules := alertRules(t)
+	if len(rules) == 0 {
+		t.Error("there are no alerting rules")
+	}
+	for _, rule := range rules {
+		if !slices.Contains([]string{"critical", "warning", "info"}, rule.Labels["severity"]) {
+			t.Errorf("%s has the severity %q", rule.Alert, rule.Labels["severity"])
+		}
+		if rule.Annotations["summary"] == "" || rule.Annotations["remedy"] == "" {
+			t.Errorf("%s has no summary or no remedy", rule.Alert)
+		}
+		if !strings.Contains(tests, `alertname="`+rule.Alert+`", alertstate="firing"`) {
+			t.Errorf("no unit test expects %s to fire", rule.Alert)
+		}
+	}
+}
+
+func TestAlertsIncludeEveryKindOfStoreError(t *testing.T) {
+	t.Parallel()
+	included := map[string]bool{}
+	for _, rule := range alertRules(t) {
+		for _, matcher := range regexp.MustCompile(`kind=~?"([^"]+)"`).FindAllStringSubmatch(rule.Expr, -1) {
+			for kind := range strings.SplitSeq(matcher[1], "|") {
+				included[kind] = true
+			}
+		}
+	}
+	for _, failure := range engine.Failures() {
+		kind := string(failure)
+		if !included[kind] {
+			t.Errorf("no alert is about store errors of the kind %s", kind)
+		}
+		delete(included, kind)
+	}
+	if len(included) > 0 {
+		t.Errorf("there are no store errors of the kinds %v", included)
+	}
+}
+
+// A prometheusServer is the URL of a running Prometheus.
+type prometheusServer string
+
+// startPrometheus starts a Prometheus that scrapes the metrics of the admin listener and
+// evaluates docs/deploy/alerts.yaml. The process is killed at the end of the test.
+func startPrometheus(t *testing.T, admin string) prometheusServer {
+	t.Helper()
+	rules, err := filepath.Abs("../../docs/deploy/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, address := t.TempDir(), harness.FreeAddress(t)
+	text := fmt.Sprintf(`global: {scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500ms}
+rule_files: [%q]
+scrape_configs: [{job_name: petstore, static_configs: [{targets: [%q]}]}]
+`, rules, strings.TrimPrefix(admin, "http://"))
+	config := filepath.Join(dir, "prometheus.yml")
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "prometheus",
+		"--config.file", config, "--storage.tsdb.path", dir+"/data", "--web.listen-address", address, "--log.level", "warn")
+	cmd.Stderr = t.Output()
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("%v (make deps installs it)", err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	p := prometheusServer("http://" + address)
+	harness.Eventually(t, "Prometheus is ready", func() bool {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, string(p)+"/-/ready", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, _, err := harness.Send(harness.Client, request)
+		return err == nil && status == http.StatusOK
+	})
+	return p
+}
+
+// api decodes the data of a response of the HTTP API of Prometheus.
+func (p prometheusServer) api(t *testing.T, path string, data any) {
+	t.Helper()
+	_, body := harness.Get(t, string(p)+"/api/v1"+path)
+	response := struct {
+		Status string
+		Data   any
+	}{Data: data}
+	if err := json.Unmarshal([]byte(body), &response); err != nil || response.Status != "success" {
+		t.Fatalf("GET %s: %v %s", path, err, body)
+	}
+}
+
+// wantData waits until the query has a result that is a number.
+func (p prometheusServer) wantData(t *testing.T, query string) {
+	t.Helper()
+	harness.Eventually(t, "there are data for "+query, func() bool {
+		var data struct {
+			Result []struct{ Value [2]any }
+		}
+		p.api(t, "/query?query="+url.QueryEscape(query), &data)
+		for _, sample := range data.Result {
+			if sample.Value[1] != "NaN" {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// A rule is an alerting rule and the alerts that it has raised.
+type rule struct {
+	Name, Query, Health, LastError string
+	Alerts                         []struct {
+		State  string
+		Labels map[string]string
+	}
+}
+
+// rules returns the alerting rules.
+func (p prometheusServer) rules(t *testing.T) (rules []rule) {
+	t.Helper()
+	var data struct {
+		Groups []struct{ Rules []rule }
+	}
+	p.api(t, "/rules?type=alert", &data)
+	for _, group := range data.Groups {
+		rules = append(rules, group.Rules...)
+	}
+	return rules
+}

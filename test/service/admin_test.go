@@ -1,0 +1,143 @@
+package service
+
+import (
+	"net/http"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/petstore/test/harness"
+)
+
+func TestMetricsAndProfilesAreServedByTheAdminListenerOnly(t *testing.T) {
+	t.Parallel()
+	s, admin := harness.StartWithAdmin(t)
+	for url, want := range map[string]int{
+		admin + "/metrics":                      http.StatusOK,
+		admin + "/debug/pprof/":                 http.StatusOK,
+		admin + "/debug/pprof/heap":             http.StatusOK,
+		admin + "/debug/pprof/trace?seconds=0":  http.StatusOK,
+		admin + "/debug/pprof/cmdline":          http.StatusNotFound,
+		admin + "/v1/pets":                      http.StatusNotFound,
+		admin + "/livez":                        http.StatusNotFound,
+		s.URL + "/metrics":                      http.StatusNotFound,
+		s.URL + "/debug/pprof/":                 http.StatusNotFound,
+		s.URL + "/debug/pprof/heap":             http.StatusNotFound,
+		admin + "/debug/pprof/symbol":           http.StatusOK,
+		admin + "/debug/pprof/goroutine":        http.StatusOK,
+		admin + "/debug/pprof/does-not-exist-1": http.StatusNotFound,
+	} {
+		if status, body := harness.Get(t, url); status != want {
+			t.Errorf("%s: got %d, want %d: %.100s", url, status, want, body)
+		}
+	}
+}
+
+func TestLogLevelIsChangedWhileTheServiceRuns(t *testing.T) {
+	t.Parallel()
+	s, admin := harness.StartWithAdmin(t)
+	change := func(body string, want int) {
+		t.Helper()
+		if status, text := sendToAdmin(t, http.MethodPut, admin+"/log/level", "", body); status != want {
+			t.Errorf("%s: got %d %s, want %d", body, status, text, want)
+		}
+	}
+	wantLevel := func(want string) {
+		t.Helper()
+		if status, body := harness.Get(t, admin+"/log/level"); status != http.StatusOK || body != `{"level":"`+want+`"}`+"\n" {
+			t.Errorf("got %d %s, want the level %s", status, body, want)
+		}
+	}
+	wantLevel("info")
+	documented := regexp.MustCompile(`(?m)^curl -X PUT http://127\.0\.0\.1:9090/log/level -d (.+)$`).FindStringSubmatch(harness.ReadFile(t, "../../docs/operations.md"))
+	if documented == nil {
+		t.Fatal("docs/operations.md has no command that changes the log level")
+	}
+	change(documented[1], http.StatusOK)
+	wantLevel("debug")
+	change("level=error", http.StatusOK)
+	wantLevel("error")
+	s.WantStatus(t, "/v1/pets?limit=1", http.StatusOK)
+	for _, other := range []string{"level=loud", "level=dpanic", "level=panic", "level=fatal", "level=", "level=-3", "error"} {
+		change(other, http.StatusBadRequest)
+		wantLevel("error")
+	}
+	change("level=info", http.StatusOK)
+	s.WantStatus(t, "/v1/store/orders", http.StatusOK)
+	if status, _ := sendToAdmin(t, http.MethodPost, admin+"/log/level", "", "level=debug"); status != http.StatusMethodNotAllowed {
+		t.Errorf("POST: got %d, want 405", status)
+	}
+	s.Stop(t)
+	if log := s.Log.String(); strings.Contains(log, `"/v1/pets"`) || !strings.Contains(log, `"/v1/store/orders"`) {
+		t.Errorf("got the log %s, want the request at the level info only", log)
+	}
+}
+
+// TestDocumentedCommandsChangeTheLogLevel runs the commands of docs/operations.md.
+func TestDocumentedCommandsChangeTheLogLevel(t *testing.T) {
+	t.Parallel()
+	_, admin := harness.StartWithAdmin(t)
+	var outputs []string
+	for _, line := range regexp.MustCompile(`(?m)^curl .*/log/level.*$`).FindAllString(harness.ReadFile(t, "../../docs/operations.md"), -1) {
+		command := strings.Replace(line, "http://127.0.0.1:9090", admin, 1)
+		output, err := exec.CommandContext(t.Context(), "sh", "-c", command).Output()
+		if err != nil {
+			t.Fatal(line, err)
+		}
+		outputs = append(outputs, string(output))
+	}
+	if want := []string{`{"level":"info"}` + "\n", `{"level":"debug"}` + "\n"}; !slices.Equal(outputs, want) {
+		t.Errorf("got %q, want %q", outputs, want)
+	}
+}
+
+// A web page can send requests to the listener under any name that resolves to it, but not
+// under its address.
+func TestAdminListenerRejectsOtherHosts(t *testing.T) {
+	t.Parallel()
+	for address, hosts := range map[string]map[string]int{
+		"127.0.0.1:0": {
+			"": 200, "127.0.0.1": 200, "127.0.0.1:1": 200, "10.1.2.3:9090": 200, "[::1]:9090": 200, "[::1]": 200, "[fe80::1%25eth0]:9090": 200,
+			"rebind.example": 421, "rebind.example:9090": 421, "localhost": 421, "127.0.0.1.example": 421, "0x7f000001": 421, ":9090": 421,
+		},
+		"localhost:0": {"localhost": 200, "LocalHost:9090": 200, "127.0.0.1": 200, "rebind.example": 421, "localhost.example": 421},
+		":0":          {"127.0.0.1": 200, "rebind.example": 421, "localhost": 421, ":9090": 421},
+	} {
+		t.Run(address, func(t *testing.T) {
+			t.Parallel()
+			s := harness.Start(t, t.TempDir(), "--set", "admin.address="+address)
+			admin := s.AdminURL(t)
+			for host, want := range hosts {
+				for _, path := range []string{"/metrics", "/debug/pprof/", "/log/level"} {
+					status, body := sendToAdmin(t, http.MethodGet, admin+path, host, "")
+					if status != want || (want == http.StatusMisdirectedRequest) != strings.Contains(body, "set admin.address to the name") {
+						t.Errorf("Host %q: GET %s: got %d %.200s, want %d", host, path, status, body, want)
+					}
+				}
+			}
+			if status, _ := sendToAdmin(t, http.MethodPut, admin+"/log/level", "rebind.example", "level=error"); status != http.StatusMisdirectedRequest {
+				t.Errorf("PUT /log/level: got %d, want 421", status)
+			}
+		})
+	}
+}
+
+// sendToAdmin sends a request with a Host, that of the URL if it is empty, and a body as curl sends that of -d.
+func sendToAdmin(t *testing.T, method, url, host, body string) (status int, text string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Host = host
+	if body != "" {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	status, text, err = harness.Send(harness.Client, request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status, text
+}

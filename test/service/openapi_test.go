@@ -1,0 +1,134 @@
+package service
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/test/harness"
+)
+
+func TestOpenAPIServersAreURLsOfTheRequestOrTheSettings(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		settings []string
+		want     []string // URL is replaced by the server's URL
+	}{
+		"no setting":    {nil, []string{"URL/v1"}},
+		"a proxy":       {[]string{"server.trusted_proxies=127.0.0.1"}, []string{"https://shop.example:8443/v1"}},
+		"another proxy": {[]string{"server.trusted_proxies=10.0.0.0/8"}, []string{"URL/v1"}},
+		"a production URL": {
+			[]string{"server.trusted_proxies=127.0.0.1", "server.production_url=https://pets.example/shop"},
+			[]string{"https://pets.example/shop/v1"},
+		},
+		"a staging URL": {[]string{"server.staging_url=https://staging.example"}, []string{"URL/v1", "https://staging.example/v1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var args []string
+			for _, setting := range test.settings {
+				args = append(args, "--set", setting)
+			}
+			s := harness.Start(t, t.TempDir(), args...)
+			doc := s.Document(t, "X-Forwarded-Proto", "https", "X-Forwarded-Host", "shop.example:8443")
+			var got []string
+			for _, server := range doc.Servers {
+				got = append(got, strings.Replace(defaultURL(server), s.URL, "URL", 1))
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("servers (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// defaultURL returns the URL of a server with the defaults of its variables.
+func defaultURL(server *openapi3.Server) string {
+	url := server.URL
+	for name, variable := range server.Variables {
+		url = strings.ReplaceAll(url, "{"+name+"}", variable.Default)
+	}
+	return url
+}
+
+// TestOpenAPIExamplesSucceedOnASeededStore sends the example request of every operation to
+// the first server of the document, each with its own copy of a seeded store.
+func TestOpenAPIExamplesSucceedOnASeededStore(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, stderr, code := harness.Run(t, dir, "seed"); code != 0 {
+		t.Fatal(stderr)
+	}
+	seeded, err := os.ReadFile(harness.StorePath(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	operations := 0
+	for path, item := range harness.Start(t, t.TempDir()).Document(t).Paths.Map() {
+		for method := range item.Operations() {
+			operations++
+			t.Run(method+" "+path, func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				if err := os.WriteFile(filepath.Join(dir, "petstore.db"), seeded, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				s := harness.Start(t, dir)
+				request := exampleRequest(t, s.Document(t), method, path)
+				request.Header.Set("Authorization", "Bearer "+s.Key)
+				response, err := harness.Client.Do(request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				response.Body.Close()
+				if response.StatusCode >= 300 {
+					t.Errorf("%s: got %d, want less than 300", request.URL, response.StatusCode)
+				}
+			})
+		}
+	}
+	if operations < 8 {
+		t.Errorf("got %d operations, want at least 8", operations)
+	}
+}
+
+// exampleRequest returns the request that Swagger UI sends if the user types nothing.
+func exampleRequest(t *testing.T, doc *openapi3.T, method, path string) *http.Request {
+	t.Helper()
+	operation := doc.Paths.Value(path).GetOperation(method)
+	for _, p := range operation.Parameters {
+		if p.Value.In == openapi3.ParameterInPath {
+			path = strings.ReplaceAll(path, "{"+p.Value.Name+"}", fmt.Sprint(p.Value.Example))
+		}
+	}
+	body := []byte{}
+	if operation.RequestBody != nil {
+		fields := map[string]any{}
+		for name, field := range operation.RequestBody.Value.Content["application/json"].Schema.Value.Properties {
+			fields[name] = field.Value.Example
+			if field.Value.Enum != nil {
+				fields[name] = field.Value.Enum[0]
+			}
+		}
+		var err error
+		if body, err = json.Marshal(fields); err != nil {
+			t.Fatal(err)
+		}
+	}
+	request, err := http.NewRequestWithContext(t.Context(), method, defaultURL(doc.Servers[0])+path, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(body) > 0 {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	return request
+}
