@@ -15,6 +15,9 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
 VERSIONFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
+# SQLite's C is compiled without debug information.
+export CGO_CFLAGS ?= -O2 -g0
+
 # nomsgpack omits the MessagePack support of Gin, which is not used. cmd/petstore/default.pgo is the profile for profile-guided optimization.
 BUILDFLAGS := -trimpath -tags nomsgpack
 # The build of a statically linked binary. Its bytes depend on the code, VERSION, COMMIT, Go and the C compiler alone.

@@ -2,6 +2,8 @@ module example.com/petstore/test
 
 go 1.26.0
 
+toolchain go1.26.8
+
 require (
 	example.com/petstore v0.0.0
 	github.com/chromedp/cdproto v0.159.0

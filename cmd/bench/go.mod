@@ -2,6 +2,8 @@ module example.com/petstore/cmd/bench
 
 go 1.26.0
 
+toolchain go1.26.8
+
 replace example.com/petstore => ../..
 
 require example.com/petstore v0.0.0
