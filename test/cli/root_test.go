@@ -77,7 +77,7 @@ func TestCompletionOfSetListsTheSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want strings.Builder
-	for _, s := range settings {
+	for _, s := range settings[1:] { // --set cannot set the first one, the file
 		want.WriteString(s.Setting + "=\n")
 	}
 	want.WriteString(":6\n") // no space, no names of files

@@ -2,6 +2,7 @@ package image
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -18,7 +19,8 @@ type podman []string
 // images are removed at the end of the test.
 func newPodman(t *testing.T) podman {
 	t.Helper()
-	dir := t.TempDir()
+	dir, err := os.MkdirTemp("", "p") // --runroot has at most 50 characters
+	harness.Check(t, err)
 	p := podman{"--root", dir + "/root", "--runroot", dir + "/run", "--tmpdir", dir + "/tmp", "--runtime", "runc"}
 	t.Cleanup(func() {
 		for _, args := range [][]string{{"rm", "--all", "--force", "--volumes", "--time", "0"}, {"volume", "rm", "--all", "--force"}, {"rmi", "--all", "--force"}} {
@@ -27,6 +29,7 @@ func newPodman(t *testing.T) podman {
 				t.Errorf("podman %v: %v %s", args, err, output)
 			}
 		}
+		harness.Check(t, os.RemoveAll(dir))
 	})
 	return p
 }
