@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build static image release test test-go test-postgres cover fuzz bench profile test-browser test-clients test-litestream test-image test-alerts test-completion test-ha test-faults-quick test-faults test-model soak vuln docs lint clean
+.PHONY: help run build static image release test test-go test-postgres cover fuzz bench profile test-browser test-clients test-litestream test-image test-alerts test-completion test-ha test-faults-quick test-faults test-model test-simulation soak vuln docs lint clean
 
 # The tools of make lint with their versions. go run builds and caches them.
 GOFUMPT    := go run mvdan.cc/gofumpt@v0.12.0
@@ -14,6 +14,7 @@ LITESTREAM := github.com/benbjohnson/litestream/cmd/litestream@v0.5.18
 
 FUZZTIME ?= 60s
 SEQUENCES ?= 10000
+SEEDS ?= 1000000
 SOAK ?= 30m
 
 # The version and commit that petstore version prints. Without a git checkout, set them:
@@ -87,7 +88,7 @@ release: ## Build the statically linked release in dist for linux/amd64 and linu
 	rm dist/licenses.txt
 	cd dist && sha256sum *.tar.gz >SHA256SUMS
 
-test: test-go test-postgres test-browser test-clients test-litestream test-image test-alerts test-completion test-faults-quick ## Run all tests but the long ones: test-ha, test-faults, test-model and soak
+test: test-go test-postgres test-browser test-clients test-litestream test-image test-alerts test-completion test-faults-quick ## Run all tests but the long ones: test-ha, test-faults, test-model, test-simulation and soak
 
 test-go: ## Run the Go tests with the race detector
 	go test -race ./...
@@ -167,6 +168,9 @@ test-faults: ## Inject faults into a running service, in less than 15 minutes, a
 test-model: ## Compare the service with a model of it in SEQUENCES (10000) random sequences of requests, on both engines
 	go test -run '^TestStoreAgreesWithItsModel$$' -count 1 -timeout 4h ./repository/sqlite -rapid.checks $(SEQUENCES)
 	go test -tags postgres -run '^TestStoreAgreesWithItsModel$$' -count 1 -timeout 4h ./repository/postgres -rapid.checks $(SEQUENCES)
+
+test-simulation: ## Simulate the commit path with SEEDS (1000000) seeds, and show that the simulation finds planted defects
+	PETSTORE_TEST_SEEDS=$(SEEDS) go test -count 1 -timeout 4h -v ./repository/simulation
 
 # The race detector itself uses more and more memory, so only the second run shows that the service does not.
 soak: ## Run mixed load for SOAK (30m) under the race detector, then as long without it, and plot what the service uses in docs/reliability.svg
