@@ -136,6 +136,7 @@ func (s *simulation) open(number int) *process {
 func (p *process) close() {
 	p.closed = now()
 	p.queue.Close()
+	p.queue.Close() // does nothing
 	p.versions.Close()
 	p.drained = now()
 }
