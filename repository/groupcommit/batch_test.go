@@ -2,7 +2,6 @@ package groupcommit_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -139,63 +138,6 @@ func TestBatchRunsAgainOnce(t *testing.T) {
 	q.wantNames(t, "other", "last")
 }
 
-// Without the change of the first one, which is rolled back, the second one makes it.
-func TestFailuresThatDependOnEachOtherAreRolledBack(t *testing.T) {
-	t.Parallel()
-	q := openQueue(t, nil)
-	failure := errors.New("failure")
-	claiming := func(ctx context.Context, n names) error {
-		claimed, err := n.Has(ctx, "key")
-		if err == nil && !claimed {
-			err = n.Add(ctx, "key")
-		}
-		return errors.Join(err, failure)
-	}
-	runs := 0
-	release := q.block(t)
-	other := q.enqueue(t.Context(), func(context.Context, names) error { runs++; return nil })
-	results := []<-chan error{q.enqueue(t.Context(), claiming), q.enqueue(t.Context(), claiming), q.enqueue(t.Context(), claiming)}
-	release()
-	for _, result := range results {
-		if err := <-result; !errors.Is(err, failure) || err.Error() != failure.Error() {
-			t.Errorf("got %v, want only %v", err, failure)
-		}
-	}
-	if err := <-other; err != nil || runs != 2 {
-		t.Errorf("another function: got %v after %d runs, want no error after 2", err, runs)
-	}
-}
-
-func TestFailedCommitFailsTheBatch(t *testing.T) {
-	t.Parallel()
-	q := openQueue(t, nil)
-	release := q.block(t)
-	lost := q.enqueue(t.Context(), adding("lost"))
-	// The violation of a deferred foreign key makes the commit fail.
-	failed := q.enqueue(t.Context(), func(ctx context.Context, n names) error {
-		n.MarkAdded(1)
-		return n.exec(ctx, "INSERT INTO names (name, parent) VALUES ('child', 'missing')")
-	})
-	// A failure that a change of another function may have caused, which is rolled back.
-	errTaken := errors.New("taken")
-	conflict := q.enqueue(t.Context(), func(context.Context, names) error { return errTaken })
-	release()
-	for _, result := range []<-chan error{lost, failed, conflict} {
-		if err := <-result; !isQueueError(err) || errors.Is(err, errTaken) {
-			t.Errorf("got %v, want the error of the commit", err)
-		}
-	}
-	q.wantNames(t)
-	if err := q.Do(t.Context(), adding("next")); err != nil {
-		t.Errorf("after the failed commit: got %v, want no error", err)
-	}
-	q.wantNames(t, "next")
-	// The commit that failed may be durable.
-	if diff := cmp.Diff([]engine.Changes{{}, {Added: true}, {Added: true}}, q.committed); diff != "" {
-		t.Errorf("the changes of the commits (-want +got)\n%s", diff)
-	}
-}
-
 func TestTransactionRolledBackBySQLiteFailsTheBatch(t *testing.T) {
 	t.Parallel()
 	for name, wrap := range engines {
@@ -278,68 +220,6 @@ func TestConflictRepeatsTheBatchALimitedNumberOfTimes(t *testing.T) {
 			t.Errorf("%d conflicts: got %v, want an Error that wraps %v", conflicts, err, errConflict)
 		}
 		q.wantNames(t)
-	}
-}
-
-// An aborting database has transactions that fail with the first statement that fails, until a
-// rollback to a savepoint, like those of PostgreSQL.
-type aborting struct{ engine.Database }
-
-func (a aborting) Begin(ctx context.Context) (engine.Tx, error) {
-	tx, err := a.Database.Begin(ctx)
-	return &abortingTx{Tx: tx}, err
-}
-
-type abortingTx struct {
-	engine.Tx
-	failed bool
-}
-
-func (t *abortingTx) Failed() bool { return t.failed }
-
-func (t *abortingTx) ExecContext(ctx context.Context, statement string, args ...any) (sql.Result, error) {
-	if strings.HasPrefix(statement, "ROLLBACK TO") {
-		t.failed = false
-	}
-	result, err := t.Tx.ExecContext(ctx, statement, args...)
-	t.failed = t.failed || err != nil
-	return result, err
-}
-
-func TestStatementThatMakesTheTransactionFailConcernsItsFunctionOnly(t *testing.T) {
-	t.Parallel()
-	const invalid = "" // violates the constraint of the table
-	for name, c := range map[string]struct {
-		fn   txFunc
-		want string
-	}{
-		"returns the error":        {func(ctx context.Context, n names) error { return n.Add(ctx, invalid) }, "CHECK constraint failed"},
-		"ignores the error":        {func(ctx context.Context, n names) error { _ = n.Add(ctx, invalid); return nil }, "ignored the error of a statement"},
-		"fails in its last change": {func(ctx context.Context, n names) error { return errors.Join(n.Add(ctx, "Tom"), n.Add(ctx, invalid)) }, "CHECK constraint failed"},
-	} {
-		for engineName, wrap := range engines {
-			t.Run(name+" "+engineName, func(t *testing.T) {
-				t.Parallel()
-				q := openQueue(t, func(d engine.Database) engine.Database {
-					if wrap != nil {
-						d = wrap(d)
-					}
-					return aborting{d}
-				})
-				release := q.block(t)
-				first := q.enqueue(t.Context(), adding("first"))
-				failed := q.enqueue(t.Context(), c.fn)
-				last := q.enqueue(t.Context(), adding("last"))
-				release()
-				if err := errors.Join(<-first, <-last); err != nil {
-					t.Errorf("the other functions: got %v, want no error", err)
-				}
-				if err := <-failed; err == nil || isQueueError(err) || !strings.Contains(err.Error(), c.want) {
-					t.Errorf("got %v, want %q", err, c.want)
-				}
-				q.wantNames(t, "first", "last")
-			})
-		}
 	}
 }
 

@@ -7,9 +7,6 @@ const QueueSize = queueSize
 // Queued returns the number of queued functions.
 func (q *Queue[R]) Queued() int { return len(q.queue) }
 
-// Closing returns a channel that is closed when Close is called.
-func (q *Queue[R]) Closing() <-chan struct{} { return q.closing.Done() }
-
 // WaitForLate queues a function as a caller that found the queue open before Close, and waits for it
 // as Do does.
 func (q *Queue[R]) WaitForLate(ctx context.Context) error {

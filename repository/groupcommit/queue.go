@@ -96,7 +96,7 @@ func (q *Queue[R]) Waiting() int { return int(q.waiting.Load()) }
 
 // Do queues fn and returns nil when its transaction is durable. Otherwise it returns the error of
 // fn, or panics as fn did, and the changes of fn are rolled back; or it returns an *Error. When
-// ctx ends before fn has started, Do returns and fn never runs; later, Do waits for the commit.
+// ctx ends before the transaction has begun, Do returns and fn never runs; later, Do waits for the commit.
 //
 // fn may run more than once. Its context has the values of ctx, and does not end: SQLite would
 // roll back the whole batch when a statement is interrupted. fn must not use its repositories in

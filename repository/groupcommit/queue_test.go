@@ -84,25 +84,6 @@ func TestStartedFunctionIsNotCanceled(t *testing.T) {
 	q.wantNames(t, "Rex")
 }
 
-// t.Fatal in a function calls runtime.Goexit in the goroutine of the queue.
-func TestGoexitFailsTheBatchOnly(t *testing.T) {
-	t.Parallel()
-	q := openQueue(t, nil)
-	release := q.block(t)
-	other := q.enqueue(t.Context(), adding("lost"))
-	exiting := q.enqueue(t.Context(), func(context.Context, names) error { runtime.Goexit(); return nil })
-	release()
-	for _, result := range []<-chan error{other, exiting} {
-		if err := <-result; !isQueueError(err) || !errors.Is(err, groupcommit.ErrGoexit) {
-			t.Errorf("got %v, want an Error that wraps %v", err, groupcommit.ErrGoexit)
-		}
-	}
-	if err := q.Do(t.Context(), adding("next")); err != nil {
-		t.Errorf("after Goexit: got %v, want no error", err)
-	}
-	q.wantNames(t, "next")
-}
-
 func TestNestedDoIsRejected(t *testing.T) {
 	t.Parallel()
 	q := openQueue(t, nil)
@@ -139,29 +120,6 @@ func TestFullQueueRejectsFunction(t *testing.T) {
 	wait.Wait()
 	if ran.Load() != groupcommit.QueueSize {
 		t.Errorf("got %d runs, want %d", ran.Load(), groupcommit.QueueSize)
-	}
-}
-
-func TestCloseCommitsTheQueue(t *testing.T) {
-	t.Parallel()
-	q := openQueue(t, nil)
-	release := q.block(t)
-	queued := q.enqueue(t.Context(), adding("queued"))
-	closed := make(chan struct{})
-	go func() { q.Close(); close(closed) }()
-	<-q.Closing()
-	if err := q.Do(t.Context(), adding("too late")); !isQueueError(err) || !errors.Is(err, groupcommit.ErrClosed) {
-		t.Errorf("Do during Close: got %v, want an Error that wraps %v", err, groupcommit.ErrClosed)
-	}
-	release()
-	if err := <-queued; err != nil {
-		t.Error(err)
-	}
-	<-closed
-	q.wantNames(t, "queued")
-	q.Close()
-	if err := q.Do(t.Context(), adding("too late")); !isQueueError(err) || !errors.Is(err, groupcommit.ErrClosed) {
-		t.Errorf("Do after Close: got %v, want an Error that wraps %v", err, groupcommit.ErrClosed)
 	}
 }
 

@@ -1,0 +1,258 @@
+package simulation
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"example.com/petstore/repository/freshness"
+	"example.com/petstore/repository/groupcommit"
+	"example.com/petstore/repository/sharedquery"
+)
+
+// tickInterval is how long groupcommit may notice the end of a context too late.
+const tickInterval = 30 * time.Millisecond
+
+var (
+	errOwn   = errors.New("the function failed")
+	errTaken = errors.New("another function has inserted the row")
+)
+
+// A write is a call of groupcommit.Queue.Do.
+type write struct {
+	process *process
+	plan    struct {
+		kind    int // of the rows
+		keys    []int
+		claims  bool // inserts the rows only if there are none, after the others if waits
+		waits   bool
+		ignores bool // the error of a statement
+		end     string
+	}
+	times struct{ called, canceled, started, returned time.Duration }
+	err   error // of Do
+
+	// What the last run of the function did.
+	in       *tx
+	inserted []int // without an error of the function
+	failure  error
+}
+
+func (w *write) String() string { return fmt.Sprintf("%+v %+v: %v", w.plan, w.times, w.err) }
+
+func newWrite(p *process, d draws, kind, key int) *write {
+	w := &write{process: p}
+	w.plan.kind, w.plan.claims, w.plan.waits, w.plan.ignores = kind, d.chance(0.3), d.chance(0.3), d.chance(0.1)
+	w.plan.end = []string{"fails", "panics", "exits", "succeeds"}[min(d.IntN(20), 3)]
+	if w.plan.claims {
+		key = d.IntN(3)
+	}
+	for i := range d.IntN(4) {
+		w.plan.keys = append(w.plan.keys, key+i)
+	}
+	return w
+}
+
+// do calls Do with a context that may end, perhaps before.
+func (w *write) do(d draws) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	w.times.called = now()
+	if d.chance(0.3) {
+		after := time.Duration(max(0, d.ExpFloat64()-0.1) * float64(20*fast))
+		w.times.canceled = now() + after
+		if after == 0 {
+			cancel()
+		}
+		defer time.AfterFunc(after, cancel).Stop()
+	}
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			w.err = panicked.(error)
+		}
+		w.process.database.mu.Lock()
+		defer w.process.database.mu.Unlock()
+		w.times.returned = now()
+	}()
+	w.err = w.process.queue.Do(ctx, w.run)
+}
+
+// repositories insert rows as those of package repository do.
+type repositories struct {
+	*groupcommit.Tx
+	inserts *groupcommit.Statement[any, struct{}]
+}
+
+func (p *process) newRepositories(t *groupcommit.Tx) repositories {
+	p.begun = append(p.begun, now())
+	return repositories{t, groupcommit.NewStatement(t, func(ctx context.Context, rows []any) ([]struct{}, error) {
+		_, err := t.ExecContext(ctx, "INSERT", rows...)
+		return make([]struct{}, len(rows)), err
+	})}
+}
+
+// run is the function of the transaction.
+func (w *write) run(ctx context.Context, r repositories) (err error) {
+	w.in, w.inserted = r.Tx.Tx.(*tx), nil
+	w.times.started = cmp.Or(w.times.started, now())
+	defer func() { // also after a panic or runtime.Goexit
+		if w.failure = err; err != nil {
+			w.inserted = nil
+		}
+	}()
+	if w.plan.claims {
+		if err := w.claim(ctx, r); err != nil {
+			return err
+		}
+	}
+	for _, key := range w.plan.keys {
+		if _, err := r.inserts.Do(ctx, row{key: key, by: w}); err != nil {
+			if w.plan.ignores {
+				break
+			}
+			return err
+		}
+		[]func(int64){r.MarkAdded, r.MarkChanged, r.MarkKeysChanged}[w.plan.kind](1)
+		w.inserted = append(w.inserted, key)
+	}
+	if w.plan.end == "succeeds" {
+		return nil
+	}
+	err = errOwn
+	switch w.plan.end {
+	case "panics":
+		panic(err)
+	case "exits":
+		runtime.Goexit()
+	}
+	return err
+}
+
+// claim returns errTaken if a row has one of the keys.
+func (w *write) claim(ctx context.Context, r repositories) error {
+	if w.plan.waits {
+		if err := r.WaitForOthers(); err != nil {
+			return err
+		}
+	}
+	if _, err := r.ExecContext(ctx, "SELECT"); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(w.plan.keys, w.in.has) {
+		return errTaken
+	}
+	return nil
+}
+
+// checkWrites compares the results of the writes with the rows that are committed.
+func (s *simulation) checkWrites() {
+	rows, last := map[*write]int{}, map[*process]row{}
+	for _, r := range s.rows {
+		rows[r.by]++
+		p := r.by.process
+		before, ok := last[p]
+		if ok && r.by.times.called < before.by.times.called && (r.in != before.in || !s.remote) {
+			s.violated(fmt.Sprintf("out of order: %v\n%v", before.by, r.by))
+		}
+		last[p] = r
+	}
+	for _, writes := range s.clients {
+		for _, w := range writes {
+			for what, violated := range w.check(rows[w]) {
+				if violated {
+					s.violated(fmt.Sprintf("%s: %v", what, w))
+				}
+			}
+		}
+	}
+	if len(s.lock) > 0 {
+		s.violated("a transaction was left open")
+	}
+}
+
+// check returns what must not be true of a write of which a number of rows is committed.
+func (w *write) check(rows int) map[string]bool {
+	p, times := w.process, w.times
+	_, ofQueue := errors.AsType[*groupcommit.Error](w.err)
+	unknown, isUnknown := errors.AsType[unknownOutcome](w.err)
+	f, isFault := errors.AsType[fault](w.err)
+	ofFunction, taken := errors.Is(w.err, errOwn), errors.Is(w.err, errTaken)
+	// A transaction may have begun with the function before the end of its context was noticed.
+	begun := slices.ContainsFunc(p.begun, func(at time.Duration) bool { return at >= times.called && at <= times.canceled+tickInterval })
+	canceled := errors.Is(w.err, context.Canceled) && times.started == 0 && times.canceled > 0
+	closed := errors.Is(w.err, groupcommit.ErrClosed) && times.started == 0 && times.called >= p.closed
+	rolledBack := errors.Is(w.err, groupcommit.ErrGoexit) || errors.Is(w.err, groupcommit.ErrRolledBack) || errors.Is(w.err, errEnded)
+	ignored := w.plan.ignores && p.remote && w.failure == nil
+	return map[string]bool{
+		"some rows are committed":                 rows != 0 && rows != len(w.inserted),
+		"success without the rows":                w.err == nil && (rows != len(w.inserted) || w.failure != nil),
+		"failure with the rows":                   w.err != nil && !isUnknown && rows > 0,
+		"unknown outcome of another transaction":  isUnknown && unknown.tx != w.in,
+		"unexpected error of the queue":           ofQueue && !isUnknown && !isFault && !canceled && !closed && !rolledBack,
+		"unexpected error of the function":        w.err != nil && !ofQueue && !ignored && (!errors.Is(w.err, w.failure) || !ofFunction && !taken && (!isFault || f == conflict)),
+		"error of a function as one of the queue": ofQueue && (ofFunction || taken),
+		"taken by a row that is not committed":    taken && !slices.ContainsFunc(p.rows, func(r row) bool { return slices.Contains(w.plan.keys, r.key) && r.committed <= times.returned }),
+		"returned late after its context ended":   times.canceled > 0 && times.returned > times.canceled+tickInterval && !begun,
+		"returned after Close":                    times.called < p.closed && times.returned > p.drained,
+		"waited after Close":                      times.called > p.closed && times.returned != times.called,
+	}
+}
+
+// An entry of a cache is the number of rows that were read.
+type entry struct {
+	rows    int
+	version uint64
+}
+
+// read reads the rows of a kind through the cache of the process, see the documentation of freshness.
+func (p *process) read(d draws, kind int) {
+	start, maxAge, timeout := now(), time.Duration(d.IntN(2))*slow/2, time.Duration(d.ExpFloat64()*float64(slow))
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	err := p.versions.Refresh(ctx, maxAge)
+	if took := now() - start; took > timeout || took > 0 && !p.remote {
+		p.violated(fmt.Sprintf("Refresh returned after %v, with a timeout of %v", took, timeout))
+	}
+	if err != nil {
+		if closed := errors.Is(err, sharedquery.ErrClosed) && p.closed > 0; !p.remote || !closed && !errors.Is(err, failure) && ctx.Err() == nil {
+			p.violated(fmt.Sprintf("Refresh returned %v", err))
+		}
+		return
+	}
+	if !p.remote {
+		maxAge = 3 * freshness.PollInterval
+	}
+	added, changed := p.versions.Lists()
+	version := []uint64{added, changed, p.versions.Keys()}[kind]
+	p.mu.Lock()
+	cached := p.cache[kind]
+	p.mu.Unlock()
+	if cached.rows == 0 || cached.version != version {
+		d.sleep(fast)
+		p.database.mu.Lock()
+		cached = entry{len(p.rows), version}
+		p.database.mu.Unlock()
+		d.sleep(fast)
+		p.mu.Lock()
+		p.cache[kind] = cached
+		p.mu.Unlock()
+	}
+	p.checkRead(kind, cached.rows, start, maxAge)
+}
+
+// checkRead checks that the rows that a cache did not have were not committed when the read started,
+// as far as the process had to know: a caller of its own had been told so, or it was long ago.
+func (p *process) checkRead(kind, rows int, start, maxAge time.Duration) {
+	p.database.mu.Lock()
+	defer p.database.mu.Unlock()
+	for _, r := range p.rows[rows:] {
+		told := r.by.process == p && r.by.times.returned > 0 && r.by.times.returned < start
+		if r.by.plan.kind == kind && (told || r.committed < start-maxAge) {
+			p.violations = append(p.violations, fmt.Sprintf("a cached value without the row %d of %v", r.key, r.by))
+		}
+	}
+}

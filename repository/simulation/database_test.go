@@ -1,0 +1,286 @@
+package simulation
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"example.com/petstore/repository/engine"
+)
+
+// A database is shared by the processes of a history.
+type database struct {
+	remote bool          // like PostgreSQL, else like SQLite
+	lock   chan struct{} // has an element while a transaction is open
+
+	mu         sync.Mutex // not locked by who sleeps, which synctest could not see
+	rows       []row      // in the order of their commits
+	commits    []commit
+	violations []string
+}
+
+// A row has a unique key.
+type row struct {
+	key       int
+	by        *write
+	in        *tx
+	committed time.Duration
+}
+
+type commit struct {
+	process *process
+	changes engine.Changes
+}
+
+// A fault is an error that is drawn.
+type fault string
+
+func (f fault) Error() string { return string(f) }
+
+const (
+	failure  fault = "the database failed"
+	conflict fault = "deadlock"
+)
+
+// An unknownOutcome is the error of a commit that may be durable.
+type unknownOutcome struct{ tx *tx }
+
+func (unknownOutcome) Error() string { return "the connection was lost during the commit" }
+
+var (
+	errDuplicate = errors.New("there is a row with this key")
+	errEnded     = errors.New("the database has rolled back the transaction")
+)
+
+// The mean times of a statement and of a slow one, and the limit of what would hang.
+const (
+	fast  = 200 * time.Microsecond
+	slow  = 50 * time.Millisecond
+	limit = time.Second
+)
+
+// Draws are the random numbers of one goroutine.
+type draws struct {
+	*rand.Rand
+	faults float64 // their share
+}
+
+func (d draws) chance(share float64) bool { return d.Float64() < share }
+
+// fault returns one of n faults, or -1 for none.
+func (d draws) fault(n int) int {
+	if !d.chance(d.faults) {
+		return -1
+	}
+	return d.IntN(n)
+}
+
+// sleep takes time of the simulation.
+func (d draws) sleep(mean time.Duration) { time.Sleep(time.Duration(d.ExpFloat64() * float64(mean))) }
+
+func (p *process) Begin(context.Context) (engine.Tx, error) {
+	p.checkOpen()
+	p.draws.sleep(fast)
+	switch p.draws.fault(2) {
+	case 0:
+		return nil, failure
+	case 1:
+		p.draws.sleep(slow)
+	}
+	select {
+	case p.lock <- struct{}{}:
+	case <-time.After(limit):
+		return nil, failure
+	}
+	p.tx = &tx{process: p, draws: p.draws}
+	return p.tx, nil
+}
+
+func (p *process) PollChanges(ctx context.Context) (changes engine.Changes, err error) {
+	p.checkOpen()
+	p.polls.sleep(fast)
+	rest := fast
+	switch p.polls.fault(3) {
+	case 0:
+		return changes, failure
+	case 1:
+		rest = slow
+	case 2:
+		select {
+		case <-ctx.Done():
+		case <-time.After(limit):
+		}
+		return changes, failure
+	}
+	p.database.mu.Lock()
+	for _, c := range p.commits[p.polled:] {
+		if p.remote {
+			changes.Added, changes.Changed, changes.Keys = changes.Added || c.changes.Added, changes.Changed || c.changes.Changed, changes.Keys || c.changes.Keys
+		} else if c.process != p {
+			changes = engine.AllChanges
+		}
+	}
+	p.polled = len(p.commits)
+	p.database.mu.Unlock()
+	if !p.remote {
+		p.tx.polled = true
+	}
+	p.polls.sleep(rest)
+	return changes, nil
+}
+
+func (p *process) checkOpen() {
+	if p.drained > 0 {
+		p.violated("the database is used after Close")
+	}
+}
+
+func (p *process) ChecksBeforeRead() bool { return p.remote }
+
+func (p *process) BatchesStatements() bool { return p.remote }
+
+func (p *process) Failure(err error) engine.Failure {
+	f, ok := errors.AsType[fault](err)
+	switch {
+	case !ok:
+		return ""
+	case f == conflict:
+		return engine.FailureConflict
+	}
+	return engine.FailureOther
+}
+
+// A tx implements engine.Tx.
+type tx struct {
+	engine.Tx // nil: panics in the methods that nothing calls
+	*process
+	draws draws
+
+	polled    bool // PollChanges has succeeded since Begin
+	rows      []row
+	savepoint int
+	failed    bool // until a rollback to the savepoint, as on PostgreSQL
+	inactive  bool // the database has rolled it back by itself
+	ended     bool
+}
+
+func (t *tx) Active() error {
+	if t.inactive {
+		return errEnded
+	}
+	return nil
+}
+
+func (t *tx) Failed() bool { return t.failed }
+
+// ExecContext runs a statement of groupcommit, a SELECT, or an INSERT of rows.
+func (t *tx) ExecContext(_ context.Context, statement string, args ...any) (_ sql.Result, err error) {
+	defer func() { t.failed = t.failed || err != nil && t.remote }()
+	t.draws.sleep(fast)
+	if t.failed && statement != "ROLLBACK TO tx_func" {
+		t.violated("a statement in a transaction that has failed")
+	}
+	if t.inactive && (t.remote || statement != "INSERT") {
+		return nil, errEnded
+	}
+	switch t.draws.fault(5) {
+	case 0:
+		return nil, failure
+	case 1:
+		return nil, conflict
+	case 2:
+		t.inactive, t.rows = true, nil
+		return nil, failure
+	case 3:
+		t.draws.sleep(slow)
+	case 4:
+		if t.remote { // the connection is lost after the statement
+			defer func() { t.inactive, t.rows = true, nil }()
+		}
+	}
+	switch statement {
+	case "SAVEPOINT tx_func":
+		t.savepoint = len(t.rows)
+	case "ROLLBACK TO tx_func":
+		t.rows, t.failed = t.rows[:t.savepoint], false
+	}
+	before := t.rows
+	for _, arg := range args {
+		r := arg.(row)
+		if t.has(r.key) {
+			t.rows = before
+			return nil, errDuplicate
+		}
+		t.rows = append(t.rows, r)
+	}
+	if t.inactive { // SQLite commits what follows the transaction that it has rolled back
+		t.apply(engine.Changes{})
+	}
+	return nil, nil
+}
+
+// has reports whether the transaction sees a row.
+func (t *tx) has(key int) bool {
+	t.database.mu.Lock()
+	defer t.database.mu.Unlock()
+	is := func(r row) bool { return r.key == key }
+	return slices.ContainsFunc(t.rows, is) || slices.ContainsFunc(t.database.rows, is)
+}
+
+func (t *tx) Commit(changes engine.Changes) (err error) {
+	defer func() { _ = t.Rollback() }()
+	if t.failed && !t.inactive || !t.polled && !t.remote {
+		t.violated("the commit of a transaction that has failed, or has not polled")
+	}
+	t.draws.sleep(fast)
+	switch t.draws.fault(6) {
+	case 0:
+		return failure
+	case 1:
+		return conflict
+	case 2:
+		return unknownOutcome{t}
+	case 3:
+		err = unknownOutcome{t}
+	case 4:
+		t.draws.sleep(slow)
+	case 5:
+		t.draws.sleep(limit)
+	}
+	if t.inactive {
+		return errEnded
+	}
+	t.apply(changes)
+	t.draws.sleep(10 * fast)
+	return err
+}
+
+// apply commits the rows.
+func (t *tx) apply(changes engine.Changes) {
+	t.database.mu.Lock()
+	defer t.database.mu.Unlock()
+	for _, r := range t.rows {
+		r.in, r.committed = t, now()
+		t.database.rows = append(t.database.rows, r)
+	}
+	t.rows = nil
+	t.commits = append(t.commits, commit{t.process, changes})
+}
+
+func (t *tx) Rollback() error {
+	if !t.ended {
+		t.ended = true
+		<-t.lock
+	}
+	return nil
+}
+
+func (d *database) violated(what string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.violations = append(d.violations, what)
+}

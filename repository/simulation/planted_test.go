@@ -1,0 +1,77 @@
+package simulation
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Each patch in testdata is a defect of one file, which the simulation must find in as many seeds as
+// the ordinary test has.
+func TestSimulationFindsPlantedDefects(t *testing.T) {
+	if number(t, "PETSTORE_TEST_SEEDS", seeds) <= seeds {
+		t.Skipf("builds the simulation for each defect: set PETSTORE_TEST_SEEDS to more than %d", seeds)
+	}
+	patches, err := filepath.Glob("testdata/*.patch")
+	if err != nil || len(patches) == 0 {
+		t.Fatalf("got the patches %v and %v", patches, err)
+	}
+	failed := regexp.MustCompile(`PETSTORE_TEST_SEED=(\d+) .*\n.*`)
+	for _, patch := range patches {
+		t.Run(strings.TrimSuffix(filepath.Base(patch), ".patch"), func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run=^TestCommitPath$", "-overlay="+overlay(t, patch), ".")
+			cmd.Env = append(os.Environ(), fmt.Sprint("PETSTORE_TEST_SEEDS=", seeds))
+			out, err := cmd.CombinedOutput()
+			if seed := failed.Find(out); err == nil || seed == nil {
+				t.Errorf("the simulation does not find it: %v\n%s", err, out)
+			} else {
+				t.Logf("%s", seed)
+			}
+		})
+	}
+}
+
+// overlay applies a patch to a copy of its file, and returns the argument of go test -overlay that
+// uses the copy.
+func overlay(t *testing.T, patch string) string {
+	t.Helper()
+	content, err := os.ReadFile(patch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, _, _ := strings.Cut(strings.TrimPrefix(string(content), "--- a/"), "\n")
+	original, err := filepath.Abs("../../" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	patched := filepath.Join(folder, file)
+	source, err := os.ReadFile(original)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(patched), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(patched, source, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "git", "apply")
+	cmd.Dir, cmd.Stdin = folder, strings.NewReader(string(content))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git apply: %v\n%s", err, out)
+	}
+	list, err := json.Marshal(map[string]any{"Replace": map[string]string{original: patched}})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "overlay.json"), list, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(folder, "overlay.json")
+}
