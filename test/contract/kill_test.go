@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/repository/sqlite/backup"
 	"example.com/petstore/test/harness"
 	"example.com/petstore/test/ledger"
 )
@@ -56,8 +55,8 @@ func killedServersLoseNoAcknowledgedWrite(t *testing.T) {
 func (s testStore) wantWrites(t *testing.T, book *ledger.Ledger) {
 	t.Helper()
 	if s.database.Driver == "sqlite" { // a PostgreSQL server was not killed
-		if _, err := backup.Verify(t.Context(), s.database.DSN); err != nil {
-			t.Error(err)
+		if _, stderr, code := s.run(t, "backup", "verified.db"); code != 0 {
+			t.Error(stderr)
 		}
 	}
 	results, err := book.Check(t.Context(), s.database.Connect(t), ledger.AtTheEnd)
