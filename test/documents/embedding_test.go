@@ -11,8 +11,9 @@ import (
 	"syscall"
 	"testing"
 
-	"example.com/petstore/test/harness"
 	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/test/harness"
 )
 
 // programStart begins the code block of docs/embedding.md that is a whole program.

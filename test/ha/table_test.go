@@ -43,7 +43,7 @@ func table(observed []observation) string {
 }
 
 func (o *observation) add(other observation) {
-	o.Result.Add(other.Result)
+	o.Add(other.Result)
 	o.log = append(o.log, other.log...)
 }
 
