@@ -85,6 +85,7 @@ docs: ## Generate docs/openapi.json from the annotations of the handlers, and do
 lint: ## Check formatting, lint rules, go.mod and the workflows, and that the API does not break clients of docs/contract.yaml
 	@unformatted="$$($(GOFUMPT) -l .)"; test -z "$$unformatted" || { echo "run gofumpt -w on these files:"; echo "$$unformatted"; exit 1; }
 	for module in . cmd/bench test; do (cd $$module && go vet ./... && go mod tidy -diff && $(GOLANGCI) run) || exit 1; done
+	for module in . test; do (cd $$module && GOOS=darwin go vet ./...) || exit 1; done
 	$(ACTIONLINT)
 	$(OASDIFF) breaking --flatten-allof --fail-on WARN --err-ignore docs/contract.ignore docs/contract.yaml docs/openapi.json
 

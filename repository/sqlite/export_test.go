@@ -1,3 +1,5 @@
+//go:build cgo
+
 package sqlite
 
 // WithRemedy returns an error of Open with its remedy.

@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Package sqlite is the SQLite engine of package repository: a store is one file.
 package sqlite
 

@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"example.com/petstore/test/harness"
 
@@ -110,7 +108,13 @@ http {
 		t.Fatalf("%v (make deps installs it)", err)
 	}
 	t.Cleanup(func() { _ = nginx.Process.Signal(os.Interrupt); _ = nginx.Wait() })
-	waitUntilListening(t, address)
+	harness.Eventually(t, "nginx listens", func() bool {
+		connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
+		if err == nil {
+			_ = connection.Close()
+		}
+		return err == nil
+	})
 	return "http://" + address + "/pet/shop", s.Key
 }
 
@@ -186,23 +190,6 @@ func TestPageOfAnotherOriginUsesTheAPIOfAHost(t *testing.T) {
 			body: '{"name":"Rex","categoryId":7}'}).then(async r => r.status + " " + await r.text(), String)`, host.URL+"/v1/pets", "Bearer "+token)
 		if got := evaluate(p, chromedp.Evaluate[string](script, chromedp.EvalAwaitPromise)); got != want {
 			t.Errorf("as %s: got %s, want %s", token, got, want)
-		}
-	}
-}
-
-// waitUntilListening waits until a connection to address succeeds, for 10 seconds at most.
-func waitUntilListening(t *testing.T, address string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	for {
-		connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
-		if err == nil {
-			_ = connection.Close()
-			return
-		}
-		if ctx.Err() != nil {
-			t.Fatal(err)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -10,24 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"example.com/petstore/test/harness"
 )
-
-func TestKilledCopyBeginsAnew(t *testing.T) {
-	t.Parallel()
-	dir := harness.SeededStore(t, "40000")
-	killed := harness.KillCopies(t, dir, "--to", "killed.db")
-	whole, stderr, code := harness.Run(t, dir, "copy", "--to", "whole.db")
-	if code != 0 {
-		t.Fatal(stderr)
-	}
-	if diff := cmp.Diff(harness.CopiedTables(whole), harness.CopiedTables(killed)); diff != "" || !strings.HasPrefix(harness.CopiedTables(whole), "pets: 40000 rows, SHA-256 ") {
-		t.Errorf("got %s (-whole +killed)\n%s", whole, diff)
-	}
-	harness.WantSameExports(t, dir, "killed.db")
-}
 
 func TestInterruptedCopySaysHowToBeginAnew(t *testing.T) {
 	t.Parallel()
@@ -173,22 +156,4 @@ func TestCopyBeginsAnewWhenTheDiskIsNoLongerFull(t *testing.T) {
 		t.Errorf("the second run: got the output %q, want that all was copied", rest)
 	}
 	harness.WantSameExports(t, dir, "copy.db")
-}
-
-func TestCopyDrawsBarsOnATerminal(t *testing.T) {
-	t.Parallel()
-	dir := harness.SeededStore(t, "3000")
-	terminal, screen := harness.OpenTerminal(t)
-	cmd := harness.Command(t.Context(), dir, "copy", "--to", "copy.db")
-	cmd.Stderr = terminal
-	if err := cmd.Run(); err != nil {
-		t.Fatal(err)
-	}
-	_ = terminal.Close()
-	text, _ := io.ReadAll(screen) // returns EIO when the terminal is closed
-	for _, want := range []string{"rows 100% |█", "rows compared 100% |█"} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("got %q, want a bar with %q", text, want)
-		}
-	}
 }

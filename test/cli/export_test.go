@@ -82,18 +82,6 @@ func TestExportRejectsCommandLine(t *testing.T) {
 	}
 }
 
-func TestExportOverwritesNoFile(t *testing.T) {
-	t.Parallel()
-	dir := harness.SeededStore(t, "5")
-	if err := os.WriteFile(filepath.Join(dir, "pets.csv"), []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, stderr, code := harness.Run(t, dir, "export", "pets.csv")
-	if code != 1 || stderr != "petstore: pets.csv exists already: name another file, or move it away\n" || harness.ReadFile(t, filepath.Join(dir, "pets.csv")) != "mine" {
-		t.Errorf("got code %d, stderr %q; want 1 and that the file exists", code, stderr)
-	}
-}
-
 // TestStoppedExportLeavesNoFile stops exports whose standard error blocks, so that they do not
 // end before. It expects that another run succeeds, also after a SIGKILL, which leaves a
 // partial file.

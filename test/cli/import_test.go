@@ -226,19 +226,6 @@ func TestImportOfEmptyNDJSONAddsNothing(t *testing.T) {
 	}
 }
 
-func TestImportWarnsOfMissingLineEnd(t *testing.T) {
-	t.Parallel()
-	dir := harness.NewStore(t)
-	harness.WriteFile(t, dir, "pets.csv", "name,categoryId\nRex,7\nTom,8")
-	_, stderr, code := harness.Run(t, dir, "import", "pets.csv")
-	if want := "petstore: warning: the last line of pets.csv has no line end: the file may be incomplete\n"; code != 0 || !strings.Contains(stderr, want) {
-		t.Errorf("got code %d, stderr %q; want 0 and %q", code, stderr, want)
-	}
-	if n := harness.QueryInt(t, dir, "SELECT count(*) FROM pets"); n != 2 {
-		t.Errorf("got %d animals, want 2", n)
-	}
-}
-
 func TestRejectedRowsAreWrittenToAFile(t *testing.T) {
 	t.Parallel()
 	dir := harness.NewStore(t)

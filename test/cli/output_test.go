@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -275,5 +276,31 @@ func TestSecondSignalEndsCommandWhoseOutputBlocks(t *testing.T) {
 				t.Errorf("got %v, want that the signal ended the process", err)
 			}
 		})
+	}
+}
+
+func TestProgressIsABarOnATerminal(t *testing.T) {
+	t.Parallel()
+	dir := harness.SeededStore(t, "3000")
+	writeRows(t, dir, "more.csv", 3000)
+	for args, bars := range map[string][]string{
+		"seed --count 3000": {"animals 100% |█", "animals/s"},
+		"export pets.csv":   {"animals 100% |█", "animals/s"},
+		"import more.csv":   {"bytes checked 100% |█", "animals/s"},
+		"copy --to copy.db": {"rows 100% |█", "rows compared 100% |█"},
+	} {
+		terminal, screen := harness.OpenTerminal(t)
+		cmd := harness.Command(t.Context(), dir, strings.Fields(args)...)
+		cmd.Stderr = terminal
+		if err := cmd.Run(); err != nil {
+			t.Fatal(args, err)
+		}
+		_ = terminal.Close()
+		text, _ := io.ReadAll(screen) // returns EIO when the terminal is closed
+		for _, bar := range bars {
+			if !strings.Contains(string(text), bar) || strings.Contains(string(text), "3000 of 3000") {
+				t.Errorf("%s: got %q, want a bar with %q and no lines", args, text, bar)
+			}
+		}
 	}
 }

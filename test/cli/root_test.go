@@ -21,6 +21,7 @@ func TestCommandLine(t *testing.T) {
 		stdout, stderr string
 	}{
 		"help":                {[]string{"--help"}, 0, "petstore keys create --name", ""},
+		"completion":          {[]string{"completion", "powershell"}, 0, "petstore", ""}, // see the package completion for the other shells
 		"version":             {[]string{"version"}, 0, "petstore ", ""},
 		"unknown command":     {[]string{"sell"}, 2, "", `unknown command "sell"`},
 		"mistyped serve":      {[]string{"sevre", "--first-key"}, 2, "", `unknown command "sevre" for "petstore"; did you mean serve?`},
@@ -61,15 +62,6 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-func TestCompletionPrintsAScriptForEachShell(t *testing.T) {
-	t.Parallel()
-	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		if stdout, stderr, code := harness.Run(t, t.TempDir(), "completion", shell); code != 0 || !strings.Contains(stdout, "petstore") {
-			t.Errorf("completion %s: got code %d, stderr %s; want 0 and a script", shell, code, stderr)
-		}
-	}
-}
-
 func TestCompletionOfSetListsTheSettings(t *testing.T) {
 	t.Parallel()
 	var settings []struct{ Setting string }
@@ -91,10 +83,10 @@ func TestCompletionOfSetListsTheSettings(t *testing.T) {
 
 func TestVersionIsPrinted(t *testing.T) {
 	t.Parallel()
-	pattern := regexp.MustCompile(`^petstore \S+ \(commit \S+, ` + regexp.QuoteMeta(runtime.Version()) + `\)\n$`)
+	want := "petstore v0.0.0-test (commit test, " + runtime.Version() + ")\n"
 	for _, arg := range []string{"version", "--version"} {
-		if stdout, stderr, code := harness.Run(t, t.TempDir(), arg); code != 0 || !pattern.MatchString(stdout) {
-			t.Errorf("%s: got code %d, stdout %q, stderr %s; want 0 and %s", arg, code, stdout, stderr, pattern)
+		if stdout, stderr, code := harness.Run(t, t.TempDir(), arg); code != 0 || stdout != want {
+			t.Errorf("%s: got code %d, stdout %q, stderr %s; want 0 and %s", arg, code, stdout, stderr, want)
 		}
 	}
 }

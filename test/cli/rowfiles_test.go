@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,24 +76,5 @@ func TestExportToAFullDiskLeavesNoFile(t *testing.T) {
 	out := runOnSmallDisk(t, dir, "64k", `"$0" export pets.csv --set database.dsn=../petstore.db; echo "exit $?"; ls -A`)
 	if want := "\npetstore: write pets.csv.partial: no space left on device: pets.csv was not written\nexit 1\n"; !strings.HasSuffix(out, want) {
 		t.Errorf("got the output %q, want it to end with %q and no file", out, want)
-	}
-}
-
-func TestExportAndImportDrawBarsOnATerminal(t *testing.T) {
-	t.Parallel()
-	dir := harness.SeededStore(t, "3000")
-	writeRows(t, dir, "import.csv", 3000)
-	for name, want := range map[string]string{"export": "animals 100% |█", "import": "bytes checked 100% |█"} {
-		terminal, screen := harness.OpenTerminal(t)
-		cmd := harness.Command(t.Context(), dir, name, name+".csv")
-		cmd.Stderr = terminal
-		if err := cmd.Run(); err != nil {
-			t.Fatal(name, err)
-		}
-		_ = terminal.Close()
-		text, _ := io.ReadAll(screen) // returns EIO when the terminal is closed
-		if shown := string(text); !strings.Contains(shown, want) || !strings.Contains(shown, "animals/s") || strings.Contains(shown, "3000 of 3000") {
-			t.Errorf("%s: got %q, want a bar with %q and no lines", name, shown, want)
-		}
 	}
 }

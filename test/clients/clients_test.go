@@ -15,6 +15,32 @@ import (
 	"example.com/petstore/test/harness"
 )
 
+const (
+	clientsDir = "testdata/clients" // the programs that use generated clients
+	page       = "../../docs/clients.md"
+)
+
+// TestClientsDocumentShowsTestedCode expects that every code block of docs/clients.md is
+// part of a program of testdata/clients.
+func TestClientsDocumentShowsTestedCode(t *testing.T) {
+	t.Parallel()
+	for language, files := range map[string][]string{
+		"go":     {"go/store.go", "go/petstore/error.go"},
+		"ts":     {"ts/store.ts"},
+		"python": {"python/store.py"},
+	} {
+		code := "\n"
+		for _, file := range files {
+			code += harness.ReadFile(t, filepath.Join(clientsDir, file))
+		}
+		for _, block := range harness.CodeBlocks(t, page, language) {
+			if !strings.Contains(code, "\n"+block) {
+				t.Errorf("%s do not contain:\n%s", files, block)
+			}
+		}
+	}
+}
+
 // TestGeneratedClientsMakeEveryCall generates clients from the document of a running
 // service with the commands of docs/clients.md, and runs a program with each that makes
 // every call and checks the responses.
@@ -36,10 +62,11 @@ func TestGeneratedClientsMakeEveryCall(t *testing.T) {
 			t.Parallel()
 			s := harness.Start(t, t.TempDir())
 			dir := copyClient(t, language)
-			runShell(s, t, dir, c.install)
-			for _, commands := range codeBlocks(t, "sh") {
+			shell := func(commands string) { harness.Shell(t, dir, commands, "URL="+s.URL, "KEY="+s.Key) }
+			shell(c.install)
+			for _, commands := range harness.CodeBlocks(t, page, "sh") {
 				if strings.Contains(commands, c.generator) {
-					runShell(s, t, dir, strings.ReplaceAll(commands, "http://127.0.0.1:8080", s.URL))
+					shell(strings.ReplaceAll(commands, "http://127.0.0.1:8080", s.URL))
 				}
 			}
 			for _, pin := range c.pins {
@@ -47,7 +74,7 @@ func TestGeneratedClientsMakeEveryCall(t *testing.T) {
 					t.Errorf("docs/clients.md installs other versions than %s", pin)
 				}
 			}
-			runShell(s, t, dir, c.run)
+			shell(c.run)
 			wantCalls(s, t)
 		})
 	}
@@ -59,13 +86,13 @@ func TestLintersAcceptTheDocument(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, t.TempDir())
 	dir := copyClient(t, "lint")
-	runShell(s, t, dir, "npm ci")
-	for linter, shell := range map[string]string{
+	harness.Shell(t, dir, "npm ci")
+	for linter, commands := range map[string]string{
 		"redocly":  "npx redocly lint $URL/openapi.json",
 		"spectral": "npx spectral lint --fail-severity hint $URL/openapi.json",
 	} {
 		t.Run(linter, func(t *testing.T) {
-			runShell(s, t, dir, shell)
+			harness.Shell(t, dir, commands, "URL="+s.URL)
 		})
 	}
 }
@@ -84,17 +111,6 @@ func copyClient(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return dir
-}
-
-// runShell runs shell commands with the URL and an API key of the server in URL and KEY.
-func runShell(s *harness.Server, t *testing.T, dir, commands string) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "sh", "-euc", commands)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "URL="+s.URL, "KEY="+s.Key)
-	if output, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", commands, err, output)
-	}
 }
 
 // wantCalls stops the server and expects that its access log contains a successful request

@@ -1,14 +1,13 @@
 package contract
 
 import (
-	"context"
 	"flag"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"example.com/petstore/repository/sqlite/backup"
+	"example.com/petstore/test/harness"
 	"example.com/petstore/test/ledger"
 )
 
@@ -22,18 +21,17 @@ func killedServersLoseNoAcknowledgedWrite(t *testing.T) {
 	key := servers[0].Key
 	var mu sync.RWMutex // for servers
 	var requests atomic.Int64
-	writers := &ledger.Writers{Key: key, Ledger: book, URL: func() string {
+	c := ledger.NewClients(book, "", key)
+	c.Uncertain = true
+	c.URL = func() string {
 		mu.RLock()
 		defer mu.RUnlock()
 		return servers[requests.Add(1)%2].URL
-	}}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(*kills+1)*time.Minute)
-	defer cancel()
-	writers.Start(ctx, clients)
+	}
+	stop := c.Start(t.Context(), clients)
 	for range *kills {
-		for start := time.Now(); book.AcknowledgedSince(start) < 500 && ctx.Err() == nil; {
-			<-time.After(20 * time.Millisecond)
-		}
+		start := time.Now()
+		harness.EventuallyWithin(t, time.Minute, "writes are acknowledged", func() bool { return len(book.Writes(start)) >= 500 })
 		func() {
 			mu.Lock() // the next requests wait, because another process may get the address of a killed server
 			defer mu.Unlock()
@@ -45,10 +43,8 @@ func killedServersLoseNoAcknowledgedWrite(t *testing.T) {
 			servers = store.startServers(t, key)
 		}()
 	}
-	writers.Stop()
-	if ctx.Err() != nil {
-		t.Fatalf("the clients are not served: %s", servers[0].Log)
-	}
+	stop()
+	c.Retry(t.Context())
 	for _, s := range servers {
 		s.Stop(t)
 	}
@@ -59,21 +55,14 @@ func killedServersLoseNoAcknowledgedWrite(t *testing.T) {
 func (s testStore) wantWrites(t *testing.T, book *ledger.Ledger) {
 	t.Helper()
 	if s.database.Driver == "sqlite" { // a PostgreSQL server was not killed
-		if _, err := backup.Verify(t.Context(), s.database.DSN); err != nil {
-			t.Error(err)
+		if _, stderr, code := s.run(t, "backup", "verified.db"); code != 0 {
+			t.Error(stderr)
 		}
 	}
-	results, err := book.Check(t.Context(), s.database.Connect(t))
-	if err != nil {
-		t.Fatal(err)
+	results, err := book.Check(t.Context(), s.database.Connect(t), ledger.AtTheEnd)
+	harness.Check(t, err)
+	if err := results[0].Err(); err != nil {
+		t.Error(err)
 	}
-	for _, r := range results {
-		if err := r.Err(); err != nil {
-			t.Error(err)
-		}
-		t.Logf("%d writes acknowledged, %d refused, %d attempts without a known outcome", r.Acknowledged, r.Refused, r.Unknown)
-	}
-	for _, violation := range book.Violations() {
-		t.Error(violation)
-	}
+	t.Log(book)
 }

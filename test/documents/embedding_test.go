@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/test/harness"
 )
 
 // programStart begins the code block of docs/embedding.md that is a whole program.
@@ -24,7 +26,7 @@ func TestEmbeddingDocumentShowsTestedCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks := embeddingBlocks(t, "go")
+	blocks := harness.CodeBlocks(t, "../../docs/embedding.md", "go")
 	if len(blocks) < 4 {
 		t.Errorf("got %d code blocks, want at least 4", len(blocks))
 	}
@@ -43,7 +45,7 @@ func TestProgramOfEmbeddingDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, commands := embeddingBlocks(t, "go")[0], embeddingBlocks(t, "sh")
+	program, commands := harness.CodeBlocks(t, "../../docs/embedding.md", "go")[0], harness.CodeBlocks(t, "../../docs/embedding.md", "sh")
 	if !strings.HasPrefix(program, programStart) || len(commands) != 2 {
 		t.Fatalf("want the program first, and 2 blocks of commands: got %d and\n%s", len(commands), program)
 	}
@@ -51,7 +53,7 @@ func TestProgramOfEmbeddingDocument(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runShell(t, dir, commands[0], "PETSTORE="+root)
+	harness.Shell(t, dir, commands[0], "PETSTORE="+root)
 
 	shop := exec.CommandContext(t.Context(), filepath.Join(dir, "shop"))
 	shop.Dir, shop.Env = dir, append(os.Environ(), "SHOP_ADDRESS=127.0.0.1:0")
@@ -74,16 +76,16 @@ func TestProgramOfEmbeddingDocument(t *testing.T) {
 	_, printed, _ := strings.Cut(string(page), commands[1]+"```\n```\n")
 	printed, _, _ = strings.Cut(printed, "```")
 	curls := strings.ReplaceAll(commands[1], "127.0.0.1:8080", address)
-	if diff := cmp.Diff(printed, runShell(t, dir, curls)); diff != "" || printed == "" {
+	if diff := cmp.Diff(printed, harness.Shell(t, dir, curls)); diff != "" || printed == "" {
 		t.Errorf("output of the examples (-want +got):\n%s", diff)
 	}
-	document := runShell(t, dir, fmt.Sprintf("curl -sf http://%s/shop/docs/openapi.json", address))
+	document := harness.Shell(t, dir, fmt.Sprintf("curl -sf http://%s/shop/docs/openapi.json", address))
 	for _, want := range []string{`"url": "{base_url}/v1"`, fmt.Sprintf(`"default": "http://%s/shop"`, address), `"This server"`} {
 		if !strings.Contains(document, want) {
 			t.Errorf("the document lacks %s", want)
 		}
 	}
-	runShell(t, dir, fmt.Sprintf("curl -sf http://%s/shop/docs/swagger/index.html", address))
+	harness.Shell(t, dir, fmt.Sprintf("curl -sf http://%s/shop/docs/swagger/index.html", address))
 
 	if err := shop.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -92,32 +94,4 @@ func TestProgramOfEmbeddingDocument(t *testing.T) {
 	if err := shop.Wait(); err != nil {
 		t.Errorf("got %v and log %s, want a successful exit", err, rest)
 	}
-}
-
-// embeddingBlocks returns the code blocks of docs/embedding.md in a language.
-func embeddingBlocks(t *testing.T, language string) (blocks []string) {
-	t.Helper()
-	page, err := os.ReadFile("../../docs/embedding.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, block := range strings.Split(string(page), "```"+language+"\n")[1:] {
-		code, _, _ := strings.Cut(block, "```")
-		blocks = append(blocks, code)
-	}
-	return blocks
-}
-
-// runShell runs commands in dir and returns their output.
-func runShell(t *testing.T, dir, commands string, environ ...string) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "sh", "-euc", commands)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), environ...)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	output, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%s: %v: %s", commands, err, stderr.String())
-	}
-	return string(output)
 }

@@ -1,8 +1,6 @@
 package documents
 
 import (
-	"os"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,13 +13,10 @@ import (
 // and expects the lines that the README shows after each.
 func TestReadmeExamples(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := harness.ReadFile(t, "../../README.md")
 	s := harness.Start(t, t.TempDir())
 	examples := 0
-	for _, block := range strings.Split(string(readme), "```sh\n")[1:] {
+	for _, block := range strings.Split(readme, "```sh\n")[1:] {
 		commands, rest, _ := strings.Cut(block, "```\n")
 		if !strings.Contains(commands, "curl ") {
 			continue
@@ -33,13 +28,7 @@ func TestReadmeExamples(t *testing.T) {
 		}
 		shown, _, _ = strings.Cut(shown, "```")
 		examples++
-		cmd := exec.CommandContext(t.Context(), "sh", "-euc", commands)
-		cmd.Env = append(os.Environ(), "KEY="+s.Key, "URL="+s.URL+"/v1")
-		output, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("%s: %v (the examples need curl)", commands, err)
-		}
-		wantLines(t, commands, string(output), shown)
+		wantLines(t, commands, harness.Shell(t, t.TempDir(), commands, "KEY="+s.Key, "URL="+s.URL+"/v1"), shown)
 	}
 	if examples < 5 {
 		t.Errorf("got %d examples, want at least 5", examples)

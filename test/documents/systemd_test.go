@@ -1,8 +1,9 @@
 package documents
 
 import (
+	"os/exec"
+	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,32 +17,33 @@ import (
 // systemdStore is the store of the units of docs/deploy.
 const systemdStore = "/var/lib/petstore/petstore.db"
 
+// TestSystemdUnitsAreValid lets systemd check the units, with a program that is installed, and how much a
+// process of each may do.
 func TestSystemdUnitsAreValid(t *testing.T) {
 	t.Parallel()
-	const sandbox = "to what it needs.\n"
-	_, restrictions, _ := strings.Cut(harness.ReadFile(t, deployDir+"petstore.service"), sandbox)
-	restrictions, _, _ = strings.Cut(restrictions, "\n\n")
-	for _, file := range []string{"petstore.service", "petstore-litestream.service", "petstore-backup.service"} {
-		unit := unitSettings(t, file)
-		for _, line := range slices.Concat(unit["ExecStartPre"], unit["ExecStart"]) {
-			program, args, _ := strings.Cut(line, " ")
-			switch program {
-			case "/usr/local/bin/petstore":
-				wantAccepted(t, file, strings.Fields(args), unit["Environment"])
-			case "/usr/local/bin/litestream": // see the package litestream
-			case "/usr/bin/test":
-			default:
-				t.Errorf("%s runs %s, which is not installed", file, program)
-			}
+	analyze := func(args ...string) {
+		t.Helper()
+		if output, err := exec.CommandContext(t.Context(), "systemd-analyze", args...).CombinedOutput(); err != nil {
+			t.Errorf("systemd-analyze %v: %v (make deps installs it)\n%s", args, err, output)
 		}
-		if user := unit["User"]; len(unit["ExecStart"]) != 1 || !slices.Equal(user, []string{"petstore"}) {
-			t.Errorf("%s: got ExecStart=%q User=%q, want one command and the user petstore", file, unit["ExecStart"], user)
+	}
+	dir := t.TempDir()
+	installed := strings.NewReplacer("/usr/local/bin/petstore", "/bin/true", "/usr/local/bin/litestream", "/bin/true")
+	for _, file := range []string{"petstore.service", "petstore-litestream.service", "petstore-backup.service", "petstore-backup.timer"} {
+		unit := harness.ReadFile(t, deployDir+file)
+		harness.WriteFile(t, dir, file, installed.Replace(unit))
+		if strings.Contains(unit, "\nEnvironment=") {
+			t.Errorf("%s sets environment variables, which other commands do not have: write them to petstore.yaml", file)
 		}
-		if len(unit["Environment"]) > 0 {
-			t.Errorf("%s sets %q, which other commands do not have: write it to petstore.yaml", file, unit["Environment"])
+		for _, command := range regexp.MustCompile(`(?m)^ExecStart=/usr/local/bin/petstore (.*)$`).FindAllStringSubmatch(unit, -1) {
+			wantAccepted(t, file, strings.Fields(command[1]), nil)
 		}
-		if !strings.Contains(harness.ReadFile(t, deployDir+file), sandbox+restrictions) {
-			t.Errorf("%s has not the restrictions of petstore.service", file)
+	}
+	for _, file := range []string{"petstore.service", "petstore-litestream.service", "petstore-backup.service", "petstore-backup.timer"} {
+		analyze("verify", "--man=no", "--recursive-errors=no", filepath.Join(dir, file))
+		if strings.HasSuffix(file, ".service") {
+			wantSettings(t, file, "User=petstore")
+			analyze("security", "--offline=true", "--threshold=30", filepath.Join(dir, file)) // 3.0 of 10; without restrictions 9.6
 		}
 	}
 }
@@ -57,25 +59,22 @@ func TestSettingsOfTheSystemdUnitsNameTheStore(t *testing.T) {
 // A restart of Litestream must not migrate the store of a service that runs.
 func TestLitestreamWaitsForTheStoreAndDoesNotMigrateIt(t *testing.T) {
 	t.Parallel()
-	unit := unitSettings(t, "petstore-litestream.service")
-	want := map[string]string{"ExecStartPre": "/usr/bin/test -s " + systemdStore, "StartLimitIntervalSec": "0", "Restart": "always"}
-	for name, value := range want {
-		if !slices.Equal(unit[name], []string{value}) {
-			t.Errorf("got %s=%q, want %s", name, unit[name], value)
-		}
-	}
+	wantSettings(t, "petstore-litestream.service", "ExecStartPre=/usr/bin/test -s "+systemdStore, "StartLimitIntervalSec=0", "Restart=always")
 }
 
 func TestSystemdTimerStartsTheBackup(t *testing.T) {
 	t.Parallel()
-	timer := unitSettings(t, "petstore-backup.timer") // starts the service of the same name
-	if len(timer["OnCalendar"]) != 1 || !slices.Equal(timer["WantedBy"], []string{"timers.target"}) {
-		t.Errorf("got OnCalendar=%q WantedBy=%q, want a time and timers.target", timer["OnCalendar"], timer["WantedBy"])
-	}
-	unit := unitSettings(t, "petstore-backup.service")
-	folders := unit["ReadWritePaths"]
-	if len(folders) != 1 || !strings.HasSuffix(unit["ExecStart"][0], " "+folders[0]) {
-		t.Errorf("the command %q cannot write to its folder: ReadWritePaths=%q", unit["ExecStart"], folders)
+	wantSettings(t, "petstore-backup.timer", "WantedBy=timers.target") // starts the service of the same name
+	wantSettings(t, "petstore-backup.service", "ExecStart=/usr/local/bin/petstore backup --keep 7 /var/backups/petstore", "ReadWritePaths=/var/backups/petstore")
+}
+
+// wantSettings expects lines in a unit of docs/deploy.
+func wantSettings(t *testing.T, file string, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		if !strings.Contains(harness.ReadFile(t, deployDir+file), "\n"+line+"\n") {
+			t.Errorf("%s has no line %s", file, line)
+		}
 	}
 }
 
@@ -91,21 +90,4 @@ func TestLitestreamCopiesTheStoreOfTheSystemdUnit(t *testing.T) {
 	if len(litestream.DBs) != 1 || litestream.DBs[0].Path != systemdStore {
 		t.Errorf("got the databases %+v, want one, %s", litestream.DBs, systemdStore)
 	}
-}
-
-// unitSettings returns the settings of a unit of docs/deploy. A setting may occur several
-// times.
-func unitSettings(t *testing.T, file string) map[string][]string {
-	t.Helper()
-	settings := map[string][]string{}
-	line := regexp.MustCompile(`^(#.*|\[(Unit|Service|Timer|Install)\]|([A-Z][A-Za-z]+)=(.*)|)$`)
-	for text := range strings.Lines(harness.ReadFile(t, deployDir+file)) {
-		parts := line.FindStringSubmatch(strings.TrimSuffix(text, "\n"))
-		if parts == nil {
-			t.Errorf("%s: %q is not valid in a unit file", file, text)
-			continue
-		}
-		settings[parts[3]] = append(settings[parts[3]], parts[4])
-	}
-	return settings
 }

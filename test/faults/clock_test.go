@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/test/harness"
+	"example.com/petstore/test/ledger"
 	"example.com/petstore/usecase"
 )
 
@@ -32,23 +34,21 @@ func TestClockJumpsLoseNothing(t *testing.T) {
 	store, err := repository.Open(t.Context(), sqlite.New(filepath.Join(folder, "petstore.db")), repository.Options{Migrate: true})
 	harness.Check(t, err)
 	keys := usecase.NewKeys(store, store.Keys(), now)
-	api, err := rest.New(rest.Options{
+	service, err := rest.New(rest.Options{
 		Pets: usecase.NewPets(store, store.Pets(), now), Orders: usecase.NewOrders(store, store.Orders(), now), Keys: keys,
 		Now: now, Versions: store.Versions, CacheBytes: 1 << 20,
 	})
 	harness.Check(t, err)
 	engine := gin.New()
-	harness.Check(t, api.Mount(engine.Group("/v1")))
-	http := httptest.NewServer(engine)
-	defer http.Close()
+	harness.Check(t, service.Mount(engine.Group("/v1")))
+	api := httptest.NewServer(engine)
+	defer api.Close()
 	key, err := keys.Create(t.Context(), "test", 0)
 	harness.Check(t, err)
-	s, l := &server{Server: &harness.Server{URL: http.URL, Key: key}}, newLedger()
-	for i, jump := range []time.Duration{time.Until(domain.GetPetSunset) - 200*time.Millisecond, 0, 24 * time.Hour, -24 * time.Hour, 0} {
+	s, l := &server{Server: &harness.Server{URL: api.URL, Key: key}}, ledger.New()
+	for _, jump := range []time.Duration{time.Until(domain.GetPetSunset) - 200*time.Millisecond, 0, 24 * time.Hour, -24 * time.Hour, 0} {
 		offset.Store(int64(jump))
-		c := newClients(l, s, 16)
-		c.failed = func(status int, body string) { t.Errorf("got %d %s", status, body) }
-		c.during(t, pick(500*time.Millisecond, 3*time.Second), 16, fmt.Sprint(i))
+		s.clients(l).During(t.Context(), pick(500*time.Millisecond, 3*time.Second), 16)
 		wantGone := !now().Before(domain.GetPetSunset)
 		s.WantStatus(t, "/v1/pets/1", map[bool]int{false: 200, true: 410}[wantGone])
 	}
@@ -60,7 +60,10 @@ func TestClockJumpsLoseNothing(t *testing.T) {
 	})
 	harness.Check(t, err)
 	harness.Check(t, store.Close())
-	l.wantStore(t, folder)
+	if l.Unavailable() > 0 {
+		t.Errorf("got %d responses with 503, want none", l.Unavailable())
+	}
+	wantStore(t, folder, l)
 	figures.add(t, "%v; lost 0, doubled 0", l)
 }
 
@@ -69,9 +72,9 @@ func TestTimesAreUTCInEachTimeZone(t *testing.T) {
 	for _, zone := range pick([]string{"Pacific/Kiritimati"}, []string{"Pacific/Kiritimati", "America/St_Johns", "Asia/Kathmandu", "UTC"}) {
 		folder := t.TempDir()
 		s := start(t, folder, "", "TZ="+zone)
-		c := newClients(newLedger(), s, 1)
-		c.during(t, 300*time.Millisecond, 1, "sale")
-		_, body, err := s.get(harness.Client, "/v1/store/orders?limit=1")
+		l := ledger.New()
+		s.clients(l).During(t.Context(), 300*time.Millisecond, 1)
+		_, body, err := s.Do(t.Context(), http.MethodGet, "/v1/store/orders?limit=1", "")
 		harness.Check(t, err)
 		var orders []struct{ CreatedAt string }
 		harness.Check(t, json.Unmarshal([]byte(body), &orders))
@@ -82,7 +85,6 @@ func TestTimesAreUTCInEachTimeZone(t *testing.T) {
 		if err != nil || !strings.HasSuffix(orders[0].CreatedAt, "Z") || time.Since(at).Abs() > time.Minute {
 			t.Errorf("%s: the order was created at %s, want now in UTC", zone, orders[0].CreatedAt)
 		}
-		s.Stop(t)
-		c.wantStore(t, folder)
+		s.stop(t, l)
 	}
 }

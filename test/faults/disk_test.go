@@ -49,17 +49,10 @@ func newDisk(t *testing.T, folder string, logged bool) *disk {
 // inject replaces the faults of the disk.
 func (d *disk) inject(t *testing.T, f faultsOf) {
 	t.Helper()
-	harness.Check(t, d.tryInject(f))
-}
-
-// tryInject is inject for a goroutine that is not that of the test.
-func (d *disk) tryInject(f faultsOf) error {
 	file, err := os.OpenFile(d.control, os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
+	harness.Check(t, err)
 	defer file.Close()
-	return binary.Write(file, binary.NativeEndian, []int32{int32(f.syncDelay.Milliseconds()), int32(f.syncError), int32(f.writeError), int32(f.readError), int32(f.goodSyncs)})
+	harness.Check(t, binary.Write(file, binary.NativeEndian, []int32{int32(f.syncDelay.Milliseconds()), int32(f.syncError), int32(f.writeError), int32(f.readError), int32(f.goodSyncs)}))
 }
 
 // An operation is a record of the log of a disk.

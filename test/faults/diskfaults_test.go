@@ -6,12 +6,12 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"example.com/petstore/test/harness"
+	"example.com/petstore/test/ledger"
 )
 
 // TestFailingDiskRefusesWritesAndRecovers makes the disk fail for a while under load. No restart
@@ -25,35 +25,25 @@ func TestFailingDiskRefusesWritesAndRecovers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			folder, l := t.TempDir(), newLedger()
+			folder, l := t.TempDir(), ledger.New()
 			d := newDisk(t, folder, false)
 			s := start(t, folder, "", d.environ...)
-			var unavailable atomic.Int64
-			for round := range pick(2, 10) {
-				c := newClients(l, s, 32)
-				c.failed = func(status int, body string) {
-					if unavailable.Add(1); status != http.StatusServiceUnavailable {
-						t.Errorf("got %d %s, want 503", status, body)
-					}
-				}
-				injected := make(chan error, 1)
-				time.AfterFunc(200*time.Millisecond, func() { injected <- d.tryInject(f) })
-				c.during(t, 500*time.Millisecond, 32, fmt.Sprint("before", round))
-				harness.Check(t, <-injected)
+			for range pick(2, 10) {
+				stop := s.clients(l).Start(t.Context(), 32)
+				time.Sleep(200 * time.Millisecond)
+				d.inject(t, f)
+				time.Sleep(300 * time.Millisecond)
+				stop()
 				s.WantStatus(t, "/v1/pets", http.StatusOK)
 				d.inject(t, faultsOf{})
-				after := newClients(l, s, 32)
-				after.during(t, 300*time.Millisecond, 32, fmt.Sprint("after", round))
-				if after.sales.Load() == 0 {
-					t.Errorf("no animal was sold after the fault: %s", s.Log)
-				}
+				s.wantSales(t, l, 32)
 			}
 			s.WantStatus(t, "/readyz", http.StatusOK)
-			if unavailable.Load() == 0 {
+			if l.Unavailable() == 0 {
 				t.Error("no request was refused with 503")
 			}
-			l.retryAndCompare(t, s, folder)
-			figures.add(t, "%v, %d of them with 503; lost 0, doubled 0", l, unavailable.Load())
+			s.stop(t, l)
+			figures.add(t, "%v, %d of them with 503; lost 0, doubled 0", l, l.Unavailable())
 		})
 	}
 }
@@ -61,43 +51,32 @@ func TestFailingDiskRefusesWritesAndRecovers(t *testing.T) {
 // TestFailingReadsAreRefusedAndRecover makes reads fail for a while under load. What is not in a
 // cache gets 503, and no response is wrong. A write of another process makes SQLite read again.
 func TestFailingReadsAreRefusedAndRecover(t *testing.T) {
-	folder, l := t.TempDir(), newLedger()
+	folder, l := t.TempDir(), ledger.New()
 	d := newDisk(t, folder, false)
 	s := start(t, folder, "", d.environ...)
-	newClients(l, s, 16).during(t, 500*time.Millisecond, 16, "before")
-	var refusedWrites atomic.Int64
+	s.wantSales(t, l, 16)
 	reads, refusedReads := 0, 0
-	for round := range pick(2, 10) {
-		before := l.added()
+	for range pick(2, 10) {
+		before := l.Added()
 		reads += len(before)
-		c := newClients(l, s, 16)
-		c.failed = func(status int, body string) {
-			if refusedWrites.Add(1); status != http.StatusServiceUnavailable {
-				t.Errorf("got %d %s, want 503", status, body)
-			}
-		}
 		d.inject(t, faultsOf{readError: syscall.EIO})
 		createKey(t, folder)
-		var wait sync.WaitGroup
-		wait.Go(func() { c.during(t, 500*time.Millisecond, 16, fmt.Sprint("failing", round)) })
+		stop := s.clients(l).Start(t.Context(), 16)
 		refusedReads += s.wantRightOrUnavailable(t, before)
-		wait.Wait()
+		time.Sleep(300 * time.Millisecond)
+		stop()
 		d.inject(t, faultsOf{})
 		if refused := s.wantRightOrUnavailable(t, before); refused > 0 {
 			t.Errorf("%d of %d reads were refused after the fault: %s", refused, len(before), s.Log)
 		}
-		after := newClients(l, s, 16)
-		after.during(t, 300*time.Millisecond, 16, fmt.Sprint("after", round))
-		if after.sales.Load() == 0 {
-			t.Errorf("no animal was sold after the fault: %s", s.Log)
-		}
+		s.wantSales(t, l, 16)
 	}
 	s.WantStatus(t, "/readyz", http.StatusOK)
-	if refusedReads == 0 || refusedWrites.Load() == 0 {
-		t.Errorf("got %d reads and %d writes with 503, want some", refusedReads, refusedWrites.Load())
+	if refusedReads == 0 || l.Unavailable() == 0 {
+		t.Errorf("got %d reads and %d writes with 503, want some", refusedReads, l.Unavailable())
 	}
-	l.retryAndCompare(t, s, folder)
-	figures.add(t, "%v, %d of them with 503; %d of %d reads with 503; lost 0, doubled 0", l, refusedWrites.Load(), refusedReads, reads)
+	s.stop(t, l)
+	figures.add(t, "%v, %d of them with 503; %d of %d reads with 503; lost 0, doubled 0", l, l.Unavailable(), refusedReads, reads)
 }
 
 // wantRightOrUnavailable gets some animals, each of which is in the response, or that is 503. It
@@ -105,7 +84,7 @@ func TestFailingReadsAreRefusedAndRecover(t *testing.T) {
 func (s *server) wantRightOrUnavailable(t *testing.T, names map[int64]string) (unavailable int) {
 	t.Helper()
 	for id, name := range names {
-		status, pet, err := s.get(harness.Client, fmt.Sprint("/v1/pets/", id))
+		status, pet, err := s.Do(t.Context(), http.MethodGet, fmt.Sprint("/v1/pets/", id), "")
 		harness.Check(t, err)
 		switch {
 		case status == http.StatusServiceUnavailable:
@@ -120,26 +99,24 @@ func (s *server) wantRightOrUnavailable(t *testing.T, names map[int64]string) (u
 // TestSlowDiskDelaysWritesOnly makes each sync take a second. Commits are shared, so every
 // client is served, and reads do not wait.
 func TestSlowDiskDelaysWritesOnly(t *testing.T) {
-	folder, l := t.TempDir(), newLedger()
+	folder, l := t.TempDir(), ledger.New()
 	d := newDisk(t, folder, false)
 	s := start(t, folder, "", d.environ...)
 	const syncDelay = time.Second
 	d.inject(t, faultsOf{syncDelay: syncDelay})
-	c := newClients(l, s, 64)
-	c.failed = func(status int, body string) { t.Errorf("got %d %s, want no error", status, body) }
+	c, begun := s.clients(l), time.Now()
 	ctx, cancel := context.WithCancel(t.Context())
-	reads := make(chan *latencies)
-	go func() { reads <- s.read(ctx, 4) }()
-	c.during(t, pick(3*time.Second, 30*time.Second), 64, "slow")
+	var reading sync.WaitGroup
+	reading.Go(func() { c.Read(ctx, 4, 10*time.Millisecond) })
+	c.During(t.Context(), pick(3*time.Second, 30*time.Second), 64)
 	cancel()
-	listed := <-reads
+	reading.Wait()
 	d.inject(t, faultsOf{})
-	s.Stop(t)
-	l.wantStore(t, folder)
-	if listed.p99() >= syncDelay {
-		t.Errorf("the 99th percentile of a read is %v, want less than a sync", listed.p99())
+	s.stop(t, l)
+	if p99 := l.Reads(begun).P99(); p99 >= syncDelay || p99 == 0 || l.Unavailable() > 0 {
+		t.Errorf("the 99th percentile of a read is %v, want less than a sync; got %d responses with 503, want none", p99, l.Unavailable())
 	}
-	figures.add(t, "%v; the 99th percentile of a read is %v meanwhile", l, listed.p99())
+	figures.add(t, "%v; the 99th percentile of a read is %v meanwhile", l, l.Reads(begun).P99())
 }
 
 // TestLockedStoreIsWaitedFor locks the store in another process. Writes wait for five seconds,
@@ -151,31 +128,21 @@ func TestLockedStoreIsWaitedFor(t *testing.T) {
 	) {
 		t.Run(held.String(), func(t *testing.T) {
 			t.Parallel()
-			folder, l := t.TempDir(), newLedger()
-			s := start(t, folder, "")
-			var unavailable atomic.Int64
-			c := newClients(l, s, 16)
-			c.failed = func(status int, body string) {
-				if unavailable.Add(1); status != http.StatusServiceUnavailable {
-					t.Errorf("got %d %s, want 503", status, body)
-				}
+			l := ledger.New()
+			s := start(t, t.TempDir(), "")
+			unlock := harness.LockStore(t, harness.StorePath(s.folder))
+			stop := s.clients(l).Start(t.Context(), 16)
+			time.Sleep(held / 2)
+			s.WantStatus(t, "/v1/pets", http.StatusOK)
+			time.Sleep(held / 2)
+			unlock()
+			s.wantSales(t, l, 16)
+			stop()
+			if refused := l.Unavailable() > 0; refused != wantRefused {
+				t.Errorf("got %d requests with 503, want some: %t", l.Unavailable(), wantRefused)
 			}
-			unlock := harness.LockStore(t, harness.StorePath(folder))
-			time.AfterFunc(held, unlock)
-			go func() {
-				time.Sleep(held / 2)
-				s.WantStatus(t, "/v1/pets", http.StatusOK)
-			}()
-			c.during(t, held+time.Second, 16, "locked")
-			if refused := unavailable.Load() > 0; refused != wantRefused {
-				t.Errorf("got %d requests with 503, want some: %t", unavailable.Load(), wantRefused)
-			}
-			if c.sales.Load() == 0 {
-				t.Error("no animal was sold after the lock")
-			}
-			s.Stop(t)
-			l.wantStore(t, folder)
-			figures.add(t, "%v, %d of them with 503; lost 0, doubled 0", l, unavailable.Load())
+			s.stop(t, l)
+			figures.add(t, "%v, %d of them with 503; lost 0, doubled 0", l, l.Unavailable())
 		})
 	}
 }

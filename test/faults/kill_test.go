@@ -1,37 +1,38 @@
 package faults
 
 import (
-	"context"
-	"database/sql"
 	"errors"
-	"fmt"
+	"os"
+	"os/signal"
 	"slices"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"example.com/petstore/test/harness"
+	"example.com/petstore/test/ledger"
 )
 
 // TestKillLosesNoAcknowledgedWrite kills the server with SIGKILL at random moments while 64
 // clients write.
 func TestKillLosesNoAcknowledgedWrite(t *testing.T) {
-	folder, l, key := t.TempDir(), newLedger(), ""
+	folder, l, key := t.TempDir(), ledger.New(), ""
 	kills, random := pick(5, 50), harness.Rand(t)
 	var ready []time.Duration
-	for kill := range kills {
+	for range kills {
 		s := start(t, folder, key)
 		key = s.Key
 		ready = append(ready, s.ready)
-		c := newClients(l, s, 64)
-		c.retry(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(time.Duration(random.IntN(600))*time.Millisecond, func() { s.Kill(); cancel() })
-		c.run(ctx, 64, fmt.Sprint(kill))
-		<-s.Ended
+		c := s.clients(l)
+		c.Retry(t.Context())
+		stop := c.Start(t.Context(), 64)
+		time.Sleep(time.Duration(random.IntN(600)) * time.Millisecond)
+		s.Kill()
+		stop()
 	}
-	l.retryAndCompare(t, start(t, folder, key), folder)
+	start(t, folder, key).stop(t, l)
 	if slowest, limit := slices.Max(ready[1:]), pick(10*time.Second, 2*time.Second); slowest > limit {
 		t.Errorf("a server was ready after %v, want at most %v", slowest, limit)
 	}
@@ -44,62 +45,91 @@ func round(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 // TestRefusedWriteIsNotThereAfterKill kills the server while the disk fails: a commit that was
 // refused because its sync failed has been written to the WAL.
 func TestRefusedWriteIsNotThereAfterKill(t *testing.T) {
-	folder, l, key := t.TempDir(), newLedger(), ""
-	for kill := range pick(3, 20) {
+	folder, l, key := t.TempDir(), ledger.New(), ""
+	for range pick(3, 20) {
 		d := newDisk(t, folder, false)
 		s := start(t, folder, key, d.environ...)
 		key = s.Key
-		c := newClients(l, s, 16)
-		refused := make(chan struct{})
-		var once sync.Once
-		c.failed = func(int, string) { once.Do(func() { close(refused) }) }
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() {
-			defer cancel()
-			time.Sleep(200 * time.Millisecond)
-			if err := d.tryInject(faultsOf{syncError: syscall.EIO}); err != nil {
-				t.Error(err)
-			}
-			select {
-			case <-refused:
-				time.Sleep(50 * time.Millisecond)
-			case <-time.After(10 * time.Second):
-				t.Error("no request was refused with 503 while syncs failed")
-			}
-			s.Kill()
-		}()
-		c.run(ctx, 16, fmt.Sprint(kill))
-		<-ctx.Done()
+		stop := s.clients(l).Start(t.Context(), 16)
+		time.Sleep(200 * time.Millisecond)
+		before := l.Unavailable()
+		d.inject(t, faultsOf{syncError: syscall.EIO})
+		harness.Eventually(t, "a request is refused with 503", func() bool { return l.Unavailable() > before })
+		time.Sleep(50 * time.Millisecond)
+		s.Kill()
+		stop()
 	}
-	l.retryAndCompare(t, start(t, folder, key), folder)
+	start(t, folder, key).stop(t, l)
 	figures.add(t, "%v; lost 0, doubled 0", l)
 }
 
 // TestRefusedWriteIsNotThereAfterKillInANewWAL refuses the first write to a WAL that begins anew,
 // whose header was synced.
 func TestRefusedWriteIsNotThereAfterKillInANewWAL(t *testing.T) {
-	folder, l := t.TempDir(), newLedger()
+	folder := t.TempDir()
 	d := newDisk(t, folder, false)
 	s := start(t, folder, "", d.environ...)
-	add := func(name string) outcome {
-		return newClients(l, s, 1).attempt(newSale(name, 1), added)
+	add := func(name string, want int) {
+		if status, body, err := s.Post(t.Context(), harness.PetBody(name)); err != nil || status != want {
+			t.Fatalf("got %d %s %v, want %d", status, body, err, want)
+		}
 	}
-	if o := add("Rex"); o != acknowledged {
-		t.Fatalf("got the outcome %d", o)
-	}
-	db, err := sql.Open("sqlite3", "file:"+harness.StorePath(folder)+"?mode=rw")
-	harness.Check(t, err)
-	_, err = db.ExecContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)")
+	add("Rex", 201)
+	db := harness.OpenSQLite(t, "file:"+harness.StorePath(folder)+"?mode=rw")
+	_, err := db.ExecContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)")
 	harness.Check(t, errors.Join(err, db.Close()))
 	d.inject(t, faultsOf{syncError: syscall.EIO, goodSyncs: 1})
-	if o := add("Tom"); o != refused {
-		t.Fatalf("got the outcome %d", o)
-	}
+	add("Tom", 503)
 	s.Kill()
-	<-s.Ended
-	pets, err := readStore(t.Context(), harness.StorePath(folder))
-	harness.Check(t, err)
-	if len(pets) != 1 {
-		t.Errorf("got the animals %v, want only Rex", pets)
+	harness.Check(t, checkIntegrity(t.Context(), harness.StorePath(folder)))
+	if n := harness.QueryInt(t, folder, "SELECT count(*) FROM pets"); n != 1 {
+		t.Errorf("got %d animals, want only Rex", n)
 	}
+}
+
+// TestSignalsInEachPhase sends one or two signals while the server starts, creates and migrates
+// its store, serves, and drains. The store is whole, and nothing that was acknowledged is lost.
+func TestSignalsInEachPhase(t *testing.T) {
+	signals := slices.DeleteFunc([]os.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGKILL}, signal.Ignored) // as under nohup
+
+	t.Run("start and migration", func(t *testing.T) {
+		t.Parallel()
+		rounds, random := pick(10, 60), harness.Rand(t)
+		for range rounds {
+			folder := t.TempDir()
+			cmd := harness.Command(t.Context(), folder, "serve")
+			harness.Check(t, cmd.Start())
+			time.Sleep(time.Duration(random.IntN(120)) * time.Millisecond)
+			for range 1 + random.IntN(2) {
+				_ = cmd.Process.Signal(signals[random.IntN(len(signals))])
+			}
+			_ = cmd.Wait()
+			start(t, folder, "").Stop(t) // with the remains
+			harness.Check(t, checkIntegrity(t.Context(), harness.StorePath(folder)))
+		}
+		figures.add(t, "%d starts interrupted; each store could be opened", rounds)
+	})
+
+	t.Run("load and drain", func(t *testing.T) {
+		t.Parallel()
+		folder, l, key := t.TempDir(), ledger.New(), ""
+		rounds, random := pick(4, 20), harness.Rand(t)
+		for round := range rounds {
+			s := start(t, folder, key, "PETSTORE_SERVER_SHUTDOWN_DELAY=200ms")
+			key = s.Key
+			c := s.clients(l)
+			c.Retry(t.Context())
+			stop := c.Start(t.Context(), 32)
+			time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
+			s.Signal(t, unix.SIGTERM)
+			if round%2 == 0 { // again, while it drains or after it
+				time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
+				_ = s.Process.Signal(signals[random.IntN(len(signals))])
+			}
+			<-s.Ended
+			stop()
+		}
+		start(t, folder, key).stop(t, l)
+		figures.add(t, "%d shutdowns, half of them with a second signal; %v; lost 0, doubled 0", rounds, l)
+	})
 }

@@ -3,42 +3,61 @@ package faults
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"example.com/petstore/test/harness"
 )
 
-// A plot is a number of series of samples at equal intervals.
-type plot struct {
-	names  []string
-	values [][]float64 // by series
+// A series is a number of samples at equal intervals.
+type series struct {
+	name   string
+	values []float64
 }
 
-func newPlot(names ...string) *plot { return &plot{names, make([][]float64, len(names))} }
+// A resourcePlot is the series of all resources.
+type resourcePlot []series
 
-func (p *plot) add(values ...float64) {
+func newPlot(names ...string) (p resourcePlot) {
+	for _, name := range names {
+		p = append(p, series{name: name})
+	}
+	return p
+}
+
+func (p resourcePlot) add(values ...float64) {
 	for i, value := range values {
-		p.values[i] = append(p.values[i], value)
+		p[i].values = append(p[i].values, value)
 	}
 }
 
-// series returns the values of a series.
-func (p *plot) series(name string) []float64 { return p.values[slices.Index(p.names, name)] }
+// quarters returns the medians of the second and of the last quarter.
+func (s series) quarters() (before, after float64) {
+	n := len(s.values)
+	return median(s.values[n/4 : n/2]), median(s.values[3*n/4:])
+}
 
 // wantFlat expects that the median of the last quarter is at most 1.25 times that of the second
 // quarter, plus one. A latency depends on what else the machine does: at most twice, plus 100 ms.
-func (p *plot) wantFlat(t *testing.T) {
+func (p resourcePlot) wantFlat(t *testing.T) {
 	t.Helper()
-	for i, values := range p.values {
-		n := len(values)
-		before, after := median(values[n/4:n/2]), median(values[3*n/4:])
+	for _, s := range p {
+		before, after := s.quarters()
 		limit := 1.25*before + 1
-		if strings.HasSuffix(p.names[i], " in ms") {
+		if strings.HasSuffix(s.name, " in ms") {
 			limit = 2*before + 100
 		}
 		if after > limit {
-			t.Errorf("%s grew from %.1f to %.1f", p.names[i], before, after)
+			t.Errorf("%s grew from %.1f to %.1f", s.name, before, after)
 		}
 	}
 }
@@ -48,33 +67,35 @@ func median[T cmp.Ordered](values []T) T {
 	return sorted[len(sorted)/2]
 }
 
-// String returns the median of the second and of the last quarter of each series.
-func (p *plot) String() string {
+func (p resourcePlot) String() string {
 	var parts []string
-	for i, values := range p.values {
-		n := len(values)
-		parts = append(parts, fmt.Sprintf("%s %.1f, then %.1f", p.names[i], median(values[n/4:n/2]), median(values[3*n/4:])))
+	for _, s := range p {
+		before, after := s.quarters()
+		parts = append(parts, fmt.Sprintf("%s %.1f, then %.1f", s.name, before, after))
 	}
 	return strings.Join(parts, "; ")
 }
 
-// svg draws each series from 0 to its maximum.
-func (p *plot) svg(length time.Duration) string {
-	const width, height, gap = 700, 60, 40
-	text := &strings.Builder{}
-	total := len(p.names)*(height+gap) + 10
-	fmt.Fprintf(text, `<svg xmlns="http://www.w3.org/2000/svg" width="740" height="%d" viewBox="0 0 740 %d" font-family="system-ui, sans-serif" font-size="13" fill="#222">`+"\n", total, total)
-	fmt.Fprintf(text, "<title>Resources during %v of mixed load</title>\n<rect width=\"740\" height=\"%d\" fill=\"#fff\"/>\n", length, total)
-	for i, values := range p.values {
-		top := i*(height+gap) + 30
-		highest := max(slices.Max(values), 1e-9)
-		fmt.Fprintf(text, `<text x="20" y="%d">%s, at most %.1f</text>`+"\n", top-8, p.names[i], highest)
-		fmt.Fprintf(text, `<path d="M20 %dh%d" stroke="#bbb"/><polyline fill="none" stroke="#4a7fb5" stroke-width="1.5" points="`, top+height, width)
-		for n, value := range values {
-			fmt.Fprintf(text, "%.1f,%.1f ", 20+float64(n)*width/float64(max(len(values)-1, 1)), float64(top)+height*(1-value/highest))
+// save draws the series below each other, from 0 to their maximum, to an SVG file.
+func (p resourcePlot) save(t *testing.T, path string, length time.Duration) {
+	t.Helper()
+	image := vgsvg.New(600, 120*vg.Length(len(p)))
+	tiles := draw.Tiles{Rows: len(p), Cols: 1}
+	for row, s := range p {
+		points := make(plotter.XYs, len(s.values))
+		for i, value := range s.values {
+			points[i] = plotter.XY{X: length.Minutes() * float64(i+1) / float64(len(s.values)), Y: value}
 		}
-		text.WriteString("\"/>\n")
+		line, err := plotter.NewLine(points)
+		harness.Check(t, err)
+		chart := plot.New()
+		chart.Title.Text, chart.Y.Min = s.name, 0
+		chart.Add(line)
+		chart.Draw(tiles.At(draw.New(image), 0, row))
 	}
-	text.WriteString("</svg>\n")
-	return text.String()
+	file, err := os.Create(path)
+	harness.Check(t, err)
+	defer file.Close()
+	_, err = image.WriteTo(file)
+	harness.Check(t, err)
 }

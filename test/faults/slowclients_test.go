@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"example.com/petstore/test/harness"
+	"example.com/petstore/test/ledger"
 )
 
 // TestMaliciousClientsDoNotSlowDownOthers measures the 99th percentile of other clients alone and
@@ -36,21 +38,23 @@ func TestMaliciousClientsDoNotSlowDownOthers(t *testing.T) {
 		"never reading":    attackers(500, "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n", 4),
 		"slow known body":  attackers(500, "POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer KEY\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", 1),
 		"idle connections": attackers(pick(2000, 5000), "", 0),
-		"busy connections": func(ctx context.Context, _ *testing.T, s *server) { s.busy(ctx, 500) },
+		"busy connections": func(ctx context.Context, _ *testing.T, s *server) {
+			s.clients(ledger.New()).Read(ctx, 500, 500*time.Millisecond)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			folder, l := t.TempDir(), newLedger()
-			s := start(t, folder, "")
+			l := ledger.New()
+			s := start(t, t.TempDir(), "")
 			pause := pick(time.Second, 5*time.Second)
 			var allAlone, allBeside []time.Duration
-			before := s.resources(t, folder)
-			for turn := range pick(1, 5) {
-				allAlone = append(allAlone, s.p99During(t, l, pause, fmt.Sprint("alone", turn)))
+			before := s.resources(t)
+			for range pick(1, 5) {
+				allAlone = append(allAlone, s.p99During(t, l, pause))
 				ctx, cancel := context.WithCancel(t.Context())
 				var wait sync.WaitGroup
 				wait.Go(func() { attack(ctx, t, s) })
 				time.Sleep(time.Second)
-				allBeside = append(allBeside, s.p99During(t, l, pause, fmt.Sprint("beside", turn)))
+				allBeside = append(allBeside, s.p99During(t, l, pause))
 				cancel()
 				wait.Wait()
 			}
@@ -58,9 +62,11 @@ func TestMaliciousClientsDoNotSlowDownOthers(t *testing.T) {
 			if beside > limit(alone) {
 				t.Errorf("the 99th percentile of other clients is %v, and %v alone", beside, alone)
 			}
-			after := s.resourcesWithin(t, folder, before)
-			s.Stop(t)
-			l.wantStore(t, folder)
+			after := s.resourcesWithin(t, before)
+			s.stop(t, l)
+			if l.Unavailable() > 0 {
+				t.Errorf("got %d responses with 503, want none", l.Unavailable())
+			}
 			figures.add(t, "99th percentile %v alone, %v beside; goroutines %.0f before, %.0f after; descriptors %.0f, %.0f",
 				alone, beside, before.goroutines, after.goroutines, before.descriptors, after.descriptors)
 		})
@@ -73,29 +79,12 @@ func limit(alone time.Duration) time.Duration {
 	return max(2*alone, pick(time.Second, 10*time.Millisecond))
 }
 
-// p99During returns the 99th percentile of the requests of clients that sell and list.
-func (s *server) p99During(t *testing.T, l *ledger, d time.Duration, name string) time.Duration {
+// p99During returns the 99th percentile of the requests of clients that sell.
+func (s *server) p99During(t *testing.T, l *ledger.Ledger, d time.Duration) time.Duration {
 	t.Helper()
-	all := &latencies{}
-	c := newClients(l, s, 4)
-	c.latency = all.add
-	c.failed = func(status int, body string) { t.Errorf("got %d %s", status, body) }
-	c.during(t, d, 4, name)
-	return all.p99()
-}
-
-// resourcesWithin waits until the server uses as many goroutines and descriptors as before.
-func (s *server) resourcesWithin(t *testing.T, folder string, before resources) (after resources) {
-	t.Helper()
-	harness.Client.CloseIdleConnections()
-	for begun := time.Now(); time.Since(begun) < 60*time.Second; time.Sleep(100 * time.Millisecond) {
-		after = s.resources(t, folder)
-		if after.goroutines <= before.goroutines+10 && after.descriptors <= before.descriptors+10 {
-			return after
-		}
-	}
-	t.Errorf("the server uses %+v after 60s, and used %+v before", after, before)
-	return after
+	begun := time.Now()
+	s.clients(l).During(t.Context(), d, 4)
+	return l.Writes(begun).P99()
 }
 
 // attackers opens n connections with a small buffer, sends a text many times on each, and reads
@@ -107,7 +96,7 @@ func attackers(n int, text string, times int) func(context.Context, *testing.T, 
 			dialer := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) error {
 				return raw.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
 			}}
-			conn, err := dialer.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
+			conn, err := dialer.Dial("tcp", s.Address())
 			if err != nil {
 				t.Errorf("a connection was refused: %v", err)
 				break
@@ -121,22 +110,61 @@ func attackers(n int, text string, times int) func(context.Context, *testing.T, 
 	}
 }
 
-// busy lists animals on n connections, each twice a second, until ctx ends.
-func (s *server) busy(ctx context.Context, n int) {
-	var wait sync.WaitGroup
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: n}}
-	defer client.CloseIdleConnections()
-	for i := range n {
-		wait.Go(func() {
-			time.Sleep(time.Duration(i) * time.Millisecond)
-			for ticker := time.NewTicker(500 * time.Millisecond); ctx.Err() == nil; {
-				_, _, _ = s.get(client, "/v1/pets")
-				select {
-				case <-ticker.C:
-				case <-ctx.Done():
-				}
+// TestCutRequestAddsNothing closes the connection after each byte of a request.
+func TestCutRequestAddsNothing(t *testing.T) {
+	s := start(t, t.TempDir(), "")
+	before := s.resources(t)
+	length := 0
+	for cut := 1; cut == 1 || cut < length; cut++ {
+		body := fmt.Sprintf(`{"name":"cut-%04d","categoryId":1}`, cut)
+		request := fmt.Sprintf("POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", s.Key, len(body), body)
+		length = len(request)
+		conn := s.dial(t)
+		_, err := conn.Write([]byte(request[:cut]))
+		harness.Check(t, err)
+		harness.Check(t, conn.Close())
+	}
+	s.resourcesWithin(t, before)
+	s.WantStatus(t, "/readyz", http.StatusOK)
+	s.Stop(t)
+	if n := harness.QueryInt(t, s.folder, "SELECT count(*) FROM pets"); n != 0 {
+		t.Errorf("got %d animals of requests that were cut, want none", n)
+	}
+	figures.add(t, "%d requests cut, 0 animals added", length-1)
+}
+
+// TestLargeRequestsAreRefused sends headers and bodies of 1 MB.
+func TestLargeRequestsAreRefused(t *testing.T) {
+	s := start(t, t.TempDir(), "")
+	large := strings.Repeat("x", 1<<20)
+	authorized := "POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer " + s.Key + "\r\n"
+	for name, test := range map[string]struct {
+		request string
+		want    int
+	}{
+		"header":       {"GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Large: " + large + "\r\n\r\n", http.StatusRequestHeaderFieldsTooLarge},
+		"address":      {"GET /v1/pets?" + large + " HTTP/1.1\r\nHost: x\r\n\r\n", http.StatusRequestHeaderFieldsTooLarge},
+		"body":         {authorized + fmt.Sprintf("Content-Length: %d\r\n\r\n", len(large)) + large, http.StatusRequestEntityTooLarge},
+		"chunked body": {authorized + fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n", len(large)) + large + "\r\n0\r\n\r\n", http.StatusRequestEntityTooLarge},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := s.dial(t)
+			defer conn.Close()
+			go func() { _, _ = conn.Write([]byte(test.request)) }() // the server may not read all
+			harness.Check(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
+			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			harness.Check(t, err)
+			response.Body.Close()
+			if response.StatusCode != test.want {
+				t.Errorf("got %d, want %d", response.StatusCode, test.want)
 			}
 		})
 	}
-	wait.Wait()
+}
+
+func (s *server) dial(t *testing.T) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.Address())
+	harness.Check(t, err)
+	return conn
 }

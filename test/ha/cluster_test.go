@@ -1,7 +1,6 @@
 package ha_test
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
@@ -123,7 +122,7 @@ func (c *cluster) find(t *testing.T, role string) (found *node) {
 // with returns a node with a role, or nil.
 func (c *cluster) with(role string) *node {
 	for _, n := range c.nodes {
-		if request(http.MethodGet, "http://"+n.rest+role, "") == http.StatusOK {
+		if status, _ := request(http.MethodGet, "http://"+n.rest+role, ""); status == http.StatusOK {
 			return n
 		}
 	}
@@ -168,22 +167,23 @@ func (n *node) signal(signal syscall.Signal, whole bool) {
 	}
 }
 
-func request(method, url, body string) (status int) {
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+// request returns the status and the body of a response, or 0 if there is none.
+func request(method, url, body string) (status int, text string) {
+	limit := time.Minute
 	if method == http.MethodGet {
-		ctx, cancel = context.WithTimeout(context.Background(), time.Second)
+		limit = 3 * time.Second
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewBufferString(body))
+	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
-		return 0
+		return 0, ""
 	}
-	response, err := http.DefaultClient.Do(r)
+	status, text, err = harness.Send(harness.Client, r)
 	if err != nil {
-		return 0
+		return 0, ""
 	}
-	defer response.Body.Close()
-	return response.StatusCode
+	return status, text
 }
 
 // connect returns a connection to a database of the node as a superuser.

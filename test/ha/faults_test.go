@@ -60,7 +60,7 @@ var faults = []fault{
 	{"switchover", 15 * time.Second, func(t *testing.T, r *run) func() {
 		leader, standby := r.cluster.find(t, "/leader"), r.cluster.find(t, "/synchronous")
 		body := fmt.Sprintf(`{"leader":%q,"candidate":%q}`, leader.name, standby.name)
-		if status := request(http.MethodPost, "http://"+leader.rest+"/switchover", body); status != http.StatusOK {
+		if status, _ := request(http.MethodPost, "http://"+leader.rest+"/switchover", body); status != http.StatusOK {
 			t.Errorf("the switchover returned %d", status)
 		}
 		return func() {}

@@ -1,12 +1,11 @@
 package ha_test
 
 import (
-	"errors"
 	"io"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,40 +18,22 @@ import (
 // It ends with the tests: at their end it is killed, and if they are killed it gets SIGTERM.
 func startProcess(t *testing.T, folder string, output io.Writer, program string, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.Command(program, args...)
+	options := []string{"--pdeathsig", "TERM"}
+	if os.Geteuid() == 0 {
+		options = append(options, "--reuid", "postgres", "--regid", "postgres", "--clear-groups")
+	}
+	cmd := exec.Command("setpriv", slices.Concat(options, []string{program}, args)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = folder, output, output
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH") + ":/usr/sbin", "LC_ALL=C.UTF-8", "HOME=" + folder}
-	cmd.SysProcAttr = procAttr()
-	if os.Geteuid() == 0 {
-		uid, gid := serverUser(t)
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, cmd.Start())
 	t.Cleanup(func() { kill(cmd) })
 	return cmd
 }
-
-// procAttr makes a process end with the tests.
-func procAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} }
 
 // kill kills a process, also one that is frozen, and waits until it has exited.
 func kill(cmd *exec.Cmd) {
 	_ = cmd.Process.Kill() // fails if it has exited
 	_ = cmd.Wait()
-}
-
-func serverUser(t *testing.T) (uid, gid int) {
-	t.Helper()
-	account, err := user.Lookup("postgres")
-	if err != nil {
-		t.Fatal(err)
-	}
-	uid, uidErr := strconv.Atoi(account.Uid)
-	gid, gidErr := strconv.Atoi(account.Gid)
-	harness.Check(t, errors.Join(uidErr, gidErr))
-	return uid, gid
 }
 
 // newFolder creates a folder for the processes, which is removed at the end of the test.
@@ -69,8 +50,7 @@ func newFolder(t *testing.T) string {
 func chown(t *testing.T, folder string) {
 	t.Helper()
 	if os.Geteuid() == 0 {
-		uid, gid := serverUser(t)
-		harness.Check(t, os.Chown(folder, uid, gid))
+		harness.Check(t, exec.CommandContext(t.Context(), "chown", "postgres:postgres", folder).Run())
 	}
 }
 

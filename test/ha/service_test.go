@@ -1,13 +1,13 @@
 package ha_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,14 +55,15 @@ func startService(t *testing.T, c *cluster, settings ...string) *service {
 // start starts a replica and waits until it is ready.
 func (s *service) start(t *testing.T, r *replica) {
 	t.Helper()
-	cmd := exec.Command(harness.Program(t), "serve")
-	cmd.Env, cmd.Stderr, cmd.SysProcAttr = r.environ, r.log, procAttr()
+	cmd := exec.Command("setpriv", "--pdeathsig", "TERM", harness.Program(t), "serve")
+	cmd.Env, cmd.Stderr = r.environ, r.log
 	r.process = harness.Launch(t, cmd, r.address)
 	harness.EventuallyWithin(t, 20*time.Second, r.name+" is ready", func() bool { return r.ready() })
 }
 
 func (r *replica) ready() bool {
-	return request(http.MethodGet, "http://"+r.address+"/readyz", "") == http.StatusOK
+	status, _ := request(http.MethodGet, "http://"+r.address+"/readyz", "")
+	return status == http.StatusOK
 }
 
 func (s *service) startNginx(t *testing.T, folder string) (address string) {
@@ -82,27 +83,11 @@ func (s *service) startNginx(t *testing.T, folder string) (address string) {
 		"daemon off; master_process off; error_log stderr crit; pid %s/pid; events { worker_connections 1024; } http { access_log off; %s include %s; }",
 		temp, paths, site)), 0o644))
 	startProcess(t, folder, os.Stderr, "nginx", "-c", main, "-p", temp)
-	harness.EventuallyWithin(t, 10*time.Second, "nginx serves", func() bool { return request(http.MethodGet, "http://"+address+"/livez", "") == http.StatusOK })
+	harness.EventuallyWithin(t, 10*time.Second, "nginx serves", func() bool {
+		status, _ := request(http.MethodGet, "http://"+address+"/livez", "")
+		return status == http.StatusOK
+	})
 	return address
-}
-
-// metric returns a metric of the replica.
-func (r *replica) metric(name string) (value float64, found bool) {
-	client := http.Client{Timeout: 5 * time.Second}
-	response, err := client.Get("http://" + r.admin + "/metrics")
-	if err != nil {
-		return 0, false
-	}
-	defer response.Body.Close()
-	var text bytes.Buffer
-	_, _ = text.ReadFrom(response.Body)
-	for line := range strings.Lines(text.String()) {
-		if rest, found := strings.CutPrefix(line, name+" "); found {
-			_, err := fmt.Sscan(rest, &value)
-			return value, err == nil
-		}
-	}
-	return 0, false
 }
 
 // logSince returns the lines of the log after the first n, without the access log.
@@ -116,31 +101,26 @@ func (r *replica) logSince(n int) (lines []string) {
 // readyMessages polls /readyz until stop is closed, and returns the distinct messages. If the
 // metric petstore_ready was 0, one is that.
 func (r *replica) readyMessages(stop <-chan struct{}) (messages []string) {
-	client := http.Client{Timeout: 5 * time.Second}
-	seen := map[string]bool{}
+	add := func(message string) {
+		if !slices.Contains(messages, message) {
+			messages = append(messages, message)
+		}
+	}
 	for {
 		select {
 		case <-stop:
 			return messages
 		case <-time.After(200 * time.Millisecond):
 		}
-		response, err := client.Get("http://" + r.address + "/readyz")
-		if err != nil {
+		status, text := request(http.MethodGet, "http://"+r.address+"/readyz", "")
+		if status == 0 || status == http.StatusOK {
 			continue
 		}
 		var body struct{ Message string }
-		_ = json.NewDecoder(response.Body).Decode(&body)
-		response.Body.Close()
-		if response.StatusCode == http.StatusOK {
-			continue
-		}
-		if !seen[body.Message] {
-			seen[body.Message] = true
-			messages = append(messages, body.Message)
-		}
-		if ready, found := r.metric("petstore_ready"); found && ready == 0 && !seen[notReady] {
-			seen[notReady] = true
-			messages = append(messages, notReady)
+		_ = json.Unmarshal([]byte(text), &body)
+		add(body.Message)
+		if _, metrics := request(http.MethodGet, "http://"+r.admin+"/metrics", ""); strings.Contains(metrics, "\n"+notReady+"\n") {
+			add(notReady)
 		}
 	}
 }

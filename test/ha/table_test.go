@@ -26,7 +26,7 @@ func table(observed []observation) string {
 	var all observation
 	row := func(name string, times int, sum observation, writes, reads string) {
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d | %s | %s | %d |\n",
-			name, times, sum.Acknowledged, sum.Refused, sum.Unknown, sum.Lost, sum.Doubled, writes, reads, len(sum.log))
+			name, times, sum.Acknowledged, sum.Refused, sum.Unknown, len(sum.Lost), len(sum.Doubled), writes, reads, len(sum.log))
 	}
 	for _, name := range names {
 		var sum observation
@@ -43,11 +43,7 @@ func table(observed []observation) string {
 }
 
 func (o *observation) add(other observation) {
-	o.Acknowledged += other.Acknowledged
-	o.Refused += other.Refused
-	o.Unknown += other.Unknown
-	o.Lost += other.Lost
-	o.Doubled += other.Doubled
+	o.Add(other.Result)
 	o.log = append(o.log, other.log...)
 }
 

@@ -2,14 +2,12 @@ package harness
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
-	"syscall"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/creack/pty"
 )
 
 // UnreadPipe returns a pipe without a reading process. Writes to it block once it is full.
@@ -45,36 +43,26 @@ func BrokenPipe(t *testing.T) *os.File {
 	return writer
 }
 
-// OpenTerminal opens a pseudo-terminal (pts(4)): the terminal for a program, and the screen,
-// from which its output is read.
+// OpenTerminal opens a pseudo-terminal: the terminal for a program, and the screen, from which
+// its output is read.
 func OpenTerminal(t *testing.T) (terminal, screen *os.File) {
 	t.Helper()
-	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	screen, terminal, err := pty.Open()
 	Check(t, err)
-	t.Cleanup(func() { _ = screen.Close() })
-	Check(t, unix.IoctlSetPointerInt(int(screen.Fd()), unix.TIOCSPTLCK, 0))
-	n, err := unix.IoctlGetInt(int(screen.Fd()), unix.TIOCGPTN)
-	Check(t, err)
-	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	Check(t, err)
-	t.Cleanup(func() { _ = terminal.Close() })
+	t.Cleanup(func() { _ = screen.Close(); _ = terminal.Close() })
 	return terminal, screen
 }
 
-// AllowMounts lets cmd mount file systems in its own mount namespace. It fails the test if the
-// machine does not allow that.
+// AllowMounts lets cmd mount file systems in its own mount namespace. Without root that needs user
+// namespaces (sysctl kernel.unprivileged_userns_clone=1).
 func AllowMounts(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	t.Helper()
-	allowed := &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
-	if id := os.Getuid(); id != 0 {
-		allowed.Cloneflags = syscall.CLONE_NEWUSER
-		allowed.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: id, Size: 1}}
+	unshare, err := exec.LookPath("unshare")
+	Check(t, err)
+	args := []string{"unshare", "--mount"}
+	if os.Getuid() != 0 {
+		args = append(args, "--map-root-user")
 	}
-	try := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "none", t.TempDir())
-	try.SysProcAttr = allowed
-	if out, err := try.CombinedOutput(); err != nil {
-		t.Fatalf("cannot mount a file system: %v %s: run the test as root, or allow user namespaces (sysctl kernel.unprivileged_userns_clone=1)", err, out)
-	}
-	cmd.SysProcAttr = allowed
+	cmd.Path, cmd.Args = unshare, append(append(args, cmd.Path), cmd.Args[1:]...)
 	return cmd
 }

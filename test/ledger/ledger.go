@@ -1,138 +1,241 @@
-// Package ledger writes to a running service with many clients, keeps a ledger of the
+// Package ledger sells animals with many clients of a running service, keeps a ledger of the
 // responses, and compares the store with it. Only tests import it.
 package ledger
 
 import (
+	"cmp"
+	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// A Kind is what a write creates or changes.
-type Kind int
-
-// The kinds of Write.
+// The steps of a sale, in this order. The last one is a delivery or a cancellation.
 const (
-	Pet Kind = iota
-	Order
-	Delivery
+	nothing = iota
+	added
+	ordered
+	ended
+	steps
 )
 
-// An Outcome is the result of a write for its client, after the last attempt.
-type Outcome int
+const never = math.MaxInt64 // the time of what has not happened
 
-// The outcomes of a Write.
-const (
-	Acknowledged Outcome = iota // a status below 400
-	Refused                     // 4xx: it was not done
-	Unknown                     // 503, or no response: it may have been done
-)
+// AtTheEnd is the time after all that has happened, for Check.
+const AtTheEnd = never - 1
 
-// A Write is a request that a client repeats, with the same Idempotency-Key, until its
-// outcome is known. Without a key it is not repeated, unless it is a Delivery.
-type Write struct {
-	Kind     Kind
-	Name     string // of a pet that the write adds
-	Invalid  bool   // whether the service must refuse that pet
-	PetID    int64  // in the response, or the pet to order
-	OrderID  int64  // in the response, or the order to deliver
-	Outcome  Outcome
-	Status   int       // of the response, if Refused
-	Unknowns int       // attempts without a known outcome
-	Period   int       // see Ledger.Begin
-	At       time.Time // of the last response
+// A sale is what one client has done with one animal: it adds it, orders it twice at the same
+// time, and ends the order. Each step is sent after the one before was acknowledged.
+type sale struct {
+	name      string // of the animal, which no other sale has
+	category  int64
+	keyed     bool // whether the requests have an Idempotency-Key
+	cancelled bool // whether the order is cancelled, not delivered
+	pet       int64
+	order     int64
+	steps     [steps]step
+	unknown   bool // whether the outcome of the last step that was sent is unknown
 }
 
-// A Ledger collects the writes of all clients. It is safe for concurrent use.
+// A step is the time of the clock of Monotonic at which its first request was sent, and at which its
+// response was read whole, or never.
+type step struct {
+	sent, acknowledged int64
+	period             int
+}
+
+func newSale(name string, i int) *sale {
+	s := &sale{name: name, category: int64(i), keyed: i%2 == 0, cancelled: i%3 == 0}
+	for n := range s.steps {
+		s.steps[n] = step{sent: never, acknowledged: never}
+	}
+	return s
+}
+
+// bounds returns the first and the last step that the store may have reached at a time: the
+// last one that was acknowledged, and the last one that was sent and not refused.
+func (s *sale) bounds(at int64) (least, most int) {
+	for n := added; n < steps; n++ {
+		if s.steps[n].acknowledged <= at {
+			least = n
+		}
+		if s.steps[n].sent <= at {
+			most = n
+		}
+	}
+	return least, most
+}
+
+// A Ledger has the outcomes of the requests of all clients. It is safe for concurrent use.
 type Ledger struct {
-	mu         sync.Mutex
-	writes     []Write
-	reads      []time.Time // of successful responses to reads
-	violations []string    // responses that no service may send
-	periods    []string    // their names
-	starts     []time.Time
+	mu            sync.Mutex
+	sales         map[string]*sale
+	periods       []Result // with the numbers of requests
+	writes, reads Responses
+	unavailable   int
+	wrong         []string
 }
 
 // New returns an empty Ledger.
-func New() *Ledger {
-	l := &Ledger{}
-	l.Begin("")
-	return l
-}
+func New() *Ledger { return &Ledger{sales: map[string]*sale{}, periods: make([]Result, 1)} }
 
-// Begin starts a period. The writes that are sent from now on belong to it.
+// Begin starts a period. What is sent from now on belongs to it.
 func (l *Ledger) Begin(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.periods, l.starts = append(l.periods, name), append(l.starts, time.Now())
+	l.periods = append(l.periods, Result{Name: name})
 }
 
-func (l *Ledger) period() int {
+func (l *Ledger) add(s *sale) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.periods) - 1
+	l.sales[s.name] = s
 }
 
-func (l *Ledger) add(w Write) {
+func (l *Ledger) addWrong(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	w.At = time.Now()
-	l.writes = append(l.writes, w)
+	l.wrong = append(l.wrong, fmt.Sprintf(format, args...))
 }
 
-func (l *Ledger) addRead() {
+// send records that a step is sent, and reports whether that is the first time.
+func (l *Ledger) send(s *step) (first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.reads = append(l.reads, time.Now())
+	first = s.sent == never
+	if first {
+		s.sent, s.period = Monotonic(), len(l.periods)-1
+	}
+	return first
 }
 
-func (l *Ledger) addViolation(violation string) {
+// end records the outcome of a step.
+func (l *Ledger) end(s *step, o outcome, first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.violations = append(l.violations, violation)
+	switch {
+	case o == acknowledged:
+		s.acknowledged = Monotonic()
+	case o == refused && first:
+		s.sent = never
+	}
 }
 
-// Violations returns the responses that no service may send, such as a 5xx other than 503.
-func (l *Ledger) Violations() []string {
+// count records the outcome of one request of a step.
+func (l *Ledger) count(s *step, o outcome, r Response) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.violations)
+	period := &l.periods[s.period]
+	switch o {
+	case acknowledged:
+		period.Acknowledged++
+		l.writes = append(l.writes, r)
+	case conflict, refused:
+		period.Refused++
+	case unknown:
+		period.Unknown++
+	}
 }
 
-// AcknowledgedSince returns the number of writes that were acknowledged after t.
-func (l *Ledger) AcknowledgedSince(t time.Time) (n int) {
+// Wrong returns the responses that no service may send, such as a 5xx other than a 503 with
+// Retry-After, or a conflict of an order that nobody else has sent.
+func (l *Ledger) Wrong() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := len(l.writes) - 1; i >= 0 && l.writes[i].At.After(t); i-- {
-		if l.writes[i].Outcome == Acknowledged {
-			n++
+	return slices.Clone(l.wrong)
+}
+
+// Unavailable returns the number of responses with 503.
+func (l *Ledger) Unavailable() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.unavailable
+}
+
+// Added returns the names of a hundred of the animals whose addition was acknowledged, by id.
+func (l *Ledger) Added() map[int64]string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	names := map[int64]string{}
+	for name, s := range l.sales {
+		if s.steps[added].acknowledged != never && len(names) < 100 {
+			names[s.pet] = name
 		}
 	}
-	return n
+	return names
 }
 
-// Gaps returns the longest times without an acknowledged write and without a successful read
-// in the current period.
-func (l *Ledger) Gaps() (write, read time.Duration) {
+// Total returns the numbers of requests of all periods.
+func (l *Ledger) Total() (total Result) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	start := l.starts[len(l.starts)-1]
-	var writes []time.Time
-	for _, w := range l.writes {
-		if w.Outcome == Acknowledged {
-			writes = append(writes, w.At)
-		}
+	for _, p := range l.periods {
+		total.Add(p)
 	}
-	return longestGap(start, writes), longestGap(start, l.reads)
+	return total
 }
 
-// longestGap returns the longest time between two of the times after start, or until now.
-func longestGap(start time.Time, times []time.Time) (longest time.Duration) {
-	last := start
-	for _, t := range append(slices.Clone(times), time.Now()) {
-		if t.After(last) {
-			longest, last = max(longest, t.Sub(last)), t
-		}
+func (l *Ledger) String() string {
+	total := l.Total()
+	return fmt.Sprintf("%d requests acknowledged, %d refused, %d unknown", total.Acknowledged, total.Refused, total.Unknown)
+}
+
+// Writes returns the responses since a time that acknowledged a write.
+func (l *Ledger) Writes(since time.Time) Responses {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.writes.after(since)
+}
+
+// Reads returns the responses since a time with a page of animals.
+func (l *Ledger) Reads(since time.Time) Responses {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.reads.after(since)
+}
+
+// A Response is when a response was read whole, and how long after its request was sent.
+type Response struct {
+	At   time.Time
+	Took time.Duration
+}
+
+// Responses are in the order of their times.
+type Responses []Response
+
+func (r Responses) after(t time.Time) Responses {
+	i := len(r)
+	for i > 0 && r[i-1].At.After(t) {
+		i--
+	}
+	return slices.Clone(r[i:])
+}
+
+// P99 returns the 99th percentile of how long they took, 0 without any.
+func (r Responses) P99() time.Duration {
+	if len(r) == 0 {
+		return 0
+	}
+	slices.SortFunc(r, func(a, b Response) int { return cmp.Compare(a.Took, b.Took) })
+	return r[len(r)*99/100].Took.Round(10 * time.Microsecond)
+}
+
+// LongestGap returns the longest time without a response from start until now.
+func (r Responses) LongestGap(start time.Time) (longest time.Duration) {
+	for _, next := range append(r, Response{At: time.Now()}) {
+		longest, start = max(longest, next.At.Sub(start)), next.At
 	}
 	return longest
+}
+
+// Monotonic returns the time of the clock that the injected disk of the fault tests uses, too.
+func Monotonic() int64 {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		return 0
+	}
+	return now.Nano()
 }

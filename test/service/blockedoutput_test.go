@@ -26,12 +26,8 @@ func startServerWithStderr(t *testing.T, stderr *os.File, args ...string) *harne
 	args = append([]string{"serve", "--set", "server.address=" + address, "--set", "server.shutdown_timeout=7s"}, args...)
 	cmd := harness.CommandWithTimeout(t, dir, args...)
 	cmd.Stderr = stderr
-	s := harness.Launch(t, cmd, address)
+	s := harness.LaunchReady(t, cmd, address)
 	s.Key = strings.TrimSpace(key)
-	harness.Eventually(t, "the server is ready", func() bool {
-		status, _, err := s.Do(t.Context(), http.MethodGet, "/readyz", "")
-		return err == nil && status == http.StatusOK
-	})
 	return s
 }
 

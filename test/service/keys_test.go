@@ -230,11 +230,7 @@ func TestServeSaysHowToMakeAKeyIfNoneIsValid(t *testing.T) {
 func logOfServerWithoutFirstKey(t *testing.T, dir string) string {
 	t.Helper()
 	address := harness.FreeAddress(t)
-	s := harness.Launch(t, harness.Command(t.Context(), dir, "serve", "--set", "server.address="+address), address)
-	harness.Eventually(t, "the server is ready", func() bool {
-		status, _, err := s.Do(t.Context(), http.MethodGet, "/readyz", "")
-		return err == nil && status == http.StatusOK
-	})
+	s := harness.LaunchReady(t, harness.Command(t.Context(), dir, "serve", "--set", "server.address="+address), address)
 	s.Stop(t)
 	return s.Log.String()
 }

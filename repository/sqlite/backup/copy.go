@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Package backup copies the file of a SQLite store, verifies copies and puts them in the place of
 // a store.
 // It is not for embedders.

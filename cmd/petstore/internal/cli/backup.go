@@ -16,12 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/backup"
 )
-
-// SQLite is written in C, so a petstore that is built without cgo has only the other engines.
-func init() { engines["sqlite"] = sqlite.New }
 
 // sqliteCommands returns the commands for SQLite stores.
 func sqliteCommands(in *invocation) []*cobra.Command {

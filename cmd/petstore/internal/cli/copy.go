@@ -140,7 +140,7 @@ func (f *dsnFlags) engine(in *invocation) (engine.Engine, error) {
 	if database.Driver == "sqlite" {
 		database.DSN = absolutePath(database.DSN) // which identifies the source of an unfinished copy
 	}
-	return newEngine(database)
+	return newEngine(database), nil
 }
 
 func (f *dsnFlags) database(in *invocation) (config.Database, error) {

@@ -18,6 +18,9 @@ import (
 	"example.com/petstore/usecase"
 )
 
+// storePath returns the path of the store in dir.
+func storePath(dir string) string { return filepath.Join(dir, "petstore.db") }
+
 // queryInt returns the number that a query returns from the store in dir.
 func queryInt(t *testing.T, dir, query string) (n int) {
 	t.Helper()

@@ -3,7 +3,6 @@ package cli
 import (
 	"flag"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -62,12 +61,4 @@ func helpSections(t *testing.T, command *cobra.Command) string {
 		sections += helpSections(t, child)
 	}
 	return sections
-}
-
-func TestLinkerSetsTheVersion(t *testing.T) {
-	t.Parallel()
-	p := Program{Version: "v1.2.3", Commit: "abc"}
-	if got, want := p.versionText(), "v1.2.3 (commit abc, "+runtime.Version()+")"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
 }

@@ -43,10 +43,7 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) error {
 	if err != nil {
 		return err
 	}
-	e, err := newEngine(settings.Database)
-	if err != nil {
-		return err
-	}
+	e := newEngine(settings.Database)
 	version, commit := in.buildVersion()
 	options := serve.Options{
 		Program: in.command(), Version: version, Commit: commit, StoreName: storeName(settings.Database, e), FirstKey: firstKey,

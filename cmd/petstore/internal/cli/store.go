@@ -12,19 +12,14 @@ import (
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres"
+	"example.com/petstore/repository/sqlite"
 )
 
-// engines are the database engines by database.driver. sqlite.go adds SQLite.
-var engines = map[string]func(dsn string) engine.Engine{"postgres": postgres.New}
+// engines are the database engines by database.driver.
+var engines = map[string]func(dsn string) engine.Engine{"postgres": postgres.New, "sqlite": sqlite.New}
 
 // newEngine returns the engine of the settings.
-func newEngine(d config.Database) (engine.Engine, error) {
-	newEngine, ok := engines[d.Driver]
-	if !ok {
-		return nil, fmt.Errorf("this petstore was built without %s, which needs cgo: use one that was built with a C compiler and CGO_ENABLED=1, or a PostgreSQL store", d.Driver)
-	}
-	return newEngine(d.DSN), nil
-}
+func newEngine(d config.Database) engine.Engine { return engines[d.Driver](d.DSN) }
 
 // storeName returns the absolute path of a SQLite store, or the name of another one, without
 // a secret.
@@ -74,10 +69,7 @@ func (in *invocation) withStore(ctx context.Context, o repository.Options, fn fu
 		return err
 	}
 	d := settings.Database
-	e, err := newEngine(d)
-	if err != nil {
-		return err
-	}
+	e := newEngine(d)
 	o.Migrate, o.MaxOpenConns, o.RequireSynchronous = d.Migrate && !o.MustExist, d.MaxOpenConns, d.RequireSynchronous
 	store, err := interruptible(ctx, func() (*repository.Store, error) { return repository.Open(ctx, e, o) })
 	if err != nil {

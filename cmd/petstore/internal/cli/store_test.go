@@ -1,10 +1,11 @@
+//go:build cgo
+
 package cli
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"testing"
 
 	"github.com/mattn/go-sqlite3"
@@ -12,9 +13,6 @@ import (
 	"example.com/petstore/domain"
 	"example.com/petstore/repository/sqlite"
 )
-
-// storePath returns the path of the store in dir.
-func storePath(dir string) string { return filepath.Join(dir, "petstore.db") }
 
 func TestErrorOfTheStoreNamesCauseAndRemedy(t *testing.T) {
 	t.Parallel()

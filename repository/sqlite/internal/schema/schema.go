@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Package schema creates, migrates and checks the schema of a SQLite store.
 package schema
 

@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Package sqlitetest has what the tests of package sqlite and of the packages below it share.
 package sqlitetest
 

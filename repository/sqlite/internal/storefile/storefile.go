@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Package storefile checks the file of a SQLite store and its WAL, both of which SQLite trusts.
 // What each file of the package detects, and how:
 //

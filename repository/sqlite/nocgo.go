@@ -1,0 +1,23 @@
+//go:build !cgo
+
+// Package sqlite needs cgo: without it, no store can be opened.
+package sqlite
+
+import (
+	"context"
+	"errors"
+
+	"example.com/petstore/repository/engine"
+)
+
+// New returns an engine that only says why no store can be opened.
+func New(path string) engine.Engine { return noEngine{path} }
+
+type noEngine struct{ path string }
+
+func (e noEngine) String() string       { return e.path }
+func (noEngine) Remedy(err error) error { return err }
+
+func (noEngine) Open(context.Context, engine.Options) (engine.Database, error) {
+	return nil, errors.New("this petstore was built without sqlite, which needs cgo: use one that was built with a C compiler and CGO_ENABLED=1, or a PostgreSQL store")
+}
