@@ -3,7 +3,6 @@ package groupcommit_test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
