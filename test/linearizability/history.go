@@ -1,0 +1,136 @@
+// Package linearizability records what concurrent clients send to a service and what they get, and
+// judges with Porcupine whether one service without concurrency and failures could have answered so.
+package linearizability
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// A Kind is what an operation does.
+type Kind string
+
+// The kinds of Operation.
+const (
+	Add      Kind = "add"
+	Get      Kind = "get"
+	Order    Kind = "order"
+	Deliver  Kind = "deliver"
+	Cancel   Kind = "cancel"
+	GetOrder Kind = "getOrder"
+	List     Kind = "list"
+)
+
+// An Operation is a request and its response. Each animal has a number, which its name contains, and
+// at most maxOrders orders, each with a number. Attempts with the same idempotency key are operations
+// for the same animal or order.
+type Operation struct {
+	Client  int           `json:"client"`
+	Process int           `json:"process"` // that the request was sent to
+	Kind    Kind          `json:"kind"`
+	Animal  int           `json:"animal,omitempty"`
+	Variant string        `json:"variant,omitempty"` // of the body of an Add: "available", or "" without a status
+	Order   int           `json:"order,omitempty"`
+	Keyed   bool          `json:"keyed,omitempty"`
+	After   int64         `json:"after,omitempty"` // of a List
+	Limit   int           `json:"limit,omitempty"`
+	Filter  string        `json:"filter,omitempty"`
+	Call    time.Duration `json:"call"`             // since the begin of the history
+	Return  time.Duration `json:"return,omitempty"` // 0 if the outcome is unknown
+
+	// The response.
+	Code        string `json:"code,omitempty"` // "ok", or that of an error; "" if the outcome is unknown
+	Replayed    bool   `json:"replayed,omitempty"`
+	PetID       int64  `json:"petId,omitempty"`
+	PetStatus   string `json:"petStatus,omitempty"`
+	OrderID     int64  `json:"orderId,omitempty"`
+	OrderStatus string `json:"orderStatus,omitempty"`
+	Page        []Item `json:"page,omitempty"`
+}
+
+// ok is the Code of an operation that succeeded.
+const ok = "ok"
+
+// An Item is an animal of a page.
+type Item struct {
+	Animal  int    `json:"animal"`
+	Variant string `json:"variant,omitempty"`
+	ID      int64  `json:"id"`
+	Status  string `json:"status,omitempty"`
+}
+
+// A History is the operations of all clients. It is safe for concurrent use.
+type History struct {
+	mu         sync.Mutex
+	begin      time.Time
+	operations []Operation
+}
+
+// NewHistory returns an empty history, which begins now.
+func NewHistory() *History { return &History{begin: time.Now()} }
+
+func (h *History) now() time.Duration { return time.Since(h.begin) }
+
+func (h *History) add(op Operation) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.operations = append(h.operations, op)
+}
+
+// Len returns the number of operations.
+func (h *History) Len() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.operations)
+}
+
+// Save writes the history to a file, as compressed NDJSON.
+func (h *History) Save(path string) (err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	compressed := gzip.NewWriter(file)
+	encoder := json.NewEncoder(compressed)
+	for _, op := range h.operations {
+		if err := encoder.Encode(op); err != nil {
+			return err
+		}
+	}
+	return compressed.Close()
+}
+
+// Load reads a history that Save has written.
+func Load(path string) (*History, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	compressed, err := gzip.NewReader(bufio.NewReader(file))
+	if err != nil {
+		return nil, err
+	}
+	h := &History{}
+	for decoder := json.NewDecoder(compressed); ; {
+		var op Operation
+		switch err := decoder.Decode(&op); {
+		case errors.Is(err, io.EOF):
+			return h, nil
+		case err != nil:
+			return nil, err
+		}
+		h.operations = append(h.operations, op)
+	}
+}

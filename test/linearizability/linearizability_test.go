@@ -1,0 +1,167 @@
+package linearizability
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/petstore/repository/enginetest"
+	"example.com/petstore/test/harness"
+)
+
+var (
+	operations = flag.Int("operations", 10_000, "the number of operations of each history")
+	replay     = flag.String("replay", "", "the file of a history to judge again")
+	sharedFile = flag.Bool("shared", false, "whether the processes of -replay shared an SQLite file")
+)
+
+func TestMain(m *testing.M) { os.Exit(enginetest.WithDatabases(m).Run()) }
+
+// page returns the file for the page of a history that fails, in bin/linearizability.
+func page(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("../../bin/linearizability", filepath.Base(t.Name())+".html"))
+	harness.Check(t, err)
+	harness.Check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	return path
+}
+
+func TestHistoriesAreLinearizable(t *testing.T) {
+	for _, processes := range []int{1, 2, 4} {
+		t.Run(fmt.Sprintf("%d processes", processes), func(t *testing.T) {
+			database := enginetest.New(t)
+			sharedFile := processes > 1 && database.Driver == enginetest.SQLite
+			s := startService(t, database, processes, "")
+			clients := s.clients(t, sharedFile)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				clients.Run(t.Context(), 32, *operations)
+			}()
+			s.disturb(t, done)
+			clients.ReadAll()
+			judge(t, clients.History, sharedFile)
+		})
+	}
+}
+
+func TestReplay(t *testing.T) {
+	if *replay == "" {
+		return // nothing to replay
+	}
+	h, err := Load(*replay)
+	harness.Check(t, err)
+	judge(t, h, *sharedFile)
+}
+
+// judge fails the test if the history is impossible, and stores it then.
+func judge(t *testing.T, h *History, sharedFile bool) {
+	t.Helper()
+	path := page(t)
+	begin := time.Now()
+	problems := Judge{SharedFile: sharedFile, Page: path}.Check(h)
+	t.Logf("%s, judged in %v", h, time.Since(begin).Round(time.Millisecond))
+	if len(problems) == 0 {
+		return
+	}
+	path = strings.TrimSuffix(path, ".html") + ".ndjson.gz"
+	harness.Check(t, h.Save(path))
+	t.Logf("go test ./linearizability -run TestReplay -replay %s -shared=%t judges the history again", path, sharedFile)
+	for _, problem := range problems {
+		t.Error(problem)
+	}
+}
+
+// A service is some processes on a store, which are killed, stopped and started again.
+type service struct {
+	dir       string
+	flags     []string
+	program   string
+	key       string
+	processes []*harness.Server
+	urls      []atomic.Pointer[string]
+}
+
+func startService(t *testing.T, database enginetest.Database, processes int, program string) *service {
+	t.Helper()
+	s := &service{
+		dir: t.TempDir(), program: program, flags: []string{"--set", "database.driver=" + database.Driver, "--set", "database.dsn=" + database.DSN},
+		processes: make([]*harness.Server, processes), urls: make([]atomic.Pointer[string], processes),
+	}
+	for i := range processes {
+		s.start(t, i)
+	}
+	return s
+}
+
+func (s *service) start(t *testing.T, i int) {
+	t.Helper()
+	cmd := harness.Command(t.Context(), s.dir, append([]string{"serve", "--first-key", "--set", "log.level=warn"}, s.flags...)...)
+	if s.program != "" {
+		cmd.Path = s.program
+	}
+	s.processes[i] = harness.StartCommand(t, cmd)
+	s.key = cmp.Or(s.key, s.processes[i].Key)
+	s.urls[i].Store(&s.processes[i].URL)
+}
+
+func (s *service) clients(t *testing.T, sharedFile bool) *Clients {
+	t.Helper()
+	c := &Clients{History: NewHistory(), Key: s.key, Seed: harness.Rand(t).Uint64(), SharedFile: sharedFile}
+	for i := range s.urls {
+		c.URLs = append(c.URLs, func() string { return *s.urls[i].Load() })
+	}
+	return c
+}
+
+// disturb kills, stops and restarts random processes until done.
+func (s *service) disturb(t *testing.T, done <-chan struct{}) {
+	t.Helper()
+	random := harness.Rand(t)
+	count := map[string]int{}
+	for {
+		select {
+		case <-done:
+			t.Logf("faults: %v", count)
+			return
+		case <-time.After(time.Duration(500+random.IntN(1500)) * time.Millisecond):
+		}
+		i := random.IntN(len(s.processes))
+		p := s.processes[i]
+		switch fault := []string{"SIGKILL", "SIGSTOP", "SIGTERM"}[random.IntN(3)]; fault {
+		case "SIGSTOP":
+			count[fault]++
+			p.Signal(t, syscall.SIGSTOP)
+			time.Sleep(time.Duration(50+random.IntN(1000)) * time.Millisecond)
+			p.Signal(t, syscall.SIGCONT)
+		default:
+			count[fault]++
+			none := ""
+			s.urls[i].Store(&none)
+			if fault == "SIGKILL" {
+				p.Kill()
+			} else {
+				p.Stop(t)
+			}
+			s.start(t, i)
+		}
+	}
+}
+
+// String tells what the history has.
+func (h *History) String() string {
+	unknown := 0
+	for _, op := range h.operations {
+		if op.Code == "" {
+			unknown++
+		}
+	}
+	return fmt.Sprintf("%d operations, %d of them without a known outcome", len(h.operations), unknown)
+}

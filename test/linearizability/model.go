@@ -1,0 +1,156 @@
+package linearizability
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// maxOrders is how many orders of an animal the model remembers.
+const maxOrders = 6
+
+// A state is an animal with its orders, as a service without concurrency has it.
+type state struct {
+	added   bool
+	variant string // of the request that added it
+	id      int64  // 0 until a response has told it
+	status  string
+	orders  [maxOrders]orderState
+}
+
+// An orderState has the status "" until the order is placed.
+type orderState struct {
+	id     int64
+	status string
+}
+
+// An observation is what a page says of an animal: the animal, or that no animal with the status of
+// the filter is there.
+type observation struct {
+	Item
+	absent bool
+	filter string
+}
+
+// model has an animal in each partition.
+var model = porcupine.Model{
+	Init: func() any { return state{} },
+	Step: func(before, input, _ any) (bool, any) {
+		s := before.(state)
+		if o, isPage := input.(observation); isPage {
+			possible := s.observe(o)
+			return possible, s
+		}
+		op := input.(Operation)
+		possible := s.step(op)
+		if op.Code == "" { // it may have been done, or not: it ends after all others
+			return true, s
+		}
+		return possible, s
+	},
+	DescribeOperation: func(input, _ any) string { return describe(input) },
+	DescribeState: func(any any) string {
+		s := any.(state)
+		if !s.added {
+			return "none"
+		}
+		return fmt.Sprintf("%d %q %v", s.id, s.status, s.orders)
+	},
+}
+
+// step changes the state as the operation does, and reports whether its response is possible.
+func (s *state) step(op Operation) bool {
+	if op.Code == "idempotency_in_progress" {
+		return op.Keyed
+	}
+	if op.Kind == Add {
+		return s.add(op)
+	}
+	if !s.added || !bind(&s.id, op.PetID) {
+		return false
+	}
+	order := &s.orders[op.Order]
+	switch op.Kind {
+	case Get:
+		return op.Code == ok && op.PetStatus == s.status && op.Variant == s.variant
+	case Order:
+		return s.place(order, op)
+	case GetOrder:
+		return op.Code == ok && op.OrderStatus == order.status && bind(&order.id, op.OrderID)
+	case Deliver:
+		return s.end(order, op, "delivered", "sold")
+	case Cancel:
+		return s.end(order, op, "cancelled", "available")
+	case Add, List:
+	}
+	return false
+}
+
+func (s *state) add(op Operation) bool {
+	switch {
+	case op.Code == "idempotency_key_reused":
+		return op.Keyed && s.added && s.variant != op.Variant
+	case op.Code != ok && op.Code != "":
+		return false
+	case !s.added:
+		*s = state{added: true, variant: op.Variant, id: op.PetID, status: op.Variant}
+		return op.Code == "" || op.PetStatus == op.Variant
+	}
+	return op.Keyed && s.variant == op.Variant && op.PetStatus == op.Variant && bind(&s.id, op.PetID)
+}
+
+func (s *state) place(order *orderState, op Operation) bool {
+	available := s.status == "available" || s.status == ""
+	switch {
+	case order.status != "": // the same key: the first response
+		return op.Keyed && op.Code == ok && op.OrderStatus == "placed" && bind(&order.id, op.OrderID)
+	case op.Code == "pet_not_available":
+		return !available
+	case op.Code != ok && op.Code != "", !available:
+		return false
+	}
+	s.status, *order = "pending", orderState{op.OrderID, "placed"}
+	return op.Code == "" || op.OrderStatus == "placed"
+}
+
+// end ends an order with a status, and gives the animal another one.
+func (s *state) end(order *orderState, op Operation, status, petStatus string) bool {
+	if order.status == "" || !bind(&order.id, op.OrderID) {
+		return false
+	}
+	if op.Code == "order_state_conflict" {
+		return order.status != "placed" && order.status != status
+	}
+	if order.status == "placed" && (op.Code == ok || op.Code == "") {
+		order.status, s.status = status, petStatus
+	}
+	return op.Code == ok && order.status == status && op.OrderStatus == status
+}
+
+// observe reports whether a page may say so of the animal.
+func (s *state) observe(o observation) bool {
+	if o.absent {
+		return !s.added || s.status != o.filter
+	}
+	return s.added && bind(&s.id, o.ID) && s.variant == o.Variant && s.status == o.Status && (o.filter == "" || o.filter == o.Status)
+}
+
+// bind reports whether an id may be that of a response. An id that no response has told yet becomes it.
+func bind(id *int64, told int64) bool {
+	if told != 0 {
+		*id = cmp.Or(*id, told)
+	}
+	return told == 0 || *id == told
+}
+
+func describe(input any) string {
+	if o, isPage := input.(observation); isPage {
+		if o.absent {
+			return fmt.Sprintf("list(%s): absent", o.filter)
+		}
+		return fmt.Sprintf("list(%s): %d %q", o.filter, o.ID, o.Status)
+	}
+	op := input.(Operation)
+	return fmt.Sprintf("%s(%q, order %d, keyed %t) → %s %d %q %d %q", op.Kind, op.Variant, op.Order, op.Keyed, cmp.Or(op.Code, "?"), op.PetID, op.PetStatus, op.OrderID, op.OrderStatus)
+}

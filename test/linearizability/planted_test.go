@@ -1,0 +1,74 @@
+package linearizability
+
+import (
+	"flag"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.com/petstore/repository/enginetest"
+	"example.com/petstore/test/harness"
+)
+
+var planted = flag.Bool("planted", false, "whether to build petstore with each bug of testdata, and to find it")
+
+// TestPlantedBugsAreFound shows that the judge can fail: it builds petstore with each patch of testdata
+// and sends requests until a history is impossible.
+func TestPlantedBugsAreFound(t *testing.T) {
+	if !*planted {
+		return // make nightly: each build takes half a minute
+	}
+	patches, err := filepath.Glob("testdata/*.patch")
+	harness.Check(t, err)
+	if len(patches) < 6 {
+		t.Fatalf("got the patches %q, want six", patches)
+	}
+	for _, patch := range patches {
+		database := enginetest.New(t)
+		bug := strings.TrimSuffix(filepath.Base(patch), ".patch")
+		if strings.HasPrefix(bug, "postgres-") && database.Driver == enginetest.SQLite {
+			continue // SQLite needs no such comparison
+		}
+		t.Run(bug, func(t *testing.T) {
+			s := startService(t, database, 2, buildWith(t, patch))
+			sharedFile := database.Driver == enginetest.SQLite
+			clients := s.clients(t, sharedFile)
+			found, done := 0, make(chan struct{})
+			go func() {
+				defer close(done)
+				for n := 500; n <= 100_000 && found == 0; n += 500 {
+					clients.Run(t.Context(), 32, n)
+					if problems := (Judge{SharedFile: sharedFile, Page: page(t)}).Check(clients.History); len(problems) > 0 {
+						found = n
+						t.Log(problems[0])
+					}
+				}
+			}()
+			s.disturb(t, done)
+			if found == 0 {
+				t.Errorf("the bug was not found in %s", clients.History)
+			}
+			t.Logf("found in %d operations", found)
+		})
+	}
+}
+
+// buildWith returns petstore, built from the last commit with a patch.
+func buildWith(t *testing.T, patch string) (program string) {
+	t.Helper()
+	patch, err := filepath.Abs(patch)
+	harness.Check(t, err)
+	dir := t.TempDir()
+	program = filepath.Join(dir, "petstore")
+	for _, args := range [][]string{
+		{"git", "clone", "-q", "../..", filepath.Join(dir, "code")},
+		{"git", "-C", filepath.Join(dir, "code"), "apply", patch},
+		{"go", "build", "-C", filepath.Join(dir, "code"), "-tags", "nomsgpack", "-pgo=off", "-o", program, "./cmd/petstore"},
+	} {
+		if output, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, output)
+		}
+	}
+	return program
+}
