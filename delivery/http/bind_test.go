@@ -2,8 +2,8 @@ package http_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -289,26 +289,8 @@ func TestIdempotencyKeyWithoutResultIsInProgress(t *testing.T) {
 func TestConcurrentRepeatedRequestsCreateOnePet(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
-	const clients = 64
-	responses := make(chan response, clients)
-	var start, done sync.WaitGroup
-	start.Add(1)
-	for range clients {
-		done.Go(func() {
-			start.Wait()
-			res, err := s.send(t.Context(), postPetWithKey("one", newRex))
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			responses <- res
-		})
-	}
-	start.Done()
-	done.Wait()
-	close(responses)
 	firstResponses := 0
-	for res := range responses {
+	for _, res := range s.sendConcurrently(t, slices.Repeat([]request{postPetWithKey("one", newRex)}, 64)...) {
 		s.checkCommonRules(t, res)
 		res.check(t, created(createdRex))
 		if res.Header.Get("Idempotency-Replayed") == "" {

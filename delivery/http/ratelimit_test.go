@@ -5,10 +5,9 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,8 +99,9 @@ func TestForbiddenRequestsCountForTheRateLimit(t *testing.T) {
 
 func TestRateLimitIsOffByDefault(t *testing.T) {
 	t.Parallel()
+	s := newUnstartedServer(t)
 	for _, options := range [][]option{nil, {withRateLimit(0, time.Minute)}, {withRateLimit(1, time.Minute), withRateLimit(0, 0)}} {
-		s := newTestServer(t, options...)
+		s.start(t, s.engine(t, nil, options...))
 		for range 3 {
 			s.expect(t, get("/v1/pets"), ok(`[]`).withHeader("-RateLimit", "-RateLimit-Policy"))
 		}
@@ -152,24 +152,12 @@ func TestRateLimitAboveOneRequestPerNanosecond(t *testing.T) {
 func TestRateLimitHoldsForConcurrentRequests(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t, withRateLimit(10, time.Minute))
-	var allowed, limited atomic.Int32
-	var wait sync.WaitGroup
-	for range 64 {
-		wait.Go(func() {
-			res, err := s.send(t.Context(), get("/v1/pets"))
-			switch {
-			case err != nil:
-				t.Error(err)
-			case res.StatusCode == http.StatusOK:
-				allowed.Add(1)
-			case res.StatusCode == http.StatusTooManyRequests:
-				limited.Add(1)
-			}
-		})
+	statuses := map[int]int{}
+	for _, res := range s.sendConcurrently(t, slices.Repeat([]request{get("/v1/pets")}, 64)...) {
+		statuses[res.StatusCode]++
 	}
-	wait.Wait()
-	if allowed.Load() != 10 || limited.Load() != 54 {
-		t.Errorf("got %d allowed and %d rate-limited requests, want 10 and 54", allowed.Load(), limited.Load())
+	if statuses[200] != 10 || statuses[429] != 54 {
+		t.Errorf("got %v responses by status, want 10 of 200 and 54 of 429", statuses)
 	}
 }
 

@@ -89,7 +89,7 @@ func TestReadTimeoutDoesNotEndHandlers(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
 	timeouts := longTimeouts
-	timeouts.Read = 500 * time.Millisecond
+	timeouts.Read = 200 * time.Millisecond
 	slow := func(ctx context.Context) (domain.Pet, error) {
 		select {
 		case <-ctx.Done():
@@ -146,16 +146,12 @@ func TestDeadlineIsUnavailableWhenTheHostHasReadTheBody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newUnstartedServer(t)
-			engine := gin.New()
+			s, engine := newUnstartedServer(t), gin.New()
 			engine.Use(func(c *gin.Context) {
 				body, _ := io.ReadAll(c.Request.Body)
 				c.Request.Body = io.NopCloser(bytes.NewReader(body))
 			})
-			if err := s.api(t, replace, withRequestTimeout(50*time.Millisecond)).Mount(engine.Group("/v1")); err != nil {
-				t.Fatal(err)
-			}
-			s.start(t, engine)
+			s.startHost(t, engine, s.api(t, replace, withRequestTimeout(50*time.Millisecond)))
 			for range 8 {
 				if r := s.expect(t, postPet(newRex), rejected(503, "unavailable")); !r.Close {
 					t.Error("the connection stays open")
@@ -193,11 +189,7 @@ func TestClientDisconnectIsRecordedAs499(t *testing.T) {
 			pets, s, registry := newBlockingGet(), newUnstartedServer(t), prometheus.NewRegistry()
 			engine := gin.New()
 			engine.Use(gin.RecoveryWithWriter(io.Discard)) // of a host
-			if err := s.api(t, withGet(pets.get), withMetrics(registry)).Mount(engine.Group("/v1")); err != nil {
-				t.Fatal(err)
-			}
-			s.start(t, engine)
-
+			s.startHost(t, engine, s.api(t, withGet(pets.get), withMetrics(registry)))
 			conn := s.dial(t, s.rawGet())
 			<-pets.started
 			if err := disconnect(conn); err != nil {

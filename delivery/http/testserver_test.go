@@ -180,6 +180,15 @@ func (s *testServer) start(t *testing.T, handler http.Handler) {
 	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 }
 
+// startHost serves an API that a host has mounted on its engine.
+func (s *testServer) startHost(t *testing.T, engine *gin.Engine, api *rest.API, middleware ...gin.HandlerFunc) {
+	t.Helper()
+	if err := api.Mount(engine.Group(s.prefix), middleware...); err != nil {
+		t.Fatal(err)
+	}
+	s.start(t, engine)
+}
+
 // longTimeouts do not expire in a test.
 var longTimeouts = server.Timeouts{
 	ReadHeader: 20 * time.Second, Read: 20 * time.Second, Write: 20 * time.Second, Idle: 20 * time.Second, Shutdown: 20 * time.Second,
