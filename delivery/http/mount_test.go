@@ -17,7 +17,6 @@ import (
 	"go.uber.org/zap"
 
 	rest "example.com/petstore/delivery/http"
-	"example.com/petstore/domain"
 )
 
 // newMountedServer returns a server whose API is mounted under a prefix of a host's engine.
@@ -220,26 +219,6 @@ func TestMiddlewareOfHostRunsWithinTheAPI(t *testing.T) {
 	if last := lines[len(lines)-1]; len(lines) != 5 || last["caller"] != "ann" {
 		t.Errorf("got access log %v, want 5 lines and caller ann in the last", lines)
 	}
-}
-
-func TestTwoAPIsOnOneEngineAreIndependent(t *testing.T) {
-	t.Parallel()
-	a, b := newUnstartedServer(t), newUnstartedServer(t)
-	engine := gin.New()
-	for prefix, s := range map[string]*testServer{"/a/v1": a, "/b/v1": b} {
-		registry := prometheus.WrapRegistererWith(prometheus.Labels{"shop": prefix}, prometheus.NewRegistry())
-		if err := s.api(t, withMetrics(registry)).Mount(engine.Group(prefix)); err != nil {
-			t.Fatal(err)
-		}
-		s.prefix = prefix
-		s.start(t, engine)
-	}
-	if pet := a.createPets(t, domain.NewPet{Name: "Rex"})[0]; pet.ID != 1 {
-		t.Errorf("got id %d, want 1", pet.ID)
-	}
-	a.expect(t, get("/a/v1/pets"), ok(`[{"id":1,"name":"Rex","categoryId":0}]`))
-	b.expect(t, get("/b/v1/pets"), ok(`[]`))
-	b.expect(t, get("/a/v1/pets"), rejected(401, "invalid_api_key"))
 }
 
 // Not parallel: other tests may change global state.

@@ -112,77 +112,31 @@ func TestEmptyListIsAnEmptyArray(t *testing.T) {
 	}
 }
 
-func TestListLimitDefaultsTo20(t *testing.T) {
-	t.Parallel()
-	s := newTestServer(t)
-	s.createPets(t, newPets(101, "sold")...)
-	for path, n := range map[string]int{
-		"/v1/pets": 20, "/v1/pets?status=sold": 20, "/v1/pets?limit=1": 1, "/v1/pets?limit=100": 100, "/v1/pets?limit=100&after=1": 100,
-	} {
-		if got := len(s.expect(t, get(path), ok("")).ids(t)); got != n {
-			t.Errorf("%s: got %d pets, want %d", path, got, n)
-		}
-	}
-}
-
 func TestLinkIsRelativeAndKeepsLimitAndFilters(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
-	s.createPets(t, newPets(30, "sold")...)
+	s.createPets(t, newPets(101, "sold")...)
 	s.insertOrders(t, 3)
-	s.run(t, []testCase{
-		{"default limit", get("/v1/pets"), ok("").withHeader(`Link: <?limit=20&after=20>; rel="next"`)},
-		{"limit", get("/v1/pets?limit=3"), ok("").withHeader(`Link: <?limit=3&after=3>; rel="next"`)},
-		{"limit and after", get("/v1/pets?limit=3&after=3"), ok("").withHeader(`Link: <?limit=3&after=6>; rel="next"`)},
-		{"filter", get("/v1/pets?status=sold&limit=3"), ok("").withHeader(`Link: <?limit=3&status=sold&after=3>; rel="next"`)},
-		{"without unknown parameters", get("/v1/pets?limit=3&x=%3E%22&page=2"), ok("").withHeader(`Link: <?limit=3&after=3>; rel="next"`)},
-		{"end of the list", get("/v1/pets?limit=3&after=27"), ok("").withHeader("-Link")},
-		{"after the end", get("/v1/pets?after=30"), ok("").withHeader("-Link")},
-		{"HEAD", newRequest("HEAD", "/v1/pets?limit=3"), ok("").withHeader(`Link: <?limit=3&after=3>; rel="next"`)},
-		{"orders", get("/v1/store/orders?limit=2"), ok("").withHeader(`Link: <?limit=2&after=2>; rel="next"`)},
-	})
-}
-
-func TestOrderTimesAreUTCMilliseconds(t *testing.T) {
-	t.Parallel()
-	s := newTestServer(t)
-	s.createPets(t, newPets(1, "pending")...)
-	s.insertOrders(t, 1)
-	s.expect(t, get("/v1/store/orders"), ok(`[{
-		"id":1,"petId":1,"status":"placed","createdAt":"2026-11-20T12:00:00.000Z","updatedAt":"2026-11-20T12:00:00.007Z"
-	}]`))
-}
-
-func TestPagingReturnsEveryExistingPetOnceDuringInserts(t *testing.T) {
-	t.Parallel()
-	s := newTestServer(t)
-	existing := s.createPets(t, newPets(60, "available")...)
-	var writers sync.WaitGroup
-	for range 4 {
-		writers.Go(func() {
-			for range 25 {
-				res, err := s.send(t.Context(), postPet(`{"name":"Tom","categoryId":7,"status":"available"}`))
-				if err != nil || res.StatusCode != http.StatusCreated {
-					t.Errorf("create a pet: got %s and error %v", res.body, err)
-					return
-				}
-			}
-		})
-	}
-	for _, path := range []string{"/v1/pets?limit=7", "/v1/pets?limit=7&status=available", "/v1/pets?limit=100"} {
-		ids := slices.Concat(s.walkPages(t, path)...)
-		if !slices.IsSorted(ids) || len(slices.Compact(slices.Clone(ids))) != len(ids) {
-			t.Errorf("%s: got ids %v, want them in ascending order", path, ids)
+	for _, tc := range []struct {
+		path    string
+		records int
+		link    string
+	}{
+		{"/v1/pets", 20, `Link: <?limit=20&after=20>; rel="next"`},
+		{"/v1/pets?limit=1", 1, `Link: <?limit=1&after=1>; rel="next"`},
+		{"/v1/pets?limit=100", 100, `Link: <?limit=100&after=100>; rel="next"`},
+		{"/v1/pets?limit=3&after=3", 3, `Link: <?limit=3&after=6>; rel="next"`},
+		{"/v1/pets?status=sold", 20, `Link: <?limit=20&status=sold&after=20>; rel="next"`},
+		{"/v1/pets?limit=3&x=%3E%22&page=2", 3, `Link: <?limit=3&after=3>; rel="next"`},
+		{"/v1/pets?limit=3&after=98", 3, "-Link"},
+		{"/v1/pets?limit=100&after=1", 100, "-Link"},
+		{"/v1/pets?after=101", 0, "-Link"},
+		{"/v1/store/orders?limit=2", 2, `Link: <?limit=2&after=2>; rel="next"`},
+	} {
+		if got := len(s.expect(t, get(tc.path), ok("").withHeader(tc.link)).ids(t)); got != tc.records {
+			t.Errorf("%s: got %d records, want %d", tc.path, got, tc.records)
 		}
-		for _, pet := range existing {
-			if !slices.Contains(ids, pet.ID) {
-				t.Errorf("%s: got no pet %d", path, pet.ID)
-			}
-		}
-	}
-	writers.Wait()
-	if all := slices.Concat(s.walkPages(t, "/v1/pets?limit=9")...); len(all) != 160 {
-		t.Errorf("got %d pets after all inserts, want 160", len(all))
+		s.expect(t, newRequest("HEAD", tc.path), ok("").withHeader(tc.link))
 	}
 }
 
@@ -269,49 +223,31 @@ func TestWriteInvalidatesCachedPages(t *testing.T) {
 	s.expect(t, get("/v1/store/orders?petId=1&status=placed"), ok(""))
 }
 
-func TestInsertKeepsCachedPageWithNextPage(t *testing.T) {
+func TestPageIsReadAgainOnlyAfterItChanges(t *testing.T) {
 	t.Parallel()
 	var listCalls atomic.Int32
 	s := newTestServer(t, withListCount(&listCalls))
-	s.createPets(t, domain.NewPet{Name: "1"}, domain.NewPet{Name: "2"})
-	page := s.expect(t, get("/v1/pets?limit=1"), ok(""))
-	s.createPets(t, domain.NewPet{Name: "3"})
-	for _, path := range []string{"/v1/pets?limit=1", "/v1/pets?limit=01&after=0", "/v1/pets?unknown=x&limit=1"} {
-		s.expect(t, get(path), ok(string(page.body)))
+	wantCalls := func(want int32) {
+		t.Helper()
+		if got := listCalls.Load(); got != want {
+			t.Errorf("got %d calls of List, want %d", got, want)
+		}
 	}
-	if got := listCalls.Load(); got != 1 {
-		t.Errorf("got %d calls of List, want 1", got)
-	}
-}
-
-func TestRejectedOrderKeepsCachedPages(t *testing.T) {
-	t.Parallel()
-	var listCalls atomic.Int32
-	s := newTestServer(t, withListCount(&listCalls))
 	s.createPets(t, domain.NewPet{Name: "1", Status: domain.PetSold})
-	for range 3 {
+	for range 3 { // a rejected order changes nothing
 		s.expect(t, get("/v1/pets"), ok(""))
 		s.expect(t, postOrder(`{"petId":1}`), rejected(409, "pet_not_available"))
 		s.expect(t, postOrder(`{"petId":9}`), rejected(404, "pet_not_found"))
 	}
-	if got := listCalls.Load(); got != 1 {
-		t.Errorf("got %d calls of List, want 1", got)
+	wantCalls(1)
+	s.createPets(t, domain.NewPet{Name: "2"}) // on this page, which is the last one
+	s.expect(t, get("/v1/pets"), ok(`[{"id":1,"name":"1","categoryId":0,"status":"sold"},{"id":2,"name":"2","categoryId":0}]`))
+	page := s.expect(t, get("/v1/pets?limit=1"), ok(""))
+	s.createPets(t, domain.NewPet{Name: "3"}) // after this page, which has a next one
+	for _, path := range []string{"/v1/pets?limit=1", "/v1/pets?limit=01&after=0", "/v1/pets?unknown=x&limit=1"} {
+		s.expect(t, get(path), ok(string(page.body)))
 	}
-}
-
-func TestInsertInvalidatesCachedLastPage(t *testing.T) {
-	t.Parallel()
-	var listCalls atomic.Int32
-	s := newTestServer(t, withListCount(&listCalls))
-	s.createPets(t, domain.NewPet{Name: "1"})
-	for range 3 {
-		s.expect(t, get("/v1/pets"), ok(""))
-	}
-	if got := listCalls.Load(); got != 1 {
-		t.Errorf("got %d calls of List, want 1", got)
-	}
-	s.createPets(t, domain.NewPet{Name: "2"})
-	s.expect(t, get("/v1/pets"), ok(`[{"id":1,"name":"1","categoryId":0},{"id":2,"name":"2","categoryId":0}]`))
+	wantCalls(3)
 }
 
 func TestPageHasContentLength(t *testing.T) {

@@ -50,14 +50,14 @@ func TestShutdownWaitsForRunningRequest(t *testing.T) {
 // waitUntilClosed returns when the server accepts no more connections.
 func (s *testServer) waitUntilClosed(t *testing.T) {
 	t.Helper()
-	for start := time.Now(); time.Since(start) < 20*time.Second; {
+	waitUntil(t, "the server accepts no connections", func() bool {
 		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
 		if err != nil {
-			return
+			return true
 		}
 		conn.Close()
-	}
-	t.Fatal("the server still accepts connections")
+		return false
+	})
 }
 
 func TestShutdownClosesConnectionsAfterTimeout(t *testing.T) {

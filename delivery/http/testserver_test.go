@@ -374,3 +374,13 @@ func (s *testServer) expectFrom(t *testing.T, conn net.Conn, want wantResponse) 
 	s.checkCommonRules(t, res)
 	res.check(t, want)
 }
+
+// waitUntil waits until a condition holds, for 20 seconds at most.
+func waitUntil(t *testing.T, name string, condition func() bool) {
+	t.Helper()
+	for start := time.Now(); !condition(); time.Sleep(time.Millisecond) {
+		if time.Since(start) > 20*time.Second {
+			t.Fatalf("timed out waiting until %s", name)
+		}
+	}
+}
