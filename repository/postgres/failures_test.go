@@ -333,7 +333,7 @@ func waitForLock(t *testing.T, dsn string) {
 // waitUntil waits until a condition holds, for 10 seconds at most.
 func waitUntil(t *testing.T, name string, condition func() bool) {
 	t.Helper()
-	for start := time.Now(); !condition(); {
+	for start := time.Now(); !condition(); time.Sleep(10 * time.Millisecond) {
 		if time.Since(start) > 10*time.Second {
 			t.Fatal("timed out waiting until " + name)
 		}

@@ -7,9 +7,12 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"errors"
+	"flag"
 	"fmt"
 	"net/url"
 	"os"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -31,7 +34,7 @@ func open() (*Server, error) {
 	if dsn := os.Getenv(dsnVariable); dsn != "" {
 		return &Server{dsn: dsn}, nil
 	}
-	return StartIn("", "shared_buffers=16MB", "autovacuum=off") // a test has few rows, and all tests have many databases
+	return StartIn("", "shared_buffers=16MB", "autovacuum=off", "max_connections=300") // for many databases with few rows
 }
 
 // Available reports whether there is a server for tests, or the programs to start one.
@@ -69,7 +72,18 @@ func (m withServer) Run() (code int) {
 		}
 	}()
 	*m.server = s
+	if s.cluster != nil { // another one may have too few connections
+		RunMoreInParallel()
+	}
 	return m.Tests.Run()
+}
+
+// RunMoreInParallel sets the flag -parallel for tests that wait most of the time, unless it is given.
+func RunMoreInParallel() {
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel").Value; parallel.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		_ = parallel.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0))) // is a valid number
+	}
 }
 
 // Start starts a server with its own cluster, which the test may stop. Both are removed
