@@ -46,7 +46,7 @@ func (m withDatabases) Run() (code int) {
 	}
 	if only != Postgres {
 		driver = SQLite
-		code = withTemplate{m.M}.Run()
+		code = withTemplate(m).Run()
 	}
 	if only == SQLite || only == "" && !postgrestest.Available() {
 		return code
@@ -55,7 +55,7 @@ func (m withDatabases) Run() (code int) {
 	if testing.Verbose() {
 		fmt.Fprintln(os.Stdout, "=== the same tests with PostgreSQL")
 	}
-	return max(code, postgrestest.WithServer(withTemplate{m.M}, &server).Run())
+	return max(code, postgrestest.WithServer(withTemplate(m), &server).Run())
 }
 
 // withTemplate creates the template for its tests, and removes it.
@@ -111,15 +111,12 @@ func New(t testing.TB) Database {
 	if driver == Postgres {
 		return Database{Postgres, server.NewCopy(t, template)}
 	}
-	path := filepath.Join(t.TempDir(), "pets.db")
-	content, err := os.ReadFile(template)
-	if err == nil {
-		err = os.WriteFile(path, content, 0o600)
-	}
-	if err != nil {
+	folder, file := filepath.Split(template)
+	copied := t.TempDir()
+	if err := os.CopyFS(copied, os.DirFS(folder)); err != nil {
 		t.Fatal(err)
 	}
-	return Database{SQLite, path}
+	return Database{SQLite, filepath.Join(copied, file)}
 }
 
 // Engine returns the engine of the database.
