@@ -248,6 +248,9 @@ func TestPageIsReadAgainOnlyAfterItChanges(t *testing.T) {
 		s.expect(t, get(path), ok(string(page.body)))
 	}
 	wantCalls(3)
+	s.expect(t, get("/v1/pets?limit=1&after=1"), ok(`[{"id":2,"name":"2","categoryId":0}]`))
+	s.expect(t, postOrder(`{"petId":2}`), created("")) // changes this page, which has a next one
+	s.expect(t, get("/v1/pets?limit=1&after=1"), ok(`[{"id":2,"name":"2","categoryId":0,"status":"pending"}]`))
 }
 
 func TestPageHasContentLength(t *testing.T) {
