@@ -3,11 +3,18 @@ package repository_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 )
 
@@ -77,4 +84,54 @@ func TestEachInATransactionReadsItsWrites(t *testing.T) {
 		}
 		return err
 	})
+}
+
+func TestEachStatementHasASpan(t *testing.T) {
+	t.Parallel()
+	spans := tracetest.NewInMemoryExporter()
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
+	s := open(t, newEngine(t), repository.Options{TracerProvider: provider})
+	const secret = "a name that no span has"
+	for _, test := range []struct {
+		name string
+		run  func(context.Context) error
+		want []string // the operations
+		code codes.Code
+	}{
+		{"plain SQL", func(ctx context.Context) error { return s.InTx(ctx, adding(secret)) }, []string{"INSERT"}, codes.Unset},
+		{"GORM", func(ctx context.Context) error { _, err := s.Pets().Get(ctx, 1); return err }, []string{"SELECT"}, codes.Unset},
+		{"rows of GORM", func(ctx context.Context) error { _, err := s.Pets().List(ctx, domain.PetQuery{}); return err }, []string{"SELECT"}, codes.Unset},
+		{"GORM with a value", func(ctx context.Context) error { return s.InTx(ctx, addingMany(1)) }, []string{"INSERT"}, codes.Unset},
+		{"failed statement, again with a savepoint", func(ctx context.Context) error {
+			_ = s.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
+				_, err := r.Pets.Create(ctx, domain.NewPet{})
+				return err
+			})
+			return nil
+		}, []string{"INSERT", "INSERT"}, codes.Error},
+	} {
+		ctx, request := provider.Tracer("test").Start(t.Context(), "request")
+		spans.Reset()
+		if err := test.run(ctx); err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		var operations []string
+		for _, span := range spans.GetSpans() {
+			operations = append(operations, span.Name)
+			statement := span.Attributes[0].Value.AsString()
+			if span.SpanKind != trace.SpanKindClient || span.Attributes[0].Key != "db.query.text" || !strings.HasPrefix(strings.TrimSpace(statement), span.Name) {
+				t.Errorf("%s: got the span %+v, want that of a database client with its statement", test.name, span)
+			}
+			if strings.Contains(statement, secret) || span.Status.Code != test.code {
+				t.Errorf("%s: got the statement %q and the status %v, want no value and %v", test.name, statement, span.Status, test.code)
+			}
+			if span.Parent.SpanID() != request.SpanContext().SpanID() {
+				t.Errorf("%s: the span %s is not a child of the request", test.name, span.Name)
+			}
+		}
+		if strings.Join(operations, " ") != strings.Join(test.want, " ") {
+			t.Errorf("%s: got the spans %v, want %v", test.name, operations, test.want)
+		}
+		request.End()
+	}
 }

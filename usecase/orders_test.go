@@ -3,8 +3,6 @@ package usecase_test
 import (
 	"context"
 	"errors"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -57,130 +55,47 @@ func (s testStore) wantPet(t *testing.T, id int64, status domain.PetStatus) {
 	}
 }
 
+// The model test of both engines, delivery/http and storetest show the other rules of orders: which
+// animal can be ordered, retries, and concurrent calls.
 func TestOrderChangesItsAnimal(t *testing.T) {
 	t.Parallel()
+	s := newTestStore(t)
 	for _, status := range []domain.PetStatus{domain.PetAvailable, ""} {
-		s := newTestStore(t)
-		pet := s.add(t, status)
+		for _, test := range []struct {
+			end, other func(context.Context, int64) (domain.Order, error)
+			order      domain.OrderStatus
+			pet        domain.PetStatus
+		}{
+			{s.orders.Deliver, s.orders.Cancel, domain.OrderDelivered, domain.PetSold},
+			{s.orders.Cancel, s.orders.Deliver, domain.OrderCancelled, domain.PetAvailable},
+		} {
+			s.clock.time = noon
+			pet := s.add(t, status)
+			order := s.place(t, pet)
+			want := domain.Order{ID: order.ID, PetID: pet, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon}
+			if diff := cmp.Diff(want, order); diff != "" {
+				t.Errorf("Place (-want +got)\n%s", diff)
+			}
+			s.wantPet(t, pet, domain.PetPending)
+			_, _, err := s.orders.Place(t.Context(), pet, domain.IdempotencyKey{})
+			wantError(t, err, domain.ErrConflict, "pet_not_available")
 
-		order := s.place(t, pet)
-		want := domain.Order{ID: 1, PetID: pet, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon}
-		if diff := cmp.Diff(want, order); diff != "" {
-			t.Errorf("Place (-want +got)\n%s", diff)
-		}
-		s.wantPet(t, pet, domain.PetPending)
-
-		s.clock.time = noon.Add(time.Hour)
-		cancelled := must[domain.Order](t)(s.orders.Cancel(t.Context(), order.ID))
-		want.Status, want.UpdatedAt = domain.OrderCancelled, s.clock.time
-		if diff := cmp.Diff(want, cancelled); diff != "" {
-			t.Errorf("Cancel (-want +got)\n%s", diff)
-		}
-		s.wantPet(t, pet, domain.PetAvailable)
-
-		second := s.place(t, pet)
-		delivered := must[domain.Order](t)(s.orders.Deliver(t.Context(), second.ID))
-		if delivered.Status != domain.OrderDelivered {
-			t.Errorf("Deliver: got %+v, want the status delivered", delivered)
-		}
-		s.wantPet(t, pet, domain.PetSold)
-
-		_, _, err := s.orders.Place(t.Context(), pet, domain.IdempotencyKey{})
-		wantError(t, err, domain.ErrConflict, "pet_not_available")
-	}
-}
-
-func TestEndedOrderKeepsItsTimesWhenTheClockIsSetBack(t *testing.T) {
-	t.Parallel()
-	s := newTestStore(t)
-	for _, end := range []func(context.Context, int64) (domain.Order, error){s.orders.Deliver, s.orders.Cancel} {
-		s.clock.time = noon
-		want := s.place(t, s.add(t, domain.PetAvailable))
-		s.clock.time = noon.Add(-time.Hour)
-		ended := must[domain.Order](t)(end(t.Context(), want.ID))
-		want.Status = ended.Status
-		if diff := cmp.Diff(want, ended); diff != "" {
-			t.Errorf("ended order (-want +got)\n%s", diff)
-		}
-		if diff := cmp.Diff(ended, must[domain.Order](t)(s.orders.Get(t.Context(), want.ID))); diff != "" {
-			t.Errorf("Get (-ended +read)\n%s", diff)
+			want.Status, want.UpdatedAt = test.order, noon.Add(time.Hour)
+			for range 2 { // a repeated call changes nothing
+				s.clock.time = s.clock.time.Add(time.Hour)
+				if diff := cmp.Diff(want, must[domain.Order](t)(test.end(t.Context(), order.ID))); diff != "" {
+					t.Errorf("ended order (-want +got)\n%s", diff)
+				}
+				_, err := test.other(t.Context(), order.ID)
+				wantError(t, err, domain.ErrConflict, "order_state_conflict")
+				s.wantPet(t, pet, test.pet)
+			}
+			_, err = test.end(t.Context(), 4711)
+			wantError(t, err, domain.ErrNotFound, "order_not_found")
 		}
 	}
-}
-
-func TestOnlyAvailableAnimalIsOrdered(t *testing.T) {
-	t.Parallel()
-	s := newTestStore(t)
-	for _, status := range []domain.PetStatus{domain.PetPending, domain.PetSold} {
-		pet := s.add(t, status)
-		_, _, err := s.orders.Place(t.Context(), pet, domain.IdempotencyKey{})
-		wantError(t, err, domain.ErrConflict, "pet_not_available")
-		s.wantPet(t, pet, status)
-	}
-	_, _, err := s.orders.Place(t.Context(), 42, domain.IdempotencyKey{})
+	_, _, err := s.orders.Place(t.Context(), 4711, domain.IdempotencyKey{})
 	wantError(t, err, domain.ErrNotFound, "pet_not_found")
-}
-
-func TestEndedOrderIsNotChanged(t *testing.T) {
-	t.Parallel()
-	s := newTestStore(t)
-	for _, test := range []struct {
-		end, other func(context.Context, int64) (domain.Order, error)
-		pet        domain.PetStatus
-	}{
-		{s.orders.Deliver, s.orders.Cancel, domain.PetSold},
-		{s.orders.Cancel, s.orders.Deliver, domain.PetAvailable},
-	} {
-		pet := s.add(t, domain.PetAvailable)
-		order := s.place(t, pet)
-		first := must[domain.Order](t)(test.end(t.Context(), order.ID))
-		s.clock.time = s.clock.time.Add(time.Hour)
-		again := must[domain.Order](t)(test.end(t.Context(), order.ID))
-		if diff := cmp.Diff(first, again); diff != "" {
-			t.Errorf("repeated call (-first +again)\n%s", diff)
-		}
-		_, err := test.other(t.Context(), order.ID)
-		wantError(t, err, domain.ErrConflict, "order_state_conflict")
-		s.wantPet(t, pet, test.pet)
-		_, err = test.end(t.Context(), 4711)
-		wantError(t, err, domain.ErrNotFound, "order_not_found")
-	}
-}
-
-// A repeated Cancel of an old order must not change the next order of the animal.
-func TestRepeatedCancelDoesNotChangeNextOrder(t *testing.T) {
-	t.Parallel()
-	s := newTestStore(t)
-	pet := s.add(t, domain.PetAvailable)
-	first := s.place(t, pet)
-	must[domain.Order](t)(s.orders.Cancel(t.Context(), first.ID))
-	s.place(t, pet)
-	must[domain.Order](t)(s.orders.Cancel(t.Context(), first.ID))
-	s.wantPet(t, pet, domain.PetPending)
-}
-
-func TestRetriedOrderIsPlacedOnce(t *testing.T) {
-	t.Parallel()
-	s := newTestStore(t)
-	pet := s.add(t, domain.PetAvailable)
-	first, _, err := s.orders.Place(t.Context(), pet, keyOf("1", "k"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	must[domain.Order](t)(s.orders.Deliver(t.Context(), first.ID))
-	again, replayed, err := s.orders.Place(t.Context(), pet, keyOf("1", "k"))
-	if diff := cmp.Diff(first, again); err != nil || !replayed || diff != "" {
-		t.Errorf("got %v, replayed %t, want a replay (-first +again)\n%s", err, replayed, diff)
-	}
-	// The same key cannot be used for another operation.
-	_, _, err = s.pets.Create(t.Context(), rex, keyOf("1", "k"))
-	wantError(t, err, domain.ErrReused, "idempotency_key_reused")
-	// A rejected order does not use its key.
-	_, _, err = s.orders.Place(t.Context(), pet, keyOf("1", "other"))
-	wantError(t, err, domain.ErrConflict, "pet_not_available")
-	if _, replayed, err := s.orders.Place(t.Context(), s.add(t, ""), keyOf("1", "other")); replayed || err != nil {
-		t.Errorf("got replayed %t and %v, want a new order", replayed, err)
-	}
 }
 
 // The statuses of an order and its animal can only disagree if something else than this
@@ -205,68 +120,4 @@ func TestCancelRejectsInconsistentPet(t *testing.T) {
 	if got := must[domain.Order](t)(s.orders.Get(t.Context(), order.ID)); got.Status != domain.OrderPlaced {
 		t.Errorf("got the status %s, want placed", got.Status)
 	}
-}
-
-func TestAnimalIsSoldOnce(t *testing.T) {
-	t.Parallel()
-	const runs, callers = 100, 64
-	s := newTestStore(t)
-	for range runs {
-		pet := s.add(t, domain.PetAvailable)
-		var placed, rejected atomic.Int32
-		concurrently(callers, func(int) {
-			_, _, err := s.orders.Place(t.Context(), pet, domain.IdempotencyKey{})
-			var known *domain.Error
-			switch {
-			case err == nil:
-				placed.Add(1)
-			case errors.As(err, &known) && known.Code == "pet_not_available":
-				rejected.Add(1)
-			default:
-				t.Error(err)
-			}
-		})
-		if placed.Load() != 1 || rejected.Load() != callers-1 {
-			t.Fatalf("got %d orders and %d rejections, want 1 and %d", placed.Load(), rejected.Load(), callers-1)
-		}
-	}
-}
-
-func TestConcurrentDeliverAndCancelHaveOneResult(t *testing.T) {
-	t.Parallel()
-	s := newTestStore(t)
-	for range 50 {
-		order := s.place(t, s.add(t, domain.PetAvailable))
-		results := make([]domain.OrderStatus, 16)
-		concurrently(len(results), func(i int) {
-			end := []func(context.Context, int64) (domain.Order, error){s.orders.Deliver, s.orders.Cancel}[i%2]
-			ended, err := end(t.Context(), order.ID)
-			if err == nil {
-				results[i] = ended.Status
-			} else if !errors.Is(err, domain.ErrConflict) {
-				t.Error(err)
-			}
-		})
-		final := must[domain.Order](t)(s.orders.Get(t.Context(), order.ID))
-		for i, result := range results {
-			requested := []domain.OrderStatus{domain.OrderDelivered, domain.OrderCancelled}[i%2]
-			if (requested == final.Status) != (result == final.Status) || result != "" && result != final.Status {
-				t.Errorf("the order is %s, but a caller who requested %s got %q", final.Status, requested, result)
-			}
-		}
-	}
-}
-
-// concurrently calls fn n times, in n goroutines that start together.
-func concurrently(n int, fn func(i int)) {
-	var wait sync.WaitGroup
-	ready := make(chan struct{})
-	for i := range n {
-		wait.Go(func() {
-			<-ready
-			fn(i)
-		})
-	}
-	close(ready)
-	wait.Wait()
 }

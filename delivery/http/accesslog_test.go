@@ -3,93 +3,70 @@ package http_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.uber.org/zap"
 
+	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/usecase"
 )
 
 func TestAccessLogHasOneLinePerRequest(t *testing.T) {
 	t.Parallel()
+	s := newTestServer(t)
+	readOnly := "Authorization: Bearer " + s.createReadOnlyKey(t)
 	for name, tt := range map[string]struct {
 		request
-		line map[string]any
+		method, route, path string // the path is logged only without a route
+		status              int64
+		keyID               string
 	}{
-		"a list": {
-			get("/v1/pets?limit=5"),
-			map[string]any{"method": "GET", "route": "/v1/pets", "status": int64(200), "key_id": "1"},
-		},
-		"the route of a pet": {
-			get("/v1/pets/42"),
-			map[string]any{"method": "GET", "route": "/v1/pets/:petId", "status": int64(404), "key_id": "1"},
-		},
-		"a created pet": {
-			postPet(newRex),
-			map[string]any{"method": "POST", "route": "/v1/pets", "status": int64(201), "key_id": "1"},
-		},
-		"no API key": {
-			get("/v1/pets", "-Authorization"),
-			map[string]any{"method": "GET", "route": "/v1/pets", "status": int64(401), "key_id": ""},
-		},
-		"an unknown path": {
-			get("/v1/nothing?token=secret"),
-			map[string]any{"method": "GET", "route": "", "path": "/v1/nothing", "status": int64(404), "key_id": ""},
-		},
-		"an encoded slash": {
-			get("/v1/pets%2f1?token=secret"),
-			map[string]any{"method": "GET", "route": "", "path": "/v1/pets%2f1", "status": int64(404), "key_id": ""},
-		},
+		"a list":             {get("/v1/pets?limit=5"), "GET", "/v1/pets", "", 200, "1"},
+		"the route of a pet": {get("/v1/pets/42"), "GET", "/v1/pets/:petId", "", 404, "1"},
+		"a created pet":      {postPet(newRex), "POST", "/v1/pets", "", 201, "1"},
+		"a read-only key":    {postPet(newRex, readOnly), "POST", "/v1/pets", "", 403, "2"},
+		"no API key":         {get("/v1/pets", "-Authorization"), "GET", "/v1/pets", "", 401, ""},
+		"an unknown path":    {get("/v1/nothing?token=secret"), "GET", "", "/v1/nothing", 404, ""},
+		"an encoded slash":   {get("/v1/pets%2f1?token=secret"), "GET", "", "/v1/pets%2f1", 404, ""},
 		"control characters and invalid UTF-8": {
-			get("/a%0Ab%00c%7F%FFd%20e%22"),
-			map[string]any{"method": "GET", "route": "", "path": "/a%0Ab%00c%7F%FFd%20e%22", "status": int64(404), "key_id": ""},
+			get("/a%0Ab%00c%7F%FFd%20e%22"), "GET", "", "/a%0Ab%00c%7F%FFd%20e%22", 404, "",
 		},
 		"an API key in the path": {
-			get("/v1/keys/petstore_" + strings.Repeat("x", 49) + "/name"),
-			map[string]any{"method": "GET", "route": "", "path": "/v1/keys/(hidden)/name", "status": int64(404), "key_id": ""},
+			get("/v1/keys/petstore_" + strings.Repeat("x", 49) + "/name"), "GET", "", "/v1/keys/(hidden)/name", 404, "",
 		},
 		"an encoded API key beside an encoded slash": {
-			get("/a%2fb%20c/%70etstore%5f" + strings.Repeat("%78", 49)),
-			map[string]any{"method": "GET", "route": "", "path": "/a/b%20c/(hidden)", "status": int64(404), "key_id": ""},
+			get("/a%2fb%20c/%70etstore%5f" + strings.Repeat("%78", 49)), "GET", "", "/a/b%20c/(hidden)", 404, "",
 		},
-		"a mistyped API key": {
-			get("/v1/petstore_%20" + strings.Repeat("x", 49)),
-			map[string]any{"method": "GET", "route": "", "path": "/v1/(hidden)", "status": int64(404), "key_id": ""},
-		},
-		"a long path": {
-			get("/" + strings.Repeat("x", 10_000)),
-			map[string]any{"method": "GET", "route": "", "path": "/" + strings.Repeat("x", 199), "status": int64(404), "key_id": ""},
-		},
-		"an unsupported method": {
-			newRequest("DELETE", "/v1/pets"),
-			map[string]any{"method": "DELETE", "route": "", "path": "/v1/pets", "status": int64(405), "key_id": ""},
-		},
-		"an unknown method": {
-			newRequest(strings.Repeat("A", 30_000), "/v1/pets"),
-			map[string]any{"method": "other", "route": "", "path": "/v1/pets", "status": int64(405), "key_id": ""},
-		},
-		"a health check": {
-			get("/livez", "-Authorization"),
-			map[string]any{"method": "GET", "route": "/livez", "status": int64(200), "key_id": ""},
-		},
+		"a mistyped API key":    {get("/v1/petstore_%20" + strings.Repeat("x", 49)), "GET", "", "/v1/(hidden)", 404, ""},
+		"a long path":           {get("/" + strings.Repeat("x", 10_000)), "GET", "", "/" + strings.Repeat("x", 199), 404, ""},
+		"an unsupported method": {newRequest("DELETE", "/v1/pets"), "DELETE", "", "/v1/pets", 405, ""},
+		"an unknown method":     {newRequest(strings.Repeat("A", 30_000), "/v1/pets"), "other", "", "/v1/pets", 405, ""},
+		"a health check":        {get("/livez", "-Authorization"), "GET", "/livez", "", 200, ""},
 		"forwarded addresses": {
-			get("/v1/pets", "X-Forwarded-For: 203.0.113.9", "X-Real-Ip: 203.0.113.9", "Forwarded: for=203.0.113.9"),
-			map[string]any{"method": "GET", "route": "/v1/pets", "status": int64(200), "key_id": "1"},
+			get("/v1/pets", "X-Forwarded-For: 203.0.113.9", "X-Real-Ip: 203.0.113.9", "Forwarded: for=203.0.113.9"), "GET", "/v1/pets", "", 200, "1",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newTestServer(t)
-			res := s.expect(t, tt.request, wantResponse{})
-			tt.line["request_id"], tt.line["client"] = res.Header.Get("X-Request-Id"), "127.0.0.1"
-			if diff := cmp.Diff([]map[string]any{tt.line}, s.accessLog(t)); diff != "" {
-				t.Errorf("access log (-want +got):\n%s", diff)
-			}
-		})
+		s.log.TakeAll()
+		res := s.expect(t, tt.request, wantResponse{})
+		line := map[string]any{
+			"request_id": res.Header.Get("X-Request-Id"), "client": "127.0.0.1",
+			"method": tt.method, "route": tt.route, "status": tt.status, "key_id": tt.keyID,
+		}
+		if tt.route == "" {
+			line["path"] = tt.path
+		}
+		if diff := cmp.Diff([]map[string]any{line}, s.accessLog(t)); diff != "" {
+			t.Errorf("%s: access log (-want +got):\n%s", name, diff)
+		}
 	}
 }
 
@@ -109,19 +86,15 @@ func (s *testServer) accessLog(t *testing.T) (lines []map[string]any) {
 
 func TestForwardedAddressIsUsedOnlyFromTrustedProxies(t *testing.T) {
 	t.Parallel()
+	s := newUnstartedServer(t)
 	for proxy, client := range map[string]string{"127.0.0.1": "203.0.113.9", "127.0.0.0/8": "203.0.113.9", "10.0.0.1": "127.0.0.1"} {
-		s := newUnstartedServer(t)
+		s.log.TakeAll()
 		s.start(t, s.engine(t, []string{proxy}))
 		s.expect(t, get("/v1/pets", "X-Forwarded-For: 203.0.113.9"), ok(`[]`))
 		if line := s.accessLog(t)[0]; line["client"] != client {
 			t.Errorf("proxy %s: got client %v, want %s", proxy, line["client"], client)
 		}
 	}
-}
-
-func TestNewEngineRejectsInvalidTrustedProxy(t *testing.T) {
-	t.Parallel()
-	s := newUnstartedServer(t)
 	if _, err := server.NewEngine(s.api(t), s.health, []string{"no address"}); err == nil {
 		t.Error("NewEngine returned no error for a proxy that is no address")
 	}
@@ -173,4 +146,125 @@ func percentEncoded(text string) string {
 		fmt.Fprintf(&encoded, "%%%02x", c)
 	}
 	return encoded.String()
+}
+
+const (
+	parentTrace = "4bf92f3577b34da6a3ce929d0e0e4736"
+	parentSpan  = "00f067aa0ba902b7"
+	traceparent = "Traceparent: 00-" + parentTrace + "-" + parentSpan + "-01"
+)
+
+// newTracedServer returns a server whose requests and SQL statements are traced.
+func newTracedServer(t *testing.T) (*testServer, *tracetest.InMemoryExporter) {
+	t.Helper()
+	exporter := tracetest.NewInMemoryExporter()
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
+	s := newUnstartedServer(t)
+	if err := s.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	s.store, err = repository.Open(context.Background(), s.database.Engine(), repository.Options{TracerProvider: provider})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s.keys, s.health = usecase.NewKeys(s.store, s.store.Keys(), s.clock.now), server.NewHealth(s.store.Ping)
+	s.start(t, s.engine(t, nil, func(o *rest.Options) { o.TracerProvider = provider }))
+	exporter.Reset()
+	return s, exporter
+}
+
+func TestRequestJoinsTraceOfCaller(t *testing.T) {
+	t.Parallel()
+	s, exporter := newTracedServer(t)
+	s.expect(t, postPet(newRex, traceparent), created(""))
+	s.expect(t, get("/v1/store/orders?petId=1", traceparent), ok("")) // on PostgreSQL, queries that several requests share belong to none
+
+	var names []string
+	requests := map[string]string{} // names by span id
+	spans := exporter.GetSpans()
+	for _, span := range spans {
+		if id := span.SpanContext.TraceID().String(); id != parentTrace {
+			t.Errorf("%s: got trace %s, want %s", span.Name, id, parentTrace)
+		}
+		if span.Parent.SpanID().String() == parentSpan {
+			names = append(names, span.Name)
+			requests[span.SpanContext.SpanID().String()] = span.Name
+		}
+	}
+	if !slices.Equal(names, []string{"POST /v1/pets", "GET /v1/store/orders"}) {
+		t.Errorf("got child spans %q", names)
+	}
+	statements := map[string]int{}
+	for _, span := range spans {
+		statements[requests[span.Parent.SpanID().String()]]++
+	}
+	for _, request := range names {
+		if statements[request] == 0 {
+			t.Errorf("%s: got no statement span in %v", request, statements)
+		}
+	}
+}
+
+func TestAccessLogHasTraceID(t *testing.T) {
+	t.Parallel()
+	s, exporter := newTracedServer(t)
+	s.expect(t, get("/v1/pets", traceparent), ok(""))
+	s.expect(t, get("/v1/pets"), ok(""))
+	s.expect(t, get("/nowhere", "Traceparent: invalid"), wantResponse{status: 404})
+	lines := s.accessLog(t)
+	if lines[0]["trace_id"] != parentTrace {
+		t.Errorf("got line %v, want trace_id %s", lines[0], parentTrace)
+	}
+	for _, line := range lines[1:] {
+		if !slices.ContainsFunc(exporter.GetSpans(), func(span tracetest.SpanStub) bool {
+			return span.SpanContext.TraceID().String() == line["trace_id"] && line["trace_id"] != parentTrace
+		}) {
+			t.Errorf("got line %v, want the trace_id of an exported span", line)
+		}
+	}
+}
+
+func TestTracesContainNoSecrets(t *testing.T) {
+	t.Parallel()
+	s, exporter := newTracedServer(t)
+	for range 2 {
+		for _, r := range requestsWithSecrets(s.key) {
+			_, _ = s.send(t.Context(), r)
+		}
+		s.database.Exec(t, `DROP TABLE IF EXISTS orders`) // some requests of the second round fail
+	}
+	spans := exporter.GetSpans()
+	if len(spans) < 20 {
+		t.Errorf("got %d spans, want at least 20", len(spans))
+	}
+	for _, span := range spans {
+		text := fmt.Sprint(span.Name, span.Attributes, span.Events, span.Status, span.Links, span.Resource)
+		for _, secret := range []string{s.key[9:], "hush", "petstore_"} {
+			if strings.Contains(text, secret) {
+				t.Errorf("got a span %s that contains %q: %s", span.Name, secret, text)
+			}
+		}
+	}
+}
+
+func TestSpanHasNoUnknownMethod(t *testing.T) {
+	t.Parallel()
+	s, exporter := newTracedServer(t)
+	for method, name := range map[string]string{strings.Repeat("X", 10_000): "HTTP", "DELETE": "DELETE"} {
+		exporter.Reset()
+		s.expect(t, newRequest(method, "/nowhere"), rejected(404, "not_found"))
+		spans := exporter.GetSpans()
+		if len(spans) != 1 || spans[0].Name != name {
+			t.Fatalf("got %d spans, %.100v, want one with the name %s", len(spans), spans, name)
+		}
+		if method != name && strings.Contains(fmt.Sprint(spans[0].Attributes), method) {
+			t.Errorf("the method is in the attributes %.1000v", spans[0].Attributes)
+		}
+	}
 }

@@ -2,60 +2,47 @@ package http_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"example.com/petstore/domain"
 )
 
 const soldRex = `{"id":1,"name":"Rex","categoryId":7,"status":"sold"}`
 
-func TestListRejectsInvalidLimit(t *testing.T) {
+func TestListRejectsInvalidLimitAndAfter(t *testing.T) {
 	t.Parallel()
-	invalid := rejected(400, "invalid_parameter", "limit").withHeader("-Link")
+	s := newTestServer(t)
 	for _, list := range []string{"/v1/pets", "/v1/store/orders"} {
-		t.Run(list, func(t *testing.T) {
-			t.Parallel()
-			s := newTestServer(t)
-			var cases []testCase
-			for _, limit := range []string{"1", "2", "99", "100", "20", "007"} {
-				cases = append(cases, testCase{limit, get(list + "?limit=" + limit), ok(`[]`)})
+		for parameter, values := range map[string]struct{ valid, invalid []string }{
+			"limit": {
+				[]string{"1", "2", "99", "100", "20", "007"},
+				[]string{
+					"0", "101", "-1", "-0", "1000000", "2147483648", "4294967297", "9223372036854775808", "99999999999999999999999",
+					"", "+", "%2B5", "+5", "5.0", "5.", "5e0", "0x10", "1_0", "five", "%205", "5%20", "5,6", "٥", "5%00", "null", "true", "[5]",
+					"5&limit=5", "5&limit=", "5&l%69mit=6",
+				},
+			},
+			"after": {
+				[]string{"0", "1", "9223372036854775807"},
+				[]string{
+					"", "-1", "-0", "-00", "-9223372036854775808", "9223372036854775808", "-9223372036854775809", "+1", "%2B1", "1.0", "1e3", "0x1",
+					"1_0", "x", "--1", "1&after=1", "1&after=2",
+				},
+			},
+		} {
+			for _, value := range values.valid {
+				s.expect(t, get(list+"?"+parameter+"="+value), ok(`[]`))
 			}
-			for _, limit := range []string{
-				"0", "101", "-1", "-0", "1000000", "2147483648", "4294967297", "9223372036854775808", "99999999999999999999999",
-				"", "+", "%2B5", "+5", "5.0", "5.", "5e0", "0x10", "1_0", "five", "%205", "5%20", "5,6", "٥", "5%00", "null", "true", "[5]",
-			} {
-				cases = append(cases, testCase{"invalid " + limit, get(list + "?limit=" + limit), invalid})
+			for _, value := range values.invalid {
+				s.expect(t, get(list+"?"+parameter+"="+value), rejected(400, "invalid_parameter", parameter).withHeader("-Link"))
 			}
-			s.run(t, append(cases, []testCase{
-				{"twice", get(list + "?limit=5&limit=5"), invalid},
-				{"twice, once empty", get(list + "?limit=5&limit="), invalid},
-				{"twice, once escaped", get(list + "?limit=5&l%69mit=6"), invalid},
-				{"no value", get(list + "?limit"), invalid},
-				{"escaped name", get(list + "?l%69mit=0"), invalid},
-				{"another letter case is another parameter", get(list + "?Limit=0&LIMIT=x"), ok(`[]`)},
-			}...))
-		})
-	}
-}
-
-func TestListRejectsInvalidAfter(t *testing.T) {
-	t.Parallel()
-	invalid := rejected(400, "invalid_parameter", "after")
-	for _, list := range []string{"/v1/pets", "/v1/store/orders"} {
-		t.Run(list, func(t *testing.T) {
-			t.Parallel()
-			s := newTestServer(t)
-			var cases []testCase
-			for _, after := range []string{"0", "1", "9223372036854775807"} {
-				cases = append(cases, testCase{after, get(list + "?after=" + after), ok(`[]`)})
-			}
-			for _, after := range []string{
-				"", "-1", "-0", "-00", "-9223372036854775808", "9223372036854775808", "-9223372036854775809", "+1", "%2B1", "1.0", "1e3", "0x1", "1_0", "x", "--1", "1&after=1", "1&after=2",
-			} {
-				cases = append(cases, testCase{"invalid " + after, get(list + "?after=" + after), invalid})
-			}
-			s.run(t, cases)
-		})
+		}
+		for _, query := range []string{"limit", "l%69mit=0"} {
+			s.expect(t, get(list+"?"+query), rejected(400, "invalid_parameter", "limit"))
+		}
+		s.expect(t, get(list+"?Limit=0&LIMIT=x"), ok(`[]`)) // another letter case is another parameter
 	}
 }
 
@@ -163,4 +150,112 @@ func TestMediaTypeIsIgnoredWithoutBody(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
 	s.expect(t, get("/v1/pets", "Content-Type: text/plain", "Content-Encoding: gzip", "Accept: text/html"), ok(`[]`))
+}
+
+const (
+	newRex      = `{"name":"Rex","categoryId":7}`
+	createdRex  = `{"id":1,"name":"Rex","categoryId":7}`
+	replayed    = "Idempotency-Replayed: true"
+	notReplayed = "-Idempotency-Replayed"
+)
+
+func postPetWithKey(key, body string) request { return postPet(body, "Idempotency-Key: "+key) }
+
+func TestRepeatedRequestReplaysFirstResponse(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	first := s.expect(t, postPetWithKey("one", newRex), created(createdRex).withHeader(notReplayed))
+	for name, r := range map[string]request{
+		"the same":                     postPetWithKey("one", newRex),
+		"quoted":                       postPetWithKey(`"one"`, newRex),
+		"quoted with white space":      postPetWithKey(` "one" `, newRex),
+		"members in another order":     postPetWithKey("one", `{"categoryId":7,"name":"Rex"}`),
+		"other white space":            postPetWithKey("one", " {\n\"name\" : \"Rex\",\t\"categoryId\":7 } "),
+		"other escapes":                postPetWithKey("one", `{"n\u0061me":"\u0052ex","categoryId":7}`),
+		"an additional unknown member": postPetWithKey("one", `{"name":"Rex","categoryId":7,"id":9}`),
+		"another request id":           postPet(newRex, "Idempotency-Key: one", "X-Request-Id: second"),
+	} {
+		res := s.expect(t, r, created(createdRex).withHeader(replayed, "Location: "+first.Header.Get("Location")))
+		if string(res.body) != string(first.body) {
+			t.Errorf("%s: got %s, want %s as in the first response", name, res.body, first.body)
+		}
+	}
+	s.expect(t, get("/v1/pets"), ok(`[`+createdRex+`]`))
+}
+
+func TestIdempotencyKeyOfAnotherRequestIsRejected(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.expect(t, postPetWithKey("one", newRex), created(createdRex))
+	for _, body := range []string{
+		`{"name":"rex","categoryId":7}`, `{"name":"Rex","categoryId":8}`, `{"name":"Rex ","categoryId":7}`,
+		`{"name":"Rex","categoryId":7,"status":"available"}`,
+	} {
+		s.expect(t, postPetWithKey("one", body), rejected(422, "idempotency_key_reused").withHeader(notReplayed, "-Location").withoutText("rex", "Rex"))
+	}
+	s.expect(t, postPetWithKey("one", newRex), created(createdRex).withHeader(replayed))
+	s.expect(t, get("/v1/pets"), ok(`[`+createdRex+`]`))
+}
+
+func TestDifferentIdempotencyKeysAreDifferentRequests(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	for i, key := range []string{"-Idempotency-Key", "Idempotency-Key: one", "Idempotency-Key: One", "Idempotency-Key: one1", `Idempotency-Key: "\"one\""`} {
+		s.expect(t, postPet(newRex, key), created(fmt.Sprintf(`{"id":%d,"name":"Rex","categoryId":7}`, i+1)).withHeader(notReplayed))
+	}
+}
+
+func TestIdempotencyKeyExpiresAfter24Hours(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.expect(t, postPetWithKey("one", newRex), created(createdRex).withHeader(notReplayed))
+	s.clock.set(noon.Add(24*time.Hour - time.Millisecond))
+	s.expect(t, postPetWithKey("one", newRex), created(createdRex).withHeader(replayed))
+	s.expect(t, postPetWithKey("one", `{"name":"Tom","categoryId":8}`), rejected(422, "idempotency_key_reused"))
+	s.clock.set(noon.Add(24 * time.Hour))
+	s.expect(t, postPetWithKey("one", `{"name":"Tom","categoryId":8}`), created(`{"id":2,"name":"Tom","categoryId":8}`).withHeader(notReplayed))
+	s.expect(t, postPetWithKey("one", newRex), rejected(422, "idempotency_key_reused"))
+}
+
+func TestRejectedRequestDoesNotUseIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.expect(t, postPetWithKey("one", `{"name":"","categoryId":7}`), rejected(400, "validation_failed"))
+	s.expect(t, postPetWithKey("one", `{"name":"Rex"`), rejected(400, "invalid_json"))
+	s.expect(t, postPet(newRex, "Idempotency-Key: one", "Content-Type: text/plain"), rejected(415, "unsupported_media_type"))
+	s.expect(t, postPet(newRex, "Idempotency-Key: one", "-Authorization"), rejected(401, "missing_api_key"))
+	s.expect(t, postPetWithKey("one", strings.Repeat(" ", 64<<10)+newRex), rejected(413, "body_too_large"))
+	s.expect(t, postPetWithKey("one", newRex), created(createdRex).withHeader(notReplayed))
+}
+
+func TestIdempotencyKeyFormat(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	var cases []testCase
+	for _, key := range []string{
+		"1", "8e03978e-40d5-43dd-bc93-6894a57f9324", `!#$%&'()*+,-./:;<=>?@[\]^_{|}~`, `a"b`, `a"`, strings.Repeat("b", 255),
+		`"q"`, `"a\"b\\c"`, `"` + strings.Repeat("q", 255) + `"`, `"` + strings.Repeat(`\\`, 255) + `"`,
+	} {
+		cases = append(cases, testCase{key, postPetWithKey(key, newRex), created("").withHeader(notReplayed)})
+	}
+	invalid := rejected(400, "invalid_idempotency_key", "Idempotency-Key")
+	for _, key := range []string{
+		"", "a b", "a\tb", "ä", "\u00a0", "🐶", "\xff", strings.Repeat("b", 256), strings.Repeat("b", 10_000),
+		`"`, `""`, `"a`, `"a" b`, `"a"b`, `"a";p=1`, `"a b"`, `"a\b"`, `"a\`, `"a\"`, `"ä"`, `"` + strings.Repeat("q", 256) + `"`,
+	} {
+		cases = append(cases, testCase{"invalid " + key, postPetWithKey(key, newRex), invalid.withHeader("-Location")})
+	}
+	s.run(t, append(cases,
+		testCase{"given twice", postPet(newRex, "Idempotency-Key: x", "Idempotency-Key: x"), rejected(400, "invalid_idempotency_key", "Idempotency-Key must be given once")},
+		testCase{"given twice, once empty", postPet(newRex, "Idempotency-Key: x", "Idempotency-Key: "), invalid},
+	))
+}
+
+func TestIdempotencyKeyWithoutResultIsInProgress(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.expect(t, postPetWithKey("one", newRex), created(createdRex))
+	s.database.Exec(t, `UPDATE idempotency_keys SET result = NULL`)
+	s.expect(t, postPetWithKey("one", newRex), rejected(409, "idempotency_in_progress"))
+	s.expect(t, postPetWithKey("one", `{"name":"Tom","categoryId":8}`), rejected(422, "idempotency_key_reused"))
 }

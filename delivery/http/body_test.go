@@ -79,20 +79,17 @@ func nestedBody(depth int) string {
 
 func TestUnknownMembersAreIgnored(t *testing.T) {
 	t.Parallel()
-	for name, body := range map[string]string{
-		"unknown":                     `{"name":"Rex","categoryId":7,"colour":"brown","tags":[1,{"a":null}],"":0}`,
-		"id":                          `{"id":99,"name":"Rex","categoryId":7}`,
-		"id of another type":          `{"id":"x","name":"Rex","categoryId":7}`,
-		"another letter case":         `{"name":"Rex","categoryId":7,"Name":"Tom","NAME":1,"categoryID":8,"CategoryId":null,"Status":"x"}`,
-		"names equal by case folding": `{"name":"Rex","categoryId":7,"ſtatus":"sold","\u212aname":1}`,
-		"names of Go fields":          `{"name":"Rex","categoryId":7,"CategoryID":8,"category_id":8}`,
-		"deeply nested":               nestedBody(5_000),
+	s := newTestServer(t)
+	for id, body := range []string{
+		`{"name":"Rex","categoryId":7,"colour":"brown","tags":[1,{"a":null}],"":0}`,
+		`{"id":99,"name":"Rex","categoryId":7}`,
+		`{"id":"x","name":"Rex","categoryId":7}`,
+		`{"name":"Rex","categoryId":7,"Name":"Tom","NAME":1,"categoryID":8,"CategoryId":null,"Status":"x"}`,
+		`{"name":"Rex","categoryId":7,"ſtatus":"sold","\u212aname":1}`, // equal to names by case folding
+		`{"name":"Rex","categoryId":7,"CategoryID":8,"category_id":8}`, // names of Go fields
+		nestedBody(5_000),
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newTestServer(t)
-			s.expect(t, postPet(body), created(`{"id":1,"name":"Rex","categoryId":7}`))
-		})
+		s.expect(t, postPet(body), created(fmt.Sprintf(`{"id":%d,"name":"Rex","categoryId":7}`, id+1)))
 	}
 }
 
@@ -176,9 +173,7 @@ func (s *testServer) listenAfter(t *testing.T, middleware gin.HandlerFunc, wrap 
 	t.Helper()
 	engine := gin.New()
 	engine.Use(middleware)
-	if err := s.api(t).Mount(engine.Group("/v1")); err != nil {
-		t.Fatal(err)
-	}
+	s.startHost(t, engine, s.api(t))
 	s.start(t, wrap(engine))
 }
 

@@ -7,15 +7,14 @@
 // Its files, each with its options:
 //
 //	api.go, mount.go, routes.go        the API, mounting it, the list of its routes
-//	middleware.go, requeststate.go     what every request passes, and its state
-//	deadline.go                        the deadline of a request
-//	auth.go, ratelimit.go, cors.go     authentication, rate limit, other origins
+//	middleware.go, requeststate.go     what every request passes, its state and its deadline
+//	auth.go, ratelimit.go              authentication, rate limit
 //	deprecation.go                     the headers and the removal of getPet
-//	body.go, bind.go, idempotency.go   reading of bodies, Idempotency-Key (see also internal/binding)
+//	body.go, bind.go                   bodies, parameters, Idempotency-Key (see also internal/binding and internal/record)
 //	pets.go, orders.go                 the operations
-//	page.go, pagecache.go              pages of lists, and their cache
-//	write.go, errors.go, outage.go     responses (see also internal/record), errors, their log
-//	accesslog.go, metrics.go, tracing.go
+//	page.go                            pages of lists, and their cache
+//	errors.go                          errors as responses and in the log
+//	accesslog.go, metrics.go           access log, traces, metrics
 package http
 
 //	@title			Petstore

@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -10,10 +11,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
 
+	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
 )
@@ -66,10 +73,10 @@ func identifierOf(expr ast.Expr) string {
 	}
 }
 
-// newRejectingServer returns a server whose Authenticator returns err.
-func newRejectingServer(t *testing.T, err error) *testServer {
+// newRejectingServer returns a server whose Authenticator returns *err.
+func newRejectingServer(t *testing.T, err *error) *testServer {
 	t.Helper()
-	return newTestServer(t, withAuthenticator(func(*gin.Context) (string, error) { return "", err }))
+	return newTestServer(t, withAuthenticator(func(*gin.Context) (string, error) { return "", *err }))
 }
 
 func TestEveryKindHasAStatus(t *testing.T) {
@@ -79,25 +86,18 @@ func TestEveryKindHasAStatus(t *testing.T) {
 		"conflict": 409, "rate limited": 429, "gone": 410, "body too large": 413, "unsupported media type": 415, "reused": 422,
 		"internal": 500, "unavailable": 503,
 	}
+	var err error
+	s, codes := newRejectingServer(t, &err), constantsOfType(t, "Code")
 	for _, kind := range constantsOfType(t, "Kind") {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			status := statuses[kind]
-			i := slices.IndexFunc(constantsOfType(t, "Code"), func(code string) bool { return publishedCodes[code] == status })
-			if i < 0 {
-				t.Fatalf("kind %q: no code is published with status %d", kind, status)
-			}
-			failure := &domain.Error{
-				Kind: domain.Kind(kind), Code: domain.Code(constantsOfType(t, "Code")[i]),
-				Message: "public message", Cause: errors.New("hidden detail"),
-			}
-			s := newRejectingServer(t, fmt.Errorf("wrapped: %w", fmt.Errorf("and again: %w", failure)))
-			res, err := s.send(t.Context(), get("/v1/pets")) // not expect: some of these statuses are not documented for a list
-			if err != nil {
-				t.Fatal(err)
-			}
-			res.check(t, rejected(status, string(failure.Code), "public message").withoutText("hidden detail", "wrapped", "again"))
-		})
+		status := statuses[kind]
+		i := slices.IndexFunc(codes, func(code string) bool { return publishedCodes[code] == status })
+		if i < 0 {
+			t.Fatalf("kind %q: no code is published with status %d", kind, status)
+		}
+		failure := &domain.Error{Kind: domain.Kind(kind), Code: domain.Code(codes[i]), Message: "public message", Cause: errors.New("hidden detail")}
+		err = fmt.Errorf("wrapped: %w", fmt.Errorf("and again: %w", failure))
+		// not expect: some of these statuses are not documented for a list
+		s.expectOnly(t, get("/v1/pets"), rejected(status, codes[i], "public message").withoutText("hidden detail", "wrapped", "again"))
 	}
 }
 
@@ -132,19 +132,17 @@ func TestPublishedCodesMatchDocument(t *testing.T) {
 
 func TestUnknownErrorIsInternalError(t *testing.T) {
 	t.Parallel()
-	for name, err := range map[string]error{
-		"an error of another type": errors.New("hidden detail"),
-		"a Kind alone":             domain.ErrNotFound,
-		"an unknown Kind":          &domain.Error{Kind: "hidden detail", Code: "hidden detail", Message: "hidden detail"},
-		"no Kind":                  &domain.Error{Message: "hidden detail"},
-		"no Code":                  &domain.Error{Kind: domain.ErrUnauthenticated, Message: "hidden detail"},
+	var err error
+	s := newRejectingServer(t, &err)
+	for _, err = range []error{
+		errors.New("hidden detail"),
+		domain.ErrNotFound,
+		&domain.Error{Kind: "hidden detail", Code: "hidden detail", Message: "hidden detail"},
+		&domain.Error{Message: "hidden detail"},
+		&domain.Error{Kind: domain.ErrUnauthenticated, Message: "hidden detail"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newRejectingServer(t, err)
-			res := s.expect(t, get("/v1/pets"), rejected(500, "internal_error").withoutText("hidden detail"))
-			s.checkCauseLogged(t, res, err.Error())
-		})
+		res := s.expect(t, get("/v1/pets"), rejected(500, "internal_error").withoutText("hidden detail"))
+		s.checkCauseLogged(t, res, err.Error())
 	}
 }
 
@@ -162,19 +160,19 @@ func (s *testServer) checkCauseLogged(t *testing.T, res response, cause string) 
 
 func TestStoreErrorIsInternalErrorAndOnlyLogged(t *testing.T) {
 	t.Parallel()
-	for table, r := range map[string]request{
-		"pets":             get("/v1/pets"),
-		"orders":           get("/v1/store/orders"),
-		"api_keys":         get("/v1/pets"),
-		"idempotency_keys": postPet(newRex, "Idempotency-Key: one"),
+	s := newTestServer(t)
+	for _, tc := range []struct {
+		table string
+		request
+	}{
+		{"pets", get("/v1/pets")},
+		{"orders", get("/v1/store/orders")},
+		{"idempotency_keys", postPet(newRex, "Idempotency-Key: one")},
+		{"api_keys", get("/v1/pets", "Authorization: Bearer "+apikey.Generate())}, // not cached
 	} {
-		t.Run(table, func(t *testing.T) {
-			t.Parallel()
-			s := newTestServer(t)
-			s.removeTable(t, table)
-			res := s.expect(t, r, rejected(500, "internal_error").withoutText(table+":", "table"))
-			s.checkCauseLogged(t, res, table)
-		})
+		s.removeTable(t, tc.table)
+		res := s.expect(t, tc.request, rejected(500, "internal_error").withoutText(tc.table+":", "table"))
+		s.checkCauseLogged(t, res, tc.table)
 	}
 }
 
@@ -193,4 +191,114 @@ func TestClosedStoreIsUnavailable(t *testing.T) {
 	}
 	s.expect(t, get("/readyz"), rejected(503, "unavailable"))
 	s.expect(t, get("/livez"), ok(`{"status":"alive"}`))
+}
+
+// newFailingServer returns a server whose store fails while failing is true.
+func newFailingServer(t *testing.T, failing *atomic.Bool) *testServer {
+	t.Helper()
+	fail := func() error {
+		if failing.Load() {
+			return domain.Unavailable(errors.New("connection refused"))
+		}
+		return nil
+	}
+	s := newUnstartedServer(t)
+	s.health = server.NewHealth(func(context.Context) error { return fail() })
+	s.start(t, s.engine(t, nil, func(services *rest.Options) {
+		withGet(func(context.Context, int64) (domain.Pet, error) {
+			return domain.Pet{ID: 1, Name: "Rex", CategoryID: 7}, fail()
+		})(services)
+		withCreate(func(context.Context) (domain.Pet, error) {
+			return domain.Pet{ID: 1, Name: "Rex", CategoryID: 7}, fail()
+		})(services)
+	}))
+	return s
+}
+
+// wantOutages expects log entries with these messages, the numbers of failed requests in
+// those of an end, and no error but those of a beginning.
+func (s *testServer) wantOutages(t *testing.T, want ...any) {
+	t.Helper()
+	var got []any
+	for _, entry := range s.log.All() {
+		if entry.Level == zap.DebugLevel || entry.Message == "request" {
+			continue
+		}
+		got = append(got, entry.Message)
+		if failed, ended := entry.ContextMap()["failed_requests"]; ended {
+			got = append(got, failed)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
+	}
+}
+
+func TestOutageOfTheStoreIsLoggedAtItsBeginningAndItsEnd(t *testing.T) {
+	t.Parallel()
+	var failing atomic.Bool
+	s := newFailingServer(t, &failing)
+	const begins, ends = "the store is not available", "the store is available again"
+	for range 2 {
+		s.log.TakeAll()
+		failing.Store(true)
+		for _, r := range []request{get("/v1/pets/1"), postPet(newRex), get("/readyz"), postPet(newRex)} {
+			s.expect(t, r, rejected(503, "unavailable").withHeader("Retry-After: 1"))
+		}
+		s.wantOutages(t, begins)
+		failing.Store(false)
+		s.clock.advance(time.Second)
+		s.expect(t, get("/v1/pets/1"), wantResponse{status: 200})
+		s.wantOutages(t, begins) // writes may still fail
+		s.expect(t, postPet(newRex), wantResponse{status: 201})
+		s.wantOutages(t, begins) // it may still not be ready
+		s.expect(t, get("/readyz"), ok(""))
+		s.wantOutages(t, begins, ends, int64(4))
+	}
+}
+
+func TestReadinessEndsAnOutageThatItBegan(t *testing.T) {
+	t.Parallel()
+	var failing atomic.Bool
+	failing.Store(true)
+	s := newFailingServer(t, &failing)
+	s.expect(t, get("/readyz"), rejected(503, "unavailable"))
+	failing.Store(false)
+	s.clock.advance(time.Second)
+	s.expect(t, get("/livez"), ok("")) // does not use the store
+	s.wantOutages(t, "the store is not available")
+	s.expect(t, get("/readyz"), ok(""))
+	s.wantOutages(t, "the store is not available", "the store is available again", int64(1))
+}
+
+func TestStoreThatFailsNowAndThenDoesNotFillTheLog(t *testing.T) {
+	t.Parallel()
+	var failing atomic.Bool
+	s := newFailingServer(t, &failing)
+	for range 10 {
+		failing.Store(true)
+		s.expect(t, postPet(newRex), rejected(503, "unavailable"))
+		failing.Store(false)
+		s.expect(t, postPet(newRex), wantResponse{status: 201})
+	}
+	s.wantOutages(t, "the store is not available")
+	s.clock.advance(time.Second)
+	s.expect(t, postPet(newRex), wantResponse{status: 201})
+	s.wantOutages(t, "the store is not available", "the store is available again", int64(10))
+}
+
+func TestFailureLongAfterTheLastOneIsLoggedAgain(t *testing.T) {
+	t.Parallel()
+	var failing atomic.Bool
+	s := newFailingServer(t, &failing)
+	failing.Store(true)
+	s.expect(t, postPet(newRex), rejected(503, "unavailable")) // nobody writes again
+	failing.Store(false)
+	s.clock.advance(time.Minute)
+	s.expect(t, get("/v1/pets/1"), wantResponse{status: 200})
+	failing.Store(true)
+	for range 2 {
+		s.expect(t, get("/v1/pets/1"), rejected(503, "unavailable"))
+	}
+	s.wantOutages(t, "the store is not available", "the store is not available")
 }

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,7 +22,9 @@ import (
 func TestPanicIsInternalErrorAndOnlyLogged(t *testing.T) {
 	t.Parallel()
 	var nilPet *domain.Pet
-	for cause, doPanic := range map[string]func() domain.Pet{
+	var doPanic func() domain.Pet
+	s := newTestServer(t, withGet(func(context.Context, int64) (domain.Pet, error) { return doPanic(), nil }))
+	for cause, panics := range map[string]func() domain.Pet{
 		"a string":                      func() domain.Pet { panic("a string") },
 		"an error value":                func() domain.Pet { panic(errors.New("an error value")) },
 		"there is no pet with the id 1": func() domain.Pet { panic(domain.PetNotFound(1)) },
@@ -29,33 +32,25 @@ func TestPanicIsInternalErrorAndOnlyLogged(t *testing.T) {
 		"panic called with nil":         func() domain.Pet { panic(nil) },
 		"index out of range [1] with":   func() domain.Pet { return []domain.Pet{}[len("x")] },
 	} {
-		t.Run(cause, func(t *testing.T) {
-			t.Parallel()
-			s := newTestServer(t, withGet(func(context.Context, int64) (domain.Pet, error) { return doPanic(), nil }))
-			res := s.expect(t, get("/v1/pets/1"), rejected(500, "internal_error").withHeader(deprecationHeaders...).withoutText(cause, "panic_test"))
-			entries := s.log.FilterMessage("panic").All()
-			if len(entries) != 1 {
-				t.Fatalf("got %d panics in the log, want 1", len(entries))
-			}
-			fields := entries[0].ContextMap()
-			if fields["request_id"] != res.Header.Get("X-Request-Id") || !strings.Contains(fmt.Sprint(fields["panic"]), cause) {
-				t.Errorf("got log entry %v, want %s of request %s", fields, cause, res.Header.Get("X-Request-Id"))
-			}
-			if !strings.Contains(fmt.Sprint(fields["stack"]), "middleware_test.go") {
-				t.Errorf("got stack %v, want it to contain middleware_test.go", fields["stack"])
-			}
-			s.expect(t, get("/v1/pets"), ok(`[]`))
-		})
+		doPanic = panics
+		s.log.TakeAll()
+		res := s.expect(t, get("/v1/pets/1"), rejected(500, "internal_error").withHeader(deprecationHeaders...).withoutText(cause, "middleware_test"))
+		if lines := s.accessLog(t); len(lines) != 1 || lines[0]["status"] != int64(500) {
+			t.Errorf("%s: got access log %v, want one line with status 500", cause, lines)
+		}
+		entries := s.log.FilterMessage("panic").All()
+		if len(entries) != 1 {
+			t.Fatalf("%s: got %d panics in the log, want 1", cause, len(entries))
+		}
+		fields := entries[0].ContextMap()
+		if fields["request_id"] != res.Header.Get("X-Request-Id") || !strings.Contains(fmt.Sprint(fields["panic"]), cause) {
+			t.Errorf("got log entry %v, want %s of request %s", fields, cause, res.Header.Get("X-Request-Id"))
+		}
+		if !strings.Contains(fmt.Sprint(fields["stack"]), "middleware_test.go") {
+			t.Errorf("got stack %v, want it to contain middleware_test.go", fields["stack"])
+		}
 	}
-}
-
-func TestAccessLogRecordsPanicAs500(t *testing.T) {
-	t.Parallel()
-	s := newTestServer(t, withGet(func(context.Context, int64) (domain.Pet, error) { panic("panic value") }))
-	s.expect(t, newRequest(http.MethodHead, "/v1/pets/1"), wantResponse{status: 500})
-	if lines := s.accessLog(t); len(lines) != 1 || lines[0]["status"] != int64(500) {
-		t.Errorf("got access log %v, want one line with status 500", lines)
-	}
+	s.expect(t, get("/v1/pets"), ok(`[]`))
 }
 
 func TestAuthenticatorPanicIsInternalError(t *testing.T) {
@@ -187,5 +182,98 @@ func TestInvalidRequestIDIsReplaced(t *testing.T) {
 			t.Errorf("%q: got id %q, want 32 new hexadecimal digits", header, id)
 		}
 		generated[id] = true
+	}
+}
+
+const (
+	allowedOrigin     = "Origin: https://shop.example.com"
+	otherOrigin       = "Origin: https://evil.example.com"
+	requestMethodPost = "Access-Control-Request-Method: POST"
+	requestHeaders    = "Access-Control-Request-Headers: authorization,content-type,idempotency-key"
+	originAllowed     = "Access-Control-Allow-Origin: https://shop.example.com"
+	originNotAllowed  = "-Access-Control-Allow-Origin"
+)
+
+func newCORSServer(t *testing.T) *testServer {
+	t.Helper()
+	return newTestServer(t, withAllowedOrigins("https://shop.example.com", "http://localhost:3000"))
+}
+
+func TestPreflightNeedsNoAPIKey(t *testing.T) {
+	t.Parallel()
+	s := newCORSServer(t)
+	preflight := func(path string, header ...string) request {
+		return newRequest("OPTIONS", path, append([]string{"-Authorization"}, header...)...)
+	}
+	allowed := wantResponse{status: 204}.withHeader("Allow: GET, HEAD, POST, OPTIONS", originAllowed, "Access-Control-Allow-Methods: POST", "Access-Control-Max-Age: 600",
+		"-Access-Control-Allow-Credentials")
+	notAllowed := wantResponse{status: 204}.withHeader(originNotAllowed, "-Access-Control-Allow-Methods", "-Access-Control-Allow-Headers", "-Access-Control-Allow-Credentials")
+	for _, tc := range []testCase{
+		{"all headers", preflight("/v1/pets", allowedOrigin, requestMethodPost, requestHeaders), allowed.withHeader("Access-Control-Allow-Headers: authorization,content-type,idempotency-key")},
+		{"headers with spaces", preflight("/v1/store/orders", allowedOrigin, requestMethodPost, "Access-Control-Request-Headers: Content-Type, Authorization"), allowed.withHeader("Access-Control-Allow-Headers: Content-Type, Authorization")},
+		{"no headers", preflight("/v1/pets", allowedOrigin, requestMethodPost), allowed.withHeader("-Access-Control-Allow-Headers")},
+		{"deprecated route", preflight("/v1/pets/1", allowedOrigin, "Access-Control-Request-Method: GET", requestHeaders), wantResponse{status: 204}.withHeader(deprecationHeaders...).withHeader(originAllowed, "Allow: GET, HEAD, OPTIONS")},
+		{"another origin", preflight("/v1/pets", otherOrigin, requestMethodPost, requestHeaders), notAllowed},
+		{"null origin", preflight("/v1/pets", "Origin: null", requestMethodPost, requestHeaders), notAllowed},
+		{"another scheme", preflight("/v1/pets", "Origin: http://shop.example.com", requestMethodPost), notAllowed},
+		{"another port", preflight("/v1/pets", "Origin: https://shop.example.com:8443", requestMethodPost), notAllowed},
+		{"origin as prefix", preflight("/v1/pets", "Origin: https://shop.example.com.evil.com", requestMethodPost), notAllowed},
+		{"another method", preflight("/v1/pets", allowedOrigin, "Access-Control-Request-Method: DELETE"), notAllowed},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			res := s.expect(t, tc.request, tc.want)
+			if vary := res.Header.Get("Vary"); !strings.Contains(vary, "Origin") {
+				t.Errorf("got Vary %q, want it to contain Origin", vary)
+			}
+		})
+	}
+}
+
+// exposedHeaders are the response headers that a page of an allowed origin can read.
+var exposedHeaders = []string{"Link", "Location", "X-Request-Id", "Retry-After", "RateLimit", "RateLimit-Policy", "Idempotency-Replayed", "ETag", "Deprecation", "Sunset"}
+
+func TestAllowedOriginCanReadEveryResponse(t *testing.T) {
+	t.Parallel()
+	s := newCORSServer(t)
+	for name, r := range map[string]request{
+		"list": get("/v1/pets"), "created pet": postPet(newRex), "malformed body": postPet(`{`), "no key": get("/v1/pets", "-Authorization"),
+		"unknown pet": get("/v1/pets/42"), "unknown path": get("/v1/nothing"), "encoded slash": get("/v1/pets%2F1"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r.header = append(r.header, allowedOrigin)
+			res := s.expectOnly(t, r, wantResponse{}.withHeader(originAllowed, "Vary: Origin", "-Access-Control-Allow-Credentials"))
+			got := strings.Split(strings.ToLower(res.Header.Get("Access-Control-Expose-Headers")), ", ")
+			for _, header := range exposedHeaders {
+				if !slices.Contains(got, strings.ToLower(header)) {
+					t.Errorf("got exposed headers %q, want %s among them", got, header)
+				}
+			}
+		})
+	}
+}
+
+func TestOtherOriginsGetNoCORSHeaders(t *testing.T) {
+	t.Parallel()
+	s := newCORSServer(t)
+	for _, header := range []string{otherOrigin, "Origin: null", "X-No: origin"} {
+		s.expectOnly(t, get("/v1/pets", header), ok(`[]`).withHeader(originNotAllowed, "-Access-Control-Expose-Headers", "Vary: Origin"))
+	}
+}
+
+func TestCORSIsOffByDefault(t *testing.T) {
+	t.Parallel()
+	preflight := []string{otherOrigin, "Access-Control-Request-Method: GET", "Access-Control-Request-Headers: authorization"}
+	s := newUnstartedServer(t)
+	for _, options := range [][]option{nil, {withAllowedOrigins()}, {withAllowedOrigins("https://shop.example.com"), withAllowedOrigins()}} {
+		s.start(t, s.engine(t, nil, options...))
+		s.expect(t, get("/v1/pets", allowedOrigin), ok(`[]`).withHeader(originNotAllowed, "-Vary"))
+		s.expect(t, newRequest("OPTIONS", "/v1/pets", allowedOrigin, requestMethodPost, requestHeaders), wantResponse{status: 204}.withHeader(originNotAllowed, "-Access-Control-Allow-Methods", "-Vary"))
+		for path := range allowHeaders(t) {
+			for _, method := range []string{http.MethodGet, http.MethodOptions} {
+				s.expect(t, newRequest(method, path, preflight...), wantResponse{}.withHeader(originNotAllowed, "-Access-Control-Allow-Headers", "-Vary"))
+			}
+		}
 	}
 }

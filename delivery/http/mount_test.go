@@ -17,7 +17,6 @@ import (
 	"go.uber.org/zap"
 
 	rest "example.com/petstore/delivery/http"
-	"example.com/petstore/domain"
 )
 
 // newMountedServer returns a server whose API is mounted under a prefix of a host's engine.
@@ -29,12 +28,9 @@ func newMountedServer(t *testing.T, prefix string, options ...option) *testServe
 	engine.HandleMethodNotAllowed = true
 	engine.GET("/hello", hello)
 	engine.NoRoute(rest.NotFound)
-	api, group := s.api(t, options...), engine.Group(prefix)
+	api := s.api(t, options...)
 	engine.NoMethod(api.MarkDeprecated, rest.MethodNotAllowed)
-	if err := api.Mount(group); err != nil {
-		t.Fatal(err)
-	}
-	s.start(t, engine)
+	s.startHost(t, engine, api)
 	return s
 }
 
@@ -67,35 +63,23 @@ func TestLinksResolveUnderAnyPrefix(t *testing.T) {
 // With UseRawPath, an encoded slash in the prefix of the host is not one of the API's path.
 func TestPrefixMayContainEncodedSlash(t *testing.T) {
 	t.Parallel()
-	s := newUnstartedServer(t)
-	engine := gin.New()
+	s, engine := newUnstartedServer(t), gin.New()
 	engine.UseRawPath = true
-	if err := s.api(t).Mount(engine.Group("/teams/:team")); err != nil {
-		t.Fatal(err)
-	}
+	s.prefix = "/teams/:team"
+	s.startHost(t, engine, s.api(t))
 	s.prefix = "/teams/a%2Fb"
-	s.start(t, engine)
 	s.expect(t, get("/teams/a%2Fb/pets"), ok(`[]`))
 }
 
 func TestMountedAPILeavesHostRoutesUnchanged(t *testing.T) {
 	t.Parallel()
 	s := newMountedServer(t, "/shop/v1")
-	res, err := s.send(t.Context(), get("/hello"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.check(t, wantResponse{status: 200}.withHeader("-X-Request-Id", "-Cache-Control", "-X-Content-Type-Options"))
+	res := s.expectOnly(t, get("/hello"), wantResponse{status: 200}.withHeader("-X-Request-Id", "-Cache-Control", "-X-Content-Type-Options"))
 	if string(res.body) != "hello" || len(s.log.All()) != 0 {
 		t.Errorf("got body %q and log %v, want hello and no log", res.body, s.log.All())
 	}
 	for _, r := range []request{get("/shop/v1/nothing"), get("/livez"), newRequest("DELETE", "/shop/v1/pets"), get("/v1/pets")} {
-		res, err := s.send(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res.checkBody(t)
-		res.check(t, wantResponse{}.withoutText("hello"))
+		s.expectOnly(t, r, wantResponse{}.withoutText("hello")).checkBody(t)
 	}
 }
 
@@ -221,51 +205,20 @@ func TestMiddlewareOfHostRunsWithinTheAPI(t *testing.T) {
 	}
 	api := s.api(t, withAllowedOrigins("https://shop.example.com"),
 		withAuthenticator(func(c *gin.Context) (string, error) { return c.GetString("user"), nil }))
-	engine := gin.New()
-	if err := api.Mount(engine.Group("/v1"), signIn); err != nil {
-		t.Fatal(err)
-	}
-	s.start(t, engine)
+	s.startHost(t, gin.New(), api, signIn)
 	for _, path := range []string{"/v1/pets", "/v1/pets/1", "/v1/store/orders/1/deliver"} {
 		preflight := newRequest("OPTIONS", path, "-Authorization", allowedOrigin, "Access-Control-Request-Method: GET", requestHeaders)
 		s.expect(t, preflight, wantResponse{status: 204}.withHeader(originAllowed, "Access-Control-Allow-Methods: GET"))
 	}
-	res, err := s.send(t.Context(), get("/v1/pets/1", allowedOrigin))
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.check(t, wantResponse{status: 401}.withHeader(append(slices.Clip(deprecationHeaders), originAllowed)...))
+	res := s.expectOnly(t, get("/v1/pets/1", allowedOrigin), wantResponse{status: 401}.withHeader(append(slices.Clip(deprecationHeaders), originAllowed)...))
 	if string(res.body) != `{"error":"sign in first"}` {
 		t.Errorf("got body %s, want that of the host", res.body)
 	}
-	if res, err = s.send(t.Context(), get("/v1/pets", "From: ann")); err != nil {
-		t.Fatal(err)
-	}
-	res.check(t, ok(`[]`))
+	s.expectOnly(t, get("/v1/pets", "From: ann"), ok(`[]`))
 	lines := s.accessLog(t)
 	if last := lines[len(lines)-1]; len(lines) != 5 || last["caller"] != "ann" {
 		t.Errorf("got access log %v, want 5 lines and caller ann in the last", lines)
 	}
-}
-
-func TestTwoAPIsOnOneEngineAreIndependent(t *testing.T) {
-	t.Parallel()
-	a, b := newUnstartedServer(t), newUnstartedServer(t)
-	engine := gin.New()
-	for prefix, s := range map[string]*testServer{"/a/v1": a, "/b/v1": b} {
-		registry := prometheus.WrapRegistererWith(prometheus.Labels{"shop": prefix}, prometheus.NewRegistry())
-		if err := s.api(t, withMetrics(registry)).Mount(engine.Group(prefix)); err != nil {
-			t.Fatal(err)
-		}
-		s.prefix = prefix
-		s.start(t, engine)
-	}
-	if pet := a.createPets(t, domain.NewPet{Name: "Rex"})[0]; pet.ID != 1 {
-		t.Errorf("got id %d, want 1", pet.ID)
-	}
-	a.expect(t, get("/a/v1/pets"), ok(`[{"id":1,"name":"Rex","categoryId":0}]`))
-	b.expect(t, get("/b/v1/pets"), ok(`[]`))
-	b.expect(t, get("/a/v1/pets"), rejected(401, "invalid_api_key"))
 }
 
 // Not parallel: other tests may change global state.

@@ -3,6 +3,7 @@ package http_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,35 +23,34 @@ func orderAction(id int, action string) request {
 
 func TestOrderStatusUpdatesPetStatus(t *testing.T) {
 	t.Parallel()
-	for action, want := range map[string]struct{ order, pet string }{
-		"deliver": {"delivered", "sold"}, "cancel": {"cancelled", "available"},
+	s, id := newTestServer(t), 0
+	for action, want := range map[string]struct{ order, pet, other string }{
+		"deliver": {"delivered", "sold", "cancel"}, "cancel": {"cancelled", "available", "deliver"},
 	} {
 		for _, before := range []domain.PetStatus{"available", ""} {
-			t.Run(action+" "+string(before), func(t *testing.T) {
-				t.Parallel()
-				s := newTestServer(t)
-				s.createPets(t, newPets(1, before)...)
-				placed := `{"id":1,"petId":1,"status":"placed","createdAt":"2026-11-20T12:00:00.000Z","updatedAt":"2026-11-20T12:00:00.000Z"}`
-				res := s.expect(t, postOrder(`{"petId":1}`), created(placed))
-				location, err := res.Location()
-				if err != nil {
-					t.Fatal(err)
-				}
-				s.expect(t, get(location.Path), ok(placed))
-				s.expect(t, get("/v1/pets?status=pending"), ok(`[{"id":1,"name":"Rex","categoryId":7,"status":"pending"}]`))
+			id++
+			s.clock.set(noon)
+			s.createPets(t, newPets(1, before)...)
+			pet := fmt.Sprintf(`{"id":%d,"name":"Rex","categoryId":7,"status":%%q}`, id)
+			order := fmt.Sprintf(`{"id":%d,"petId":%d,"status":%%q,"createdAt":"2026-11-20T12:00:00.000Z","updatedAt":%%q}`, id, id)
+			placed := fmt.Sprintf(order, "placed", "2026-11-20T12:00:00.000Z")
+			res := s.expect(t, postOrder(fmt.Sprintf(`{"petId":%d}`, id)), created(placed))
+			location, err := res.Location()
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.expect(t, get(location.Path), ok(placed))
+			s.expect(t, get("/v1/pets?status=pending"), ok(`[`+fmt.Sprintf(pet, "pending")+`]`))
 
-				s.clock.set(noon.Add(time.Hour + 7*time.Millisecond))
-				updated := fmt.Sprintf(`{"id":1,"petId":1,"status":%q,"createdAt":"2026-11-20T12:00:00.000Z","updatedAt":"2026-11-20T13:00:00.007Z"}`, want.order)
-				s.expect(t, orderAction(1, action), ok(updated))
-				s.expect(t, get("/v1/pets/1"), ok(fmt.Sprintf(`{"id":1,"name":"Rex","categoryId":7,"status":%q}`, want.pet)))
-
-				s.clock.advance(time.Hour)
-				s.expect(t, orderAction(1, action), ok(updated)) // no second update
-				s.expect(t, orderAction(1, map[string]string{"deliver": "cancel", "cancel": "deliver"}[action]), rejected(409, "order_state_conflict"))
-				s.expect(t, get("/v1/store/orders/1"), ok(updated))
-				s.expect(t, get("/v1/store/orders"), ok(`[`+updated+`]`))
-				s.expect(t, get("/v1/pets/1"), ok(fmt.Sprintf(`{"id":1,"name":"Rex","categoryId":7,"status":%q}`, want.pet)))
-			})
+			s.clock.set(noon.Add(time.Hour + 7*time.Millisecond))
+			updated := fmt.Sprintf(order, want.order, "2026-11-20T13:00:00.007Z")
+			s.expect(t, orderAction(id, action), ok(updated))
+			s.clock.advance(time.Hour)
+			s.expect(t, orderAction(id, action), ok(updated)) // no second update
+			s.expect(t, orderAction(id, want.other), rejected(409, "order_state_conflict"))
+			s.expect(t, get(location.Path), ok(updated))
+			s.expect(t, get(fmt.Sprintf("/v1/store/orders?petId=%d", id)), ok(`[`+updated+`]`))
+			s.expect(t, get(fmt.Sprintf("/v1/pets/%d", id)), ok(fmt.Sprintf(pet, want.pet)))
 		}
 	}
 }
@@ -144,8 +144,8 @@ func TestOrderIsPlacedOncePerIdempotencyKey(t *testing.T) {
 	s.expect(t, get("/v1/pets?status=pending"), ok(`[]`))
 }
 
-// countStatuses sends requests concurrently and counts the responses by status.
-func (s *testServer) countStatuses(t *testing.T, requests ...request) map[int]int {
+// sendConcurrently sends requests at once and returns the responses.
+func (s *testServer) sendConcurrently(t *testing.T, requests ...request) []response {
 	t.Helper()
 	responses := make([]response, len(requests))
 	var wait sync.WaitGroup
@@ -158,12 +158,19 @@ func (s *testServer) countStatuses(t *testing.T, requests ...request) map[int]in
 		})
 	}
 	wait.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	return responses
+}
+
+// countStatuses sends requests at once and counts the responses by status.
+func (s *testServer) countStatuses(t *testing.T, requests ...request) map[int]int {
+	t.Helper()
 	statuses := map[int]int{}
-	for _, res := range responses {
-		if res.Response != nil {
-			s.checkCommonRules(t, res)
-			statuses[res.StatusCode]++
-		}
+	for _, res := range s.sendConcurrently(t, requests...) {
+		s.checkCommonRules(t, res)
+		statuses[res.StatusCode]++
 	}
 	return statuses
 }
@@ -172,11 +179,7 @@ func TestConcurrentOrdersForOnePetAcceptOne(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
 	s.createPets(t, newPets(1, "available")...)
-	orders := make([]request, 32)
-	for i := range orders {
-		orders[i] = postOrder(`{"petId":1}`)
-	}
-	if got := s.countStatuses(t, orders...); got[201] != 1 || got[409] != 31 {
+	if got := s.countStatuses(t, slices.Repeat([]request{postOrder(`{"petId":1}`)}, 32)...); got[201] != 1 || got[409] != 31 {
 		t.Errorf("got %v responses by status, want 1 of 201 and 31 of 409", got)
 	}
 	if got := s.countStatuses(t, orderAction(1, "deliver"), orderAction(1, "cancel"), orderAction(1, "deliver"), orderAction(1, "cancel")); got[200] != 2 || got[409] != 2 {

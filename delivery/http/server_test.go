@@ -50,14 +50,14 @@ func TestShutdownWaitsForRunningRequest(t *testing.T) {
 // waitUntilClosed returns when the server accepts no more connections.
 func (s *testServer) waitUntilClosed(t *testing.T) {
 	t.Helper()
-	for start := time.Now(); time.Since(start) < 20*time.Second; {
+	waitUntil(t, "the server accepts no connections", func() bool {
 		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
 		if err != nil {
-			return
+			return true
 		}
 		conn.Close()
-	}
-	t.Fatal("the server still accepts connections")
+		return false
+	})
 }
 
 func TestShutdownClosesConnectionsAfterTimeout(t *testing.T) {
@@ -152,28 +152,21 @@ func TestStartupHandlerSendsCORSHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.start(t, startup)
-	expect := func(r request, want wantResponse) {
-		t.Helper()
-		res, err := s.send(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res.check(t, want)
-	}
 	for _, r := range []request{get("/v1/pets", allowedOrigin), newRequest(http.MethodPost, "/v1/store/orders", allowedOrigin), get("/nowhere", allowedOrigin)} {
-		expect(r, rejected(503, "unavailable").withHeader("Retry-After: 1", originAllowed, "Vary: Origin"))
+		s.expectOnly(t, r, rejected(503, "unavailable").withHeader("Retry-After: 1", originAllowed, "Vary: Origin"))
 	}
-	expect(get("/v1/pets", otherOrigin), rejected(503, "unavailable").withHeader(originNotAllowed))
+	s.expectOnly(t, get("/v1/pets", otherOrigin), rejected(503, "unavailable").withHeader(originNotAllowed))
 	// A browser sends the request only if the preflight has a 2xx status (Fetch, section 4.8).
-	expect(newRequest(http.MethodOptions, "/v1/pets", "-Authorization", allowedOrigin, requestMethodPost, requestHeaders), wantResponse{status: 204}.withHeader(
+	s.expectOnly(t, newRequest(http.MethodOptions, "/v1/pets", "-Authorization", allowedOrigin, requestMethodPost, requestHeaders), wantResponse{status: 204}.withHeader(
 		originAllowed, "Access-Control-Allow-Methods: POST", "Access-Control-Allow-Headers: authorization,content-type,idempotency-key", "Access-Control-Max-Age: 600",
 	))
 }
 
 func TestStartupHandlerTrustsOnlyTheConfiguredProxies(t *testing.T) {
 	t.Parallel()
+	s := newUnstartedServer(t)
 	for proxy, want := range map[string]string{"10.0.0.1": "127.0.0.1", "127.0.0.1": "192.0.2.7"} {
-		s := newUnstartedServer(t)
+		s.log.TakeAll()
 		startup, err := server.NewStartupHandler([]string{proxy}, rest.Options{Logger: s.logger})
 		if err != nil {
 			t.Fatal(err)

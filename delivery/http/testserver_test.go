@@ -180,6 +180,15 @@ func (s *testServer) start(t *testing.T, handler http.Handler) {
 	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 }
 
+// startHost serves an API that a host has mounted on its engine.
+func (s *testServer) startHost(t *testing.T, engine *gin.Engine, api *rest.API, middleware ...gin.HandlerFunc) {
+	t.Helper()
+	if err := api.Mount(engine.Group(s.prefix), middleware...); err != nil {
+		t.Fatal(err)
+	}
+	s.start(t, engine)
+}
+
 // longTimeouts do not expire in a test.
 var longTimeouts = server.Timeouts{
 	ReadHeader: 20 * time.Second, Read: 20 * time.Second, Write: 20 * time.Second, Idle: 20 * time.Second, Shutdown: 20 * time.Second,
@@ -364,4 +373,14 @@ func (s *testServer) expectFrom(t *testing.T, conn net.Conn, want wantResponse) 
 	}
 	s.checkCommonRules(t, res)
 	res.check(t, want)
+}
+
+// waitUntil waits until a condition holds, for 20 seconds at most.
+func waitUntil(t *testing.T, name string, condition func() bool) {
+	t.Helper()
+	for start := time.Now(); !condition(); time.Sleep(time.Millisecond) {
+		if time.Since(start) > 20*time.Second {
+			t.Fatalf("timed out waiting until %s", name)
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -25,8 +26,9 @@ const (
 )
 
 var (
-	driver string               // of the current run
-	server *postgrestest.Server // nil while tests run with SQLite
+	driver   string               // of the current run
+	server   *postgrestest.Server // nil while tests run with SQLite
+	template string               // the path or the name of the database that New copies, which takes less time than migrations
 )
 
 // WithDatabases returns m, whose tests can call New. Run runs them with SQLite, and then with
@@ -37,14 +39,14 @@ func WithDatabases(m *testing.M) interface{ Run() int } { return withDatabases{m
 type withDatabases struct{ *testing.M }
 
 func (m withDatabases) Run() (code int) {
-	flag.Parse()
+	postgrestest.RunMoreInParallel()
 	only := os.Getenv("PETSTORE_TEST_ENGINE")
 	if flag.Lookup("test.fuzz").Value.String()+flag.Lookup("test.list").Value.String() != "" {
 		only = cmp.Or(only, SQLite)
 	}
 	if only != Postgres {
 		driver = SQLite
-		code = m.M.Run()
+		code = withTemplate(m).Run()
 	}
 	if only == SQLite || only == "" && !postgrestest.Available() {
 		return code
@@ -53,23 +55,68 @@ func (m withDatabases) Run() (code int) {
 	if testing.Verbose() {
 		fmt.Fprintln(os.Stdout, "=== the same tests with PostgreSQL")
 	}
-	return max(code, postgrestest.WithServer(m.M, &server).Run())
+	return max(code, postgrestest.WithServer(withTemplate(m), &server).Run())
 }
 
-// A Database is a new database, which is empty or does not exist. It is removed when the
-// test ends.
+// withTemplate creates the template for its tests, and removes it.
+type withTemplate struct{ *testing.M }
+
+func (m withTemplate) Run() (code int) {
+	remove, err := createTemplate()
+	if err == nil {
+		code = m.M.Run()
+		err = remove()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+func createTemplate() (remove func() error, err error) {
+	var created Database
+	if driver == Postgres {
+		if server == nil {
+			return nil, errors.New("PostgreSQL is not available")
+		}
+		if template, remove, err = server.Create(context.Background(), "template0"); err != nil {
+			return nil, err
+		}
+		created = Database{Postgres, server.DSN(template)}
+	} else {
+		folder, err := os.MkdirTemp("", "petstore-template-")
+		if err != nil {
+			return nil, err
+		}
+		template, remove = filepath.Join(folder, "pets.db"), func() error { return os.RemoveAll(folder) }
+		created = Database{SQLite, template}
+	}
+	database, err := created.Engine().Open(context.Background(), engine.Options{Migrate: true, MaxOpenConns: 1})
+	if err != nil {
+		return nil, errors.Join(err, remove())
+	}
+	return remove, database.Close()
+}
+
+// A Database is a new database without records. It is removed when the test ends.
 type Database struct {
 	Driver string // as in database.driver
 	DSN    string
 }
 
-// New returns a new database.
+// New returns a new database, which has the newest schema.
 func New(t testing.TB) Database {
 	t.Helper()
 	if driver == Postgres {
-		return Database{Postgres, server.NewDatabase(t)}
+		return Database{Postgres, server.NewCopy(t, template)}
 	}
-	return Database{SQLite, filepath.Join(t.TempDir(), "pets.db")}
+	folder, file := filepath.Split(template)
+	copied := t.TempDir()
+	if err := os.CopyFS(copied, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	return Database{SQLite, filepath.Join(copied, file)}
 }
 
 // Engine returns the engine of the database.

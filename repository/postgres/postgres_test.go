@@ -67,6 +67,13 @@ func open(t *testing.T, dsn string, o repository.Options) *repository.Store {
 	return store
 }
 
+// openNew opens a store on a new database and returns its DSN, too.
+func openNew(t *testing.T) (store *repository.Store, dsn string) {
+	t.Helper()
+	dsn = server.NewDatabase(t)
+	return open(t, dsn, repository.Options{Migrate: true}), dsn
+}
+
 // adding returns a function that adds a pet.
 func adding(name string) func(context.Context, port.Repositories) error {
 	return func(ctx context.Context, r port.Repositories) error {

@@ -47,8 +47,7 @@ func TestCachesKnowOfEveryAcknowledgedCommit(t *testing.T) {
 // three seconds tell them apart.
 func TestRevokedKeyIsInvalidInOtherProcessesWhateverMaxStaleness(t *testing.T) {
 	t.Parallel()
-	dsn := server.NewDatabase(t)
-	store := open(t, dsn, repository.Options{Migrate: true})
+	store, dsn := openNew(t)
 	hash := createKey(t, store)
 	other := open(t, dsn, repository.Options{MaxStaleness: 5 * time.Second})
 	usable := func(s *repository.Store) bool {
@@ -75,8 +74,7 @@ func TestRevokedKeyIsInvalidInOtherProcessesWhateverMaxStaleness(t *testing.T) {
 
 func TestRequestsWithACachedKeyShareAQueryForVersions(t *testing.T) {
 	t.Parallel()
-	dsn := server.NewDatabase(t)
-	store := open(t, dsn, repository.Options{Migrate: true})
+	store, dsn := openNew(t)
 	hash := createKey(t, store)
 	db := connect(t, dsn)
 	started := func() (at time.Time) {
@@ -152,8 +150,7 @@ func TestMaxStalenessLetsCachesMissCommits(t *testing.T) {
 // After a failover that lost commits, the numbers of the row are those of other commits.
 func TestNewConnectionInvalidatesCaches(t *testing.T) {
 	t.Parallel()
-	dsn := server.NewDatabase(t)
-	store := open(t, dsn, repository.Options{Migrate: true})
+	store, dsn := openNew(t)
 	before := versionsOf(t, []*repository.Store{store})[0]
 	execute(terminate)(t, dsn)
 	after := versionsOf(t, []*repository.Store{store})[0]

@@ -327,7 +327,7 @@ func TestSuspendedCopyContinues(t *testing.T) {
 		}
 		suspended = true
 		const waiting = "SELECT count(*)::text FROM pg_stat_activity WHERE application_name = 'petstore' AND wait_event = 'ClientWrite'"
-		for start := time.Now(); queryText(t, socket, waiting) != "1"; {
+		for start := time.Now(); queryText(t, socket, waiting) != "1"; time.Sleep(10 * time.Millisecond) {
 			if time.Since(start) > 10*time.Second {
 				t.Fatal("the server does not wait for petstore")
 			}

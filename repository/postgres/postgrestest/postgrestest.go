@@ -7,9 +7,12 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"errors"
+	"flag"
 	"fmt"
 	"net/url"
 	"os"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -31,7 +34,7 @@ func open() (*Server, error) {
 	if dsn := os.Getenv(dsnVariable); dsn != "" {
 		return &Server{dsn: dsn}, nil
 	}
-	return StartIn("")
+	return StartIn("", "shared_buffers=16MB", "autovacuum=off", "max_connections=300") // for many databases with few rows
 }
 
 // Available reports whether there is a server for tests, or the programs to start one.
@@ -43,16 +46,19 @@ func Available() bool {
 // WithServer returns m with a server for all tests: Run opens *server, runs the tests and
 // closes it. It reports an error on stderr. If no server is available, *server stays nil, and the
 // tests that call NewDatabase are skipped.
-func WithServer(m *testing.M, server **Server) interface{ Run() int } { return withServer{m, server} }
+func WithServer(m Tests, server **Server) Tests { return withServer{m, server} }
+
+// Tests are a testing.M, or what wraps one.
+type Tests interface{ Run() int }
 
 type withServer struct {
-	*testing.M
+	Tests
 	server **Server
 }
 
 func (m withServer) Run() (code int) {
 	if !Available() {
-		return m.M.Run()
+		return m.Tests.Run()
 	}
 	s, err := open()
 	if err != nil {
@@ -66,7 +72,18 @@ func (m withServer) Run() (code int) {
 		}
 	}()
 	*m.server = s
-	return m.M.Run()
+	if s.cluster != nil { // another one may have too few connections
+		RunMoreInParallel()
+	}
+	return m.Tests.Run()
+}
+
+// RunMoreInParallel sets the flag -parallel for tests that wait most of the time, unless it is given.
+func RunMoreInParallel() {
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel").Value; parallel.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		_ = parallel.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0))) // is a valid number
+	}
 }
 
 // Start starts a server with its own cluster, which the test may stop. Both are removed
@@ -112,22 +129,39 @@ func (s *Server) Close() error {
 // server it skips the test.
 func (s *Server) NewDatabase(t testing.TB) (dsn string) {
 	t.Helper()
+	return s.NewCopy(t, "template0")
+}
+
+// NewCopy is NewDatabase with the contents of another database, to which nobody may be connected.
+func (s *Server) NewCopy(t testing.TB, name string) (dsn string) {
+	t.Helper()
 	if s == nil {
 		t.Skip(errMissing)
 	}
-	name := "petstore_test_" + strings.ToLower(rand.Text())
-	if err := s.Exec(t.Context(), "CREATE DATABASE "+name+" TEMPLATE template0"); err != nil {
+	created, drop, err := s.Create(t.Context(), name)
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if s.cluster != nil {
-			return
-		}
-		if err := s.Exec(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+		if err := drop(); err != nil {
 			t.Error(err)
 		}
 	})
-	return With(s.dsn, "dbname", name)
+	return s.DSN(created)
+}
+
+// DSN returns the DSN of a database.
+func (s *Server) DSN(name string) string { return With(s.dsn, "dbname", name) }
+
+// Create creates a copy of a database and returns its name. The caller must call drop, which does nothing if the
+// database is removed with the cluster.
+func (s *Server) Create(ctx context.Context, of string) (name string, drop func() error, err error) {
+	name = "petstore_test_" + strings.ToLower(rand.Text())
+	drop = func() error { return nil }
+	if s.cluster == nil {
+		drop = func() error { return s.Exec(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)") }
+	}
+	return name, drop, s.Exec(ctx, "CREATE DATABASE "+name+" TEMPLATE "+of)
 }
 
 // Exec runs a statement on a connection of its own, as a superuser of the server.

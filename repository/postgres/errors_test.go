@@ -22,8 +22,7 @@ const terminate = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE 
 
 func TestClosedIdleConnectionsAreReplaced(t *testing.T) {
 	t.Parallel()
-	dsn := server.NewDatabase(t)
-	store := open(t, dsn, repository.Options{Migrate: true})
+	store, dsn := openNew(t)
 	wantAvailable(t, store)
 	execute(terminate)(t, dsn)
 	wantAvailable(t, store)
@@ -32,8 +31,7 @@ func TestClosedIdleConnectionsAreReplaced(t *testing.T) {
 
 func TestConnectionThatIsLostInATransactionIsUnavailable(t *testing.T) {
 	t.Parallel()
-	dsn := server.NewDatabase(t)
-	store := open(t, dsn, repository.Options{Migrate: true})
+	store, dsn := openNew(t)
 	wantUnavailable(t, "InTx", store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		execute(terminate)(t, dsn)
 		return adding("Rex")(ctx, r)
@@ -133,8 +131,7 @@ func TestLockedTableIsUnavailable(t *testing.T) {
 
 func TestReadOnlyServerIsUnavailable(t *testing.T) {
 	t.Parallel()
-	dsn := server.NewDatabase(t)
-	store := open(t, dsn, repository.Options{Migrate: true})
+	store, dsn := openNew(t)
 	name := databaseOf(t, dsn)
 	execute("ALTER DATABASE "+name+" SET default_transaction_read_only = on")(t, dsn)
 	execute(terminate)(t, dsn)
@@ -333,7 +330,7 @@ func waitForLock(t *testing.T, dsn string) {
 // waitUntil waits until a condition holds, for 10 seconds at most.
 func waitUntil(t *testing.T, name string, condition func() bool) {
 	t.Helper()
-	for start := time.Now(); !condition(); {
+	for start := time.Now(); !condition(); time.Sleep(10 * time.Millisecond) {
 		if time.Since(start) > 10*time.Second {
 			t.Fatal("timed out waiting until " + name)
 		}

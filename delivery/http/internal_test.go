@@ -3,9 +3,16 @@ package http
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"example.com/petstore/delivery/internal/binding"
 )
 
 func TestDeadlineCancelsWaitingContexts(t *testing.T) {
@@ -46,5 +53,35 @@ func TestDeadlineIsCanceledWithRequest(t *testing.T) {
 	unused.end()
 	if unused.Err() != nil || unused.timed.Load() != nil {
 		t.Error("got a timer, want none before the first call of Done")
+	}
+}
+
+// Without a registry the series of each caller would only use memory.
+func TestCallersAreCountedOnlyWithRegistry(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		registerer prometheus.Registerer
+		want       int
+	}{{nil, 0}, {prometheus.NewRegistry(), 2}} {
+		a := &API{metrics: newMetrics("key_id"), measured: test.registerer != nil}
+		for _, caller := range []string{"ann", "bob", "ann"} {
+			c, _ := gin.CreateTestContext(httptest.NewRecorder())
+			c.Request = httptest.NewRequestWithContext(&requestState{caller: caller, deadline: deadline{Context: t.Context()}}, http.MethodGet, "/v1/pets/1", http.NoBody)
+			a.countDeprecated(c)
+		}
+		series := make(chan prometheus.Metric, 10)
+		a.metrics.deprecated.Collect(series)
+		if len(series) != test.want {
+			t.Errorf("got %d series with registry %v, want %d", len(series), test.registerer, test.want)
+		}
+	}
+}
+
+// The default in the struct tag and firstPageQuery must have the same limit.
+func TestEmptyQueryIsFirstPage(t *testing.T) {
+	t.Parallel()
+	q, err := binding.Query[listPetsQuery]("")
+	if got := q.canonical(q.filters(), q.After); err != nil || got != firstPageQuery {
+		t.Errorf("got %s and error %v, want %s", got, err, firstPageQuery)
 	}
 }
