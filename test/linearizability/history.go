@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -89,6 +90,29 @@ func (h *History) Len() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.operations)
+}
+
+// SucceededSince reports whether a write that was sent after t has succeeded.
+func (h *History) SucceededSince(t time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := len(h.operations) - 1; i >= 0 && h.operations[i].Return > t.Sub(h.begin); i-- {
+		if op := h.operations[i]; op.Code == ok && op.Kind == Add && op.Call > t.Sub(h.begin) {
+			return true
+		}
+	}
+	return false
+}
+
+// String tells what the history has.
+func (h *History) String() string {
+	unknown := 0
+	for _, op := range h.operations {
+		if op.Code == "" {
+			unknown++
+		}
+	}
+	return fmt.Sprintf("%d operations, %d of them without a known outcome", len(h.operations), unknown)
 }
 
 // Save writes the history to a file, as compressed NDJSON.

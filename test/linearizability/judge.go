@@ -3,10 +3,17 @@ package linearizability
 import (
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
+	"testing"
 	"time"
 
 	"github.com/anishathalye/porcupine"
+	"golang.org/x/sys/unix"
+
+	"example.com/petstore/test/harness"
 )
 
 // A Judge decides whether a history is possible.
@@ -21,6 +28,26 @@ type Judge struct {
 // Check returns an error for each reason why a history is impossible, at most ten of each kind.
 func (j Judge) Check(h *History) []error {
 	return append(j.checkAnimals(h), j.checkLists(h)...)
+}
+
+// WantPossible fails the test if the history is impossible, and stores the history beside the page then.
+func (j Judge) WantPossible(t *testing.T, h *History) {
+	t.Helper()
+	harness.Check(t, os.MkdirAll(filepath.Dir(j.Page), 0o755))
+	begin := time.Now()
+	problems := j.Check(h)
+	var memory unix.Rusage
+	harness.Check(t, unix.Getrusage(unix.RUSAGE_SELF, &memory))
+	t.Logf("%s, judged in %v, with at most %d MiB", h, time.Since(begin).Round(time.Millisecond), memory.Maxrss>>10)
+	if len(problems) == 0 {
+		return
+	}
+	path := strings.TrimSuffix(j.Page, ".html") + ".ndjson.gz"
+	harness.Check(t, h.Save(path))
+	t.Logf("go test ./linearizability -run TestReplay -replay %s -shared=%t judges the history again", path, j.SharedFile)
+	for _, problem := range problems {
+		t.Error(problem)
+	}
 }
 
 // checkAnimals checks each animal with its orders by the model.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -29,7 +28,6 @@ func page(t *testing.T) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join("../../bin/linearizability", filepath.Base(t.Name())+".html"))
 	harness.Check(t, err)
-	harness.Check(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	return path
 }
 
@@ -47,7 +45,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 			}()
 			s.disturb(t, done)
 			clients.ReadAll()
-			judge(t, clients.History, sharedFile)
+			Judge{SharedFile: sharedFile, Page: page(t)}.WantPossible(t, clients.History)
 		})
 	}
 }
@@ -58,25 +56,7 @@ func TestReplay(t *testing.T) {
 	}
 	h, err := Load(*replay)
 	harness.Check(t, err)
-	judge(t, h, *sharedFile)
-}
-
-// judge fails the test if the history is impossible, and stores it then.
-func judge(t *testing.T, h *History, sharedFile bool) {
-	t.Helper()
-	path := page(t)
-	begin := time.Now()
-	problems := Judge{SharedFile: sharedFile, Page: path}.Check(h)
-	t.Logf("%s, judged in %v", h, time.Since(begin).Round(time.Millisecond))
-	if len(problems) == 0 {
-		return
-	}
-	path = strings.TrimSuffix(path, ".html") + ".ndjson.gz"
-	harness.Check(t, h.Save(path))
-	t.Logf("go test ./linearizability -run TestReplay -replay %s -shared=%t judges the history again", path, sharedFile)
-	for _, problem := range problems {
-		t.Error(problem)
-	}
+	Judge{SharedFile: *sharedFile, Page: page(t)}.WantPossible(t, h)
 }
 
 // A service is some processes on a store, which are killed, stopped and started again.
@@ -153,15 +133,4 @@ func (s *service) disturb(t *testing.T, done <-chan struct{}) {
 			s.start(t, i)
 		}
 	}
-}
-
-// String tells what the history has.
-func (h *History) String() string {
-	unknown := 0
-	for _, op := range h.operations {
-		if op.Code == "" {
-			unknown++
-		}
-	}
-	return fmt.Sprintf("%d operations, %d of them without a known outcome", len(h.operations), unknown)
 }

@@ -1,0 +1,41 @@
+package ha_test
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/petstore/test/harness"
+	"example.com/petstore/test/linearizability"
+)
+
+// TestHistoryOfFailoversIsLinearizable breaks the cluster in each way, while clients use both replicas.
+func TestHistoryOfFailoversIsLinearizable(t *testing.T) {
+	cluster := startCluster(t)
+	service := startService(t, cluster, "PETSTORE_DATABASE_REQUIRE_SYNCHRONOUS=true")
+	clients := &linearizability.Clients{
+		History: linearizability.NewHistory(), Key: service.key, Seed: harness.Rand(t).Uint64(), Pause: 5 * time.Millisecond,
+	}
+	for _, r := range service.replicas {
+		clients.URLs = append(clients.URLs, func() string { return "http://" + r.address })
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var sending sync.WaitGroup
+	sending.Go(func() { clients.Run(ctx, 16, 10_000_000) })
+	r := &run{cluster: cluster, service: service, random: harness.Rand(t), writing: clients.History.SucceededSince}
+	for _, f := range faults {
+		time.Sleep(2 * time.Second)
+		t.Log(f.name)
+		f.begin(t, r)()
+		cluster.waitUntilHealthy(t)
+	}
+	time.Sleep(2 * time.Second)
+	stop()
+	sending.Wait()
+	clients.ReadAll()
+	page, err := filepath.Abs("../../bin/linearizability/failovers.html")
+	harness.Check(t, err)
+	linearizability.Judge{Page: page}.WantPossible(t, clients.History)
+}
