@@ -55,6 +55,7 @@ const authError = (_, { React: { createElement } }) => ({ error }) =>
 const authorizationPopup = (Popup, { authActions, React: { createElement, useLayoutEffect, useRef } }) => (props) => {
   const dialog = useRef(null);
   const close = () => void authActions.showDefinitions(false);
+  const onCancel = (event) => (event.preventDefault(), close()); // the event close is later than the focus
   const onMouseDown = (event) => event.target === dialog.current && close();
   useLayoutEffect(() => {
     const element = dialog.current;
@@ -62,7 +63,7 @@ const authorizationPopup = (Popup, { authActions, React: { createElement, useLay
     element.querySelector("input")?.focus();
     return () => element.close(); // which focuses what was focused before
   }, []);
-  return createElement("dialog", { ref: dialog, "aria-label": "Authorize", onClose: close, onMouseDown }, createElement(Popup, props));
+  return createElement("dialog", { ref: dialog, "aria-label": "Authorize", onCancel, onMouseDown }, createElement(Popup, props));
 };
 
 // execute removes the response of the request before. It is disabled until Swagger UI has resolved the references of the
@@ -92,8 +93,9 @@ const response = (Response, { React: { createElement } }) => (props) => {
   if (props.code < 300) return createElement(Response, props);
   const path = ["content", "application/json", "examples"];
   const rank = (code) => (code.includes("idempotency") ? 2 : code.startsWith("missing") ? 0 : 1);
-  const response = props.response.hasIn(path) ? props.response.updateIn(path, (all) => all.toOrderedMap().sortBy((_, code) => rank(code))) : props.response;
-  const codes = response.getIn(path)?.keySeq().join(", ");
+  const examples = props.response.getIn(path)?.toOrderedMap().sortBy((_, code) => rank(code));
+  const response = examples ? props.response.setIn(path, examples) : props.response;
+  const codes = examples?.keySeq().join(", ");
   const summary = createElement("summary", null, props.code, " ", response.get("description"), codes && ": ", codes);
   const table = createElement("table", null, createElement("tbody", null, createElement(Response, { ...props, response })));
   return createElement("tr", null, createElement("td", { colSpan: 3 }, createElement("details", null, summary, table)));
@@ -132,6 +134,8 @@ SwaggerUIBundle({
   presets: [SwaggerUIBundle.presets.apis],
   plugins: [plugin],
   deepLinking: true,
+  // An order is delivered or else cancelled: in the order of use, not of the alphabet.
+  operationsSorter: (a, b) => a.get("path").endsWith("/cancel") - b.get("path").endsWith("/cancel"),
   persistAuthorization: true,
   tryItOutEnabled: true,
   validatorUrl: null,
