@@ -7,10 +7,8 @@ import (
 	"cmp"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/url"
-	"slices"
+	"path"
 	"strings"
 )
 
@@ -27,14 +25,12 @@ type Options struct {
 	// section 4.7.27), such as {"type": "apiKey", "in": "cookie", "name": "session"}.
 	SecurityScheme map[string]any
 	// ProductionURL is the URL of the API without the last segment of its path, such as
-	// https://pets.example for https://pets.example/v1. If it is empty, the document has the URL from which it was requested, as "This server".
+	// https://pets.example for https://pets.example/v1. The document names it before the address of
+	// the API that is relative to its own.
 	ProductionURL string
 	// StagingURL is the same of the staging service. If it is empty, the
 	// document has no staging server.
 	StagingURL string
-	// TrustedProxies are the IP addresses and CIDR networks of the proxies whose headers
-	// X-Forwarded-Proto and X-Forwarded-Host are used for the URL of the request.
-	TrustedProxies []string
 }
 
 // A Contact is whom to ask about the API.
@@ -44,17 +40,12 @@ type Contact struct {
 	Email string `json:"email,omitempty"`
 }
 
-// Document returns the OpenAPI document of a deployment, as a function that returns its
-// JSON for the URL from which it is requested, without /openapi.json. For an empty URL the
-// document has the published one. The JSON is in two parts: head is a new slice at each call,
-// tail is the same for all URLs and must not be modified.
-//
-// The API has the last segment name, such as v1, in a folder relative to that of the document: empty
-// for the same, .. for /shop/v1 and /shop/docs/openapi.json. An empty name is the folder itself.
-func Document(o Options, folder, name string) (func(baseURL string) (head, tail []byte), error) {
+// Document returns the title and the JSON of the OpenAPI document of a deployment, for an API at an
+// address relative to the URL of the document (RFC 3986, section 5), such as v1 or ../v1.
+func Document(o Options, address string) (title string, _ []byte, err error) {
 	var d document
 	if err := json.Unmarshal(openAPI, &d); err != nil {
-		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
+		return "", nil, fmt.Errorf("read the OpenAPI document: %w", err)
 	}
 	d.Info.Title, d.Info.Description = cmp.Or(o.Title, d.Info.Title), cmp.Or(o.Description, d.Info.Description)
 	d.Info.Contact = cmp.Or(o.Contact, d.Info.Contact)
@@ -62,55 +53,35 @@ func Document(o Options, folder, name string) (func(baseURL string) (head, tail 
 		d.Security = []map[string][]string{{hostScheme: {}}}
 		schemes, err := json.Marshal(map[string]any{hostScheme: o.SecurityScheme})
 		if err != nil {
-			return nil, fmt.Errorf("docs: Options.SecurityScheme: %w", err)
+			return "", nil, fmt.Errorf("docs: Options.SecurityScheme: %w", err)
 		}
 		d.Components["securitySchemes"] = schemes
 	}
-	production, staging := d.variable("base_url"), d.variable("staging_url")
-	if production == nil || staging == nil {
-		return nil, errors.New("read the OpenAPI document: base_url or staging_url is missing")
-	}
-	if o.ProductionURL == "" {
-		d.Servers[0].Description = "This server"
-	}
-	for i, s := range d.Servers {
-		d.Servers[i].URL = strings.TrimSuffix(strings.TrimSuffix(s.URL, "v1")+name, "/")
-	}
-	production.RelativeURL = folder
-	const placeholder = "{requested_url}" // no other string of the document is equal to it
-	published := production.Default
-	production.Default, staging.Default = placeholder, strings.TrimSuffix(o.StagingURL, "/")
-	if o.StagingURL == "" {
-		d.Servers = slices.DeleteFunc(d.Servers, func(s server) bool { return s.Variables["staging_url"] != nil })
+	d.Servers = nil
+	for _, s := range []server{
+		{"Production", joinURL(o.ProductionURL, address)}, {"This server", address}, {"Staging", joinURL(o.StagingURL, address)},
+	} {
+		if s.URL != "" {
+			d.Servers = append(d.Servers, s)
+		}
 	}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	if err := encoder.Encode(d); err != nil {
-		return nil, fmt.Errorf("write the OpenAPI document: %w", err)
+		return "", nil, fmt.Errorf("write the OpenAPI document: %w", err)
 	}
-	before, tail, _ := bytes.Cut(out.Bytes(), quote(placeholder))
-	return func(baseURL string) (head, _ []byte) {
-		requested := cmp.Or(strings.TrimSuffix(o.ProductionURL, "/"), resolve(baseURL, folder), published)
-		return slices.Concat(before, quote(requested)), tail
-	}, nil
+	return d.Info.Title, out.Bytes(), nil
 }
 
-// resolve returns the URL of a folder relative to a base URL, without its last slash. It returns "" if
-// base is not a URL.
-func resolve(base, folder string) string {
-	if folder == "" || base == "" {
-		return base
+// joinURL returns a URL with the last segment of an address, or "" if the URL is empty.
+func joinURL(url, address string) string {
+	url = strings.TrimSuffix(url, "/")
+	if name := path.Base(address); url != "" && name != "." && name != ".." {
+		url += "/" + name
 	}
-	joined, _ := url.JoinPath(base, folder) // is empty if there is an error
-	return strings.TrimSuffix(joined, "/")
-}
-
-// quote returns a JSON string.
-func quote(text string) []byte {
-	quoted, _ := json.Marshal(text) // returns no error for a string
-	return quoted
+	return url
 }
 
 // hostScheme is the name of Options.SecurityScheme in the document.
@@ -136,25 +107,6 @@ type info struct {
 }
 
 type server struct {
-	Description string               `json:"description"`
-	URL         string               `json:"url"`
-	Variables   map[string]*variable `json:"variables"`
-}
-
-type variable struct {
-	Default     string `json:"default"`
 	Description string `json:"description"`
-	// RelativeURL is Default relative to the folder of the document, for Swagger UI, which
-	// may be served under a prefix that the service does not know. Empty is that folder.
-	RelativeURL string `json:"x-relative-url,omitempty"`
-}
-
-// variable returns the variable of a server, or nil if there is none.
-func (d document) variable(name string) *variable {
-	for _, s := range d.Servers {
-		if v := s.Variables[name]; v != nil {
-			return v
-		}
-	}
-	return nil
+	URL         string `json:"url"`
 }

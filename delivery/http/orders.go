@@ -44,7 +44,7 @@ func (q listOrdersQuery) filters() (filters string) {
 //	@ID				listOrders
 //	@Tags			Store
 //	@Param			query	query	listOrdersQuery	false	"page and filters"
-//	@Success		200		{array}	record.Order			"A page of orders"
+//	@Success		200		{array}	record.Order			"A page of orders. Send the `id` of one that is placed as `orderId` to deliverOrder or cancelOrder."
 //	@Router			/store/orders [get]
 func (a *API) listOrders(c *gin.Context) error {
 	return a.servePage(c, "orders", func(raw string) (parsedQuery, error) {
@@ -68,7 +68,7 @@ func (a *API) listOrders(c *gin.Context) error {
 //	@Tags			Store
 //	@Param			Idempotency-Key	header		string		false	"Identifies the retries of one request"	minlength(1)	maxlength(255)
 //	@Param			order			body		newOrder	true	"The animal to order"
-//	@Success		201				{object}	record.Order		"The order"
+//	@Success		201				{object}	record.Order		"The order. Send its `id` as `orderId` to deliverOrder or cancelOrder."
 //	@Header			201				{string}	Location	"The URL of the order, relative to that of the request"
 //	@Failure		404				{object}	errorBody	"pet_not_found"
 //	@Failure		409				{object}	errorBody	"pet_not_available"

@@ -33,7 +33,7 @@ func (q listPetsQuery) filters() string {
 //	@ID				listPets
 //	@Tags			Pets
 //	@Param			query	query	listPetsQuery	false	"page and filter"
-//	@Success		200		{array}	record.Pet				"A page of animals"
+//	@Success		200		{array}	record.Pet				"A page of animals. Send the `id` of one that is available as `petId` to placeOrder. If there is none, add one with createPet."
 //	@Router			/pets [get]
 func (a *API) listPets(c *gin.Context) error {
 	return a.servePage(c, "pets", func(raw string) (parsedQuery, error) {
@@ -57,7 +57,7 @@ func (a *API) listPets(c *gin.Context) error {
 //	@Tags			Pets
 //	@Param			Idempotency-Key	header		string		false	"Identifies the retries of one request"	minlength(1)	maxlength(255)
 //	@Param			pet				body		record.NewPet		true	"The animal"
-//	@Success		201				{object}	record.Pet			"The created animal"
+//	@Success		201				{object}	record.Pet			"The created animal. Send its `id` as `petId` to placeOrder."
 //	@Header			201				{string}	Location	"The URL of the animal, relative to that of the request"
 //	@Router			/pets [post]
 func (a *API) createPet(c *gin.Context) error {

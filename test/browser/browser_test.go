@@ -68,9 +68,11 @@ func TestPageFitsTheScreenInABrowser(t *testing.T) {
 	for _, width := range []int64{390, 768, 1440} {
 		p.resize(width)
 		p.wantFit(width)
+		p.wantOnScreen("#operations-Pets-listPets")
 		p.screenshot(fmt.Sprint(width))
 		p.try("Pets-listPets", nil, "200")
 		p.try("Pets-createPet", nil, "201")
+		p.wantNoTextBelowCopyButton("Pets-createPet")
 		p.try("Store-getOrder", nil, "200")
 		p.wantFit(width)
 		p.screenshot(fmt.Sprint(width, "-tried"))
@@ -134,6 +136,7 @@ func servedBesideTheAPI(t *testing.T) (url, key string) {
 func mountOnAnotherEngine(t *testing.T, docsPath, apiPath string) (url, key string) {
 	t.Helper()
 	engine := gin.New()
+	engine.Use(func(c *gin.Context) { c.Header("Content-Security-Policy", "default-src 'none'") }) // of the host's own pages
 	service := mountForUsers(t, engine.Group(apiPath), petstore.Options{})
 	group := engine.Group(docsPath)
 	swagger.RedirectRoot(group)

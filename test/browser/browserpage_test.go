@@ -260,6 +260,21 @@ func (p *page) wantBodyRequired(operation string) {
 		getComputedStyle(element, "::after").content === '"The body must not be empty."'`))
 }
 
+// wantNoTextBelowCopyButton expects that no text of the response of an operation is below a button that copies it, nor
+// of the command that repeats the request, while they are not scrolled.
+func (p *page) wantNoTextBelowCopyButton(operation string) {
+	p.t.Helper()
+	covered := evaluate(p, chromedp.Evaluate[string](`[...document.querySelectorAll("#operations-`+operation+` .live-response .copy-to-clipboard")].flatMap(button => {
+		const box = button.getBoundingClientRect(), range = document.createRange();
+		range.selectNodeContents(button.parentElement.querySelector("code, pre"));
+		return [...range.getClientRects()].filter(text => text.width > 0 && text.height < box.height && text.left < box.right && text.right > box.left && text.top < box.bottom && text.bottom > box.top)
+			.map(text => JSON.stringify([text, box]));
+	}).join()`))
+	if covered != "" {
+		p.t.Errorf("%s: a button covers text: %s", operation, covered)
+	}
+}
+
 // openAndClickExecute opens an operation and clicks Execute before Swagger UI has resolved the references of the operation.
 func (p *page) openAndClickExecute(operation string) {
 	p.t.Helper()

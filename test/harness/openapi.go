@@ -2,12 +2,14 @@ package harness
 
 import (
 	"net/http"
+	"net/url"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Document requests the OpenAPI document. headers are alternating names and values.
+// Document requests the OpenAPI document, and resolves the URLs of its servers, which may be
+// relative to its own. headers are alternating names and values.
 func (s *Server) Document(t testing.TB, headers ...string) *openapi3.T {
 	t.Helper()
 	_, text, err := s.Do(t.Context(), http.MethodGet, "/openapi.json", "", headers...)
@@ -17,6 +19,17 @@ func (s *Server) Document(t testing.TB, headers ...string) *openapi3.T {
 	doc, err := openapi3.NewLoader().LoadFromData([]byte(text))
 	if err != nil {
 		t.Fatal(err)
+	}
+	address, err := url.Parse(s.URL + "/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, server := range doc.Servers {
+		resolved, err := address.Parse(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server.URL = resolved.String()
 	}
 	return doc
 }

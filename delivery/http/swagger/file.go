@@ -4,64 +4,68 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"io"
+	"net/http"
 	"path"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/gin-gonic/gin"
 )
 
-// A file is a file that is served under one path.
-type file struct {
-	contentType string
-	etag        string      // without quotes
-	content     io.ReaderAt // embedded in the binary and not copied to the heap
-	size        int64
-	gzip        func() []byte // compresses in the first call; nil for an image
+// contentSecurityPolicy allows the resources of Swagger UI 5, from the same origin only.
+const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// content is the content of a file, which is in memory: reading it cannot fail.
+type content interface {
+	io.ReadSeeker
+	io.ReaderAt
 }
 
-// newFile returns a file. Its content must be in memory, so that reading it cannot fail.
-func newFile(name string, content io.ReaderAt, size int64) *file {
-	types := map[string]string{
-		".html": "text/html; charset=utf-8",
-		".css":  "text/css; charset=utf-8",
-		".js":   "text/javascript; charset=utf-8",
-		".png":  "image/png",
-	}
-	f := &file{contentType: types[path.Ext(name)], content: content, size: size}
+// A file is a file that is served under one path.
+type file struct {
+	name, etag string
+	content    io.ReaderAt // embedded in the binary and not copied to the heap
+	size       int64
+	gzip       func() []byte // compresses in the first call
+}
+
+func newFile(name string, content content) *file {
 	sum := sha256.New()
-	_, _ = io.Copy(sum, f.reader())
-	f.etag = hex.EncodeToString(sum.Sum(nil))
-	if !strings.HasPrefix(f.contentType, "image/") {
-		f.gzip = sync.OnceValue(f.compress)
-	}
+	size, _ := io.Copy(sum, content)
+	f := &file{name: path.Base(name), etag: fmt.Sprintf("%x", sum.Sum(nil)), content: content, size: size}
+	f.gzip = sync.OnceValue(func() []byte {
+		var out bytes.Buffer
+		w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // returns no error for this level
+		_, _ = io.Copy(w, f.reader())
+		_ = w.Close()
+		return out.Bytes()
+	})
 	return f
 }
 
-func (f *file) reader() io.Reader { return io.NewSectionReader(f.content, 0, f.size) }
+func (f *file) reader() io.ReadSeeker { return io.NewSectionReader(f.content, 0, f.size) }
 
-// serve sends the file.
+// serve sends the file, compressed if the client accepts that and prefers nothing else.
 func (f *file) serve(c *gin.Context) {
-	plain := body{f.size, f}
-	if f.gzip == nil {
-		serve(c, f.contentType, f.etag, plain, nil)
-		return
+	c.Header("Cache-Control", "no-cache")
+	c.Header("Content-Security-Policy", contentSecurityPolicy)
+	c.Header("X-Content-Type-Options", "nosniff")
+	c.Header("Referrer-Policy", "no-referrer")
+	etag, reader := f.etag, f.reader()
+	if path.Ext(f.name) != ".png" { // which is compressed
+		c.Writer.Header().Add("Vary", "Accept-Encoding")
+		if accepted := c.GetHeader("Accept-Encoding"); strings.Contains(accepted, "gzip") && !strings.Contains(accepted, "q=") {
+			compressed := f.gzip()
+			c.Header("Content-Encoding", "gzip")
+			c.Header("Content-Length", strconv.Itoa(len(compressed)))
+			etag, reader = etag+"-gzip", bytes.NewReader(compressed)
+		}
 	}
-	serve(c, f.contentType, f.etag, plain, func() body { return inMemory(f.gzip()) })
-}
-
-// WriteTo implements io.WriterTo with a small buffer, because a file is not in memory that
-// can be written.
-func (f *file) WriteTo(w io.Writer) (int64, error) {
-	return io.CopyBuffer(w, f.reader(), make([]byte, 4<<10))
-}
-
-func (f *file) compress() []byte {
-	var out bytes.Buffer
-	w := gzip.NewWriter(&out)
-	_, _ = io.Copy(w, f.reader())
-	_ = w.Close()
-	return out.Bytes()
+	c.Header("ETag", `"`+etag+`"`)
+	http.ServeContent(c.Writer, c.Request, f.name, time.Time{}, reader)
 }

@@ -3,18 +3,25 @@
 package swagger
 
 import (
+	"bytes"
+	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
+	"net/url"
 	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/gin-gonic/gin"
+	swaggerfiles "github.com/swaggo/files/v2"
 
-	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/docs"
 )
+
+//go:embed page
+var pageFS embed.FS
 
 // A Service is the API that the document describes. petstore.Service implements it.
 type Service interface {
@@ -24,109 +31,81 @@ type Service interface {
 	Document() docs.Options
 }
 
-// Mount mounts Swagger UI at swagger/index.html of a router and the OpenAPI document at
-// openapi.json, for GET and HEAD. The document has the address of the service, which must be
-// mounted on the same engine. Mount returns an error if it is not mounted, its address does not
-// follow from that of the document, an option of the document is invalid, or a route conflicts
-// with one of the host.
-func Mount(r gin.IRouter, s Service) error {
-	folder, name, err := relativePath(r.Group("").BasePath(), s.BasePath())
+// Mount mounts Swagger UI at swagger/index.html of a router, to which swagger leads, and the
+// OpenAPI document at openapi.json, for GET and HEAD. The document has the address of the service,
+// which must be mounted on the same engine, relative to its own. Mount returns an error if the
+// service is not mounted, there is no such address, an option of the document is invalid, or a
+// route conflicts with one of the host.
+func Mount(r gin.IRouter, s Service) (err error) {
+	address, err := relativeAddress(r.Group("").BasePath(), s.BasePath())
 	if err != nil {
 		return err
 	}
-	document, err := docs.Document(s.Document(), folder, name)
+	title, document, err := docs.Document(s.Document(), address)
 	if err != nil {
 		return err
-	}
-	return mount(r, document, s.Document().TrustedProxies)
-}
-
-// relativePath returns the folder of the API relative to a group, and its last segment, as for
-// docs.Document. A prefix that a proxy removes is before both.
-func relativePath(group, api string) (folder, name string, err error) {
-	if api == "" {
-		return "", "", errors.New("swagger: mount the API before its documentation")
-	}
-	if name = path.Base(api); name == "/" {
-		name = ""
-	}
-	folder, err = filepath.Rel(group, path.Dir(api))
-	switch {
-	case err == nil && !strings.ContainsAny(folder+name, ":*"):
-		if folder == "." {
-			folder = ""
-		}
-		return folder, name, nil
-	case path.Clean(group) == path.Clean(api): // below a parameter, whose value is not known
-		return "", "", nil
-	}
-	return "", "", fmt.Errorf("swagger: %s has no address relative to %s: mount the documentation below the same parameters", api, group)
-}
-
-// mount mounts the page and a document as JSON, in two parts, of which head is what depends on
-// baseURL: tail is compressed only if it differs from the last one. document is called for each
-// request, with the URL of the document without /openapi.json, or "" if that is not known. The
-// parts must not be modified after they were returned.
-//
-// If the first server of the document has a variable base_url, the page replaces it by the URL of
-// the folder that contains swagger/, and calls it "This server" if the default was another. A
-// member x-relative-url of the variable, such as "..", is another URL, relative to that folder.
-func mount(r gin.IRouter, document func(baseURL string) (head, tail []byte), trustedProxies []string) (err error) {
-	proxies, err := parseProxies(trustedProxies)
-	if err != nil {
-		return fmt.Errorf("swagger: the trusted proxies: %w", err)
-	}
-	files, err := loadFiles()
-	if err != nil {
-		return fmt.Errorf("swagger: load the files of the page: %w", err)
 	}
 	defer func() {
 		if conflict := recover(); conflict != nil { // Gin reports it in no other way
 			err = fmt.Errorf("swagger: mount the documentation: %v", conflict)
 		}
 	}()
-	var last lastDocument
-	handleGet(r, "/openapi.json", func(c *gin.Context) {
-		if len(proxies) > 0 {
-			c.Writer.Header().Add("Vary", forwardedProto+", "+forwardedHost)
+	handle(r, "/openapi.json", newFile("openapi.json", bytes.NewReader(document)).serve)
+	handle(r, "/swagger/index.html", newPage(title).serve)
+	for name, folder := range map[string]fs.FS{
+		"swagger-ui.css": swaggerfiles.FS, "swagger-ui-bundle.js": swaggerfiles.FS,
+		"favicon-16x16.png": swaggerfiles.FS, "favicon-32x32.png": swaggerfiles.FS,
+		"page/index.css": pageFS, "page/swagger-initializer.js": pageFS,
+	} {
+		file, err := folder.Open(name)
+		if err != nil {
+			return fmt.Errorf("swagger: open a file of the page: %w", err)
 		}
-		head, tail := document(proxies.baseURL(c))
-		last.serve(c, head, tail)
-	})
-	handleGet(r, "/swagger/*name", func(c *gin.Context) {
-		name := c.Param("name")
-		if name == "/" {
-			redirect(c, "index.html")
-			return
-		}
-		file, ok := files[name]
-		if !ok {
-			rest.NotFound(c)
-			return
-		}
-		file.serve(c)
-	})
+		handle(r, "/swagger/"+path.Base(name), newFile(name, file.(content)).serve)
+	}
+	redirect(r, "/swagger", "swagger/index.html")
+	redirect(r, "/swagger/", "index.html")
 	return nil
 }
 
-// RedirectRoot redirects the path / of r to the UI. Mount does not, because a host may
-// have a page of its own there.
-func RedirectRoot(r gin.IRouter) {
-	handleGet(r, "/", func(c *gin.Context) { redirect(c, "swagger/index.html") })
+// relativeAddress returns the address of an API relative to that of the document in a group. A
+// prefix that a proxy removes is before both.
+func relativeAddress(group, api string) (string, error) {
+	if api == "" {
+		return "", errors.New("swagger: mount the API before its documentation")
+	}
+	folder, err := filepath.Rel(group, path.Dir(api))
+	address := path.Join(filepath.ToSlash(folder), path.Base(api))
+	switch {
+	case path.Clean(group) == path.Clean(api) && strings.ContainsAny(path.Base(api), ":*"):
+		return ".", nil // the last segment is a parameter, whose value is not known
+	case err != nil || strings.ContainsAny(address, ":*"):
+		return "", fmt.Errorf("swagger: %s has no address relative to %s: mount the documentation below the same parameters", api, group)
+	}
+	return (&url.URL{Path: address}).String(), nil
 }
 
-// handleGet mounts a handler for GET and HEAD, and one for OPTIONS.
-func handleGet(r gin.IRouter, path string, handler gin.HandlerFunc) {
+// RedirectRoot redirects the paths / and /docs of r to the page. Mount does not, because a host
+// may have pages of its own there.
+func RedirectRoot(r gin.IRouter) {
+	redirect(r, "/", "swagger/index.html")
+	redirect(r, "/docs", "swagger/index.html")
+}
+
+// redirect redirects to a relative URL, unlike http.Redirect, so that it is right behind a
+// proxy that removes a prefix.
+func redirect(r gin.IRouter, path, location string) {
+	handle(r, path, func(c *gin.Context) {
+		c.Header("Location", location)
+		c.Status(http.StatusFound)
+	})
+}
+
+// handle mounts a handler for GET and HEAD, and one for OPTIONS.
+func handle(r gin.IRouter, path string, handler gin.HandlerFunc) {
 	r.Match([]string{http.MethodGet, http.MethodHead}, path, handler)
 	r.OPTIONS(path, func(c *gin.Context) {
 		c.Header("Allow", "GET, HEAD, OPTIONS")
 		c.Status(http.StatusNoContent)
 	})
-}
-
-// redirect redirects to a relative URL, unlike http.Redirect, so that it is right behind a
-// proxy that removes a prefix.
-func redirect(c *gin.Context, location string) {
-	c.Header("Location", location)
-	c.Status(http.StatusFound)
 }

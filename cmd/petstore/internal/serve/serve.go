@@ -94,7 +94,6 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 		AllowedOrigins: settings.CORS.AllowedOrigins, CacheBytes: cmp.Or(int64(settings.Cache.MaxBytes), -1),
 		Document: docs.Options{
 			ProductionURL: settings.Server.ProductionURL, StagingURL: settings.Server.StagingURL,
-			TrustedProxies: settings.Server.TrustedProxies,
 		},
 		Logger: log, TracerProvider: tracerProvider,
 	}

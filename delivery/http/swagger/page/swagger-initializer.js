@@ -1,0 +1,142 @@
+// This script starts Swagger UI with a plugin.
+
+const documentURL = new URL("../openapi.json", document.baseURI);
+let spec; // the document
+
+// updateJsonSpec keeps the server that the document has relative to its own URL, which has the prefix that a proxy
+// removes and the service does not know. The page's policy forbids requests to other servers.
+const updateJsonSpec = (update) => (json) => {
+  json.servers = json.servers?.filter(({ url }) => !/^https?:/.test(url));
+  json.servers?.forEach((server) => (server.url = new URL(server.url, documentURL).href.replace(/\/$/, "")));
+  spec = json;
+  return update(json);
+};
+
+// getFirstList requests the first list of the API with a bearer token.
+const getFirstList = async (token) => {
+  const path = Object.keys(spec.paths).find((path) => spec.paths[path].get && !path.includes("{"));
+  const response = await fetch(spec.servers[0].url + path, { headers: { Authorization: `Bearer ${token}` } });
+  return { status: response.status, body: await response.json().catch(() => null) };
+};
+
+// focusExecute focuses Execute of the open operation as soon as it is enabled and no dialog is open.
+const focusExecute = () => {
+  const button = document.querySelector(".opblock.is-open .execute:enabled");
+  if (button && !document.querySelector("dialog")) button.focus();
+  else requestAnimationFrame(focusExecute);
+};
+
+// authorizeWithPersistOption corrects a bearer token, which may have been copied with "Bearer" or characters that are not
+// visible, and rejects one that the API rejects. Then it closes the dialog and shows the open operation, or opens the
+// next step: to list animals, or to add one if there is none.
+const authorizeWithPersistOption = (authorize, { authActions, errActions }) => async (credentials) => {
+  const [name, entered] = Object.entries(credentials)[0] ?? [];
+  const isBearer = entered?.schema.get("scheme") === "bearer";
+  const value = isBearer ? entered.value?.replace(/[^!-~]/g, "").replace(/^Bearer/i, "") : entered?.value;
+  if (!value) return;
+  errActions.clear({ authId: name });
+  const list = isBearer ? await getFirstList(value).catch(() => ({ error: "The API cannot be reached." })) : {};
+  const error = list.status === 401 ? `The API rejects this key: ${list.body?.message ?? 401}` : list.error;
+  if (error) return errActions.newAuthErr({ authId: name, message: error });
+  authorize({ [name]: { ...entered, value } });
+  authActions.showDefinitions(false);
+  const open = document.querySelector(".opblock.is-open");
+  const operation = open ?? document.querySelector(list.body?.length === 0 ? ".opblock-post" : ".opblock");
+  if (!open) operation?.querySelector(".opblock-summary-control").click();
+  operation?.scrollIntoView();
+  if (operation) focusExecute();
+};
+
+// authError shows why a key was rejected.
+const authError = (_, { React: { createElement } }) => ({ error }) =>
+  createElement("p", { role: "alert", className: "errors" }, error.get("message"));
+
+// authorizationPopup is a modal dialog: it keeps the focus, and Escape and a click beside it close it.
+const authorizationPopup = (Popup, { authActions, React: { createElement, useLayoutEffect, useRef } }) => (props) => {
+  const dialog = useRef(null);
+  const close = () => void authActions.showDefinitions(false);
+  const onCancel = (event) => (event.preventDefault(), close()); // the event close is later than the focus
+  const onMouseDown = (event) => event.target === dialog.current && close();
+  useLayoutEffect(() => {
+    const element = dialog.current;
+    element.showModal();
+    element.querySelector("input")?.focus();
+    return () => element.close(); // which focuses what was focused before
+  }, []);
+  return createElement("dialog", { ref: dialog, "aria-label": "Authorize", onCancel, onMouseDown }, createElement(Popup, props));
+};
+
+// execute removes the response of the request before. It is disabled until Swagger UI has resolved the references of the
+// operation: a request before that fails and leaves the operation loading for ever.
+const execute = (Execute, { React: { createElement } }) => (props) => {
+  const { operation, path, method, specActions } = props;
+  const onExecute = () => {
+    specActions.clearResponse(path, method);
+    props.onExecute();
+  };
+  return createElement(Execute, { ...props, onExecute, disabled: props.disabled || operation.isEmpty() });
+};
+
+// DeepLink is the text of a link: it is in a button, which must not contain another element with a focus.
+const DeepLink = (_, { React: { createElement } }) => ({ text }) => createElement("span", null, text);
+
+// liveResponse scrolls to the response of a request, which may be below the screen.
+const liveResponse = (LiveResponse, { React: { createElement, useLayoutEffect, useRef } }) => (props) => {
+  const element = useRef(null);
+  useLayoutEffect(() => void element.current.scrollIntoView({ block: "nearest" }), []);
+  return createElement("div", { ref: element, className: "live-response" }, createElement(LiveResponse, props));
+};
+
+// response shows an error that the document describes in one line, which opens. Of its examples those that concern
+// Idempotency-Key come last, and a missing key before an invalid one: in the order of use.
+const response = (Response, { React: { createElement } }) => (props) => {
+  if (props.code < 300) return createElement(Response, props);
+  const path = ["content", "application/json", "examples"];
+  const rank = (code) => (code.includes("idempotency") ? 2 : code.startsWith("missing") ? 0 : 1);
+  const examples = props.response.getIn(path)?.toOrderedMap().sortBy((_, code) => rank(code));
+  const response = examples ? props.response.setIn(path, examples) : props.response;
+  const codes = examples?.keySeq().join(", ");
+  const summary = createElement("summary", null, props.code, " ", response.get("description"), codes && ": ", codes);
+  const table = createElement("table", null, createElement("tbody", null, createElement(Response, { ...props, response })));
+  return createElement("tr", null, createElement("td", { colSpan: 3 }, createElement("details", null, summary, table)));
+};
+
+// validationErrors says of limits that they are included.
+const validationErrors = (select) => (...args) =>
+  select(...args).map((error) => error.replace("less than", "at most").replace("greater than", "at least"));
+
+const plugin = {
+  statePlugins: {
+    spec: { wrapActions: { updateJsonSpec }, wrapSelectors: { validationErrors } },
+    auth: { wrapActions: { authorizeWithPersistOption } },
+  },
+  wrapComponents: { DeepLink, authError, authorizationPopup, execute, liveResponse, response },
+};
+
+// Swagger UI gives these elements no name, or one that differs from their text.
+const names = {
+  ".body-param__text": () => "Request body",
+  ".close-modal": () => "Close",
+  ".copy-to-clipboard button": () => "Copy",
+  ".modal-btn[aria-label]": () => null,
+  ".servers select": () => "Server",
+  "[data-param-name] select": (element) => element.closest("[data-param-name]").dataset.paramName,
+};
+new MutationObserver(() => {
+  for (const [selector, name] of Object.entries(names)) {
+    document.querySelectorAll(selector).forEach((element) => (element.ariaLabel = name(element)));
+  }
+}).observe(document.body, { childList: true, subtree: true });
+
+SwaggerUIBundle({
+  url: documentURL.href,
+  dom_id: "#swagger-ui",
+  presets: [SwaggerUIBundle.presets.apis],
+  plugins: [plugin],
+  deepLinking: true,
+  // An order is delivered or else cancelled: in the order of use, not of the alphabet.
+  operationsSorter: (a, b) => a.get("path").endsWith("/cancel") - b.get("path").endsWith("/cancel"),
+  persistAuthorization: true,
+  tryItOutEnabled: true,
+  validatorUrl: null,
+});

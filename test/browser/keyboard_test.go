@@ -1,0 +1,122 @@
+package browser
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"example.com/petstore/test/harness"
+)
+
+const (
+	authorizeButton = ".auth-wrapper .authorize"
+	keyField        = "dialog .auth-container input"
+	addOperation    = "#operations-Pets-createPet"
+	listOperation   = "#operations-Pets-listPets"
+)
+
+// TestKeyboardAndColorSchemesInABrowser authorizes, adds and lists by keyboard alone. axe-core checks each view.
+func TestKeyboardAndColorSchemesInABrowser(t *testing.T) {
+	for _, scheme := range []string{"light", "dark"} {
+		t.Run(scheme, func(t *testing.T) {
+			s := harness.Start(t, t.TempDir())
+			p := openPage(t, "keyboard-"+scheme, s.URL)
+			p.emulateColorScheme(scheme)
+			p.wantAccessible("page")
+
+			p.tabTo(authorizeButton)
+			p.press(kb.Enter)
+			p.wantFocus(keyField)
+			p.wantFocusInDialog()
+			p.press(kb.Escape)
+			p.wantFocus(authorizeButton)
+
+			p.press(kb.Enter)
+			p.wantFocus(keyField)
+			p.press(strings.Repeat("W", len(s.Key)))
+			p.wantWholeValue(keyField)
+			p.press(kb.Enter)
+			p.run(chromedp.WaitVisible(`dialog [role="alert"]`))
+			p.wantAccessible("dialog")
+			p.screenshot("rejected")
+			p.run(chromedp.MouseClickXY(5, 5), chromedp.WaitNotPresent("dialog"))
+
+			p.tabTo(authorizeButton)
+			p.press(kb.Enter)
+			p.wantFocus(keyField)
+			p.press(s.Key + kb.Enter)
+			p.wantFocus(addOperation + " .execute") // the store is empty
+			p.wantAccessible("open operation")
+			p.press(kb.Enter)
+			p.run(waitFor(addOperation+` .live-responses-table`, `element => element.innerText.includes("201")`))
+			p.wantAccessible("response")
+
+			p.tabTo(listOperation+" .opblock-summary-control", chromedp.KeyModifiers(chromedp.ModifierShift))
+			p.press(kb.Enter)
+			p.tabTo(listOperation + " .execute")
+			p.press(kb.Enter)
+			p.run(waitFor(listOperation+` .live-responses-table`, `element => element.innerText.includes('"Rex"')`))
+			p.wantNoProblems()
+		})
+	}
+}
+
+// emulateColorScheme makes the browser prefer a color scheme.
+func (p *page) emulateColorScheme(scheme string) {
+	p.t.Helper()
+	params := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
+	if _, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, params); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// press presses keys in turn.
+func (p *page) press(keys string, options ...chromedp.KeyOption) {
+	p.t.Helper()
+	p.run(chromedp.KeyEvent(keys, options...))
+}
+
+// tabTo presses Tab until an element has the focus, which must be visible at each element.
+func (p *page) tabTo(selector string, options ...chromedp.KeyOption) {
+	p.t.Helper()
+	for range 100 {
+		p.press(kb.Tab, options...)
+		if invisible := evaluate(p, chromedp.Evaluate[string](`(element =>
+			element === document.body || getComputedStyle(element).outlineStyle !== "none" ? "" : element.outerHTML)(document.activeElement)`)); invisible != "" {
+			p.t.Errorf("the focus is not visible on %s", invisible)
+		}
+		if evaluate(p, chromedp.Evaluate[bool](fmt.Sprintf(`document.activeElement.matches(%q)`, selector))) {
+			return
+		}
+	}
+	p.t.Fatalf("Tab does not reach %s", selector)
+}
+
+// wantFocus waits until an element has the focus.
+func (p *page) wantFocus(selector string) {
+	p.t.Helper()
+	p.run(waitFor(selector, `element => element === document.activeElement`))
+}
+
+// wantFocusInDialog expects that Tab reaches nothing of the page behind the dialog.
+func (p *page) wantFocusInDialog() {
+	p.t.Helper()
+	for range 10 {
+		p.press(kb.Tab)
+		outside := evaluate(p, chromedp.Evaluate[string](`document.activeElement.closest("dialog, body").matches("dialog") ||
+			document.activeElement === document.body ? "" : document.activeElement.outerHTML`))
+		if outside != "" {
+			p.t.Errorf("got the focus on %s behind the dialog", outside)
+		}
+	}
+}
+
+// wantWholeValue expects that a field shows all its text.
+func (p *page) wantWholeValue(selector string) {
+	p.t.Helper()
+	p.run(waitFor(selector, `element => element.value.length === 58 && element.scrollWidth <= element.clientWidth`))
+}
