@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
 //go:embed openapi.json
@@ -52,36 +54,26 @@ type Contact struct {
 // The API has the last segment name, such as v1, in a folder relative to that of the document: empty
 // for the same, .. for /shop/v1 and /shop/docs/openapi.json. An empty name is the folder itself.
 func Document(o Options, folder, name string) (func(baseURL string) (head, tail []byte), error) {
+	return inFormat(o, folder, name, func(text []byte) ([]byte, error) { return text, nil })
+}
+
+// YAML returns the same document as Document, in YAML.
+func YAML(o Options, folder, name string) (func(baseURL string) (head, tail []byte), error) {
+	return inFormat(o, folder, name, toYAML)
+}
+
+// placeholder is in the place of the URL of a request. No other string of the document is equal to it.
+const placeholder = "{requested_url}"
+
+// inFormat returns the document of Document in the format to which convert converts JSON.
+func inFormat(o Options, folder, name string, convert func(text []byte) ([]byte, error)) (func(baseURL string) (head, tail []byte), error) {
 	var d document
 	if err := json.Unmarshal(openAPI, &d); err != nil {
 		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
 	}
-	d.Info.Title, d.Info.Description = cmp.Or(o.Title, d.Info.Title), cmp.Or(o.Description, d.Info.Description)
-	d.Info.Contact = cmp.Or(o.Contact, d.Info.Contact)
-	if o.SecurityScheme != nil {
-		d.Security = []map[string][]string{{hostScheme: {}}}
-		schemes, err := json.Marshal(map[string]any{hostScheme: o.SecurityScheme})
-		if err != nil {
-			return nil, fmt.Errorf("docs: Options.SecurityScheme: %w", err)
-		}
-		d.Components["securitySchemes"] = schemes
-	}
-	production, staging := d.variable("base_url"), d.variable("staging_url")
-	if production == nil || staging == nil {
-		return nil, errors.New("read the OpenAPI document: base_url or staging_url is missing")
-	}
-	if o.ProductionURL == "" {
-		d.Servers[0].Description = "This server"
-	}
-	for i, s := range d.Servers {
-		d.Servers[i].URL = strings.TrimSuffix(strings.TrimSuffix(s.URL, "v1")+name, "/")
-	}
-	production.RelativeURL = folder
-	const placeholder = "{requested_url}" // no other string of the document is equal to it
-	published := production.Default
-	production.Default, staging.Default = placeholder, strings.TrimSuffix(o.StagingURL, "/")
-	if o.StagingURL == "" {
-		d.Servers = slices.DeleteFunc(d.Servers, func(s server) bool { return s.Variables["staging_url"] != nil })
+	published, err := d.deploy(o, folder, name)
+	if err != nil {
+		return nil, err
 	}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -90,11 +82,66 @@ func Document(o Options, folder, name string) (func(baseURL string) (head, tail 
 	if err := encoder.Encode(d); err != nil {
 		return nil, fmt.Errorf("write the OpenAPI document: %w", err)
 	}
-	before, tail, _ := bytes.Cut(out.Bytes(), quote(placeholder))
+	text, err := convert(out.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("convert the OpenAPI document: %w", err)
+	}
+	before, tail, _ := bytes.Cut(text, quote(placeholder))
 	return func(baseURL string) (head, _ []byte) {
 		requested := cmp.Or(strings.TrimSuffix(o.ProductionURL, "/"), resolve(baseURL, folder), published)
 		return slices.Concat(before, quote(requested)), tail
 	}, nil
+}
+
+// deploy sets the properties of a deployment, with placeholder as its URL. It returns the published one.
+func (d *document) deploy(o Options, folder, name string) (published string, err error) {
+	d.Info.Title, d.Info.Description = cmp.Or(o.Title, d.Info.Title), cmp.Or(o.Description, d.Info.Description)
+	d.Info.Contact = cmp.Or(o.Contact, d.Info.Contact)
+	if o.SecurityScheme != nil {
+		d.Security = []map[string][]string{{hostScheme: {}}}
+		schemes, err := json.Marshal(map[string]any{hostScheme: o.SecurityScheme})
+		if err != nil {
+			return "", fmt.Errorf("docs: Options.SecurityScheme: %w", err)
+		}
+		d.Components["securitySchemes"] = schemes
+	}
+	production, staging := d.variable("base_url"), d.variable("staging_url")
+	if production == nil || staging == nil {
+		return "", errors.New("read the OpenAPI document: base_url or staging_url is missing")
+	}
+	if o.ProductionURL == "" {
+		d.Servers[0].Description = "This server"
+	}
+	for i, s := range d.Servers {
+		d.Servers[i].URL = strings.TrimSuffix(strings.TrimSuffix(s.URL, "v1")+name, "/")
+	}
+	production.RelativeURL = folder
+	published = production.Default
+	production.Default, staging.Default = placeholder, strings.TrimSuffix(o.StagingURL, "/")
+	if o.StagingURL == "" {
+		d.Servers = slices.DeleteFunc(d.Servers, func(s server) bool { return s.Variables["staging_url"] != nil })
+	}
+	return published, nil
+}
+
+// toYAML converts JSON to YAML, with the members in the same order. The placeholder remains in
+// double quotes: a JSON string is one of YAML.
+func toYAML(text []byte) ([]byte, error) {
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return nil, err
+	}
+	var toBlockStyle func(*yaml.Node)
+	toBlockStyle = func(n *yaml.Node) {
+		if n.Value != placeholder {
+			n.Style = 0
+		}
+		for _, child := range n.Content {
+			toBlockStyle(child)
+		}
+	}
+	toBlockStyle(&root)
+	return yaml.Marshal(&root)
 }
 
 // resolve returns the URL of a folder relative to a base URL, without its last slash. It returns "" if

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
 
 	"example.com/petstore/docs"
 )
@@ -42,6 +44,33 @@ func TestDocumentReturnsNewHeadAndTheSameTailAtEachCall(t *testing.T) {
 	}
 	if &tail[0] != &otherTail[0] || len(tail) < 10*len(head) {
 		t.Errorf("got two tails, or one of %d bytes after %d", len(tail), len(head))
+	}
+}
+
+func TestYAMLIsTheSameDocument(t *testing.T) {
+	t.Parallel()
+	for _, baseURL := range []string{"", "https://requested.example/shop", `https://"requested".example/: #`} {
+		o := docs.Options{Title: "Shop: 1 # 'quoted'", Description: "First line.\n\n- Second: line", StagingURL: "https://staging.example"}
+		inJSON, jsonErr := docs.Document(o, "..", "v1")
+		inYAML, yamlErr := docs.YAML(o, "..", "v1")
+		if err := errors.Join(jsonErr, yamlErr); err != nil {
+			t.Fatal(err)
+		}
+		text := slices.Concat(inYAML(baseURL))
+		var got map[string]any
+		if err := yaml.Unmarshal(text, &got); err != nil {
+			t.Fatal(err)
+		}
+		again, err := json.Marshal(got) // which has the types of JSON for numbers
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := gocmp.Diff(decode(t, slices.Concat(inJSON(baseURL))), decode(t, again)); diff != "" {
+			t.Errorf("%q: (-JSON +YAML):\n%s", baseURL, diff)
+		}
+		if !bytes.HasPrefix(text, []byte("openapi: 3.0.3\ninfo:\n")) || bytes.Contains(text, []byte(`{"`)) {
+			t.Errorf("the YAML is not in block style, or not in the order of the JSON:\n%.200s", text)
+		}
 	}
 }
 

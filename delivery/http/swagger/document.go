@@ -31,14 +31,14 @@ func newDocumentTail(content []byte) *documentTail {
 }
 
 // serve sends a document in two parts. tail must not be modified afterwards.
-func (d *lastDocument) serve(c *gin.Context, head, tail []byte) {
+func (d *lastDocument) serve(c *gin.Context, contentType string, head, tail []byte) {
 	last := d.last.Load()
 	if last == nil || !bytes.Equal(last.content, tail) {
 		last = newDocumentTail(tail)
 		d.last.Store(last)
 	}
 	sum := sha256.Sum256(slices.Concat(head, last.sum[:]))
-	serve(c, "application/json", hex.EncodeToString(sum[:]), inMemory(head, last.content), func() body { return last.gzip(head) })
+	serve(c, contentType, hex.EncodeToString(sum[:]), inMemory(head, last.content), func() body { return last.gzip(head) })
 }
 
 // deflate returns the end of a DEFLATE stream (RFC 1951).

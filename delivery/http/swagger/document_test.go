@@ -16,7 +16,7 @@ import (
 func mountDocument(t *testing.T, document func(baseURL string) (head, tail []byte)) *gin.Engine {
 	t.Helper()
 	engine := gin.New()
-	if err := mount(engine, document, nil); err != nil {
+	if err := mount(engine, document, document, nil); err != nil {
 		t.Fatal(err)
 	}
 	return engine

@@ -15,7 +15,7 @@ import (
 
 // compressible are the paths of the files that are sent compressed.
 var compressible = []string{
-	"/openapi.json", "/swagger/index.html", "/swagger/index.css", "/swagger/swagger-initializer.js",
+	"/openapi.json", "/openapi.yaml", "/swagger/index.html", "/swagger/index.css", "/swagger/swagger-initializer.js",
 	"/swagger/swagger-ui.css", "/swagger/swagger-ui-bundle.js", "/swagger/swagger-ui-standalone-preset.js", "/swagger/petstore.js", "/swagger/petstore.css",
 }
 

@@ -25,7 +25,7 @@ type Service interface {
 }
 
 // Mount mounts Swagger UI at swagger/index.html of a router and the OpenAPI document at
-// openapi.json, for GET and HEAD. The document has the address of the service, which must be
+// openapi.json and openapi.yaml, for GET and HEAD. The document has the address of the service, which must be
 // mounted on the same engine. Mount returns an error if it is not mounted, its address does not
 // follow from that of the document, an option of the document is invalid, or a route conflicts
 // with one of the host.
@@ -34,11 +34,15 @@ func Mount(r gin.IRouter, s Service) error {
 	if err != nil {
 		return err
 	}
-	document, err := docs.Document(s.Document(), folder, name)
+	inJSON, err := docs.Document(s.Document(), folder, name)
 	if err != nil {
 		return err
 	}
-	return mount(r, document, s.Document().TrustedProxies)
+	inYAML, err := docs.YAML(s.Document(), folder, name)
+	if err != nil {
+		return err
+	}
+	return mount(r, inJSON, inYAML, s.Document().TrustedProxies)
 }
 
 // relativePath returns the folder of the API relative to a group, and its last segment, as for
@@ -63,15 +67,18 @@ func relativePath(group, api string) (folder, name string, err error) {
 	return "", "", fmt.Errorf("swagger: %s has no address relative to %s: mount the documentation below the same parameters", api, group)
 }
 
-// mount mounts the page and a document as JSON, in two parts, of which head is what depends on
-// baseURL: tail is compressed only if it differs from the last one. document is called for each
-// request, with the URL of the document without /openapi.json, or "" if that is not known. The
-// parts must not be modified after they were returned.
+// A documentFunc returns a document in two parts, of which head is what depends on baseURL, the URL of the
+// document without /openapi.json, or "" if that is not known. The parts must not be modified after
+// they were returned.
+type documentFunc = func(baseURL string) (head, tail []byte)
+
+// mount mounts the page and a document as JSON and as YAML. Their functions are called for each
+// request; tail is compressed only if it differs from the last one.
 //
 // If the first server of the document has a variable base_url, the page replaces it by the URL of
 // the folder that contains swagger/, and calls it "This server" if the default was another. A
 // member x-relative-url of the variable, such as "..", is another URL, relative to that folder.
-func mount(r gin.IRouter, document func(baseURL string) (head, tail []byte), trustedProxies []string) (err error) {
+func mount(r gin.IRouter, inJSON, inYAML documentFunc, trustedProxies []string) (err error) {
 	proxies, err := parseProxies(trustedProxies)
 	if err != nil {
 		return fmt.Errorf("swagger: the trusted proxies: %w", err)
@@ -85,14 +92,16 @@ func mount(r gin.IRouter, document func(baseURL string) (head, tail []byte), tru
 			err = fmt.Errorf("swagger: mount the documentation: %v", conflict)
 		}
 	}()
-	var last lastDocument
-	handleGet(r, "/openapi.json", func(c *gin.Context) {
-		if len(proxies) > 0 {
-			c.Writer.Header().Add("Vary", forwardedProto+", "+forwardedHost)
-		}
-		head, tail := document(proxies.baseURL(c))
-		last.serve(c, head, tail)
-	})
+	for extension, document := range map[string]documentFunc{"json": inJSON, "yaml": inYAML} {
+		var last lastDocument
+		handleGet(r, "/openapi."+extension, func(c *gin.Context) {
+			if len(proxies) > 0 {
+				c.Writer.Header().Add("Vary", forwardedProto+", "+forwardedHost)
+			}
+			head, tail := document(proxies.baseURL(c))
+			last.serve(c, "application/"+extension, head, tail)
+		})
+	}
 	handleGet(r, "/swagger/*name", func(c *gin.Context) {
 		name := c.Param("name")
 		if name == "/" {

@@ -34,6 +34,7 @@ func TestEveryFileIsServedWithItsTypeAndHeaders(t *testing.T) {
 		"/swagger/favicon-16x16.png":        "image/png",
 		"/swagger/favicon-32x32.png":        "image/png",
 		"/openapi.json":                     "application/json",
+		"/openapi.yaml":                     "application/yaml",
 	} {
 		got := get(t, engine, path)
 		if got.Code != http.StatusOK || got.Header().Get("Content-Type") != want || got.Body.Len() == 0 {
@@ -54,10 +55,10 @@ func TestEveryFileIsServedWithItsTypeAndHeaders(t *testing.T) {
 
 func TestMountReturnsRouteConflicts(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"/shop/openapi.json", "/shop/swagger/index.html", "/shop/*any"} {
+	for _, path := range []string{"/shop/openapi.json", "/shop/openapi.yaml", "/shop/swagger/index.html", "/shop/*any"} {
 		engine := gin.New()
 		engine.GET(path, func(*gin.Context) {})
-		err := mount(engine.Group("/shop"), document, nil)
+		err := mount(engine.Group("/shop"), document, document, nil)
 		if err == nil {
 			t.Errorf("with the route %s of the host mount returned no error", path)
 		}
@@ -135,7 +136,7 @@ func TestRedirectsAreRelative(t *testing.T) {
 func TestMountRejectsInvalidProxies(t *testing.T) {
 	t.Parallel()
 	for _, proxy := range []string{"proxy.example", "10.0.0.0/33"} {
-		if err := mount(gin.New(), document, []string{proxy}); err == nil {
+		if err := mount(gin.New(), document, document, []string{proxy}); err == nil {
 			t.Errorf("%s: got no error", proxy)
 		}
 	}
@@ -201,7 +202,7 @@ func newEngine(t *testing.T, prefix string, trustedProxies ...string) *gin.Engin
 
 func register(t *testing.T, r gin.IRouter, trustedProxies ...string) {
 	t.Helper()
-	if err := mount(r, document, trustedProxies); err != nil {
+	if err := mount(r, document, document, trustedProxies); err != nil {
 		t.Fatal(err)
 	}
 	RedirectRoot(r)
