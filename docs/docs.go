@@ -141,7 +141,11 @@ func toYAML(text []byte) ([]byte, error) {
 		}
 	}
 	toBlockStyle(&root)
-	return yaml.Marshal(&root)
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	err := encoder.Encode(&root)
+	return out.Bytes(), err
 }
 
 // resolve returns the URL of a folder relative to a base URL, without its last slash. It returns "" if

@@ -121,29 +121,27 @@ func addFailure(all object, status string, response object) error {
 	return nil
 }
 
-// shareSchemas replaces all that swag writes out although it is a shared schema with a reference to it: enums, arrays in responses,
-// and the allOf around the reference of a field with a description.
+// shareSchemas replaces what swag writes out although it is a shared schema with a reference to it: enums, arrays in
+// responses, and the allOf around the reference of a field with a description.
 func shareSchemas(doc object) error {
 	schemas := at(doc, "components", "schemas")
 	names := map[string]string{}
 	for name, schema := range sorted(schemas) {
-		if schema["enum"] != nil || schema["items"] != nil {
+		if values := enumOrItems(schema); values != "" {
 			delete(schema, "x-enum-varnames")
-			names[fmt.Sprint(schema["enum"], schema["items"])] = name
+			names[values] = name
 		}
 	}
 	share := func(o object) (object, error) {
 		delete(o, "x-enum-varnames")
 		delete(o, "x-originalParamName")
-		allOf, _ := o["allOf"].([]any)
-		switch {
-		case o["enum"] != nil || o["items"] != nil:
-			name, ok := names[fmt.Sprint(o["enum"], o["items"])]
-			if !ok {
-				return nil, fmt.Errorf("no schema has the values %v%v: add one, or correct the tag enums", o["enum"], o["items"])
+		if values := enumOrItems(o); values != "" {
+			if names[values] == "" {
+				return nil, fmt.Errorf("no schema has the values %s: add one, or correct the tag enums", values)
 			}
-			return object{"$ref": "#/components/schemas/" + name}, nil
-		case len(allOf) == 1:
+			return object{"$ref": "#/components/schemas/" + names[values]}, nil
+		}
+		if allOf, _ := o["allOf"].([]any); len(allOf) == 1 {
 			return allOf[0].(object), nil
 		}
 		return o, nil
@@ -154,6 +152,17 @@ func shareSchemas(doc object) error {
 		err = errors.Join(err, inProperties)
 	}
 	return err
+}
+
+// enumOrItems returns the values of an enum, or the schema of the items of an array, as a text. It
+// returns "" for another schema.
+func enumOrItems(schema object) string {
+	for _, member := range []string{"enum", "items"} {
+		if schema[member] != nil {
+			return fmt.Sprint(schema[member])
+		}
+	}
+	return ""
 }
 
 // replaceObjects replaces the objects in value, the innermost first.
