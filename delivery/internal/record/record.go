@@ -10,8 +10,8 @@ import (
 
 // A NewPet is the JSON of an animal to add. Its fields are nil if the member is absent.
 type NewPet struct {
-	// The animal's name, not blank and without control characters or noncharacters such as U+FFFF.
-	Name *string `json:"name" validate:"required,petname" minLength:"1" maxLength:"200" example:"Rex"`
+	// The animal's name: 1 to 200 characters, not blank, without control characters or noncharacters such as U+FFFF.
+	Name *string `json:"name" validate:"required,petname" example:"Rex"`
 	// Identifier of the category the animal belongs to.
 	CategoryID *int64 `json:"categoryId" validate:"required" format:"int64" example:"7"`
 	// Availability status. Without it the animal has no status.
@@ -31,8 +31,8 @@ func (n NewPet) Pet() domain.NewPet {
 type Pet struct {
 	// Unique identifier, assigned by the service on creation.
 	ID int64 `json:"id" validate:"required" format:"int64" example:"1"`
-	// The animal's name, not blank and without control characters or noncharacters such as U+FFFF.
-	Name string `json:"name" validate:"required" minLength:"1" maxLength:"200" example:"Rex"`
+	// The animal's name: 1 to 200 characters, not blank, without control characters or noncharacters such as U+FFFF.
+	Name string `json:"name" validate:"required" example:"Rex"`
 	// Identifier of the category the animal belongs to.
 	CategoryID int64 `json:"categoryId" validate:"required" format:"int64" example:"7"`
 	// Availability status, absent if the animal has none.
