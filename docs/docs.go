@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
 //go:embed openapi.json
@@ -57,14 +59,7 @@ func Document(o Options, address string) (title string, _ []byte, err error) {
 		}
 		d.Components["securitySchemes"] = schemes
 	}
-	d.Servers = nil
-	for _, s := range []server{
-		{"Production", joinURL(o.ProductionURL, address)}, {"This server", address}, {"Staging", joinURL(o.StagingURL, address)},
-	} {
-		if s.URL != "" {
-			d.Servers = append(d.Servers, s)
-		}
-	}
+	d.Servers = servers(o, address)
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
@@ -75,13 +70,42 @@ func Document(o Options, address string) (title string, _ []byte, err error) {
 	return d.Info.Title, out.Bytes(), nil
 }
 
-// joinURL returns a URL with the last segment of an address, or "" if the URL is empty.
-func joinURL(url, address string) string {
-	url = strings.TrimSuffix(url, "/")
-	if name := path.Base(address); url != "" && name != "." && name != ".." {
-		url += "/" + name
+// servers returns the servers of a deployment, with the variables of the published document.
+func servers(o Options, address string) (all []server) {
+	folder, name := path.Split(address)
+	folder, name = cmp.Or(strings.TrimSuffix(folder, "/"), "."), "/"+name
+	if name == "/." || name == "/.." {
+		folder, name = address, ""
 	}
-	return url
+	for _, s := range []struct{ description, variable, url string }{
+		{"Production", "base_url", o.ProductionURL}, {"This server", "base_url", folder}, {"Staging", "staging_url", o.StagingURL},
+	} {
+		if s.url != "" {
+			all = append(all, server{s.description, "{" + s.variable + "}" + name, map[string]variable{s.variable: {strings.TrimSuffix(s.url, "/")}}})
+		}
+	}
+	return all
+}
+
+// YAML returns a document of JSON in YAML, with the members in the same order.
+func YAML(document []byte) ([]byte, error) {
+	var root yaml.Node
+	if err := yaml.Unmarshal(document, &root); err != nil {
+		return nil, fmt.Errorf("convert the OpenAPI document: %w", err)
+	}
+	var toBlockStyle func(*yaml.Node)
+	toBlockStyle = func(n *yaml.Node) {
+		n.Style = 0
+		for _, child := range n.Content {
+			toBlockStyle(child)
+		}
+	}
+	toBlockStyle(&root)
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	err := encoder.Encode(&root)
+	return out.Bytes(), err
 }
 
 // hostScheme is the name of Options.SecurityScheme in the document.
@@ -107,6 +131,11 @@ type info struct {
 }
 
 type server struct {
-	Description string `json:"description"`
-	URL         string `json:"url"`
+	Description string              `json:"description"`
+	URL         string              `json:"url"`
+	Variables   map[string]variable `json:"variables"`
+}
+
+type variable struct {
+	Default string `json:"default"`
 }

@@ -1,11 +1,13 @@
 package docs_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
 
 	"example.com/petstore/docs"
 )
@@ -17,7 +19,9 @@ func TestDocumentWithoutOptionsIsCommittedOneForThisServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, got := decode(t, committed), decode(t, document(t, docs.Options{}))
-	want["servers"] = []any{map[string]any{"description": "This server", "url": "v1"}}
+	want["servers"] = []any{map[string]any{
+		"description": "This server", "url": "{base_url}/v1", "variables": map[string]any{"base_url": map[string]any{"default": "."}},
+	}}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("document (-want +got):\n%s", diff)
 	}
@@ -31,14 +35,14 @@ func TestDocumentHasServersOfDeployment(t *testing.T) {
 		address string
 		want    []server
 	}{
-		{docs.Options{}, "v1", []server{{"This server", "v1"}}},
-		{docs.Options{}, "../shop", []server{{"This server", "../shop"}}},
-		{docs.Options{StagingURL: "https://staging.example"}, "v7", []server{{"This server", "v7"}, {"Staging", "https://staging.example/v7"}}},
+		{docs.Options{}, "v1", []server{base("This server", "/v1", ".")}},
+		{docs.Options{}, "../shop", []server{base("This server", "/shop", "..")}},
+		{docs.Options{StagingURL: "https://staging.example"}, "v7", []server{base("This server", "/v7", "."), staging("/v7", "https://staging.example")}},
 		{deployed, "../v2", []server{
-			{"Production", "https://pets.example/<shop>/v2"}, {"This server", "../v2"}, {"Staging", `https://"staging".example/v2`},
+			base("Production", "/v2", "https://pets.example/<shop>"), base("This server", "/v2", ".."), staging("/v2", `https://"staging".example`),
 		}},
 		{deployed, ".", []server{
-			{"Production", "https://pets.example/<shop>"}, {"This server", "."}, {"Staging", `https://"staging".example`},
+			base("Production", "", "https://pets.example/<shop>"), base("This server", "", "."), staging("", `https://"staging".example`),
 		}},
 	} {
 		_, text, err := docs.Document(test.options, test.address)
@@ -55,7 +59,41 @@ func TestDocumentHasServersOfDeployment(t *testing.T) {
 	}
 }
 
-type server struct{ Description, URL string }
+type server struct {
+	Description, URL string
+	Variables        map[string]struct{ Default string }
+}
+
+func base(description, name, url string) server {
+	return server{description, "{base_url}" + name, map[string]struct{ Default string }{"base_url": {url}}}
+}
+
+func staging(name, url string) server {
+	return server{"Staging", "{staging_url}" + name, map[string]struct{ Default string }{"staging_url": {url}}}
+}
+
+func TestYAMLIsTheSameDocument(t *testing.T) {
+	t.Parallel()
+	inJSON := document(t, docs.Options{Title: "Shop: 1 # 'quoted'", Description: "First line.\n\n- Second: line"})
+	text, err := docs.YAML(inJSON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := yaml.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	again, err := json.Marshal(got) // which has the types of JSON for numbers
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(decode(t, inJSON), decode(t, again)); diff != "" {
+		t.Errorf("(-JSON +YAML):\n%s", diff)
+	}
+	if !bytes.HasPrefix(text, []byte("openapi: 3.0.3\ninfo:\n")) || bytes.Contains(text, []byte(`{"`)) {
+		t.Errorf("the YAML is not in block style, or not in the order of the JSON:\n%.200s", text)
+	}
+}
 
 func TestDocumentHasPropertiesOfHost(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,7 @@ import (
 )
 
 // An OrderStatus is the status of an order.
-type OrderStatus string
+type OrderStatus string // @name OrderStatus
 
 // An order is placed, and then either delivered or cancelled.
 const (

@@ -10,7 +10,7 @@ import (
 
 // A PetStatus is the status of an animal. It is empty for an animal that was added without
 // a status.
-type PetStatus string
+type PetStatus string // @name PetStatus
 
 // The published statuses.
 const (
@@ -34,13 +34,6 @@ var (
 
 // maxPetName is the maximum length of a name in characters (code points).
 const maxPetName = 200
-
-// PetNamePattern is the regular expression (ECMA 262) of a name that is not blank and has no
-// control characters and noncharacters. It matches the noncharacters above U+FFFF, which cannot
-// be excluded without the flag u.
-const PetNamePattern = `^[^\u0000-\u001F\u007F-\u009F\uFDD0-\uFDEF\uFFFE\uFFFF]*` +
-	`[^\u0000-\u0020\u007F-\u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000\uFDD0-\uFDEF\uFFFE\uFFFF]` +
-	`[^\u0000-\u001F\u007F-\u009F\uFDD0-\uFDEF\uFFFE\uFFFF]*$`
 
 // The rules of a pet's fields, for error messages.
 const (

@@ -29,8 +29,9 @@ package http
 //	@description	- **Retries**: send an `Idempotency-Key`, and a repeated request creates nothing and returns the first response.
 //	@description	- **Pagination**: lists are ordered by ascending `id`; the `Link` header has the address of the next page.
 //	@description	- **Errors** are `{code, message, status}`: `code` is for programs, `message` for people. Quote the `X-Request-Id` of the response when you report a problem.
+//	@contact.name	The operator who issued your API key
 //	@license.name	MIT
-//	@BasePath		/v1
+//	@license.url	https://spdx.org/licenses/MIT.html
 //	@tag.name			Pets
 //	@tag.description	The catalogue. An animal is available, pending (ordered), sold, or has no status.
 //	@tag.name			Store

@@ -59,7 +59,7 @@ var statuses = map[domain.Kind]int{
 
 type errorBody struct {
 	// Machine-readable error code.
-	Code domain.Code `json:"code" validate:"required" example:"validation_failed"`
+	Code domain.Code `json:"code" validate:"required" example:"validation_failed" swaggertype:"string"`
 	// Human-readable description.
 	Message string `json:"message" validate:"required" example:"name is required"`
 	// The HTTP status code of the response.

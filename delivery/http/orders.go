@@ -21,7 +21,7 @@ type newOrder struct {
 type listOrdersQuery struct {
 	pageQuery
 	// Return only orders with this status.
-	Status domain.OrderStatus `form:"status" validate:"omitempty,orderstatus" enums:"placed,delivered,cancelled"`
+	Status domain.OrderStatus `form:"status" validate:"omitempty,orderstatus"`
 	// Return only orders of this animal.
 	PetID *int64 `form:"petId" validate:"omitempty,min=0" format:"int64"`
 }
@@ -45,6 +45,9 @@ func (q listOrdersQuery) filters() (filters string) {
 //	@Tags			Store
 //	@Param			query	query	listOrdersQuery	false	"page and filters"
 //	@Success		200		{array}	record.Order			"A page of orders. Send the `id` of one that is placed as `orderId` to deliverOrder or cancelOrder."
+//	@Success		304		"Not modified"
+//	@Failure		400	{object}	errorBody	"invalid_parameter"
+//	@Failure		401,403,429,500,503	{object}	errorBody
 //	@Router			/store/orders [get]
 func (a *API) listOrders(c *gin.Context) error {
 	return a.servePage(c, "orders", func(raw string) (parsedQuery, error) {
@@ -66,12 +69,13 @@ func (a *API) listOrders(c *gin.Context) error {
 //	@Description	Places an order for an animal that is available or has no status, and changes the status of the animal to pending. Of several simultaneous orders for one animal only one succeeds. A repeated request with the same Idempotency-Key places nothing and returns the first response.
 //	@ID				placeOrder
 //	@Tags			Store
-//	@Param			Idempotency-Key	header		string		false	"Identifies the retries of one request"	minlength(1)	maxlength(255)
+//	@Param			Idempotency-Key	header		string		false	"Identifies the retries of one request"
 //	@Param			order			body		newOrder	true	"The animal to order"
 //	@Success		201				{object}	record.Order		"The order. Send its `id` as `orderId` to deliverOrder or cancelOrder."
-//	@Header			201				{string}	Location	"The URL of the order, relative to that of the request"
+//	@Failure		400				{object}	errorBody	"invalid_json, validation_failed, invalid_idempotency_key"
 //	@Failure		404				{object}	errorBody	"pet_not_found"
-//	@Failure		409				{object}	errorBody	"pet_not_available"
+//	@Failure		409				{object}	errorBody	"idempotency_in_progress, pet_not_available"
+//	@Failure		401,403,408,413,415,422,429,500,503	{object}	errorBody
 //	@Router			/store/orders [post]
 func (a *API) placeOrder(c *gin.Context) error {
 	body, err := bindBody[newOrder](c)
@@ -98,6 +102,7 @@ func (a *API) placeOrder(c *gin.Context) error {
 //	@Param			orderId	path		int64		true	"Identifier of the order to return"	format(int64)
 //	@Success		200		{object}	record.Order		"The order"
 //	@Failure		404		{object}	errorBody	"order_not_found"
+//	@Failure		401,403,429,500,503	{object}	errorBody
 //	@Router			/store/orders/{orderId} [get]
 func (a *API) getOrder(c *gin.Context) error {
 	return a.serveOrder(c, a.orders.Get)
@@ -113,6 +118,7 @@ func (a *API) getOrder(c *gin.Context) error {
 //	@Success		200		{object}	record.Order		"The delivered order"
 //	@Failure		404		{object}	errorBody	"order_not_found"
 //	@Failure		409		{object}	errorBody	"order_state_conflict"
+//	@Failure		401,403,429,500,503	{object}	errorBody
 //	@Router			/store/orders/{orderId}/deliver [post]
 func (a *API) deliverOrder(c *gin.Context) error {
 	return a.serveOrder(c, a.orders.Deliver)
@@ -128,6 +134,7 @@ func (a *API) deliverOrder(c *gin.Context) error {
 //	@Success		200		{object}	record.Order		"The cancelled order"
 //	@Failure		404		{object}	errorBody	"order_not_found"
 //	@Failure		409		{object}	errorBody	"order_state_conflict"
+//	@Failure		401,403,429,500,503	{object}	errorBody
 //	@Router			/store/orders/{orderId}/cancel [post]
 func (a *API) cancelOrder(c *gin.Context) error {
 	return a.serveOrder(c, a.orders.Cancel)

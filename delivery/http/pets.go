@@ -15,7 +15,7 @@ import (
 type listPetsQuery struct {
 	pageQuery
 	// Return only animals with this status.
-	Status domain.PetStatus `form:"status" validate:"omitempty,petstatus" enums:"available,pending,sold"`
+	Status domain.PetStatus `form:"status" validate:"omitempty,petstatus"`
 }
 
 // filters returns the filters in canonical form.
@@ -34,6 +34,9 @@ func (q listPetsQuery) filters() string {
 //	@Tags			Pets
 //	@Param			query	query	listPetsQuery	false	"page and filter"
 //	@Success		200		{array}	record.Pet				"A page of animals. Send the `id` of one that is available as `petId` to placeOrder. If there is none, add one with createPet."
+//	@Success		304		"Not modified"
+//	@Failure		400	{object}	errorBody	"invalid_parameter"
+//	@Failure		401,403,429,500,503	{object}	errorBody
 //	@Router			/pets [get]
 func (a *API) listPets(c *gin.Context) error {
 	return a.servePage(c, "pets", func(raw string) (parsedQuery, error) {
@@ -55,10 +58,12 @@ func (a *API) listPets(c *gin.Context) error {
 //	@Description	Adds an animal to the catalogue. The 201 response is sent after the animal has been written to disk. A repeated request with the same Idempotency-Key adds nothing and returns the first response.
 //	@ID				createPet
 //	@Tags			Pets
-//	@Param			Idempotency-Key	header		string		false	"Identifies the retries of one request"	minlength(1)	maxlength(255)
+//	@Param			Idempotency-Key	header		string		false	"Identifies the retries of one request"
 //	@Param			pet				body		record.NewPet		true	"The animal"
 //	@Success		201				{object}	record.Pet			"The created animal. Send its `id` as `petId` to placeOrder."
-//	@Header			201				{string}	Location	"The URL of the animal, relative to that of the request"
+//	@Failure		400	{object}	errorBody	"invalid_json, validation_failed, invalid_idempotency_key"
+//	@Failure		409	{object}	errorBody	"idempotency_in_progress"
+//	@Failure		401,403,408,413,415,422,429,500,503	{object}	errorBody
 //	@Router			/pets [post]
 func (a *API) createPet(c *gin.Context) error {
 	body, err := bindBody[record.NewPet](c)
@@ -79,12 +84,13 @@ func (a *API) createPet(c *gin.Context) error {
 // getPet sends one animal.
 //
 //	@Summary		Get an animal
-//	@Description	List the animals with a status filter instead.
+//	@Description	Deprecated. The operation is removed on 5 December 2030 (see the headers Deprecation and Sunset); from then on the response is 410. List the animals with a status filter instead.
 //	@ID				getPet
 //	@Tags			Pets
 //	@Param			petId	path		int64		true	"Identifier of the animal to return"	format(int64)
 //	@Success		200		{object}	record.Pet			"The animal"
 //	@Failure		404		{object}	errorBody	"pet_not_found"
+//	@Failure		401,403,410,429,500,503	{object}	errorBody
 //	@Deprecated
 //	@Router			/pets/{petId} [get]
 func (a *API) getPet(c *gin.Context) error {

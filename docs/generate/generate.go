@@ -1,46 +1,40 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log"
 	"path/filepath"
+	"strings"
 
 	"github.com/getkin/kin-openapi/openapi2"
 	"github.com/getkin/kin-openapi/openapi2conv"
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/speakeasy-api/openapi/overlay"
 	"github.com/swaggo/swag"
+	"gopkg.in/yaml.v3"
 )
 
 // generate returns the OpenAPI document of the service in the repository at root. The
 // result depends only on the sources.
 func generate(root string) ([]byte, error) {
-	if err := checkAnnotations(filepath.Join(root, handlers)); err != nil {
-		return nil, err
-	}
-	doc, err := parseAnnotations(root)
+	dirs := []string{filepath.Join(root, "delivery/http"), filepath.Join(root, "delivery/internal/record"), filepath.Join(root, "domain")}
+	handlers, err := checkAnnotations(dirs[0])
 	if err != nil {
 		return nil, err
 	}
-	steps := []func(*openapi3.T) error{
-		removeSwagger2Leftovers,
-		completeInfo,
-		nameSchemas,
-		addErrorCodes,
-		shareEnums,
-		nameLists,
-		setPathExamples,
-		describeLengths,
-		addNamePattern,
-		describeRemoval,
-		checkOperations,
-		addFailures,
-		addConditionalGets,
-		shareParameters,
-		shareHeaders,
-		requireAPIKey,
+	annotated, err := parseAnnotations(dirs)
+	if err != nil {
+		return nil, err
 	}
-	for _, step := range steps {
+	doc, err := applyOverlay(filepath.Join(root, "docs/generate/overlay.yaml"), annotated)
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range []func(object) error{checkOperations(handlers), addFailures, shareSchemas, shareRepeated} {
 		if err := step(doc); err != nil {
 			return nil, err
 		}
@@ -48,20 +42,17 @@ func generate(root string) ([]byte, error) {
 	return encode(doc)
 }
 
-// The packages of the annotated handlers and of the types that the annotations name.
-const (
-	handlers = "delivery/http"
-	records  = "delivery/internal/record"
-	types    = "domain"
-)
-
 // parseAnnotations reads the annotations as Swagger 2.0, the only version that swag supports, and
 // converts the result to OpenAPI 3.0.3.
-func parseAnnotations(root string) (*openapi3.T, error) {
+func parseAnnotations(dirs []string) ([]byte, error) {
 	parser := swag.New(swag.SetStrict(true), swag.SetDebugger(log.New(io.Discard, "", 0)))
-	dirs := []string{filepath.Join(root, handlers), filepath.Join(root, records), filepath.Join(root, types)}
 	if err := parser.ParseAPIMultiSearchDir(dirs, "doc.go", 1); err != nil {
 		return nil, err
+	}
+	for name := range parser.GetSwagger().Definitions {
+		if strings.Contains(name, ".") {
+			return nil, fmt.Errorf("type %s needs a published name: // @name after its declaration", name)
+		}
 	}
 	data, err := json.Marshal(parser.GetSwagger())
 	if err != nil {
@@ -72,5 +63,67 @@ func parseAnnotations(root string) (*openapi3.T, error) {
 		return nil, err
 	}
 	v2.Consumes = []string{"application/json"}
-	return openapi2conv.ToV3(&v2)
+	v3, err := openapi2conv.ToV3(&v2)
+	if err != nil {
+		return nil, err
+	}
+	return v3.MarshalJSON()
+}
+
+// applyOverlay returns a document with the changes of an OpenAPI Overlay.
+func applyOverlay(path string, document []byte) (doc object, err error) {
+	changes, err := overlay.Parse(path)
+	if err != nil {
+		return nil, err
+	}
+	var root yaml.Node
+	if err := yaml.Unmarshal(document, &root); err != nil {
+		return nil, err
+	}
+	warnings, err := changes.ApplyToStrict(&root)
+	if err != nil || len(warnings) > 0 {
+		return nil, fmt.Errorf("%s: %q: %w", path, warnings, err)
+	}
+	return doc, root.Decode(&doc)
+}
+
+// encode returns the document as JSON, or an error if it is not valid OpenAPI.
+func encode(doc object) ([]byte, error) {
+	var ordered struct { // as in package docs
+		OpenAPI    any `json:"openapi"`
+		Info       any `json:"info"`
+		Servers    any `json:"servers"`
+		Tags       any `json:"tags"`
+		Security   any `json:"security"`
+		Paths      any `json:"paths"`
+		Components any `json:"components"`
+	}
+	data, err := json.Marshal(doc)
+	if err != nil {
+		return nil, err
+	}
+	if err := validate(data); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(data, &ordered); err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	err = encoder.Encode(ordered)
+	return out.Bytes(), err
+}
+
+// validate loads the document again, so that every reference is resolved.
+func validate(data []byte) error {
+	doc, err := openapi3.NewLoader().LoadFromData(data)
+	if err != nil {
+		return fmt.Errorf("load the document: %w", err)
+	}
+	if err := doc.Validate(context.Background()); err != nil {
+		return fmt.Errorf("validate the document: %w", err)
+	}
+	return nil
 }

@@ -2,13 +2,16 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -35,39 +38,40 @@ func TestCommittedDocumentIsUpToDate(t *testing.T) {
 
 func TestGenerateIsDeterministic(t *testing.T) {
 	t.Parallel()
-	root := writeSources(t, "", "")
-	first, err := generate(root)
+	first, err := generate("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 10 {
-		if again, err := generate(root); err != nil || !bytes.Equal(first, again) {
+		if again, err := generate("../.."); err != nil || !bytes.Equal(first, again) {
 			t.Fatalf("generate again: got another document or the error %v", err)
 		}
 	}
 }
 
-func TestOperationsHaveImpliedAndAnnotatedFailures(t *testing.T) {
+func TestOperationsHaveAnnotatedFailures(t *testing.T) {
 	t.Parallel()
-	doc := load(t, writeSources(t, "", ""))
+	doc := load(t)
 	for operation, want := range map[string][]string{
 		"GET /pets":         {"200", "304", "400 invalid_parameter", "401 invalid_api_key", "401 missing_api_key", "403 forbidden", "429 rate_limited", "500 internal_error", "503 unavailable"},
 		"GET /pets/{petId}": {"200", "401 invalid_api_key", "401 missing_api_key", "403 forbidden", "404 pet_not_found", "410 operation_removed", "429 rate_limited", "500 internal_error", "503 unavailable"},
 		"POST /pets": {
 			"201", "400 invalid_idempotency_key", "400 invalid_json", "400 validation_failed", "401 invalid_api_key", "401 missing_api_key",
-			"403 forbidden", "408 request_timeout", "409 idempotency_in_progress", "409 pet_not_available", "413 body_too_large",
+			"403 forbidden", "408 request_timeout", "409 idempotency_in_progress", "413 body_too_large",
 			"415 unsupported_media_type", "422 idempotency_key_reused", "429 rate_limited", "500 internal_error", "503 unavailable",
 		},
 	} {
 		method, path, _ := strings.Cut(operation, " ")
 		var got []string
-		for status, response := range sorted(doc.Paths.Value(path).GetOperation(method).Responses.Map()) {
+		responses := doc.Paths.Value(path).GetOperation(method).Responses
+		for _, status := range slices.Sorted(maps.Keys(responses.Map())) {
 			if status < "400" {
 				got = append(got, status)
 				continue
 			}
-			examples := response.Value.Content[jsonType].Examples
-			for code, example := range sorted(examples) {
+			examples := responses.Value(status).Value.Content[jsonType].Examples
+			for _, code := range slices.Sorted(maps.Keys(examples)) {
+				example := examples[code]
 				got = append(got, status+" "+code)
 				if body := example.Value.Value.(map[string]any); body["code"] != code || body["message"] == "" {
 					t.Errorf("%s: got the example %v, want one of %s with a message", operation, body, code)
@@ -80,49 +84,45 @@ func TestOperationsHaveImpliedAndAnnotatedFailures(t *testing.T) {
 	}
 }
 
-func TestAnnotatedHeadersAreKept(t *testing.T) {
-	t.Parallel()
-	responses := load(t, writeSources(t, "", "")).Paths.Value("/pets").Post.Responses
-	for status, name := range map[string]string{"201": "Location", "409": "X-Custom"} {
-		if responses.Value(status).Value.Headers[name] == nil {
-			t.Errorf("%s has no header %s", status, name)
-		}
-	}
-}
-
 func TestSharedDefinitionsAreReferenced(t *testing.T) {
 	t.Parallel()
-	doc := load(t, writeSources(t, "", ""))
+	doc := load(t)
 	got := map[string]string{
-		"typed field":  doc.Components.Schemas["NewPet"].Value.Properties["status"].Ref,
-		"inline field": doc.Components.Schemas["Pet"].Value.Properties["status"].Ref,
-		"parameter":    doc.Paths.Value("/pets").Get.Parameters.GetByInAndName("query", "status").Schema.Ref,
-		"list":         doc.Paths.Value("/pets").Get.Responses.Value("200").Value.Content[jsonType].Schema.Ref,
-		"header":       doc.Paths.Value("/pets/{petId}").Get.Responses.Value("401").Value.Headers["Sunset"].Ref,
-		"request id":   doc.Paths.Value("/pets").Post.Responses.Value("413").Value.Headers["X-Request-Id"].Ref,
-		"key":          doc.Paths.Value("/pets").Post.Parameters[0].Ref,
+		"optional field": doc.Components.Schemas["NewPet"].Value.Properties["status"].Ref,
+		"field":          doc.Components.Schemas["Pet"].Value.Properties["status"].Ref,
+		"parameter":      doc.Paths.Value("/pets").Get.Parameters.GetByInAndName("query", "status").Schema.Ref,
+		"list":           doc.Paths.Value("/pets").Get.Responses.Value("200").Value.Content[jsonType].Schema.Ref,
+		"header":         doc.Paths.Value("/pets/{petId}").Get.Responses.Value("401").Value.Headers["Sunset"].Ref,
+		"request id":     doc.Paths.Value("/pets").Post.Responses.Value("413").Value.Headers["X-Request-Id"].Ref,
+		"key":            doc.Paths.Value("/pets").Post.Parameters[0].Ref,
+		"response":       doc.Paths.Value("/pets").Post.Responses.Value("413").Ref,
+		"example":        doc.Paths.Value("/pets").Post.Responses.Value("413").Value.Content[jsonType].Examples["body_too_large"].Ref,
+		"Location":       doc.Paths.Value("/pets").Post.Responses.Value("201").Value.Headers["Location"].Ref,
 	}
 	want := map[string]string{
-		"typed field":  "#/components/schemas/PetStatus",
-		"inline field": "#/components/schemas/PetStatus",
-		"parameter":    "#/components/schemas/PetStatus",
-		"list":         "#/components/schemas/Pets",
-		"header":       "#/components/headers/Sunset",
-		"request id":   "#/components/headers/X-Request-Id",
-		"key":          "#/components/parameters/Idempotency-Key",
+		"optional field": "#/components/schemas/PetStatus",
+		"field":          "#/components/schemas/PetStatus",
+		"parameter":      "#/components/schemas/PetStatus",
+		"list":           "#/components/schemas/Pets",
+		"header":         "#/components/headers/Sunset",
+		"request id":     "#/components/headers/X-Request-Id",
+		"key":            "#/components/parameters/Idempotency-Key",
+		"response":       "#/components/responses/BodyTooLarge",
+		"example":        "#/components/examples/body_too_large",
+		"Location":       "#/components/headers/Location",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("references (-want +got):\n%s", diff)
 	}
 	names := slices.Sorted(maps.Keys(doc.Components.Schemas))
-	if diff := cmp.Diff([]string{"Error", "NewPet", "Pet", "PetStatus", "Pets"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"Error", "NewOrder", "NewPet", "Order", "OrderStatus", "Orders", "Pet", "PetStatus", "Pets"}, names); diff != "" {
 		t.Errorf("schemas (-want +got):\n%s", diff)
 	}
 }
 
 func TestDocumentHasNothingOfSwagger2(t *testing.T) {
 	t.Parallel()
-	document, err := generate(writeSources(t, "", ""))
+	document, err := generate("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestDocumentHasNothingOfSwagger2(t *testing.T) {
 
 func TestInfoIsComplete(t *testing.T) {
 	t.Parallel()
-	doc := load(t, writeSources(t, "", ""))
+	doc := load(t)
 	got := map[string]string{
 		"licence": doc.Info.License.URL,
 		"contact": doc.Info.Contact.Name,
@@ -151,16 +151,25 @@ func TestInfoIsComplete(t *testing.T) {
 
 func TestPathParameterHasExampleOfRecord(t *testing.T) {
 	t.Parallel()
-	doc := load(t, writeSources(t, "", ""))
-	if got := doc.Paths.Value("/pets/{petId}").Get.Parameters[0].Value.Example; got != 7.0 {
-		t.Errorf("got the example %v of petId, want 7", got)
+	doc := load(t)
+	if got := doc.Paths.Value("/pets/{petId}").Get.Parameters[0].Value.Example; got != 1.0 {
+		t.Errorf("got the example %v of petId, want 1", got)
+	}
+}
+
+func TestNamesHaveTheSameLimitsInRequestsAndResponses(t *testing.T) {
+	t.Parallel()
+	schemas := load(t).Components.Schemas
+	sent, received := schemas["NewPet"].Value.Properties["name"].Value, schemas["Pet"].Value.Properties["name"].Value
+	if diff := cmp.Diff(sent, received); diff != "" {
+		t.Errorf("(-NewPet +Pet):\n%s", diff)
 	}
 }
 
 func TestLengthLimitIsInDescriptionOnly(t *testing.T) {
 	t.Parallel()
-	name := load(t, writeSources(t, "", "")).Components.Schemas["NewPet"].Value.Properties["name"].Value
-	if name.MaxLength != nil || name.MinLength != 0 || name.Description != "Not blank. 1 to 200 characters." {
+	name := load(t).Components.Schemas["NewPet"].Value.Properties["name"].Value
+	if name.MaxLength != nil || name.MinLength != 0 || !strings.Contains(name.Description, "1 to 200 characters") {
 		t.Errorf("got the limits %d and %v and the description %q, want the limits in the description only", name.MinLength, name.MaxLength, name.Description)
 	}
 }
@@ -168,7 +177,7 @@ func TestLengthLimitIsInDescriptionOnly(t *testing.T) {
 // The pattern cannot exclude the noncharacters above U+FFFF.
 func TestNamePatternMatchesValidNames(t *testing.T) {
 	t.Parallel()
-	name := load(t, "../..").Components.Schemas["NewPet"].Value.Properties["name"].Value
+	name := load(t).Components.Schemas["NewPet"].Value.Properties["name"].Value
 	for r := range unicode.MaxRune + 1 {
 		if !utf8.ValidRune(r) || r > 0xffff && domain.IsNoncharacter(r) {
 			continue
@@ -188,31 +197,35 @@ func TestNamePatternMatchesValidNames(t *testing.T) {
 
 func TestGenerateRejectsInvalidAnnotations(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ old, replacement, want string }{
-		"unknown code":                {`"pet_not_found"`, `"no_pet"`, "not in the list of codes"},
-		"code with other status":      {`404	{object}`, `400	{object}`, "pet_not_found has the status 404"},
-		"no id":                       {`@ID			createPet`, ``, "POST /pets: @ID is missing"},
-		"no summary":                  {`@Summary	Add an animal`, ``, "POST /pets: @Summary is missing"},
-		"no description":              {`@Description	It is durable`, ``, "POST /pets: @Description is missing"},
-		"no tag":                      {`@Tags		Pets`, ``, "@Tags must name one tag"},
-		"undescribed tag":             {`@tag.description	Animals`, ``, "tag Pets is not described"},
-		"misspelt annotation":         {`@Failure`, `@Failyre`, "@Failyre is unknown"},
-		"no route":                    {`@Router		/pets [post]`, ``, "without @Router"},
-		"annotations without handler": {"func (api) createPet() {}", "", "does not precede a function"},
-		"header before response":      {`@Param		petId`, "@Header	404 {string} Link \"x\"\n//	@Param		petId", "precedes its response"},
-		"route twice":                 {`/pets [post]`, `/pets [get]`, "declared multiple times"},
-		"id twice":                    {`@ID			createPet`, `@ID			listPets`, "listPets"},
-		"unpublished type name":       {`} // @name Pet`, `}`, "needs a published name"},
-		"other values than type's":    {`enums:"available,pending,sold"`, `enums:"old,new"`, "the tag enums has [old new]"},
-		"values of no type":           {`omitzero" enums:"available,pending,sold"`, `omitzero" enums:"old,new"`, "no type of domain has the values [old new]"},
-		"no schema Error":             {`} // @name Error`, `} // @name Problem`, "schema Error"},
-		"no base path":                {`@BasePath	/v1`, ``, "@BasePath is missing"},
-		"parameter not in path":       {`/pets/{petId}`, `/pets/{id}`, "petId"},
-		"example of another type":     {`example:"Rex"`, `example:"Rex" maxLength:"2"`, "validate the document"},
+	const (
+		pets, orders, doc, errorsFile = "delivery/http/pets.go", "delivery/http/orders.go", "delivery/http/doc.go", "delivery/http/errors.go"
+		record, overlayFile           = "delivery/internal/record/record.go", "docs/generate/overlay.yaml"
+	)
+	for name, c := range map[string]struct{ file, old, replacement, want string }{
+		"unknown code":                {pets, `"pet_not_found"`, `"no_pet"`, "not in the list of codes"},
+		"code with other status":      {pets, "404		{object}", "408		{object}", "pet_not_found has the status 404"},
+		"no id":                       {pets, `@ID				createPet`, ``, "POST /pets: @ID is missing"},
+		"no summary":                  {pets, `@Summary		Add an animal`, ``, "POST /pets: @Summary is missing"},
+		"no description":              {pets, `@Description	Adds an animal`, `@ID createPet`, "POST /pets: @Description is missing"},
+		"no tag":                      {pets, `@Tags			Pets`, ``, "@Tags must name one tag"},
+		"undescribed tag":             {doc, `@tag.description	The catalogue`, `@tag.name The catalogue`, "@Tags must name one tag that doc.go describes"},
+		"misspelt annotation":         {pets, `@Failure`, `@Failyre`, "@Failyre is unknown"},
+		"header outside the overlay":  {pets, `@Failure`, `@Header`, "@Header is unknown"},
+		"no route":                    {orders, `@Router			/store/orders/{orderId} [get]`, ``, "without @Router"},
+		"annotations without handler": {orders, "func (a *API) getOrder(", "var getOrder = func(a *API, ", "does not precede a function"},
+		"route twice":                 {pets, `/pets [post]`, `/pets [get]`, "declared multiple times"},
+		"id twice":                    {pets, `@ID				createPet`, `@ID				listPets`, "listPets"},
+		"unpublished type name":       {record, `} // @name Pet`, `}`, "needs a published name"},
+		"other values than type's":    {record, `json:"status,omitzero"`, `json:"status,omitzero" enums:"old,new"`, "no schema has the values [old new]"},
+		"no schema Error":             {errorsFile, `} // @name Error`, `} // @name Problem`, "components.schemas.Error"},
+		"parameter not in path":       {pets, `/pets/{petId} [get]`, `/pets/{id} [get]`, "petId"},
+		"example of another type":     {record, `example:"Rex"`, `example:"Rex" maxLength:"2"`, "validate the document"},
+		"target that selects nothing": {overlayFile, `['/store/orders'].post`, `['/store/orderz'].post`, "orderz"},
+		"two responses of one name":   {overlayFile, `read_only_key }`, `forbidden }`, "two components are responses/Forbidden"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := generate(writeSources(t, c.old, c.replacement))
+			_, err := generate(copySources(t, c.file, c.old, c.replacement))
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got the error %v, want one with %q", err, c.want)
 			}
@@ -227,75 +240,92 @@ func TestRunRejectsWrongDirectory(t *testing.T) {
 	}
 }
 
-// writeSources writes the sources of a small annotated service, with the first old replaced,
-// and returns their root.
-func writeSources(t *testing.T, old, replacement string) string {
+// copySources copies what the document is generated from, with the first old of a file replaced, and
+// returns its root.
+func copySources(t *testing.T, file, old, replacement string) string {
 	t.Helper()
-	source, err := os.ReadFile("testdata/handlers.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(source), old) {
-		t.Fatalf("testdata/handlers.go has no %q", old)
-	}
 	root := t.TempDir()
-	for name, text := range map[string]string{
-		"go.mod":                             "module example.com/store\n",
-		"domain/pets.go":                     petStatuses,
-		"delivery/internal/record/record.go": "package record\n",
-		"delivery/http/doc.go":               strings.Replace(string(source), old, replacement, 1),
-	} {
-		path := filepath.Join(root, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	paths := []string{"go.mod", "docs/generate/overlay.yaml"}
+	for _, dir := range []string{"delivery/http", "delivery/internal/record", "domain"} {
+		found, _ := filepath.Glob("../../" + dir + "/*.go") // the pattern is valid
+		for _, path := range found {
+			if !strings.HasSuffix(path, "_test.go") {
+				paths = append(paths, strings.TrimPrefix(path, "../../"))
+			}
+		}
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(filepath.Join("../..", path))
+		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		if path == file {
+			if !strings.Contains(string(text), old) {
+				t.Fatalf("%s has no %q", file, old)
+			}
+			text = []byte(strings.Replace(string(text), old, replacement, 1))
+		}
+		copied := filepath.Join(root, path)
+		if err := os.MkdirAll(filepath.Dir(copied), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(copied, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return root
 }
 
-// petStatuses is the source of a type that the handlers name.
-const petStatuses = `package domain
+const jsonType = "application/json"
 
-type PetStatus string
-
-const (
-	PetAvailable PetStatus = "available"
-	PetPending   PetStatus = "pending"
-	PetSold      PetStatus = "sold"
-)
-`
-
-// load returns the document of the sources at root.
-func load(t *testing.T, root string) *openapi3.T {
-	t.Helper()
-	document, err := generate(root)
+// document generates the document of this repository once.
+var document = sync.OnceValues(func() (*openapi3.T, error) {
+	text, err := generate("../..")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	doc, err := openapi3.NewLoader().LoadFromData(document)
+	return openapi3.NewLoader().LoadFromData(text)
+})
+
+func load(t *testing.T) *openapi3.T {
+	t.Helper()
+	doc, err := document()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return doc
 }
 
-func TestDeprecatedOperationHasItsDateOfRemoval(t *testing.T) {
+func TestDeprecatedOperationHasItsDates(t *testing.T) {
 	t.Parallel()
-	doc := load(t, writeSources(t, "", ""))
-	const removal = "Deprecated. The operation is removed on 5 December 2030 (see the headers Deprecation and Sunset); from then on the response is 410. "
-	for path, want := range map[string]string{"/pets/{petId}": removal + "As it is now", "/pets": "In ascending order of id"} {
-		if got := doc.Paths.Value(path).Get.Description; got != want {
-			t.Errorf("GET %s: got the description %q, want %q", path, got, want)
+	doc := load(t)
+	get := doc.Paths.Value("/pets/{petId}").Get
+	removed := get.Responses.Value("410").Value.Content[jsonType].Examples["operation_removed"].Value.Value.(map[string]any)["message"].(string)
+	for text, want := range map[string]string{
+		get.Description: "removed on " + domain.GetPetSunset.Format("2 January 2006") + " ",
+		removed:         "removed on " + domain.GetPetSunset.Format(time.DateOnly) + ":",
+		doc.Components.Headers["Sunset"].Value.Example.(string):      domain.GetPetSunset.Format(http.TimeFormat),
+		doc.Components.Headers["Deprecation"].Value.Example.(string): fmt.Sprintf("@%d", domain.GetPetDeprecation.Unix()),
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("got %q, want one with %q", text, want)
 		}
+	}
+	for status, response := range get.Responses.Map() {
+		for _, name := range []string{"Deprecation", "Sunset", "Link"} {
+			if response.Value.Headers[name] == nil {
+				t.Errorf("the response %s has no header %s", status, name)
+			}
+		}
+	}
+	if link := doc.Paths.Value("/pets").Get.Responses.Value("200").Value.Headers["Sunset"]; link != nil {
+		t.Error("listPets has the header Sunset, although it is not deprecated")
 	}
 }
 
 func TestForbiddenResponseIsThatOfAReadOnlyKeyUnlessTheOperationReads(t *testing.T) {
 	t.Parallel()
-	for method, op := range load(t, writeSources(t, "", "")).Paths.Value("/pets").Operations() {
+	for method, op := range load(t).Paths.Value("/pets").Operations() {
 		response := op.Responses.Value("403").Value
 		message := response.Content[jsonType].Examples["forbidden"].Value.Value.(map[string]any)["message"].(string)
 		writes := method == http.MethodPost

@@ -41,6 +41,9 @@ func TestSwaggerUIInABrowser(t *testing.T) {
 			p.authorize("\u200bBearer "+key+" ", "Store-listOrders")
 			p.try("Pets-createPet", fields{"": `{"name":"Rex","categoryId":7,"status":"available"}`}, "201")
 			p.screenshot("added")
+			p.wantDocumented("Pets-createPet", "this API key may only read")                                // in a shared response
+			p.wantDocumented("Pets-createPet", "Idempotency-Key must be 1 to 255 visible ASCII characters") // in one of the operation
+			p.wantDocumented("Pets-createPet", "The seconds to wait before a retry.")
 			p.wantBodyRequired("Pets-createPet")
 			p.openAndClickExecute("Pets-listPets")
 			p.execute("Pets-listPets", "200")

@@ -251,6 +251,12 @@ func (p *page) wantOnScreen(selector string) {
 	}`))
 }
 
+// wantDocumented waits until an open operation shows a text in its documented responses.
+func (p *page) wantDocumented(operation, text string) {
+	p.t.Helper()
+	p.run(waitFor("#operations-"+operation+" .responses-table:not(.live-responses-table)", fmt.Sprintf(`element => element.textContent.includes(%q)`, text)))
+}
+
 // wantBodyRequired expects a message at an empty body.
 func (p *page) wantBodyRequired(operation string) {
 	p.t.Helper()

@@ -3,6 +3,7 @@ package harness
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -25,11 +26,14 @@ func (s *Server) Document(t testing.TB, headers ...string) *openapi3.T {
 		t.Fatal(err)
 	}
 	for _, server := range doc.Servers {
+		for name, variable := range server.Variables {
+			server.URL = strings.ReplaceAll(server.URL, "{"+name+"}", variable.Default)
+		}
 		resolved, err := address.Parse(server.URL)
 		if err != nil {
 			t.Fatal(err)
 		}
-		server.URL = resolved.String()
+		server.URL, server.Variables = resolved.String(), nil
 	}
 	return doc
 }

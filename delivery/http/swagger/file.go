@@ -56,6 +56,9 @@ func (f *file) serve(c *gin.Context) {
 	c.Header("Content-Security-Policy", contentSecurityPolicy)
 	c.Header("X-Content-Type-Options", "nosniff")
 	c.Header("Referrer-Policy", "no-referrer")
+	if path.Ext(f.name) == ".yaml" {
+		c.Header("Content-Type", "application/yaml") // RFC 9512, which net/http does not know
+	}
 	etag, reader := f.etag, f.reader()
 	if path.Ext(f.name) != ".png" { // which is compressed
 		c.Writer.Header().Add("Vary", "Accept-Encoding")

@@ -32,7 +32,7 @@ type Service interface {
 }
 
 // Mount mounts Swagger UI at swagger/index.html of a router, to which swagger leads, and the
-// OpenAPI document at openapi.json, for GET and HEAD. The document has the address of the service,
+// OpenAPI document at openapi.json and openapi.yaml, for GET and HEAD. The document has the address of the service,
 // which must be mounted on the same engine, relative to its own. Mount returns an error if the
 // service is not mounted, there is no such address, an option of the document is invalid, or a
 // route conflicts with one of the host.
@@ -50,7 +50,12 @@ func Mount(r gin.IRouter, s Service) (err error) {
 			err = fmt.Errorf("swagger: mount the documentation: %v", conflict)
 		}
 	}()
+	inYAML, err := docs.YAML(document)
+	if err != nil {
+		return err
+	}
 	handle(r, "/openapi.json", newFile("openapi.json", bytes.NewReader(document)).serve)
+	handle(r, "/openapi.yaml", newFile("openapi.yaml", bytes.NewReader(inYAML)).serve)
 	handle(r, "/swagger/index.html", newPage(title).serve)
 	for name, folder := range map[string]fs.FS{
 		"swagger-ui.css": swaggerfiles.FS, "swagger-ui-bundle.js": swaggerfiles.FS,

@@ -32,6 +32,7 @@ func TestEveryFileIsServedWithItsTypeAndHeaders(t *testing.T) {
 		"/swagger/favicon-16x16.png":        "image/png",
 		"/swagger/favicon-32x32.png":        "image/png",
 		"/openapi.json":                     "application/json",
+		"/openapi.yaml":                     "application/yaml",
 	} {
 		got := get(t, engine, path)
 		if got.Code != http.StatusOK || got.Header().Get("Content-Type") != want || got.Body.Len() == 0 {
@@ -52,7 +53,7 @@ func TestEveryFileIsServedWithItsTypeAndHeaders(t *testing.T) {
 
 func TestMountReturnsRouteConflicts(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"/shop/openapi.json", "/shop/swagger/index.html", "/shop/*any"} {
+	for _, path := range []string{"/shop/openapi.json", "/shop/openapi.yaml", "/shop/swagger/index.html", "/shop/*any"} {
 		engine := gin.New()
 		engine.GET(path, func(*gin.Context) {})
 		if err := Mount(engine.Group("/shop"), service("/v1")); err == nil {
@@ -160,12 +161,15 @@ func TestDocumentHasAddressOfService(t *testing.T) {
 		requested, _ := url.Parse("http://host.example" + tc.url + "/openapi.json")
 		var got struct {
 			Info    struct{ Title string }
-			Servers []struct{ URL string }
+			Servers []struct {
+				URL       string
+				Variables map[string]struct{ Default string }
+			}
 		}
 		if err := json.Unmarshal(get(t, engine, requested.String()).Body.Bytes(), &got); err != nil {
 			t.Fatal(err)
 		}
-		server, err := requested.Parse(got.Servers[0].URL)
+		server, err := requested.Parse(strings.ReplaceAll(got.Servers[0].URL, "{base_url}", got.Servers[0].Variables["base_url"].Default))
 		if err != nil || server.String() != tc.want || got.Info.Title != "Animals of "+tc.api {
 			t.Errorf("the API at %s and the document at %s: got %+v, want %s", tc.api, tc.docs, got, tc.want)
 		}

@@ -10,12 +10,12 @@ import (
 
 // A NewPet is the JSON of an animal to add. Its fields are nil if the member is absent.
 type NewPet struct {
-	// The animal's name, not blank and without control characters or noncharacters such as U+FFFF.
-	Name *string `json:"name" validate:"required,petname" minLength:"1" maxLength:"200" example:"Rex"`
+	// The animal's name: 1 to 200 characters, not blank, without control characters or noncharacters such as U+FFFF.
+	Name *string `json:"name" validate:"required,petname" example:"Rex"`
 	// Identifier of the category the animal belongs to.
 	CategoryID *int64 `json:"categoryId" validate:"required" format:"int64" example:"7"`
 	// Availability status. Without it the animal has no status.
-	Status *domain.PetStatus `json:"status" validate:"omitempty,petstatus" enums:"available,pending,sold" example:"available"`
+	Status *domain.PetStatus `json:"status" validate:"omitempty,petstatus" example:"available"`
 } // @name NewPet
 
 // Pet returns the animal of a valid NewPet.
@@ -31,12 +31,12 @@ func (n NewPet) Pet() domain.NewPet {
 type Pet struct {
 	// Unique identifier, assigned by the service on creation.
 	ID int64 `json:"id" validate:"required" format:"int64" example:"1"`
-	// The animal's name.
-	Name string `json:"name" validate:"required" minLength:"1" maxLength:"200" example:"Rex"`
+	// The animal's name: 1 to 200 characters, not blank, without control characters or noncharacters such as U+FFFF.
+	Name string `json:"name" validate:"required" example:"Rex"`
 	// Identifier of the category the animal belongs to.
 	CategoryID int64 `json:"categoryId" validate:"required" format:"int64" example:"7"`
 	// Availability status, absent if the animal has none.
-	Status domain.PetStatus `json:"status,omitzero" enums:"available,pending,sold" example:"available"`
+	Status domain.PetStatus `json:"status,omitzero" example:"available"`
 } // @name Pet
 
 // PetOf returns the JSON of an animal.
@@ -51,7 +51,7 @@ type Order struct {
 	// Identifier of the ordered animal.
 	PetID int64 `json:"petId" validate:"required" format:"int64" example:"1"`
 	// Status of the order.
-	Status domain.OrderStatus `json:"status" validate:"required" enums:"placed,delivered,cancelled" example:"placed"`
+	Status domain.OrderStatus `json:"status" validate:"required" example:"placed"`
 	// Time at which the order was placed, in UTC.
 	CreatedAt string `json:"createdAt" validate:"required" format:"date-time" example:"2026-11-20T10:06:30.000Z"`
 	// Time of the last change of the status, in UTC.

@@ -6,8 +6,8 @@ let spec; // the document
 // updateJsonSpec keeps the server that the document has relative to its own URL, which has the prefix that a proxy
 // removes and the service does not know. The page's policy forbids requests to other servers.
 const updateJsonSpec = (update) => (json) => {
-  json.servers = json.servers?.filter(({ url }) => !/^https?:/.test(url));
-  json.servers?.forEach((server) => (server.url = new URL(server.url, documentURL).href.replace(/\/$/, "")));
+  const urls = json.servers?.map(({ url, variables }) => url.replace(/{(\w+)}/g, (_, name) => variables[name].default)) ?? [];
+  json.servers = urls.filter((url) => !/^https?:/.test(url)).map((url) => ({ url: new URL(url, documentURL).href.replace(/\/$/, "") }));
   spec = json;
   return update(json);
 };

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// An object is a JSON object of the document.
+type object = map[string]any
+
+// at returns the object at the path of names below o, or nil if there is none.
+func at(o object, names ...string) object {
+	for _, name := range names {
+		o, _ = o[name].(object)
+	}
+	return o
+}
+
+// sorted iterates over the objects in o in the order of their names, so that the first error is
+// always the same.
+func sorted(o object) iter.Seq2[string, object] {
+	return func(yield func(string, object) bool) {
+		for _, name := range slices.Sorted(maps.Keys(o)) {
+			if value, ok := o[name].(object); ok && !yield(name, value) {
+				return
+			}
+		}
+	}
+}
+
+// operations iterates over the operations, each with its method and path.
+func operations(doc object) iter.Seq2[string, object] {
+	return func(yield func(string, object) bool) {
+		for path, item := range sorted(at(doc, "paths")) {
+			for method, op := range sorted(item) {
+				if !yield(strings.ToUpper(method)+" "+path, op) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// checkOperations requires the number of operations, and of each what Swagger UI and generated
+// clients need.
+func checkOperations(handlers int) func(object) error {
+	return func(doc object) error {
+		described := map[any]bool{}
+		for _, tag := range doc["tags"].([]any) {
+			described[tag.(object)["name"]] = tag.(object)["description"] != nil
+		}
+		found := 0
+		for route, op := range operations(doc) {
+			found++
+			for _, required := range [][2]string{{"operationId", "@ID"}, {"summary", "@Summary"}, {"description", "@Description"}} {
+				if op[required[0]] == nil {
+					return fmt.Errorf("%s: %s is missing", route, required[1])
+				}
+			}
+			if tags, _ := op["tags"].([]any); len(tags) != 1 || !described[tags[0]] {
+				return fmt.Errorf("%s: @Tags must name one tag that doc.go describes", route)
+			}
+		}
+		if found != handlers {
+			return fmt.Errorf("%d of %d annotated handlers are operations: a comment is without @Router, or does not precede a function", found, handlers)
+		}
+		return nil
+	}
+}
+
+// addFailures adds an example of each error that @Failure names to its response.
+func addFailures(doc object) error {
+	for route, op := range operations(doc) {
+		for status, response := range sorted(at(op, "responses")) {
+			if status < "400" {
+				continue
+			}
+			if err := addFailure(at(doc, "components", "examples"), status, response); err != nil {
+				return fmt.Errorf("%s: @Failure %s: %w", route, status, err)
+			}
+		}
+	}
+	return nil
+}
+
+// addFailure adds the examples that the description of a response names, or all of its status if it
+// is the text of the status.
+func addFailure(all object, status string, response object) error {
+	code, _ := strconv.Atoi(status)
+	names := strings.Split(response["description"].(string), ", ")
+	if names[0] == http.StatusText(code) {
+		names = slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(name string) bool {
+			value := at(all, name, "value")
+			return value["status"] != code || value["code"] != name
+		})
+	}
+	examples := object{}
+	for _, name := range names {
+		value := at(all, name, "value")
+		switch {
+		case value == nil:
+			return fmt.Errorf("%q is not in the list of codes in overlay.yaml", name)
+		case value["status"] != code:
+			return fmt.Errorf("%s has the status %v", name, value["status"])
+		}
+		examples[value["code"].(string)] = object{"$ref": "#/components/examples/" + name}
+	}
+	response["description"] = http.StatusText(code)
+	if len(names) == 1 {
+		words := strings.ReplaceAll(names[0], "_", " ")
+		response["description"] = strings.ToUpper(words[:1]) + words[1:]
+	}
+	response["content"] = object{"application/json": object{"schema": object{"$ref": "#/components/schemas/Error"}, "examples": examples}}
+	return nil
+}
+
+// shareSchemas replaces what swag writes out although it is a shared schema with a reference to it: enums, arrays in
+// responses, and the allOf around the reference of a field with a description.
+func shareSchemas(doc object) error {
+	schemas := at(doc, "components", "schemas")
+	names := map[string]string{}
+	for name, schema := range sorted(schemas) {
+		if values := enumOrItems(schema); values != "" {
+			delete(schema, "x-enum-varnames")
+			names[values] = name
+		}
+	}
+	share := func(o object) (object, error) {
+		delete(o, "x-enum-varnames")
+		delete(o, "x-originalParamName")
+		if values := enumOrItems(o); values != "" {
+			if names[values] == "" {
+				return nil, fmt.Errorf("no schema has the values %s: add one, or correct the tag enums", values)
+			}
+			return object{"$ref": "#/components/schemas/" + names[values]}, nil
+		}
+		if allOf, _ := o["allOf"].([]any); len(allOf) == 1 {
+			return allOf[0].(object), nil
+		}
+		return o, nil
+	}
+	_, err := replaceObjects(doc["paths"], share)
+	for _, schema := range sorted(schemas) {
+		_, inProperties := replaceObjects(schema["properties"], share)
+		err = errors.Join(err, inProperties)
+	}
+	return err
+}
+
+// enumOrItems returns the values of an enum, or the schema of the items of an array, as a text. It
+// returns "" for another schema.
+func enumOrItems(schema object) string {
+	for _, member := range []string{"enum", "items"} {
+		if schema[member] != nil {
+			return fmt.Sprint(schema[member])
+		}
+	}
+	return ""
+}
+
+// replaceObjects replaces the objects in value, the innermost first.
+func replaceObjects(value any, replacement func(object) (object, error)) (any, error) {
+	var err error
+	switch value := value.(type) {
+	case []any:
+		for i := range value {
+			if value[i], err = replaceObjects(value[i], replacement); err != nil {
+				return nil, err
+			}
+		}
+	case object:
+		for name := range value {
+			if value[name], err = replaceObjects(value[name], replacement); err != nil {
+				return nil, err
+			}
+		}
+		return replacement(value)
+	}
+	return value, nil
+}
+
+// shareRepeated makes components of the parameters and responses that occur more than once. The
+// name of a parameter is its own, that of a response its description without spaces.
+func shareRepeated(doc object) error {
+	type use struct {
+		kind, name, text string
+		value            object
+		replace          func(ref object)
+	}
+	var uses []use
+	count := map[string]int{} // by text, the JSON
+	add := func(kind, name string, value object, replace func(ref object)) {
+		text, _ := json.Marshal(value) // returns no error for what was decoded
+		uses = append(uses, use{kind, name, string(text), value, replace})
+		count[string(text)]++
+	}
+	for _, op := range operations(doc) {
+		parameters, _ := op["parameters"].([]any)
+		for i, parameter := range parameters {
+			p := parameter.(object)
+			add("parameters", p["name"].(string), p, func(ref object) { parameters[i] = ref })
+		}
+		responses := at(op, "responses")
+		for status, response := range sorted(responses) {
+			name := pascalCase(response["description"].(string))
+			add("responses", name, response, func(ref object) { responses[status] = ref })
+		}
+	}
+	components := at(doc, "components")
+	components["parameters"], components["responses"] = object{}, object{}
+	texts := map[string]string{} // by kind and name
+	for _, u := range uses {
+		if count[u.text] == 1 {
+			continue
+		}
+		path := u.kind + "/" + u.name
+		if other, taken := texts[path]; taken && other != u.text {
+			return fmt.Errorf("two components are %s: describe one of them differently in overlay.yaml", path)
+		}
+		texts[path] = u.text
+		at(components, u.kind)[u.name] = u.value
+		u.replace(object{"$ref": "#/components/" + path})
+	}
+	return nil
+}
+
+// pascalCase returns a text such as "Pet not found" as a name: PetNotFound.
+func pascalCase(text string) (name string) {
+	for word := range strings.FieldsSeq(text) {
+		name += strings.ToUpper(word[:1]) + word[1:]
+	}
+	return name
+}
