@@ -36,6 +36,7 @@ func (p *page) wantAccessible(view string) {
 	if err != nil {
 		p.t.Fatalf("install axe-core: %v", err)
 	}
+	p.run(waitFor("body", `() => document.getAnimations().length === 0`)) // else colors are on their way to another one
 	found := evaluate(p, chromedp.Evaluate[string](script+`;
 		axe.run().then(({ violations, passes }) => JSON.stringify([passes.length, violations.flatMap(({ id, impact, nodes }) =>
 			impact === "serious" || impact === "critical" ? nodes.map(node => id + ": " + node.html + ": " + node.failureSummary) : [])]))`, chromedp.EvalAwaitPromise))

@@ -41,12 +41,13 @@ func TestSwaggerUIInABrowser(t *testing.T) {
 			p.authorize("\u200bBearer "+key+" ", "Store-listOrders")
 			p.try("Pets-createPet", fields{"": `{"name":"Rex","categoryId":7,"status":"available"}`}, "201")
 			p.screenshot("added")
-			p.wantDocumented("Pets-createPet", "this API key may only read")                                // in a shared response
-			p.wantDocumented("Pets-createPet", "Idempotency-Key must be 1 to 255 visible ASCII characters") // in one of the operation
+			p.wantDocumented("Pets-createPet", "this API key may only read")       // in a shared response
+			p.wantDocumented("Pets-createPet", "the body must be one JSON object") // in one of the operation
 			p.wantDocumented("Pets-createPet", "The seconds to wait before a retry.")
 			p.wantBodyRequired("Pets-createPet")
 			p.openAndClickExecute("Pets-listPets")
 			p.execute("Pets-listPets", "200")
+			p.wantInvalid("Pets-listPets", "limit", "101", "Value must be at most 100")
 			p.wantDeprecated("Pets-getPet")
 			p.try("Pets-getPet", fields{"petId": "1"}, "200")
 			p.try("Store-placeOrder", fields{"": `{"petId":1}`}, "201")

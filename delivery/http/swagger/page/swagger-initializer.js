@@ -6,8 +6,10 @@ let spec; // the document
 // updateJsonSpec keeps the server that the document has relative to its own URL, which has the prefix that a proxy
 // removes and the service does not know. The page's policy forbids requests to other servers.
 const updateJsonSpec = (update) => (json) => {
-  const urls = json.servers?.map(({ url, variables }) => url.replace(/{(\w+)}/g, (_, name) => variables[name].default)) ?? [];
-  json.servers = urls.filter((url) => !/^https?:/.test(url)).map((url) => ({ url: new URL(url, documentURL).href.replace(/\/$/, "") }));
+  json.servers = json.servers
+    ?.map(({ description, url, variables }) => ({ description, url: url.replace(/{(\w+)}/g, (_, name) => variables[name].default) }))
+    .filter(({ url }) => !/^https?:/.test(url))
+    .map(({ description, url }) => ({ description, url: new URL(url, documentURL).href.replace(/\/$/, "") }));
   spec = json;
   return update(json);
 };
@@ -101,13 +103,9 @@ const response = (Response, { React: { createElement } }) => (props) => {
   return createElement("tr", null, createElement("td", { colSpan: 3 }, createElement("details", null, summary, table)));
 };
 
-// validationErrors says of limits that they are included.
-const validationErrors = (select) => (...args) =>
-  select(...args).map((error) => error.replace("less than", "at most").replace("greater than", "at least"));
-
 const plugin = {
   statePlugins: {
-    spec: { wrapActions: { updateJsonSpec }, wrapSelectors: { validationErrors } },
+    spec: { wrapActions: { updateJsonSpec } },
     auth: { wrapActions: { authorizeWithPersistOption } },
   },
   wrapComponents: { DeepLink, authError, authorizationPopup, execute, liveResponse, response },
@@ -126,7 +124,11 @@ new MutationObserver(() => {
   for (const [selector, name] of Object.entries(names)) {
     document.querySelectorAll(selector).forEach((element) => (element.ariaLabel = name(element)));
   }
-}).observe(document.body, { childList: true, subtree: true });
+  // What is wrong with a value is only in the title of its field: the style sheet shows it. Limits are included.
+  document.querySelectorAll("[data-param-name] [title]").forEach((field) => {
+    field.closest("td").dataset.error = field.title.replace("less than", "at most").replace("greater than", "at least");
+  });
+}).observe(document.body, { attributeFilter: ["title"], childList: true, subtree: true });
 
 SwaggerUIBundle({
   url: documentURL.href,
