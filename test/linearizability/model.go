@@ -152,5 +152,12 @@ func describe(input any) string {
 		return fmt.Sprintf("list(%s): %d %q", o.filter, o.ID, o.Status)
 	}
 	op := input.(Operation)
-	return fmt.Sprintf("%s(%q, order %d, keyed %t) → %s %d %q %d %q", op.Kind, op.Variant, op.Order, op.Keyed, cmp.Or(op.Code, "?"), op.PetID, op.PetStatus, op.OrderID, op.OrderStatus)
+	response := cmp.Or(op.Code, "unknown outcome")
+	switch {
+	case op.Kind != Add && op.Kind != Get:
+		return fmt.Sprintf("%s order %d%s: %s %q", op.Kind, op.Order, map[bool]string{true: " with a key"}[op.Keyed], response, op.OrderStatus)
+	case op.Kind == Add:
+		return fmt.Sprintf("add %q%s: %s %d %q", op.Variant, map[bool]string{true: " with a key"}[op.Keyed], response, op.PetID, op.PetStatus)
+	}
+	return fmt.Sprintf("get: %s %q", response, op.PetStatus)
 }
