@@ -16,7 +16,7 @@ var axeScript = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	if err := os.CopyFS(dir, os.DirFS("testdata/axe")); err != nil {
 		return "", err
 	}

@@ -19,7 +19,7 @@ type podman []string
 // images are removed at the end of the test.
 func newPodman(t *testing.T) podman {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "p") // --runroot has at most 50 characters
+	dir, err := os.MkdirTemp("", "p") //nolint:usetesting // --runroot has at most 50 characters
 	harness.Check(t, err)
 	p := podman{"--root", dir + "/root", "--runroot", dir + "/run", "--tmpdir", dir + "/tmp", "--runtime", "runc"}
 	t.Cleanup(func() {
