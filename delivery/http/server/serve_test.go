@@ -151,6 +151,36 @@ func TestServeDrainsRequestsWhenTheListenerFails(t *testing.T) {
 	}
 }
 
+func TestShutdownWaitsForARequestThatLastsLongerThanIdleConnections(t *testing.T) {
+	t.Parallel()
+	listener := listenLoopback(t)
+	ctx, stop := context.WithCancel(t.Context())
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		stop()
+		time.Sleep(time.Second) // idle connections are closed after half of it
+		_, _ = io.WriteString(w, "done")
+	})
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ctx, listener, handler, longTimeouts, zap.NewNop()) }()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String(), http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	res, err := transport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if body, err := io.ReadAll(res.Body); err != nil || string(body) != "done" {
+		t.Errorf("got %q and %v, want the whole response", body, err)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestServeIgnoresErrorOfListenerThatItClosed(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
