@@ -71,13 +71,13 @@ func Example_documentation() {
 	recorder := httptest.NewRecorder()
 	engine.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "https://pets.example/shop/docs/openapi.json", http.NoBody))
 	for line := range strings.Lines(recorder.Body.String()) {
-		if strings.Contains(line, `"title": "Animals`) || strings.Contains(line, `"default": "..`) || strings.Contains(line, "session") {
+		if strings.Contains(line, `"title": "Animals`) || strings.Contains(line, `"url": ".`) || strings.Contains(line, "session") {
 			fmt.Println(strings.TrimSpace(line))
 		}
 	}
 	// Output:
 	// "title": "Animals of the shop",
-	// "default": ".."
+	// "url": "../v1"
 	// "name": "session",
 }
 

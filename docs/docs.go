@@ -70,20 +70,21 @@ func Document(o Options, address string) (title string, _ []byte, err error) {
 	return d.Info.Title, out.Bytes(), nil
 }
 
-// servers returns the servers of a deployment, with the variables of the published document.
+// servers returns the servers of a deployment. Those with a URL have the variables of the published
+// document; a relative default of a variable is no URL for generators of clients.
 func servers(o Options, address string) (all []server) {
-	folder, name := path.Split(address)
-	folder, name = cmp.Or(strings.TrimSuffix(folder, "/"), "."), "/"+name
+	name := "/" + path.Base(address)
 	if name == "/." || name == "/.." {
-		folder, name = address, ""
+		name = ""
 	}
-	for _, s := range []struct{ description, variable, url string }{
-		{"Production", "base_url", o.ProductionURL}, {"This server", "base_url", folder}, {"Staging", "staging_url", o.StagingURL},
-	} {
-		if s.url != "" {
-			all = append(all, server{s.description, "{" + s.variable + "}" + name, map[string]variable{s.variable: {strings.TrimSuffix(s.url, "/")}}})
+	add := func(description, variableName, url string) {
+		if url != "" {
+			all = append(all, server{description, "{" + variableName + "}" + name, map[string]variable{variableName: {strings.TrimSuffix(url, "/")}}})
 		}
 	}
+	add("Production", "base_url", o.ProductionURL)
+	all = append(all, server{Description: "This server", URL: address})
+	add("Staging", "staging_url", o.StagingURL)
 	return all
 }
 
@@ -133,7 +134,7 @@ type info struct {
 type server struct {
 	Description string              `json:"description"`
 	URL         string              `json:"url"`
-	Variables   map[string]variable `json:"variables"`
+	Variables   map[string]variable `json:"variables,omitempty"`
 }
 
 type variable struct {

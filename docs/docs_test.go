@@ -19,9 +19,7 @@ func TestDocumentWithoutOptionsIsCommittedOneForThisServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, got := decode(t, committed), decode(t, document(t, docs.Options{}))
-	want["servers"] = []any{map[string]any{
-		"description": "This server", "url": "{base_url}/v1", "variables": map[string]any{"base_url": map[string]any{"default": "."}},
-	}}
+	want["servers"] = []any{map[string]any{"description": "This server", "url": "v1"}}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("document (-want +got):\n%s", diff)
 	}
@@ -35,14 +33,14 @@ func TestDocumentHasServersOfDeployment(t *testing.T) {
 		address string
 		want    []server
 	}{
-		{docs.Options{}, "v1", []server{base("This server", "/v1", ".")}},
-		{docs.Options{}, "../shop", []server{base("This server", "/shop", "..")}},
-		{docs.Options{StagingURL: "https://staging.example"}, "v7", []server{base("This server", "/v7", "."), staging("/v7", "https://staging.example")}},
+		{docs.Options{}, "v1", []server{{"This server", "v1", nil}}},
+		{docs.Options{}, "../shop", []server{{"This server", "../shop", nil}}},
+		{docs.Options{StagingURL: "https://staging.example"}, "v7", []server{{"This server", "v7", nil}, staging("/v7", "https://staging.example")}},
 		{deployed, "../v2", []server{
-			base("Production", "/v2", "https://pets.example/<shop>"), base("This server", "/v2", ".."), staging("/v2", `https://"staging".example`),
+			production("/v2", "https://pets.example/<shop>"), {"This server", "../v2", nil}, staging("/v2", `https://"staging".example`),
 		}},
 		{deployed, ".", []server{
-			base("Production", "", "https://pets.example/<shop>"), base("This server", "", "."), staging("", `https://"staging".example`),
+			production("", "https://pets.example/<shop>"), {"This server", ".", nil}, staging("", `https://"staging".example`),
 		}},
 	} {
 		_, text, err := docs.Document(test.options, test.address)
@@ -64,8 +62,8 @@ type server struct {
 	Variables        map[string]struct{ Default string }
 }
 
-func base(description, name, url string) server {
-	return server{description, "{base_url}" + name, map[string]struct{ Default string }{"base_url": {url}}}
+func production(name, url string) server {
+	return server{"Production", "{base_url}" + name, map[string]struct{ Default string }{"base_url": {url}}}
 }
 
 func staging(name, url string) server {

@@ -161,15 +161,12 @@ func TestDocumentHasAddressOfService(t *testing.T) {
 		requested, _ := url.Parse("http://host.example" + tc.url + "/openapi.json")
 		var got struct {
 			Info    struct{ Title string }
-			Servers []struct {
-				URL       string
-				Variables map[string]struct{ Default string }
-			}
+			Servers []struct{ URL string }
 		}
 		if err := json.Unmarshal(get(t, engine, requested.String()).Body.Bytes(), &got); err != nil {
 			t.Fatal(err)
 		}
-		server, err := requested.Parse(strings.ReplaceAll(got.Servers[0].URL, "{base_url}", got.Servers[0].Variables["base_url"].Default))
+		server, err := requested.Parse(got.Servers[0].URL)
 		if err != nil || server.String() != tc.want || got.Info.Title != "Animals of "+tc.api {
 			t.Errorf("the API at %s and the document at %s: got %+v, want %s", tc.api, tc.docs, got, tc.want)
 		}
