@@ -51,6 +51,9 @@ func Document(o Options, address string) (title string, _ []byte, err error) {
 	}
 	d.Info.Title, d.Info.Description = cmp.Or(o.Title, d.Info.Title), cmp.Or(o.Description, d.Info.Description)
 	d.Info.Contact = cmp.Or(o.Contact, d.Info.Contact)
+	if d.Info.Contact != nil && *d.Info.Contact == (Contact{}) {
+		d.Info.Contact = nil
+	}
 	if o.SecurityScheme != nil {
 		d.Security = []map[string][]string{{hostScheme: {}}}
 		schemes, err := json.Marshal(map[string]any{hostScheme: o.SecurityScheme})
@@ -124,7 +127,7 @@ type document struct {
 }
 
 type info struct {
-	Contact     *Contact        `json:"contact"`
+	Contact     *Contact        `json:"contact,omitempty"`
 	Description string          `json:"description"`
 	License     json.RawMessage `json:"license"`
 	Title       string          `json:"title"`
