@@ -14,6 +14,8 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/usecase"
 )
 
@@ -187,6 +189,23 @@ func TestRotatedKeyIsValidDuringOverlap(t *testing.T) {
 	last := must[string](t)(k.Rotate(t.Context(), 2, 0))
 	k.wantValid(t, false, old, successor)
 	k.wantValid(t, true, last)
+}
+
+func TestRotationWhoseKeyIsNotStoredRevokesNothing(t *testing.T) {
+	t.Parallel()
+	database := enginetest.New(t)
+	if database.Driver != enginetest.SQLite {
+		return // the trigger is one of SQLite, and the engine does not matter
+	}
+	store := must[*repository.Store](t)(repository.Open(t.Context(), database.Engine(), repository.Options{Migrate: true}))
+	defer func() { _ = store.Close() }()
+	k := keysTest{usecase.NewKeys(store, store.Keys(), func() time.Time { return noon }), &clock{noon}}
+	old := must[string](t)(k.Create(t.Context(), "till 1", 0))
+	database.Exec(t, "CREATE TRIGGER full BEFORE INSERT ON api_keys BEGIN SELECT RAISE(ABORT, 'full'); END")
+	if successor, err := k.Rotate(t.Context(), 1, 0); err == nil || successor != "" {
+		t.Errorf("got the key %q and error %v, want an error", successor, err)
+	}
+	k.wantValid(t, true, old)
 }
 
 func TestRotationKeepsReadOnly(t *testing.T) {

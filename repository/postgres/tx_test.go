@@ -237,6 +237,25 @@ type recordedDatabase struct {
 	recorder *recorder
 }
 
+func TestCommitOfAFailedTransactionIsAnError(t *testing.T) {
+	t.Parallel()
+	database, err := postgres.New(server.NewDatabase(t)).Open(t.Context(), engine.Options{Migrate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = database.Close() }()
+	tx, err := database.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.ExecContext(t.Context(), "SELECT 1 / 0"); err == nil {
+		t.Fatal("got no error of a division by zero")
+	}
+	if err := tx.Commit(engine.Changes{}); err == nil {
+		t.Error("got no error of a COMMIT that rolled back")
+	}
+}
+
 func (d recordedDatabase) Begin(ctx context.Context) (engine.Tx, error) {
 	tx, err := d.Database.Begin(ctx)
 	return recordedTx{tx, d.recorder}, err
