@@ -1,13 +1,11 @@
 package contract
 
 import (
-	"cmp"
 	"os"
 	"testing"
 
-	"example.com/petstore/test/harness"
-
 	"example.com/petstore/repository/enginetest"
+	"example.com/petstore/test/harness"
 )
 
 func TestMain(m *testing.M) { os.Exit(enginetest.WithDatabases(m).Run()) }
@@ -16,11 +14,7 @@ func TestMain(m *testing.M) { os.Exit(enginetest.WithDatabases(m).Run()) }
 func TestServiceContract(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]func(*testing.T){
-		"killed servers lose no acknowledged write":       killedServersLoseNoAcknowledgedWrite,
 		"a shutdown loses no request":                     shutdownLosesNoRequest,
-		"two servers sell an animal once":                 twoServersSellAnAnimalOnce,
-		"retries through two servers create once":         retriesThroughTwoServersCreateOnce,
-		"pages of two servers are complete during writes": pagesAreCompleteDuringWrites,
 		"servers that start at once create one first key": startingServersCreateOneFirstKey,
 		"created keys work on a running server":           createdKeysWorkOnARunningServer,
 	} {
@@ -44,23 +38,13 @@ func newTestStore(t *testing.T) testStore {
 	return testStore{t.TempDir(), database, []string{"--set", "database.driver=" + database.Driver, "--set", "database.dsn=" + database.DSN}}
 }
 
-// startServer is startServer on the store.
+// startServer starts a server on the store.
 func (s testStore) startServer(t *testing.T, args ...string) *harness.Server {
 	t.Helper()
 	return harness.Start(t, s.dir, append(args, s.flags...)...)
 }
 
-// startServers starts two servers that know the key of the first one, or key if it is not empty.
-func (s testStore) startServers(t *testing.T, key string) []*harness.Server {
-	t.Helper()
-	servers := []*harness.Server{s.startServer(t), s.startServer(t)}
-	for _, server := range servers {
-		server.Key = cmp.Or(key, servers[0].Key)
-	}
-	return servers
-}
-
-// run is runPetstore on the store.
+// run runs petstore on the store.
 func (s testStore) run(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	return harness.Run(t, s.dir, append(args, s.flags...)...)

@@ -17,6 +17,7 @@ import (
 // connections. New connections may be refused, but every request that was sent on an open
 // connection must get its response.
 func shutdownLosesNoRequest(t *testing.T) {
+	const clients = 64
 	for _, delay := range []string{"0s", "1s"} {
 		t.Run("delay "+delay, func(t *testing.T) {
 			t.Parallel()
