@@ -1,6 +1,7 @@
 package linearizability
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -72,9 +73,9 @@ func (c *Clients) Run(ctx context.Context, n, operations int) {
 // ReadAll reads all pages as one more client.
 func (c *Clients) ReadAll() {
 	client := client{c, -1, rand.New(rand.NewPCG(c.Seed, 0)), http.DefaultClient}
-	for after, more := int64(0), true; more; {
-		op := client.list(after, 100, "")
-		if more = len(op.Page) > 0; more {
+	after := int64(0)
+	for op := client.list(after, 100, ""); op.Code != ok || len(op.Page) > 0; op = client.list(after, 100, "") {
+		if op.Code == ok {
 			after = op.Page[len(op.Page)-1].ID
 		}
 	}
@@ -248,7 +249,7 @@ func (c client) read(op *Operation, status int, response []byte, err error) {
 	case err != nil:
 		op.Code = err.Error()
 	case status >= http.StatusBadRequest:
-		op.Code = one.Code
+		op.Code = cmp.Or(one.Code, fmt.Sprintf("status %d without a code", status))
 	default:
 		op.Code = ok
 	}

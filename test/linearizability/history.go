@@ -44,7 +44,7 @@ type Operation struct {
 	Limit   int           `json:"limit,omitempty"`
 	Filter  string        `json:"filter,omitempty"`
 	Call    time.Duration `json:"call"`             // since the begin of the history
-	Return  time.Duration `json:"return,omitempty"` // 0 if the outcome is unknown
+	Return  time.Duration `json:"return,omitempty"` // when the request was given up, if the outcome is unknown
 
 	// The response.
 	Code        string `json:"code,omitempty"` // "ok", or that of an error; "" if the outcome is unknown

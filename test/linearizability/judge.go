@@ -140,7 +140,7 @@ func (j Judge) checkLists(h *History) (problems []error) {
 		if op.Kind == List && op.Code != ok && op.Code != "" {
 			problems = append(problems, fmt.Errorf("a list after %d: %s", op.After, op.Code))
 		}
-		if op.Code == ok && (op.Kind == List || op.Kind == Add && !op.Replayed) {
+		if op.Code == ok && (op.Kind == List || op.Kind == Add) {
 			instants = append(instants, instant{op.Call, false, op}, instant{op.Return, true, op})
 		}
 	}
@@ -157,10 +157,12 @@ func (j Judge) checkLists(h *History) (problems []error) {
 		case !now.end:
 			expected[op] = told
 		case op.Kind == Add:
-			if op.PetID <= expected[op] {
+			if !op.Replayed && op.PetID <= expected[op] {
 				problems = append(problems, fmt.Errorf("the animal %d has the id %d, and an earlier response told %d", op.Animal, op.PetID, expected[op]))
 			}
-			acknowledged[op.PetID] = op
+			if acknowledged[op.PetID] == nil {
+				acknowledged[op.PetID] = op
+			}
 			told, toldBy[op.Process] = max(told, op.PetID), max(toldBy[op.Process], op.PetID)
 		default:
 			if err := j.checkPage(op, acknowledged, expected[op]); err != nil {

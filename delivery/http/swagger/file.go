@@ -65,7 +65,9 @@ func (f *file) serve(c *gin.Context) {
 		if accepted := c.GetHeader("Accept-Encoding"); strings.Contains(accepted, "gzip") && !strings.Contains(accepted, "q=") {
 			compressed := f.gzip()
 			c.Header("Content-Encoding", "gzip")
-			c.Header("Content-Length", strconv.Itoa(len(compressed)))
+			if c.GetHeader("If-Match") == "" { // with it, net/http may send no content
+				c.Header("Content-Length", strconv.Itoa(len(compressed)))
+			}
 			etag, reader = etag+"-gzip", bytes.NewReader(compressed)
 		}
 	}
