@@ -43,15 +43,16 @@ func (e fileEngine) Open(ctx context.Context, o engine.Options) (engine.Database
 // A database implements engine.Database on an open file: one connection that writes, and a pool of
 // connections that read.
 type database struct {
-	file        *storefile.File
-	writerPool  *sql.DB // of one connection
-	writer      *sql.Conn
-	closedConn  *sql.Conn // of a transaction that has ended
-	readers     *sql.DB   // nil if opened with engine.Options.Exclusive
-	schema      engine.Schema
-	dataVersion int64 // at the last PollChanges
-	safeVersion int64 // dataVersion at the last Check without an error
-	inTx        bool  // the writer has a transaction
+	file         *storefile.File
+	writerPool   *sql.DB // of one connection
+	writer       *sql.Conn
+	closedConn   *sql.Conn // of a transaction that has ended
+	readers      *sql.DB   // nil if opened with engine.Options.Exclusive
+	schema       engine.Schema
+	dataVersion  int64 // at the last PollChanges
+	safeVersion  int64 // dataVersion at the last Check without an error
+	inTx         bool  // the writer has a transaction
+	commitFailed bool  // nothing was written over it yet, see overwriteFailedCommit
 }
 
 func open(ctx context.Context, path string, o engine.Options) (_ *database, err error) {
@@ -171,6 +172,11 @@ func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
 func (d *database) Begin(ctx context.Context) (engine.Tx, error) {
 	if err := d.checkAndSave(ctx); err != nil {
 		return nil, err
+	}
+	if d.commitFailed {
+		if err := d.overwriteFailedCommit(); err != nil {
+			return nil, err
+		}
 	}
 	for start := time.Now(); ; { //nolint:forbidigo // a duration
 		_, err := d.writer.ExecContext(ctx, "BEGIN IMMEDIATE")

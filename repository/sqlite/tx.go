@@ -47,8 +47,8 @@ func (t *tx) Commit(engine.Changes) error {
 		return errors.Join(err, t.Rollback())
 	}
 	if _, err := t.ExecContext(context.Background(), "COMMIT"); err != nil {
-		_ = t.Rollback() // fails if SQLite has rolled back by itself
-		t.database.overwriteFailedCommit()
+		_ = t.Rollback()                       // fails if SQLite has rolled back by itself
+		_ = t.database.overwriteFailedCommit() // else Begin tries again
 		return err
 	}
 	t.end()
@@ -64,14 +64,18 @@ func (t *tx) Rollback() error {
 	return err
 }
 
-// overwriteFailedCommit begins a commit that changes nothing. A commit that failed because the
-// WAL could not be synced is whole in the WAL: after a crash SQLite would apply it, although
-// its callers got an error. The new one is written over it, even if its sync fails, too. At the
-// beginning of the WAL it is not written if the sync of the header fails, but there no other
-// commit is in the WAL, and a checkpoint truncates it without a sync.
-func (d *database) overwriteFailedCommit() {
+// overwriteFailedCommit makes a commit that changes nothing. A commit that failed because the WAL
+// could not be synced is whole in the WAL: after a crash SQLite would apply it, although its callers
+// got an error. The new one is written over its first frame, even if its sync fails, too. Until its
+// sync succeeds no transaction begins (see Begin): it might write that first frame again, and be
+// killed before it has written over the others. At the beginning of the WAL the new commit is not
+// written if the sync of the header fails, but there no other commit is in the WAL, and a checkpoint
+// truncates it without a sync.
+func (d *database) overwriteFailedCommit() error {
 	_, err := d.writer.ExecContext(context.Background(), "PRAGMA user_version = 0") // which nothing uses
 	if failure, _ := errors.AsType[sqlite3.Error](err); failure.ExtendedCode == sqlite3.ErrIoErrFsync {
 		_, _ = d.writer.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
 	}
+	d.commitFailed = err != nil
+	return err
 }

@@ -1,7 +1,9 @@
 package faults
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"slices"
@@ -84,6 +86,42 @@ func TestRefusedWriteIsNotThereAfterKillInANewWAL(t *testing.T) {
 	harness.Check(t, checkIntegrity(t.Context(), harness.StorePath(folder)))
 	if n := harness.QueryInt(t, folder, "SELECT count(*) FROM pets"); n != 1 {
 		t.Errorf("got %d animals, want only Rex", n)
+	}
+}
+
+// TestRefusedWriteIsNeverThereWhileTheNextFails checks the store after each write to the disk, as
+// if the server was killed then: the next commit may begin with the same frame of the WAL as the
+// refused one, whose other frames follow.
+func TestRefusedWriteIsNeverThereWhileTheNextFails(t *testing.T) {
+	folder := t.TempDir()
+	first := start(t, folder, "")
+	first.Stop(t) // the database is whole on disk, without a WAL
+	base, err := os.ReadFile(harness.StorePath(folder))
+	harness.Check(t, err)
+	d := newDisk(t, folder, true)
+	s := start(t, folder, first.Key, d.environ...)
+	refused := 0 // the operations of the disk until the first response
+	for i, want := range []int{201, 503, 503, 503} {
+		if status, body, err := s.Post(t.Context(), harness.PetBody(fmt.Sprint("Rex", i))); err != nil || status != want {
+			t.Fatalf("got %d %s %v, want %d", status, body, err, want)
+		}
+		switch want {
+		case 201:
+			d.inject(t, faultsOf{syncError: syscall.EIO})
+		case 503:
+			refused = cmp.Or(refused, len(d.operations(t)))
+		}
+	}
+	s.Kill()
+	copied, images := t.TempDir(), newImages(base, harness.Rand(t))
+	for i, o := range d.operations(t) {
+		if images.apply(o); i+1 < refused {
+			continue
+		}
+		harness.Check(t, images.write(harness.StorePath(copied), func(int) bool { return true }))
+		if n := harness.QueryInt(t, copied, "SELECT count(*) FROM pets"); n != 1 {
+			t.Errorf("after %d operations of the disk: got %d animals, want only the first", i+1, n)
+		}
 	}
 }
 
