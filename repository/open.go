@@ -114,7 +114,7 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 		return nil, err
 	}
 	s.queue = groupcommit.NewQueue(database, groupcommit.Options{
-		Poll: s.versions.Poll, PollInterval: freshness.PollInterval, Committed: s.versions.Committed, Observe: o.ObserveCommit,
+		Poll: s.versions.Poll, PollInterval: freshness.PollInterval, Commit: s.versions.Commit, Observe: o.ObserveCommit,
 	}, func(tx *groupcommit.Tx) port.Repositories {
 		inTx := db.Session(&gorm.Session{NewDB: true, Context: context.Background()}) // the Context makes it a Statement of its own
 		inTx.Statement.ConnPool = sqltrace.Pool(tx, o.TracerProvider)

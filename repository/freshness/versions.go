@@ -28,9 +28,23 @@ type Versions struct {
 	checks   *sharedquery.Query[struct{}, struct{}, struct{}] // nil if Poll notices the commits of other processes
 	checked  atomic.Pointer[time.Time]                        // the numbers include all commits before, nil for none
 
-	added   atomic.Uint64 // commits that inserted records of lists
-	changed atomic.Uint64 // commits that updated records of lists
-	keys    atomic.Uint64 // commits that inserted or updated API keys
+	added   number // of the commits that inserted records of lists
+	changed number // of the commits that updated records of lists
+	keys    number // of the commits that inserted or updated API keys
+}
+
+// A number increases with each commit. While one runs, its changes become visible at a moment that
+// nobody knows: then the number increases with each load, so that no entry of a cache is used.
+type number struct {
+	count   atomic.Uint64
+	commits atomic.Bool // a commit runs
+}
+
+func (n *number) load() uint64 {
+	if n.commits.Load() {
+		return n.count.Add(1)
+	}
+	return n.count.Load()
 }
 
 // New returns the versions of a database. Poll must be called before they are used.
@@ -52,10 +66,10 @@ func (v *Versions) Close() {
 }
 
 // Lists returns the numbers of the commits that inserted records of lists and that updated them.
-func (v *Versions) Lists() (added, changed uint64) { return v.added.Load(), v.changed.Load() }
+func (v *Versions) Lists() (added, changed uint64) { return v.added.load(), v.changed.load() }
 
 // Keys returns the number of the commits that inserted or updated API keys.
-func (v *Versions) Keys() uint64 { return v.keys.Load() }
+func (v *Versions) Keys() uint64 { return v.keys.load() }
 
 // Refresh returns nil when the numbers include all commits that are older than maxAge, at least if
 // the engine checks before a read (engine.Database.ChecksBeforeRead). Otherwise they include those
@@ -69,7 +83,7 @@ func (v *Versions) Refresh(ctx context.Context, maxAge time.Duration) error {
 	}
 	if v.checks == nil { // Poll waits for the disk or for a lock, but others may commit
 		now := time.Now() //nolint:forbidigo // compared with an age
-		v.Committed(engine.AllChanges)
+		v.increase(engine.AllChanges)
 		v.checked.Store(&now)
 		return nil
 	}
@@ -77,17 +91,37 @@ func (v *Versions) Refresh(ctx context.Context, maxAge time.Duration) error {
 	return err
 }
 
-// Committed increases the numbers after a commit of this process, before any caller gets its result.
-func (v *Versions) Committed(c engine.Changes) {
+// Commit calls commit, which commits changes of this process, and increases the numbers before any
+// caller gets its result, also if it fails: the changes may be durable. It must not be called while it
+// runs.
+func (v *Versions) Commit(c engine.Changes, commit func() error) error {
+	for _, n := range v.numbers(c) {
+		n.commits.Store(v.checks == nil) // else Refresh knows the changes that are visible
+		defer n.commits.Store(false)
+	}
+	defer v.increase(c)
+	return commit()
+}
+
+// increase increases the numbers.
+func (v *Versions) increase(c engine.Changes) {
+	for _, n := range v.numbers(c) {
+		n.count.Add(1)
+	}
+}
+
+// numbers returns those that count the changes.
+func (v *Versions) numbers(c engine.Changes) (changed []*number) {
 	if c.Added {
-		v.added.Add(1)
+		changed = append(changed, &v.added)
 	}
 	if c.Changed {
-		v.changed.Add(1)
+		changed = append(changed, &v.changed)
 	}
 	if c.Keys {
-		v.keys.Add(1)
+		changed = append(changed, &v.keys)
 	}
+	return changed
 }
 
 // Poll increases the numbers for the commits of other processes, unless Refresh does. It must be
@@ -98,7 +132,7 @@ func (v *Versions) Poll() error {
 	}
 	err := v.check(context.Background())
 	if err != nil {
-		v.Committed(engine.AllChanges)
+		v.increase(engine.AllChanges)
 	}
 	return err
 }
@@ -107,7 +141,7 @@ func (v *Versions) Poll() error {
 func (v *Versions) check(ctx context.Context) error {
 	start := time.Now() //nolint:forbidigo // compared with an age
 	changes, err := v.database.PollChanges(ctx)
-	v.Committed(changes)
+	v.increase(changes)
 	if err == nil {
 		v.checked.Store(&start)
 	}

@@ -53,8 +53,33 @@ func TestCommitIncreasesTheNumbersOfItsChanges(t *testing.T) {
 	t.Parallel()
 	v := newVersions(t, database{poll: none, checksBeforeRead: true})
 	for _, want := range allChanges {
-		if diff := cmp.Diff(want, increases(v, func() { v.Committed(want) })); diff != "" {
+		if diff := cmp.Diff(want, increases(v, func() { check(t, v.Commit(want, func() error { return nil })) })); diff != "" {
 			t.Errorf("the numbers that increased (-want +got)\n%s", diff)
+		}
+	}
+}
+
+// Nobody knows when the changes become visible: until the commit has ended, no entry of a cache is fresh.
+func TestNumbersOfAPolledDatabaseIncreaseWithEachLoadDuringACommit(t *testing.T) {
+	t.Parallel()
+	for _, changes := range allChanges {
+		for checksBeforeRead, want := range map[bool]engine.Changes{false: changes, true: {}} {
+			v := newVersions(t, database{poll: none, checksBeforeRead: checksBeforeRead})
+			failure := errors.New("failure")
+			err := v.Commit(changes, func() error {
+				for range 2 {
+					if got := increases(v, func() {}); got != want {
+						t.Errorf("during a commit of %+v: got increases of %+v, want %+v", changes, got, want)
+					}
+				}
+				return failure
+			})
+			if !errors.Is(err, failure) {
+				t.Errorf("got %v, want %v", err, failure)
+			}
+			if got := increases(v, func() {}); got != (engine.Changes{}) {
+				t.Errorf("after a commit of %+v: got increases of %+v", changes, got)
+			}
 		}
 	}
 }

@@ -57,8 +57,7 @@ func (q *Queue[R]) tryCommit(batch []*pendingTx[R], withSavepoints bool) error {
 	if err != nil {
 		return err
 	}
-	err = tx.Commit(b.changes)
-	q.options.Committed(b.changes) // also after an error: the commit may be durable
+	err = q.options.Commit(b.changes, func() error { return tx.Commit(b.changes) })
 	if q.options.Observe != nil && ran > 0 {
 		q.options.Observe(ran, time.Since(start))
 	}

@@ -90,7 +90,7 @@ func openQueue(t *testing.T, wrap func(engine.Database) engine.Database) *testQu
 	q := &testQueue{database: database}
 	q.Queue = groupcommit.NewQueue(database, groupcommit.Options{
 		Poll: func() error { return nil }, PollInterval: time.Hour,
-		Committed: q.addCommitted, Observe: func(batch int, _ time.Duration) { q.addBatch(batch) },
+		Commit: q.commit, Observe: func(batch int, _ time.Duration) { q.addBatch(batch) },
 	}, q.newNames)
 	t.Cleanup(func() {
 		q.Close()
@@ -123,10 +123,11 @@ func (q *testQueue) addBatch(size int) {
 	q.batches = append(q.batches, size)
 }
 
-func (q *testQueue) addCommitted(c engine.Changes) {
+func (q *testQueue) commit(c engine.Changes, commit func() error) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.committed = append(q.committed, c)
+	return commit()
 }
 
 // wantBatches compares the numbers of functions that shared a commit with want.

@@ -47,9 +47,9 @@ type Options struct {
 	// transactions. Its error fails the transaction.
 	Poll         func() error
 	PollInterval time.Duration
-	// Committed is called after each commit that succeeded, or may have, before any caller
-	// gets its result.
-	Committed func(engine.Changes)
+	// Commit calls a function that commits changes, and returns its error. No caller gets its result
+	// before.
+	Commit func(_ engine.Changes, commit func() error) error
 	// Observe, if not nil, is called after each commit with the number of functions that
 	// shared it and the time it took, including the wait for other processes.
 	Observe func(batch int, took time.Duration)

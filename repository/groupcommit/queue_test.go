@@ -169,7 +169,7 @@ func TestPollIsCalledInEachTransactionAndBetween(t *testing.T) {
 	open := func(interval time.Duration) *groupcommit.Queue[names] {
 		shared := openQueue(t, nil)
 		q := groupcommit.NewQueue(shared.database, groupcommit.Options{
-			Poll: poll, PollInterval: interval, Committed: func(engine.Changes) {},
+			Poll: poll, PollInterval: interval, Commit: func(_ engine.Changes, commit func() error) error { return commit() },
 		}, shared.newNames)
 		t.Cleanup(q.Close)
 		return q

@@ -206,15 +206,28 @@ func (w *write) check(rows int) map[string]bool {
 type entry struct {
 	rows    int
 	version uint64
+	cached  bool
 }
 
-// read reads the rows of a kind through the cache of the process, see the documentation of freshness.
+// A read reads the rows of a kind through the cache of a process.
+type read struct {
+	kind   int
+	start  time.Duration
+	maxAge time.Duration
+	seen   int // rows, by reads that had ended before
+}
+
+// read reads the rows of a kind, see the documentation of freshness.
 func (p *process) read(d draws, kind int) {
-	start, maxAge, timeout := now(), time.Duration(d.IntN(2))*slow/2, time.Duration(d.ExpFloat64()*float64(slow))
+	r := read{kind: kind, start: now(), maxAge: time.Duration(d.IntN(2)) * slow / 2}
+	p.mu.Lock()
+	r.seen = p.seen[kind]
+	p.mu.Unlock()
+	timeout := time.Duration(d.ExpFloat64() * float64(slow))
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	err := p.versions.Refresh(ctx, maxAge)
-	if took := now() - start; took > timeout || took > 0 && !p.remote {
+	err := p.versions.Refresh(ctx, r.maxAge)
+	if took := now() - r.start; took > timeout || took > 0 && !p.remote {
 		p.violated(fmt.Sprintf("Refresh returned after %v, with a timeout of %v", took, timeout))
 	}
 	if err != nil {
@@ -224,35 +237,42 @@ func (p *process) read(d draws, kind int) {
 		return
 	}
 	if !p.remote {
-		maxAge = 3 * freshness.PollInterval
+		r.maxAge = 3 * freshness.PollInterval
 	}
 	added, changed := p.versions.Lists()
 	version := []uint64{added, changed, p.versions.Keys()}[kind]
 	p.mu.Lock()
-	cached := p.cache[kind]
+	found := p.cache[kind]
 	p.mu.Unlock()
-	if cached.rows == 0 || cached.version != version {
+	other := d.chance(0.3) // an entry for which there is no other read
+	if other || !found.cached || found.version != version {
 		d.sleep(fast)
 		p.database.mu.Lock()
-		cached = entry{len(p.rows), version}
+		found = entry{len(p.rows), version, !other}
 		p.database.mu.Unlock()
 		d.sleep(fast)
-		p.mu.Lock()
-		p.cache[kind] = cached
-		p.mu.Unlock()
 	}
-	p.checkRead(kind, cached.rows, start, maxAge)
+	p.checkRead(r, found.rows)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seen[kind] = max(p.seen[kind], found.rows)
+	if found.cached {
+		p.cache[kind] = found
+	}
 }
 
-// checkRead checks that the rows that a cache did not have were not committed when the read started,
-// as far as the process had to know: a caller of its own had been told so, or it was long ago.
-func (p *process) checkRead(kind, rows int, start, maxAge time.Duration) {
+// checkRead checks that the rows that a read did not return were not committed when it started, as
+// far as the process had to know: a caller of its own had been told so, a read of its own had
+// returned them, or it was long ago.
+func (p *process) checkRead(r read, rows int) {
 	p.database.mu.Lock()
 	defer p.database.mu.Unlock()
-	for _, r := range p.rows[rows:] {
-		told := r.by.process == p && r.by.times.returned > 0 && r.by.times.returned < start
-		if r.by.plan.kind == kind && (told || r.committed < start-maxAge) {
-			p.violations = append(p.violations, fmt.Sprintf("a cached value without the row %d of %v", r.key, r.by))
+	for i, row := range p.rows[rows:] {
+		own := row.by.process == p
+		told := own && row.by.times.returned > 0 && row.by.times.returned < r.start
+		seen := rows+i < r.seen && (own && !p.remote || p.remote && r.maxAge == 0)
+		if row.by.plan.kind == r.kind && (told || seen || row.committed < r.start-r.maxAge) {
+			p.violations = append(p.violations, fmt.Sprintf("a cached value without the row %d of %v", row.key, row.by))
 		}
 	}
 }

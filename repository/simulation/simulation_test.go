@@ -119,13 +119,14 @@ type process struct {
 
 	mu    sync.Mutex
 	cache [3]entry // of each kind of row
+	seen  [3]int   // the most rows that a read has returned
 }
 
 func (s *simulation) open(number int) *process {
 	p := &process{database: &s.database, draws: s.newDraws(100 + number), polls: s.newDraws(200 + number), tx: &tx{}}
 	p.versions = freshness.New(p)
 	p.queue = groupcommit.NewQueue(p, groupcommit.Options{
-		Poll: p.versions.Poll, PollInterval: freshness.PollInterval, Committed: p.versions.Committed,
+		Poll: p.versions.Poll, PollInterval: freshness.PollInterval, Commit: p.versions.Commit,
 	}, p.newRepositories)
 	return p
 }
