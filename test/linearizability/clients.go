@@ -264,9 +264,12 @@ func (c client) read(op *Operation, status int, response []byte, err error) {
 			op.Page = append(op.Page, Item{animal, variant, r.ID, r.status()})
 		}
 	case Add, Get:
-		if op.Kind == Get {
-			_, op.Variant, _ = strings.Cut(strings.TrimPrefix(one.Name, "animal-"), "-")
+		number, variant, _ := strings.Cut(strings.TrimPrefix(one.Name, "animal-"), "-")
+		if number != strconv.Itoa(op.Animal) || op.Kind == Add && variant != op.Variant {
+			op.Code = "the response has the name " + one.Name
+			return
 		}
+		op.Variant = variant
 		op.PetID, op.PetStatus = one.ID, one.status()
 	case Order, GetOrder, Deliver, Cancel:
 		op.OrderID, op.OrderStatus = one.ID, one.status()

@@ -74,11 +74,11 @@ func (j Judge) checkAnimals(h *History) (problems []error) {
 // partition returns the operations and observations of each animal.
 func (j Judge) partition(h *History) map[int][]porcupine.Operation {
 	partitions := map[int][]porcupine.Operation{}
-	animals := map[int64]int{} // by id
-	users := map[int]int{}     // the only process that got requests for an animal, or -1
+	adds := map[int64]Operation{} // by id
+	users := map[int]int{}        // the only process that got requests for an animal, or -1
 	for _, op := range h.operations {
 		if op.Kind == Add && op.Code == ok {
-			animals[op.PetID] = op.Animal
+			adds[op.PetID] = op
 		}
 		if user, known := users[op.Animal]; op.Kind != List && known && user != op.Process {
 			users[op.Animal] = -1
@@ -112,17 +112,27 @@ func (j Judge) partition(h *History) map[int][]porcupine.Operation {
 			}
 			add(item.Animal, op, observation{Item: item, filter: op.Filter})
 		}
-		if op.Filter == "" || len(op.Page) == 0 {
+		if op.Filter == "" {
 			continue
 		}
-		for id := op.After + 1; id < op.Page[len(op.Page)-1].ID; id++ {
-			if animal, known := animals[id]; known && !listed[id] {
-				add(animal, op, observation{absent: true, filter: op.Filter})
+		last := op.After
+		if len(op.Page) > 0 {
+			last = op.Page[len(op.Page)-1].ID
+		}
+		if len(op.Page) < op.Limit { // nothing follows
+			last += idsBehindLastPage
+		}
+		for id := op.After + 1; id <= last; id++ {
+			if found, known := adds[id]; known && !listed[id] && found.Call < op.Return {
+				add(found.Animal, op, observation{absent: true, filter: op.Filter})
 			}
 		}
 	}
 	return partitions
 }
+
+// idsBehindLastPage is how many ids behind the last page are looked at.
+const idsBehindLastPage = 100
 
 // An instant is a request that is sent, or its response.
 type instant struct {
