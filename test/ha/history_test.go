@@ -34,7 +34,7 @@ func TestHistoryOfFailoversIsLinearizable(t *testing.T) {
 	time.Sleep(2 * time.Second)
 	stop()
 	sending.Wait()
-	clients.ReadAll()
+	harness.Check(t, clients.ReadAll(t.Context()))
 	page, err := filepath.Abs("../../bin/linearizability/failovers.html")
 	harness.Check(t, err)
 	linearizability.Judge{Page: page}.WantPossible(t, clients.History)

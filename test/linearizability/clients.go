@@ -59,10 +59,10 @@ func (c *Clients) Run(ctx context.Context, n, operations int) {
 	var wait sync.WaitGroup
 	for number := range n {
 		wait.Go(func() {
-			client := client{c, number, rand.New(rand.NewPCG(c.Seed, uint64(number))), &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: len(c.URLs)}}}
+			client := c.newClient(number, c.processes(number)...)
 			defer client.http.CloseIdleConnections()
 			for ctx.Err() == nil && c.History.Len() < operations {
-				client.next()
+				client.next(ctx)
 				time.Sleep(c.Pause)
 			}
 		})
@@ -70,35 +70,68 @@ func (c *Clients) Run(ctx context.Context, n, operations int) {
 	wait.Wait()
 }
 
-// ReadAll reads all pages as one more client.
-func (c *Clients) ReadAll() {
-	client := client{c, -1, rand.New(rand.NewPCG(c.Seed, 0)), http.DefaultClient}
-	after := int64(0)
-	for op := client.list(after, 100, ""); op.Code != ok || len(op.Page) > 0; op = client.list(after, 100, "") {
-		if op.Code == ok {
-			after = op.Page[len(op.Page)-1].ID
-		}
+// processes returns those that a client uses.
+func (c *Clients) processes(number int) (all []int) {
+	if c.SharedFile {
+		return []int{number % len(c.URLs)}
 	}
+	for i := range c.URLs {
+		all = append(all, i)
+	}
+	return all
 }
 
+// ReadAll reads all pages of each process as one more client. It tries for a minute at most.
+func (c *Clients) ReadAll(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for process := range c.URLs {
+		client := c.newClient(-1, process)
+		defer client.http.CloseIdleConnections()
+		for after, last := int64(0), false; !last; {
+			op := client.list(ctx, after, 100, "")
+			switch {
+			case ctx.Err() != nil:
+				return fmt.Errorf("read the page after %d of process %d: %w", after, process, ctx.Err())
+			case op.Code == "":
+				time.Sleep(10 * time.Millisecond) // the process may be starting
+			case op.Code != ok:
+				return fmt.Errorf("read the page after %d of process %d: %s", after, process, op.Code)
+			case len(op.Page) > 0:
+				after = op.Page[len(op.Page)-1].ID
+			default:
+				last = true
+			}
+		}
+	}
+	return nil
+}
+
+// A client sends one request after the other, each to a random one of its processes.
 type client struct {
 	*Clients
-	number int
-	random *rand.Rand
-	http   *http.Client
+	number    int
+	processes []int
+	random    *rand.Rand
+	http      *http.Client
+}
+
+func (c *Clients) newClient(number int, processes ...int) client {
+	seed := c.Seed + uint64(c.History.Len()) // else each Run would send the same requests
+	return client{c, number, processes, rand.New(rand.NewPCG(seed, uint64(number))), &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{}}}
 }
 
 // next sends a random request.
-func (c client) next() {
+func (c client) next(ctx context.Context) {
 	if c.random.IntN(6) == 0 {
 		c.mu.Lock()
 		after := max(0, c.last/10-c.random.Int64N(4)) * 10 // few pages, so that they are cached
 		c.mu.Unlock()
-		c.list(after, 5+5*c.random.IntN(2), []string{"", "", "available", "pending", "sold"}[c.random.IntN(5)])
+		c.list(ctx, after, 5+5*c.random.IntN(2), []string{"", "", "available", "pending", "sold"}[c.random.IntN(5)])
 		return
 	}
 	op, a, o := c.draw()
-	c.send(&op)
+	c.send(ctx, &op)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -140,7 +173,7 @@ func (c client) draw() (Operation, *animal, *order) {
 func (c client) place() int {
 	i := c.random.IntN(len(c.animals))
 	if c.SharedFile && i < len(c.animals)/2 {
-		return i - i%len(c.URLs) + c.process()
+		return i - i%len(c.URLs) + c.processes[0]
 	}
 	return i
 }
@@ -181,8 +214,9 @@ func (r record) status() string {
 	return text
 }
 
-// send sends the request of an operation and adds it to the history with its response.
-func (c client) send(op *Operation) {
+// send sends the request of an operation and adds it to the history with its response. While none of the processes is to
+// be used, it waits until ctx ends.
+func (c client) send(ctx context.Context, op *Operation) {
 	var method, path, body, key string
 	switch op.Kind {
 	case Add:
@@ -208,11 +242,15 @@ func (c client) send(op *Operation) {
 	if !op.Keyed {
 		key = ""
 	}
-	op.Process = c.process()
-	url := c.URLs[op.Process]()
-	for ; url == ""; url = c.URLs[op.Process]() {
-		time.Sleep(time.Millisecond)
-		op.Process = c.process()
+	url := ""
+	for url == "" {
+		if ctx.Err() != nil {
+			return
+		}
+		op.Process = c.processes[c.random.IntN(len(c.processes))]
+		if url = c.URLs[op.Process](); url == "" {
+			time.Sleep(time.Millisecond)
+		}
 	}
 	op.Call = c.History.now()
 	status, header, response, err := c.do(method, url+path, body, key)
@@ -223,14 +261,6 @@ func (c client) send(op *Operation) {
 	op.Replayed = header.Get("Idempotency-Replayed") == "true"
 	c.read(op, status, response, err)
 	c.History.add(*op)
-}
-
-// process returns the process that gets the next request.
-func (c client) process() int {
-	if c.SharedFile {
-		return max(c.number, 0) % len(c.URLs)
-	}
-	return c.random.IntN(len(c.URLs))
 }
 
 // read reads the response of an operation. 503 and no response leave its outcome unknown.
@@ -276,9 +306,9 @@ func (c client) read(op *Operation, status int, response []byte, err error) {
 	}
 }
 
-func (c client) list(after int64, limit int, filter string) Operation {
+func (c client) list(ctx context.Context, after int64, limit int, filter string) Operation {
 	op := Operation{Client: c.number, Kind: List, After: after, Limit: limit, Filter: filter}
-	c.send(&op)
+	c.send(ctx, &op)
 	return op
 }
 

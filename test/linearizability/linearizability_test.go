@@ -2,10 +2,13 @@ package linearizability
 
 import (
 	"cmp"
+	"context"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -38,13 +41,13 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 			sharedFile := processes > 1 && database.Driver == enginetest.SQLite
 			s := startService(t, database, processes, "")
 			clients := s.clients(t, sharedFile)
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				clients.Run(t.Context(), 32, *operations)
-			}()
-			s.disturb(t, done)
-			clients.ReadAll()
+			count := s.run(t, clients, *operations, func() bool { return int(s.faults.Load()) >= len(faults) })
+			for _, fault := range faults {
+				if count[fault] == 0 {
+					t.Errorf("the history ended without a %s", fault)
+				}
+			}
+			harness.Check(t, clients.ReadAll(t.Context()))
 			Judge{SharedFile: sharedFile, Page: page(t)}.WantPossible(t, clients.History)
 		})
 	}
@@ -67,6 +70,7 @@ type service struct {
 	key       string
 	processes []*harness.Server
 	urls      []atomic.Pointer[string]
+	faults    atomic.Int32
 }
 
 func startService(t *testing.T, database enginetest.Database, processes int, program string) *service {
@@ -101,36 +105,61 @@ func (s *service) clients(t *testing.T, sharedFile bool) *Clients {
 	return c
 }
 
-// disturb kills, stops and restarts random processes until done.
-func (s *service) disturb(t *testing.T, done <-chan struct{}) {
+// run sends requests by 32 clients until the history has n operations and enough returns true, which is called again after
+// each 500 more. Meanwhile it disturbs the processes. It returns how many times it did each fault.
+func (s *service) run(t *testing.T, clients *Clients, n int, enough func() bool) map[string]int {
+	t.Helper()
+	ctx, end := context.WithCancel(t.Context())
+	var sending sync.WaitGroup
+	t.Cleanup(sending.Wait) // also if disturb ends the test
+	sending.Go(func() {
+		defer end()
+		for clients.Run(ctx, 32, n); ctx.Err() == nil && !enough(); clients.Run(ctx, 32, n) {
+			n += 500
+		}
+	})
+	count := s.disturb(t, ctx.Done())
+	t.Logf("faults: %v", count)
+	return count
+}
+
+// faults are what disturb does to a process.
+var faults = []string{"SIGKILL", "SIGSTOP", "SIGTERM"}
+
+// disturb kills, stops and restarts random processes until done. It does each fault once, in random order, then each again.
+func (s *service) disturb(t *testing.T, done <-chan struct{}) map[string]int {
 	t.Helper()
 	random := harness.Rand(t)
 	count := map[string]int{}
-	for {
+	var left []string
+	for ; ; s.faults.Add(1) {
 		select {
 		case <-done:
-			t.Logf("faults: %v", count)
-			return
-		case <-time.After(time.Duration(500+random.IntN(1500)) * time.Millisecond):
+			return count
+		case <-time.After(time.Duration(200+random.IntN(1000)) * time.Millisecond):
 		}
+		if len(left) == 0 {
+			left = slices.Clone(faults)
+			random.Shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })
+		}
+		fault := left[0]
+		left = left[1:]
+		count[fault]++
 		i := random.IntN(len(s.processes))
 		p := s.processes[i]
-		switch fault := []string{"SIGKILL", "SIGSTOP", "SIGTERM"}[random.IntN(3)]; fault {
-		case "SIGSTOP":
-			count[fault]++
+		if fault == "SIGSTOP" {
 			p.Signal(t, syscall.SIGSTOP)
 			time.Sleep(time.Duration(50+random.IntN(1000)) * time.Millisecond)
 			p.Signal(t, syscall.SIGCONT)
-		default:
-			count[fault]++
-			none := ""
-			s.urls[i].Store(&none)
-			if fault == "SIGKILL" {
-				p.Kill()
-			} else {
-				p.Stop(t)
-			}
-			s.start(t, i)
+			continue
 		}
+		none := ""
+		s.urls[i].Store(&none)
+		if fault == "SIGKILL" {
+			p.Kill()
+		} else {
+			p.Stop(t)
+		}
+		s.start(t, i)
 	}
 }

@@ -34,18 +34,14 @@ func TestPlantedBugsAreFound(t *testing.T) {
 			s := startService(t, database, 2, buildWith(t, patch))
 			sharedFile := database.Driver == enginetest.SQLite
 			clients := s.clients(t, sharedFile)
-			found, done := 0, make(chan struct{})
-			go func() {
-				defer close(done)
-				for n := 500; n <= 100_000 && found == 0; n += 500 {
-					clients.Run(t.Context(), 32, n)
-					if problems := (Judge{SharedFile: sharedFile, Page: page(t)}).Check(clients.History); len(problems) > 0 {
-						found = n
-						t.Log(problems[0])
-					}
+			found := 0
+			s.run(t, clients, 500, func() bool {
+				if problems := (Judge{SharedFile: sharedFile, Page: page(t)}).Check(clients.History); len(problems) > 0 {
+					found = clients.History.Len()
+					t.Log(problems[0])
 				}
-			}()
-			s.disturb(t, done)
+				return found > 0 || clients.History.Len() >= 100_000
+			})
 			if found == 0 {
 				t.Errorf("the bug was not found in %s", clients.History)
 			}
