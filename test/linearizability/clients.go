@@ -38,7 +38,7 @@ type Clients struct {
 type animal struct {
 	number int
 	keyed  bool
-	sent   bool
+	sent   bool // its first request
 	id     int64
 	uses   int
 	orders []*order
@@ -89,7 +89,8 @@ func (c *Clients) ReadAll(ctx context.Context) error {
 		client := c.newClient(-1, process)
 		defer client.http.CloseIdleConnections()
 		for after, last := int64(0), false; !last; {
-			op := client.list(ctx, after, 100, "")
+			op := Operation{Client: client.number, Kind: List, After: after, Limit: 100}
+			client.send(ctx, &op)
 			switch {
 			case ctx.Err() != nil:
 				return fmt.Errorf("read the page after %d of process %d: %w", after, process, ctx.Err())
@@ -123,18 +124,14 @@ func (c *Clients) newClient(number int, processes ...int) client {
 
 // next sends a random request.
 func (c client) next(ctx context.Context) {
-	if c.random.IntN(6) == 0 {
-		c.mu.Lock()
-		after := max(0, c.last/10-c.random.Int64N(4)) * 10 // few pages, so that they are cached
-		c.mu.Unlock()
-		c.list(ctx, after, 5+5*c.random.IntN(2), []string{"", "", "available", "pending", "sold"}[c.random.IntN(5)])
-		return
-	}
 	op, a, o := c.draw()
 	c.send(ctx, &op)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
+	case op.Kind == List:
+	case op.Kind == Add && !op.Keyed && op.Code != ok:
+		a.uses = usesOfAnimal // its id remains unknown
 	case op.Code == "":
 		a.uses += costOfUnknown
 	case op.Code == ok && op.Kind == Add:
@@ -144,16 +141,21 @@ func (c client) next(ctx context.Context) {
 	}
 }
 
-// draw returns a random request for a random animal and its order.
+// draw returns a random request for a page, or for a random animal and its order.
 func (c client) draw() (Operation, *animal, *order) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	place := &c.animals[c.place()]
-	if a := *place; a == nil || a.uses >= usesOfAnimal || a.sent && !a.keyed && a.id == 0 {
+	i := c.drawIndex()
+	if a := c.animals[i]; a == nil || a.uses >= usesOfAnimal {
 		c.count++
-		*place = &animal{number: c.count, keyed: c.random.IntN(2) == 0}
+		c.animals[i] = &animal{number: c.count, keyed: c.random.IntN(2) == 0}
 	}
-	a := *place
+	a := c.animals[i]
+	if isBeingAdded := a.sent && !a.keyed && a.id == 0; isBeingAdded || c.random.IntN(6) == 0 {
+		after := max(0, c.last/10-c.random.Int64N(4)) * 10 // few pages, so that they are cached
+		filter := []string{"", "", "available", "pending", "sold"}[c.random.IntN(5)]
+		return Operation{Client: c.number, Kind: List, After: after, Limit: 5 + 5*c.random.IntN(2), Filter: filter}, nil, nil
+	}
 	a.uses++
 	op := Operation{Client: c.number, Animal: a.number, PetID: a.id}
 	if a.id == 0 || a.keyed && c.random.IntN(8) == 0 {
@@ -168,9 +170,9 @@ func (c client) draw() (Operation, *animal, *order) {
 	return c.drawUse(op, a)
 }
 
-// place returns a random place of animals. Half of those of processes that share a file are for the clients of one process
+// drawIndex returns a random index of animals. Half of those of processes that share a file are for the clients of one process
 // each, whose pages are exact for them.
-func (c client) place() int {
+func (c client) drawIndex() int {
 	i := c.random.IntN(len(c.animals))
 	if c.SharedFile && i < len(c.animals)/2 {
 		return i - i%len(c.URLs) + c.processes[0]
@@ -304,12 +306,6 @@ func (c client) read(op *Operation, status int, response []byte, err error) {
 	case Order, GetOrder, Deliver, Cancel:
 		op.OrderID, op.OrderStatus = one.ID, one.status()
 	}
-}
-
-func (c client) list(ctx context.Context, after int64, limit int, filter string) Operation {
-	op := Operation{Client: c.number, Kind: List, After: after, Limit: limit, Filter: filter}
-	c.send(ctx, &op)
-	return op
 }
 
 // do sends a request.
