@@ -1,5 +1,5 @@
 // Package linearizability records what concurrent clients send to a service and what they get, and
-// judges with Porcupine whether one service without concurrency and failures could have answered so.
+// judges with Porcupine whether one service without concurrency and failures could have returned that.
 package linearizability
 
 import (
@@ -56,8 +56,8 @@ type Operation struct {
 	Page        []Item `json:"page,omitempty"`
 }
 
-// ok is the Code of an operation that succeeded.
-const ok = "ok"
+// The Codes of an operation that succeeded, and of one whose idempotency key another request was using.
+const ok, inProgress = "ok", "idempotency_in_progress"
 
 // An Item is an animal of a page.
 type Item struct {
@@ -104,7 +104,7 @@ func (h *History) SucceededSince(t time.Time) bool {
 	return false
 }
 
-// String tells what the history has.
+// String returns how many operations the history has.
 func (h *History) String() string {
 	unknown := 0
 	for _, op := range h.operations {

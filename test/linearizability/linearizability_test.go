@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -42,10 +41,8 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 			s := startService(t, database, processes, "")
 			clients := s.clients(t, sharedFile)
 			count := s.run(t, clients, *operations, func() bool { return int(s.faults.Load()) >= len(faults) })
-			for _, fault := range faults {
-				if count[fault] == 0 {
-					t.Errorf("the history ended without a %s", fault)
-				}
+			if len(count) < len(faults) {
+				t.Errorf("got the faults %v, want each of %v", count, faults)
 			}
 			harness.Check(t, clients.ReadAll(t.Context()))
 			Judge{SharedFile: sharedFile, Page: page(t)}.WantPossible(t, clients.History)
@@ -55,7 +52,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 
 func TestReplay(t *testing.T) {
 	if *replay == "" {
-		return // nothing to replay
+		t.Skip("-replay FILE judges a stored history again")
 	}
 	h, err := Load(*replay)
 	harness.Check(t, err)
@@ -131,7 +128,7 @@ func (s *service) disturb(t *testing.T, done <-chan struct{}) map[string]int {
 	t.Helper()
 	random := harness.Rand(t)
 	count := map[string]int{}
-	var left []string
+	var left []int // the faults before all are done again
 	for ; ; s.faults.Add(1) {
 		select {
 		case <-done:
@@ -139,10 +136,9 @@ func (s *service) disturb(t *testing.T, done <-chan struct{}) map[string]int {
 		case <-time.After(time.Duration(200+random.IntN(1000)) * time.Millisecond):
 		}
 		if len(left) == 0 {
-			left = slices.Clone(faults)
-			random.Shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })
+			left = random.Perm(len(faults))
 		}
-		fault := left[0]
+		fault := faults[left[0]]
 		left = left[1:]
 		count[fault]++
 		i := random.IntN(len(s.processes))
@@ -153,8 +149,7 @@ func (s *service) disturb(t *testing.T, done <-chan struct{}) map[string]int {
 			p.Signal(t, syscall.SIGCONT)
 			continue
 		}
-		none := ""
-		s.urls[i].Store(&none)
+		s.urls[i].Store(new(string))
 		if fault == "SIGKILL" {
 			p.Kill()
 		} else {

@@ -14,7 +14,7 @@ const maxOrders = 6
 type state struct {
 	added   bool
 	variant string // of the request that added it
-	id      int64  // 0 until a response has told it
+	id      int64  // 0 until a response has returned it
 	status  string
 	orders  [maxOrders]orderState
 }
@@ -25,7 +25,7 @@ type orderState struct {
 	status string
 }
 
-// An observation is what a page says of an animal: the animal, or that no animal with the status of
+// An observation is what a page has of an animal: the animal, or that no animal with the status of
 // the filter is there.
 type observation struct {
 	Item
@@ -61,7 +61,7 @@ var model = porcupine.Model{
 
 // step changes the state as the operation does, and reports whether its response is possible.
 func (s *state) step(op Operation) bool {
-	if op.Code == "idempotency_in_progress" {
+	if op.Code == inProgress { // see keyWasInUse
 		return op.Keyed
 	}
 	if op.Kind == Add {
@@ -75,7 +75,7 @@ func (s *state) step(op Operation) bool {
 	case Get:
 		return op.Code == ok && op.PetStatus == s.status && op.Variant == s.variant
 	case Order:
-		return s.place(order, op)
+		return s.order(order, op)
 	case GetOrder:
 		return op.Code == ok && op.OrderStatus == order.status && bind(&order.id, op.OrderID)
 	case Deliver:
@@ -95,23 +95,23 @@ func (s *state) add(op Operation) bool {
 		return false
 	case !s.added:
 		*s = state{added: true, variant: op.Variant, id: op.PetID, status: op.Variant}
-		return op.Code == "" || op.PetStatus == op.Variant
+		return op.Code == "" || op.PetStatus == op.Variant && !op.Replayed
 	}
-	return op.Keyed && s.variant == op.Variant && op.PetStatus == op.Variant && bind(&s.id, op.PetID)
+	return op.Keyed && op.Replayed && s.variant == op.Variant && op.PetStatus == op.Variant && bind(&s.id, op.PetID)
 }
 
-func (s *state) place(order *orderState, op Operation) bool {
+func (s *state) order(order *orderState, op Operation) bool {
 	available := s.status == "available" || s.status == ""
 	switch {
 	case order.status != "": // the same key: the first response
-		return op.Keyed && op.Code == ok && op.OrderStatus == "placed" && bind(&order.id, op.OrderID)
+		return op.Keyed && op.Replayed && op.Code == ok && op.OrderStatus == "placed" && bind(&order.id, op.OrderID)
 	case op.Code == "pet_not_available":
 		return !available
 	case op.Code != ok && op.Code != "", !available:
 		return false
 	}
 	s.status, *order = "pending", orderState{op.OrderID, "placed"}
-	return op.Code == "" || op.OrderStatus == "placed"
+	return op.Code == "" || op.OrderStatus == "placed" && !op.Replayed
 }
 
 // end ends an order with a status, and gives the animal another one.
@@ -128,7 +128,7 @@ func (s *state) end(order *orderState, op Operation, status, petStatus string) b
 	return op.Code == ok && order.status == status && op.OrderStatus == status
 }
 
-// observe reports whether a page may say so of the animal.
+// observe reports whether a page may have that of the animal.
 func (s *state) observe(o observation) bool {
 	if o.absent {
 		return !s.added || s.status != o.filter
@@ -136,12 +136,12 @@ func (s *state) observe(o observation) bool {
 	return s.added && bind(&s.id, o.ID) && s.variant == o.Variant && s.status == o.Status && (o.filter == "" || o.filter == o.Status)
 }
 
-// bind reports whether an id may be that of a response. An id that no response has told yet becomes it.
-func bind(id *int64, told int64) bool {
-	if told != 0 {
-		*id = cmp.Or(*id, told)
+// bind reports whether an id may be that of a response. An id that no response has returned yet becomes it.
+func bind(id *int64, returned int64) bool {
+	if returned != 0 {
+		*id = cmp.Or(*id, returned)
 	}
-	return told == 0 || *id == told
+	return returned == 0 || *id == returned
 }
 
 func describe(input any) string {
