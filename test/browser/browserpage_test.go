@@ -325,10 +325,10 @@ func (p *page) wantDeprecated(operation string) {
 	}
 }
 
-// screenshot saves a screenshot in a temporary directory, for manual inspection.
+// screenshot saves a screenshot in bin/screenshots, for manual inspection.
 func (p *page) screenshot(name string) {
 	p.t.Helper()
-	dir := filepath.Join(os.TempDir(), "petstore-screenshots")
+	dir := "../../bin/screenshots"
 	ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
 	defer cancel()
 	image, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
@@ -336,10 +336,10 @@ func (p *page) screenshot(name string) {
 		p.t.Logf("cannot take a screenshot: %v", err)
 		return
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		p.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, p.name+"-"+name+".png"), image, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, p.name+"-"+name+".png"), image, 0o644); err != nil {
 		p.t.Fatal(err)
 	}
 }
