@@ -73,13 +73,13 @@ func (m withServer) Run() (code int) {
 	}()
 	*m.server = s
 	if s.cluster != nil { // another one may have too few connections
-		RunMoreInParallel()
+		runMoreInParallel()
 	}
 	return m.Tests.Run()
 }
 
-// RunMoreInParallel sets the flag -parallel for tests that wait most of the time, unless it is given.
-func RunMoreInParallel() {
+// runMoreInParallel sets the flag -parallel for tests that wait most of the time, unless it is given.
+func runMoreInParallel() {
 	flag.Parse()
 	if parallel := flag.Lookup("test.parallel").Value; parallel.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
 		_ = parallel.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0))) // is a valid number
