@@ -39,7 +39,7 @@ func WithDatabases(m *testing.M) interface{ Run() int } { return withDatabases{m
 type withDatabases struct{ *testing.M }
 
 func (m withDatabases) Run() (code int) {
-	flag.Parse()
+	postgrestest.RunMoreInParallel()
 	only := os.Getenv("PETSTORE_TEST_ENGINE")
 	if flag.Lookup("test.fuzz").Value.String()+flag.Lookup("test.list").Value.String() != "" {
 		only = cmp.Or(only, SQLite)
