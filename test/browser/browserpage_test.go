@@ -15,6 +15,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"example.com/petstore/test/harness"
 )
 
 // A page is Swagger UI in a browser, with the problems that the browser reported.
@@ -49,9 +51,7 @@ func openPage(t *testing.T, name, url string) *page {
 	if err := chromedp.Do(ctx); err != nil { // starts the browser, which is stopped with the context of the first actions
 		t.Fatal(err)
 	}
-	if err := chromedp.Listen(ctx, p.recordProblems); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, chromedp.Listen(ctx, p.recordProblems))
 	p.load()
 	return p
 }

@@ -13,14 +13,10 @@ import (
 func nextPage(t *testing.T, s *harness.Server, path string, page any) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+path, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	request.Header.Set("Authorization", "Bearer "+s.Key)
 	response, err := harness.Client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	defer response.Body.Close()
 	if err := json.NewDecoder(response.Body).Decode(page); err != nil || response.StatusCode != http.StatusOK {
 		t.Fatalf("got %d, %v, want 200", response.StatusCode, err)

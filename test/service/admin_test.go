@@ -118,16 +118,12 @@ func TestAdminListenerRejectsOtherHosts(t *testing.T) {
 func sendToAdmin(t *testing.T, method, url, host, body string) (status int, text string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	request.Host = host
 	if body != "" {
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
 	status, text, err = harness.Send(harness.Client, request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	return status, text
 }

@@ -45,9 +45,7 @@ func TestKeysAreManagedWhileAServerRuns(t *testing.T) {
 	texts := s.Log.String() + harness.RunOK(t, dir, "keys", "list") + harness.RunOK(t, dir, "keys", "list", "--output", "json")
 	for _, file := range []string{"", "-wal"} {
 		content, err := os.ReadFile(harness.StorePath(dir) + file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		texts += string(content)
 	}
 	for _, secret := range []string{first, second, third, last, s.Key, invalid} {
@@ -167,9 +165,7 @@ func TestKeysListShowsTheLastUse(t *testing.T) {
 		LastFour   string
 		LastUsedAt *time.Time
 	}
-	if err := json.Unmarshal([]byte(harness.RunOK(t, dir, "keys", "list", "--output", "json")), &list); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, json.Unmarshal([]byte(harness.RunOK(t, dir, "keys", "list", "--output", "json")), &list))
 	if len(list) != 2 || list[0].LastUsedAt == nil || list[1].LastUsedAt != nil || !strings.HasSuffix(unused, list[1].LastFour) {
 		t.Errorf("got %+v, want two keys, the first of them used", list)
 	}
@@ -179,9 +175,7 @@ func TestServerAcceptsItsBootstrapKeyUntilItIsRevoked(t *testing.T) {
 	t.Parallel()
 	dir, secret := t.TempDir(), apikey.Generate()
 	file := filepath.Join(dir, "key")
-	if err := os.WriteFile(file, []byte(secret+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, os.WriteFile(file, []byte(secret+"\n"), 0o600))
 	for range 2 {
 		s := harness.StartWithEnv(t, dir, "PETSTORE_AUTH_BOOTSTRAP_KEY_FILE="+file)
 		s.WantKeyStatus(t, http.StatusOK, secret)

@@ -54,13 +54,9 @@ func TestOpenAPIServersAreThisServerAndThoseOfTheSettings(t *testing.T) {
 func TestOpenAPIExamplesSucceedOnASeededStore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, stderr, code := harness.Run(t, dir, "seed"); code != 0 {
-		t.Fatal(stderr)
-	}
+	harness.MustRun(t, dir, "seed")
 	seeded, err := os.ReadFile(harness.StorePath(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	operations := 0
 	for path, item := range harness.Start(t, t.TempDir()).Document(t).Paths.Map() {
 		for method := range item.Operations() {
@@ -68,16 +64,12 @@ func TestOpenAPIExamplesSucceedOnASeededStore(t *testing.T) {
 			t.Run(method+" "+path, func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
-				if err := os.WriteFile(filepath.Join(dir, "petstore.db"), seeded, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				harness.Check(t, os.WriteFile(filepath.Join(dir, "petstore.db"), seeded, 0o600))
 				s := harness.Start(t, dir)
 				request := exampleRequest(t, s.Document(t), method, path)
 				request.Header.Set("Authorization", "Bearer "+s.Key)
 				response, err := harness.Client.Do(request)
-				if err != nil {
-					t.Fatal(err)
-				}
+				harness.Check(t, err)
 				response.Body.Close()
 				if response.StatusCode >= 300 {
 					t.Errorf("%s: got %d, want less than 300", request.URL, response.StatusCode)
@@ -114,9 +106,7 @@ func exampleRequest(t *testing.T, doc *openapi3.T, method, path string) *http.Re
 		}
 	}
 	request, err := http.NewRequestWithContext(t.Context(), method, doc.Servers[0].URL+path, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	if len(body) > 0 {
 		request.Header.Set("Content-Type", "application/json")
 	}

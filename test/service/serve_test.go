@@ -21,9 +21,7 @@ func TestShutdownFinishesARunningRequest(t *testing.T) {
 	// The server receives the signal while it reads the body of this request.
 	reader, writer := io.Pipe()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/v1/pets", reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	request.Header.Set("Authorization", "Bearer "+s.Key)
 	request.Header.Set("Content-Type", "application/json")
 	status := make(chan int)
@@ -41,17 +39,13 @@ func TestShutdownFinishesARunningRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The server has accepted the request when it has responded to a later one.
-	if status, body, err := s.Post(t.Context(), harness.PetBody("Tom")); err != nil || status != http.StatusCreated {
-		t.Fatal(status, body, err)
-	}
+	s.AddPet(t, "Tom")
 	s.Signal(t, syscall.SIGTERM)
 	waitUntilNotListening(t, s)
 	if _, err := io.WriteString(writer, `"categoryId":1}`); err != nil {
 		t.Fatal(err)
 	}
-	if err := writer.Close(); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, writer.Close())
 	if got := <-status; got != http.StatusCreated {
 		t.Errorf("running request: got %d, want 201", got)
 	}
@@ -99,9 +93,7 @@ func TestFirstKeyPrintsAURLThatExists(t *testing.T) {
 func TestAddressInUseCreatesNoStore(t *testing.T) {
 	t.Parallel()
 	used, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	defer used.Close()
 	for _, setting := range []string{"server.address", "admin.address"} {
 		dir := t.TempDir()

@@ -47,9 +47,7 @@ func TestStartingServerIsAliveButNotReady(t *testing.T) {
 func startServerWithoutStore(t *testing.T, settings ...string) *harness.Server {
 	t.Helper()
 	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	t.Cleanup(func() { _ = silent.Close() })
 	dsn := "postgres://" + silent.Addr().String() + "/pets?sslmode=disable&connect_timeout=3600"
 	address := harness.FreeAddress(t)
@@ -77,9 +75,7 @@ func TestStartingServerAppliesTheSettingsOfOriginsAndProxies(t *testing.T) {
 	const origin = "https://shop.example.com"
 	s := startServerWithoutStore(t, "cors.allowed_origins="+origin)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/v1/pets", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	request.Header = http.Header{"Origin": {origin}, "X-Forwarded-For": {"192.0.2.7"}}
 	harness.Eventually(t, "the server sends a response", func() bool {
 		response, err := harness.Client.Do(request)

@@ -25,21 +25,15 @@ import (
 func writeCertificate(t *testing.T, dir string, serial int64) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(serial), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 	}
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	harness.WriteFile(t, dir, "tls.crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})))
 	harness.WriteFile(t, dir, "tls.key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
 }
@@ -79,9 +73,7 @@ type tlsResponse struct {
 func listOverTLS(s *harness.Server, t *testing.T, maxVersion uint16) (tlsResponse, error) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/v1/pets", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	request.Header.Set("Authorization", "Bearer "+s.Key)
 	response, err := insecureClient(t, maxVersion).Do(request)
 	if err != nil {
@@ -164,9 +156,7 @@ func TestChangedCertificateIsLoadedWithoutRestart(t *testing.T) {
 	s, dir := startServerWithTLS(t)
 	serial := func() int64 {
 		got, err := listOverTLS(s, t, tls.VersionTLS13)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		return got.serial
 	}
 	if got := serial(); got != 1 {
@@ -178,9 +168,7 @@ func TestChangedCertificateIsLoadedWithoutRestart(t *testing.T) {
 	const message = "cannot load the new TLS certificate, the previous one stays in use"
 	for logged, invalidKey := range []string{"hello", ""} {
 		if invalidKey == "" {
-			if err := os.Remove(filepath.Join(dir, "tls.key")); err != nil {
-				t.Fatal(err)
-			}
+			harness.Check(t, os.Remove(filepath.Join(dir, "tls.key")))
 		} else {
 			harness.WriteFile(t, dir, "tls.key", invalidKey)
 		}
