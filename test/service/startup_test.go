@@ -74,10 +74,9 @@ func TestStartingServerAppliesTheSettingsOfOriginsAndProxies(t *testing.T) {
 	t.Parallel()
 	const origin = "https://shop.example.com"
 	s := startServerWithoutStore(t, "cors.allowed_origins="+origin)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/v1/pets", http.NoBody)
-	harness.Check(t, err)
-	request.Header = http.Header{"Origin": {origin}, "X-Forwarded-For": {"192.0.2.7"}}
 	harness.Eventually(t, "the server sends a response", func() bool {
+		request, err := s.Request(t.Context(), http.MethodGet, "/v1/pets", "", "Origin", origin, "X-Forwarded-For", "192.0.2.7")
+		harness.Check(t, err)
 		response, err := harness.Client.Do(request)
 		if err != nil {
 			return false

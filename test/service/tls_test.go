@@ -72,9 +72,8 @@ type tlsResponse struct {
 // listOverTLS requests the pets on a new connection.
 func listOverTLS(s *harness.Server, t *testing.T, maxVersion uint16) (tlsResponse, error) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/v1/pets", http.NoBody)
+	request, err := s.Request(t.Context(), http.MethodGet, "/v1/pets", "")
 	harness.Check(t, err)
-	request.Header.Set("Authorization", "Bearer "+s.Key)
 	response, err := insecureClient(t, maxVersion).Do(request)
 	if err != nil {
 		return tlsResponse{}, err
@@ -103,6 +102,9 @@ func TestServerRequiresTLS12(t *testing.T) {
 		t.Errorf("without TLS: got %d, want 400", status)
 	}
 	s.Stop(t)
+	if got, err := listOverTLS(harness.Start(t, t.TempDir()), t, tls.VersionTLS13); err != nil || got.hsts != "" {
+		t.Errorf("a server without TLS: got %v, %v, want no HSTS", got, err)
+	}
 }
 
 // TestEveryResponseOverTLSHasHSTS locks the store at first, to include responses during the
@@ -180,14 +182,6 @@ func TestChangedCertificateIsLoadedWithoutRestart(t *testing.T) {
 	harness.Eventually(t, "the third certificate is used", func() bool { return serial() == 3 })
 	if got := strings.Count(s.Log.String(), message); got != 2 {
 		t.Errorf("got %d log entries about two invalid certificates, want 2", got)
-	}
-}
-
-func TestResponsesWithoutTLSHaveNoHSTS(t *testing.T) {
-	t.Parallel()
-	s := harness.Start(t, t.TempDir())
-	if got, err := listOverTLS(s, t, tls.VersionTLS13); err != nil || got.hsts != "" {
-		t.Errorf("got %v, %v, want no HSTS", got, err)
 	}
 }
 
