@@ -159,26 +159,11 @@ func waitFor(selector, function string) chromedp.Action[chromedp.Void] {
 	}`, chromedp.WithPollingArgs(selector), chromedp.WithPollingTimeout(time.Minute))
 }
 
-func (p *page) wantLocation(want string) {
+// wantText expects the value of an expression of JavaScript.
+func (p *page) wantText(expression, want string) {
 	p.t.Helper()
-	if got := evaluate(p, chromedp.Location()); got != want {
-		p.t.Errorf("location: got %s, want %s", got, want)
-	}
-}
-
-func (p *page) wantTitle(want string) {
-	p.t.Helper()
-	if got := evaluate(p, chromedp.Title()); got != want {
-		p.t.Errorf("title: got %s, want %s", got, want)
-	}
-}
-
-// wantServer expects the only server that the page offers.
-func (p *page) wantServer(want string) {
-	p.t.Helper()
-	servers := `[...document.querySelectorAll(".servers option")].map(option => option.textContent).join()`
-	if got := evaluate(p, chromedp.Evaluate[string](servers)); got != want {
-		p.t.Errorf("servers: got %s, want %s", got, want)
+	if got := evaluate(p, chromedp.Evaluate[string](expression)); got != want {
+		p.t.Errorf("%s: got %q, want %q", expression, got, want)
 	}
 }
 
@@ -312,17 +297,6 @@ func (p *page) openAndClickExecute(operation string) {
 func (p *page) count(selector string) int {
 	p.t.Helper()
 	return evaluate(p, chromedp.Evaluate[int](`document.querySelectorAll("`+selector+`").length`))
-}
-
-// wantDeprecated expects that the path of an operation is struck through.
-func (p *page) wantDeprecated(operation string) {
-	p.t.Helper()
-	line := evaluate(p, chromedp.Evaluate[string](
-		`getComputedStyle(document.querySelector("#operations-`+operation+` .opblock-summary-path__deprecated")).textDecorationLine`,
-	))
-	if line != "line-through" {
-		p.t.Errorf("%s: got the text decoration %q, want line-through", operation, line)
-	}
 }
 
 // screenshot saves a screenshot in bin/screenshots, for manual inspection.

@@ -19,15 +19,11 @@ import (
 // until the import has ended.
 func startImport(t *testing.T, dir string, n int, args ...string) (cmd *exec.Cmd, stderr *harness.Buffer, ended <-chan error) {
 	t.Helper()
-	cmd, stderr = harness.Command(t.Context(), dir, append([]string{"import"}, args...)...), &harness.Buffer{}
-	cmd.Stderr = stderr
-	harness.Check(t, cmd.Start())
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
-	harness.Eventually(t, "animals are imported", func() bool {
-		return harness.QueryInt(t, dir, "SELECT count(*) FROM pets") >= n || len(done) > 0
+	cmd = harness.Command(t.Context(), dir, append([]string{"import"}, args...)...)
+	stderr, ended = harness.StartUntil(t, cmd, "animals are imported", func(string) bool {
+		return harness.QueryInt(t, dir, "SELECT count(*) FROM pets") >= n
 	})
-	return cmd, stderr, done
+	return cmd, stderr, ended
 }
 
 func TestKilledImportAddsEachRowOnce(t *testing.T) {

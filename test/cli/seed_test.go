@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"bufio"
 	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -69,20 +69,11 @@ func TestStoppedSeedHasCommittedWhatItReported(t *testing.T) {
 // returns its last line and its exit code.
 func signalCommand(t *testing.T, cmd *exec.Cmd, signal os.Signal) (lastLine string, code int) {
 	t.Helper()
-	stderr, err := cmd.StderrPipe()
-	harness.Check(t, err)
-	harness.Check(t, cmd.Start())
-	lines := bufio.NewReader(stderr)
-	for line := ""; err == nil; line, err = lines.ReadString('\n') {
-		if lastLine == "" && line != "" {
-			_ = cmd.Process.Signal(signal)
-		}
-		if line != "" {
-			lastLine = line
-		}
-	}
-	_ = cmd.Wait() // only the exit code matters
-	return lastLine, cmd.ProcessState.ExitCode()
+	stderr, ended := harness.StartUntil(t, cmd, "there is progress", func(progress string) bool { return strings.Contains(progress, "\n") })
+	_ = cmd.Process.Signal(signal)
+	_ = <-ended // only the exit code matters
+	lines := slices.Collect(strings.Lines(stderr.String()))
+	return lines[len(lines)-1], cmd.ProcessState.ExitCode()
 }
 
 func TestServerWritesWhileTheStoreIsSeeded(t *testing.T) {
