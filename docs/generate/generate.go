@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -81,8 +82,11 @@ func applyOverlay(path string, document []byte) (doc object, err error) {
 		return nil, err
 	}
 	warnings, err := changes.ApplyToStrict(&root)
-	if err != nil || len(warnings) > 0 {
-		return nil, fmt.Errorf("%s: %q: %w", path, warnings, err)
+	if len(warnings) > 0 {
+		err = errors.Join(err, errors.New(strings.Join(warnings, "; ")))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return doc, root.Decode(&doc)
 }

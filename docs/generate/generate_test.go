@@ -221,12 +221,13 @@ func TestGenerateRejectsInvalidAnnotations(t *testing.T) {
 		"parameter not in path":       {pets, `/pets/{petId} [get]`, `/pets/{id} [get]`, "petId"},
 		"example of another type":     {record, `example:"Rex"`, `example:"Rex" maxLength:"2"`, "validate the document"},
 		"target that selects nothing": {overlayFile, `['/store/orders'].post`, `['/store/orderz'].post`, "orderz"},
+		"update without a change":     {overlayFile, "\nactions:\n", "\nactions:\n  - { target: $.info, update: { version: 1.0.0 } }\n", "overlay.yaml: update action (1 / "},
 		"two responses of one name":   {overlayFile, `read_only_key }`, `forbidden }`, "two components are responses/Forbidden"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := generate(copySources(t, c.file, c.old, c.replacement))
-			if err == nil || !strings.Contains(err.Error(), c.want) {
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "nil") {
 				t.Errorf("got the error %v, want one with %q", err, c.want)
 			}
 		})

@@ -15,6 +15,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"example.com/petstore/test/harness"
 )
 
 // A page is Swagger UI in a browser, with the problems that the browser reported.
@@ -49,9 +51,7 @@ func openPage(t *testing.T, name, url string) *page {
 	if err := chromedp.Do(ctx); err != nil { // starts the browser, which is stopped with the context of the first actions
 		t.Fatal(err)
 	}
-	if err := chromedp.Listen(ctx, p.recordProblems); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, chromedp.Listen(ctx, p.recordProblems))
 	p.load()
 	return p
 }
@@ -159,26 +159,11 @@ func waitFor(selector, function string) chromedp.Action[chromedp.Void] {
 	}`, chromedp.WithPollingArgs(selector), chromedp.WithPollingTimeout(time.Minute))
 }
 
-func (p *page) wantLocation(want string) {
+// wantText expects the value of an expression of JavaScript.
+func (p *page) wantText(expression, want string) {
 	p.t.Helper()
-	if got := evaluate(p, chromedp.Location()); got != want {
-		p.t.Errorf("location: got %s, want %s", got, want)
-	}
-}
-
-func (p *page) wantTitle(want string) {
-	p.t.Helper()
-	if got := evaluate(p, chromedp.Title()); got != want {
-		p.t.Errorf("title: got %s, want %s", got, want)
-	}
-}
-
-// wantServer expects the only server that the page offers.
-func (p *page) wantServer(want string) {
-	p.t.Helper()
-	servers := `[...document.querySelectorAll(".servers option")].map(option => option.textContent).join()`
-	if got := evaluate(p, chromedp.Evaluate[string](servers)); got != want {
-		p.t.Errorf("servers: got %s, want %s", got, want)
+	if got := evaluate(p, chromedp.Evaluate[string](expression)); got != want {
+		p.t.Errorf("%s: got %q, want %q", expression, got, want)
 	}
 }
 
@@ -314,21 +299,10 @@ func (p *page) count(selector string) int {
 	return evaluate(p, chromedp.Evaluate[int](`document.querySelectorAll("`+selector+`").length`))
 }
 
-// wantDeprecated expects that the path of an operation is struck through.
-func (p *page) wantDeprecated(operation string) {
-	p.t.Helper()
-	line := evaluate(p, chromedp.Evaluate[string](
-		`getComputedStyle(document.querySelector("#operations-`+operation+` .opblock-summary-path__deprecated")).textDecorationLine`,
-	))
-	if line != "line-through" {
-		p.t.Errorf("%s: got the text decoration %q, want line-through", operation, line)
-	}
-}
-
-// screenshot saves a screenshot in a temporary directory, for manual inspection.
+// screenshot saves a screenshot in bin/screenshots, for manual inspection.
 func (p *page) screenshot(name string) {
 	p.t.Helper()
-	dir := filepath.Join(os.TempDir(), "petstore-screenshots")
+	dir := "../../bin/screenshots"
 	ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
 	defer cancel()
 	image, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
@@ -336,10 +310,10 @@ func (p *page) screenshot(name string) {
 		p.t.Logf("cannot take a screenshot: %v", err)
 		return
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		p.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, p.name+"-"+name+".png"), image, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, p.name+"-"+name+".png"), image, 0o644); err != nil {
 		p.t.Fatal(err)
 	}
 }

@@ -65,6 +65,29 @@ func TestKeyboardAndColorSchemesInABrowser(t *testing.T) {
 	}
 }
 
+// TestOperationThatIsClosedGetsNoFocusInABrowser closes the operation that a key opens before its Execute is enabled, and
+// opens another one.
+func TestOperationThatIsClosedGetsNoFocusInABrowser(t *testing.T) {
+	s := harness.Start(t, t.TempDir())
+	p := openPage(t, "closed", s.URL)
+	evaluate(p, chromedp.Evaluate[bool](`new MutationObserver((_, observer) => {
+		const control = document.querySelector(".opblock.is-open .opblock-summary-control");
+		if (control === null) return;
+		observer.disconnect();
+		control.click();
+		document.body.id = "closed";
+	}).observe(document.body, { attributeFilter: ["class"], childList: true, subtree: true }), true`))
+	p.run(click(authorizeButton), chromedp.WaitVisible(keyField))
+	p.enter(keyField, s.Key)
+	p.press(kb.Enter)
+	p.run(chromedp.WaitReady("#closed"), click(listOperation+" .opblock-summary-control"), chromedp.WaitEnabled(listOperation+" .execute"))
+	if evaluate(p, chromedp.Evaluate[bool](`new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(() =>
+		resolve(document.activeElement.matches(".execute")))))`, chromedp.EvalAwaitPromise)) {
+		t.Error("Execute got the focus")
+	}
+	p.wantNoProblems()
+}
+
 // emulateColorScheme makes the browser prefer a color scheme.
 func (p *page) emulateColorScheme(scheme string) {
 	p.t.Helper()

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -99,48 +98,6 @@ func TestCopyOfServedStoreNeedsSnapshot(t *testing.T) {
 	close(stop)
 	if placed := <-done; placed == 0 {
 		t.Error("no order was placed meanwhile")
-	}
-}
-
-func TestCopyRejectsInvalidFlags(t *testing.T) {
-	t.Parallel()
-	dir := harness.NewStore(t)
-	if err := os.Symlink("petstore.db", filepath.Join(dir, "link.db")); err != nil {
-		t.Fatal(err)
-	}
-	harness.WriteFile(t, dir, "empty", "\n")
-	harness.WriteFile(t, dir, "path", "petstore:secret@127.0.0.1:5432/shop\n") // a connection string without postgres://
-	const notInFile = "the file of --to-file has no connection string of PostgreSQL: write postgres://… to it, or name a SQLite file with --to"
-	const notDSN = "must be the connection string of a PostgreSQL database, such as postgres://user@host:5432/database, or the path of a SQLite file, such as petstore.db"
-	for args, want := range map[string]struct {
-		code int
-		text string
-	}{
-		"":                                {2, "add --from or --to: the other store is that of the settings"},
-		"--snapshot":                      {2, "add --from or --to: the other store is that of the settings"},
-		"--to a.db --to-file b":           {2, "add either --to or --to-file"},
-		"--from a.db --from-file b":       {2, "add either --from or --from-file"},
-		"--to :memory:":                   {2, "the DSN of --to " + notDSN},
-		"--from postgress://u:secret@h/d": {2, "the DSN of --from " + notDSN},
-		"--to-file empty":                 {1, notInFile},
-		"--to-file path":                  {1, notInFile},
-		"--to-file postgres://u:secret@h": {1, "the file of --to-file cannot be read: no such file or directory"},
-		"--to-file none":                  {1, "open none: no such file or directory"},
-		"--to-file shop=1@home":           {1, "open shop=1@home: no such file or directory"},
-		"--from shop=1.db --to copy.db":   {1, "open the source " + filepath.Join(dir, "shop=1.db") + ": there is no such file: correct the path, or run petstore migrate up: nothing was copied"},
-		"a.db":                            {2, "petstore copy takes no arguments"},
-		"--to petstore.db":                {1, "the source and the target are the same store " + harness.StorePath(dir) + ": name another one"},
-		"--to link.db":                    {1, "the source and the target are the same store " + harness.StorePath(dir) + ": name another one"},
-		"--from none.db --to copy.db":     {1, "open the source " + filepath.Join(dir, "none.db") + ": there is no such file: correct the path, or run petstore migrate up: nothing was copied"},
-		"--to none/copy.db":               {1, "open the target " + filepath.Join(dir, "none/copy.db") + ": there is no folder " + filepath.Join(dir, "none") + ": create it: nothing was copied"},
-	} {
-		stdout, stderr, code := harness.Run(t, dir, append([]string{"copy"}, strings.Fields(args)...)...)
-		if code != want.code || stdout != "" || stderr != "petstore: "+want.text+"\n" {
-			t.Errorf("%q: got code %d, stdout %q, stderr %q; want %d and %q", args, code, stdout, stderr, want.code, want.text)
-		}
-	}
-	if _, err := os.Stat(filepath.Join(dir, "copy.db")); err == nil {
-		t.Error("copy.db was created")
 	}
 }
 

@@ -28,9 +28,7 @@ func TestMistypedPathCreatesNoStore(t *testing.T) {
 				dir := t.TempDir()
 				path := filepath.Join(dir, "typo.db")
 				if name == "empty" {
-					if err := os.WriteFile(path, nil, 0o600); err != nil {
-						t.Fatal(err)
-					}
+					harness.Check(t, os.WriteFile(path, nil, 0o600))
 				}
 				before := modes(t, dir)
 				stdout, stderr, code := harness.Run(t, dir, append(strings.Fields(args), "--set", "database.dsn="+path)...)
@@ -52,9 +50,7 @@ func TestCommandReportsThatItCreatedTheStore(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
 				if name == "empty" {
-					if err := os.WriteFile(harness.StorePath(dir), nil, 0o600); err != nil {
-						t.Fatal(err)
-					}
+					harness.Check(t, os.WriteFile(harness.StorePath(dir), nil, 0o600))
 				}
 				want := "petstore: created the store " + harness.StorePath(dir) + "\n"
 				if stdout, stderr, code := harness.Run(t, dir, strings.Fields(args)...); code != 0 || stderr != want || !strings.HasPrefix(stdout, printed) {
@@ -86,9 +82,7 @@ func TestNewStoreHasMode0600(t *testing.T) {
 func TestServeDoesNotChangeTheModeOfAnExistingStore(t *testing.T) {
 	t.Parallel()
 	dir := harness.NewStore(t)
-	if err := os.Chmod(harness.StorePath(dir), 0o640); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, os.Chmod(harness.StorePath(dir), 0o640))
 	harness.Start(t, dir)
 	want := map[string]fs.FileMode{"petstore.db": 0o640, "petstore.db-shm": 0o640, "petstore.db-wal": 0o640}
 	if diff := cmp.Diff(want, modes(t, dir)); diff != "" {
@@ -108,15 +102,11 @@ func wantModes(t *testing.T, dir string, before map[string]fs.FileMode) {
 func modes(t *testing.T, dir string) map[string]fs.FileMode {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	found := map[string]fs.FileMode{}
 	for _, entry := range entries {
 		info, err := entry.Info()
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		found[entry.Name()] = info.Mode().Perm()
 	}
 	return found

@@ -62,26 +62,6 @@ func TestExportFormatFollowsTheFlagAndTheExtension(t *testing.T) {
 	}
 }
 
-func TestExportRejectsCommandLine(t *testing.T) {
-	t.Parallel()
-	for args, want := range map[string]string{
-		"pets.txt":                    "the format of pets.txt is not known: add --format ndjson or --format csv",
-		"--format xml":                `invalid argument "xml" for "--format" flag: must be ndjson or csv`,
-		"--type keys":                 `invalid argument "keys" for "--type" flag: must be pets or orders`,
-		"--status lost":               `invalid argument "lost" for "--status" flag: must be available, pending or sold`,
-		"--status=":                   `invalid argument "" for "--status" flag: must be available, pending or sold`,
-		"--status sold --type orders": `invalid argument "sold" for "--status" flag: must be placed, delivered or cancelled`,
-		"--status placed --type=pets": `invalid argument "placed" for "--status" flag: must be available, pending or sold`,
-		"pets.csv orders.csv":         "petstore export accepts one argument, not 2: quote one that contains spaces",
-	} {
-		dir := t.TempDir()
-		stdout, stderr, code := harness.Run(t, dir, append([]string{"export"}, strings.Fields(args)...)...)
-		if code != 2 || stdout != "" || stderr != "petstore: "+want+"\n" {
-			t.Errorf("%s: got code %d, stdout %q, stderr %q; want 2 and %q", args, code, stdout, stderr, want)
-		}
-	}
-}
-
 // TestStoppedExportLeavesNoFile stops exports whose standard error blocks, so that they do not
 // end before. It expects that another run succeeds, also after a SIGKILL, which leaves a
 // partial file.
@@ -96,9 +76,7 @@ func TestStoppedExportLeavesNoFile(t *testing.T) {
 		reader, stderr := harness.FullPipe(t)
 		cmd := harness.CommandWithTimeout(t, dir, "export", "pets.csv")
 		cmd.Stderr = stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, cmd.Start())
 		harness.Eventually(t, "the export has begun", func() bool { return exists("pets.csv.partial") })
 		_ = cmd.Process.Signal(signal)
 		if signal != syscall.SIGKILL {
@@ -117,9 +95,7 @@ func TestStoppedExportLeavesNoFile(t *testing.T) {
 			t.Errorf("%s: got code %d and pets.csv %t, want %d and false", signal, code, exists("pets.csv"), want)
 		}
 	}
-	if _, stderr, code := harness.Run(t, dir, "export", "pets.csv"); code != 0 {
-		t.Fatal(stderr)
-	}
+	harness.MustRun(t, dir, "export", "pets.csv")
 	if lines := strings.Count(harness.ReadFile(t, filepath.Join(dir, "pets.csv")), "\r\n"); lines != 100_001 || exists("pets.csv.partial") {
 		t.Errorf("got %d lines and a partial file %t, want 100001 and false", lines, exists("pets.csv.partial"))
 	}

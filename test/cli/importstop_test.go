@@ -19,17 +19,11 @@ import (
 // until the import has ended.
 func startImport(t *testing.T, dir string, n int, args ...string) (cmd *exec.Cmd, stderr *harness.Buffer, ended <-chan error) {
 	t.Helper()
-	cmd, stderr = harness.Command(t.Context(), dir, append([]string{"import"}, args...)...), &harness.Buffer{}
-	cmd.Stderr = stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
-	harness.Eventually(t, "animals are imported", func() bool {
-		return harness.QueryInt(t, dir, "SELECT count(*) FROM pets") >= n || len(done) > 0
+	cmd = harness.Command(t.Context(), dir, append([]string{"import"}, args...)...)
+	stderr, ended = harness.StartUntil(t, cmd, "animals are imported", func(string) bool {
+		return harness.QueryInt(t, dir, "SELECT count(*) FROM pets") >= n
 	})
-	return cmd, stderr, done
+	return cmd, stderr, ended
 }
 
 func TestKilledImportAddsEachRowOnce(t *testing.T) {
@@ -78,9 +72,7 @@ func TestInterruptedImportSaysWhatIsStoredAndContinues(t *testing.T) {
 	if _, partial := modes(t, dir)["rejects.ndjson.partial"]; partial {
 		t.Error("rejects.ndjson.partial exists, want it removed")
 	}
-	if _, stderr, code := harness.Run(t, dir, "import", "pets.csv", "--again"); code != 0 {
-		t.Fatal(stderr)
-	}
+	harness.MustRun(t, dir, "import", "pets.csv", "--again")
 	wantRows(t, dir, rows)
 }
 
@@ -89,9 +81,7 @@ func TestImportReadsStandardInputAndPipes(t *testing.T) {
 	const rows = 2500
 	files := t.TempDir()
 	writeRows(t, files, "pets.csv", rows)
-	if err := unix.Mkfifo(filepath.Join(files, "pipe.csv"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, unix.Mkfifo(filepath.Join(files, "pipe.csv"), 0o600))
 	for _, shell := range []string{"exec < pets.csv", "cat pets.csv > pipe.csv & true"} {
 		dir, input := harness.NewStore(t), []string{"-", "--format", "csv"}
 		if strings.Contains(shell, "pipe") {
@@ -109,15 +99,11 @@ func TestSignalInterruptsWaitingForStandardInput(t *testing.T) {
 	t.Parallel()
 	cmd := harness.CommandWithTimeout(t, t.TempDir(), "import", "-", "--format", "csv")
 	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	defer stdin.Close()
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, cmd.Start())
 	if _, err := stdin.Write(bytes.Repeat([]byte("x"), 1<<20)); err != nil { // larger than a pipe: it reads
 		t.Fatal(err)
 	}

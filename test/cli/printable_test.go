@@ -35,9 +35,7 @@ func TestResultsAndWarningsHaveNoControlCharacters(t *testing.T) {
 	const name, escaped = "\x1b\u202e", `\x1b\u202e`
 	dir := t.TempDir()
 	harness.WriteFile(t, dir, name+".csv", "name,categoryId\nRex,7")
-	if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, os.Mkdir(filepath.Join(dir, name), 0o700))
 	for _, test := range []struct{ args, want string }{
 		{"seed --count 1 --orders 0 --set database.dsn=" + name + ".db", "petstore: created the store DIR/" + escaped + ".db\n"},
 		{"import " + name + ".csv", "petstore: warning: the last line of " + escaped + ".csv has no line end: "},

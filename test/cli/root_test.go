@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -13,61 +14,135 @@ import (
 	"example.com/petstore/test/harness"
 )
 
-func TestCommandLine(t *testing.T) {
+func TestHelpAndVersionArePrinted(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		args           []string
-		code           int
-		stdout, stderr string
-	}{
-		"help":                {[]string{"--help"}, 0, "petstore keys create --name", ""},
-		"completion":          {[]string{"completion", "powershell"}, 0, "petstore", ""}, // see the package completion for the other shells
-		"version":             {[]string{"version"}, 0, "petstore ", ""},
-		"unknown command":     {[]string{"sell"}, 2, "", `unknown command "sell"`},
-		"mistyped serve":      {[]string{"sevre", "--first-key"}, 2, "", `unknown command "sevre" for "petstore"; did you mean serve?`},
-		"mistyped keys":       {[]string{"keys", "creat", "--name", "n"}, 2, "", `unknown command "creat" for "petstore keys"; did you mean create?`},
-		"mistyped migrate":    {[]string{"migrate", "upp", "--set", "log.level=info"}, 2, "", `unknown command "upp" for "petstore migrate"; did you mean up?`},
-		"flag of a group":     {[]string{"keys", "--name", "n"}, 2, "", "unknown flag: --name"},
-		"unknown flag":        {[]string{"serve", "--port", "1"}, 2, "", "unknown flag: --port"},
-		"surplus argument":    {[]string{"serve", "now"}, 2, "", "petstore serve takes no arguments"},
-		"key without name":    {[]string{"keys", "create"}, 2, "", `required flag(s) "name" not set`},
-		"key with empty name": {[]string{"keys", "create", "--name", ""}, 2, "", `invalid argument "" for "--name" flag: must be 1 to 100 characters`},
-		"unknown setting":     {[]string{"serve", "--set", "server.port=1"}, 2, "", "server.port (command line): no such setting"},
-		"--set without =":     {[]string{"serve", "--set", "admin.address"}, 2, "", "petstore: a --set has no =: write it as KEY=VALUE\n"},
-		"bad setting":         {[]string{"serve", "--set", "log.level=loud"}, 2, "", `log.level = "loud" (command line): must be`},
-		"empty --config":      {[]string{"serve", "--config", ""}, 2, "", `invalid argument "" for "--config" flag: must not be empty`},
-		"empty --from":        {[]string{"copy", "--from", "", "--to", "new.db"}, 2, "", `invalid argument "" for "--from" flag: must not be empty`},
-		"empty --to-file":     {[]string{"copy", "--to-file", ""}, 2, "", `invalid argument "" for "--to-file" flag: must not be empty`},
-		"no such file":        {[]string{"serve", "--config", "none.yaml"}, 2, "", "none.yaml (command line): cannot be read"},
-		"no store":            {[]string{"migrate", "status"}, 1, "", "open the store petstore.db: there is no such file: correct the path, or run petstore migrate up"},
-		"no directory":        {[]string{"migrate", "up", "--set", "database.dsn=none/pets.db"}, 1, "", "there is no folder none: create it"},
-		"hint with --config":  {[]string{"migrate", "status", "--config", "shop.yaml"}, 1, "", "run petstore --config shop.yaml migrate up"},
-		"migration needed":    {[]string{"serve", "--set", "database.migrate=false"}, 1, "", "run petstore migrate up"},
+	const version = "petstore v0.0.0-test (commit test, "
+	for args, want := range map[string]string{
+		"--help": "Serve the catalogue of an animal store over HTTP", "keys": "Create, list, rotate and revoke API keys", "completion powershell": "# powershell completion for petstore", // see the package completion for the other shells
+		"version": version + runtime.Version() + ")\n", "--version": version + runtime.Version() + ")\n",
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			harness.WriteFile(t, dir, "shop.yaml", "log: {level: warn}\n")
-			stdout, stderr, code := harness.Run(t, dir, test.args...)
-			if code != test.code || !strings.Contains(stdout, test.stdout) || !strings.Contains(stderr, test.stderr) {
-				t.Errorf("got code %d, stdout %q, stderr %q; want %d, %q, %q", code, stdout, stderr, test.code, test.stdout, test.stderr)
-			}
-			if test.code != 0 && (stdout != "" || !strings.HasPrefix(stderr, "petstore: ")) {
-				t.Errorf("got stdout %q, stderr %q; want an error and nothing else", stdout, stderr)
-			}
-			if _, err := os.Stat(harness.StorePath(dir)); err == nil && test.code == 2 {
-				t.Error("a store was created")
-			}
-		})
+		if stdout := harness.RunOK(t, t.TempDir(), strings.Fields(args)...); !strings.HasPrefix(stdout, want) {
+			t.Errorf("%s: got %.200q, want it to begin with %q", args, stdout, want)
+		}
 	}
+}
+
+// invalidCommandLines have the exit code 2. Each error is after "petstore: ".
+var invalidCommandLines = map[string]string{
+	"sell":                                 `unknown command "sell" for "petstore"; did you mean seed?`,
+	"sevre --first-key":                    `unknown command "sevre" for "petstore"; did you mean serve?`,
+	"keys creat --name n":                  `unknown command "creat" for "petstore keys"; did you mean create?`,
+	"keys sell":                            `unknown command "sell" for "petstore keys"`,
+	"keys --name n":                        "unknown flag: --name",
+	"keys create":                          `required flag(s) "name" not set`,
+	"keys create --name=":                  `invalid argument "" for "--name" flag: must be 1 to 100 characters, not blank, without control characters, also those for the direction of text, or noncharacters such as U+FFFF`,
+	"keys create --name n --expires 0d":    `invalid argument "0d" for "--expires" flag: must be from 1s to 3650d`,
+	"keys create --name n --expires 3651d": `invalid argument "3651d" for "--expires" flag: must be from 1s to 3650d`,
+	"keys create --name n --expires soon":  `invalid argument "soon" for "--expires" flag: must be a duration such as 90d, 36h or 30m`,
+	"keys list --output xml":               `invalid argument "xml" for "--output" flag: must be table or json`,
+	"keys list 7":                          "petstore keys list takes no arguments",
+	"keys rotate":                          "name the ID of an API key, which petstore keys list shows",
+	"keys rotate petstore_secret":          "the ID of an API key must be a number that petstore keys list shows",
+	"keys rotate 7 --overlap -1h":          `invalid argument "-1h" for "--overlap" flag: must be from 0s to 3650d`,
+	"keys revoke 7 8":                      "petstore keys revoke accepts one argument, not 2: quote one that contains spaces",
+	"keys revoke 0x7":                      "the ID of an API key must be a number that petstore keys list shows",
+	"migrate upp --set log.level=info":     `unknown command "upp" for "petstore migrate"; did you mean up?`,
+	"migrate status --output xml":          `invalid argument "xml" for "--output" flag: must be table or json`,
+	"config --output xml":                  `invalid argument "xml" for "--output" flag: must be table or json`,
+	"version --output xml":                 `invalid argument "xml" for "--output" flag: must be table or json`,
+	"serve --port 1":                       "unknown flag: --port",
+	"serve now":                            "petstore serve takes no arguments",
+	"serve --set admin.address":            "a --set has no =: write it as KEY=VALUE",
+	"serve --set server.port=1":            "the configuration is not valid:\n  server.port (command line): no such setting; petstore config lists all",
+	"serve --set log.level=loud":           "the configuration is not valid:\n  log.level = \"loud\" (command line): must be debug or info or warn or error",
+	"serve --config=":                      `invalid argument "" for "--config" flag: must not be empty`,
+	"serve --config none.yaml":             "the configuration is not valid:\n  none.yaml (command line): cannot be read: no such file or directory",
+	"seed --count -1":                      `invalid argument "-1" for "--count" flag: strconv.ParseUint: parsing "-1": invalid syntax`,
+	"seed --orders -1":                     `invalid argument "-1" for "--orders" flag: strconv.ParseUint: parsing "-1": invalid syntax`,
+	"seed --random-seed -1":                `invalid argument "-1" for "--random-seed" flag: strconv.ParseUint: parsing "-1": invalid syntax`,
+	"backup":                               "name the FILE to write, or with --keep the FOLDER",
+	"backup a.db b.db":                     "petstore backup accepts one argument, not 2: quote one that contains spaces",
+	"backup --keep 0 .":                    `invalid argument "0" for "--keep" flag: must be a number of at least 1`,
+	"backup --keep -1 .":                   `invalid argument "-1" for "--keep" flag: must be a number of at least 1`,
+	"backup --keep x .":                    `invalid argument "x" for "--keep" flag: must be a number of at least 1`,
+	"restore":                              "name the FILE to restore",
+	"export pets.txt":                      "the format of pets.txt is not known: add --format ndjson or --format csv",
+	"export --format xml":                  `invalid argument "xml" for "--format" flag: must be ndjson or csv`,
+	"export --type keys":                   `invalid argument "keys" for "--type" flag: must be pets or orders`,
+	"export --status lost":                 `invalid argument "lost" for "--status" flag: must be available, pending or sold`,
+	"export --status=":                     `invalid argument "" for "--status" flag: must be available, pending or sold`,
+	"export --status sold --type orders":   `invalid argument "sold" for "--status" flag: must be placed, delivered or cancelled`,
+	"export --status placed --type=pets":   `invalid argument "placed" for "--status" flag: must be available, pending or sold`,
+	"export pets.csv orders.csv":           "petstore export accepts one argument, not 2: quote one that contains spaces",
+	"import":                               "name the FILE to import, or - for standard input",
+	"import none":                          "the format of none is not known: add --format ndjson or --format csv",
+	"import -":                             "the format of standard input is not known: add --format ndjson or --format csv",
+	"import none.csv --format xml":         `invalid argument "xml" for "--format" flag: must be ndjson or csv`,
+	"import none.csv --rejects -":          `invalid argument "-" for "--rejects" flag: must be the name of a new file`,
+	"import a.csv b.csv":                   "petstore import accepts one argument, not 2: quote one that contains spaces",
+	"copy":                                 "add --from or --to: the other store is that of the settings",
+	"copy --snapshot":                      "add --from or --to: the other store is that of the settings",
+	"copy --to a.db --to-file b":           "add either --to or --to-file",
+	"copy --from a.db --from-file b":       "add either --from or --from-file",
+	"copy --from= --to new.db":             `invalid argument "" for "--from" flag: must not be empty`,
+	"copy --to-file=":                      `invalid argument "" for "--to-file" flag: must not be empty`,
+	"copy --to :memory:":                   "the DSN of --to " + notDSN,
+	"copy --from postgress://u:secret@h/d": "the DSN of --from " + notDSN,
+	"copy a.db":                            "petstore copy takes no arguments",
+}
+
+const notDSN = "must be the connection string of a PostgreSQL database, such as postgres://user@host:5432/database, or the path of a SQLite file, such as petstore.db"
+
+// impossibleCommands have the exit code 1, in a folder with the store shop.db and a link to it.
+var impossibleCommands = map[string]string{
+	"migrate status":                       "open the store petstore.db: there is no such file: correct the path, or run petstore migrate up",
+	"migrate status --config shop.yaml":    "open the store petstore.db: there is no such file: correct the path, or run petstore --config shop.yaml migrate up",
+	"serve --set database.migrate=false":   "open the store petstore.db: there is no such file: correct the path, or run petstore migrate up",
+	"keys rotate 7 --set " + shop:          "there is no API key with the id 7",
+	"keys revoke 7 --set " + shop:          "there is no API key with the id 7",
+	"import none.csv":                      "there is no file none.csv: correct the path",
+	"import . --format csv":                ". is a folder: name a file",
+	"copy --to-file empty":                 notInFile,
+	"copy --to-file path":                  notInFile,
+	"copy --to-file postgres://u:secret@h": "the file of --to-file cannot be read: no such file or directory",
+	"copy --to-file none":                  "open none: no such file or directory",
+	"copy --to-file shop=1@home":           "open shop=1@home: no such file or directory",
+	"copy --to shop.db --set " + shop:      "the source and the target are the same store DIR/shop.db: name another one",
+	"copy --to link.db --set " + shop:      "the source and the target are the same store DIR/shop.db: name another one",
+	"copy --from shop=1.db --to copy.db":   "open the source DIR/shop=1.db: there is no such file: correct the path, or run petstore migrate up: nothing was copied",
+	"copy --from none.db --to copy.db":     "open the source DIR/none.db: there is no such file: correct the path, or run petstore migrate up: nothing was copied",
+	"copy --to none/copy.db --set " + shop: "open the target DIR/none/copy.db: there is no folder DIR/none: create it: nothing was copied",
+}
+
+const (
+	shop      = "database.dsn=shop.db"
+	notInFile = "the file of --to-file has no connection string of PostgreSQL: write postgres://… to it, or name a SQLite file with --to"
+)
+
+func TestRejectedCommandSaysWhyAndCreatesNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	harness.MustRun(t, dir, "migrate", "up", "--set", shop)
+	harness.WriteFile(t, dir, "shop.yaml", "log: {level: warn}\n")
+	harness.WriteFile(t, dir, "empty", "\n")
+	harness.WriteFile(t, dir, "path", "petstore:secret@127.0.0.1:5432/shop\n") // a connection string without postgres://
+	harness.Check(t, os.Symlink("shop.db", filepath.Join(dir, "link.db")))
+	before := modes(t, dir)
+	for wantCode, commands := range map[int]map[string]string{2: invalidCommandLines, 1: impossibleCommands} {
+		for args, want := range commands {
+			want = "petstore: " + strings.ReplaceAll(want, "DIR", dir) + "\n"
+			if stdout, stderr, code := harness.Run(t, dir, strings.Fields(args)...); code != wantCode || stdout != "" || stderr != want {
+				t.Errorf("%s: got code %d, stdout %q, stderr %q; want %d and %q", args, code, stdout, stderr, wantCode, want)
+			}
+		}
+	}
+	wantModes(t, dir, before)
 }
 
 func TestCompletionOfSetListsTheSettings(t *testing.T) {
 	t.Parallel()
 	var settings []struct{ Setting string }
-	if err := json.Unmarshal([]byte(harness.RunOK(t, t.TempDir(), "config", "--output", "json")), &settings); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, json.Unmarshal([]byte(harness.RunOK(t, t.TempDir(), "config", "--output", "json")), &settings))
 	var want strings.Builder
 	for _, s := range settings[1:] { // --set cannot set the first one, the file
 		want.WriteString(s.Setting + "=\n")
@@ -81,34 +156,31 @@ func TestCompletionOfSetListsTheSettings(t *testing.T) {
 	}
 }
 
-func TestVersionIsPrinted(t *testing.T) {
-	t.Parallel()
-	want := "petstore v0.0.0-test (commit test, " + runtime.Version() + ")\n"
-	for _, arg := range []string{"version", "--version"} {
-		if stdout, stderr, code := harness.Run(t, t.TempDir(), arg); code != 0 || stdout != want {
-			t.Errorf("%s: got code %d, stdout %q, stderr %s; want 0 and %s", arg, code, stdout, stderr, want)
-		}
-	}
-}
-
 func TestConfigPrintsSettingsAndSources(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	stdout, stderr, code := harness.Run(t, dir, "config", "--set", "database.dsn=secret.db", "--set", "log.level=warn")
-	for _, line := range []string{
-		`SETTING +VALUE +SOURCE`,
-		`server\.address +127\.0\.0\.1:0 +PETSTORE_SERVER_ADDRESS`,
-		`server\.request_timeout +10s +default`,
-		`database\.dsn +\(hidden\) +command line`,
-		`log\.level +warn +command line`,
-		`admin\.address +"" +PETSTORE_ADMIN_ADDRESS`,
+	for format, lines := range map[string][]string{
+		"table": {
+			`SETTING +VALUE +SOURCE`,
+			`server\.address +127\.0\.0\.1:0 +PETSTORE_SERVER_ADDRESS`,
+			`server\.request_timeout +10s +default`,
+			`database\.dsn +\(hidden\) +command line`,
+			`log\.level +warn +command line`,
+			`admin\.address +"" +PETSTORE_ADMIN_ADDRESS`,
+		},
+		"json": {
+			` +"setting": "admin.address",\n +"value": "",\n +"source": "PETSTORE_ADMIN_ADDRESS"`,
+			` +"setting": "database.dsn",\n +"value": "\(hidden\)",\n +"source": "command line"`,
+		},
 	} {
-		if !regexp.MustCompile(`(?m)^` + line + `$`).MatchString(stdout) {
-			t.Errorf("the output has no line %s", line)
+		stdout := harness.RunOK(t, t.TempDir(), "config", "--output", format, "--set", "database.dsn=secret.db", "--set", "log.level=warn")
+		for _, line := range lines {
+			if !regexp.MustCompile(`(?m)^` + line + `$`).MatchString(stdout) {
+				t.Errorf("the output has no line %s", line)
+			}
 		}
-	}
-	if code != 0 || stderr != "" || strings.Contains(stdout, "secret") {
-		t.Errorf("got code %d, stdout %s, stderr %q; want 0, no secret, no error", code, stdout, stderr)
+		if strings.Contains(stdout, "secret") {
+			t.Errorf("got %s, want no secret", stdout)
+		}
 	}
 }
 

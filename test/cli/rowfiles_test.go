@@ -13,9 +13,7 @@ import (
 // dir/small. The script runs petstore as "$0".
 func runOnSmallDisk(t *testing.T, dir, size, script string) string {
 	t.Helper()
-	if err := os.Mkdir(filepath.Join(dir, "small"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, os.MkdirAll(filepath.Join(dir, "small"), 0o700))
 	cmd := harness.Command(t.Context(), dir)
 	cmd.Args = []string{"sh", "-c", "mount -t tmpfs -o size=" + size + " none small && cd small && " + script, cmd.Path}
 	cmd.Path = "/bin/sh"
@@ -70,11 +68,16 @@ func TestCommandOnAFullDiskNamesTheRemedy(t *testing.T) {
 	}
 }
 
-func TestExportToAFullDiskLeavesNoFile(t *testing.T) {
+func TestFileOnAFullDiskIsRemoved(t *testing.T) {
 	t.Parallel()
 	dir := harness.SeededStore(t, "10000")
-	out := runOnSmallDisk(t, dir, "64k", `"$0" export pets.csv --set database.dsn=../petstore.db; echo "exit $?"; ls -A`)
-	if want := "\npetstore: write pets.csv.partial: no space left on device: pets.csv was not written\nexit 1\n"; !strings.HasSuffix(out, want) {
-		t.Errorf("got the output %q, want it to end with %q and no file", out, want)
+	for command, want := range map[string]string{
+		"export pets.csv":  "petstore: write pets.csv.partial: no space left on device: pets.csv was not written",
+		"backup monday.db": "the disk is full: free some space",
+	} {
+		out := runOnSmallDisk(t, dir, "64k", `"$0" `+command+` --set database.dsn=../petstore.db; echo "exit $?"; ls -A`)
+		if want += "\nexit 1\n"; !strings.HasSuffix(out, want) {
+			t.Errorf("%s: got the output %q, want it to end with %q and no file", command, out, want)
+		}
 	}
 }

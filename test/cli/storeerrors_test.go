@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -32,7 +31,7 @@ func TestOpenErrorsNameCauseAndRemedy(t *testing.T) {
 			if strings.HasPrefix(test.prepare, "mount ") {
 				cmd = harness.AllowMounts(t, cmd)
 			}
-			stderr := runForStderr(t, cmd)
+			_, stderr, _ := harness.RunCommand(t, cmd)
 			if !strings.HasPrefix(stderr, "petstore: open the store ") || !strings.HasSuffix(stderr, ": "+test.want+"\n") || strings.Count(stderr, "\n") != 1 {
 				t.Errorf("got stderr %q, want one line that ends with %q", stderr, test.want)
 			}
@@ -45,7 +44,7 @@ func TestOpenErrorNamesTooManyOpenFiles(t *testing.T) {
 	dir := harness.NewStore(t)
 	errorsSeen := 0
 	for limit := 6; ; limit++ { // with fewer a Go program does not start
-		stderr := runForStderr(t, harness.CommandAfter(t.Context(), dir, fmt.Sprint("ulimit -n ", limit), "keys", "list"))
+		_, stderr, _ := harness.RunCommand(t, harness.CommandAfter(t.Context(), dir, fmt.Sprint("ulimit -n ", limit), "keys", "list"))
 		if stderr == "" {
 			break
 		}
@@ -72,24 +71,11 @@ func TestOpenErrorNamesALock(t *testing.T) {
 	}
 }
 
-// runForStderr runs cmd until it exits and returns its standard error.
-func runForStderr(t *testing.T, cmd *exec.Cmd) string {
-	t.Helper()
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
-		t.Fatal(err)
-	}
-	return errs.String()
-}
-
 func TestStoreWithoutPermissionsIsRejected(t *testing.T) {
 	t.Parallel()
 	dir := harness.NewStore(t)
 	for name, mode := range map[string]os.FileMode{"unreadable": 0o000, "unwritable": 0o444} {
-		if err := os.Chmod(harness.StorePath(dir), mode); err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, os.Chmod(harness.StorePath(dir), mode))
 		stderr, code := runAsNobody(t, dir, "keys", "create", "--name", "n")
 		if code != 1 || !strings.Contains(stderr, "open the store petstore.db: permission denied: let this user") || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s: got code %d, stderr %q; want 1 and permission denied", name, code, stderr)
@@ -100,9 +86,7 @@ func TestStoreWithoutPermissionsIsRejected(t *testing.T) {
 func TestFileInAnUnwritableFolderIsRejected(t *testing.T) {
 	t.Parallel()
 	dir := harness.NewStore(t)
-	if err := os.Mkdir(filepath.Join(dir, "locked"), 0o555); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, os.Mkdir(filepath.Join(dir, "locked"), 0o555))
 	stderr, code := runAsNobody(t, dir, "backup", "locked/monday.db")
 	want := "petstore: permission denied: let this user write to the folder locked, or name a file in another folder\n"
 	if code != 1 || stderr != want {
@@ -120,12 +104,8 @@ func runAsNobody(t *testing.T, dir string, args ...string) (stderr string, code 
 		cmd.Path = copyProgramFor(t, nobody, dir)
 		cmd.Env = append(cmd.Env, "GOCOVERDIR="+dir) // that of the tests may be writable by root only
 	}
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
-		t.Fatal(err)
-	}
-	return errs.String(), cmd.ProcessState.ExitCode()
+	_, stderr, code = harness.RunCommand(t, cmd)
+	return stderr, code
 }
 
 // copyProgramFor copies the program to a directory that a user can read, makes dir readable
@@ -139,14 +119,10 @@ func copyProgramFor(t *testing.T, user int, dir string) string {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, path := range []string{dir, filepath.Dir(dir), filepath.Dir(path), filepath.Dir(filepath.Dir(path))} {
-		if err := os.Chmod(path, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, os.Chmod(path, 0o755))
 	}
 	for _, path := range []string{dir, harness.StorePath(dir)} {
-		if err := os.Chown(path, user, user); err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, os.Chown(path, user, user))
 	}
 	return path
 }

@@ -107,9 +107,7 @@ func copyClient(t *testing.T, name string) string {
 		}
 	}
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join(clientsDir, name))); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, os.CopyFS(dir, os.DirFS(filepath.Join(clientsDir, name))))
 	return dir
 }
 

@@ -27,12 +27,8 @@ func TestDocumentedLineInstallsCompletion(t *testing.T) {
 				t.Fatal("docs/operations.md has no line for this shell")
 			}
 			home := t.TempDir()
-			if err := os.MkdirAll(filepath.Join(home, ".config", "fish"), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Symlink(harness.Program(t), filepath.Join(home, "petstore")); err != nil {
-				t.Fatal(err)
-			}
+			harness.Check(t, os.MkdirAll(filepath.Join(home, ".config", "fish"), 0o700))
+			harness.Check(t, os.Symlink(harness.Program(t), filepath.Join(home, "petstore")))
 			for _, command := range [][]string{{"sh", "-c", line}, {shell, "-c", check}} {
 				cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
 				cmd.Env = append(os.Environ(), "HOME="+home, "PATH="+home+":"+os.Getenv("PATH"))

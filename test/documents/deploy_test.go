@@ -73,9 +73,7 @@ type container struct {
 func manifests(t *testing.T, name string) []manifest {
 	t.Helper()
 	file, err := os.Open(deployDir + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	defer file.Close()
 	var all []manifest
 	for decoder := yaml.NewDecoder(file); ; {
@@ -84,9 +82,7 @@ func manifests(t *testing.T, name string) []manifest {
 		if errors.Is(err, io.EOF) {
 			return all
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		all = append(all, m)
 	}
 }
@@ -179,9 +175,7 @@ func wantAccepted(t *testing.T, name string, args, environ []string) {
 	t.Helper()
 	dir := t.TempDir()
 	for file, text := range map[string]string{"PETSTORE_DATABASE_DSN_FILE": "postgres://db/shop", "PETSTORE_AUTH_BOOTSTRAP_KEY_FILE": ""} {
-		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 	}
 	for i, variable := range environ {
 		if key, _, _ := strings.Cut(variable, "="); strings.HasSuffix(key, "_FILE") {
@@ -196,9 +190,7 @@ func wantAccepted(t *testing.T, name string, args, environ []string) {
 func TestDockerfileRunsPetstoreWithValidSettings(t *testing.T) {
 	t.Parallel()
 	dockerfile, err := os.ReadFile("../../Dockerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	for _, want := range []string{"FROM scratch", "USER 65532:65532", "WORKDIR /data", "VOLUME /data", `ENTRYPOINT ["/petstore"]`, `CMD ["serve"]`} {
 		if !bytes.Contains(dockerfile, []byte(want)) {
 			t.Errorf("the Dockerfile does not contain %s", want)
@@ -207,9 +199,7 @@ func TestDockerfileRunsPetstoreWithValidSettings(t *testing.T) {
 	variables := regexp.MustCompile(`PETSTORE_[A-Z_]+=\S+`).FindAllString(string(dockerfile), -1)
 	wantAccepted(t, "Dockerfile", []string{"serve"}, variables)
 	dsn := filepath.Join(t.TempDir(), "petstore.dsn")
-	if err := os.WriteFile(dsn, []byte("postgres://petstore@db.example.com/shop"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, os.WriteFile(dsn, []byte("postgres://petstore@db.example.com/shop"), 0o600))
 	environ := append(variables, "PETSTORE_DATABASE_DRIVER=postgres", "PETSTORE_DATABASE_DSN_FILE="+dsn)
 	wantValidSettings(t, "Dockerfile with a DSN", environ)
 }

@@ -23,9 +23,7 @@ const programStart = "// Command shop "
 func TestEmbeddingDocumentShowsTestedCode(t *testing.T) {
 	t.Parallel()
 	examples, err := os.ReadFile("../../example_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	blocks := harness.CodeBlocks(t, "../../docs/embedding.md", "go")
 	if len(blocks) < 4 {
 		t.Errorf("got %d code blocks, want at least 4", len(blocks))
@@ -42,28 +40,20 @@ func TestEmbeddingDocumentShowsTestedCode(t *testing.T) {
 func TestProgramOfEmbeddingDocument(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	program, commands := harness.CodeBlocks(t, "../../docs/embedding.md", "go")[0], harness.CodeBlocks(t, "../../docs/embedding.md", "sh")
 	if !strings.HasPrefix(program, programStart) || len(commands) != 2 {
 		t.Fatalf("want the program first, and 2 blocks of commands: got %d and\n%s", len(commands), program)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600))
 	harness.Shell(t, dir, commands[0], "PETSTORE="+root)
 
 	shop := exec.CommandContext(t.Context(), filepath.Join(dir, "shop"))
 	shop.Dir, shop.Env = dir, append(os.Environ(), "SHOP_ADDRESS=127.0.0.1:0")
 	log, err := shop.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := shop.Start(); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
+	harness.Check(t, shop.Start())
 	t.Cleanup(func() { _ = shop.Process.Kill() })
 	line, err := bufio.NewReader(log).ReadString('\n')
 	_, line, _ = strings.Cut(line, "http://")
@@ -87,9 +77,7 @@ func TestProgramOfEmbeddingDocument(t *testing.T) {
 	}
 	harness.Shell(t, dir, fmt.Sprintf("curl -sf http://%s/shop/docs/swagger/index.html", address))
 
-	if err := shop.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, shop.Process.Signal(syscall.SIGTERM))
 	rest, _ := io.ReadAll(log)
 	if err := shop.Wait(); err != nil {
 		t.Errorf("got %v and log %s, want a successful exit", err, rest)

@@ -45,9 +45,7 @@ func TestLinkedModulesHaveAllowedLicenses(t *testing.T) {
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Dir}}{{end}}{{end}}", "./cmd/petstore")
 	list.Dir = "../.."
 	output, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	modules := strings.Split(strings.TrimSpace(string(output)), "\n")
 	slices.Sort(modules)
 	text := licensesTitle
@@ -56,9 +54,7 @@ func TestLinkedModulesHaveAllowedLicenses(t *testing.T) {
 		text += fmt.Sprintf("| `%s` | %s |\n", path, licenseIn(t, dir))
 	}
 	if *writeLicenses {
-		if err := os.WriteFile(page, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, os.WriteFile(page, []byte(text), 0o600))
 	}
 	if diff := cmp.Diff(harness.ReadFile(t, page), text); diff != "" {
 		t.Errorf("docs/licenses.md is not up to date (-page +modules)\n%s", diff)
@@ -69,9 +65,7 @@ func TestLinkedModulesHaveAllowedLicenses(t *testing.T) {
 func licenseIn(t *testing.T, dir string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "[Ll][Ii][Cc][Ee][Nn][SsCc][Ee]*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	for _, file := range files {
 		for _, license := range allowed {
 			if strings.Contains(strings.Join(strings.Fields(harness.ReadFile(t, file)), " "), license.text) {

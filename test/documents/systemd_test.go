@@ -84,9 +84,7 @@ func TestLitestreamCopiesTheStoreOfTheSystemdUnit(t *testing.T) {
 	var litestream struct {
 		DBs []struct{ Path string } `yaml:"dbs"`
 	}
-	if err := yaml.Unmarshal([]byte(settings), &litestream); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, yaml.Unmarshal([]byte(settings), &litestream))
 	if len(litestream.DBs) != 1 || litestream.DBs[0].Path != systemdStore {
 		t.Errorf("got the databases %+v, want one, %s", litestream.DBs, systemdStore)
 	}

@@ -81,9 +81,7 @@ func TestDamagedFileIsNoticed(t *testing.T) {
 				if wantRefusedOrWhole(t, folder, name == "truncated to half", l, later) {
 					refused.Add(1)
 				}
-				if _, stderr, code := harness.Run(t, folder, "restore", "backup"); code != 0 {
-					t.Fatal(stderr)
-				}
+				harness.MustRun(t, folder, "restore", "backup")
 				start(t, folder, s.Key).Stop(t)
 				wantStore(t, folder, l)
 				restored.Add(1)

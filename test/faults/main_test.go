@@ -17,10 +17,10 @@ var figuresFile = flag.String("figures", "", "the Markdown file to write the fig
 func TestMain(m *testing.M) {
 	flag.Parse()
 	code := m.Run()
-	if *figuresFile != "" && code == 0 {
+	if *figuresFile != "" {
 		if err := os.WriteFile(*figuresFile, []byte(figures.String()), 0o644); err != nil {
 			fmt.Fprintln(os.Stderr, err)
-			code = 1
+			code = max(code, 1)
 		}
 	}
 	os.Exit(code)

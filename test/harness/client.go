@@ -42,6 +42,14 @@ func (s *Server) Post(ctx context.Context, body string, headers ...string) (int,
 	return s.Do(ctx, http.MethodPost, "/v1/pets", body, headers...)
 }
 
+// AddPet adds a pet. It fails the test unless that succeeds.
+func (s *Server) AddPet(t testing.TB, name string) {
+	t.Helper()
+	if status, body, err := s.Post(t.Context(), PetBody(name)); err != nil || status != http.StatusCreated {
+		t.Fatal(status, body, err)
+	}
+}
+
 // PetBody returns the body of a request that adds a pet.
 func PetBody(name string) string { return fmt.Sprintf(`{"name":%q,"categoryId":1}`, name) }
 
@@ -63,13 +71,9 @@ func (s *Server) IsReady(ctx context.Context) bool {
 func Get(t testing.TB, url string) (status int, body string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 	status, body, err = Send(Client, request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 	return status, body
 }
 

@@ -47,13 +47,34 @@ func CommandWithTimeout(t *testing.T, dir string, args ...string) *exec.Cmd {
 // Run runs petstore in dir until it exits.
 func Run(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
+	return RunCommand(t, Command(t.Context(), dir, args...))
+}
+
+// RunCommand runs a command until it exits. It returns nothing of an output that the caller has set.
+func RunCommand(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, code int) {
+	t.Helper()
 	var out, errs bytes.Buffer
-	cmd := Command(t.Context(), dir, args...)
-	cmd.Stdout, cmd.Stderr = &out, &errs
+	if cmd.Stdout == nil {
+		cmd.Stdout = &out
+	}
+	if cmd.Stderr == nil {
+		cmd.Stderr = &errs
+	}
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)
 	}
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// MustRun runs petstore in dir and returns its standard output. It fails the test unless petstore
+// exits with 0.
+func MustRun(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	stdout, stderr, code := Run(t, dir, args...)
+	if code != 0 {
+		t.Fatalf("petstore %v: got code %d, stderr %q, want 0", args, code, stderr)
+	}
+	return stdout
 }
 
 // RunOK runs petstore in dir and returns its standard output. It fails the test unless
@@ -82,7 +103,7 @@ func WriteFile(t *testing.T, dir, name, text string) {
 }
 
 // Check ends the test with an error that is not nil. Only the goroutine of the test may call it.
-func Check(t *testing.T, err error) {
+func Check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

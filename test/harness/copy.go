@@ -6,17 +6,26 @@ import (
 	"testing"
 )
 
-// StartCopy starts petstore copy with flags and waits until it has written n lines of progress,
-// or has ended.
-func StartCopy(t *testing.T, dir string, n int, flags ...string) (cmd *exec.Cmd, stderr *Buffer, ended <-chan error) {
+// StartUntil starts a command and waits until a condition of what it has written to standard error
+// holds, or until it has ended.
+func StartUntil(t *testing.T, cmd *exec.Cmd, description string, condition func(stderr string) bool) (stderr *Buffer, ended <-chan error) {
 	t.Helper()
-	cmd, stderr = Command(t.Context(), dir, append([]string{"copy"}, flags...)...), &Buffer{}
+	stderr = &Buffer{}
 	cmd.Stderr = stderr
 	Check(t, cmd.Start())
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
-	Eventually(t, "rows are copied", func() bool { return strings.Count(stderr.String(), "\n") >= n || len(done) > 0 })
-	return cmd, stderr, done
+	Eventually(t, description, func() bool { return len(done) > 0 || condition(stderr.String()) })
+	return stderr, done
+}
+
+// StartCopy starts petstore copy with flags and waits until it has written n lines of progress,
+// or has ended.
+func StartCopy(t *testing.T, dir string, n int, flags ...string) (cmd *exec.Cmd, stderr *Buffer, ended <-chan error) {
+	t.Helper()
+	cmd = Command(t.Context(), dir, append([]string{"copy"}, flags...)...)
+	stderr, ended = StartUntil(t, cmd, "rows are copied", func(progress string) bool { return strings.Count(progress, "\n") >= n })
+	return cmd, stderr, ended
 }
 
 // KillCopies kills five copies on the way, and then copies to the end. It returns

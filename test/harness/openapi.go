@@ -14,25 +14,17 @@ import (
 func (s *Server) Document(t testing.TB, headers ...string) *openapi3.T {
 	t.Helper()
 	_, text, err := s.Do(t.Context(), http.MethodGet, "/openapi.json", "", headers...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 	doc, err := openapi3.NewLoader().LoadFromData([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 	address, err := url.Parse(s.URL + "/openapi.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 	for _, server := range doc.Servers {
 		for name, variable := range server.Variables {
 			server.URL = strings.ReplaceAll(server.URL, "{"+name+"}", variable.Default)
 		}
 		resolved, err := address.Parse(server.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		Check(t, err)
 		server.URL, server.Variables = resolved.String(), nil
 	}
 	return doc

@@ -20,9 +20,7 @@ func Race() bool { return os.Getenv("PETSTORE_TEST_RACE") != "" }
 func Program(t testing.TB) string {
 	t.Helper()
 	path, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 	return path
 }
 

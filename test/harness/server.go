@@ -57,9 +57,7 @@ func StartWithEnv(t testing.TB, dir string, environ ...string) *Server {
 func StartCommand(t testing.TB, cmd *exec.Cmd) *Server {
 	t.Helper()
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 	s := start(t, cmd)
 	limit := Scaled(time.Minute)
 	timeout := time.AfterFunc(limit, func() { _ = s.Process.Kill() })
@@ -102,9 +100,7 @@ func start(t testing.TB, cmd *exec.Cmd) *Server {
 		cmd.Stderr = &Buffer{}
 	}
 	s.Log, _ = cmd.Stderr.(*Buffer)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	Check(t, cmd.Start())
 	t.Cleanup(s.Kill)
 	return s
 }
@@ -136,9 +132,7 @@ func (s *Server) Stop(t testing.TB) {
 // Signal sends a signal to the process.
 func (s *Server) Signal(t testing.TB, signal syscall.Signal) {
 	t.Helper()
-	if err := s.Process.Signal(signal); err != nil {
-		t.Fatal(err)
-	}
+	Check(t, s.Process.Signal(signal))
 }
 
 // WantExitOK waits until the server exits, for two minutes at most, and expects 0.
@@ -169,9 +163,7 @@ func (s *Server) Address() string {
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 	defer listener.Close()
 	return listener.Addr().String()
 }

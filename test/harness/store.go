@@ -36,9 +36,7 @@ func SeededStore(t *testing.T, count string) (dir string) {
 func OpenSQLite(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite3", dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -51,9 +49,7 @@ func QueryInt(t testing.TB, dir, query string) (n int) {
 	}
 	db := OpenSQLite(t, StorePath(dir))
 	defer func() { _ = db.Close() }()
-	if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	Check(t, db.QueryRowContext(t.Context(), query).Scan(&n))
 	return n
 }
 
@@ -63,8 +59,6 @@ func LockStore(t testing.TB, path string) (release func()) {
 	t.Helper()
 	db := OpenSQLite(t, "file:"+path+"?_txlock=immediate&_busy_timeout=5000")
 	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 	return func() { _ = tx.Rollback(); _ = db.Close() }
 }

@@ -43,15 +43,11 @@ func wantImageFiles(t *testing.T, p podman) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		switch header.Typeflag {
 		case tar.TypeReg:
 			content, err := io.ReadAll(archive)
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.Check(t, err)
 			files[header.Name] = string(content)
 		case tar.TypeDir:
 			if header.Name == "data/" && header.Uid != 65532 {
@@ -95,9 +91,7 @@ func wantStoreInVolume(t *testing.T, p podman) {
 	p.run(t, run...)
 	s := &harness.Server{URL: p.waitUntilServing(t)}
 	s.Key = harness.KeyPattern.FindString(p.run(t, createKey...))
-	if status, body, err := s.Post(t.Context(), harness.PetBody("Rex")); err != nil || status != http.StatusCreated {
-		t.Fatal(status, body, err)
-	}
+	s.AddPet(t, "Rex")
 	importTom := p.command(t, "exec", "--interactive", "petstore", "/petstore", "import", "-", "--format", "ndjson")
 	importTom.Stdin = strings.NewReader(harness.PetBody("Tom"))
 	if output, err := importTom.CombinedOutput(); err != nil {

@@ -219,8 +219,8 @@ func (r Responses) P99() time.Duration {
 	if len(r) == 0 {
 		return 0
 	}
-	slices.SortFunc(r, func(a, b Response) int { return cmp.Compare(a.Took, b.Took) })
-	return r[len(r)*99/100].Took.Round(10 * time.Microsecond)
+	sorted := slices.SortedFunc(slices.Values(r), func(a, b Response) int { return cmp.Compare(a.Took, b.Took) })
+	return sorted[len(r)*99/100].Took.Round(10 * time.Microsecond)
 }
 
 // LongestGap returns the longest time without a response from start until now.

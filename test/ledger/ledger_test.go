@@ -206,9 +206,9 @@ func TestResponsesHaveGapsAndPercentiles(t *testing.T) {
 	start := time.Now().Add(-time.Minute)
 	l := New()
 	for i := range 100 {
-		l.reads = append(l.reads, Response{start.Add(time.Duration(i) * 100 * time.Millisecond), time.Duration(i) * time.Millisecond})
+		l.reads = append(l.reads, Response{start.Add(time.Duration(i) * 100 * time.Millisecond), time.Duration(100-i) * time.Millisecond})
 	}
-	if got := l.Reads(start.Add(8900 * time.Millisecond)); len(got) != 10 || got.P99() != 99*time.Millisecond || got.LongestGap(start).Round(time.Second) != 50*time.Second {
+	if got := l.Reads(start.Add(8900 * time.Millisecond)); len(got) != 10 || got.P99() != 10*time.Millisecond || got.LongestGap(start).Round(time.Second) != 50*time.Second {
 		t.Errorf("got %d reads, %v and %v", len(got), got.P99(), got.LongestGap(start))
 	}
 }

@@ -106,9 +106,7 @@ func litestreamConfig(t *testing.T, dir string) string {
 		"path: /var/backups/petstore-litestream", "path: "+t.TempDir(),
 	).Replace(harness.ReadFile(t, "../../docs/deploy/litestream.yml"))
 	path := filepath.Join(t.TempDir(), "litestream.yml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -118,9 +116,7 @@ func startLitestream(t *testing.T, config string) *exec.Cmd {
 	cmd := litestream(t, "replicate", "-config", config)
 	cmd.Stdout = &harness.Buffer{}
 	cmd.Stderr = cmd.Stdout
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return cmd
 }

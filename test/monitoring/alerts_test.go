@@ -104,9 +104,7 @@ func dashboardQueries(t *testing.T) (queries []string) {
 	var dashboard struct {
 		Panels []struct{ Targets []struct{ Expr string } }
 	}
-	if err := json.Unmarshal([]byte(harness.ReadFile(t, "../../docs/grafana.json")), &dashboard); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, json.Unmarshal([]byte(harness.ReadFile(t, "../../docs/grafana.json")), &dashboard))
 	for _, panel := range dashboard.Panels {
 		for _, target := range panel.Targets {
 			queries = append(queries, target.Expr)
@@ -128,9 +126,7 @@ func alertRules(t *testing.T) (rules []alertRule) {
 	var file struct {
 		Groups []struct{ Rules []alertRule }
 	}
-	if err := yaml.Unmarshal([]byte(harness.ReadFile(t, "../../docs/deploy/alerts.yaml")), &file); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, yaml.Unmarshal([]byte(harness.ReadFile(t, "../../docs/deploy/alerts.yaml")), &file))
 	for _, group := range file.Groups {
 		rules = append(rules, group.Rules...)
 	}
@@ -187,18 +183,14 @@ type prometheusServer string
 func startPrometheus(t *testing.T, admin string) prometheusServer {
 	t.Helper()
 	rules, err := filepath.Abs("../../docs/deploy/alerts.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	dir, address := t.TempDir(), harness.FreeAddress(t)
 	text := fmt.Sprintf(`global: {scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500ms}
 rule_files: [%q]
 scrape_configs: [{job_name: petstore, static_configs: [{targets: [%q]}]}]
 `, rules, strings.TrimPrefix(admin, "http://"))
 	config := filepath.Join(dir, "prometheus.yml")
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, os.WriteFile(config, []byte(text), 0o600))
 	cmd := exec.CommandContext(t.Context(), "prometheus",
 		"--config.file", config, "--storage.tsdb.path", dir+"/data", "--web.listen-address", address, "--log.level", "warn")
 	cmd.Stderr = t.Output()
@@ -209,9 +201,7 @@ scrape_configs: [{job_name: petstore, static_configs: [{targets: [%q]}]}]
 	p := prometheusServer("http://" + address)
 	harness.Eventually(t, "Prometheus is ready", func() bool {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, string(p)+"/-/ready", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		status, _, err := harness.Send(harness.Client, request)
 		return err == nil && status == http.StatusOK
 	})

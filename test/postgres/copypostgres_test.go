@@ -37,9 +37,7 @@ func TestCopyOfServedPostgresStoreNeedsSnapshot(t *testing.T) {
 		"--from other.db --snapshot": "a process has it open: stop the service and all petstore commands, then try again: nothing was copied\n",
 	} {
 		if strings.HasPrefix(to, "--from") {
-			if _, stderr, code := harness.Run(t, dir, "migrate", "up", "--set", "database.dsn="+filepath.Join(dir, "other.db")); code != 0 {
-				t.Fatal(stderr)
-			}
+			harness.MustRun(t, dir, "migrate", "up", "--set", "database.dsn="+filepath.Join(dir, "other.db"))
 		}
 		_, stderr, code := harness.Run(t, dir, append(append([]string{"copy"}, strings.Fields(to)...), flags...)...)
 		if !strings.HasSuffix(stderr, want) || (code == 0) != (want == "") {

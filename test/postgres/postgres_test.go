@@ -23,9 +23,7 @@ func TestMain(m *testing.M) { os.Exit(postgrestest.WithServer(m, &server).Run())
 func usePostgres(t *testing.T, dir string) []string {
 	t.Helper()
 	path := filepath.Join(dir, "shop.yaml")
-	if err := os.WriteFile(path, []byte("database: {driver: postgres, dsn: '"+newPostgresDSN(t)+"'}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, os.WriteFile(path, []byte("database: {driver: postgres, dsn: '"+newPostgresDSN(t)+"'}\n"), 0o600))
 	return []string{"--config", path}
 }
 

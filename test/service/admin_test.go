@@ -1,6 +1,7 @@
 package service
 
 import (
+	"encoding/json"
 	"net/http"
 	"regexp"
 	"slices"
@@ -39,7 +40,7 @@ func TestLogLevelIsChangedWhileTheServiceRuns(t *testing.T) {
 	s, admin := harness.StartWithAdmin(t)
 	change := func(body string, want int) {
 		t.Helper()
-		if status, text := sendToAdmin(t, http.MethodPut, admin+"/log/level", "", body); status != want {
+		if status, text := sendToAdmin(t, http.MethodPut, admin+"/log/level", "", body); status != want || !json.Valid([]byte(text)) {
 			t.Errorf("%s: got %d %s, want %d", body, status, text, want)
 		}
 	}
@@ -55,7 +56,10 @@ func TestLogLevelIsChangedWhileTheServiceRuns(t *testing.T) {
 	change("level=error", http.StatusOK)
 	wantLevel("error")
 	s.WantStatus(t, "/v1/pets?limit=1", http.StatusOK)
-	for _, other := range []string{"level=loud", "level=dpanic", "level=panic", "level=fatal", "level=", "level=-3", "error"} {
+	change(`{"level":"warn"}`, http.StatusOK)
+	wantLevel("warn")
+	change("level=error", http.StatusOK)
+	for _, other := range []string{"level=loud", "level=dpanic", "level=panic", "level=fatal", "level=", "level=-3", "error", `{"level":"dpanic"}`, `{"level":1}`, `{}`} {
 		change(other, http.StatusBadRequest)
 		wantLevel("error")
 	}
@@ -114,20 +118,17 @@ func TestAdminListenerRejectsOtherHosts(t *testing.T) {
 	}
 }
 
-// sendToAdmin sends a request with a Host, that of the URL if it is empty, and a body as curl sends that of -d.
+// sendToAdmin sends a request with a Host, that of the URL if it is empty, and a body: JSON, or as curl sends that of -d.
 func sendToAdmin(t *testing.T, method, url, host, body string) (status int, text string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	request.Host = host
-	if body != "" {
-		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if strings.HasPrefix(body, "{") {
+		request.Header.Set("Content-Type", "application/json")
 	}
 	status, text, err = harness.Send(harness.Client, request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	return status, text
 }

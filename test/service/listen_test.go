@@ -21,9 +21,7 @@ func TestConnectionsBeyondTheLimitWait(t *testing.T) {
 	var conns []net.Conn
 	for range 3 {
 		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.URL, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		t.Cleanup(func() { _ = conn.Close() })
 		if _, err := fmt.Fprint(conn, "GET /livez HTTP/1.1\r\nHost: shop\r\n\r\n"); err != nil {
 			t.Fatal(err)
@@ -38,9 +36,7 @@ func TestConnectionsBeyondTheLimitWait(t *testing.T) {
 	if status, err := readStatus(conns[2], 100*time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("connection beyond the limit: got %d, %v, want no response", status, err)
 	}
-	if err := conns[0].Close(); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, conns[0].Close())
 	if status, err := readStatus(conns[2], 10*time.Second); err != nil || status != http.StatusOK {
 		t.Errorf("connection after one was closed: got %d, %v, want 200", status, err)
 	}
@@ -51,13 +47,9 @@ func TestLimitedConnectionWithTooLargeHeaderIsNotReset(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, t.TempDir(), "--set", "server.max_connections=100")
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
 	if _, err := fmt.Fprintf(conn, "GET /livez HTTP/1.1\r\nHost: shop\r\nX-Large: %s\r\n\r\n", strings.Repeat("x", 60_000)); err != nil {
 		t.Fatal(err)
 	}

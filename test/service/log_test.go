@@ -43,13 +43,9 @@ func TestLogDoesNotContainTheAPIKey(t *testing.T) {
 func TestLogDescribesTheServiceWhenItStarts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "shop.yaml"), []byte("log: {level: info}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, os.WriteFile(filepath.Join(dir, "shop.yaml"), []byte("log: {level: info}\n"), 0o600))
 	var build struct{ Version, Commit string }
-	if err := json.Unmarshal([]byte(harness.RunOK(t, dir, "version", "--output", "json")), &build); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, json.Unmarshal([]byte(harness.RunOK(t, dir, "version", "--output", "json")), &build))
 	want := map[string]any{
 		"version": build.Version, "commit": build.Commit,
 		"store": harness.StorePath(dir), "schema_version": float64(4), "store_created": true,

@@ -20,9 +20,7 @@ func TestMetricsCountRequests(t *testing.T) {
 	t.Parallel()
 	s, admin := harness.StartWithAdmin(t, "--set", "rate_limit.requests=12", "--set", "rate_limit.window=24h")
 	for range 3 {
-		if status, body, err := s.Post(t.Context(), harness.PetBody("Rex")); err != nil || status != http.StatusCreated {
-			t.Fatal(status, body, err)
-		}
+		s.AddPet(t, "Rex")
 	}
 	for path, times := range map[string]int{"/v1/pets": 5, "/v1/pets/1": 4, "/nowhere": 2} {
 		for range times {
@@ -97,9 +95,7 @@ func expiration(t *testing.T, dir string, id int64) float64 {
 		ExpiresAt time.Time
 	}
 	var keys []key
-	if err := json.Unmarshal([]byte(harness.RunOK(t, dir, "keys", "list", "--output", "json")), &keys); err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, json.Unmarshal([]byte(harness.RunOK(t, dir, "keys", "list", "--output", "json")), &keys))
 	i := slices.IndexFunc(keys, func(k key) bool { return k.ID == id })
 	return float64(keys[i].ExpiresAt.UnixMilli()) / 1000
 }

@@ -45,9 +45,7 @@ func TestSignalInterruptsOpeningTheStore(t *testing.T) {
 	t.Parallel()
 	dir, address := harness.NewStore(t), harness.FreeAddress(t)
 	tx, err := harness.OpenSQLite(t, "file:"+harness.StorePath(dir)+"?_journal_mode=DELETE&_txlock=exclusive").BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	defer func() { _ = tx.Rollback() }()
 	s := harness.Launch(t, harness.Command(t.Context(), dir, "serve", "--set", "server.address="+address), address)
 	harness.Eventually(t, "the server listens", func() bool {

@@ -47,9 +47,7 @@ func TestStartingServerIsAliveButNotReady(t *testing.T) {
 func startServerWithoutStore(t *testing.T, settings ...string) *harness.Server {
 	t.Helper()
 	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	t.Cleanup(func() { _ = silent.Close() })
 	dsn := "postgres://" + silent.Addr().String() + "/pets?sslmode=disable&connect_timeout=3600"
 	address := harness.FreeAddress(t)
@@ -76,12 +74,9 @@ func TestStartingServerAppliesTheSettingsOfOriginsAndProxies(t *testing.T) {
 	t.Parallel()
 	const origin = "https://shop.example.com"
 	s := startServerWithoutStore(t, "cors.allowed_origins="+origin)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/v1/pets", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header = http.Header{"Origin": {origin}, "X-Forwarded-For": {"192.0.2.7"}}
 	harness.Eventually(t, "the server sends a response", func() bool {
+		request, err := s.Request(t.Context(), http.MethodGet, "/v1/pets", "", "Origin", origin, "X-Forwarded-For", "192.0.2.7")
+		harness.Check(t, err)
 		response, err := harness.Client.Do(request)
 		if err != nil {
 			return false

@@ -25,21 +25,15 @@ import (
 func writeCertificate(t *testing.T, dir string, serial int64) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(serial), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 	}
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	harness.WriteFile(t, dir, "tls.crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})))
 	harness.WriteFile(t, dir, "tls.key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
 }
@@ -78,11 +72,8 @@ type tlsResponse struct {
 // listOverTLS requests the pets on a new connection.
 func listOverTLS(s *harness.Server, t *testing.T, maxVersion uint16) (tlsResponse, error) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/v1/pets", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+s.Key)
+	request, err := s.Request(t.Context(), http.MethodGet, "/v1/pets", "")
+	harness.Check(t, err)
 	response, err := insecureClient(t, maxVersion).Do(request)
 	if err != nil {
 		return tlsResponse{}, err
@@ -111,6 +102,9 @@ func TestServerRequiresTLS12(t *testing.T) {
 		t.Errorf("without TLS: got %d, want 400", status)
 	}
 	s.Stop(t)
+	if got, err := listOverTLS(harness.Start(t, t.TempDir()), t, tls.VersionTLS13); err != nil || got.hsts != "" {
+		t.Errorf("a server without TLS: got %v, %v, want no HSTS", got, err)
+	}
 }
 
 // TestEveryResponseOverTLSHasHSTS locks the store at first, to include responses during the
@@ -164,9 +158,7 @@ func TestChangedCertificateIsLoadedWithoutRestart(t *testing.T) {
 	s, dir := startServerWithTLS(t)
 	serial := func() int64 {
 		got, err := listOverTLS(s, t, tls.VersionTLS13)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Check(t, err)
 		return got.serial
 	}
 	if got := serial(); got != 1 {
@@ -178,9 +170,7 @@ func TestChangedCertificateIsLoadedWithoutRestart(t *testing.T) {
 	const message = "cannot load the new TLS certificate, the previous one stays in use"
 	for logged, invalidKey := range []string{"hello", ""} {
 		if invalidKey == "" {
-			if err := os.Remove(filepath.Join(dir, "tls.key")); err != nil {
-				t.Fatal(err)
-			}
+			harness.Check(t, os.Remove(filepath.Join(dir, "tls.key")))
 		} else {
 			harness.WriteFile(t, dir, "tls.key", invalidKey)
 		}
@@ -192,14 +182,6 @@ func TestChangedCertificateIsLoadedWithoutRestart(t *testing.T) {
 	harness.Eventually(t, "the third certificate is used", func() bool { return serial() == 3 })
 	if got := strings.Count(s.Log.String(), message); got != 2 {
 		t.Errorf("got %d log entries about two invalid certificates, want 2", got)
-	}
-}
-
-func TestResponsesWithoutTLSHaveNoHSTS(t *testing.T) {
-	t.Parallel()
-	s := harness.Start(t, t.TempDir())
-	if got, err := listOverTLS(s, t, tls.VersionTLS13); err != nil || got.hsts != "" {
-		t.Errorf("got %v, %v, want no HSTS", got, err)
 	}
 }
 

@@ -33,9 +33,7 @@ func TestShutdownExportsTheLastTraces(t *testing.T) {
 	s.Stop(t)
 
 	id, err := hex.DecodeString(trace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Check(t, err)
 	spans := exported.String()
 	for _, want := range []string{"/v1/traces ", string(id), "POST /v1/pets", "GET /v1/pets/:petId", "INSERT INTO pets", "SELECT `pets`.`id`"} {
 		if !strings.Contains(spans, want) {

@@ -72,16 +72,15 @@ func (m withServer) Run() (code int) {
 		}
 	}()
 	*m.server = s
-	if s.cluster != nil { // another one may have too few connections
-		RunMoreInParallel()
-	}
+	RunMoreInParallel()
 	return m.Tests.Run()
 }
 
-// RunMoreInParallel sets the flag -parallel for tests that wait most of the time, unless it is given.
+// RunMoreInParallel sets the flag -parallel for tests that wait most of the time, unless it is given
+// or the tests use an existing server, which may have too few connections.
 func RunMoreInParallel() {
 	flag.Parse()
-	if parallel := flag.Lookup("test.parallel").Value; parallel.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+	if parallel := flag.Lookup("test.parallel").Value; os.Getenv(dsnVariable) == "" && parallel.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
 		_ = parallel.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0))) // is a valid number
 	}
 }

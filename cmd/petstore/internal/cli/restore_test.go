@@ -21,9 +21,7 @@ func TestRestoreSaysWhetherItCanGoBack(t *testing.T) {
 	if err == nil {
 		err = store.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // by a signal after the store was replaced
 	want := "\nkept " + kept + "\nto go back, run petstore restore " + kept + " --set database.dsn=" + storePath(dir)
@@ -34,9 +32,7 @@ func TestRestoreSaysWhetherItCanGoBack(t *testing.T) {
 	if err == nil {
 		_, err = changed.ExecContext(t.Context(), "DROP INDEX orders_live")
 	}
-	if err := errors.Join(err, changed.Close()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(err, changed.Close()))
 	want = "\nkept " + kept + "\nrestore would reject it: verify " + kept + ": the schema is not that of version 4, the index orders_live is missing"
 	if got := describeKept(ctx, storePath(dir), []string{kept}); !strings.HasPrefix(got, want) {
 		t.Errorf("got %q, want it to begin with %q", got, want)

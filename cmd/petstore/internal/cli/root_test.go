@@ -35,14 +35,10 @@ func TestCommandPageHasTheHelpOfEveryCommand(t *testing.T) {
 	page := "# Commands\n\n`make docs` generates this page: each section is what the command prints with `--help`.\n"
 	page += helpSections(t, root)
 	if *update {
-		if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(path, []byte(page), 0o600))
 	}
 	found, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if diff := cmp.Diff(page, string(found)); diff != "" {
 		t.Errorf("%s differs from --help: run make docs (-want +got)\n%s", path, diff)
 	}

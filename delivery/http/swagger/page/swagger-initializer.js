@@ -21,12 +21,14 @@ const getFirstList = async (token) => {
   return { status: response.status, body: await response.json().catch(() => null) };
 };
 
-// focusExecute focuses Execute of the open operation as soon as it is enabled and no dialog is open.
-const focusExecute = () => {
-  const button = document.querySelector(".opblock.is-open .execute:enabled");
-  if (button && !document.querySelector("dialog")) button.focus();
-  else requestAnimationFrame(focusExecute);
-};
+// focusExecute focuses Execute of an operation as soon as it is enabled and no dialog is open, unless the operation is closed.
+const focusExecute = (operation) =>
+  requestAnimationFrame(() => {
+    if (!operation.matches(".is-open")) return;
+    const button = operation.querySelector(".execute:enabled");
+    if (button && !document.querySelector("dialog")) button.focus();
+    else focusExecute(operation);
+  });
 
 // authorizeWithPersistOption corrects a bearer token, which may have been copied with "Bearer" or characters that are not
 // visible, and rejects one that the API rejects. Then it closes the dialog and shows the open operation, or opens the
@@ -46,7 +48,7 @@ const authorizeWithPersistOption = (authorize, { authActions, errActions }) => a
   const operation = open ?? document.querySelector(list.body?.length === 0 ? ".opblock-post" : ".opblock");
   if (!open) operation?.querySelector(".opblock-summary-control").click();
   operation?.scrollIntoView();
-  if (operation) focusExecute();
+  if (operation) focusExecute(operation);
 };
 
 // authError shows why a key was rejected.

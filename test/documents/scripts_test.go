@@ -1,0 +1,113 @@
+package documents
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.com/petstore/test/harness"
+)
+
+func TestMakefilePassesTheVersionToTheLinker(t *testing.T) {
+	t.Parallel()
+	for _, target := range []string{"build", "static", "image", "release"} {
+		commands, err := exec.CommandContext(t.Context(), "make", "-C", "../..", "-n", target, "VERSION=v1.2.3", "COMMIT=abc").Output()
+		if want := "-X main.version=v1.2.3 -X main.commit=abc"; err != nil || !strings.Contains(string(commands), want) {
+			t.Errorf("make %s: %v, %s does not contain %s", target, err, commands, want)
+		}
+	}
+}
+
+func TestReleaseRequiresVersionOfThreeNumbers(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"", "1.0.0", "v1.0", "v1.0.0-dirty", "bc3ebdc"} {
+		output, err := exec.CommandContext(t.Context(), "make", "-C", "../..", "release", "VERSION="+version).CombinedOutput()
+		if err == nil || !strings.Contains(string(output), `VERSION must be vX.Y.Z, not "`+version+`"`) {
+			t.Errorf("VERSION=%s: got %v %s, want an error with the format", version, err, output)
+		}
+	}
+}
+
+func TestReleaseNotesAreTheSectionOfTheVersion(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	harness.Check(t, os.CopyFS(filepath.Join(folder, "scripts"), os.DirFS("../../scripts")))
+	harness.WriteFile(t, folder, "CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n\nnew\n\n## [1.1.0] - 2026-12-01\n\nsecond\n\n## [1.0.0] - 2026-11-24\n\nfirst\n")
+	for version, want := range map[string]string{
+		"v1.1.0": "## [1.1.0] - 2026-12-01\n\nsecond\n",
+		"v1.0.0": "## [1.0.0] - 2026-11-24\n\nfirst\n",
+		"v1.2.0": "CHANGELOG.md has no section [1.2.0]: add it\n",
+	} {
+		output, err := exec.CommandContext(t.Context(), filepath.Join(folder, "scripts/release-notes"), version).CombinedOutput()
+		if string(output) != want || (err != nil) != (version == "v1.2.0") {
+			t.Errorf("%s: got %v %q, want %q", version, err, output, want)
+		}
+	}
+}
+
+func TestNightlyRunsAllPartsAndNamesThoseThatFailed(t *testing.T) {
+	t.Parallel()
+	programs := t.TempDir()
+	for name, commands := range map[string]string{"go": `echo "ran $*"; case $* in *./ha*) exit 1; esac`, "patroni": "", "etcd": ""} {
+		harness.Check(t, os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\n"+commands), 0o700))
+	}
+	cmd := exec.CommandContext(t.Context(), "../../scripts/nightly")
+	cmd.Env = append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH"))
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	output, err := cmd.Output()
+	if want := "failed: go test -count 1 -v -failfast -timeout 45m ./ha\n"; err == nil || stderr.String() != want {
+		t.Errorf("got %v, %q, want %q", err, &stderr, want)
+	}
+	for _, part := range []string{"-fuzz", "./repository/postgres", "./repository/simulation", "./linearizability", "-figures", "-soakplot"} {
+		if !strings.Contains(string(output), part) {
+			t.Errorf("%s did not run: %s", part, output)
+		}
+	}
+}
+
+// TestBeforeMendSaysWhetherTheTestShowsTheDefect runs the script on a repository of two modules, whose
+// second commit mends a defect.
+func TestBeforeMendSaysWhetherTheTestShowsTheDefect(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	const test = `package p
+
+import "testing"
+
+func TestMended(t *testing.T) {
+	if !mended {
+		t.Error("defect")
+	}
+}
+
+func TestOther(t *testing.T) {}
+`
+	commit := func(mended string) {
+		for _, module := range []string{".", "nested"} {
+			harness.WriteFile(t, folder, filepath.Join(module, "p/p.go"), "package p\n\nconst mended = "+mended+"\n")
+		}
+		harness.Shell(t, folder, "git add . && git -c user.name=n -c user.email=e commit -qm commit")
+	}
+	harness.Shell(t, folder, "git init -q && mkdir -p p nested/p && echo module m >go.mod && echo module n >nested/go.mod")
+	commit("false")
+	harness.WriteFile(t, folder, "p/p_test.go", test)
+	harness.WriteFile(t, folder, "nested/p/p_test.go", test)
+	harness.WriteFile(t, folder, "p/other_test.go", "package p\n\nvar _ = broken\n") // the file of the test alone is taken
+	commit("true")
+	script, err := filepath.Abs("../../scripts/before-mend")
+	harness.Check(t, err)
+	for args, want := range map[string]int{
+		"HEAD ./p TestMended": 0, "HEAD ./nested/p TestMended": 0, "HEAD ./p TestOther": 1, "HEAD ./p TestMissing": 2, "HEAD~ ./p TestMended": 2,
+		"HEAD ./p TestMended -unknown": 2, "none ./p TestMended": 2,
+	} {
+		cmd := exec.CommandContext(t.Context(), script, strings.Fields(args)...)
+		cmd.Dir = folder
+		output, _ := cmd.CombinedOutput()
+		if got := cmd.ProcessState.ExitCode(); got != want {
+			t.Errorf("%s: got %d, want %d\n%s", args, got, want, output)
+		}
+	}
+}
