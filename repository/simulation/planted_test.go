@@ -17,12 +17,8 @@ func TestSimulationFindsPlantedDefects(t *testing.T) {
 	if number(t, "PETSTORE_TEST_SEEDS", seeds) <= seeds {
 		t.Skipf("builds the simulation for each defect: set PETSTORE_TEST_SEEDS to more than %d", seeds)
 	}
-	patches, err := filepath.Glob("testdata/*.patch")
-	if err != nil || len(patches) == 0 {
-		t.Fatalf("got the patches %v and %v", patches, err)
-	}
 	failed := regexp.MustCompile(`PETSTORE_TEST_SEED=(\d+) .*\n.*`)
-	for _, patch := range patches {
+	for _, patch := range patches(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(patch), ".patch"), func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run=^TestCommitPath$", "-overlay="+overlay(t, patch), ".")
 			cmd.Env = append(os.Environ(), fmt.Sprint("PETSTORE_TEST_SEEDS=", seeds))
@@ -33,6 +29,24 @@ func TestSimulationFindsPlantedDefects(t *testing.T) {
 				t.Logf("%s", seed)
 			}
 		})
+	}
+}
+
+// patches returns the patches of testdata.
+func patches(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob("testdata/*.patch")
+	if err != nil || len(found) != 11 {
+		t.Fatalf("got the patches %v and %v, want eleven", found, err)
+	}
+	return found
+}
+
+// TestPlantedDefectsApply finds the patches that a change of the code has made useless.
+func TestPlantedDefectsApply(t *testing.T) {
+	t.Parallel()
+	for _, patch := range patches(t) {
+		overlay(t, patch)
 	}
 }
 

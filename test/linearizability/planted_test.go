@@ -19,12 +19,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	if !*planted {
 		t.Skip("-planted builds petstore with each bug, which takes half a minute each")
 	}
-	patches, err := filepath.Glob("testdata/*.patch")
-	harness.Check(t, err)
-	if len(patches) < 7 {
-		t.Fatalf("got the patches %q, want seven", patches)
-	}
-	for _, patch := range patches {
+	for _, patch := range patches(t) {
 		database := enginetest.New(t)
 		bug := strings.TrimSuffix(filepath.Base(patch), ".patch")
 		if driver, _, isOfOne := strings.Cut(bug, "-"); isOfOne && driver != database.Driver {
@@ -48,6 +43,29 @@ func TestPlantedBugsAreFound(t *testing.T) {
 			}
 			t.Logf("found in %d operations", found)
 		})
+	}
+}
+
+// patches returns the patches of testdata.
+func patches(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob("testdata/*.patch")
+	harness.Check(t, err)
+	if len(found) != 7 {
+		t.Fatalf("got the patches %q, want seven", found)
+	}
+	return found
+}
+
+// TestPlantedBugsApply finds the patches that a change of the code has made useless.
+func TestPlantedBugsApply(t *testing.T) {
+	t.Parallel()
+	for _, patch := range patches(t) {
+		patch, err := filepath.Abs(patch)
+		harness.Check(t, err)
+		if output, err := exec.CommandContext(t.Context(), "git", "-C", "../..", "apply", "--check", patch).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", patch, err, output)
+		}
 	}
 }
 

@@ -1,0 +1,67 @@
+package linearizability
+
+import (
+	"testing"
+	"time"
+)
+
+// TestJudgeFindsWhatIsImpossible judges short histories, each of which changes one thing of a possible one.
+func TestJudgeFindsWhatIsImpossible(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	add := Operation{Kind: Add, Animal: 1, Variant: "available", Keyed: true, Call: 1 * ms, Return: 2 * ms, Code: ok, PetID: 1, PetStatus: "available"}
+	order := Operation{Kind: Order, Animal: 1, Order: 1, Keyed: true, Call: 3 * ms, Return: 4 * ms, Code: ok, PetID: 1, OrderID: 1, OrderStatus: "placed"}
+	deliver := Operation{Kind: Deliver, Animal: 1, Order: 1, Call: 5 * ms, Return: 6 * ms, Code: ok, PetID: 1, OrderID: 1, OrderStatus: "delivered"}
+	sold := Item{Animal: 1, Variant: "available", ID: 1, Status: "sold"}
+	list := Operation{Kind: List, Limit: 10, Call: 7 * ms, Return: 8 * ms, Code: ok, Page: []Item{sold}}
+	with := func(op Operation, change func(*Operation)) Operation {
+		change(&op)
+		return op
+	}
+	later := func(op Operation, change func(*Operation)) Operation {
+		op.Call, op.Return = op.Call+10*ms, op.Return+10*ms
+		return with(op, change)
+	}
+	other := func(o *Operation) { o.Process = 1 }
+	for name, test := range map[string]struct {
+		added    []Operation // to add, order and deliver
+		possible bool
+		shared   bool
+	}{
+		"nothing else":                   {nil, true, false},
+		"repeated":                       {[]Operation{later(add, func(o *Operation) { o.Replayed = true })}, true, false},
+		"repeated, not marked":           {[]Operation{later(add, func(*Operation) {})}, false, false},
+		"repeated without a key":         {[]Operation{later(add, func(o *Operation) { o.Replayed, o.Keyed = true, false })}, false, false},
+		"key in use":                     {[]Operation{with(add, func(o *Operation) { o.Code, o.PetID = inProgress, 0 })}, true, false},
+		"key in use by nobody":           {[]Operation{later(add, func(o *Operation) { o.Code, o.PetID = inProgress, 0 })}, false, false},
+		"sold twice":                     {[]Operation{later(order, func(o *Operation) { o.Order, o.OrderID = 2, 2 })}, false, false},
+		"second order refused":           {[]Operation{later(order, func(o *Operation) { o.Order, o.OrderID, o.Code = 2, 0, "pet_not_available" })}, true, false},
+		"one id for two animals":         {[]Operation{with(add, func(o *Operation) { o.Animal = 2 })}, false, false},
+		"id that falls":                  {[]Operation{{Kind: Add, Animal: 2, Call: 9 * ms, Return: 10 * ms, Code: ok}}, false, false},
+		"list refused":                   {[]Operation{with(list, func(o *Operation) { o.Code, o.Page = "missing_api_key", nil })}, false, false},
+		"list":                           {[]Operation{list}, true, false},
+		"list without it":                {[]Operation{with(list, func(o *Operation) { o.Page = nil })}, false, false},
+		"list with its old status":       {[]Operation{with(list, func(o *Operation) { o.Page = []Item{{1, "available", 1, "pending"}} })}, false, false},
+		"filtered list without it":       {[]Operation{with(list, func(o *Operation) { o.Filter, o.Page = "sold", nil })}, false, false},
+		"filtered list of others":        {[]Operation{with(list, func(o *Operation) { o.Filter, o.Page = "pending", nil })}, true, false},
+		"get of another animal":          {[]Operation{{Kind: Get, Animal: 1, Variant: "", Call: 7 * ms, Return: 8 * ms, Code: ok, PetID: 1, PetStatus: "sold"}}, false, false},
+		"order of another animal":        {[]Operation{{Kind: GetOrder, Animal: 1, Order: 1, Call: 7 * ms, Return: 8 * ms, Code: ok, PetID: 2, OrderID: 1, OrderStatus: "delivered"}}, false, false},
+		"another process within 100 ms":  {[]Operation{with(list, func(o *Operation) { o.Page = nil; other(o) })}, true, true},
+		"another process after 100 ms":   {[]Operation{with(list, func(o *Operation) { o.Page, o.Call, o.Return = nil, 107*ms, 108*ms; other(o) })}, false, true},
+		"its process within 100 ms":      {[]Operation{with(list, func(o *Operation) { o.Page = nil })}, false, true},
+		"outcome that is not known":      {[]Operation{later(order, func(o *Operation) { o.Order, o.OrderID, o.Code, o.OrderStatus = 2, 0, "", "" })}, true, false},
+		"delivery before it was ordered": {[]Operation{later(deliver, func(o *Operation) { o.Order, o.OrderID = 2, 2 })}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := NewHistory()
+			for _, op := range append([]Operation{add, order, deliver}, test.added...) {
+				h.add(op)
+			}
+			problems, err := Judge{SharedFile: test.shared}.Check(h)
+			if err != nil || (len(problems) == 0) != test.possible {
+				t.Errorf("got the problems %v and %v, want that it is possible: %t", problems, err, test.possible)
+			}
+		})
+	}
+}
