@@ -31,6 +31,7 @@ func newMountedServer(t *testing.T, prefix string, options ...option) *testServe
 	api := s.api(t, options...)
 	engine.NoMethod(api.MarkDeprecated, rest.MethodNotAllowed)
 	s.startHost(t, engine, api)
+	s.host = engine
 	return s
 }
 

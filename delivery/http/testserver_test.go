@@ -63,6 +63,7 @@ type testServer struct {
 	log        *observer.ObservedLogs
 	logger     *zap.Logger
 	client     *http.Client
+	host       *gin.Engine // of newMountedServer
 }
 
 // newTestServer returns a server that runs until the test ends.
