@@ -124,7 +124,7 @@ func TestRequestWithoutItsStateIsRejected(t *testing.T) {
 	s.startHost(t, gin.New(), inAuthenticator)
 	s.expect(t, postPet(newRex, "Idempotency-Key: 1"), rejected(500, "internal_error"))
 	err = domain.Forbidden("not allowed")
-	s.expect(t, get("/v1/pets"), rejected(403, "forbidden").withHeader("-WWW-Authenticate"))
+	s.expect(t, get("/v1/pets"), rejected(403, "forbidden").withHeader(`RateLimit: "default";r=0;t=60`, "-WWW-Authenticate"))
 }
 
 func TestUnauthorizedResponseHasOnlyChallengeOfAuthenticator(t *testing.T) {
