@@ -26,25 +26,6 @@ func metricNames(t *testing.T, registry *prometheus.Registry) map[string]bool {
 	return names
 }
 
-func TestMetricsOfUnavailableStoreLackTheKeysOnly(t *testing.T) {
-	t.Parallel()
-	registry := prometheus.NewRegistry()
-	service := newService(t, petstore.Options{Metrics: registry})
-	if _, err := service.Keys().Create(t.Context(), "till", time.Hour); err != nil {
-		t.Fatal(err)
-	}
-	const expiration = "petstore_key_expiration_timestamp_seconds"
-	if names := metricNames(t, registry); !names[expiration] {
-		t.Errorf("got the metrics %v, want %s among them", names, expiration)
-	}
-	if err := service.Store().Close(); err != nil {
-		t.Fatal(err)
-	}
-	if names := metricNames(t, registry); names[expiration] || !names["petstore_store_waiting_transactions"] {
-		t.Errorf("got the metrics %v, want all but %s", names, expiration)
-	}
-}
-
 func TestMetricsAreRegisteredUntilClose(t *testing.T) {
 	t.Parallel()
 	registry, dir := prometheus.NewRegistry(), t.TempDir()
@@ -55,8 +36,11 @@ func TestMetricsAreRegisteredUntilClose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := first.Keys().Create(t.Context(), "till", time.Hour); err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{
-		"petstore_http_requests_in_flight", "petstore_store_commit_batch_size", "petstore_store_errors_total",
+		"petstore_key_expiration_timestamp_seconds", "petstore_http_requests_in_flight", "petstore_store_commit_batch_size", "petstore_store_errors_total",
 		"petstore_store_waiting_transactions", "go_sql_open_connections",
 	} {
 		if names := metricNames(t, registry); !names[name] {
@@ -65,6 +49,12 @@ func TestMetricsAreRegisteredUntilClose(t *testing.T) {
 	}
 	if _, err := open("second.db"); err == nil || !strings.Contains(err.Error(), "another registry") {
 		t.Errorf("a second service: got error %v, want the remedy", err)
+	}
+	if err := first.Store().Close(); err != nil {
+		t.Fatal(err)
+	}
+	if names := metricNames(t, registry); names["petstore_key_expiration_timestamp_seconds"] || !names["petstore_store_waiting_transactions"] {
+		t.Errorf("with a closed store: got the metrics %v, want all but those of the keys", names)
 	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
@@ -79,8 +69,7 @@ func TestMetricsAreRegisteredUntilClose(t *testing.T) {
 	if err := first.Close(); err != nil || len(metricNames(t, registry)) == 0 {
 		t.Errorf("a second Close: got error %v and the metrics %v, want those of the second service", err, metricNames(t, registry))
 	}
-	err = second.Close()
-	if err != nil {
+	if err := second.Close(); err != nil {
 		t.Error(err)
 	}
 }

@@ -38,17 +38,27 @@ func newService(t *testing.T, o petstore.Options) *petstore.Service {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := service.Close(); err != nil {
+		if err := service.Close(); err != nil { // nil if the test has closed it
 			t.Error(err)
 		}
 	})
 	return service
 }
 
-// status sends a request with a bearer token and returns the status of the response.
-func status(t *testing.T, engine http.Handler, method, path, token string) int {
+// mounted returns an engine with the API of a service.
+func mounted(t *testing.T, service *petstore.Service) *gin.Engine {
 	t.Helper()
-	request := httptest.NewRequestWithContext(t.Context(), method, path, http.NoBody)
+	engine := gin.New()
+	if err := service.Mount(engine); err != nil {
+		t.Fatal(err)
+	}
+	return engine
+}
+
+// status sends a request with a bearer token and returns the status of the response.
+func status(t *testing.T, engine http.Handler, path, token string) int {
+	t.Helper()
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
 	request.Header.Set("Authorization", "Bearer "+token)
 	response := httptest.NewRecorder()
 	engine.ServeHTTP(response, request)
@@ -79,7 +89,7 @@ func TestTwoServicesInOneProcessAreIndependent(t *testing.T) {
 		}
 	}
 	for path, want := range map[string][]int{"/a/v1/pets": {200, 401}, "/b/v1/pets": {401, 200}} {
-		got := []int{status(t, engine, http.MethodGet, path, keys[0]), status(t, engine, http.MethodGet, path, keys[1])}
+		got := []int{status(t, engine, path, keys[0]), status(t, engine, path, keys[1])}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s with the keys of a and b: got %v, want %v", path, got, want)
 		}
@@ -109,15 +119,8 @@ func TestNewRequiresStoreWithSchema(t *testing.T) {
 func TestKeyUsesAreStoredOnClose(t *testing.T) {
 	t.Parallel()
 	store := sqlite.New(filepath.Join(t.TempDir(), "pets.db"))
-	first, err := petstore.New(t.Context(), petstore.Options{Store: store})
-	if err != nil {
-		t.Fatal(err)
-	}
-	engine := gin.New()
-	if err := first.Mount(engine); err != nil {
-		t.Fatal(err)
-	}
-	if got := status(t, engine, http.MethodGet, "/pets", newKey(t, first)); got != http.StatusOK {
+	first := newService(t, petstore.Options{Store: store})
+	if got := status(t, mounted(t, first), "/pets", newKey(t, first)); got != http.StatusOK {
 		t.Errorf("got status %d, want 200", got)
 	}
 	if err := first.Close(); err != nil {
@@ -132,15 +135,8 @@ func TestKeyUsesAreStoredOnClose(t *testing.T) {
 func TestFailedWriteOfKeyUsesIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	core, log := observer.New(zap.WarnLevel)
-	service, err := petstore.New(t.Context(), petstore.Options{Store: sqlite.New(filepath.Join(t.TempDir(), "pets.db")), Logger: zap.New(core)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	engine := gin.New()
-	if err := service.Mount(engine); err != nil {
-		t.Fatal(err)
-	}
-	status(t, engine, http.MethodGet, "/pets", newKey(t, service))
+	service := newService(t, petstore.Options{Logger: zap.New(core)})
+	status(t, mounted(t, service), "/pets", newKey(t, service))
 	if err := service.Store().Close(); err != nil {
 		t.Fatal(err)
 	}

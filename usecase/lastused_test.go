@@ -8,9 +8,7 @@ import (
 
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
-	"example.com/petstore/repository"
 	"example.com/petstore/repository/enginetest"
-	"example.com/petstore/usecase"
 )
 
 // flush writes the recorded uses and returns the errors.
@@ -36,6 +34,7 @@ func TestLastUseIsStoredOncePerInterval(t *testing.T) {
 	t.Parallel()
 	k := newKeysTest(t)
 	secret := must[string](t)(k.Create(t.Context(), "till 1", 0))
+	expired := must[string](t)(k.Create(t.Context(), "till 2", time.Minute))
 	k.wantValid(t, true, secret)
 	if last := k.storedLastUse(t, 1); last != nil {
 		t.Errorf("before the flush: got %v, want nil", last)
@@ -55,26 +54,16 @@ func TestLastUseIsStoredOncePerInterval(t *testing.T) {
 			t.Errorf("used at %v: got %v, want %v", use.at, last, noonPlus(use.want))
 		}
 	}
-}
-
-func TestInvalidKeyHasNoLastUse(t *testing.T) {
-	t.Parallel()
-	k := newKeysTest(t)
-	secret := must[string](t)(k.Create(t.Context(), "till 1", time.Hour))
-	k.clock.time = *noonPlus(time.Hour)
-	k.wantValid(t, false, secret, apikey.Generate())
-	if failures := k.flush(t); failures != nil || k.storedLastUse(t, 1) != nil {
-		t.Errorf("got the failures %v and the last use %v, want none", failures, k.storedLastUse(t, 1))
+	k.wantValid(t, false, expired, apikey.Generate())
+	if failures := k.flush(t); failures != nil || k.storedLastUse(t, 2) != nil {
+		t.Errorf("got the failures %v and the last use %v of an expired key, want none", failures, k.storedLastUse(t, 2))
 	}
 }
 
 func TestFailedFlushIsRetried(t *testing.T) {
 	t.Parallel()
 	database := enginetest.New(t)
-	store := must[*repository.Store](t)(repository.Open(t.Context(), database.Engine(), repository.Options{Migrate: true}))
-	defer func() { _ = store.Close() }()
-	c := &clock{noon}
-	k := keysTest{usecase.NewKeys(store, store.Keys(), c.now), c}
+	k := newKeysTestOf(t, database)
 	k.wantValid(t, true, must[string](t)(k.Create(t.Context(), "till 1", 0)))
 	database.Exec(t, "ALTER TABLE api_keys RENAME TO removed")
 	if failures := k.flush(t); len(failures) != 1 {
@@ -113,10 +102,9 @@ func TestLastUseIsStoredDuringRequests(t *testing.T) {
 func TestPendingUsesAreLimited(t *testing.T) {
 	t.Parallel()
 	const keys, limit = 1030, 1024
-	store, c := open(t), &clock{noon}
-	k := keysTest{usecase.NewKeys(store, store.Keys(), c.now), c}
+	k := newKeysTest(t)
 	var secrets []string
-	err := store.InTx(t.Context(), func(ctx context.Context, repositories port.Repositories) error {
+	err := k.store.InTx(t.Context(), func(ctx context.Context, repositories port.Repositories) error {
 		for range keys {
 			secrets = append(secrets, apikey.Generate())
 			key, err := apikey.New("till", secrets[len(secrets)-1], noon, 0)

@@ -2,6 +2,7 @@ package usecase_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -23,16 +24,37 @@ func (c *clock) now() time.Time { return c.time }
 // open opens a new store.
 func open(t *testing.T) *repository.Store {
 	t.Helper()
-	store, err := repository.Open(t.Context(), enginetest.New(t).Engine(), repository.Options{Migrate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	return openDatabase(t, enginetest.New(t))
+}
+
+func openDatabase(t *testing.T, database enginetest.Database) *repository.Store {
+	t.Helper()
+	store := must[*repository.Store](t)(repository.Open(t.Context(), database.Engine(), repository.Options{Migrate: true}))
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return store
+}
+
+// allPets returns all pets of a store.
+func allPets(t *testing.T, store *repository.Store) []domain.Pet {
+	t.Helper()
+	q := domain.PetQuery{PageRequest: domain.PageRequest{Limit: 10_000}}
+	return must[domain.Page[domain.Pet]](t)(store.Pets().List(t.Context(), q)).Items
+}
+
+// wantNames expects the pets with these names.
+func wantNames(t *testing.T, store *repository.Store, want ...any) {
+	t.Helper()
+	names := []any{}
+	for _, pet := range allPets(t, store) {
+		names = append(names, pet.Name)
+	}
+	if got, want := fmt.Sprint(names...), fmt.Sprint(want...); got != want {
+		t.Errorf("got the names %s, want %s", got, want)
+	}
 }
 
 // wantError checks the kind and code of err.

@@ -3,6 +3,7 @@ package file_test
 import (
 	"bytes"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -67,9 +68,19 @@ func FuzzReadNDJSON(f *testing.F) {
 	for _, seed := range []string{
 		"", "\ufeff", "\n\r\n", `{"name":"Rex","categoryId":7}`, "{\"id\":1,\"name\":\"Rex\",\"categoryId\":7,\"status\":\"sold\"}\r\n{}\nnull\n[]\n",
 		`{"name":"\ud83d\udc36","categoryId":-0}`, `{"name":"\ud800","categoryId":7}`, "{\"name\":\"\xff\"}", `{"name":"a","name":"b"}`, `{"name":"a"}{}`,
-		`{"name":"Rex","cat`, `{"id":0,"name":null,"categoryId":7.0,"status":""}`,
+		`{"name":"Rex","cat`, `{"id":0,"name":null,"categoryId":7.0,"status":""}`, `{"id":9223372036854775807,"name":"Rex","categoryId":-9223372036854775808}`,
 	} {
 		f.Add([]byte(seed))
+	}
+	for _, name := range []string{ // that need quotes in CSV, escapes in JSON, or mean something to other programs
+		" Rex", "Rex ", `"Rex"`, `Rex "the dog"`, "Rex, Tom", ",", `"`, `""`, `\`, `\.`, "'Rex'", "犬🐶", "a\u200db", "\ufeffRex", "Rex\ufeff", "=1+1", "+1", "-1",
+		"@SUM(A1)", "Rex;Tom", "<b>&amp;</b>", "a\u2028b", "null", "NULL", "0", "id", "a\u00a0b", "\ufffd", strings.Repeat("🐶", 200),
+	} {
+		row, err := json.Marshal(map[string]any{"name": name, "categoryId": 7, "status": "pending"})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(row)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) { checkRead(t, text, file.NDJSON) })
 }
@@ -100,11 +111,16 @@ func checkRead(t *testing.T, text []byte, format file.Format) {
 		row.Pet.ID = max(row.Pet.ID, 1) // without an id, the store assigns one
 		pets = append(pets, row.Pet)
 	}
-	again := file.NewReader(strings.NewReader(write(t, file.NewPetWriter, format, pets...)), format)
-	for _, want := range pets {
-		row, err := again.Read()
-		if diff := cmp.Diff(want, row.Pet); err != nil || row.Rule != "" || diff != "" {
-			t.Fatalf("%q: got %q and %v when it was read again (-want +got)\n%s", text, row.Rule, err, diff)
+	for _, format := range []file.Format{file.NDJSON, file.CSV} {
+		again := file.NewReader(strings.NewReader(write(t, file.NewPetWriter, format, pets...)), format)
+		for _, want := range pets {
+			row, err := again.Read()
+			if diff := cmp.Diff(want, row.Pet); err != nil || row.Rule != "" || diff != "" {
+				t.Fatalf("%q: got %q and %v when it was read again as %s (-want +got)\n%s", text, row.Rule, err, format, diff)
+			}
+		}
+		if _, err := again.Read(); !errors.Is(err, io.EOF) {
+			t.Fatalf("%q: got %v after the last row of %s, want EOF", text, err, format)
 		}
 	}
 }

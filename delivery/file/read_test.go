@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -153,7 +155,7 @@ func TestReadNDJSON(t *testing.T) {
 func TestReadReturnsTheErrorOfTheFile(t *testing.T) {
 	t.Parallel()
 	for _, format := range []file.Format{file.NDJSON, file.CSV} {
-		rows := file.NewReader(io.MultiReader(strings.NewReader("name,"), failingReader{}), format)
+		rows := file.NewReader(io.MultiReader(strings.NewReader("name,"), iotest.ErrReader(errFailed)), format)
 		if _, err := rows.Read(); !errors.Is(err, errFailed) || err.Error() != "line 1: failed" {
 			t.Errorf("%s: got %v, want line 1: %v", format, err, errFailed)
 		}
@@ -161,10 +163,6 @@ func TestReadReturnsTheErrorOfTheFile(t *testing.T) {
 }
 
 var errFailed = errors.New("failed")
-
-type failingReader struct{}
-
-func (failingReader) Read([]byte) (int, error) { return 0, errFailed }
 
 func TestFormatFollowsTheExtension(t *testing.T) {
 	t.Parallel()
@@ -174,6 +172,37 @@ func TestFormatFollowsTheExtension(t *testing.T) {
 	} {
 		if got := file.FormatOf(path); got != want {
 			t.Errorf("%s: got the format %q, want %q", path, got, want)
+		}
+	}
+}
+
+// The test is not parallel: the memory of other tests would count.
+func TestReaderLimitsTheMemoryOfARow(t *testing.T) {
+	var members strings.Builder
+	for i := 0; members.Len() < file.MaxRow-100; i++ {
+		fmt.Fprintf(&members, `"%x":1,`, i)
+	}
+	commas := strings.Repeat(",", file.MaxRow)
+	for name, test := range map[string]struct {
+		format file.Format
+		text   string
+	}{
+		"header of commas": {file.CSV, commas},
+		"row of commas":    {file.CSV, "name,categoryId\n" + commas},
+		"quoted fields":    {file.CSV, "name,categoryId\n" + strings.Repeat(`"",`, file.MaxRow/3)},
+		"misplaced quotes": {file.CSV, "name,categoryId\n" + commas[1:] + `"`},
+		"members":          {file.NDJSON, "{" + members.String() + `"id":1}`},
+	} {
+		rows := file.NewReader(strings.NewReader(test.text), test.format)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		row, err := rows.Read()
+		runtime.ReadMemStats(&after)
+		if row.Rule == "" && err == nil || errors.Is(err, io.EOF) {
+			t.Errorf("%s: got %+v, %v, want an invalid row", name, row, err)
+		}
+		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 100<<20 {
+			t.Errorf("%s: allocated %d MiB, want 100 at most", name, allocated>>20)
 		}
 	}
 }

@@ -1,22 +1,23 @@
 package http_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
-	"go.uber.org/zap"
 
+	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
 )
 
@@ -61,83 +62,6 @@ func (s *testServer) walkPages(t *testing.T, path string) (pages [][]int64) {
 	}
 	t.Fatalf("got a next link %s after 1000 pages", path)
 	return nil
-}
-
-func TestListIsOrderedByIDAndLastPageHasNoLink(t *testing.T) {
-	t.Parallel()
-	s := newTestServer(t)
-	s.createPets(t, slices.Concat(newPets(2, "sold"), newPets(1, ""), newPets(3, "available"), newPets(1, "pending"))...)
-	s.insertOrders(t, 3)
-	for path, pages := range map[string][][]int64{
-		"/v1/pets":                          {{1, 2, 3, 4, 5, 6, 7}},
-		"/v1/pets?limit=7":                  {{1, 2, 3, 4, 5, 6, 7}},
-		"/v1/pets?limit=6":                  {{1, 2, 3, 4, 5, 6}, {7}},
-		"/v1/pets?limit=3":                  {{1, 2, 3}, {4, 5, 6}, {7}},
-		"/v1/pets?after=5&limit=1":          {{6}, {7}},
-		"/v1/pets?after=7":                  {{}},
-		"/v1/pets?after=0&limit=100":        {{1, 2, 3, 4, 5, 6, 7}},
-		"/v1/pets?status=available&limit=2": {{4, 5}, {6}},
-		"/v1/pets?status=sold&limit=2":      {{1, 2}},
-		"/v1/pets?status=sold&after=1":      {{2}},
-		"/v1/pets?status=pending":           {{7}},
-		"/v1/store/orders":                  {{1, 2, 3}},
-		"/v1/store/orders?limit=2":          {{1, 2}, {3}},
-		"/v1/store/orders?limit=1&after=1":  {{2}, {3}},
-	} {
-		t.Run(path, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(pages, s.walkPages(t, path)); diff != "" {
-				t.Errorf("pages (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// insertOrders inserts n orders, for the pets 1 to n.
-func (s *testServer) insertOrders(t *testing.T, n int) {
-	t.Helper()
-	for id := 1; id <= n; id++ {
-		s.database.Exec(t, `INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES ($1, 'placed', $2, $3)`,
-			id, noon.UnixMilli(), noon.UnixMilli()+7)
-	}
-}
-
-func TestEmptyListIsAnEmptyArray(t *testing.T) {
-	t.Parallel()
-	s := newTestServer(t)
-	for _, path := range []string{"/v1/pets", "/v1/pets?status=sold", "/v1/pets?after=9", "/v1/store/orders"} {
-		if res := s.expect(t, get(path), ok("").withHeader("-Link")); string(res.body) != "[]" {
-			t.Errorf("%s: got %s, want []", path, res.body)
-		}
-	}
-}
-
-func TestLinkIsRelativeAndKeepsLimitAndFilters(t *testing.T) {
-	t.Parallel()
-	s := newTestServer(t)
-	s.createPets(t, newPets(101, "sold")...)
-	s.insertOrders(t, 3)
-	for _, tc := range []struct {
-		path    string
-		records int
-		link    string
-	}{
-		{"/v1/pets", 20, `Link: <?limit=20&after=20>; rel="next"`},
-		{"/v1/pets?limit=1", 1, `Link: <?limit=1&after=1>; rel="next"`},
-		{"/v1/pets?limit=100", 100, `Link: <?limit=100&after=100>; rel="next"`},
-		{"/v1/pets?limit=3&after=3", 3, `Link: <?limit=3&after=6>; rel="next"`},
-		{"/v1/pets?status=sold", 20, `Link: <?limit=20&status=sold&after=20>; rel="next"`},
-		{"/v1/pets?limit=3&x=%3E%22&page=2", 3, `Link: <?limit=3&after=3>; rel="next"`},
-		{"/v1/pets?limit=3&after=98", 3, "-Link"},
-		{"/v1/pets?limit=100&after=1", 100, "-Link"},
-		{"/v1/pets?after=101", 0, "-Link"},
-		{"/v1/store/orders?limit=2", 2, `Link: <?limit=2&after=2>; rel="next"`},
-	} {
-		if got := len(s.expect(t, get(tc.path), ok("").withHeader(tc.link)).ids(t)); got != tc.records {
-			t.Errorf("%s: got %d records, want %d", tc.path, got, tc.records)
-		}
-		s.expect(t, newRequest("HEAD", tc.path), ok("").withHeader(tc.link))
-	}
 }
 
 func TestCreatedPetIsListedImmediately(t *testing.T) {
@@ -223,10 +147,21 @@ func TestWriteInvalidatesCachedPages(t *testing.T) {
 	s.expect(t, get("/v1/store/orders?petId=1&status=placed"), ok(""))
 }
 
+// countingPets counts the calls of Pets.List.
+type countingPets struct {
+	rest.Pets
+	calls *atomic.Int32
+}
+
+func (p countingPets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error) {
+	p.calls.Add(1)
+	return p.Pets.List(ctx, q)
+}
+
 func TestPageIsReadAgainOnlyAfterItChanges(t *testing.T) {
 	t.Parallel()
 	var listCalls atomic.Int32
-	s := newTestServer(t, withListCount(&listCalls))
+	s := newTestServer(t, func(o *rest.Options) { o.Pets = countingPets{o.Pets, &listCalls} })
 	wantCalls := func(want int32) {
 		t.Helper()
 		if got := listCalls.Load(); got != want {
@@ -253,63 +188,105 @@ func TestPageIsReadAgainOnlyAfterItChanges(t *testing.T) {
 	s.expect(t, get("/v1/pets?limit=1&after=1"), ok(`[{"id":2,"name":"2","categoryId":0,"status":"pending"}]`))
 }
 
-func TestPageHasContentLength(t *testing.T) {
-	t.Parallel()
-	s := newTestServer(t)
-	s.createPets(t, slices.Repeat([]domain.NewPet{{Name: "Rex"}}, 100)...)
-	for _, path := range []string{"/v1/pets?limit=1", "/v1/pets?limit=100"} {
-		res := s.expect(t, get(path), ok(""))
-		if res.ContentLength != int64(len(res.body)) {
-			t.Errorf("%s: got Content-Length %d, want %d", path, res.ContentLength, len(res.body))
-		}
-	}
+// A listed record is a pet or an order of a list.
+type listed struct {
+	ID, PetID int64
+	Status    string
 }
 
-// BenchmarkList compares a cached page of 20 pets with a Gin handler that writes a body of
-// about the same size, without a network.
-func BenchmarkList(b *testing.B) {
-	s := newUnstartedServer(b)
-	pets := make([]domain.NewPet, 100)
+// FuzzQuery sends any query to both lists. The page and its link, or the code of the error, are those of
+// a second implementation of the documented parameters.
+func FuzzQuery(f *testing.F) {
+	s := newFuzzServer(f)
+	pets, orders := make([]listed, 110), make([]listed, 110)
 	for i := range pets {
-		pets[i] = domain.NewPet{Name: fmt.Sprintf("Rex %d", i), CategoryID: 7, Status: domain.PetAvailable}
+		id := int64(i + 1)
+		pets[i] = listed{ID: id, Status: []string{"", "available", "pending", "sold"}[i%4]}
+		orders[i] = listed{ID: id, PetID: []int64{id, id, 2}[i%3], Status: []string{"placed", "delivered", "cancelled"}[i%3]}
+		s.createPets(f, newPets(1, domain.PetStatus(pets[i].Status))...)
+		s.database.Exec(f, `INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES ($1, $2, $3, $3)`, orders[i].PetID, orders[i].Status, noon.UnixMilli())
 	}
-	s.createPets(b, pets...)
-	s.logger = zap.NewNop()
-	engine := s.engine(b, nil, withMetrics(prometheus.NewRegistry()))
-	request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, "/v1/pets", http.NoBody)
-	if err != nil {
-		b.Fatal(err)
+	for _, seed := range querySeeds {
+		f.Add(seed)
 	}
-	request.Header.Set("Authorization", "Bearer "+s.key)
-	request.RemoteAddr = "127.0.0.1:1"
-
-	b.Run("petstore", func(b *testing.B) { benchmarkHandler(b, engine, request) })
-	b.Run("gin", func(b *testing.B) {
-		bare := gin.New()
-		body := make([]byte, 1500)
-		bare.GET("/v1/pets", func(c *gin.Context) { c.Data(http.StatusOK, "application/json", body) })
-		benchmarkHandler(b, bare, request)
+	f.Fuzz(func(t *testing.T, query string) {
+		s.checkList(t, "/v1/pets", query, pets, petStatus, false)
+		s.checkList(t, "/v1/store/orders", query, orders, orderStatus, true)
 	})
 }
 
-func benchmarkHandler(b *testing.B, handler http.Handler, request *http.Request) {
-	b.Helper()
-	b.ReportAllocs()
-	for b.Loop() {
-		w := &discardWriter{header: http.Header{}}
-		handler.ServeHTTP(w, request)
-		if w.status != http.StatusOK {
-			b.Fatalf("got status %d, want 200", w.status)
+var querySeeds = []string{
+	"", "&", "&&", "offset=5&page=2&x&=y&sort=-id", "x=&x=", "limit=3&x=%3E%22&page=2", "Limit=0&LIMIT=x", // unknown parameters
+	"limit=1", "limit=2", "limit=20", "limit=99", "limit=100", "limit=007", "l%69mit=3", "limit=100&after=1", "limit=3&after=3", "limit=3&after=107",
+	"limit=0", "limit=101", "limit=-1", "limit=-0", "limit=1000000", "limit=2147483648", "limit=4294967297", "limit=9223372036854775808",
+	"limit=99999999999999999999999", "limit=", "limit", "limit=+", "limit=+5", "limit=%2B5", "limit=5.0", "limit=5.", "limit=5e0", "limit=0x10",
+	"limit=1_0", "limit=five", "limit=%205", "limit=5%20", "limit=5,6", "limit=٥", "limit=5%00", "limit=[5]", "limit=5&limit=5", "limit=5&limit=",
+	"limit=5&l%69mit=6", "l%69mit=0", "after=0", "after=1", "after=5", "after=110", "after=9223372036854775807",
+	"after=", "after=-1", "after=-0", "after=-00", "after=-9223372036854775808", "after=9223372036854775808", "after=-9223372036854775809", "after=+1",
+	"after=%2B1", "after=1.0", "after=1e3", "after=0x1", "after=1_0", "after=x", "after=--1", "after=1&after=1", "after=1&after=2",
+	"status=sold", "status=available&limit=3&after=7", "status=pending", "status=%73old", "status=placed", "status=cancelled&limit=1", "status=delivered",
+	"status=", "status", "status=gone", "status=Sold", "status=Placed", "status=sold%20", "status=sold,pending", "status=sold&status=sold",
+	"status=sold&status=pending", "status=placed&status=placed", "status='", "status=%ff", "petId=1", "petId=2", "petId=0", "petId=4711",
+	"petId=1&limit=1", "petId=2&status=cancelled&limit=1", "petId=", "petId=x", "petId=%2B1", "petId=-1", "petId=-0", "petId=1.0",
+	"petId=9223372036854775808", "petId=1&petId=1", "limit=0&status=gone&after=x", // several
+	"status=%", "status=%4", "limit=%zz", "x=%zz", "%zz=1", "x=%", "a;b", "limit=5;status=sold", "x=a;b", "%00=1", "\xff", // malformed
+}
+
+// checkList checks the response to a query.
+func (f fuzzServer) checkList(t *testing.T, path, query string, all []listed, statuses *regexp.Regexp, hasPetID bool) {
+	t.Helper()
+	w := f.roundTrip(t, http.MethodGet, path, query, "", http.Header{})
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		wantError(t, w, "invalid_parameter", nil)
+		return
+	}
+	var invalid []string
+	number := func(name string, smallest, largest, missing int64) int64 {
+		texts, given := values[name]
+		if !given {
+			return missing
 		}
+		n, err := strconv.ParseInt(texts[0], 10, 64)
+		if len(texts) > 1 || !regexp.MustCompile(`^[0-9]+$`).MatchString(texts[0]) || err != nil || n < smallest || n > largest {
+			invalid = append(invalid, name)
+		}
+		return n
+	}
+	limit, after, petID := number("limit", 1, 100, 20), number("after", 0, math.MaxInt64, 0), int64(-1)
+	filters, status := "", values.Get("status")
+	if texts := values["status"]; len(texts) > 1 || len(texts) == 1 && !statuses.MatchString(status) {
+		invalid = append(invalid, "status")
+	} else if status != "" {
+		filters = "&status=" + status
+	}
+	if hasPetID {
+		if petID = number("petId", 0, math.MaxInt64, -1); petID >= 0 {
+			filters += "&petId=" + strconv.FormatInt(petID, 10)
+		}
+	}
+	if invalid != nil {
+		wantError(t, w, "invalid_parameter", invalid)
+		return
+	}
+	want := slices.DeleteFunc(slices.Clone(all), func(r listed) bool {
+		return r.ID <= after || status != "" && r.Status != status || petID >= 0 && r.PetID != petID
+	})
+	link := ""
+	if len(want) > int(limit) {
+		want = want[:limit]
+		link = fmt.Sprintf(`<?limit=%d%s&after=%d>; rel="next"`, limit, filters, want[limit-1].ID)
+	}
+	var got []listed
+	if err := json.Unmarshal(w.Body.Bytes(), &got); w.Code != http.StatusOK || err != nil {
+		t.Fatalf("%q: got %d %s, want a page", query, w.Code, w.Body)
+	}
+	if diff := cmp.Diff(want, got); diff != "" || w.Header().Get("Link") != link {
+		t.Fatalf("%s?%q: got Link %q, want %q; page (-want +got):\n%s", path, query, w.Header().Get("Link"), link, diff)
 	}
 }
 
-// A discardWriter is an http.ResponseWriter that discards the body.
-type discardWriter struct {
-	header http.Header
-	status int
-}
-
-func (w *discardWriter) Header() http.Header         { return w.header }
-func (w *discardWriter) WriteHeader(status int)      { w.status = status }
-func (w *discardWriter) Write(p []byte) (int, error) { return len(p), nil }
+var (
+	petStatus   = regexp.MustCompile(`^(available|pending|sold)$`)
+	orderStatus = regexp.MustCompile(`^(placed|delivered|cancelled)$`)
+)

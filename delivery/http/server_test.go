@@ -3,9 +3,7 @@ package http_test
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,56 +14,12 @@ import (
 	"example.com/petstore/domain"
 )
 
-func TestShutdownWaitsForRunningRequest(t *testing.T) {
-	t.Parallel()
-	pets, s := newBlockingGet(), newUnstartedServer(t)
-	stop, served := s.serve(t, s.engine(t, nil, withGet(pets.get)), longTimeouts)
-	responses := make(chan response, 1)
-	go func() {
-		defer close(responses)
-		if res, err := s.send(t.Context(), get("/v1/pets/42")); err == nil {
-			responses <- res
-		}
-	}()
-	<-pets.started
-	stop()
-	s.waitUntilClosed(t)
-	select {
-	case err := <-served:
-		t.Fatalf("Serve returned %v while a request was running", err)
-	default:
-	}
-	close(pets.release)
-	res, received := <-responses
-	if !received {
-		t.Fatal("the running request got no response")
-	}
-	s.checkCommonRules(t, res)
-	res.check(t, ok(`{"id":42,"name":"Rex","categoryId":7}`))
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
-}
-
-// waitUntilClosed returns when the server accepts no more connections.
-func (s *testServer) waitUntilClosed(t *testing.T) {
-	t.Helper()
-	waitUntil(t, "the server accepts no connections", func() bool {
-		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
-		if err != nil {
-			return true
-		}
-		conn.Close()
-		return false
-	})
-}
-
 func TestShutdownClosesConnectionsAfterTimeout(t *testing.T) {
 	t.Parallel()
 	pets, s := newBlockingGet(), newUnstartedServer(t)
 	timeouts := longTimeouts
 	timeouts.Shutdown = 50 * time.Millisecond
-	stop, served := s.serve(t, s.engine(t, nil, withGet(pets.get)), timeouts)
+	stop, served := s.serveUntil(t, s.engine(t, nil, withGet(pets.get)), timeouts)
 	failed := make(chan bool, 1)
 	go func() {
 		res, err := s.send(t.Context(), get("/v1/pets/42"))
@@ -84,37 +38,22 @@ func TestShutdownClosesConnectionsAfterTimeout(t *testing.T) {
 	}
 }
 
-func TestHealthNeedsNoAPIKey(t *testing.T) {
-	t.Parallel()
-	s := newTestServer(t)
-	s.run(t, []testCase{
-		{"livez", get("/livez", "-Authorization"), ok(`{"status":"alive"}`)},
-		{"readyz", get("/readyz", "-Authorization"), ok(`{"status":"ready"}`)},
-		{"HEAD livez", newRequest("HEAD", "/livez", "-Authorization"), ok("")},
-		{"HEAD readyz", newRequest("HEAD", "/readyz", "-Authorization"), ok("")},
-	})
-}
-
 func TestReadinessFailsWhileDraining(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
+	for _, method := range []string{"GET", "HEAD"} {
+		s.expect(t, newRequest(method, "/readyz", "-Authorization"), wantResponse{status: 200})
+	}
 	s.expect(t, get("/readyz"), ok(`{"status":"ready"}`))
 	s.health.Drain()
 	s.expect(t, get("/readyz"), rejected(503, "unavailable").withHeader("Retry-After: 1"))
 	s.expect(t, newRequest("HEAD", "/readyz"), wantResponse{status: 503}.withHeader("Retry-After: 1"))
-	s.expect(t, get("/livez"), ok(`{"status":"alive"}`))
+	s.expect(t, get("/livez", "-Authorization"), ok(`{"status":"alive"}`))
+	s.expect(t, newRequest("HEAD", "/livez", "-Authorization"), wantResponse{status: 200})
 	s.expect(t, get("/v1/pets"), ok(`[]`))
 	if got := s.log.FilterLevelExact(zap.ErrorLevel).Len(); got != 0 {
 		t.Errorf("got %d failures in the log, want none", got)
 	}
-}
-
-func TestReadinessQueriesStore(t *testing.T) {
-	t.Parallel()
-	s := newTestServer(t)
-	s.removeTable(t, "pets")
-	s.expect(t, get("/readyz"), rejected(503, "unavailable"))
-	s.expect(t, get("/livez"), ok(""))
 }
 
 func TestReadinessReportsPingError(t *testing.T) {
@@ -162,22 +101,29 @@ func TestStartupHandlerSendsCORSHeaders(t *testing.T) {
 	))
 }
 
-func TestStartupHandlerTrustsOnlyTheConfiguredProxies(t *testing.T) {
+func TestForwardedAddressIsUsedOnlyFromTrustedProxies(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
-	for proxy, want := range map[string]string{"10.0.0.1": "127.0.0.1", "127.0.0.1": "192.0.2.7"} {
-		s.log.TakeAll()
-		startup, err := server.NewStartupHandler([]string{proxy}, rest.Options{Logger: s.logger})
-		if err != nil {
-			t.Fatal(err)
+	for name, newHandler := range map[string]func(proxy string) (http.Handler, error){
+		"service": func(proxy string) (http.Handler, error) { return server.NewEngine(s.api(t), s.health, []string{proxy}) },
+		"startup": func(proxy string) (http.Handler, error) {
+			return server.NewStartupHandler([]string{proxy}, rest.Options{Logger: s.logger})
+		},
+	} {
+		for proxy, client := range map[string]string{"127.0.0.1": "203.0.113.9", "127.0.0.0/8": "203.0.113.9", "10.0.0.1": "127.0.0.1"} {
+			s.log.TakeAll()
+			handler, err := newHandler(proxy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.start(t, handler)
+			s.expect(t, get("/v1/pets", "X-Forwarded-For: 203.0.113.9"), wantResponse{})
+			if line := s.accessLog(t)[0]; line["client"] != client {
+				t.Errorf("%s, proxy %s: got client %v, want %s", name, proxy, line["client"], client)
+			}
 		}
-		s.start(t, startup)
-		s.expect(t, get("/v1/pets", "X-Forwarded-For: 192.0.2.7"), rejected(503, "unavailable"))
-		if got := s.accessLog(t)[0]["client"]; got != want {
-			t.Errorf("with the trusted proxy %s: got the client %v, want %s", proxy, got, want)
+		if _, err := newHandler("proxy.example"); err == nil {
+			t.Errorf("%s: got no error for a proxy that is neither an address nor a network", name)
 		}
-	}
-	if _, err := server.NewStartupHandler([]string{"proxy.example"}, rest.Options{}); err == nil {
-		t.Error("got no error for a trusted proxy that is neither an address nor a network")
 	}
 }

@@ -6,12 +6,17 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/textproto"
+	"net/url"
+	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/gin-gonic/gin"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -230,30 +235,14 @@ func decodeJSON(t *testing.T, body []byte) (value any) {
 }
 
 // publishedCodes maps every published code to its status.
-var publishedCodes = map[string]int{
-	"invalid_json":            http.StatusBadRequest,
-	"validation_failed":       http.StatusBadRequest,
-	"invalid_parameter":       http.StatusBadRequest,
-	"invalid_idempotency_key": http.StatusBadRequest,
-	"missing_api_key":         http.StatusUnauthorized,
-	"invalid_api_key":         http.StatusUnauthorized,
-	"forbidden":               http.StatusForbidden,
-	"not_found":               http.StatusNotFound,
-	"pet_not_found":           http.StatusNotFound,
-	"order_not_found":         http.StatusNotFound,
-	"method_not_allowed":      http.StatusMethodNotAllowed,
-	"request_timeout":         http.StatusRequestTimeout,
-	"pet_not_available":       http.StatusConflict,
-	"order_state_conflict":    http.StatusConflict,
-	"idempotency_in_progress": http.StatusConflict,
-	"operation_removed":       http.StatusGone,
-	"body_too_large":          http.StatusRequestEntityTooLarge,
-	"unsupported_media_type":  http.StatusUnsupportedMediaType,
-	"idempotency_key_reused":  http.StatusUnprocessableEntity,
-	"rate_limited":            http.StatusTooManyRequests,
-	"internal_error":          http.StatusInternalServerError,
-	"unavailable":             http.StatusServiceUnavailable,
-}
+var publishedCodes = func() map[string]int {
+	page, _ := os.ReadFile("../../docs/errors.md") // without it, no code is published
+	codes := map[string]int{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (\\d+) \\|").FindAllStringSubmatch(string(page), -1) {
+		codes[row[1]], _ = strconv.Atoi(row[2])
+	}
+	return codes
+}()
 
 var (
 	validRequestID     = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
@@ -339,4 +328,50 @@ func (res response) checkBody(t *testing.T) {
 // be any but an API key.
 func isValidRequestID(id string) bool {
 	return validRequestID.MatchString(id) && !strings.HasPrefix(id, "petstore_")
+}
+
+// A fuzzServer calls the handler without a network.
+type fuzzServer struct {
+	*testServer
+	handler *gin.Engine
+}
+
+func newFuzzServer(f *testing.F) fuzzServer {
+	f.Helper()
+	s := newUnstartedServer(f)
+	return fuzzServer{s, s.engine(f, nil)}
+}
+
+// roundTrip serves a request, also one that net/http would not send. It fails the test for a status
+// of 500 or more.
+func (f fuzzServer) roundTrip(t *testing.T, method, path, query, body string, header http.Header) *httptest.ResponseRecorder {
+	t.Helper()
+	header.Set("Authorization", "Bearer "+f.key)
+	header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	f.handler.ServeHTTP(w, &http.Request{
+		Method: method, URL: &url.URL{Path: path, RawQuery: query}, Header: header,
+		Body: io.NopCloser(strings.NewReader(body)), RemoteAddr: "127.0.0.1:1",
+	})
+	if w.Code >= http.StatusInternalServerError {
+		t.Fatalf("got status %d: %s\n%v", w.Code, w.Body, f.log.TakeAll())
+	}
+	f.log.TakeAll() // bound the memory
+	return w
+}
+
+// wantError expects the error with a code. Its message must have these rules, or begin each rule with
+// these fields, and no others, unless there are none.
+func wantError(t *testing.T, w *httptest.ResponseRecorder, code string, rules []string) {
+	t.Helper()
+	var e errorBody
+	if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil || e.Code != code || e.Status != w.Code || w.Code != publishedCodes[code] || w.Header().Get("Location") != "" {
+		t.Fatalf("got %d %s, want %s", w.Code, w.Body, code)
+	}
+	got := strings.Split(e.Message, "; ")
+	slices.Sort(got)
+	slices.Sort(rules)
+	if rules != nil && !slices.EqualFunc(got, rules, strings.HasPrefix) {
+		t.Fatalf("got the rules %q, want %q", got, rules)
+	}
 }

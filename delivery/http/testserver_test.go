@@ -60,6 +60,7 @@ type testServer struct {
 	log        *observer.ObservedLogs
 	logger     *zap.Logger
 	client     *http.Client
+	host       *gin.Engine // of newMountedServer
 }
 
 // newTestServer returns a server that runs until the test ends.
@@ -191,15 +192,27 @@ func (s *testServer) startHost(t *testing.T, engine *gin.Engine, api *rest.API, 
 
 // longTimeouts do not expire in a test.
 var longTimeouts = server.Timeouts{
-	ReadHeader: 20 * time.Second, Read: 20 * time.Second, Write: 20 * time.Second, Idle: 20 * time.Second, Shutdown: 20 * time.Second,
+	ReadHeader: time.Minute, Read: time.Minute, Write: time.Minute, Idle: time.Minute, Shutdown: time.Minute,
 }
 
-// serve serves handler with server.Serve until stop is called. The result of Serve is
+// serve serves handler with server.Serve until the test ends, and expects no error of it.
+func (s *testServer) serve(t *testing.T, handler http.Handler, timeouts server.Timeouts) {
+	t.Helper()
+	stop, served := s.serveUntil(t, handler, timeouts)
+	t.Cleanup(func() {
+		stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// serveUntil serves handler with server.Serve until stop is called. The result of Serve is
 // sent to served.
-func (s *testServer) serve(t *testing.T, handler http.Handler, timeouts server.Timeouts) (stop context.CancelFunc, served <-chan error) {
+func (s *testServer) serveUntil(t *testing.T, handler http.Handler, timeouts server.Timeouts) (stop context.CancelFunc, served <-chan error) {
 	t.Helper()
 	listener := listenLoopback(t)
-	ctx, stop := context.WithCancel(t.Context())
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	result := make(chan error, 1)
 	go func() { result <- server.Serve(ctx, server.LazyDeadlines(listener), handler, timeouts, s.logger) }()
 	transport := &http.Transport{}
@@ -259,36 +272,36 @@ func (s *testServer) whileStoreBusy(t *testing.T, f func()) {
 	}
 }
 
-type (
-	getFunc    func(ctx context.Context, id int64) (domain.Pet, error)
-	createFunc func(ctx context.Context) (domain.Pet, error)
-)
+// replacedPets are use cases of which some are replaced.
+type replacedPets struct {
+	rest.Pets
+	get    func(ctx context.Context, id int64) (domain.Pet, error)
+	create func(ctx context.Context) (domain.Pet, error)
+}
+
+func (p replacedPets) Get(ctx context.Context, id int64) (domain.Pet, error) {
+	if p.get == nil {
+		return p.Pets.Get(ctx, id)
+	}
+	return p.get(ctx, id)
+}
+
+func (p replacedPets) Create(ctx context.Context, pet domain.NewPet, key domain.IdempotencyKey) (domain.Pet, bool, error) {
+	if p.create == nil {
+		return p.Pets.Create(ctx, pet, key)
+	}
+	created, err := p.create(ctx)
+	return created, false, err
+}
 
 // withGet replaces Pets.Get.
-func withGet(get getFunc) option {
-	return func(s *rest.Options) { s.Pets = petsWithGet{s.Pets, get} }
+func withGet(get func(ctx context.Context, id int64) (domain.Pet, error)) option {
+	return func(o *rest.Options) { o.Pets = replacedPets{Pets: o.Pets, get: get} }
 }
-
-type petsWithGet struct {
-	rest.Pets
-	get getFunc
-}
-
-func (p petsWithGet) Get(ctx context.Context, id int64) (domain.Pet, error) { return p.get(ctx, id) }
 
 // withCreate replaces Pets.Create.
-func withCreate(create createFunc) option {
-	return func(s *rest.Options) { s.Pets = petsWithCreate{s.Pets, create} }
-}
-
-type petsWithCreate struct {
-	rest.Pets
-	create createFunc
-}
-
-func (p petsWithCreate) Create(ctx context.Context, _ domain.NewPet, _ domain.IdempotencyKey) (domain.Pet, bool, error) {
-	pet, err := p.create(ctx)
-	return pet, false, err
+func withCreate(create func(ctx context.Context) (domain.Pet, error)) option {
+	return func(o *rest.Options) { o.Pets = replacedPets{Pets: o.Pets, create: create} }
 }
 
 // A blockingGet is a Pets.Get that blocks until release is closed or the context ends.
@@ -307,21 +320,6 @@ func (b blockingGet) get(ctx context.Context, id int64) (domain.Pet, error) {
 	}
 }
 
-// withListCount counts the calls of Pets.List.
-func withListCount(calls *atomic.Int32) option {
-	return func(s *rest.Options) { s.Pets = countingPets{s.Pets, calls} }
-}
-
-type countingPets struct {
-	rest.Pets
-	calls *atomic.Int32
-}
-
-func (p countingPets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error) {
-	p.calls.Add(1)
-	return p.Pets.List(ctx, q)
-}
-
 // withBlockingKeys replaces Keys.Authenticate by a call that blocks until the context ends.
 func withBlockingKeys(s *rest.Options) { s.Keys = blockingKeys{} }
 
@@ -332,7 +330,7 @@ func (blockingKeys) Authenticate(ctx context.Context, _ string) (apikey.Key, err
 	return apikey.Key{}, domain.Unavailable(ctx.Err())
 }
 
-// dial connects to the server and writes data.
+// dial connects to the server and writes data. Responses must come before longTimeouts end.
 func (s *testServer) dial(t *testing.T, data string) net.Conn {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
@@ -340,7 +338,7 @@ func (s *testServer) dial(t *testing.T, data string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(longTimeouts.Read / 2)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := conn.Write([]byte(data)); err != nil {

@@ -7,11 +7,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
-	"slices"
 	"strconv"
-	"strings"
-	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // compressible are the paths of the files that are sent compressed.
@@ -34,77 +33,77 @@ func TestRangeIsPartOfTheEncodedFile(t *testing.T) {
 	}
 }
 
-func TestFilesAreCompressedWhenGzipIsAccepted(t *testing.T) {
-	t.Parallel()
-	engine := newEngine(t, "")
-	for _, path := range compressible {
-		plain, compressed := get(t, engine, path), get(t, engine, path, "Accept-Encoding: gzip")
-		if got := compressed.Header().Get("Content-Encoding"); got != "gzip" {
-			t.Errorf("%s: got Content-Encoding %q, want gzip", path, got)
-			continue
-		}
-		if !bytes.Equal(plain.Body.Bytes(), gunzip(t, compressed.Body)) {
-			t.Errorf("%s: the compressed content differs", path)
-		}
-		if plain.Header().Get("ETag") == compressed.Header().Get("ETag") {
-			t.Errorf("%s: got ETag %s for both encodings, want different ones", path, plain.Header().Get("ETag"))
-		}
-		for _, response := range []*httptest.ResponseRecorder{plain, compressed} {
-			if got := response.Header().Get("Vary"); got != "Accept-Encoding" {
-				t.Errorf("%s: got Vary %q, want Accept-Encoding", path, got)
-			}
-			if got, want := response.Header().Get("Content-Type"), plain.Header().Get("Content-Type"); got != want {
-				t.Errorf("%s: got Content-Type %q, want %q", path, got, want)
-			}
-		}
-	}
-	got := get(t, engine, imagePath, "Accept-Encoding: gzip").Header()
-	if got.Get("Content-Encoding") != "" || got.Get("Vary") != "" {
-		t.Errorf("image: got headers %v, want no Content-Encoding and no Vary", got)
-	}
-}
-
 func TestAcceptEncodingSelectsGzip(t *testing.T) {
 	t.Parallel()
 	engine := newEngine(t, "")
-	for accept, want := range map[string]string{
-		"":                       "",
-		"gzip":                   "gzip",
-		"gzip, deflate, br":      "gzip",
-		"br, deflate, gzip":      "gzip",
-		"identity":               "",
-		"br, deflate":            "",
-		"gzip;q=0":               "",
-		"gzip; q=0.000, *":       "",
-		"br, gzip;q=0.5":         "",
-		"*":                      "",
-		";;, \"x\", q, ,":        "",
-		"br\x00, gzip":           "gzip",
-		strings.Repeat("a,", 99): "",
+	for want, accepted := range map[string][]string{
+		"gzip": {"gzip", "gzip, deflate, br", "br, deflate, gzip", "br\x00, gzip"},
+		"":     {"", "identity", "br, deflate", "gzip;q=0", "gzip; q=0.000, *", "br, gzip;q=0.5", "*", `;;, "x", q, ,`},
 	} {
-		if got := get(t, engine, "/openapi.json", "Accept-Encoding: "+accept).Header().Get("Content-Encoding"); got != want {
-			t.Errorf("Accept-Encoding %q: got %q, want %q", accept, got, want)
+		for _, accept := range accepted {
+			if got := get(t, engine, "/openapi.json", "Accept-Encoding: "+accept).Header().Get("Content-Encoding"); got != want {
+				t.Errorf("Accept-Encoding %q: got %q, want %q", accept, got, want)
+			}
 		}
 	}
 }
 
 // A real server: net/http sets Content-Length and discards the body of a HEAD.
-func TestHeadHasTheHeadersOfGet(t *testing.T) {
+func TestFilesAreCompressedWhenGzipIsAccepted(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(newEngine(t, ""))
 	t.Cleanup(server.Close)
+	send := func(method, path, encoding string) (http.Header, []byte) {
+		request, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Accept-Encoding", encoding)
+		response, err := server.Client().Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != http.StatusOK {
+			t.Fatalf("%s %s: got %d, %v", method, path, response.StatusCode, err)
+		}
+		response.Header.Del("Date")
+		return response.Header, body
+	}
 	for _, path := range append(compressible, imagePath) {
+		etags := map[string]bool{}
+		content := map[string][]byte{}
 		for _, encoding := range []string{"identity", "gzip"} {
-			get, body := fetch(t, http.MethodGet, server.URL+path, encoding)
-			head, _ := fetch(t, http.MethodHead, server.URL+path, encoding)
-			if got := get.Get("Content-Length"); got != strconv.Itoa(len(body)) {
+			header, body := send(http.MethodGet, path, encoding)
+			if got := header.Get("Content-Length"); got != strconv.Itoa(len(body)) {
 				t.Errorf("%s as %s: got Content-Length %s, want %d", path, encoding, got, len(body))
 			}
-			for _, name := range []string{"Content-Type", "Content-Length", "Content-Encoding", "ETag", "Vary", "Cache-Control", "Content-Security-Policy"} {
-				if got, want := head.Get(name), get.Get(name); got != want {
-					t.Errorf("%s as %s: got %s %q from HEAD and %q from GET", path, encoding, name, got, want)
+			head, _ := send(http.MethodHead, path, encoding)
+			if diff := cmp.Diff(header, head); diff != "" {
+				t.Errorf("%s as %s: header (-GET +HEAD):\n%s", path, encoding, diff)
+			}
+			wantEncoding, wantVary := "", ""
+			if path != imagePath {
+				wantVary = "Accept-Encoding"
+			}
+			if content[encoding] = body; encoding == "gzip" && path != imagePath {
+				wantEncoding = "gzip"
+				reader, err := gzip.NewReader(bytes.NewReader(body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if content[encoding], err = io.ReadAll(reader); err != nil {
+					t.Fatal(err)
 				}
 			}
+			if got, vary := header.Get("Content-Encoding"), header.Get("Vary"); got != wantEncoding || vary != wantVary {
+				t.Errorf("%s as %s: got Content-Encoding %q and Vary %q, want %q and %q", path, encoding, got, vary, wantEncoding, wantVary)
+			}
+			etags[header.Get("ETag")] = true
+		}
+		if !bytes.Equal(content["identity"], content["gzip"]) || (len(etags) == 2) != (path != imagePath) {
+			t.Errorf("%s: the contents differ, or got the ETags %v", path, etags)
 		}
 	}
 }
@@ -114,22 +113,15 @@ func TestUnchangedFileIsNotModified(t *testing.T) {
 	engine := newEngine(t, "")
 	for _, path := range append(compressible, imagePath) {
 		for _, encoding := range []string{"Accept-Encoding: identity", "Accept-Encoding: gzip"} {
-			first := get(t, engine, path, encoding).Header()
-			etag := first.Get("ETag")
+			want := get(t, engine, path, encoding).Header()
+			etag := want.Get("ETag")
+			for _, name := range []string{"Accept-Ranges", "Content-Encoding", "Content-Length", "Content-Type"} {
+				want.Del(name)
+			}
 			for _, condition := range []string{etag, "W/" + etag, `"x", ` + etag, "*"} {
 				got := get(t, engine, path, encoding, "If-None-Match: "+condition)
-				if got.Code != http.StatusNotModified || got.Body.Len() != 0 {
-					t.Errorf("%s, %s, %s: got %d with %d bytes, want 304 without body", path, encoding, condition, got.Code, got.Body.Len())
-				}
-				for _, name := range []string{"ETag", "Vary", "Cache-Control"} {
-					if got.Header().Get(name) != first.Get(name) {
-						t.Errorf("%s, %s, %s: got %s %q, want %q", path, encoding, condition, name, got.Header().Get(name), first.Get(name))
-					}
-				}
-				for _, name := range []string{"Content-Encoding", "Content-Length", "Content-Type"} {
-					if values := got.Header()[name]; values != nil {
-						t.Errorf("%s, %s, %s: got %s %q in a 304, want none", path, encoding, condition, name, values)
-					}
+				if diff := cmp.Diff(want, got.Header()); got.Code != http.StatusNotModified || got.Body.Len() != 0 || diff != "" {
+					t.Errorf("%s, %s, %s: got %d with %d bytes, want 304 without body; header (-want +got)\n%s", path, encoding, condition, got.Code, got.Body.Len(), diff)
 				}
 			}
 			if got := get(t, engine, path, encoding, `If-None-Match: "x"`); got.Code != http.StatusOK {
@@ -143,41 +135,6 @@ func TestUnchangedFileIsNotModified(t *testing.T) {
 	}
 }
 
-func TestConcurrentFirstRequestsGetSameBody(t *testing.T) {
-	t.Parallel()
-	engine := newEngine(t, "")
-	var requests sync.WaitGroup
-	var mu sync.Mutex
-	bodies := map[string][]string{}
-	for _, path := range compressible {
-		for range 8 {
-			requests.Go(func() {
-				body := get(t, engine, path, "Accept-Encoding: gzip").Body.String()
-				mu.Lock()
-				defer mu.Unlock()
-				bodies[path] = append(bodies[path], body)
-			})
-		}
-	}
-	requests.Wait()
-	for path, got := range bodies {
-		if len(got) != 8 || len(slices.Compact(got)) != 1 {
-			t.Errorf("%s: got different bodies, want 8 equal ones", path)
-		}
-	}
-}
-
-// A discarder is a response whose body is discarded.
-type discarder struct {
-	http.ResponseWriter
-	size int
-}
-
-func (d *discarder) Write(p []byte) (int, error) {
-	d.size += len(p)
-	return len(p), nil
-}
-
 // Not parallel: it counts the allocations of the process. A gzip writer allocates 800 kB. What
 // a request allocates is in memory for as long as its client does not read the response: the buffer
 // of io.Copy, of 32 KiB.
@@ -185,13 +142,12 @@ func TestResponsesAreSentFromSharedMemory(t *testing.T) {
 	engine := newEngine(t, "")
 	for _, path := range []string{"/openapi.json", "/swagger/index.html", "/swagger/swagger-ui-bundle.js"} {
 		for _, encoding := range []string{"identity", "gzip"} {
-			size := 0
 			request := func() {
 				r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
 				r.Header.Set("Accept-Encoding", encoding)
-				w := &discarder{ResponseWriter: httptest.NewRecorder()}
+				w := httptest.NewRecorder()
+				w.Body = nil
 				engine.ServeHTTP(w, r)
-				size = w.size
 			}
 			request()
 			const requests = 10
@@ -201,41 +157,9 @@ func TestResponsesAreSentFromSharedMemory(t *testing.T) {
 				request()
 			}
 			runtime.ReadMemStats(&after)
-			if got := (after.TotalAlloc - before.TotalAlloc) / requests; got > 45_000 || size < 1000 {
-				t.Errorf("%s as %s: a request allocates %d bytes and sends %d", path, encoding, got, size)
+			if got := (after.TotalAlloc - before.TotalAlloc) / requests; got > 45_000 {
+				t.Errorf("%s as %s: a request allocates %d bytes", path, encoding, got)
 			}
 		}
 	}
-}
-
-func fetch(t *testing.T, method, path, encoding string) (http.Header, []byte) {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, path, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Accept-Encoding", encoding)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("%s %s: got %d, %v", method, path, response.StatusCode, err)
-	}
-	return response.Header, body
-}
-
-func gunzip(t *testing.T, body io.Reader) []byte {
-	t.Helper()
-	reader, err := gzip.NewReader(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }
