@@ -24,14 +24,6 @@ func addKey(t *testing.T, s Store, id int64, lifetime time.Duration) apikey.Key 
 	return storeKey(t, s, id, newKey(t, lifetime))
 }
 
-// addReadOnlyKey is addKey for a read-only key that never expires.
-func addReadOnlyKey(t *testing.T, s Store, id int64) apikey.Key {
-	t.Helper()
-	key := newKey(t, 0)
-	key.ReadOnly = true
-	return storeKey(t, s, id, key)
-}
-
 func newKey(t *testing.T, lifetime time.Duration) apikey.NewKey {
 	t.Helper()
 	key, err := apikey.New("till 1", apikey.Generate(), noon, lifetime)
@@ -99,7 +91,9 @@ func keysAreReadAsCreated(t *testing.T, s Store) {
 	if anyKey() {
 		t.Error("Any of an empty store: got true, want false")
 	}
-	unlimited, expiring, readOnly := addKey(t, s, 1, 0), addKey(t, s, 2, time.Hour), addReadOnlyKey(t, s, 3)
+	unlimited, expiring, key := addKey(t, s, 1, 0), addKey(t, s, 2, time.Hour), newKey(t, 0)
+	key.ReadOnly = true
+	readOnly := storeKey(t, s, 3, key)
 	if !anyKey() {
 		t.Error("Any of a store with keys: got false, want true")
 	}
