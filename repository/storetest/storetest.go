@@ -40,8 +40,6 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"an order references a pet":                      orderReferencesPet,
 		"a pet changes from the given statuses":          petChangesFromGivenStatuses,
 		"keys are read as created":                       keysAreReadAsCreated,
-		"an unknown key is not found":                    unknownKeyIsNotFound,
-		"a key is stored once":                           keyIsStoredOnce,
 		"a key is revoked at the earliest time":          keyIsRevokedAtEarliestTime,
 		"a revocation is scheduled once":                 revocationIsScheduledOnce,
 		"the last use of a key is set once per interval": lastUseIsSetOncePerInterval,
