@@ -49,8 +49,10 @@ func keyIsClaimedOnceUntilItExpires(t *testing.T, s Store) {
 		{key, port.IdempotencyTTL, -1},
 		{key, port.IdempotencyTTL, 4},
 	} {
-		outcome := func(step int) port.Outcome {
-			return port.Outcome{Fingerprint: port.Fingerprint{byte(step)}, Result: fmt.Append(nil, "result ", step)}
+		outcome := func(step int) (o port.Outcome) {
+			o.Result = fmt.Append(nil, "result ", step)
+			copy(o.Fingerprint[:], o.Result)
+			return o
 		}
 		var want port.Outcome
 		if step.by >= 0 {

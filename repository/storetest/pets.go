@@ -95,13 +95,13 @@ func failedTransactionIsRolledBack(t *testing.T, s Store) {
 	}
 	func() {
 		defer func() {
-			if recovered := recover(); recovered != failure {
-				t.Errorf("got the panic %v, want %v", recovered, failure)
+			if recovered := recover(); recovered != "failure" {
+				t.Errorf("got the panic %v, want failure", recovered)
 			}
 		}()
 		err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 			_ = add(ctx, r)
-			panic(failure)
+			panic("failure")
 		})
 		t.Errorf("InTx returned %v, want a panic", err)
 	}()
