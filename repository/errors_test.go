@@ -1,57 +1,29 @@
+//go:build cgo
+
 package repository_test
 
 import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
+	"syscall"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/mattn/go-sqlite3"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/groupcommit"
 	"example.com/petstore/repository/sqlite"
 )
-
-// failureCounts count the failures of a store.
-type failureCounts struct {
-	mu    sync.Mutex
-	count map[engine.Failure]int
-}
-
-func newFailureCounts() *failureCounts { return &failureCounts{count: map[engine.Failure]int{}} }
-
-func (c *failureCounts) add(failure engine.Failure) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.count[failure]++
-}
-
-// want compares the failures since its last call with want.
-func (c *failureCounts) want(t *testing.T, want map[engine.Failure]int) {
-	t.Helper()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if diff := cmp.Diff(want, c.count); diff != "" {
-		t.Errorf("the failures (-want +got)\n%s", diff)
-	}
-	clear(c.count)
-}
-
-// openCounting opens a store and returns it with the counts of its failures.
-func openCounting(t *testing.T, e engine.Engine) (*repository.Store, *failureCounts) {
-	t.Helper()
-	failures := newFailureCounts()
-	return open(t, e, repository.Options{ObserveFailure: failures.add}), failures
-}
 
 func TestFullDiskIsObservedForEachCaller(t *testing.T) {
 	t.Parallel()
@@ -83,14 +55,10 @@ func TestLockedFileIsObservedAsBusy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pets.db")
 	s, failures := openCounting(t, sqlite.New(path))
 	other, err := sql.Open("sqlite3", "file:"+path+"?_txlock=immediate")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer func() { _ = other.Close() }()
 	tx, err := other.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer func() { _ = tx.Rollback() }()
 	if err := s.InTx(t.Context(), adding("Rex")); !errors.Is(err, domain.ErrUnavailable) {
 		t.Errorf("got %v, want unavailable", err)
@@ -102,9 +70,7 @@ func TestReplacedFileAndClosedStoreAreObserved(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
 	s, failures := openCounting(t, sqlite.New(path))
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Remove(path))
 	for _, call := range []func() error{
 		func() error { return s.InTx(t.Context(), adding("Rex")) },
 		func() error { return s.Ping(t.Context()) },
@@ -114,9 +80,7 @@ func TestReplacedFileAndClosedStoreAreObserved(t *testing.T) {
 		}
 		failures.want(t, map[engine.Failure]int{engine.FailureReplaced: 1})
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Close())
 	for _, call := range []func() error{
 		func() error { return s.InTx(t.Context(), adding("Rex")) },
 		func() error { _, err := s.Pets().Get(t.Context(), 1); return err },
@@ -133,23 +97,18 @@ func TestDeadlineIsObservedAndCancellationIsNot(t *testing.T) {
 	s, failures := openCounting(t, newEngine(t))
 	release := block(t, s)
 	defer release()
-	if err := s.AcquireReadSlots(t.Context(), maxOpenConns); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.AcquireReadSlots(t.Context(), maxOpenConns))
 	defer s.ReleaseReadSlots(maxOpenConns)
 	expired, stop := context.WithTimeout(t.Context(), time.Millisecond)
 	defer stop()
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	for name, call := range map[string]func(context.Context) error{
-		"InTx":            func(ctx context.Context) error { return s.InTx(ctx, adding("Rex")) },
-		"Ping":            s.Ping,
-		"pets.Get":        func(ctx context.Context) error { _, err := s.Pets().Get(ctx, 1); return err },
-		"keys.FindByHash": func(ctx context.Context) error { _, err := s.Keys().FindByHash(ctx, apikey.Hash{}); return err },
-	} {
+	calls := maps.Clone(reads)
+	calls["InTx"] = func(ctx context.Context, s *repository.Store) error { return s.InTx(ctx, adding("Rex")) }
+	for name, call := range calls {
 		for ctx, want := range map[context.Context]map[engine.Failure]int{expired: {engine.FailureTimeout: 1}, canceled: {}} {
-			if err := call(ctx); !errors.Is(err, domain.ErrUnavailable) {
-				t.Errorf("%s: got %v, want unavailable", name, err)
+			if err := call(ctx, s); !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, ctx.Err()) {
+				t.Errorf("%s: got %v, want unavailable because of %v", name, err, ctx.Err())
 			}
 			failures.want(t, want)
 		}
@@ -165,4 +124,44 @@ func TestRejectedRequestIsNotObserved(t *testing.T) {
 		t.Errorf("got %v and %v, want two errors", notFound, rejected)
 	}
 	failures.want(t, map[engine.Failure]int{})
+}
+
+func TestRolledBackTransactionIsObservedByItsCause(t *testing.T) {
+	t.Parallel()
+	s, failures := openCounting(t, newEngine(t))
+	for cause, want := range map[error]engine.Failure{
+		sqlite3.Error{Code: sqlite3.ErrFull}: engine.FailureFull,
+		domain.PetNotFound(1):                engine.FailureOther,
+	} {
+		err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+			return errors.Join(cause, repository.ExecIn(ctx, r, "ROLLBACK"))
+		})
+		if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, groupcommit.ErrRolledBack) || errors.Is(err, domain.ErrNotFound) {
+			t.Errorf("got %v, want unavailable, %v, and not found only as text", err, groupcommit.ErrRolledBack)
+		}
+		failures.want(t, map[engine.Failure]int{want: 1})
+	}
+}
+
+func TestEveryErrorHasAListedFailure(t *testing.T) {
+	t.Parallel()
+	s, _ := openCounting(t, newEngine(t))
+	for err, want := range map[error]engine.Failure{
+		sqlite3.Error{Code: sqlite3.ErrFull}:                                  engine.FailureFull,
+		sqlite3.Error{Code: sqlite3.ErrBusy}:                                  engine.FailureBusy,
+		sqlite3.Error{Code: sqlite3.ErrReadonly}:                              engine.FailureReadOnly,
+		sqlite3.Error{Code: sqlite3.ErrIoErr}:                                 engine.FailureIO,
+		sqlite3.Error{Code: sqlite3.ErrIoErr, SystemErrno: syscall.ENOSPC}:    engine.FailureFull, // for the shared memory of the WAL
+		sqlite3.Error{Code: sqlite3.ErrCorrupt}:                               engine.FailureCorrupt,
+		sqlite3.Error{Code: sqlite3.ErrCantOpen, SystemErrno: syscall.EMFILE}: engine.FailureCannotOpen,
+		sqlite3.Error{Code: sqlite3.ErrConstraint}:                            engine.FailureOther,
+		context.DeadlineExceeded:                                              engine.FailureTimeout,
+		groupcommit.ErrQueueFull:                                              engine.FailureQueueFull,
+		groupcommit.ErrClosed:                                                 engine.FailureClosed,
+		groupcommit.ErrGoexit:                                                 engine.FailureOther,
+	} {
+		if got := s.FailureOf(domain.Unavailable(err)); got != want || !slices.Contains(engine.Failures(), got) {
+			t.Errorf("%v: got the failure %q, want %q", err, got, want)
+		}
+	}
 }

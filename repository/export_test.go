@@ -5,7 +5,6 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository/engine"
 )
@@ -24,11 +23,6 @@ func (s *Store) TryAcquireReadSlots(n int64) bool { return s.slots().TryAcquire(
 
 // ReleaseReadSlots releases n of the connections that read.
 func (s *Store) ReleaseReadSlots(n int64) { s.slots().Release(n) }
-
-// EachPet calls fn with each pet of a query as that of a page.
-func (s *Store) EachPet(ctx context.Context, fn func(domain.Pet) error) error {
-	return each(ctx, s.reads.db, &petModel{}, fn)
-}
 
 // ExecIn runs a statement within the transaction of r, which records no change.
 func ExecIn(ctx context.Context, r port.Repositories, statement string) error {

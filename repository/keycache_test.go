@@ -10,16 +10,13 @@ import (
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/engine"
 )
 
 // creatingKey returns a function that creates the first key, and its hash.
 func creatingKey(t *testing.T) (txFunc, apikey.Hash) {
 	t.Helper()
 	key, err := apikey.New("till 1", apikey.Generate(), time.UnixMilli(0), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Keys.Create(ctx, key)
 		return err
@@ -38,11 +35,9 @@ func wantKeyName(t *testing.T, s *repository.Store, hash apikey.Hash, want strin
 	return key
 }
 
-func unchanged() (engine.Changes, error) { return engine.Changes{}, nil }
-
 func TestCachedKeyIsUsedUntilAKeyChanges(t *testing.T) {
 	t.Parallel()
-	s := open(t, checking{newEngine(t), unchanged}, repository.Options{})
+	s := open(t, checking(newEngine(t), unchanged), repository.Options{})
 	create, hash := creatingKey(t)
 	inTx(t, s, create)
 	wantKeyName(t, s, hash, "till 1")
@@ -69,7 +64,7 @@ func TestCachedKeyIsUsedUntilAKeyChanges(t *testing.T) {
 func TestUnknownKeyIsNotCached(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t)
-	s, other := open(t, checking{e, unchanged}, repository.Options{}), open(t, e, repository.Options{})
+	s, other := open(t, checking(e, unchanged), repository.Options{}), open(t, e, repository.Options{})
 	create, hash := creatingKey(t)
 	if _, err := s.Keys().FindByHash(t.Context(), hash); !errors.Is(err, domain.ErrUnauthenticated) {
 		t.Errorf("got %v, want unauthenticated", err)
@@ -80,28 +75,10 @@ func TestUnknownKeyIsNotCached(t *testing.T) {
 
 func TestKeyIsReadWhileVersionsAreUnknown(t *testing.T) {
 	t.Parallel()
-	s := open(t, checking{newEngine(t), func() (engine.Changes, error) { return engine.Changes{}, errors.New("failure") }}, repository.Options{})
+	s := open(t, checking(newEngine(t), failed), repository.Options{})
 	create, hash := creatingKey(t)
 	inTx(t, s, create)
 	wantKeyName(t, s, hash, "till 1")
 	inTx(t, s, renaming)
 	wantKeyName(t, s, hash, "till 2")
-}
-
-func TestRevocationByAnotherStoreIsNoticed(t *testing.T) {
-	t.Parallel()
-	e := newEngine(t)
-	s, other := open(t, e, repository.Options{}), open(t, e, repository.Options{})
-	create, hash := creatingKey(t)
-	inTx(t, s, create)
-	wantKeyName(t, s, hash, "till 1")
-	at := time.UnixMilli(1)
-	inTx(t, other, func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Keys.Revoke(ctx, 1, at)
-		return err
-	})
-	waitUntil(t, "the key is revoked", func() bool {
-		key, err := s.Keys().FindByHash(t.Context(), hash)
-		return err == nil && !key.Usable(at)
-	})
 }

@@ -34,57 +34,24 @@ func TestOpenRejectsMaxStalenessOfMoreThanFiveSeconds(t *testing.T) {
 	}
 }
 
-// An endingEngine ends a context once it has opened a database.
-type endingEngine struct {
-	engine.Engine
-	end context.CancelFunc
-}
-
-func (e endingEngine) Open(ctx context.Context, o engine.Options) (engine.Database, error) {
-	defer e.end()
-	return e.Engine.Open(ctx, o)
-}
-
-func TestEndOfContextInterruptsOpen(t *testing.T) {
+func TestOpenReturnsTheFailureOfTheFirstPollAndTheEndOfItsContext(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	store, err := repository.Open(ctx, endingEngine{newEngine(t), cancel}, repository.Options{Migrate: true})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want %v", err, context.Canceled)
+	for want, change := range map[error]func(engine.Database, context.CancelFunc) engine.Database{
+		errFailure: func(d engine.Database, _ context.CancelFunc) engine.Database { return polledDatabase{d, false, failed} },
+		context.Canceled: func(d engine.Database, cancel context.CancelFunc) engine.Database {
+			cancel()
+			return d
+		},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		e := wrapped{newEngine(t), func(d engine.Database) engine.Database { return change(d, cancel) }}
+		store, err := repository.Open(ctx, e, repository.Options{Migrate: true})
+		if !errors.Is(err, want) {
+			t.Errorf("got %v, want %v", err, want)
+		}
+		if err == nil {
+			_ = store.Close()
+		}
+		cancel()
 	}
-	if err == nil {
-		_ = store.Close()
-	}
-}
-
-func TestOpenReturnsTheFailureOfTheFirstPoll(t *testing.T) {
-	t.Parallel()
-	failure := errors.New("failure")
-	store, err := repository.Open(t.Context(), failingEngine{newEngine(t), failure}, repository.Options{Migrate: true})
-	if !errors.Is(err, failure) {
-		t.Errorf("got %v, want %v", err, failure)
-	}
-	if err == nil {
-		_ = store.Close()
-	}
-}
-
-// A failingEngine opens databases whose PollChanges fails.
-type failingEngine struct {
-	engine.Engine
-	err error
-}
-
-func (e failingEngine) Open(ctx context.Context, o engine.Options) (engine.Database, error) {
-	database, err := e.Engine.Open(ctx, o)
-	return failingDatabase{database, e.err}, err
-}
-
-type failingDatabase struct {
-	engine.Database
-	err error
-}
-
-func (d failingDatabase) PollChanges(context.Context) (engine.Changes, error) {
-	return engine.Changes{}, d.err
 }

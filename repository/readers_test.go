@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
@@ -39,31 +38,12 @@ var reads = map[string]func(context.Context, *repository.Store) error{
 	"Ping": func(ctx context.Context, s *repository.Store) error { return s.Ping(ctx) },
 }
 
-func TestReadWaitsForAConnectionUntilItsContextEnds(t *testing.T) {
-	t.Parallel()
-	store := newStore(t)
-	if err := store.AcquireReadSlots(t.Context(), maxOpenConns); err != nil {
-		t.Fatal(err)
-	}
-	soon, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-	defer cancel()
-	for name, read := range reads {
-		if err := read(soon, store); !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%s: got %v, want unavailable because of the deadline", name, err)
-		}
-	}
-	store.ReleaseReadSlots(maxOpenConns)
-	if err := store.Ping(t.Context()); err != nil {
-		t.Errorf("with a free connection: got %v, want no error", err)
-	}
-}
-
 // A read that kept its connection would make later ones wait for ever.
 func TestEveryReadReleasesItsConnection(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t)
 	store, other := open(t, e, repository.Options{}), open(t, e, repository.Options{})
-	check := func(name string, err error) {
+	released := func(name string, err error) {
 		t.Helper()
 		if !store.TryAcquireReadSlots(maxOpenConns) {
 			t.Fatalf("%s returned %v and kept its connection", name, err)
@@ -74,7 +54,7 @@ func TestEveryReadReleasesItsConnection(t *testing.T) {
 		t.Helper()
 		for name, read := range reads {
 			err := read(t.Context(), store)
-			check(name, err)
+			released(name, err)
 			if want != nil && !errors.Is(err, want) {
 				t.Errorf("%s: got %v, want %v", name, err, want)
 			}
@@ -84,20 +64,18 @@ func TestEveryReadReleasesItsConnection(t *testing.T) {
 	inTx(t, other, adding("Rex"))
 	readAll(nil)
 	failure := errors.New("failure")
-	check("Each that its function stops", store.Pets().Each(t.Context(), "", func(domain.Pet) error { return failure }))
+	released("Each that its function stops", store.Pets().Each(t.Context(), "", func(domain.Pet) error { return failure }))
 	func() {
 		defer func() { _ = recover() }()
 		_ = store.Pets().Each(t.Context(), "", func(domain.Pet) error { panic(failure) })
 	}()
-	check("Each whose function panics", failure)
+	released("Each whose function panics", failure)
 	inTx(t, other, executing("ALTER TABLE pets RENAME TO pets_renamed"))
 	_, err := store.Pets().Get(t.Context(), 1)
-	check("Get without its table", err)
+	released("Get without its table", err)
 	if err == nil {
 		t.Error("Get without its table: got no error")
 	}
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, store.Close())
 	readAll(domain.ErrUnavailable)
 }

@@ -2,10 +2,13 @@ package repository_test
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"example.com/petstore/domain"
@@ -19,6 +22,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // maxOpenConns is the default of Options.MaxOpenConns.
 const maxOpenConns = 4
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // newStore opens a new store, which is closed when the test ends.
 func newStore(t *testing.T) *repository.Store {
@@ -37,36 +47,76 @@ func open(t *testing.T, e engine.Engine, o repository.Options) *repository.Store
 	t.Helper()
 	o.Migrate = true
 	store, err := repository.Open(t.Context(), e, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
+		check(t, store.Close())
 	})
 	return store
 }
 
-// A checking engine is one whose databases check before a read.
-type checking struct {
+// A wrapped engine changes the databases that it opens.
+type wrapped struct {
 	engine.Engine
-	poll func() (engine.Changes, error)
+	wrap func(engine.Database) engine.Database
 }
 
-func (c checking) Open(ctx context.Context, o engine.Options) (engine.Database, error) {
-	database, err := c.Engine.Open(ctx, o)
-	return checkingDatabase{database, c.poll}, err
+func (w wrapped) Open(ctx context.Context, o engine.Options) (engine.Database, error) {
+	database, err := w.Engine.Open(ctx, o)
+	return w.wrap(database), err
 }
 
-type checkingDatabase struct {
+// checking returns an engine whose databases check before a read.
+func checking(e engine.Engine, poll func() (engine.Changes, error)) engine.Engine {
+	return wrapped{e, func(d engine.Database) engine.Database { return polledDatabase{d, true, poll} }}
+}
+
+type polledDatabase struct {
 	engine.Database
-	poll func() (engine.Changes, error)
+	checksBeforeRead bool
+	poll             func() (engine.Changes, error)
 }
 
-func (d checkingDatabase) ChecksBeforeRead() bool { return true }
+func (d polledDatabase) ChecksBeforeRead() bool { return d.checksBeforeRead }
 
-func (d checkingDatabase) PollChanges(context.Context) (engine.Changes, error) { return d.poll() }
+func (d polledDatabase) PollChanges(context.Context) (engine.Changes, error) { return d.poll() }
+
+func unchanged() (engine.Changes, error) { return engine.Changes{}, nil }
+
+var errFailure = errors.New("failure")
+
+func failed() (engine.Changes, error) { return engine.Changes{}, errFailure }
+
+// failureCounts count the failures of a store.
+type failureCounts struct {
+	mu    sync.Mutex
+	count map[engine.Failure]int
+}
+
+func newFailureCounts() *failureCounts { return &failureCounts{count: map[engine.Failure]int{}} }
+
+func (c *failureCounts) add(failure engine.Failure) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.count[failure]++
+}
+
+// want compares the failures since its last call with want.
+func (c *failureCounts) want(t *testing.T, want map[engine.Failure]int) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if diff := cmp.Diff(want, c.count); diff != "" {
+		t.Errorf("the failures (-want +got)\n%s", diff)
+	}
+	clear(c.count)
+}
+
+// openCounting opens a store and returns it with the counts of its failures.
+func openCounting(t *testing.T, e engine.Engine) (*repository.Store, *failureCounts) {
+	t.Helper()
+	failures := newFailureCounts()
+	return open(t, e, repository.Options{ObserveFailure: failures.add}), failures
+}
 
 // A txFunc is the argument of InTx.
 type txFunc = func(context.Context, port.Repositories) error
@@ -87,28 +137,26 @@ func executing(statement string) txFunc {
 // inTx runs a transaction that must succeed.
 func inTx(t *testing.T, s *repository.Store, fn txFunc) {
 	t.Helper()
-	if err := s.InTx(t.Context(), fn); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.InTx(t.Context(), fn))
 }
 
 // block keeps the store from running transactions until release is called.
 func block(t *testing.T, s *repository.Store) (release func()) {
 	t.Helper()
-	began, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	began, end, result := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		defer close(ended)
-		err := s.InTx(context.WithoutCancel(t.Context()), func(context.Context, port.Repositories) error {
+		result <- s.InTx(context.WithoutCancel(t.Context()), func(context.Context, port.Repositories) error {
 			close(began)
 			<-end
 			return nil
 		})
-		if err != nil {
-			t.Error(err)
-		}
 	}()
 	<-began
-	return func() { close(end); <-ended }
+	return func() {
+		t.Helper()
+		close(end)
+		check(t, <-result)
+	}
 }
 
 // begin calls InTx in a goroutine, waits until it has begun, and returns the channel of its
@@ -127,9 +175,7 @@ func begin(ctx context.Context, s *repository.Store, fn txFunc) <-chan error {
 func wantNames(t *testing.T, s *repository.Store, want ...string) {
 	t.Helper()
 	page, err := s.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 100}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	got := map[string]int{}
 	for _, pet := range page.Items {
 		got[pet.Name]++

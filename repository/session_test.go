@@ -18,22 +18,6 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
-func TestReadOfRowsEndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	store := newStore(t)
-	inTx(t, store, addingMany(1000))
-	ctx, cancel := context.WithCancel(t.Context())
-	rows := 0
-	err := store.EachPet(ctx, func(domain.Pet) error {
-		cancel()
-		rows++
-		return nil
-	})
-	if !errors.Is(err, domain.ErrUnavailable) || rows != 1 {
-		t.Errorf("got %d rows and %v, want 1 and unavailable", rows, err)
-	}
-}
-
 // addingMany returns a function that adds n pets.
 func addingMany(n int) txFunc {
 	return func(ctx context.Context, r port.Repositories) error {
@@ -67,25 +51,6 @@ func TestDeadlineOfEachIsObserved(t *testing.T) {
 	failures.want(t, map[engine.Failure]int{})
 }
 
-func TestEachInATransactionReadsItsWrites(t *testing.T) {
-	t.Parallel()
-	store := newStore(t)
-	inTx(t, store, func(ctx context.Context, r port.Repositories) error {
-		if err := adding("Rex")(ctx, r); err != nil {
-			return err
-		}
-		var names []string
-		err := r.Pets.Each(ctx, "", func(pet domain.Pet) error {
-			names = append(names, pet.Name)
-			return nil
-		})
-		if len(names) != 1 || names[0] != "Rex" {
-			t.Errorf("got the names %v, want Rex", names)
-		}
-		return err
-	})
-}
-
 func TestEachStatementHasASpan(t *testing.T) {
 	t.Parallel()
 	spans := tracetest.NewInMemoryExporter()
@@ -100,6 +65,9 @@ func TestEachStatementHasASpan(t *testing.T) {
 	}{
 		{"plain SQL", func(ctx context.Context) error { return s.InTx(ctx, adding(secret)) }, []string{"INSERT"}, codes.Unset},
 		{"GORM", func(ctx context.Context) error { _, err := s.Pets().Get(ctx, 1); return err }, []string{"SELECT"}, codes.Unset},
+		{"GORM in a transaction", func(ctx context.Context) error {
+			return s.InTx(ctx, func(ctx context.Context, r port.Repositories) error { _, err := r.Pets.Get(ctx, 1); return err })
+		}, []string{"SELECT"}, codes.Unset},
 		{"rows of GORM", func(ctx context.Context) error { _, err := s.Pets().List(ctx, domain.PetQuery{}); return err }, []string{"SELECT"}, codes.Unset},
 		{"GORM with a value", func(ctx context.Context) error { return s.InTx(ctx, addingMany(1)) }, []string{"INSERT"}, codes.Unset},
 		{"failed statement, again with a savepoint", func(ctx context.Context) error {

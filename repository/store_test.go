@@ -39,10 +39,6 @@ func TestTransactionThatDidNotEndItselfIsUnavailable(t *testing.T) {
 			_, err := r.Orders.Create(ctx, 4711, time.UnixMilli(0))
 			return err
 		}, nil},
-		// SQLite rolls back by itself, such as when the disk is full.
-		"rolled back": {func(ctx context.Context, r port.Repositories) error {
-			return errors.Join(domain.PetNotFound(1), repository.ExecIn(ctx, r, "ROLLBACK"))
-		}, groupcommit.ErrRolledBack},
 		// As t.Fatal does.
 		"Goexit": {func(context.Context, port.Repositories) error { runtime.Goexit(); return nil }, groupcommit.ErrGoexit},
 	} {
@@ -54,24 +50,10 @@ func TestTransactionThatDidNotEndItselfIsUnavailable(t *testing.T) {
 	wantNames(t, s)
 	inTx(t, s, adding("next"))
 	wantNames(t, s, "next")
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Close())
 	if err := s.InTx(t.Context(), adding("too late")); !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, groupcommit.ErrClosed) {
 		t.Errorf("closed: got %v, want unavailable and %v", err, groupcommit.ErrClosed)
 	}
-}
-
-func TestNestedTransactionIsRejected(t *testing.T) {
-	t.Parallel()
-	s := newStore(t)
-	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		return errors.Join(adding("rolled back")(ctx, r), s.InTx(ctx, adding("nested")))
-	})
-	if !errors.Is(err, groupcommit.ErrNested) || errors.Is(err, domain.ErrUnavailable) {
-		t.Errorf("got %v, want %v", err, groupcommit.ErrNested)
-	}
-	wantNames(t, s)
 }
 
 func TestCommitIsObserved(t *testing.T) {
@@ -102,9 +84,7 @@ func TestCloseWaitsForTransactions(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t)
 	s, err := repository.Open(t.Context(), e, repository.Options{Migrate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	result, closed, began, end := make(chan error), make(chan error), make(chan struct{}), make(chan struct{})
 	go func() {
 		result <- s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
@@ -116,9 +96,7 @@ func TestCloseWaitsForTransactions(t *testing.T) {
 	<-began
 	go func() { closed <- s.Close() }()
 	close(end)
-	if err := errors.Join(<-result, <-closed); err != nil {
-		t.Error(err)
-	}
+	check(t, errors.Join(<-result, <-closed))
 	if err := s.Close(); err != nil {
 		t.Errorf("a second Close: got %v, want no error", err)
 	}
@@ -127,7 +105,7 @@ func TestCloseWaitsForTransactions(t *testing.T) {
 
 func TestVersionsIncreaseWithChanges(t *testing.T) {
 	t.Parallel()
-	s := open(t, checking{newEngine(t), unchanged}, repository.Options{}) // else all increase when no poll happens for long
+	s := open(t, checking(newEngine(t), unchanged), repository.Options{}) // else all increase when no poll happens for long
 	check := func(name string, fn txFunc, wantAdded, wantChanged bool) {
 		t.Helper()
 		added, changed, _ := s.Versions(t.Context())
@@ -186,10 +164,10 @@ func TestVersionsAreCheckedUnlessTheyMayBeStale(t *testing.T) {
 	t.Parallel()
 	for maxStaleness, want := range map[time.Duration]int64{0: 3, 5 * time.Second: 1} {
 		var polls atomic.Int64
-		s := open(t, checking{newEngine(t), func() (engine.Changes, error) {
+		s := open(t, checking(newEngine(t), func() (engine.Changes, error) {
 			polls.Add(1)
-			return engine.Changes{}, nil
-		}}, repository.Options{MaxStaleness: maxStaleness})
+			return unchanged()
+		}), repository.Options{MaxStaleness: maxStaleness})
 		for range 3 {
 			if _, _, err := s.Versions(t.Context()); err != nil {
 				t.Error(err)
@@ -204,7 +182,7 @@ func TestVersionsAreCheckedUnlessTheyMayBeStale(t *testing.T) {
 func TestVersionsAreUnavailableWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	failures := newFailureCounts()
-	s := open(t, checking{newEngine(t), func() (engine.Changes, error) { return engine.Changes{}, errors.New("failure") }},
+	s := open(t, checking(newEngine(t), failed),
 		repository.Options{ObserveFailure: failures.add})
 	if _, _, err := s.Versions(t.Context()); !errors.Is(err, domain.ErrUnavailable) {
 		t.Errorf("got %v, want unavailable", err)

@@ -17,62 +17,21 @@ import (
 	"example.com/petstore/repository/groupcommit"
 )
 
-func TestFailedFunctionIsRolledBackAlone(t *testing.T) {
-	t.Parallel()
-	for name, wrap := range engines {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			q := openQueue(t, wrap)
-			failure := errors.New("failure")
-			release := q.block(t)
-			first := q.enqueue(t.Context(), adding("first"))
-			failed := q.enqueue(t.Context(), failing("rolled back", failure))
-			panicking := make(chan any)
-			go func() {
-				defer func() { panicking <- recover() }()
-				_ = q.Do(t.Context(), func(ctx context.Context, n names) error {
-					_ = n.Add(ctx, "also rolled back")
-					panic("failure")
-				})
-			}()
-			last := q.enqueue(t.Context(), adding("last"))
-			release()
-			if err := errors.Join(<-first, <-last); err != nil {
-				t.Errorf("the other functions: got %v, want no error", err)
-			}
-			if err := <-failed; !errors.Is(err, failure) || isQueueError(err) {
-				t.Errorf("the failed function: got %v, want %v itself", err, failure)
-			}
-			if recovered := <-panicking; recovered != "failure" {
-				t.Errorf("the function that panicked: got the panic %v, want failure", recovered)
-			}
-			q.wantNames(t, "first", "last")
-		})
-	}
-}
-
-// engines are SQLite as it is, and as a database to which each statement takes a round trip.
-var engines = map[string]func(engine.Database) engine.Database{
-	"alone":     nil,
-	"coalesced": func(d engine.Database) engine.Database { return batching{d} },
-}
-
-// A batching database batches statements.
-type batching struct{ engine.Database }
-
-func (batching) BatchesStatements() bool { return true }
-
 // The batch runs again only for a function that failed after it changed something.
-func TestFunctionThatFailsUnchangedDoesNotRepeatTheBatch(t *testing.T) {
+func TestFailedFunctionIsRolledBackAlone(t *testing.T) {
 	t.Parallel()
 	failure := errors.New("failure")
 	for name, c := range map[string]struct {
 		failing  txFunc
-		wantRuns int32
+		wantRuns int32 // of the function before it
 	}{
 		"fails immediately":    {func(context.Context, names) error { return failure }, 1},
 		"changes no row":       {func(ctx context.Context, n names) error { return errors.Join(n.Remove(ctx, "Tom"), failure) }, 1},
 		"fails after a change": {failing("rolled back", failure), 2},
+		"panics after a change": {func(ctx context.Context, n names) error {
+			_ = n.Add(ctx, "rolled back")
+			panic(failure)
+		}, 2},
 	} {
 		for engineName, wrap := range engines {
 			t.Run(name+" "+engineName, func(t *testing.T) {
@@ -87,11 +46,10 @@ func TestFunctionThatFailsUnchangedDoesNotRepeatTheBatch(t *testing.T) {
 				failed := q.enqueue(t.Context(), c.failing)
 				last := q.enqueue(t.Context(), adding("last"))
 				release()
-				if err := errors.Join(<-first, <-last); err != nil {
-					t.Error(err)
-				}
-				if err := <-failed; !errors.Is(err, failure) {
-					t.Errorf("the failed function: got %v, want %v", err, failure)
+				check(t, errors.Join(<-first, <-last))
+				err := <-failed
+				if !errors.Is(err, failure) || isQueueError(err) || errors.Is(err, errPanic) != strings.HasPrefix(name, "panics") {
+					t.Errorf("the failed function: got %v, want %v itself, or its panic", err, failure)
 				}
 				if got := runs.Load(); got != c.wantRuns {
 					t.Errorf("the function before it: got %d runs, want %d", got, c.wantRuns)
@@ -101,6 +59,17 @@ func TestFunctionThatFailsUnchangedDoesNotRepeatTheBatch(t *testing.T) {
 		}
 	}
 }
+
+// engines are SQLite as it is, and as a database to which each statement takes a round trip.
+var engines = map[string]func(engine.Database) engine.Database{
+	"alone":     nil,
+	"coalesced": func(d engine.Database) engine.Database { return batching{d} },
+}
+
+// A batching database batches statements.
+type batching struct{ engine.Database }
+
+func (batching) BatchesStatements() bool { return true }
 
 // failingFrom returns a function that fails from its nth run, after a change.
 func failingFrom(n int, err error) txFunc {
@@ -140,47 +109,32 @@ func TestBatchRunsAgainOnce(t *testing.T) {
 	q.wantNames(t, "other", "last")
 }
 
+// SQLite rolls back by itself, such as when the disk is full. Only an error of the database concerns
+// the other callers.
 func TestTransactionRolledBackBySQLiteFailsTheBatch(t *testing.T) {
 	t.Parallel()
 	for name, wrap := range engines {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			q := openQueue(t, wrap)
-			errNotFound := errors.New("not found")
-			release := q.block(t)
-			lost := q.enqueue(t.Context(), adding("lost"))
-			// SQLite rolls back by itself, such as when the disk is full.
-			failed := q.enqueue(t.Context(), func(ctx context.Context, n names) error {
-				return errors.Join(errNotFound, n.exec(ctx, "ROLLBACK"))
-			})
-			next := q.enqueue(t.Context(), adding("not started"))
-			release()
-			for _, result := range []<-chan error{lost, next} {
-				if err := <-result; !isQueueError(err) || errors.Is(err, errNotFound) || !errors.Is(err, groupcommit.ErrRolledBack) {
-					t.Errorf("got %v, want %v without the error of another function", err, groupcommit.ErrRolledBack)
+		for cause, wrapped := range map[error]bool{errors.New("not found"): false, sqlite3.Error{Code: sqlite3.ErrFull}: true} {
+			t.Run(fmt.Sprint(name, ", ", cause), func(t *testing.T) {
+				t.Parallel()
+				q := openQueue(t, wrap)
+				release := q.block(t)
+				lost := q.enqueue(t.Context(), adding("lost"))
+				failed := q.enqueue(t.Context(), func(ctx context.Context, n names) error {
+					return errors.Join(cause, n.exec(ctx, "ROLLBACK"))
+				})
+				next := q.enqueue(t.Context(), adding("not started"))
+				release()
+				for _, result := range []<-chan error{lost, failed, next} {
+					err := <-result
+					if !isQueueError(err) || !errors.Is(err, groupcommit.ErrRolledBack) || !strings.Contains(err.Error(), cause.Error()) || errors.Is(err, cause) != wrapped {
+						t.Errorf("got %v, want %v that names %v, and wraps it: %t", err, groupcommit.ErrRolledBack, cause, wrapped)
+					}
 				}
-			}
-			if err := <-failed; !isQueueError(err) || !strings.Contains(err.Error(), "not found") {
-				t.Errorf("the function that was rolled back: got %v, want an Error that names its own", err)
-			}
-			q.wantNames(t)
-			if err := q.Do(t.Context(), adding("next")); err != nil {
-				t.Errorf("after the rollback: got %v, want no error", err)
-			}
-		})
-	}
-}
-
-// Only an error of the database concerns the other callers.
-func TestRolledBackTransactionHasItsCause(t *testing.T) {
-	t.Parallel()
-	q := openQueue(t, nil)
-	errFull := sqlite3.Error{Code: sqlite3.ErrFull}
-	err := q.Do(t.Context(), func(ctx context.Context, n names) error {
-		return errors.Join(errFull, n.exec(ctx, "ROLLBACK"))
-	})
-	if !errors.Is(err, groupcommit.ErrRolledBack) || !errors.Is(err, errFull) {
-		t.Errorf("got %v, want %v because of %v", err, groupcommit.ErrRolledBack, errFull)
+				q.wantNames(t)
+				check(t, q.Do(t.Context(), adding("next")))
+			})
+		}
 	}
 }
 
@@ -245,9 +199,7 @@ func TestRowsOfABatchAreSentTogether(t *testing.T) {
 	})
 	release()
 	for _, result := range append(results, last) {
-		if err := <-result; err != nil {
-			t.Error(err)
-		}
+		check(t, <-result)
 	}
 	if diff := cmp.Diff([][]string{all, {"last"}}, q.sent); diff != "" {
 		t.Errorf("the rows of the statements (-want +got)\n%s", diff)

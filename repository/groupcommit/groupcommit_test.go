@@ -3,6 +3,7 @@ package groupcommit_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -73,17 +74,11 @@ type testQueue struct {
 func openQueue(t *testing.T, wrap func(engine.Database) engine.Database) *testQueue {
 	t.Helper()
 	database, err := sqlite.New(filepath.Join(t.TempDir(), "pets.db")).Open(t.Context(), engine.Options{Migrate: true, MaxOpenConns: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	tx, err := database.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	_, err = tx.ExecContext(t.Context(), "CREATE TABLE names (name TEXT NOT NULL UNIQUE)")
-	if err := errors.Join(err, tx.Commit(engine.Changes{})); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(err, tx.Commit(engine.Changes{})))
 	if wrap != nil {
 		database = wrap(database)
 	}
@@ -94,9 +89,7 @@ func openQueue(t *testing.T, wrap func(engine.Database) engine.Database) *testQu
 	}, q.newNames)
 	t.Cleanup(func() {
 		q.Close()
-		if err := database.Close(); err != nil {
-			t.Error(err)
-		}
+		check(t, database.Close())
 	})
 	return q
 }
@@ -144,16 +137,12 @@ func (q *testQueue) wantBatches(t *testing.T, want ...int) {
 func (q *testQueue) wantNames(t *testing.T, want ...string) {
 	t.Helper()
 	rows, err := q.database.Readers().QueryContext(t.Context(), "SELECT name FROM names ORDER BY rowid")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer rows.Close()
 	var got []string
 	for rows.Next() {
 		var name string
-		if err := rows.Scan(&name); err != nil {
-			t.Fatal(err)
-		}
+		check(t, rows.Scan(&name))
 		got = append(got, name)
 	}
 	if diff := cmp.Diff(want, got); rows.Err() != nil || diff != "" {
@@ -171,32 +160,49 @@ func failing(name string, err error) txFunc {
 	return func(ctx context.Context, n names) error { return errors.Join(n.Add(ctx, name), err) }
 }
 
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // block keeps the queue busy until release is called, so that the functions that are queued
 // meanwhile share the next commit.
 func (q *testQueue) block(t *testing.T) (release func()) {
 	t.Helper()
-	began, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	began, end, result := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		defer close(ended)
-		err := q.Do(context.WithoutCancel(t.Context()), func(context.Context, names) error {
+		result <- q.Do(context.WithoutCancel(t.Context()), func(context.Context, names) error {
 			close(began)
 			<-end
 			return nil
 		})
-		if err != nil {
-			t.Error(err)
-		}
 	}()
 	<-began
-	return func() { close(end); <-ended }
+	return func() {
+		t.Helper()
+		close(end)
+		check(t, <-result)
+	}
 }
+
+// errPanic is wrapped by the result of enqueue if Do panicked.
+var errPanic = errors.New("panic")
 
 // enqueue calls Do in a goroutine, waits until the function is queued, and returns the channel
 // of its result.
 func (q *testQueue) enqueue(ctx context.Context, fn txFunc) <-chan error {
 	before := q.Queued()
 	result := make(chan error, 1)
-	go func() { result <- q.Do(ctx, fn) }()
+	go func() {
+		defer func() {
+			if recovered := recover(); recovered != nil {
+				result <- fmt.Errorf("%w: %w", errPanic, recovered.(error))
+			}
+		}()
+		result <- q.Do(ctx, fn)
+	}()
 	for q.Queued() == before {
 		time.Sleep(time.Millisecond)
 	}

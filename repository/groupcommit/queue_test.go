@@ -3,7 +3,6 @@ package groupcommit_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -27,9 +26,7 @@ func TestQueuedFunctionsShareACommit(t *testing.T) {
 	}
 	release()
 	for _, result := range results {
-		if err := <-result; err != nil {
-			t.Error(err)
-		}
+		check(t, <-result)
 	}
 	if waiting := q.Waiting(); waiting != 0 {
 		t.Errorf("got %d waiting callers after the commit, want 0", waiting)
@@ -37,9 +34,7 @@ func TestQueuedFunctionsShareACommit(t *testing.T) {
 	q.wantNames(t, "a", "b", "c")
 	q.wantBatches(t, 1, 3)
 	// A lone function is not delayed until the batch is as large as the last one.
-	if err := q.Do(t.Context(), adding("d")); err != nil {
-		t.Error(err)
-	}
+	check(t, q.Do(t.Context(), adding("d")))
 	q.wantNames(t, "a", "b", "c", "d")
 }
 
@@ -101,13 +96,9 @@ func TestFullQueueRejectsFunction(t *testing.T) {
 	release := q.block(t)
 	ran := atomic.Int32{}
 	count := func(context.Context, names) error { ran.Add(1); return nil }
-	var wait sync.WaitGroup
+	results := make(chan error)
 	for range groupcommit.QueueSize {
-		wait.Go(func() {
-			if err := q.Do(t.Context(), count); err != nil {
-				t.Error(err)
-			}
-		})
+		go func() { results <- q.Do(t.Context(), count) }()
 	}
 	for q.Queued() < groupcommit.QueueSize {
 		time.Sleep(time.Millisecond)
@@ -116,7 +107,9 @@ func TestFullQueueRejectsFunction(t *testing.T) {
 		t.Errorf("one more function: got %v, want an Error that wraps %v", err, groupcommit.ErrQueueFull)
 	}
 	release()
-	wait.Wait()
+	for range groupcommit.QueueSize {
+		check(t, <-results)
+	}
 	if ran.Load() != groupcommit.QueueSize {
 		t.Errorf("got %d runs, want %d", ran.Load(), groupcommit.QueueSize)
 	}

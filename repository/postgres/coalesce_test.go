@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -155,19 +154,6 @@ func TestKeyIsClaimedOnceInABatch(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("name, whether it was replayed, whether the key was reused (-want +got)\n%s", diff)
 	}
-}
-
-func TestGoexitFailsTheBatchOnly(t *testing.T) {
-	t.Parallel()
-	store := open(t, server.NewDatabase(t), repository.Options{Migrate: true})
-	inOneBatch(
-		t, store,
-		func(ctx context.Context) { wantUnavailable(t, "InTx", store.InTx(ctx, adding("lost"))) },
-		func(ctx context.Context) {
-			wantUnavailable(t, "InTx with Goexit", store.InTx(ctx, func(context.Context, port.Repositories) error { runtime.Goexit(); return nil }))
-		},
-	)
-	wantAvailable(t, store)
 }
 
 // A txFunc is the argument of InTx.

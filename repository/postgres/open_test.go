@@ -15,6 +15,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres"
 	"example.com/petstore/repository/postgres/postgrestest"
 )
@@ -130,19 +131,6 @@ func TestNameHasHostsAndDatabaseAlone(t *testing.T) {
 	}
 }
 
-func TestOpenCreatesStoreOnce(t *testing.T) {
-	t.Parallel()
-	dsn := server.NewDatabase(t)
-	for _, created := range []bool{true, false} {
-		store, err := repository.Open(t.Context(), postgres.New(dsn), repository.Options{Migrate: created})
-		check(t, err)
-		if store.Schema().Created != created || store.Schema().Version != 4 {
-			t.Errorf("got created %t and schema version %d, want %t and 4", store.Schema().Created, store.Schema().Version, created)
-		}
-		check(t, store.Close())
-	}
-}
-
 func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
@@ -150,7 +138,11 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	execute(`ALTER TABLE api_keys DROP COLUMN read_only; DELETE FROM goose_db_version WHERE version_id > 3;
 		INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', decode(repeat('00', 32), 'hex'), 'last', 0)`)(t, dsn)
 	wantOpenError(t, dsn, repository.Options{}, "the store has 3, this program needs 4: run petstore migrate up")
-	keys, err := open(t, dsn, repository.Options{Migrate: true}).Keys().List(t.Context())
+	store := open(t, dsn, repository.Options{Migrate: true})
+	if want := (engine.Schema{Version: 4, Previous: 3}); store.Schema() != want {
+		t.Errorf("got the schema %+v, want %+v", store.Schema(), want)
+	}
+	keys, err := store.Keys().List(t.Context())
 	if err != nil || len(keys) != 1 || keys[0].ReadOnly {
 		t.Errorf("got the keys %+v and %v, want one that may do all", keys, err)
 	}
@@ -181,35 +173,21 @@ func TestTextsAreUTF8WhateverTheSettingsOfTheDatabase(t *testing.T) {
 	}
 }
 
-func TestOpenRejectsUserWithoutPrivilegeToWrite(t *testing.T) {
+func TestOpenRejectsUserWithoutPrivileges(t *testing.T) {
 	t.Parallel()
-	dsn := server.NewDatabase(t)
-	user := createStoreAndUser(t, dsn)
-	execute("REVOKE INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public FROM "+user)(t, dsn)
-	execute("GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO "+user)(t, dsn)
-	wantOpenError(t, postgrestest.With(dsn, "user", user), repository.Options{}, "grant the user SELECT, INSERT, UPDATE and DELETE on all tables")
-}
-
-func TestOpenRejectsUserWithoutPrivilegeOnSequences(t *testing.T) {
-	t.Parallel()
-	dsn := server.NewDatabase(t)
-	user := createStoreAndUser(t, dsn)
-	wantOpenError(t, postgrestest.With(dsn, "user", user), repository.Options{}, "grant the user USAGE on all sequences")
-	execute("GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO "+user)(t, dsn)
-	store := open(t, postgrestest.With(dsn, "user", user), repository.Options{})
-	check(t, store.InTx(t.Context(), adding("Rex")))
-}
-
-// createStoreAndUser creates a store, and a user that may read and write its tables, but has no privilege
-// on its sequences, and returns the name of the user.
-func createStoreAndUser(t *testing.T, dsn string) (user string) {
-	t.Helper()
-	check(t, open(t, dsn, repository.Options{Migrate: true}).Close())
-	user = databaseOf(t, dsn) + "_user"
-	execute("CREATE ROLE "+user+" LOGIN")(t, dsn)
-	execute("GRANT USAGE ON SCHEMA public TO "+user)(t, dsn)
-	execute("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "+user)(t, dsn)
-	return user
+	_, dsn := openNew(t)
+	user := databaseOf(t, dsn) + "_user"
+	execute("CREATE ROLE "+user+" LOGIN; GRANT USAGE ON SCHEMA public TO "+user)(t, dsn)
+	const onTables, onSequences = " ON ALL TABLES IN SCHEMA public TO ", "USAGE ON ALL SEQUENCES IN SCHEMA public "
+	for _, step := range []struct{ statements, want string }{
+		{"GRANT SELECT" + onTables + user + "; GRANT " + onSequences + "TO " + user, "grant the user SELECT, INSERT, UPDATE and DELETE on all tables"},
+		{"GRANT INSERT, UPDATE, DELETE" + onTables + user + "; REVOKE " + onSequences + "FROM " + user, "grant the user USAGE on all sequences"},
+	} {
+		execute(step.statements)(t, dsn)
+		wantOpenError(t, postgrestest.With(dsn, "user", user), repository.Options{}, step.want)
+	}
+	execute("GRANT "+onSequences+"TO "+user)(t, dsn)
+	check(t, open(t, postgrestest.With(dsn, "user", user), repository.Options{}).InTx(t.Context(), adding("Rex")))
 }
 
 func TestConcurrentOpensCreateOneStore(t *testing.T) {
@@ -233,9 +211,9 @@ func TestConcurrentOpensCreateOneStore(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	page, err := open(t, dsn, repository.Options{}).Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 100}})
-	if err != nil || len(page.Items) != 8 || created.Load() != 1 {
-		t.Errorf("got %d pets, %d created stores and %v, want 8 and 1", len(page.Items), created.Load(), err)
+	wantPets(t, open(t, dsn, repository.Options{}), 8)
+	if created.Load() != 1 {
+		t.Errorf("got %d stores that were created, want 1", created.Load())
 	}
 }
 
@@ -263,9 +241,7 @@ func execute(statement string) func(*testing.T, string) {
 // newer creates a store with the schema of a newer program.
 func newer(t *testing.T, dsn string) {
 	t.Helper()
-	store, err := repository.Open(t.Context(), postgres.New(dsn), repository.Options{Migrate: true})
-	check(t, err)
-	check(t, store.Close())
+	check(t, open(t, dsn, repository.Options{Migrate: true}).Close())
 	execute("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)")(t, dsn)
 }
 

@@ -240,14 +240,10 @@ type recordedDatabase struct {
 func TestCommitOfAFailedTransactionIsAnError(t *testing.T) {
 	t.Parallel()
 	database, err := postgres.New(server.NewDatabase(t)).Open(t.Context(), engine.Options{Migrate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer func() { _ = database.Close() }()
 	tx, err := database.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if _, err := tx.ExecContext(t.Context(), "SELECT 1 / 0"); err == nil {
 		t.Fatal("got no error of a division by zero")
 	}

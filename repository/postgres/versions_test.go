@@ -12,7 +12,6 @@ import (
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/postgres/postgrestest"
 )
 
 // Each reader uses its own store, as a process of its own does.
@@ -131,22 +130,6 @@ func versionsOf(t *testing.T, stores []*repository.Store) (all [][2]uint64) {
 	return all
 }
 
-func TestMaxStalenessLetsCachesMissCommits(t *testing.T) {
-	t.Parallel()
-	dsn := server.NewDatabase(t)
-	store := open(t, dsn, repository.Options{Migrate: true, MaxStaleness: 5 * time.Second})
-	other := open(t, dsn, repository.Options{})
-	before := versionsOf(t, []*repository.Store{store})[0]
-	check(t, other.InTx(t.Context(), adding("Rex")))
-	if after := versionsOf(t, []*repository.Store{store})[0]; after != before {
-		t.Errorf("got %v after a commit of another store, want %v", after, before)
-	}
-	check(t, store.InTx(t.Context(), adding("Tom")))
-	if after := versionsOf(t, []*repository.Store{store})[0]; after[0] == before[0] {
-		t.Errorf("got %v after its own commit, want a greater number than in %v", after, before)
-	}
-}
-
 // After a failover that lost commits, the numbers of the row are those of other commits.
 func TestNewConnectionInvalidatesCaches(t *testing.T) {
 	t.Parallel()
@@ -174,24 +157,6 @@ func TestNewConnectionReplacesThoseThatRead(t *testing.T) {
 	if after := queryTexts(t, dsn, reader); len(before) != 1 || len(after) != 1 || before[0] == after[0] {
 		t.Errorf("got the connections %v and then %v, want another one", before, after)
 	}
-}
-
-func TestVersionsAreUnavailableWithoutTheDatabase(t *testing.T) {
-	t.Parallel()
-	dsn := server.NewDatabase(t)
-	store := open(t, postgrestest.With(dsn, "lock_timeout", "100"), repository.Options{Migrate: true})
-	tx, err := connect(t, dsn).BeginTx(t.Context(), nil)
-	check(t, err)
-	_, err = tx.ExecContext(t.Context(), "LOCK TABLE versions")
-	check(t, err)
-	_, _, err = store.Versions(t.Context())
-	wantUnavailable(t, "Versions", err)
-	canceled, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, _, err = store.Versions(canceled)
-	wantUnavailable(t, "Versions of a cancelled request", err)
-	check(t, tx.Rollback())
-	versionsOf(t, []*repository.Store{store})
 }
 
 // A number that a reader has seen must not be returned again after a commit that began later

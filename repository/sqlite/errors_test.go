@@ -3,39 +3,29 @@
 package sqlite_test
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/mattn/go-sqlite3"
 
-	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 )
 
-func TestErrorOfUnknownCauseIsUnchanged(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	open(t, folder, repository.Options{Migrate: true})
-	for _, code := range []sqlite3.ErrNo{sqlite3.ErrReadonly, sqlite3.ErrCantOpen, sqlite3.ErrIoErr} {
-		err := sqlite3.Error{Code: code}
-		if got := sqlite.WithRemedy(err, filepath.Join(folder, "pets.db")); got.Error() != err.Error() {
-			t.Errorf("got %v, want %v", got, err)
-		}
-	}
-}
-
 // A folder in the place of the WAL lets no file be opened, but causes no error of a disk.
-func TestIOErrorIsNotExplainedByFilePermissions(t *testing.T) {
+func TestRemedyIsThatOfTheCause(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	check(t, os.Mkdir(path+"-wal", 0o700))
+	intact, withFolder := sqlitetest.NewStoreWithPet(t), filepath.Join(t.TempDir(), "pets.db")
+	check(t, os.Mkdir(withFolder+"-wal", 0o700))
 	const remedy = "there is a folder where the file, its -wal or its -shm belongs: move it away"
-	ioErr := sqlite3.Error{Code: sqlite3.ErrIoErr}
-	for code, want := range map[sqlite3.ErrNo]string{
-		sqlite3.ErrIoErr: ioErr.Error(), sqlite3.ErrCantOpen: remedy, sqlite3.ErrReadonly: remedy,
-	} {
-		if got := sqlite.WithRemedy(sqlite3.Error{Code: code}, path).Error(); got != want {
+	for code, want := range map[sqlite3.ErrNo]string{sqlite3.ErrIoErr: "", sqlite3.ErrCantOpen: remedy, sqlite3.ErrReadonly: remedy} {
+		err := sqlite3.Error{Code: code}
+		if got := sqlite.WithRemedy(err, intact).Error(); got != err.Error() {
+			t.Errorf("got %q, want %q", got, err)
+		}
+		if got := sqlite.WithRemedy(err, withFolder).Error(); got != cmp.Or(want, err.Error()) {
 			t.Errorf("%v: got %q, want %q", code, got, want)
 		}
 	}

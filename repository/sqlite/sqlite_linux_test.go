@@ -36,9 +36,7 @@ func TestCloseReleasesDescriptorsOfWrongFileAndLeavesItsWAL(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), "pets.db")
-			s := sqlitetest.Open(t, path)
-			check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
+			s, path := sqlitetest.OpenWithPet(t)
 			change(t, path)
 			content, _ := os.ReadFile(path)
 			wal := sqlitetest.ReadFile(t, path+"-wal")
@@ -59,8 +57,7 @@ func TestCloseReleasesDescriptorsOfWrongFileAndLeavesItsWAL(t *testing.T) {
 
 func TestOpenReleasesDescriptorsOfDamagedFileAndLeavesItsWAL(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	sqlitetest.NewStore(t, path, "Rex")
+	path := sqlitetest.NewStoreWithPet(t)
 	path = sqlitetest.Crash(t, path, "Tom")
 	sqlitetest.OverwritePage(t, path, "unfinished_copy") // which is not in the WAL
 	content, wal := sqlitetest.ReadFile(t, path), sqlitetest.ReadFile(t, path+"-wal")

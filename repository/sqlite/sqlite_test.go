@@ -4,7 +4,7 @@ package sqlite_test
 
 import (
 	"bytes"
-	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,7 +17,6 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/modeltest"
@@ -58,46 +57,42 @@ func TestStoresOnOneFile(t *testing.T) {
 func open(t *testing.T, folder string, o repository.Options) *repository.Store {
 	t.Helper()
 	store, err := repository.Open(t.Context(), sqlite.New(filepath.Join(folder, "pets.db")), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	check(t, err)
+	t.Cleanup(func() { check(t, store.Close()) })
 	return store
 }
 
 func TestOpenRejectsOtherFilesUnchanged(t *testing.T) {
 	t.Parallel()
+	migrate := repository.Options{Migrate: true}
 	for name, test := range map[string]struct {
 		prepare func(t *testing.T, path string)
-		migrate bool
+		options repository.Options
 		want    string
 	}{
-		"text":                 {sqlitetest.WriteFile("not a database, but long enough to have a header of one hundred bytes" + strings.Repeat(".", 100)), true, "is not a SQLite database"},
-		"another program's":    {sqlitetest.Execute("CREATE TABLE notes (text)"), true, "database of another program"},
-		"another program's id": {sqlitetest.Execute("PRAGMA application_id = 7"), true, "database of another program"},
-		"folder":               {func(t *testing.T, path string) { check(t, os.Mkdir(path, 0o700)) }, true, "not a regular file"},
-		"newer":                {sqlitetest.Newer, true, "use a newer petstore"},
+		"text":                 {sqlitetest.WriteFile("not a database, but long enough to have a header of one hundred bytes" + strings.Repeat(".", 100)), migrate, "is not a SQLite database"},
+		"another program's":    {sqlitetest.Execute("CREATE TABLE notes (text)"), migrate, "database of another program"},
+		"another program's id": {sqlitetest.Execute("PRAGMA application_id = 7"), migrate, "database of another program"},
+		"folder":               {func(t *testing.T, path string) { check(t, os.Mkdir(path, 0o700)) }, migrate, "not a regular file"},
+		"newer":                {sqlitetest.Newer, migrate, "use a newer petstore"},
 		"newer, restored": {func(t *testing.T, path string) {
 			sqlitetest.Newer(t, path)
 			sqlitetest.Execute("PRAGMA journal_mode = DELETE")(t, path) // as VACUUM INTO writes a backup
-		}, true, "use a newer petstore"},
+		}, migrate, "use a newer petstore"},
 		"old": {func(t *testing.T, path string) {
 			sqlitetest.Newer(t, path)
 			sqlitetest.Execute("DELETE FROM goose_db_version WHERE version_id > 0")(t, path)
-		}, false, "run petstore migrate up"},
-		"missing": {func(*testing.T, string) {}, false, "run petstore migrate up"},
-		"empty":   {sqlitetest.WriteFile(""), false, "run petstore migrate up"},
+		}, repository.Options{}, "run petstore migrate up"},
+		"missing":                    {func(*testing.T, string) {}, repository.Options{}, "run petstore migrate up"},
+		"missing, but it must exist": {func(*testing.T, string) {}, repository.Options{Migrate: true, MustExist: true}, "there is no such file"},
+		"empty":                      {sqlitetest.WriteFile(""), repository.Options{}, "run petstore migrate up"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "pets.db")
 			test.prepare(t, path)
 			before := sqlitetest.Files(t, filepath.Dir(path))
-			_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: test.migrate})
+			_, err := repository.Open(t.Context(), sqlite.New(path), test.options)
 			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got the error %v, want one line with %q and the path", err, test.want)
 			}
@@ -108,31 +103,18 @@ func TestOpenRejectsOtherFilesUnchanged(t *testing.T) {
 	}
 }
 
-func TestPathIsUsedLiterally(t *testing.T) {
+func TestPathIsUsedLiterallyAndCloseLeavesOneFile(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "a b?c=d&e#f%20é")
 	check(t, os.Mkdir(folder, 0o700))
-	open(t, folder, repository.Options{Migrate: true})
-	if got := sqlitetest.Files(t, folder); !strings.HasPrefix(got, "pets.db ") {
-		t.Errorf("got the files\n%s\nwant pets.db", got)
-	}
-}
-
-func TestCloseLeavesOneFile(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	store := sqlitetest.Open(t, filepath.Join(folder, "pets.db"))
-	check(t, store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
-		return err
-	}))
+	store := open(t, folder, repository.Options{Migrate: true})
+	check(t, store.InTx(t.Context(), sqlitetest.Adding("Rex")))
 	_, err := store.Pets().Get(t.Context(), 1)
 	check(t, err)
 	check(t, store.Close())
 	entries, err := os.ReadDir(folder)
-	check(t, err)
-	if len(entries) != 1 || entries[0].Name() != "pets.db" {
-		t.Errorf("got the files %v, want pets.db alone", entries)
+	if err != nil || len(entries) != 1 || entries[0].Name() != "pets.db" {
+		t.Errorf("got the files %v and %v, want pets.db alone", entries, err)
 	}
 }
 
@@ -151,63 +133,23 @@ func TestConcurrentOpensCreateOneStore(t *testing.T) {
 			if store.Schema().Created {
 				created.Add(1)
 			}
-			if err := store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-				_, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
-				return err
-			}); err != nil {
-				t.Error(err)
-			}
-			if err := store.Close(); err != nil {
+			if err := errors.Join(store.InTx(t.Context(), sqlitetest.Adding("Rex")), store.Close()); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wait.Wait()
-	page, err := open(t, folder, repository.Options{Migrate: true}).Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 100}})
-	if err != nil || len(page.Items) != 8 {
-		t.Errorf("got %d pets and %v, want 8", len(page.Items), err)
-	}
+	sqlitetest.WantPets(t, filepath.Join(folder, "pets.db"), 8)
 	if created.Load() != 1 {
 		t.Errorf("got %d stores that were created, want 1", created.Load())
-	}
-}
-
-func TestOpenCreatesStoreUnlessItMustExist(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true, MustExist: true})
-	if err == nil || !strings.Contains(err.Error(), "there is no such file") {
-		t.Errorf("got %v, want an error about a missing file", err)
-	}
-	for _, created := range []bool{true, false} {
-		store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true, MustExist: !created})
-		check(t, err)
-		if store.Schema().Created != created || store.Schema().Version != 4 {
-			t.Errorf("got created %t and schema version %d, want %t and 4", store.Schema().Created, store.Schema().Version, created)
-		}
-		check(t, store.Close())
-	}
-}
-
-func TestOpenReportsDamagedFileWithRemedy(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	sqlitetest.Newer(t, path)
-	sqlitetest.Execute("DELETE FROM goose_db_version WHERE version_id = 99999")(t, path)
-	sqlitetest.OverwritePage(t, path, "pets_status_id") // which the first read uses
-	_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	if err == nil || !strings.Contains(err.Error(), "the database is damaged: restore a backup") {
-		t.Errorf("got the error %v, want that the database is damaged", err)
 	}
 }
 
 // The WAL may have commits that no backup has.
 func TestDamagedFileAndItsWALAreNotChanged(t *testing.T) {
 	t.Parallel()
-	source := filepath.Join(t.TempDir(), "pets.db")
-	s := sqlitetest.Open(t, source)
+	s, source := sqlitetest.OpenWithPet(t)
 	t.Cleanup(func() { check(t, s.Close()) })
-	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 	info, err := os.Stat(source)
 	check(t, err)
 	var rejected atomic.Int64

@@ -13,15 +13,6 @@ import (
 	"example.com/petstore/repository/storecopy"
 )
 
-func TestCopyOfEmptyStore(t *testing.T) {
-	t.Parallel()
-	from, to := newFile(t), newFile(t)
-	if _, err := copyFile(t.Context(), from, to); err != nil {
-		t.Fatal(err)
-	}
-	wantSame(t, from, to)
-}
-
 func TestCopyDoesNotMigrateExistingStores(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"from": "open the source", "to": "open the target"} {

@@ -101,12 +101,8 @@ func TestInterruptedCopyBeginsAnew(t *testing.T) {
 			}
 			wantSame(t, from, to)
 			store, err := repository.Open(t.Context(), sqlite.New(to), repository.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := store.Close(); err != nil {
-				t.Error(err)
-			}
+			check(t, err)
+			check(t, store.Close())
 		})
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/postgres"
 	"example.com/petstore/repository/postgres/postgrestest"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/storecopy"
@@ -25,13 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.WithServer(m, &
 func newFile(t *testing.T, statements ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	if err == nil {
-		err = store.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	create(t, sqlite.New(path))
 	execute(t, path, statements...)
 	return path
 }
@@ -39,21 +35,44 @@ func newFile(t *testing.T, statements ...string) string {
 func openFile(t *testing.T, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite3", "file:"+path+"?mode=rw&_busy_timeout=0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
+	return db
+}
+
+func openDatabase(t *testing.T, dsn string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("pgx", dsn)
+	check(t, err)
 	return db
 }
 
 func execute(t *testing.T, path string, statements ...string) {
 	t.Helper()
-	db := openFile(t, path)
-	defer func() { _ = db.Close() }()
+	executeIn(t, openFile(t, path), statements)
+}
+
+func executeOn(t *testing.T, dsn string, statements ...string) {
+	t.Helper()
+	executeIn(t, openDatabase(t, dsn), statements)
+}
+
+// executeIn runs statements and closes db.
+func executeIn(t *testing.T, db *sql.DB, statements []string) {
+	t.Helper()
+	defer func() { check(t, db.Close()) }()
 	for _, statement := range statements {
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
+		_, err := db.ExecContext(t.Context(), statement)
+		check(t, err)
 	}
+}
+
+// queryText returns the only value of a query.
+func queryText(t *testing.T, dsn, query string) (text string) {
+	t.Helper()
+	db := openDatabase(t, dsn)
+	defer func() { check(t, db.Close()) }()
+	check(t, db.QueryRowContext(t.Context(), query).Scan(&text))
+	return text
 }
 
 // dump returns the data of a store in the order of the primary keys.
@@ -75,9 +94,7 @@ func dump(t *testing.T, path string) string {
 func dumpQuery(t *testing.T, db *sql.DB, query string, text *strings.Builder) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer rows.Close()
 	columns, _ := rows.Columns()
 	values, dest := make([]any, len(columns)), make([]any, len(columns))
@@ -85,14 +102,10 @@ func dumpQuery(t *testing.T, db *sql.DB, query string, text *strings.Builder) {
 		dest[i] = &values[i]
 	}
 	for rows.Next() {
-		if err := rows.Scan(dest...); err != nil {
-			t.Fatal(err)
-		}
+		check(t, rows.Scan(dest...))
 		fmt.Fprintf(text, "%s %#v\n", query, values)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, rows.Err())
 }
 
 // wantSame expects the same data in two stores.
@@ -103,10 +116,50 @@ func wantSame(t *testing.T, from, to string) {
 	}
 }
 
-func withoutProgress(string, int) func(int) { return func(int) {} }
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func ignore(int) {}
 
 func copyFile(ctx context.Context, from, to string) (storecopy.Result, error) {
-	return storecopy.Copy(ctx, sqlite.New(from), sqlite.New(to), storecopy.Options{Progress: withoutProgress})
+	return copyStore(ctx, sqlite.New(from), sqlite.New(to), false, ignore)
+}
+
+func copyStore(ctx context.Context, from, to engine.Engine, snapshot bool, onRows func(n int)) (storecopy.Result, error) {
+	return storecopy.Copy(ctx, from, to, storecopy.Options{
+		Snapshot: snapshot,
+		Progress: func(string, int) func(int) { return onRows },
+	})
+}
+
+// newDatabase returns the DSN of a new store on PostgreSQL after statements.
+func newDatabase(t *testing.T, statements ...string) string {
+	t.Helper()
+	dsn := server.NewDatabase(t)
+	create(t, postgres.New(dsn))
+	executeOn(t, dsn, statements...)
+	return dsn
+}
+
+// create opens a store, which it creates if it does not exist, and closes it.
+func create(t *testing.T, e engine.Engine) {
+	t.Helper()
+	store, err := repository.Open(t.Context(), e, repository.Options{Migrate: true})
+	check(t, err)
+	check(t, store.Close())
+}
+
+// wantUnfinished expects that a store cannot be opened, because it is an unfinished copy.
+func wantUnfinished(t *testing.T, from, to engine.Engine) {
+	t.Helper()
+	want := fmt.Sprintf("it is an unfinished copy of %s: run the same petstore copy again, which begins anew, or use another store", from)
+	if _, err := repository.Open(t.Context(), to, repository.Options{}); err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("open: got %v, want %s", err, want)
+	}
 }
 
 // rowsOf returns the number of rows that were copied.

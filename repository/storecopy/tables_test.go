@@ -16,16 +16,12 @@ func TestCopyHasEveryColumn(t *testing.T) {
 	defer func() { _ = db.Close() }()
 	rows, err := db.QueryContext(t.Context(), `SELECT t.name, group_concat(c.name, ', ') FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
 		WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' AND t.name NOT IN ('goose_db_version', 'unfinished_copy') GROUP BY t.name`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer rows.Close()
 	want := map[string]string{}
 	for rows.Next() {
 		var table, columns string
-		if err := rows.Scan(&table, &columns); err != nil {
-			t.Fatal(err)
-		}
+		check(t, rows.Scan(&table, &columns))
 		want[table] = columns
 	}
 	if diff := cmp.Diff(want, storecopy.CopiedColumns()); diff != "" || rows.Err() != nil {
@@ -36,9 +32,7 @@ func TestCopyHasEveryColumn(t *testing.T) {
 func TestCopyKeepsValuesAtTheLimits(t *testing.T) {
 	t.Parallel()
 	limits, err := os.ReadFile("testdata/limits.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	from, to := newFile(t, string(limits)), filepath.Join(t.TempDir(), "copy.db")
 	result, err := copyFile(t.Context(), from, to)
 	if err != nil || rowsOf(result) != 19 || len(result.Tables) != 5 {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,23 +35,33 @@ func claim(t *testing.T, s Store, c port.Claim, result string) (earlier port.Out
 	return earlier, claimed
 }
 
-func keyIsClaimedOnce(t *testing.T, s Store) {
-	if _, claimed := claim(t, s, firstClaim, "result"); !claimed {
-		t.Fatal("the key is not claimed, want it claimed")
-	}
-	again := firstClaim
-	again.Fingerprint, again.At = port.Fingerprint{2}, noon.Add(port.IdempotencyTTL-time.Millisecond)
-	earlier, claimed := claim(t, s, again, "another")
-	want := port.Outcome{Fingerprint: firstClaim.Fingerprint, Result: []byte("result")}
-	if diff := cmp.Diff(want, earlier); claimed || diff != "" {
-		t.Errorf("got claimed %t, want false; outcome (-want +got)\n%s", claimed, diff)
-	}
-
-	for _, free := range []domain.IdempotencyKey{{Caller: "2", Value: "k"}, {Caller: "1", Value: "K"}} {
-		other := firstClaim
-		other.IdempotencyKey = free
-		if _, claimed := claim(t, s, other, ""); !claimed {
-			t.Errorf("the key %v is not claimed, want it claimed", free)
+func keyIsClaimedOnceUntilItExpires(t *testing.T, s Store) {
+	key := firstClaim.IdempotencyKey
+	for i, step := range []struct {
+		key   domain.IdempotencyKey
+		after time.Duration
+		by    int // the step that has claimed the key, -1 if it is free
+	}{
+		{key, 0, -1},
+		{key, port.IdempotencyTTL - time.Millisecond, 0},
+		{domain.IdempotencyKey{Caller: "2", Value: "k"}, 0, -1},
+		{domain.IdempotencyKey{Caller: "1", Value: "K"}, 0, -1},
+		{key, port.IdempotencyTTL, -1},
+		{key, port.IdempotencyTTL, 4},
+	} {
+		outcome := func(step int) (o port.Outcome) {
+			o.Result = fmt.Append(nil, "result ", step)
+			copy(o.Fingerprint[:], o.Result)
+			return o
+		}
+		var want port.Outcome
+		if step.by >= 0 {
+			want = outcome(step.by)
+		}
+		c := port.Claim{IdempotencyKey: step.key, Fingerprint: outcome(i).Fingerprint, At: noon.Add(step.after)}
+		got, claimed := claim(t, s, c, string(outcome(i).Result))
+		if diff := cmp.Diff(want, got); claimed != (step.by < 0) || diff != "" {
+			t.Errorf("step %d: got claimed %t, want %t; outcome (-want +got)\n%s", i, claimed, step.by < 0, diff)
 		}
 	}
 }
@@ -97,20 +106,6 @@ func claimWithoutResultIsNotStored(t *testing.T, s Store) {
 	}
 }
 
-func expiredClaimCanBeClaimed(t *testing.T, s Store) {
-	claim(t, s, firstClaim, "result")
-	later := firstClaim
-	later.Fingerprint, later.At = port.Fingerprint{2}, noon.Add(port.IdempotencyTTL)
-	if _, claimed := claim(t, s, later, "another"); !claimed {
-		t.Error("the expired key is not claimed, want it claimed")
-	}
-	earlier, _ := claim(t, s, later, "")
-	want := port.Outcome{Fingerprint: later.Fingerprint, Result: []byte("another")}
-	if diff := cmp.Diff(want, earlier); diff != "" {
-		t.Errorf("outcome (-want +got)\n%s", diff)
-	}
-}
-
 // expiredClaimsAreRemoved claims each key again at the time of its first claim, which
 // succeeds only if that claim has been deleted.
 func expiredClaimsAreRemoved(t *testing.T, s Store) {
@@ -131,37 +126,6 @@ func expiredClaimsAreRemoved(t *testing.T, s Store) {
 		if _, claimed := claim(t, s, key(i), "result"); !claimed {
 			t.Errorf("the expired key %d is still stored", i)
 		}
-	}
-}
-
-func oneOfConcurrentClaimsSucceeds(t *testing.T, s Store) {
-	var claims, rejections atomic.Int32
-	var wait sync.WaitGroup
-	for range 20 {
-		wait.Go(func() {
-			err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-				earlier, claimed, err := r.Idempotency.Claim(ctx, firstClaim)
-				if err != nil {
-					return err
-				}
-				if !claimed {
-					rejections.Add(1)
-					if string(earlier.Result) != "result" {
-						return errors.New("a later claim got no result of the first one")
-					}
-					return nil
-				}
-				claims.Add(1)
-				return r.Idempotency.Complete(ctx, firstClaim, []byte("result"))
-			})
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wait.Wait()
-	if claims.Load() != 1 || rejections.Load() != 19 {
-		t.Errorf("got %d claims and %d rejections, want 1 and 19", claims.Load(), rejections.Load())
 	}
 }
 

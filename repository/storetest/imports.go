@@ -2,9 +2,6 @@ package storetest
 
 import (
 	"context"
-	"errors"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,43 +59,4 @@ func importAdvancesFromItsState(t *testing.T, s Store) {
 		t.Error("Advance of a file without animals: got false, want true")
 	}
 	wantImportState(t, s, other, whole)
-}
-
-func oneOfConcurrentImportsAdvances(t *testing.T, s Store) {
-	for _, from := range []port.ImportState{{}, {Added: 1}} {
-		var advanced atomic.Int32
-		var wait sync.WaitGroup
-		for range 20 {
-			wait.Go(func() {
-				err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-					ok, err := r.Imports.Advance(ctx, port.FileDigest{1}, from, port.ImportState{Added: from.Added + 1}, noon)
-					if ok {
-						advanced.Add(1)
-					}
-					return err
-				})
-				if err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wait.Wait()
-		if got := advanced.Load(); got != 1 {
-			t.Errorf("from %+v: got %d imports that advanced, want 1", from, got)
-		}
-	}
-}
-
-func failedTransactionDoesNotAdvanceAnImport(t *testing.T, s Store) {
-	failure := errors.New("failure")
-	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		if _, err := r.Imports.Advance(ctx, port.FileDigest{1}, port.ImportState{}, port.ImportState{Added: 1}, noon); err != nil {
-			return err
-		}
-		return failure
-	})
-	if !errors.Is(err, failure) {
-		t.Errorf("got %v, want %v", err, failure)
-	}
-	wantImportState(t, s, port.FileDigest{1}, port.ImportState{})
 }

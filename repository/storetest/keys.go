@@ -24,14 +24,6 @@ func addKey(t *testing.T, s Store, id int64, lifetime time.Duration) apikey.Key 
 	return storeKey(t, s, id, newKey(t, lifetime))
 }
 
-// addReadOnlyKey is addKey for a read-only key that never expires.
-func addReadOnlyKey(t *testing.T, s Store, id int64) apikey.Key {
-	t.Helper()
-	key := newKey(t, 0)
-	key.ReadOnly = true
-	return storeKey(t, s, id, key)
-}
-
 func newKey(t *testing.T, lifetime time.Duration) apikey.NewKey {
 	t.Helper()
 	key, err := apikey.New("till 1", apikey.Generate(), noon, lifetime)
@@ -99,37 +91,30 @@ func keysAreReadAsCreated(t *testing.T, s Store) {
 	if anyKey() {
 		t.Error("Any of an empty store: got true, want false")
 	}
-	unlimited, expiring, readOnly := addKey(t, s, 1, 0), addKey(t, s, 2, time.Hour), addReadOnlyKey(t, s, 3)
+	unlimited, expiring, key := addKey(t, s, 1, 0), addKey(t, s, 2, time.Hour), newKey(t, 0)
+	key.ReadOnly = true
+	readOnly := storeKey(t, s, 3, key)
 	if !anyKey() {
 		t.Error("Any of a store with keys: got false, want true")
+	}
+	again := apikey.NewKey{Name: "other", Hash: unlimited.Hash, LastFour: unlimited.LastFour, CreatedAt: noon.Add(time.Hour)}
+	if createKey(t, s, again) {
+		t.Error("a key with the same hash was stored")
 	}
 	for range 2 { // FindByHash returns them from its cache the second time
 		wantKeys(t, s, unlimited, expiring, readOnly)
 	}
-}
-
-func unknownKeyIsNotFound(t *testing.T, s Store) {
-	addKey(t, s, 1, 0)
 	for _, hash := range []apikey.Hash{{}, {1}} {
 		_, err := s.Keys().FindByHash(t.Context(), hash)
 		wantError(t, err, domain.ErrUnauthenticated, "invalid_api_key")
 	}
-	for _, id := range []int64{2, 0, -1, math.MaxInt64} {
+	for _, id := range []int64{4, 0, -1, math.MaxInt64} {
 		err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 			_, err := r.Keys.Get(ctx, id)
 			return err
 		})
 		wantError(t, err, domain.ErrNotFound, "")
 	}
-}
-
-func keyIsStoredOnce(t *testing.T, s Store) {
-	key := addKey(t, s, 1, 0)
-	again := apikey.NewKey{Name: "other", Hash: key.Hash, LastFour: key.LastFour, CreatedAt: noon.Add(time.Hour)}
-	if createKey(t, s, again) {
-		t.Error("a key with the same hash was stored")
-	}
-	wantKeys(t, s, key)
 }
 
 // revoke reports whether it revoked the key.

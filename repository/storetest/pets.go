@@ -31,6 +31,10 @@ func petsAreReadAsCreated(t *testing.T, s Store) {
 			t.Errorf("Create (-want +got)\n%s", diff)
 		}
 	}
+	for _, id := range []int64{5, 0, -1, math.MaxInt64, math.MinInt64} {
+		_, err := s.Pets().Get(t.Context(), id)
+		wantError(t, err, domain.ErrNotFound, "pet_not_found")
+	}
 }
 
 // petsAreCreatedTogether adds more pets than fit into one statement (SQLite: 32,766
@@ -62,73 +66,9 @@ func petsAreCreatedTogether(t *testing.T, s Store) {
 	}
 }
 
-func idsIncrease(t *testing.T, s Store) {
-	pets := addPets(t, s, domain.NewPet{Name: "a"}, domain.NewPet{Name: "b"}, domain.NewPet{Name: "c"})
-	for i, pet := range pets {
-		if pet.ID != int64(i+1) {
-			t.Errorf("pet %q: got the id %d, want %d", pet.Name, pet.ID, i+1)
-		}
-	}
-}
-
-func unknownPetIsNotFound(t *testing.T, s Store) {
-	addPets(t, s, domain.NewPet{Name: "Rex"})
-	for _, id := range []int64{2, 0, -1, math.MaxInt64, math.MinInt64} {
-		_, err := s.Pets().Get(t.Context(), id)
-		wantError(t, err, domain.ErrNotFound, "pet_not_found")
-	}
-}
-
-func pageHasRecordsOfItsQuery(t *testing.T, s Store) {
-	addPets(
-		t, s,
-		domain.NewPet{Name: "1", Status: domain.PetAvailable},
-		domain.NewPet{Name: "2"},
-		domain.NewPet{Name: "3", Status: domain.PetSold},
-		domain.NewPet{Name: "4", Status: domain.PetAvailable},
-		domain.NewPet{Name: "5", Status: domain.PetAvailable},
-	)
-	for name, test := range map[string]struct {
-		query domain.PetQuery
-		want  []int64
-		more  bool
-	}{
-		"all":                  {pageQuery(0, 100), []int64{1, 2, 3, 4, 5}, false},
-		"limit equals number":  {pageQuery(0, 5), []int64{1, 2, 3, 4, 5}, false},
-		"first page":           {pageQuery(0, 2), []int64{1, 2}, true},
-		"next page":            {pageQuery(2, 2), []int64{3, 4}, true},
-		"last page":            {pageQuery(4, 2), []int64{5}, false},
-		"after the last id":    {pageQuery(5, 2), []int64{}, false},
-		"after the least id":   {pageQuery(math.MinInt64, 1), []int64{1}, true},
-		"after any id":         {pageQuery(math.MaxInt64, 1), []int64{}, false},
-		"by status":            {withStatus(pageQuery(0, 2), domain.PetAvailable), []int64{1, 4}, true},
-		"by status, last page": {withStatus(pageQuery(4, 2), domain.PetAvailable), []int64{5}, false},
-		"by unused status":     {withStatus(pageQuery(0, 2), domain.PetPending), []int64{}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := s.Pets().List(t.Context(), test.query)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ids := []int64{}
-			for _, pet := range got.Items {
-				ids = append(ids, pet.ID)
-			}
-			if diff := cmp.Diff(test.want, ids); diff != "" || got.More != test.more {
-				t.Errorf("got more %t, want %t; ids (-want +got)\n%s", got.More, test.more, diff)
-			}
-		})
-	}
-}
-
 // pageQuery returns the query of a page of all pets.
 func pageQuery(after int64, limit int) domain.PetQuery {
 	return domain.PetQuery{PageRequest: domain.PageRequest{After: after, Limit: limit}}
-}
-
-func withStatus(q domain.PetQuery, status domain.PetStatus) domain.PetQuery {
-	q.Status = status
-	return q
 }
 
 // wantEmptyLists expects a store without records.
@@ -144,20 +84,15 @@ func wantEmptyLists(t *testing.T, s Store) {
 }
 
 func failedTransactionIsRolledBack(t *testing.T, s Store) {
-	failure := errors.New("failure")
-	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		if _, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"}); err != nil {
-			return err
-		}
-		return failure
-	})
+	failure, file := errors.New("failure"), port.FileDigest{1}
+	add := func(ctx context.Context, r port.Repositories) error {
+		_, err := r.Imports.Advance(ctx, file, port.ImportState{}, port.ImportState{Added: 1}, noon)
+		return errors.Join(err, addRex(ctx, r))
+	}
+	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error { return errors.Join(add(ctx, r), failure) })
 	if !errors.Is(err, failure) {
 		t.Errorf("got %v, want %v", err, failure)
 	}
-	wantEmptyLists(t, s)
-}
-
-func panicIsRolledBack(t *testing.T, s Store) {
 	func() {
 		defer func() {
 			if recovered := recover(); recovered != "failure" {
@@ -165,14 +100,13 @@ func panicIsRolledBack(t *testing.T, s Store) {
 			}
 		}()
 		err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-			if _, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"}); err != nil {
-				return err
-			}
+			_ = add(ctx, r)
 			panic("failure")
 		})
 		t.Errorf("InTx returned %v, want a panic", err)
 	}()
 	wantEmptyLists(t, s)
+	wantImportState(t, s, file, port.ImportState{})
 	addPets(t, s, domain.NewPet{Name: "Rex"})
 }
 

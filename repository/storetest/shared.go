@@ -27,6 +27,7 @@ func RunShared(t *testing.T, open func(t *testing.T, n int) []Store) {
 			"pages are complete while others write": pagesAreCompleteWhileOthersWrite,
 			"an animal is sold once":                animalIsSoldOnce,
 			"retries create once":                   retriesCreateOnce,
+			"one import advances":                   oneImportAdvances,
 			"one first key is created":              oneFirstKeyIsCreated,
 		} {
 			t.Run(fmt.Sprintf("%d stores, %s", n, name), func(t *testing.T) {
@@ -139,6 +140,28 @@ func retriesCreateOnce(t *testing.T, stores []Store) {
 	page, err := stores[0].Pets().List(t.Context(), pageQuery(0, 2))
 	if err != nil || len(page.Items) != 1 || created.Load() != 1 {
 		t.Errorf("got %d claims that succeeded, %d pets and %v, want one of both", created.Load(), len(page.Items), err)
+	}
+}
+
+func oneImportAdvances(t *testing.T, stores []Store) {
+	for _, from := range []port.ImportState{{}, {Added: 1}} {
+		var advances atomic.Int32
+		concurrently(stores, func(_ int, s Store) {
+			advanced := false
+			err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) (err error) {
+				advanced, err = r.Imports.Advance(ctx, port.FileDigest{1}, from, port.ImportState{Added: from.Added + 1}, noon)
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			if advanced {
+				advances.Add(1)
+			}
+		})
+		if got := advances.Load(); got != 1 {
+			t.Errorf("from %+v: got %d imports that advanced, want 1", from, got)
+		}
 	}
 }
 

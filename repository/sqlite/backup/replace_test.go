@@ -4,11 +4,8 @@ package backup_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,31 +14,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/backup"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 )
 
 var check = sqlitetest.Check
 
-func TestMain(m *testing.M) {
-	if path := os.Getenv(runAsReader); path != "" {
-		if err := openStoreAndWait(path); err != nil {
-			panic(err)
-		}
-		os.Exit(0)
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var at = time.Date(2026, time.November, 21, 18, 30, 0, 0, time.UTC)
 
 const suffix = ".replaced-20261121T183000.000Z"
 
 // TestReplaceIsWholeAfterEachStep ends Replace before each of its steps. Then the store with
-// two pets, one of them in the WAL of a sqlitetest.Crash, or the new one with three is in place, and
+// two pets, one of them in the WAL of a crash, or the new one with three is in place, and
 // Replace can run again.
 func TestReplaceIsWholeAfterEachStep(t *testing.T) {
 	t.Parallel()
@@ -79,12 +66,11 @@ func TestReplaceIsWholeAfterEachStep(t *testing.T) {
 	}
 }
 
-func TestReplaceRejectsStoreInUse(t *testing.T) {
+func TestReplaceRejectsStoreInUseAndKeepsPermissions(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	sqlitetest.NewStore(t, path, "Rex")
+	s, path := sqlitetest.OpenWithPet(t)
 	sqlitetest.CopyStore(t, path, path+".restored")
-	release := openInOtherProcess(t, path)
+	check(t, os.Chmod(path, 0o640))
 	before := sqlitetest.Files(t, filepath.Dir(path))
 	if _, err := backup.Replace(t.Context(), path, path+".restored", at); !errors.Is(err, engine.ErrInUse) {
 		t.Errorf("got %v, want %v", err, engine.ErrInUse)
@@ -92,9 +78,14 @@ func TestReplaceRejectsStoreInUse(t *testing.T) {
 	if after := sqlitetest.Files(t, filepath.Dir(path)); after != before {
 		t.Errorf("got the files\n%.300s\nwant\n%.300s", after, before)
 	}
-	release()
+	check(t, s.Close())
 	_, err := backup.Replace(t.Context(), path, path+".restored", at)
 	check(t, err)
+	info, err := os.Stat(path)
+	check(t, err)
+	if info.Mode().Perm() != 0o640 {
+		t.Errorf("got the mode %v, want 0640", info.Mode())
+	}
 }
 
 func TestReplaceKeepsWhatItCannotRead(t *testing.T) {
@@ -169,21 +160,6 @@ func TestReplaceRejectsDatabaseOfAnotherProgram(t *testing.T) {
 	}
 }
 
-func TestReplaceKeepsPermissions(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	sqlitetest.NewStore(t, path, "Rex")
-	sqlitetest.CopyStore(t, path, path+".restored")
-	check(t, os.Chmod(path, 0o640))
-	_, err := backup.Replace(t.Context(), path, path+".restored", at)
-	check(t, err)
-	info, err := os.Stat(path)
-	check(t, err)
-	if info.Mode().Perm() != 0o640 {
-		t.Errorf("got the mode %v, want 0640", info.Mode())
-	}
-}
-
 // emptied writes the files that remain of an emptied store whose WAL SQLite has removed.
 func emptied(t *testing.T, path string) {
 	t.Helper()
@@ -200,35 +176,4 @@ func copyWith(t *testing.T, path string) string {
 	to := filepath.Join(t.TempDir(), "pets.db")
 	sqlitetest.CopyFile(t, path, to)
 	return to
-}
-
-// runAsReader is the environment variable that makes the test binary open a store and wait.
-const runAsReader = "TEST_OPEN_STORE"
-
-// openInOtherProcess opens a store in another process until release is called.
-func openInOtherProcess(t *testing.T, path string) (release func()) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), runAsReader+"="+path)
-	stdin, err := cmd.StdinPipe()
-	check(t, err)
-	stdout, err := cmd.StdoutPipe()
-	check(t, err)
-	check(t, cmd.Start())
-	_, err = stdout.Read(make([]byte, 1)) // it writes when the store is open
-	check(t, err)
-	return func() { check(t, stdin.Close()); check(t, cmd.Wait()) }
-}
-
-// openStoreAndWait opens the store at path until standard input ends.
-func openStoreAndWait(path string) error {
-	store, err := repository.Open(context.Background(), sqlite.New(path), repository.Options{})
-	if err != nil {
-		return err
-	}
-	if _, err := os.Stdout.WriteString("\n"); err != nil {
-		return err
-	}
-	_, err = io.Copy(io.Discard, os.Stdin)
-	return errors.Join(err, store.Close())
 }

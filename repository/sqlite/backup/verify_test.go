@@ -3,7 +3,6 @@
 package backup_test
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -27,8 +26,7 @@ func TestVerifyRejectsAnotherSchemaThanThatOfTheMigrations(t *testing.T) {
 	} {
 		t.Run(statement, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), "pets.db")
-			sqlitetest.NewStore(t, path, "Rex")
+			path := sqlitetest.NewStoreWithPet(t)
 			sqlitetest.CopyStore(t, path, path+".copy")
 			sqlitetest.Execute(statement)(t, path+".copy")
 			_, err := backup.Verify(t.Context(), path+".copy")

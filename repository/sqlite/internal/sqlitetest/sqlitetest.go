@@ -45,6 +45,24 @@ func Open(t *testing.T, path string) *repository.Store {
 	return store
 }
 
+// OpenWithPet opens a new store with a pet, and returns its path, too. It is closed when the test ends.
+func OpenWithPet(t *testing.T) (store *repository.Store, path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "pets.db")
+	store = Open(t, path)
+	t.Cleanup(func() { _ = store.Close() })
+	Check(t, store.InTx(t.Context(), Adding("Rex")))
+	return store, path
+}
+
+// NewStoreWithPet creates a store with a pet and returns its path.
+func NewStoreWithPet(t *testing.T) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "pets.db")
+	NewStore(t, path, "Rex")
+	return path
+}
+
 // WantUnavailable expects that a store is unavailable because of an error.
 func WantUnavailable(t *testing.T, s *repository.Store, want error) {
 	t.Helper()

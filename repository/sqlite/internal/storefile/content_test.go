@@ -26,25 +26,21 @@ import (
 
 func TestStoreIsUnavailableWhenItsFileIsReplaced(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(path string) error{
-		"replaced": func(path string) error {
-			backup := filepath.Join(filepath.Dir(path), "backup.db")
-			content, err := os.ReadFile(path)
-			return errors.Join(err, os.WriteFile(backup, content, 0o600), os.Rename(backup, path))
+	for name, change := range map[string]func(path string, content []byte) error{
+		"replaced": func(path string, content []byte) error {
+			return errors.Join(os.WriteFile(path+".backup", content, 0o600), os.Rename(path+".backup", path))
 		},
-		"removed": os.Remove,
+		"removed":   func(path string, _ []byte) error { return os.Remove(path) },
+		"truncated": func(path string, content []byte) error { return os.Truncate(path, int64(len(content)/2)) },
+		"overwritten": func(path string, content []byte) error {
+			return os.WriteFile(path, bytes.Repeat([]byte{0xa5}, len(content)), 0o600)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), "pets.db")
-			s := sqlitetest.Open(t, path)
-			t.Cleanup(func() { _ = s.Close() })
-			if err := errors.Join(s.InTx(t.Context(), sqlitetest.Adding("Rex")), s.Ping(t.Context())); err != nil {
-				t.Fatal(err)
-			}
-			if err := change(path); err != nil {
-				t.Fatal(err)
-			}
+			s, path := sqlitetest.OpenWithPet(t)
+			check(t, s.Ping(t.Context()))
+			inTransaction(t, s, func() { check(t, change(path, sqlitetest.ReadFile(t, path))) })
 			sqlitetest.WantUnavailable(t, s, storefile.ErrReplaced)
 		})
 	}
@@ -82,10 +78,8 @@ func TestRefusedWriteIsNotInFileThatIsMovedBack(t *testing.T) {
 // The content is to be checked when the file was modified, as by a checkpoint. It needs a
 // descriptor. This test is not parallel: others need descriptors, too.
 func TestWritesAreCommittedWithoutFreeDescriptor(t *testing.T) { //nolint:paralleltest // see above
-	path := filepath.Join(t.TempDir(), "pets.db")
-	s := sqlitetest.Open(t, path)
+	s, path := sqlitetest.OpenWithPet(t)
 	t.Cleanup(func() { check(t, s.Close()) })
-	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 	release := useAllDescriptors(t)
 	modify := func() error { return os.Chtimes(path, time.Time{}, time.Unix(1, 0)) }
 	between := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
@@ -155,24 +149,6 @@ func inTransaction(t *testing.T, s *repository.Store, change func()) {
 	}
 }
 
-func TestStoreIsUnavailableWhenItsFileIsTruncatedOrOverwritten(t *testing.T) {
-	t.Parallel()
-	for name, damage := range map[string]func(content []byte) []byte{
-		"truncated":   func(content []byte) []byte { return content[:len(content)/2] },
-		"overwritten": func(content []byte) []byte { return bytes.Repeat([]byte{0xa5}, len(content)) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			path := filepath.Join(t.TempDir(), "pets.db")
-			s := sqlitetest.Open(t, path)
-			check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
-			inTransaction(t, s, func() { check(t, os.WriteFile(path, damage(sqlitetest.ReadFile(t, path)), 0o600)) })
-			sqlitetest.WantUnavailable(t, s, storefile.ErrReplaced)
-			check(t, s.Close())
-		})
-	}
-}
-
 // A connection that SQLite opens to an emptied file removes its WAL. The shared memory is left.
 func TestEmptiedFileIsNotTakenForNewStore(t *testing.T) {
 	t.Parallel()
@@ -185,9 +161,7 @@ func TestEmptiedFileIsNotTakenForNewStore(t *testing.T) {
 		for _, walRemoved := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, WAL removed %t", name, walRemoved), func(t *testing.T) {
 				t.Parallel()
-				path := filepath.Join(t.TempDir(), "pets.db")
-				s := sqlitetest.Open(t, path)
-				check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
+				s, path := sqlitetest.OpenWithPet(t)
 				check(t, os.Truncate(path, 0))
 				if walRemoved {
 					sqlitetest.Execute("SELECT count(*) FROM sqlite_schema")(t, path)
@@ -228,32 +202,19 @@ func TestContentThatCannotBeReadIsCheckedAgain(t *testing.T) {
 	}
 }
 
-func TestStoreIsAvailableAfterVacuum(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	s := sqlitetest.Open(t, path)
-	t.Cleanup(func() { check(t, s.Close()) })
-	sqlitetest.Execute("CREATE TABLE large AS SELECT randomblob(1000000)")(t, path)
-	sqlitetest.Execute("PRAGMA wal_checkpoint(TRUNCATE)")(t, path)
-	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
-	sqlitetest.Execute("DROP TABLE large")(t, path)
-	sqlitetest.Execute("VACUUM")(t, path)
-	sqlitetest.Execute("PRAGMA wal_checkpoint(TRUNCATE)")(t, path)
-	check(t, s.InTx(t.Context(), sqlitetest.Adding("Tom")))
-	check(t, s.Ping(t.Context()))
-}
-
 // The file of a store is modified by each checkpoint.
-func TestStoreIsAvailableAfterCheckpoints(t *testing.T) {
+func TestStoreIsAvailableAfterCheckpointsAndVacuum(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	s := sqlitetest.Open(t, path)
-	t.Cleanup(func() { _ = s.Close() })
-	for range 20 {
-		check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
-		sqlitetest.Execute("PRAGMA wal_checkpoint(TRUNCATE)")(t, path)
+	s, path := sqlitetest.OpenWithPet(t)
+	for range 5 {
+		for _, statement := range []string{
+			"CREATE TABLE large AS SELECT randomblob(1000000)", "PRAGMA wal_checkpoint(TRUNCATE)",
+			"DROP TABLE large", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)",
+		} {
+			sqlitetest.Execute(statement)(t, path)
+			check(t, s.InTx(t.Context(), sqlitetest.Adding("Tom")))
+			check(t, s.Ping(t.Context()))
+		}
 		sqlitetest.Reopen(t, path)
-		check(t, s.InTx(t.Context(), sqlitetest.Adding("Tom")))
-		check(t, s.Ping(t.Context()))
 	}
 }

@@ -50,19 +50,6 @@ func TestOpenRejectsFileReplacedBesideItsWAL(t *testing.T) {
 	}
 }
 
-func TestOpenAcceptsStoreAfterCrash(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	path := filepath.Join(folder, "pets.db")
-	sqlitetest.NewStore(t, path, "Rex")
-	want := 1
-	for range 5 { // each a crash of a store that was not closed before
-		path = sqlitetest.Crash(t, path, "Tom")
-		want++
-		sqlitetest.WantPets(t, sqlitetest.CopyOf(t, path), want)
-	}
-}
-
 // A checkpoint writes the pages in the order of their numbers. A crash within one leaves a file
 // that is damaged without its WAL.
 func TestOpenAcceptsStoreAfterCrashWithinCheckpoint(t *testing.T) {

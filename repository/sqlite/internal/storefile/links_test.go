@@ -38,8 +38,7 @@ func TestFileWithSecondNameIsNotUsed(t *testing.T) {
 
 func TestOpenRemovesNoSecondNameOfAnotherForm(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	sqlitetest.NewStore(t, path, "Rex")
+	path := sqlitetest.NewStoreWithPet(t)
 	for _, name := range []string{"2026", "by-hand", "20260102T030405.000Z.kept"} {
 		link := path + ".replaced-" + name
 		check(t, os.Link(path, link))
@@ -52,8 +51,7 @@ func TestOpenRemovesNoSecondNameOfAnotherForm(t *testing.T) {
 
 func TestOpenRemovesSecondNameThatKilledReplaceHasLeft(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	sqlitetest.NewStore(t, path, "Rex")
+	path := sqlitetest.NewStoreWithPet(t)
 	link := path + ".replaced-20260102T030405.000Z"
 	check(t, os.Link(path, link))
 	symbolic := filepath.Join(t.TempDir(), "link.db")

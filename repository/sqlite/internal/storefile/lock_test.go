@@ -36,8 +36,7 @@ func TestOpenAndReplaceExcludeEachOther(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), "pets.db")
-			sqlitetest.NewStore(t, path, "Rex")
+			path := sqlitetest.NewStoreWithPet(t)
 			sqlitetest.CopyStore(t, path, path+".restored")
 			folder, err := os.Open(filepath.Dir(path))
 			check(t, err)

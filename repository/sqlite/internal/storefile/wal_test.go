@@ -36,10 +36,8 @@ func TestCommitsOfRemovedWALAreSaved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), "pets.db")
-			s := sqlitetest.Open(t, path)
+			s, path := sqlitetest.OpenWithPet(t)
 			t.Cleanup(func() { check(t, s.Close()) })
-			check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
 			check(t, remove(path+"-wal"))
 			sqlitetest.WantUnavailable(t, s, storefile.ErrWALRemoved)
 			if err := s.InTx(t.Context(), sqlitetest.Adding("Ada")); !errors.Is(err, storefile.ErrWALSaved) {
@@ -66,8 +64,7 @@ func TestCommitsOfRemovedWALAreSavedWithoutWrites(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), "pets.db")
-			sqlitetest.NewStore(t, path, "Rex")
+			path := sqlitetest.NewStoreWithPet(t)
 			database := openDatabase(t, path)
 			commitPet(t, database)
 			check(t, os.Remove(path+"-wal"))
@@ -87,9 +84,7 @@ func TestCommitsOfRemovedWALAreSavedWithoutWrites(t *testing.T) {
 // Another process that writes would create a WAL that the open store cannot read.
 func TestRemovedWALLocksTheStore(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	s := sqlitetest.Open(t, path)
-	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
+	s, path := sqlitetest.OpenWithPet(t)
 	check(t, os.Remove(path+"-wal"))
 	if err := s.InTx(t.Context(), sqlitetest.Adding("Tom")); !errors.Is(err, storefile.ErrWALSaved) {
 		t.Fatalf("got %v, want %v", err, storefile.ErrWALSaved)
@@ -129,9 +124,7 @@ func TestCommitsOfWALThatWasReplacedByItsCopyAreSaved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), "pets.db")
-			s := sqlitetest.Open(t, path)
-			check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
+			s, path := sqlitetest.OpenWithPet(t)
 			sqlitetest.CopyFile(t, path+"-wal", path+".copy")
 			check(t, s.InTx(t.Context(), sqlitetest.Adding("Tom")))
 			copied := sqlitetest.ReadFile(t, path+".copy")
@@ -179,9 +172,7 @@ func TestOtherWALIsNotMovedAfterCommitOfAnotherConnection(t *testing.T) {
 // The index in the shared memory has a commit that is in the other WAL only.
 func TestCloseFailsWhenCommitsOfReplacedWALAreNotSaved(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	s := sqlitetest.Open(t, path)
-	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
+	s, path := sqlitetest.OpenWithPet(t)
 	check(t, os.Remove(path+"-wal"))
 	other := openOther(t, path)
 	if err := s.InTx(t.Context(), sqlitetest.Adding("Tom")); !errors.Is(err, storefile.ErrOtherWAL) {
@@ -277,8 +268,7 @@ func TestPollChecksTheFile(t *testing.T) {
 
 func TestWALOfSmallPagesIsNotTruncated(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	sqlitetest.NewStore(t, path, "Rex")
+	path := sqlitetest.NewStoreWithPet(t)
 	sqlitetest.Execute("PRAGMA journal_mode = DELETE; PRAGMA page_size = 1024; VACUUM")(t, path)
 	database := openDatabase(t, path)
 	defer func() { check(t, database.Close()) }()
@@ -294,9 +284,7 @@ func TestStoreIsUnavailableWhenItsWALIsTruncated(t *testing.T) {
 	for name, size := range map[string]int64{"to nothing": 0, "to its header": 32} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), "pets.db")
-			s := sqlitetest.Open(t, path)
-			check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
+			s, path := sqlitetest.OpenWithPet(t)
 			check(t, s.Ping(t.Context())) // checks the WAL with the commit
 			check(t, os.Truncate(path+"-wal", size))
 			sqlitetest.WantUnavailable(t, s, storefile.ErrWALTruncated)
