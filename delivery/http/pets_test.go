@@ -145,7 +145,7 @@ func parseNewPet(body []byte) (pet domain.NewPet, code string, rules []string) {
 		return func(text []byte) error { return json.Unmarshal(text, target) }
 	}
 	hasName := decode("name", "must be a string", true, text(&pet.Name))
-	if hasName && !(regexp.MustCompile(`^\P{Cc}{1,200}$`).MatchString(pet.Name) && regexp.MustCompile(`[^\s\p{Z}\x{85}]`).MatchString(pet.Name)) {
+	if hasName && (!regexp.MustCompile(`^\P{Cc}{1,200}$`).MatchString(pet.Name) || !regexp.MustCompile(`[^\s\p{Z}\x{85}]`).MatchString(pet.Name)) {
 		rules = append(rules, "name "+domain.PetNameRule)
 	}
 	decode("categoryId", binding.IntegerRule, true, func(text []byte) (err error) {
