@@ -71,7 +71,7 @@ func signalCommand(t *testing.T, cmd *exec.Cmd, signal os.Signal) (lastLine stri
 	t.Helper()
 	stderr, ended := harness.StartUntil(t, cmd, "there is progress", func(progress string) bool { return strings.Contains(progress, "\n") })
 	_ = cmd.Process.Signal(signal)
-	<-ended // only the exit code matters
+	<-ended //nolint:errcheck // only the exit code matters
 	lines := slices.Collect(strings.Lines(stderr.String()))
 	return lines[len(lines)-1], cmd.ProcessState.ExitCode()
 }
