@@ -146,6 +146,8 @@ func TestUnknownVariablesAndOverridesAreRejected(t *testing.T) {
 		"misspelt key":           {"", "database.dns", "database.dns (command line): no such setting; did you mean database.dsn?"},
 		"key of a section":       {"", "log", "log (command line): no such setting; petstore config lists all"},
 		"key below a setting":    {"", "log.level.x", "log.level.x (command line): no such setting; did you mean log.level?"},
+		"three letters more":     {"", "log.levelxyz", "log.levelxyz (command line): no such setting; did you mean log.level?"},
+		"four letters more":      {"", "log.levelwxyz", "log.levelwxyz (command line): no such setting; petstore config lists all"},
 		"no key":                 {"", "", " (command line): no such setting; petstore config lists all"},
 	} {
 		t.Run(name, func(t *testing.T) {

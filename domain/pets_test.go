@@ -22,6 +22,7 @@ func TestPetNameRule(t *testing.T) {
 		" ":                           false,
 		"\u2003\u00a0\u3000":          false,
 		"a\x00b":                      false,
+		"\x00a":                       false,
 		"a\nb":                        false,
 		"a\u0085b":                    false,
 		"a\u007f":                     false,
