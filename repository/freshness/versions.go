@@ -92,12 +92,11 @@ func (v *Versions) Refresh(ctx context.Context, maxAge time.Duration) error {
 }
 
 // Commit calls commit, which commits changes of this process, and increases the numbers before any
-// caller gets its result, also if it fails: the changes may be durable. It must not be called while it
-// runs.
+// caller gets its result, also if it fails: the changes may be durable. Calls must not overlap.
 func (v *Versions) Commit(c engine.Changes, commit func() error) error {
 	for _, n := range v.numbers(c) {
 		n.commits.Store(v.checks == nil) // else Refresh knows the changes that are visible
-		defer n.commits.Store(false)
+		defer n.commits.Store(false) // after the increase
 	}
 	defer v.increase(c)
 	return commit()

@@ -173,13 +173,11 @@ func (d *database) Begin(ctx context.Context) (engine.Tx, error) {
 	if err := d.checkAndSave(ctx); err != nil {
 		return nil, err
 	}
-	if d.commitFailed {
-		if err := d.overwriteFailedCommit(); err != nil {
-			return nil, err
-		}
-	}
 	for start := time.Now(); ; { //nolint:forbidigo // a duration
-		_, err := d.writer.ExecContext(ctx, "BEGIN IMMEDIATE")
+		err := d.overwriteFailedCommit()
+		if err == nil {
+			_, err = d.writer.ExecContext(ctx, "BEGIN IMMEDIATE")
+		}
 		if err == nil {
 			d.inTx = true
 			return &tx{Conn: d.writer, database: d}, nil
@@ -191,11 +189,12 @@ func (d *database) Begin(ctx context.Context) (engine.Tx, error) {
 }
 
 // PollChanges implements engine.Database. Commits of other connections change the
-// data_version of a connection; its own commits do not. It also checks the file, and saves a WAL that
-// was removed since the last call.
+// data_version of a connection; its own commits do not. It also checks the file, saves a WAL that was
+// removed since the last call, and overwrites a commit that failed.
 func (d *database) PollChanges(ctx context.Context) (engine.Changes, error) {
 	if !d.inTx {
 		_ = d.checkAndSave(ctx) // the next Begin returns the error
+		_ = d.overwriteFailedCommit()
 	}
 	version, err := storefile.DataVersion(ctx, d.writer)
 	if err != nil {

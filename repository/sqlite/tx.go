@@ -47,8 +47,9 @@ func (t *tx) Commit(engine.Changes) error {
 		return errors.Join(err, t.Rollback())
 	}
 	if _, err := t.ExecContext(context.Background(), "COMMIT"); err != nil {
-		_ = t.Rollback()                       // fails if SQLite has rolled back by itself
-		_ = t.database.overwriteFailedCommit() // else Begin tries again
+		_ = t.Rollback() // fails if SQLite has rolled back by itself
+		t.database.commitFailed = true
+		_ = t.database.overwriteFailedCommit() // else Begin and PollChanges try again
 		return err
 	}
 	t.end()
@@ -64,14 +65,17 @@ func (t *tx) Rollback() error {
 	return err
 }
 
-// overwriteFailedCommit makes a commit that changes nothing. A commit that failed because the WAL
+// overwriteFailedCommit makes a commit that changes nothing after one that failed. A commit that failed because the WAL
 // could not be synced is whole in the WAL: after a crash SQLite would apply it, although its callers
 // got an error. The new one is written over its first frame, even if its sync fails, too. Until its
-// sync succeeds no transaction begins (see Begin): it might write that first frame again, and be
+// sync succeeds this process begins no transaction: it might write that first frame again, and be
 // killed before it has written over the others. At the beginning of the WAL the new commit is not
 // written if the sync of the header fails, but there no other commit is in the WAL, and a checkpoint
 // truncates it without a sync.
 func (d *database) overwriteFailedCommit() error {
+	if !d.commitFailed {
+		return nil
+	}
 	_, err := d.writer.ExecContext(context.Background(), "PRAGMA user_version = 0") // which nothing uses
 	if failure, _ := errors.AsType[sqlite3.Error](err); failure.ExtendedCode == sqlite3.ErrIoErrFsync {
 		_, _ = d.writer.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")

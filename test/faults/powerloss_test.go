@@ -106,6 +106,7 @@ const sectorSize = 512
 type images struct {
 	files    map[int64]*image
 	random   *rand.Rand
+	killed   bool // and not without power: the kernel has all that was written
 	folderOK bool // whether the entry of the WAL in the folder was synced
 }
 
@@ -131,7 +132,7 @@ func (i *images) apply(o operation) {
 	case o.kind == opSync:
 		file.sync(func(int) bool { return true })
 	case o.kind == opFailedSync: // the kernel forgets what it could not write
-		file.sync(func(int) bool { return i.random.IntN(2) == 0 })
+		file.sync(func(int) bool { return i.killed || i.random.IntN(2) == 0 })
 	default:
 		file.unsynced = append(file.unsynced, o)
 	}

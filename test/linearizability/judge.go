@@ -134,9 +134,6 @@ func (j Judge) partition(h *History) map[int][]porcupine.Operation {
 			listed[item.ID] = true
 			add(item.Animal, op, observation{Item: item, filter: op.Filter})
 		}
-		if op.Filter == "" {
-			continue
-		}
 		last := op.After + 100 // the end, as far as clients read
 		if len(op.Page) == op.Limit {
 			last = op.Page[len(op.Page)-1].ID

@@ -25,8 +25,8 @@ type orderState struct {
 	status string
 }
 
-// An observation is what a page has of an animal: the animal, or that no animal with the status of
-// the filter is there.
+// An observation is what a page has of an animal: the animal, or that it is not there with the status of
+// the filter, or with any if that is empty.
 type observation struct {
 	Item
 	absent bool
@@ -131,7 +131,7 @@ func (s *state) end(order *orderState, op Operation, status, petStatus string) b
 // observe reports whether a page may have that of the animal.
 func (s *state) observe(o observation) bool {
 	if o.absent {
-		return !s.added || s.status != o.filter
+		return !s.added || o.filter != "" && s.status != o.filter
 	}
 	return s.added && bind(&s.id, o.ID) && s.variant == o.Variant && s.status == o.Status && (o.filter == "" || o.filter == o.Status)
 }
