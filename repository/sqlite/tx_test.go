@@ -7,6 +7,7 @@ import (
 	"errors"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
@@ -32,6 +33,25 @@ func TestFailedCommitEndsTheTransaction(t *testing.T) {
 		t.Error("the commit succeeded, want that the foreign key makes it fail")
 	}
 	tx, err = database.Begin(t.Context())
+	check(t, err)
+	check(t, tx.Rollback())
+}
+
+// The commit that overwrites a failed one waits for the lock, as any other does.
+func TestBeginAfterFailedCommitWaitsForTheLock(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	database, err := sqlite.New(path).Open(t.Context(), engine.Options{Migrate: true})
+	check(t, err)
+	defer func() { check(t, database.Close()) }()
+	other, err := sql.Open("sqlite3", "file:"+path+"?_txlock=immediate")
+	check(t, err)
+	defer func() { check(t, other.Close()) }()
+	locked, err := other.BeginTx(t.Context(), nil)
+	check(t, err)
+	sqlite.FailCommit(database)
+	time.AfterFunc(300*time.Millisecond, func() { _ = locked.Rollback() })
+	tx, err := database.Begin(t.Context())
 	check(t, err)
 	check(t, tx.Rollback())
 }
