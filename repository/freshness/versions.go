@@ -96,9 +96,9 @@ func (v *Versions) Refresh(ctx context.Context, maxAge time.Duration) error {
 func (v *Versions) Commit(c engine.Changes, commit func() error) error {
 	for _, n := range v.numbers(c) {
 		n.commits.Store(v.checks == nil) // else Refresh knows the changes that are visible
-		defer n.commits.Store(false)     // after the increase
+		defer n.commits.Store(false)
 	}
-	defer v.increase(c)
+	defer v.increase(c) // before the commit has ended for load
 	return commit()
 }
 
