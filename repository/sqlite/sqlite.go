@@ -192,8 +192,7 @@ func (d *database) Begin(ctx context.Context) (engine.Tx, error) {
 // data_version of a connection; its own commits do not. It also checks the file, saves a WAL that was
 // removed since the last call, and overwrites a commit that failed.
 func (d *database) PollChanges(ctx context.Context) (engine.Changes, error) {
-	if !d.inTx {
-		_ = d.checkAndSave(ctx) // the next Begin returns the error
+	if !d.inTx && d.checkAndSave(ctx) == nil { // else the next Begin returns the error
 		_ = d.overwriteFailedCommit()
 	}
 	version, err := storefile.DataVersion(ctx, d.writer)
