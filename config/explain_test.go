@@ -11,6 +11,61 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+func TestLoadReturnsAllProblemsAtOnce(t *testing.T) {
+	path := writeConfig(t, `
+server:
+  address: 8080
+  adress: 127.0.0.1:8080
+  read_timeout: 10
+  write_timeout: 5s
+databse: {dsn: other.db}
+docs: {enabled: yes}
+cache: {max_bytes: }
+cors: {allowed_origins: ["https://shop.example.com/", "*"]}
+`)
+	for name, value := range map[string]string{
+		"PETSTORE_SERVER_ADDRESS":          "localhost",
+		"PETSTORE_LOG_LEVLE":               "debug",
+		"PETSTORE_DB_DSN":                  "/data/pets.db",
+		"PETSTORE_DATABASE_MAX_OPEN_CONNS": "many",
+		"PETSTORE_DATABASE_DSN":            "postgres://pets:hunter2@db/pets",
+		"PETSTORE_AUTH_BOOTSTRAP_KEY":      "hunter2",
+		"PETSTORE_AUTH_BOOTSTRAP_KEY_FILE": "hunter2",
+	} {
+		t.Setenv(name, value)
+	}
+	_, err := Load(Options{File: path, Overrides: map[string]string{
+		"log.format": "xml", "admin.port": "1", "server.trusted_proxies": "here,::1,there", "server.idle_timeout": "-1d",
+		"database.require_synchronous": "true", "tracing.otlp_endpoint": "localhost:4318", "rate_limit.requests": "-1",
+	}})
+	want := strings.ReplaceAll(`the configuration is not valid:
+  PETSTORE_DB_DSN (environment): no such setting; petstore config lists all
+  PETSTORE_LOG_LEVLE (environment): no such setting; did you mean PETSTORE_LOG_LEVEL?
+  admin.port (command line): no such setting; petstore config lists all
+  auth.bootstrap_key = (hidden) (PETSTORE_AUTH_BOOTSTRAP_KEY_FILE): set either PETSTORE_AUTH_BOOTSTRAP_KEY or PETSTORE_AUTH_BOOTSTRAP_KEY_FILE
+  cache.max_bytes (<file>): has no value; write one, or leave the setting out
+  cors.allowed_origins = "*" (<file>): must be the origin of a page as a browser sends it, such as https://shop.example.com or http://localhost:3000
+  cors.allowed_origins = "https://shop.example.com/" (<file>): must be the origin of a page as a browser sends it, such as https://shop.example.com or http://localhost:3000
+  database.dsn = (hidden) (PETSTORE_DATABASE_DSN): must be the connection string of a PostgreSQL database, such as postgres://user@host:5432/database, or the path of a SQLite file, such as petstore.db, as database.driver requires
+  database.max_open_conns = "many" (PETSTORE_DATABASE_MAX_OPEN_CONNS): must be a whole number in plain digits
+  database.require_synchronous = "true" (command line): must be false unless database.driver is postgres: a SQLite store has no standby
+  databse.dsn (<file>): no such setting; did you mean database.dsn?
+  docs.enabled = "yes" (<file>): must be true or false
+  log.format = "xml" (command line): must be console or json
+  rate_limit.requests = "-1" (command line): must be from 0, which is no limit, to 1000000
+  server.address = "localhost" (PETSTORE_SERVER_ADDRESS): must be host:port with a port from 0 to 65535, such as 127.0.0.1:8080
+  server.adress (<file>): no such setting; did you mean server.address?
+  server.idle_timeout = "-1d" (command line): must be a duration with its unit, such as 500ms, 15s, 2m or 1d
+  server.read_timeout = 10 (<file>): must be a duration with its unit, such as 500ms, 15s, 2m or 1d
+  server.trusted_proxies = "here" (command line): must be an IP address or a CIDR network, such as 10.0.0.0/8
+  server.trusted_proxies = "there" (command line): must be an IP address or a CIDR network, such as 10.0.0.0/8
+  server.write_timeout = "5s" (<file>): must be longer than server.request_timeout
+  tracing.otlp_endpoint = "localhost:4318" (command line): must be an http or https URL such as http://localhost:4318, without user, query, fragment or a slash at the end`, "<file>", path)
+	if diff := cmp.Diff(want, err.Error()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestExplainReturnsEachSettingWithItsSource(t *testing.T) {
 	t.Setenv("PETSTORE_RATE_LIMIT_REQUESTS", "5")
 	t.Setenv("PETSTORE_ADMIN_ADDRESS", "")

@@ -21,8 +21,8 @@ const (
 	maxPollAge = 3 * PollInterval
 )
 
-// Versions count the commits of this process and, as far as they are known, of others. They are
-// safe for concurrent use, except Poll. Close must be called.
+// Versions are numbers that increase with the commits of this process and, as far as they are known,
+// of others. They are safe for concurrent use, except Poll. Close must be called.
 type Versions struct {
 	database engine.Database
 	checks   *sharedquery.Query[struct{}, struct{}, struct{}] // nil if Poll notices the commits of other processes
@@ -36,15 +36,15 @@ type Versions struct {
 // A number increases with each commit. While one runs, its changes become visible at a moment that
 // nobody knows: then the number increases with each load, so that no entry of a cache is used.
 type number struct {
-	count   atomic.Uint64
-	commits atomic.Bool // a commit runs
+	value      atomic.Uint64
+	committing atomic.Bool
 }
 
 func (n *number) load() uint64 {
-	if n.commits.Load() {
-		return n.count.Add(1)
+	if n.committing.Load() {
+		return n.value.Add(1)
 	}
-	return n.count.Load()
+	return n.value.Load()
 }
 
 // New returns the versions of a database. Poll must be called before they are used.
@@ -94,18 +94,23 @@ func (v *Versions) Refresh(ctx context.Context, maxAge time.Duration) error {
 // Commit calls commit, which commits changes of this process, and increases the numbers before any
 // caller gets its result, also if it fails: the changes may be durable. Calls must not overlap.
 func (v *Versions) Commit(c engine.Changes, commit func() error) error {
-	for _, n := range v.numbers(c) {
-		n.commits.Store(v.checks == nil) // else Refresh knows the changes that are visible
-		defer n.commits.Store(false)
+	numbers := v.numbers(c)
+	for _, n := range numbers {
+		n.committing.Store(v.checks == nil) // else Refresh knows the changes that are visible
 	}
-	defer v.increase(c) // before the commit has ended for load
+	defer func() {
+		for _, n := range numbers {
+			n.value.Add(1) // before an entry of a cache can be used again
+			n.committing.Store(false)
+		}
+	}()
 	return commit()
 }
 
 // increase increases the numbers.
 func (v *Versions) increase(c engine.Changes) {
 	for _, n := range v.numbers(c) {
-		n.count.Add(1)
+		n.value.Add(1)
 	}
 }
 

@@ -52,7 +52,7 @@ type database struct {
 	dataVersion  int64 // at the last PollChanges
 	safeVersion  int64 // dataVersion at the last Check without an error
 	inTx         bool  // the writer has a transaction
-	commitFailed bool  // nothing was written over it yet, see overwriteFailedCommit
+	commitFailed bool  // and is not durably overwritten yet, see overwriteFailedCommit
 }
 
 func open(ctx context.Context, path string, o engine.Options) (_ *database, err error) {

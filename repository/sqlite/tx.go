@@ -65,8 +65,8 @@ func (t *tx) Rollback() error {
 	return err
 }
 
-// overwriteFailedCommit makes a commit that changes nothing after one that failed. A commit that failed because the WAL
-// could not be synced is whole in the WAL: after a crash SQLite would apply it, although its callers
+// overwriteFailedCommit makes a commit that changes nothing, after one that failed. If the WAL could
+// not be synced, that one is whole in the WAL: after a crash SQLite would apply it, although its callers
 // got an error. The new one is written over its first frame, even if its sync fails, too. Until its
 // sync succeeds this process begins no transaction: it might write that first frame again, and be
 // killed before it has written over the others. At the beginning of the WAL the new commit is not

@@ -84,6 +84,8 @@ func TestMended(t *testing.T) {
 }
 
 func TestOther(t *testing.T) {}
+
+func TestSlow(t *testing.T) { select {} }
 `
 	commit := func(mended string) {
 		for _, module := range []string{".", "nested"} {
@@ -101,10 +103,10 @@ func TestOther(t *testing.T) {}
 	harness.Check(t, err)
 	for args, want := range map[string]int{
 		"HEAD ./p TestMended": 0, "HEAD ./nested/p TestMended": 0, "HEAD ./p TestOther": 1, "HEAD ./p TestMissing": 2, "HEAD~ ./p TestMended": 2,
-		"HEAD ./p TestMended -unknown": 2, "none ./p TestMended": 2,
+		"HEAD ./p TestMended -unknown": 2, "none ./p TestMended": 2, "HEAD ./p": 2, "HEAD ./p TestSlow -timeout=1ms": 2,
 	} {
 		cmd := exec.CommandContext(t.Context(), script, strings.Fields(args)...)
-		cmd.Dir = folder
+		cmd.Dir = filepath.Join(folder, "nested") // any folder of the repository
 		output, _ := cmd.CombinedOutput()
 		if got := cmd.ProcessState.ExitCode(); got != want {
 			t.Errorf("%s: got %d, want %d\n%s", args, got, want, output)

@@ -40,10 +40,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 			sharedFile := processes > 1 && database.Driver == enginetest.SQLite
 			s := startService(t, database, processes, "")
 			clients := s.clients(t, sharedFile)
-			count := s.run(t, clients, *operations, func() bool { return int(s.faults.Load()) >= len(faults) })
-			if len(count) < len(faults) {
-				t.Errorf("got the faults %v, want each of %v", count, faults)
-			}
+			s.run(t, clients, *operations, func() bool { return int(s.faults.Load()) >= len(faults) })
 			harness.Check(t, clients.ReadAll(t.Context()))
 			Judge{SharedFile: sharedFile, Page: page(t)}.WantPossible(t, clients.History)
 		})
@@ -103,8 +100,8 @@ func (s *service) clients(t *testing.T, sharedFile bool) *Clients {
 }
 
 // run sends requests by 32 clients until the history has n operations and enough returns true, which is called again after
-// each 500 more. Meanwhile it disturbs the processes. It returns how many times it did each fault.
-func (s *service) run(t *testing.T, clients *Clients, n int, enough func() bool) map[string]int {
+// each 500 more. Meanwhile it disturbs the processes.
+func (s *service) run(t *testing.T, clients *Clients, n int, enough func() bool) {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())
 	var sending sync.WaitGroup
@@ -115,24 +112,23 @@ func (s *service) run(t *testing.T, clients *Clients, n int, enough func() bool)
 			n += 500
 		}
 	})
-	count := s.disturb(t, ctx.Done())
-	t.Logf("faults: %v", count)
-	return count
+	s.disturb(t, ctx.Done())
 }
 
 // faults are what disturb does to a process.
 var faults = []string{"SIGKILL", "SIGSTOP", "SIGTERM"}
 
 // disturb kills, stops and restarts random processes until done. It does each fault once, in random order, then each again.
-func (s *service) disturb(t *testing.T, done <-chan struct{}) map[string]int {
+func (s *service) disturb(t *testing.T, done <-chan struct{}) {
 	t.Helper()
 	random := harness.Rand(t)
 	count := map[string]int{}
+	defer func() { t.Logf("faults: %v", count) }()
 	var left []int // the faults before all are done again
 	for ; ; s.faults.Add(1) {
 		select {
 		case <-done:
-			return count
+			return
 		case <-time.After(time.Duration(200+random.IntN(1000)) * time.Millisecond):
 		}
 		if len(left) == 0 {
