@@ -16,20 +16,20 @@ import (
 	"time"
 )
 
-// Clients send random requests, many of them for the same animals at once.
+// Clients send random requests, many of them for the same animals at once. If the processes share an SQLite file, each client
+// uses one process only.
 type Clients struct {
 	History *History
 	// URLs returns the address of each process, or "" while one is not to be used.
 	URLs []func() string
 	Key  string
 	Seed uint64
-	// SharedFile is whether the processes share an SQLite file. Then each client uses one process only.
-	SharedFile bool
 	// Pause is how long each client waits between its requests.
 	Pause time.Duration
 
 	mu      sync.Mutex
 	animals [16]*animal // that are used now
+	clients int         // of Run
 	count   int         // of animals
 	last    int64       // the greatest id
 }
@@ -56,6 +56,7 @@ const usesOfAnimal, costOfUnknown = 24, 4
 
 // Run sends requests by n clients until ctx ends, or the history has enough operations, and waits for all responses.
 func (c *Clients) Run(ctx context.Context, n, operations int) {
+	c.clients = n
 	var wait sync.WaitGroup
 	for number := range n {
 		wait.Go(func() {
@@ -72,7 +73,7 @@ func (c *Clients) Run(ctx context.Context, n, operations int) {
 
 // processes returns those that a client uses.
 func (c *Clients) processes(number int) (all []int) {
-	if c.SharedFile {
+	if c.History.SharedFile {
 		return []int{number % len(c.URLs)}
 	}
 	for i := range c.URLs {
@@ -86,7 +87,7 @@ func (c *Clients) ReadAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for process := range c.URLs {
-		client := c.newClient(-1, process)
+		client := c.newClient(c.clients, process)
 		defer client.http.CloseIdleConnections()
 		for after, last := int64(0), false; !last; {
 			op := Operation{Client: client.number, Kind: List, After: after, Limit: 100}
@@ -172,7 +173,7 @@ func (c client) draw() (Operation, *animal, *order) {
 // each, whose pages are exact for them.
 func (c client) drawIndex() int {
 	i := c.random.IntN(len(c.animals))
-	if c.SharedFile && i < len(c.animals)/2 {
+	if c.History.SharedFile && i < len(c.animals)/2 {
 		return i - i%len(c.URLs) + c.processes[0]
 	}
 	return i
@@ -181,7 +182,7 @@ func (c client) drawIndex() int {
 // onlyLists reports whether the process gets no writes now: its own commits would invalidate its pages, and hide that it
 // misses those of another process.
 func (c client) onlyLists() bool {
-	return c.SharedFile && int(c.History.now()/(3*maxStaleness))%(3*len(c.URLs)) == c.processes[0]
+	return c.History.SharedFile && int(c.History.now()/(3*maxStaleness))%(3*len(c.URLs)) == c.processes[0]
 }
 
 // drawUse returns a random request for an animal that has been added.

@@ -69,13 +69,18 @@ type Item struct {
 
 // A History is the operations of all clients. It is safe for concurrent use.
 type History struct {
+	// SharedFile is whether the processes share an SQLite file. Then a page may be older than what another process has
+	// acknowledged, by maxStaleness, but not than what its own has.
+	SharedFile bool `json:"sharedFile"`
+
+	path       string // of its file, if it has one
 	mu         sync.Mutex
 	begin      time.Time
 	operations []Operation
 }
 
 // NewHistory returns an empty history, which begins now.
-func NewHistory() *History { return &History{begin: time.Now()} }
+func NewHistory(sharedFile bool) *History { return &History{SharedFile: sharedFile, begin: time.Now()} }
 
 func (h *History) now() time.Duration { return time.Since(h.begin) }
 
@@ -115,7 +120,7 @@ func (h *History) String() string {
 	return fmt.Sprintf("%d operations, %d of them without a known outcome", len(h.operations), unknown)
 }
 
-// Save writes the history to a file, as compressed NDJSON.
+// Save writes the history to a file, as compressed NDJSON: a line for SharedFile, and one for each operation.
 func (h *History) Save(path string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -127,11 +132,15 @@ func (h *History) Save(path string) (err error) {
 	defer func() { err = errors.Join(err, file.Close()) }()
 	compressed := gzip.NewWriter(file)
 	encoder := json.NewEncoder(compressed)
+	if err := encoder.Encode(h); err != nil {
+		return err
+	}
 	for _, op := range h.operations {
 		if err := encoder.Encode(op); err != nil {
 			return err
 		}
 	}
+	h.path = path
 	return compressed.Close()
 }
 
@@ -146,8 +155,12 @@ func Load(path string) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &History{}
-	for decoder := json.NewDecoder(compressed); ; {
+	h := &History{path: path}
+	decoder := json.NewDecoder(compressed)
+	if err := decoder.Decode(h); err != nil {
+		return nil, err
+	}
+	for {
 		var op Operation
 		switch err := decoder.Decode(&op); {
 		case errors.Is(err, io.EOF):

@@ -1,8 +1,12 @@
 package linearizability
 
 import (
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
+
+	"example.com/petstore/test/harness"
 )
 
 // TestJudgeFindsWhatIsImpossible judges short histories, each of which changes one thing of a possible one.
@@ -47,23 +51,53 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 			with(list, func(o *Operation) { o.Call, o.Return, o.Page = 9*ms, 10*ms, []Item{sold, {Animal: 2, ID: 2}} }),
 			with(list, func(o *Operation) { o.Call, o.Return = 11*ms, 12*ms }),
 		}, false, false},
-		"filtered list without it":       {[]Operation{with(list, func(o *Operation) { o.Filter, o.Page = "sold", nil })}, false, false},
-		"filtered list of others":        {[]Operation{with(list, func(o *Operation) { o.Filter, o.Page = "pending", nil })}, true, false},
-		"get of another animal":          {[]Operation{{Kind: Get, Animal: 1, Variant: "", Call: 7 * ms, Return: 8 * ms, Code: ok, PetID: 1, PetStatus: "sold"}}, false, false},
-		"order of another animal":        {[]Operation{{Kind: GetOrder, Animal: 1, Order: 1, Call: 7 * ms, Return: 8 * ms, Code: ok, PetID: 2, OrderID: 1, OrderStatus: "delivered"}}, false, false},
-		"another process within 100 ms":  {[]Operation{with(list, func(o *Operation) { o.Page = nil; other(o) })}, true, true},
-		"another process after 100 ms":   {[]Operation{with(list, func(o *Operation) { o.Page, o.Call, o.Return = nil, 107*ms, 108*ms; other(o) })}, false, true},
-		"its process within 100 ms":      {[]Operation{with(list, func(o *Operation) { o.Page = nil })}, false, true},
+		"filtered list without it":      {[]Operation{with(list, func(o *Operation) { o.Filter, o.Page = "sold", nil })}, false, false},
+		"filtered list of others":       {[]Operation{with(list, func(o *Operation) { o.Filter, o.Page = "pending", nil })}, true, false},
+		"get of another animal":         {[]Operation{{Kind: Get, Animal: 1, Variant: "", Call: 7 * ms, Return: 8 * ms, Code: ok, PetID: 1, PetStatus: "sold"}}, false, false},
+		"order of another animal":       {[]Operation{{Kind: GetOrder, Animal: 1, Order: 1, Call: 7 * ms, Return: 8 * ms, Code: ok, PetID: 2, OrderID: 1, OrderStatus: "delivered"}}, false, false},
+		"another process within 100 ms": {[]Operation{with(list, func(o *Operation) { o.Page = nil; other(o) })}, true, true},
+		"another process after 100 ms":  {[]Operation{with(list, func(o *Operation) { o.Page, o.Call, o.Return = nil, 107*ms, 108*ms; other(o) })}, false, true},
+		"its process within 100 ms":     {[]Operation{with(list, func(o *Operation) { o.Page = nil })}, false, true},
+		"its process, in spite of others": {[]Operation{
+			later(deliver, func(o *Operation) { o.Code, o.OrderStatus = "", ""; other(o) }),
+			with(list, func(o *Operation) { o.Page = nil }),
+		}, false, true},
+		"another process after 100 ms, filtered": {[]Operation{with(list, func(o *Operation) { o.Filter, o.Page, o.Call, o.Return = "sold", nil, 107*ms, 108*ms; other(o) })}, false, true},
+		"an older status within 100 ms": {[]Operation{with(list, func(o *Operation) {
+			o.Page, o.Call, o.Return = []Item{{1, "available", 1, "pending"}}, 105*ms, 108*ms
+			other(o)
+		})}, true, true},
+		"an older status after 100 ms": {[]Operation{with(list, func(o *Operation) {
+			o.Page, o.Call, o.Return = []Item{{1, "available", 1, "pending"}}, 107*ms, 108*ms
+			other(o)
+		})}, false, true},
+		"not of its filter":   {[]Operation{with(list, func(o *Operation) { o.Filter = "available"; other(o) })}, false, true},
+		"more than its limit": {[]Operation{with(list, func(o *Operation) { o.Limit = 0 })}, false, false},
+		"key in use by one given up long ago": {[]Operation{
+			with(add, func(o *Operation) { o.Code, o.PetID = "", 0 }),
+			with(add, func(o *Operation) {
+				o.Code, o.PetID, o.Call, o.Return = inProgress, 0, 20*time.Second, 20*time.Second+ms
+			}),
+		}, false, false},
+		"id at the same time": {[]Operation{
+			{Kind: Add, Animal: 2, Call: 7 * ms, Return: 9 * ms, Code: ok, PetID: 3},
+			{Kind: Add, Animal: 3, Call: 9 * ms, Return: 10 * ms, Code: ok, PetID: 2},
+		}, true, false},
+		"reads that all fail":            {slices.Repeat([]Operation{{Kind: Get, Animal: 1, PetID: 1, Call: 7 * ms, Return: 8 * ms}}, 100), false, false},
 		"outcome that is not known":      {[]Operation{later(order, func(o *Operation) { o.Order, o.OrderID, o.Code, o.OrderStatus = 2, 0, "", "" })}, true, false},
 		"delivery before it was ordered": {[]Operation{later(deliver, func(o *Operation) { o.Order, o.OrderID = 2, 2 })}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := NewHistory()
+			h := NewHistory(test.shared)
 			for _, op := range append([]Operation{add, order, deliver}, test.added...) {
 				h.add(op)
 			}
-			problems, err := Judge{SharedFile: test.shared}.Check(h)
+			path := filepath.Join(t.TempDir(), "history.ndjson.gz")
+			harness.Check(t, h.Save(path))
+			loaded, err := Load(path)
+			harness.Check(t, err)
+			problems, err := loaded.Check("")
 			if err != nil || (len(problems) == 0) != test.possible {
 				t.Errorf("got the problems %v and %v, want that it is possible: %t", problems, err, test.possible)
 			}

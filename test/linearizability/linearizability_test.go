@@ -19,16 +19,15 @@ import (
 
 var (
 	operations = flag.Int("operations", 10_000, "the number of operations of each history")
-	replay     = flag.String("replay", "", "the file of a history to judge again")
-	sharedFile = flag.Bool("shared", false, "whether the processes of -replay shared an SQLite file")
+	replay     = flag.String("replay", "", "the file of a history to judge again, as an absolute path")
 )
 
 func TestMain(m *testing.M) { os.Exit(enginetest.WithDatabases(m).Run()) }
 
 // page returns the file for the page of a history that fails, in bin/linearizability.
-func page(t *testing.T) string {
+func page(t *testing.T, prefix string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join("../../bin/linearizability", filepath.Base(t.Name())+".html"))
+	path, err := filepath.Abs(filepath.Join("../../bin/linearizability", prefix+filepath.Base(t.Name())+".html"))
 	harness.Check(t, err)
 	return path
 }
@@ -37,12 +36,11 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 	for _, processes := range []int{1, 2, 4} {
 		t.Run(fmt.Sprintf("%d processes", processes), func(t *testing.T) {
 			database := enginetest.New(t)
-			sharedFile := processes > 1 && database.Driver == enginetest.SQLite
 			s := startService(t, database, processes, "")
-			clients := s.clients(t, sharedFile)
+			clients := s.clients(t)
 			s.run(t, clients, *operations, func() bool { return int(s.faults.Load()) >= len(faults) })
 			harness.Check(t, clients.ReadAll(t.Context()))
-			Judge{SharedFile: sharedFile, Page: page(t)}.WantPossible(t, clients.History)
+			clients.History.WantPossible(t, page(t, database.Driver+"_"))
 		})
 	}
 }
@@ -53,11 +51,12 @@ func TestReplay(t *testing.T) {
 	}
 	h, err := Load(*replay)
 	harness.Check(t, err)
-	Judge{SharedFile: *sharedFile, Page: page(t)}.WantPossible(t, h)
+	h.WantPossible(t, page(t, ""))
 }
 
 // A service is some processes on a store, which are killed, stopped and started again.
 type service struct {
+	database  enginetest.Database
 	dir       string
 	flags     []string
 	program   string
@@ -70,7 +69,7 @@ type service struct {
 func startService(t *testing.T, database enginetest.Database, processes int, program string) *service {
 	t.Helper()
 	s := &service{
-		dir: t.TempDir(), program: program, flags: []string{"--set", "database.driver=" + database.Driver, "--set", "database.dsn=" + database.DSN},
+		database: database, dir: t.TempDir(), program: program, flags: []string{"--set", "database.driver=" + database.Driver, "--set", "database.dsn=" + database.DSN},
 		processes: make([]*harness.Server, processes), urls: make([]atomic.Pointer[string], processes),
 	}
 	for i := range processes {
@@ -90,9 +89,10 @@ func (s *service) start(t *testing.T, i int) {
 	s.urls[i].Store(&s.processes[i].URL)
 }
 
-func (s *service) clients(t *testing.T, sharedFile bool) *Clients {
+func (s *service) clients(t *testing.T) *Clients {
 	t.Helper()
-	c := &Clients{History: NewHistory(), Key: s.key, Seed: harness.Rand(t).Uint64(), SharedFile: sharedFile}
+	sharedFile := len(s.processes) > 1 && s.database.Driver == enginetest.SQLite
+	c := &Clients{History: NewHistory(sharedFile), Key: s.key, Seed: harness.Rand(t).Uint64()}
 	for i := range s.urls {
 		c.URLs = append(c.URLs, func() string { return *s.urls[i].Load() })
 	}

@@ -27,11 +27,10 @@ func TestPlantedBugsAreFound(t *testing.T) {
 		}
 		t.Run(bug, func(t *testing.T) {
 			s := startService(t, database, 2, buildWith(t, patch))
-			sharedFile := database.Driver == enginetest.SQLite
-			clients := s.clients(t, sharedFile)
+			clients := s.clients(t)
 			found := 0
 			s.run(t, clients, 500, func() bool {
-				problems, err := Judge{SharedFile: sharedFile, Page: page(t)}.Check(clients.History)
+				problems, err := clients.History.Check(page(t, database.Driver+"_"))
 				if len(problems) > 0 {
 					found = clients.History.Len()
 					t.Log(problems[0], err)

@@ -1,0 +1,96 @@
+package linearizability
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// maxStaleness is how old a page may be, as to writes of other processes on the same SQLite file (docs/reliability.md).
+const maxStaleness = 100 * time.Millisecond
+
+// usedByOthers reports whether another process than this one got some of the requests.
+func usedByOthers(process int, requests []Operation) bool {
+	return slices.ContainsFunc(requests, func(op Operation) bool { return op.Process != process })
+}
+
+// checkAge returns an error if the page shows of an animal what another process had changed longer than maxStaleness before its
+// request, or its own process before its request. The model does not judge such pages: so many overlap within maxStaleness
+// that it takes too long.
+func checkAge(page Operation, o observation, requests []Operation) error {
+	changes := changesOf(requests)
+	earliest := page.Call - maxStaleness
+	for _, c := range changes {
+		if c.process == page.Process && c.end <= page.Call {
+			earliest = max(earliest, c.end)
+		}
+	}
+	statuses := possibleStatuses(changes, earliest, page.Return)
+	for _, status := range statuses {
+		switch {
+		case o.absent && (status == none || o.filter != "" && status != o.filter):
+			return nil
+		case !o.absent && status == o.Status && (o.filter == "" || status == o.filter):
+			return nil
+		}
+	}
+	return fmt.Errorf("%s is not possible, but %q, from %v until %v", describe(o), statuses, earliest, page.Return)
+}
+
+// none is the status of an animal that is not added yet.
+const none = "none"
+
+// A change gives an animal a status at some moment from begin to end, which is math.MaxInt64 if that is not known.
+type change struct {
+	status     string
+	begin, end time.Duration
+	process    int // that made it, or -1
+}
+
+// possibleStatuses returns the statuses that an animal may have had at some moment from begin to end: those of changes that had
+// begun, and that no later change had certainly replaced.
+func possibleStatuses(changes []change, begin, end time.Duration) (statuses []string) {
+	for _, c := range changes {
+		replaced := slices.ContainsFunc(changes, func(later change) bool { return c.end < later.begin && later.end < begin })
+		if c.begin < end && !replaced {
+			statuses = append(statuses, c.status)
+		}
+	}
+	return statuses
+}
+
+// changesOf returns the changes of an animal that succeeded or may have. Repeated requests are one change, which began with the
+// first of them, and had ended when the first response was read.
+func changesOf(requests []Operation) []change {
+	changes := []change{{none, math.MinInt64, math.MinInt64, -1}}
+	type request struct {
+		Kind
+		order   int
+		variant string // of an Add
+	}
+	index := map[request]int{}
+	for _, op := range requests {
+		status, isChange := map[Kind]string{Add: op.Variant, Order: "pending", Deliver: "sold", Cancel: "available"}[op.Kind]
+		if !isChange || op.Code != ok && op.Code != "" {
+			continue
+		}
+		r := request{Kind: op.Kind, order: op.Order}
+		if op.Kind == Add {
+			r.variant = op.Variant
+		}
+		i, known := index[r]
+		if !known {
+			i = len(changes)
+			index[r], changes = i, append(changes, change{status, op.Call, math.MaxInt64, op.Process})
+		}
+		if changes[i].process != op.Process {
+			changes[i].process = -1
+		}
+		changes[i].begin = min(changes[i].begin, op.Call)
+		if op.Code == ok {
+			changes[i].end = min(changes[i].end, op.Return)
+		}
+	}
+	return changes
+}
