@@ -111,7 +111,7 @@ type Database interface {
 	Schema() Schema
 	// Pools returns the connection pools by name, for metrics.
 	Pools() map[string]*sql.DB
-	// Close closes all connections.
+	// Close closes all connections. It may be called again.
 	Close() error
 }
 

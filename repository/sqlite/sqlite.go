@@ -53,6 +53,7 @@ type database struct {
 	safeVersion  int64 // dataVersion at the last Check without an error
 	inTx         bool  // the writer has a transaction
 	commitFailed bool  // and is not durably overwritten yet, see overwriteFailedCommit
+	closed       bool
 }
 
 func open(ctx context.Context, path string, o engine.Options) (_ *database, err error) {
@@ -257,9 +258,10 @@ var leftOpen sync.Map
 // checked. Without readers, the writer is not closed then. Close returns an error if commits of a WAL
 // that was removed could not be saved.
 func (d *database) Close() (err error) {
-	if d.writerPool == nil {
+	if d.writerPool == nil || d.closed {
 		return nil
 	}
+	d.closed = true // now SQLite removes the WAL, which is no loss
 	checkErr := d.checkAndSave(context.Background())
 	if errors.Is(checkErr, storefile.ErrWALNotSaved) {
 		defer func() {
@@ -281,7 +283,7 @@ func (d *database) Close() (err error) {
 
 func (d *database) closeWriter() error {
 	if d.writer != nil {
-		_ = d.writer.Close() // fails in a second Close
+		_ = d.writer.Close()
 	}
 	return d.writerPool.Close()
 }

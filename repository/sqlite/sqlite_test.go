@@ -118,6 +118,18 @@ func TestPathIsUsedLiterallyAndCloseLeavesOneFile(t *testing.T) {
 	}
 }
 
+// If all commits are in the file already, SQLite removes the WAL without writing to the file.
+func TestCloseMayBeCalledAgainAfterACheckpoint(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	store := open(t, folder, repository.Options{Migrate: true})
+	check(t, store.InTx(t.Context(), sqlitetest.Adding("Rex")))
+	sqlitetest.Execute("PRAGMA wal_checkpoint(PASSIVE)")(t, filepath.Join(folder, "pets.db"))
+	for range 2 {
+		check(t, store.Close())
+	}
+}
+
 func TestConcurrentOpensCreateOneStore(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
