@@ -26,7 +26,7 @@ func TestSimulationFindsPlantedDefects(t *testing.T) {
 			if seed := failed.Find(out); err == nil || seed == nil {
 				t.Errorf("the simulation does not find it: %v\n%s", err, out)
 			} else {
-				t.Logf("%s", seed)
+				t.Logf("with the defect, %s", seed)
 			}
 		})
 	}

@@ -29,6 +29,7 @@ const seeds = 10_000
 func TestCommitPath(t *testing.T) {
 	t.Parallel()
 	only, last := number(t, "PETSTORE_TEST_SEED", 0), number(t, "PETSTORE_TEST_SEEDS", seeds)
+	t.Logf("%d simulations", last)
 	var next atomic.Uint64
 	for range runtime.GOMAXPROCS(0) {
 		t.Run("", func(t *testing.T) {

@@ -10,23 +10,26 @@ import (
 // maxStaleness is how old a page may be, as to writes of other processes on the same SQLite file (docs/reliability.md).
 const maxStaleness = 100 * time.Millisecond
 
-// usedByOthers reports whether another process than this one got some of the requests.
-func usedByOthers(process int, requests []Operation) bool {
-	return slices.ContainsFunc(requests, func(op Operation) bool { return op.Process != process })
+// none is the status of an animal that is not added yet.
+const none = "none"
+
+// A change gives an animal a status at some moment from begin to end, which is math.MaxInt64 if that is not known.
+type change struct {
+	status     string
+	begin, end time.Duration
+	process    int // that made it, or -1 if several got the request
+}
+
+// changedByOthers reports whether another process than this one may have changed an animal.
+func changedByOthers(process int, changes []change) bool {
+	return slices.ContainsFunc(changes, func(c change) bool { return c.status != none && c.process != process })
 }
 
 // checkAge returns an error if the page shows of an animal what another process had changed longer than maxStaleness before its
 // request, or its own process before its request. The model does not judge such pages: so many overlap within maxStaleness
 // that it takes too long.
-func checkAge(page Operation, o observation, requests []Operation) error {
-	changes := changesOf(requests)
-	earliest := page.Call - maxStaleness
-	for _, c := range changes {
-		if c.process == page.Process && c.end <= page.Call {
-			earliest = max(earliest, c.end)
-		}
-	}
-	statuses := possibleStatuses(changes, earliest, page.Return)
+func checkAge(page Operation, o observation, changes []change) error {
+	statuses := possibleStatuses(changes, page)
 	for _, status := range statuses {
 		switch {
 		case o.absent && (status == none || o.filter != "" && status != o.filter):
@@ -35,25 +38,18 @@ func checkAge(page Operation, o observation, requests []Operation) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s is not possible, but %q, from %v until %v", describe(o), statuses, earliest, page.Return)
+	return fmt.Errorf("%s, sent at %v, is not possible, but %q", describe(o), page.Call, statuses)
 }
 
-// none is the status of an animal that is not added yet.
-const none = "none"
-
-// A change gives an animal a status at some moment from begin to end, which is math.MaxInt64 if that is not known.
-type change struct {
-	status     string
-	begin, end time.Duration
-	process    int // that made it, or -1
-}
-
-// possibleStatuses returns the statuses that an animal may have had at some moment from begin to end: those of changes that had
-// begun, and that no later change had certainly replaced.
-func possibleStatuses(changes []change, begin, end time.Duration) (statuses []string) {
+// possibleStatuses returns the statuses of an animal that a page may show: those of changes that had begun, and that no later
+// change had certainly replaced, which the page must show.
+func possibleStatuses(changes []change, page Operation) (statuses []string) {
 	for _, c := range changes {
-		replaced := slices.ContainsFunc(changes, func(later change) bool { return c.end < later.begin && later.end < begin })
-		if c.begin < end && !replaced {
+		replaced := slices.ContainsFunc(changes, func(later change) bool {
+			mustBeShown := later.end < page.Call-maxStaleness || later.process == page.Process && later.end < page.Call
+			return c.end < later.begin && mustBeShown
+		})
+		if c.begin < page.Return && !replaced {
 			statuses = append(statuses, c.status)
 		}
 	}
@@ -75,14 +71,12 @@ func changesOf(requests []Operation) []change {
 		if !isChange || op.Code != ok && op.Code != "" {
 			continue
 		}
-		r := request{Kind: op.Kind, order: op.Order}
-		if op.Kind == Add {
-			r.variant = op.Variant
-		}
+		r := request{op.Kind, op.Order, op.Variant}
 		i, known := index[r]
 		if !known {
 			i = len(changes)
-			index[r], changes = i, append(changes, change{status, op.Call, math.MaxInt64, op.Process})
+			index[r] = i
+			changes = append(changes, change{status, op.Call, math.MaxInt64, op.Process})
 		}
 		if changes[i].process != op.Process {
 			changes[i].process = -1

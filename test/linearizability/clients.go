@@ -86,6 +86,7 @@ func (c *Clients) processes(number int) (all []int) {
 func (c *Clients) ReadAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
+	time.Sleep(maxStaleness) // then each page has all writes
 	for process := range c.URLs {
 		client := c.newClient(c.clients, process)
 		defer client.http.CloseIdleConnections()

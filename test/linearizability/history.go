@@ -56,8 +56,8 @@ type Operation struct {
 	Page        []Item `json:"page,omitempty"`
 }
 
-// The Codes of an operation that succeeded, and of one whose idempotency key another request was using.
-const ok, inProgress = "ok", "idempotency_in_progress"
+// The Code of an operation that succeeded.
+const ok = "ok"
 
 // An Item is an animal of a page.
 type Item struct {
@@ -67,7 +67,7 @@ type Item struct {
 	Status  string `json:"status,omitempty"`
 }
 
-// A History is the operations of all clients. It is safe for concurrent use.
+// A History is the operations of all clients, which add to it concurrently. It is judged afterwards.
 type History struct {
 	// SharedFile is whether the processes share an SQLite file. Then a page may be older than what another process has
 	// acknowledged, by maxStaleness, but not than what its own has.
@@ -157,6 +157,7 @@ func Load(path string) (*History, error) {
 	}
 	h := &History{path: path}
 	decoder := json.NewDecoder(compressed)
+	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(h); err != nil {
 		return nil, err
 	}

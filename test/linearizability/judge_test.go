@@ -16,6 +16,8 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 	add := Operation{Kind: Add, Animal: 1, Variant: "available", Keyed: true, Call: 1 * ms, Return: 2 * ms, Code: ok, PetID: 1, PetStatus: "available"}
 	order := Operation{Kind: Order, Animal: 1, Order: 1, Keyed: true, Call: 3 * ms, Return: 4 * ms, Code: ok, PetID: 1, OrderID: 1, OrderStatus: "placed"}
 	deliver := Operation{Kind: Deliver, Animal: 1, Order: 1, Call: 5 * ms, Return: 6 * ms, Code: ok, PetID: 1, OrderID: 1, OrderStatus: "delivered"}
+	add2 := Operation{Kind: Add, Animal: 2, Variant: "available", Call: 2 * ms, Return: 3 * ms, Code: ok, PetID: 2, PetStatus: "available"}
+	item2 := Item{Animal: 2, Variant: "available", ID: 2, Status: "available"}
 	sold := Item{Animal: 1, Variant: "available", ID: 1, Status: "sold"}
 	list := Operation{Kind: List, Limit: 10, Call: 7 * ms, Return: 8 * ms, Code: ok, Page: []Item{sold}}
 	with := func(op Operation, change func(*Operation)) Operation {
@@ -36,8 +38,7 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 		"repeated":                 {[]Operation{later(add, func(o *Operation) { o.Replayed = true })}, true, false},
 		"repeated, not marked":     {[]Operation{later(add, func(*Operation) {})}, false, false},
 		"repeated without a key":   {[]Operation{later(add, func(o *Operation) { o.Replayed, o.Keyed = true, false })}, false, false},
-		"key in use":               {[]Operation{with(add, func(o *Operation) { o.Code, o.PetID = inProgress, 0 })}, true, false},
-		"key in use by nobody":     {[]Operation{later(add, func(o *Operation) { o.Code, o.PetID = inProgress, 0 })}, false, false},
+		"key in use":               {[]Operation{with(add, func(o *Operation) { o.Code, o.PetID = "idempotency_in_progress", 0 })}, false, false},
 		"sold twice":               {[]Operation{later(order, func(o *Operation) { o.Order, o.OrderID = 2, 2 })}, false, false},
 		"second order refused":     {[]Operation{later(order, func(o *Operation) { o.Order, o.OrderID, o.Code = 2, 0, "pet_not_available" })}, true, false},
 		"one id for two animals":   {[]Operation{with(add, func(o *Operation) { o.Animal = 2 })}, false, false},
@@ -58,10 +59,36 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 		"another process within 100 ms": {[]Operation{with(list, func(o *Operation) { o.Page = nil; other(o) })}, true, true},
 		"another process after 100 ms":  {[]Operation{with(list, func(o *Operation) { o.Page, o.Call, o.Return = nil, 107*ms, 108*ms; other(o) })}, false, true},
 		"its process within 100 ms":     {[]Operation{with(list, func(o *Operation) { o.Page = nil })}, false, true},
-		"its process, in spite of others": {[]Operation{
-			later(deliver, func(o *Operation) { o.Code, o.OrderStatus = "", ""; other(o) }),
-			with(list, func(o *Operation) { o.Page = nil }),
+		"its process, changed by others before": {[]Operation{
+			with(add2, other),
+			{Kind: Order, Animal: 2, Order: 1, Call: 10 * ms, Return: 11 * ms, Code: ok, PetID: 2, OrderID: 2, OrderStatus: "placed"},
+			with(list, func(o *Operation) { o.Call, o.Return, o.Page = 20*ms, 21*ms, []Item{sold, item2} }),
 		}, false, true},
+		"its process, perhaps changed by others": {[]Operation{
+			add2, with(order, func(o *Operation) { o.Animal, o.PetID, o.Code = 2, 2, ""; other(o) }), list,
+		}, false, true},
+		"its process, whose response is late": {[]Operation{
+			add2,
+			{Kind: Order, Animal: 2, Call: 10 * ms, Return: 11 * ms, Code: ok, PetID: 2, OrderID: 2, OrderStatus: "placed", Process: 1},
+			{Kind: Cancel, Animal: 2, Call: 30 * ms, Return: 60 * ms, Code: ok, PetID: 2, OrderID: 2, OrderStatus: "cancelled"},
+			{Kind: Order, Animal: 2, Order: 1, Call: 35 * ms, Return: 36 * ms, Code: ok, PetID: 2, OrderID: 3, OrderStatus: "placed", Process: 1},
+			{Kind: Deliver, Animal: 2, Order: 1, Call: 40 * ms, Return: 41 * ms, Code: ok, PetID: 2, OrderID: 3, OrderStatus: "delivered", Process: 1},
+			with(list, func(o *Operation) {
+				o.Call, o.Return, o.Page = 61*ms, 62*ms, []Item{sold, {2, "available", 2, "pending"}}
+			}),
+		}, true, true},
+		"one that is there twice": {[]Operation{
+			with(add2, func(o *Operation) { o.Code, o.PetID, o.Keyed = "", 0, true }),
+			with(add2, func(o *Operation) { o.PetID, o.Keyed, o.Call, o.Return = 3, true, 3*ms, 4*ms; other(o) }),
+			with(list, func(o *Operation) {
+				o.Call, o.Return, o.Page = 500*ms, 501*ms, []Item{sold, item2, {2, "available", 3, "available"}}
+			}),
+		}, false, true},
+		"another name": {[]Operation{with(list, func(o *Operation) { o.Page = []Item{{1, "", 1, "sold"}}; other(o) })}, false, true},
+		"id of an order that falls": {[]Operation{
+			add2,
+			{Kind: Order, Animal: 2, Call: 7 * ms, Return: 8 * ms, Code: ok, PetID: 2, OrderID: 0, OrderStatus: "placed"},
+		}, false, false},
 		"another process after 100 ms, filtered": {[]Operation{with(list, func(o *Operation) { o.Filter, o.Page, o.Call, o.Return = "sold", nil, 107*ms, 108*ms; other(o) })}, false, true},
 		"an older status within 100 ms": {[]Operation{with(list, func(o *Operation) {
 			o.Page, o.Call, o.Return = []Item{{1, "available", 1, "pending"}}, 105*ms, 108*ms
@@ -73,12 +100,6 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 		})}, false, true},
 		"not of its filter":   {[]Operation{with(list, func(o *Operation) { o.Filter = "available"; other(o) })}, false, true},
 		"more than its limit": {[]Operation{with(list, func(o *Operation) { o.Limit = 0 })}, false, false},
-		"key in use by one given up long ago": {[]Operation{
-			with(add, func(o *Operation) { o.Code, o.PetID = "", 0 }),
-			with(add, func(o *Operation) {
-				o.Code, o.PetID, o.Call, o.Return = inProgress, 0, 20*time.Second, 20*time.Second+ms
-			}),
-		}, false, false},
 		"id at the same time": {[]Operation{
 			{Kind: Add, Animal: 2, Call: 7 * ms, Return: 9 * ms, Code: ok, PetID: 3},
 			{Kind: Add, Animal: 3, Call: 9 * ms, Return: 10 * ms, Code: ok, PetID: 2},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
@@ -18,7 +19,7 @@ import (
 )
 
 var (
-	operations = flag.Int("operations", 10_000, "the number of operations of each history")
+	operations = flag.Int("operations", 10_000, "the least number of operations of each history")
 	replay     = flag.String("replay", "", "the file of a history to judge again, as an absolute path")
 )
 
@@ -57,6 +58,7 @@ func TestReplay(t *testing.T) {
 // A service is some processes on a store, which are killed, stopped and started again.
 type service struct {
 	database  enginetest.Database
+	random    *rand.Rand
 	dir       string
 	flags     []string
 	program   string
@@ -69,7 +71,7 @@ type service struct {
 func startService(t *testing.T, database enginetest.Database, processes int, program string) *service {
 	t.Helper()
 	s := &service{
-		database: database, dir: t.TempDir(), program: program, flags: []string{"--set", "database.driver=" + database.Driver, "--set", "database.dsn=" + database.DSN},
+		database: database, random: harness.Rand(t), dir: t.TempDir(), program: program, flags: []string{"--set", "database.driver=" + database.Driver, "--set", "database.dsn=" + database.DSN},
 		processes: make([]*harness.Server, processes), urls: make([]atomic.Pointer[string], processes),
 	}
 	for i := range processes {
@@ -92,7 +94,7 @@ func (s *service) start(t *testing.T, i int) {
 func (s *service) clients(t *testing.T) *Clients {
 	t.Helper()
 	sharedFile := len(s.processes) > 1 && s.database.Driver == enginetest.SQLite
-	c := &Clients{History: NewHistory(sharedFile), Key: s.key, Seed: harness.Rand(t).Uint64()}
+	c := &Clients{History: NewHistory(sharedFile), Key: s.key, Seed: s.random.Uint64()}
 	for i := range s.urls {
 		c.URLs = append(c.URLs, func() string { return *s.urls[i].Load() })
 	}
@@ -121,7 +123,6 @@ var faults = []string{"SIGKILL", "SIGSTOP", "SIGTERM"}
 // disturb kills, stops and restarts random processes until done. It does each fault once, in random order, then each again.
 func (s *service) disturb(t *testing.T, done <-chan struct{}) {
 	t.Helper()
-	random := harness.Rand(t)
 	count := map[string]int{}
 	defer func() { t.Logf("faults: %v", count) }()
 	var left []int // the faults before all are done again
@@ -129,19 +130,19 @@ func (s *service) disturb(t *testing.T, done <-chan struct{}) {
 		select {
 		case <-done:
 			return
-		case <-time.After(time.Duration(200+random.IntN(1000)) * time.Millisecond):
+		case <-time.After(time.Duration(200+s.random.IntN(1000)) * time.Millisecond):
 		}
 		if len(left) == 0 {
-			left = random.Perm(len(faults))
+			left = s.random.Perm(len(faults))
 		}
 		fault := faults[left[0]]
 		left = left[1:]
 		count[fault]++
-		i := random.IntN(len(s.processes))
+		i := s.random.IntN(len(s.processes))
 		p := s.processes[i]
 		if fault == "SIGSTOP" {
 			p.Signal(t, syscall.SIGSTOP)
-			time.Sleep(time.Duration(50+random.IntN(1000)) * time.Millisecond)
+			time.Sleep(time.Duration(50+s.random.IntN(1000)) * time.Millisecond)
 			p.Signal(t, syscall.SIGCONT)
 			continue
 		}

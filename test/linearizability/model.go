@@ -53,7 +53,7 @@ var model = porcupine.Model{
 	DescribeState: func(any any) string {
 		s := any.(state)
 		if !s.added {
-			return "none"
+			return none
 		}
 		return fmt.Sprintf("%d %q %v", s.id, s.status, s.orders)
 	},
@@ -61,9 +61,6 @@ var model = porcupine.Model{
 
 // step changes the state as the operation does, and reports whether its response is possible.
 func (s *state) step(op Operation) bool {
-	if op.Code == inProgress { // see keyWasInUse
-		return op.Keyed
-	}
 	if op.Kind == Add {
 		return s.add(op)
 	}
