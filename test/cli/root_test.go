@@ -53,6 +53,8 @@ var invalidCommandLines = map[string]string{
 	"serve --set server.port=1":            "the configuration is not valid:\n  server.port (command line): no such setting; petstore config lists all",
 	"serve --set log.level=loud":           "the configuration is not valid:\n  log.level = \"loud\" (command line): must be debug or info or warn or error",
 	"serve --config=":                      `invalid argument "" for "--config" flag: must not be empty`,
+	"serve " + missingCertificate: "the configuration is not valid:\n  server.tls_cert_file = \"none.crt\" (command line): must be the path of a file\n" +
+		"  server.tls_key_file = \"none.key\" (command line): must be the path of a file",
 	"serve --config none.yaml":             "the configuration is not valid:\n  none.yaml (command line): cannot be read: no such file or directory",
 	"seed --count -1":                      `invalid argument "-1" for "--count" flag: strconv.ParseUint: parsing "-1": invalid syntax`,
 	"backup":                               "name the FILE to write, or with --keep the FOLDER",
@@ -82,6 +84,8 @@ var invalidCommandLines = map[string]string{
 	"copy --from postgress://u:secret@h/d": "the DSN of --from " + notDSN,
 	"copy a.db":                            "petstore copy takes no arguments",
 }
+
+const missingCertificate = "--set server.tls_cert_file=none.crt --set server.tls_key_file=none.key"
 
 const notDSN = "must be the connection string of a PostgreSQL database, such as postgres://user@host:5432/database, or the path of a SQLite file, such as petstore.db"
 
