@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/creack/pty"
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/test/harness"
@@ -212,13 +214,14 @@ func TestProgressIsABarOnATerminal(t *testing.T) {
 		"import more.csv":   {"bytes checked 100% |█", "animals/s"},
 		"copy --to copy.db": {"rows 100% |█", "rows compared 100% |█"},
 	} {
-		terminal, screen := harness.OpenTerminal(t)
+		screen, terminal, err := pty.Open()
+		harness.Check(t, err)
+		defer screen.Close()
 		cmd := harness.Command(t.Context(), dir, strings.Fields(args)...)
 		cmd.Stderr = terminal
-		if err := cmd.Run(); err != nil {
+		if err := errors.Join(cmd.Run(), terminal.Close()); err != nil {
 			t.Fatal(args, err)
 		}
-		_ = terminal.Close()
 		text, _ := io.ReadAll(screen) // returns EIO when the terminal is closed
 		for _, bar := range bars {
 			if !strings.Contains(string(text), bar) || strings.Contains(string(text), "3000 of 3000") {

@@ -94,8 +94,8 @@ func (p *powerLoss) checkState(t *testing.T, images *images, at int64, keep func
 	p.states++
 	path := harness.StorePath(p.folder)
 	harness.Check(t, images.write(path, keep))
-	result, err := compare(t.Context(), path, p.ledger, at)
-	if err := errors.Join(err, result.Err()); err != nil {
+	differences, err := compare(t.Context(), path, p.ledger, at)
+	if err := errors.Join(err, differences.Err()); err != nil {
 		t.Errorf("the state %d: %v", p.states, err)
 	}
 }

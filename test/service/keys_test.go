@@ -134,7 +134,8 @@ func TestServeSaysHowToMakeAKeyIfNoneIsValid(t *testing.T) {
 	wantWarning := func(store string, want bool) {
 		t.Helper()
 		address := harness.FreeAddress(t)
-		s := harness.LaunchReady(t, harness.Command(t.Context(), dir, "serve", "--set", "server.address="+address), address)
+		s := harness.Launch(t, harness.Command(t.Context(), dir, "serve", "--set", "server.address="+address), address)
+		harness.Eventually(t, "the server is ready", func() bool { return s.IsReady(t.Context()) })
 		warned := func() bool {
 			return strings.Contains(s.Log.String(), `"msg":"no API key of the store is valid: run petstore keys create --name NAME"`)
 		}
