@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -30,25 +29,4 @@ func TestKilledCopyToPostgresAndBackBeginsAnew(t *testing.T) {
 		t.Errorf("got the tables %q, want the same twice, and no password", tables)
 	}
 	harness.WantSameExports(t, dir, "back.db")
-}
-
-func TestCopyOfServedPostgresStoreNeedsSnapshot(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	flags := usePostgres(t, dir)
-	harness.Start(t, dir, flags...)
-	for to, want := range map[string]string{
-		"--to copy.db":               ", or add --snapshot to copy it as it is now, without later changes: nothing was copied\n",
-		"--to copy.db --snapshot":    "",
-		"--from other.db":            "a process has it open: stop the service and all petstore commands, then try again: nothing was copied\n",
-		"--from other.db --snapshot": "a process has it open: stop the service and all petstore commands, then try again: nothing was copied\n",
-	} {
-		if strings.HasPrefix(to, "--from") {
-			harness.MustRun(t, dir, "migrate", "up", "--set", "database.dsn="+filepath.Join(dir, "other.db"))
-		}
-		_, stderr, code := harness.Run(t, dir, append(append([]string{"copy"}, strings.Fields(to)...), flags...)...)
-		if !strings.HasSuffix(stderr, want) || (code == 0) != (want == "") {
-			t.Errorf("%s: got code %d, stderr %q; want %q", to, code, stderr, want)
-		}
-	}
 }
