@@ -3,6 +3,7 @@
 package ha_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -24,11 +25,7 @@ const writers, readers = 32, 4
 // expression, selects faults by name.
 func rounds(t *testing.T) int {
 	t.Helper()
-	text := os.Getenv("HA_ROUNDS")
-	if text == "" {
-		return 3
-	}
-	n, err := strconv.Atoi(text)
+	n, err := strconv.Atoi(cmp.Or(os.Getenv("HA_ROUNDS"), "3"))
 	harness.Check(t, err)
 	return n
 }
