@@ -68,27 +68,22 @@ func TestImportedAnimalsAreThoseThatWereExported(t *testing.T) {
 
 func TestFileThatIsImportedTwiceAddsNothing(t *testing.T) {
 	t.Parallel()
+	const none, again = "added 0 animals: this file with 2500 animals was imported before; --again adds them once more\n", "; each run with --again adds them once more\n"
 	dir := harness.NewStore(t)
 	writeRows(t, dir, "pets.csv", 2500)
 	writeRows(t, dir, "copy", 2500)
 	for _, test := range []struct {
-		args, want string
-		animals    int
+		args, begin, end string
+		animals          int
 	}{
-		{"pets.csv --rejects rejects.ndjson", "added 2500 animals in ", 2500},
-		{"pets.csv", "added 0 animals: this file with 2500 animals was imported before; --again adds them once more\n", 2500},
-		{"copy --format csv", "added 0 animals: this file with 2500 animals was imported before; --again adds them once more\n", 2500},
-		{"pets.csv --again", "added 2500 animals in ", 5000},
-		{"pets.csv --again", "added 2500 animals in ", 7500},
-		{"pets.csv", "added 0 animals: this file with 2500 animals was imported before; --again adds them once more\n", 7500},
+		{"pets.csv --rejects rejects.ndjson", "added 2500 animals in ", "s\n", 2500},
+		{"pets.csv", none, none, 2500},
+		{"copy --format csv", none, none, 2500},
+		{"pets.csv --again", "added 2500 animals in ", again, 5000},
+		{"pets.csv --again", "added 2500 animals in ", again, 7500},
+		{"pets.csv", none, none, 7500},
 	} {
-		stdout, stderr, code := harness.Run(t, dir, append([]string{"import"}, strings.Fields(test.args)...)...)
-		if code != 0 || !strings.HasPrefix(stdout, test.want) {
-			t.Errorf("%s: got code %d, stdout %q, stderr %q; want 0 and %q", test.args, code, stdout, stderr, test.want)
-		}
-		if again := strings.HasSuffix(stdout, "; each run with --again adds them once more\n"); again != strings.HasSuffix(test.args, "--again") {
-			t.Errorf("%s: got stdout %q", test.args, stdout)
-		}
+		harness.WantOutput(t, dir, "import "+test.args, test.begin, test.end)
 		if got := harness.QueryInt(t, dir, "SELECT count(*) FROM pets"); got != test.animals {
 			t.Errorf("%s: got %d animals, want %d", test.args, got, test.animals)
 		}
@@ -102,10 +97,7 @@ func TestImportReportsOtherIDs(t *testing.T) {
 	t.Parallel()
 	dir := harness.NewStore(t)
 	harness.WriteFile(t, dir, "pets.csv", "id,name,categoryId\n1,a,7\n,b,7\n7,c,7\n3,d,7\n")
-	stdout, stderr, code := harness.Run(t, dir, "import", "pets.csv")
-	if code != 0 || !strings.HasSuffix(stdout, "; 2 have another id than in the file\n") {
-		t.Errorf("got code %d, stdout %q, stderr %q; want 0 and 2 other ids", code, stdout, stderr)
-	}
+	harness.WantOutput(t, dir, "import pets.csv", "added 4 animals in ", "; 2 have another id than in the file\n")
 	if ids := harness.QueryInt(t, dir, "SELECT max(id) FROM pets"); ids != 4 {
 		t.Errorf("got the id %d, want 4", ids)
 	}
@@ -158,9 +150,7 @@ func TestImportListsTheFirstBadRows(t *testing.T) {
 			t.Errorf("%d bad rows: got %d of them", bad, n)
 		}
 		writeRows(t, dir, "pets.csv", 2) // which is correct
-		if stdout, stderr, code := harness.Run(t, dir, "import", "pets.csv"); code != 0 || !strings.HasPrefix(stdout, "added 2 animals in ") {
-			t.Errorf("the corrected file: got code %d, stdout %q, stderr %q", code, stdout, stderr)
-		}
+		harness.WantOutput(t, dir, "import pets.csv", "added 2 animals in ", "")
 		wantRows(t, dir, 2)
 	}
 }
@@ -170,19 +160,11 @@ func TestDryRunOnlyChecks(t *testing.T) {
 	dir := t.TempDir()
 	harness.WriteFile(t, dir, "bad.csv", "name,categoryId\nRex,x\nTom,8\n")
 	writeRows(t, dir, "good.csv", 3)
-	for args, want := range map[string]struct {
-		code           int
-		stdout, stderr string
-	}{
-		"good.csv": {0, "checked 3 animals, and stored nothing\n", ""},
-		"bad.csv":  {1, "", "petstore: bad.csv: line 2: categoryId must be a 64-bit integer without fraction or exponent; correct the row, or add --rejects FILE to import the others: this run stored nothing\n"},
-		"bad.csv --again --rejects rejects.ndjson": {0, "checked 1 animals, and stored nothing; wrote 1 rejected rows to rejects.ndjson\n", ""},
-	} {
-		stdout, stderr, code := harness.Run(t, dir, append([]string{"import", "--dry-run"}, strings.Fields(args)...)...)
-		if code != want.code || stdout != want.stdout || !strings.HasSuffix(stderr, want.stderr) {
-			t.Errorf("%s: got code %d, stdout %q, stderr %q; want %+v", args, code, stdout, stderr, want)
-		}
+	harness.WantOutput(t, dir, "import --dry-run good.csv", "checked 3 animals, and stored nothing\n", "")
+	if _, stderr, code := harness.Run(t, dir, "import", "--dry-run", "bad.csv"); code != 1 || !strings.HasSuffix(stderr, ": this run stored nothing\n") {
+		t.Errorf("got code %d, stderr %q; want 1 and that nothing was stored", code, stderr)
 	}
+	harness.WantOutput(t, dir, "import --dry-run bad.csv --again --rejects rejects.ndjson", "checked 1 animals, and stored nothing; wrote 1 rejected rows to rejects.ndjson\n", "")
 	if got := modes(t, dir); len(got) != 3 || !strings.Contains(harness.ReadFile(t, filepath.Join(dir, "rejects.ndjson")), `"row":"Rex,x"`) {
 		t.Errorf("got the files %v, want no store", got)
 	}
@@ -192,24 +174,19 @@ func TestRejectedRowsAreWrittenToAFile(t *testing.T) {
 	t.Parallel()
 	dir := harness.NewStore(t)
 	harness.WriteFile(t, dir, "pets.csv", "name,categoryId\nRex,7\n\" <b>\"\"\",x\n\"a\r\nb\",7\n\"Tim,7\n\"Tom\",7\nTom,8\n")
-	stdout, stderr, code := harness.Run(t, dir, "import", "pets.csv", "--rejects", "rejects.ndjson")
-	if code != 0 || !strings.HasPrefix(stdout, "added 2 animals in ") || !strings.HasSuffix(stdout, "; wrote 3 rejected rows to rejects.ndjson\n") {
-		t.Errorf("got code %d, stdout %q, stderr %q; want 0, 2 animals and 3 rejected rows", code, stdout, stderr)
-	}
+	harness.WantOutput(t, dir, "import pets.csv --rejects rejects.ndjson", "added 2 animals in ", "; wrote 3 rejected rows to rejects.ndjson\n")
 	want := `{"line":3,"rule":"categoryId must be a 64-bit integer without fraction or exponent","row":"\" <b>\"\"\",x"}
 {"line":4,"rule":"name must be 1 to 200 characters, not blank, without control characters or noncharacters such as U+FFFF (the row ends in line 5)","row":"\"a\r\nb\",7"}
 {"line":6,"rule":"text follows a closing quote: write \"\" for a quote within a quoted field (the row ends in line 7: a quote may not be closed)","row":"\"Tim,7\n\"Tom\",7"}
 `
-	if diff := cmp.Diff(want, harness.ReadFile(t, filepath.Join(dir, "rejects.ndjson"))); diff != "" {
-		t.Errorf("rejects (-want +got)\n%s", diff)
-	}
-
 	harness.WantError(t, dir, "import pets.csv --rejects rejects.ndjson --again", "rejects.ndjson exists already: name another file, or move it away")
-	stdout, _, code = harness.Run(t, dir, "import", "pets.csv", "--rejects", "other.ndjson")
-	if code != 0 || !strings.HasPrefix(stdout, "added 0 animals: ") || harness.ReadFile(t, filepath.Join(dir, "other.ndjson")) != want {
-		t.Errorf("the second time: got code %d, stdout %q; want 0, no animals and the same rejects", code, stdout)
+	harness.WantOutput(t, dir, "import pets.csv --rejects other.ndjson", "added 0 animals: ", "")
+	for _, name := range []string{"rejects.ndjson", "other.ndjson"} {
+		if diff := cmp.Diff(want, harness.ReadFile(t, filepath.Join(dir, name))); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", name, diff)
+		}
 	}
-	_, stderr, code = harness.Run(t, dir, "import", "pets.csv")
+	_, stderr, code := harness.Run(t, dir, "import", "pets.csv")
 	if code != 1 || !strings.HasSuffix(stderr, "\ncorrect them, or add --rejects FILE to import the others: this run stored nothing; an earlier run stored 2 animals of this file\n") {
 		t.Errorf("without --rejects: got code %d, stderr %q; want 1 and what was stored", code, stderr)
 	}
@@ -226,10 +203,7 @@ func TestFileWithoutValidRowsAddsNothingTwice(t *testing.T) {
 	for args, want := range map[string]string{
 		"pets.csv --rejects 1.ndjson": "; wrote 1 rejected rows to 1.ndjson\n", "pets.csv --rejects 2.ndjson": "; wrote 1 rejected rows to 2.ndjson\n", "empty.ndjson": "\n",
 	} {
-		stdout := harness.MustRun(t, dir, append([]string{"import"}, strings.Fields(args)...)...)
-		if !strings.HasPrefix(stdout, "added 0 animals in ") || !strings.HasSuffix(stdout, want) {
-			t.Errorf("%s: got stdout %q, want no animals and %q", args, stdout, want)
-		}
+		harness.WantOutput(t, dir, "import "+args, "added 0 animals in ", want)
 	}
 }
 
