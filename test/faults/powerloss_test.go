@@ -44,7 +44,7 @@ func TestPowerLossLosesNoAcknowledgedWrite(t *testing.T) {
 			s.Kill()
 			p := powerLoss{ledger: l, folder: t.TempDir(), base: base, operations: d.operations(t)}
 			p.check(t, pick(10, 40))
-			figures.add(t, "%d states of %d operations of the disk, %d of them with torn pages; %v; lost 0, doubled 0", p.states, len(p.operations), p.torn, l)
+			t.Logf("%d states of %d operations of the disk, %d of them with torn pages; %v; lost 0, doubled 0", p.states, len(p.operations), p.torn, l)
 		})
 	}
 }

@@ -1,3 +1,6 @@
+// Package faults injects faults into a running petstore: kills, power losses, failing disks,
+// malicious clients, signals. With -short it takes less than two minutes.
+// docs/reliability.md describes what it shows, with the figures that -v prints.
 package faults
 
 import (
@@ -17,6 +20,14 @@ import (
 	"example.com/petstore/test/harness"
 	"example.com/petstore/test/ledger"
 )
+
+// pick returns short with -short, and else long.
+func pick[T any](short, long T) T {
+	if testing.Short() {
+		return short
+	}
+	return long
+}
 
 // A server is a running petstore serve.
 type server struct {

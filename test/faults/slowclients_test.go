@@ -66,7 +66,7 @@ func TestMaliciousClientsDoNotSlowDownOthers(t *testing.T) {
 			if l.Unavailable() > 0 {
 				t.Errorf("got %d responses with 503, want none", l.Unavailable())
 			}
-			figures.add(t, "99th percentile %v alone, %v beside; goroutines %.0f before, %.0f after; descriptors %.0f, %.0f",
+			t.Logf("99th percentile %v alone, %v beside; goroutines %.0f before, %.0f after; descriptors %.0f, %.0f",
 				alone, beside, before.goroutines, after.goroutines, before.descriptors, after.descriptors)
 		})
 	}
@@ -130,5 +130,5 @@ func TestCutRequestAddsNothing(t *testing.T) {
 	if n := harness.QueryInt(t, s.folder, "SELECT count(*) FROM pets"); n != 0 {
 		t.Errorf("got %d animals of requests that were cut, want none", n)
 	}
-	figures.add(t, "%d requests cut, 0 animals added", length-1)
+	t.Logf("%d requests cut, 0 animals added", length-1)
 }
