@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/mattn/go-sqlite3"
 
 	"example.com/petstore/repository/engine"
@@ -176,48 +175,5 @@ func TestConflictRepeatsTheBatchALimitedNumberOfTimes(t *testing.T) {
 			t.Errorf("%d conflicts: got %v, want an Error that wraps %v", conflicts, err, errConflict)
 		}
 		q.wantNames(t)
-	}
-}
-
-func TestRowsOfABatchAreSentTogether(t *testing.T) {
-	t.Parallel()
-	q := openQueue(t, engines["coalesced"])
-	release := q.block(t)
-	all := []string{"a", "b", "c"}
-	var results []<-chan error
-	for _, name := range all {
-		results = append(results, q.enqueue(t.Context(), adding(name)))
-	}
-	last := q.enqueue(t.Context(), func(ctx context.Context, n names) error {
-		if err := n.WaitForOthers(); err != nil {
-			return err
-		}
-		if has, err := n.Has(ctx, "c"); err != nil || !has {
-			return fmt.Errorf("got %t and %w, want what the others added", has, err)
-		}
-		return n.Add(ctx, "last")
-	})
-	release()
-	for _, result := range append(results, last) {
-		check(t, <-result)
-	}
-	if diff := cmp.Diff([][]string{all, {"last"}}, q.sent); diff != "" {
-		t.Errorf("the rows of the statements (-want +got)\n%s", diff)
-	}
-	q.wantNames(t, "a", "b", "c", "last")
-	q.wantBatches(t, 1, 4)
-}
-
-func TestLoneFunctionWaitsForNoOthers(t *testing.T) {
-	t.Parallel()
-	for name, wrap := range engines {
-		q := openQueue(t, wrap)
-		err := q.Do(t.Context(), func(ctx context.Context, n names) error {
-			return errors.Join(n.WaitForOthers(), n.Add(ctx, "Rex"))
-		})
-		if err != nil {
-			t.Errorf("%s: got %v, want no error", name, err)
-		}
-		q.wantNames(t, "Rex")
 	}
 }

@@ -77,6 +77,9 @@ func TestRowsOfAStatementAreSentTogether(t *testing.T) {
 func TestRowsThatAreNotCoalescedAreSentAlone(t *testing.T) {
 	t.Parallel()
 	s := newStatements()
+	if err := s.WaitForOthers(); err != nil {
+		t.Errorf("got %v without others", err)
+	}
 	for n := range 2 {
 		if got, err := s.squares.Do(t.Context(), n+1); err != nil || got != (n+1)*(n+1) {
 			t.Errorf("got %d, %v, want the square of %d", got, err, n+1)

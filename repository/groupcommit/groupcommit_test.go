@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -31,12 +30,6 @@ func (n names) Add(ctx context.Context, name string) error {
 	n.MarkAdded(1)
 	_, err := n.inserts.Do(ctx, name)
 	return err
-}
-
-// Has reports whether a name was added.
-func (n names) Has(ctx context.Context, name string) (has bool, err error) {
-	err = n.QueryRowContext(ctx, "SELECT EXISTS (SELECT * FROM names WHERE name = ?)", name).Scan(&has)
-	return has, err
 }
 
 // Remove removes a name.
@@ -67,7 +60,6 @@ type testQueue struct {
 	mu        sync.Mutex
 	batches   []int            // the numbers of functions that shared a commit
 	committed []engine.Changes // of the commits
-	sent      [][]string       // the names of each run of the Statement, also of those rolled back
 }
 
 // openQueue returns a Queue on a database that wrap may change.
@@ -86,7 +78,7 @@ func openQueue(t *testing.T, wrap func(engine.Database) engine.Database) *testQu
 	q.Queue = groupcommit.NewQueue(database, groupcommit.Options{
 		Poll: func() error { return nil }, PollInterval: time.Hour,
 		Commit: q.commit, Observe: func(batch int, _ time.Duration) { q.addBatch(batch) },
-	}, q.newNames)
+	}, newNames)
 	t.Cleanup(func() {
 		q.Close()
 		check(t, database.Close())
@@ -94,20 +86,15 @@ func openQueue(t *testing.T, wrap func(engine.Database) engine.Database) *testQu
 	return q
 }
 
-func (q *testQueue) newNames(tx *groupcommit.Tx) names {
-	n := names{Tx: tx}
-	n.inserts = groupcommit.NewStatement(tx, func(ctx context.Context, all []string) ([]struct{}, error) {
-		q.mu.Lock()
-		q.sent = append(q.sent, slices.Clone(all))
-		q.mu.Unlock()
+func newNames(tx *groupcommit.Tx) names {
+	return names{tx, groupcommit.NewStatement(tx, func(ctx context.Context, all []string) ([]struct{}, error) {
 		for _, name := range all {
 			if _, err := tx.ExecContext(ctx, "INSERT INTO names (name) VALUES (?)", name); err != nil {
 				return nil, err
 			}
 		}
 		return make([]struct{}, len(all)), nil
-	})
-	return n
+	})}
 }
 
 func (q *testQueue) addBatch(size int) {

@@ -163,7 +163,7 @@ func TestPollIsCalledInEachTransactionAndBetween(t *testing.T) {
 		shared := openQueue(t, nil)
 		q := groupcommit.NewQueue(shared.database, groupcommit.Options{
 			Poll: poll, PollInterval: interval, Commit: func(_ engine.Changes, commit func() error) error { return commit() },
-		}, shared.newNames)
+		}, newNames)
 		t.Cleanup(q.Close)
 		return q
 	}

@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -18,6 +17,9 @@ import (
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres"
 	"example.com/petstore/repository/postgres/postgrestest"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
 
 // A commit that waits for a synchronous standby is already visible on the primary server, so
@@ -137,35 +139,13 @@ func TestFailureAfterAChangeRunsEachFunctionWithASavepoint(t *testing.T) {
 			}
 		})
 	}
-	recorder.statements = nil
+	recorder.Reset()
 	inOneBatch(t, store, calls...)
-	want := map[string]int{
-		"SELECT n,": 1 + all, "WITH numbered": 1 + added, "DELETE FROM": 2, "INSERT INTO": 1 + added + 1,
-		"SAVEPOINT tx_func": all, "ROLLBACK TO": unchanged + 1, "RELEASE tx_func": all,
-	}
+	want := map[string]int{"SELECT n,": 1 + all, "WITH numbered": 1 + added, "DELETE FROM": 2, "INSERT INTO": 1 + added + 1}
 	if diff := cmp.Diff(want, recorder.count(2)); diff != "" {
 		t.Errorf("the statements (-want +got)\n%s", diff)
 	}
 	wantPets(t, store, unchanged+added)
-}
-
-// Those that share a key claim it one after the other, but need no run for each.
-func TestBatchRunsAgainOnceForAllFailures(t *testing.T) {
-	t.Parallel()
-	store := open(t, server.NewDatabase(t), repository.Options{Migrate: true})
-	var runs atomic.Int32
-	calls := creating(t, store, 20)
-	calls = append(calls, func(ctx context.Context) {
-		check(t, store.InTx(ctx, func(context.Context, port.Repositories) error { runs.Add(1); return nil }))
-	})
-	for i := range 5 {
-		calls = append(calls, failing(t, store, fmt.Sprint("failing", i)), failing(t, store, "shared"))
-	}
-	inOneBatch(t, store, calls...)
-	if runs.Load() != 2 {
-		t.Errorf("another function of the batch ran %d times, want 2", runs.Load())
-	}
-	wantPets(t, store, 20)
 }
 
 // creating returns n calls that create a pet with a key.
@@ -202,39 +182,24 @@ func failing(t *testing.T, s *repository.Store, key string) func(context.Context
 	}
 }
 
-// openRecorded opens a new store whose statements in transactions are recorded.
+// openRecorded opens a new store whose statements are recorded.
 func openRecorded(t *testing.T) (*repository.Store, *recorder) {
 	t.Helper()
-	r := &recorder{Engine: postgres.New(server.NewDatabase(t))}
-	store, err := repository.Open(t.Context(), r, repository.Options{Migrate: true})
-	check(t, err)
-	t.Cleanup(func() { check(t, store.Close()) })
-	return store, r
+	r := &recorder{tracetest.NewSpanRecorder()}
+	return open(t, server.NewDatabase(t), repository.Options{Migrate: true, TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(r))}), r
 }
 
-// A recorder is an engine that records the statements in transactions.
-type recorder struct {
-	engine.Engine
-	statements []string
-}
+// A recorder records the statements of a store.
+type recorder struct{ *tracetest.SpanRecorder }
 
 // count returns how many statements begin with the same words, of which it compares n.
 func (r *recorder) count(n int) map[string]int {
 	counts := map[string]int{}
-	for _, statement := range r.statements {
-		counts[strings.Join(strings.Fields(statement)[:n], " ")]++
+	for _, span := range r.Ended() {
+		words := strings.Fields(span.Attributes()[0].Value.AsString())
+		counts[strings.Join(words[:min(n, len(words))], " ")]++
 	}
 	return counts
-}
-
-func (r *recorder) Open(ctx context.Context, o engine.Options) (engine.Database, error) {
-	d, err := r.Engine.Open(ctx, o)
-	return recordedDatabase{d, r}, err
-}
-
-type recordedDatabase struct {
-	engine.Database
-	recorder *recorder
 }
 
 func TestCommitOfAFailedTransactionIsAnError(t *testing.T) {
@@ -250,26 +215,6 @@ func TestCommitOfAFailedTransactionIsAnError(t *testing.T) {
 	if err := tx.Commit(engine.Changes{}); err == nil {
 		t.Error("got no error of a COMMIT that rolled back")
 	}
-}
-
-func (d recordedDatabase) Begin(ctx context.Context) (engine.Tx, error) {
-	tx, err := d.Database.Begin(ctx)
-	return recordedTx{tx, d.recorder}, err
-}
-
-type recordedTx struct {
-	engine.Tx
-	recorder *recorder
-}
-
-func (t recordedTx) ExecContext(ctx context.Context, statement string, args ...any) (sql.Result, error) {
-	t.recorder.statements = append(t.recorder.statements, statement)
-	return t.Tx.ExecContext(ctx, statement, args...)
-}
-
-func (t recordedTx) QueryContext(ctx context.Context, statement string, args ...any) (*sql.Rows, error) {
-	t.recorder.statements = append(t.recorder.statements, statement)
-	return t.Tx.QueryContext(ctx, statement, args...)
 }
 
 func wantPets(t *testing.T, s *repository.Store, want int64) {

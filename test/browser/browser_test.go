@@ -3,7 +3,6 @@ package browser
 import (
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -27,7 +26,7 @@ import (
 // another Gin engine, beside the API or on the group that has it.
 func TestSwaggerUIInABrowser(t *testing.T) {
 	for name, serve := range map[string]func(*testing.T) (url, key string){
-		"served": servedDirectly, "proxied": servedByNginx, "mounted": servedByAnotherEngine, "mounted beside": servedBesideTheAPI,
+		"served": servedDirectly, "proxied": servedByNginx, "mounted": mountAt("/teams/shop"), "mounted beside": mountAt("/teams/shop/docs"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, key := serve(t)
@@ -104,46 +103,30 @@ http {
 }`, dir, address, s.URL)
 	harness.Check(t, os.WriteFile(conf, []byte(text), 0o600))
 	nginx := exec.CommandContext(t.Context(), "nginx", "-e", "stderr", "-c", conf)
-	nginx.Cancel = func() error { return nginx.Process.Signal(os.Interrupt) }
+	nginx.Cancel = func() error { return nginx.Process.Signal(os.Interrupt) } // SIGKILL would leave its workers
 	nginx.Stderr = t.Output()
 	if err := nginx.Start(); err != nil {
 		t.Fatalf("%v (make deps installs it)", err)
 	}
-	t.Cleanup(func() { _ = nginx.Process.Signal(os.Interrupt); _ = nginx.Wait() })
-	harness.Eventually(t, "nginx listens", func() bool {
-		connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
-		if err == nil {
-			_ = connection.Close()
-		}
-		return err == nil
-	})
-	return "http://" + address + "/pet/shop", s.Key
+	t.Cleanup(func() { _ = nginx.Wait() })
+	proxied := &harness.Server{URL: "http://" + address + "/pet/shop", Key: s.Key}
+	harness.Eventually(t, "nginx serves", func() bool { return proxied.IsReady(t.Context()) })
+	return proxied.URL, s.Key
 }
 
-// servedByAnotherEngine mounts the API and Swagger UI in a group of another Gin engine.
-func servedByAnotherEngine(t *testing.T) (url, key string) {
-	return mountOnAnotherEngine(t, "/teams/shop", "/teams/shop/v1")
-}
-
-// servedBesideTheAPI mounts the API in a group of another Gin engine, and Swagger UI in the
-// group /docs beside it.
-func servedBesideTheAPI(t *testing.T) (url, key string) {
-	return mountOnAnotherEngine(t, "/teams/shop/docs", "/teams/shop/v1")
-}
-
-// mountOnAnotherEngine mounts Swagger UI in a group of another Gin engine, and the API in another
-// one.
-func mountOnAnotherEngine(t *testing.T, docsPath, apiPath string) (url, key string) {
-	t.Helper()
-	engine := gin.New()
-	engine.Use(func(c *gin.Context) { c.Header("Content-Security-Policy", "default-src 'none'") }) // of the host's own pages
-	service := mountForUsers(t, engine.Group(apiPath), petstore.Options{})
-	group := engine.Group(docsPath)
-	swagger.RedirectRoot(group)
-	harness.Check(t, swagger.Mount(group, service))
-	host := httptest.NewServer(engine)
-	t.Cleanup(host.Close)
-	return host.URL + docsPath, tokenOfAnn
+// mountAt mounts Swagger UI in a group of another Gin engine, and the API in the group /teams/shop/v1.
+func mountAt(docsPath string) func(t *testing.T) (url, key string) {
+	return func(t *testing.T) (url, key string) {
+		engine := gin.New()
+		engine.Use(func(c *gin.Context) { c.Header("Content-Security-Policy", "default-src 'none'") }) // of the host's own pages
+		service := mountForUsers(t, engine.Group("/teams/shop/v1"), petstore.Options{})
+		group := engine.Group(docsPath)
+		swagger.RedirectRoot(group)
+		harness.Check(t, swagger.Mount(group, service))
+		host := httptest.NewServer(engine)
+		t.Cleanup(host.Close)
+		return host.URL + docsPath, tokenOfAnn
+	}
 }
 
 const tokenOfAnn = "token-of-ann"

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -188,7 +189,7 @@ func (p *page) authorize(key, operation string) {
 func (p *page) try(operation string, f fields, status string) {
 	p.t.Helper()
 	block := "#operations-" + operation
-	if p.count(block+" .execute") == 0 {
+	if evaluate(p, chromedp.Evaluate[bool](`document.querySelector("`+block+` .execute") === null`)) {
 		p.run(click(block+` .opblock-summary-control`), chromedp.WaitVisible(block+` .execute`))
 	}
 	for name, value := range f {
@@ -293,27 +294,17 @@ func (p *page) openAndClickExecute(operation string) {
 	}
 }
 
-// count returns the number of elements that a CSS selector matches.
-func (p *page) count(selector string) int {
-	p.t.Helper()
-	return evaluate(p, chromedp.Evaluate[int](`document.querySelectorAll("`+selector+`").length`))
-}
-
 // screenshot saves a screenshot in bin/screenshots, for manual inspection.
 func (p *page) screenshot(name string) {
 	p.t.Helper()
-	dir := "../../bin/screenshots"
+	const dir = "../../bin/screenshots"
 	ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
 	defer cancel()
 	image, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	if err == nil {
+		err = errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, p.name+"-"+name+".png"), image, 0o644))
+	}
 	if err != nil {
 		p.t.Logf("cannot take a screenshot: %v", err)
-		return
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		p.t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, p.name+"-"+name+".png"), image, 0o644); err != nil {
-		p.t.Fatal(err)
 	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -31,11 +30,7 @@ func TestMistypedPathCreatesNoStore(t *testing.T) {
 					harness.Check(t, os.WriteFile(path, nil, 0o600))
 				}
 				before := modes(t, dir)
-				stdout, stderr, code := harness.Run(t, dir, append(strings.Fields(args), "--set", "database.dsn="+path)...)
-				want := fmt.Sprintf("petstore: open the store %s: %s\n", path, want)
-				if code != 1 || stdout != "" || stderr != want {
-					t.Errorf("got code %d, stdout %q, stderr %q; want 1 and stderr %q", code, stdout, stderr, want)
-				}
+				harness.WantError(t, dir, args+" --set database.dsn="+path, "open the store "+path+": "+want)
 				wantModes(t, dir, before)
 			})
 		}
@@ -67,34 +62,24 @@ func TestCommandReportsThatItCreatedTheStore(t *testing.T) {
 	}
 }
 
-func TestNewStoreHasMode0600(t *testing.T) {
+func TestNewStoreHasMode0600AndAnExistingOneKeepsItsOwn(t *testing.T) {
 	t.Parallel()
-	for _, umask := range []string{"000", "022", "277"} {
-		dir := t.TempDir()
-		harness.StartCommand(t, harness.CommandAfter(t.Context(), dir, "umask "+umask, "serve", "--first-key"))
-		want := map[string]fs.FileMode{"petstore.db": 0o600, "petstore.db-shm": 0o600, "petstore.db-wal": 0o600}
-		if diff := cmp.Diff(want, modes(t, dir)); diff != "" {
-			t.Errorf("umask %s (-want +got)\n%s", umask, diff)
+	for umask, dir := range map[string]string{"000": t.TempDir(), "022": t.TempDir(), "277": t.TempDir(), "002": harness.NewStore(t)} {
+		mode := fs.FileMode(0o600)
+		if umask == "002" {
+			mode = 0o640
+			harness.Check(t, os.Chmod(harness.StorePath(dir), mode))
 		}
+		harness.StartCommand(t, harness.CommandAfter(t.Context(), dir, "umask "+umask, "serve", "--first-key"))
+		wantModes(t, dir, map[string]fs.FileMode{"petstore.db": mode, "petstore.db-shm": mode, "petstore.db-wal": mode})
 	}
 }
 
-func TestServeDoesNotChangeTheModeOfAnExistingStore(t *testing.T) {
-	t.Parallel()
-	dir := harness.NewStore(t)
-	harness.Check(t, os.Chmod(harness.StorePath(dir), 0o640))
-	harness.Start(t, dir)
-	want := map[string]fs.FileMode{"petstore.db": 0o640, "petstore.db-shm": 0o640, "petstore.db-wal": 0o640}
-	if diff := cmp.Diff(want, modes(t, dir)); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
-
-// wantModes expects that dir has the files with the modes of before.
-func wantModes(t *testing.T, dir string, before map[string]fs.FileMode) {
+// wantModes expects that dir has the files with these modes, often those of before.
+func wantModes(t *testing.T, dir string, want map[string]fs.FileMode) {
 	t.Helper()
-	if diff := cmp.Diff(before, modes(t, dir)); diff != "" {
-		t.Errorf("the directory changed (-before +after)\n%s", diff)
+	if diff := cmp.Diff(want, modes(t, dir)); diff != "" {
+		t.Errorf("the files of the directory and their modes (-want +got)\n%s", diff)
 	}
 }
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"io"
 	"net/http"
 	"os"
@@ -38,65 +37,40 @@ func TestExportHasTheRecordsAndTheJSONOfTheAPI(t *testing.T) {
 	}
 }
 
-func TestExportFormatFollowsTheFlagAndTheExtension(t *testing.T) {
-	t.Parallel()
-	dir := harness.SeededStore(t, "25")
-	for args, want := range map[string]string{
-		"pets.csv": "id,", "orders.CSV --type orders": "id,petId,status,createdAt,updatedAt\r\n", "- --format csv": "id,name,categoryId,status\r\n",
-		"pets.ndjson": "{", "pets.jsonl": "{", "-": "{", "pets.txt --format ndjson": "{", "other.csv --format ndjson": "{",
-	} {
-		args := strings.Fields(args)
-		stdout, stderr, code := harness.Run(t, dir, append([]string{"export"}, args...)...)
-		if code != 0 {
-			t.Fatal(args, stderr)
-		}
-		if args[0] != "-" {
-			if !strings.HasPrefix(stdout, "exported ") {
-				t.Errorf("%v: got stdout %q, want the number of records", args, stdout)
-			}
-			stdout = harness.ReadFile(t, filepath.Join(dir, args[0]))
-		}
-		if !strings.HasPrefix(stdout, want) {
-			t.Errorf("%v: got %.60q, want it to begin with %q", args, stdout, want)
-		}
-	}
-}
-
-// TestStoppedExportLeavesNoFile stops exports whose standard error blocks, so that they do not
-// end before. It expects that another run succeeds, also after a SIGKILL, which leaves a
-// partial file.
+// TestStoppedExportLeavesNoFile stops exports, which would end before if their standard error did not block. It expects that
+// another run succeeds, also after a SIGKILL, which leaves a partial file.
 func TestStoppedExportLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	dir := harness.SeededStore(t, "100000")
-	exists := func(name string) bool {
-		_, err := os.Stat(filepath.Join(dir, name))
-		return err == nil
-	}
-	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
-		reader, stderr := harness.FullPipe(t)
-		cmd := harness.CommandWithTimeout(t, dir, "export", "pets.csv")
-		cmd.Stderr = stderr
-		harness.Check(t, cmd.Start())
-		harness.Eventually(t, "the export has begun", func() bool { return exists("pets.csv.partial") })
-		_ = cmd.Process.Signal(signal)
-		if signal != syscall.SIGKILL {
-			_ = stderr.Close()
-			text, _ := io.ReadAll(reader) // until the export ends
-			if exists("pets.csv.partial") {
-				t.Errorf("%s: the partial file is left", signal)
-			}
-			if want := "petstore: interrupted: pets.csv was not written\n"; !strings.HasSuffix(string(text), want) {
-				t.Errorf("%s: got stderr %q, want it to end with %q", signal, bytes.Trim(text, "\x00"), want)
-			}
+	for _, signal := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
+		stderr, code := runBlocked(t, dir, "export pets.csv", "pets.csv.partial", func(p *os.Process) { _ = p.Signal(signal) })
+		want, wantCode := "petstore: interrupted: pets.csv was not written\n", 1
+		if signal == syscall.SIGKILL {
+			want, wantCode = "", -1
 		}
-		_ = cmd.Wait() // only the exit code matters
-		want := map[bool]int{true: -1, false: 1}[signal == syscall.SIGKILL]
-		if code := cmd.ProcessState.ExitCode(); code != want || exists("pets.csv") {
-			t.Errorf("%s: got code %d and pets.csv %t, want %d and false", signal, code, exists("pets.csv"), want)
+		found := modes(t, dir)
+		if code != wantCode || !strings.HasSuffix(stderr, want) || found["pets.csv"] != 0 || (found["pets.csv.partial"] != 0) != (signal == syscall.SIGKILL) {
+			t.Errorf("%s: got code %d, stderr %q and the files %v", signal, code, strings.Trim(stderr, "\x00"), found)
 		}
 	}
 	harness.MustRun(t, dir, "export", "pets.csv")
-	if lines := strings.Count(harness.ReadFile(t, filepath.Join(dir, "pets.csv")), "\r\n"); lines != 100_001 || exists("pets.csv.partial") {
-		t.Errorf("got %d lines and a partial file %t, want 100001 and false", lines, exists("pets.csv.partial"))
+	if lines := strings.Count(harness.ReadFile(t, filepath.Join(dir, "pets.csv")), "\r\n"); lines != 100_001 || modes(t, dir)["pets.csv.partial"] != 0 {
+		t.Errorf("got %d lines, want 100001, and the files %v", lines, modes(t, dir))
 	}
+}
+
+// runBlocked runs a command until it has created a file, while its standard error blocks, and then calls fn. It returns what
+// the command writes to standard error, and its exit code.
+func runBlocked(t *testing.T, dir, args, created string, fn func(*os.Process)) (stderr string, code int) {
+	t.Helper()
+	reader, full := harness.FullPipe(t)
+	cmd := harness.CommandWithTimeout(t, dir, strings.Fields(args)...)
+	cmd.Stderr = full
+	harness.Check(t, cmd.Start())
+	harness.Eventually(t, created+" exists", func() bool { return modes(t, dir)[created] != 0 })
+	fn(cmd.Process)
+	_ = full.Close() // the process has its own descriptor
+	text, _ := io.ReadAll(reader)
+	_ = cmd.Wait() // only the exit code matters
+	return string(text), cmd.ProcessState.ExitCode()
 }

@@ -20,13 +20,11 @@ func TestErrorsAndListsHaveNoControlCharacters(t *testing.T) {
 		t.Errorf("got the list %q, want the name escaped", list)
 	}
 	for args, want := range map[string]string{
-		"import \x1b[31m.csv": `petstore: there is no file \x1b[31m.csv: correct the path`,
-		"restore \u202eb.db":  `petstore: there is no backup \u202eb.db: correct the path`,
-		"backup \x1b/b.db":    `petstore: there is no folder \x1b: create it`,
+		"import \x1b[31m.csv": `there is no file \x1b[31m.csv: correct the path`,
+		"restore \u202eb.db":  `there is no backup \u202eb.db: correct the path`,
+		"backup \x1b/b.db":    `there is no folder \x1b: create it`,
 	} {
-		if _, stderr, code := harness.Run(t, dir, strings.Fields(args)...); code != 1 || stderr != want+"\n" {
-			t.Errorf("%q: got code %d, stderr %q, want 1 and %q", args, code, stderr, want)
-		}
+		harness.WantError(t, dir, args, want)
 	}
 }
 

@@ -57,11 +57,8 @@ func TestCommandOnAFullDiskNamesTheRemedy(t *testing.T) {
 		"keys create --name n": full + "\n",
 		"keys rotate 1":        full + "\n",
 		"seed --count 99999":   full + ": added ",
-		"import ../pets.csv":   full + ": added 0 of 20000 animals; run the same command again to continue\n",
 	} {
-		dir := t.TempDir()
-		writeRows(t, dir, "pets.csv", 20_000)
-		out := runOnSmallDisk(t, dir, "4m", `"$0" keys create --name n >key && { cat /dev/zero >filler; truncate -s -36k filler; } 2>/dev/null; "$0" `+args+`; echo "exit $?"`)
+		out := runOnSmallDisk(t, t.TempDir(), "4m", `"$0" keys create --name n >key && { cat /dev/zero >filler; truncate -s -36k filler; } 2>/dev/null; "$0" `+args+`; echo "exit $?"`)
 		if !strings.Contains("\n"+out, "\n"+want) || !strings.HasSuffix(out, "\nexit 1\n") {
 			t.Errorf("%s: got the output %q, want %q and exit 1", args, out, want)
 		}

@@ -16,7 +16,6 @@ func TestServiceContract(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"a shutdown loses no request":                     shutdownLosesNoRequest,
 		"servers that start at once create one first key": startingServersCreateOneFirstKey,
-		"created keys work on a running server":           createdKeysWorkOnARunningServer,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -42,10 +41,4 @@ func newTestStore(t *testing.T) testStore {
 func (s testStore) startServer(t *testing.T, args ...string) *harness.Server {
 	t.Helper()
 	return harness.Start(t, s.dir, append(args, s.flags...)...)
-}
-
-// run runs petstore on the store.
-func (s testStore) run(t *testing.T, args ...string) (stdout, stderr string, code int) {
-	t.Helper()
-	return harness.Run(t, s.dir, append(args, s.flags...)...)
 }

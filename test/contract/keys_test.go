@@ -1,8 +1,6 @@
 package contract
 
 import (
-	"net/http"
-	"strings"
 	"testing"
 
 	"example.com/petstore/test/harness"
@@ -23,25 +21,5 @@ func startingServersCreateOneFirstKey(t *testing.T) {
 	}
 	if keys != 1 {
 		t.Errorf("got %d keys, want one", keys)
-	}
-}
-
-func createdKeysWorkOnARunningServer(t *testing.T) {
-	store := newTestStore(t)
-	if _, stderr, code := store.run(t, "migrate", "up"); code != 0 {
-		t.Fatal(stderr)
-	}
-	before, stderr, code := store.run(t, "keys", "create", "--name", "till 1")
-	if code != 0 || harness.KeyPattern.FindString(before)+"\n" != before || stderr != "" {
-		t.Fatalf("got code %d, stdout %q, stderr %q; want 0 and only the key", code, before, stderr)
-	}
-	s := store.startServer(t)
-	if s.Key != "" {
-		t.Error("a first key was created although the store has a key")
-	}
-	during, _, _ := store.run(t, "keys", "create", "--name", "till 2")
-	for _, key := range []string{before, during} {
-		s.Key = strings.TrimSpace(key)
-		s.WantStatus(t, "/v1/pets", http.StatusOK)
 	}
 }

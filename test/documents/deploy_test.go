@@ -1,13 +1,12 @@
 package documents
 
 import (
-	"bytes"
-	"errors"
-	"io"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,81 +19,39 @@ import (
 // deployDir contains the files for systemd, Kubernetes and Litestream.
 const deployDir = "../../docs/deploy/"
 
-// A manifest is the part of a Kubernetes object that the tests check.
-type manifest struct {
-	APIVersion string `yaml:"apiVersion"`
-	Kind       string `yaml:"kind"`
-	Metadata   struct{ Name string }
-	Spec       struct {
-		Selector          map[string]any
-		ConcurrencyPolicy string `yaml:"concurrencyPolicy"`
-		Template          podTemplate
-		JobTemplate       struct {
-			Spec struct{ Template podTemplate }
-		} `yaml:"jobTemplate"`
-	}
-}
-
-type podTemplate struct {
-	Metadata struct{ Labels map[string]any }
-	Spec     struct {
-		SecurityContext map[string]any `yaml:"securityContext"`
-		Affinity        struct {
-			PodAffinity struct {
-				Required []struct {
-					LabelSelector struct {
-						MatchLabels map[string]any `yaml:"matchLabels"`
-					} `yaml:"labelSelector"`
-					TopologyKey string `yaml:"topologyKey"`
-				} `yaml:"requiredDuringSchedulingIgnoredDuringExecution"`
-			} `yaml:"podAffinity"`
-		}
-		Containers []container
-		Volumes    []struct {
-			Claim struct {
-				Name string `yaml:"claimName"`
-			} `yaml:"persistentVolumeClaim"`
-		}
-	}
-}
-
-type container struct {
-	Image           string
-	Args            []string
-	Env             []struct{ Name, Value string }
-	SecurityContext map[string]any `yaml:"securityContext"`
-	ReadinessProbe  struct {
-		PeriodSeconds    int `yaml:"periodSeconds"`
-		FailureThreshold int `yaml:"failureThreshold"`
-	} `yaml:"readinessProbe"`
-}
-
-// manifests returns the objects of a file of docs/deploy.
-func manifests(t *testing.T, name string) []manifest {
+// objects returns the Kubernetes objects of a file of docs/deploy by kind.
+func objects(t *testing.T, name string) map[string]any {
 	t.Helper()
-	file, err := os.Open(deployDir + name)
-	harness.Check(t, err)
-	defer file.Close()
-	var all []manifest
-	for decoder := yaml.NewDecoder(file); ; {
-		var m manifest
-		err := decoder.Decode(&m)
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		harness.Check(t, err)
-		all = append(all, m)
+	all := map[string]any{}
+	for _, text := range strings.Split(harness.ReadFile(t, deployDir+name), "\n---\n") {
+		var object map[string]any
+		harness.Check(t, yaml.Unmarshal([]byte(text), &object))
+		all[fmt.Sprint(object["kind"])] = object
 	}
+	return all
 }
 
-// find returns the object of a kind. It fails the test if there is none.
-func find(t *testing.T, all []manifest, kind string) manifest {
-	t.Helper()
-	i := slices.IndexFunc(all, func(m manifest) bool { return m.Kind == kind })
-	if i < 0 {
-		t.Fatalf("found no %s", kind)
+// at returns what an object has at a path of members and indexes, or nil.
+func at(object any, path string) any {
+	for part := range strings.SplitSeq(path, "/") {
+		switch parent := object.(type) {
+		case map[string]any:
+			object = parent[part]
+		case []any:
+			i, _ := strconv.Atoi(part)
+			object = parent[i]
+		}
 	}
-	return all[i]
+	return object
+}
+
+// environ returns the environment variables of a container.
+func environ(container any) (variables []string) {
+	list, _ := at(container, "env").([]any)
+	for _, variable := range list {
+		variables = append(variables, fmt.Sprintf("%v=%v", at(variable, "name"), at(variable, "value")))
+	}
+	return variables
 }
 
 func TestKubernetesManifestsAreValid(t *testing.T) {
@@ -104,20 +61,23 @@ func TestKubernetesManifestsAreValid(t *testing.T) {
 		"kubernetes-backup.yaml":   {"PersistentVolumeClaim", "CronJob"},
 		"kubernetes-postgres.yaml": {"Secret", "Job", "Deployment", "PodDisruptionBudget", "Service"},
 	} {
-		all := manifests(t, file)
+		all := objects(t, file)
 		for _, kind := range kinds {
-			find(t, all, kind)
-		}
-		for _, m := range all {
-			if m.APIVersion == "" || !strings.HasPrefix(m.Metadata.Name, "petstore") {
-				t.Errorf("%+v has no apiVersion, or its name does not start with petstore", m)
+			object := all[kind]
+			if object == nil || at(object, "apiVersion") == nil || !strings.HasPrefix(fmt.Sprint(at(object, "metadata/name")), "petstore") {
+				t.Errorf("%s: got the %s %v, want one with an apiVersion whose name starts with petstore", file, kind, object)
 			}
-			for _, c := range slices.Concat(m.Spec.Template.Spec.Containers, m.Spec.JobTemplate.Spec.Template.Spec.Containers) {
-				var environ []string
-				for _, variable := range c.Env {
-					environ = append(environ, variable.Name+"="+variable.Value)
-				}
-				wantAccepted(t, m.Kind, c.Args, environ)
+			pod := at(object, "spec/template")
+			if kind == "CronJob" {
+				pod = at(object, "spec/jobTemplate/spec/template")
+			}
+			containers, _ := at(pod, "spec/containers").([]any)
+			if isWorkload := slices.Contains([]string{"Job", "CronJob", "Deployment"}, kind); isWorkload != (len(containers) == 1) {
+				t.Errorf("%s: the %s has the containers %v", file, kind, containers)
+			}
+			for _, c := range containers {
+				args := strings.Fields(strings.Trim(fmt.Sprint(at(c, "args")), "[]"))
+				wantAccepted(t, kind, args, environ(c))
 			}
 		}
 	}
@@ -125,35 +85,28 @@ func TestKubernetesManifestsAreValid(t *testing.T) {
 
 func TestKubernetesBacksUpTheStoreOfTheDeployment(t *testing.T) {
 	t.Parallel()
-	service, backup := manifests(t, "kubernetes.yaml"), manifests(t, "kubernetes-backup.yaml")
-	deployed := find(t, service, "Deployment").Spec.Template
-	cron := find(t, backup, "CronJob").Spec
-	job := cron.JobTemplate.Spec.Template
-	if len(job.Spec.Containers) != 1 || len(job.Spec.Volumes) != 2 || len(job.Spec.Affinity.PodAffinity.Required) != 1 {
-		t.Fatalf("got %+v, want one container, two volumes and one affinity", job.Spec)
+	service, backup := objects(t, "kubernetes.yaml"), objects(t, "kubernetes-backup.yaml")
+	deployed, job := at(service["Deployment"], "spec/template"), at(backup["CronJob"], "spec/jobTemplate/spec/template")
+	other := at(job, "spec/affinity/podAffinity/requiredDuringSchedulingIgnoredDuringExecution/0")
+	equal := map[string][2]any{
+		"claim of the backups":           {at(backup["PersistentVolumeClaim"], "metadata/name"), at(job, "spec/volumes/1/persistentVolumeClaim/claimName")},
+		"labels of the node's other pod": {at(deployed, "metadata/labels"), at(other, "labelSelector/matchLabels")},
+		"topologyKey":                    {"kubernetes.io/hostname", at(other, "topologyKey")},
+		"concurrencyPolicy":              {"Forbid", at(backup["CronJob"], "spec/concurrencyPolicy")},
 	}
-	other := job.Spec.Affinity.PodAffinity.Required[0]
-	for what, pair := range map[string][2]any{
-		"image":                          {deployed.Spec.Containers[0].Image, job.Spec.Containers[0].Image},
-		"user":                           {deployed.Spec.SecurityContext, job.Spec.SecurityContext},
-		"securityContext":                {deployed.Spec.Containers[0].SecurityContext, job.Spec.Containers[0].SecurityContext},
-		"claim of the store":             {deployed.Spec.Volumes[0].Claim, job.Spec.Volumes[0].Claim},
-		"claim of the backups":           {find(t, backup, "PersistentVolumeClaim").Metadata.Name, job.Spec.Volumes[1].Claim.Name},
-		"labels of the node's other pod": {deployed.Metadata.Labels, other.LabelSelector.MatchLabels},
-		"topologyKey":                    {"kubernetes.io/hostname", other.TopologyKey},
-		"concurrencyPolicy":              {"Forbid", cron.ConcurrencyPolicy},
-	} {
-		if diff := cmp.Diff(pair[0], pair[1]); diff != "" {
+	for _, path := range []string{"spec/securityContext", "spec/containers/0/image", "spec/containers/0/securityContext", "spec/volumes/0/persistentVolumeClaim"} {
+		equal[path] = [2]any{at(deployed, path), at(job, path)}
+	}
+	for what, pair := range equal {
+		if diff := cmp.Diff(pair[0], pair[1]); diff != "" || pair[0] == nil {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
-	dsn := func(c container) string {
-		return c.Env[slices.IndexFunc(c.Env, func(v struct{ Name, Value string }) bool { return v.Name == "PETSTORE_DATABASE_DSN" })].Value
+	settings := environ(at(job, "spec/containers/0"))
+	if dsn := settings[0]; len(settings) != 1 || !strings.HasPrefix(dsn, "PETSTORE_DATABASE_DSN=") || !slices.Contains(environ(at(deployed, "spec/containers/0")), dsn) {
+		t.Errorf("got the settings %s, want the store of the service", settings)
 	}
-	if want, got := dsn(deployed.Spec.Containers[0]), dsn(job.Spec.Containers[0]); got != want {
-		t.Errorf("got the store %s, want %s", got, want)
-	}
-	if cmp.Equal(job.Metadata.Labels, find(t, service, "Service").Spec.Selector) {
+	if cmp.Equal(at(job, "metadata/labels"), at(service["Service"], "spec/selector")) {
 		t.Error("the Service sends requests to the pods of the backup")
 	}
 }
@@ -162,8 +115,8 @@ func TestKubernetesBacksUpTheStoreOfTheDeployment(t *testing.T) {
 // clients would get no response.
 func TestKubernetesKeepsReplicasDuringAFailover(t *testing.T) {
 	t.Parallel()
-	probe := find(t, manifests(t, "kubernetes-postgres.yaml"), "Deployment").Spec.Template.Spec.Containers[0].ReadinessProbe
-	if seconds := probe.PeriodSeconds * probe.FailureThreshold; seconds < 40 {
+	probe := at(objects(t, "kubernetes-postgres.yaml")["Deployment"], "spec/template/spec/containers/0/readinessProbe")
+	if seconds := at(probe, "periodSeconds").(int) * at(probe, "failureThreshold").(int); seconds < 40 {
 		t.Errorf("a pod is removed after %d s, want at least 40", seconds)
 	}
 }
@@ -182,34 +135,24 @@ func wantAccepted(t *testing.T, name string, args, environ []string) {
 			environ[i] = key + "=" + filepath.Join(dir, key)
 		}
 	}
-	wantValidSettings(t, name, environ)
+	cmd := harness.Command(t.Context(), t.TempDir(), "config")
+	cmd.Env = append([]string{"HOME=" + t.TempDir()}, environ...)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%s: %v: %s", name, err, output)
+	}
 	wantValidCommandLine(t, args)
 }
 
 // The DSN of a PostgreSQL database contains a password, so it must be possible to name its file.
 func TestDockerfileRunsPetstoreWithValidSettings(t *testing.T) {
 	t.Parallel()
-	dockerfile, err := os.ReadFile("../../Dockerfile")
-	harness.Check(t, err)
+	dockerfile := harness.ReadFile(t, "../../Dockerfile")
 	for _, want := range []string{"FROM scratch", "USER 65532:65532", "WORKDIR /data", "VOLUME /data", `ENTRYPOINT ["/petstore"]`, `CMD ["serve"]`} {
-		if !bytes.Contains(dockerfile, []byte(want)) {
+		if !strings.Contains(dockerfile, want) {
 			t.Errorf("the Dockerfile does not contain %s", want)
 		}
 	}
-	variables := regexp.MustCompile(`PETSTORE_[A-Z_]+=\S+`).FindAllString(string(dockerfile), -1)
+	variables := regexp.MustCompile(`PETSTORE_[A-Z_]+=\S+`).FindAllString(dockerfile, -1)
 	wantAccepted(t, "Dockerfile", []string{"serve"}, variables)
-	dsn := filepath.Join(t.TempDir(), "petstore.dsn")
-	harness.Check(t, os.WriteFile(dsn, []byte("postgres://petstore@db.example.com/shop"), 0o600))
-	environ := append(variables, "PETSTORE_DATABASE_DRIVER=postgres", "PETSTORE_DATABASE_DSN_FILE="+dsn)
-	wantValidSettings(t, "Dockerfile with a DSN", environ)
-}
-
-// wantValidSettings expects that petstore accepts environment variables.
-func wantValidSettings(t *testing.T, name string, environ []string) {
-	t.Helper()
-	cmd := harness.Command(t.Context(), t.TempDir(), "config")
-	cmd.Env = append([]string{"HOME=" + t.TempDir()}, environ...)
-	if output, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%s: %v: %s", name, err, output)
-	}
+	wantAccepted(t, "Dockerfile with a DSN", []string{"serve"}, append(variables, "PETSTORE_DATABASE_DRIVER=postgres", "PETSTORE_DATABASE_DSN_FILE="))
 }

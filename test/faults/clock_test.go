@@ -64,7 +64,7 @@ func TestClockJumpsLoseNothing(t *testing.T) {
 		t.Errorf("got %d responses with 503, want none", l.Unavailable())
 	}
 	wantStore(t, folder, l)
-	figures.add(t, "%v; lost 0, doubled 0", l)
+	t.Logf("%v; lost 0, doubled 0", l)
 }
 
 // TestTimesAreUTCInEachTimeZone starts the server in several time zones.

@@ -58,7 +58,7 @@ var remedies = []string{
 func TestDamagedFileIsNoticed(t *testing.T) {
 	var refused, restored atomic.Int64
 	t.Cleanup(func() { // after the subtests, which are parallel
-		figures.add(t, "%d stores, damaged while open and while closed: %d not opened, %d restored", 2*len(damages), refused.Load(), restored.Load())
+		t.Logf("%d stores, damaged while open and while closed: %d not opened, %d restored", 2*len(damages), refused.Load(), restored.Load())
 	})
 	for name, damage := range damages {
 		for _, open := range []bool{true, false} {
@@ -111,7 +111,7 @@ func (s *server) wantNoWrongData(t *testing.T) {
 			t.Errorf("got %d %s, want 200 or 503", status, pets)
 		}
 	}
-	if l.Total().Acknowledged > 0 {
+	if l.Counts().Acknowledged > 0 {
 		t.Errorf("got %v after the damage, want none acknowledged", l)
 	}
 }
@@ -130,9 +130,9 @@ func wantRefusedOrWhole(t *testing.T, folder string, partLeft bool, ledgers ...*
 		return true
 	}
 	for _, l := range ledgers {
-		result, err := compare(t.Context(), harness.StorePath(folder), l, ledger.AtTheEnd)
-		if err == nil && len(result.Lost) > 0 || err != nil && !partLeft {
-			t.Errorf("the store was opened: %v, lost %q", err, result.Lost)
+		differences, err := compare(t.Context(), harness.StorePath(folder), l, ledger.AtTheEnd)
+		if err == nil && len(differences.Lost) > 0 || err != nil && !partLeft {
+			t.Errorf("the store was opened: %v, lost %q", err, differences.Lost)
 		}
 	}
 	return false

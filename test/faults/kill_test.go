@@ -16,52 +16,55 @@ import (
 	"example.com/petstore/test/ledger"
 )
 
-// TestKillLosesNoAcknowledgedWrite kills the server with SIGKILL at random moments while 64
-// clients write.
-func TestKillLosesNoAcknowledgedWrite(t *testing.T) {
-	folder, l, key := t.TempDir(), ledger.New(), ""
-	kills, random := pick(5, 50), harness.Rand(t)
-	var ready []time.Duration
-	for range kills {
-		s := start(t, folder, key)
-		key = s.Key
-		ready = append(ready, s.ready)
+// interrupt lets clients sell on one server after the other, on one store, each of which end ends. Then the store must agree
+// with the ledger. It returns how long each server took to be ready.
+func interrupt(t *testing.T, folder string, l *ledger.Ledger, rounds, clients int, environ []string, end func(round int, s *server)) (ready []time.Duration) {
+	t.Helper()
+	key := ""
+	for round := range rounds {
+		s := start(t, folder, key, environ...)
+		key, ready = s.Key, append(ready, s.ready)
 		c := s.clients(l)
 		c.Retry(t.Context())
-		stop := c.Start(t.Context(), 64)
-		time.Sleep(time.Duration(random.IntN(600)) * time.Millisecond)
-		s.Kill()
+		stop := c.Start(t.Context(), clients)
+		end(round, s)
+		<-s.Ended
 		stop()
 	}
 	start(t, folder, key).stop(t, l)
+	return ready
+}
+
+// TestKillLosesNoAcknowledgedWrite kills the server with SIGKILL at random moments while 64
+// clients write.
+func TestKillLosesNoAcknowledgedWrite(t *testing.T) {
+	l, random := ledger.New(), harness.Rand(t)
+	ready := interrupt(t, t.TempDir(), l, pick(5, 50), 64, nil, func(_ int, s *server) {
+		time.Sleep(time.Duration(random.IntN(600)) * time.Millisecond)
+		s.Kill()
+	})
 	if slowest, limit := slices.Max(ready[1:]), pick(10*time.Second, 2*time.Second); slowest > limit {
 		t.Errorf("a server was ready after %v, want at most %v", slowest, limit)
 	}
 	slices.Sort(ready)
-	figures.add(t, "%d kills; %v; lost 0, doubled 0; ready after %v, at most %v", kills, l, round(ready[len(ready)/2]), round(ready[len(ready)-1]))
+	t.Logf("%d kills; %v; lost 0, doubled 0; ready after %v, at most %v", len(ready), l, ready[len(ready)/2].Round(time.Millisecond), ready[len(ready)-1].Round(time.Millisecond))
 }
-
-func round(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 
 // TestRefusedWriteIsNotThereAfterKill kills the server while the disk fails: a commit that was
 // refused because its sync failed has been written to the WAL.
 func TestRefusedWriteIsNotThereAfterKill(t *testing.T) {
-	folder, l, key := t.TempDir(), ledger.New(), ""
-	for range pick(3, 20) {
-		d := newDisk(t, folder, false)
-		s := start(t, folder, key, d.environ...)
-		key = s.Key
-		stop := s.clients(l).Start(t.Context(), 16)
+	folder, l := t.TempDir(), ledger.New()
+	d := newDisk(t, folder, false)
+	interrupt(t, folder, l, pick(3, 20), 16, d.environ, func(_ int, s *server) {
 		time.Sleep(200 * time.Millisecond)
 		before := l.Unavailable()
 		d.inject(t, faultsOf{syncError: syscall.EIO})
 		harness.Eventually(t, "a request is refused with 503", func() bool { return l.Unavailable() > before })
 		time.Sleep(50 * time.Millisecond)
 		s.Kill()
-		stop()
-	}
-	start(t, folder, key).stop(t, l)
-	figures.add(t, "%v; lost 0, doubled 0", l)
+		d.inject(t, faultsOf{})
+	})
+	t.Logf("%v; lost 0, doubled 0", l)
 }
 
 // TestRefusedWriteIsNotThereAfterKillInANewWAL refuses the first write to a WAL that begins anew,
@@ -147,29 +150,20 @@ func TestSignalsInEachPhase(t *testing.T) {
 			start(t, folder, "").Stop(t) // with the remains
 			harness.Check(t, checkIntegrity(t.Context(), harness.StorePath(folder)))
 		}
-		figures.add(t, "%d starts interrupted; each store could be opened", rounds)
+		t.Logf("%d starts interrupted; each store could be opened", rounds)
 	})
 
 	t.Run("load and drain", func(t *testing.T) {
 		t.Parallel()
-		folder, l, key := t.TempDir(), ledger.New(), ""
-		rounds, random := pick(4, 20), harness.Rand(t)
-		for round := range rounds {
-			s := start(t, folder, key, "PETSTORE_SERVER_SHUTDOWN_DELAY=200ms")
-			key = s.Key
-			c := s.clients(l)
-			c.Retry(t.Context())
-			stop := c.Start(t.Context(), 32)
+		l, rounds, random := ledger.New(), pick(4, 20), harness.Rand(t)
+		interrupt(t, t.TempDir(), l, rounds, 32, []string{"PETSTORE_SERVER_SHUTDOWN_DELAY=200ms"}, func(round int, s *server) {
 			time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
 			s.Signal(t, unix.SIGTERM)
 			if round%2 == 0 { // again, while it drains or after it
 				time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
 				_ = s.Process.Signal(signals[random.IntN(len(signals))])
 			}
-			<-s.Ended
-			stop()
-		}
-		start(t, folder, key).stop(t, l)
-		figures.add(t, "%d shutdowns, half of them with a second signal; %v; lost 0, doubled 0", rounds, l)
+		})
+		t.Logf("%d shutdowns, half of them with a second signal; %v; lost 0, doubled 0", rounds, l)
 	})
 }

@@ -44,7 +44,7 @@ func TestPowerLossLosesNoAcknowledgedWrite(t *testing.T) {
 			s.Kill()
 			p := powerLoss{ledger: l, folder: t.TempDir(), base: base, operations: d.operations(t)}
 			p.check(t, pick(10, 40))
-			figures.add(t, "%d states of %d operations of the disk, %d of them with torn pages; %v; lost 0, doubled 0", p.states, len(p.operations), p.torn, l)
+			t.Logf("%d states of %d operations of the disk, %d of them with torn pages; %v; lost 0, doubled 0", p.states, len(p.operations), p.torn, l)
 		})
 	}
 }
@@ -94,8 +94,8 @@ func (p *powerLoss) checkState(t *testing.T, images *images, at int64, keep func
 	p.states++
 	path := harness.StorePath(p.folder)
 	harness.Check(t, images.write(path, keep))
-	result, err := compare(t.Context(), path, p.ledger, at)
-	if err := errors.Join(err, result.Err()); err != nil {
+	differences, err := compare(t.Context(), path, p.ledger, at)
+	if err := errors.Join(err, differences.Err()); err != nil {
 		t.Errorf("the state %d: %v", p.states, err)
 	}
 }

@@ -1,3 +1,6 @@
+// Package faults injects faults into a running petstore: kills, power losses, failing disks,
+// malicious clients, signals. With -short it takes less than two minutes.
+// docs/reliability.md describes what it shows, with the figures that -v prints.
 package faults
 
 import (
@@ -18,6 +21,14 @@ import (
 	"example.com/petstore/test/ledger"
 )
 
+// pick returns short with -short, and else long.
+func pick[T any](short, long T) T {
+	if testing.Short() {
+		return short
+	}
+	return long
+}
+
 // A server is a running petstore serve.
 type server struct {
 	*harness.Server
@@ -30,17 +41,16 @@ type server struct {
 // ready. key is that of an earlier server on the store. The process is killed when the test ends.
 func start(t *testing.T, folder, key string, environ ...string) *server {
 	t.Helper()
-	cmd := harness.Command(context.WithoutCancel(t.Context()), folder, "serve", "--first-key", "--set", "admin.address=127.0.0.1:0")
+	admin := harness.FreeAddress(t)
+	cmd := harness.Command(context.WithoutCancel(t.Context()), folder, "serve", "--first-key", "--set", "admin.address="+admin, "--set", "log.level=warn")
 	cmd.Env = append(cmd.Env, environ...)
-	cmd.Stderr = &harness.Buffer{WithoutAccessLog: true}
 	begun := time.Now()
-	s := &server{Server: harness.StartCommand(t, cmd), folder: folder}
+	s := &server{Server: harness.StartCommand(t, cmd), folder: folder, admin: "http://" + admin}
 	if key != "" {
 		s.Key = key
 	}
 	harness.EventuallyWithin(t, 30*time.Second, "the server is ready", func() bool { return s.IsReady(t.Context()) })
 	s.ready = time.Since(begun)
-	s.admin = s.AdminURL(t)
 	return s
 }
 
@@ -68,31 +78,27 @@ func (s *server) stop(t *testing.T, l *ledger.Ledger) {
 // which something was acknowledged.
 func wantStore(t *testing.T, folder string, l *ledger.Ledger) {
 	t.Helper()
-	if l.Total().Acknowledged == 0 {
+	if l.Counts().Acknowledged == 0 {
 		t.Errorf("got %v, want some acknowledged", l)
 	}
-	result, err := compare(t.Context(), harness.StorePath(folder), l, ledger.AtTheEnd)
-	if err := errors.Join(err, result.Err()); err != nil {
+	differences, err := compare(t.Context(), harness.StorePath(folder), l, ledger.AtTheEnd)
+	if err := errors.Join(err, differences.Err()); err != nil {
 		t.Error(err)
 	}
 }
 
 // compare opens a store as the service does, and compares it with the ledger as it must be at a time. It
 // returns an error for a store that does not pass SQLite's checks.
-func compare(ctx context.Context, path string, l *ledger.Ledger, at int64) (result ledger.Result, err error) {
+func compare(ctx context.Context, path string, l *ledger.Ledger, at int64) (d ledger.Differences, err error) {
 	if err := checkIntegrity(ctx, path); err != nil {
-		return result, err
+		return d, err
 	}
 	db, err := sql.Open("sqlite3", "file:"+path+"?mode=rw&_busy_timeout=5000")
 	if err != nil {
-		return result, err
+		return d, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	results, err := l.Check(ctx, db, at)
-	if err == nil {
-		result = results[0]
-	}
-	return result, err
+	return l.Check(ctx, db, at, at)
 }
 
 // checkIntegrity opens a store as the service does, and returns what SQLite's checks find.

@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"net"
@@ -67,7 +66,7 @@ func TestMaliciousClientsDoNotSlowDownOthers(t *testing.T) {
 			if l.Unavailable() > 0 {
 				t.Errorf("got %d responses with 503, want none", l.Unavailable())
 			}
-			figures.add(t, "99th percentile %v alone, %v beside; goroutines %.0f before, %.0f after; descriptors %.0f, %.0f",
+			t.Logf("99th percentile %v alone, %v beside; goroutines %.0f before, %.0f after; descriptors %.0f, %.0f",
 				alone, beside, before.goroutines, after.goroutines, before.descriptors, after.descriptors)
 		})
 	}
@@ -119,8 +118,9 @@ func TestCutRequestAddsNothing(t *testing.T) {
 		body := fmt.Sprintf(`{"name":"cut-%04d","categoryId":1}`, cut)
 		request := fmt.Sprintf("POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", s.Key, len(body), body)
 		length = len(request)
-		conn := s.dial(t)
-		_, err := conn.Write([]byte(request[:cut]))
+		conn, err := net.Dial("tcp", s.Address())
+		harness.Check(t, err)
+		_, err = conn.Write([]byte(request[:cut]))
 		harness.Check(t, err)
 		harness.Check(t, conn.Close())
 	}
@@ -130,41 +130,5 @@ func TestCutRequestAddsNothing(t *testing.T) {
 	if n := harness.QueryInt(t, s.folder, "SELECT count(*) FROM pets"); n != 0 {
 		t.Errorf("got %d animals of requests that were cut, want none", n)
 	}
-	figures.add(t, "%d requests cut, 0 animals added", length-1)
-}
-
-// TestLargeRequestsAreRefused sends headers and bodies of 1 MB.
-func TestLargeRequestsAreRefused(t *testing.T) {
-	s := start(t, t.TempDir(), "")
-	large := strings.Repeat("x", 1<<20)
-	authorized := "POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer " + s.Key + "\r\n"
-	for name, test := range map[string]struct {
-		request string
-		want    int
-	}{
-		"header":       {"GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Large: " + large + "\r\n\r\n", http.StatusRequestHeaderFieldsTooLarge},
-		"address":      {"GET /v1/pets?" + large + " HTTP/1.1\r\nHost: x\r\n\r\n", http.StatusRequestHeaderFieldsTooLarge},
-		"body":         {authorized + fmt.Sprintf("Content-Length: %d\r\n\r\n", len(large)) + large, http.StatusRequestEntityTooLarge},
-		"chunked body": {authorized + fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n", len(large)) + large + "\r\n0\r\n\r\n", http.StatusRequestEntityTooLarge},
-	} {
-		t.Run(name, func(t *testing.T) {
-			conn := s.dial(t)
-			defer conn.Close()
-			go func() { _, _ = conn.Write([]byte(test.request)) }() // the server may not read all
-			harness.Check(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
-			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-			harness.Check(t, err)
-			response.Body.Close()
-			if response.StatusCode != test.want {
-				t.Errorf("got %d, want %d", response.StatusCode, test.want)
-			}
-		})
-	}
-}
-
-func (s *server) dial(t *testing.T) net.Conn {
-	t.Helper()
-	conn, err := net.Dial("tcp", s.Address())
-	harness.Check(t, err)
-	return conn
+	t.Logf("%d requests cut, 0 animals added", length-1)
 }

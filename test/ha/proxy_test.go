@@ -12,11 +12,8 @@ import (
 // forwards nothing, as a network that loses all packets; then it goes on.
 type proxy struct {
 	address, target string
-
-	mu     sync.Mutex
-	cut    bool
-	mended *sync.Cond
-	conns  map[net.Conn]bool
+	network         sync.RWMutex // locked while it is cut
+	conns           sync.Map     // of net.Conn
 }
 
 func newProxy(t *testing.T, target string) *proxy {
@@ -24,8 +21,7 @@ func newProxy(t *testing.T, target string) *proxy {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	harness.Check(t, err)
 	t.Cleanup(func() { listener.Close() })
-	p := &proxy{address: listener.Addr().String(), target: target, conns: map[net.Conn]bool{}}
-	p.mended = sync.NewCond(&p.mu)
+	p := &proxy{address: listener.Addr().String(), target: target}
 	go func() {
 		for {
 			client, err := listener.Accept()
@@ -39,41 +35,23 @@ func newProxy(t *testing.T, target string) *proxy {
 }
 
 func (p *proxy) setCut(cut bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.cut = cut
-	p.mended.Broadcast()
+	if cut {
+		p.network.Lock()
+	} else {
+		p.network.Unlock()
+	}
 }
 
 // drop closes all connections, without forwarding what they have received, and mends the
 // network.
 func (p *proxy) drop() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for conn := range p.conns {
-		conn.Close()
-	}
-	p.cut = false
-	p.mended.Broadcast()
-}
-
-// track adds a connection, or removes it.
-func (p *proxy) track(conn net.Conn, open bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if open {
-		p.conns[conn] = true
-	} else {
-		delete(p.conns, conn)
-	}
+	p.conns.Range(func(conn, _ any) bool { conn.(net.Conn).Close(); return true })
+	p.setCut(false)
 }
 
 func (p *proxy) waitUntilMended() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for p.cut {
-		p.mended.Wait()
-	}
+	p.network.RLock()
+	defer p.network.RUnlock()
 }
 
 func (p *proxy) serve(client net.Conn) {
@@ -85,8 +63,8 @@ func (p *proxy) serve(client net.Conn) {
 	}
 	defer server.Close()
 	for _, conn := range []net.Conn{client, server} {
-		p.track(conn, true)
-		defer p.track(conn, false)
+		p.conns.Store(conn, nil)
+		defer p.conns.Delete(conn)
 	}
 	var wait sync.WaitGroup
 	wait.Go(func() { p.forward(client, server) })

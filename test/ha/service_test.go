@@ -40,10 +40,10 @@ func startService(t *testing.T, c *cluster, settings ...string) *service {
 	t.Helper()
 	s := &service{key: apikey.Generate()}
 	for _, name := range []string{"petstore-a", "petstore-b"} {
-		r := &replica{name: name, address: harness.FreeAddress(t), admin: harness.FreeAddress(t), log: &harness.Buffer{WithoutAccessLog: true}}
+		r := &replica{name: name, address: harness.FreeAddress(t), admin: harness.FreeAddress(t), log: &harness.Buffer{}}
 		r.environ = append([]string{
 			"PETSTORE_DATABASE_DRIVER=postgres", "PETSTORE_DATABASE_DSN=" + c.dsn(name),
-			"PETSTORE_SERVER_ADDRESS=" + r.address, "PETSTORE_ADMIN_ADDRESS=" + r.admin, "PETSTORE_AUTH_BOOTSTRAP_KEY=" + s.key,
+			"PETSTORE_SERVER_ADDRESS=" + r.address, "PETSTORE_ADMIN_ADDRESS=" + r.admin, "PETSTORE_AUTH_BOOTSTRAP_KEY=" + s.key, "PETSTORE_LOG_LEVEL=warn",
 		}, settings...)
 		s.replicas = append(s.replicas, r)
 		s.start(t, r)
@@ -90,12 +90,9 @@ func (s *service) startNginx(t *testing.T, folder string) (address string) {
 	return address
 }
 
-// logSince returns the lines of the log after the first n, without the access log.
-func (r *replica) logSince(n int) (lines []string) {
-	for line := range strings.Lines(r.log.String()) {
-		lines = append(lines, strings.TrimSuffix(line, "\n"))
-	}
-	return lines[n:]
+// logSince returns the lines of the log after the first n.
+func (r *replica) logSince(n int) []string {
+	return slices.Collect(strings.Lines(r.log.String()))[n:]
 }
 
 // readyMessages polls /readyz until stop is closed, and returns the distinct messages. If the

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -86,6 +87,26 @@ func RunOK(t *testing.T, dir string, args ...string) string {
 		t.Fatalf("petstore %v: got code %d, stderr %q, want 0 and nothing", args, code, stderr)
 	}
 	return stdout
+}
+
+// WantError runs petstore with args, separated by spaces, in dir. It expects the exit code 1, no standard output, and the
+// message alone on standard error.
+func WantError(t *testing.T, dir, args, message string) {
+	t.Helper()
+	stdout, stderr, code := Run(t, dir, strings.Fields(args)...)
+	if code != 1 || stdout != "" || stderr != "petstore: "+message+"\n" {
+		t.Errorf("petstore %s: got code %d, stdout %q, stderr %q; want 1 and %q", args, code, stdout, stderr, message)
+	}
+}
+
+// WantOutput runs petstore with args, separated by spaces, in dir. It expects the exit code 0, and that standard output begins
+// and ends with texts.
+func WantOutput(t *testing.T, dir, args, begin, end string) {
+	t.Helper()
+	stdout, stderr, code := Run(t, dir, strings.Fields(args)...)
+	if code != 0 || !strings.HasPrefix(stdout, begin) || !strings.HasSuffix(stdout, end) {
+		t.Errorf("petstore %s: got code %d, stdout %q, stderr %q; want 0 and %q to %q", args, code, stdout, stderr, begin, end)
+	}
 }
 
 // ReadFile returns the text of a file.

@@ -28,31 +28,6 @@ func StartCopy(t *testing.T, dir string, n int, flags ...string) (cmd *exec.Cmd,
 	return cmd, stderr, ended
 }
 
-// KillCopies kills five copies on the way, and then copies to the end. It returns
-// the standard output without the time.
-func KillCopies(t *testing.T, dir string, flags ...string) string {
-	t.Helper()
-	const kills = 5
-	for i := range kills {
-		cmd, stderr, ended := StartCopy(t, dir, i/2+1, flags...)
-		_ = cmd.Process.Kill()
-		if err := <-ended; err == nil || strings.Contains(stderr.String(), "petstore:") {
-			t.Errorf("copy %d: got %v and stderr %q, want it killed", i+1, err, stderr)
-		}
-	}
-	stdout, stderr, code := Run(t, dir, append([]string{"copy"}, flags...)...)
-	if code != 0 {
-		t.Fatalf("got code %d, stdout %q, stderr %q; want 0", code, stdout, stderr)
-	}
-	return stdout
-}
-
-// CopiedTables returns the lines of the tables of an output.
-func CopiedTables(stdout string) string {
-	_, tables, _ := strings.Cut(stdout, "\n")
-	return tables
-}
-
 // WantSameExports expects the same animals and orders in the default store in dir and in the
 // one in file.
 func WantSameExports(t *testing.T, dir, file string) {

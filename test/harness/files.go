@@ -6,8 +6,6 @@ import (
 	"os/exec"
 	"testing"
 	"time"
-
-	"github.com/creack/pty"
 )
 
 // UnreadPipe returns a pipe without a reading process. Writes to it block once it is full.
@@ -41,16 +39,6 @@ func BrokenPipe(t *testing.T) *os.File {
 	reader, writer := UnreadPipe(t)
 	Check(t, reader.Close())
 	return writer
-}
-
-// OpenTerminal opens a pseudo-terminal: the terminal for a program, and the screen, from which
-// its output is read.
-func OpenTerminal(t *testing.T) (terminal, screen *os.File) {
-	t.Helper()
-	screen, terminal, err := pty.Open()
-	Check(t, err)
-	t.Cleanup(func() { _ = screen.Close(); _ = terminal.Close() })
-	return terminal, screen
 }
 
 // AllowMounts lets cmd mount file systems in its own mount namespace. Without root that needs user

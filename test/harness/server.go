@@ -83,14 +83,6 @@ func Launch(t testing.TB, cmd *exec.Cmd, address string) *Server {
 	return s
 }
 
-// LaunchReady is Launch, and waits until the server is ready.
-func LaunchReady(t testing.TB, cmd *exec.Cmd, address string) *Server {
-	t.Helper()
-	s := Launch(t, cmd, address)
-	Eventually(t, "the server is ready", func() bool { return s.IsReady(t.Context()) })
-	return s
-}
-
 // start starts a command, whose process is killed at the end of the test. The caller must call
 // await.
 func start(t testing.TB, cmd *exec.Cmd) *Server {

@@ -59,11 +59,10 @@ func (p podman) command(t *testing.T, args ...string) *exec.Cmd {
 func (p podman) run(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := p.command(t, args...)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
+	cmd.Stderr = t.Output()
 	stdout, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("podman %v: %v %s (make deps installs it)", args, err, &stderr)
+		t.Fatalf("podman %v: %v (make deps installs it)", args, err)
 	}
 	return string(stdout)
 }

@@ -6,153 +6,97 @@ import (
 	"fmt"
 )
 
-// A Result is what became of the requests of a period.
-type Result struct {
-	Name                           string   // of the period
-	Acknowledged, Refused, Unknown int      // requests
-	Lost                           []string // steps that were acknowledged, and that the store has not reached
-	Doubled                        []string // animals that are in the store more than once, or were sold more than once
-	Problems                       []string // other differences, such as a refused write that is in the store
-}
-
-// Add adds another result.
-func (r *Result) Add(other Result) {
-	r.Acknowledged += other.Acknowledged
-	r.Refused += other.Refused
-	r.Unknown += other.Unknown
-	r.Lost = append(r.Lost, other.Lost...)
-	r.Doubled = append(r.Doubled, other.Doubled...)
-	r.Problems = append(r.Problems, other.Problems...)
+// Differences are those between a store and the ledger.
+type Differences struct {
+	Lost     []string // steps that were acknowledged, and that the store has not reached
+	Doubled  []string // animals that are in the store more than once, or were sold more than once
+	Problems []string // others, such as a refused write that is in the store, or a response that no service may send
 }
 
 // Err returns an error with the numbers and the first differences, if there are any.
-func (r Result) Err() error {
-	if len(r.Lost)+len(r.Doubled)+len(r.Problems) == 0 {
+func (d Differences) Err() error {
+	if len(d.Lost)+len(d.Doubled)+len(d.Problems) == 0 {
 		return nil
 	}
 	first := func(texts []string) []string { return texts[:min(len(texts), 10)] }
-	return fmt.Errorf("%d lost, %d doubled, %d problems: %q %q %q", len(r.Lost), len(r.Doubled), len(r.Problems), first(r.Lost), first(r.Doubled), first(r.Problems))
+	return fmt.Errorf("%d lost, %d doubled, %d problems: %q %q %q", len(d.Lost), len(d.Doubled), len(d.Problems), first(d.Lost), first(d.Doubled), first(d.Problems))
 }
 
-// A pet is an animal in the store, with its orders.
-type pet struct {
-	id, category int64
-	status       string
-	orders       []order
-}
-
-type order struct {
-	id     int64
-	status string
-}
-
-// Check compares the sales with the store in db, as it must be at a time, and returns the results of
-// all periods. Differences without a period, and Wrong, are in the first one.
-func (l *Ledger) Check(ctx context.Context, db *sql.DB, at int64) ([]Result, error) {
+// Check compares the sales with the store in db. It must have what was acknowledged until one time,
+// and may have what was sent until another.
+func (l *Ledger) Check(ctx context.Context, db *sql.DB, acknowledged, sent int64) (d Differences, err error) {
 	stored, err := load(ctx, db)
 	if err != nil {
-		return nil, err
+		return d, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	results := append([]Result(nil), l.periods...)
-	results[0].Problems = append(results[0].Problems, l.wrong...)
+	d.Problems = append(d.Problems, l.wrong...)
 	for name, s := range l.sales {
-		s.check(results, stored[name], at)
+		d.compare(s, stored[name], acknowledged, sent)
 	}
 	for name := range stored {
 		if l.sales[name] == nil {
-			results[0].Problems = append(results[0].Problems, "nobody has sent "+name)
+			d.Problems = append(d.Problems, "nobody has sent "+name)
 		}
 	}
-	return results, nil
+	return d, nil
 }
 
-// check compares a sale with the animals of its name.
-func (s *sale) check(results []Result, found []pet, at int64) {
-	first := &results[s.steps[added].period]
-	least, most := s.bounds(at)
+// compare adds the differences of a sale and the rows of its animal, one for each of its orders.
+func (d *Differences) compare(s *sale, rows []row, acknowledged, sent int64) {
 	reached := nothing
-	switch {
-	case len(found) > 1:
-		first.Doubled = append(first.Doubled, fmt.Sprintf("%s is in the store %d times", s.name, len(found)))
+	if len(rows) > 1 {
+		d.Doubled = append(d.Doubled, fmt.Sprintf("%s: %+v", s.name, rows))
 		return
-	case len(found) == 1 && len(found[0].orders) > 1:
-		first.Doubled = append(first.Doubled, fmt.Sprintf("%s was sold %d times", s.name, len(found[0].orders)))
-		return
-	case len(found) == 1:
-		p := found[0]
-		var cancelled, agree bool
-		if reached, cancelled, agree = p.step(); !agree {
-			first.Problems = append(first.Problems, fmt.Sprintf("%s does not agree with its order: %+v", s.name, p))
+	}
+	if len(rows) == 1 {
+		r := rows[0]
+		var agree bool
+		if reached, agree = statuses[[2]string{r.status, r.orderStatus}]; !agree || r.category != s.category || s.pet != 0 && r.pet != s.pet ||
+			reached >= ordered && s.order != 0 && r.order != s.order || reached == ended && (r.orderStatus == "cancelled") != s.cancelled {
+			d.Problems = append(d.Problems, fmt.Sprintf("%s: got %+v, want %+v", s.name, r, *s))
 			return
 		}
-		if p.category != s.category || s.pet != 0 && p.id != s.pet || reached >= ordered && s.order != 0 && p.orders[0].id != s.order ||
-			reached == ended && cancelled != s.cancelled {
-			first.Problems = append(first.Problems, fmt.Sprintf("got %+v, want %+v", p, *s))
+	}
+	for n := added; n < steps; n++ {
+		if s.steps[n].acknowledged <= acknowledged && n > reached {
+			d.Lost = append(d.Lost, fmt.Sprintf("the step %d of %s", n, s.name))
+		}
+		if s.steps[n].sent > sent && n <= reached {
+			d.Problems = append(d.Problems, fmt.Sprintf("the store has the step %d of %s, which was refused or not sent", n, s.name))
+			return
 		}
 	}
-	for step := reached + 1; step <= least; step++ {
-		r := &results[s.steps[step].period]
-		r.Lost = append(r.Lost, fmt.Sprintf("the step %d of %s", step, s.name))
-	}
-	if reached > most {
-		first.Problems = append(first.Problems, fmt.Sprintf("%s has reached the step %d, which was refused or not sent", s.name, reached))
-	}
 }
 
-// step returns the step of the sale that the animal and its order are in, if they agree.
-func (p pet) step() (step int, cancelled, agree bool) {
-	state := p.status
-	if len(p.orders) == 1 {
-		state += " " + p.orders[0].status
-	}
-	switch state {
-	case "available":
-		return added, false, true
-	case "pending placed":
-		return ordered, false, true
-	case "sold delivered":
-		return ended, false, true
-	case "available cancelled":
-		return ended, true, true
-	}
-	return 0, false, false
+// statuses are the steps of a sale by the statuses of its animal and order.
+var statuses = map[[2]string]int{
+	{"available", ""}: added, {"pending", "placed"}: ordered, {"sold", "delivered"}: ended, {"available", "cancelled"}: ended,
 }
 
-// load returns the animals in a store by name.
-func load(ctx context.Context, db *sql.DB) (map[string][]pet, error) {
-	orders := map[int64][]order{}
-	var o order
-	var petID int64
-	err := each(ctx, db, "SELECT id, pet_id, status FROM orders ORDER BY id", func() {
-		orders[petID] = append(orders[petID], o)
-	}, &o.id, &petID, &o.status)
+// A row is an animal and one of its orders, if it has any.
+type row struct {
+	pet, category, order int64
+	status, orderStatus  string
+}
+
+// load returns the rows of a store by the names of the animals.
+func load(ctx context.Context, db *sql.DB) (map[string][]row, error) {
+	rows, err := db.QueryContext(ctx, `SELECT name, p.id, category_id, coalesce(p.status, ''), coalesce(o.id, 0), coalesce(o.status, '')
+		FROM pets p LEFT JOIN orders o ON o.pet_id = p.id`)
 	if err != nil {
 		return nil, err
 	}
-	pets := map[string][]pet{}
-	var name string
-	var p pet
-	err = each(ctx, db, "SELECT id, name, category_id, coalesce(status, '') FROM pets", func() {
-		p.orders = orders[p.id]
-		pets[name] = append(pets[name], p)
-	}, &p.id, &name, &p.category, &p.status)
-	return pets, err
-}
-
-// each calls fn after each row of a query was scanned.
-func each(ctx context.Context, db *sql.DB, query string, fn func(), columns ...any) error {
-	rows, err := db.QueryContext(ctx, query)
-	if err != nil {
-		return err
-	}
 	defer rows.Close()
+	all := map[string][]row{}
 	for rows.Next() {
-		if err := rows.Scan(columns...); err != nil {
-			return err
+		var name string
+		var r row
+		if err := rows.Scan(&name, &r.pet, &r.category, &r.status, &r.order, &r.orderStatus); err != nil {
+			return nil, err
 		}
-		fn()
+		all[name] = append(all[name], r)
 	}
-	return rows.Err()
+	return all, rows.Err()
 }

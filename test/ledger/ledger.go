@@ -1,5 +1,8 @@
 // Package ledger sells animals with many clients of a running service, keeps a ledger of the
-// responses, and compares the store with it. Only tests import it.
+// responses, and compares the store with it. Only tests import it. Beside it there is package
+// linearizability, whose judge takes 503 for an unknown outcome and needs a service that reads the
+// pages: the ledger knows what was refused, compares the hundreds of files that a power failure may
+// leave, each as of its moment, and measures how long responses take.
 package ledger
 
 import (
@@ -42,52 +45,30 @@ type sale struct {
 
 // A step is the time of the clock of Monotonic at which its first request was sent, and at which its
 // response was read whole, or never.
-type step struct {
-	sent, acknowledged int64
-	period             int
-}
+type step struct{ sent, acknowledged int64 }
 
 func newSale(name string, i int) *sale {
 	s := &sale{name: name, category: int64(i), keyed: i%2 == 0, cancelled: i%3 == 0}
 	for n := range s.steps {
-		s.steps[n] = step{sent: never, acknowledged: never}
+		s.steps[n] = step{never, never}
 	}
 	return s
-}
-
-// bounds returns the first and the last step that the store may have reached at a time: the
-// last one that was acknowledged, and the last one that was sent and not refused.
-func (s *sale) bounds(at int64) (least, most int) {
-	for n := added; n < steps; n++ {
-		if s.steps[n].acknowledged <= at {
-			least = n
-		}
-		if s.steps[n].sent <= at {
-			most = n
-		}
-	}
-	return least, most
 }
 
 // A Ledger has the outcomes of the requests of all clients. It is safe for concurrent use.
 type Ledger struct {
 	mu            sync.Mutex
 	sales         map[string]*sale
-	periods       []Result // with the numbers of requests
+	counts        Counts
 	writes, reads Responses
-	unavailable   int
 	wrong         []string
 }
 
-// New returns an empty Ledger.
-func New() *Ledger { return &Ledger{sales: map[string]*sale{}, periods: make([]Result, 1)} }
+// Counts are how many requests of sales had each outcome, and how many responses were 503.
+type Counts struct{ Acknowledged, Refused, Unknown, Unavailable int }
 
-// Begin starts a period. What is sent from now on belongs to it.
-func (l *Ledger) Begin(name string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.periods = append(l.periods, Result{Name: name})
-}
+// New returns an empty Ledger.
+func New() *Ledger { return &Ledger{sales: map[string]*sale{}} }
 
 func (l *Ledger) add(s *sale) {
 	l.mu.Lock()
@@ -107,7 +88,7 @@ func (l *Ledger) send(s *step) (first bool) {
 	defer l.mu.Unlock()
 	first = s.sent == never
 	if first {
-		s.sent, s.period = Monotonic(), len(l.periods)-1
+		s.sent = Monotonic()
 	}
 	return first
 }
@@ -125,34 +106,33 @@ func (l *Ledger) end(s *step, o outcome, first bool) {
 }
 
 // count records the outcome of one request of a step.
-func (l *Ledger) count(s *step, o outcome, r Response) {
+func (l *Ledger) count(o outcome, r Response) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	period := &l.periods[s.period]
 	switch o {
 	case acknowledged:
-		period.Acknowledged++
+		l.counts.Acknowledged++
 		l.writes = append(l.writes, r)
 	case conflict, refused:
-		period.Refused++
+		l.counts.Refused++
 	case unknown:
-		period.Unknown++
+		l.counts.Unknown++
 	}
 }
 
-// Wrong returns the responses that no service may send, such as a 5xx other than a 503 with
-// Retry-After, or a conflict of an order that nobody else has sent.
-func (l *Ledger) Wrong() []string {
+// Counts returns the numbers of requests.
+func (l *Ledger) Counts() Counts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.wrong)
+	return l.counts
 }
 
 // Unavailable returns the number of responses with 503.
-func (l *Ledger) Unavailable() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.unavailable
+func (l *Ledger) Unavailable() int { return l.Counts().Unavailable }
+
+func (l *Ledger) String() string {
+	c := l.Counts()
+	return fmt.Sprintf("%d requests acknowledged, %d refused, %d unknown, %d responses with 503", c.Acknowledged, c.Refused, c.Unknown, c.Unavailable)
 }
 
 // Added returns the names of a hundred of the animals whose addition was acknowledged, by id.
@@ -166,21 +146,6 @@ func (l *Ledger) Added() map[int64]string {
 		}
 	}
 	return names
-}
-
-// Total returns the numbers of requests of all periods.
-func (l *Ledger) Total() (total Result) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, p := range l.periods {
-		total.Add(p)
-	}
-	return total
-}
-
-func (l *Ledger) String() string {
-	total := l.Total()
-	return fmt.Sprintf("%d requests acknowledged, %d refused, %d unknown", total.Acknowledged, total.Refused, total.Unknown)
 }
 
 // Writes returns the responses since a time that acknowledged a write.

@@ -50,22 +50,15 @@ func TestDashboardAndAlertsFindDataOfRunningServer(t *testing.T) {
 	for _, query := range dashboardQueries(t) {
 		p.wantData(t, variables.Replace(query))
 	}
-	for _, rule := range p.rules(t) {
-		for _, metric := range regexp.MustCompile(`petstore_[a-z_]+`).FindAllString(rule.Query, -1) {
+	for _, rule := range alertRules(t) {
+		for _, metric := range regexp.MustCompile(`petstore_[a-z_]+`).FindAllString(rule.Expr, -1) {
 			p.wantData(t, "count("+metric+")")
 		}
 	}
 	firing := map[string]string{}
 	harness.Eventually(t, "Prometheus has evaluated the rules with these data", func() bool {
-		for _, rule := range p.rules(t) {
-			if rule.Health == "err" {
-				t.Fatalf("%s: %s", rule.Name, rule.LastError)
-			}
-			for _, alert := range rule.Alerts {
-				if alert.State == "firing" {
-					firing[rule.Name] = alert.Labels["key_id"]
-				}
-			}
+		for _, alert := range p.query(t, `ALERTS{alertstate="firing"}`) {
+			firing[alert.Metric["alertname"]] = alert.Metric["key_id"]
 		}
 		return len(firing) >= 2
 	})
@@ -200,62 +193,36 @@ scrape_configs: [{job_name: petstore, static_configs: [{targets: [%q]}]}]
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	p := prometheusServer("http://" + address)
 	harness.Eventually(t, "Prometheus is ready", func() bool {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, string(p)+"/-/ready", http.NoBody)
-		harness.Check(t, err)
-		status, _, err := harness.Send(harness.Client, request)
+		status, _, err := (&harness.Server{URL: string(p)}).Do(t.Context(), http.MethodGet, "/-/ready", "")
 		return err == nil && status == http.StatusOK
 	})
 	return p
 }
 
-// api decodes the data of a response of the HTTP API of Prometheus.
-func (p prometheusServer) api(t *testing.T, path string, data any) {
+// A sample is a time series in the result of a query.
+type sample struct {
+	Metric map[string]string
+	Value  [2]any
+}
+
+// query returns the result of a query.
+func (p prometheusServer) query(t *testing.T, query string) []sample {
 	t.Helper()
-	_, body := harness.Get(t, string(p)+"/api/v1"+path)
-	response := struct {
+	_, body := harness.Get(t, string(p)+"/api/v1/query?query="+url.QueryEscape(query))
+	var response struct {
 		Status string
-		Data   any
-	}{Data: data}
-	if err := json.Unmarshal([]byte(body), &response); err != nil || response.Status != "success" {
-		t.Fatalf("GET %s: %v %s", path, err, body)
+		Data   struct{ Result []sample }
 	}
+	if err := json.Unmarshal([]byte(body), &response); err != nil || response.Status != "success" {
+		t.Fatalf("%s: %v %s", query, err, body)
+	}
+	return response.Data.Result
 }
 
 // wantData waits until the query has a result that is a number.
 func (p prometheusServer) wantData(t *testing.T, query string) {
 	t.Helper()
 	harness.Eventually(t, "there are data for "+query, func() bool {
-		var data struct {
-			Result []struct{ Value [2]any }
-		}
-		p.api(t, "/query?query="+url.QueryEscape(query), &data)
-		for _, sample := range data.Result {
-			if sample.Value[1] != "NaN" {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(p.query(t, query), func(s sample) bool { return s.Value[1] != "NaN" })
 	})
-}
-
-// A rule is an alerting rule and the alerts that it has raised.
-type rule struct {
-	Name, Query, Health, LastError string
-	Alerts                         []struct {
-		State  string
-		Labels map[string]string
-	}
-}
-
-// rules returns the alerting rules.
-func (p prometheusServer) rules(t *testing.T) (rules []rule) {
-	t.Helper()
-	var data struct {
-		Groups []struct{ Rules []rule }
-	}
-	p.api(t, "/rules?type=alert", &data)
-	for _, group := range data.Groups {
-		rules = append(rules, group.Rules...)
-	}
-	return rules
 }

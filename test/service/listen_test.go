@@ -20,9 +20,7 @@ func TestConnectionsBeyondTheLimitWait(t *testing.T) {
 	s := harness.Start(t, t.TempDir(), "--set", "server.max_connections=2")
 	var conns []net.Conn
 	for range 3 {
-		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.URL, "http://"))
-		harness.Check(t, err)
-		t.Cleanup(func() { _ = conn.Close() })
+		conn := dial(t, s)
 		if _, err := fmt.Fprint(conn, "GET /livez HTTP/1.1\r\nHost: shop\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
@@ -46,9 +44,7 @@ func TestConnectionsBeyondTheLimitWait(t *testing.T) {
 func TestLimitedConnectionWithTooLargeHeaderIsNotReset(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, t.TempDir(), "--set", "server.max_connections=100")
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.URL, "http://"))
-	harness.Check(t, err)
-	defer conn.Close()
+	conn := dial(t, s)
 	harness.Check(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
 	if _, err := fmt.Fprintf(conn, "GET /livez HTTP/1.1\r\nHost: shop\r\nX-Large: %s\r\n\r\n", strings.Repeat("x", 60_000)); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -69,16 +70,12 @@ func TestLogDescribesTheServiceWhenItStarts(t *testing.T) {
 // servingLine returns the log entry "serving" of a server without level, time and message.
 func servingLine(t *testing.T, s *harness.Server) (line map[string]any) {
 	t.Helper()
+	entry := regexp.MustCompile(`(?m)^.*"msg":"serving",.*$`)
 	harness.Eventually(t, "the log has an entry serving", func() bool {
-		for text := range strings.Lines(s.Log.String()) {
-			if strings.Contains(text, `"msg":"serving",`) {
-				return json.Unmarshal([]byte(text), &line) == nil
-			}
-		}
-		return false
+		return json.Unmarshal([]byte(entry.FindString(s.Log.String())), &line) == nil
 	})
-	delete(line, "level")
-	delete(line, "time")
-	delete(line, "msg")
+	for _, member := range []string{"level", "time", "msg"} {
+		delete(line, member)
+	}
 	return line
 }

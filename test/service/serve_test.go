@@ -26,11 +26,8 @@ func TestAddressInUseCreatesNoStore(t *testing.T) {
 	defer used.Close()
 	for _, setting := range []string{"server.address", "admin.address"} {
 		dir := t.TempDir()
-		stdout, stderr, code := harness.Run(t, dir, "serve", "--first-key", "--set", setting+"="+used.Addr().String())
-		want := fmt.Sprintf("petstore: %s: %s is already in use: stop the process that uses it or set another address\n", setting, used.Addr())
-		if code != 1 || stderr != want || stdout != "" {
-			t.Errorf("got code %d, stdout %q, stderr %q; want 1 and stderr %q", code, stdout, stderr, want)
-		}
+		harness.WantError(t, dir, "serve --first-key --set "+setting+"="+used.Addr().String(),
+			fmt.Sprintf("%s: %s is already in use: stop the process that uses it or set another address", setting, used.Addr()))
 		if _, err := os.Stat(harness.StorePath(dir)); err == nil {
 			t.Error("a store was created")
 		}

@@ -1,11 +1,7 @@
 package service
 
 import (
-	"errors"
-	"net"
 	"net/http"
-	"os"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -30,36 +26,13 @@ func TestDrainingServerIsNotReadyButServesRequests(t *testing.T) {
 	s.WantExitOK(t)
 }
 
-func TestSecondSignalKillsTheServer(t *testing.T) {
-	t.Parallel()
-	s := harness.Start(t, t.TempDir(), "--set", "server.shutdown_delay=10m")
-	done := make(chan struct{})
-	go func() { defer close(done); _ = s.Wait() }()
-	for {
-		// Signals are sent repeatedly, because the test cannot see when the first is handled.
-		if err := s.Process.Signal(syscall.SIGINT); err != nil && !errors.Is(err, os.ErrProcessDone) {
-			t.Fatal(err)
-		}
-		select {
-		case <-done:
-			if state := s.ProcessState.Sys().(syscall.WaitStatus); !state.Signaled() || state.Signal() != syscall.SIGINT {
-				t.Errorf("got %v, want signal: interrupt", s.ProcessState)
-			}
-			return
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-}
-
 // TestShortestShutdownTimeoutSufficesForSilentConnection opens a connection at the beginning
 // of a second: net/http counts in whole seconds for how long a new connection may be silent.
 func TestShortestShutdownTimeoutSufficesForSilentConnection(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, t.TempDir(), "--set", "server.shutdown_timeout=7s", "--set", "server.read_header_timeout=1m")
 	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.URL, "http://"))
-	harness.Check(t, err)
-	defer conn.Close()
+	dial(t, s)
 	s.WantStatus(t, "/livez", 200) // the server has accepted both connections
 	s.Signal(t, syscall.SIGTERM)
 	s.WantExitOK(t)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A cluster is the data directory of a server and its process. The server has one listener,
@@ -43,17 +45,30 @@ func newCluster(parent string, settings []string) (_ *cluster, err error) {
 			err = errors.Join(err, c.remove())
 		}
 	}()
-	if err := chownToServerUser(folder); err != nil {
-		return nil, err
+	commands := []*exec.Cmd{c.command("initdb", "--pgdata="+c.data(), "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")}
+	if os.Geteuid() == 0 {
+		commands = append([]*exec.Cmd{exec.CommandContext(context.Background(), "chown", serverUser, folder)}, commands...)
 	}
-	initdb, err := c.command("initdb", "--pgdata="+c.data(), "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
-	if err != nil {
-		return nil, err
-	}
-	if output, err := initdb.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("initdb: %w\n%s", err, output)
+	for _, cmd := range commands {
+		if output, err := cmd.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("%v: %w\n%s", cmd, err, output)
+		}
 	}
 	return c, c.Start()
+}
+
+// serverUser runs the server if the tests run as root, as which PostgreSQL refuses to run.
+const serverUser = "postgres"
+
+// tempFolder returns the folder for clusters, "" for the default: in memory if 4 GiB are free,
+// because the tests wait for fsync most of the time.
+func tempFolder() string {
+	const memory = "/dev/shm"
+	var stat unix.Statfs_t
+	if os.Getenv("TMPDIR") == "" && unix.Statfs(memory, &stat) == nil && int64(stat.Bavail)*int64(stat.Bsize) >= 4<<30 {
+		return memory
+	}
+	return ""
 }
 
 func (c *cluster) data() string { return filepath.Join(c.folder, "data") }
@@ -75,13 +90,20 @@ func findPrograms() (string, error) {
 	return filepath.Dir(path), nil
 }
 
-// command returns a command that runs a program of PostgreSQL as the user of the server.
-func (c *cluster) command(program string, args ...string) (*exec.Cmd, error) {
-	cmd := exec.CommandContext(context.Background(), filepath.Join(c.programs, program), args...)
+// command returns a command that runs a program of PostgreSQL as the user of the server. If there is setpriv, as on Linux, the
+// process ends with the tests.
+func (c *cluster) command(program string, args ...string) *exec.Cmd {
+	args = append([]string{filepath.Join(c.programs, program)}, args...)
+	if setpriv, err := exec.LookPath("setpriv"); err == nil {
+		options := []string{setpriv, "--pdeathsig", "INT"}
+		if os.Geteuid() == 0 {
+			options = append(options, "--reuid", serverUser, "--regid", serverUser, "--clear-groups")
+		}
+		args = append(options, args...)
+	}
+	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...)
 	cmd.Dir = c.folder
-	var err error
-	cmd.SysProcAttr, err = serverProcAttr()
-	return cmd, err
+	return cmd
 }
 
 // Start starts the server and waits until it accepts connections.
@@ -90,10 +112,7 @@ func (c *cluster) Start() error {
 	for _, setting := range c.settings {
 		args = append(args, "-c", setting)
 	}
-	server, err := c.command("postgres", args...)
-	if err != nil {
-		return err
-	}
+	server := c.command("postgres", args...)
 	c.log.Reset()
 	server.Stderr = &c.log
 	if err := server.Start(); err != nil {

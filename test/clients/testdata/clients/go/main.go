@@ -7,7 +7,6 @@ import (
 	"math"
 	"net/http"
 	"os"
-	"slices"
 	"time"
 
 	"example.com/till/petstore"
@@ -59,13 +58,7 @@ func addPets(ctx context.Context, api *petstore.ClientWithResponses) []petstore.
 }
 
 func listPets(ctx context.Context, api *petstore.ClientWithResponses, pets []petstore.Pet) {
-	for limit := 1; limit <= 5; limit++ {
-		want(len(must(allPets(ctx, api, petstore.ListPetsParams{Limit: &limit}))), len(pets))
-	}
-	for i, pet := range must(allPets(ctx, api, petstore.ListPetsParams{Limit: new(3)})) {
-		want(pet.Id, pets[i].Id)
-		want(pet.Name, pets[i].Name)
-	}
+	want(names(must(allPets(ctx, api, petstore.ListPetsParams{Limit: new(3)}))), names(pets))
 	available := must(allPets(ctx, api, petstore.ListPetsParams{Limit: new(1), Status: new(petstore.Available)}))
 	want(names(available), "Rex Tom ")
 	afterTom := wantStatus(api.ListPetsWithResponse(ctx, &petstore.ListPetsParams{After: &pets[1].Id}))(http.StatusOK)
@@ -103,47 +96,34 @@ func orderPets(ctx context.Context, api *petstore.ClientWithResponses, pets []pe
 	want(replayed.JSON201.Id, placed.Id)
 	want(*replayed.Headers201.IdempotencyReplayed, true)
 
-	unavailable := wantStatus(api.PlaceOrderWithResponse(ctx, nil, rex))(http.StatusConflict)
-	want(unavailable.JSON409.Code, "pet_not_available")
-	noPet := wantStatus(api.PlaceOrderWithResponse(ctx, nil, petstore.NewOrder{PetId: 99}))(http.StatusNotFound)
-	want(noPet.JSON404.Code, "pet_not_found")
+	want(wantStatus(api.PlaceOrderWithResponse(ctx, nil, rex))(http.StatusConflict).JSON409.Code, "pet_not_available")
+	want(wantStatus(api.PlaceOrderWithResponse(ctx, nil, petstore.NewOrder{PetId: 99}))(http.StatusNotFound).JSON404.Code, "pet_not_found")
 
 	want(*wantStatus(api.GetOrderWithResponse(ctx, placed.Id))(http.StatusOK).JSON200, *placed)
-	missing := wantStatus(api.GetOrderWithResponse(ctx, 99))(http.StatusNotFound)
-	want(missing.JSON404.Code, "order_not_found")
+	want(wantStatus(api.GetOrderWithResponse(ctx, 99))(http.StatusNotFound).JSON404.Code, "order_not_found")
 
 	delivered := wantStatus(api.DeliverOrderWithResponse(ctx, placed.Id))(http.StatusOK).JSON200
 	want(delivered.Status, petstore.Delivered)
 	want(*wantStatus(api.DeliverOrderWithResponse(ctx, placed.Id))(http.StatusOK).JSON200, *delivered)
-	cancelDelivered := wantStatus(api.CancelOrderWithResponse(ctx, placed.Id))(http.StatusConflict)
-	want(cancelDelivered.JSON409.Code, "order_state_conflict")
+	want(wantStatus(api.CancelOrderWithResponse(ctx, placed.Id))(http.StatusConflict).JSON409.Code, "order_state_conflict")
 
 	second := wantStatus(api.PlaceOrderWithResponse(ctx, nil, tom))(http.StatusCreated).JSON201
 	cancelled := wantStatus(api.CancelOrderWithResponse(ctx, second.Id))(http.StatusOK).JSON200
 	want(cancelled.Status, petstore.Cancelled)
-	deliverCancelled := wantStatus(api.DeliverOrderWithResponse(ctx, second.Id))(http.StatusConflict)
-	want(deliverCancelled.JSON409.Code, "order_state_conflict")
-
-	want(names(must(allPets(ctx, api, petstore.ListPetsParams{Status: new(petstore.Available)}))), "Tom ")
+	want(wantStatus(api.DeliverOrderWithResponse(ctx, second.Id))(http.StatusConflict).JSON409.Code, "order_state_conflict")
 	want(names(must(allPets(ctx, api, petstore.ListPetsParams{Status: new(petstore.Sold)}))), "Rex Ute ")
 }
 
 func listOrders(ctx context.Context, api *petstore.ClientWithResponses, pets []petstore.Pet) {
 	all := wantStatus(api.ListOrdersWithResponse(ctx, nil))(http.StatusOK)
 	want(len(*all.JSON200), 2)
-	want(slices.IsSortedFunc(*all.JSON200, func(a, b petstore.Order) int { return int(a.Id - b.Id) }), true)
-	for params, pet := range map[petstore.ListOrdersParams]petstore.Pet{
-		{Status: new(petstore.Cancelled)}:                     pets[1],
-		{PetId: &pets[0].Id}:                                  pets[0],
-		{PetId: &pets[0].Id, Status: new(petstore.Delivered)}: pets[0],
-		{After: &(*all.JSON200)[0].Id}:                        pets[1],
-	} {
-		found := wantStatus(api.ListOrdersWithResponse(ctx, &params))(http.StatusOK)
-		want(len(*found.JSON200), 1)
-		want((*found.JSON200)[0].PetId, pet.Id)
-		params.IfNoneMatch = found.Headers200.ETag
-		wantStatus(api.ListOrdersWithResponse(ctx, &params))(http.StatusNotModified)
-	}
+	params := petstore.ListOrdersParams{PetId: &pets[0].Id, Status: new(petstore.Delivered)}
+	found := wantStatus(api.ListOrdersWithResponse(ctx, &params))(http.StatusOK)
+	want(len(*found.JSON200), 1)
+	want((*found.JSON200)[0], (*all.JSON200)[0])
+	params.IfNoneMatch = found.Headers200.ETag
+	wantStatus(api.ListOrdersWithResponse(ctx, &params))(http.StatusNotModified)
+
 	first := wantStatus(api.ListOrdersWithResponse(ctx, &petstore.ListOrdersParams{Limit: new(1)}))(http.StatusOK)
 	second := wantStatus(api.ListOrdersWithResponse(ctx, nil, follow(*first.Headers200.Link)))(http.StatusOK)
 	want((*second.JSON200)[0], (*all.JSON200)[1])
