@@ -61,7 +61,6 @@ var imports = map[string][]string{
 	postgresTest:             {},
 	engineTest:               {"repository/engine", "repository/sqlite", "repository/postgres", postgresTest},
 	"repository/storetest":   {"domain", apikey, port},
-	"repository/modeltest":   {"repository", "repository/engine", "usecase", "delivery/http", "domain", apikey, port},
 	binding:                  {"domain"},
 	record:                   {binding, "domain"},
 	"delivery/http":          {binding, record, "domain", apikey},
