@@ -9,17 +9,6 @@ import (
 	"example.com/petstore/domain"
 )
 
-func TestKindAndCauseAreFoundThroughWrapping(t *testing.T) {
-	t.Parallel()
-	err := fmt.Errorf("list: %w", domain.Unavailable(io.ErrUnexpectedEOF))
-	if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, domain.ErrNotFound) {
-		t.Errorf("errors.Is does not find the kind and the cause of %v", err)
-	}
-	if !errors.Is(domain.PetNotFound(1), domain.ErrNotFound) {
-		t.Error("errors.Is does not find the kind of an error without a cause")
-	}
-}
-
 func TestMessageHasNoCause(t *testing.T) {
 	t.Parallel()
 	var known *domain.Error

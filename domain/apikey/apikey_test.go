@@ -151,21 +151,6 @@ func TestNewKeyListsEveryBrokenRule(t *testing.T) {
 	}
 }
 
-func TestOverlapIsBounded(t *testing.T) {
-	t.Parallel()
-	for overlap, valid := range map[time.Duration]bool{
-		-1: false, 0: true, apikey.MaxSpan: true, apikey.MaxSpan + 1: false,
-	} {
-		err := apikey.ValidateOverlap(overlap)
-		if valid && err != nil {
-			t.Errorf("%v: got %v, want no error", overlap, err)
-		}
-		if !valid {
-			wantInvalid(t, err, "overlap must be 0 to 3650 days")
-		}
-	}
-}
-
 // wantInvalid expects an ErrInvalid (validation_failed) with a message.
 func wantInvalid(t *testing.T, err error, message string) {
 	t.Helper()
