@@ -123,7 +123,7 @@ func TestChecksRunInPublishedOrder(t *testing.T) {
 	)
 	readOnly := "Authorization: Bearer " + s.createReadOnlyKey(t)
 	tooLarge := strings.Repeat("x", 64<<10+1)
-	s.run(t, []testCase{
+	for _, tc := range []testCase{
 		{"path before method", newRequest("DELETE", "/v1/nothing"), rejected(404, "not_found")},
 		{"path before API key", get("/v1/nothing", noAPIKey), rejected(404, "not_found")},
 		{"method before API key", newRequest("DELETE", "/v1/pets", noAPIKey), rejected(405, "method_not_allowed")},
@@ -143,7 +143,12 @@ func TestChecksRunInPublishedOrder(t *testing.T) {
 		{"JSON before idempotency key format", postPet(`{`, invalidKey), rejected(400, "invalid_json")},
 		{"values before idempotency key format", postPet(`{"name":""}`, invalidKey), rejected(400, "validation_failed")},
 		{"values before idempotency key reuse", postPet(`{"name":""}`, usedKey), rejected(400, "validation_failed")},
-	})
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			s.expect(t, tc.request, tc.want)
+		})
+	}
 }
 
 // The check of every response compares the id with that of the request.

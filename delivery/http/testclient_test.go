@@ -75,17 +75,6 @@ type testCase struct {
 	want    wantResponse
 }
 
-// run runs the test cases as parallel subtests.
-func (s *testServer) run(t *testing.T, cases []testCase) {
-	t.Helper()
-	for _, tc := range cases {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			s.expect(t, tc.request, tc.want)
-		})
-	}
-}
-
 // A response is an http.Response whose body was read.
 type response struct {
 	*http.Response
@@ -142,10 +131,6 @@ func (s *testServer) send(ctx context.Context, r request) (response, error) {
 		}
 	}
 	req.Host = req.Header.Get("Host")
-	return s.do(req)
-}
-
-func (s *testServer) do(req *http.Request) (response, error) {
 	res, err := s.client.Do(req)
 	if err != nil {
 		return response{}, err
