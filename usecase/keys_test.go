@@ -189,12 +189,12 @@ func TestActiveKeyIsRotatedOnce(t *testing.T) {
 		code    domain.Code
 		message string
 	}{
-		"revoked":  {1, 0, 0, domain.ErrConflict, "", ""},
-		"rotated":  {3, 0, 0, domain.ErrConflict, "", ""},
+		"revoked":  {1, 0, 0, domain.ErrConflict, "", "the API key with the id 1 is revoked and cannot be rotated"},
+		"rotated":  {3, 0, 0, domain.ErrConflict, "", "the API key with the id 3 is about to be revoked and cannot be rotated"},
 		"unknown":  {5, 0, 0, domain.ErrNotFound, "", ""},
 		"negative": {4, -1, 0, domain.ErrInvalid, domain.CodeValidationFailed, overlapRule},
 		"too long": {4, apikey.MaxSpan + 1, 0, domain.ErrInvalid, domain.CodeValidationFailed, overlapRule},
-		"expired":  {2, 0, time.Hour, domain.ErrConflict, "", ""},
+		"expired":  {2, 0, time.Hour, domain.ErrConflict, "", "the API key with the id 2 is expired and cannot be rotated"},
 	} {
 		k.clock.time = *noonPlus(test.at)
 		secret, err := k.Rotate(t.Context(), test.id, test.overlap)

@@ -2,12 +2,9 @@ package apikey_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
@@ -15,81 +12,19 @@ import (
 
 var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
-// times are times relative to noon, by name.
-var times = map[string]*time.Time{
-	"never": nil, "past": noonPlus(-time.Millisecond), "now": noonPlus(0), "future": noonPlus(time.Millisecond),
-}
-
 // noonPlus returns noon plus d.
 func noonPlus(d time.Duration) *time.Time {
 	t := noon.Add(d)
 	return &t
 }
 
-// TestKeyState tests every combination of expiry and revocation.
-func TestKeyState(t *testing.T) {
+// TestRotatedKeyIsValidDuringOverlap of usecase shows the rest of a successor.
+func TestSuccessorKeepsANameThatIsNoLongerValid(t *testing.T) {
 	t.Parallel()
-	const active, expired, revoked = apikey.Active, apikey.Expired, apikey.Revoked
-	for expires, states := range map[string]map[string]apikey.State{
-		"never":  {"never": active, "future": active, "now": revoked, "past": revoked},
-		"future": {"never": active, "future": active, "now": revoked, "past": revoked},
-		"now":    {"never": expired, "future": expired, "now": revoked, "past": revoked},
-		"past":   {"never": expired, "future": expired, "now": revoked, "past": revoked},
-	} {
-		for revokes, want := range states {
-			key := apikey.Key{ID: 7, ExpiresAt: times[expires], RevokedAt: times[revokes]}
-			if got := key.State(noon); got != want || key.Usable(noon) != (want == active) {
-				t.Errorf("expires %s, revoked %s: got %s, usable %t, want %s", expires, revokes, got, key.Usable(noon), want)
-			}
-			reason := string(want)
-			if want == active {
-				reason = "about to be revoked"
-			}
-			err := key.NotRotatable(noon)
-			message := fmt.Sprintf("the API key with the id 7 is %s and cannot be rotated", reason)
-			if !errors.Is(err, domain.ErrConflict) || err.Error() != message {
-				t.Errorf("expires %s, revoked %s: got %v, want %s", expires, revokes, err, message)
-			}
-		}
-	}
-}
-
-func TestKeyRevokedAtItsCreationIsNeverValid(t *testing.T) {
-	t.Parallel()
-	for revoked, want := range map[time.Duration]apikey.State{
-		-time.Millisecond: apikey.Revoked, 0: apikey.Revoked, time.Millisecond: apikey.Active,
-	} {
-		key := apikey.Key{CreatedAt: noon, RevokedAt: noonPlus(revoked)}
-		if got := key.State(*noonPlus(-time.Hour)); got != want {
-			t.Errorf("revoked %v after its creation: got %s before both, want %s", revoked, got, want)
-		}
-	}
-}
-
-func TestSuccessorHasNameLifetimeAndReadOnly(t *testing.T) {
-	t.Parallel()
-	secret := apikey.Generate()
-	hash, _ := apikey.HashOf(secret)
-	const oldName = "\u202etill 1" // which a rule of today rejects
-	for name, test := range map[string]struct {
-		old, want *time.Time
-		readOnly  bool
-	}{
-		"unlimited": {nil, nil, false},
-		"one hour":  {noonPlus(-time.Minute), noonPlus(time.Hour), false},
-		"read-only": {nil, nil, true},
-	} {
-		old := apikey.Key{
-			ID: 7, Name: oldName, LastFour: "last", ReadOnly: test.readOnly, CreatedAt: noon.Add(-time.Hour - time.Minute),
-			ExpiresAt: test.old, RevokedAt: noonPlus(0), LastUsedAt: noonPlus(0),
-		}
-		want := apikey.NewKey{
-			Name: oldName, Hash: hash, LastFour: secret[len(secret)-4:], ReadOnly: test.readOnly, CreatedAt: noon, ExpiresAt: test.want,
-		}
-		got, err := old.Successor(secret, noon)
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("%s: %v (-want +got)\n%s", name, err, diff)
-		}
+	const oldName = "\u202etill 1"
+	got, err := apikey.Key{ID: 7, Name: oldName, CreatedAt: noon.Add(-time.Hour)}.Successor(apikey.Generate(), noon)
+	if err != nil || got.Name != oldName || got.ExpiresAt != nil {
+		t.Errorf("got %+v and %v, want the name %q and no end", got, err, oldName)
 	}
 }
 
