@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -47,20 +46,19 @@ func (c *clock) now() time.Time          { return time.UnixMilli(c.millis.Load()
 // A testServer is the API with its use cases on a database of its own, served over
 // loopback.
 type testServer struct {
-	url        string // of the server
-	prefix     string // of the API
-	key        string // a valid API key
-	challenge  string // prefix of WWW-Authenticate in a 401
-	database   enginetest.Database
-	store      *repository.Store
-	closeStore func() error
-	keys       *usecase.Keys
-	health     *server.Health
-	clock      *clock
-	log        *observer.ObservedLogs
-	logger     *zap.Logger
-	client     *http.Client
-	host       *gin.Engine // of newMountedServer
+	url       string // of the server
+	prefix    string // of the API
+	key       string // a valid API key
+	challenge string // prefix of WWW-Authenticate in a 401
+	database  enginetest.Database
+	store     *repository.Store
+	keys      *usecase.Keys
+	health    *server.Health
+	clock     *clock
+	log       *observer.ObservedLogs
+	logger    *zap.Logger
+	client    *http.Client
+	host      *gin.Engine // of newMountedServer
 }
 
 // newTestServer returns a server that runs until the test ends.
@@ -112,9 +110,8 @@ func newServerWithStore(t testing.TB, o repository.Options) *testServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.closeStore = sync.OnceValue(store.Close)
 	t.Cleanup(func() {
-		if err := s.closeStore(); err != nil {
+		if err := store.Close(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -38,6 +38,21 @@ func listenLoopback(t *testing.T) net.Listener {
 	return listener
 }
 
+// get requests a path and reads the body of the response.
+func get(t *testing.T, client *http.Client, listener net.Listener, path string) (res *http.Response, body string, err error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+path, http.NoBody)
+	if err != nil {
+		return nil, "", err
+	}
+	if res, err = client.Do(req); err != nil {
+		return nil, "", err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	return res, string(text), err
+}
+
 func TestServeReturnsListenerError(t *testing.T) {
 	t.Parallel()
 	listener := listenLoopback(t)
@@ -105,20 +120,11 @@ func TestServeDrainsRequestsWhenTheListenerFails(t *testing.T) {
 			served := make(chan error, 1)
 			go func() { served <- server.Serve(ctx, brokenListener{listener}, handler, timeouts, zap.NewNop()) }()
 
-			transport := &http.Transport{}
-			defer transport.CloseIdleConnections()
+			client := &http.Client{Transport: &http.Transport{}}
+			defer client.CloseIdleConnections()
 			get := func(path string) (closed bool, err error) {
-				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+path, http.NoBody)
-				if err != nil {
-					return false, err
-				}
-				res, err := transport.RoundTrip(req)
-				if err != nil {
-					return false, err
-				}
-				defer res.Body.Close()
-				_, err = io.Copy(io.Discard, res.Body)
-				return res.Close, err
+				res, _, err := get(t, client, listener, path)
+				return err == nil && res.Close, err
 			}
 			slow := make(chan error, 1)
 			go func() { _, err := get("/slow"); slow <- err }()
@@ -162,18 +168,9 @@ func TestShutdownWaitsForARequestThatLastsLongerThanIdleConnections(t *testing.T
 	})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ctx, listener, handler, longTimeouts, zap.NewNop()) }()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String(), http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	transport := &http.Transport{}
-	defer transport.CloseIdleConnections()
-	res, err := transport.RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if body, err := io.ReadAll(res.Body); err != nil || string(body) != "done" {
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	if _, body, err := get(t, client, listener, "/"); err != nil || body != "done" {
 		t.Errorf("got %q and %v, want the whole response", body, err)
 	}
 	if err := <-served; err != nil {
@@ -208,22 +205,14 @@ func TestHTTP2ConnectionHasAtMost100Streams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
-		t.Fatal(err)
-	}
-	framer := http2.NewFramer(conn, conn)
-	if err := framer.WriteSettings(); err != nil {
-		t.Fatal(err)
-	}
-	frame, err := framer.ReadFrame()
+	client, err := new(http2.Transport).NewClientConn(conn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings, ok := frame.(*http2.SettingsFrame) // the first frame (RFC 9113, section 3.4)
-	if !ok {
-		t.Fatalf("got the frame %v, want the settings", frame)
+	if err := client.Ping(ctx); err != nil { // the settings come first (RFC 9113, section 3.4)
+		t.Fatal(err)
 	}
-	if got, _ := settings.Value(http2.SettingMaxConcurrentStreams); got != 100 {
+	if got := client.State().MaxConcurrentStreams; got != 100 {
 		t.Errorf("got %d streams, want 100", got)
 	}
 	conn.Close()
