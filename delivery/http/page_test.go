@@ -34,34 +34,6 @@ func (res response) link(t *testing.T, relation string) string {
 	return res.Request.URL.ResolveReference(target).RequestURI()
 }
 
-// ids returns the ids of the records of a list.
-func (res response) ids(t *testing.T) []int64 {
-	t.Helper()
-	var records []struct{ ID int64 }
-	if err := json.Unmarshal(res.body, &records); err != nil {
-		t.Fatal(err)
-	}
-	ids := make([]int64, len(records))
-	for i, record := range records {
-		ids[i] = record.ID
-	}
-	return ids
-}
-
-// walkPages follows the next links of a list to its end and returns the ids of each page.
-func (s *testServer) walkPages(t *testing.T, path string) (pages [][]int64) {
-	t.Helper()
-	for range 1000 {
-		res := s.expect(t, get(path), wantResponse{status: 200})
-		pages = append(pages, res.ids(t))
-		if path = res.link(t, "next"); path == "" {
-			return pages
-		}
-	}
-	t.Fatalf("got a next link %s after 1000 pages", path)
-	return nil
-}
-
 func TestUnchangedPageIsNotModified(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
