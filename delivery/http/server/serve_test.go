@@ -16,7 +16,6 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
-	"golang.org/x/net/http2"
 
 	"example.com/petstore/delivery/http/server"
 )
@@ -38,19 +37,20 @@ func listenLoopback(t *testing.T) net.Listener {
 	return listener
 }
 
-// get requests a path and reads the body of the response.
-func get(t *testing.T, client *http.Client, listener net.Listener, path string) (res *http.Response, body string, err error) {
+// get requests a path and returns the body of the response, and whether the connection is closed after it.
+func get(t *testing.T, client *http.Client, listener net.Listener, path string) (body string, closed bool, err error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+path, http.NoBody)
 	if err != nil {
-		return nil, "", err
+		return "", false, err
 	}
-	if res, err = client.Do(req); err != nil {
-		return nil, "", err
+	res, err := client.Do(req)
+	if err != nil {
+		return "", false, err
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
-	return res, string(text), err
+	return string(text), res.Close, err
 }
 
 func TestServeReturnsListenerError(t *testing.T) {
@@ -122,15 +122,11 @@ func TestServeDrainsRequestsWhenTheListenerFails(t *testing.T) {
 
 			client := &http.Client{Transport: &http.Transport{}}
 			defer client.CloseIdleConnections()
-			get := func(path string) (closed bool, err error) {
-				res, _, err := get(t, client, listener, path)
-				return err == nil && res.Close, err
-			}
 			slow := make(chan error, 1)
-			go func() { _, err := get("/slow"); slow <- err }()
+			go func() { _, _, err := get(t, client, listener, "/slow"); slow <- err }()
 			<-started
 			// This connection stays open after the listener has failed.
-			if _, err := get("/fast"); err != nil {
+			if _, _, err := get(t, client, listener, "/fast"); err != nil {
 				t.Fatal(err)
 			}
 			if stopping {
@@ -143,7 +139,7 @@ func TestServeDrainsRequestsWhenTheListenerFails(t *testing.T) {
 					t.Fatalf("Serve returned %v while a request was running", err)
 				default:
 				}
-				closed, err := get("/fast")
+				_, closed, err := get(t, client, listener, "/fast")
 				draining = closed || err != nil
 			}
 			release()
@@ -170,7 +166,7 @@ func TestShutdownWaitsForARequestThatLastsLongerThanIdleConnections(t *testing.T
 	go func() { served <- server.Serve(ctx, listener, handler, longTimeouts, zap.NewNop()) }()
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
-	if _, body, err := get(t, client, listener, "/"); err != nil || body != "done" {
+	if body, _, err := get(t, client, listener, "/"); err != nil || body != "done" {
 		t.Errorf("got %q and %v, want the whole response", body, err)
 	}
 	if err := <-served; err != nil {
@@ -200,22 +196,24 @@ func TestHTTP2ConnectionHasAtMost100Streams(t *testing.T) {
 	go func() {
 		served <- server.Serve(ctx, tls.NewListener(listener, config), http.NotFoundHandler(), longTimeouts, zap.NewNop())
 	}()
-	dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}}
-	conn, err := dialer.DialContext(ctx, "tcp", listener.Addr().String())
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
+	client, err := transport.NewClientConn(ctx, "https", listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := new(http2.Transport).NewClientConn(conn)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+listener.Addr().String(), http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := client.Ping(ctx); err != nil { // the settings come first (RFC 9113, section 3.4)
+	res, err := client.RoundTrip(req) // its response follows the settings (RFC 9113, section 3.4)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got := client.State().MaxConcurrentStreams; got != 100 {
+	res.Body.Close()
+	if got := client.Available(); got != 100 {
 		t.Errorf("got %d streams, want 100", got)
 	}
-	conn.Close()
+	client.Close()
 	stop()
 	if err := <-served; err != nil {
 		t.Error(err)
