@@ -59,7 +59,7 @@ check: ## Run what CI runs: lint, the Go tests with the race detector, and the t
 deps: ## Install the programs that make check needs from Debian's packages, after asking (unless CI=true)
 	scripts/deps install
 
-nightly: ## Run what takes hours: failovers, all faults, the model, fuzzing and the soak
+nightly: ## Run what takes hours: failovers, all faults, the histories, fuzzing and the soak
 	scripts/nightly
 
 bin/bench:

@@ -74,11 +74,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestLoadReturnsDefaults(t *testing.T) {
-	t.Parallel()
-	wantDefaults(t, Options{})
-}
-
 // checkProblems compares the problems that Load returns with want.
 func checkProblems(t *testing.T, options Options, want ...string) {
 	t.Helper()

@@ -12,99 +12,26 @@ import (
 )
 
 func TestLoadReturnsAllProblemsAtOnce(t *testing.T) {
-	path := writeConfig(t, `
-server:
-  address: 8080
-  adress: 127.0.0.1:8080
-  read_timeout: 10
-  write_timeout: 5s
-databse: {dsn: other.db}
-docs: {enabled: yes}
-cache: {max_bytes: }
-cors: {allowed_origins: ["https://shop.example.com/", "*"]}
-`)
-	for name, value := range map[string]string{
-		"PETSTORE_SERVER_ADDRESS":          "localhost",
-		"PETSTORE_LOG_LEVLE":               "debug",
-		"PETSTORE_DB_DSN":                  "/data/pets.db",
-		"PETSTORE_DATABASE_MAX_OPEN_CONNS": "many",
-		"PETSTORE_DATABASE_DSN":            "postgres://pets:hunter2@db/pets",
-		"PETSTORE_AUTH_BOOTSTRAP_KEY":      "hunter2",
-		"PETSTORE_AUTH_BOOTSTRAP_KEY_FILE": "hunter2",
-	} {
-		t.Setenv(name, value)
-	}
-	_, err := Load(Options{File: path, Overrides: map[string]string{
-		"log.format": "xml", "admin.port": "1", "server.trusted_proxies": "here,::1,there", "server.idle_timeout": "-1d",
-		"database.require_synchronous": "true", "tracing.otlp_endpoint": "localhost:4318", "rate_limit.requests": "-1",
-	}})
+	path := writeConfig(t, "server: {address: 8080, write_timeout: 5s}\ndatabse: {dsn: other.db}\ncors: {allowed_origins: [\"https://shop.example.com/\", \"*\"]}")
+	t.Setenv("PETSTORE_SERVER_ADDRESS", "localhost")
+	t.Setenv("PETSTORE_LOG_LEVLE", "debug")
+	t.Setenv("PETSTORE_DATABASE_MAX_OPEN_CONNS", "many")
+	t.Setenv("PETSTORE_DATABASE_DSN", "postgres://pets:hunter2@db/pets")
+	_, err := Load(Options{File: path, Overrides: map[string]string{"log.format": "xml", "admin.port": "1", "server.trusted_proxies": "here,::1,there"}})
 	want := strings.ReplaceAll(`the configuration is not valid:
-  PETSTORE_DB_DSN (environment): no such setting; petstore config lists all
   PETSTORE_LOG_LEVLE (environment): no such setting; did you mean PETSTORE_LOG_LEVEL?
   admin.port (command line): no such setting; petstore config lists all
-  auth.bootstrap_key = (hidden) (PETSTORE_AUTH_BOOTSTRAP_KEY_FILE): set either PETSTORE_AUTH_BOOTSTRAP_KEY or PETSTORE_AUTH_BOOTSTRAP_KEY_FILE
-  cache.max_bytes (<file>): has no value; write one, or leave the setting out
   cors.allowed_origins = "*" (<file>): must be the origin of a page as a browser sends it, such as https://shop.example.com or http://localhost:3000
   cors.allowed_origins = "https://shop.example.com/" (<file>): must be the origin of a page as a browser sends it, such as https://shop.example.com or http://localhost:3000
   database.dsn = (hidden) (PETSTORE_DATABASE_DSN): must be the connection string of a PostgreSQL database, such as postgres://user@host:5432/database, or the path of a SQLite file, such as petstore.db, as database.driver requires
   database.max_open_conns = "many" (PETSTORE_DATABASE_MAX_OPEN_CONNS): must be a whole number in plain digits
-  database.require_synchronous = "true" (command line): must be false unless database.driver is postgres: a SQLite store has no standby
   databse.dsn (<file>): no such setting; did you mean database.dsn?
-  docs.enabled = "yes" (<file>): must be true or false
   log.format = "xml" (command line): must be console or json
-  rate_limit.requests = "-1" (command line): must be from 0, which is no limit, to 1000000
   server.address = "localhost" (PETSTORE_SERVER_ADDRESS): must be host:port with a port from 0 to 65535, such as 127.0.0.1:8080
-  server.adress (<file>): no such setting; did you mean server.address?
-  server.idle_timeout = "-1d" (command line): must be a duration with its unit, such as 500ms, 15s, 2m or 1d
-  server.read_timeout = 10 (<file>): must be a duration with its unit, such as 500ms, 15s, 2m or 1d
   server.trusted_proxies = "here" (command line): must be an IP address or a CIDR network, such as 10.0.0.0/8
   server.trusted_proxies = "there" (command line): must be an IP address or a CIDR network, such as 10.0.0.0/8
-  server.write_timeout = "5s" (<file>): must be longer than server.request_timeout
-  tracing.otlp_endpoint = "localhost:4318" (command line): must be an http or https URL such as http://localhost:4318, without user, query, fragment or a slash at the end`, "<file>", path)
+  server.write_timeout = "5s" (<file>): must be longer than server.request_timeout`, "<file>", path)
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-}
-
-func TestExplainReturnsEachSettingWithItsSource(t *testing.T) {
-	t.Setenv("PETSTORE_RATE_LIMIT_REQUESTS", "5")
-	t.Setenv("PETSTORE_ADMIN_ADDRESS", "")
-	path := writeConfig(t, "server:\n  idle_timeout: 120s\n  trusted_proxies: [10.0.0.0/8, \"::1\"]\nlog: {level: \"warn\"}")
-	got := explain(t, Options{
-		File:      path,
-		Overrides: map[string]string{"docs.enabled": "false", "database.dsn": "other.db"},
-	})
-	for _, want := range []Value{
-		{"server.address", "127.0.0.1:8080", "default"},
-		{"server.idle_timeout", "120s", path},
-		{"server.trusted_proxies", "10.0.0.0/8,::1", path},
-		{"server.tls_key_file", "", "default"},
-		{"admin.address", "", "PETSTORE_ADMIN_ADDRESS"},
-		{"database.max_open_conns", "4", "default"},
-		{"database.dsn", "(hidden)", "command line"},
-		{"auth.bootstrap_key", "", "default"},
-		{"cache.max_bytes", "16777216", "default"},
-		{"rate_limit.requests", "5", "PETSTORE_RATE_LIMIT_REQUESTS"},
-		{"docs.enabled", "false", "command line"},
-		{"log.level", "warn", path},
-	} {
-		if got[want.Key] != want {
-			t.Errorf("got %v, want %v", got[want.Key], want)
-		}
-	}
-}
-
-func TestExplainReturnsEverySettingInOrder(t *testing.T) {
-	t.Parallel()
-	values, err := Explain(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, value := range values {
-		got = append(got, value.Key)
-	}
-	if diff := cmp.Diff(Keys(), got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -124,6 +51,13 @@ func TestExplainReturnsValuesWithProblems(t *testing.T) {
 	values, err := Explain(Options{File: path, Overrides: map[string]string{"log.level": "loud", "no.such": "x"}})
 	if invalid, ok := errors.AsType[*InvalidError](err); !ok || len(invalid.Problems) != 3 {
 		t.Errorf("got %v, want three problems", err)
+	}
+	var keys []string
+	for _, value := range values {
+		keys = append(keys, value.Key)
+	}
+	if diff := cmp.Diff(Keys(), keys); diff != "" {
+		t.Errorf("the settings, in order (-want +got):\n%s", diff)
 	}
 	for _, want := range []Value{
 		{"server.read_timeout", "(invalid)", path}, {"log.level", "(invalid)", "command line"}, {"log.format", "json", "default"},
@@ -182,7 +116,7 @@ func TestErrorsAndExplanationsHideSecrets(t *testing.T) {
 				t.Fatalf("got %v", err)
 			}
 			values, _ := Explain(test.options)
-			if text := fmt.Sprint(err, values); strings.Contains(text, "hunter2") {
+			if text := fmt.Sprint(err, values); strings.Contains(text, "hunter2") || err == nil && !strings.Contains(text, "{database.dsn (hidden) ") {
 				t.Errorf("the secret is in the error or in the values: %s", text)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/spf13/viper"
 )
 
 func TestLaterSourcesOverrideEarlierOnes(t *testing.T) {
@@ -75,29 +76,15 @@ database:
   migrate: False
 docs:
 `)
-	toml := write(t, filepath.Join(t.TempDir(), "petstore.toml"), `
-[server]
-address = ":80"
-request_timeout = "1.5s"
-trusted_proxies = ["10.0.0.0/8", "::1"]
-production_url = "https://pets.example.com/shop"
-idle_timeout = "2m"
-[admin]
-address = ""
-[database]
-dsn = "/var/lib/pets @ home.db"
-max_open_conns = 16
-migrate = false
-[docs]
-`)
-	json := write(t, filepath.Join(t.TempDir(), "petstore.json"), `{
-	"server": {
-		"address": ":80", "request_timeout": "1.5s", "trusted_proxies": ["10.0.0.0/8", "::1"],
-		"production_url": "https:\/\/pets.example.com/shop", "idle_timeout": "2m"
-	},
-	"admin": {"address": ""}, "docs": null,
-	"database": {"dsn": "/var/lib/pets @ home.db", "max_open_conns": 16, "migrate": false}
-}`)
+	others := viper.New()
+	others.SetConfigFile(file)
+	if err := others.ReadInConfig(); err != nil {
+		t.Fatal(err)
+	}
+	toml, json := filepath.Join(t.TempDir(), "petstore.toml"), filepath.Join(t.TempDir(), "petstore.json")
+	if err := errors.Join(others.WriteConfigAs(toml), others.WriteConfigAs(json)); err != nil {
+		t.Fatal(err)
+	}
 	for name, options := range map[string]Options{
 		"YAML":         {File: file},
 		"TOML":         {File: toml},

@@ -55,7 +55,7 @@ func (s testStore) wantPet(t *testing.T, id int64, status domain.PetStatus) {
 	}
 }
 
-// The model test of both engines, delivery/http and storetest show the other rules of orders: which
+// delivery/http, storetest and test/linearizability show the other rules of orders: which
 // animal can be ordered, retries, and concurrent calls.
 func TestOrderChangesItsAnimal(t *testing.T) {
 	t.Parallel()
@@ -96,6 +96,8 @@ func TestOrderChangesItsAnimal(t *testing.T) {
 	}
 	_, _, err := s.orders.Place(t.Context(), 4711, domain.IdempotencyKey{})
 	wantError(t, err, domain.ErrNotFound, "pet_not_found")
+	_, _, err = s.orders.Place(t.Context(), s.add(t, domain.PetSold), domain.IdempotencyKey{})
+	wantError(t, err, domain.ErrConflict, "pet_not_available")
 }
 
 // The statuses of an order and its animal can only disagree if something else than this

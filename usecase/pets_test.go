@@ -28,10 +28,12 @@ func TestInvalidPetIsNotAdded(t *testing.T) {
 	t.Parallel()
 	store := open(t)
 	pets := newPets(store, &clock{noon})
-	_, _, err := pets.Create(t.Context(), domain.NewPet{Name: " "}, keyOf("1", "k"))
-	wantError(t, err, domain.ErrInvalid, domain.CodeValidationFailed)
-	_, _, err = pets.Create(t.Context(), rex, keyOf("1", "a b"))
-	wantError(t, err, domain.ErrInvalid, domain.CodeInvalidIdempotencyKey)
+	for _, name := range []string{"", "\u2003\u00a0", "a\x00", "not UTF-8: \xff", "a\uffff"} { // FuzzCreatePet has more
+		_, _, err := pets.Create(t.Context(), domain.NewPet{Name: name, Status: "Sold"}, keyOf("1", "k"))
+		wantError(t, err, domain.ErrInvalid, domain.CodeValidationFailed, "name "+domain.PetNameRule+"; status "+domain.PetStatusRule)
+	}
+	_, _, err := pets.Create(t.Context(), rex, keyOf("1", "a b"))
+	wantError(t, err, domain.ErrInvalid, domain.CodeInvalidIdempotencyKey, "Idempotency-Key must be 1 to 255 visible ASCII characters")
 	wantNames(t, store)
 
 	// A rejected request does not use its key.
@@ -40,21 +42,25 @@ func TestInvalidPetIsNotAdded(t *testing.T) {
 	}
 }
 
-func TestListRejectsLimitOutsideRange(t *testing.T) {
+func TestListRejectsInvalidQuery(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
-	for limit, valid := range map[int]bool{0: false, 100: true, 101: false} {
+	for limit, valid := range map[int]bool{-1: false, 0: false, 1: true, 100: true, 101: false} {
 		page := domain.PageRequest{Limit: limit}
-		_, err := s.pets.List(t.Context(), domain.PetQuery{PageRequest: page})
-		_, orderErr := s.orders.List(t.Context(), domain.OrderQuery{PageRequest: page})
+		_, err := s.pets.List(t.Context(), domain.PetQuery{PageRequest: page, Status: domain.PetSold})
+		_, orderErr := s.orders.List(t.Context(), domain.OrderQuery{PageRequest: page, Status: domain.OrderCancelled})
 		if valid && (err != nil || orderErr != nil) {
 			t.Errorf("limit %d: got %v and %v, want no errors", limit, err, orderErr)
 		}
 		if !valid {
-			wantError(t, err, domain.ErrInvalid, domain.CodeInvalidParameter)
-			wantError(t, orderErr, domain.ErrInvalid, domain.CodeInvalidParameter)
+			wantError(t, err, domain.ErrInvalid, domain.CodeInvalidParameter, "limit must be 1 to 100")
+			wantError(t, orderErr, domain.ErrInvalid, domain.CodeInvalidParameter, "limit must be 1 to 100")
 		}
 	}
+	_, err := s.pets.List(t.Context(), domain.PetQuery{Status: "lost"})
+	wantError(t, err, domain.ErrInvalid, domain.CodeInvalidParameter, "limit must be 1 to 100; status "+domain.PetStatusRule)
+	_, err = s.orders.List(t.Context(), domain.OrderQuery{Status: "sold"})
+	wantError(t, err, domain.ErrInvalid, domain.CodeInvalidParameter, "limit must be 1 to 100; status "+domain.OrderStatusRule)
 }
 
 func TestRetryAddsNothing(t *testing.T) {

@@ -1,6 +1,7 @@
 package usecase_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -57,12 +58,12 @@ func wantNames(t *testing.T, store *repository.Store, want ...any) {
 	}
 }
 
-// wantError checks the kind and code of err.
-func wantError(t *testing.T, err error, kind domain.Kind, code domain.Code) {
+// wantError checks the kind and code of err, and its message if one is given.
+func wantError(t *testing.T, err error, kind domain.Kind, code domain.Code, message ...string) {
 	t.Helper()
 	var known *domain.Error
-	if !errors.Is(err, kind) || !errors.As(err, &known) || known.Code != code {
-		t.Errorf("got the error %v, want %q (%s)", err, kind, code)
+	if !errors.Is(err, kind) || !errors.As(err, &known) || known.Code != code || cmp.Or(message...) != "" && known.Message != message[0] {
+		t.Errorf("got the error %v, want %q (%s) %s", err, kind, code, message)
 	}
 }
 

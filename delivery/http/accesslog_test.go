@@ -22,10 +22,8 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	rest "example.com/petstore/delivery/http"
-	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
-	"example.com/petstore/usecase"
 )
 
 func TestAccessLogHasOneLinePerRequest(t *testing.T) {
@@ -156,21 +154,7 @@ func newTracedServer(t *testing.T, options ...option) (*testServer, *tracetest.I
 	t.Helper()
 	exporter := tracetest.NewInMemoryExporter()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
-	s := newUnstartedServer(t)
-	if err := s.store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	var err error
-	s.store, err = repository.Open(context.Background(), s.database.Engine(), repository.Options{TracerProvider: provider})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	s.keys, s.health = usecase.NewKeys(s.store, s.store.Keys(), s.clock.now), server.NewHealth(s.store.Ping)
+	s := newServerWithStore(t, repository.Options{TracerProvider: provider})
 	s.start(t, s.engine(t, nil, append(options, func(o *rest.Options) { o.TracerProvider = provider })...))
 	exporter.Reset()
 	return s, exporter

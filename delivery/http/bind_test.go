@@ -7,23 +7,25 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"example.com/petstore/domain"
 )
 
-func TestGetPetWithInvalidIDIsNotFound(t *testing.T) {
+func TestInvalidOrUnknownIDIsNotFound(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
-	created := s.createPets(t, newPets(10, "")...)
+	s.createPets(t, newPets(10, "")...)
 	for _, id := range []string{
 		"0", "-1", "11", "9223372036854775807", "-9223372036854775808", "9223372036854775808", "-9223372036854775809",
 		"99999999999999999999999", "+1", "%2B1", "1.0", "1e0", "0x1", "1_0", "one", "null", "1%20", "%201", "1%00", "1;x", "1,2", "١", "*", "--1", "-",
 		"1%27%20OR%201=1",
 	} {
 		s.expect(t, get("/v1/pets/"+id), rejected(404, "pet_not_found"))
+		s.expect(t, get("/v1/store/orders/"+id), rejected(404, "order_not_found"))
+		for _, action := range []string{"/deliver", "/cancel"} {
+			s.expect(t, newRequest("POST", "/v1/store/orders/"+id+action), rejected(404, "order_not_found"))
+		}
 	}
-	for id, pet := range map[string]domain.Pet{"1": created[0], "%31": created[0], "10": created[9], "010": created[9]} {
-		s.expect(t, get("/v1/pets/"+id), ok(fmt.Sprintf(`{"id":%d,"name":"Rex","categoryId":7}`, pet.ID)))
+	for id, want := range map[string]int{"1": 1, "%31": 1, "10": 10, "010": 10} {
+		s.expect(t, get("/v1/pets/"+id), ok(fmt.Sprintf(`{"id":%d,"name":"Rex","categoryId":7}`, want)))
 	}
 }
 

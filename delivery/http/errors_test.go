@@ -135,23 +135,6 @@ func TestStoreErrorIsInternalErrorAndOnlyLogged(t *testing.T) {
 	}
 }
 
-func TestClosedStoreIsUnavailable(t *testing.T) {
-	t.Parallel()
-	s := newTestServer(t)
-	if err := s.closeStore(); err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range []request{
-		get("/v1/pets"), get("/v1/pets/1"), get("/v1/store/orders"), postPet(newRex),
-		get("/v1/pets", "Authorization: Bearer "+apikey.Generate()),
-	} {
-		res := s.expect(t, r, rejected(503, "unavailable").withHeader("Retry-After: 1").withoutText("closed"))
-		s.checkCauseLogged(t, res, "closed")
-	}
-	s.expect(t, get("/readyz"), rejected(503, "unavailable"))
-	s.expect(t, get("/livez"), ok(`{"status":"alive"}`))
-}
-
 // newFailingServer returns a server whose store fails while failing is true.
 func newFailingServer(t *testing.T) (s *testServer, failing *atomic.Bool) {
 	t.Helper()

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // rateLimitHeaders returns the headers for a limit of 3 requests per minute.
@@ -47,8 +47,7 @@ func TestRateLimitAllowsRequestsPerWindow(t *testing.T) {
 
 func TestRateLimitAppliesAfterAuthentication(t *testing.T) {
 	t.Parallel()
-	registry := prometheus.NewRegistry()
-	s := newTestServer(t, withRateLimit(1, time.Minute), withMetrics(registry))
+	s := newTestServer(t, withRateLimit(1, time.Minute))
 	for range 2 {
 		for _, r := range []request{
 			get("/v1/pets", "-Authorization"), get("/v1/pets", "Authorization: Bearer x"), get("/v1/nothing"), newRequest("DELETE", "/v1/pets"),
@@ -61,9 +60,6 @@ func TestRateLimitAppliesAfterAuthentication(t *testing.T) {
 	s.expectDocumented(t, postPet(newRex, "Content-Type: text/plain"), rejected(429, "rate_limited"))
 	s.expectDocumented(t, get("/v1/pets?limit=0"), rejected(429, "rate_limited"))
 	s.expectDocumented(t, get("/v1/pets/none"), rejected(429, "rate_limited").withHeader(deprecationHeaders...))
-	if got := scrape(t, registry)[`petstore_http_rate_limited_requests_total{key_id="1"}`]; got != "3" {
-		t.Errorf("got %s rate-limited requests in the metrics, want 3", got)
-	}
 }
 
 func TestForbiddenRequestsCountForTheRateLimit(t *testing.T) {
@@ -96,8 +92,23 @@ func TestRateLimitAboveOneRequestPerNanosecond(t *testing.T) {
 func TestRateLimitHoldsForConcurrentRequests(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t, withRateLimit(10, time.Minute))
-	if statuses := s.sendConcurrently(t, slices.Repeat([]request{get("/v1/pets")}, 64)...); statuses[200] != 10 || statuses[429] != 54 {
-		t.Errorf("got %v responses by status, want 10 of 200 and 54 of 429", statuses)
+	var allowed, refused atomic.Int32
+	var wait sync.WaitGroup
+	for range 64 {
+		wait.Go(func() {
+			switch res, err := s.send(t.Context(), get("/v1/pets")); {
+			case err != nil:
+				t.Error(err)
+			case res.StatusCode == http.StatusOK:
+				allowed.Add(1)
+			case res.StatusCode == http.StatusTooManyRequests:
+				refused.Add(1)
+			}
+		})
+	}
+	wait.Wait()
+	if allowed.Load() != 10 || refused.Load() != 54 {
+		t.Errorf("got %d of 200 and %d of 429, want 10 and 54", allowed.Load(), refused.Load())
 	}
 }
 

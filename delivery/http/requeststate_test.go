@@ -206,26 +206,3 @@ func TestErrorAfterClientDisconnectIsLogged(t *testing.T) {
 		t.Errorf("got log %v, want one failed request", s.log.All())
 	}
 }
-
-func TestClientDisconnectBeforeTransactionLeavesStoreUnchanged(t *testing.T) {
-	t.Parallel()
-	s := newUnstartedServer(t)
-	started := make(chan struct{})
-	pets := s.options().Pets
-	s.start(t, s.engine(t, nil, withCreate(func(ctx context.Context) (domain.Pet, error) {
-		close(started)
-		pet, _, err := pets.Create(ctx, domain.NewPet{Name: "Rex", CategoryID: 7}, domain.IdempotencyKey{})
-		return pet, err
-	})))
-	s.whileStoreBusy(t, func() {
-		conn := s.dial(t, s.rawPost("Content-Length: 29", newRex))
-		<-started
-		if err := conn.Close(); err != nil {
-			t.Error(err)
-		}
-		if line := s.waitForAccessLog(t); line["status"] != int64(499) {
-			t.Errorf("got access log line %v, want status 499", line)
-		}
-	})
-	s.expect(t, get("/v1/pets"), ok(`[]`))
-}

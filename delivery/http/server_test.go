@@ -11,7 +11,6 @@ import (
 
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/server"
-	"example.com/petstore/domain"
 )
 
 func TestShutdownClosesConnectionsAfterTimeout(t *testing.T) {
@@ -54,15 +53,6 @@ func TestReadinessFailsWhileDraining(t *testing.T) {
 	if got := s.log.FilterLevelExact(zap.ErrorLevel).Len(); got != 0 {
 		t.Errorf("got %d failures in the log, want none", got)
 	}
-}
-
-func TestReadinessReportsPingError(t *testing.T) {
-	t.Parallel()
-	s := newUnstartedServer(t)
-	s.health = server.NewHealth(func(context.Context) error { return domain.Unavailable(context.DeadlineExceeded) })
-	s.start(t, s.engine(t, nil))
-	s.expect(t, get("/readyz"), rejected(503, "unavailable").withoutText("deadline"))
-	s.expect(t, get("/livez"), ok(`{"status":"alive"}`))
 }
 
 func TestStartupHandlerIsUnavailableUntilReady(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -47,20 +46,19 @@ func (c *clock) now() time.Time          { return time.UnixMilli(c.millis.Load()
 // A testServer is the API with its use cases on a database of its own, served over
 // loopback.
 type testServer struct {
-	url        string // of the server
-	prefix     string // of the API
-	key        string // a valid API key
-	challenge  string // prefix of WWW-Authenticate in a 401
-	database   enginetest.Database
-	store      *repository.Store
-	closeStore func() error
-	keys       *usecase.Keys
-	health     *server.Health
-	clock      *clock
-	log        *observer.ObservedLogs
-	logger     *zap.Logger
-	client     *http.Client
-	host       *gin.Engine // of newMountedServer
+	url       string // of the server
+	prefix    string // of the API
+	key       string // a valid API key
+	challenge string // prefix of WWW-Authenticate in a 401
+	database  enginetest.Database
+	store     *repository.Store
+	keys      *usecase.Keys
+	health    *server.Health
+	clock     *clock
+	log       *observer.ObservedLogs
+	logger    *zap.Logger
+	client    *http.Client
+	host      *gin.Engine // of newMountedServer
 }
 
 // newTestServer returns a server that runs until the test ends.
@@ -97,18 +95,23 @@ func withAuthenticator(authenticate rest.Authenticator) option {
 // newUnstartedServer returns a testServer without an HTTP server, for start or serve.
 func newUnstartedServer(t testing.TB) *testServer {
 	t.Helper()
+	return newServerWithStore(t, repository.Options{})
+}
+
+// newServerWithStore is newUnstartedServer with options of the store.
+func newServerWithStore(t testing.TB, o repository.Options) *testServer {
+	t.Helper()
 	s := &testServer{prefix: "/v1", challenge: `Bearer realm="petstore"`, database: enginetest.New(t), clock: &clock{}}
 	s.clock.set(noon)
 	core, log := observer.New(zap.DebugLevel)
 	s.logger, s.log = zap.New(core), log
 
-	store, err := repository.Open(context.Background(), s.database.Engine(), repository.Options{Migrate: true})
+	store, err := repository.Open(context.Background(), s.database.Engine(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.closeStore = sync.OnceValue(store.Close)
 	t.Cleanup(func() {
-		if err := s.closeStore(); err != nil {
+		if err := store.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -272,36 +275,31 @@ func (s *testServer) whileStoreBusy(t *testing.T, f func()) {
 	}
 }
 
-// replacedPets are use cases of which some are replaced.
-type replacedPets struct {
-	rest.Pets
-	get    func(ctx context.Context, id int64) (domain.Pet, error)
-	create func(ctx context.Context) (domain.Pet, error)
-}
-
-func (p replacedPets) Get(ctx context.Context, id int64) (domain.Pet, error) {
-	if p.get == nil {
-		return p.Pets.Get(ctx, id)
-	}
-	return p.get(ctx, id)
-}
-
-func (p replacedPets) Create(ctx context.Context, pet domain.NewPet, key domain.IdempotencyKey) (domain.Pet, bool, error) {
-	if p.create == nil {
-		return p.Pets.Create(ctx, pet, key)
-	}
-	created, err := p.create(ctx)
-	return created, false, err
-}
-
 // withGet replaces Pets.Get.
 func withGet(get func(ctx context.Context, id int64) (domain.Pet, error)) option {
-	return func(o *rest.Options) { o.Pets = replacedPets{Pets: o.Pets, get: get} }
+	return func(o *rest.Options) { o.Pets = petsWithGet{o.Pets, get} }
 }
+
+type petsWithGet struct {
+	rest.Pets
+	get func(ctx context.Context, id int64) (domain.Pet, error)
+}
+
+func (p petsWithGet) Get(ctx context.Context, id int64) (domain.Pet, error) { return p.get(ctx, id) }
 
 // withCreate replaces Pets.Create.
 func withCreate(create func(ctx context.Context) (domain.Pet, error)) option {
-	return func(o *rest.Options) { o.Pets = replacedPets{Pets: o.Pets, create: create} }
+	return func(o *rest.Options) { o.Pets = petsWithCreate{o.Pets, create} }
+}
+
+type petsWithCreate struct {
+	rest.Pets
+	create func(ctx context.Context) (domain.Pet, error)
+}
+
+func (p petsWithCreate) Create(ctx context.Context, _ domain.NewPet, _ domain.IdempotencyKey) (domain.Pet, bool, error) {
+	created, err := p.create(ctx)
+	return created, false, err
 }
 
 // A blockingGet is a Pets.Get that blocks until release is closed or the context ends.

@@ -69,7 +69,7 @@ func TestCommitWhoseWaitForAStandbyIsCancelledIsUnavailable(t *testing.T) {
 func TestProcessThatStopsInATransactionDoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
-	suspended := open(t, postgrestest.With(dsn, "idle_in_transaction_session_timeout", "100"), repository.Options{Migrate: true})
+	suspended := open(t, postgrestest.With(dsn, "idle_in_transaction_session_timeout", "1000"), repository.Options{Migrate: true})
 	other := open(t, dsn, repository.Options{})
 	wantUnavailable(t, "InTx", suspended.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		check(t, other.InTx(t.Context(), adding("Rex")))

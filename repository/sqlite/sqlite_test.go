@@ -18,8 +18,6 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/modeltest"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 	"example.com/petstore/repository/storetest"
@@ -190,15 +188,6 @@ func TestDamagedFileAndItsWALAreNotChanged(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestStoreAgreesWithItsModel(t *testing.T) {
-	t.Parallel()
-	folder, sequences := t.TempDir(), 0
-	modeltest.Run(t, 1, func() engine.Engine {
-		sequences++
-		return sqlite.New(filepath.Join(folder, fmt.Sprint(sequences, ".db")))
-	})
 }
 
 func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {

@@ -13,15 +13,14 @@ import (
 
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 )
 
 // A foreign key that is checked at the commit makes it fail, but SQLite does not end the
 // transaction.
 func TestFailedCommitEndsTheTransaction(t *testing.T) {
 	t.Parallel()
-	database, err := sqlite.New(filepath.Join(t.TempDir(), "pets.db")).Open(t.Context(), engine.Options{Migrate: true})
-	check(t, err)
-	defer func() { check(t, database.Close()) }()
+	database := sqlitetest.OpenDatabase(t, filepath.Join(t.TempDir(), "pets.db"))
 	tx, err := database.Begin(t.Context())
 	check(t, err)
 	for _, statement := range []string{
@@ -43,9 +42,7 @@ func TestFailedCommitEndsTheTransaction(t *testing.T) {
 func TestBeginAfterFailedCommitWaitsForTheLock(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	database, err := sqlite.New(path).Open(t.Context(), engine.Options{Migrate: true})
-	check(t, err)
-	defer func() { check(t, database.Close()) }()
+	database := sqlitetest.OpenDatabase(t, path)
 	other, err := sql.Open("sqlite3", "file:"+path+"?_txlock=immediate")
 	check(t, err)
 	defer func() { check(t, other.Close()) }()
@@ -90,9 +87,7 @@ func TestPollOverwritesFailedCommitUnlessTheFileIsDamaged(t *testing.T) {
 // kinds of statement are in endedTransactionCannotBeUsed of storetest.
 func TestEndedTransactionRunsNoStatement(t *testing.T) {
 	t.Parallel()
-	database, err := sqlite.New(filepath.Join(t.TempDir(), "pets.db")).Open(t.Context(), engine.Options{Migrate: true})
-	check(t, err)
-	defer func() { check(t, database.Close()) }()
+	database := sqlitetest.OpenDatabase(t, filepath.Join(t.TempDir(), "pets.db"))
 	for name, end := range map[string]func(engine.Tx) error{
 		"commit":   func(tx engine.Tx) error { return tx.Commit(engine.Changes{}) },
 		"rollback": engine.Tx.Rollback,

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/repository/sqlite"
-	"example.com/petstore/repository/storecopy"
 )
 
 func TestCopyDoesNotMigrateExistingStores(t *testing.T) {
@@ -30,25 +29,16 @@ func TestOthersCannotUseAStoreThatIsCopied(t *testing.T) {
 	from, to := newFile(t, manyPets), filepath.Join(t.TempDir(), "copy.db")
 	source := openFile(t, from)
 	defer func() { _ = source.Close() }()
-	tried := false
-	_, err := storecopy.Copy(t.Context(), sqlite.New(from), sqlite.New(to), storecopy.Options{Progress: func(string, int) func(int) {
-		return func(int) {
-			if tried {
-				return
-			}
-			tried = true
-			target := openFile(t, to)
-			defer func() { _ = target.Close() }()
-			for name, db := range map[string]*sql.DB{"source": source, "target": target} {
-				if _, err := db.ExecContext(t.Context(), "DELETE FROM orders"); err == nil || !strings.Contains(err.Error(), "locked") {
-					t.Errorf("%s: got %v, want that it is locked", name, err)
-				}
+	_, err := copyStore(t.Context(), sqlite.New(from), sqlite.New(to), false, atFirstRows(t, func() {
+		target := openFile(t, to)
+		defer func() { _ = target.Close() }()
+		for name, db := range map[string]*sql.DB{"source": source, "target": target} {
+			if _, err := db.ExecContext(t.Context(), "DELETE FROM orders"); err == nil || !strings.Contains(err.Error(), "locked") {
+				t.Errorf("%s: got %v, want that it is locked", name, err)
 			}
 		}
-	}})
-	if err != nil || !tried {
-		t.Error(err)
-	}
+	}))
+	check(t, err)
 	wantSame(t, from, to)
 }
 
@@ -56,16 +46,10 @@ func TestSnapshotIsOneStateOfTheSource(t *testing.T) {
 	t.Parallel()
 	from, to := newFile(t, manyPets), filepath.Join(t.TempDir(), "copy.db")
 	before := dump(t, from)
-	changed := false
-	result, err := storecopy.Copy(t.Context(), sqlite.New(from), sqlite.New(to), storecopy.Options{Snapshot: true, Progress: func(string, int) func(int) {
-		return func(int) {
-			if !changed {
-				execute(t, from, "UPDATE orders SET status = 'delivered'; UPDATE pets SET status = 'sold' WHERE status = 'pending'; INSERT INTO pets (name, category_id) VALUES ('new', 1)")
-			}
-			changed = true
-		}
-	}})
-	if err != nil || !changed || rowsOf(result) != 13200 {
+	result, err := copyStore(t.Context(), sqlite.New(from), sqlite.New(to), true, atFirstRows(t, func() {
+		execute(t, from, "UPDATE orders SET status = 'delivered'; UPDATE pets SET status = 'sold' WHERE status = 'pending'; INSERT INTO pets (name, category_id) VALUES ('new', 1)")
+	}))
+	if err != nil || rowsOf(result) != 13200 {
 		t.Errorf("got %+v and %v, want all rows", result, err)
 	}
 	if diff := cmp.Diff(before, dump(t, to)); diff != "" {

@@ -11,7 +11,6 @@ import (
 
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
-	"example.com/petstore/repository/storecopy"
 )
 
 func TestCopyRejectsTargetThatIsNotEmpty(t *testing.T) {
@@ -40,13 +39,11 @@ func interruptCopy(t *testing.T, from, to string, rows int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	result, err := storecopy.Copy(ctx, sqlite.New(from), sqlite.New(to), storecopy.Options{Progress: func(string, int) func(int) {
-		return func(n int) {
-			if rows -= n; rows <= 0 {
-				cancel()
-			}
+	result, err := copyStore(ctx, sqlite.New(from), sqlite.New(to), false, func(n int) {
+		if rows -= n; rows <= 0 {
+			cancel()
 		}
-	}})
+	})
 	if err == nil || !result.Started || len(result.Tables) > 0 || !strings.Contains(dump(t, to), "SELECT * FROM pets") {
 		t.Fatalf("got %+v and %v, want a copy that is interrupted", result, err)
 	}

@@ -125,6 +125,23 @@ func check(t *testing.T, err error) {
 
 func ignore(int) {}
 
+// atFirstRows returns what calls fn when the first rows are copied, which must happen.
+func atFirstRows(t *testing.T, fn func()) func(int) {
+	t.Helper()
+	called := false
+	t.Cleanup(func() {
+		if !called {
+			t.Error("nothing was copied")
+		}
+	})
+	return func(int) {
+		if !called {
+			called = true
+			fn()
+		}
+	}
+}
+
 func copyFile(ctx context.Context, from, to string) (storecopy.Result, error) {
 	return copyStore(ctx, sqlite.New(from), sqlite.New(to), false, ignore)
 }

@@ -55,10 +55,8 @@ func eachReadsOneSnapshot(t *testing.T, s Store) {
 	for i := range news {
 		news[i].Name = "Rex"
 	}
-	var pets []domain.Pet
-	inTx(t, s, func(ctx context.Context, r port.Repositories) (err error) {
-		pets, err = r.Pets.CreateAll(ctx, news)
-		return err
+	pets := tx(t, s, func(ctx context.Context, r port.Repositories) ([]domain.Pet, error) {
+		return r.Pets.CreateAll(ctx, news)
 	})
 	var got []domain.Pet
 	err := s.Pets().Each(t.Context(), "", func(pet domain.Pet) error {

@@ -10,24 +10,21 @@ import (
 )
 
 // advance changes the state of the file and reports whether it did.
-func advance(t *testing.T, s Store, file port.FileDigest, from, to port.ImportState) (advanced bool) {
+func advance(t *testing.T, s Store, file port.FileDigest, from, to port.ImportState) bool {
 	t.Helper()
-	inTx(t, s, func(ctx context.Context, r port.Repositories) (err error) {
-		advanced, err = r.Imports.Advance(ctx, file, from, to, noon)
-		return err
+	return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) {
+		return r.Imports.Advance(ctx, file, from, to, noon)
 	})
-	return advanced
 }
 
 func wantImportState(t *testing.T, s Store, file port.FileDigest, want port.ImportState) {
 	t.Helper()
-	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
-		got, err := r.Imports.Find(ctx, file)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("Find (-want +got)\n%s", diff)
-		}
-		return err
+	got := tx(t, s, func(ctx context.Context, r port.Repositories) (port.ImportState, error) {
+		return r.Imports.Find(ctx, file)
 	})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Find (-want +got)\n%s", diff)
+	}
 }
 
 func importAdvancesFromItsState(t *testing.T, s Store) {

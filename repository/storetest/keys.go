@@ -46,13 +46,9 @@ func storeKey(t *testing.T, s Store, id int64, key apikey.NewKey) apikey.Key {
 }
 
 // createKey reports whether it stored the key.
-func createKey(t *testing.T, s Store, key apikey.NewKey) (created bool) {
+func createKey(t *testing.T, s Store, key apikey.NewKey) bool {
 	t.Helper()
-	inTx(t, s, func(ctx context.Context, r port.Repositories) (err error) {
-		created, err = r.Keys.Create(ctx, key)
-		return err
-	})
-	return created
+	return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) { return r.Keys.Create(ctx, key) })
 }
 
 // wantKeys compares the list of all keys with want, and each key by hash and by id.
@@ -65,13 +61,10 @@ func wantKeys(t *testing.T, s Store, want ...apikey.Key) {
 		if diff := cmp.Diff(key, found, ignoreLastUsedAt); err != nil || diff != "" {
 			t.Errorf("FindByHash: %v (-want +got)\n%s", err, diff)
 		}
-		inTx(t, s, func(ctx context.Context, r port.Repositories) error {
-			got, err := r.Keys.Get(ctx, key.ID)
-			if diff := cmp.Diff(key, got); diff != "" {
-				t.Errorf("Get (-want +got)\n%s", diff)
-			}
-			return err
-		})
+		got := tx(t, s, func(ctx context.Context, r port.Repositories) (apikey.Key, error) { return r.Keys.Get(ctx, key.ID) })
+		if diff := cmp.Diff(key, got); diff != "" {
+			t.Errorf("Get (-want +got)\n%s", diff)
+		}
 	}
 	list, err := s.Keys().List(t.Context())
 	if diff := cmp.Diff(all, list); err != nil || diff != "" {
@@ -81,12 +74,8 @@ func wantKeys(t *testing.T, s Store, want ...apikey.Key) {
 
 func keysAreReadAsCreated(t *testing.T, s Store) {
 	wantKeys(t, s)
-	anyKey := func() (exists bool) {
-		inTx(t, s, func(ctx context.Context, r port.Repositories) (err error) {
-			exists, err = r.Keys.Any(ctx)
-			return err
-		})
-		return exists
+	anyKey := func() bool {
+		return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) { return r.Keys.Any(ctx) })
 	}
 	if anyKey() {
 		t.Error("Any of an empty store: got true, want false")
@@ -118,23 +107,17 @@ func keysAreReadAsCreated(t *testing.T, s Store) {
 }
 
 // revoke reports whether it revoked the key.
-func revoke(t *testing.T, s Store, id int64, at time.Time) (done bool) {
+func revoke(t *testing.T, s Store, id int64, at time.Time) bool {
 	t.Helper()
-	inTx(t, s, func(ctx context.Context, r port.Repositories) (err error) {
-		done, err = r.Keys.Revoke(ctx, id, at)
-		return err
-	})
-	return done
+	return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) { return r.Keys.Revoke(ctx, id, at) })
 }
 
 // scheduleRevocation reports whether it scheduled the revocation of the key.
-func scheduleRevocation(t *testing.T, s Store, id int64, now time.Time, overlap time.Duration) (done bool) {
+func scheduleRevocation(t *testing.T, s Store, id int64, now time.Time, overlap time.Duration) bool {
 	t.Helper()
-	inTx(t, s, func(ctx context.Context, r port.Repositories) (err error) {
-		done, err = r.Keys.ScheduleRevocation(ctx, id, now, overlap)
-		return err
+	return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) {
+		return r.Keys.ScheduleRevocation(ctx, id, now, overlap)
 	})
-	return done
 }
 
 func keyIsRevokedAtEarliestTime(t *testing.T, s Store) {

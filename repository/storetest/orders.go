@@ -17,22 +17,19 @@ func placeOrders(t *testing.T, s Store, petIDs ...int64) []domain.Order {
 	t.Helper()
 	orders := make([]domain.Order, len(petIDs))
 	for i, id := range petIDs {
-		inTx(t, s, func(ctx context.Context, r port.Repositories) (err error) {
-			orders[i], err = r.Orders.Create(ctx, id, noon.Add(time.Duration(i)*time.Millisecond))
-			return err
+		orders[i] = tx(t, s, func(ctx context.Context, r port.Repositories) (domain.Order, error) {
+			return r.Orders.Create(ctx, id, noon.Add(time.Duration(i)*time.Millisecond))
 		})
 	}
 	return orders
 }
 
 // moveOrder changes the status of a placed order and reports whether it did.
-func moveOrder(t *testing.T, s Store, id int64, to domain.OrderStatus, at time.Time) (moved bool) {
+func moveOrder(t *testing.T, s Store, id int64, to domain.OrderStatus, at time.Time) bool {
 	t.Helper()
-	inTx(t, s, func(ctx context.Context, r port.Repositories) (err error) {
-		moved, err = r.Orders.ChangeStatusIf(ctx, id, domain.OrderPlaced, to, at)
-		return err
+	return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) {
+		return r.Orders.ChangeStatusIf(ctx, id, domain.OrderPlaced, to, at)
 	})
-	return moved
 }
 
 func ordersAreReadAsPlaced(t *testing.T, s Store) {
@@ -144,24 +141,26 @@ func orderReferencesPet(t *testing.T, s Store) {
 }
 
 func petChangesFromGivenStatuses(t *testing.T, s Store) {
+	change := func(id int64, from []domain.PetStatus, to domain.PetStatus) bool {
+		return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) {
+			return r.Pets.ChangeStatusIf(ctx, id, from, to)
+		})
+	}
+	wantPet := func(want domain.Pet) {
+		if got, err := s.Pets().Get(t.Context(), want.ID); err != nil || got != want {
+			t.Errorf("Get: got %v and %v, want %v", got, err, want)
+		}
+	}
 	statuses := []domain.PetStatus{"", domain.PetAvailable, domain.PetPending, domain.PetSold}
 	for _, from := range statuses {
 		for _, named := range statuses {
 			pet := addPets(t, s, domain.NewPet{Name: "Rex", Status: from})[0]
-			inTx(t, s, func(ctx context.Context, r port.Repositories) error {
-				moved, err := r.Pets.ChangeStatusIf(ctx, pet.ID, []domain.PetStatus{named}, domain.PetPending)
-				if moved != (from == named) {
-					t.Errorf("ChangeStatusIf of an animal that is %q from %q: got %t", from, named, moved)
-				}
-				return err
-			})
-			got, err := s.Pets().Get(t.Context(), pet.ID)
-			if from == named {
+			if moved := change(pet.ID, []domain.PetStatus{named}, domain.PetPending); moved != (from == named) {
+				t.Errorf("ChangeStatusIf of an animal that is %q from %q: got %t", from, named, moved)
+			} else if moved {
 				pet.Status = domain.PetPending
 			}
-			if diff := cmp.Diff(pet, got); err != nil || diff != "" {
-				t.Errorf("Get: %v (-want +got)\n%s", err, diff)
-			}
+			wantPet(pet)
 		}
 	}
 	pet := addPets(t, s, domain.NewPet{Name: "Rex"})[0]
@@ -176,22 +175,15 @@ func petChangesFromGivenStatuses(t *testing.T, s Store) {
 			{[]domain.PetStatus{domain.PetAvailable, ""}, domain.PetPending, true},
 			{[]domain.PetStatus{domain.PetPending, ""}, domain.PetSold, true},
 		} {
-			moved, err := r.Pets.ChangeStatusIf(ctx, pet.ID, step.from, step.to)
-			if err != nil || moved != step.want {
+			if moved, err := r.Pets.ChangeStatusIf(ctx, pet.ID, step.from, step.to); err != nil || moved != step.want {
 				t.Errorf("ChangeStatusIf from %q: got %t and %v, want %t", step.from, moved, err, step.want)
 			}
 		}
-		got, err := r.Pets.Get(ctx, pet.ID)
-		if got.Status != domain.PetSold {
-			t.Errorf("got the status %q, want sold", got.Status)
-		}
-		return err
+		return nil
 	})
-	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
-		moved, err := r.Pets.ChangeStatusIf(ctx, math.MaxInt64, statuses, domain.PetSold)
-		if moved {
-			t.Error("ChangeStatusIf of an unknown animal: got true, want false")
-		}
-		return err
-	})
+	pet.Status = domain.PetSold
+	wantPet(pet)
+	if change(math.MaxInt64, statuses, domain.PetSold) {
+		t.Error("ChangeStatusIf of an unknown animal: got true, want false")
+	}
 }

@@ -23,18 +23,91 @@ const callers = 64
 // them. open returns n stores on a new empty database.
 func RunShared(t *testing.T, open func(t *testing.T, n int) []Store) {
 	for _, n := range []int{2, 3} {
-		for name, test := range map[string]func(*testing.T, []Store){
-			"pages are complete while others write": pagesAreCompleteWhileOthersWrite,
-			"an animal is sold once":                animalIsSoldOnce,
-			"retries create once":                   retriesCreateOnce,
-			"one import advances":                   oneImportAdvances,
-			"one first key is created":              oneFirstKeyIsCreated,
-		} {
+		t.Run(fmt.Sprintf("%d stores, pages are complete while others write", n), func(t *testing.T) {
+			t.Parallel()
+			pagesAreCompleteWhileOthersWrite(t, open(t, n))
+		})
+		for name, test := range doneOnce {
 			t.Run(fmt.Sprintf("%d stores, %s", n, name), func(t *testing.T) {
 				t.Parallel()
-				test(t, open(t, n))
+				stores := open(t, n)
+				test.prepare(t, stores[0])
+				isDoneOnce(t, stores, test.do)
 			})
 		}
+	}
+}
+
+// doneOnce is what one of many concurrent callers does, and reports.
+var doneOnce = map[string]struct {
+	prepare func(*testing.T, Store)
+	do      func(context.Context, port.Repositories) (done bool, err error)
+}{
+	"an animal is sold once": {
+		func(t *testing.T, s Store) { addPets(t, s, domain.NewPet{Name: "Rex"}) },
+		func(ctx context.Context, r port.Repositories) (bool, error) {
+			_, err := r.Orders.Create(ctx, 1, noon)
+			if errors.Is(err, domain.ErrConflict) {
+				return false, nil
+			}
+			return true, err
+		},
+	},
+	"retries create once": {func(*testing.T, Store) {}, func(ctx context.Context, r port.Repositories) (bool, error) {
+		outcome, claimed, err := r.Idempotency.Claim(ctx, firstClaim)
+		if claimed {
+			return true, errors.Join(err, addRex(ctx, r), r.Idempotency.Complete(ctx, firstClaim, []byte("result")))
+		}
+		if want := (port.Outcome{Fingerprint: firstClaim.Fingerprint, Result: []byte("result")}); err == nil && !cmp.Equal(want, outcome) {
+			err = fmt.Errorf("got the outcome %+v, want %+v", outcome, want)
+		}
+		return false, err
+	}},
+	"one import begins": {func(*testing.T, Store) {}, advancing(0)},
+	"one import continues": {
+		func(t *testing.T, s Store) {
+			advance(t, s, port.FileDigest{1}, port.ImportState{}, port.ImportState{Added: 1})
+		},
+		advancing(1),
+	},
+	"one first key is created": {func(*testing.T, Store) {}, func(ctx context.Context, r port.Repositories) (bool, error) {
+		exists, err := r.Keys.Any(ctx)
+		if err != nil || exists {
+			return false, err
+		}
+		key, err := apikey.New("first", apikey.Generate(), noon, 0)
+		if err != nil {
+			return false, err
+		}
+		return r.Keys.Create(ctx, key)
+	}},
+}
+
+// advancing returns a function that adds an animal to those that were added.
+func advancing(added int64) func(context.Context, port.Repositories) (bool, error) {
+	return func(ctx context.Context, r port.Repositories) (bool, error) {
+		return r.Imports.Advance(ctx, port.FileDigest{1}, port.ImportState{Added: added}, port.ImportState{Added: added + 1}, noon)
+	}
+}
+
+// isDoneOnce expects that one of 64 callers does it, and that none gets an error.
+func isDoneOnce(t *testing.T, stores []Store, do func(context.Context, port.Repositories) (bool, error)) {
+	t.Helper()
+	var times atomic.Int32
+	concurrently(stores, func(caller int, s Store) {
+		done := false
+		err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) (err error) {
+			done, err = do(ctx, r)
+			return err
+		})
+		if err != nil {
+			t.Errorf("caller %d: %v", caller, err)
+		} else if done {
+			times.Add(1)
+		}
+	})
+	if times.Load() != 1 {
+		t.Errorf("done %d times, want once", times.Load())
 	}
 }
 
@@ -95,93 +168,4 @@ func followPages(ctx context.Context, s Store, written <-chan struct{}) (ids []i
 func addRex(ctx context.Context, r port.Repositories) error {
 	_, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
 	return err
-}
-
-func animalIsSoldOnce(t *testing.T, stores []Store) {
-	addPets(t, stores[0], domain.NewPet{Name: "Rex"})
-	var sold atomic.Int32
-	concurrently(stores, func(_ int, s Store) {
-		err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-			_, err := r.Orders.Create(ctx, 1, noon)
-			return err
-		})
-		if err == nil {
-			sold.Add(1)
-		} else if !errors.Is(err, domain.ErrConflict) {
-			t.Error(err)
-		}
-	})
-	if sold.Load() != 1 {
-		t.Errorf("the animal was sold %d times, want once", sold.Load())
-	}
-}
-
-func retriesCreateOnce(t *testing.T, stores []Store) {
-	var created atomic.Int32
-	concurrently(stores, func(caller int, s Store) {
-		var outcome port.Outcome
-		var claimed bool
-		err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) (err error) {
-			outcome, claimed, err = r.Idempotency.Claim(ctx, firstClaim)
-			if err != nil || !claimed {
-				return err
-			}
-			return errors.Join(addRex(ctx, r), r.Idempotency.Complete(ctx, firstClaim, []byte("result")))
-		})
-		switch want := (port.Outcome{Fingerprint: firstClaim.Fingerprint, Result: []byte("result")}); {
-		case err != nil:
-			t.Errorf("caller %d: %v", caller, err)
-		case claimed:
-			created.Add(1)
-		case !cmp.Equal(want, outcome):
-			t.Errorf("caller %d: got the outcome %+v, want %+v", caller, outcome, want)
-		}
-	})
-	page, err := stores[0].Pets().List(t.Context(), pageQuery(0, 2))
-	if err != nil || len(page.Items) != 1 || created.Load() != 1 {
-		t.Errorf("got %d claims that succeeded, %d pets and %v, want one of both", created.Load(), len(page.Items), err)
-	}
-}
-
-func oneImportAdvances(t *testing.T, stores []Store) {
-	for _, from := range []port.ImportState{{}, {Added: 1}} {
-		var advances atomic.Int32
-		concurrently(stores, func(_ int, s Store) {
-			advanced := false
-			err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) (err error) {
-				advanced, err = r.Imports.Advance(ctx, port.FileDigest{1}, from, port.ImportState{Added: from.Added + 1}, noon)
-				return err
-			})
-			if err != nil {
-				t.Error(err)
-			}
-			if advanced {
-				advances.Add(1)
-			}
-		})
-		if got := advances.Load(); got != 1 {
-			t.Errorf("from %+v: got %d imports that advanced, want 1", from, got)
-		}
-	}
-}
-
-func oneFirstKeyIsCreated(t *testing.T, stores []Store) {
-	concurrently(stores, func(_ int, s Store) {
-		key, err := apikey.New("first", apikey.Generate(), noon, 0)
-		if err == nil {
-			err = s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-				if exists, err := r.Keys.Any(ctx); err != nil || exists {
-					return err
-				}
-				_, err := r.Keys.Create(ctx, key)
-				return err
-			})
-		}
-		if err != nil {
-			t.Error(err)
-		}
-	})
-	if keys, err := stores[0].Keys().List(t.Context()); err != nil || len(keys) != 1 {
-		t.Errorf("got %d keys and %v, want one", len(keys), err)
-	}
 }

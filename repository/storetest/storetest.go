@@ -67,10 +67,7 @@ func addPets(t *testing.T, s Store, news ...domain.NewPet) []domain.Pet {
 	t.Helper()
 	pets := make([]domain.Pet, len(news))
 	for i, pet := range news {
-		inTx(t, s, func(ctx context.Context, r port.Repositories) (err error) {
-			pets[i], err = r.Pets.Create(ctx, pet)
-			return err
-		})
+		pets[i] = tx(t, s, func(ctx context.Context, r port.Repositories) (domain.Pet, error) { return r.Pets.Create(ctx, pet) })
 	}
 	return pets
 }
@@ -81,6 +78,16 @@ func inTx(t *testing.T, s Store, fn func(context.Context, port.Repositories) err
 	if err := s.InTx(t.Context(), fn); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// tx returns the result of fn in a transaction that must succeed.
+func tx[T any](t *testing.T, s Store, fn func(context.Context, port.Repositories) (T, error)) (result T) {
+	t.Helper()
+	inTx(t, s, func(ctx context.Context, r port.Repositories) (err error) {
+		result, err = fn(ctx, r)
+		return err
+	})
+	return result
 }
 
 // wantError checks the kind and code of err.

@@ -16,7 +16,6 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
-	"golang.org/x/net/http2"
 
 	"example.com/petstore/delivery/http/server"
 )
@@ -36,6 +35,22 @@ func listenLoopback(t *testing.T) net.Listener {
 	}
 	t.Cleanup(func() { listener.Close() })
 	return listener
+}
+
+// get requests a path and returns the body of the response, and whether the connection is closed after it.
+func get(t *testing.T, client *http.Client, listener net.Listener, path string) (body string, closed bool, err error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+path, http.NoBody)
+	if err != nil {
+		return "", false, err
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return "", false, err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	return string(text), res.Close, err
 }
 
 func TestServeReturnsListenerError(t *testing.T) {
@@ -105,26 +120,13 @@ func TestServeDrainsRequestsWhenTheListenerFails(t *testing.T) {
 			served := make(chan error, 1)
 			go func() { served <- server.Serve(ctx, brokenListener{listener}, handler, timeouts, zap.NewNop()) }()
 
-			transport := &http.Transport{}
-			defer transport.CloseIdleConnections()
-			get := func(path string) (closed bool, err error) {
-				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+path, http.NoBody)
-				if err != nil {
-					return false, err
-				}
-				res, err := transport.RoundTrip(req)
-				if err != nil {
-					return false, err
-				}
-				defer res.Body.Close()
-				_, err = io.Copy(io.Discard, res.Body)
-				return res.Close, err
-			}
+			client := &http.Client{Transport: &http.Transport{}}
+			defer client.CloseIdleConnections()
 			slow := make(chan error, 1)
-			go func() { _, err := get("/slow"); slow <- err }()
+			go func() { _, _, err := get(t, client, listener, "/slow"); slow <- err }()
 			<-started
 			// This connection stays open after the listener has failed.
-			if _, err := get("/fast"); err != nil {
+			if _, _, err := get(t, client, listener, "/fast"); err != nil {
 				t.Fatal(err)
 			}
 			if stopping {
@@ -137,7 +139,7 @@ func TestServeDrainsRequestsWhenTheListenerFails(t *testing.T) {
 					t.Fatalf("Serve returned %v while a request was running", err)
 				default:
 				}
-				closed, err := get("/fast")
+				_, closed, err := get(t, client, listener, "/fast")
 				draining = closed || err != nil
 			}
 			release()
@@ -162,18 +164,9 @@ func TestShutdownWaitsForARequestThatLastsLongerThanIdleConnections(t *testing.T
 	})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ctx, listener, handler, longTimeouts, zap.NewNop()) }()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String(), http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	transport := &http.Transport{}
-	defer transport.CloseIdleConnections()
-	res, err := transport.RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if body, err := io.ReadAll(res.Body); err != nil || string(body) != "done" {
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	if body, _, err := get(t, client, listener, "/"); err != nil || body != "done" {
 		t.Errorf("got %q and %v, want the whole response", body, err)
 	}
 	if err := <-served; err != nil {
@@ -203,30 +196,24 @@ func TestHTTP2ConnectionHasAtMost100Streams(t *testing.T) {
 	go func() {
 		served <- server.Serve(ctx, tls.NewListener(listener, config), http.NotFoundHandler(), longTimeouts, zap.NewNop())
 	}()
-	dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}}
-	conn, err := dialer.DialContext(ctx, "tcp", listener.Addr().String())
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
+	client, err := transport.NewClientConn(ctx, "https", listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
-		t.Fatal(err)
-	}
-	framer := http2.NewFramer(conn, conn)
-	if err := framer.WriteSettings(); err != nil {
-		t.Fatal(err)
-	}
-	frame, err := framer.ReadFrame()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+listener.Addr().String(), http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings, ok := frame.(*http2.SettingsFrame) // the first frame (RFC 9113, section 3.4)
-	if !ok {
-		t.Fatalf("got the frame %v, want the settings", frame)
+	res, err := client.RoundTrip(req) // its response follows the settings (RFC 9113, section 3.4)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got, _ := settings.Value(http2.SettingMaxConcurrentStreams); got != 100 {
+	res.Body.Close()
+	if got := client.Available(); got != 100 {
 		t.Errorf("got %d streams, want 100", got)
 	}
-	conn.Close()
+	client.Close()
 	stop()
 	if err := <-served; err != nil {
 		t.Error(err)

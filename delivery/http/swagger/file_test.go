@@ -111,27 +111,19 @@ func TestFilesAreCompressedWhenGzipIsAccepted(t *testing.T) {
 func TestUnchangedFileIsNotModified(t *testing.T) {
 	t.Parallel()
 	engine := newEngine(t, "")
-	for _, path := range append(compressible, imagePath) {
-		for _, encoding := range []string{"Accept-Encoding: identity", "Accept-Encoding: gzip"} {
-			want := get(t, engine, path, encoding).Header()
-			etag := want.Get("ETag")
-			for _, name := range []string{"Accept-Ranges", "Content-Encoding", "Content-Length", "Content-Type"} {
-				want.Del(name)
-			}
-			for _, condition := range []string{etag, "W/" + etag, `"x", ` + etag, "*"} {
-				got := get(t, engine, path, encoding, "If-None-Match: "+condition)
-				if diff := cmp.Diff(want, got.Header()); got.Code != http.StatusNotModified || got.Body.Len() != 0 || diff != "" {
-					t.Errorf("%s, %s, %s: got %d with %d bytes, want 304 without body; header (-want +got)\n%s", path, encoding, condition, got.Code, got.Body.Len(), diff)
-				}
-			}
-			if got := get(t, engine, path, encoding, `If-None-Match: "x"`); got.Code != http.StatusOK {
-				t.Errorf("%s, %s: got %d for another ETag, want 200", path, encoding, got.Code)
-			}
+	for encoding, other := range map[string]string{"Accept-Encoding: identity": "Accept-Encoding: gzip", "Accept-Encoding: gzip": "Accept-Encoding: identity"} {
+		want := get(t, engine, "/openapi.json", encoding).Header()
+		condition := "If-None-Match: " + want.Get("ETag")
+		for _, name := range []string{"Accept-Ranges", "Content-Encoding", "Content-Length", "Content-Type"} {
+			want.Del(name)
 		}
-	}
-	etag := get(t, engine, "/openapi.json", "Accept-Encoding: gzip").Header().Get("ETag")
-	if got := get(t, engine, "/openapi.json", "If-None-Match: "+etag); got.Code != http.StatusOK {
-		t.Errorf("got %d for the ETag of the other encoding, want 200", got.Code)
+		got := get(t, engine, "/openapi.json", encoding, condition)
+		if diff := cmp.Diff(want, got.Header()); got.Code != http.StatusNotModified || got.Body.Len() != 0 || diff != "" {
+			t.Errorf("%s: got %d with %d bytes, want 304 without body; header (-want +got)\n%s", encoding, got.Code, got.Body.Len(), diff)
+		}
+		if got := get(t, engine, "/openapi.json", other, condition); got.Code != http.StatusOK {
+			t.Errorf("%s: got %d for the ETag of the other encoding, want 200", other, got.Code)
+		}
 	}
 }
 

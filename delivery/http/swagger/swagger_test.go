@@ -177,16 +177,12 @@ func newEngine(t *testing.T, prefix string) *gin.Engine {
 	engine := gin.New()
 	engine.NoRoute(rest.NotFound)
 	engine.RedirectTrailingSlash = false
-	register(t, engine.Group(prefix))
-	return engine
-}
-
-func register(t *testing.T, r gin.IRouter) {
-	t.Helper()
-	if err := Mount(r, service("/v1")); err != nil {
+	group := engine.Group(prefix)
+	if err := Mount(group, service("/v1")); err != nil {
 		t.Fatal(err)
 	}
-	RedirectRoot(r)
+	RedirectRoot(group)
+	return engine
 }
 
 // get requests a path with headers such as "Accept-Encoding: gzip".

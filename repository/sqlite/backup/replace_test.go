@@ -50,7 +50,7 @@ func TestReplaceIsWholeAfterEachStep(t *testing.T) {
 		if _, err := os.Stat(with); errors.Is(err, os.ErrNotExist) {
 			want = 3
 		}
-		sqlitetest.WantPets(t, copyWith(t, path), want)
+		sqlitetest.WantPets(t, sqlitetest.CopyOf(t, path), want)
 		if step == 0 && want != 2 || !more && want != 3 {
 			t.Errorf("step %d: got %d pets", step, want)
 		}
@@ -165,15 +165,4 @@ func emptied(t *testing.T, path string) {
 	t.Helper()
 	sqlitetest.WriteFile("")(t, path)
 	sqlitetest.WriteFile(strings.Repeat("\x00", 32768))(t, path+"-shm")
-}
-
-// copyWith copies a store, and its WAL if it has one, to another folder.
-func copyWith(t *testing.T, path string) string {
-	t.Helper()
-	if _, err := os.Stat(path + "-wal"); err == nil {
-		return sqlitetest.CopyOf(t, path)
-	}
-	to := filepath.Join(t.TempDir(), "pets.db")
-	sqlitetest.CopyFile(t, path, to)
-	return to
 }

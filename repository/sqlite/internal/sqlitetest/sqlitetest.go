@@ -17,6 +17,7 @@ import (
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/backup"
 )
@@ -43,6 +44,15 @@ func Open(t *testing.T, path string) *repository.Store {
 	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 	Check(t, err)
 	return store
+}
+
+// OpenDatabase opens the database of a store, which it creates if there is none. It is closed when the test ends.
+func OpenDatabase(t *testing.T, path string) engine.Database {
+	t.Helper()
+	database, err := sqlite.New(path).Open(t.Context(), engine.Options{Migrate: true, MaxOpenConns: 1})
+	Check(t, err)
+	t.Cleanup(func() { Check(t, database.Close()) }) // nil if the test has closed it
+	return database
 }
 
 // OpenWithPet opens a new store with a pet, and returns its path, too. It is closed when the test ends.
@@ -121,12 +131,14 @@ func Crash(t *testing.T, path, name string) string {
 	return CopyOf(t, path)
 }
 
-// CopyOf copies the file of a store and its WAL to another folder.
+// CopyOf copies the file of a store, and its WAL if it has one, to another folder.
 func CopyOf(t *testing.T, path string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "pets.db")
 	CopyFile(t, path, to)
-	CopyFile(t, path+"-wal", to+"-wal")
+	if _, err := os.Stat(path + "-wal"); err == nil {
+		CopyFile(t, path+"-wal", to+"-wal")
+	}
 	return to
 }
 

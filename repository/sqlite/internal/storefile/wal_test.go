@@ -16,7 +16,6 @@ import (
 
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
@@ -65,14 +64,13 @@ func TestCommitsOfRemovedWALAreSavedWithoutWrites(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := sqlitetest.NewStoreWithPet(t)
-			database := openDatabase(t, path)
+			database := sqlitetest.OpenDatabase(t, path)
 			commitPet(t, database)
 			check(t, os.Remove(path+"-wal"))
 			check(t, notice(database))
 			if name == "by Close" {
 				check(t, database.Close())
 			} else {
-				defer func() { check(t, database.Close()) }()
 			}
 			crashed := filepath.Join(t.TempDir(), "pets.db")
 			sqlitetest.CopyFile(t, path, crashed)
@@ -102,7 +100,7 @@ func TestRemovedWALLocksTheStore(t *testing.T) {
 func TestRemovedWALIsNotWrittenToAnotherFile(t *testing.T) {
 	t.Parallel()
 	path, backup := filepath.Join(t.TempDir(), "pets.db"), filepath.Join(t.TempDir(), "backup.db")
-	database := openDatabase(t, path)
+	database := sqlitetest.OpenDatabase(t, path)
 	sqlitetest.CopyStore(t, path, backup)
 	commitPet(t, database)
 	sqlitetest.CopyFile(t, backup, path)
@@ -184,14 +182,6 @@ func TestCloseFailsWhenCommitsOfReplacedWALAreNotSaved(t *testing.T) {
 	check(t, other.Close())
 }
 
-// openDatabase opens the database of a store, which it creates if there is none.
-func openDatabase(t *testing.T, path string) engine.Database {
-	t.Helper()
-	database, err := sqlite.New(path).Open(t.Context(), engine.Options{Migrate: true, MaxOpenConns: 1})
-	check(t, err)
-	return database
-}
-
 // commitPet adds a pet in a transaction.
 func commitPet(t *testing.T, database engine.Database) {
 	t.Helper()
@@ -215,7 +205,7 @@ func openOther(t *testing.T, path string) *sql.DB {
 func TestCommitsOfRemovedWALAreSavedAfterALongRead(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	database := openDatabase(t, path)
+	database := sqlitetest.OpenDatabase(t, path)
 	reader, err := database.Pools()["readers"].BeginTx(t.Context(), nil)
 	check(t, err)
 	var pets int
@@ -237,8 +227,7 @@ func TestCommitsOfRemovedWALAreSavedAfterALongRead(t *testing.T) {
 func TestTruncationOfWALAfterCommitIsNoticed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	database := openDatabase(t, path)
-	defer func() { check(t, database.Close()) }()
+	database := sqlitetest.OpenDatabase(t, path)
 	check(t, sqlitetest.TryExecute(t, path, "PRAGMA wal_checkpoint(TRUNCATE)"))
 	check(t, database.Check(t.Context()))
 	commitPet(t, database)
@@ -252,8 +241,7 @@ func TestTruncationOfWALAfterCommitIsNoticed(t *testing.T) {
 func TestPollChecksTheFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
-	database := openDatabase(t, path)
-	defer func() { check(t, database.Close()) }()
+	database := sqlitetest.OpenDatabase(t, path)
 	_, err := database.PollChanges(t.Context())
 	check(t, err)
 	wal := sqlitetest.ReadFile(t, path+"-wal")
@@ -270,8 +258,7 @@ func TestWALOfSmallPagesIsNotTruncated(t *testing.T) {
 	t.Parallel()
 	path := sqlitetest.NewStoreWithPet(t)
 	sqlitetest.Execute("PRAGMA journal_mode = DELETE; PRAGMA page_size = 1024; VACUUM")(t, path)
-	database := openDatabase(t, path)
-	defer func() { check(t, database.Close()) }()
+	database := sqlitetest.OpenDatabase(t, path)
 	for range 2 {
 		commitPet(t, database)
 		check(t, sqlitetest.TryExecute(t, path, "PRAGMA wal_checkpoint(TRUNCATE); INSERT INTO pets (name, category_id) VALUES ('ada', 7)"))
