@@ -213,7 +213,7 @@ func TestHTTP2ConnectionHasAtMost100Streams(t *testing.T) {
 	if got := client.Available(); got != 100 {
 		t.Errorf("got %d streams, want 100", got)
 	}
-	client.Close()
+	_ = client.Close()
 	stop()
 	if err := <-served; err != nil {
 		t.Error(err)
