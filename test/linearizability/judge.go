@@ -23,7 +23,7 @@ import (
 // judge all of it. It writes Porcupine's HTML page of the first impossible animal to the file page, unless that is empty.
 func (h *History) Check(page string) (problems []error, err error) {
 	problems, err = h.checkAnimals(page)
-	return slices.Concat(problems, h.checkIDs(), h.checkOutcomes()), err
+	return slices.Concat(problems, h.checkIDs(), h.checkPages(), h.checkOutcomes()), err
 }
 
 // WantPossible fails the test if the history is impossible, and stores the history beside the page then.
@@ -130,7 +130,7 @@ func (h *History) partition() (partitions map[int][]porcupine.Operation, problem
 		}
 		for id := page.After + 1; id <= last; id++ {
 			animal, known := animals[id]
-			// If its first response came from a request behind the page, an earlier request for it is rare: the page is not judged by that.
+			// The first request is that with the first response. If it was sent after the page, the page need not show the animal.
 			if known && !listed[id] && requests[animal] != nil && requests[animal][0].Call < page.Return {
 				observe(animal, observation{absent: true})
 			}
@@ -145,8 +145,8 @@ type recordKey struct {
 	variant       string // of the animal
 }
 
-// A shown is a record with its id in the response of op.
-type shown struct {
+// An occurrence is a record with its id in the response of op.
+type occurrence struct {
 	op *Operation
 	recordKey
 	id int64
@@ -154,25 +154,25 @@ type shown struct {
 
 // checkIDs checks that the ids of new animals and orders grow, and that no two records have the same id, and no record two.
 func (h *History) checkIDs() []error {
-	var animals, orders []shown
+	var animals, orders []occurrence
 	for i := range h.operations {
 		op := &h.operations[i]
 		switch {
 		case op.Code == ok && op.Kind == Add:
-			animals = append(animals, shown{op, recordKey{op.Animal, -1, op.Variant}, op.PetID})
+			animals = append(animals, occurrence{op, recordKey{op.Animal, -1, op.Variant}, op.PetID})
 		case op.Code == ok && op.Kind == Order:
-			orders = append(orders, shown{op, recordKey{op.Animal, op.Order, ""}, op.OrderID})
+			orders = append(orders, occurrence{op, recordKey{op.Animal, op.Order, ""}, op.OrderID})
 		}
 		for _, item := range op.Page {
-			animals = append(animals, shown{op, recordKey{item.Animal, -1, item.Variant}, item.ID})
+			animals = append(animals, occurrence{op, recordKey{item.Animal, -1, item.Variant}, item.ID})
 		}
 	}
-	return slices.Concat(checkGrow(animals), checkGrow(orders))
+	return slices.Concat(checkSequence(animals), checkSequence(orders))
 }
 
-// checkGrow checks the ids of the animals, or of the orders.
-func checkGrow(all []shown) (problems []error) {
-	slices.SortFunc(all, func(a, b shown) int { return cmp.Compare(a.op.Return, b.op.Return) })
+// checkSequence checks the ids of the animals, or of the orders.
+func checkSequence(all []occurrence) (problems []error) {
+	slices.SortFunc(all, func(a, b occurrence) int { return cmp.Compare(a.op.Return, b.op.Return) })
 	records, ids := map[int64]recordKey{}, map[recordKey]int64{}
 	greatest := make([]int64, len(all)+1) // id of the first so many
 	for i, s := range all {
@@ -184,7 +184,7 @@ func checkGrow(all []shown) (problems []error) {
 			problems = append(problems, fmt.Errorf("%+v has the ids %d and %d", s.recordKey, first, s.id))
 		}
 		records[s.id], ids[s.recordKey] = s.recordKey, s.id
-		before, _ := slices.BinarySearchFunc(all, s.op.Call, func(other shown, at time.Duration) int { return cmp.Compare(other.op.Return, at) })
+		before, _ := slices.BinarySearchFunc(all, s.op.Call, func(other occurrence, at time.Duration) int { return cmp.Compare(other.op.Return, at) })
 		if s.op.Kind != List && !s.op.Replayed && s.id <= greatest[before] {
 			problems = append(problems, fmt.Errorf("%+v has the id %d, and an earlier response had %d", s.recordKey, s.id, greatest[before]))
 		}
@@ -192,21 +192,9 @@ func checkGrow(all []shown) (problems []error) {
 	return problems[:min(len(problems), 10)]
 }
 
-// checkOutcomes checks that requests of each kind succeed, that most have a known outcome, and that pages are never refused,
-// ascend, and are not longer than their limit.
-func (h *History) checkOutcomes() (problems []error) {
-	type counts struct{ all, known, succeeded int }
-	kinds := map[Kind]counts{}
+// checkPages checks that pages are never refused, ascend, and are not longer than their limit.
+func (h *History) checkPages() (problems []error) {
 	for _, op := range h.operations {
-		count := kinds[op.Kind]
-		count.all++
-		if op.Code != "" {
-			count.known++
-		}
-		if op.Code == ok {
-			count.succeeded++
-		}
-		kinds[op.Kind] = count
 		if op.Kind == List && op.Code != ok && op.Code != "" {
 			problems = append(problems, fmt.Errorf("a list after %d: %s", op.After, op.Code))
 		}
@@ -221,10 +209,28 @@ func (h *History) checkOutcomes() (problems []error) {
 			last = item.ID
 		}
 	}
+	return problems[:min(len(problems), 10)]
+}
+
+// checkOutcomes checks that requests of each kind succeed, and that most have a known outcome.
+func (h *History) checkOutcomes() (problems []error) {
+	type counts struct{ all, known, succeeded int }
+	kinds := map[Kind]counts{}
+	for _, op := range h.operations {
+		count := kinds[op.Kind]
+		count.all++
+		if op.Code != "" {
+			count.known++
+		}
+		if op.Code == ok {
+			count.succeeded++
+		}
+		kinds[op.Kind] = count
+	}
 	for kind, count := range kinds {
 		if count.all >= 100 && (count.known < count.all/2 || count.succeeded == 0) {
 			problems = append(problems, fmt.Errorf("of %d requests (%s) %d have a known outcome, and %d succeeded", count.all, kind, count.known, count.succeeded))
 		}
 	}
-	return problems[:min(len(problems), 10)]
+	return problems
 }
