@@ -50,10 +50,10 @@ func (s *Store) InTx(ctx context.Context, fn func(context.Context, port.Reposito
 
 // Versions returns two numbers for caches. Read them before the store: what was read is
 // valid while they are unchanged. added increases when records are inserted, changed when
-// records are updated, both before InTx returns. On SQLite they increase with each call while such
-// a commit runs. The commits of other processes increase
-// them within 100 ms on SQLite. On PostgreSQL the numbers include all commits before the
-// call, or before Options.MaxStaleness; an ErrUnavailable means that they are not known.
+// records are updated, both before InTx returns; on SQLite they increase with each call while
+// such a commit runs. The commits of other processes increase them within 100 ms on SQLite. On
+// PostgreSQL the numbers include all commits before the call, or before Options.MaxStaleness; an
+// ErrUnavailable means that they are not known.
 func (s *Store) Versions(ctx context.Context) (added, changed uint64, err error) {
 	if err = s.versions.Refresh(ctx, s.maxStaleness); err != nil {
 		err = s.report(domain.Unavailable(err))
