@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -186,6 +188,33 @@ func TestOpenRejectsUserWithoutPrivileges(t *testing.T) {
 	}
 	execute("GRANT "+onSequences+"TO "+user)(t, dsn)
 	check(t, open(t, postgrestest.With(dsn, "user", user), repository.Options{}).InTx(t.Context(), adding("Rex")))
+}
+
+func TestConcurrentOpensCreateOneStore(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	var created atomic.Int32
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			store, err := repository.Open(t.Context(), postgres.New(dsn), repository.Options{Migrate: true})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if store.Schema().Created {
+				created.Add(1)
+			}
+			if err := errors.Join(store.InTx(t.Context(), adding("Rex")), store.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	wantPets(t, open(t, dsn, repository.Options{}), 8)
+	if created.Load() != 1 {
+		t.Errorf("got %d stores that were created, want 1", created.Load())
+	}
 }
 
 // The rules of package domain reject it before.

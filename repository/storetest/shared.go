@@ -33,15 +33,22 @@ func RunShared(t *testing.T, open func(t *testing.T, n int) []Store) {
 				stores := open(t, n)
 				test.prepare(t, stores[0])
 				isDoneOnce(t, stores, test.do)
+				pets, err := stores[0].Pets().Count(t.Context(), "")
+				keys, keysErr := stores[0].Keys().List(t.Context())
+				if err := errors.Join(err, keysErr); err != nil || pets != test.pets || len(keys) != test.keys {
+					t.Errorf("got %d pets, %d API keys and %v, want %d and %d", pets, len(keys), err, test.pets, test.keys)
+				}
 			})
 		}
 	}
 }
 
-// doneOnce is what one of many concurrent callers does, and reports.
+// doneOnce is what one of many concurrent callers does, and reports, and how many records there are then.
 var doneOnce = map[string]struct {
 	prepare func(*testing.T, Store)
 	do      func(context.Context, port.Repositories) (done bool, err error)
+	pets    int64
+	keys    int
 }{
 	"an animal is sold once": {
 		func(t *testing.T, s Store) { addPets(t, s, domain.NewPet{Name: "Rex"}) },
@@ -51,7 +58,7 @@ var doneOnce = map[string]struct {
 				return false, nil
 			}
 			return true, err
-		},
+		}, 1, 0,
 	},
 	"retries create once": {func(*testing.T, Store) {}, func(ctx context.Context, r port.Repositories) (bool, error) {
 		outcome, claimed, err := r.Idempotency.Claim(ctx, firstClaim)
@@ -62,13 +69,13 @@ var doneOnce = map[string]struct {
 			err = fmt.Errorf("got the outcome %+v, want %+v", outcome, want)
 		}
 		return false, err
-	}},
-	"one import begins": {func(*testing.T, Store) {}, advancing(0)},
+	}, 1, 0},
+	"one import begins": {func(*testing.T, Store) {}, advancing(0), 0, 0},
 	"one import continues": {
 		func(t *testing.T, s Store) {
 			advance(t, s, port.FileDigest{1}, port.ImportState{}, port.ImportState{Added: 1})
 		},
-		advancing(1),
+		advancing(1), 0, 0,
 	},
 	"one first key is created": {func(*testing.T, Store) {}, func(ctx context.Context, r port.Repositories) (bool, error) {
 		exists, err := r.Keys.Any(ctx)
@@ -80,7 +87,7 @@ var doneOnce = map[string]struct {
 			return false, err
 		}
 		return r.Keys.Create(ctx, key)
-	}},
+	}, 0, 1},
 }
 
 // advancing returns a function that adds an animal to those that were added.
