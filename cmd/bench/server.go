@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ func (b *bench) start(ctx context.Context, r row, p program) (*server, error) {
 	b.started++
 	var errs [3]error
 	s := &server{label: p.label}
-	s.store, errs[0] = b.newStore(ctx, r.store)
+	s.store, errs[0] = b.newStore(ctx, r.store, cmp.Or(p.petstore, b.petstore))
 	s.host, errs[1] = freeAddress(ctx)
 	s.admin, errs[2] = freeAddress(ctx)
 	if err := errors.Join(errs[:]...); err != nil {
@@ -124,8 +125,9 @@ func (s store) settings() []string {
 	return []string{"database.driver=" + s.driver, "database.dsn=" + s.dsn}
 }
 
-// newStore creates a store for the server that is being started. All have the same pets.
-func (b *bench) newStore(ctx context.Context, driver string) (store, error) {
+// newStore creates a store for the server that is being started, by a petstore program: another one may not open it. All have the
+// same pets.
+func (b *bench) newStore(ctx context.Context, driver, petstore string) (store, error) {
 	name := fmt.Sprintf("bench_%d", b.started)
 	st := store{driver: driver, dsn: filepath.Join(b.scratch, name+".db")}
 	if driver == onPostgres {
@@ -137,20 +139,20 @@ func (b *bench) newStore(ctx context.Context, driver string) (store, error) {
 		}
 		st.dsn = "postgres://postgres@127.0.0.1:" + os.Getenv("PGPORT") + "/" + name + "?sslmode=disable"
 	}
-	if _, err := b.command(ctx, st, "seed", "--count", fmt.Sprint(pets)); err != nil {
+	if _, err := command(ctx, petstore, st, "seed", "--count", fmt.Sprint(pets)); err != nil {
 		return st, err
 	}
-	key, err := b.command(ctx, st, "keys", "create", "--name", "bench")
+	key, err := command(ctx, petstore, st, "keys", "create", "--name", "bench")
 	st.key = strings.TrimSpace(key)
 	return st, err
 }
 
-// command runs petstore on a store and returns its standard output.
-func (b *bench) command(ctx context.Context, st store, args ...string) (string, error) {
+// command runs a petstore program on a store and returns its standard output.
+func command(ctx context.Context, petstore string, st store, args ...string) (string, error) {
 	for _, setting := range st.settings() {
 		args = append(args, "--set", setting)
 	}
-	cmd := exec.CommandContext(ctx, b.petstore, args...)
+	cmd := exec.CommandContext(ctx, petstore, args...)
 	cmd.Env = []string{} // no settings of petstore
 	stdout, err := cmd.Output()
 	if exit, failed := errors.AsType[*exec.ExitError](err); failed {
