@@ -10,22 +10,22 @@ import (
 // maxStaleness is how old a page may be, as to writes of other processes on the same SQLite file (docs/reliability.md).
 const maxStaleness = 100 * time.Millisecond
 
-// none is the status of an animal that is not added yet.
+// none is the status of an animal or an order that is not there yet.
 const none = "none"
 
-// A change gives an animal a status at some moment from begin to end, which is math.MaxInt64 if that is not known.
+// A change gives an animal or an order a status at some moment from begin to end, which is math.MaxInt64 if that is not known.
 type change struct {
 	status     string
 	begin, end time.Duration
 	process    int // that made it, or -1 if several got the request
 }
 
-// changedByOthers reports whether another process than this one may have changed an animal.
+// changedByOthers reports whether another process than this one may have changed an animal or an order.
 func changedByOthers(process int, changes []change) bool {
 	return slices.ContainsFunc(changes, func(c change) bool { return c.status != none && c.process != process })
 }
 
-// checkAge returns an error if the page shows of an animal what another process had changed longer than maxStaleness before its
+// checkAge returns an error if the page shows of an animal or an order what another process had changed longer than maxStaleness before its
 // request, or its own process before its request. The model does not judge such pages: so many overlap within maxStaleness
 // that it takes too long.
 func checkAge(page Operation, o observation, changes []change) error {
@@ -41,7 +41,7 @@ func checkAge(page Operation, o observation, changes []change) error {
 	return fmt.Errorf("%s, sent at %v, is not possible, but %q", describe(o), page.Call, statuses)
 }
 
-// possibleStatuses returns the statuses of an animal that a page may show: those of changes that had begun, and that no later
+// possibleStatuses returns the statuses that a page may show: those of changes that had begun, and that no later
 // change had certainly replaced, which the page must show.
 func possibleStatuses(changes []change, page Operation) (statuses []string) {
 	for _, c := range changes {
@@ -56,9 +56,9 @@ func possibleStatuses(changes []change, page Operation) (statuses []string) {
 	return statuses
 }
 
-// changesOf returns the changes of an animal that succeeded or may have. Repeated requests are one change, which began with the
-// first of them, and had ended when the first response was read.
-func changesOf(requests []Operation) []change {
+// changesOf returns the changes of an order, or of the animal, that succeeded or may have. Repeated requests are one change, which
+// began with the first of them, and had ended when the first response was read.
+func changesOf(requests []Operation, order int) []change {
 	changes := []change{{none, math.MinInt64, math.MinInt64, -1}}
 	type request struct {
 		Kind
@@ -67,7 +67,7 @@ func changesOf(requests []Operation) []change {
 	}
 	index := map[request]int{}
 	for _, op := range requests {
-		status, isChange := map[Kind]string{Add: op.Variant, Order: "pending", Deliver: "sold", Cancel: "available"}[op.Kind]
+		status, isChange := op.changes(order)
 		if !isChange || op.Code != ok && op.Code != "" {
 			continue
 		}
@@ -88,3 +88,22 @@ func changesOf(requests []Operation) []change {
 	}
 	return changes
 }
+
+// changes returns the status that a request gives the order, or the animal, and whether it gives it one.
+func (op Operation) changes(order int) (status string, isChange bool) {
+	switch {
+	case order == noOrder && op.Kind == Add:
+		return op.Variant, true
+	case order == noOrder:
+		status, isChange = animalStatuses[op.Kind]
+	case op.Order == order:
+		status, isChange = orderStatuses[op.Kind]
+	}
+	return status, isChange
+}
+
+// What requests make of the animal, and of the order.
+var (
+	animalStatuses = map[Kind]string{Order: "pending", Deliver: "sold", Cancel: "available"}
+	orderStatuses  = map[Kind]string{Order: "placed", Deliver: "delivered", Cancel: "cancelled"}
+)

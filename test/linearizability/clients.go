@@ -3,16 +3,10 @@ package linearizability
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
-	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -31,7 +25,8 @@ type Clients struct {
 	animals [16]*animal // that are used now
 	clients int         // of Run
 	count   int         // of animals
-	last    int64       // the greatest id
+
+	lastAnimal, lastOrder int64 // the greatest ids
 }
 
 // An animal is what the clients know of it. Clients.mu guards it.
@@ -82,7 +77,7 @@ func (c *Clients) processes(number int) (all []int) {
 	return all
 }
 
-// ReadAll reads all pages of each process as one more client. It tries for a minute at most.
+// ReadAll reads all pages of both lists of each process as one more client. It tries for a minute at most.
 func (c *Clients) ReadAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -90,22 +85,31 @@ func (c *Clients) ReadAll(ctx context.Context) error {
 	for process := range c.URLs {
 		client := c.newClient(c.clients, process)
 		defer client.http.CloseIdleConnections()
-		for after, last := int64(0), false; !last; {
-			op := Operation{Client: client.number, Kind: List, After: after, Limit: 100}
-			client.send(ctx, &op)
-			switch {
-			case op.Code == "" && ctx.Err() == nil:
-				time.Sleep(10 * time.Millisecond) // the process may be starting
-			case op.Code != ok:
-				return fmt.Errorf("process %d returned no page after %d: %s", process, after, cmp.Or(op.Code, "no response"))
-			case len(op.Page) > 0:
-				after = op.Page[len(op.Page)-1].ID
-			default:
-				last = true
+		for _, list := range []Kind{List, ListOrders} {
+			if err := client.readAll(ctx, list); err != nil {
+				return fmt.Errorf("process %d: %w", process, err)
 			}
 		}
 	}
 	return nil
+}
+
+// readAll reads all pages of a list.
+func (c client) readAll(ctx context.Context, list Kind) error {
+	for after := int64(0); ; {
+		op := Operation{Client: c.number, Kind: list, After: after, Limit: maxRange}
+		c.send(ctx, &op)
+		switch {
+		case op.Code == "" && ctx.Err() == nil:
+			time.Sleep(10 * time.Millisecond) // the process may be starting
+		case op.Code != ok:
+			return fmt.Errorf("no page (%s) after %d: %s", list, after, cmp.Or(op.Code, "no response"))
+		case len(op.Page) == 0:
+			return nil
+		default:
+			after = op.Page[len(op.Page)-1].ID
+		}
+	}
 }
 
 // A client sends one request after the other, each to a random one of its processes.
@@ -115,11 +119,19 @@ type client struct {
 	processes []int
 	random    *rand.Rand
 	http      *http.Client
+	pages     map[string]keptPage // by URL, without the process
+	list      *Operation          // the last request for a page
+}
+
+// A keptPage is what a client keeps of a page.
+type keptPage struct {
+	etag  string
+	items []Item
 }
 
 func (c *Clients) newClient(number int, processes ...int) client {
 	seed := c.Seed + uint64(c.History.Len()) // else each Run would send the same requests
-	return client{c, number, processes, rand.New(rand.NewPCG(seed, uint64(number))), &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{}}}
+	return client{c, number, processes, rand.New(rand.NewPCG(seed, uint64(number))), &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{}}, map[string]keptPage{}, &Operation{}}
 }
 
 // next sends a random request.
@@ -129,15 +141,15 @@ func (c client) next(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case op.Kind == List:
+	case op.isList():
 	case op.Kind == Add && !op.Keyed && op.Code != ok:
 		a.uses = usesOfAnimal // its id remains unknown
 	case op.Code == "":
 		a.uses += costOfUnknown
 	case op.Code == ok && op.Kind == Add:
-		a.id, c.last = op.PetID, max(c.last, op.PetID)
+		a.id, c.lastAnimal = op.PetID, max(c.lastAnimal, op.PetID)
 	case op.Code == ok && op.Kind == Order:
-		o.id = op.OrderID
+		o.id, c.lastOrder = op.OrderID, max(c.lastOrder, op.OrderID)
 	}
 }
 
@@ -152,9 +164,7 @@ func (c client) draw() (Operation, *animal, *order) {
 	}
 	a := c.animals[i]
 	if isBeingAdded := a.sent && !a.keyed && a.id == 0; isBeingAdded || c.onlyLists() || c.random.IntN(6) == 0 {
-		after := max(0, c.last/10-c.random.Int64N(4)) * 10 // few pages, so that they are cached
-		filter := []string{"", "", "available", "pending", "sold"}[c.random.IntN(5)]
-		return Operation{Client: c.number, Kind: List, After: after, Limit: 5 + 5*c.random.IntN(2), Filter: filter}, nil, nil
+		return c.drawList(), nil, nil
 	}
 	a.uses++
 	op := Operation{Client: c.number, Animal: a.number, PetID: a.id}
@@ -168,6 +178,26 @@ func (c client) draw() (Operation, *animal, *order) {
 		return op, a, nil
 	}
 	return c.drawUse(op, a)
+}
+
+// drawList returns a random request for a page. There are few, so that they are cached, and half are the one before, which may be
+// answered with 304.
+func (c client) drawList() Operation {
+	if c.list.Kind != "" && c.random.IntN(2) == 0 {
+		return *c.list
+	}
+	op := Operation{Client: c.number, Kind: List, Limit: 5 + 5*c.random.IntN(2)}
+	last, filters := c.lastAnimal, []string{"", "", "available", "pending", "sold"}
+	if c.random.IntN(3) == 0 {
+		op.Kind, last, filters = ListOrders, c.lastOrder, []string{"", "", "placed", "delivered", "cancelled"}
+	}
+	op.After = max(0, last/10-c.random.Int64N(4)) * 10
+	op.Filter = filters[c.random.IntN(len(filters))]
+	if a := c.animals[c.random.IntN(len(c.animals))]; op.Kind == ListOrders && a != nil && c.random.IntN(3) == 0 {
+		op.PetID = a.id // 0 if it has none yet: all orders
+	}
+	*c.list = op
+	return op
 }
 
 // drawIndex returns a random index of animals. Half of those of processes that share a file are for the clients of one process
@@ -207,140 +237,4 @@ func (c client) drawUse(op Operation, a *animal) (Operation, *animal, *order) {
 	}
 	op.Kind = Get
 	return op, a, nil
-}
-
-// A record is an animal, an order or an error in a response.
-type record struct {
-	ID     int64  `json:"id"`
-	PetID  int64  `json:"petId"`
-	Name   string `json:"name"`
-	Status any    `json:"status"`
-	Code   string `json:"code"`
-}
-
-func (r record) status() string {
-	text, _ := r.Status.(string)
-	return text
-}
-
-// send sends the request of an operation and adds it to the history with its response. While none of the processes is to
-// be used, it waits until ctx ends.
-func (c client) send(ctx context.Context, op *Operation) {
-	var method, path, body, key string
-	switch op.Kind {
-	case Add:
-		method, path, key = http.MethodPost, "/v1/pets", fmt.Sprintf("animal-%d", op.Animal)
-		body = fmt.Sprintf(`{"name":"animal-%d-%s","categoryId":1}`, op.Animal, op.Variant)
-		if op.Variant != "" {
-			body = fmt.Sprintf(`{"name":"animal-%d-%s","categoryId":1,"status":%q}`, op.Animal, op.Variant, op.Variant)
-		}
-	case Get:
-		method, path = http.MethodGet, fmt.Sprintf("/v1/pets/%d", op.PetID)
-	case Order:
-		method, path, body, key = http.MethodPost, "/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, op.PetID), fmt.Sprintf("order-%d-%d", op.Animal, op.Order)
-	case GetOrder:
-		method, path = http.MethodGet, fmt.Sprintf("/v1/store/orders/%d", op.OrderID)
-	case Deliver, Cancel:
-		method, path = http.MethodPost, fmt.Sprintf("/v1/store/orders/%d/%s", op.OrderID, op.Kind)
-	case List:
-		method, path = http.MethodGet, fmt.Sprintf("/v1/pets?after=%d&limit=%d", op.After, op.Limit)
-		if op.Filter != "" {
-			path += "&status=" + op.Filter
-		}
-	}
-	if !op.Keyed {
-		key = ""
-	}
-	url := ""
-	for url == "" {
-		if ctx.Err() != nil {
-			return
-		}
-		op.Process = c.processes[c.random.IntN(len(c.processes))]
-		if url = c.URLs[op.Process](); url == "" {
-			time.Sleep(time.Millisecond)
-		}
-	}
-	op.Call = c.History.now()
-	status, header, response, err := c.do(method, url+path, body, key)
-	op.Return = c.History.now()
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		return // no process got the request
-	}
-	op.Replayed = header.Get("Idempotency-Replayed") == "true"
-	c.read(op, status, response, err)
-	c.History.add(*op)
-}
-
-// read reads the response of an operation. 503 and no response leave its outcome unknown.
-func (c client) read(op *Operation, status int, response []byte, err error) {
-	var one record
-	var page []record
-	switch {
-	case err != nil || status == http.StatusServiceUnavailable:
-		return
-	case op.Kind == List && status == http.StatusOK:
-		err = json.Unmarshal(response, &page)
-	default:
-		err = json.Unmarshal(response, &one)
-	}
-	switch {
-	case err != nil:
-		op.Code = err.Error()
-	case status >= http.StatusBadRequest:
-		op.Code = cmp.Or(one.Code, fmt.Sprintf("status %d without a code", status))
-	default:
-		op.Code = ok
-	}
-	if op.Code != ok {
-		return
-	}
-	switch op.Kind {
-	case List:
-		for _, r := range page {
-			number, variant, _ := strings.Cut(strings.TrimPrefix(r.Name, "animal-"), "-")
-			animal, err := strconv.Atoi(number)
-			if err != nil {
-				op.Code = "the page has the name " + r.Name
-				return
-			}
-			op.Page = append(op.Page, Item{animal, variant, r.ID, r.status()})
-		}
-	case Add, Get:
-		number, variant, _ := strings.Cut(strings.TrimPrefix(one.Name, "animal-"), "-")
-		if number != strconv.Itoa(op.Animal) || op.Kind == Add && variant != op.Variant {
-			op.Code = "the response has the name " + one.Name
-			return
-		}
-		op.Variant = variant
-		op.PetID, op.PetStatus = one.ID, one.status()
-	case Order, GetOrder, Deliver, Cancel:
-		if one.PetID != op.PetID {
-			op.Code = fmt.Sprintf("the response has the petId %d", one.PetID)
-			return
-		}
-		op.OrderID, op.OrderStatus = one.ID, one.status()
-	}
-}
-
-// do sends a request.
-func (c client) do(method, url, body, key string) (int, http.Header, []byte, error) {
-	// The client has a timeout. A request is never given up before, because it may have been done.
-	request, err := http.NewRequestWithContext(context.Background(), method, url, strings.NewReader(body))
-	if err != nil {
-		return 0, nil, nil, err
-	}
-	request.GetBody = nil // else the transport repeats requests with a key by itself
-	request.Header.Set("Authorization", "Bearer "+c.Key)
-	request.Header.Set("Content-Type", "application/json")
-	if key != "" {
-		request.Header.Set("Idempotency-Key", key)
-	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		return 0, nil, nil, err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	return response.StatusCode, response.Header, text, err
 }

@@ -20,13 +20,14 @@ type Kind string
 
 // The kinds of Operation.
 const (
-	Add      Kind = "add"
-	Get      Kind = "get"
-	Order    Kind = "order"
-	Deliver  Kind = "deliver"
-	Cancel   Kind = "cancel"
-	GetOrder Kind = "getOrder"
-	List     Kind = "list"
+	Add        Kind = "add"
+	Get        Kind = "get"
+	List       Kind = "list"
+	Order      Kind = "order"
+	Deliver    Kind = "deliver"
+	Cancel     Kind = "cancel"
+	GetOrder   Kind = "getOrder"
+	ListOrders Kind = "listOrders"
 )
 
 // An Operation is a request and its response. Each animal has a number, which its name contains, and
@@ -40,7 +41,7 @@ type Operation struct {
 	Variant string        `json:"variant,omitempty"` // of the body of an Add: "available", or "" without a status
 	Order   int           `json:"order,omitempty"`
 	Keyed   bool          `json:"keyed,omitempty"`
-	After   int64         `json:"after,omitempty"` // of a List
+	After   int64         `json:"after,omitempty"` // of a List or ListOrders, as Limit and Filter
 	Limit   int           `json:"limit,omitempty"`
 	Filter  string        `json:"filter,omitempty"`
 	Call    time.Duration `json:"call"`             // since the begin of the history
@@ -49,7 +50,8 @@ type Operation struct {
 	// The response.
 	Code        string `json:"code,omitempty"` // "ok", or that of an error; "" if the outcome is unknown
 	Replayed    bool   `json:"replayed,omitempty"`
-	PetID       int64  `json:"petId,omitempty"`
+	NotModified bool   `json:"notModified,omitempty"` // 304: then Page is what the client had
+	PetID       int64  `json:"petId,omitempty"`       // of the request unless Kind is Add, also of a ListOrders for one animal
 	PetStatus   string `json:"petStatus,omitempty"`
 	OrderID     int64  `json:"orderId,omitempty"`
 	OrderStatus string `json:"orderStatus,omitempty"`
@@ -59,13 +61,17 @@ type Operation struct {
 // The Code of an operation that succeeded.
 const ok = "ok"
 
-// An Item is an animal of a page.
+// An Item is an animal, or an order, of a page.
 type Item struct {
-	Animal  int    `json:"animal"`
+	Animal  int    `json:"animal,omitempty"` // as its name has it
 	Variant string `json:"variant,omitempty"`
 	ID      int64  `json:"id"`
+	PetID   int64  `json:"petId,omitempty"` // of an order
 	Status  string `json:"status,omitempty"`
 }
+
+// isList reports whether the operation has a page.
+func (op Operation) isList() bool { return op.Kind == List || op.Kind == ListOrders }
 
 // A History is the operations of all clients, which add to it concurrently. It is judged afterwards.
 type History struct {
@@ -111,13 +117,16 @@ func (h *History) SucceededSince(t time.Time) bool {
 
 // String returns how many operations the history has.
 func (h *History) String() string {
-	unknown := 0
+	unknown, notModified := 0, 0
 	for _, op := range h.operations {
 		if op.Code == "" {
 			unknown++
 		}
+		if op.NotModified {
+			notModified++
+		}
 	}
-	return fmt.Sprintf("%d operations, %d of them without a known outcome", len(h.operations), unknown)
+	return fmt.Sprintf("%d operations, %d of them without a known outcome, %d pages not modified", len(h.operations), unknown, notModified)
 }
 
 // Save writes the history to a file, as compressed NDJSON: a line for SharedFile, and one for each operation.

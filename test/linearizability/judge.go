@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,7 +65,7 @@ func (h *History) checkAnimals(page string) (problems []error, err error) {
 		if result != porcupine.Illegal {
 			continue
 		}
-		problem := fmt.Errorf("animal %d: impossible", animal)
+		problem := fmt.Errorf("animal %d: %s", animal, impossible(partitions[animal], info))
 		if illegal++; illegal == 1 && page != "" {
 			err = errors.Join(err, porcupine.VisualizePath(model, info, page))
 			problem = fmt.Errorf("%w: see %s", problem, page)
@@ -78,78 +77,36 @@ func (h *History) checkAnimals(page string) (problems []error, err error) {
 	return problems, err
 }
 
-// partition returns the requests of each animal with what pages show of it, and a problem for each page that is older than a
-// shared file allows.
-func (h *History) partition() (partitions map[int][]porcupine.Operation, problems []error) {
-	partitions = map[int][]porcupine.Operation{}
-	requests := map[int][]Operation{} // of each animal
-	animals := map[int64]int{}        // by the id that a response has shown
-	for _, op := range h.operations {
-		for _, item := range op.Page {
-			animals[item.ID] = item.Animal
-		}
-		if op.Kind == List || op.Code == "" && (op.Kind == Get || op.Kind == GetOrder) {
-			continue
-		}
-		if op.Kind == Add && op.Code == ok {
-			animals[op.PetID] = op.Animal
-		}
-		end := int64(op.Return)
-		if op.Code == "" {
-			end = math.MaxInt64
-		}
-		requests[op.Animal] = append(requests[op.Animal], op)
-		partitions[op.Animal] = append(partitions[op.Animal], porcupine.Operation{ClientId: op.Client, Input: op, Call: int64(op.Call), Return: end})
-	}
-	changes := map[int][]change{}
-	for animal, all := range requests {
-		changes[animal] = changesOf(all)
-	}
-	for _, page := range h.operations {
-		if page.Kind != List || page.Code != ok {
-			continue
-		}
-		observe := func(animal int, o observation) {
-			o.filter = page.Filter
-			if h.SharedFile && changedByOthers(page.Process, changes[animal]) {
-				if err := checkAge(page, o, changes[animal]); err != nil {
-					problems = append(problems, fmt.Errorf("animal %d: %w", animal, err))
-				}
-				return
-			}
-			partitions[animal] = append(partitions[animal], porcupine.Operation{ClientId: page.Client, Input: o, Call: int64(page.Call), Return: int64(page.Return)})
-		}
-		last := page.After + 100 // the end, as far as clients read
-		if len(page.Page) == page.Limit {
-			last = page.Page[len(page.Page)-1].ID
-		}
-		listed := map[int64]bool{}
-		for _, item := range page.Page {
-			listed[item.ID] = true
-			observe(item.Animal, observation{Item: item})
-		}
-		for id := page.After + 1; id <= last; id++ {
-			animal, known := animals[id]
-			// The first request is that with the first response. If it was sent after the page, the page need not show the animal.
-			if known && !listed[id] && requests[animal] != nil && requests[animal][0].Call < page.Return {
-				observe(animal, observation{absent: true})
-			}
+// impossible names the operation that cannot follow the longest part of a history that is possible.
+func impossible(operations []porcupine.Operation, info porcupine.LinearizationInfo) string {
+	var longest []int
+	for _, part := range info.PartialLinearizations()[0] {
+		if len(part) > len(longest) {
+			longest = part
 		}
 	}
-	return partitions, problems[:min(len(problems), 10)]
-}
-
-// A recordKey is an animal or, unless order is -1, an order of an animal.
-type recordKey struct {
-	animal, order int
-	variant       string // of the animal
+	first := -1 // by its response
+	for i, op := range operations {
+		if !slices.Contains(longest, i) && (first < 0 || op.Return < operations[first].Return) {
+			first = i
+		}
+	}
+	op := operations[first]
+	return fmt.Sprintf("%s by client %d from %v to %v is impossible after %d other operations",
+		describe(op.Input), op.ClientId, time.Duration(op.Call), time.Duration(op.Return), len(longest))
 }
 
 // An occurrence is a record with its id in the response of op.
 type occurrence struct {
-	op *Operation
+	op     *Operation
+	record namedRecord
+	id     int64
+}
+
+// A namedRecord is a record with the variant of the animal, which its name has.
+type namedRecord struct {
 	recordKey
-	id int64
+	variant string
 }
 
 // checkIDs checks that the ids of new animals and orders grow, and that no two records have the same id, and no record two.
@@ -159,12 +116,15 @@ func (h *History) checkIDs() []error {
 		op := &h.operations[i]
 		switch {
 		case op.Code == ok && op.Kind == Add:
-			animals = append(animals, occurrence{op, recordKey{op.Animal, -1, op.Variant}, op.PetID})
+			animals = append(animals, occurrence{op, namedRecord{recordKey{op.Animal, noOrder}, op.Variant}, op.PetID})
 		case op.Code == ok && op.Kind == Order:
-			orders = append(orders, occurrence{op, recordKey{op.Animal, op.Order, ""}, op.OrderID})
+			orders = append(orders, occurrence{op, namedRecord{recordKey{op.Animal, op.Order}, ""}, op.OrderID})
+		}
+		if op.Kind != List {
+			continue
 		}
 		for _, item := range op.Page {
-			animals = append(animals, occurrence{op, recordKey{item.Animal, -1, item.Variant}, item.ID})
+			animals = append(animals, occurrence{op, namedRecord{recordKey{item.Animal, noOrder}, item.Variant}, item.ID})
 		}
 	}
 	return slices.Concat(checkSequence(animals), checkSequence(orders))
@@ -173,20 +133,20 @@ func (h *History) checkIDs() []error {
 // checkSequence checks the ids of the animals, or of the orders.
 func checkSequence(all []occurrence) (problems []error) {
 	slices.SortFunc(all, func(a, b occurrence) int { return cmp.Compare(a.op.Return, b.op.Return) })
-	records, ids := map[int64]recordKey{}, map[recordKey]int64{}
+	records, ids := map[int64]namedRecord{}, map[namedRecord]int64{}
 	greatest := make([]int64, len(all)+1) // id of the first so many
 	for i, s := range all {
 		greatest[i+1] = max(greatest[i], s.id)
-		if first, known := records[s.id]; known && first != s.recordKey {
-			problems = append(problems, fmt.Errorf("%+v and %+v have the id %d", first, s.recordKey, s.id))
+		if first, known := records[s.id]; known && first != s.record {
+			problems = append(problems, fmt.Errorf("%+v and %+v have the id %d", first, s.record, s.id))
 		}
-		if first, known := ids[s.recordKey]; known && first != s.id {
-			problems = append(problems, fmt.Errorf("%+v has the ids %d and %d", s.recordKey, first, s.id))
+		if first, known := ids[s.record]; known && first != s.id {
+			problems = append(problems, fmt.Errorf("%+v has the ids %d and %d", s.record, first, s.id))
 		}
-		records[s.id], ids[s.recordKey] = s.recordKey, s.id
+		records[s.id], ids[s.record] = s.record, s.id
 		before, _ := slices.BinarySearchFunc(all, s.op.Call, func(other occurrence, at time.Duration) int { return cmp.Compare(other.op.Return, at) })
 		if s.op.Kind != List && !s.op.Replayed && s.id <= greatest[before] {
-			problems = append(problems, fmt.Errorf("%+v has the id %d, and an earlier response had %d", s.recordKey, s.id, greatest[before]))
+			problems = append(problems, fmt.Errorf("%+v has the id %d, and an earlier response had %d", s.record, s.id, greatest[before]))
 		}
 	}
 	return problems[:min(len(problems), 10)]
@@ -195,11 +155,11 @@ func checkSequence(all []occurrence) (problems []error) {
 // checkPages checks that pages are never refused, ascend, and are not longer than their limit.
 func (h *History) checkPages() (problems []error) {
 	for _, op := range h.operations {
-		if op.Kind == List && op.Code != ok && op.Code != "" {
-			problems = append(problems, fmt.Errorf("a list after %d: %s", op.After, op.Code))
+		if op.isList() && op.Code != ok && op.Code != "" {
+			problems = append(problems, fmt.Errorf("a page after %d: %s", op.After, op.Code))
 		}
 		if len(op.Page) > op.Limit {
-			problems = append(problems, fmt.Errorf("a page after %d has %d animals, more than its limit of %d", op.After, len(op.Page), op.Limit))
+			problems = append(problems, fmt.Errorf("a page after %d has %d records, more than its limit of %d", op.After, len(op.Page), op.Limit))
 		}
 		last := op.After
 		for _, item := range op.Page {

@@ -9,6 +9,18 @@ import (
 	"example.com/petstore/test/harness"
 )
 
+func TestImpossibleOperationIsNamed(t *testing.T) {
+	t.Parallel()
+	h := NewHistory(false)
+	h.add(Operation{Kind: Add, Animal: 1, Call: 1, Return: 2, Code: ok, PetID: 7})
+	h.add(Operation{Kind: List, Client: 3, Limit: 10, Call: 4, Return: 5, Code: ok})
+	problems, err := h.Check("")
+	const want = "animal 1: list(): animal 7 absent by client 3 from 4ns to 5ns is impossible after 1 other operations"
+	if err != nil || len(problems) != 1 || problems[0].Error() != want {
+		t.Errorf("got the problems %v and %v, want %q", problems, err, want)
+	}
+}
+
 // TestJudgeFindsWhatIsImpossible judges short histories, each of which changes one thing of a possible one.
 func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 	t.Parallel()
@@ -20,6 +32,8 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 	item2 := Item{Animal: 2, Variant: "available", ID: 2, Status: "available"}
 	sold := Item{Animal: 1, Variant: "available", ID: 1, Status: "sold"}
 	list := Operation{Kind: List, Limit: 10, Call: 7 * ms, Return: 8 * ms, Code: ok, Page: []Item{sold}}
+	orders := Operation{Kind: ListOrders, Limit: 10, Call: 7 * ms, Return: 8 * ms, Code: ok, Page: []Item{{ID: 1, PetID: 1, Status: "delivered"}}}
+	placed := []Item{{ID: 1, PetID: 1, Status: "placed"}}
 	with := func(op Operation, change func(*Operation)) Operation {
 		change(&op)
 		return op
@@ -46,7 +60,7 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 		"list refused":             {[]Operation{with(list, func(o *Operation) { o.Code, o.Page = "missing_api_key", nil })}, false, false},
 		"list":                     {[]Operation{list}, true, false},
 		"list without it":          {[]Operation{with(list, func(o *Operation) { o.Page = nil })}, false, false},
-		"list with its old status": {[]Operation{with(list, func(o *Operation) { o.Page = []Item{{1, "available", 1, "pending"}} })}, false, false},
+		"list with its old status": {[]Operation{with(list, func(o *Operation) { o.Page = []Item{{Animal: 1, Variant: "available", ID: 1, Status: "pending"}} })}, false, false},
 		"list without one that was seen": {[]Operation{
 			{Kind: Add, Animal: 2, Call: 7 * ms, Return: 20 * ms, Code: ok, PetID: 2},
 			with(list, func(o *Operation) { o.Call, o.Return, o.Page = 9*ms, 10*ms, []Item{sold, {Animal: 2, ID: 2}} }),
@@ -74,32 +88,56 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 			{Kind: Order, Animal: 2, Order: 1, Call: 35 * ms, Return: 36 * ms, Code: ok, PetID: 2, OrderID: 3, OrderStatus: "placed", Process: 1},
 			{Kind: Deliver, Animal: 2, Order: 1, Call: 40 * ms, Return: 41 * ms, Code: ok, PetID: 2, OrderID: 3, OrderStatus: "delivered", Process: 1},
 			with(list, func(o *Operation) {
-				o.Call, o.Return, o.Page = 61*ms, 62*ms, []Item{sold, {2, "available", 2, "pending"}}
+				o.Call, o.Return, o.Page = 61*ms, 62*ms, []Item{sold, {Animal: 2, Variant: "available", ID: 2, Status: "pending"}}
 			}),
 		}, true, true},
 		"one that is there twice": {[]Operation{
 			with(add2, func(o *Operation) { o.Code, o.PetID, o.Keyed = "", 0, true }),
 			with(add2, func(o *Operation) { o.PetID, o.Keyed, o.Call, o.Return = 3, true, 3*ms, 4*ms; other(o) }),
 			with(list, func(o *Operation) {
-				o.Call, o.Return, o.Page = 500*ms, 501*ms, []Item{sold, item2, {2, "available", 3, "available"}}
+				o.Call, o.Return, o.Page = 500*ms, 501*ms, []Item{sold, item2, {Animal: 2, Variant: "available", ID: 3, Status: "available"}}
 			}),
 		}, false, true},
-		"another name": {[]Operation{with(list, func(o *Operation) { o.Page = []Item{{1, "", 1, "sold"}}; other(o) })}, false, true},
+		"another name": {[]Operation{with(list, func(o *Operation) { o.Page = []Item{{Animal: 1, Variant: "", ID: 1, Status: "sold"}}; other(o) })}, false, true},
 		"id of an order that falls": {[]Operation{
 			add2,
 			{Kind: Order, Animal: 2, Call: 7 * ms, Return: 8 * ms, Code: ok, PetID: 2, OrderID: 0, OrderStatus: "placed"},
 		}, false, false},
 		"another process after 100 ms, filtered": {[]Operation{with(list, func(o *Operation) { o.Filter, o.Page, o.Call, o.Return = "sold", nil, 107*ms, 108*ms; other(o) })}, false, true},
 		"an older status within 100 ms": {[]Operation{with(list, func(o *Operation) {
-			o.Page, o.Call, o.Return = []Item{{1, "available", 1, "pending"}}, 105*ms, 108*ms
+			o.Page, o.Call, o.Return = []Item{{Animal: 1, Variant: "available", ID: 1, Status: "pending"}}, 105*ms, 108*ms
 			other(o)
 		})}, true, true},
 		"an older status after 100 ms": {[]Operation{with(list, func(o *Operation) {
-			o.Page, o.Call, o.Return = []Item{{1, "available", 1, "pending"}}, 107*ms, 108*ms
+			o.Page, o.Call, o.Return = []Item{{Animal: 1, Variant: "available", ID: 1, Status: "pending"}}, 107*ms, 108*ms
 			other(o)
 		})}, false, true},
-		"not of its filter":   {[]Operation{with(list, func(o *Operation) { o.Filter = "available"; other(o) })}, false, true},
-		"more than its limit": {[]Operation{with(list, func(o *Operation) { o.Limit = 0 })}, false, false},
+		"not of its filter":               {[]Operation{with(list, func(o *Operation) { o.Filter = "available"; other(o) })}, false, true},
+		"more than its limit":             {[]Operation{with(list, func(o *Operation) { o.Limit = 0 })}, false, false},
+		"list of orders":                  {[]Operation{orders}, true, false},
+		"list of orders without it":       {[]Operation{with(orders, func(o *Operation) { o.Page = nil })}, false, false},
+		"list of orders, an older status": {[]Operation{with(orders, func(o *Operation) { o.Page = []Item{{ID: 1, PetID: 1, Status: "placed"}} })}, false, false},
+		"list of orders, another animal":  {[]Operation{add2, with(orders, func(o *Operation) { o.Page = []Item{{ID: 1, PetID: 2, Status: "delivered"}} })}, false, false},
+		"list of orders, unknown animal":  {[]Operation{with(orders, func(o *Operation) { o.Page = append(o.Page[:1:1], Item{ID: 2, PetID: 3, Status: "placed"}) })}, false, false},
+		"list of orders, not ordered":     {[]Operation{with(orders, func(o *Operation) { o.Page = append(o.Page[:1:1], Item{ID: 2, PetID: 1, Status: "placed"}) })}, false, false},
+		"list of orders, perhaps ordered": {[]Operation{
+			add2, with(order, func(o *Operation) { o.Animal, o.PetID, o.OrderID, o.Code = 2, 2, 0, "" }),
+			with(orders, func(o *Operation) { o.Page = append(o.Page[:1:1], Item{ID: 2, PetID: 2, Status: "placed"}) }),
+		}, true, false},
+		"list of orders before it":                {[]Operation{with(orders, func(o *Operation) { o.Call, o.Return, o.Page = 2*ms, 3*ms, nil })}, true, false},
+		"orders of an animal":                     {[]Operation{add2, with(orders, func(o *Operation) { o.PetID, o.Page = 2, nil })}, true, false},
+		"orders of an animal without it":          {[]Operation{with(orders, func(o *Operation) { o.PetID, o.Page = 1, nil })}, false, false},
+		"orders of an animal with others":         {[]Operation{add2, with(orders, func(o *Operation) { o.PetID = 2 })}, false, false},
+		"orders of a status":                      {[]Operation{with(orders, func(o *Operation) { o.Filter, o.Page = "placed", nil })}, true, false},
+		"orders of a status without it":           {[]Operation{with(orders, func(o *Operation) { o.Filter, o.Page = "delivered", nil })}, false, false},
+		"orders of another status":                {[]Operation{with(orders, func(o *Operation) { o.Filter = "placed" })}, false, false},
+		"orders, another process within 100 ms":   {[]Operation{with(orders, func(o *Operation) { o.Page = nil; other(o) })}, true, true},
+		"orders, another process after 100 ms":    {[]Operation{with(orders, func(o *Operation) { o.Page, o.Call, o.Return = nil, 107*ms, 108*ms; other(o) })}, false, true},
+		"orders, its process within 100 ms":       {[]Operation{with(orders, func(o *Operation) { o.Page = nil })}, false, true},
+		"orders, an older status within 100 ms":   {[]Operation{with(orders, func(o *Operation) { o.Call, o.Return, o.Page = 105*ms, 108*ms, placed; other(o) })}, true, true},
+		"orders, an older status after 100 ms":    {[]Operation{with(orders, func(o *Operation) { o.Call, o.Return, o.Page = 107*ms, 108*ms, placed; other(o) })}, false, true},
+		"orders refused":                          {[]Operation{with(orders, func(o *Operation) { o.Code, o.Page = "invalid_parameter", nil })}, false, false},
+		"orders that descend, or are there twice": {[]Operation{with(orders, func(o *Operation) { o.Page = append(o.Page[:1:1], o.Page[0]) })}, false, false},
 		"id at the same time": {[]Operation{
 			{Kind: Add, Animal: 2, Call: 7 * ms, Return: 9 * ms, Code: ok, PetID: 3},
 			{Kind: Add, Animal: 3, Call: 9 * ms, Return: 10 * ms, Code: ok, PetID: 2},

@@ -3,6 +3,7 @@ package linearizability
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/anishathalye/porcupine"
 )
@@ -25,10 +26,11 @@ type orderState struct {
 	status string
 }
 
-// An observation is what a page has of an animal: the animal, or that it is not there with the status of
+// An observation is what a page has of an animal or an order: the record, or that it is not there with the status of
 // the filter, or with any if that is empty.
 type observation struct {
 	Item
+	recordKey
 	absent bool
 	filter string
 }
@@ -79,7 +81,7 @@ func (s *state) step(op Operation) bool {
 		return s.end(order, op, "delivered", "sold")
 	case Cancel:
 		return s.end(order, op, "cancelled", "available")
-	case Add, List:
+	case Add, List, ListOrders:
 	}
 	return false
 }
@@ -125,12 +127,22 @@ func (s *state) end(order *orderState, op Operation, status, petStatus string) b
 	return op.Code == ok && order.status == status && op.OrderStatus == status
 }
 
-// observe reports whether a page may have that of the animal.
+// observe reports whether a page may have that of the animal or its order.
 func (s *state) observe(o observation) bool {
-	if o.absent {
-		return !s.added || o.filter != "" && s.status != o.filter
+	id, status, added := &s.id, s.status, s.added
+	if o.order >= 0 {
+		order := &s.orders[o.order]
+		id, status, added = &order.id, order.status, order.status != ""
 	}
-	return s.added && bind(&s.id, o.ID) && s.variant == o.Variant && s.status == o.Status && (o.filter == "" || o.filter == o.Status)
+	switch {
+	case o.absent:
+		return !added || o.filter != "" && status != o.filter
+	case o.filter != "" && o.filter != o.Status:
+		return false
+	case o.order == unknownOrder:
+		return slices.ContainsFunc(s.orders[:], func(order orderState) bool { return order.id == 0 && order.status == o.Status })
+	}
+	return added && bind(id, o.ID) && status == o.Status && (o.order != noOrder || s.variant == o.Variant)
 }
 
 // bind reports whether an id may be that of a response. An id that no response has returned yet becomes it.
@@ -143,10 +155,14 @@ func bind(id *int64, returned int64) bool {
 
 func describe(input any) string {
 	if o, isPage := input.(observation); isPage {
-		if o.absent {
-			return fmt.Sprintf("list(%s): absent", o.filter)
+		record := "animal"
+		if o.order != noOrder {
+			record = "order"
 		}
-		return fmt.Sprintf("list(%s): %d %q", o.filter, o.ID, o.Status)
+		if o.absent {
+			return fmt.Sprintf("list(%s): %s %d absent", o.filter, record, o.ID)
+		}
+		return fmt.Sprintf("list(%s): %s %d %q", o.filter, record, o.ID, o.Status)
 	}
 	op := input.(Operation)
 	response := cmp.Or(op.Code, "unknown outcome")
