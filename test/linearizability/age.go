@@ -28,7 +28,7 @@ func changedByOthers(process int, changes []change) bool {
 // checkAge returns an error if the page shows of an animal or an order what another process had changed longer than maxStaleness before its
 // request, or its own process before its request. The model does not judge such pages: so many overlap within maxStaleness
 // that it takes too long.
-func checkAge(page Operation, o observation, changes []change) error {
+func checkAge(page *Operation, o observation, changes []change) error {
 	statuses := possibleStatuses(changes, page)
 	for _, status := range statuses {
 		switch {
@@ -43,7 +43,7 @@ func checkAge(page Operation, o observation, changes []change) error {
 
 // possibleStatuses returns the statuses that a page may show: those of changes that had begun, and that no later
 // change had certainly replaced, which the page must show.
-func possibleStatuses(changes []change, page Operation) (statuses []string) {
+func possibleStatuses(changes []change, page *Operation) (statuses []string) {
 	for _, c := range changes {
 		replaced := slices.ContainsFunc(changes, func(later change) bool {
 			mustBeShown := later.end < page.Call-maxStaleness || later.process == page.Process && later.end < page.Call

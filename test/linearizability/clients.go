@@ -26,7 +26,9 @@ type Clients struct {
 	clients int         // of Run
 	count   int         // of animals
 
-	lastAnimal, lastOrder int64 // the greatest ids
+	lastAnimal, lastOrder int64               // the greatest ids
+	lists                 map[Kind]*Operation // the last request for a page of each list
+	pages                 map[string]keptPage // by path
 }
 
 // An animal is what the clients know of it. Clients.mu guards it.
@@ -119,11 +121,9 @@ type client struct {
 	processes []int
 	random    *rand.Rand
 	http      *http.Client
-	pages     map[string]keptPage // by URL, without the process
-	list      *Operation          // the last request for a page
 }
 
-// A keptPage is what a client keeps of a page.
+// A keptPage is what clients keep of a page.
 type keptPage struct {
 	etag  string
 	items []Item
@@ -131,7 +131,7 @@ type keptPage struct {
 
 func (c *Clients) newClient(number int, processes ...int) client {
 	seed := c.Seed + uint64(c.History.Len()) // else each Run would send the same requests
-	return client{c, number, processes, rand.New(rand.NewPCG(seed, uint64(number))), &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{}}, map[string]keptPage{}, &Operation{}}
+	return client{c, number, processes, rand.New(rand.NewPCG(seed, uint64(number))), &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{}}}
 }
 
 // next sends a random request.
@@ -180,23 +180,32 @@ func (c client) draw() (Operation, *animal, *order) {
 	return c.drawUse(op, a)
 }
 
-// drawList returns a random request for a page. There are few, so that they are cached, and half are the one before, which may be
-// answered with 304.
+// drawList returns a random request for a page. Half are that of the client before, so that several are sent at once, and answered
+// from the cache or with 304.
 func (c client) drawList() Operation {
-	if c.list.Kind != "" && c.random.IntN(2) == 0 {
-		return *c.list
-	}
 	op := Operation{Client: c.number, Kind: List, Limit: 5 + 5*c.random.IntN(2)}
 	last, filters := c.lastAnimal, []string{"", "", "available", "pending", "sold"}
-	if c.random.IntN(3) == 0 {
+	if c.random.IntN(2) == 0 {
 		op.Kind, last, filters = ListOrders, c.lastOrder, []string{"", "", "placed", "delivered", "cancelled"}
 	}
+	if before := c.lists[op.Kind]; before != nil && c.random.IntN(2) == 0 {
+		op = *before
+		op.Client = c.number
+		return op
+	}
+	op.Canonical = c.random.IntN(2) == 0
 	op.After = max(0, last/10-c.random.Int64N(4)) * 10
 	op.Filter = filters[c.random.IntN(len(filters))]
 	if a := c.animals[c.random.IntN(len(c.animals))]; op.Kind == ListOrders && a != nil && c.random.IntN(3) == 0 {
 		op.PetID = a.id // 0 if it has none yet: all orders
 	}
-	*c.list = op
+	if c.random.IntN(8) == 0 {
+		op.After, op.Limit = 0, 20
+	}
+	if c.lists == nil {
+		c.lists = map[Kind]*Operation{}
+	}
+	c.lists[op.Kind] = &op
 	return op
 }
 

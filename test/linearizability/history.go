@@ -34,18 +34,20 @@ const (
 // at most maxOrders orders, each with a number. Attempts with the same idempotency key are operations
 // for the same animal or order.
 type Operation struct {
-	Client  int           `json:"client"`
-	Process int           `json:"process"` // that the request was sent to
-	Kind    Kind          `json:"kind"`
-	Animal  int           `json:"animal,omitempty"`
-	Variant string        `json:"variant,omitempty"` // of the body of an Add: "available", or "" without a status
-	Order   int           `json:"order,omitempty"`
-	Keyed   bool          `json:"keyed,omitempty"`
-	After   int64         `json:"after,omitempty"` // of a List or ListOrders, as Limit and Filter
-	Limit   int           `json:"limit,omitempty"`
-	Filter  string        `json:"filter,omitempty"`
-	Call    time.Duration `json:"call"`             // since the begin of the history
-	Return  time.Duration `json:"return,omitempty"` // when the request was given up, if the outcome is unknown
+	Client  int    `json:"client"`
+	Process int    `json:"process"` // that the request was sent to
+	Kind    Kind   `json:"kind"`
+	Animal  int    `json:"animal,omitempty"`
+	Variant string `json:"variant,omitempty"` // of the body of an Add: "available", or "" without a status
+	Order   int    `json:"order,omitempty"`
+	Keyed   bool   `json:"keyed,omitempty"`
+	After   int64  `json:"after,omitempty"` // of a List or ListOrders, as Limit and Filter
+	Limit   int    `json:"limit,omitempty"`
+	Filter  string `json:"filter,omitempty"`
+	// Canonical is whether the query has the form of those of links, which the service need not parse.
+	Canonical bool          `json:"canonical,omitempty"`
+	Call      time.Duration `json:"call"`             // since the begin of the history
+	Return    time.Duration `json:"return,omitempty"` // when the request was given up, if the outcome is unknown
 
 	// The response.
 	Code        string `json:"code,omitempty"` // "ok", or that of an error; "" if the outcome is unknown
@@ -56,6 +58,7 @@ type Operation struct {
 	OrderID     int64  `json:"orderId,omitempty"`
 	OrderStatus string `json:"orderStatus,omitempty"`
 	Page        []Item `json:"page,omitempty"`
+	More        bool   `json:"more,omitempty"` // the page has a link to the next one
 }
 
 // The Code of an operation that succeeded.

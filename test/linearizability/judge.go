@@ -29,7 +29,10 @@ func (h *History) Check(page string) (problems []error, err error) {
 func (h *History) WantPossible(t *testing.T, page string) {
 	t.Helper()
 	harness.Check(t, os.MkdirAll(filepath.Dir(page), 0o755))
-	_ = os.Remove(page) // of an earlier run
+	if h.path == "" { // else it is judged again
+		_ = os.Remove(page) // of an earlier run
+		_ = os.Remove(fileBeside(page))
+	}
 	begin := time.Now()
 	problems, err := h.Check(page)
 	var memory unix.Rusage
@@ -49,9 +52,12 @@ func (h *History) WantPossible(t *testing.T, page string) {
 // store saves the history beside the page.
 func (h *History) store(t *testing.T, page string) {
 	t.Helper()
-	harness.Check(t, h.Save(strings.TrimSuffix(page, ".html")+".ndjson.gz"))
-	t.Logf("go test ./linearizability -run TestReplay -v -replay %s judges the history again", h.path)
+	harness.Check(t, h.Save(fileBeside(page)))
+	t.Logf("cd test && PETSTORE_TEST_ENGINE=sqlite go test ./linearizability -run TestReplay -v -replay %s judges the history again", h.path)
 }
+
+// fileBeside returns the file of the history of a page.
+func fileBeside(page string) string { return strings.TrimSuffix(page, ".html") + ".ndjson.gz" }
 
 // checkAnimals checks each animal with its orders by the model.
 func (h *History) checkAnimals(page string) (problems []error, err error) {
@@ -65,7 +71,7 @@ func (h *History) checkAnimals(page string) (problems []error, err error) {
 		if result != porcupine.Illegal {
 			continue
 		}
-		problem := fmt.Errorf("animal %d: %s", animal, impossible(partitions[animal], info))
+		problem := fmt.Errorf("animal-%d: %s", animal, impossible(partitions[animal], info))
 		if illegal++; illegal == 1 && page != "" {
 			err = errors.Join(err, porcupine.VisualizePath(model, info, page))
 			problem = fmt.Errorf("%w: see %s", problem, page)
@@ -157,6 +163,9 @@ func (h *History) checkPages() (problems []error) {
 	for _, op := range h.operations {
 		if op.isList() && op.Code != ok && op.Code != "" {
 			problems = append(problems, fmt.Errorf("a page after %d: %s", op.After, op.Code))
+		}
+		if op.More && len(op.Page) < op.Limit {
+			problems = append(problems, fmt.Errorf("a page after %d has a link to the next one, and %d records, fewer than its limit of %d", op.After, len(op.Page), op.Limit))
 		}
 		if len(op.Page) > op.Limit {
 			problems = append(problems, fmt.Errorf("a page after %d has %d records, more than its limit of %d", op.After, len(op.Page), op.Limit))

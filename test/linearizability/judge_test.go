@@ -15,7 +15,7 @@ func TestImpossibleOperationIsNamed(t *testing.T) {
 	h.add(Operation{Kind: Add, Animal: 1, Call: 1, Return: 2, Code: ok, PetID: 7})
 	h.add(Operation{Kind: List, Client: 3, Limit: 10, Call: 4, Return: 5, Code: ok})
 	problems, err := h.Check("")
-	const want = "animal 1: list(): animal 7 absent by client 3 from 4ns to 5ns is impossible after 1 other operations"
+	const want = "animal-1: /v1/pets?after=0&limit=10 (ok): no animal 7 by client 3 from 4ns to 5ns is impossible after 1 other operations"
 	if err != nil || len(problems) != 1 || problems[0].Error() != want {
 		t.Errorf("got the problems %v and %v, want %q", problems, err, want)
 	}
@@ -138,6 +138,9 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 		"orders, an older status after 100 ms":    {[]Operation{with(orders, func(o *Operation) { o.Call, o.Return, o.Page = 107*ms, 108*ms, placed; other(o) })}, false, true},
 		"orders refused":                          {[]Operation{with(orders, func(o *Operation) { o.Code, o.Page = "invalid_parameter", nil })}, false, false},
 		"orders that descend, or are there twice": {[]Operation{with(orders, func(o *Operation) { o.Page = append(o.Page[:1:1], o.Page[0]) })}, false, false},
+		"full page without a link, with more":     {[]Operation{add2, with(list, func(o *Operation) { o.Limit = 1 })}, false, false},
+		"full page with a link":                   {[]Operation{add2, with(list, func(o *Operation) { o.Limit, o.More = 1, true })}, true, false},
+		"page with a link that is not full":       {[]Operation{with(list, func(o *Operation) { o.More = true })}, false, false},
 		"id at the same time": {[]Operation{
 			{Kind: Add, Animal: 2, Call: 7 * ms, Return: 9 * ms, Code: ok, PetID: 3},
 			{Kind: Add, Animal: 3, Call: 9 * ms, Return: 10 * ms, Code: ok, PetID: 2},

@@ -33,6 +33,7 @@ type observation struct {
 	recordKey
 	absent bool
 	filter string
+	page   *Operation
 }
 
 // model has an animal in each partition.
@@ -159,10 +160,14 @@ func describe(input any) string {
 		if o.order != noOrder {
 			record = "order"
 		}
-		if o.absent {
-			return fmt.Sprintf("list(%s): %s %d absent", o.filter, record, o.ID)
+		response := ok
+		if o.page.NotModified {
+			response = "not modified"
 		}
-		return fmt.Sprintf("list(%s): %s %d %q", o.filter, record, o.ID, o.Status)
+		if o.absent {
+			return fmt.Sprintf("%s (%s): no %s %d", pathOf(o.page), response, record, o.ID)
+		}
+		return fmt.Sprintf("%s (%s): %s %d %q", pathOf(o.page), response, record, o.ID, o.Status)
 	}
 	op := input.(Operation)
 	response := cmp.Or(op.Code, "unknown outcome")

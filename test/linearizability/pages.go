@@ -55,7 +55,8 @@ func (h *History) partition() (partitions map[int][]porcupine.Operation, problem
 			s.changes[recordKey{animal, order}] = changesOf(all, order)
 		}
 	}
-	for _, page := range h.operations {
+	for i := range h.operations {
+		page := &h.operations[i]
 		if !page.isList() || page.Code != ok {
 			continue
 		}
@@ -68,7 +69,7 @@ func (h *History) partition() (partitions map[int][]porcupine.Operation, problem
 			if !h.SharedFile || o.order != unknownOrder && !changedByOthers(page.Process, changes) {
 				partitions[o.animal] = append(partitions[o.animal], porcupine.Operation{ClientId: page.Client, Input: o, Call: int64(page.Call), Return: int64(page.Return)})
 			} else if err := checkAge(page, o, changes); o.order != unknownOrder && err != nil {
-				problems = append(problems, fmt.Errorf("animal %d: %w", o.animal, err))
+				problems = append(problems, fmt.Errorf("animal-%d: %w", o.animal, err))
 			}
 		}
 	}
@@ -76,13 +77,13 @@ func (h *History) partition() (partitions map[int][]porcupine.Operation, problem
 }
 
 // observations returns what a page has of the records within its range of ids, and an error if it has an order that it cannot have.
-func (s shown) observations(page Operation) (all []observation, err error) {
+func (s shown) observations(page *Operation) (all []observation, err error) {
 	known := s.animals
 	if page.Kind == ListOrders {
 		known = s.orders
 	}
 	last := page.After + maxRange
-	if len(page.Page) == page.Limit {
+	if page.More && len(page.Page) > 0 {
 		last = page.Page[len(page.Page)-1].ID
 	}
 	listed := map[int64]bool{}
@@ -99,7 +100,7 @@ func (s shown) observations(page Operation) (all []observation, err error) {
 				key = recordKey{animal.animal, unknownOrder}
 			}
 		}
-		all = append(all, observation{Item: item, recordKey: key, filter: page.Filter})
+		all = append(all, observation{Item: item, recordKey: key, filter: page.Filter, page: page})
 	}
 	for id := page.After + 1; id <= last; id++ {
 		key, isKnown := known[id]
@@ -108,7 +109,7 @@ func (s shown) observations(page Operation) (all []observation, err error) {
 			continue
 		}
 		if page.PetID == 0 || s.animals[page.PetID].animal == key.animal {
-			all = append(all, observation{Item: Item{ID: id}, recordKey: key, absent: true, filter: page.Filter})
+			all = append(all, observation{Item: Item{ID: id}, recordKey: key, absent: true, filter: page.Filter, page: page})
 		}
 	}
 	return all, err

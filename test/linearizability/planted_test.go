@@ -54,8 +54,8 @@ func patches(t *testing.T) []string {
 	t.Helper()
 	found, err := filepath.Glob("testdata/*.patch")
 	harness.Check(t, err)
-	if len(found) != 8 {
-		t.Fatalf("got the patches %q, want eight", found)
+	if len(found) != 10 {
+		t.Fatalf("got the patches %q, want ten", found)
 	}
 	return found
 }

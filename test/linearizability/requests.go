@@ -31,7 +31,7 @@ func (r record) status() string {
 // send sends the request of an operation and adds it to the history with its response. While none of the processes is to
 // be used, it waits until ctx ends.
 func (c client) send(ctx context.Context, op *Operation) {
-	var method, path, body, key, etag string
+	var method, path, body, key string
 	switch op.Kind {
 	case Add:
 		method, path, key = http.MethodPost, "/v1/pets", fmt.Sprintf("animal-%d", op.Animal)
@@ -53,8 +53,9 @@ func (c client) send(ctx context.Context, op *Operation) {
 	if !op.Keyed {
 		key = ""
 	}
+	var kept keptPage
 	if op.isList() && c.random.IntN(2) == 0 {
-		etag = c.pages[path].etag
+		kept = c.kept(path)
 	}
 	url := ""
 	for url == "" {
@@ -67,37 +68,57 @@ func (c client) send(ctx context.Context, op *Operation) {
 		}
 	}
 	op.Call = c.History.now()
-	status, header, response, err := c.do(method, url+path, body, key, etag)
+	status, header, response, err := c.do(method, url+path, body, key, kept.etag)
 	op.Return = c.History.now()
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return // no process got the request
 	}
 	op.Replayed = header.Get("Idempotency-Replayed") == "true"
-	if err == nil && status == http.StatusNotModified && etag != "" && header.Get("ETag") == etag {
-		op.Code, op.NotModified, op.Page = ok, true, c.pages[path].items
+	if err == nil && status == http.StatusNotModified && kept.etag != "" && header.Get("ETag") == kept.etag {
+		op.Code, op.NotModified, op.Page = ok, true, kept.items
 	} else {
 		c.read(op, status, response, err)
 	}
 	if op.isList() && op.Code == ok {
-		c.pages[path] = keptPage{header.Get("ETag"), op.Page}
+		op.More = header.Get("Link") != ""
+		c.keep(path, keptPage{header.Get("ETag"), op.Page})
 	}
 	c.History.add(*op)
 }
 
-// pathOf returns the path and query of a page.
-func pathOf(op *Operation) string {
-	path := "/v1/pets"
-	if op.Kind == ListOrders {
-		path = "/v1/store/orders"
+// kept returns what clients keep of a page.
+func (c *Clients) kept(path string) keptPage {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pages[path]
+}
+
+func (c *Clients) keep(path string, page keptPage) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pages == nil {
+		c.pages = map[string]keptPage{}
 	}
-	path += fmt.Sprintf("?after=%d&limit=%d", op.After, op.Limit)
+	c.pages[path] = page
+}
+
+// pathOf returns the path and query of a page. The canonical query for the first 20 of all is none.
+func pathOf(op *Operation) string {
+	path := map[Kind]string{List: "/v1/pets", ListOrders: "/v1/store/orders"}[op.Kind]
+	filters := ""
 	if op.Filter != "" {
-		path += "&status=" + op.Filter
+		filters = "&status=" + op.Filter
 	}
 	if op.PetID != 0 {
-		path += fmt.Sprintf("&petId=%d", op.PetID)
+		filters += fmt.Sprintf("&petId=%d", op.PetID)
 	}
-	return path
+	switch {
+	case !op.Canonical:
+		return fmt.Sprintf("%s?after=%d&limit=%d%s", path, op.After, op.Limit, filters)
+	case op.After == 0 && op.Limit == 20 && filters == "":
+		return path
+	}
+	return fmt.Sprintf("%s?limit=%d%s&after=%d", path, op.Limit, filters, op.After)
 }
 
 // read reads the response of an operation. 503 and no response leave its outcome unknown.
