@@ -85,6 +85,8 @@ func TestMended(t *testing.T) {
 
 func TestOther(t *testing.T) {}
 
+func TestBroken(t *testing.T) { t.Error("also with the mend") }
+
 func TestSlow(t *testing.T) { select {} }
 `
 	commit := func(mended string) {
@@ -97,13 +99,13 @@ func TestSlow(t *testing.T) { select {} }
 	commit("false")
 	harness.WriteFile(t, folder, "p/p_test.go", test)
 	harness.WriteFile(t, folder, "nested/p/p_test.go", test)
-	harness.WriteFile(t, folder, "p/other_test.go", "package p\n\nvar _ = broken\n") // the file of the test alone is taken
-	commit("true")
+	harness.WriteFile(t, folder, "p/other_test.go", "package p\n\nvar _ = brought\n") // the file of the test alone is taken
+	commit("true\n\nconst brought = 1")
 	script, err := filepath.Abs("../../scripts/before-mend")
 	harness.Check(t, err)
 	for args, want := range map[string]int{
 		"HEAD ./p TestMended": 0, "HEAD ./nested/p TestMended": 0, "HEAD ./p TestOther": 1, "HEAD ./p TestMissing": 2, "HEAD~ ./p TestMended": 2,
-		"HEAD ./p TestMended -unknown": 2, "none ./p TestMended": 2, "HEAD ./p": 2, "HEAD ./p TestSlow -timeout=1ms": 2,
+		"HEAD ./p TestBroken": 2, "HEAD ./p TestMended -unknown": 2, "none ./p TestMended": 2, "HEAD ./p": 2, "HEAD ./p TestSlow -timeout=1ms": 2,
 	} {
 		cmd := exec.CommandContext(t.Context(), script, strings.Fields(args)...)
 		cmd.Dir = filepath.Join(folder, "nested") // any folder of the repository

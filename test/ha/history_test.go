@@ -34,8 +34,9 @@ func TestHistoryOfFailoversIsLinearizable(t *testing.T) {
 	time.Sleep(2 * time.Second)
 	stop()
 	sending.Wait()
-	harness.Check(t, clients.ReadAll(t.Context()))
+	readErr := clients.ReadAll(t.Context())
 	page, err := filepath.Abs("../../bin/linearizability/failovers.html")
 	harness.Check(t, err)
 	clients.History.WantPossible(t, page)
+	harness.Check(t, readErr)
 }

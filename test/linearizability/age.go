@@ -1,6 +1,7 @@
 package linearizability
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -25,20 +26,30 @@ func changedByOthers(process int, changes []change) bool {
 	return slices.ContainsFunc(changes, func(c change) bool { return c.status != none && c.process != process })
 }
 
-// checkAge returns an error if the page shows of an animal or an order what another process had changed longer than maxStaleness before its
-// request, or its own process before its request. The model does not judge such pages: so many overlap within maxStaleness
-// that it takes too long.
-func checkAge(page *Operation, o observation, changes []change) error {
-	statuses := possibleStatuses(changes, page)
-	for _, status := range statuses {
-		switch {
-		case o.absent && (status == none || o.filter != "" && status != o.filter):
-			return nil
-		case !o.absent && status == o.Status && (o.filter == "" || status == o.filter):
-			return nil
+// checkAges returns a problem for each page that shows of an animal or an order what another process had changed longer than
+// maxStaleness before its request, or its own process before its request. The model does not judge such pages: so many overlap
+// within maxStaleness that it takes too long.
+func (h *History) checkAges(s shown) (problems []error) {
+	if !h.SharedFile {
+		return nil
+	}
+	for o := range h.observations(s) {
+		changes := s.changes[o.recordKey]
+		if !changedByOthers(o.page.Process, changes) {
+			continue
+		}
+		statuses := possibleStatuses(changes, o.page)
+		possible := slices.ContainsFunc(statuses, func(status string) bool {
+			if o.absent {
+				return status == none || !o.selects(status)
+			}
+			return status == o.status && o.selects(status)
+		})
+		if !possible {
+			problems = append(problems, fmt.Errorf("%s, sent to process %d at %v, is not possible, but %q", describe(o), o.page.Process, o.page.Call, statuses))
 		}
 	}
-	return fmt.Errorf("%s, sent at %v, is not possible, but %q", describe(o), page.Call, statuses)
+	return problems[:min(len(problems), 10)]
 }
 
 // possibleStatuses returns the statuses that a page may show: those of changes that had begun, and that no later
@@ -57,7 +68,8 @@ func possibleStatuses(changes []change, page *Operation) (statuses []string) {
 }
 
 // changesOf returns the changes of an order, or of the animal, that succeeded or may have. Repeated requests are one change, which
-// began with the first of them, and had ended when the first response was read.
+// began with the first of them, and had ended when the first response was read. The first is that it is not there, the others
+// are in the order in which they began.
 func changesOf(requests []Operation, order int) []change {
 	changes := []change{{none, math.MinInt64, math.MinInt64, -1}}
 	type request struct {
@@ -67,7 +79,7 @@ func changesOf(requests []Operation, order int) []change {
 	}
 	index := map[request]int{}
 	for _, op := range requests {
-		status, isChange := op.changes(order)
+		status, isChange := op.newStatus(order)
 		if !isChange || op.Code != ok && op.Code != "" {
 			continue
 		}
@@ -78,6 +90,9 @@ func changesOf(requests []Operation, order int) []change {
 			index[r] = i
 			changes = append(changes, change{status, op.Call, math.MaxInt64, op.Process})
 		}
+		if op.Call > changes[i].end {
+			continue // it repeats what had been done
+		}
 		if changes[i].process != op.Process {
 			changes[i].process = -1
 		}
@@ -86,11 +101,12 @@ func changesOf(requests []Operation, order int) []change {
 			changes[i].end = min(changes[i].end, op.Return)
 		}
 	}
+	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.begin, b.begin) })
 	return changes
 }
 
-// changes returns the status that a request gives the order, or the animal, and whether it gives it one.
-func (op Operation) changes(order int) (status string, isChange bool) {
+// newStatus returns the status that a request gives the order, or the animal, and whether it gives it one.
+func (op Operation) newStatus(order int) (status string, isChange bool) {
 	switch {
 	case order == noOrder && op.Kind == Add:
 		return op.Variant, true

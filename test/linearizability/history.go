@@ -53,7 +53,7 @@ type Operation struct {
 	Code        string `json:"code,omitempty"` // "ok", or that of an error; "" if the outcome is unknown
 	Replayed    bool   `json:"replayed,omitempty"`
 	NotModified bool   `json:"notModified,omitempty"` // 304: then Page is what the client had
-	PetID       int64  `json:"petId,omitempty"`       // of the request unless Kind is Add, also of a ListOrders for one animal
+	PetID       int64  `json:"petId,omitempty"`       // of the response; of the request of an Order, and of a ListOrders for one animal
 	PetStatus   string `json:"petStatus,omitempty"`
 	OrderID     int64  `json:"orderId,omitempty"`
 	OrderStatus string `json:"orderStatus,omitempty"`

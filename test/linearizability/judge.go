@@ -21,8 +21,9 @@ import (
 // Check returns a problem for each reason why the history is impossible, at most ten of each check, and an error if it cannot
 // judge all of it. It writes Porcupine's HTML page of the first impossible animal to the file page, unless that is empty.
 func (h *History) Check(page string) (problems []error, err error) {
-	problems, err = h.checkAnimals(page)
-	return slices.Concat(problems, h.checkIDs(), h.checkPages(), h.checkOutcomes()), err
+	s := h.shown()
+	problems, err = h.checkAnimals(s, page)
+	return slices.Concat(problems, h.checkAges(s), h.checkListedOrders(s), h.checkIDs(s), h.checkPages(), h.checkOutcomes()), err
 }
 
 // WantPossible fails the test if the history is impossible, and stores the history beside the page then.
@@ -60,8 +61,8 @@ func (h *History) store(t *testing.T, page string) {
 func fileBeside(page string) string { return strings.TrimSuffix(page, ".html") + ".ndjson.gz" }
 
 // checkAnimals checks each animal with its orders by the model.
-func (h *History) checkAnimals(page string) (problems []error, err error) {
-	partitions, problems := h.partition()
+func (h *History) checkAnimals(s shown, page string) (problems []error, err error) {
+	partitions := h.partition(s)
 	illegal := 0
 	for _, animal := range slices.Sorted(maps.Keys(partitions)) {
 		result, info := porcupine.CheckOperationsVerbose(model, partitions[animal], time.Minute)
@@ -87,7 +88,7 @@ func (h *History) checkAnimals(page string) (problems []error, err error) {
 func impossible(operations []porcupine.Operation, info porcupine.LinearizationInfo) string {
 	var longest []int
 	for _, part := range info.PartialLinearizations()[0] {
-		if len(part) > len(longest) {
+		if len(part) > len(longest) || len(part) == len(longest) && slices.Compare(part, longest) < 0 { // they are in random order
 			longest = part
 		}
 	}
@@ -116,7 +117,7 @@ type namedRecord struct {
 }
 
 // checkIDs checks that the ids of new animals and orders grow, and that no two records have the same id, and no record two.
-func (h *History) checkIDs() []error {
+func (h *History) checkIDs(s shown) []error {
 	var animals, orders []occurrence
 	for i := range h.operations {
 		op := &h.operations[i]
@@ -126,11 +127,14 @@ func (h *History) checkIDs() []error {
 		case op.Code == ok && op.Kind == Order:
 			orders = append(orders, occurrence{op, namedRecord{recordKey{op.Animal, op.Order}, ""}, op.OrderID})
 		}
-		if op.Kind != List {
-			continue
-		}
 		for _, item := range op.Page {
-			animals = append(animals, occurrence{op, namedRecord{recordKey{item.Animal, noOrder}, item.Variant}, item.ID})
+			if key, isKnown := s.orders[item.ID]; op.Kind == List {
+				animals = append(animals, occurrence{op, namedRecord{recordKey{item.Animal, noOrder}, item.Variant}, item.ID})
+			} else if isKnown {
+				orders = append(orders, occurrence{op, namedRecord{key, ""}, item.ID})
+			} else {
+				orders = append(orders, occurrence{op, namedRecord{recordKey{0, int(item.ID)}, ""}, item.ID}) // of no request that is known
+			}
 		}
 	}
 	return slices.Concat(checkSequence(animals), checkSequence(orders))
@@ -144,15 +148,15 @@ func checkSequence(all []occurrence) (problems []error) {
 	for i, s := range all {
 		greatest[i+1] = max(greatest[i], s.id)
 		if first, known := records[s.id]; known && first != s.record {
-			problems = append(problems, fmt.Errorf("%+v and %+v have the id %d", first, s.record, s.id))
+			problems = append(problems, fmt.Errorf("%v and %v have the id %d", first, s.record, s.id))
 		}
 		if first, known := ids[s.record]; known && first != s.id {
-			problems = append(problems, fmt.Errorf("%+v has the ids %d and %d", s.record, first, s.id))
+			problems = append(problems, fmt.Errorf("%v has the ids %d and %d", s.record, first, s.id))
 		}
 		records[s.id], ids[s.record] = s.record, s.id
 		before, _ := slices.BinarySearchFunc(all, s.op.Call, func(other occurrence, at time.Duration) int { return cmp.Compare(other.op.Return, at) })
-		if s.op.Kind != List && !s.op.Replayed && s.id <= greatest[before] {
-			problems = append(problems, fmt.Errorf("%+v has the id %d, and an earlier response had %d", s.record, s.id, greatest[before]))
+		if !s.op.isList() && !s.op.Replayed && s.id <= greatest[before] {
+			problems = append(problems, fmt.Errorf("%v has the id %d, and an earlier response had %d", s.record, s.id, greatest[before]))
 		}
 	}
 	return problems[:min(len(problems), 10)]

@@ -15,7 +15,7 @@ func TestImpossibleOperationIsNamed(t *testing.T) {
 	h.add(Operation{Kind: Add, Animal: 1, Call: 1, Return: 2, Code: ok, PetID: 7})
 	h.add(Operation{Kind: List, Client: 3, Limit: 10, Call: 4, Return: 5, Code: ok})
 	problems, err := h.Check("")
-	const want = "animal-1: /v1/pets?after=0&limit=10 (ok): no animal 7 by client 3 from 4ns to 5ns is impossible after 1 other operations"
+	const want = "animal-1: /v1/pets?after=0&limit=10 (ok): animal-1 with the id 7 missing by client 3 from 4ns to 5ns is impossible after 1 other operations"
 	if err != nil || len(problems) != 1 || problems[0].Error() != want {
 		t.Errorf("got the problems %v and %v, want %q", problems, err, want)
 	}
@@ -32,6 +32,8 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 	item2 := Item{Animal: 2, Variant: "available", ID: 2, Status: "available"}
 	sold := Item{Animal: 1, Variant: "available", ID: 1, Status: "sold"}
 	list := Operation{Kind: List, Limit: 10, Call: 7 * ms, Return: 8 * ms, Code: ok, Page: []Item{sold}}
+	get := Operation{Kind: Get, Animal: 1, Variant: "available", Call: 7 * ms, Return: 8 * ms, Code: ok, PetID: 1, PetStatus: "sold"}
+	unknown2 := Operation{Kind: Order, Animal: 2, Call: 4 * ms, Return: 5 * ms, PetID: 2}
 	orders := Operation{Kind: ListOrders, Limit: 10, Call: 7 * ms, Return: 8 * ms, Code: ok, Page: []Item{{ID: 1, PetID: 1, Status: "delivered"}}}
 	placed := []Item{{ID: 1, PetID: 1, Status: "placed"}}
 	with := func(op Operation, change func(*Operation)) Operation {
@@ -141,6 +143,40 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 		"full page without a link, with more":     {[]Operation{add2, with(list, func(o *Operation) { o.Limit = 1 })}, false, false},
 		"full page with a link":                   {[]Operation{add2, with(list, func(o *Operation) { o.Limit, o.More = 1, true })}, true, false},
 		"page with a link that is not full":       {[]Operation{with(list, func(o *Operation) { o.More = true })}, false, false},
+		"order of nobody":                         {[]Operation{add2, with(orders, func(o *Operation) { o.Page = append(o.Page[:1:1], Item{ID: 7, PetID: 2, Status: "placed"}) })}, false, true},
+		"orders of one request": {[]Operation{add2, unknown2, with(orders, func(o *Operation) {
+			o.Page = append(o.Page[:1:1], Item{ID: 2, PetID: 2, Status: "placed"}, Item{ID: 3, PetID: 2, Status: "placed"})
+		})}, false, false},
+		"order that nobody can end":  {[]Operation{add2, unknown2, with(orders, func(o *Operation) { o.Page = append(o.Page[:1:1], Item{ID: 2, PetID: 2, Status: "delivered"}) })}, false, true},
+		"id of an order after pages": {[]Operation{add2, unknown2, with(orders, func(o *Operation) { o.Page = append(o.Page[:1:1], Item{ID: 9, PetID: 2, Status: "placed"}) }), {Kind: Order, Animal: 2, Order: 1, Call: 9 * ms, Return: 10 * ms, Code: "", PetID: 2}, {Kind: Add, Animal: 3, Call: 9 * ms, Return: 10 * ms, Code: ok, PetID: 4, PetStatus: ""}, {Kind: Order, Animal: 3, Call: 11 * ms, Return: 12 * ms, Code: ok, PetID: 4, OrderID: 3, OrderStatus: "placed"}}, false, false},
+		"its process, repeated by another": {[]Operation{later(deliver, func(o *Operation) { other(o) }), with(list, func(o *Operation) {
+			o.Call, o.Return, o.Page = 20*ms, 21*ms, []Item{{Animal: 1, Variant: "available", ID: 1, Status: "pending"}}
+		})}, false, true},
+		"absent after it was seen": {[]Operation{
+			{Kind: Add, Animal: 2, Keyed: true, Call: 10 * ms, Return: 200 * ms, Code: ok, PetID: 2},
+			{Kind: Add, Animal: 2, Keyed: true, Variant: "available", Call: 50 * ms, Return: 60 * ms},
+			with(list, func(o *Operation) { o.Call, o.Return, o.Page = 15*ms, 20*ms, []Item{sold, {Animal: 2, ID: 2}} }),
+			with(list, func(o *Operation) { o.Call, o.Return = 30*ms, 40*ms }),
+		}, false, false},
+		"get of an older status":           {[]Operation{later(get, func(o *Operation) { o.PetStatus = "pending" })}, false, false},
+		"get of an order's older status":   {[]Operation{later(order, func(o *Operation) { o.Kind, o.Keyed = GetOrder, false })}, false, false},
+		"get":                              {[]Operation{get}, true, false},
+		"key reused for another variant":   {[]Operation{later(add, func(o *Operation) { o.Variant, o.Code, o.PetID, o.PetStatus = "", "idempotency_key_reused", 0, "" })}, true, false},
+		"key reused for the same variant":  {[]Operation{later(add, func(o *Operation) { o.Code, o.PetID, o.PetStatus = "idempotency_key_reused", 0, "" })}, false, false},
+		"added with another status":        {[]Operation{with(add2, func(o *Operation) { o.PetStatus = "sold" })}, false, false},
+		"added first, and replayed":        {[]Operation{with(add2, func(o *Operation) { o.Replayed = true })}, false, false},
+		"repeated with another status":     {[]Operation{later(add, func(o *Operation) { o.Replayed, o.PetStatus = true, "sold" })}, false, false},
+		"order repeated":                   {[]Operation{later(order, func(o *Operation) { o.Replayed = true })}, true, false},
+		"order repeated, not marked":       {[]Operation{later(order, func(*Operation) {})}, false, false},
+		"order repeated, with another id":  {[]Operation{later(order, func(o *Operation) { o.Replayed, o.OrderID = true, 9 })}, false, false},
+		"order repeated, with its status":  {[]Operation{later(order, func(o *Operation) { o.Replayed, o.OrderStatus = true, "delivered" })}, false, false},
+		"order of an animal that is there": {[]Operation{add2, {Kind: Order, Animal: 2, Call: 9 * ms, Return: 10 * ms, Code: "pet_not_available", PetID: 2}}, false, false},
+		"delivered again":                  {[]Operation{later(deliver, func(*Operation) {})}, true, false},
+		"delivered, with another status":   {[]Operation{later(deliver, func(o *Operation) { o.OrderStatus = "placed" })}, false, false},
+		"delivered, and a conflict":        {[]Operation{later(deliver, func(o *Operation) { o.Code, o.OrderStatus = "order_state_conflict", "" })}, false, false},
+		"delivered, and cancelled":         {[]Operation{later(deliver, func(o *Operation) { o.Kind, o.OrderStatus = Cancel, "cancelled" })}, false, false},
+		"delivered, and not cancelled":     {[]Operation{later(deliver, func(o *Operation) { o.Kind, o.Code, o.OrderStatus = Cancel, "order_state_conflict", "" })}, true, false},
+		"full page beside a later id":      {[]Operation{add2, with(list, func(o *Operation) { o.Limit, o.More, o.Call, o.Return = 1, true, 10*ms, 11*ms })}, true, false},
 		"id at the same time": {[]Operation{
 			{Kind: Add, Animal: 2, Call: 7 * ms, Return: 9 * ms, Code: ok, PetID: 3},
 			{Kind: Add, Animal: 3, Call: 9 * ms, Return: 10 * ms, Code: ok, PetID: 2},

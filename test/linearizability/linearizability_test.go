@@ -40,8 +40,9 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 			s := startService(t, database, processes, "")
 			clients := s.clients(t)
 			s.run(t, clients, *operations, func() bool { return int(s.faults.Load()) >= len(faults) })
-			harness.Check(t, clients.ReadAll(t.Context()))
+			err := clients.ReadAll(t.Context())
 			clients.History.WantPossible(t, page(t, database.Driver+"_"))
+			harness.Check(t, err)
 		})
 	}
 }

@@ -3,7 +3,6 @@ package linearizability
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/anishathalye/porcupine"
 )
@@ -29,11 +28,12 @@ type orderState struct {
 // An observation is what a page has of an animal or an order: the record, or that it is not there with the status of
 // the filter, or with any if that is empty.
 type observation struct {
-	Item
 	recordKey
-	absent bool
-	filter string
-	page   *Operation
+	id      int64
+	variant string // of an animal
+	status  string
+	absent  bool
+	page    *Operation
 }
 
 // model has an animal in each partition.
@@ -131,19 +131,19 @@ func (s *state) end(order *orderState, op Operation, status, petStatus string) b
 // observe reports whether a page may have that of the animal or its order.
 func (s *state) observe(o observation) bool {
 	id, status, added := &s.id, s.status, s.added
-	if o.order >= 0 {
+	if o.order != noOrder {
 		order := &s.orders[o.order]
 		id, status, added = &order.id, order.status, order.status != ""
 	}
-	switch {
-	case o.absent:
-		return !added || o.filter != "" && status != o.filter
-	case o.filter != "" && o.filter != o.Status:
-		return false
-	case o.order == unknownOrder:
-		return slices.ContainsFunc(s.orders[:], func(order orderState) bool { return order.id == 0 && order.status == o.Status })
+	if o.absent {
+		return !added || !o.selects(status)
 	}
-	return added && bind(id, o.ID) && status == o.Status && (o.order != noOrder || s.variant == o.Variant)
+	return added && bind(id, o.id) && o.status == status && o.selects(status) && (o.order != noOrder || o.variant == s.variant)
+}
+
+// selects reports whether the filter of the page selects a status.
+func (o observation) selects(status string) bool {
+	return o.page.Filter == "" || o.page.Filter == status
 }
 
 // bind reports whether an id may be that of a response. An id that no response has returned yet becomes it.
@@ -156,18 +156,15 @@ func bind(id *int64, returned int64) bool {
 
 func describe(input any) string {
 	if o, isPage := input.(observation); isPage {
-		record := "animal"
-		if o.order != noOrder {
-			record = "order"
-		}
 		response := ok
 		if o.page.NotModified {
 			response = "not modified"
 		}
+		what := fmt.Sprintf("%q", o.status)
 		if o.absent {
-			return fmt.Sprintf("%s (%s): no %s %d", pathOf(o.page), response, record, o.ID)
+			what = "missing"
 		}
-		return fmt.Sprintf("%s (%s): %s %d %q", pathOf(o.page), response, record, o.ID, o.Status)
+		return fmt.Sprintf("%s (%s): %s with the id %d %s", pathOf(o.page), response, o.recordKey, o.id, what)
 	}
 	op := input.(Operation)
 	response := cmp.Or(op.Code, "unknown outcome")

@@ -2,6 +2,7 @@ package linearizability
 
 import (
 	"fmt"
+	"iter"
 	"math"
 
 	"github.com/anishathalye/porcupine"
@@ -10,24 +11,28 @@ import (
 // A recordKey is an order of an animal, or the animal itself.
 type recordKey struct{ animal, order int }
 
-// The numbers that are not those of an order: that of an animal, and that of an order whose id no response to its request has returned.
-const noOrder, unknownOrder = -1, -2
+// noOrder is the number before that of the first order: of the animal itself.
+const noOrder = -1
 
-// The longest part of a list that a page without a next one is asked for, in ids.
+func (k recordKey) String() string {
+	if k.order == noOrder {
+		return fmt.Sprintf("animal-%d", k.animal)
+	}
+	return fmt.Sprintf("order %d of animal-%d", k.order, k.animal)
+}
+
+// maxRange is how many ids a page without a next one is judged for, and the limit of the pages of ReadAll.
 const maxRange = 100
 
-// shown is what the responses of a history have of its animals and orders.
+// shown is what the requests and responses of a history have of its animals and orders.
 type shown struct {
-	animals, orders map[int64]recordKey // by id
+	requests        map[int][]Operation // of each animal, without pages and reads without a response
+	animals, orders map[int64]recordKey // by the id in a response to their request, animals also by that in pages
 	changes         map[recordKey][]change
 }
 
-// partition returns the requests of each animal with what pages show of it and its orders, and a problem for each page that shows
-// what it cannot, or is older than a shared file allows.
-func (h *History) partition() (partitions map[int][]porcupine.Operation, problems []error) {
-	partitions = map[int][]porcupine.Operation{}
-	requests := map[int][]Operation{} // of each animal
-	s := shown{map[int64]recordKey{}, map[int64]recordKey{}, map[recordKey][]change{}}
+func (h *History) shown() shown {
+	s := shown{map[int][]Operation{}, map[int64]recordKey{}, map[int64]recordKey{}, map[recordKey][]change{}}
 	for _, op := range h.operations {
 		if op.Kind == List {
 			for _, item := range op.Page {
@@ -43,41 +48,55 @@ func (h *History) partition() (partitions map[int][]porcupine.Operation, problem
 		case op.Code == ok && op.Kind == Order:
 			s.orders[op.OrderID] = recordKey{op.Animal, op.Order}
 		}
-		end := int64(op.Return)
-		if op.Code == "" {
-			end = math.MaxInt64
-		}
-		requests[op.Animal] = append(requests[op.Animal], op)
-		partitions[op.Animal] = append(partitions[op.Animal], porcupine.Operation{ClientId: op.Client, Input: op, Call: int64(op.Call), Return: end})
+		s.requests[op.Animal] = append(s.requests[op.Animal], op)
 	}
-	for animal, all := range requests {
+	for animal, all := range s.requests {
 		for order := noOrder; order < maxOrders; order++ {
 			s.changes[recordKey{animal, order}] = changesOf(all, order)
 		}
 	}
-	for i := range h.operations {
-		page := &h.operations[i]
-		if !page.isList() || page.Code != ok {
-			continue
+	return s
+}
+
+// partition returns for each animal the requests and what pages show of it and its orders, unless checkAges judges that.
+func (h *History) partition(s shown) map[int][]porcupine.Operation {
+	partitions := map[int][]porcupine.Operation{}
+	for animal, all := range s.requests {
+		for _, op := range all {
+			end := int64(op.Return)
+			if op.Code == "" {
+				end = math.MaxInt64
+			}
+			partitions[animal] = append(partitions[animal], porcupine.Operation{ClientId: op.Client, Input: op, Call: int64(op.Call), Return: end})
 		}
-		observations, err := s.observations(page)
-		if err != nil {
-			problems = append(problems, err)
+	}
+	for o := range h.observations(s) {
+		if !h.SharedFile || !changedByOthers(o.page.Process, s.changes[o.recordKey]) {
+			partitions[o.animal] = append(partitions[o.animal], porcupine.Operation{ClientId: o.page.Client, Input: o, Call: int64(o.page.Call), Return: int64(o.page.Return)})
 		}
-		for _, o := range observations {
-			changes := s.changes[o.recordKey]
-			if !h.SharedFile || o.order != unknownOrder && !changedByOthers(page.Process, changes) {
-				partitions[o.animal] = append(partitions[o.animal], porcupine.Operation{ClientId: page.Client, Input: o, Call: int64(page.Call), Return: int64(page.Return)})
-			} else if err := checkAge(page, o, changes); o.order != unknownOrder && err != nil {
-				problems = append(problems, fmt.Errorf("animal-%d: %w", o.animal, err))
+	}
+	return partitions
+}
+
+// observations yields what pages have of the records within their range of ids. Orders whose id no response has returned are left
+// to checkListedOrders.
+func (h *History) observations(s shown) iter.Seq[observation] {
+	return func(yield func(observation) bool) {
+		for i := range h.operations {
+			page := &h.operations[i]
+			if !page.isList() || page.Code != ok {
+				continue
+			}
+			for _, o := range s.observationsOf(page) {
+				if !yield(o) {
+					return
+				}
 			}
 		}
 	}
-	return partitions, problems[:min(len(problems), 10)]
 }
 
-// observations returns what a page has of the records within its range of ids, and an error if it has an order that it cannot have.
-func (s shown) observations(page *Operation) (all []observation, err error) {
+func (s shown) observationsOf(page *Operation) (all []observation) {
 	known := s.animals
 	if page.Kind == ListOrders {
 		known = s.orders
@@ -89,28 +108,57 @@ func (s shown) observations(page *Operation) (all []observation, err error) {
 	listed := map[int64]bool{}
 	for _, item := range page.Page {
 		listed[item.ID] = true
-		key, isKnown := known[item.ID]
-		if page.Kind == ListOrders {
-			animal, added := s.animals[item.PetID]
-			if !added || isKnown && key.animal != animal.animal || page.PetID != 0 && page.PetID != item.PetID {
-				err = fmt.Errorf("a page of the orders of animal %d (0: of all) has the order %d of animal %d", page.PetID, item.ID, item.PetID)
-				continue
-			}
-			if !isKnown {
-				key = recordKey{animal.animal, unknownOrder}
-			}
+		if key, isKnown := known[item.ID]; isKnown {
+			all = append(all, observation{recordKey: key, id: item.ID, variant: item.Variant, status: item.Status, page: page})
 		}
-		all = append(all, observation{Item: item, recordKey: key, filter: page.Filter, page: page})
 	}
 	for id := page.After + 1; id <= last; id++ {
 		key, isKnown := known[id]
-		// If the first request for the record was sent after the page, the page need not show it.
+		// To save time: the page need not show a record whose first request was sent after it.
 		if !isKnown || listed[id] || len(s.changes[key]) < 2 || s.changes[key][1].begin >= page.Return {
 			continue
 		}
 		if page.PetID == 0 || s.animals[page.PetID].animal == key.animal {
-			all = append(all, observation{Item: Item{ID: id}, recordKey: key, absent: true, filter: page.Filter, page: page})
+			all = append(all, observation{recordKey: key, id: id, absent: true, page: page})
 		}
 	}
-	return all, err
+	return all
+}
+
+// checkListedOrders checks that the orders of a page are of the animals of their requests. An order whose id no response has
+// returned must be of a request without a known outcome, and nobody can have ended it.
+func (h *History) checkListedOrders(s shown) (problems []error) {
+	unknown := map[int]int{} // requests of each animal
+	for key, changes := range s.changes {
+		if key.order != noOrder && len(changes) > 1 && changes[1].end == math.MaxInt64 {
+			unknown[key.animal]++
+		}
+	}
+	listed := map[int]map[int64]bool{} // orders without a response, of each animal
+	for i := range h.operations {
+		page := &h.operations[i]
+		if page.Kind != ListOrders {
+			continue
+		}
+		for _, item := range page.Page {
+			animal, added := s.animals[item.PetID]
+			key, isKnown := s.orders[item.ID]
+			if !added || isKnown && key.animal != animal.animal || page.PetID != 0 && page.PetID != item.PetID {
+				problems = append(problems, fmt.Errorf("%s: the order %d has the petId %d", pathOf(page), item.ID, item.PetID))
+				continue
+			}
+			if isKnown {
+				continue
+			}
+			if listed[animal.animal] == nil {
+				listed[animal.animal] = map[int64]bool{}
+			}
+			listed[animal.animal][item.ID] = true
+			if n := len(listed[animal.animal]); n > unknown[animal.animal] || item.Status != "placed" || page.Filter != "" && page.Filter != "placed" {
+				problems = append(problems, fmt.Errorf("%s: order %d %q, which no response has returned, is the %d. of %s, for which %d requests have no known outcome",
+					pathOf(page), item.ID, item.Status, n, animal, unknown[animal.animal]))
+			}
+		}
+	}
+	return problems[:min(len(problems), 10)]
 }

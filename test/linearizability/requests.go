@@ -76,6 +76,8 @@ func (c client) send(ctx context.Context, op *Operation) {
 	op.Replayed = header.Get("Idempotency-Replayed") == "true"
 	if err == nil && status == http.StatusNotModified && kept.etag != "" && header.Get("ETag") == kept.etag {
 		op.Code, op.NotModified, op.Page = ok, true, kept.items
+	} else if err == nil && status == http.StatusNotModified {
+		op.Code = fmt.Sprintf("304 with the ETag %q, sent was %q", header.Get("ETag"), kept.etag)
 	} else {
 		c.read(op, status, response, err)
 	}
