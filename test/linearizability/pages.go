@@ -85,6 +85,9 @@ func (h *History) partition(s shown) map[int][]porcupine.Operation {
 			partitions[o.animal] = append(partitions[o.animal], porcupine.Operation{ClientId: o.page.Client, Input: o, Call: int64(o.page.Call), Return: int64(o.page.Return)})
 		}
 	}
+	for _, all := range partitions {
+		slices.SortStableFunc(all, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	}
 	return partitions
 }
 
