@@ -38,7 +38,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 					found = clients.History.Len()
 					t.Log(problems[0])
 				}
-				return found > 0 || clients.History.Len() >= 100_000
+				return found > 0 || clients.History.Len() >= 300_000
 			})
 			if found == 0 {
 				t.Errorf("the bug was not found in %s", clients.History)
