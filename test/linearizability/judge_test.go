@@ -149,12 +149,19 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 		})}, false, false},
 		"order that nobody can end":  {[]Operation{add2, unknown2, with(orders, func(o *Operation) { o.Page = append(o.Page[:1:1], Item{ID: 2, PetID: 2, Status: "delivered"}) })}, false, true},
 		"id of an order after pages": {[]Operation{add2, unknown2, with(orders, func(o *Operation) { o.Page = append(o.Page[:1:1], Item{ID: 9, PetID: 2, Status: "placed"}) }), {Kind: Order, Animal: 2, Order: 1, Call: 9 * ms, Return: 10 * ms, Code: "", PetID: 2}, {Kind: Add, Animal: 3, Call: 9 * ms, Return: 10 * ms, Code: ok, PetID: 4, PetStatus: ""}, {Kind: Order, Animal: 3, Call: 11 * ms, Return: 12 * ms, Code: ok, PetID: 4, OrderID: 3, OrderStatus: "placed"}}, false, false},
+		"an older status 100 ms after the first of two responses": {[]Operation{
+			with(deliver, func(o *Operation) { o.Return = 50 * ms }),
+			with(list, func(o *Operation) {
+				o.Call, o.Return, o.Page = 110*ms, 111*ms, []Item{{Animal: 1, Variant: "available", ID: 1, Status: "pending"}}
+				other(o)
+			}),
+		}, false, true},
 		"its process, repeated by another": {[]Operation{later(deliver, func(o *Operation) { other(o) }), with(list, func(o *Operation) {
 			o.Call, o.Return, o.Page = 20*ms, 21*ms, []Item{{Animal: 1, Variant: "available", ID: 1, Status: "pending"}}
 		})}, false, true},
 		"absent after it was seen": {[]Operation{
-			{Kind: Add, Animal: 2, Keyed: true, Call: 10 * ms, Return: 200 * ms, Code: ok, PetID: 2},
 			{Kind: Add, Animal: 2, Keyed: true, Variant: "available", Call: 50 * ms, Return: 60 * ms},
+			{Kind: Add, Animal: 2, Keyed: true, Call: 10 * ms, Return: 200 * ms, Code: ok, PetID: 2},
 			with(list, func(o *Operation) { o.Call, o.Return, o.Page = 15*ms, 20*ms, []Item{sold, {Animal: 2, ID: 2}} }),
 			with(list, func(o *Operation) { o.Call, o.Return = 30*ms, 40*ms }),
 		}, false, false},
