@@ -33,7 +33,7 @@ func (h *History) checkAges(s shown) (problems []error) {
 	if !h.SharedFile {
 		return nil
 	}
-	for o := range h.observations(s) {
+	for _, o := range s.observations {
 		changes := s.changes[o.recordKey]
 		if !changedByOthers(o.page.Process, changes) {
 			continue

@@ -26,9 +26,9 @@ type Clients struct {
 	clients int         // of Run
 	count   int         // of animals
 
-	lastAnimal, lastOrder int64               // the greatest ids
-	lists                 map[Kind]*Operation // the last request for a page of each list
-	pages                 map[string]keptPage // by path
+	lastAnimal, lastOrder int64              // the greatest ids
+	lists                 map[Kind]Operation // the last request for a page of each list
+	pages                 sync.Map           // of cachedPage, by path
 }
 
 // An animal is what the clients know of it. Clients.mu guards it.
@@ -123,8 +123,8 @@ type client struct {
 	http      *http.Client
 }
 
-// A keptPage is what clients keep of a page.
-type keptPage struct {
+// A cachedPage is what clients cache of a page.
+type cachedPage struct {
 	etag  string
 	items []Item
 }
@@ -188,10 +188,9 @@ func (c client) drawList() Operation {
 	if c.random.IntN(2) == 0 {
 		op.Kind, last, filters = ListOrders, c.lastOrder, []string{"", "", "placed", "delivered", "cancelled"}
 	}
-	if before := c.lists[op.Kind]; before != nil && c.random.IntN(2) == 0 {
-		op = *before
-		op.Client = c.number
-		return op
+	if before, sent := c.lists[op.Kind]; sent && c.random.IntN(2) == 0 {
+		before.Client = c.number
+		return before
 	}
 	op.Canonical = c.random.IntN(2) == 0
 	op.After = max(0, last/10-c.random.Int64N(4)) * 10
@@ -203,9 +202,9 @@ func (c client) drawList() Operation {
 		op.After, op.Limit = 0, 20
 	}
 	if c.lists == nil {
-		c.lists = map[Kind]*Operation{}
+		c.lists = map[Kind]Operation{}
 	}
-	c.lists[op.Kind] = &op
+	c.lists[op.Kind] = op
 	return op
 }
 

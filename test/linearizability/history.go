@@ -52,7 +52,7 @@ type Operation struct {
 	// The response.
 	Code        string `json:"code,omitempty"` // "ok", or that of an error; "" if the outcome is unknown
 	Replayed    bool   `json:"replayed,omitempty"`
-	NotModified bool   `json:"notModified,omitempty"` // 304: then Page is what the client had
+	NotModified bool   `json:"notModified,omitempty"` // 304: then Page is the cached one
 	PetID       int64  `json:"petId,omitempty"`       // of the response; of the request of an Order, and of a ListOrders for one animal
 	PetStatus   string `json:"petStatus,omitempty"`
 	OrderID     int64  `json:"orderId,omitempty"`
@@ -106,7 +106,7 @@ func (h *History) Len() int {
 	return len(h.operations)
 }
 
-// SucceededSince reports whether a write that was sent after t has succeeded.
+// SucceededSince reports whether an Add that was sent after t has succeeded.
 func (h *History) SucceededSince(t time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -64,15 +64,16 @@ func fileBeside(page string) string { return strings.TrimSuffix(page, ".html") +
 func (h *History) checkAnimals(s shown, page string) (problems []error, err error) {
 	partitions := h.partition(s)
 	illegal := 0
-	for _, animal := range slices.Sorted(maps.Keys(partitions)) {
-		result, info := porcupine.CheckOperationsVerbose(model, partitions[animal], time.Minute)
+	for _, number := range slices.Sorted(maps.Keys(partitions)) {
+		operations, animal := partitions[number], recordKey{number, noOrder}
+		result, info := porcupine.CheckOperationsVerbose(model, operations, time.Minute)
 		if result == porcupine.Unknown {
-			err = errors.Join(err, fmt.Errorf("animal %d was not judged within a minute", animal))
+			err = errors.Join(err, fmt.Errorf("%s was not judged within a minute", animal))
 		}
 		if result != porcupine.Illegal {
 			continue
 		}
-		problem := fmt.Errorf("animal-%d: %s", animal, impossible(partitions[animal], info))
+		problem := fmt.Errorf("%s: %s", animal, impossible(operations, info))
 		if illegal++; illegal == 1 && page != "" {
 			err = errors.Join(err, porcupine.VisualizePath(model, info, page))
 			problem = fmt.Errorf("%w: see %s", problem, page)
@@ -110,10 +111,17 @@ type occurrence struct {
 	id     int64
 }
 
-// A namedRecord is a record with the variant of the animal, which its name has.
+// A namedRecord is an order, or an animal with the variant that its name has.
 type namedRecord struct {
 	recordKey
 	variant string
+}
+
+func (r namedRecord) String() string {
+	if r.order == noOrder {
+		return fmt.Sprintf("%s-%s", r.recordKey, r.variant)
+	}
+	return r.recordKey.String()
 }
 
 // checkIDs checks that the ids of new animals and orders grow, and that no two records have the same id, and no record two.
@@ -128,13 +136,15 @@ func (h *History) checkIDs(s shown) []error {
 			orders = append(orders, occurrence{op, namedRecord{recordKey{op.Animal, op.Order}, ""}, op.OrderID})
 		}
 		for _, item := range op.Page {
-			if key, isKnown := s.orders[item.ID]; op.Kind == List {
+			if op.Kind == List {
 				animals = append(animals, occurrence{op, namedRecord{recordKey{item.Animal, noOrder}, item.Variant}, item.ID})
-			} else if isKnown {
-				orders = append(orders, occurrence{op, namedRecord{key, ""}, item.ID})
-			} else {
-				orders = append(orders, occurrence{op, namedRecord{recordKey{0, int(item.ID)}, ""}, item.ID}) // of no request that is known
+				continue
 			}
+			key, isKnown := s.orders[item.ID]
+			if !isKnown { // no response to a request has the id
+				key = recordKey{0, int(item.ID)}
+			}
+			orders = append(orders, occurrence{op, namedRecord{key, ""}, item.ID})
 		}
 	}
 	return slices.Concat(checkSequence(animals), checkSequence(orders))
@@ -162,22 +172,23 @@ func checkSequence(all []occurrence) (problems []error) {
 	return problems[:min(len(problems), 10)]
 }
 
-// checkPages checks that pages are never refused, ascend, and are not longer than their limit.
+// checkPages checks that pages are never refused, ascend, are not longer than their limit, and not shorter if they have a link.
 func (h *History) checkPages() (problems []error) {
-	for _, op := range h.operations {
+	for i := range h.operations {
+		op := &h.operations[i]
 		if op.isList() && op.Code != ok && op.Code != "" {
-			problems = append(problems, fmt.Errorf("a page after %d: %s", op.After, op.Code))
+			problems = append(problems, fmt.Errorf("%s: %s", pathOf(op), op.Code))
 		}
 		if op.More && len(op.Page) < op.Limit {
-			problems = append(problems, fmt.Errorf("a page after %d has a link to the next one, and %d records, fewer than its limit of %d", op.After, len(op.Page), op.Limit))
+			problems = append(problems, fmt.Errorf("%s has a link to the next page, and %d records, fewer than its limit", pathOf(op), len(op.Page)))
 		}
 		if len(op.Page) > op.Limit {
-			problems = append(problems, fmt.Errorf("a page after %d has %d records, more than its limit of %d", op.After, len(op.Page), op.Limit))
+			problems = append(problems, fmt.Errorf("%s has %d records, more than its limit", pathOf(op), len(op.Page)))
 		}
 		last := op.After
 		for _, item := range op.Page {
 			if item.ID <= last {
-				problems = append(problems, fmt.Errorf("a page after %d has %d behind %d", op.After, item.ID, last))
+				problems = append(problems, fmt.Errorf("%s has %d behind %d", pathOf(op), item.ID, last))
 			}
 			last = item.ID
 		}

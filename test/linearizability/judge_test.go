@@ -147,8 +147,13 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 		"orders of one request": {[]Operation{add2, unknown2, with(orders, func(o *Operation) {
 			o.Page = append(o.Page[:1:1], Item{ID: 2, PetID: 2, Status: "placed"}, Item{ID: 3, PetID: 2, Status: "placed"})
 		})}, false, false},
-		"order that nobody can end":  {[]Operation{add2, unknown2, with(orders, func(o *Operation) { o.Page = append(o.Page[:1:1], Item{ID: 2, PetID: 2, Status: "delivered"}) })}, false, true},
-		"id of an order after pages": {[]Operation{add2, unknown2, with(orders, func(o *Operation) { o.Page = append(o.Page[:1:1], Item{ID: 9, PetID: 2, Status: "placed"}) }), {Kind: Order, Animal: 2, Order: 1, Call: 9 * ms, Return: 10 * ms, Code: "", PetID: 2}, {Kind: Add, Animal: 3, Call: 9 * ms, Return: 10 * ms, Code: ok, PetID: 4, PetStatus: ""}, {Kind: Order, Animal: 3, Call: 11 * ms, Return: 12 * ms, Code: ok, PetID: 4, OrderID: 3, OrderStatus: "placed"}}, false, false},
+		"order that nobody can end": {[]Operation{add2, unknown2, with(orders, func(o *Operation) { o.Page = append(o.Page[:1:1], Item{ID: 2, PetID: 2, Status: "delivered"}) })}, false, true},
+		"id of an order after pages": {[]Operation{
+			add2, unknown2,
+			with(orders, func(o *Operation) { o.Page = append(o.Page[:1:1], Item{ID: 9, PetID: 2, Status: "placed"}) }),
+			{Kind: Add, Animal: 3, Call: 9 * ms, Return: 10 * ms, Code: ok, PetID: 4},
+			{Kind: Order, Animal: 3, Call: 11 * ms, Return: 12 * ms, Code: ok, PetID: 4, OrderID: 3, OrderStatus: "placed"},
+		}, false, false},
 		"an older status 100 ms after the first of two responses": {[]Operation{
 			with(deliver, func(o *Operation) { o.Return = 50 * ms }),
 			with(list, func(o *Operation) {

@@ -3,7 +3,6 @@ package linearizability
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 
@@ -31,10 +30,12 @@ type shown struct {
 	requests        map[int][]Operation // of each animal, without pages and reads without a response
 	animals, orders map[int64]recordKey // by the id in a response to their request, animals also by that in pages
 	changes         map[recordKey][]change
+	observations    []observation // of all pages
 }
 
+// shown returns what the checks need of the history.
 func (h *History) shown() shown {
-	s := shown{map[int][]Operation{}, map[int64]recordKey{}, map[int64]recordKey{}, map[recordKey][]change{}}
+	s := shown{map[int][]Operation{}, map[int64]recordKey{}, map[int64]recordKey{}, map[recordKey][]change{}, nil}
 	for _, op := range h.operations {
 		if op.Kind == List {
 			for _, item := range op.Page {
@@ -57,6 +58,11 @@ func (h *History) shown() shown {
 			s.changes[recordKey{animal, order}] = changesOf(all, order)
 		}
 	}
+	for i := range h.operations {
+		if page := &h.operations[i]; page.isList() && page.Code == ok {
+			s.observations = append(s.observations, s.observationsOf(page)...)
+		}
+	}
 	return s
 }
 
@@ -73,7 +79,7 @@ func (h *History) partition(s shown) map[int][]porcupine.Operation {
 		}
 	}
 	equal := map[observation][]observation{} // but for their pages, with the same filter
-	for o := range h.observations(s) {
+	for _, o := range s.observations {
 		if !h.SharedFile || !changedByOthers(o.page.Process, s.changes[o.recordKey]) {
 			key := o
 			key.page, key.status = nil, o.status+" in "+o.page.Filter
@@ -105,24 +111,8 @@ func withoutImplied(equal []observation) (left []observation) {
 	return left
 }
 
-// observations yields what pages have of the records within their range of ids. Orders whose id no response has returned are left
+// observationsOf returns what a page has of the records within its range of ids. Orders whose id no response has returned are left
 // to checkListedOrders.
-func (h *History) observations(s shown) iter.Seq[observation] {
-	return func(yield func(observation) bool) {
-		for i := range h.operations {
-			page := &h.operations[i]
-			if !page.isList() || page.Code != ok {
-				continue
-			}
-			for _, o := range s.observationsOf(page) {
-				if !yield(o) {
-					return
-				}
-			}
-		}
-	}
-}
-
 func (s shown) observationsOf(page *Operation) (all []observation) {
 	known := s.animals
 	if page.Kind == ListOrders {

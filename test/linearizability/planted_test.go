@@ -41,7 +41,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 				return found > 0 || clients.History.Len() >= 300_000
 			})
 			if found == 0 {
-				t.Errorf("the bug was not found in %s", clients.History)
+				t.Fatalf("the bug was not found in %s", clients.History)
 			}
 			t.Logf("found in %d operations", found)
 			clients.History.store(t, path)

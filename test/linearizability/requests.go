@@ -28,6 +28,12 @@ func (r record) status() string {
 	return text
 }
 
+// animal returns the number and the variant in the name of an animal.
+func (r record) animal() (number, variant string) {
+	number, variant, _ = strings.Cut(strings.TrimPrefix(r.Name, "animal-"), "-")
+	return number, variant
+}
+
 // send sends the request of an operation and adds it to the history with its response. While none of the processes is to
 // be used, it waits until ctx ends.
 func (c client) send(ctx context.Context, op *Operation) {
@@ -53,9 +59,10 @@ func (c client) send(ctx context.Context, op *Operation) {
 	if !op.Keyed {
 		key = ""
 	}
-	var kept keptPage
+	var cached cachedPage
 	if op.isList() && c.random.IntN(2) == 0 {
-		kept = c.kept(path)
+		page, _ := c.pages.Load(path)
+		cached, _ = page.(cachedPage)
 	}
 	url := ""
 	for url == "" {
@@ -68,40 +75,26 @@ func (c client) send(ctx context.Context, op *Operation) {
 		}
 	}
 	op.Call = c.History.now()
-	status, header, response, err := c.do(method, url+path, body, key, kept.etag)
+	status, header, response, err := c.do(method, url+path, body, key, cached.etag)
 	op.Return = c.History.now()
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return // no process got the request
 	}
 	op.Replayed = header.Get("Idempotency-Replayed") == "true"
-	if err == nil && status == http.StatusNotModified && kept.etag != "" && header.Get("ETag") == kept.etag {
-		op.Code, op.NotModified, op.Page = ok, true, kept.items
-	} else if err == nil && status == http.StatusNotModified {
-		op.Code = fmt.Sprintf("304 with the ETag %q, sent was %q", header.Get("ETag"), kept.etag)
-	} else {
+	etag := header.Get("ETag")
+	switch {
+	case err != nil || status != http.StatusNotModified:
 		c.read(op, status, response, err)
+	case cached.etag != "" && etag == cached.etag:
+		op.Code, op.NotModified, op.Page = ok, true, cached.items
+	default:
+		op.Code = fmt.Sprintf("304 with the ETag %q, sent was %q", etag, cached.etag)
 	}
 	if op.isList() && op.Code == ok {
 		op.More = header.Get("Link") != ""
-		c.keep(path, keptPage{header.Get("ETag"), op.Page})
+		c.pages.Store(path, cachedPage{etag, op.Page})
 	}
 	c.History.add(*op)
-}
-
-// kept returns what clients keep of a page.
-func (c *Clients) kept(path string) keptPage {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.pages[path]
-}
-
-func (c *Clients) keep(path string, page keptPage) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.pages == nil {
-		c.pages = map[string]keptPage{}
-	}
-	c.pages[path] = page
 }
 
 // pathOf returns the path and query of a page. The canonical query for the first 20 of all is none.
@@ -149,7 +142,7 @@ func (c client) read(op *Operation, status int, response []byte, err error) {
 	switch op.Kind {
 	case List:
 		for _, r := range records {
-			number, variant, _ := strings.Cut(strings.TrimPrefix(r.Name, "animal-"), "-")
+			number, variant := r.animal()
 			animal, err := strconv.Atoi(number)
 			if err != nil {
 				op.Code = "the page has the name " + r.Name
@@ -162,7 +155,7 @@ func (c client) read(op *Operation, status int, response []byte, err error) {
 			op.Page = append(op.Page, Item{ID: r.ID, PetID: r.PetID, Status: r.status()})
 		}
 	case Add, Get:
-		number, variant, _ := strings.Cut(strings.TrimPrefix(one.Name, "animal-"), "-")
+		number, variant := one.animal()
 		if number != strconv.Itoa(op.Animal) || op.Kind == Add && variant != op.Variant {
 			op.Code = "the response has the name " + one.Name
 			return
