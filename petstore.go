@@ -45,6 +45,14 @@ type Options struct {
 	// RequireSynchronous rejects writes while no standby of a PostgreSQL server would have them.
 	RequireSynchronous bool
 
+	// RecordChanges records the changes of animals and orders, and serves them (GET /changes). All
+	// processes on a store need the same value: one without it removes the changes of the others.
+	RecordChanges bool
+	// ChangesRetention is how long changes are kept, 7 days when zero, at least an hour.
+	ChangesRetention time.Duration
+	// ChangeStreams is how many open streams of changes a caller can have, 10 when zero.
+	ChangeStreams int
+
 	// Authenticate, if not nil, replaces the authentication by API keys. See rest.Authenticator.
 	Authenticate rest.Authenticator
 	// RequestTimeout is the timeout of a request, 10 s when zero. The WriteTimeout of the server
@@ -80,8 +88,8 @@ type Service struct {
 	keys     *usecase.Keys
 	document docs.Options
 	metrics  *registered
-	stop     context.CancelFunc // ends flushing
-	flushing sync.WaitGroup
+	stop     context.CancelFunc // ends the work in the background
+	working  sync.WaitGroup
 }
 
 // New opens the store and returns the service, which is not mounted yet. The end of ctx interrupts
@@ -106,8 +114,9 @@ func New(ctx context.Context, o Options) (_ *Service, err error) {
 	api := rest.Options{
 		Authenticate: o.Authenticate, RequestTimeout: o.RequestTimeout, RateLimit: o.RateLimit, AllowedOrigins: o.AllowedOrigins,
 		CacheBytes: cmp.Or(o.CacheBytes, defaultCacheBytes), Logger: o.Logger, TracerProvider: o.TracerProvider,
+		ChangeStreams: o.ChangeStreams,
 	}
-	if err := api.Validate(); err != nil { // before the store is created
+	if err := cmp.Or(api.Validate(), o.validate()); err != nil { // before the store is created
 		return nil, fmt.Errorf("petstore.New: %w", err)
 	}
 	options := repository.Options{
@@ -126,16 +135,32 @@ func New(ctx context.Context, o Options) (_ *Service, err error) {
 	}
 	api.Pets, api.Orders, api.Keys = usecase.NewPets(s.store, s.store.Pets(), now), usecase.NewOrders(s.store, s.store.Orders(), now), s.keys
 	api.Versions = s.store.Versions
+	changes := usecase.NewChanges(s.store, s.store.Changes(), now)
+	if o.RecordChanges {
+		if err := changes.Begin(ctx); err != nil {
+			return nil, fmt.Errorf("petstore.New: record changes: %w", err)
+		}
+		api.Changes = changes
+	}
 	if o.Metrics != nil {
 		api.Metrics = s.metrics
 	}
 	if s.api, err = rest.New(api); err != nil {
 		return nil, err
 	}
-	flushCtx, stop := context.WithCancel(context.Background())
+	working, stop := context.WithCancel(context.Background())
 	s.stop = stop
-	s.flushing.Go(func() { s.keys.FlushLastUsed(flushCtx, flushInterval, logFlushes(o.Logger)) })
+	s.working.Go(func() { s.keys.FlushLastUsed(working, flushInterval, logFlushes(o.Logger)) })
+	s.working.Go(func() { removeChanges(working, changes, o) })
 	return s, nil
+}
+
+// validate returns an error for an option that the API does not check.
+func (o *Options) validate() error {
+	if o.ChangesRetention != 0 && o.ChangesRetention < minChangesRetention {
+		return fmt.Errorf("Options.ChangesRetention is %s: use at least %s", o.ChangesRetention, minChangesRetention)
+	}
+	return nil
 }
 
 // withoutKeys returns the properties of the document of a host that issues no API keys.
@@ -177,7 +202,7 @@ func (s *Service) Keys() *usecase.Keys { return s.keys }
 // store and removes the metrics. Call it after the last request. It may be called again.
 func (s *Service) Close() error {
 	s.stop()
-	s.flushing.Wait()
+	s.working.Wait()
 	s.metrics.unregister()
 	if s.store == nil {
 		return nil

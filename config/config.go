@@ -23,6 +23,11 @@ type Config struct {
 		MaxBytes     int           `mapstructure:"max_bytes" default:"16777216" validate:"min=0,max=1099511627776" remedy:"must be from 0, which disables the cache, to 1099511627776"`
 		MaxStaleness time.Duration `mapstructure:"max_staleness" default:"0s" validate:"min=0s,max=5s" remedy:"must be from 0s to 5s"`
 	} `mapstructure:"cache"`
+	Changes struct { // the feed of changes
+		Enabled       bool          `mapstructure:"enabled" default:"false"`
+		Retention     time.Duration `mapstructure:"retention" default:"168h" validate:"min=1h" remedy:"must be at least 1h"`
+		StreamsPerKey int           `mapstructure:"streams_per_key" default:"10" validate:"min=1,max=1000" remedy:"must be from 1 to 1000"`
+	} `mapstructure:"changes"`
 	RateLimit struct { // per API key
 		Requests int           `mapstructure:"requests" default:"0" validate:"min=0,max=1000000" remedy:"must be from 0, which is no limit, to 1000000"`
 		Window   time.Duration `mapstructure:"window" default:"1m" validate:"min=1s,max=24h,seconds" remedy:"must be whole seconds, from 1s to 24h"`

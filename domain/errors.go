@@ -22,6 +22,8 @@ const (
 	ErrForbidden Kind = "forbidden"
 	// ErrNotFound is a record that does not exist.
 	ErrNotFound Kind = "not found"
+	// ErrExpired is data that was removed because of its age.
+	ErrExpired Kind = "expired"
 	// ErrConflict is an operation that the current state does not allow.
 	ErrConflict Kind = "conflict"
 	// ErrReused is an idempotency key that was used for a different request.
@@ -44,6 +46,7 @@ const (
 	CodeForbidden             Code = "forbidden"
 	CodePetNotFound           Code = "pet_not_found"
 	CodeOrderNotFound         Code = "order_not_found"
+	CodeChangesExpired        Code = "changes_expired"
 	CodePetNotAvailable       Code = "pet_not_available"
 	CodeOrderStateConflict    Code = "order_state_conflict"
 	CodeIdempotencyInProgress Code = "idempotency_in_progress"

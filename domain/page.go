@@ -15,6 +15,9 @@ type PageRequest struct {
 	Limit int
 }
 
+// Validate returns an ErrInvalid (invalid_parameter) that lists every violation.
+func (r PageRequest) Validate() error { return Invalid(CodeInvalidParameter, r.violations()...) }
+
 // violations returns the violation of a limit outside 1 to maxLimit.
 func (r PageRequest) violations() []Violation {
 	if r.Limit < 1 || r.Limit > maxLimit {

@@ -95,10 +95,12 @@ func (p NewPet) Validate() error {
 	return Invalid(CodeValidationFailed, violations...)
 }
 
-// A PetQuery selects a page of the animals with a status, or of all if Status is empty.
+// A PetQuery selects a page of the animals: with a status unless Status is empty, and of one
+// category unless CategoryID is nil.
 type PetQuery struct {
 	PageRequest
-	Status PetStatus
+	Status     PetStatus
+	CategoryID *int64
 }
 
 // Validate returns an ErrInvalid (invalid_parameter) that lists every violation.

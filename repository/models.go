@@ -61,6 +61,39 @@ func (m *orderModel) record() domain.Order {
 	}
 }
 
+// A changeModel is a change with the columns of its record: those of an order if PetID is not NULL,
+// else those of an animal.
+type changeModel struct {
+	ID         int64
+	Type       string
+	At         int64
+	RecordID   int64
+	Name       sql.NullString
+	CategoryID sql.NullInt64
+	Status     sql.NullString
+	PetID      sql.NullInt64
+	CreatedAt  sql.NullInt64 `gorm:"autoCreateTime:false"`
+	UpdatedAt  sql.NullInt64 `gorm:"autoUpdateTime:false"`
+}
+
+func (m *changeModel) fields() []any {
+	return []any{&m.ID, &m.Type, &m.At, &m.RecordID, &m.Name, &m.CategoryID, &m.Status, &m.PetID, &m.CreatedAt, &m.UpdatedAt}
+}
+
+func (m *changeModel) record() domain.Change {
+	change := domain.Change{Seq: m.ID, Type: domain.ChangeType(m.Type), At: timeOf(m.At)}
+	if m.PetID.Valid {
+		order := orderModel{ID: m.RecordID, PetID: m.PetID.Int64, Status: m.Status.String, CreatedAt: m.CreatedAt.Int64, UpdatedAt: m.UpdatedAt.Int64}
+		record := order.record()
+		change.Order = &record
+	} else {
+		pet := petModel{ID: m.RecordID, Name: m.Name.String, CategoryID: m.CategoryID.Int64, Status: m.Status}
+		record := pet.record()
+		change.Pet = &record
+	}
+	return change
+}
+
 type keyModel struct {
 	ID         int64
 	Hash       []byte
@@ -132,6 +165,7 @@ type unfinishedCopyModel struct {
 // TableName implements GORM's schema.Tabler.
 func (petModel) TableName() string            { return "pets" }
 func (orderModel) TableName() string          { return "orders" }
+func (changeModel) TableName() string         { return "changes" }
 func (keyModel) TableName() string            { return "api_keys" }
 func (claimModel) TableName() string          { return "idempotency_keys" }
 func (importModel) TableName() string         { return "imports" }

@@ -119,7 +119,7 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 		inTx := db.Session(&gorm.Session{NewDB: true, Context: context.Background()}) // the Context makes it a Statement of its own
 		inTx.Statement.ConnPool = sqltrace.Pool(tx, o.TracerProvider)
 		t := session{db: inTx, tx: tx, batches: database.BatchesStatements()}
-		return port.Repositories{Pets: newPets(t), Orders: orders{session: t}, Keys: keys{t}, Idempotency: newIdempotency(t), Imports: imports{t}}
+		return port.Repositories{Pets: newPets(t), Orders: orders{session: t}, Changes: changes{t}, Keys: keys{t}, Idempotency: newIdempotency(t), Imports: imports{t}}
 	})
 	return s, nil
 }

@@ -2,6 +2,9 @@ package repository
 
 import (
 	"context"
+	"strings"
+
+	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/repository/groupcommit"
@@ -30,11 +33,30 @@ func (p pets) Get(ctx context.Context, id int64) (domain.Pet, error) {
 }
 
 func (p pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error) {
-	if p.shared != nil {
+	switch {
+	case q.CategoryID != nil:
+		return list(ctx, p.ofCategory(q), q.PageRequest, &petModel{})
+	case p.shared != nil:
 		return p.shared.list(ctx, string(q.Status), q.PageRequest)
 	}
-	query := withStatus(p.db, q.Status)
-	return list(ctx, query, q.PageRequest, &petModel{})
+	return list(ctx, withStatus(p.db, q.Status), q.PageRequest, &petModel{})
+}
+
+// ofCategory limits a query to the animals of q.CategoryID that a page of q can have: of each status
+// one page, which the index pets_category_id_status_id has in the order of ids.
+func (p pets) ofCategory(q domain.PetQuery) *gorm.DB {
+	statuses := []domain.PetStatus{q.Status}
+	if q.Status == "" {
+		statuses = []domain.PetStatus{"", domain.PetAvailable, domain.PetPending, domain.PetSold}
+	}
+	pages := make([]any, len(statuses))
+	for i, status := range statuses {
+		pages[i] = p.db.Model(&petModel{}).Where("category_id = ? AND COALESCE(status, '') = ? AND id > ?", *q.CategoryID, status, q.After).
+			Order("id").Limit(q.Limit + 1)
+	}
+	const each = "SELECT * FROM (?) AS page" // SQLite has no ORDER BY in a part of a UNION
+	union := each + strings.Repeat(" UNION ALL "+each, len(pages)-1)
+	return p.db.Table("("+union+") AS pets", pages...)
 }
 
 func (p pets) Count(ctx context.Context, status domain.PetStatus) (n int64, err error) {

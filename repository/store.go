@@ -36,6 +36,9 @@ func (s *Store) Pets() port.PetReader { return pets{session: s.reads, shared: s.
 // Orders reads the orders outside any transaction.
 func (s *Store) Orders() port.OrderReader { return orders{session: s.reads, shared: s.sharedOrders} }
 
+// Changes reads the changes outside any transaction.
+func (s *Store) Changes() port.ChangeReader { return changes{s.reads} }
+
 // Keys reads the API keys outside any transaction. FindByHash caches what it finds.
 func (s *Store) Keys() port.KeyReader { return s.keys }
 

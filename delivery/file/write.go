@@ -33,6 +33,11 @@ func NewOrderWriter(out io.Writer, format Format) *Writer[domain.Order] {
 	})
 }
 
+// NewChangeWriter returns a Writer of changes as NDJSON.
+func NewChangeWriter(out io.Writer) *Writer[domain.Change] {
+	return newWriter(out, NDJSON, func(to []byte, c domain.Change) ([]byte, error) { return record.ChangeOf(c).AppendJSON(to) }, nil, nil)
+}
+
 func newWriter[T any](
 	out io.Writer, format Format, appendJSON func([]byte, T) ([]byte, error), columns []string, appendFields func([]string, T) []string,
 ) *Writer[T] {

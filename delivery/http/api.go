@@ -32,6 +32,12 @@ type Orders interface {
 	Cancel(ctx context.Context, id int64) (domain.Order, error)
 }
 
+// Changes are the use cases of the changes. usecase.Changes implements it.
+type Changes interface {
+	List(ctx context.Context, page domain.PageRequest) (domain.Page[domain.Change], error)
+	Position(ctx context.Context) (int64, error)
+}
+
 // Keys authenticates API keys. usecase.Keys implements it.
 type Keys interface {
 	Authenticate(ctx context.Context, secret string) (apikey.Key, error)
@@ -42,6 +48,10 @@ type Options struct {
 	Pets   Pets
 	Orders Orders
 	Keys   Keys
+	// Changes, if not nil, serves the changes, and lists have the header Changes-Position. A caller can
+	// have ChangeStreams open streams, 10 when zero.
+	Changes       Changes
+	ChangeStreams int
 	// Authenticate, if not nil, replaces the authentication by bearer API keys. Keys is not used.
 	Authenticate Authenticator
 	// Logger, if not nil, gets the access log and the causes of 5xx responses (see Fail).
@@ -55,6 +65,8 @@ type Options struct {
 	//	petstore_http_deprecated_requests_total     key_id
 	//	petstore_http_rate_limited_requests_total   key_id
 	//	petstore_http_page_cache_requests_total     result (hit, miss)
+	//	petstore_changes_streams
+	//	petstore_changes_lag
 	//
 	// With Authenticate the label caller takes the place of key_id.
 	Metrics prometheus.Registerer
@@ -88,6 +100,8 @@ type Options struct {
 type API struct {
 	pets          Pets
 	orders        Orders
+	changes       Changes        // nil if none are recorded
+	streams       *changeStreams // nil if none are recorded
 	authenticator Authenticator
 	bearer        bool   // authenticator is that for API keys
 	callerField   string // of the log and label of the metrics for the caller
@@ -112,6 +126,7 @@ func New(o Options) (*API, error) {
 	a := &API{
 		pets:          o.Pets,
 		orders:        o.Orders,
+		changes:       o.Changes,
 		authenticator: o.Authenticate,
 		log:           cmp.Or(o.Logger, zap.NewNop()),
 		now:           o.Now,
@@ -129,6 +144,10 @@ func New(o Options) (*API, error) {
 		a.authenticator, a.bearer, a.callerField = bearerAuthenticator(o.Keys), true, "key_id"
 	}
 	a.metrics = newMetrics(a.callerField)
+	if a.changes != nil {
+		a.streams = newChangeStreams(a.changes, cmp.Or(o.ChangeStreams, 10))
+		a.metrics.addStreams(a.streams)
+	}
 	var err error
 	if a.pages, err = newPageCache(o.Versions, o.CacheBytes, a.metrics); err != nil {
 		return nil, err
@@ -161,6 +180,9 @@ func (o *Options) Validate() error {
 	}
 	if o.RequestTimeout < 0 {
 		return errors.New("Options.RequestTimeout is negative")
+	}
+	if o.ChangeStreams < 0 {
+		return errors.New("Options.ChangeStreams is negative")
 	}
 	return o.RateLimit.validate()
 }

@@ -47,6 +47,7 @@ var statuses = map[domain.Kind]int{
 	domain.ErrNotFound:        http.StatusNotFound,
 	errMethodNotAllowed:       http.StatusMethodNotAllowed,
 	errTimeout:                http.StatusRequestTimeout,
+	domain.ErrExpired:         http.StatusGone,
 	domain.ErrConflict:        http.StatusConflict,
 	errGone:                   http.StatusGone,
 	errBodyTooLarge:           http.StatusRequestEntityTooLarge,

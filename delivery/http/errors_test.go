@@ -56,7 +56,7 @@ func TestEveryKindHasAStatus(t *testing.T) {
 	t.Parallel()
 	statuses := map[string]int{
 		"invalid": 400, "unauthenticated": 401, "forbidden": 403, "not found": 404, "method not allowed": 405, "request timeout": 408,
-		"conflict": 409, "rate limited": 429, "gone": 410, "body too large": 413, "unsupported media type": 415, "reused": 422,
+		"conflict": 409, "expired": 410, "rate limited": 429, "gone": 410, "body too large": 413, "unsupported media type": 415, "reused": 422,
 		"internal": 500, "unavailable": 503,
 	}
 	var err error

@@ -15,6 +15,11 @@ import (
 	"example.com/petstore/delivery/internal/binding"
 )
 
+// SetStreamTimes sets how often the streams of changes check their authorization, and their timeout.
+func (a *API) SetStreamTimes(check, timeout time.Duration) {
+	a.streams.check, a.streams.timeout = check, timeout
+}
+
 func TestDeadlineCancelsWaitingContexts(t *testing.T) {
 	t.Parallel()
 	d := &deadline{Context: t.Context(), at: time.Now().Add(time.Millisecond)}

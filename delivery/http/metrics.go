@@ -21,6 +21,7 @@ type metrics struct {
 	pageCache   *prometheus.CounterVec
 	cacheHits   prometheus.Counter
 	cacheMisses prometheus.Counter
+	streams     []prometheus.Collector // none if no changes are recorded
 }
 
 // newMetrics returns the metrics with the label for the caller.
@@ -69,7 +70,25 @@ func (m *metrics) Collect(to chan<- prometheus.Metric) {
 }
 
 func (m *metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.duration, m.inFlight, m.deprecated, m.rateLimited, m.pageCache}
+	return append([]prometheus.Collector{m.duration, m.inFlight, m.deprecated, m.rateLimited, m.pageCache}, m.streams...)
+}
+
+// addStreams adds the metrics of the streams of changes.
+func (m *metrics) addStreams(streams *changeStreams) {
+	m.streams = []prometheus.Collector{
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "petstore_changes_streams", Help: "Open streams of changes.",
+		}, func() float64 {
+			open, _ := streams.lag()
+			return float64(open)
+		}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "petstore_changes_lag", Help: "Changes that the slowest open stream has not got yet.",
+		}, func() float64 {
+			_, changes := streams.lag()
+			return float64(changes)
+		}),
+	}
 }
 
 // observe records the duration of a request. All requests without a route share a label, so

@@ -78,7 +78,7 @@ func allowOrigins(origins []string) gin.HandlerFunc {
 		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost},
 		AllowedHeaders: []string{"*"},
 		ExposedHeaders: []string{
-			"Deprecation", "ETag", "Idempotency-Replayed", "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After",
+			"Changes-Position", "Deprecation", "ETag", "Idempotency-Replayed", "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After",
 			"Sunset", "WWW-Authenticate", "X-Request-Id",
 		},
 		MaxAge: 600,

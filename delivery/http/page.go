@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/gin-gonic/gin"
@@ -61,12 +62,29 @@ func (a *API) servePage(c *gin.Context, list string, parse func(raw string) (par
 		page = cache.get(key)
 	}
 	if page == nil {
-		page, err = cache.load(key, query.read)
+		page, err = cache.load(key, func() (*encodedPage, error) { return a.readPage(c.Request.Context(), query.read) })
 	}
 	if err == nil {
 		writePage(c, page)
 	}
 	return err
+}
+
+// readPage reads a page, after the position of the last change.
+func (a *API) readPage(ctx context.Context, read func() (*encodedPage, error)) (*encodedPage, error) {
+	if a.changes == nil {
+		return read()
+	}
+	readAt := time.Now()
+	position, err := a.changes.Position(ctx)
+	if err != nil {
+		return nil, err
+	}
+	page, err := read()
+	if err == nil && position > 0 {
+		page.position[0], page.readAt = strconv.FormatInt(position, 10), readAt
+	}
+	return page, err
 }
 
 // writePage sends a page, or 304 if the client has it (RFC 9110, section 13.1.2).
@@ -76,6 +94,9 @@ func writePage(c *gin.Context, page *encodedPage) {
 		header["Link"] = page.link[:]
 	}
 	header["Etag"] = page.etag[:]
+	if page.position[0] != "" {
+		header["Changes-Position"] = page.position[:]
+	}
 	header["Cache-Control"] = cacheRevalidate
 	if etagMatches(c.Request.Header["If-None-Match"], page.etag[0]) {
 		c.Status(http.StatusNotModified)
@@ -152,14 +173,22 @@ type encodedPage struct {
 	length [1]string // empty if net/http sets Content-Length
 	etag   [1]string
 	link   [1]string // to the next page, empty on the last page
+	// position is that of the last change before the page was read at a time, empty if none are recorded.
+	position [1]string
+	readAt   time.Time // zero if none are recorded
 
 	added, changed uint64 // the versions of the store before the page was read
 }
 
+// maxPageAge is how long a page with a position is cached. It is half of the shortest time for which
+// changes are kept.
+const maxPageAge = 30 * time.Minute
+
 // valid reports whether no commit can have altered the page. An insert does not alter a
-// page that has a next one, because ids grow.
+// page that has a next one, because ids grow. Nor is the page so old that the changes after its
+// position may soon be removed.
 func (p *encodedPage) valid(added, changed uint64) bool {
-	return p.changed == changed && (p.link[0] != "" || p.added == added)
+	return p.changed == changed && (p.link[0] != "" || p.added == added) && (p.readAt.IsZero() || time.Since(p.readAt) < maxPageAge)
 }
 
 // newPageCache returns a cache of about maxBytes, or nil if maxBytes is below 1.

@@ -16,14 +16,19 @@ type listPetsQuery struct {
 	pageQuery
 	// Return only animals with this status.
 	Status domain.PetStatus `form:"status" validate:"omitempty,petstatus"`
+	// Return only animals of this category.
+	CategoryID *int64 `form:"categoryId" format:"int64"`
 }
 
 // filters returns the filters in canonical form.
-func (q listPetsQuery) filters() string {
-	if q.Status == "" {
-		return ""
+func (q listPetsQuery) filters() (filters string) {
+	if q.Status != "" {
+		filters = "&status=" + string(q.Status)
 	}
-	return "&status=" + string(q.Status)
+	if q.CategoryID != nil {
+		filters += "&categoryId=" + strconv.FormatInt(*q.CategoryID, 10)
+	}
+	return filters
 }
 
 // listPets sends a page of the catalogue.
@@ -43,7 +48,7 @@ func (a *API) listPets(c *gin.Context) error {
 		q, err := binding.Query[listPetsQuery](raw)
 		filters := q.filters()
 		return parsedQuery{q.canonical(filters, q.After), func() (*encodedPage, error) {
-			page, err := a.pets.List(c.Request.Context(), domain.PetQuery{PageRequest: q.pageRequest(), Status: q.Status})
+			page, err := a.pets.List(c.Request.Context(), domain.PetQuery{PageRequest: q.pageRequest(), Status: q.Status, CategoryID: q.CategoryID})
 			if err != nil {
 				return nil, err
 			}

@@ -27,6 +27,7 @@ func (a *API) resources() []resource {
 		{path: "/store/orders/:orderId", get: a.getOrder},
 		{path: "/store/orders/:orderId/deliver", post: a.deliverOrder},
 		{path: "/store/orders/:orderId/cancel", post: a.cancelOrder},
+		{path: "/changes", get: a.listChanges},
 	}
 }
 

@@ -53,6 +53,7 @@ type testServer struct {
 	database  enginetest.Database
 	store     *repository.Store
 	keys      *usecase.Keys
+	changes   *usecase.Changes
 	health    *server.Health
 	clock     *clock
 	log       *observer.ObservedLogs
@@ -118,6 +119,10 @@ func newServerWithStore(t testing.TB, o repository.Options) *testServer {
 	s.store = store
 	s.health = server.NewHealth(store.Ping)
 	s.keys = usecase.NewKeys(store, store.Keys(), s.clock.now)
+	s.changes = usecase.NewChanges(store, store.Changes(), s.clock.now)
+	if err := s.changes.Begin(context.Background()); err != nil {
+		t.Fatal(err)
+	}
 	s.key = s.createKey(t)
 	return s
 }
@@ -147,8 +152,8 @@ func (s *testServer) options() rest.Options {
 	return rest.Options{
 		Pets:   usecase.NewPets(s.store, s.store.Pets(), s.clock.now),
 		Orders: usecase.NewOrders(s.store, s.store.Orders(), s.clock.now),
-		Keys:   s.keys,
-		Now:    s.clock.now, Logger: s.logger, Versions: s.store.Versions, CacheBytes: 1 << 20,
+		Keys:   s.keys, Changes: s.changes,
+		Now: s.clock.now, Logger: s.logger, Versions: s.store.Versions, CacheBytes: 1 << 20,
 	}
 }
 

@@ -65,6 +65,34 @@ type OrderRepository interface {
 	ChangeStatusIf(ctx context.Context, id int64, from, to domain.OrderStatus, at time.Time) (bool, error)
 }
 
+// A ChangeReader reads the changes of animals and orders.
+type ChangeReader interface {
+	// List returns the changes after the position page.After, ascending by Seq, from the oldest one
+	// that is kept if it is 0. It returns an ErrExpired (changes_expired) if not all of them are kept,
+	// and an ErrUnavailable if none are recorded.
+	List(ctx context.Context, page domain.PageRequest) (domain.Page[domain.Change], error)
+	// Position returns the Seq of the last change, 0 if none are recorded.
+	Position(ctx context.Context) (int64, error)
+	// Count returns the number of changes that are kept.
+	Count(ctx context.Context) (int64, error)
+	// Each is PetReader.Each for changes.
+	Each(ctx context.Context, fn func(domain.Change) error) error
+}
+
+// A ChangeRepository begins and ends the recording of changes, which the database does itself.
+type ChangeRepository interface {
+	ChangeReader
+	// Begin begins to record changes, unless they are recorded. Their positions begin with a number
+	// that follows from at, above those of an earlier recording.
+	Begin(ctx context.Context, at time.Time) error
+	// RemoveOld removes the oldest changes, up to a number, if all of them are of a time before from or
+	// after to, as of a clock that was wrong. It reports whether it did, so that there may be more.
+	RemoveOld(ctx context.Context, from, to time.Time) (bool, error)
+	// End removes the oldest changes, up to a number. Once none is left, no more are recorded. It
+	// reports whether there were any.
+	End(ctx context.Context) (bool, error)
+}
+
 // A KeyReader reads the API keys.
 type KeyReader interface {
 	// FindByHash returns the key, or an ErrUnauthenticated (invalid_api_key). LastUsedAt may
@@ -149,6 +177,7 @@ type ImportRepository interface {
 type Repositories struct {
 	Pets        PetRepository
 	Orders      OrderRepository
+	Changes     ChangeRepository
 	Keys        KeyRepository
 	Idempotency IdempotencyRepository
 	Imports     ImportRepository

@@ -195,7 +195,7 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pets.db")
 	sqlitetest.Newer(t, path)
 	for _, statement := range []string{
-		"DROP TABLE imports", "DROP TABLE unfinished_copy", "ALTER TABLE api_keys DROP COLUMN read_only",
+		sqlitetest.ToVersion3 + "DROP TABLE imports; DROP TABLE unfinished_copy",
 		"DELETE FROM goose_db_version WHERE version_id > 1", "INSERT INTO pets (name, category_id) VALUES ('Rex', 1)",
 		"INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', zeroblob(32), 'last', 0)",
 	} {
@@ -203,8 +203,8 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	}
 	store := open(t, filepath.Dir(path), repository.Options{Migrate: true})
 	page, err := store.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 1}})
-	if err != nil || len(page.Items) != 1 || store.Schema().Version != 4 || store.Schema().Created {
-		t.Errorf("got %v, %v, schema version %d and created %t, want one pet, 4 and false", page.Items, err, store.Schema().Version, store.Schema().Created)
+	if err != nil || len(page.Items) != 1 || store.Schema().Version != 5 || store.Schema().Created {
+		t.Errorf("got %v, %v, schema version %d and created %t, want one pet, 5 and false", page.Items, err, store.Schema().Version, store.Schema().Created)
 	}
 	keys, err := store.Keys().List(t.Context())
 	if err != nil || len(keys) != 1 || keys[0].ReadOnly {
@@ -217,7 +217,7 @@ func TestDamagedFileIsNotChangedByMigration(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "pets.db")
 	s := sqlitetest.Open(t, source)
 	t.Cleanup(func() { check(t, s.Close()) })
-	sqlitetest.Execute("ALTER TABLE api_keys DROP COLUMN read_only; DELETE FROM goose_db_version WHERE version_id = 4")(t, source)
+	sqlitetest.Execute(sqlitetest.ToVersion3)(t, source)
 	path := sqlitetest.CopyOf(t, source)
 	sqlitetest.OverwritePage(t, path, "api_keys") // which the migration reads
 	before := [...][]byte{sqlitetest.ReadFile(t, path), sqlitetest.ReadFile(t, path+"-wal")}

@@ -17,6 +17,7 @@ type Store interface {
 	port.Transactor
 	Pets() port.PetReader
 	Orders() port.OrderReader
+	Changes() port.ChangeReader
 	Keys() port.KeyReader
 	Ping(ctx context.Context) error
 }
@@ -39,6 +40,11 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"bytes are read as stored":                       bytesAreReadAsStored,
 		"an order references a pet":                      orderReferencesPet,
 		"a pet changes from the given statuses":          petChangesFromGivenStatuses,
+		"a page of a category has its pets":              pageOfCategoryHasItsPets,
+		"changes are those of the transactions":          changesAreThoseOfTheTransactions,
+		"a page of changes is exact":                     pageOfChangesIsExact,
+		"old changes are removed":                        oldChangesAreRemoved,
+		"changes end and begin again":                    changesEndAndBeginAgain,
 		"keys are read as created":                       keysAreReadAsCreated,
 		"a key is revoked at the earliest time":          keyIsRevokedAtEarliestTime,
 		"a revocation is scheduled once":                 revocationIsScheduledOnce,

@@ -39,7 +39,7 @@ func TestMistypedPathCreatesNoStore(t *testing.T) {
 
 func TestCommandReportsThatItCreatedTheStore(t *testing.T) {
 	t.Parallel()
-	for args, printed := range map[string]string{"migrate up": "the schema is up to date: version 4\n", "keys create --name n": "petstore_", "seed --count 0": "added 0 animals"} {
+	for args, printed := range map[string]string{"migrate up": "the schema is up to date: version 5\n", "keys create --name n": "petstore_", "seed --count 0": "added 0 animals"} {
 		for _, name := range []string{"missing", "empty"} {
 			t.Run(args+" "+name, func(t *testing.T) {
 				t.Parallel()
@@ -110,15 +110,16 @@ func TestOnlyCommandsThatCreateStoresMigrate(t *testing.T) {
 			t.Parallel()
 			dir := harness.NewStore(t)
 			db := harness.OpenSQLite(t, harness.StorePath(dir))
-			if _, err := db.ExecContext(t.Context(), `DROP TABLE imports; DROP TABLE unfinished_copy; ALTER TABLE api_keys DROP COLUMN read_only;
+			if _, err := db.ExecContext(t.Context(), `DROP TRIGGER pets_added; DROP TRIGGER pets_updated; DROP TRIGGER orders_added; DROP TRIGGER orders_updated;
+				DROP TABLE changes; DROP INDEX pets_category_id_status_id; DROP TABLE imports; DROP TABLE unfinished_copy; ALTER TABLE api_keys DROP COLUMN read_only;
 				DELETE FROM goose_db_version WHERE version_id > 1`); err != nil {
 				t.Fatal(err)
 			}
 			_ = db.Close()
 			_, stderr, code := harness.Run(t, dir, strings.Fields(args)...)
 			version := harness.QueryInt(t, dir, "SELECT max(version_id) FROM goose_db_version")
-			migrated := strings.Contains(stderr, "petstore: migrated the store "+harness.StorePath(dir)+" from schema version 1 to 4\n")
-			if migrated != migrates || (version == 4) != migrates || migrates && code != 0 {
+			migrated := strings.Contains(stderr, "petstore: migrated the store "+harness.StorePath(dir)+" from schema version 1 to 5\n")
+			if migrated != migrates || (version == 5) != migrates || migrates && code != 0 {
 				t.Errorf("got code %d, schema version %d, stderr %q; want that it migrates: %t", code, version, stderr, migrates)
 			}
 		})

@@ -49,7 +49,7 @@ func TestLogDescribesTheServiceWhenItStarts(t *testing.T) {
 	harness.Check(t, json.Unmarshal([]byte(harness.RunOK(t, dir, "version", "--output", "json")), &build))
 	want := map[string]any{
 		"version": build.Version, "commit": build.Commit,
-		"store": harness.StorePath(dir), "schema_version": float64(4), "store_created": true,
+		"store": harness.StorePath(dir), "schema_version": float64(5), "store_created": true,
 		"settings_file": filepath.Join(dir, "shop.yaml"),
 	}
 	first := harness.Start(t, dir, "--config", "shop.yaml")

@@ -21,8 +21,8 @@ func TestVerifyRejectsAnotherSchemaThanThatOfTheMigrations(t *testing.T) {
 		"ALTER TABLE pets ADD COLUMN price INTEGER":                                             "the table pets is another one",
 		"CREATE TABLE _litestream_lock (id INTEGER); CREATE TABLE _litestream_seq (id INTEGER)": "",
 		"ANALYZE": "",
-		"DELETE FROM goose_db_version WHERE version_id = 4": "the schema is not that of version 3, the table api_keys is another one",
-		"DELETE FROM goose_db_version WHERE version_id > 1; DROP TABLE imports; DROP TABLE unfinished_copy; ALTER TABLE api_keys DROP COLUMN read_only": "",
+		"DELETE FROM goose_db_version WHERE version_id > 3":                                                                         "the schema is not that of version 3, the table api_keys is another one, the trigger orders_added was added, the trigger orders_updated was added, the trigger pets_added was added, the trigger pets_updated was added",
+		sqlitetest.ToVersion3 + "DROP TABLE imports; DROP TABLE unfinished_copy; DELETE FROM goose_db_version WHERE version_id > 1": "",
 	} {
 		t.Run(statement, func(t *testing.T) {
 			t.Parallel()

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"example.com/petstore/delivery/file"
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 )
 
@@ -18,7 +20,7 @@ import (
 type exportRun struct {
 	in     *invocation
 	path   string
-	kind   string // pets or orders
+	kind   string // pets, orders or changes
 	status string
 	format file.Format
 }
@@ -27,13 +29,14 @@ func newExport(in *invocation) *cobra.Command {
 	run := &exportRun{in: in, path: stdio, kind: "pets"}
 	cmd := &cobra.Command{
 		Use:   "export [FILE|-]",
-		Short: "Write all animals or orders to a file",
-		Long: `Write all animals or orders to a new file, or to standard output, also while the service
-runs on the same store. They are those at one point in time, in ascending order of id.
+		Short: "Write all animals, orders or changes to a file",
+		Long: `Write all animals, orders or changes to a new file, or to standard output, also while the
+service runs on the same store. They are those at one point in time, in ascending order of
+id or seq. Changes are those that are kept, if the service records them.
 
 NDJSON is a JSON object in each line, as in the responses of the API. CSV (RFC 4180) begins
 with a header and has the same names: id, name, categoryId and status of animals; id, petId,
-status, createdAt and updatedAt of orders.
+status, createdAt and updatedAt of orders. Changes are written as NDJSON only.
 
 A file gets its name when it is complete; until then it is FILE.partial. A file that exists
 is not overwritten, but any FILE.partial that is not in use is removed.`,
@@ -52,7 +55,7 @@ is not overwritten, but any FILE.partial that is not in use is removed.`,
 			})
 		},
 	}
-	cmd.Flags().Func("type", "write the `TYPE` of records, pets or orders (default pets)", oneOf(&run.kind, "pets", "orders"))
+	cmd.Flags().Func("type", "write the `TYPE` of records, pets, orders or changes (default pets)", oneOf(&run.kind, "pets", "orders", "changes"))
 	cmd.Flags().StringVar(&run.status, "status", "", "write only the records with this `STATUS`")
 	cmd.Flags().Func("format", "write the `FORMAT` ndjson or csv (default by the extension .ndjson, .jsonl or .csv; ndjson for standard output)", oneOf(&run.format, "ndjson", "csv"))
 	return cmd
@@ -67,8 +70,11 @@ func (r *exportRun) parseArgs(cmd *cobra.Command, args []string) (err error) {
 		r.path = args[0]
 	}
 	known, rule := domain.PetStatus(r.status).Known(), domain.PetStatusRule
-	if r.kind == "orders" {
+	switch r.kind {
+	case "orders":
 		known, rule = domain.OrderStatus(r.status).Known(), domain.OrderStatusRule
+	case "changes":
+		known, rule = false, "changes have none"
 	}
 	if cmd.Flags().Changed("status") && !known {
 		return fmt.Errorf("invalid argument %q for \"--status\" flag: %s", r.status, rule)
@@ -77,6 +83,9 @@ func (r *exportRun) parseArgs(cmd *cobra.Command, args []string) (err error) {
 		r.format = cmp.Or(r.format, file.NDJSON)
 	}
 	r.format, err = formatOf(r.format, r.path)
+	if r.kind == "changes" && r.format == file.CSV {
+		return errors.New("changes are written as NDJSON: add --format ndjson, or name a FILE.ndjson")
+	}
 	return err
 }
 
@@ -92,7 +101,7 @@ func (r *exportRun) run(ctx context.Context, store *repository.Store) error {
 		defer created.discard()
 		out, outcome, publish = created, r.path+" was not written", created.publish
 	}
-	units := map[string]string{"pets": "animals", "orders": "orders"}[r.kind]
+	units := map[string]string{"pets": "animals", "orders": "orders", "changes": "changes"}[r.kind]
 	written, err := r.write(ctx, store, out, units)
 	if err == nil {
 		err = publish()
@@ -110,8 +119,11 @@ func (r *exportRun) run(ctx context.Context, store *repository.Store) error {
 
 // write writes the records, which messages call units, and returns their number.
 func (r *exportRun) write(ctx context.Context, store *repository.Store, out io.Writer, units string) (int, error) {
-	if r.kind == "orders" {
+	switch r.kind {
+	case "orders":
 		return writeAll(ctx, store.Orders(), domain.OrderStatus(r.status), file.NewOrderWriter(out, r.format), r.in.Stderr, units)
+	case "changes":
+		return writeAll(ctx, changeReader{store.Changes()}, "", file.NewChangeWriter(out), r.in.Stderr, units)
 	}
 	return writeAll(ctx, store.Pets(), domain.PetStatus(r.status), file.NewPetWriter(out, r.format), r.in.Stderr, units)
 }
@@ -120,6 +132,17 @@ func (r *exportRun) write(ctx context.Context, store *repository.Store, out io.W
 type recordReader[T, S any] interface {
 	Count(ctx context.Context, status S) (int64, error)
 	Each(ctx context.Context, status S, fn func(T) error) error
+}
+
+// A changeReader is a recordReader of changes, which have no status.
+type changeReader struct{ changes port.ChangeReader }
+
+func (r changeReader) Count(ctx context.Context, _ string) (int64, error) {
+	return r.changes.Count(ctx)
+}
+
+func (r changeReader) Each(ctx context.Context, _ string, fn func(domain.Change) error) error {
+	return r.changes.Each(ctx, fn)
 }
 
 // writeAll writes records, reports the progress on stderr and returns their number.

@@ -29,6 +29,8 @@ in its folder under the name of the store with .replaced-TIME, and restore print
 back to it. If restore is interrupted or killed, the previous store or the backup is in
 place, whole. A store that does not exist is created.
 
+Whoever follows the changes of the store begins again with the lists.
+
 An API key that was revoked after the backup is usable again. restore prints the names of
 such keys to standard error; with --revoke-keys it revokes all keys of the backup instead.
 
@@ -68,6 +70,9 @@ func (in *invocation) restore(ctx context.Context, path string, revokeKeys bool)
 	contents, err := in.copyStore(ctx, path, file, false)
 	if err != nil {
 		return err
+	}
+	if err := backup.RestartChanges(context.WithoutCancel(ctx), file.File, clock()); err != nil {
+		return fmt.Errorf("restart the changes of %s: %w", file.Name(), err)
 	}
 	result := fmt.Sprintf("restored %s from %s: %s", absolutePath(store), path, describeStore(contents))
 	if revokeKeys {

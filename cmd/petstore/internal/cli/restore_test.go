@@ -33,7 +33,7 @@ func TestRestoreSaysWhetherItCanGoBack(t *testing.T) {
 		_, err = changed.ExecContext(t.Context(), "DROP INDEX orders_live")
 	}
 	check(t, errors.Join(err, changed.Close()))
-	want = "\nkept " + kept + "\nrestore would reject it: verify " + kept + ": the schema is not that of version 4, the index orders_live is missing"
+	want = "\nkept " + kept + "\nrestore would reject it: verify " + kept + ": the schema is not that of version 5, the index orders_live is missing"
 	if got := describeKept(ctx, storePath(dir), []string{kept}); !strings.HasPrefix(got, want) {
 		t.Errorf("got %q, want it to begin with %q", got, want)
 	}

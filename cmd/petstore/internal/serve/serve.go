@@ -91,6 +91,7 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 		NoMigration: !settings.Database.Migrate, MaxOpenConns: settings.Database.MaxOpenConns,
 		MaxStaleness: settings.Cache.MaxStaleness, RequireSynchronous: settings.Database.RequireSynchronous,
 		RequestTimeout: settings.Server.RequestTimeout, RateLimit: rest.RateLimit(settings.RateLimit),
+		RecordChanges: settings.Changes.Enabled, ChangesRetention: settings.Changes.Retention, ChangeStreams: settings.Changes.StreamsPerKey,
 		AllowedOrigins: settings.CORS.AllowedOrigins, CacheBytes: cmp.Or(int64(settings.Cache.MaxBytes), -1),
 		Document: docs.Options{
 			ProductionURL: settings.Server.ProductionURL, StagingURL: settings.Server.StagingURL,

@@ -14,9 +14,9 @@ const updateJsonSpec = (update) => (json) => {
   return update(json);
 };
 
-// getFirstList requests the first list of the API with a bearer token.
-const getFirstList = async (token) => {
-  const path = Object.keys(spec.paths).find((path) => spec.paths[path].get && !path.includes("{"));
+// getPets requests a list of animals with a bearer token.
+const getPets = async (token) => {
+  const path = Object.keys(spec.paths).find((path) => spec.paths[path].get?.operationId === "listPets");
   const response = await fetch(spec.servers[0].url + path, { headers: { Authorization: `Bearer ${token}` } });
   return { status: response.status, body: await response.json().catch(() => null) };
 };
@@ -39,7 +39,7 @@ const authorizeWithPersistOption = (authorize, { authActions, errActions }) => a
   const value = isBearer ? entered.value?.replace(/[^!-~]/g, "").replace(/^Bearer/i, "") : entered?.value;
   if (!value) return;
   errActions.clear({ authId: name });
-  const list = isBearer ? await getFirstList(value).catch(() => ({ error: "The API cannot be reached." })) : {};
+  const list = isBearer ? await getPets(value).catch(() => ({ error: "The API cannot be reached." })) : {};
   const error = list.status === 401 ? `The API rejects this key: ${list.body?.message ?? 401}` : list.error;
   if (error) return errActions.newAuthErr({ authId: name, message: error });
   authorize({ [name]: { ...entered, value } });

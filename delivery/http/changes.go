@@ -1,0 +1,95 @@
+package http
+
+import (
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"example.com/petstore/delivery/internal/binding"
+	"example.com/petstore/delivery/internal/record"
+	"example.com/petstore/domain"
+)
+
+// listChangesQuery has the parameters of listChanges. It is a pageQuery.
+type listChangesQuery struct {
+	// Maximum number of changes to return.
+	Limit int64 `form:"limit" validate:"min=1,max=100" default:"20"`
+	// Return the changes after this position. Without it: from the oldest change that is kept.
+	After int64 `form:"after" validate:"min=0" format:"int64"`
+}
+
+// listChanges sends a page of the changes, or a stream of them.
+//
+//	@Summary		List changes
+//	@Description	Returns the changes of animals and orders in the order in which they were made. A page is exact: no change appears before a returned one later. The Link header has the address of the next page, also on an empty page, to ask again. With `Accept: text/event-stream` the response is an endless stream of server-sent events; it begins after the position in the header `Last-Event-ID`, or else in `after`. To begin, read all pages of a list and then the changes after the Changes-Position of its first page.
+//	@ID				listChanges
+//	@Tags			Store
+//	@Param			query	query	listChangesQuery	false	"page"
+//	@Success		200		{array}	record.Change			"A page of changes, in ascending order of `seq`"
+//	@Failure		400	{object}	errorBody	"invalid_parameter"
+//	@Failure		404	{object}	errorBody	"not_found"
+//	@Failure		410	{object}	errorBody	"changes_expired"
+//	@Failure		401,403,429,500,503	{object}	errorBody
+//	@Router			/changes [get]
+func (a *API) listChanges(c *gin.Context) error {
+	if a.changes == nil {
+		return &domain.Error{Kind: domain.ErrNotFound, Code: codeNotFound, Message: "this service does not record changes"}
+	}
+	decoded, err := binding.Query[listChangesQuery](c.Request.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	query := pageQuery(decoded)
+	if acceptsEvents(c.Request.Header["Accept"]) {
+		if query.After, err = lastEventID(c.Request.Header, query.After); err != nil {
+			return err
+		}
+		return a.streamChanges(c, query.After)
+	}
+	page, err := a.changes.List(c.Request.Context(), query.pageRequest())
+	if err != nil {
+		return err
+	}
+	body, err := record.EncodeAll(page.Items, record.ChangeOf)
+	if err != nil {
+		return err
+	}
+	next := query.After
+	if n := len(page.Items); n > 0 {
+		next = page.Items[n-1].Seq
+	}
+	c.Header("Link", "<?"+query.canonical("", next)+`>; rel="next"`)
+	writeBody(c, http.StatusOK, body)
+	return nil
+}
+
+// acceptsEvents reports whether the header Accept has text/event-stream, with a weight above 0 (RFC
+// 9110, section 12.5.1).
+func acceptsEvents(accept []string) bool {
+	for part := range strings.SplitSeq(strings.Join(accept, ","), ",") {
+		mediaType, parameters, err := mime.ParseMediaType(part)
+		if err != nil || mediaType != eventStream {
+			continue
+		}
+		weight, err := strconv.ParseFloat(parameters["q"], 64)
+		return err != nil || weight > 0
+	}
+	return false
+}
+
+// lastEventID returns the position in the header Last-Event-ID, which a client sends when it connects
+// again, or after without one. The error is an ErrInvalid (invalid_parameter).
+func lastEventID(header http.Header, after int64) (int64, error) {
+	values := header["Last-Event-Id"]
+	if len(values) == 0 {
+		return after, nil
+	}
+	position, ok := binding.ParseInt64(values[0])
+	if !ok || position < 0 || len(values) > 1 {
+		return 0, domain.Invalid(domain.CodeInvalidParameter, domain.Violation{Field: "Last-Event-ID", Rule: "must be the seq of a change"})
+	}
+	return position, nil
+}

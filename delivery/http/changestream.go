@@ -1,0 +1,279 @@
+package http
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"golang.org/x/sync/singleflight"
+
+	"example.com/petstore/delivery/internal/record"
+	"example.com/petstore/domain"
+)
+
+const (
+	eventStream = "text/event-stream"
+	// streamPollInterval is how often the position of the last change is asked for.
+	streamPollInterval = 20 * time.Millisecond
+	// streamCheckInterval is how often the authorization of a stream is checked.
+	streamCheckInterval = time.Second
+	// streamIdleChecks is the number of checks without an event after which a stream sends a comment.
+	streamIdleChecks = 15
+	// streamTimeout is how long a read for streams may take, and a client to accept what is sent.
+	streamTimeout = 5 * time.Second
+	// streamPage is the number of changes that are sent at once.
+	streamPage = 100
+)
+
+// changeStreams are the open streams of changes. While there is one, a goroutine asks for the position
+// of the last change. Streams that are equally far share a read.
+type changeStreams struct {
+	changes   Changes
+	perCaller int
+	check     time.Duration      // streamCheckInterval
+	timeout   time.Duration      // streamTimeout
+	reads     singleflight.Group // of *changeEvents, by the position that they follow
+
+	mu        sync.Mutex
+	open      map[*changeStream]bool
+	position  int64         // of the last change, 0 if none are recorded, -1 while it is not known
+	moved     chan struct{} // closed when position changes
+	stop      func()        // ends the goroutine
+	shutdowns map[*http.Server]chan struct{}
+}
+
+// A changeStream is an open stream.
+type changeStream struct {
+	caller   string
+	position int64 // of the last change that was sent, 0 for none
+}
+
+// changeEvents are changes as they are sent.
+type changeEvents struct {
+	text []byte
+	last int64 // the position of the last one, or the one that was asked for
+	more bool  // changes follow
+}
+
+func newChangeStreams(changes Changes, perCaller int) *changeStreams {
+	return &changeStreams{
+		changes: changes, perCaller: perCaller, check: streamCheckInterval, timeout: streamTimeout,
+		open: map[*changeStream]bool{}, shutdowns: map[*http.Server]chan struct{}{},
+	}
+}
+
+// streamChanges sends the changes after a position as server-sent events (HTML, section 9.2), until the
+// client disconnects, does not accept them in time or may not read them any more, the server shuts down,
+// or the store fails. Then the client connects again, and gets an error, or the changes that follow.
+func (a *API) streamChanges(c *gin.Context, after int64) error {
+	events, err := a.streams.read(after)
+	if err != nil {
+		return err
+	}
+	stream := a.streams.add(stateOf(c).caller)
+	if stream == nil {
+		c.Header("Retry-After", "1")
+		a.countByCaller(a.metrics.rateLimited, c)
+		return &domain.Error{
+			Kind: errRateLimited, Code: codeRateLimited,
+			Message: "this caller has the largest number of streams of changes that it may have, " + strconv.Itoa(a.streams.perCaller),
+		}
+	}
+	defer a.streams.remove(stream)
+	c.Header("Content-Type", eventStream)
+	c.Status(http.StatusOK)
+	if c.Request.Method == http.MethodHead {
+		return nil
+	}
+	stateOf(c).removeDeadline()
+	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{}) // at which net/http would cancel the context
+	shutdown := a.streams.shutdownOf(c.Request)
+	check := time.NewTicker(a.streams.check)
+	defer check.Stop()
+	idle := 0
+	for err = a.streams.send(c, slices.Concat(comment, events.text)); err == nil; {
+		select {
+		case <-c.Request.Context().Done():
+			return nil
+		case <-shutdown:
+			return nil
+		case <-check.C:
+			if !a.stillAllowed(c, stream.caller) {
+				return nil
+			}
+			if idle++; idle == streamIdleChecks {
+				idle, err = 0, a.streams.send(c, comment)
+			}
+		case <-a.streams.next(stream, events):
+			if events, err = a.streams.read(events.last); err == nil && len(events.text) > 0 {
+				idle, err = 0, a.streams.send(c, events.text)
+			}
+		}
+	}
+	return nil // the response has begun
+}
+
+// comment is a line of a stream that is no event.
+var comment = []byte(":\n\n")
+
+// send sends a part of a stream. It returns an error if the client does not accept it in time.
+func (s *changeStreams) send(c *gin.Context, text []byte) error {
+	control := http.NewResponseController(c.Writer)
+	_ = control.SetWriteDeadline(time.Now().Add(s.timeout))
+	if _, err := c.Writer.Write(text); err != nil {
+		return err
+	}
+	err := control.Flush()
+	_ = control.SetWriteDeadline(time.Time{}) // HTTP/2 would end a quiet stream
+	return err
+}
+
+// stillAllowed reports whether the caller of a stream may still read the changes.
+func (a *API) stillAllowed(c *gin.Context, caller string) bool {
+	request := c.Request
+	defer func() { c.Request = request }()
+	ctx, cancel := context.WithTimeout(request.Context(), a.streams.timeout)
+	defer cancel()
+	c.Request = request.WithContext(ctx)
+	got, err := a.authenticator(c)
+	return err == nil && got == caller
+}
+
+// add adds a stream, or returns nil if the caller may have no more.
+func (s *changeStreams) add(caller string) *changeStream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for stream := range s.open {
+		if stream.caller == caller {
+			n++
+		}
+	}
+	if n >= s.perCaller {
+		return nil
+	}
+	if len(s.open) == 0 {
+		ctx, cancel := context.WithCancel(context.Background())
+		s.stop, s.moved, s.position = cancel, make(chan struct{}), -1
+		go s.poll(ctx)
+	}
+	stream := &changeStream{caller: caller}
+	s.open[stream] = true
+	return stream
+}
+
+// remove removes a stream.
+func (s *changeStreams) remove(stream *changeStream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, stream)
+	if len(s.open) == 0 {
+		s.stop()
+	}
+}
+
+// poll asks for the position of the last change until ctx ends.
+func (s *changeStreams) poll(ctx context.Context) {
+	ticker := time.NewTicker(streamPollInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		timed, cancel := context.WithTimeout(ctx, s.timeout)
+		position, err := s.changes.Position(timed)
+		cancel()
+		if err != nil {
+			position = -1 // the streams get the error when they read
+		}
+		s.mu.Lock()
+		if ctx.Err() == nil && (position != s.position || err != nil) {
+			s.position = position
+			close(s.moved)
+			s.moved = make(chan struct{})
+		}
+		s.mu.Unlock()
+	}
+}
+
+// closed is a closed channel.
+var closed = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// next records that events were sent on a stream. It returns a channel that is closed when there may be
+// changes after them.
+func (s *changeStreams) next(stream *changeStream, sent *changeEvents) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stream.position = sent.last
+	if sent.more || s.position > sent.last {
+		return closed
+	}
+	return s.moved
+}
+
+// read reads the changes after a position.
+func (s *changeStreams) read(after int64) (*changeEvents, error) {
+	events, err, _ := s.reads.Do(strconv.FormatInt(after, 10), func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), s.timeout) // of all requests that wait
+		defer cancel()
+		page, err := s.changes.List(ctx, domain.PageRequest{After: after, Limit: streamPage})
+		if err != nil {
+			return (*changeEvents)(nil), err
+		}
+		return encodeEvents(page, after)
+	})
+	return events.(*changeEvents), err
+}
+
+// encodeEvents encodes the changes after a position.
+func encodeEvents(page domain.Page[domain.Change], after int64) (*changeEvents, error) {
+	events := &changeEvents{last: after, more: page.More}
+	for _, change := range page.Items {
+		text := append(events.text, "id: "+strconv.FormatInt(change.Seq, 10)+"\nevent: "+string(change.Type)+"\ndata: "...)
+		text, err := record.ChangeOf(change).AppendJSON(text)
+		if err != nil {
+			return nil, err
+		}
+		events.text, events.last = append(text, "\n\n"...), change.Seq
+	}
+	return events, nil
+}
+
+// shutdownOf returns a channel that is closed when the server of a request shuts down, which would
+// wait for the streams, or nil for a server that is not one of net/http.
+func (s *changeStreams) shutdownOf(r *http.Request) <-chan struct{} {
+	server, _ := r.Context().Value(http.ServerContextKey).(*http.Server)
+	if server == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shutdowns[server] == nil {
+		shutdown := make(chan struct{})
+		s.shutdowns[server] = shutdown
+		server.RegisterOnShutdown(sync.OnceFunc(func() { close(shutdown) }))
+	}
+	return s.shutdowns[server]
+}
+
+// lag returns the number of open streams, and of the changes that the slowest has not got.
+func (s *changeStreams) lag() (streams int, changes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for stream := range s.open {
+		if stream.position > 0 {
+			changes = max(changes, s.position-stream.position)
+		}
+	}
+	return len(s.open), changes
+}

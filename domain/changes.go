@@ -1,0 +1,36 @@
+package domain
+
+import (
+	"fmt"
+	"time"
+)
+
+// A ChangeType says what has changed.
+type ChangeType string // @name ChangeType
+
+// The changes of animals and of orders.
+const (
+	ChangePetAdded       ChangeType = "pet.added"
+	ChangePetUpdated     ChangeType = "pet.updated"
+	ChangeOrderPlaced    ChangeType = "order.placed"
+	ChangeOrderDelivered ChangeType = "order.delivered"
+	ChangeOrderCancelled ChangeType = "order.cancelled"
+)
+
+// A Change is a change of an animal or of an order. Seq is its position: it rises in the order of the
+// commits. The record is as it was after the change. At is UTC, in milliseconds.
+type Change struct {
+	Seq   int64
+	Type  ChangeType
+	At    time.Time
+	Pet   *Pet   // nil for an order
+	Order *Order // nil for an animal
+}
+
+// ChangesExpired returns the ErrExpired for a position whose next changes are not kept any more.
+func ChangesExpired(position int64) error {
+	return &Error{
+		Kind: ErrExpired, Code: CodeChangesExpired,
+		Message: fmt.Sprintf("the changes after %d are not kept any more: read the lists again, then the changes after their Changes-Position", position),
+	}
+}

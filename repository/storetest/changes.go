@@ -1,0 +1,235 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
+)
+
+// beginChanges begins to record changes at noon and returns the position.
+func beginChanges(t *testing.T, s Store) int64 {
+	t.Helper()
+	inTx(t, s, func(ctx context.Context, r port.Repositories) error { return r.Changes.Begin(ctx, noon) })
+	position, err := s.Changes().Position(t.Context())
+	if err != nil || position <= 0 {
+		t.Fatalf("got the position %d and the error %v", position, err)
+	}
+	return position
+}
+
+// listChanges returns the changes after a position, read in pages.
+func listChanges(t *testing.T, s Store, after int64, limit int) (all []domain.Change) {
+	t.Helper()
+	for {
+		page, err := s.Changes().List(t.Context(), domain.PageRequest{After: after, Limit: limit})
+		if err != nil {
+			t.Fatalf("List after %d: %v", after, err)
+		}
+		all = append(all, page.Items...)
+		if !page.More {
+			return all
+		}
+		after = all[len(all)-1].Seq
+	}
+}
+
+func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
+	_, err := s.Changes().List(t.Context(), domain.PageRequest{Limit: 1})
+	wantError(t, err, domain.ErrUnavailable, "unavailable")
+	unrecorded := addPets(t, s, domain.NewPet{Name: "Old", CategoryID: 1})[0]
+	begin := beginChanges(t, s)
+	if again := beginChanges(t, s); again != begin {
+		t.Errorf("begun again: the position was %d, and is %d", begin, again)
+	}
+
+	rex := domain.NewPet{Name: "Rex 🐶", CategoryID: math.MinInt64, Status: domain.PetAvailable}
+	added := addPets(t, s, rex)[0]
+	failure := errors.New("no")
+	err = s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+		_, err := r.Pets.Create(ctx, rex)
+		return errors.Join(err, failure)
+	})
+	if !errors.Is(err, failure) {
+		t.Fatal(err)
+	}
+	many := tx(t, s, func(ctx context.Context, r port.Repositories) ([]domain.Pet, error) {
+		return r.Pets.CreateAll(ctx, []domain.NewPet{rex, {Name: "Tom"}})
+	})
+	placed := tx(t, s, func(ctx context.Context, r port.Repositories) (domain.Order, error) {
+		order, err := r.Orders.Create(ctx, added.ID, noon)
+		if err == nil {
+			_, err = r.Pets.ChangeStatusIf(ctx, added.ID, []domain.PetStatus{domain.PetAvailable}, domain.PetPending)
+		}
+		return order, err
+	})
+	later := noon.Add(time.Hour)
+	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
+		_, err := r.Orders.ChangeStatusIf(ctx, placed.ID, domain.OrderPlaced, domain.OrderCancelled, later)
+		return err
+	})
+	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
+		_, err := r.Pets.ChangeStatusIf(ctx, unrecorded.ID, []domain.PetStatus{""}, domain.PetSold)
+		return err
+	})
+
+	pending, sold, cancelled := added, unrecorded, placed
+	pending.Status, sold.Status = domain.PetPending, domain.PetSold
+	cancelled.Status, cancelled.UpdatedAt = domain.OrderCancelled, later
+	want := []domain.Change{
+		{Type: domain.ChangePetAdded, Pet: &added},
+		{Type: domain.ChangePetAdded, Pet: &many[0]},
+		{Type: domain.ChangePetAdded, Pet: &many[1]},
+		{Type: domain.ChangeOrderPlaced, Order: &placed},
+		{Type: domain.ChangePetUpdated, Pet: &pending},
+		{Type: domain.ChangeOrderCancelled, Order: &cancelled},
+		{Type: domain.ChangePetUpdated, Pet: &sold},
+	}
+	for i := range want {
+		want[i].Seq = begin + int64(i) + 1
+	}
+	ignoreTime := cmpopts.IgnoreFields(domain.Change{}, "At")
+	for _, limit := range []int{1, 2, 7, 100} {
+		for _, after := range []int64{0, begin} {
+			got := listChanges(t, s, after, limit)
+			if diff := cmp.Diff(want, got, ignoreTime); diff != "" {
+				t.Errorf("pages of %d after %d (-want +got)\n%s", limit, after, diff)
+			}
+		}
+	}
+	for _, change := range listChanges(t, s, 0, 100) {
+		if age := time.Since(change.At); age < -time.Minute || age > time.Hour || change.At.Location() != time.UTC || change.At.Nanosecond()%1e6 != 0 {
+			t.Errorf("%s has the time %s", change.Type, change.At)
+		}
+	}
+	if got := listChanges(t, s, begin+5, 100); cmp.Diff(want[5:], got, ignoreTime) != "" {
+		t.Errorf("after the fifth: got %v", got)
+	}
+	position, err := s.Changes().Position(t.Context())
+	if err != nil || position != begin+7 {
+		t.Errorf("got the position %d, %v, want %d", position, err, begin+7)
+	}
+	for _, after := range []int64{position, position + 1, math.MaxInt64} {
+		if got := listChanges(t, s, after, 100); len(got) > 0 {
+			t.Errorf("after %d: got %v", after, got)
+		}
+	}
+	_, err = s.Changes().List(t.Context(), domain.PageRequest{After: begin - 1, Limit: 1})
+	wantError(t, err, domain.ErrExpired, "changes_expired")
+	var each []domain.Change
+	n, countErr := s.Changes().Count(t.Context())
+	err = s.Changes().Each(t.Context(), func(change domain.Change) error {
+		each = append(each, change)
+		return nil
+	})
+	if diff := cmp.Diff(want, each, ignoreTime); err != nil || countErr != nil || diff != "" || n != 7 {
+		t.Errorf("Each: %v, Count: %d, %v (-want +got)\n%s", err, n, countErr, diff)
+	}
+}
+
+// pageOfChangesIsExact follows the changes while others make them: none may appear before one that
+// was read.
+func pageOfChangesIsExact(t *testing.T, s Store) {
+	position := beginChanges(t, s)
+	const writers, pets = 8, 50
+	for range writers {
+		go func() {
+			for range pets {
+				err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+					pet, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
+					if err == nil {
+						_, err = r.Pets.ChangeStatusIf(ctx, pet.ID, []domain.PetStatus{""}, domain.PetPending)
+					}
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}()
+	}
+	animals := map[int64]domain.Pet{}
+	for len(animals) < writers*pets || animals[writers*pets].Status == "" {
+		if t.Context().Err() != nil || t.Failed() {
+			return
+		}
+		for _, change := range listChanges(t, s, position, 7) {
+			if position++; change.Seq != position {
+				t.Fatalf("got the position %d, want %d", change.Seq, position)
+			}
+			if want := map[bool]domain.PetStatus{true: "", false: domain.PetPending}[change.Type == domain.ChangePetAdded]; change.Pet.Status != want {
+				t.Fatalf("got %s with the status %q", change.Type, change.Pet.Status)
+			}
+			animals[change.Pet.ID] = *change.Pet
+		}
+	}
+}
+
+func oldChangesAreRemoved(t *testing.T, s Store) {
+	begin := beginChanges(t, s)
+	news := slices.Repeat([]domain.NewPet{{Name: "Rex"}}, 2500)
+	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
+		_, err := r.Pets.CreateAll(ctx, news)
+		return err
+	})
+	now := time.Now()
+	remove := func(from, to time.Time) bool {
+		return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) {
+			return r.Changes.RemoveOld(ctx, from, to)
+		})
+	}
+	if remove(now.Add(-time.Hour), now.Add(time.Hour)) {
+		t.Error("removed changes that are not old")
+	}
+	if !remove(now.Add(time.Hour), now.Add(2*time.Hour)) || !remove(now.Add(-2*time.Hour), now.Add(-time.Hour)) {
+		t.Error("did not remove changes that are before or after the times")
+	}
+	if remove(now.Add(time.Hour), now.Add(2*time.Hour)) {
+		t.Error("removed the last changes")
+	}
+	_, err := s.Changes().List(t.Context(), domain.PageRequest{After: begin + 1999, Limit: 1})
+	wantError(t, err, domain.ErrExpired, "changes_expired")
+	for _, after := range []int64{0, begin + 2000} {
+		if got := listChanges(t, s, after, 100); len(got) != 500 || got[0].Seq != begin+2001 {
+			t.Errorf("got %d changes after %d", len(got), after)
+		}
+	}
+}
+
+func changesEndAndBeginAgain(t *testing.T, s Store) {
+	begin := beginChanges(t, s)
+	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
+		_, err := r.Pets.CreateAll(ctx, slices.Repeat([]domain.NewPet{{Name: "Rex"}}, 1500))
+		return err
+	})
+	end := func() bool {
+		return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) { return r.Changes.End(ctx) })
+	}
+	if !end() || !end() || end() {
+		t.Error("1,501 rows were not removed in two transactions")
+	}
+	addPets(t, s, domain.NewPet{Name: "Tom"})
+	if position, err := s.Changes().Position(t.Context()); err != nil || position != 0 {
+		t.Errorf("got the position %d, %v, want 0", position, err)
+	}
+	if n, err := s.Changes().Count(t.Context()); err != nil || n != 0 {
+		t.Errorf("got %d changes, %v, want none", n, err)
+	}
+	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
+		return r.Changes.Begin(ctx, noon.Add(time.Second))
+	})
+	_, err := s.Changes().List(t.Context(), domain.PageRequest{After: begin + 1500, Limit: 1})
+	wantError(t, err, domain.ErrExpired, "changes_expired")
+	if got := listChanges(t, s, 0, 1); len(got) != 0 {
+		t.Errorf("got %v, want no changes", got)
+	}
+}
