@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
@@ -177,5 +178,24 @@ func TestEndOfContextInterruptsNewOnly(t *testing.T) {
 	}
 	if _, err := petstore.New(ctx, petstore.Options{Store: store}); err == nil {
 		t.Error("with an ended context New returned no error")
+	}
+}
+
+func TestInvalidOptionsAreRejectedBeforeTheStoreIsCreated(t *testing.T) {
+	t.Parallel()
+	for want, o := range map[string]petstore.Options{
+		"Options.ChangesRetention is 59m0s: use at least 1h0m0s": {ChangesRetention: 59 * time.Minute},
+		"Options.ChangeStreams is negative":                      {ChangeStreams: -1},
+		"Options.RequestTimeout is negative":                     {RequestTimeout: -1},
+	} {
+		path := filepath.Join(t.TempDir(), "pets.db")
+		o.Store = sqlite.New(path)
+		_, err := petstore.New(t.Context(), o)
+		if err == nil || err.Error() != "petstore.New: "+want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the store was created: %v", err)
+		}
 	}
 }

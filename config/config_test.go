@@ -59,6 +59,7 @@ func defaults() (c Config) {
 	c.Admin.Address = "127.0.0.1:9090"
 	c.Database = Database{Driver: "sqlite", DSN: "petstore.db", MaxOpenConns: 4, Migrate: true}
 	c.Cache.MaxBytes = 16 << 20
+	c.Changes.Retention, c.Changes.StreamsPerKey = 7*24*time.Hour, 10
 	c.RateLimit.Window = time.Minute
 	c.Docs.Enabled = true
 	c.Log = Log{Level: "info", Format: "json"}

@@ -38,6 +38,8 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 		{"database.require_synchronous", remedies["excluded_unless"], []string{"true"}},
 		{"cache.max_bytes", "must be from 0, which disables the cache, to 1099511627776", []string{"-1", "1099511627777"}},
 		{"cache.max_staleness", "must be from 0s to 5s", []string{"-1ns", "5001ms", "24h"}},
+		{"changes.retention", "must be at least 1h", []string{"0s", "59m", "-1h"}},
+		{"changes.streams_per_key", "must be from 1 to 1000", []string{"0", "-1", "1001"}},
 		{"rate_limit.requests", "must be from 0, which is no limit, to 1000000", []string{"-1", "1000001"}},
 		{"rate_limit.window", "must be whole seconds, from 1s to 24h", []string{"0s", "-1s", "999ms", "1.5s", "24h0m1s"}},
 		{"cors.allowed_origins", remedies["pageorigin"], []string{
@@ -129,6 +131,8 @@ func TestValidValuesAreAccepted(t *testing.T) {
 		"auth.bootstrap_key":      {"", apikey.Generate()},
 		"cache.max_bytes":         {"0", "1099511627776"},
 		"cache.max_staleness":     {"0s", "5s"},
+		"changes.retention":       {"1h", "7d", "8760h"},
+		"changes.streams_per_key": {"1", "1000"},
 		"rate_limit.requests":     {"0", "1000000"},
 		"rate_limit.window":       {"1s", "24h", "1d"},
 		"cors.allowed_origins":    {"", "https://shop.example.com, http://localhost:3000", "https://[::1]:8443"},

@@ -56,7 +56,6 @@ type changeStream struct {
 type changeEvents struct {
 	text []byte
 	last int64 // the position of the last one, or the one that was asked for
-	more bool  // changes follow
 }
 
 func newChangeStreams(changes Changes, perCaller int) *changeStreams {
@@ -94,7 +93,7 @@ func (a *API) streamChanges(c *gin.Context, after int64) error {
 	shutdown := a.streams.shutdownOf(c.Request)
 	check := time.NewTicker(a.streams.check)
 	defer check.Stop()
-	idle := 0
+	idle, moved := 0, closed
 	for err = a.streams.send(c, slices.Concat(comment, events.text)); err == nil; {
 		select {
 		case <-c.Request.Context().Done():
@@ -108,9 +107,11 @@ func (a *API) streamChanges(c *gin.Context, after int64) error {
 			if idle++; idle == streamIdleChecks {
 				idle, err = 0, a.streams.send(c, comment)
 			}
-		case <-a.streams.next(stream, events):
-			if events, err = a.streams.read(events.last); err == nil && len(events.text) > 0 {
-				idle, err = 0, a.streams.send(c, events.text)
+		case <-moved:
+			moved = a.streams.next(stream, events.last) // before the read, so that no change is missed
+			events, err = a.streams.read(events.last)
+			if err == nil && len(events.text) > 0 {
+				idle, moved, err = 0, closed, a.streams.send(c, events.text)
 			}
 		}
 	}
@@ -203,21 +204,18 @@ func (s *changeStreams) poll(ctx context.Context) {
 }
 
 // closed is a closed channel.
-var closed = func() chan struct{} {
+var closed = func() <-chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }()
 
-// next records that events were sent on a stream. It returns a channel that is closed when there may be
-// changes after them.
-func (s *changeStreams) next(stream *changeStream, sent *changeEvents) <-chan struct{} {
+// next records that a stream has got the changes up to a position. It returns a channel that is closed
+// when the position of the last change changes.
+func (s *changeStreams) next(stream *changeStream, position int64) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	stream.position = sent.last
-	if sent.more || s.position > sent.last {
-		return closed
-	}
+	stream.position = position
 	return s.moved
 }
 
@@ -237,7 +235,7 @@ func (s *changeStreams) read(after int64) (*changeEvents, error) {
 
 // encodeEvents encodes the changes after a position.
 func encodeEvents(page domain.Page[domain.Change], after int64) (*changeEvents, error) {
-	events := &changeEvents{last: after, more: page.More}
+	events := &changeEvents{last: after}
 	for _, change := range page.Items {
 		text := append(events.text, "id: "+strconv.FormatInt(change.Seq, 10)+"\nevent: "+string(change.Type)+"\ndata: "...)
 		text, err := record.ChangeOf(change).AppendJSON(text)

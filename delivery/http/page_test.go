@@ -70,8 +70,13 @@ func TestWriteInvalidatesCachedPages(t *testing.T) {
 	s.expect(t, get("/v1/pets?status=pending"), ok(`[]`))
 	s.expect(t, get("/v1/store/orders"), ok(`[]`))
 
+	s.expect(t, get("/v1/pets?categoryId=0"), ok(available))
+	s.expect(t, get("/v1/pets?status=available&categoryId=0"), ok(available))
+	s.expect(t, get("/v1/pets?categoryId=-9223372036854775808"), ok(`[]`))
+
 	s.expect(t, postOrder(`{"petId":1}`), created(""))
 	s.expect(t, get("/v1/pets?status=available"), ok(`[]`))
+	s.expect(t, get("/v1/pets?categoryId=0&status=available"), ok(`[]`))
 	pending := `[{"id":1,"name":"Rex","categoryId":0,"status":"pending"}]`
 	s.expect(t, get("/v1/pets?status=pending"), ok(pending))
 	s.expect(t, get("/v1/pets"), ok(pending))
@@ -121,8 +126,8 @@ func TestPageIsReadAgainOnlyAfterItChanges(t *testing.T) {
 
 // A listed record is a pet or an order of a list.
 type listed struct {
-	ID, PetID int64
-	Status    string
+	ID, PetID, CategoryID int64
+	Status                string
 }
 
 // FuzzQuery sends any query to both lists. The page and its link, or the code of the error, are those of
@@ -132,17 +137,17 @@ func FuzzQuery(f *testing.F) {
 	pets, orders := make([]listed, 110), make([]listed, 110)
 	for i := range pets {
 		id := int64(i + 1)
-		pets[i] = listed{ID: id, Status: []string{"", "available", "pending", "sold"}[i%4]}
+		pets[i] = listed{ID: id, CategoryID: []int64{7, -1}[i%2], Status: []string{"", "available", "sold"}[i%3]}
 		orders[i] = listed{ID: id, PetID: []int64{id, id, 2}[i%3], Status: []string{"placed", "delivered", "cancelled"}[i%3]}
-		s.createPets(f, newPets(1, domain.PetStatus(pets[i].Status))...)
+		s.createPets(f, domain.NewPet{Name: "Rex", CategoryID: pets[i].CategoryID, Status: domain.PetStatus(pets[i].Status)})
 		s.database.Exec(f, `INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES ($1, $2, $3, $3)`, orders[i].PetID, orders[i].Status, noon.UnixMilli())
 	}
 	for _, seed := range querySeeds {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, query string) {
-		s.checkList(t, "/v1/pets", query, pets, petStatus, false)
-		s.checkList(t, "/v1/store/orders", query, orders, orderStatus, true)
+		s.checkList(t, "/v1/pets", query, pets, petStatus, "categoryId")
+		s.checkList(t, "/v1/store/orders", query, orders, orderStatus, "petId")
 	})
 }
 
@@ -159,12 +164,14 @@ var querySeeds = []string{
 	"status=", "status", "status=gone", "status=Sold", "status=Placed", "status=sold%20", "status=sold,pending", "status=sold&status=sold",
 	"status=sold&status=pending", "status=placed&status=placed", "status='", "status=%ff", "petId=1", "petId=2", "petId=0", "petId=4711",
 	"petId=1&limit=1", "petId=2&status=cancelled&limit=1", "petId=", "petId=x", "petId=%2B1", "petId=-1", "petId=-0", "petId=1.0",
+	"categoryId=7", "categoryId=-1&limit=3", "categoryId=-1&status=sold&limit=1", "categoryId=0", "categoryId=-0", "categoryId=", "categoryId=x",
+	"categoryId=-9223372036854775808", "categoryId=-9223372036854775809", "categoryId=7&categoryId=7", "categoryId=7&petId=x",
 	"petId=9223372036854775808", "petId=1&petId=1", "limit=0&status=gone&after=x", // several
 	"status=%", "status=%4", "limit=%zz", "x=%zz", "%zz=1", "x=%", "a;b", "limit=5;status=sold", "x=a;b", "%00=1", "\xff", // malformed
 }
 
 // checkList checks the response to a query.
-func (f fuzzServer) checkList(t *testing.T, path, query string, all []listed, statuses *regexp.Regexp, hasPetID bool) {
+func (f fuzzServer) checkList(t *testing.T, path, query string, all []listed, statuses *regexp.Regexp, reference string) {
 	t.Helper()
 	w := f.roundTrip(t, http.MethodGet, path, query, "", http.Header{})
 	values, err := url.ParseQuery(query)
@@ -179,29 +186,29 @@ func (f fuzzServer) checkList(t *testing.T, path, query string, all []listed, st
 			return missing
 		}
 		n, err := strconv.ParseInt(texts[0], 10, 64)
-		if len(texts) > 1 || !regexp.MustCompile(`^[0-9]+$`).MatchString(texts[0]) || err != nil || n < smallest || n > largest {
+		if len(texts) > 1 || !regexp.MustCompile(`^(-[1-9])?[0-9]*$`).MatchString(texts[0]) || err != nil || n < smallest || n > largest {
 			invalid = append(invalid, name)
 		}
 		return n
 	}
-	limit, after, petID := number("limit", 1, 100, 20), number("after", 0, math.MaxInt64, 0), int64(-1)
+	limit, after := number("limit", 1, 100, 20), number("after", 0, math.MaxInt64, 0)
 	filters, status := "", values.Get("status")
 	if texts := values["status"]; len(texts) > 1 || len(texts) == 1 && !statuses.MatchString(status) {
 		invalid = append(invalid, "status")
 	} else if status != "" {
 		filters = "&status=" + status
 	}
-	if hasPetID {
-		if petID = number("petId", 0, math.MaxInt64, -1); petID >= 0 {
-			filters += "&petId=" + strconv.FormatInt(petID, 10)
-		}
+	smallest := map[string]int64{"petId": 0, "categoryId": math.MinInt64}[reference]
+	id := number(reference, smallest, math.MaxInt64, 0)
+	if values.Has(reference) {
+		filters += "&" + reference + "=" + strconv.FormatInt(id, 10)
 	}
 	if invalid != nil {
 		wantError(t, w, "invalid_parameter", invalid)
 		return
 	}
 	want := slices.DeleteFunc(slices.Clone(all), func(r listed) bool {
-		return r.ID <= after || status != "" && r.Status != status || petID >= 0 && r.PetID != petID
+		return r.ID <= after || status != "" && r.Status != status || values.Has(reference) && map[string]int64{"petId": r.PetID, "categoryId": r.CategoryID}[reference] != id
 	})
 	link := ""
 	if len(want) > int(limit) {

@@ -1,0 +1,48 @@
+package petstore_test
+
+import (
+	"net/http"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"example.com/petstore"
+	"example.com/petstore/domain"
+	"example.com/petstore/repository/sqlite"
+)
+
+func TestServiceWithoutChangesRemovesThem(t *testing.T) {
+	t.Parallel()
+	store := sqlite.New(filepath.Join(t.TempDir(), "pets.db"))
+	service := newService(t, petstore.Options{Store: store, RecordChanges: true})
+	if got := status(t, mounted(t, service), "/changes", newKey(t, service)); got != http.StatusOK {
+		t.Errorf("got status %d, want 200", got)
+	}
+	first, err := service.Store().Changes().Position(t.Context())
+	if err != nil || first == 0 {
+		t.Errorf("got the position %d and %v", first, err)
+	}
+	core, log := observer.New(zap.InfoLevel)
+	const removed = "removed all changes, because this service does not record them"
+	without := newService(t, petstore.Options{Store: store, Logger: zap.New(core)})
+	for start := time.Now(); log.FilterMessage(removed).Len() == 0; time.Sleep(time.Millisecond) {
+		if time.Since(start) > 20*time.Second {
+			t.Fatalf("got the log %v", log.All())
+		}
+	}
+	if got := status(t, mounted(t, without), "/changes", newKey(t, without)); got != http.StatusNotFound {
+		t.Errorf("without changes: got status %d, want 404", got)
+	}
+	if position, err := service.Store().Changes().Position(t.Context()); err != nil || position != 0 {
+		t.Errorf("got the position %d and %v, want none", position, err)
+	}
+
+	again := newService(t, petstore.Options{Store: store, RecordChanges: true})
+	_, err = again.Store().Changes().List(t.Context(), domain.PageRequest{After: first, Limit: 1})
+	if err == nil || err.Error() != domain.ChangesExpired(first).Error() {
+		t.Errorf("an earlier position: got %v, want that it has expired", err)
+	}
+}
