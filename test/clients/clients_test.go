@@ -60,7 +60,7 @@ func TestGeneratedClientsMakeEveryCall(t *testing.T) {
 	} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			s := harness.Start(t, t.TempDir())
+			s := harness.Start(t, t.TempDir(), "--set", "changes.enabled=true")
 			dir := copyClient(t, language)
 			shell := func(commands string) { harness.Shell(t, dir, commands, "URL="+s.URL, "KEY="+s.Key) }
 			shell(c.install)

@@ -4,9 +4,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
 	"math"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"example.com/till/petstore"
@@ -17,12 +20,29 @@ func main() {
 	api := must(connect(url, os.Getenv("KEY")))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+	var kept Copy
+	must(0, kept.update(ctx, api))
 	pets := addPets(ctx, api)
 	listPets(ctx, api, pets)
 	getPet(ctx, api, pets[0])
 	orderPets(ctx, api, pets)
 	listOrders(ctx, api, pets)
 	callWithoutValidKey(ctx, url)
+	for _, position := range []int64{kept.position, 1} { // the changes after 1 are not kept
+		kept.position = position
+		must(0, kept.update(ctx, api))
+		want(asJSON(values(kept.Pets)), asJSON(must(allPets(ctx, api, petstore.ListPetsParams{}))))
+	}
+}
+
+func asJSON(pets []petstore.Pet) string { return string(must(json.Marshal(pets))) }
+
+// values returns the values of a map in the order of its keys.
+func values(pets map[int64]petstore.Pet) (sorted []petstore.Pet) {
+	for _, id := range slices.Sorted(maps.Keys(pets)) {
+		sorted = append(sorted, pets[id])
+	}
+	return sorted
 }
 
 // addPets adds Rex, repeats that with the same idempotency key, and adds three more.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -66,4 +67,65 @@ func follow(link string) petstore.RequestEditorFn {
 		request.URL, err = request.URL.Parse(reference)
 		return err
 	}
+}
+
+// A Copy is a copy of the catalogue. An update makes it exact.
+type Copy struct {
+	Pets     map[int64]petstore.Pet
+	position int64 // 0 before the animals are read
+}
+
+// update applies the changes since the last update. The first one reads all animals, as does one
+// for which the changes are not kept any more.
+func (c *Copy) update(ctx context.Context, api *petstore.ClientWithResponses) error {
+	for {
+		if c.position == 0 {
+			if err := c.read(ctx, api); err != nil {
+				return err
+			}
+		}
+		page, err := api.ListChangesWithResponse(ctx, &petstore.ListChangesParams{After: &c.position, Limit: new(100)})
+		switch {
+		case err != nil:
+			return err
+		case page.JSON410 != nil:
+			c.position = 0
+			continue
+		case page.JSON200 == nil:
+			return errorOf(page.Body)
+		}
+		for _, change := range *page.JSON200 {
+			if change.Pet != nil {
+				c.Pets[change.Pet.Id] = *change.Pet
+			}
+			c.position = change.Seq
+		}
+		if len(*page.JSON200) == 0 {
+			return nil
+		}
+	}
+}
+
+// read reads all animals, after the position from which their changes follow.
+func (c *Copy) read(ctx context.Context, api *petstore.ClientWithResponses) error {
+	first, err := api.ListPetsWithResponse(ctx, &petstore.ListPetsParams{Limit: new(1)})
+	if err != nil {
+		return err
+	}
+	if first.JSON200 == nil {
+		return errorOf(first.Body)
+	}
+	if first.Headers200.ChangesPosition == nil {
+		return errors.New("the service does not record changes")
+	}
+	pets, err := allPets(ctx, api, petstore.ListPetsParams{Limit: new(100)})
+	if err != nil {
+		return err
+	}
+	c.Pets = map[int64]petstore.Pet{}
+	for _, pet := range pets {
+		c.Pets[pet.Id] = pet
+	}
+	c.position = *first.Headers200.ChangesPosition
+	return nil
 }

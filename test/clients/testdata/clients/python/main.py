@@ -5,7 +5,7 @@ import os
 from datetime import datetime, timedelta, timezone
 
 from petstore import ApiException, NewOrder, NewPet, OrderStatus, PetsApi, PetStatus, StoreApi
-from store import add_pet, all_pets, connect
+from store import Copy, add_pet, all_pets, connect
 
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
 
@@ -13,9 +13,14 @@ LARGEST, SMALLEST = 2**63 - 1, -(2**63)
 def main() -> None:
     client = connect(os.environ["KEY"])
     want(client.configuration.host, os.environ["URL"] + "/v1")
-    pets, store = PetsApi(client), StoreApi(client)
+    pets, store, copy = PetsApi(client), StoreApi(client), Copy(client)
+    copy.update()
     add_and_list(pets)
     order_and_list(pets, store)
+    for position in copy.position, 1:  # the changes after 1 are not kept
+        copy.position = position
+        copy.update()
+        want(list(copy.pets.values()), list(all_pets(pets)))
     for key, code in ((None, "missing_api_key"), ("petstore_none", "invalid_api_key")):
         with rejected(401, code):
             PetsApi(connect(key)).list_pets()

@@ -22,3 +22,37 @@ def all_pets(api: petstore.PetsApi, **query) -> Iterator[petstore.Pet]:
         more = "Link" in page.headers
         if more:
             query["after"] = page.data[-1].id
+
+
+class Copy:
+    """A copy of the catalogue. An update makes it exact."""
+
+    def __init__(self, api: petstore.ApiClient):
+        self.api, self.pets, self.position = api, {}, None
+
+    def update(self) -> None:
+        """Apply the changes since the last update. The first one reads all animals, as does one for which the changes are not kept any more."""
+        changes = [None]
+        while changes:
+            if self.position is None:
+                self._read()
+            try:
+                changes = petstore.StoreApi(self.api).list_changes(after=self.position, limit=100)
+            except petstore.ApiException as error:
+                if error.status != 410:
+                    raise
+                self.position = None
+                continue
+            for change in changes:
+                if change.pet:
+                    self.pets[change.pet.id] = change.pet
+                self.position = change.seq
+
+    def _read(self) -> None:
+        """Read all animals, after the position from which their changes follow."""
+        pets = petstore.PetsApi(self.api)
+        headers = pets.list_pets_with_http_info(limit=1).headers
+        if "Changes-Position" not in headers:
+            raise RuntimeError("the service does not record changes")
+        self.pets = {pet.id: pet for pet in all_pets(pets, limit=100)}
+        self.position = int(headers["Changes-Position"])

@@ -1,10 +1,12 @@
 // Calls every operation with the generated client and fails at the first response that it
 // does not expect. The store must be empty.
 import assert from "node:assert/strict";
-import { addPet, allPets, connect, follow, type Pet, type Store } from "./store.js";
+import { addPet, allPets, connect, Copy, follow, type Pet, type Store } from "./store.js";
 
 const { URL: url = "", KEY: key = "" } = process.env;
 const api = connect(url, key);
+const copy = new Copy();
+await copy.update(api);
 const pets = await addPets(api);
 await listPets(api, pets);
 await getPet(api, pets[0]);
@@ -12,6 +14,8 @@ await orderPets(api, pets[0], pets[1]);
 await listOrders(api, pets[0], pets[1]);
 await callWithoutValidKey();
 await sendUnsafeInteger(api);
+await copy.update(api);
+assert.deepEqual([...copy.pets.values()], await allPets(api));
 
 // addPets adds Rex, repeats that with the same idempotency key, and adds two more.
 async function addPets(api: Store): Promise<[Pet, Pet, Pet]> {

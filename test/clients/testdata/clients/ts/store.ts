@@ -35,3 +35,38 @@ export function follow(link: string): (request: Request) => Promise<Response> {
   const reference = link.match(/<(.*?)>/)?.[1] ?? "";
   return (request) => fetch(new Request(new URL(reference, request.url), request));
 }
+
+// A Copy is a copy of the catalogue. An update makes it exact.
+export class Copy {
+  pets = new Map<number, Pet>();
+  private position = 0; // before the animals are read
+
+  // update applies the changes since the last update. The first one reads all animals, as does one for which the changes
+  // are not kept any more.
+  async update(api: Store): Promise<void> {
+    for (;;) {
+      if (this.position === 0) await this.read(api);
+      const { data, error } = await api.GET("/changes", { params: { query: { after: this.position, limit: 100 } } });
+      if (error?.code === "changes_expired") {
+        this.position = 0;
+        continue;
+      }
+      if (error) throw new Error(`${error.code}: ${error.message}`);
+      for (const change of data) {
+        if (change.pet) this.pets.set(change.pet.id, change.pet);
+        this.position = change.seq;
+      }
+      if (data.length === 0) return;
+    }
+  }
+
+  // read reads all animals, after the position from which their changes follow.
+  private async read(api: Store): Promise<void> {
+    const { error, response } = await api.GET("/pets", { params: { query: { limit: 1 } } });
+    if (error) throw new Error(`${error.code}: ${error.message}`);
+    const position = response.headers.get("Changes-Position");
+    if (position === null) throw new Error("the service does not record changes");
+    this.pets = new Map((await allPets(api, { limit: 100 })).map((pet) => [pet.id, pet]));
+    this.position = Number(position);
+  }
+}
