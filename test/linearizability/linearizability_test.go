@@ -69,10 +69,11 @@ type service struct {
 	faults    atomic.Int32
 }
 
-func startService(t *testing.T, database enginetest.Database, processes int, program string) *service {
+func startService(t *testing.T, database enginetest.Database, processes int, program string, flags ...string) *service {
 	t.Helper()
 	s := &service{
-		database: database, random: harness.Rand(t), dir: t.TempDir(), program: program, flags: []string{"--set", "database.driver=" + database.Driver, "--set", "database.dsn=" + database.DSN},
+		database: database, random: harness.Rand(t), dir: t.TempDir(), program: program,
+		flags: append(flags, "--set", "database.driver="+database.Driver, "--set", "database.dsn="+database.DSN),
 		processes: make([]*harness.Server, processes), urls: make([]atomic.Pointer[string], processes),
 	}
 	for i := range processes {
