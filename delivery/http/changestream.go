@@ -84,6 +84,7 @@ func (a *API) streamChanges(c *gin.Context, after int64) error {
 	}
 	defer a.streams.remove(stream)
 	c.Header("Content-Type", eventStream)
+	c.Header("X-Accel-Buffering", "no") // nginx passes the events on at once
 	c.Status(http.StatusOK)
 	if c.Request.Method == http.MethodHead {
 		return nil

@@ -73,7 +73,7 @@ func startService(t *testing.T, database enginetest.Database, processes int, pro
 	t.Helper()
 	s := &service{
 		database: database, random: harness.Rand(t), dir: t.TempDir(), program: program,
-		flags: append(flags, "--set", "database.driver="+database.Driver, "--set", "database.dsn="+database.DSN),
+		flags:     append(flags, "--set", "database.driver="+database.Driver, "--set", "database.dsn="+database.DSN),
 		processes: make([]*harness.Server, processes), urls: make([]atomic.Pointer[string], processes),
 	}
 	for i := range processes {
