@@ -17,12 +17,14 @@ import (
 func TestExportHasTheRecordsAndTheJSONOfTheAPI(t *testing.T) {
 	t.Parallel()
 	dir := harness.SeededStore(t, "90")
-	s := harness.Start(t, dir)
+	s := harness.Start(t, dir, "--set", "changes.enabled=true")
+	s.AddPet(t, "Rex")
 	for args, path := range map[string]string{
 		"":                                 "/v1/pets?limit=100",
 		"--type pets --format ndjson":      "/v1/pets?limit=100",
 		"--status sold":                    "/v1/pets?limit=100&status=sold",
 		"--type orders":                    "/v1/store/orders?limit=100",
+		"--type changes":                   "/v1/changes?limit=100",
 		"--type orders --status delivered": "/v1/store/orders?limit=100&status=delivered",
 	} {
 		stdout, stderr, code := harness.Run(t, dir, append([]string{"export"}, strings.Fields(args)...)...)

@@ -76,6 +76,23 @@ func TestRestoreReplacesTheFileBehindALink(t *testing.T) {
 	wantAnimals(t, dir, 0)
 }
 
+// TestRestoreEndsPositionsOfChanges: the changes after a restore would have positions of others that a client has read.
+func TestRestoreEndsPositionsOfChanges(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := harness.Start(t, dir, "--set", "changes.enabled=true")
+	harness.MustRun(t, dir, "backup", "monday.db")
+	s.AddPet(t, "Rex")
+	_, body, err := s.Do(t.Context(), http.MethodGet, "/v1/changes", "")
+	harness.Check(t, err)
+	read := regexp.MustCompile(`"seq":(\d+)`).FindStringSubmatch(body)
+	s.Stop(t)
+	harness.MustRun(t, dir, "restore", "monday.db")
+	restored := harness.Start(t, dir, "--set", "changes.enabled=true")
+	restored.Key = s.Key
+	restored.WantStatus(t, "/v1/changes?after="+read[1], http.StatusGone)
+}
+
 func TestRestoreRejectsLinkToMissingFile(t *testing.T) {
 	t.Parallel()
 	dir := harness.NewStore(t)
