@@ -4,7 +4,9 @@ import (
 	"context"
 
 	"golang.org/x/sync/semaphore"
+	"gorm.io/gorm"
 
+	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository/engine"
 )
@@ -32,3 +34,11 @@ func ExecIn(ctx context.Context, r port.Repositories, statement string) error {
 
 // FailureOf returns what failed in the store.
 func (s *Store) FailureOf(err error) engine.Failure { return failureOf(s.database, err) }
+
+// SQLOfCategory returns the statement that reads a page of a category.
+func (s *Store) SQLOfCategory(q domain.PetQuery) string {
+	return s.reads.db.ToSQL(func(tx *gorm.DB) *gorm.DB {
+		p := pets{session: session{db: tx.Session(&gorm.Session{NewDB: true})}}
+		return p.ofCategory(q).Where("id > ?", q.After).Order("id").Find(&[]petModel{})
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -205,5 +206,29 @@ func TestIdempotencyKeysAreFoundByTheirIndexes(t *testing.T) {
 	check(t, store.Close())
 	if diff := cmp.Diff(before, queryTexts(t, dsn, scans)); diff != "" {
 		t.Errorf("how often the table was read completely (-before +after)\n%s", diff)
+	}
+}
+
+// Pages of a category would take up to a second with ten million animals.
+func TestPagesOfACategoryAreFoundByTheirIndex(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	store := open(t, dsn, repository.Options{Migrate: true})
+	err := store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+		news := slices.Repeat([]domain.NewPet{{Name: "Rex", CategoryID: 1, Status: domain.PetSold}, {Name: "Tom", CategoryID: 2}}, 5000)
+		_, err := r.Pets.CreateAll(ctx, news)
+		return err
+	})
+	check(t, err)
+	execute("ANALYZE")(t, dsn)
+	for _, status := range []domain.PetStatus{"", domain.PetSold} {
+		query := domain.PetQuery{PageRequest: domain.PageRequest{After: 100, Limit: 20}, Status: status, CategoryID: new(int64(1))}
+		_, err := store.Pets().List(t.Context(), query)
+		check(t, err)
+	}
+	check(t, store.Close())
+	got := queryTexts(t, dsn, "SELECT idx_scan::text FROM pg_stat_user_indexes WHERE indexrelname = 'pets_category_id_status_id'")
+	if diff := cmp.Diff([]string{"5"}, got); diff != "" { // four pages without a status, one with it
+		t.Errorf("how often the index was used (-want +got)\n%s", diff)
 	}
 }
