@@ -7,14 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/test/followers"
 	"example.com/petstore/test/harness"
 	"example.com/petstore/test/linearizability"
 )
 
-// TestHistoryOfFailoversIsLinearizable breaks the cluster in each way, while clients use both replicas.
+// TestHistoryOfFailoversIsLinearizable breaks the cluster in each way, while clients use both replicas, and followers read the
+// changes of both.
 func TestHistoryOfFailoversIsLinearizable(t *testing.T) {
 	cluster := startCluster(t)
-	service := startService(t, cluster, "PETSTORE_DATABASE_REQUIRE_SYNCHRONOUS=true")
+	service := startService(t, cluster, "PETSTORE_DATABASE_REQUIRE_SYNCHRONOUS=true", "PETSTORE_CHANGES_ENABLED=true", "PETSTORE_CHANGES_STREAMS_PER_KEY=1000")
 	clients := &linearizability.Clients{
 		History: linearizability.NewHistory(false), Key: service.key, Seed: harness.Rand(t).Uint64(), Pause: 5 * time.Millisecond,
 	}
@@ -22,6 +24,9 @@ func TestHistoryOfFailoversIsLinearizable(t *testing.T) {
 		clients.URLs = append(clients.URLs, func() string { return "http://" + r.address })
 	}
 	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	all := &followers.Followers{URLs: clients.URLs, Key: service.key}
+	all.Follow(ctx, t, 20)
 	var sending sync.WaitGroup
 	sending.Go(func() { clients.Run(ctx, 16, 10_000_000) })
 	r := &run{cluster: cluster, service: service, random: harness.Rand(t), writing: clients.History.SucceededSince}
@@ -39,4 +44,5 @@ func TestHistoryOfFailoversIsLinearizable(t *testing.T) {
 	harness.Check(t, err)
 	clients.History.WantPossible(t, page)
 	harness.Check(t, readErr)
+	all.WantAll(t)
 }
