@@ -88,8 +88,8 @@ type Options struct {
 	// origin can. An origin may have one *, which stands for any text. New returns an error for a
 	// text that is not an origin, and for null, which any page can send.
 	AllowedOrigins []string
-	// CacheBytes is about how much memory caches encoded pages of the lists, 0 for none. It
-	// requires Versions, the numbers that increase with the commits to the store (see
+	// CacheBytes is about how much memory caches encoded pages of the lists, 0 for none. The cache
+	// and Changes require Versions, the numbers that increase with the commits to the store (see
 	// repository.Store.Versions), by which a stale page is recognised. When Versions returns an
 	// error, the cache is not used.
 	CacheBytes int64
@@ -145,7 +145,7 @@ func New(o Options) (*API, error) {
 	}
 	a.metrics = newMetrics(a.callerField)
 	if a.changes != nil {
-		a.streams = newChangeStreams(a.changes, cmp.Or(o.ChangeStreams, 10))
+		a.streams = newChangeStreams(&o)
 		a.metrics.addStreams(a.streams)
 	}
 	var err error
@@ -165,8 +165,8 @@ func (o *Options) missing() error {
 		return errors.New("set Options.Pets and Options.Orders")
 	case o.Authenticate == nil && o.Keys == nil:
 		return errors.New("set Options.Keys or Options.Authenticate")
-	case o.CacheBytes > 0 && o.Versions == nil:
-		return errors.New("Options.CacheBytes requires Options.Versions")
+	case (o.CacheBytes > 0 || o.Changes != nil) && o.Versions == nil:
+		return errors.New("Options.CacheBytes and Options.Changes require Options.Versions")
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -17,7 +18,7 @@ import (
 
 const (
 	eventStream = "text/event-stream"
-	// streamPollInterval is how often the position of the last change is asked for.
+	// streamPollInterval is how often streams look for changes.
 	streamPollInterval = 20 * time.Millisecond
 	// streamCheckInterval is how often the authorization of a stream is checked.
 	streamCheckInterval = time.Second
@@ -29,10 +30,11 @@ const (
 	streamPage = 100
 )
 
-// changeStreams are the open streams of changes. While there is one, a goroutine asks for the position
-// of the last change. Streams that are equally far share a read.
+// changeStreams are the open streams of changes. While there is one, a goroutine looks for commits, as the
+// page cache does. Streams that are equally far share a read.
 type changeStreams struct {
 	changes   Changes
+	versions  func(context.Context) (added, changed uint64, err error)
 	perCaller int
 	check     time.Duration      // streamCheckInterval
 	timeout   time.Duration      // streamTimeout
@@ -40,8 +42,7 @@ type changeStreams struct {
 
 	mu        sync.Mutex
 	open      map[*changeStream]bool
-	position  int64         // of the last change, 0 if none are recorded, -1 while it is not known
-	moved     chan struct{} // closed when position changes
+	committed chan struct{} // closed when there may be more changes
 	stop      func()        // ends the goroutine
 	shutdowns map[*http.Server]chan struct{}
 }
@@ -58,9 +59,9 @@ type changeEvents struct {
 	last int64 // the position of the last one, or the one that was asked for
 }
 
-func newChangeStreams(changes Changes, perCaller int) *changeStreams {
+func newChangeStreams(o *Options) *changeStreams {
 	return &changeStreams{
-		changes: changes, perCaller: perCaller, check: streamCheckInterval, timeout: streamTimeout,
+		changes: o.Changes, versions: o.Versions, perCaller: cmp.Or(o.ChangeStreams, 10), check: streamCheckInterval, timeout: streamTimeout,
 		open: map[*changeStream]bool{}, shutdowns: map[*http.Server]chan struct{}{},
 	}
 }
@@ -94,7 +95,7 @@ func (a *API) streamChanges(c *gin.Context, after int64) error {
 	shutdown := a.streams.shutdownOf(c.Request)
 	check := time.NewTicker(a.streams.check)
 	defer check.Stop()
-	idle, moved := 0, closed
+	idle, committed := 0, closed
 	for err = a.streams.send(c, slices.Concat(comment, events.text)); err == nil; {
 		select {
 		case <-c.Request.Context().Done():
@@ -108,11 +109,11 @@ func (a *API) streamChanges(c *gin.Context, after int64) error {
 			if idle++; idle == streamIdleChecks {
 				idle, err = 0, a.streams.send(c, comment)
 			}
-		case <-moved:
-			moved = a.streams.next(stream, events.last) // before the read, so that no change is missed
+		case <-committed:
+			committed = a.streams.next(stream, events.last) // before the read, so that no change is missed
 			events, err = a.streams.read(events.last)
 			if err == nil && len(events.text) > 0 {
-				idle, moved, err = 0, closed, a.streams.send(c, events.text)
+				idle, committed, err = 0, closed, a.streams.send(c, events.text)
 			}
 		}
 	}
@@ -160,7 +161,7 @@ func (s *changeStreams) add(caller string) *changeStream {
 	}
 	if len(s.open) == 0 {
 		ctx, cancel := context.WithCancel(context.Background())
-		s.stop, s.moved, s.position = cancel, make(chan struct{}), -1
+		s.stop, s.committed = cancel, make(chan struct{})
 		go s.poll(ctx)
 	}
 	stream := &changeStream{caller: caller}
@@ -178,27 +179,24 @@ func (s *changeStreams) remove(stream *changeStream) {
 	}
 }
 
-// poll asks for the position of the last change until ctx ends.
+// poll looks for commits until ctx ends.
 func (s *changeStreams) poll(ctx context.Context) {
 	ticker := time.NewTicker(streamPollInterval)
 	defer ticker.Stop()
-	for {
+	for known := [2]uint64{}; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
 		timed, cancel := context.WithTimeout(ctx, s.timeout)
-		position, err := s.changes.Position(timed)
+		added, changed, err := s.versions(timed)
 		cancel()
-		if err != nil {
-			position = -1 // the streams get the error when they read
-		}
 		s.mu.Lock()
-		if ctx.Err() == nil && (position != s.position || err != nil) {
-			s.position = position
-			close(s.moved)
-			s.moved = make(chan struct{})
+		if versions := [2]uint64{added, changed}; ctx.Err() == nil && (versions != known || err != nil) { // after an error, reads may succeed
+			known = versions
+			close(s.committed)
+			s.committed = make(chan struct{})
 		}
 		s.mu.Unlock()
 	}
@@ -212,12 +210,12 @@ var closed = func() <-chan struct{} {
 }()
 
 // next records that a stream has got the changes up to a position. It returns a channel that is closed
-// when the position of the last change changes.
+// when there may be more.
 func (s *changeStreams) next(stream *changeStream, position int64) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stream.position = position
-	return s.moved
+	return s.committed
 }
 
 // read reads the changes after a position.
@@ -265,14 +263,26 @@ func (s *changeStreams) shutdownOf(r *http.Request) <-chan struct{} {
 	return s.shutdowns[server]
 }
 
-// lag returns the number of open streams, and of the changes that the slowest has not got.
-func (s *changeStreams) lag() (streams int, changes int64) {
+// slowest returns the number of open streams, and the position of the slowest that has got changes, or 0.
+func (s *changeStreams) slowest() (streams int, position int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for stream := range s.open {
-		if stream.position > 0 {
-			changes = max(changes, s.position-stream.position)
+		if stream.position > 0 && (position == 0 || stream.position < position) {
+			position = stream.position
 		}
 	}
-	return len(s.open), changes
+	return len(s.open), position
+}
+
+// lag returns the number of changes that the slowest stream has not got, 0 if that is not known.
+func (s *changeStreams) lag() float64 {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // as long as a scrape may wait
+	defer cancel()
+	_, position := s.slowest()
+	if position == 0 {
+		return 0
+	}
+	last, _ := s.changes.Position(ctx)
+	return float64(max(0, last-position))
 }

@@ -79,15 +79,12 @@ func (m *metrics) addStreams(streams *changeStreams) {
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "petstore_changes_streams", Help: "Open streams of changes.",
 		}, func() float64 {
-			open, _ := streams.lag()
+			open, _ := streams.slowest()
 			return float64(open)
 		}),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "petstore_changes_lag", Help: "Changes that the slowest open stream has not got yet.",
-		}, func() float64 {
-			_, changes := streams.lag()
-			return float64(changes)
-		}),
+		}, streams.lag),
 	}
 }
 
