@@ -34,7 +34,7 @@ func TestOpenAPIExamplesSucceedOnASeededStore(t *testing.T) {
 	for _, other := range []string{"/deliver", "/cancel"} {
 		dir, operations := t.TempDir(), 0
 		harness.MustRun(t, dir, "seed")
-		s := harness.Start(t, dir)
+		s := harness.Start(t, dir, "--set", "changes.enabled=true")
 		doc := s.Document(t)
 		for path, item := range doc.Paths.Map() {
 			for method := range item.Operations() {
