@@ -39,7 +39,7 @@ type follower struct {
 	*Followers
 	random   *rand.Rand
 	position int64
-	count    int
+	count    atomic.Int64
 	digest   uint64                    // of the changes
 	pets     map[int64]json.RawMessage // the copy of the first follower, nil for the others
 	orders   map[int64]json.RawMessage
@@ -69,6 +69,15 @@ func (f *Followers) Follow(ctx context.Context, t *testing.T, n int) {
 	}
 }
 
+// Slowest returns the number of changes that the slowest follower has got.
+func (f *Followers) Slowest() int {
+	slowest := f.followers[0].count.Load()
+	for _, one := range f.followers {
+		slowest = min(slowest, one.count.Load())
+	}
+	return int(slowest)
+}
+
 // WantAll expects, after the context of Follow has ended and while the service runs, that all followers have got the same changes,
 // and that the copy that they make is the store.
 func (f *Followers) WantAll(t *testing.T) {
@@ -83,11 +92,11 @@ func (f *Followers) WantAll(t *testing.T) {
 		}
 		if one.err != nil {
 			t.Errorf("follower %d: %v", i, one.err)
-		} else if one.count != first.count || one.digest != first.digest {
-			t.Errorf("follower %d got %d changes, the first %d, or others", i, one.count, first.count)
+		} else if one.count.Load() != first.count.Load() || one.digest != first.digest {
+			t.Errorf("follower %d got %d changes, the first %d, or others", i, one.count.Load(), first.count.Load())
 		}
 	}
-	t.Logf("%d followers got %d changes with %d connections", len(f.followers), first.count, f.connected.Load())
+	t.Logf("%d followers got %d changes with %d connections", len(f.followers), first.count.Load(), f.connected.Load())
 	for path, copied := range map[string]map[int64]json.RawMessage{"/v1/pets": first.pets, "/v1/store/orders": first.orders} {
 		if diff := cmp.Diff(f.all(t, path), copied); diff != "" {
 			t.Errorf("%s differs from the copy (-store +copy):\n%.2000s", path, diff)
@@ -203,7 +212,7 @@ func (f *follower) apply(data []byte) {
 		return
 	}
 	f.position++
-	f.count++
+	f.count.Add(1)
 	hash := fnv.New64a()
 	_, _ = fmt.Fprintf(hash, "%d %s", f.digest, data)
 	f.digest = hash.Sum64()
