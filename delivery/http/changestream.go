@@ -3,6 +3,7 @@ package http
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -38,11 +39,12 @@ type changeStreams struct {
 	perCaller int
 	check     time.Duration      // streamCheckInterval
 	timeout   time.Duration      // streamTimeout
-	reads     singleflight.Group // of *changeEvents, by the position that they follow
+	reads     singleflight.Group // of *changeEvents, by the number of commits and the position that they follow
 
 	mu        sync.Mutex
 	open      map[*changeStream]bool
 	committed chan struct{} // closed when there may be more changes
+	commits   uint64        // how often committed was closed
 	stop      func()        // ends the goroutine
 	shutdowns map[*http.Server]chan struct{}
 }
@@ -70,10 +72,6 @@ func newChangeStreams(o *Options) *changeStreams {
 // client disconnects, does not accept them in time or may not read them any more, the server shuts down,
 // or the store fails. Then the client connects again, and gets an error, or the changes that follow.
 func (a *API) streamChanges(c *gin.Context, after int64) error {
-	events, err := a.streams.read(after)
-	if err != nil {
-		return err
-	}
 	stream := a.streams.add(stateOf(c).caller)
 	if stream == nil {
 		c.Header("Retry-After", "1")
@@ -84,6 +82,10 @@ func (a *API) streamChanges(c *gin.Context, after int64) error {
 		}
 	}
 	defer a.streams.remove(stream)
+	events, err := a.streams.read(after)
+	if err != nil {
+		return err
+	}
 	c.Header("Content-Type", eventStream)
 	c.Header("X-Accel-Buffering", "no") // nginx passes the events on at once
 	c.Status(http.StatusOK)
@@ -192,13 +194,21 @@ func (s *changeStreams) poll(ctx context.Context) {
 		timed, cancel := context.WithTimeout(ctx, s.timeout)
 		added, changed, err := s.versions(timed)
 		cancel()
-		s.mu.Lock()
-		if versions := [2]uint64{added, changed}; ctx.Err() == nil && (versions != known || err != nil) { // after an error, reads may succeed
+		if versions := [2]uint64{added, changed}; versions != known || err != nil { // the streams get the error when they read
 			known = versions
-			close(s.committed)
-			s.committed = make(chan struct{})
+			s.wake(ctx)
 		}
-		s.mu.Unlock()
+	}
+}
+
+// wake lets all streams read, unless ctx, that of poll, has ended.
+func (s *changeStreams) wake(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ctx.Err() == nil {
+		close(s.committed)
+		s.committed = make(chan struct{})
+		s.commits++
 	}
 }
 
@@ -218,9 +228,12 @@ func (s *changeStreams) next(stream *changeStream, position int64) <-chan struct
 	return s.committed
 }
 
-// read reads the changes after a position.
+// read reads the changes after a position. It does not join a read that began before the last commit.
 func (s *changeStreams) read(after int64) (*changeEvents, error) {
-	events, err, _ := s.reads.Do(strconv.FormatInt(after, 10), func() (any, error) {
+	s.mu.Lock()
+	key := fmt.Sprint(s.commits, after)
+	s.mu.Unlock()
+	events, err, _ := s.reads.Do(key, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), s.timeout) // of all requests that wait
 		defer cancel()
 		page, err := s.changes.List(ctx, domain.PageRequest{After: after, Limit: streamPage})

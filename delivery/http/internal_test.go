@@ -13,12 +13,41 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/petstore/delivery/internal/binding"
+	"example.com/petstore/domain"
 )
 
 // SetStreamTimes sets how often the streams of changes check their authorization, and their timeout.
 func (a *API) SetStreamTimes(check, timeout time.Duration) {
 	a.streams.check, a.streams.timeout = check, timeout
 }
+
+// TestReadOfAStreamDoesNotJoinAnEarlierOne: the earlier one may lack a change for which the stream was woken.
+func TestReadOfAStreamDoesNotJoinAnEarlierOne(t *testing.T) {
+	t.Parallel()
+	calls, end := make(chan struct{}, 3), make(chan struct{})
+	list := func() (domain.Page[domain.Change], error) {
+		calls <- struct{}{}
+		<-end
+		return domain.Page[domain.Change]{}, nil
+	}
+	s := newChangeStreams(&Options{Changes: listingChanges(list)})
+	s.committed = make(chan struct{})
+	var reads sync.WaitGroup
+	for range 2 {
+		reads.Go(func() { _, _ = s.read(7) })
+		<-calls
+		s.wake(t.Context())
+	}
+	close(end)
+	reads.Wait()
+}
+
+type listingChanges func() (domain.Page[domain.Change], error)
+
+func (f listingChanges) List(context.Context, domain.PageRequest) (domain.Page[domain.Change], error) {
+	return f()
+}
+func (listingChanges) Position(context.Context) (int64, error) { return 0, nil }
 
 func TestDeadlineCancelsWaitingContexts(t *testing.T) {
 	t.Parallel()
