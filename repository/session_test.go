@@ -16,6 +16,7 @@ import (
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/storetest"
 )
 
 // addingMany returns a function that adds n pets.
@@ -40,14 +41,10 @@ func TestDeadlineOfEachIsObserved(t *testing.T) {
 		<-soon.Done()
 		return nil
 	})
-	if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v, want unavailable because of the deadline", err)
-	}
+	storetest.WantError(t, "the error", err, domain.ErrUnavailable, context.DeadlineExceeded)
 	failures.want(t, map[engine.Failure]int{engine.FailureTimeout: 1})
 	failure := errors.New("failure")
-	if err := store.Pets().Each(t.Context(), "", func(domain.Pet) error { return failure }); !errors.Is(err, failure) {
-		t.Errorf("got %v, want %v", err, failure)
-	}
+	storetest.WantError(t, "Each", store.Pets().Each(t.Context(), "", func(domain.Pet) error { return failure }), failure)
 	failures.want(t, map[engine.Failure]int{})
 }
 

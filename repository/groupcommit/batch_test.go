@@ -14,6 +14,7 @@ import (
 
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/groupcommit"
+	"example.com/petstore/repository/storetest"
 )
 
 // The batch runs again only for a function that failed after it changed something.
@@ -99,12 +100,8 @@ func TestBatchRunsAgainOnce(t *testing.T) {
 	if err := errors.Join(<-other, <-last); err != nil || runs != 2 {
 		t.Errorf("the other functions: got %v after %d runs, want no error after 2", err, runs)
 	}
-	if err := <-first; !errors.Is(err, failure[1]) {
-		t.Errorf("the function that fails in both runs: got %v, want %v", err, failure[1])
-	}
-	if err := <-second; !errors.Is(err, failure[2]) {
-		t.Errorf("the function that fails in the second run: got %v, want %v", err, failure[2])
-	}
+	storetest.WantError(t, "the function that fails in both runs", <-first, failure[1])
+	storetest.WantError(t, "the function that fails in the second run", <-second, failure[2])
 	q.wantNames(t, "other", "last")
 }
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"example.com/petstore/repository/storetest"
 )
 
 var errFailure = errors.New("failure")
@@ -44,9 +44,7 @@ func newStatement[R any](s *statements, result func(int) R) *Statement[int, R] {
 
 func (s *statements) wantSent(t *testing.T, want ...[]int) {
 	t.Helper()
-	if diff := cmp.Diff(want, s.sent); diff != "" {
-		t.Errorf("the rows of the statements (-want +got)\n%s", diff)
-	}
+	storetest.Equal(t, "the rows of the statements", want, s.sent)
 }
 
 func TestRowsOfAStatementAreSentTogether(t *testing.T) {
@@ -65,12 +63,8 @@ func TestRowsOfAStatementAreSentTogether(t *testing.T) {
 		got[i] = fmt.Sprintf("%d %q %v", square, name, err)
 	}, func(i int) error { ended = append(ended, i); return nil })
 	want := []string{`0 "" <nil>`, `0 "" no statement`, `4 "number 4" <nil>`, `9 "number 9" <nil>`}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("got the error %v, want none; results (-want +got)\n%s", err, diff)
-	}
-	if diff := cmp.Diff([]int{1, 0, 2, 3}, ended); diff != "" {
-		t.Errorf("the order in which the functions ended (-want +got)\n%s", diff)
-	}
+	storetest.Equal(t, "results", want, got, err)
+	storetest.Equal(t, "the order in which the functions ended", []int{1, 0, 2, 3}, ended)
 	s.wantSent(t, []int{0, 2, 3}, []int{4, 9})
 }
 
@@ -103,9 +97,7 @@ func TestFunctionWaitsUntilTheOthersHaveEnded(t *testing.T) {
 			_, _ = s.squares.Do(t.Context(), 10*i+n)
 		}
 	}, func(i int) error { ended = append(ended, i); return nil })
-	if diff := cmp.Diff([]int{2, 0, 1}, ended); diff != "" || err != nil {
-		t.Errorf("got the error %v, want none; order (-want +got)\n%s", err, diff)
-	}
+	storetest.Equal(t, "order", []int{2, 0, 1}, ended, err)
 	s.wantSent(t, []int{20}, []int{21}, []int{0}, []int{1}, []int{10}, []int{11})
 }
 
@@ -134,9 +126,7 @@ func TestFailureStopsTheFunctionsThatWait(t *testing.T) {
 					stopped = append(stopped, i)
 				}
 			}, func(int) error { return c.ended })
-			if !errors.Is(err, c.want) {
-				t.Errorf("got %v, want %v", err, c.want)
-			}
+			storetest.WantError(t, "the error", err, c.want)
 			waiting := slices.Index(append(c.rows, 0), 0)
 			if len(stopped) != waiting {
 				t.Errorf("the functions %v were stopped, want the %d that waited", stopped, waiting)
@@ -183,7 +173,5 @@ func TestChangesBelongToTheFunctionThatMadeThem(t *testing.T) {
 			_, _ = s.squares.Do(t.Context(), i)
 		}
 	}, func(i int) error { dirty[i] = s.dirty; return nil })
-	if diff := cmp.Diff([]bool{true, false, true, false}, dirty); diff != "" || err != nil {
-		t.Errorf("got the error %v, want none; dirty (-want +got)\n%s", err, diff)
-	}
+	storetest.Equal(t, "dirty", []bool{true, false, true, false}, dirty, err)
 }

@@ -15,6 +15,7 @@ import (
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/groupcommit"
 	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -115,9 +116,7 @@ func (q *testQueue) wantBatches(t *testing.T, want ...int) {
 	t.Helper()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if diff := cmp.Diff(want, q.batches); diff != "" {
-		t.Errorf("the sizes of the batches (-want +got)\n%s", diff)
-	}
+	storetest.Equal(t, "the sizes of the batches", want, q.batches)
 }
 
 // wantNames compares all names with want, which are in the order in which they were added.
@@ -147,12 +146,7 @@ func failing(name string, err error) txFunc {
 	return func(ctx context.Context, n names) error { return errors.Join(n.Add(ctx, name), err) }
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = storetest.Check
 
 // block keeps the queue busy until release is called, so that the functions that are queued
 // meanwhile share the next commit.

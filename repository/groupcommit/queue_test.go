@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/groupcommit"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestQueuedFunctionsShareACommit(t *testing.T) {
@@ -84,9 +83,7 @@ func TestNestedDoIsRejected(t *testing.T) {
 	err := q.Do(t.Context(), func(ctx context.Context, n names) error {
 		return errors.Join(n.Add(ctx, "rolled back"), q.Do(ctx, adding("nested")))
 	})
-	if !errors.Is(err, groupcommit.ErrNested) {
-		t.Errorf("got %v, want %v", err, groupcommit.ErrNested)
-	}
+	storetest.WantError(t, "the error", err, groupcommit.ErrNested)
 	q.wantNames(t)
 }
 
@@ -120,9 +117,7 @@ func TestFunctionThatIsQueuedAfterTheLastBatchIsRejected(t *testing.T) {
 	q := openQueue(t, nil)
 	q.Close()
 	for range 2 { // the second one after the last tick
-		if err := q.WaitForLate(t.Context()); !errors.Is(err, groupcommit.ErrClosed) {
-			t.Errorf("got %v, want %v", err, groupcommit.ErrClosed)
-		}
+		storetest.WantError(t, "WaitForLate", q.WaitForLate(t.Context()), groupcommit.ErrClosed)
 	}
 }
 
@@ -146,9 +141,7 @@ func TestChangesAreCommittedBeforeAnyCallerReturns(t *testing.T) {
 	} {
 		q.committed = nil
 		_ = q.Do(t.Context(), step.fn)
-		if diff := cmp.Diff([]engine.Changes{step.want}, q.committed); diff != "" {
-			t.Errorf("%s: the changes of the commits (-want +got)\n%s", name, diff)
-		}
+		storetest.Equal(t, name+": the changes of the commits", []engine.Changes{step.want}, q.committed)
 	}
 }
 

@@ -9,11 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/storetest"
 	"example.com/petstore/usecase"
 )
 
@@ -43,15 +42,11 @@ func TestStatementsOfABatchAreSentTogether(t *testing.T) {
 	inOneBatch(t, store, first...)
 	// The pets without a key are added while the keys are claimed.
 	want := map[string]int{"SELECT n, fingerprint,": 1, `DELETE FROM "idempotency_keys"`: 1, "INSERT INTO idempotency_keys": 1, "WITH numbered AS": 2}
-	if diff := cmp.Diff(want, recorder.count(3)); diff != "" {
-		t.Errorf("the statements (-want +got)\n%s", diff)
-	}
+	storetest.Equal(t, "the statements", want, recorder.count(3))
 	inOneBatch(t, store, second...)
 	for i, pet := range created {
 		stored, err := store.Pets().Get(t.Context(), pet.ID)
-		if diff := cmp.Diff(domain.Pet{ID: pet.ID, Name: fmt.Sprint("Rex ", i)}, stored); diff != "" || err != nil {
-			t.Errorf("Get: %v (-want +got)\n%s", err, diff)
-		}
+		storetest.Equal(t, "Get", domain.Pet{ID: pet.ID, Name: fmt.Sprint("Rex ", i)}, stored, err)
 		if i%4 != 0 && again[i] != pet {
 			t.Errorf("the retry returned %v, want %v", again[i], pet)
 		}
@@ -73,7 +68,7 @@ func TestFailureInABatchIsThatOfItsCallerAlone(t *testing.T) {
 		return adding("counted")(ctx, r)
 	}
 	for name, c := range map[string]struct {
-		failing txFunc
+		failing storetest.TxFunc
 		runs    int32 // of another function of the batch
 	}{
 		"fails after a claim": {func(ctx context.Context, r port.Repositories) error {
@@ -111,9 +106,7 @@ func TestFailureInABatchIsThatOfItsCallerAlone(t *testing.T) {
 	for _, pet := range page.Items {
 		got[pet.Name]++
 	}
-	if diff := cmp.Diff(map[string]int{"counted": 5, "last": 5}, got); diff != "" {
-		t.Errorf("the pets (-want +got)\n%s", diff)
-	}
+	storetest.Equal(t, "the pets", map[string]int{"counted": 5, "last": 5}, got)
 }
 
 // Later functions with the same key get the result of the first one.
@@ -139,13 +132,8 @@ func TestKeyIsClaimedOnceInABatch(t *testing.T) {
 	}
 	inOneBatch(t, store, create("Tom"), create("Rex"))
 	want := map[string]int{`"Rex" false false`: 1, `"Rex" true false`: 3, `"" false true`: 1}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("name, whether it was replayed, whether the key was reused (-want +got)\n%s", diff)
-	}
+	storetest.Equal(t, "name, whether it was replayed, whether the key was reused", want, got)
 }
-
-// A txFunc is the argument of InTx.
-type txFunc = func(context.Context, port.Repositories) error
 
 func newPets(s *repository.Store) *usecase.Pets {
 	return usecase.NewPets(s, s.Pets(), func() time.Time { return time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC) })
@@ -203,7 +191,5 @@ func TestIdempotencyKeysAreFoundByTheirIndexes(t *testing.T) {
 	}
 	inOneBatch(t, store, creating(t, store, 20)...)
 	check(t, store.Close())
-	if diff := cmp.Diff(before, queryTexts(t, dsn, scans)); diff != "" {
-		t.Errorf("how often the table was read completely (-before +after)\n%s", diff)
-	}
+	storetest.Equal(t, "how often the table was read completely (-before +after)", before, queryTexts(t, dsn, scans))
 }

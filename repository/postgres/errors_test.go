@@ -16,6 +16,7 @@ import (
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/postgres/postgrestest"
+	"example.com/petstore/repository/storetest"
 )
 
 // terminate closes the other connections to the database.
@@ -95,7 +96,7 @@ func TestServerWithoutFreeConnectionsIsUnavailable(t *testing.T) {
 		}
 	}
 	hold()
-	waitUntil(t, "the store has no connection", func() bool { // it connects again, too
+	storetest.WaitUntil(t, "the store has no connection", func() bool { // it connects again, too
 		_, err := held[0].ExecContext(t.Context(), terminate+" AND application_name = 'petstore'")
 		check(t, err)
 		hold()
@@ -106,7 +107,7 @@ func TestServerWithoutFreeConnectionsIsUnavailable(t *testing.T) {
 		check(t, conn.Close())
 	}
 	pool.SetMaxIdleConns(0)
-	waitUntil(t, "the connections are closed", func() bool {
+	storetest.WaitUntil(t, "the connections are closed", func() bool {
 		return store.Ping(t.Context()) == nil && store.InTx(t.Context(), adding("Rex")) == nil
 	})
 	wantAvailable(t, store)
@@ -155,10 +156,10 @@ func TestTransactionOnDemotedServerIsUnavailable(t *testing.T) {
 		check(t, own.Exec(t.Context(), "SELECT pg_reload_conf()"))
 	}
 	set("on")
-	waitUntil(t, "transactions are rejected", func() bool { return store.InTx(t.Context(), adding("Rex")) != nil })
+	storetest.WaitUntil(t, "transactions are rejected", func() bool { return store.InTx(t.Context(), adding("Rex")) != nil })
 	wantUnavailable(t, "InTx", store.InTx(t.Context(), adding("Rex")))
 	set("off")
-	waitUntil(t, "transactions are accepted", func() bool { return store.InTx(t.Context(), adding("Rex")) == nil })
+	storetest.WaitUntil(t, "transactions are accepted", func() bool { return store.InTx(t.Context(), adding("Rex")) == nil })
 }
 
 // The sequence is not rolled back, so the trigger fails once.
@@ -237,9 +238,7 @@ func wantAllUnavailable(t *testing.T, s *repository.Store) {
 
 func wantUnavailable(t *testing.T, call string, err error) {
 	t.Helper()
-	if !errors.Is(err, domain.ErrUnavailable) {
-		t.Errorf("%s: got %v, want unavailable", call, err)
-	}
+	storetest.WantError(t, call, err, domain.ErrUnavailable)
 }
 
 // wantAvailable expects that transactions and concurrent reads succeed.
@@ -261,7 +260,7 @@ func wantAvailable(t *testing.T, s *repository.Store) {
 // wantConnections expects at most limit connections to the database, apart from its own.
 func wantConnections(t *testing.T, dsn string, limit int) {
 	t.Helper()
-	waitUntil(t, "closed connections have ended", func() bool {
+	storetest.WaitUntil(t, "closed connections have ended", func() bool {
 		return len(queryTexts(t, dsn, "SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'petstore'")) <= limit
 	})
 }
@@ -269,17 +268,7 @@ func wantConnections(t *testing.T, dsn string, limit int) {
 // waitForLock waits until a statement waits for a lock.
 func waitForLock(t *testing.T, dsn string) {
 	t.Helper()
-	waitUntil(t, "a statement waits for a lock", func() bool {
+	storetest.WaitUntil(t, "a statement waits for a lock", func() bool {
 		return len(queryTexts(t, dsn, "SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")) == 1
 	})
-}
-
-// waitUntil waits until a condition holds, for 10 seconds at most.
-func waitUntil(t *testing.T, name string, condition func() bool) {
-	t.Helper()
-	for start := time.Now(); !condition(); time.Sleep(10 * time.Millisecond) {
-		if time.Since(start) > 10*time.Second {
-			t.Fatal("timed out waiting until " + name)
-		}
-	}
 }

@@ -11,13 +11,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres"
 	"example.com/petstore/repository/postgres/postgrestest"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestOpenRejectsOtherDatabasesUnchanged(t *testing.T) {
@@ -57,9 +56,7 @@ func TestOpenRejectsOtherDatabasesUnchanged(t *testing.T) {
 			test.prepare(t, dsn)
 			before := relations(t, dsn)
 			wantOpenError(t, dsn, test.options, test.want)
-			if diff := cmp.Diff(before, relations(t, dsn)); diff != "" {
-				t.Errorf("relations (-before +after)\n%s", diff)
-			}
+			storetest.Equal(t, "relations (-before +after)", before, relations(t, dsn))
 		})
 	}
 }
@@ -167,9 +164,7 @@ func TestTextsAreUTF8WhateverTheSettingsOfTheDatabase(t *testing.T) {
 		execute("ALTER DATABASE "+databaseOf(t, dsn)+" SET client_encoding = '"+encoding+"'")(t, dsn)
 		check(t, open(t, dsn, repository.Options{Migrate: true}).InTx(t.Context(), adding(name)))
 		stored := queryTexts(t, postgrestest.With(dsn, "client_encoding", "UTF8"), "SELECT name FROM pets")
-		if diff := cmp.Diff([]string{name}, stored); diff != "" {
-			t.Errorf("%s: names (-want +got)\n%s", encoding, diff)
-		}
+		storetest.Equal(t, encoding+": names", []string{name}, stored)
 	}
 }
 

@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres"
@@ -72,27 +70,17 @@ func openNew(t *testing.T) (store *repository.Store, dsn string) {
 	return open(t, dsn, repository.Options{Migrate: true}), dsn
 }
 
-// adding returns a function that adds a pet.
-func adding(name string) func(context.Context, port.Repositories) error {
-	return func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Pets.Create(ctx, domain.NewPet{Name: name})
-		return err
-	}
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var (
+	check  = storetest.Check
+	adding = storetest.Adding
+)
 
 // setStandby sets synchronous_standby_names of a server.
 func setStandby(t *testing.T, server *postgrestest.Server, dsn, name string) {
 	t.Helper()
 	check(t, server.Exec(t.Context(), "ALTER SYSTEM SET synchronous_standby_names = '"+name+"'"))
 	check(t, server.Exec(t.Context(), "SELECT pg_reload_conf()"))
-	waitUntil(t, "the setting applies", func() bool {
+	storetest.WaitUntil(t, "the setting applies", func() bool {
 		return queryTexts(t, dsn, "SHOW synchronous_standby_names")[0] == name
 	})
 }
@@ -124,7 +112,7 @@ func TestServerWithoutSynchronousStandbyIsUnavailableIfOneIsRequired(t *testing.
 	check(t, store.Ping(t.Context()))
 	done := make(chan error, 1)
 	go func() { done <- store.InTx(t.Context(), adding("Tom")) }()
-	waitUntil(t, "a commit waits for the standby", func() bool {
+	storetest.WaitUntil(t, "a commit waits for the standby", func() bool {
 		return len(queryTexts(t, dsn, "SELECT pid::text FROM pg_stat_activity WHERE wait_event = 'SyncRep'")) == 1
 	})
 	setStandby(t, own, dsn, "")

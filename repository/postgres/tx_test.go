@@ -9,14 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres"
 	"example.com/petstore/repository/postgres/postgrestest"
+	"example.com/petstore/repository/storetest"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -44,7 +43,7 @@ func TestCommitWhoseWaitForAStandbyIsCancelledIsUnavailable(t *testing.T) {
 	commit := func() <-chan error {
 		done := make(chan error, 1)
 		go func() { done <- store.InTx(t.Context(), create) }()
-		waitUntil(t, "a commit waits for the standby", func() bool { return len(queryTexts(t, dsn, waiting)) == 1 })
+		storetest.WaitUntil(t, "a commit waits for the standby", func() bool { return len(queryTexts(t, dsn, waiting)) == 1 })
 		return done
 	}
 
@@ -134,17 +133,13 @@ func TestFailureAfterAChangeRunsEachFunctionWithASavepoint(t *testing.T) {
 		}
 		check(t, create(t.Context(), "Tom"))
 		calls = append(calls, func(ctx context.Context) {
-			if err := create(ctx, "Kim"); !errors.Is(err, domain.ErrReused) {
-				t.Errorf("a used key: got %v, want reused", err)
-			}
+			storetest.WantError(t, "a used key", create(ctx, "Kim"), domain.ErrReused)
 		})
 	}
 	recorder.Reset()
 	inOneBatch(t, store, calls...)
 	want := map[string]int{"SELECT n,": 1 + all, "WITH numbered": 1 + added, "DELETE FROM": 2, "INSERT INTO": 1 + added + 1}
-	if diff := cmp.Diff(want, recorder.count(2)); diff != "" {
-		t.Errorf("the statements (-want +got)\n%s", diff)
-	}
+	storetest.Equal(t, "the statements", want, recorder.count(2))
 	wantPets(t, store, unchanged+added)
 }
 
@@ -176,9 +171,7 @@ func failing(t *testing.T, s *repository.Store, key string) func(context.Context
 			}
 			return errors.Join(err, failure)
 		})
-		if !errors.Is(err, failure) {
-			t.Errorf("got %v, want %v", err, failure)
-		}
+		storetest.WantError(t, "the error", err, failure)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/storetest"
 )
 
 // Each reader uses its own store, as a process of its own does.
@@ -60,7 +61,7 @@ func TestRevokedKeyIsInvalidInOtherProcessesWhateverMaxStaleness(t *testing.T) {
 	if usable(store) {
 		t.Error("the key can be used in the process that revoked it")
 	}
-	waitUntil(t, "the key cannot be used in the other process", func() bool { return !usable(other) })
+	storetest.WaitUntil(t, "the key cannot be used in the other process", func() bool { return !usable(other) })
 	if took := time.Since(revoked); took > 3*time.Second {
 		t.Errorf("the other process used the key for %s, want about 1 s", took)
 	}

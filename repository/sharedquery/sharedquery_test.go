@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/petstore/repository/sharedquery"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -121,16 +122,12 @@ func TestErrorIsThatOfTheRunOrTheCaller(t *testing.T) {
 	go func() { _, err := q.Do(ctx, "a", 1); result <- err }()
 	<-began
 	cancel()
-	if err := <-result; !errors.Is(err, context.Canceled) {
-		t.Errorf("a caller whose context ends: got %v, want %v", err, context.Canceled)
-	}
+	storetest.WantError(t, "a caller whose context ends", <-result, context.Canceled)
 	release <- struct{}{}
 	go func() { _, err := q.Do(t.Context(), "a", 1); result <- err }()
 	<-began
 	release <- struct{}{}
-	if err := <-result; !errors.Is(err, failure) {
-		t.Errorf("got %v, want %v", err, failure)
-	}
+	storetest.WantError(t, "the error", <-result, failure)
 }
 
 func TestCloseInterruptsTheRunAndAllowsNoOther(t *testing.T) {
@@ -154,9 +151,7 @@ func TestCloseInterruptsTheRunAndAllowsNoOther(t *testing.T) {
 		t.Error("Close returned before the run had ended")
 	}
 	for range 2 {
-		if err := <-result; !errors.Is(err, sharedquery.ErrClosed) {
-			t.Errorf("got %v, want %v", err, sharedquery.ErrClosed)
-		}
+		storetest.WantError(t, "the error", <-result, sharedquery.ErrClosed)
 	}
 	if _, err := q.Do(t.Context(), "a", 3); !errors.Is(err, sharedquery.ErrClosed) {
 		t.Errorf("after Close: got %v, want %v", err, sharedquery.ErrClosed)

@@ -23,7 +23,7 @@ import (
 	"example.com/petstore/repository/storetest"
 )
 
-var check = sqlitetest.Check
+var check = storetest.Check
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -106,7 +106,7 @@ func TestPathIsUsedLiterallyAndCloseLeavesOneFile(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "a b?c=d&e#f%20é")
 	check(t, os.Mkdir(folder, 0o700))
 	store := open(t, folder, repository.Options{Migrate: true})
-	check(t, store.InTx(t.Context(), sqlitetest.Adding("Rex")))
+	check(t, store.InTx(t.Context(), storetest.Adding("Rex")))
 	_, err := store.Pets().Get(t.Context(), 1)
 	check(t, err)
 	check(t, store.Close())
@@ -121,7 +121,7 @@ func TestCloseMayBeCalledAgainAfterACheckpoint(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	store := open(t, folder, repository.Options{Migrate: true})
-	check(t, store.InTx(t.Context(), sqlitetest.Adding("Rex")))
+	check(t, store.InTx(t.Context(), storetest.Adding("Rex")))
 	sqlitetest.Execute("PRAGMA wal_checkpoint(PASSIVE)")(t, filepath.Join(folder, "pets.db"))
 	for range 2 {
 		check(t, store.Close())
@@ -143,7 +143,7 @@ func TestConcurrentOpensCreateOneStore(t *testing.T) {
 			if store.Schema().Created {
 				created.Add(1)
 			}
-			if err := errors.Join(store.InTx(t.Context(), sqlitetest.Adding("Rex")), store.Close()); err != nil {
+			if err := errors.Join(store.InTx(t.Context(), storetest.Adding("Rex")), store.Close()); err != nil {
 				t.Error(err)
 			}
 		})

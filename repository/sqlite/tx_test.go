@@ -5,7 +5,6 @@ package sqlite_test
 import (
 	"bytes"
 	"database/sql"
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
+	"example.com/petstore/repository/storetest"
 )
 
 // A foreign key that is checked at the commit makes it fail, but SQLite does not end the
@@ -97,8 +97,6 @@ func TestEndedTransactionRunsNoStatement(t *testing.T) {
 		check(t, end(tx))
 		check(t, tx.Rollback())
 		_, err = tx.ExecContext(t.Context(), "INSERT INTO pets (name, category_id) VALUES ('rex', 7)")
-		if !errors.Is(err, sql.ErrConnDone) {
-			t.Errorf("after the %s: got %v, want %v", name, err, sql.ErrConnDone)
-		}
+		storetest.WantError(t, "after the "+name, err, sql.ErrConnDone)
 	}
 }

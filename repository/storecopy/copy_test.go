@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestCopyDoesNotMigrateExistingStores(t *testing.T) {
@@ -52,7 +51,5 @@ func TestSnapshotIsOneStateOfTheSource(t *testing.T) {
 	if err != nil || rowsOf(result) != 13200 {
 		t.Errorf("got %+v and %v, want all rows", result, err)
 	}
-	if diff := cmp.Diff(before, dump(t, to)); diff != "" {
-		t.Errorf("(-source +target)\n%s", diff)
-	}
+	storetest.Equal(t, "(-source +target)", before, dump(t, to))
 }

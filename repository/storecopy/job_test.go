@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestCopyRejectsTargetThatIsNotEmpty(t *testing.T) {
@@ -28,9 +27,7 @@ func TestCopyRejectsTargetThatIsNotEmpty(t *testing.T) {
 		if err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
-		if diff := cmp.Diff(before, dump(t, to)); diff != "" {
-			t.Errorf("the target changed (-before +after)\n%s", diff)
-		}
+		storetest.Equal(t, "the target changed (-before +after)", before, dump(t, to))
 	}
 }
 
@@ -65,9 +62,7 @@ func TestUnfinishedCopyCannotBeOpenedOrCopied(t *testing.T) {
 	if _, err := copyFile(t.Context(), newFile(t, manyPets), to); err == nil || err.Error() != want {
 		t.Errorf("copy from another source: got %v, want %s", err, want)
 	}
-	if diff := cmp.Diff(before, dump(t, to)); diff != "" {
-		t.Errorf("the target changed (-before +after)\n%s", diff)
-	}
+	storetest.Equal(t, "the target changed (-before +after)", before, dump(t, to))
 }
 
 func TestInterruptedCopyBeginsAnew(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"example.com/petstore/repository"
@@ -17,6 +16,7 @@ import (
 	"example.com/petstore/repository/postgres/postgrestest"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/storecopy"
+	"example.com/petstore/repository/storetest"
 )
 
 var server *postgrestest.Server
@@ -111,17 +111,10 @@ func dumpQuery(t *testing.T, db *sql.DB, query string, text *strings.Builder) {
 // wantSame expects the same data in two stores.
 func wantSame(t *testing.T, from, to string) {
 	t.Helper()
-	if diff := cmp.Diff(dump(t, from), dump(t, to)); diff != "" {
-		t.Errorf("(-source +target)\n%s", diff)
-	}
+	storetest.Equal(t, "(-source +target)", dump(t, from), dump(t, to))
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = storetest.Check
 
 func ignore(int) {}
 

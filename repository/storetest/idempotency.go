@@ -170,9 +170,7 @@ func concurrentCallersGetTheirOwnResults(t *testing.T, s Store) {
 		}
 		want := port.Outcome{Result: []byte(c.Value)}
 		copy(want.Fingerprint[:], c.Value)
-		if diff := cmp.Diff(want, earlier); diff != "" {
-			t.Errorf("the outcome of the key %d (-want +got)\n%s", i, diff)
-		}
+		Equal(t, fmt.Sprintf("the outcome of the key %d", i), want, earlier)
 		if pet, err := s.Pets().Get(t.Context(), id); err != nil || pet.Name != c.Value {
 			t.Errorf("got the pet %v and %v, want the name %s", pet, err, c.Value)
 		}

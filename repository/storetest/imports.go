@@ -4,8 +4,6 @@ import (
 	"context"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"example.com/petstore/domain/port"
 )
 
@@ -22,9 +20,7 @@ func wantImportState(t *testing.T, s Store, file port.FileDigest, want port.Impo
 	got := tx(t, s, func(ctx context.Context, r port.Repositories) (port.ImportState, error) {
 		return r.Imports.Find(ctx, file)
 	})
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("Find (-want +got)\n%s", diff)
-	}
+	Equal(t, "Find", want, got)
 }
 
 func importAdvancesFromItsState(t *testing.T, s Store) {

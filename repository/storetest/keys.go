@@ -62,14 +62,10 @@ func wantKeys(t *testing.T, s Store, want ...apikey.Key) {
 			t.Errorf("FindByHash: %v (-want +got)\n%s", err, diff)
 		}
 		got := tx(t, s, func(ctx context.Context, r port.Repositories) (apikey.Key, error) { return r.Keys.Get(ctx, key.ID) })
-		if diff := cmp.Diff(key, got); diff != "" {
-			t.Errorf("Get (-want +got)\n%s", diff)
-		}
+		Equal(t, "Get", key, got)
 	}
 	list, err := s.Keys().List(t.Context())
-	if diff := cmp.Diff(all, list); err != nil || diff != "" {
-		t.Errorf("List: %v (-want +got)\n%s", err, diff)
-	}
+	Equal(t, "List", all, list, err)
 }
 
 func keysAreReadAsCreated(t *testing.T, s Store) {
@@ -95,14 +91,14 @@ func keysAreReadAsCreated(t *testing.T, s Store) {
 	}
 	for _, hash := range []apikey.Hash{{}, {1}} {
 		_, err := s.Keys().FindByHash(t.Context(), hash)
-		wantError(t, err, domain.ErrUnauthenticated, "invalid_api_key")
+		wantCode(t, err, domain.ErrUnauthenticated, "invalid_api_key")
 	}
 	for _, id := range []int64{4, 0, -1, math.MaxInt64} {
 		err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 			_, err := r.Keys.Get(ctx, id)
 			return err
 		})
-		wantError(t, err, domain.ErrNotFound, "")
+		wantCode(t, err, domain.ErrNotFound, "")
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
 )
@@ -36,13 +34,11 @@ func ordersAreReadAsPlaced(t *testing.T, s Store) {
 	addPets(t, s, domain.NewPet{Name: "Rex"})
 	placed := placeOrders(t, s, 1)[0]
 	want := domain.Order{ID: 1, PetID: 1, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon}
-	if diff := cmp.Diff(want, placed); diff != "" {
-		t.Errorf("Create (-want +got)\n%s", diff)
-	}
+	Equal(t, "Create", want, placed)
 	wantOrder(t, s, want)
 	for _, id := range []int64{2, 0, math.MaxInt64, math.MinInt64} {
 		_, err := s.Orders().Get(t.Context(), id)
-		wantError(t, err, domain.ErrNotFound, "order_not_found")
+		wantCode(t, err, domain.ErrNotFound, "order_not_found")
 	}
 }
 
@@ -50,9 +46,7 @@ func ordersAreReadAsPlaced(t *testing.T, s Store) {
 func wantOrder(t *testing.T, s Store, want domain.Order) {
 	t.Helper()
 	got, err := s.Orders().Get(t.Context(), want.ID)
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("Get: %v (-want +got)\n%s", err, diff)
-	}
+	Equal(t, "Get", want, got, err)
 }
 
 func orderChangesStatusOnce(t *testing.T, s Store) {
@@ -93,7 +87,7 @@ func petHasOneUncancelledOrder(t *testing.T, s Store) {
 	}
 	placeOrders(t, s, 1, 2)
 	_, err := placeAgain()
-	wantError(t, err, domain.ErrConflict, "pet_not_available")
+	wantCode(t, err, domain.ErrConflict, "pet_not_available")
 	moveOrder(t, s, 1, domain.OrderCancelled, noon)
 	id, err := placeAgain()
 	if err != nil {
@@ -103,7 +97,7 @@ func petHasOneUncancelledOrder(t *testing.T, s Store) {
 		t.Error("ChangeStatusIf of a placed order: got false, want true")
 	}
 	_, err = placeAgain()
-	wantError(t, err, domain.ErrConflict, "pet_not_available")
+	wantCode(t, err, domain.ErrConflict, "pet_not_available")
 }
 
 // rejectedOrderLeavesTheTransaction places an order that is rejected, after and before changes
@@ -117,7 +111,7 @@ func rejectedOrderLeavesTheTransaction(t *testing.T, s Store) {
 				return err
 			}
 			_, err := r.Orders.Create(ctx, 1, noon)
-			wantError(t, err, domain.ErrConflict, "pet_not_available")
+			wantCode(t, err, domain.ErrConflict, "pet_not_available")
 		}
 		return nil
 	})

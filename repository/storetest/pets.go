@@ -24,16 +24,12 @@ func petsAreReadAsCreated(t *testing.T, s Store) {
 		added := addPets(t, s, pet)[0]
 		want := pet.WithID(added.ID)
 		got, err := s.Pets().Get(t.Context(), added.ID)
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("Get: %v (-want +got)\n%s", err, diff)
-		}
-		if diff := cmp.Diff(want, added); diff != "" {
-			t.Errorf("Create (-want +got)\n%s", diff)
-		}
+		Equal(t, "Get", want, got, err)
+		Equal(t, "Create", want, added)
 	}
 	for _, id := range []int64{5, 0, -1, math.MaxInt64, math.MinInt64} {
 		_, err := s.Pets().Get(t.Context(), id)
-		wantError(t, err, domain.ErrNotFound, "pet_not_found")
+		wantCode(t, err, domain.ErrNotFound, "pet_not_found")
 	}
 }
 
@@ -60,9 +56,7 @@ func petsAreCreatedTogether(t *testing.T, s Store) {
 	}
 	for _, after := range []int64{0, 200, 10_903} {
 		got, err := s.Pets().List(t.Context(), pageQuery(after, 100))
-		if diff := cmp.Diff(want[after:after+100], got.Items); err != nil || diff != "" {
-			t.Errorf("List after %d: %v (-want +got)\n%s", after, err, diff)
-		}
+		Equal(t, fmt.Sprintf("List after %d", after), want[after:after+100], got.Items, err)
 	}
 }
 
@@ -90,9 +84,7 @@ func failedTransactionIsRolledBack(t *testing.T, s Store) {
 		return errors.Join(err, addRex(ctx, r))
 	}
 	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error { return errors.Join(add(ctx, r), failure) })
-	if !errors.Is(err, failure) {
-		t.Errorf("got %v, want %v", err, failure)
-	}
+	WantError(t, "the error", err, failure)
 	func() {
 		defer func() {
 			if recovered := recover(); recovered != "failure" {
@@ -159,9 +151,7 @@ func transactionReadsItsWrites(t *testing.T, s Store) {
 			"any key":          {func() (any, error) { return r.Keys.Any(ctx) }, true},
 		} {
 			got, err := read.got()
-			if diff := cmp.Diff(read.want, got); err != nil || diff != "" {
-				t.Errorf("%s: %v (-want +got)\n%s", name, err, diff)
-			}
+			Equal(t, name, read.want, got, err)
 		}
 		found, err := r.Keys.FindByHash(ctx, key.Hash)
 		all, listErr := r.Keys.List(ctx)
@@ -185,11 +175,11 @@ func canceledContextIsUnavailable(t *testing.T, s Store) {
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := s.Pets().Get(canceled, 1)
-	wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
+	wantCode(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
 	err = s.InTx(canceled, func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
 		return err
 	})
-	wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
+	wantCode(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
 	wantEmptyLists(t, s)
 }

@@ -90,8 +90,8 @@ func tx[T any](t *testing.T, s Store, fn func(context.Context, port.Repositories
 	return result
 }
 
-// wantError checks the kind and code of err.
-func wantError(t *testing.T, err error, kind domain.Kind, code domain.Code) {
+// wantCode checks the kind and code of err.
+func wantCode(t *testing.T, err error, kind domain.Kind, code domain.Code) {
 	t.Helper()
 	var known *domain.Error
 	if !errors.Is(err, kind) || !errors.As(err, &known) || known.Code != code {

@@ -4,7 +4,6 @@ package backup_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"example.com/petstore/repository/sqlite/backup"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestCopyIsOneFile(t *testing.T) {
@@ -80,7 +80,5 @@ func TestCopyEndsWithItsContext(t *testing.T) {
 	path := sqlitetest.NewStoreWithPet(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := backup.Copy(ctx, path, sqlitetest.NewFile(t, filepath.Join(t.TempDir(), "copy.db")), func(int, int) { cancel() })
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want %v", err, context.Canceled)
-	}
+	storetest.WantError(t, "the error", err, context.Canceled)
 }

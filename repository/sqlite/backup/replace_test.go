@@ -11,15 +11,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite/backup"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
+	"example.com/petstore/repository/storetest"
 )
 
-var check = sqlitetest.Check
+var check = storetest.Check
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -132,9 +132,7 @@ func TestReplaceKeepsWhatItCannotRead(t *testing.T) {
 			for _, name := range replaced.Kept {
 				names = append(names, filepath.Base(name))
 			}
-			if diff := cmp.Diff(test.kept, names); diff != "" {
-				t.Errorf("kept (-want +got)\n%s", diff)
-			}
+			storetest.Equal(t, "kept", test.kept, names)
 			if len(previous) > 100 { // the header, which has the journal mode
 				if got, err := os.ReadFile(replaced.Kept[0]); err != nil || !bytes.Equal(got[100:], previous[100:]) {
 					t.Errorf("the previous file was changed: %v", err)

@@ -5,7 +5,6 @@ package sqlitetest
 
 import (
 	"bytes"
-	"context"
 	"database/sql"
 	"errors"
 	"os"
@@ -15,34 +14,18 @@ import (
 	"testing"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/backup"
+	"example.com/petstore/repository/storetest"
 )
-
-// Check ends the test if err is not nil.
-func Check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Adding returns a function that adds a pet.
-func Adding(name string) func(context.Context, port.Repositories) error {
-	return func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Pets.Create(ctx, domain.NewPet{Name: name})
-		return err
-	}
-}
 
 // Open opens a store, which it creates if there is none.
 func Open(t *testing.T, path string) *repository.Store {
 	t.Helper()
 	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	Check(t, err)
+	storetest.Check(t, err)
 	return store
 }
 
@@ -50,8 +33,8 @@ func Open(t *testing.T, path string) *repository.Store {
 func OpenDatabase(t *testing.T, path string) engine.Database {
 	t.Helper()
 	database, err := sqlite.New(path).Open(t.Context(), engine.Options{Migrate: true, MaxOpenConns: 1})
-	Check(t, err)
-	t.Cleanup(func() { Check(t, database.Close()) }) // nil if the test has closed it
+	storetest.Check(t, err)
+	t.Cleanup(func() { storetest.Check(t, database.Close()) }) // nil if the test has closed it
 	return database
 }
 
@@ -61,7 +44,7 @@ func OpenWithPet(t *testing.T) (store *repository.Store, path string) {
 	path = filepath.Join(t.TempDir(), "pets.db")
 	store = Open(t, path)
 	t.Cleanup(func() { _ = store.Close() })
-	Check(t, store.InTx(t.Context(), Adding("Rex")))
+	storetest.Check(t, store.InTx(t.Context(), storetest.Adding("Rex")))
 	return store, path
 }
 
@@ -76,7 +59,7 @@ func NewStoreWithPet(t *testing.T) (path string) {
 // WantUnavailable expects that a store is unavailable because of an error.
 func WantUnavailable(t *testing.T, s *repository.Store, want error) {
 	t.Helper()
-	for call, err := range map[string]error{"InTx": s.InTx(t.Context(), Adding("Tom")), "Ping": s.Ping(t.Context())} {
+	for call, err := range map[string]error{"InTx": s.InTx(t.Context(), storetest.Adding("Tom")), "Ping": s.Ping(t.Context())} {
 		if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, want) {
 			t.Errorf("%s: got %v, want unavailable and %v", call, err, want)
 		}
@@ -88,9 +71,9 @@ func NewStore(t *testing.T, path, name string) {
 	t.Helper()
 	store := Open(t, path)
 	if name != "" {
-		Check(t, store.InTx(t.Context(), Adding(name)))
+		storetest.Check(t, store.InTx(t.Context(), storetest.Adding(name)))
 	}
-	Check(t, store.Close())
+	storetest.Check(t, store.Close())
 }
 
 // Reopen opens and closes a store.
@@ -111,10 +94,10 @@ func Damaged(t *testing.T, path string) {
 	t.Helper()
 	NewStore(t, path, "Rexxxxxxxx")
 	content, err := os.ReadFile(path)
-	Check(t, err)
+	storetest.Check(t, err)
 	Execute("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'orders_pet_id') WHERE name = 'pets_status_id'")(t, path)
 	changed, err := os.ReadFile(path)
-	Check(t, err)
+	storetest.Check(t, err)
 	if bytes.Equal(content, changed) {
 		t.Fatal("the file was not damaged")
 	}
@@ -125,9 +108,9 @@ func Damaged(t *testing.T, path string) {
 func Crash(t *testing.T, path, name string) string {
 	t.Helper()
 	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
-	Check(t, err)
+	storetest.Check(t, err)
 	defer func() { _ = store.Close() }()
-	Check(t, store.InTx(t.Context(), Adding(name)))
+	storetest.Check(t, store.InTx(t.Context(), storetest.Adding(name)))
 	return CopyOf(t, path)
 }
 
@@ -146,15 +129,15 @@ func CopyOf(t *testing.T, path string) string {
 func CopyFile(t *testing.T, from, to string) {
 	t.Helper()
 	content, err := os.ReadFile(from)
-	Check(t, err)
-	Check(t, os.WriteFile(to, content, 0o600))
+	storetest.Check(t, err)
+	storetest.Check(t, os.WriteFile(to, content, 0o600))
 }
 
 // CopyStore copies a store with Copy.
 func CopyStore(t *testing.T, from, to string) backup.Contents {
 	t.Helper()
 	contents, err := backup.Copy(t.Context(), from, NewFile(t, to), Ignore)
-	Check(t, err)
+	storetest.Check(t, err)
 	return contents
 }
 
@@ -162,7 +145,7 @@ func CopyStore(t *testing.T, from, to string) backup.Contents {
 func NewFile(t *testing.T, path string) *os.File {
 	t.Helper()
 	file, err := os.Create(path)
-	Check(t, err)
+	storetest.Check(t, err)
 	t.Cleanup(func() { _ = file.Close() })
 	return file
 }
@@ -174,7 +157,7 @@ func Ignore(int, int) {}
 func WantPets(t *testing.T, path string, want int) {
 	t.Helper()
 	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
-	Check(t, err)
+	storetest.Check(t, err)
 	defer func() { _ = store.Close() }()
 	page, err := store.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 100}})
 	if err != nil || len(page.Items) != want {
@@ -186,26 +169,26 @@ func WantPets(t *testing.T, path string, want int) {
 func ReadFile(t *testing.T, path string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(path)
-	Check(t, err)
+	storetest.Check(t, err)
 	return content
 }
 
 // WriteFile returns a function that writes a file.
 func WriteFile(content string) func(*testing.T, string) {
-	return func(t *testing.T, path string) { Check(t, os.WriteFile(path, []byte(content), 0o600)) }
+	return func(t *testing.T, path string) { storetest.Check(t, os.WriteFile(path, []byte(content), 0o600)) }
 }
 
 // Files returns the names and contents of the files in a folder.
 func Files(t *testing.T, folder string) string {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
-	Check(t, err)
+	storetest.Check(t, err)
 	var all strings.Builder
 	for _, entry := range entries {
 		content := []byte("a folder")
 		if !entry.IsDir() {
 			content, err = os.ReadFile(filepath.Join(folder, entry.Name()))
-			Check(t, err)
+			storetest.Check(t, err)
 		}
 		all.WriteString(entry.Name() + " " + string(content) + "\n")
 	}
@@ -216,7 +199,7 @@ func Files(t *testing.T, folder string) string {
 func Execute(statement string) func(*testing.T, string) {
 	return func(t *testing.T, path string) {
 		t.Helper()
-		Check(t, TryExecute(t, path, statement))
+		storetest.Check(t, TryExecute(t, path, statement))
 	}
 }
 
@@ -224,7 +207,7 @@ func Execute(statement string) func(*testing.T, string) {
 func TryExecute(t *testing.T, path, statement string) error {
 	t.Helper()
 	db, err := sql.Open("sqlite3", path)
-	Check(t, err)
+	storetest.Check(t, err)
 	_, err = db.ExecContext(t.Context(), statement)
 	return errors.Join(err, db.Close())
 }
@@ -234,14 +217,14 @@ func OverwritePage(t *testing.T, path, name string) {
 	t.Helper()
 	var root int64
 	db, err := sql.Open("sqlite3", "file:"+path+"?immutable=1")
-	Check(t, err)
-	Check(t, db.QueryRowContext(t.Context(), "SELECT rootpage FROM sqlite_schema WHERE name = ?", name).Scan(&root))
-	Check(t, db.Close())
+	storetest.Check(t, err)
+	storetest.Check(t, db.QueryRowContext(t.Context(), "SELECT rootpage FROM sqlite_schema WHERE name = ?", name).Scan(&root))
+	storetest.Check(t, db.Close())
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
-	Check(t, err)
+	storetest.Check(t, err)
 	_, err = file.WriteAt(bytes.Repeat([]byte{0xff}, 4096), 4096*(root-1))
-	Check(t, err)
-	Check(t, file.Close())
+	storetest.Check(t, err)
+	storetest.Check(t, file.Close())
 }
 
 // CollectGarbage runs the finalizers of all objects that nothing refers to.

@@ -22,6 +22,7 @@ import (
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 	"example.com/petstore/repository/sqlite/internal/storefile"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestStoreIsUnavailableWhenItsFileIsReplaced(t *testing.T) {
@@ -52,11 +53,9 @@ func TestCommitFailsWhenItsFileIsRemovedMeanwhile(t *testing.T) {
 	s := sqlitetest.Open(t, path)
 	t.Cleanup(func() { _ = s.Close() })
 	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		return errors.Join(sqlitetest.Adding("Rex")(ctx, r), os.Remove(path))
+		return errors.Join(storetest.Adding("Rex")(ctx, r), os.Remove(path))
 	})
-	if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, storefile.ErrReplaced) || !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("got %v, want unavailable, %v and %v", err, storefile.ErrReplaced, os.ErrNotExist)
-	}
+	storetest.WantError(t, "the error", err, domain.ErrUnavailable, storefile.ErrReplaced, os.ErrNotExist)
 }
 
 func TestRefusedWriteIsNotInFileThatIsMovedBack(t *testing.T) {
@@ -65,13 +64,11 @@ func TestRefusedWriteIsNotInFileThatIsMovedBack(t *testing.T) {
 	s := sqlitetest.Open(t, path)
 	t.Cleanup(func() { check(t, s.Close()) })
 	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		return errors.Join(sqlitetest.Adding("Rex")(ctx, r), os.Rename(path, path+".moved"))
+		return errors.Join(storetest.Adding("Rex")(ctx, r), os.Rename(path, path+".moved"))
 	})
-	if !errors.Is(err, domain.ErrUnavailable) {
-		t.Errorf("got %v, want unavailable", err)
-	}
+	storetest.WantError(t, "the error", err, domain.ErrUnavailable)
 	check(t, os.Rename(path+".moved", path))
-	check(t, s.InTx(t.Context(), sqlitetest.Adding("Tom")))
+	check(t, s.InTx(t.Context(), storetest.Adding("Tom")))
 	sqlitetest.WantPets(t, path, 1)
 }
 
@@ -83,14 +80,14 @@ func TestWritesAreCommittedWithoutFreeDescriptor(t *testing.T) { //nolint:parall
 	release := useAllDescriptors(t)
 	modify := func() error { return os.Chtimes(path, time.Time{}, time.Unix(1, 0)) }
 	between := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		return errors.Join(sqlitetest.Adding("Tom")(ctx, r), modify())
+		return errors.Join(storetest.Adding("Tom")(ctx, r), modify())
 	})
-	before := errors.Join(modify(), s.InTx(t.Context(), sqlitetest.Adding("Ada")))
+	before := errors.Join(modify(), s.InTx(t.Context(), storetest.Adding("Ada")))
 	read := s.Pets().Each(t.Context(), "", func(domain.Pet) error {
 		_, err := s.Pets().Get(t.Context(), 1) // on another connection
 		return err
 	})
-	after := errors.Join(modify(), s.InTx(t.Context(), sqlitetest.Adding("Eve")))
+	after := errors.Join(modify(), s.InTx(t.Context(), storetest.Adding("Eve")))
 	release()
 	check(t, errors.Join(between, before, read, after))
 	sqlitetest.WantPets(t, path, 4)
@@ -123,9 +120,9 @@ func TestStoreIsUnavailableWhenAnotherFileIsCopiedOverIt(t *testing.T) {
 	folder := t.TempDir()
 	path, backup := filepath.Join(folder, "pets.db"), filepath.Join(folder, "backup.db")
 	s := sqlitetest.Open(t, path)
-	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
+	check(t, s.InTx(t.Context(), storetest.Adding("Rex")))
 	sqlitetest.CopyStore(t, path, backup)
-	check(t, s.InTx(t.Context(), sqlitetest.Adding("Tom")))
+	check(t, s.InTx(t.Context(), storetest.Adding("Tom")))
 	inTransaction(t, s, func() { sqlitetest.CopyFile(t, backup, path) })
 	sqlitetest.WantUnavailable(t, s, storefile.ErrForeignWAL)
 	check(t, s.Close())
@@ -142,11 +139,9 @@ func inTransaction(t *testing.T, s *repository.Store, change func()) {
 	t.Helper()
 	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		change()
-		return sqlitetest.Adding("Max")(ctx, r)
+		return storetest.Adding("Max")(ctx, r)
 	})
-	if !errors.Is(err, domain.ErrUnavailable) {
-		t.Errorf("got %v, want unavailable", err)
-	}
+	storetest.WantError(t, "the error", err, domain.ErrUnavailable)
 }
 
 // A connection that SQLite opens to an emptied file removes its WAL. The shared memory is left.
@@ -212,7 +207,7 @@ func TestStoreIsAvailableAfterCheckpointsAndVacuum(t *testing.T) {
 			"DROP TABLE large", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)",
 		} {
 			sqlitetest.Execute(statement)(t, path)
-			check(t, s.InTx(t.Context(), sqlitetest.Adding("Tom")))
+			check(t, s.InTx(t.Context(), storetest.Adding("Tom")))
 			check(t, s.Ping(t.Context()))
 		}
 		sqlitetest.Reopen(t, path)

@@ -13,6 +13,7 @@ import (
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 	"example.com/petstore/repository/sqlite/internal/storefile"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestOpenRejectsFileReplacedBesideItsWAL(t *testing.T) {
@@ -59,7 +60,7 @@ func TestOpenAcceptsStoreAfterCrashWithinCheckpoint(t *testing.T) {
 	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
 	check(t, err)
 	for range 90 { // many pages: names are in the table
-		check(t, store.InTx(t.Context(), sqlitetest.Adding(strings.Repeat("x", 200))))
+		check(t, store.InTx(t.Context(), storetest.Adding(strings.Repeat("x", 200))))
 	}
 	before := sqlitetest.CopyOf(t, path)
 	check(t, store.Close())

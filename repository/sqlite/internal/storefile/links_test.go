@@ -13,6 +13,7 @@ import (
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 	"example.com/petstore/repository/sqlite/internal/storefile"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestFileWithSecondNameIsNotUsed(t *testing.T) {
@@ -21,7 +22,7 @@ func TestFileWithSecondNameIsNotUsed(t *testing.T) {
 	other := path + ".kept"
 	s := sqlitetest.Open(t, path)
 	t.Cleanup(func() { check(t, s.Close()) })
-	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
+	check(t, s.InTx(t.Context(), storetest.Adding("Rex")))
 	check(t, os.Link(path, other))
 	sqlitetest.WantUnavailable(t, s, storefile.ErrLinked)
 	for _, name := range []string{path, other} {
@@ -31,7 +32,7 @@ func TestFileWithSecondNameIsNotUsed(t *testing.T) {
 		}
 	}
 	check(t, os.Remove(other))
-	check(t, s.InTx(t.Context(), sqlitetest.Adding("Ada")))
+	check(t, s.InTx(t.Context(), storetest.Adding("Ada")))
 	check(t, s.Ping(t.Context()))
 	sqlitetest.WantPets(t, path, 2)
 }

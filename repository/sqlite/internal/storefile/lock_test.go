@@ -16,6 +16,7 @@ import (
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/backup"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
+	"example.com/petstore/repository/storetest"
 )
 
 // A store is not opened while another process replaces it, and not replaced or copied while
@@ -48,9 +49,7 @@ func TestOpenAndReplaceExcludeEachOther(t *testing.T) {
 				ctx, cancel = context.WithTimeout(ctx, 200*time.Millisecond)
 				defer cancel()
 			}
-			if err := test.call(ctx, path); !errors.Is(err, test.want) {
-				t.Errorf("got %v, want %v", err, test.want)
-			}
+			storetest.WantError(t, "the error", test.call(ctx, path), test.want)
 			if after := sqlitetest.Files(t, filepath.Dir(path)); test.want != nil && after != before {
 				t.Errorf("got the files\n%.300s\nwant\n%.300s", after, before)
 			}

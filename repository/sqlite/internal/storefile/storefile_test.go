@@ -13,9 +13,10 @@ import (
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
+	"example.com/petstore/repository/storetest"
 )
 
-var check = sqlitetest.Check
+var check = storetest.Check
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 

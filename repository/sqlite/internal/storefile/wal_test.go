@@ -18,6 +18,7 @@ import (
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 	"example.com/petstore/repository/sqlite/internal/storefile"
+	"example.com/petstore/repository/storetest"
 )
 
 // A kill of the process leaves the files as they are then.
@@ -39,9 +40,7 @@ func TestCommitsOfRemovedWALAreSaved(t *testing.T) {
 			t.Cleanup(func() { check(t, s.Close()) })
 			check(t, remove(path+"-wal"))
 			sqlitetest.WantUnavailable(t, s, storefile.ErrWALRemoved)
-			if err := s.InTx(t.Context(), sqlitetest.Adding("Ada")); !errors.Is(err, storefile.ErrWALSaved) {
-				t.Errorf("got %v, want %v", err, storefile.ErrWALSaved)
-			}
+			storetest.WantError(t, "InTx", s.InTx(t.Context(), storetest.Adding("Ada")), storefile.ErrWALSaved)
 			crashed := filepath.Join(t.TempDir(), "pets.db")
 			sqlitetest.CopyFile(t, path, crashed)
 			sqlitetest.WantPets(t, crashed, 1)
@@ -80,7 +79,7 @@ func TestRemovedWALLocksTheStore(t *testing.T) {
 	t.Parallel()
 	s, path := sqlitetest.OpenWithPet(t)
 	check(t, os.Remove(path+"-wal"))
-	if err := s.InTx(t.Context(), sqlitetest.Adding("Tom")); !errors.Is(err, storefile.ErrWALSaved) {
+	if err := s.InTx(t.Context(), storetest.Adding("Tom")); !errors.Is(err, storefile.ErrWALSaved) {
 		t.Fatalf("got %v, want %v", err, storefile.ErrWALSaved)
 	}
 	const insert = "INSERT INTO pets (name, category_id) VALUES ('ada', 7)"
@@ -113,19 +112,17 @@ func TestRemovedWALIsNotWrittenToAnotherFile(t *testing.T) {
 func TestCommitsOfWALThatWasReplacedByItsCopyAreSaved(t *testing.T) {
 	t.Parallel()
 	for name, later := range map[string]func(*testing.T, *repository.Store) error{
-		"by a write": func(t *testing.T, s *repository.Store) error { return s.InTx(t.Context(), sqlitetest.Adding("Ada")) },
+		"by a write": func(t *testing.T, s *repository.Store) error { return s.InTx(t.Context(), storetest.Adding("Ada")) },
 		"by Close":   func(*testing.T, *repository.Store) error { return storefile.ErrWALSaved },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, path := sqlitetest.OpenWithPet(t)
 			sqlitetest.CopyFile(t, path+"-wal", path+".copy")
-			check(t, s.InTx(t.Context(), sqlitetest.Adding("Tom")))
+			check(t, s.InTx(t.Context(), storetest.Adding("Tom")))
 			copied := sqlitetest.ReadFile(t, path+".copy")
 			check(t, os.Rename(path+".copy", path+"-wal"))
-			if err := later(t, s); !errors.Is(err, storefile.ErrWALSaved) {
-				t.Errorf("got %v, want %v", err, storefile.ErrWALSaved)
-			}
+			storetest.WantError(t, "the error", later(t, s), storefile.ErrWALSaved)
 			check(t, s.Close())
 			sqlitetest.WantPets(t, path, 2)
 			kept, err := filepath.Glob(path + "-wal.replaced-*")
@@ -143,7 +140,7 @@ func TestOtherWALIsNotMovedAfterCommitOfAnotherConnection(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pets.db")
 	s := sqlitetest.Open(t, path)
 	other := openOther(t, path)
-	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
+	check(t, s.InTx(t.Context(), storetest.Adding("Rex")))
 	sqlitetest.CopyFile(t, path+"-wal", path+".copy")
 	tx, err := other.BeginTx(t.Context(), nil)
 	check(t, err)
@@ -152,13 +149,9 @@ func TestOtherWALIsNotMovedAfterCommitOfAnotherConnection(t *testing.T) {
 	check(t, os.Rename(path+".copy", path+"-wal"))
 	check(t, tx.Commit())
 	check(t, other.Close())
-	if err := s.InTx(t.Context(), sqlitetest.Adding("Ada")); !errors.Is(err, storefile.ErrOtherWAL) {
-		t.Errorf("got %v, want %v", err, storefile.ErrOtherWAL)
-	}
+	storetest.WantError(t, "InTx", s.InTx(t.Context(), storetest.Adding("Ada")), storefile.ErrOtherWAL)
 	check(t, os.Rename(path+"-wal", path+".copy"))
-	if err := s.InTx(t.Context(), sqlitetest.Adding("Ada")); !errors.Is(err, storefile.ErrWALSaved) {
-		t.Errorf("got %v, want %v", err, storefile.ErrWALSaved)
-	}
+	storetest.WantError(t, "InTx", s.InTx(t.Context(), storetest.Adding("Ada")), storefile.ErrWALSaved)
 	check(t, s.Close())
 	sqlitetest.WantPets(t, path, 2)
 }
@@ -169,9 +162,7 @@ func TestCloseFailsWhenCommitsOfReplacedWALAreNotSaved(t *testing.T) {
 	s, path := sqlitetest.OpenWithPet(t)
 	check(t, os.Remove(path+"-wal"))
 	other := openOther(t, path)
-	if err := s.InTx(t.Context(), sqlitetest.Adding("Tom")); !errors.Is(err, storefile.ErrOtherWAL) {
-		t.Errorf("InTx: got %v, want %v", err, storefile.ErrOtherWAL)
-	}
+	storetest.WantError(t, "InTx", s.InTx(t.Context(), storetest.Adding("Tom")), storefile.ErrOtherWAL)
 	if err := s.Close(); !errors.Is(err, storefile.ErrOtherWAL) || !strings.Contains(err.Error(), "commits since the last checkpoint are lost") {
 		t.Errorf("Close: got %v, want %v and what is lost", err, storefile.ErrOtherWAL)
 	}
