@@ -52,9 +52,7 @@ func TestCanceledFunctionDoesNotRun(t *testing.T) {
 		t.Errorf("a context that has ended: got %v, want an Error that wraps canceled", err)
 	}
 	release()
-	if err := <-other; err != nil {
-		t.Errorf("the other function: got %v, want no error", err)
-	}
+	check(t, <-other)
 	q.wantNames(t, "other")
 	q.wantBatches(t, 1, 1) // without the canceled one
 }

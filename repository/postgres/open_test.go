@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"example.com/petstore/domain"
@@ -188,28 +186,15 @@ func TestOpenRejectsUserWithoutPrivileges(t *testing.T) {
 func TestConcurrentOpensCreateOneStore(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
-	var created atomic.Int32
-	var wait sync.WaitGroup
-	for range 8 {
-		wait.Go(func() {
-			store, err := repository.Open(t.Context(), postgres.New(dsn), repository.Options{Migrate: true})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if store.Schema().Created {
-				created.Add(1)
-			}
-			if err := errors.Join(store.InTx(t.Context(), adding("Rex")), store.Close()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wait.Wait()
+	created := storetest.Concurrently(t, 8, func(int) (bool, error) {
+		store, err := repository.Open(t.Context(), postgres.New(dsn), repository.Options{Migrate: true})
+		if err != nil {
+			return false, err
+		}
+		return store.Schema().Created, errors.Join(store.InTx(t.Context(), adding("Rex")), store.Close())
+	})
+	storetest.Equal(t, "how many stores were created", 1, created)
 	wantPets(t, open(t, dsn, repository.Options{}), 8)
-	if created.Load() != 1 {
-		t.Errorf("got %d stores that were created, want 1", created.Load())
-	}
 }
 
 // The rules of package domain reject it before.

@@ -16,18 +16,12 @@ import (
 // eachAndCount returns the records of Each. It checks that Count returns their number.
 func eachAndCount[T any, S ~string](
 	t *testing.T, status S, count func(context.Context, S) (int64, error), each func(context.Context, S, func(T) error) error,
-) (records []T) {
+) []T {
 	t.Helper()
-	err := each(t.Context(), status, func(record T) error {
-		records = append(records, record)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n, err := count(t.Context(), status); err != nil || n != int64(len(records)) {
-		t.Errorf("Count of the status %q: got %d, %v, want %d", status, n, err, len(records))
-	}
+	records, err := collect(t.Context(), status, each)
+	Check(t, err)
+	n, err := count(t.Context(), status)
+	Equal(t, fmt.Sprintf("Count of the status %q", status), int64(len(records)), n, err)
 	return records
 }
 

@@ -66,11 +66,11 @@ func WantMessage(t testing.TB, what string, err error, texts ...string) {
 // WantNames expects the pets with these names, in the order of their ids.
 func WantNames(t testing.TB, s Store, want ...string) {
 	t.Helper()
+	pets, err := collect(context.WithoutCancel(t.Context()), "", s.Pets().Each)
 	var got []string
-	err := s.Pets().Each(context.WithoutCancel(t.Context()), "", func(pet domain.Pet) error {
+	for _, pet := range pets {
 		got = append(got, pet.Name)
-		return nil
-	})
+	}
 	Equal(t, "the names of the pets", want, got, err)
 }
 
@@ -82,4 +82,25 @@ func WaitUntil(t testing.TB, what string, condition func() bool) {
 			t.Fatal("timed out waiting until " + what)
 		}
 	}
+}
+
+// Concurrently calls fn for n callers at once, and returns how often it returned true. Its errors must be nil.
+func Concurrently(t testing.TB, n int, fn func(caller int) (bool, error)) (times int) {
+	t.Helper()
+	results := make(chan bool)
+	for caller := range n {
+		go func() {
+			ok, err := fn(caller)
+			if err != nil {
+				t.Errorf("caller %d: %v", caller, err)
+			}
+			results <- ok && err == nil
+		}()
+	}
+	for range n {
+		if <-results {
+			times++
+		}
+	}
+	return times
 }

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"example.com/petstore/domain/port"
@@ -41,15 +42,11 @@ func importAdvancesFromItsState(t *testing.T, s Store) {
 		{port.ImportState{Added: 4}, half, false},
 		{whole, half, true},
 	} {
-		if got := advance(t, s, file, step.from, step.to); got != step.want {
-			t.Errorf("Advance from %+v to %+v: got %t, want %t", step.from, step.to, got, step.want)
-		}
+		Equal(t, fmt.Sprintf("Advance from %+v to %+v", step.from, step.to), step.want, advance(t, s, file, step.from, step.to))
 	}
 	wantImportState(t, s, file, half)
 	wantImportState(t, s, other, none)
 	empty := port.ImportState{Complete: true}
-	if !advance(t, s, other, none, empty) || !advance(t, s, other, empty, whole) {
-		t.Error("Advance of a file without animals: got false, want true")
-	}
+	Equal(t, "Advance of a file without animals", true, advance(t, s, other, none, empty) && advance(t, s, other, empty, whole))
 	wantImportState(t, s, other, whole)
 }

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -64,9 +65,7 @@ func orderChangesStatusOnce(t *testing.T, s Store) {
 		{2, domain.OrderCancelled, noon, true}, // before it was placed: its times do not go back
 		{3, domain.OrderCancelled, later, false},
 	} {
-		if got := moveOrder(t, s, step.id, step.to, step.at); got != step.want {
-			t.Errorf("ChangeStatusIf of the order %d to %s: got %t, want %t", step.id, step.to, got, step.want)
-		}
+		Equal(t, fmt.Sprintf("ChangeStatusIf of the order %d to %s", step.id, step.to), step.want, moveOrder(t, s, step.id, step.to, step.at))
 	}
 	orders[0].Status, orders[0].UpdatedAt, orders[1].Status = domain.OrderDelivered, later, domain.OrderCancelled
 	wantOrder(t, s, orders[0])
@@ -90,12 +89,7 @@ func petHasOneUncancelledOrder(t *testing.T, s Store) {
 	wantCode(t, err, domain.ErrConflict, "pet_not_available")
 	moveOrder(t, s, 1, domain.OrderCancelled, noon)
 	id, err := placeAgain()
-	if err != nil {
-		t.Errorf("after the cancellation: got %v, want no error", err)
-	}
-	if !moveOrder(t, s, id, domain.OrderDelivered, noon) {
-		t.Error("ChangeStatusIf of a placed order: got false, want true")
-	}
+	Equal(t, "ChangeStatusIf of a placed order", true, moveOrder(t, s, id, domain.OrderDelivered, noon), err)
 	_, err = placeAgain()
 	wantCode(t, err, domain.ErrConflict, "pet_not_available")
 }
@@ -115,13 +109,9 @@ func rejectedOrderLeavesTheTransaction(t *testing.T, s Store) {
 		}
 		return nil
 	})
-	pets, err := s.Pets().List(t.Context(), pageQuery(1, 3))
-	if err != nil || len(pets.Items) != 2 || pets.Items[0].Name != "before" || pets.Items[1].Name != "after" {
-		t.Errorf("got the pets %v and %v, want before and after", pets, err)
-	}
-	if n, err := s.Orders().Count(t.Context(), ""); err != nil || n != 1 {
-		t.Errorf("got %d orders and %v, want 1", n, err)
-	}
+	WantNames(t, s, "Rex", "before", "after")
+	n, err := s.Orders().Count(t.Context(), "")
+	Equal(t, "the number of orders", int64(1), n, err)
 }
 
 func orderReferencesPet(t *testing.T, s Store) {
@@ -140,11 +130,6 @@ func petChangesFromGivenStatuses(t *testing.T, s Store) {
 			return r.Pets.ChangeStatusIf(ctx, id, from, to)
 		})
 	}
-	wantPet := func(want domain.Pet) {
-		if got, err := s.Pets().Get(t.Context(), want.ID); err != nil || got != want {
-			t.Errorf("Get: got %v and %v, want %v", got, err, want)
-		}
-	}
 	statuses := []domain.PetStatus{"", domain.PetAvailable, domain.PetPending, domain.PetSold}
 	for _, from := range statuses {
 		for _, named := range statuses {
@@ -154,7 +139,7 @@ func petChangesFromGivenStatuses(t *testing.T, s Store) {
 			} else if moved {
 				pet.Status = domain.PetPending
 			}
-			wantPet(pet)
+			wantPet(t, s, pet)
 		}
 	}
 	pet := addPets(t, s, domain.NewPet{Name: "Rex"})[0]
@@ -169,15 +154,12 @@ func petChangesFromGivenStatuses(t *testing.T, s Store) {
 			{[]domain.PetStatus{domain.PetAvailable, ""}, domain.PetPending, true},
 			{[]domain.PetStatus{domain.PetPending, ""}, domain.PetSold, true},
 		} {
-			if moved, err := r.Pets.ChangeStatusIf(ctx, pet.ID, step.from, step.to); err != nil || moved != step.want {
-				t.Errorf("ChangeStatusIf from %q: got %t and %v, want %t", step.from, moved, err, step.want)
-			}
+			moved, err := r.Pets.ChangeStatusIf(ctx, pet.ID, step.from, step.to)
+			Equal(t, fmt.Sprintf("ChangeStatusIf from %q", step.from), step.want, moved, err)
 		}
 		return nil
 	})
 	pet.Status = domain.PetSold
-	wantPet(pet)
-	if change(math.MaxInt64, statuses, domain.PetSold) {
-		t.Error("ChangeStatusIf of an unknown animal: got true, want false")
-	}
+	wantPet(t, s, pet)
+	Equal(t, "ChangeStatusIf of an unknown animal", false, change(math.MaxInt64, statuses, domain.PetSold))
 }

@@ -20,9 +20,7 @@ func concurrentReadsGetTheirOwnRecords(t *testing.T, s Store) {
 				wantCode(t, err, domain.ErrNotFound, "pet_not_found")
 				return
 			}
-			if got, err := s.Pets().Get(t.Context(), pets[i%4].ID); err != nil || got != pets[i%4] {
-				t.Errorf("got %v, %v, want %v", got, err, pets[i%4])
-			}
+			wantPet(t, s, pets[i%4])
 		})
 	}
 	readers.Wait()

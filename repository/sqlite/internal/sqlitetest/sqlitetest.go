@@ -29,6 +29,13 @@ func Open(t *testing.T, path string) *repository.Store {
 	return store
 }
 
+// NewDatabase creates a store and opens its database.
+func NewDatabase(t *testing.T) (_ engine.Database, path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "pets.db")
+	return OpenDatabase(t, path), path
+}
+
 // OpenDatabase opens the database of a store, which it creates if there is none. It is closed when the test ends.
 func OpenDatabase(t *testing.T, path string) engine.Database {
 	t.Helper()
@@ -43,7 +50,7 @@ func OpenWithPet(t *testing.T) (store *repository.Store, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "pets.db")
 	store = Open(t, path)
-	t.Cleanup(func() { _ = store.Close() })
+	t.Cleanup(func() { _ = store.Close() }) // may fail if the test has changed its files
 	storetest.Check(t, store.InTx(t.Context(), storetest.Adding("Rex")))
 	return store, path
 }
@@ -60,9 +67,7 @@ func NewStoreWithPet(t *testing.T) (path string) {
 func WantUnavailable(t *testing.T, s *repository.Store, want error) {
 	t.Helper()
 	for call, err := range map[string]error{"InTx": s.InTx(t.Context(), storetest.Adding("Tom")), "Ping": s.Ping(t.Context())} {
-		if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, want) {
-			t.Errorf("%s: got %v, want unavailable and %v", call, err, want)
-		}
+		storetest.WantError(t, call, err, domain.ErrUnavailable, want)
 	}
 }
 
@@ -93,12 +98,9 @@ func Newer(t *testing.T, path string) {
 func Damaged(t *testing.T, path string) {
 	t.Helper()
 	NewStore(t, path, "Rexxxxxxxx")
-	content, err := os.ReadFile(path)
-	storetest.Check(t, err)
+	content := ReadFile(t, path)
 	Execute("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'orders_pet_id') WHERE name = 'pets_status_id'")(t, path)
-	changed, err := os.ReadFile(path)
-	storetest.Check(t, err)
-	if bytes.Equal(content, changed) {
+	if bytes.Equal(content, ReadFile(t, path)) {
 		t.Fatal("the file was not damaged")
 	}
 }
@@ -128,9 +130,7 @@ func CopyOf(t *testing.T, path string) string {
 // CopyFile copies a file, without its WAL.
 func CopyFile(t *testing.T, from, to string) {
 	t.Helper()
-	content, err := os.ReadFile(from)
-	storetest.Check(t, err)
-	storetest.Check(t, os.WriteFile(to, content, 0o600))
+	storetest.Check(t, os.WriteFile(to, ReadFile(t, from), 0o600))
 }
 
 // CopyStore copies a store with Copy.
@@ -159,10 +159,8 @@ func WantPets(t *testing.T, path string, want int) {
 	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
 	storetest.Check(t, err)
 	defer func() { _ = store.Close() }()
-	page, err := store.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 100}})
-	if err != nil || len(page.Items) != want {
-		t.Errorf("got %d pets and %v, want %d", len(page.Items), err, want)
-	}
+	got, err := store.Pets().Count(t.Context(), "")
+	storetest.Equal(t, "the number of pets", int64(want), got, err)
 }
 
 // ReadFile returns the content of a file.
@@ -185,14 +183,37 @@ func Files(t *testing.T, folder string) string {
 	storetest.Check(t, err)
 	var all strings.Builder
 	for _, entry := range entries {
-		content := []byte("a folder")
+		content := "a folder"
 		if !entry.IsDir() {
-			content, err = os.ReadFile(filepath.Join(folder, entry.Name()))
-			storetest.Check(t, err)
+			content = string(ReadFile(t, filepath.Join(folder, entry.Name())))
 		}
-		all.WriteString(entry.Name() + " " + string(content) + "\n")
+		all.WriteString(entry.Name() + " " + content + "\n")
 	}
 	return all.String()
+}
+
+// Unchanged returns a function that expects these files, or the files in these folders, as they are now.
+func Unchanged(t *testing.T, paths ...string) (wantUnchanged func()) {
+	t.Helper()
+	read := func(path string) string {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return Files(t, path)
+		}
+		content, _ := os.ReadFile(path) // may not exist
+		return string(content)
+	}
+	var before []string
+	for _, path := range paths {
+		before = append(before, read(path))
+	}
+	return func() {
+		t.Helper()
+		for i, path := range paths {
+			if after := read(path); after != before[i] {
+				t.Errorf("%s was changed: got\n%.300s\nwant\n%.300s", path, after, before[i])
+			}
+		}
+	}
 }
 
 // Execute returns a function that executes a statement on a connection of its own.

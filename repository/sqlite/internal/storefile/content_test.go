@@ -166,14 +166,12 @@ func TestEmptiedFileIsNotTakenForNewStore(t *testing.T) {
 				}
 				notice(t, s)
 				check(t, s.Close())
-				before := sqlitetest.Files(t, filepath.Dir(path))
+				wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(path))
 				_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 				if !errors.Is(err, storefile.ErrEmptied) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "petstore restore") {
 					t.Errorf("got the error %v, want one line with %v and the remedy", err, storefile.ErrEmptied)
 				}
-				if after := sqlitetest.Files(t, filepath.Dir(path)); after != before {
-					t.Error("the files were changed")
-				}
+				wantUnchanged()
 			})
 		}
 	}
