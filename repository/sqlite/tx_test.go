@@ -20,7 +20,7 @@ import (
 // transaction.
 func TestFailedCommitEndsTheTransaction(t *testing.T) {
 	t.Parallel()
-	database := sqlitetest.OpenDatabase(t, filepath.Join(t.TempDir(), "pets.db"))
+	database, _ := sqlitetest.NewDatabase(t)
 	tx, err := database.Begin(t.Context())
 	check(t, err)
 	for _, statement := range []string{
@@ -41,8 +41,7 @@ func TestFailedCommitEndsTheTransaction(t *testing.T) {
 // The commit that overwrites a failed one waits for the lock, as any other does.
 func TestBeginAfterFailedCommitWaitsForTheLock(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	database := sqlitetest.OpenDatabase(t, path)
+	database, path := sqlitetest.NewDatabase(t)
 	other, err := sql.Open("sqlite3", "file:"+path+"?_txlock=immediate")
 	check(t, err)
 	defer func() { check(t, other.Close()) }()
@@ -87,7 +86,7 @@ func TestPollOverwritesFailedCommitUnlessTheFileIsDamaged(t *testing.T) {
 // kinds of statement are in endedTransactionCannotBeUsed of storetest.
 func TestEndedTransactionRunsNoStatement(t *testing.T) {
 	t.Parallel()
-	database := sqlitetest.OpenDatabase(t, filepath.Join(t.TempDir(), "pets.db"))
+	database, _ := sqlitetest.NewDatabase(t)
 	for name, end := range map[string]func(engine.Tx) error{
 		"commit":   func(tx engine.Tx) error { return tx.Commit(engine.Changes{}) },
 		"rollback": engine.Tx.Rollback,

@@ -16,8 +16,7 @@ import (
 
 func TestCopyIsOneFile(t *testing.T) {
 	t.Parallel()
-	path, folder := filepath.Join(t.TempDir(), "pets.db"), t.TempDir()
-	sqlitetest.NewStore(t, path, "Rex")
+	path, folder := sqlitetest.NewStoreWithPet(t), t.TempDir()
 	sqlitetest.CopyStore(t, sqlitetest.Crash(t, path, "Tom"), filepath.Join(folder, "copy.db"))
 	if got := sqlitetest.Files(t, folder); !strings.HasPrefix(got, "copy.db ") || strings.Contains(got, "copy.db-") {
 		t.Errorf("got the files\n%.100s\nwant copy.db alone", got)
@@ -59,13 +58,11 @@ func TestCopyRejectsWhatIsNoIntactStore(t *testing.T) {
 // Programs such as rsync --link-dest make hard links to files that have not changed.
 func TestCopyReadsBackupWithSecondName(t *testing.T) {
 	t.Parallel()
-	path, folder := filepath.Join(t.TempDir(), "pets.db"), t.TempDir()
-	sqlitetest.NewStore(t, path, "Rex")
+	path, folder := sqlitetest.NewStoreWithPet(t), t.TempDir()
 	sqlitetest.CopyStore(t, path, filepath.Join(folder, "backup.db"))
 	check(t, os.Link(filepath.Join(folder, "backup.db"), filepath.Join(folder, "linked.db")))
-	if contents := sqlitetest.CopyStore(t, filepath.Join(folder, "linked.db"), filepath.Join(t.TempDir(), "copy.db")); contents.Pets != 1 {
-		t.Errorf("got %d pets, want 1", contents.Pets)
-	}
+	contents := sqlitetest.CopyStore(t, filepath.Join(folder, "linked.db"), filepath.Join(t.TempDir(), "copy.db"))
+	storetest.Equal(t, "the number of pets", int64(1), contents.Pets)
 	check(t, os.Link(path, path+".linked")) // beside which the WAL of the store is not found
 	_, err := backup.Copy(t.Context(), path+".linked", sqlitetest.NewFile(t, filepath.Join(t.TempDir(), "copy.db")), sqlitetest.Ignore)
 	storetest.WantMessage(t, "the error", err, "a second name, a hard link")

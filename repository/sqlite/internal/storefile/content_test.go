@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -41,35 +40,21 @@ func TestStoreIsUnavailableWhenItsFileIsReplaced(t *testing.T) {
 			t.Parallel()
 			s, path := sqlitetest.OpenWithPet(t)
 			check(t, s.Ping(t.Context()))
-			inTransaction(t, s, func() { check(t, change(path, sqlitetest.ReadFile(t, path))) })
+			inTransaction(t, s, storefile.ErrReplaced, func() { check(t, change(path, sqlitetest.ReadFile(t, path))) })
 			sqlitetest.WantUnavailable(t, s, storefile.ErrReplaced)
 		})
 	}
 }
 
-func TestCommitFailsWhenItsFileIsRemovedMeanwhile(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	s := sqlitetest.Open(t, path)
-	t.Cleanup(func() { _ = s.Close() })
-	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		return errors.Join(storetest.Adding("Rex")(ctx, r), os.Remove(path))
-	})
-	storetest.WantError(t, "the error", err, domain.ErrUnavailable, storefile.ErrReplaced, os.ErrNotExist)
-}
-
 func TestRefusedWriteIsNotInFileThatIsMovedBack(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	s := sqlitetest.Open(t, path)
-	t.Cleanup(func() { check(t, s.Close()) })
-	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		return errors.Join(storetest.Adding("Rex")(ctx, r), os.Rename(path, path+".moved"))
-	})
-	storetest.WantError(t, "the error", err, domain.ErrUnavailable)
+	s, path := sqlitetest.OpenWithPet(t)
+	inTransaction(t, s, storefile.ErrReplaced, func() { check(t, os.Rename(path, path+".moved")) })
 	check(t, os.Rename(path+".moved", path))
 	check(t, s.InTx(t.Context(), storetest.Adding("Tom")))
-	sqlitetest.WantPets(t, path, 1)
+	storetest.WantNames(t, s, "Rex", "Tom")
+	check(t, s.Close())
+	sqlitetest.WantPets(t, path, 2)
 }
 
 // The content is to be checked when the file was modified, as by a checkpoint. It needs a
@@ -117,44 +102,41 @@ func useAllDescriptors(t *testing.T) (release func()) {
 
 func TestStoreIsUnavailableWhenAnotherFileIsCopiedOverIt(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	path, backup := filepath.Join(folder, "pets.db"), filepath.Join(folder, "backup.db")
-	s := sqlitetest.Open(t, path)
-	check(t, s.InTx(t.Context(), storetest.Adding("Rex")))
+	s, path := sqlitetest.OpenWithPet(t)
+	backup := path + ".backup"
 	sqlitetest.CopyStore(t, path, backup)
 	check(t, s.InTx(t.Context(), storetest.Adding("Tom")))
-	inTransaction(t, s, func() { sqlitetest.CopyFile(t, backup, path) })
+	inTransaction(t, s, storefile.ErrForeignWAL, func() { sqlitetest.CopyFile(t, backup, path) })
 	sqlitetest.WantUnavailable(t, s, storefile.ErrForeignWAL)
 	check(t, s.Close())
-	if content, err := os.ReadFile(path); err != nil || string(content) != string(sqlitetest.ReadFile(t, backup)) {
-		t.Errorf("the file was changed: %v", err)
-	}
-	if _, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{}); !errors.Is(err, storefile.ErrForeignWAL) {
-		t.Errorf("got %v, want %v", err, storefile.ErrForeignWAL)
+	wantSameContent(t, backup, path)
+	_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
+	storetest.WantError(t, "Open", err, storefile.ErrForeignWAL)
+}
+
+func wantSameContent(t *testing.T, path, other string) {
+	t.Helper()
+	if !bytes.Equal(sqlitetest.ReadFile(t, path), sqlitetest.ReadFile(t, other)) {
+		t.Errorf("%s has another content than %s", other, path)
 	}
 }
 
 // inTransaction calls change in a transaction, which fails: no poll finds the file half changed.
-func inTransaction(t *testing.T, s *repository.Store, change func()) {
+func inTransaction(t *testing.T, s *repository.Store, want error, change func()) {
 	t.Helper()
 	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		change()
 		return storetest.Adding("Max")(ctx, r)
 	})
-	storetest.WantError(t, "the error", err, domain.ErrUnavailable)
+	storetest.WantError(t, "InTx", err, domain.ErrUnavailable, want)
 }
 
 // A connection that SQLite opens to an emptied file removes its WAL. The shared memory is left.
 func TestEmptiedFileIsNotTakenForNewStore(t *testing.T) {
 	t.Parallel()
-	for name, notice := range map[string]func(t *testing.T, s *repository.Store){
-		"noticed while open": func(t *testing.T, s *repository.Store) {
-			sqlitetest.WantUnavailable(t, s, storefile.ErrEmptied)
-		},
-		"not noticed": func(*testing.T, *repository.Store) {},
-	} {
+	for _, noticed := range []bool{true, false} {
 		for _, walRemoved := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, WAL removed %t", name, walRemoved), func(t *testing.T) {
+			t.Run(fmt.Sprintf("noticed while open %t, WAL removed %t", noticed, walRemoved), func(t *testing.T) {
 				t.Parallel()
 				s, path := sqlitetest.OpenWithPet(t)
 				check(t, os.Truncate(path, 0))
@@ -164,13 +146,14 @@ func TestEmptiedFileIsNotTakenForNewStore(t *testing.T) {
 						t.Fatalf("got the WAL and %v, want none", err)
 					}
 				}
-				notice(t, s)
+				if noticed {
+					sqlitetest.WantUnavailable(t, s, storefile.ErrEmptied)
+				}
 				check(t, s.Close())
 				wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(path))
 				_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-				if !errors.Is(err, storefile.ErrEmptied) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "petstore restore") {
-					t.Errorf("got the error %v, want one line with %v and the remedy", err, storefile.ErrEmptied)
-				}
+				storetest.WantError(t, "Open", err, storefile.ErrEmptied)
+				storetest.WantMessage(t, "Open", err, "petstore restore")
 				wantUnchanged()
 			})
 		}
