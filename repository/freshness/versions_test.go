@@ -49,14 +49,6 @@ func increases(v *freshness.Versions, fn func()) engine.Changes {
 // allChanges are each kind of change, none and all.
 var allChanges = []engine.Changes{{}, {Added: true}, {Changed: true}, {Keys: true}, engine.AllChanges}
 
-func TestCommitIncreasesTheNumbersOfItsChanges(t *testing.T) {
-	t.Parallel()
-	v := newVersions(t, database{poll: none, checksBeforeRead: true})
-	for _, want := range allChanges {
-		storetest.Equal(t, "the numbers that increased", want, increases(v, func() { storetest.Check(t, v.Commit(want, func() error { return nil })) }))
-	}
-}
-
 // Nobody knows when the changes become visible: until the commit has ended, no entry of a cache is fresh.
 func TestNumbersOfAPolledDatabaseIncreaseWithEachLoadDuringACommit(t *testing.T) {
 	t.Parallel()
@@ -104,21 +96,6 @@ func TestFailedPollIncreasesAllNumbers(t *testing.T) {
 	})
 	if got != engine.AllChanges {
 		t.Errorf("got increases of %+v, want all", got)
-	}
-}
-
-// Refresh and Poll never both call PollChanges.
-func TestOnlyOneOfRefreshAndPollUsesTheDatabase(t *testing.T) {
-	t.Parallel()
-	unwanted := func(context.Context) (engine.Changes, error) {
-		t.Error("PollChanges was called")
-		return engine.Changes{}, nil
-	}
-	if err := newVersions(t, database{poll: unwanted, checksBeforeRead: true}).Poll(); err != nil {
-		t.Error(err)
-	}
-	if err := newVersions(t, database{poll: unwanted}).Refresh(t.Context(), 0); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -4,17 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"testing"
 
 	"example.com/petstore/repository/storetest"
 )
 
-var errFailure = errors.New("failure")
-
 // statements are two Statements, which return the squares and the names of numbers. They record
-// the rows that were sent together, and fail for rows with 13.
+// the rows that were sent together.
 type statements struct {
 	*Tx
 	squares *Statement[int, int]
@@ -30,15 +27,12 @@ func newStatements() *statements {
 }
 
 func newStatement[R any](s *statements, result func(int) R) *Statement[int, R] {
-	return NewStatement(s.Tx, func(_ context.Context, rows []int) (results []R, err error) {
+	return NewStatement(s.Tx, func(_ context.Context, rows []int) (results []R, _ error) {
 		s.sent = append(s.sent, slices.Clone(rows))
 		for _, n := range rows {
 			results = append(results, result(n))
 		}
-		if slices.Contains(rows, 13) {
-			err = errFailure
-		}
-		return results, err
+		return results, nil
 	})
 }
 
@@ -68,23 +62,6 @@ func TestRowsOfAStatementAreSentTogether(t *testing.T) {
 	s.wantSent(t, []int{0, 2, 3}, []int{4, 9})
 }
 
-func TestRowsThatAreNotCoalescedAreSentAlone(t *testing.T) {
-	t.Parallel()
-	s := newStatements()
-	if err := s.WaitForOthers(); err != nil {
-		t.Errorf("got %v without others", err)
-	}
-	for n := range 2 {
-		if got, err := s.squares.Do(t.Context(), n+1); err != nil || got != (n+1)*(n+1) {
-			t.Errorf("got %d, %v, want the square of %d", got, err, n+1)
-		}
-	}
-	if _, err := s.squares.Do(t.Context(), 13); !errors.Is(err, errFailure) {
-		t.Errorf("got %v, want %v", err, errFailure)
-	}
-	s.wantSent(t, []int{1}, []int{2}, []int{13})
-}
-
 func TestFunctionWaitsUntilTheOthersHaveEnded(t *testing.T) {
 	t.Parallel()
 	s := newStatements()
@@ -101,64 +78,6 @@ func TestFunctionWaitsUntilTheOthersHaveEnded(t *testing.T) {
 	s.wantSent(t, []int{20}, []int{21}, []int{0}, []int{1}, []int{10}, []int{11})
 }
 
-func TestFailureStopsTheFunctionsThatWait(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		rows  []int // of the functions, 0 for one that ends
-		ended error
-		want  error
-		sent  [][]int
-	}{
-		"of a statement": {[]int{1, 13, 2}, nil, errManyRows, [][]int{{1, 13, 2}}},
-		"of a function":  {[]int{1, 2, 0}, errFailure, errFailure, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newStatements()
-			var stopped []int
-			err := s.runCoroutines(len(c.rows), func(i int) {
-				if c.rows[i] == 0 {
-					return
-				}
-				_, err := s.squares.Do(t.Context(), c.rows[i])
-				_, again := s.squares.Do(t.Context(), c.rows[i])
-				if errors.Is(err, errStopped) && errors.Is(again, errStopped) {
-					stopped = append(stopped, i)
-				}
-			}, func(int) error { return c.ended })
-			storetest.WantError(t, "the error", err, c.want)
-			waiting := slices.Index(append(c.rows, 0), 0)
-			if len(stopped) != waiting {
-				t.Errorf("the functions %v were stopped, want the %d that waited", stopped, waiting)
-			}
-			s.wantSent(t, c.sent...)
-		})
-	}
-}
-
-// The goroutines of the other functions end, see TestMain.
-func TestGoexitOfAFunctionEndsTheOthers(t *testing.T) {
-	t.Parallel()
-	s := newStatements()
-	ended, exited := 0, make(chan struct{})
-	go func() {
-		defer close(exited)
-		_ = s.runCoroutines(3, func(i int) {
-			defer func() { ended++ }()
-			if i == 1 {
-				runtime.Goexit()
-			}
-			_, _ = s.squares.Do(t.Context(), i)
-			runtime.Goexit()
-		}, func(int) error { return nil })
-		t.Error("runCoroutines returned after a function called runtime.Goexit")
-	}()
-	<-exited
-	if ended != 2 {
-		t.Errorf("%d functions ended, want the two that had begun", ended)
-	}
-}
-
 // A function that failed without a change must not be taken for one that changed something,
 // because of another that runs while it waits.
 func TestChangesBelongToTheFunctionThatMadeThem(t *testing.T) {
@@ -168,6 +87,7 @@ func TestChangesBelongToTheFunctionThatMadeThem(t *testing.T) {
 	err := s.runCoroutines(len(dirty), func(i int) {
 		if i%2 == 0 {
 			s.MarkDirty(1)
+			s.MarkDirty(0)
 		}
 		for range i {
 			_, _ = s.squares.Do(t.Context(), i)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,9 +29,7 @@ func TestStatementsOfABatchAreSentTogether(t *testing.T) {
 		}
 		return func(ctx context.Context) {
 			pet, replayed, err := newPets(store).Create(ctx, domain.NewPet{Name: name}, key)
-			if err != nil || replayed != (wantReplayed && !key.IsZero()) {
-				t.Errorf("%s: got replayed %t and %v, want %t", name, replayed, err, wantReplayed)
-			}
+			storetest.Equal(t, name+": whether it was replayed", wantReplayed && !key.IsZero(), replayed, err)
 			pets[i] = pet
 		}
 	}
@@ -55,7 +54,7 @@ func TestStatementsOfABatchAreSentTogether(t *testing.T) {
 
 func TestFailureInABatchIsThatOfItsCallerAlone(t *testing.T) {
 	t.Parallel()
-	store := open(t, server.NewDatabase(t), repository.Options{Migrate: true})
+	store, _ := openNew(t)
 	failure := errors.New("failure")
 	claim := port.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: "k"}}
 	violating := func(ctx context.Context, r port.Repositories) error { // a CHECK of the table
@@ -96,23 +95,15 @@ func TestFailureInABatchIsThatOfItsCallerAlone(t *testing.T) {
 			},
 			func(ctx context.Context) { check(t, store.InTx(ctx, adding("last"))) },
 		)
-		if runs.Load() != c.runs {
-			t.Errorf("%s: another function ran %d times, want %d", name, runs.Load(), c.runs)
-		}
+		storetest.Equal(t, name+": the runs of another function", c.runs, runs.Load())
 	}
-	page, err := store.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 100}})
-	check(t, err)
-	got := map[string]int{}
-	for _, pet := range page.Items {
-		got[pet.Name]++
-	}
-	storetest.Equal(t, "the pets", map[string]int{"counted": 5, "last": 5}, got)
+	storetest.WantNames(t, store, slices.Repeat([]string{"counted", "last"}, 5)...)
 }
 
 // Later functions with the same key get the result of the first one.
 func TestKeyIsClaimedOnceInABatch(t *testing.T) {
 	t.Parallel()
-	store := open(t, server.NewDatabase(t), repository.Options{Migrate: true})
+	store, _ := openNew(t)
 	var mu sync.Mutex
 	got := map[string]int{}
 	create := func(name string) func(context.Context) {
@@ -127,9 +118,7 @@ func TestKeyIsClaimedOnceInABatch(t *testing.T) {
 	inOneBatch(t, store, create("Rex"), create("Rex"), create("Rex"), func(ctx context.Context) {
 		check(t, store.InTx(ctx, func(context.Context, port.Repositories) error { runs++; return nil }))
 	})
-	if runs != 1 {
-		t.Errorf("another function of the batch ran %d times, want once", runs)
-	}
+	storetest.Equal(t, "the runs of another function of the batch", 1, runs)
 	inOneBatch(t, store, create("Tom"), create("Rex"))
 	want := map[string]int{`"Rex" false false`: 1, `"Rex" true false`: 3, `"" false true`: 1}
 	storetest.Equal(t, "name, whether it was replayed, whether the key was reused", want, got)
@@ -147,9 +136,7 @@ func inOneBatch(t *testing.T, s *repository.Store, calls ...func(context.Context
 	began, end := make(chan struct{}), make(chan struct{})
 	wait.Go(func() {
 		err := s.InTx(t.Context(), func(context.Context, port.Repositories) error { close(began); <-end; return nil })
-		if err != nil {
-			t.Error(err)
-		}
+		storetest.WantError(t, "InTx", err, nil)
 	})
 	<-began
 	var queued sync.WaitGroup

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -43,9 +42,7 @@ func TestConnectionThatIsLostInATransactionIsUnavailable(t *testing.T) {
 
 func TestStoppedServerIsUnavailable(t *testing.T) {
 	t.Parallel()
-	own := postgrestest.Start(t)
-	dsn := own.NewDatabase(t)
-	store := open(t, dsn, repository.Options{Migrate: true})
+	own, store, dsn := openOwn(t)
 	for range 2 {
 		check(t, own.Stop())
 		for range 3 {
@@ -69,7 +66,7 @@ func TestFrozenServerIsUnavailableUntilItContinues(t *testing.T) {
 			check(t, errors.Join(err, syscall.Kill(number, signal)))
 		}
 	}
-	pids := queryTexts(t, dsn, "SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	pids := queryTexts(t, dsn, "SELECT pid::text FROM "+ofStore)
 	signalAll(syscall.SIGSTOP, pids)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -148,9 +145,7 @@ func TestReadOnlyServerIsUnavailable(t *testing.T) {
 // The connection keeps its server, but that has become read-only, as when it is demoted.
 func TestTransactionOnDemotedServerIsUnavailable(t *testing.T) {
 	t.Parallel()
-	own := postgrestest.Start(t)
-	dsn := own.NewDatabase(t)
-	store := open(t, dsn, repository.Options{Migrate: true})
+	own, store, _ := openOwn(t)
 	set := func(value string) {
 		check(t, own.Exec(t.Context(), "ALTER SYSTEM SET default_transaction_read_only = "+value))
 		check(t, own.Exec(t.Context(), "SELECT pg_reload_conf()"))
@@ -174,9 +169,7 @@ func TestDeadlockedBatchRunsAgain(t *testing.T) {
 		runs++
 		return adding("Rex")(ctx, r)
 	}))
-	if runs != 2 {
-		t.Errorf("the function ran %d times, want 2", runs)
-	}
+	storetest.Equal(t, "the number of runs", 2, runs)
 	wantPets(t, store, 1)
 }
 
@@ -187,11 +180,7 @@ func TestCancelledRequestKeepsItsConnection(t *testing.T) {
 	store := open(t, dsn, repository.Options{Migrate: true, MaxOpenConns: 1})
 	check(t, store.InTx(t.Context(), adding("Rex")))
 	other := connect(t, dsn)
-	connections := func() (pids string) {
-		t.Helper()
-		check(t, other.QueryRowContext(t.Context(), "SELECT string_agg(pid::text, ' ' ORDER BY pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'petstore'").Scan(&pids))
-		return pids
-	}
+	connections := func() []string { return queryTexts(t, dsn, "SELECT pid::text FROM "+ofStore+" ORDER BY pid") }
 	for name, read := range map[string]func(context.Context) error{
 		"a query of one request": func(ctx context.Context) error {
 			return store.Pets().Each(ctx, "", func(domain.Pet) error { return nil })
@@ -215,11 +204,12 @@ func TestCancelledRequestKeepsItsConnection(t *testing.T) {
 		check(t, tx.Rollback())
 		wantUnavailable(t, name+" that is cancelled", <-result)
 		check(t, read(t.Context()))
-		if after := connections(); after != before {
-			t.Errorf("%s: got the connections %s after the request was cancelled, want %s as before", name, after, before)
-		}
+		storetest.Equal(t, "the connections after "+name+" that is cancelled", before, connections())
 	}
 }
+
+// ofStore are the connections of the stores on a database.
+const ofStore = "pg_stat_activity WHERE datname = current_database() AND application_name = 'petstore'"
 
 // wantAllUnavailable expects an ErrUnavailable from each kind of call.
 func wantAllUnavailable(t *testing.T, s *repository.Store) {
@@ -245,15 +235,10 @@ func wantUnavailable(t *testing.T, call string, err error) {
 func wantAvailable(t *testing.T, s *repository.Store) {
 	t.Helper()
 	check(t, s.InTx(t.Context(), adding("Rex")))
-	var wait sync.WaitGroup
-	for range 16 {
-		wait.Go(func() {
-			if _, err := s.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 1}}); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wait.Wait()
+	storetest.Concurrently(t, 16, func(int) (bool, error) {
+		_, err := s.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 1}})
+		return true, err
+	})
 	check(t, s.Ping(t.Context()))
 }
 
@@ -261,7 +246,7 @@ func wantAvailable(t *testing.T, s *repository.Store) {
 func wantConnections(t *testing.T, dsn string, limit int) {
 	t.Helper()
 	storetest.WaitUntil(t, "closed connections have ended", func() bool {
-		return len(queryTexts(t, dsn, "SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'petstore'")) <= limit
+		return len(queryTexts(t, dsn, "SELECT pid::text FROM "+ofStore)) <= limit
 	})
 }
 

@@ -75,6 +75,14 @@ var (
 	adding = storetest.Adding
 )
 
+// openOwn starts a server and opens a store on it.
+func openOwn(t *testing.T) (own *postgrestest.Server, store *repository.Store, dsn string) {
+	t.Helper()
+	own = postgrestest.Start(t)
+	dsn = own.NewDatabase(t)
+	return own, open(t, dsn, repository.Options{Migrate: true}), dsn
+}
+
 // setStandby sets synchronous_standby_names of a server.
 func setStandby(t *testing.T, server *postgrestest.Server, dsn, name string) {
 	t.Helper()
@@ -104,9 +112,7 @@ func TestServerWithoutSynchronousStandbyIsUnavailableIfOneIsRequired(t *testing.
 		_, err = s.Pets().Get(t.Context(), 1)
 		check(t, err) // reads go on
 	}
-	if failures != "not_synchronous not_synchronous " {
-		t.Errorf("got the failures %s", failures)
-	}
+	storetest.Equal(t, "the failures", "not_synchronous not_synchronous ", failures)
 
 	setStandby(t, own, dsn, "*") // commits wait from now on
 	check(t, store.Ping(t.Context()))

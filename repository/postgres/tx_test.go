@@ -53,15 +53,11 @@ func TestCommitWhoseWaitForAStandbyIsCancelledIsUnavailable(t *testing.T) {
 		execute("SELECT "+end+"(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")(t, dsn)
 		wantUnavailable(t, end, <-done)
 	}
-	if runs != 2 {
-		t.Errorf("the function ran %d times in two transactions, want each once", runs)
-	}
+	storetest.Equal(t, "the number of runs in two transactions", 2, runs)
 	done := commit()
 	setStandby(t, own, dsn, "")
 	check(t, <-done)
-	if claimed {
-		t.Error("the key was claimed again after a commit that was unavailable but happened")
-	}
+	storetest.Equal(t, "whether the key was claimed again after a commit that was unavailable but happened", false, claimed)
 	wantAvailable(t, store)
 }
 
@@ -99,9 +95,7 @@ func TestFullDiskIsUnavailableUntilThereIsSpace(t *testing.T) {
 		wantUnavailable(t, "InTx", err)
 		err = store.InTx(t.Context(), add)
 	}
-	if full.Load() != 4 {
-		t.Errorf("got %d failures full, want 4", full.Load())
-	}
+	storetest.Equal(t, "the failures", int32(4), full.Load())
 	_, err = store.Pets().Get(t.Context(), 1)
 	check(t, err)
 	limitFiles(t, dsn, "unlimited")
@@ -113,7 +107,7 @@ func TestFullDiskIsUnavailableUntilThereIsSpace(t *testing.T) {
 // server runs prlimit, as its own user.
 func limitFiles(t *testing.T, dsn, size string) {
 	t.Helper()
-	for _, pid := range queryTexts(t, dsn, "SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'petstore'") {
+	for _, pid := range queryTexts(t, dsn, "SELECT pid::text FROM "+ofStore) {
 		execute("COPY (SELECT 1 LIMIT 0) TO PROGRAM 'prlimit --pid "+pid+" --fsize="+size+":'")(t, dsn)
 	}
 }
@@ -212,7 +206,6 @@ func TestCommitOfAFailedTransactionIsAnError(t *testing.T) {
 
 func wantPets(t *testing.T, s *repository.Store, want int64) {
 	t.Helper()
-	if got, err := s.Pets().Count(t.Context(), ""); err != nil || got != want {
-		t.Errorf("got %d pets and %v, want %d", got, err, want)
-	}
+	got, err := s.Pets().Count(t.Context(), "")
+	storetest.Equal(t, "the number of pets", want, got, err)
 }

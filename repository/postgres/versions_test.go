@@ -107,7 +107,7 @@ func TestNewConnectionReplacesThoseThatRead(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
 	store := open(t, dsn, repository.Options{Migrate: true, MaxOpenConns: 1})
-	const reader = `SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'petstore' AND query LIKE 'SELECT %FROM "pets"%'`
+	const reader = "SELECT pid::text FROM " + ofStore + ` AND query LIKE 'SELECT %FROM "pets"%'`
 	_, _, err := store.Versions(t.Context())
 	check(t, errors.Join(err, store.Ping(t.Context())))
 	before := queryTexts(t, dsn, reader)

@@ -107,29 +107,6 @@ func TestPanicOfTheQueryIsAnError(t *testing.T) {
 	}
 }
 
-func TestErrorIsThatOfTheRunOrTheCaller(t *testing.T) {
-	t.Parallel()
-	failure := errors.New("failure")
-	began, release := make(chan struct{}), make(chan struct{})
-	q := sharedquery.New(func(context.Context, string, []int) ([]int, error) {
-		began <- struct{}{}
-		<-release
-		return nil, failure
-	})
-	defer q.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	result := make(chan error)
-	go func() { _, err := q.Do(ctx, "a", 1); result <- err }()
-	<-began
-	cancel()
-	storetest.WantError(t, "a caller whose context ends", <-result, context.Canceled)
-	release <- struct{}{}
-	go func() { _, err := q.Do(t.Context(), "a", 1); result <- err }()
-	<-began
-	release <- struct{}{}
-	storetest.WantError(t, "the error", <-result, failure)
-}
-
 func TestCloseInterruptsTheRunAndAllowsNoOther(t *testing.T) {
 	t.Parallel()
 	began, result, runs := make(chan struct{}), make(chan error, 2), 0

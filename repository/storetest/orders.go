@@ -109,7 +109,8 @@ func rejectedOrderLeavesTheTransaction(t *testing.T, s Store) {
 		}
 		return nil
 	})
-	WantNames(t, s, "Rex", "before", "after")
+	wantPet(t, s, domain.Pet{ID: 2, Name: "before"})
+	wantPet(t, s, domain.Pet{ID: 3, Name: "after"})
 	n, err := s.Orders().Count(t.Context(), "")
 	Equal(t, "the number of orders", int64(1), n, err)
 }
