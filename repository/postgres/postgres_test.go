@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.uber.org/goleak"
 
 	"example.com/petstore/domain"
@@ -23,15 +22,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.WithServer(m, &
 
 func TestStoreContract(t *testing.T) {
 	t.Parallel()
-	for name, options := range map[string]repository.Options{
-		"without traces": {Migrate: true},
-		"with traces":    {Migrate: true, TracerProvider: sdktrace.NewTracerProvider()},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			storetest.Run(t, func(t *testing.T) storetest.Store { return open(t, server.NewDatabase(t), options) })
-		})
-	}
+	storetest.Run(t, func(t *testing.T) storetest.Store {
+		store, _ := openNew(t)
+		return store
+	})
 }
 
 func TestStoresOnOneDatabase(t *testing.T) {

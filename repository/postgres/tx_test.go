@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
@@ -112,31 +111,6 @@ func limitFiles(t *testing.T, dsn, size string) {
 	}
 }
 
-// Statements are coalesced in the first run only.
-func TestFailureAfterAChangeRunsEachFunctionWithASavepoint(t *testing.T) {
-	t.Parallel()
-	store, recorder := openRecorded(t)
-	const added, unchanged, all = 63, 8, 63 + 8 + 1
-	calls := creating(t, store, added)
-	calls = append(calls, failing(t, store, "failing"))
-	for i := range unchanged { // these fail without a change
-		key := fmt.Sprint("used", i)
-		create := func(ctx context.Context, name string) error {
-			_, _, err := newPets(store).Create(ctx, domain.NewPet{Name: name}, domain.IdempotencyKey{Caller: "1", Value: key})
-			return err
-		}
-		check(t, create(t.Context(), "Tom"))
-		calls = append(calls, func(ctx context.Context) {
-			storetest.WantError(t, "a used key", create(ctx, "Kim"), domain.ErrReused)
-		})
-	}
-	recorder.Reset()
-	inOneBatch(t, store, calls...)
-	want := map[string]int{"SELECT n,": 1 + all, "WITH numbered": 1 + added, "DELETE FROM": 2, "INSERT INTO": 1 + added + 1}
-	storetest.Equal(t, "the statements", want, recorder.count(2))
-	wantPets(t, store, unchanged+added)
-}
-
 // creating returns n calls that create a pet with a key.
 func creating(t *testing.T, s *repository.Store, n int) (calls []func(context.Context)) {
 	t.Helper()
@@ -150,23 +124,6 @@ func creating(t *testing.T, s *repository.Store, n int) (calls []func(context.Co
 		})
 	}
 	return calls
-}
-
-// failing returns a call that claims a key, stores a result if it can, and fails.
-func failing(t *testing.T, s *repository.Store, key string) func(context.Context) {
-	t.Helper()
-	failure := errors.New("failure of " + key)
-	claim := port.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: key}, At: time.UnixMilli(1)}
-	return func(ctx context.Context) {
-		err := s.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
-			_, claimed, err := r.Idempotency.Claim(ctx, claim)
-			if claimed {
-				err = r.Idempotency.Complete(ctx, claim, nil)
-			}
-			return errors.Join(err, failure)
-		})
-		storetest.WantError(t, "the error", err, failure)
-	}
 }
 
 // openRecorded opens a new store whose statements are recorded.

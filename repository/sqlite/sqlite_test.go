@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.uber.org/goleak"
 
 	"example.com/petstore/repository"
@@ -27,15 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestStoreContract(t *testing.T) {
 	t.Parallel()
-	for name, options := range map[string]repository.Options{
-		"without traces": {Migrate: true},
-		"with traces":    {Migrate: true, TracerProvider: sdktrace.NewTracerProvider()},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			storetest.Run(t, func(t *testing.T) storetest.Store { return open(t, t.TempDir(), options) })
-		})
-	}
+	storetest.Run(t, func(t *testing.T) storetest.Store { return open(t, t.TempDir(), repository.Options{Migrate: true}) })
 }
 
 func TestStoresOnOneFile(t *testing.T) {
@@ -138,8 +129,7 @@ func TestConcurrentOpensCreateOneStore(t *testing.T) {
 // The WAL may have commits that no backup has.
 func TestDamagedFileAndItsWALAreNotChanged(t *testing.T) {
 	t.Parallel()
-	s, source := sqlitetest.OpenWithPet(t)
-	t.Cleanup(func() { check(t, s.Close()) })
+	_, source := sqlitetest.OpenWithPet(t)
 	info, err := os.Stat(source)
 	check(t, err)
 	var rejected atomic.Int64
@@ -160,9 +150,7 @@ func TestDamagedFileAndItsWALAreNotChanged(t *testing.T) {
 				return
 			}
 			rejected.Add(1)
-			if !strings.HasSuffix(err.Error(), "the database is damaged: restore a backup that is intact") {
-				t.Errorf("got the error %v, want that the database is damaged", err)
-			}
+			storetest.WantMessage(t, "Open", err, "the database is damaged: restore a backup that is intact")
 			wantUnchanged()
 		})
 	}
@@ -172,13 +160,9 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
 	sqlitetest.Newer(t, path)
-	for _, statement := range []string{
-		"DROP TABLE imports", "DROP TABLE unfinished_copy", "ALTER TABLE api_keys DROP COLUMN read_only",
-		"DELETE FROM goose_db_version WHERE version_id > 1", "INSERT INTO pets (name, category_id) VALUES ('Rex', 1)",
-		"INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', zeroblob(32), 'last', 0)",
-	} {
-		sqlitetest.Execute(statement)(t, path)
-	}
+	sqlitetest.Execute(`DROP TABLE imports; DROP TABLE unfinished_copy; ALTER TABLE api_keys DROP COLUMN read_only;
+		DELETE FROM goose_db_version WHERE version_id > 1; INSERT INTO pets (name, category_id) VALUES ('Rex', 1);
+		INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', zeroblob(32), 'last', 0)`)(t, path)
 	store := open(t, filepath.Dir(path), repository.Options{Migrate: true})
 	storetest.WantNames(t, store, "Rex")
 	storetest.Equal(t, "the schema", engine.Schema{Version: 4, Previous: 1}, store.Schema())
@@ -198,9 +182,7 @@ func TestDamagedFileIsNotChangedByMigration(t *testing.T) {
 	sqlitetest.OverwritePage(t, path, "api_keys") // which the migration reads
 	wantUnchanged := sqlitetest.Unchanged(t, path, path+"-wal")
 	_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	if err == nil || !strings.HasSuffix(err.Error(), "the database is damaged: restore a backup that is intact") {
-		t.Errorf("got the error %v, want that the database is damaged", err)
-	}
+	storetest.WantMessage(t, "Open", err, "the database is damaged: restore a backup that is intact")
 	sqlitetest.CollectGarbage()
 	wantUnchanged()
 }

@@ -3,10 +3,8 @@ package storetest
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -111,51 +109,5 @@ func expiredClaimsAreRemoved(t *testing.T, s Store) {
 	for i := range 4 {
 		_, claimed := claim(t, s, key(i), nil)
 		Equal(t, fmt.Sprint("whether the expired key was claimed: ", i), true, claimed)
-	}
-}
-
-// concurrentCallersGetTheirOwnResults creates pets, each with a key of its own. Those of
-// concurrent transactions may be created by one statement.
-func concurrentCallersGetTheirOwnResults(t *testing.T, s Store) {
-	const callers = 50
-	var ids [callers]int64
-	var wait sync.WaitGroup
-	for i := range callers {
-		wait.Go(func() {
-			c := firstClaim
-			c.Value = strconv.Itoa(i)
-			copy(c.Fingerprint[:], c.Value)
-			failure := errors.New("failure")
-			err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-				if _, claimed, err := r.Idempotency.Claim(ctx, c); err != nil || !claimed {
-					return errors.Join(err, errors.New("not claimed"))
-				}
-				pet, err := r.Pets.Create(ctx, domain.NewPet{Name: c.Value})
-				ids[i] = pet.ID
-				if i == callers/2 {
-					return failure
-				}
-				return errors.Join(err, r.Idempotency.Complete(ctx, c, []byte(c.Value)))
-			})
-			if failed := errors.Is(err, failure); failed != (i == callers/2) || err != nil && !failed {
-				t.Errorf("the transaction %d: got %v", i, err)
-			}
-		})
-	}
-	wait.Wait()
-	for i, id := range ids {
-		c := firstClaim
-		c.Value = strconv.Itoa(i)
-		earlier, claimed := claim(t, s, c, nil)
-		if i == callers/2 {
-			if !claimed {
-				t.Errorf("the key %d of the transaction that failed is claimed", i)
-			}
-			continue
-		}
-		want := port.Outcome{Result: []byte(c.Value)}
-		copy(want.Fingerprint[:], c.Value)
-		Equal(t, fmt.Sprintf("the outcome of the key %d", i), want, earlier)
-		wantPet(t, s, domain.Pet{ID: id, Name: c.Value})
 	}
 }

@@ -51,7 +51,6 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"each record is read once in order":              eachRecordIsReadOnceInOrder,
 		"each reads one snapshot":                        eachReadsOneSnapshot,
 		"each stops at an error and with its context":    eachStopsAtAnErrorAndAtTheEndOfItsContext,
-		"concurrent callers get their own results":       concurrentCallersGetTheirOwnResults,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

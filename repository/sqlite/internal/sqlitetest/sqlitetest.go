@@ -71,7 +71,7 @@ func WantUnavailable(t *testing.T, s *repository.Store, want error) {
 	}
 }
 
-// NewStore creates a store with a pet, or without one if the name is empty.
+// NewStore opens and closes a store, which it creates if there is none. It adds a pet, unless the name is empty.
 func NewStore(t *testing.T, path, name string) {
 	t.Helper()
 	store := Open(t, path)
@@ -81,16 +81,10 @@ func NewStore(t *testing.T, path, name string) {
 	storetest.Check(t, store.Close())
 }
 
-// Reopen opens and closes a store.
-func Reopen(t *testing.T, path string) {
-	t.Helper()
-	NewStore(t, path, "")
-}
-
 // Newer creates a store with the schema of a newer program.
 func Newer(t *testing.T, path string) {
 	t.Helper()
-	Reopen(t, path)
+	NewStore(t, path, "")
 	Execute("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)")(t, path)
 }
 

@@ -191,6 +191,6 @@ func TestStoreIsAvailableAfterCheckpointsAndVacuum(t *testing.T) {
 			check(t, s.InTx(t.Context(), storetest.Adding("Tom")))
 			check(t, s.Ping(t.Context()))
 		}
-		sqlitetest.Reopen(t, path)
+		sqlitetest.NewStore(t, path, "")
 	}
 }

@@ -25,8 +25,8 @@ func TestOpenRejectsFileReplacedBesideItsWAL(t *testing.T) {
 		"by another store":  func(t *testing.T, _, to string) { sqlitetest.NewStore(t, to, "Tom") },
 		"by an older backup": func(t *testing.T, path, to string) {
 			sqlitetest.CopyStore(t, path, to)
-			sqlitetest.Reopen(t, path)
-			sqlitetest.Reopen(t, path)
+			sqlitetest.NewStore(t, path, "")
+			sqlitetest.NewStore(t, path, "")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
