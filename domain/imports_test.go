@@ -55,7 +55,7 @@ var imports = map[string][]string{
 	storefile:                {"repository/engine", "repository/folder"},
 	schema:                   {"repository/engine", storefile},
 	backup:                   {"repository/engine", "repository/folder", "repository/sqlite", storefile, schema},
-	sqliteTest:               {"domain", "repository", "repository/engine", "repository/sqlite", backup, port},
+	sqliteTest:               {"domain", "repository", "repository/engine", "repository/sqlite", "repository/storetest", backup},
 	"repository/postgres":    {"repository/engine"},
 	"repository/storecopy":   {"repository/engine"},
 	postgresTest:             {},

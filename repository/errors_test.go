@@ -6,7 +6,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,6 +22,7 @@ import (
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/groupcommit"
 	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestFullDiskIsObservedForEachCaller(t *testing.T) {
@@ -31,64 +31,43 @@ func TestFullDiskIsObservedForEachCaller(t *testing.T) {
 	// SQLite returns SQLITE_FULL for any page beyond the maximum.
 	inTx(t, s, executing("PRAGMA max_page_count = 1"))
 	tooLong := adding(strings.Repeat("x", 1<<16))
-	if err := s.InTx(t.Context(), tooLong); !errors.Is(err, domain.ErrUnavailable) {
-		t.Errorf("got %v, want unavailable", err)
-	}
-	failures.want(t, map[engine.Failure]int{engine.FailureFull: 1})
-
 	release := block(t, s)
 	results := []<-chan error{begin(t.Context(), s, tooLong), begin(t.Context(), s, tooLong), begin(t.Context(), s, tooLong)}
 	release()
 	for _, result := range results {
-		if err := <-result; !errors.Is(err, domain.ErrUnavailable) {
-			t.Errorf("got %v, want unavailable", err)
-		}
+		storetest.WantError(t, "InTx", <-result, domain.ErrUnavailable)
 	}
-	if err := s.Ping(t.Context()); err != nil {
-		t.Errorf("Ping on a full disk: got %v, want no error", err)
-	}
+	check(t, s.Ping(t.Context())) // reads nothing that needs space
 	failures.want(t, map[engine.Failure]int{engine.FailureFull: 3})
 }
 
-func TestLockedFileIsObservedAsBusy(t *testing.T) {
+func TestStoreThatCannotBeUsedIsObserved(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	s, failures := openCounting(t, sqlite.New(path))
-	other, err := sql.Open("sqlite3", "file:"+path+"?_txlock=immediate")
-	check(t, err)
-	defer func() { _ = other.Close() }()
-	tx, err := other.BeginTx(t.Context(), nil)
-	check(t, err)
-	defer func() { _ = tx.Rollback() }()
-	if err := s.InTx(t.Context(), adding("Rex")); !errors.Is(err, domain.ErrUnavailable) {
-		t.Errorf("got %v, want unavailable", err)
-	}
-	failures.want(t, map[engine.Failure]int{engine.FailureBusy: 1})
-}
-
-func TestReplacedFileAndClosedStoreAreObserved(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	s, failures := openCounting(t, sqlite.New(path))
-	check(t, os.Remove(path))
-	for _, call := range []func() error{
-		func() error { return s.InTx(t.Context(), adding("Rex")) },
-		func() error { return s.Ping(t.Context()) },
+	for want, test := range map[engine.Failure]struct {
+		prepare func(t *testing.T, s *repository.Store, path string)
+		calls   []string
+	}{
+		engine.FailureBusy: {func(t *testing.T, _ *repository.Store, path string) {
+			other, err := sql.Open("sqlite3", "file:"+path+"?_txlock=immediate")
+			check(t, err)
+			t.Cleanup(func() { _ = other.Close() })
+			tx, err := other.BeginTx(context.WithoutCancel(t.Context()), nil)
+			check(t, err)
+			t.Cleanup(func() { _ = tx.Rollback() })
+		}, []string{"InTx"}},
+		engine.FailureReplaced: {func(t *testing.T, _ *repository.Store, path string) { check(t, os.Remove(path)) }, []string{"InTx", "Ping"}},
+		engine.FailureClosed:   {func(t *testing.T, s *repository.Store, _ string) { check(t, s.Close()) }, []string{"InTx", "pets.Get"}},
 	} {
-		if err := call(); !errors.Is(err, domain.ErrUnavailable) {
-			t.Errorf("got %v, want unavailable", err)
-		}
-		failures.want(t, map[engine.Failure]int{engine.FailureReplaced: 1})
-	}
-	check(t, s.Close())
-	for _, call := range []func() error{
-		func() error { return s.InTx(t.Context(), adding("Rex")) },
-		func() error { _, err := s.Pets().Get(t.Context(), 1); return err },
-	} {
-		if err := call(); !errors.Is(err, domain.ErrUnavailable) {
-			t.Errorf("got %v, want unavailable", err)
-		}
-		failures.want(t, map[engine.Failure]int{engine.FailureClosed: 1})
+		t.Run(string(want), func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "pets.db")
+			s, failures := openCounting(t, sqlite.New(path))
+			test.prepare(t, s, path)
+			for _, name := range test.calls {
+				storetest.WantError(t, name, calls[name](t.Context(), s), domain.ErrUnavailable)
+				failures.want(t, map[engine.Failure]int{want: 1})
+			}
+		})
 	}
 }
 
@@ -103,13 +82,9 @@ func TestDeadlineIsObservedAndCancellationIsNot(t *testing.T) {
 	defer stop()
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	calls := maps.Clone(reads)
-	calls["InTx"] = func(ctx context.Context, s *repository.Store) error { return s.InTx(ctx, adding("Rex")) }
 	for name, call := range calls {
 		for ctx, want := range map[context.Context]map[engine.Failure]int{expired: {engine.FailureTimeout: 1}, canceled: {}} {
-			if err := call(ctx, s); !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, ctx.Err()) {
-				t.Errorf("%s: got %v, want unavailable because of %v", name, err, ctx.Err())
-			}
+			storetest.WantError(t, name, call(ctx, s), domain.ErrUnavailable, ctx.Err())
 			failures.want(t, want)
 		}
 	}
@@ -136,8 +111,9 @@ func TestRolledBackTransactionIsObservedByItsCause(t *testing.T) {
 		err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 			return errors.Join(cause, repository.ExecIn(ctx, r, "ROLLBACK"))
 		})
-		if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, groupcommit.ErrRolledBack) || errors.Is(err, domain.ErrNotFound) {
-			t.Errorf("got %v, want unavailable, %v, and not found only as text", err, groupcommit.ErrRolledBack)
+		storetest.WantError(t, "InTx", err, domain.ErrUnavailable, groupcommit.ErrRolledBack)
+		if errors.Is(err, domain.ErrNotFound) {
+			t.Errorf("got %v, want not found only as text", err)
 		}
 		failures.want(t, map[engine.Failure]int{want: 1})
 	}

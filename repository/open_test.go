@@ -2,13 +2,13 @@ package repository_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestOpenRejectsUnfinishedCopy(t *testing.T) {
@@ -46,9 +46,7 @@ func TestOpenReturnsTheFailureOfTheFirstPollAndTheEndOfItsContext(t *testing.T) 
 		ctx, cancel := context.WithCancel(t.Context())
 		e := wrapped{newEngine(t), func(d engine.Database) engine.Database { return change(d, cancel) }}
 		store, err := repository.Open(ctx, e, repository.Options{Migrate: true})
-		if !errors.Is(err, want) {
-			t.Errorf("got %v, want %v", err, want)
-		}
+		storetest.WantError(t, "the error", err, want)
 		if err == nil {
 			_ = store.Close()
 		}

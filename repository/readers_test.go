@@ -10,8 +10,8 @@ import (
 	"example.com/petstore/repository"
 )
 
-// reads are a read of each kind outside any transaction.
-var reads = map[string]func(context.Context, *repository.Store) error{
+// calls are a call of each kind.
+var calls = map[string]func(context.Context, *repository.Store) error{
 	"pets.Get": func(ctx context.Context, s *repository.Store) error { _, err := s.Pets().Get(ctx, 1); return err },
 	"pets.List": func(ctx context.Context, s *repository.Store) error {
 		_, err := s.Pets().List(ctx, domain.PetQuery{})
@@ -35,10 +35,11 @@ var reads = map[string]func(context.Context, *repository.Store) error{
 		_, err := s.Keys().FindByHash(ctx, apikey.Hash{})
 		return err
 	},
+	"InTx": func(ctx context.Context, s *repository.Store) error { return s.InTx(ctx, executing("SELECT 1")) },
 	"Ping": func(ctx context.Context, s *repository.Store) error { return s.Ping(ctx) },
 }
 
-// A read that kept its connection would make later ones wait for ever.
+// A call that kept its connection would make later ones wait for ever.
 func TestEveryReadReleasesItsConnection(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t)
@@ -50,19 +51,19 @@ func TestEveryReadReleasesItsConnection(t *testing.T) {
 		}
 		store.ReleaseReadSlots(maxOpenConns)
 	}
-	readAll := func(want error) {
+	callAll := func(want error) {
 		t.Helper()
-		for name, read := range reads {
-			err := read(t.Context(), store)
+		for name, call := range calls {
+			err := call(t.Context(), store)
 			released(name, err)
 			if want != nil && !errors.Is(err, want) {
 				t.Errorf("%s: got %v, want %v", name, err, want)
 			}
 		}
 	}
-	readAll(nil) // without records
+	callAll(nil) // without records
 	inTx(t, other, adding("Rex"))
-	readAll(nil)
+	callAll(nil)
 	failure := errors.New("failure")
 	released("Each that its function stops", store.Pets().Each(t.Context(), "", func(domain.Pet) error { return failure }))
 	func() {
@@ -77,5 +78,5 @@ func TestEveryReadReleasesItsConnection(t *testing.T) {
 		t.Error("Get without its table: got no error")
 	}
 	check(t, store.Close())
-	readAll(domain.ErrUnavailable)
+	callAll(domain.ErrUnavailable)
 }

@@ -8,14 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -23,12 +22,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // maxOpenConns is the default of Options.MaxOpenConns.
 const maxOpenConns = 4
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var (
+	check     = storetest.Check
+	adding    = storetest.Adding
+	wantNames = storetest.WantNames
+)
 
 // newStore opens a new store, which is closed when the test ends.
 func newStore(t *testing.T) *repository.Store {
@@ -105,9 +103,7 @@ func (c *failureCounts) want(t *testing.T, want map[engine.Failure]int) {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if diff := cmp.Diff(want, c.count); diff != "" {
-		t.Errorf("the failures (-want +got)\n%s", diff)
-	}
+	storetest.Equal(t, "the failures", want, c.count)
 	clear(c.count)
 }
 
@@ -119,15 +115,7 @@ func openCounting(t *testing.T, e engine.Engine) (*repository.Store, *failureCou
 }
 
 // A txFunc is the argument of InTx.
-type txFunc = func(context.Context, port.Repositories) error
-
-// adding returns a function that adds a pet.
-func adding(name string) txFunc {
-	return func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Pets.Create(ctx, domain.NewPet{Name: name})
-		return err
-	}
-}
+type txFunc = storetest.TxFunc
 
 // executing returns a function that runs a statement.
 func executing(statement string) txFunc {
@@ -169,36 +157,4 @@ func begin(ctx context.Context, s *repository.Store, fn txFunc) <-chan error {
 		time.Sleep(time.Millisecond)
 	}
 	return result
-}
-
-// wantNames compares the names of all pets with want.
-func wantNames(t *testing.T, s *repository.Store, want ...string) {
-	t.Helper()
-	page, err := s.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 100}})
-	check(t, err)
-	got := map[string]int{}
-	for _, pet := range page.Items {
-		got[pet.Name]++
-	}
-	for _, name := range want {
-		if got[name] != 1 {
-			t.Errorf("got %d pets named %s, want 1", got[name], name)
-		}
-	}
-	if len(page.Items) != len(want) {
-		t.Errorf("got the pets %v, want %v", got, want)
-	}
-}
-
-// waitUntil waits until a condition holds, for 5 seconds at most.
-func waitUntil(t *testing.T, name string, condition func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	for !condition() {
-		if ctx.Err() != nil {
-			t.Fatalf("timed out waiting until %s", name)
-		}
-		time.Sleep(time.Millisecond)
-	}
 }

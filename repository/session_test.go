@@ -16,6 +16,7 @@ import (
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/storetest"
 )
 
 // addingMany returns a function that adds n pets.
@@ -40,14 +41,10 @@ func TestDeadlineOfEachIsObserved(t *testing.T) {
 		<-soon.Done()
 		return nil
 	})
-	if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v, want unavailable because of the deadline", err)
-	}
+	storetest.WantError(t, "the error", err, domain.ErrUnavailable, context.DeadlineExceeded)
 	failures.want(t, map[engine.Failure]int{engine.FailureTimeout: 1})
 	failure := errors.New("failure")
-	if err := store.Pets().Each(t.Context(), "", func(domain.Pet) error { return failure }); !errors.Is(err, failure) {
-		t.Errorf("got %v, want %v", err, failure)
-	}
+	storetest.WantError(t, "Each", store.Pets().Each(t.Context(), "", func(domain.Pet) error { return failure }), failure)
 	failures.want(t, map[engine.Failure]int{})
 }
 
@@ -69,6 +66,14 @@ func TestEachStatementHasASpan(t *testing.T) {
 			return s.InTx(ctx, func(ctx context.Context, r port.Repositories) error { _, err := r.Pets.Get(ctx, 1); return err })
 		}, []string{"SELECT"}, codes.Unset},
 		{"rows of GORM", func(ctx context.Context) error { _, err := s.Pets().List(ctx, domain.PetQuery{}); return err }, []string{"SELECT"}, codes.Unset},
+		{"one row", func(ctx context.Context) error {
+			return s.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
+				claim := port.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: secret}, At: time.UnixMilli(1)}
+				_, claimed, err := r.Idempotency.Claim(ctx, claim)
+				storetest.Equal(t, "whether the key was claimed", true, claimed)
+				return err
+			})
+		}, []string{"SELECT"}, codes.Unset},
 		{"GORM with a value", func(ctx context.Context) error { return s.InTx(ctx, addingMany(1)) }, []string{"INSERT"}, codes.Unset},
 		{"failed statement, again with a savepoint", func(ctx context.Context) error {
 			_ = s.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
@@ -80,9 +85,7 @@ func TestEachStatementHasASpan(t *testing.T) {
 	} {
 		ctx, request := provider.Tracer("test").Start(t.Context(), "request")
 		spans.Reset()
-		if err := test.run(ctx); err != nil {
-			t.Errorf("%s: %v", test.name, err)
-		}
+		storetest.WantError(t, test.name, test.run(ctx), nil)
 		var operations []string
 		for _, span := range spans.GetSpans() {
 			operations = append(operations, span.Name)
@@ -93,13 +96,9 @@ func TestEachStatementHasASpan(t *testing.T) {
 			if strings.Contains(statement, secret) || span.Status.Code != test.code {
 				t.Errorf("%s: got the statement %q and the status %v, want no value and %v", test.name, statement, span.Status, test.code)
 			}
-			if span.Parent.SpanID() != request.SpanContext().SpanID() {
-				t.Errorf("%s: the span %s is not a child of the request", test.name, span.Name)
-			}
+			storetest.Equal(t, test.name+": the parent of the span", request.SpanContext().SpanID(), span.Parent.SpanID())
 		}
-		if strings.Join(operations, " ") != strings.Join(test.want, " ") {
-			t.Errorf("%s: got the spans %v, want %v", test.name, operations, test.want)
-		}
+		storetest.Equal(t, test.name+": the spans", test.want, operations)
 		request.End()
 	}
 }

@@ -3,6 +3,7 @@ package repository_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/groupcommit"
+	"example.com/petstore/repository/storetest"
 )
 
 // An error that the function did not return is an ErrUnavailable, and not also of another kind.
@@ -23,9 +25,7 @@ func TestTransactionThatDidNotEndItselfIsUnavailable(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	canceled := begin(ctx, s, adding("canceled"))
 	cancel()
-	if err := <-canceled; !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, context.Canceled) {
-		t.Errorf("canceled: got %v, want unavailable and canceled", err)
-	}
+	storetest.WantError(t, "canceled", <-canceled, domain.ErrUnavailable, context.Canceled)
 	release()
 	for name, c := range map[string]struct {
 		fn   txFunc
@@ -51,9 +51,7 @@ func TestTransactionThatDidNotEndItselfIsUnavailable(t *testing.T) {
 	inTx(t, s, adding("next"))
 	wantNames(t, s, "next")
 	check(t, s.Close())
-	if err := s.InTx(t.Context(), adding("too late")); !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, groupcommit.ErrClosed) {
-		t.Errorf("closed: got %v, want unavailable and %v", err, groupcommit.ErrClosed)
-	}
+	storetest.WantError(t, "closed", s.InTx(t.Context(), adding("too late")), domain.ErrUnavailable, groupcommit.ErrClosed)
 }
 
 func TestCommitIsObserved(t *testing.T) {
@@ -66,40 +64,25 @@ func TestCommitIsObserved(t *testing.T) {
 		sizes = append(sizes, batch)
 	}})
 	inTx(t, s, adding("Rex"))
-	if len(sizes) != 1 || sizes[0] != 1 {
-		t.Errorf("got the batches %v, want one of one transaction", sizes)
-	}
+	storetest.Equal(t, "the batches", []int{1}, sizes)
 	release := block(t, s)
 	queued := begin(t.Context(), s, adding("Tom"))
-	if waiting := s.Waiting(); waiting != 2 {
-		t.Errorf("got %d waiting transactions, want 2", waiting)
-	}
+	storetest.Equal(t, "the waiting transactions", 2, s.Waiting())
 	release()
-	if err := <-queued; err != nil || s.Waiting() != 0 {
-		t.Errorf("got %v and %d waiting transactions after the commit, want 0", err, s.Waiting())
-	}
+	check(t, <-queued)
+	storetest.Equal(t, "the waiting transactions after the commit", 0, s.Waiting())
 }
 
+// Close may be called again, as open does.
 func TestCloseWaitsForTransactions(t *testing.T) {
 	t.Parallel()
-	e := newEngine(t)
-	s, err := repository.Open(t.Context(), e, repository.Options{Migrate: true})
-	check(t, err)
-	result, closed, began, end := make(chan error), make(chan error), make(chan struct{}), make(chan struct{})
-	go func() {
-		result <- s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-			close(began)
-			<-end
-			return adding("Rex")(ctx, r)
-		})
-	}()
-	<-began
+	e, closed := newEngine(t), make(chan error)
+	s := open(t, e, repository.Options{})
+	release := block(t, s)
+	added := begin(t.Context(), s, adding("Rex"))
 	go func() { closed <- s.Close() }()
-	close(end)
-	check(t, errors.Join(<-result, <-closed))
-	if err := s.Close(); err != nil {
-		t.Errorf("a second Close: got %v, want no error", err)
-	}
+	release()
+	check(t, errors.Join(<-added, <-closed))
 	wantNames(t, open(t, e, repository.Options{}), "Rex")
 }
 
@@ -109,12 +92,9 @@ func TestVersionsIncreaseWithChanges(t *testing.T) {
 	check := func(name string, fn txFunc, wantAdded, wantChanged bool) {
 		t.Helper()
 		added, changed, _ := s.Versions(t.Context())
-		_ = s.InTx(t.Context(), fn)
+		inTx(t, s, fn)
 		addedAfter, changedAfter, _ := s.Versions(t.Context())
-		if (addedAfter > added) != wantAdded || (changedAfter > changed) != wantChanged {
-			t.Errorf("%s: got increases of added %t and changed %t, want %t and %t",
-				name, addedAfter > added, changedAfter > changed, wantAdded, wantChanged)
-		}
+		storetest.Equal(t, name, [2]bool{wantAdded, wantChanged}, [2]bool{addedAfter > added, changedAfter > changed})
 	}
 	check("a new pet", adding("a"), true, false)
 	check("new pets", func(ctx context.Context, r port.Repositories) error {
@@ -142,20 +122,8 @@ func TestCommitsOfOtherStoresIncreaseVersions(t *testing.T) {
 	stores := [2]*repository.Store{open(t, e, repository.Options{}), open(t, e, repository.Options{})}
 	added, changed, _ := stores[0].Versions(t.Context())
 	inTx(t, stores[1], adding("Rex"))
-	waitUntil(t, "both numbers have increased", func() bool {
+	storetest.WaitUntil(t, "both numbers have increased", func() bool {
 		a, c, _ := stores[0].Versions(t.Context())
-		return a > added && c > changed
-	})
-}
-
-// The store cannot poll during a slow checkpoint, but other processes can commit.
-func TestVersionsIncreaseWhileTheStoreCannotPoll(t *testing.T) {
-	t.Parallel()
-	s := newStore(t)
-	defer block(t, s)()
-	added, changed, _ := s.Versions(t.Context())
-	waitUntil(t, "both numbers have increased", func() bool {
-		a, c, _ := s.Versions(t.Context())
 		return a > added && c > changed
 	})
 }
@@ -169,28 +137,21 @@ func TestVersionsAreCheckedUnlessTheyMayBeStale(t *testing.T) {
 			return unchanged()
 		}), repository.Options{MaxStaleness: maxStaleness})
 		for range 3 {
-			if _, _, err := s.Versions(t.Context()); err != nil {
-				t.Error(err)
-			}
+			_, _, err := s.Versions(t.Context())
+			check(t, err)
 		}
-		if polls.Load() != want {
-			t.Errorf("with the maximum staleness %v: got %d checks, want %d", maxStaleness, polls.Load(), want)
-		}
+		storetest.Equal(t, fmt.Sprint("the checks with the maximum staleness ", maxStaleness), want, polls.Load())
 	}
 }
 
 func TestVersionsAreUnavailableWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
-	failures := newFailureCounts()
-	s := open(t, checking(newEngine(t), failed),
-		repository.Options{ObserveFailure: failures.add})
-	if _, _, err := s.Versions(t.Context()); !errors.Is(err, domain.ErrUnavailable) {
-		t.Errorf("got %v, want unavailable", err)
-	}
+	s, failures := openCounting(t, checking(newEngine(t), failed))
+	_, _, err := s.Versions(t.Context())
+	storetest.WantError(t, "Versions", err, domain.ErrUnavailable)
 	failures.want(t, map[engine.Failure]int{engine.FailureOther: 1})
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := s.Versions(canceled); !errors.Is(err, domain.ErrUnavailable) {
-		t.Errorf("of a canceled request: got %v, want unavailable", err)
-	}
+	_, _, err = s.Versions(canceled)
+	storetest.WantError(t, "Versions of a canceled request", err, domain.ErrUnavailable)
 }

@@ -7,11 +7,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/freshness"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -49,16 +49,6 @@ func increases(v *freshness.Versions, fn func()) engine.Changes {
 // allChanges are each kind of change, none and all.
 var allChanges = []engine.Changes{{}, {Added: true}, {Changed: true}, {Keys: true}, engine.AllChanges}
 
-func TestCommitIncreasesTheNumbersOfItsChanges(t *testing.T) {
-	t.Parallel()
-	v := newVersions(t, database{poll: none, checksBeforeRead: true})
-	for _, want := range allChanges {
-		if diff := cmp.Diff(want, increases(v, func() { check(t, v.Commit(want, func() error { return nil })) })); diff != "" {
-			t.Errorf("the numbers that increased (-want +got)\n%s", diff)
-		}
-	}
-}
-
 // Nobody knows when the changes become visible: until the commit has ended, no entry of a cache is fresh.
 func TestNumbersOfAPolledDatabaseIncreaseWithEachLoadDuringACommit(t *testing.T) {
 	t.Parallel()
@@ -74,9 +64,7 @@ func TestNumbersOfAPolledDatabaseIncreaseWithEachLoadDuringACommit(t *testing.T)
 				}
 				return failure
 			})
-			if !errors.Is(err, failure) {
-				t.Errorf("got %v, want %v", err, failure)
-			}
+			storetest.WantError(t, "the error", err, failure)
 			if got := increases(v, func() {}); got != (engine.Changes{}) {
 				t.Errorf("after a commit of %+v: got increases of %+v", changes, got)
 			}
@@ -91,12 +79,10 @@ func TestChangesOfOthersIncreaseTheNumbers(t *testing.T) {
 		refreshed := newVersions(t, database{poll: poll, checksBeforeRead: true})
 		polled := newVersions(t, database{poll: poll})
 		for name, got := range map[string]engine.Changes{
-			"Refresh": increases(refreshed, func() { check(t, refreshed.Refresh(t.Context(), 0)) }),
-			"Poll":    increases(polled, func() { check(t, polled.Poll()) }),
+			"Refresh": increases(refreshed, func() { storetest.Check(t, refreshed.Refresh(t.Context(), 0)) }),
+			"Poll":    increases(polled, func() { storetest.Check(t, polled.Poll()) }),
 		} {
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("the numbers that %s increased (-want +got)\n%s", name, diff)
-			}
+			storetest.Equal(t, "the numbers that increased by "+name, want, got)
 		}
 	}
 }
@@ -106,27 +92,10 @@ func TestFailedPollIncreasesAllNumbers(t *testing.T) {
 	failure := errors.New("failure")
 	v := newVersions(t, database{poll: func(context.Context) (engine.Changes, error) { return engine.Changes{}, failure }})
 	got := increases(v, func() {
-		if err := v.Poll(); !errors.Is(err, failure) {
-			t.Errorf("got %v, want %v", err, failure)
-		}
+		storetest.WantError(t, "Poll", v.Poll(), failure)
 	})
 	if got != engine.AllChanges {
 		t.Errorf("got increases of %+v, want all", got)
-	}
-}
-
-// Refresh and Poll never both call PollChanges.
-func TestOnlyOneOfRefreshAndPollUsesTheDatabase(t *testing.T) {
-	t.Parallel()
-	unwanted := func(context.Context) (engine.Changes, error) {
-		t.Error("PollChanges was called")
-		return engine.Changes{}, nil
-	}
-	if err := newVersions(t, database{poll: unwanted, checksBeforeRead: true}).Poll(); err != nil {
-		t.Error(err)
-	}
-	if err := newVersions(t, database{poll: unwanted}).Refresh(t.Context(), 0); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -137,12 +106,12 @@ func TestNumbersIncreaseWhileNobodyPolls(t *testing.T) {
 		v := newVersions(t, database{poll: none})
 		want := func(name string, want engine.Changes) {
 			t.Helper()
-			if got := increases(v, func() { check(t, v.Refresh(t.Context(), 0)) }); got != want {
+			if got := increases(v, func() { storetest.Check(t, v.Refresh(t.Context(), 0)) }); got != want {
 				t.Errorf("%s: got increases of %+v, want %+v", name, got, want)
 			}
 		}
 		want("before the first poll", engine.AllChanges)
-		check(t, v.Poll())
+		storetest.Check(t, v.Poll())
 		time.Sleep(89 * time.Millisecond) // of the clock of the test
 		want("89 ms after a poll", engine.Changes{})
 		time.Sleep(time.Millisecond)
@@ -178,12 +147,5 @@ func TestQueryThatBeganWithinMaxAgeCounts(t *testing.T) {
 		if err := v.Refresh(t.Context(), step.maxAge); !errors.Is(err, step.want) || queries != step.wantQueries {
 			t.Errorf("step %d: got %v after %d queries, want %v after %d", i, err, queries, step.want, step.wantQueries)
 		}
-	}
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Error(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/groupcommit"
+	"example.com/petstore/repository/storetest"
 )
 
 // The batch runs again only for a function that failed after it changed something.
@@ -50,9 +51,7 @@ func TestFailedFunctionIsRolledBackAlone(t *testing.T) {
 				if !errors.Is(err, failure) || isQueueError(err) || errors.Is(err, errPanic) != strings.HasPrefix(name, "panics") {
 					t.Errorf("the failed function: got %v, want %v itself, or its panic", err, failure)
 				}
-				if got := runs.Load(); got != c.wantRuns {
-					t.Errorf("the function before it: got %d runs, want %d", got, c.wantRuns)
-				}
+				storetest.Equal(t, "the runs of the function before it", c.wantRuns, runs.Load())
 				q.wantNames(t, "first", "last")
 			})
 		}
@@ -69,44 +68,6 @@ var engines = map[string]func(engine.Database) engine.Database{
 type batching struct{ engine.Database }
 
 func (batching) BatchesStatements() bool { return true }
-
-// failingFrom returns a function that fails from its nth run, after a change.
-func failingFrom(n int, err error) txFunc {
-	runs := 0
-	return func(ctx context.Context, r names) error {
-		if runs++; runs < n {
-			return r.Add(ctx, fmt.Sprint("from run ", n))
-		}
-		return errors.Join(r.Add(ctx, fmt.Sprint("rolled back ", n)), err)
-	}
-}
-
-// In the second run each function has a savepoint, also those that have not failed yet.
-func TestBatchRunsAgainOnce(t *testing.T) {
-	t.Parallel()
-	q := openQueue(t, nil)
-	runs := 0
-	failure := map[int]error{1: errors.New("failure 1"), 2: errors.New("failure 2")}
-	release := q.block(t)
-	other := q.enqueue(t.Context(), func(ctx context.Context, n names) error {
-		runs++
-		return n.Add(ctx, "other")
-	})
-	second := q.enqueue(t.Context(), failingFrom(2, failure[2]))
-	first := q.enqueue(t.Context(), failingFrom(1, failure[1]))
-	last := q.enqueue(t.Context(), adding("last"))
-	release()
-	if err := errors.Join(<-other, <-last); err != nil || runs != 2 {
-		t.Errorf("the other functions: got %v after %d runs, want no error after 2", err, runs)
-	}
-	if err := <-first; !errors.Is(err, failure[1]) {
-		t.Errorf("the function that fails in both runs: got %v, want %v", err, failure[1])
-	}
-	if err := <-second; !errors.Is(err, failure[2]) {
-		t.Errorf("the function that fails in the second run: got %v, want %v", err, failure[2])
-	}
-	q.wantNames(t, "other", "last")
-}
 
 // SQLite rolls back by itself, such as when the disk is full. Only an error of the database concerns
 // the other callers.
@@ -137,6 +98,23 @@ func TestTransactionRolledBackBySQLiteFailsTheBatch(t *testing.T) {
 	}
 }
 
+// The batch does not run again, although one function after the other would tell which row has failed.
+func TestRowsThatFailAfterARollbackFailTheBatch(t *testing.T) {
+	t.Parallel()
+	q := openQueue(t, engines["coalesced"])
+	release, rolledBack := q.block(t), false
+	first := q.enqueue(t.Context(), func(ctx context.Context, n names) (err error) {
+		if !rolledBack {
+			rolledBack, err = true, n.exec(ctx, "ROLLBACK")
+		}
+		return errors.Join(err, n.Add(ctx, "Rex"))
+	})
+	same := q.enqueue(t.Context(), adding("Rex"))
+	release()
+	wantQueueError(t, <-first, groupcommit.ErrRolledBack)
+	wantQueueError(t, <-same, groupcommit.ErrRolledBack)
+}
+
 // A conflicting database takes errConflict for a deadlock with another process.
 type conflicting struct{ engine.Database }
 
@@ -161,19 +139,13 @@ func TestConflictRepeatsTheBatchALimitedNumberOfTimes(t *testing.T) {
 			}
 			return err
 		})
-		if runs != wantRuns {
-			t.Errorf("%d conflicts: got %d runs, want %d", conflicts, runs, wantRuns)
-		}
+		storetest.Equal(t, fmt.Sprintf("the runs with %d conflicts", conflicts), wantRuns, runs)
 		if conflicts < wantRuns {
-			if err != nil {
-				t.Errorf("%d conflicts: got %v, want no error", conflicts, err)
-			}
+			check(t, err)
 			q.wantNames(t, "Rex")
 			continue
 		}
-		if !isQueueError(err) || !errors.Is(err, errConflict) {
-			t.Errorf("%d conflicts: got %v, want an Error that wraps %v", conflicts, err, errConflict)
-		}
+		wantQueueError(t, err, errConflict)
 		q.wantNames(t)
 	}
 }

@@ -5,16 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/groupcommit"
 	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -57,8 +56,7 @@ type testQueue struct {
 	*groupcommit.Queue[names]
 	database engine.Database
 
-	mu        sync.Mutex
-	batches   []int            // the numbers of functions that shared a commit
+	batches   []int            // the numbers of functions that shared a commit, before their callers return
 	committed []engine.Changes // of the commits
 }
 
@@ -77,7 +75,7 @@ func openQueue(t *testing.T, wrap func(engine.Database) engine.Database) *testQu
 	q := &testQueue{database: database}
 	q.Queue = groupcommit.NewQueue(database, groupcommit.Options{
 		Poll: func() error { return nil }, PollInterval: time.Hour,
-		Commit: q.commit, Observe: func(batch int, _ time.Duration) { q.addBatch(batch) },
+		Commit: q.commit, Observe: func(batch int, _ time.Duration) { q.batches = append(q.batches, batch) },
 	}, newNames)
 	t.Cleanup(func() {
 		q.Close()
@@ -97,15 +95,7 @@ func newNames(tx *groupcommit.Tx) names {
 	})}
 }
 
-func (q *testQueue) addBatch(size int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.batches = append(q.batches, size)
-}
-
 func (q *testQueue) commit(c engine.Changes, commit func() error) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	q.committed = append(q.committed, c)
 	return commit()
 }
@@ -113,11 +103,7 @@ func (q *testQueue) commit(c engine.Changes, commit func() error) error {
 // wantBatches compares the numbers of functions that shared a commit with want.
 func (q *testQueue) wantBatches(t *testing.T, want ...int) {
 	t.Helper()
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if diff := cmp.Diff(want, q.batches); diff != "" {
-		t.Errorf("the sizes of the batches (-want +got)\n%s", diff)
-	}
+	storetest.Equal(t, "the sizes of the batches", want, q.batches)
 }
 
 // wantNames compares all names with want, which are in the order in which they were added.
@@ -132,9 +118,7 @@ func (q *testQueue) wantNames(t *testing.T, want ...string) {
 		check(t, rows.Scan(&name))
 		got = append(got, name)
 	}
-	if diff := cmp.Diff(want, got); rows.Err() != nil || diff != "" {
-		t.Errorf("%v: the names (-want +got)\n%s", rows.Err(), diff)
-	}
+	storetest.Equal(t, "the names", want, got, rows.Err())
 }
 
 // adding returns a function that adds a name.
@@ -147,12 +131,7 @@ func failing(name string, err error) txFunc {
 	return func(ctx context.Context, n names) error { return errors.Join(n.Add(ctx, name), err) }
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = storetest.Check
 
 // block keeps the queue busy until release is called, so that the functions that are queued
 // meanwhile share the next commit.
@@ -194,6 +173,14 @@ func (q *testQueue) enqueue(ctx context.Context, fn txFunc) <-chan error {
 		time.Sleep(time.Millisecond)
 	}
 	return result
+}
+
+// wantQueueError expects an error that a function did not return.
+func wantQueueError(t *testing.T, err, want error) {
+	t.Helper()
+	if !isQueueError(err) || !errors.Is(err, want) {
+		t.Errorf("got %v, want an Error that wraps %v", err, want)
+	}
 }
 
 // isQueueError reports whether err is an error that a function did not return.

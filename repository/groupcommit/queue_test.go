@@ -7,57 +7,34 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/groupcommit"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestQueuedFunctionsShareACommit(t *testing.T) {
 	t.Parallel()
 	q := openQueue(t, nil)
 	release := q.block(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	canceled := q.enqueue(ctx, adding("canceled"))
+	cancel()
+	wantQueueError(t, <-canceled, context.Canceled)
 	var results []<-chan error
 	for _, name := range []string{"a", "b", "c"} {
 		results = append(results, q.enqueue(t.Context(), adding(name)))
 	}
-	if waiting := q.Waiting(); waiting != 4 {
-		t.Errorf("got %d waiting callers, want 4", waiting)
-	}
+	storetest.Equal(t, "the waiting callers", 4, q.Waiting())
 	release()
 	for _, result := range results {
 		check(t, <-result)
 	}
-	if waiting := q.Waiting(); waiting != 0 {
-		t.Errorf("got %d waiting callers after the commit, want 0", waiting)
-	}
+	storetest.Equal(t, "the waiting callers after the commit", 0, q.Waiting())
 	q.wantNames(t, "a", "b", "c")
-	q.wantBatches(t, 1, 3)
+	q.wantBatches(t, 1, 3) // without the canceled one
 	// A lone function is not delayed until the batch is as large as the last one.
 	check(t, q.Do(t.Context(), adding("d")))
 	q.wantNames(t, "a", "b", "c", "d")
-}
-
-func TestCanceledFunctionDoesNotRun(t *testing.T) {
-	t.Parallel()
-	q := openQueue(t, nil)
-	release := q.block(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	canceled := q.enqueue(ctx, adding("canceled"))
-	other := q.enqueue(t.Context(), adding("other"))
-	cancel()
-	if err := <-canceled; !isQueueError(err) || !errors.Is(err, context.Canceled) {
-		t.Errorf("the canceled function: got %v, want an Error that wraps canceled", err)
-	}
-	if err := q.Do(ctx, adding("canceled before")); !isQueueError(err) || !errors.Is(err, context.Canceled) {
-		t.Errorf("a context that has ended: got %v, want an Error that wraps canceled", err)
-	}
-	release()
-	if err := <-other; err != nil {
-		t.Errorf("the other function: got %v, want no error", err)
-	}
-	q.wantNames(t, "other")
-	q.wantBatches(t, 1, 1) // without the canceled one
 }
 
 func TestStartedFunctionIsNotCanceled(t *testing.T) {
@@ -72,9 +49,7 @@ func TestStartedFunctionIsNotCanceled(t *testing.T) {
 		}
 		return n.Add(ctx, "Rex")
 	})
-	if err != nil {
-		t.Errorf("got %v, want no error", err)
-	}
+	check(t, err)
 	q.wantNames(t, "Rex")
 }
 
@@ -84,9 +59,7 @@ func TestNestedDoIsRejected(t *testing.T) {
 	err := q.Do(t.Context(), func(ctx context.Context, n names) error {
 		return errors.Join(n.Add(ctx, "rolled back"), q.Do(ctx, adding("nested")))
 	})
-	if !errors.Is(err, groupcommit.ErrNested) {
-		t.Errorf("got %v, want %v", err, groupcommit.ErrNested)
-	}
+	storetest.WantError(t, "the error", err, groupcommit.ErrNested)
 	q.wantNames(t)
 }
 
@@ -103,16 +76,12 @@ func TestFullQueueRejectsFunction(t *testing.T) {
 	for q.Queued() < groupcommit.QueueSize {
 		time.Sleep(time.Millisecond)
 	}
-	if err := q.Do(t.Context(), count); !isQueueError(err) || !errors.Is(err, groupcommit.ErrQueueFull) {
-		t.Errorf("one more function: got %v, want an Error that wraps %v", err, groupcommit.ErrQueueFull)
-	}
+	wantQueueError(t, q.Do(t.Context(), count), groupcommit.ErrQueueFull)
 	release()
 	for range groupcommit.QueueSize {
 		check(t, <-results)
 	}
-	if ran.Load() != groupcommit.QueueSize {
-		t.Errorf("got %d runs, want %d", ran.Load(), groupcommit.QueueSize)
-	}
+	storetest.Equal(t, "the runs", int32(groupcommit.QueueSize), ran.Load())
 }
 
 func TestFunctionThatIsQueuedAfterTheLastBatchIsRejected(t *testing.T) {
@@ -120,9 +89,7 @@ func TestFunctionThatIsQueuedAfterTheLastBatchIsRejected(t *testing.T) {
 	q := openQueue(t, nil)
 	q.Close()
 	for range 2 { // the second one after the last tick
-		if err := q.WaitForLate(t.Context()); !errors.Is(err, groupcommit.ErrClosed) {
-			t.Errorf("got %v, want %v", err, groupcommit.ErrClosed)
-		}
+		storetest.WantError(t, "WaitForLate", q.WaitForLate(t.Context()), groupcommit.ErrClosed)
 	}
 }
 
@@ -136,6 +103,7 @@ func TestChangesAreCommittedBeforeAnyCallerReturns(t *testing.T) {
 		"no change": {func(context.Context, names) error { return nil }, engine.Changes{}},
 		"added":     {adding("Rex"), engine.Changes{Added: true}},
 		"no row": {func(_ context.Context, n names) error {
+			n.MarkAdded(0)
 			n.MarkChanged(0)
 			n.MarkKeysChanged(0)
 			n.MarkDirty(1)
@@ -146,9 +114,7 @@ func TestChangesAreCommittedBeforeAnyCallerReturns(t *testing.T) {
 	} {
 		q.committed = nil
 		_ = q.Do(t.Context(), step.fn)
-		if diff := cmp.Diff([]engine.Changes{step.want}, q.committed); diff != "" {
-			t.Errorf("%s: the changes of the commits (-want +got)\n%s", name, diff)
-		}
+		storetest.Equal(t, name+": the changes of the commits", []engine.Changes{step.want}, q.committed)
 	}
 }
 
@@ -169,16 +135,14 @@ func TestPollIsCalledInEachTransactionAndBetween(t *testing.T) {
 	}
 	seldom := open(time.Hour)
 	for want := range int64(3) {
-		if err := seldom.Do(t.Context(), func(context.Context, names) error { return nil }); err != nil || polls.Load() != want+1 {
-			t.Errorf("got %v and %d polls, want %d", err, polls.Load(), want+1)
-		}
+		check(t, seldom.Do(t.Context(), func(context.Context, names) error { return nil }))
+		storetest.Equal(t, "the polls", want+1, polls.Load())
 	}
 	result.Store(&failure)
-	ran := false
-	err := seldom.Do(t.Context(), func(context.Context, names) error { ran = true; return nil })
-	if !isQueueError(err) || !errors.Is(err, failure) || ran {
-		t.Errorf("got %v after the function ran: %t, want an Error that wraps %v before", err, ran, failure)
-	}
+	wantQueueError(t, seldom.Do(t.Context(), func(context.Context, names) error {
+		t.Error("the function ran after the poll had failed")
+		return nil
+	}), failure)
 	before := polls.Load()
 	open(time.Millisecond)
 	for polls.Load() < before+3 { // also after a failure

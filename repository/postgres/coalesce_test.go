@@ -10,11 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/storetest"
 	"example.com/petstore/usecase"
 )
 
@@ -30,9 +29,7 @@ func TestStatementsOfABatchAreSentTogether(t *testing.T) {
 		}
 		return func(ctx context.Context) {
 			pet, replayed, err := newPets(store).Create(ctx, domain.NewPet{Name: name}, key)
-			if err != nil || replayed != (wantReplayed && !key.IsZero()) {
-				t.Errorf("%s: got replayed %t and %v, want %t", name, replayed, err, wantReplayed)
-			}
+			storetest.Equal(t, name+": whether it was replayed", wantReplayed && !key.IsZero(), replayed, err)
 			pets[i] = pet
 		}
 	}
@@ -44,15 +41,11 @@ func TestStatementsOfABatchAreSentTogether(t *testing.T) {
 	inOneBatch(t, store, first...)
 	// The pets without a key are added while the keys are claimed.
 	want := map[string]int{"SELECT n, fingerprint,": 1, `DELETE FROM "idempotency_keys"`: 1, "INSERT INTO idempotency_keys": 1, "WITH numbered AS": 2}
-	if diff := cmp.Diff(want, recorder.count(3)); diff != "" {
-		t.Errorf("the statements (-want +got)\n%s", diff)
-	}
+	storetest.Equal(t, "the statements", want, recorder.count(3))
 	inOneBatch(t, store, second...)
 	for i, pet := range created {
 		stored, err := store.Pets().Get(t.Context(), pet.ID)
-		if diff := cmp.Diff(domain.Pet{ID: pet.ID, Name: fmt.Sprint("Rex ", i)}, stored); diff != "" || err != nil {
-			t.Errorf("Get: %v (-want +got)\n%s", err, diff)
-		}
+		storetest.Equal(t, "Get", domain.Pet{ID: pet.ID, Name: fmt.Sprint("Rex ", i)}, stored, err)
 		if i%4 != 0 && again[i] != pet {
 			t.Errorf("the retry returned %v, want %v", again[i], pet)
 		}
@@ -61,7 +54,7 @@ func TestStatementsOfABatchAreSentTogether(t *testing.T) {
 
 func TestFailureInABatchIsThatOfItsCallerAlone(t *testing.T) {
 	t.Parallel()
-	store := open(t, server.NewDatabase(t), repository.Options{Migrate: true})
+	store, _ := openNew(t)
 	failure := errors.New("failure")
 	claim := port.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: "k"}}
 	violating := func(ctx context.Context, r port.Repositories) error { // a CHECK of the table
@@ -74,7 +67,7 @@ func TestFailureInABatchIsThatOfItsCallerAlone(t *testing.T) {
 		return adding("counted")(ctx, r)
 	}
 	for name, c := range map[string]struct {
-		failing txFunc
+		failing storetest.TxFunc
 		runs    int32 // of another function of the batch
 	}{
 		"fails after a claim": {func(ctx context.Context, r port.Repositories) error {
@@ -102,25 +95,15 @@ func TestFailureInABatchIsThatOfItsCallerAlone(t *testing.T) {
 			},
 			func(ctx context.Context) { check(t, store.InTx(ctx, adding("last"))) },
 		)
-		if runs.Load() != c.runs {
-			t.Errorf("%s: another function ran %d times, want %d", name, runs.Load(), c.runs)
-		}
+		storetest.Equal(t, name+": the runs of another function", c.runs, runs.Load())
 	}
-	page, err := store.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 100}})
-	check(t, err)
-	got := map[string]int{}
-	for _, pet := range page.Items {
-		got[pet.Name]++
-	}
-	if diff := cmp.Diff(map[string]int{"counted": 5, "last": 5}, got); diff != "" {
-		t.Errorf("the pets (-want +got)\n%s", diff)
-	}
+	storetest.WantNames(t, store, slices.Repeat([]string{"counted", "last"}, 5)...)
 }
 
 // Later functions with the same key get the result of the first one.
 func TestKeyIsClaimedOnceInABatch(t *testing.T) {
 	t.Parallel()
-	store := open(t, server.NewDatabase(t), repository.Options{Migrate: true})
+	store, _ := openNew(t)
 	var mu sync.Mutex
 	got := map[string]int{}
 	create := func(name string) func(context.Context) {
@@ -135,18 +118,11 @@ func TestKeyIsClaimedOnceInABatch(t *testing.T) {
 	inOneBatch(t, store, create("Rex"), create("Rex"), create("Rex"), func(ctx context.Context) {
 		check(t, store.InTx(ctx, func(context.Context, port.Repositories) error { runs++; return nil }))
 	})
-	if runs != 1 {
-		t.Errorf("another function of the batch ran %d times, want once", runs)
-	}
+	storetest.Equal(t, "the runs of another function of the batch", 1, runs)
 	inOneBatch(t, store, create("Tom"), create("Rex"))
 	want := map[string]int{`"Rex" false false`: 1, `"Rex" true false`: 3, `"" false true`: 1}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("name, whether it was replayed, whether the key was reused (-want +got)\n%s", diff)
-	}
+	storetest.Equal(t, "name, whether it was replayed, whether the key was reused", want, got)
 }
-
-// A txFunc is the argument of InTx.
-type txFunc = func(context.Context, port.Repositories) error
 
 func newPets(s *repository.Store) *usecase.Pets {
 	return usecase.NewPets(s, s.Pets(), func() time.Time { return time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC) })
@@ -160,9 +136,7 @@ func inOneBatch(t *testing.T, s *repository.Store, calls ...func(context.Context
 	began, end := make(chan struct{}), make(chan struct{})
 	wait.Go(func() {
 		err := s.InTx(t.Context(), func(context.Context, port.Repositories) error { close(began); <-end; return nil })
-		if err != nil {
-			t.Error(err)
-		}
+		storetest.WantError(t, "InTx", err, nil)
 	})
 	<-began
 	var queued sync.WaitGroup
@@ -204,9 +178,7 @@ func TestIdempotencyKeysAreFoundByTheirIndexes(t *testing.T) {
 	}
 	inOneBatch(t, store, creating(t, store, 20)...)
 	check(t, store.Close())
-	if diff := cmp.Diff(before, queryTexts(t, dsn, scans)); diff != "" {
-		t.Errorf("how often the table was read completely (-before +after)\n%s", diff)
-	}
+	storetest.Equal(t, "how often the table was read completely (-before +after)", before, queryTexts(t, dsn, scans))
 }
 
 // Pages of a category would take up to a second with ten million animals.
@@ -228,7 +200,5 @@ func TestPagesOfACategoryAreFoundByTheirIndex(t *testing.T) {
 	}
 	check(t, store.Close())
 	got := queryTexts(t, dsn, "SELECT idx_scan::text FROM pg_stat_user_indexes WHERE indexrelname = 'pets_category_id_status_id'")
-	if diff := cmp.Diff([]string{"5"}, got); diff != "" { // four pages without a status, one with it
-		t.Errorf("how often the index was used (-want +got)\n%s", diff)
-	}
+	storetest.Equal(t, "the uses of the index", []string{"5"}, got) // four pages without a status, one with it
 }

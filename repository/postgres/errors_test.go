@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/postgres/postgrestest"
+	"example.com/petstore/repository/storetest"
 )
 
 // terminate closes the other connections to the database.
@@ -42,9 +42,7 @@ func TestConnectionThatIsLostInATransactionIsUnavailable(t *testing.T) {
 
 func TestStoppedServerIsUnavailable(t *testing.T) {
 	t.Parallel()
-	own := postgrestest.Start(t)
-	dsn := own.NewDatabase(t)
-	store := open(t, dsn, repository.Options{Migrate: true})
+	own, store, dsn := openOwn(t)
 	for range 2 {
 		check(t, own.Stop())
 		for range 3 {
@@ -68,7 +66,7 @@ func TestFrozenServerIsUnavailableUntilItContinues(t *testing.T) {
 			check(t, errors.Join(err, syscall.Kill(number, signal)))
 		}
 	}
-	pids := queryTexts(t, dsn, "SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	pids := queryTexts(t, dsn, "SELECT pid::text FROM "+ofStore)
 	signalAll(syscall.SIGSTOP, pids)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -95,7 +93,7 @@ func TestServerWithoutFreeConnectionsIsUnavailable(t *testing.T) {
 		}
 	}
 	hold()
-	waitUntil(t, "the store has no connection", func() bool { // it connects again, too
+	storetest.WaitUntil(t, "the store has no connection", func() bool { // it connects again, too
 		_, err := held[0].ExecContext(t.Context(), terminate+" AND application_name = 'petstore'")
 		check(t, err)
 		hold()
@@ -106,7 +104,7 @@ func TestServerWithoutFreeConnectionsIsUnavailable(t *testing.T) {
 		check(t, conn.Close())
 	}
 	pool.SetMaxIdleConns(0)
-	waitUntil(t, "the connections are closed", func() bool {
+	storetest.WaitUntil(t, "the connections are closed", func() bool {
 		return store.Ping(t.Context()) == nil && store.InTx(t.Context(), adding("Rex")) == nil
 	})
 	wantAvailable(t, store)
@@ -147,18 +145,16 @@ func TestReadOnlyServerIsUnavailable(t *testing.T) {
 // The connection keeps its server, but that has become read-only, as when it is demoted.
 func TestTransactionOnDemotedServerIsUnavailable(t *testing.T) {
 	t.Parallel()
-	own := postgrestest.Start(t)
-	dsn := own.NewDatabase(t)
-	store := open(t, dsn, repository.Options{Migrate: true})
+	own, store, _ := openOwn(t)
 	set := func(value string) {
 		check(t, own.Exec(t.Context(), "ALTER SYSTEM SET default_transaction_read_only = "+value))
 		check(t, own.Exec(t.Context(), "SELECT pg_reload_conf()"))
 	}
 	set("on")
-	waitUntil(t, "transactions are rejected", func() bool { return store.InTx(t.Context(), adding("Rex")) != nil })
+	storetest.WaitUntil(t, "transactions are rejected", func() bool { return store.InTx(t.Context(), adding("Rex")) != nil })
 	wantUnavailable(t, "InTx", store.InTx(t.Context(), adding("Rex")))
 	set("off")
-	waitUntil(t, "transactions are accepted", func() bool { return store.InTx(t.Context(), adding("Rex")) == nil })
+	storetest.WaitUntil(t, "transactions are accepted", func() bool { return store.InTx(t.Context(), adding("Rex")) == nil })
 }
 
 // The sequence is not rolled back, so the trigger fails once.
@@ -173,9 +169,7 @@ func TestDeadlockedBatchRunsAgain(t *testing.T) {
 		runs++
 		return adding("Rex")(ctx, r)
 	}))
-	if runs != 2 {
-		t.Errorf("the function ran %d times, want 2", runs)
-	}
+	storetest.Equal(t, "the number of runs", 2, runs)
 	wantPets(t, store, 1)
 }
 
@@ -186,11 +180,7 @@ func TestCancelledRequestKeepsItsConnection(t *testing.T) {
 	store := open(t, dsn, repository.Options{Migrate: true, MaxOpenConns: 1})
 	check(t, store.InTx(t.Context(), adding("Rex")))
 	other := connect(t, dsn)
-	connections := func() (pids string) {
-		t.Helper()
-		check(t, other.QueryRowContext(t.Context(), "SELECT string_agg(pid::text, ' ' ORDER BY pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'petstore'").Scan(&pids))
-		return pids
-	}
+	connections := func() []string { return queryTexts(t, dsn, "SELECT pid::text FROM "+ofStore+" ORDER BY pid") }
 	for name, read := range map[string]func(context.Context) error{
 		"a query of one request": func(ctx context.Context) error {
 			return store.Pets().Each(ctx, "", func(domain.Pet) error { return nil })
@@ -214,11 +204,12 @@ func TestCancelledRequestKeepsItsConnection(t *testing.T) {
 		check(t, tx.Rollback())
 		wantUnavailable(t, name+" that is cancelled", <-result)
 		check(t, read(t.Context()))
-		if after := connections(); after != before {
-			t.Errorf("%s: got the connections %s after the request was cancelled, want %s as before", name, after, before)
-		}
+		storetest.Equal(t, "the connections after "+name+" that is cancelled", before, connections())
 	}
 }
+
+// ofStore are the connections of the stores on a database.
+const ofStore = "pg_stat_activity WHERE datname = current_database() AND application_name = 'petstore'"
 
 // wantAllUnavailable expects an ErrUnavailable from each kind of call.
 func wantAllUnavailable(t *testing.T, s *repository.Store) {
@@ -237,49 +228,32 @@ func wantAllUnavailable(t *testing.T, s *repository.Store) {
 
 func wantUnavailable(t *testing.T, call string, err error) {
 	t.Helper()
-	if !errors.Is(err, domain.ErrUnavailable) {
-		t.Errorf("%s: got %v, want unavailable", call, err)
-	}
+	storetest.WantError(t, call, err, domain.ErrUnavailable)
 }
 
 // wantAvailable expects that transactions and concurrent reads succeed.
 func wantAvailable(t *testing.T, s *repository.Store) {
 	t.Helper()
 	check(t, s.InTx(t.Context(), adding("Rex")))
-	var wait sync.WaitGroup
-	for range 16 {
-		wait.Go(func() {
-			if _, err := s.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 1}}); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wait.Wait()
+	storetest.Concurrently(t, 16, func(int) (bool, error) {
+		_, err := s.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 1}})
+		return true, err
+	})
 	check(t, s.Ping(t.Context()))
 }
 
 // wantConnections expects at most limit connections to the database, apart from its own.
 func wantConnections(t *testing.T, dsn string, limit int) {
 	t.Helper()
-	waitUntil(t, "closed connections have ended", func() bool {
-		return len(queryTexts(t, dsn, "SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'petstore'")) <= limit
+	storetest.WaitUntil(t, "closed connections have ended", func() bool {
+		return len(queryTexts(t, dsn, "SELECT pid::text FROM "+ofStore)) <= limit
 	})
 }
 
 // waitForLock waits until a statement waits for a lock.
 func waitForLock(t *testing.T, dsn string) {
 	t.Helper()
-	waitUntil(t, "a statement waits for a lock", func() bool {
+	storetest.WaitUntil(t, "a statement waits for a lock", func() bool {
 		return len(queryTexts(t, dsn, "SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")) == 1
 	})
-}
-
-// waitUntil waits until a condition holds, for 10 seconds at most.
-func waitUntil(t *testing.T, name string, condition func() bool) {
-	t.Helper()
-	for start := time.Now(); !condition(); time.Sleep(10 * time.Millisecond) {
-		if time.Since(start) > 10*time.Second {
-			t.Fatal("timed out waiting until " + name)
-		}
-	}
 }

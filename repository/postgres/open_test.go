@@ -7,21 +7,19 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres"
 	"example.com/petstore/repository/postgres/postgrestest"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestOpenRejectsOtherDatabasesUnchanged(t *testing.T) {
 	t.Parallel()
+	migrate := repository.Options{Migrate: true}
 	for name, test := range map[string]struct {
 		prepare func(t *testing.T, dsn string)
 		options repository.Options
@@ -29,27 +27,25 @@ func TestOpenRejectsOtherDatabasesUnchanged(t *testing.T) {
 	}{
 		"empty, not to be migrated":   {none, repository.Options{}, "run petstore migrate up"},
 		"empty, but it must exist":    {none, repository.Options{Migrate: true, MustExist: true}, "run petstore migrate up"},
-		"another program's":           {execute("CREATE TABLE notes (text text)"), repository.Options{Migrate: true}, "tables or sequences of another program"},
-		"another program's with pets": {execute("CREATE TABLE pets (id int)"), repository.Options{Migrate: true}, "tables or sequences of another program"},
+		"another program's":           {execute("CREATE TABLE notes (text text)"), migrate, "tables or sequences of another program"},
+		"another program's with pets": {execute("CREATE TABLE pets (id int)"), migrate, "tables or sequences of another program"},
 		// An animal would get an id from it, or from that of the store, so ids would not increase.
-		"another program's sequence": {execute("CREATE SEQUENCE pets_id_seq START 1000"), repository.Options{Migrate: true}, "tables or sequences of another program"},
+		"another program's sequence": {execute("CREATE SEQUENCE pets_id_seq START 1000"), migrate, "tables or sequences of another program"},
 		"another program's migrations": {
-			execute("CREATE TABLE goose_db_version (version_id int); CREATE TABLE notes (text text)"),
-			repository.Options{Migrate: true},
-			"tables or sequences of another program",
+			execute("CREATE TABLE goose_db_version (version_id int); CREATE TABLE notes (text text)"), migrate, "tables or sequences of another program",
 		},
-		"newer": {newer, repository.Options{Migrate: true}, "use a newer petstore"},
+		"newer": {newer, migrate, "use a newer petstore"},
 		"older": {func(t *testing.T, dsn string) {
 			newer(t, dsn)
 			execute("DELETE FROM goose_db_version WHERE version_id > 0")(t, dsn)
 		}, repository.Options{}, "run petstore migrate up"},
 		"asynchronous commits": {func(t *testing.T, dsn string) {
 			execute("ALTER DATABASE "+databaseOf(t, dsn)+" SET synchronous_commit = off")(t, dsn)
-		}, repository.Options{Migrate: true}, "synchronous_commit is off"},
-		"no schema": {execute("DROP SCHEMA public"), repository.Options{Migrate: true}, "create the schema"},
+		}, migrate, "synchronous_commit is off"},
+		"no schema": {execute("DROP SCHEMA public"), migrate, "create the schema"},
 		"read-only": {func(t *testing.T, dsn string) {
 			execute("ALTER DATABASE "+databaseOf(t, dsn)+" SET default_transaction_read_only = on")(t, dsn)
-		}, repository.Options{Migrate: true}, "read-only"},
+		}, migrate, "read-only"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -57,9 +53,7 @@ func TestOpenRejectsOtherDatabasesUnchanged(t *testing.T) {
 			test.prepare(t, dsn)
 			before := relations(t, dsn)
 			wantOpenError(t, dsn, test.options, test.want)
-			if diff := cmp.Diff(before, relations(t, dsn)); diff != "" {
-				t.Errorf("relations (-before +after)\n%s", diff)
-			}
+			storetest.Equal(t, "relations (-before +after)", before, relations(t, dsn))
 		})
 	}
 }
@@ -103,8 +97,9 @@ func TestOpenReportsErrorsWithRemedyAndWithoutSecrets(t *testing.T) {
 func wantOpenError(t *testing.T, dsn string, o repository.Options, text string) {
 	t.Helper()
 	_, err := repository.Open(t.Context(), postgres.New(dsn), o)
-	if err == nil || !strings.Contains(err.Error(), text) || strings.ContainsAny(err.Error(), "\n\t") || strings.Contains(err.Error(), "sec") {
-		t.Errorf("got the error %v, want one line with %q and without the password", err, text)
+	storetest.WantMessage(t, "Open", err, text)
+	if err != nil && (strings.Contains(err.Error(), "\t") || strings.Contains(err.Error(), "sec")) {
+		t.Errorf("got the error %v, want none with a tab or the password", err)
 	}
 }
 
@@ -125,9 +120,7 @@ func TestNameHasHostsAndDatabaseAlone(t *testing.T) {
 		"host=db1 dbname=pets application_name=http://shop":         "pets on db1:5432",
 		"postgres://db1/pets?application_name=http://shop":          "pets on db1:5432",
 	} {
-		if got := postgres.New(dsn).String(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		storetest.Equal(t, "the name", want, postgres.New(dsn).String())
 	}
 }
 
@@ -140,9 +133,7 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 		INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', decode(repeat('00', 32), 'hex'), 'last', 0)`)(t, dsn)
 	wantOpenError(t, dsn, repository.Options{}, "the store has 3, this program needs 5: run petstore migrate up")
 	store := open(t, dsn, repository.Options{Migrate: true})
-	if want := (engine.Schema{Version: 5, Previous: 3}); store.Schema() != want {
-		t.Errorf("got the schema %+v, want %+v", store.Schema(), want)
-	}
+	storetest.Equal(t, "the schema", engine.Schema{Version: 5, Previous: 3}, store.Schema())
 	keys, err := store.Keys().List(t.Context())
 	if err != nil || len(keys) != 1 || keys[0].ReadOnly {
 		t.Errorf("got the keys %+v and %v, want one that may do all", keys, err)
@@ -168,9 +159,7 @@ func TestTextsAreUTF8WhateverTheSettingsOfTheDatabase(t *testing.T) {
 		execute("ALTER DATABASE "+databaseOf(t, dsn)+" SET client_encoding = '"+encoding+"'")(t, dsn)
 		check(t, open(t, dsn, repository.Options{Migrate: true}).InTx(t.Context(), adding(name)))
 		stored := queryTexts(t, postgrestest.With(dsn, "client_encoding", "UTF8"), "SELECT name FROM pets")
-		if diff := cmp.Diff([]string{name}, stored); diff != "" {
-			t.Errorf("%s: names (-want +got)\n%s", encoding, diff)
-		}
+		storetest.Equal(t, encoding+": names", []string{name}, stored)
 	}
 }
 
@@ -194,34 +183,21 @@ func TestOpenRejectsUserWithoutPrivileges(t *testing.T) {
 func TestConcurrentOpensCreateOneStore(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
-	var created atomic.Int32
-	var wait sync.WaitGroup
-	for range 8 {
-		wait.Go(func() {
-			store, err := repository.Open(t.Context(), postgres.New(dsn), repository.Options{Migrate: true})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if store.Schema().Created {
-				created.Add(1)
-			}
-			if err := errors.Join(store.InTx(t.Context(), adding("Rex")), store.Close()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wait.Wait()
+	created := storetest.Concurrently(t, 8, func(int) (bool, error) {
+		store, err := repository.Open(t.Context(), postgres.New(dsn), repository.Options{Migrate: true})
+		if err != nil {
+			return false, err
+		}
+		return store.Schema().Created, errors.Join(store.InTx(t.Context(), adding("Rex")), store.Close())
+	})
+	storetest.Equal(t, "how many stores were created", 1, created)
 	wantPets(t, open(t, dsn, repository.Options{}), 8)
-	if created.Load() != 1 {
-		t.Errorf("got %d stores that were created, want 1", created.Load())
-	}
 }
 
 // The rules of package domain reject it before.
 func TestTextThatPostgreSQLCannotStoreFails(t *testing.T) {
 	t.Parallel()
-	store := open(t, server.NewDatabase(t), repository.Options{Migrate: true})
+	store, _ := openNew(t)
 	if err := store.InTx(t.Context(), adding("Rex\x00")); err == nil || errors.Is(err, domain.ErrUnavailable) {
 		t.Errorf("got %v, want an error that is not unavailable", err)
 	}

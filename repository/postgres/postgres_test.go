@@ -1,16 +1,13 @@
 package postgres_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.uber.org/goleak"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres"
@@ -25,15 +22,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.WithServer(m, &
 
 func TestStoreContract(t *testing.T) {
 	t.Parallel()
-	for name, options := range map[string]repository.Options{
-		"without traces": {Migrate: true},
-		"with traces":    {Migrate: true, TracerProvider: sdktrace.NewTracerProvider()},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			storetest.Run(t, func(t *testing.T) storetest.Store { return open(t, server.NewDatabase(t), options) })
-		})
-	}
+	storetest.Run(t, func(t *testing.T) storetest.Store {
+		store, _ := openNew(t)
+		return store
+	})
 }
 
 func TestStoresOnOneDatabase(t *testing.T) {
@@ -72,19 +64,17 @@ func openNew(t *testing.T) (store *repository.Store, dsn string) {
 	return open(t, dsn, repository.Options{Migrate: true}), dsn
 }
 
-// adding returns a function that adds a pet.
-func adding(name string) func(context.Context, port.Repositories) error {
-	return func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Pets.Create(ctx, domain.NewPet{Name: name})
-		return err
-	}
-}
+var (
+	check  = storetest.Check
+	adding = storetest.Adding
+)
 
-func check(t *testing.T, err error) {
+// openOwn starts a server and opens a store on it.
+func openOwn(t *testing.T) (own *postgrestest.Server, store *repository.Store, dsn string) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	own = postgrestest.Start(t)
+	dsn = own.NewDatabase(t)
+	return own, open(t, dsn, repository.Options{Migrate: true}), dsn
 }
 
 // setStandby sets synchronous_standby_names of a server.
@@ -92,7 +82,7 @@ func setStandby(t *testing.T, server *postgrestest.Server, dsn, name string) {
 	t.Helper()
 	check(t, server.Exec(t.Context(), "ALTER SYSTEM SET synchronous_standby_names = '"+name+"'"))
 	check(t, server.Exec(t.Context(), "SELECT pg_reload_conf()"))
-	waitUntil(t, "the setting applies", func() bool {
+	storetest.WaitUntil(t, "the setting applies", func() bool {
 		return queryTexts(t, dsn, "SHOW synchronous_standby_names")[0] == name
 	})
 }
@@ -116,15 +106,13 @@ func TestServerWithoutSynchronousStandbyIsUnavailableIfOneIsRequired(t *testing.
 		_, err = s.Pets().Get(t.Context(), 1)
 		check(t, err) // reads go on
 	}
-	if failures != "not_synchronous not_synchronous " {
-		t.Errorf("got the failures %s", failures)
-	}
+	storetest.Equal(t, "the failures", "not_synchronous not_synchronous ", failures)
 
 	setStandby(t, own, dsn, "*") // commits wait from now on
 	check(t, store.Ping(t.Context()))
 	done := make(chan error, 1)
 	go func() { done <- store.InTx(t.Context(), adding("Tom")) }()
-	waitUntil(t, "a commit waits for the standby", func() bool {
+	storetest.WaitUntil(t, "a commit waits for the standby", func() bool {
 		return len(queryTexts(t, dsn, "SELECT pid::text FROM pg_stat_activity WHERE wait_event = 'SyncRep'")) == 1
 	})
 	setStandby(t, own, dsn, "")

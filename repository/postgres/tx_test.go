@@ -7,9 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
@@ -17,6 +14,7 @@ import (
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres"
 	"example.com/petstore/repository/postgres/postgrestest"
+	"example.com/petstore/repository/storetest"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -44,7 +42,7 @@ func TestCommitWhoseWaitForAStandbyIsCancelledIsUnavailable(t *testing.T) {
 	commit := func() <-chan error {
 		done := make(chan error, 1)
 		go func() { done <- store.InTx(t.Context(), create) }()
-		waitUntil(t, "a commit waits for the standby", func() bool { return len(queryTexts(t, dsn, waiting)) == 1 })
+		storetest.WaitUntil(t, "a commit waits for the standby", func() bool { return len(queryTexts(t, dsn, waiting)) == 1 })
 		return done
 	}
 
@@ -54,15 +52,11 @@ func TestCommitWhoseWaitForAStandbyIsCancelledIsUnavailable(t *testing.T) {
 		execute("SELECT "+end+"(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")(t, dsn)
 		wantUnavailable(t, end, <-done)
 	}
-	if runs != 2 {
-		t.Errorf("the function ran %d times in two transactions, want each once", runs)
-	}
+	storetest.Equal(t, "the number of runs in two transactions", 2, runs)
 	done := commit()
 	setStandby(t, own, dsn, "")
 	check(t, <-done)
-	if claimed {
-		t.Error("the key was claimed again after a commit that was unavailable but happened")
-	}
+	storetest.Equal(t, "whether the key was claimed again after a commit that was unavailable but happened", false, claimed)
 	wantAvailable(t, store)
 }
 
@@ -100,9 +94,7 @@ func TestFullDiskIsUnavailableUntilThereIsSpace(t *testing.T) {
 		wantUnavailable(t, "InTx", err)
 		err = store.InTx(t.Context(), add)
 	}
-	if full.Load() != 4 {
-		t.Errorf("got %d failures full, want 4", full.Load())
-	}
+	storetest.Equal(t, "the failures", int32(4), full.Load())
 	_, err = store.Pets().Get(t.Context(), 1)
 	check(t, err)
 	limitFiles(t, dsn, "unlimited")
@@ -114,38 +106,9 @@ func TestFullDiskIsUnavailableUntilThereIsSpace(t *testing.T) {
 // server runs prlimit, as its own user.
 func limitFiles(t *testing.T, dsn, size string) {
 	t.Helper()
-	for _, pid := range queryTexts(t, dsn, "SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'petstore'") {
+	for _, pid := range queryTexts(t, dsn, "SELECT pid::text FROM "+ofStore) {
 		execute("COPY (SELECT 1 LIMIT 0) TO PROGRAM 'prlimit --pid "+pid+" --fsize="+size+":'")(t, dsn)
 	}
-}
-
-// Statements are coalesced in the first run only.
-func TestFailureAfterAChangeRunsEachFunctionWithASavepoint(t *testing.T) {
-	t.Parallel()
-	store, recorder := openRecorded(t)
-	const added, unchanged, all = 63, 8, 63 + 8 + 1
-	calls := creating(t, store, added)
-	calls = append(calls, failing(t, store, "failing"))
-	for i := range unchanged { // these fail without a change
-		key := fmt.Sprint("used", i)
-		create := func(ctx context.Context, name string) error {
-			_, _, err := newPets(store).Create(ctx, domain.NewPet{Name: name}, domain.IdempotencyKey{Caller: "1", Value: key})
-			return err
-		}
-		check(t, create(t.Context(), "Tom"))
-		calls = append(calls, func(ctx context.Context) {
-			if err := create(ctx, "Kim"); !errors.Is(err, domain.ErrReused) {
-				t.Errorf("a used key: got %v, want reused", err)
-			}
-		})
-	}
-	recorder.Reset()
-	inOneBatch(t, store, calls...)
-	want := map[string]int{"SELECT n,": 1 + all, "WITH numbered": 1 + added, "DELETE FROM": 2, "INSERT INTO": 1 + added + 1}
-	if diff := cmp.Diff(want, recorder.count(2)); diff != "" {
-		t.Errorf("the statements (-want +got)\n%s", diff)
-	}
-	wantPets(t, store, unchanged+added)
 }
 
 // creating returns n calls that create a pet with a key.
@@ -161,25 +124,6 @@ func creating(t *testing.T, s *repository.Store, n int) (calls []func(context.Co
 		})
 	}
 	return calls
-}
-
-// failing returns a call that claims a key, stores a result if it can, and fails.
-func failing(t *testing.T, s *repository.Store, key string) func(context.Context) {
-	t.Helper()
-	failure := errors.New("failure of " + key)
-	claim := port.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: key}, At: time.UnixMilli(1)}
-	return func(ctx context.Context) {
-		err := s.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
-			_, claimed, err := r.Idempotency.Claim(ctx, claim)
-			if claimed {
-				err = r.Idempotency.Complete(ctx, claim, nil)
-			}
-			return errors.Join(err, failure)
-		})
-		if !errors.Is(err, failure) {
-			t.Errorf("got %v, want %v", err, failure)
-		}
-	}
 }
 
 // openRecorded opens a new store whose statements are recorded.
@@ -219,7 +163,6 @@ func TestCommitOfAFailedTransactionIsAnError(t *testing.T) {
 
 func wantPets(t *testing.T, s *repository.Store, want int64) {
 	t.Helper()
-	if got, err := s.Pets().Count(t.Context(), ""); err != nil || got != want {
-		t.Errorf("got %d pets and %v, want %d", got, err, want)
-	}
+	got, err := s.Pets().Count(t.Context(), "")
+	storetest.Equal(t, "the number of pets", want, got, err)
 }

@@ -12,6 +12,7 @@ import (
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/storetest"
 )
 
 // Each reader uses its own store, as a process of its own does.
@@ -60,7 +61,7 @@ func TestRevokedKeyIsInvalidInOtherProcessesWhateverMaxStaleness(t *testing.T) {
 	if usable(store) {
 		t.Error("the key can be used in the process that revoked it")
 	}
-	waitUntil(t, "the key cannot be used in the other process", func() bool { return !usable(other) })
+	storetest.WaitUntil(t, "the key cannot be used in the other process", func() bool { return !usable(other) })
 	if took := time.Since(revoked); took > 3*time.Second {
 		t.Errorf("the other process used the key for %s, want about 1 s", took)
 	}
@@ -106,7 +107,7 @@ func TestNewConnectionReplacesThoseThatRead(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
 	store := open(t, dsn, repository.Options{Migrate: true, MaxOpenConns: 1})
-	const reader = `SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'petstore' AND query LIKE 'SELECT %FROM "pets"%'`
+	const reader = "SELECT pid::text FROM " + ofStore + ` AND query LIKE 'SELECT %FROM "pets"%'`
 	_, _, err := store.Versions(t.Context())
 	check(t, errors.Join(err, store.Ping(t.Context())))
 	before := queryTexts(t, dsn, reader)

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/petstore/repository/sharedquery"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -106,33 +107,6 @@ func TestPanicOfTheQueryIsAnError(t *testing.T) {
 	}
 }
 
-func TestErrorIsThatOfTheRunOrTheCaller(t *testing.T) {
-	t.Parallel()
-	failure := errors.New("failure")
-	began, release := make(chan struct{}), make(chan struct{})
-	q := sharedquery.New(func(context.Context, string, []int) ([]int, error) {
-		began <- struct{}{}
-		<-release
-		return nil, failure
-	})
-	defer q.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	result := make(chan error)
-	go func() { _, err := q.Do(ctx, "a", 1); result <- err }()
-	<-began
-	cancel()
-	if err := <-result; !errors.Is(err, context.Canceled) {
-		t.Errorf("a caller whose context ends: got %v, want %v", err, context.Canceled)
-	}
-	release <- struct{}{}
-	go func() { _, err := q.Do(t.Context(), "a", 1); result <- err }()
-	<-began
-	release <- struct{}{}
-	if err := <-result; !errors.Is(err, failure) {
-		t.Errorf("got %v, want %v", err, failure)
-	}
-}
-
 func TestCloseInterruptsTheRunAndAllowsNoOther(t *testing.T) {
 	t.Parallel()
 	began, result, runs := make(chan struct{}), make(chan error, 2), 0
@@ -154,9 +128,7 @@ func TestCloseInterruptsTheRunAndAllowsNoOther(t *testing.T) {
 		t.Error("Close returned before the run had ended")
 	}
 	for range 2 {
-		if err := <-result; !errors.Is(err, sharedquery.ErrClosed) {
-			t.Errorf("got %v, want %v", err, sharedquery.ErrClosed)
-		}
+		storetest.WantError(t, "the error", <-result, sharedquery.ErrClosed)
 	}
 	if _, err := q.Do(t.Context(), "a", 3); !errors.Is(err, sharedquery.ErrClosed) {
 		t.Errorf("after Close: got %v, want %v", err, sharedquery.ErrClosed)

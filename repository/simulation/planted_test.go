@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"example.com/petstore/repository/storetest"
 )
 
 // Each patch in testdata is a defect of one file, which the simulation must find in as many seeds as
@@ -55,37 +57,23 @@ func TestPlantedDefectsApply(t *testing.T) {
 func overlay(t *testing.T, patch string) string {
 	t.Helper()
 	content, err := os.ReadFile(patch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.Check(t, err)
 	file, _, _ := strings.Cut(strings.TrimPrefix(string(content), "--- a/"), "\n")
 	original, err := filepath.Abs("../../" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder := t.TempDir()
-	patched := filepath.Join(folder, file)
+	storetest.Check(t, err)
 	source, err := os.ReadFile(original)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(patched), 0o700)
-	}
-	if err == nil {
-		err = os.WriteFile(patched, source, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.Check(t, err)
+	folder := t.TempDir()
+	patched, overlay := filepath.Join(folder, file), filepath.Join(folder, "overlay.json")
+	storetest.Check(t, os.MkdirAll(filepath.Dir(patched), 0o700))
+	storetest.Check(t, os.WriteFile(patched, source, 0o600))
 	cmd := exec.CommandContext(t.Context(), "git", "apply")
 	cmd.Dir, cmd.Stdin = folder, strings.NewReader(string(content))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("git apply: %v\n%s", err, out)
 	}
 	list, err := json.Marshal(map[string]any{"Replace": map[string]string{original: patched}})
-	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, "overlay.json"), list, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(folder, "overlay.json")
+	storetest.Check(t, err)
+	storetest.Check(t, os.WriteFile(overlay, list, 0o600))
+	return overlay
 }

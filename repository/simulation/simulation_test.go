@@ -19,6 +19,7 @@ import (
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/freshness"
 	"example.com/petstore/repository/groupcommit"
+	"example.com/petstore/repository/storetest"
 )
 
 // seeds is the number of seeds of the ordinary test.
@@ -49,9 +50,7 @@ func TestCommitPath(t *testing.T) {
 func number(t *testing.T, name string, byDefault uint64) uint64 {
 	t.Helper()
 	n, err := strconv.ParseUint(cmp.Or(os.Getenv(name), fmt.Sprint(byDefault)), 10, 64)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
+	storetest.Check(t, err)
 	return n
 }
 

@@ -4,6 +4,7 @@ package sqlite_test
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
+	"example.com/petstore/repository/storetest"
 )
 
 // A folder in the place of the WAL lets no file be opened, but causes no error of a disk.
@@ -25,8 +27,6 @@ func TestRemedyIsThatOfTheCause(t *testing.T) {
 		if got := sqlite.WithRemedy(err, intact).Error(); got != err.Error() {
 			t.Errorf("got %q, want %q", got, err)
 		}
-		if got := sqlite.WithRemedy(err, withFolder).Error(); got != cmp.Or(want, err.Error()) {
-			t.Errorf("%v: got %q, want %q", code, got, want)
-		}
+		storetest.Equal(t, fmt.Sprintf("%v", code), cmp.Or(want, err.Error()), sqlite.WithRemedy(err, withFolder).Error())
 	}
 }

@@ -3,7 +3,6 @@
 package sqlite_test
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
+	"example.com/petstore/repository/storetest"
 )
 
 // The WAL may have commits that no backup has.
@@ -38,38 +38,27 @@ func TestCloseReleasesDescriptorsOfWrongFileAndLeavesItsWAL(t *testing.T) {
 			t.Parallel()
 			s, path := sqlitetest.OpenWithPet(t)
 			change(t, path)
-			content, _ := os.ReadFile(path)
-			wal := sqlitetest.ReadFile(t, path+"-wal")
+			wantUnchanged := sqlitetest.Unchanged(t, path, path+"-wal")
 			if descriptors(t, filepath.Dir(path)) == 0 {
 				t.Error("got no descriptor of the open store")
 			}
 			check(t, s.Close())
-			if got := descriptors(t, filepath.Dir(path)); got != 0 {
-				t.Errorf("got %d descriptors after Close, want none", got)
-			}
-			after, _ := os.ReadFile(path)
-			if !bytes.Equal(content, after) || !bytes.Equal(wal, sqlitetest.ReadFile(t, path+"-wal")) {
-				t.Error("the file or its WAL was changed")
-			}
+			storetest.Equal(t, "the descriptors after Close", 0, descriptors(t, filepath.Dir(path)))
+			wantUnchanged()
 		})
 	}
 }
 
 func TestOpenReleasesDescriptorsOfDamagedFileAndLeavesItsWAL(t *testing.T) {
 	t.Parallel()
-	path := sqlitetest.NewStoreWithPet(t)
-	path = sqlitetest.Crash(t, path, "Tom")
+	path := sqlitetest.Crash(t, sqlitetest.NewStoreWithPet(t), "Tom")
 	sqlitetest.OverwritePage(t, path, "unfinished_copy") // which is not in the WAL
-	content, wal := sqlitetest.ReadFile(t, path), sqlitetest.ReadFile(t, path+"-wal")
+	wantUnchanged := sqlitetest.Unchanged(t, path, path+"-wal")
 	if _, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{}); err == nil {
 		t.Fatal("the damaged file was opened")
 	}
-	if got := descriptors(t, filepath.Dir(path)); got != 0 {
-		t.Errorf("got %d descriptors after Open, want none", got)
-	}
-	if !bytes.Equal(content, sqlitetest.ReadFile(t, path)) || !bytes.Equal(wal, sqlitetest.ReadFile(t, path+"-wal")) {
-		t.Error("the file or its WAL was changed")
-	}
+	storetest.Equal(t, "the descriptors after Open", 0, descriptors(t, filepath.Dir(path)))
+	wantUnchanged()
 }
 
 // descriptors returns the number of descriptors that this process has of files in a folder.

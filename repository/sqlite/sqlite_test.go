@@ -3,41 +3,30 @@
 package sqlite_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.uber.org/goleak"
 
-	"example.com/petstore/domain"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 	"example.com/petstore/repository/storetest"
 )
 
-var check = sqlitetest.Check
+var check = storetest.Check
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestStoreContract(t *testing.T) {
 	t.Parallel()
-	for name, options := range map[string]repository.Options{
-		"without traces": {Migrate: true},
-		"with traces":    {Migrate: true, TracerProvider: sdktrace.NewTracerProvider()},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			storetest.Run(t, func(t *testing.T) storetest.Store { return open(t, t.TempDir(), options) })
-		})
-	}
+	storetest.Run(t, func(t *testing.T) storetest.Store { return open(t, t.TempDir(), repository.Options{Migrate: true}) })
 }
 
 func TestStoresOnOneFile(t *testing.T) {
@@ -89,14 +78,10 @@ func TestOpenRejectsOtherFilesUnchanged(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "pets.db")
 			test.prepare(t, path)
-			before := sqlitetest.Files(t, filepath.Dir(path))
+			wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(path))
 			_, err := repository.Open(t.Context(), sqlite.New(path), test.options)
-			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("got the error %v, want one line with %q and the path", err, test.want)
-			}
-			if after := sqlitetest.Files(t, filepath.Dir(path)); after != before {
-				t.Errorf("got the files\n%s\nwant\n%s", after, before)
-			}
+			storetest.WantMessage(t, "the error", err, test.want, path)
+			wantUnchanged()
 		})
 	}
 }
@@ -106,14 +91,13 @@ func TestPathIsUsedLiterallyAndCloseLeavesOneFile(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "a b?c=d&e#f%20é")
 	check(t, os.Mkdir(folder, 0o700))
 	store := open(t, folder, repository.Options{Migrate: true})
-	check(t, store.InTx(t.Context(), sqlitetest.Adding("Rex")))
+	check(t, store.InTx(t.Context(), storetest.Adding("Rex")))
 	_, err := store.Pets().Get(t.Context(), 1)
 	check(t, err)
 	check(t, store.Close())
 	entries, err := os.ReadDir(folder)
-	if err != nil || len(entries) != 1 || entries[0].Name() != "pets.db" {
-		t.Errorf("got the files %v and %v, want pets.db alone", entries, err)
-	}
+	check(t, err)
+	storetest.Equal(t, "the files", "[- pets.db]", fmt.Sprint(entries))
 }
 
 // If all commits are in the file already, SQLite removes the WAL without writing to the file.
@@ -121,7 +105,7 @@ func TestCloseMayBeCalledAgainAfterACheckpoint(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	store := open(t, folder, repository.Options{Migrate: true})
-	check(t, store.InTx(t.Context(), sqlitetest.Adding("Rex")))
+	check(t, store.InTx(t.Context(), storetest.Adding("Rex")))
 	sqlitetest.Execute("PRAGMA wal_checkpoint(PASSIVE)")(t, filepath.Join(folder, "pets.db"))
 	for range 2 {
 		check(t, store.Close())
@@ -131,35 +115,21 @@ func TestCloseMayBeCalledAgainAfterACheckpoint(t *testing.T) {
 func TestConcurrentOpensCreateOneStore(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	var created atomic.Int32
-	var wait sync.WaitGroup
-	for range 8 {
-		wait.Go(func() {
-			store, err := repository.Open(t.Context(), sqlite.New(filepath.Join(folder, "pets.db")), repository.Options{Migrate: true})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if store.Schema().Created {
-				created.Add(1)
-			}
-			if err := errors.Join(store.InTx(t.Context(), sqlitetest.Adding("Rex")), store.Close()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wait.Wait()
+	created := storetest.Concurrently(t, 8, func(int) (bool, error) {
+		store, err := repository.Open(t.Context(), sqlite.New(filepath.Join(folder, "pets.db")), repository.Options{Migrate: true})
+		if err != nil {
+			return false, err
+		}
+		return store.Schema().Created, errors.Join(store.InTx(t.Context(), storetest.Adding("Rex")), store.Close())
+	})
+	storetest.Equal(t, "how many stores were created", 1, created)
 	sqlitetest.WantPets(t, filepath.Join(folder, "pets.db"), 8)
-	if created.Load() != 1 {
-		t.Errorf("got %d stores that were created, want 1", created.Load())
-	}
 }
 
 // The WAL may have commits that no backup has.
 func TestDamagedFileAndItsWALAreNotChanged(t *testing.T) {
 	t.Parallel()
-	s, source := sqlitetest.OpenWithPet(t)
-	t.Cleanup(func() { check(t, s.Close()) })
+	_, source := sqlitetest.OpenWithPet(t)
 	info, err := os.Stat(source)
 	check(t, err)
 	var rejected atomic.Int64
@@ -173,19 +143,15 @@ func TestDamagedFileAndItsWALAreNotChanged(t *testing.T) {
 			t.Parallel()
 			path := sqlitetest.CopyOf(t, source)
 			check(t, os.Truncate(path, info.Size()*part/16))
-			before := [...][]byte{sqlitetest.ReadFile(t, path), sqlitetest.ReadFile(t, path+"-wal")}
+			wantUnchanged := sqlitetest.Unchanged(t, path, path+"-wal")
 			store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 			if err == nil { // what is missing has not been read, or is in the WAL
 				check(t, store.Close())
 				return
 			}
 			rejected.Add(1)
-			if !strings.HasSuffix(err.Error(), "the database is damaged: restore a backup that is intact") {
-				t.Errorf("got the error %v, want that the database is damaged", err)
-			}
-			if !bytes.Equal(before[0], sqlitetest.ReadFile(t, path)) || !bytes.Equal(before[1], sqlitetest.ReadFile(t, path+"-wal")) {
-				t.Errorf("the files were changed, with the error %v", err)
-			}
+			storetest.WantMessage(t, "Open", err, "the database is damaged: restore a backup that is intact")
+			wantUnchanged()
 		})
 	}
 }
@@ -194,18 +160,12 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
 	sqlitetest.Newer(t, path)
-	for _, statement := range []string{
-		sqlitetest.ToVersion3 + "DROP TABLE imports; DROP TABLE unfinished_copy",
-		"DELETE FROM goose_db_version WHERE version_id > 1", "INSERT INTO pets (name, category_id) VALUES ('Rex', 1)",
-		"INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', zeroblob(32), 'last', 0)",
-	} {
-		sqlitetest.Execute(statement)(t, path)
-	}
+	sqlitetest.Execute(sqlitetest.ToVersion3+`DROP TABLE imports; DROP TABLE unfinished_copy;
+		DELETE FROM goose_db_version WHERE version_id > 1; INSERT INTO pets (name, category_id) VALUES ('Rex', 1);
+		INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', zeroblob(32), 'last', 0)`)(t, path)
 	store := open(t, filepath.Dir(path), repository.Options{Migrate: true})
-	page, err := store.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 1}})
-	if err != nil || len(page.Items) != 1 || store.Schema().Version != 5 || store.Schema().Created {
-		t.Errorf("got %v, %v, schema version %d and created %t, want one pet, 5 and false", page.Items, err, store.Schema().Version, store.Schema().Created)
-	}
+	storetest.WantNames(t, store, "Rex")
+	storetest.Equal(t, "the schema", engine.Schema{Version: 5, Previous: 1}, store.Schema())
 	keys, err := store.Keys().List(t.Context())
 	if err != nil || len(keys) != 1 || keys[0].ReadOnly {
 		t.Errorf("got the keys %+v and %v, want one that may do all", keys, err)
@@ -220,13 +180,9 @@ func TestDamagedFileIsNotChangedByMigration(t *testing.T) {
 	sqlitetest.Execute(sqlitetest.ToVersion3)(t, source)
 	path := sqlitetest.CopyOf(t, source)
 	sqlitetest.OverwritePage(t, path, "api_keys") // which the migration reads
-	before := [...][]byte{sqlitetest.ReadFile(t, path), sqlitetest.ReadFile(t, path+"-wal")}
+	wantUnchanged := sqlitetest.Unchanged(t, path, path+"-wal")
 	_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	if err == nil || !strings.HasSuffix(err.Error(), "the database is damaged: restore a backup that is intact") {
-		t.Errorf("got the error %v, want that the database is damaged", err)
-	}
+	storetest.WantMessage(t, "Open", err, "the database is damaged: restore a backup that is intact")
 	sqlitetest.CollectGarbage()
-	if !bytes.Equal(before[0], sqlitetest.ReadFile(t, path)) || !bytes.Equal(before[1], sqlitetest.ReadFile(t, path+"-wal")) {
-		t.Error("the file or its WAL was changed")
-	}
+	wantUnchanged()
 }

@@ -5,7 +5,6 @@ package sqlite_test
 import (
 	"bytes"
 	"database/sql"
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,33 +15,10 @@ import (
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 )
 
-// A foreign key that is checked at the commit makes it fail, but SQLite does not end the
-// transaction.
-func TestFailedCommitEndsTheTransaction(t *testing.T) {
-	t.Parallel()
-	database := sqlitetest.OpenDatabase(t, filepath.Join(t.TempDir(), "pets.db"))
-	tx, err := database.Begin(t.Context())
-	check(t, err)
-	for _, statement := range []string{
-		"PRAGMA defer_foreign_keys = ON",
-		"INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES (1, 'placed', 1, 1)",
-	} {
-		_, err := tx.ExecContext(t.Context(), statement)
-		check(t, err)
-	}
-	if err := tx.Commit(engine.Changes{}); err == nil {
-		t.Error("the commit succeeded, want that the foreign key makes it fail")
-	}
-	tx, err = database.Begin(t.Context())
-	check(t, err)
-	check(t, tx.Rollback())
-}
-
 // The commit that overwrites a failed one waits for the lock, as any other does.
 func TestBeginAfterFailedCommitWaitsForTheLock(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	database := sqlitetest.OpenDatabase(t, path)
+	database, path := sqlitetest.NewDatabase(t)
 	other, err := sql.Open("sqlite3", "file:"+path+"?_txlock=immediate")
 	check(t, err)
 	defer func() { check(t, other.Close()) }()
@@ -80,25 +56,5 @@ func TestPollOverwritesFailedCommitUnlessTheFileIsDamaged(t *testing.T) {
 				t.Errorf("the poll has written to the WAL: %t", wrote)
 			}
 		})
-	}
-}
-
-// On the connection that writes, a statement after the end would be a transaction of its own. Other
-// kinds of statement are in endedTransactionCannotBeUsed of storetest.
-func TestEndedTransactionRunsNoStatement(t *testing.T) {
-	t.Parallel()
-	database := sqlitetest.OpenDatabase(t, filepath.Join(t.TempDir(), "pets.db"))
-	for name, end := range map[string]func(engine.Tx) error{
-		"commit":   func(tx engine.Tx) error { return tx.Commit(engine.Changes{}) },
-		"rollback": engine.Tx.Rollback,
-	} {
-		tx, err := database.Begin(t.Context())
-		check(t, err)
-		check(t, end(tx))
-		check(t, tx.Rollback())
-		_, err = tx.ExecContext(t.Context(), "INSERT INTO pets (name, category_id) VALUES ('rex', 7)")
-		if !errors.Is(err, sql.ErrConnDone) {
-			t.Errorf("after the %s: got %v, want %v", name, err, sql.ErrConnDone)
-		}
 	}
 }

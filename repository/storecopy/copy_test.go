@@ -2,14 +2,12 @@ package storecopy_test
 
 import (
 	"database/sql"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestCopyDoesNotMigrateExistingStores(t *testing.T) {
@@ -18,9 +16,7 @@ func TestCopyDoesNotMigrateExistingStores(t *testing.T) {
 		paths := map[string]string{"from": newFile(t), "to": newFile(t)}
 		execute(t, paths[name], "DELETE FROM goose_db_version WHERE version_id > 3")
 		_, err := copyFile(t.Context(), paths["from"], paths["to"])
-		if want = fmt.Sprintf("%s %s: wrong schema version: the store has 3, this program needs 5: run petstore migrate up", want, paths[name]); err == nil || err.Error() != want {
-			t.Errorf("got %v, want %s", err, want)
-		}
+		wantText(t, err, "%s %s: wrong schema version: the store has 3, this program needs 5: run petstore migrate up", want, paths[name])
 	}
 }
 
@@ -49,10 +45,6 @@ func TestSnapshotIsOneStateOfTheSource(t *testing.T) {
 	result, err := copyStore(t.Context(), sqlite.New(from), sqlite.New(to), true, atFirstRows(t, func() {
 		execute(t, from, "UPDATE orders SET status = 'delivered'; UPDATE pets SET status = 'sold' WHERE status = 'pending'; INSERT INTO pets (name, category_id) VALUES ('new', 1)")
 	}))
-	if err != nil || rowsOf(result) != 13200 {
-		t.Errorf("got %+v and %v, want all rows", result, err)
-	}
-	if diff := cmp.Diff(before, dump(t, to)); diff != "" {
-		t.Errorf("(-source +target)\n%s", diff)
-	}
+	storetest.Equal(t, "the rows", int64(13200), rowsOf(result), err)
+	storetest.Equal(t, "(-source +target)", before, dump(t, to))
 }

@@ -2,15 +2,13 @@ package storecopy_test
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestCopyRejectsTargetThatIsNotEmpty(t *testing.T) {
@@ -24,13 +22,8 @@ func TestCopyRejectsTargetThatIsNotEmpty(t *testing.T) {
 		from, to := newFile(t, manyPets), newFile(t, insert)
 		before := dump(t, to)
 		_, err := copyFile(t.Context(), from, to)
-		want := fmt.Sprintf("copy to %s: it is not empty: name a new file or an empty database", to)
-		if err == nil || err.Error() != want {
-			t.Errorf("got %v, want %s", err, want)
-		}
-		if diff := cmp.Diff(before, dump(t, to)); diff != "" {
-			t.Errorf("the target changed (-before +after)\n%s", diff)
-		}
+		wantText(t, err, "copy to %s: it is not empty: name a new file or an empty database", to)
+		storetest.Equal(t, "the target changed (-before +after)", before, dump(t, to))
 	}
 }
 
@@ -54,20 +47,14 @@ func TestUnfinishedCopyCannotBeOpenedOrCopied(t *testing.T) {
 	from, to := newFile(t, manyPets), filepath.Join(t.TempDir(), "copy.db")
 	interruptCopy(t, from, to, 1)
 	before := dump(t, to)
-	want := fmt.Sprintf("%s: it is an unfinished copy of %s: run the same petstore copy again, which begins anew, or use another store", to, from)
-	if _, err := repository.Open(t.Context(), sqlite.New(to), repository.Options{Migrate: true}); err == nil || err.Error() != "open the store "+want {
-		t.Errorf("open: got %v, want %s", err, want)
-	}
-	if _, err := copyFile(t.Context(), to, filepath.Join(t.TempDir(), "other.db")); err == nil || err.Error() != "open the source "+want {
-		t.Errorf("copy: got %v, want %s", err, want)
-	}
-	want = fmt.Sprintf("copy to %s: it is an unfinished copy of %s: copy from that, or name an empty target", to, from)
-	if _, err := copyFile(t.Context(), newFile(t, manyPets), to); err == nil || err.Error() != want {
-		t.Errorf("copy from another source: got %v, want %s", err, want)
-	}
-	if diff := cmp.Diff(before, dump(t, to)); diff != "" {
-		t.Errorf("the target changed (-before +after)\n%s", diff)
-	}
+	const beginsAnew = " %s: it is an unfinished copy of %s: run the same petstore copy again, which begins anew, or use another store"
+	_, err := repository.Open(t.Context(), sqlite.New(to), repository.Options{Migrate: true})
+	wantText(t, err, "open the store"+beginsAnew, to, from)
+	_, err = copyFile(t.Context(), to, filepath.Join(t.TempDir(), "other.db"))
+	wantText(t, err, "open the source"+beginsAnew, to, from)
+	_, err = copyFile(t.Context(), newFile(t, manyPets), to)
+	wantText(t, err, "copy to %s: it is an unfinished copy of %s: copy from that, or name an empty target", to, from)
+	storetest.Equal(t, "the target changed (-before +after)", before, dump(t, to))
 }
 
 func TestInterruptedCopyBeginsAnew(t *testing.T) {
@@ -90,16 +77,11 @@ func TestInterruptedCopyBeginsAnew(t *testing.T) {
 			t.Parallel()
 			from, to := newFile(t, manyPets), filepath.Join(t.TempDir(), "copy.db")
 			interruptCopy(t, from, to, test.rows)
-			if test.change != "" {
-				execute(t, from, test.change)
-			}
-			if result, err := copyFile(t.Context(), from, to); err != nil || len(result.Tables) != 5 {
-				t.Errorf("got %+v and %v, want 5 tables", result, err)
-			}
+			execute(t, from, test.change)
+			result, err := copyFile(t.Context(), from, to)
+			storetest.Equal(t, "the number of tables", 5, len(result.Tables), err)
 			wantSame(t, from, to)
-			store, err := repository.Open(t.Context(), sqlite.New(to), repository.Options{})
-			check(t, err)
-			check(t, store.Close())
+			create(t, sqlite.New(to)) // it is no unfinished copy
 		})
 	}
 }
@@ -109,9 +91,7 @@ func TestCopyComparesTheRowsOfTheTarget(t *testing.T) {
 	from := newFile(t, manyPets)
 	to := newFile(t, "CREATE TRIGGER change AFTER INSERT ON pets WHEN new.id = 7000 BEGIN UPDATE pets SET category_id = 0 WHERE id = 7000; END")
 	_, err := copyFile(t.Context(), from, to)
-	if err == nil || !strings.Contains(err.Error(), "table pets: the target has 12000 rows with the SHA-256 ") {
-		t.Errorf("got %v, want that the rows differ", err)
-	}
+	storetest.WantMessage(t, "the error", err, "table pets: the target has 12000 rows with the SHA-256 ")
 	if _, err := repository.Open(t.Context(), sqlite.New(to), repository.Options{}); err == nil {
 		t.Error("the target was opened, want that it is unfinished")
 	}
@@ -121,9 +101,8 @@ func TestNewIDsContinueAfterThoseOfTheSource(t *testing.T) {
 	t.Parallel()
 	from := newFile(t, "INSERT INTO pets (id, name, category_id) VALUES (41, 'Rex', 1), (42, 'Tom', 1)", "DELETE FROM pets WHERE id = 42")
 	to := filepath.Join(t.TempDir(), "copy.db")
-	if _, err := copyFile(t.Context(), from, to); err != nil {
-		t.Fatal(err)
-	}
+	_, err := copyFile(t.Context(), from, to)
+	check(t, err)
 	for _, path := range []string{from, to} {
 		execute(t, path, "INSERT INTO pets (name, category_id) VALUES ('Bob', 1)", "INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES (43, 'placed', 1, 1)")
 	}

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
@@ -20,6 +18,7 @@ import (
 	"example.com/petstore/repository/postgres"
 	"example.com/petstore/repository/postgres/postgrestest"
 	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/storetest"
 )
 
 // A user that may add rows, but not set the ids, is rejected before the first row is copied.
@@ -30,9 +29,7 @@ func TestCopyNeedsTheOwnerOfTheTarget(t *testing.T) {
 	executeOn(t, dsn, "CREATE ROLE "+user+" LOGIN", "GRANT USAGE ON SCHEMA public TO "+user,
 		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "+user, "GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO "+user)
 	_, err := copyStore(t.Context(), sqlite.New(newFile(t, manyPets)), postgres.New(postgrestest.With(dsn, "user", user)), false, func(int) { t.Error("a row was copied") })
-	if err == nil || !strings.Contains(err.Error(), "which the owner of the table may do") {
-		t.Errorf("got %v, want that the user is not the owner", err)
-	}
+	storetest.WantMessage(t, "the error", err, "which the owner of the table may do")
 	create(t, postgres.New(dsn)) // it is no unfinished copy
 }
 
@@ -41,12 +38,9 @@ func TestRejectedTargetKeepsItsIDs(t *testing.T) {
 	t.Parallel()
 	dsn := newDatabase(t, "INSERT INTO pets (name, category_id) SELECT 'pet', 1 FROM generate_series(1, 10)", "DELETE FROM pets",
 		"INSERT INTO imports VALUES (sha256(''), 0, 0, 1)")
-	if _, err := copyStore(t.Context(), sqlite.New(newFile(t, manyPets)), postgres.New(dsn), false, ignore); err == nil || !strings.Contains(err.Error(), "it is not empty") {
-		t.Errorf("got %v, want that it is not empty", err)
-	}
-	if id := queryText(t, dsn, "INSERT INTO pets (name, category_id) VALUES ('Rex', 1) RETURNING id"); id != "11" {
-		t.Errorf("got the id %s, want 11", id)
-	}
+	_, err := copyStore(t.Context(), sqlite.New(newFile(t, manyPets)), postgres.New(dsn), false, ignore)
+	storetest.WantMessage(t, "Copy", err, "it is not empty")
+	storetest.Equal(t, "the id", "11", queryText(t, dsn, "INSERT INTO pets (name, category_id) VALUES ('Rex', 1) RETURNING id"))
 }
 
 // The values come back as they were, with the ids that were deleted.
@@ -59,8 +53,9 @@ func TestCopyToPostgresAndBackKeepsValuesAtTheLimits(t *testing.T) {
 	check(t, err)
 	back, err := copyStore(t.Context(), between, to, false, ignore)
 	check(t, err)
-	if diff := cmp.Diff(there, back); diff != "" || rowsOf(there) != 19 || len(there.Tables) != 5 {
-		t.Errorf("got %d rows, want 19 of 5 tables (-there +back)\n%s", rowsOf(there), diff)
+	storetest.Equal(t, "what was copied back", there, back)
+	if rowsOf(there) != 19 || len(there.Tables) != 5 {
+		t.Errorf("got %+v, want 19 rows of 5 tables", there)
 	}
 	for _, e := range []engine.Engine{from, between, to} {
 		store, err := repository.Open(t.Context(), e, repository.Options{})
@@ -88,16 +83,12 @@ func TestCopyRejectsStoresThatAreInUse(t *testing.T) {
 	defer func() { check(t, store.Close()) }()
 	const inUse = "a process has it open: stop the service and all petstore commands, then try again"
 	_, err = copyStore(t.Context(), postgres.New(dsn), postgres.New(other), false, ignore)
-	if want := inUse + ", or add --snapshot to copy it as it is now, without later changes"; err == nil || !strings.HasSuffix(err.Error(), want) || !errors.Is(err, engine.ErrInUse) {
-		t.Errorf("source: got %v, want %s", err, want)
-	}
+	wantText(t, err, "open the source %s: %s, or add --snapshot to copy it as it is now, without later changes", postgres.New(dsn), inUse)
+	storetest.WantError(t, "Copy", err, engine.ErrInUse)
 	_, err = copyStore(t.Context(), sqlite.New(newFile(t)), postgres.New(dsn), true, ignore)
-	if err == nil || !strings.HasSuffix(err.Error(), inUse) {
-		t.Errorf("target: got %v, want %s", err, inUse)
-	}
-	if result, err := copyStore(t.Context(), postgres.New(dsn), postgres.New(other), true, ignore); err != nil || rowsOf(result) != 1 {
-		t.Errorf("snapshot: got %+v and %v, want one row", result, err)
-	}
+	wantText(t, err, "open the target %s: %s", postgres.New(dsn), inUse)
+	result, err := copyStore(t.Context(), postgres.New(dsn), postgres.New(other), true, ignore)
+	storetest.Equal(t, "the rows of a snapshot", int64(1), rowsOf(result), err)
 }
 
 func TestStoreThatIsCopiedCannotBeWritten(t *testing.T) {
@@ -107,9 +98,7 @@ func TestStoreThatIsCopiedCannotBeWritten(t *testing.T) {
 	check(t, err)
 	_, err = copyStore(t.Context(), postgres.New(dsn), sqlite.New(filepath.Join(t.TempDir(), "copy.db")), false, atFirstRows(t, func() {
 		_, err := repository.Open(t.Context(), postgres.New(dsn), repository.Options{})
-		if err == nil || !strings.HasSuffix(err.Error(), "petstore copy is copying the store or copies to it: try again when that has ended") {
-			t.Errorf("got %v, want that the store is copied", err)
-		}
+		wantText(t, err, "open the store %s: petstore copy is copying the store or copies to it: try again when that has ended", postgres.New(dsn))
 	}))
 	check(t, err)
 }
@@ -179,9 +168,7 @@ func TestCopyConnectsAgain(t *testing.T) {
 	result, err := copyStore(t.Context(), sqlite.New(newFile(t, manyPets)), postgres.New(dsn), false, atFirstRows(t, func() {
 		executeOn(t, dsn, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
 	}))
-	if err != nil || rowsOf(result) != 13200 {
-		t.Errorf("got %+v and %v, want 13200 rows", result, err)
-	}
+	storetest.Equal(t, "the rows", int64(13200), rowsOf(result), err)
 }
 
 // While petstore is suspended, as by Ctrl-Z, it does not read what the server sends.
@@ -195,11 +182,7 @@ func TestSuspendedCopyContinues(t *testing.T) {
 	from := postgres.New(postgrestest.With(postgrestest.With(socket, "host", address), "tcp_user_timeout", "100"))
 	_, err := copyStore(t.Context(), from, sqlite.New(filepath.Join(t.TempDir(), "copy.db")), false, atFirstRows(t, func() {
 		const waiting = "SELECT count(*)::text FROM pg_stat_activity WHERE application_name = 'petstore' AND wait_event = 'ClientWrite'"
-		for start := time.Now(); queryText(t, socket, waiting) != "1"; time.Sleep(10 * time.Millisecond) {
-			if time.Since(start) > 10*time.Second {
-				t.Fatal("the server does not wait for petstore")
-			}
-		}
+		storetest.WaitUntil(t, "the server waits for petstore", func() bool { return queryText(t, socket, waiting) == "1" })
 		<-time.After(2 * time.Second) // the server would close the connection after 100 ms
 	}))
 	check(t, err)
@@ -228,7 +211,6 @@ func stopAndCopyAgain(t *testing.T, server *postgrestest.Server, from, to engine
 	}
 	check(t, server.Start())
 	wantUnfinished(t, from, to)
-	if result, err = copyStore(t.Context(), from, to, false, ignore); err != nil || rowsOf(result) != 13200 {
-		t.Errorf("got %+v and %v, want 13200 rows", result, err)
-	}
+	result, err = copyStore(t.Context(), from, to, false, ignore)
+	storetest.Equal(t, "the rows", int64(13200), rowsOf(result), err)
 }

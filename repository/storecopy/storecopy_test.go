@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"example.com/petstore/repository"
@@ -17,6 +16,7 @@ import (
 	"example.com/petstore/repository/postgres/postgrestest"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/storecopy"
+	"example.com/petstore/repository/storetest"
 )
 
 var server *postgrestest.Server
@@ -111,16 +111,15 @@ func dumpQuery(t *testing.T, db *sql.DB, query string, text *strings.Builder) {
 // wantSame expects the same data in two stores.
 func wantSame(t *testing.T, from, to string) {
 	t.Helper()
-	if diff := cmp.Diff(dump(t, from), dump(t, to)); diff != "" {
-		t.Errorf("(-source +target)\n%s", diff)
-	}
+	storetest.Equal(t, "(-source +target)", dump(t, from), dump(t, to))
 }
 
-func check(t *testing.T, err error) {
+var check = storetest.Check
+
+// wantText expects the error with this text alone.
+func wantText(t *testing.T, err error, format string, args ...any) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.Equal(t, "the error", fmt.Sprintf(format, args...), fmt.Sprint(err))
 }
 
 func ignore(int) {}
@@ -173,10 +172,8 @@ func create(t *testing.T, e engine.Engine) {
 // wantUnfinished expects that a store cannot be opened, because it is an unfinished copy.
 func wantUnfinished(t *testing.T, from, to engine.Engine) {
 	t.Helper()
-	want := fmt.Sprintf("it is an unfinished copy of %s: run the same petstore copy again, which begins anew, or use another store", from)
-	if _, err := repository.Open(t.Context(), to, repository.Options{}); err == nil || !strings.HasSuffix(err.Error(), want) {
-		t.Errorf("open: got %v, want %s", err, want)
-	}
+	_, err := repository.Open(t.Context(), to, repository.Options{})
+	wantText(t, err, "open the store %s: it is an unfinished copy of %s: run the same petstore copy again, which begins anew, or use another store", to, from)
 }
 
 // rowsOf returns the number of rows that were copied.

@@ -5,9 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"example.com/petstore/repository/storecopy"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestCopyHasEveryColumn(t *testing.T) {
@@ -25,9 +24,7 @@ func TestCopyHasEveryColumn(t *testing.T) {
 		check(t, rows.Scan(&table, &columns))
 		want[table] = columns
 	}
-	if diff := cmp.Diff(want, storecopy.CopiedColumns()); diff != "" || rows.Err() != nil {
-		t.Errorf("%v (-schema +copied)\n%s", rows.Err(), diff)
-	}
+	storetest.Equal(t, "the columns", want, storecopy.CopiedColumns(), rows.Err())
 }
 
 func TestCopyKeepsValuesAtTheLimits(t *testing.T) {

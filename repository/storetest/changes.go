@@ -44,7 +44,7 @@ func listChanges(t *testing.T, s Store, after int64, limit int) (all []domain.Ch
 
 func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 	_, err := s.Changes().List(t.Context(), domain.PageRequest{Limit: 1})
-	wantError(t, err, domain.ErrUnavailable, "unavailable")
+	wantCode(t, err, domain.ErrUnavailable, "unavailable")
 	unrecorded := addPets(t, s, domain.NewPet{Name: "Old", CategoryID: 1})[0]
 	begin := beginChanges(t, s)
 	if again := beginChanges(t, s); again != begin {
@@ -123,7 +123,7 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 		}
 	}
 	_, err = s.Changes().List(t.Context(), domain.PageRequest{After: begin - 1, Limit: 1})
-	wantError(t, err, domain.ErrExpired, "changes_expired")
+	wantCode(t, err, domain.ErrExpired, "changes_expired")
 	var each []domain.Change
 	n, countErr := s.Changes().Count(t.Context())
 	err = s.Changes().Each(t.Context(), func(change domain.Change) error {
@@ -197,7 +197,7 @@ func oldChangesAreRemoved(t *testing.T, s Store) {
 		t.Error("removed the last changes")
 	}
 	_, err := s.Changes().List(t.Context(), domain.PageRequest{After: begin + 1999, Limit: 1})
-	wantError(t, err, domain.ErrExpired, "changes_expired")
+	wantCode(t, err, domain.ErrExpired, "changes_expired")
 	for _, after := range []int64{0, begin + 2000} {
 		if got := listChanges(t, s, after, 100); len(got) != 500 || got[0].Seq != begin+2001 {
 			t.Errorf("got %d changes after %d", len(got), after)
@@ -228,7 +228,7 @@ func changesEndAndBeginAgain(t *testing.T, s Store) {
 		return r.Changes.Begin(ctx, noon.Add(time.Second))
 	})
 	_, err := s.Changes().List(t.Context(), domain.PageRequest{After: begin + 1500, Limit: 1})
-	wantError(t, err, domain.ErrExpired, "changes_expired")
+	wantCode(t, err, domain.ErrExpired, "changes_expired")
 	if got := listChanges(t, s, 0, 1); len(got) != 0 {
 		t.Errorf("got %v, want no changes", got)
 	}

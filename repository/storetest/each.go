@@ -3,12 +3,11 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
@@ -17,18 +16,12 @@ import (
 // eachAndCount returns the records of Each. It checks that Count returns their number.
 func eachAndCount[T any, S ~string](
 	t *testing.T, status S, count func(context.Context, S) (int64, error), each func(context.Context, S, func(T) error) error,
-) (records []T) {
+) []T {
 	t.Helper()
-	err := each(t.Context(), status, func(record T) error {
-		records = append(records, record)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n, err := count(t.Context(), status); err != nil || n != int64(len(records)) {
-		t.Errorf("Count of the status %q: got %d, %v, want %d", status, n, err, len(records))
-	}
+	records, err := collect(t.Context(), status, each)
+	Check(t, err)
+	n, err := count(t.Context(), status)
+	Equal(t, fmt.Sprintf("Count of the status %q", status), int64(len(records)), n, err)
 	return records
 }
 
@@ -38,14 +31,10 @@ func eachRecordIsReadOnceInOrder(t *testing.T, s Store) {
 	moveOrder(t, s, 2, domain.OrderDelivered, noon)
 	orders[1].Status, orders[1].UpdatedAt = domain.OrderDelivered, noon.Add(time.Millisecond)
 	for status, want := range map[domain.PetStatus][]domain.Pet{"": pets, domain.PetAvailable: {pets[0], pets[2]}, domain.PetSold: nil} {
-		if diff := cmp.Diff(want, eachAndCount(t, status, s.Pets().Count, s.Pets().Each)); diff != "" {
-			t.Errorf("pets with the status %q (-want +got)\n%s", status, diff)
-		}
+		Equal(t, fmt.Sprintf("pets with the status %q", status), want, eachAndCount(t, status, s.Pets().Count, s.Pets().Each))
 	}
 	for status, want := range map[domain.OrderStatus][]domain.Order{"": orders, domain.OrderPlaced: {orders[0], orders[2]}, domain.OrderCancelled: nil} {
-		if diff := cmp.Diff(want, eachAndCount(t, status, s.Orders().Count, s.Orders().Each)); diff != "" {
-			t.Errorf("orders with the status %q (-want +got)\n%s", status, diff)
-		}
+		Equal(t, fmt.Sprintf("orders with the status %q", status), want, eachAndCount(t, status, s.Orders().Count, s.Orders().Each))
 	}
 }
 
@@ -70,9 +59,7 @@ func eachReadsOneSnapshot(t *testing.T, s Store) {
 		got = append(got, pet)
 		return nil
 	})
-	if diff := cmp.Diff(pets, got); err != nil || diff != "" {
-		t.Errorf("%v (-want +got)\n%s", err, diff)
-	}
+	Equal(t, "Each", pets, got, err)
 }
 
 func eachStopsAtAnErrorAndAtTheEndOfItsContext(t *testing.T, s Store) {
@@ -100,10 +87,10 @@ func eachStopsAtAnErrorAndAtTheEndOfItsContext(t *testing.T, s Store) {
 		ctx, cancel := context.WithCancel(t.Context())
 		calls := 0
 		err := each(ctx, func() { calls++; cancel() })
-		wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
+		wantCode(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
 		if calls != 1 {
 			t.Errorf("%s: got %d calls, want 1 before the context ended", name, calls)
 		}
-		wantError(t, each(ctx, func() {}), domain.ErrUnavailable, domain.CodeUnavailable)
+		wantCode(t, each(ctx, func() {}), domain.ErrUnavailable, domain.CodeUnavailable)
 	}
 }

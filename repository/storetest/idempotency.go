@@ -3,14 +3,10 @@ package storetest
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
@@ -23,14 +19,14 @@ var firstClaim = port.Claim{
 }
 
 // claim claims the key and, if it was free, completes it with result.
-func claim(t *testing.T, s Store, c port.Claim, result string) (earlier port.Outcome, claimed bool) {
+func claim(t *testing.T, s Store, c port.Claim, result []byte) (earlier port.Outcome, claimed bool) {
 	t.Helper()
 	inTx(t, s, func(ctx context.Context, r port.Repositories) (err error) {
 		earlier, claimed, err = r.Idempotency.Claim(ctx, c)
 		if err != nil || !claimed {
 			return err
 		}
-		return r.Idempotency.Complete(ctx, c, []byte(result))
+		return r.Idempotency.Complete(ctx, c, result)
 	})
 	return earlier, claimed
 }
@@ -59,10 +55,9 @@ func keyIsClaimedOnceUntilItExpires(t *testing.T, s Store) {
 			want = outcome(step.by)
 		}
 		c := port.Claim{IdempotencyKey: step.key, Fingerprint: outcome(i).Fingerprint, At: noon.Add(step.after)}
-		got, claimed := claim(t, s, c, string(outcome(i).Result))
-		if diff := cmp.Diff(want, got); claimed != (step.by < 0) || diff != "" {
-			t.Errorf("step %d: got claimed %t, want %t; outcome (-want +got)\n%s", i, claimed, step.by < 0, diff)
-		}
+		got, claimed := claim(t, s, c, outcome(i).Result)
+		Equal(t, fmt.Sprintf("step %d: whether the key was claimed", i), step.by < 0, claimed)
+		Equal(t, fmt.Sprintf("step %d: the outcome", i), want, got)
 	}
 }
 
@@ -72,23 +67,15 @@ func bytesAreReadAsStored(t *testing.T, s Store) {
 		c := firstClaim
 		c.Value = fmt.Sprint("bytes ? $1 @a \\ ", i)
 		copy(c.Fingerprint[:], bytes.Repeat([]byte{0, 1, 0xff}, len(c.Fingerprint)))
-		inTx(t, s, func(ctx context.Context, r port.Repositories) error {
-			_, claimed, err := r.Idempotency.Claim(ctx, c)
-			if err != nil || !claimed {
-				return errors.Join(err, errors.New("not claimed"))
-			}
-			return r.Idempotency.Complete(ctx, c, result)
-		})
-		earlier, claimed := claim(t, s, c, "")
-		if claimed || earlier.Fingerprint != c.Fingerprint || !bytes.Equal(earlier.Result, result) {
-			t.Errorf("result %d: got %d bytes, claimed %t, want the %d bytes that were stored", i, len(earlier.Result), claimed, len(result))
+		_, claimed := claim(t, s, c, result)
+		earlier, claimedAgain := claim(t, s, c, nil)
+		if !claimed || claimedAgain || earlier.Fingerprint != c.Fingerprint || !bytes.Equal(earlier.Result, result) {
+			t.Errorf("result %d: got %d bytes, claimed %t and again %t, want the %d bytes that were stored", i, len(earlier.Result), claimed, claimedAgain, len(result))
 		}
 		file := port.FileDigest(c.Fingerprint)
 		file[0] = byte(i)
 		state := port.ImportState{Added: int64(i + 1)}
-		if !advance(t, s, file, port.ImportState{}, state) {
-			t.Errorf("Advance of the file %d: got false, want true", i)
-		}
+		Equal(t, fmt.Sprint("Advance of the file ", i), true, advance(t, s, file, port.ImportState{}, state))
 		wantImportState(t, s, file, state)
 	}
 }
@@ -96,14 +83,11 @@ func bytesAreReadAsStored(t *testing.T, s Store) {
 func claimWithoutResultIsNotStored(t *testing.T, s Store) {
 	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
 		_, claimed, err := r.Idempotency.Claim(ctx, firstClaim)
-		if !claimed {
-			t.Error("the key is not claimed, want it claimed")
-		}
+		Equal(t, "whether the key was claimed", true, claimed)
 		return err
 	})
-	if _, claimed := claim(t, s, firstClaim, "result"); !claimed {
-		t.Error("the key of a request without a result is not claimed, want it claimed")
-	}
+	_, claimed := claim(t, s, firstClaim, nil)
+	Equal(t, "whether the key of a request without a result was claimed", true, claimed)
 }
 
 // expiredClaimsAreRemoved claims each key again at the time of its first claim, which
@@ -115,66 +99,15 @@ func expiredClaimsAreRemoved(t *testing.T, s Store) {
 		return c
 	}
 	for i := range 4 {
-		claim(t, s, key(i), "result")
+		claim(t, s, key(i), nil)
 	}
 	for i := range 2 {
 		later := key(100 + i)
 		later.At = noon.Add(port.IdempotencyTTL)
-		claim(t, s, later, "result")
+		claim(t, s, later, nil)
 	}
 	for i := range 4 {
-		if _, claimed := claim(t, s, key(i), "result"); !claimed {
-			t.Errorf("the expired key %d is still stored", i)
-		}
-	}
-}
-
-// concurrentCallersGetTheirOwnResults creates pets, each with a key of its own. Those of
-// concurrent transactions may be created by one statement.
-func concurrentCallersGetTheirOwnResults(t *testing.T, s Store) {
-	const callers = 50
-	var ids [callers]int64
-	var wait sync.WaitGroup
-	for i := range callers {
-		wait.Go(func() {
-			c := firstClaim
-			c.Value = strconv.Itoa(i)
-			copy(c.Fingerprint[:], c.Value)
-			failure := errors.New("failure")
-			err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-				if _, claimed, err := r.Idempotency.Claim(ctx, c); err != nil || !claimed {
-					return errors.Join(err, errors.New("not claimed"))
-				}
-				pet, err := r.Pets.Create(ctx, domain.NewPet{Name: c.Value})
-				ids[i] = pet.ID
-				if i == callers/2 {
-					return failure
-				}
-				return errors.Join(err, r.Idempotency.Complete(ctx, c, []byte(c.Value)))
-			})
-			if failed := errors.Is(err, failure); failed != (i == callers/2) || err != nil && !failed {
-				t.Errorf("the transaction %d: got %v", i, err)
-			}
-		})
-	}
-	wait.Wait()
-	for i, id := range ids {
-		c := firstClaim
-		c.Value = strconv.Itoa(i)
-		earlier, claimed := claim(t, s, c, "")
-		if i == callers/2 {
-			if !claimed {
-				t.Errorf("the key %d of the transaction that failed is claimed", i)
-			}
-			continue
-		}
-		want := port.Outcome{Result: []byte(c.Value)}
-		copy(want.Fingerprint[:], c.Value)
-		if diff := cmp.Diff(want, earlier); diff != "" {
-			t.Errorf("the outcome of the key %d (-want +got)\n%s", i, diff)
-		}
-		if pet, err := s.Pets().Get(t.Context(), id); err != nil || pet.Name != c.Value {
-			t.Errorf("got the pet %v and %v, want the name %s", pet, err, c.Value)
-		}
+		_, claimed := claim(t, s, key(i), nil)
+		Equal(t, fmt.Sprint("whether the expired key was claimed: ", i), true, claimed)
 	}
 }

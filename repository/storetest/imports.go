@@ -2,9 +2,8 @@ package storetest
 
 import (
 	"context"
+	"fmt"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain/port"
 )
@@ -22,9 +21,7 @@ func wantImportState(t *testing.T, s Store, file port.FileDigest, want port.Impo
 	got := tx(t, s, func(ctx context.Context, r port.Repositories) (port.ImportState, error) {
 		return r.Imports.Find(ctx, file)
 	})
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("Find (-want +got)\n%s", diff)
-	}
+	Equal(t, "Find", want, got)
 }
 
 func importAdvancesFromItsState(t *testing.T, s Store) {
@@ -45,15 +42,11 @@ func importAdvancesFromItsState(t *testing.T, s Store) {
 		{port.ImportState{Added: 4}, half, false},
 		{whole, half, true},
 	} {
-		if got := advance(t, s, file, step.from, step.to); got != step.want {
-			t.Errorf("Advance from %+v to %+v: got %t, want %t", step.from, step.to, got, step.want)
-		}
+		Equal(t, fmt.Sprintf("Advance from %+v to %+v", step.from, step.to), step.want, advance(t, s, file, step.from, step.to))
 	}
 	wantImportState(t, s, file, half)
 	wantImportState(t, s, other, none)
 	empty := port.ImportState{Complete: true}
-	if !advance(t, s, other, none, empty) || !advance(t, s, other, empty, whole) {
-		t.Error("Advance of a file without animals: got false, want true")
-	}
+	Equal(t, "Advance of a file without animals", true, advance(t, s, other, none, empty) && advance(t, s, other, empty, whole))
 	wantImportState(t, s, other, whole)
 }

@@ -2,20 +2,15 @@ package storetest
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
 )
-
-// ignoreLastUsedAt ignores LastUsedAt, which FindByHash may return from its cache.
-var ignoreLastUsedAt = cmpopts.IgnoreFields(apikey.Key{}, "LastUsedAt")
 
 // addKey stores a key that is created at noon and must get the id. It expires after
 // lifetime, or never if lifetime is zero.
@@ -58,18 +53,13 @@ func wantKeys(t *testing.T, s Store, want ...apikey.Key) {
 	for _, key := range want {
 		all = append(all, key)
 		found, err := s.Keys().FindByHash(t.Context(), key.Hash)
-		if diff := cmp.Diff(key, found, ignoreLastUsedAt); err != nil || diff != "" {
-			t.Errorf("FindByHash: %v (-want +got)\n%s", err, diff)
-		}
+		found.LastUsedAt = key.LastUsedAt // may be that of the cache
+		Equal(t, "FindByHash", key, found, err)
 		got := tx(t, s, func(ctx context.Context, r port.Repositories) (apikey.Key, error) { return r.Keys.Get(ctx, key.ID) })
-		if diff := cmp.Diff(key, got); diff != "" {
-			t.Errorf("Get (-want +got)\n%s", diff)
-		}
+		Equal(t, "Get", key, got)
 	}
 	list, err := s.Keys().List(t.Context())
-	if diff := cmp.Diff(all, list); err != nil || diff != "" {
-		t.Errorf("List: %v (-want +got)\n%s", err, diff)
-	}
+	Equal(t, "List", all, list, err)
 }
 
 func keysAreReadAsCreated(t *testing.T, s Store) {
@@ -77,32 +67,26 @@ func keysAreReadAsCreated(t *testing.T, s Store) {
 	anyKey := func() bool {
 		return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) { return r.Keys.Any(ctx) })
 	}
-	if anyKey() {
-		t.Error("Any of an empty store: got true, want false")
-	}
+	Equal(t, "Any of an empty store", false, anyKey())
 	unlimited, expiring, key := addKey(t, s, 1, 0), addKey(t, s, 2, time.Hour), newKey(t, 0)
 	key.ReadOnly = true
 	readOnly := storeKey(t, s, 3, key)
-	if !anyKey() {
-		t.Error("Any of a store with keys: got false, want true")
-	}
+	Equal(t, "Any of a store with keys", true, anyKey())
 	again := apikey.NewKey{Name: "other", Hash: unlimited.Hash, LastFour: unlimited.LastFour, CreatedAt: noon.Add(time.Hour)}
-	if createKey(t, s, again) {
-		t.Error("a key with the same hash was stored")
-	}
+	Equal(t, "whether a key with the same hash was stored", false, createKey(t, s, again))
 	for range 2 { // FindByHash returns them from its cache the second time
 		wantKeys(t, s, unlimited, expiring, readOnly)
 	}
 	for _, hash := range []apikey.Hash{{}, {1}} {
 		_, err := s.Keys().FindByHash(t.Context(), hash)
-		wantError(t, err, domain.ErrUnauthenticated, "invalid_api_key")
+		wantCode(t, err, domain.ErrUnauthenticated, "invalid_api_key")
 	}
 	for _, id := range []int64{4, 0, -1, math.MaxInt64} {
 		err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 			_, err := r.Keys.Get(ctx, id)
 			return err
 		})
-		wantError(t, err, domain.ErrNotFound, "")
+		wantCode(t, err, domain.ErrNotFound, "")
 	}
 }
 
@@ -134,15 +118,11 @@ func keyIsRevokedAtEarliestTime(t *testing.T, s Store) {
 		{between, noon, false},
 		{noon, noon, false},
 	} {
-		if got := revoke(t, s, 1, step.at); got != step.revoked {
-			t.Errorf("revoke at %v: got %t, want %t", step.at, got, step.revoked)
-		}
+		Equal(t, fmt.Sprintf("revoke at %v", step.at), step.revoked, revoke(t, s, 1, step.at))
 		revoked.RevokedAt = &step.want
 		wantKeys(t, s, revoked, other)
 	}
-	if revoke(t, s, 3, noon) {
-		t.Error("revoke of an unknown key: got true, want false")
-	}
+	Equal(t, "revoke of an unknown key", false, revoke(t, s, 3, noon))
 }
 
 func revocationIsScheduledOnce(t *testing.T, s Store) {
@@ -161,9 +141,7 @@ func revocationIsScheduledOnce(t *testing.T, s Store) {
 		{"revoked", 1, end, end, false},
 		{"unknown", 3, noon, end, false},
 	} {
-		if got := scheduleRevocation(t, s, step.id, step.now, step.at.Sub(step.now)); got != step.scheduled {
-			t.Errorf("a key that is %s: got scheduled %t, want %t", step.name, got, step.scheduled)
-		}
+		Equal(t, fmt.Sprintf("a key that is %s", step.name), step.scheduled, scheduleRevocation(t, s, step.id, step.now, step.at.Sub(step.now)))
 	}
 	active.RevokedAt, expiring.RevokedAt = &end, &end
 	wantKeys(t, s, active, expiring)
@@ -195,13 +173,10 @@ func keyTimesAreNotBeforeItsCreation(t *testing.T, s Store) {
 	before := noon.Add(-time.Hour)
 	inTx(t, s, func(ctx context.Context, r port.Repositories) error { return r.Keys.SetLastUsed(ctx, 1, before) })
 	for _, want := range []bool{true, false} {
-		if got := revoke(t, s, 1, before); got != want {
-			t.Errorf("revoke: got %t, want %t", got, want)
-		}
+		Equal(t, "revoke", want, revoke(t, s, 1, before))
 	}
-	if !scheduleRevocation(t, s, 2, before, 0) || !scheduleRevocation(t, s, 3, before, time.Minute) {
-		t.Error("the revocation of an active key is not scheduled")
-	}
+	scheduled := scheduleRevocation(t, s, 2, before, 0) && scheduleRevocation(t, s, 3, before, time.Minute)
+	Equal(t, "whether the revocations were scheduled", true, scheduled)
 	end := noon.Add(time.Minute)
 	revoked.LastUsedAt, revoked.RevokedAt, rotated.RevokedAt, overlapping.RevokedAt = &noon, &noon, &noon, &end
 	wantKeys(t, s, revoked, rotated, overlapping)

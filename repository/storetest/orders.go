@@ -2,11 +2,10 @@ package storetest
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
@@ -36,13 +35,11 @@ func ordersAreReadAsPlaced(t *testing.T, s Store) {
 	addPets(t, s, domain.NewPet{Name: "Rex"})
 	placed := placeOrders(t, s, 1)[0]
 	want := domain.Order{ID: 1, PetID: 1, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon}
-	if diff := cmp.Diff(want, placed); diff != "" {
-		t.Errorf("Create (-want +got)\n%s", diff)
-	}
+	Equal(t, "Create", want, placed)
 	wantOrder(t, s, want)
 	for _, id := range []int64{2, 0, math.MaxInt64, math.MinInt64} {
 		_, err := s.Orders().Get(t.Context(), id)
-		wantError(t, err, domain.ErrNotFound, "order_not_found")
+		wantCode(t, err, domain.ErrNotFound, "order_not_found")
 	}
 }
 
@@ -50,9 +47,7 @@ func ordersAreReadAsPlaced(t *testing.T, s Store) {
 func wantOrder(t *testing.T, s Store, want domain.Order) {
 	t.Helper()
 	got, err := s.Orders().Get(t.Context(), want.ID)
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("Get: %v (-want +got)\n%s", err, diff)
-	}
+	Equal(t, "Get", want, got, err)
 }
 
 func orderChangesStatusOnce(t *testing.T, s Store) {
@@ -70,9 +65,7 @@ func orderChangesStatusOnce(t *testing.T, s Store) {
 		{2, domain.OrderCancelled, noon, true}, // before it was placed: its times do not go back
 		{3, domain.OrderCancelled, later, false},
 	} {
-		if got := moveOrder(t, s, step.id, step.to, step.at); got != step.want {
-			t.Errorf("ChangeStatusIf of the order %d to %s: got %t, want %t", step.id, step.to, got, step.want)
-		}
+		Equal(t, fmt.Sprintf("ChangeStatusIf of the order %d to %s", step.id, step.to), step.want, moveOrder(t, s, step.id, step.to, step.at))
 	}
 	orders[0].Status, orders[0].UpdatedAt, orders[1].Status = domain.OrderDelivered, later, domain.OrderCancelled
 	wantOrder(t, s, orders[0])
@@ -93,17 +86,12 @@ func petHasOneUncancelledOrder(t *testing.T, s Store) {
 	}
 	placeOrders(t, s, 1, 2)
 	_, err := placeAgain()
-	wantError(t, err, domain.ErrConflict, "pet_not_available")
+	wantCode(t, err, domain.ErrConflict, "pet_not_available")
 	moveOrder(t, s, 1, domain.OrderCancelled, noon)
 	id, err := placeAgain()
-	if err != nil {
-		t.Errorf("after the cancellation: got %v, want no error", err)
-	}
-	if !moveOrder(t, s, id, domain.OrderDelivered, noon) {
-		t.Error("ChangeStatusIf of a placed order: got false, want true")
-	}
+	Equal(t, "ChangeStatusIf of a placed order", true, moveOrder(t, s, id, domain.OrderDelivered, noon), err)
 	_, err = placeAgain()
-	wantError(t, err, domain.ErrConflict, "pet_not_available")
+	wantCode(t, err, domain.ErrConflict, "pet_not_available")
 }
 
 // rejectedOrderLeavesTheTransaction places an order that is rejected, after and before changes
@@ -117,17 +105,14 @@ func rejectedOrderLeavesTheTransaction(t *testing.T, s Store) {
 				return err
 			}
 			_, err := r.Orders.Create(ctx, 1, noon)
-			wantError(t, err, domain.ErrConflict, "pet_not_available")
+			wantCode(t, err, domain.ErrConflict, "pet_not_available")
 		}
 		return nil
 	})
-	pets, err := s.Pets().List(t.Context(), pageQuery(1, 3))
-	if err != nil || len(pets.Items) != 2 || pets.Items[0].Name != "before" || pets.Items[1].Name != "after" {
-		t.Errorf("got the pets %v and %v, want before and after", pets, err)
-	}
-	if n, err := s.Orders().Count(t.Context(), ""); err != nil || n != 1 {
-		t.Errorf("got %d orders and %v, want 1", n, err)
-	}
+	wantPet(t, s, domain.Pet{ID: 2, Name: "before"})
+	wantPet(t, s, domain.Pet{ID: 3, Name: "after"})
+	n, err := s.Orders().Count(t.Context(), "")
+	Equal(t, "the number of orders", int64(1), n, err)
 }
 
 func orderReferencesPet(t *testing.T, s Store) {
@@ -146,11 +131,6 @@ func petChangesFromGivenStatuses(t *testing.T, s Store) {
 			return r.Pets.ChangeStatusIf(ctx, id, from, to)
 		})
 	}
-	wantPet := func(want domain.Pet) {
-		if got, err := s.Pets().Get(t.Context(), want.ID); err != nil || got != want {
-			t.Errorf("Get: got %v and %v, want %v", got, err, want)
-		}
-	}
 	statuses := []domain.PetStatus{"", domain.PetAvailable, domain.PetPending, domain.PetSold}
 	for _, from := range statuses {
 		for _, named := range statuses {
@@ -160,7 +140,7 @@ func petChangesFromGivenStatuses(t *testing.T, s Store) {
 			} else if moved {
 				pet.Status = domain.PetPending
 			}
-			wantPet(pet)
+			wantPet(t, s, pet)
 		}
 	}
 	pet := addPets(t, s, domain.NewPet{Name: "Rex"})[0]
@@ -175,15 +155,12 @@ func petChangesFromGivenStatuses(t *testing.T, s Store) {
 			{[]domain.PetStatus{domain.PetAvailable, ""}, domain.PetPending, true},
 			{[]domain.PetStatus{domain.PetPending, ""}, domain.PetSold, true},
 		} {
-			if moved, err := r.Pets.ChangeStatusIf(ctx, pet.ID, step.from, step.to); err != nil || moved != step.want {
-				t.Errorf("ChangeStatusIf from %q: got %t and %v, want %t", step.from, moved, err, step.want)
-			}
+			moved, err := r.Pets.ChangeStatusIf(ctx, pet.ID, step.from, step.to)
+			Equal(t, fmt.Sprintf("ChangeStatusIf from %q", step.from), step.want, moved, err)
 		}
 		return nil
 	})
 	pet.Status = domain.PetSold
-	wantPet(pet)
-	if change(math.MaxInt64, statuses, domain.PetSold) {
-		t.Error("ChangeStatusIf of an unknown animal: got true, want false")
-	}
+	wantPet(t, s, pet)
+	Equal(t, "ChangeStatusIf of an unknown animal", false, change(math.MaxInt64, statuses, domain.PetSold))
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
 )
@@ -23,18 +21,20 @@ func petsAreReadAsCreated(t *testing.T, s Store) {
 	} {
 		added := addPets(t, s, pet)[0]
 		want := pet.WithID(added.ID)
-		got, err := s.Pets().Get(t.Context(), added.ID)
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("Get: %v (-want +got)\n%s", err, diff)
-		}
-		if diff := cmp.Diff(want, added); diff != "" {
-			t.Errorf("Create (-want +got)\n%s", diff)
-		}
+		wantPet(t, s, want)
+		Equal(t, "Create", want, added)
 	}
 	for _, id := range []int64{5, 0, -1, math.MaxInt64, math.MinInt64} {
 		_, err := s.Pets().Get(t.Context(), id)
-		wantError(t, err, domain.ErrNotFound, "pet_not_found")
+		wantCode(t, err, domain.ErrNotFound, "pet_not_found")
 	}
+}
+
+// wantPet compares the pet with an id with want.
+func wantPet(t *testing.T, s Store, want domain.Pet) {
+	t.Helper()
+	got, err := s.Pets().Get(t.Context(), want.ID)
+	Equal(t, "Get", want, got, err)
 }
 
 // petsAreCreatedTogether adds more pets than fit into one statement (SQLite: 32,766
@@ -55,14 +55,11 @@ func petsAreCreatedTogether(t *testing.T, s Store) {
 		added, err = r.Pets.CreateAll(ctx, news)
 		return err
 	})
-	if diff := cmp.Diff(want, added); diff != "" || len(none) != 0 {
-		t.Errorf("CreateAll of none: %v; of many (-want +got)\n%s", none, diff)
-	}
+	Equal(t, "CreateAll of none", 0, len(none))
+	Equal(t, "CreateAll", want, added)
 	for _, after := range []int64{0, 200, 10_903} {
 		got, err := s.Pets().List(t.Context(), pageQuery(after, 100))
-		if diff := cmp.Diff(want[after:after+100], got.Items); err != nil || diff != "" {
-			t.Errorf("List after %d: %v (-want +got)\n%s", after, err, diff)
-		}
+		Equal(t, fmt.Sprintf("List after %d", after), want[after:after+100], got.Items, err)
 	}
 }
 
@@ -74,30 +71,22 @@ func pageQuery(after int64, limit int) domain.PetQuery {
 // wantEmptyLists expects a store without records.
 func wantEmptyLists(t *testing.T, s Store) {
 	pets, err := s.Pets().List(t.Context(), pageQuery(0, 1))
-	if err != nil || len(pets.Items) != 0 || pets.More {
-		t.Errorf("got pets %v, %v, want none", pets, err)
-	}
+	Equal(t, "the pets", domain.Page[domain.Pet]{Items: []domain.Pet{}}, pets, err)
 	orders, err := s.Orders().List(t.Context(), domain.OrderQuery{PageRequest: domain.PageRequest{Limit: 1}})
-	if err != nil || len(orders.Items) != 0 || orders.More {
-		t.Errorf("got orders %v, %v, want none", orders, err)
-	}
+	Equal(t, "the orders", domain.Page[domain.Order]{Items: []domain.Order{}}, orders, err)
 }
 
 func failedTransactionIsRolledBack(t *testing.T, s Store) {
 	failure, file := errors.New("failure"), port.FileDigest{1}
 	add := func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Imports.Advance(ctx, file, port.ImportState{}, port.ImportState{Added: 1}, noon)
-		return errors.Join(err, addRex(ctx, r))
+		return errors.Join(err, Adding("Rex")(ctx, r))
 	}
 	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error { return errors.Join(add(ctx, r), failure) })
-	if !errors.Is(err, failure) {
-		t.Errorf("got %v, want %v", err, failure)
-	}
+	WantError(t, "InTx", err, failure)
 	func() {
 		defer func() {
-			if recovered := recover(); recovered != "failure" {
-				t.Errorf("got the panic %v, want failure", recovered)
-			}
+			Equal(t, "the panic", "failure", recover())
 		}()
 		err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 			_ = add(ctx, r)
@@ -130,9 +119,7 @@ func endedTransactionCannotBeUsed(t *testing.T, s Store) {
 			t.Errorf("statement %d: got %v, want that the transaction has ended", i, err)
 		}
 	}
-	if claimed {
-		t.Error("a key was claimed after the end of the transaction")
-	}
+	Equal(t, "whether a key was claimed", false, claimed)
 	wantEmptyLists(t, s)
 }
 
@@ -152,16 +139,14 @@ func transactionReadsItsWrites(t *testing.T, s Store) {
 			"a pet":            {func() (any, error) { return r.Pets.Get(ctx, pet.ID) }, pet},
 			"the pets":         {func() (any, error) { return r.Pets.List(ctx, pageQuery(0, 2)) }, domain.Page[domain.Pet]{Items: []domain.Pet{pet}}},
 			"number of pets":   {func() (any, error) { return r.Pets.Count(ctx, domain.PetAvailable) }, int64(1)},
-			"each pet":         {func() (any, error) { return collect(ctx, r.Pets.Each) }, []domain.Pet{pet}},
+			"each pet":         {func() (any, error) { return collect(ctx, "", r.Pets.Each) }, []domain.Pet{pet}},
 			"an order":         {func() (any, error) { return r.Orders.Get(ctx, order.ID) }, order},
 			"number of orders": {func() (any, error) { return r.Orders.Count(ctx, "") }, int64(1)},
-			"each order":       {func() (any, error) { return collect(ctx, r.Orders.Each) }, []domain.Order{order}},
+			"each order":       {func() (any, error) { return collect(ctx, "", r.Orders.Each) }, []domain.Order{order}},
 			"any key":          {func() (any, error) { return r.Keys.Any(ctx) }, true},
 		} {
 			got, err := read.got()
-			if diff := cmp.Diff(read.want, got); err != nil || diff != "" {
-				t.Errorf("%s: %v (-want +got)\n%s", name, err, diff)
-			}
+			Equal(t, name, read.want, got, err)
 		}
 		found, err := r.Keys.FindByHash(ctx, key.Hash)
 		all, listErr := r.Keys.List(ctx)
@@ -173,8 +158,8 @@ func transactionReadsItsWrites(t *testing.T, s Store) {
 }
 
 // collect returns the records of Each.
-func collect[T any, S ~string](ctx context.Context, each func(context.Context, S, func(T) error) error) (all []T, err error) {
-	err = each(ctx, "", func(record T) error {
+func collect[T any, S ~string](ctx context.Context, status S, each func(context.Context, S, func(T) error) error) (all []T, err error) {
+	err = each(ctx, status, func(record T) error {
 		all = append(all, record)
 		return nil
 	})
@@ -185,12 +170,8 @@ func canceledContextIsUnavailable(t *testing.T, s Store) {
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := s.Pets().Get(canceled, 1)
-	wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
-	err = s.InTx(canceled, func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
-		return err
-	})
-	wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
+	wantCode(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
+	wantCode(t, s.InTx(canceled, Adding("Rex")), domain.ErrUnavailable, domain.CodeUnavailable)
 	wantEmptyLists(t, s)
 }
 
@@ -222,9 +203,7 @@ func pageOfCategoryHasItsPets(t *testing.T, s Store) {
 					query.After = page.Items[query.Limit-1].ID
 				}
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("category %d, status %q (-want +got)\n%s", category, status, diff)
-			}
+			Equal(t, fmt.Sprintf("category %d, status %q", category, status), want, got)
 		}
 	}
 }

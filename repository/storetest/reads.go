@@ -6,8 +6,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"example.com/petstore/domain"
 )
 
@@ -19,12 +17,10 @@ func concurrentReadsGetTheirOwnRecords(t *testing.T, s Store) {
 		readers.Go(func() {
 			if i%4 == 3 {
 				_, err := s.Pets().Get(t.Context(), 4711)
-				wantError(t, err, domain.ErrNotFound, "pet_not_found")
+				wantCode(t, err, domain.ErrNotFound, "pet_not_found")
 				return
 			}
-			if got, err := s.Pets().Get(t.Context(), pets[i%4].ID); err != nil || got != pets[i%4] {
-				t.Errorf("got %v, %v, want %v", got, err, pets[i%4])
-			}
+			wantPet(t, s, pets[i%4])
 		})
 	}
 	readers.Wait()
@@ -80,7 +76,5 @@ func wantPage[T any](t *testing.T, all []T, request domain.PageRequest, got doma
 		}
 	}
 	page := domain.Page[T]{Items: want[:min(len(want), request.Limit)], More: len(want) > request.Limit}
-	if diff := cmp.Diff(page, got); err != nil || diff != "" {
-		t.Errorf("%+v: %v (-want +got)\n%s", request, err, diff)
-	}
+	Equal(t, fmt.Sprint(request), page, got, err)
 }

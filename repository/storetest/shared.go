@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,9 +34,8 @@ func RunShared(t *testing.T, open func(t *testing.T, n int) []Store) {
 				isDoneOnce(t, stores, test.do)
 				pets, err := stores[0].Pets().Count(t.Context(), "")
 				keys, keysErr := stores[0].Keys().List(t.Context())
-				if err := errors.Join(err, keysErr); err != nil || pets != test.pets || len(keys) != test.keys {
-					t.Errorf("got %d pets, %d API keys and %v, want %d and %d", pets, len(keys), err, test.pets, test.keys)
-				}
+				Equal(t, "the number of pets", test.pets, pets, err)
+				Equal(t, "the number of API keys", test.keys, len(keys), keysErr)
 			})
 		}
 	}
@@ -63,7 +61,7 @@ var doneOnce = map[string]struct {
 	"retries create once": {func(*testing.T, Store) {}, func(ctx context.Context, r port.Repositories) (bool, error) {
 		outcome, claimed, err := r.Idempotency.Claim(ctx, firstClaim)
 		if claimed {
-			return true, errors.Join(err, addRex(ctx, r), r.Idempotency.Complete(ctx, firstClaim, []byte("result")))
+			return true, errors.Join(err, Adding("Rex")(ctx, r), r.Idempotency.Complete(ctx, firstClaim, []byte("result")))
 		}
 		if want := (port.Outcome{Fingerprint: firstClaim.Fingerprint, Result: []byte("result")}); err == nil && !cmp.Equal(want, outcome) {
 			err = fmt.Errorf("got the outcome %+v, want %+v", outcome, want)
@@ -100,31 +98,14 @@ func advancing(added int64) func(context.Context, port.Repositories) (bool, erro
 // isDoneOnce expects that one of 64 callers does it, and that none gets an error.
 func isDoneOnce(t *testing.T, stores []Store, do func(context.Context, port.Repositories) (bool, error)) {
 	t.Helper()
-	var times atomic.Int32
-	concurrently(stores, func(caller int, s Store) {
-		done := false
-		err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) (err error) {
+	times := Concurrently(t, callers, func(caller int) (done bool, err error) {
+		err = stores[caller%len(stores)].InTx(t.Context(), func(ctx context.Context, r port.Repositories) (err error) {
 			done, err = do(ctx, r)
 			return err
 		})
-		if err != nil {
-			t.Errorf("caller %d: %v", caller, err)
-		} else if done {
-			times.Add(1)
-		}
+		return done, err
 	})
-	if times.Load() != 1 {
-		t.Errorf("done %d times, want once", times.Load())
-	}
-}
-
-// concurrently calls fn for 64 callers, each with one of the stores.
-func concurrently(stores []Store, fn func(caller int, s Store)) {
-	var wait sync.WaitGroup
-	for caller := range callers {
-		wait.Go(func() { fn(caller, stores[caller%len(stores)]) })
-	}
-	wait.Wait()
+	Equal(t, "how often it was done", 1, times)
 }
 
 // pagesAreCompleteWhileOthersWrite follows the pages of each store while all stores add
@@ -142,12 +123,11 @@ func pagesAreCompleteWhileOthersWrite(t *testing.T, stores []Store) {
 			}
 		})
 	}
-	concurrently(stores, func(_ int, s Store) {
+	Concurrently(t, callers, func(caller int) (_ bool, err error) {
 		for range petsEach {
-			if err := s.InTx(t.Context(), addRex); err != nil {
-				t.Error(err)
-			}
+			err = errors.Join(err, stores[caller%len(stores)].InTx(t.Context(), Adding("Rex")))
 		}
+		return true, err
 	})
 	close(written)
 	readers.Wait()
@@ -170,9 +150,4 @@ func followPages(ctx context.Context, s Store, written <-chan struct{}) (ids []i
 		default:
 		}
 	}
-}
-
-func addRex(ctx context.Context, r port.Repositories) error {
-	_, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
-	return err
 }

@@ -57,7 +57,6 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"each record is read once in order":              eachRecordIsReadOnceInOrder,
 		"each reads one snapshot":                        eachReadsOneSnapshot,
 		"each stops at an error and with its context":    eachStopsAtAnErrorAndAtTheEndOfItsContext,
-		"concurrent callers get their own results":       concurrentCallersGetTheirOwnResults,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -96,8 +95,8 @@ func tx[T any](t *testing.T, s Store, fn func(context.Context, port.Repositories
 	return result
 }
 
-// wantError checks the kind and code of err.
-func wantError(t *testing.T, err error, kind domain.Kind, code domain.Code) {
+// wantCode checks the kind and code of err.
+func wantCode(t *testing.T, err error, kind domain.Kind, code domain.Code) {
 	t.Helper()
 	var known *domain.Error
 	if !errors.Is(err, kind) || !errors.As(err, &known) || known.Code != code {

@@ -4,7 +4,6 @@ package backup_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,12 +11,12 @@ import (
 
 	"example.com/petstore/repository/sqlite/backup"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestCopyIsOneFile(t *testing.T) {
 	t.Parallel()
-	path, folder := filepath.Join(t.TempDir(), "pets.db"), t.TempDir()
-	sqlitetest.NewStore(t, path, "Rex")
+	path, folder := sqlitetest.NewStoreWithPet(t), t.TempDir()
 	sqlitetest.CopyStore(t, sqlitetest.Crash(t, path, "Tom"), filepath.Join(folder, "copy.db"))
 	if got := sqlitetest.Files(t, folder); !strings.HasPrefix(got, "copy.db ") || strings.Contains(got, "copy.db-") {
 		t.Errorf("got the files\n%.100s\nwant copy.db alone", got)
@@ -51,9 +50,7 @@ func TestCopyRejectsWhatIsNoIntactStore(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "pets.db")
 			test.prepare(t, path)
 			_, err := backup.Copy(t.Context(), path, sqlitetest.NewFile(t, filepath.Join(t.TempDir(), "copy.db")), sqlitetest.Ignore)
-			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("got the error %v, want one line with %q and the path", err, test.want)
-			}
+			storetest.WantMessage(t, "the error", err, test.want, path)
 		})
 	}
 }
@@ -61,18 +58,14 @@ func TestCopyRejectsWhatIsNoIntactStore(t *testing.T) {
 // Programs such as rsync --link-dest make hard links to files that have not changed.
 func TestCopyReadsBackupWithSecondName(t *testing.T) {
 	t.Parallel()
-	path, folder := filepath.Join(t.TempDir(), "pets.db"), t.TempDir()
-	sqlitetest.NewStore(t, path, "Rex")
+	path, folder := sqlitetest.NewStoreWithPet(t), t.TempDir()
 	sqlitetest.CopyStore(t, path, filepath.Join(folder, "backup.db"))
 	check(t, os.Link(filepath.Join(folder, "backup.db"), filepath.Join(folder, "linked.db")))
-	if contents := sqlitetest.CopyStore(t, filepath.Join(folder, "linked.db"), filepath.Join(t.TempDir(), "copy.db")); contents.Pets != 1 {
-		t.Errorf("got %d pets, want 1", contents.Pets)
-	}
+	contents := sqlitetest.CopyStore(t, filepath.Join(folder, "linked.db"), filepath.Join(t.TempDir(), "copy.db"))
+	storetest.Equal(t, "the number of pets", int64(1), contents.Pets)
 	check(t, os.Link(path, path+".linked")) // beside which the WAL of the store is not found
 	_, err := backup.Copy(t.Context(), path+".linked", sqlitetest.NewFile(t, filepath.Join(t.TempDir(), "copy.db")), sqlitetest.Ignore)
-	if err == nil || !strings.Contains(err.Error(), "a second name, a hard link") {
-		t.Errorf("got %v, want that the store has a second name", err)
-	}
+	storetest.WantMessage(t, "the error", err, "a second name, a hard link")
 }
 
 func TestCopyEndsWithItsContext(t *testing.T) {
@@ -80,7 +73,5 @@ func TestCopyEndsWithItsContext(t *testing.T) {
 	path := sqlitetest.NewStoreWithPet(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := backup.Copy(ctx, path, sqlitetest.NewFile(t, filepath.Join(t.TempDir(), "copy.db")), func(int, int) { cancel() })
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want %v", err, context.Canceled)
-	}
+	storetest.WantError(t, "the error", err, context.Canceled)
 }

@@ -5,21 +5,22 @@ package backup_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite/backup"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
+	"example.com/petstore/repository/storetest"
 )
 
-var check = sqlitetest.Check
+var check = storetest.Check
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -32,9 +33,7 @@ const suffix = ".replaced-20261121T183000.000Z"
 // Replace can run again.
 func TestReplaceIsWholeAfterEachStep(t *testing.T) {
 	t.Parallel()
-	previous, next := filepath.Join(t.TempDir(), "pets.db"), filepath.Join(t.TempDir(), "pets.db")
-	sqlitetest.NewStore(t, previous, "Rex")
-	previous = sqlitetest.Crash(t, previous, "Tom")
+	previous, next := sqlitetest.Crash(t, sqlitetest.NewStoreWithPet(t), "Tom"), filepath.Join(t.TempDir(), "pets.db")
 	for _, name := range []string{"Ada", "Bob", "Cid"} {
 		sqlitetest.NewStore(t, next, name)
 	}
@@ -59,9 +58,7 @@ func TestReplaceIsWholeAfterEachStep(t *testing.T) {
 		replaced, err := backup.Replace(t.Context(), path, with, at.Add(time.Hour))
 		check(t, err)
 		sqlitetest.WantPets(t, path, 3)
-		if len(replaced.Kept) != 1 {
-			t.Errorf("step %d: kept %v, want one file", step, replaced.Kept)
-		}
+		storetest.Equal(t, fmt.Sprintf("step %d: the number of files that were kept", step), 1, len(replaced.Kept))
 		sqlitetest.WantPets(t, replaced.Kept[0], want)
 	}
 }
@@ -71,21 +68,16 @@ func TestReplaceRejectsStoreInUseAndKeepsPermissions(t *testing.T) {
 	s, path := sqlitetest.OpenWithPet(t)
 	sqlitetest.CopyStore(t, path, path+".restored")
 	check(t, os.Chmod(path, 0o640))
-	before := sqlitetest.Files(t, filepath.Dir(path))
-	if _, err := backup.Replace(t.Context(), path, path+".restored", at); !errors.Is(err, engine.ErrInUse) {
-		t.Errorf("got %v, want %v", err, engine.ErrInUse)
-	}
-	if after := sqlitetest.Files(t, filepath.Dir(path)); after != before {
-		t.Errorf("got the files\n%.300s\nwant\n%.300s", after, before)
-	}
-	check(t, s.Close())
+	wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(path))
 	_, err := backup.Replace(t.Context(), path, path+".restored", at)
+	storetest.WantError(t, "Replace", err, engine.ErrInUse)
+	wantUnchanged()
+	check(t, s.Close())
+	_, err = backup.Replace(t.Context(), path, path+".restored", at)
 	check(t, err)
 	info, err := os.Stat(path)
 	check(t, err)
-	if info.Mode().Perm() != 0o640 {
-		t.Errorf("got the mode %v, want 0640", info.Mode())
-	}
+	storetest.Equal(t, "the mode", os.FileMode(0o640), info.Mode())
 }
 
 func TestReplaceKeepsWhatItCannotRead(t *testing.T) {
@@ -105,10 +97,8 @@ func TestReplaceKeepsWhatItCannotRead(t *testing.T) {
 			sqlitetest.NewStore(t, path, "Rex")
 			crashed := sqlitetest.Crash(t, path, "Tom")
 			sqlitetest.CopyFile(t, crashed+"-wal", path+"-wal")
-			info, err := os.Stat(crashed)
-			check(t, err)
 			sqlitetest.CopyFile(t, crashed, path)
-			check(t, os.Truncate(path, info.Size()/2))
+			check(t, os.Truncate(path, int64(len(sqlitetest.ReadFile(t, crashed))/2)))
 		}, []string{"pets.db" + suffix, "pets.db-wal" + suffix, "pets.db-shm" + suffix}},
 		"with the WAL of another file": {func(t *testing.T, path string) {
 			sqlitetest.NewStore(t, path, "Rex")
@@ -132,13 +122,9 @@ func TestReplaceKeepsWhatItCannotRead(t *testing.T) {
 			for _, name := range replaced.Kept {
 				names = append(names, filepath.Base(name))
 			}
-			if diff := cmp.Diff(test.kept, names); diff != "" {
-				t.Errorf("kept (-want +got)\n%s", diff)
-			}
-			if len(previous) > 100 { // the header, which has the journal mode
-				if got, err := os.ReadFile(replaced.Kept[0]); err != nil || !bytes.Equal(got[100:], previous[100:]) {
-					t.Errorf("the previous file was changed: %v", err)
-				}
+			storetest.Equal(t, "kept", test.kept, names)
+			if len(previous) > 100 && !bytes.Equal(sqlitetest.ReadFile(t, replaced.Kept[0])[100:], previous[100:]) { // the header has the journal mode
+				t.Error("the previous file was changed")
 			}
 			sqlitetest.WantPets(t, path, 1)
 		})
@@ -150,14 +136,10 @@ func TestReplaceRejectsDatabaseOfAnotherProgram(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.db")
 	sqlitetest.Execute("CREATE TABLE notes (text)")(t, path)
 	sqlitetest.NewStore(t, path+".restored", "Rex")
-	before := sqlitetest.Files(t, filepath.Dir(path))
+	wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(path))
 	_, err := backup.Replace(t.Context(), path, path+".restored", at)
-	if err == nil || !strings.Contains(err.Error(), "the database of another program") {
-		t.Errorf("got %v, want that it is the database of another program", err)
-	}
-	if after := sqlitetest.Files(t, filepath.Dir(path)); after != before {
-		t.Error("the files were changed")
-	}
+	storetest.WantMessage(t, "the error", err, "the database of another program")
+	wantUnchanged()
 }
 
 // emptied writes the files that remain of an emptied store whose WAL SQLite has removed.

@@ -11,17 +11,11 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/storetest"
 )
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = storetest.Check
 
 // The second migration does what another process does that applies it first: its version is
 // committed, and it fails here.
@@ -64,7 +58,5 @@ func TestMigrationsCreateTheSchemaOfEachVersion(t *testing.T) {
 	}
 	want, err := os.ReadFile(filepath.Join("testdata", "schemas.sql"))
 	check(t, err)
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("the migrations create another schema than testdata/schemas.sql (-want +got):\n%s", diff)
-	}
+	storetest.Equal(t, "the migrations create another schema than testdata/schemas.sql", string(want), got.String())
 }

@@ -5,7 +5,6 @@ package sqlitetest
 
 import (
 	"bytes"
-	"context"
 	"database/sql"
 	"errors"
 	"os"
@@ -15,43 +14,34 @@ import (
 	"testing"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/backup"
+	"example.com/petstore/repository/storetest"
 )
-
-// Check ends the test if err is not nil.
-func Check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Adding returns a function that adds a pet.
-func Adding(name string) func(context.Context, port.Repositories) error {
-	return func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Pets.Create(ctx, domain.NewPet{Name: name})
-		return err
-	}
-}
 
 // Open opens a store, which it creates if there is none.
 func Open(t *testing.T, path string) *repository.Store {
 	t.Helper()
 	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	Check(t, err)
+	storetest.Check(t, err)
 	return store
+}
+
+// NewDatabase creates a store and opens its database.
+func NewDatabase(t *testing.T) (_ engine.Database, path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "pets.db")
+	return OpenDatabase(t, path), path
 }
 
 // OpenDatabase opens the database of a store, which it creates if there is none. It is closed when the test ends.
 func OpenDatabase(t *testing.T, path string) engine.Database {
 	t.Helper()
 	database, err := sqlite.New(path).Open(t.Context(), engine.Options{Migrate: true, MaxOpenConns: 1})
-	Check(t, err)
-	t.Cleanup(func() { Check(t, database.Close()) }) // nil if the test has closed it
+	storetest.Check(t, err)
+	t.Cleanup(func() { storetest.Check(t, database.Close()) }) // nil if the test has closed it
 	return database
 }
 
@@ -60,8 +50,8 @@ func OpenWithPet(t *testing.T) (store *repository.Store, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "pets.db")
 	store = Open(t, path)
-	t.Cleanup(func() { _ = store.Close() })
-	Check(t, store.InTx(t.Context(), Adding("Rex")))
+	t.Cleanup(func() { _ = store.Close() }) // may fail if the test has changed its files
+	storetest.Check(t, store.InTx(t.Context(), storetest.Adding("Rex")))
 	return store, path
 }
 
@@ -76,33 +66,25 @@ func NewStoreWithPet(t *testing.T) (path string) {
 // WantUnavailable expects that a store is unavailable because of an error.
 func WantUnavailable(t *testing.T, s *repository.Store, want error) {
 	t.Helper()
-	for call, err := range map[string]error{"InTx": s.InTx(t.Context(), Adding("Tom")), "Ping": s.Ping(t.Context())} {
-		if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, want) {
-			t.Errorf("%s: got %v, want unavailable and %v", call, err, want)
-		}
+	for call, err := range map[string]error{"InTx": s.InTx(t.Context(), storetest.Adding("Tom")), "Ping": s.Ping(t.Context())} {
+		storetest.WantError(t, call, err, domain.ErrUnavailable, want)
 	}
 }
 
-// NewStore creates a store with a pet, or without one if the name is empty.
+// NewStore opens and closes a store, which it creates if there is none. It adds a pet, unless the name is empty.
 func NewStore(t *testing.T, path, name string) {
 	t.Helper()
 	store := Open(t, path)
 	if name != "" {
-		Check(t, store.InTx(t.Context(), Adding(name)))
+		storetest.Check(t, store.InTx(t.Context(), storetest.Adding(name)))
 	}
-	Check(t, store.Close())
-}
-
-// Reopen opens and closes a store.
-func Reopen(t *testing.T, path string) {
-	t.Helper()
-	NewStore(t, path, "")
+	storetest.Check(t, store.Close())
 }
 
 // Newer creates a store with the schema of a newer program.
 func Newer(t *testing.T, path string) {
 	t.Helper()
-	Reopen(t, path)
+	NewStore(t, path, "")
 	Execute("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)")(t, path)
 }
 
@@ -115,12 +97,9 @@ const ToVersion3 = `DROP TRIGGER pets_added; DROP TRIGGER pets_updated; DROP TRI
 func Damaged(t *testing.T, path string) {
 	t.Helper()
 	NewStore(t, path, "Rexxxxxxxx")
-	content, err := os.ReadFile(path)
-	Check(t, err)
+	content := ReadFile(t, path)
 	Execute("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'orders_pet_id') WHERE name = 'pets_status_id'")(t, path)
-	changed, err := os.ReadFile(path)
-	Check(t, err)
-	if bytes.Equal(content, changed) {
+	if bytes.Equal(content, ReadFile(t, path)) {
 		t.Fatal("the file was not damaged")
 	}
 }
@@ -130,9 +109,9 @@ func Damaged(t *testing.T, path string) {
 func Crash(t *testing.T, path, name string) string {
 	t.Helper()
 	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
-	Check(t, err)
+	storetest.Check(t, err)
 	defer func() { _ = store.Close() }()
-	Check(t, store.InTx(t.Context(), Adding(name)))
+	storetest.Check(t, store.InTx(t.Context(), storetest.Adding(name)))
 	return CopyOf(t, path)
 }
 
@@ -150,16 +129,14 @@ func CopyOf(t *testing.T, path string) string {
 // CopyFile copies a file, without its WAL.
 func CopyFile(t *testing.T, from, to string) {
 	t.Helper()
-	content, err := os.ReadFile(from)
-	Check(t, err)
-	Check(t, os.WriteFile(to, content, 0o600))
+	storetest.Check(t, os.WriteFile(to, ReadFile(t, from), 0o600))
 }
 
 // CopyStore copies a store with Copy.
 func CopyStore(t *testing.T, from, to string) backup.Contents {
 	t.Helper()
 	contents, err := backup.Copy(t.Context(), from, NewFile(t, to), Ignore)
-	Check(t, err)
+	storetest.Check(t, err)
 	return contents
 }
 
@@ -167,7 +144,7 @@ func CopyStore(t *testing.T, from, to string) backup.Contents {
 func NewFile(t *testing.T, path string) *os.File {
 	t.Helper()
 	file, err := os.Create(path)
-	Check(t, err)
+	storetest.Check(t, err)
 	t.Cleanup(func() { _ = file.Close() })
 	return file
 }
@@ -179,49 +156,70 @@ func Ignore(int, int) {}
 func WantPets(t *testing.T, path string, want int) {
 	t.Helper()
 	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
-	Check(t, err)
+	storetest.Check(t, err)
 	defer func() { _ = store.Close() }()
-	page, err := store.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 100}})
-	if err != nil || len(page.Items) != want {
-		t.Errorf("got %d pets and %v, want %d", len(page.Items), err, want)
-	}
+	got, err := store.Pets().Count(t.Context(), "")
+	storetest.Equal(t, "the number of pets", int64(want), got, err)
 }
 
 // ReadFile returns the content of a file.
 func ReadFile(t *testing.T, path string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(path)
-	Check(t, err)
+	storetest.Check(t, err)
 	return content
 }
 
 // WriteFile returns a function that writes a file.
 func WriteFile(content string) func(*testing.T, string) {
-	return func(t *testing.T, path string) { Check(t, os.WriteFile(path, []byte(content), 0o600)) }
+	return func(t *testing.T, path string) { storetest.Check(t, os.WriteFile(path, []byte(content), 0o600)) }
 }
 
 // Files returns the names and contents of the files in a folder.
 func Files(t *testing.T, folder string) string {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
-	Check(t, err)
+	storetest.Check(t, err)
 	var all strings.Builder
 	for _, entry := range entries {
-		content := []byte("a folder")
+		content := "a folder"
 		if !entry.IsDir() {
-			content, err = os.ReadFile(filepath.Join(folder, entry.Name()))
-			Check(t, err)
+			content = string(ReadFile(t, filepath.Join(folder, entry.Name())))
 		}
-		all.WriteString(entry.Name() + " " + string(content) + "\n")
+		all.WriteString(entry.Name() + " " + content + "\n")
 	}
 	return all.String()
+}
+
+// Unchanged returns a function that expects these files, or the files in these folders, as they are now.
+func Unchanged(t *testing.T, paths ...string) (wantUnchanged func()) {
+	t.Helper()
+	read := func(path string) string {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return Files(t, path)
+		}
+		content, _ := os.ReadFile(path) // may not exist
+		return string(content)
+	}
+	var before []string
+	for _, path := range paths {
+		before = append(before, read(path))
+	}
+	return func() {
+		t.Helper()
+		for i, path := range paths {
+			if after := read(path); after != before[i] {
+				t.Errorf("%s was changed: got\n%.300s\nwant\n%.300s", path, after, before[i])
+			}
+		}
+	}
 }
 
 // Execute returns a function that executes a statement on a connection of its own.
 func Execute(statement string) func(*testing.T, string) {
 	return func(t *testing.T, path string) {
 		t.Helper()
-		Check(t, TryExecute(t, path, statement))
+		storetest.Check(t, TryExecute(t, path, statement))
 	}
 }
 
@@ -229,7 +227,7 @@ func Execute(statement string) func(*testing.T, string) {
 func TryExecute(t *testing.T, path, statement string) error {
 	t.Helper()
 	db, err := sql.Open("sqlite3", path)
-	Check(t, err)
+	storetest.Check(t, err)
 	_, err = db.ExecContext(t.Context(), statement)
 	return errors.Join(err, db.Close())
 }
@@ -239,14 +237,14 @@ func OverwritePage(t *testing.T, path, name string) {
 	t.Helper()
 	var root int64
 	db, err := sql.Open("sqlite3", "file:"+path+"?immutable=1")
-	Check(t, err)
-	Check(t, db.QueryRowContext(t.Context(), "SELECT rootpage FROM sqlite_schema WHERE name = ?", name).Scan(&root))
-	Check(t, db.Close())
+	storetest.Check(t, err)
+	storetest.Check(t, db.QueryRowContext(t.Context(), "SELECT rootpage FROM sqlite_schema WHERE name = ?", name).Scan(&root))
+	storetest.Check(t, db.Close())
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
-	Check(t, err)
+	storetest.Check(t, err)
 	_, err = file.WriteAt(bytes.Repeat([]byte{0xff}, 4096), 4096*(root-1))
-	Check(t, err)
-	Check(t, file.Close())
+	storetest.Check(t, err)
+	storetest.Check(t, file.Close())
 }
 
 // CollectGarbage runs the finalizers of all objects that nothing refers to.

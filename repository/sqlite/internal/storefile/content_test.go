@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +21,7 @@ import (
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 	"example.com/petstore/repository/sqlite/internal/storefile"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestStoreIsUnavailableWhenItsFileIsReplaced(t *testing.T) {
@@ -40,39 +40,21 @@ func TestStoreIsUnavailableWhenItsFileIsReplaced(t *testing.T) {
 			t.Parallel()
 			s, path := sqlitetest.OpenWithPet(t)
 			check(t, s.Ping(t.Context()))
-			inTransaction(t, s, func() { check(t, change(path, sqlitetest.ReadFile(t, path))) })
+			inTransaction(t, s, storefile.ErrReplaced, func() { check(t, change(path, sqlitetest.ReadFile(t, path))) })
 			sqlitetest.WantUnavailable(t, s, storefile.ErrReplaced)
 		})
 	}
 }
 
-func TestCommitFailsWhenItsFileIsRemovedMeanwhile(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	s := sqlitetest.Open(t, path)
-	t.Cleanup(func() { _ = s.Close() })
-	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		return errors.Join(sqlitetest.Adding("Rex")(ctx, r), os.Remove(path))
-	})
-	if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, storefile.ErrReplaced) || !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("got %v, want unavailable, %v and %v", err, storefile.ErrReplaced, os.ErrNotExist)
-	}
-}
-
 func TestRefusedWriteIsNotInFileThatIsMovedBack(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	s := sqlitetest.Open(t, path)
-	t.Cleanup(func() { check(t, s.Close()) })
-	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		return errors.Join(sqlitetest.Adding("Rex")(ctx, r), os.Rename(path, path+".moved"))
-	})
-	if !errors.Is(err, domain.ErrUnavailable) {
-		t.Errorf("got %v, want unavailable", err)
-	}
+	s, path := sqlitetest.OpenWithPet(t)
+	inTransaction(t, s, storefile.ErrReplaced, func() { check(t, os.Rename(path, path+".moved")) })
 	check(t, os.Rename(path+".moved", path))
-	check(t, s.InTx(t.Context(), sqlitetest.Adding("Tom")))
-	sqlitetest.WantPets(t, path, 1)
+	check(t, s.InTx(t.Context(), storetest.Adding("Tom")))
+	storetest.WantNames(t, s, "Rex", "Tom")
+	check(t, s.Close())
+	sqlitetest.WantPets(t, path, 2)
 }
 
 // The content is to be checked when the file was modified, as by a checkpoint. It needs a
@@ -83,14 +65,14 @@ func TestWritesAreCommittedWithoutFreeDescriptor(t *testing.T) { //nolint:parall
 	release := useAllDescriptors(t)
 	modify := func() error { return os.Chtimes(path, time.Time{}, time.Unix(1, 0)) }
 	between := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		return errors.Join(sqlitetest.Adding("Tom")(ctx, r), modify())
+		return errors.Join(storetest.Adding("Tom")(ctx, r), modify())
 	})
-	before := errors.Join(modify(), s.InTx(t.Context(), sqlitetest.Adding("Ada")))
+	before := errors.Join(modify(), s.InTx(t.Context(), storetest.Adding("Ada")))
 	read := s.Pets().Each(t.Context(), "", func(domain.Pet) error {
 		_, err := s.Pets().Get(t.Context(), 1) // on another connection
 		return err
 	})
-	after := errors.Join(modify(), s.InTx(t.Context(), sqlitetest.Adding("Eve")))
+	after := errors.Join(modify(), s.InTx(t.Context(), storetest.Adding("Eve")))
 	release()
 	check(t, errors.Join(between, before, read, after))
 	sqlitetest.WantPets(t, path, 4)
@@ -120,46 +102,41 @@ func useAllDescriptors(t *testing.T) (release func()) {
 
 func TestStoreIsUnavailableWhenAnotherFileIsCopiedOverIt(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	path, backup := filepath.Join(folder, "pets.db"), filepath.Join(folder, "backup.db")
-	s := sqlitetest.Open(t, path)
-	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
+	s, path := sqlitetest.OpenWithPet(t)
+	backup := path + ".backup"
 	sqlitetest.CopyStore(t, path, backup)
-	check(t, s.InTx(t.Context(), sqlitetest.Adding("Tom")))
-	inTransaction(t, s, func() { sqlitetest.CopyFile(t, backup, path) })
+	check(t, s.InTx(t.Context(), storetest.Adding("Tom")))
+	inTransaction(t, s, storefile.ErrForeignWAL, func() { sqlitetest.CopyFile(t, backup, path) })
 	sqlitetest.WantUnavailable(t, s, storefile.ErrForeignWAL)
 	check(t, s.Close())
-	if content, err := os.ReadFile(path); err != nil || string(content) != string(sqlitetest.ReadFile(t, backup)) {
-		t.Errorf("the file was changed: %v", err)
-	}
-	if _, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{}); !errors.Is(err, storefile.ErrForeignWAL) {
-		t.Errorf("got %v, want %v", err, storefile.ErrForeignWAL)
+	wantSameContent(t, backup, path)
+	_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
+	storetest.WantError(t, "Open", err, storefile.ErrForeignWAL)
+}
+
+func wantSameContent(t *testing.T, path, other string) {
+	t.Helper()
+	if !bytes.Equal(sqlitetest.ReadFile(t, path), sqlitetest.ReadFile(t, other)) {
+		t.Errorf("%s has another content than %s", other, path)
 	}
 }
 
 // inTransaction calls change in a transaction, which fails: no poll finds the file half changed.
-func inTransaction(t *testing.T, s *repository.Store, change func()) {
+func inTransaction(t *testing.T, s *repository.Store, want error, change func()) {
 	t.Helper()
 	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		change()
-		return sqlitetest.Adding("Max")(ctx, r)
+		return storetest.Adding("Max")(ctx, r)
 	})
-	if !errors.Is(err, domain.ErrUnavailable) {
-		t.Errorf("got %v, want unavailable", err)
-	}
+	storetest.WantError(t, "InTx", err, domain.ErrUnavailable, want)
 }
 
 // A connection that SQLite opens to an emptied file removes its WAL. The shared memory is left.
 func TestEmptiedFileIsNotTakenForNewStore(t *testing.T) {
 	t.Parallel()
-	for name, notice := range map[string]func(t *testing.T, s *repository.Store){
-		"noticed while open": func(t *testing.T, s *repository.Store) {
-			sqlitetest.WantUnavailable(t, s, storefile.ErrEmptied)
-		},
-		"not noticed": func(*testing.T, *repository.Store) {},
-	} {
+	for _, noticed := range []bool{true, false} {
 		for _, walRemoved := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, WAL removed %t", name, walRemoved), func(t *testing.T) {
+			t.Run(fmt.Sprintf("noticed while open %t, WAL removed %t", noticed, walRemoved), func(t *testing.T) {
 				t.Parallel()
 				s, path := sqlitetest.OpenWithPet(t)
 				check(t, os.Truncate(path, 0))
@@ -169,16 +146,15 @@ func TestEmptiedFileIsNotTakenForNewStore(t *testing.T) {
 						t.Fatalf("got the WAL and %v, want none", err)
 					}
 				}
-				notice(t, s)
+				if noticed {
+					sqlitetest.WantUnavailable(t, s, storefile.ErrEmptied)
+				}
 				check(t, s.Close())
-				before := sqlitetest.Files(t, filepath.Dir(path))
+				wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(path))
 				_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-				if !errors.Is(err, storefile.ErrEmptied) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "petstore restore") {
-					t.Errorf("got the error %v, want one line with %v and the remedy", err, storefile.ErrEmptied)
-				}
-				if after := sqlitetest.Files(t, filepath.Dir(path)); after != before {
-					t.Error("the files were changed")
-				}
+				storetest.WantError(t, "Open", err, storefile.ErrEmptied)
+				storetest.WantMessage(t, "Open", err, "petstore restore")
+				wantUnchanged()
 			})
 		}
 	}
@@ -212,9 +188,9 @@ func TestStoreIsAvailableAfterCheckpointsAndVacuum(t *testing.T) {
 			"DROP TABLE large", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)",
 		} {
 			sqlitetest.Execute(statement)(t, path)
-			check(t, s.InTx(t.Context(), sqlitetest.Adding("Tom")))
+			check(t, s.InTx(t.Context(), storetest.Adding("Tom")))
 			check(t, s.Ping(t.Context()))
 		}
-		sqlitetest.Reopen(t, path)
+		sqlitetest.NewStore(t, path, "")
 	}
 }

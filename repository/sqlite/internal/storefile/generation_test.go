@@ -13,6 +13,7 @@ import (
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 	"example.com/petstore/repository/sqlite/internal/storefile"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestOpenRejectsFileReplacedBesideItsWAL(t *testing.T) {
@@ -24,28 +25,23 @@ func TestOpenRejectsFileReplacedBesideItsWAL(t *testing.T) {
 		"by another store":  func(t *testing.T, _, to string) { sqlitetest.NewStore(t, to, "Tom") },
 		"by an older backup": func(t *testing.T, path, to string) {
 			sqlitetest.CopyStore(t, path, to)
-			sqlitetest.Reopen(t, path)
-			sqlitetest.Reopen(t, path)
+			sqlitetest.NewStore(t, path, "")
+			sqlitetest.NewStore(t, path, "")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			folder := t.TempDir()
-			path, saved := filepath.Join(folder, "pets.db"), filepath.Join(folder, "saved.db")
-			sqlitetest.NewStore(t, path, "Rex")
+			path, saved := sqlitetest.NewStoreWithPet(t), filepath.Join(t.TempDir(), "saved.db")
 			backup(t, path, saved)
 			crashed := sqlitetest.Crash(t, path, "Tom")
 			sqlitetest.CopyFile(t, saved, crashed)
 
-			before := sqlitetest.Files(t, filepath.Dir(crashed))
+			wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(crashed))
 			_, err := repository.Open(t.Context(), sqlite.New(crashed), repository.Options{Migrate: true})
-			if !errors.Is(err, storefile.ErrForeignWAL) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), crashed+"-wal") {
-				t.Errorf("got the error %v, want one line with %v and the WAL", err, storefile.ErrForeignWAL)
-			}
+			storetest.WantError(t, "Open", err, storefile.ErrForeignWAL)
+			storetest.WantMessage(t, "Open", err, crashed+"-wal")
 			check(t, os.RemoveAll(crashed+"-shm")) // an index of the WAL, which SQLite makes anew
-			if after := sqlitetest.Files(t, filepath.Dir(crashed)); after != before {
-				t.Errorf("the files were changed:\n%.200s\nwant\n%.200s", after, before)
-			}
+			wantUnchanged()
 		})
 	}
 }
@@ -56,15 +52,13 @@ func TestOpenAcceptsStoreAfterCrashWithinCheckpoint(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.db")
 	sqlitetest.NewStore(t, path, "")
-	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
-	check(t, err)
+	store := sqlitetest.Open(t, path)
 	for range 90 { // many pages: names are in the table
-		check(t, store.InTx(t.Context(), sqlitetest.Adding(strings.Repeat("x", 200))))
+		check(t, store.InTx(t.Context(), storetest.Adding(strings.Repeat("x", 200))))
 	}
 	before := sqlitetest.CopyOf(t, path)
 	check(t, store.Close())
-	after, err := os.ReadFile(path)
-	check(t, err)
+	after := sqlitetest.ReadFile(t, path)
 	const pageSize = 4096
 	for pages := 1; pages < len(after)/pageSize; pages++ {
 		crashed := sqlitetest.CopyOf(t, before)

@@ -16,6 +16,7 @@ import (
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/backup"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
+	"example.com/petstore/repository/storetest"
 )
 
 // A store is not opened while another process replaces it, and not replaced or copied while
@@ -41,18 +42,16 @@ func TestOpenAndReplaceExcludeEachOther(t *testing.T) {
 			folder, err := os.Open(filepath.Dir(path))
 			check(t, err)
 			check(t, unix.Flock(int(folder.Fd()), test.how))
-			before := sqlitetest.Files(t, filepath.Dir(path))
+			wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(path))
 			ctx := t.Context()
 			if test.want != nil { // else it does not wait for the lock
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithTimeout(ctx, 200*time.Millisecond)
 				defer cancel()
 			}
-			if err := test.call(ctx, path); !errors.Is(err, test.want) {
-				t.Errorf("got %v, want %v", err, test.want)
-			}
-			if after := sqlitetest.Files(t, filepath.Dir(path)); test.want != nil && after != before {
-				t.Errorf("got the files\n%.300s\nwant\n%.300s", after, before)
+			storetest.WantError(t, "the error", test.call(ctx, path), test.want)
+			if test.want != nil {
+				wantUnchanged()
 			}
 			check(t, folder.Close())
 			check(t, test.call(t.Context(), path))

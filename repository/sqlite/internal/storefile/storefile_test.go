@@ -5,7 +5,6 @@ package storefile_test
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -13,9 +12,10 @@ import (
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
+	"example.com/petstore/repository/storetest"
 )
 
-var check = sqlitetest.Check
+var check = storetest.Check
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -33,9 +33,7 @@ func TestOpenRejectsInvalidPaths(t *testing.T) {
 		{filepath.Join(folder, "link"), "a symbolic link to a file that does not exist"},
 	} {
 		_, err := repository.Open(t.Context(), sqlite.New(test.path), repository.Options{Migrate: true})
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%q: got the error %v, want %q", test.path, err, test.want)
-		}
+		storetest.WantMessage(t, test.path, err, test.want)
 	}
 }
 
@@ -46,9 +44,7 @@ func TestOpenRejectsWALOrSharedMemoryWithoutItsFile(t *testing.T) {
 		sqlitetest.WriteFile("commits")(t, path+suffix)
 		_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 		want := "put the file back, run petstore restore with a backup, or move " + path + suffix + " away"
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got the error %v, want %q", err, want)
-		}
+		storetest.WantMessage(t, "the error", err, want)
 		if got := sqlitetest.Files(t, filepath.Dir(path)); got != "pets.db"+suffix+" commits\n" {
 			t.Errorf("got the files\n%s", got)
 		}

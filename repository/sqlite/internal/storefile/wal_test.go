@@ -9,15 +9,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 	"example.com/petstore/repository/sqlite/internal/storefile"
+	"example.com/petstore/repository/storetest"
 )
 
 // A kill of the process leaves the files as they are then.
@@ -39,15 +37,9 @@ func TestCommitsOfRemovedWALAreSaved(t *testing.T) {
 			t.Cleanup(func() { check(t, s.Close()) })
 			check(t, remove(path+"-wal"))
 			sqlitetest.WantUnavailable(t, s, storefile.ErrWALRemoved)
-			if err := s.InTx(t.Context(), sqlitetest.Adding("Ada")); !errors.Is(err, storefile.ErrWALSaved) {
-				t.Errorf("got %v, want %v", err, storefile.ErrWALSaved)
-			}
-			crashed := filepath.Join(t.TempDir(), "pets.db")
-			sqlitetest.CopyFile(t, path, crashed)
-			sqlitetest.WantPets(t, crashed, 1)
-			if _, err := s.Pets().Get(t.Context(), 1); err != nil {
-				t.Errorf("reading: got %v", err)
-			}
+			storetest.WantError(t, "InTx", s.InTx(t.Context(), storetest.Adding("Ada")), storefile.ErrWALSaved)
+			wantPetsWithoutWAL(t, path, 1)
+			storetest.WantNames(t, s, "Rex")
 		})
 	}
 }
@@ -68,9 +60,7 @@ func TestCommitsOfRemovedWALAreSavedWithoutWrites(t *testing.T) {
 			commitPet(t, database)
 			check(t, os.Remove(path+"-wal"))
 			check(t, notice(database))
-			crashed := filepath.Join(t.TempDir(), "pets.db")
-			sqlitetest.CopyFile(t, path, crashed)
-			sqlitetest.WantPets(t, crashed, 2)
+			wantPetsWithoutWAL(t, path, 2)
 		})
 	}
 }
@@ -80,9 +70,7 @@ func TestRemovedWALLocksTheStore(t *testing.T) {
 	t.Parallel()
 	s, path := sqlitetest.OpenWithPet(t)
 	check(t, os.Remove(path+"-wal"))
-	if err := s.InTx(t.Context(), sqlitetest.Adding("Tom")); !errors.Is(err, storefile.ErrWALSaved) {
-		t.Fatalf("got %v, want %v", err, storefile.ErrWALSaved)
-	}
+	storetest.WantError(t, "InTx", s.InTx(t.Context(), storetest.Adding("Tom")), storefile.ErrWALSaved)
 	const insert = "INSERT INTO pets (name, category_id) VALUES ('ada', 7)"
 	if err := sqlitetest.TryExecute(t, path+"?_busy_timeout=0", insert); err == nil {
 		t.Error("another connection wrote, want that the store is locked")
@@ -95,8 +83,8 @@ func TestRemovedWALLocksTheStore(t *testing.T) {
 // An operator may have put a backup in the place of the store and removed its WAL.
 func TestRemovedWALIsNotWrittenToAnotherFile(t *testing.T) {
 	t.Parallel()
-	path, backup := filepath.Join(t.TempDir(), "pets.db"), filepath.Join(t.TempDir(), "backup.db")
-	database := sqlitetest.OpenDatabase(t, path)
+	database, path := sqlitetest.NewDatabase(t)
+	backup := filepath.Join(t.TempDir(), "backup.db")
 	sqlitetest.CopyStore(t, path, backup)
 	commitPet(t, database)
 	sqlitetest.CopyFile(t, backup, path)
@@ -104,28 +92,24 @@ func TestRemovedWALIsNotWrittenToAnotherFile(t *testing.T) {
 	_, err := database.PollChanges(t.Context())
 	check(t, err)
 	check(t, database.Close())
-	if !bytes.Equal(sqlitetest.ReadFile(t, backup), sqlitetest.ReadFile(t, path)) {
-		t.Error("the file was changed")
-	}
+	wantSameContent(t, backup, path)
 }
 
 // After a restart SQLite would apply the earlier copy of the WAL to the file.
 func TestCommitsOfWALThatWasReplacedByItsCopyAreSaved(t *testing.T) {
 	t.Parallel()
 	for name, later := range map[string]func(*testing.T, *repository.Store) error{
-		"by a write": func(t *testing.T, s *repository.Store) error { return s.InTx(t.Context(), sqlitetest.Adding("Ada")) },
+		"by a write": func(t *testing.T, s *repository.Store) error { return s.InTx(t.Context(), storetest.Adding("Ada")) },
 		"by Close":   func(*testing.T, *repository.Store) error { return storefile.ErrWALSaved },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, path := sqlitetest.OpenWithPet(t)
 			sqlitetest.CopyFile(t, path+"-wal", path+".copy")
-			check(t, s.InTx(t.Context(), sqlitetest.Adding("Tom")))
+			check(t, s.InTx(t.Context(), storetest.Adding("Tom")))
 			copied := sqlitetest.ReadFile(t, path+".copy")
 			check(t, os.Rename(path+".copy", path+"-wal"))
-			if err := later(t, s); !errors.Is(err, storefile.ErrWALSaved) {
-				t.Errorf("got %v, want %v", err, storefile.ErrWALSaved)
-			}
+			storetest.WantError(t, "the error", later(t, s), storefile.ErrWALSaved)
 			check(t, s.Close())
 			sqlitetest.WantPets(t, path, 2)
 			kept, err := filepath.Glob(path + "-wal.replaced-*")
@@ -143,7 +127,7 @@ func TestOtherWALIsNotMovedAfterCommitOfAnotherConnection(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pets.db")
 	s := sqlitetest.Open(t, path)
 	other := openOther(t, path)
-	check(t, s.InTx(t.Context(), sqlitetest.Adding("Rex")))
+	check(t, s.InTx(t.Context(), storetest.Adding("Rex")))
 	sqlitetest.CopyFile(t, path+"-wal", path+".copy")
 	tx, err := other.BeginTx(t.Context(), nil)
 	check(t, err)
@@ -152,13 +136,9 @@ func TestOtherWALIsNotMovedAfterCommitOfAnotherConnection(t *testing.T) {
 	check(t, os.Rename(path+".copy", path+"-wal"))
 	check(t, tx.Commit())
 	check(t, other.Close())
-	if err := s.InTx(t.Context(), sqlitetest.Adding("Ada")); !errors.Is(err, storefile.ErrOtherWAL) {
-		t.Errorf("got %v, want %v", err, storefile.ErrOtherWAL)
-	}
+	storetest.WantError(t, "InTx", s.InTx(t.Context(), storetest.Adding("Ada")), storefile.ErrOtherWAL)
 	check(t, os.Rename(path+"-wal", path+".copy"))
-	if err := s.InTx(t.Context(), sqlitetest.Adding("Ada")); !errors.Is(err, storefile.ErrWALSaved) {
-		t.Errorf("got %v, want %v", err, storefile.ErrWALSaved)
-	}
+	storetest.WantError(t, "InTx", s.InTx(t.Context(), storetest.Adding("Ada")), storefile.ErrWALSaved)
 	check(t, s.Close())
 	sqlitetest.WantPets(t, path, 2)
 }
@@ -169,13 +149,25 @@ func TestCloseFailsWhenCommitsOfReplacedWALAreNotSaved(t *testing.T) {
 	s, path := sqlitetest.OpenWithPet(t)
 	check(t, os.Remove(path+"-wal"))
 	other := openOther(t, path)
-	if err := s.InTx(t.Context(), sqlitetest.Adding("Tom")); !errors.Is(err, storefile.ErrOtherWAL) {
-		t.Errorf("InTx: got %v, want %v", err, storefile.ErrOtherWAL)
-	}
-	if err := s.Close(); !errors.Is(err, storefile.ErrOtherWAL) || !strings.Contains(err.Error(), "commits since the last checkpoint are lost") {
-		t.Errorf("Close: got %v, want %v and what is lost", err, storefile.ErrOtherWAL)
-	}
+	storetest.WantError(t, "InTx", s.InTx(t.Context(), storetest.Adding("Tom")), storefile.ErrOtherWAL)
+	err := s.Close()
+	storetest.WantError(t, "Close", err, storefile.ErrOtherWAL)
+	storetest.WantMessage(t, "Close", err, "commits since the last checkpoint are lost")
 	check(t, other.Close())
+}
+
+// wantPetsWithoutWAL expects a number of pets in a copy of the file alone.
+func wantPetsWithoutWAL(t *testing.T, path string, want int) {
+	t.Helper()
+	crashed := filepath.Join(t.TempDir(), "pets.db")
+	sqlitetest.CopyFile(t, path, crashed)
+	sqlitetest.WantPets(t, crashed, want)
+}
+
+func wantBeginError(t *testing.T, database engine.Database, want error) {
+	t.Helper()
+	_, err := database.Begin(t.Context())
+	storetest.WantError(t, "Begin", err, want)
 }
 
 // commitPet adds a pet in a transaction.
@@ -200,21 +192,16 @@ func openOther(t *testing.T, path string) *sql.DB {
 // Until a read that began before has ended, SQLite cannot write all commits to the file.
 func TestCommitsOfRemovedWALAreSavedAfterALongRead(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	database := sqlitetest.OpenDatabase(t, path)
+	database, path := sqlitetest.NewDatabase(t)
 	reader, err := database.Pools()["readers"].BeginTx(t.Context(), nil)
 	check(t, err)
 	var pets int
 	check(t, reader.QueryRowContext(t.Context(), "SELECT count(*) FROM pets").Scan(&pets))
 	commitPet(t, database)
 	check(t, os.Remove(path+"-wal"))
-	if _, err := database.Begin(t.Context()); !errors.Is(err, storefile.ErrWALNotSaved) {
-		t.Errorf("during the read: got %v, want %v", err, storefile.ErrWALNotSaved)
-	}
+	wantBeginError(t, database, storefile.ErrWALNotSaved)
 	check(t, reader.Rollback())
-	if _, err := database.Begin(t.Context()); !errors.Is(err, storefile.ErrWALSaved) {
-		t.Errorf("after the read: got %v, want %v", err, storefile.ErrWALSaved)
-	}
+	wantBeginError(t, database, storefile.ErrWALSaved)
 	check(t, database.Close())
 	sqlitetest.WantPets(t, path, 1)
 }
@@ -222,22 +209,18 @@ func TestCommitsOfRemovedWALAreSavedAfterALongRead(t *testing.T) {
 // A checkpoint has truncated the WAL before the commit, so that its size at the last check is no help.
 func TestTruncationOfWALAfterCommitIsNoticed(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	database := sqlitetest.OpenDatabase(t, path)
+	database, path := sqlitetest.NewDatabase(t)
 	check(t, sqlitetest.TryExecute(t, path, "PRAGMA wal_checkpoint(TRUNCATE)"))
 	check(t, database.Check(t.Context()))
 	commitPet(t, database)
 	check(t, os.Truncate(path+"-wal", 0))
-	if _, err := database.Begin(t.Context()); !errors.Is(err, storefile.ErrWALTruncated) {
-		t.Errorf("got %v, want %v", err, storefile.ErrWALTruncated)
-	}
+	wantBeginError(t, database, storefile.ErrWALTruncated)
 }
 
 // The poll runs while nobody writes; the file is as it was before when the next one writes.
 func TestPollChecksTheFile(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	database := sqlitetest.OpenDatabase(t, path)
+	database, path := sqlitetest.NewDatabase(t)
 	_, err := database.PollChanges(t.Context())
 	check(t, err)
 	wal := sqlitetest.ReadFile(t, path+"-wal")
@@ -245,9 +228,7 @@ func TestPollChecksTheFile(t *testing.T) {
 	_, err = database.PollChanges(t.Context())
 	check(t, err)
 	check(t, os.WriteFile(path+"-wal", wal, 0o600))
-	if _, err := database.Begin(t.Context()); !errors.Is(err, storefile.ErrWALTruncated) {
-		t.Errorf("got %v, want %v", err, storefile.ErrWALTruncated)
-	}
+	wantBeginError(t, database, storefile.ErrWALTruncated)
 }
 
 func TestWALOfSmallPagesIsNotTruncated(t *testing.T) {
@@ -271,11 +252,9 @@ func TestStoreIsUnavailableWhenItsWALIsTruncated(t *testing.T) {
 			check(t, s.Ping(t.Context())) // checks the WAL with the commit
 			check(t, os.Truncate(path+"-wal", size))
 			sqlitetest.WantUnavailable(t, s, storefile.ErrWALTruncated)
-			before := sqlitetest.ReadFile(t, path)
+			wantUnchanged := sqlitetest.Unchanged(t, path)
 			check(t, s.Close())
-			if diff := cmp.Diff(before, sqlitetest.ReadFile(t, path)); diff != "" {
-				t.Error("the file was changed by Close")
-			}
+			wantUnchanged()
 			if info, err := os.Stat(path + "-wal"); err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() != size {
 				t.Errorf("got the WAL %v and %v, want one of %d bytes", info, err, size)
 			}
