@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -181,7 +182,7 @@ func oldChangesAreRemoved(t *testing.T, s Store) {
 		_, err := r.Pets.CreateAll(ctx, news)
 		return err
 	})
-	now := time.Now()
+	now := time.Now() //nolint:forbidigo // the clock of the database
 	remove := func(from, to time.Time) bool {
 		return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) {
 			return r.Changes.RemoveOld(ctx, from, to)
@@ -214,8 +215,8 @@ func changesEndAndBeginAgain(t *testing.T, s Store) {
 	end := func() bool {
 		return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) { return r.Changes.End(ctx) })
 	}
-	if !end() || !end() || end() {
-		t.Error("1,501 rows were not removed in two transactions")
+	for i, want := range []bool{true, true, false} { // 1,501 rows
+		Equal(t, fmt.Sprint("End ", i), want, end())
 	}
 	addPets(t, s, domain.NewPet{Name: "Tom"})
 	if position, err := s.Changes().Position(t.Context()); err != nil || position != 0 {

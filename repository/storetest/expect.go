@@ -79,7 +79,7 @@ func WantNames(t testing.TB, s Store, want ...string) {
 // WaitUntil waits until a condition holds, for 10 seconds at most.
 func WaitUntil(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	for start := time.Now(); !condition(); time.Sleep(time.Millisecond) {
+	for start := time.Now(); !condition(); time.Sleep(time.Millisecond) { //nolint:forbidigo // of the test
 		if time.Since(start) > 10*time.Second {
 			t.Fatal("timed out waiting until " + what)
 		}

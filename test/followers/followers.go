@@ -56,7 +56,7 @@ func (f *Followers) Follow(ctx context.Context, t *testing.T, n int) {
 	harness.Check(t, err)
 	random := harness.Rand(t)
 	for i := range n {
-		one := &follower{Followers: f, random: rand.New(rand.NewPCG(random.Uint64(), 0)), position: position}
+		one := &follower{Followers: f, random: rand.New(rand.NewPCG(random.Uint64(), 0)), position: position} //nolint:gosec // not for a secret
 		if i == 0 {
 			one.pets, one.orders = map[int64]json.RawMessage{}, map[int64]json.RawMessage{}
 		}
@@ -85,7 +85,7 @@ func (f *Followers) WantAll(t *testing.T) {
 	f.begun.Wait()
 	first := f.followers[0]
 	for i, one := range f.followers {
-		for start := time.Now(); one.err == nil && !one.readPage(t.Context()); time.Sleep(time.Millisecond) {
+		for start := time.Now(); one.err == nil && !one.readPage(t.Context()); time.Sleep(time.Millisecond) { //nolint:forbidigo // of the test
 			if time.Since(start) > harness.Scaled(time.Minute) {
 				t.Fatalf("follower %d cannot read the last changes", i)
 			}
