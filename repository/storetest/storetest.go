@@ -72,11 +72,9 @@ func addPets(t *testing.T, s Store, news ...domain.NewPet) []domain.Pet {
 }
 
 // inTx runs fn in a transaction that must succeed.
-func inTx(t *testing.T, s Store, fn func(context.Context, port.Repositories) error) {
+func inTx(t *testing.T, s Store, fn TxFunc) {
 	t.Helper()
-	if err := s.InTx(t.Context(), fn); err != nil {
-		t.Fatal(err)
-	}
+	Check(t, s.InTx(t.Context(), fn))
 }
 
 // tx returns the result of fn in a transaction that must succeed.
