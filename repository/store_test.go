@@ -20,7 +20,7 @@ import (
 // An error that the function did not return is an ErrUnavailable, and not also of another kind.
 func TestTransactionThatDidNotEndItselfIsUnavailable(t *testing.T) {
 	t.Parallel()
-	s := newStore(t)
+	s := open(t, newEngine(t), repository.Options{})
 	release := block(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
 	canceled := begin(ctx, s, adding("canceled"))
@@ -66,12 +66,6 @@ func TestCommitIsObserved(t *testing.T) {
 	}})
 	inTx(t, s, adding("Rex"))
 	storetest.Equal(t, "the batches", []int{1}, sizes)
-	release := block(t, s)
-	queued := begin(t.Context(), s, adding("Tom"))
-	storetest.Equal(t, "the waiting transactions", 2, s.Waiting())
-	release()
-	check(t, <-queued)
-	storetest.Equal(t, "the waiting transactions after the commit", 0, s.Waiting())
 }
 
 // Close may be called again, as open does.

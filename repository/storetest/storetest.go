@@ -1,5 +1,5 @@
 // Package storetest is the test suite of a store: its tests are the contract of every
-// engine.
+// engine. The functions that all tests of package repository and below use are in expect.go.
 package storetest
 
 import (
