@@ -23,12 +23,10 @@ func placeOrders(t *testing.T, s Store, petIDs ...int64) []domain.Order {
 	return orders
 }
 
-// placing returns a function that orders a pet.
-func placing(petID int64) TxFunc {
-	return func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Orders.Create(ctx, petID, noon)
-		return err
-	}
+// orderFirstPet orders the pet 1.
+func orderFirstPet(ctx context.Context, r port.Repositories) error {
+	_, err := r.Orders.Create(ctx, 1, noon)
+	return err
 }
 
 // moveOrder changes the status of a placed order and reports whether it did.
@@ -85,11 +83,11 @@ func orderChangesStatusOnce(t *testing.T, s Store) {
 func petHasOneUncancelledOrder(t *testing.T, s Store) {
 	addPets(t, s, domain.NewPet{Name: "Rex"}, domain.NewPet{Name: "Tom"})
 	placeOrders(t, s, 1, 2)
-	wantCode(t, s.InTx(t.Context(), placing(1)), domain.ErrConflict, "pet_not_available")
+	wantCode(t, s.InTx(t.Context(), orderFirstPet), domain.ErrConflict, "pet_not_available")
 	moveOrder(t, s, 1, domain.OrderCancelled, noon)
 	again := placeOrders(t, s, 1)[0]
 	Equal(t, "ChangeStatusIf of a placed order", true, moveOrder(t, s, again.ID, domain.OrderDelivered, noon))
-	wantCode(t, s.InTx(t.Context(), placing(1)), domain.ErrConflict, "pet_not_available")
+	wantCode(t, s.InTx(t.Context(), orderFirstPet), domain.ErrConflict, "pet_not_available")
 }
 
 // rejectedOrderLeavesTheTransaction places an order that is rejected, after and before changes
@@ -102,7 +100,7 @@ func rejectedOrderLeavesTheTransaction(t *testing.T, s Store) {
 			if _, err := r.Pets.Create(ctx, domain.NewPet{Name: name}); err != nil {
 				return err
 			}
-			wantCode(t, placing(1)(ctx, r), domain.ErrConflict, "pet_not_available")
+			wantCode(t, orderFirstPet(ctx, r), domain.ErrConflict, "pet_not_available")
 		}
 		return nil
 	})
@@ -113,7 +111,7 @@ func rejectedOrderLeavesTheTransaction(t *testing.T, s Store) {
 }
 
 func orderReferencesPet(t *testing.T, s Store) {
-	if err := s.InTx(t.Context(), placing(1)); err == nil {
+	if err := s.InTx(t.Context(), orderFirstPet); err == nil {
 		t.Error("an order of an unknown pet: got no error")
 	}
 }
