@@ -136,8 +136,7 @@ func TestEveryErrorHasAListedFailure(t *testing.T) {
 		groupcommit.ErrClosed:                                                 engine.FailureClosed,
 		groupcommit.ErrGoexit:                                                 engine.FailureOther,
 	} {
-		if got := s.FailureOf(domain.Unavailable(err)); got != want || !slices.Contains(engine.Failures(), got) {
-			t.Errorf("%v: got the failure %q, want %q", err, got, want)
-		}
+		storetest.Equal(t, err.Error(), want, s.FailureOf(domain.Unavailable(err)))
+		storetest.Equal(t, "whether it is listed", true, slices.Contains(engine.Failures(), want))
 	}
 }

@@ -2,7 +2,6 @@ package repository_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/storetest"
 )
 
 // creatingKey returns a function that creates the first key, and its hash.
@@ -29,9 +29,7 @@ var renaming = executing("UPDATE api_keys SET name = 'till 2'")
 func wantKeyName(t *testing.T, s *repository.Store, hash apikey.Hash, want string) apikey.Key {
 	t.Helper()
 	key, err := s.Keys().FindByHash(t.Context(), hash)
-	if err != nil || key.Name != want {
-		t.Errorf("got the key %q and %v, want %q", key.Name, err, want)
-	}
+	storetest.Equal(t, "the name of the key", want, key.Name, err)
 	return key
 }
 
@@ -55,9 +53,7 @@ func TestCachedKeyIsUsedUntilAKeyChanges(t *testing.T) {
 		_, err := r.Keys.Revoke(ctx, 1, at)
 		return err
 	})
-	if key := wantKeyName(t, s, hash, "till 2"); key.Usable(at) {
-		t.Errorf("got the key %+v, want it revoked", key)
-	}
+	storetest.Equal(t, "whether the key is usable", false, wantKeyName(t, s, hash, "till 2").Usable(at))
 }
 
 // A key that another process creates can be used immediately.
@@ -66,9 +62,8 @@ func TestUnknownKeyIsNotCached(t *testing.T) {
 	e := newEngine(t)
 	s, other := open(t, checking(e, unchanged), repository.Options{}), open(t, e, repository.Options{})
 	create, hash := creatingKey(t)
-	if _, err := s.Keys().FindByHash(t.Context(), hash); !errors.Is(err, domain.ErrUnauthenticated) {
-		t.Errorf("got %v, want unauthenticated", err)
-	}
+	_, err := s.Keys().FindByHash(t.Context(), hash)
+	storetest.WantError(t, "FindByHash", err, domain.ErrUnauthenticated)
 	inTx(t, other, create)
 	wantKeyName(t, s, hash, "till 1")
 }

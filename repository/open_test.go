@@ -2,7 +2,6 @@ package repository_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,21 +16,14 @@ func TestOpenRejectsUnfinishedCopy(t *testing.T) {
 	store := open(t, e, repository.Options{})
 	inTx(t, store, executing("INSERT INTO unfinished_copy (source) VALUES ('other.db')"))
 	_, err := repository.Open(t.Context(), e, repository.Options{})
-	if err == nil || !strings.HasPrefix(err.Error(), "open the store "+e.String()+": it is an unfinished copy of other.db: ") {
-		t.Errorf("got %v, want that the store is an unfinished copy of other.db", err)
-	}
+	storetest.WantMessage(t, "Open", err, "open the store "+e.String()+": it is an unfinished copy of other.db: ")
 }
 
 func TestOpenRejectsMaxStalenessOfMoreThanFiveSeconds(t *testing.T) {
 	t.Parallel()
 	open(t, newEngine(t), repository.Options{MaxStaleness: 5 * time.Second})
-	store, err := repository.Open(t.Context(), newEngine(t), repository.Options{Migrate: true, MaxStaleness: 5*time.Second + 1})
-	if err == nil || !strings.HasSuffix(err.Error(), ": the option MaxStaleness is 5.000000001s: use at most 5s") {
-		t.Errorf("got %v, want that MaxStaleness is too large", err)
-	}
-	if err == nil {
-		_ = store.Close()
-	}
+	_, err := repository.Open(t.Context(), newEngine(t), repository.Options{Migrate: true, MaxStaleness: 5*time.Second + 1})
+	storetest.WantMessage(t, "Open", err, ": the option MaxStaleness is 5.000000001s: use at most 5s")
 }
 
 func TestOpenReturnsTheFailureOfTheFirstPollAndTheEndOfItsContext(t *testing.T) {
@@ -45,11 +37,8 @@ func TestOpenReturnsTheFailureOfTheFirstPollAndTheEndOfItsContext(t *testing.T) 
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		e := wrapped{newEngine(t), func(d engine.Database) engine.Database { return change(d, cancel) }}
-		store, err := repository.Open(ctx, e, repository.Options{Migrate: true})
-		storetest.WantError(t, "the error", err, want)
-		if err == nil {
-			_ = store.Close()
-		}
+		_, err := repository.Open(ctx, e, repository.Options{Migrate: true})
+		storetest.WantError(t, "Open", err, want)
 		cancel()
 	}
 }

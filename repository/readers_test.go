@@ -8,6 +8,7 @@ import (
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/storetest"
 )
 
 // calls are a call of each kind.
@@ -51,19 +52,17 @@ func TestEveryReadReleasesItsConnection(t *testing.T) {
 		}
 		store.ReleaseReadSlots(maxOpenConns)
 	}
-	callAll := func(want error) {
+	callAll := func(want ...error) {
 		t.Helper()
 		for name, call := range calls {
 			err := call(t.Context(), store)
 			released(name, err)
-			if want != nil && !errors.Is(err, want) {
-				t.Errorf("%s: got %v, want %v", name, err, want)
-			}
+			storetest.WantError(t, name, err, want...)
 		}
 	}
-	callAll(nil) // without records
+	callAll() // without records
 	inTx(t, other, adding("Rex"))
-	callAll(nil)
+	callAll()
 	failure := errors.New("failure")
 	released("Each that its function stops", store.Pets().Each(t.Context(), "", func(domain.Pet) error { return failure }))
 	func() {

@@ -28,12 +28,6 @@ var (
 	wantNames = storetest.WantNames
 )
 
-// newStore opens a new store, which is closed when the test ends.
-func newStore(t *testing.T) *repository.Store {
-	t.Helper()
-	return open(t, newEngine(t), repository.Options{})
-}
-
 // newEngine returns the engine of a new file.
 func newEngine(t *testing.T) engine.Engine {
 	t.Helper()
@@ -90,8 +84,6 @@ type failureCounts struct {
 	count map[engine.Failure]int
 }
 
-func newFailureCounts() *failureCounts { return &failureCounts{count: map[engine.Failure]int{}} }
-
 func (c *failureCounts) add(failure engine.Failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +102,7 @@ func (c *failureCounts) want(t *testing.T, want map[engine.Failure]int) {
 // openCounting opens a store and returns it with the counts of its failures.
 func openCounting(t *testing.T, e engine.Engine) (*repository.Store, *failureCounts) {
 	t.Helper()
-	failures := newFailureCounts()
+	failures := &failureCounts{count: map[engine.Failure]int{}}
 	return open(t, e, repository.Options{ObserveFailure: failures.add}), failures
 }
 
@@ -131,20 +123,9 @@ func inTx(t *testing.T, s *repository.Store, fn txFunc) {
 // block keeps the store from running transactions until release is called.
 func block(t *testing.T, s *repository.Store) (release func()) {
 	t.Helper()
-	began, end, result := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	go func() {
-		result <- s.InTx(context.WithoutCancel(t.Context()), func(context.Context, port.Repositories) error {
-			close(began)
-			<-end
-			return nil
-		})
-	}()
-	<-began
-	return func() {
-		t.Helper()
-		close(end)
-		check(t, <-result)
-	}
+	return storetest.Block(t, func(wait func()) error {
+		return s.InTx(context.WithoutCancel(t.Context()), func(context.Context, port.Repositories) error { wait(); return nil })
+	})
 }
 
 // begin calls InTx in a goroutine, waits until it has begun, and returns the channel of its

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestEveryFailureHasAReason(t *testing.T) {
@@ -18,7 +19,5 @@ func TestEveryFailureHasAReason(t *testing.T) {
 			t.Errorf("%q has no reason", failure)
 		}
 	}
-	if reason := engine.Failure("").Reason(); reason != "" {
-		t.Errorf("no failure has the reason %q", reason)
-	}
+	storetest.Equal(t, "the reason of no failure", "", engine.Failure("").Reason())
 }

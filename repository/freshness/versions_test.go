@@ -3,6 +3,7 @@ package freshness_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,16 +59,12 @@ func TestNumbersOfAPolledDatabaseIncreaseWithEachLoadDuringACommit(t *testing.T)
 			failure := errors.New("failure")
 			err := v.Commit(changes, func() error {
 				for range 2 {
-					if got := increases(v, func() {}); got != want {
-						t.Errorf("during a commit of %+v: got increases of %+v, want %+v", changes, got, want)
-					}
+					storetest.Equal(t, fmt.Sprintf("increases during a commit of %+v", changes), want, increases(v, func() {}))
 				}
 				return failure
 			})
 			storetest.WantError(t, "the error", err, failure)
-			if got := increases(v, func() {}); got != (engine.Changes{}) {
-				t.Errorf("after a commit of %+v: got increases of %+v", changes, got)
-			}
+			storetest.Equal(t, fmt.Sprintf("increases after a commit of %+v", changes), engine.Changes{}, increases(v, func() {}))
 		}
 	}
 }
@@ -94,9 +91,7 @@ func TestFailedPollIncreasesAllNumbers(t *testing.T) {
 	got := increases(v, func() {
 		storetest.WantError(t, "Poll", v.Poll(), failure)
 	})
-	if got != engine.AllChanges {
-		t.Errorf("got increases of %+v, want all", got)
-	}
+	storetest.Equal(t, "increases", engine.AllChanges, got)
 }
 
 // Nobody can poll during a slow checkpoint, but other processes can commit.
@@ -106,9 +101,7 @@ func TestNumbersIncreaseWhileNobodyPolls(t *testing.T) {
 		v := newVersions(t, database{poll: none})
 		want := func(name string, want engine.Changes) {
 			t.Helper()
-			if got := increases(v, func() { storetest.Check(t, v.Refresh(t.Context(), 0)) }); got != want {
-				t.Errorf("%s: got increases of %+v, want %+v", name, got, want)
-			}
+			storetest.Equal(t, name, want, increases(v, func() { storetest.Check(t, v.Refresh(t.Context(), 0)) }))
 		}
 		want("before the first poll", engine.AllChanges)
 		storetest.Check(t, v.Poll())
@@ -144,8 +137,7 @@ func TestQueryThatBeganWithinMaxAgeCounts(t *testing.T) {
 		{time.Hour, failure, 3, nil}, // one has succeeded before
 	} {
 		result = step.result
-		if err := v.Refresh(t.Context(), step.maxAge); !errors.Is(err, step.want) || queries != step.wantQueries {
-			t.Errorf("step %d: got %v after %d queries, want %v after %d", i, err, queries, step.want, step.wantQueries)
-		}
+		storetest.WantError(t, fmt.Sprint("step ", i), v.Refresh(t.Context(), step.maxAge), step.want)
+		storetest.Equal(t, fmt.Sprintf("the queries after step %d", i), step.wantQueries, queries)
 	}
 }

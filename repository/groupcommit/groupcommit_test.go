@@ -137,20 +137,9 @@ var check = storetest.Check
 // meanwhile share the next commit.
 func (q *testQueue) block(t *testing.T) (release func()) {
 	t.Helper()
-	began, end, result := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	go func() {
-		result <- q.Do(context.WithoutCancel(t.Context()), func(context.Context, names) error {
-			close(began)
-			<-end
-			return nil
-		})
-	}()
-	<-began
-	return func() {
-		t.Helper()
-		close(end)
-		check(t, <-result)
-	}
+	return storetest.Block(t, func(wait func()) error {
+		return q.Do(context.WithoutCancel(t.Context()), func(context.Context, names) error { wait(); return nil })
+	})
 }
 
 // errPanic is wrapped by the result of enqueue if Do panicked.

@@ -133,12 +133,9 @@ func inOneBatch(t *testing.T, s *repository.Store, calls ...func(context.Context
 	t.Helper()
 	var wait sync.WaitGroup
 	defer wait.Wait()
-	began, end := make(chan struct{}), make(chan struct{})
-	wait.Go(func() {
-		err := s.InTx(t.Context(), func(context.Context, port.Repositories) error { close(began); <-end; return nil })
-		storetest.WantError(t, "InTx", err, nil)
+	release := storetest.Block(t, func(wait func()) error {
+		return s.InTx(t.Context(), func(context.Context, port.Repositories) error { wait(); return nil })
 	})
-	<-began
 	var queued sync.WaitGroup
 	for _, call := range calls {
 		queued.Add(1)
@@ -149,7 +146,7 @@ func inOneBatch(t *testing.T, s *repository.Store, calls ...func(context.Context
 		})
 	}
 	queued.Wait()
-	close(end)
+	release()
 }
 
 // A queuedContext calls queued when InTx waits for it, which it does when the transaction is

@@ -2,10 +2,9 @@ package sharedquery_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -37,9 +36,8 @@ func do(t *testing.T, q *sharedquery.Query[string, int, int], group string, key 
 	ctx, done := &waitingContext{Context: t.Context(), waiting: make(chan struct{})}, make(chan struct{})
 	go func() {
 		defer close(done)
-		if got, err := q.Do(ctx, group, key); err != nil || got != key*key {
-			t.Errorf("got %d, %v for the key %d, want %d", got, err, key, key*key)
-		}
+		got, err := q.Do(ctx, group, key)
+		storetest.Equal(t, fmt.Sprint("the square of ", key), key*key, got, err)
 	}()
 	<-ctx.waiting
 	return func() { <-done }
@@ -59,9 +57,7 @@ func TestOneRunServesAllWhoWaitWhenItBegins(t *testing.T) {
 	})
 	defer q.Close()
 	first := do(t, q, "a", 1)
-	if keys := <-began; !slices.Equal(keys, []int{1}) {
-		t.Errorf("the first run has the keys %v, want 1", keys)
-	}
+	storetest.Equal(t, "the keys of the first run", []int{1}, <-began)
 	want := []int{7, 3, 3, 5}
 	var others []func()
 	for _, key := range want {
@@ -69,9 +65,7 @@ func TestOneRunServesAllWhoWaitWhenItBegins(t *testing.T) {
 	}
 	release <- struct{}{}
 	first()
-	if keys := <-began; !slices.Equal(keys, want) {
-		t.Errorf("the second run has the keys %v, want %v", keys, want)
-	}
+	storetest.Equal(t, "the keys of the second run", want, <-began)
 	release <- struct{}{}
 	for _, wait := range others {
 		wait()
@@ -102,9 +96,8 @@ func TestPanicOfTheQueryIsAnError(t *testing.T) {
 	t.Parallel()
 	q := sharedquery.New(func(context.Context, string, []int) ([]int, error) { panic("failure") })
 	defer q.Close()
-	if _, err := q.Do(t.Context(), "a", 1); err == nil || !strings.Contains(err.Error(), "failure") {
-		t.Errorf("got %v, want the panic", err)
-	}
+	_, err := q.Do(t.Context(), "a", 1)
+	storetest.WantMessage(t, "Do", err, "failure")
 }
 
 func TestCloseInterruptsTheRunAndAllowsNoOther(t *testing.T) {
@@ -130,11 +123,8 @@ func TestCloseInterruptsTheRunAndAllowsNoOther(t *testing.T) {
 	for range 2 {
 		storetest.WantError(t, "the error", <-result, sharedquery.ErrClosed)
 	}
-	if _, err := q.Do(t.Context(), "a", 3); !errors.Is(err, sharedquery.ErrClosed) {
-		t.Errorf("after Close: got %v, want %v", err, sharedquery.ErrClosed)
-	}
-	if runs != 1 {
-		t.Errorf("got %d runs, want 1", runs)
-	}
+	_, err := q.Do(t.Context(), "a", 3)
+	storetest.WantError(t, "Do after Close", err, sharedquery.ErrClosed)
+	storetest.Equal(t, "the runs", 1, runs)
 	q.Close()
 }

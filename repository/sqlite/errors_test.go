@@ -24,9 +24,7 @@ func TestRemedyIsThatOfTheCause(t *testing.T) {
 	const remedy = "there is a folder where the file, its -wal or its -shm belongs: move it away"
 	for code, want := range map[sqlite3.ErrNo]string{sqlite3.ErrIoErr: "", sqlite3.ErrCantOpen: remedy, sqlite3.ErrReadonly: remedy} {
 		err := sqlite3.Error{Code: code}
-		if got := sqlite.WithRemedy(err, intact).Error(); got != err.Error() {
-			t.Errorf("got %q, want %q", got, err)
-		}
+		storetest.Equal(t, "an intact store", err.Error(), sqlite.WithRemedy(err, intact).Error())
 		storetest.Equal(t, fmt.Sprintf("%v", code), cmp.Or(want, err.Error()), sqlite.WithRemedy(err, withFolder).Error())
 	}
 }

@@ -88,9 +88,7 @@ func eachStopsAtAnErrorAndAtTheEndOfItsContext(t *testing.T, s Store) {
 		calls := 0
 		err := each(ctx, func() { calls++; cancel() })
 		wantCode(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
-		if calls != 1 {
-			t.Errorf("%s: got %d calls, want 1 before the context ended", name, calls)
-		}
+		Equal(t, name+": the calls before the context ended", 1, calls)
 		wantCode(t, each(ctx, func() {}), domain.ErrUnavailable, domain.CodeUnavailable)
 	}
 }

@@ -14,8 +14,6 @@ import (
 	"example.com/petstore/domain/port"
 )
 
-// What follows is for all tests below package repository.
-
 // A TxFunc is the argument of InTx.
 type TxFunc = func(context.Context, port.Repositories) error
 
@@ -79,10 +77,30 @@ func WantNames(t testing.TB, s Store, want ...string) {
 // WaitUntil waits until a condition holds, for 10 seconds at most.
 func WaitUntil(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	for start := time.Now(); !condition(); time.Sleep(time.Millisecond) { //nolint:forbidigo // of the test
-		if time.Since(start) > 10*time.Second {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for ; !condition(); time.Sleep(time.Millisecond) {
+		if ctx.Err() != nil {
 			t.Fatal("timed out waiting until " + what)
 		}
+	}
+}
+
+// Block keeps a store from running transactions until release is called. do calls a function in a transaction.
+func Block(t testing.TB, do func(wait func()) error) (release func()) {
+	t.Helper()
+	began, end, result := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		result <- do(func() {
+			close(began)
+			<-end
+		})
+	}()
+	<-began
+	return func() {
+		t.Helper()
+		close(end)
+		Check(t, <-result)
 	}
 }
 

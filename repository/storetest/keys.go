@@ -22,18 +22,14 @@ func addKey(t *testing.T, s Store, id int64, lifetime time.Duration) apikey.Key 
 func newKey(t *testing.T, lifetime time.Duration) apikey.NewKey {
 	t.Helper()
 	key, err := apikey.New("till 1", apikey.Generate(), noon, lifetime)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 	return key
 }
 
 // storeKey stores a key that must get the id.
 func storeKey(t *testing.T, s Store, id int64, key apikey.NewKey) apikey.Key {
 	t.Helper()
-	if !createKey(t, s, key) {
-		t.Fatal("the new key was not stored")
-	}
+	Equal(t, "whether the key was stored", true, createKey(t, s, key))
 	return apikey.Key{
 		ID: id, Name: key.Name, Hash: key.Hash, LastFour: key.LastFour, ReadOnly: key.ReadOnly,
 		CreatedAt: key.CreatedAt, ExpiresAt: key.ExpiresAt,

@@ -23,6 +23,12 @@ func placeOrders(t *testing.T, s Store, petIDs ...int64) []domain.Order {
 	return orders
 }
 
+// orderFirstPet orders the pet 1.
+func orderFirstPet(ctx context.Context, r port.Repositories) error {
+	_, err := r.Orders.Create(ctx, 1, noon)
+	return err
+}
+
 // moveOrder changes the status of a placed order and reports whether it did.
 func moveOrder(t *testing.T, s Store, id int64, to domain.OrderStatus, at time.Time) bool {
 	t.Helper()
@@ -76,22 +82,12 @@ func orderChangesStatusOnce(t *testing.T, s Store) {
 // matter here.
 func petHasOneUncancelledOrder(t *testing.T, s Store) {
 	addPets(t, s, domain.NewPet{Name: "Rex"}, domain.NewPet{Name: "Tom"})
-	placeAgain := func() (id int64, err error) {
-		err = s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-			order, err := r.Orders.Create(ctx, 1, noon)
-			id = order.ID
-			return err
-		})
-		return id, err
-	}
 	placeOrders(t, s, 1, 2)
-	_, err := placeAgain()
-	wantCode(t, err, domain.ErrConflict, "pet_not_available")
+	wantCode(t, s.InTx(t.Context(), orderFirstPet), domain.ErrConflict, "pet_not_available")
 	moveOrder(t, s, 1, domain.OrderCancelled, noon)
-	id, err := placeAgain()
-	Equal(t, "ChangeStatusIf of a placed order", true, moveOrder(t, s, id, domain.OrderDelivered, noon), err)
-	_, err = placeAgain()
-	wantCode(t, err, domain.ErrConflict, "pet_not_available")
+	again := placeOrders(t, s, 1)[0]
+	Equal(t, "ChangeStatusIf of a placed order", true, moveOrder(t, s, again.ID, domain.OrderDelivered, noon))
+	wantCode(t, s.InTx(t.Context(), orderFirstPet), domain.ErrConflict, "pet_not_available")
 }
 
 // rejectedOrderLeavesTheTransaction places an order that is rejected, after and before changes
@@ -104,8 +100,7 @@ func rejectedOrderLeavesTheTransaction(t *testing.T, s Store) {
 			if _, err := r.Pets.Create(ctx, domain.NewPet{Name: name}); err != nil {
 				return err
 			}
-			_, err := r.Orders.Create(ctx, 1, noon)
-			wantCode(t, err, domain.ErrConflict, "pet_not_available")
+			wantCode(t, orderFirstPet(ctx, r), domain.ErrConflict, "pet_not_available")
 		}
 		return nil
 	})
@@ -116,11 +111,7 @@ func rejectedOrderLeavesTheTransaction(t *testing.T, s Store) {
 }
 
 func orderReferencesPet(t *testing.T, s Store) {
-	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Orders.Create(ctx, 1, noon)
-		return err
-	})
-	if err == nil {
+	if err := s.InTx(t.Context(), orderFirstPet); err == nil {
 		t.Error("an order of an unknown pet: got no error")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
 )
 
@@ -150,9 +151,8 @@ func transactionReadsItsWrites(t *testing.T, s Store) {
 		}
 		found, err := r.Keys.FindByHash(ctx, key.Hash)
 		all, listErr := r.Keys.List(ctx)
-		if len(all) != 1 || all[0].Hash != key.Hash || found.ID != all[0].ID {
-			t.Errorf("got the keys %v and %v, want the new one", found, all)
-		}
+		Equal(t, "the keys", []apikey.Key{found}, all)
+		Equal(t, "the hash of the new key", key.Hash, found.Hash)
 		return errors.Join(err, listErr)
 	})
 }

@@ -51,7 +51,7 @@ var doneOnce = map[string]struct {
 	"an animal is sold once": {
 		func(t *testing.T, s Store) { addPets(t, s, domain.NewPet{Name: "Rex"}) },
 		func(ctx context.Context, r port.Repositories) (bool, error) {
-			_, err := r.Orders.Create(ctx, 1, noon)
+			err := orderFirstPet(ctx, r)
 			if errors.Is(err, domain.ErrConflict) {
 				return false, nil
 			}

@@ -1,5 +1,5 @@
 // Package storetest is the test suite of a store: its tests are the contract of every
-// engine.
+// engine. The functions that all tests of package repository and below use are in expect.go.
 package storetest
 
 import (
@@ -78,11 +78,9 @@ func addPets(t *testing.T, s Store, news ...domain.NewPet) []domain.Pet {
 }
 
 // inTx runs fn in a transaction that must succeed.
-func inTx(t *testing.T, s Store, fn func(context.Context, port.Repositories) error) {
+func inTx(t *testing.T, s Store, fn TxFunc) {
 	t.Helper()
-	if err := s.InTx(t.Context(), fn); err != nil {
-		t.Fatal(err)
-	}
+	Check(t, s.InTx(t.Context(), fn))
 }
 
 // tx returns the result of fn in a transaction that must succeed.

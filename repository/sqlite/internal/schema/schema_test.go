@@ -29,9 +29,7 @@ func TestMigrateReportsCreationWhenAnotherProcessAppliesTheRest(t *testing.T) {
 		"migrations/00002_second.sql": {Data: []byte("-- +goose NO TRANSACTION\n-- +goose Up\n" +
 			"INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, TRUE);\nSELECT * FROM missing;\n")},
 	})
-	if want := (engine.Schema{Version: 2, Created: true}); err != nil || got != want {
-		t.Errorf("got %+v and %v, want %+v", got, err, want)
-	}
+	storetest.Equal(t, "the schema", engine.Schema{Version: 2, Created: true}, got, err)
 }
 
 // A released migration must not be changed: stores exist that it has migrated.

@@ -45,8 +45,6 @@ func TestOpenRejectsWALOrSharedMemoryWithoutItsFile(t *testing.T) {
 		_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 		want := "put the file back, run petstore restore with a backup, or move " + path + suffix + " away"
 		storetest.WantMessage(t, "the error", err, want)
-		if got := sqlitetest.Files(t, filepath.Dir(path)); got != "pets.db"+suffix+" commits\n" {
-			t.Errorf("got the files\n%s", got)
-		}
+		storetest.Equal(t, "the files", "pets.db"+suffix+" commits\n", sqlitetest.Files(t, filepath.Dir(path)))
 	}
 }
