@@ -27,7 +27,9 @@ func TestMetricsPageHasTheMetricsOfTheService(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closeLog()
-	service, err := petstore.New(t.Context(), petstore.Options{Store: sqlite.New(filepath.Join(t.TempDir(), "pets.db")), Metrics: registry})
+	service, err := petstore.New(t.Context(), petstore.Options{
+		Store: sqlite.New(filepath.Join(t.TempDir(), "pets.db")), Metrics: registry, RecordChanges: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
