@@ -28,7 +28,7 @@ func TestInvalidPetIsNotAdded(t *testing.T) {
 	t.Parallel()
 	store := open(t)
 	pets := newPets(store, &clock{noon})
-	for _, name := range []string{"", "\u2003\u00a0", "a\x00", "not UTF-8: \xff", "a\uffff"} { // FuzzCreatePet has more
+	for _, name := range []string{"", "\u2003\u00a0", "a\x00", "not UTF-8: \xff", "a\uffff", "\U0010fffea"} { // FuzzCreatePet has more
 		_, _, err := pets.Create(t.Context(), domain.NewPet{Name: name, Status: "Sold"}, keyOf("1", "k"))
 		wantError(t, err, domain.ErrInvalid, domain.CodeValidationFailed, "name "+domain.PetNameRule+"; status "+domain.PetStatusRule)
 	}
