@@ -4,13 +4,16 @@ package cli
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/mattn/go-sqlite3"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
 )
 
@@ -36,5 +39,31 @@ func TestErrorOfTheStoreNamesCauseAndRemedy(t *testing.T) {
 	}
 	if err := storeError(nil, sqlite.New("pets.db")); err != nil {
 		t.Errorf("got %v for no error", err)
+	}
+}
+
+func TestRestoreSaysWhetherItCanGoBack(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	kept := storePath(dir) + ".replaced-1"
+	store, err := repository.Open(t.Context(), sqlite.New(kept), repository.Options{Migrate: true})
+	if err == nil {
+		err = store.Close()
+	}
+	check(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // by a signal after the store was replaced
+	want := "\nkept " + kept + "\nto go back, run petstore restore " + kept + " --set database.dsn=" + storePath(dir)
+	if got := describeKept(ctx, storePath(dir), []string{kept}); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	changed, err := sql.Open("sqlite3", kept)
+	if err == nil {
+		_, err = changed.ExecContext(t.Context(), "DROP INDEX orders_live")
+	}
+	check(t, errors.Join(err, changed.Close()))
+	want = "\nkept " + kept + "\nrestore would reject it: verify " + kept + ": the schema is not that of version 4, the index orders_live is missing"
+	if got := describeKept(ctx, storePath(dir), []string{kept}); !strings.HasPrefix(got, want) {
+		t.Errorf("got %q, want it to begin with %q", got, want)
 	}
 }
