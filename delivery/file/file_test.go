@@ -44,13 +44,28 @@ const (
 	columnsRule = "the columns are name, categoryId and, optionally, id and status, in any order"
 )
 
+// A readCase is a text and what read returns of it.
+type readCase struct {
+	text string
+	want []string
+}
+
+func testRead(t *testing.T, format file.Format, cases map[string]readCase) {
+	t.Helper()
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(test.want, read(test.text, format)); diff != "" {
+				t.Errorf("(-want +got)\n%.2000s", diff)
+			}
+		})
+	}
+}
+
 func TestReadCSV(t *testing.T) {
 	t.Parallel()
 	long, commas := strings.Repeat("x", file.MaxRow), strings.Repeat(",", file.MaxRow)
-	for name, test := range map[string]struct {
-		text string
-		want []string
-	}{
+	testRead(t, file.CSV, map[string]readCase{
 		"columns in any order": {"status,categoryId,id,name\r\nsold,-7,9,Rex\r\n", []string{`2 9 "Rex" -7 "sold"`}},
 		"required columns":     {"name,categoryId\nRex,7\nTom,8", []string{`2 0 "Rex" 7 ""`, `3 0 "Tom" 8 ""`}},
 		"empty status and id":  {"id,name,categoryId,status\n,Rex,7,\n", []string{`2 0 "Rex" 7 ""`}},
@@ -109,23 +124,13 @@ func TestReadCSV(t *testing.T) {
 		"many quoted commas": {"name,categoryId\n\"" + commas[:200] + "\",7\n", []string{fmt.Sprintf(`2 0 %q 7 ""`, commas[:200])}},
 		"header of commas":   {commas + "\n", []string{"error: line 1: the line has more than 100000 commas: remove them"}},
 		"quotes over 4 MiB":  {"name,categoryId\n\"" + strings.Repeat("Rex,7\n", 1<<20), []string{"error: line 2: the row is larger than 4 MiB: shorten it, or close a quote that is open in it"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(test.want, read(test.text, file.CSV)); diff != "" {
-				t.Errorf("(-want +got)\n%.2000s", diff)
-			}
-		})
-	}
+	})
 }
 
 func TestReadNDJSON(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", file.MaxRow)
-	for name, test := range map[string]struct {
-		text string
-		want []string
-	}{
+	testRead(t, file.NDJSON, map[string]readCase{
 		"all members":         {`{"status":"sold","categoryId":-7,"id":9,"name":"Rex"}` + "\r\n", []string{`1 9 "Rex" -7 "sold"`}},
 		"required members":    {"{\"name\":\"Rex\",\"categoryId\":7}\n{\"name\":\"Tom\",\"categoryId\":8}", []string{`1 0 "Rex" 7 ""`, `2 0 "Tom" 8 ""`}},
 		"unknown member":      {`{"name":"Rex","categoryId":7,"colour":"red"}`, []string{`1 0 "Rex" 7 ""`}},
@@ -144,14 +149,7 @@ func TestReadNDJSON(t *testing.T) {
 		"row of 4 MiB":        {long[:file.MaxRow-len(`{"name":""}`)] + "\n", []string{fmt.Sprintf("1 %q: the row is not valid JSON: invalid character 'x' at start of value at byte 0", long[:file.MaxRow-len(`{"name":""}`)])}},
 		"million characters":  {`{"name":"` + long[:1_000_000] + `","categoryId":7}`, []string{fmt.Sprintf("1 %q: name %s", `{"name":"`+long[:1_000_000]+`","categoryId":7}`, domain.PetNameRule)}},
 		"last row over 4 MiB": {long + "x", []string{"error: line 1: the row is larger than 4 MiB: shorten it"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(test.want, read(test.text, file.NDJSON)); diff != "" {
-				t.Errorf("(-want +got)\n%.2000s", diff)
-			}
-		})
-	}
+	})
 }
 
 func TestReadReturnsTheErrorOfTheFile(t *testing.T) {
