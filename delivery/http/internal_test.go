@@ -11,6 +11,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"example.com/petstore/delivery/internal/binding"
 )
 
 func TestDeadlineCancelsWaitingContexts(t *testing.T) {
@@ -72,5 +74,14 @@ func TestCallersAreCountedOnlyWithRegistry(t *testing.T) {
 		if len(series) != test.want {
 			t.Errorf("got %d series with registry %v, want %d", len(series), test.registerer, test.want)
 		}
+	}
+}
+
+// The default in the struct tag and firstPageQuery must have the same limit.
+func TestEmptyQueryIsFirstPage(t *testing.T) {
+	t.Parallel()
+	q, err := binding.Query[listPetsQuery]("")
+	if got := q.canonical(q.filters(), q.After); err != nil || got != firstPageQuery {
+		t.Errorf("got %s and error %v, want %s", got, err, firstPageQuery)
 	}
 }
