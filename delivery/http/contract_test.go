@@ -134,7 +134,7 @@ func checkDocumentedHeader(t *testing.T, res response, operation *openapi3.Opera
 	}
 }
 
-var ginParameter = regexp.MustCompile(`:(\w+)`)
+var ginParameter = regexp.MustCompile(`:\w+`)
 
 func TestRegisteredRoutesMatchDocument(t *testing.T) {
 	t.Parallel()
@@ -142,13 +142,11 @@ func TestRegisteredRoutesMatchDocument(t *testing.T) {
 	for _, route := range newUnstartedServer(t).engine(t, nil).Routes() {
 		path, inAPI := strings.CutPrefix(route.Path, "/v1")
 		if inAPI && route.Method != http.MethodHead && route.Method != http.MethodOptions {
-			registered = append(registered, route.Method+" "+ginParameter.ReplaceAllString(path, "{$1}"))
+			registered = append(registered, route.Method+" /v1"+ginParameter.ReplaceAllString(path, "1"))
 		}
 	}
-	for path, item := range loadDocument(t).Paths.Map() {
-		for method := range item.Operations() {
-			documented = append(documented, method+" "+path)
-		}
+	for _, r := range documentedOperations(t) {
+		documented = append(documented, r.method+" "+r.path)
 	}
 	slices.Sort(registered)
 	slices.Sort(documented)

@@ -58,15 +58,6 @@ func get(t *testing.T, client *http.Client, listener net.Listener, path string) 
 	return string(text), res.Close, err
 }
 
-func TestServeReturnsListenerError(t *testing.T) {
-	t.Parallel()
-	listener := listenLoopback(t)
-	listener.Close()
-	if err := server.Serve(t.Context(), listener, http.NotFoundHandler(), longTimeouts, zap.NewNop()); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("Serve returned %v, want %v", err, net.ErrClosed)
-	}
-}
-
 // An emfileListener fails once with EMFILE and then with net.ErrClosed.
 type emfileListener struct {
 	net.Listener
