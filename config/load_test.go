@@ -184,8 +184,9 @@ func TestFileMustBeAConfiguration(t *testing.T) {
 	}
 }
 
-func TestFileWithoutSettingsIsValid(t *testing.T) {
+func TestExampleAndEmptyFilesHoldTheDefaults(t *testing.T) {
 	t.Parallel()
+	wantDefaults(t, Options{File: "petstore.example.yaml"})
 	for extension, texts := range map[string][]string{
 		"yaml": {"", "# nothing\n", "---\n", "server:\n", "\uFEFFlog:\n"}, "toml": {"", "[server]"}, "json": {"{}", `{"server": null}`},
 	} {
@@ -232,25 +233,6 @@ func TestTypesOfAFileAreNotConverted(t *testing.T) {
 			path := writeConfig(t, section+":\n  "+name+": "+test.yaml)
 			checkProblems(t, Options{File: path}, test.key+test.text+" ("+path+"): "+strings.TrimSpace(test.remedy))
 		})
-	}
-}
-
-func TestUnknownKeysOfAFileAreRejected(t *testing.T) {
-	t.Parallel()
-	const list = "petstore config lists all"
-	for text, want := range map[string]struct{ key, remedy string }{
-		"server: {adress: x}":       {"server.adress", "did you mean server.address?"},
-		"databse: {dsn: x}":         {"databse.dsn", "did you mean database.dsn?"},
-		"cors: {allowed_origin: x}": {"cors.allowed_origin", "did you mean cors.allowed_origins?"},
-		"log: {output: x}":          {"log.output", list},
-		"metrics: {port: x}":        {"metrics.port", list},
-		"level: x":                  {"level", list},
-		"log: info":                 {"log", list},
-		"log: {log: {level: warn}}": {"log.log.level", list},
-		"log:\n  \"a\\nb\": warn":   {`log.a\nb`, list},
-	} {
-		path := writeConfig(t, text)
-		checkProblems(t, Options{File: path}, want.key+" ("+path+"): no such setting; "+want.remedy)
 	}
 }
 

@@ -3,9 +3,13 @@ package docs_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	gocmp "github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
@@ -132,4 +136,49 @@ func decode(t *testing.T, text []byte) (decoded map[string]any) {
 		t.Fatal(err)
 	}
 	return decoded
+}
+
+// oasdiff, which make lint runs, compares schemas and parameters, but does not report a
+// response that is missing.
+func TestDocumentHasEveryResponseOfTheContract(t *testing.T) {
+	t.Parallel()
+	contract, err := openapi3.NewLoader().LoadFromFile("contract.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(document(t, docs.Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, got := responses(contract), responses(doc)
+	if len(want) < 10 {
+		t.Fatalf("the contract has only %d responses", len(want))
+	}
+	for _, response := range slices.Sorted(maps.Keys(want)) {
+		operation, ok := got[response]
+		switch {
+		case !ok:
+			t.Errorf("the document has no %s", response)
+		case want[response] != "" && operation != want[response]:
+			t.Errorf("%s: got the operation %s, want %s", response, operation, want[response])
+		}
+	}
+}
+
+// responses returns the id of the operation of each response. The keys have the method,
+// path, tags, deprecation and status of the response, and a second key the media type.
+func responses(doc *openapi3.T) map[string]string {
+	found := map[string]string{}
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			for status, response := range op.Responses.Map() {
+				key := fmt.Sprintf("%s %s (%s, deprecated %t) %s", method, path, op.Tags, op.Deprecated, status)
+				found[key] = op.OperationID
+				for media := range response.Value.Content {
+					found[key+" "+media] = op.OperationID
+				}
+			}
+		}
+	}
+	return found
 }

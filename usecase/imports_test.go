@@ -66,22 +66,6 @@ func TestCompleteImportStartsAgain(t *testing.T) {
 	wantNames(t, store, "1", "2", "3", "1", "2")
 }
 
-func TestConcurrentImportOfOneFileConflicts(t *testing.T) {
-	t.Parallel()
-	store := open(t)
-	one, _ := startImport(t, store, false)
-	other, _ := startImport(t, store, false)
-	must[[]domain.Pet](t)(one.Add(t.Context(), batch(1, 2), false))
-	if _, err := other.Add(t.Context(), batch(1, 2), true); err == nil || err.Error() != "another process is importing the same file" {
-		t.Errorf("got %v, want %v", err, "another process is importing the same file")
-	}
-	if other.Added() != 0 {
-		t.Errorf("got Added %d, want 0", other.Added())
-	}
-	must[[]domain.Pet](t)(one.Add(t.Context(), batch(3, 3), true))
-	wantNames(t, store, "1", "2", "3")
-}
-
 func TestImportRejectsInvalidAnimal(t *testing.T) {
 	t.Parallel()
 	store := open(t)

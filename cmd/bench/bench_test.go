@@ -1,10 +1,20 @@
 package main
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
 )
 
 // The format is golang.org/design/14313-benchmark-format.
@@ -30,5 +40,168 @@ func TestServersAreMeasuredInTurn(t *testing.T) {
 	})
 	if want := []string{"a1", "b1", "b2", "a2", "a3", "b3"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %v, %v, want %v", got, err, want)
+	}
+}
+
+func TestParseWrk(t *testing.T) {
+	t.Parallel()
+	const good = "Running 1s test\n" + `{"requests":200,"duration":2000000,"failures":0,"mean":612.5,"p99":870}` + "\n"
+	want := result{requests: 200, rate: 100, mean: 612500, p99: 870 * time.Microsecond}
+	if got, err := parseWrk([]byte(good)); err != nil || got != want {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+	for want, output := range map[string]string{
+		"wrk: failed requests":               strings.Replace(good, `failures":0`, `failures":1`, 1),
+		"wrk: failed requests\nRunning":      strings.Replace(good, `requests":200`, `requests":0`, 1),
+		"unexpected output of wrk":           "unable to connect to 127.0.0.1:1 Connection refused\n",
+		"unexpected output of wrk: unexpect": "",
+	} {
+		if got, err := parseWrk([]byte(output)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: got %+v, %v, want the error %q", output, got, err, want)
+		}
+	}
+}
+
+// The script of wrk and the targeter of vegeta send the same requests.
+func TestClientsSendTheRequests(t *testing.T) {
+	t.Parallel()
+	b := &bench{options: options{duration: time.Second}, script: "requests.lua"}
+	for _, r := range []row{
+		{name: "GET", request: request{path: listPath + "/", count: 9}},
+		{name: "mix", request: request{path: listPath + "/7", posts: 50}},
+		{name: "keys", request: request{posts: 100, keys: true}},
+		{name: "GET at a rate", rate: 200, request: request{path: listPath + "/", count: 9}},
+		{name: "mix at a rate", rate: 200, request: request{path: listPath + "/7", posts: 50}},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			client := b.attack
+			if r.rate == 0 {
+				if _, err := exec.LookPath("wrk"); err != nil {
+					t.Skip("wrk is not installed: make bench installs it")
+				}
+				client, r.clients = b.wrk, 1
+			}
+			var gets, posts atomic.Int64
+			var keys sync.Map
+			service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, got *http.Request) {
+				id, _ := strconv.Atoi(strings.TrimPrefix(got.URL.Path, listPath+"/"))
+				_, repeated := keys.LoadOrStore(got.Header.Get("Idempotency-Key"), true)
+				switch {
+				case got.Method == http.MethodPost && got.URL.Path == listPath && got.ContentLength == int64(len(newPet)) && (!r.request.keys || !repeated):
+					posts.Add(1)
+				case got.Method == http.MethodGet && id >= 1 && id <= 9 && got.Header.Get("Authorization") == "Bearer key":
+					gets.Add(1)
+				default:
+					w.WriteHeader(http.StatusBadRequest)
+				}
+			}))
+			defer service.Close()
+			s := &server{host: strings.TrimPrefix(service.URL, "http://"), store: store{key: "key"}}
+			got, err := client(t.Context(), r, s, 1)
+			sent := int(gets.Load() + posts.Load()) // wrk does not count the request that is open at its end
+			share := 100 * int(posts.Load()) / max(sent, 1)
+			if err != nil || got.requests != sent && got.requests != sent-1 || share < r.request.posts-20 || share > r.request.posts+20 {
+				t.Fatalf("got %+v, %v, of %d requests, of which %d %% are POSTs", got, err, sent, share)
+			}
+			s.key = "" // an invalid request
+			if got, err := client(t.Context(), r, s, 1); r.request.posts == 0 && err == nil {
+				t.Errorf("got %+v of failed requests, want an error", got)
+			}
+		})
+	}
+}
+
+func TestParseReportsBadFlags(t *testing.T) {
+	t.Parallel()
+	for want, args := range map[string][]string{
+		"":                                    {"-against", "p", "-only", "^List/store=sqlite/load=64$", "-rounds", "7"},
+		"unexpected argument; use flags only": {"all"},
+		"-only ^list matches no row; see docs/benchmarks.md for the names": {"-only", "^list"},
+	} {
+		got := ""
+		if _, err := parse(args); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%v: got the error %q, want %q", args, got, want)
+		}
+	}
+}
+
+func TestRowsHaveTheirServers(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		args []string
+		rows int
+		want []string // the labels of the first row
+	}{
+		{nil, 24, []string{"gorm", "petstore", "petstore+metrics+log", "gin"}},
+		{[]string{"-only", "^Post/"}, 6, []string{"gorm", "petstore"}},
+		{[]string{"-against", "old", "-only", "^List/store=sqlite/load=64$"}, 1, []string{"against", "petstore"}},
+	} {
+		o, err := parse(test.args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := o.rows()
+		var labels []string
+		for _, p := range rows[0].servers {
+			labels = append(labels, p.label)
+		}
+		if len(rows) != test.rows || !slices.Equal(labels, test.want) {
+			t.Errorf("%v: %d rows with %v, want %d with %v", test.args, len(rows), labels, test.rows, test.want)
+		}
+		first, second := rows[0].servers[0], rows[0].servers[1]
+		if o.against != "" && (first.petstore != "old" || second.petstore != o.petstore || !slices.Equal(first.settings, second.settings)) {
+			t.Errorf("got %+v and %+v, want other programs with the same settings", first, second)
+		}
+	}
+}
+
+// The reference serves the same store as petstore.
+func TestReferenceServesPets(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "pets.db")
+	store, err := repository.Open(t.Context(), sqlite.New(file), repository.Options{Migrate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := openStore(file, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rex = `{"id":1,"name":"Rex","categoryId":7,"status":"available"}`
+	for _, test := range []struct {
+		method, path string
+		status       int
+		want         string
+	}{
+		{http.MethodPost, listPath, http.StatusCreated, rex},
+		{http.MethodGet, listPath, http.StatusOK, "[" + rex + "]"},
+		{http.MethodGet, listPath + "?limit=1&after=1", http.StatusOK, "[]"},
+		{http.MethodGet, listPath + "?limit=0", http.StatusBadRequest, ""},
+		{http.MethodGet, listPath + "/1", http.StatusOK, rex},
+		{http.MethodGet, listPath + "/2", http.StatusNotFound, ""},
+	} {
+		request := httptest.NewRequestWithContext(t.Context(), test.method, test.path, strings.NewReader(newPet))
+		response := httptest.NewRecorder()
+		ginAndGORM(db).ServeHTTP(response, request)
+		if got := response.Body.String(); response.Code != test.status || got != test.want {
+			t.Errorf("%s %s: got %d %s, want %d %s", test.method, test.path, response.Code, got, test.status, test.want)
+		}
+	}
+}
+
+// TestStoreIsOfItsProgram expects that the program that is to serve a store creates it: another version has another schema.
+func TestStoreIsOfItsProgram(t *testing.T) {
+	t.Parallel()
+	b := &bench{scratch: t.TempDir(), options: options{petstore: "/missing"}}
+	st, err := b.newStore(t.Context(), onSQLite, "/bin/echo")
+	if err != nil || !strings.HasPrefix(st.key, "keys create ") {
+		t.Errorf("got %+v and %v, want as key what the program has printed", st, err)
 	}
 }

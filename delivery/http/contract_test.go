@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -133,7 +134,7 @@ func checkDocumentedHeader(t *testing.T, res response, operation *openapi3.Opera
 	}
 }
 
-var ginParameter = regexp.MustCompile(`:(\w+)`)
+var ginParameter = regexp.MustCompile(`:\w+`)
 
 func TestRegisteredRoutesMatchDocument(t *testing.T) {
 	t.Parallel()
@@ -141,17 +142,170 @@ func TestRegisteredRoutesMatchDocument(t *testing.T) {
 	for _, route := range newUnstartedServer(t).engine(t, nil).Routes() {
 		path, inAPI := strings.CutPrefix(route.Path, "/v1")
 		if inAPI && route.Method != http.MethodHead && route.Method != http.MethodOptions {
-			registered = append(registered, route.Method+" "+ginParameter.ReplaceAllString(path, "{$1}"))
+			registered = append(registered, route.Method+" /v1"+ginParameter.ReplaceAllString(path, "1"))
 		}
 	}
-	for path, item := range loadDocument(t).Paths.Map() {
-		for method := range item.Operations() {
-			documented = append(documented, method+" "+path)
-		}
+	for _, r := range documentedOperations(t) {
+		documented = append(documented, r.method+" "+r.path)
 	}
 	slices.Sort(registered)
 	slices.Sort(documented)
 	if diff := cmp.Diff(documented, registered); diff != "" {
 		t.Errorf("routes (-documented +registered):\n%s", diff)
 	}
+}
+
+// allowHeaders returns the header Allow of each path of the service.
+func allowHeaders(t *testing.T) map[string]string {
+	t.Helper()
+	methods := map[string][]string{"/livez": {"GET", "HEAD"}, "/readyz": {"GET", "HEAD"}}
+	for _, o := range documentedOperations(t) {
+		if methods[o.path] = append(methods[o.path], o.method); o.method == http.MethodGet {
+			methods[o.path] = append(methods[o.path], http.MethodHead)
+		}
+	}
+	allow := map[string]string{}
+	for path, supported := range methods {
+		slices.Sort(supported)
+		allow[path] = strings.Join(append(supported, http.MethodOptions), ", ")
+	}
+	return allow
+}
+
+// CORS and the rate limit are off by default.
+func TestMethodsOfEachPath(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	off := []string{originNotAllowed, "-Access-Control-Allow-Methods", "-Access-Control-Allow-Headers", "-Vary", "-RateLimit", "-RateLimit-Policy"}
+	for path, allow := range allowHeaders(t) {
+		s.expect(t, get(path, allowedOrigin), wantResponse{}.withHeader(off...))
+		for _, header := range []string{"X-Auth: valid", "-Authorization"} {
+			options := newRequest(http.MethodOptions, path, header, allowedOrigin, requestMethodPost, requestHeaders)
+			s.expect(t, options, wantResponse{status: http.StatusNoContent}.withHeader(off...).withHeader("Allow: "+allow))
+		}
+		for method, inMessage := range map[string]string{
+			"GET": "GET", "POST": "POST", "PUT": "PUT", "PATCH": "PATCH", "DELETE": "DELETE", "TRACE": "TRACE",
+			"BREW": "method other,", "get": "method other,", strings.Repeat("A", 30_000): "method other,",
+		} {
+			if !slices.Contains(strings.Split(allow, ", "), method) {
+				s.expect(t, newRequest(method, path), rejected(405, "method_not_allowed", inMessage).withHeader("Allow: "+allow).withoutText("AAAA"))
+			}
+		}
+	}
+}
+
+func TestUnknownPathIsNotFoundWithoutRedirect(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.createPets(t, newPets(1, "")...)
+	for _, path := range []string{
+		"/", "/v1", "/v1/", "/pets", "/v2/pets", "/metrics", "/debug/pprof/",
+		"/v1/pets/", "/v1/pets/1/", "/v1/store/orders/", "/livez/", "/readyz/",
+		"/V1/pets", "/v1/Pets", "/v1/PETS/1", "/v1/store/Orders", "/Livez",
+		"//v1/pets", "/v1//pets", "/v1/pets//1", "/v1/./pets", "/v1/x/../pets", "/v1/store", "/v1/pets/1/2", "/v1/pets/1%2F2",
+		"/v1%2Fpets", "/v1/pets%2f1", "/v1/store%2Forders", "/v1/store/orders/1%2Fcancel",
+	} {
+		for _, method := range []string{"GET", "POST", "DELETE", "OPTIONS"} {
+			s.expect(t, newRequest(method, path), rejected(404, "not_found").withHeader("-Location", "-Allow", "-Deprecation"))
+		}
+	}
+	s.expect(t, get("/v1/%70ets/%31"), wantResponse{status: 200}) // other characters may be encoded
+}
+
+func TestHeadReturnsHeadersOfGetWithoutBody(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.createPets(t, newPets(101, "sold")...)
+	for _, path := range []string{
+		"/v1/pets?limit=1", "/v1/pets?limit=100", "/v1/pets?after=101", "/v1/pets?limit=0", "/v1/pets/1", "/v1/pets/102",
+		"/v1/store/orders", "/livez", "/readyz", "/nowhere",
+	} {
+		for _, header := range []string{"X-Auth: valid", "-Authorization"} {
+			full := s.expect(t, get(path, header), wantResponse{})
+			head := s.expect(t, newRequest(http.MethodHead, path, header), wantResponse{status: full.StatusCode})
+			for _, res := range []response{full, head} {
+				res.Header.Del("Date")
+				res.Header.Del("X-Request-Id")
+			}
+			if diff := cmp.Diff(full.Header, head.Header); diff != "" {
+				t.Errorf("%s: header (-GET +HEAD):\n%s", path, diff)
+			}
+			if size := int64(len(full.body)); head.ContentLength != size || full.ContentLength != size {
+				t.Errorf("%s: got Content-Length %d from HEAD and %d from GET, want %d", path, head.ContentLength, full.ContentLength, size)
+			}
+		}
+	}
+}
+
+// sunset is the published time from which getPet is removed.
+var sunset = time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC)
+
+var deprecationHeaders = []string{
+	"Deprecation: @1764892800",
+	"Sunset: Thu, 05 Dec 2030 00:00:00 GMT",
+	`Link: <../pets>; rel="successor-version"`,
+}
+
+func TestDeprecatedRouteSendsDeprecationHeaders(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.createPets(t, newPets(1, "")...)
+	expectAll := func(now time.Time) {
+		s.clock.set(now)
+		for _, path := range []string{"/v1/pets/1", "/v1/pets/2", "/v1/pets/none"} {
+			for _, method := range []string{"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE", "BREW"} { // from POST on 405
+				for _, header := range []string{"X-Auth: valid", "-Authorization", "Authorization: Bearer wrong"} {
+					s.expect(t, newRequest(method, path, header), wantResponse{}.withHeader(deprecationHeaders...))
+				}
+			}
+		}
+	}
+	expectAll(noon)
+	s.removeTable(t, "pets")
+	expectAll(noon)
+	expectAll(sunset.AddDate(1, 0, 0))
+}
+
+// With UseRawPath, Gin matches an encoded slash as part of the id.
+func TestMethodNotAllowedOfMountedAPIHasDeprecationHeaders(t *testing.T) {
+	t.Parallel()
+	header := append(slices.Clip(deprecationHeaders), "Allow: GET, HEAD, OPTIONS")
+	for prefix, path := range map[string]string{
+		"": "", "/shop/v1": "/shop/v1", "/teams/:team": "/teams/a", "/shop-:shop/v1": "/shop-a/v1", "/café": "/caf%C3%A9", "/raw": "/raw",
+	} {
+		t.Run("prefix "+prefix, func(t *testing.T) {
+			t.Parallel()
+			s, ids := newMountedServer(t, prefix), []string{"1", "none", "a%20b"}
+			if prefix == "/raw" {
+				s.host.UseRawPath = true
+				ids = []string{"1", "a%2Fb"}
+			}
+			for _, id := range ids {
+				for _, method := range []string{http.MethodDelete, http.MethodPost, "BREW"} {
+					s.expectDocumented(t, newRequest(method, path+"/pets/"+id), rejected(405, "method_not_allowed").withHeader(header...))
+				}
+			}
+			for _, other := range []string{"/pets", "/store/orders/1"} {
+				s.expectDocumented(t, newRequest("DELETE", path+other), rejected(405, "method_not_allowed").withHeader("-Deprecation", "-Sunset", "-Link"))
+			}
+		})
+	}
+}
+
+func TestDeprecatedRouteIsGoneFromSunsetOn(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.createPets(t, newPets(1, "")...)
+	gone := rejected(410, "operation_removed", "2030-12-05").withHeader(deprecationHeaders...)
+	s.clock.set(sunset.Add(-time.Millisecond))
+	s.expect(t, get("/v1/pets/1"), ok(createdRex).withHeader(deprecationHeaders...))
+	for _, now := range []time.Time{sunset, sunset.AddDate(100, 0, 0)} {
+		s.clock.set(now)
+		for _, id := range []string{"1", "2", "none"} {
+			s.expect(t, get("/v1/pets/"+id), gone)
+		}
+	}
+	s.expect(t, get("/v1/pets/1", "-Authorization"), rejected(401, "missing_api_key"))
+	s.expect(t, newRequest("DELETE", "/v1/pets/1"), rejected(405, "method_not_allowed"))
+	s.expect(t, get("/v1/pets"), ok(`[`+createdRex+`]`))
 }

@@ -6,11 +6,11 @@
 //
 // Its files, each with its options:
 //
-//	api.go, mount.go, routes.go        the API, mounting it, the list of its routes
+//	api.go, routes.go                  the API, the list of its routes, mounting it
 //	middleware.go, requeststate.go     what every request passes, its state and its deadline
 //	auth.go, ratelimit.go              authentication, rate limit
 //	deprecation.go                     the headers and the removal of getPet
-//	body.go, bind.go                   bodies, parameters, Idempotency-Key (see also internal/binding and internal/record)
+//	body.go                            bodies, parameters, Idempotency-Key (see also internal/binding and internal/record)
 //	pets.go, orders.go                 the operations
 //	page.go                            pages of lists, and their cache
 //	errors.go                          errors as responses and in the log

@@ -1,7 +1,10 @@
 package http_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -9,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/gin-gonic/gin/binding"
@@ -18,6 +22,7 @@ import (
 	"go.uber.org/zap"
 
 	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/delivery/http/server"
 )
 
 // newMountedServer returns a server whose API is mounted under a prefix of a host's engine.
@@ -255,6 +260,158 @@ func TestAPILinksNoUnneededPackages(t *testing.T) {
 			if path = strings.TrimSpace(path); strings.Contains(path, unwanted) && path != "testing/iotest" {
 				t.Errorf("the API links %s", path)
 			}
+		}
+	}
+}
+
+func TestNewChecksItsOptions(t *testing.T) {
+	t.Parallel()
+	all := newUnstartedServer(t).options()
+	for want, changes := range map[string][]option{
+		"": {
+			func(*rest.Options) {},
+			func(o *rest.Options) {
+				o.Keys, o.Authenticate = nil, func(*gin.Context) (string, error) { return "caller", nil }
+			},
+			func(o *rest.Options) { *o = rest.Options{Pets: all.Pets, Orders: all.Orders, Keys: all.Keys} },
+			withAllowedOrigins("*", "https://*.example.com", "http://[::1]:3000", "http://localhost:*"),
+			withRateLimit(0, 0), withRateLimit(0, -time.Second), withRateLimit(1, time.Second), withRateLimit(1, 24*time.Hour),
+			withRateLimit(1, math.MaxInt64/time.Second*time.Second), withRateLimit(999_999_999_999_999, time.Second),
+		},
+		"rest.New: ": {
+			func(o *rest.Options) { *o = rest.Options{} },
+			func(o *rest.Options) { o.Pets = nil },
+			func(o *rest.Options) { o.Orders = nil },
+			func(o *rest.Options) { o.Keys = nil },
+		},
+		"rest.New: Options.RequestTimeout ": {withRequestTimeout(-1)},
+		"rest.New: Options.CacheBytes ":     {func(o *rest.Options) { o.Versions = nil }},
+		"rest.New: Options.RateLimit has ": {
+			withRateLimit(1_000_000_000_000_000, 24*time.Hour), withRateLimit(math.MaxInt, time.Second),
+			withRateLimit(-1, time.Minute), withRateLimit(math.MinInt, time.Minute), withRateLimit(1, 0), withRateLimit(1, -time.Minute),
+			withRateLimit(1, time.Nanosecond), withRateLimit(1, time.Second-1), withRateLimit(1, time.Second+1),
+			withRateLimit(1, 1500*time.Millisecond), withRateLimit(1, math.MaxInt64),
+		},
+	} {
+		for i, change := range changes {
+			o := all
+			change(&o)
+			api, err := rest.New(o)
+			if (err == nil) != (want == "") || (api != nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("options %d of %q: got API %v and error %v", i, want, api, err)
+			}
+		}
+	}
+	for _, origin := range []string{"", "null", "shop.example.com", "//shop.example.com", "https://", "https://shop.example.com/", "https://shop.example.com/shop", "https://me@shop.example.com", "https://shop.example.com?a", "https://*.*.example.com", ":"} {
+		all.AllowedOrigins = []string{"https://shop.example.com", origin}
+		_, err := rest.New(all)
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("rest.New: Options.AllowedOrigins has %q", origin)) {
+			t.Errorf("%q: got error %v", origin, err)
+		}
+	}
+}
+
+func TestShutdownClosesConnectionsAfterTimeout(t *testing.T) {
+	t.Parallel()
+	pets, s := newBlockingGet(), newUnstartedServer(t)
+	timeouts := longTimeouts
+	timeouts.Shutdown = 50 * time.Millisecond
+	stop, served := s.serveUntil(t, s.engine(t, nil, withGet(pets.get)), timeouts)
+	failed := make(chan bool, 1)
+	go func() {
+		res, err := s.send(t.Context(), get("/v1/pets/42"))
+		failed <- err != nil || res.StatusCode == http.StatusServiceUnavailable
+	}()
+	<-pets.started
+	stop()
+	if err := <-served; !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Serve returned %v, want %v", err, context.DeadlineExceeded)
+	}
+	if !<-failed {
+		t.Error("the running request did not fail")
+	}
+	if line := s.waitForAccessLog(t); line["status"] != int64(http.StatusServiceUnavailable) {
+		t.Errorf("got the access log %v, want the status 503", line)
+	}
+}
+
+func TestReadinessFailsWhileDraining(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	for _, method := range []string{"GET", "HEAD"} {
+		s.expect(t, newRequest(method, "/readyz", "-Authorization"), wantResponse{status: 200})
+	}
+	s.expect(t, get("/readyz"), ok(`{"status":"ready"}`))
+	s.health.Drain()
+	s.expect(t, get("/readyz"), rejected(503, "unavailable").withHeader("Retry-After: 1"))
+	s.expect(t, newRequest("HEAD", "/readyz"), wantResponse{status: 503}.withHeader("Retry-After: 1"))
+	s.expect(t, get("/livez", "-Authorization"), ok(`{"status":"alive"}`))
+	s.expect(t, newRequest("HEAD", "/livez", "-Authorization"), wantResponse{status: 200})
+	s.expect(t, get("/v1/pets"), ok(`[]`))
+	if got := s.log.FilterLevelExact(zap.ErrorLevel).Len(); got != 0 {
+		t.Errorf("got %d failures in the log, want none", got)
+	}
+}
+
+func TestStartupHandlerIsUnavailableUntilReady(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	startup, err := server.NewStartupHandler(nil, rest.Options{Logger: s.logger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.start(t, startup)
+	s.expect(t, get("/livez"), ok(`{"status":"alive"}`))
+	for _, r := range []request{get("/readyz"), get("/v1/pets"), get("/v1/pets", "-Authorization"), postPet(`{"name":"Rex"}`), get("/nowhere"), newRequest(http.MethodDelete, "/livez")} {
+		s.expect(t, r, rejected(503, "unavailable").withHeader("Retry-After: 1"))
+	}
+	s.expect(t, get("/v1/pets/1"), rejected(503, "unavailable").withHeader(deprecationHeaders...))
+	startup.SetHandler(s.engine(t, nil))
+	s.expect(t, get("/readyz"), ok(`{"status":"ready"}`))
+	s.expect(t, get("/v1/pets"), ok(`[]`))
+}
+
+func TestStartupHandlerSendsCORSHeaders(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	startup, err := server.NewStartupHandler(nil, rest.Options{AllowedOrigins: []string{"https://shop.example.com"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.start(t, startup)
+	for _, r := range []request{get("/v1/pets", allowedOrigin), newRequest(http.MethodPost, "/v1/store/orders", allowedOrigin), get("/nowhere", allowedOrigin)} {
+		s.expectOnly(t, r, rejected(503, "unavailable").withHeader("Retry-After: 1", originAllowed, "Vary: Origin"))
+	}
+	s.expectOnly(t, get("/v1/pets", otherOrigin), rejected(503, "unavailable").withHeader(originNotAllowed))
+	// A browser sends the request only if the preflight has a 2xx status (Fetch, section 4.8).
+	s.expectOnly(t, newRequest(http.MethodOptions, "/v1/pets", "-Authorization", allowedOrigin, requestMethodPost, requestHeaders), wantResponse{status: 204}.withHeader(
+		originAllowed, "Access-Control-Allow-Methods: POST", "Access-Control-Allow-Headers: authorization,content-type,idempotency-key", "Access-Control-Max-Age: 600",
+	))
+}
+
+func TestForwardedAddressIsUsedOnlyFromTrustedProxies(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	for name, newHandler := range map[string]func(proxy string) (http.Handler, error){
+		"service": func(proxy string) (http.Handler, error) { return server.NewEngine(s.api(t), s.health, []string{proxy}) },
+		"startup": func(proxy string) (http.Handler, error) {
+			return server.NewStartupHandler([]string{proxy}, rest.Options{Logger: s.logger})
+		},
+	} {
+		for proxy, client := range map[string]string{"127.0.0.1": "203.0.113.9", "127.0.0.0/8": "203.0.113.9", "10.0.0.1": "127.0.0.1"} {
+			s.log.TakeAll()
+			handler, err := newHandler(proxy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.start(t, handler)
+			s.expect(t, get("/v1/pets", "X-Forwarded-For: 203.0.113.9"), wantResponse{})
+			if line := s.accessLog(t)[0]; line["client"] != client {
+				t.Errorf("%s, proxy %s: got client %v, want %s", name, proxy, line["client"], client)
+			}
+		}
+		if _, err := newHandler("proxy.example"); err == nil {
+			t.Errorf("%s: got no error for a proxy that is neither an address nor a network", name)
 		}
 	}
 }

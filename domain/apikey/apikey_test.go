@@ -1,8 +1,11 @@
 package apikey_test
 
 import (
+	"crypto/sha256"
 	"errors"
-	"fmt"
+	"hash/crc32"
+	"math/big"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -37,18 +40,9 @@ func TestKeyState(t *testing.T) {
 		"past":   {"never": expired, "future": expired, "now": revoked, "past": revoked},
 	} {
 		for revokes, want := range states {
-			key := apikey.Key{ID: 7, ExpiresAt: times[expires], RevokedAt: times[revokes]}
+			key := apikey.Key{ExpiresAt: times[expires], RevokedAt: times[revokes]}
 			if got := key.State(noon); got != want || key.Usable(noon) != (want == active) {
 				t.Errorf("expires %s, revoked %s: got %s, usable %t, want %s", expires, revokes, got, key.Usable(noon), want)
-			}
-			reason := string(want)
-			if want == active {
-				reason = "about to be revoked"
-			}
-			err := key.NotRotatable(noon)
-			message := fmt.Sprintf("the API key with the id 7 is %s and cannot be rotated", reason)
-			if !errors.Is(err, domain.ErrConflict) || err.Error() != message {
-				t.Errorf("expires %s, revoked %s: got %v, want %s", expires, revokes, err, message)
 			}
 		}
 	}
@@ -66,30 +60,15 @@ func TestKeyRevokedAtItsCreationIsNeverValid(t *testing.T) {
 	}
 }
 
-func TestSuccessorHasNameLifetimeAndReadOnly(t *testing.T) {
+func TestSuccessorKeepsANameThatIsNoLongerValid(t *testing.T) {
 	t.Parallel()
 	secret := apikey.Generate()
-	hash, _ := apikey.HashOf(secret)
-	const oldName = "\u202etill 1" // which a rule of today rejects
-	for name, test := range map[string]struct {
-		old, want *time.Time
-		readOnly  bool
-	}{
-		"unlimited": {nil, nil, false},
-		"one hour":  {noonPlus(-time.Minute), noonPlus(time.Hour), false},
-		"read-only": {nil, nil, true},
-	} {
-		old := apikey.Key{
-			ID: 7, Name: oldName, LastFour: "last", ReadOnly: test.readOnly, CreatedAt: noon.Add(-time.Hour - time.Minute),
-			ExpiresAt: test.old, RevokedAt: noonPlus(0), LastUsedAt: noonPlus(0),
-		}
-		want := apikey.NewKey{
-			Name: oldName, Hash: hash, LastFour: secret[len(secret)-4:], ReadOnly: test.readOnly, CreatedAt: noon, ExpiresAt: test.want,
-		}
-		got, err := old.Successor(secret, noon)
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("%s: %v (-want +got)\n%s", name, err, diff)
-		}
+	old := apikey.Key{Name: "\u202etill 1", LastFour: "last", CreatedAt: noon.Add(-time.Hour), RevokedAt: noonPlus(0), LastUsedAt: noonPlus(0)}
+	got, err := old.Successor(secret, noon)
+	got.Hash = apikey.Hash{}
+	want := apikey.NewKey{Name: old.Name, LastFour: secret[len(secret)-4:], CreatedAt: noon}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
 }
 
@@ -116,7 +95,7 @@ func TestKeyNameRule(t *testing.T) {
 		"till 1": true, "مخزن": true, "犬🐶": true, "a\u200db": true, "": false, " ": false, "a\nb": false, "a\x1bb": false, "a\u0085b": false, "\xff": false,
 	} {
 		if got := apikey.ValidName(name); got != valid {
-			t.Errorf("ValidKeyName(%q) = %t, want %t", name, got, valid)
+			t.Errorf("ValidName(%q) = %t, want %t", name, got, valid)
 		}
 	}
 	for _, control := range "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069" {
@@ -151,26 +130,76 @@ func TestNewKeyListsEveryBrokenRule(t *testing.T) {
 	}
 }
 
-func TestOverlapIsBounded(t *testing.T) {
-	t.Parallel()
-	for overlap, valid := range map[time.Duration]bool{
-		-1: false, 0: true, apikey.MaxSpan: true, apikey.MaxSpan + 1: false,
-	} {
-		err := apikey.ValidateOverlap(overlap)
-		if valid && err != nil {
-			t.Errorf("%v: got %v, want no error", overlap, err)
-		}
-		if !valid {
-			wantInvalid(t, err, "overlap must be 0 to 3650 days")
-		}
-	}
-}
-
 // wantInvalid expects an ErrInvalid (validation_failed) with a message.
 func wantInvalid(t *testing.T, err error, message string) {
 	t.Helper()
 	known, ok := errors.AsType[*domain.Error](err)
 	if !ok || known.Kind != domain.ErrInvalid || known.Code != domain.CodeValidationFailed || known.Message != message {
 		t.Errorf("got %#v, want %s", err, message)
+	}
+}
+
+func TestGeneratedKeyHasPublishedFormat(t *testing.T) {
+	t.Parallel()
+	format := regexp.MustCompile(`^petstore_[0-9A-Za-z]{49}$`)
+	seen := map[string]bool{}
+	for range 1000 {
+		secret := apikey.Generate()
+		hash, ok := apikey.HashOf(secret)
+		if !format.MatchString(secret) || seen[secret] || !ok || hash != sha256.Sum256([]byte(secret)) {
+			t.Fatalf("%q: got format %t, repeated %t, accepted %t", secret, format.MatchString(secret), seen[secret], ok)
+		}
+		seen[secret] = true
+	}
+}
+
+// withChecksum returns a key with the checksum that math/big computes, and whether it is padded.
+func withChecksum(random string) (secret string, padded bool) {
+	sum := big.NewInt(int64(crc32.ChecksumIEEE([]byte(random)))).Text(62)
+	return "petstore_" + random + strings.Repeat("0", 6-len(sum)) + sum, len(sum) < 6
+}
+
+// Issued keys stay valid. The checksum of characters outside the alphabet may be right.
+func TestChecksumIsCRC32InBase62(t *testing.T) {
+	t.Parallel()
+	randoms := []string{strings.Repeat("0", 43), strings.Repeat("z", 43), strings.Repeat("Z", 43)}
+	for range 1000 {
+		randoms = append(randoms, apikey.Generate()[len("petstore_"):][:43])
+	}
+	anyPadded := false
+	for _, random := range randoms {
+		secret, padded := withChecksum(random)
+		if _, ok := apikey.HashOf(secret); !ok {
+			t.Errorf("HashOf rejects %q", secret)
+		}
+		anyPadded = anyPadded || padded
+	}
+	if !anyPadded {
+		t.Error("no checksum was padded with zeros")
+	}
+	for _, character := range []string{"-", "/", ":", "@", "[", "`", "{", "\x00", "\xff"} {
+		secret, _ := withChecksum(strings.Repeat(character, 43))
+		if _, ok := apikey.HashOf(secret); ok {
+			t.Errorf("HashOf accepts a key of %q", character)
+		}
+	}
+}
+
+func TestHashOfRejectsMistypedKeys(t *testing.T) {
+	t.Parallel()
+	secret := apikey.Generate()
+	flipped := []byte(secret)
+	flipped[20] = 'a' + (flipped[20]+1)%26
+	for _, wrong := range []string{
+		"", "petstore_", secret[:len(secret)-1], secret + "0", strings.ToLower(secret), strings.ToUpper(secret),
+		secret[len("petstore_"):], "petstore-" + secret[len("petstore_"):], " " + secret, string(flipped),
+		secret[:20] + "-" + secret[21:], secret[:20] + "é" + secret[22:],
+	} {
+		if wrong == secret {
+			continue
+		}
+		if _, ok := apikey.HashOf(wrong); ok {
+			t.Errorf("HashOf accepts %q, mistyped for %q", wrong, secret)
+		}
 	}
 }

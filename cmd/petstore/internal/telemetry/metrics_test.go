@@ -1,18 +1,22 @@
-package telemetry_test
+package telemetry
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
 
 	"example.com/petstore"
-	"example.com/petstore/cmd/petstore/internal/telemetry"
 	"example.com/petstore/config"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
@@ -21,8 +25,8 @@ import (
 // TestMetricsPageHasTheMetricsOfTheService compares docs/metrics.md with what a service registers.
 func TestMetricsPageHasTheMetricsOfTheService(t *testing.T) {
 	t.Parallel()
-	registry := telemetry.NewRegistry(func() bool { return true })
-	_, _, closeLog, err := telemetry.NewLogger(config.Log{Level: "info", Format: "json"}, io.Discard, registry)
+	registry := NewRegistry(func() bool { return true })
+	_, _, closeLog, err := NewLogger(config.Log{Level: "info", Format: "json"}, io.Discard, registry)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,4 +89,99 @@ func rows(t *testing.T, first string) (cells [][]string) {
 		cells = append(cells, row[1:])
 	}
 	return cells
+}
+
+// A fullDisk is a writer that writes half of the first write and then returns ENOSPC.
+type fullDisk struct {
+	strings.Builder
+	writes int
+}
+
+func (d *fullDisk) Write(p []byte) (int, error) {
+	if d.writes++; d.writes == 1 {
+		n, _ := d.Builder.Write(p[:len(p)/2])
+		return n, syscall.ENOSPC
+	}
+	return d.Builder.Write(p)
+}
+
+func TestLogContinuesAfterAFailedWrite(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		disk := &fullDisk{}
+		log, _, closeLog, err := NewLogger(config.Log{Level: "info", Format: "json"}, disk, prometheus.NewRegistry())
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.Info("early")
+		time.Sleep(logFlushInterval)
+		synctest.Wait()
+		if disk.writes != 1 {
+			t.Fatalf("got %d writes, want the one that fails", disk.writes)
+		}
+		log.Info("late", zap.String("shop", "pets"))
+		log.Debug("below the level")
+		closeLog()
+		pattern := regexp.MustCompile(`^{"level":"info","time":"2[^"]+Z","msg":"early"}\n{"level":"info","time":"2[^"]+Z","msg":"late","shop":"pets"}\n$`)
+		if text := disk.String(); !pattern.MatchString(text) {
+			t.Errorf("got the log %q, want it to match %s", text, pattern)
+		}
+	})
+}
+
+// A blockedWriter blocks each write until unblock is closed.
+type blockedWriter struct {
+	strings.Builder
+	unblock chan struct{}
+}
+
+func (w *blockedWriter) Write(p []byte) (int, error) {
+	<-w.unblock
+	return w.Builder.Write(p)
+}
+
+func TestLogWriterDropsLinesWhenItsBufferIsFull(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		out := &blockedWriter{unblock: make(chan struct{})}
+		w := newLogWriter(out, prometheus.NewCounter(prometheus.CounterOpts{Name: "dropped"}), func(lines int) []byte { return fmt.Appendf(nil, "dropped %d\n", lines) })
+		dropped := func() int {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return w.unreported
+		}
+		if _, err := w.Write([]byte("first\n")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(logFlushInterval)
+		synctest.Wait() // the writer is blocked
+		want := []string{"first\n"}
+		for i := 0; dropped() < 2; i++ {
+			line := fmt.Sprintf("%d%s\n", i, strings.Repeat(".", 1000))
+			if n, err := w.Write([]byte(line)); n != len(line) || err != nil {
+				t.Fatalf("Write: got %d, %v, want %d and no error", n, err, len(line))
+			}
+			if dropped() == 0 {
+				want = append(want, line)
+			}
+			if i*len(line) > 2*maxLogBuffer {
+				t.Fatalf("no line was dropped after %d bytes", i*len(line))
+			}
+		}
+		close(out.unblock)
+		time.Sleep(2 * logFlushInterval)
+		synctest.Wait() // the dropped lines are reported
+		if _, err := w.Write([]byte("last\n")); err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+		want = append(want, "dropped 2\n", "last\n")
+		var got []string
+		for line := range strings.Lines(out.String()) {
+			got = append(got, line)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("the log (-want +got)\n%s", diff)
+		}
+	})
 }

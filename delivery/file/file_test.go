@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -42,13 +44,28 @@ const (
 	columnsRule = "the columns are name, categoryId and, optionally, id and status, in any order"
 )
 
+// A readCase is a text and what read returns of it.
+type readCase struct {
+	text string
+	want []string
+}
+
+func testRead(t *testing.T, format file.Format, cases map[string]readCase) {
+	t.Helper()
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(test.want, read(test.text, format)); diff != "" {
+				t.Errorf("(-want +got)\n%.2000s", diff)
+			}
+		})
+	}
+}
+
 func TestReadCSV(t *testing.T) {
 	t.Parallel()
 	long, commas := strings.Repeat("x", file.MaxRow), strings.Repeat(",", file.MaxRow)
-	for name, test := range map[string]struct {
-		text string
-		want []string
-	}{
+	testRead(t, file.CSV, map[string]readCase{
 		"columns in any order": {"status,categoryId,id,name\r\nsold,-7,9,Rex\r\n", []string{`2 9 "Rex" -7 "sold"`}},
 		"required columns":     {"name,categoryId\nRex,7\nTom,8", []string{`2 0 "Rex" 7 ""`, `3 0 "Tom" 8 ""`}},
 		"empty status and id":  {"id,name,categoryId,status\n,Rex,7,\n", []string{`2 0 "Rex" 7 ""`}},
@@ -107,23 +124,13 @@ func TestReadCSV(t *testing.T) {
 		"many quoted commas": {"name,categoryId\n\"" + commas[:200] + "\",7\n", []string{fmt.Sprintf(`2 0 %q 7 ""`, commas[:200])}},
 		"header of commas":   {commas + "\n", []string{"error: line 1: the line has more than 100000 commas: remove them"}},
 		"quotes over 4 MiB":  {"name,categoryId\n\"" + strings.Repeat("Rex,7\n", 1<<20), []string{"error: line 2: the row is larger than 4 MiB: shorten it, or close a quote that is open in it"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(test.want, read(test.text, file.CSV)); diff != "" {
-				t.Errorf("(-want +got)\n%.2000s", diff)
-			}
-		})
-	}
+	})
 }
 
 func TestReadNDJSON(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", file.MaxRow)
-	for name, test := range map[string]struct {
-		text string
-		want []string
-	}{
+	testRead(t, file.NDJSON, map[string]readCase{
 		"all members":         {`{"status":"sold","categoryId":-7,"id":9,"name":"Rex"}` + "\r\n", []string{`1 9 "Rex" -7 "sold"`}},
 		"required members":    {"{\"name\":\"Rex\",\"categoryId\":7}\n{\"name\":\"Tom\",\"categoryId\":8}", []string{`1 0 "Rex" 7 ""`, `2 0 "Tom" 8 ""`}},
 		"unknown member":      {`{"name":"Rex","categoryId":7,"colour":"red"}`, []string{`1 0 "Rex" 7 ""`}},
@@ -142,14 +149,7 @@ func TestReadNDJSON(t *testing.T) {
 		"row of 4 MiB":        {long[:file.MaxRow-len(`{"name":""}`)] + "\n", []string{fmt.Sprintf("1 %q: the row is not valid JSON: invalid character 'x' at start of value at byte 0", long[:file.MaxRow-len(`{"name":""}`)])}},
 		"million characters":  {`{"name":"` + long[:1_000_000] + `","categoryId":7}`, []string{fmt.Sprintf("1 %q: name %s", `{"name":"`+long[:1_000_000]+`","categoryId":7}`, domain.PetNameRule)}},
 		"last row over 4 MiB": {long + "x", []string{"error: line 1: the row is larger than 4 MiB: shorten it"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(test.want, read(test.text, file.NDJSON)); diff != "" {
-				t.Errorf("(-want +got)\n%.2000s", diff)
-			}
-		})
-	}
+	})
 }
 
 func TestReadReturnsTheErrorOfTheFile(t *testing.T) {
@@ -206,3 +206,69 @@ func TestReaderLimitsTheMemoryOfARow(t *testing.T) {
 		}
 	}
 }
+
+// write writes records to a text.
+func write[T any](t *testing.T, newWriter func(io.Writer, file.Format) *file.Writer[T], format file.Format, records ...T) string {
+	t.Helper()
+	var text strings.Builder
+	w := newWriter(&text, format)
+	for _, record := range records {
+		if err := w.Write(record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+func TestWritePets(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[file.Format]string{file.CSV: "id,name,categoryId,status\r\n", file.NDJSON: ""} {
+		if got := write(t, file.NewPetWriter, format); got != want {
+			t.Errorf("%s without a pet: got %q, want %q", format, got, want)
+		}
+	}
+	pets := []domain.Pet{
+		{ID: 1, Name: `Rex, the "dog"`, CategoryID: -7, Status: domain.PetSold},
+		{ID: math.MaxInt64, Name: " <b>ä", CategoryID: 0},
+	}
+	for format, want := range map[file.Format]string{
+		file.CSV:    "id,name,categoryId,status\r\n1,\"Rex, the \"\"dog\"\"\",-7,sold\r\n9223372036854775807,\" <b>ä\",0,\r\n",
+		file.NDJSON: "{\"id\":1,\"name\":\"Rex, the \\\"dog\\\"\",\"categoryId\":-7,\"status\":\"sold\"}\n{\"id\":9223372036854775807,\"name\":\" <b>ä\",\"categoryId\":0}\n",
+	} {
+		if diff := cmp.Diff(want, write(t, file.NewPetWriter, format, pets...)); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", format, diff)
+		}
+	}
+}
+
+func TestWriteOrders(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+	order := domain.Order{ID: 3, PetID: 2, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon.Add(time.Millisecond)}
+	for format, want := range map[file.Format]string{
+		file.CSV:    "id,petId,status,createdAt,updatedAt\r\n3,2,placed,2026-11-20T12:00:00.000Z,2026-11-20T12:00:00.001Z\r\n",
+		file.NDJSON: "{\"id\":3,\"petId\":2,\"status\":\"placed\",\"createdAt\":\"2026-11-20T12:00:00.000Z\",\"updatedAt\":\"2026-11-20T12:00:00.001Z\"}\n",
+	} {
+		if diff := cmp.Diff(want, write(t, file.NewOrderWriter, format, order)); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", format, diff)
+		}
+	}
+}
+
+func TestFlushReturnsTheErrorOfTheFile(t *testing.T) {
+	t.Parallel()
+	for _, format := range []file.Format{file.NDJSON, file.CSV} {
+		w := file.NewPetWriter(failingWriter{}, format)
+		_ = w.Write(domain.Pet{ID: 1, Name: "Rex"})
+		if err := w.Flush(); !errors.Is(err, errFailed) {
+			t.Errorf("%s: got %v, want %v", format, err, errFailed)
+		}
+	}
+}
+
+type failingWriter struct{}
+
+func (failingWriter) Write([]byte) (int, error) { return 0, errFailed }
