@@ -123,7 +123,6 @@ func TestDocumentHasPropertiesOfHost(t *testing.T) {
 	}
 }
 
-// document returns the document for an API in the folder of the document.
 func document(t *testing.T, o docs.Options) []byte {
 	t.Helper()
 	_, text, err := docs.Document(o, "v1")

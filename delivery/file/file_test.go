@@ -211,7 +211,6 @@ func TestReaderLimitsTheMemoryOfARow(t *testing.T) {
 	}
 }
 
-// write writes records to a text.
 func write[T any](t *testing.T, newWriter func(io.Writer, file.Format) *file.Writer[T], format file.Format, records ...T) string {
 	t.Helper()
 	var text strings.Builder
