@@ -46,7 +46,6 @@ func newService(t *testing.T, o petstore.Options) *petstore.Service {
 	return service
 }
 
-// mounted returns an engine with the API of a service.
 func mounted(t *testing.T, service *petstore.Service) *gin.Engine {
 	t.Helper()
 	engine := gin.New()
@@ -75,7 +74,6 @@ func newKey(t *testing.T, service *petstore.Service) string {
 	return key
 }
 
-// metricNames returns the names of the metrics in a registry.
 func metricNames(t *testing.T, registry *prometheus.Registry) map[string]bool {
 	t.Helper()
 	families, err := registry.Gather()

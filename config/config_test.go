@@ -71,7 +71,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// checkProblems compares the problems that Load returns with want.
 func checkProblems(t *testing.T, options Options, want ...string) {
 	t.Helper()
 	_, err := Load(options)
@@ -84,7 +83,6 @@ func checkProblems(t *testing.T, options Options, want ...string) {
 	}
 }
 
-// wantDefaults expects Load to return the defaults of all settings.
 func wantDefaults(t *testing.T, o Options) {
 	t.Helper()
 	got, err := Load(o)
@@ -96,13 +94,11 @@ func wantDefaults(t *testing.T, o Options) {
 	}
 }
 
-// writeConfig writes a YAML file and returns its path.
 func writeConfig(t *testing.T, text string) string {
 	t.Helper()
 	return write(t, filepath.Join(t.TempDir(), "petstore.yaml"), text)
 }
 
-// write writes a file and returns its path.
 func write(t *testing.T, path, text string) string {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -120,7 +123,6 @@ func TestDocumentHasPropertiesOfHost(t *testing.T) {
 	}
 }
 
-// document returns the document for an API in the folder of the document.
 func document(t *testing.T, o docs.Options) []byte {
 	t.Helper()
 	_, text, err := docs.Document(o, "v1")
@@ -181,4 +183,115 @@ func responses(doc *openapi3.T) map[string]string {
 		}
 	}
 	return found
+}
+
+// readPage returns a page without its code blocks.
+func readPage(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile("(?ms)^```.*?^```$").ReplaceAllString(string(text), "")
+}
+
+// headings returns the anchors of the headings of a page, as GitHub makes them.
+func headings(page string) (anchors []string) {
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(page, -1) {
+		anchor := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(heading[1]), "")
+		anchors = append(anchors, strings.ReplaceAll(anchor, " ", "-"))
+	}
+	return anchors
+}
+
+func TestLinksBetweenPagesLeadToFilesAndHeadings(t *testing.T) {
+	t.Parallel()
+	var pages []string
+	for _, pattern := range []string{"*.md", "../*.md"} {
+		found, _ := filepath.Glob(pattern) // both patterns are valid
+		pages = append(pages, found...)
+	}
+	links := 0
+	for _, page := range pages {
+		for _, link := range regexp.MustCompile(`\]\(([^)]*)\)`).FindAllStringSubmatch(readPage(t, page), -1) {
+			target, anchor, _ := strings.Cut(link[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			links++
+			target = filepath.Join(filepath.Dir(page), target)
+			if link[1][0] == '#' {
+				target = page
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: %v", page, err)
+			} else if anchor != "" && !slices.Contains(headings(readPage(t, target)), anchor) {
+				t.Errorf("%s: %s has no heading #%s", page, target, anchor)
+			}
+		}
+	}
+	if len(pages) < 10 || links < 50 {
+		t.Errorf("got %d links on %d pages, want at least 50 on 10", links, len(pages))
+	}
+}
+
+func TestErrorPageHasTheCodesOfTheDocument(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := decode(t, text)
+	for _, name := range []string{"components", "schemas", "Error", "properties", "code"} {
+		schema = schema[name].(map[string]any)
+	}
+	statuses := map[string]string{} // of the codes that an operation returns
+	for _, example := range regexp.MustCompile(`"code": "(\w+)",\s+"message": .*,\s+"status": (\d+)`).FindAllStringSubmatch(string(text), -1) {
+		statuses[example[1]] = example[2]
+	}
+	var codes []any
+	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (\\d+) \\| [^|]+ \\| [^|]+ \\|$").FindAllStringSubmatch(readPage(t, "errors.md"), -1) {
+		codes = append(codes, row[1])
+		if want, known := statuses[row[1]]; known && row[2] != want {
+			t.Errorf("%s: got the status %s, want %s", row[1], row[2], want)
+		}
+	}
+	if diff := gocmp.Diff(schema["x-extensible-enum"], any(codes)); diff != "" || len(statuses) < 15 {
+		t.Errorf("codes of the document, %d with a status, and of the page (-want +got):\n%s", len(statuses), diff)
+	}
+}
+
+// increase and rate ignore the first value of a counter, so a panel that shows the first
+// request of a key adds the values of counters that did not exist before.
+func TestGrafanaPanelsOfKeysShowTheFirstRequest(t *testing.T) {
+	t.Parallel()
+	file, err := os.ReadFile("grafana.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dashboard struct {
+		Panels []struct{ Targets []struct{ Expr string } }
+	}
+	if err := json.Unmarshal(file, &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	for _, metric := range []string{"petstore_http_deprecated_requests_total", "petstore_http_rate_limited_requests_total"} {
+		counter := "max_over_time\\(" + metric + `\{job=~"\$job"\}\[[^]]+\]`
+		newCounters := regexp.MustCompile(counter + `\) unless ` + counter + ` offset [^)]+\)`)
+		queries := 0
+		for _, panel := range dashboard.Panels {
+			for _, target := range panel.Targets {
+				if !strings.Contains(target.Expr, metric) {
+					continue
+				}
+				queries++
+				if !newCounters.MatchString(target.Expr) {
+					t.Errorf("no match for %s in the query %s", newCounters, target.Expr)
+				}
+			}
+		}
+		if queries == 0 {
+			t.Errorf("no panel shows %s", metric)
+		}
+	}
 }

@@ -69,7 +69,6 @@ func (k keysTest) wantKeys(t *testing.T, want ...apikey.Key) {
 	}
 }
 
-// noonPlus returns noon plus d.
 func noonPlus(d time.Duration) *time.Time {
 	t := noon.Add(d)
 	return &t

@@ -22,7 +22,6 @@ type clock struct{ time time.Time }
 
 func (c *clock) now() time.Time { return c.time }
 
-// open opens a new store.
 func open(t *testing.T) *repository.Store {
 	t.Helper()
 	return openDatabase(t, enginetest.New(t))
@@ -39,7 +38,6 @@ func openDatabase(t *testing.T, database enginetest.Database) *repository.Store 
 	return store
 }
 
-// allPets returns all pets of a store.
 func allPets(t *testing.T, store *repository.Store) []domain.Pet {
 	t.Helper()
 	q := domain.PetQuery{PageRequest: domain.PageRequest{Limit: 10_000}}

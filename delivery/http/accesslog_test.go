@@ -136,7 +136,6 @@ func TestLogTracesAndMetricsContainNoSecrets(t *testing.T) {
 	}
 }
 
-// percentEncoded returns a text of which all characters are percent-encoded.
 func percentEncoded(text string) string {
 	var encoded strings.Builder
 	for _, c := range []byte(text) {

@@ -20,7 +20,6 @@ import (
 	"example.com/petstore/docs"
 )
 
-// document loads the OpenAPI document once.
 var document = sync.OnceValues(func() (*openapi3.T, error) {
 	_, text, err := docs.Document(docs.Options{}, "v1")
 	if err != nil {
@@ -155,7 +154,6 @@ func TestRegisteredRoutesMatchDocument(t *testing.T) {
 	}
 }
 
-// allowHeaders returns the header Allow of each path of the service.
 func allowHeaders(t *testing.T) map[string]string {
 	t.Helper()
 	methods := map[string][]string{"/livez": {"GET", "HEAD"}, "/readyz": {"GET", "HEAD"}}

@@ -6,10 +6,9 @@
 //
 // Its files, each with its options:
 //
-//	api.go, routes.go                  the API, the list of its routes, mounting it
+//	api.go, routes.go                  the API, the list of its routes, mounting it, the removal of getPet
 //	middleware.go, requeststate.go     what every request passes, its state and its deadline
 //	auth.go, ratelimit.go              authentication, rate limit
-//	deprecation.go                     the headers and the removal of getPet
 //	body.go                            bodies, parameters, Idempotency-Key (see also internal/binding and internal/record)
 //	pets.go, orders.go                 the operations
 //	page.go                            pages of lists, and their cache

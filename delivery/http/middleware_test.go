@@ -200,7 +200,6 @@ func TestPreflightNeedsNoAPIKey(t *testing.T) {
 	}
 }
 
-// exposedHeaders are the response headers that a page of an allowed origin can read.
 var exposedHeaders = []string{"Link", "Location", "X-Request-Id", "Retry-After", "RateLimit", "RateLimit-Policy", "Idempotency-Replayed", "ETag", "Deprecation", "Sunset"}
 
 func TestAllowedOriginCanReadEveryResponse(t *testing.T) {
@@ -354,7 +353,6 @@ func (s *testServer) waitForAccessLog(t *testing.T) map[string]any {
 	return s.accessLog(t)[0]
 }
 
-// rawGet returns the text of a GET of a pet.
 func (s *testServer) rawGet() string {
 	return "GET /v1/pets/1 HTTP/1.1\r\nHost: petstore\r\nAuthorization: Bearer " + s.key + "\r\n\r\n"
 }

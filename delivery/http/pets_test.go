@@ -204,7 +204,6 @@ func postOrder(body string, header ...string) request {
 	return request{method: http.MethodPost, path: "/v1/store/orders", header: header, body: body}
 }
 
-// orderAction returns a POST to the sub-resource deliver or cancel of an order.
 func orderAction(id int, action string) request {
 	return newRequest(http.MethodPost, fmt.Sprintf("/v1/store/orders/%d/%s", id, action))
 }

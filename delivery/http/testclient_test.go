@@ -145,10 +145,8 @@ func readBody(res *http.Response) (response, error) {
 	return response{res, body}, err
 }
 
-// name returns the method and the target of the request.
 func (res response) name() string { return res.Request.Method + " " + res.Request.URL.RequestURI() }
 
-// check compares the response with want.
 func (res response) check(t *testing.T, want wantResponse) {
 	t.Helper()
 	if want.status != 0 && res.StatusCode != want.status {

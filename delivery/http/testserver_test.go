@@ -257,7 +257,6 @@ func (s *testServer) createPets(t testing.TB, newPets ...domain.NewPet) []domain
 	return pets
 }
 
-// newPets returns n equal pets with a status.
 func newPets(n int, status domain.PetStatus) []domain.NewPet {
 	return slices.Repeat([]domain.NewPet{{Name: "Rex", CategoryID: 7, Status: status}}, n)
 }
@@ -280,7 +279,6 @@ func (s *testServer) whileStoreBusy(t *testing.T, f func()) {
 	}
 }
 
-// withGet replaces Pets.Get.
 func withGet(get func(ctx context.Context, id int64) (domain.Pet, error)) option {
 	return func(o *rest.Options) { o.Pets = petsWithGet{o.Pets, get} }
 }
@@ -292,7 +290,6 @@ type petsWithGet struct {
 
 func (p petsWithGet) Get(ctx context.Context, id int64) (domain.Pet, error) { return p.get(ctx, id) }
 
-// withCreate replaces Pets.Create.
 func withCreate(create func(ctx context.Context) (domain.Pet, error)) option {
 	return func(o *rest.Options) { o.Pets = petsWithCreate{o.Pets, create} }
 }
@@ -376,7 +373,6 @@ func (s *testServer) expectFrom(t *testing.T, conn net.Conn, want wantResponse) 
 	res.check(t, want)
 }
 
-// waitUntil waits until a condition holds, for 20 seconds at most.
 func waitUntil(t *testing.T, name string, condition func() bool) {
 	t.Helper()
 	for start := time.Now(); !condition(); time.Sleep(time.Millisecond) {

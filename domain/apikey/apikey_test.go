@@ -23,7 +23,6 @@ var times = map[string]*time.Time{
 	"never": nil, "past": noonPlus(-time.Millisecond), "now": noonPlus(0), "future": noonPlus(time.Millisecond),
 }
 
-// noonPlus returns noon plus d.
 func noonPlus(d time.Duration) *time.Time {
 	t := noon.Add(d)
 	return &t

@@ -136,7 +136,6 @@ func TestRedirectsAreRelative(t *testing.T) {
 	}
 }
 
-// A service is an API that is mounted under a path.
 type service string
 
 func (s service) BasePath() string { return string(s) }
@@ -204,7 +203,6 @@ func get(t *testing.T, engine *gin.Engine, path string, headers ...string) *http
 	return response
 }
 
-// compressible are the paths of the files that are sent compressed.
 var compressible = []string{
 	"/openapi.json", "/swagger/index.html", "/swagger/index.css", "/swagger/swagger-initializer.js",
 	"/swagger/swagger-ui.css", "/swagger/swagger-ui-bundle.js",

@@ -18,10 +18,8 @@ import (
 	"example.com/petstore/usecase"
 )
 
-// storePath returns the path of the store in dir.
 func storePath(dir string) string { return filepath.Join(dir, "petstore.db") }
 
-// queryInt returns the number that a query returns from the store in dir.
 func queryInt(t *testing.T, dir, query string) (n int) {
 	t.Helper()
 	db, err := sql.Open("sqlite3", storePath(dir))

@@ -9,7 +9,6 @@ import (
 	"testing"
 )
 
-// check ends the test with an error that is not nil.
 func check(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -17,7 +16,6 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// names returns the names of the files in dir.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	found, err := fs.Glob(os.DirFS(dir), "*")
@@ -25,7 +23,6 @@ func names(t *testing.T, dir string) []string {
 	return found
 }
 
-// publishFile writes a file, which it publishes.
 func publishFile(t *testing.T, path, text string) {
 	t.Helper()
 	file, err := createFile(path)

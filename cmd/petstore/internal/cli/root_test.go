@@ -45,7 +45,6 @@ func TestCommandPageHasTheHelpOfEveryCommand(t *testing.T) {
 	}
 }
 
-// helpSections returns the section of a command and those of its subcommands.
 func helpSections(t *testing.T, command *cobra.Command) string {
 	t.Helper()
 	var help, errors strings.Builder
