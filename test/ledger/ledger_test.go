@@ -78,6 +78,8 @@ func TestCheckComparesTheStoreWithTheLedger(t *testing.T) {
 		"sold twice":                  {delivery, AtTheEnd, pending + placed + "6,1,placed", "0 1 0"},
 		"another id":                  {delivery, AtTheEnd, "2,rex,7,sold 5,2,delivered", "0 0 1"},
 		"another category":            {delivery, AtTheEnd, "1,rex,8,sold " + delivered, "0 0 1"},
+		"id not yet acknowledged":     {delivery, 0, "2,rex,7,available", "0 0 0"}, // a request that was repeated
+		"order not yet acknowledged":  {delivery, 2, pending + "6,1,placed", "0 0 0"},
 		"another order":               {delivery, AtTheEnd, sold + "6,1,delivered", "0 0 1"},
 		"pet and order disagree":      {delivery, AtTheEnd, available + placed, "0 0 1"},
 		"pet is sold without order":   {delivery, AtTheEnd, sold, "0 0 1"},
