@@ -69,7 +69,9 @@ func (c changes) Begin(ctx context.Context, at time.Time) error {
 	if position, err := c.Position(ctx); err != nil || position > 0 {
 		return err
 	}
-	return c.db.WithContext(ctx).Create(&changeModel{ID: at.UnixMicro(), Type: "begin", At: at.UnixMilli()}).Error
+	done := c.db.WithContext(ctx).Create(&changeModel{ID: at.UnixMicro(), Type: "begin", At: at.UnixMilli()})
+	c.tx.MarkChanged(done.RowsAffected) // cached pages have no position, or one of an earlier recording
+	return done.Error
 }
 
 // changesPerRemoval is the number of changes that one transaction removes, while others wait.

@@ -72,6 +72,7 @@ func newChangeStreams(o *Options) *changeStreams {
 // client disconnects, does not accept them in time or may not read them any more, the server shuts down,
 // or the store fails. Then the client connects again, and gets an error, or the changes that follow.
 func (a *API) streamChanges(c *gin.Context, after int64) error {
+	shutdown := a.streams.shutdownOf(c.Request)
 	stream := a.streams.add(stateOf(c).caller)
 	if stream == nil {
 		c.Header("Retry-After", "1")
@@ -92,9 +93,9 @@ func (a *API) streamChanges(c *gin.Context, after int64) error {
 	if c.Request.Method == http.MethodHead {
 		return nil
 	}
-	stateOf(c).removeDeadline()
-	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{}) // at which net/http would cancel the context
-	shutdown := a.streams.shutdownOf(c.Request)
+	state := stateOf(c)
+	state.removeDeadline()
+	state.stream = true
 	check := time.NewTicker(a.streams.check)
 	defer check.Stop()
 	idle, committed := 0, closed

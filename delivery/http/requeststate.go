@@ -22,6 +22,7 @@ type requestState struct {
 	id     [1]string // the X-Request-Id, as a value of http.Header
 	caller string    // empty before authentication
 	health bool      // of a health check
+	stream bool      // the response takes as long as the client wants
 }
 
 type stateKey struct{}
@@ -81,7 +82,7 @@ func (a *API) endRequest(c *gin.Context, s *requestState, start time.Time) {
 	s.end()
 	a.metrics.inFlight.Dec()
 	route, method, status := routeOf(c), methodOf(c), c.Writer.Status()
-	if a.measured {
+	if a.measured && !s.stream {
 		a.metrics.observe(route, method, status, duration)
 	}
 	// log.Check would read the clock again.

@@ -83,7 +83,7 @@ type ChangeReader interface {
 type ChangeRepository interface {
 	ChangeReader
 	// Begin begins to record changes, unless they are recorded. Their positions begin with a number
-	// that follows from at, above those of an earlier recording.
+	// that follows from at, above those of an earlier recording unless the clock was set back.
 	Begin(ctx context.Context, at time.Time) error
 	// RemoveOld removes the oldest changes, up to a number, if all of them are of a time before from or
 	// after to, as of a clock that was wrong. It reports whether it did, so that there may be more.

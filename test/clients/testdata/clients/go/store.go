@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"example.com/till/petstore"
 )
@@ -118,6 +119,7 @@ func (c *Copy) read(ctx context.Context, api *petstore.ClientWithResponses) erro
 	if first.Headers200.ChangesPosition == nil {
 		return errors.New("the service does not record changes")
 	}
+	time.Sleep(time.Second) // until no process has pages without the changes before the position
 	pets, err := allPets(ctx, api, petstore.ListPetsParams{Limit: new(100)})
 	if err != nil {
 		return err

@@ -1,3 +1,4 @@
+import time
 from collections.abc import Iterator
 
 import petstore
@@ -54,5 +55,6 @@ class Copy:
         headers = pets.list_pets_with_http_info(limit=1).headers
         if "Changes-Position" not in headers:
             raise RuntimeError("the service does not record changes")
+        time.sleep(1)  # until no process has pages without the changes before the position
         self.pets = {pet.id: pet for pet in all_pets(pets, limit=100)}
         self.position = int(headers["Changes-Position"])

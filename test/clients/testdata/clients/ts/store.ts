@@ -66,6 +66,7 @@ export class Copy {
     if (error) throw new Error(`${error.code}: ${error.message}`);
     const position = response.headers.get("Changes-Position");
     if (position === null) throw new Error("the service does not record changes");
+    await new Promise((resolve) => setTimeout(resolve, 1000)); // until no process has pages without the changes before the position
     this.pets = new Map((await allPets(api, { limit: 100 })).map((pet) => [pet.id, pet]));
     this.position = Number(position);
   }
