@@ -29,7 +29,7 @@ func (c changes) List(ctx context.Context, page domain.PageRequest) (domain.Page
 	case len(items) > 0 && (page.After == 0 || items[0].Seq == page.After):
 		return cutPage(items[1:], page.Limit), nil
 	}
-	first, err := c.end(ctx, "id")
+	first, err := c.firstID(ctx, "id")
 	switch {
 	case err != nil:
 	case first == 0:
@@ -40,10 +40,10 @@ func (c changes) List(ctx context.Context, page domain.PageRequest) (domain.Page
 	return none, err
 }
 
-func (c changes) Position(ctx context.Context) (int64, error) { return c.end(ctx, "id DESC") }
+func (c changes) Position(ctx context.Context) (int64, error) { return c.firstID(ctx, "id DESC") }
 
-// end returns the first id in an order, 0 for none.
-func (c changes) end(ctx context.Context, order string) (int64, error) {
+// firstID returns the first id in an order, 0 for none.
+func (c changes) firstID(ctx context.Context, order string) (int64, error) {
 	var model changeModel
 	err := c.db.WithContext(ctx).Select("id").Order(order).Take(&model).Error
 	return model.ID, notFoundAs(err, nil)

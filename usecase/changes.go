@@ -59,11 +59,15 @@ func (c *Changes) End(ctx context.Context) (bool, error) {
 
 // repeat repeats a transaction until it has removed nothing. It reports whether one has removed something.
 func (c *Changes) repeat(ctx context.Context, remove func(context.Context, port.ChangeRepository) (bool, error)) (removed bool, err error) {
-	for more := true; more && err == nil; removed = removed || more {
-		err = c.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
+	for {
+		var more bool
+		err := c.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) (err error) {
 			more, err = remove(ctx, r.Changes)
 			return err
 		})
+		if err != nil || !more {
+			return removed, err
+		}
+		removed = true
 	}
-	return removed, err
 }
