@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -129,4 +130,28 @@ func decode[T any](t *testing.T, body []byte) (value T) {
 		t.Fatalf("%s: %v", body, err)
 	}
 	return value
+}
+
+// addingPets adds an animal after each page that it reads.
+type addingPets struct {
+	rest.Pets
+	add func()
+}
+
+func (p addingPets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error) {
+	page, err := p.Pets.List(ctx, q)
+	p.add()
+	return page, err
+}
+
+func TestPositionIsReadBeforeThePage(t *testing.T) {
+	t.Parallel()
+	var s *testServer
+	s = newTestServer(t, func(o *rest.Options) {
+		o.Pets = addingPets{o.Pets, func() { s.createPets(t, domain.NewPet{Name: "Rex"}) }}
+	})
+	before := positionOf(t, s.expect(t, get("/v1/store/orders"), ok(`[]`)))
+	if got := positionOf(t, s.expect(t, get("/v1/pets"), ok(`[]`))); got != before {
+		t.Errorf("got the position %d, want %d: the page lacks the animal of the next change", got, before)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -95,12 +96,12 @@ func (s stream) event(t *testing.T) string {
 }
 
 // wantEnd expects only comments until the end.
-func (s stream) wantEnd(t *testing.T, err bool) {
+func (s stream) wantEnd(t *testing.T) {
 	t.Helper()
 	for {
 		part, ok := s.next()
 		switch {
-		case !ok && err == (s.lines.Err() != nil) && part == "":
+		case !ok && s.lines.Err() == nil && part == "":
 			return
 		case !ok || part != ":\n":
 			t.Fatalf("got %q and the error %v, want the end", part, s.lines.Err())
@@ -226,9 +227,19 @@ func TestStreamEnds(t *testing.T) {
 			s := startStreams(t, longTimeouts)
 			changes := s.stream(t, s.client, "/v1/changes")
 			end(t, s)
-			changes.wantEnd(t, false)
+			changes.wantEnd(t)
 		})
 	}
+}
+
+func TestStreamEndsWhenItsCallerIsAnother(t *testing.T) {
+	t.Parallel()
+	var caller atomic.Pointer[string]
+	caller.Store(new("ann"))
+	s := startStreams(t, longTimeouts, withAuthenticator(func(*gin.Context) (string, error) { return *caller.Load(), nil }))
+	changes := s.stream(t, s.client, "/v1/changes")
+	caller.Store(new("bob"))
+	changes.wantEnd(t)
 }
 
 func TestStreamEndsWhenTheServerShutsDown(t *testing.T) {
@@ -237,7 +248,7 @@ func TestStreamEndsWhenTheServerShutsDown(t *testing.T) {
 	stop, served := s.serveUntil(t, s.streamEngine(t), longTimeouts)
 	changes := s.stream(t, s.client, "/v1/changes")
 	stop()
-	changes.wantEnd(t, false)
+	changes.wantEnd(t)
 	if err := <-served; err != nil {
 		t.Error(err)
 	}
@@ -245,13 +256,14 @@ func TestStreamEndsWhenTheServerShutsDown(t *testing.T) {
 
 func TestSlowReaderIsDisconnected(t *testing.T) {
 	t.Parallel()
-	s := startStreams(t, longTimeouts)
+	registry, lagged := prometheus.NewRegistry(), false
+	s := startStreams(t, longTimeouts, withMetrics(registry))
 	changes := s.stream(t, s.client, "/v1/changes")
 	news := slices.Repeat([]domain.NewPet{{Name: strings.Repeat("犬", 200)}}, 1000)
 	ended := func() bool {
 		return s.log.FilterMessage("request").Filter(func(e observer.LoggedEntry) bool { return e.ContextMap()["route"] == "/v1/changes" }).Len() == 1
 	}
-	for !ended() { // the kernel buffers some megabytes
+	waitUntil(t, "the slow reader is disconnected", func() bool { // the kernel buffers some megabytes
 		err := s.store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 			_, err := r.Pets.CreateAll(ctx, news)
 			return err
@@ -259,9 +271,11 @@ func TestSlowReaderIsDisconnected(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	if changes.StatusCode != http.StatusOK {
-		t.Errorf("got status %d", changes.StatusCode)
+		lagged = lagged || gauge(t, registry, "petstore_changes_lag") > 0
+		return ended()
+	})
+	if changes.StatusCode != http.StatusOK || !lagged {
+		t.Errorf("got status %d, and that the stream lagged: %t", changes.StatusCode, lagged)
 	}
 }
 

@@ -21,6 +21,16 @@ func (a *API) SetStreamTimes(check, timeout time.Duration) {
 	a.streams.check, a.streams.timeout = check, timeout
 }
 
+func TestPageWithAPositionIsNotCachedForLong(t *testing.T) {
+	t.Parallel()
+	for age, want := range map[time.Duration]bool{maxPageAge - time.Minute: true, maxPageAge: false} {
+		page := encodedPage{readAt: time.Now().Add(-age)}
+		if got := page.valid(0, 0); got != want {
+			t.Errorf("after %s: got %t, want %t", age, got, want)
+		}
+	}
+}
+
 // TestReadOfAStreamDoesNotJoinAnEarlierOne: the earlier one may lack a change for which the stream was woken.
 func TestReadOfAStreamDoesNotJoinAnEarlierOne(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -141,8 +142,10 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 func pageOfChangesIsExact(t *testing.T, s Store) {
 	position := beginChanges(t, s)
 	const writers, pets = 8, 50
+	var writing sync.WaitGroup
+	defer writing.Wait()
 	for range writers {
-		go func() {
+		writing.Go(func() {
 			for range pets {
 				err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 					pet, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
@@ -156,7 +159,7 @@ func pageOfChangesIsExact(t *testing.T, s Store) {
 					return
 				}
 			}
-		}()
+		})
 	}
 	animals := map[int64]domain.Pet{}
 	for len(animals) < writers*pets || animals[writers*pets].Status == "" {

@@ -30,7 +30,7 @@ type Followers struct {
 	Key  string
 
 	followers []*follower
-	begun     sync.WaitGroup
+	reading   sync.WaitGroup
 	connected atomic.Int64
 }
 
@@ -61,7 +61,7 @@ func (f *Followers) Follow(ctx context.Context, t *testing.T, n int) {
 			one.pets, one.orders = map[int64]json.RawMessage{}, map[int64]json.RawMessage{}
 		}
 		f.followers = append(f.followers, one)
-		f.begun.Go(func() {
+		f.reading.Go(func() {
 			for ctx.Err() == nil && one.err == nil {
 				one.read(ctx)
 			}
@@ -82,7 +82,7 @@ func (f *Followers) Slowest() int {
 // and that the copy that they make is the store.
 func (f *Followers) WantAll(t *testing.T) {
 	t.Helper()
-	f.begun.Wait()
+	f.reading.Wait()
 	first := f.followers[0]
 	for i, one := range f.followers {
 		for start := time.Now(); one.err == nil && !one.readPage(t.Context()); time.Sleep(time.Millisecond) { //nolint:forbidigo // of the test
@@ -140,6 +140,7 @@ func (f *Followers) send(ctx context.Context, url, path, accept string) (*http.R
 	if err != nil || response.StatusCode == http.StatusOK {
 		return response, err
 	}
+	defer response.Body.Close()
 	body, _ := io.ReadAll(response.Body)
 	return nil, fmt.Errorf("%s: %d %s", path, response.StatusCode, body)
 }
