@@ -21,9 +21,9 @@ func TestServiceWithoutChangesRemovesThem(t *testing.T) {
 	if got := status(t, mounted(t, service), "/changes", newKey(t, service)); got != http.StatusOK {
 		t.Errorf("got status %d, want 200", got)
 	}
-	first, err := service.Store().Changes().Position(t.Context())
-	if err != nil || first == 0 {
-		t.Errorf("got the position %d and %v", first, err)
+	first, err := service.Store().Changes().Recording(t.Context())
+	if err != nil || !first.Active {
+		t.Errorf("got %+v and %v", first, err)
 	}
 	core, log := observer.New(zap.InfoLevel)
 	const removed = "removed all changes, because this service does not record them"
@@ -36,13 +36,13 @@ func TestServiceWithoutChangesRemovesThem(t *testing.T) {
 	if got := status(t, mounted(t, without), "/changes", newKey(t, without)); got != http.StatusNotFound {
 		t.Errorf("without changes: got status %d, want 404", got)
 	}
-	if position, err := service.Store().Changes().Position(t.Context()); err != nil || position != 0 {
-		t.Errorf("got the position %d and %v, want none", position, err)
+	if recording, err := service.Store().Changes().Recording(t.Context()); err != nil || recording.Active {
+		t.Errorf("got %+v and %v, want that no changes are recorded", recording, err)
 	}
 
 	again := newService(t, petstore.Options{Store: store, RecordChanges: true})
-	_, err = again.Store().Changes().List(t.Context(), domain.PageRequest{After: first, Limit: 1})
-	if err == nil || err.Error() != domain.ChangesExpired(first).Error() {
+	_, err = again.Store().Changes().List(t.Context(), domain.PageRequest{After: first.Last, Limit: 1})
+	if err == nil || err.Error() != domain.ChangesExpired(first.Last).Error() {
 		t.Errorf("an earlier position: got %v, want that it has expired", err)
 	}
 }

@@ -135,7 +135,7 @@ func New(ctx context.Context, o Options) (_ *Service, err error) {
 	}
 	api.Pets, api.Orders, api.Keys = usecase.NewPets(s.store, s.store.Pets(), now), usecase.NewOrders(s.store, s.store.Orders(), now), s.keys
 	api.Versions = s.store.Versions
-	changes := usecase.NewChanges(s.store, s.store.Changes(), now)
+	changes := usecase.NewChanges(s.store, s.store.Changes(), now, s.store.MaxStaleness())
 	if o.RecordChanges {
 		if err := changes.Begin(ctx); err != nil {
 			return nil, fmt.Errorf("petstore.New: record changes: %w", err)

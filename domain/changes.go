@@ -27,10 +27,25 @@ type Change struct {
 	Order *Order // nil for an animal
 }
 
-// ChangesExpired returns the ErrExpired for a position whose next changes are not kept any more.
+// A ChangePage is a page of changes. Position is that of the last one, or if there is none the one
+// that the page follows.
+type ChangePage struct {
+	Page[Change]
+	Position int64
+}
+
+// A Recording says which changes are recorded: all those after the position KeptAfter. Last is the
+// position of the last one, KeptAfter if there is none. If Active is false, no more are recorded.
+type Recording struct {
+	Active          bool
+	KeptAfter, Last int64
+}
+
+// ChangesExpired returns the ErrExpired for a position whose next changes are not known, because they
+// are not kept any more or because it is not one of this recording.
 func ChangesExpired(position int64) error {
 	return &Error{
 		Kind: ErrExpired, Code: CodeChangesExpired,
-		Message: fmt.Sprintf("the changes after %d are not kept any more: read the lists again, then the changes after their Changes-Position", position),
+		Message: fmt.Sprintf("the changes after %d are not kept: read the lists again, then the changes after their Changes-Position", position),
 	}
 }

@@ -94,6 +94,13 @@ func (m *changeModel) record() domain.Change {
 	return change
 }
 
+// A recordingModel is the row that says whether changes are recorded.
+type recordingModel struct {
+	Active    int64 // 0 or 1
+	KeptAfter int64
+	Last      int64 `gorm:"->"` // of a query
+}
+
 type keyModel struct {
 	ID         int64
 	Hash       []byte
@@ -166,6 +173,7 @@ type unfinishedCopyModel struct {
 func (petModel) TableName() string            { return "pets" }
 func (orderModel) TableName() string          { return "orders" }
 func (changeModel) TableName() string         { return "changes" }
+func (recordingModel) TableName() string      { return "recording" }
 func (keyModel) TableName() string            { return "api_keys" }
 func (claimModel) TableName() string          { return "idempotency_keys" }
 func (importModel) TableName() string         { return "imports" }

@@ -39,6 +39,10 @@ func (s *Store) Orders() port.OrderReader { return orders{session: s.reads, shar
 // Changes reads the changes outside any transaction.
 func (s *Store) Changes() port.ChangeReader { return changes{s.reads} }
 
+// MaxStaleness returns for how long the Versions, and so the pages of lists, may miss the commits of
+// other processes.
+func (s *Store) MaxStaleness() time.Duration { return s.versions.MaxAge(s.maxStaleness) }
+
 // Keys reads the API keys outside any transaction. FindByHash caches what it finds.
 func (s *Store) Keys() port.KeyReader { return s.keys }
 

@@ -135,6 +135,7 @@ func TestVersionsAreCheckedUnlessTheyMayBeStale(t *testing.T) {
 			_, _, err := s.Versions(t.Context())
 			check(t, err)
 		}
+		storetest.Equal(t, "MaxStaleness", maxStaleness, s.MaxStaleness())
 		storetest.Equal(t, fmt.Sprint("the checks with the maximum staleness ", maxStaleness), want, polls.Load())
 	}
 }

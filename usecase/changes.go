@@ -2,6 +2,7 @@ package usecase
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"example.com/petstore/domain"
@@ -10,64 +11,115 @@ import (
 
 // Changes are the changes of animals and orders.
 type Changes struct {
-	tx      port.Transactor
-	changes port.ChangeReader
-	now     func() time.Time
+	tx           port.Transactor
+	changes      port.ChangeReader
+	now          func() time.Time
+	maxStaleness time.Duration
+	positions    atomic.Pointer[positions]
 }
 
-// NewChanges returns Changes of a store. now is the clock.
-func NewChanges(tx port.Transactor, changes port.ChangeReader, now func() time.Time) *Changes {
-	return &Changes{tx: tx, changes: changes, now: now}
+// positions are the last position, which was read before a time, and one read Changes.maxStaleness before that.
+type positions struct {
+	readAt        time.Time
+	last, earlier int64
+}
+
+// NewChanges returns Changes of a store. now is the clock. maxStaleness is for how long a page of a
+// list may miss the commits of other processes.
+func NewChanges(tx port.Transactor, changes port.ChangeReader, now func() time.Time, maxStaleness time.Duration) *Changes {
+	return &Changes{tx: tx, changes: changes, now: now, maxStaleness: maxStaleness}
 }
 
 // List returns a page of the changes after a position, or an ErrInvalid (invalid_parameter) or an
 // ErrExpired (changes_expired). It is exact: no change can appear before another one later.
-func (c *Changes) List(ctx context.Context, page domain.PageRequest) (domain.Page[domain.Change], error) {
+func (c *Changes) List(ctx context.Context, page domain.PageRequest) (domain.ChangePage, error) {
 	if err := page.Validate(); err != nil {
-		return domain.Page[domain.Change]{}, err
+		return domain.ChangePage{}, err
 	}
 	return c.changes.List(ctx, page)
 }
 
-// Position returns the Seq of the last change, 0 if none are recorded.
-func (c *Changes) Position(ctx context.Context) (int64, error) { return c.changes.Position(ctx) }
+// Last returns the position of the last change, 0 if none are recorded.
+func (c *Changes) Last(ctx context.Context) (int64, error) {
+	recording, err := c.changes.Recording(ctx)
+	if err != nil || !recording.Active {
+		return 0, err
+	}
+	return recording.Last, nil
+}
 
-// Begin begins to record changes, unless they are recorded.
+// Position returns the position of a change that all pages have that any process reads from now on, 0
+// if none are recorded: that of the last one, or of one before if pages may miss commits.
+func (c *Changes) Position(ctx context.Context) (int64, error) {
+	if c.maxStaleness == 0 {
+		return c.Last(ctx)
+	}
+	known := c.positions.Load()
+	if known == nil || time.Since(known.readAt) >= c.maxStaleness {
+		last, err := c.Last(ctx)
+		if err != nil {
+			return 0, err
+		}
+		next := &positions{readAt: time.Now(), last: last} //nolint:forbidigo // compared with an age
+		if known != nil {
+			next.earlier = known.last
+		}
+		c.positions.Store(next)
+		known = next
+	}
+	return known.earlier, nil
+}
+
+// Begin begins to record changes, unless they are recorded. It returns once there is a Position. It must
+// be called again from time to time, so that the position is not too old for lists that are seldom read.
 func (c *Changes) Begin(ctx context.Context) error {
-	if position, err := c.changes.Position(ctx); err != nil || position > 0 {
+	recording, err := c.changes.Recording(ctx)
+	if err == nil && !recording.Active {
+		if _, err = c.End(ctx); err == nil { // of which a process has not done all
+			err = c.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error { return r.Changes.Begin(ctx, c.now()) })
+		}
+	}
+	if err == nil {
+		_, err = c.Position(ctx)
+	}
+	if err != nil {
 		return err
 	}
-	return c.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error { return r.Changes.Begin(ctx, c.now()) })
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(c.maxStaleness):
+		return nil
+	}
 }
 
 // RemoveOld removes the changes that are older than retention, except for some of the last ones.
 func (c *Changes) RemoveOld(ctx context.Context, retention time.Duration) error {
-	_, err := c.repeat(ctx, func(ctx context.Context, changes port.ChangeRepository) (bool, error) {
+	return c.repeat(ctx, func(ctx context.Context, changes port.ChangeRepository) (bool, error) {
 		now := c.now()
 		return changes.RemoveOld(ctx, now.Add(-retention), now.Add(retention))
 	})
-	return err
 }
 
-// End removes all changes, so that no more are recorded. It reports whether there were any.
+// End ends the recording of changes and removes all. It reports whether there were any.
 func (c *Changes) End(ctx context.Context) (bool, error) {
-	if position, err := c.changes.Position(ctx); err != nil || position == 0 {
+	recording, err := c.changes.Recording(ctx)
+	if err != nil || !recording.Active && recording.Last == recording.KeptAfter {
 		return false, err
 	}
-	return c.repeat(ctx, func(ctx context.Context, changes port.ChangeRepository) (bool, error) { return changes.End(ctx) })
+	return true, c.repeat(ctx, func(ctx context.Context, changes port.ChangeRepository) (bool, error) { return changes.End(ctx) })
 }
 
-// repeat repeats a transaction until it has removed nothing. It reports whether one has removed something.
-func (c *Changes) repeat(ctx context.Context, remove func(context.Context, port.ChangeRepository) (bool, error)) (removed bool, err error) {
-	for {
-		var more bool
+// repeat repeats a transaction while it reports that there may be more to remove.
+func (c *Changes) repeat(ctx context.Context, remove func(context.Context, port.ChangeRepository) (bool, error)) error {
+	for more := true; more; {
 		err := c.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) (err error) {
 			more, err = remove(ctx, r.Changes)
 			return err
 		})
-		if err != nil || !more {
-			return removed, err
+		if err != nil {
+			return err
 		}
-		removed = true
 	}
+	return nil
 }

@@ -14,7 +14,7 @@ import (
 func TestOldChangesAreRemoved(t *testing.T) {
 	t.Parallel()
 	store, clock := open(t), &clock{noon}
-	changes := usecase.NewChanges(store, store.Changes(), clock.now)
+	changes := usecase.NewChanges(store, store.Changes(), clock.now, 0)
 	wantCount := func(want int64) {
 		t.Helper()
 		if n, err := store.Changes().Count(t.Context()); err != nil || n != want {
@@ -45,4 +45,60 @@ func TestOldChangesAreRemoved(t *testing.T) {
 		t.Errorf("got %t, %v, want that changes were removed", removed, err)
 	}
 	wantCount(0)
+}
+
+// TestPositionIsOldEnoughForStalePages: a page may lack what another process has just committed.
+func TestPositionIsOldEnoughForStalePages(t *testing.T) {
+	t.Parallel()
+	const maxStaleness = 200 * time.Millisecond
+	store, clock := open(t), &clock{noon}
+	changes := usecase.NewChanges(store, store.Changes(), clock.now, maxStaleness)
+	add := func() {
+		t.Helper()
+		must[any](t)(nil, store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+			_, err := r.Pets.Create(ctx, rex)
+			return err
+		}))
+	}
+	start := time.Now()
+	if err := changes.Begin(t.Context()); err != nil || time.Since(start) < maxStaleness {
+		t.Fatalf("Begin returned %v after %s, want that it waits until a position is old enough", err, time.Since(start))
+	}
+	begin := noon.UnixMicro()
+	var committed []time.Time // of the changes after begin
+	for len(committed) < 100 {
+		add()
+		committed = append(committed, time.Now())
+		position := must[int64](t)(changes.Position(t.Context()))
+		if position > begin {
+			if age := time.Since(committed[position-begin-1]); age < maxStaleness {
+				t.Fatalf("got the position of a change that is %s old", age)
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if position := must[int64](t)(changes.Position(t.Context())); position == begin {
+		t.Error("the position never rises")
+	}
+}
+
+func TestRecordingBeginsAfterAnEndThatWasInterrupted(t *testing.T) {
+	t.Parallel()
+	store, clock := open(t), &clock{noon}
+	changes := usecase.NewChanges(store, store.Changes(), clock.now, 0)
+	for range 2 {
+		if err := changes.Begin(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		must[any](t)(nil, store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+			if _, err := r.Pets.CreateAll(ctx, slices.Repeat([]domain.NewPet{rex}, 1500)); err != nil {
+				return err
+			}
+			_, err := r.Changes.End(ctx)
+			return err
+		}))
+	}
+	if n := must[int64](t)(store.Changes().Count(t.Context())); n != 500 {
+		t.Errorf("got %d changes, want only the last 500", n)
+	}
 }

@@ -50,7 +50,7 @@ func TestListRejectsInvalidQuery(t *testing.T) {
 	for limit, valid := range map[int]bool{-1: false, 0: false, 1: true, 100: true, 101: false} {
 		page := domain.PageRequest{Limit: limit}
 		_, err := s.pets.List(t.Context(), domain.PetQuery{PageRequest: page, Status: domain.PetSold})
-		_, changesErr := usecase.NewChanges(s.store, s.store.Changes(), time.Now).List(t.Context(), page)
+		_, changesErr := usecase.NewChanges(s.store, s.store.Changes(), time.Now, 0).List(t.Context(), page)
 		_, orderErr := s.orders.List(t.Context(), domain.OrderQuery{PageRequest: page, Status: domain.OrderCancelled})
 		if valid && (err != nil || orderErr != nil || !errors.Is(changesErr, domain.ErrUnavailable)) { // none are recorded
 			t.Errorf("limit %d: got %v, %v and %v, want no errors", limit, err, orderErr, changesErr)

@@ -34,7 +34,8 @@ type Orders interface {
 
 // Changes are the use cases of the changes. usecase.Changes implements it.
 type Changes interface {
-	List(ctx context.Context, page domain.PageRequest) (domain.Page[domain.Change], error)
+	List(ctx context.Context, page domain.PageRequest) (domain.ChangePage, error)
+	Last(ctx context.Context) (int64, error)
 	Position(ctx context.Context) (int64, error)
 }
 

@@ -24,7 +24,7 @@ type listChangesQuery struct {
 // listChanges sends a page of the changes, or a stream of them.
 //
 //	@Summary		List changes
-//	@Description	Returns the changes of animals and orders in the order in which they were made. A page is exact: no change appears before a returned one later. The Link header has the address of the next page, also on an empty page, to ask again. With `Accept: text/event-stream` the response is an endless stream of server-sent events, whose `id` is `seq`, `event` is `type` and `data` is the change, with a comment every 15 seconds without an event; it begins after the position in the header `Last-Event-ID`, or else in `after`. To begin, read all pages of a list and then the changes after the Changes-Position of its first page.
+//	@Description	Returns the changes of animals and orders in the order in which they were made. A page is exact: no change appears before a returned one later. The Link header has the address of the next page, also on an empty page, to ask again. With `Accept: text/event-stream` the response is an endless stream of server-sent events, whose `id` is `seq`, `event` is `type` and `data` is the change, with a comment every 15 seconds without an event; `Accept` may not prefer JSON. It begins after the position in the header `Last-Event-ID`, or else in `after`. To begin, read all pages of a list and then the changes after the Changes-Position of its first page.
 //	@ID				listChanges
 //	@Tags			Store
 //	@Param			query	query	listChangesQuery	false	"page"
@@ -43,7 +43,7 @@ func (a *API) listChanges(c *gin.Context) error {
 		return err
 	}
 	query := pageQuery(decoded)
-	if acceptsEvents(c.Request.Header["Accept"]) {
+	if prefersEvents(c.Request.Header["Accept"]) {
 		if query.After, err = lastEventID(c.Request.Header, query.After); err != nil {
 			return err
 		}
@@ -57,27 +57,32 @@ func (a *API) listChanges(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	next := query.After
-	if n := len(page.Items); n > 0 {
-		next = page.Items[n-1].Seq
-	}
-	c.Header("Link", "<?"+query.canonical("", next)+`>; rel="next"`)
+	c.Header("Link", "<?"+query.canonical("", page.Position)+`>; rel="next"`)
 	writeBody(c, http.StatusOK, body)
 	return nil
 }
 
-// acceptsEvents reports whether the header Accept has text/event-stream, with a weight above 0 (RFC
-// 9110, section 12.5.1).
-func acceptsEvents(accept []string) bool {
+// prefersEvents reports whether the header Accept has text/event-stream, with a weight above 0 and not
+// below that of JSON (RFC 9110, section 12.5.1).
+func prefersEvents(accept []string) bool {
+	var events, json float64
 	for part := range strings.SplitSeq(strings.Join(accept, ","), ",") {
 		mediaType, parameters, err := mime.ParseMediaType(part)
-		if err != nil || mediaType != eventStream {
+		if err != nil {
 			continue
 		}
 		weight, err := strconv.ParseFloat(parameters["q"], 64)
-		return err != nil || weight > 0
+		if err != nil {
+			weight = 1
+		}
+		switch mediaType {
+		case eventStream:
+			events = weight
+		case "application/json", "application/*", "*/*":
+			json = max(json, weight)
+		}
 	}
-	return false
+	return events > 0 && events >= json
 }
 
 // lastEventID returns the position in the header Last-Event-ID, which a client sends when it connects

@@ -39,6 +39,7 @@ func TestChangesAreListedInPages(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
 	begin := positionOf(t, s.expect(t, get("/v1/pets"), ok(`[]`)))
+	s.expect(t, get("/v1/changes"), ok(`[]`).withHeader(fmt.Sprintf(`Link: <?limit=20&after=%d>; rel="next"`, begin)))
 	s.createPets(t, domain.NewPet{Name: "Rex <1>", CategoryID: math.MinInt64, Status: domain.PetAvailable}, domain.NewPet{Name: "Tom"})
 	s.expect(t, postOrder(`{"petId":1}`), created(""))
 	s.expect(t, newRequest(http.MethodPost, "/v1/store/orders/1/deliver"), ok(""))
@@ -85,11 +86,12 @@ func TestChangesAreListedInPages(t *testing.T) {
 		s.expect(t, get("/v1/changes?"+query), rejected(400, "invalid_parameter", message))
 		s.expect(t, get("/v1/changes?"+query, "Accept: text/event-stream"), rejected(400, "invalid_parameter", message))
 	}
-	old := fmt.Sprintf("/v1/changes?after=%d", begin-1)
-	message := fmt.Sprintf("the changes after %d are not kept any more: read the lists again, then the changes after their Changes-Position", begin-1)
-	s.expect(t, get(old), rejected(410, "changes_expired", message))
-	s.expect(t, get(old, "Accept: text/event-stream"), rejected(410, "changes_expired", message))
-	s.expect(t, get("/v1/changes?after=9223372036854775807"), ok(`[]`).withHeader(`Link: <?limit=20&after=9223372036854775807>; rel="next"`))
+	for _, after := range []int64{1, begin - 1, begin + int64(n) + 1, math.MaxInt64} {
+		path := fmt.Sprintf("/v1/changes?after=%d", after)
+		message := fmt.Sprintf("the changes after %d are not kept: read the lists again, then the changes after their Changes-Position", after)
+		s.expect(t, get(path), rejected(410, "changes_expired", message))
+		s.expect(t, get(path, "Accept: text/event-stream"), rejected(410, "changes_expired", message))
+	}
 }
 
 func TestChangesMayNotBeRecorded(t *testing.T) {
@@ -99,7 +101,7 @@ func TestChangesMayNotBeRecorded(t *testing.T) {
 	s.expectOnly(t, get("/v1/pets"), ok(`[]`).withHeader("-Changes-Position"))
 
 	s = newTestServer(t)
-	s.database.Exec(t, "DELETE FROM changes")
+	s.database.Exec(t, "UPDATE recording SET active = 0")
 	s.expect(t, get("/v1/changes"), rejected(503, "unavailable"))
 	s.expectOnly(t, get("/v1/pets"), ok(`[]`).withHeader("-Changes-Position"))
 }

@@ -3,14 +3,17 @@ package http
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
 	"golang.org/x/sync/singleflight"
 
 	"example.com/petstore/delivery/internal/record"
@@ -58,7 +61,7 @@ type changeStream struct {
 // changeEvents are changes as they are sent.
 type changeEvents struct {
 	text []byte
-	last int64 // the position of the last one, or the one that was asked for
+	last int64 // the position of the last one, or if there is none the one that they follow
 }
 
 func newChangeStreams(o *Options) *changeStreams {
@@ -99,7 +102,7 @@ func (a *API) streamChanges(c *gin.Context, after int64) error {
 	check := time.NewTicker(a.streams.check)
 	defer check.Stop()
 	idle, committed := 0, closed
-	for err = a.streams.send(c, slices.Concat(comment, events.text)); err == nil; {
+	for err = a.streams.send(c, slices.Concat(events.text, comment(events.last))); err == nil; {
 		select {
 		case <-c.Request.Context().Done():
 			return nil
@@ -110,7 +113,7 @@ func (a *API) streamChanges(c *gin.Context, after int64) error {
 				return nil
 			}
 			if idle++; idle == streamIdleChecks {
-				idle, err = 0, a.streams.send(c, comment)
+				idle, err = 0, a.streams.send(c, comment(events.last))
 			}
 		case <-committed:
 			committed = a.streams.next(stream, events.last) // before the read, so that no change is missed
@@ -120,11 +123,15 @@ func (a *API) streamChanges(c *gin.Context, after int64) error {
 			}
 		}
 	}
+	if c.Request.Context().Err() == nil || errors.Is(err, os.ErrDeadlineExceeded) { // else the client has disconnected
+		a.log.Warn("a stream of changes ended", zap.String("request_id", state.id[0]), zap.Error(err))
+	}
 	return nil // the response has begun
 }
 
-// comment is a line of a stream that is no event.
-var comment = []byte(":\n\n")
+// comment returns a line of a stream that is no event, and the position after which a client that
+// connects again continues.
+func comment(position int64) []byte { return fmt.Appendf(nil, ":\nid: %d\n\n", position) }
 
 // send sends a part of a stream. It returns an error if the client does not accept it in time.
 func (s *changeStreams) send(c *gin.Context, text []byte) error {
@@ -241,21 +248,21 @@ func (s *changeStreams) read(after int64) (*changeEvents, error) {
 		if err != nil {
 			return (*changeEvents)(nil), err
 		}
-		return encodeEvents(page, after)
+		return encodeEvents(page)
 	})
 	return events.(*changeEvents), err
 }
 
-// encodeEvents encodes the changes after a position.
-func encodeEvents(page domain.Page[domain.Change], after int64) (*changeEvents, error) {
-	events := &changeEvents{last: after}
+// encodeEvents encodes a page of changes.
+func encodeEvents(page domain.ChangePage) (*changeEvents, error) {
+	events := &changeEvents{last: page.Position}
 	for _, change := range page.Items {
 		text := append(events.text, "id: "+strconv.FormatInt(change.Seq, 10)+"\nevent: "+string(change.Type)+"\ndata: "...)
 		text, err := record.ChangeOf(change).AppendJSON(text)
 		if err != nil {
 			return nil, err
 		}
-		events.text, events.last = append(text, "\n\n"...), change.Seq
+		events.text = append(text, "\n\n"...)
 	}
 	return events, nil
 }
@@ -297,6 +304,6 @@ func (s *changeStreams) lag() float64 {
 	if position == 0 {
 		return 0
 	}
-	last, _ := s.changes.Position(ctx)
+	last, _ := s.changes.Last(ctx)
 	return float64(max(0, last-position))
 }

@@ -35,10 +35,10 @@ func TestPageWithAPositionIsNotCachedForLong(t *testing.T) {
 func TestReadOfAStreamDoesNotJoinAnEarlierOne(t *testing.T) {
 	t.Parallel()
 	calls, end := make(chan struct{}, 3), make(chan struct{})
-	list := func() (domain.Page[domain.Change], error) {
+	list := func() (domain.ChangePage, error) {
 		calls <- struct{}{}
 		<-end
-		return domain.Page[domain.Change]{}, nil
+		return domain.ChangePage{}, nil
 	}
 	s := newChangeStreams(&Options{Changes: listingChanges(list)})
 	s.committed = make(chan struct{})
@@ -52,11 +52,12 @@ func TestReadOfAStreamDoesNotJoinAnEarlierOne(t *testing.T) {
 	reads.Wait()
 }
 
-type listingChanges func() (domain.Page[domain.Change], error)
+type listingChanges func() (domain.ChangePage, error)
 
-func (f listingChanges) List(context.Context, domain.PageRequest) (domain.Page[domain.Change], error) {
+func (f listingChanges) List(context.Context, domain.PageRequest) (domain.ChangePage, error) {
 	return f()
 }
+func (listingChanges) Last(context.Context) (int64, error)     { return 0, nil }
 func (listingChanges) Position(context.Context) (int64, error) { return 0, nil }
 
 func TestDeadlineCancelsWaitingContexts(t *testing.T) {

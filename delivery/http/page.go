@@ -70,7 +70,7 @@ func (a *API) servePage(c *gin.Context, list string, parse func(raw string) (par
 	return err
 }
 
-// readPage reads a page, after the position of the last change.
+// readPage reads a page, after a position that every page has that is read from then on.
 func (a *API) readPage(ctx context.Context, read func() (*encodedPage, error)) (*encodedPage, error) {
 	if a.changes == nil {
 		return read()
@@ -173,7 +173,7 @@ type encodedPage struct {
 	length [1]string // empty if net/http sets Content-Length
 	etag   [1]string
 	link   [1]string // to the next page, empty on the last page
-	// position is that of the last change before the page was read at a time, empty if none are recorded.
+	// position is that of a change that the page has, read at a time, empty if none are recorded.
 	position [1]string
 	readAt   time.Time // zero if none are recorded
 

@@ -119,7 +119,7 @@ func newServerWithStore(t testing.TB, o repository.Options) *testServer {
 	s.store = store
 	s.health = server.NewHealth(store.Ping)
 	s.keys = usecase.NewKeys(store, store.Keys(), s.clock.now)
-	s.changes = usecase.NewChanges(store, store.Changes(), s.clock.now)
+	s.changes = usecase.NewChanges(store, store.Changes(), s.clock.now, 0)
 	if err := s.changes.Begin(context.Background()); err != nil {
 		t.Fatal(err)
 	}

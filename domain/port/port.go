@@ -68,11 +68,11 @@ type OrderRepository interface {
 // A ChangeReader reads the changes of animals and orders.
 type ChangeReader interface {
 	// List returns the changes after the position page.After, ascending by Seq, from the oldest one
-	// that is kept if it is 0. It returns an ErrExpired (changes_expired) if not all of them are kept,
-	// and an ErrUnavailable if none are recorded.
-	List(ctx context.Context, page domain.PageRequest) (domain.Page[domain.Change], error)
-	// Position returns the Seq of the last change, 0 if none are recorded.
-	Position(ctx context.Context) (int64, error)
+	// that is kept if it is 0. It returns an ErrExpired (changes_expired) for a position before those
+	// that are kept or after the last one, and an ErrUnavailable if none are recorded.
+	List(ctx context.Context, page domain.PageRequest) (domain.ChangePage, error)
+	// Recording returns which changes are recorded.
+	Recording(ctx context.Context) (domain.Recording, error)
 	// Count returns the number of changes that are kept.
 	Count(ctx context.Context) (int64, error)
 	// Each is PetReader.Each for changes.
@@ -82,14 +82,15 @@ type ChangeReader interface {
 // A ChangeRepository begins and ends the recording of changes, which the database does itself.
 type ChangeRepository interface {
 	ChangeReader
-	// Begin begins to record changes, unless they are recorded. Their positions begin with a number
-	// that follows from at, above those of an earlier recording unless the clock was set back.
+	// Begin begins to record changes, unless they are recorded. Their positions are above those of
+	// an earlier recording and, in microseconds since 1970, above at: those of another store, such as the one
+	// of which this is a backup, are not used again.
 	Begin(ctx context.Context, at time.Time) error
-	// RemoveOld removes the oldest changes, up to a number, if all of them are of a time before from or
-	// after to, as of a clock that was wrong. It reports whether it did, so that there may be more.
+	// RemoveOld removes the oldest changes, up to a number, if the last of them is of a time before
+	// from or after to, as of a clock that was wrong. It reports whether it did, so that there may be more.
 	RemoveOld(ctx context.Context, from, to time.Time) (bool, error)
-	// End removes the oldest changes, up to a number. Once none is left, no more are recorded. It
-	// reports whether there were any.
+	// End ends the recording of changes and removes the oldest, up to a number. It reports whether
+	// there may be more.
 	End(ctx context.Context) (bool, error)
 }
 

@@ -71,13 +71,20 @@ func (v *Versions) Lists() (added, changed uint64) { return v.added.load(), v.ch
 // Keys returns the number of the commits that inserted or updated API keys.
 func (v *Versions) Keys() uint64 { return v.keys.load() }
 
+// MaxAge returns the age that a commit has at most that the numbers do not include after a call of
+// Refresh with maxAge: that, or maxPollAge unless the engine checks before a read.
+func (v *Versions) MaxAge(maxAge time.Duration) time.Duration {
+	if v.checks == nil {
+		return maxPollAge
+	}
+	return maxAge
+}
+
 // Refresh returns nil when the numbers include all commits that are older than maxAge, at least if
 // the engine checks before a read (engine.Database.ChecksBeforeRead). Otherwise they include those
 // that are older than maxPollAge, and Refresh returns immediately.
 func (v *Versions) Refresh(ctx context.Context, maxAge time.Duration) error {
-	if v.checks == nil {
-		maxAge = maxPollAge
-	}
+	maxAge = v.MaxAge(maxAge)
 	if last := v.checked.Load(); last != nil && time.Since(*last) < maxAge {
 		return nil
 	}

@@ -112,6 +112,7 @@ func TestNumbersIncreaseWhileNobodyPolls(t *testing.T) {
 		want("again", engine.Changes{}) // an entry since then is not older
 		time.Sleep(90 * time.Millisecond)
 		want("90 ms later", engine.AllChanges)
+		storetest.Equal(t, "MaxAge", 90*time.Millisecond, v.MaxAge(0))
 	})
 }
 

@@ -128,7 +128,7 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
 	check(t, open(t, dsn, repository.Options{Migrate: true}).Close())
-	execute(`DROP FUNCTION record_pets CASCADE; DROP FUNCTION record_orders CASCADE; DROP TABLE changes; DROP INDEX pets_category_id_status_id;
+	execute(`DROP FUNCTION record_pets CASCADE; DROP FUNCTION record_orders CASCADE; DROP TABLE changes; DROP TABLE recording; DROP INDEX pets_category_id_status_id;
 		ALTER TABLE api_keys DROP COLUMN read_only; DELETE FROM goose_db_version WHERE version_id > 3;
 		INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', decode(repeat('00', 32), 'hex'), 'last', 0)`)(t, dsn)
 	wantOpenError(t, dsn, repository.Options{}, "the store has 3, this program needs 5: run petstore migrate up")

@@ -3,7 +3,6 @@ package storetest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -21,11 +20,20 @@ import (
 func beginChanges(t *testing.T, s Store) int64 {
 	t.Helper()
 	inTx(t, s, func(ctx context.Context, r port.Repositories) error { return r.Changes.Begin(ctx, noon) })
-	position, err := s.Changes().Position(t.Context())
-	if err != nil || position <= 0 {
-		t.Fatalf("got the position %d and the error %v", position, err)
+	recording := recordingOf(t, s)
+	if !recording.Active || recording.KeptAfter < noon.UnixMicro() {
+		t.Fatalf("got %+v", recording)
 	}
-	return position
+	return recording.Last
+}
+
+func recordingOf(t *testing.T, s Store) domain.Recording {
+	t.Helper()
+	recording, err := s.Changes().Recording(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return recording
 }
 
 // listChanges returns the changes after a position, read in pages.
@@ -37,10 +45,13 @@ func listChanges(t *testing.T, s Store, after int64, limit int) (all []domain.Ch
 			t.Fatalf("List after %d: %v", after, err)
 		}
 		all = append(all, page.Items...)
+		if n := len(all); n > 0 && page.Position != all[n-1].Seq {
+			t.Fatalf("got the position %d after %d", page.Position, all[n-1].Seq)
+		}
 		if !page.More {
 			return all
 		}
-		after = all[len(all)-1].Seq
+		after = page.Position
 	}
 }
 
@@ -51,6 +62,9 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 	begin := beginChanges(t, s)
 	if again := beginChanges(t, s); again != begin {
 		t.Errorf("begun again: the position was %d, and is %d", begin, again)
+	}
+	if page, err := s.Changes().List(t.Context(), domain.PageRequest{Limit: 1}); err != nil || len(page.Items) > 0 || page.Position != begin {
+		t.Errorf("without changes: got %+v, %v, want the position %d", page, err, begin)
 	}
 
 	rex := domain.NewPet{Name: "Rex 🐶", CategoryID: math.MinInt64, Status: domain.PetAvailable}
@@ -115,17 +129,14 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 	if got := listChanges(t, s, begin+5, 100); cmp.Diff(want[5:], got, ignoreTime) != "" {
 		t.Errorf("after the fifth: got %v", got)
 	}
-	position, err := s.Changes().Position(t.Context())
-	if err != nil || position != begin+7 {
-		t.Errorf("got the position %d, %v, want %d", position, err, begin+7)
+	Equal(t, "Recording", domain.Recording{Active: true, KeptAfter: begin, Last: begin + 7}, recordingOf(t, s))
+	if got := listChanges(t, s, begin+7, 100); len(got) > 0 {
+		t.Errorf("after the last: got %v", got)
 	}
-	for _, after := range []int64{position, position + 1, math.MaxInt64} {
-		if got := listChanges(t, s, after, 100); len(got) > 0 {
-			t.Errorf("after %d: got %v", after, got)
-		}
+	for _, after := range []int64{1, begin - 1, begin + 8, math.MaxInt64} {
+		_, err = s.Changes().List(t.Context(), domain.PageRequest{After: after, Limit: 1})
+		wantCode(t, err, domain.ErrExpired, "changes_expired")
 	}
-	_, err = s.Changes().List(t.Context(), domain.PageRequest{After: begin - 1, Limit: 1})
-	wantCode(t, err, domain.ErrExpired, "changes_expired")
 	var each []domain.Change
 	n, countErr := s.Changes().Count(t.Context())
 	err = s.Changes().Each(t.Context(), func(change domain.Change) error {
@@ -200,6 +211,7 @@ func oldChangesAreRemoved(t *testing.T, s Store) {
 	if remove(now.Add(time.Hour), now.Add(2*time.Hour)) {
 		t.Error("removed the last changes")
 	}
+	Equal(t, "Recording", domain.Recording{Active: true, KeptAfter: begin + 2000, Last: begin + 2500}, recordingOf(t, s))
 	_, err := s.Changes().List(t.Context(), domain.PageRequest{After: begin + 1999, Limit: 1})
 	wantCode(t, err, domain.ErrExpired, "changes_expired")
 	for _, after := range []int64{0, begin + 2000} {
@@ -218,22 +230,26 @@ func changesEndAndBeginAgain(t *testing.T, s Store) {
 	end := func() bool {
 		return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) { return r.Changes.End(ctx) })
 	}
-	for i, want := range []bool{true, true, false} { // 1,501 rows
-		Equal(t, fmt.Sprint("End ", i), want, end())
+	for i, want := range []domain.Recording{{KeptAfter: begin + 1000, Last: begin + 1500}, {KeptAfter: begin + 1500, Last: begin + 1500}} {
+		if more := end(); more != (i == 0) {
+			t.Errorf("End %d: got %t", i, more)
+		}
+		Equal(t, "Recording", want, recordingOf(t, s))
 	}
 	addPets(t, s, domain.NewPet{Name: "Tom"})
-	if position, err := s.Changes().Position(t.Context()); err != nil || position != 0 {
-		t.Errorf("got the position %d, %v, want 0", position, err)
-	}
 	if n, err := s.Changes().Count(t.Context()); err != nil || n != 0 {
 		t.Errorf("got %d changes, %v, want none", n, err)
 	}
-	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
-		return r.Changes.Begin(ctx, noon.Add(time.Second))
-	})
-	_, err := s.Changes().List(t.Context(), domain.PageRequest{After: begin + 1500, Limit: 1})
-	wantCode(t, err, domain.ErrExpired, "changes_expired")
-	if got := listChanges(t, s, 0, 1); len(got) != 0 {
-		t.Errorf("got %v, want no changes", got)
+	for _, at := range []time.Time{time.UnixMilli(1), noon.Add(time.Second)} { // a clock that was set back, too
+		last := recordingOf(t, s).Last
+		inTx(t, s, func(ctx context.Context, r port.Repositories) error { return r.Changes.Begin(ctx, at) })
+		want := max(last, at.UnixMicro())
+		Equal(t, "Recording", domain.Recording{Active: true, KeptAfter: want, Last: want}, recordingOf(t, s))
+		_, err := s.Changes().List(t.Context(), domain.PageRequest{After: begin + 1499, Limit: 1})
+		wantCode(t, err, domain.ErrExpired, "changes_expired")
+		if got := listChanges(t, s, 0, 1); len(got) != 0 {
+			t.Errorf("got %v, want no changes", got)
+		}
+		end()
 	}
 }

@@ -111,7 +111,7 @@ func TestOnlyCommandsThatCreateStoresMigrate(t *testing.T) {
 			dir := harness.NewStore(t)
 			db := harness.OpenSQLite(t, harness.StorePath(dir))
 			if _, err := db.ExecContext(t.Context(), `DROP TRIGGER pets_added; DROP TRIGGER pets_updated; DROP TRIGGER orders_added; DROP TRIGGER orders_updated;
-				DROP TABLE changes; DROP INDEX pets_category_id_status_id; DROP TABLE imports; DROP TABLE unfinished_copy; ALTER TABLE api_keys DROP COLUMN read_only;
+				DROP TABLE changes; DROP TABLE recording; DROP INDEX pets_category_id_status_id; DROP TABLE imports; DROP TABLE unfinished_copy; ALTER TABLE api_keys DROP COLUMN read_only;
 				DELETE FROM goose_db_version WHERE version_id > 1`); err != nil {
 				t.Fatal(err)
 			}

@@ -1,9 +1,9 @@
 -- A page of a category is read by its index, which has '' for animals without a status.
 --
--- While changes has a row, triggers record each change of an animal and of an order, with the
--- columns of the record as they are after it: those of an order if pet_id is not NULL. The first row
--- is not one of the changes, but the position after which all are kept. New ids are the greatest one
--- plus 1: transactions that write lock the row of versions first, so their order is that of commits.
+-- While recording is active, triggers record each change of an animal and of an order, with the
+-- columns of the record as they are after it: those of an order if pet_id is not NULL. All changes
+-- after the position kept_after are kept. The id of a new one is the last position plus 1:
+-- transactions that write lock the row of versions first, so the order of ids is that of commits.
 
 -- +goose Up
 SELECT 1 FROM versions FOR UPDATE; -- as every transaction that writes, or both would wait for each other
@@ -23,10 +23,15 @@ CREATE TABLE changes (
     updated_at  BIGINT
 );
 
--- The functions find max(id) in the index, whose other end may have many removed rows.
+CREATE TABLE recording (
+    active     BIGINT NOT NULL CHECK (active IN (0, 1)),
+    kept_after BIGINT NOT NULL
+);
+INSERT INTO recording VALUES (0, 0);
+
 -- +goose StatementBegin
 CREATE FUNCTION record_pets() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
-DECLARE last BIGINT := (SELECT max(id) FROM changes);
+DECLARE last BIGINT := (SELECT COALESCE((SELECT max(id) FROM changes), kept_after) FROM recording WHERE active = 1);
 BEGIN
     IF last IS NOT NULL THEN
         INSERT INTO changes (id, type, at, record_id, name, category_id, status)
@@ -38,7 +43,7 @@ END $$;
 -- +goose StatementEnd
 -- +goose StatementBegin
 CREATE FUNCTION record_orders() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
-DECLARE last BIGINT := (SELECT max(id) FROM changes);
+DECLARE last BIGINT := (SELECT COALESCE((SELECT max(id) FROM changes), kept_after) FROM recording WHERE active = 1);
 BEGIN
     IF last IS NOT NULL THEN
         INSERT INTO changes (id, type, at, record_id, status, pet_id, created_at, updated_at)
@@ -61,5 +66,6 @@ DROP TRIGGER pets_updated ON pets;
 DROP TRIGGER pets_added ON pets;
 DROP FUNCTION record_orders;
 DROP FUNCTION record_pets;
+DROP TABLE recording;
 DROP TABLE changes;
 DROP INDEX pets_category_id_status_id;

@@ -42,6 +42,7 @@ A file gets its name when it is complete; until then it is FILE.partial. A file 
 is not overwritten, but any FILE.partial that is not in use is removed.`,
 		Example: `  petstore export pets.csv
   petstore export --type orders --status placed orders.ndjson
+  petstore export --type changes changes.ndjson
   petstore export - | gzip > pets.ndjson.gz`,
 		Args: run.parseArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -245,16 +245,16 @@ CREATE TABLE orders (
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL
 ) STRICT;
-CREATE TRIGGER orders_added AFTER INSERT ON orders WHEN EXISTS (SELECT 1 FROM changes) BEGIN
-    INSERT INTO changes (type, at, record_id, status, pet_id, created_at, updated_at)
-        VALUES ('order.' || NEW.status, CAST(unixepoch('subsec') * 1000 AS INTEGER), NEW.id, NEW.status, NEW.pet_id, NEW.created_at, NEW.updated_at);
+CREATE TRIGGER orders_added AFTER INSERT ON orders WHEN (SELECT active FROM recording) BEGIN
+    INSERT INTO changes (id, type, at, record_id, status, pet_id, created_at, updated_at)
+        VALUES (1 + COALESCE((SELECT max(id) FROM changes), (SELECT kept_after FROM recording)), 'order.' || NEW.status, CAST(unixepoch('subsec') * 1000 AS INTEGER), NEW.id, NEW.status, NEW.pet_id, NEW.created_at, NEW.updated_at);
 END;
 CREATE UNIQUE INDEX orders_live ON orders (pet_id) WHERE status <> 'cancelled';
 CREATE INDEX orders_pet_id ON orders (pet_id, id);
 CREATE INDEX orders_status_id ON orders (status, id);
-CREATE TRIGGER orders_updated AFTER UPDATE ON orders WHEN EXISTS (SELECT 1 FROM changes) BEGIN
-    INSERT INTO changes (type, at, record_id, status, pet_id, created_at, updated_at)
-        VALUES ('order.' || NEW.status, CAST(unixepoch('subsec') * 1000 AS INTEGER), NEW.id, NEW.status, NEW.pet_id, NEW.created_at, NEW.updated_at);
+CREATE TRIGGER orders_updated AFTER UPDATE ON orders WHEN (SELECT active FROM recording) BEGIN
+    INSERT INTO changes (id, type, at, record_id, status, pet_id, created_at, updated_at)
+        VALUES (1 + COALESCE((SELECT max(id) FROM changes), (SELECT kept_after FROM recording)), 'order.' || NEW.status, CAST(unixepoch('subsec') * 1000 AS INTEGER), NEW.id, NEW.status, NEW.pet_id, NEW.created_at, NEW.updated_at);
 END;
 CREATE TABLE pets (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -262,16 +262,20 @@ CREATE TABLE pets (
     category_id INTEGER NOT NULL,
     status      TEXT    CHECK (status IN ('available', 'pending', 'sold'))
 ) STRICT;
-CREATE TRIGGER pets_added AFTER INSERT ON pets WHEN EXISTS (SELECT 1 FROM changes) BEGIN
-    INSERT INTO changes (type, at, record_id, name, category_id, status)
-        VALUES ('pet.added', CAST(unixepoch('subsec') * 1000 AS INTEGER), NEW.id, NEW.name, NEW.category_id, NEW.status);
+CREATE TRIGGER pets_added AFTER INSERT ON pets WHEN (SELECT active FROM recording) BEGIN
+    INSERT INTO changes (id, type, at, record_id, name, category_id, status)
+        VALUES (1 + COALESCE((SELECT max(id) FROM changes), (SELECT kept_after FROM recording)), 'pet.added', CAST(unixepoch('subsec') * 1000 AS INTEGER), NEW.id, NEW.name, NEW.category_id, NEW.status);
 END;
 CREATE INDEX pets_category_id_status_id ON pets (category_id, COALESCE(status, ''), id);
 CREATE INDEX pets_status_id ON pets (status, id);
-CREATE TRIGGER pets_updated AFTER UPDATE ON pets WHEN EXISTS (SELECT 1 FROM changes) BEGIN
-    INSERT INTO changes (type, at, record_id, name, category_id, status)
-        VALUES ('pet.updated', CAST(unixepoch('subsec') * 1000 AS INTEGER), NEW.id, NEW.name, NEW.category_id, NEW.status);
+CREATE TRIGGER pets_updated AFTER UPDATE ON pets WHEN (SELECT active FROM recording) BEGIN
+    INSERT INTO changes (id, type, at, record_id, name, category_id, status)
+        VALUES (1 + COALESCE((SELECT max(id) FROM changes), (SELECT kept_after FROM recording)), 'pet.updated', CAST(unixepoch('subsec') * 1000 AS INTEGER), NEW.id, NEW.name, NEW.category_id, NEW.status);
 END;
+CREATE TABLE recording (
+    active     INTEGER NOT NULL CHECK (active IN (0, 1)),
+    kept_after INTEGER NOT NULL
+) STRICT;
 CREATE TABLE unfinished_copy (
     source TEXT PRIMARY KEY
 ) STRICT, WITHOUT ROWID;

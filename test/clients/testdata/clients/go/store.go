@@ -91,6 +91,7 @@ func (c *Copy) update(ctx context.Context, api *petstore.ClientWithResponses) er
 			return err
 		case page.JSON410 != nil:
 			c.position = 0
+			time.Sleep(time.Second) // in case it happens again
 			continue
 		case page.JSON200 == nil:
 			return errorOf(page.Body)
@@ -119,7 +120,6 @@ func (c *Copy) read(ctx context.Context, api *petstore.ClientWithResponses) erro
 	if first.Headers200.ChangesPosition == nil {
 		return errors.New("the service does not record changes")
 	}
-	time.Sleep(time.Second) // until no process has pages without the changes before the position
 	pets, err := allPets(ctx, api, petstore.ListPetsParams{Limit: new(100)})
 	if err != nil {
 		return err

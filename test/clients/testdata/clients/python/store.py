@@ -43,6 +43,7 @@ class Copy:
                 if error.status != 410:
                     raise
                 self.position = None
+                time.sleep(1)  # in case it happens again
                 continue
             for change in changes:
                 if change.pet:
@@ -55,6 +56,5 @@ class Copy:
         headers = pets.list_pets_with_http_info(limit=1).headers
         if "Changes-Position" not in headers:
             raise RuntimeError("the service does not record changes")
-        time.sleep(1)  # until no process has pages without the changes before the position
         self.pets = {pet.id: pet for pet in all_pets(pets, limit=100)}
         self.position = int(headers["Changes-Position"])

@@ -49,6 +49,7 @@ export class Copy {
       const { data, error } = await api.GET("/changes", { params: { query: { after: this.position, limit: 100 } } });
       if (error?.code === "changes_expired") {
         this.position = 0;
+        await new Promise((resolve) => setTimeout(resolve, 1000)); // in case it happens again
         continue;
       }
       if (error) throw new Error(`${error.code}: ${error.message}`);
@@ -66,7 +67,6 @@ export class Copy {
     if (error) throw new Error(`${error.code}: ${error.message}`);
     const position = response.headers.get("Changes-Position");
     if (position === null) throw new Error("the service does not record changes");
-    await new Promise((resolve) => setTimeout(resolve, 1000)); // until no process has pages without the changes before the position
     this.pets = new Map((await allPets(api, { limit: 100 })).map((pet) => [pet.id, pet]));
     this.position = Number(position);
   }
