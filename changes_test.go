@@ -1,9 +1,11 @@
 package petstore_test
 
 import (
+	"context"
 	"net/http"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap"
@@ -11,6 +13,7 @@ import (
 
 	"example.com/petstore"
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository/sqlite"
 )
 
@@ -45,4 +48,27 @@ func TestServiceWithoutChangesRemovesThem(t *testing.T) {
 	if err == nil || err.Error() != domain.ChangesExpired(first.Last).Error() {
 		t.Errorf("an earlier position: got %v, want that it has expired", err)
 	}
+}
+
+func TestRecordingBeginsAgain(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	synctest.Test(t, func(t *testing.T) {
+		service := newService(t, petstore.Options{Store: sqlite.New(path), RecordChanges: true})
+		changes := service.Store().Changes()
+		err := service.Store().InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+			_, err := r.Changes.End(ctx) // as a process does that records none
+			return err
+		})
+		if recording, readErr := changes.Recording(t.Context()); err != nil || readErr != nil || recording.Active {
+			t.Errorf("got %+v, %v and %v, want no recording", recording, err, readErr)
+		}
+		time.Sleep(61 * time.Second)
+		if recording, err := changes.Recording(t.Context()); err != nil || !recording.Active {
+			t.Errorf("after a minute: got %+v and %v", recording, err)
+		}
+		if err := service.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }
