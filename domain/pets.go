@@ -2,6 +2,7 @@ package domain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -19,10 +20,11 @@ const (
 	PetSold      PetStatus = "sold"
 )
 
-// Known reports whether s is one of the published statuses; the empty status is not.
-func (s PetStatus) Known() bool {
-	return s == PetAvailable || s == PetPending || s == PetSold
-}
+// PetStatuses returns the published statuses. The empty status is not one of them.
+func PetStatuses() []PetStatus { return []PetStatus{PetAvailable, PetPending, PetSold} }
+
+// Known reports whether s is one of PetStatuses.
+func (s PetStatus) Known() bool { return slices.Contains(PetStatuses(), s) }
 
 // The times of the operation getPet, GET /pets/{petId}.
 var (

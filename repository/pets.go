@@ -47,7 +47,7 @@ func (p pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.P
 func (p pets) ofCategory(q domain.PetQuery) *gorm.DB {
 	statuses := []domain.PetStatus{q.Status}
 	if q.Status == "" {
-		statuses = []domain.PetStatus{"", domain.PetAvailable, domain.PetPending, domain.PetSold}
+		statuses = append(domain.PetStatuses(), "")
 	}
 	pages := make([]any, len(statuses))
 	for i, status := range statuses {
