@@ -26,7 +26,7 @@ func (o orders) Get(ctx context.Context, id int64) (domain.Order, error) {
 
 func (o orders) List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error) {
 	if o.shared != nil && q.PetID == nil {
-		return o.shared.list(ctx, string(q.Status), q.PageRequest)
+		return o.shared.list(ctx, string(q.Status), nil, q.PageRequest)
 	}
 	query := withStatus(o.db, q.Status)
 	if q.PetID != nil {

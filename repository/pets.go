@@ -34,29 +34,26 @@ func (p pets) Get(ctx context.Context, id int64) (domain.Pet, error) {
 
 func (p pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error) {
 	switch {
+	case p.shared != nil:
+		return p.shared.list(ctx, string(q.Status), q.CategoryID, q.PageRequest)
 	case q.CategoryID != nil:
 		return list(ctx, p.ofCategory(q), q.PageRequest, &petModel{})
-	case p.shared != nil:
-		return p.shared.list(ctx, string(q.Status), q.PageRequest)
 	}
 	return list(ctx, withStatus(p.db, q.Status), q.PageRequest, &petModel{})
 }
 
-// ofCategory limits a query to the animals of q.CategoryID that a page of q can have: of each status
-// one page, which the index pets_category_id_status_id has in the order of ids.
+// ofCategory limits a query to the animals of q.CategoryID after q.After: to those of each status, which the
+// index pets_category_id_status_id has in the order of ids, so that the database merges the first ones.
 func (p pets) ofCategory(q domain.PetQuery) *gorm.DB {
 	statuses := []domain.PetStatus{q.Status}
 	if q.Status == "" {
 		statuses = append(domain.PetStatuses(), "")
 	}
-	pages := make([]any, len(statuses))
+	parts := make([]any, len(statuses))
 	for i, status := range statuses {
-		pages[i] = p.db.Model(&petModel{}).Where("category_id = ? AND COALESCE(status, '') = ? AND id > ?", *q.CategoryID, status, q.After).
-			Order("id").Limit(q.Limit + 1)
+		parts[i] = p.db.Model(&petModel{}).Where("category_id = ? AND COALESCE(status, '') = ? AND id > ?", *q.CategoryID, status, q.After)
 	}
-	const each = "SELECT * FROM (?) AS page" // SQLite has no ORDER BY in a part of a UNION
-	union := each + strings.Repeat(" UNION ALL "+each, len(pages)-1)
-	return p.db.Table("("+union+") AS pets", pages...)
+	return p.db.Table("(?"+strings.Repeat(" UNION ALL ?", len(parts)-1)+") AS pets", parts...)
 }
 
 func (p pets) Count(ctx context.Context, status domain.PetStatus) (n int64, err error) {

@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	"gorm.io/gorm"
@@ -24,7 +25,27 @@ type sharedReads[T any] struct {
 type rowsOf struct {
 	condition string // on the id of a row and wanted.id, that of the request
 	status    string // "" for any
+	category  sql.NullInt64
 	limit     int
+}
+
+// query returns the query for the rows. Those of each status are in the order of an index that begins with it:
+// PostgreSQL believes that a status is spread evenly, so for an order by id alone it would use the
+// primary key, and read rows of other statuses until it has found enough, possibly all of them.
+func (of rowsOf) query(db *gorm.DB, model any) *gorm.DB {
+	rows, status, statuses := db.Model(model).Limit(of.limit), "status", []domain.PetStatus{domain.PetStatus(of.status)}
+	switch {
+	case of.category.Valid:
+		rows, status = rows.Where("category_id = ?", of.category.Int64), "COALESCE(status, '')"
+		if of.status == "" {
+			statuses = append(domain.PetStatuses(), "")
+		}
+	case of.status == "":
+		return rows.Where(of.condition).Order("id")
+	}
+	rows = rows.Where("(" + status + ", id) > (one.status, wanted.id) AND " + status + " <= one.status").Order(status + ", id")
+	return db.Select("page.*").Table("unnest(CAST(? AS text[])) AS one (status), LATERAL (?) AS page", &statuses, rows).
+		Order("page.id").Limit(of.limit)
 }
 
 // newSharedReads returns a sharedReads for the table of a model. The caller must close its query.
@@ -37,9 +58,8 @@ func newSharedReads[T any](db *gorm.DB, r *readers, newModel func() row[T]) *sha
 		ctx, cancel := context.WithTimeout(ctx, sharedReadTimeout)
 		defer cancel()
 		model := newModel()
-		rows := withStatus(db.Model(model), of.status).Where(of.condition).Order("id").Limit(of.limit)
 		query := db.WithContext(ctx).Select("n, found.*").Order("n, found.id").
-			Table("unnest(CAST(? AS bigint[])) WITH ORDINALITY AS wanted (id, n), LATERAL (?) AS found", &ids, rows) // GORM would expand ids
+			Table("unnest(CAST(? AS bigint[])) WITH ORDINALITY AS wanted (id, n), LATERAL (?) AS found", &ids, of.query(db, model)) // GORM would expand ids
 		var n int
 		found := make([][]T, len(ids))
 		for i := range found {
@@ -65,9 +85,13 @@ func (s *sharedReads[T]) get(ctx context.Context, id int64, notFound func(int64)
 	return found[0], nil
 }
 
-// list returns a page of the records with a status.
-func (s *sharedReads[T]) list(ctx context.Context, status string, page domain.PageRequest) (domain.Page[T], error) {
-	found, err := s.read(ctx, rowsOf{"id > wanted.id", status, page.Limit + 1}, page.After)
+// list returns a page of the records with a status, of a category.
+func (s *sharedReads[T]) list(ctx context.Context, status string, category *int64, page domain.PageRequest) (domain.Page[T], error) {
+	of := rowsOf{condition: "id > wanted.id", status: status, limit: page.Limit + 1}
+	if category != nil {
+		of.category = sql.NullInt64{Int64: *category, Valid: true}
+	}
+	found, err := s.read(ctx, of, page.After)
 	return cutPage(found, page.Limit), err
 }
 
