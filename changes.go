@@ -13,33 +13,46 @@ import (
 const (
 	defaultChangesRetention = 7 * 24 * time.Hour
 	minChangesRetention     = time.Hour
-	// changesInterval is how often old changes are removed.
+	// changesInterval is how often old changes are removed, and changes of other processes are ended.
 	changesInterval = time.Minute
 )
 
-// removeChanges removes old changes at an interval until ctx ends. Without Options.RecordChanges it
-// removes all, which processes with it have recorded, until that succeeds.
-func removeChanges(ctx context.Context, changes *usecase.Changes, o Options) {
-	ticker := time.NewTicker(changesInterval)
-	defer ticker.Stop()
-	for ctx.Err() == nil {
-		var removed bool
-		var err error
-		if o.RecordChanges {
-			err = changes.Begin(ctx) // if a process without it has removed all
-			err = cmp.Or(err, changes.RemoveOld(ctx, cmp.Or(o.ChangesRetention, defaultChangesRetention)))
-		} else {
-			removed, err = changes.End(ctx)
+// keepChanges records changes and removes old ones, at an interval until ctx ends.
+func keepChanges(ctx context.Context, changes *usecase.Changes, o Options) {
+	repeat(ctx, func() bool {
+		err := changes.Begin(ctx) // if a process without RecordChanges has ended the recording
+		if err == nil {
+			err = changes.RemoveOld(ctx, cmp.Or(o.ChangesRetention, defaultChangesRetention))
 		}
+		if err == nil {
+			_, err = changes.Position(ctx) // so that it is not too old for lists that are seldom read
+		}
+		if err != nil && ctx.Err() == nil {
+			o.Logger.Warn("cannot record or remove changes", zap.Error(err))
+		}
+		return false
+	})
+}
+
+// endChanges ends the recording of other processes, and tries again at an interval until it succeeds or ctx ends.
+func endChanges(ctx context.Context, changes *usecase.Changes, log *zap.Logger) {
+	repeat(ctx, func() bool {
+		removed, err := changes.End(ctx)
 		switch {
 		case err != nil && ctx.Err() == nil:
-			o.Logger.Warn("cannot remove changes", zap.Error(err))
+			log.Warn("cannot remove changes", zap.Error(err))
 		case removed:
-			o.Logger.Warn("removed all changes, because this service does not record them")
+			log.Warn("removed all changes, because this service does not record them")
 		}
-		if err == nil && !o.RecordChanges {
-			return
-		}
+		return err == nil
+	})
+}
+
+// repeat calls fn at changesInterval until it returns true or ctx ends.
+func repeat(ctx context.Context, fn func() bool) {
+	ticker := time.NewTicker(changesInterval)
+	defer ticker.Stop()
+	for ctx.Err() == nil && !fn() {
 		select {
 		case <-ctx.Done():
 		case <-ticker.C:

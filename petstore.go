@@ -140,6 +140,9 @@ func New(ctx context.Context, o Options) (_ *Service, err error) {
 		if err := changes.Begin(ctx); err != nil {
 			return nil, fmt.Errorf("petstore.New: record changes: %w", err)
 		}
+		if err := changes.AwaitPosition(ctx); err != nil {
+			return nil, fmt.Errorf("petstore.New: read the position of the changes: %w", err)
+		}
 		api.Changes = changes
 	}
 	if o.Metrics != nil {
@@ -151,7 +154,13 @@ func New(ctx context.Context, o Options) (_ *Service, err error) {
 	working, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.working.Go(func() { s.keys.FlushLastUsed(working, flushInterval, logFlushes(o.Logger)) })
-	s.working.Go(func() { removeChanges(working, changes, o) })
+	s.working.Go(func() {
+		if o.RecordChanges {
+			keepChanges(working, changes, o)
+		} else {
+			endChanges(working, changes, o.Logger)
+		}
+	})
 	return s, nil
 }
 

@@ -46,6 +46,6 @@ type Recording struct {
 func ChangesExpired(position int64) error {
 	return &Error{
 		Kind: ErrExpired, Code: CodeChangesExpired,
-		Message: fmt.Sprintf("the changes after %d are not kept: read the lists again, then the changes after their Changes-Position", position),
+		Message: fmt.Sprintf("the changes after %d are not known: read the lists again, then the changes after their Changes-Position", position),
 	}
 }

@@ -2,7 +2,6 @@ package repository
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"example.com/petstore/domain"
@@ -22,7 +21,10 @@ func (c changes) List(ctx context.Context, page domain.PageRequest) (domain.Chan
 	case err != nil:
 		return domain.ChangePage{}, err
 	case !recording.Active:
-		return domain.ChangePage{}, domain.Unavailable(errors.New("no changes are recorded"))
+		return domain.ChangePage{}, &domain.Error{
+			Kind: domain.ErrUnavailable, Code: domain.CodeUnavailable,
+			Message: "changes are not recorded, because a process without changes.enabled has ended that: try again in a minute",
+		}
 	case page.After != 0 && (page.After < recording.KeptAfter || page.After > recording.Last):
 		return domain.ChangePage{}, domain.ChangesExpired(page.After)
 	}
@@ -48,30 +50,28 @@ func (c changes) Each(ctx context.Context, fn func(domain.Change) error) error {
 	return each(ctx, c.db, &changeModel{}, fn)
 }
 
-func (c changes) Begin(ctx context.Context, at time.Time) error {
+func (c changes) Begin(ctx context.Context, at time.Time) (bool, error) {
 	recording, err := c.Recording(ctx)
 	if err != nil || recording.Active {
-		return err
+		return false, err
 	}
-	c.tx.MarkChanged(1) // cached pages have no position, or one of an earlier recording
-	return c.update(ctx, map[string]any{"active": 1, "kept_after": max(recording.Last, at.UnixMicro())})
+	if recording.Last > recording.KeptAfter { // a process that ended the recording has not removed all
+		return true, c.remove(ctx, recording, min(recording.KeptAfter+changesPerRemoval, recording.Last))
+	}
+	return false, c.update(ctx, map[string]any{"active": 1, "kept_after": max(recording.Last+1, at.UnixMicro())})
 }
-
-// changesPerRemoval is the number of changes that one transaction removes, while others wait.
-const changesPerRemoval = 1000
 
 func (c changes) RemoveOld(ctx context.Context, from, to time.Time) (bool, error) {
 	recording, err := c.Recording(ctx)
 	if err != nil {
 		return false, err
 	}
-	end := recording.KeptAfter + changesPerRemoval
 	var last changeModel
-	err = c.db.WithContext(ctx).Where("id = ?", end).Take(&last).Error
+	err = c.db.WithContext(ctx).Where("id >= ?", recording.KeptAfter+changesPerRemoval).Order("id").Take(&last).Error
 	if err != nil || last.At >= from.UnixMilli() && last.At <= to.UnixMilli() {
 		return false, notFoundAs(err, nil)
 	}
-	return true, c.remove(ctx, recording.KeptAfter, end)
+	return true, c.remove(ctx, recording, last.ID)
 }
 
 func (c changes) End(ctx context.Context) (bool, error) {
@@ -80,22 +80,26 @@ func (c changes) End(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	end := min(recording.KeptAfter+changesPerRemoval, recording.Last)
-	if err := c.remove(ctx, recording.KeptAfter, end); err != nil {
+	if err := c.remove(ctx, recording, end); err != nil {
 		return false, err
 	}
+	c.tx.MarkChanged(1) // streams end, and cached pages are not used, whose positions are of this recording
 	return end < recording.Last, c.update(ctx, map[string]any{"active": 0})
 }
 
-// remove removes the changes after a position, that which is kept, up to another.
-func (c changes) remove(ctx context.Context, after, end int64) error {
-	err := c.db.WithContext(ctx).Where("id > ? AND id <= ?", after, end).Delete(&changeModel{}).Error
-	if err != nil {
+// changesPerRemoval is the number of changes that one transaction removes, while others wait.
+const changesPerRemoval = 1000
+
+// remove removes the first changes of a recording, up to the position end.
+func (c changes) remove(ctx context.Context, recording domain.Recording, end int64) error {
+	if err := c.update(ctx, map[string]any{"kept_after": end}); err != nil {
 		return err
 	}
-	return c.update(ctx, map[string]any{"kept_after": end})
+	return c.db.WithContext(ctx).Where("id > ? AND id <= ?", recording.KeptAfter, end).Delete(&changeModel{}).Error
 }
 
 // update updates the row of recording.
 func (c changes) update(ctx context.Context, columns map[string]any) error {
-	return c.db.WithContext(ctx).Model(&recordingModel{}).Where("TRUE").Updates(columns).Error
+	_, err := changedOne(c.db.WithContext(ctx).Model(&recordingModel{}).Where("TRUE").Updates(columns), c.tx.MarkDirty)
+	return err
 }

@@ -15,13 +15,13 @@ type Changes struct {
 	changes      port.ChangeReader
 	now          func() time.Time
 	maxStaleness time.Duration
-	positions    atomic.Pointer[positions]
+	position     atomic.Pointer[position]
 }
 
-// positions are the last position, which was read before a time, and one read Changes.maxStaleness before that.
-type positions struct {
-	readAt        time.Time
-	last, earlier int64
+// A position is that of the last change at a time, and one that was the last maxStaleness before or earlier.
+type position struct {
+	at           time.Time
+	last, before int64 // 0 for none
 }
 
 // NewChanges returns Changes of a store. now is the clock. maxStaleness is for how long a page of a
@@ -49,40 +49,48 @@ func (c *Changes) Last(ctx context.Context) (int64, error) {
 }
 
 // Position returns the position of a change that all pages have that any process reads from now on, 0
-// if none are recorded: that of the last one, or of one before if pages may miss commits.
+// if there is none: that of the last one, or of one before if pages may miss commits.
 func (c *Changes) Position(ctx context.Context) (int64, error) {
 	if c.maxStaleness == 0 {
 		return c.Last(ctx)
 	}
-	known := c.positions.Load()
-	if known == nil || time.Since(known.readAt) >= c.maxStaleness {
-		last, err := c.Last(ctx)
-		if err != nil {
-			return 0, err
-		}
-		next := &positions{readAt: time.Now(), last: last} //nolint:forbidigo // compared with an age
-		if known != nil {
-			next.earlier = known.last
-		}
-		c.positions.Store(next)
-		known = next
+	if known := c.position.Load(); known != nil && time.Since(known.at) < c.maxStaleness {
+		return known.before, nil
 	}
-	return known.earlier, nil
+	return c.readPosition(ctx)
 }
 
-// Begin begins to record changes, unless they are recorded. It returns once there is a Position. It must
-// be called again from time to time, so that the position is not too old for lists that are seldom read.
-func (c *Changes) Begin(ctx context.Context) error {
+// readPosition reads the last position and returns the one that it replaces, which is old enough.
+func (c *Changes) readPosition(ctx context.Context) (int64, error) {
+	known := c.position.Load()
 	recording, err := c.changes.Recording(ctx)
-	if err == nil && !recording.Active {
-		if _, err = c.End(ctx); err == nil { // of which a process has not done all
-			err = c.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error { return r.Changes.Begin(ctx, c.now()) })
+	if err != nil {
+		return 0, err
+	}
+	next := &position{at: time.Now()} //nolint:forbidigo // compared with an age
+	if recording.Active {
+		next.last = recording.Last
+		if known != nil && known.last >= recording.KeptAfter {
+			next.before = known.last
 		}
 	}
-	if err == nil {
-		_, err = c.Position(ctx)
+	c.position.Store(next)
+	return next.before, nil
+}
+
+// Begin begins to record changes, unless they are recorded.
+func (c *Changes) Begin(ctx context.Context) error {
+	if recording, err := c.changes.Recording(ctx); err != nil || recording.Active {
+		return err
 	}
-	if err != nil {
+	return c.repeat(ctx, func(ctx context.Context, changes port.ChangeRepository) (bool, error) {
+		return changes.Begin(ctx, c.now())
+	})
+}
+
+// AwaitPosition returns once there is a Position.
+func (c *Changes) AwaitPosition(ctx context.Context) error {
+	if _, err := c.Position(ctx); err != nil {
 		return err
 	}
 	select {

@@ -60,9 +60,10 @@ func TestPositionIsOldEnoughForStalePages(t *testing.T) {
 			return err
 		}))
 	}
+	must[any](t)(nil, changes.Begin(t.Context()))
 	start := time.Now()
-	if err := changes.Begin(t.Context()); err != nil || time.Since(start) < maxStaleness {
-		t.Fatalf("Begin returned %v after %s, want that it waits until a position is old enough", err, time.Since(start))
+	if err := changes.AwaitPosition(t.Context()); err != nil || time.Since(start) < maxStaleness {
+		t.Fatalf("AwaitPosition returned %v after %s, want that it waits until a position is old enough", err, time.Since(start))
 	}
 	begin := noon.UnixMicro()
 	var committed []time.Time // of the changes after begin
@@ -79,6 +80,37 @@ func TestPositionIsOldEnoughForStalePages(t *testing.T) {
 	}
 	if position := must[int64](t)(changes.Position(t.Context())); position == begin {
 		t.Error("the position never rises")
+	}
+
+	other := usecase.NewChanges(store, store.Changes(), clock.now, 0)
+	must[bool](t)(other.End(t.Context()))
+	must[any](t)(nil, other.Begin(t.Context()))
+	time.Sleep(maxStaleness)
+	if position := must[int64](t)(changes.Position(t.Context())); position != 0 {
+		t.Errorf("got the position %d of an earlier recording, want none", position)
+	}
+	must[any](t)(nil, changes.AwaitPosition(t.Context()))
+	if got, want := must[int64](t)(changes.Position(t.Context())), must[int64](t)(other.Last(t.Context())); got != want {
+		t.Errorf("got the position %d, want %d", got, want)
+	}
+}
+
+// beforeBegin is a store whose changes were not recorded a moment before.
+type beforeBegin struct{ port.ChangeReader }
+
+func (beforeBegin) Recording(context.Context) (domain.Recording, error) {
+	return domain.Recording{}, nil
+}
+
+func TestBeginDoesNotEndTheRecordingOfAnotherProcess(t *testing.T) {
+	t.Parallel()
+	store, clock := open(t), &clock{noon}
+	must[any](t)(nil, usecase.NewChanges(store, store.Changes(), clock.now, 0).Begin(t.Context()))
+	begun := must[domain.Recording](t)(store.Changes().Recording(t.Context()))
+	clock.time = noon.Add(time.Hour)
+	must[any](t)(nil, usecase.NewChanges(store, beforeBegin{store.Changes()}, clock.now, 0).Begin(t.Context()))
+	if now := must[domain.Recording](t)(store.Changes().Recording(t.Context())); now != begun {
+		t.Errorf("the recording was %+v, and is %+v", begun, now)
 	}
 }
 

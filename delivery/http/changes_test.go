@@ -88,7 +88,7 @@ func TestChangesAreListedInPages(t *testing.T) {
 	}
 	for _, after := range []int64{1, begin - 1, begin + int64(n) + 1, math.MaxInt64} {
 		path := fmt.Sprintf("/v1/changes?after=%d", after)
-		message := fmt.Sprintf("the changes after %d are not kept: read the lists again, then the changes after their Changes-Position", after)
+		message := fmt.Sprintf("the changes after %d are not known: read the lists again, then the changes after their Changes-Position", after)
 		s.expect(t, get(path), rejected(410, "changes_expired", message))
 		s.expect(t, get(path, "Accept: text/event-stream"), rejected(410, "changes_expired", message))
 	}
@@ -103,7 +103,20 @@ func TestChangesMayNotBeRecorded(t *testing.T) {
 	s = newTestServer(t)
 	s.database.Exec(t, "UPDATE recording SET active = 0")
 	s.expect(t, get("/v1/changes"), rejected(503, "unavailable"))
-	s.expectOnly(t, get("/v1/pets"), ok(`[]`).withHeader("-Changes-Position"))
+	for range 2 {
+		s.expectOnly(t, get("/v1/pets"), ok(`[]`).withHeader("-Changes-Position"))
+	}
+	s.database.Exec(t, "UPDATE recording SET active = 1") // the page without a position is not cached
+	before := positionOf(t, s.expect(t, get("/v1/pets"), ok(`[]`)))
+	if _, err := s.changes.End(t.Context()); err != nil { // nor is one used with the position of an earlier recording
+		t.Fatal(err)
+	}
+	if err := s.changes.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if after := positionOf(t, s.expect(t, get("/v1/pets"), ok(`[]`))); after <= before {
+		t.Errorf("the position was %d, and is %d", before, after)
+	}
 }
 
 // TestPositionIsNotAfterThePage: a change after the position may be on the page, one before it must be.

@@ -75,6 +75,9 @@ func newChangeStreams(o *Options) *changeStreams {
 // client disconnects, does not accept them in time or may not read them any more, the server shuts down,
 // or the store fails. Then the client connects again, and gets an error, or the changes that follow.
 func (a *API) streamChanges(c *gin.Context, after int64) error {
+	if c.Writer.Header().Get("Connection") == "close" { // set by server.Serve, whose shutdown may be known to nobody else
+		return domain.Unavailable(errors.New("the server shuts down"))
+	}
 	shutdown := a.streams.shutdownOf(c.Request)
 	stream := a.streams.add(stateOf(c).caller)
 	if stream == nil {
@@ -82,7 +85,7 @@ func (a *API) streamChanges(c *gin.Context, after int64) error {
 		a.countByCaller(a.metrics.rateLimited, c)
 		return &domain.Error{
 			Kind: errRateLimited, Code: codeRateLimited,
-			Message: "this caller has the largest number of streams of changes that it may have, " + strconv.Itoa(a.streams.perCaller),
+			Message: "this caller has " + strconv.Itoa(a.streams.perCaller) + " open streams of changes, which is the limit: close one",
 		}
 	}
 	defer a.streams.remove(stream)
@@ -97,14 +100,16 @@ func (a *API) streamChanges(c *gin.Context, after int64) error {
 		return nil
 	}
 	state := stateOf(c)
-	state.removeDeadline()
 	state.stream = true
+	defer func() { // a client that reads no more delays the end of the response
+		_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(a.streams.timeout))
+	}()
 	check := time.NewTicker(a.streams.check)
 	defer check.Stop()
 	idle, committed := 0, closed
 	for err = a.streams.send(c, slices.Concat(events.text, comment(events.last))); err == nil; {
 		select {
-		case <-c.Request.Context().Done():
+		case <-state.Context.Done(): // not the context of the request, which has a deadline
 			return nil
 		case <-shutdown:
 			return nil
@@ -123,7 +128,7 @@ func (a *API) streamChanges(c *gin.Context, after int64) error {
 			}
 		}
 	}
-	if c.Request.Context().Err() == nil || errors.Is(err, os.ErrDeadlineExceeded) { // else the client has disconnected
+	if state.Context.Err() == nil || errors.Is(err, os.ErrDeadlineExceeded) { // else the client has disconnected
 		a.log.Warn("a stream of changes ended", zap.String("request_id", state.id[0]), zap.Error(err))
 	}
 	return nil // the response has begun
@@ -149,7 +154,7 @@ func (s *changeStreams) send(c *gin.Context, text []byte) error {
 func (a *API) stillAllowed(c *gin.Context, caller string) bool {
 	request := c.Request
 	defer func() { c.Request = request }()
-	ctx, cancel := context.WithTimeout(request.Context(), a.streams.timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(request.Context()), a.streams.timeout)
 	defer cancel()
 	c.Request = request.WithContext(ctx)
 	got, err := a.authenticator(c)

@@ -145,7 +145,7 @@ func TestStreamSendsChanges(t *testing.T) {
 	resumed := s.stream(t, s.client, "/v1/changes?after=1", fmt.Sprint("Last-Event-ID: ", begin+251))
 	wantEvent(t, resumed.event(t), eventOf(begin+252, "order.placed", ``))
 	for _, id := range []string{"x", "-1", ""} {
-		s.expect(t, get("/v1/changes", "Accept: text/event-stream", "Last-Event-ID: "+id), rejected(400, "invalid_parameter", "Last-Event-ID must be the seq of a change"))
+		s.expect(t, get("/v1/changes", "Accept: text/event-stream", "Last-Event-ID: "+id), rejected(400, "invalid_parameter", "Last-Event-ID must be one integer of at least 0"))
 	}
 	for _, accept := range []string{"application/json", "*/*", "text/event-stream;q=0", "text/event-stream;q=0.0, application/json", "application/json, text/event-stream;q=0.1", "*/*, text/event-stream;q=0.9"} {
 		s.expect(t, get("/v1/changes?limit=1", "Accept: "+accept), ok("").withHeader("Content-Type: application/json"))
@@ -164,6 +164,37 @@ func TestStreamOutlivesTheDeadlines(t *testing.T) {
 	}
 	s.createPets(t, domain.NewPet{Name: "Rex"})
 	changes.event(t)
+}
+
+// TestStreamOutlivesContextsOfTheHost: the context of a middleware is derived from one with the deadline of the request.
+func TestStreamOutlivesContextsOfTheHost(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	api := s.api(t, withRequestTimeout(50*time.Millisecond), withAuthenticator(func(c *gin.Context) (string, error) { return "ann", c.Request.Context().Err() }))
+	api.SetStreamTimes(10*time.Millisecond, 500*time.Millisecond)
+	s.startHost(t, gin.New(), api, func(c *gin.Context) {
+		ctx, cancel := context.WithTimeout(c.Request.Context(), 100*time.Millisecond)
+		defer cancel()
+		c.Request = c.Request.WithContext(ctx)
+		c.Next()
+	})
+	changes := s.stream(t, s.client, "/v1/changes")
+	for range 2 { // 150 ms each
+		changes.next()
+	}
+	s.createPets(t, domain.NewPet{Name: "Rex"})
+	changes.event(t)
+}
+
+func TestStreamIsRefusedDuringAShutdown(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	engine := s.engine(t, nil)
+	s.start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Connection", "close") // as server.Serve
+		engine.ServeHTTP(w, r)
+	}))
+	s.expect(t, get("/v1/changes", "Accept: text/event-stream"), rejected(503, "unavailable"))
 }
 
 func TestStreamsOfACallerAreLimited(t *testing.T) {

@@ -24,7 +24,7 @@ func (a *API) SetStreamTimes(check, timeout time.Duration) {
 func TestPageWithAPositionIsNotCachedForLong(t *testing.T) {
 	t.Parallel()
 	for age, want := range map[time.Duration]bool{maxPageAge - time.Minute: true, maxPageAge: false} {
-		page := encodedPage{readAt: time.Now().Add(-age)}
+		page := encodedPage{expires: time.Now().Add(maxPageAge - age)}
 		if got := page.valid(0, 0); got != want {
 			t.Errorf("after %s: got %t, want %t", age, got, want)
 		}

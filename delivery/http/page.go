@@ -70,21 +70,27 @@ func (a *API) servePage(c *gin.Context, list string, parse func(raw string) (par
 	return err
 }
 
-// readPage reads a page, after a position that every page has that is read from then on.
+// readPage reads a page, after a position that every page has that is read from then on. A page without one, because
+// a recording of the changes has just begun, is not cached.
 func (a *API) readPage(ctx context.Context, read func() (*encodedPage, error)) (*encodedPage, error) {
 	if a.changes == nil {
 		return read()
 	}
-	readAt := time.Now()
+	start := time.Now()
 	position, err := a.changes.Position(ctx)
 	if err != nil {
 		return nil, err
 	}
 	page, err := read()
-	if err == nil && position > 0 {
-		page.position[0], page.readAt = strconv.FormatInt(position, 10), readAt
+	switch {
+	case err != nil:
+		return nil, err
+	case position == 0:
+		page.expires = start
+	default:
+		page.position[0], page.expires = strconv.FormatInt(position, 10), start.Add(maxPageAge)
 	}
-	return page, err
+	return page, nil
 }
 
 // writePage sends a page, or 304 if the client has it (RFC 9110, section 13.1.2).
@@ -169,13 +175,12 @@ type pageKey struct{ list, query string }
 // are values of http.Header that all responses share. They are arrays and not slices
 // because with thousands of pages each pointer is a cache miss of the processor.
 type encodedPage struct {
-	body   []byte
-	length [1]string // empty if net/http sets Content-Length
-	etag   [1]string
-	link   [1]string // to the next page, empty on the last page
-	// position is that of a change that the page has, read at a time, empty if none are recorded.
-	position [1]string
-	readAt   time.Time // zero if none are recorded
+	body     []byte
+	length   [1]string // empty if net/http sets Content-Length
+	etag     [1]string
+	link     [1]string // to the next page, empty on the last page
+	position [1]string // of a change that the page has, empty for none
+	expires  time.Time // zero if no changes are recorded
 
 	added, changed uint64 // the versions of the store before the page was read
 }
@@ -188,7 +193,7 @@ const maxPageAge = 30 * time.Minute
 // page that has a next one, because ids grow. Nor is the page so old that the changes after its
 // position may soon be removed.
 func (p *encodedPage) valid(added, changed uint64) bool {
-	return p.changed == changed && (p.link[0] != "" || p.added == added) && (p.readAt.IsZero() || time.Since(p.readAt) < maxPageAge)
+	return p.changed == changed && (p.link[0] != "" || p.added == added) && (p.expires.IsZero() || time.Until(p.expires) > 0)
 }
 
 // newPageCache returns a cache of about maxBytes, or nil if maxBytes is below 1.

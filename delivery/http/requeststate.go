@@ -147,14 +147,6 @@ func (d *deadline) startTimer() context.Context {
 	return d.timed.Load()
 }
 
-// removeDeadline removes the deadline, for a response that takes as long as the client wants. No other
-// goroutine may use the context meanwhile.
-func (d *deadline) removeDeadline() {
-	d.end()
-	d.at = d.at.AddDate(100, 0, 0)
-	d.timed.Store(nil)
-}
-
 // end stops the timer if it was created.
 func (d *deadline) end() {
 	if timed := d.timed.Load(); timed != nil {

@@ -19,7 +19,7 @@ import (
 // beginChanges begins to record changes at noon and returns the position.
 func beginChanges(t *testing.T, s Store) int64 {
 	t.Helper()
-	inTx(t, s, func(ctx context.Context, r port.Repositories) error { return r.Changes.Begin(ctx, noon) })
+	begin(t, s, noon)
 	recording := recordingOf(t, s)
 	if !recording.Active || recording.KeptAfter < noon.UnixMicro() {
 		t.Fatalf("got %+v", recording)
@@ -34,6 +34,14 @@ func recordingOf(t *testing.T, s Store) domain.Recording {
 		t.Fatal(err)
 	}
 	return recording
+}
+
+// begin begins to record changes.
+func begin(t *testing.T, s Store, at time.Time) {
+	t.Helper()
+	if tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) { return r.Changes.Begin(ctx, at) }) {
+		t.Error("Begin removed changes")
+	}
 }
 
 // listChanges returns the changes after a position, read in pages.
@@ -222,7 +230,7 @@ func oldChangesAreRemoved(t *testing.T, s Store) {
 }
 
 func changesEndAndBeginAgain(t *testing.T, s Store) {
-	begin := beginChanges(t, s)
+	first := beginChanges(t, s)
 	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Pets.CreateAll(ctx, slices.Repeat([]domain.NewPet{{Name: "Rex"}}, 1500))
 		return err
@@ -230,7 +238,7 @@ func changesEndAndBeginAgain(t *testing.T, s Store) {
 	end := func() bool {
 		return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) { return r.Changes.End(ctx) })
 	}
-	for i, want := range []domain.Recording{{KeptAfter: begin + 1000, Last: begin + 1500}, {KeptAfter: begin + 1500, Last: begin + 1500}} {
+	for i, want := range []domain.Recording{{KeptAfter: first + 1000, Last: first + 1500}, {KeptAfter: first + 1500, Last: first + 1500}} {
 		if more := end(); more != (i == 0) {
 			t.Errorf("End %d: got %t", i, more)
 		}
@@ -242,10 +250,10 @@ func changesEndAndBeginAgain(t *testing.T, s Store) {
 	}
 	for _, at := range []time.Time{time.UnixMilli(1), noon.Add(time.Second)} { // a clock that was set back, too
 		last := recordingOf(t, s).Last
-		inTx(t, s, func(ctx context.Context, r port.Repositories) error { return r.Changes.Begin(ctx, at) })
-		want := max(last, at.UnixMicro())
+		begin(t, s, at)
+		want := max(last+1, at.UnixMicro())
 		Equal(t, "Recording", domain.Recording{Active: true, KeptAfter: want, Last: want}, recordingOf(t, s))
-		_, err := s.Changes().List(t.Context(), domain.PageRequest{After: begin + 1499, Limit: 1})
+		_, err := s.Changes().List(t.Context(), domain.PageRequest{After: last, Limit: 1})
 		wantCode(t, err, domain.ErrExpired, "changes_expired")
 		if got := listChanges(t, s, 0, 1); len(got) != 0 {
 			t.Errorf("got %v, want no changes", got)

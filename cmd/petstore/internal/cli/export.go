@@ -124,6 +124,9 @@ func (r *exportRun) write(ctx context.Context, store *repository.Store, out io.W
 	case "orders":
 		return writeAll(ctx, store.Orders(), domain.OrderStatus(r.status), file.NewOrderWriter(out, r.format), r.in.Stderr, units)
 	case "changes":
+		if recording, err := store.Changes().Recording(ctx); err != nil || !recording.Active {
+			return 0, cmp.Or(err, errors.New("no changes are recorded: set changes.enabled and start the service"))
+		}
 		return writeAll(ctx, changeReader{store.Changes()}, "", file.NewChangeWriter(out), r.in.Stderr, units)
 	}
 	return writeAll(ctx, store.Pets(), domain.PetStatus(r.status), file.NewPetWriter(out, r.format), r.in.Stderr, units)
