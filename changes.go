@@ -13,7 +13,7 @@ import (
 const (
 	defaultChangesRetention = 7 * 24 * time.Hour
 	minChangesRetention     = time.Hour
-	// changesInterval is how often old changes are removed, and changes of other processes are ended.
+	// changesInterval is how often old changes are removed, and how long after a failure that is tried again.
 	changesInterval = time.Minute
 )
 

@@ -2,24 +2,17 @@ package repository_test
 
 import (
 	"context"
-	"database/sql"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"example.com/petstore/domain/port"
-	"example.com/petstore/repository"
-	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/storetest"
 )
 
 // TestFailedRemovalKeepsAllChanges fails the second statement of a removal.
 func TestFailedRemovalKeepsAllChanges(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	check(t, err)
-	defer func() { check(t, store.Close()) }()
+	store, db := openSQLite(t)
 	inTx(t, store, func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Changes.Begin(ctx, time.Now())
 		return err
@@ -27,9 +20,6 @@ func TestFailedRemovalKeepsAllChanges(t *testing.T) {
 	inTx(t, store, adding("Rex"))
 	before, err := store.Changes().Recording(t.Context())
 	check(t, err)
-	db, err := sql.Open("sqlite3", path)
-	check(t, err)
-	defer func() { check(t, db.Close()) }()
 	_, err = db.ExecContext(t.Context(), "CREATE TRIGGER fails BEFORE DELETE ON changes BEGIN SELECT RAISE(FAIL, 'no'); END")
 	check(t, err)
 	err = store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {

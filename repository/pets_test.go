@@ -14,13 +14,7 @@ import (
 // TestPagesOfACategoryAreFoundByTheirIndex: with ten million animals, other plans take up to a second.
 func TestPagesOfACategoryAreFoundByTheirIndex(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	check(t, err)
-	defer func() { check(t, store.Close()) }()
-	db, err := sql.Open("sqlite3", path)
-	check(t, err)
-	defer func() { check(t, db.Close()) }()
+	store, db := openSQLite(t)
 	for status, want := range map[domain.PetStatus]int{"": 4, domain.PetSold: 1} {
 		query := domain.PetQuery{PageRequest: domain.PageRequest{After: 100, Limit: 20}, Status: status, CategoryID: new(int64(1))}
 		plan := planOf(t, db, store.SQLOfCategory(query))
@@ -28,6 +22,19 @@ func TestPagesOfACategoryAreFoundByTheirIndex(t *testing.T) {
 			t.Errorf("status %q: the index is not used %d times:\n%s", status, want, plan)
 		}
 	}
+}
+
+// openSQLite returns a new store and another connection pool on its file.
+func openSQLite(t *testing.T) (*repository.Store, *sql.DB) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pets.db")
+	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+	check(t, err)
+	t.Cleanup(func() { check(t, store.Close()) })
+	db, err := sql.Open("sqlite3", path)
+	check(t, err)
+	t.Cleanup(func() { check(t, db.Close()) })
+	return store, db
 }
 
 // planOf returns the query plan of a statement.

@@ -54,15 +54,10 @@ func (c *Changes) Position(ctx context.Context) (int64, error) {
 	if c.maxStaleness == 0 {
 		return c.Last(ctx)
 	}
-	if known := c.position.Load(); known != nil && time.Since(known.at) < c.maxStaleness {
+	known := c.position.Load()
+	if known != nil && time.Since(known.at) < c.maxStaleness {
 		return known.before, nil
 	}
-	return c.readPosition(ctx)
-}
-
-// readPosition reads the last position and returns the one that it replaces, which is old enough.
-func (c *Changes) readPosition(ctx context.Context) (int64, error) {
-	known := c.position.Load()
 	recording, err := c.changes.Recording(ctx)
 	if err != nil {
 		return 0, err
@@ -70,7 +65,7 @@ func (c *Changes) readPosition(ctx context.Context) (int64, error) {
 	next := &position{at: time.Now()} //nolint:forbidigo // compared with an age
 	if recording.Active {
 		next.last = recording.Last
-		if known != nil && known.last >= recording.KeptAfter {
+		if known != nil && known.last >= recording.KeptAfter { // not of an earlier recording
 			next.before = known.last
 		}
 	}
