@@ -30,8 +30,8 @@ func TestReadmeExamples(t *testing.T) {
 		examples++
 		wantLines(t, commands, harness.Shell(t, t.TempDir(), commands, "KEY="+s.Key, "URL="+s.URL+"/v1"), shown)
 	}
-	if examples < 5 {
-		t.Errorf("got %d examples, want at least 5", examples)
+	if examples < 4 {
+		t.Errorf("got %d examples, want at least 4", examples)
 	}
 }
 
