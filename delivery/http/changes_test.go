@@ -1,38 +1,49 @@
 package http_test
 
 import (
+	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap/zaptest/observer"
 
 	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
 )
-
-// A change is the JSON of a change.
-type change struct {
-	Seq   int64     `json:"seq"`
-	Type  string    `json:"type"`
-	At    time.Time `json:"at"`
-	Pet   any       `json:"pet"`
-	Order any       `json:"order"`
-}
 
 // positionOf returns the header Changes-Position.
 func positionOf(t *testing.T, res response) int64 {
 	t.Helper()
 	position, err := strconv.ParseInt(res.Header.Get("Changes-Position"), 10, 64)
 	if err != nil || position <= 0 {
-		t.Fatalf("%s: got Changes-Position %q", res.name(), res.Header.Get("Changes-Position"))
+		t.Fatalf("%s: got Changes-Position %q", res.Request.URL, res.Header.Get("Changes-Position"))
 	}
 	return position
+}
+
+var changeTime = regexp.MustCompile(`"at":"\d{4}(-\d\d){2}T(\d\d:){2}\d\d\.\d{3}Z"`)
+
+// changeOf is a change whose time was replaced.
+func changeOf(seq int64, kind, record string) string {
+	return fmt.Sprintf(`{"seq":%d,"type":"%s","at":"TIME",%s}`, seq, kind, record)
+}
+
+// eventOf is the event for a change.
+func eventOf(seq int64, kind, record string) string {
+	return fmt.Sprintf("id: %d\nevent: %s\ndata: %s\n", seq, kind, changeOf(seq, kind, record))
 }
 
 func TestChangesAreListedInPages(t *testing.T) {
@@ -43,54 +54,42 @@ func TestChangesAreListedInPages(t *testing.T) {
 	s.createPets(t, domain.NewPet{Name: "Rex <1>", CategoryID: math.MinInt64, Status: domain.PetAvailable}, domain.NewPet{Name: "Tom"})
 	s.expect(t, postOrder(`{"petId":1}`), created(""))
 	s.expect(t, newRequest(http.MethodPost, "/v1/store/orders/1/deliver"), ok(""))
-	order := `{"id":1,"petId":1,"status":"%s","createdAt":"2026-11-20T12:00:00.000Z","updatedAt":"2026-11-20T12:00:00.000Z"}`
-	rex := `{"id":1,"name":"Rex <1>","categoryId":-9223372036854775808,"status":"%s"}`
-	want := []struct{ kind, record string }{
-		{"pet.added", `"pet":` + fmt.Sprintf(rex, "available")},
-		{"pet.added", `"pet":{"id":2,"name":"Tom","categoryId":0}`},
-		{"pet.updated", `"pet":` + fmt.Sprintf(rex, "pending")},
-		{"order.placed", `"order":` + fmt.Sprintf(order, "placed")},
-		{"order.delivered", `"order":` + fmt.Sprintf(order, "delivered")},
-		{"pet.updated", `"pet":` + fmt.Sprintf(rex, "sold")},
+	order := `"order":{"id":1,"petId":1,"status":"%s","createdAt":"2026-11-20T12:00:00.000Z","updatedAt":"2026-11-20T12:00:00.000Z"}`
+	rex := `"pet":{"id":1,"name":"Rex <1>","categoryId":-9223372036854775808,"status":"%s"}`
+	all := []string{
+		changeOf(begin+1, "pet.added", fmt.Sprintf(rex, "available")),
+		changeOf(begin+2, "pet.added", `"pet":{"id":2,"name":"Tom","categoryId":0}`),
+		changeOf(begin+3, "pet.updated", fmt.Sprintf(rex, "pending")),
+		changeOf(begin+4, "order.placed", fmt.Sprintf(order, "placed")),
+		changeOf(begin+5, "order.delivered", fmt.Sprintf(order, "delivered")),
+		changeOf(begin+6, "pet.updated", fmt.Sprintf(rex, "sold")),
 	}
-	path, n := fmt.Sprintf("/v1/changes?limit=4&after=%d", begin), 0
-	for _, size := range []int{4, 2, 0, 0} {
+	path, end := fmt.Sprintf("/v1/changes?limit=4&after=%d", begin), begin
+	for _, page := range [][]string{all[:4], all[4:], {}, {}} {
 		res := s.expect(t, get(path), ok(""))
-		got := decode[[]change](t, res.body)
-		if len(got) != size {
-			t.Fatalf("%s: got %s, want %d changes", path, res.body, size)
-		}
-		var body string
-		for i, c := range got {
-			if i > 0 {
-				body += ","
-			}
-			body += fmt.Sprintf(`{"seq":%d,"type":"%s","at":"%s",%s}`, begin+int64(n+i+1), want[n+i].kind, c.At.Format("2006-01-02T15:04:05.000Z"), want[n+i].record)
-		}
-		if body = "[" + body + "]"; string(res.body) != body {
-			t.Errorf("%s: got\n%s, want\n%s", path, res.body, body)
-		}
-		n += size
-		path = fmt.Sprintf("/v1/changes?limit=4&after=%d", begin+int64(n))
-		if link := res.link(t, "next"); link != path {
-			t.Errorf("got the link %s, want %s", link, path)
+		got, want := changeTime.ReplaceAllString(string(res.body), `"at":"TIME"`), "["+strings.Join(page, ",")+"]"
+		end += int64(len(page))
+		path = fmt.Sprintf("/v1/changes?limit=4&after=%d", end)
+		if link := res.link(t, "next"); got != want || link != path {
+			t.Errorf("got the link %s and the page\n%s, want %s and\n%s", link, got, path, want)
 		}
 	}
-	if first := decode[[]change](t, s.expect(t, get("/v1/changes?limit=1"), ok("")).body); first[0].Seq != begin+1 {
-		t.Errorf("got %v, want the oldest change", first)
+	oldest := fmt.Sprintf(`Link: <?limit=1&after=%d>; rel="next"`, begin+1)
+	s.expect(t, get("/v1/changes?limit=1"), ok("").withHeader(oldest))
+	wantRejected := func(query string, want wantResponse) {
+		t.Helper()
+		s.expect(t, get("/v1/changes?"+query), want)
+		s.expect(t, get("/v1/changes?"+query, acceptEvents), want)
 	}
 	for query, message := range map[string]string{
 		"after=-1": "after must be at least 0", "after=x": "after must be a 64-bit integer", "after=": "after must not be empty", "after=1&after=2": "after must be given once",
 		"limit=0": "limit must be at least 1", "limit=101&after=x": "limit must be at most 100",
 	} {
-		s.expect(t, get("/v1/changes?"+query), rejected(400, "invalid_parameter", message))
-		s.expect(t, get("/v1/changes?"+query, "Accept: text/event-stream"), rejected(400, "invalid_parameter", message))
+		wantRejected(query, rejected(400, "invalid_parameter", message))
 	}
-	for _, after := range []int64{1, begin - 1, begin + int64(n) + 1, math.MaxInt64} {
-		path := fmt.Sprintf("/v1/changes?after=%d", after)
+	for _, after := range []int64{1, begin - 1, end + 1, math.MaxInt64} {
 		message := fmt.Sprintf("the changes after %d are not known: read the lists again, then the changes after their Changes-Position", after)
-		s.expect(t, get(path), rejected(410, "changes_expired", message))
-		s.expect(t, get(path, "Accept: text/event-stream"), rejected(410, "changes_expired", message))
+		wantRejected(fmt.Sprintf("after=%d", after), rejected(410, "changes_expired", message))
 	}
 }
 
@@ -127,24 +126,12 @@ func TestPositionIsNotAfterThePage(t *testing.T) {
 	cached := s.expect(t, get("/v1/pets?limit=2"), ok(""))
 	s.createPets(t, domain.NewPet{Name: "Tom"}) // is not on the page, which stays in the cache
 	again := s.expect(t, get("/v1/pets?limit=2", "If-None-Match: "+cached.Header.Get("ETag")), wantResponse{status: http.StatusNotModified})
-	if positionOf(t, again) != positionOf(t, cached) {
-		t.Errorf("the position was %d, and is %d", positionOf(t, cached), positionOf(t, again))
-	}
 	last := s.expect(t, get("/v1/pets?limit=2&after=2"), ok(""))
-	if diff := cmp.Diff(positionOf(t, cached)+1, positionOf(t, last)); diff != "" {
-		t.Error(diff)
+	orders := s.expect(t, get("/v1/store/orders"), ok(`[]`))
+	got := []int64{positionOf(t, again), positionOf(t, last), positionOf(t, orders)}
+	if first := positionOf(t, cached); !slices.Equal(got, []int64{first, first + 1, first + 1}) {
+		t.Errorf("got the positions %d after %d, want that of the cached page, and two that follow it", got, first)
 	}
-	if got := positionOf(t, s.expect(t, get("/v1/store/orders"), ok(`[]`))); got != positionOf(t, last) {
-		t.Errorf("orders: got the position %d, want %d", got, positionOf(t, last))
-	}
-}
-
-func decode[T any](t *testing.T, body []byte) (value T) {
-	t.Helper()
-	if err := json.Unmarshal(body, &value); err != nil {
-		t.Fatalf("%s: %v", body, err)
-	}
-	return value
 }
 
 // addingPets adds an animal after each page that it reads.
@@ -168,5 +155,224 @@ func TestPositionIsReadBeforeThePage(t *testing.T) {
 	before := positionOf(t, s.expect(t, get("/v1/store/orders"), ok(`[]`)))
 	if got := positionOf(t, s.expect(t, get("/v1/pets"), ok(`[]`))); got != before {
 		t.Errorf("got the position %d, want %d: the page lacks the animal of the next change", got, before)
+	}
+}
+
+// acceptEvents is the header of a request for a stream.
+const acceptEvents = "Accept: text/event-stream"
+
+// A stream is the response to a request for a stream of changes.
+type stream struct {
+	*http.Response
+	lines *bufio.Scanner
+	close context.CancelFunc
+}
+
+// stream requests a stream, which ends with the test at the latest.
+func (s *testServer) stream(t *testing.T, r request) stream {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	res, err := s.do(ctx, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = res.Body.Close() })
+	return stream{res, bufio.NewScanner(res.Body), cancel}
+}
+
+// next returns the lines up to the next empty one, or false at the end of the stream.
+func (s stream) next() (part string, ok bool) {
+	for s.lines.Scan() {
+		if s.lines.Text() == "" {
+			return part, true
+		}
+		part += s.lines.Text() + "\n"
+	}
+	return part, false
+}
+
+// wantEvent expects an event with this text, after any comments, or the end of the stream for "".
+func (s stream) wantEvent(t *testing.T, want string) {
+	t.Helper()
+	got, open := s.next()
+	for open && strings.HasPrefix(got, ":\nid: ") {
+		got, open = s.next()
+	}
+	got = changeTime.ReplaceAllString(got, `"at":"TIME"`)
+	if open != (want != "") || !strings.Contains(got, want) || s.lines.Err() != nil {
+		t.Fatalf("got the event %q, an open stream %t and the error %v, want %q", got, open, s.lines.Err(), want)
+	}
+}
+
+func TestStreamSendsChanges(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	begin := positionOf(t, s.expect(t, get("/v1/pets"), ok(`[]`)))
+	s.createPets(t, newPets(250, domain.PetAvailable)...)
+	changes := s.stream(t, get("/v1/changes", "Accept: application/json;q=0.5, text/event-stream; q=0.7, */*;q=0.1"))
+	if got := changes.Header.Get("Content-Type"); changes.StatusCode != 200 || got != "text/event-stream" || changes.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("got status %d and the header %v", changes.StatusCode, changes.Header)
+	}
+	for i := range int64(250) {
+		changes.wantEvent(t, eventOf(begin+1+i, "pet.added", fmt.Sprintf(`"pet":{"id":%d,"name":"Rex","categoryId":7,"status":"available"}`, i+1)))
+	}
+	if part, _ := changes.next(); part != fmt.Sprintf(":\nid: %d\n", begin+250) {
+		t.Errorf("got %q, want a comment after a time without events", part)
+	}
+	s.expect(t, postOrder(`{"petId":1}`), created(""))
+	changes.wantEvent(t, eventOf(begin+251, "pet.updated", `"pet":{"id":1,"name":"Rex","categoryId":7,"status":"pending"}`))
+	placed := eventOf(begin+252, "order.placed",
+		`"order":{"id":1,"petId":1,"status":"placed","createdAt":"2026-11-20T12:00:00.000Z","updatedAt":"2026-11-20T12:00:00.000Z"}`)
+	changes.wantEvent(t, placed)
+	s.stream(t, get("/v1/changes?after=1", acceptEvents, fmt.Sprint("Last-Event-ID: ", begin+251))).wantEvent(t, placed)
+	for _, id := range []string{"x", "-1", ""} {
+		s.expect(t, get("/v1/changes", acceptEvents, "Last-Event-ID: "+id), rejected(400, "invalid_parameter", "Last-Event-ID must be one integer of at least 0"))
+	}
+	for _, accept := range []string{
+		"application/json", "*/*", "text/event-stream;q=0", "text/event-stream;q=0.0, application/json", "application/json, text/event-stream;q=0.1",
+		"*/*, text/event-stream;q=0.9",
+	} {
+		s.expect(t, get("/v1/changes?limit=1", "Accept: "+accept), ok("").withHeader("Content-Type: application/json"))
+	}
+	s.expectOnly(t, newRequest(http.MethodHead, "/v1/changes", acceptEvents), ok("").withHeader("Content-Type: text/event-stream"))
+}
+
+// The context of a middleware is derived from one with the deadline of the request. A write deadline
+// ends a stream of HTTP/2 also while nothing is sent.
+func TestStreamOutlivesDeadlines(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(t *testing.T, s *testServer){
+		"of the server": func(t *testing.T, s *testServer) {
+			s.serve(t, s.engine(t, withRequestTimeout(time.Second)), server.Timeouts{Read: time.Second, Write: time.Second, Shutdown: time.Minute})
+		},
+		"of the host": func(t *testing.T, s *testServer) {
+			authenticate := func(c *gin.Context) (string, error) { return "ann", c.Request.Context().Err() }
+			api := s.api(t, withRequestTimeout(50*time.Millisecond), withAuthenticator(authenticate))
+			s.startHost(t, gin.New(), api, func(c *gin.Context) {
+				ctx, cancel := context.WithTimeout(c.Request.Context(), 100*time.Millisecond)
+				defer cancel()
+				c.Request = c.Request.WithContext(ctx)
+				c.Next()
+			})
+		},
+		"of HTTP/2": func(t *testing.T, s *testServer) {
+			withHTTP2 := httptest.NewUnstartedServer(s.engine(t))
+			withHTTP2.EnableHTTP2 = true
+			withHTTP2.StartTLS()
+			t.Cleanup(withHTTP2.Close)
+			s.url, s.client = withHTTP2.URL, withHTTP2.Client()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newUnstartedServer(t)
+			start(t, s)
+			changes := s.stream(t, get("/v1/changes", acceptEvents))
+			defer changes.close()
+			if (changes.ProtoMajor == 2) != (name == "of HTTP/2") {
+				t.Errorf("got %s", changes.Proto)
+			}
+			for start := time.Now(); time.Since(start) < 1500*time.Millisecond; {
+				if part, open := changes.next(); !strings.HasPrefix(part, ":\nid: ") || !open {
+					t.Fatalf("got %q and the end %t: %v", part, !open, changes.lines.Err())
+				}
+			}
+			s.createPets(t, domain.NewPet{Name: "Rex"})
+			changes.wantEvent(t, "event: pet.added")
+		})
+	}
+}
+
+func TestStreamIsRefusedDuringAShutdown(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	engine := s.engine(t)
+	s.start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Connection", "close") // as server.Serve
+		engine.ServeHTTP(w, r)
+	}))
+	s.expect(t, get("/v1/changes", acceptEvents), rejected(503, "unavailable"))
+}
+
+func TestStreamsOfACallerAreLimited(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	s := newTestServer(t, withMetrics(registry))
+	wantMetric := func(metric, value string) {
+		t.Helper()
+		waitUntil(t, metric+" is "+value, func() bool { return scrape(t, registry)[metric] == value })
+	}
+	wantMetric("petstore_changes_streams", "0")
+	var open []stream
+	for range 10 {
+		open = append(open, s.stream(t, get("/v1/changes", acceptEvents)))
+	}
+	s.expect(t, get("/v1/changes", acceptEvents), rejected(429, "rate_limited", "10").withHeader("Retry-After: 1"))
+	other := s.stream(t, get("/v1/changes", acceptEvents, "Authorization: Bearer "+newKey(t, s.keys.Create)))
+	if other.StatusCode != http.StatusOK {
+		t.Errorf("another key: got status %d", other.StatusCode)
+	}
+	wantMetric("petstore_changes_streams", "11")
+	wantMetric("petstore_changes_lag", "0")
+	open[0].close()
+	waitUntil(t, "another stream can be opened", func() bool { return s.stream(t, get("/v1/changes", acceptEvents)).StatusCode == http.StatusOK })
+}
+
+func TestStreamEnds(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(t *testing.T, s *testServer, stop context.CancelFunc){
+		"when its key is revoked": func(t *testing.T, s *testServer, _ context.CancelFunc) {
+			if err := s.keys.Revoke(t.Context(), 1); err != nil {
+				t.Error(err)
+			}
+		},
+		"when the store fails": func(t *testing.T, s *testServer, _ context.CancelFunc) { s.removeTable(t, "changes") },
+		"when no changes are recorded": func(t *testing.T, s *testServer, _ context.CancelFunc) {
+			s.database.Exec(t, "UPDATE recording SET active = 0")
+		},
+		"when the server shuts down": func(_ *testing.T, _ *testServer, stop context.CancelFunc) { stop() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newUnstartedServer(t)
+			stop, _ := s.serve(t, s.engine(t), longTimeouts)
+			changes := s.stream(t, get("/v1/changes", acceptEvents))
+			end(t, s, stop)
+			changes.wantEvent(t, "")
+		})
+	}
+}
+
+func TestStreamEndsWhenItsCallerIsAnother(t *testing.T) {
+	t.Parallel()
+	var caller atomic.Value
+	caller.Store("ann")
+	s := newTestServer(t, withAuthenticator(func(*gin.Context) (string, error) { return caller.Load().(string), nil }))
+	changes := s.stream(t, get("/v1/changes", acceptEvents))
+	caller.Store("bob")
+	changes.wantEvent(t, "")
+}
+
+func TestSlowReaderIsDisconnected(t *testing.T) {
+	t.Parallel()
+	registry, lagged := prometheus.NewRegistry(), false
+	s := newTestServer(t, withMetrics(registry))
+	changes := s.stream(t, get("/v1/changes", acceptEvents))
+	news := slices.Repeat([]domain.NewPet{{Name: strings.Repeat("犬", 200)}}, 1000)
+	ended := func(e observer.LoggedEntry) bool {
+		return e.Message == "request" && e.ContextMap()["route"] == "/v1/changes"
+	}
+	waitUntil(t, "the slow reader is disconnected", func() bool { // the kernel buffers some megabytes
+		s.createPets(t, news...)
+		lagged = lagged || scrape(t, registry)["petstore_changes_lag"] != "0"
+		return s.log.Filter(ended).Len() == 1
+	})
+	if changes.StatusCode != http.StatusOK || !lagged {
+		t.Errorf("got status %d, and that the stream lagged: %t", changes.StatusCode, lagged)
+	}
+	logged := s.log.FilterMessage("a stream of changes ended").All()
+	if len(logged) != 1 || !strings.Contains(fmt.Sprint(logged[0].ContextMap()), "i/o timeout") || logged[0].ContextMap()["request_id"] == "" {
+		t.Errorf("got the log %v", logged)
 	}
 }

@@ -4,31 +4,39 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http/httptest"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
+	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
+	"example.com/petstore/domain/port"
 )
 
-// constantsOfType returns the values of the string constants of a type that package
-// domain, binding and this package declare.
-func constantsOfType(t *testing.T, typeName string) (values []string) {
-	t.Helper()
-	constant := regexp.MustCompile(`\s(?:domain\.)?` + typeName + `\s+= "(.+)"\n`)
+// The check of every response compares its code with the published ones.
+func TestCodesMatchPublishedCodes(t *testing.T) {
+	t.Parallel()
+	constant := regexp.MustCompile(`\s(?:domain\.)?Code\s+= "(.+)"\n`)
+	var declared []string
 	for _, folder := range []string{"../../domain", "../internal/binding", "."} {
-		found := len(values)
 		files, _ := filepath.Glob(folder + "/*.go") // the pattern is valid
 		for _, file := range files {
 			source, err := os.ReadFile(file)
@@ -36,77 +44,18 @@ func constantsOfType(t *testing.T, typeName string) (values []string) {
 				t.Fatal(err)
 			}
 			for _, declaration := range constant.FindAllSubmatch(source, -1) {
-				values = append(values, string(declaration[1]))
+				declared = append(declared, string(declaration[1]))
 			}
 		}
-		if typeName == "Code" && len(values) == found {
-			t.Errorf("%s declares no constant of type %s", folder, typeName)
-		}
 	}
-	return values
-}
-
-// newRejectingServer returns a server whose Authenticator returns *err.
-func newRejectingServer(t *testing.T, err *error) *testServer {
-	t.Helper()
-	return newTestServer(t, withAuthenticator(func(*gin.Context) (string, error) { return "", *err }))
-}
-
-func TestEveryKindHasAStatus(t *testing.T) {
-	t.Parallel()
-	statuses := map[string]int{
-		"invalid": 400, "unauthenticated": 401, "forbidden": 403, "not found": 404, "method not allowed": 405, "request timeout": 408,
-		"conflict": 409, "expired": 410, "rate limited": 429, "gone": 410, "body too large": 413, "unsupported media type": 415, "reused": 422,
-		"internal": 500, "unavailable": 503,
-	}
-	var err error
-	s, codes := newRejectingServer(t, &err), constantsOfType(t, "Code")
-	for _, kind := range constantsOfType(t, "Kind") {
-		status := statuses[kind]
-		i := slices.IndexFunc(codes, func(code string) bool { return publishedCodes[code] == status })
-		if i < 0 {
-			t.Fatalf("kind %q: no code is published with status %d", kind, status)
-		}
-		failure := &domain.Error{Kind: domain.Kind(kind), Code: domain.Code(codes[i]), Message: "public message", Cause: errors.New("hidden detail")}
-		err = fmt.Errorf("wrapped: %w", fmt.Errorf("and again: %w", failure))
-		// not expect: some of these statuses are not documented for a list
-		s.expectOnly(t, get("/v1/pets"), rejected(status, codes[i], "public message").withoutText("hidden detail", "wrapped", "again"))
+	slices.Sort(declared)
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(publishedCodes)), declared); diff != "" {
+		t.Errorf("codes (-published +declared):\n%s", diff)
 	}
 }
 
-func TestCodesMatchPublishedCodes(t *testing.T) {
-	t.Parallel()
-	codes := constantsOfType(t, "Code")
-	for _, code := range codes {
-		if publishedCodes[code] == 0 {
-			t.Errorf("code %s is not published", code)
-		}
-	}
-	for code := range publishedCodes {
-		if !slices.Contains(codes, code) {
-			t.Errorf("published code %s is not declared", code)
-		}
-	}
-}
-
-func TestUnknownErrorIsInternalError(t *testing.T) {
-	t.Parallel()
-	var err error
-	s := newRejectingServer(t, &err)
-	for _, err = range []error{
-		errors.New("hidden detail"),
-		domain.ErrNotFound,
-		&domain.Error{Kind: "hidden detail", Code: "hidden detail", Message: "hidden detail"},
-		&domain.Error{Message: "hidden detail"},
-		&domain.Error{Kind: domain.ErrUnauthenticated, Message: "hidden detail"},
-	} {
-		res := s.expect(t, get("/v1/pets"), rejected(500, "internal_error").withoutText("hidden detail"))
-		s.checkCauseLogged(t, res, err.Error())
-	}
-}
-
-// checkCauseLogged checks that the cause of a failure is logged with the request id.
-func (s *testServer) checkCauseLogged(t *testing.T, res response, cause string) {
+// wantCauseLogged expects that the cause of a failure is logged with the request id.
+func (s *testServer) wantCauseLogged(t *testing.T, res response, cause string) {
 	t.Helper()
 	for _, entry := range s.log.FilterFieldKey("error").All() {
 		fields := entry.ContextMap()
@@ -117,10 +66,20 @@ func (s *testServer) checkCauseLogged(t *testing.T, res response, cause string) 
 	t.Errorf("got no log entry with %q for request %s", cause, res.Header.Get("X-Request-Id"))
 }
 
-func TestStoreErrorIsInternalErrorAndOnlyLogged(t *testing.T) {
+func TestUnknownErrorIsInternalErrorAndOnlyLogged(t *testing.T) {
 	t.Parallel()
-	s := newTestServer(t)
-	for _, tc := range []struct {
+	var err error
+	s := newTestServer(t, withAuthenticator(func(*gin.Context) (string, error) { return "ann", err }))
+	for _, err = range []error{
+		errors.New("hidden detail"),
+		domain.ErrNotFound,
+		&domain.Error{Kind: "hidden detail", Code: "hidden detail", Message: "hidden detail"},
+		&domain.Error{Kind: domain.ErrUnauthenticated, Message: "hidden detail"},
+	} {
+		s.wantCauseLogged(t, s.expect(t, get("/v1/pets"), rejected(500, "internal_error").withoutText("hidden detail")), err.Error())
+	}
+	s = newTestServer(t)
+	for _, test := range []struct {
 		table string
 		request
 	}{
@@ -129,100 +88,199 @@ func TestStoreErrorIsInternalErrorAndOnlyLogged(t *testing.T) {
 		{"idempotency_keys", postPet(newRex, "Idempotency-Key: one")},
 		{"api_keys", get("/v1/pets", "Authorization: Bearer "+apikey.Generate())}, // not cached
 	} {
-		s.removeTable(t, tc.table)
-		res := s.expect(t, tc.request, rejected(500, "internal_error").withoutText(tc.table+":", "table"))
-		s.checkCauseLogged(t, res, tc.table)
+		s.removeTable(t, test.table)
+		s.wantCauseLogged(t, s.expect(t, test.request, rejected(500, "internal_error").withoutText(test.table+":", "table")), test.table)
 	}
 }
 
-// newFailingServer returns a server whose store fails while failing is true.
-func newFailingServer(t *testing.T) (s *testServer, failing *atomic.Bool) {
-	t.Helper()
-	s, failing = newUnstartedServer(t), new(atomic.Bool)
-	fail := func() error {
-		if failing.Load() {
-			return domain.Unavailable(errors.New("connection refused"))
-		}
-		return nil
-	}
-	rex := domain.Pet{ID: 1, Name: "Rex", CategoryID: 7}
-	s.health = server.NewHealth(func(context.Context) error { return fail() })
-	s.start(t, s.engine(t, nil,
-		withGet(func(context.Context, int64) (domain.Pet, error) { return rex, fail() }),
-		withCreate(func(context.Context) (domain.Pet, error) { return rex, fail() })))
-	return s, failing
-}
-
-// The messages at the beginning and at the end of an outage.
-const outageBegins, outageEnds = "the store is not available", "the store is available again"
-
-// wantOutages expects log entries with these messages, the numbers of failed requests in
-// those of an end, and no error but those of a beginning.
-func (s *testServer) wantOutages(t *testing.T, want ...any) {
-	t.Helper()
-	var got []any
-	for _, entry := range s.log.All() {
-		if entry.Level == zap.DebugLevel || entry.Message == "request" {
-			continue
-		}
-		got = append(got, entry.Message)
-		if failed, ended := entry.ContextMap()["failed_requests"]; ended {
-			got = append(got, failed)
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("log (-want +got):\n%s", diff)
-	}
-}
-
+// Reads, writes and health checks may fail each.
 func TestOutageOfTheStoreIsLoggedAtItsBeginningAndItsEnd(t *testing.T) {
 	t.Parallel()
-	s, failing := newFailingServer(t)
+	var failure error
+	s := newUnstartedServer(t)
+	s.health = server.NewHealth(func(context.Context) error { return failure })
+	s.start(t, s.engine(t, withCall(func(context.Context) error { return failure })))
+	const begins, ends = "the store is not available", "the store is available again"
+	wantLog := func(want ...any) {
+		t.Helper()
+		var got []any
+		for _, entry := range s.log.All() {
+			if entry.Level == zap.DebugLevel || entry.Message == "request" {
+				continue
+			}
+			got = append(got, entry.Message)
+			if failed, ended := entry.ContextMap()["failed_requests"]; ended {
+				got = append(got, failed)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("log (-want +got):\n%s", diff)
+		}
+	}
+	read, write, ready := get("/v1/pets/1"), postPet(newRex), get("/readyz")
+	fail := func(requests ...request) {
+		t.Helper()
+		failure = domain.Unavailable(errors.New("connection refused"))
+		for _, r := range requests {
+			s.expect(t, r, rejected(503, "unavailable").withHeader("Retry-After: 1").withoutText("refused"))
+		}
+		failure = nil
+	}
+	succeed := func(r request) {
+		t.Helper()
+		if res := s.expect(t, r, wantResponse{}); res.StatusCode >= 300 {
+			t.Errorf("got status %d", res.StatusCode)
+		}
+	}
 	for range 2 {
 		s.log.TakeAll()
-		failing.Store(true)
-		for _, r := range []request{get("/v1/pets/1"), postPet(newRex), get("/readyz"), postPet(newRex)} {
-			s.expect(t, r, rejected(503, "unavailable").withHeader("Retry-After: 1"))
-		}
-		s.wantOutages(t, outageBegins)
-		failing.Store(false)
+		fail(read, write, ready, write)
+		wantLog(begins)
 		s.clock.advance(time.Second)
-		s.expect(t, get("/v1/pets/1"), wantResponse{status: 200})
-		s.wantOutages(t, outageBegins) // writes may still fail
-		s.expect(t, postPet(newRex), wantResponse{status: 201})
-		s.expect(t, get("/livez"), ok("")) // does not use the store
-		s.wantOutages(t, outageBegins)     // it may still not be ready
-		s.expect(t, get("/readyz"), ok(""))
-		s.wantOutages(t, outageBegins, outageEnds, int64(4))
+		succeed(read) // writes may still fail
+		succeed(write)
+		succeed(get("/livez")) // does not use the store, which may still not be ready
+		wantLog(begins)
+		succeed(ready)
+		wantLog(begins, ends, int64(4))
 	}
-}
-
-func TestStoreThatFailsNowAndThenDoesNotFillTheLog(t *testing.T) {
-	t.Parallel()
-	s, failing := newFailingServer(t)
-	for range 10 {
-		failing.Store(true)
-		s.expect(t, postPet(newRex), rejected(503, "unavailable"))
-		failing.Store(false)
-		s.expect(t, postPet(newRex), wantResponse{status: 201})
+	s.log.TakeAll()
+	for range 10 { // a store that fails now and then does not fill the log
+		fail(write)
+		succeed(write)
 	}
-	s.wantOutages(t, outageBegins)
+	wantLog(begins)
 	s.clock.advance(time.Second)
-	s.expect(t, postPet(newRex), wantResponse{status: 201})
-	s.wantOutages(t, outageBegins, outageEnds, int64(10))
+	succeed(write)
+	wantLog(begins, ends, int64(10))
+
+	s.log.TakeAll()
+	fail(write) // nobody writes again
+	s.clock.advance(time.Minute)
+	succeed(read)
+	fail(read, read)
+	wantLog(begins, begins)
 }
 
-func TestFailureLongAfterTheLastOneIsLoggedAgain(t *testing.T) {
+// withBlockingKeys makes Keys.Authenticate block until the context of the request ends.
+func withBlockingKeys(o *rest.Options) { o.Keys = blockingKeys{} }
+
+type blockingKeys struct{}
+
+func (blockingKeys) Authenticate(ctx context.Context, _ string) (apikey.Key, error) {
+	return apikey.Key{}, untilDone(ctx)
+}
+
+func TestExceededDeadlineIsUnavailable(t *testing.T) {
 	t.Parallel()
-	s, failing := newFailingServer(t)
-	failing.Store(true)
-	s.expect(t, postPet(newRex), rejected(503, "unavailable")) // nobody writes again
-	failing.Store(false)
-	s.clock.advance(time.Minute)
-	s.expect(t, get("/v1/pets/1"), wantResponse{status: 200})
-	failing.Store(true)
-	for range 2 {
-		s.expect(t, get("/v1/pets/1"), rejected(503, "unavailable"))
+	unavailable := rejected(503, "unavailable").withoutText("deadline")
+	s := newTestServer(t, withBlockingKeys, withRequestTimeout(time.Millisecond))
+	for _, r := range []request{get("/v1/pets"), get("/v1/store/orders"), postPet(`{}`)} {
+		s.expect(t, r, unavailable)
 	}
-	s.wantOutages(t, outageBegins, outageBegins)
+	s.expect(t, get("/v1/pets/1"), unavailable.withHeader(deprecationHeaders...))
+
+	s = newTestServer(t, withRequestTimeout(time.Second))
+	err := s.store.InTx(t.Context(), func(context.Context, port.Repositories) error { // a request waits for this transaction
+		s.expect(t, postPet(newRex, "Idempotency-Key: one"), unavailable)
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	s.expect(t, get("/v1/pets"), ok(`[]`))
+	s.expect(t, postPet(newRex, "Idempotency-Key: one"), created("").withHeader(notReplayed))
+}
+
+// The cause of signal.NotifyContext is context.Canceled for errors.Is, as if the client had disconnected.
+func TestRequestIsUnavailableWhenTheHostEndsItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGHUP)
+	defer stop()
+	s, engine := newUnstartedServer(t), gin.New()
+	call := withCall(func(ctx context.Context) error {
+		return errors.Join(syscall.Kill(os.Getpid(), syscall.SIGHUP), untilDone(ctx))
+	})
+	if err := s.api(t, call).Mount(engine.Group("/v1")); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(engine)
+	server.Config.BaseContext = func(net.Listener) context.Context { return ctx }
+	server.Start()
+	defer server.Close()
+	s.url, s.client = server.URL, server.Client()
+	s.expect(t, get("/v1/pets/1"), rejected(503, "unavailable"))
+	s.wantAccessLog(t, 503)
+}
+
+func TestShutdownClosesConnectionsAfterTimeout(t *testing.T) {
+	t.Parallel()
+	s, started, timeouts := newUnstartedServer(t), make(chan struct{}), longTimeouts
+	timeouts.Shutdown = 50 * time.Millisecond
+	stop, served := s.serve(t, s.engine(t, withCall(func(ctx context.Context) error { close(started); return untilDone(ctx) })), timeouts)
+	failed := make(chan bool, 1)
+	go func() {
+		res, err := s.send(t.Context(), get("/v1/pets/42"))
+		failed <- err != nil || res.StatusCode == 503
+	}()
+	<-started
+	stop()
+	if err := <-served; !errors.Is(err, context.DeadlineExceeded) || !<-failed {
+		t.Errorf("Serve returned %v, want %v and that the running request fails", err, context.DeadlineExceeded)
+	}
+	s.wantAccessLog(t, 503)
+}
+
+// wantAccessLog waits for the only line of the access log, which must have this status.
+func (s *testServer) wantAccessLog(t *testing.T, status int64) {
+	t.Helper()
+	waitUntil(t, "the access log has one line", func() bool { return len(s.accessLog(t)) == 1 })
+	if line := s.accessLog(t)[0]; line["status"] != status {
+		t.Errorf("got the access log %v, want the status %d", line, status)
+	}
+}
+
+func TestClientDisconnectIsRecordedAs499(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		disconnect func(net.Conn) error
+		err        error
+		status     int64
+		level      zapcore.Level
+		message    string
+	}{
+		"closed":      {net.Conn.Close, context.Canceled, 499, zap.DebugLevel, "the client disconnected"},
+		"half closed": {func(c net.Conn) error { return c.(*net.TCPConn).CloseWrite() }, context.Canceled, 499, zap.DebugLevel, "the client disconnected"},
+		"later error": {net.Conn.Close, context.DeadlineExceeded, 503, zap.ErrorLevel, "the store is not available"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, registry, started := newUnstartedServer(t), prometheus.NewRegistry(), make(chan struct{})
+			engine := gin.New()
+			engine.Use(gin.RecoveryWithWriter(io.Discard)) // of a host
+			s.startHost(t, engine, s.api(t, withMetrics(registry), withCall(func(ctx context.Context) error {
+				close(started)
+				<-ctx.Done()
+				return domain.Unavailable(test.err)
+			})))
+			conn := s.dial(t, "GET /v1/pets/1 HTTP/1.1\r\nHost: petstore\r\nAuthorization: Bearer "+s.key+"\r\n\r\n")
+			<-started
+			if err := test.disconnect(conn); err != nil {
+				t.Fatal(err)
+			}
+			s.wantAccessLog(t, test.status)
+			if got := s.log.FilterLevelExact(test.level).FilterMessage(test.message).Len(); got != 1 || s.log.Len() != 2 {
+				t.Errorf("got log %v, want the access log line and %q", s.log.All(), test.message)
+			}
+			counts := map[string]int{fmt.Sprintf("GET /v1/pets/:petId %d", test.status): 1}
+			if diff := cmp.Diff(counts, requestCounts(t, registry)); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+			if name == "half closed" {
+				if received, err := io.ReadAll(conn); err != nil || len(received) > 0 {
+					t.Errorf("received %q and error %v, want nothing", received, err)
+				}
+			}
+		})
+	}
 }

@@ -5,14 +5,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/petstore/delivery/internal/binding"
 	"example.com/petstore/domain"
@@ -109,13 +114,6 @@ func FuzzCreatePet(f *testing.F) {
 	})
 }
 
-// escape matches an escape sequence of JSON, or two that form a surrogate pair.
-// loneSurrogate matches the escape sequence of one surrogate.
-var (
-	escape        = regexp.MustCompile(`\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u....|.)`)
-	loneSurrogate = regexp.MustCompile(`^\\u[dD][89a-fA-F]..$`)
-)
-
 // parseNewPet is a second implementation of the documented rules, with encoding/json. It returns the
 // code of the error, and the rules that a body breaks.
 func parseNewPet(body []byte) (pet domain.NewPet, code string, rules []string) {
@@ -123,8 +121,6 @@ func parseNewPet(body []byte) (pet domain.NewPet, code string, rules []string) {
 	switch {
 	case len(body) > 64<<10:
 		return pet, "body_too_large", nil
-	case !utf8.Valid(body), slices.ContainsFunc(escape.FindAll(body, -1), loneSurrogate.Match):
-		return pet, "invalid_json", nil
 	case json.Unmarshal(body, &members) != nil, members == nil, !isIJSON(body):
 		return pet, "invalid_json", nil
 	}
@@ -163,49 +159,18 @@ func parseNewPet(body []byte) (pet domain.NewPet, code string, rules []string) {
 	return pet, "", nil
 }
 
-// isIJSON reports whether no object in valid JSON has a duplicate name, and no text a noncharacter.
+// isIJSON reports whether a text is JSON in which no object has a duplicate name (which jsontext checks,
+// as it does UTF-8 and surrogates), and no text a noncharacter.
 func isIJSON(text []byte) bool {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()        // some exceed float64
-	var seen []map[string]bool // of the enclosing objects, nil for an array
-	var isName []bool
-	for {
-		token, err := decoder.Token()
-		if err != nil {
+	for decoder := jsontext.NewDecoder(bytes.NewReader(text)); ; {
+		token, err := decoder.ReadToken()
+		switch {
+		case err != nil:
 			return err == io.EOF
-		}
-		if text, _ := token.(string); strings.ContainsFunc(text, func(r rune) bool { return r&0xfffe == 0xfffe || 0xfdd0 <= r && r <= 0xfdef }) {
+		case token.Kind() == '"' && strings.ContainsFunc(token.String(), func(r rune) bool { return r&0xfffe == 0xfffe || 0xfdd0 <= r && r <= 0xfdef }):
 			return false
 		}
-		last := len(seen) - 1
-		if token == json.Delim('}') || token == json.Delim(']') {
-			seen, isName = seen[:last], isName[:last]
-			continue
-		}
-		if last >= 0 && seen[last] != nil {
-			if name, _ := token.(string); isName[last] {
-				if seen[last][name] {
-					return false
-				}
-				seen[last][name] = true
-			}
-			isName[last] = !isName[last]
-		}
-		switch token {
-		case json.Delim('{'):
-			seen, isName = append(seen, map[string]bool{}), append(isName, true)
-		case json.Delim('['):
-			seen, isName = append(seen, nil), append(isName, false)
-		}
 	}
-}
-
-func postOrder(body string, header ...string) request {
-	return request{method: http.MethodPost, path: "/v1/store/orders", header: header, body: body}
-}
-
-func orderAction(id int, action string) request {
-	return newRequest(http.MethodPost, fmt.Sprintf("/v1/store/orders/%d/%s", id, action))
 }
 
 // usecase shows the rules of orders.
@@ -214,22 +179,24 @@ func TestOrderIsPlacedAndEnded(t *testing.T) {
 	s := newTestServer(t)
 	s.createPets(t, newPets(2, "available")...)
 	const order = `{"id":%d,"petId":%[1]d,"status":%q,"createdAt":"2026-11-20T12:00:00.000Z","updatedAt":%q}`
-	for _, want := range []struct {
-		id             int
-		action, status string
-	}{{1, "deliver", "delivered"}, {2, "cancel", "cancelled"}} {
+	for i, want := range []struct{ action, status string }{{"deliver", "delivered"}, {"cancel", "cancelled"}} {
 		s.clock.set(noon)
-		placed := fmt.Sprintf(order, want.id, "placed", "2026-11-20T12:00:00.000Z")
-		s.expect(t, postOrder(fmt.Sprintf(`{"petId":%d}`, want.id)), created(placed).withHeader(fmt.Sprintf("Location: ./orders/%d", want.id)))
-		s.expect(t, get(fmt.Sprintf("/v1/store/orders/%d", want.id)), ok(placed))
+		id, path := i+1, fmt.Sprintf("/v1/store/orders/%d", i+1)
+		placed := fmt.Sprintf(order, id, "placed", "2026-11-20T12:00:00.000Z")
+		place := postOrder(fmt.Sprintf(`{"petId":%d}`, id), "Idempotency-Key: "+want.action)
+		s.expect(t, place, created(placed).withHeader(fmt.Sprintf("Location: ./orders/%d", id), notReplayed))
+		s.expect(t, get(path), ok(placed))
 		s.clock.advance(time.Hour + 7*time.Millisecond)
-		ended := fmt.Sprintf(order, want.id, want.status, "2026-11-20T13:00:00.007Z")
-		s.expect(t, orderAction(want.id, want.action), ok(ended))
-		s.expect(t, get(fmt.Sprintf("/v1/store/orders?petId=%d", want.id)), ok(`[`+ended+`]`))
+		ended := fmt.Sprintf(order, id, want.status, "2026-11-20T13:00:00.007Z")
+		s.expect(t, newRequest(http.MethodPost, path+"/"+want.action), ok(ended))
+		s.expect(t, get(fmt.Sprintf("/v1/store/orders?petId=%d", id)), ok(`[`+ended+`]`))
+		s.expect(t, place, created(placed).withHeader(fmt.Sprintf("Location: ./orders/%d", id), replayed))
 	}
-	s.expect(t, orderAction(1, "cancel"), rejected(409, "order_state_conflict"))
+	s.expect(t, newRequest(http.MethodPost, "/v1/store/orders/1/cancel"), rejected(409, "order_state_conflict"))
 	s.expect(t, postOrder(`{"petId":1}`), rejected(409, "pet_not_available", "1"))
-	s.expect(t, postOrder(`{"petId":-9223372036854775808}`), rejected(404, "pet_not_found"))
+	for _, r := range []request{postOrder(`{"petId":2}`, "Idempotency-Key: deliver"), postPet(newRex, "Idempotency-Key: deliver")} {
+		s.expect(t, r, rejected(422, "idempotency_key_reused"))
+	}
 }
 
 // FuzzCreatePet has more.
@@ -239,23 +206,188 @@ func TestPlaceOrderRejectsInvalidBody(t *testing.T) {
 	for _, body := range []string{`{}`, `{"petID":1}`, `{"petId":null}`, `{"petId":"1"}`, `{"petId":1.0}`, `{"petId":9223372036854775808}`} {
 		s.expect(t, postOrder(body), rejected(400, "validation_failed", "petId"))
 	}
+	const one = "Idempotency-Key: one"
 	s.expect(t, postOrder(`{"petId":1`), rejected(400, "invalid_json"))
 	s.expect(t, postOrder(`{"petId":1}`, "-Content-Type"), rejected(415, "unsupported_media_type"))
 	s.expect(t, postOrder(`{"petId":1}`, `Idempotency-Key: ""`), rejected(400, "invalid_idempotency_key"))
+	s.expect(t, postOrder(`{"petId":-9223372036854775808}`, one), rejected(404, "pet_not_found"))
+	s.expect(t, postPet(newRex, one), created("").withHeader(notReplayed)) // a rejected request does not use its key
 }
 
-func TestOrderIsPlacedOncePerIdempotencyKey(t *testing.T) {
+// link returns the target of the header Link with this relation, resolved against the URL
+// of the request, or "" if there is none.
+func (res response) link(t *testing.T, relation string) string {
+	t.Helper()
+	found := regexp.MustCompile(`^<([^<>]*)>; rel="` + relation + `"$`).FindStringSubmatch(res.Header.Get("Link"))
+	if found == nil {
+		return ""
+	}
+	target, err := url.Parse(found[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.Request.URL.ResolveReference(target).RequestURI()
+}
+
+func TestUnchangedPageIsNotModified(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
-	s.createPets(t, newPets(2, "available")...)
-	const one = "Idempotency-Key: one"
-	s.expect(t, postOrder(`{"petId":3}`, one), rejected(404, "pet_not_found"))
-	s.expect(t, postOrder(`{"petId":1}`, one), created("").withHeader(notReplayed))
-	s.expect(t, orderAction(1, "cancel"), ok(""))
-	s.expect(t, postOrder(`{"petId":1}`, one), created(`{
-		"id":1,"petId":1,"status":"placed","createdAt":"2026-11-20T12:00:00.000Z","updatedAt":"2026-11-20T12:00:00.000Z"
-	}`).withHeader(replayed, "Location: ./orders/1"))
-	s.expect(t, postOrder(`{"petId":2}`, one), rejected(422, "idempotency_key_reused"))
-	s.expect(t, postPet(newRex, one), rejected(422, "idempotency_key_reused"))
-	s.expect(t, get("/v1/pets?status=pending"), ok(`[]`))
+	s.createPets(t, domain.NewPet{Name: "Rex"}, domain.NewPet{Name: "Tom"})
+	page := s.expect(t, get("/v1/pets?limit=2"), ok(""))
+	etag := page.Header.Get("ETag")
+	for _, header := range []string{etag, "W/" + etag, `"x", ` + etag + `,"y"`, "*"} {
+		s.expect(t, get("/v1/pets?limit=2", "If-None-Match: "+header), wantResponse{status: http.StatusNotModified}.withHeader("ETag: "+etag))
+	}
+	for _, other := range []string{`"x"`, `"x,*,y"`} {
+		s.expect(t, get("/v1/pets?limit=2", "If-None-Match: "+other), ok(string(page.body)))
+	}
+
+	// The same body with a next link is another representation.
+	s.createPets(t, domain.NewPet{Name: "Kit"})
+	s.expect(t, get("/v1/pets?limit=2", "If-None-Match: "+etag), ok("").withHeader(`Link: <?limit=2&after=2>; rel="next"`))
 }
+
+func TestPageIsReadAgainOnlyAfterItChanges(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	s := newTestServer(t, withMetrics(registry))
+	wantReads := func(hits, reads int) {
+		t.Helper()
+		for result, want := range map[string]int{"hit": hits, "miss": reads} {
+			if got := scrape(t, registry)[`petstore_http_page_cache_requests_total{result="`+result+`"}`]; got != fmt.Sprint(want) {
+				t.Errorf("got %s of result %s, want %d", got, result, want)
+			}
+		}
+	}
+	s.expect(t, get("/v1/pets"), ok(`[]`))
+	s.createPets(t, domain.NewPet{Name: "1", Status: domain.PetSold})
+	for range 3 { // a rejected order changes nothing
+		s.expect(t, get("/v1/pets"), ok(`[{"id":1,"name":"1","categoryId":0,"status":"sold"}]`))
+		s.expect(t, postOrder(`{"petId":1}`), rejected(409, "pet_not_available"))
+		s.expect(t, postOrder(`{"petId":9}`), rejected(404, "pet_not_found"))
+	}
+	wantReads(2, 2)
+	s.createPets(t, domain.NewPet{Name: "2"}) // on this page, which is the last one
+	s.expect(t, get("/v1/pets"), ok(`[{"id":1,"name":"1","categoryId":0,"status":"sold"},{"id":2,"name":"2","categoryId":0}]`))
+	page := s.expect(t, get("/v1/pets?limit=1"), ok(""))
+	s.createPets(t, domain.NewPet{Name: "3"}) // after this page, which has a next one
+	for _, path := range []string{"/v1/pets?limit=1", "/v1/pets?limit=01&after=0", "/v1/pets?unknown=x&limit=1"} {
+		s.expect(t, get(path), ok(string(page.body)))
+	}
+	wantReads(5, 4)
+	s.expect(t, get("/v1/store/orders"), ok(`[]`))
+	s.expect(t, get("/v1/pets?limit=1&after=1"), ok(`[{"id":2,"name":"2","categoryId":0}]`))
+	s.expect(t, get("/v1/pets?status=pending&categoryId=0"), ok(`[]`))
+	s.expect(t, postOrder(`{"petId":2}`), created("")) // changes these pages, of which the first has a next one
+	s.expect(t, get("/v1/pets?limit=1&after=1"), ok(`[{"id":2,"name":"2","categoryId":0,"status":"pending"}]`))
+	s.expect(t, get("/v1/pets?status=pending&categoryId=0"), ok(`[{"id":2,"name":"2","categoryId":0,"status":"pending"}]`))
+	s.expect(t, get("/v1/pets?categoryId=-9223372036854775808"), ok(`[]`))
+	if orders := s.expect(t, get("/v1/store/orders"), ok("")); len(orders.body) < 10 {
+		t.Errorf("got the orders %s, want one", orders.body)
+	}
+}
+
+// A listed record is a pet or an order of a list.
+type listed struct {
+	ID, PetID, CategoryID int64
+	Status                string
+}
+
+// FuzzQuery sends any query to both lists. The page and its link, or the code of the error, are those of
+// a second implementation of the documented parameters.
+func FuzzQuery(f *testing.F) {
+	s := newFuzzServer(f)
+	pets, orders := make([]listed, 110), make([]listed, 110)
+	for i := range pets {
+		id := int64(i + 1)
+		pets[i] = listed{ID: id, CategoryID: []int64{7, -1}[i%2], Status: []string{"", "available", "sold"}[i%3]}
+		orders[i] = listed{ID: id, PetID: []int64{id, id, 2}[i%3], Status: []string{"placed", "delivered", "cancelled"}[i%3]}
+		s.createPets(f, domain.NewPet{Name: "Rex", CategoryID: pets[i].CategoryID, Status: domain.PetStatus(pets[i].Status)})
+		s.database.Exec(f, `INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES ($1, $2, $3, $3)`, orders[i].PetID, orders[i].Status, noon.UnixMilli())
+	}
+	for _, seed := range querySeeds {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, query string) {
+		s.checkList(t, "/v1/pets", query, pets, petStatus, "categoryId")
+		s.checkList(t, "/v1/store/orders", query, orders, orderStatus, "petId")
+	})
+}
+
+var querySeeds = []string{
+	"", "&", "&&", "offset=5&page=2&x&=y&sort=-id", "x=&x=", "limit=3&x=%3E%22&page=2", "Limit=0&LIMIT=x", // unknown parameters
+	"limit=1", "limit=2", "limit=20", "limit=99", "limit=100", "limit=007", "l%69mit=3", "limit=100&after=1", "limit=3&after=3", "limit=3&after=107",
+	"limit=0", "limit=101", "limit=-1", "limit=-0", "limit=1000000", "limit=2147483648", "limit=4294967297", "limit=9223372036854775808",
+	"limit=99999999999999999999999", "limit=", "limit", "limit=+", "limit=+5", "limit=%2B5", "limit=5.0", "limit=5.", "limit=5e0", "limit=0x10",
+	"limit=1_0", "limit=five", "limit=%205", "limit=5%20", "limit=5,6", "limit=٥", "limit=5%00", "limit=[5]", "limit=5&limit=5", "limit=5&limit=",
+	"limit=5&l%69mit=6", "l%69mit=0", "after=0", "after=1", "after=5", "after=110", "after=9223372036854775807",
+	"after=", "after=-1", "after=-0", "after=-00", "after=-9223372036854775808", "after=9223372036854775808", "after=-9223372036854775809", "after=+1",
+	"after=%2B1", "after=1.0", "after=1e3", "after=0x1", "after=1_0", "after=x", "after=--1", "after=1&after=1", "after=1&after=2",
+	"status=sold", "status=available&limit=3&after=7", "status=pending", "status=%73old", "status=placed", "status=cancelled&limit=1", "status=delivered",
+	"status=", "status", "status=gone", "status=Sold", "status=Placed", "status=sold%20", "status=sold,pending", "status=sold&status=sold",
+	"status=sold&status=pending", "status=placed&status=placed", "status='", "status=%ff", "petId=1", "petId=2", "petId=0", "petId=4711",
+	"petId=1&limit=1", "petId=2&status=cancelled&limit=1", "petId=", "petId=x", "petId=%2B1", "petId=-1", "petId=-0", "petId=1.0",
+	"categoryId=7", "categoryId=-1&limit=3", "categoryId=-1&status=sold&limit=1", "categoryId=0", "categoryId=-0", "categoryId=", "categoryId=x",
+	"categoryId=-9223372036854775808", "categoryId=-9223372036854775809", "categoryId=7&categoryId=7", "categoryId=7&petId=x",
+	"petId=9223372036854775808", "petId=1&petId=1", "limit=0&status=gone&after=x", // several
+	"status=%", "status=%4", "limit=%zz", "x=%zz", "%zz=1", "x=%", "a;b", "limit=5;status=sold", "x=a;b", "%00=1", "\xff", // malformed
+}
+
+// checkList checks the response to a query.
+func (f fuzzServer) checkList(t *testing.T, path, query string, all []listed, statuses *regexp.Regexp, reference string) {
+	t.Helper()
+	w := f.roundTrip(t, http.MethodGet, path, query, "", http.Header{})
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		wantError(t, w, "invalid_parameter", nil)
+		return
+	}
+	var invalid []string
+	number := func(name string, smallest, largest, missing int64) int64 {
+		texts, given := values[name]
+		if !given {
+			return missing
+		}
+		n, err := strconv.ParseInt(texts[0], 10, 64)
+		if len(texts) > 1 || !regexp.MustCompile(`^(-[1-9])?[0-9]*$`).MatchString(texts[0]) || err != nil || n < smallest || n > largest {
+			invalid = append(invalid, name)
+		}
+		return n
+	}
+	limit, after := number("limit", 1, 100, 20), number("after", 0, math.MaxInt64, 0)
+	filters, status := "", values.Get("status")
+	if texts := values["status"]; len(texts) > 1 || len(texts) == 1 && !statuses.MatchString(status) {
+		invalid = append(invalid, "status")
+	} else if status != "" {
+		filters = "&status=" + status
+	}
+	smallest := map[string]int64{"petId": 0, "categoryId": math.MinInt64}[reference]
+	id := number(reference, smallest, math.MaxInt64, 0)
+	if values.Has(reference) {
+		filters += "&" + reference + "=" + strconv.FormatInt(id, 10)
+	}
+	if invalid != nil {
+		wantError(t, w, "invalid_parameter", invalid)
+		return
+	}
+	want := slices.DeleteFunc(slices.Clone(all), func(r listed) bool {
+		return r.ID <= after || status != "" && r.Status != status || values.Has(reference) && map[string]int64{"petId": r.PetID, "categoryId": r.CategoryID}[reference] != id
+	})
+	link := ""
+	if len(want) > int(limit) {
+		want = want[:limit]
+		link = fmt.Sprintf(`<?limit=%d%s&after=%d>; rel="next"`, limit, filters, want[limit-1].ID)
+	}
+	var got []listed
+	if err := json.Unmarshal(w.Body.Bytes(), &got); w.Code != http.StatusOK || err != nil {
+		t.Fatalf("%q: got %d %s, want a page", query, w.Code, w.Body)
+	}
+	if diff := cmp.Diff(want, got); diff != "" || w.Header().Get("Link") != link {
+		t.Fatalf("%s?%q: got Link %q, want %q; page (-want +got):\n%s", path, query, w.Header().Get("Link"), link, diff)
+	}
+}
+
+var (
+	petStatus   = regexp.MustCompile(`^(available|pending|sold)$`)
+	orderStatus = regexp.MustCompile(`^(placed|delivered|cancelled)$`)
+)

@@ -1,11 +1,12 @@
 package http_test
 
 import (
-	"bufio"
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -21,7 +22,6 @@ import (
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/enginetest"
@@ -46,27 +46,25 @@ func (c *clock) now() time.Time          { return time.UnixMilli(c.millis.Load()
 // A testServer is the API with its use cases on a database of its own, served over
 // loopback.
 type testServer struct {
-	url       string // of the server
-	prefix    string // of the API
-	key       string // a valid API key
-	challenge string // prefix of WWW-Authenticate in a 401
-	database  enginetest.Database
-	store     *repository.Store
-	keys      *usecase.Keys
-	changes   *usecase.Changes
-	health    *server.Health
-	clock     *clock
-	log       *observer.ObservedLogs
-	logger    *zap.Logger
-	client    *http.Client
-	host      *gin.Engine // of newMountedServer
+	url      string // of the server
+	prefix   string // of the API
+	key      string // a valid API key
+	database enginetest.Database
+	store    *repository.Store
+	keys     *usecase.Keys
+	changes  *usecase.Changes
+	health   *server.Health
+	clock    *clock
+	log      *observer.ObservedLogs
+	logger   *zap.Logger
+	client   *http.Client
 }
 
 // newTestServer returns a server that runs until the test ends.
 func newTestServer(t *testing.T, options ...option) *testServer {
 	t.Helper()
 	s := newUnstartedServer(t)
-	s.start(t, s.engine(t, nil, options...))
+	s.start(t, s.engine(t, options...))
 	return s
 }
 
@@ -85,29 +83,44 @@ func withRequestTimeout(timeout time.Duration) option {
 	return func(o *rest.Options) { o.RequestTimeout = timeout }
 }
 
-func withAllowedOrigins(origins ...string) option {
-	return func(o *rest.Options) { o.AllowedOrigins = origins }
-}
-
 func withAuthenticator(authenticate rest.Authenticator) option {
 	return func(o *rest.Options) { o.Authenticate = authenticate }
 }
 
-// newUnstartedServer returns a testServer without an HTTP server, for start or serve.
-func newUnstartedServer(t testing.TB) *testServer {
-	t.Helper()
-	return newServerWithStore(t, repository.Options{})
+// withCall makes getPet and createPet return Rex, or the error of call.
+func withCall(call func(context.Context) error) option {
+	return func(o *rest.Options) { o.Pets = callingPets{o.Pets, call} }
 }
 
-// newServerWithStore is newUnstartedServer with options of the store.
-func newServerWithStore(t testing.TB, o repository.Options) *testServer {
+type callingPets struct {
+	rest.Pets
+	call func(context.Context) error
+}
+
+func (p callingPets) Get(ctx context.Context, _ int64) (domain.Pet, error) {
+	return domain.Pet{ID: 1, Name: "Rex", CategoryID: 7}, p.call(ctx)
+}
+
+func (p callingPets) Create(ctx context.Context, _ domain.NewPet, _ domain.IdempotencyKey) (domain.Pet, bool, error) {
+	pet, err := p.Get(ctx, 1)
+	return pet, false, err
+}
+
+// untilDone is a call that blocks until the context of a request ends.
+func untilDone(ctx context.Context) error {
+	<-ctx.Done()
+	return domain.Unavailable(ctx.Err())
+}
+
+// newUnstartedServer returns a testServer without an HTTP server, for start or serve.
+func newUnstartedServer(t testing.TB, o ...repository.Options) *testServer {
 	t.Helper()
-	s := &testServer{prefix: "/v1", challenge: `Bearer realm="petstore"`, database: enginetest.New(t), clock: &clock{}}
+	s := &testServer{prefix: "/v1", database: enginetest.New(t), clock: &clock{}}
 	s.clock.set(noon)
 	core, log := observer.New(zap.DebugLevel)
 	s.logger, s.log = zap.New(core), log
 
-	store, err := repository.Open(context.Background(), s.database.Engine(), o)
+	store, err := repository.Open(context.Background(), s.database.Engine(), append(o, repository.Options{})[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,18 +136,8 @@ func newServerWithStore(t testing.TB, o repository.Options) *testServer {
 	if err := s.changes.Begin(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	s.key = s.createKey(t)
+	s.key = newKey(t, s.keys.Create)
 	return s
-}
-
-func (s *testServer) createKey(t testing.TB) string {
-	t.Helper()
-	return newKey(t, s.keys.Create)
-}
-
-func (s *testServer) createReadOnlyKey(t testing.TB) string {
-	t.Helper()
-	return newKey(t, s.keys.CreateReadOnly)
 }
 
 // newKey returns a key that never expires, from a method of usecase.Keys.
@@ -147,19 +150,15 @@ func newKey(t testing.TB, create func(ctx context.Context, name string, lifetime
 	return key
 }
 
-// options returns the options of the API on the store.
-func (s *testServer) options() rest.Options {
-	return rest.Options{
+// api returns the API on the store. Its streams of changes check their authorization often.
+func (s *testServer) api(t testing.TB, options ...option) *rest.API {
+	t.Helper()
+	o := rest.Options{
 		Pets:   usecase.NewPets(s.store, s.store.Pets(), s.clock.now),
 		Orders: usecase.NewOrders(s.store, s.store.Orders(), s.clock.now),
 		Keys:   s.keys, Changes: s.changes,
 		Now: s.clock.now, Logger: s.logger, Versions: s.store.Versions, CacheBytes: 1 << 20,
 	}
-}
-
-func (s *testServer) api(t testing.TB, options ...option) *rest.API {
-	t.Helper()
-	o := s.options()
 	for _, option := range options {
 		option(&o)
 	}
@@ -167,12 +166,13 @@ func (s *testServer) api(t testing.TB, options ...option) *rest.API {
 	if err != nil {
 		t.Fatal(err)
 	}
+	api.SetStreamTimes(10*time.Millisecond, 500*time.Millisecond)
 	return api
 }
 
-func (s *testServer) engine(t testing.TB, proxies []string, options ...option) *gin.Engine {
+func (s *testServer) engine(t testing.TB, options ...option) *gin.Engine {
 	t.Helper()
-	engine, err := server.NewEngine(s.api(t, options...), s.health, proxies)
+	engine, err := server.NewEngine(s.api(t, options...), s.health, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,58 +203,40 @@ var longTimeouts = server.Timeouts{
 	ReadHeader: time.Minute, Read: time.Minute, Write: time.Minute, Idle: time.Minute, Shutdown: time.Minute,
 }
 
-// serve serves handler with server.Serve until the test ends, and expects no error of it.
-func (s *testServer) serve(t *testing.T, handler http.Handler, timeouts server.Timeouts) {
-	t.Helper()
-	stop, served := s.serveUntil(t, handler, timeouts)
-	t.Cleanup(func() {
-		stop()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// serveUntil serves handler with server.Serve until stop is called. The result of Serve is
-// sent to served.
-func (s *testServer) serveUntil(t *testing.T, handler http.Handler, timeouts server.Timeouts) (stop context.CancelFunc, served <-chan error) {
-	t.Helper()
-	listener := listenLoopback(t)
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	result := make(chan error, 1)
-	go func() { result <- server.Serve(ctx, server.LazyDeadlines(listener), handler, timeouts, s.logger) }()
-	transport := &http.Transport{}
-	t.Cleanup(transport.CloseIdleConnections)
-	s.url, s.client = "http://"+listener.Addr().String(), &http.Client{Transport: transport, Timeout: 30 * time.Second}
-	return stop, result
-}
-
-func listenLoopback(t *testing.T) net.Listener {
+// serve serves handler with server.Serve until stop is called or the test ends. The test fails for an
+// error of Serve that it does not receive from served.
+func (s *testServer) serve(t *testing.T, handler http.Handler, timeouts server.Timeouts) (stop context.CancelFunc, served <-chan error) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { listener.Close() })
-	return listener
+	ctx, stop := context.WithCancel(context.Background())
+	result, transport := make(chan error, 1), &http.Transport{}
+	go func() {
+		result <- server.Serve(ctx, server.LazyDeadlines(listener), handler, timeouts, s.logger)
+		close(result)
+	}()
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		stop()
+		if err := <-result; err != nil {
+			t.Error(err)
+		}
+	})
+	s.url, s.client = "http://"+listener.Addr().String(), &http.Client{Transport: transport, Timeout: 30 * time.Second}
+	return stop, result
 }
 
-// createPets inserts pets in one transaction and returns them with their ids.
-func (s *testServer) createPets(t testing.TB, newPets ...domain.NewPet) []domain.Pet {
+func (s *testServer) createPets(t testing.TB, pets ...domain.NewPet) {
 	t.Helper()
-	pets := make([]domain.Pet, len(newPets))
-	err := s.store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) (err error) {
-		for i, pet := range newPets {
-			if pets[i], err = r.Pets.Create(ctx, pet); err != nil {
-				return err
-			}
-		}
-		return nil
+	err := s.store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+		_, err := r.Pets.CreateAll(ctx, pets)
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pets
 }
 
 func newPets(n int, status domain.PetStatus) []domain.NewPet {
@@ -267,117 +249,57 @@ func (s *testServer) removeTable(t *testing.T, name string) {
 	s.database.Exec(t, "ALTER TABLE "+name+" RENAME TO removed_"+name)
 }
 
-// whileStoreBusy calls f during a transaction of another caller.
-func (s *testServer) whileStoreBusy(t *testing.T, f func()) {
-	t.Helper()
-	err := s.store.InTx(t.Context(), func(context.Context, port.Repositories) error {
-		f()
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
-
-func withGet(get func(ctx context.Context, id int64) (domain.Pet, error)) option {
-	return func(o *rest.Options) { o.Pets = petsWithGet{o.Pets, get} }
-}
-
-type petsWithGet struct {
-	rest.Pets
-	get func(ctx context.Context, id int64) (domain.Pet, error)
-}
-
-func (p petsWithGet) Get(ctx context.Context, id int64) (domain.Pet, error) { return p.get(ctx, id) }
-
-func withCreate(create func(ctx context.Context) (domain.Pet, error)) option {
-	return func(o *rest.Options) { o.Pets = petsWithCreate{o.Pets, create} }
-}
-
-type petsWithCreate struct {
-	rest.Pets
-	create func(ctx context.Context) (domain.Pet, error)
-}
-
-func (p petsWithCreate) Create(ctx context.Context, _ domain.NewPet, _ domain.IdempotencyKey) (domain.Pet, bool, error) {
-	created, err := p.create(ctx)
-	return created, false, err
-}
-
-// A blockingGet is a Pets.Get that blocks until release is closed or the context ends.
-// Each call sends to started.
-type blockingGet struct{ started, release chan struct{} }
-
-func newBlockingGet() blockingGet { return blockingGet{make(chan struct{}, 1), make(chan struct{})} }
-
-func (b blockingGet) get(ctx context.Context, id int64) (domain.Pet, error) {
-	b.started <- struct{}{}
-	select {
-	case <-b.release:
-		return domain.Pet{ID: id, Name: "Rex", CategoryID: 7}, nil
-	case <-ctx.Done():
-		return domain.Pet{}, domain.Unavailable(ctx.Err())
-	}
-}
-
-// withBlockingKeys replaces Keys.Authenticate by a call that blocks until the context ends.
-func withBlockingKeys(s *rest.Options) { s.Keys = blockingKeys{} }
-
-type blockingKeys struct{}
-
-func (blockingKeys) Authenticate(ctx context.Context, _ string) (apikey.Key, error) {
-	<-ctx.Done()
-	return apikey.Key{}, domain.Unavailable(ctx.Err())
-}
-
-// dial connects to the server and writes data. Responses must come before longTimeouts end.
-func (s *testServer) dial(t *testing.T, data string) net.Conn {
-	t.Helper()
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(longTimeouts.Read / 2)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conn.Write([]byte(data)); err != nil {
-		t.Fatal(err)
-	}
-	return conn
-}
-
-// rawPost returns the text of a POST of a pet, with header lines and body as given.
-func (s *testServer) rawPost(header, body string) string {
-	return "POST /v1/pets HTTP/1.1\r\nHost: petstore\r\nAuthorization: Bearer " + s.key +
-		"\r\nContent-Type: application/json\r\n" + header + "\r\n\r\n" + body
-}
-
-// expectFrom reads the response to a POST of a pet from a connection and checks it as
-// expect does.
-func (s *testServer) expectFrom(t *testing.T, conn net.Conn, want wantResponse) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/pets", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	httpResponse, err := http.ReadResponse(bufio.NewReader(conn), req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := readBody(httpResponse)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.checkCommonRules(t, res)
-	res.check(t, want)
-}
-
 func waitUntil(t *testing.T, name string, condition func() bool) {
 	t.Helper()
 	for start := time.Now(); !condition(); time.Sleep(time.Millisecond) {
 		if time.Since(start) > 20*time.Second {
 			t.Fatalf("timed out waiting until %s", name)
 		}
+	}
+}
+
+// A fuzzServer calls the handler without a network.
+type fuzzServer struct {
+	*testServer
+	handler *gin.Engine
+}
+
+func newFuzzServer(f *testing.F) fuzzServer {
+	f.Helper()
+	s := newUnstartedServer(f)
+	return fuzzServer{s, s.engine(f)}
+}
+
+// roundTrip serves a request, also one that net/http would not send. It fails the test for a status
+// of 500 or more.
+func (f fuzzServer) roundTrip(t *testing.T, method, path, query, body string, header http.Header) *httptest.ResponseRecorder {
+	t.Helper()
+	header.Set("Authorization", "Bearer "+f.key)
+	header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	f.handler.ServeHTTP(w, &http.Request{
+		Method: method, URL: &url.URL{Path: path, RawQuery: query}, Header: header,
+		Body: io.NopCloser(strings.NewReader(body)), RemoteAddr: "127.0.0.1:1",
+	})
+	if w.Code >= http.StatusInternalServerError {
+		t.Fatalf("got status %d: %s\n%v", w.Code, w.Body, f.log.TakeAll())
+	}
+	f.log.TakeAll() // bound the memory
+	return w
+}
+
+// wantError expects the error with a code. Its message must have these rules, or begin each rule with
+// these fields, and no others, unless there are none.
+func wantError(t *testing.T, w *httptest.ResponseRecorder, code string, rules []string) {
+	t.Helper()
+	e := decodeError(t, w.Body.Bytes())
+	if e.Code != code || e.Status != w.Code || w.Code != publishedCodes[code] || w.Header().Get("Location") != "" {
+		t.Fatalf("got %d %s, want %s", w.Code, w.Body, code)
+	}
+	got := strings.Split(e.Message, "; ")
+	slices.Sort(got)
+	slices.Sort(rules)
+	if rules != nil && !slices.EqualFunc(got, rules, strings.HasPrefix) {
+		t.Fatalf("got the rules %q, want %q", got, rules)
 	}
 }

@@ -1,0 +1,328 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	ginbinding "github.com/gin-gonic/gin/binding"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"example.com/petstore/delivery/internal/binding"
+	"example.com/petstore/domain"
+)
+
+// SetStreamTimes sets how often the streams of changes check their authorization, and their timeout.
+func (a *API) SetStreamTimes(check, timeout time.Duration) {
+	if a.streams != nil {
+		a.streams.check, a.streams.timeout = check, timeout
+	}
+}
+
+// newOptions returns options whose use cases must not be called.
+func newOptions() Options {
+	return Options{Pets: struct{ Pets }{}, Orders: struct{ Orders }{}, Keys: struct{ Keys }{}}
+}
+
+func newAPI(t *testing.T, o Options) *API {
+	t.Helper()
+	api, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return api
+}
+
+func TestNewChecksItsOptions(t *testing.T) {
+	t.Parallel()
+	used := prometheus.NewRegistry()
+	options := newOptions()
+	options.Metrics = used
+	newAPI(t, options)
+	limit := func(requests int, window time.Duration) func(*Options) {
+		return func(o *Options) { o.RateLimit = RateLimit{requests, window} }
+	}
+	for want, changes := range map[string][]func(*Options){
+		"": {
+			func(*Options) {},
+			func(o *Options) {
+				o.Keys, o.Authenticate = nil, func(*gin.Context) (string, error) { return "caller", nil }
+			},
+			func(o *Options) {
+				o.AllowedOrigins = []string{"*", "https://*.example.com", "http://[::1]:3000", "http://localhost:*"}
+			},
+			limit(0, 0), limit(0, -time.Second), limit(1, time.Second), limit(1, 24*time.Hour),
+			limit(1, math.MaxInt64/time.Second*time.Second), limit(999_999_999_999_999, time.Second),
+		},
+		"set Options.Pets and Options.Orders": {
+			func(o *Options) { o.Pets = nil },
+			func(o *Options) { o.Orders = nil },
+		},
+		"set Options.Keys or Options.Authenticate":      {func(o *Options) { o.Keys = nil }},
+		"Options.RequestTimeout is negative":            {func(o *Options) { o.RequestTimeout = -1 }},
+		"this registry has the metrics of another API:": {func(o *Options) { o.Metrics = used }},
+		"Options.CacheBytes and Options.Changes require Options.Versions": {
+			func(o *Options) { o.CacheBytes = 1 },
+			func(o *Options) { o.Changes = struct{ Changes }{} },
+		},
+		"Options.RateLimit has ": {
+			limit(1_000_000_000_000_000, 24*time.Hour), limit(math.MaxInt, time.Second), limit(-1, time.Minute), limit(math.MinInt, time.Minute),
+			limit(1, 0), limit(1, -time.Minute), limit(1, time.Nanosecond), limit(1, time.Second-1), limit(1, time.Second+1),
+			limit(1, 1500*time.Millisecond), limit(1, math.MaxInt64),
+		},
+	} {
+		for i, change := range changes {
+			o := newOptions()
+			change(&o)
+			if _, err := New(o); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), "rest.New: "+want) {
+				t.Errorf("options %d of %q: got error %v", i, want, err)
+			}
+		}
+	}
+	for _, origin := range []string{
+		"", "null", "shop.example.com", "//shop.example.com", "https://", "https://shop.example.com/", "https://shop.example.com/shop",
+		"https://me@shop.example.com", "https://shop.example.com?a", "https://*.*.example.com", ":",
+	} {
+		options.AllowedOrigins = []string{"https://shop.example.com", origin}
+		if _, err := New(options); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("rest.New: Options.AllowedOrigins has %q", origin)) {
+			t.Errorf("%q: got error %v", origin, err)
+		}
+	}
+}
+
+// Mount itself checks the routes of an engine; Gin checks those of a group, and cannot remove the routes
+// before a conflict.
+func TestMountServesAllRoutesOrNone(t *testing.T) {
+	t.Parallel()
+	complete, conflicts := gin.New(), map[string]string{}
+	if err := newAPI(t, newOptions()).Mount(complete); err != nil {
+		t.Fatal(err)
+	}
+	hello := func(c *gin.Context) { c.String(http.StatusOK, "hello") }
+	for _, path := range []string{
+		"/", "/*any", "/:any", "/p", "/p:x", "/pets", "/pets/", "/petsy", "/pets:x", "/pets/*any", "/pets/x", "/pets/x:y", "/pets/:petId",
+		"/pets/:id", "/pets/:petIds", "/pets/:petId/", "/pets/:petId/photos", "/pets/:petId/*any", "/pets/:id/photos", `/pets/\:x`, "/pets/x/*any",
+		"/store", "/store/*any", "/store/:any", "/store/:any/:id", "/store/orders/:orderId/deliver", "/store/orders/:orderId/refund",
+		"/store/orders/:id/deliver", "/store/orders/:orderId/*any", "/store/orders/:orderId/:what", "/store/orders/1/deliver", "/changes",
+	} {
+		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions, http.MethodDelete} {
+			engine, host, api, other := gin.New(), gin.New(), newAPI(t, newOptions()), newAPI(t, newOptions())
+			for _, e := range []*gin.Engine{engine, host} {
+				e.RedirectTrailingSlash = false
+				e.NoRoute(NotFound)
+				e.Handle(method, path, hello)
+			}
+			err, groupErr := api.Mount(engine), other.Mount(host.Group(""))
+			if (err == nil) != (groupErr == nil) {
+				t.Errorf("%s %s: got error %v on an engine and %v on a group", method, path, err, groupErr)
+			}
+			if err == nil || groupErr == nil {
+				continue
+			}
+			conflicts[method] += path + " "
+			if len(engine.Routes()) != 1 || !strings.Contains(groupErr.Error(), "mount the API: ") || !strings.Contains(err.Error(), "mount the API: ") {
+				t.Errorf("%s %s: got the errors %v and %v and the routes %v, want that of the host", method, path, err, groupErr, engine.Routes())
+			}
+			for _, route := range complete.Routes() {
+				w := httptest.NewRecorder()
+				target := strings.NewReplacer(":petId", "1", ":orderId", "1").Replace(route.Path)
+				host.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), route.Method, target, http.NoBody))
+				if body := w.Body.String(); body != "hello" && w.Code != http.StatusNotFound || w.Header().Get("X-Request-Id") != "" {
+					t.Errorf("%s %s of the host: %s %s got %d %s, want no response of the API", method, path, route.Method, target, w.Code, body)
+				}
+			}
+			if err := other.Mount(gin.New()); err != nil {
+				t.Errorf("Mount after a conflict: %v", err)
+			}
+		}
+	}
+	if len(conflicts) != 4 {
+		t.Errorf("got conflicts %v, want some for GET, HEAD, POST and OPTIONS alone", conflicts)
+	}
+}
+
+func TestMountRejectsSecondMount(t *testing.T) {
+	t.Parallel()
+	api, engine := newAPI(t, newOptions()), gin.New()
+	if got := api.BasePath(); got != "" {
+		t.Errorf("before Mount: got base path %q", got)
+	}
+	if err := api.Mount(engine.Group("/shop").Group("v1")); err != nil || api.BasePath() != "/shop/v1" {
+		t.Errorf("got %v and base path %q, want /shop/v1", err, api.BasePath())
+	}
+	if err := api.Mount(engine.Group("/elsewhere")); err == nil || !strings.Contains(err.Error(), "/shop/v1") {
+		t.Errorf("got error %v, want one that names /shop/v1", err)
+	}
+}
+
+// Not parallel: other tests may change global state.
+func TestAPIChangesNoGlobalState(t *testing.T) {
+	globals := func() [5]any {
+		families, err := prometheus.DefaultGatherer.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return [...]any{gin.Mode(), ginbinding.Validator, zap.L(), prometheus.DefaultRegisterer, len(families)}
+	}
+	before, engine, o, w := globals(), gin.New(), newOptions(), httptest.NewRecorder()
+	o.Metrics = prometheus.NewRegistry()
+	if err := newAPI(t, o).Mount(engine); err != nil {
+		t.Fatal(err)
+	}
+	engine.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/pets", http.NoBody))
+	if after := globals(); after != before || w.Code != http.StatusUnauthorized {
+		t.Errorf("got %v after a response with %d, want %v", after, w.Code, before)
+	}
+}
+
+func TestAPILinksNoUnneededPackages(t *testing.T) {
+	t.Parallel()
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./delivery/http", "./usecase", "./repository")
+	list.Dir = "../.."
+	linked, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, unwanted := range []string{"swaggo", "viper", "cobra", "otlptrace", "example.com/petstore/config", "example.com/petstore/docs", "testing"} {
+		for path := range strings.Lines(string(linked)) {
+			if path = strings.TrimSpace(path); strings.Contains(path, unwanted) && path != "testing/iotest" {
+				t.Errorf("the API links %s", path)
+			}
+		}
+	}
+}
+
+func TestRateLimitHoldsForConcurrentRequestsOfManyCallers(t *testing.T) {
+	t.Parallel()
+	limits, now := newRateLimits(RateLimit{10, time.Minute}), time.Now()
+	allowed := func(caller string) int32 {
+		var n atomic.Int32
+		var wait sync.WaitGroup
+		for range 64 {
+			wait.Go(func() {
+				if allowed, _ := limits.take(caller, now); allowed {
+					n.Add(1)
+				}
+			})
+		}
+		wait.Wait()
+		return n.Load()
+	}
+	if first, again := allowed("ann"), allowed("ann"); first != 10 || again != 0 {
+		t.Errorf("got %d and then %d allowed requests, want 10 and 0", first, again)
+	}
+	for i := range maxCallers {
+		limits.take(fmt.Sprint(i), now)
+	}
+	last := fmt.Sprint(maxCallers - 1)
+	if forgotten, known := allowed("ann"), allowed(last); forgotten != 10 || known != 9 {
+		t.Errorf("got %d allowed requests of an early caller and %d of the last, want a full bucket and 9", forgotten, known)
+	}
+}
+
+// Without a registry the series of each caller would only use memory.
+func TestCallersAreNotCountedWithoutRegistry(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, newOptions())
+	c, _ := gin.CreateTestContext(httptest.NewRecorder())
+	c.Request = httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/pets/1", http.NoBody)
+	a.countDeprecated(c)
+	series := make(chan prometheus.Metric, 10)
+	if a.metrics.deprecated.Collect(series); len(series) != 0 {
+		t.Errorf("got %d series, want none", len(series))
+	}
+}
+
+func TestPageWithAPositionIsNotCachedForLong(t *testing.T) {
+	t.Parallel()
+	for age, want := range map[time.Duration]bool{maxPageAge - time.Minute: true, maxPageAge: false} {
+		page := encodedPage{expires: time.Now().Add(maxPageAge - age)}
+		if got := page.valid(0, 0); got != want {
+			t.Errorf("after %s: got %t, want %t", age, got, want)
+		}
+	}
+}
+
+// The default in the struct tag and firstPageQuery must have the same limit.
+func TestEmptyQueryIsFirstPage(t *testing.T) {
+	t.Parallel()
+	q, err := binding.Query[listPetsQuery]("")
+	if got := q.canonical(q.filters(), q.After); err != nil || got != firstPageQuery {
+		t.Errorf("got %s and error %v, want %s", got, err, firstPageQuery)
+	}
+}
+
+// TestReadOfAStreamDoesNotJoinAnEarlierOne: the earlier one may lack a change for which the stream was woken.
+func TestReadOfAStreamDoesNotJoinAnEarlierOne(t *testing.T) {
+	t.Parallel()
+	calls, end := make(chan struct{}, 3), make(chan struct{})
+	s := newChangeStreams(&Options{Changes: blockedChanges{calls: calls, end: end}})
+	s.committed = make(chan struct{})
+	var reads sync.WaitGroup
+	for range 2 {
+		reads.Go(func() { _, _ = s.read(7) })
+		<-calls
+		s.wake(t.Context())
+	}
+	close(end)
+	reads.Wait()
+}
+
+type blockedChanges struct {
+	Changes
+	calls, end chan struct{}
+}
+
+func (b blockedChanges) List(context.Context, domain.PageRequest) (domain.ChangePage, error) {
+	b.calls <- struct{}{}
+	<-b.end
+	return domain.ChangePage{}, nil
+}
+
+func TestDeadlineCancelsWaitingContexts(t *testing.T) {
+	t.Parallel()
+	d := &deadline{Context: t.Context(), at: time.Now().Add(time.Millisecond)}
+	defer d.end()
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			child, cancel := context.WithCancel(d)
+			defer cancel()
+			<-child.Done()
+			if !errors.Is(child.Err(), context.DeadlineExceeded) || !errors.Is(d.Err(), context.DeadlineExceeded) {
+				t.Errorf("got error %v, want %v", child.Err(), context.DeadlineExceeded)
+			}
+		})
+	}
+	wait.Wait()
+	if at, ok := d.Deadline(); !ok || time.Until(at) > 0 {
+		t.Errorf("got deadline %v, %t, want one that has passed", at, ok)
+	}
+}
+
+func TestDeadlineIsCanceledWithRequest(t *testing.T) {
+	t.Parallel()
+	type key struct{}
+	request, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
+	d := &deadline{Context: request, at: time.Now().Add(time.Hour)}
+	if d.Value(key{}) != "value" || d.Err() != nil || d.timed.Load() != nil {
+		t.Errorf("got value %v, error %v and timer %v, want no timer before the first call of Done", d.Value(key{}), d.Err(), d.timed.Load())
+	}
+	cancel()
+	<-d.Done()
+	if !errors.Is(d.Err(), context.Canceled) || d.Value(key{}) != "value" {
+		t.Errorf("got value %v and error %v, want %v", d.Value(key{}), d.Err(), context.Canceled)
+	}
+	d.end()
+}
