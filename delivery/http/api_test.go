@@ -7,7 +7,11 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,11 +20,13 @@ import (
 
 	"github.com/gin-gonic/gin"
 	ginbinding "github.com/gin-gonic/gin/binding"
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
 	"example.com/petstore/delivery/internal/binding"
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 )
 
 // SetStreamTimes sets how often the streams of changes check their authorization, and their timeout.
@@ -203,6 +209,54 @@ func TestAPILinksNoUnneededPackages(t *testing.T) {
 	}
 }
 
+// The tests of requests compare the code of every response with the published ones.
+func TestCodesMatchPublishedCodes(t *testing.T) {
+	t.Parallel()
+	constant := regexp.MustCompile(`\s(?:domain\.)?Code\s+= "(.+)"\n`)
+	var declared, published []string
+	for _, folder := range []string{"../../domain", "../internal/binding", "."} {
+		files, _ := filepath.Glob(folder + "/*.go") // the pattern is valid
+		for _, file := range files {
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, declaration := range constant.FindAllSubmatch(source, -1) {
+				declared = append(declared, string(declaration[1]))
+			}
+		}
+	}
+	page, err := os.ReadFile("../../docs/errors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| \\d+ \\|").FindAllSubmatch(page, -1) {
+		published = append(published, string(row[1]))
+	}
+	slices.Sort(declared)
+	slices.Sort(published)
+	if diff := cmp.Diff(published, declared); diff != "" {
+		t.Errorf("codes (-published +declared):\n%s", diff)
+	}
+}
+
+func TestRequestIDOfClientIsUsedIfValid(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"a", "0", "A.b_C-9", "..", strings.Repeat("x", 64)} {
+		if got := requestID(http.Header{"X-Request-Id": {id}}); got != id {
+			t.Errorf("%q: got id %q", id, got)
+		}
+	}
+	seen := map[string]bool{}
+	for _, id := range []string{"", "a b", "ä", "a/b", "a:b", "<b>", "a,b", "a\tb", "\xff", strings.Repeat("x", 65), apikey.Generate()} {
+		got := requestID(http.Header{"X-Request-Id": {id}})
+		if seen[got] || !regexp.MustCompile("^[0-9a-f]{32}$").MatchString(got) {
+			t.Errorf("%q: got id %q, want 32 other hexadecimal digits", id, got)
+		}
+		seen[got] = true
+	}
+}
+
 func TestRateLimitHoldsForConcurrentRequestsOfManyCallers(t *testing.T) {
 	t.Parallel()
 	limits, now := newRateLimits(RateLimit{10, time.Minute}), time.Now()
@@ -228,6 +282,10 @@ func TestRateLimitHoldsForConcurrentRequestsOfManyCallers(t *testing.T) {
 	last := fmt.Sprint(maxCallers - 1)
 	if forgotten, known := allowed("ann"), allowed(last); forgotten != 10 || known != 9 {
 		t.Errorf("got %d allowed requests of an early caller and %d of the last, want a full bucket and 9", forgotten, known)
+	}
+	fast := newRateLimits(RateLimit{2_000_000_000, time.Second}) // more than one per nanosecond
+	if allowed, remaining := fast.take("ann", now); !allowed || remaining != 1_999_999_999 {
+		t.Errorf("got %t and %f remaining requests, want 1999999999", allowed, remaining)
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap/zaptest/observer"
 
 	rest "example.com/petstore/delivery/http"
@@ -110,9 +109,7 @@ func TestChangesMayNotBeRecorded(t *testing.T) {
 	if _, err := s.changes.End(t.Context()); err != nil { // nor is one used with the position of an earlier recording
 		t.Fatal(err)
 	}
-	if err := s.changes.Begin(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.changes.Begin(t.Context()))
 	if after := positionOf(t, s.expect(t, get("/v1/pets"), ok(`[]`))); after <= before {
 		t.Errorf("the position was %d, and is %d", before, after)
 	}
@@ -174,9 +171,7 @@ func (s *testServer) stream(t *testing.T, r request) stream {
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	res, err := s.do(ctx, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { _ = res.Body.Close() })
 	return stream{res, bufio.NewScanner(res.Body), cancel}
 }
@@ -297,11 +292,10 @@ func TestStreamIsRefusedDuringAShutdown(t *testing.T) {
 
 func TestStreamsOfACallerAreLimited(t *testing.T) {
 	t.Parallel()
-	registry := prometheus.NewRegistry()
-	s := newTestServer(t, withMetrics(registry))
+	s := newTestServer(t)
 	wantMetric := func(metric, value string) {
 		t.Helper()
-		waitUntil(t, metric+" is "+value, func() bool { return scrape(t, registry)[metric] == value })
+		waitUntil(t, metric+" is "+value, func() bool { return s.scrape(t)[metric] == value })
 	}
 	wantMetric("petstore_changes_streams", "0")
 	var open []stream
@@ -323,9 +317,7 @@ func TestStreamEnds(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(t *testing.T, s *testServer, stop context.CancelFunc){
 		"when its key is revoked": func(t *testing.T, s *testServer, _ context.CancelFunc) {
-			if err := s.keys.Revoke(t.Context(), 1); err != nil {
-				t.Error(err)
-			}
+			check(t, s.keys.Revoke(t.Context(), 1))
 		},
 		"when the store fails": func(t *testing.T, s *testServer, _ context.CancelFunc) { s.removeTable(t, "changes") },
 		"when no changes are recorded": func(t *testing.T, s *testServer, _ context.CancelFunc) {
@@ -356,8 +348,7 @@ func TestStreamEndsWhenItsCallerIsAnother(t *testing.T) {
 
 func TestSlowReaderIsDisconnected(t *testing.T) {
 	t.Parallel()
-	registry, lagged := prometheus.NewRegistry(), false
-	s := newTestServer(t, withMetrics(registry))
+	s, lagged := newTestServer(t), false
 	changes := s.stream(t, get("/v1/changes", acceptEvents))
 	news := slices.Repeat([]domain.NewPet{{Name: strings.Repeat("犬", 200)}}, 1000)
 	ended := func(e observer.LoggedEntry) bool {
@@ -365,7 +356,7 @@ func TestSlowReaderIsDisconnected(t *testing.T) {
 	}
 	waitUntil(t, "the slow reader is disconnected", func() bool { // the kernel buffers some megabytes
 		s.createPets(t, news...)
-		lagged = lagged || scrape(t, registry)["petstore_changes_lag"] != "0"
+		lagged = lagged || s.scrape(t)["petstore_changes_lag"] != "0"
 		return s.log.Filter(ended).Len() == 1
 	})
 	if changes.StatusCode != http.StatusOK || !lagged {

@@ -5,14 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http/httptest"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,7 +16,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
@@ -30,29 +25,6 @@ import (
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
 )
-
-// The check of every response compares its code with the published ones.
-func TestCodesMatchPublishedCodes(t *testing.T) {
-	t.Parallel()
-	constant := regexp.MustCompile(`\s(?:domain\.)?Code\s+= "(.+)"\n`)
-	var declared []string
-	for _, folder := range []string{"../../domain", "../internal/binding", "."} {
-		files, _ := filepath.Glob(folder + "/*.go") // the pattern is valid
-		for _, file := range files {
-			source, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, declaration := range constant.FindAllSubmatch(source, -1) {
-				declared = append(declared, string(declaration[1]))
-			}
-		}
-	}
-	slices.Sort(declared)
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(publishedCodes)), declared); diff != "" {
-		t.Errorf("codes (-published +declared):\n%s", diff)
-	}
-}
 
 // wantCauseLogged expects that the cause of a failure is logged with the request id.
 func (s *testServer) wantCauseLogged(t *testing.T, res response, cause string) {
@@ -175,9 +147,6 @@ func TestExceededDeadlineIsUnavailable(t *testing.T) {
 	t.Parallel()
 	unavailable := rejected(503, "unavailable").withoutText("deadline")
 	s := newTestServer(t, withBlockingKeys, withRequestTimeout(time.Millisecond))
-	for _, r := range []request{get("/v1/pets"), get("/v1/store/orders"), postPet(`{}`)} {
-		s.expect(t, r, unavailable)
-	}
 	s.expect(t, get("/v1/pets/1"), unavailable.withHeader(deprecationHeaders...))
 
 	s = newTestServer(t, withRequestTimeout(time.Second))
@@ -185,9 +154,7 @@ func TestExceededDeadlineIsUnavailable(t *testing.T) {
 		s.expect(t, postPet(newRex, "Idempotency-Key: one"), unavailable)
 		return nil
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	check(t, err)
 	s.expect(t, get("/v1/pets"), ok(`[]`))
 	s.expect(t, postPet(newRex, "Idempotency-Key: one"), created("").withHeader(notReplayed))
 }
@@ -201,9 +168,7 @@ func TestRequestIsUnavailableWhenTheHostEndsItsContext(t *testing.T) {
 	call := withCall(func(ctx context.Context) error {
 		return errors.Join(syscall.Kill(os.Getpid(), syscall.SIGHUP), untilDone(ctx))
 	})
-	if err := s.api(t, call).Mount(engine.Group("/v1")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.api(t, call).Mount(engine.Group("/v1")))
 	server := httptest.NewUnstartedServer(engine)
 	server.Config.BaseContext = func(net.Listener) context.Context { return ctx }
 	server.Start()
@@ -255,25 +220,23 @@ func TestClientDisconnectIsRecordedAs499(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, registry, started := newUnstartedServer(t), prometheus.NewRegistry(), make(chan struct{})
+			s, started := newUnstartedServer(t), make(chan struct{})
 			engine := gin.New()
 			engine.Use(gin.RecoveryWithWriter(io.Discard)) // of a host
-			s.startHost(t, engine, s.api(t, withMetrics(registry), withCall(func(ctx context.Context) error {
+			s.startHost(t, engine, s.api(t, withCall(func(ctx context.Context) error {
 				close(started)
 				<-ctx.Done()
 				return domain.Unavailable(test.err)
 			})))
 			conn := s.dial(t, "GET /v1/pets/1 HTTP/1.1\r\nHost: petstore\r\nAuthorization: Bearer "+s.key+"\r\n\r\n")
 			<-started
-			if err := test.disconnect(conn); err != nil {
-				t.Fatal(err)
-			}
+			check(t, test.disconnect(conn))
 			s.wantAccessLog(t, test.status)
 			if got := s.log.FilterLevelExact(test.level).FilterMessage(test.message).Len(); got != 1 || s.log.Len() != 2 {
 				t.Errorf("got log %v, want the access log line and %q", s.log.All(), test.message)
 			}
 			counts := map[string]int{fmt.Sprintf("GET /v1/pets/:petId %d", test.status): 1}
-			if diff := cmp.Diff(counts, requestCounts(t, registry)); diff != "" {
+			if diff := cmp.Diff(counts, s.requestCounts(t)); diff != "" {
 				t.Errorf("requests (-want +got):\n%s", diff)
 			}
 			if name == "half closed" {

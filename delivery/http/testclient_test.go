@@ -3,6 +3,7 @@ package http_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -96,9 +97,7 @@ func (s *testServer) expect(t *testing.T, r request, want wantResponse) response
 func (s *testServer) expectOnly(t *testing.T, r request, want wantResponse) response {
 	t.Helper()
 	res, err := s.send(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	res.check(t, want)
 	return res
 }
@@ -254,30 +253,21 @@ func (res response) checkBody(t *testing.T) {
 	}
 }
 
-var document = sync.OnceValues(func() (*openapi3.T, error) {
+var document = sync.OnceValue(func() *openapi3.T {
 	_, text, err := docs.Document(docs.Options{}, "v1")
-	if err != nil {
-		return nil, err
-	}
-	return openapi3.NewLoader().LoadFromData(text)
-})
-
-func loadDocument(t *testing.T) *openapi3.T {
-	t.Helper()
-	doc, err := document()
-	if err != nil {
-		t.Fatal(err)
+	doc, loadErr := openapi3.NewLoader().LoadFromData(text)
+	if err := errors.Join(err, loadErr); err != nil {
+		panic(err)
 	}
 	return doc
-}
+})
 
 var pathParameter = regexp.MustCompile(`\{\w+\}`)
 
 // documentedOperations returns a request for each operation of the document, with 1 for
 // every path parameter.
-func documentedOperations(t *testing.T) (all []request) {
-	t.Helper()
-	for path, item := range loadDocument(t).Paths.Map() {
+func documentedOperations() (all []request) {
+	for path, item := range document().Paths.Map() {
 		for method := range item.Operations() {
 			all = append(all, newRequest(method, "/v1"+pathParameter.ReplaceAllString(path, "1")))
 		}
@@ -312,7 +302,7 @@ func (s *testServer) checkContract(t *testing.T, res response) {
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	route := findRoute(loadDocument(t), method, path)
+	route := findRoute(document(), method, path)
 	if route == nil {
 		if res.StatusCode != http.StatusNotFound && res.StatusCode != http.StatusMethodNotAllowed {
 			t.Errorf("%s %s is not documented: got status %d, want 404 or 405", method, path, res.StatusCode)

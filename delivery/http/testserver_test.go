@@ -33,6 +33,13 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(enginetest.WithDatabases(m))
 }
 
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // noon is the initial time of every test's clock.
 var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
@@ -58,6 +65,8 @@ type testServer struct {
 	log      *observer.ObservedLogs
 	logger   *zap.Logger
 	client   *http.Client
+	metrics  *prometheus.Registry // of the last API
+	handler  *gin.Engine          // of newFuzzServer
 }
 
 // newTestServer returns a server that runs until the test ends.
@@ -73,10 +82,6 @@ type option = func(*rest.Options)
 
 func withRateLimit(requests int, window time.Duration) option {
 	return func(o *rest.Options) { o.RateLimit = rest.RateLimit{Requests: requests, Window: window} }
-}
-
-func withMetrics(registry prometheus.Registerer) option {
-	return func(o *rest.Options) { o.Metrics = registry }
 }
 
 func withRequestTimeout(timeout time.Duration) option {
@@ -121,21 +126,15 @@ func newUnstartedServer(t testing.TB, o ...repository.Options) *testServer {
 	s.logger, s.log = zap.New(core), log
 
 	store, err := repository.Open(context.Background(), s.database.Engine(), append(o, repository.Options{})[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
+		check(t, store.Close())
 	})
 	s.store = store
 	s.health = server.NewHealth(store.Ping)
 	s.keys = usecase.NewKeys(store, store.Keys(), s.clock.now)
 	s.changes = usecase.NewChanges(store, store.Changes(), s.clock.now, 0)
-	if err := s.changes.Begin(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.changes.Begin(context.Background()))
 	s.key = newKey(t, s.keys.Create)
 	return s
 }
@@ -144,28 +143,25 @@ func newUnstartedServer(t testing.TB, o ...repository.Options) *testServer {
 func newKey(t testing.TB, create func(ctx context.Context, name string, lifetime time.Duration) (string, error)) string {
 	t.Helper()
 	key, err := create(context.Background(), "test", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return key
 }
 
 // api returns the API on the store. Its streams of changes check their authorization often.
 func (s *testServer) api(t testing.TB, options ...option) *rest.API {
 	t.Helper()
+	s.metrics = prometheus.NewRegistry()
 	o := rest.Options{
 		Pets:   usecase.NewPets(s.store, s.store.Pets(), s.clock.now),
 		Orders: usecase.NewOrders(s.store, s.store.Orders(), s.clock.now),
 		Keys:   s.keys, Changes: s.changes,
-		Now: s.clock.now, Logger: s.logger, Versions: s.store.Versions, CacheBytes: 1 << 20,
+		Now: s.clock.now, Logger: s.logger, Metrics: s.metrics, Versions: s.store.Versions, CacheBytes: 1 << 20,
 	}
 	for _, option := range options {
 		option(&o)
 	}
 	api, err := rest.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	api.SetStreamTimes(10*time.Millisecond, 500*time.Millisecond)
 	return api
 }
@@ -173,9 +169,7 @@ func (s *testServer) api(t testing.TB, options ...option) *rest.API {
 func (s *testServer) engine(t testing.TB, options ...option) *gin.Engine {
 	t.Helper()
 	engine, err := server.NewEngine(s.api(t, options...), s.health, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return engine
 }
 
@@ -192,9 +186,7 @@ func (s *testServer) start(t *testing.T, handler http.Handler) {
 // startHost serves an API that a host has mounted on its engine.
 func (s *testServer) startHost(t *testing.T, engine *gin.Engine, api *rest.API, middleware ...gin.HandlerFunc) {
 	t.Helper()
-	if err := api.Mount(engine.Group(s.prefix), middleware...); err != nil {
-		t.Fatal(err)
-	}
+	check(t, api.Mount(engine.Group(s.prefix), middleware...))
 	s.start(t, engine)
 }
 
@@ -208,9 +200,7 @@ var longTimeouts = server.Timeouts{
 func (s *testServer) serve(t *testing.T, handler http.Handler, timeouts server.Timeouts) (stop context.CancelFunc, served <-chan error) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	result, transport := make(chan error, 1), &http.Transport{}
 	go func() {
@@ -220,9 +210,7 @@ func (s *testServer) serve(t *testing.T, handler http.Handler, timeouts server.T
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
 		stop()
-		if err := <-result; err != nil {
-			t.Error(err)
-		}
+		check(t, <-result)
 	})
 	s.url, s.client = "http://"+listener.Addr().String(), &http.Client{Transport: transport, Timeout: 30 * time.Second}
 	return stop, result
@@ -234,9 +222,7 @@ func (s *testServer) createPets(t testing.TB, pets ...domain.NewPet) {
 		_, err := r.Pets.CreateAll(ctx, pets)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 }
 
 func newPets(n int, status domain.PetStatus) []domain.NewPet {
@@ -258,33 +244,29 @@ func waitUntil(t *testing.T, name string, condition func() bool) {
 	}
 }
 
-// A fuzzServer calls the handler without a network.
-type fuzzServer struct {
-	*testServer
-	handler *gin.Engine
-}
-
-func newFuzzServer(f *testing.F) fuzzServer {
+// newFuzzServer returns a testServer whose handler is called without a network.
+func newFuzzServer(f *testing.F) *testServer {
 	f.Helper()
 	s := newUnstartedServer(f)
-	return fuzzServer{s, s.engine(f)}
+	s.handler = s.engine(f)
+	return s
 }
 
 // roundTrip serves a request, also one that net/http would not send. It fails the test for a status
 // of 500 or more.
-func (f fuzzServer) roundTrip(t *testing.T, method, path, query, body string, header http.Header) *httptest.ResponseRecorder {
+func (s *testServer) roundTrip(t *testing.T, method, path, query, body string, header http.Header) *httptest.ResponseRecorder {
 	t.Helper()
-	header.Set("Authorization", "Bearer "+f.key)
+	header.Set("Authorization", "Bearer "+s.key)
 	header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
-	f.handler.ServeHTTP(w, &http.Request{
+	s.handler.ServeHTTP(w, &http.Request{
 		Method: method, URL: &url.URL{Path: path, RawQuery: query}, Header: header,
 		Body: io.NopCloser(strings.NewReader(body)), RemoteAddr: "127.0.0.1:1",
 	})
 	if w.Code >= http.StatusInternalServerError {
-		t.Fatalf("got status %d: %s\n%v", w.Code, w.Body, f.log.TakeAll())
+		t.Fatalf("got status %d: %s\n%v", w.Code, w.Body, s.log.TakeAll())
 	}
-	f.log.TakeAll() // bound the memory
+	s.log.TakeAll() // bound the memory
 	return w
 }
 
