@@ -6,11 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http/httptest"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -19,7 +15,6 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
@@ -134,19 +129,13 @@ func TestOutageOfTheStoreIsLoggedAtItsBeginningAndItsEnd(t *testing.T) {
 	wantLog(begins, begins)
 }
 
-// withBlockingKeys makes Keys.Authenticate block until the context of the request ends.
-func withBlockingKeys(o *rest.Options) { o.Keys = blockingKeys{} }
-
-type blockingKeys struct{}
-
-func (blockingKeys) Authenticate(ctx context.Context, _ string) (apikey.Key, error) {
-	return apikey.Key{}, untilDone(ctx)
-}
+// blockedAuthentication blocks until the context of a request ends.
+var blockedAuthentication = withAuthenticator(func(c *gin.Context) (string, error) { return "", untilDone(c.Request.Context()) })
 
 func TestExceededDeadlineIsUnavailable(t *testing.T) {
 	t.Parallel()
 	unavailable := rejected(503, "unavailable").withoutText("deadline")
-	s := newTestServer(t, withBlockingKeys, withRequestTimeout(time.Millisecond))
+	s := newTestServer(t, blockedAuthentication, withRequestTimeout(time.Millisecond))
 	s.expect(t, get("/v1/pets/1"), unavailable.withHeader(deprecationHeaders...))
 
 	s = newTestServer(t, withRequestTimeout(time.Second))
@@ -162,18 +151,16 @@ func TestExceededDeadlineIsUnavailable(t *testing.T) {
 // The cause of signal.NotifyContext is context.Canceled for errors.Is, as if the client had disconnected.
 func TestRequestIsUnavailableWhenTheHostEndsItsContext(t *testing.T) {
 	t.Parallel()
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGHUP)
-	defer stop()
-	s, engine := newUnstartedServer(t), gin.New()
-	call := withCall(func(ctx context.Context) error {
-		return errors.Join(syscall.Kill(os.Getpid(), syscall.SIGHUP), untilDone(ctx))
-	})
-	check(t, s.api(t, call).Mount(engine.Group("/v1")))
-	server := httptest.NewUnstartedServer(engine)
-	server.Config.BaseContext = func(net.Listener) context.Context { return ctx }
-	server.Start()
-	defer server.Close()
-	s.url, s.client = server.URL, server.Client()
+	s := newUnstartedServer(t)
+	var end context.CancelCauseFunc
+	s.startAfter(t, func(c *gin.Context) {
+		var ctx context.Context
+		ctx, end = context.WithCancelCause(c.Request.Context())
+		c.Request = c.Request.WithContext(ctx)
+	}, nil, withCall(func(ctx context.Context) error {
+		end(fmt.Errorf("hangup: %w", context.Canceled))
+		return untilDone(ctx)
+	}))
 	s.expect(t, get("/v1/pets/1"), rejected(503, "unavailable"))
 	s.wantAccessLog(t, 503)
 }

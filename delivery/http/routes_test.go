@@ -190,7 +190,7 @@ func TestMountedAPIIsServedUnderItsPrefix(t *testing.T) {
 		if s.log.Len() != 0 {
 			t.Errorf("got log %v of a request to the host, want none", s.log.All())
 		}
-		s.expectOnly(t, get(path+"/nothing"), rejected(404, "not_found")).checkBody(t)
+		s.expectOnly(t, get(path+"/nothing"), rejected(404, "not_found"))
 		if prefix == "/raw/:team" {
 			engine.UseRawPath = true
 			ids = []string{"1", "a%2Fb"}
@@ -211,7 +211,7 @@ func TestMountedAPIIsServedUnderItsPrefix(t *testing.T) {
 		}
 		for _, id := range ids {
 			for _, method := range []string{http.MethodDelete, http.MethodPost, "BREW"} {
-				s.expectOnly(t, newRequest(method, path+"/pets/"+id), rejected(405, "method_not_allowed").withHeader(header...)).checkBody(t)
+				s.expectOnly(t, newRequest(method, path+"/pets/"+id), rejected(405, "method_not_allowed").withHeader(header...))
 			}
 		}
 		for _, other := range []string{"/pets", "/store/orders/1"} {
@@ -257,7 +257,7 @@ func TestStartupHandlerIsUnavailableUntilReady(t *testing.T) {
 	s.expectOnly(t, get("/livez", "-Authorization"), ok(`{"status":"alive"}`))
 	for _, r := range []request{get("/readyz"), get("/v1/pets"), get("/v1/pets", "-Authorization"), postPet(`{"name":"Rex"}`), get("/nowhere")} {
 		r.header = append(r.header, allowedOrigin)
-		s.expectOnly(t, r, unavailable.withHeader(originAllowed, "Vary: Origin")).checkBody(t)
+		s.expectOnly(t, r, unavailable.withHeader(originAllowed, "Vary: Origin"))
 	}
 	s.expectOnly(t, newRequest(http.MethodDelete, "/livez"), unavailable)
 	s.expectOnly(t, get("/v1/pets/1", otherOrigin), unavailable.withHeader(deprecationHeaders...).withHeader(originNotAllowed))
