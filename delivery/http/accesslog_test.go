@@ -24,6 +24,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/repository"
 )
 
@@ -208,8 +209,10 @@ func FuzzAccessLog(f *testing.F) {
 	var log bytes.Buffer
 	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
 	logger := zap.New(zapcore.NewCore(encoder, zapcore.AddSync(&log), zapcore.InfoLevel))
-	s.handler = s.engine(f, func(o *rest.Options) { o.Logger = logger })
-	check(f, s.handler.SetTrustedProxies([]string{"127.0.0.1"}))
+	api := s.api(f, func(o *rest.Options) { o.Logger = logger })
+	engine, err := server.NewEngine(api, s.health, []string{"127.0.0.1"})
+	check(f, err)
+	s.handler = engine
 	for _, seed := range [][4]string{
 		{"GET", "/v1/pets", "id", "192.0.2.1"},
 		{"GET", "/v1/nothing", "", ""},
@@ -233,6 +236,9 @@ func FuzzAccessLog(f *testing.F) {
 		}
 		if text := log.String(); !utf8.ValidString(text) || strings.Contains(text, s.key) || strings.Contains(text, "querysecret") || log.Len() > 4096 {
 			t.Fatalf("got the log %q, want less than 4 KiB of UTF-8 without secrets", text)
+		}
+		if forwarded == "192.0.2.1" && fields["client"] != forwarded {
+			t.Fatalf("got the client %s, want that behind the trusted proxy", fields["client"])
 		}
 	})
 }

@@ -348,39 +348,73 @@ func (b blockedChanges) List(context.Context, domain.PageRequest) (domain.Change
 	return domain.ChangePage{}, nil
 }
 
-func TestDeadlineCancelsWaitingContexts(t *testing.T) {
+// A deadline has no timer before the first call of Done.
+func TestDeadlineEndsContextsDerivedFromIt(t *testing.T) {
 	t.Parallel()
-	d := &deadline{Context: t.Context(), at: time.Now().Add(time.Millisecond)}
-	defer d.end()
-	var wait sync.WaitGroup
-	for range 8 {
-		wait.Go(func() {
-			child, cancel := context.WithCancel(d)
-			defer cancel()
-			<-child.Done()
-			if !errors.Is(child.Err(), context.DeadlineExceeded) || !errors.Is(d.Err(), context.DeadlineExceeded) {
-				t.Errorf("got error %v, want %v", child.Err(), context.DeadlineExceeded)
-			}
-		})
-	}
-	wait.Wait()
-	if at, ok := d.Deadline(); !ok || time.Until(at) > 0 {
-		t.Errorf("got deadline %v, %t, want one that has passed", at, ok)
+	type key struct{}
+	for want, timeout := range map[error]time.Duration{context.DeadlineExceeded: time.Millisecond, context.Canceled: time.Hour} {
+		request, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
+		d := &deadline{Context: request, at: time.Now().Add(timeout)}
+		if d.end(); d.Value(key{}) != "value" || d.Err() != nil || d.timed.Load() != nil {
+			t.Errorf("got value %v, error %v and timer %v, want no timer", d.Value(key{}), d.Err(), d.timed.Load())
+		}
+		var wait sync.WaitGroup
+		for range 8 {
+			wait.Go(func() {
+				child, stop := context.WithCancel(d)
+				defer stop()
+				<-child.Done()
+				if !errors.Is(child.Err(), want) || !errors.Is(d.Err(), want) {
+					t.Errorf("got error %v, want %v", child.Err(), want)
+				}
+			})
+		}
+		if want == context.Canceled {
+			cancel()
+		}
+		wait.Wait()
+		cancel()
+		if at, ok := d.Deadline(); !ok || !at.Equal(d.at) || d.Value(key{}) != "value" {
+			t.Errorf("got deadline %v, %t and value %v", at, ok, d.Value(key{}))
+		}
+		d.end()
 	}
 }
 
-func TestDeadlineIsCanceledWithRequest(t *testing.T) {
+func TestBodyMustHaveJSONMediaType(t *testing.T) {
 	t.Parallel()
-	type key struct{}
-	request, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
-	d := &deadline{Context: request, at: time.Now().Add(time.Hour)}
-	if d.Value(key{}) != "value" || d.Err() != nil || d.timed.Load() != nil {
-		t.Errorf("got value %v, error %v and timer %v, want no timer before the first call of Done", d.Value(key{}), d.Err(), d.timed.Load())
+	const name, json = "Content-Type", "application/json"
+	for _, header := range []http.Header{
+		{name: {json}}, {name: {"application/json; charset=utf-8"}}, {name: {"Application/JSON;Charset=UTF-8"}}, {name: {`application/json; charset="utf-8"`}},
+		{name: {json}, "Content-Encoding": {"identity"}},
+	} {
+		if err := checkMediaType(header); err != nil {
+			t.Errorf("%v: %v", header, err)
+		}
 	}
-	cancel()
-	<-d.Done()
-	if !errors.Is(d.Err(), context.Canceled) || d.Value(key{}) != "value" {
-		t.Errorf("got value %v and error %v, want %v", d.Value(key{}), d.Err(), context.Canceled)
+	for _, header := range []http.Header{
+		{}, {name: {""}}, {name: {json, json}}, {name: {"application/json, application/json"}}, {name: {"text/plain"}}, {name: {"text/json"}},
+		{name: {"application/x-www-form-urlencoded"}}, {name: {"application/jsonp"}}, {name: {"application/merge-patch+json"}}, {name: {"*/*"}},
+		{name: {"application"}}, {name: {"application/json; charset=iso-8859-1"}}, {name: {"application/json; charset=utf-16"}},
+		{name: {`application/json; charset=""`}}, {name: {"application/json; charset=utf-8; charset=utf-16"}}, {name: {"application/json; version=1"}},
+		{name: {"application/json; charset=utf-8; version=1"}}, {name: {"application/json; charset"}}, {name: {json}, "Content-Encoding": {"gzip"}},
+		{name: {json}, "Content-Encoding": {"x"}}, {name: {json}, "Content-Encoding": {"identity", "gzip"}}, {name: {json}, "Content-Encoding": {"identity, gzip"}},
+	} {
+		if err := checkMediaType(header); !errors.Is(err, errUnsupportedMediaType) {
+			t.Errorf("%v: got error %v", header, err)
+		}
 	}
-	d.end()
+}
+
+func TestAcceptSelectsEvents(t *testing.T) {
+	t.Parallel()
+	for accept, want := range map[string]bool{
+		"text/event-stream": true, "application/json;q=0.5, text/event-stream; q=0.7, */*;q=0.1": true, "": false, "application/json": false, "*/*": false,
+		"text/event-stream;q=0": false, "text/event-stream;q=0.0, application/json": false, "application/json, text/event-stream;q=0.1": false,
+		"*/*, text/event-stream;q=0.9": false,
+	} {
+		if got := prefersEvents([]string{accept}); got != want {
+			t.Errorf("%s: got %t, want %t", accept, got, want)
+		}
+	}
 }
