@@ -47,12 +47,8 @@ func TestAccessLogAndMetricsHaveEachRequest(t *testing.T) {
 		"no API key":         {get("/v1/pets", "-Authorization"), "GET", "/v1/pets", "", 401, ""},
 		"an unknown path":    {get("/v1/nothing?token=secret"), "GET", "", "/v1/nothing", 404, ""},
 		"an encoded slash":   {get("/v1/pets%2f1?token=secret"), "GET", "", "/v1/pets%2f1", 404, ""},
-		"control characters and invalid UTF-8": {
-			get("/a%0Ab%00c%7F%FFd%20e%22"), "GET", "", "/a%0Ab%00c%7F%FFd%20e%22", 404, "",
-		},
-		"an API key in the path": {
-			get("/v1/keys/petstore_" + strings.Repeat("x", 49) + "/name"), "GET", "", "/v1/keys/(hidden)/name", 404, "",
-		},
+		"control characters": {get("/a%0Ab%00c%7F%FFd%20e%22"), "GET", "", "/a%0Ab%00c%7F%FFd%20e%22", 404, ""},
+		"an API key":         {get("/v1/keys/petstore_" + strings.Repeat("x", 49) + "/name"), "GET", "", "/v1/keys/(hidden)/name", 404, ""},
 		"an encoded API key beside an encoded slash": {
 			get("/a%2fb%20c/%70etstore%5f" + strings.Repeat("%78", 49)), "GET", "", "/a/b%20c/(hidden)", 404, "",
 		},

@@ -27,17 +27,17 @@ func TestAPIKeyIsReadOnlyFromAuthorizationHeader(t *testing.T) {
 	s := newTestServer(t)
 	missing := rejected(401, "missing_api_key").withHeader(bearerChallenge)
 	invalid := rejected(401, "invalid_api_key").withHeader(invalidTokenChallenge)
-	for _, value := range []string{"Bearer KEY", "bearer KEY", "bEaReR KEY"} {
-		s.expect(t, get("/v1/pets", "Authorization: "+value), ok(`[]`))
-	}
-	for _, value := range []string{"", "Bearer", "Bearer ", "KEY", "Basic KEY", "Bearers KEY", "Bearer\tKEY"} {
-		s.expect(t, get("/v1/pets", "Authorization: "+value), missing)
+	for want, values := range map[*wantResponse][]string{
+		{status: 200, body: `[]`}: {"Bearer KEY", "bearer KEY", "bEaReR KEY"},
+		&missing:                  {"", "Bearer", "Bearer ", "KEY", "Basic KEY", "Bearers KEY", "Bearer\tKEY"},
+		&invalid:                  {"Bearer KEY, Bearer KEY", "Bearer KEY x", `Bearer "KEY"`, "Bearer x", "Bearer ä", "Bearer " + strings.Repeat("0", 10_000)},
+	} {
+		for _, value := range values {
+			s.expect(t, get("/v1/pets", "Authorization: "+value), *want)
+		}
 	}
 	for _, header := range []string{"X-Api-Key: KEY", "Proxy-Authorization: Bearer KEY", "Cookie: access_token=KEY"} {
 		s.expect(t, get("/v1/pets?access_token="+s.key+"&api_key="+s.key, "-Authorization", header), missing)
-	}
-	for _, value := range []string{"Bearer KEY, Bearer KEY", "Bearer KEY x", `Bearer "KEY"`, "Bearer x", "Bearer ä", "Bearer " + strings.Repeat("0", 10_000)} {
-		s.expect(t, get("/v1/pets", "Authorization: "+value), invalid)
 	}
 	for _, first := range []string{"Bearer KEY", "Basic x"} {
 		s.expect(t, get("/v1/pets", "Authorization: "+first, "Authorization: Bearer KEY"), invalid)
@@ -118,33 +118,30 @@ func TestRequestWithoutItsStateIsRejected(t *testing.T) {
 	s.expect(t, get("/v1/pets"), rejected(403, "forbidden").withHeader(`RateLimit: "default";r=0;t=60`))
 }
 
-// rateLimitHeaders returns the headers for a limit of 3 requests per minute.
-func rateLimitHeaders(remaining, window int) []string {
-	return []string{`RateLimit-Policy: "default";q=3;w=60`, fmt.Sprintf(`RateLimit: "default";r=%d;t=%d`, remaining, window)}
+// limited returns a response with the headers of a limit of 3 requests per minute.
+func limited(want wantResponse, remaining, window int) wantResponse {
+	return want.withHeader(`RateLimit-Policy: "default";q=3;w=60`, fmt.Sprintf(`RateLimit: "default";r=%d;t=%d`, remaining, window))
 }
 
 // rateLimited is a 429 of the same limit. Retry-After is not earlier than the end of the
 // effective window (draft-ietf-httpapi-ratelimit-headers-11, section 6).
 func rateLimited(retryAfter int) wantResponse {
-	return rejected(429, "rate_limited").withHeader(rateLimitHeaders(0, retryAfter)...).withHeader("Retry-After: " + strconv.Itoa(retryAfter))
+	return limited(rejected(429, "rate_limited"), 0, retryAfter).withHeader("Retry-After: " + strconv.Itoa(retryAfter))
 }
 
 func TestRateLimitAllowsRequestsPerWindow(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t, withRateLimit(3, time.Minute))
-	s.expect(t, get("/v1/pets"), ok(`[]`).withHeader(rateLimitHeaders(2, 20)...))
-	s.expect(t, postPet(newRex), created("").withHeader(rateLimitHeaders(1, 20)...))
-	s.expect(t, get("/v1/pets/42"), rejected(404, "pet_not_found").withHeader(rateLimitHeaders(0, 20)...))
-	s.expect(t, get("/v1/pets"), rateLimited(20))
-
-	s.clock.advance(19 * time.Second)
-	s.expect(t, get("/v1/pets"), rateLimited(1))
-	s.clock.advance(time.Second)
-	s.expect(t, get("/v1/pets"), ok("").withHeader(rateLimitHeaders(0, 20)...))
-	s.expect(t, get("/v1/pets"), rateLimited(20))
-
+	s.expect(t, get("/v1/pets"), limited(ok(`[]`), 2, 20))
+	s.expect(t, postPet(newRex), limited(created(""), 1, 20))
+	s.expect(t, get("/v1/pets/42"), limited(rejected(404, "pet_not_found"), 0, 20))
+	for _, window := range []int{20, 1} {
+		s.expect(t, get("/v1/pets"), rateLimited(window))
+		s.clock.advance(19 * time.Second)
+	}
+	s.expect(t, get("/v1/pets"), limited(ok(""), 0, 2))
 	s.clock.advance(24 * time.Hour)
-	s.expect(t, newRequest("HEAD", "/v1/store/orders"), wantResponse{status: 200}.withHeader(rateLimitHeaders(2, 20)...))
+	s.expect(t, newRequest("HEAD", "/v1/store/orders"), limited(wantResponse{status: 200}, 2, 20))
 }
 
 func TestRateLimitCountsRequestsOfEachCaller(t *testing.T) {
@@ -157,14 +154,14 @@ func TestRateLimitCountsRequestsOfEachCaller(t *testing.T) {
 		s.expect(t, r, wantResponse{}.withHeader("-RateLimit", "-RateLimit-Policy"))
 	}
 	readOnly := "Authorization: Bearer " + newKey(t, s.keys.CreateReadOnly)
-	s.expect(t, postPet(newRex, readOnly), rejected(403, "forbidden").withHeader(rateLimitHeaders(2, 20)...))
-	s.expect(t, get("/v1/pets", readOnly), ok(`[]`).withHeader(rateLimitHeaders(1, 20)...))
-	s.expect(t, get("/v1/pets?limit=0", readOnly), rejected(400, "invalid_parameter").withHeader(rateLimitHeaders(0, 20)...))
+	s.expect(t, postPet(newRex, readOnly), limited(rejected(403, "forbidden"), 2, 20))
+	s.expect(t, get("/v1/pets", readOnly), limited(ok(`[]`), 1, 20))
+	s.expect(t, get("/v1/pets?limit=0", readOnly), limited(rejected(400, "invalid_parameter"), 0, 20))
 	for _, r := range []request{postPet(newRex, readOnly), postPet(newRex, readOnly, "Content-Type: text/plain"), get("/v1/pets?limit=0", readOnly)} {
 		s.expect(t, r, rateLimited(20))
 	}
 	s.expect(t, get("/v1/pets/none", readOnly), rateLimited(20).withHeader(deprecationHeaders...))
-	s.expect(t, postPet(newRex, "Content-Type: text/plain"), rejected(415, "unsupported_media_type").withHeader(rateLimitHeaders(2, 20)...))
+	s.expect(t, postPet(newRex, "Content-Type: text/plain"), limited(rejected(415, "unsupported_media_type"), 2, 20))
 	s.clock.set(sunset)
 	for range 3 {
 		s.expect(t, newRequest("HEAD", "/v1/pets/1"), wantResponse{status: 410})

@@ -89,38 +89,32 @@ func TestOutageOfTheStoreIsLoggedAtItsBeginningAndItsEnd(t *testing.T) {
 		}
 		failure = nil
 	}
-	succeed := func(r request) {
-		t.Helper()
-		if res := s.expect(t, r, wantResponse{}); res.StatusCode >= 300 {
-			t.Errorf("got status %d", res.StatusCode)
-		}
-	}
 	for range 2 {
 		s.log.TakeAll()
 		fail(read, write, ready, write)
 		wantLog(begins)
 		s.clock.advance(time.Second)
-		succeed(read) // writes may still fail
-		succeed(write)
-		succeed(get("/livez")) // does not use the store, which may still not be ready
+		s.expect(t, read, ok("")) // writes may still fail
+		s.expect(t, write, created(""))
+		s.expect(t, get("/livez"), ok("")) // does not use the store, which may still not be ready
 		wantLog(begins)
-		succeed(ready)
+		s.expect(t, ready, ok(""))
 		wantLog(begins, ends, int64(4))
 	}
 	s.log.TakeAll()
 	for range 10 { // a store that fails now and then does not fill the log
 		fail(write)
-		succeed(write)
+		s.expect(t, write, created(""))
 	}
 	wantLog(begins)
 	s.clock.advance(time.Second)
-	succeed(write)
+	s.expect(t, write, created(""))
 	wantLog(begins, ends, int64(10))
 
 	s.log.TakeAll()
 	fail(write) // nobody writes again
 	s.clock.advance(time.Minute)
-	succeed(read)
+	s.expect(t, read, ok(""))
 	fail(read, read)
 	wantLog(begins, begins)
 }

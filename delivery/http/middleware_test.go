@@ -71,63 +71,51 @@ func allowOrigin(o *rest.Options) {
 func TestPagesOfAllowedOriginsCanUseTheAPI(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t, allowOrigin)
-	preflight := func(header ...string) request {
-		return newRequest("OPTIONS", "/v1/pets", append(header, "-Authorization")...)
+	notAllowed := wantResponse{status: 204}.withHeader(originNotAllowed, "-Access-Control-Allow-Methods", "-Access-Control-Allow-Headers", noCredentials, varyPreflight)
+	s.expect(t, newRequest("OPTIONS", "/v1/pets", "-Authorization", allowedOrigin, requestMethodPost, requestHeaders), preflightAllowed)
+	s.expect(t, newRequest("OPTIONS", "/v1/pets", "-Authorization", allowedOrigin, "Access-Control-Request-Method: DELETE"), notAllowed)
+	for _, origin := range []string{otherOrigin, "Origin: null", "Origin: http://shop.example.com", "Origin: https://shop.example.com:8443"} {
+		s.expect(t, newRequest("OPTIONS", "/v1/pets", "-Authorization", origin, requestMethodPost, requestHeaders), notAllowed)
+		s.expectOnly(t, get("/v1/pets", origin), ok("").withHeader(originNotAllowed, "-Access-Control-Expose-Headers", "Vary: Origin"))
 	}
-	s.expect(t, preflight(allowedOrigin, requestMethodPost, requestHeaders), preflightAllowed)
-	getRequest := newRequest("OPTIONS", "/v1/pets/1", "-Authorization", allowedOrigin, "Access-Control-Request-Method: GET")
-	s.expect(t, getRequest, wantResponse{status: 204}.withHeader(originAllowed, "-Access-Control-Allow-Headers").withHeader(deprecationHeaders...))
-	for _, r := range []request{
-		preflight(otherOrigin, requestMethodPost, requestHeaders), preflight("Origin: null", requestMethodPost), preflight("Origin: http://shop.example.com", requestMethodPost),
-		preflight("Origin: https://shop.example.com:8443", requestMethodPost), preflight(allowedOrigin, "Access-Control-Request-Method: DELETE"),
-	} {
-		want := wantResponse{status: 204}.withHeader(originNotAllowed, "-Access-Control-Allow-Methods", "-Access-Control-Allow-Headers", noCredentials)
-		s.expect(t, r, want.withHeader(varyPreflight))
-	}
-
 	exposed := "Access-Control-Expose-Headers: Changes-Position, Deprecation, Etag, Idempotency-Replayed, Link, Location, Ratelimit, " +
 		"Ratelimit-Policy, Retry-After, Sunset, Www-Authenticate, X-Request-Id"
-	for _, r := range []request{
-		get("/v1/pets"), postPet(newRex), postPet(`{`), get("/v1/pets", "-Authorization"), get("/v1/pets/42"), get("/v1/nothing"), get("/v1/pets%2F1"),
-	} {
+	for _, r := range []request{get("/v1/pets"), postPet(`{`), get("/v1/pets", "-Authorization"), get("/v1/nothing"), get("/v1/pets%2F1")} {
 		r.header = append(r.header, allowedOrigin)
 		s.expectOnly(t, r, wantResponse{}.withHeader(originAllowed, "Vary: Origin", exposed, noCredentials))
 	}
-	for _, header := range []string{otherOrigin, "Origin: null", "X-No: origin"} {
-		s.expectOnly(t, get("/v1/pets", header), ok("").withHeader(originNotAllowed, "-Access-Control-Expose-Headers", "Vary: Origin"))
-	}
+	s.expectOnly(t, get("/v1/pets"), ok("").withHeader(originNotAllowed, "Vary: Origin"))
 }
 
 func TestPanicIsInternalErrorAndOnlyLogged(t *testing.T) {
 	t.Parallel()
-	var nilPet *domain.Pet
 	var inFlight string
-	var doPanic func() domain.Pet
+	var doPanic func()
 	var s *testServer
 	s = newTestServer(t, withCall(func(context.Context) error {
 		inFlight = s.scrape(t)["petstore_http_requests_in_flight"]
 		doPanic()
 		return nil
 	}))
-	for cause, panics := range map[string]func() domain.Pet{
-		"a string":                      func() domain.Pet { panic("a string") },
-		"there is no pet with the id 1": func() domain.Pet { panic(domain.PetNotFound(1)) },
-		"nil pointer":                   func() domain.Pet { return *nilPet },
+	for cause, panics := range map[string]func(){
+		"a string":                      func() { panic("a string") },
+		"there is no pet with the id 1": func() { panic(domain.PetNotFound(1)) },
+		"nil map":                       func() { map[string]int(nil)["x"] = 1 },
 	} {
 		doPanic = panics
 		s.log.TakeAll()
 		res := s.expect(t, get("/v1/pets/1"), rejected(500, "internal_error").withHeader(deprecationHeaders...).withoutText(cause, "middleware_test"))
-		entries := s.log.FilterMessage("panic").All()
-		if len(entries) != 1 || len(s.accessLog(t)) != 1 || s.accessLog(t)[0]["status"] != int64(500) {
+		entries, requests := s.log.FilterMessage("panic").All(), s.accessLog(t)
+		if len(entries) != 1 || len(requests) != 1 || requests[0]["status"] != int64(500) {
 			t.Fatalf("%s: got the log %v, want one panic and one line with status 500", cause, s.log.All())
 		}
 		fields := entries[0].ContextMap()
-		if id := res.Header.Get("X-Request-Id"); fields["request_id"] != id || !strings.Contains(fmt.Sprint(fields["panic"]), cause) ||
-			!strings.Contains(fmt.Sprint(fields["stack"]), "middleware_test.go") {
-			t.Errorf("got log entry %v, want %s of request %s, with the stack", fields, cause, id)
+		if text := fmt.Sprint(fields); fields["request_id"] != res.Header.Get("X-Request-Id") || !strings.Contains(text, cause) ||
+			!strings.Contains(text, "middleware_test.go") {
+			t.Errorf("got log entry %v, want %s with the request id and the stack", fields, cause)
 		}
 	}
-	doPanic = func() domain.Pet { panic(http.ErrAbortHandler) }
+	doPanic = func() { panic(http.ErrAbortHandler) }
 	if res, err := s.send(t.Context(), get("/v1/pets/1")); err == nil {
 		t.Errorf("got %v, want a closed connection", res.Response)
 	}

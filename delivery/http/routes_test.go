@@ -194,20 +194,15 @@ func TestMountedAPIIsServedUnderItsPrefix(t *testing.T) {
 			engine.UseRawPath = true
 			ids = []string{"1", "a%2Fb"}
 		}
-		res := s.expect(t, get(path+"/pets?limit=2"), ok(""))
-		if next := path + "/pets?limit=2&after=2"; res.link(t, "next") != next {
-			t.Errorf("got the next page %q, want %s", res.link(t, "next"), next)
+		next := s.expect(t, get(path+"/pets?limit=2"), ok("")).link(t, "next")
+		successor := s.expect(t, get(path+"/pets/1"), ok(createdRex)).link(t, "successor-version")
+		if next != path+"/pets?limit=2&after=2" || successor != path+"/pets" {
+			t.Errorf("got the next page %q and the successor %q, want those under %s", next, successor, path)
 		}
-		res = s.expect(t, get(path+"/pets/1"), ok(createdRex))
-		if successor := res.link(t, "successor-version"); successor != path+"/pets" {
-			t.Errorf("got successor %q, want %s/pets", successor, path)
-		}
-		res = s.expect(t, request{method: "POST", path: path + "/pets", body: newRex}, created(""))
-		if location, err := res.Location(); err != nil || !strings.HasPrefix(location.EscapedPath(), path+"/pets/") {
-			t.Errorf("got location %v and error %v, want a pet in %s/pets", location, err, path)
-		} else {
-			s.expect(t, get(location.EscapedPath()), ok(string(res.body)))
-		}
+		res := s.expect(t, request{method: "POST", path: path + "/pets", body: newRex}, created(""))
+		location, err := res.Location()
+		check(t, err)
+		s.expect(t, get(location.EscapedPath()), ok(string(res.body)))
 		for _, id := range ids {
 			for _, method := range []string{http.MethodDelete, http.MethodPost, "BREW"} {
 				s.expectOnly(t, newRequest(method, path+"/pets/"+id), rejected(405, "method_not_allowed").withHeader(header...))
