@@ -2,21 +2,21 @@ package http_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
-	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/gin-gonic/gin"
+
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -25,6 +25,8 @@ import (
 
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/server"
+	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 	"example.com/petstore/repository"
 )
 
@@ -70,14 +72,14 @@ func TestAccessLogAndMetricsHaveEachRequest(t *testing.T) {
 			"method": tt.method, "route": tt.route, "status": tt.status, "key_id": tt.keyID,
 		}
 		if tt.route == "" {
-			line["path"] = tt.path
+			line["path"], tt.route = tt.path, "unmatched"
 		}
-		if diff := gocmp.Diff([]map[string]any{line}, s.accessLog(t)); diff != "" {
+		if diff := cmp.Diff([]map[string]any{line}, s.accessLog(t)); diff != "" {
 			t.Errorf("%s: access log (-want +got):\n%s", name, diff)
 		}
-		counts[fmt.Sprint(tt.method, " ", cmp.Or(tt.route, "unmatched"), " ", tt.status)]++
+		counts[fmt.Sprint(tt.method, " ", tt.route, " ", tt.status)]++
 	}
-	if diff := gocmp.Diff(counts, s.requestCounts(t)); diff != "" {
+	if diff := cmp.Diff(counts, s.requestCounts(t)); diff != "" {
 		t.Errorf("requests in the metrics (-want +got):\n%s", diff)
 	}
 }
@@ -254,15 +256,137 @@ func (s *testServer) scrape(t *testing.T) map[string]string {
 	return series
 }
 
-// requestCounts returns the number of requests by "METHOD route status".
-func (s *testServer) requestCounts(t *testing.T) map[string]int {
-	t.Helper()
-	pattern := regexp.MustCompile(`^petstore_http_request_duration_seconds_count\{method="(\w+)",route="(.+)",status="(\d+)"\}$`)
-	counts := map[string]int{}
-	for name, value := range s.scrape(t) {
-		if labels := pattern.FindStringSubmatch(name); labels != nil {
-			counts[strings.Join(labels[1:], " ")], _ = strconv.Atoi(value)
+func TestUnknownErrorIsInternalErrorAndOnlyLogged(t *testing.T) {
+	t.Parallel()
+	expect := func(s *testServer, r request, cause string, hidden ...string) {
+		t.Helper()
+		res := s.expect(t, r, rejected(500, "internal_error").withoutText(hidden...))
+		logged := s.log.FilterField(zap.String("request_id", res.Header.Get("X-Request-Id"))).FilterFieldKey("error").All()
+		if len(logged) != 1 || !strings.Contains(fmt.Sprint(logged[0].ContextMap()["error"]), cause) {
+			t.Errorf("got the log entries %v, want one with %q", logged, cause)
 		}
 	}
-	return counts
+	var err error
+	s := newTestServer(t, withAuthenticator(func(*gin.Context) (string, error) { return "ann", err }))
+	for _, err = range []error{
+		errors.New("hidden detail"),
+		domain.ErrNotFound,
+		&domain.Error{Kind: "hidden detail", Code: "hidden detail", Message: "hidden detail"},
+		&domain.Error{Kind: domain.ErrUnauthenticated, Message: "hidden detail"},
+	} {
+		expect(s, get("/v1/pets"), err.Error(), "hidden detail")
+	}
+	s = newTestServer(t)
+	for _, test := range []struct {
+		table string
+		request
+	}{
+		{"pets", get("/v1/pets")},
+		{"orders", get("/v1/store/orders")},
+		{"idempotency_keys", postPet(newRex, "Idempotency-Key: one")},
+		{"api_keys", get("/v1/pets", "Authorization: Bearer "+apikey.Generate())}, // not cached
+	} {
+		s.removeTable(t, test.table)
+		expect(s, test.request, test.table, test.table+":", "table")
+	}
+}
+
+// Reads, writes and health checks may fail each.
+func TestOutageOfTheStoreIsLoggedAtItsBeginningAndItsEnd(t *testing.T) {
+	t.Parallel()
+	var failure error
+	s := newUnstartedServer(t)
+	s.health = server.NewHealth(func(context.Context) error { return failure })
+	s.start(t, s.engine(t, withCall(func(context.Context) error { return failure })))
+	const begins, ends = "the store is not available", "the store is available again"
+	wantLog := func(want ...any) {
+		t.Helper()
+		var got []any
+		for _, entry := range s.log.All() {
+			if entry.Level == zap.DebugLevel || entry.Message == "request" {
+				continue
+			}
+			got = append(got, entry.Message)
+			if failed, ended := entry.ContextMap()["failed_requests"]; ended {
+				got = append(got, failed)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("log (-want +got):\n%s", diff)
+		}
+	}
+	read, write, ready := get("/v1/pets/1"), postPet(newRex), get("/readyz")
+	fail := func(requests ...request) {
+		t.Helper()
+		failure = domain.Unavailable(errors.New("connection refused"))
+		for _, r := range requests {
+			s.expect(t, r, rejected(503, "unavailable").withHeader("Retry-After: 1").withoutText("refused"))
+		}
+		failure = nil
+	}
+	for range 2 {
+		s.log.TakeAll()
+		fail(read, write, ready, write)
+		wantLog(begins)
+		s.clock.advance(time.Second)
+		s.expect(t, read, ok("")) // writes may still fail
+		s.expect(t, write, created(""))
+		s.expect(t, get("/livez"), ok("")) // does not use the store, which may still not be ready
+		wantLog(begins)
+		s.expect(t, ready, ok(""))
+		wantLog(begins, ends, int64(4))
+	}
+	s.log.TakeAll()
+	for range 10 { // a store that fails now and then does not fill the log
+		fail(write)
+		s.expect(t, write, created(""))
+	}
+	wantLog(begins)
+	s.clock.advance(time.Second)
+	s.expect(t, write, created(""))
+	wantLog(begins, ends, int64(10))
+
+	s.log.TakeAll()
+	fail(write) // nobody writes again
+	s.clock.advance(time.Minute)
+	s.expect(t, read, ok(""))
+	fail(read, read)
+	wantLog(begins, begins)
+}
+
+func TestPanicIsInternalErrorAndOnlyLogged(t *testing.T) {
+	t.Parallel()
+	var inFlight string
+	var doPanic func()
+	var s *testServer
+	s = newTestServer(t, withCall(func(context.Context) error {
+		inFlight = s.scrape(t)["petstore_http_requests_in_flight"]
+		doPanic()
+		return nil
+	}))
+	for cause, panics := range map[string]func(){
+		"a string":                      func() { panic("a string") },
+		"there is no pet with the id 1": func() { panic(domain.PetNotFound(1)) },
+		"nil map":                       func() { map[string]int(nil)["x"] = 1 },
+	} {
+		doPanic = panics
+		s.log.TakeAll()
+		res := s.expect(t, get("/v1/pets/1"), rejected(500, "internal_error").withHeader(deprecationHeaders...).withoutText(cause, "accesslog_test"))
+		entries, requests := s.log.FilterMessage("panic").All(), s.accessLog(t)
+		if len(entries) != 1 || len(requests) != 1 || requests[0]["status"] != int64(500) {
+			t.Fatalf("%s: got the log %v, want one panic and one line with status 500", cause, s.log.All())
+		}
+		fields := entries[0].ContextMap()
+		if text := fmt.Sprint(fields); fields["request_id"] != res.Header.Get("X-Request-Id") || !strings.Contains(text, cause) ||
+			!strings.Contains(text, "accesslog_test.go") {
+			t.Errorf("got log entry %v, want %s with the request id and the stack", fields, cause)
+		}
+	}
+	doPanic = func() { panic(http.ErrAbortHandler) }
+	if res, err := s.send(t.Context(), get("/v1/pets/1")); err == nil {
+		t.Errorf("got %v, want a closed connection", res.Response)
+	}
+	if after := s.scrape(t)["petstore_http_requests_in_flight"]; inFlight != "1" || after != "0" {
+		t.Errorf("got %q requests in flight during a request and %q after it, want 1 and 0", inFlight, after)
+	}
 }

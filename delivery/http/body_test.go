@@ -19,7 +19,23 @@ import (
 
 	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 )
+
+func TestRequestWithoutItsStateIsRejected(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	replaceContext := func(c *gin.Context) { c.Request = c.Request.WithContext(t.Context()) }
+	inMiddleware := s.api(t, withAuthenticator(func(*gin.Context) (string, error) { return "ann", nil }))
+	s.startHost(t, gin.New(), inMiddleware, replaceContext)
+	s.expect(t, postPet(newRex, "Idempotency-Key: 1"), rejected(500, "internal_error"))
+	var err error
+	inAuthenticator := s.api(t, withRateLimit(1, time.Minute), withAuthenticator(func(c *gin.Context) (string, error) { replaceContext(c); return "ann", err }))
+	s.startHost(t, gin.New(), inAuthenticator)
+	s.expect(t, postPet(newRex, "Idempotency-Key: 1"), rejected(500, "internal_error"))
+	err = domain.Forbidden("not allowed")
+	s.expect(t, get("/v1/pets"), rejected(403, "forbidden").withHeader(`RateLimit: "default";r=0;t=60`))
+}
 
 // dial connects to the server and writes data. Responses must come before longTimeouts end.
 func (s *testServer) dial(t *testing.T, data string) net.Conn {
@@ -282,7 +298,7 @@ func TestRepeatedRequestReplaysFirstResponse(t *testing.T) {
 		s.expect(t, postPet(body, one), rejected(422, "idempotency_key_reused").withHeader(notReplayed, "-Location").withoutText("rex", "Rex"))
 	}
 	s.expect(t, postPet(newRex, "Idempotency-Key: x", "Idempotency-Key: x"), rejected(400, "invalid_idempotency_key", "Idempotency-Key must be given once"))
-	s.expect(t, get("/v1/pets"), ok(`[`+createdRex+`]`))
+	s.expect(t, get("/v1/pets", "Content-Type: text/plain", "Content-Encoding: gzip"), ok(`[`+createdRex+`]`)) // these are of a body
 }
 
 // FuzzIdempotencyKey sends any key twice, and then with another pet.
@@ -329,4 +345,38 @@ func parseIdempotencyKey(header string) (key string, valid bool) {
 		key = regexp.MustCompile(`\\(.)`).ReplaceAllString(header[1:len(header)-1], "$1")
 	}
 	return key, regexp.MustCompile(`^[!-~]{1,255}$`).MatchString(key)
+}
+
+func TestExceededDeadlineIsUnavailable(t *testing.T) {
+	t.Parallel()
+	unavailable := rejected(503, "unavailable").withoutText("deadline")
+	blocked := withAuthenticator(func(c *gin.Context) (string, error) { return "", untilDone(c.Request.Context()) })
+	s := newTestServer(t, blocked, withRequestTimeout(time.Millisecond))
+	s.expect(t, get("/v1/pets/1"), unavailable.withHeader(deprecationHeaders...))
+
+	s = newTestServer(t, withRequestTimeout(time.Second))
+	err := s.store.InTx(t.Context(), func(context.Context, port.Repositories) error { // a request waits for this transaction
+		s.expect(t, postPet(newRex, "Idempotency-Key: one"), unavailable)
+		return nil
+	})
+	check(t, err)
+	s.expect(t, get("/v1/pets"), ok(`[]`))
+	s.expect(t, postPet(newRex, "Idempotency-Key: one"), created("").withHeader(notReplayed))
+}
+
+// The cause of signal.NotifyContext is context.Canceled for errors.Is, as if the client had disconnected.
+func TestRequestIsUnavailableWhenTheHostEndsItsContext(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	var end context.CancelCauseFunc
+	s.startAfter(t, func(c *gin.Context) {
+		var ctx context.Context
+		ctx, end = context.WithCancelCause(c.Request.Context())
+		c.Request = c.Request.WithContext(ctx)
+	}, nil, withCall(func(ctx context.Context) error {
+		end(fmt.Errorf("hangup: %w", context.Canceled))
+		return untilDone(ctx)
+	}))
+	s.expect(t, get("/v1/pets/1"), rejected(503, "unavailable"))
+	s.wantAccessLog(t, 503)
 }

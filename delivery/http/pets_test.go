@@ -370,3 +370,21 @@ var (
 	petStatus   = regexp.MustCompile(`^(available|pending|sold)$`)
 	orderStatus = regexp.MustCompile(`^(placed|delivered|cancelled)$`)
 )
+
+func TestInvalidOrUnknownIDIsNotFound(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.createPets(t, newPets(10, "")...)
+	for _, id := range []string{ // FuzzQuery has more numbers
+		"0", "-1", "11", "9223372036854775807", "-9223372036854775808", "9223372036854775808", "%2B1", "1.0", "one", "1%20", "1%00", "1;x", "1,2", "١", "*",
+		"1%27%20OR%201=1",
+	} {
+		s.expect(t, get("/v1/pets/"+id), rejected(404, "pet_not_found"))
+		for _, order := range []request{get(""), newRequest("POST", "/deliver"), newRequest("POST", "/cancel")} {
+			s.expect(t, newRequest(order.method, "/v1/store/orders/"+id+order.path), rejected(404, "order_not_found"))
+		}
+	}
+	for id, want := range map[string]int{"1": 1, "%31": 1, "10": 10, "010": 10} {
+		s.expect(t, get("/v1/pets/"+id), ok(fmt.Sprintf(`{"id":%d,"name":"Rex","categoryId":7}`, want)))
+	}
+}

@@ -25,6 +25,71 @@ import (
 	"example.com/petstore/docs"
 )
 
+// requestCounts returns the number of requests by "METHOD route status".
+func (s *testServer) requestCounts(t *testing.T) map[string]int {
+	t.Helper()
+	pattern := regexp.MustCompile(`^petstore_http_request_duration_seconds_count\{method="(\w+)",route="(.+)",status="(\d+)"\}$`)
+	counts := map[string]int{}
+	for name, value := range s.scrape(t) {
+		if labels := pattern.FindStringSubmatch(name); labels != nil {
+			counts[strings.Join(labels[1:], " ")], _ = strconv.Atoi(value)
+		}
+	}
+	return counts
+}
+
+// allow has the header Allow of each path.
+var allow = map[string]string{
+	"/livez":                     "GET, HEAD, OPTIONS",
+	"/readyz":                    "GET, HEAD, OPTIONS",
+	"/v1/changes":                "GET, HEAD, OPTIONS",
+	"/v1/pets":                   "GET, HEAD, POST, OPTIONS",
+	"/v1/pets/1":                 "GET, HEAD, OPTIONS",
+	"/v1/store/orders":           "GET, HEAD, POST, OPTIONS",
+	"/v1/store/orders/1":         "GET, HEAD, OPTIONS",
+	"/v1/store/orders/1/cancel":  "POST, OPTIONS",
+	"/v1/store/orders/1/deliver": "POST, OPTIONS",
+}
+
+func TestRegisteredRoutesMatchDocument(t *testing.T) {
+	t.Parallel()
+	registered, documented := 0, documentedOperations()
+	for _, route := range newUnstartedServer(t).engine(t).Routes() {
+		path := regexp.MustCompile(`:\w+`).ReplaceAllString(route.Path, "1")
+		isDocumented := func(r request) bool { return r.method == route.Method && r.path == path }
+		if slices.ContainsFunc(documented, isDocumented) {
+			registered++
+		} else if path[1] == 'v' && route.Method != http.MethodHead && route.Method != http.MethodOptions || !strings.Contains(allow[path], route.Method) {
+			t.Errorf("%s %s is not documented, or not in allow", route.Method, path)
+		}
+	}
+	if registered != len(documented) {
+		t.Errorf("got %d documented routes, want %v", registered, documented)
+	}
+}
+
+// CORS and the rate limit are off by default.
+func TestMethodsOfEachPath(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	off := []string{originNotAllowed, "-Access-Control-Allow-Methods", "-Access-Control-Allow-Headers", "-Vary", "-RateLimit", "-RateLimit-Policy"}
+	for path, allow := range allow {
+		s.expect(t, get(path, allowedOrigin), wantResponse{}.withHeader(off...))
+		for _, header := range []string{"X-Auth: valid", "-Authorization"} {
+			options := newRequest(http.MethodOptions, path, header, allowedOrigin, requestMethodPost, requestHeaders)
+			s.expect(t, options, wantResponse{status: http.StatusNoContent}.withHeader(off...).withHeader("Allow: "+allow))
+		}
+		for method, inMessage := range map[string]string{
+			"GET": "GET", "POST": "POST", "PUT": "PUT", "PATCH": "PATCH", "DELETE": "DELETE", "TRACE": "TRACE",
+			"BREW": "method other,", "get": "method other,", strings.Repeat("A", 30_000): "method other,",
+		} {
+			if !slices.Contains(strings.Split(allow, ", "), method) {
+				s.expect(t, newRequest(method, path), rejected(405, "method_not_allowed", inMessage).withHeader("Allow: "+allow).withoutText("AAAA"))
+			}
+		}
+	}
+}
+
 // A request is an HTTP request to a testServer. By default it has the server's API key
 // and, for a POST, the media type application/json. An element of header is "Name: value",
 // in which KEY stands for the API key, or "-Name" to remove a default.

@@ -2,6 +2,8 @@ package http_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -14,9 +16,11 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
 	rest "example.com/petstore/delivery/http"
@@ -27,6 +31,112 @@ import (
 	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/usecase"
 )
+
+func TestShutdownClosesConnectionsAfterTimeout(t *testing.T) {
+	t.Parallel()
+	s, started, timeouts := newUnstartedServer(t), make(chan struct{}), longTimeouts
+	timeouts.Shutdown = 50 * time.Millisecond
+	stop, served := s.serve(t, s.engine(t, withCall(func(ctx context.Context) error { close(started); return untilDone(ctx) })), timeouts)
+	go func() { <-started; stop() }()
+	if res, err := s.send(t.Context(), get("/v1/pets/42")); err == nil && res.StatusCode != 503 {
+		t.Errorf("got %d, want that the running request fails", res.StatusCode)
+	}
+	if err := <-served; !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Serve returned %v, want %v", err, context.DeadlineExceeded)
+	}
+	s.wantAccessLog(t, 503)
+}
+
+// wantAccessLog waits for the only line of the access log, which must have this status.
+func (s *testServer) wantAccessLog(t *testing.T, status int64) {
+	t.Helper()
+	waitUntil(t, "the access log has one line", func() bool { return len(s.accessLog(t)) == 1 })
+	if line := s.accessLog(t)[0]; line["status"] != status {
+		t.Errorf("got the access log %v, want the status %d", line, status)
+	}
+}
+
+func TestClientDisconnectIsRecordedAs499(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		disconnect func(net.Conn) error
+		err        error
+		status     int64
+		level      zapcore.Level
+		message    string
+	}{
+		"closed":      {net.Conn.Close, context.Canceled, 499, zap.DebugLevel, "the client disconnected"},
+		"half closed": {func(c net.Conn) error { return c.(*net.TCPConn).CloseWrite() }, context.Canceled, 499, zap.DebugLevel, "the client disconnected"},
+		"later error": {net.Conn.Close, context.DeadlineExceeded, 503, zap.ErrorLevel, "the store is not available"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, started := newUnstartedServer(t), make(chan struct{})
+			engine := gin.New()
+			engine.Use(gin.RecoveryWithWriter(io.Discard)) // of a host
+			s.startHost(t, engine, s.api(t, withCall(func(ctx context.Context) error {
+				close(started)
+				<-ctx.Done()
+				return domain.Unavailable(test.err)
+			})))
+			conn := s.dial(t, "GET /v1/pets/1 HTTP/1.1\r\nHost: petstore\r\nAuthorization: Bearer "+s.key+"\r\n\r\n")
+			<-started
+			check(t, test.disconnect(conn))
+			s.wantAccessLog(t, test.status)
+			if got := s.log.FilterLevelExact(test.level).FilterMessage(test.message).Len(); got != 1 || s.log.Len() != 2 {
+				t.Errorf("got log %v, want the access log line and %q", s.log.All(), test.message)
+			}
+			counts := map[string]int{fmt.Sprintf("GET /v1/pets/:petId %d", test.status): 1}
+			if diff := cmp.Diff(counts, s.requestCounts(t)); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+			if name == "half closed" {
+				if received, err := io.ReadAll(conn); err != nil || len(received) > 0 {
+					t.Errorf("received %q and error %v, want nothing", received, err)
+				}
+			}
+		})
+	}
+}
+
+func TestStartupHandlerIsUnavailableUntilReady(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	o := rest.Options{Logger: s.logger}
+	allowOrigin(&o)
+	startup, err := server.NewStartupHandler([]string{"127.0.0.0/8"}, o)
+	check(t, err)
+	s.start(t, startup)
+	s.expectOnly(t, get("/v1/pets", "X-Forwarded-For: 203.0.113.9"), rejected(503, "unavailable"))
+	if line := s.accessLog(t)[0]; line["client"] != "203.0.113.9" {
+		t.Errorf("got line %v, want the client behind a trusted proxy", line)
+	}
+	unavailable := rejected(503, "unavailable").withHeader("Retry-After: 1")
+	s.expectOnly(t, get("/livez", "-Authorization"), ok(`{"status":"alive"}`))
+	for _, r := range []request{get("/readyz"), get("/v1/pets"), get("/v1/pets", "-Authorization"), postPet(`{"name":"Rex"}`), get("/nowhere")} {
+		r.header = append(r.header, allowedOrigin)
+		s.expectOnly(t, r, unavailable.withHeader(originAllowed, "Vary: Origin"))
+	}
+	s.expectOnly(t, newRequest(http.MethodDelete, "/livez"), unavailable)
+	s.expectOnly(t, get("/v1/pets/1", otherOrigin), unavailable.withHeader(deprecationHeaders...).withHeader(originNotAllowed))
+	// A browser sends the request only if the preflight has a 2xx status (Fetch, section 4.8).
+	s.expectOnly(t, newRequest(http.MethodOptions, "/v1/pets", "-Authorization", allowedOrigin, requestMethodPost, requestHeaders), preflightAllowed)
+	startup.SetHandler(s.engine(t))
+	s.expect(t, get("/readyz"), ok(`{"status":"ready"}`))
+	s.expect(t, get("/v1/pets"), ok(`[]`))
+
+	s.health.Drain()
+	s.expect(t, get("/readyz"), unavailable)
+	s.expect(t, newRequest("HEAD", "/readyz"), wantResponse{status: 503})
+	s.expect(t, get("/livez"), ok(`{"status":"alive"}`))
+	if failures := s.log.FilterMessage("the store is not available").Len(); failures != 0 {
+		t.Errorf("got %d failures in the log, want none", failures)
+	}
+	_, err = server.NewStartupHandler([]string{"proxy.example"}, o)
+	if _, engineErr := server.NewEngine(s.api(t), s.health, []string{"proxy.example"}); err == nil || engineErr == nil {
+		t.Errorf("got the errors %v and %v, want some for a proxy that is neither an address nor a network", err, engineErr)
+	}
+}
 
 func TestMain(m *testing.M) {
 	gin.SetMode(gin.TestMode)
