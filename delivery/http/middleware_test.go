@@ -78,7 +78,8 @@ func allowOrigin(o *rest.Options) {
 func TestPagesOfAllowedOriginsCanUseTheAPI(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t, allowOrigin)
-	notAllowed := wantResponse{status: 204}.withHeader(originNotAllowed, "-Access-Control-Allow-Methods", "-Access-Control-Allow-Headers", noCredentials, varyPreflight)
+	notAllowed := wantResponse{status: 204}.withHeader(originNotAllowed, "-Access-Control-Allow-Methods", "-Access-Control-Allow-Headers",
+		noCredentials, varyPreflight)
 	s.expect(t, newRequest("OPTIONS", "/v1/pets", "-Authorization", allowedOrigin, requestMethodPost, requestHeaders), preflightAllowed)
 	s.expect(t, newRequest("OPTIONS", "/v1/pets", "-Authorization", allowedOrigin, "Access-Control-Request-Method: DELETE"), notAllowed)
 	for _, origin := range []string{otherOrigin, "Origin: null", "Origin: http://shop.example.com", "Origin: https://shop.example.com:8443"} {

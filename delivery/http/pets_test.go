@@ -187,7 +187,8 @@ func TestOrderIsPlacedAndEnded(t *testing.T) {
 	for _, r := range []request{postOrder(`{"petId":2}`, "Idempotency-Key: deliver"), postPet(newRex, "Idempotency-Key: deliver")} {
 		s.expect(t, r, rejected(422, "idempotency_key_reused"))
 	}
-	for _, body := range []string{`{}`, `{"petID":1}`, `{"petId":null}`, `{"petId":"1"}`, `{"petId":1.0}`, `{"petId":9223372036854775808}`} { // FuzzCreatePet has more
+	// FuzzCreatePet has more.
+	for _, body := range []string{`{}`, `{"petID":1}`, `{"petId":null}`, `{"petId":"1"}`, `{"petId":1.0}`, `{"petId":9223372036854775808}`} {
 		s.expect(t, postOrder(body), rejected(400, "validation_failed", "petId"))
 	}
 	s.expect(t, postOrder(`{"petId":1`), rejected(400, "invalid_json"))
