@@ -3,16 +3,15 @@
 package groupcommit_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/mattn/go-sqlite3"
 
-	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/groupcommit"
 	"example.com/petstore/repository/storetest"
 )
@@ -23,77 +22,56 @@ func TestFailedFunctionIsRolledBackAlone(t *testing.T) {
 	failure := errors.New("failure")
 	for name, c := range map[string]struct {
 		failing  txFunc
-		wantRuns int32 // of the function before it
+		want     error
+		wantRuns int // of the function before it
 	}{
-		"fails immediately":    {func(context.Context, names) error { return failure }, 1},
-		"changes no row":       {func(ctx context.Context, n names) error { return errors.Join(n.Remove(ctx, "Tom"), failure) }, 1},
-		"fails after a change": {failing("rolled back", failure), 2},
+		"fails immediately": {func(context.Context, names) error { return failure }, failure, 1},
+		"changes no row":    {func(_ context.Context, n names) error { n.MarkChanged(0); return failure }, failure, 1},
+		"fails after a change": {func(ctx context.Context, n names) error {
+			return cmp.Or(n.add(ctx, "rolled back"), failure)
+		}, failure, 2},
 		"panics after a change": {func(ctx context.Context, n names) error {
-			_ = n.Add(ctx, "rolled back")
+			_ = n.add(ctx, "rolled back")
 			panic(failure)
-		}, 2},
+		}, panicError{failure}, 2},
 	} {
-		for engineName, wrap := range engines {
-			t.Run(name+" "+engineName, func(t *testing.T) {
+		for _, batches := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", ", batches), func(t *testing.T) {
 				t.Parallel()
-				q := openQueue(t, wrap)
-				var runs atomic.Int32
-				release := q.block(t)
-				first := q.enqueue(t.Context(), func(ctx context.Context, n names) error {
-					runs.Add(1)
-					return n.Add(ctx, "first")
-				})
-				failed := q.enqueue(t.Context(), c.failing)
-				last := q.enqueue(t.Context(), adding("last"))
-				release()
-				check(t, errors.Join(<-first, <-last))
-				err := <-failed
-				if !errors.Is(err, failure) || isQueueError(err) || errors.Is(err, errPanic) != strings.HasPrefix(name, "panics") {
-					t.Errorf("the failed function: got %v, want %v itself, or its panic", err, failure)
+				q := openQueue(t, batches)
+				runs := 0
+				results := q.doTogether(t, func(ctx context.Context, n names) error {
+					runs++
+					return n.add(ctx, "first")
+				}, c.failing, adding("last"))
+				if results[0] != nil || results[1] != c.want || results[2] != nil { //nolint:errorlint // an Error would be one of the queue
+					t.Errorf("got %v, want %v of the second function", results, c.want)
 				}
-				storetest.Equal(t, "the runs of the function before it", c.wantRuns, runs.Load())
+				storetest.Equal(t, "the runs of the function before it", c.wantRuns, runs)
 				q.wantNames(t, "first", "last")
 			})
 		}
 	}
 }
 
-// engines are SQLite as it is, and as a database to which each statement takes a round trip.
-var engines = map[string]func(engine.Database) engine.Database{
-	"alone":     nil,
-	"coalesced": func(d engine.Database) engine.Database { return batching{d} },
-}
-
-// A batching database batches statements.
-type batching struct{ engine.Database }
-
-func (batching) BatchesStatements() bool { return true }
-
 // SQLite rolls back by itself, such as when the disk is full. Only an error of the database concerns
 // the other callers.
 func TestTransactionRolledBackBySQLiteFailsTheBatch(t *testing.T) {
 	t.Parallel()
-	for name, wrap := range engines {
+	for _, batches := range []bool{false, true} {
 		for cause, wrapped := range map[error]bool{errors.New("not found"): false, sqlite3.Error{Code: sqlite3.ErrFull}: true} {
-			t.Run(fmt.Sprint(name, ", ", cause), func(t *testing.T) {
-				t.Parallel()
-				q := openQueue(t, wrap)
-				release := q.block(t)
-				lost := q.enqueue(t.Context(), adding("lost"))
-				failed := q.enqueue(t.Context(), func(ctx context.Context, n names) error {
-					return errors.Join(cause, n.exec(ctx, "ROLLBACK"))
-				})
-				next := q.enqueue(t.Context(), adding("not started"))
-				release()
-				for _, result := range []<-chan error{lost, failed, next} {
-					err := <-result
-					if !isQueueError(err) || !errors.Is(err, groupcommit.ErrRolledBack) || !strings.Contains(err.Error(), cause.Error()) || errors.Is(err, cause) != wrapped {
-						t.Errorf("got %v, want %v that names %v, and wraps it: %t", err, groupcommit.ErrRolledBack, cause, wrapped)
-					}
+			q := openQueue(t, batches)
+			for _, err := range q.doTogether(t, adding("lost"), func(ctx context.Context, n names) error {
+				_, err := n.ExecContext(ctx, "ROLLBACK")
+				return errors.Join(cause, err)
+			}, adding("not started")) {
+				wantQueueError(t, err, groupcommit.ErrRolledBack)
+				if !strings.Contains(err.Error(), cause.Error()) || errors.Is(err, cause) != wrapped {
+					t.Errorf("got %v, want that it names %v, and wraps it: %t", err, cause, wrapped)
 				}
-				q.wantNames(t)
-				check(t, q.Do(t.Context(), adding("next")))
-			})
+			}
+			q.wantNames(t)
+			check(t, q.Do(t.Context(), adding("next")))
 		}
 	}
 }
@@ -101,39 +79,26 @@ func TestTransactionRolledBackBySQLiteFailsTheBatch(t *testing.T) {
 // The batch does not run again, although one function after the other would tell which row has failed.
 func TestRowsThatFailAfterARollbackFailTheBatch(t *testing.T) {
 	t.Parallel()
-	q := openQueue(t, engines["coalesced"])
-	release, rolledBack := q.block(t), false
-	first := q.enqueue(t.Context(), func(ctx context.Context, n names) (err error) {
+	q := openQueue(t, true)
+	rolledBack := false
+	for _, err := range q.doTogether(t, func(ctx context.Context, n names) (err error) {
 		if !rolledBack {
-			rolledBack, err = true, n.exec(ctx, "ROLLBACK")
+			rolledBack = true
+			_, err = n.ExecContext(ctx, "ROLLBACK")
 		}
-		return errors.Join(err, n.Add(ctx, "Rex"))
-	})
-	same := q.enqueue(t.Context(), adding("Rex"))
-	release()
-	wantQueueError(t, <-first, groupcommit.ErrRolledBack)
-	wantQueueError(t, <-same, groupcommit.ErrRolledBack)
-}
-
-// A conflicting database takes errConflict for a deadlock with another process.
-type conflicting struct{ engine.Database }
-
-var errConflict = errors.New("deadlock")
-
-func (c conflicting) Failure(err error) engine.Failure {
-	if errors.Is(err, errConflict) {
-		return engine.FailureConflict
+		return errors.Join(err, n.add(ctx, "Rex"))
+	}, adding("Rex")) {
+		wantQueueError(t, err, groupcommit.ErrRolledBack)
 	}
-	return c.Database.Failure(err)
 }
 
 func TestConflictRepeatsTheBatchALimitedNumberOfTimes(t *testing.T) {
 	t.Parallel()
 	for conflicts, wantRuns := range map[int]int{1: 2, 3: 4, 4: 4} {
-		q := openQueue(t, func(d engine.Database) engine.Database { return conflicting{d} })
+		q := openQueue(t, false)
 		runs := 0
 		err := q.Do(t.Context(), func(ctx context.Context, n names) error {
-			err := n.Add(ctx, "Rex")
+			err := n.add(ctx, "Rex")
 			if runs++; runs <= conflicts {
 				err = errors.Join(err, errConflict)
 			}

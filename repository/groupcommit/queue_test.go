@@ -3,61 +3,213 @@ package groupcommit_test
 import (
 	"context"
 	"errors"
+	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/groupcommit"
+	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/storetest"
 )
 
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// names are the repository of the tests, on a table of its own.
+type names struct {
+	*groupcommit.Tx
+	inserts *groupcommit.Statement[string, struct{}]
+}
+
+func newNames(tx *groupcommit.Tx) names {
+	return names{tx, groupcommit.NewStatement(tx, func(ctx context.Context, all []string) ([]struct{}, error) {
+		for _, name := range all {
+			if _, err := tx.ExecContext(ctx, "INSERT INTO names (name) VALUES (?)", name); err != nil {
+				return nil, err
+			}
+		}
+		return make([]struct{}, len(all)), nil
+	})}
+}
+
+func (n names) add(ctx context.Context, name string) error {
+	n.MarkAdded(1)
+	_, err := n.inserts.Do(ctx, name)
+	return err
+}
+
+// A txFunc is the argument of Do.
+type txFunc = func(context.Context, names) error
+
+// adding returns a function that adds a name.
+func adding(name string) txFunc {
+	return func(ctx context.Context, n names) error { return n.add(ctx, name) }
+}
+
+func doNothing(context.Context, names) error { return nil }
+
+// A database is SQLite, perhaps as a database to which each statement takes a round trip.
+type database struct {
+	engine.Database
+	batches bool
+}
+
+func (d database) BatchesStatements() bool { return d.batches }
+
+// errConflict is a deadlock with another process.
+var errConflict = errors.New("deadlock")
+
+func (d database) Failure(err error) engine.Failure {
+	if errors.Is(err, errConflict) {
+		return engine.FailureConflict
+	}
+	return d.Database.Failure(err)
+}
+
+// A testQueue is a Queue on a new SQLite file, with what it has done.
+type testQueue struct {
+	*groupcommit.Queue[names]
+	database database
+
+	polls     int // of the last test that polls
+	pollError error
+	batches   []int            // the numbers of functions that shared a commit, before their callers return
+	committed []engine.Changes // of the commits
+}
+
+func openQueue(t *testing.T, batches bool) *testQueue {
+	t.Helper()
+	sqlite, err := sqlite.New(filepath.Join(t.TempDir(), "pets.db")).Open(t.Context(), engine.Options{Migrate: true, MaxOpenConns: 1})
+	check(t, err)
+	tx, err := sqlite.Begin(t.Context())
+	check(t, err)
+	_, err = tx.ExecContext(t.Context(), "CREATE TABLE names (name TEXT NOT NULL UNIQUE)")
+	check(t, errors.Join(err, tx.Commit(engine.Changes{})))
+	q := &testQueue{database: database{sqlite, batches}}
+	q.Queue = groupcommit.NewQueue(q.database, groupcommit.Options{
+		Poll:         func() error { q.polls++; return q.pollError },
+		PollInterval: time.Hour,
+		Commit: func(c engine.Changes, commit func() error) error {
+			q.committed = append(q.committed, c)
+			return commit()
+		},
+		Observe: func(batch int, _ time.Duration) { q.batches = append(q.batches, batch) },
+	}, newNames)
+	t.Cleanup(func() {
+		q.Close()
+		check(t, sqlite.Close())
+	})
+	return q
+}
+
+// wantNames compares all names with want, which are in the order in which they were added.
+func (q *testQueue) wantNames(t *testing.T, want ...string) {
+	t.Helper()
+	var got string
+	row := q.database.Readers().QueryRowContext(t.Context(), "SELECT coalesce(group_concat(name ORDER BY rowid), '') FROM names")
+	check(t, row.Scan(&got))
+	storetest.Equal(t, "the names", strings.Join(want, ","), got)
+}
+
+var check = storetest.Check
+
+// block keeps the queue busy until release is called, so that the functions that are queued
+// meanwhile share the next commit.
+func (q *testQueue) block(t *testing.T) (release func()) {
+	t.Helper()
+	return storetest.Block(t, func(wait func()) error {
+		return q.Do(context.WithoutCancel(t.Context()), func(context.Context, names) error { wait(); return nil })
+	})
+}
+
+// A panicError is the error with which Do panicked.
+type panicError struct{ error }
+
+// enqueue calls Do in a goroutine, waits until the function is queued, and returns the channel
+// of its result.
+func (q *testQueue) enqueue(ctx context.Context, fn txFunc) <-chan error {
+	before := q.Queued()
+	result := make(chan error, 1)
+	go func() {
+		defer func() {
+			if recovered := recover(); recovered != nil {
+				result <- panicError{recovered.(error)}
+			}
+		}()
+		result <- q.Do(ctx, fn)
+	}()
+	for q.Queued() == before {
+		time.Sleep(time.Millisecond)
+	}
+	return result
+}
+
+// doTogether runs functions as one batch, and returns their results.
+func (q *testQueue) doTogether(t *testing.T, functions ...txFunc) (results []error) {
+	t.Helper()
+	release := q.block(t)
+	var queued []<-chan error
+	for _, fn := range functions {
+		queued = append(queued, q.enqueue(t.Context(), fn))
+	}
+	release()
+	for _, result := range queued {
+		results = append(results, <-result)
+	}
+	return results
+}
+
+// wantQueueError expects an error that a function did not return.
+func wantQueueError(t *testing.T, err, want error) {
+	t.Helper()
+	if _, ofQueue := errors.AsType[*groupcommit.Error](err); !ofQueue || !errors.Is(err, want) {
+		t.Errorf("got %v, want an Error that wraps %v", err, want)
+	}
+}
+
 func TestQueuedFunctionsShareACommit(t *testing.T) {
 	t.Parallel()
-	q := openQueue(t, nil)
+	q := openQueue(t, false)
 	release := q.block(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	canceled := q.enqueue(ctx, adding("canceled"))
 	cancel()
 	wantQueueError(t, <-canceled, context.Canceled)
-	var results []<-chan error
-	for _, name := range []string{"a", "b", "c"} {
-		results = append(results, q.enqueue(t.Context(), adding(name)))
-	}
-	storetest.Equal(t, "the waiting callers", 4, q.Waiting())
+	a, b := q.enqueue(t.Context(), adding("a")), q.enqueue(t.Context(), adding("b"))
+	storetest.Equal(t, "the waiting callers", 3, q.Waiting())
 	release()
-	for _, result := range results {
-		check(t, <-result)
-	}
+	check(t, errors.Join(<-a, <-b))
 	storetest.Equal(t, "the waiting callers after the commit", 0, q.Waiting())
+	storetest.Equal(t, "the sizes of the batches, without the canceled function", []int{1, 2}, q.batches)
+	check(t, q.Do(t.Context(), adding("c"))) // it does not wait until the batch is as large as the last one
 	q.wantNames(t, "a", "b", "c")
-	q.wantBatches(t, 1, 3) // without the canceled one
-	// A lone function is not delayed until the batch is as large as the last one.
-	check(t, q.Do(t.Context(), adding("d")))
-	q.wantNames(t, "a", "b", "c", "d")
 }
 
 func TestStartedFunctionIsNotCanceled(t *testing.T) {
 	t.Parallel()
-	q := openQueue(t, nil)
+	q := openQueue(t, false)
 	type key struct{}
 	ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), key{}, "value"), time.Hour)
-	err := q.Do(ctx, func(ctx context.Context, n names) error {
+	check(t, q.Do(ctx, func(ctx context.Context, n names) error {
 		cancel()
 		if _, limited := ctx.Deadline(); limited || ctx.Done() != nil || ctx.Err() != nil || ctx.Value(key{}) != "value" {
 			t.Errorf("got a context with the deadline %t, %v and the value %v, want one that does not end", limited, ctx.Err(), ctx.Value(key{}))
 		}
-		return n.Add(ctx, "Rex")
-	})
-	check(t, err)
+		return n.add(ctx, "Rex")
+	}))
 	q.wantNames(t, "Rex")
 }
 
 func TestNestedDoIsRejected(t *testing.T) {
 	t.Parallel()
-	q := openQueue(t, nil)
+	q := openQueue(t, false)
 	err := q.Do(t.Context(), func(ctx context.Context, n names) error {
-		return errors.Join(n.Add(ctx, "rolled back"), q.Do(ctx, adding("nested")))
+		return errors.Join(n.add(ctx, "rolled back"), q.Do(ctx, adding("nested")))
 	})
 	storetest.WantError(t, "the error", err, groupcommit.ErrNested)
 	q.wantNames(t)
@@ -65,7 +217,7 @@ func TestNestedDoIsRejected(t *testing.T) {
 
 func TestFullQueueRejectsFunction(t *testing.T) {
 	t.Parallel()
-	q := openQueue(t, nil)
+	q := openQueue(t, false)
 	release := q.block(t)
 	ran := atomic.Int32{}
 	count := func(context.Context, names) error { ran.Add(1); return nil }
@@ -73,9 +225,7 @@ func TestFullQueueRejectsFunction(t *testing.T) {
 	for range groupcommit.QueueSize {
 		go func() { results <- q.Do(t.Context(), count) }()
 	}
-	for q.Queued() < groupcommit.QueueSize {
-		time.Sleep(time.Millisecond)
-	}
+	storetest.WaitUntil(t, "the queue is full", func() bool { return q.Queued() == groupcommit.QueueSize })
 	wantQueueError(t, q.Do(t.Context(), count), groupcommit.ErrQueueFull)
 	release()
 	for range groupcommit.QueueSize {
@@ -86,66 +236,44 @@ func TestFullQueueRejectsFunction(t *testing.T) {
 
 func TestFunctionThatIsQueuedAfterTheLastBatchIsRejected(t *testing.T) {
 	t.Parallel()
-	q := openQueue(t, nil)
+	q := openQueue(t, false)
 	q.Close()
 	for range 2 { // the second one after the last tick
 		storetest.WantError(t, "WaitForLate", q.WaitForLate(t.Context()), groupcommit.ErrClosed)
 	}
 }
 
-func TestChangesAreCommittedBeforeAnyCallerReturns(t *testing.T) {
+func TestCommitGetsTheMarkedChanges(t *testing.T) {
 	t.Parallel()
-	q := openQueue(t, nil)
-	for name, step := range map[string]struct {
-		fn   txFunc
-		want engine.Changes
-	}{
-		"no change": {func(context.Context, names) error { return nil }, engine.Changes{}},
-		"added":     {adding("Rex"), engine.Changes{Added: true}},
-		"no row": {func(_ context.Context, n names) error {
-			n.MarkAdded(0)
-			n.MarkChanged(0)
-			n.MarkKeysChanged(0)
+	q := openQueue(t, false)
+	for _, want := range []engine.Changes{{}, {Added: true}, {Changed: true}, {Keys: true}} {
+		rows := map[bool]int64{true: 1}
+		check(t, q.Do(t.Context(), func(_ context.Context, n names) error {
+			n.MarkAdded(rows[want.Added])
+			n.MarkChanged(rows[want.Changed])
+			n.MarkKeysChanged(rows[want.Keys])
 			n.MarkDirty(1)
 			return nil
-		}, engine.Changes{}},
-		"changed": {func(_ context.Context, n names) error { n.MarkChanged(1); return nil }, engine.Changes{Changed: true}},
-		"keys":    {func(_ context.Context, n names) error { n.MarkKeysChanged(1); return nil }, engine.Changes{Keys: true}},
-	} {
-		q.committed = nil
-		_ = q.Do(t.Context(), step.fn)
-		storetest.Equal(t, name+": the changes of the commits", []engine.Changes{step.want}, q.committed)
+		}))
+		storetest.Equal(t, "the changes of the last commit", want, q.committed[len(q.committed)-1])
 	}
 }
 
 func TestPollIsCalledInEachTransactionAndBetween(t *testing.T) {
 	t.Parallel()
-	var polls atomic.Int64
-	failure := errors.New("failure")
-	var result atomic.Pointer[error]
-	result.Store(new(error))
-	poll := func() error { polls.Add(1); return *result.Load() }
-	open := func(interval time.Duration) *groupcommit.Queue[names] {
-		shared := openQueue(t, nil)
-		q := groupcommit.NewQueue(shared.database, groupcommit.Options{
-			Poll: poll, PollInterval: interval, Commit: func(_ engine.Changes, commit func() error) error { return commit() },
-		}, newNames)
-		t.Cleanup(q.Close)
-		return q
-	}
-	seldom := open(time.Hour)
-	for want := range int64(3) {
-		check(t, seldom.Do(t.Context(), func(context.Context, names) error { return nil }))
-		storetest.Equal(t, "the polls", want+1, polls.Load())
-	}
-	result.Store(&failure)
-	wantQueueError(t, seldom.Do(t.Context(), func(context.Context, names) error {
-		t.Error("the function ran after the poll had failed")
-		return nil
-	}), failure)
-	before := polls.Load()
-	open(time.Millisecond)
-	for polls.Load() < before+3 { // also after a failure
-		time.Sleep(time.Millisecond)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		q := openQueue(t, false)
+		for want := range 3 {
+			check(t, q.Do(t.Context(), doNothing))
+			storetest.Equal(t, "the polls", want+1, q.polls)
+		}
+		q.pollError = errors.New("failure")
+		wantQueueError(t, q.Do(t.Context(), func(context.Context, names) error {
+			t.Error("the function ran after the poll had failed")
+			return nil
+		}), q.pollError)
+		time.Sleep(2*time.Hour + time.Minute) // of the clock of the test
+		synctest.Wait()
+		storetest.Equal(t, "the polls after two intervals, also after a failure", 6, q.polls)
+	})
 }
