@@ -15,27 +15,32 @@ import (
 	"example.com/petstore/repository/storetest"
 )
 
+var errFailed = errors.New("failure")
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A database is an engine.Database of which only PollChanges and ChecksBeforeRead are used.
 type database struct {
 	engine.Database
-	poll             func(context.Context) (engine.Changes, error)
 	checksBeforeRead bool
+	changes          engine.Changes // that PollChanges returns
+	err              error
+	polls            int
 }
 
-func (d database) PollChanges(ctx context.Context) (engine.Changes, error) { return d.poll(ctx) }
+func (d *database) PollChanges(context.Context) (engine.Changes, error) {
+	d.polls++
+	return d.changes, d.err
+}
 
-func (d database) ChecksBeforeRead() bool { return d.checksBeforeRead }
-
-func none(context.Context) (engine.Changes, error) { return engine.Changes{}, nil }
+func (d *database) ChecksBeforeRead() bool { return d.checksBeforeRead }
 
 // newVersions returns versions that are closed when the test ends.
-func newVersions(t *testing.T, d database) *freshness.Versions {
+func newVersions(t *testing.T, d database) (*freshness.Versions, *database) {
 	t.Helper()
-	v := freshness.New(d)
+	v := freshness.New(&d)
 	t.Cleanup(v.Close)
-	return v
+	return v, &d
 }
 
 // increases returns which numbers fn increases.
@@ -55,15 +60,14 @@ func TestNumbersOfAPolledDatabaseIncreaseWithEachLoadDuringACommit(t *testing.T)
 	t.Parallel()
 	for _, changes := range allChanges {
 		for checksBeforeRead, want := range map[bool]engine.Changes{false: changes, true: {}} {
-			v := newVersions(t, database{poll: none, checksBeforeRead: checksBeforeRead})
-			failure := errors.New("failure")
+			v, _ := newVersions(t, database{checksBeforeRead: checksBeforeRead})
 			err := v.Commit(changes, func() error {
 				for range 2 {
 					storetest.Equal(t, fmt.Sprintf("increases during a commit of %+v", changes), want, increases(v, func() {}))
 				}
-				return failure
+				return errFailed
 			})
-			storetest.WantError(t, "the error", err, failure)
+			storetest.WantError(t, "the error", err, errFailed)
 			storetest.Equal(t, fmt.Sprintf("increases after a commit of %+v", changes), engine.Changes{}, increases(v, func() {}))
 		}
 	}
@@ -72,33 +76,21 @@ func TestNumbersOfAPolledDatabaseIncreaseWithEachLoadDuringACommit(t *testing.T)
 func TestChangesOfOthersIncreaseTheNumbers(t *testing.T) {
 	t.Parallel()
 	for _, want := range allChanges {
-		poll := func(context.Context) (engine.Changes, error) { return want, nil }
-		refreshed := newVersions(t, database{poll: poll, checksBeforeRead: true})
-		polled := newVersions(t, database{poll: poll})
-		for name, got := range map[string]engine.Changes{
-			"Refresh": increases(refreshed, func() { storetest.Check(t, refreshed.Refresh(t.Context(), 0)) }),
-			"Poll":    increases(polled, func() { storetest.Check(t, polled.Poll()) }),
-		} {
-			storetest.Equal(t, "the numbers that increased by "+name, want, got)
-		}
+		v, _ := newVersions(t, database{changes: want, checksBeforeRead: true})
+		storetest.Equal(t, "increases by Refresh", want, increases(v, func() { storetest.Check(t, v.Refresh(t.Context(), 0)) }))
+		v, d := newVersions(t, database{changes: want})
+		storetest.Equal(t, "increases by Poll", want, increases(v, func() { storetest.Check(t, v.Poll()) }))
+		d.err = errFailed
+		got := increases(v, func() { storetest.WantError(t, "Poll", v.Poll(), errFailed) })
+		storetest.Equal(t, "increases by a Poll that fails", engine.AllChanges, got)
 	}
-}
-
-func TestFailedPollIncreasesAllNumbers(t *testing.T) {
-	t.Parallel()
-	failure := errors.New("failure")
-	v := newVersions(t, database{poll: func(context.Context) (engine.Changes, error) { return engine.Changes{}, failure }})
-	got := increases(v, func() {
-		storetest.WantError(t, "Poll", v.Poll(), failure)
-	})
-	storetest.Equal(t, "increases", engine.AllChanges, got)
 }
 
 // Nobody can poll during a slow checkpoint, but other processes can commit.
 func TestNumbersIncreaseWhileNobodyPolls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		v := newVersions(t, database{poll: none})
+		v, _ := newVersions(t, database{})
 		want := func(name string, want engine.Changes) {
 			t.Helper()
 			storetest.Equal(t, name, want, increases(v, func() { storetest.Check(t, v.Refresh(t.Context(), 0)) }))
@@ -118,27 +110,21 @@ func TestNumbersIncreaseWhileNobodyPolls(t *testing.T) {
 
 func TestQueryThatBeganWithinMaxAgeCounts(t *testing.T) {
 	t.Parallel()
-	queries := 0
-	failure := errors.New("failure")
-	var result error
-	v := newVersions(t, database{checksBeforeRead: true, poll: func(context.Context) (engine.Changes, error) {
-		queries++
-		return engine.Changes{}, result
-	}})
+	v, d := newVersions(t, database{checksBeforeRead: true})
 	for i, step := range []struct {
-		maxAge      time.Duration
-		result      error // of a query
-		wantQueries int
-		want        error
+		maxAge    time.Duration
+		err       error // of a query
+		wantPolls int
+		want      error
 	}{
-		{time.Hour, failure, 1, failure},
+		{time.Hour, errFailed, 1, errFailed},
 		{time.Hour, nil, 2, nil}, // none has succeeded yet
-		{time.Hour, failure, 2, nil},
-		{0, failure, 3, failure},
-		{time.Hour, failure, 3, nil}, // one has succeeded before
+		{time.Hour, errFailed, 2, nil},
+		{0, errFailed, 3, errFailed},
+		{time.Hour, errFailed, 3, nil}, // one has succeeded before
 	} {
-		result = step.result
+		d.err = step.err
 		storetest.WantError(t, fmt.Sprint("step ", i), v.Refresh(t.Context(), step.maxAge), step.want)
-		storetest.Equal(t, fmt.Sprintf("the queries after step %d", i), step.wantQueries, queries)
+		storetest.Equal(t, fmt.Sprintf("the queries after step %d", i), step.wantPolls, d.polls)
 	}
 }

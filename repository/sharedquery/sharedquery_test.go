@@ -3,11 +3,10 @@ package sharedquery_test
 import (
 	"context"
 	"fmt"
-	"runtime"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -17,79 +16,43 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A waitingContext closes waiting when somebody waits for its end.
-type waitingContext struct {
-	context.Context
-	once    sync.Once
-	waiting chan struct{}
-}
-
-func (c *waitingContext) Done() <-chan struct{} {
-	c.once.Do(func() { close(c.waiting) })
-	return c.Context.Done()
-}
-
-// do calls Do in a goroutine, waits until it waits for a run, and returns a function that waits for
-// its result, which must be the square of the key.
-func do(t *testing.T, q *sharedquery.Query[string, int, int], group string, key int) (wait func()) {
-	t.Helper()
-	ctx, done := &waitingContext{Context: t.Context(), waiting: make(chan struct{})}, make(chan struct{})
-	go func() {
-		defer close(done)
-		got, err := q.Do(ctx, group, key)
-		storetest.Equal(t, fmt.Sprint("the square of ", key), key*key, got, err)
-	}()
-	<-ctx.waiting
-	return func() { <-done }
-}
-
-func TestOneRunServesAllWhoWaitWhenItBegins(t *testing.T) {
+func TestOneRunServesAllOfAGroupWhoWaitWhenItBegins(t *testing.T) {
 	t.Parallel()
-	began, release := make(chan []int), make(chan struct{})
-	q := sharedquery.New(func(_ context.Context, _ string, keys []int) ([]int, error) {
-		began <- slices.Clone(keys)
-		<-release
-		values := make([]int, len(keys))
-		for i, key := range keys {
-			values[i] = key * key
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var runs []string
+		var ended atomic.Int32
+		q := sharedquery.New(func(_ context.Context, group string, keys []int) (squares []int, _ error) {
+			runs = append(runs, fmt.Sprint(group, keys))
+			if group == "slow" {
+				<-release
+			}
+			for _, key := range keys {
+				squares = append(squares, key*key)
+			}
+			return squares, nil
+		})
+		defer q.Close()
+		do := func(group string, key int) {
+			go func() {
+				got, err := q.Do(t.Context(), group, key)
+				storetest.Equal(t, fmt.Sprint("the square of ", key), key*key, got, err)
+				ended.Add(1)
+			}()
+			synctest.Wait()
 		}
-		return values, nil
-	})
-	defer q.Close()
-	first := do(t, q, "a", 1)
-	storetest.Equal(t, "the keys of the first run", []int{1}, <-began)
-	want := []int{7, 3, 3, 5}
-	var others []func()
-	for _, key := range want {
-		others = append(others, do(t, q, "a", key))
-	}
-	release <- struct{}{}
-	first()
-	storetest.Equal(t, "the keys of the second run", want, <-began)
-	release <- struct{}{}
-	for _, wait := range others {
-		wait()
-	}
-}
-
-func TestGroupDoesNotWaitForAnother(t *testing.T) {
-	t.Parallel()
-	began, release := make(chan struct{}), make(chan struct{})
-	q := sharedquery.New(func(_ context.Context, group string, keys []int) ([]int, error) {
-		if group == "slow" {
-			close(began)
-			<-release
+		for _, key := range []int{1, 7, 3, 3, 5} {
+			do("slow", key)
 		}
-		return []int{keys[0] * keys[0]}, nil
+		do("fast", 2)
+		storetest.Equal(t, "the results while the run of another group goes on", int32(1), ended.Load())
+		release <- struct{}{}
+		synctest.Wait()
+		storetest.Equal(t, "the runs", []string{"slow[1]", "fast[2]", "slow[7 3 3 5]"}, runs)
+		release <- struct{}{}
+		synctest.Wait()
+		storetest.Equal(t, "the results", int32(6), ended.Load())
 	})
-	defer q.Close()
-	slow := do(t, q, "slow", 2)
-	<-began
-	for key := range 3 {
-		do(t, q, "fast", key)()
-	}
-	close(release)
-	slow()
 }
 
 func TestPanicOfTheQueryIsAnError(t *testing.T) {
@@ -102,29 +65,28 @@ func TestPanicOfTheQueryIsAnError(t *testing.T) {
 
 func TestCloseInterruptsTheRunAndAllowsNoOther(t *testing.T) {
 	t.Parallel()
-	began, result, runs := make(chan struct{}), make(chan error, 2), 0
-	var ended atomic.Bool
-	q := sharedquery.New(func(ctx context.Context, _ string, _ []int) ([]int, error) {
-		runs++
-		close(began)
-		<-ctx.Done()
-		runtime.Gosched()
-		ended.Store(true)
-		return nil, ctx.Err()
+	synctest.Test(t, func(t *testing.T) {
+		runs, ended := 0, false
+		q := sharedquery.New(func(ctx context.Context, _ string, _ []int) ([]int, error) {
+			runs++
+			<-ctx.Done()
+			time.Sleep(time.Second) // of the clock of the test
+			ended = true
+			return nil, ctx.Err()
+		})
+		errs := make(chan error, 2)
+		for key := range 2 {
+			go func() { _, err := q.Do(t.Context(), "a", key); errs <- err }()
+			synctest.Wait()
+		}
+		q.Close()
+		storetest.Equal(t, "whether the run had ended", true, ended)
+		for range 2 {
+			storetest.WantError(t, "the error", <-errs, sharedquery.ErrClosed)
+		}
+		_, err := q.Do(t.Context(), "a", 3)
+		storetest.WantError(t, "Do after Close", err, sharedquery.ErrClosed)
+		storetest.Equal(t, "the runs", 1, runs)
+		q.Close()
 	})
-	go func() { _, err := q.Do(t.Context(), "a", 1); result <- err }()
-	<-began
-	waiting := &waitingContext{Context: t.Context(), waiting: make(chan struct{})}
-	go func() { _, err := q.Do(waiting, "a", 2); result <- err }()
-	<-waiting.waiting
-	if q.Close(); !ended.Load() {
-		t.Error("Close returned before the run had ended")
-	}
-	for range 2 {
-		storetest.WantError(t, "the error", <-result, sharedquery.ErrClosed)
-	}
-	_, err := q.Do(t.Context(), "a", 3)
-	storetest.WantError(t, "Do after Close", err, sharedquery.ErrClosed)
-	storetest.Equal(t, "the runs", 1, runs)
-	q.Close()
 }
