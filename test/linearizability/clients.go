@@ -53,7 +53,7 @@ const usesOfAnimal, costOfUnknown = 24, 4
 
 // Run sends requests by n clients until ctx ends, or the history has enough operations, and waits for all responses.
 func (c *Clients) Run(ctx context.Context, n, operations int) {
-	c.clients = n
+	c.clients, c.lists = n, map[Kind]Operation{}
 	var wait sync.WaitGroup
 	for number := range n {
 		wait.Go(func() {
@@ -200,9 +200,6 @@ func (c client) drawList() Operation {
 	}
 	if c.random.IntN(8) == 0 {
 		op.After, op.Limit = 0, 20
-	}
-	if c.lists == nil {
-		c.lists = map[Kind]Operation{}
 	}
 	c.lists[op.Kind] = op
 	return op

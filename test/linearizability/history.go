@@ -3,7 +3,7 @@
 package linearizability
 
 import (
-	"bufio"
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -133,27 +133,16 @@ func (h *History) String() string {
 }
 
 // Save writes the history to a file, as compressed NDJSON: a line for SharedFile, and one for each operation.
-func (h *History) Save(path string) (err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	compressed := gzip.NewWriter(file)
+func (h *History) Save(path string) error {
+	var text bytes.Buffer
+	compressed := gzip.NewWriter(&text)
 	encoder := json.NewEncoder(compressed)
-	if err := encoder.Encode(h); err != nil {
-		return err
-	}
+	err := encoder.Encode(h)
 	for _, op := range h.operations {
-		if err := encoder.Encode(op); err != nil {
-			return err
-		}
+		err = errors.Join(err, encoder.Encode(op))
 	}
 	h.path = path
-	return compressed.Close()
+	return errors.Join(err, compressed.Close(), os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, text.Bytes(), 0o644))
 }
 
 // Load reads a history that Save has written.
@@ -163,22 +152,21 @@ func Load(path string) (*History, error) {
 		return nil, err
 	}
 	defer file.Close()
-	compressed, err := gzip.NewReader(bufio.NewReader(file))
+	text, err := gzip.NewReader(file)
 	if err != nil {
 		return nil, err
 	}
-	h := &History{path: path}
-	decoder := json.NewDecoder(compressed)
+	decoder := json.NewDecoder(text)
 	decoder.DisallowUnknownFields()
+	h := &History{path: path}
 	if err := decoder.Decode(h); err != nil {
 		return nil, err
 	}
 	for {
 		var op Operation
-		switch err := decoder.Decode(&op); {
-		case errors.Is(err, io.EOF):
+		if err := decoder.Decode(&op); errors.Is(err, io.EOF) {
 			return h, nil
-		case err != nil:
+		} else if err != nil {
 			return nil, err
 		}
 		h.operations = append(h.operations, op)

@@ -29,7 +29,6 @@ func (h *History) Check(page string) (problems []error, err error) {
 // WantPossible fails the test if the history is impossible, and stores the history beside the page then.
 func (h *History) WantPossible(t *testing.T, page string) {
 	t.Helper()
-	harness.Check(t, os.MkdirAll(filepath.Dir(page), 0o755))
 	if h.path == "" { // else it is judged again
 		_ = os.Remove(page) // of an earlier run
 		_ = os.Remove(fileBeside(page))
@@ -75,7 +74,7 @@ func (h *History) checkAnimals(s shown, page string) (problems []error, err erro
 		}
 		problem := fmt.Errorf("%s: %s", animal, impossible(operations, info))
 		if illegal++; illegal == 1 && page != "" {
-			err = errors.Join(err, porcupine.VisualizePath(model, info, page))
+			err = errors.Join(err, os.MkdirAll(filepath.Dir(page), 0o755), porcupine.VisualizePath(model, info, page))
 			problem = fmt.Errorf("%w: see %s", problem, page)
 		}
 		if problems = append(problems, problem); illegal == 10 {
@@ -87,12 +86,8 @@ func (h *History) checkAnimals(s shown, page string) (problems []error, err erro
 
 // impossible names the operation that cannot follow the longest part of a history that is possible.
 func impossible(operations []porcupine.Operation, info porcupine.LinearizationInfo) string {
-	var longest []int
-	for _, part := range info.PartialLinearizations()[0] {
-		if len(part) > len(longest) || len(part) == len(longest) && slices.Compare(part, longest) < 0 { // they are in random order
-			longest = part
-		}
-	}
+	parts := append(info.PartialLinearizations()[0], nil) // in random order
+	longest := slices.MaxFunc(parts, func(a, b []int) int { return cmp.Or(cmp.Compare(len(a), len(b)), slices.Compare(b, a)) })
 	first := -1 // by its response
 	for i, op := range operations {
 		if !slices.Contains(longest, i) && (first < 0 || op.Return < operations[first].Return) {
@@ -117,34 +112,31 @@ type namedRecord struct {
 	variant string
 }
 
-func (r namedRecord) String() string {
-	if r.order == noOrder {
-		return fmt.Sprintf("%s-%s", r.recordKey, r.variant)
-	}
-	return r.recordKey.String()
-}
-
 // checkIDs checks that the ids of new animals and orders grow, and that no two records have the same id, and no record two.
 func (h *History) checkIDs(s shown) []error {
 	var animals, orders []occurrence
+	addAnimal := func(op *Operation, animal int, variant string, id int64) {
+		animals = append(animals, occurrence{op, namedRecord{recordKey{animal, noOrder}, variant}, id})
+	}
+	addOrder := func(op *Operation, key recordKey, id int64) {
+		orders = append(orders, occurrence{op, namedRecord{key, ""}, id})
+	}
 	for i := range h.operations {
 		op := &h.operations[i]
 		switch {
-		case op.Code == ok && op.Kind == Add:
-			animals = append(animals, occurrence{op, namedRecord{recordKey{op.Animal, noOrder}, op.Variant}, op.PetID})
-		case op.Code == ok && op.Kind == Order:
-			orders = append(orders, occurrence{op, namedRecord{recordKey{op.Animal, op.Order}, ""}, op.OrderID})
-		}
-		for _, item := range op.Page {
-			if op.Kind == List {
-				animals = append(animals, occurrence{op, namedRecord{recordKey{item.Animal, noOrder}, item.Variant}, item.ID})
-				continue
+		case op.Code != ok:
+		case op.Kind == Add:
+			addAnimal(op, op.Animal, op.Variant, op.PetID)
+		case op.Kind == Order:
+			addOrder(op, recordKey{op.Animal, op.Order}, op.OrderID)
+		case op.Kind == List:
+			for _, item := range op.Page {
+				addAnimal(op, item.Animal, item.Variant, item.ID)
 			}
-			key, isKnown := s.orders[item.ID]
-			if !isKnown { // no response to a request has the id
-				key = recordKey{0, int(item.ID)}
+		case op.Kind == ListOrders:
+			for _, item := range op.Page {
+				addOrder(op, cmp.Or(s.orders[item.ID], recordKey{0, int(item.ID)}), item.ID) // perhaps no response to a request has it
 			}
-			orders = append(orders, occurrence{op, namedRecord{key, ""}, item.ID})
 		}
 	}
 	return slices.Concat(checkSequence(animals), checkSequence(orders))
@@ -158,7 +150,7 @@ func checkSequence(all []occurrence) (problems []error) {
 	for i, s := range all {
 		greatest[i+1] = max(greatest[i], s.id)
 		if first, known := records[s.id]; known && first != s.record {
-			problems = append(problems, fmt.Errorf("%v and %v have the id %d", first, s.record, s.id))
+			problems = append(problems, fmt.Errorf("%v %q and %v %q have the id %d", first, first.variant, s.record, s.record.variant, s.id))
 		}
 		if first, known := ids[s.record]; known && first != s.id {
 			problems = append(problems, fmt.Errorf("%v has the ids %d and %d", s.record, first, s.id))
@@ -176,13 +168,12 @@ func checkSequence(all []occurrence) (problems []error) {
 func (h *History) checkPages() (problems []error) {
 	for i := range h.operations {
 		op := &h.operations[i]
-		if op.isList() && op.Code != ok && op.Code != "" {
+		switch {
+		case op.isList() && op.Code != ok && op.Code != "":
 			problems = append(problems, fmt.Errorf("%s: %s", pathOf(op), op.Code))
-		}
-		if op.More && len(op.Page) < op.Limit {
+		case op.More && len(op.Page) < op.Limit:
 			problems = append(problems, fmt.Errorf("%s has a link to the next page, and %d records, fewer than its limit", pathOf(op), len(op.Page)))
-		}
-		if len(op.Page) > op.Limit {
+		case len(op.Page) > op.Limit:
 			problems = append(problems, fmt.Errorf("%s has %d records, more than its limit", pathOf(op), len(op.Page)))
 		}
 		last := op.After
@@ -198,22 +189,19 @@ func (h *History) checkPages() (problems []error) {
 
 // checkOutcomes checks that requests of each kind succeed, and that most have a known outcome.
 func (h *History) checkOutcomes() (problems []error) {
-	type counts struct{ all, known, succeeded int }
-	kinds := map[Kind]counts{}
+	all, known, succeeded := map[Kind]int{}, map[Kind]int{}, map[Kind]int{}
 	for _, op := range h.operations {
-		count := kinds[op.Kind]
-		count.all++
+		all[op.Kind]++
 		if op.Code != "" {
-			count.known++
+			known[op.Kind]++
 		}
 		if op.Code == ok {
-			count.succeeded++
+			succeeded[op.Kind]++
 		}
-		kinds[op.Kind] = count
 	}
-	for kind, count := range kinds {
-		if count.all >= 100 && (count.known < count.all/2 || count.succeeded == 0) {
-			problems = append(problems, fmt.Errorf("of %d requests (%s) %d have a known outcome, and %d succeeded", count.all, kind, count.known, count.succeeded))
+	for kind, n := range all {
+		if n >= 100 && (known[kind] < n/2 || succeeded[kind] == 0) {
+			problems = append(problems, fmt.Errorf("of %d requests (%s) %d have a known outcome, and %d succeeded", n, kind, known[kind], succeeded[kind]))
 		}
 	}
 	return problems

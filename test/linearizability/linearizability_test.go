@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -15,11 +18,14 @@ import (
 	"time"
 
 	"example.com/petstore/repository/enginetest"
+	"example.com/petstore/test/followers"
 	"example.com/petstore/test/harness"
 )
 
 var (
+	changes    = flag.Int("changes", 1000, "the least number of changes that followers get")
 	operations = flag.Int("operations", 10_000, "the least number of operations of each history")
+	planted    = flag.Bool("planted", false, "whether to build petstore with each bug of testdata, and to find it")
 	replay     = flag.String("replay", "", "the file of a history to judge again, as an absolute path")
 )
 
@@ -28,7 +34,12 @@ func TestMain(m *testing.M) { os.Exit(enginetest.WithDatabases(m).Run()) }
 // page returns the file for the page of a history that fails, in bin/linearizability.
 func page(t *testing.T, prefix string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join("../../bin/linearizability", prefix+filepath.Base(t.Name())+".html"))
+	return absolute(t, filepath.Join("../../bin/linearizability", prefix+filepath.Base(t.Name())+".html"))
+}
+
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	path, err := filepath.Abs(path)
 	harness.Check(t, err)
 	return path
 }
@@ -54,6 +65,113 @@ func TestReplay(t *testing.T) {
 	h, err := Load(*replay)
 	harness.Check(t, err)
 	h.WantPossible(t, page(t, ""))
+}
+
+// TestFollowersGetEveryChange follows the changes with 100 clients, while clients and the command seed make them and the
+// processes are killed, stopped and restarted.
+func TestFollowersGetEveryChange(t *testing.T) {
+	database := enginetest.New(t)
+	processes := map[string]int{enginetest.SQLite: 1, enginetest.Postgres: 4}[database.Driver]
+	s := startService(t, database, processes, "", "--set", "changes.enabled=true", "--set", "changes.streams_per_key=1000")
+	clients := s.clients(t)
+	all := &followers.Followers{URLs: clients.URLs, Key: s.key}
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	all.Follow(ctx, t, 100)
+	made := 0
+	s.run(t, clients, 500, func() bool {
+		if all.Slowest() < made { // they would have to read most of them after the last fault
+			return false
+		}
+		if made < *changes {
+			count := min(*changes-made, 5000)
+			args := append([]string{"seed", "--count", strconv.Itoa(count)}, s.flags...)
+			if output, err := harness.Command(ctx, s.dir, args...).CombinedOutput(); err != nil {
+				t.Errorf("seed: %v: %s", err, output)
+			}
+			made += count
+			return false
+		}
+		return int(s.faults.Load()) >= len(faults)
+	})
+	end()
+	all.WantAll(t)
+	t.Logf("%d faults", s.faults.Load())
+}
+
+// TestPlantedBugsAreFound shows that the judge can fail: it builds petstore with each patch of testdata
+// and sends requests until a history is impossible.
+func TestPlantedBugsAreFound(t *testing.T) {
+	if !*planted {
+		t.Skip("-planted builds petstore with each bug, which takes a minute each")
+	}
+	for _, patch := range patches(t) {
+		database := enginetest.New(t)
+		bug := strings.TrimSuffix(filepath.Base(patch), ".patch")
+		t.Run(bug, func(t *testing.T) {
+			if driver, _, isOfOne := strings.Cut(bug, "-"); isOfOne && driver != database.Driver {
+				t.Skip("the bug needs " + driver)
+			}
+			s := startService(t, database, 2, buildWith(t, patch))
+			clients := s.clients(t)
+			found, path := 0, page(t, database.Driver+"_")
+			s.run(t, clients, 500, func() bool {
+				problems, err := clients.History.Check(path)
+				if err != nil {
+					t.Error(err)
+				}
+				if len(problems) > 0 {
+					found = clients.History.Len()
+					t.Log(problems[0])
+				}
+				return found > 0 || clients.History.Len() >= 300_000
+			})
+			if found == 0 {
+				t.Fatalf("the bug was not found in %s", clients.History)
+			}
+			t.Logf("found in %d operations", found)
+			clients.History.store(t, path)
+		})
+	}
+}
+
+// patches returns the patches of testdata.
+func patches(t *testing.T) (all []string) {
+	t.Helper()
+	found, err := filepath.Glob("testdata/*.patch")
+	harness.Check(t, err)
+	if len(found) != 10 {
+		t.Fatalf("got the patches %q, want ten", found)
+	}
+	for _, patch := range found {
+		all = append(all, absolute(t, patch))
+	}
+	return all
+}
+
+// TestPlantedBugsApply finds the patches that a change of the code has made useless.
+func TestPlantedBugsApply(t *testing.T) {
+	t.Parallel()
+	for _, patch := range patches(t) {
+		t.Run(filepath.Base(patch), func(t *testing.T) { run(t, "git", "-C", "../..", "apply", "--check", patch) })
+	}
+}
+
+// buildWith returns petstore, built from the last commit with a patch.
+func buildWith(t *testing.T, patch string) (program string) {
+	t.Helper()
+	code, program := t.TempDir(), filepath.Join(t.TempDir(), "petstore")
+	run(t, "git", "clone", "-q", "../..", code)
+	run(t, "git", "-C", code, "apply", patch)
+	run(t, "go", "build", "-C", code, "-tags", "nomsgpack", "-pgo=off", "-o", program, "./cmd/petstore")
+	return program
+}
+
+func run(t *testing.T, command string, args ...string) {
+	t.Helper()
+	if output, err := exec.CommandContext(t.Context(), command, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s %q: %v\n%s", command, args, err, output)
+	}
 }
 
 // A service is some processes on a store, which are killed, stopped and started again.

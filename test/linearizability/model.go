@@ -12,10 +12,9 @@ const maxOrders = 6
 
 // A state is an animal with its orders, as a service without concurrency has it.
 type state struct {
-	added   bool
 	variant string // of the request that added it
 	id      int64  // 0 until a response has returned it
-	status  string
+	status  string // none until it is added
 	orders  [maxOrders]orderState
 }
 
@@ -38,7 +37,7 @@ type observation struct {
 
 // model has an animal in each partition.
 var model = porcupine.Model{
-	Init: func() any { return state{} },
+	Init: func() any { return state{status: none} },
 	Step: func(before, input, _ any) (bool, any) {
 		s := before.(state)
 		if o, isPage := input.(observation); isPage {
@@ -53,13 +52,7 @@ var model = porcupine.Model{
 		return possible, s
 	},
 	DescribeOperation: func(input, _ any) string { return describe(input) },
-	DescribeState: func(any any) string {
-		s := any.(state)
-		if !s.added {
-			return none
-		}
-		return fmt.Sprintf("%d %q %v", s.id, s.status, s.orders)
-	},
+	DescribeState:     func(s any) string { return fmt.Sprintf("%+v", s) },
 }
 
 // step changes the state as the operation does, and reports whether its response is possible.
@@ -67,7 +60,7 @@ func (s *state) step(op Operation) bool {
 	if op.Kind == Add {
 		return s.add(op)
 	}
-	if !s.added || !bind(&s.id, op.PetID) {
+	if s.status == none || !bind(&s.id, op.PetID) {
 		return false
 	}
 	order := &s.orders[op.Order]
@@ -90,11 +83,11 @@ func (s *state) step(op Operation) bool {
 func (s *state) add(op Operation) bool {
 	switch {
 	case op.Code == "idempotency_key_reused":
-		return op.Keyed && s.added && s.variant != op.Variant
+		return op.Keyed && s.status != none && s.variant != op.Variant
 	case op.Code != ok && op.Code != "":
 		return false
-	case !s.added:
-		*s = state{added: true, variant: op.Variant, id: op.PetID, status: op.Variant}
+	case s.status == none:
+		*s = state{variant: op.Variant, id: op.PetID, status: op.Variant}
 		return op.Code == "" || op.PetStatus == op.Variant && !op.Replayed
 	}
 	return op.Keyed && op.Replayed && s.variant == op.Variant && op.PetStatus == op.Variant && bind(&s.id, op.PetID)
@@ -130,20 +123,18 @@ func (s *state) end(order *orderState, op Operation, status, petStatus string) b
 
 // observe reports whether a page may have that of the animal or its order.
 func (s *state) observe(o observation) bool {
-	id, status, added := &s.id, s.status, s.added
+	id, status, variant := &s.id, s.status, s.variant
 	if o.order != noOrder {
 		order := &s.orders[o.order]
-		id, status, added = &order.id, order.status, order.status != ""
+		id, status, variant = &order.id, cmp.Or(order.status, none), ""
 	}
-	if o.absent {
-		return !added || !o.selects(status)
-	}
-	return added && bind(id, o.id) && o.status == status && o.selects(status) && (o.order != noOrder || o.variant == s.variant)
+	return o.isPossible(status) && (o.absent || bind(id, o.id) && o.variant == variant)
 }
 
-// selects reports whether the filter of the page selects a status.
-func (o observation) selects(status string) bool {
-	return o.page.Filter == "" || o.page.Filter == status
+// isPossible reports whether the page may have that of a record with a status, or none.
+func (o observation) isPossible(status string) bool {
+	isSelected := status != none && (o.page.Filter == "" || o.page.Filter == status)
+	return isSelected == !o.absent && (o.absent || o.status == status)
 }
 
 // bind reports whether an id may be that of a response. An id that no response has returned yet becomes it.
@@ -156,23 +147,26 @@ func bind(id *int64, returned int64) bool {
 
 func describe(input any) string {
 	if o, isPage := input.(observation); isPage {
-		response := ok
+		response, what := ok, fmt.Sprintf("%q", o.status)
 		if o.page.NotModified {
 			response = "not modified"
 		}
-		what := fmt.Sprintf("%q", o.status)
 		if o.absent {
 			what = "missing"
 		}
 		return fmt.Sprintf("%s (%s): %s with the id %d %s", pathOf(o.page), response, o.recordKey, o.id, what)
 	}
 	op := input.(Operation)
-	response := cmp.Or(op.Code, "unknown outcome")
-	switch {
-	case op.Kind != Add && op.Kind != Get:
-		return fmt.Sprintf("%s order %d%s: %s %q", op.Kind, op.Order, map[bool]string{true: " with a key"}[op.Keyed], response, op.OrderStatus)
-	case op.Kind == Add:
-		return fmt.Sprintf("add %q%s: %s %d %q", op.Variant, map[bool]string{true: " with a key"}[op.Keyed], response, op.PetID, op.PetStatus)
+	what := string(op.Kind)
+	switch op.Kind {
+	case Add:
+		what += fmt.Sprintf(" %q", op.Variant)
+	case Order, Deliver, Cancel, GetOrder:
+		what += fmt.Sprint(" order ", op.Order)
+	case Get, List, ListOrders:
 	}
-	return fmt.Sprintf("get: %s %q", response, op.PetStatus)
+	if op.Keyed {
+		what += " with a key"
+	}
+	return fmt.Sprintf("%s: %s %d %q", what, cmp.Or(op.Code, "unknown outcome"), cmp.Or(op.OrderID, op.PetID), op.PetStatus+op.OrderStatus)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 )
@@ -69,13 +70,16 @@ func (h *History) shown() shown {
 // partition returns for each animal the requests and what pages show of it and its orders, unless checkAges judges that.
 func (h *History) partition(s shown) map[int][]porcupine.Operation {
 	partitions := map[int][]porcupine.Operation{}
+	add := func(animal int, op *Operation, input any) {
+		end := int64(op.Return)
+		if op.Code == "" {
+			end = math.MaxInt64
+		}
+		partitions[animal] = append(partitions[animal], porcupine.Operation{ClientId: op.Client, Input: input, Call: int64(op.Call), Return: end})
+	}
 	for animal, all := range s.requests {
 		for _, op := range all {
-			end := int64(op.Return)
-			if op.Code == "" {
-				end = math.MaxInt64
-			}
-			partitions[animal] = append(partitions[animal], porcupine.Operation{ClientId: op.Client, Input: op, Call: int64(op.Call), Return: end})
+			add(animal, &op, op)
 		}
 	}
 	equal := map[observation][]observation{} // but for their pages, with the same filter
@@ -88,7 +92,7 @@ func (h *History) partition(s shown) map[int][]porcupine.Operation {
 	}
 	for _, all := range equal {
 		for _, o := range withoutImplied(all) {
-			partitions[o.animal] = append(partitions[o.animal], porcupine.Operation{ClientId: o.page.Client, Input: o, Call: int64(o.page.Call), Return: int64(o.page.Return)})
+			add(o.animal, o.page, o)
 		}
 	}
 	for _, all := range partitions {
@@ -151,7 +155,11 @@ func (h *History) checkListedOrders(s shown) (problems []error) {
 			unknown[key.animal]++
 		}
 	}
-	listed := map[int]map[int64]bool{} // orders without a response, of each animal
+	type unanswered struct {
+		animal int
+		id     int64
+	}
+	listed, count := map[unanswered]bool{}, map[int]int{} // orders without a response, and how many each animal has
 	for i := range h.operations {
 		page := &h.operations[i]
 		if page.Kind != ListOrders {
@@ -167,15 +175,119 @@ func (h *History) checkListedOrders(s shown) (problems []error) {
 			if isKnown {
 				continue
 			}
-			if listed[animal.animal] == nil {
-				listed[animal.animal] = map[int64]bool{}
+			if order := (unanswered{animal.animal, item.ID}); !listed[order] {
+				listed[order] = true
+				count[animal.animal]++
 			}
-			listed[animal.animal][item.ID] = true
-			if n := len(listed[animal.animal]); n > unknown[animal.animal] || item.Status != "placed" || page.Filter != "" && page.Filter != "placed" {
+			if n := count[animal.animal]; n > unknown[animal.animal] || item.Status != "placed" || page.Filter != "" && page.Filter != "placed" {
 				problems = append(problems, fmt.Errorf("%s: order %d %q, which no response has returned, is the %d. of %s, for which %d requests have no known outcome",
 					pathOf(page), item.ID, item.Status, n, animal, unknown[animal.animal]))
 			}
 		}
 	}
 	return problems[:min(len(problems), 10)]
+}
+
+// maxStaleness is how old a page may be, as to writes of other processes on the same SQLite file (docs/reliability.md).
+const maxStaleness = 100 * time.Millisecond
+
+// none is the status of an animal or an order that is not there yet.
+const none = "none"
+
+// A change gives an animal or an order a status at some moment from begin to end, which is math.MaxInt64 if that is not known.
+type change struct {
+	status     string
+	begin, end time.Duration
+	process    int // that made it, or -1 if several got the request
+}
+
+// changedByOthers reports whether another process than this one may have changed an animal or an order.
+func changedByOthers(process int, changes []change) bool {
+	return slices.ContainsFunc(changes, func(c change) bool { return c.status != none && c.process != process })
+}
+
+// checkAges returns a problem for each page that shows of an animal or an order what another process had changed longer than
+// maxStaleness before its request, or its own process before its request. The model does not judge such pages: so many overlap
+// within maxStaleness that it takes too long.
+func (h *History) checkAges(s shown) (problems []error) {
+	if !h.SharedFile {
+		return nil
+	}
+	for _, o := range s.observations {
+		changes := s.changes[o.recordKey]
+		if !changedByOthers(o.page.Process, changes) {
+			continue
+		}
+		statuses := possibleStatuses(changes, o.page)
+		if !slices.ContainsFunc(statuses, o.isPossible) {
+			problems = append(problems, fmt.Errorf("%s, sent to process %d at %v, is not possible, but %q", describe(o), o.page.Process, o.page.Call, statuses))
+		}
+	}
+	return problems[:min(len(problems), 10)]
+}
+
+// possibleStatuses returns the statuses that a page may show: those of changes that had begun, and that no later
+// change had certainly replaced, which the page must show.
+func possibleStatuses(changes []change, page *Operation) (statuses []string) {
+	for _, c := range changes {
+		replaced := slices.ContainsFunc(changes, func(later change) bool {
+			mustBeShown := later.end < page.Call-maxStaleness || later.process == page.Process && later.end < page.Call
+			return c.end < later.begin && mustBeShown
+		})
+		if c.begin < page.Return && !replaced {
+			statuses = append(statuses, c.status)
+		}
+	}
+	return statuses
+}
+
+// changesOf returns the changes of an order, or of the animal, that succeeded or may have. Repeated requests are one change, which
+// began with the first of them, and had ended when the first response was read. The first is that it is not there, the others
+// are in the order in which they began.
+func changesOf(requests []Operation, order int) []change {
+	changes := []change{{none, math.MinInt64, math.MinInt64, -1}}
+	type request struct {
+		Kind
+		order   int
+		variant string // of an Add
+	}
+	index := map[request]int{}
+	for _, op := range requests {
+		status, isChange := op.newStatus(order)
+		if !isChange || op.Code != ok && op.Code != "" {
+			continue
+		}
+		r := request{op.Kind, op.Order, op.Variant}
+		i, known := index[r]
+		if !known {
+			i = len(changes)
+			index[r] = i
+			changes = append(changes, change{status, op.Call, math.MaxInt64, op.Process})
+		}
+		if op.Call > changes[i].end {
+			continue // it repeats what had been done
+		}
+		if changes[i].process != op.Process {
+			changes[i].process = -1
+		}
+		changes[i].begin = min(changes[i].begin, op.Call)
+		if op.Code == ok {
+			changes[i].end = min(changes[i].end, op.Return)
+		}
+	}
+	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.begin, b.begin) })
+	return changes
+}
+
+// newStatus returns the status that a request gives the order, or the animal, and whether it gives it one.
+func (op Operation) newStatus(order int) (status string, isChange bool) {
+	switch {
+	case order == noOrder && op.Kind == Add:
+		return op.Variant, true
+	case order == noOrder:
+		status = map[Kind]string{Order: "pending", Deliver: "sold", Cancel: "available"}[op.Kind]
+	case op.Order == order:
+		status = map[Kind]string{Order: "placed", Deliver: "delivered", Cancel: "cancelled"}[op.Kind]
+	}
+	return status, status != ""
 }

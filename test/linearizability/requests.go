@@ -14,55 +14,46 @@ import (
 	"time"
 )
 
-// A record is an animal, an order or an error in a response.
+// A record is an animal or an order in a response.
 type record struct {
 	ID     int64  `json:"id"`
 	PetID  int64  `json:"petId"`
 	Name   string `json:"name"`
-	Status any    `json:"status"`
-	Code   string `json:"code"`
-}
-
-func (r record) status() string {
-	text, _ := r.Status.(string)
-	return text
-}
-
-// animal returns the number and the variant in the name of an animal.
-func (r record) animal() (number, variant string) {
-	number, variant, _ = strings.Cut(strings.TrimPrefix(r.Name, "animal-"), "-")
-	return number, variant
+	Status string `json:"status"`
 }
 
 // send sends the request of an operation and adds it to the history with its response. While none of the processes is to
 // be used, it waits until ctx ends.
 func (c client) send(ctx context.Context, op *Operation) {
-	var method, path, body, key string
+	method, path, body, key := http.MethodPost, "", "", ""
 	switch op.Kind {
 	case Add:
-		method, path, key = http.MethodPost, "/v1/pets", fmt.Sprintf("animal-%d", op.Animal)
+		path, key = "/v1/pets", fmt.Sprintf("animal-%d", op.Animal)
 		body = fmt.Sprintf(`{"name":"animal-%d-%s","categoryId":1}`, op.Animal, op.Variant)
 		if op.Variant != "" {
-			body = fmt.Sprintf(`{"name":"animal-%d-%s","categoryId":1,"status":%q}`, op.Animal, op.Variant, op.Variant)
+			body = strings.Replace(body, "}", fmt.Sprintf(`,"status":%q}`, op.Variant), 1)
 		}
+	case Order:
+		path, body, key = "/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, op.PetID), fmt.Sprintf("order-%d-%d", op.Animal, op.Order)
+	case Deliver, Cancel:
+		path = fmt.Sprintf("/v1/store/orders/%d/%s", op.OrderID, op.Kind)
 	case Get:
 		method, path = http.MethodGet, fmt.Sprintf("/v1/pets/%d", op.PetID)
-	case Order:
-		method, path, body, key = http.MethodPost, "/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, op.PetID), fmt.Sprintf("order-%d-%d", op.Animal, op.Order)
 	case GetOrder:
 		method, path = http.MethodGet, fmt.Sprintf("/v1/store/orders/%d", op.OrderID)
-	case Deliver, Cancel:
-		method, path = http.MethodPost, fmt.Sprintf("/v1/store/orders/%d/%s", op.OrderID, op.Kind)
 	case List, ListOrders:
 		method, path = http.MethodGet, pathOf(op)
 	}
-	if !op.Keyed {
-		key = ""
+	header := http.Header{"Authorization": {"Bearer " + c.Key}, "Content-Type": {"application/json"}}
+	if op.Keyed {
+		header.Set("Idempotency-Key", key)
 	}
 	var cached cachedPage
 	if op.isList() && c.random.IntN(2) == 0 {
 		page, _ := c.pages.Load(path)
-		cached, _ = page.(cachedPage)
+		if cached, _ = page.(cachedPage); cached.etag != "" {
+			header.Set("If-None-Match", cached.etag)
+		}
 	}
 	url := ""
 	for url == "" {
@@ -75,24 +66,25 @@ func (c client) send(ctx context.Context, op *Operation) {
 		}
 	}
 	op.Call = c.History.now()
-	status, header, response, err := c.do(method, url+path, body, key, cached.etag)
+	response, text, err := c.do(method, url+path, body, header)
 	op.Return = c.History.now()
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		return // no process got the request
-	}
-	op.Replayed = header.Get("Idempotency-Replayed") == "true"
-	etag := header.Get("ETag")
 	switch {
-	case err != nil || status != http.StatusNotModified:
-		c.read(op, status, response, err)
-	case cached.etag != "" && etag == cached.etag:
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return // no process got the request
+	case err != nil || response.StatusCode == http.StatusServiceUnavailable: // the outcome is unknown
+	case response.StatusCode != http.StatusNotModified:
+		op.Code = cmp.Or(op.read(response.StatusCode, text), ok)
+	case cached.etag != "" && response.Header.Get("ETag") == cached.etag:
 		op.Code, op.NotModified, op.Page = ok, true, cached.items
 	default:
-		op.Code = fmt.Sprintf("304 with the ETag %q, sent was %q", etag, cached.etag)
+		op.Code = fmt.Sprintf("304 with the ETag %q, sent was %q", response.Header.Get("ETag"), cached.etag)
+	}
+	if op.Code != "" {
+		op.Replayed = response.Header.Get("Idempotency-Replayed") == "true"
 	}
 	if op.isList() && op.Code == ok {
-		op.More = header.Get("Link") != ""
-		c.pages.Store(path, cachedPage{etag, op.Page})
+		op.More = response.Header.Get("Link") != ""
+		c.pages.Store(path, cachedPage{response.Header.Get("ETag"), op.Page})
 	}
 	c.History.add(*op)
 }
@@ -116,82 +108,64 @@ func pathOf(op *Operation) string {
 	return fmt.Sprintf("%s?limit=%d%s&after=%d", path, op.Limit, filters, op.After)
 }
 
-// read reads the response of an operation. 503 and no response leave its outcome unknown.
-func (c client) read(op *Operation, status int, response []byte, err error) {
-	var one record
-	var records []record
-	switch {
-	case err != nil || status == http.StatusServiceUnavailable:
-		return
-	case op.isList() && status == http.StatusOK:
+// read reads the response of an operation, and returns the code of its error.
+func (op *Operation) read(status int, response []byte) (code string) {
+	if status >= http.StatusMultipleChoices {
+		var problem struct{ Code string }
+		if err := json.Unmarshal(response, &problem); err != nil {
+			return err.Error()
+		}
+		return cmp.Or(problem.Code, fmt.Sprintf("status %d without a code", status))
+	}
+	records := make([]record, 1)
+	var err error
+	if op.isList() {
 		err = json.Unmarshal(response, &records)
-	default:
-		err = json.Unmarshal(response, &one)
+	} else {
+		err = json.Unmarshal(response, &records[0])
 	}
-	switch {
-	case err != nil:
-		op.Code = err.Error()
-	case status >= http.StatusMultipleChoices:
-		op.Code = cmp.Or(one.Code, fmt.Sprintf("status %d without a code", status))
-	default:
-		op.Code = ok
+	if err != nil {
+		return err.Error()
 	}
-	if op.Code != ok {
-		return
-	}
-	switch op.Kind {
-	case List:
-		for _, r := range records {
-			number, variant := r.animal()
-			animal, err := strconv.Atoi(number)
-			if err != nil {
-				op.Code = "the page has the name " + r.Name
-				return
+	for _, r := range records {
+		item := Item{ID: r.ID, PetID: r.PetID, Status: r.Status}
+		if op.Kind == Add || op.Kind == Get || op.Kind == List {
+			var number string
+			number, item.Variant, _ = strings.Cut(strings.TrimPrefix(r.Name, "animal-"), "-")
+			item.Animal, err = strconv.Atoi(number)
+			isOther := !op.isList() && item.Animal != op.Animal || op.Kind == Add && item.Variant != op.Variant
+			if err != nil || isOther {
+				return "the response has the name " + r.Name
 			}
-			op.Page = append(op.Page, Item{Animal: animal, Variant: variant, ID: r.ID, Status: r.status()})
 		}
-	case ListOrders:
-		for _, r := range records {
-			op.Page = append(op.Page, Item{ID: r.ID, PetID: r.PetID, Status: r.status()})
+		switch {
+		case op.isList():
+			op.Page = append(op.Page, item)
+		case op.Kind == Add || op.Kind == Get:
+			op.Variant, op.PetID, op.PetStatus = item.Variant, item.ID, item.Status
+		case item.PetID != op.PetID:
+			return fmt.Sprintf("the response has the petId %d", item.PetID)
+		default:
+			op.OrderID, op.OrderStatus = item.ID, item.Status
 		}
-	case Add, Get:
-		number, variant := one.animal()
-		if number != strconv.Itoa(op.Animal) || op.Kind == Add && variant != op.Variant {
-			op.Code = "the response has the name " + one.Name
-			return
-		}
-		op.Variant = variant
-		op.PetID, op.PetStatus = one.ID, one.status()
-	case Order, GetOrder, Deliver, Cancel:
-		if one.PetID != op.PetID {
-			op.Code = fmt.Sprintf("the response has the petId %d", one.PetID)
-			return
-		}
-		op.OrderID, op.OrderStatus = one.ID, one.status()
 	}
+	return ""
 }
 
 // do sends a request.
-func (c client) do(method, url, body, key, etag string) (int, http.Header, []byte, error) {
+func (c client) do(method, url, body string, header http.Header) (response *http.Response, text []byte, err error) {
 	// The client has a timeout. A request is never given up before, because it may have been done.
 	request, err := http.NewRequestWithContext(context.Background(), method, url, strings.NewReader(body))
 	if err != nil {
-		return 0, nil, nil, err
+		return nil, nil, err
 	}
 	request.GetBody = nil // else the transport repeats requests with a key by itself
-	request.Header.Set("Authorization", "Bearer "+c.Key)
-	request.Header.Set("Content-Type", "application/json")
-	if key != "" {
-		request.Header.Set("Idempotency-Key", key)
-	}
-	if etag != "" {
-		request.Header.Set("If-None-Match", etag)
-	}
-	response, err := c.http.Do(request)
+	request.Header = header
+	response, err = c.http.Do(request)
 	if err != nil {
-		return 0, nil, nil, err
+		return nil, nil, err
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	return response.StatusCode, response.Header, text, err
+	text, err = io.ReadAll(response.Body)
+	return response, text, err
 }
