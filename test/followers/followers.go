@@ -7,8 +7,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash"
 	"hash/fnv"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -29,21 +31,19 @@ type Followers struct {
 	URLs []func() string
 	Key  string
 
+	begin     int64 // the position after which they follow
 	followers []*follower
 	reading   sync.WaitGroup
-	connected atomic.Int64
 }
 
 // A follower has the changes up to a position.
 type follower struct {
 	*Followers
 	random   *rand.Rand
-	position int64
-	count    atomic.Int64
-	digest   uint64                    // of the changes
-	pets     map[int64]json.RawMessage // the copy of the first follower, nil for the others
-	orders   map[int64]json.RawMessage
-	err      error // a change that is not the next one
+	position atomic.Int64
+	digest   hash.Hash64                // of the changes
+	copied   map[string]json.RawMessage // the records by path and id, nil for all but the first follower
+	err      error                      // a change that is not the next one
 }
 
 // Follow starts n followers after the position of the service, which must record changes. They end with ctx.
@@ -52,13 +52,14 @@ func (f *Followers) Follow(ctx context.Context, t *testing.T, n int) {
 	response, err := f.send(ctx, f.URLs[0](), "/v1/pets", "application/json")
 	harness.Check(t, err)
 	harness.Check(t, response.Body.Close())
-	position, err := strconv.ParseInt(response.Header.Get("Changes-Position"), 10, 64)
+	f.begin, err = strconv.ParseInt(response.Header.Get("Changes-Position"), 10, 64)
 	harness.Check(t, err)
 	random := harness.Rand(t)
 	for i := range n {
-		one := &follower{Followers: f, random: rand.New(rand.NewPCG(random.Uint64(), 0)), position: position} //nolint:gosec // not for a secret
+		one := &follower{Followers: f, random: rand.New(rand.NewPCG(random.Uint64(), 0)), digest: fnv.New64a()} //nolint:gosec // not for a secret
+		one.position.Store(f.begin)
 		if i == 0 {
-			one.pets, one.orders = map[int64]json.RawMessage{}, map[int64]json.RawMessage{}
+			one.copied = map[string]json.RawMessage{}
 		}
 		f.followers = append(f.followers, one)
 		f.reading.Go(func() {
@@ -71,9 +72,9 @@ func (f *Followers) Follow(ctx context.Context, t *testing.T, n int) {
 
 // Slowest returns the number of changes that the slowest follower has got.
 func (f *Followers) Slowest() int {
-	slowest := f.followers[0].count.Load()
+	slowest := int64(math.MaxInt64)
 	for _, one := range f.followers {
-		slowest = min(slowest, one.count.Load())
+		slowest = min(slowest, one.position.Load()-f.begin)
 	}
 	return int(slowest)
 }
@@ -92,41 +93,40 @@ func (f *Followers) WantAll(t *testing.T) {
 		}
 		if one.err != nil {
 			t.Errorf("follower %d: %v", i, one.err)
-		} else if one.count.Load() != first.count.Load() || one.digest != first.digest {
-			t.Errorf("follower %d got %d changes, the first %d, or others", i, one.count.Load(), first.count.Load())
+		} else if one.position.Load() != first.position.Load() || one.digest.Sum64() != first.digest.Sum64() {
+			t.Errorf("follower %d is at the position %d, the first at %d, or got other changes", i, one.position.Load(), first.position.Load())
 		}
 	}
-	t.Logf("%d followers got %d changes with %d connections", len(f.followers), first.count.Load(), f.connected.Load())
-	for path, copied := range map[string]map[int64]json.RawMessage{"/v1/pets": first.pets, "/v1/store/orders": first.orders} {
-		if diff := cmp.Diff(f.all(t, path), copied); diff != "" {
-			t.Errorf("%s differs from the copy (-store +copy):\n%.2000s", path, diff)
-		}
+	t.Logf("%d followers got %d changes", len(f.followers), f.Slowest())
+	stored := map[string]json.RawMessage{}
+	for _, path := range []string{"/v1/pets", "/v1/store/orders"} {
+		f.readList(t, path, stored)
+	}
+	if diff := cmp.Diff(stored, first.copied); diff != "" {
+		t.Errorf("the store differs from the copy (-store +copy):\n%.2000s", diff)
 	}
 }
 
-// all returns all records of a list.
-func (f *Followers) all(t *testing.T, path string) map[int64]json.RawMessage {
+// readList adds all records of a list to those of the store.
+func (f *Followers) readList(t *testing.T, path string, stored map[string]json.RawMessage) {
 	t.Helper()
-	all, after := map[int64]json.RawMessage{}, int64(0)
-	for more := true; more; {
-		response, err := f.send(t.Context(), f.URLs[0](), fmt.Sprintf("%s?limit=100&after=%d", path, after), "application/json")
+	for link, more := "<?limit=100", true; more; {
+		response, err := f.send(t.Context(), f.URLs[0](), path+link[1:], "application/json")
 		harness.Check(t, err)
 		var page []json.RawMessage
 		harness.Check(t, json.NewDecoder(response.Body).Decode(&page))
 		harness.Check(t, response.Body.Close())
 		for _, record := range page {
-			after = idOf(record)
-			all[after] = record
+			stored[keyOf(path, record)] = record
 		}
-		more = response.Header.Get("Link") != ""
+		link, _, more = strings.Cut(response.Header.Get("Link"), ">")
 	}
-	return all
 }
 
-func idOf(record json.RawMessage) int64 {
+func keyOf(path string, record json.RawMessage) string {
 	var id struct{ ID int64 }
 	_ = json.Unmarshal(record, &id) // 0 is the id of no record
-	return id.ID
+	return fmt.Sprint(path, "/", id.ID)
 }
 
 func (f *Followers) send(ctx context.Context, url, path, accept string) (*http.Response, error) {
@@ -145,6 +145,20 @@ func (f *Followers) send(ctx context.Context, url, path, accept string) (*http.R
 	return nil, fmt.Errorf("%s: %d %s", path, response.StatusCode, body)
 }
 
+// get sends a request to a random process, and waits a moment if that does not answer it.
+func (f *follower) get(ctx context.Context, query, accept string) (*http.Response, error) {
+	url, path := f.URLs[f.random.IntN(len(f.URLs))](), fmt.Sprintf("/v1/changes?after=%d%s", f.position.Load(), query)
+	response, err := f.send(ctx, url, path, accept)
+	if err != nil {
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Duration(f.random.IntN(50)) * time.Millisecond):
+		}
+		return nil, err
+	}
+	return response, nil
+}
+
 // read reads a page, or some changes of a stream, of a random process.
 func (f *follower) read(ctx context.Context) {
 	if f.random.IntN(4) == 0 {
@@ -153,14 +167,11 @@ func (f *follower) read(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(f.random.IntN(2000))*time.Millisecond)
 	defer cancel()
-	url := f.URLs[f.random.IntN(len(f.URLs))]()
-	response, err := f.send(ctx, url, fmt.Sprint("/v1/changes?after=", f.position), "text/event-stream")
+	response, err := f.get(ctx, "", "text/event-stream")
 	if err != nil {
-		f.wait(ctx)
 		return
 	}
 	defer response.Body.Close()
-	f.connected.Add(1)
 	lines, data := bufio.NewScanner(response.Body), ""
 	for left := 1 + f.random.IntN(1000); left > 0 && f.err == nil && lines.Scan(); {
 		switch line := lines.Text(); {
@@ -176,14 +187,11 @@ func (f *follower) read(ctx context.Context) {
 
 // readPage reads a page of a random process, and reports whether it is empty.
 func (f *follower) readPage(ctx context.Context) (empty bool) {
-	url := f.URLs[f.random.IntN(len(f.URLs))]()
-	response, err := f.send(ctx, url, fmt.Sprintf("/v1/changes?limit=%d&after=%d", 1+f.random.IntN(100), f.position), "application/json")
+	response, err := f.get(ctx, fmt.Sprint("&limit=", 1+f.random.IntN(100)), "application/json")
 	if err != nil {
-		f.wait(ctx)
 		return false
 	}
 	defer response.Body.Close()
-	f.connected.Add(1)
 	var page []json.RawMessage
 	if json.NewDecoder(response.Body).Decode(&page) != nil {
 		return false
@@ -194,34 +202,23 @@ func (f *follower) readPage(ctx context.Context) (empty bool) {
 	return len(page) == 0
 }
 
-// wait waits a moment for a process that is not there.
-func (f *follower) wait(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(time.Duration(f.random.IntN(50)) * time.Millisecond):
-	}
-}
-
 // apply applies a change, which must be the next one.
 func (f *follower) apply(data []byte) {
 	var change struct {
 		Seq        int64
 		Pet, Order json.RawMessage
 	}
-	if err := json.Unmarshal(data, &change); err != nil || change.Seq != f.position+1 {
-		f.err = fmt.Errorf("after the change %d: got %s (%w)", f.position, data, err)
+	if err := json.Unmarshal(data, &change); err != nil || change.Seq != f.position.Load()+1 {
+		f.err = fmt.Errorf("after the change %d: got %s (%w)", f.position.Load(), data, err)
 		return
 	}
-	f.position++
-	f.count.Add(1)
-	hash := fnv.New64a()
-	_, _ = fmt.Fprintf(hash, "%d %s", f.digest, data)
-	f.digest = hash.Sum64()
+	f.position.Add(1)
+	_, _ = f.digest.Write(data)
 	switch {
-	case f.pets == nil:
+	case f.copied == nil:
 	case change.Pet != nil:
-		f.pets[idOf(change.Pet)] = change.Pet
+		f.copied[keyOf("/v1/pets", change.Pet)] = change.Pet
 	default:
-		f.orders[idOf(change.Order)] = change.Order
+		f.copied[keyOf("/v1/store/orders", change.Order)] = change.Order
 	}
 }
