@@ -96,7 +96,7 @@ func (p *process) Begin(context.Context) (engine.Tx, error) {
 	case <-time.After(limit):
 		return nil, failure
 	}
-	p.tx = &tx{process: p, draws: p.draws}
+	p.tx = &tx{process: p}
 	return p.tx, nil
 }
 
@@ -158,7 +158,6 @@ func (p *process) Failure(err error) engine.Failure {
 type tx struct {
 	engine.Tx // nil: panics in the methods that nothing calls
 	*process
-	draws draws
 
 	polled    bool // PollChanges has succeeded since Begin
 	rows      []row
