@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -153,47 +152,6 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 	})
 	if diff := cmp.Diff(want, each, ignoreTime); err != nil || countErr != nil || diff != "" || n != 7 {
 		t.Errorf("Each: %v, Count: %d, %v (-want +got)\n%s", err, n, countErr, diff)
-	}
-}
-
-// pageOfChangesIsExact follows the changes while others make them: none may appear before one that
-// was read.
-func pageOfChangesIsExact(t *testing.T, s Store) {
-	position := beginChanges(t, s)
-	const writers, pets = 8, 50
-	var writing sync.WaitGroup
-	defer writing.Wait()
-	for range writers {
-		writing.Go(func() {
-			for range pets {
-				err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-					pet, err := r.Pets.Create(ctx, domain.NewPet{Name: "Rex"})
-					if err == nil {
-						_, err = r.Pets.ChangeStatusIf(ctx, pet.ID, []domain.PetStatus{""}, domain.PetPending)
-					}
-					return err
-				})
-				if err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	animals := map[int64]domain.Pet{}
-	for len(animals) < writers*pets || animals[writers*pets].Status == "" {
-		if t.Context().Err() != nil || t.Failed() {
-			return
-		}
-		for _, change := range listChanges(t, s, position, 7) {
-			if position++; change.Seq != position {
-				t.Fatalf("got the position %d, want %d", change.Seq, position)
-			}
-			if want := map[bool]domain.PetStatus{true: "", false: domain.PetPending}[change.Type == domain.ChangePetAdded]; change.Pet.Status != want {
-				t.Fatalf("got %s with the status %q", change.Type, change.Pet.Status)
-			}
-			animals[change.Pet.ID] = *change.Pet
-		}
 	}
 }
 

@@ -102,7 +102,7 @@ func scheduleRevocation(t *testing.T, s Store, id int64, now time.Time, overlap 
 
 func keyIsRevokedAtEarliestTime(t *testing.T, s Store) {
 	revoked, other := addKey(t, s, 1, 0), addKey(t, s, 2, 0)
-	later, between := noon.Add(time.Hour), noon.Add(time.Minute)
+	before, later, between := noon.Add(-time.Hour), noon.Add(time.Hour), noon.Add(time.Minute)
 	for _, step := range []struct {
 		at, want time.Time
 		revoked  bool
@@ -110,9 +110,10 @@ func keyIsRevokedAtEarliestTime(t *testing.T, s Store) {
 		{later, later, true},
 		{later, later, false},
 		{later.Add(time.Millisecond), later, false},
-		{noon, noon, true},
-		{between, noon, false},
+		{before, noon, true}, // a clock that was set back: not before its creation
+		{before, noon, false},
 		{noon, noon, false},
+		{between, noon, false},
 	} {
 		Equal(t, fmt.Sprintf("revoke at %v", step.at), step.revoked, revoke(t, s, 1, step.at))
 		revoked.RevokedAt = &step.want
@@ -122,8 +123,8 @@ func keyIsRevokedAtEarliestTime(t *testing.T, s Store) {
 }
 
 func revocationIsScheduledOnce(t *testing.T, s Store) {
-	active, expiring := addKey(t, s, 1, 0), addKey(t, s, 2, time.Hour)
-	end, last := noon.Add(time.Hour), noon.Add(time.Hour-time.Millisecond)
+	active, expiring, later := addKey(t, s, 1, 0), addKey(t, s, 2, time.Hour), addKey(t, s, 3, 0)
+	before, end, last := noon.Add(-time.Hour), noon.Add(time.Hour), noon.Add(time.Hour-time.Millisecond)
 	for _, step := range []struct {
 		name      string
 		id        int64
@@ -135,19 +136,20 @@ func revocationIsScheduledOnce(t *testing.T, s Store) {
 		{"active", 1, noon, end, true},
 		{"about to be revoked", 1, noon, noon, false},
 		{"revoked", 1, end, end, false},
-		{"unknown", 3, noon, end, false},
+		{"created after the time of a clock that was set back", 3, before, noon, true},
+		{"unknown", 4, noon, end, false},
 	} {
 		Equal(t, fmt.Sprintf("a key that is %s", step.name), step.scheduled, scheduleRevocation(t, s, step.id, step.now, step.at.Sub(step.now)))
 	}
-	active.RevokedAt, expiring.RevokedAt = &end, &end
-	wantKeys(t, s, active, expiring)
+	active.RevokedAt, expiring.RevokedAt, later.RevokedAt = &end, &end, &end // an hour after its creation
+	wantKeys(t, s, active, expiring, later)
 }
 
 func lastUseIsSetOncePerInterval(t *testing.T, s Store) {
 	used, other := addKey(t, s, 1, 0), addKey(t, s, 2, 0)
 	next := noon.Add(apikey.UseInterval)
 	for _, step := range []struct{ at, want time.Time }{
-		{noon, noon},
+		{noon.Add(-time.Hour), noon}, // not before its creation
 		{next.Add(-time.Millisecond), noon},
 		{noon.Add(-time.Hour), noon},
 		{next, next},
@@ -162,23 +164,4 @@ func lastUseIsSetOncePerInterval(t *testing.T, s Store) {
 	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
 		return r.Keys.SetLastUsed(ctx, 3, noon)
 	})
-}
-
-func keyTimesAreNotBeforeItsCreation(t *testing.T, s Store) {
-	revoked, rotated, overlapping := addKey(t, s, 1, 0), addKey(t, s, 2, 0), addKey(t, s, 3, 0)
-	before := noon.Add(-time.Hour)
-	inTx(t, s, func(ctx context.Context, r port.Repositories) error { return r.Keys.SetLastUsed(ctx, 1, before) })
-	for _, want := range []bool{true, false} {
-		Equal(t, "revoke", want, revoke(t, s, 1, before))
-	}
-	scheduled := scheduleRevocation(t, s, 2, before, 0) && scheduleRevocation(t, s, 3, before, time.Minute)
-	Equal(t, "whether the revocations were scheduled", true, scheduled)
-	end := noon.Add(time.Minute)
-	revoked.LastUsedAt, revoked.RevokedAt, rotated.RevokedAt, overlapping.RevokedAt = &noon, &noon, &noon, &end
-	wantKeys(t, s, revoked, rotated, overlapping)
-	for _, now := range []time.Time{before, noon.Add(-time.Second)} {
-		if revoked.Usable(now) || rotated.Usable(now) || !overlapping.Usable(now) {
-			t.Errorf("at %v: got the states %s, %s, %s, want revoked, revoked, active", now, revoked.State(now), rotated.State(now), overlapping.State(now))
-		}
-	}
 }

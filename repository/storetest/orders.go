@@ -37,18 +37,6 @@ func moveOrder(t *testing.T, s Store, id int64, to domain.OrderStatus, at time.T
 	})
 }
 
-func ordersAreReadAsPlaced(t *testing.T, s Store) {
-	addPets(t, s, domain.NewPet{Name: "Rex"})
-	placed := placeOrders(t, s, 1)[0]
-	want := domain.Order{ID: 1, PetID: 1, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon}
-	Equal(t, "Create", want, placed)
-	wantOrder(t, s, want)
-	for _, id := range []int64{2, 0, math.MaxInt64, math.MinInt64} {
-		_, err := s.Orders().Get(t.Context(), id)
-		wantCode(t, err, domain.ErrNotFound, "order_not_found")
-	}
-}
-
 // wantOrder compares the order with an id with want.
 func wantOrder(t *testing.T, s Store, want domain.Order) {
 	t.Helper()
@@ -58,7 +46,9 @@ func wantOrder(t *testing.T, s Store, want domain.Order) {
 
 func orderChangesStatusOnce(t *testing.T, s Store) {
 	addPets(t, s, domain.NewPet{Name: "Rex"}, domain.NewPet{Name: "Tom"})
-	orders := placeOrders(t, s, 1, 2)
+	orders := placeOrders(t, s, 2, 1)
+	Equal(t, "Create", domain.Order{ID: 1, PetID: 2, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon}, orders[0])
+	wantOrder(t, s, orders[0])
 	later := noon.Add(time.Hour)
 	for _, step := range []struct {
 		id   int64
@@ -76,6 +66,10 @@ func orderChangesStatusOnce(t *testing.T, s Store) {
 	orders[0].Status, orders[0].UpdatedAt, orders[1].Status = domain.OrderDelivered, later, domain.OrderCancelled
 	wantOrder(t, s, orders[0])
 	wantOrder(t, s, orders[1])
+	for _, id := range []int64{3, 0, math.MaxInt64, math.MinInt64} {
+		_, err := s.Orders().Get(t.Context(), id)
+		wantCode(t, err, domain.ErrNotFound, "order_not_found")
+	}
 }
 
 // petHasOneUncancelledOrder does not change the status of the animal, which does not
@@ -93,6 +87,9 @@ func petHasOneUncancelledOrder(t *testing.T, s Store) {
 // rejectedOrderLeavesTheTransaction places an order that is rejected, after and before changes
 // that are committed.
 func rejectedOrderLeavesTheTransaction(t *testing.T, s Store) {
+	if err := s.InTx(t.Context(), orderFirstPet); err == nil {
+		t.Error("an order of an unknown pet: got no error")
+	}
 	addPets(t, s, domain.NewPet{Name: "Rex"})
 	placeOrders(t, s, 1)
 	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
@@ -108,12 +105,6 @@ func rejectedOrderLeavesTheTransaction(t *testing.T, s Store) {
 	wantPet(t, s, domain.Pet{ID: 3, Name: "after"})
 	n, err := s.Orders().Count(t.Context(), "")
 	Equal(t, "the number of orders", int64(1), n, err)
-}
-
-func orderReferencesPet(t *testing.T, s Store) {
-	if err := s.InTx(t.Context(), orderFirstPet); err == nil {
-		t.Error("an order of an unknown pet: got no error")
-	}
 }
 
 func petChangesFromGivenStatuses(t *testing.T, s Store) {

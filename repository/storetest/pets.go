@@ -174,36 +174,3 @@ func canceledContextIsUnavailable(t *testing.T, s Store) {
 	wantCode(t, s.InTx(canceled, Adding("Rex")), domain.ErrUnavailable, domain.CodeUnavailable)
 	wantEmptyLists(t, s)
 }
-
-func pageOfCategoryHasItsPets(t *testing.T, s Store) {
-	var all []domain.Pet
-	for i := range 120 {
-		pet := domain.NewPet{Name: "Rex", CategoryID: int64(i % 3), Status: []domain.PetStatus{"", domain.PetAvailable, domain.PetPending, domain.PetSold}[i/3%4]}
-		if i == 100 {
-			pet.CategoryID = math.MinInt64
-		}
-		all = append(all, addPets(t, s, pet)...)
-	}
-	for _, category := range []int64{0, 1, 2, 3, math.MinInt64, math.MaxInt64} {
-		for _, status := range []domain.PetStatus{"", domain.PetAvailable, domain.PetSold} {
-			var want, got []domain.Pet
-			for _, pet := range all {
-				if pet.CategoryID == category && (status == "" || pet.Status == status) {
-					want = append(want, pet)
-				}
-			}
-			query := domain.PetQuery{PageRequest: domain.PageRequest{Limit: 7}, Status: status, CategoryID: &category}
-			for more := true; more; {
-				page, err := s.Pets().List(t.Context(), query)
-				if err != nil || page.More && len(page.Items) != query.Limit {
-					t.Fatalf("category %d, status %q: %v, %v", category, status, page, err)
-				}
-				got, more = append(got, page.Items...), page.More
-				if more {
-					query.After = page.Items[query.Limit-1].ID
-				}
-			}
-			Equal(t, fmt.Sprintf("category %d, status %q", category, status), want, got)
-		}
-	}
-}

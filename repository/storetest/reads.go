@@ -1,39 +1,29 @@
 package storetest
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 )
 
-// On an engine that reads records together, each caller gets its own.
+// On an engine that reads records and pages together, each caller gets its own.
 func concurrentReadsGetTheirOwnRecords(t *testing.T, s Store) {
-	pets := addPets(t, s, domain.NewPet{Name: "Rex"}, domain.NewPet{Name: "Tom", Status: domain.PetSold}, domain.NewPet{Name: "Ida", CategoryID: 7})
-	var readers sync.WaitGroup
-	for i := range 64 {
-		readers.Go(func() {
-			if i%4 == 3 {
-				_, err := s.Pets().Get(t.Context(), 4711)
-				wantCode(t, err, domain.ErrNotFound, "pet_not_found")
-				return
-			}
-			wantPet(t, s, pets[i%4])
-		})
-	}
-	readers.Wait()
-}
-
-// On an engine that reads pages together, each caller gets its own.
-func concurrentPagesAreThoseOfTheirQueries(t *testing.T, s Store) {
-	const n = 12
+	const n = 24
 	petStatuses := []domain.PetStatus{"", domain.PetAvailable, domain.PetPending, domain.PetSold}
 	orderStatuses := []domain.OrderStatus{"", domain.OrderPlaced, domain.OrderDelivered, domain.OrderCancelled}
+	categories := []int64{0, 1, math.MinInt64, 4711} // the last has no pets
 	news, ids := make([]domain.NewPet, n), make([]int64, n)
 	for i := range n {
-		news[i], ids[i] = domain.NewPet{Name: fmt.Sprint("Rex ", i), Status: petStatuses[i%4]}, int64(i+1)
+		news[i], ids[i] = domain.NewPet{Name: fmt.Sprint("Rex ", i), CategoryID: categories[i%3], Status: petStatuses[i%4]}, int64(i+1)
 	}
 	pets, orders := addPets(t, s, news...), placeOrders(t, s, ids...)
 	for i := range orders {
@@ -44,14 +34,25 @@ func concurrentPagesAreThoseOfTheirQueries(t *testing.T, s Store) {
 	twice, unknown := int64(4), int64(0) // the pet 4 has a cancelled order, too
 	orders = append(orders, placeOrders(t, s, twice)...)
 	var readers sync.WaitGroup
-	for _, after := range []int64{math.MinInt64, 0, 1, 3, 4, 11, 12, 13, math.MaxInt64} {
+	for _, pet := range pets {
+		readers.Go(func() {
+			wantPet(t, s, pet)
+			_, err := s.Pets().Get(t.Context(), 4711)
+			wantCode(t, err, domain.ErrNotFound, "pet_not_found")
+		})
+	}
+	for _, after := range []int64{math.MinInt64, 0, 1, 3, 4, n - 1, n, n + 1, math.MaxInt64} {
 		for _, limit := range []int{1, 3, 100} {
 			request := domain.PageRequest{After: after, Limit: limit}
 			for i := range 4 {
-				readers.Go(func() {
-					got, err := s.Pets().List(t.Context(), domain.PetQuery{PageRequest: request, Status: petStatuses[i]})
-					wantPage(t, pets, request, got, err, func(p domain.Pet) bool { return p.ID > after && (i == 0 || p.Status == petStatuses[i]) })
-				})
+				for _, category := range []*int64{nil, &categories[0], &categories[1], &categories[2], &categories[3]} {
+					readers.Go(func() {
+						got, err := s.Pets().List(t.Context(), domain.PetQuery{PageRequest: request, Status: petStatuses[i], CategoryID: category})
+						wantPage(t, pets, request, got, err, func(p domain.Pet) bool {
+							return p.ID > after && (i == 0 || p.Status == petStatuses[i]) && (category == nil || p.CategoryID == *category)
+						})
+					})
+				}
 				for _, petID := range []*int64{nil, &twice, &unknown} {
 					readers.Go(func() {
 						got, err := s.Orders().List(t.Context(), domain.OrderQuery{PageRequest: request, Status: orderStatuses[i], PetID: petID})
@@ -77,4 +78,75 @@ func wantPage[T any](t *testing.T, all []T, request domain.PageRequest, got doma
 	}
 	page := domain.Page[T]{Items: want[:min(len(want), request.Limit)], More: len(want) > request.Limit}
 	Equal(t, fmt.Sprint(request), page, got, err)
+}
+
+// eachAndCount returns the records of Each. It checks that Count returns their number.
+func eachAndCount[T any, S ~string](
+	t *testing.T, status S, count func(context.Context, S) (int64, error), each func(context.Context, S, func(T) error) error,
+) []T {
+	t.Helper()
+	records, err := collect(t.Context(), status, each)
+	Check(t, err)
+	n, err := count(t.Context(), status)
+	Equal(t, fmt.Sprintf("Count of the status %q", status), int64(len(records)), n, err)
+	return records
+}
+
+func eachRecordIsReadOnceInOrder(t *testing.T, s Store) {
+	pets := addPets(t, s, domain.NewPet{Name: "1", Status: domain.PetAvailable}, domain.NewPet{Name: "2"}, domain.NewPet{Name: "3", Status: domain.PetAvailable})
+	orders := placeOrders(t, s, 1, 3, 2)
+	moveOrder(t, s, 2, domain.OrderDelivered, noon)
+	orders[1].Status, orders[1].UpdatedAt = domain.OrderDelivered, noon.Add(time.Millisecond)
+	for status, want := range map[domain.PetStatus][]domain.Pet{"": pets, domain.PetAvailable: {pets[0], pets[2]}, domain.PetSold: nil} {
+		Equal(t, fmt.Sprintf("pets with the status %q", status), want, eachAndCount(t, status, s.Pets().Count, s.Pets().Each))
+	}
+	for status, want := range map[domain.OrderStatus][]domain.Order{"": orders, domain.OrderPlaced: {orders[0], orders[2]}, domain.OrderCancelled: nil} {
+		Equal(t, fmt.Sprintf("orders with the status %q", status), want, eachAndCount(t, status, s.Orders().Count, s.Orders().Each))
+	}
+}
+
+// eachReadsOneSnapshot changes the store after the first record was read.
+func eachReadsOneSnapshot(t *testing.T, s Store) {
+	news := make([]domain.NewPet, 1000) // more than the database reads at once
+	for i := range news {
+		news[i].Name = "Rex"
+	}
+	pets := tx(t, s, func(ctx context.Context, r port.Repositories) ([]domain.Pet, error) {
+		return r.Pets.CreateAll(ctx, news)
+	})
+	var got []domain.Pet
+	err := s.Pets().Each(t.Context(), "", func(pet domain.Pet) error {
+		if len(got) == 0 {
+			addPets(t, s, domain.NewPet{Name: "later"})
+			inTx(t, s, func(ctx context.Context, r port.Repositories) error {
+				_, err := r.Pets.ChangeStatusIf(ctx, pets[len(pets)-1].ID, []domain.PetStatus{""}, domain.PetSold)
+				return err
+			})
+		}
+		got = append(got, pet)
+		return nil
+	})
+	Equal(t, "Each", pets, got, err)
+}
+
+func eachStopsAtAnErrorAndAtTheEndOfItsContext(t *testing.T, s Store) {
+	addPets(t, s, domain.NewPet{Name: "1"}, domain.NewPet{Name: "2"})
+	// Errors that are not of the store, although its own may wrap the same.
+	for _, failure := range []error{errors.New("failure"), &fs.PathError{Op: "write", Path: "pets.csv", Err: syscall.ENOSPC}, context.Canceled, context.DeadlineExceeded} {
+		calls := 0
+		err := s.Pets().Each(t.Context(), "", func(domain.Pet) error {
+			calls++
+			return failure
+		})
+		if !errors.Is(err, failure) || errors.Is(err, domain.ErrUnavailable) || calls != 1 {
+			t.Errorf("got %v after %d calls, want %v after 1", err, calls, failure)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	calls := 0
+	each := func() error { return s.Pets().Each(ctx, "", func(domain.Pet) error { calls++; cancel(); return nil }) }
+	for range 2 { // during the call, and before it
+		wantCode(t, each(), domain.ErrUnavailable, domain.CodeUnavailable)
+	}
+	Equal(t, "the calls before the context ended", 1, calls)
 }

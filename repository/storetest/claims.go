@@ -33,6 +33,11 @@ func claim(t *testing.T, s Store, c port.Claim, result []byte) (earlier port.Out
 
 func keyIsClaimedOnceUntilItExpires(t *testing.T, s Store) {
 	key := firstClaim.IdempotencyKey
+	claimed := tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) { // without a result, so it is not stored
+		_, claimed, err := r.Idempotency.Claim(ctx, firstClaim)
+		return claimed, err
+	})
+	Equal(t, "whether a key was claimed", true, claimed)
 	for i, step := range []struct {
 		key   domain.IdempotencyKey
 		after time.Duration
@@ -80,16 +85,6 @@ func bytesAreReadAsStored(t *testing.T, s Store) {
 	}
 }
 
-func claimWithoutResultIsNotStored(t *testing.T, s Store) {
-	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
-		_, claimed, err := r.Idempotency.Claim(ctx, firstClaim)
-		Equal(t, "whether the key was claimed", true, claimed)
-		return err
-	})
-	_, claimed := claim(t, s, firstClaim, nil)
-	Equal(t, "whether the key of a request without a result was claimed", true, claimed)
-}
-
 // expiredClaimsAreRemoved claims each key again at the time of its first claim, which
 // succeeds only if that claim has been deleted.
 func expiredClaimsAreRemoved(t *testing.T, s Store) {
@@ -110,4 +105,47 @@ func expiredClaimsAreRemoved(t *testing.T, s Store) {
 		_, claimed := claim(t, s, key(i), nil)
 		Equal(t, fmt.Sprint("whether the expired key was claimed: ", i), true, claimed)
 	}
+}
+
+// advance changes the state of the file and reports whether it did.
+func advance(t *testing.T, s Store, file port.FileDigest, from, to port.ImportState) bool {
+	t.Helper()
+	return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) {
+		return r.Imports.Advance(ctx, file, from, to, noon)
+	})
+}
+
+func wantImportState(t *testing.T, s Store, file port.FileDigest, want port.ImportState) {
+	t.Helper()
+	got := tx(t, s, func(ctx context.Context, r port.Repositories) (port.ImportState, error) {
+		return r.Imports.Find(ctx, file)
+	})
+	Equal(t, "Find", want, got)
+}
+
+func importAdvancesFromItsState(t *testing.T, s Store) {
+	none, half, whole := port.ImportState{}, port.ImportState{Added: 2}, port.ImportState{Added: 4, Complete: true}
+	file, other := port.FileDigest{1}, port.FileDigest{2}
+	wantImportState(t, s, file, none)
+	for _, step := range []struct {
+		from, to port.ImportState
+		want     bool
+	}{
+		{half, whole, false}, // an unknown file
+		{none, half, true},
+		{none, half, false},
+		{port.ImportState{Added: 1}, whole, false},
+		{port.ImportState{Added: 2, Complete: true}, whole, false},
+		{half, whole, true},
+		{half, whole, false},
+		{port.ImportState{Added: 4}, half, false},
+		{whole, half, true},
+	} {
+		Equal(t, fmt.Sprintf("Advance from %+v to %+v", step.from, step.to), step.want, advance(t, s, file, step.from, step.to))
+	}
+	wantImportState(t, s, file, half)
+	wantImportState(t, s, other, none)
+	empty := port.ImportState{Complete: true}
+	Equal(t, "Advance of a file without animals", true, advance(t, s, other, none, empty) && advance(t, s, other, empty, whole))
+	wantImportState(t, s, other, whole)
 }
