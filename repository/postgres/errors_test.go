@@ -2,9 +2,7 @@ package postgres_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
-	"fmt"
 	"strconv"
 	"syscall"
 	"testing"
@@ -21,23 +19,18 @@ import (
 // terminate closes the other connections to the database.
 const terminate = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 
-func TestClosedIdleConnectionsAreReplaced(t *testing.T) {
+func TestLostConnectionsAreReplaced(t *testing.T) {
 	t.Parallel()
 	store, dsn := openNew(t)
 	wantAvailable(t, store)
-	execute(terminate)(t, dsn)
+	execute(terminate)(t, dsn) // the idle ones
 	wantAvailable(t, store)
-	wantConnections(t, dsn, 2+4)
-}
-
-func TestConnectionThatIsLostInATransactionIsUnavailable(t *testing.T) {
-	t.Parallel()
-	store, dsn := openNew(t)
 	wantUnavailable(t, "InTx", store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		execute(terminate)(t, dsn)
 		return adding("Rex")(ctx, r)
 	}))
 	wantAvailable(t, store)
+	wantConnections(t, dsn, 2+4)
 }
 
 func TestStoppedServerIsUnavailable(t *testing.T) {
@@ -79,35 +72,24 @@ func TestFrozenServerIsUnavailableUntilItContinues(t *testing.T) {
 	wantAvailable(t, store)
 }
 
-func TestServerWithoutFreeConnectionsIsUnavailable(t *testing.T) {
+func TestServerThatRejectsConnectionsIsUnavailableUntilItAcceptsThem(t *testing.T) {
 	t.Parallel()
-	const connections = 8
-	own := postgrestest.Start(t, fmt.Sprint("max_connections=", connections), "superuser_reserved_connections=0", "max_wal_senders=0")
-	dsn := own.NewDatabase(t)
-	store := open(t, dsn, repository.Options{Migrate: true})
-	pool := connect(t, dsn)
-	var held []*sql.Conn
-	hold := func() {
-		for conn, err := pool.Conn(t.Context()); err == nil; conn, err = pool.Conn(t.Context()) {
-			held = append(held, conn)
-		}
+	dsn := server.NewDatabase(t)
+	name := databaseOf(t, dsn)
+	user := name + "_owner"
+	check(t, server.Exec(t.Context(), "CREATE ROLE "+user+" LOGIN; ALTER DATABASE "+name+" OWNER TO "+user))
+	store := open(t, postgrestest.With(dsn, "user", user), repository.Options{Migrate: true})
+	for _, alter := range []struct{ subject, reject, accept string }{
+		{"DATABASE " + name, "SET default_transaction_read_only = on", "RESET default_transaction_read_only"},
+		{"ROLE " + user, "CONNECTION LIMIT 0", "CONNECTION LIMIT -1"},
+		{"ROLE " + user, "NOLOGIN", "LOGIN"},
+	} {
+		check(t, server.Exec(t.Context(), "ALTER "+alter.subject+" "+alter.reject))
+		execute(terminate)(t, dsn)
+		wantAllUnavailable(t, store)
+		check(t, server.Exec(t.Context(), "ALTER "+alter.subject+" "+alter.accept))
+		wantAvailable(t, store)
 	}
-	hold()
-	storetest.WaitUntil(t, "the store has no connection", func() bool { // it connects again, too
-		_, err := held[0].ExecContext(t.Context(), terminate+" AND application_name = 'petstore'")
-		check(t, err)
-		hold()
-		return len(held) == connections
-	})
-	wantAllUnavailable(t, store)
-	for _, conn := range held {
-		check(t, conn.Close())
-	}
-	pool.SetMaxIdleConns(0)
-	storetest.WaitUntil(t, "the connections are closed", func() bool {
-		return store.Ping(t.Context()) == nil && store.InTx(t.Context(), adding("Rex")) == nil
-	})
-	wantAvailable(t, store)
 }
 
 func TestLockedTableIsUnavailable(t *testing.T) {
@@ -115,31 +97,28 @@ func TestLockedTableIsUnavailable(t *testing.T) {
 	dsn := server.NewDatabase(t)
 	store := open(t, postgrestest.With(dsn, "lock_timeout", "100"), repository.Options{Migrate: true})
 	for _, table := range []string{"versions", "pets"} {
-		tx, err := connect(t, dsn).BeginTx(t.Context(), nil)
-		check(t, err)
-		_, err = tx.ExecContext(t.Context(), "LOCK TABLE "+table)
-		check(t, err)
+		unlock := lock(t, dsn, table)
 		wantUnavailable(t, "InTx", store.InTx(t.Context(), adding("Rex")))
+		var err error
 		if table == "pets" {
 			_, err = store.Pets().Get(t.Context(), 1)
 		} else {
 			_, _, err = store.Versions(t.Context())
 		}
 		wantUnavailable(t, "reading "+table, err)
-		check(t, tx.Rollback())
+		unlock()
 		wantAvailable(t, store)
 	}
 }
 
-func TestReadOnlyServerIsUnavailable(t *testing.T) {
-	t.Parallel()
-	store, dsn := openNew(t)
-	name := databaseOf(t, dsn)
-	execute("ALTER DATABASE "+name+" SET default_transaction_read_only = on")(t, dsn)
-	execute(terminate)(t, dsn)
-	wantAllUnavailable(t, store)
-	execute("ALTER DATABASE "+name+" RESET default_transaction_read_only")(t, postgrestest.With(dsn, "default_transaction_read_only", "off"))
-	wantAvailable(t, store)
+// lock locks a table until unlock is called.
+func lock(t *testing.T, dsn, table string) (unlock func()) {
+	t.Helper()
+	tx, err := connect(t, dsn).BeginTx(t.Context(), nil)
+	check(t, err)
+	_, err = tx.ExecContext(t.Context(), "LOCK TABLE "+table)
+	check(t, err)
+	return func() { check(t, tx.Rollback()) }
 }
 
 // The connection keeps its server, but that has become read-only, as when it is demoted.
@@ -179,7 +158,6 @@ func TestCancelledRequestKeepsItsConnection(t *testing.T) {
 	dsn := server.NewDatabase(t)
 	store := open(t, dsn, repository.Options{Migrate: true, MaxOpenConns: 1})
 	check(t, store.InTx(t.Context(), adding("Rex")))
-	other := connect(t, dsn)
 	connections := func() []string { return queryTexts(t, dsn, "SELECT pid::text FROM "+ofStore+" ORDER BY pid") }
 	for name, read := range map[string]func(context.Context) error{
 		"a query of one request": func(ctx context.Context) error {
@@ -192,16 +170,15 @@ func TestCancelledRequestKeepsItsConnection(t *testing.T) {
 	} {
 		check(t, read(t.Context()))
 		before := connections()
-		tx, err := other.BeginTx(t.Context(), nil)
-		check(t, err)
-		_, err = tx.ExecContext(t.Context(), "LOCK TABLE pets")
-		check(t, err)
+		unlock := lock(t, dsn, "pets")
 		ctx, cancel := context.WithCancel(t.Context())
 		result := make(chan error, 1)
 		go func() { result <- read(ctx) }()
-		waitForLock(t, dsn)
+		storetest.WaitUntil(t, "it waits for the lock", func() bool {
+			return len(queryTexts(t, dsn, "SELECT pid::text FROM "+ofStore+" AND wait_event_type = 'Lock'")) == 1
+		})
 		cancel()
-		check(t, tx.Rollback())
+		unlock()
 		wantUnavailable(t, name+" that is cancelled", <-result)
 		check(t, read(t.Context()))
 		storetest.Equal(t, "the connections after "+name+" that is cancelled", before, connections())
@@ -247,13 +224,5 @@ func wantConnections(t *testing.T, dsn string, limit int) {
 	t.Helper()
 	storetest.WaitUntil(t, "closed connections have ended", func() bool {
 		return len(queryTexts(t, dsn, "SELECT pid::text FROM "+ofStore)) <= limit
-	})
-}
-
-// waitForLock waits until a statement waits for a lock.
-func waitForLock(t *testing.T, dsn string) {
-	t.Helper()
-	storetest.WaitUntil(t, "a statement waits for a lock", func() bool {
-		return len(queryTexts(t, dsn, "SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")) == 1
 	})
 }

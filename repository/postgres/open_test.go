@@ -21,36 +21,27 @@ func TestOpenRejectsOtherDatabasesUnchanged(t *testing.T) {
 	t.Parallel()
 	migrate := repository.Options{Migrate: true}
 	for name, test := range map[string]struct {
-		prepare func(t *testing.T, dsn string)
-		options repository.Options
-		want    string
+		statements string
+		options    repository.Options
+		want       string
 	}{
-		"empty, not to be migrated":   {none, repository.Options{}, "run petstore migrate up"},
-		"empty, but it must exist":    {none, repository.Options{Migrate: true, MustExist: true}, "run petstore migrate up"},
-		"another program's":           {execute("CREATE TABLE notes (text text)"), migrate, "tables or sequences of another program"},
-		"another program's with pets": {execute("CREATE TABLE pets (id int)"), migrate, "tables or sequences of another program"},
+		"empty, not to be migrated":   {"", repository.Options{}, "run petstore migrate up"},
+		"empty, but it must exist":    {"", repository.Options{Migrate: true, MustExist: true}, "run petstore migrate up"},
+		"another program's":           {"CREATE TABLE notes (text text)", migrate, "tables or sequences of another program"},
+		"another program's with pets": {"CREATE TABLE pets (id int)", migrate, "tables or sequences of another program"},
 		// An animal would get an id from it, or from that of the store, so ids would not increase.
-		"another program's sequence": {execute("CREATE SEQUENCE pets_id_seq START 1000"), migrate, "tables or sequences of another program"},
+		"another program's sequence": {"CREATE SEQUENCE pets_id_seq START 1000", migrate, "tables or sequences of another program"},
 		"another program's migrations": {
-			execute("CREATE TABLE goose_db_version (version_id int); CREATE TABLE notes (text text)"), migrate, "tables or sequences of another program",
+			"CREATE TABLE goose_db_version (version_id int); CREATE TABLE notes (text text)", migrate, "tables or sequences of another program",
 		},
-		"newer": {newer, migrate, "use a newer petstore"},
-		"older": {func(t *testing.T, dsn string) {
-			newer(t, dsn)
-			execute("DELETE FROM goose_db_version WHERE version_id > 0")(t, dsn)
-		}, repository.Options{}, "run petstore migrate up"},
-		"asynchronous commits": {func(t *testing.T, dsn string) {
-			execute("ALTER DATABASE "+databaseOf(t, dsn)+" SET synchronous_commit = off")(t, dsn)
-		}, migrate, "synchronous_commit is off"},
-		"no schema": {execute("DROP SCHEMA public"), migrate, "create the schema"},
-		"read-only": {func(t *testing.T, dsn string) {
-			execute("ALTER DATABASE "+databaseOf(t, dsn)+" SET default_transaction_read_only = on")(t, dsn)
-		}, migrate, "read-only"},
+		"asynchronous commits": {"ALTER DATABASE $name SET synchronous_commit = off", migrate, "synchronous_commit is off"},
+		"no schema":            {"DROP SCHEMA public", migrate, "create the schema"},
+		"read-only":            {"ALTER DATABASE $name SET default_transaction_read_only = on", migrate, "read-only"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dsn := server.NewDatabase(t)
-			test.prepare(t, dsn)
+			execute(strings.ReplaceAll(test.statements, "$name", databaseOf(t, dsn)))(t, dsn)
 			before := relations(t, dsn)
 			wantOpenError(t, dsn, test.options, test.want)
 			storetest.Equal(t, "relations (-before +after)", before, relations(t, dsn))
@@ -124,20 +115,24 @@ func TestNameHasHostsAndDatabaseAlone(t *testing.T) {
 	}
 }
 
-func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
+func TestOpenMigratesStoreWithOlderSchemaAndRejectsNewer(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
 	check(t, open(t, dsn, repository.Options{Migrate: true}).Close())
 	execute(`DROP FUNCTION record_pets CASCADE; DROP FUNCTION record_orders CASCADE; DROP TABLE changes; DROP TABLE recording; DROP INDEX pets_category_id_status_id;
 		ALTER TABLE api_keys DROP COLUMN read_only; DELETE FROM goose_db_version WHERE version_id > 3;
 		INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', decode(repeat('00', 32), 'hex'), 'last', 0)`)(t, dsn)
+	before := relations(t, dsn)
 	wantOpenError(t, dsn, repository.Options{}, "the store has 3, this program needs 5: run petstore migrate up")
+	storetest.Equal(t, "relations (-before +after)", before, relations(t, dsn))
 	store := open(t, dsn, repository.Options{Migrate: true})
 	storetest.Equal(t, "the schema", engine.Schema{Version: 5, Previous: 3}, store.Schema())
 	keys, err := store.Keys().List(t.Context())
 	if err != nil || len(keys) != 1 || keys[0].ReadOnly {
 		t.Errorf("got the keys %+v and %v, want one that may do all", keys, err)
 	}
+	execute("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)")(t, dsn)
+	wantOpenError(t, dsn, repository.Options{Migrate: true}, "use a newer petstore")
 }
 
 func TestStoreMayBeInAnySchema(t *testing.T) {
@@ -204,8 +199,6 @@ func TestTextThatPostgreSQLCannotStoreFails(t *testing.T) {
 	check(t, store.InTx(t.Context(), adding("Rex")))
 }
 
-func none(*testing.T, string) {}
-
 func execute(statement string) func(*testing.T, string) {
 	return func(t *testing.T, dsn string) {
 		t.Helper()
@@ -213,13 +206,6 @@ func execute(statement string) func(*testing.T, string) {
 		_, err := db.ExecContext(t.Context(), statement)
 		check(t, errors.Join(err, db.Close()))
 	}
-}
-
-// newer creates a store with the schema of a newer program.
-func newer(t *testing.T, dsn string) {
-	t.Helper()
-	check(t, open(t, dsn, repository.Options{Migrate: true}).Close())
-	execute("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)")(t, dsn)
 }
 
 // connect returns a pool that is closed when the test ends.
