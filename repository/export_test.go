@@ -35,10 +35,16 @@ func ExecIn(ctx context.Context, r port.Repositories, statement string) error {
 // FailureOf returns what failed in the store.
 func (s *Store) FailureOf(err error) engine.Failure { return failureOf(s.database, err) }
 
-// SQLOfCategory returns the statement that reads a page of a category.
-func (s *Store) SQLOfCategory(q domain.PetQuery) string {
-	return s.reads.db.ToSQL(func(tx *gorm.DB) *gorm.DB {
+// PlanOfCategory returns the plan of SQLite for the statement that reads a page of a category.
+func (s *Store) PlanOfCategory(q domain.PetQuery) (plan string, err error) {
+	statement := s.reads.db.ToSQL(func(tx *gorm.DB) *gorm.DB {
 		p := pets{session: session{db: tx.Session(&gorm.Session{NewDB: true})}}
 		return p.ofCategory(q).Where("id > ?", q.After).Order("id").Find(&[]petModel{})
 	})
+	var steps []struct{ Detail string }
+	err = s.reads.db.Raw("EXPLAIN QUERY PLAN " + statement).Find(&steps).Error
+	for _, step := range steps {
+		plan += step.Detail + "\n"
+	}
+	return plan, err
 }

@@ -2,13 +2,143 @@ package repository_test
 
 import (
 	"context"
+	"errors"
+	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/storetest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// maxOpenConns is the default of Options.MaxOpenConns.
+const maxOpenConns = 4
+
+var (
+	check     = storetest.Check
+	adding    = storetest.Adding
+	wantNames = storetest.WantNames
+)
+
+// newEngine returns the engine of a new file.
+func newEngine(t *testing.T) engine.Engine {
+	t.Helper()
+	return sqlite.New(filepath.Join(t.TempDir(), "pets.db"))
+}
+
+// open opens a store, which may be new. It is closed when the test ends.
+func open(t *testing.T, e engine.Engine, o repository.Options) *repository.Store {
+	t.Helper()
+	o.Migrate = true
+	store, err := repository.Open(t.Context(), e, o)
+	check(t, err)
+	t.Cleanup(func() {
+		check(t, store.Close())
+	})
+	return store
+}
+
+// A wrapped engine changes the databases that it opens.
+type wrapped struct {
+	engine.Engine
+	wrap func(engine.Database) engine.Database
+}
+
+func (w wrapped) Open(ctx context.Context, o engine.Options) (engine.Database, error) {
+	database, err := w.Engine.Open(ctx, o)
+	return w.wrap(database), err
+}
+
+// checking returns an engine whose databases check before a read.
+func checking(e engine.Engine, poll func() (engine.Changes, error)) engine.Engine {
+	return wrapped{e, func(d engine.Database) engine.Database { return polledDatabase{d, true, poll} }}
+}
+
+type polledDatabase struct {
+	engine.Database
+	checksBeforeRead bool
+	poll             func() (engine.Changes, error)
+}
+
+func (d polledDatabase) ChecksBeforeRead() bool { return d.checksBeforeRead }
+
+func (d polledDatabase) PollChanges(context.Context) (engine.Changes, error) { return d.poll() }
+
+func unchanged() (engine.Changes, error) { return engine.Changes{}, nil }
+
+var errFailure = errors.New("failure")
+
+func failed() (engine.Changes, error) { return engine.Changes{}, errFailure }
+
+// failureCounts count the failures of a store.
+type failureCounts struct {
+	mu    sync.Mutex
+	count map[engine.Failure]int
+}
+
+func (c *failureCounts) add(failure engine.Failure) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.count[failure]++
+}
+
+// want compares the failures since its last call with want.
+func (c *failureCounts) want(t *testing.T, want map[engine.Failure]int) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	storetest.Equal(t, "the failures", want, c.count)
+	clear(c.count)
+}
+
+// openCounting opens a store and returns it with the counts of its failures.
+func openCounting(t *testing.T, e engine.Engine) (*repository.Store, *failureCounts) {
+	t.Helper()
+	failures := &failureCounts{count: map[engine.Failure]int{}}
+	return open(t, e, repository.Options{ObserveFailure: failures.add}), failures
+}
+
+// A txFunc is the argument of InTx.
+type txFunc = storetest.TxFunc
+
+// executing returns a function that runs a statement.
+func executing(statement string) txFunc {
+	return func(ctx context.Context, r port.Repositories) error { return repository.ExecIn(ctx, r, statement) }
+}
+
+// inTx runs a transaction that must succeed.
+func inTx(t *testing.T, s *repository.Store, fn txFunc) {
+	t.Helper()
+	check(t, s.InTx(t.Context(), fn))
+}
+
+// block keeps the store from running transactions until release is called.
+func block(t *testing.T, s *repository.Store) (release func()) {
+	t.Helper()
+	return storetest.Block(t, func(wait func()) error {
+		return s.InTx(context.WithoutCancel(t.Context()), func(context.Context, port.Repositories) error { wait(); return nil })
+	})
+}
+
+// begin calls InTx in a goroutine, waits until it has begun, and returns the channel of its
+// result.
+func begin(ctx context.Context, s *repository.Store, fn txFunc) <-chan error {
+	before := s.Waiting()
+	result := make(chan error, 1)
+	go func() { result <- s.InTx(ctx, fn) }()
+	for s.Waiting() == before {
+		time.Sleep(time.Millisecond)
+	}
+	return result
+}
 
 func TestOpenRejectsUnfinishedCopy(t *testing.T) {
 	t.Parallel()
