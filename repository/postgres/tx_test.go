@@ -224,6 +224,24 @@ func TestFailureInABatchIsThatOfItsCallerAlone(t *testing.T) {
 	storetest.WantNames(t, store, slices.Repeat([]string{"counted", "last"}, 5)...)
 }
 
+// Later functions with the same key get the result of the first one, and no function runs again.
+func TestKeyIsClaimedOnceInABatch(t *testing.T) {
+	t.Parallel()
+	store, _ := openNew(t)
+	var replays, runs atomic.Int32
+	create := func(ctx context.Context) {
+		pet, replayed, err := newPets(store).Create(ctx, domain.NewPet{Name: "Rex"}, domain.IdempotencyKey{Caller: "1", Value: "key"})
+		storetest.Equal(t, "Create", domain.Pet{ID: 1, Name: "Rex"}, pet, err)
+		if replayed {
+			replays.Add(1)
+		}
+	}
+	inOneBatch(t, store, create, create, create, func(ctx context.Context) {
+		check(t, store.InTx(ctx, func(context.Context, port.Repositories) error { runs.Add(1); return nil }))
+	})
+	storetest.Equal(t, "the replays, and the runs of another function", [2]int32{2, 1}, [2]int32{replays.Load(), runs.Load()})
+}
+
 func newPets(s *repository.Store) *usecase.Pets {
 	return usecase.NewPets(s, s.Pets(), func() time.Time { return time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC) })
 }

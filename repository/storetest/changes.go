@@ -84,9 +84,7 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 	if !errors.Is(err, failure) {
 		t.Fatal(err)
 	}
-	many := tx(t, s, func(ctx context.Context, r port.Repositories) ([]domain.Pet, error) {
-		return r.Pets.CreateAll(ctx, []domain.NewPet{rex, {Name: "Tom"}})
-	})
+	many := addTogether(t, s, []domain.NewPet{rex, {Name: "Tom"}})
 	placed := tx(t, s, func(ctx context.Context, r port.Repositories) (domain.Order, error) {
 		order, err := r.Orders.Create(ctx, added.ID, noon)
 		if err == nil {
@@ -95,14 +93,8 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 		return order, err
 	})
 	later := noon.Add(time.Hour)
-	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Orders.ChangeStatusIf(ctx, placed.ID, domain.OrderPlaced, domain.OrderCancelled, later)
-		return err
-	})
-	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Pets.ChangeStatusIf(ctx, unrecorded.ID, []domain.PetStatus{""}, domain.PetSold)
-		return err
-	})
+	moveOrder(t, s, placed.ID, domain.OrderCancelled, later)
+	movePet(t, s, unrecorded.ID, domain.PetSold, "")
 
 	pending, sold, cancelled := added, unrecorded, placed
 	pending.Status, sold.Status = domain.PetPending, domain.PetSold
@@ -155,13 +147,9 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 	}
 }
 
-func oldChangesAreRemoved(t *testing.T, s Store) {
-	begin := beginChanges(t, s)
-	news := slices.Repeat([]domain.NewPet{{Name: "Rex"}}, 2500)
-	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Pets.CreateAll(ctx, news)
-		return err
-	})
+func oldChangesAreRemovedAndAllAfterTheEnd(t *testing.T, s Store) {
+	begun := beginChanges(t, s)
+	addTogether(t, s, slices.Repeat([]domain.NewPet{{Name: "Rex"}}, 2500))
 	now := time.Now() //nolint:forbidigo // the clock of the database
 	remove := func(from, to time.Time) bool {
 		return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) {
@@ -177,35 +165,26 @@ func oldChangesAreRemoved(t *testing.T, s Store) {
 	if remove(now.Add(time.Hour), now.Add(2*time.Hour)) {
 		t.Error("removed the last changes")
 	}
-	Equal(t, "Recording", domain.Recording{Active: true, KeptAfter: begin + 2000, Last: begin + 2500}, recordingOf(t, s))
-	_, err := s.Changes().List(t.Context(), domain.PageRequest{After: begin + 1999, Limit: 1})
+	Equal(t, "Recording", domain.Recording{Active: true, KeptAfter: begun + 2000, Last: begun + 2500}, recordingOf(t, s))
+	_, err := s.Changes().List(t.Context(), domain.PageRequest{After: begun + 1999, Limit: 1})
 	wantCode(t, err, domain.ErrExpired, "changes_expired")
-	for _, after := range []int64{0, begin + 2000} {
-		if got := listChanges(t, s, after, 100); len(got) != 500 || got[0].Seq != begin+2001 {
+	for _, after := range []int64{0, begun + 2000} {
+		if got := listChanges(t, s, after, 100); len(got) != 500 || got[0].Seq != begun+2001 {
 			t.Errorf("got %d changes after %d", len(got), after)
 		}
 	}
-}
 
-func changesEndAndBeginAgain(t *testing.T, s Store) {
-	first := beginChanges(t, s)
-	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Pets.CreateAll(ctx, slices.Repeat([]domain.NewPet{{Name: "Rex"}}, 1500))
-		return err
-	})
+	addTogether(t, s, slices.Repeat([]domain.NewPet{{Name: "Rex"}}, 1000))
 	end := func() bool {
 		return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) { return r.Changes.End(ctx) })
 	}
-	for i, want := range []domain.Recording{{KeptAfter: first + 1000, Last: first + 1500}, {KeptAfter: first + 1500, Last: first + 1500}} {
-		if more := end(); more != (i == 0) {
-			t.Errorf("End %d: got %t", i, more)
-		}
-		Equal(t, "Recording", want, recordingOf(t, s))
+	for i, keptAfter := range []int64{begun + 3000, begun + 3500} {
+		Equal(t, "whether there are more changes to remove", i == 0, end())
+		Equal(t, "Recording", domain.Recording{KeptAfter: keptAfter, Last: begun + 3500}, recordingOf(t, s))
 	}
 	addPets(t, s, domain.NewPet{Name: "Tom"})
-	if n, err := s.Changes().Count(t.Context()); err != nil || n != 0 {
-		t.Errorf("got %d changes, %v, want none", n, err)
-	}
+	n, err := s.Changes().Count(t.Context())
+	Equal(t, "the number of changes", int64(0), n, err)
 	for _, at := range []time.Time{time.UnixMilli(1), noon.Add(time.Second)} { // a clock that was set back, too
 		last := recordingOf(t, s).Last
 		begin(t, s, at)

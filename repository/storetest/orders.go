@@ -108,16 +108,11 @@ func rejectedOrderLeavesTheTransaction(t *testing.T, s Store) {
 }
 
 func petChangesFromGivenStatuses(t *testing.T, s Store) {
-	change := func(id int64, from []domain.PetStatus, to domain.PetStatus) bool {
-		return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) {
-			return r.Pets.ChangeStatusIf(ctx, id, from, to)
-		})
-	}
 	statuses := []domain.PetStatus{"", domain.PetAvailable, domain.PetPending, domain.PetSold}
 	for _, from := range statuses {
 		for _, named := range statuses {
 			pet := addPets(t, s, domain.NewPet{Name: "Rex", Status: from})[0]
-			if moved := change(pet.ID, []domain.PetStatus{named}, domain.PetPending); moved != (from == named) {
+			if moved := movePet(t, s, pet.ID, domain.PetPending, named); moved != (from == named) {
 				t.Errorf("ChangeStatusIf of an animal that is %q from %q: got %t", from, named, moved)
 			} else if moved {
 				pet.Status = domain.PetPending
@@ -126,23 +121,19 @@ func petChangesFromGivenStatuses(t *testing.T, s Store) {
 		}
 	}
 	pet := addPets(t, s, domain.NewPet{Name: "Rex"})[0]
-	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
-		for _, step := range []struct {
-			from []domain.PetStatus
-			to   domain.PetStatus
-			want bool
-		}{
-			{nil, domain.PetSold, false},
-			{[]domain.PetStatus{domain.PetAvailable, domain.PetPending}, domain.PetSold, false},
-			{[]domain.PetStatus{domain.PetAvailable, ""}, domain.PetPending, true},
-			{[]domain.PetStatus{domain.PetPending, ""}, domain.PetSold, true},
-		} {
-			moved, err := r.Pets.ChangeStatusIf(ctx, pet.ID, step.from, step.to)
-			Equal(t, fmt.Sprintf("ChangeStatusIf from %q", step.from), step.want, moved, err)
-		}
-		return nil
-	})
+	for _, step := range []struct {
+		from []domain.PetStatus
+		to   domain.PetStatus
+		want bool
+	}{
+		{nil, domain.PetSold, false},
+		{[]domain.PetStatus{domain.PetAvailable, domain.PetPending}, domain.PetSold, false},
+		{[]domain.PetStatus{domain.PetAvailable, ""}, domain.PetPending, true},
+		{[]domain.PetStatus{domain.PetPending, ""}, domain.PetSold, true},
+	} {
+		Equal(t, fmt.Sprintf("ChangeStatusIf from %q", step.from), step.want, movePet(t, s, pet.ID, step.to, step.from...))
+	}
 	pet.Status = domain.PetSold
 	wantPet(t, s, pet)
-	Equal(t, "ChangeStatusIf of an unknown animal", false, change(math.MaxInt64, statuses, domain.PetSold))
+	Equal(t, "ChangeStatusIf of an unknown animal", false, movePet(t, s, math.MaxInt64, domain.PetSold, statuses...))
 }

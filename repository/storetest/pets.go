@@ -106,16 +106,12 @@ func endedTransactionCannotBeUsed(t *testing.T, s Store) {
 		ended = r
 		return nil
 	})
-	_, added := ended.Pets.Create(t.Context(), domain.NewPet{Name: "Rex"})
-	_, created := ended.Keys.Create(t.Context(), newKey(t, 0))
 	_, read := ended.Pets.Get(t.Context(), 1)
 	_, addedMany := ended.Pets.CreateAll(t.Context(), []domain.NewPet{{Name: "Rex"}})
-	_, placed := ended.Orders.Create(t.Context(), 1, noon)
 	_, listed := ended.Pets.List(t.Context(), pageQuery(0, 1))
 	_, claimed, claim := ended.Idempotency.Claim(t.Context(), firstClaim)
 	completed := ended.Idempotency.Complete(t.Context(), firstClaim, nil)
-	_, advanced := ended.Imports.Advance(t.Context(), port.FileDigest{}, port.ImportState{}, port.ImportState{Added: 1}, noon)
-	for i, err := range []error{added, created, read, addedMany, placed, listed, claim, completed, advanced} {
+	for i, err := range []error{Adding("Rex")(t.Context(), ended), orderFirstPet(t.Context(), ended), read, addedMany, listed, claim, completed} {
 		if err == nil || errors.Is(err, domain.ErrNotFound) || errors.Is(err, domain.ErrConflict) {
 			t.Errorf("statement %d: got %v, want that the transaction has ended", i, err)
 		}

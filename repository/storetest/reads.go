@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
 )
 
 // On an engine that reads records and pages together, each caller gets its own.
@@ -107,21 +107,12 @@ func eachRecordIsReadOnceInOrder(t *testing.T, s Store) {
 
 // eachReadsOneSnapshot changes the store after the first record was read.
 func eachReadsOneSnapshot(t *testing.T, s Store) {
-	news := make([]domain.NewPet, 1000) // more than the database reads at once
-	for i := range news {
-		news[i].Name = "Rex"
-	}
-	pets := tx(t, s, func(ctx context.Context, r port.Repositories) ([]domain.Pet, error) {
-		return r.Pets.CreateAll(ctx, news)
-	})
+	pets := addTogether(t, s, slices.Repeat([]domain.NewPet{{Name: "Rex"}}, 1000)) // more than the database reads at once
 	var got []domain.Pet
 	err := s.Pets().Each(t.Context(), "", func(pet domain.Pet) error {
 		if len(got) == 0 {
 			addPets(t, s, domain.NewPet{Name: "later"})
-			inTx(t, s, func(ctx context.Context, r port.Repositories) error {
-				_, err := r.Pets.ChangeStatusIf(ctx, pets[len(pets)-1].ID, []domain.PetStatus{""}, domain.PetSold)
-				return err
-			})
+			movePet(t, s, pets[len(pets)-1].ID, domain.PetSold, "")
 		}
 		got = append(got, pet)
 		return nil

@@ -42,8 +42,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"bytes are read as stored":                                bytesAreReadAsStored,
 		"a pet changes from the given statuses":                   petChangesFromGivenStatuses,
 		"changes are those of the transactions":                   changesAreThoseOfTheTransactions,
-		"old changes are removed":                                 oldChangesAreRemoved,
-		"changes end and begin again":                             changesEndAndBeginAgain,
+		"old changes are removed, all after the end":              oldChangesAreRemovedAndAllAfterTheEnd,
 		"keys are read as created":                                keysAreReadAsCreated,
 		"a key is revoked at the earliest time":                   keyIsRevokedAtEarliestTime,
 		"a revocation is scheduled once":                          revocationIsScheduledOnce,
@@ -72,6 +71,22 @@ func addPets(t *testing.T, s Store, news ...domain.NewPet) []domain.Pet {
 		pets[i] = tx(t, s, func(ctx context.Context, r port.Repositories) (domain.Pet, error) { return r.Pets.Create(ctx, pet) })
 	}
 	return pets
+}
+
+// addTogether adds pets in one transaction.
+func addTogether(t *testing.T, s Store, news []domain.NewPet) []domain.Pet {
+	t.Helper()
+	return tx(t, s, func(ctx context.Context, r port.Repositories) ([]domain.Pet, error) {
+		return r.Pets.CreateAll(ctx, news)
+	})
+}
+
+// movePet changes the status of a pet from one of the given ones and reports whether it did.
+func movePet(t *testing.T, s Store, id int64, to domain.PetStatus, from ...domain.PetStatus) bool {
+	t.Helper()
+	return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) {
+		return r.Pets.ChangeStatusIf(ctx, id, from, to)
+	})
 }
 
 // inTx runs fn in a transaction that must succeed.

@@ -11,12 +11,18 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver pgx
+	"golang.org/x/sys/unix"
 )
 
 // dsnVariable is the environment variable that names an existing server.
@@ -26,15 +32,6 @@ const dsnVariable = "PETSTORE_TEST_POSTGRES_DSN"
 type Server struct {
 	*cluster // nil for an existing server
 	dsn      string
-}
-
-// open returns the existing server that PETSTORE_TEST_POSTGRES_DSN names, or else starts
-// one with its own cluster. The caller must close it.
-func open() (*Server, error) {
-	if dsn := os.Getenv(dsnVariable); dsn != "" {
-		return &Server{dsn: dsn}, nil
-	}
-	return StartIn("", "shared_buffers=16MB", "autovacuum=off", "max_connections=300") // for many databases with few rows
 }
 
 // Available reports whether there is a server for tests, or the programs to start one.
@@ -60,20 +57,21 @@ func (m withServer) Run() (code int) {
 	if !Available() {
 		return m.Tests.Run()
 	}
-	s, err := open()
+	s, err := &Server{dsn: os.Getenv(dsnVariable)}, error(nil)
+	if s.dsn == "" {
+		s, err = StartIn("", "shared_buffers=16MB", "autovacuum=off", "max_connections=300") // for many databases with few rows
+	}
+	if err == nil {
+		*m.server = s
+		RunMoreInParallel()
+		code = m.Tests.Run()
+		err = s.Close()
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}()
-	*m.server = s
-	RunMoreInParallel()
-	return m.Tests.Run()
+	return code
 }
 
 // RunMoreInParallel sets the flag -parallel for tests that wait most of the time, unless it is given
@@ -107,12 +105,35 @@ func Start(t testing.TB, settings ...string) *Server {
 
 // StartIn starts a server with its own cluster in a folder, or in that for temporary files if it
 // is empty. The caller must close it. It stops at the latest when the calling thread ends.
-func StartIn(folder string, settings ...string) (*Server, error) {
-	c, err := newCluster(folder, settings)
+func StartIn(folder string, settings ...string) (_ *Server, err error) {
+	programs, err := findPrograms()
 	if err != nil {
 		return nil, err
 	}
-	return &Server{cluster: c, dsn: "host=" + c.folder + " user=postgres dbname=postgres connect_timeout=10"}, nil
+	if folder == "" {
+		folder = tempFolder()
+	}
+	folder, err = os.MkdirTemp(folder, "petstore-postgres-")
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{folder: folder, programs: programs, settings: settings}
+	s := &Server{cluster: c, dsn: "host=" + folder + " user=postgres dbname=postgres connect_timeout=10"}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	commands := []*exec.Cmd{c.command("initdb", "--pgdata="+c.data(), "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")}
+	if os.Geteuid() == 0 {
+		commands = slices.Insert(commands, 0, exec.CommandContext(context.Background(), "chown", serverUser, folder))
+	}
+	for _, cmd := range commands {
+		if output, err := cmd.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("%v: %w\n%s", cmd, err, output)
+		}
+	}
+	return s, c.Start()
 }
 
 // Close stops the server and removes its cluster. It leaves an existing server running.
@@ -120,7 +141,7 @@ func (s *Server) Close() error {
 	if s.cluster == nil {
 		return nil
 	}
-	return s.remove()
+	return errors.Join(s.Stop(), os.RemoveAll(s.folder))
 }
 
 // NewDatabase creates a database and returns its DSN. On an existing server it is dropped
@@ -185,4 +206,105 @@ func With(dsn, keyword, value string) string {
 	query.Set(keyword, value)
 	u.RawQuery = query.Encode()
 	return u.String()
+}
+
+// A cluster is the data directory of a server and its process. The server has one listener,
+// a Unix socket in the folder of the cluster.
+type cluster struct {
+	folder   string
+	programs string // the folder of initdb and postgres
+	settings []string
+	process  *exec.Cmd // nil while the server is stopped
+	log      strings.Builder
+}
+
+// serverUser runs the server if the tests run as root, as which PostgreSQL refuses to run.
+const serverUser = "postgres"
+
+// tempFolder returns the folder for clusters, "" for the default: in memory if 4 GiB are free,
+// because the tests wait for fsync most of the time.
+func tempFolder() string {
+	const memory = "/dev/shm"
+	var stat unix.Statfs_t
+	if os.Getenv("TMPDIR") == "" && unix.Statfs(memory, &stat) == nil && int64(stat.Bavail)*int64(stat.Bsize) >= 4<<30 {
+		return memory
+	}
+	return ""
+}
+
+func (c *cluster) data() string { return filepath.Join(c.folder, "data") }
+
+var errMissing = errors.New("PostgreSQL is not installed: run make deps, or let the tests use a server on which they may create databases with " + dsnVariable)
+
+// findPrograms returns the folder of initdb and postgres: of the newest version where
+// Debian installs them, or in PATH.
+func findPrograms() (string, error) {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // fails only for a bad pattern
+	if len(found) > 0 {
+		slices.Sort(found)
+		return filepath.Dir(found[len(found)-1]), nil
+	}
+	path, err := exec.LookPath("initdb")
+	if err != nil {
+		return "", errMissing
+	}
+	return filepath.Dir(path), nil
+}
+
+// command returns a command that runs a program of PostgreSQL as the user of the server. If there is setpriv, as on Linux, the
+// process ends with the tests.
+func (c *cluster) command(program string, args ...string) *exec.Cmd {
+	args = append([]string{filepath.Join(c.programs, program)}, args...)
+	if setpriv, err := exec.LookPath("setpriv"); err == nil {
+		options := []string{setpriv, "--pdeathsig", "INT"}
+		if os.Geteuid() == 0 {
+			options = append(options, "--reuid", serverUser, "--regid", serverUser, "--clear-groups")
+		}
+		args = append(options, args...)
+	}
+	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...)
+	cmd.Dir = c.folder
+	return cmd
+}
+
+// Start starts the server and waits until it accepts connections.
+func (c *cluster) Start() error {
+	args := []string{"-D", c.data(), "-k", c.folder, "-c", "listen_addresses="}
+	for _, setting := range c.settings {
+		args = append(args, "-c", setting)
+	}
+	server := c.command("postgres", args...)
+	c.log.Reset()
+	server.Stderr = &c.log
+	if err := server.Start(); err != nil {
+		return err
+	}
+	c.process = server
+	return c.waitUntilReady()
+}
+
+// waitUntilReady waits until postmaster.pid says that the server is ready, in its eighth
+// line.
+func (c *cluster) waitUntilReady() error {
+	for start := time.Now(); time.Since(start) < 30*time.Second; time.Sleep(5 * time.Millisecond) {
+		status, _ := os.ReadFile(filepath.Join(c.data(), "postmaster.pid")) // does not exist at first
+		if lines := strings.Split(string(status), "\n"); len(lines) > 7 && strings.TrimSpace(lines[7]) == "ready" {
+			return nil
+		}
+	}
+	return errors.Join(errors.New("the server did not start"), c.Stop(), errors.New(c.log.String()))
+}
+
+// PID returns the id of the process of the running server. Those of its connections are its children.
+func (c *cluster) PID() int { return c.process.Process.Pid }
+
+// Stop closes all connections and stops the server. It does nothing if the server is stopped.
+func (c *cluster) Stop() error {
+	if c.process == nil {
+		return nil
+	}
+	server := c.process
+	c.process = nil
+	_ = server.Process.Signal(syscall.SIGINT) // fails only after the server has exited
+	return server.Wait()
 }
