@@ -1,13 +1,15 @@
 package faults
 
 import (
+	"bytes"
 	"encoding/binary"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
-	"time"
+
+	"golang.org/x/sys/unix"
 
 	"example.com/petstore/test/harness"
 )
@@ -19,17 +21,13 @@ type disk struct {
 	log     string   // the path of the log
 }
 
-// faultsOf are the faults of a disk, see struct control of testdata/disk.c.
-type faultsOf struct {
-	syncDelay  time.Duration
-	syncError  syscall.Errno
-	writeError syscall.Errno
-	readError  syscall.Errno
-	goodSyncs  int // before syncError
-}
+// faultsOf are the faults of a disk, as struct control of testdata/disk.c. The delay is in milliseconds.
+type faultsOf struct{ syncDelay, syncError, writeError, readError, goodSyncs int32 }
 
-// newDisk returns a disk without faults for the store in a folder, with a log if it is logged.
-func newDisk(t *testing.T, folder string, logged bool) *disk {
+const ioError = int32(unix.EIO)
+
+// newDisk returns a disk without faults for the store in a folder.
+func newDisk(t *testing.T, folder string) *disk {
 	t.Helper()
 	temporary := t.TempDir()
 	library := filepath.Join(temporary, "disk.so")
@@ -40,10 +38,18 @@ func newDisk(t *testing.T, folder string, logged bool) *disk {
 	d := &disk{control: filepath.Join(temporary, "control"), log: filepath.Join(temporary, "log")}
 	d.inject(t, faultsOf{})
 	d.environ = []string{"LD_PRELOAD=" + library, "DISK_STORE=" + harness.StorePath(folder), "DISK_CONTROL=" + d.control, "PETSTORE_DATABASE_DSN=" + harness.StorePath(folder)}
-	if logged {
-		d.environ = append(d.environ, "DISK_LOG="+d.log)
-	}
 	return d
+}
+
+// startLogged starts a server on a disk with a log, and returns the database as it was before, without a WAL.
+func startLogged(t *testing.T) (s *server, d *disk, database []byte) {
+	t.Helper()
+	folder := t.TempDir()
+	first := start(t, folder, "")
+	first.Stop(t)
+	d = newDisk(t, folder)
+	database = []byte(harness.ReadFile(t, harness.StorePath(folder)))
+	return start(t, folder, first.Key, append(d.environ, "DISK_LOG="+d.log)...), d, database
 }
 
 // inject replaces the faults of the disk.
@@ -52,14 +58,16 @@ func (d *disk) inject(t *testing.T, f faultsOf) {
 	file, err := os.OpenFile(d.control, os.O_CREATE|os.O_WRONLY, 0o600)
 	harness.Check(t, err)
 	defer file.Close()
-	harness.Check(t, binary.Write(file, binary.NativeEndian, []int32{int32(f.syncDelay.Milliseconds()), int32(f.syncError), int32(f.writeError), int32(f.readError), int32(f.goodSyncs)}))
+	harness.Check(t, binary.Write(file, binary.NativeEndian, f))
 }
 
 // An operation is a record of the log of a disk.
 type operation struct {
-	at, kind, file, offset, length int64
-	data                           []byte // of a write
+	header
+	data []byte // of a write
 }
+
+type header struct{ At, Kind, File, Offset, Length int64 }
 
 // The kinds of operation and the files, as in testdata/disk.c.
 const (
@@ -79,18 +87,17 @@ func (d *disk) operations(t *testing.T) (all []operation) {
 	t.Helper()
 	text, err := os.ReadFile(d.log)
 	harness.Check(t, err)
-	const size = 40
-	for len(text) >= size {
-		number := func(i int) int64 { return int64(binary.NativeEndian.Uint64(text[8*i:])) }
-		o := operation{at: number(0), kind: number(1), file: number(2), offset: number(3), length: number(4)}
-		text = text[size:]
-		if o.kind == opWrite {
-			if int64(len(text)) < o.length {
-				break
-			}
-			o.data, text = text[:o.length], text[o.length:]
+	for log := bytes.NewReader(text); ; {
+		var o operation
+		if binary.Read(log, binary.NativeEndian, &o.header) != nil {
+			return all
+		}
+		if o.Kind == opWrite {
+			o.data = make([]byte, o.Length)
+		}
+		if _, err := io.ReadFull(log, o.data); err != nil {
+			return all
 		}
 		all = append(all, o)
 	}
-	return all
 }

@@ -1,14 +1,14 @@
 package faults
 
 import (
-	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"example.com/petstore/test/harness"
 	"example.com/petstore/test/ledger"
@@ -18,15 +18,15 @@ import (
 // is needed, and a write that was refused is not in the store.
 func TestFailingDiskRefusesWritesAndRecovers(t *testing.T) {
 	for name, f := range map[string]faultsOf{
-		"full":         {writeError: syscall.ENOSPC},
-		"read-only":    {writeError: syscall.EROFS},
-		"failing":      {writeError: syscall.EIO},
-		"failing sync": {syncError: syscall.EIO},
+		"full":         {writeError: int32(unix.ENOSPC)},
+		"read-only":    {writeError: int32(unix.EROFS)},
+		"failing":      {writeError: ioError},
+		"failing sync": {syncError: ioError},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			folder, l := t.TempDir(), ledger.New()
-			d := newDisk(t, folder, false)
+			d := newDisk(t, folder)
 			s := start(t, folder, "", d.environ...)
 			for range pick(2, 10) {
 				stop := s.clients(l).Start(t.Context(), 32)
@@ -43,7 +43,7 @@ func TestFailingDiskRefusesWritesAndRecovers(t *testing.T) {
 				t.Error("no request was refused with 503")
 			}
 			s.stop(t, l)
-			t.Logf("%v; lost 0, doubled 0", l)
+			t.Logf("%v; lost 0, doubled 0", l.Counts())
 		})
 	}
 }
@@ -52,34 +52,51 @@ func TestFailingDiskRefusesWritesAndRecovers(t *testing.T) {
 // cache gets 503, and no response is wrong. A write of another process makes SQLite read again.
 func TestFailingReadsAreRefusedAndRecover(t *testing.T) {
 	folder, l := t.TempDir(), ledger.New()
-	d := newDisk(t, folder, false)
+	d := newDisk(t, folder)
 	s := start(t, folder, "", d.environ...)
 	s.wantSales(t, l, 16)
-	reads, refusedReads := 0, 0
+	reads, refused := 0, 0
 	for range pick(2, 10) {
-		before := l.Added()
-		reads += len(before)
-		d.inject(t, faultsOf{readError: syscall.EIO})
-		createKey(t, folder)
+		_, body, err := s.Do(t.Context(), http.MethodGet, "/v1/pets?limit=100", "")
+		harness.Check(t, err)
+		names := namesOf(t, body)
+		reads += len(names)
+		d.inject(t, faultsOf{readError: ioError})
+		harness.PrintedKey(t, folder, "create", "--name", "faults")
 		stop := s.clients(l).Start(t.Context(), 16)
-		refusedReads += s.wantRightOrUnavailable(t, before)
+		refused += s.wantRightOrUnavailable(t, names)
 		time.Sleep(300 * time.Millisecond)
 		stop()
 		d.inject(t, faultsOf{})
-		if refused := s.wantRightOrUnavailable(t, before); refused > 0 {
-			t.Errorf("%d of %d reads were refused after the fault: %s", refused, len(before), s.Log)
+		if refused := s.wantRightOrUnavailable(t, names); refused > 0 {
+			t.Errorf("%d of %d reads were refused after the fault: %s", refused, len(names), s.Log)
 		}
 		s.wantSales(t, l, 16)
 	}
 	s.WantStatus(t, "/readyz", http.StatusOK)
-	if refusedReads == 0 || l.Unavailable() == 0 {
-		t.Errorf("got %d reads and %d writes with 503, want some", refusedReads, l.Unavailable())
+	if refused == 0 || l.Unavailable() == 0 {
+		t.Errorf("got %d reads and %d writes with 503, want some", refused, l.Unavailable())
 	}
 	s.stop(t, l)
-	t.Logf("%v; %d of %d reads with 503; lost 0, doubled 0", l, refusedReads, reads)
+	t.Logf("%v; %d of %d reads with 503; lost 0, doubled 0", l.Counts(), refused, reads)
 }
 
-// wantRightOrUnavailable gets some animals, each of which is in the response, or that is 503. It
+// namesOf returns the names of a page of animals, by id.
+func namesOf(t *testing.T, body string) map[int64]string {
+	t.Helper()
+	var pets []struct {
+		ID   int64
+		Name string
+	}
+	harness.Check(t, json.Unmarshal([]byte(body), &pets))
+	names := map[int64]string{}
+	for _, pet := range pets {
+		names[pet.ID] = pet.Name
+	}
+	return names
+}
+
+// wantRightOrUnavailable gets animals, each of which is in the response, or that is 503. It
 // returns how many are 503.
 func (s *server) wantRightOrUnavailable(t *testing.T, names map[int64]string) (unavailable int) {
 	t.Helper()
@@ -100,32 +117,27 @@ func (s *server) wantRightOrUnavailable(t *testing.T, names map[int64]string) (u
 // client is served, and reads do not wait.
 func TestSlowDiskDelaysWritesOnly(t *testing.T) {
 	folder, l := t.TempDir(), ledger.New()
-	d := newDisk(t, folder, false)
+	d := newDisk(t, folder)
 	s := start(t, folder, "", d.environ...)
 	const syncDelay = time.Second
-	d.inject(t, faultsOf{syncDelay: syncDelay})
+	d.inject(t, faultsOf{syncDelay: int32(syncDelay.Milliseconds())})
 	c, begun := s.clients(l), time.Now()
-	ctx, cancel := context.WithCancel(t.Context())
-	var reading sync.WaitGroup
-	reading.Go(func() { c.Read(ctx, 4, 10*time.Millisecond) })
+	stopReading := c.StartReading(t.Context(), 4, 10*time.Millisecond)
 	c.During(t.Context(), pick(3*time.Second, 30*time.Second), 64)
-	cancel()
-	reading.Wait()
+	stopReading()
 	d.inject(t, faultsOf{})
 	s.stop(t, l)
-	if p99 := l.Reads(begun).P99(); p99 >= syncDelay || p99 == 0 || l.Unavailable() > 0 {
+	p99 := l.Reads(begun).P99()
+	if p99 >= syncDelay || p99 == 0 || l.Unavailable() > 0 {
 		t.Errorf("the 99th percentile of a read is %v, want less than a sync; got %d responses with 503, want none", p99, l.Unavailable())
 	}
-	t.Logf("%v; the 99th percentile of a read is %v meanwhile", l, l.Reads(begun).P99())
+	t.Logf("%v; the 99th percentile of a read is %v meanwhile", l.Counts(), p99)
 }
 
 // TestLockedStoreIsWaitedFor locks the store in another process. Writes wait for five seconds,
 // then they are refused with 503, and reads are served.
 func TestLockedStoreIsWaitedFor(t *testing.T) {
-	for held, wantRefused := range pick(
-		map[time.Duration]bool{3 * time.Second: false, 7 * time.Second: true},
-		map[time.Duration]bool{3 * time.Second: false, 30 * time.Second: true},
-	) {
+	for held, wantRefused := range map[time.Duration]bool{3 * time.Second: false, pick(7*time.Second, 30*time.Second): true} {
 		t.Run(held.String(), func(t *testing.T) {
 			t.Parallel()
 			l := ledger.New()
@@ -142,7 +154,7 @@ func TestLockedStoreIsWaitedFor(t *testing.T) {
 				t.Errorf("got %d requests with 503, want some: %t", l.Unavailable(), wantRefused)
 			}
 			s.stop(t, l)
-			t.Logf("%v; lost 0, doubled 0", l)
+			t.Logf("%v; lost 0, doubled 0", l.Counts())
 		})
 	}
 }

@@ -4,12 +4,13 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -71,17 +72,17 @@ func (s *server) stop(t *testing.T, l *ledger.Ledger) {
 	t.Helper()
 	s.clients(l).Retry(t.Context())
 	s.Stop(t)
-	wantStore(t, s.folder, l)
+	wantStore(t, s.folder, l, ledger.AtTheEnd)
 }
 
-// wantStore expects that the store in a folder, which no server uses, agrees with the ledger, in
+// wantStore expects that the store in a folder, which no server uses, agrees with the ledger as it was at a time, in
 // which something was acknowledged.
-func wantStore(t *testing.T, folder string, l *ledger.Ledger) {
+func wantStore(t *testing.T, folder string, l *ledger.Ledger, at int64) {
 	t.Helper()
 	if l.Counts().Acknowledged == 0 {
-		t.Errorf("got %v, want some acknowledged", l)
+		t.Errorf("got %v, want some acknowledged", l.Counts())
 	}
-	differences, err := compare(t.Context(), harness.StorePath(folder), l, ledger.AtTheEnd)
+	differences, err := compare(t.Context(), harness.StorePath(folder), l, at)
 	if err := errors.Join(err, differences.Err()); err != nil {
 		t.Error(err)
 	}
@@ -90,82 +91,66 @@ func wantStore(t *testing.T, folder string, l *ledger.Ledger) {
 // compare opens a store as the service does, and compares it with the ledger as it must be at a time. It
 // returns an error for a store that does not pass SQLite's checks.
 func compare(ctx context.Context, path string, l *ledger.Ledger, at int64) (d ledger.Differences, err error) {
-	if err := checkIntegrity(ctx, path); err != nil {
-		return d, err
-	}
-	db, err := sql.Open("sqlite3", "file:"+path+"?mode=rw&_busy_timeout=5000")
-	if err != nil {
-		return d, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	return l.Check(ctx, db, at, at)
-}
-
-// checkIntegrity opens a store as the service does, and returns what SQLite's checks find.
-func checkIntegrity(ctx context.Context, path string) (err error) {
 	store, err := repository.Open(ctx, sqlite.New(path), repository.Options{MustExist: true})
 	if err != nil {
-		return err
+		return d, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	db, err := sql.Open("sqlite3", "file:"+path+"?mode=rw&_busy_timeout=5000")
 	if err != nil {
-		return err
+		return d, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	var found string
 	var violations int
 	err = db.QueryRowContext(ctx, "SELECT integrity_check, (SELECT count(*) FROM pragma_foreign_key_check) FROM pragma_integrity_check").Scan(&found, &violations)
-	if err == nil && (found != "ok" || violations != 0) {
-		err = fmt.Errorf("integrity_check: %s; %d violations of foreign keys", found, violations)
+	if err != nil || found != "ok" || violations != 0 {
+		return d, fmt.Errorf("integrity_check: %s; %d violations of foreign keys; %w", found, violations, err)
 	}
-	return err
+	return l.Check(ctx, db, at, at)
 }
 
-// createKey creates an API key in the store in a folder.
-func createKey(t *testing.T, folder string) string {
+// The names of what a server uses.
+const (
+	memory, heap, wal       = "resident memory in MiB", "heap of Go in MiB", "WAL in MiB"
+	goroutines, descriptors = "goroutines", "descriptors"
+)
+
+// resources returns what the server uses, by name.
+func (s *server) resources(t *testing.T) map[string]float64 {
 	t.Helper()
-	return harness.PrintedKey(t, folder, "create", "--name", "faults")
-}
-
-// resources are what a server uses.
-type resources struct {
-	memory, heap, goroutines, descriptors, wal float64 // memory, the heap of Go and the WAL in MiB
-}
-
-// resources reads the metrics of the server.
-func (s *server) resources(t *testing.T) (r resources) {
-	t.Helper()
-	_, text := harness.Get(t, s.admin+"/metrics")
-	for name, value := range map[string]*float64{
-		"process_resident_memory_bytes": &r.memory, "go_memstats_heap_inuse_bytes": &r.heap, "go_goroutines": &r.goroutines, "process_open_fds": &r.descriptors,
-	} {
-		_, rest, _ := strings.Cut(text, "\n"+name+" ")
-		number, _, _ := strings.Cut(rest, "\n")
-		var err error
-		if *value, err = strconv.ParseFloat(number, 64); err != nil {
-			t.Fatalf("the metric %s: %v", name, err)
-		}
-	}
 	info, err := os.Stat(harness.StorePath(s.folder) + "-wal")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
+	harness.Check(t, err)
+	used := map[string]float64{wal: float64(info.Size()) / (1 << 20)}
+	_, text := harness.Get(t, s.admin+"/metrics")
+	for name, metric := range map[string]string{
+		memory: "process_resident_memory_bytes", heap: "go_memstats_heap_inuse_bytes", goroutines: "go_goroutines", descriptors: "process_open_fds",
+	} {
+		_, rest, _ := strings.Cut(text, "\n"+metric+" ")
+		number, _, _ := strings.Cut(rest, "\n")
+		value, err := strconv.ParseFloat(number, 64)
+		harness.Check(t, err)
+		if strings.HasSuffix(name, " in MiB") {
+			value /= 1 << 20
+		}
+		used[name] = value
 	}
-	if err == nil {
-		r.wal = float64(info.Size()) / (1 << 20)
-	}
-	r.memory /= 1 << 20
-	r.heap /= 1 << 20
-	return r
+	return used
 }
 
 // resourcesWithin waits until the server uses as many goroutines and descriptors as before.
-func (s *server) resourcesWithin(t *testing.T, before resources) (after resources) {
+func (s *server) resourcesWithin(t *testing.T, before map[string]float64) (after map[string]float64) {
 	t.Helper()
 	harness.Client.CloseIdleConnections()
-	harness.EventuallyWithin(t, time.Minute, fmt.Sprintf("the server uses no more than %+v", before), func() bool {
+	harness.EventuallyWithin(t, time.Minute, fmt.Sprintf("the server uses no more than %v", before), func() bool {
 		after = s.resources(t)
-		return after.goroutines <= before.goroutines+10 && after.descriptors <= before.descriptors+10
+		return after[goroutines] <= before[goroutines]+10 && after[descriptors] <= before[descriptors]+10
 	})
 	return after
+}
+
+// median returns the median of values.
+func median[T cmp.Ordered](values []T) T {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
 }

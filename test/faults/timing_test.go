@@ -19,13 +19,11 @@ func TestTimesOfResponsesRevealNoKey(t *testing.T) {
 	if _, ok := apikey.HashOf(nearlyRight(s.Key)); !ok {
 		t.Fatal("the key that is nearly right is malformed")
 	}
-	client := &http.Client{Transport: &http.Transport{}}
-	defer client.CloseIdleConnections()
 	reject := func(key string) time.Duration {
 		request, err := s.Request(t.Context(), http.MethodGet, "/v1/store/orders/1", "", "Authorization", "Bearer "+key)
 		harness.Check(t, err)
 		begun := time.Now()
-		if status, body, err := harness.Send(client, request); err != nil || status != http.StatusUnauthorized {
+		if status, body, err := harness.Send(harness.Client, request); err != nil || status != http.StatusUnauthorized {
 			t.Fatal(status, body, err)
 		}
 		return time.Since(begun)

@@ -40,6 +40,8 @@ type node struct {
 	proxy   *proxy // through which the service connects
 	peers   *proxy // through which the other nodes connect
 	patroni *exec.Cmd
+
+	postgres, shop *sql.DB // as a superuser
 }
 
 // startCluster starts a cluster with docs/deploy/patroni.yml, in which other values are
@@ -63,6 +65,7 @@ func startCluster(t *testing.T, values ...string) *cluster {
 			"/var/lib/postgresql/.pgpass-patroni", filepath.Join(n.folder, "pgpass"), "/var/run/postgresql", n.folder,
 			"SUPERUSER-PASSWORD", password, "REPLICATION-PASSWORD", password, "REWIND-PASSWORD", password,
 		}, values...)...)
+		n.postgres, n.shop = n.open(t, "postgres"), n.open(t, "shop")
 		n.start(t)
 		c.nodes = append(c.nodes, n)
 	}
@@ -94,7 +97,7 @@ func (c *cluster) createDatabase(t *testing.T) {
 	t.Helper()
 	leader := c.find(t, "/leader")
 	for _, statement := range []string{"CREATE ROLE petstore LOGIN PASSWORD '" + password + "'", "CREATE DATABASE shop OWNER petstore"} {
-		_, err := leader.connect(t, "postgres").ExecContext(t.Context(), statement)
+		_, err := leader.postgres.ExecContext(t.Context(), statement)
 		harness.Check(t, err)
 	}
 }
@@ -183,28 +186,19 @@ func request(method, url, body string) (status int, text string) {
 	return status, text
 }
 
-// connect returns a connection to a database of the node as a superuser.
-func (n *node) connect(t *testing.T, database string) *sql.DB {
+// open returns a pool of connections to a database of the node as a superuser.
+func (n *node) open(t *testing.T, database string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("pgx", n.dsn(database))
+	db, err := sql.Open("pgx", fmt.Sprintf("postgres://postgres:%s@%s/%s?sslmode=disable&connect_timeout=1", password, n.address, database))
 	harness.Check(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
 
-func (n *node) dsn(database string) string {
-	return fmt.Sprintf("postgres://postgres:%s@%s/%s?sslmode=disable&connect_timeout=1", password, n.address, database)
-}
-
 // queryBool returns the result of a query, or false if it fails.
 func (n *node) queryBool(query string) (result bool) {
-	db, err := sql.Open("pgx", n.dsn("postgres"))
-	if err != nil {
-		return false
-	}
-	defer func() { _ = db.Close() }()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	_ = db.QueryRowContext(ctx, query).Scan(&result)
+	_ = n.postgres.QueryRowContext(ctx, query).Scan(&result)
 	return result
 }

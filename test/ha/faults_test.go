@@ -11,11 +11,11 @@ import (
 	"example.com/petstore/test/harness"
 )
 
-// A fault breaks something and returns a function that mends what does not mend by itself.
+// A fault breaks something, and mends what does not mend by itself.
 type fault struct {
-	name  string
-	limit time.Duration // without an acknowledged write
-	begin func(*testing.T, *run) (end func())
+	name   string
+	limit  time.Duration // without an acknowledged write
+	happen func(*testing.T, *run)
 }
 
 // A run is a service on a cluster under load.
@@ -26,91 +26,89 @@ type run struct {
 	random  *rand.Rand
 }
 
-var nodeKilled = fault{"node of the leader killed", 35 * time.Second, func(t *testing.T, r *run) func() {
-	leader := r.cluster.find(t, "/leader")
-	leader.signal(syscall.SIGKILL, true)
-	wait := r.waitUntilWriting(t)
-	return func() { wait(); leader.start(t) }
-}}
+var nodeKilled = fault{"node of the leader killed", 35 * time.Second, func(t *testing.T, r *run) { r.killNode(t, "/leader") }}
 
 // What the leader has sent to its standbys in the last second never arrives.
-var nodeCutOffAndKilled = fault{"node of the leader cut off from the standbys, killed 1 s later", 35 * time.Second, func(t *testing.T, r *run) func() {
+var nodeCutOffAndKilled = fault{"node of the leader cut off from the standbys, killed 1 s later", 35 * time.Second, func(t *testing.T, r *run) {
 	leader := r.cluster.find(t, "/leader")
 	leader.peers.setCut(true)
 	time.Sleep(time.Second)
 	leader.signal(syscall.SIGKILL, true)
 	leader.peers.drop()
-	wait := r.waitUntilWriting(t)
-	return func() { wait(); leader.start(t) }
+	r.waitUntilWriting(t)
+	leader.start(t)
 }}
 
 var faults = []fault{
-	{"PostgreSQL of the leader killed", 15 * time.Second, func(t *testing.T, r *run) func() {
+	{"PostgreSQL of the leader killed", 15 * time.Second, func(t *testing.T, r *run) {
 		r.cluster.find(t, "/leader").signal(syscall.SIGKILL, false)
-		return r.waitUntilWriting(t)
+		r.waitUntilWriting(t)
 	}},
 	nodeKilled,
 	nodeCutOffAndKilled,
-	{"node of the leader frozen, thawed after the failover", 35 * time.Second, func(t *testing.T, r *run) func() {
+	{"node of the leader frozen, thawed after the failover", 35 * time.Second, func(t *testing.T, r *run) {
 		leader := r.cluster.find(t, "/leader")
 		leader.signal(syscall.SIGSTOP, true)
-		wait := r.waitUntilWriting(t)
-		return func() { wait(); leader.signal(syscall.SIGCONT, true) }
+		r.waitUntilWriting(t)
+		leader.signal(syscall.SIGCONT, true)
 	}},
-	{"switchover", 15 * time.Second, func(t *testing.T, r *run) func() {
+	{"switchover", 15 * time.Second, func(t *testing.T, r *run) {
 		leader, standby := r.cluster.find(t, "/leader"), r.cluster.find(t, "/synchronous")
 		body := fmt.Sprintf(`{"leader":%q,"candidate":%q}`, leader.name, standby.name)
 		if status, _ := request(http.MethodPost, "http://"+leader.rest+"/switchover", body); status != http.StatusOK {
 			t.Errorf("the switchover returned %d", status)
 		}
-		return func() {}
 	}},
-	{"synchronous standby killed", 15 * time.Second, func(t *testing.T, r *run) func() {
-		standby := r.cluster.find(t, "/synchronous")
-		standby.signal(syscall.SIGKILL, true)
-		wait := r.waitUntilWriting(t)
-		return func() { wait(); standby.start(t) }
-	}},
-	{"etcd away for 5 s", 15 * time.Second, func(t *testing.T, r *run) func() {
+	{"synchronous standby killed", 15 * time.Second, func(t *testing.T, r *run) { r.killNode(t, "/synchronous") }},
+	{"etcd away for 5 s", 15 * time.Second, func(t *testing.T, r *run) {
 		kill(r.cluster.etcd)
-		return func() { time.Sleep(5 * time.Second); r.cluster.startEtcd(t) }
+		time.Sleep(5 * time.Second)
+		r.cluster.startEtcd(t)
 	}},
-	{"replica killed", 15 * time.Second, func(t *testing.T, r *run) func() {
+	{"replica killed", 15 * time.Second, func(t *testing.T, r *run) {
 		replica := r.service.replicas[r.random.IntN(2)]
 		replica.process.Kill()
-		return func() { time.Sleep(2 * time.Second); r.service.start(t, replica) }
+		time.Sleep(2 * time.Second)
+		r.service.start(t, replica)
 	}},
-	{"replica frozen while it has the writer's lock, for 5 s", 15 * time.Second, func(t *testing.T, r *run) func() {
+	{"replica frozen while it has the writer's lock, for 5 s", 15 * time.Second, func(t *testing.T, r *run) {
 		replica := r.service.replicas[r.random.IntN(2)]
 		r.freezeWithLock(t, replica)
-		return func() { time.Sleep(5 * time.Second); signalAll(syscall.SIGCONT, []int{replica.process.Process.Pid}) }
+		time.Sleep(5 * time.Second)
+		signalAll(syscall.SIGCONT, []int{replica.process.Process.Pid})
 	}},
-	{"network to the leader cut for 6 s", 35 * time.Second, func(t *testing.T, r *run) func() {
+	{"network to the leader cut for 6 s", 35 * time.Second, func(t *testing.T, r *run) {
 		proxy := r.cluster.find(t, "/leader").proxy
 		proxy.setCut(true)
-		return func() { time.Sleep(6 * time.Second); proxy.setCut(false) }
+		time.Sleep(6 * time.Second)
+		proxy.setCut(false)
 	}},
-	{"wait for the standby cancelled", 15 * time.Second, func(t *testing.T, r *run) func() {
-		r.cancelCommit(t)
-		return func() {}
-	}},
+	{"wait for the standby cancelled", 15 * time.Second, func(t *testing.T, r *run) { r.cancelCommit(t) }},
 }
 
-// waitUntilWriting returns a function that waits until a write is acknowledged later than one
-// second from now, when what the leader had sent has arrived.
-func (r *run) waitUntilWriting(t *testing.T) func() {
+// killNode kills the node with a role, and starts it again after the failover.
+func (r *run) killNode(t *testing.T, role string) {
+	t.Helper()
+	n := r.cluster.find(t, role)
+	n.signal(syscall.SIGKILL, true)
+	r.waitUntilWriting(t)
+	n.start(t)
+}
+
+// waitUntilWriting waits until a write is acknowledged later than one second from now, when what
+// the leader had sent has arrived.
+func (r *run) waitUntilWriting(t *testing.T) {
+	t.Helper()
 	start := time.Now()
-	return func() {
-		harness.EventuallyWithin(t, time.Minute, "a write is acknowledged", func() bool { return r.writing(start.Add(time.Second)) })
-		time.Sleep(time.Second)
-	}
+	harness.EventuallyWithin(t, time.Minute, "a write is acknowledged", func() bool { return r.writing(start.Add(time.Second)) })
+	time.Sleep(time.Second)
 }
 
 // freezeWithLock freezes a replica while the server waits for its next statement in a
 // transaction, which has locked the row of versions.
 func (r *run) freezeWithLock(t *testing.T, replica *replica) {
 	t.Helper()
-	db := r.cluster.find(t, "/leader").connect(t, "shop")
+	db := r.cluster.find(t, "/leader").shop
 	ids := []int{replica.process.Process.Pid}
 	for start := time.Now(); time.Since(start) < 20*time.Second; time.Sleep(3 * time.Millisecond) {
 		signalAll(syscall.SIGSTOP, ids)
@@ -131,7 +129,6 @@ func (r *run) freezeWithLock(t *testing.T, replica *replica) {
 func (r *run) cancelCommit(t *testing.T) {
 	t.Helper()
 	leader := r.cluster.find(t, "/leader")
-	db := leader.connect(t, "shop")
 	for _, n := range r.cluster.nodes {
 		if n != leader {
 			n.signal(syscall.SIGSTOP, false)
@@ -141,7 +138,7 @@ func (r *run) cancelCommit(t *testing.T) {
 	cancelled := 0
 	for start := time.Now(); cancelled < 3 && time.Since(start) < 3*time.Second; time.Sleep(10 * time.Millisecond) {
 		var n int
-		err := db.QueryRowContext(t.Context(), `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity
+		err := leader.shop.QueryRowContext(t.Context(), `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity
 			WHERE wait_event = 'SyncRep' AND application_name LIKE 'petstore-%'`).Scan(&n)
 		if err == nil {
 			cancelled += n

@@ -4,14 +4,12 @@ package ha_test
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -103,24 +101,40 @@ func breakUnderLoad(t *testing.T, c *cluster, s *service, selected []fault) (obs
 	book := ledger.New()
 	load := ledger.NewClients(book, s.url, s.key)
 	load.Uncertain, load.Pause = true, 20*time.Millisecond
-	stop := load.Start(t.Context(), writers)
-	ctx, stopReading := context.WithCancel(t.Context())
-	var reading sync.WaitGroup
-	reading.Go(func() { load.Read(ctx, readers, 100*time.Millisecond) })
+	stop, stopReading := load.Start(t.Context(), writers), load.StartReading(t.Context(), readers, 100*time.Millisecond)
 	r := &run{cluster: c, service: s, random: harness.Rand(t), writing: func(since time.Time) bool { return len(book.Writes(since)) > 0 }}
 	time.Sleep(2 * time.Second)
 	for _, f := range selected {
 		observed = append(observed, r.observe(t, book, f))
 	}
 	stopReading()
-	reading.Wait()
 	stop()
 	c.waitUntilHealthy(t)
 	load.Retry(t.Context())
-	differences, err := book.Check(t.Context(), c.find(t, "/leader").connect(t, "shop"), ledger.AtTheEnd, ledger.AtTheEnd)
+	differences, err := book.Check(t.Context(), c.find(t, "/leader").shop, ledger.AtTheEnd, ledger.AtTheEnd)
 	harness.Check(t, err)
-	fmt.Println(table(observed))
+	t.Log(table(observed))
 	return observed, differences
+}
+
+// table returns the observations of equal faults as a row of a Markdown table.
+func table(observed []observation) string {
+	rows := "\n| event | times | acknowledged | refused | unknown | s without a write | s without a read |\n|---|--:|--:|--:|--:|--:|--:|\n"
+	for _, f := range faults {
+		var sum ledger.Counts
+		var writes, reads []float64
+		for _, o := range observed {
+			if o.name == f.name {
+				sum.Acknowledged, sum.Refused, sum.Unknown = sum.Acknowledged+o.Acknowledged, sum.Refused+o.Refused, sum.Unknown+o.Unknown
+				writes, reads = append(writes, o.writeGap.Seconds()), append(reads, o.readGap.Seconds())
+			}
+		}
+		if len(writes) > 0 {
+			rows += fmt.Sprintf("| %s | %d | %d | %d | %d | %.1f to %.1f | %.1f to %.1f |\n", f.name, len(writes), sum.Acknowledged, sum.Refused, sum.Unknown,
+				slices.Min(writes), slices.Max(writes), slices.Min(reads), slices.Max(reads))
+		}
+	}
+	return rows
 }
 
 // observe runs one fault.
@@ -134,14 +148,14 @@ func (r *run) observe(t *testing.T, book *ledger.Ledger, f fault) observation {
 		go func() { messages <- replica.readyMessages(stop) }()
 	}
 	defer func() {
-		if t.Failed() {
+		if t.Failed() || os.Getenv("HA_LOG") != "" {
 			for i, replica := range r.service.replicas {
 				t.Logf("%s: %s logged %q", f.name, replica.name, replica.logSince(before[i]))
 			}
 		}
 	}()
 	start, counts := time.Now(), book.Counts()
-	f.begin(t, r)()
+	f.happen(t, r)
 	r.cluster.waitUntilHealthy(t)
 	mended := time.Now()
 	harness.EventuallyWithin(t, time.Minute, "writes are acknowledged after "+f.name, func() bool { return r.writing(mended) })
@@ -157,11 +171,8 @@ func (r *run) observe(t *testing.T, book *ledger.Ledger, f fault) observation {
 		o.log = append(o.log, replica.logSince(before[i])...)
 		o.messages = append(o.messages, <-messages...)
 	}
-	fmt.Printf("%-55s %5.1f s, %4.1f s without a write, %4.1f s without a read, %d log lines, readyz %q\n",
-		time.Now().Format(time.TimeOnly)+" "+f.name, time.Since(start).Seconds(), o.writeGap.Seconds(), o.readGap.Seconds(), len(o.log), o.messages)
-	if os.Getenv("HA_LOG") != "" {
-		fmt.Println(strings.Join(o.log, ""))
-	}
+	t.Logf("%s: %.1f s, %.1f s without a write, %.1f s without a read, %d log lines, readyz %q",
+		f.name, time.Since(start).Seconds(), o.writeGap.Seconds(), o.readGap.Seconds(), len(o.log), o.messages)
 	return o
 }
 
@@ -170,17 +181,16 @@ func (c *cluster) wantEqualNodes(t *testing.T) {
 	t.Helper()
 	var want string
 	leader := c.find(t, "/leader")
-	harness.Check(t, leader.connect(t, "shop").QueryRowContext(t.Context(), "SELECT pg_current_wal_lsn()").Scan(&want))
+	harness.Check(t, leader.shop.QueryRowContext(t.Context(), "SELECT pg_current_wal_lsn()").Scan(&want))
 	hashes := map[string]bool{}
 	for _, n := range c.nodes {
-		db := n.connect(t, "shop")
 		harness.EventuallyWithin(t, 30*time.Second, n.name+" has all", func() bool {
 			var has bool
-			err := db.QueryRowContext(t.Context(), "SELECT NOT pg_is_in_recovery() OR pg_last_wal_replay_lsn() >= $1::pg_lsn", want).Scan(&has)
+			err := n.shop.QueryRowContext(t.Context(), "SELECT NOT pg_is_in_recovery() OR pg_last_wal_replay_lsn() >= $1::pg_lsn", want).Scan(&has)
 			return err == nil && has
 		})
 		var hash string
-		harness.Check(t, db.QueryRowContext(t.Context(), `SELECT concat_ws(' ',
+		harness.Check(t, n.shop.QueryRowContext(t.Context(), `SELECT concat_ws(' ',
 			(SELECT md5(string_agg(pets::text, '' ORDER BY id)) FROM pets), (SELECT md5(string_agg(orders::text, '' ORDER BY id)) FROM orders),
 			(SELECT md5(string_agg(k::text, '' ORDER BY k::text)) FROM idempotency_keys k), (SELECT versions::text FROM versions))`).Scan(&hash))
 		hashes[hash] = true

@@ -33,7 +33,7 @@ func TestHistoryOfFailoversIsLinearizable(t *testing.T) {
 	for _, f := range faults {
 		time.Sleep(2 * time.Second)
 		t.Log(f.name)
-		f.begin(t, r)()
+		f.happen(t, r)
 		cluster.waitUntilHealthy(t)
 	}
 	time.Sleep(2 * time.Second)

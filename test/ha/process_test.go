@@ -78,14 +78,13 @@ func signalAll(signal syscall.Signal, ids []int) {
 // occur in it.
 func writeFile(t *testing.T, folder, name, source string, values ...string) (path string) {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/deploy/" + source)
-	harness.Check(t, err)
+	text := harness.ReadFile(t, "../../docs/deploy/"+source)
 	for i := 0; i < len(values); i += 2 {
-		if !strings.Contains(string(text), values[i]) {
+		if !strings.Contains(text, values[i]) {
 			t.Fatalf("%s does not contain %q", source, values[i])
 		}
 	}
 	path = filepath.Join(folder, name)
-	harness.Check(t, os.WriteFile(path, []byte(strings.NewReplacer(values...).Replace(string(text))), 0o644))
+	harness.Check(t, os.WriteFile(path, []byte(strings.NewReplacer(values...).Replace(text)), 0o644))
 	return path
 }

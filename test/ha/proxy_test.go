@@ -3,6 +3,7 @@ package ha_test
 import (
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"example.com/petstore/test/harness"
@@ -13,7 +14,7 @@ import (
 type proxy struct {
 	address, target string
 	network         sync.RWMutex // locked while it is cut
-	conns           sync.Map     // of net.Conn
+	drops           atomic.Int64 // how often what was received has been dropped
 }
 
 func newProxy(t *testing.T, target string) *proxy {
@@ -42,10 +43,10 @@ func (p *proxy) setCut(cut bool) {
 	}
 }
 
-// drop closes all connections, without forwarding what they have received, and mends the
-// network.
+// drop mends the network, and closes the connections to a server that was killed, without
+// forwarding what they have received.
 func (p *proxy) drop() {
-	p.conns.Range(func(conn, _ any) bool { conn.(net.Conn).Close(); return true })
+	p.drops.Add(1)
 	p.setCut(false)
 }
 
@@ -57,29 +58,26 @@ func (p *proxy) waitUntilMended() {
 func (p *proxy) serve(client net.Conn) {
 	defer client.Close()
 	p.waitUntilMended()
+	drops := p.drops.Load()
 	server, err := net.Dial("tcp", p.target)
 	if err != nil {
 		return
 	}
 	defer server.Close()
-	for _, conn := range []net.Conn{client, server} {
-		p.conns.Store(conn, nil)
-		defer p.conns.Delete(conn)
-	}
-	var wait sync.WaitGroup
-	wait.Go(func() { p.forward(client, server) })
-	wait.Go(func() { p.forward(server, client) })
-	wait.Wait()
-}
-
-func (p *proxy) forward(from, to net.Conn) {
-	defer to.Close()
-	buffer := make([]byte, 32<<10)
-	for {
-		n, err := from.Read(buffer)
-		p.waitUntilMended()
-		if _, writeErr := to.Write(buffer[:n]); err != nil || writeErr != nil {
-			return
+	forward := func(from, to net.Conn) {
+		defer to.Close()
+		buffer := make([]byte, 32<<10)
+		for {
+			n, err := from.Read(buffer)
+			p.waitUntilMended()
+			if p.drops.Load() != drops {
+				return
+			}
+			if _, writeErr := to.Write(buffer[:n]); err != nil || writeErr != nil {
+				return
+			}
 		}
 	}
+	go forward(client, server)
+	forward(server, client)
 }

@@ -71,18 +71,11 @@ func (s *service) startNginx(t *testing.T, folder string) (address string) {
 	address = harness.FreeAddress(t)
 	site := writeFile(t, folder, "petstore.conf", "nginx.conf",
 		"listen 80;", "listen "+address+";", "10.0.0.21:8080", s.replicas[0].address, "10.0.0.22:8080", s.replicas[1].address)
-	temp := filepath.Join(folder, "nginx")
-	paths := ""
-	for _, name := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
-		paths += fmt.Sprintf("%s_temp_path %s/%s; ", name, temp, name)
-	}
 	main := filepath.Join(folder, "main.conf")
-	harness.Check(t, os.Mkdir(temp, 0o777))
-	harness.Check(t, os.Chmod(temp, 0o777))
-	harness.Check(t, os.WriteFile(main, []byte(fmt.Sprintf(
-		"daemon off; master_process off; error_log stderr crit; pid %s/pid; events { worker_connections 1024; } http { access_log off; %s include %s; }",
-		temp, paths, site)), 0o644))
-	startProcess(t, folder, os.Stderr, "nginx", "-c", main, "-p", temp)
+	harness.Check(t, os.WriteFile(main, fmt.Appendf(nil, `daemon off; master_process off; error_log stderr crit; pid %[1]s/pid; events { worker_connections 1024; }
+		http { access_log off; client_body_temp_path %[1]s/a; proxy_temp_path %[1]s/b; fastcgi_temp_path %[1]s/c; uwsgi_temp_path %[1]s/d; scgi_temp_path %[1]s/e;
+		include %[2]s; }`, folder, site), 0o644))
+	startProcess(t, folder, os.Stderr, "nginx", "-c", main, "-p", folder)
 	harness.EventuallyWithin(t, 10*time.Second, "nginx serves", func() bool {
 		status, _ := request(http.MethodGet, "http://"+address+"/livez", "")
 		return status == http.StatusOK

@@ -29,7 +29,7 @@ var names atomic.Int64
 // Clients sell animals.
 type Clients struct {
 	Ledger    *Ledger
-	URL       func() string // returns the URL of the service, without a path, for the next request
+	URL       string        // of the service, without a path
 	Key       string        // an API key
 	Uncertain bool          // whether a write may be stored whose response was 503
 	Pause     time.Duration // of each client after each sale
@@ -38,44 +38,45 @@ type Clients struct {
 	http http.Client
 }
 
-// NewClients returns clients of a service that has one URL.
+// NewClients returns clients of a service.
 func NewClients(l *Ledger, url, key string) *Clients {
 	transport := &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true}
-	return &Clients{Ledger: l, URL: func() string { return url }, Key: key, http: http.Client{Transport: transport, Timeout: 20 * time.Second}}
+	return &Clients{Ledger: l, URL: url, Key: key, http: http.Client{Transport: transport, Timeout: 20 * time.Second}}
 }
 
-// Run sells animals with n clients until ctx ends, and waits for the responses of requests that
-// were sent. After an unknown outcome, a request that may be repeated is repeated until its
+// Start sells animals with n clients until stop is called, which waits for the responses of requests
+// that were sent. After an unknown outcome, a request that may be repeated is repeated until its
 // outcome is known.
-func (c *Clients) Run(ctx context.Context, n int) {
-	defer c.http.CloseIdleConnections()
+func (c *Clients) Start(ctx context.Context, n int) (stop func()) {
+	return c.start(ctx, n, c.Pause, func(ctx context.Context, i int) {
+		c.sell(ctx, c.Ledger.newSale(fmt.Sprint("animal-", names.Add(1)), i))
+	})
+}
+
+// StartReading lists animals with n clients until stop is called, with a pause after each response.
+func (c *Clients) StartReading(ctx context.Context, n int, pause time.Duration) (stop func()) {
+	return c.start(ctx, n, pause, func(context.Context, int) { c.send(http.MethodGet, "/v1/pets", "", "") })
+}
+
+func (c *Clients) start(ctx context.Context, n int, pause time.Duration, do func(ctx context.Context, i int)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
 	var wait sync.WaitGroup
 	for client := range n {
 		wait.Go(func() {
 			for i := client; ctx.Err() == nil; i++ {
-				s := newSale(fmt.Sprint("animal-", names.Add(1)), i)
-				c.Ledger.add(s)
-				c.sell(ctx, s)
-				sleep(ctx, c.Pause)
+				do(ctx, i)
+				sleep(ctx, pause)
 			}
 		})
 	}
-	wait.Wait()
+	return func() { cancel(); wait.Wait(); c.http.CloseIdleConnections() }
 }
 
-// Start runs n clients in the background until stop is called, which waits for them.
-func (c *Clients) Start(ctx context.Context, n int) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var wait sync.WaitGroup
-	wait.Go(func() { c.Run(ctx, n) })
-	return func() { cancel(); wait.Wait() }
-}
-
-// During runs n clients for a duration, and returns the number of sales.
+// During sells animals with n clients for a duration, and returns the number of sales.
 func (c *Clients) During(ctx context.Context, d time.Duration, n int) int64 {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	c.Run(ctx, n)
+	stop := c.Start(ctx, n)
+	sleep(ctx, d)
+	stop()
 	return c.sold.Load()
 }
 
@@ -89,24 +90,6 @@ func (c *Clients) Retry(ctx context.Context) {
 	}
 }
 
-// Read lists animals with n clients until ctx ends, with a pause after each response.
-func (c *Clients) Read(ctx context.Context, n int, pause time.Duration) {
-	defer c.http.CloseIdleConnections()
-	var wait sync.WaitGroup
-	for range n {
-		wait.Go(func() {
-			for ; ctx.Err() == nil; sleep(ctx, pause) {
-				if status, _, r, err := c.send(http.MethodGet, "/v1/pets", "", ""); err == nil && status == http.StatusOK {
-					c.Ledger.mu.Lock()
-					c.Ledger.reads = append(c.Ledger.reads, r)
-					c.Ledger.mu.Unlock()
-				}
-			}
-		})
-	}
-	wait.Wait()
-}
-
 // sleep waits until ctx ends, for d at most.
 func sleep(ctx context.Context, d time.Duration) {
 	select {
@@ -117,12 +100,11 @@ func sleep(ctx context.Context, d time.Duration) {
 
 // next returns the first step that was not acknowledged.
 func (s *sale) next() int {
-	for n := added; n < steps; n++ {
-		if s.steps[n].acknowledged == never {
-			return n
-		}
+	n := added
+	for n < steps && s.steps[n].acknowledged != never {
+		n++
 	}
-	return steps
+	return n
 }
 
 // repeatable reports whether a step may be sent again. The end of an order has no key: the second
@@ -150,14 +132,23 @@ func (c *Clients) sell(ctx context.Context, s *sale) bool {
 }
 
 // do does one step of a sale. Nobody else changes its animal, so a conflict is a wrong response.
-func (c *Clients) do(s *sale, step int) outcome {
-	first := c.Ledger.send(&s.steps[step])
-	o := c.attempt(s, step)
+func (c *Clients) do(s *sale, n int) outcome {
+	step := &s.steps[n]
+	first := step.sent == never
+	if first {
+		step.sent = Monotonic()
+	}
+	o := c.attempt(s, n)
 	if o == conflict {
-		c.Ledger.addWrong("got 409 to the valid step %d of %s", step, s.name)
+		c.Ledger.addWrong("got 409 to the valid step %d of %s", n, s.name)
 		o = refused
 	}
-	c.Ledger.end(&s.steps[step], o, first)
+	switch {
+	case o == acknowledged:
+		step.acknowledged = Monotonic()
+	case o == refused && first:
+		step.sent = never
+	}
 	return o
 }
 
@@ -192,7 +183,7 @@ func (c *Clients) orderTwice(s *sale) outcome {
 	if orders[0] != 0 && orders[1] != 0 {
 		c.Ledger.addWrong("%s was sold twice, by the orders %d", s.name, orders)
 	}
-	if outcomes[0] == acknowledged || outcomes[1] == acknowledged {
+	if min(outcomes[0], outcomes[1]) == acknowledged {
 		return acknowledged
 	}
 	return max(outcomes[0], outcomes[1])
@@ -205,61 +196,52 @@ func (c *Clients) post(s *sale, path, body, suffix string, id *int64) outcome {
 	if s.keyed && suffix != "" {
 		key = s.name + "-" + suffix
 	}
-	status, text, r, err := c.send(http.MethodPost, path, body, key)
-	o := c.outcome(status, err)
+	o, text := c.send(http.MethodPost, path, body, key)
 	if o == acknowledged {
 		var record struct{ ID int64 }
 		if json.Unmarshal(text, &record) != nil || record.ID == 0 {
-			c.Ledger.addWrong("got %d %s to %s %s, which has no id", status, text, path, body)
+			c.Ledger.addWrong("got %s to %s %s, which has no id", text, path, body)
 		}
 		*id = record.ID
 	}
-	if o == refused && status < http.StatusInternalServerError {
-		c.Ledger.addWrong("got %d %s to the valid request %s %s", status, text, path, body)
-	}
-	c.Ledger.count(o, r)
 	return o
 }
 
-func (c *Clients) outcome(status int, err error) outcome {
-	switch {
-	case err != nil:
-		return unknown
-	case status < http.StatusMultipleChoices:
-		return acknowledged
-	case status == http.StatusConflict:
-		return conflict
-	case status < http.StatusInternalServerError, status == http.StatusServiceUnavailable && !c.Uncertain:
-		return refused
-	}
-	return unknown
-}
-
-// send sends a request, also after the clients were stopped.
-func (c *Clients) send(method, path, body, key string) (status int, text []byte, r Response, err error) {
-	request, err := http.NewRequestWithContext(context.Background(), method, c.URL()+path, strings.NewReader(body))
+// send sends a request, also after the clients were stopped, and records its outcome.
+func (c *Clients) send(method, path, body, key string) (o outcome, text []byte) {
+	request, err := http.NewRequestWithContext(context.Background(), method, c.URL+path, strings.NewReader(body))
 	if err != nil {
-		return 0, nil, r, err
+		c.Ledger.addWrong("no request: %v", err)
+		return unknown, nil
 	}
 	request.Header.Set("Authorization", "Bearer "+c.Key)
 	request.Header.Set("Content-Type", "application/json")
 	if key != "" {
 		request.Header.Set("Idempotency-Key", key)
 	}
-	begun := time.Now()
+	begun, status, retryAfter := time.Now(), 0, ""
 	response, err := c.http.Do(request)
-	if err != nil {
-		return 0, nil, r, err
+	if err == nil {
+		status, retryAfter = response.StatusCode, response.Header.Get("Retry-After")
+		text, err = io.ReadAll(response.Body)
+		response.Body.Close()
 	}
-	defer response.Body.Close()
-	text, err = io.ReadAll(response.Body)
-	if response.StatusCode == http.StatusServiceUnavailable && response.Header.Get("Retry-After") != "" {
-		c.Ledger.mu.Lock()
-		c.Ledger.counts.Unavailable++
-		c.Ledger.mu.Unlock()
-	} else if response.StatusCode >= http.StatusInternalServerError {
-		c.Ledger.addWrong("got %d %s to %s %s, which is not 503 with Retry-After", response.StatusCode, text, method, path)
+	took := time.Since(begun)
+	if status >= http.StatusMultipleChoices && status != http.StatusConflict && (status != http.StatusServiceUnavailable || retryAfter == "") {
+		c.Ledger.addWrong("got %d %s to the valid request %s %s %s", status, text, method, path, body)
 	}
-	now := time.Now()
-	return response.StatusCode, text, Response{now, now.Sub(begun)}, err
+	switch {
+	case err != nil:
+		o = unknown
+	case status < http.StatusMultipleChoices:
+		o = acknowledged
+	case status == http.StatusConflict:
+		o = conflict
+	case status < http.StatusInternalServerError, status == http.StatusServiceUnavailable && !c.Uncertain:
+		o = refused
+	default:
+		o = unknown
+	}
+	c.Ledger.count(method, status, o, Response{begun.Add(took), took})
+	return o, text
 }

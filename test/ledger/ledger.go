@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -47,15 +48,8 @@ type sale struct {
 // response was read whole, or never.
 type step struct{ sent, acknowledged int64 }
 
-func newSale(name string, i int) *sale {
-	s := &sale{name: name, category: int64(i), keyed: i%2 == 0, cancelled: i%3 == 0}
-	for n := range s.steps {
-		s.steps[n] = step{never, never}
-	}
-	return s
-}
-
-// A Ledger has the outcomes of the requests of all clients. It is safe for concurrent use.
+// A Ledger has the outcomes of the requests of all clients. Its methods are safe for concurrent use, but
+// Check is for after the clients were stopped.
 type Ledger struct {
 	mu            sync.Mutex
 	sales         map[string]*sale
@@ -67,13 +61,23 @@ type Ledger struct {
 // Counts are how many requests of sales had each outcome, and how many responses were 503.
 type Counts struct{ Acknowledged, Refused, Unknown, Unavailable int }
 
+func (c Counts) String() string {
+	return fmt.Sprintf("%d requests acknowledged, %d refused, %d unknown, %d responses with 503", c.Acknowledged, c.Refused, c.Unknown, c.Unavailable)
+}
+
 // New returns an empty Ledger.
 func New() *Ledger { return &Ledger{sales: map[string]*sale{}} }
 
-func (l *Ledger) add(s *sale) {
+// newSale returns a new sale, the i-th of a client.
+func (l *Ledger) newSale(name string, i int) *sale {
+	s := &sale{name: name, category: int64(i), keyed: i%2 == 0, cancelled: i%3 == 0}
+	for n := range s.steps {
+		s.steps[n] = step{never, never}
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sales[s.name] = s
+	l.sales[name] = s
+	return s
 }
 
 func (l *Ledger) addWrong(format string, args ...any) {
@@ -82,41 +86,25 @@ func (l *Ledger) addWrong(format string, args ...any) {
 	l.wrong = append(l.wrong, fmt.Sprintf(format, args...))
 }
 
-// send records that a step is sent, and reports whether that is the first time.
-func (l *Ledger) send(s *step) (first bool) {
+// count records the outcome of a request.
+func (l *Ledger) count(method string, status int, o outcome, r Response) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	first = s.sent == never
-	if first {
-		s.sent = Monotonic()
+	if status == http.StatusServiceUnavailable {
+		l.counts.Unavailable++
 	}
-	return first
-}
-
-// end records the outcome of a step.
-func (l *Ledger) end(s *step, o outcome, first bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	switch {
+	case method == http.MethodGet:
+		if o == acknowledged {
+			l.reads = append(l.reads, r)
+		}
 	case o == acknowledged:
-		s.acknowledged = Monotonic()
-	case o == refused && first:
-		s.sent = never
-	}
-}
-
-// count records the outcome of one request of a step.
-func (l *Ledger) count(o outcome, r Response) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch o {
-	case acknowledged:
 		l.counts.Acknowledged++
 		l.writes = append(l.writes, r)
-	case conflict, refused:
-		l.counts.Refused++
-	case unknown:
+	case o == unknown:
 		l.counts.Unknown++
+	default:
+		l.counts.Refused++
 	}
 }
 
@@ -130,36 +118,17 @@ func (l *Ledger) Counts() Counts {
 // Unavailable returns the number of responses with 503.
 func (l *Ledger) Unavailable() int { return l.Counts().Unavailable }
 
-func (l *Ledger) String() string {
-	c := l.Counts()
-	return fmt.Sprintf("%d requests acknowledged, %d refused, %d unknown, %d responses with 503", c.Acknowledged, c.Refused, c.Unknown, c.Unavailable)
-}
+// Writes returns the responses from a time on that acknowledged a write.
+func (l *Ledger) Writes(from time.Time) Responses { return l.since(from, &l.writes) }
 
-// Added returns the names of a hundred of the animals whose addition was acknowledged, by id.
-func (l *Ledger) Added() map[int64]string {
+// Reads returns the responses from a time on with a page of animals.
+func (l *Ledger) Reads(from time.Time) Responses { return l.since(from, &l.reads) }
+
+func (l *Ledger) since(from time.Time, all *Responses) Responses {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	names := map[int64]string{}
-	for name, s := range l.sales {
-		if s.steps[added].acknowledged != never && len(names) < 100 {
-			names[s.pet] = name
-		}
-	}
-	return names
-}
-
-// Writes returns the responses since a time that acknowledged a write.
-func (l *Ledger) Writes(since time.Time) Responses {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.writes.after(since)
-}
-
-// Reads returns the responses since a time with a page of animals.
-func (l *Ledger) Reads(since time.Time) Responses {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.reads.after(since)
+	first, _ := slices.BinarySearchFunc(*all, from, func(r Response, t time.Time) int { return r.At.Compare(t) })
+	return slices.Clone((*all)[first:])
 }
 
 // A Response is when a response was read whole, and how long after its request was sent.
@@ -170,14 +139,6 @@ type Response struct {
 
 // Responses are in the order of their times.
 type Responses []Response
-
-func (r Responses) after(t time.Time) Responses {
-	i := len(r)
-	for i > 0 && r[i-1].At.After(t) {
-		i--
-	}
-	return slices.Clone(r[i:])
-}
 
 // P99 returns the 99th percentile of how long they took, 0 without any.
 func (r Responses) P99() time.Duration {
