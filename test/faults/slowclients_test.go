@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"os/exec"
 	"strings"
 	"sync"
@@ -12,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/test/harness"
 	"example.com/petstore/test/ledger"
 )
 
@@ -43,16 +41,20 @@ func TestMaliciousClientsDoNotSlowDownOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := ledger.New()
 			s := start(t, t.TempDir(), "")
-			pause := pick(time.Second, 5*time.Second)
+			p99 := func() time.Duration {
+				begun := time.Now()
+				s.clients(l).During(t.Context(), pick(time.Second, 5*time.Second), 4)
+				return l.Writes(begun).P99()
+			}
 			var allAlone, allBeside []time.Duration
 			before := s.resources(t)
 			for range pick(1, 5) {
-				allAlone = append(allAlone, s.p99During(t, l, pause))
+				allAlone = append(allAlone, p99())
 				ctx, cancel := context.WithCancel(t.Context())
 				var wait sync.WaitGroup
 				wait.Go(func() { attack(ctx, t, s) })
 				time.Sleep(time.Second)
-				allBeside = append(allBeside, s.p99During(t, l, pause))
+				allBeside = append(allBeside, p99())
 				cancel()
 				wait.Wait()
 			}
@@ -69,14 +71,6 @@ func TestMaliciousClientsDoNotSlowDownOthers(t *testing.T) {
 				alone, beside, before[goroutines], after[goroutines], before[descriptors], after[descriptors])
 		})
 	}
-}
-
-// p99During returns the 99th percentile of the requests of clients that sell.
-func (s *server) p99During(t *testing.T, l *ledger.Ledger, d time.Duration) time.Duration {
-	t.Helper()
-	begun := time.Now()
-	s.clients(l).During(t.Context(), d, 4)
-	return l.Writes(begun).P99()
 }
 
 // attackers opens n connections with a small buffer, sends a text many times on each, and reads
@@ -100,28 +94,4 @@ func attackers(n int, text string, times int) func(context.Context, *testing.T, 
 		}
 		<-ctx.Done()
 	}
-}
-
-// TestCutRequestAddsNothing closes the connection after each byte of a request.
-func TestCutRequestAddsNothing(t *testing.T) {
-	s := start(t, t.TempDir(), "")
-	before := s.resources(t)
-	length := 0
-	for cut := 1; cut == 1 || cut < length; cut++ {
-		body := fmt.Sprintf(`{"name":"cut-%04d","categoryId":1}`, cut)
-		request := fmt.Sprintf("POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", s.Key, len(body), body)
-		length = len(request)
-		conn, err := net.Dial("tcp", s.Address())
-		harness.Check(t, err)
-		_, err = conn.Write([]byte(request[:cut]))
-		harness.Check(t, err)
-		harness.Check(t, conn.Close())
-	}
-	s.resourcesWithin(t, before)
-	s.WantStatus(t, "/readyz", http.StatusOK)
-	s.Stop(t)
-	if n := harness.QueryInt(t, s.folder, "SELECT count(*) FROM pets"); n != 0 {
-		t.Errorf("got %d animals of requests that were cut, want none", n)
-	}
-	t.Logf("%d requests cut, 0 animals added", length-1)
 }

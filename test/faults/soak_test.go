@@ -51,7 +51,7 @@ func TestSoakIsFlat(t *testing.T) {
 			}
 			return err
 		}
-		for id := 2; ctx.Err() == nil; sleep(ctx, time.Second) { // the first key is that of the server
+		for id := 2; ctx.Err() == nil; time.Sleep(time.Second) { // the first key is that of the server
 			if run("keys", "create", "--name", "soak") == nil {
 				_ = run("keys", "revoke", fmt.Sprint(id))
 				id++
@@ -61,7 +61,7 @@ func TestSoakIsFlat(t *testing.T) {
 	measured := map[string][]float64{}
 	for ctx.Err() == nil {
 		begun := time.Now()
-		sleep(ctx, length/samples)
+		time.Sleep(length / samples)
 		for name, value := range s.resources(t) {
 			measured[name] = append(measured[name], value)
 		}
@@ -75,8 +75,11 @@ func TestSoakIsFlat(t *testing.T) {
 		t.Errorf("the race detector has found something: %s", log)
 	}
 	c := l.Counts()
-	wantFew(t, "requests", c.Unavailable, c.Acknowledged+c.Refused+c.Unknown, 2*sellers)
-	wantFew(t, "commands", failed, commands, 1)
+	// On a machine that does much else, the lock of the store may be held by a process that does not run: then all that
+	// are under way at once may fail.
+	if all := c.Acknowledged + c.Refused + c.Unknown; c.Unavailable > max(all/100, 2*sellers) || failed > max(commands/100, 1) {
+		t.Errorf("%d of %d requests and %d of %d commands failed, want 1 %% at most", c.Unavailable, all, failed, commands)
+	}
 	for name, values := range measured {
 		wantFlat(t, name, values)
 	}
@@ -84,15 +87,6 @@ func TestSoakIsFlat(t *testing.T) {
 		save(t, *soakPlot, length, measured)
 	}
 	t.Logf("%v; %v; %d of %d commands failed; lost 0, doubled 0", length, c, failed, commands)
-}
-
-// wantFew expects that 1 % failed at most. On a machine that does much else, the lock of the store
-// may be held by a process that does not run: then all that are under way at once may fail.
-func wantFew(t *testing.T, what string, failed, all, atOnce int) {
-	t.Helper()
-	if failed > max(all/100, atOnce) {
-		t.Errorf("%d of %d %s failed, want 1 %% at most", failed, all, what)
-	}
 }
 
 // wantFlat expects that the median of the last quarter is at most 1.25 times that of the second
@@ -107,7 +101,8 @@ func wantFlat(t *testing.T, name string, values []float64) {
 		limit = 2*before + 100
 	}
 	flatAfterMinutes := name != goroutines && name != descriptors
-	changedByRaceDetector := name == memory || name == latency // it keeps 8 bytes for each defer (go.dev/doc/articles/race_detector), and makes all slow
+	// The race detector keeps 8 bytes for each defer (go.dev/doc/articles/race_detector), and makes all slow.
+	changedByRaceDetector := name == memory || name == latency
 	if after > limit && (*soak > 0 || !flatAfterMinutes) && !(harness.Race() && changedByRaceDetector) {
 		t.Errorf("%s grew from %.1f to %.1f", name, before, after)
 	}
@@ -136,12 +131,4 @@ func save(t *testing.T, path string, length time.Duration, measured map[string][
 	defer file.Close()
 	_, err = image.WriteTo(file)
 	harness.Check(t, err)
-}
-
-// sleep waits until ctx ends, for d at most.
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -27,7 +26,7 @@ type cluster struct {
 	nodes  []*node
 
 	etcdAddress, etcdPeerAddress string
-	etcd                         *exec.Cmd
+	etcd                         *harness.Server
 }
 
 // A node is one server of PostgreSQL and its Patroni.
@@ -39,7 +38,7 @@ type node struct {
 	rest    string // of Patroni
 	proxy   *proxy // through which the service connects
 	peers   *proxy // through which the other nodes connect
-	patroni *exec.Cmd
+	patroni *harness.Server
 
 	postgres, shop *sql.DB // as a superuser
 }
@@ -50,6 +49,10 @@ func startCluster(t *testing.T, values ...string) *cluster {
 	t.Helper()
 	c := &cluster{folder: newFolder(t), etcdAddress: harness.FreeAddress(t), etcdPeerAddress: harness.FreeAddress(t)}
 	c.startEtcd(t)
+	programs, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres") // fails only for a bad pattern
+	if len(programs) == 0 {
+		t.Fatal("found no PostgreSQL: run make deps")
+	}
 	for i := range 3 {
 		name := fmt.Sprint("db", i+1)
 		n := &node{name: name, folder: filepath.Join(c.folder, name), address: harness.FreeAddress(t), rest: harness.FreeAddress(t)}
@@ -61,7 +64,7 @@ func startCluster(t *testing.T, values ...string) *cluster {
 			"10.0.0.11:8008", n.rest, "listen: 10.0.0.11:5432", "listen: " + n.address, "connect_address: 10.0.0.11:5432", "connect_address: " + n.peers.address,
 			"[10.0.0.11:2379, 10.0.0.12:2379, 10.0.0.13:2379]", "[" + c.etcdAddress + "]",
 			"10.0.0.0/24", "127.0.0.1/32",
-			"/var/lib/postgresql/15/shop", n.data(), "/usr/lib/postgresql/15/bin", programs(t),
+			"/var/lib/postgresql/15/shop", n.data(), "/usr/lib/postgresql/15/bin", filepath.Dir(programs[len(programs)-1]),
 			"/var/lib/postgresql/.pgpass-patroni", filepath.Join(n.folder, "pgpass"), "/var/run/postgresql", n.folder,
 			"SUPERUSER-PASSWORD", password, "REPLICATION-PASSWORD", password, "REWIND-PASSWORD", password,
 		}, values...)...)
@@ -72,16 +75,6 @@ func startCluster(t *testing.T, values ...string) *cluster {
 	c.waitUntilHealthy(t)
 	c.createDatabase(t)
 	return c
-}
-
-// programs returns the folder of the newest PostgreSQL of Debian.
-func programs(t *testing.T) string {
-	t.Helper()
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
-	if len(found) == 0 {
-		t.Fatal("found no PostgreSQL: run make deps")
-	}
-	return filepath.Dir(found[len(found)-1])
 }
 
 func (c *cluster) startEtcd(t *testing.T) {
@@ -166,23 +159,19 @@ func (n *node) signal(signal syscall.Signal, whole bool) {
 		signalAll(signal, processesIn(n.data()))
 	}
 	if whole && signal == syscall.SIGKILL {
-		_ = n.patroni.Wait()
+		<-n.patroni.Ended
 	}
 }
 
 // request returns the status and the body of a response, or 0 if there is none.
 func request(method, url, body string) (status int, text string) {
-	client := &http.Client{Timeout: time.Minute}
+	limit := time.Minute
 	if method == http.MethodGet {
-		client.Timeout = 3 * time.Second
+		limit = 3 * time.Second
 	}
-	r, err := http.NewRequest(method, url, strings.NewReader(body))
-	if err == nil {
-		status, text, err = harness.Send(client, r)
-	}
-	if err != nil {
-		return 0, ""
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	status, text, _ = (&harness.Server{URL: url}).Do(ctx, method, "", body)
 	return status, text
 }
 

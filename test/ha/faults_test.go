@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -26,7 +27,16 @@ type run struct {
 	random  *rand.Rand
 }
 
-var nodeKilled = fault{"node of the leader killed", 35 * time.Second, func(t *testing.T, r *run) { r.killNode(t, "/leader") }}
+var nodeKilled = fault{"node of the leader killed", 35 * time.Second, func(t *testing.T, r *run) {
+	leader := r.cluster.find(t, "/leader")
+	leader.signal(syscall.SIGKILL, true)
+	harness.EventuallyWithin(t, 30*time.Second, "/readyz says that the store is not available", func() bool {
+		status, text := request(http.MethodGet, "http://"+r.service.replicas[0].address+"/readyz", "")
+		return status == http.StatusServiceUnavailable && strings.Contains(text, "the store is not available: ")
+	})
+	r.waitUntilWriting(t)
+	leader.start(t)
+}}
 
 // What the leader has sent to its standbys in the last second never arrives.
 var nodeCutOffAndKilled = fault{"node of the leader cut off from the standbys, killed 1 s later", 35 * time.Second, func(t *testing.T, r *run) {
@@ -59,9 +69,14 @@ var faults = []fault{
 			t.Errorf("the switchover returned %d", status)
 		}
 	}},
-	{"synchronous standby killed", 15 * time.Second, func(t *testing.T, r *run) { r.killNode(t, "/synchronous") }},
+	{"synchronous standby killed", 15 * time.Second, func(t *testing.T, r *run) {
+		standby := r.cluster.find(t, "/synchronous")
+		standby.signal(syscall.SIGKILL, true)
+		r.waitUntilWriting(t)
+		standby.start(t)
+	}},
 	{"etcd away for 5 s", 15 * time.Second, func(t *testing.T, r *run) {
-		kill(r.cluster.etcd)
+		r.cluster.etcd.Kill()
 		time.Sleep(5 * time.Second)
 		r.cluster.startEtcd(t)
 	}},
@@ -84,15 +99,6 @@ var faults = []fault{
 		proxy.setCut(false)
 	}},
 	{"wait for the standby cancelled", 15 * time.Second, func(t *testing.T, r *run) { r.cancelCommit(t) }},
-}
-
-// killNode kills the node with a role, and starts it again after the failover.
-func (r *run) killNode(t *testing.T, role string) {
-	t.Helper()
-	n := r.cluster.find(t, role)
-	n.signal(syscall.SIGKILL, true)
-	r.waitUntilWriting(t)
-	n.start(t)
 }
 
 // waitUntilWriting waits until a write is acknowledged later than one second from now, when what

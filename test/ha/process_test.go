@@ -16,7 +16,7 @@ import (
 
 // startProcess starts a program in a folder, as the user postgres if the tests run as root.
 // It ends with the tests: at their end it is killed, and if they are killed it gets SIGTERM.
-func startProcess(t *testing.T, folder string, output io.Writer, program string, args ...string) *exec.Cmd {
+func startProcess(t *testing.T, folder string, output io.Writer, program string, args ...string) *harness.Server {
 	t.Helper()
 	options := []string{"--pdeathsig", "TERM"}
 	if os.Geteuid() == 0 {
@@ -25,15 +25,7 @@ func startProcess(t *testing.T, folder string, output io.Writer, program string,
 	cmd := exec.Command("setpriv", slices.Concat(options, []string{program}, args)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = folder, output, output
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH") + ":/usr/sbin", "LC_ALL=C.UTF-8", "HOME=" + folder}
-	harness.Check(t, cmd.Start())
-	t.Cleanup(func() { kill(cmd) })
-	return cmd
-}
-
-// kill kills a process, also one that is frozen, and waits until it has exited.
-func kill(cmd *exec.Cmd) {
-	_ = cmd.Process.Kill() // fails if it has exited
-	_ = cmd.Wait()
+	return harness.Launch(t, cmd, "")
 }
 
 // newFolder creates a folder for the processes, which is removed at the end of the test.

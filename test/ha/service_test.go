@@ -1,14 +1,11 @@
 package ha_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,22 +13,19 @@ import (
 	"example.com/petstore/test/harness"
 )
 
-const notReady = "petstore_ready 0"
-
 // A service is two replicas of petstore behind nginx.
 type service struct {
 	url, key string
 	replicas []*replica
+	log      harness.Buffer // of both
 }
 
 // A replica is one process of petstore.
 type replica struct {
 	name    string // also its application_name
 	address string
-	admin   string
 	environ []string
 	process *harness.Server
-	log     *harness.Buffer
 }
 
 // startService starts two replicas on a cluster, and nginx with
@@ -40,10 +34,10 @@ func startService(t *testing.T, c *cluster, settings ...string) *service {
 	t.Helper()
 	s := &service{key: apikey.Generate()}
 	for _, name := range []string{"petstore-a", "petstore-b"} {
-		r := &replica{name: name, address: harness.FreeAddress(t), admin: harness.FreeAddress(t), log: &harness.Buffer{}}
+		r := &replica{name: name, address: harness.FreeAddress(t)}
 		r.environ = append([]string{
 			"PETSTORE_DATABASE_DRIVER=postgres", "PETSTORE_DATABASE_DSN=" + c.dsn(name),
-			"PETSTORE_SERVER_ADDRESS=" + r.address, "PETSTORE_ADMIN_ADDRESS=" + r.admin, "PETSTORE_AUTH_BOOTSTRAP_KEY=" + s.key, "PETSTORE_LOG_LEVEL=warn",
+			"PETSTORE_SERVER_ADDRESS=" + r.address, "PETSTORE_ADMIN_ADDRESS=", "PETSTORE_AUTH_BOOTSTRAP_KEY=" + s.key, "PETSTORE_LOG_LEVEL=warn",
 		}, settings...)
 		s.replicas = append(s.replicas, r)
 		s.start(t, r)
@@ -56,14 +50,9 @@ func startService(t *testing.T, c *cluster, settings ...string) *service {
 func (s *service) start(t *testing.T, r *replica) {
 	t.Helper()
 	cmd := exec.Command("setpriv", "--pdeathsig", "TERM", harness.Program(t), "serve")
-	cmd.Env, cmd.Stderr = r.environ, r.log
+	cmd.Env, cmd.Stderr = r.environ, &s.log
 	r.process = harness.Launch(t, cmd, r.address)
-	harness.EventuallyWithin(t, 20*time.Second, r.name+" is ready", func() bool { return r.ready() })
-}
-
-func (r *replica) ready() bool {
-	status, _ := request(http.MethodGet, "http://"+r.address+"/readyz", "")
-	return status == http.StatusOK
+	harness.EventuallyWithin(t, 20*time.Second, r.name+" is ready", func() bool { return r.process.IsReady(t.Context()) })
 }
 
 func (s *service) startNginx(t *testing.T, folder string) (address string) {
@@ -72,45 +61,14 @@ func (s *service) startNginx(t *testing.T, folder string) (address string) {
 	site := writeFile(t, folder, "petstore.conf", "nginx.conf",
 		"listen 80;", "listen "+address+";", "10.0.0.21:8080", s.replicas[0].address, "10.0.0.22:8080", s.replicas[1].address)
 	main := filepath.Join(folder, "main.conf")
-	harness.Check(t, os.WriteFile(main, fmt.Appendf(nil, `daemon off; master_process off; error_log stderr crit; pid %[1]s/pid; events { worker_connections 1024; }
-		http { access_log off; client_body_temp_path %[1]s/a; proxy_temp_path %[1]s/b; fastcgi_temp_path %[1]s/c; uwsgi_temp_path %[1]s/d; scgi_temp_path %[1]s/e;
-		include %[2]s; }`, folder, site), 0o644))
+	harness.Check(t, os.WriteFile(main, fmt.Appendf(nil, `daemon off; master_process off; error_log stderr crit; pid %[1]s/pid;
+		events { worker_connections 1024; }
+		http { access_log off; client_body_temp_path %[1]s/a; proxy_temp_path %[1]s/b; fastcgi_temp_path %[1]s/c;
+		uwsgi_temp_path %[1]s/d; scgi_temp_path %[1]s/e; include %[2]s; }`, folder, site), 0o644))
 	startProcess(t, folder, os.Stderr, "nginx", "-c", main, "-p", folder)
 	harness.EventuallyWithin(t, 10*time.Second, "nginx serves", func() bool {
 		status, _ := request(http.MethodGet, "http://"+address+"/livez", "")
 		return status == http.StatusOK
 	})
 	return address
-}
-
-// logSince returns the lines of the log after the first n.
-func (r *replica) logSince(n int) []string {
-	return slices.Collect(strings.Lines(r.log.String()))[n:]
-}
-
-// readyMessages polls /readyz until stop is closed, and returns the distinct messages. If the
-// metric petstore_ready was 0, one is that.
-func (r *replica) readyMessages(stop <-chan struct{}) (messages []string) {
-	add := func(message string) {
-		if !slices.Contains(messages, message) {
-			messages = append(messages, message)
-		}
-	}
-	for {
-		select {
-		case <-stop:
-			return messages
-		case <-time.After(200 * time.Millisecond):
-		}
-		status, text := request(http.MethodGet, "http://"+r.address+"/readyz", "")
-		if status == 0 || status == http.StatusOK {
-			continue
-		}
-		var body struct{ Message string }
-		_ = json.Unmarshal([]byte(text), &body)
-		add(body.Message)
-		if _, metrics := request(http.MethodGet, "http://"+r.admin+"/metrics", ""); strings.Contains(metrics, "\n"+notReady+"\n") {
-			add(notReady)
-		}
-	}
 }

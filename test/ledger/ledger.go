@@ -160,8 +160,6 @@ func (r Responses) LongestGap(start time.Time) (longest time.Duration) {
 // Monotonic returns the time of the clock that the injected disk of the fault tests uses, too.
 func Monotonic() int64 {
 	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
-		return 0
-	}
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // fails only for an unknown clock
 	return now.Nano()
 }

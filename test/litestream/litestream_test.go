@@ -26,8 +26,13 @@ func TestLitestreamReplicatesAcknowledgedWrites(t *testing.T) {
 			dir, restored := t.TempDir(), t.TempDir()
 			config, address := litestreamConfig(t, dir), harness.FreeAddress(t)
 			serve := func() *harness.Server { return harness.Start(t, dir, "--set", "server.address="+address) }
-			s := serve()
-			replicator := startLitestream(t, config)
+			replicate := func() *harness.Server {
+				cmd := litestream(t, "replicate", "-config", config)
+				cmd.Stderr = &harness.Buffer{}
+				cmd.Stdout = cmd.Stderr
+				return harness.Launch(t, cmd, "")
+			}
+			s, replicator := serve(), replicate()
 			book := ledger.New()
 			c := ledger.NewClients(book, s.URL, s.Key)
 			c.Uncertain = true
@@ -41,9 +46,9 @@ func TestLitestreamReplicatesAcknowledgedWrites(t *testing.T) {
 			wantWrites()
 			switch restarted {
 			case "Litestream":
-				kill(t, replicator)
+				replicator.Kill()
 				wantWrites()
-				replicator = startLitestream(t, config)
+				replicator = replicate()
 			case "the server":
 				s.Kill()
 				s = serve()
@@ -52,12 +57,12 @@ func TestLitestreamReplicatesAcknowledgedWrites(t *testing.T) {
 			mustBeThere := ledger.Monotonic()
 			<-time.After(maxLoss)
 			s.Kill()
-			kill(t, replicator)
+			replicator.Kill()
 			stop() // the outcome of some writes stays unknown
 
 			restore := litestream(t, "restore", "-config", config, "-integrity-check", "full", "-o", harness.StorePath(restored), harness.StorePath(dir))
 			if output, err := restore.CombinedOutput(); err != nil {
-				t.Fatalf("restore: %v\n%s\n%s", err, output, replicator.Stdout)
+				t.Fatalf("restore: %v\n%s\n%s", err, output, replicator.Log)
 			}
 			harness.Start(t, restored).Stop(t)
 			differences, err := book.Check(t.Context(), harness.OpenSQLite(t, harness.StorePath(restored)), mustBeThere, ledger.AtTheEnd)
@@ -81,17 +86,6 @@ func litestreamConfig(t *testing.T, dir string) string {
 	return filepath.Join(folder, "litestream.yml")
 }
 
-// startLitestream starts to replicate. The process is killed at the end of the test.
-func startLitestream(t *testing.T, config string) *exec.Cmd {
-	t.Helper()
-	cmd := litestream(t, "replicate", "-config", config)
-	cmd.Stdout = &harness.Buffer{}
-	cmd.Stderr = cmd.Stdout
-	harness.Check(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	return cmd
-}
-
 // litestream returns a command of Litestream, of the version that docs/deploy/litestream.yml names. go run would not pass signals on.
 func litestream(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
@@ -100,13 +94,4 @@ func litestream(t *testing.T, args ...string) *exec.Cmd {
 	module := regexp.MustCompile(`github\.com/benbjohnson/litestream/cmd/litestream@\S+`).FindString(harness.ReadFile(t, "../../docs/deploy/litestream.yml"))
 	harness.Shell(t, folder, "go install "+module, "GOBIN="+folder)
 	return exec.CommandContext(t.Context(), filepath.Join(folder, "litestream"), args...)
-}
-
-// kill kills a running process and waits until it has exited.
-func kill(t *testing.T, cmd *exec.Cmd) {
-	t.Helper()
-	if err := cmd.Process.Kill(); err != nil {
-		t.Error(err)
-	}
-	_ = cmd.Wait()
 }
