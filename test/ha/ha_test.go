@@ -17,8 +17,6 @@ import (
 	"example.com/petstore/test/ledger"
 )
 
-const writers, readers = 32, 4
-
 // rounds is how often each fault happens: HA_ROUNDS, or 3. HA_FAULT, a regular
 // expression, selects faults by name.
 func rounds(t *testing.T) int {
@@ -88,7 +86,7 @@ func breakUnderLoad(t *testing.T, c *cluster, s *service, selected []fault) (obs
 	book = ledger.New()
 	load := ledger.NewClients(book, s.url, s.key)
 	load.Uncertain, load.Pause = true, 20*time.Millisecond
-	stop, stopReading := load.Start(t.Context(), writers), load.StartReading(t.Context(), readers, 100*time.Millisecond)
+	stop, stopReading := load.Start(t.Context(), 32), load.StartReading(t.Context(), 4, 100*time.Millisecond)
 	r := &run{cluster: c, service: s, random: harness.Rand(t), writing: func(since time.Time) bool { return len(book.Writes(since)) > 0 }}
 	time.Sleep(2 * time.Second)
 	for _, f := range selected {

@@ -230,17 +230,15 @@ func (c *Clients) send(method, path, body, key string) (o outcome, text []byte) 
 	if status >= http.StatusMultipleChoices && status != http.StatusConflict && (status != http.StatusServiceUnavailable || retryAfter == "") {
 		c.Ledger.addWrong("got %d %s to the valid request %s %s %s", status, text, method, path, body)
 	}
+	o = unknown
 	switch {
-	case err != nil:
-		o = unknown
+	case err != nil: // also one after the status
 	case status < http.StatusMultipleChoices:
 		o = acknowledged
 	case status == http.StatusConflict:
 		o = conflict
 	case status < http.StatusInternalServerError, status == http.StatusServiceUnavailable && !c.Uncertain:
 		o = refused
-	default:
-		o = unknown
 	}
 	c.Ledger.count(method, status, o, Response{begun.Add(took), took})
 	return o, text
