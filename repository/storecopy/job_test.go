@@ -2,26 +2,104 @@ package storecopy_test
 
 import (
 	"context"
-	"path/filepath"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
+	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/postgres/postgrestest"
+	"example.com/petstore/repository/storecopy"
 	"example.com/petstore/repository/storetest"
 )
 
+func TestCopyHasEveryColumn(t *testing.T) {
+	t.Parallel()
+	// Not the changes: the followers of a copy begin again.
+	db := openDB(t, newFile(t))
+	defer func() { _ = db.Close() }()
+	rows, err := db.QueryContext(t.Context(), `SELECT t.name, group_concat(c.name, ', ') FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
+		WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' AND t.name NOT IN ('goose_db_version', 'unfinished_copy', 'changes', 'recording') GROUP BY t.name`)
+	check(t, err)
+	defer rows.Close()
+	want := map[string]string{}
+	for rows.Next() {
+		var table, columns string
+		check(t, rows.Scan(&table, &columns))
+		want[table] = columns
+	}
+	storetest.Equal(t, "the columns", want, storecopy.CopiedColumns(), rows.Err())
+}
+
+// The values come back as they were, and new ids continue after those that were deleted.
+func TestCopyToPostgresAndBackKeepsValuesAtTheLimits(t *testing.T) {
+	t.Parallel()
+	limits, err := os.ReadFile("testdata/limits.sql")
+	check(t, err)
+	from, between, to := newFile(t, string(limits)), server.NewDatabase(t), missingFile(t)
+	there, err := copyStore(t, from, between, ignore)
+	check(t, err)
+	back, err := copyStore(t, between, to, ignore)
+	check(t, err)
+	storetest.Equal(t, "what was copied back", there, back)
+	if rowsOf(there) != 19 || len(there.Tables) != 5 {
+		t.Errorf("got %+v, want 19 rows of 5 tables", there)
+	}
+	wantSame(t, from, to)
+	for _, dsn := range []string{from, between, to} {
+		store, err := repository.Open(t.Context(), engineOf(dsn), repository.Options{})
+		check(t, err)
+		check(t, store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+			pet, err := r.Pets.Create(ctx, domain.NewPet{Name: "the last id"})
+			if err != nil {
+				return err
+			}
+			order, err := r.Orders.Create(ctx, pet.ID, time.UnixMilli(1))
+			if pet.ID != 1<<63-1 || order.ID != 101 {
+				t.Errorf("%s: got the pet %d and the order %d, want the last id and 101", dsn, pet.ID, order.ID)
+			}
+			return err
+		}))
+		check(t, store.Close())
+	}
+}
+
+// A user that may add rows, but not set the ids, is rejected before the first row is copied.
+func TestCopyNeedsTheOwnerOfTheTarget(t *testing.T) {
+	t.Parallel()
+	dsn := newDatabase(t)
+	user := queryText(t, dsn, "SELECT current_database()") + "_user"
+	check(t, execute(t, dsn, "CREATE ROLE "+user+" LOGIN; GRANT USAGE ON SCHEMA public TO "+user+
+		"; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "+user+"; GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO "+user))
+	_, err := copyStore(t, newFile(t, manyPets), postgrestest.With(dsn, "user", user), func(int) { t.Error("a row was copied") })
+	storetest.WantMessage(t, "the error", err, "which the owner of the table may do")
+	check(t, open(t, dsn)) // it is no unfinished copy
+}
+
+// PostgreSQL does not roll back what sets the ids.
+func TestRejectedTargetKeepsItsIDs(t *testing.T) {
+	t.Parallel()
+	dsn := newDatabase(t, "INSERT INTO pets (name, category_id) SELECT 'pet', 1 FROM generate_series(1, 10)", "DELETE FROM pets",
+		"INSERT INTO imports VALUES (sha256(''), 0, 0, 1)")
+	_, err := copyStore(t, newFile(t, manyPets), dsn, ignore)
+	storetest.WantMessage(t, "Copy", err, "it is not empty")
+	storetest.Equal(t, "the id", "11", queryText(t, dsn, "INSERT INTO pets (name, category_id) VALUES ('Rex', 1) RETURNING id"))
+}
+
 func TestCopyRejectsTargetThatIsNotEmpty(t *testing.T) {
 	t.Parallel()
+	from := newFile(t, manyPets)
 	for _, insert := range []string{
 		"INSERT INTO pets (name, category_id) VALUES ('Rex', 1)",
 		"INSERT INTO api_keys (hash, name, last_four, created_at) VALUES (zeroblob(32), '', 'aaaa', 1)",
 		"INSERT INTO idempotency_keys VALUES ('', '', zeroblob(32), NULL, 1)",
 		"INSERT INTO imports VALUES (zeroblob(32), 0, 0, 1)",
 	} {
-		from, to := newFile(t, manyPets), newFile(t, insert)
+		to := newFile(t, insert)
 		before := dump(t, to)
-		_, err := copyFile(t.Context(), from, to)
+		_, err := copyStore(t, from, to, ignore)
 		wantText(t, err, "copy to %s: it is not empty: name a new file or an empty database", to)
 		storetest.Equal(t, "the target changed (-before +after)", before, dump(t, to))
 	}
@@ -32,27 +110,27 @@ func interruptCopy(t *testing.T, from, to string, rows int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	result, err := copyStore(ctx, sqlite.New(from), sqlite.New(to), false, func(n int) {
+	result, err := storecopy.Copy(ctx, engineOf(from), engineOf(to), options(false, func(n int) {
 		if rows -= n; rows <= 0 {
 			cancel()
 		}
-	})
-	if err == nil || !result.Started || len(result.Tables) > 0 || !strings.Contains(dump(t, to), "SELECT * FROM pets") {
+	}))
+	if err == nil || !result.Started || len(result.Tables) > 0 || !strings.Contains(dump(t, to), "\npets ") {
 		t.Fatalf("got %+v and %v, want a copy that is interrupted", result, err)
 	}
 }
 
+const beginsAnew = " %s: it is an unfinished copy of %s: run the same petstore copy again, which begins anew, or use another store"
+
 func TestUnfinishedCopyCannotBeOpenedOrCopied(t *testing.T) {
 	t.Parallel()
-	from, to := newFile(t, manyPets), filepath.Join(t.TempDir(), "copy.db")
+	from, to := newFile(t, manyPets), missingFile(t)
 	interruptCopy(t, from, to, 1)
 	before := dump(t, to)
-	const beginsAnew = " %s: it is an unfinished copy of %s: run the same petstore copy again, which begins anew, or use another store"
-	_, err := repository.Open(t.Context(), sqlite.New(to), repository.Options{Migrate: true})
-	wantText(t, err, "open the store"+beginsAnew, to, from)
-	_, err = copyFile(t.Context(), to, filepath.Join(t.TempDir(), "other.db"))
+	wantText(t, open(t, to), "open the store"+beginsAnew, to, from)
+	_, err := copyStore(t, to, missingFile(t), ignore)
 	wantText(t, err, "open the source"+beginsAnew, to, from)
-	_, err = copyFile(t.Context(), newFile(t, manyPets), to)
+	_, err = copyStore(t, newFile(t), to, ignore)
 	wantText(t, err, "copy to %s: it is an unfinished copy of %s: copy from that, or name an empty target", to, from)
 	storetest.Equal(t, "the target changed (-before +after)", before, dump(t, to))
 }
@@ -75,13 +153,13 @@ func TestInterruptedCopyBeginsAnew(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			from, to := newFile(t, manyPets), filepath.Join(t.TempDir(), "copy.db")
+			from, to := newFile(t, manyPets), missingFile(t)
 			interruptCopy(t, from, to, test.rows)
-			execute(t, from, test.change)
-			result, err := copyFile(t.Context(), from, to)
+			check(t, execute(t, from, test.change))
+			result, err := copyStore(t, from, to, ignore)
 			storetest.Equal(t, "the number of tables", 5, len(result.Tables), err)
 			wantSame(t, from, to)
-			create(t, sqlite.New(to)) // it is no unfinished copy
+			check(t, open(t, to)) // it is no unfinished copy
 		})
 	}
 }
@@ -90,21 +168,9 @@ func TestCopyComparesTheRowsOfTheTarget(t *testing.T) {
 	t.Parallel()
 	from := newFile(t, manyPets)
 	to := newFile(t, "CREATE TRIGGER change AFTER INSERT ON pets WHEN new.id = 7000 BEGIN UPDATE pets SET category_id = 0 WHERE id = 7000; END")
-	_, err := copyFile(t.Context(), from, to)
+	_, err := copyStore(t, from, to, ignore)
 	storetest.WantMessage(t, "the error", err, "table pets: the target has 12000 rows with the SHA-256 ")
-	if _, err := repository.Open(t.Context(), sqlite.New(to), repository.Options{}); err == nil {
+	if open(t, to) == nil {
 		t.Error("the target was opened, want that it is unfinished")
 	}
-}
-
-func TestNewIDsContinueAfterThoseOfTheSource(t *testing.T) {
-	t.Parallel()
-	from := newFile(t, "INSERT INTO pets (id, name, category_id) VALUES (41, 'Rex', 1), (42, 'Tom', 1)", "DELETE FROM pets WHERE id = 42")
-	to := filepath.Join(t.TempDir(), "copy.db")
-	_, err := copyFile(t.Context(), from, to)
-	check(t, err)
-	for _, path := range []string{from, to} {
-		execute(t, path, "INSERT INTO pets (name, category_id) VALUES ('Bob', 1)", "INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES (43, 'placed', 1, 1)")
-	}
-	wantSame(t, from, to)
 }

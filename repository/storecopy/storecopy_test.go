@@ -1,7 +1,6 @@
 package storecopy_test
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"path/filepath"
@@ -23,98 +22,107 @@ var server *postgrestest.Server
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.WithServer(m, &server)) }
 
+var check = storetest.Check
+
+// manyPets adds pets for some batches, and an order for each tenth.
+const manyPets = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
+	INSERT INTO pets (name, category_id, status) SELECT 'pet ' || i, i, iif(i % 10 = 0, 'pending', NULL) FROM n;
+	INSERT INTO orders (pet_id, status, created_at, updated_at) SELECT id, 'placed', 1, 1 FROM pets WHERE status = 'pending'`
+
+// onSQLite reports whether a DSN is the path of a file.
+func onSQLite(dsn string) bool { return filepath.IsAbs(dsn) }
+
+func engineOf(dsn string) engine.Engine {
+	if onSQLite(dsn) {
+		return sqlite.New(dsn)
+	}
+	return postgres.New(dsn)
+}
+
+// missingFile returns the path of a file that does not exist.
+func missingFile(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "pets.db")
+}
+
 // newFile returns the path of a new store after statements.
 func newFile(t *testing.T, statements ...string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "pets.db")
-	create(t, sqlite.New(path))
-	execute(t, path, statements...)
-	return path
+	return create(t, missingFile(t), statements)
 }
 
-func openFile(t *testing.T, path string) *sql.DB {
+// newDatabase returns the DSN of a new store on PostgreSQL after statements.
+func newDatabase(t *testing.T, statements ...string) string {
 	t.Helper()
-	db, err := sql.Open("sqlite3", "file:"+path+"?mode=rw&_busy_timeout=0")
-	check(t, err)
-	return db
+	return create(t, server.NewDatabase(t), statements)
 }
 
-func openDatabase(t *testing.T, dsn string) *sql.DB {
+func create(t *testing.T, dsn string, statements []string) string {
 	t.Helper()
-	db, err := sql.Open("pgx", dsn)
-	check(t, err)
-	return db
-}
-
-func execute(t *testing.T, path string, statements ...string) {
-	t.Helper()
-	executeIn(t, openFile(t, path), statements)
-}
-
-func executeOn(t *testing.T, dsn string, statements ...string) {
-	t.Helper()
-	executeIn(t, openDatabase(t, dsn), statements)
-}
-
-// executeIn runs statements and closes db.
-func executeIn(t *testing.T, db *sql.DB, statements []string) {
-	t.Helper()
-	defer func() { check(t, db.Close()) }()
+	check(t, open(t, dsn))
 	for _, statement := range statements {
-		_, err := db.ExecContext(t.Context(), statement)
-		check(t, err)
+		check(t, execute(t, dsn, statement))
 	}
+	return dsn
+}
+
+// open opens a store, which it creates if it does not exist, and closes it.
+func open(t *testing.T, dsn string) error {
+	t.Helper()
+	store, err := repository.Open(t.Context(), engineOf(dsn), repository.Options{Migrate: true})
+	if err != nil {
+		return err
+	}
+	return store.Close()
+}
+
+func openDB(t *testing.T, dsn string) *sql.DB {
+	t.Helper()
+	driver := "pgx"
+	if onSQLite(dsn) {
+		driver, dsn = "sqlite3", "file:"+dsn+"?mode=rw&_busy_timeout=0"
+	}
+	db, err := sql.Open(driver, dsn)
+	check(t, err)
+	return db
+}
+
+func execute(t *testing.T, dsn, statement string) error {
+	t.Helper()
+	db := openDB(t, dsn)
+	defer func() { check(t, db.Close()) }()
+	_, err := db.ExecContext(t.Context(), statement)
+	return err
 }
 
 // queryText returns the only value of a query.
 func queryText(t *testing.T, dsn, query string) (text string) {
 	t.Helper()
-	db := openDatabase(t, dsn)
+	db := openDB(t, dsn)
 	defer func() { check(t, db.Close()) }()
 	check(t, db.QueryRowContext(t.Context(), query).Scan(&text))
 	return text
 }
 
-// dump returns the data of a store in the order of the primary keys.
+// dump returns the data of a store on SQLite, a row in each line.
 func dump(t *testing.T, path string) string {
 	t.Helper()
-	db := openFile(t, path)
-	defer func() { _ = db.Close() }()
-	var text strings.Builder
-	for _, query := range []string{
-		"* FROM pets ORDER BY 1", "* FROM orders ORDER BY 1", "* FROM api_keys ORDER BY 1", "* FROM idempotency_keys ORDER BY 1, 2", "* FROM imports ORDER BY 1",
-		"name, seq FROM sqlite_sequence WHERE name IN ('pets', 'orders', 'api_keys') AND seq > 0 ORDER BY 1", "count(*) FROM unfinished_copy",
-	} {
-		dumpQuery(t, db, "SELECT "+query, &text)
+	lines := []string{
+		"SELECT 'sequence ' || name || ' ' || seq AS line FROM sqlite_sequence WHERE name IN ('pets', 'orders', 'api_keys') AND seq > 0",
+		"SELECT 'unfinished ' || count(*) FROM unfinished_copy",
 	}
-	return text.String()
+	for table, columns := range storecopy.CopiedColumns() {
+		values := "quote(" + strings.ReplaceAll(columns, ", ", ") || ' ' || quote(") + ")"
+		lines = append(lines, "SELECT '"+table+" ' || "+values+" FROM "+table)
+	}
+	return queryText(t, path, "SELECT group_concat(line, char(10)) FROM ("+strings.Join(lines, " UNION ALL ")+" ORDER BY line)")
 }
 
-// dumpQuery writes the rows of a query to text.
-func dumpQuery(t *testing.T, db *sql.DB, query string, text *strings.Builder) {
-	t.Helper()
-	rows, err := db.QueryContext(t.Context(), query)
-	check(t, err)
-	defer rows.Close()
-	columns, _ := rows.Columns()
-	values, dest := make([]any, len(columns)), make([]any, len(columns))
-	for i := range values {
-		dest[i] = &values[i]
-	}
-	for rows.Next() {
-		check(t, rows.Scan(dest...))
-		fmt.Fprintf(text, "%s %#v\n", query, values)
-	}
-	check(t, rows.Err())
-}
-
-// wantSame expects the same data in two stores.
+// wantSame expects the same data in two stores on SQLite.
 func wantSame(t *testing.T, from, to string) {
 	t.Helper()
 	storetest.Equal(t, "(-source +target)", dump(t, from), dump(t, to))
 }
-
-var check = storetest.Check
 
 // wantText expects the error with this text alone.
 func wantText(t *testing.T, err error, format string, args ...any) {
@@ -141,39 +149,18 @@ func atFirstRows(t *testing.T, fn func()) func(int) {
 	}
 }
 
-func copyFile(ctx context.Context, from, to string) (storecopy.Result, error) {
-	return copyStore(ctx, sqlite.New(from), sqlite.New(to), false, ignore)
-}
-
-func copyStore(ctx context.Context, from, to engine.Engine, snapshot bool, onRows func(n int)) (storecopy.Result, error) {
-	return storecopy.Copy(ctx, from, to, storecopy.Options{
-		Snapshot: snapshot,
-		Progress: func(string, int) func(int) { return onRows },
-	})
-}
-
-// newDatabase returns the DSN of a new store on PostgreSQL after statements.
-func newDatabase(t *testing.T, statements ...string) string {
+func copyStore(t *testing.T, from, to string, onRows func(n int)) (storecopy.Result, error) {
 	t.Helper()
-	dsn := server.NewDatabase(t)
-	create(t, postgres.New(dsn))
-	executeOn(t, dsn, statements...)
-	return dsn
+	return storecopy.Copy(t.Context(), engineOf(from), engineOf(to), options(false, onRows))
 }
 
-// create opens a store, which it creates if it does not exist, and closes it.
-func create(t *testing.T, e engine.Engine) {
+func copySnapshot(t *testing.T, from, to string, onRows func(n int)) (storecopy.Result, error) {
 	t.Helper()
-	store, err := repository.Open(t.Context(), e, repository.Options{Migrate: true})
-	check(t, err)
-	check(t, store.Close())
+	return storecopy.Copy(t.Context(), engineOf(from), engineOf(to), options(true, onRows))
 }
 
-// wantUnfinished expects that a store cannot be opened, because it is an unfinished copy.
-func wantUnfinished(t *testing.T, from, to engine.Engine) {
-	t.Helper()
-	_, err := repository.Open(t.Context(), to, repository.Options{})
-	wantText(t, err, "open the store %s: it is an unfinished copy of %s: run the same petstore copy again, which begins anew, or use another store", to, from)
+func options(snapshot bool, onRows func(n int)) storecopy.Options {
+	return storecopy.Options{Snapshot: snapshot, Progress: func(string, int) func(int) { return onRows }}
 }
 
 // rowsOf returns the number of rows that were copied.
@@ -183,8 +170,3 @@ func rowsOf(result storecopy.Result) (rows int64) {
 	}
 	return rows
 }
-
-// manyPets adds pets for some batches, and an order for each tenth.
-const manyPets = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
-	INSERT INTO pets (name, category_id, status) SELECT 'pet ' || i, i, iif(i % 10 = 0, 'pending', NULL) FROM n;
-	INSERT INTO orders (pet_id, status, created_at, updated_at) SELECT id, 'placed', 1, 1 FROM pets WHERE status = 'pending'`
