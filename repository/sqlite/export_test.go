@@ -4,8 +4,5 @@ package sqlite
 
 import "example.com/petstore/repository/engine"
 
-// WithRemedy returns an error of Open with its remedy.
-var WithRemedy = withRemedy
-
 // FailCommit makes a database behave as after a commit that failed and was not overwritten.
 func FailCommit(d engine.Database) { d.(*database).commitFailed = true }

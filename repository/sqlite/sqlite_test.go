@@ -3,14 +3,15 @@
 package sqlite_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 
+	"github.com/mattn/go-sqlite3"
 	"go.uber.org/goleak"
 
 	"example.com/petstore/repository"
@@ -76,7 +77,7 @@ func TestOpenRejectsOtherFilesUnchanged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), "pets.db")
+			path := sqlitetest.NewPath(t)
 			test.prepare(t, path)
 			wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(path))
 			_, err := repository.Open(t.Context(), sqlite.New(path), test.options)
@@ -127,30 +128,34 @@ func TestConcurrentOpensCreateOneStore(t *testing.T) {
 }
 
 // The WAL may have commits that no backup has.
-func TestDamagedFileAndItsWALAreNotChanged(t *testing.T) {
+func TestOpenLeavesDamagedFileAndItsWAL(t *testing.T) {
 	t.Parallel()
-	_, source := sqlitetest.OpenWithPet(t)
-	info, err := os.Stat(source)
-	check(t, err)
-	var rejected atomic.Int64
-	t.Cleanup(func() {
-		if rejected.Load() == 0 {
-			t.Error("no file was rejected")
-		}
-	})
-	for part := int64(1); part < 16; part++ {
-		t.Run(fmt.Sprintf("truncated to %d/16", part), func(t *testing.T) {
+	overwritten := func(name string) func(t *testing.T, path string) {
+		return func(t *testing.T, path string) { sqlitetest.OverwritePage(t, path, name) }
+	}
+	truncated := func(size int64) func(t *testing.T, path string) {
+		return func(t *testing.T, path string) { check(t, os.Truncate(path, size)) }
+	}
+	for name, test := range map[string]struct {
+		statements string
+		damage     func(t *testing.T, path string)
+	}{
+		"a page that the migration reads": {sqlitetest.ToVersion3, overwritten("api_keys")},
+		"a page that a connection reads":  {"", overwritten("unfinished_copy")},
+		"truncated in a page":             {"", truncated(10_000)},
+		"truncated after a page":          {"", truncated(8192)},
+		"without the rows of the schema":  {"", truncated(16_384)},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			_, source := sqlitetest.OpenWithPet(t)
+			sqlitetest.Execute(test.statements)(t, source)
 			path := sqlitetest.CopyOf(t, source)
-			check(t, os.Truncate(path, info.Size()*part/16))
+			test.damage(t, path)
 			wantUnchanged := sqlitetest.Unchanged(t, path, path+"-wal")
-			store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-			if err == nil { // what is missing has not been read, or is in the WAL
-				check(t, store.Close())
-				return
-			}
-			rejected.Add(1)
+			_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 			storetest.WantMessage(t, "Open", err, "the database is damaged: restore a backup that is intact")
+			sqlitetest.CollectGarbage()
 			wantUnchanged()
 		})
 	}
@@ -158,7 +163,7 @@ func TestDamagedFileAndItsWALAreNotChanged(t *testing.T) {
 
 func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
+	path := sqlitetest.NewPath(t)
 	sqlitetest.Newer(t, path)
 	sqlitetest.Execute(sqlitetest.ToVersion3+`DROP TABLE imports; DROP TABLE unfinished_copy;
 		DELETE FROM goose_db_version WHERE version_id > 1; INSERT INTO pets (name, category_id) VALUES ('Rex', 1);
@@ -172,17 +177,15 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	}
 }
 
-func TestDamagedFileIsNotChangedByMigration(t *testing.T) {
+// A folder in the place of the WAL lets no file be opened, but causes no error of a disk.
+func TestRemedyIsThatOfTheCause(t *testing.T) {
 	t.Parallel()
-	source := filepath.Join(t.TempDir(), "pets.db")
-	s := sqlitetest.Open(t, source)
-	t.Cleanup(func() { check(t, s.Close()) })
-	sqlitetest.Execute(sqlitetest.ToVersion3)(t, source)
-	path := sqlitetest.CopyOf(t, source)
-	sqlitetest.OverwritePage(t, path, "api_keys") // which the migration reads
-	wantUnchanged := sqlitetest.Unchanged(t, path, path+"-wal")
-	_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-	storetest.WantMessage(t, "Open", err, "the database is damaged: restore a backup that is intact")
-	sqlitetest.CollectGarbage()
-	wantUnchanged()
+	intact, withFolder := sqlitetest.NewStoreWithPet(t), sqlitetest.NewPath(t)
+	check(t, os.Mkdir(withFolder+"-wal", 0o700))
+	const remedy = "there is a folder where the file, its -wal or its -shm belongs: move it away"
+	for code, want := range map[sqlite3.ErrNo]string{sqlite3.ErrIoErr: "", sqlite3.ErrCantOpen: remedy, sqlite3.ErrReadonly: remedy} {
+		err := sqlite3.Error{Code: code}
+		storetest.Equal(t, "an intact store", err.Error(), sqlite.New(intact).Remedy(err).Error())
+		storetest.Equal(t, fmt.Sprintf("%v", code), cmp.Or(want, err.Error()), sqlite.New(withFolder).Remedy(err).Error())
+	}
 }

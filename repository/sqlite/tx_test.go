@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"errors"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -43,7 +42,7 @@ func TestPollOverwritesFailedCommitUnlessTheFileIsDamaged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), "pets.db")
+			path := sqlitetest.NewPath(t)
 			database, err := sqlite.New(path).Open(t.Context(), engine.Options{Migrate: true})
 			check(t, err)
 			t.Cleanup(func() { _ = database.Close() })

@@ -4,6 +4,7 @@ package backup_test
 
 import (
 	"bytes"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"example.com/petstore/domain/apikey"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite/backup"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
@@ -33,7 +35,7 @@ const suffix = ".replaced-20261121T183000.000Z"
 // Replace can run again.
 func TestReplaceIsWholeAfterEachStep(t *testing.T) {
 	t.Parallel()
-	previous, next := sqlitetest.Crash(t, sqlitetest.NewStoreWithPet(t), "Tom"), filepath.Join(t.TempDir(), "pets.db")
+	previous, next := sqlitetest.Crash(t, sqlitetest.NewStoreWithPet(t), "Tom"), sqlitetest.NewPath(t)
 	for _, name := range []string{"Ada", "Bob", "Cid"} {
 		sqlitetest.NewStore(t, next, name)
 	}
@@ -89,10 +91,13 @@ func TestReplaceKeepsWhatItCannotRead(t *testing.T) {
 		"missing":           {func(*testing.T, string) {}, nil},
 		"missing, with WAL": {func(t *testing.T, path string) { sqlitetest.WriteFile("commits")(t, path+"-wal") }, []string{"pets.db-wal" + suffix}},
 		"empty":             {sqlitetest.WriteFile(""), []string{"pets.db" + suffix}},
-		"emptied":           {emptied, []string{"pets.db" + suffix, "pets.db-shm" + suffix}},
-		"text":              {sqlitetest.WriteFile(strings.Repeat("noise ", 1000)), []string{"pets.db" + suffix}},
-		"damaged":           {sqlitetest.Damaged, []string{"pets.db" + suffix}},
-		"newer":             {sqlitetest.Newer, []string{"pets.db" + suffix}},
+		"emptied": {func(t *testing.T, path string) { // SQLite has removed its WAL
+			sqlitetest.WriteFile("")(t, path)
+			sqlitetest.WriteFile(strings.Repeat("\x00", 32768))(t, path+"-shm")
+		}, []string{"pets.db" + suffix, "pets.db-shm" + suffix}},
+		"text":    {sqlitetest.WriteFile(strings.Repeat("noise ", 1000)), []string{"pets.db" + suffix}},
+		"damaged": {sqlitetest.Damaged, []string{"pets.db" + suffix}},
+		"newer":   {sqlitetest.Newer, []string{"pets.db" + suffix}},
 		"truncated, with its WAL": {func(t *testing.T, path string) {
 			sqlitetest.NewStore(t, path, "Rex")
 			crashed := sqlitetest.Crash(t, path, "Tom")
@@ -142,9 +147,60 @@ func TestReplaceRejectsDatabaseOfAnotherProgram(t *testing.T) {
 	wantUnchanged()
 }
 
-// emptied writes the files that remain of an emptied store whose WAL SQLite has removed.
-func emptied(t *testing.T, path string) {
-	t.Helper()
-	sqlitetest.WriteFile("")(t, path)
-	sqlitetest.WriteFile(strings.Repeat("\x00", 32768))(t, path+"-shm")
+// The rule is in SQL, too.
+func TestReplaceReportsTheKeysThatAreUsable(t *testing.T) {
+	t.Parallel()
+	path, with := sqlitetest.NewPath(t), sqlitetest.NewPath(t)
+	sqlitetest.NewStore(t, with, "")
+	now := at.Add(time.Millisecond / 2)
+	times := []sql.Null[int64]{{}} // none, and in milliseconds
+	for _, offset := range []time.Duration{-time.Hour, -time.Millisecond, 0, time.Millisecond, time.Hour} {
+		times = append(times, sql.Null[int64]{V: at.Add(offset).UnixMilli(), Valid: true})
+	}
+	timeOf := func(millis sql.Null[int64]) *time.Time {
+		if !millis.Valid {
+			return nil
+		}
+		stored := time.UnixMilli(millis.V)
+		return &stored
+	}
+	db, err := sql.Open("sqlite3", with)
+	check(t, err)
+	var want []int64
+	id, notRevoked := int64(0), int64(0)
+	for _, created := range times[1:] {
+		for _, expires := range times {
+			for _, revoked := range times {
+				id++
+				_, err := db.ExecContext(t.Context(),
+					"INSERT INTO api_keys (id, name, hash, last_four, created_at, expires_at, revoked_at) VALUES (?, 'till', randomblob(32), 'last', ?, ?, ?)", id, created, expires, revoked)
+				check(t, err)
+				key := apikey.Key{CreatedAt: *timeOf(created), ExpiresAt: timeOf(expires), RevokedAt: timeOf(revoked)}
+				if key.Usable(now) {
+					want = append(want, id)
+				}
+				if key.State(now) != apikey.Revoked {
+					notRevoked++
+				}
+			}
+		}
+	}
+	check(t, db.Close())
+	sqlitetest.CopyStore(t, with, path+".restored")
+	sqlitetest.CopyStore(t, with, with+".revoked")
+	replaced, err := backup.Replace(t.Context(), path, path+".restored", now)
+	check(t, err)
+	var got []int64
+	for _, key := range replaced.UsableKeys {
+		got = append(got, key.ID)
+	}
+	storetest.Equal(t, "the keys", want, got)
+	if len(want) == 0 || replaced.KeysErr == nil {
+		t.Errorf("got the error %v and %d keys, want both", replaced.KeysErr, len(want))
+	}
+	file, err := os.OpenFile(with+".revoked", os.O_RDWR, 0)
+	check(t, err)
+	defer file.Close()
+	revoked, err := backup.RevokeKeys(t.Context(), file, now)
+	storetest.Equal(t, "the number of keys that were revoked", notRevoked, revoked, err)
 }

@@ -14,7 +14,9 @@ DELETE FROM orders WHERE id = 100;
 INSERT INTO api_keys (id, hash, name, last_four, created_at, expires_at, revoked_at, last_used_at, read_only) VALUES
     (1, randomblob(32), 'expired', 'aaaa', 1, 2, NULL, NULL, 0),
     (2, zeroblob(32), 'revoked', 'bbbb', 1, NULL, 2, 9223372036854775807, 1),
-    (5, x'ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff', '', 'cccc', 0, 3, 2, 1, 0);
+    (5, x'ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff', '', 'cccc', 0, 3, 2, 1, 0),
+    (9, randomblob(32), 'deleted', 'dddd', 0, NULL, NULL, NULL, 0);
+DELETE FROM api_keys WHERE id = 9;
 INSERT INTO idempotency_keys (caller, value, fingerprint, result, claimed_at) VALUES
     ('B', 'b', zeroblob(32), NULL, 1),
     ('B', 'B', zeroblob(32), zeroblob(0), 2),

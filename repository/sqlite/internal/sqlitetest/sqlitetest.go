@@ -5,12 +5,13 @@ package sqlitetest
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 
 	"example.com/petstore/domain"
@@ -21,19 +22,19 @@ import (
 	"example.com/petstore/repository/storetest"
 )
 
-// Open opens a store, which it creates if there is none.
+// NewPath returns the path of a file that does not exist, in a folder of its own.
+func NewPath(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "pets.db")
+}
+
+// Open opens a store, which it creates if there is none. It is closed when the test ends.
 func Open(t *testing.T, path string) *repository.Store {
 	t.Helper()
 	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 	storetest.Check(t, err)
+	t.Cleanup(func() { _ = store.Close() }) // may fail if the test has changed its files
 	return store
-}
-
-// NewDatabase creates a store and opens its database.
-func NewDatabase(t *testing.T) (_ engine.Database, path string) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), "pets.db")
-	return OpenDatabase(t, path), path
 }
 
 // OpenDatabase opens the database of a store, which it creates if there is none. It is closed when the test ends.
@@ -45,12 +46,18 @@ func OpenDatabase(t *testing.T, path string) engine.Database {
 	return database
 }
 
-// OpenWithPet opens a new store with a pet, and returns its path, too. It is closed when the test ends.
+// NewDatabase creates a store and opens its database.
+func NewDatabase(t *testing.T) (_ engine.Database, path string) {
+	t.Helper()
+	path = NewPath(t)
+	return OpenDatabase(t, path), path
+}
+
+// OpenWithPet opens a new store with a pet, and returns its path, too.
 func OpenWithPet(t *testing.T) (store *repository.Store, path string) {
 	t.Helper()
-	path = filepath.Join(t.TempDir(), "pets.db")
+	path = NewPath(t)
 	store = Open(t, path)
-	t.Cleanup(func() { _ = store.Close() }) // may fail if the test has changed its files
 	storetest.Check(t, store.InTx(t.Context(), storetest.Adding("Rex")))
 	return store, path
 }
@@ -58,7 +65,7 @@ func OpenWithPet(t *testing.T) (store *repository.Store, path string) {
 // NewStoreWithPet creates a store with a pet and returns its path.
 func NewStoreWithPet(t *testing.T) (path string) {
 	t.Helper()
-	path = filepath.Join(t.TempDir(), "pets.db")
+	path = NewPath(t)
 	NewStore(t, path, "Rex")
 	return path
 }
@@ -97,19 +104,14 @@ const ToVersion3 = `DROP TRIGGER pets_added; DROP TRIGGER pets_updated; DROP TRI
 func Damaged(t *testing.T, path string) {
 	t.Helper()
 	NewStore(t, path, "Rexxxxxxxx")
-	content := ReadFile(t, path)
 	Execute("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'orders_pet_id') WHERE name = 'pets_status_id'")(t, path)
-	if bytes.Equal(content, ReadFile(t, path)) {
-		t.Fatal("the file was not damaged")
-	}
 }
 
 // Crash adds a pet to a store, and returns the path of the store that a crash would leave
 // then, in another folder. The WAL has the pet.
 func Crash(t *testing.T, path, name string) string {
 	t.Helper()
-	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
-	storetest.Check(t, err)
+	store := Open(t, path)
 	defer func() { _ = store.Close() }()
 	storetest.Check(t, store.InTx(t.Context(), storetest.Adding(name)))
 	return CopyOf(t, path)
@@ -118,7 +120,7 @@ func Crash(t *testing.T, path, name string) string {
 // CopyOf copies the file of a store, and its WAL if it has one, to another folder.
 func CopyOf(t *testing.T, path string) string {
 	t.Helper()
-	to := filepath.Join(t.TempDir(), "pets.db")
+	to := NewPath(t)
 	CopyFile(t, path, to)
 	if _, err := os.Stat(path + "-wal"); err == nil {
 		CopyFile(t, path+"-wal", to+"-wal")
@@ -132,25 +134,23 @@ func CopyFile(t *testing.T, from, to string) {
 	storetest.Check(t, os.WriteFile(to, ReadFile(t, from), 0o600))
 }
 
-// CopyStore copies a store with Copy.
+// Copy copies a store to a new file with backup.Copy.
+func Copy(ctx context.Context, from, to string) (backup.Contents, error) {
+	file, err := os.Create(to)
+	if err != nil {
+		return backup.Contents{}, err
+	}
+	defer file.Close()
+	return backup.Copy(ctx, from, file, func(int, int) {})
+}
+
+// CopyStore is Copy, which must succeed.
 func CopyStore(t *testing.T, from, to string) backup.Contents {
 	t.Helper()
-	contents, err := backup.Copy(t.Context(), from, NewFile(t, to), Ignore)
+	contents, err := Copy(t.Context(), from, to)
 	storetest.Check(t, err)
 	return contents
 }
-
-// NewFile creates an empty file, which is closed when the test ends.
-func NewFile(t *testing.T, path string) *os.File {
-	t.Helper()
-	file, err := os.Create(path)
-	storetest.Check(t, err)
-	t.Cleanup(func() { _ = file.Close() })
-	return file
-}
-
-// Ignore ignores the progress of Copy.
-func Ignore(int, int) {}
 
 // WantPets expects a number of pets in the store at path.
 func WantPets(t *testing.T, path string, want int) {
@@ -175,43 +175,24 @@ func WriteFile(content string) func(*testing.T, string) {
 	return func(t *testing.T, path string) { storetest.Check(t, os.WriteFile(path, []byte(content), 0o600)) }
 }
 
-// Files returns the names and contents of the files in a folder.
-func Files(t *testing.T, folder string) string {
-	t.Helper()
-	entries, err := os.ReadDir(folder)
-	storetest.Check(t, err)
-	var all strings.Builder
-	for _, entry := range entries {
-		content := "a folder"
-		if !entry.IsDir() {
-			content = string(ReadFile(t, filepath.Join(folder, entry.Name())))
-		}
-		all.WriteString(entry.Name() + " " + content + "\n")
-	}
-	return all.String()
-}
-
 // Unchanged returns a function that expects these files, or the files in these folders, as they are now.
 func Unchanged(t *testing.T, paths ...string) (wantUnchanged func()) {
 	t.Helper()
-	read := func(path string) string {
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			return Files(t, path)
+	read := func() map[string]string {
+		contents := map[string]string{}
+		for _, path := range paths {
+			_ = filepath.WalkDir(path, func(name string, _ fs.DirEntry, _ error) error {
+				content, _ := os.ReadFile(name) // none of a folder, and of a file that does not exist
+				contents[name] = string(content)
+				return nil
+			})
 		}
-		content, _ := os.ReadFile(path) // may not exist
-		return string(content)
+		return contents
 	}
-	var before []string
-	for _, path := range paths {
-		before = append(before, read(path))
-	}
+	before := read()
 	return func() {
 		t.Helper()
-		for i, path := range paths {
-			if after := read(path); after != before[i] {
-				t.Errorf("%s was changed: got\n%.300s\nwant\n%.300s", path, after, before[i])
-			}
-		}
+		storetest.Equal(t, "the files", before, read())
 	}
 }
 
@@ -240,11 +221,9 @@ func OverwritePage(t *testing.T, path, name string) {
 	storetest.Check(t, err)
 	storetest.Check(t, db.QueryRowContext(t.Context(), "SELECT rootpage FROM sqlite_schema WHERE name = ?", name).Scan(&root))
 	storetest.Check(t, db.Close())
-	file, err := os.OpenFile(path, os.O_WRONLY, 0)
-	storetest.Check(t, err)
-	_, err = file.WriteAt(bytes.Repeat([]byte{0xff}, 4096), 4096*(root-1))
-	storetest.Check(t, err)
-	storetest.Check(t, file.Close())
+	content := ReadFile(t, path)
+	copy(content[4096*(root-1):], bytes.Repeat([]byte{0xff}, 4096))
+	storetest.Check(t, os.WriteFile(path, content, 0))
 }
 
 // CollectGarbage runs the finalizers of all objects that nothing refers to.

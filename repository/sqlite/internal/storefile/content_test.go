@@ -24,24 +24,34 @@ import (
 	"example.com/petstore/repository/storetest"
 )
 
-func TestStoreIsUnavailableWhenItsFileIsReplaced(t *testing.T) {
+// Close leaves the WAL as it is: it may have commits that no backup has.
+func TestStoreIsUnavailableWhenItsFileIsChanged(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(path string, content []byte) error{
-		"replaced": func(path string, content []byte) error {
-			return errors.Join(os.WriteFile(path+".backup", content, 0o600), os.Rename(path+".backup", path))
-		},
-		"removed":   func(path string, _ []byte) error { return os.Remove(path) },
-		"truncated": func(path string, content []byte) error { return os.Truncate(path, int64(len(content)/2)) },
-		"overwritten": func(path string, content []byte) error {
-			return os.WriteFile(path, bytes.Repeat([]byte{0xa5}, len(content)), 0o600)
-		},
+	for name, test := range map[string]struct {
+		change func(path, backup string) error
+		want   error
+	}{
+		"replaced":    {func(path, backup string) error { return os.Rename(backup, path) }, storefile.ErrReplaced},
+		"moved away":  {func(path, _ string) error { return os.Rename(path, path+".moved") }, storefile.ErrReplaced},
+		"emptied":     {func(path, _ string) error { return os.Truncate(path, 0) }, storefile.ErrEmptied},
+		"truncated":   {func(path, _ string) error { return os.Truncate(path, 20_000) }, storefile.ErrReplaced},
+		"overwritten": {func(path, _ string) error { return os.WriteFile(path, bytes.Repeat([]byte{0xa5}, 60_000), 0o600) }, storefile.ErrReplaced},
+		"overwritten by a backup": {func(path, backup string) error {
+			content, err := os.ReadFile(backup)
+			return errors.Join(err, os.WriteFile(path, content, 0o600))
+		}, storefile.ErrForeignWAL},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, path := sqlitetest.OpenWithPet(t)
-			check(t, s.Ping(t.Context()))
-			inTransaction(t, s, storefile.ErrReplaced, func() { check(t, change(path, sqlitetest.ReadFile(t, path))) })
-			sqlitetest.WantUnavailable(t, s, storefile.ErrReplaced)
+			backup := path + ".backup"
+			sqlitetest.CopyStore(t, path, backup)
+			check(t, s.InTx(t.Context(), storetest.Adding("Tom")))
+			inTransaction(t, s, test.want, func() { check(t, test.change(path, backup)) })
+			sqlitetest.WantUnavailable(t, s, test.want)
+			wantUnchanged := sqlitetest.Unchanged(t, path, path+"-wal")
+			check(t, s.Close())
+			wantUnchanged()
 		})
 	}
 }
@@ -61,7 +71,6 @@ func TestRefusedWriteIsNotInFileThatIsMovedBack(t *testing.T) {
 // descriptor. This test is not parallel: others need descriptors, too.
 func TestWritesAreCommittedWithoutFreeDescriptor(t *testing.T) { //nolint:paralleltest // see above
 	s, path := sqlitetest.OpenWithPet(t)
-	t.Cleanup(func() { check(t, s.Close()) })
 	release := useAllDescriptors(t)
 	modify := func() error { return os.Chtimes(path, time.Time{}, time.Unix(1, 0)) }
 	between := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
@@ -97,27 +106,6 @@ func useAllDescriptors(t *testing.T) (release func()) {
 		for _, file := range opened {
 			check(t, file.Close())
 		}
-	}
-}
-
-func TestStoreIsUnavailableWhenAnotherFileIsCopiedOverIt(t *testing.T) {
-	t.Parallel()
-	s, path := sqlitetest.OpenWithPet(t)
-	backup := path + ".backup"
-	sqlitetest.CopyStore(t, path, backup)
-	check(t, s.InTx(t.Context(), storetest.Adding("Tom")))
-	inTransaction(t, s, storefile.ErrForeignWAL, func() { sqlitetest.CopyFile(t, backup, path) })
-	sqlitetest.WantUnavailable(t, s, storefile.ErrForeignWAL)
-	check(t, s.Close())
-	wantSameContent(t, backup, path)
-	_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
-	storetest.WantError(t, "Open", err, storefile.ErrForeignWAL)
-}
-
-func wantSameContent(t *testing.T, path, other string) {
-	t.Helper()
-	if !bytes.Equal(sqlitetest.ReadFile(t, path), sqlitetest.ReadFile(t, other)) {
-		t.Errorf("%s has another content than %s", other, path)
 	}
 }
 
@@ -164,7 +152,7 @@ func TestEmptiedFileIsNotTakenForNewStore(t *testing.T) {
 // without reading it.
 func TestContentThatCannotBeReadIsCheckedAgain(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
+	path := sqlitetest.NewPath(t)
 	check(t, os.Mkdir(path, 0o700)) // SQLite cannot open a folder
 	sqlitetest.WriteFile("commits")(t, path+"-wal")
 	file, err := storefile.New(path)

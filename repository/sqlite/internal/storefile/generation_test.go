@@ -3,7 +3,6 @@
 package storefile_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,7 +30,7 @@ func TestOpenRejectsFileReplacedBesideItsWAL(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path, saved := sqlitetest.NewStoreWithPet(t), filepath.Join(t.TempDir(), "saved.db")
+			path, saved := sqlitetest.NewStoreWithPet(t), sqlitetest.NewPath(t)
 			backup(t, path, saved)
 			crashed := sqlitetest.Crash(t, path, "Tom")
 			sqlitetest.CopyFile(t, saved, crashed)
@@ -50,7 +49,7 @@ func TestOpenRejectsFileReplacedBesideItsWAL(t *testing.T) {
 // that is damaged without its WAL.
 func TestOpenAcceptsStoreAfterCrashWithinCheckpoint(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.db")
+	path := sqlitetest.NewPath(t)
 	sqlitetest.NewStore(t, path, "")
 	store := sqlitetest.Open(t, path)
 	for range 90 { // many pages: names are in the table
@@ -62,10 +61,9 @@ func TestOpenAcceptsStoreAfterCrashWithinCheckpoint(t *testing.T) {
 	const pageSize = 4096
 	for pages := 1; pages < len(after)/pageSize; pages++ {
 		crashed := sqlitetest.CopyOf(t, before)
-		file, err := os.OpenFile(crashed, os.O_WRONLY, 0)
-		check(t, err)
-		_, err = file.WriteAt(after[:pages*pageSize], 0)
-		check(t, errors.Join(err, file.Close()))
+		content := sqlitetest.ReadFile(t, crashed)
+		content = append(after[:pages*pageSize:pages*pageSize], content[min(pages*pageSize, len(content)):]...)
+		check(t, os.WriteFile(crashed, content, 0))
 		sqlitetest.WantPets(t, crashed, 90)
 	}
 }

@@ -4,7 +4,6 @@ package storefile_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -19,21 +18,28 @@ import (
 	"example.com/petstore/repository/storetest"
 )
 
-// A store is not opened while another process replaces it, and not replaced or copied while
-// another process is opening it.
+// Another process has a lock on the folder: shared, while it opens the store, or exclusive, while it replaces it.
 func TestOpenAndReplaceExcludeEachOther(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		how  int // of the lock of the other process
-		call func(ctx context.Context, path string) error
-		want error
+		call   func(ctx context.Context, path string) error
+		shared bool
 	}{
-		"open while it is replaced":    {unix.LOCK_EX, openStore, context.DeadlineExceeded},
-		"open while it is opened":      {unix.LOCK_SH, openStore, nil},
-		"copy while it is replaced":    {unix.LOCK_EX, copyToTemp, context.DeadlineExceeded},
-		"copy while it is opened":      {unix.LOCK_SH, copyToTemp, nil},
-		"replace while it is replaced": {unix.LOCK_EX, replaceStore, context.DeadlineExceeded},
-		"replace while it is opened":   {unix.LOCK_SH, replaceStore, context.DeadlineExceeded},
+		"open": {func(ctx context.Context, path string) error {
+			store, err := repository.Open(ctx, sqlite.New(path), repository.Options{})
+			if err != nil {
+				return err
+			}
+			return store.Close()
+		}, true},
+		"copy": {func(ctx context.Context, path string) error {
+			_, err := sqlitetest.Copy(ctx, path, filepath.Join(t.TempDir(), "copy.db"))
+			return err
+		}, true},
+		"replace": {func(ctx context.Context, path string) error {
+			_, err := backup.Replace(ctx, path, path+".restored", time.Now())
+			return err
+		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -41,42 +47,19 @@ func TestOpenAndReplaceExcludeEachOther(t *testing.T) {
 			sqlitetest.CopyStore(t, path, path+".restored")
 			folder, err := os.Open(filepath.Dir(path))
 			check(t, err)
-			check(t, unix.Flock(int(folder.Fd()), test.how))
+			defer folder.Close()
 			wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(path))
-			ctx := t.Context()
-			if test.want != nil { // else it does not wait for the lock
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, 200*time.Millisecond)
-				defer cancel()
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			check(t, unix.Flock(int(folder.Fd()), unix.LOCK_EX))
+			storetest.WantError(t, "while it is replaced", test.call(ctx, path), context.DeadlineExceeded)
+			check(t, unix.Flock(int(folder.Fd()), unix.LOCK_SH))
+			if !test.shared {
+				storetest.WantError(t, "while it is opened", test.call(ctx, path), context.DeadlineExceeded)
+				check(t, unix.Flock(int(folder.Fd()), unix.LOCK_UN))
 			}
-			storetest.WantError(t, "the error", test.call(ctx, path), test.want)
-			if test.want != nil {
-				wantUnchanged()
-			}
-			check(t, folder.Close())
+			wantUnchanged()
 			check(t, test.call(t.Context(), path))
 		})
 	}
-}
-
-func openStore(ctx context.Context, path string) error {
-	store, err := repository.Open(ctx, sqlite.New(path), repository.Options{})
-	if err != nil {
-		return err
-	}
-	return store.Close()
-}
-
-func copyToTemp(ctx context.Context, path string) error {
-	file, err := os.CreateTemp("", "copy")
-	if err != nil {
-		return err
-	}
-	_, err = backup.Copy(ctx, path, file, sqlitetest.Ignore)
-	return errors.Join(err, os.Remove(file.Name()), file.Close())
-}
-
-func replaceStore(ctx context.Context, path string) error {
-	_, err := backup.Replace(ctx, path, path+".restored", time.Now())
-	return err
 }
