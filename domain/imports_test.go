@@ -27,9 +27,7 @@ const (
 
 	binding = "delivery/internal/binding" // of requests and of rows in files
 	record  = "delivery/internal/record"
-)
 
-const (
 	module = "example.com/petstore/"
 	cmd    = "cmd/petstore/internal/"
 )
