@@ -10,48 +10,24 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
-	"example.com/petstore/repository"
-	"example.com/petstore/usecase"
 )
 
-// A testStore is a store with its use cases.
-type testStore struct {
-	store  *repository.Store
-	pets   *usecase.Pets
-	orders *usecase.Orders
-	clock  *clock
-}
-
-// newTestStore opens a new store, at noon.
-func newTestStore(t *testing.T) testStore {
-	t.Helper()
-	store, c := open(t), &clock{noon}
-	return testStore{store, newPets(store, c), usecase.NewOrders(store, store.Orders(), c.now), c}
-}
-
-func (s testStore) add(t *testing.T, status domain.PetStatus) int64 {
+func (s *testStore) add(t *testing.T, status domain.PetStatus) int64 {
 	t.Helper()
 	pet, _, err := s.pets.Create(t.Context(), domain.NewPet{Name: "Rex", Status: status}, domain.IdempotencyKey{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return pet.ID
 }
 
-func (s testStore) place(t *testing.T, petID int64) domain.Order {
-	t.Helper()
-	order, _, err := s.orders.Place(t.Context(), petID, domain.IdempotencyKey{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return order
+func (s *testStore) place(ctx context.Context, petID int64) (domain.Order, error) {
+	order, _, err := s.orders.Place(ctx, petID, domain.IdempotencyKey{})
+	return order, err
 }
 
-func (s testStore) wantPet(t *testing.T, id int64, status domain.PetStatus) {
+func (s *testStore) wantPet(t *testing.T, id int64, status domain.PetStatus) {
 	t.Helper()
-	pet, err := s.pets.Get(t.Context(), id)
-	if err != nil || pet.Status != status {
-		t.Errorf("pet %d: got the status %q and %v, want %q", id, pet.Status, err, status)
+	if pet := must[domain.Pet](t)(s.pets.Get(t.Context(), id)); pet.Status != status {
+		t.Errorf("pet %d: got the status %q, want %q", id, pet.Status, status)
 	}
 }
 
@@ -60,43 +36,42 @@ func (s testStore) wantPet(t *testing.T, id int64, status domain.PetStatus) {
 func TestOrderChangesItsAnimal(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
-	for _, status := range []domain.PetStatus{domain.PetAvailable, ""} {
-		for _, test := range []struct {
-			end, other func(context.Context, int64) (domain.Order, error)
-			order      domain.OrderStatus
-			pet        domain.PetStatus
-		}{
-			{s.orders.Deliver, s.orders.Cancel, domain.OrderDelivered, domain.PetSold},
-			{s.orders.Cancel, s.orders.Deliver, domain.OrderCancelled, domain.PetAvailable},
-		} {
-			s.clock.time = noon
-			pet := s.add(t, status)
-			order := s.place(t, pet)
-			want := domain.Order{ID: order.ID, PetID: pet, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon}
-			if diff := cmp.Diff(want, order); diff != "" {
-				t.Errorf("Place (-want +got)\n%s", diff)
-			}
-			s.wantPet(t, pet, domain.PetPending)
-			_, _, err := s.orders.Place(t.Context(), pet, domain.IdempotencyKey{})
-			wantError(t, err, domain.ErrConflict, "pet_not_available")
-
-			want.Status, want.UpdatedAt = test.order, noon.Add(time.Hour)
-			for range 2 { // a repeated call changes nothing
-				s.clock.time = s.clock.time.Add(time.Hour)
-				if diff := cmp.Diff(want, must[domain.Order](t)(test.end(t.Context(), order.ID))); diff != "" {
-					t.Errorf("ended order (-want +got)\n%s", diff)
-				}
-				_, err := test.other(t.Context(), order.ID)
-				wantError(t, err, domain.ErrConflict, "order_state_conflict")
-				s.wantPet(t, pet, test.pet)
-			}
-			_, err = test.end(t.Context(), 4711)
-			wantError(t, err, domain.ErrNotFound, "order_not_found")
+	for _, test := range []struct {
+		before     domain.PetStatus
+		end, other func(context.Context, int64) (domain.Order, error)
+		order      domain.OrderStatus
+		after      domain.PetStatus
+	}{
+		{domain.PetAvailable, s.orders.Deliver, s.orders.Cancel, domain.OrderDelivered, domain.PetSold},
+		{"", s.orders.Cancel, s.orders.Deliver, domain.OrderCancelled, domain.PetAvailable},
+	} {
+		s.now = noon
+		pet := s.add(t, test.before)
+		order := must[domain.Order](t)(s.place(t.Context(), pet))
+		want := domain.Order{ID: order.ID, PetID: pet, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon}
+		if diff := cmp.Diff(want, order); diff != "" {
+			t.Errorf("Place (-want +got)\n%s", diff)
 		}
+		s.wantPet(t, pet, domain.PetPending)
+		_, err := s.place(t.Context(), pet)
+		wantError(t, err, domain.ErrConflict, "pet_not_available")
+
+		want.Status, want.UpdatedAt = test.order, noon.Add(time.Hour)
+		for range 2 { // a repeated call changes nothing
+			s.now = s.now.Add(time.Hour)
+			if diff := cmp.Diff(want, must[domain.Order](t)(test.end(t.Context(), order.ID))); diff != "" {
+				t.Errorf("ended order (-want +got)\n%s", diff)
+			}
+			_, err := test.other(t.Context(), order.ID)
+			wantError(t, err, domain.ErrConflict, "order_state_conflict")
+			s.wantPet(t, pet, test.after)
+		}
+		_, err = test.end(t.Context(), 4711)
+		wantError(t, err, domain.ErrNotFound, "order_not_found")
 	}
-	_, _, err := s.orders.Place(t.Context(), 4711, domain.IdempotencyKey{})
+	_, err := s.place(t.Context(), 4711)
 	wantError(t, err, domain.ErrNotFound, "pet_not_found")
-	_, _, err = s.orders.Place(t.Context(), s.add(t, domain.PetSold), domain.IdempotencyKey{})
+	_, err = s.place(t.Context(), s.add(t, domain.PetSold))
 	wantError(t, err, domain.ErrConflict, "pet_not_available")
 }
 
@@ -106,16 +81,12 @@ func TestCancelRejectsInconsistentPet(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	pet := s.add(t, domain.PetAvailable)
-	order := s.place(t, pet)
-	err := s.store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+	order := must[domain.Order](t)(s.place(t.Context(), pet))
+	check(t, s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Pets.ChangeStatusIf(ctx, pet, []domain.PetStatus{domain.PetPending}, domain.PetSold)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var known *domain.Error
-	if _, err := s.orders.Cancel(t.Context(), order.ID); err == nil || errors.As(err, &known) {
+	}))
+	if _, err := s.orders.Cancel(t.Context(), order.ID); err == nil || errors.As(err, new(*domain.Error)) {
 		t.Errorf("got %v, want an error other than a domain.Error", err)
 	}
 	s.wantPet(t, pet, domain.PetSold)

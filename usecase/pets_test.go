@@ -1,7 +1,6 @@
 package usecase_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"testing"
@@ -11,15 +10,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
-	"example.com/petstore/repository"
-	"example.com/petstore/usecase"
 )
-
-var rex = domain.NewPet{Name: "Rex", CategoryID: 7, Status: domain.PetAvailable}
-
-func newPets(store *repository.Store, c *clock) *usecase.Pets {
-	return usecase.NewPets(store, store.Pets(), c.now)
-}
 
 // keyOf returns the idempotency key of a caller.
 func keyOf(caller, value string) domain.IdempotencyKey {
@@ -28,18 +19,17 @@ func keyOf(caller, value string) domain.IdempotencyKey {
 
 func TestInvalidPetIsNotAdded(t *testing.T) {
 	t.Parallel()
-	store := open(t)
-	pets := newPets(store, &clock{noon})
+	s := newTestStore(t)
 	for _, name := range []string{"", "\u2003\u00a0", "a\x00", "not UTF-8: \xff", "a\uffff", "\U0010fffea"} { // FuzzCreatePet has more
-		_, _, err := pets.Create(t.Context(), domain.NewPet{Name: name, Status: "Sold"}, keyOf("1", "k"))
+		_, _, err := s.pets.Create(t.Context(), domain.NewPet{Name: name, Status: "Sold"}, keyOf("1", "k"))
 		wantError(t, err, domain.ErrInvalid, domain.CodeValidationFailed, "name "+domain.PetNameRule+"; status "+domain.PetStatusRule)
 	}
-	_, _, err := pets.Create(t.Context(), rex, keyOf("1", "a b"))
+	_, _, err := s.pets.Create(t.Context(), rex, keyOf("1", "a b"))
 	wantError(t, err, domain.ErrInvalid, domain.CodeInvalidIdempotencyKey, "Idempotency-Key must be 1 to 255 visible ASCII characters")
-	wantNames(t, store)
+	s.wantNames(t)
 
 	// A rejected request does not use its key.
-	if _, replayed, err := pets.Create(t.Context(), rex, keyOf("1", "k")); replayed || err != nil {
+	if _, replayed, err := s.pets.Create(t.Context(), rex, keyOf("1", "k")); replayed || err != nil {
 		t.Errorf("got replayed %t and %v, want a new pet", replayed, err)
 	}
 }
@@ -47,18 +37,18 @@ func TestInvalidPetIsNotAdded(t *testing.T) {
 func TestListRejectsInvalidQuery(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
+	check(t, s.changes.Begin(t.Context()))
 	for limit, valid := range map[int]bool{-1: false, 0: false, 1: true, 100: true, 101: false} {
 		page := domain.PageRequest{Limit: limit}
-		_, err := s.pets.List(t.Context(), domain.PetQuery{PageRequest: page, Status: domain.PetSold})
-		_, changesErr := usecase.NewChanges(s.store, s.store.Changes(), time.Now, 0).List(t.Context(), page)
+		_, petErr := s.pets.List(t.Context(), domain.PetQuery{PageRequest: page, Status: domain.PetSold})
 		_, orderErr := s.orders.List(t.Context(), domain.OrderQuery{PageRequest: page, Status: domain.OrderCancelled})
-		if valid && (err != nil || orderErr != nil || !errors.Is(changesErr, domain.ErrUnavailable)) { // none are recorded
-			t.Errorf("limit %d: got %v, %v and %v, want no errors", limit, err, orderErr, changesErr)
-		}
-		if !valid {
-			wantError(t, err, domain.ErrInvalid, domain.CodeInvalidParameter, "limit must be 1 to 100")
-			wantError(t, changesErr, domain.ErrInvalid, domain.CodeInvalidParameter, "limit must be 1 to 100")
-			wantError(t, orderErr, domain.ErrInvalid, domain.CodeInvalidParameter, "limit must be 1 to 100")
+		_, changesErr := s.changes.List(t.Context(), page)
+		for _, err := range []error{petErr, orderErr, changesErr} {
+			if valid {
+				check(t, err)
+			} else {
+				wantError(t, err, domain.ErrInvalid, domain.CodeInvalidParameter, "limit must be 1 to 100")
+			}
 		}
 	}
 	_, err := s.pets.List(t.Context(), domain.PetQuery{Status: "lost"})
@@ -69,76 +59,53 @@ func TestListRejectsInvalidQuery(t *testing.T) {
 
 func TestRetryAddsNothing(t *testing.T) {
 	t.Parallel()
-	store, c := open(t), &clock{noon}
-	pets := newPets(store, c)
-	add := func(pet domain.NewPet, key domain.IdempotencyKey) (domain.Pet, bool) {
-		t.Helper()
-		added, replayed, err := pets.Create(t.Context(), pet, key)
-		if err != nil {
-			t.Fatal(err)
+	s := newTestStore(t)
+	tom := domain.NewPet{Name: "Tom"}
+	for i, step := range []struct {
+		pet  domain.NewPet
+		key  domain.IdempotencyKey
+		at   time.Duration
+		want int64 // the id, an earlier one for a replay
+	}{
+		{rex, keyOf("1", "k"), 0, 1},
+		{rex, keyOf("1", "k"), port.IdempotencyTTL - time.Millisecond, 1},
+		{rex, keyOf("2", "k"), 0, 2},
+		{rex, domain.IdempotencyKey{}, 0, 3},
+		{rex, domain.IdempotencyKey{}, 0, 4},
+		{tom, keyOf("1", "k"), port.IdempotencyTTL, 5},
+	} {
+		s.now = noon.Add(step.at)
+		got, replayed, err := s.pets.Create(t.Context(), step.pet, step.key)
+		if diff := cmp.Diff(step.pet.WithID(step.want), got); err != nil || diff != "" || replayed != (i == 1) {
+			t.Errorf("step %d: got %v and replayed %t (-want +got)\n%s", i, err, replayed, diff)
 		}
-		return added, replayed
 	}
-	first, replayed := add(rex, keyOf("1", "k"))
-	if replayed {
-		t.Error("first request: got a replay")
+	_, replayed, err := s.pets.Create(t.Context(), rex, keyOf("1", "k"))
+	if wantError(t, err, domain.ErrReused, "idempotency_key_reused"); replayed {
+		t.Error("another request with the key was replayed")
 	}
-	c.time = noon.Add(port.IdempotencyTTL - 1e6)
-	again, replayed := add(rex, keyOf("1", "k"))
-	if diff := cmp.Diff(first, again); diff != "" || !replayed {
-		t.Errorf("retry: got replayed %t, want true (-first +again)\n%s", replayed, diff)
-	}
-	_, _, err := pets.Create(t.Context(), domain.NewPet{Name: "Tom"}, keyOf("1", "k"))
-	wantError(t, err, domain.ErrReused, "idempotency_key_reused")
-	wantNames(t, store, "Rex")
-
-	if _, replayed := add(rex, keyOf("2", "k")); replayed {
-		t.Error("key of another caller: got a replay")
-	}
-	if _, replayed := add(rex, domain.IdempotencyKey{}); replayed {
-		t.Error("no key: got a replay")
-	}
-	c.time = noon.Add(port.IdempotencyTTL)
-	if _, replayed := add(domain.NewPet{Name: "Tom"}, keyOf("1", "k")); replayed {
-		t.Error("expired key: got a replay")
-	}
-	wantNames(t, store, "Rex", "Rex", "Rex", "Tom")
+	s.wantNames(t, "Rex", "Rex", "Rex", "Rex", "Tom")
 }
 
 // With an engine that allows concurrent writers, a claim may have no result yet.
 func TestRetryWithoutAStoredPetIsRejected(t *testing.T) {
 	t.Parallel()
-	for result, check := range map[string]func(error){
-		"": func(err error) { wantError(t, err, domain.ErrConflict, "idempotency_in_progress") },
-		"{": func(err error) {
-			if known, ok := errors.AsType[*domain.Error](err); err == nil || ok {
-				t.Errorf("got %v, %v, want an error other than a domain.Error", err, known)
-			}
-		},
-	} {
-		store := open(t)
-		pets := newPets(store, &clock{noon})
-		if _, _, err := pets.Create(t.Context(), rex, keyOf("1", "k")); err != nil {
-			t.Fatal(err)
+	s := newTestStore(t)
+	retry := func() error {
+		_, replayed, err := s.pets.Create(t.Context(), rex, keyOf("1", "k"))
+		if replayed {
+			t.Error("got a replay")
 		}
-		err := store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-			first, _, err := r.Idempotency.Claim(ctx, port.Claim{IdempotencyKey: keyOf("1", "k"), At: noon})
-			claim := port.Claim{IdempotencyKey: keyOf("1", "copy"), Fingerprint: first.Fingerprint, At: noon}
-			var stored []byte
-			if result != "" {
-				stored = []byte(result)
-			}
-			return errors.Join(err, r.Idempotency.Complete(ctx, claim, stored))
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, replayed, err := pets.Create(t.Context(), rex, keyOf("1", "copy"))
-		if check(err); replayed {
-			t.Errorf("the result %q was replayed", result)
-		}
-		wantNames(t, store, "Rex")
+		return err
 	}
+	check(t, retry())
+	s.database.Exec(t, "UPDATE idempotency_keys SET result = NULL")
+	wantError(t, retry(), domain.ErrConflict, "idempotency_in_progress")
+	s.database.Exec(t, "UPDATE idempotency_keys SET result = $1", []byte("{"))
+	if err := retry(); err == nil || errors.As(err, new(*domain.Error)) {
+		t.Errorf("got %v, want an error other than a domain.Error", err)
+	}
+	s.wantNames(t, "Rex")
 }
 
 // The next version of the program reads the results that once stores, and compares the
@@ -147,21 +114,13 @@ func TestRetryWithoutAStoredPetIsRejected(t *testing.T) {
 // rejected, and a renamed one would make them return zero values.
 func TestStoredResultsStayReadable(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		value any
-		want  string
-	}{
-		{domain.NewPet{Name: "Rex", CategoryID: 7, Status: domain.PetSold}, `{"Name":"Rex","CategoryID":7,"Status":"sold"}`},
-		{domain.Pet{ID: 1, Name: "Rex", CategoryID: 7}, `{"ID":1,"Name":"Rex","CategoryID":7,"Status":""}`},
-		{int64(42), `42`},
-		{
-			domain.Order{ID: 1, PetID: 2, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon},
-			`{"ID":1,"PetID":2,"Status":"placed","CreatedAt":"2026-11-20T12:00:00Z","UpdatedAt":"2026-11-20T12:00:00Z"}`,
-		},
+	for want, value := range map[string]any{
+		`{"Name":"Rex","CategoryID":7,"Status":"sold"}`:                                                              domain.NewPet{Name: "Rex", CategoryID: 7, Status: domain.PetSold},
+		`{"ID":1,"Name":"Rex","CategoryID":7,"Status":""}`:                                                           domain.Pet{ID: 1, Name: "Rex", CategoryID: 7},
+		`{"ID":1,"PetID":2,"Status":"placed","CreatedAt":"2026-11-20T12:00:00Z","UpdatedAt":"2026-11-20T12:00:00Z"}`: domain.Order{ID: 1, PetID: 2, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon},
 	} {
-		got, err := json.Marshal(test.value)
-		if err != nil || string(got) != test.want {
-			t.Errorf("got %s and %v, want %s", got, err, test.want)
+		if got := must[[]byte](t)(json.Marshal(value)); string(got) != want {
+			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 }

@@ -2,53 +2,89 @@ package usecase_test
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/enginetest"
+	"example.com/petstore/usecase"
 )
 
 var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
+func noonPlus(d time.Duration) *time.Time {
+	t := noon.Add(d)
+	return &t
+}
+
+var rex = domain.NewPet{Name: "Rex", CategoryID: 7, Status: domain.PetAvailable}
+
 func TestMain(m *testing.M) { os.Exit(enginetest.WithDatabases(m).Run()) }
 
-// A clock returns a fixed time, which a test may change.
-type clock struct{ time time.Time }
-
-func (c *clock) now() time.Time { return c.time }
-
-func open(t *testing.T) *repository.Store {
-	t.Helper()
-	return openDatabase(t, enginetest.New(t))
+// A testStore is a new store with its use cases.
+type testStore struct {
+	*repository.Store
+	database enginetest.Database
+	now      time.Time // of the clock, which a test may set
+	pets     *usecase.Pets
+	orders   *usecase.Orders
+	keys     *usecase.Keys
+	changes  *usecase.Changes
 }
 
-func openDatabase(t *testing.T, database enginetest.Database) *repository.Store {
+// newTestStore opens a new store, at noon.
+func newTestStore(t *testing.T) *testStore {
+	t.Helper()
+	return newTestStoreOf(t, enginetest.New(t))
+}
+
+func newTestStoreOf(t *testing.T, database enginetest.Database) *testStore {
 	t.Helper()
 	store := must[*repository.Store](t)(repository.Open(t.Context(), database.Engine(), repository.Options{Migrate: true}))
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return store
+	t.Cleanup(func() { check(t, store.Close()) })
+	s := &testStore{Store: store, database: database, now: noon}
+	s.pets = usecase.NewPets(store, store.Pets(), s.clock)
+	s.orders = usecase.NewOrders(store, store.Orders(), s.clock)
+	s.keys = usecase.NewKeys(store, store.Keys(), s.clock)
+	s.changes = usecase.NewChanges(store, store.Changes(), s.clock, 0)
+	return s
 }
 
-func allPets(t *testing.T, store *repository.Store) []domain.Pet {
+// sqliteDatabase returns a new database of SQLite, also while the tests run with PostgreSQL.
+func sqliteDatabase(t *testing.T) enginetest.Database {
+	return enginetest.Database{Driver: enginetest.SQLite, DSN: filepath.Join(t.TempDir(), "pets.db")}
+}
+
+func (s *testStore) clock() time.Time { return s.now }
+
+// addPets adds n animals in one transaction.
+func (s *testStore) addPets(t *testing.T, n int) {
+	t.Helper()
+	check(t, s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+		_, err := r.Pets.CreateAll(ctx, slices.Repeat([]domain.NewPet{rex}, n))
+		return err
+	}))
+}
+
+func (s *testStore) allPets(t *testing.T) []domain.Pet {
 	t.Helper()
 	q := domain.PetQuery{PageRequest: domain.PageRequest{Limit: 10_000}}
-	return must[domain.Page[domain.Pet]](t)(store.Pets().List(t.Context(), q)).Items
+	return must[domain.Page[domain.Pet]](t)(s.Pets().List(t.Context(), q)).Items
 }
 
 // wantNames expects the pets with these names.
-func wantNames(t *testing.T, store *repository.Store, want ...any) {
+func (s *testStore) wantNames(t *testing.T, want ...any) {
 	t.Helper()
 	names := []any{}
-	for _, pet := range allPets(t, store) {
+	for _, pet := range s.allPets(t) {
 		names = append(names, pet.Name)
 	}
 	if got, want := fmt.Sprint(names...), fmt.Sprint(want...); got != want {
@@ -69,9 +105,14 @@ func wantError(t *testing.T, err error, kind domain.Kind, code domain.Code, mess
 func must[T any](t *testing.T) func(value T, err error) T {
 	return func(value T, err error) T {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return value
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
