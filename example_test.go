@@ -3,7 +3,6 @@ package petstore_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,30 +19,36 @@ import (
 	"example.com/petstore/repository/sqlite"
 )
 
-// Mount the API on an engine of the host, under a prefix and after middleware.
+// Mount the API on an engine of the host, under a prefix and after middleware. Unknown paths and
+// unsupported methods of the engine get the error format of the API.
 func Example() {
 	service, remove := openService(petstore.Options{})
 	defer remove()
 	key, err := service.Keys().Create(context.Background(), "example", 0)
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 
 	engine := gin.New()
 	engine.Use(func(c *gin.Context) { c.Header("X-Team", "animals") })
 	if err := service.Mount(engine.Group("/shop/v1")); err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
+
+	engine.HandleMethodNotAllowed = true
+	engine.NoRoute(rest.NotFound)
+	engine.NoMethod(service.API().MarkDeprecated, rest.MethodNotAllowed)
 
 	request := httptest.NewRequest(http.MethodPost, "/shop/v1/pets", strings.NewReader(`{"name":"Rex","categoryId":7}`))
 	request.Header.Set("Authorization", "Bearer "+key)
 	request.Header.Set("Content-Type", "application/json")
 	printResponse(engine, request, "X-Team", "Location")
+	printResponse(engine, httptest.NewRequest(http.MethodDelete, "/shop/v1/pets/1", http.NoBody), "Allow", "Sunset")
 	// Output:
 	// 201 animals ./pets/1
 	// {"id":1,"name":"Rex","categoryId":7}
+	// 405 GET, HEAD, OPTIONS Thu, 05 Dec 2030 00:00:00 GMT
+	// {"code":"method_not_allowed","message":"this path does not support the method DELETE, see the header Allow","status":405}
 }
 
 // The document has the title and the authentication of the host, and the address of the API relative
@@ -60,12 +65,10 @@ func Example_documentation() {
 
 	engine := gin.New()
 	if err := service.Mount(engine.Group("/shop/v1")); err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	if err := swagger.Mount(engine.Group("/shop/docs"), service); err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 
 	recorder := httptest.NewRecorder()
@@ -95,8 +98,7 @@ func ExampleOptions_authenticate() {
 	}
 	engine := gin.New()
 	if err := service.Mount(engine.Group("/v1"), signIn); err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 
 	for _, session := range []string{"", "another-session", "a-secret-session"} {
@@ -126,26 +128,6 @@ func authenticate(c *gin.Context) (caller string, err error) {
 	return user, nil
 }
 
-// Send the error format of the API for unknown paths and unsupported methods of the engine.
-func ExampleService_API() {
-	service, remove := openService(petstore.Options{})
-	defer remove()
-
-	engine := gin.New()
-	if err := service.Mount(engine.Group("/shop/v1")); err != nil {
-		fmt.Println(err)
-		return
-	}
-	engine.HandleMethodNotAllowed = true
-	engine.NoRoute(rest.NotFound)
-	engine.NoMethod(service.API().MarkDeprecated, rest.MethodNotAllowed)
-
-	printResponse(engine, httptest.NewRequest(http.MethodDelete, "/shop/v1/pets/1", http.NoBody), "Allow", "Sunset")
-	// Output:
-	// 405 GET, HEAD, OPTIONS Thu, 05 Dec 2030 00:00:00 GMT
-	// {"code":"method_not_allowed","message":"this path does not support the method DELETE, see the header Allow","status":405}
-}
-
 // openService opens a service with a store in a temporary directory. remove closes and deletes it.
 func openService(o petstore.Options) (service *petstore.Service, remove func()) {
 	dir, err := os.MkdirTemp("", "petstore")
@@ -164,16 +146,10 @@ func openService(o petstore.Options) (service *petstore.Service, remove func()) 
 func printResponse(engine http.Handler, request *http.Request, headers ...string) {
 	recorder := httptest.NewRecorder()
 	engine.ServeHTTP(recorder, request)
-	response := recorder.Result()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	line := []any{response.StatusCode}
+	line := []any{recorder.Code}
 	for _, header := range headers {
-		line = append(line, response.Header.Get(header))
+		line = append(line, recorder.Result().Header.Get(header))
 	}
 	fmt.Println(line...)
-	fmt.Println(string(body))
+	fmt.Println(recorder.Body)
 }

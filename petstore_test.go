@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -20,6 +21,7 @@ import (
 
 	"example.com/petstore"
 	"example.com/petstore/delivery/http/swagger"
+	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/repository/sqlite"
 )
 
@@ -89,50 +91,41 @@ func metricNames(t *testing.T, registry *prometheus.Registry) map[string]bool {
 
 func TestMetricsAreRegisteredUntilClose(t *testing.T) {
 	t.Parallel()
-	registry, dir := prometheus.NewRegistry(), t.TempDir()
-	open := func(name string) (*petstore.Service, error) {
-		return petstore.New(t.Context(), petstore.Options{Store: sqlite.New(filepath.Join(dir, name)), Metrics: registry})
-	}
-	first, err := open("first.db")
-	if err != nil {
-		t.Fatal(err)
-	}
+	registry := prometheus.NewRegistry()
+	first := newService(t, petstore.Options{Metrics: registry})
 	if _, err := first.Keys().Create(t.Context(), "till", time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{
-		"petstore_key_expiration_timestamp_seconds", "petstore_http_requests_in_flight", "petstore_store_commit_batch_size", "petstore_store_errors_total",
-		"petstore_store_waiting_transactions", "go_sql_open_connections",
-	} {
-		if names := metricNames(t, registry); !names[name] {
-			t.Errorf("got the metrics %v, want %s among them", names, name)
+	want := func(want map[string]bool) { // docs/metrics.md is compared with all
+		t.Helper()
+		names := metricNames(t, registry)
+		for name, registered := range want {
+			if names[name] != registered {
+				t.Errorf("got the metrics %v, want %s: %t", names, name, registered)
+			}
 		}
 	}
-	if _, err := open("second.db"); err == nil || !strings.Contains(err.Error(), "another registry") {
+	const expiration, waiting = "petstore_key_expiration_timestamp_seconds", "petstore_store_waiting_transactions"
+	want(map[string]bool{expiration: true, waiting: true, "petstore_http_requests_in_flight": true, "go_sql_open_connections": true})
+	other := petstore.Options{Metrics: registry, Store: sqlite.New(filepath.Join(t.TempDir(), "pets.db"))}
+	if _, err := petstore.New(t.Context(), other); err == nil || !strings.Contains(err.Error(), "another registry") {
 		t.Errorf("a second service: got error %v, want the remedy", err)
 	}
 	if err := first.Store().Close(); err != nil {
 		t.Fatal(err)
 	}
-	if names := metricNames(t, registry); names["petstore_key_expiration_timestamp_seconds"] || !names["petstore_store_waiting_transactions"] {
-		t.Errorf("with a closed store: got the metrics %v, want all but those of the keys", names)
-	}
+	want(map[string]bool{expiration: false, waiting: true})
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if names := metricNames(t, registry); len(names) != 0 {
 		t.Errorf("after Close: got the metrics %v, want none", names)
 	}
-	second, err := open("second.db")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := first.Close(); err != nil || len(metricNames(t, registry)) == 0 {
-		t.Errorf("a second Close: got error %v and the metrics %v, want those of the second service", err, metricNames(t, registry))
-	}
-	if err := second.Close(); err != nil {
+	newService(t, other)
+	if err := first.Close(); err != nil {
 		t.Error(err)
 	}
+	want(map[string]bool{waiting: true}) // of the second service, after a second Close of the first
 }
 
 func TestTwoServicesInOneProcessAreIndependent(t *testing.T) {
@@ -157,22 +150,24 @@ func TestTwoServicesInOneProcessAreIndependent(t *testing.T) {
 	}
 }
 
-func TestNewRequiresStoreWithSchema(t *testing.T) {
+func TestOptionsAreCheckedBeforeTheStoreIsCreated(t *testing.T) {
 	t.Parallel()
-	missing := filepath.Join(t.TempDir(), "missing.db")
-	rejected := filepath.Join(t.TempDir(), "rejected.db")
-	for name, o := range map[string]petstore.Options{
-		"Options.Store":  {},
-		"missing.db":     {Store: sqlite.New(missing), NoMigration: true},
-		"RequestTimeout": {Store: sqlite.New(rejected), RequestTimeout: -1},
-	} {
-		if _, err := petstore.New(t.Context(), o); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("got error %v, want one about %s", err, name)
-		}
+	if _, err := petstore.New(t.Context(), petstore.Options{}); err == nil || !strings.Contains(err.Error(), "Options.Store") {
+		t.Errorf("got %v, want an error about the store", err)
 	}
-	for _, path := range []string{missing, rejected} {
-		if _, err := os.Stat(path); err == nil {
-			t.Errorf("%s was created", path)
+	for want, o := range map[string]petstore.Options{
+		"there is no such file": {NoMigration: true},
+		"petstore.New: Options.ChangesRetention is 59m0s: use at least 1h0m0s": {ChangesRetention: 59 * time.Minute},
+		"petstore.New: Options.ChangeStreams is negative":                      {ChangeStreams: -1},
+		"petstore.New: Options.RequestTimeout is negative":                     {RequestTimeout: -1},
+	} {
+		path := filepath.Join(t.TempDir(), "pets.db")
+		o.Store = sqlite.New(path)
+		if _, err := petstore.New(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the store was created: %v", err)
 		}
 	}
 }
@@ -193,18 +188,35 @@ func TestKeyUsesAreStoredOnClose(t *testing.T) {
 	}
 }
 
-func TestFailedWriteOfKeyUsesIsLoggedOnce(t *testing.T) {
+// TestFirstFailedWriteOfKeyUsesIsLogged: with requests that only read, no other error says that writes fail.
+func TestFirstFailedWriteOfKeyUsesIsLogged(t *testing.T) {
 	t.Parallel()
-	core, log := observer.New(zap.WarnLevel)
-	service := newService(t, petstore.Options{Logger: zap.New(core)})
-	status(t, mounted(t, service), "/pets", newKey(t, service))
-	if err := service.Store().Close(); err != nil {
-		t.Fatal(err)
-	}
-	_ = service.Close()
-	if got := log.FilterMessage("cannot store when API keys were last used").Len(); got != 1 {
-		t.Errorf("got %d entries, want 1", got)
-	}
+	database := enginetest.Database{Driver: enginetest.SQLite, DSN: filepath.Join(t.TempDir(), "pets.db")}
+	synctest.Test(t, func(t *testing.T) {
+		core, log := observer.New(zap.WarnLevel)
+		service := newService(t, petstore.Options{Store: database.Engine(), Logger: zap.New(core)})
+		engine, first, second := mounted(t, service), newKey(t, service), newKey(t, service)
+		want := func(want int) {
+			t.Helper()
+			if got := log.FilterMessage("cannot store when API keys were last used").Len(); got != want || log.Len() != want {
+				t.Errorf("got the log %v, want %d entries", log.All(), want)
+			}
+		}
+		status(t, engine, "/pets", first)
+		database.Exec(t, "ALTER TABLE api_keys RENAME TO removed")
+		time.Sleep(6 * time.Second)
+		want(1)
+		time.Sleep(5 * time.Second)
+		want(1)
+		database.Exec(t, "ALTER TABLE removed RENAME TO api_keys")
+		time.Sleep(5 * time.Second)
+		status(t, engine, "/pets", second)
+		if err := service.Store().Close(); err != nil {
+			t.Fatal(err)
+		}
+		_ = service.Close()
+		want(2)
+	})
 }
 
 func TestDocumentHasNoAPIKeysOfPetstoreIfTheHostAuthenticates(t *testing.T) {
@@ -238,24 +250,5 @@ func TestEndOfContextInterruptsNewOnly(t *testing.T) {
 	}
 	if _, err := petstore.New(ctx, petstore.Options{Store: store}); err == nil {
 		t.Error("with an ended context New returned no error")
-	}
-}
-
-func TestInvalidOptionsAreRejectedBeforeTheStoreIsCreated(t *testing.T) {
-	t.Parallel()
-	for want, o := range map[string]petstore.Options{
-		"Options.ChangesRetention is 59m0s: use at least 1h0m0s": {ChangesRetention: 59 * time.Minute},
-		"Options.ChangeStreams is negative":                      {ChangeStreams: -1},
-		"Options.RequestTimeout is negative":                     {RequestTimeout: -1},
-	} {
-		path := filepath.Join(t.TempDir(), "pets.db")
-		o.Store = sqlite.New(path)
-		_, err := petstore.New(t.Context(), o)
-		if err == nil || err.Error() != "petstore.New: "+want {
-			t.Errorf("got %v, want %s", err, want)
-		}
-		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("the store was created: %v", err)
-		}
 	}
 }
