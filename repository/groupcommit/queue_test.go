@@ -76,8 +76,8 @@ type testQueue struct {
 	*groupcommit.Queue[names]
 	database database
 
-	polls     int // of the last test that polls
-	pollError error
+	polls     int              // the calls of Poll
+	pollError error            // that Poll returns
 	batches   []int            // the numbers of functions that shared a commit, before their callers return
 	committed []engine.Changes // of the commits
 }
