@@ -247,7 +247,10 @@ func TestStreamOutlivesDeadlines(t *testing.T) {
 			})
 		},
 		"of HTTP/2": func(t *testing.T, s *testServer) {
-			withHTTP2 := httptest.NewUnstartedServer(s.engine(t))
+			engine, api := gin.New(), s.api(t)
+			api.SetStreamTimes(100*time.Millisecond, 500*time.Millisecond) // quiet for 1.5 s
+			check(t, api.Mount(engine.Group("/v1")))
+			withHTTP2 := httptest.NewUnstartedServer(engine)
 			withHTTP2.EnableHTTP2 = true
 			withHTTP2.StartTLS()
 			t.Cleanup(withHTTP2.Close)
