@@ -78,32 +78,23 @@ var errFailure = errors.New("failure")
 
 func failed() (engine.Changes, error) { return engine.Changes{}, errFailure }
 
-// failureCounts count the failures of a store.
-type failureCounts struct {
-	mu    sync.Mutex
-	count map[engine.Failure]int
-}
-
-func (c *failureCounts) add(failure engine.Failure) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.count[failure]++
-}
-
-// want compares the failures since its last call with want.
-func (c *failureCounts) want(t *testing.T, want map[engine.Failure]int) {
+// openCounting opens a store and returns it with a function that expects the failures since its last call.
+func openCounting(t *testing.T, e engine.Engine) (_ *repository.Store, wantFailures func(...engine.Failure)) {
 	t.Helper()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	storetest.Equal(t, "the failures", want, c.count)
-	clear(c.count)
-}
-
-// openCounting opens a store and returns it with the counts of its failures.
-func openCounting(t *testing.T, e engine.Engine) (*repository.Store, *failureCounts) {
-	t.Helper()
-	failures := &failureCounts{count: map[engine.Failure]int{}}
-	return open(t, e, repository.Options{ObserveFailure: failures.add}), failures
+	var mu sync.Mutex
+	var failures []engine.Failure
+	observe := func(failure engine.Failure) {
+		mu.Lock()
+		defer mu.Unlock()
+		failures = append(failures, failure)
+	}
+	return open(t, e, repository.Options{ObserveFailure: observe}), func(want ...engine.Failure) {
+		t.Helper()
+		mu.Lock()
+		defer mu.Unlock()
+		storetest.Equal(t, "the failures", want, failures)
+		failures = nil
+	}
 }
 
 // A txFunc is the argument of InTx.

@@ -32,9 +32,9 @@ func addingMany(n int) txFunc {
 	}
 }
 
-func TestDeadlineOfEachIsObserved(t *testing.T) {
+func TestDeadlineOfEachIsObservedAndErrorsOfCallersAreNot(t *testing.T) {
 	t.Parallel()
-	store, failures := openCounting(t, newEngine(t))
+	store, wantFailures := openCounting(t, newEngine(t))
 	inTx(t, store, addingMany(2))
 	soon, stop := context.WithTimeout(t.Context(), time.Millisecond)
 	defer stop()
@@ -43,10 +43,14 @@ func TestDeadlineOfEachIsObserved(t *testing.T) {
 		return nil
 	})
 	storetest.WantError(t, "the error", err, domain.ErrUnavailable, context.DeadlineExceeded)
-	failures.want(t, map[engine.Failure]int{engine.FailureTimeout: 1})
+	wantFailures(engine.FailureTimeout)
 	failure := errors.New("failure")
 	storetest.WantError(t, "Each", store.Pets().Each(t.Context(), "", func(domain.Pet) error { return failure }), failure)
-	failures.want(t, map[engine.Failure]int{})
+	_, err = store.Pets().Get(t.Context(), 4711)
+	storetest.WantError(t, "Get", err, domain.ErrNotFound)
+	err = store.InTx(t.Context(), func(context.Context, port.Repositories) error { return domain.PetNotAvailable(1) })
+	storetest.WantError(t, "InTx", err, domain.ErrConflict)
+	wantFailures()
 }
 
 func TestEachStatementHasASpan(t *testing.T) {

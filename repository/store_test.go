@@ -142,10 +142,10 @@ func TestVersionsAreCheckedUnlessTheyMayBeStale(t *testing.T) {
 
 func TestVersionsAreUnavailableWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
-	s, failures := openCounting(t, checking(newEngine(t), failed))
+	s, wantFailures := openCounting(t, checking(newEngine(t), failed))
 	_, _, err := s.Versions(t.Context())
 	storetest.WantError(t, "Versions", err, domain.ErrUnavailable)
-	failures.want(t, map[engine.Failure]int{engine.FailureOther: 1})
+	wantFailures(engine.FailureOther)
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, _, err = s.Versions(canceled)
