@@ -2,6 +2,8 @@ package postgres_test
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -78,9 +80,9 @@ func versionsOf(t *testing.T, stores ...*repository.Store) (all [][2]uint64) {
 	return all
 }
 
-// After a failover that lost commits, the numbers of the row are those of other commits, and connections that read may be to the
-// previous primary server.
-func TestNewConnectionInvalidatesCachesAndReplacesThoseThatRead(t *testing.T) {
+// After a failover, connections that read may be to the previous primary server. If it lost commits, the numbers of the row are
+// those of other commits, so caches are stale, too.
+func TestNewConnectionReplacesThoseThatRead(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
 	store := open(t, dsn, repository.Options{Migrate: true, MaxOpenConns: 1})
@@ -98,4 +100,39 @@ func TestNewConnectionInvalidatesCachesAndReplacesThoseThatRead(t *testing.T) {
 	if len(reader) != 1 || len(other) != 1 || reader[0] == other[0] {
 		t.Errorf("got the connections %v and then %v, want another one", reader, other)
 	}
+}
+
+// A number that a reader has seen must not be returned again after a commit that began later
+// was acknowledged.
+func TestNoVersionOutlivesAConcurrentCommit(t *testing.T) {
+	t.Parallel()
+	const writers, commits = 2, 100
+	stores := openProcesses(t, 3)
+	var started, acknowledged atomic.Int64
+	var clients sync.WaitGroup
+	for _, store := range stores[:writers] {
+		clients.Go(func() {
+			for range commits {
+				started.Add(1)
+				storetest.WantError(t, "InTx", store.InTx(t.Context(), adding("Rex")), nil)
+				acknowledged.Add(1)
+			}
+		})
+	}
+	for _, store := range stores {
+		clients.Go(func() {
+			var seen uint64
+			var startedThen, before int64
+			for before < writers*commits {
+				before = acknowledged.Load()
+				added, _, err := store.Versions(t.Context())
+				storetest.WantError(t, "Versions", err, nil)
+				if added == seen && before > startedThen {
+					t.Errorf("got %d again after %d commits were acknowledged that began later", added, before-startedThen)
+				}
+				seen, startedThen = added, started.Load()
+			}
+		})
+	}
+	clients.Wait()
 }
