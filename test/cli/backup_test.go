@@ -2,19 +2,13 @@ package cli
 
 import (
 	"fmt"
-	"maps"
-	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 
 	"example.com/petstore/test/harness"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestBackupHasEveryAcknowledgedAnimal(t *testing.T) {
@@ -45,26 +39,6 @@ func TestInterruptedBackupWritesNothing(t *testing.T) {
 		t.Errorf("got code %d and the last line %q; want 1 and that it was interrupted", code, lastLine)
 	}
 	wantModes(t, dir, before)
-}
-
-// A backup that is newer by its name, because another process wrote it or the clock was set
-// back, is not removed.
-func TestBackupKeepsTheLatestBackups(t *testing.T) {
-	t.Parallel()
-	dir, folder := harness.NewStore(t), t.TempDir()
-	others := []string{"petstore.db", "petstore-20260101T000000.000Z.db.old", "x-petstore-20260101T000000.000Z.db"}
-	for _, name := range append(others, "petstore-20260101T000000.000Z.db", "petstore-99991231T235959.999Z.db", "petstore-20260102T000000.000Z.db.partial") {
-		harness.Check(t, os.WriteFile(filepath.Join(folder, name), nil, 0o600))
-	}
-	var made []string
-	for range 4 {
-		stdout := harness.MustRun(t, dir, "backup", "--keep", "3", folder)
-		made = append(made, filepath.Base(regexp.MustCompile(`wrote (\S+):`).FindStringSubmatch(stdout)[1]))
-	}
-	want := slices.Sorted(slices.Values(append(others, "petstore-99991231T235959.999Z.db", made[1], made[2], made[3])))
-	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(modes(t, folder)))); diff != "" {
-		t.Errorf("files (-want +got)\n%s", diff)
-	}
 }
 
 func TestConcurrentBackupsRemoveNotAll(t *testing.T) {

@@ -39,15 +39,6 @@ func TestExportHasTheRecordsAndTheJSONOfTheAPI(t *testing.T) {
 	}
 }
 
-func TestExportNeedsRecordedChanges(t *testing.T) {
-	t.Parallel()
-	dir := harness.NewStore(t)
-	harness.WantError(t, dir, "export --type changes changes.ndjson", "no changes are recorded: set changes.enabled and start the service: changes.ndjson was not written")
-	if found := modes(t, dir); found["changes.ndjson"] != 0 {
-		t.Errorf("got the files %v, want no export", found)
-	}
-}
-
 // TestStoppedExportLeavesNoFile stops exports, which would end before if their standard error did not block. It expects that
 // another run succeeds, also after a SIGKILL, which leaves a partial file.
 func TestStoppedExportLeavesNoFile(t *testing.T) {

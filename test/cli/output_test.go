@@ -2,56 +2,18 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/creack/pty"
-	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/test/harness"
 )
-
-func TestOutputIsATableOrJSONWithTheMembersOfTheHelp(t *testing.T) {
-	t.Parallel()
-	dir := harness.NewStore(t)
-	harness.PrintedKey(t, dir, "create", "--name", "till 1")
-	for command, want := range map[string][]string{
-		"keys list":      {"createdAt", "expiresAt", "id", "lastFour", "lastUsedAt", "name", "readOnly", "revokedAt", "state"},
-		"config":         {"setting", "source", "value"},
-		"version":        {"commit", "goVersion", "version"},
-		"migrate status": {"schemaVersion"},
-	} {
-		args := strings.Fields(command)
-		var output any
-		harness.Check(t, json.Unmarshal([]byte(harness.RunOK(t, dir, append(args, "--output", "json")...)), &output))
-		if list, isList := output.([]any); isList && (command == "keys list" || command == "config") {
-			output = list[0]
-		}
-		object, _ := output.(map[string]any)
-		members := slices.Sorted(maps.Keys(object))
-		if diff := cmp.Diff(want, members); diff != "" {
-			t.Errorf("%s: members (-want +got)\n%s", command, diff)
-		}
-		_, help, _ := strings.Cut(strings.Join(strings.Fields(harness.RunOK(t, dir, append(args, "--help")...)), " "), "With --output json it prints ")
-		help, _, _ = strings.Cut(help, " Usage:")
-		for _, member := range members {
-			if !strings.Contains(help, member) {
-				t.Errorf("the help of %s does not name the member %s", command, member)
-			}
-		}
-		if table, printed := harness.RunOK(t, dir, append(args, "--output", "table")...), harness.RunOK(t, dir, args...); table != printed || json.Valid([]byte(table)) {
-			t.Errorf("%s: got %q with --output table and %q without, want the same table", command, table, printed)
-		}
-	}
-}
 
 func TestFailingOutputIsAnErrorUnlessItsReaderHasExited(t *testing.T) {
 	t.Parallel()

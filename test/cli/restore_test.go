@@ -3,7 +3,6 @@ package cli
 import (
 	"net/http"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -46,36 +45,6 @@ func wantAnimals(t *testing.T, dir string, want int) {
 	}
 }
 
-func TestRestoreRejectsWhatIsNoBackup(t *testing.T) {
-	t.Parallel()
-	dir := harness.NewStore(t)
-	harness.Check(t, os.Symlink("petstore.db", filepath.Join(dir, "link.db")))
-	before := modes(t, dir)
-	for name, want := range map[string]string{
-		"missing.db":  "there is no backup missing.db: correct the path",
-		"petstore.db": "petstore.db is the store itself: name a backup",
-		"link.db":     "link.db is the store itself: name a backup",
-		".":           "copy .: it is not a regular file: name the file that holds the store",
-	} {
-		harness.WantError(t, dir, "restore "+name, want)
-	}
-	wantModes(t, dir, before)
-}
-
-func TestRestoreReplacesTheFileBehindALink(t *testing.T) {
-	t.Parallel()
-	dir, folder := harness.NewStore(t), t.TempDir()
-	harness.Run(t, dir, "backup", "monday.db")
-	harness.Run(t, dir, "seed", "--count", "5")
-	harness.Check(t, os.Rename(harness.StorePath(dir), filepath.Join(folder, "pets.db")))
-	harness.Check(t, os.Symlink(filepath.Join(folder, "pets.db"), harness.StorePath(dir)))
-	harness.MustRun(t, dir, "restore", "monday.db")
-	if target, err := os.Readlink(harness.StorePath(dir)); err != nil || target != filepath.Join(folder, "pets.db") {
-		t.Errorf("got the link %q, %v, want it unchanged", target, err)
-	}
-	wantAnimals(t, dir, 0)
-}
-
 // TestRestoreEndsPositionsOfChanges: the changes after a restore would have positions of others that a client has read.
 func TestRestoreEndsPositionsOfChanges(t *testing.T) {
 	t.Parallel()
@@ -91,24 +60,6 @@ func TestRestoreEndsPositionsOfChanges(t *testing.T) {
 	restored := harness.Start(t, dir, "--set", "changes.enabled=true")
 	restored.Key = s.Key
 	restored.WantStatus(t, "/v1/changes?after="+read[1], http.StatusGone)
-}
-
-func TestRestoreRejectsLinkToMissingFile(t *testing.T) {
-	t.Parallel()
-	dir := harness.NewStore(t)
-	harness.Run(t, dir, "backup", "monday.db")
-	for name, test := range map[string]struct{ target, want string }{
-		"none.db": {"missing/pets.db", "restore the store none.db: it is a symbolic link to a file that does not exist: correct the link"},
-		"loop.db": {"loop.db", "restore the store loop.db: EvalSymlinks: too many links: correct the link"},
-	} {
-		harness.Check(t, os.Symlink(test.target, filepath.Join(dir, name)))
-		before := modes(t, dir)
-		harness.WantError(t, dir, "restore monday.db --set database.dsn="+name, test.want)
-		if target, err := os.Readlink(filepath.Join(dir, name)); err != nil || target != test.target {
-			t.Errorf("got the link %q, %v, want it unchanged", target, err)
-		}
-		wantModes(t, dir, before)
-	}
 }
 
 // TestRestoreNamesTheKeysThatItMakesUsable revokes keys while the service runs, which is then

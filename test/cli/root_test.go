@@ -1,31 +1,13 @@
 package cli
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
-	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"example.com/petstore/test/harness"
 )
-
-func TestHelpAndVersionArePrinted(t *testing.T) {
-	t.Parallel()
-	const version = "petstore v0.0.0-test (commit test, "
-	for args, want := range map[string]string{
-		"--help": "Serve the catalogue of an animal store over HTTP", "keys": "Create, list, rotate and revoke API keys", "completion powershell": "# powershell completion for petstore", // see the package completion for the other shells
-		"version": version + runtime.Version() + ")\n", "--version": version + runtime.Version() + ")\n",
-	} {
-		if stdout := harness.RunOK(t, t.TempDir(), strings.Fields(args)...); !strings.HasPrefix(stdout, want) {
-			t.Errorf("%s: got %.200q, want it to begin with %q", args, stdout, want)
-		}
-	}
-}
 
 // invalidCommandLines have the exit code 2. Each error is after "petstore: ".
 var invalidCommandLines = map[string]string{
@@ -135,53 +117,4 @@ func TestRejectedCommandSaysWhyAndCreatesNothing(t *testing.T) {
 		}
 	}
 	wantModes(t, dir, before)
-}
-
-func TestCompletionOfSetListsTheSettings(t *testing.T) {
-	t.Parallel()
-	var settings []struct{ Setting string }
-	harness.Check(t, json.Unmarshal([]byte(harness.RunOK(t, t.TempDir(), "config", "--output", "json")), &settings))
-	var want strings.Builder
-	for _, s := range settings[1:] { // --set cannot set the first one, the file
-		want.WriteString(s.Setting + "=\n")
-	}
-	want.WriteString(":6\n") // no space, no names of files
-	for _, args := range [][]string{{"serve", "--set", ""}, {"keys", "list", "--set", "log"}} {
-		stdout, _, code := harness.Run(t, t.TempDir(), append([]string{"__complete"}, args...)...)
-		if diff := cmp.Diff(want.String(), stdout); code != 0 || diff != "" {
-			t.Errorf("%v: got code %d, want 0 (-want +got)\n%s", args, code, diff)
-		}
-	}
-}
-
-func TestConfigPrintsSettingsAndSources(t *testing.T) {
-	t.Parallel()
-	for format, lines := range map[string][]string{
-		"table": {
-			`SETTING +VALUE +SOURCE`,
-			`config +petstore\.yaml +default`,
-			`server\.address +127\.0\.0\.1:0 +PETSTORE_SERVER_ADDRESS`,
-			`server\.request_timeout +10s +default`,
-			`database\.dsn +\(hidden\) +command line`,
-			`log\.level +warn +petstore\.yaml`,
-			`log\.format +console +command line`,
-			`admin\.address +"" +PETSTORE_ADMIN_ADDRESS`,
-		},
-		"json": {
-			` +"setting": "admin.address",\n +"value": "",\n +"source": "PETSTORE_ADMIN_ADDRESS"`,
-			` +"setting": "database.dsn",\n +"value": "\(hidden\)",\n +"source": "command line"`,
-		},
-	} {
-		dir := t.TempDir()
-		harness.WriteFile(t, dir, "petstore.yaml", "log: {level: warn}")
-		stdout := harness.RunOK(t, dir, "config", "--output", format, "--set", "database.dsn=secret.db", "--set", "log.format=console")
-		for _, line := range lines {
-			if !regexp.MustCompile(`(?m)^` + line + `$`).MatchString(stdout) {
-				t.Errorf("the output has no line %s", line)
-			}
-		}
-		if strings.Contains(stdout, "secret") {
-			t.Errorf("got %s, want no secret", stdout)
-		}
-	}
 }

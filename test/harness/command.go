@@ -99,16 +99,6 @@ func WantError(t *testing.T, dir, args, message string) {
 	}
 }
 
-// WantOutput runs petstore with args, separated by spaces, in dir. It expects the exit code 0, and that standard output begins
-// and ends with texts.
-func WantOutput(t *testing.T, dir, args, begin, end string) {
-	t.Helper()
-	stdout, stderr, code := Run(t, dir, strings.Fields(args)...)
-	if code != 0 || !strings.HasPrefix(stdout, begin) || !strings.HasSuffix(stdout, end) {
-		t.Errorf("petstore %s: got code %d, stdout %q, stderr %q; want 0 and %q to %q", args, code, stdout, stderr, begin, end)
-	}
-}
-
 // ReadFile returns the text of a file.
 func ReadFile(t *testing.T, path string) string {
 	t.Helper()
@@ -118,7 +108,7 @@ func ReadFile(t *testing.T, path string) string {
 }
 
 // WriteFile writes a file in dir.
-func WriteFile(t *testing.T, dir, name, text string) {
+func WriteFile(t testing.TB, dir, name, text string) {
 	t.Helper()
 	Check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 }

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"example.com/petstore/test/harness"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestScripts runs the scripts in testdata/script, each in a folder of its own, in which its files are.
+// https://pkg.go.dev/github.com/rogpeppe/go-internal/testscript describes their language, and the functions below the commands
+// that it lacks.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                "testdata/script",
+		RequireUniqueNames: true,
+		Setup: func(env *testscript.Env) error {
+			env.Values["t"] = env.T()
+			env.Setenv("GOVERSION", runtime.Version())
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"petstore": runPetstore, "says": wantMessage, "files": wantFiles, "query": query, "sql": execute,
+			"rows": func(ts *testscript.TestScript, _ bool, args []string) {
+				writeRows(testOf(ts), ts.MkAbs("."), args[0], number(ts, args[1]))
+			},
+			"imported": func(ts *testscript.TestScript, _ bool, args []string) {
+				wantRows(testOf(ts), ts.MkAbs("."), number(ts, args[0]))
+			},
+		},
+	})
+}
+
+func testOf(ts *testscript.TestScript) testing.TB { return ts.Value("t").(testing.TB) }
+
+// runPetstore runs "petstore ARGS" in the current folder, and expects the exit code 0. "! petstore ARGS" expects 1 and no
+// standard output.
+func runPetstore(ts *testscript.TestScript, neg bool, args []string) {
+	wantCode := 0
+	if neg {
+		wantCode = 1
+	}
+	cmd := harness.Command(testOf(ts).Context(), ts.MkAbs("."), args...)
+	var stdout strings.Builder
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(&stdout, ts.Stdout()), ts.Stderr()
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		ts.Fatalf("%v", err)
+	}
+	if code := cmd.ProcessState.ExitCode(); code != wantCode || neg && stdout.Len() > 0 {
+		ts.Fatalf("got code %d, want %d; a command that fails must print nothing to standard output", code, wantCode)
+	}
+}
+
+// wantMessage expects with "says MESSAGE" that the last command wrote this message to standard error, and nothing else.
+func wantMessage(ts *testscript.TestScript, _ bool, args []string) {
+	if diff := cmp.Diff("petstore: "+strings.Join(args, " ")+"\n", ts.ReadFile("stderr")); diff != "" {
+		ts.Fatalf("standard error (-want +got)\n%s", diff)
+	}
+}
+
+// wantFiles expects with "files NAME..." that these files are in the current folder, and no others.
+func wantFiles(ts *testscript.TestScript, _ bool, want []string) {
+	found, err := fs.Glob(os.DirFS(ts.MkAbs(".")), "[^.]*")
+	ts.Check(err)
+	if diff := cmp.Diff(slices.Sorted(slices.Values(want)), found); diff != "" {
+		ts.Fatalf("files (-want +got)\n%s", diff)
+	}
+}
+
+// query runs "query SQL [WANT]" on petstore.db in the current folder. It expects the value WANT, or else sets $value to what it
+// gets.
+func query(ts *testscript.TestScript, _ bool, args []string) {
+	db := harness.OpenSQLite(testOf(ts), ts.MkAbs("petstore.db"))
+	defer db.Close()
+	var got string
+	ts.Check(db.QueryRowContext(testOf(ts).Context(), args[0]).Scan(&got))
+	if len(args) == 1 {
+		ts.Setenv("value", got)
+	} else if got != args[1] {
+		ts.Fatalf("got %s, want %s", got, args[1])
+	}
+}
+
+// execute runs with "sql FILE" the statements of a file on petstore.db in the current folder.
+func execute(ts *testscript.TestScript, _ bool, args []string) {
+	db := harness.OpenSQLite(testOf(ts), ts.MkAbs("petstore.db"))
+	defer db.Close()
+	_, err := db.ExecContext(testOf(ts).Context(), ts.ReadFile(args[0]))
+	ts.Check(err)
+}
+
+func number(ts *testscript.TestScript, text string) int {
+	n, err := strconv.Atoi(text)
+	ts.Check(err)
+	return n
+}
