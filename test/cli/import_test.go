@@ -1,12 +1,18 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"example.com/petstore/test/harness"
+
+	"golang.org/x/sys/unix"
 )
 
 // writeRows writes a file of n animals, whose names are their numbers from 1 on.
@@ -46,5 +52,69 @@ func TestRejectsAreWrittenByAnotherRun(t *testing.T) {
 		if n := harness.QueryInt(t, dir, "SELECT count(*) FROM pets"); n != 1 {
 			t.Errorf("%q: got %d animals, want 1", args, n)
 		}
+	}
+}
+
+func TestInterruptedImportSaysWhatIsStoredAndContinues(t *testing.T) {
+	t.Parallel()
+	const rows = 60_000
+	dir := harness.NewStore(t)
+	writeRows(t, dir, "pets.csv", rows)
+	cmd := harness.Command(t.Context(), dir, "import", "pets.csv", "--rejects", "rejects.ndjson")
+	stderr, ended := harness.StartUntil(t, cmd, "animals are imported", func(string) bool { return harness.QueryInt(t, dir, "SELECT count(*) FROM pets") > 0 })
+	_ = cmd.Process.Signal(syscall.SIGINT)
+	if err := <-ended; err == nil {
+		t.Fatal("the import had ended, want it interrupted")
+	}
+	pattern := regexp.MustCompile(`\npetstore: interrupted: added (\d+) of 60000 animals; run the same command again to continue\n$`)
+	found := pattern.FindStringSubmatch(stderr.String())
+	if code := cmd.ProcessState.ExitCode(); code != 1 || found == nil {
+		t.Fatalf("got code %d, stderr %q; want 1 and %s", code, stderr, pattern)
+	}
+	if stored := harness.QueryInt(t, dir, "SELECT count(*) FROM pets"); found[1] != fmt.Sprint(stored) || stored == rows {
+		t.Errorf("got %d animals in the store, want the %s that it reported", stored, found[1])
+	}
+	if _, partial := modes(t, dir)["rejects.ndjson.partial"]; partial {
+		t.Error("rejects.ndjson.partial exists, want it removed")
+	}
+	harness.MustRun(t, dir, "import", "pets.csv", "--again")
+	wantRows(t, dir, rows)
+}
+
+func TestImportReadsStandardInputAndPipes(t *testing.T) {
+	t.Parallel()
+	const rows = 2500
+	files := t.TempDir()
+	writeRows(t, files, "pets.csv", rows)
+	harness.Check(t, unix.Mkfifo(filepath.Join(files, "pipe.csv"), 0o600))
+	for _, shell := range []string{"exec < pets.csv", "cat pets.csv > pipe.csv & true"} {
+		dir, input := harness.NewStore(t), []string{"-", "--format", "csv"}
+		if strings.Contains(shell, "pipe") {
+			input = []string{filepath.Join(files, "pipe.csv")}
+		}
+		cmd := harness.CommandAfter(t.Context(), dir, "cd "+files+" && { "+shell+"; } && cd "+dir, append([]string{"import"}, input...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v %s", shell, err, out)
+		}
+		wantRows(t, dir, rows)
+	}
+}
+
+func TestSignalInterruptsWaitingForStandardInput(t *testing.T) {
+	t.Parallel()
+	cmd := harness.CommandWithTimeout(t, t.TempDir(), "import", "-", "--format", "csv")
+	stdin, err := cmd.StdinPipe()
+	harness.Check(t, err)
+	defer stdin.Close()
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	harness.Check(t, cmd.Start())
+	if _, err := stdin.Write(bytes.Repeat([]byte("x"), 1<<20)); err != nil { // larger than a pipe: it reads
+		t.Fatal(err)
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 1 || stderr.String() != "petstore: interrupted: this run stored nothing\n" {
+		t.Errorf("got code %d, stderr %q; want 1 and that nothing was stored", code, stderr.String())
 	}
 }

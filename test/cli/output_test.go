@@ -17,6 +17,9 @@ import (
 
 func TestFailingOutputIsAnErrorUnlessItsReaderHasExited(t *testing.T) {
 	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	harness.Check(t, err)
+	defer full.Close()
 	store := "database.dsn=" + harness.StorePath(harness.SeededStore(t, "5000"))
 	const loud = "petstore: the configuration is not valid:\n  log.level = \"loud\" (command line): must be debug or info or warn or error\n"
 	const created = "petstore: the API key was created but not printed: "
@@ -33,7 +36,7 @@ func TestFailingOutputIsAnErrorUnlessItsReaderHasExited(t *testing.T) {
 		"keys create --name n":                   {1, false, created, ": revoke it, it is the last one that petstore keys list shows\n"},
 		"serve --first-key":                      {1, false, created + "standard output: ", ": revoke it, it is the last one that petstore keys list shows\n"},
 	} {
-		for reason, stdout := range map[string]*os.File{"broken pipe": harness.BrokenPipe(t), "no space left on device": openFull(t)} {
+		for reason, stdout := range map[string]*os.File{"broken pipe": harness.BrokenPipe(t), "no space left on device": full} {
 			cmd := harness.Command(t.Context(), t.TempDir(), strings.Fields(args)...)
 			cmd.Stdout = stdout
 			_, stderr, code := harness.RunCommand(t, cmd)
@@ -60,15 +63,6 @@ func TestClosedDescriptorsLeaveTheStoreIntact(t *testing.T) {
 		}
 		wantAnimals(t, dir, 5000)
 	}
-}
-
-// openFull opens the device to which nothing can be written because it is full.
-func openFull(t *testing.T) *os.File {
-	t.Helper()
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	harness.Check(t, err)
-	t.Cleanup(func() { _ = full.Close() })
-	return full
 }
 
 func TestCommandSaysThatItDidItsWorkIfItsOutputFails(t *testing.T) {

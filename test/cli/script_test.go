@@ -27,6 +27,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Values["t"] = env.T()
 			env.Setenv("GOVERSION", runtime.Version())
+			env.Setenv("odd", "\x1b\u202e")
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
