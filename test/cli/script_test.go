@@ -82,7 +82,7 @@ func wantFiles(ts *testscript.TestScript, _ bool, want []string) {
 // gets.
 func query(ts *testscript.TestScript, _ bool, args []string) {
 	db := harness.OpenSQLite(testOf(ts), ts.MkAbs("petstore.db"))
-	defer db.Close()
+	defer func() { _ = db.Close() }() // before the next command
 	var got string
 	ts.Check(db.QueryRowContext(testOf(ts).Context(), args[0]).Scan(&got))
 	if len(args) == 1 {
@@ -95,7 +95,7 @@ func query(ts *testscript.TestScript, _ bool, args []string) {
 // execute runs with "sql FILE" the statements of a file on petstore.db in the current folder.
 func execute(ts *testscript.TestScript, _ bool, args []string) {
 	db := harness.OpenSQLite(testOf(ts), ts.MkAbs("petstore.db"))
-	defer db.Close()
+	defer func() { _ = db.Close() }() // before the next command
 	_, err := db.ExecContext(testOf(ts).Context(), ts.ReadFile(args[0]))
 	ts.Check(err)
 }
