@@ -1,7 +1,14 @@
+// Package contract tests what the service promises on each engine.
 package contract
 
 import (
+	"errors"
+	"fmt"
+	"net/http"
 	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"example.com/petstore/repository/enginetest"
@@ -10,35 +17,85 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(enginetest.WithDatabases(m).Run()) }
 
-// TestServiceContract tests what the service promises on each engine.
-func TestServiceContract(t *testing.T) {
+// newStore returns a new store, and the flags that name it.
+func newStore(t *testing.T) (database enginetest.Database, flags []string) {
+	t.Helper()
+	database = enginetest.New(t)
+	return database, []string{"--set", "database.driver=" + database.Driver, "--set", "database.dsn=" + database.DSN}
+}
+
+func TestStartingServersCreateOneFirstKey(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]func(*testing.T){
-		"a shutdown loses no request":                     shutdownLosesNoRequest,
-		"servers that start at once create one first key": startingServersCreateOneFirstKey,
-	} {
-		t.Run(name, func(t *testing.T) {
+	_, flags := newStore(t)
+	dir := t.TempDir()
+	var outputs [4]harness.Buffer
+	for i := range outputs {
+		cmd := harness.Command(t.Context(), dir, append([]string{"serve", "--first-key"}, flags...)...)
+		cmd.Stdout, cmd.Stderr = &outputs[i], &outputs[i]
+		harness.Launch(t, cmd, "")
+	}
+	keys := 0
+	for i := range outputs {
+		harness.Eventually(t, "the server has started", func() bool { return harness.PagePattern.MatchString(outputs[i].String()) })
+		keys += len(harness.KeyPattern.FindAllString(outputs[i].String(), -1))
+	}
+	if keys != 1 {
+		t.Errorf("got %d keys, want one", keys)
+	}
+}
+
+// TestShutdownLosesNoRequest stops a server while many clients send requests on open
+// connections. New connections may be refused, but every request that was sent on an open
+// connection must get its response.
+func TestShutdownLosesNoRequest(t *testing.T) {
+	t.Parallel()
+	const clients = 64
+	for _, delay := range []string{"0s", "1s"} {
+		t.Run("delay "+delay, func(t *testing.T) {
 			t.Parallel()
-			test(t)
+			database, flags := newStore(t)
+			s := harness.Start(t, t.TempDir(), append(flags, "--set", "server.shutdown_delay="+delay)...)
+			var added atomic.Int64
+			var wait sync.WaitGroup
+			for i := range clients {
+				client := &http.Client{Transport: &http.Transport{}}
+				wait.Go(func() { addUntilRefused(s, t, client, fmt.Sprint(i), &added) })
+			}
+			harness.Eventually(t, "the clients have added pets", func() bool { return added.Load() > 10*clients })
+			before := added.Load()
+			s.Signal(t, syscall.SIGTERM)
+			wait.Wait()
+			s.WantExitOK(t)
+			if added.Load() < before+clients {
+				t.Errorf("got %d pets added after the signal, want at least %d", added.Load()-before, clients)
+			}
+			var stored int64
+			harness.Check(t, database.Connect(t).QueryRowContext(t.Context(), "SELECT count(*) FROM pets").Scan(&stored))
+			if stored != added.Load() {
+				t.Errorf("got %d pets in the store, want %d", stored, added.Load())
+			}
+			t.Logf("%d pets were added, %d of them after the signal", added.Load(), added.Load()-before)
 		})
 	}
 }
 
-// A testStore is a new store and the working directory of the processes that use it.
-type testStore struct {
-	dir      string
-	database enginetest.Database
-	flags    []string // that name the store
-}
-
-func newTestStore(t *testing.T) testStore {
-	t.Helper()
-	database := enginetest.New(t)
-	return testStore{t.TempDir(), database, []string{"--set", "database.driver=" + database.Driver, "--set", "database.dsn=" + database.DSN}}
-}
-
-// startServer starts a server on the store.
-func (s testStore) startServer(t *testing.T, args ...string) *harness.Server {
-	t.Helper()
-	return harness.Start(t, s.dir, append(args, s.flags...)...)
+// addUntilRefused adds pets until a new connection is refused. It reuses the connection as
+// long as the server leaves it open.
+func addUntilRefused(s *harness.Server, t *testing.T, client *http.Client, name string, added *atomic.Int64) {
+	for {
+		request, err := s.Request(t.Context(), http.MethodPost, "/v1/pets", harness.PetBody(name))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		status, body, err := harness.Send(client, request)
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			return
+		}
+		if err != nil || status != http.StatusCreated {
+			t.Errorf("got %d, %v, %s, want 201", status, err, body)
+			return
+		}
+		added.Add(1)
+	}
 }

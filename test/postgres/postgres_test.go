@@ -9,9 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/petstore/test/harness"
-
 	"example.com/petstore/repository/postgres/postgrestest"
+	"example.com/petstore/test/harness"
 )
 
 var server *postgrestest.Server
@@ -22,9 +21,8 @@ func TestMain(m *testing.M) { os.Exit(postgrestest.WithServer(m, &server).Run())
 // the arguments that name it.
 func usePostgres(t *testing.T, dir string) []string {
 	t.Helper()
-	path := filepath.Join(dir, "shop.yaml")
-	harness.Check(t, os.WriteFile(path, []byte("database: {driver: postgres, dsn: '"+newPostgresDSN(t)+"'}\n"), 0o600))
-	return []string{"--config", path}
+	harness.WriteFile(t, dir, "shop.yaml", "database: {driver: postgres, dsn: '"+newPostgresDSN(t)+"'}\n")
+	return []string{"--config", filepath.Join(dir, "shop.yaml")}
 }
 
 // newPostgresDSN returns the DSN of a new database, with a password.
@@ -50,6 +48,11 @@ func TestServiceRunsOnPostgres(t *testing.T) {
 			t.Errorf("%s: got code %d, %s%s, want 100 or 101 animals", args, code, stdout, stderr)
 		}
 	}
+	for _, args := range []string{"backup monday.db", "restore monday.db"} {
+		if _, stderr, code := harness.Run(t, dir, append(strings.Fields(args), flags...)...); code != 1 || !strings.Contains(stderr, "pg_dump") {
+			t.Errorf("%s: got code %d, stderr %q, want pg_dump", args, code, stderr)
+		}
+	}
 	for _, args := range []string{"keys create --name till-1", "keys list", "migrate status", "config"} {
 		if stdout := harness.RunOK(t, dir, append(strings.Fields(args), flags...)...); strings.Contains(stdout, "hunter2") {
 			t.Errorf("%s printed the password", args)
@@ -64,37 +67,39 @@ func TestServiceRunsOnPostgres(t *testing.T) {
 // The server of the tests has no standby.
 func TestServiceOnPostgresReportsThatThereIsNoSynchronousStandby(t *testing.T) {
 	t.Parallel()
-	const reason = "the store is not available: its server has no synchronous standby, which database.require_synchronous demands"
-	dir := t.TempDir()
-	flags := append(usePostgres(t, dir), "--set", "admin.address="+harness.FreeAddress(t))
-	for required, want := range map[string]string{"false": `{"status":"ready"}`, "true": reason} {
-		s := harness.Launch(t, harness.Command(t.Context(), dir, append([]string{"serve", "--set", "database.require_synchronous=" + required}, flags...)...), "")
-		address := regexp.MustCompile(`"serving".*"address":"([^"]*)"`)
-		harness.Eventually(t, "it serves", func() bool { return address.MatchString(s.Log.String()) })
-		s.URL = "http://" + address.FindStringSubmatch(s.Log.String())[1]
-		if _, body := harness.Get(t, s.URL+"/readyz"); !strings.Contains(body, want) {
-			t.Errorf("required %s: /readyz returned %s, want %s", required, body, want)
-		}
-		_, metrics := harness.Get(t, "http://"+strings.TrimPrefix(flags[len(flags)-1], "admin.address=")+"/metrics")
-		if ready := map[string]string{"false": "petstore_ready 1", "true": "petstore_ready 0"}[required]; !strings.Contains(metrics, ready) {
-			t.Errorf("required %s: the metrics lack %s", required, ready)
-		}
+	dir, address, admin := t.TempDir(), harness.FreeAddress(t), harness.FreeAddress(t)
+	flags := append(usePostgres(t, dir), "--set", "server.address="+address, "--set", "admin.address="+admin)
+	harness.MustRun(t, dir, append([]string{"migrate", "up"}, flags...)...)
+	key := harness.PrintedKey(t, dir, append([]string{"create", "--name", "till-1"}, flags...)...)
+	for _, tc := range []struct {
+		required string
+		added    int // the status of a response
+		ready    string
+		metrics  string // a pattern
+	}{
+		{"false", http.StatusCreated, `{"status":"ready"}`, `(?s)\npetstore_ready 1\n.*kind="not_synchronous"} 0`},
+		{
+			"true", http.StatusServiceUnavailable,
+			"the store is not available: its server has no synchronous standby, which database.require_synchronous demands",
+			`(?s)\npetstore_ready 0\n.*\npetstore_store_errors_total{kind="not_synchronous"} [1-9]`,
+		},
+	} {
+		s := harness.Launch(t, harness.Command(t.Context(), dir, append([]string{"serve", "--set", "database.require_synchronous=" + tc.required}, flags...)...), address)
+		s.Key = key
 		const warning = `"the database server has no synchronous standby"`
 		harness.Eventually(t, "it warns", func() bool { return strings.Contains(s.Log.String(), warning) })
+		if status, body, err := s.Post(t.Context(), harness.PetBody("Rex")); err != nil || status != tc.added {
+			t.Errorf("required %s: got %d %s %v, want %d", tc.required, status, body, err, tc.added)
+		}
+		if _, body := harness.Get(t, s.URL+"/readyz"); !strings.Contains(body, tc.ready) {
+			t.Errorf("required %s: /readyz returned %s, want %s", tc.required, body, tc.ready)
+		}
+		if _, metrics := harness.Get(t, "http://"+admin+"/metrics"); !regexp.MustCompile(tc.metrics).MatchString(metrics) {
+			t.Errorf("required %s: got the metrics %s, want %s", tc.required, metrics, tc.metrics)
+		}
 		s.Stop(t)
 		if n := strings.Count(s.Log.String(), warning); n != 1 {
-			t.Errorf("required %s: got %d warnings, want one: %s", required, n, s.Log)
-		}
-	}
-}
-
-func TestBackupOfPostgresStoreNamesItsTools(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	for _, command := range []string{"backup", "restore"} {
-		_, stderr, code := harness.Run(t, dir, command, "monday.db", "--set", "database.driver=postgres", "--set", "database.dsn=host=db")
-		if code != 1 || !strings.Contains(stderr, "pg_dump") {
-			t.Errorf("%s: got code %d, stderr %q, want pg_dump", command, code, stderr)
+			t.Errorf("required %s: got %d warnings, want one: %s", tc.required, n, s.Log)
 		}
 	}
 }
@@ -123,4 +128,28 @@ func TestProgramWithoutCgoHasPostgresAlone(t *testing.T) {
 	if got := run(append([]string{"migrate", "up"}, usePostgres(t, dir)...)...); !strings.Contains(got, "created the store petstore_test_") {
 		t.Errorf("with PostgreSQL: got %q", got)
 	}
+}
+
+func TestKilledCopyToPostgresAndBackBeginsAnew(t *testing.T) {
+	t.Parallel()
+	dir := harness.SeededStore(t, "40000")
+	harness.WriteFile(t, dir, "dsn", newPostgresDSN(t)+"\n")
+	var tables []string
+	for _, flags := range [][]string{{"--to-file", "dsn"}, {"--from-file", "dsn", "--to", "back.db"}} {
+		for lines := 1; lines < 6; lines += 2 {
+			cmd, stderr, ended := harness.StartCopy(t, dir, lines, flags...)
+			_ = cmd.Process.Kill()
+			if err := <-ended; err == nil || strings.Contains(stderr.String(), "petstore:") {
+				t.Errorf("copy %v: got %v and stderr %q, want it killed", flags, err, stderr)
+			}
+		}
+		stdout := harness.MustRun(t, dir, append([]string{"copy"}, flags...)...)
+		if _, copied, _ := strings.Cut(stdout, "\n"); strings.HasPrefix(copied, "pets: 40000 rows, SHA-256 ") && !strings.Contains(stdout, "hunter2") {
+			tables = append(tables, copied)
+		}
+	}
+	if len(tables) != 2 || tables[0] != tables[1] {
+		t.Errorf("got the tables %q, want the same twice, and no password", tables)
+	}
+	harness.WantSameExports(t, dir, "back.db")
 }

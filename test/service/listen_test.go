@@ -1,13 +1,20 @@
 package service
 
 import (
-	"bufio"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,53 +22,157 @@ import (
 	"example.com/petstore/test/harness"
 )
 
-func TestConnectionsBeyondTheLimitWait(t *testing.T) {
+// The second connection waits for the end of the first one. A connection that is closed with an unread request is reset, and the
+// client may lose the response, unless the sending side is closed first.
+func TestConnectionBeyondTheLimitWaitsAndIsNotReset(t *testing.T) {
 	t.Parallel()
-	s := harness.Start(t, t.TempDir(), "--set", "server.max_connections=2")
-	var conns []net.Conn
-	for range 3 {
-		conn := dial(t, s)
-		if _, err := fmt.Fprint(conn, "GET /livez HTTP/1.1\r\nHost: shop\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
-		conns = append(conns, conn)
+	s := harness.Start(t, t.TempDir(), "--set", "server.max_connections=1")
+	harness.Client.CloseIdleConnections()
+	first := dial(t, s)
+	_, err := fmt.Fprint(first, "GET /livez HTTP/1.1\r\nHost: shop\r\n\r\n")
+	harness.Check(t, err)
+	harness.Check(t, first.SetReadDeadline(time.Now().Add(10*time.Second)))
+	start := make([]byte, 15)
+	if _, err := io.ReadFull(first, start); err != nil || string(start) != "HTTP/1.1 200 OK" {
+		t.Fatalf("got %q and %v, want 200", start, err)
 	}
-	for _, conn := range conns[:2] {
-		if status, err := readStatus(conn, 10*time.Second); err != nil || status != http.StatusOK {
-			t.Fatal(status, err)
-		}
+	second := dial(t, s)
+	_, err = fmt.Fprintf(second, "GET /livez HTTP/1.1\r\nHost: shop\r\nX-Large: %s\r\n\r\n", strings.Repeat("x", 60_000))
+	harness.Check(t, err)
+	harness.Check(t, second.SetReadDeadline(time.Now().Add(100*time.Millisecond)))
+	if response, err := io.ReadAll(second); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("beyond the limit: got %q and %v, want no response", response, err)
 	}
-	if status, err := readStatus(conns[2], 100*time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("connection beyond the limit: got %d, %v, want no response", status, err)
-	}
-	harness.Check(t, conns[0].Close())
-	if status, err := readStatus(conns[2], 10*time.Second); err != nil || status != http.StatusOK {
-		t.Errorf("connection after one was closed: got %d, %v, want 200", status, err)
+	harness.Check(t, first.Close())
+	harness.Check(t, second.SetReadDeadline(time.Now().Add(10*time.Second)))
+	if response, err := io.ReadAll(second); err != nil || !strings.HasPrefix(string(response), "HTTP/1.1 431 ") {
+		t.Errorf("after the first was closed: got %.20q and %v, want 431 and the end of the connection", response, err)
 	}
 }
 
-// A connection that is closed with an unread request is reset, and the client may lose the response, unless the sending side is closed first.
-func TestLimitedConnectionWithTooLargeHeaderIsNotReset(t *testing.T) {
+// dial opens a connection to a server, which is closed at the end of the test.
+func dial(t *testing.T, s *harness.Server) net.Conn {
+	t.Helper()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.Address())
+	harness.Check(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+func TestAddressInUseCreatesNoStore(t *testing.T) {
 	t.Parallel()
-	s := harness.Start(t, t.TempDir(), "--set", "server.max_connections=100")
-	conn := dial(t, s)
-	harness.Check(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
-	if _, err := fmt.Fprintf(conn, "GET /livez HTTP/1.1\r\nHost: shop\r\nX-Large: %s\r\n\r\n", strings.Repeat("x", 60_000)); err != nil {
-		t.Fatal(err)
-	}
-	if response, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(response), "HTTP/1.1 431 ") {
-		t.Errorf("got %.20q and %v, want 431 and the end of the connection", response, err)
+	used, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	harness.Check(t, err)
+	defer used.Close()
+	for _, setting := range []string{"server.address", "admin.address"} {
+		dir := t.TempDir()
+		harness.WantError(t, dir, "serve --first-key --set "+setting+"="+used.Addr().String(),
+			fmt.Sprintf("%s: %s is already in use: stop the process that uses it or set another address", setting, used.Addr()))
+		if _, err := os.Stat(harness.StorePath(dir)); err == nil {
+			t.Error("a store was created")
+		}
 	}
 }
 
-// readStatus reads the next response of a connection and returns its status.
-func readStatus(conn net.Conn, timeout time.Duration) (int, error) {
-	if err := conn.SetReadDeadline(time.Now().Add(timeout)); err != nil {
-		return 0, err
+// writeCertificate writes a certificate for 127.0.0.1 and its private key to tls.crt and
+// tls.key in dir.
+func writeCertificate(t *testing.T, dir string, serial int64) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	harness.Check(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 	}
-	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	harness.Check(t, err)
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	harness.Check(t, err)
+	harness.WriteFile(t, dir, "tls.crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})))
+	harness.WriteFile(t, dir, "tls.key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
+}
+
+// tlsFlags name the certificate of writeCertificate.
+var tlsFlags = []string{"--set", "server.tls_cert_file=tls.crt", "--set", "server.tls_key_file=tls.key"}
+
+// A tlsResponse is the part of a response that the tests of TLS check.
+type tlsResponse struct {
+	status, protocol int
+	serial           int64  // of the certificate
+	hsts             string // Strict-Transport-Security
+}
+
+// oneYear is the Strict-Transport-Security of each response over TLS.
+const oneYear = "max-age=31536000"
+
+// getOverTLS requests a path on a new connection of a client that accepts any certificate and offers TLS 1.0 to maxVersion.
+func getOverTLS(s *harness.Server, t *testing.T, path string, maxVersion uint16) (tlsResponse, error) {
+	t.Helper()
+	request, err := s.Request(t.Context(), http.MethodGet, path, "")
+	harness.Check(t, err)
+	transport := &http.Transport{
+		ForceAttemptHTTP2: true,
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: maxVersion},
+	}
+	defer transport.CloseIdleConnections()
+	response, err := transport.RoundTrip(request)
 	if err != nil {
-		return 0, err
+		return tlsResponse{}, err
 	}
-	return response.StatusCode, response.Body.Close()
+	response.Body.Close()
+	serial := response.TLS.PeerCertificates[0].SerialNumber.Int64()
+	return tlsResponse{response.StatusCode, response.ProtoMajor, serial, response.Header.Get("Strict-Transport-Security")}, nil
+}
+
+// TestServerWithTLS requires TLS 1.2, and uses a certificate that has changed without a restart.
+func TestServerWithTLS(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeCertificate(t, dir, 1)
+	s := harness.Start(t, dir, tlsFlags...)
+	for version, served := range map[uint16]bool{tls.VersionTLS13: true, tls.VersionTLS12: true, tls.VersionTLS11: false, tls.VersionTLS10: false} {
+		got, err := getOverTLS(s, t, "/v1/pets", version)
+		if want := (tlsResponse{200, 2, 1, oneYear}); (err == nil) != served || served && got != want {
+			t.Errorf("%s: got %v, %v, want served %t: %v", tls.VersionName(version), got, err, served, want)
+		}
+	}
+	for path, status := range map[string]int{"/readyz": 200, "/": 302, "/openapi.json": 200, "/swagger/none": 404, "/none": 404, "/v1%2Fpets": 404} {
+		if got, err := getOverTLS(s, t, path, tls.VersionTLS13); err != nil || got.status != status || got.hsts != oneYear {
+			t.Errorf("GET %s: got %v, %v, want %d with HSTS", path, got, err, status)
+		}
+	}
+	if status, _ := harness.Get(t, "http://"+s.Address()+"/livez"); status != http.StatusBadRequest {
+		t.Errorf("without TLS: got %d, want 400", status)
+	}
+
+	const message = "cannot load the new TLS certificate, the previous one stays in use"
+	wantSerial := func(want int64, logged int) {
+		t.Helper()
+		harness.Eventually(t, fmt.Sprintf("the certificate %d is used after %d errors", want, logged), func() bool {
+			got, err := getOverTLS(s, t, "/livez", tls.VersionTLS13)
+			harness.Check(t, err)
+			return got.serial == want && strings.Count(s.Log.String(), message) == logged
+		})
+	}
+	writeCertificate(t, dir, 2)
+	wantSerial(2, 0)
+	harness.WriteFile(t, dir, "tls.key", "hello")
+	wantSerial(2, 1)
+	harness.Check(t, os.Remove(filepath.Join(dir, "tls.key")))
+	wantSerial(2, 2)
+	writeCertificate(t, dir, 3)
+	wantSerial(3, 2)
+}
+
+func TestServeRejectsCertificateOfAnotherKey(t *testing.T) {
+	t.Parallel()
+	dir, other := t.TempDir(), t.TempDir()
+	writeCertificate(t, dir, 1)
+	writeCertificate(t, other, 2)
+	key := filepath.Join(other, "tls.key")
+	harness.WantError(t, dir, "serve --set server.tls_cert_file=tls.crt --set server.tls_key_file="+key,
+		"server.tls_cert_file and server.tls_key_file: tls.crt and "+key+": tls: private key does not match public key")
+	if _, err := os.Stat(harness.StorePath(dir)); err == nil {
+		t.Error("a store was created")
+	}
 }

@@ -1,35 +1,233 @@
 package service
 
 import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/test/harness"
 )
 
-func TestFirstKeyPrintsAURLThatExists(t *testing.T) {
+// TestStartingServerIsAliveButNotReady starts a server that never opens its store: the server of its DSN accepts a
+// connection and sends nothing.
+func TestStartingServerIsAliveButNotReady(t *testing.T) {
 	t.Parallel()
-	for _, enabled := range []string{"true", "false"} {
-		s := harness.Start(t, t.TempDir(), "--set", "docs.enabled="+enabled)
-		s.WantStatus(t, strings.TrimPrefix(s.Page, s.URL), http.StatusOK)
+	const origin = "https://shop.example.com"
+	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	harness.Check(t, err)
+	defer silent.Close()
+	address, args := harness.FreeAddress(t), []string{"serve"}
+	for _, setting := range []string{
+		"server.address=" + address, "admin.address=127.0.0.1:0", "cors.allowed_origins=" + origin, "server.request_timeout=1s", "server.write_timeout=3s",
+		"database.driver=postgres", "database.dsn=postgres://" + silent.Addr().String() + "/pets?sslmode=disable&connect_timeout=3600",
+	} {
+		args = append(args, "--set", setting)
+	}
+	s := harness.Launch(t, harness.Command(t.Context(), t.TempDir(), args...), address)
+	if _, metrics := harness.Get(t, s.AdminURL(t)+"/metrics"); !strings.Contains(metrics, "\npetstore_ready 0\n") {
+		t.Errorf("got the metrics %s, want petstore_ready 0", metrics)
+	}
+	for path, want := range map[string]int{"/livez": 200, "/readyz": 503} {
+		s.WantStatus(t, path, want)
+	}
+
+	request, err := s.Request(t.Context(), http.MethodGet, "/v1/pets", "", "Origin", origin, "X-Forwarded-For", "192.0.2.7")
+	harness.Check(t, err)
+	response, err := harness.Client.Do(request)
+	harness.Check(t, err)
+	response.Body.Close()
+	allowed, hsts := response.Header.Get("Access-Control-Allow-Origin"), response.Header.Get("Strict-Transport-Security")
+	if response.StatusCode != http.StatusServiceUnavailable || allowed != origin || hsts != "" {
+		t.Errorf("got %d with Access-Control-Allow-Origin %q and HSTS %q, want 503 with %s, without HSTS", response.StatusCode, allowed, hsts, origin)
+	}
+
+	// net/http waits for the rest of a body before it sends a response, until the read deadline.
+	conn := dial(t, s)
+	_, err = fmt.Fprint(conn, "POST /v1/pets HTTP/1.1\r\nHost: petstore\r\nContent-Length: 100\r\n\r\n{")
+	harness.Check(t, err)
+	harness.Check(t, conn.SetReadDeadline(time.Now().Add(10*time.Second)))
+	response, err = http.ReadResponse(bufio.NewReader(conn), nil)
+	harness.Check(t, err)
+	response.Body.Close()
+	if response.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("half of a request: got %d, want 503", response.StatusCode)
+	}
+	if log := s.Log.String(); !strings.Contains(log, `"client":"127.0.0.1"`) || strings.Contains(log, "192.0.2.7") {
+		t.Errorf("got the log %s, want the address of the client that is no trusted proxy", log)
 	}
 }
 
-func TestAddressInUseCreatesNoStore(t *testing.T) {
+// Without a WAL the lock also blocks the pragmas of a new connection, which ignore a context.
+func TestSignalInterruptsOpeningTheStore(t *testing.T) {
 	t.Parallel()
-	used, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	dir, address := harness.NewStore(t), harness.FreeAddress(t)
+	writeCertificate(t, dir, 1)
+	tx, err := harness.OpenSQLite(t, "file:"+harness.StorePath(dir)+"?_journal_mode=DELETE&_txlock=exclusive").BeginTx(t.Context(), nil)
 	harness.Check(t, err)
-	defer used.Close()
-	for _, setting := range []string{"server.address", "admin.address"} {
-		dir := t.TempDir()
-		harness.WantError(t, dir, "serve --first-key --set "+setting+"="+used.Addr().String(),
-			fmt.Sprintf("%s: %s is already in use: stop the process that uses it or set another address", setting, used.Addr()))
-		if _, err := os.Stat(harness.StorePath(dir)); err == nil {
-			t.Error("a store was created")
+	defer func() { _ = tx.Rollback() }()
+	s := harness.Launch(t, harness.Command(t.Context(), dir, append([]string{"serve", "--set", "server.address=" + address}, tlsFlags...)...), address)
+	s.URL = "https://" + address
+	harness.Eventually(t, "the server listens, and a response during the start has HSTS", func() bool {
+		got, err := getOverTLS(s, t, "/v1/pets", tls.VersionTLS13)
+		return err == nil && got.status == http.StatusServiceUnavailable && got.hsts == oneYear
+	})
+	signalled := time.Now()
+	s.Signal(t, syscall.SIGTERM)
+	_ = s.Wait()
+	if took := time.Since(signalled); took > 2*time.Second {
+		t.Errorf("got the exit after %s, want it within 2s", took)
+	}
+	want := "petstore: interrupted while opening the store: terminated signal received\n"
+	if code := s.ProcessState.ExitCode(); code != 1 || !strings.HasSuffix(s.Log.String(), want) {
+		t.Errorf("got code %d, stderr %s; want 1 and %s", code, s.Log, want)
+	}
+}
+
+// TestEachSignalStopsTheServer expects that the server drains: it is not ready, but serves requests.
+func TestEachSignalStopsTheServer(t *testing.T) {
+	t.Parallel()
+	// Under nohup, SIGHUP is ignored. A process does not inherit that if its parent handles the signal.
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, syscall.SIGHUP)
+	defer signal.Stop(handled)
+	for sent, reason := range map[syscall.Signal]string{
+		syscall.SIGTERM: "terminated signal received", syscall.SIGINT: "interrupt signal received", syscall.SIGHUP: "hangup signal received",
+	} {
+		s, admin := harness.StartWithAdmin(t, "--set", "server.shutdown_delay=2s")
+		s.Signal(t, sent)
+		harness.Eventually(t, "the server is not ready", func() bool { return !s.IsReady(t.Context()) })
+		for path, want := range map[string]int{"/readyz": 503, "/livez": 200, "/v1/pets": 200} {
+			s.WantStatus(t, path, want)
+		}
+		if status, _ := harness.Get(t, admin+"/metrics"); status != http.StatusOK {
+			t.Errorf("GET /metrics: got %d, want 200", status)
+		}
+		s.WantExitOK(t)
+		if log := s.Log.String(); !strings.Contains(log, `"msg":"stopping","reason":"`+reason+`"}`) || !strings.HasSuffix(log, "\"msg\":\"stopped\"}\n") {
+			t.Errorf("%s: got a log without the reason, or without the entry stopped:\n%s", sent, log)
 		}
 	}
+}
+
+func TestHangupUnderNohupIsIgnored(t *testing.T) {
+	t.Parallel()
+	s := harness.StartCommand(t, harness.CommandAfter(t.Context(), t.TempDir(), "trap '' HUP", "serve", "--first-key"))
+	s.Signal(t, syscall.SIGHUP)
+	s.Stop(t)
+	if log := s.Log.String(); !strings.Contains(log, `"reason":"terminated signal received"`) {
+		t.Errorf("got a log with another reason than SIGTERM:\n%s", log)
+	}
+}
+
+// TestShortestShutdownTimeoutSufficesForSilentConnection opens a connection at the beginning
+// of a second: net/http counts in whole seconds for how long a new connection may be silent.
+func TestShortestShutdownTimeoutSufficesForSilentConnection(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, t.TempDir(), "--set", "server.shutdown_timeout=7s", "--set", "server.read_header_timeout=1m")
+	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
+	dial(t, s)
+	s.WantStatus(t, "/livez", 200) // the server has accepted both connections
+	s.Stop(t)
+}
+
+// TestServerExitsWithinItsShutdownTimeouts locks the store, so that a request and the update
+// of the last use of its key after it take longer than the shutdown timeout.
+func TestServerExitsWithinItsShutdownTimeouts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := harness.Start(t, dir, "--set", "server.shutdown_timeout=7s", "--set", "admin.address=127.0.0.1:0")
+	admin := s.AdminURL(t)
+	defer harness.LockStore(t, harness.StorePath(dir))()
+	go func() { _, _, _ = s.Post(t.Context(), harness.PetBody("Rex")) }()
+	harness.Eventually(t, "the request is in flight", func() bool {
+		_, metrics := harness.Get(t, admin+"/metrics")
+		return strings.Contains(metrics, "\npetstore_http_requests_in_flight 1\n")
+	})
+	signalled := time.Now()
+	s.Signal(t, syscall.SIGTERM)
+	err := s.Wait()
+	if took := time.Since(signalled); took > 7500*time.Millisecond || s.ProcessState.ExitCode() != 1 {
+		t.Errorf("got %v after %s, want exit code 1 within 7.5s", err, took)
+	}
+	if !strings.Contains(s.Log.String(), `"msg":"shutdown timed out, exiting","limit":7}`) {
+		t.Errorf("the log has no entry about the timeout:\n%s", s.Log)
+	}
+}
+
+// TestOpenAPIExamplesSucceedOnASeededStore sends the example request of every operation: on one store those that deliver,
+// on another those that cancel the same order. The servers of the document are this one and those of the settings.
+func TestOpenAPIExamplesSucceedOnASeededStore(t *testing.T) {
+	t.Parallel()
+	for _, other := range []string{"/deliver", "/cancel"} {
+		dir, operations := t.TempDir(), 0
+		harness.MustRun(t, dir, "seed")
+		s := harness.Start(t, dir, "--set", "changes.enabled=true", "--set", "server.trusted_proxies=127.0.0.1",
+			"--set", "server.production_url=https://pets.example/shop", "--set", "server.staging_url=https://staging.example")
+		doc := s.Document(t, "X-Forwarded-Proto", "https", "X-Forwarded-Host", "shop.example:8443")
+		var servers []string
+		for _, server := range doc.Servers {
+			servers = append(servers, server.URL)
+		}
+		if diff := cmp.Diff([]string{"https://pets.example/shop/v1", s.URL + "/v1", "https://staging.example/v1"}, servers); diff != "" {
+			t.Errorf("servers (-want +got):\n%s", diff)
+		}
+		for path, item := range doc.Paths.Map() {
+			for method, operation := range item.Operations() {
+				if strings.HasSuffix(path, other) {
+					continue
+				}
+				operations++
+				request := exampleRequest(t, method, s.URL+"/v1"+path, operation)
+				request.Header.Set("Authorization", "Bearer "+s.Key)
+				if status, body, err := harness.Send(harness.Client, request); err != nil || status >= 300 {
+					t.Errorf("%s: got %d %s %v, want less than 300", request.URL, status, body, err)
+				}
+			}
+		}
+		if operations < 7 {
+			t.Errorf("got %d operations, want at least 7", operations)
+		}
+	}
+}
+
+// exampleRequest returns the request that Swagger UI sends if the user types nothing.
+func exampleRequest(t *testing.T, method, url string, operation *openapi3.Operation) *http.Request {
+	t.Helper()
+	for _, p := range operation.Parameters {
+		if p.Value.In == openapi3.ParameterInPath {
+			url = strings.ReplaceAll(url, "{"+p.Value.Name+"}", fmt.Sprint(p.Value.Example))
+		}
+	}
+	var body []byte
+	if operation.RequestBody != nil {
+		fields := map[string]any{}
+		for name, field := range operation.RequestBody.Value.Content["application/json"].Schema.Value.Properties {
+			fields[name] = field.Value.Example
+			if field.Value.Enum != nil {
+				fields[name] = field.Value.Enum[0]
+			}
+		}
+		var err error
+		body, err = json.Marshal(fields)
+		harness.Check(t, err)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body))
+	harness.Check(t, err)
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	return request
 }

@@ -1,0 +1,195 @@
+package service
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/test/harness"
+)
+
+func TestServerServesAfterTheReaderOfItsLogExits(t *testing.T) {
+	t.Parallel()
+	cmd := harness.Command(t.Context(), t.TempDir(), "serve", "--first-key")
+	cmd.Stderr = harness.BrokenPipe(t)
+	s := harness.StartCommand(t, cmd)
+	s.WantStatus(t, "/v1/pets", http.StatusOK)
+	s.Stop(t) // which writes the log
+}
+
+func TestServerServesAndStopsWhileItsLogBlocks(t *testing.T) {
+	t.Parallel()
+	for name, read := range map[string]bool{"read later": true, "never read": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			reader, stderr := harness.UnreadPipe(t)
+			admin := harness.FreeAddress(t)
+			cmd := harness.CommandWithTimeout(t, t.TempDir(), "serve", "--first-key", "--set", "admin.address="+admin, "--set", "server.shutdown_timeout=7s")
+			cmd.Stderr = stderr
+			s := harness.StartCommand(t, cmd)
+			count := regexp.MustCompile(`\npetstore_log_dropped_lines_total ([1-9]\d*)\n`)
+			var dropped []string
+			harness.EventuallyWithin(t, harness.CommandTimeout, "a log line was dropped", func() bool {
+				for range 1000 {
+					s.WantStatus(t, "/livez", http.StatusOK)
+				}
+				_, metrics := harness.Get(t, "http://"+admin+"/metrics")
+				dropped = count.FindStringSubmatch(metrics)
+				return dropped != nil
+			})
+			if read {
+				readUntil(t, reader, stderr, func(log string) bool {
+					return strings.Contains(log, fmt.Sprintf(`"msg":"log lines dropped","lines":%s}`, dropped[1]))
+				})
+			}
+			s.Stop(t)
+		})
+	}
+}
+
+func TestFirstKeyIsPrintedWhenStandardOutputIsRead(t *testing.T) {
+	t.Parallel()
+	for name, read := range map[string]bool{"read later": true, "never read": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			reader, stdout := harness.FullPipe(t)
+			dir, address := t.TempDir(), harness.FreeAddress(t)
+			cmd := harness.CommandWithTimeout(t, dir, "serve", "--first-key", "--set", "server.address="+address)
+			cmd.Stdout = stdout
+			s := harness.Launch(t, cmd, address)
+			harness.Eventually(t, "the log has a warning", func() bool { return strings.Contains(s.Log.String(), "standard output blocks") })
+			s.WantStatus(t, "/readyz", http.StatusOK)
+			if read {
+				readUntil(t, reader, stdout, harness.KeyPattern.MatchString)
+				s.Stop(t)
+				return
+			}
+			s.Signal(t, syscall.SIGTERM)
+			if err := s.Wait(); s.ProcessState.ExitCode() != 1 || !strings.Contains(s.Log.String(), "the API key was created but not printed: standard output: the write is blocked: revoke it") {
+				t.Errorf("got %v and the log %s, want exit code 1 and the error", err, s.Log)
+			}
+		})
+	}
+}
+
+// readUntil reads a pipe, of whose write end the process has a descriptor of its own, to the end, and waits until a condition of the text holds.
+func readUntil(t *testing.T, reader io.Reader, writer io.Closer, condition func(text string) bool) {
+	t.Helper()
+	harness.Check(t, writer.Close())
+	var text harness.Buffer
+	go func() { _, _ = io.Copy(&text, reader) }()
+	harness.Eventually(t, "the text is written", func() bool { return condition(text.String()) })
+}
+
+func TestLogDescribesTheServiceWhenItStarts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	harness.WriteFile(t, dir, "shop.yaml", "log: {level: info}\n")
+	var build struct{ Version, Commit string }
+	harness.Check(t, json.Unmarshal([]byte(harness.RunOK(t, dir, "version", "--output", "json")), &build))
+	for _, args := range [][]string{{"--config", "shop.yaml"}, nil} {
+		s := harness.Start(t, dir, args...)
+		s.Stop(t)
+		var got map[string]any
+		harness.Check(t, json.Unmarshal([]byte(regexp.MustCompile(`(?m)^.*"msg":"serving",.*$`).FindString(s.Log.String())), &got))
+		want := map[string]any{
+			"level": "info", "time": got["time"], "msg": "serving", "version": build.Version, "commit": build.Commit, "address": s.Address(),
+			"store": harness.StorePath(dir), "schema_version": float64(5), "store_created": args != nil,
+		}
+		if args != nil {
+			want["settings_file"] = filepath.Join(dir, "shop.yaml")
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("serve %s (-want +got)\n%s", args, diff)
+		}
+	}
+}
+
+// A rotated key is replaced already, and a key that is not valid cannot expire.
+func TestMetricsHaveTheTimesWhenValidKeysExpire(t *testing.T) {
+	t.Parallel()
+	dir := harness.NewStore(t)
+	for _, lifetime := range []string{"90d", "30d", "36h", "1s"} { // the keys 1 to 4
+		harness.PrintedKey(t, dir, "create", "--name", "till", "--expires", lifetime)
+	}
+	harness.PrintedKey(t, dir, "create", "--name", "unlimited")
+	harness.PrintedKey(t, dir, "rotate", "1", "--overlap", "24h") // its successor is the key 6
+	harness.RunOK(t, dir, "keys", "revoke", "2")
+	admin := harness.Start(t, dir, "--set", "admin.address=127.0.0.1:0").AdminURL(t)
+	got := map[string]time.Duration{} // until then
+	harness.Eventually(t, "the key 4 has expired", func() bool {
+		clear(got)
+		_, metrics := harness.Get(t, admin+"/metrics")
+		for _, sample := range regexp.MustCompile(`petstore_key_expiration_timestamp_seconds{key_id="(\d+)"} (\S+)`).FindAllStringSubmatch(metrics, -1) {
+			seconds, err := strconv.ParseFloat(sample[2], 64)
+			harness.Check(t, err)
+			got[sample[1]] = time.Until(time.UnixMilli(int64(seconds * 1000))).Round(time.Hour)
+		}
+		return len(got) < 3
+	})
+	if diff := cmp.Diff(map[string]time.Duration{"3": 36 * time.Hour, "6": 90 * 24 * time.Hour}, got); diff != "" {
+		t.Errorf("times by key id (-want +got):\n%s", diff)
+	}
+}
+
+func TestShutdownExportsTheLastTraces(t *testing.T) {
+	t.Parallel()
+	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+	var exported harness.Buffer
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = exported.Write([]byte(r.URL.Path + " "))
+		_, _ = io.Copy(&exported, r.Body)
+	}))
+	t.Cleanup(collector.Close)
+	s := harness.Start(t, t.TempDir(), "--set", "log.level=debug", "--set", "tracing.otlp_endpoint="+collector.URL)
+	parent := []string{"Traceparent", "00-" + trace + "-00f067aa0ba902b7-01"}
+	if status, body, err := s.Post(t.Context(), harness.PetBody("hush"), parent...); err != nil || status != http.StatusCreated {
+		t.Fatal(status, body, err)
+	}
+	for _, path := range []string{"/v1/pets/1", "/v1/pets?x=" + s.Key, "/v1/pets/" + s.Key, "/" + s.Key, "/readyz?" + s.Key} {
+		_, _, err := s.Do(t.Context(), http.MethodGet, path, "", append(parent, "User-Agent", s.Key, "Referer", s.Key)...)
+		harness.Check(t, err)
+	}
+	s.Stop(t)
+
+	id, err := hex.DecodeString(trace)
+	harness.Check(t, err)
+	spans, log := exported.String(), s.Log.String()
+	for _, want := range []string{"/v1/traces ", string(id), "POST /v1/pets", "GET /v1/pets/:petId", "INSERT INTO pets", "SELECT `pets`.`id`"} {
+		if !strings.Contains(spans, want) {
+			t.Errorf("the exported spans do not contain %q", want)
+		}
+	}
+	for _, secret := range []string{s.Key[9:], "hush"} {
+		if strings.Contains(spans, secret) || strings.Contains(log, secret) {
+			t.Errorf("the exported spans or the log contain %q", secret)
+		}
+	}
+	if got := strings.Count(log, `"trace_id":"`+trace+`"`); got != 6 {
+		t.Errorf("got %d log lines with the trace id, want 6:\n%s", got, log)
+	}
+}
+
+func TestServerServesWhenTheCollectorRejectsTraces(t *testing.T) {
+	t.Parallel()
+	collector := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(collector.Close)
+	s := harness.StartWithEnv(t, t.TempDir(), "PETSTORE_TRACING_OTLP_ENDPOINT="+collector.URL, "OTEL_EXPORTER_OTLP_HEADERS=api-key=hush%TOKEN,hush")
+	s.WantStatus(t, "/v1/pets", http.StatusOK)
+	s.Stop(t)
+	if log := s.Log.String(); !strings.Contains(log, `"msg":"cannot export traces"`) || strings.Contains(log, "hush") {
+		t.Errorf("got a log without the error, or with the headers for the collector:\n%s", log)
+	}
+}
