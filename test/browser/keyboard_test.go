@@ -1,7 +1,10 @@
 package browser
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,21 +15,20 @@ import (
 	"example.com/petstore/test/harness"
 )
 
-const (
-	authorizeButton = ".auth-wrapper .authorize"
-	keyField        = "dialog .auth-container input"
-	addOperation    = "#operations-Pets-createPet"
-	listOperation   = "#operations-Pets-listPets"
-)
-
 // TestKeyboardAndColorSchemesInABrowser authorizes, adds and lists by keyboard alone. axe-core checks each view.
 func TestKeyboardAndColorSchemesInABrowser(t *testing.T) {
+	dir := t.TempDir()
+	harness.Check(t, os.CopyFS(dir, os.DirFS("testdata/axe")))
+	harness.Shell(t, dir, "npm ci")
+	axe := harness.ReadFile(t, filepath.Join(dir, "node_modules/axe-core/axe.min.js"))
 	for _, scheme := range []string{"light", "dark"} {
 		t.Run(scheme, func(t *testing.T) {
 			s := harness.Start(t, t.TempDir())
-			p := openPage(t, "keyboard-"+scheme, s.URL)
-			p.emulateColorScheme(scheme)
-			p.wantAccessible("page")
+			p := openPage(t, s.URL)
+			params := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
+			_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, params)
+			harness.Check(t, err)
+			p.wantAccessible(axe, "page")
 
 			p.tabTo(authorizeButton)
 			p.press(kb.Enter)
@@ -38,11 +40,10 @@ func TestKeyboardAndColorSchemesInABrowser(t *testing.T) {
 			p.press(kb.Enter)
 			p.wantFocus(keyField)
 			p.press(strings.Repeat("W", len(s.Key)))
-			p.wantWholeValue(keyField)
+			p.run(waitFor(keyField, `element => element.value.length === 58 && element.scrollWidth <= element.clientWidth`)) // it shows the whole key
 			p.press(kb.Enter)
 			p.run(chromedp.WaitVisible(`dialog [role="alert"]`))
-			p.wantAccessible("dialog")
-			p.screenshot("rejected")
+			p.wantAccessible(axe, "dialog")
 			p.run(chromedp.MouseClickXY(5, 5), chromedp.WaitNotPresent("dialog"))
 
 			p.tabTo(authorizeButton)
@@ -50,10 +51,10 @@ func TestKeyboardAndColorSchemesInABrowser(t *testing.T) {
 			p.wantFocus(keyField)
 			p.press(s.Key + kb.Enter)
 			p.wantFocus(addOperation + " .execute") // the store is empty
-			p.wantAccessible("open operation")
+			p.wantAccessible(axe, "open operation")
 			p.press(kb.Enter)
 			p.run(waitFor(addOperation+` .live-responses-table`, `element => element.innerText.includes("201")`))
-			p.wantAccessible("response")
+			p.wantAccessible(axe, "response")
 
 			p.tabTo(listOperation+" .opblock-summary-control", chromedp.KeyModifiers(chromedp.ModifierShift))
 			p.press(kb.Enter)
@@ -69,7 +70,7 @@ func TestKeyboardAndColorSchemesInABrowser(t *testing.T) {
 // opens another one.
 func TestOperationThatIsClosedGetsNoFocusInABrowser(t *testing.T) {
 	s := harness.Start(t, t.TempDir())
-	p := openPage(t, "closed", s.URL)
+	p := openPage(t, s.URL)
 	evaluate(p, chromedp.Evaluate[bool](`new MutationObserver((_, observer) => {
 		const control = document.querySelector(".opblock.is-open .opblock-summary-control");
 		if (control === null) return;
@@ -86,15 +87,6 @@ func TestOperationThatIsClosedGetsNoFocusInABrowser(t *testing.T) {
 		t.Error("Execute got the focus")
 	}
 	p.wantNoProblems()
-}
-
-// emulateColorScheme makes the browser prefer a color scheme.
-func (p *page) emulateColorScheme(scheme string) {
-	p.t.Helper()
-	params := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
-	if _, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, params); err != nil {
-		p.t.Fatal(err)
-	}
 }
 
 // press presses keys in turn.
@@ -138,8 +130,19 @@ func (p *page) wantFocusInDialog() {
 	}
 }
 
-// wantWholeValue expects that a field shows all its text.
-func (p *page) wantWholeValue(selector string) {
+// wantAccessible expects that axe-core, whose script axe is, finds no serious problem of accessibility on the page as it is.
+func (p *page) wantAccessible(axe, view string) {
 	p.t.Helper()
-	p.run(waitFor(selector, `element => element.value.length === 58 && element.scrollWidth <= element.clientWidth`))
+	p.run(waitFor("body", `() => document.getAnimations().length === 0`)) // else colors are on their way to another one
+	found := evaluate(p, chromedp.Evaluate[string](axe+`;
+		axe.run().then(({ violations, passes }) => JSON.stringify([passes.length, violations.flatMap(({ id, impact, nodes }) =>
+			impact === "serious" || impact === "critical" ? nodes.map(node => id + ": " + node.html + ": " + node.failureSummary) : [])]))`, chromedp.EvalAwaitPromise))
+	var passes int
+	var violations []string
+	if err := json.Unmarshal([]byte(found), &[]any{&passes, &violations}); err != nil || passes < 10 {
+		p.t.Fatalf("%s: got %d passed rules of axe-core and error %v", view, passes, err)
+	}
+	for _, violation := range violations {
+		p.t.Errorf("%s: %s", view, violation)
+	}
 }

@@ -22,18 +22,24 @@ import (
 
 // A page is Swagger UI in a browser, with the problems that the browser reported.
 type page struct {
-	t         *testing.T
-	ctx       context.Context //nolint:containedctx // chromedp stores the browser in it
-	name, url string
-	mu        sync.Mutex
-	problems  []string
+	t        *testing.T
+	ctx      context.Context //nolint:containedctx // chromedp stores the browser in it
+	url      string
+	mu       sync.Mutex
+	problems []string
 }
 
-// fields are the values that a user types, by the name of the parameter; "" is the body.
-type fields map[string]string
+// Elements of the page; bodyField is part of an operation.
+const (
+	authorizeButton = ".auth-wrapper .authorize"
+	keyField        = "dialog .auth-container input"
+	addOperation    = "#operations-Pets-createPet"
+	listOperation   = "#operations-Pets-listPets"
+	bodyField       = ".body-param__text"
+)
 
-// openPage opens a URL in a new browser. The name is part of the names of screenshots.
-func openPage(t *testing.T, name, url string) *page {
+// openPage opens a URL in a new browser.
+func openPage(t *testing.T, url string) *page {
 	t.Helper()
 	browser, err := exec.LookPath("chromium")
 	if err != nil {
@@ -48,7 +54,7 @@ func openPage(t *testing.T, name, url string) *page {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	p := &page{t: t, ctx: ctx, name: name, url: url}
+	p := &page{t: t, ctx: ctx, url: url}
 	if err := chromedp.Do(ctx); err != nil { // starts the browser, which is stopped with the context of the first actions
 		t.Fatal(err)
 	}
@@ -57,17 +63,10 @@ func openPage(t *testing.T, name, url string) *page {
 	return p
 }
 
-// resize reloads the page on a mobile screen of that width in CSS pixels.
-func (p *page) resize(width int64) {
-	p.t.Helper()
-	p.run(chromedp.EmulateViewport(width, 844, chromedp.EmulateMobile))
-	p.load()
-}
-
 // load opens the URL and waits until the operations are visible.
 func (p *page) load() {
 	p.t.Helper()
-	p.run(chromedp.Navigate(p.url+"/"), chromedp.WaitVisible(`#operations-Pets-listPets`))
+	p.run(chromedp.Navigate(p.url+"/"), chromedp.WaitVisible(listOperation))
 }
 
 // wantFit expects that the page has the width and does not scroll horizontally.
@@ -132,7 +131,7 @@ func evaluate[T any](p *page, action chromedp.Action[T]) T {
 	defer cancel()
 	found, err := chromedp.Run(ctx, action)
 	if err != nil {
-		p.screenshot("failed")
+		p.screenshot()
 		p.wantNoProblems()
 		p.t.Fatal(err)
 	}
@@ -172,32 +171,21 @@ func (p *page) wantText(expression, want string) {
 func (p *page) authorize(key, operation string) {
 	p.t.Helper()
 	execute := "#operations-" + operation + " .execute"
-	p.run(
-		click(`.auth-wrapper .authorize`),
-		chromedp.WaitVisible(`.auth-container input`),
-	)
-	p.enter(`.auth-container input`, key)
-	p.run(
-		click(`.auth-btn-wrapper .authorize`),
-		chromedp.WaitNotPresent(`.auth-container`),
-		chromedp.WaitVisible(execute),
-	)
+	p.run(click(authorizeButton), chromedp.WaitVisible(keyField))
+	p.enter(keyField, key)
+	p.run(click(`.auth-btn-wrapper .authorize`), chromedp.WaitNotPresent(`.auth-container`), chromedp.WaitVisible(execute))
 	p.wantOnScreen(execute)
 }
 
-// try opens an operation, fills in the fields, executes it and expects a status.
-func (p *page) try(operation string, f fields, status string) {
+// try opens an operation, enters a value in a field, which are the entry if there is one, executes the operation and expects a status.
+func (p *page) try(operation, status string, entry ...string) {
 	p.t.Helper()
 	block := "#operations-" + operation
 	if evaluate(p, chromedp.Evaluate[bool](`document.querySelector("`+block+` .execute") === null`)) {
 		p.run(click(block+` .opblock-summary-control`), chromedp.WaitVisible(block+` .execute`))
 	}
-	for name, value := range f {
-		if name == "" {
-			p.enter(block+` .body-param__text`, value)
-		} else {
-			p.enter(block+` tr[data-param-name="`+name+`"] input`, value)
-		}
+	if len(entry) > 0 {
+		p.enter(block+" "+entry[0], entry[1])
 	}
 	p.execute(operation, status)
 }
@@ -222,7 +210,7 @@ func (p *page) execute(operation, status string) {
 	statusCell += ":not(.old)"
 	p.run(click(block+` .execute`), chromedp.WaitVisible(statusCell))
 	if got := evaluate(p, chromedp.Text(statusCell)); !strings.HasPrefix(strings.TrimSpace(got), status) {
-		p.screenshot("unexpected")
+		p.screenshot()
 		p.t.Errorf("%s: got status %q, want %s", operation, got, status)
 	}
 	p.wantOnScreen(statusCell)
@@ -260,23 +248,23 @@ func (p *page) wantInvalid(operation, parameter, value, message string) {
 func (p *page) wantBodyRequired(operation string) {
 	p.t.Helper()
 	block := "#operations-" + operation
-	p.enter(block+` .body-param__text`, "")
+	p.enter(block+" "+bodyField, "")
 	p.run(click(block+` .execute`), waitFor(block+` .body-param`, `element =>
 		getComputedStyle(element, "::after").content === '"The body must not be empty."'`))
 }
 
 // wantNoTextBelowCopyButton expects that no text of the response of an operation is below a button that copies it, nor
 // of the command that repeats the request, while they are not scrolled.
-func (p *page) wantNoTextBelowCopyButton(operation string) {
+func (p *page) wantNoTextBelowCopyButton(block string) {
 	p.t.Helper()
-	covered := evaluate(p, chromedp.Evaluate[string](`[...document.querySelectorAll("#operations-`+operation+` .live-response .copy-to-clipboard")].flatMap(button => {
+	covered := evaluate(p, chromedp.Evaluate[string](`[...document.querySelectorAll("`+block+` .live-response .copy-to-clipboard")].flatMap(button => {
 		const box = button.getBoundingClientRect(), range = document.createRange();
 		range.selectNodeContents(button.parentElement.querySelector("code, pre"));
 		return [...range.getClientRects()].filter(text => text.width > 0 && text.height < box.height && text.left < box.right && text.right > box.left && text.top < box.bottom && text.bottom > box.top)
 			.map(text => JSON.stringify([text, box]));
 	}).join()`))
 	if covered != "" {
-		p.t.Errorf("%s: a button covers text: %s", operation, covered)
+		p.t.Errorf("%s: a button covers text: %s", block, covered)
 	}
 }
 
@@ -294,15 +282,15 @@ func (p *page) openAndClickExecute(operation string) {
 	}
 }
 
-// screenshot saves a screenshot in bin/screenshots, for manual inspection.
-func (p *page) screenshot(name string) {
+// screenshot saves a screenshot of a failure in bin/screenshots.
+func (p *page) screenshot() {
 	p.t.Helper()
 	const dir = "../../bin/screenshots"
 	ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
 	defer cancel()
 	image, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 	if err == nil {
-		err = errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, p.name+"-"+name+".png"), image, 0o644))
+		err = errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, strings.ReplaceAll(p.t.Name(), "/", "-")+".png"), image, 0o644))
 	}
 	if err != nil {
 		p.t.Logf("cannot take a screenshot: %v", err)
