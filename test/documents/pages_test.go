@@ -1,0 +1,196 @@
+package documents
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/test/harness"
+)
+
+// TestReadmeExamples runs the curl examples of the README, in order and with one server,
+// and expects the lines that the README shows after each.
+func TestReadmeExamples(t *testing.T) {
+	t.Parallel()
+	readme := harness.ReadFile(t, "../../README.md")
+	s := harness.Start(t, t.TempDir())
+	examples := 0
+	for _, block := range strings.Split(readme, "```sh\n")[1:] {
+		commands, rest, _ := strings.Cut(block, "```\n")
+		if !strings.Contains(commands, "curl ") {
+			continue
+		}
+		shown, isShown := strings.CutPrefix(rest, "```\n")
+		if !isShown {
+			t.Errorf("the README shows no response of:\n%s", commands)
+			continue
+		}
+		shown, _, _ = strings.Cut(shown, "```")
+		examples++
+		wantLines(t, commands, harness.Shell(t, t.TempDir(), commands, "KEY="+s.Key, "URL="+s.URL+"/v1"), shown)
+	}
+	if examples < 4 {
+		t.Errorf("got %d examples, want at least 4", examples)
+	}
+}
+
+// normalize removes carriage returns and replaces times, which differ between runs.
+func normalize(output string) string {
+	timestamp := regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
+	return timestamp.ReplaceAllString(strings.ReplaceAll(output, "\r", ""), "TIME")
+}
+
+// wantLines expects the lines of shown, in this order, in the output of curl. It may have
+// other lines only if it has the headers of a response.
+func wantLines(t *testing.T, commands, output, shown string) {
+	t.Helper()
+	rest := strings.Split(normalize(output), "\n")
+	lines := strings.Split(normalize(shown), "\n")
+	if !strings.Contains(commands, "curl -si") && len(rest) != len(lines) {
+		t.Errorf("%sgot %d lines\n%s\nwant %d lines", commands, len(rest), output, len(lines))
+	}
+	for _, line := range lines {
+		i := slices.Index(rest, line)
+		if i < 0 {
+			t.Fatalf("%sgot\n%s\nwant next the line %q", commands, output, line)
+		}
+		rest = rest[i+1:]
+	}
+}
+
+// petstoreCommand matches a petstore command in a shell, with its arguments.
+var petstoreCommand = regexp.MustCompile(`^(?:sudo -u petstore |PETSTORE_\S+ )?(?:bin/)?petstore (.*)`)
+
+// TestCommandsOfPagesAreValid parses the command line of each petstore command of the README
+// and of docs/operations.md.
+func TestCommandsOfPagesAreValid(t *testing.T) {
+	t.Parallel()
+	commands := map[string]bool{}
+	for _, block := range append(harness.CodeBlocks(t, "../../README.md", "sh"), harness.CodeBlocks(t, "../../docs/operations.md", "sh")...) {
+		for line := range strings.Lines(block) {
+			line, _, _ = strings.Cut(line, " #")
+			if args := petstoreCommand.FindStringSubmatch(line); args != nil {
+				commands[wantValidCommandLine(t, strings.Fields(args[1]))] = true
+			}
+		}
+	}
+	for _, want := range []string{"backup", "restore", "export", "import", "create", "rotate", "serve", "seed", "copy"} {
+		if !commands[want] {
+			t.Errorf("found no command %s", want)
+		}
+	}
+}
+
+// wantValidCommandLine expects that args are a command with valid flags and arguments: then the
+// error is that of the last one. It returns the name of the command.
+func wantValidCommandLine(t *testing.T, args []string) string {
+	t.Helper()
+	_, stderr, _ := harness.Run(t, t.TempDir(), append(args, "--set", "invalid")...)
+	if stderr != "petstore: a --set has no =: write it as KEY=VALUE\n" {
+		t.Errorf("petstore %s: %s", strings.Join(args, " "), stderr)
+	}
+	if args[0] == "keys" || args[0] == "migrate" {
+		return args[1]
+	}
+	return args[0]
+}
+
+// programStart begins the code block of docs/embedding.md that is a whole program.
+const programStart = "// Command shop "
+
+// Every other Go code block of docs/embedding.md must be part of the examples.
+func TestEmbeddingDocumentShowsTestedCode(t *testing.T) {
+	t.Parallel()
+	examples := harness.ReadFile(t, "../../example_test.go")
+	blocks := harness.CodeBlocks(t, "../../docs/embedding.md", "go")
+	if len(blocks) < 4 {
+		t.Errorf("got %d code blocks, want at least 4", len(blocks))
+	}
+	for _, code := range blocks {
+		if !strings.HasPrefix(code, programStart) && !strings.Contains(examples, code) {
+			t.Errorf("example_test.go lacks\n%s", code)
+		}
+	}
+}
+
+// TestProgramOfEmbeddingDocument builds the program of docs/embedding.md in an empty folder,
+// with the commands of the page, and runs its curl examples.
+func TestProgramOfEmbeddingDocument(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.Abs("../..")
+	harness.Check(t, err)
+	program, commands := harness.CodeBlocks(t, "../../docs/embedding.md", "go")[0], harness.CodeBlocks(t, "../../docs/embedding.md", "sh")
+	if !strings.HasPrefix(program, programStart) || len(commands) != 2 {
+		t.Fatalf("want the program first, and 2 blocks of commands: got %d and\n%s", len(commands), program)
+	}
+	dir := t.TempDir()
+	harness.WriteFile(t, dir, "main.go", program)
+	harness.Shell(t, dir, commands[0], "PETSTORE="+root)
+
+	shop := exec.CommandContext(t.Context(), filepath.Join(dir, "shop"))
+	shop.Dir, shop.Env = dir, append(os.Environ(), "SHOP_ADDRESS=127.0.0.1:0")
+	log, err := shop.StderrPipe()
+	harness.Check(t, err)
+	harness.Check(t, shop.Start())
+	t.Cleanup(func() { _ = shop.Process.Kill() })
+	line, err := bufio.NewReader(log).ReadString('\n')
+	_, line, _ = strings.Cut(line, "http://")
+	address, _, found := strings.Cut(line, "/shop/docs/swagger/index.html")
+	if err != nil || !found {
+		t.Fatalf("got log %q and error %v, want the URL of Swagger UI", line, err)
+	}
+
+	_, printed, _ := strings.Cut(harness.ReadFile(t, "../../docs/embedding.md"), commands[1]+"```\n```\n")
+	printed, _, _ = strings.Cut(printed, "```")
+	curls := strings.ReplaceAll(commands[1], "127.0.0.1:8080", address)
+	if diff := cmp.Diff(printed, harness.Shell(t, dir, curls)); diff != "" || printed == "" {
+		t.Errorf("output of the examples (-want +got):\n%s", diff)
+	}
+	if status, _ := harness.Get(t, "http://"+address+"/shop/docs/swagger/index.html"); status != http.StatusOK {
+		t.Errorf("got %d for Swagger UI, want 200", status)
+	}
+	harness.Check(t, shop.Process.Signal(syscall.SIGTERM))
+	rest, _ := io.ReadAll(log)
+	if err := shop.Wait(); err != nil {
+		t.Errorf("got %v and log %s, want a successful exit", err, rest)
+	}
+}
+
+// TestReleaseContainsTheFilesOfItsPages checks the links of the pages, but not those to what is
+// for the source code only.
+func TestReleaseContainsTheFilesOfItsPages(t *testing.T) {
+	t.Parallel()
+	_, list, _ := strings.Cut(harness.ReadFile(t, "../../scripts/release"), "\nfiles=(\n")
+	list, _, _ = strings.Cut(list, "\n)")
+	released := strings.Fields(list)
+	for _, file := range released {
+		if _, err := os.Stat("../../" + file); err != nil {
+			t.Error(err)
+		}
+	}
+	source := []string{"Dockerfile", "CONTRIBUTING.md"}
+	for _, page := range []string{"README.md", "docs/operations.md"} {
+		links := regexp.MustCompile(`\]\(([^):#]+)[)#]`).FindAllStringSubmatch(harness.ReadFile(t, "../../"+page), -1)
+		if len(links) == 0 || !slices.Contains(released, page) {
+			t.Errorf("%s has %d links, or is not in the release", page, len(links))
+		}
+		for _, link := range links {
+			target := path.Join(path.Dir(page), link[1])
+			contains := func(file string) bool { return target == file || strings.HasPrefix(target, file+"/") }
+			if !slices.ContainsFunc(released, contains) && !slices.Contains(source, target) {
+				t.Errorf("%s refers to %s, which is not in the release", page, target)
+			}
+		}
+	}
+}
