@@ -249,36 +249,3 @@ func TestErrorPageHasTheCodesOfTheDocument(t *testing.T) {
 		t.Errorf("codes of the document, %d with a status, and of the page (-want +got):\n%s", len(statuses), diff)
 	}
 }
-
-// increase and rate ignore the first value of a counter, so a panel that shows the first
-// request of a key adds the values of counters that did not exist before.
-func TestGrafanaPanelsOfKeysShowTheFirstRequest(t *testing.T) {
-	t.Parallel()
-	file, err := os.ReadFile("grafana.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var dashboard struct {
-		Panels []struct{ Targets []struct{ Expr string } }
-	}
-	if err := json.Unmarshal(file, &dashboard); err != nil {
-		t.Fatal(err)
-	}
-	queries := 0
-	for _, panel := range dashboard.Panels {
-		for _, target := range panel.Targets {
-			metric := regexp.MustCompile(`petstore_http_(deprecated|rate_limited)_requests_total`).FindString(target.Expr)
-			if metric == "" {
-				continue
-			}
-			queries++
-			counter := `max_over_time\(` + metric + `\{job=~"\$job"\}\[[^]]+\]`
-			if newCounters := regexp.MustCompile(counter + `\) unless ` + counter + ` offset [^)]+\)`); !newCounters.MatchString(target.Expr) {
-				t.Errorf("no match for %s in the query %s", newCounters, target.Expr)
-			}
-		}
-	}
-	if queries != 2 {
-		t.Errorf("got %d queries of requests by key, want 2", queries)
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -48,30 +47,29 @@ func TestGeneratedClientsMakeEveryCall(t *testing.T) {
 	t.Parallel()
 	for language, c := range map[string]struct {
 		generator    string // part of its command in docs/clients.md
-		install, run string
-		pins         []string // files with versions, which the commands must not change
+		install, run string // run begins with the check that the commands have changed no version: ORIGINAL is the folder that is copied
 	}{
-		"go": {"oapi-codegen", "", "go vet ./... && go run .", []string{"go.mod", "go.sum"}},
-		"ts": {"openapi-typescript", "npm ci", "npx tsc && node out/main.js", []string{"package.json", "package-lock.json"}},
+		"go": {"oapi-codegen", "", "diff go.mod $ORIGINAL/go.mod && diff go.sum $ORIGINAL/go.sum && go vet ./... && go run ."},
+		"ts": {
+			"openapi-typescript", "npm ci",
+			"diff package.json $ORIGINAL/package.json && diff package-lock.json $ORIGINAL/package-lock.json && npx tsc && node out/main.js",
+		},
 		"python": {
 			"openapi-generator", "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
-			".venv/bin/pip freeze | diff requirements.txt - && PYTHONPATH=client .venv/bin/python main.py", nil,
+			".venv/bin/pip freeze | diff requirements.txt - && PYTHONPATH=client .venv/bin/python main.py",
 		},
 	} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
 			s := harness.Start(t, t.TempDir(), "--set", "changes.enabled=true")
-			dir := copyClient(t, language)
-			shell := func(commands string) { harness.Shell(t, dir, commands, "URL="+s.URL, "KEY="+s.Key) }
+			dir, original := copyClient(t, language)
+			shell := func(commands string) {
+				harness.Shell(t, dir, commands, "URL="+s.URL, "KEY="+s.Key, "ORIGINAL="+original)
+			}
 			shell(c.install)
 			for _, commands := range harness.CodeBlocks(t, page, "sh") {
 				if strings.Contains(commands, c.generator) {
 					shell(strings.ReplaceAll(commands, "http://127.0.0.1:8080", s.URL))
-				}
-			}
-			for _, pin := range c.pins {
-				if harness.ReadFile(t, filepath.Join(dir, pin)) != harness.ReadFile(t, filepath.Join(clientsDir, language, pin)) {
-					t.Errorf("docs/clients.md installs other versions than %s", pin)
 				}
 			}
 			shell(c.run)
@@ -85,30 +83,22 @@ func TestGeneratedClientsMakeEveryCall(t *testing.T) {
 func TestLintersAcceptTheDocument(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, t.TempDir())
-	dir := copyClient(t, "lint")
+	dir, _ := copyClient(t, "lint")
 	harness.Shell(t, dir, "npm ci")
-	for linter, commands := range map[string]string{
-		"redocly":  "npx redocly lint $URL/openapi.json",
-		"spectral": "npx spectral lint --fail-severity hint $URL/openapi.json",
-	} {
-		t.Run(linter, func(t *testing.T) {
-			harness.Shell(t, dir, commands, "URL="+s.URL)
-		})
+	for _, linter := range []string{"npx redocly lint $URL/openapi.json", "npx spectral lint --fail-severity hint $URL/openapi.json"} {
+		harness.Shell(t, dir, linter, "URL="+s.URL)
 	}
 }
 
 // copyClient copies a directory of testdata/clients to a temporary one, in which packages
 // are installed and code is generated.
-func copyClient(t *testing.T, name string) string {
+func copyClient(t *testing.T, name string) (dir, original string) {
 	t.Helper()
-	for _, tool := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Fatalf("%v (make deps installs it)", err)
-		}
-	}
-	dir := t.TempDir()
-	harness.Check(t, os.CopyFS(dir, os.DirFS(filepath.Join(clientsDir, name))))
-	return dir
+	dir = t.TempDir()
+	original, err := filepath.Abs(filepath.Join(clientsDir, name))
+	harness.Check(t, err)
+	harness.Check(t, os.CopyFS(dir, os.DirFS(original)))
+	return dir, original
 }
 
 // wantCalls stops the server and expects that its access log contains a successful request
