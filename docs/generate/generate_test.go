@@ -104,15 +104,12 @@ func copySources(t *testing.T, file, old, replacement string) string {
 			t.Fatal(err)
 		}
 	}
-	for path, replace := range map[string]func(string) string{
-		"go.mod": func(text string) string { return text },
-		file:     func(text string) string { return strings.Replace(text, old, replacement, 1) },
-	} {
-		text, err := os.ReadFile("../../" + path)
-		if err != nil || path == file && !strings.Contains(string(text), old) {
-			t.Fatalf("%s has no %q: %v", path, old, err)
-		}
-		if err := os.WriteFile(filepath.Join(root, path), []byte(replace(string(text))), 0o600); err != nil {
+	text, err := os.ReadFile(filepath.Join(root, file))
+	if err != nil || !strings.Contains(string(text), old) {
+		t.Fatalf("%s has no %q: %v", file, old, err)
+	}
+	for path, text := range map[string]string{"go.mod": "module example.com/petstore\n", file: strings.Replace(string(text), old, replacement, 1)} {
+		if err := os.WriteFile(filepath.Join(root, path), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path"
-	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -72,26 +70,12 @@ func TestMountReturnsErrors(t *testing.T) {
 	}
 }
 
-func TestPageRefersOnlyToServedFiles(t *testing.T) {
+// gin-swagger has no option for the title of the host and these additions, which replace parts of its page. The package browser in the folder
+// test shows that the page refers only to files that are served, and has no script that its policy forbids.
+func TestPageHasItsAdditions(t *testing.T) {
 	t.Parallel()
 	engine := newEngine(t, "")
 	page := get(t, engine, "/swagger/index.html").Body.String()
-	for _, script := range regexp.MustCompile(`<script[^>]*>\s*[^<]*`).FindAllString(page, -1) {
-		if !strings.Contains(script, "src=") || !strings.HasSuffix(strings.TrimSpace(script), ">") {
-			t.Errorf("got inline script %s, which the content security policy forbids", script)
-		}
-	}
-	references := regexp.MustCompile(`(?:src|href)="([^"]+)"`).FindAllStringSubmatch(page, -1)
-	if len(references) < 5 {
-		t.Errorf("got %d references, want at least 5", len(references))
-	}
-	for _, reference := range references {
-		path := path.Join("/swagger", reference[1])
-		if got := get(t, engine, path); got.Code != http.StatusOK {
-			t.Errorf("%s: got %d, want 200", path, got.Code)
-		}
-	}
-	// gin-swagger has no option for the title of the host and these additions, which replace parts of its page.
 	for _, want := range []string{"<title>Animals of /v1&lt;b&gt;</title>", `<meta name="viewport"`, "<noscript>", "Loading the documentation"} {
 		if !strings.Contains(page, want) || strings.Contains(page, "standalone-preset") {
 			t.Errorf("the page lacks %s, or has standalone-preset", want)
@@ -205,18 +189,6 @@ func send(t *testing.T, engine *gin.Engine, method, path string, headers ...stri
 	return response
 }
 
-func TestRangeIsPartOfTheEncodedFile(t *testing.T) {
-	t.Parallel()
-	engine := newEngine(t, "")
-	for _, encoding := range []string{"Accept-Encoding: identity", "Accept-Encoding: gzip"} {
-		full := get(t, engine, "/openapi.json", encoding).Body.String()
-		got := get(t, engine, "/openapi.json", encoding, "Range: bytes=10-19")
-		if got.Code != http.StatusPartialContent || got.Body.String() != full[10:20] || got.Header().Get("Content-Length") != "10" {
-			t.Errorf("%s: got %d %q, want bytes 10 to 19", encoding, got.Code, got.Body)
-		}
-	}
-}
-
 func TestAcceptEncodingSelectsGzip(t *testing.T) {
 	t.Parallel()
 	engine := newEngine(t, "")
@@ -273,12 +245,15 @@ func TestFilesAreCompressedWhenGzipIsAccepted(t *testing.T) {
 	}
 }
 
-func TestUnchangedFileIsNotModified(t *testing.T) {
+func TestConditionAndRangeAreThoseOfTheEncodedFile(t *testing.T) {
 	t.Parallel()
 	engine := newEngine(t, "")
 	for encoding, other := range map[string]string{"Accept-Encoding: identity": "Accept-Encoding: gzip", "Accept-Encoding: gzip": "Accept-Encoding: identity"} {
-		want := get(t, engine, "/openapi.json", encoding).Header()
-		condition := "If-None-Match: " + want.Get("ETag")
+		full, part := get(t, engine, "/openapi.json", encoding), get(t, engine, "/openapi.json", encoding, "Range: bytes=10-19")
+		if part.Code != http.StatusPartialContent || part.Body.String() != full.Body.String()[10:20] || part.Header().Get("Content-Length") != "10" {
+			t.Errorf("%s: got %d %q, want bytes 10 to 19", encoding, part.Code, part.Body)
+		}
+		want, condition := full.Header(), "If-None-Match: "+full.Header().Get("ETag")
 		for _, name := range []string{"Accept-Ranges", "Content-Encoding", "Content-Length", "Content-Type"} {
 			want.Del(name)
 		}
