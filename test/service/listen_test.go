@@ -59,17 +59,24 @@ func dial(t *testing.T, s *harness.Server) net.Conn {
 	return conn
 }
 
-func TestAddressInUseCreatesNoStore(t *testing.T) {
+func TestServeThatCannotListenSaysWhyAndCreatesNoStore(t *testing.T) {
 	t.Parallel()
 	used, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	harness.Check(t, err)
 	defer used.Close()
-	for _, setting := range []string{"server.address", "admin.address"} {
-		dir := t.TempDir()
-		harness.WantError(t, dir, "serve --first-key --set "+setting+"="+used.Addr().String(),
-			fmt.Sprintf("%s: %s is already in use: stop the process that uses it or set another address", setting, used.Addr()))
+	dir, other := t.TempDir(), t.TempDir()
+	writeCertificate(t, dir, 1)
+	writeCertificate(t, other, 2)
+	address, key := used.Addr().String(), filepath.Join(other, "tls.key")
+	for settings, message := range map[string]string{
+		"server.address=" + address: "server.address: " + address + " is already in use: stop the process that uses it or set another address",
+		"admin.address=" + address:  "admin.address: " + address + " is already in use: stop the process that uses it or set another address",
+		"server.tls_cert_file=tls.crt --set server.tls_key_file=" + key: "server.tls_cert_file and server.tls_key_file: tls.crt and " + key +
+			": tls: private key does not match public key",
+	} {
+		harness.WantError(t, dir, "serve --first-key --set "+settings, message)
 		if _, err := os.Stat(harness.StorePath(dir)); err == nil {
-			t.Error("a store was created")
+			t.Errorf("%s: a store was created", settings)
 		}
 	}
 }
@@ -162,17 +169,4 @@ func TestServerWithTLS(t *testing.T) {
 	wantSerial(2, 2)
 	writeCertificate(t, dir, 3)
 	wantSerial(3, 2)
-}
-
-func TestServeRejectsCertificateOfAnotherKey(t *testing.T) {
-	t.Parallel()
-	dir, other := t.TempDir(), t.TempDir()
-	writeCertificate(t, dir, 1)
-	writeCertificate(t, other, 2)
-	key := filepath.Join(other, "tls.key")
-	harness.WantError(t, dir, "serve --set server.tls_cert_file=tls.crt --set server.tls_key_file="+key,
-		"server.tls_cert_file and server.tls_key_file: tls.crt and "+key+": tls: private key does not match public key")
-	if _, err := os.Stat(harness.StorePath(dir)); err == nil {
-		t.Error("a store was created")
-	}
 }
