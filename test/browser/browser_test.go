@@ -1,16 +1,20 @@
 package browser
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/gin-gonic/gin"
 
 	"example.com/petstore"
@@ -24,7 +28,7 @@ import (
 // another Gin engine, beside the API or on the group that has it.
 func TestSwaggerUIInABrowser(t *testing.T) {
 	for name, serve := range map[string]func(*testing.T) (url, key string){
-		"served": servedDirectly, "proxied": servedByNginx, "mounted": mountAt("/teams/shop"), "mounted beside": mountAt("/teams/shop/docs"),
+		"served": servedDirectly, "proxied": servedByProxy, "mounted": mountAt("/teams/shop"), "mounted beside": mountAt("/teams/shop/docs"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, key := serve(t)
@@ -36,13 +40,23 @@ func TestSwaggerUIInABrowser(t *testing.T) {
 			p.try("Store-listOrders", "401")
 			p.authorize("\u200bBearer "+key+" ", "Store-listOrders")
 			p.try("Pets-createPet", "201", bodyField, `{"name":"Rex","categoryId":7,"status":"available"}`)
-			p.wantDocumented("Pets-createPet", "this API key may only read")       // in a shared response
-			p.wantDocumented("Pets-createPet", "the body must be one JSON object") // in one of the operation
-			p.wantDocumented("Pets-createPet", "The seconds to wait before a retry.")
-			p.wantBodyRequired("Pets-createPet")
+			for _, text := range []string{
+				"this API key may only read",                                              // in a shared response
+				"the body must be one JSON object", "The seconds to wait before a retry.", // in those of the operation
+			} {
+				p.run(waitFor(addOperation+" .responses-table:not(.live-responses-table)", fmt.Sprintf(`element => element.textContent.includes(%q)`, text)))
+			}
+			p.enter(addOperation+" "+bodyField, "")
+			p.run(click(addOperation+" .execute"), waitFor(addOperation+" .body-param", `element =>
+				getComputedStyle(element, "::after").content === '"The body must not be empty."'`))
 			p.openAndClickExecute("Pets-listPets")
 			p.execute("Pets-listPets", "200")
-			p.wantInvalid("Pets-listPets", "limit", "101", "Value must be at most 100")
+			p.enter(listOperation+` [data-param-name="limit"] input`, "101")
+			p.run(waitFor(listOperation, `element => {
+				element.querySelector(".execute").click(); // again and again: the page has the value 350 ms after it was entered
+				const cell = element.querySelector('[data-param-name="limit"] .parameters-col_description');
+				return cell.dataset.error === "Value must be at most 100" && getComputedStyle(cell, "::after").content.includes(cell.dataset.error);
+			}`))
 			p.wantText(`getComputedStyle(document.querySelector("#operations-Pets-getPet .opblock-summary-path__deprecated")).textDecorationLine`, "line-through")
 			p.try("Pets-getPet", "200", `tr[data-param-name="petId"] input`, "1")
 			p.try("Store-placeOrder", "201", bodyField, `{"petId":1}`)
@@ -80,28 +94,15 @@ func servedDirectly(t *testing.T) (url, key string) {
 	return s.URL, s.Key
 }
 
-// servedByNginx runs nginx in front of the server. nginx removes a prefix that the server does
+// servedByProxy runs a proxy in front of the server, which removes a prefix that the server does
 // not know. The page must not send its requests to server.production_url.
-func servedByNginx(t *testing.T) (url, key string) {
+func servedByProxy(t *testing.T) (address, key string) {
 	s := harness.Start(t, t.TempDir(), "--set", "server.production_url=https://pets.example", "--set", "server.staging_url=https://staging.pets.example")
-	dir, address := t.TempDir(), harness.FreeAddress(t)
-	harness.WriteFile(t, dir, "nginx.conf", fmt.Sprintf(`daemon off; pid %[1]s/pid; error_log stderr; worker_processes 1;
-events {}
-http {
-  access_log off;
-  client_body_temp_path %[1]s/a; proxy_temp_path %[1]s/b; fastcgi_temp_path %[1]s/c; uwsgi_temp_path %[1]s/d; scgi_temp_path %[1]s/e;
-  server { listen %[2]s; location /pet/shop/ { proxy_pass %[3]s/; } }
-}`, dir, address, s.URL))
-	nginx := exec.CommandContext(t.Context(), "nginx", "-e", "stderr", "-c", filepath.Join(dir, "nginx.conf"))
-	nginx.Cancel = func() error { return nginx.Process.Signal(os.Interrupt) } // SIGKILL would leave its workers
-	nginx.Stderr = t.Output()
-	if err := nginx.Start(); err != nil {
-		t.Fatalf("%v (make deps installs it)", err)
-	}
-	t.Cleanup(func() { _ = nginx.Wait() })
-	proxied := &harness.Server{URL: "http://" + address + "/pet/shop", Key: s.Key}
-	harness.Eventually(t, "nginx serves", func() bool { return proxied.IsReady(t.Context()) })
-	return proxied.URL, s.Key
+	target, err := url.Parse(s.URL)
+	harness.Check(t, err)
+	proxy := httptest.NewServer(http.StripPrefix("/pet/shop", httputil.NewSingleHostReverseProxy(target)))
+	t.Cleanup(proxy.Close)
+	return proxy.URL + "/pet/shop", s.Key
 }
 
 // mountAt mounts Swagger UI in a group of another Gin engine, and the API in the group /teams/shop/v1, with a middleware
@@ -129,5 +130,137 @@ func mountAt(docsPath string) func(t *testing.T) (url, key string) {
 		host := httptest.NewServer(engine)
 		t.Cleanup(host.Close)
 		return host.URL + docsPath, token
+	}
+}
+
+// TestKeyboardAndColorSchemesInABrowser authorizes, adds and lists by keyboard alone. axe-core checks each view.
+func TestKeyboardAndColorSchemesInABrowser(t *testing.T) {
+	dir := t.TempDir()
+	harness.Check(t, os.CopyFS(dir, os.DirFS("testdata/axe")))
+	harness.Shell(t, dir, "npm ci")
+	axe := harness.ReadFile(t, filepath.Join(dir, "node_modules/axe-core/axe.min.js"))
+	for _, scheme := range []string{"light", "dark"} {
+		t.Run(scheme, func(t *testing.T) {
+			s := harness.Start(t, t.TempDir())
+			p := openPage(t, s.URL)
+			params := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
+			_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, params)
+			harness.Check(t, err)
+			p.wantAccessible(axe, "page")
+
+			p.tabTo(authorizeButton)
+			p.press(kb.Enter)
+			p.wantFocus(keyField)
+			p.wantFocusInDialog()
+			p.press(kb.Escape)
+			p.wantFocus(authorizeButton)
+
+			p.press(kb.Enter)
+			p.wantFocus(keyField)
+			p.press(strings.Repeat("W", len(s.Key)))
+			p.run(waitFor(keyField, `element => element.value.length === 58 && element.scrollWidth <= element.clientWidth`)) // it shows the whole key
+			p.press(kb.Enter)
+			p.run(chromedp.WaitVisible(`dialog [role="alert"]`))
+			p.wantAccessible(axe, "dialog")
+			p.run(chromedp.MouseClickXY(5, 5), chromedp.WaitNotPresent("dialog"))
+
+			p.tabTo(authorizeButton)
+			p.press(kb.Enter)
+			p.wantFocus(keyField)
+			p.press(s.Key + kb.Enter)
+			p.wantFocus(addOperation + " .execute") // the store is empty
+			p.wantAccessible(axe, "open operation")
+			p.press(kb.Enter)
+			p.run(waitFor(addOperation+` .live-responses-table`, `element => element.innerText.includes("201")`))
+			p.wantAccessible(axe, "response")
+
+			p.tabTo(listOperation+" .opblock-summary-control", chromedp.KeyModifiers(chromedp.ModifierShift))
+			p.press(kb.Enter)
+			p.tabTo(listOperation + " .execute")
+			p.press(kb.Enter)
+			p.run(waitFor(listOperation+` .live-responses-table`, `element => element.innerText.includes('"Rex"')`))
+			p.wantNoProblems()
+		})
+	}
+}
+
+// TestOperationThatIsClosedGetsNoFocusInABrowser closes the operation that a key opens before its Execute is enabled, and
+// opens another one.
+func TestOperationThatIsClosedGetsNoFocusInABrowser(t *testing.T) {
+	s := harness.Start(t, t.TempDir())
+	p := openPage(t, s.URL)
+	evaluate(p, chromedp.Evaluate[bool](`new MutationObserver((_, observer) => {
+		const control = document.querySelector(".opblock.is-open .opblock-summary-control");
+		if (control === null) return;
+		observer.disconnect();
+		control.click();
+		document.body.id = "closed";
+	}).observe(document.body, { attributeFilter: ["class"], childList: true, subtree: true }), true`))
+	p.run(click(authorizeButton), chromedp.WaitVisible(keyField))
+	p.enter(keyField, s.Key)
+	p.press(kb.Enter)
+	p.run(chromedp.WaitReady("#closed"), click(listOperation+" .opblock-summary-control"), chromedp.WaitEnabled(listOperation+" .execute"))
+	if evaluate(p, chromedp.Evaluate[bool](`new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(() =>
+		resolve(document.activeElement.matches(".execute")))))`, chromedp.EvalAwaitPromise)) {
+		t.Error("Execute got the focus")
+	}
+	p.wantNoProblems()
+}
+
+// press presses keys in turn.
+func (p *page) press(keys string, options ...chromedp.KeyOption) {
+	p.t.Helper()
+	p.run(chromedp.KeyEvent(keys, options...))
+}
+
+// tabTo presses Tab until an element has the focus, which must be visible at each element.
+func (p *page) tabTo(selector string, options ...chromedp.KeyOption) {
+	p.t.Helper()
+	for range 100 {
+		p.press(kb.Tab, options...)
+		if invisible := evaluate(p, chromedp.Evaluate[string](`(element =>
+			element === document.body || getComputedStyle(element).outlineStyle !== "none" ? "" : element.outerHTML)(document.activeElement)`)); invisible != "" {
+			p.t.Errorf("the focus is not visible on %s", invisible)
+		}
+		if evaluate(p, chromedp.Evaluate[bool](fmt.Sprintf(`document.activeElement.matches(%q)`, selector))) {
+			return
+		}
+	}
+	p.t.Fatalf("Tab does not reach %s", selector)
+}
+
+// wantFocus waits until an element has the focus.
+func (p *page) wantFocus(selector string) {
+	p.t.Helper()
+	p.run(waitFor(selector, `element => element === document.activeElement`))
+}
+
+// wantFocusInDialog expects that Tab reaches nothing of the page behind the dialog.
+func (p *page) wantFocusInDialog() {
+	p.t.Helper()
+	for range 10 {
+		p.press(kb.Tab)
+		outside := evaluate(p, chromedp.Evaluate[string](`document.activeElement.closest("dialog, body").matches("dialog") ||
+			document.activeElement === document.body ? "" : document.activeElement.outerHTML`))
+		if outside != "" {
+			p.t.Errorf("got the focus on %s behind the dialog", outside)
+		}
+	}
+}
+
+// wantAccessible expects that axe-core, whose script axe is, finds no serious problem of accessibility on the page as it is.
+func (p *page) wantAccessible(axe, view string) {
+	p.t.Helper()
+	p.run(waitFor("body", `() => document.getAnimations().length === 0`)) // else colors are on their way to another one
+	found := evaluate(p, chromedp.Evaluate[string](axe+`;
+		axe.run().then(({ violations, passes }) => JSON.stringify([passes.length, violations.flatMap(({ id, impact, nodes }) =>
+			impact === "serious" || impact === "critical" ? nodes.map(node => id + ": " + node.html + ": " + node.failureSummary) : [])]))`, chromedp.EvalAwaitPromise))
+	var passes int
+	var violations []string
+	if err := json.Unmarshal([]byte(found), &[]any{&passes, &violations}); err != nil || passes < 10 {
+		p.t.Fatalf("%s: got %d passed rules of axe-core and error %v", view, passes, err)
+	}
+	for _, violation := range violations {
+		p.t.Errorf("%s: %s", view, violation)
 	}
 }

@@ -225,34 +225,6 @@ func (p *page) wantOnScreen(selector string) {
 	}`))
 }
 
-// wantDocumented waits until an open operation shows a text in its documented responses.
-func (p *page) wantDocumented(operation, text string) {
-	p.t.Helper()
-	p.run(waitFor("#operations-"+operation+" .responses-table:not(.live-responses-table)", fmt.Sprintf(`element => element.textContent.includes(%q)`, text)))
-}
-
-// wantInvalid enters the value of a parameter, clicks Execute and expects a message. It clicks again and again, because the
-// page has the value 350 ms after it was entered.
-func (p *page) wantInvalid(operation, parameter, value, message string) {
-	p.t.Helper()
-	block := "#operations-" + operation
-	p.enter(block+` tr[data-param-name="`+parameter+`"] input`, value)
-	p.run(waitFor(block, fmt.Sprintf(`element => {
-		element.querySelector(".execute").click();
-		const cell = element.querySelector('[data-param-name=%q] .parameters-col_description');
-		return cell.dataset.error === %q && getComputedStyle(cell, "::after").content.includes(cell.dataset.error);
-	}`, parameter, message)))
-}
-
-// wantBodyRequired expects a message at an empty body.
-func (p *page) wantBodyRequired(operation string) {
-	p.t.Helper()
-	block := "#operations-" + operation
-	p.enter(block+" "+bodyField, "")
-	p.run(click(block+` .execute`), waitFor(block+` .body-param`, `element =>
-		getComputedStyle(element, "::after").content === '"The body must not be empty."'`))
-}
-
 // wantNoTextBelowCopyButton expects that no text of the response of an operation is below a button that copies it, nor
 // of the command that repeats the request, while they are not scrolled.
 func (p *page) wantNoTextBelowCopyButton(block string) {
