@@ -147,7 +147,6 @@ func TestOpenLeavesDamagedFileAndItsWAL(t *testing.T) {
 		"a page that a connection reads":  {"", overwritten("unfinished_copy")},
 		"truncated in a page":             {"", truncated(10_000)},
 		"truncated after a page":          {"", truncated(8192)},
-		"without the rows of the schema":  {"", truncated(16_384)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
