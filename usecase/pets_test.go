@@ -114,10 +114,12 @@ func TestRetryWithoutAStoredPetIsRejected(t *testing.T) {
 // rejected, and a renamed one would make them return zero values.
 func TestStoredResultsStayReadable(t *testing.T) {
 	t.Parallel()
+	order := domain.Order{ID: 1, PetID: 2, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon}
 	for want, value := range map[string]any{
-		`{"Name":"Rex","CategoryID":7,"Status":"sold"}`:                                                              domain.NewPet{Name: "Rex", CategoryID: 7, Status: domain.PetSold},
-		`{"ID":1,"Name":"Rex","CategoryID":7,"Status":""}`:                                                           domain.Pet{ID: 1, Name: "Rex", CategoryID: 7},
-		`{"ID":1,"PetID":2,"Status":"placed","CreatedAt":"2026-11-20T12:00:00Z","UpdatedAt":"2026-11-20T12:00:00Z"}`: domain.Order{ID: 1, PetID: 2, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon},
+		`{"Name":"Rex","CategoryID":7,"Status":"available"}`: rex,
+		`{"ID":1,"Name":"Rex","CategoryID":7,"Status":""}`:   domain.Pet{ID: 1, Name: "Rex", CategoryID: 7},
+
+		`{"ID":1,"PetID":2,"Status":"placed","CreatedAt":"2026-11-20T12:00:00Z","UpdatedAt":"2026-11-20T12:00:00Z"}`: order,
 	} {
 		if got := must[[]byte](t)(json.Marshal(value)); string(got) != want {
 			t.Errorf("got %s, want %s", got, want)
