@@ -45,6 +45,20 @@ func TestReadmeExamples(t *testing.T) {
 	}
 }
 
+func TestTestsNamedInReliabilityExist(t *testing.T) {
+	t.Parallel()
+	declared := harness.Shell(t, "../..", "git grep -h '^func Test' -- '*_test.go'")
+	named := regexp.MustCompile("`(Test\\w+)").FindAllStringSubmatch(harness.ReadFile(t, "../../docs/reliability.md"), -1)
+	for _, test := range named {
+		if !strings.Contains(declared, "func "+test[1]+"(") {
+			t.Errorf("there is no %s", test[1])
+		}
+	}
+	if len(named) < 40 {
+		t.Errorf("got the names of %d tests, want at least 40", len(named))
+	}
+}
+
 // normalize removes carriage returns and replaces times, which differ between runs.
 func normalize(output string) string {
 	timestamp := regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
