@@ -64,7 +64,9 @@ type withTemplate struct{ *testing.M }
 func (m withTemplate) Run() (code int) {
 	remove, err := createTemplate()
 	if err == nil {
-		code = m.M.Run()
+		if code = m.M.Run(); code != 0 {
+			fmt.Fprintln(os.Stderr, "the tests failed with "+driver)
+		}
 		err = remove()
 	}
 	if err != nil {

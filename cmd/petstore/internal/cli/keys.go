@@ -22,7 +22,7 @@ func newKeys(in *invocation) *cobra.Command {
 		Use:   "keys",
 		Short: "Create, list, rotate and revoke API keys",
 		Long: `Create, list, rotate and revoke API keys, also while the service runs on the same store.
-A new key works immediately, a revoked one is rejected within 5 seconds.
+A new key works immediately, a revoked one is rejected within one second.
 
 A new key is shown only once, on standard output: the store contains only its hash.`,
 		Example: "  petstore keys create --name till-1",

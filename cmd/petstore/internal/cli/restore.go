@@ -89,12 +89,12 @@ func (in *invocation) restore(ctx context.Context, path string, revokeKeys bool)
 	if err != nil {
 		return err
 	}
-	in.reportUsableKeys(replaced)
+	in.reportUsableKeys(store, replaced)
 	return in.printResult("%s%s", result, describeKept(ctx, store, replaced.Kept))
 }
 
 // reportUsableKeys reports on stderr the API keys that are usable only since the restore.
-func (in *invocation) reportUsableKeys(replaced backup.Replaced) {
+func (in *invocation) reportUsableKeys(store string, replaced backup.Replaced) {
 	if len(replaced.UsableKeys) == 0 {
 		return
 	}
@@ -106,7 +106,7 @@ func (in *invocation) reportUsableKeys(replaced backup.Replaced) {
 	for i, key := range replaced.UsableKeys {
 		names[i] = fmt.Sprintf("%s (id %d)", key.Name, key.ID)
 	}
-	in.report("%s: %s: revoke them with petstore keys revoke, or restore again with --revoke-keys", text, strings.Join(names, ", "))
+	in.report("%s: %s: revoke them with petstore keys revoke ID --set database.dsn=%s, or restore again with --revoke-keys", text, strings.Join(names, ", "), store)
 }
 
 // fileBehindLink returns the path of the file to which path leads if it is a symbolic link, which
