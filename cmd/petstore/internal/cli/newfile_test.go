@@ -1,12 +1,13 @@
 package cli
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func check(t *testing.T, err error) {
@@ -16,11 +17,29 @@ func check(t *testing.T, err error) {
 	}
 }
 
-func names(t *testing.T, dir string) []string {
+const existsAlready = "pets.csv exists already: name another file, or move it away"
+
+func wantError(t *testing.T, err error, end string) {
 	t.Helper()
-	found, err := fs.Glob(os.DirFS(dir), "*")
+	if err == nil || !strings.HasSuffix(err.Error(), end) {
+		t.Errorf("got %v, want an error that ends with %q", err, end)
+	}
+}
+
+// wantFiles expects that dir has these files, by their names, with these texts.
+func wantFiles(t *testing.T, dir string, want map[string]string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
 	check(t, err)
-	return found
+	found := map[string]string{}
+	for _, entry := range entries {
+		text, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		check(t, err)
+		found[entry.Name()] = string(text)
+	}
+	if diff := cmp.Diff(want, found); diff != "" {
+		t.Errorf("the files (-want +got)\n%s", diff)
+	}
 }
 
 func publishFile(t *testing.T, path, text string) {
@@ -36,53 +55,32 @@ func publishFile(t *testing.T, path, text string) {
 
 func TestNewFileOverwritesNoFile(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.csv")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "pets.csv")
 	file, err := createFile(path)
 	check(t, err)
-	writeOther := os.WriteFile(path, []byte("other"), 0o600)
-	published := file.publish()
+	check(t, os.WriteFile(path, []byte("other"), 0o600))
+	wantError(t, file.publish(), existsAlready)
 	file.discard()
-	_, created := createFile(path)
-	for name, err := range map[string]error{"publish": published, "createFile": created} {
-		if err == nil || !strings.HasSuffix(err.Error(), "pets.csv exists already: name another file, or move it away") {
-			t.Errorf("%s: got %v, want an error that the file exists", name, err)
-		}
-	}
-	if text, err := os.ReadFile(path); err != nil || writeOther != nil || string(text) != "other" {
-		t.Errorf("got %q, %v, %v, want the text of the other file", text, err, writeOther)
-	}
+	_, err = createFile(path)
+	wantError(t, err, existsAlready)
+	wantFiles(t, dir, map[string]string{"pets.csv": "other"})
 }
 
 // A process that is killed within publish leaves two names of one file.
-func TestLeftoverIsReplacedWithoutWritingToIt(t *testing.T) {
+func TestSecondNameOfPublishedFileIsRemovedWithoutWritingToIt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	moved, path := filepath.Join(dir, "moved"), filepath.Join(dir, "pets.csv")
 	publishFile(t, moved, "published")
 	check(t, os.Link(moved, path+".partial"))
 	publishFile(t, path, "new")
-	for path, want := range map[string]string{moved: "published", path: "new"} {
-		if text, err := os.ReadFile(path); err != nil || string(text) != want {
-			t.Errorf("%s: got %q, %v, want %q", path, text, err, want)
-		}
-	}
-	if found := names(t, dir); len(found) != 2 {
-		t.Errorf("got the files %v, want no partial file", found)
-	}
-}
+	wantFiles(t, dir, map[string]string{"moved": "published", "pets.csv": "new"})
 
-func TestSecondNameOfPublishedFileIsRemoved(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	path := filepath.Join(dir, "pets.csv")
-	publishFile(t, path, "published")
 	check(t, os.Link(path, path+".partial"))
-	if _, err := createFile(path); err == nil || !strings.HasSuffix(err.Error(), "pets.csv exists already: name another file, or move it away") {
-		t.Errorf("got %v, want an error that the file exists", err)
-	}
-	if found := names(t, dir); len(found) != 1 {
-		t.Errorf("got the files %v, want one", found)
-	}
+	_, err := createFile(path)
+	wantError(t, err, existsAlready)
+	wantFiles(t, dir, map[string]string{"moved": "published", "pets.csv": "new"})
 }
 
 func TestFileHasOneWriter(t *testing.T) {
@@ -100,8 +98,8 @@ func TestFileHasOneWriter(t *testing.T) {
 		if errs[i] == nil {
 			created++
 			defer file.discard()
-		} else if want := "another process is writing " + path + ".partial: wait for it, or name another file"; errs[i].Error() != want {
-			t.Errorf("got %v, want %s", errs[i], want)
+		} else {
+			wantError(t, errs[i], "another process is writing "+path+".partial: wait for it, or name another file")
 		}
 	}
 	if created != 1 {
@@ -109,28 +107,23 @@ func TestFileHasOneWriter(t *testing.T) {
 	}
 }
 
-func TestNewFileNeedsAFolder(t *testing.T) {
+func TestNewFileNeedsANameAndAFolder(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "none", "pets.csv")
-	if _, err := createFile(path); err == nil || err.Error() != "there is no folder "+filepath.Dir(path)+": create it" {
-		t.Errorf("got %v, want an error that names the folder", err)
-	}
-	if _, err := createFile(""); err == nil {
-		t.Error("an empty name: got no error")
-	}
+	none := filepath.Join(t.TempDir(), "none")
+	_, err := createFile(filepath.Join(none, "pets.csv"))
+	wantError(t, err, "there is no folder "+none+": create it")
+	_, err = createFile("")
+	wantError(t, err, "the name of the file is empty")
 }
 
 func TestDiscardKeepsTheFileOfAnotherWriter(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.csv")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "pets.csv")
 	file, err := createFile(path)
 	check(t, err)
-	if err := os.Rename(file.Name(), path); err != nil { // as restore does
-		t.Fatal(err)
-	}
+	check(t, os.Rename(file.Name(), path)) // as restore does
 	check(t, os.WriteFile(path+".partial", []byte("other"), 0o600))
 	file.discard()
-	if found := names(t, filepath.Dir(path)); len(found) != 2 {
-		t.Errorf("got the files %v, want both", found)
-	}
+	wantFiles(t, dir, map[string]string{"pets.csv": "", "pets.csv.partial": "other"})
 }

@@ -11,20 +11,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func TestEveryCommandHasHelpAndAnExample(t *testing.T) {
-	t.Parallel()
-	var walk func(*cobra.Command)
-	walk = func(command *cobra.Command) {
-		if command.Example == "" || command.Short == "" {
-			t.Errorf("%s has no short help or no example", command.CommandPath())
-		}
-		for _, child := range command.Commands() {
-			walk(child)
-		}
-	}
-	walk(newRoot(&invocation{}))
-}
-
 var update = flag.Bool("update", false, "rewrite docs/cli.md")
 
 // TestCommandPageHasTheHelpOfEveryCommand compares docs/cli.md with what --help prints.
@@ -47,6 +33,9 @@ func TestCommandPageHasTheHelpOfEveryCommand(t *testing.T) {
 
 func helpSections(t *testing.T, command *cobra.Command) string {
 	t.Helper()
+	if generated := strings.HasPrefix(command.CommandPath(), "petstore completion"); command.Short == "" || command.Example == "" && !generated {
+		t.Errorf("%s has no short help or no example", command.CommandPath())
+	}
 	var help, errors strings.Builder
 	args := append(strings.Fields(command.CommandPath())[1:], "--help")
 	if code := Run(t.Context(), Program{Args: args, Stdout: &help, Stderr: &errors}); code != 0 {
