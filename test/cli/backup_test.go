@@ -2,7 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"net/http"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -55,5 +57,54 @@ func TestConcurrentBackupsRemoveNotAll(t *testing.T) {
 	wait.Wait()
 	if names, err := filepath.Glob(filepath.Join(folder, "petstore-*.db")); err != nil || len(names) == 0 {
 		t.Errorf("got the backups %v, %v, want at least the latest", names, err)
+	}
+}
+
+// TestRestorePutsTheBackupInPlaceAndBack restores a store whose service was killed, which leaves a WAL: a revocation is
+// in it. A position of its changes that a client has read is not valid any more, because the changes after the restore would
+// have the same.
+func TestRestorePutsTheBackupInPlaceAndBack(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := harness.Start(t, dir, "--set", "changes.enabled=true")
+	s.AddPet(t, "Rex")
+	harness.MustRun(t, dir, "backup", "monday.db")
+	s.AddPet(t, "Tom")
+	before := modes(t, dir)
+	harness.WantError(t, dir, "restore monday.db", "petstore.db: a process has it open: stop the service and all petstore commands, then try again")
+	wantModes(t, dir, before)
+	read := harness.QueryInt(t, dir, "SELECT max(id) FROM changes")
+	s.WantStatus(t, fmt.Sprint("/v1/changes?after=", read), http.StatusOK)
+	harness.RunOK(t, dir, "keys", "revoke", "1")
+	s.Kill()
+
+	stdout, stderr, code := harness.Run(t, dir, "restore", "monday.db")
+	if code != 0 || !strings.Contains(stderr, "\npetstore: these API keys are usable that were not before: first (id 1): ") {
+		t.Errorf("got code %d, stderr %q; want 0 and the key that was revoked after the backup", code, stderr)
+	}
+	wantAnimals(t, dir, 1)
+	restored := harness.Start(t, dir, "--set", "changes.enabled=true")
+	restored.Key = s.Key
+	restored.AddPet(t, "Bob")
+	restored.WantStatus(t, fmt.Sprint("/v1/changes?after=", read), http.StatusGone)
+	restored.Stop(t)
+
+	kept := regexp.MustCompile(`\nkept (petstore\.db\.replaced-\S+)\n`).FindStringSubmatch(stdout)
+	if kept == nil {
+		t.Fatalf("got %q, want what was kept", stdout)
+	}
+	harness.MustRun(t, dir, "restore", kept[1])
+	wantAnimals(t, dir, 2)
+}
+
+// wantAnimals expects a number of animals in the store, and that it is intact.
+func wantAnimals(t *testing.T, dir string, want int) {
+	t.Helper()
+	harness.RunOK(t, dir, "keys", "list") // which opens the store with its WAL
+	if got := harness.QueryInt(t, dir, "SELECT count(*) FROM pets"); got != want {
+		t.Errorf("got %d animals, want %d", got, want)
+	}
+	if got := harness.QueryInt(t, dir, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"); got != 1 {
+		t.Error("the store is damaged")
 	}
 }

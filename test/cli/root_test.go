@@ -72,11 +72,20 @@ const notDSN = "must be the connection string of a PostgreSQL database, such as 
 
 // impossibleCommands have the exit code 1, in a folder with the store shop.db and a link to it.
 var impossibleCommands = map[string]string{
-	"migrate status":                       "open the store petstore.db: there is no such file: correct the path, or run petstore migrate up",
-	"migrate status --config shop.yaml":    "open the store petstore.db: there is no such file: correct the path, or run petstore --config shop.yaml migrate up",
-	"serve --set database.migrate=false":   "open the store petstore.db: there is no such file: correct the path, or run petstore migrate up",
-	"keys rotate 7 --set " + shop:          "there is no API key with the id 7",
-	"keys revoke 7 --set " + shop:          "there is no API key with the id 7",
+	"migrate status":                     noStore,
+	"migrate status --config shop.yaml":  "open the store petstore.db: there is no such file: correct the path, or run petstore --config shop.yaml migrate up",
+	"serve --set database.migrate=false": noStore,
+	"keys list":                          noStore,
+	"keys rotate 1":                      noStore,
+	"keys revoke 1":                      noStore,
+
+	"keys create --name n --set database.migrate=false": noStore,
+
+	"keys rotate 7 --set " + shop: "there is no API key with the id 7",
+	"keys revoke 7 --set " + shop: "there is no API key with the id 7",
+	// The changes can be exported only if the service records them.
+	"export --type changes changes.ndjson --set " + shop: "no changes are recorded: set changes.enabled and start the service: changes.ndjson was not written",
+
 	"import none.csv":                      "there is no file none.csv: correct the path",
 	"import . --format csv":                ". is a folder: name a file",
 	"copy --to-file empty":                 notInFile,
@@ -92,6 +101,7 @@ var impossibleCommands = map[string]string{
 }
 
 const (
+	noStore   = "open the store petstore.db: there is no such file: correct the path, or run petstore migrate up"
 	shop      = "database.dsn=shop.db"
 	notInFile = "the file of --to-file has no connection string of PostgreSQL: write postgres://… to it, or name a SQLite file with --to"
 )
