@@ -80,20 +80,15 @@ func runBlocked(t *testing.T, dir, args, created string, fn func(*os.Process)) (
 func TestInterruptedCopySaysHowToBeginAnew(t *testing.T) {
 	t.Parallel()
 	dir := harness.SeededStore(t, "40000")
-	cmd, stderr, ended := harness.StartCopy(t, dir, 1, "--to", "copy.db")
-	_ = cmd.Process.Signal(syscall.SIGINT)
-	if err := <-ended; err == nil {
-		t.Fatal("the copy had ended, want it interrupted")
-	}
-	const outcome = "\npetstore: interrupted: the target is an unfinished copy; run the same command again to begin anew\n"
-	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.HasSuffix(stderr.String(), outcome) {
-		t.Fatalf("got code %d, stderr %q; want 1 and %q", code, stderr, outcome)
+	lastLine, code := signalCommand(t, harness.Command(t.Context(), dir, "copy", "--to", "copy.db"), syscall.SIGINT)
+	const outcome = "petstore: interrupted: the target is an unfinished copy; run the same command again to begin anew\n"
+	if code != 1 || lastLine != outcome {
+		t.Fatalf("got code %d and the last line %q; want 1 and %q", code, lastLine, outcome)
 	}
 	harness.WantError(t, dir, "keys list --set database.dsn=copy.db",
 		"open the store copy.db: it is an unfinished copy of "+harness.StorePath(dir)+": run the same petstore copy again, which begins anew, or use another store")
-	stdout, _, code := harness.Run(t, dir, "copy", "--to", "copy.db")
-	if code != 0 || !strings.Contains(stdout, "\npets: 40000 rows, SHA-256 ") {
-		t.Errorf("got code %d, stdout %q; want 0 and all rows", code, stdout)
+	if stdout := harness.MustRun(t, dir, "copy", "--to", "copy.db"); !strings.Contains(stdout, "\npets: 40000 rows, SHA-256 ") {
+		t.Errorf("got stdout %q, want all rows", stdout)
 	}
 	harness.WantSameExports(t, dir, "copy.db")
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // writeRows writes a file of n animals, whose names are their numbers from 1 on.
-func writeRows(t testing.TB, dir, name string, n int) {
+func writeRows(t *testing.T, dir, name string, n int) {
 	t.Helper()
 	var text strings.Builder
 	text.WriteString("name,categoryId\n")
@@ -29,7 +29,7 @@ func writeRows(t testing.TB, dir, name string, n int) {
 }
 
 // wantRows expects the animals of writeRows, each once and in their order.
-func wantRows(t testing.TB, dir string, n int) {
+func wantRows(t *testing.T, dir string, n int) {
 	t.Helper()
 	total := harness.QueryInt(t, dir, "SELECT count(*) FROM pets")
 	ordered := harness.QueryInt(t, dir, "SELECT count(*) FROM (SELECT name, row_number() OVER (ORDER BY id) AS n FROM pets) WHERE name = CAST(n AS TEXT)")

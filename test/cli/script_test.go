@@ -6,7 +6,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -32,12 +31,6 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"petstore": runPetstore, "says": wantMessage, "files": wantFiles, "query": query, "sql": execute,
-			"rows": func(ts *testscript.TestScript, _ bool, args []string) {
-				writeRows(testOf(ts), ts.MkAbs("."), args[0], number(ts, args[1]))
-			},
-			"imported": func(ts *testscript.TestScript, _ bool, args []string) {
-				wantRows(testOf(ts), ts.MkAbs("."), number(ts, args[0]))
-			},
 		},
 	})
 }
@@ -98,10 +91,4 @@ func execute(ts *testscript.TestScript, _ bool, args []string) {
 	defer func() { _ = db.Close() }() // before the next command
 	_, err := db.ExecContext(testOf(ts).Context(), ts.ReadFile(args[0]))
 	ts.Check(err)
-}
-
-func number(ts *testscript.TestScript, text string) int {
-	n, err := strconv.Atoi(text)
-	ts.Check(err)
-	return n
 }

@@ -16,9 +16,7 @@ func StorePath(dir string) string { return filepath.Join(dir, "petstore.db") }
 func NewStore(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	if _, stderr, code := Run(t, dir, "migrate", "up"); code != 0 {
-		t.Fatal(stderr)
-	}
+	MustRun(t, dir, "migrate", "up")
 	return dir
 }
 
@@ -26,9 +24,7 @@ func NewStore(t *testing.T) (dir string) {
 func SeededStore(t *testing.T, count string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	if _, stderr, code := Run(t, dir, "seed", "--count", count, "--orders", "5"); code != 0 {
-		t.Fatal(stderr)
-	}
+	MustRun(t, dir, "seed", "--count", count, "--orders", "5")
 	return dir
 }
 

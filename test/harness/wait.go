@@ -8,15 +8,10 @@ import (
 	"time"
 )
 
-const (
-	defaultLimit = 10 * time.Second
-	pause        = 10 * time.Millisecond
-)
-
 // Eventually waits until condition holds, for 10 seconds at most.
 func Eventually(t testing.TB, description string, condition func() bool) {
 	t.Helper()
-	EventuallyWithin(t, defaultLimit, description, condition)
+	EventuallyWithin(t, 10*time.Second, description, condition)
 }
 
 // EventuallyWithin waits until condition holds, which it checks every 10 ms. On a slow machine,
@@ -24,7 +19,7 @@ func Eventually(t testing.TB, description string, condition func() bool) {
 func EventuallyWithin(t testing.TB, limit time.Duration, description string, condition func() bool) {
 	t.Helper()
 	limit = Scaled(limit)
-	for start := time.Now(); !condition(); time.Sleep(pause) {
+	for start := time.Now(); !condition(); time.Sleep(10 * time.Millisecond) {
 		if time.Since(start) > limit {
 			t.Fatalf("waited %v until %s", limit, description)
 		}
