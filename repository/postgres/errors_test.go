@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"syscall"
 	"testing"
@@ -33,9 +34,9 @@ func TestLostConnectionsAreReplaced(t *testing.T) {
 	wantConnections(t, dsn, 2+4)
 }
 
-func TestStoppedServerIsUnavailable(t *testing.T) {
+func TestStoppedOrDemotedServerIsUnavailable(t *testing.T) {
 	t.Parallel()
-	own, store, dsn := openOwn(t)
+	own, store, dsn := openOwn(t, repository.Options{})
 	for range 2 {
 		check(t, own.Stop())
 		for range 3 {
@@ -45,13 +46,21 @@ func TestStoppedServerIsUnavailable(t *testing.T) {
 		wantAvailable(t, store)
 	}
 	wantConnections(t, dsn, 2+4)
+	// The connections keep their server, but that becomes read-only, as when it is demoted.
+	for _, readOnly := range []bool{true, false} {
+		check(t, own.Exec(t.Context(), fmt.Sprintf("ALTER SYSTEM SET default_transaction_read_only = %t", readOnly)))
+		check(t, own.Exec(t.Context(), "SELECT pg_reload_conf()"))
+		storetest.WaitUntil(t, "the setting applies", func() bool { return (store.InTx(t.Context(), adding("Rex")) != nil) == readOnly })
+		if readOnly {
+			wantUnavailable(t, "InTx", store.InTx(t.Context(), adding("Rex")))
+		}
+	}
 }
 
 // A transaction that has begun waits, a request that reads does not.
 func TestFrozenServerIsUnavailableUntilItContinues(t *testing.T) {
 	t.Parallel()
-	dsn := postgrestest.Start(t).NewDatabase(t) // on this machine
-	store := open(t, dsn, repository.Options{Migrate: true})
+	_, store, dsn := openOwn(t, repository.Options{})
 	wantAvailable(t, store)
 	signalAll := func(signal syscall.Signal, pids []string) {
 		for _, pid := range pids {
@@ -119,21 +128,6 @@ func lock(t *testing.T, dsn, table string) (unlock func()) {
 	_, err = tx.ExecContext(t.Context(), "LOCK TABLE "+table)
 	check(t, err)
 	return func() { check(t, tx.Rollback()) }
-}
-
-// The connection keeps its server, but that has become read-only, as when it is demoted.
-func TestTransactionOnDemotedServerIsUnavailable(t *testing.T) {
-	t.Parallel()
-	own, store, _ := openOwn(t)
-	set := func(value string) {
-		check(t, own.Exec(t.Context(), "ALTER SYSTEM SET default_transaction_read_only = "+value))
-		check(t, own.Exec(t.Context(), "SELECT pg_reload_conf()"))
-	}
-	set("on")
-	storetest.WaitUntil(t, "transactions are rejected", func() bool { return store.InTx(t.Context(), adding("Rex")) != nil })
-	wantUnavailable(t, "InTx", store.InTx(t.Context(), adding("Rex")))
-	set("off")
-	storetest.WaitUntil(t, "transactions are accepted", func() bool { return store.InTx(t.Context(), adding("Rex")) == nil })
 }
 
 // The sequence is not rolled back, so the trigger fails once.

@@ -66,12 +66,12 @@ var (
 	adding = storetest.Adding
 )
 
-// openOwn starts a server and opens a store on it.
-func openOwn(t *testing.T) (own *postgrestest.Server, store *repository.Store, dsn string) {
+// openOwn starts a server on this machine and opens a store on it.
+func openOwn(t *testing.T, o repository.Options) (own *postgrestest.Server, store *repository.Store, dsn string) {
 	t.Helper()
 	own = postgrestest.Start(t)
-	dsn = own.NewDatabase(t)
-	return own, open(t, dsn, repository.Options{Migrate: true}), dsn
+	dsn, o.Migrate = own.NewDatabase(t), true
+	return own, open(t, dsn, o), dsn
 }
 
 // setStandby sets synchronous_standby_names of a server.
@@ -97,9 +97,8 @@ func beginCommit(t *testing.T, s *repository.Store, dsn string, fn storetest.TxF
 
 func TestServerWithoutSynchronousStandbyIsUnavailableIfOneIsRequired(t *testing.T) {
 	t.Parallel()
-	own := postgrestest.Start(t)
-	dsn, failures := own.NewDatabase(t), ""
-	store := open(t, dsn, repository.Options{Migrate: true, RequireSynchronous: true, ObserveFailure: func(f engine.Failure) { failures += string(f) + " " }})
+	failures := ""
+	own, store, dsn := openOwn(t, repository.Options{RequireSynchronous: true, ObserveFailure: func(f engine.Failure) { failures += string(f) + " " }})
 	check(t, open(t, dsn, repository.Options{}).InTx(t.Context(), adding("Rex")))
 	wantRejected := func() {
 		t.Helper()

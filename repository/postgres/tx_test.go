@@ -72,9 +72,8 @@ func TestProcessThatStopsInATransactionDoesNotBlockOthers(t *testing.T) {
 // reports as a full disk.
 func TestFullDiskIsUnavailableUntilThereIsSpace(t *testing.T) {
 	t.Parallel()
-	dsn := postgrestest.Start(t).NewDatabase(t) // on this machine
 	var full atomic.Int32
-	store := open(t, dsn, repository.Options{Migrate: true, ObserveFailure: func(failure engine.Failure) {
+	_, store, dsn := openOwn(t, repository.Options{ObserveFailure: func(failure engine.Failure) {
 		if failure == engine.FailureFull {
 			full.Add(1)
 		}
