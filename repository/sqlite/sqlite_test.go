@@ -30,27 +30,18 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestStoreContract(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) storetest.Store { return open(t, t.TempDir(), repository.Options{Migrate: true}) })
+	storetest.Run(t, func(t *testing.T) storetest.Store { return sqlitetest.Open(t, sqlitetest.NewPath(t)) })
 }
 
 func TestStoresOnOneFile(t *testing.T) {
 	t.Parallel()
 	storetest.RunShared(t, func(t *testing.T, n int) []storetest.Store {
-		stores, folder := make([]storetest.Store, n), t.TempDir()
+		stores, path := make([]storetest.Store, n), sqlitetest.NewPath(t)
 		for i := range stores {
-			stores[i] = open(t, folder, repository.Options{Migrate: true})
+			stores[i] = sqlitetest.Open(t, path)
 		}
 		return stores
 	})
-}
-
-// open opens the store pets.db in a folder. The store is closed when the test ends.
-func open(t *testing.T, folder string, o repository.Options) *repository.Store {
-	t.Helper()
-	store, err := repository.Open(t.Context(), sqlite.New(filepath.Join(folder, "pets.db")), o)
-	check(t, err)
-	t.Cleanup(func() { check(t, store.Close()) })
-	return store
 }
 
 func TestOpenRejectsOtherFilesUnchanged(t *testing.T) {
@@ -94,7 +85,7 @@ func TestPathIsUsedLiterallyAndCloseLeavesOneFile(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "a b?c=d&e#f%20é")
 	check(t, os.Mkdir(folder, 0o700))
-	store := open(t, folder, repository.Options{Migrate: true})
+	store := sqlitetest.Open(t, filepath.Join(folder, "pets.db"))
 	check(t, store.InTx(t.Context(), storetest.Adding("Rex")))
 	_, err := store.Pets().Get(t.Context(), 1)
 	check(t, err)
@@ -107,10 +98,8 @@ func TestPathIsUsedLiterallyAndCloseLeavesOneFile(t *testing.T) {
 // If all commits are in the file already, SQLite removes the WAL without writing to the file.
 func TestCloseMayBeCalledAgainAfterACheckpoint(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	store := open(t, folder, repository.Options{Migrate: true})
-	check(t, store.InTx(t.Context(), storetest.Adding("Rex")))
-	sqlitetest.Execute("PRAGMA wal_checkpoint(PASSIVE)")(t, filepath.Join(folder, "pets.db"))
+	store, path := sqlitetest.OpenWithPet(t)
+	sqlitetest.Execute("PRAGMA wal_checkpoint(PASSIVE)")(t, path)
 	for range 2 {
 		check(t, store.Close())
 	}
@@ -118,16 +107,16 @@ func TestCloseMayBeCalledAgainAfterACheckpoint(t *testing.T) {
 
 func TestConcurrentOpensCreateOneStore(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
+	path := sqlitetest.NewPath(t)
 	created := storetest.Concurrently(t, 8, func(int) (bool, error) {
-		store, err := repository.Open(t.Context(), sqlite.New(filepath.Join(folder, "pets.db")), repository.Options{Migrate: true})
+		store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 		if err != nil {
 			return false, err
 		}
 		return store.Schema().Created, errors.Join(store.InTx(t.Context(), storetest.Adding("Rex")), store.Close())
 	})
 	storetest.Equal(t, "how many stores were created", 1, created)
-	sqlitetest.WantPets(t, filepath.Join(folder, "pets.db"), 8)
+	sqlitetest.WantPets(t, path, 8)
 }
 
 // The WAL may have commits that no backup has.
@@ -157,7 +146,6 @@ func TestOpenLeavesDamagedFileAndItsWAL(t *testing.T) {
 			wantUnchanged := sqlitetest.Unchanged(t, path, path+"-wal")
 			_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
 			storetest.WantMessage(t, "Open", err, "the database is damaged: restore a backup that is intact")
-			sqlitetest.CollectGarbage()
 			wantUnchanged()
 		})
 	}
@@ -170,7 +158,7 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	sqlitetest.Execute(sqlitetest.ToVersion3+`DROP TABLE imports; DROP TABLE unfinished_copy;
 		DELETE FROM goose_db_version WHERE version_id > 1; INSERT INTO pets (name, category_id) VALUES ('Rex', 1);
 		INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', zeroblob(32), 'last', 0)`)(t, path)
-	store := open(t, filepath.Dir(path), repository.Options{Migrate: true})
+	store := sqlitetest.Open(t, path)
 	storetest.WantNames(t, store, "Rex")
 	storetest.Equal(t, "the schema", engine.Schema{Version: 5, Previous: 1}, store.Schema())
 	keys, err := store.Keys().List(t.Context())

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"example.com/petstore/domain"
@@ -224,14 +223,4 @@ func OverwritePage(t *testing.T, path, name string) {
 	content := ReadFile(t, path)
 	copy(content[4096*(root-1):], bytes.Repeat([]byte{0xff}, 4096))
 	storetest.Check(t, os.WriteFile(path, content, 0))
-}
-
-// CollectGarbage runs the finalizers of all objects that nothing refers to.
-func CollectGarbage() {
-	for range 2 { // the first may run before others of its cycle
-		done := make(chan struct{})
-		runtime.SetFinalizer(new([]byte), func(*[]byte) { close(done) })
-		runtime.GC()
-		<-done
-	}
 }

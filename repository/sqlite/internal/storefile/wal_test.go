@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -51,7 +52,8 @@ func TestCommitsOfRemovedWALAreSaved(t *testing.T) {
 	}
 }
 
-func TestCommitsOfRemovedWALAreSavedWithoutWrites(t *testing.T) {
+// An operator may have put a backup in the place of the store and removed its WAL.
+func TestCommitsOfRemovedWALAreSavedWithoutWritesUnlessTheFileIsAnother(t *testing.T) {
 	t.Parallel()
 	for name, notice := range map[string]func(engine.Database) error{
 		"by a poll": func(d engine.Database) error {
@@ -60,32 +62,23 @@ func TestCommitsOfRemovedWALAreSavedWithoutWrites(t *testing.T) {
 		},
 		"by Close": engine.Database.Close,
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			path := sqlitetest.NewStoreWithPet(t)
-			database := sqlitetest.OpenDatabase(t, path)
-			commitPet(t, database)
-			check(t, os.Remove(path+"-wal"))
-			check(t, notice(database))
-			wantPetsWithoutWAL(t, path, 2)
-		})
+		for another, pets := range map[bool]int{false: 2, true: 1} {
+			t.Run(fmt.Sprintf("%s, another file: %t", name, another), func(t *testing.T) {
+				path := sqlitetest.NewStoreWithPet(t)
+				sqlitetest.CopyStore(t, path, path+".backup")
+				database := sqlitetest.OpenDatabase(t, path)
+				commitPet(t, database)
+				if another {
+					sqlitetest.CopyFile(t, path+".backup", path)
+				}
+				check(t, os.Remove(path+"-wal"))
+				check(t, notice(database))
+				wantPetsWithoutWAL(t, path, pets)
+				check(t, database.Close())
+				wantPetsWithoutWAL(t, path, pets)
+			})
+		}
 	}
-}
-
-// An operator may have put a backup in the place of the store and removed its WAL.
-func TestRemovedWALIsNotWrittenToAnotherFile(t *testing.T) {
-	t.Parallel()
-	database, path := sqlitetest.NewDatabase(t)
-	backup := sqlitetest.NewPath(t)
-	sqlitetest.CopyStore(t, path, backup)
-	commitPet(t, database)
-	sqlitetest.CopyFile(t, backup, path)
-	check(t, os.Remove(path+"-wal"))
-	wantUnchanged := sqlitetest.Unchanged(t, path)
-	_, err := database.PollChanges(t.Context())
-	check(t, err)
-	check(t, database.Close())
-	wantUnchanged()
 }
 
 // After a restart SQLite would apply the earlier copy of the WAL to the file.
@@ -199,26 +192,17 @@ func TestCommitsOfRemovedWALAreSavedAfterALongRead(t *testing.T) {
 	sqlitetest.WantPets(t, path, 1)
 }
 
-// A checkpoint has truncated the WAL before the commit, so that its size at the last check is no help.
-func TestTruncationOfWALAfterCommitIsNoticed(t *testing.T) {
+// A checkpoint has truncated the WAL before the commit, so that its size at the last check is no help. The poll
+// runs while nobody writes; the file is as it was before when the next one writes.
+func TestPollNoticesTruncationOfWALAfterCommit(t *testing.T) {
 	t.Parallel()
 	database, path := sqlitetest.NewDatabase(t)
 	check(t, sqlitetest.TryExecute(t, path, "PRAGMA wal_checkpoint(TRUNCATE)"))
 	check(t, database.Check(t.Context()))
 	commitPet(t, database)
-	check(t, os.Truncate(path+"-wal", 0))
-	wantBeginError(t, database, storefile.ErrWALTruncated)
-}
-
-// The poll runs while nobody writes; the file is as it was before when the next one writes.
-func TestPollChecksTheFile(t *testing.T) {
-	t.Parallel()
-	database, path := sqlitetest.NewDatabase(t)
-	_, err := database.PollChanges(t.Context())
-	check(t, err)
 	wal := sqlitetest.ReadFile(t, path+"-wal")
 	check(t, os.Truncate(path+"-wal", 0))
-	_, err = database.PollChanges(t.Context())
+	_, err := database.PollChanges(t.Context())
 	check(t, err)
 	check(t, os.WriteFile(path+"-wal", wal, 0o600))
 	wantBeginError(t, database, storefile.ErrWALTruncated)
