@@ -142,14 +142,10 @@ func TestInterruptedCopyBeginsAnew(t *testing.T) {
 		rows   int
 		change string // of the source, after the interruption
 	}{
-		"unchanged source":                   {inPets, ""},
-		"unchanged source, in a later table": {inOrders, ""},
-		"new rows":                           {inPets, "INSERT INTO pets (name, category_id) VALUES ('new', 1); UPDATE pets SET name = 'changed' WHERE id = 11000"},
-		"another value":                      {inPets, "UPDATE pets SET status = 'sold' WHERE id = 1"},
-		"other values, in a later table":     {inOrders, "UPDATE orders SET status = 'delivered' WHERE id = 1; UPDATE pets SET status = 'sold' WHERE id = 10"},
-		"a row less":                         {inPets, "DELETE FROM pets WHERE id = 1"},
-		"few rows":                           {inPets, "DELETE FROM orders; DELETE FROM pets WHERE id > 10"},
-		"no rows":                            {inOrders, "DELETE FROM orders; DELETE FROM pets"},
+		"unchanged source": {inPets, ""},
+		"other values": {inOrders, "UPDATE orders SET status = 'delivered' WHERE id = 1; UPDATE pets SET status = 'sold' WHERE id = 10;" +
+			"INSERT INTO pets (name, category_id) VALUES ('new', 1); DELETE FROM pets WHERE id = 1"},
+		"no rows": {inOrders, "DELETE FROM orders; DELETE FROM pets"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
