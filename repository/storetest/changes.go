@@ -3,13 +3,11 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
@@ -29,9 +27,7 @@ func beginChanges(t *testing.T, s Store) int64 {
 func recordingOf(t *testing.T, s Store) domain.Recording {
 	t.Helper()
 	recording, err := s.Changes().Recording(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 	return recording
 }
 
@@ -43,15 +39,25 @@ func begin(t *testing.T, s Store, at time.Time) {
 	}
 }
 
-// listChanges returns the changes after a position, read in pages.
+// withoutTime checks the time of a change, and returns the rest.
+func withoutTime(t *testing.T, change domain.Change) domain.Change {
+	t.Helper()
+	if age := time.Since(change.At); age < -time.Minute || age > time.Hour || change.At.Location() != time.UTC || change.At.Nanosecond()%1e6 != 0 {
+		t.Errorf("%s has the time %s", change.Type, change.At)
+	}
+	change.At = time.Time{}
+	return change
+}
+
+// listChanges returns the changes after a position without their times, read in pages.
 func listChanges(t *testing.T, s Store, after int64, limit int) (all []domain.Change) {
 	t.Helper()
 	for {
 		page, err := s.Changes().List(t.Context(), domain.PageRequest{After: after, Limit: limit})
-		if err != nil {
-			t.Fatalf("List after %d: %v", after, err)
+		Check(t, err)
+		for _, change := range page.Items {
+			all = append(all, withoutTime(t, change))
 		}
-		all = append(all, page.Items...)
 		if n := len(all); n > 0 && page.Position != all[n-1].Seq {
 			t.Fatalf("got the position %d after %d", page.Position, all[n-1].Seq)
 		}
@@ -67,12 +73,9 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 	wantCode(t, err, domain.ErrUnavailable, "unavailable")
 	unrecorded := addPets(t, s, domain.NewPet{Name: "Old", CategoryID: 1})[0]
 	begin := beginChanges(t, s)
-	if again := beginChanges(t, s); again != begin {
-		t.Errorf("begun again: the position was %d, and is %d", begin, again)
-	}
-	if page, err := s.Changes().List(t.Context(), domain.PageRequest{Limit: 1}); err != nil || len(page.Items) > 0 || page.Position != begin {
-		t.Errorf("without changes: got %+v, %v, want the position %d", page, err, begin)
-	}
+	Equal(t, "the position after another Begin", begin, beginChanges(t, s))
+	page, err := s.Changes().List(t.Context(), domain.PageRequest{Limit: 1})
+	Equal(t, "List without changes", [2]int64{0, begin}, [2]int64{int64(len(page.Items)), page.Position}, err)
 
 	rex := domain.NewPet{Name: "Rex 🐶", CategoryID: math.MinInt64, Status: domain.PetAvailable}
 	added := addPets(t, s, rex)[0]
@@ -81,9 +84,7 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 		_, err := r.Pets.Create(ctx, rex)
 		return errors.Join(err, failure)
 	})
-	if !errors.Is(err, failure) {
-		t.Fatal(err)
-	}
+	WantError(t, "InTx", err, failure)
 	many := addTogether(t, s, []domain.NewPet{rex, {Name: "Tom"}})
 	placed := tx(t, s, func(ctx context.Context, r port.Repositories) (domain.Order, error) {
 		order, err := r.Orders.Create(ctx, added.ID, noon)
@@ -111,27 +112,14 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 	for i := range want {
 		want[i].Seq = begin + int64(i) + 1
 	}
-	ignoreTime := cmpopts.IgnoreFields(domain.Change{}, "At")
 	for _, limit := range []int{1, 2, 7, 100} {
 		for _, after := range []int64{0, begin} {
-			got := listChanges(t, s, after, limit)
-			if diff := cmp.Diff(want, got, ignoreTime); diff != "" {
-				t.Errorf("pages of %d after %d (-want +got)\n%s", limit, after, diff)
-			}
+			Equal(t, fmt.Sprintf("pages of %d after %d", limit, after), want, listChanges(t, s, after, limit))
 		}
 	}
-	for _, change := range listChanges(t, s, 0, 100) {
-		if age := time.Since(change.At); age < -time.Minute || age > time.Hour || change.At.Location() != time.UTC || change.At.Nanosecond()%1e6 != 0 {
-			t.Errorf("%s has the time %s", change.Type, change.At)
-		}
-	}
-	if got := listChanges(t, s, begin+5, 100); cmp.Diff(want[5:], got, ignoreTime) != "" {
-		t.Errorf("after the fifth: got %v", got)
-	}
+	Equal(t, "after the fifth", want[5:], listChanges(t, s, begin+5, 100))
 	Equal(t, "Recording", domain.Recording{Active: true, KeptAfter: begin, Last: begin + 7}, recordingOf(t, s))
-	if got := listChanges(t, s, begin+7, 100); len(got) > 0 {
-		t.Errorf("after the last: got %v", got)
-	}
+	Equal(t, "the number after the last", 0, len(listChanges(t, s, begin+7, 100)))
 	for _, after := range []int64{1, begin - 1, begin + 8, math.MaxInt64} {
 		_, err = s.Changes().List(t.Context(), domain.PageRequest{After: after, Limit: 1})
 		wantCode(t, err, domain.ErrExpired, "changes_expired")
@@ -139,12 +127,11 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 	var each []domain.Change
 	n, countErr := s.Changes().Count(t.Context())
 	err = s.Changes().Each(t.Context(), func(change domain.Change) error {
-		each = append(each, change)
+		each = append(each, withoutTime(t, change))
 		return nil
 	})
-	if diff := cmp.Diff(want, each, ignoreTime); err != nil || countErr != nil || diff != "" || n != 7 {
-		t.Errorf("Each: %v, Count: %d, %v (-want +got)\n%s", err, n, countErr, diff)
-	}
+	Equal(t, "Each", want, each, err)
+	Equal(t, "Count", int64(7), n, countErr)
 }
 
 func oldChangesAreRemovedAndAllAfterTheEnd(t *testing.T, s Store) {
@@ -156,15 +143,10 @@ func oldChangesAreRemovedAndAllAfterTheEnd(t *testing.T, s Store) {
 			return r.Changes.RemoveOld(ctx, from, to)
 		})
 	}
-	if remove(now.Add(-time.Hour), now.Add(time.Hour)) {
-		t.Error("removed changes that are not old")
-	}
-	if !remove(now.Add(time.Hour), now.Add(2*time.Hour)) || !remove(now.Add(-2*time.Hour), now.Add(-time.Hour)) {
-		t.Error("did not remove changes that are before or after the times")
-	}
-	if remove(now.Add(time.Hour), now.Add(2*time.Hour)) {
-		t.Error("removed the last changes")
-	}
+	Equal(t, "whether changes that are not old were removed", false, remove(now.Add(-time.Hour), now.Add(time.Hour)))
+	Equal(t, "whether changes before the times were removed", true, remove(now.Add(time.Hour), now.Add(2*time.Hour)))
+	Equal(t, "whether changes after the times were removed", true, remove(now.Add(-2*time.Hour), now.Add(-time.Hour)))
+	Equal(t, "whether there are more changes to remove", false, remove(now.Add(time.Hour), now.Add(2*time.Hour)))
 	Equal(t, "Recording", domain.Recording{Active: true, KeptAfter: begun + 2000, Last: begun + 2500}, recordingOf(t, s))
 	_, err := s.Changes().List(t.Context(), domain.PageRequest{After: begun + 1999, Limit: 1})
 	wantCode(t, err, domain.ErrExpired, "changes_expired")
@@ -192,9 +174,7 @@ func oldChangesAreRemovedAndAllAfterTheEnd(t *testing.T, s Store) {
 		Equal(t, "Recording", domain.Recording{Active: true, KeptAfter: want, Last: want}, recordingOf(t, s))
 		_, err := s.Changes().List(t.Context(), domain.PageRequest{After: last, Limit: 1})
 		wantCode(t, err, domain.ErrExpired, "changes_expired")
-		if got := listChanges(t, s, 0, 1); len(got) != 0 {
-			t.Errorf("got %v, want no changes", got)
-		}
+		Equal(t, "the number of changes", 0, len(listChanges(t, s, 0, 1)))
 		end()
 	}
 }
