@@ -13,7 +13,6 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
-	"example.com/petstore/domain/port"
 )
 
 // createKey returns the secret of a new key.
@@ -217,34 +216,5 @@ func TestLastUseIsStoredDuringRequests(t *testing.T) {
 	})
 	for s.lastUse(t, 1) == nil {
 		s.wantValid(t, true, secret)
-	}
-}
-
-// Uses that are not written must not use memory without limit.
-func TestPendingUsesAreLimited(t *testing.T) {
-	t.Parallel()
-	s := newTestStore(t)
-	var secrets []string
-	check(t, s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) (err error) {
-		for range 1030 {
-			secret := apikey.Generate()
-			key, invalid := apikey.New("till", secret, noon, 0)
-			_, failed := r.Keys.Create(ctx, key)
-			secrets, err = append(secrets, secret), errors.Join(err, invalid, failed)
-		}
-		return err
-	}))
-	for _, want := range []int{1024, 1030} {
-		s.wantValid(t, true, secrets...)
-		check(t, s.flush(t))
-		used := 0
-		for _, key := range must[[]apikey.Key](t)(s.keys.List(t.Context())) {
-			if key.LastUsedAt != nil {
-				used++
-			}
-		}
-		if used != want {
-			t.Errorf("got last uses of %d keys, want %d", used, want)
-		}
 	}
 }
