@@ -20,7 +20,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"example.com/petstore"
-	"example.com/petstore/delivery/http/swagger"
+	"example.com/petstore/docs"
+	"example.com/petstore/domain"
 	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/repository/sqlite"
 )
@@ -89,10 +90,16 @@ func metricNames(t *testing.T, registry *prometheus.Registry) map[string]bool {
 	return names
 }
 
-func TestMetricsAreRegisteredUntilClose(t *testing.T) {
+func TestServicesAreIndependentAndTheirMetricsRegisteredUntilClose(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	first := newService(t, petstore.Options{Metrics: registry})
+	shop := func(name string) petstore.Options {
+		return petstore.Options{
+			Store:   sqlite.New(filepath.Join(t.TempDir(), "pets.db")),
+			Metrics: prometheus.WrapRegistererWith(prometheus.Labels{"shop": name}, registry),
+		}
+	}
+	first, other := newService(t, shop("a")), shop("a")
 	if _, err := first.Keys().Create(t.Context(), "till", time.Hour); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +114,6 @@ func TestMetricsAreRegisteredUntilClose(t *testing.T) {
 	}
 	const expiration, waiting = "petstore_key_expiration_timestamp_seconds", "petstore_store_waiting_transactions"
 	want(map[string]bool{expiration: true, waiting: true, "petstore_http_requests_in_flight": true, "go_sql_open_connections": true})
-	other := petstore.Options{Metrics: registry, Store: sqlite.New(filepath.Join(t.TempDir(), "pets.db"))}
 	if _, err := petstore.New(t.Context(), other); err == nil || !strings.Contains(err.Error(), "another registry") {
 		t.Errorf("a second service: got error %v, want the remedy", err)
 	}
@@ -121,29 +127,18 @@ func TestMetricsAreRegisteredUntilClose(t *testing.T) {
 	if names := metricNames(t, registry); len(names) != 0 {
 		t.Errorf("after Close: got the metrics %v, want none", names)
 	}
-	newService(t, other)
+	second, third := newService(t, other), newService(t, shop("b"))
 	if err := first.Close(); err != nil {
 		t.Error(err)
 	}
 	want(map[string]bool{waiting: true}) // of the second service, after a second Close of the first
-}
 
-func TestTwoServicesInOneProcessAreIndependent(t *testing.T) {
-	t.Parallel()
 	engine := gin.New()
-	var keys []string
-	registry := prometheus.NewRegistry()
-	for _, prefix := range []string{"/a/v1", "/b/v1"} {
-		service := newService(t, petstore.Options{
-			Metrics: prometheus.WrapRegistererWith(prometheus.Labels{"shop": prefix}, registry),
-		})
-		keys = append(keys, newKey(t, service))
-		if err := service.Mount(engine.Group(prefix)); err != nil {
-			t.Fatal(err)
-		}
+	if err := errors.Join(second.Mount(engine.Group("/a")), third.Mount(engine.Group("/b"))); err != nil {
+		t.Fatal(err)
 	}
-	for path, want := range map[string][]int{"/a/v1/pets": {200, 401}, "/b/v1/pets": {401, 200}} {
-		got := []int{status(t, engine, path, keys[0]), status(t, engine, path, keys[1])}
+	for path, want := range map[string][]int{"/a/pets": {200, 401}, "/b/pets": {401, 200}} {
+		got := []int{status(t, engine, path, newKey(t, second)), status(t, engine, path, newKey(t, third))}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s with the keys of a and b: got %v, want %v", path, got, want)
 		}
@@ -222,14 +217,12 @@ func TestFirstFailedWriteOfKeyUsesIsLogged(t *testing.T) {
 func TestDocumentHasNoAPIKeysOfPetstoreIfTheHostAuthenticates(t *testing.T) {
 	t.Parallel()
 	service := newService(t, petstore.Options{Authenticate: func(*gin.Context) (string, error) { return "ann", nil }})
-	engine := gin.New()
-	if err := errors.Join(service.Mount(engine.Group("/v1")), swagger.Mount(engine, service)); err != nil {
+	_, document, err := docs.Document(service.Document(), "v1")
+	if err != nil {
 		t.Fatal(err)
 	}
-	response := httptest.NewRecorder()
-	engine.ServeHTTP(response, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://shop.example/openapi.json", http.NoBody))
 	for text, want := range map[string]bool{"petstore keys": false, "issued your API key": false, `"scheme": "bearer"`: true} {
-		if strings.Contains(response.Body.String(), text) != want {
+		if strings.Contains(string(document), text) != want {
 			t.Errorf("the document has %s: got %t, want %t", text, !want, want)
 		}
 	}
@@ -251,4 +244,37 @@ func TestEndOfContextInterruptsNewOnly(t *testing.T) {
 	if _, err := petstore.New(ctx, petstore.Options{Store: store}); err == nil {
 		t.Error("with an ended context New returned no error")
 	}
+}
+
+func TestServiceWithoutChangesRemovesThemUntilAnotherRecordsThem(t *testing.T) {
+	t.Parallel()
+	store := sqlite.New(filepath.Join(t.TempDir(), "pets.db"))
+	synctest.Test(t, func(t *testing.T) {
+		with := newService(t, petstore.Options{Store: store, RecordChanges: true})
+		engine, key := mounted(t, with), newKey(t, with)
+		wantChanges := func(engine http.Handler, wantStatus int, wantActive bool) domain.Recording {
+			t.Helper()
+			got := status(t, engine, "/changes", key)
+			recording, err := with.Store().Changes().Recording(t.Context())
+			if err != nil || got != wantStatus || recording.Active != wantActive {
+				t.Errorf("got the status %d, %+v and %v, want %d and active %t", got, recording, err, wantStatus, wantActive)
+			}
+			return recording
+		}
+		first := wantChanges(engine, http.StatusOK, true)
+		core, log := observer.New(zap.InfoLevel)
+		without := newService(t, petstore.Options{Store: store, Logger: zap.New(core)})
+		synctest.Wait()
+		if log.FilterMessage("removed all changes, because this service does not record them").Len() != 1 {
+			t.Errorf("got the log %v", log.All())
+		}
+		wantChanges(mounted(t, without), http.StatusNotFound, false)
+
+		time.Sleep(61 * time.Second)
+		wantChanges(engine, http.StatusOK, true)
+		_, err := with.Store().Changes().List(t.Context(), domain.PageRequest{After: first.Last, Limit: 1})
+		if err == nil || err.Error() != domain.ChangesExpired(first.Last).Error() {
+			t.Errorf("an earlier position: got %v, want that it has expired", err)
+		}
+	})
 }
