@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -102,11 +104,16 @@ func TestMountReturnsErrors(t *testing.T) {
 }
 
 // gin-swagger has no option for the title of the host and these additions, which replace parts of its page. The package browser in the folder
-// test shows that the page refers only to files that are served, and has no script that its policy forbids.
+// test shows that the page has no script that its policy forbids, but loads no icon and follows no link.
 func TestPageHasItsAdditions(t *testing.T) {
 	t.Parallel()
 	engine := newEngine(t, "")
 	page := get(t, engine, "/swagger/index.html").Body.String()
+	for _, reference := range regexp.MustCompile(`(?:src|href)="([^"]+)"`).FindAllStringSubmatch(page, -1) {
+		if got := get(t, engine, path.Join("/swagger", reference[1])); got.Code != http.StatusOK {
+			t.Errorf("%s: got %d, want 200", reference[1], got.Code)
+		}
+	}
 	for _, want := range []string{"<title>Animals of /v1&lt;b&gt;</title>", `<meta name="viewport"`, "<noscript>", "Loading the documentation"} {
 		if !strings.Contains(page, want) || strings.Contains(page, "standalone-preset") {
 			t.Errorf("the page lacks %s, or has standalone-preset", want)
