@@ -44,7 +44,7 @@ func TestStartingServerIsAliveButNotReady(t *testing.T) {
 		s.WantStatus(t, path, want)
 	}
 
-	request, err := s.Request(t.Context(), http.MethodGet, "/v1/pets", "", "Origin", origin)
+	request, err := s.Request(t.Context(), http.MethodGet, "/v1/pets", "", "Origin", origin, "X-Forwarded-For", "192.0.2.7")
 	harness.Check(t, err)
 	response, err := harness.Client.Do(request)
 	harness.Check(t, err)
@@ -64,6 +64,9 @@ func TestStartingServerIsAliveButNotReady(t *testing.T) {
 	response.Body.Close()
 	if response.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("half of a request: got %d, want 503", response.StatusCode)
+	}
+	if log := s.Log.String(); !strings.Contains(log, `"client":"127.0.0.1"`) || strings.Contains(log, "192.0.2.7") {
+		t.Errorf("got the log %s, want the address of the client, which is no trusted proxy", log)
 	}
 }
 
