@@ -39,7 +39,8 @@ func TestKeysAreManagedWhileServersRun(t *testing.T) {
 			return rejected == len(servers)
 		})
 	}
-	expiring, ends := harness.PrintedKey(t, dir, "create", "--name", "till 1", "--expires", "3s"), time.Now().Add(3*time.Second) // id 2
+	lifetime := harness.Scaled(3 * time.Second)
+	expiring, ends := harness.PrintedKey(t, dir, "create", "--name", "till 1", "--expires", lifetime.String()), time.Now().Add(lifetime) // id 2
 	wantAccepted(expiring)
 	first := harness.PrintedKey(t, dir, "create", "--name", "till 1", "--expires", "90d") // id 3
 	wantAccepted(first)

@@ -106,7 +106,7 @@ func TestEachSignalStopsTheServer(t *testing.T) {
 	for sent, reason := range map[syscall.Signal]string{
 		syscall.SIGTERM: "terminated signal received", syscall.SIGINT: "interrupt signal received", syscall.SIGHUP: "hangup signal received",
 	} {
-		s, admin := harness.StartWithAdmin(t, "--set", "server.shutdown_delay=2s")
+		s, admin := harness.StartWithAdmin(t, "--set", "server.shutdown_delay="+harness.Scaled(2*time.Second).String())
 		s.Signal(t, sent)
 		harness.Eventually(t, "the server is not ready", func() bool { return !s.IsReady(t.Context()) })
 		for path, want := range map[string]int{"/readyz": 503, "/livez": 200, "/v1/pets": 200} {
