@@ -27,7 +27,6 @@ import (
 func TestConnectionBeyondTheLimitWaitsAndIsNotReset(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, t.TempDir(), "--set", "server.max_connections=1")
-	harness.Client.CloseIdleConnections()
 	first := dial(t, s)
 	_, err := fmt.Fprint(first, "GET /livez HTTP/1.1\r\nHost: shop\r\n\r\n")
 	harness.Check(t, err)
