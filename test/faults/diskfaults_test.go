@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,9 @@ func TestFailingDiskRefusesWritesAndRecovers(t *testing.T) {
 			s.WantStatus(t, "/readyz", http.StatusOK)
 			if l.Unavailable() == 0 || (refused > 0) != (f.readError != 0) {
 				t.Errorf("got %d writes and %d reads with 503", l.Unavailable(), refused)
+			}
+			if _, metrics := harness.Get(t, s.admin+"/metrics"); name == "full" && !regexp.MustCompile(`\npetstore_store_errors_total{kind="full"} [1-9]`).MatchString(metrics) {
+				t.Errorf("got the metrics %s, want the errors counted", metrics)
 			}
 			s.stop(t, l)
 			t.Logf("%v; %d reads with 503; lost 0, doubled 0", l.Counts(), refused)
