@@ -104,8 +104,11 @@ func compare(ctx context.Context, path string, l *ledger.Ledger, at int64) (d le
 	var found string
 	var violations int
 	err = db.QueryRowContext(ctx, "SELECT integrity_check, (SELECT count(*) FROM pragma_foreign_key_check) FROM pragma_integrity_check").Scan(&found, &violations)
-	if err != nil || found != "ok" || violations != 0 {
-		return d, fmt.Errorf("integrity_check: %s; %d violations of foreign keys; %w", found, violations, err)
+	if err == nil && (found != "ok" || violations != 0) {
+		err = fmt.Errorf("integrity_check: %s; %d violations of foreign keys", found, violations)
+	}
+	if err != nil {
+		return d, err
 	}
 	return l.Check(ctx, db, at, at)
 }
