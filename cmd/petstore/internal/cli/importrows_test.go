@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"example.com/petstore/delivery/file"
@@ -124,14 +125,26 @@ func TestCheckWarnsOfMissingLineEnd(t *testing.T) {
 	}
 }
 
-func TestImportIsRejectedWhenAnotherProcessHasImportedTheFile(t *testing.T) {
+func TestConcurrentImportsOfOneFileAddEachRowOnce(t *testing.T) {
 	t.Parallel()
 	dir := writeRows(t)
-	first, second := checkImport(t, dir), checkImport(t, dir) // both have found that nothing was imported
-	check(t, first.add(t.Context(), first.importer))
-	const want = "another process is importing the same file"
-	if err := second.add(t.Context(), second.importer); err == nil || err.Error() != want || second.importer.Added() != 0 {
-		t.Errorf("got %v and Added %d, want %s and 0", err, second.importer.Added(), want)
+	imports, errs := []*checkedImport{checkImport(t, dir), checkImport(t, dir), checkImport(t, dir)}, make([]error, 3)
+	var running sync.WaitGroup
+	for n, i := range imports { // all have found that nothing was imported
+		running.Go(func() { errs[n] = i.add(t.Context(), i.importer) })
+	}
+	running.Wait()
+	completed := 0
+	for n, err := range errs {
+		const want = "another process is importing the same file"
+		if err == nil {
+			completed++
+		} else if err.Error() != want || imports[n].importer.Added() != 0 {
+			t.Errorf("got %v and Added %d, want %s and 0", err, imports[n].importer.Added(), want)
+		}
+	}
+	if completed != 1 {
+		t.Errorf("%d imports completed, want 1", completed)
 	}
 	wantStored(t, dir, importedRows, 1)
 }
