@@ -73,6 +73,11 @@ func TestFirstOrImportedKeyIsCreatedOnce(t *testing.T) {
 		check(t, s.keys.Import(t.Context(), "bootstrap", secret))
 		s.wantValid(t, true, secret)
 	}
+	want := []apikey.Key{{ID: 1, Name: "first", CreatedAt: noon}, {ID: 2, Name: "bootstrap", CreatedAt: noon}}
+	all := must[[]apikey.Key](t)(s.keys.List(t.Context()))
+	if diff := cmp.Diff(want, all, cmpopts.IgnoreFields(apikey.Key{}, "Hash", "LastFour", "LastUsedAt")); diff != "" {
+		t.Errorf("keys (-want +got)\n%s", diff)
+	}
 	check(t, s.keys.Revoke(t.Context(), 2))
 	check(t, s.keys.Import(t.Context(), "bootstrap", secret))
 	s.wantValid(t, false, secret)
