@@ -367,6 +367,8 @@ func TestPanicIsInternalErrorAndOnlyLogged(t *testing.T) {
 	for cause, panics := range map[string]func(){
 		"a string":                      func() { panic("a string") },
 		"there is no pet with the id 1": func() { panic(domain.PetNotFound(1)) },
+		"an error value":                func() { panic(errors.New("an error value")) },
+		"panic called with nil":         func() { panic(nil) },
 		"nil map":                       func() { map[string]int(nil)["x"] = 1 },
 	} {
 		doPanic = panics
