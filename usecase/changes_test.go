@@ -65,10 +65,10 @@ func TestPositionIsOldEnoughForStalePages(t *testing.T) {
 		}
 		want(begin)
 		s.addPets(t, 1)
-		time.Sleep(time.Second - 1)
+		time.Sleep(time.Second - time.Nanosecond)
 		s.addPets(t, 1)
 		want(begin)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		want(begin) // the last position that was read a second before
 		time.Sleep(time.Second)
 		want(begin + 2)

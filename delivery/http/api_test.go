@@ -339,7 +339,7 @@ func TestDeadlineEndsContextsDerivedFromIt(t *testing.T) {
 			wait.Go(func() {
 				child, stop := context.WithCancel(d)
 				defer stop()
-				if want == context.Canceled {
+				if errors.Is(want, context.Canceled) {
 					cancel()
 				}
 				<-child.Done()

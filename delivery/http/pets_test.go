@@ -3,6 +3,7 @@ package http_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -156,7 +157,7 @@ func isIJSON(text []byte) bool {
 		token, err := decoder.ReadToken()
 		switch {
 		case err != nil:
-			return err == io.EOF
+			return errors.Is(err, io.EOF)
 		case token.Kind() == '"' && strings.ContainsFunc(token.String(), func(r rune) bool { return r&0xfffe == 0xfffe || 0xfdd0 <= r && r <= 0xfdef }):
 			return false
 		}
