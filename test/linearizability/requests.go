@@ -66,7 +66,7 @@ func (c client) send(ctx context.Context, op *Operation) {
 		}
 	}
 	op.Call = c.History.now()
-	response, text, err := c.do(method, url+path, body, header)
+	response, text, err := c.do(method, url+path, body, header) //nolint:bodyclose // do closes it
 	op.Return = c.History.now()
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
