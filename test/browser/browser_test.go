@@ -149,36 +149,27 @@ func TestKeyboardAndColorSchemesInABrowser(t *testing.T) {
 			p.wantAccessible(axe, "page")
 
 			p.tabTo(authorizeButton)
-			p.press(kb.Enter)
-			p.wantFocus(keyField)
+			p.run(chromedp.KeyEvent(kb.Enter), waitForFocus(keyField))
 			p.wantFocusInDialog()
-			p.press(kb.Escape)
-			p.wantFocus(authorizeButton)
+			p.run(chromedp.KeyEvent(kb.Escape), waitForFocus(authorizeButton))
 
-			p.press(kb.Enter)
-			p.wantFocus(keyField)
-			p.press(strings.Repeat("W", len(s.Key)))
+			p.run(chromedp.KeyEvent(kb.Enter), waitForFocus(keyField), chromedp.KeyEvent(strings.Repeat("W", len(s.Key))))
 			p.run(waitFor(keyField, `element => element.value.length === 58 && element.scrollWidth <= element.clientWidth`)) // it shows the whole key
-			p.press(kb.Enter)
-			p.run(chromedp.WaitVisible(`dialog [role="alert"]`))
+			p.run(chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`dialog [role="alert"]`))
 			p.wantAccessible(axe, "dialog")
 			p.run(chromedp.MouseClickXY(5, 5), chromedp.WaitNotPresent("dialog"))
 
 			p.tabTo(authorizeButton)
-			p.press(kb.Enter)
-			p.wantFocus(keyField)
-			p.press(s.Key + kb.Enter)
-			p.wantFocus(addOperation + " .execute") // the store is empty
+			p.run(chromedp.KeyEvent(kb.Enter), waitForFocus(keyField), chromedp.KeyEvent(s.Key+kb.Enter))
+			p.run(waitForFocus(addOperation + " .execute")) // the store is empty
 			p.wantAccessible(axe, "open operation")
-			p.press(kb.Enter)
-			p.run(waitFor(addOperation+` .live-responses-table`, `element => element.innerText.includes("201")`))
+			p.run(chromedp.KeyEvent(kb.Enter), waitFor(addOperation+` .live-responses-table`, `element => element.innerText.includes("201")`))
 			p.wantAccessible(axe, "response")
 
 			p.tabTo(listOperation+" .opblock-summary-control", chromedp.KeyModifiers(chromedp.ModifierShift))
-			p.press(kb.Enter)
+			p.run(chromedp.KeyEvent(kb.Enter))
 			p.tabTo(listOperation + " .execute")
-			p.press(kb.Enter)
-			p.run(waitFor(listOperation+` .live-responses-table`, `element => element.innerText.includes('"Rex"')`))
+			p.run(chromedp.KeyEvent(kb.Enter), waitFor(listOperation+` .live-responses-table`, `element => element.innerText.includes('"Rex"')`))
 			p.wantNoProblems()
 		})
 	}
@@ -198,8 +189,8 @@ func TestOperationThatIsClosedGetsNoFocusInABrowser(t *testing.T) {
 	}).observe(document.body, { attributeFilter: ["class"], childList: true, subtree: true }), true`))
 	p.run(click(authorizeButton), chromedp.WaitVisible(keyField))
 	p.enter(keyField, s.Key)
-	p.press(kb.Enter)
-	p.run(chromedp.WaitReady("#closed"), click(listOperation+" .opblock-summary-control"), chromedp.WaitEnabled(listOperation+" .execute"))
+	p.run(chromedp.KeyEvent(kb.Enter), chromedp.WaitReady("#closed"))
+	p.run(click(listOperation+" .opblock-summary-control"), chromedp.WaitEnabled(listOperation+" .execute"))
 	if evaluate(p, chromedp.Evaluate[bool](`new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(() =>
 		resolve(document.activeElement.matches(".execute")))))`, chromedp.EvalAwaitPromise)) {
 		t.Error("Execute got the focus")
@@ -207,17 +198,11 @@ func TestOperationThatIsClosedGetsNoFocusInABrowser(t *testing.T) {
 	p.wantNoProblems()
 }
 
-// press presses keys in turn.
-func (p *page) press(keys string, options ...chromedp.KeyOption) {
-	p.t.Helper()
-	p.run(chromedp.KeyEvent(keys, options...))
-}
-
 // tabTo presses Tab until an element has the focus, which must be visible at each element.
 func (p *page) tabTo(selector string, options ...chromedp.KeyOption) {
 	p.t.Helper()
 	for range 100 {
-		p.press(kb.Tab, options...)
+		p.run(chromedp.KeyEvent(kb.Tab, options...))
 		if invisible := evaluate(p, chromedp.Evaluate[string](`(element =>
 			element === document.body || getComputedStyle(element).outlineStyle !== "none" ? "" : element.outerHTML)(document.activeElement)`)); invisible != "" {
 			p.t.Errorf("the focus is not visible on %s", invisible)
@@ -229,17 +214,16 @@ func (p *page) tabTo(selector string, options ...chromedp.KeyOption) {
 	p.t.Fatalf("Tab does not reach %s", selector)
 }
 
-// wantFocus waits until an element has the focus.
-func (p *page) wantFocus(selector string) {
-	p.t.Helper()
-	p.run(waitFor(selector, `element => element === document.activeElement`))
+// waitForFocus waits until an element has the focus.
+func waitForFocus(selector string) chromedp.Action[chromedp.Void] {
+	return waitFor(selector, `element => element === document.activeElement`)
 }
 
 // wantFocusInDialog expects that Tab reaches nothing of the page behind the dialog.
 func (p *page) wantFocusInDialog() {
 	p.t.Helper()
 	for range 10 {
-		p.press(kb.Tab)
+		p.run(chromedp.KeyEvent(kb.Tab))
 		outside := evaluate(p, chromedp.Evaluate[string](`document.activeElement.closest("dialog, body").matches("dialog") ||
 			document.activeElement === document.body ? "" : document.activeElement.outerHTML`))
 		if outside != "" {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -108,39 +107,34 @@ func wantCalls(s *harness.Server, t *testing.T) {
 	document := s.Document(t)
 	s.Signal(t, syscall.SIGTERM)
 	_ = s.Wait() // only the log matters
-	made := loggedCalls(s.Log.String())
 	if document.Paths.Len() < 6 {
 		t.Errorf("got a document with %d paths, want at least 6", document.Paths.Len())
 	}
-	for path, item := range document.Paths.Map() {
-		for method := range item.Operations() {
-			if call := method + " /v1" + path + " 2"; !slices.ContainsFunc(made, func(m string) bool { return strings.HasPrefix(m, call) }) {
-				t.Errorf("the access log has no %sxx", call)
-			}
-		}
-	}
-	for _, call := range []string{
+	want := []string{
 		"GET /v1/pets 304", "GET /v1/pets 400", "GET /v1/pets 401", "POST /v1/pets 400", "POST /v1/pets 401", "POST /v1/pets 422",
 		"GET /v1/pets/{petId} 404", "GET /v1/store/orders 304", "POST /v1/store/orders 404", "POST /v1/store/orders 409",
 		"GET /v1/store/orders/{orderId} 404", "POST /v1/store/orders/{orderId}/deliver 409", "POST /v1/store/orders/{orderId}/cancel 409",
-	} {
-		if !slices.Contains(made, call) {
-			t.Errorf("the access log has no %s", call)
+	}
+	for path, item := range document.Paths.Map() {
+		for method := range item.Operations() {
+			want = append(want, method+" /v1"+path+" 2xx")
 		}
 	}
-}
-
-// loggedCalls returns the requests of an access log, such as GET /v1/pets/{petId} 200.
-func loggedCalls(log string) (made []string) {
-	parameter := regexp.MustCompile(`:(\w+)`)
-	for line := range strings.Lines(log) {
+	made, parameter := map[string]bool{}, regexp.MustCompile(`:(\w+)`)
+	for line := range strings.Lines(s.Log.String()) {
 		var request struct {
 			Method, Route string
 			Status        int
 		}
-		if json.Unmarshal([]byte(line), &request) == nil && request.Route != "" {
-			made = append(made, fmt.Sprintf("%s %s %d", request.Method, parameter.ReplaceAllString(request.Route, "{$1}"), request.Status))
+		if json.Unmarshal([]byte(line), &request) == nil {
+			call := request.Method + " " + parameter.ReplaceAllString(request.Route, "{$1}")
+			made[fmt.Sprintf("%s %d", call, request.Status)] = true
+			made[fmt.Sprintf("%s %dxx", call, request.Status/100)] = true
 		}
 	}
-	return made
+	for _, call := range want {
+		if !made[call] {
+			t.Errorf("the access log has no %s", call)
+		}
+	}
 }

@@ -39,8 +39,13 @@ func at(object any, path string) any {
 		case map[string]any:
 			object = parent[part]
 		case []any:
-			i, _ := strconv.Atoi(part)
+			i, err := strconv.Atoi(part)
+			if err != nil || i >= len(parent) {
+				return nil
+			}
 			object = parent[i]
+		default:
+			return nil
 		}
 	}
 	return object
@@ -62,7 +67,11 @@ func TestKubernetesManifestsAreValid(t *testing.T) {
 			if kind == "CronJob" {
 				pod = at(object, "spec/jobTemplate/spec/template")
 			}
-			if container := at(pod, "spec/containers/0"); container != nil {
+			if pod != nil {
+				container := at(pod, "spec/containers/0")
+				if at(container, "env") == nil || at(pod, "spec/containers/1") != nil {
+					t.Fatalf("%s: got the %s %v, want one container, with environment variables", file, kind, object)
+				}
 				var environ []string
 				for _, variable := range at(container, "env").([]any) {
 					environ = append(environ, fmt.Sprintf("%v=%v", at(variable, "name"), at(variable, "value")))

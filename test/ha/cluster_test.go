@@ -47,7 +47,11 @@ type node struct {
 // replaced, and waits until it is healthy. It is removed at the end of the test.
 func startCluster(t *testing.T, values ...string) *cluster {
 	t.Helper()
-	c := &cluster{folder: newFolder(t), etcdAddress: harness.FreeAddress(t), etcdPeerAddress: harness.FreeAddress(t)}
+	folder, err := os.MkdirTemp("", "petstore-ha-") //nolint:usetesting // the path of a Unix socket is short
+	harness.Check(t, err)
+	t.Cleanup(func() { harness.Check(t, os.RemoveAll(folder)) })
+	chown(t, folder)
+	c := &cluster{folder: folder, etcdAddress: harness.FreeAddress(t), etcdPeerAddress: harness.FreeAddress(t)}
 	c.startEtcd(t)
 	programs, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres") // fails only for a bad pattern
 	if len(programs) == 0 {
@@ -73,7 +77,10 @@ func startCluster(t *testing.T, values ...string) *cluster {
 		c.nodes = append(c.nodes, n)
 	}
 	c.waitUntilHealthy(t)
-	c.createDatabase(t)
+	for _, statement := range []string{"CREATE ROLE petstore LOGIN PASSWORD '" + password + "'", "CREATE DATABASE shop OWNER petstore"} {
+		_, err := c.find(t, "/leader").postgres.ExecContext(t.Context(), statement)
+		harness.Check(t, err)
+	}
 	return c
 }
 
@@ -83,16 +90,6 @@ func (c *cluster) startEtcd(t *testing.T) {
 	c.etcd = startProcess(t, c.folder, nil, "etcd", "--enable-v2", "--data-dir", filepath.Join(c.folder, "etcd"),
 		"--listen-client-urls", client, "--advertise-client-urls", client,
 		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer)
-}
-
-// createDatabase creates the database of the service and its user.
-func (c *cluster) createDatabase(t *testing.T) {
-	t.Helper()
-	leader := c.find(t, "/leader")
-	for _, statement := range []string{"CREATE ROLE petstore LOGIN PASSWORD '" + password + "'", "CREATE DATABASE shop OWNER petstore"} {
-		_, err := leader.postgres.ExecContext(t.Context(), statement)
-		harness.Check(t, err)
-	}
 }
 
 // dsn returns the connection string of the service, which names all nodes.

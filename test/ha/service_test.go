@@ -2,10 +2,15 @@ package ha_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -42,7 +47,21 @@ func startService(t *testing.T, c *cluster, settings ...string) *service {
 		s.replicas = append(s.replicas, r)
 		s.start(t, r)
 	}
-	s.url = "http://" + s.startNginx(t, c.folder)
+
+	address := harness.FreeAddress(t)
+	s.url = "http://" + address
+	site := writeFile(t, c.folder, "petstore.conf", "nginx.conf",
+		"listen 80;", "listen "+address+";", "10.0.0.21:8080", s.replicas[0].address, "10.0.0.22:8080", s.replicas[1].address)
+	main := filepath.Join(c.folder, "main.conf")
+	harness.Check(t, os.WriteFile(main, fmt.Appendf(nil, `daemon off; master_process off; error_log stderr crit; pid %[1]s/pid;
+		events { worker_connections 1024; }
+		http { access_log off; client_body_temp_path %[1]s/a; proxy_temp_path %[1]s/b; fastcgi_temp_path %[1]s/c;
+		uwsgi_temp_path %[1]s/d; scgi_temp_path %[1]s/e; include %[2]s; }`, c.folder, site), 0o644))
+	startProcess(t, c.folder, os.Stderr, "nginx", "-c", main, "-p", c.folder)
+	harness.EventuallyWithin(t, 10*time.Second, "nginx serves", func() bool {
+		status, _ := request(http.MethodGet, s.url+"/livez", "")
+		return status == http.StatusOK
+	})
 	return s
 }
 
@@ -55,20 +74,59 @@ func (s *service) start(t *testing.T, r *replica) {
 	harness.EventuallyWithin(t, 20*time.Second, r.name+" is ready", func() bool { return r.process.IsReady(t.Context()) })
 }
 
-func (s *service) startNginx(t *testing.T, folder string) (address string) {
+// startProcess starts a program in a folder, as the user postgres if the tests run as root.
+// It ends with the tests: at their end it is killed, and if they are killed it gets SIGTERM.
+func startProcess(t *testing.T, folder string, output io.Writer, program string, args ...string) *harness.Server {
 	t.Helper()
-	address = harness.FreeAddress(t)
-	site := writeFile(t, folder, "petstore.conf", "nginx.conf",
-		"listen 80;", "listen "+address+";", "10.0.0.21:8080", s.replicas[0].address, "10.0.0.22:8080", s.replicas[1].address)
-	main := filepath.Join(folder, "main.conf")
-	harness.Check(t, os.WriteFile(main, fmt.Appendf(nil, `daemon off; master_process off; error_log stderr crit; pid %[1]s/pid;
-		events { worker_connections 1024; }
-		http { access_log off; client_body_temp_path %[1]s/a; proxy_temp_path %[1]s/b; fastcgi_temp_path %[1]s/c;
-		uwsgi_temp_path %[1]s/d; scgi_temp_path %[1]s/e; include %[2]s; }`, folder, site), 0o644))
-	startProcess(t, folder, os.Stderr, "nginx", "-c", main, "-p", folder)
-	harness.EventuallyWithin(t, 10*time.Second, "nginx serves", func() bool {
-		status, _ := request(http.MethodGet, "http://"+address+"/livez", "")
-		return status == http.StatusOK
-	})
-	return address
+	options := []string{"--pdeathsig", "TERM"}
+	if os.Geteuid() == 0 {
+		options = append(options, "--reuid", "postgres", "--regid", "postgres", "--clear-groups")
+	}
+	cmd := exec.Command("setpriv", slices.Concat(options, []string{program}, args)...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = folder, output, output
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH") + ":/usr/sbin", "LC_ALL=C.UTF-8", "HOME=" + folder}
+	return harness.Launch(t, cmd, "")
+}
+
+// chown gives a folder to the user of the processes.
+func chown(t *testing.T, folder string) {
+	t.Helper()
+	if os.Geteuid() == 0 {
+		harness.Check(t, exec.CommandContext(t.Context(), "chown", "postgres:postgres", folder).Run())
+	}
+}
+
+// processesIn returns the ids of the processes whose working directory is folder, as the
+// data directory is for those of PostgreSQL.
+func processesIn(folder string) (ids []int) {
+	links, _ := filepath.Glob("/proc/[0-9]*/cwd") // fails only for a bad pattern
+	for _, link := range links {
+		if target, err := os.Readlink(link); err == nil && target == folder {
+			id, _ := strconv.Atoi(strings.Split(link, "/")[2])
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// signalAll sends a signal to processes. One that has exited is no error.
+func signalAll(signal syscall.Signal, ids []int) {
+	for _, id := range ids {
+		_ = syscall.Kill(id, signal)
+	}
+}
+
+// writeFile writes the file of docs/deploy to folder with other values, each of which must
+// occur in it.
+func writeFile(t *testing.T, folder, name, source string, values ...string) (path string) {
+	t.Helper()
+	text := harness.ReadFile(t, "../../docs/deploy/"+source)
+	for i := 0; i < len(values); i += 2 {
+		if !strings.Contains(text, values[i]) {
+			t.Fatalf("%s does not contain %q", source, values[i])
+		}
+	}
+	path = filepath.Join(folder, name)
+	harness.Check(t, os.WriteFile(path, []byte(strings.NewReplacer(values...).Replace(text)), 0o644))
+	return path
 }

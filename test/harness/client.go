@@ -56,10 +56,10 @@ func (s *Server) AddPet(t testing.TB, name string) {
 // PetBody returns the body of a request that adds a pet.
 func PetBody(name string) string { return fmt.Sprintf(`{"name":%q,"categoryId":1}`, name) }
 
-// WantStatus sends a GET and expects a status.
-func (s *Server) WantStatus(t testing.TB, path string, want int) {
+// WantStatus sends a GET, with additional headers as those of Request, and expects a status.
+func (s *Server) WantStatus(t testing.TB, path string, want int, headers ...string) {
 	t.Helper()
-	if status, body, err := s.Do(t.Context(), http.MethodGet, path, ""); err != nil || status != want {
+	if status, body, err := s.Do(t.Context(), http.MethodGet, path, "", headers...); err != nil || status != want {
 		t.Errorf("GET %s: got %d %s %v, want %d", path, status, body, err, want)
 	}
 }

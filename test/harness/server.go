@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"net"
-	"net/http"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -38,21 +37,6 @@ var (
 func Start(t testing.TB, dir string, args ...string) *Server {
 	t.Helper()
 	return StartCommand(t, Command(t.Context(), dir, append([]string{"serve", "--first-key"}, args...)...))
-}
-
-// StartWithAdmin is Start in a new folder, with an admin listener, whose URL it returns.
-func StartWithAdmin(t testing.TB, args ...string) (s *Server, admin string) {
-	t.Helper()
-	s = Start(t, t.TempDir(), append(args, "--set", "admin.address=127.0.0.1:0")...)
-	return s, s.AdminURL(t)
-}
-
-// StartWithEnv is Start with additional environment variables.
-func StartWithEnv(t testing.TB, dir string, environ ...string) *Server {
-	t.Helper()
-	cmd := Command(t.Context(), dir, "serve", "--first-key")
-	cmd.Env = append(cmd.Env, environ...)
-	return StartCommand(t, cmd)
 }
 
 // StartCommand is Start with a command that runs serve --first-key.
@@ -195,15 +179,4 @@ func PrintedKey(t *testing.T, dir string, args ...string) string {
 		t.Fatalf("petstore keys %v: got code %d, stdout %q, stderr %q, want only a key", args, code, stdout, stderr)
 	}
 	return key
-}
-
-// WantKeyStatus sends a GET with each key and expects a status.
-func (s *Server) WantKeyStatus(t *testing.T, want int, keys ...string) {
-	t.Helper()
-	for _, key := range keys {
-		status, body, err := s.Do(t.Context(), http.MethodGet, "/v1/pets", "", "Authorization", "Bearer "+key)
-		if err != nil || status != want {
-			t.Errorf("got %d %s %v, want %d", status, body, err, want)
-		}
-	}
 }

@@ -137,7 +137,8 @@ func TestKilledCopyToPostgresAndBackBeginsAnew(t *testing.T) {
 	var tables []string
 	for _, flags := range [][]string{{"--to-file", "dsn"}, {"--from-file", "dsn", "--to", "back.db"}} {
 		for lines := 1; lines < 6; lines += 2 {
-			cmd, stderr, ended := harness.StartCopy(t, dir, lines, flags...)
+			cmd := harness.Command(t.Context(), dir, append([]string{"copy"}, flags...)...)
+			stderr, ended := harness.StartUntil(t, cmd, "rows are copied", func(progress string) bool { return strings.Count(progress, "\n") >= lines })
 			_ = cmd.Process.Kill()
 			if err := <-ended; err == nil || strings.Contains(stderr.String(), "petstore:") {
 				t.Errorf("copy %v: got %v and stderr %q, want it killed", flags, err, stderr)

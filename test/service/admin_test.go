@@ -12,7 +12,8 @@ import (
 
 func TestMetricsAndProfilesAreServedByTheAdminListenerOnly(t *testing.T) {
 	t.Parallel()
-	s, admin := harness.StartWithAdmin(t)
+	s := harness.Start(t, t.TempDir(), "--set", "admin.address=127.0.0.1:0")
+	admin := s.AdminURL(t)
 	for url, want := range map[string]int{
 		admin + "/metrics":                     http.StatusOK,
 		admin + "/debug/pprof/":                http.StatusOK,
@@ -36,7 +37,8 @@ func TestMetricsAndProfilesAreServedByTheAdminListenerOnly(t *testing.T) {
 
 func TestLogLevelIsChangedWhileTheServiceRuns(t *testing.T) {
 	t.Parallel()
-	s, admin := harness.StartWithAdmin(t)
+	s := harness.Start(t, t.TempDir(), "--set", "admin.address=127.0.0.1:0")
+	admin := s.AdminURL(t)
 	url := admin + "/log/level"
 	documented := regexp.MustCompile(`(?m)^curl .*/log/level.*$`).FindAllString(harness.ReadFile(t, "../../docs/operations.md"), -1)
 	output := harness.Shell(t, t.TempDir(), strings.ReplaceAll(strings.Join(documented, "\n"), "http://127.0.0.1:9090", admin))

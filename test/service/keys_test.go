@@ -19,7 +19,9 @@ func TestKeysAreManagedWhileServersRun(t *testing.T) {
 	wantAccepted := func(keys ...string) {
 		t.Helper()
 		for _, s := range servers {
-			s.WantKeyStatus(t, http.StatusOK, keys...)
+			for _, key := range keys {
+				s.WantStatus(t, "/v1/pets", http.StatusOK, "Authorization", "Bearer "+key)
+			}
 		}
 	}
 	// wantRejected sends requests until both servers reject the key, within 5 seconds of its end.
@@ -66,7 +68,8 @@ func TestKeysAreManagedWhileServersRun(t *testing.T) {
 	}
 
 	invalid := strings.ToLower(last)
-	servers[0].WantKeyStatus(t, http.StatusUnauthorized, invalid, last[:len(last)-1])
+	servers[0].WantStatus(t, "/v1/pets", http.StatusUnauthorized, "Authorization", "Bearer "+invalid)
+	servers[0].WantStatus(t, "/v1/pets", http.StatusUnauthorized, "Authorization", "Bearer "+last[:len(last)-1])
 	texts := servers[0].Log.String() + harness.RunOK(t, dir, "keys", "list") + harness.RunOK(t, dir, "keys", "list", "--output", "json")
 	for _, file := range []string{"", "-wal"} {
 		texts += harness.ReadFile(t, harness.StorePath(dir)+file)
@@ -83,14 +86,16 @@ func TestServerAcceptsItsBootstrapKeyUntilItIsRevoked(t *testing.T) {
 	dir, secret := t.TempDir(), apikey.Generate()
 	harness.WriteFile(t, dir, "key", secret+"\n")
 	for range 2 {
-		s := harness.StartWithEnv(t, dir, "PETSTORE_AUTH_BOOTSTRAP_KEY_FILE="+filepath.Join(dir, "key"))
-		s.WantKeyStatus(t, http.StatusOK, secret)
+		file := "export PETSTORE_AUTH_BOOTSTRAP_KEY_FILE=" + filepath.Join(dir, "key")
+		s := harness.StartCommand(t, harness.CommandAfter(t.Context(), dir, file, "serve", "--first-key"))
+		s.WantStatus(t, "/v1/pets", http.StatusOK, "Authorization", "Bearer "+secret)
 		if s.Key != "" || strings.Contains(s.Log.String(), secret) {
 			t.Errorf("a first key was created in addition to the bootstrap key, or the log contains it:\n%s", s.Log)
 		}
 	}
 	harness.RunOK(t, dir, "keys", "revoke", "1")
-	harness.StartWithEnv(t, dir, "PETSTORE_AUTH_BOOTSTRAP_KEY="+secret).WantKeyStatus(t, http.StatusUnauthorized, secret)
+	s := harness.StartCommand(t, harness.CommandAfter(t.Context(), dir, "export PETSTORE_AUTH_BOOTSTRAP_KEY="+secret, "serve", "--first-key"))
+	s.WantStatus(t, "/v1/pets", http.StatusUnauthorized, "Authorization", "Bearer "+secret)
 }
 
 func TestServeSaysHowToMakeAKeyIfNoneIsValid(t *testing.T) {

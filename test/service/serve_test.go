@@ -2,7 +2,6 @@ package service
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -106,7 +105,9 @@ func TestEachSignalStopsTheServer(t *testing.T) {
 	for sent, reason := range map[syscall.Signal]string{
 		syscall.SIGTERM: "terminated signal received", syscall.SIGINT: "interrupt signal received", syscall.SIGHUP: "hangup signal received",
 	} {
-		s, admin := harness.StartWithAdmin(t, "--set", "server.shutdown_delay="+harness.Scaled(2*time.Second).String())
+		delay := "server.shutdown_delay=" + harness.Scaled(2*time.Second).String()
+		s := harness.Start(t, t.TempDir(), "--set", "admin.address=127.0.0.1:0", "--set", delay)
+		admin := s.AdminURL(t)
 		s.Signal(t, sent)
 		harness.Eventually(t, "the server is not ready", func() bool { return !s.IsReady(t.Context()) })
 		for path, want := range map[string]int{"/readyz": 503, "/livez": 200, "/v1/pets": 200} {
@@ -190,10 +191,9 @@ func TestOpenAPIExamplesSucceedOnASeededStore(t *testing.T) {
 					continue
 				}
 				operations++
-				request := exampleRequest(t, method, s.URL+"/v1"+path, operation)
-				request.Header.Set("Authorization", "Bearer "+s.Key)
-				if status, body, err := harness.Send(harness.Client, request); err != nil || status >= 300 {
-					t.Errorf("%s: got %d %s %v, want less than 300", request.URL, status, body, err)
+				path, body := example(t, path, operation)
+				if status, text, err := s.Do(t.Context(), method, "/v1"+path, body); err != nil || status >= 300 {
+					t.Errorf("%s: got %d %s %v, want less than 300", path, status, text, err)
 				}
 			}
 		}
@@ -203,31 +203,23 @@ func TestOpenAPIExamplesSucceedOnASeededStore(t *testing.T) {
 	}
 }
 
-// exampleRequest returns the request that Swagger UI sends if the user types nothing.
-func exampleRequest(t *testing.T, method, url string, operation *openapi3.Operation) *http.Request {
+// example returns the path and the body of the request that Swagger UI sends if the user types nothing.
+func example(t *testing.T, path string, operation *openapi3.Operation) (filled, body string) {
 	t.Helper()
-	for _, p := range operation.Parameters {
-		if p.Value.In == openapi3.ParameterInPath {
-			url = strings.ReplaceAll(url, "{"+p.Value.Name+"}", fmt.Sprint(p.Value.Example))
+	for _, p := range operation.Parameters { // only those in the path are in braces
+		path = strings.ReplaceAll(path, "{"+p.Value.Name+"}", fmt.Sprint(p.Value.Example))
+	}
+	if operation.RequestBody == nil {
+		return path, ""
+	}
+	fields := map[string]any{}
+	for name, field := range operation.RequestBody.Value.Content["application/json"].Schema.Value.Properties {
+		fields[name] = field.Value.Example
+		if field.Value.Enum != nil {
+			fields[name] = field.Value.Enum[0]
 		}
 	}
-	var body []byte
-	if operation.RequestBody != nil {
-		fields := map[string]any{}
-		for name, field := range operation.RequestBody.Value.Content["application/json"].Schema.Value.Properties {
-			fields[name] = field.Value.Example
-			if field.Value.Enum != nil {
-				fields[name] = field.Value.Enum[0]
-			}
-		}
-		var err error
-		body, err = json.Marshal(fields)
-		harness.Check(t, err)
-	}
-	request, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body))
+	text, err := json.Marshal(fields)
 	harness.Check(t, err)
-	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	return request
+	return path, string(text)
 }

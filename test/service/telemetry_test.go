@@ -186,7 +186,8 @@ func TestServerServesWhenTheCollectorRejectsTraces(t *testing.T) {
 	t.Parallel()
 	collector := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(collector.Close)
-	s := harness.StartWithEnv(t, t.TempDir(), "PETSTORE_TRACING_OTLP_ENDPOINT="+collector.URL, "OTEL_EXPORTER_OTLP_HEADERS=api-key=hush%TOKEN,hush")
+	environ := "export OTEL_EXPORTER_OTLP_HEADERS=api-key=hush%TOKEN,hush PETSTORE_TRACING_OTLP_ENDPOINT=" + collector.URL
+	s := harness.StartCommand(t, harness.CommandAfter(t.Context(), t.TempDir(), environ, "serve", "--first-key"))
 	s.WantStatus(t, "/v1/pets", http.StatusOK)
 	s.Stop(t)
 	if log := s.Log.String(); !strings.Contains(log, `"msg":"cannot export traces"`) || strings.Contains(log, "hush") {
