@@ -24,10 +24,10 @@ func TestLostConnectionsAreReplaced(t *testing.T) {
 	t.Parallel()
 	store, dsn := openNew(t)
 	wantAvailable(t, store)
-	execute(terminate)(t, dsn) // the idle ones
+	execute(t, dsn, terminate) // the idle ones
 	wantAvailable(t, store)
 	wantUnavailable(t, "InTx", store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		execute(terminate)(t, dsn)
+		execute(t, dsn, terminate)
 		return adding("Rex")(ctx, r)
 	}))
 	wantAvailable(t, store)
@@ -94,7 +94,7 @@ func TestServerThatRejectsConnectionsIsUnavailableUntilItAcceptsThem(t *testing.
 		{"ROLE " + user, "NOLOGIN", "LOGIN"},
 	} {
 		check(t, server.Exec(t.Context(), "ALTER "+alter.subject+" "+alter.reject))
-		execute(terminate)(t, dsn)
+		execute(t, dsn, terminate)
 		wantAllUnavailable(t, store)
 		check(t, server.Exec(t.Context(), "ALTER "+alter.subject+" "+alter.accept))
 		wantAvailable(t, store)
@@ -134,9 +134,9 @@ func lock(t *testing.T, dsn, table string) (unlock func()) {
 func TestDeadlockedBatchRunsAgain(t *testing.T) {
 	t.Parallel()
 	store, dsn := openNew(t)
-	execute(`CREATE SEQUENCE tries; CREATE FUNCTION deadlock() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+	execute(t, dsn, `CREATE SEQUENCE tries; CREATE FUNCTION deadlock() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 		IF nextval('tries') = 1 THEN RAISE EXCEPTION USING ERRCODE = 'deadlock_detected'; END IF; RETURN NEW; END $$;
-		CREATE TRIGGER deadlock BEFORE INSERT ON pets FOR EACH ROW EXECUTE FUNCTION deadlock()`)(t, dsn)
+		CREATE TRIGGER deadlock BEFORE INSERT ON pets FOR EACH ROW EXECUTE FUNCTION deadlock()`)
 	runs := 0
 	check(t, store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		runs++

@@ -47,7 +47,7 @@ func TestOpenRejectsOtherDatabasesUnchanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dsn := server.NewDatabase(t)
-			execute(strings.ReplaceAll(test.statements, "$name", databaseOf(t, dsn)))(t, dsn)
+			execute(t, dsn, strings.ReplaceAll(test.statements, "$name", databaseOf(t, dsn)))
 			before := relations(t, dsn)
 			wantOpenError(t, dsn, test.options, test.want)
 			storetest.Equal(t, "relations (-before +after)", before, relations(t, dsn))
@@ -118,9 +118,9 @@ func TestOpenMigratesStoreWithOlderSchemaAndRejectsNewer(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
 	check(t, open(t, dsn, repository.Options{Migrate: true}).Close())
-	execute(`DROP FUNCTION record_pets CASCADE; DROP FUNCTION record_orders CASCADE; DROP TABLE changes; DROP TABLE recording; DROP INDEX pets_category_id_status_id;
+	execute(t, dsn, `DROP FUNCTION record_pets CASCADE; DROP FUNCTION record_orders CASCADE; DROP TABLE changes; DROP TABLE recording; DROP INDEX pets_category_id_status_id;
 		ALTER TABLE api_keys DROP COLUMN read_only; DELETE FROM goose_db_version WHERE version_id > 3;
-		INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', decode(repeat('00', 32), 'hex'), 'last', 0)`)(t, dsn)
+		INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', decode(repeat('00', 32), 'hex'), 'last', 0)`)
 	before := relations(t, dsn)
 	wantOpenError(t, dsn, repository.Options{}, "the store has 3, this program needs 5: run petstore migrate up")
 	storetest.Equal(t, "relations (-before +after)", before, relations(t, dsn))
@@ -130,7 +130,7 @@ func TestOpenMigratesStoreWithOlderSchemaAndRejectsNewer(t *testing.T) {
 	if err != nil || len(keys) != 1 || keys[0].ReadOnly {
 		t.Errorf("got the keys %+v and %v, want one that may do all", keys, err)
 	}
-	execute("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)")(t, dsn)
+	execute(t, dsn, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)")
 	wantOpenError(t, dsn, repository.Options{Migrate: true}, "use a newer petstore")
 }
 
@@ -138,7 +138,7 @@ func TestStoreMayBeInAnySchema(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"shop", "Shop", "my-shop"} {
 		dsn := server.NewDatabase(t)
-		execute(`CREATE SCHEMA "`+name+`"`)(t, dsn)
+		execute(t, dsn, `CREATE SCHEMA "`+name+`"`)
 		store := open(t, postgrestest.With(dsn, "search_path", `"`+name+`"`), repository.Options{Migrate: true})
 		check(t, store.InTx(t.Context(), adding("Rex")))
 	}
@@ -150,7 +150,7 @@ func TestTextsAreUTF8WhateverTheSettingsOfTheDatabase(t *testing.T) {
 	const name = "さくら"
 	for _, encoding := range []string{"LATIN1", "WIN1252"} { // without an error, and with one
 		dsn := server.NewDatabase(t)
-		execute("ALTER DATABASE "+databaseOf(t, dsn)+" SET client_encoding = '"+encoding+"'")(t, dsn)
+		execute(t, dsn, "ALTER DATABASE "+databaseOf(t, dsn)+" SET client_encoding = '"+encoding+"'")
 		check(t, open(t, dsn, repository.Options{Migrate: true}).InTx(t.Context(), adding(name)))
 		stored := queryTexts(t, postgrestest.With(dsn, "client_encoding", "UTF8"), "SELECT name FROM pets")
 		storetest.Equal(t, encoding+": names", []string{name}, stored)
@@ -161,16 +161,16 @@ func TestOpenRejectsUserWithoutPrivileges(t *testing.T) {
 	t.Parallel()
 	_, dsn := openNew(t)
 	user := databaseOf(t, dsn) + "_user"
-	execute("CREATE ROLE "+user+" LOGIN; GRANT USAGE ON SCHEMA public TO "+user)(t, dsn)
+	execute(t, dsn, "CREATE ROLE "+user+" LOGIN; GRANT USAGE ON SCHEMA public TO "+user)
 	const onTables, onSequences = " ON ALL TABLES IN SCHEMA public TO ", "USAGE ON ALL SEQUENCES IN SCHEMA public "
 	for _, step := range []struct{ statements, want string }{
 		{"GRANT SELECT" + onTables + user + "; GRANT " + onSequences + "TO " + user, "grant the user SELECT, INSERT, UPDATE and DELETE on all tables"},
 		{"GRANT INSERT, UPDATE, DELETE" + onTables + user + "; REVOKE " + onSequences + "FROM " + user, "grant the user USAGE on all sequences"},
 	} {
-		execute(step.statements)(t, dsn)
+		execute(t, dsn, step.statements)
 		wantOpenError(t, postgrestest.With(dsn, "user", user), repository.Options{}, step.want)
 	}
-	execute("GRANT "+onSequences+"TO "+user)(t, dsn)
+	execute(t, dsn, "GRANT "+onSequences+"TO "+user)
 	check(t, open(t, postgrestest.With(dsn, "user", user), repository.Options{}).InTx(t.Context(), adding("Rex")))
 }
 
@@ -198,13 +198,11 @@ func TestTextThatPostgreSQLCannotStoreFails(t *testing.T) {
 	check(t, store.InTx(t.Context(), adding("Rex")))
 }
 
-func execute(statement string) func(*testing.T, string) {
-	return func(t *testing.T, dsn string) {
-		t.Helper()
-		db := connect(t, dsn)
-		_, err := db.ExecContext(t.Context(), statement)
-		check(t, errors.Join(err, db.Close()))
-	}
+func execute(t *testing.T, dsn, statement string) {
+	t.Helper()
+	db := connect(t, dsn)
+	_, err := db.ExecContext(t.Context(), statement)
+	check(t, errors.Join(err, db.Close()))
 }
 
 // connect returns a pool that is closed when the test ends.
@@ -240,20 +238,10 @@ func queryTexts(t *testing.T, dsn, query string) (texts []string) {
 	return texts
 }
 
+// A proxy does what all pools do: it sends another process id than that of the server.
 func TestOpenRejectsConnectionPool(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
-	host, port, err := net.SplitHostPort(startPool(t, dsn))
-	check(t, err)
-	pooled := postgrestest.With(postgrestest.With(postgrestest.With(dsn, "host", host), "port", port), "sslmode", "disable")
-	wantOpenError(t, pooled, repository.Options{Migrate: true}, "name the server itself")
-	storetest.Equal(t, "the number of relations", 0, len(relations(t, dsn)))
-}
-
-// startPool returns the address of a proxy that does what all pools do: it sends another
-// process id than that of the server.
-func startPool(t *testing.T, dsn string) string {
-	t.Helper()
 	config, err := pgx.ParseConfig(dsn)
 	check(t, err)
 	network, address := pgconn.NetworkAddress(config.Host, config.Port)
@@ -275,7 +263,11 @@ func startPool(t *testing.T, dsn string) string {
 			go func() { _, _ = io.Copy(client, changePID{server}); _ = client.Close() }()
 		}
 	}()
-	return listener.Addr().String()
+	host, port, err := net.SplitHostPort(listener.Addr().String())
+	check(t, err)
+	pooled := postgrestest.With(postgrestest.With(postgrestest.With(dsn, "host", host), "port", port), "sslmode", "disable")
+	wantOpenError(t, pooled, repository.Options{Migrate: true}, "name the server itself")
+	storetest.Equal(t, "the number of relations", 0, len(relations(t, dsn)))
 }
 
 // changePID changes the message BackendKeyData of a server.

@@ -30,7 +30,7 @@ func TestCommitWhoseWaitForAStandbyIsCancelledIsUnavailable(t *testing.T) {
 	t.Parallel()
 	own := postgrestest.Start(t)
 	dsn := own.NewDatabase(t)
-	execute("ALTER DATABASE "+databaseOf(t, dsn)+" SET client_min_messages = error")(t, dsn) // hides the warning
+	execute(t, dsn, "ALTER DATABASE "+databaseOf(t, dsn)+" SET client_min_messages = error") // hides the warning
 	store := open(t, dsn, repository.Options{Migrate: true})
 	claim := port.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: "k"}}
 	runs, claimed := 0, false
@@ -45,7 +45,7 @@ func TestCommitWhoseWaitForAStandbyIsCancelledIsUnavailable(t *testing.T) {
 	setStandby(t, own, dsn, "missing")
 	for _, end := range []string{"pg_cancel_backend", "pg_terminate_backend"} {
 		done := beginCommit(t, store, dsn, create)
-		execute("SELECT "+end+"(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")(t, dsn)
+		execute(t, dsn, "SELECT "+end+"(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
 		wantUnavailable(t, end, <-done)
 	}
 	storetest.Equal(t, "the number of runs in two transactions", 2, runs)
@@ -78,10 +78,10 @@ func TestFullDiskIsUnavailableUntilThereIsSpace(t *testing.T) {
 			full.Add(1)
 		}
 	}})
-	execute("INSERT INTO pets (name, category_id) SELECT repeat('x', 200), 1 FROM generate_series(1, 100000)")(t, dsn) // more than a file of the WAL
+	execute(t, dsn, "INSERT INTO pets (name, category_id) SELECT repeat('x', 200), 1 FROM generate_series(1, 100000)") // more than a file of the WAL
 	limitFiles := func(size string) {                                                                                  // the server runs prlimit, as its own user
 		for _, pid := range queryTexts(t, dsn, "SELECT pid::text FROM "+ofStore) {
-			execute("COPY (SELECT 1 LIMIT 0) TO PROGRAM 'prlimit --pid "+pid+" --fsize="+size+":'")(t, dsn)
+			execute(t, dsn, "COPY (SELECT 1 LIMIT 0) TO PROGRAM 'prlimit --pid "+pid+" --fsize="+size+":'")
 		}
 	}
 	limitFiles(queryTexts(t, dsn, "SELECT (pg_relation_size('pets') + 100)::text")[0])
@@ -290,7 +290,7 @@ func TestPagesOfAStatusAreFoundByTheirIndex(t *testing.T) {
 		return err
 	})
 	check(t, err)
-	execute("ANALYZE")(t, dsn)
+	execute(t, dsn, "ANALYZE")
 	for _, query := range []domain.PetQuery{
 		{CategoryID: new(int64(1))}, // reads the index for each status
 		{CategoryID: new(int64(1)), Status: domain.PetSold},

@@ -74,8 +74,8 @@ func (w *write) do(d draws) {
 		if panicked := recover(); panicked != nil {
 			w.err = panicked.(error)
 		}
-		w.process.database.mu.Lock()
-		defer w.process.database.mu.Unlock()
+		w.process.mu.Lock()
+		defer w.process.mu.Unlock()
 		w.times.returned = now()
 	}()
 	w.err = w.process.queue.Do(ctx, w.run)
@@ -105,8 +105,16 @@ func (w *write) run(ctx context.Context, r repositories) (err error) {
 		}
 	}()
 	if w.plan.claims {
-		if err := w.claim(ctx, r); err != nil {
+		if w.plan.waits {
+			if err := r.WaitForOthers(); err != nil {
+				return err
+			}
+		}
+		if _, err := r.ExecContext(ctx, "SELECT"); err != nil {
 			return err
+		}
+		if slices.ContainsFunc(w.plan.keys, w.in.has) {
+			return errTaken
 		}
 	}
 	for _, key := range w.plan.keys {
@@ -130,22 +138,6 @@ func (w *write) run(ctx context.Context, r repositories) (err error) {
 		runtime.Goexit()
 	}
 	return err
-}
-
-// claim returns errTaken if a row has one of the keys.
-func (w *write) claim(ctx context.Context, r repositories) error {
-	if w.plan.waits {
-		if err := r.WaitForOthers(); err != nil {
-			return err
-		}
-	}
-	if _, err := r.ExecContext(ctx, "SELECT"); err != nil {
-		return err
-	}
-	if slices.ContainsFunc(w.plan.keys, w.in.has) {
-		return errTaken
-	}
-	return nil
 }
 
 // checkWrites compares the results of the writes with the rows that are committed.
@@ -209,25 +201,19 @@ type entry struct {
 	cached  bool
 }
 
-// A read reads the rows of a kind through the cache of a process.
-type read struct {
-	kind   int
-	start  time.Duration
-	maxAge time.Duration
-	seen   int // rows, by reads that had ended before
-}
-
-// read reads the rows of a kind, see the documentation of freshness.
+// read reads the rows of a kind through the cache, see the documentation of freshness. It checks that the rows that it
+// did not find were not committed when it started, as far as the process had to know: a caller of its own had been told
+// so, a read of its own that had ended had returned them, or it was long ago.
 func (p *process) read(d draws, kind int) {
-	r := read{kind: kind, start: now(), maxAge: time.Duration(d.IntN(2)) * slow / 2}
+	start, maxAge := now(), time.Duration(d.IntN(2))*slow/2
 	p.mu.Lock()
-	r.seen = p.seen[kind]
+	seenBefore := p.seen[kind]
 	p.mu.Unlock()
 	timeout := time.Duration(d.ExpFloat64() * float64(slow))
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	err := p.versions.Refresh(ctx, r.maxAge)
-	if took := now() - r.start; took > timeout || took > 0 && !p.remote {
+	err := p.versions.Refresh(ctx, maxAge)
+	if took := now() - start; took > timeout || took > 0 && !p.remote {
 		p.violated(fmt.Sprintf("Refresh returned after %v, with a timeout of %v", took, timeout))
 	}
 	if err != nil {
@@ -237,7 +223,7 @@ func (p *process) read(d draws, kind int) {
 		return
 	}
 	if !p.remote {
-		r.maxAge = 3 * freshness.PollInterval
+		maxAge = 3 * freshness.PollInterval
 	}
 	added, changed := p.versions.Lists()
 	version := []uint64{added, changed, p.versions.Keys()}[kind]
@@ -247,32 +233,23 @@ func (p *process) read(d draws, kind int) {
 	other := d.chance(0.3) // an entry for which there is no other read
 	if other || !found.cached || found.version != version {
 		d.sleep(fast)
-		p.database.mu.Lock()
+		p.mu.Lock()
 		found = entry{len(p.rows), version, !other}
-		p.database.mu.Unlock()
+		p.mu.Unlock()
 		d.sleep(fast)
 	}
-	p.checkRead(r, found.rows)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	for i, row := range p.rows[found.rows:] {
+		own := row.by.process == p
+		told := own && row.by.times.returned > 0 && row.by.times.returned < start
+		seen := found.rows+i < seenBefore && (own && !p.remote || p.remote && maxAge == 0)
+		if row.by.plan.kind == kind && (told || seen || row.committed < start-maxAge) {
+			p.violations = append(p.violations, fmt.Sprintf("a cached value without the row %d of %v", row.key, row.by))
+		}
+	}
 	p.seen[kind] = max(p.seen[kind], found.rows)
 	if found.cached {
 		p.cache[kind] = found
-	}
-}
-
-// checkRead checks that the rows that a read did not return were not committed when it started, as
-// far as the process had to know: a caller of its own had been told so, a read of its own had
-// returned them, or it was long ago.
-func (p *process) checkRead(r read, rows int) {
-	p.database.mu.Lock()
-	defer p.database.mu.Unlock()
-	for i, row := range p.rows[rows:] {
-		own := row.by.process == p
-		told := own && row.by.times.returned > 0 && row.by.times.returned < r.start
-		seen := rows+i < r.seen && (own && !p.remote || p.remote && r.maxAge == 0)
-		if row.by.plan.kind == r.kind && (told || seen || row.committed < r.start-r.maxAge) {
-			p.violations = append(p.violations, fmt.Sprintf("a cached value without the row %d of %v", row.key, row.by))
-		}
 	}
 }

@@ -51,10 +51,7 @@ type unknownOutcome struct{ tx *tx }
 
 func (unknownOutcome) Error() string { return "the connection was lost during the commit" }
 
-var (
-	errDuplicate = errors.New("there is a row with this key")
-	errEnded     = errors.New("the database has rolled back the transaction")
-)
+var errEnded = errors.New("the database has rolled back the transaction")
 
 // The mean times of a statement and of a slow one, and the limit of what would hang.
 const (
@@ -116,7 +113,7 @@ func (p *process) PollChanges(ctx context.Context) (changes engine.Changes, err 
 		}
 		return changes, failure
 	}
-	p.database.mu.Lock()
+	p.mu.Lock()
 	for _, c := range p.commits[p.polled:] {
 		if p.remote {
 			changes.Added, changes.Changed, changes.Keys = changes.Added || c.changes.Added, changes.Changed || c.changes.Changed, changes.Keys || c.changes.Keys
@@ -125,7 +122,7 @@ func (p *process) PollChanges(ctx context.Context) (changes engine.Changes, err 
 		}
 	}
 	p.polled = len(p.commits)
-	p.database.mu.Unlock()
+	p.mu.Unlock()
 	if !p.remote {
 		p.tx.polled = true
 	}
@@ -212,7 +209,7 @@ func (t *tx) ExecContext(_ context.Context, statement string, args ...any) (_ sq
 		r := arg.(row)
 		if t.has(r.key) {
 			t.rows = before
-			return nil, errDuplicate
+			return nil, errors.New("there is a row with this key")
 		}
 		t.rows = append(t.rows, r)
 	}
@@ -224,8 +221,8 @@ func (t *tx) ExecContext(_ context.Context, statement string, args ...any) (_ sq
 
 // has reports whether the transaction sees a row.
 func (t *tx) has(key int) bool {
-	t.database.mu.Lock()
-	defer t.database.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	is := func(r row) bool { return r.key == key }
 	return slices.ContainsFunc(t.rows, is) || slices.ContainsFunc(t.database.rows, is)
 }
@@ -260,8 +257,8 @@ func (t *tx) Commit(changes engine.Changes) (err error) {
 
 // apply commits the rows.
 func (t *tx) apply(changes engine.Changes) {
-	t.database.mu.Lock()
-	defer t.database.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	for _, r := range t.rows {
 		r.in, r.committed = t, now()
 		t.database.rows = append(t.database.rows, r)

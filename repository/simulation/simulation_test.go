@@ -96,7 +96,10 @@ func number(t *testing.T, name string, byDefault uint64) uint64 {
 
 // simulate returns what the history of a seed violates, and the history.
 func simulate(t *testing.T, seed uint64) (violations string) {
-	s := newSimulation(seed)
+	s := &simulation{seed: seed}
+	s.draws = s.newDraws(0)
+	s.draws.faults = []float64{0, 0.01, 0.05, 0.2}[s.draws.IntN(4)] // most of them in few simulations
+	s.remote, s.kinds, s.clients = s.draws.chance(0.5), 1+s.draws.IntN(3), make([][]*write, 1+s.draws.IntN(8))
 	defer func() {
 		if deadlock := recover(); deadlock != nil { // of synctest
 			violations = s.report(deadlock)
@@ -127,15 +130,6 @@ type simulation struct {
 	clients   [][]*write // what each client writes
 }
 
-// newSimulation returns a simulation. Most faults are drawn in few of them.
-func newSimulation(seed uint64) *simulation {
-	s := &simulation{seed: seed}
-	s.draws = s.newDraws(0)
-	s.draws.faults = []float64{0, 0.01, 0.05, 0.2}[s.draws.IntN(4)]
-	s.remote, s.kinds, s.clients = s.draws.chance(0.5), 1+s.draws.IntN(3), make([][]*write, 1+s.draws.IntN(8))
-	return s
-}
-
 // newDraws returns the draws of a number, which depend on the seed only.
 func (s *simulation) newDraws(number int) draws {
 	return draws{rand.New(rand.NewPCG(s.seed, uint64(number))), s.draws.faults}
@@ -157,18 +151,8 @@ type process struct {
 	closed   time.Duration   // when Close was called, and when it had returned
 	drained  time.Duration
 
-	mu    sync.Mutex
 	cache [3]entry // of each kind of row
 	seen  [3]int   // the most rows that a read has returned
-}
-
-func (s *simulation) open(number int) *process {
-	p := &process{database: &s.database, draws: s.newDraws(100 + number), polls: s.newDraws(200 + number), tx: &tx{}}
-	p.versions = freshness.New(p)
-	p.queue = groupcommit.NewQueue(p, groupcommit.Options{
-		Poll: p.versions.Poll, PollInterval: freshness.PollInterval, Commit: p.versions.Commit,
-	}, p.newRepositories)
-	return p
 }
 
 func (p *process) close() {
@@ -183,7 +167,12 @@ func (p *process) close() {
 func (s *simulation) run() {
 	s.lock = make(chan struct{}, 1)
 	for number := range 1 + s.draws.IntN(3) {
-		s.processes = append(s.processes, s.open(number))
+		p := &process{database: &s.database, draws: s.newDraws(100 + number), polls: s.newDraws(200 + number), tx: &tx{}}
+		p.versions = freshness.New(p)
+		p.queue = groupcommit.NewQueue(p, groupcommit.Options{
+			Poll: p.versions.Poll, PollInterval: freshness.PollInterval, Commit: p.versions.Commit,
+		}, p.newRepositories)
+		s.processes = append(s.processes, p)
 	}
 	var clients sync.WaitGroup
 	for i := range s.clients {
