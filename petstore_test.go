@@ -24,6 +24,7 @@ import (
 	"example.com/petstore/domain"
 	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/storetest"
 )
 
 func TestMain(m *testing.M) {
@@ -38,9 +39,7 @@ func newService(t *testing.T, o petstore.Options) *petstore.Service {
 		o.Store = sqlite.New(filepath.Join(t.TempDir(), "pets.db"))
 	}
 	service, err := petstore.New(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.Check(t, err)
 	t.Cleanup(func() {
 		if err := service.Close(); err != nil { // nil if the test has closed it
 			t.Error(err)
@@ -52,9 +51,7 @@ func newService(t *testing.T, o petstore.Options) *petstore.Service {
 func mounted(t *testing.T, service *petstore.Service) *gin.Engine {
 	t.Helper()
 	engine := gin.New()
-	if err := service.Mount(engine); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Check(t, service.Mount(engine))
 	return engine
 }
 
@@ -71,18 +68,14 @@ func status(t *testing.T, engine http.Handler, path, token string) int {
 func newKey(t *testing.T, service *petstore.Service) string {
 	t.Helper()
 	key, err := service.Keys().Create(t.Context(), "test", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.Check(t, err)
 	return key
 }
 
 func metricNames(t *testing.T, registry *prometheus.Registry) map[string]bool {
 	t.Helper()
 	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.Check(t, err)
 	names := map[string]bool{}
 	for _, family := range families {
 		names[family.GetName()] = true
@@ -117,13 +110,9 @@ func TestServicesAreIndependentAndTheirMetricsRegisteredUntilClose(t *testing.T)
 	if _, err := petstore.New(t.Context(), other); err == nil || !strings.Contains(err.Error(), "another registry") {
 		t.Errorf("a second service: got error %v, want the remedy", err)
 	}
-	if err := first.Store().Close(); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Check(t, first.Store().Close())
 	want(map[string]bool{expiration: false, waiting: true})
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Check(t, first.Close())
 	if names := metricNames(t, registry); len(names) != 0 {
 		t.Errorf("after Close: got the metrics %v, want none", names)
 	}
@@ -134,9 +123,7 @@ func TestServicesAreIndependentAndTheirMetricsRegisteredUntilClose(t *testing.T)
 	want(map[string]bool{waiting: true}) // of the second service, after a second Close of the first
 
 	engine := gin.New()
-	if err := errors.Join(second.Mount(engine.Group("/a")), third.Mount(engine.Group("/b"))); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Check(t, errors.Join(second.Mount(engine.Group("/a")), third.Mount(engine.Group("/b"))))
 	for path, want := range map[string][]int{"/a/pets": {200, 401}, "/b/pets": {401, 200}} {
 		got := []int{status(t, engine, path, newKey(t, second)), status(t, engine, path, newKey(t, third))}
 		if !slices.Equal(got, want) {
@@ -174,9 +161,7 @@ func TestKeyUsesAreStoredOnClose(t *testing.T) {
 	if got := status(t, mounted(t, first), "/pets", newKey(t, first)); got != http.StatusOK {
 		t.Errorf("got status %d, want 200", got)
 	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Check(t, first.Close())
 	keys, err := newService(t, petstore.Options{Store: store}).Keys().List(t.Context())
 	if err != nil || keys[0].LastUsedAt == nil {
 		t.Errorf("got keys %+v and error %v, want the last use of one", keys, err)
@@ -206,9 +191,7 @@ func TestFirstFailedWriteOfKeyUsesIsLogged(t *testing.T) {
 		database.Exec(t, "ALTER TABLE removed RENAME TO api_keys")
 		time.Sleep(5 * time.Second)
 		status(t, engine, "/pets", second)
-		if err := service.Store().Close(); err != nil {
-			t.Fatal(err)
-		}
+		storetest.Check(t, service.Store().Close())
 		_ = service.Close()
 		want(2)
 	})
@@ -218,9 +201,7 @@ func TestDocumentHasNoAPIKeysOfPetstoreIfTheHostAuthenticates(t *testing.T) {
 	t.Parallel()
 	service := newService(t, petstore.Options{Authenticate: func(*gin.Context) (string, error) { return "ann", nil }})
 	_, document, err := docs.Document(service.Document(), "v1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.Check(t, err)
 	for text, want := range map[string]bool{"petstore keys": false, "issued your API key": false, `"scheme": "bearer"`: true} {
 		if strings.Contains(string(document), text) != want {
 			t.Errorf("the document has %s: got %t, want %t", text, !want, want)
@@ -233,9 +214,7 @@ func TestEndOfContextInterruptsNewOnly(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	store := sqlite.New(filepath.Join(t.TempDir(), "pets.db"))
 	service, err := petstore.New(ctx, petstore.Options{Store: store})
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.Check(t, err)
 	cancel()
 	newKey(t, service)
 	if err := service.Close(); err != nil {

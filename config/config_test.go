@@ -17,13 +17,9 @@ import (
 func TestExampleFileDescribesEverySettingInOrder(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("petstore.example.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var document yaml.Node
-	if err := yaml.Unmarshal(text, &document); err != nil {
-		t.Fatal(err)
-	}
+	check(t, yaml.Unmarshal(text, &document))
 	var got []string
 	for section := range slices.Chunk(document.Content[0].Content, 2) {
 		commented := 0 // the last line that belongs to a comment: no blank line precedes it
@@ -45,9 +41,7 @@ func TestExampleFileDescribesEverySettingInOrder(t *testing.T) {
 func defaults(t *testing.T) Config {
 	t.Helper()
 	c, err := Load(Options{File: "petstore.example.yaml"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return c
 }
 
@@ -92,9 +86,7 @@ func writeConfig(t *testing.T, text string) string {
 
 func write(t *testing.T, path, text string) string {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -224,12 +216,17 @@ func TestUnknownSettingsAreRejected(t *testing.T) {
 func explain(t *testing.T, o Options) map[string]Value {
 	t.Helper()
 	values, err := Explain(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	byKey := map[string]Value{}
 	for _, value := range values {
 		byKey[value.Key] = value
 	}
 	return byKey
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -71,9 +71,7 @@ database:
 	others := viper.New()
 	others.SetConfigFile(file)
 	toml, json := filepath.Join(t.TempDir(), "petstore.toml"), filepath.Join(t.TempDir(), "petstore.json")
-	if err := errors.Join(others.ReadInConfig(), others.WriteConfigAs(toml), others.WriteConfigAs(json)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(others.ReadInConfig(), others.WriteConfigAs(toml), others.WriteConfigAs(json)))
 	for name, options := range map[string]Options{
 		"YAML": {File: file}, "TOML": {File: toml}, "JSON": {File: json}, "environment": {}, "command line": {Overrides: texts},
 	} {
@@ -134,9 +132,7 @@ func TestFileIsLookedForInOrder(t *testing.T) {
 func TestFileMustBeAConfiguration(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "conf.yaml")
-	if err := os.Mkdir(directory, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(directory, 0o700))
 	checkProblems(t, Options{File: directory}, directory+" (command line): cannot be read: is a directory")
 	const (
 		unread  = "FILE (command line): cannot be read: "
@@ -232,9 +228,7 @@ func TestSecretIsReadFromFile(t *testing.T) {
 // FuzzFile loads a file with any text. The settings are valid, or each problem is one line.
 func FuzzFile(f *testing.F) {
 	example, err := os.ReadFile("petstore.example.yaml")
-	if err != nil {
-		f.Fatal(err)
-	}
+	check(f, err)
 	for _, seed := range []string{
 		string(example), "", "server:\n  address: :8080\n", "server: {address: [1, 2]}", "a: &a {b: *a}", "--- \n---\n", "server:\n  address: 1\n  address: 2\n",
 		"database: {driver: postgres, dsn: 'postgres://u:secret@h/d'}", "rate_limit: {requests: -1, window: 1h1ms}", "cache: {max_bytes: 1e3}", "? [a]\n: b",

@@ -21,9 +21,7 @@ import (
 func TestDocumentWithoutOptionsIsCommittedOneForThisServer(t *testing.T) {
 	t.Parallel()
 	committed, err := os.ReadFile("openapi.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	want, got := decode(t, committed), decode(t, document(t, docs.Options{}))
 	want["servers"] = []any{map[string]any{"description": "This server", "url": "v1"}}
 	if diff := gocmp.Diff(want, got); diff != "" {
@@ -47,18 +45,14 @@ func TestDocumentHasServersOfDeployment(t *testing.T) {
 		{deployed, ".", []string{"Production {base_url} " + production, "This server .", "Staging {staging_url} " + staging}},
 	} {
 		_, text, err := docs.Document(test.options, test.address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		var document struct {
 			Servers []struct {
 				Description, URL string
 				Variables        map[string]struct{ Default string }
 			}
 		}
-		if err := json.Unmarshal(text, &document); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal(text, &document))
 		var got []string
 		for _, server := range document.Servers {
 			text := server.Description + " " + server.URL
@@ -77,17 +71,11 @@ func TestYAMLIsTheSameDocument(t *testing.T) {
 	t.Parallel()
 	inJSON := document(t, docs.Options{Title: "Shop: 1 # 'quoted'", Description: "First line.\n\n- Second: line"})
 	text, err := docs.YAML(inJSON)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var got map[string]any
-	if err := yaml.Unmarshal(text, &got); err != nil {
-		t.Fatal(err)
-	}
+	check(t, yaml.Unmarshal(text, &got))
 	again, err := json.Marshal(got) // which has the types of JSON for numbers
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if diff := gocmp.Diff(decode(t, inJSON), decode(t, again)); diff != "" {
 		t.Errorf("(-JSON +YAML):\n%s", diff)
 	}
@@ -120,17 +108,13 @@ func TestDocumentHasPropertiesOfHost(t *testing.T) {
 func document(t *testing.T, o docs.Options) []byte {
 	t.Helper()
 	_, text, err := docs.Document(o, "v1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return text
 }
 
 func decode(t *testing.T, text []byte) (decoded map[string]any) {
 	t.Helper()
-	if err := json.Unmarshal(text, &decoded); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal(text, &decoded))
 	return decoded
 }
 
@@ -139,13 +123,9 @@ func decode(t *testing.T, text []byte) (decoded map[string]any) {
 func TestDocumentHasEveryResponseOfTheContract(t *testing.T) {
 	t.Parallel()
 	contract, err := openapi3.NewLoader().LoadFromFile("contract.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	doc, err := openapi3.NewLoader().LoadFromData(document(t, docs.Options{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	responses := 0
 	for path, item := range contract.Paths.Map() {
 		for method, want := range item.Operations() {
@@ -178,9 +158,7 @@ func TestDocumentHasEveryResponseOfTheContract(t *testing.T) {
 func readPage(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return regexp.MustCompile("(?ms)^```.*?^```$").ReplaceAllString(string(text), "")
 }
 
@@ -227,9 +205,7 @@ func TestLinksBetweenPagesLeadToFilesAndHeadings(t *testing.T) {
 func TestErrorPageHasTheCodesOfTheDocument(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("openapi.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	schema := decode(t, text)
 	for _, name := range []string{"components", "schemas", "Error", "properties", "code"} {
 		schema = schema[name].(map[string]any)
@@ -247,5 +223,12 @@ func TestErrorPageHasTheCodesOfTheDocument(t *testing.T) {
 	}
 	if diff := gocmp.Diff(schema["x-extensible-enum"], any(codes)); diff != "" || len(statuses) < 15 {
 		t.Errorf("codes of the document, %d with a status, and of the page (-want +got):\n%s", len(statuses), diff)
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

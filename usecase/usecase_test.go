@@ -15,6 +15,7 @@ import (
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/enginetest"
+	"example.com/petstore/repository/storetest"
 	"example.com/petstore/usecase"
 )
 
@@ -110,9 +111,4 @@ func must[T any](t *testing.T) func(value T, err error) T {
 	}
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = storetest.Check

@@ -29,6 +29,7 @@ import (
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/enginetest"
+	"example.com/petstore/repository/storetest"
 	"example.com/petstore/usecase"
 )
 
@@ -143,12 +144,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(enginetest.WithDatabases(m))
 }
 
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = storetest.Check
 
 // noon is the initial time of every test's clock.
 var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)

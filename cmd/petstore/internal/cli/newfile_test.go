@@ -8,14 +8,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/repository/storetest"
 )
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = storetest.Check
 
 const existsAlready = "pets.csv exists already: name another file, or move it away"
 

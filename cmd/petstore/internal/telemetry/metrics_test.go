@@ -21,6 +21,7 @@ import (
 	"example.com/petstore/config"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/storetest"
 )
 
 // TestMetricsPageHasTheMetricsOfTheService compares docs/metrics.md with what a service registers.
@@ -28,16 +29,12 @@ func TestMetricsPageHasTheMetricsOfTheService(t *testing.T) {
 	t.Parallel()
 	registry := NewRegistry(func() bool { return true })
 	_, _, closeLog, err := NewLogger(config.Log{Level: "info", Format: "json"}, io.Discard, registry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.Check(t, err)
 	defer closeLog()
 	service, err := petstore.New(t.Context(), petstore.Options{
 		Store: sqlite.New(filepath.Join(t.TempDir(), "pets.db")), Metrics: registry, RecordChanges: true,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.Check(t, err)
 	t.Cleanup(func() { _ = service.Close() })
 	descriptions := make(chan *prometheus.Desc)
 	go func() { registry.Describe(descriptions); close(descriptions) }()
@@ -80,9 +77,7 @@ func TestMetricsPageHasTheKindsOfStoreErrors(t *testing.T) {
 func rows(t *testing.T, first string) (cells [][]string) {
 	t.Helper()
 	page, err := os.ReadFile("../../../../docs/metrics.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.Check(t, err)
 	for _, row := range regexp.MustCompile("(?m)^\\| `("+first+")` \\|([^|]*)\\|").FindAllStringSubmatch(string(page), -1) {
 		cells = append(cells, row[1:])
 	}
@@ -108,9 +103,7 @@ func TestLogContinuesAfterAFailedWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := &fullDisk{}
 		log, _, closeLog, err := NewLogger(config.Log{Level: "info", Format: "json"}, disk, prometheus.NewRegistry())
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.Check(t, err)
 		log.Info("early")
 		time.Sleep(logFlushInterval)
 		synctest.Wait()
