@@ -18,6 +18,12 @@ import (
 	"example.com/petstore/repository/storetest"
 )
 
+// The contract with SQLite. Package postgres runs it with PostgreSQL.
+func TestStoreContract(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T) storetest.Store { return open(t, newEngine(t), repository.Options{}) })
+}
+
 // An error that the function did not return is an ErrUnavailable, and not also of another kind.
 func TestTransactionThatDidNotEndItselfIsUnavailable(t *testing.T) {
 	t.Parallel()
