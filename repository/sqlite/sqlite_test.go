@@ -21,17 +21,13 @@ import (
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
+	"example.com/petstore/repository/sqlite/internal/storefile"
 	"example.com/petstore/repository/storetest"
 )
 
 var check = storetest.Check
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func TestStoreContract(t *testing.T) {
-	t.Parallel()
-	storetest.Run(t, func(t *testing.T) storetest.Store { return sqlitetest.Open(t, sqlitetest.NewPath(t)) })
-}
 
 func TestStoresOnOneFile(t *testing.T) {
 	t.Parallel()
@@ -217,6 +213,35 @@ func TestPollOverwritesFailedCommitUnlessTheFileIsDamaged(t *testing.T) {
 			wrote := !bytes.Equal(before, sqlitetest.ReadFile(t, path+"-wal"))
 			storetest.Equal(t, "whether the poll has written to the WAL", name == "intact", wrote)
 		})
+	}
+}
+
+// A store that is moved away keeps the commit. The hook runs after the check that precedes COMMIT.
+func TestCommitFailsWhenAnotherFileIsAtThePath(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(path string) error
+		want   error
+	}{
+		"replaced":   {func(path string) error { return os.Rename(path+".other", path) }, storefile.ErrReplaced},
+		"moved away": {func(path string) error { return os.Rename(path, path+".moved") }, nil},
+	} {
+		path := sqlitetest.NewStoreWithPet(t)
+		sqlitetest.CopyStore(t, path, path+".other")
+		database := sqlitetest.OpenDatabase(t, path)
+		tx, err := database.Begin(t.Context())
+		check(t, err)
+		_, err = tx.ExecContext(t.Context(), "UPDATE pets SET name = 'Tom'")
+		check(t, err)
+		check(t, tx.(interface {
+			Raw(f func(conn any) error) error
+		}).Raw(func(conn any) error {
+			conn.(*sqlite3.SQLiteConn).RegisterCommitHook(func() int { check(t, c.change(path)); return 0 })
+			return nil
+		}))
+		if err := tx.Commit(engine.Changes{}); !errors.Is(err, c.want) {
+			t.Errorf("%s: Commit returned %v, want %v", name, err, c.want)
+		}
 	}
 }
 
