@@ -48,10 +48,10 @@ func TestGeneratedClientsMakeEveryCall(t *testing.T) {
 		generator    string // part of its command in docs/clients.md
 		install, run string // run begins with the check that the commands have changed no version: ORIGINAL is the folder that is copied
 	}{
-		"go": {"oapi-codegen", "", "diff go.mod $ORIGINAL/go.mod && diff go.sum $ORIGINAL/go.sum && go vet ./... && go run ."},
+		"go": {"oapi-codegen", "", `diff go.mod "$ORIGINAL/go.mod" && diff go.sum "$ORIGINAL/go.sum" && go vet ./... && go run .`},
 		"ts": {
 			"openapi-typescript", "npm ci",
-			"diff package.json $ORIGINAL/package.json && diff package-lock.json $ORIGINAL/package-lock.json && npx tsc && node out/main.js",
+			`diff package.json "$ORIGINAL/package.json" && diff package-lock.json "$ORIGINAL/package-lock.json" && npx tsc && node out/main.js`,
 		},
 		"python": {
 			"openapi-generator", "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",

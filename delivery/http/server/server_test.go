@@ -126,7 +126,7 @@ func TestServeDrainsRequestsWhenTheListenerFails(t *testing.T) {
 				stop()
 			}
 			inner.Close()
-			for draining := false; !draining; {
+			for draining := false; !draining && len(served) == 0; {
 				_, closed, err := get(t, client, url+"/fast")
 				draining = closed || err != nil
 			}
