@@ -9,6 +9,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
 	"strconv"
@@ -39,19 +40,26 @@ type server struct {
 }
 
 // start starts a server in a folder, with additional environment variables, and waits until it is
-// ready. key is that of an earlier server on the store. The process is killed when the test ends.
+// ready. Its log has no requests. key is that of an earlier server on the store. The process is killed when the test ends.
 func start(t *testing.T, folder, key string, environ ...string) *server {
 	t.Helper()
-	admin := harness.FreeAddress(t)
-	cmd := harness.Command(context.WithoutCancel(t.Context()), folder, "serve", "--first-key", "--set", "admin.address="+admin, "--set", "log.level=warn")
+	cmd := harness.Command(context.WithoutCancel(t.Context()), folder, "serve", "--first-key", "--set", "admin.address=127.0.0.1:0")
 	cmd.Env = append(cmd.Env, environ...)
 	begun := time.Now()
-	s := &server{Server: harness.StartCommand(t, cmd), folder: folder, admin: "http://" + admin}
+	s := &server{Server: harness.StartCommand(t, cmd), folder: folder}
 	if key != "" {
 		s.Key = key
 	}
 	harness.EventuallyWithin(t, 30*time.Second, "the server is ready", func() bool { return s.IsReady(t.Context()) })
 	s.ready = time.Since(begun)
+	s.admin = s.AdminURL(t)
+	quiet, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.admin+"/log/level", strings.NewReader(`{"level":"warn"}`))
+	harness.Check(t, err)
+	status, body, err := harness.Send(harness.Client, quiet)
+	harness.Check(t, err)
+	if status != http.StatusOK {
+		t.Fatalf("the log level: got %d %s, want 200", status, body)
+	}
 	return s
 }
 
