@@ -6,8 +6,32 @@ import (
 	"io"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"example.com/petstore/domain"
 )
+
+// wantError tests the kind, the code and the message of an error.
+func wantError(t *testing.T, err error, kind domain.Kind, code domain.Code, message string) {
+	t.Helper()
+	want := &domain.Error{Kind: kind, Code: code, Message: message}
+	if diff := cmp.Diff(error(want), err); diff != "" {
+		t.Errorf("error (-want +got)\n%s", diff)
+	}
+}
+
+// wantRule tests that valid values satisfy a rule, and that invalid ones break it.
+func wantRule[T any](t *testing.T, validate func(T) error, code domain.Code, message string, valid, invalid []T) {
+	t.Helper()
+	for _, value := range valid {
+		if err := validate(value); err != nil {
+			t.Errorf("%v: got %v, want no error", value, err)
+		}
+	}
+	for _, value := range invalid {
+		wantError(t, validate(value), domain.ErrInvalid, code, message)
+	}
+}
 
 func TestKindAndCauseAreFoundThroughWrapping(t *testing.T) {
 	t.Parallel()
@@ -32,4 +56,6 @@ func TestMessageHasNoCause(t *testing.T) {
 	if again := domain.Unavailable(fmt.Errorf("ping: %w", known)); again.Error() != "ping: "+known.Error() {
 		t.Errorf("Unavailable of an ErrUnavailable: got %v, want ping: %v", again, known)
 	}
+	wantError(t, domain.Unauthenticated("sign in"), domain.ErrUnauthenticated, domain.CodeMissingAPIKey, "sign in")
+	wantError(t, domain.Forbidden("read only"), domain.ErrForbidden, domain.CodeForbidden, "read only")
 }

@@ -20,11 +20,9 @@ func keyOf(caller, value string) domain.IdempotencyKey {
 func TestInvalidPetIsNotAdded(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
-	for _, name := range []string{"", "\u2003\u00a0", "a\x00", "not UTF-8: \xff", "a\uffff", "\U0010fffea"} { // FuzzCreatePet has more
-		_, _, err := s.pets.Create(t.Context(), domain.NewPet{Name: name, Status: "Sold"}, keyOf("1", "k"))
-		wantError(t, err, domain.ErrInvalid, domain.CodeValidationFailed, "name "+domain.PetNameRule+"; status "+domain.PetStatusRule)
-	}
-	_, _, err := s.pets.Create(t.Context(), rex, keyOf("1", "a b"))
+	_, _, err := s.pets.Create(t.Context(), domain.NewPet{Name: "Rex", Status: "Sold"}, keyOf("1", "k"))
+	wantError(t, err, domain.ErrInvalid, domain.CodeValidationFailed, "status "+domain.PetStatusRule)
+	_, _, err = s.pets.Create(t.Context(), rex, keyOf("1", "a b"))
 	wantError(t, err, domain.ErrInvalid, domain.CodeInvalidIdempotencyKey, "Idempotency-Key must be 1 to 255 visible ASCII characters")
 	s.wantNames(t)
 
@@ -38,23 +36,13 @@ func TestListRejectsInvalidQuery(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	check(t, s.changes.Begin(t.Context()))
-	for limit, valid := range map[int]bool{-1: false, 0: false, 1: true, 100: true, 101: false} {
-		page := domain.PageRequest{Limit: limit}
-		_, petErr := s.pets.List(t.Context(), domain.PetQuery{PageRequest: page, Status: domain.PetSold})
-		_, orderErr := s.orders.List(t.Context(), domain.OrderQuery{PageRequest: page, Status: domain.OrderCancelled})
-		_, changesErr := s.changes.List(t.Context(), page)
-		for _, err := range []error{petErr, orderErr, changesErr} {
-			if valid {
-				check(t, err)
-			} else {
-				wantError(t, err, domain.ErrInvalid, domain.CodeInvalidParameter, "limit must be 1 to 100")
-			}
-		}
-	}
+	const rule = "limit must be 1 to 100"
 	_, err := s.pets.List(t.Context(), domain.PetQuery{Status: "lost"})
-	wantError(t, err, domain.ErrInvalid, domain.CodeInvalidParameter, "limit must be 1 to 100; status "+domain.PetStatusRule)
+	wantError(t, err, domain.ErrInvalid, domain.CodeInvalidParameter, rule+"; status "+domain.PetStatusRule)
 	_, err = s.orders.List(t.Context(), domain.OrderQuery{Status: "sold"})
-	wantError(t, err, domain.ErrInvalid, domain.CodeInvalidParameter, "limit must be 1 to 100; status "+domain.OrderStatusRule)
+	wantError(t, err, domain.ErrInvalid, domain.CodeInvalidParameter, rule+"; status "+domain.OrderStatusRule)
+	_, err = s.changes.List(t.Context(), domain.PageRequest{Limit: 101})
+	wantError(t, err, domain.ErrInvalid, domain.CodeInvalidParameter, rule)
 }
 
 func TestRetryAddsNothing(t *testing.T) {
