@@ -12,7 +12,7 @@ func TestNewPetValidate(t *testing.T) {
 	name := func(s string) error { return domain.NewPet{Name: s}.Validate() }
 	wantRule(t, name, domain.CodeValidationFailed, "name "+domain.PetNameRule,
 		[]string{"a", " Rex ", strings.Repeat("ü", 200)},
-		[]string{"", "\u2003\u00a0", strings.Repeat("a", 201), "a\x00", "a\u0085", "not UTF-8: \xff", "a\uffff", "\U0010fffea"})
+		[]string{"", "\u2003\u00a0", strings.Repeat("a", 201), "\x00a", "a\u0085", "not UTF-8: \xff", "a\uffff", "\U0010fffea"})
 	status := func(s domain.PetStatus) error { return domain.NewPet{Name: "Rex", Status: s}.Validate() }
 	wantRule(t, status, domain.CodeValidationFailed, "status "+domain.PetStatusRule, append(domain.PetStatuses(), ""), []domain.PetStatus{"Sold", "placed", " "})
 	err := domain.NewPet{Status: "lost"}.Validate()
