@@ -20,19 +20,6 @@ func wantError(t *testing.T, err error, kind domain.Kind, code domain.Code, mess
 	}
 }
 
-// wantRule tests that valid values satisfy a rule, and that invalid ones break it.
-func wantRule[T any](t *testing.T, validate func(T) error, code domain.Code, message string, valid, invalid []T) {
-	t.Helper()
-	for _, value := range valid {
-		if err := validate(value); err != nil {
-			t.Errorf("%v: got %v, want no error", value, err)
-		}
-	}
-	for _, value := range invalid {
-		wantError(t, validate(value), domain.ErrInvalid, code, message)
-	}
-}
-
 func TestKindAndCauseAreFoundThroughWrapping(t *testing.T) {
 	t.Parallel()
 	err := fmt.Errorf("list: %w", domain.Unavailable(io.ErrUnexpectedEOF))

@@ -1,0 +1,71 @@
+package domain_test
+
+import (
+	"strings"
+	"testing"
+
+	"example.com/petstore/domain"
+)
+
+// TestRules tests values at the boundaries of each rule.
+func TestRules(t *testing.T) {
+	t.Parallel()
+	name := func(s string) error { return domain.NewPet{Name: s}.Validate() }
+	status := func(s domain.PetStatus) error { return domain.NewPet{Name: "Rex", Status: s}.Validate() }
+	page := func(limit int) error { return domain.PageRequest{Limit: limit}.Validate() }
+	pets := func(limit int, s domain.PetStatus) error {
+		return domain.PetQuery{PageRequest: domain.PageRequest{Limit: limit}, Status: s}.Validate()
+	}
+	orders := func(limit int, s domain.OrderStatus) error {
+		return domain.OrderQuery{PageRequest: domain.PageRequest{Limit: limit}, Status: s}.Validate()
+	}
+	key := func(s string) error { return domain.IdempotencyKey{Caller: "till", Value: s}.Validate() }
+	const limitRule, keyRule = "limit must be 1 to 100", "Idempotency-Key must be 1 to 255 visible ASCII characters"
+	for _, test := range []struct {
+		code           domain.Code
+		rule           string
+		valid, invalid []error
+	}{
+		{
+			domain.CodeValidationFailed, "name " + domain.PetNameRule, []error{name("a"), name(" Rex "), name(strings.Repeat("ü", 200))},
+			[]error{name(""), name("\u2003\u00a0"), name(strings.Repeat("a", 201)), name("\x00a"), name("a\u0085"), name("\xff"), name("\uffff"), name("\U0010fffea")},
+		},
+		{
+			domain.CodeValidationFailed, "status " + domain.PetStatusRule, []error{status(""), status("available"), status("pending"), status("sold")},
+			[]error{status("Sold"), status("placed"), status(" ")},
+		},
+		{domain.CodeInvalidParameter, "status " + domain.PetStatusRule, []error{pets(1, ""), pets(1, "sold")}, []error{pets(1, "lost")}},
+		{
+			domain.CodeInvalidParameter, "status " + domain.OrderStatusRule,
+			[]error{orders(1, ""), orders(1, "placed"), orders(1, "delivered"), orders(1, "cancelled")}, []error{orders(1, "sold")},
+		},
+		{
+			domain.CodeInvalidParameter, limitRule, []error{page(1), page(100), pets(100, ""), orders(100, "")},
+			[]error{page(-1), page(0), page(101), pets(101, ""), orders(0, "")},
+		},
+		{domain.CodeInvalidParameter, limitRule + "; status " + domain.PetStatusRule, nil, []error{pets(0, "lost")}},
+		{
+			domain.CodeInvalidIdempotencyKey, keyRule, []error{key("!"), key("~"), key(strings.Repeat("k", 255))},
+			[]error{key(""), key("a b"), key("a\x7f"), key("ü"), key(strings.Repeat("k", 256))},
+		},
+	} {
+		for i, err := range test.valid {
+			if err != nil {
+				t.Errorf("%s, valid value %d: got %v", test.rule, i, err)
+			}
+		}
+		for _, err := range test.invalid {
+			wantError(t, err, domain.ErrInvalid, test.code, test.rule)
+		}
+	}
+}
+
+func TestOrderMayHaveTheStatusOfATransitionAlready(t *testing.T) {
+	t.Parallel()
+	order := domain.Order{ID: 7, Status: domain.OrderDelivered}
+	if err := domain.Delivery().CheckRepeat(order); err != nil {
+		t.Errorf("got %v, want no error", err)
+	}
+	err := domain.Cancellation().CheckRepeat(order)
+	wantError(t, err, domain.ErrConflict, domain.CodeOrderStateConflict, "the order with the id 7 is delivered and cannot become cancelled")
+}
