@@ -50,8 +50,9 @@ release: ## Build the statically linked release in dist for linux/amd64 and linu
 
 test: ## Run the Go tests; those of PostgreSQL where it is installed
 	go test ./...
-	@scripts/deps has initdb && echo 'The tests ran with SQLite and with PostgreSQL.' || \
-		echo 'The tests ran with SQLite, those of PostgreSQL did not: make deps installs it, or set PETSTORE_TEST_POSTGRES_DSN.'
+	@if [ -n "$$PETSTORE_TEST_ENGINE" ]; then echo "The tests of both engines ran with $$PETSTORE_TEST_ENGINE only."; \
+		elif scripts/deps has initdb; then echo 'The tests ran with SQLite and with PostgreSQL.'; \
+		else echo 'The tests ran with SQLite, those of PostgreSQL did not: make deps installs it, or set PETSTORE_TEST_POSTGRES_DSN.'; fi
 
 check: ## Run what CI runs: lint, the Go tests with the race detector, and the tests of the folder test, which need other programs
 	scripts/check

@@ -11,12 +11,12 @@ import (
 	"example.com/petstore/domain"
 )
 
-// wantError tests the kind, the code and the message of an error.
-func wantError(t *testing.T, err error, kind domain.Kind, code domain.Code, message string) {
+// wantError tests the kind, the code and the message of the error of a value.
+func wantError(t *testing.T, value string, err error, kind domain.Kind, code domain.Code, message string) {
 	t.Helper()
 	want := &domain.Error{Kind: kind, Code: code, Message: message}
 	if diff := cmp.Diff(error(want), err); diff != "" {
-		t.Errorf("error (-want +got)\n%s", diff)
+		t.Errorf("%s: error (-want +got)\n%s", value, diff)
 	}
 }
 
@@ -43,6 +43,10 @@ func TestMessageHasNoCause(t *testing.T) {
 	if again := domain.Unavailable(fmt.Errorf("ping: %w", known)); again.Error() != "ping: "+known.Error() {
 		t.Errorf("Unavailable of an ErrUnavailable: got %v, want ping: %v", again, known)
 	}
-	wantError(t, domain.Unauthenticated("sign in"), domain.ErrUnauthenticated, domain.CodeMissingAPIKey, "sign in")
-	wantError(t, domain.Forbidden("read only"), domain.ErrForbidden, domain.CodeForbidden, "read only")
+}
+
+func TestErrorsOfHostsHaveTheirMessage(t *testing.T) {
+	t.Parallel()
+	wantError(t, "Unauthenticated", domain.Unauthenticated("sign in"), domain.ErrUnauthenticated, domain.CodeMissingAPIKey, "sign in")
+	wantError(t, "Forbidden", domain.Forbidden("read only"), domain.ErrForbidden, domain.CodeForbidden, "read only")
 }

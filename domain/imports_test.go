@@ -88,8 +88,8 @@ func TestImportsFollowTheLayers(t *testing.T) {
 	}
 }
 
-// ofTests matches packages for tests, and driver those that may import a database driver, so that an embedder links only the
-// engines that it imports. cmd/bench imports drivers for its reference servers.
+// ofTests matches packages for tests, driver the database drivers, and engine the packages that may import one, so that an
+// embedder links only the engines that it imports. cmd/bench imports drivers for its reference servers.
 var (
 	ofTests = regexp.MustCompile(`^repository/(sqlite/internal/sqlitetest|postgres/postgrestest|enginetest)$`)
 	driver  = regexp.MustCompile(`^(gorm\.io/driver/|.*sqlite|.*/pgx|.*lib/pq)`)
@@ -109,6 +109,8 @@ func checkImports(t *testing.T, name string, paths []string) {
 			t.Errorf("%s imports %s, want only %v", name, inModule, allowed)
 		case ofTests.MatchString(inModule) && name != "repository/enginetest":
 			t.Errorf("%s imports %s, which is for tests", name, inModule)
+		case !isOurs && strings.HasPrefix(name, "domain") && strings.Contains(path, "."):
+			t.Errorf("%s imports %s, which is not in the standard library", name, path)
 		case !isOurs && driver.MatchString(path) && !engine.MatchString(name):
 			t.Errorf("%s imports the driver %s", name, path)
 		}

@@ -77,7 +77,7 @@ func TestClientsSendTheRequests(t *testing.T) {
 			client := b.attack
 			if r.rate == 0 {
 				if _, err := exec.LookPath("wrk"); err != nil {
-					t.Skip("wrk is not installed: make bench installs it")
+					t.Fatalf("%v (make deps installs it)", err)
 				}
 				client, r.clients = b.wrk, 1
 			}

@@ -216,7 +216,7 @@ func TestPollOverwritesFailedCommitUnlessTheFileIsDamaged(t *testing.T) {
 	}
 }
 
-// A store that is moved away keeps the commit. The hook runs after the check that precedes COMMIT.
+// A commit to a file that has no path any more succeeds. The hook runs after the check that precedes COMMIT.
 func TestCommitFailsWhenAnotherFileIsAtThePath(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -236,11 +236,11 @@ func TestCommitFailsWhenAnotherFileIsAtThePath(t *testing.T) {
 		check(t, tx.(interface {
 			Raw(f func(conn any) error) error
 		}).Raw(func(conn any) error {
-			conn.(*sqlite3.SQLiteConn).RegisterCommitHook(func() int { check(t, c.change(path)); return 0 })
+			conn.(*sqlite3.SQLiteConn).RegisterCommitHook(func() int { err = c.change(path); return 0 })
 			return nil
 		}))
-		if err := tx.Commit(engine.Changes{}); !errors.Is(err, c.want) {
-			t.Errorf("%s: Commit returned %v, want %v", name, err, c.want)
+		if commit := tx.Commit(engine.Changes{}); err != nil || !errors.Is(commit, c.want) {
+			t.Errorf("%s: %v, Commit returned %v, want %v", name, err, commit, c.want)
 		}
 	}
 }

@@ -114,7 +114,7 @@ func TestKubernetesBacksUpTheStoreOfTheDeployment(t *testing.T) {
 	}
 }
 
-// A failover takes up to 35 s. All pods would be removed from the Service meanwhile, and
+// A failover may take 35 s. All pods would be removed from the Service meanwhile, and
 // clients would get no response.
 func TestKubernetesKeepsReplicasDuringAFailover(t *testing.T) {
 	t.Parallel()

@@ -40,7 +40,7 @@ type server struct {
 }
 
 // start starts a server in a folder, with additional environment variables, and waits until it is
-// ready. Its log has no requests. key is that of an earlier server on the store. The process is killed when the test ends.
+// ready. From then on its log has no requests. key is that of an earlier server on the store. The process is killed when the test ends.
 func start(t *testing.T, folder, key string, environ ...string) *server {
 	t.Helper()
 	cmd := harness.Command(context.WithoutCancel(t.Context()), folder, "serve", "--first-key", "--set", "admin.address=127.0.0.1:0")

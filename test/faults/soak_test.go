@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	soak     = flag.Duration("soak", 0, "how long the soak takes, 30 minutes for docs/reliability.md")
+	soak     = flag.Duration("soak", 0, "how long the soak takes, 10 minutes for the figures of docs/reliability.md")
 	soakPlot = flag.String("soakplot", "", "the SVG file to draw the soak to")
 )
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,7 +26,7 @@ import (
 var (
 	changes    = flag.Int("changes", 1000, "the least number of changes that followers get")
 	operations = flag.Int("operations", 10_000, "the least number of operations of each history")
-	planted    = flag.Bool("planted", false, "whether to build petstore with each bug of testdata, and to find it")
+	planted    = flag.Bool("planted", false, "whether to build petstore, and the simulation, with each bug of their testdata, and to find it")
 	replay     = flag.String("replay", "", "the file of a history to judge again, as an absolute path")
 )
 
@@ -105,7 +106,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	if !*planted {
 		t.Skip("-planted builds petstore with each bug, which takes a minute each")
 	}
-	for _, patch := range patches(t) {
+	for _, patch := range patches(t, "testdata", 10) {
 		database := enginetest.New(t)
 		bug := strings.TrimSuffix(filepath.Base(patch), ".patch")
 		t.Run(bug, func(t *testing.T) {
@@ -135,13 +136,35 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	}
 }
 
-// patches returns the patches of testdata.
-func patches(t *testing.T) (all []string) {
+// TestPlantedBugsOfTheSimulationAreFound builds the simulation with each patch of its testdata, and expects that it fails.
+func TestPlantedBugsOfTheSimulationAreFound(t *testing.T) {
+	if !*planted {
+		t.Skip("-planted builds the simulation with each bug")
+	}
+	failed := regexp.MustCompile(`PETSTORE_TEST_SEED=(\d+) .*\n.*`)
+	if enginetest.New(t).Driver == enginetest.Postgres {
+		t.Skip("the simulation has a database of its own: once suffices")
+	}
+	for _, patch := range patches(t, "../../repository/simulation/testdata", 11) {
+		t.Run(filepath.Base(patch), func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run=^TestCommitPath$", "./repository/simulation")
+			cmd.Dir = cloneWith(t, patch)
+			output, err := cmd.CombinedOutput()
+			if err == nil || !failed.Match(output) {
+				t.Fatalf("the simulation does not find it: %v\n%s", err, output)
+			}
+			t.Logf("with the bug, %s", failed.Find(output))
+		})
+	}
+}
+
+// patches returns the patches of a folder.
+func patches(t *testing.T, folder string, want int) (all []string) {
 	t.Helper()
-	found, err := filepath.Glob("testdata/*.patch")
+	found, err := filepath.Glob(folder + "/*.patch")
 	harness.Check(t, err)
-	if len(found) != 10 {
-		t.Fatalf("got the patches %q, want ten", found)
+	if len(found) != want {
+		t.Fatalf("got the patches %q, want %d", found, want)
 	}
 	for _, patch := range found {
 		all = append(all, absolute(t, patch))
@@ -152,18 +175,25 @@ func patches(t *testing.T) (all []string) {
 // TestPlantedBugsApply finds the patches that a change of the code has made useless.
 func TestPlantedBugsApply(t *testing.T) {
 	t.Parallel()
-	for _, patch := range patches(t) {
+	for _, patch := range append(patches(t, "testdata", 10), patches(t, "../../repository/simulation/testdata", 11)...) {
 		t.Run(filepath.Base(patch), func(t *testing.T) { run(t, "git", "-C", "../..", "apply", "--check", patch) })
 	}
+}
+
+// cloneWith returns a folder with the last commit and a patch.
+func cloneWith(t *testing.T, patch string) (code string) {
+	t.Helper()
+	code = t.TempDir()
+	run(t, "git", "clone", "-q", "../..", code)
+	run(t, "git", "-C", code, "apply", patch)
+	return code
 }
 
 // buildWith returns petstore, built from the last commit with a patch.
 func buildWith(t *testing.T, patch string) (program string) {
 	t.Helper()
-	code, program := t.TempDir(), filepath.Join(t.TempDir(), "petstore")
-	run(t, "git", "clone", "-q", "../..", code)
-	run(t, "git", "-C", code, "apply", patch)
-	run(t, "go", "build", "-C", code, "-tags", "nomsgpack", "-pgo=off", "-o", program, "./cmd/petstore")
+	program = filepath.Join(t.TempDir(), "petstore")
+	run(t, "go", "build", "-C", cloneWith(t, patch), "-tags", "nomsgpack", "-pgo=off", "-o", program, "./cmd/petstore")
 	return program
 }
 

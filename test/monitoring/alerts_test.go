@@ -152,27 +152,6 @@ func TestEveryAlertHasSeverityRemedyAndUnitTest(t *testing.T) {
 	}
 }
 
-// increase and rate ignore the first value of a counter, so a panel that shows the first
-// request of a key adds the values of counters that did not exist before.
-func TestGrafanaPanelsOfKeysShowTheFirstRequest(t *testing.T) {
-	t.Parallel()
-	queries := 0
-	for _, query := range dashboardQueries(t) {
-		metric := regexp.MustCompile(`petstore_http_(deprecated|rate_limited)_requests_total`).FindString(query)
-		if metric == "" {
-			continue
-		}
-		queries++
-		counter := `max_over_time\(` + metric + `\{job=~"\$job"\}\[[^]]+\]`
-		if newCounters := regexp.MustCompile(counter + `\) unless ` + counter + ` offset [^)]+\)`); !newCounters.MatchString(query) {
-			t.Errorf("no match for %s in the query %s", newCounters, query)
-		}
-	}
-	if queries != 2 {
-		t.Errorf("got %d queries of requests by key, want 2", queries)
-	}
-}
-
 // A prometheusServer is the URL of a running Prometheus.
 type prometheusServer string
 
