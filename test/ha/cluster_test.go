@@ -81,6 +81,9 @@ func startCluster(t *testing.T, values ...string) *cluster {
 		_, err := c.find(t, "/leader").postgres.ExecContext(t.Context(), statement)
 		harness.Check(t, err)
 	}
+	for _, n := range c.nodes { // the service asks a standby first, and would not start without the database
+		harness.Eventually(t, n.name+" has the database", func() bool { return n.shop.PingContext(t.Context()) == nil })
+	}
 	return c
 }
 
@@ -141,7 +144,7 @@ func (n *node) data() string { return filepath.Join(n.folder, "data") }
 // start starts Patroni, which starts PostgreSQL.
 func (n *node) start(t *testing.T) {
 	t.Helper()
-	log, err := os.OpenFile(filepath.Join(cmp.Or(os.Getenv("HA_LOG"), n.folder), n.name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	log, err := os.OpenFile(filepath.Join(cmp.Or(*logs, n.folder), n.name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	harness.Check(t, err)
 	t.Cleanup(func() { signalAll(syscall.SIGKILL, processesIn(n.data())) })
 	n.patroni = startProcess(t, n.folder, log, "patroni", n.config)

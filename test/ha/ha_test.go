@@ -3,14 +3,12 @@
 package ha_test
 
 import (
-	"cmp"
 	"context"
+	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,20 +20,17 @@ import (
 	"example.com/petstore/test/linearizability"
 )
 
-// rounds is how often each fault happens: HA_ROUNDS, or 3. HA_FAULT, a regular
-// expression, selects faults by name.
-func rounds(t *testing.T) int {
-	t.Helper()
-	n, err := strconv.Atoi(cmp.Or(os.Getenv("HA_ROUNDS"), "3"))
-	harness.Check(t, err)
-	return n
-}
+var (
+	rounds = flag.Int("rounds", 3, "how often each fault happens")
+	only   = flag.String("fault", "", "a regular expression that selects faults by their names")
+	logs   = flag.String("logs", "", "the folder for the logs of the nodes; those of the replicas are printed")
+)
 
 func TestNoAcknowledgedWriteIsLostWhenThePrimaryServerDies(t *testing.T) {
-	pattern := regexp.MustCompile(os.Getenv("HA_FAULT"))
-	selected := slices.DeleteFunc(slices.Repeat(faults, rounds(t)), func(f fault) bool { return !pattern.MatchString(f.name) })
+	pattern := regexp.MustCompile(*only)
+	selected := slices.DeleteFunc(slices.Repeat(faults, *rounds), func(f fault) bool { return !pattern.MatchString(f.name) })
 	if len(selected) == 0 {
-		t.Skip("HA_FAULT selects another test")
+		t.Skip("-fault selects another test")
 	}
 	harness.Rand(t).Shuffle(len(selected), func(i, j int) { selected[i], selected[j] = selected[j], selected[i] })
 	cluster := startCluster(t)
@@ -64,12 +59,12 @@ func TestNoAcknowledgedWriteIsLostWhenThePrimaryServerDies(t *testing.T) {
 // The settings of an operator who does not read: an asynchronous standby, as Patroni has it by
 // default.
 func TestAcknowledgedWritesAreLostWithAnAsynchronousStandby(t *testing.T) {
-	if os.Getenv("HA_FAULT") != "" && os.Getenv("HA_FAULT") != "asynchronous" {
-		t.Skip("HA_FAULT selects another test")
+	if *only != "" && *only != "asynchronous" {
+		t.Skip("-fault selects another test")
 	}
 	cluster := startCluster(t, "synchronous_mode: true", "synchronous_mode: false", "synchronous_mode_strict: true", "synchronous_mode_strict: false")
 	service := startService(t, cluster)
-	_, _, differences := breakUnderLoad(t, cluster, service, slices.Repeat([]fault{nodeCutOffAndKilled}, min(rounds(t), 2)))
+	_, _, differences := breakUnderLoad(t, cluster, service, slices.Repeat([]fault{nodeCutOffAndKilled}, min(*rounds, 2)))
 	if len(differences.Lost) == 0 {
 		t.Error("no acknowledged write was lost: docs/reliability.md says that some are")
 	}
@@ -166,12 +161,7 @@ func table(observed []observation) string {
 func (r *run) observe(t *testing.T, book *ledger.Ledger, f fault) (o observation) {
 	t.Helper()
 	before := len(r.service.log.String())
-	defer func() {
-		o.log = r.service.log.String()[before:]
-		if t.Failed() || os.Getenv("HA_LOG") != "" {
-			t.Logf("%s: the replicas logged %s", f.name, o.log)
-		}
-	}()
+	defer func() { o.log = r.service.log.String()[before:] }()
 	start, counts := time.Now(), book.Counts()
 	f.happen(t, r)
 	r.cluster.waitUntilHealthy(t)

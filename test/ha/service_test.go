@@ -38,6 +38,11 @@ type replica struct {
 func startService(t *testing.T, c *cluster, settings ...string) *service {
 	t.Helper()
 	s := &service{key: apikey.Generate()}
+	t.Cleanup(func() {
+		if t.Failed() || *logs != "" {
+			t.Logf("the replicas logged %s", s.log.String())
+		}
+	})
 	for _, name := range []string{"petstore-a", "petstore-b"} {
 		r := &replica{name: name, address: harness.FreeAddress(t)}
 		r.environ = append([]string{
