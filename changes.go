@@ -20,7 +20,10 @@ const (
 // keepChanges records changes and removes old ones, at an interval until ctx ends.
 func keepChanges(ctx context.Context, changes *usecase.Changes, o Options) {
 	repeat(ctx, func() bool {
-		err := changes.Begin(ctx) // if a process without RecordChanges has ended the recording
+		began, err := changes.Begin(ctx)
+		if began && err == nil {
+			o.Logger.Warn("began to record changes again, because a service that does not record them had ended that")
+		}
 		if err == nil {
 			err = changes.RemoveOld(ctx, cmp.Or(o.ChangesRetention, defaultChangesRetention))
 		}

@@ -137,7 +137,7 @@ func New(ctx context.Context, o Options) (_ *Service, err error) {
 	api.Versions = s.store.Versions
 	changes := usecase.NewChanges(s.store, s.store.Changes(), now, s.store.MaxStaleness())
 	if o.RecordChanges {
-		if err := changes.Begin(ctx); err != nil {
+		if _, err := changes.Begin(ctx); err != nil {
 			return nil, fmt.Errorf("petstore.New: record changes: %w", err)
 		}
 		if err := changes.AwaitPosition(ctx); err != nil {

@@ -229,7 +229,9 @@ func TestServiceWithoutChangesRemovesThemUntilAnotherRecordsThem(t *testing.T) {
 	t.Parallel()
 	store := sqlite.New(filepath.Join(t.TempDir(), "pets.db"))
 	synctest.Test(t, func(t *testing.T) {
-		with := newService(t, petstore.Options{Store: store, RecordChanges: true})
+		core, log := observer.New(zap.InfoLevel)
+		logged := func(message string) int { return log.FilterMessageSnippet(message).Len() }
+		with := newService(t, petstore.Options{Store: store, RecordChanges: true, Logger: zap.New(core)})
 		engine, key := mounted(t, with), newKey(t, with)
 		wantChanges := func(engine http.Handler, wantStatus int, wantActive bool) domain.Recording {
 			t.Helper()
@@ -241,16 +243,15 @@ func TestServiceWithoutChangesRemovesThemUntilAnotherRecordsThem(t *testing.T) {
 			return recording
 		}
 		first := wantChanges(engine, http.StatusOK, true)
-		core, log := observer.New(zap.InfoLevel)
 		without := newService(t, petstore.Options{Store: store, Logger: zap.New(core)})
 		synctest.Wait()
-		if log.FilterMessage("removed all changes, because this service does not record them").Len() != 1 {
-			t.Errorf("got the log %v", log.All())
-		}
 		wantChanges(mounted(t, without), http.StatusNotFound, false)
-
+		before := logged("began to record changes again")
 		time.Sleep(61 * time.Second)
 		wantChanges(engine, http.StatusOK, true)
+		if logged("removed all changes, because this service does not record them") != 1 || before != 0 || logged("began to record changes again") != 1 {
+			t.Errorf("got %d before, and the log %v", before, log.All())
+		}
 		_, err := with.Store().Changes().List(t.Context(), domain.PageRequest{After: first.Last, Limit: 1})
 		if err == nil || err.Error() != domain.ChangesExpired(first.Last).Error() {
 			t.Errorf("an earlier position: got %v, want that it has expired", err)

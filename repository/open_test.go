@@ -40,9 +40,7 @@ func open(t *testing.T, e engine.Engine, o repository.Options) *repository.Store
 	o.Migrate = true
 	store, err := repository.Open(t.Context(), e, o)
 	check(t, err)
-	t.Cleanup(func() {
-		check(t, store.Close())
-	})
+	t.Cleanup(func() { check(t, store.Close()) })
 	return store
 }
 

@@ -73,12 +73,12 @@ func (c *Changes) Position(ctx context.Context) (int64, error) {
 	return next.before, nil
 }
 
-// Begin begins to record changes, unless they are recorded.
-func (c *Changes) Begin(ctx context.Context) error {
+// Begin begins to record changes, and reports whether they were not recorded before.
+func (c *Changes) Begin(ctx context.Context) (bool, error) {
 	if recording, err := c.changes.Recording(ctx); err != nil || recording.Active {
-		return err
+		return false, err
 	}
-	return c.repeat(ctx, func(ctx context.Context, changes port.ChangeRepository) (bool, error) {
+	return true, c.repeat(ctx, func(ctx context.Context, changes port.ChangeRepository) (bool, error) {
 		return changes.Begin(ctx, c.now())
 	})
 }

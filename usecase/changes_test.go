@@ -16,14 +16,16 @@ func TestChangesAreRecordedUntilTheyAreOldOrEnd(t *testing.T) {
 	if must[bool](t)(s.changes.End(t.Context())) {
 		t.Error("without changes: got that some were removed")
 	}
-	check(t, s.changes.Begin(t.Context()))
+	must[bool](t)(s.changes.Begin(t.Context()))
 	s.addPets(t, 1500)
 	check(t, s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Changes.End(ctx) // as an End that is interrupted, which leaves 500
 		return err
 	}))
-	for range 2 {
-		check(t, s.changes.Begin(t.Context()))
+	for _, want := range []bool{true, false} {
+		if began := must[bool](t)(s.changes.Begin(t.Context())); began != want {
+			t.Errorf("got that the recording began: %t, want %t", began, want)
+		}
 	}
 	s.addPets(t, 2500)
 	s.now = time.Now() // that of the database
@@ -51,7 +53,7 @@ func TestPositionIsOldEnoughForStalePages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestStoreOf(t, database)
 		changes := usecase.NewChanges(s, s.Changes(), s.clock, time.Second)
-		check(t, changes.Begin(t.Context()))
+		must[bool](t)(changes.Begin(t.Context()))
 		start := time.Now()
 		if check(t, changes.AwaitPosition(t.Context())); time.Since(start) != time.Second {
 			t.Errorf("AwaitPosition took %s, want 1s: until a position is old enough", time.Since(start))
@@ -74,7 +76,7 @@ func TestPositionIsOldEnoughForStalePages(t *testing.T) {
 		want(begin + 2)
 
 		must[bool](t)(s.changes.End(t.Context()))
-		check(t, s.changes.Begin(t.Context()))
+		must[bool](t)(s.changes.Begin(t.Context()))
 		time.Sleep(time.Second)
 		want(0) // none of an earlier recording
 		time.Sleep(time.Second)

@@ -109,7 +109,8 @@ func TestChangesMayNotBeRecorded(t *testing.T) {
 	if _, err := s.changes.End(t.Context()); err != nil { // nor is one used with the position of an earlier recording
 		t.Fatal(err)
 	}
-	check(t, s.changes.Begin(t.Context()))
+	_, err := s.changes.Begin(t.Context())
+	check(t, err)
 	if after := positionOf(t, s.expect(t, get("/v1/pets"), ok(`[]`))); after <= before {
 		t.Errorf("the position was %d, and is %d", before, after)
 	}

@@ -233,14 +233,13 @@ func newUnstartedServer(t testing.TB, o ...repository.Options) *testServer {
 
 	store, err := repository.Open(context.Background(), s.database.Engine(), append(o, repository.Options{})[0])
 	check(t, err)
-	t.Cleanup(func() {
-		check(t, store.Close())
-	})
+	t.Cleanup(func() { check(t, store.Close()) })
 	s.store = store
 	s.health = server.NewHealth(store.Ping)
 	s.keys = usecase.NewKeys(store, store.Keys(), s.clock.now)
 	s.changes = usecase.NewChanges(store, store.Changes(), s.clock.now, 0)
-	check(t, s.changes.Begin(context.Background()))
+	_, err = s.changes.Begin(context.Background())
+	check(t, err)
 	s.key = newKey(t, s.keys.Create)
 	return s
 }

@@ -41,6 +41,10 @@ type withDatabases struct{ *testing.M }
 func (m withDatabases) Run() (code int) {
 	postgrestest.RunMoreInParallel()
 	only := os.Getenv("PETSTORE_TEST_ENGINE")
+	if only != "" && only != SQLite && only != Postgres {
+		fmt.Fprintf(os.Stderr, "PETSTORE_TEST_ENGINE=%s: must be %s or %s\n", only, SQLite, Postgres)
+		return 2
+	}
 	if flag.Lookup("test.fuzz").Value.String()+flag.Lookup("test.list").Value.String() != "" {
 		only = cmp.Or(only, SQLite)
 	}

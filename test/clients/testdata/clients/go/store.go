@@ -118,7 +118,7 @@ func (c *Copy) read(ctx context.Context, api *petstore.ClientWithResponses) erro
 		return errorOf(first.Body)
 	}
 	if first.Headers200.ChangesPosition == nil {
-		return errors.New("the service does not record changes")
+		return errors.New("the service records no changes now")
 	}
 	pets, err := allPets(ctx, api, petstore.ListPetsParams{Limit: new(100)})
 	if err != nil {

@@ -55,6 +55,6 @@ class Copy:
         pets = petstore.PetsApi(self.api)
         headers = pets.list_pets_with_http_info(limit=1).headers
         if "Changes-Position" not in headers:
-            raise RuntimeError("the service does not record changes")
+            raise RuntimeError("the service records no changes now")
         self.pets = {pet.id: pet for pet in all_pets(pets, limit=100)}
         self.position = int(headers["Changes-Position"])
