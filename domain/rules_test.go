@@ -21,29 +21,23 @@ func TestRules(t *testing.T) {
 		return domain.OrderQuery{PageRequest: domain.PageRequest{Limit: limit}, Status: s}.Validate()
 	}
 	key := func(s string) error { return domain.IdempotencyKey{Caller: "till", Value: s}.Validate() }
-	const limitRule, keyRule = "limit must be 1 to 100", "Idempotency-Key must be 1 to 255 visible ASCII characters"
+	const body, query, limit, petStatus = domain.CodeValidationFailed, domain.CodeInvalidParameter, "limit must be 1 to 100", "status " + domain.PetStatusRule
 	for _, test := range []struct {
 		code           domain.Code
 		rule           string
 		valid, invalid []error
 	}{
+		{body, "name " + domain.PetNameRule, []error{name("a"), name(" Rex "), name(strings.Repeat("ü", 200))}, []error{
+			name(""), name("\u2003\u00a0"), name(strings.Repeat("a", 201)), name("\x00a"), name("a\u0085"), name("\xff"), name("\uffff"), name("\U0010fffea"),
+		}},
+		{body, petStatus, []error{status(""), status("available"), status("pending"), status("sold")}, []error{status("Sold"), status("placed"), status(" ")}},
+		{query, petStatus, []error{pets(1, ""), pets(1, "sold")}, []error{pets(1, "lost")}},
+		{query, "status " + domain.OrderStatusRule, []error{orders(1, "placed"), orders(1, "delivered"), orders(1, "cancelled")}, []error{orders(1, "sold")}},
+		{query, limit, []error{page(1), page(100), pets(100, ""), orders(100, "")}, []error{page(-1), page(0), page(101), pets(101, ""), orders(0, "")}},
+		{query, limit + "; " + petStatus, nil, []error{pets(0, "lost")}},
 		{
-			domain.CodeValidationFailed, "name " + domain.PetNameRule, []error{name("a"), name(" Rex "), name(strings.Repeat("ü", 200))},
-			[]error{name(""), name("\u2003\u00a0"), name(strings.Repeat("a", 201)), name("\x00a"), name("a\u0085"), name("\xff"), name("\uffff"), name("\U0010fffea")},
-		},
-		{domain.CodeValidationFailed, "status " + domain.PetStatusRule, []error{status(""), status("pending")}, []error{status("Sold"), status("placed"), status(" ")}},
-		{domain.CodeInvalidParameter, "status " + domain.PetStatusRule, []error{pets(1, "available"), pets(1, "sold")}, []error{pets(1, "lost")}},
-		{
-			domain.CodeInvalidParameter, "status " + domain.OrderStatusRule,
-			[]error{orders(1, ""), orders(1, "placed"), orders(1, "delivered"), orders(1, "cancelled")}, []error{orders(1, "sold")},
-		},
-		{
-			domain.CodeInvalidParameter, limitRule, []error{page(1), page(100), pets(100, ""), orders(100, "")},
-			[]error{page(-1), page(0), page(101), pets(101, ""), orders(0, "")},
-		},
-		{domain.CodeInvalidParameter, limitRule + "; status " + domain.PetStatusRule, nil, []error{pets(0, "lost")}},
-		{
-			domain.CodeInvalidIdempotencyKey, keyRule, []error{key("!"), key("~"), key(strings.Repeat("k", 255))},
+			domain.CodeInvalidIdempotencyKey, "Idempotency-Key must be 1 to 255 visible ASCII characters",
+			[]error{key("!"), key("~"), key(strings.Repeat("k", 255))},
 			[]error{key(""), key("a b"), key("a\x7f"), key("ü"), key(strings.Repeat("k", 256))},
 		},
 	} {
