@@ -1,6 +1,10 @@
 package record
 
-import "example.com/petstore/domain"
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"example.com/petstore/domain"
+)
 
 // A Change is the JSON of a change of an animal or of an order.
 type Change struct {
@@ -33,9 +37,9 @@ func ChangeOf(c domain.Change) Change {
 // AppendJSON implements Record.
 func (c Change) AppendJSON(to []byte) (_ []byte, err error) {
 	to = appendInt(to, `{"seq":`, c.Seq)
-	to = appendUnescaped(to, `,"type":"`, string(c.Type))
+	to, err = jsontext.AppendQuote(append(to, `,"type":`...), c.Type)
 	to = appendUnescaped(to, `,"at":"`, c.At)
-	if c.Pet != nil {
+	if c.Pet != nil && err == nil {
 		to, err = c.Pet.AppendJSON(append(to, `,"pet":`...))
 	}
 	if c.Order != nil && err == nil {
