@@ -46,6 +46,7 @@ func TestDamagedFileIsNoticed(t *testing.T) {
 				harness.MustRun(t, folder, "backup", "backup")
 				backedUp := ledger.Monotonic()
 				s.wantSales(t, l, 8)
+				s.AddPet(t, "animal-last") // a WAL without an insert may be that of any copy
 				if open {
 					harness.Shell(t, folder, damage)
 					s.wantNoWrongData(t)
