@@ -3,6 +3,7 @@ package repository
 import (
 	"database/sql"
 	"fmt"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -19,7 +20,7 @@ import (
 // A row is a model with the record T that it stores.
 type row[T any] interface {
 	fields() []any // pointers to all fields, in their order
-	record() T
+	record() (T, error)
 }
 
 type petModel struct {
@@ -38,8 +39,17 @@ func newPetModel(pet domain.NewPet) petModel {
 
 func (m *petModel) fields() []any { return []any{&m.ID, &m.Name, &m.CategoryID, &m.Status} }
 
-func (m *petModel) record() domain.Pet {
-	return domain.Pet{ID: m.ID, Name: m.Name, CategoryID: m.CategoryID, Status: domain.PetStatus(m.Status.String)}
+// errDamaged is the error for a row that cannot have been stored. SQLite reads zeros where a file was truncated.
+func errDamaged(table string, id int64) error {
+	return fmt.Errorf("the row of %s with the id %d is damaged", table, id)
+}
+
+func (m *petModel) record() (domain.Pet, error) {
+	pet := domain.Pet{ID: m.ID, Name: m.Name, CategoryID: m.CategoryID, Status: domain.PetStatus(m.Status.String)}
+	if pet.Status != "" && !pet.Status.Known() || strings.IndexByte(pet.Name, 0) >= 0 {
+		return domain.Pet{}, errDamaged("pets", m.ID)
+	}
+	return pet, nil
 }
 
 type orderModel struct {
@@ -54,11 +64,15 @@ func (m *orderModel) fields() []any {
 	return []any{&m.ID, &m.PetID, &m.Status, &m.CreatedAt, &m.UpdatedAt}
 }
 
-func (m *orderModel) record() domain.Order {
-	return domain.Order{
+func (m *orderModel) record() (domain.Order, error) {
+	order := domain.Order{
 		ID: m.ID, PetID: m.PetID, Status: domain.OrderStatus(m.Status),
 		CreatedAt: timeOf(m.CreatedAt), UpdatedAt: timeOf(m.UpdatedAt),
 	}
+	if !order.Status.Known() {
+		return domain.Order{}, errDamaged("orders", m.ID)
+	}
+	return order, nil
 }
 
 // A changeModel is a change with the columns of its record: those of an order if PetID is not NULL,
@@ -80,18 +94,24 @@ func (m *changeModel) fields() []any {
 	return []any{&m.ID, &m.Type, &m.At, &m.RecordID, &m.Name, &m.CategoryID, &m.Status, &m.PetID, &m.CreatedAt, &m.UpdatedAt}
 }
 
-func (m *changeModel) record() domain.Change {
+func (m *changeModel) record() (domain.Change, error) {
 	change := domain.Change{Seq: m.ID, Type: domain.ChangeType(m.Type), At: timeOf(m.At)}
 	if m.PetID.Valid {
 		order := orderModel{ID: m.RecordID, PetID: m.PetID.Int64, Status: m.Status.String, CreatedAt: m.CreatedAt.Int64, UpdatedAt: m.UpdatedAt.Int64}
-		record := order.record()
+		record, err := order.record()
+		if err != nil || m.Type != "order."+order.Status {
+			return domain.Change{}, errDamaged("changes", m.ID)
+		}
 		change.Order = &record
-	} else {
-		pet := petModel{ID: m.RecordID, Name: m.Name.String, CategoryID: m.CategoryID.Int64, Status: m.Status}
-		record := pet.record()
-		change.Pet = &record
+		return change, nil
 	}
-	return change
+	pet := petModel{ID: m.RecordID, Name: m.Name.String, CategoryID: m.CategoryID.Int64, Status: m.Status}
+	record, err := pet.record()
+	if err != nil || change.Type != domain.ChangePetAdded && change.Type != domain.ChangePetUpdated {
+		return domain.Change{}, errDamaged("changes", m.ID)
+	}
+	change.Pet = &record
+	return change, nil
 }
 
 // A recordingModel is the row that says whether changes are recorded.

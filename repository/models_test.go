@@ -1,6 +1,9 @@
 package repository
 
-import "testing"
+import (
+	"database/sql"
+	"testing"
+)
 
 func TestHashesOfAnotherLengthAreRejected(t *testing.T) {
 	t.Parallel()
@@ -10,6 +13,21 @@ func TestHashesOfAnotherLengthAreRejected(t *testing.T) {
 		}
 		if _, err := (&claimModel{Fingerprint: make([]byte, length)}).outcome(); (err == nil) != valid {
 			t.Errorf("a fingerprint of %d bytes: got %v, want an error: %t", length, err, !valid)
+		}
+	}
+}
+
+func TestDamagedRowsAreRejected(t *testing.T) {
+	t.Parallel()
+	zeros := sql.NullString{String: "sol\x00", Valid: true}
+	_, name := (&petModel{Name: "Re\x00"}).record()
+	_, pet := (&petModel{Name: "Rex", Status: zeros}).record()
+	_, order := (&orderModel{Status: "\x00"}).record()
+	_, changeOfPet := (&changeModel{Type: "pet.added", Status: zeros}).record()
+	_, change := (&changeModel{Type: "pet.\x00"}).record()
+	for i, err := range []error{name, pet, order, changeOfPet, change} {
+		if err == nil {
+			t.Errorf("row %d: got no error", i)
 		}
 	}
 }

@@ -20,8 +20,10 @@ func (o orders) Get(ctx context.Context, id int64) (domain.Order, error) {
 		return o.shared.get(ctx, id, domain.OrderNotFound)
 	}
 	var model orderModel
-	err := o.db.WithContext(ctx).Where("id = ?", id).Take(&model).Error
-	return model.record(), notFoundAs(err, domain.OrderNotFound(id))
+	if err := o.db.WithContext(ctx).Where("id = ?", id).Take(&model).Error; err != nil {
+		return domain.Order{}, notFoundAs(err, domain.OrderNotFound(id))
+	}
+	return model.record()
 }
 
 func (o orders) List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error) {
@@ -56,10 +58,13 @@ func (o orders) Create(ctx context.Context, petID int64, at time.Time) (domain.O
 	model := orderModel{PetID: petID, Status: string(domain.OrderPlaced), CreatedAt: at.UnixMilli(), UpdatedAt: at.UnixMilli()}
 	done := o.db.WithContext(ctx).Clauses(oneUncancelledOrder).Create(&model)
 	o.tx.MarkAdded(done.RowsAffected)
-	if done.Error == nil && done.RowsAffected == 0 {
+	switch {
+	case done.Error != nil:
+		return domain.Order{}, done.Error
+	case done.RowsAffected == 0:
 		return domain.Order{}, domain.PetNotAvailable(petID)
 	}
-	return model.record(), done.Error
+	return model.record()
 }
 
 func (o orders) ChangeStatusIf(ctx context.Context, id int64, from, to domain.OrderStatus, at time.Time) (bool, error) {

@@ -28,8 +28,10 @@ func (p pets) Get(ctx context.Context, id int64) (domain.Pet, error) {
 		return p.shared.get(ctx, id, domain.PetNotFound)
 	}
 	var model petModel
-	err := p.db.WithContext(ctx).Where("id = ?", id).Take(&model).Error
-	return model.record(), notFoundAs(err, domain.PetNotFound(id))
+	if err := p.db.WithContext(ctx).Where("id = ?", id).Take(&model).Error; err != nil {
+		return domain.Pet{}, notFoundAs(err, domain.PetNotFound(id))
+	}
+	return model.record()
 }
 
 func (p pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error) {
@@ -86,8 +88,8 @@ func (p pets) CreateAll(ctx context.Context, news []domain.NewPet) ([]domain.Pet
 		return nil, err
 	}
 	created := make([]domain.Pet, len(models)) // the ids are those of an INSERT … VALUES in its order, see storetest
-	for i := range models {
-		created[i] = models[i].record()
+	for i, pet := range news {
+		created[i] = pet.WithID(models[i].ID)
 	}
 	return created, nil
 }

@@ -51,7 +51,13 @@ func list[T any](ctx context.Context, query *gorm.DB, page domain.PageRequest, m
 // an error, which it returns, or ctx ends. It scans all rows into model: GORM's Find takes longer for
 // a page, and would read a whole table into memory.
 func each[T any](ctx context.Context, query *gorm.DB, model row[T], fn func(T) error) error {
-	return scan(query.WithContext(ctx).Model(model).Order("id"), model.fields(), func() error { return fn(model.record()) })
+	return scan(query.WithContext(ctx).Model(model).Order("id"), model.fields(), func() error {
+		record, err := model.record()
+		if err != nil {
+			return err
+		}
+		return fn(record)
+	})
 }
 
 // scan scans each row of a query into fields and calls fn, until fn returns an error, which it

@@ -66,8 +66,9 @@ func newSharedReads[T any](db *gorm.DB, r *readers, newModel func() row[T]) *sha
 			found[i] = make([]T, 0, of.limit)
 		}
 		err := scan(query, append([]any{&n}, model.fields()...), func() error {
-			found[n-1] = append(found[n-1], model.record())
-			return nil
+			record, err := model.record()
+			found[n-1] = append(found[n-1], record)
+			return err
 		})
 		return found, err
 	})}

@@ -1,10 +1,6 @@
 package record
 
-import (
-	"github.com/go-json-experiment/json/jsontext"
-
-	"example.com/petstore/domain"
-)
+import "example.com/petstore/domain"
 
 // A Change is the JSON of a change of an animal or of an order.
 type Change struct {
@@ -37,9 +33,9 @@ func ChangeOf(c domain.Change) Change {
 // AppendJSON implements Record.
 func (c Change) AppendJSON(to []byte) (_ []byte, err error) {
 	to = appendInt(to, `{"seq":`, c.Seq)
-	to, err = jsontext.AppendQuote(append(to, `,"type":`...), c.Type)
+	to = appendUnescaped(to, `,"type":"`, string(c.Type))
 	to = appendUnescaped(to, `,"at":"`, c.At)
-	if c.Pet != nil && err == nil {
+	if c.Pet != nil {
 		to, err = c.Pet.AppendJSON(append(to, `,"pet":`...))
 	}
 	if c.Order != nil && err == nil {
