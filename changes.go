@@ -22,7 +22,7 @@ func keepChanges(ctx context.Context, changes *usecase.Changes, o Options) {
 	repeat(ctx, func() bool {
 		began, err := changes.Begin(ctx)
 		if began && err == nil {
-			o.Logger.Warn("began to record changes again, because a service that does not record them had ended that")
+			o.Logger.Warn("began to record changes again, because a service that does not record them had ended the recording")
 		}
 		if err == nil {
 			err = changes.RemoveOld(ctx, cmp.Or(o.ChangesRetention, defaultChangesRetention))

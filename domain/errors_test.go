@@ -44,9 +44,3 @@ func TestMessageHasNoCause(t *testing.T) {
 		t.Errorf("Unavailable of an ErrUnavailable: got %v, want ping: %v", again, known)
 	}
 }
-
-func TestErrorsOfHostsHaveTheirMessage(t *testing.T) {
-	t.Parallel()
-	wantError(t, "Unauthenticated", domain.Unauthenticated("sign in"), domain.ErrUnauthenticated, domain.CodeMissingAPIKey, "sign in")
-	wantError(t, "Forbidden", domain.Forbidden("read only"), domain.ErrForbidden, domain.CodeForbidden, "read only")
-}

@@ -10,55 +10,45 @@ import (
 	"testing"
 )
 
-const (
-	module = "example.com/petstore/"
-	cmd    = "cmd/petstore/internal/"
-	sqlite = "repository/sqlite"
-	schema = sqlite + "/internal/schema"
-	file   = sqlite + "/internal/storefile"
-	apikey = "domain/apikey"
-	port   = "domain/port"
-	bind   = "delivery/internal/binding"
-	record = "delivery/internal/record"
-)
+const module = "example.com/petstore/"
 
 // imports lists the packages of the module that each package may import; nil allows all.
 var imports = map[string][]string{
-	"cmd/petstore":                     {"cmd/petstore/internal/cli"},
-	cmd + "cli":                        nil,
-	cmd + "serve":                      nil,
-	cmd + "telemetry":                  {"config"},
-	"domain":                           {},
-	apikey:                             {"domain"},
-	port:                               {"domain", apikey},
-	"usecase":                          {"domain", apikey, port},
-	"repository":                       {"domain", "repository/engine", "repository/sharedquery", "repository/groupcommit", "repository/freshness", "repository/sqltrace", apikey, port},
-	"repository/engine":                {},
-	"repository/groupcommit":           {"repository/engine"},
-	"repository/freshness":             {"repository/engine", "repository/sharedquery"},
-	"repository/sharedquery":           {},
-	"repository/sqltrace":              {},
-	"repository/folder":                {},
-	sqlite:                             {"repository/engine", schema, file},
-	file:                               {"repository/engine", "repository/folder"},
-	schema:                             {"repository/engine", file},
-	sqlite + "/backup":                 {"repository/engine", "repository/folder", sqlite, file, schema},
-	sqlite + "/internal/sqlitetest":    {"domain", "repository", "repository/engine", sqlite, "repository/storetest", sqlite + "/backup"},
-	"repository/postgres":              {"repository/engine"},
-	"repository/storecopy":             {"repository/engine"},
-	"repository/postgres/postgrestest": {},
-	"repository/enginetest":            {"repository/engine", sqlite, "repository/postgres", "repository/postgres/postgrestest"},
-	"repository/storetest":             {"domain", apikey, port},
-	bind:                               {"domain"},
-	record:                             {bind, "domain"},
-	"delivery/http":                    {bind, record, "domain", apikey},
-	"delivery/file":                    {record, "domain"},
-	"delivery/http/server":             {"delivery/http", "domain"},
-	"delivery/http/swagger":            {"delivery/http", "docs"},
-	"docs":                             {},
-	".":                                {"delivery/http", "docs", "domain", "repository", "repository/engine", "usecase", apikey, port},
-	"docs/generate":                    {"domain"},
-	"config":                           {"domain", apikey},
+	"cmd/petstore":                          {"cmd/petstore/internal/cli"},
+	"cmd/petstore/internal/cli":             nil,
+	"cmd/petstore/internal/serve":           nil,
+	"cmd/petstore/internal/telemetry":       {"config"},
+	"domain":                                {},
+	"domain/apikey":                         {"domain"},
+	"domain/port":                           {"domain", "domain/apikey"},
+	"usecase":                               {"domain", "domain/apikey", "domain/port"},
+	"repository":                            {"domain", "repository/engine", "repository/sharedquery", "repository/groupcommit", "repository/freshness", "repository/sqltrace", "domain/apikey", "domain/port"},
+	"repository/engine":                     {},
+	"repository/groupcommit":                {"repository/engine"},
+	"repository/freshness":                  {"repository/engine", "repository/sharedquery"},
+	"repository/sharedquery":                {},
+	"repository/sqltrace":                   {},
+	"repository/folder":                     {},
+	"repository/sqlite":                     {"repository/engine", "repository/sqlite/internal/schema", "repository/sqlite/internal/storefile"},
+	"repository/sqlite/internal/storefile":  {"repository/engine", "repository/folder"},
+	"repository/sqlite/internal/schema":     {"repository/engine", "repository/sqlite/internal/storefile"},
+	"repository/sqlite/backup":              {"repository/engine", "repository/folder", "repository/sqlite", "repository/sqlite/internal/storefile", "repository/sqlite/internal/schema"},
+	"repository/sqlite/internal/sqlitetest": {"domain", "repository", "repository/engine", "repository/sqlite", "repository/storetest", "repository/sqlite/backup"},
+	"repository/postgres":                   {"repository/engine"},
+	"repository/storecopy":                  {"repository/engine"},
+	"repository/postgres/postgrestest":      {},
+	"repository/enginetest":                 {"repository/engine", "repository/sqlite", "repository/postgres", "repository/postgres/postgrestest"},
+	"repository/storetest":                  {"domain", "domain/apikey", "domain/port"},
+	"delivery/internal/binding":             {"domain"},
+	"delivery/internal/record":              {"delivery/internal/binding", "domain"},
+	"delivery/http":                         {"delivery/internal/binding", "delivery/internal/record", "domain", "domain/apikey"},
+	"delivery/file":                         {"delivery/internal/record", "domain"},
+	"delivery/http/server":                  {"delivery/http", "domain"},
+	"delivery/http/swagger":                 {"delivery/http", "docs"},
+	"docs":                                  {},
+	".":                                     {"delivery/http", "docs", "domain", "repository", "repository/engine", "usecase", "domain/apikey", "domain/port"},
+	"docs/generate":                         {"domain"},
+	"config":                                {"domain", "domain/apikey"},
 }
 
 // A package that is not listed could import anything.

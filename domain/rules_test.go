@@ -13,12 +13,13 @@ func TestRules(t *testing.T) {
 	t.Parallel()
 	name := func(s string) error { return domain.NewPet{Name: s}.Validate() }
 	status := func(s domain.PetStatus) error { return domain.NewPet{Name: "Rex", Status: s}.Validate() }
-	page := func(limit int) error { return domain.PageRequest{Limit: limit}.Validate() }
+	of := func(limit int) domain.PageRequest { return domain.PageRequest{Limit: limit} }
+	page := func(limit int) error { return of(limit).Validate() }
 	pets := func(limit int, s domain.PetStatus) error {
-		return domain.PetQuery{PageRequest: domain.PageRequest{Limit: limit}, Status: s}.Validate()
+		return domain.PetQuery{PageRequest: of(limit), Status: s}.Validate()
 	}
 	orders := func(limit int, s domain.OrderStatus) error {
-		return domain.OrderQuery{PageRequest: domain.PageRequest{Limit: limit}, Status: s}.Validate()
+		return domain.OrderQuery{PageRequest: of(limit), Status: s}.Validate()
 	}
 	key := func(s string) error { return domain.IdempotencyKey{Caller: "till", Value: s}.Validate() }
 	const body, query, limit, petStatus = domain.CodeValidationFailed, domain.CodeInvalidParameter, "limit must be 1 to 100", "status " + domain.PetStatusRule
@@ -35,11 +36,9 @@ func TestRules(t *testing.T) {
 		{query, "status " + domain.OrderStatusRule, []error{orders(1, "placed"), orders(1, "delivered"), orders(1, "cancelled")}, []error{orders(1, "sold")}},
 		{query, limit, []error{page(1), page(100), pets(100, ""), orders(100, "")}, []error{page(-1), page(0), page(101), pets(101, ""), orders(0, "")}},
 		{query, limit + "; " + petStatus, nil, []error{pets(0, "lost")}},
-		{
-			domain.CodeInvalidIdempotencyKey, "Idempotency-Key must be 1 to 255 visible ASCII characters",
-			[]error{key("!"), key("~"), key(strings.Repeat("k", 255))},
-			[]error{key(""), key("a b"), key("a\x7f"), key("ü"), key(strings.Repeat("k", 256))},
-		},
+		{domain.CodeInvalidIdempotencyKey, "Idempotency-Key must be 1 to 255 visible ASCII characters", []error{key("!"), key("~"), key(strings.Repeat("k", 255))}, []error{
+			key(""), key("a b"), key("a\x7f"), key("ü"), key(strings.Repeat("k", 256)),
+		}},
 	} {
 		for i, err := range test.valid {
 			if err != nil {

@@ -19,13 +19,12 @@ func TestHashesOfAnotherLengthAreRejected(t *testing.T) {
 
 func TestDamagedRowsAreRejected(t *testing.T) {
 	t.Parallel()
-	zeros := sql.NullString{String: "sol\x00", Valid: true}
 	_, name := (&petModel{Name: "Re\x00"}).record()
-	_, pet := (&petModel{Name: "Rex", Status: zeros}).record()
+	_, pet := (&petModel{Name: "Rex", Status: sql.NullString{String: "sol\x00", Valid: true}}).record()
 	_, order := (&orderModel{Status: "\x00"}).record()
-	_, changeOfPet := (&changeModel{Type: "pet.added", Status: zeros}).record()
 	_, change := (&changeModel{Type: "pet.\x00"}).record()
-	for i, err := range []error{name, pet, order, changeOfPet, change} {
+	_, changeOfPet := (&changeModel{Type: "pet.added", Name: sql.NullString{String: "\x00", Valid: true}}).record()
+	for i, err := range []error{name, pet, order, change, changeOfPet} {
 		if err == nil {
 			t.Errorf("row %d: got no error", i)
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -76,9 +75,6 @@ func TestClientsSendTheRequests(t *testing.T) {
 			t.Parallel()
 			client := b.attack
 			if r.rate == 0 {
-				if _, err := exec.LookPath("wrk"); err != nil {
-					t.Fatalf("%v (make deps installs it)", err)
-				}
 				client, r.clients = b.wrk, 1
 			}
 			var gets, posts atomic.Int64

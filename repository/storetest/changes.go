@@ -160,9 +160,9 @@ func oldChangesAreRemovedAndAllAfterTheEnd(t *testing.T, s Store) {
 	end := func() bool {
 		return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) { return r.Changes.End(ctx) })
 	}
-	for i, keptAfter := range []int64{begun + 3000, begun + 3500} {
+	for i, want := range []int64{begun + 3000, begun + 3500} {
 		Equal(t, "whether there are more changes to remove", i == 0, end())
-		Equal(t, "Recording", domain.Recording{KeptAfter: keptAfter, Last: begun + 3500}, recordingOf(t, s))
+		Equal(t, "Recording", domain.Recording{KeptAfter: want, Last: begun + 3500}, recordingOf(t, s))
 	}
 	addPets(t, s, domain.NewPet{Name: "Tom"})
 	n, err := s.Changes().Count(t.Context())

@@ -81,7 +81,7 @@ func startCluster(t *testing.T, values ...string) *cluster {
 		_, err := c.find(t, "/leader").postgres.ExecContext(t.Context(), statement)
 		harness.Check(t, err)
 	}
-	for _, n := range c.nodes { // the service asks a standby first, and would not start without the database
+	for _, n := range c.nodes { // the service may connect to a standby first, and would not start without the database
 		harness.Eventually(t, n.name+" has the database", func() bool { return n.shop.PingContext(t.Context()) == nil })
 	}
 	return c

@@ -152,6 +152,18 @@ func TestEveryAlertHasSeverityRemedyAndUnitTest(t *testing.T) {
 	}
 }
 
+// increase and rate ignore the first value of a counter, so these panels add the values of counters that did not exist before.
+func TestGrafanaPanelsOfKeysShowTheFirstRequest(t *testing.T) {
+	t.Parallel()
+	queries := strings.Join(dashboardQueries(t), "\n")
+	for _, metric := range []string{"petstore_http_deprecated_requests_total", "petstore_http_rate_limited_requests_total"} {
+		counter := `max_over_time\(` + metric + `\{job=~"\$job"\}\[[^]]+\]`
+		if newCounters := regexp.MustCompile(counter + `\) unless ` + counter + ` offset [^)]+\)`); !newCounters.MatchString(queries) {
+			t.Errorf("no match for %s in the queries %s", newCounters, queries)
+		}
+	}
+}
+
 // A prometheusServer is the URL of a running Prometheus.
 type prometheusServer string
 
