@@ -14,8 +14,7 @@ import (
 // wantError tests the kind, the code and the message of the error of a value.
 func wantError(t *testing.T, value string, err error, kind domain.Kind, code domain.Code, message string) {
 	t.Helper()
-	want := &domain.Error{Kind: kind, Code: code, Message: message}
-	if diff := cmp.Diff(error(want), err); diff != "" {
+	if diff := cmp.Diff(error(&domain.Error{Kind: kind, Code: code, Message: message}), err); diff != "" {
 		t.Errorf("%s: error (-want +got)\n%s", value, diff)
 	}
 }

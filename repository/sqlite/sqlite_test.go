@@ -233,7 +233,9 @@ func TestCommitFailsWhenAnotherFileIsAtThePath(t *testing.T) {
 		check(t, err)
 		_, err = tx.ExecContext(t.Context(), "UPDATE pets SET name = 'Tom'")
 		check(t, err)
-		check(t, tx.(interface{ Raw(f func(conn any) error) error }).Raw(func(conn any) error {
+		check(t, tx.(interface {
+			Raw(f func(conn any) error) error
+		}).Raw(func(conn any) error {
 			conn.(*sqlite3.SQLiteConn).RegisterCommitHook(func() int { err = c.change(path); return 0 })
 			return nil
 		}))
