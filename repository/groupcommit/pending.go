@@ -5,13 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// inTxKey is a key for which only the contexts of functions have a value.
-type inTxKey struct{}
-
 // A pendingTx is a function in the queue or in a batch. Its caller may withdraw it until it
 // starts; then only the queue's goroutine uses it until done is closed.
 type pendingTx[R any] struct {
-	ctx     context.Context
+	ctx     context.Context // has a value for the queue, so that Do notices a nested call
 	fn      func(context.Context, R) error
 	taken   atomic.Bool // started or withdrawn
 	started bool
@@ -33,7 +30,7 @@ func (p *pendingTx[R]) withdraw() bool { return p.taken.CompareAndSwap(false, tr
 func (p *pendingTx[R]) run(repositories R) {
 	defer func() { p.panicked = recover() }()
 	p.err = nil // of an earlier run
-	p.err = p.fn(context.WithValue(context.WithoutCancel(p.ctx), inTxKey{}, true), repositories)
+	p.err = p.fn(context.WithoutCancel(p.ctx), repositories)
 }
 
 func (p *pendingTx[R]) failed() bool { return p.err != nil || p.panicked != nil }

@@ -27,7 +27,7 @@ const (
 var (
 	ErrQueueFull = errors.New("too many transactions are queued")
 	ErrClosed    = errors.New("the store is closed")
-	ErrNested    = errors.New("InTx was called within a transaction")
+	ErrNested    = errors.New("InTx was called within a transaction of the same store")
 	ErrGoexit    = errors.New("a transaction function called runtime.Goexit")
 )
 
@@ -102,7 +102,7 @@ func (q *Queue[R]) Waiting() int { return int(q.waiting.Load()) }
 // roll back the whole batch when a statement is interrupted. fn must not use its repositories in
 // another goroutine, or after its end.
 func (q *Queue[R]) Do(ctx context.Context, fn func(context.Context, R) error) error {
-	if ctx.Value(inTxKey{}) != nil {
+	if ctx.Value(q) != nil {
 		return ErrNested
 	}
 	if err := ctx.Err(); err != nil {
@@ -113,7 +113,7 @@ func (q *Queue[R]) Do(ctx context.Context, fn func(context.Context, R) error) er
 	if q.closing.Err() != nil {
 		return &Error{ErrClosed}
 	}
-	p := &pendingTx[R]{ctx: ctx, fn: fn, done: make(chan struct{})}
+	p := &pendingTx[R]{ctx: context.WithValue(ctx, q, true), fn: fn, done: make(chan struct{})}
 	select {
 	case q.queue <- p:
 	default:

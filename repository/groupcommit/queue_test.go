@@ -215,6 +215,20 @@ func TestNestedDoIsRejected(t *testing.T) {
 	q.wantNames(t)
 }
 
+// A host may have two stores.
+func TestDoWithinATransactionOfAnotherQueueRuns(t *testing.T) {
+	t.Parallel()
+	q, other := openQueue(t, false), openQueue(t, false)
+	check(t, q.Do(t.Context(), func(ctx context.Context, n names) error {
+		return errors.Join(n.add(ctx, "outer"), other.Do(ctx, func(ctx context.Context, n names) error {
+			storetest.WantError(t, "the error", q.Do(ctx, doNothing), groupcommit.ErrNested)
+			return n.add(ctx, "inner")
+		}))
+	}))
+	q.wantNames(t, "outer")
+	other.wantNames(t, "inner")
+}
+
 func TestFullQueueRejectsFunction(t *testing.T) {
 	t.Parallel()
 	q := openQueue(t, false)
