@@ -148,10 +148,22 @@ func openReaders(config *pgx.ConnConfig, size int, epoch *atomic.Uint64) *reader
 
 // openPool returns a pool of at most size connections, which it keeps open.
 func openPool(config *pgx.ConnConfig, size int, options ...stdlib.OptionOpenDB) *sql.DB {
-	pool := stdlib.OpenDB(*config, options...)
+	pool := sql.OpenDB(connector{stdlib.GetConnector(*config, options...)})
 	pool.SetMaxOpenConns(size)
 	pool.SetMaxIdleConns(size)
 	return pool
+}
+
+// A connector connects with errors that have no secret of the DSN.
+type connector struct{ driver.Connector }
+
+// Connect implements driver.Connector. Its error is a connectError.
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, connectError{err}
+	}
+	return conn, nil
 }
 
 // setDefaults adds the elements of defaults to params, except those that it has.

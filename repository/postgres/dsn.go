@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	errInvalidDSN = errors.New("the DSN is not a valid connection string, or its servicefile does not have its service: write it as postgres://user:password@host:5432/database?sslmode=verify-full, with special characters as %XX")
+	errInvalidDSN = errors.New("the DSN is not a valid connection string, or its servicefile does not have its service: write it as postgres://user:password@host:5432/database?sslmode=verify-full, with special characters as %XX, and among keywords an empty value as ''")
 	errTLSFiles   = errors.New("the files for TLS in the DSN cannot be used: sslrootcert must name certificates, sslcert and sslkey a certificate and its key, all in PEM format, and an encrypted key needs its sslpassword")
 )
 
@@ -40,7 +40,8 @@ func parseDSN(dsn string) (*pgx.ConnConfig, error) {
 // parse parses a DSN. It rejects a URL whose password contains a character that is not
 // escaped: after an @ the rest would be taken for a host, after a / or ? for a database. It
 // also rejects one that is not the whole DSN, as after a blank, or that has another scheme: pgx
-// would take it for a keyword or a value, and send it to another server.
+// would take it for a keyword or a value, and send it to another server. Last, it rejects keywords
+// of which one has no value, as in user= password=secret: the value would be password=secret.
 func parse(dsn string) (*pgx.ConnConfig, error) {
 	if scheme, rest, _ := strings.Cut(dsn, "://"); isScheme(scheme) {
 		authority, _, _ := strings.Cut(strings.ReplaceAll(rest, "?", "/"), "/")
@@ -52,7 +53,7 @@ func parse(dsn string) (*pgx.ConnConfig, error) {
 		return nil, errInvalidDSN
 	}
 	config, err := pgx.ParseConfig(dsn)
-	if err == nil && !strings.Contains(nameOfHosts(config), "@") && !hasURLAsKeyword(config) {
+	if err == nil && !strings.Contains(nameOfHosts(config), "@") && !strings.Contains(config.User+nameOfConfig(config), "=") && !hasURLAsKeyword(config) {
 		return config, nil
 	}
 	failure, unreadable := errors.AsType[*fs.PathError](err)
@@ -100,6 +101,10 @@ func nameOf(dsn string) string {
 	if err != nil {
 		return "(invalid DSN)"
 	}
+	return nameOfConfig(config)
+}
+
+func nameOfConfig(config *pgx.ConnConfig) string {
 	return fmt.Sprintf("%s on %s", cmp.Or(config.Database, config.User), nameOfHosts(config))
 }
 

@@ -1,11 +1,13 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 
@@ -81,6 +83,45 @@ func isLost(err error) bool {
 	return !connecting && failureOf(err) == engine.FailureConnection
 }
 
+// A connectError is why no connection was made. Its text is made of causes that have no part of the
+// DSN but hosts and ports. Those of pgx and of the server quote user, database and parameters, and a
+// mistake in the DSN makes the password any of these.
+type connectError struct{ err error }
+
+func (e connectError) Error() string { return strings.Join(slices.Compact(causesOf(e.err)), "; ") }
+
+func (e connectError) Unwrap() error { return e.err }
+
+// causesOf returns the texts of the errors that err wraps, without those that wrap them. Hosts with
+// TLS are tried again without it, so a text may be there twice in succession.
+func causesOf(err error) (texts []string) {
+	if several, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // err itself
+		for _, err := range several.Unwrap() {
+			texts = append(texts, causesOf(err)...)
+		}
+		return texts
+	}
+	switch cause := err.(type) { //nolint:errorlint // err itself
+	case *pgconn.PgError:
+		return []string{cmp.Or(refusals[cause.Code], "the server refused the connection (SQLSTATE "+cause.Code+"): correct the DSN; the log of the server says why")}
+	case net.Error: // with the address
+		return []string{cause.Error()}
+	}
+	if wrapped := errors.Unwrap(err); wrapped != nil {
+		return causesOf(wrapped)
+	}
+	return []string{err.Error()}
+}
+
+// refusals are the causes and remedies of a server that accepts no connection, by SQLSTATE.
+var refusals = map[string]string{
+	"28000": "the server does not let the user of the DSN connect to the database from here: correct the DSN, or pg_hba.conf of the server",
+	"28P01": "the password is wrong: correct user and password of the DSN",
+	"3D000": "the database does not exist: create it with CREATE DATABASE, or correct the DSN",
+	"53300": "the server has too many connections: raise its max_connections, or reduce database.max_open_conns",
+	"57P03": "the server is starting or stopping: try again when it has started",
+}
+
 // withRemedy returns an error of open as one line with the cause and the remedy.
 func withRemedy(err error) error {
 	for _, known := range []error{errReadOnly, errNotSynchronous, errPooled, errCopying, engine.ErrInUse} {
@@ -89,13 +130,13 @@ func withRemedy(err error) error {
 		}
 	}
 	cause := strings.Join(strings.Fields(err.Error()), " ")
-	if failure, ok := errors.AsType[*pgconn.PgError](err); ok {
-		cause = failure.Message
-		if remedy, known := remedies[failure.Code]; known {
-			return errors.New(cause + ": " + remedy)
-		}
-	}
+	failure, answered := errors.AsType[*pgconn.PgError](err)
+	refused, connecting := errors.AsType[connectError](err)
 	switch {
+	case answered && connecting:
+		return errors.New(refused.Error())
+	case answered:
+		return errors.New(failure.Message + remedies[failure.Code])
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, context.DeadlineExceeded):
@@ -106,16 +147,11 @@ func withRemedy(err error) error {
 	return errors.New(cause)
 }
 
-// remedies are for errors of the server, by SQLSTATE.
+// remedies are for the texts of errors of the server, by SQLSTATE.
 var remedies = map[string]string{
-	"28000": "correct the DSN, or pg_hba.conf of the server",
-	"28P01": "correct user and password of the DSN",
-	"3D000": "create the database with CREATE DATABASE, or correct the DSN",
-	"42501": "use the owner of the schema and its tables (for a service: run petstore migrate up as the owner, set database.migrate to false, and grant the user SELECT, INSERT, UPDATE and DELETE on all tables)",
-	"42P01": "the store is incomplete, restore a backup",
-	"53300": "raise max_connections of the server, or reduce database.max_open_conns",
-	"55P03": "another process holds a lock, try again when it has ended",
-	"57P03": "try again when the server has started",
+	"42501": ": use the owner of the schema and its tables (for a service: run petstore migrate up as the owner, set database.migrate to false, and grant the user SELECT, INSERT, UPDATE and DELETE on all tables)",
+	"42P01": ": the store is incomplete, restore a backup",
+	"55P03": ": another process holds a lock, try again when it has ended",
 }
 
 // notices collect the warnings of a connection.

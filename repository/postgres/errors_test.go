@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -85,7 +86,7 @@ func TestServerThatRejectsConnectionsIsUnavailableUntilItAcceptsThem(t *testing.
 	t.Parallel()
 	dsn := server.NewDatabase(t)
 	name := databaseOf(t, dsn)
-	user := name + "_owner"
+	user := name + "_secret"
 	check(t, server.Exec(t.Context(), "CREATE ROLE "+user+" LOGIN; ALTER DATABASE "+name+" OWNER TO "+user))
 	store := open(t, postgrestest.With(dsn, "user", user), repository.Options{Migrate: true})
 	for _, alter := range []struct{ subject, reject, accept string }{
@@ -197,9 +198,13 @@ func wantAllUnavailable(t *testing.T, s *repository.Store) {
 	}
 }
 
+// wantUnavailable expects an ErrUnavailable whose cause, which is logged, has no user of the DSN.
 func wantUnavailable(t *testing.T, call string, err error) {
 	t.Helper()
 	storetest.WantError(t, call, err, domain.ErrUnavailable)
+	if known, ok := errors.AsType[*domain.Error](err); ok && strings.Contains(known.Cause.Error(), "secret") {
+		t.Errorf("%s: got the cause %v, want none with the user", call, known.Cause)
+	}
 }
 
 // wantAvailable expects that transactions and concurrent reads succeed.

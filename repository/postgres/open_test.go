@@ -77,10 +77,20 @@ func TestOpenReportsErrorsWithRemedyAndWithoutSecrets(t *testing.T) {
 		{"host=127.0.0.1 password=secret sslmode=require sslcert=" + empty + " sslkey=" + key, "sslcert and sslkey a certificate and its key"},
 		{"host=127.0.0.1 password=secret application_name=http://x?y sslmode=require sslcert=" + empty, "sslcert and sslkey a certificate and its key"},
 		{"host=127.0.0.1 password=secret sslmode=require sslcert=" + encrypted + " sslkey=" + encrypted, "an encrypted key needs its sslpassword"},
+		{"host=127.0.0.1 user= password=secret dbname=pets", "an empty value as ''"},
+		{"host= password=secret dbname=pets", "open the store (invalid DSN): "},
+		{"host=127.0.0.1 dbname= password=secret", "open the store (invalid DSN): "},
+		{"host=127.0.0.1;user=pets;password=secret", "open the store (invalid DSN): "},
 		{"host=127.0.0.1 password=secret service=pets servicefile=" + empty, "its servicefile does not have its service: write it as postgres://"},
 		{"host=127.0.0.1 password=secret service=pets servicefile=/none/pg_service.conf", "its servicefile does not have its service: write it as postgres://"},
-		{postgrestest.With(postgrestest.With(dsn, "password", "secret"), "dbname", "missing"), "create the database"},
-		{postgrestest.With(postgrestest.With(dsn, "password", "secret"), "user", "missing"), "correct the DSN"},
+		{postgrestest.With(postgrestest.With(dsn, "password", "secret"), "dbname", "missing"), "the database does not exist: create it"},
+		{postgrestest.With(postgrestest.With(dsn, "password", "secret"), "user", "missing"), "the server does not let the user of the DSN connect"},
+		// The rest of a password, or all of it, in other places.
+		{postgrestest.With(dsn, "user", "secret"), "the server does not let the user of the DSN connect"},
+		{dsn + " secret=1", "the server refused the connection (SQLSTATE 42704): correct the DSN"},
+		{dsn + " options= password=secret", "the server refused the connection (SQLSTATE "},
+		{dsn + " timezone= password=secret", "the server refused the connection (SQLSTATE 22023): correct the DSN"},
+		{postgrestest.With(dsn, "host", "127.0.0.1,127.0.0.1") + " user=secret port=1,2", "connection refused; dial tcp 127.0.0.1:2"},
 	} {
 		wantOpenError(t, test.dsn, repository.Options{Migrate: true}, test.want)
 	}

@@ -25,7 +25,7 @@ const minVersion = 140000
 // prepare checks the server and the schema of the store, and creates or migrates it if o
 // allows that.
 func prepare(ctx context.Context, config *pgx.ConnConfig, o engine.Options) (schema engine.Schema, err error) {
-	pool := stdlib.OpenDB(*config)
+	pool := sql.OpenDB(connector{stdlib.GetConnector(*config)})
 	defer func() { err = errors.Join(err, pool.Close()) }()
 	synchronousCommit, err := checkServer(ctx, pool)
 	if err != nil {
