@@ -42,7 +42,7 @@ func read(text string, format file.Format) []string {
 }
 
 const (
-	integerRule = "must be a 64-bit integer without fraction or exponent"
+	integerRule = "must be a 64-bit integer in digits, after a minus sign if it is below 0"
 	notUTF8     = "the text is not valid UTF-8: convert the file to UTF-8"
 	closeQuote  = `: close it; if it belongs to the value, quote the field, and write "" for the quote`
 	columnsRule = "the columns are name, categoryId and, optionally, id and status, in any order"
@@ -109,6 +109,7 @@ func TestReadCSV(t *testing.T) {
 		"id too large":       {"id,name,categoryId\n9223372036854775808,Rex,7\n", []string{`2 "9223372036854775808,Rex,7": id ` + integerRule}},
 		"number with spaces": {"name,categoryId\nRex, 7\n", []string{`2 "Rex, 7": categoryId ` + integerRule}},
 		"number with a plus": {"name,categoryId\nRex,+7\n", []string{`2 "Rex,+7": categoryId ` + integerRule}},
+		"minus zero":         {"name,categoryId\nRex,-0\nTom,-00\nBob,-07\n", []string{`2 "Rex,-0": categoryId ` + integerRule, `3 "Tom,-00": categoryId ` + integerRule, `4 0 "Bob" -7 ""`}},
 
 		"quote within a field":     {"name,categoryId\nRex 5\" dog,7\nTom,8\n", []string{`2 "Rex 5\" dog,7": a quote is within a field: quote the field, and write "" for the quote`, `3 0 "Tom" 8 ""`}},
 		"text after a quote":       {"name,categoryId\n\"Rex\"x,7\nTom,8\n", []string{`2 "\"Rex\"x,7": text follows a closing quote: write "" for a quote within a quoted field`, `3 0 "Tom" 8 ""`}},

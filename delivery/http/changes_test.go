@@ -221,7 +221,7 @@ func TestStreamSendsChanges(t *testing.T) {
 		`"order":{"id":1,"petId":1,"status":"placed","createdAt":"2026-11-20T12:00:00.000Z","updatedAt":"2026-11-20T12:00:00.000Z"}`)
 	changes.wantEvent(t, placed)
 	s.stream(t, get("/v1/changes?after=1", acceptEvents, fmt.Sprint("Last-Event-ID: ", begin+251))).wantEvent(t, placed)
-	for _, id := range []string{"x", "-1", ""} {
+	for _, id := range []string{"x", "-1", "-0", ""} {
 		s.expect(t, get("/v1/changes", acceptEvents, "Last-Event-ID: "+id), rejected(400, "invalid_parameter", "Last-Event-ID must be one integer of at least 0"))
 	}
 	s.expect(t, get("/v1/changes?limit=1", "Accept: */*"), ok("").withHeader("Content-Type: application/json"))

@@ -138,7 +138,9 @@ func parseNewPet(body []byte) (pet domain.NewPet, code string, rules []string) {
 		rules = append(rules, "name "+domain.PetNameRule)
 	}
 	decode("categoryId", binding.IntegerRule, true, func(text []byte) (err error) {
-		pet.CategoryID, err = strconv.ParseInt(string(text), 10, 64)
+		if pet.CategoryID, err = strconv.ParseInt(string(text), 10, 64); string(text) == "-0" {
+			err = strconv.ErrSyntax
+		}
 		return err
 	})
 	if decode("status", "must be a string", false, text(&pet.Status)) && !petStatus.MatchString(string(pet.Status)) {
@@ -308,7 +310,7 @@ var querySeeds = []string{
 	"status=", "status", "status=gone", "status=Sold", "status=Placed", "status=sold%20", "status=sold,pending", "status=sold&status=sold",
 	"status=sold&status=pending", "status=placed&status=placed", "status='", "status=%ff", "petId=1", "petId=2", "petId=0", "petId=4711",
 	"petId=1&limit=1", "petId=2&status=cancelled&limit=1", "petId=", "petId=x", "petId=%2B1", "petId=-1", "petId=-0", "petId=1.0",
-	"categoryId=7", "categoryId=-1&limit=3", "categoryId=-1&status=sold&limit=1", "categoryId=0", "categoryId=-0", "categoryId=", "categoryId=x",
+	"categoryId=7", "categoryId=-1&limit=3", "categoryId=-01&limit=3", "categoryId=-1&status=sold&limit=1", "categoryId=0", "categoryId=-0", "categoryId=", "categoryId=x",
 	"categoryId=-9223372036854775808", "categoryId=-9223372036854775809", "categoryId=7&categoryId=7", "categoryId=7&petId=x",
 	"petId=9223372036854775808", "petId=1&petId=1", "limit=0&status=gone&after=x", // several
 	"status=%", "status=%4", "limit=%zz", "x=%zz", "%zz=1", "x=%", "a;b", "limit=5;status=sold", "x=a;b", "%00=1", "\xff", // malformed
@@ -330,7 +332,7 @@ func (s *testServer) checkList(t *testing.T, path, query string, all []listed, s
 			return missing
 		}
 		n, err := strconv.ParseInt(texts[0], 10, 64)
-		if len(texts) > 1 || !regexp.MustCompile(`^(-[1-9])?[0-9]*$`).MatchString(texts[0]) || err != nil || n < smallest || n > largest {
+		if len(texts) > 1 || !regexp.MustCompile(`^-?[0-9]+$`).MatchString(texts[0]) || n == 0 && texts[0][0] == '-' || err != nil || n < smallest || n > largest {
 			invalid = append(invalid, name)
 		}
 		return n

@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"reflect"
 	"strconv"
-	"strings"
 
 	"example.com/petstore/domain"
 )
@@ -52,7 +51,7 @@ func decodeParameter(values []string, field reflect.Value) (rule string) {
 	}
 	number, ok := ParseInt64(values[0])
 	switch {
-	case !ok, strings.HasPrefix(values[0], "-0"): // which is not in plain digits
+	case !ok:
 		return IntegerRule
 	case field.Kind() == reflect.Pointer:
 		field.Set(reflect.ValueOf(&number))
@@ -63,13 +62,10 @@ func decodeParameter(values []string, field reflect.Value) (rule string) {
 }
 
 // IntegerRule is the rule of int64 values.
-const IntegerRule = "must be a 64-bit integer without fraction or exponent"
+const IntegerRule = "must be a 64-bit integer in digits, after a minus sign if it is below 0"
 
-// ParseInt64 parses decimal digits, after a minus sign if the number is negative.
+// ParseInt64 parses a text that satisfies IntegerRule.
 func ParseInt64(s string) (int64, bool) {
-	if strings.HasPrefix(s, "+") {
-		return 0, false
-	}
 	number, err := strconv.ParseInt(s, 10, 64)
-	return number, err == nil
+	return number, err == nil && s[0] != '+' && (s[0] != '-' || number < 0)
 }
