@@ -71,14 +71,23 @@ func (p Pet) New() NewPet { return NewPet{Name: p.Name, CategoryID: p.CategoryID
 // ValidPetName reports whether name satisfies PetNameRule.
 func ValidPetName(name string) bool { return ValidName(name, maxPetName) }
 
-// ValidName reports whether name is valid UTF-8 of 1 to maxLen characters, not only white space, none
-// of Unicode class Cc, no noncharacters.
+// ValidName reports whether name is valid UTF-8 of 1 to maxLen characters, at least one of them not
+// blank, none of Unicode class Cc, no noncharacters.
 func ValidName(name string, maxLen int) bool {
 	return utf8.ValidString(name) &&
 		utf8.RuneCountInString(name) <= maxLen &&
-		strings.TrimSpace(name) != "" &&
+		strings.TrimLeftFunc(name, isBlank) != "" &&
 		strings.IndexFunc(name, unicode.IsControl) < 0 &&
 		strings.IndexFunc(name, IsNoncharacter) < 0
+}
+
+// isBlank reports whether r is white space, or has Unicode's property Default_Ignorable_Code_Point,
+// as U+200B has: it is invisible. The property is derived as in DerivedCoreProperties.txt of Unicode.
+func isBlank(r rune) bool {
+	annotation, hieroglyph := 0xfff9 <= r && r <= 0xfffb, 0x13430 <= r && r <= 0x13440 // visible format characters
+	return unicode.IsSpace(r) ||
+		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Cf, unicode.Variation_Selector) &&
+			!unicode.Is(unicode.Prepended_Concatenation_Mark, r) && !annotation && !hieroglyph
 }
 
 // IsNoncharacter reports whether r is one of the code points that Unicode reserves for

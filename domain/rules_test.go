@@ -28,8 +28,9 @@ func TestRules(t *testing.T) {
 		rule           string
 		valid, invalid []error
 	}{
-		{body, "name " + domain.PetNameRule, []error{name("a"), name(" Rex "), name(strings.Repeat("ü", 200))}, []error{
+		{body, "name " + domain.PetNameRule, []error{name("a"), name(" Rex "), name(strings.Repeat("ü", 200)), name("\u200b\u0600"), name("\ufff9"), name("\U00013430")}, []error{
 			name(""), name("\u2003\u00a0"), name(strings.Repeat("a", 201)), name("\x00a"), name("a\u0085"), name("\xff"), name("\uffff"), name("\U0010fffea"),
+			name("\u200b"), name("\ufeff"), name(" \u2060\u3164"), name("\u034f\ufe0f"), name("\U0001bca0\U0001d173\U000e0fff"),
 		}},
 		{body, petStatus, []error{status(""), status("available"), status("pending"), status("sold")}, []error{status("Sold"), status("placed"), status(" ")}},
 		{query, petStatus, []error{pets(1, ""), pets(1, "sold")}, []error{pets(1, "lost")}},

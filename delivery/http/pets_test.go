@@ -55,6 +55,7 @@ func petSeeds() []string {
 	for _, name := range []string{
 		`null`, `7`, `true`, `["Rex"]`, `{"first":"Rex"}`, `""`, `"   "`, `"\u00a0\u202f"`, `"\u3000\u2003\u2028\u205f\u1680"`, `" \u00a0\u3000"`, "\"R\u0085ex\"",
 		`"R\u0000ex"`, `"R\nex"`, `"R\tex"`, `"R\u001bex"`, `"R\u007fex"`, `"R\u0085ex"`, `"R\u009fex"`, `"Rex\n"`, `"R\x65x"`, `"\"\\\/\b\f\n\r\t"`,
+		`"\u200b"`, `"\ufeff"`, `"\u00ad \u3164\udb40\udc01"`, `"\u200bx"`, `"\ufffb"`, "\"\U000e0001\"",
 		`"x"`, `"  Rex  "`, `"<b>R&amp;D</b>"`, `"'; DROP TABLE pets; --"`, `"\"R\\ex\""`, `"R\u2028ex"`, `"\ud83d\udc36"`, `"e\u0301\u00e9\u212b"`, `"\u200b\u202e\ufeff"`, `"\ufffd"`,
 		`"R\ud83dx"`, `"R\ude00x"`, `"\ude00\ud83d"`, "\"R\uffffx\"", `"R\uFDD0x"`, "\"R\U0010fffe\"", `"R\ud83f\udfff"`,
 		`"` + strings.Repeat("x", 200) + `"`, `"` + strings.Repeat("x", 201) + `"`, `"` + strings.Repeat("🐶", 200) + `"`, `"` + strings.Repeat("🐶", 201) + `"`,
@@ -105,6 +106,10 @@ func FuzzCreatePet(f *testing.F) {
 	})
 }
 
+// visible matches a text with a character that is neither white space nor default-ignorable, as perl lists them.
+var visible = regexp.MustCompile(`[^\s\p{Z}\x{85}\x{AD}\x{34F}\x{61C}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{200B}-\x{200F}` +
+	`\x{202A}-\x{202E}\x{2060}-\x{206F}\x{3164}\x{FE00}-\x{FE0F}\x{FEFF}\x{FFA0}\x{FFF0}-\x{FFF8}\x{1BCA0}-\x{1BCA3}\x{1D173}-\x{1D17A}\x{E0000}-\x{E0FFF}]`)
+
 // parseNewPet is a second implementation of the documented rules, with encoding/json. It returns the
 // code of the error, and the rules that a body breaks.
 func parseNewPet(body []byte) (pet domain.NewPet, code string, rules []string) {
@@ -134,7 +139,7 @@ func parseNewPet(body []byte) (pet domain.NewPet, code string, rules []string) {
 		return func(text []byte) error { return json.Unmarshal(text, target) }
 	}
 	hasName := decode("name", "must be a string", true, text(&pet.Name))
-	if hasName && (!regexp.MustCompile(`^\P{Cc}{1,200}$`).MatchString(pet.Name) || !regexp.MustCompile(`[^\s\p{Z}\x{85}]`).MatchString(pet.Name)) {
+	if hasName && (!regexp.MustCompile(`^\P{Cc}{1,200}$`).MatchString(pet.Name) || !visible.MatchString(pet.Name)) {
 		rules = append(rules, "name "+domain.PetNameRule)
 	}
 	decode("categoryId", binding.IntegerRule, true, func(text []byte) (err error) {

@@ -10,7 +10,7 @@ import (
 
 // A NewPet is the JSON of an animal to add. Its fields are nil if the member is absent.
 type NewPet struct {
-	// The animal's name: 1 to 200 characters, not blank, without control characters or noncharacters such as U+FFFF.
+	// The animal's name: 1 to 200 characters, not blank or invisible, without control characters or noncharacters such as U+FFFF.
 	Name *string `json:"name" validate:"required,petname" example:"Rex"`
 	// Identifier of the category the animal belongs to.
 	CategoryID *int64 `json:"categoryId" validate:"required" format:"int64" example:"7"`
@@ -31,7 +31,7 @@ func (n NewPet) Pet() domain.NewPet {
 type Pet struct {
 	// Unique identifier, assigned by the service on creation.
 	ID int64 `json:"id" validate:"required" format:"int64" example:"1"`
-	// The animal's name: 1 to 200 characters, not blank, without control characters or noncharacters such as U+FFFF.
+	// The animal's name: 1 to 200 characters, not blank or invisible, without control characters or noncharacters such as U+FFFF.
 	Name string `json:"name" validate:"required" example:"Rex"`
 	// Identifier of the category the animal belongs to.
 	CategoryID int64 `json:"categoryId" validate:"required" format:"int64" example:"7"`
