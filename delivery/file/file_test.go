@@ -138,7 +138,8 @@ func TestReadNDJSON(t *testing.T) {
 	testRead(t, file.NDJSON, map[string]readCase{
 		"all members":         {`{"status":"sold","categoryId":-7,"id":9,"name":"Rex"}` + "\r\n", []string{`1 9 "Rex" -7 "sold"`}},
 		"required members":    {"{\"name\":\"Rex\",\"categoryId\":7}\n{\"name\":\"Tom\",\"categoryId\":8}", []string{`1 0 "Rex" 7 ""`, `2 0 "Tom" 8 ""`}},
-		"unknown member":      {`{"name":"Rex","categoryId":7,"colour":"red"}`, []string{`1 0 "Rex" 7 ""`}},
+		"unknown member":      {`{"name":"Rex","price":1,"categoryId":7,"":2}`, []string{`1 "{\"name\":\"Rex\",\"price\":1,\"categoryId\":7,\"\":2}": the row has the unknown member "price": remove it or correct its name`}},
+		"other letter case":   {`{"Name":"Rex","categoryId":7,"ID":1}`, []string{`1 "{\"Name\":\"Rex\",\"categoryId\":7,\"ID\":1}": name must be spelt name, not "Name"; id must be spelt id, not "ID"`}},
 		"escapes":             {`{"name":"\u00e4 \"b\"","categoryId":7}`, []string{`1 0 "ä \"b\"" 7 ""`}},
 		"byte order mark":     {"\ufeff{\"name\":\"Rex\",\"categoryId\":7}\n", []string{`1 0 "Rex" 7 ""`}},
 		"no bytes":            {"", nil},

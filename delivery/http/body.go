@@ -129,7 +129,7 @@ var contentTypeJSON = []string{"application/json"}
 
 // bindBody decodes the JSON object in the body of a request and validates the tags of T.
 // The fields of T are pointers, nil if the member is absent. Errors are those of the first
-// check that fails: media type, size, JSON, values.
+// check that fails: media type, size, JSON, values, the query.
 func bindBody[T any](c *gin.Context) (body T, err error) {
 	if err := checkMediaType(c.Request.Header); err != nil {
 		return body, err
@@ -138,7 +138,20 @@ func bindBody[T any](c *gin.Context) (body T, err error) {
 	if err != nil {
 		return body, readError(err)
 	}
-	return binding.JSON[T](raw, "the body")
+	if body, err = binding.JSON[T](raw, "the body", false); err != nil {
+		return body, err
+	}
+	return body, rejectParameters(c)
+}
+
+// rejectParameters returns an ErrInvalid (invalid_parameter) if a request has a query, for an operation
+// without parameters.
+func rejectParameters(c *gin.Context) error {
+	if c.Request.URL.RawQuery == "" {
+		return nil
+	}
+	_, err := binding.Query[struct{}](c.Request.URL.RawQuery)
+	return err
 }
 
 // checkMediaType returns an errUnsupportedMediaType unless the body is application/json in UTF-8
@@ -180,9 +193,12 @@ func unsupportedMediaType(message string) error {
 }
 
 // pathID returns the id in the path parameter petId or orderId of a record "pet" or
-// "order". For an id that is not an int64 the error is an ErrNotFound with the code: no
-// record has such an id.
+// "order", if the request has no query. For an id that is not an int64 the error is an
+// ErrNotFound with the code: no record has such an id.
 func pathID(c *gin.Context, record string, notFound domain.Code) (int64, error) {
+	if err := rejectParameters(c); err != nil {
+		return 0, err
+	}
 	id, ok := binding.ParseInt64(c.Param(record + "Id"))
 	if !ok {
 		return 0, &domain.Error{Kind: domain.ErrNotFound, Code: notFound, Message: "there is no " + record + " with this id"}

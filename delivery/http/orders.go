@@ -72,7 +72,7 @@ func (a *API) listOrders(c *gin.Context) error {
 //	@Param			Idempotency-Key	header		string		false	"Identifies the retries of one request"
 //	@Param			order			body		newOrder	true	"The animal to order"
 //	@Success		201				{object}	record.Order		"The order. Send its `id` as `orderId` to deliverOrder or cancelOrder."
-//	@Failure		400				{object}	errorBody	"invalid_json, validation_failed, invalid_idempotency_key"
+//	@Failure		400				{object}	errorBody	"invalid_json, validation_failed, unknown_parameter, invalid_idempotency_key"
 //	@Failure		404				{object}	errorBody	"pet_not_found"
 //	@Failure		409				{object}	errorBody	"idempotency_in_progress, pet_not_available"
 //	@Failure		401,403,408,413,415,422,429,500,503	{object}	errorBody
@@ -101,6 +101,7 @@ func (a *API) placeOrder(c *gin.Context) error {
 //	@Tags			Store
 //	@Param			orderId	path		int64		true	"Identifier of the order to return"	format(int64)
 //	@Success		200		{object}	record.Order		"The order"
+//	@Failure		400		{object}	errorBody	"unknown_parameter"
 //	@Failure		404		{object}	errorBody	"order_not_found"
 //	@Failure		401,403,429,500,503	{object}	errorBody
 //	@Router			/store/orders/{orderId} [get]
@@ -116,6 +117,7 @@ func (a *API) getOrder(c *gin.Context) error {
 //	@Tags			Store
 //	@Param			orderId	path		int64		true	"Identifier of the order to deliver"	format(int64)
 //	@Success		200		{object}	record.Order		"The delivered order"
+//	@Failure		400		{object}	errorBody	"unknown_parameter"
 //	@Failure		404		{object}	errorBody	"order_not_found"
 //	@Failure		409		{object}	errorBody	"order_state_conflict"
 //	@Failure		401,403,429,500,503	{object}	errorBody
@@ -132,6 +134,7 @@ func (a *API) deliverOrder(c *gin.Context) error {
 //	@Tags			Store
 //	@Param			orderId	path		int64		true	"Identifier of the order to cancel"	format(int64)
 //	@Success		200		{object}	record.Order		"The cancelled order"
+//	@Failure		400		{object}	errorBody	"unknown_parameter"
 //	@Failure		404		{object}	errorBody	"order_not_found"
 //	@Failure		409		{object}	errorBody	"order_state_conflict"
 //	@Failure		401,403,429,500,503	{object}	errorBody

@@ -66,7 +66,7 @@ func (a *API) listPets(c *gin.Context) error {
 //	@Param			Idempotency-Key	header		string		false	"Identifies the retries of one request"
 //	@Param			pet				body		record.NewPet		true	"The animal"
 //	@Success		201				{object}	record.Pet			"The created animal. Send its `id` as `petId` to placeOrder."
-//	@Failure		400	{object}	errorBody	"invalid_json, validation_failed, invalid_idempotency_key"
+//	@Failure		400	{object}	errorBody	"invalid_json, validation_failed, unknown_parameter, invalid_idempotency_key"
 //	@Failure		409	{object}	errorBody	"idempotency_in_progress"
 //	@Failure		401,403,408,413,415,422,429,500,503	{object}	errorBody
 //	@Router			/pets [post]
@@ -94,6 +94,7 @@ func (a *API) createPet(c *gin.Context) error {
 //	@Tags			Pets
 //	@Param			petId	path		int64		true	"Identifier of the animal to return"	format(int64)
 //	@Success		200		{object}	record.Pet			"The animal"
+//	@Failure		400		{object}	errorBody	"unknown_parameter"
 //	@Failure		404		{object}	errorBody	"pet_not_found"
 //	@Failure		401,403,410,429,500,503	{object}	errorBody
 //	@Deprecated

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -120,20 +121,28 @@ func parseNewPet(body []byte) (pet domain.NewPet, code string, rules []string) {
 	case json.Unmarshal(body, &members) != nil, members == nil, !isIJSON(body):
 		return pet, "invalid_json", nil
 	}
-	// decode returns whether a member is present and has the right type.
+	names := memberNames(body)
+	// decode returns whether a member is present, has the right type, and occurs in no other spelling.
 	decode := func(name, typeRule string, required bool, decode func(text []byte) error) bool {
 		member, present := members[name]
+		other := slices.IndexFunc(names, func(n string) bool { return n != name && regexp.MustCompile("(?i)^"+name+"$").MatchString(n) })
+		rule := ""
 		switch {
-		case !present && required:
-			rules = append(rules, name+" is required")
 		case string(member) == "null":
-			rules = append(rules, name+" must not be null")
+			rule = " must not be null"
 		case present && decode(member) != nil:
-			rules = append(rules, name+" "+typeRule)
-		default:
-			return present
+			rule = " " + typeRule
 		}
-		return false
+		switch {
+		case other >= 0 && (rule == "" || other < slices.Index(names, name)): // the first violation of a member is reported
+			rule = fmt.Sprintf(" must be spelt %s, not %q", name, names[other])
+		case !present && required:
+			rule = " is required"
+		}
+		if rule != "" {
+			rules = append(rules, name+rule)
+		}
+		return present && rule == ""
 	}
 	text := func(target any) func([]byte) error {
 		return func(text []byte) error { return json.Unmarshal(text, target) }
@@ -155,6 +164,18 @@ func parseNewPet(body []byte) (pet domain.NewPet, code string, rules []string) {
 		return pet, "validation_failed", rules
 	}
 	return pet, "", nil
+}
+
+// memberNames returns the names of a JSON object in their order.
+func memberNames(object []byte) (names []string) {
+	decoder := json.NewDecoder(bytes.NewReader(object))
+	_, _ = decoder.Token() // the object is valid
+	for decoder.More() {
+		name, _ := decoder.Token()
+		names = append(names, name.(string))
+		_ = decoder.Decode(new(json.RawMessage))
+	}
+	return names
 }
 
 // isIJSON reports whether a text is JSON in which no object has a duplicate name (which jsontext checks,
@@ -260,7 +281,7 @@ func TestPageIsReadAgainOnlyAfterItChanges(t *testing.T) {
 	s.expect(t, get("/v1/pets"), ok(`[{"id":1,"name":"1","categoryId":0,"status":"sold"},{"id":2,"name":"2","categoryId":0}]`))
 	page := s.expect(t, get("/v1/pets?limit=1"), ok(""))
 	s.createPets(t, domain.NewPet{Name: "3"}) // after this page, which has a next one
-	for _, path := range []string{"/v1/pets?limit=1", "/v1/pets?limit=01&after=0", "/v1/pets?unknown=x&limit=1"} {
+	for _, path := range []string{"/v1/pets?limit=1", "/v1/pets?limit=01&after=0", "/v1/pets?%6Cimit=1"} {
 		s.expect(t, get(path), ok(string(page.body)))
 	}
 	wantReads(5, 4)
@@ -273,6 +294,37 @@ func TestPageIsReadAgainOnlyAfterItChanges(t *testing.T) {
 	s.expect(t, get("/v1/pets?categoryId=-9223372036854775808"), ok(`[]`))
 	if orders := s.expect(t, get("/v1/store/orders"), ok("")); len(orders.body) < 10 {
 		t.Errorf("got the orders %s, want one", orders.body)
+	}
+}
+
+func TestUnknownParameterIsRejected(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	for _, r := range documentedOperations() {
+		path := r.path
+		r.body = `{"name":"Rex","categoryId":7,"petId":1}`
+		for query, message := range map[string]string{
+			"x":        `"x" is not a parameter of this operation`,
+			"=":        `"" is not a parameter of this operation`,
+			"%0A%ff=1": `"\n\xff" is not a parameter of this operation`,
+			"%zz":      "the query string is malformed",
+			s.key:      "the query has a parameter that this operation does not have",
+		} {
+			r.path = path + "?" + query
+			s.expect(t, r, rejected(400, "invalid_parameter", message))
+		}
+	}
+	for query, want := range map[string]string{
+		"statuss=sold": `"statuss" is not a parameter of this operation: did you mean status?`,
+		"categoryID=7": `"categoryID" is not a parameter of this operation: did you mean categoryId?`,
+		"LIMIT=1&page=2&after=-1": `"LIMIT" is not a parameter of this operation: did you mean limit?; ` +
+			`"page" is not a parameter of this operation; after must be at least 0`,
+	} {
+		s.expect(t, get("/v1/pets?"+query), rejected(400, "invalid_parameter", want))
+	}
+	many := s.expect(t, get("/v1/pets?"+strings.Repeat("x", 9)+strings.Join(strings.Split("abcdefghijklmnop", ""), "&")), rejected(400, "invalid_parameter"))
+	if got := strings.Count(string(many.body), " is not "); got != 10 {
+		t.Errorf("got %d of 16 unknown parameters in %s, want 10", got, many.body)
 	}
 }
 
@@ -343,6 +395,11 @@ func (s *testServer) checkList(t *testing.T, path, query string, all []listed, s
 		return n
 	}
 	limit, after := number("limit", 1, 100, 20), number("after", 0, math.MaxInt64, 0)
+	for name := range maps.Keys(values) {
+		if !slices.Contains([]string{"limit", "after", "status", reference}, name) {
+			invalid = append(invalid, strconv.Quote(name)+" is not a parameter of this operation")
+		}
+	}
 	filters, status := "", values.Get("status")
 	if texts := values["status"]; len(texts) > 1 || len(texts) == 1 && !statuses.MatchString(status) {
 		invalid = append(invalid, "status")

@@ -16,11 +16,12 @@ import (
 )
 
 // JSON decodes a JSON object and validates the tags of T. The fields of T are pointers, nil if the
-// member is absent. name is the name of raw in error messages. The error is an ErrInvalid
-// (invalid_json, validation_failed).
-func JSON[T any](raw []byte, name string) (object T, err error) {
-	d := objectDecoder{target: reflect.ValueOf(&object).Elem()}
-	if err := d.decode(raw, name); err != nil {
+// member is absent. A member whose name differs from the name of a field only in the case of letters
+// is rejected. Other members that T does not have are rejected if strict, else ignored. name is the
+// name of raw in error messages. The error is an ErrInvalid (invalid_json, validation_failed).
+func JSON[T any](raw []byte, name string, strict bool) (object T, err error) {
+	d := objectDecoder{target: reflect.ValueOf(&object).Elem(), name: name, strict: strict}
+	if err := d.decode(raw); err != nil {
 		return object, err
 	}
 	return object, Validate(&object, domain.CodeValidationFailed, d.violations)
@@ -34,9 +35,11 @@ func InvalidJSON(message string, cause error) error {
 }
 
 // An objectDecoder decodes a JSON object into a struct and collects the members whose
-// type is wrong.
+// name or type is wrong.
 type objectDecoder struct {
 	target     reflect.Value // the struct
+	name       string        // of the object in error messages
+	strict     bool          // rejects members without a field
 	violations []domain.Violation
 }
 
@@ -44,18 +47,18 @@ var errNotObject = errors.New("not a JSON object")
 
 // decode decodes one I-JSON object (RFC 7493): its names are unique, its text is valid
 // UTF-8 without noncharacters, and nothing follows it.
-func (d *objectDecoder) decode(raw []byte, name string) error {
+func (d *objectDecoder) decode(raw []byte) error {
 	err := json.Unmarshal(raw, d)
 	var syntax *jsontext.SyntacticError
 	switch {
 	case len(raw) == 0:
-		return InvalidJSON(name+" is empty: send a JSON object", nil)
+		return InvalidJSON(d.name+" is empty: send a JSON object", nil)
 	case errors.As(err, &syntax):
-		return InvalidJSON(fmt.Sprintf("%s is not valid JSON: %v at byte %d", name, syntax.Err, syntax.ByteOffset), err)
+		return InvalidJSON(fmt.Sprintf("%s is not valid JSON: %v at byte %d", d.name, syntax.Err, syntax.ByteOffset), err)
 	case err != nil:
-		return InvalidJSON(name+" must be one JSON object", err)
+		return InvalidJSON(d.name+" must be one JSON object", err)
 	case hasNoncharacter(raw):
-		return InvalidJSON(name+" must not contain a noncharacter such as U+FFFF", nil)
+		return InvalidJSON(d.name+" must not contain a noncharacter such as U+FFFF", nil)
 	}
 	return nil
 }
@@ -77,7 +80,7 @@ func hasNoncharacter(raw []byte) bool {
 	}
 }
 
-// UnmarshalJSONFrom implements json.UnmarshalerFrom. It ignores members without a field.
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (d *objectDecoder) UnmarshalJSONFrom(source *jsontext.Decoder) error {
 	if source.PeekKind() != '{' {
 		return cmp.Or(source.SkipValue(), errNotObject)
@@ -86,38 +89,47 @@ func (d *objectDecoder) UnmarshalJSONFrom(source *jsontext.Decoder) error {
 		return err
 	}
 	for source.PeekKind() != '}' {
-		name, err := source.ReadToken()
+		token, err := source.ReadToken()
 		if err != nil {
 			return err
 		}
-		field, known := d.field(name.String())
+		name := token.String()
 		value, err := source.ReadValue()
 		if err != nil {
 			return err
 		}
-		if !known {
-			continue
-		}
-		if rule := decodeMember(value, d.target.FieldByIndex(field.index)); rule != "" {
-			d.violations = append(d.violations, domain.Violation{Field: field.name, Rule: rule})
-		}
+		d.decodeMember(name, value)
 	}
 	_, err := source.ReadToken()
 	return err
 }
 
-func (d *objectDecoder) field(name string) (field, bool) {
+func (d *objectDecoder) decodeMember(name string, value jsontext.Value) {
 	for _, f := range fieldsOf(d.target.Type(), "json") {
-		if f.name == name {
-			return f, true
+		switch {
+		case f.name == name:
+			d.report(f.name, decodeValue(value, d.target.FieldByIndex(f.index)))
+			return
+		case strings.EqualFold(f.name, name):
+			d.report(f.name, fmt.Sprintf("must be spelt %s, not %q", f.name, name))
+			return
 		}
 	}
-	return field{}, false
+	if d.strict {
+		d.report(d.name, fmt.Sprintf("has the unknown member %.100q: remove it or correct its name", name))
+	}
 }
 
-// decodeMember decodes the value of a member into a field, which is a pointer to an int64
+// report adds a violation unless rule is empty. One for each field limits their number.
+func (d *objectDecoder) report(field, rule string) {
+	if rule != "" && !reported(d.violations, field) {
+		d.violations = append(d.violations, domain.Violation{Field: field, Rule: rule})
+	}
+}
+
+// decodeValue decodes the value of a member into a field, which is a pointer to an int64
 // or to a string. It returns the rule that the value breaks, or "".
-func decodeMember(member jsontext.Value, field reflect.Value) (rule string) {
+func decodeValue(member jsontext.Value, field reflect.Value) (rule string) {
 	if member.Kind() == 'n' {
 		return "must not be null"
 	}

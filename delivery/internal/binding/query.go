@@ -1,16 +1,21 @@
 package binding
 
 import (
+	"maps"
 	"net/url"
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
 
 	"example.com/petstore/domain"
 )
 
 // Query decodes a query into T and validates the tags of T. Each parameter of T may
-// occur once and must not be empty. The tag default has the value of a missing one. Other
-// parameters are ignored. The error is an ErrInvalid (invalid_parameter).
+// occur once and must not be empty. The tag default has the value of a missing one. There
+// may be no others. The error is an ErrInvalid (invalid_parameter).
 func Query[T any](raw string) (query T, err error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -21,8 +26,10 @@ func Query[T any](raw string) (query T, err error) {
 	}
 	var violations []domain.Violation
 	target := reflect.ValueOf(&query).Elem()
-	for _, field := range fieldsOf(target.Type(), "form") {
+	fields := fieldsOf(target.Type(), "form")
+	for _, field := range fields {
 		parameter, ok := values[field.name]
+		delete(values, field.name)
 		if !ok && field.defaultText != "" {
 			parameter, ok = []string{field.defaultText}, true
 		}
@@ -33,7 +40,27 @@ func Query[T any](raw string) (query T, err error) {
 			violations = append(violations, domain.Violation{Field: field.name, Rule: rule})
 		}
 	}
+	violations = append(violations, unknownParameters(values, fields)...)
 	return query, Validate(&query, domain.CodeInvalidParameter, violations)
+}
+
+// unknownParameters returns the violations of parameters that are not known. It names the first 10,
+// and none that is long, which may be a secret.
+func unknownParameters(unknown url.Values, known []field) (violations []domain.Violation) {
+	names := slices.Sorted(maps.Keys(unknown))
+	for _, name := range names[:min(len(names), 10)] {
+		violation := domain.Violation{Field: "the query", Rule: "has a parameter that this operation does not have"}
+		if len(name) < 40 {
+			violation = domain.Violation{Field: strconv.Quote(name), Rule: "is not a parameter of this operation"}
+		}
+		for _, f := range known {
+			if levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(f.name)) <= 2 {
+				violation.Rule += ": did you mean " + f.name + "?"
+			}
+		}
+		violations = append(violations, violation)
+	}
+	return violations
 }
 
 // decodeParameter decodes the values of a parameter into a field, which is a string, an

@@ -50,15 +50,17 @@ func Validate(target any, code domain.Code, violations []domain.Violation) error
 	if err := structValidator.Struct(target); err != nil && !errors.As(err, &invalid) {
 		return err
 	}
-	reported := func(name string) bool {
-		return slices.ContainsFunc(violations, func(v domain.Violation) bool { return v.Field == name })
-	}
 	for _, f := range invalid {
-		if !reported(f.Field()) {
+		if !reported(violations, f.Field()) {
 			violations = append(violations, domain.Violation{Field: f.Field(), Rule: ruleOf(f)})
 		}
 	}
 	return domain.Invalid(code, violations...)
+}
+
+// reported reports whether there is a violation of a field.
+func reported(violations []domain.Violation, field string) bool {
+	return slices.ContainsFunc(violations, func(v domain.Violation) bool { return v.Field == field })
 }
 
 // ruleOf returns the rule that a field breaks.

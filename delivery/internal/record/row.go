@@ -11,11 +11,11 @@ type petRow struct {
 	ID *int64 `json:"id" validate:"omitempty,min=1"`
 }
 
-// DecodePet decodes the JSON of an animal, with the rules of POST /pets: members that are
-// unknown are ignored. The member id may be missing, ID is 0 then. The error is an
-// ErrInvalid (invalid_json, validation_failed), whose message lists every violation.
+// DecodePet decodes the JSON of an animal, with the rules of POST /pets, but without members that are
+// unknown. The member id may be missing, ID is 0 then. The error is an ErrInvalid (invalid_json,
+// validation_failed), whose message lists every violation.
 func DecodePet(row []byte) (domain.Pet, error) {
-	decoded, err := binding.JSON[petRow](row, "the row")
+	decoded, err := binding.JSON[petRow](row, "the row", true)
 	if err != nil {
 		return domain.Pet{}, err
 	}
