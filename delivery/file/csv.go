@@ -55,6 +55,7 @@ func (r *csvReader) Read() (Row, error) {
 		return row, err
 	}
 	hint := ": a quote may not be closed"
+	fields = trimEmpty(fields, len(r.columns))
 	if row.Rule == "" && len(fields) != len(r.columns) {
 		row.Rule = fmt.Sprintf("the row has %d fields, the header has %d columns", len(fields), len(r.columns))
 	}
@@ -75,10 +76,21 @@ func (r *csvReader) Read() (Row, error) {
 	return row, nil
 }
 
-// next returns the next row that is not blank, and its fields, which are valid until the next
-// call. The row has a Rule if encoding/csv rejects it.
+// trimEmpty returns fields without the empty ones at the end, but not fewer than n. Spreadsheets write
+// them for columns that were used once.
+func trimEmpty(fields []string, n int) []string {
+	for len(fields) > n && fields[len(fields)-1] == "" {
+		fields = fields[:len(fields)-1]
+	}
+	return fields
+}
+
+func notBlank(field string) bool { return strings.TrimSpace(field) != "" }
+
+// next returns the next row in which a field is not blank, and its fields, which are valid until the
+// next call. The row has a Rule if encoding/csv rejects it.
 func (r *csvReader) next() (row Row, fields []string, err error) {
-	for len(bytes.TrimSpace(row.Text)) == 0 {
+	for err == nil && !slices.ContainsFunc(fields, notBlank) {
 		before := r.csv.InputOffset()
 		fields, err = r.csv.Read()
 		text := r.text.take(int(r.csv.InputOffset() - before))
@@ -134,6 +146,7 @@ func (r *csvReader) readHeader() error {
 	case row.Rule != "":
 		return lineError(row.Line, errors.New(row.Rule))
 	}
+	header = trimEmpty(header, 0)
 	columns := make(map[string]int, len(header))
 	for i, name := range header {
 		if !slices.Contains(petColumns, name) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -85,15 +86,21 @@ func TestReadCSV(t *testing.T) {
 		"only a byte order mark":  {"\ufeff", []string{"error: the file is empty: its first line must be a header such as id,name,categoryId,status"}},
 		"unknown column":          {"name,categoryId,Status\n", []string{`error: line 1: the header has the unknown column "Status": ` + columnsRule}},
 		"column with a space":     {"name, categoryId\n", []string{`error: line 1: the header has the unknown column " categoryId": ` + columnsRule}},
-		"empty column":            {"name,categoryId,\n", []string{`error: line 1: the header has the unknown column "": ` + columnsRule}},
+		"empty column":            {"name,,categoryId\n", []string{`error: line 1: the header has the unknown column "": ` + columnsRule}},
 		"doubled column":          {"name,categoryId,name\n", []string{"error: line 1: the header has the column name twice: " + columnsRule}},
 		"missing column":          {"\nid,name,status\n", []string{"error: line 2: the header has no column categoryId: " + columnsRule}},
 		"semicolons":              {"name;categoryId\n", []string{`error: line 1: the header has the unknown column "name;categoryId": ` + columnsRule + ", separated by commas"}},
 		"tabs":                    {"name\tcategoryId\n", []string{`error: line 1: the header has the unknown column "name\tcategoryId": ` + columnsRule + ", separated by commas"}},
-		"UTF-16":                  {"\xff\xfen\x00a\x00m\x00e\x00", []string{"error: line 1: " + notUTF8}},
+		"UTF-16":                  {"\xff\xfen\x00a\x00m\x00e\x00", []string{"error: the file is in UTF-16: save it as CSV UTF-8, or convert it to UTF-8"}},
+		"UTF-16, big-endian":      {"\xfe\xff\x00n\x00a\x00m\x00e", []string{"error: the file is in UTF-16: save it as CSV UTF-8, or convert it to UTF-8"}},
+		"workbook":                {"PK\x03\x04\x14\x00\x06\x00name,categoryId\n", []string{"error: the file is a workbook, or another archive: save it as CSV UTF-8"}},
+		"old workbook":            {"\xd0\xcf\x11\xe0\xa1\xb1", []string{"error: the file is a workbook: save it as CSV UTF-8"}},
 		"quote in the header":     {"na\"me,categoryId\n", []string{`error: line 1: a quote is within a field: quote the field, and write "" for the quote`}},
 		"header never closed":     {"\"name,categoryId\nRex,7\n", []string{"error: line 1: a quote that is opened in this row is not closed" + closeQuote}},
 		"header that is too long": {long + "x\n", []string{"error: line 1: the row is larger than 4 MiB: shorten it, or close a quote that is open in it"}},
+
+		"rows of empty cells":  {",,\nname,categoryId,\n,,\n\" \",\nRex,7,\n,,,,\nTom,8\n,\n", []string{`5 0 "Rex" 7 ""`, `7 0 "Tom" 8 ""`}},
+		"columns without name": {"name,categoryId,,,\nRex,7,,,\nTom,8,x\nBob,9\n", []string{`2 0 "Rex" 7 ""`, `3 "Tom,8,x": the row has 3 fields, the header has 2 columns`, `4 0 "Bob" 9 ""`}},
 
 		"column too many": {"name,categoryId\nRex,7,8\nTom,8\n", []string{`2 "Rex,7,8": the row has 3 fields, the header has 2 columns`, `3 0 "Tom" 8 ""`}},
 		"column too few":  {"name,categoryId\nRex\n", []string{`2 "Rex": the row has 1 fields, the header has 2 columns`}},
@@ -102,7 +109,7 @@ func TestReadCSV(t *testing.T) {
 		"all rules": {"id,name,categoryId,status\nx,,7.0,lost\n", []string{
 			`2 "x,,7.0,lost": id ` + integerRule + "; categoryId " + integerRule + "; name is required; status " + domain.PetStatusRule,
 		}},
-		"missing values":     {"name,categoryId\n,\n", []string{`2 ",": name is required; categoryId is required`}},
+		"missing values":     {"name,categoryId,status\n,,sold\n", []string{`2 ",,sold": name is required; categoryId is required`}},
 		"blank name":         {"name,categoryId\n\" \",7\n", []string{`2 "\" \",7": name ` + domain.PetNameRule}},
 		"id zero":            {"id,name,categoryId\n0,Rex,7\n", []string{`2 "0,Rex,7": id must be at least 1`}},
 		"id negative":        {"id,name,categoryId\n-1,Rex,7\n", []string{`2 "-1,Rex,7": id must be at least 1`}},
@@ -124,7 +131,7 @@ func TestReadCSV(t *testing.T) {
 
 		"name of 4 MiB":      {"name,categoryId\n" + long[:file.MaxRow-2] + ",7\nTom,8\n", []string{fmt.Sprintf("2 %q: name %s", long[:file.MaxRow-2]+",7", domain.PetNameRule), `3 0 "Tom" 8 ""`}},
 		"row over 4 MiB":     {"name,categoryId\n" + long + ",7\n", []string{"error: line 2: the row is larger than 4 MiB: shorten it, or close a quote that is open in it"}},
-		"many fields":        {"name,categoryId\n" + commas[:50_000] + "\nTom,8\n", []string{fmt.Sprintf("2 %q: the row has 50001 fields, the header has 2 columns", commas[:50_000]), `3 0 "Tom" 8 ""`}},
+		"many fields":        {"name,categoryId\n" + commas[:50_000] + "x\nTom,8\n", []string{fmt.Sprintf("2 %q: the row has 50001 fields, the header has 2 columns", commas[:50_000]+"x"), `3 0 "Tom" 8 ""`}},
 		"a line of commas":   {"name,categoryId\n" + commas + "\nTom,8\n", []string{"error: line 2: the line has more than 100000 commas: remove them"}},
 		"many quoted commas": {"name,categoryId\n\"" + commas[:200] + "\",7\n", []string{fmt.Sprintf(`2 0 %q 7 ""`, commas[:200])}},
 		"header of commas":   {commas + "\n", []string{"error: line 1: the line has more than 100000 commas: remove them"}},
@@ -145,7 +152,8 @@ func TestReadNDJSON(t *testing.T) {
 		"no bytes":            {"", nil},
 		"blank lines":         {"\n  \n\r\n{\"name\":\"Rex\",\"categoryId\":7}\n\n", []string{`4 0 "Rex" 7 ""`}},
 		"cut in half":         {`{"name":"Rex","cat`, []string{`1 "{\"name\":\"Rex\",\"cat": the row is not valid JSON: unexpected EOF at byte 18`}},
-		"an array":            {"[]\n{\"name\":\"Rex\",\"categoryId\":7}\n", []string{`1 "[]": the row must be one JSON object`, `2 0 "Rex" 7 ""`}},
+		"a row with an array": {"\n[]\n{\"name\":\"Rex\",\"categoryId\":7}\n", []string{`2 "[]": the row must be one JSON object`, `3 0 "Rex" 7 ""`}},
+		"an array":            {"\ufeff[\n  {\"name\":\"Rex\"", []string{"error: the file is a JSON array: write each of its objects in a line of its own, as jq --compact-output .[] does"}},
 		"two objects":         {`{"name":"a","categoryId":7}{}`, []string{`1 "{\"name\":\"a\",\"categoryId\":7}{}": the row is not valid JSON: invalid character '{' after top-level value at byte 27`}},
 		"doubled member":      {`{"name":"a","name":"b"}`, []string{`1 "{\"name\":\"a\",\"name\":\"b\"}": the row is not valid JSON: duplicate object member name at byte 12`}},
 		"not UTF-8":           {"{\"name\":\"R\xe4x\",\"categoryId\":7}\n", []string{"error: line 1: " + notUTF8}},
@@ -280,7 +288,7 @@ func FuzzReadCSV(f *testing.F) {
 	for _, seed := range []string{
 		"", "\ufeff", "name,categoryId\r\nRex,7\r\n", "id,name,categoryId,status\n1,\"Rex, \"\"x\"\"\",7,sold\n,Tom,8,\n",
 		"name,categoryId\n\"Rex,7\n\"Tom\",8\nBob,9\n", "name,categoryId\n\"Rex\r\nTom\",7\nBob,9", "name,categoryId\na\"b,\"c\nTom,8\n",
-		"name,categoryId\n7,\"Rex\"x\n", "name;categoryId\n", "name,name\n", "\xff\xfe", "name,categoryId\n\"", "name,categoryId\n\"\"\"\",7\n,\n,,\n",
+		"name,categoryId\n7,\"Rex\"x\n", "name;categoryId\n", "name,name\n", "\xff\xfe", "name,categoryId\n\"", "name,categoryId\n\"\"\"\",7\n,\n,,\n", "name,categoryId,,\n\" \",\na,7,,,\nb,8,x\n",
 		"name,categoryId\r\n=1+1,7\r\n 'a' ,-0\r", "name,categoryId\n\"a\"\r,7\n", "name,categoryId\n\"a\"\r\n\"b\r\n\",7",
 	} {
 		f.Add([]byte(seed))
@@ -293,8 +301,8 @@ func FuzzReadCSV(f *testing.F) {
 	})
 }
 
-// completeRows returns how many rows encoding/csv finds in a text that have as many fields as the
-// header, and false if it finds an error or no header.
+// completeRows returns how many rows encoding/csv finds in a text that are not blank and have as many
+// fields as the header, both without empty ones at the end, and false if it finds an error or no header.
 func completeRows(text []byte) (rows int, ok bool) {
 	reference := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
 	reference.FieldsPerRecord = -1
@@ -302,8 +310,16 @@ func completeRows(text []byte) (rows int, ok bool) {
 	if err != nil || len(records) == 0 || !utf8.Valid(text) {
 		return 0, false
 	}
+	records = slices.DeleteFunc(records, func(r []string) bool { return strings.TrimSpace(strings.Join(r, "")) == "" })
+	if len(records) == 0 {
+		return 0, false
+	}
+	width := len(records[0])
+	for width > 0 && records[0][width-1] == "" {
+		width--
+	}
 	for _, record := range records[1:] {
-		if len(record) == len(records[0]) {
+		if len(record) >= width && strings.Join(record[width:], "") == "" {
 			rows++
 		}
 	}

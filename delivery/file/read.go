@@ -55,12 +55,13 @@ type Row struct {
 	Rule string     // the rule that the row violates, "" for a valid row
 }
 
-// A Reader reads the animals of a file. Empty lines and a byte order mark are skipped. It
-// uses less than 100 MiB of memory.
+// A Reader reads the animals of a file. A byte order mark, empty lines, and what spreadsheets leave in
+// CSV are skipped: rows of empty fields, and empty fields at the end of the header and of rows. It uses
+// less than 100 MiB of memory.
 type Reader interface {
 	// Read returns the next row, or io.EOF. After any other error the rest of the file cannot
-	// be read: it has no valid header, a row larger than MaxRow or a quote that is not closed,
-	// its text is not UTF-8, or reading failed. The error names the line, if any.
+	// be read: it has another format, no valid header, a row larger than MaxRow or a quote that is
+	// not closed, its text is not UTF-8, or reading failed. The error names the line, if any.
 	Read() (Row, error)
 }
 
@@ -70,11 +71,32 @@ func NewReader(in io.Reader, format Format) Reader {
 	if mark, err := text.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
 		_, _ = text.Discard(len(mark)) // which is buffered
 	}
+	for prefix, reader := range otherFormats {
+		if start, _ := text.Peek(len(prefix)); string(start) == prefix {
+			return reader
+		}
+	}
 	if format == CSV {
 		return newCSVReader(text)
 	}
 	return newLineReader(text)
 }
+
+// otherFormats has the first bytes of files that are often mistaken for CSV or NDJSON, with their
+// format and the remedy.
+var otherFormats = map[string]otherFormat{
+	"PK\x03\x04":       "a workbook, or another archive: save it as CSV UTF-8",
+	"\xd0\xcf\x11\xe0": "a workbook: save it as CSV UTF-8",
+	"\xff\xfe":         "in UTF-16: save it as CSV UTF-8, or convert it to UTF-8",
+	"\xfe\xff":         "in UTF-16: save it as CSV UTF-8, or convert it to UTF-8",
+	"[":                "a JSON array: write each of its objects in a line of its own, as jq --compact-output .[] does",
+}
+
+// An otherFormat is the Reader of a file in such a format.
+type otherFormat string
+
+// Read implements Reader. It returns an error.
+func (f otherFormat) Read() (Row, error) { return Row{}, errors.New("the file is " + string(f)) }
 
 var (
 	errRowTooLong = errors.New("the row is larger than 4 MiB: shorten it")

@@ -40,9 +40,10 @@ func newImport(in *invocation) *cobra.Command {
 on the same store.
 
 NDJSON is a JSON object in each line, CSV (RFC 4180) begins with a header. The members or the
-columns are name, categoryId and, optionally, status and id, in any order, and no others. The
-rules are those of the API. The store assigns new ids; an id in the file must be a number of
-at least 1, but is not used.
+columns are name, categoryId and, optionally, status and id, in any order, and no others. In
+CSV, rows of empty cells and empty columns at the end, which spreadsheets leave, are skipped.
+The rules are those of the API. The store assigns new ids; an id in the file must be a number
+of at least 1, but is not used.
 
 All rows are checked first, and --dry-run ends there. If rows violate a rule, nothing is
 stored, and the error lists the first 20 of them with their lines and rules. With --rejects
