@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
@@ -88,11 +87,7 @@ func (r *registered) registerStore(store *repository.Store, now func() time.Time
 	waiting := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "petstore_store_waiting_transactions", Help: "Transactions that are queued or not committed yet.",
 	}, func() float64 { return float64(store.Waiting()) })
-	all := []prometheus.Collector{keyCollector{store.Keys(), now}, waiting}
-	for name, pool := range store.Pools() {
-		all = append(all, collectors.NewDBStatsCollector(pool, name))
-	}
-	return r.registerAll(all...)
+	return r.registerAll(append(store.Collectors(), keyCollector{store.Keys(), now}, waiting)...)
 }
 
 // keyMetricsTimeout is how long a scrape waits at most for the API keys.

@@ -2,9 +2,11 @@ package repository
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
@@ -110,8 +112,15 @@ func (s *Store) report(err error) error {
 // Waiting returns the number of callers of InTx that wait for their transaction, for metrics.
 func (s *Store) Waiting() int { return s.queue.Waiting() }
 
-// Pools returns the connection pools by name, for metrics.
-func (s *Store) Pools() map[string]*sql.DB { return s.database.Pools() }
+// Collectors returns the metrics of the connection pools. The pools themselves are not for hosts: a
+// query on the one that writes would wait for its connection, which is never free.
+func (s *Store) Collectors() []prometheus.Collector {
+	var all []prometheus.Collector
+	for name, pool := range s.database.Pools() {
+		all = append(all, collectors.NewDBStatsCollector(pool, name))
+	}
+	return all
+}
 
 // Close waits until the queued transactions are durable, then closes the store.
 func (s *Store) Close() error {
