@@ -29,7 +29,7 @@ var imports = map[string][]string{
 	"repository/sharedquery":                {},
 	"repository/sqltrace":                   {},
 	"repository/folder":                     {},
-	"repository/sqlite":                     {"repository/engine", "repository/sqlite/internal/schema", "repository/sqlite/internal/storefile"},
+	"repository/sqlite":                     {"repository/engine", "repository/folder", "repository/sqlite/internal/schema", "repository/sqlite/internal/storefile"},
 	"repository/sqlite/internal/storefile":  {"repository/engine", "repository/folder"},
 	"repository/sqlite/internal/schema":     {"repository/engine", "repository/sqlite/internal/storefile"},
 	"repository/sqlite/backup":              {"repository/engine", "repository/folder", "repository/sqlite", "repository/sqlite/internal/storefile", "repository/sqlite/internal/schema"},

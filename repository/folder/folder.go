@@ -1,17 +1,28 @@
-// Package folder writes the entries of a folder to disk.
+// Package folder finds the folder of a file, and writes its entries to disk.
 // It is not for embedders.
 package folder
 
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
-// Sync makes the names of the files in a folder durable. Some file systems cannot do that,
-// which is no error.
+// Of returns the folder of the file at path. Unlike filepath.Dir it keeps the elements of path:
+// sub/.. is no folder if sub is missing, and another one than . if sub is a symbolic link.
+func Of(path string) string {
+	dir, _ := filepath.Split(path)
+	if dir == "" {
+		return "."
+	}
+	return dir[:max(1, len(dir)-1)]
+}
+
+// Sync makes the name of the file at path durable. Some file systems cannot do that, which is
+// no error.
 func Sync(path string) error {
-	folder, err := os.Open(path) //nolint:gosec // the operator names it
+	folder, err := os.Open(Of(path))
 	if err != nil {
 		return err
 	}

@@ -6,13 +6,13 @@ import (
 	"cmp"
 	"errors"
 	"os"
-	"path/filepath"
 	"syscall"
 
 	"github.com/mattn/go-sqlite3"
 	"golang.org/x/sys/unix"
 
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/folder"
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
@@ -41,6 +41,7 @@ var remedies = map[error]string{
 	syscall.ENFILE:     "too many open files: raise the limit (ulimit -n)",
 	syscall.ENOSPC:     "the disk is full: free some space",
 	syscall.EDQUOT:     "the disk is full: free some space",
+	syscall.EFBIG:      "the file would exceed the limit of its size: raise the limit (ulimit -f), or name a file on another file system",
 	syscall.ENOENT:     "the file, its -wal or its folder does not exist: correct the path, or try again",
 	syscall.ENOTDIR:    "a part of the path is not a directory: correct the path",
 	syscall.EISDIR:     "there is a folder where the file, its -wal or its -shm belongs: move it away",
@@ -73,7 +74,7 @@ func accessError(path string) syscall.Errno {
 			return syscall.EISDIR
 		}
 	}
-	for _, file := range []string{path, path + "-wal", path + "-shm", filepath.Dir(path)} {
+	for _, file := range []string{path, path + "-wal", path + "-shm", folder.Of(path)} {
 		var errno syscall.Errno
 		if errors.As(unix.Access(file, unix.W_OK), &errno) && errno != syscall.ENOENT {
 			return errno

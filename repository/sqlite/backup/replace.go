@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -107,7 +106,7 @@ func (r *replacement) steps() []func(context.Context) error {
 		r.moveAside("-journal"), r.moveAside("-wal"), r.moveAside("-shm"),
 		ifExists(r.keepPrevious),
 		func(context.Context) error { return os.Rename(r.with, r.path) },
-		func(context.Context) error { return folder.Sync(filepath.Dir(r.path)) },
+		func(context.Context) error { return folder.Sync(r.path) },
 	}
 }
 

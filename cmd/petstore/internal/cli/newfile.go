@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -42,9 +41,9 @@ func createFile(path string) (*newFile, error) {
 	case errors.Is(err, fs.ErrExist):
 		return nil, errBeingWritten(partial)
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("there is no folder %s: create it", filepath.Dir(path))
+		return nil, fmt.Errorf("there is no folder %s: create it", folder.Of(path))
 	case errors.Is(err, fs.ErrPermission):
-		return nil, fmt.Errorf("permission denied: let this user write to the folder %s, or name a file in another folder", filepath.Dir(path))
+		return nil, fmt.Errorf("permission denied: let this user write to the folder %s, or name a file in another folder", folder.Of(path))
 	case err != nil:
 		return nil, err
 	}
@@ -125,7 +124,7 @@ func (f *newFile) publish() error {
 	if err != nil {
 		return err
 	}
-	return folder.Sync(filepath.Dir(f.path))
+	return folder.Sync(f.path)
 }
 
 // discard closes the file, and removes path.partial if that is still its name: it is not once

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"example.com/petstore/config"
@@ -120,10 +122,10 @@ func interruptedOr(ctx context.Context, err error, outcome string) error {
 }
 
 // absolutePath returns the absolute form of path, or path if the working directory is
-// unknown.
+// unknown. Unlike filepath.Abs it keeps sub/.., see folder.Of.
 func absolutePath(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
+	if wd, err := os.Getwd(); err == nil && !filepath.IsAbs(path) {
+		return wd + "/" + strings.TrimPrefix(path, "./")
 	}
 	return path
 }

@@ -6,12 +6,12 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/folder"
 )
 
 // SQLite locks these bytes of a file, PENDING_BYTE and all that follow (os.h of its source).
@@ -60,15 +60,15 @@ var ErrReplacing = errors.New("another process is opening or restoring it: wait 
 // returns ErrReplacing if it waited for longer than LockTimeout. A folder that this process
 // cannot read is not locked.
 func LockFolder(ctx context.Context, path string, how int) (unlock func(), err error) {
-	folder, err := os.Open(filepath.Dir(realPath(path)))
+	dir, err := os.Open(folder.Of(realPath(path)))
 	if err != nil {
 		return func() {}, nil //nolint:nilerr // whoever opens the file finds the error
 	}
 	for start := time.Now(); ; time.Sleep(BusyTimeout) { //nolint:forbidigo // a duration
-		err := unix.Flock(int(folder.Fd()), how|unix.LOCK_NB)
+		err := unix.Flock(int(dir.Fd()), how|unix.LOCK_NB)
 		switch {
 		case err == nil:
-			return func() { _ = folder.Close() }, nil
+			return func() { _ = dir.Close() }, nil
 		case !errors.Is(err, unix.EWOULDBLOCK):
 		case ctx.Err() != nil:
 			err = ctx.Err()
@@ -77,6 +77,6 @@ func LockFolder(ctx context.Context, path string, how int) (unlock func(), err e
 		default:
 			continue
 		}
-		return nil, errors.Join(err, folder.Close())
+		return nil, errors.Join(err, dir.Close())
 	}
 }

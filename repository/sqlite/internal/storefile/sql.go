@@ -41,7 +41,10 @@ var (
 
 // OpenPool returns a pool of connections to a file, with pragmas. It opens none yet.
 func OpenPool(path string, pragmas url.Values) *sql.DB {
-	dsn := "file:" + (&url.URL{Path: filepath.Clean(path)}).EscapedPath() + "?" + pragmas.Encode()
+	if filepath.IsAbs(path) {
+		path = "//" + path // an empty authority, or a path that begins with // would have one
+	}
+	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + pragmas.Encode()
 	pool, _ := sql.Open("sqlite3", dsn) // fails only if there is no such driver
 	return pool
 }

@@ -29,6 +29,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"example.com/petstore/repository/folder"
 )
 
 // applicationID is the application_id of a store, see its migrations.
@@ -137,7 +139,7 @@ func createFile(path string) error {
 	case err == nil:
 		return errors.Join(file.Chmod(0o600), file.Close())
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no folder %s: create it", filepath.Dir(path))
+		return fmt.Errorf("there is no folder %s: create it", folder.Of(path))
 	case !errors.Is(err, fs.ErrExist):
 		return err
 	}

@@ -35,7 +35,8 @@ func TestOpenRejectsInvalidPaths(t *testing.T) {
 		{"", "the path of a file"},
 		{":memory:", "the path of a file"},
 		{"file:pets.db", "the path of a file"},
-		{filepath.Join(folder, "none", "pets.db"), "there is no folder"},
+		{filepath.Join(folder, "none", "pets.db"), "there is no folder " + filepath.Join(folder, "none")},
+		{folder + "/none/../pets.db", "there is no folder " + folder + "/none/.."},
 		{filepath.Join(folder, "file", "pets.db"), "not a directory"},
 		{filepath.Join(folder, "link"), "a symbolic link to a file that does not exist"},
 	} {

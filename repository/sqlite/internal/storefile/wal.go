@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"gorm.io/gorm"
@@ -138,7 +137,7 @@ func (f *File) moveOtherWAL(ctx context.Context, writer *sql.Conn, version int64
 	if os.Rename(f.wal.path, f.wal.path+ReplacedSuffix(time.Now())) != nil { //nolint:forbidigo // part of a name
 		return false
 	}
-	return folder.Sync(filepath.Dir(f.wal.path)) == nil // a power failure must not bring it back
+	return folder.Sync(f.wal.path) == nil // a power failure must not bring it back
 }
 
 // checkpoint runs a checkpoint. It returns the number of frames in the WAL, and whether all of them
