@@ -181,11 +181,25 @@ func TestFileOnAFullDiskIsRemoved(t *testing.T) {
 	dir := harness.SeededStore(t, "10000")
 	for command, want := range map[string]string{
 		"export pets.csv":  "petstore: write pets.csv.partial: no space left on device: pets.csv was not written",
-		"backup monday.db": "the disk is full: free some space",
+		"backup monday.db": "petstore: write monday.db.partial: the disk is full: free some space",
 	} {
 		out := runOnSmallDisk(t, dir, "64k", `"$0" `+command+` --set database.dsn=../petstore.db; echo "exit $?"; ls -A`)
 		if want += "\nexit 1\n"; !strings.HasSuffix(out, want) {
 			t.Errorf("%s: got the output %q, want it to end with %q and no file", command, out, want)
+		}
+	}
+}
+
+func TestCopyThatIsTooLargeIsNamed(t *testing.T) {
+	t.Parallel()
+	dir := harness.SeededStore(t, "10000")
+	for command, file := range map[string]string{"backup monday.db": "monday.db.partial", "restore petstore.db --set database.dsn=new.db": "new.db.restored.partial"} {
+		cmd := harness.Command(t.Context(), dir)
+		cmd.Args, cmd.Path = []string{"sh", "-c", `ulimit -f 400; "$0" ` + command + `; ls`, cmd.Path}, "/bin/sh"
+		out, err := cmd.CombinedOutput()
+		want := "petstore: write " + file + ": the file would exceed the limit of its size: raise the limit (ulimit -f), or name a file on another file system\npetstore.db\n"
+		if err != nil || !strings.HasSuffix(string(out), want) {
+			t.Errorf("%s: got the output %q and %v, want it to end with %q", command, out, err, want)
 		}
 	}
 }

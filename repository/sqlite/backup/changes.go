@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 
+	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/schema"
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
@@ -22,7 +23,7 @@ func EndChanges(ctx context.Context, file *os.File) error {
 			DELETE FROM changes`)
 	}
 	if err := errors.Join(err, pool.Close()); err != nil {
-		return err
+		return sqlite.New(file.Name()).Remedy(err)
 	}
 	return file.Sync()
 }

@@ -6,10 +6,12 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 
@@ -48,10 +50,11 @@ var (
 // or written and ends with the remedy; the copy is then incomplete.
 func Copy(ctx context.Context, path string, to *os.File, progress func(copied, total int)) (Contents, error) {
 	contents, err := copyStore(ctx, path, to, progress)
+	failure, _ := errors.AsType[*os.PathError](err)
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return contents, err
-	case storefile.Failure(err) == engine.FailureFull:
+	case failure != nil && failure.Path == to.Name():
 		return contents, fmt.Errorf("write %s: %w", to.Name(), sqlite.New(to.Name()).Remedy(err))
 	case errors.Is(err, storefile.ErrNoStore):
 		err = errors.New("there is no store in it: name another file")
@@ -123,13 +126,26 @@ func copyPages(ctx context.Context, source *sql.Conn, to *os.File, progress func
 			return runBackup(ctx, s.(*sqlite3.SQLiteConn), t.(*sqlite3.SQLiteConn), to, progress)
 		})
 	})
+	if err == nil {
+		_, err = target.ExecContext(ctx, "PRAGMA journal_mode = DELETE") // in WAL mode it could have a WAL
+	}
+	if err == nil {
+		err = storefile.WriteGeneration(ctx, target, 0)
+	}
 	if err != nil {
-		return err
+		return cmp.Or(checkWritable(to), err)
 	}
-	if _, err := target.ExecContext(ctx, "PRAGMA journal_mode = DELETE"); err != nil { // in WAL mode it could have a WAL
-		return err
+	return nil
+}
+
+// checkWritable returns the error of a write to the end of the copy: SQLite does not say whether the
+// store or the copy failed, nor the error of the operating system.
+func checkWritable(to *os.File) error {
+	end, err := to.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = to.WriteAt(make([]byte, storefile.PageKiB<<10), end)
 	}
-	return storefile.WriteGeneration(ctx, target, 0)
+	return err
 }
 
 // runBackup copies a database step by step (sqlite.org/backup.html) to target, which is open in to.
@@ -138,7 +154,7 @@ func runBackup(ctx context.Context, source, target *sqlite3.SQLiteConn, to *os.F
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.Close()) }()
+	defer func() { err = cmp.Or(err, b.Close()) }() // which returns the error of a Step again
 	for step, remaining := 1, -1; remaining != 0; step++ {
 		if _, err := b.Step(pagesPerStep); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
@@ -31,7 +32,7 @@ func RevokeKeys(ctx context.Context, file *os.File, now time.Time) (revoked int6
 		revoked, err = result.RowsAffected()
 	}
 	if err := errors.Join(err, pool.Close()); err != nil {
-		return 0, err
+		return 0, sqlite.New(file.Name()).Remedy(err)
 	}
 	return revoked, file.Sync()
 }
