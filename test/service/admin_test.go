@@ -71,16 +71,18 @@ func TestLogLevelIsChangedWhileTheServiceRuns(t *testing.T) {
 }
 
 // A web page can send requests to the listener under any name that resolves to it, but not
-// under its address.
+// under its address or localhost.
 func TestAdminListenerRejectsOtherHosts(t *testing.T) {
 	t.Parallel()
 	for address, hosts := range map[string]map[string]int{
 		"127.0.0.1:0": {
 			"": 200, "127.0.0.1": 200, "127.0.0.1:1": 200, "10.1.2.3:9090": 200, "[::1]:9090": 200, "[::1]": 200, "[fe80::1%25eth0]:9090": 200,
-			"rebind.example": 421, "rebind.example:9090": 421, "localhost": 421, "127.0.0.1.example": 421, "0x7f000001": 421, ":9090": 421,
+			"localhost": 200, "LocalHost:9090": 200,
+			"rebind.example": 421, "rebind.example:9090": 421, "localhost.example": 421, "127.0.0.1.example": 421, "0x7f000001": 421, ":9090": 421,
 		},
-		"localhost:0": {"localhost": 200, "LocalHost:9090": 200, "127.0.0.1": 200, "rebind.example": 421, "localhost.example": 421},
-		":0":          {"127.0.0.1": 200, "rebind.example": 421, "localhost": 421, ":9090": 421},
+		"localhost:0": {"localhost": 200, "127.0.0.1": 200, "rebind.example": 421},
+		":0":          {"127.0.0.1": 200, "localhost": 200, "petstore:9090": 200, "petstore.shop.svc.cluster.local": 200},
+		"0.0.0.0:0":   {"petstore:9090": 200},
 	} {
 		admin := harness.Start(t, t.TempDir(), "--set", "admin.address="+address).AdminURL(t)
 		for host, want := range hosts {

@@ -54,15 +54,19 @@ func setLogLevel(level zap.AtomicLevel) http.HandlerFunc {
 	}
 }
 
-// rejectOtherHosts rejects requests with a Host that is neither an IP address nor the host of
+// rejectOtherHosts rejects requests with a Host that is neither an IP address, localhost nor the host of
 // address. Otherwise a web page could read everything, if the name of its site resolves to the
-// address of the listener after it was loaded (DNS rebinding).
+// address of the listener after it was loaded (DNS rebinding). A listener on every address, as in a
+// container, accepts every Host, because its machine has names that the settings do not contain.
 func rejectOtherHosts(address string, next http.Handler) http.Handler {
 	configured, _, _ := net.SplitHostPort(address) // the settings are validated
+	if ip, err := netip.ParseAddr(configured); configured == "" || err == nil && ip.IsUnspecified() {
+		return next
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := (&url.URL{Host: r.Host}).Hostname()
-		if _, err := netip.ParseAddr(host); err != nil && (host == "" || !strings.EqualFold(host, configured)) {
-			http.Error(w, "the Host of the request is neither an IP address nor the host of admin.address: "+
+		if _, err := netip.ParseAddr(host); err != nil && !strings.EqualFold(host, "localhost") && !strings.EqualFold(host, configured) {
+			http.Error(w, "the Host of the request is neither an IP address, localhost nor the host of admin.address: "+
 				"use the IP address, or set admin.address to the name", http.StatusMisdirectedRequest)
 			return
 		}
