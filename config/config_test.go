@@ -91,7 +91,7 @@ func write(t *testing.T, path, text string) string {
 }
 
 func TestAllProblemsAreReturnedAtOnce(t *testing.T) {
-	path := writeConfig(t, "server: {address: 8080, write_timeout: 5s}\ndatabse: {dsn: other.db}\ncors: {allowed_origins: [\"https://shop.example.com/\", \"*\"]}")
+	path := writeConfig(t, "server: {address: 8080, write_timeout: 5s}\ndatabse: {dsn: other.db}\ncors: {allowed_origins: [\"https://shop.example.com/\", \"null\"]}")
 	t.Setenv("PETSTORE_SERVER_ADDRESS", "localhost")
 	t.Setenv("PETSTORE_LOG_LEVLE", "debug")
 	t.Setenv("PETSTORE_DATABASE_MAX_OPEN_CONNS", "many")
@@ -100,8 +100,8 @@ func TestAllProblemsAreReturnedAtOnce(t *testing.T) {
 	want := strings.ReplaceAll(`the configuration is not valid:
   PETSTORE_LOG_LEVLE (environment): no such setting; did you mean PETSTORE_LOG_LEVEL?
   admin.port (command line): no such setting; petstore config lists all
-  cors.allowed_origins = "*" (<file>): must be the origin of a page as a browser sends it, such as https://shop.example.com or http://localhost:3000
-  cors.allowed_origins = "https://shop.example.com/" (<file>): must be the origin of a page as a browser sends it, such as https://shop.example.com or http://localhost:3000
+  cors.allowed_origins = "https://shop.example.com/" (<file>): must be an origin as a browser sends it, such as https://shop.example.com, http://localhost:3000 or capacitor://localhost
+  cors.allowed_origins = "null" (<file>): must be an origin as a browser sends it, such as https://shop.example.com, http://localhost:3000 or capacitor://localhost
   database.dsn = (hidden) (PETSTORE_DATABASE_DSN): must be the connection string of a PostgreSQL database, such as postgres://user@host:5432/database, or the path of a SQLite file, such as petstore.db, as database.driver requires
   database.max_open_conns = "many" (PETSTORE_DATABASE_MAX_OPEN_CONNS): must be a whole number in plain digits
   databse.dsn (<file>): no such setting; did you mean database.dsn?

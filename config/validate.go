@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-playground/validator/v10"
 
+	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain/apikey"
 )
 
@@ -40,7 +41,7 @@ var remedies = map[string]string{
 	"hostport":        "must be host:port with a port from 0 to 65535, such as 127.0.0.1:8080",
 	"plainurl":        "must be an http or https URL such as http://localhost:4318, without user, query, fragment or a slash at the end",
 	"baseurl":         "must be an http or https URL such as https://pets.example.com, without user, query, fragment, a slash at the end or /v1, which is added to it",
-	"pageorigin":      "must be the origin of a page as a browser sends it, such as https://shop.example.com or http://localhost:3000",
+	"pageorigin":      "must be an origin as a browser sends it, such as https://shop.example.com, http://localhost:3000 or capacitor://localhost",
 	"dsn":             errDSN.Error() + ", as database.driver requires",
 	"excluded_unless": "must be false unless database.driver is postgres: a SQLite store has no standby",
 	"bootstrapkey":    "must be an API key as petstore keys create prints it: petstore_ and 49 letters and digits",
@@ -52,8 +53,9 @@ func (l *loader) validate() {
 	v.RegisterTagNameFunc(func(field reflect.StructField) string { return field.Tag.Get("mapstructure") })
 	v.RegisterAlias("plainurl", "http_url,excludesall=?#@ ,endsnotwith=/")
 	v.RegisterAlias("baseurl", "http_url,excludesall=?#@ ,endsnotwith=/,endsnotwith=/v1")
-	v.RegisterAlias("pageorigin", "origin,endsnotwith=:80,endsnotwith=:443") // browsers omit the default port
-	for tag, rule := range map[string]validator.Func{"hostport": isHostPort, "dsn": isDSN, "bootstrapkey": isAPIKey, "seconds": isSeconds} {
+	for tag, rule := range map[string]validator.Func{
+		"hostport": isHostPort, "dsn": isDSN, "bootstrapkey": isAPIKey, "seconds": isSeconds, "pageorigin": isOrigin,
+	} {
 		_ = v.RegisterValidation(tag, rule) // fails only for an empty tag
 	}
 	violations, _ := errors.AsType[validator.ValidationErrors](v.Struct(l.config))
@@ -90,6 +92,8 @@ func isAPIKey(fl validator.FieldLevel) bool {
 	_, ok := apikey.HashOf(fl.Field().String())
 	return ok
 }
+
+func isOrigin(fl validator.FieldLevel) bool { return rest.ValidOrigin(fl.Field().String()) }
 
 func isSeconds(fl validator.FieldLevel) bool { return fl.Field().Int()%int64(time.Second) == 0 }
 

@@ -48,7 +48,7 @@ var imports = map[string][]string{
 	"docs":                                  {},
 	".":                                     {"delivery/http", "docs", "domain", "repository", "repository/engine", "usecase", "domain/apikey", "domain/port"},
 	"docs/generate":                         {"domain"},
-	"config":                                {"domain", "domain/apikey"},
+	"config":                                {"delivery/http", "domain", "domain/apikey"},
 }
 
 // A package that is not listed could import anything.

@@ -84,10 +84,11 @@ type Options struct {
 	RequestTimeout time.Duration
 	// RateLimit is the limit of requests for each caller.
 	RateLimit RateLimit
-	// AllowedOrigins are the origins, such as https://shop.example.com, whose web pages may use
-	// the API (CORS), with an API key and not with cookies. Without one, only pages of the same
-	// origin can. An origin may have one *, which stands for any text. New returns an error for a
-	// text that is not an origin, and for null, which any page can send.
+	// AllowedOrigins are the origins whose web pages may use the API (CORS), with an API key and not with cookies,
+	// as browsers send them (RFC 6454, section 6.2): https://shop.example.com, or capacitor://localhost of an
+	// application. Without one, only pages of the same origin can. An origin may have one *, which stands for any text,
+	// and * alone is every origin. New returns an error for a text that is no origin (see ValidOrigin), and for null,
+	// which any page can send.
 	AllowedOrigins []string
 	// CacheBytes is about how much memory caches encoded pages of the lists, 0 for none. The cache
 	// and Changes require Versions, the numbers that increase with the commits to the store (see
@@ -175,8 +176,8 @@ func (o *Options) missing() error {
 // Validate returns an error if an option is invalid, but not if one is missing.
 func (o *Options) Validate() error {
 	for _, origin := range o.AllowedOrigins {
-		if !isOrigin(origin) {
-			return fmt.Errorf("Options.AllowedOrigins has %q: use the origin of a page, such as https://shop.example.com", origin)
+		if !ValidOrigin(origin) {
+			return fmt.Errorf("Options.AllowedOrigins has %q: use an origin as a browser sends it, such as https://shop.example.com", origin)
 		}
 	}
 	if o.RequestTimeout < 0 {

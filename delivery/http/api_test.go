@@ -65,7 +65,10 @@ func TestNewChecksItsOptions(t *testing.T) {
 				o.Keys, o.Authenticate = nil, func(*gin.Context) (string, error) { return "caller", nil }
 			},
 			func(o *Options) {
-				o.AllowedOrigins = []string{"*", "https://*.example.com", "http://[::1]:3000", "http://localhost:*"}
+				o.AllowedOrigins = []string{
+					"*", "https://*.example.com", "http://[::1]:3000", "http://localhost:*", "http://shop.example.com:443", "https://shop_1.example.com:80",
+					"capacitor://localhost", "tauri://localhost", "app://.", "chrome-extension://gighmmpiobklfepjocnamgkkbiglidom", "vscode-webview://1B2c",
+				}
 			},
 			limit(0, 0), limit(0, -time.Second), limit(1, time.Second), limit(1, 24*time.Hour),
 			limit(1, math.MaxInt64/time.Second*time.Second), limit(999_999_999_999_999, time.Second),
@@ -97,7 +100,9 @@ func TestNewChecksItsOptions(t *testing.T) {
 	}
 	for _, origin := range []string{
 		"", "null", "shop.example.com", "//shop.example.com", "https://", "https://shop.example.com/", "https://shop.example.com/shop",
-		"https://me@shop.example.com", "https://shop.example.com?a", "https://*.*.example.com", ":",
+		"https://me@shop.example.com", "https://shop.example.com?a", "https://*.*.example.com", ":", "https://shop.example.com#", "https://shop.example.com:",
+		"https://shop.example.com:443", "http://shop.example.com:80", "https://shop.example.com:100000", "https://me:pw", "HTTPS://shop.example.com",
+		"https://zoö.example.com", "https://shop.example.com https://other.example.com", "https://shop.example.com\n", "capacitor://localhost/", "file://",
 	} {
 		options.AllowedOrigins = []string{"https://shop.example.com", origin}
 		_, err := New(options)

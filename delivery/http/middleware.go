@@ -59,10 +59,14 @@ func (a *API) recoverPanic(c *gin.Context) {
 	c.Next()
 }
 
-var originPattern = regexp.MustCompile(`^(\*|[^:/]+://[^/?#@]+)$`)
+var (
+	origin      = regexp.MustCompile(`^[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[\w.*-]+)(:[0-9*]{1,5})?$`)
+	defaultPort = regexp.MustCompile(`^(http:.*:80|https:.*:443)$`) // which browsers omit
+)
 
-func isOrigin(text string) bool {
-	return originPattern.MatchString(text) && strings.Count(text, "*") <= 1
+// ValidOrigin reports whether Options.AllowedOrigins may have the text.
+func ValidOrigin(text string) bool {
+	return text == "*" || origin.MatchString(text) && !defaultPort.MatchString(text) && strings.Count(text, "*") <= 1
 }
 
 // allowOrigins returns a handler that sets the CORS headers, or nil without origins. The

@@ -71,7 +71,7 @@ var preflightAllowed = wantResponse{status: 204}.withHeader("Allow: GET, HEAD, P
 	"Access-Control-Allow-Headers: authorization,content-type,idempotency-key", "Access-Control-Max-Age: 600", noCredentials, varyPreflight)
 
 func allowOrigin(o *rest.Options) {
-	o.AllowedOrigins = []string{"https://shop.example.com", "http://localhost:3000"}
+	o.AllowedOrigins = []string{"https://shop.example.com", "capacitor://localhost"}
 }
 
 // A browser sends a preflight without the API key.
@@ -93,6 +93,7 @@ func TestPagesOfAllowedOriginsCanUseTheAPI(t *testing.T) {
 		s.expectOnly(t, r, wantResponse{}.withHeader(originAllowed, "Vary: Origin", exposed, noCredentials))
 	}
 	s.expectOnly(t, get("/v1/pets"), ok("").withHeader(originNotAllowed, "Vary: Origin"))
+	s.expectOnly(t, get("/v1/pets", "Origin: capacitor://localhost"), ok("").withHeader("Access-Control-Allow-Origin: capacitor://localhost"))
 }
 
 const (
