@@ -50,7 +50,7 @@ func newFile(name string, content content) *file {
 
 func (f *file) reader() io.ReadSeeker { return io.NewSectionReader(f.content, 0, f.size) }
 
-// serve sends the file, compressed if the client accepts that and prefers nothing else.
+// serve sends the file, compressed if the client prefers that to the file as it is.
 func (f *file) serve(c *gin.Context) {
 	c.Header("Cache-Control", "no-cache")
 	c.Header("Content-Security-Policy", contentSecurityPolicy)
@@ -62,7 +62,7 @@ func (f *file) serve(c *gin.Context) {
 	etag, reader := f.etag, f.reader()
 	if path.Ext(f.name) != ".png" { // which is compressed
 		c.Writer.Header().Add("Vary", "Accept-Encoding")
-		if accepted := c.GetHeader("Accept-Encoding"); strings.Contains(accepted, "gzip") && !strings.Contains(accepted, "q=") {
+		if prefersGzip(c.Request.Header.Values("Accept-Encoding")) {
 			compressed := f.gzip()
 			c.Header("Content-Encoding", "gzip")
 			if c.GetHeader("If-Match") == "" { // with it, net/http may send no content
@@ -73,4 +73,22 @@ func (f *file) serve(c *gin.Context) {
 	}
 	c.Header("ETag", `"`+etag+`"`)
 	http.ServeContent(c.Writer, c.Request, f.name, time.Time{}, reader)
+}
+
+// prefersGzip reports whether the values of Accept-Encoding accept gzip, with at least the weight of identity (RFC 9110, section 12.5.3).
+func prefersGzip(accepted []string) bool {
+	weights := map[string]float64{}
+	for element := range strings.SplitSeq(strings.ToLower(strings.Join(accepted, ",")), ",") {
+		coding, parameter, _ := strings.Cut(element, ";")
+		weight, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(parameter), "q="), 64)
+		if err != nil {
+			weight = 1 // the default
+		}
+		weights[strings.TrimSpace(coding)] = weight
+	}
+	gzip, named := weights["gzip"]
+	if !named {
+		gzip = weights["*"]
+	}
+	return gzip > 0 && gzip >= weights["identity"]
 }

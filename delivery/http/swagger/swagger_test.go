@@ -231,8 +231,14 @@ func TestAcceptEncodingSelectsGzip(t *testing.T) {
 	t.Parallel()
 	engine := newEngine(t, "")
 	for want, accepted := range map[string][]string{
-		"gzip": {"gzip", "gzip, deflate, br", "br, deflate, gzip", "br\x00, gzip"},
-		"":     {"", "identity", "br, deflate", "gzip;q=0", "gzip; q=0.000, *", "br, gzip;q=0.5", "*", `;;, "x", q, ,`},
+		"gzip": {
+			"gzip", "gzip, deflate, br", "br, deflate, gzip", "br\x00, gzip", "gzip;q=1.0", "GZIP ; Q=0.001", "br, gzip;q=0.5", "*", "br;q=1,*;q=0.1",
+			"deflate, gzip;q=1.0, *;q=0.5", "identity;q=0.5, gzip;q=0.5", "identity;q=0, gzip;q=0.1", "*;q=0, gzip",
+		},
+		"": {
+			"", "identity", "br, deflate", "gzip;q=0", "gzip; q=0.000, *", `;;, "x", q, ,`, "*;q=0", "identity, *;q=0", "identity;q=1, gzip;q=0.5", "identity, *;q=0.5",
+			"gzip;q=nan", "gzip;q=-1",
+		},
 	} {
 		for _, accept := range accepted {
 			if got := get(t, engine, "/openapi.json", "Accept-Encoding: "+accept).Header().Get("Content-Encoding"); got != want {
