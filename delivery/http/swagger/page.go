@@ -1,10 +1,8 @@
 package swagger
 
 import (
-	"bytes"
 	"net/http"
 	"strings"
-	"sync"
 
 	"github.com/gin-gonic/gin"
 	ginswagger "github.com/swaggo/gin-swagger"
@@ -23,33 +21,20 @@ var additions = strings.NewReplacer(
 	`<script src="./swagger-ui-standalone-preset.js"> </script>`, ``,
 )
 
-// A page is the page of gin-swagger, with our additions.
-type page struct {
-	handler gin.HandlerFunc
-	once    sync.Once
-	file    *file
-}
-
-func newPage(title string) *page {
-	return &page{handler: ginswagger.CustomWrapHandler(&ginswagger.Config{Title: title}, &webdav.Handler{})}
-}
-
-// serve sends the page, which the first request renders.
-func (p *page) serve(c *gin.Context) {
-	p.once.Do(func() {
-		w, r := &pageWriter{ResponseWriter: c.Writer}, c.Request
-		c.Writer, c.Request = w, &http.Request{Method: http.MethodGet, RequestURI: "/index.html"} // without a query, in which gin-swagger finds names of files, too
-		p.handler(c)
-		c.Writer, c.Request = w.ResponseWriter, r
-		p.file = newFile("index.html", strings.NewReader(additions.Replace(w.body.String())))
-	})
-	p.file.serve(c)
+// page returns the page of gin-swagger with our additions.
+func page(title string) string {
+	w := &pageWriter{}
+	request := &http.Request{Method: http.MethodGet, RequestURI: "/index.html"}
+	ginswagger.CustomWrapHandler(&ginswagger.Config{Title: title}, &webdav.Handler{})(&gin.Context{Writer: w, Request: request})
+	return additions.Replace(w.body.String())
 }
 
 // A pageWriter keeps the page that gin-swagger writes.
 type pageWriter struct {
-	gin.ResponseWriter
-	body bytes.Buffer
+	gin.ResponseWriter // nil: gin-swagger calls only the methods below
+	body               strings.Builder
 }
+
+func (w *pageWriter) Header() http.Header { return http.Header{} }
 
 func (w *pageWriter) Write(text []byte) (int, error) { return w.body.Write(text) }

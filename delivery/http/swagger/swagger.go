@@ -56,7 +56,7 @@ func Mount(r gin.IRouter, s Service) (err error) {
 	}
 	handle(r, "/openapi.json", newFile("openapi.json", bytes.NewReader(document)).serve)
 	handle(r, "/openapi.yaml", newFile("openapi.yaml", bytes.NewReader(inYAML)).serve)
-	handle(r, "/swagger/index.html", newPage(title).serve)
+	handle(r, "/swagger/index.html", newFile("index.html", strings.NewReader(page(title))).serve)
 	for name, folder := range map[string]fs.FS{
 		"swagger-ui.css": swaggerfiles.FS, "swagger-ui-bundle.js": swaggerfiles.FS,
 		"favicon-16x16.png": swaggerfiles.FS, "favicon-32x32.png": swaggerfiles.FS,
