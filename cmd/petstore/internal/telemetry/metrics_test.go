@@ -40,14 +40,16 @@ func TestMetricsPageHasTheMetricsOfTheService(t *testing.T) {
 	go func() { registry.Describe(descriptions); close(descriptions) }()
 	want := map[string]string{} // the labels by name
 	for description := range descriptions {
-		metric := regexp.MustCompile(`fqName: "(petstore_\w+)".* variableLabels: {(.*)}}`).FindStringSubmatch(description.String())
+		metric := regexp.MustCompile(`fqName: "((?:petstore|go_sql)_\w+)".* constLabels: {(\w*).* variableLabels: {(.*)}}`).FindStringSubmatch(description.String())
 		if metric != nil {
-			want[metric[1]] = metric[2]
+			want[metric[1]] = metric[2] + metric[3]
 		}
 	}
 	got := map[string]string{}
-	for _, row := range rows(t, `petstore_\w+`) {
-		got[row[0]] = strings.ReplaceAll(strings.ReplaceAll(row[1], "`", ""), " ", "")
+	for _, row := range rows(t, "(?:petstore|go_sql)_[^|]+") {
+		for name := range strings.SplitSeq(row[0], "`, `") {
+			got[name] = strings.ReplaceAll(strings.ReplaceAll(row[1], "`", ""), " ", "")
+		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" || len(want) < 10 {
 		t.Errorf("labels of metrics of the service and of the page (-want +got):\n%s", diff)
@@ -58,7 +60,7 @@ func TestMetricsPageHasTheKindsOfStoreErrors(t *testing.T) {
 	t.Parallel()
 	var got, want []string
 	for _, row := range rows(t, `[a-z_, `+"`"+`]+`) {
-		if !strings.HasPrefix(row[0], "petstore_") {
+		if !strings.HasPrefix(row[0], "petstore_") && !strings.HasPrefix(row[0], "go_sql_") {
 			got = append(got, strings.Split(row[0], "`, `")...)
 		}
 	}
