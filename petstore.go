@@ -104,6 +104,7 @@ func New(ctx context.Context, o Options) (_ *Service, err error) {
 	if o.Authenticate != nil {
 		o.Document = withoutKeys(o.Document)
 	}
+	o.Document.WithoutChanges = !o.RecordChanges
 	now := func() time.Time { return time.Now().UTC().Truncate(time.Millisecond) } //nolint:forbidigo // the clock, as precise as the store
 	s := &Service{document: o.Document, metrics: &registered{Registerer: o.Metrics}, stop: func() {}}
 	defer func() {

@@ -197,6 +197,17 @@ func TestFirstFailedWriteOfKeyUsesIsLogged(t *testing.T) {
 	})
 }
 
+func TestDocumentHasChangesIfTheyAreRecorded(t *testing.T) {
+	t.Parallel()
+	for _, recorded := range []bool{true, false} {
+		_, document, err := docs.Document(newService(t, petstore.Options{RecordChanges: recorded}).Document(), "v1")
+		storetest.Check(t, err)
+		if got := strings.Contains(string(document), "listChanges\""); got != recorded {
+			t.Errorf("recorded %t: the document has listChanges: %t", recorded, got)
+		}
+	}
+}
+
 func TestDocumentHasNoAPIKeysOfPetstoreIfTheHostAuthenticates(t *testing.T) {
 	t.Parallel()
 	service := newService(t, petstore.Options{Authenticate: func(*gin.Context) (string, error) { return "ann", nil }})

@@ -8,7 +8,9 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -33,6 +35,8 @@ type Options struct {
 	// StagingURL is the same of the staging service. If it is empty, the
 	// document has no staging server.
 	StagingURL string
+	// WithoutChanges leaves out what concerns only listChanges, as for a service that records no changes.
+	WithoutChanges bool
 }
 
 // A Contact is whom to ask about the API.
@@ -56,11 +60,14 @@ func Document(o Options, address string) (title string, _ []byte, err error) {
 	}
 	if o.SecurityScheme != nil {
 		d.Security = []map[string][]string{{hostScheme: {}}}
-		schemes, err := json.Marshal(map[string]any{hostScheme: o.SecurityScheme})
+		scheme, err := json.Marshal(o.SecurityScheme)
 		if err != nil {
 			return "", nil, fmt.Errorf("docs: Options.SecurityScheme: %w", err)
 		}
-		d.Components["securitySchemes"] = schemes
+		d.Components["securitySchemes"] = map[string]json.RawMessage{hostScheme: scheme}
+	}
+	if o.WithoutChanges {
+		d.removeChanges()
 	}
 	d.Servers = servers(o, address)
 	var out bytes.Buffer
@@ -117,13 +124,35 @@ const hostScheme = "host"
 
 // document and its parts have their members in the order of openapi.json.
 type document struct {
-	OpenAPI    json.RawMessage            `json:"openapi"`
-	Info       info                       `json:"info"`
-	Servers    []server                   `json:"servers"`
-	Tags       json.RawMessage            `json:"tags"`
-	Security   []map[string][]string      `json:"security"`
-	Paths      json.RawMessage            `json:"paths"`
-	Components map[string]json.RawMessage `json:"components"`
+	OpenAPI    json.RawMessage                       `json:"openapi"`
+	Info       info                                  `json:"info"`
+	Servers    []server                              `json:"servers"`
+	Tags       []tag                                 `json:"tags"`
+	Security   []map[string][]string                 `json:"security"`
+	Paths      map[string]json.RawMessage            `json:"paths"`
+	Components map[string]map[string]json.RawMessage `json:"components"`
+}
+
+// removeChanges removes listChanges, its tag, and the components that then nothing refers to.
+func (d *document) removeChanges() {
+	delete(d.Paths, "/changes")
+	d.Tags = slices.DeleteFunc(d.Tags, func(t tag) bool { return t.Name == "Changes" })
+	for removed := true; removed; {
+		removed = false
+		text, _ := json.Marshal(d) // returns no error for what was decoded
+		for kind, components := range d.Components {
+			maps.DeleteFunc(components, func(name string, _ json.RawMessage) bool {
+				unused := kind != "securitySchemes" && !bytes.Contains(text, []byte(`"#/components/`+kind+"/"+name+`"`))
+				removed = removed || unused
+				return unused
+			})
+		}
+	}
+}
+
+type tag struct {
+	Description string `json:"description"`
+	Name        string `json:"name"`
 }
 
 type info struct {

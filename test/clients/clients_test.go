@@ -81,11 +81,13 @@ func TestGeneratedClientsMakeEveryCall(t *testing.T) {
 // of the linters contain the exceptions.
 func TestLintersAcceptTheDocument(t *testing.T) {
 	t.Parallel()
-	s := harness.Start(t, t.TempDir())
 	dir, _ := copyClient(t, "lint")
 	harness.Shell(t, dir, "npm ci")
-	for _, linter := range []string{"npx redocly lint $URL/openapi.json", "npx spectral lint --fail-severity hint $URL/openapi.json"} {
-		harness.Shell(t, dir, linter, "URL="+s.URL)
+	for _, changes := range []string{"changes.enabled=true", "changes.enabled=false"} {
+		s := harness.Start(t, t.TempDir(), "--set", changes)
+		for _, linter := range []string{"npx redocly lint $URL/openapi.json", "npx spectral lint --fail-severity hint $URL/openapi.json"} {
+			harness.Shell(t, dir, linter, "URL="+s.URL)
+		}
 	}
 }
 
