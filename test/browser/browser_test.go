@@ -39,7 +39,8 @@ func TestSwaggerUIInABrowser(t *testing.T) {
 
 			p.try("Store-listOrders", "401")
 			p.authorize("\u200bBearer "+key+" ", "Store-listOrders")
-			p.try("Pets-createPet", "201", bodyField, `{"name":"Rex","categoryId":7,"status":"available"}`)
+			p.try("Pets-createPet", "201", bodyField, `{"name":"Rex","categoryId":9223372036854775807,"status":"available"}`)
+			p.run(waitFor(addOperation+" .live-response", `element => element.textContent.includes('"categoryId": 9223372036854775807,')`))
 			for _, text := range []string{
 				"this API key may only read",                                              // in a shared response
 				"the body must be one JSON object", "The seconds to wait before a retry.", // in those of the operation

@@ -105,12 +105,30 @@ const response = (Response, { React: { createElement } }) => (props) => {
   return createElement("tr", null, createElement("td", { colSpan: 3 }, createElement("details", null, summary, table)));
 };
 
+// exactJSON indents JSON and keeps its numbers and texts as they were sent: JSON.parse alone rounds integers beyond 2^53.
+// A browser that does not offer their sources shows the JSON as it is.
+const exactJSON = (text) => {
+  try {
+    return JSON.stringify(JSON.parse(text, (_, value, { source }) => (source ? JSON.rawJSON(source) : value)), null, "  ");
+  } catch {
+    return text;
+  }
+};
+
+// responseBody shows JSON exactly.
+const responseBody = (ResponseBody, { React: { createElement }, getComponent }) => (props) => {
+  if (!/json/.test(props.contentType)) return createElement(ResponseBody, props);
+  const code = { language: "json", downloadable: true, fileName: "response.json", canCopy: true };
+  const title = createElement("h5", null, "Response body");
+  return createElement("div", null, title, createElement(getComponent("HighlightCode", true), code, exactJSON(props.content)));
+};
+
 const plugin = {
   statePlugins: {
     spec: { wrapActions: { updateJsonSpec } },
     auth: { wrapActions: { authorizeWithPersistOption } },
   },
-  wrapComponents: { DeepLink, authError, authorizationPopup, execute, liveResponse, response },
+  wrapComponents: { DeepLink, authError, authorizationPopup, execute, liveResponse, response, responseBody },
 };
 
 // Swagger UI gives these elements no name, or one that differs from their text.
