@@ -96,7 +96,8 @@ func (a *API) createPet(c *gin.Context) error {
 //	@Success		200		{object}	record.Pet			"The animal"
 //	@Failure		400		{object}	errorBody	"unknown_parameter"
 //	@Failure		404		{object}	errorBody	"pet_not_found"
-//	@Failure		401,403,410,429,500,503	{object}	errorBody
+//	@Failure		410		{object}	errorBody	"operation_removed"
+//	@Failure		401,403,429,500,503	{object}	errorBody
 //	@Deprecated
 //	@Router			/pets/{petId} [get]
 func (a *API) getPet(c *gin.Context) error {
