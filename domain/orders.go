@@ -23,13 +23,13 @@ func (s OrderStatus) Known() bool {
 	return s == OrderPlaced || s == OrderDelivered || s == OrderCancelled
 }
 
-// An Order is the sale of one animal. Times are UTC, in milliseconds.
+// An Order is the sale of one animal. Times are UTC, in milliseconds. Its JSON is that of the API, as of a Pet.
 type Order struct {
-	ID        int64
-	PetID     int64
-	Status    OrderStatus
-	CreatedAt time.Time
-	UpdatedAt time.Time
+	ID        int64       `json:"id"`
+	PetID     int64       `json:"petId"`
+	Status    OrderStatus `json:"status"`
+	CreatedAt time.Time   `json:"createdAt"`
+	UpdatedAt time.Time   `json:"updatedAt"`
 }
 
 // Orderable returns the statuses of an animal that can be ordered, which include the empty

@@ -44,20 +44,20 @@ const (
 )
 
 // A NewPet is an animal to be added. Name is stored exactly as given, CategoryID may be
-// any number, Status may be empty.
+// any number, Status may be empty. The fingerprints of idempotency keys have its JSON.
 type NewPet struct {
-	Name       string
-	CategoryID int64
-	Status     PetStatus
+	Name       string    `json:"name"`
+	CategoryID int64     `json:"categoryId"`
+	Status     PetStatus `json:"status,omitempty"`
 }
 
 // A Pet is an animal of the catalogue. The store assigns ID, from 1 on, and never assigns
-// the same one again.
+// the same one again. The stored results of idempotency keys have its JSON, which is that of the API.
 type Pet struct {
-	ID         int64
-	Name       string
-	CategoryID int64
-	Status     PetStatus
+	ID         int64     `json:"id"`
+	Name       string    `json:"name"`
+	CategoryID int64     `json:"categoryId"`
+	Status     PetStatus `json:"status,omitempty"`
 }
 
 // WithID returns the animal with its id.

@@ -3,6 +3,6 @@
 // it to a database.
 //
 // Each table has a model in models.go. Its repository, such as pets.go, runs the statements with
-// GORM, except those of a POST, which are in hot.go. Functions of callers share a transaction
-// (package groupcommit); versions tell caches what is stale (package freshness).
+// GORM, except those that add animals (creation.go), which the engine runs. Callers share a
+// transaction (package groupcommit); versions tell caches what is stale (package freshness).
 package repository

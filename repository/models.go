@@ -12,6 +12,7 @@ import (
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/repository/engine"
 )
 
 // The models of the tables. Their columns are those of the migrations of each engine. Times are
@@ -23,15 +24,10 @@ type row[T any] interface {
 	record() (T, error)
 }
 
-type petModel struct {
-	ID         int64
-	Name       string
-	CategoryID int64
-	Status     sql.NullString // NULL for none
-}
+type petModel engine.Pet
 
-func newPetModel(pet domain.NewPet) petModel {
-	return petModel{
+func newPetRow(pet domain.NewPet) engine.Pet {
+	return engine.Pet{
 		Name: pet.Name, CategoryID: pet.CategoryID,
 		Status: sql.NullString{String: string(pet.Status), Valid: pet.Status != ""},
 	}
@@ -152,19 +148,10 @@ func (m *keyModel) record() (apikey.Key, error) {
 	return key, nil
 }
 
-type claimModel struct {
-	Caller      string `gorm:"primaryKey"`
-	Value       string `gorm:"primaryKey"`
-	Fingerprint []byte
-	Result      []byte
-	ClaimedAt   int64
-}
+type claimModel engine.Claim
 
-func newClaimModel(claim port.Claim, result []byte) claimModel {
-	return claimModel{
-		Caller: claim.Caller, Value: claim.Value, Fingerprint: claim.Fingerprint[:], Result: result,
-		ClaimedAt: claim.At.UnixMilli(),
-	}
+func newClaimRow(claim port.Claim) engine.Claim {
+	return engine.Claim{Caller: claim.Caller, Value: claim.Value, Fingerprint: claim.Fingerprint[:], ClaimedAt: claim.At.UnixMilli()}
 }
 
 // outcome returns an error if the fingerprint does not have the length of one.

@@ -13,7 +13,6 @@ import (
 	"gorm.io/gorm/logger"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/freshness"
 	"example.com/petstore/repository/groupcommit"
@@ -101,10 +100,10 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	if err := checkFinished(db.WithContext(ctx)); err != nil {
 		return nil, err
 	}
-	s.reads = session{db: db}
-	if database.BatchesStatements() {
-		s.sharedPets = newSharedReads(db, pool, func() row[domain.Pet] { return &petModel{} })
-		s.sharedOrders = newSharedReads(db, pool, func() row[domain.Order] { return &orderModel{} })
+	s.reads = session{database: database, db: db}
+	if many, ok := database.(engine.SharedReader); ok {
+		s.sharedPets = newSharedReads(db, pool, many, func() row[domain.Pet] { return &petModel{} })
+		s.sharedOrders = newSharedReads(db, pool, many, func() row[domain.Order] { return &orderModel{} })
 	}
 	s.versions = freshness.New(database)
 	if err := s.versions.Poll(); err != nil {
@@ -115,12 +114,11 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	}
 	s.queue = groupcommit.NewQueue(database, groupcommit.Options{
 		Poll: s.versions.Poll, PollInterval: freshness.PollInterval, Commit: s.versions.Commit, Observe: o.ObserveCommit,
-	}, func(tx *groupcommit.Tx) port.Repositories {
+	}, func(tx *groupcommit.Tx) *transaction {
 		inTx := db.Session(&gorm.Session{NewDB: true, Context: context.Background()}) // the Context makes it a Statement of its own
 		inTx.Statement.ConnPool = sqltrace.Pool(tx, o.TracerProvider)
-		t := session{db: inTx, tx: tx, batches: database.BatchesStatements()}
-		return port.Repositories{Pets: newPets(t), Orders: orders{session: t}, Changes: changes{t}, Keys: keys{t}, Idempotency: newIdempotency(t), Imports: imports{t}}
-	})
+		return &transaction{session: session{database: database, db: inTx, tx: tx}}
+	}, (*transaction).create)
 	return s, nil
 }
 

@@ -7,20 +7,13 @@ import (
 	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/repository/groupcommit"
+	"example.com/petstore/repository/engine"
 )
 
 // pets implements port.PetRepository.
 type pets struct {
 	session
-	shared  *sharedReads[domain.Pet] // nil in a transaction, and on an engine that does not batch statements
-	inserts *groupcommit.Statement[domain.NewPet, int64]
-}
-
-func newPets(s session) pets {
-	p := pets{session: s}
-	p.inserts = groupcommit.NewStatement(s.tx, p.insert)
-	return p
+	shared *sharedReads[domain.Pet] // nil in a transaction, and on an engine that is no engine.SharedReader
 }
 
 func (p pets) Get(ctx context.Context, id int64) (domain.Pet, error) {
@@ -67,29 +60,21 @@ func (p pets) Each(ctx context.Context, status domain.PetStatus, fn func(domain.
 	return each(ctx, withStatus(p.db, status), &petModel{}, fn)
 }
 
-func (p pets) Create(ctx context.Context, pet domain.NewPet) (domain.Pet, error) {
-	p.tx.MarkAdded(1)
-	id, err := p.inserts.Do(ctx, pet)
-	return pet.WithID(id), err
-}
-
-// rowsPerInsert is the number of rows of one INSERT. The driver caches one statement for
-// each number, so all but the last have this one. SQLite allows 32,766 variables in a
-// statement.
-const rowsPerInsert = 250
-
-func (p pets) CreateAll(ctx context.Context, news []domain.NewPet) ([]domain.Pet, error) {
+func (p pets) Create(ctx context.Context, news []domain.NewPet) ([]domain.Pet, error) {
+	if len(news) == 0 {
+		return nil, nil
+	}
 	p.tx.MarkAdded(int64(len(news)))
-	models := make([]petModel, len(news))
+	rows := make([]engine.Pet, len(news))
 	for i, pet := range news {
-		models[i] = newPetModel(pet)
+		rows[i] = newPetRow(pet)
 	}
-	if err := p.db.WithContext(ctx).CreateInBatches(models, rowsPerInsert).Error; err != nil {
-		return nil, err
+	if err := p.database.InsertPets(ctx, p.pool(), rows); err != nil {
+		return nil, translate(p.db, err)
 	}
-	created := make([]domain.Pet, len(models)) // the ids are those of an INSERT … VALUES in its order, see storetest
+	created := make([]domain.Pet, len(news))
 	for i, pet := range news {
-		created[i] = pet.WithID(models[i].ID)
+		created[i] = pet.WithID(rows[i].ID)
 	}
 	return created, nil
 }

@@ -6,16 +6,34 @@ import (
 	"gorm.io/gorm"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/groupcommit"
 )
 
 // A session is how a repository runs its statements: within a transaction, or, for reads outside
 // any, on the connections that read.
 type session struct {
-	db      *gorm.DB
-	tx      *groupcommit.Tx // nil outside a transaction
-	batches bool            // see engine.Database.BatchesStatements
+	database engine.Database
+	db       *gorm.DB
+	tx       *groupcommit.Tx // nil outside a transaction
 }
+
+// A transaction is the session of the functions and the creations of a batch.
+type transaction struct {
+	session
+	deletedExpired bool // claims
+}
+
+func (t *transaction) repositories() port.Repositories {
+	s := t.session
+	return port.Repositories{
+		Pets: pets{session: s}, Orders: orders{session: s}, Changes: changes{s}, Keys: keys{s}, Idempotency: idempotency{t}, Imports: imports{s},
+	}
+}
+
+// pool returns the connections of the statements that an engine runs.
+func (s session) pool() gorm.ConnPool { return s.db.Statement.ConnPool }
 
 // changedOne reports whether a statement changed a row, which mark, a method of the groupcommit.Tx,
 // records.

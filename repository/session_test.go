@@ -27,7 +27,7 @@ func addingMany(n int) txFunc {
 		for i := range pets {
 			pets[i].Name = "Rex"
 		}
-		_, err := r.Pets.CreateAll(ctx, pets)
+		_, err := r.Pets.Create(ctx, pets)
 		return err
 	}
 }

@@ -20,9 +20,9 @@ type Store struct {
 	database       engine.Database
 	observeFailure func(engine.Failure) // nil for none
 	reads          session
-	sharedPets     *sharedReads[domain.Pet]   // nil on an engine that does not batch statements
+	sharedPets     *sharedReads[domain.Pet]   // nil on an engine that is no engine.SharedReader
 	sharedOrders   *sharedReads[domain.Order] // the same
-	queue          *groupcommit.Queue[port.Repositories]
+	queue          *groupcommit.Queue[*transaction, *creation]
 	versions       *freshness.Versions
 	maxStaleness   time.Duration
 	keys           *keyCache
@@ -50,7 +50,11 @@ func (s *Store) Keys() port.KeyReader { return s.keys }
 
 // InTx implements port.Transactor. Concurrent transactions share a commit.
 func (s *Store) InTx(ctx context.Context, fn func(context.Context, port.Repositories) error) error {
-	err := s.queue.Do(ctx, fn)
+	return s.errorOf(s.queue.Do(ctx, func(ctx context.Context, t *transaction) error { return fn(ctx, t.repositories()) }))
+}
+
+// errorOf returns the error of a transaction, which the store has caused if it is one of the queue.
+func (s *Store) errorOf(err error) error {
 	if failed, ok := errors.AsType[*groupcommit.Error](err); ok {
 		err = domain.Unavailable(failed.Err)
 	}

@@ -100,7 +100,7 @@ func TestVersionsIncreaseWithChanges(t *testing.T) {
 	}
 	check("a new pet", adding("a"), true, false)
 	check("new pets", func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Pets.CreateAll(ctx, []domain.NewPet{{Name: "b"}})
+		_, err := r.Pets.Create(ctx, []domain.NewPet{{Name: "b"}})
 		return err
 	}, true, false)
 	check("a pet with another status", func(ctx context.Context, r port.Repositories) error {

@@ -61,7 +61,7 @@ func (i *Importer) Add(ctx context.Context, pets []domain.NewPet, last bool) (ad
 			// It has no Code, because no operation of the API returns it.
 			return &domain.Error{Kind: domain.ErrConflict, Message: "another process is importing the same file"}
 		}
-		added, err = r.Pets.CreateAll(ctx, pets)
+		added, err = r.Pets.Create(ctx, pets)
 		return err
 	})
 	if err != nil {

@@ -41,8 +41,16 @@ func (p *Pets) Create(ctx context.Context, pet domain.NewPet, key domain.Idempot
 	if err := pet.Validate(); err != nil {
 		return domain.Pet{}, false, err
 	}
-	return once(ctx, p.tx, request{"createPet", pet, key, p.now()},
-		func(ctx context.Context, r port.Repositories) (domain.Pet, error) {
-			return r.Pets.Create(ctx, pet)
-		})
+	claim, err := request{"createPet", pet, key, p.now()}.claim()
+	if err != nil {
+		return domain.Pet{}, false, err
+	}
+	created, earlier, err := p.tx.CreatePets(ctx, []domain.NewPet{pet}, claim)
+	if earlier != nil {
+		err = replay(claim, *earlier, &created)
+	}
+	if err != nil {
+		return domain.Pet{}, false, err
+	}
+	return created[0], earlier != nil, nil
 }

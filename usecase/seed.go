@@ -36,7 +36,7 @@ func (s *Seeder) Add(ctx context.Context, n int) (orders int, err error) {
 	pets, sales := s.draw(n)
 	at := s.now()
 	err = s.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
-		added, err := r.Pets.CreateAll(ctx, pets)
+		added, err := r.Pets.Create(ctx, pets)
 		if err != nil {
 			return err
 		}

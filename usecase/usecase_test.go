@@ -70,7 +70,7 @@ func (s *testStore) clock() time.Time { return s.now }
 func (s *testStore) addPets(t *testing.T, n int) {
 	t.Helper()
 	check(t, s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Pets.CreateAll(ctx, slices.Repeat([]domain.NewPet{rex}, n))
+		_, err := r.Pets.Create(ctx, slices.Repeat([]domain.NewPet{rex}, n))
 		return err
 	}))
 }

@@ -324,7 +324,7 @@ func (s *testServer) serve(t *testing.T, handler http.Handler, timeouts server.T
 func (s *testServer) createPets(t testing.TB, pets ...domain.NewPet) {
 	t.Helper()
 	err := s.store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Pets.CreateAll(ctx, pets)
+		_, err := r.Pets.Create(ctx, pets)
 		return err
 	})
 	check(t, err)

@@ -32,11 +32,8 @@ type PetReader interface {
 // A PetRepository changes the catalogue.
 type PetRepository interface {
 	PetReader
-	// Create adds an animal and assigns its id.
-	Create(ctx context.Context, pet domain.NewPet) (domain.Pet, error)
-	// CreateAll adds animals, faster than repeated calls of Create, and returns them in the
-	// same order. Their ids increase in that order.
-	CreateAll(ctx context.Context, pets []domain.NewPet) ([]domain.Pet, error)
+	// Create adds animals and returns them in the same order. Their ids increase in that order.
+	Create(ctx context.Context, pets []domain.NewPet) ([]domain.Pet, error)
 	// ChangeStatusIf changes the status of the animal to to if it is one of from, and reports
 	// whether it did.
 	ChangeStatusIf(ctx context.Context, id int64, from []domain.PetStatus, to domain.PetStatus) (bool, error)
@@ -140,7 +137,7 @@ type Claim struct {
 }
 
 // An Outcome is the stored state of a claimed key: the fingerprint of its request and the
-// encoded result, nil while there is none.
+// result as JSON, nil while there is none.
 type Outcome struct {
 	Fingerprint Fingerprint
 	Result      []byte
@@ -192,4 +189,9 @@ type Transactor interface {
 	// once, because of a conflict or because another transaction failed, so it must have no
 	// effect except through r. fn must not use r in another goroutine.
 	InTx(ctx context.Context, fn func(ctx context.Context, r Repositories) error) error
+	// CreatePets adds animals in a transaction, all or none, and returns them once that is durable. It
+	// takes less time than InTx when many call it. If claim has a key, CreatePets also claims it, and
+	// stores the animals as the result; if the key was claimed before, as Claim says, it adds
+	// nothing and returns the outcome of that request.
+	CreatePets(ctx context.Context, pets []domain.NewPet, claim Claim) ([]domain.Pet, *Outcome, error)
 }

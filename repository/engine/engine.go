@@ -88,10 +88,13 @@ type Database interface {
 	// one goroutine at a time, also during a transaction. Otherwise the goroutine that runs
 	// the transactions calls it, in each transaction and at an interval.
 	ChecksBeforeRead() bool
-	// BatchesStatements reports whether statements of several requests are to be sent as one,
-	// as for a database to which each statement takes a round trip. The statements for that
-	// are those of PostgreSQL, in repository/hot.go and repository/sharedreads.go.
-	BatchesStatements() bool
+	// InsertPets inserts rows and sets their ids, which increase in the order of the rows.
+	InsertPets(ctx context.Context, tx gorm.ConnPool, pets []Pet) error
+	// FindClaims returns the claims with the Caller and the Value of each of keys, nil for a key
+	// without a claim.
+	FindClaims(ctx context.Context, tx gorm.ConnPool, keys []Claim) ([]*Claim, error)
+	// InsertClaims inserts rows. A row replaces the one with the same Caller and Value.
+	InsertClaims(ctx context.Context, tx gorm.ConnPool, claims []Claim) error
 	// Check returns an error if a commit could be lost, such as when the file of the
 	// database was replaced.
 	Check(ctx context.Context) error

@@ -26,7 +26,7 @@ const maxConflicts = 3
 
 // commit runs a batch as one transaction and commits it, see "Savepoints" in the documentation
 // of the package.
-func (q *Queue[R]) commit(batch []*pendingTx[R]) error {
+func (q *Queue[R, C]) commit(batch []*pendingTx[R, C]) error {
 	withSavepoints := false
 	for conflicts := 0; ; {
 		err := q.tryCommit(batch, withSavepoints)
@@ -41,7 +41,7 @@ func (q *Queue[R]) commit(batch []*pendingTx[R]) error {
 	}
 }
 
-func (q *Queue[R]) tryCommit(batch []*pendingTx[R], withSavepoints bool) error {
+func (q *Queue[R, C]) tryCommit(batch []*pendingTx[R, C], withSavepoints bool) error {
 	start := time.Now() //nolint:forbidigo // a duration, only for Observe
 	tx, err := q.database.Begin(context.Background())
 	if err != nil {
@@ -51,7 +51,7 @@ func (q *Queue[R]) tryCommit(batch []*pendingTx[R], withSavepoints bool) error {
 	if err := q.options.Poll(); err != nil {
 		return err
 	}
-	b := batchTx[R]{Tx: &Tx{Tx: tx}, database: q.database, withSavepoints: withSavepoints}
+	b := batchTx[R, C]{Tx: &Tx{Tx: tx}, queue: q, withSavepoints: withSavepoints}
 	b.repositories = q.repositories(b.Tx)
 	ran, err := b.run(batch)
 	if err != nil {
@@ -65,53 +65,52 @@ func (q *Queue[R]) tryCommit(batch []*pendingTx[R], withSavepoints bool) error {
 }
 
 // A batchTx is the transaction of a batch.
-type batchTx[R any] struct {
+type batchTx[R, C any] struct {
 	*Tx
-	database       engine.Database
+	queue          *Queue[R, C]
 	repositories   R
 	withSavepoints bool
 }
 
-// run runs the functions that were not withdrawn, and returns their number. It returns
-// errNeedSavepoints when one of them failed after it changed something, and errConflict when the
-// batch may succeed if it runs again.
-func (b *batchTx[R]) run(batch []*pendingTx[R]) (ran int, err error) {
-	started := slices.DeleteFunc(slices.Clone(batch), func(p *pendingTx[R]) bool { return !p.start() })
-	if len(started) > 1 && !b.withSavepoints && b.database.BatchesStatements() {
-		return len(started), b.runCoalesced(started)
+// run runs what was not withdrawn, and returns its number: all creations together, then one function
+// after the other. With savepoints it runs one creation after the other, too. It returns errNeedSavepoints
+// when something failed after a change, and errConflict when the batch may succeed if it runs again.
+func (b *batchTx[R, C]) run(batch []*pendingTx[R, C]) (ran int, err error) {
+	var creations, functions []*pendingTx[R, C]
+	for _, p := range batch {
+		switch {
+		case !p.start():
+		case p.fn == nil:
+			creations = append(creations, p)
+		default:
+			functions = append(functions, p)
+		}
 	}
-	for _, p := range started {
-		if err := b.runOne(p); err != nil {
+	steps := slices.Chunk(append(creations, functions...), 1)
+	if len(creations) > 1 && !b.withSavepoints {
+		if err := b.runStep(creations); err != nil {
+			return 0, err
+		}
+		steps = slices.Chunk(functions, 1)
+	}
+	for step := range steps {
+		if err := b.runStep(step); err != nil {
 			return 0, err
 		}
 	}
-	return len(started), nil
+	return len(creations) + len(functions), nil
 }
 
-// runCoalesced runs functions, and their statements together.
-func (b *batchTx[R]) runCoalesced(batch []*pendingTx[R]) error {
-	err := b.runCoroutines(
-		len(batch),
-		func(i int) { batch[i].run(b.repositories) },
-		func(i int) error { return b.check(batch[i]) },
-	)
-	if errors.Is(err, errManyRows) {
-		if ended := b.Active(); ended != nil {
-			return fmt.Errorf("%w: %w: %w", ErrRolledBack, ended, err)
-		}
-		return errNeedSavepoints
-	}
-	return err
-}
-
-func (b *batchTx[R]) runOne(p *pendingTx[R]) error {
+// runStep runs one function, or creations.
+func (b *batchTx[R, C]) runStep(step []*pendingTx[R, C]) error {
 	if b.withSavepoints {
 		if err := b.exec("SAVEPOINT tx_func"); err != nil {
 			return err
 		}
 	}
 	b.dirty = false
-	p.run(b.repositories)
+	b.call(step)
+	p := step[0] // the creations of a step fail together
 	if err := b.check(p); err != nil || !b.withSavepoints {
 		return err
 	}
@@ -123,9 +122,33 @@ func (b *batchTx[R]) runOne(p *pendingTx[R]) error {
 	return b.exec("RELEASE tx_func")
 }
 
+// call calls the function of a step, or create for its creations.
+func (b *batchTx[R, C]) call(step []*pendingTx[R, C]) {
+	ctx, fn := step[0].context(), step[0].fn
+	if fn == nil {
+		if len(step) > 1 {
+			ctx = context.Background() // the statements belong to no caller
+		}
+		creations := make([]C, len(step))
+		for i, p := range step {
+			creations[i] = p.creation
+		}
+		fn = func(ctx context.Context, r R) error { return b.queue.create(r, ctx, creations) }
+	}
+	err, panicked := recovered(func() error { return fn(ctx, b.repositories) })
+	for _, p := range step {
+		p.err, p.panicked = err, panicked
+	}
+}
+
+func recovered(fn func() error) (err error, panicked any) { //nolint:revive,staticcheck // a panic is no error
+	defer func() { panicked = recover() }()
+	return fn(), nil
+}
+
 // check returns the error for the batch after the function of p has ended, see run.
-func (b *batchTx[R]) check(p *pendingTx[R]) error {
-	if b.database.Failure(p.err) == engine.FailureConflict {
+func (b *batchTx[R, C]) check(p *pendingTx[R, C]) error {
+	if b.queue.database.Failure(p.err) == engine.FailureConflict {
 		return fmt.Errorf("%w: %w", errConflict, p.err)
 	}
 	if err := b.Active(); err != nil {
@@ -143,14 +166,14 @@ func (b *batchTx[R]) check(p *pendingTx[R]) error {
 // rolledBack returns the error for all callers when the database has rolled back the
 // transaction. It wraps the error of p only if that is one of the database: any other
 // does not concern the other callers.
-func (b *batchTx[R]) rolledBack(err error, p *pendingTx[R]) error {
-	if b.database.Failure(p.err) != "" {
+func (b *batchTx[R, C]) rolledBack(err error, p *pendingTx[R, C]) error {
+	if b.queue.database.Failure(p.err) != "" {
 		return fmt.Errorf("%w: %w: %w", ErrRolledBack, err, p.err)
 	}
 	return fmt.Errorf("%w: %w: after %s", ErrRolledBack, err, fmt.Sprint(cmp.Or[any](p.panicked, p.err)))
 }
 
-func (b *batchTx[R]) exec(statement string) error {
+func (b *batchTx[R, C]) exec(statement string) error {
 	_, err := b.ExecContext(context.Background(), statement)
 	return err
 }

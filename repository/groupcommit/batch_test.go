@@ -35,22 +35,50 @@ func TestFailedFunctionIsRolledBackAlone(t *testing.T) {
 			panic(failure)
 		}, panicError{failure}, 2},
 	} {
-		for _, batches := range []bool{false, true} {
-			t.Run(fmt.Sprint(name, ", ", batches), func(t *testing.T) {
-				t.Parallel()
-				q := openQueue(t, batches)
-				runs := 0
-				results := q.doTogether(t, func(ctx context.Context, n names) error {
-					runs++
-					return n.add(ctx, "first")
-				}, c.failing, adding("last"))
-				if results[0] != nil || results[1] != c.want || results[2] != nil { //nolint:errorlint // an Error would be one of the queue
-					t.Errorf("got %v, want %v of the second function", results, c.want)
-				}
-				storetest.Equal(t, "the runs of the function before it", c.wantRuns, runs)
-				q.wantNames(t, "first", "last")
-			})
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q := openQueue(t)
+			runs := 0
+			results := q.doTogether(t, func(ctx context.Context, n names) error {
+				runs++
+				return n.add(ctx, "first")
+			}, c.failing, adding("last"))
+			if results[0] != nil || results[1] != c.want || results[2] != nil { //nolint:errorlint // an Error would be one of the queue
+				t.Errorf("got %v, want %v of the second function", results, c.want)
+			}
+			storetest.Equal(t, "the runs of the function before it", c.wantRuns, runs)
+			q.wantNames(t, "first", "last")
+		})
+	}
+}
+
+// Creations run together, before the functions. If that fails, one runs after the other.
+func TestCreationsRunTogether(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		creations []string
+		want      [][]string // that ran together
+		wantNames []string
+	}{
+		{[]string{"a", "b", "c"}, [][]string{{"a", "b", "c"}}, []string{"a", "b", "c", "function"}},
+		{[]string{"a", "b", "a", "c"}, [][]string{{"a", "b", "a", "c"}, {"a"}, {"b"}, {"a"}, {"c"}}, []string{"a", "b", "c", "function"}},
+	} {
+		q := openQueue(t)
+		release := q.block(t)
+		results := []<-chan error{q.enqueue(t.Context(), adding("function"))}
+		for _, name := range c.creations {
+			results = append(results, q.call(func() error { return q.Create(t.Context(), name) }))
 		}
+		release()
+		failed := 0
+		for _, result := range results {
+			if <-result != nil {
+				failed++
+			}
+		}
+		storetest.Equal(t, "the creations that ran together", c.want, q.created)
+		storetest.Equal(t, "the errors", len(c.creations)-len(c.wantNames)+1, failed)
+		q.wantNames(t, c.wantNames...)
 	}
 }
 
@@ -58,44 +86,26 @@ func TestFailedFunctionIsRolledBackAlone(t *testing.T) {
 // the other callers.
 func TestTransactionRolledBackBySQLiteFailsTheBatch(t *testing.T) {
 	t.Parallel()
-	for _, batches := range []bool{false, true} {
-		for cause, wrapped := range map[error]bool{errors.New("not found"): false, sqlite3.Error{Code: sqlite3.ErrFull}: true} {
-			q := openQueue(t, batches)
-			for _, err := range q.doTogether(t, adding("lost"), func(ctx context.Context, n names) error {
-				_, err := n.ExecContext(ctx, "ROLLBACK")
-				return errors.Join(cause, err)
-			}, adding("not started")) {
-				wantQueueError(t, err, groupcommit.ErrRolledBack)
-				if !strings.Contains(err.Error(), cause.Error()) || errors.Is(err, cause) != wrapped {
-					t.Errorf("got %v, want that it names %v, and wraps it: %t", err, cause, wrapped)
-				}
+	for cause, wrapped := range map[error]bool{errors.New("not found"): false, sqlite3.Error{Code: sqlite3.ErrFull}: true} {
+		q := openQueue(t)
+		for _, err := range q.doTogether(t, adding("lost"), func(ctx context.Context, n names) error {
+			_, err := n.ExecContext(ctx, "ROLLBACK")
+			return errors.Join(cause, err)
+		}, adding("not started")) {
+			wantQueueError(t, err, groupcommit.ErrRolledBack)
+			if !strings.Contains(err.Error(), cause.Error()) || errors.Is(err, cause) != wrapped {
+				t.Errorf("got %v, want that it names %v, and wraps it: %t", err, cause, wrapped)
 			}
-			q.wantNames(t)
-			check(t, q.Do(t.Context(), adding("next")))
 		}
-	}
-}
-
-// The batch does not run again, although one function after the other would tell which row has failed.
-func TestRowsThatFailAfterARollbackFailTheBatch(t *testing.T) {
-	t.Parallel()
-	q := openQueue(t, true)
-	rolledBack := false
-	for _, err := range q.doTogether(t, func(ctx context.Context, n names) (err error) {
-		if !rolledBack {
-			rolledBack = true
-			_, err = n.ExecContext(ctx, "ROLLBACK")
-		}
-		return errors.Join(err, n.add(ctx, "Rex"))
-	}, adding("Rex")) {
-		wantQueueError(t, err, groupcommit.ErrRolledBack)
+		q.wantNames(t)
+		check(t, q.Do(t.Context(), adding("next")))
 	}
 }
 
 func TestConflictRepeatsTheBatchALimitedNumberOfTimes(t *testing.T) {
 	t.Parallel()
 	for conflicts, wantRuns := range map[int]int{1: 2, 3: 4, 4: 4} {
-		q := openQueue(t, false)
+		q := openQueue(t)
 		runs := 0
 		err := q.Do(t.Context(), func(ctx context.Context, n names) error {
 			err := n.add(ctx, "Rex")

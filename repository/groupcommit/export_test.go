@@ -5,12 +5,12 @@ import "context"
 const QueueSize = queueSize
 
 // Queued returns the number of queued functions.
-func (q *Queue[R]) Queued() int { return len(q.queue) }
+func (q *Queue[R, C]) Queued() int { return len(q.queue) }
 
 // WaitForLate queues a function as a caller that found the queue open before Close, and waits for it
 // as Do does.
-func (q *Queue[R]) WaitForLate(ctx context.Context) error {
-	late := &pendingTx[R]{ctx: ctx, done: make(chan struct{})}
+func (q *Queue[R, C]) WaitForLate(ctx context.Context) error {
+	late := &pendingTx[R, C]{ctx: ctx, done: make(chan struct{})}
 	q.queue <- late
 	return q.wait(ctx, late)
 }

@@ -25,19 +25,10 @@
 // each function. It also runs again after a deadlock with another process. So a function may run
 // more than once, and must have no effect but through its repositories.
 //
-// # Coalescing
+// # Creations
 //
-// On a database to which each statement takes a round trip (engine.Database.BatchesStatements),
-// the functions of a batch run as coroutines: each runs until it needs a Statement. When all
-// wait or have ended, the rows of each Statement are sent as one statement with many rows, and
-// the functions go on:
-//
-//	f1  ── claim k1 ┐                ┌─ insert a ┐               ┌─ done
-//	f2  ── claim k2 ┼─ 1 round trip ─┼─ insert b ┼─ 1 round trip ┼─ done
-//	f3  ── claim k3 ┘                └─ insert c ┘               └─ done
-//
-// All other statements are sent immediately. If a statement with many rows fails, the row
-// that caused it is unknown: the batch is rolled back and runs again one function after the other.
-// A function may wait until the others have ended (Tx.WaitForOthers), such as one that uses the
-// same idempotency key as another.
+// Adding records is what needs speed, so it is data, not a function: a creation. All creations of a
+// batch run first, with one call: a database to which each statement takes a round trip inserts
+// their rows with one statement. If the call fails, it is unknown which creation is wrong: the batch
+// is rolled back and runs again with one creation after the other.
 package groupcommit

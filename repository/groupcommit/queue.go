@@ -57,26 +57,29 @@ type Options struct {
 
 // A Queue runs functions in transactions. R are the repositories that a function gets. A Queue is safe
 // for concurrent use.
-type Queue[R any] struct {
+type Queue[R, C any] struct {
 	database     engine.Database
 	options      Options
 	repositories func(*Tx) R
+	create       func(R, context.Context, []C) error
 
-	queue   chan *pendingTx[R]
+	queue   chan *pendingTx[R, C]
 	waiting atomic.Int64    // callers of Do
 	closing context.Context // ends when Close is called
 	close   context.CancelFunc
 	stopped chan struct{}                 // closed when the queued transactions are committed then
 	tick    atomic.Pointer[chan struct{}] // closed and replaced at each tickInterval
-	batch   []*pendingTx[R]               // current or last
+	batch   []*pendingTx[R, C]            // current or last
 }
 
 // NewQueue returns a Queue, which the caller must close before the database. repositories makes
-// the repositories of a transaction.
-func NewQueue[R any](database engine.Database, o Options, repositories func(*Tx) R) *Queue[R] {
-	q := &Queue[R]{
-		database: database, options: o, repositories: repositories,
-		queue: make(chan *pendingTx[R], queueSize), stopped: make(chan struct{}),
+// the repositories of a transaction, in which create runs creations.
+func NewQueue[R, C any](
+	database engine.Database, o Options, repositories func(*Tx) R, create func(R, context.Context, []C) error,
+) *Queue[R, C] {
+	q := &Queue[R, C]{
+		database: database, options: o, repositories: repositories, create: create,
+		queue: make(chan *pendingTx[R, C], queueSize), stopped: make(chan struct{}),
 	}
 	q.closing, q.close = context.WithCancel(context.Background()) //nolint:gosec // Close calls it
 	q.replaceTick()
@@ -86,13 +89,13 @@ func NewQueue[R any](database engine.Database, o Options, repositories func(*Tx)
 }
 
 // Close returns once the queued transactions are committed. It may be called again.
-func (q *Queue[R]) Close() {
+func (q *Queue[R, C]) Close() {
 	q.close()
 	<-q.stopped
 }
 
 // Waiting returns the number of callers of Do.
-func (q *Queue[R]) Waiting() int { return int(q.waiting.Load()) }
+func (q *Queue[R, C]) Waiting() int { return int(q.waiting.Load()) }
 
 // Do queues fn and returns nil when its transaction is durable. Otherwise it returns the error of
 // fn, or panics as fn did, and the changes of fn are rolled back; or it returns an *Error. When
@@ -101,7 +104,16 @@ func (q *Queue[R]) Waiting() int { return int(q.waiting.Load()) }
 // fn may run more than once. Its context has the values of ctx, and does not end: SQLite would
 // roll back the whole batch when a statement is interrupted. fn must not use its repositories in
 // another goroutine, or after its end.
-func (q *Queue[R]) Do(ctx context.Context, fn func(context.Context, R) error) error {
+func (q *Queue[R, C]) Do(ctx context.Context, fn func(context.Context, R) error) error {
+	return q.do(ctx, &pendingTx[R, C]{ctx: context.WithValue(ctx, q, true), fn: fn, done: make(chan struct{})})
+}
+
+// Create queues a creation and returns nil when it is durable, otherwise as Do does.
+func (q *Queue[R, C]) Create(ctx context.Context, creation C) error {
+	return q.do(ctx, &pendingTx[R, C]{ctx: context.WithValue(ctx, q, true), creation: creation, done: make(chan struct{})})
+}
+
+func (q *Queue[R, C]) do(ctx context.Context, p *pendingTx[R, C]) error {
 	if ctx.Value(q) != nil {
 		return ErrNested
 	}
@@ -113,7 +125,6 @@ func (q *Queue[R]) Do(ctx context.Context, fn func(context.Context, R) error) er
 	if q.closing.Err() != nil {
 		return &Error{ErrClosed}
 	}
-	p := &pendingTx[R]{ctx: context.WithValue(ctx, q, true), fn: fn, done: make(chan struct{})}
 	select {
 	case q.queue <- p:
 	default:
@@ -127,7 +138,7 @@ func (q *Queue[R]) Do(ctx context.Context, fn func(context.Context, R) error) er
 
 // wait returns nil when the transaction has ended, or an error when the function will never
 // run. Most transactions end before the next tick, and ctx.Done would start the timer of a request.
-func (q *Queue[R]) wait(ctx context.Context, p *pendingTx[R]) (err error) {
+func (q *Queue[R, C]) wait(ctx context.Context, p *pendingTx[R, C]) (err error) {
 	select {
 	case <-p.done:
 		return nil
@@ -149,13 +160,13 @@ func (q *Queue[R]) wait(ctx context.Context, p *pendingTx[R]) (err error) {
 }
 
 // replaceTick replaces the channel of the next tick, and returns the previous one.
-func (q *Queue[R]) replaceTick() *chan struct{} {
+func (q *Queue[R, C]) replaceTick() *chan struct{} {
 	next := make(chan struct{})
 	return q.tick.Swap(&next)
 }
 
 // runTicks closes the last tick at the end.
-func (q *Queue[R]) runTicks() {
+func (q *Queue[R, C]) runTicks() {
 	ticker := time.NewTicker(tickInterval)
 	defer ticker.Stop()
 	for {
@@ -169,7 +180,7 @@ func (q *Queue[R]) runTicks() {
 	}
 }
 
-func (q *Queue[R]) run() {
+func (q *Queue[R, C]) run() {
 	quit := false
 	defer func() {
 		if !quit { // a function has called runtime.Goexit: continue in a new goroutine
@@ -199,7 +210,7 @@ func (q *Queue[R]) run() {
 // commitAndReply commits a batch, then returns the results to its callers. A failed commit is the
 // error of all callers, also of those whose function failed: it may have failed because of a
 // change of another function, which is rolled back now.
-func (q *Queue[R]) commitAndReply(batch []*pendingTx[R]) {
+func (q *Queue[R, C]) commitAndReply(batch []*pendingTx[R, C]) {
 	err := ErrGoexit
 	defer func() {
 		for i, p := range batch {
@@ -217,7 +228,7 @@ func (q *Queue[R]) commitAndReply(batch []*pendingTx[R]) {
 // because with few cores the callers of the last commit have not queued their next function yet,
 // and small batches would pay for a commit each. Then it waits for as many functions as the last
 // batch had; a lone caller does not wait.
-func (q *Queue[R]) gather(first *pendingTx[R]) []*pendingTx[R] {
+func (q *Queue[R, C]) gather(first *pendingTx[R, C]) []*pendingTx[R, C] {
 	expected := len(q.batch)
 	q.batch = append(q.batch[:0], first)
 	for range gatherYields {
@@ -232,14 +243,14 @@ func (q *Queue[R]) gather(first *pendingTx[R]) []*pendingTx[R] {
 }
 
 // takeQueued moves the queued functions to the batch.
-func (q *Queue[R]) takeQueued() {
+func (q *Queue[R, C]) takeQueued() {
 	for len(q.queue) > 0 && len(q.batch) < maxBatch {
 		q.batch = append(q.batch, <-q.queue)
 	}
 }
 
 // waitForQueued adds to the batch until it has n functions or maxBatchDelay has passed.
-func (q *Queue[R]) waitForQueued(n int) {
+func (q *Queue[R, C]) waitForQueued(n int) {
 	timeout := time.After(maxBatchDelay)
 	for len(q.batch) < n {
 		select {

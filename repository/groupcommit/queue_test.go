@@ -23,24 +23,23 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // names are the repository of the tests, on a table of its own.
 type names struct {
 	*groupcommit.Tx
-	inserts *groupcommit.Statement[string, struct{}]
-}
-
-func newNames(tx *groupcommit.Tx) names {
-	return names{tx, groupcommit.NewStatement(tx, func(ctx context.Context, all []string) ([]struct{}, error) {
-		for _, name := range all {
-			if _, err := tx.ExecContext(ctx, "INSERT INTO names (name) VALUES (?)", name); err != nil {
-				return nil, err
-			}
-		}
-		return make([]struct{}, len(all)), nil
-	})}
+	created *[][]string // the names of the calls of create
 }
 
 func (n names) add(ctx context.Context, name string) error {
 	n.MarkAdded(1)
-	_, err := n.inserts.Do(ctx, name)
+	_, err := n.ExecContext(ctx, "INSERT INTO names (name) VALUES (?)", name)
 	return err
+}
+
+func (n names) create(ctx context.Context, all []string) error {
+	*n.created = append(*n.created, all)
+	for _, name := range all {
+		if err := n.add(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // A txFunc is the argument of Do.
@@ -53,13 +52,8 @@ func adding(name string) txFunc {
 
 func doNothing(context.Context, names) error { return nil }
 
-// A database is SQLite, perhaps as a database to which each statement takes a round trip.
-type database struct {
-	engine.Database
-	batches bool
-}
-
-func (d database) BatchesStatements() bool { return d.batches }
+// A database is SQLite, with an error of its own.
+type database struct{ engine.Database }
 
 // errConflict is a deadlock with another process.
 var errConflict = errors.New("deadlock")
@@ -73,16 +67,17 @@ func (d database) Failure(err error) engine.Failure {
 
 // A testQueue is a Queue on a new SQLite file, with what it has done.
 type testQueue struct {
-	*groupcommit.Queue[names]
+	*groupcommit.Queue[names, string]
 	database database
 
 	polls     int              // the calls of Poll
 	pollError error            // that Poll returns
 	batches   []int            // the numbers of functions that shared a commit, before their callers return
 	committed []engine.Changes // of the commits
+	created   [][]string       // the names of the creations that ran together
 }
 
-func openQueue(t *testing.T, batches bool) *testQueue {
+func openQueue(t *testing.T) *testQueue {
 	t.Helper()
 	sqlite, err := sqlite.New(filepath.Join(t.TempDir(), "pets.db")).Open(t.Context(), engine.Options{Migrate: true, MaxOpenConns: 1})
 	check(t, err)
@@ -90,7 +85,7 @@ func openQueue(t *testing.T, batches bool) *testQueue {
 	check(t, err)
 	_, err = tx.ExecContext(t.Context(), "CREATE TABLE names (name TEXT NOT NULL UNIQUE)")
 	check(t, errors.Join(err, tx.Commit(engine.Changes{})))
-	q := &testQueue{database: database{sqlite, batches}}
+	q := &testQueue{database: database{sqlite}}
 	q.Queue = groupcommit.NewQueue(q.database, groupcommit.Options{
 		Poll:         func() error { q.polls++; return q.pollError },
 		PollInterval: time.Hour,
@@ -99,7 +94,7 @@ func openQueue(t *testing.T, batches bool) *testQueue {
 			return commit()
 		},
 		Observe: func(batch int, _ time.Duration) { q.batches = append(q.batches, batch) },
-	}, newNames)
+	}, func(tx *groupcommit.Tx) names { return names{tx, &q.created} }, names.create)
 	t.Cleanup(func() {
 		q.Close()
 		check(t, sqlite.Close())
@@ -133,6 +128,11 @@ type panicError struct{ error }
 // enqueue calls Do in a goroutine, waits until the function is queued, and returns the channel
 // of its result.
 func (q *testQueue) enqueue(ctx context.Context, fn txFunc) <-chan error {
+	return q.call(func() error { return q.Do(ctx, fn) })
+}
+
+// call calls do as enqueue does.
+func (q *testQueue) call(do func() error) <-chan error {
 	before := q.Queued()
 	result := make(chan error, 1)
 	go func() {
@@ -141,7 +141,7 @@ func (q *testQueue) enqueue(ctx context.Context, fn txFunc) <-chan error {
 				result <- panicError{recovered.(error)}
 			}
 		}()
-		result <- q.Do(ctx, fn)
+		result <- do()
 	}()
 	for q.Queued() == before {
 		time.Sleep(time.Millisecond)
@@ -174,7 +174,7 @@ func wantQueueError(t *testing.T, err, want error) {
 
 func TestQueuedFunctionsShareACommit(t *testing.T) {
 	t.Parallel()
-	q := openQueue(t, false)
+	q := openQueue(t)
 	release := q.block(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	canceled := q.enqueue(ctx, adding("canceled"))
@@ -192,7 +192,7 @@ func TestQueuedFunctionsShareACommit(t *testing.T) {
 
 func TestStartedFunctionIsNotCanceled(t *testing.T) {
 	t.Parallel()
-	q := openQueue(t, false)
+	q := openQueue(t)
 	type key struct{}
 	ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), key{}, "value"), time.Hour)
 	check(t, q.Do(ctx, func(ctx context.Context, n names) error {
@@ -207,7 +207,7 @@ func TestStartedFunctionIsNotCanceled(t *testing.T) {
 
 func TestNestedDoIsRejected(t *testing.T) {
 	t.Parallel()
-	q := openQueue(t, false)
+	q := openQueue(t)
 	err := q.Do(t.Context(), func(ctx context.Context, n names) error {
 		return errors.Join(n.add(ctx, "rolled back"), q.Do(ctx, adding("nested")))
 	})
@@ -218,7 +218,7 @@ func TestNestedDoIsRejected(t *testing.T) {
 // A host may have two stores.
 func TestDoWithinATransactionOfAnotherQueueRuns(t *testing.T) {
 	t.Parallel()
-	q, other := openQueue(t, false), openQueue(t, false)
+	q, other := openQueue(t), openQueue(t)
 	check(t, q.Do(t.Context(), func(ctx context.Context, n names) error {
 		return errors.Join(n.add(ctx, "outer"), other.Do(ctx, func(ctx context.Context, n names) error {
 			storetest.WantError(t, "the error", q.Do(ctx, doNothing), groupcommit.ErrNested)
@@ -231,7 +231,7 @@ func TestDoWithinATransactionOfAnotherQueueRuns(t *testing.T) {
 
 func TestFullQueueRejectsFunction(t *testing.T) {
 	t.Parallel()
-	q := openQueue(t, false)
+	q := openQueue(t)
 	release := q.block(t)
 	ran := atomic.Int32{}
 	count := func(context.Context, names) error { ran.Add(1); return nil }
@@ -250,7 +250,7 @@ func TestFullQueueRejectsFunction(t *testing.T) {
 
 func TestFunctionThatIsQueuedAfterTheLastBatchIsRejected(t *testing.T) {
 	t.Parallel()
-	q := openQueue(t, false)
+	q := openQueue(t)
 	q.Close()
 	for range 2 { // the second one after the last tick
 		storetest.WantError(t, "WaitForLate", q.WaitForLate(t.Context()), groupcommit.ErrClosed)
@@ -259,7 +259,7 @@ func TestFunctionThatIsQueuedAfterTheLastBatchIsRejected(t *testing.T) {
 
 func TestCommitGetsTheMarkedChanges(t *testing.T) {
 	t.Parallel()
-	q := openQueue(t, false)
+	q := openQueue(t)
 	for _, want := range []engine.Changes{{}, {Added: true}, {Changed: true}, {Keys: true}} {
 		rows := map[bool]int64{true: 1}
 		check(t, q.Do(t.Context(), func(_ context.Context, n names) error {
@@ -276,7 +276,7 @@ func TestCommitGetsTheMarkedChanges(t *testing.T) {
 func TestPollIsCalledInEachTransactionAndBetween(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q := openQueue(t, false)
+		q := openQueue(t)
 		for want := range 3 {
 			check(t, q.Do(t.Context(), doNothing))
 			storetest.Equal(t, "the polls", want+1, q.polls)

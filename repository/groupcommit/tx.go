@@ -1,10 +1,6 @@
 package groupcommit
 
-import (
-	"context"
-
-	"example.com/petstore/repository/engine"
-)
+import "example.com/petstore/repository/engine"
 
 // A Tx is the transaction of a batch. The repositories of its functions record what they change,
 // so that caches become invalid and functions that fail after a change are rolled back.
@@ -12,10 +8,6 @@ type Tx struct {
 	engine.Tx
 	changes engine.Changes
 	dirty   bool // the current function has changed something
-
-	coalescing bool                          // else every statement is sent immediately
-	yield      func(forOthers bool) bool     // of the coroutine that runs
-	statements []func(context.Context) error // each sends the rows of one Statement
 }
 
 // MarkAdded records that a number of records of lists are inserted.

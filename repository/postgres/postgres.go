@@ -76,7 +76,7 @@ func open(ctx context.Context, dsn string, o engine.Options) (_ *database, err e
 		d.readers = openReaders(config, o.MaxOpenConns, &d.epoch)
 	}
 	var pets int
-	var sequences bool // pets.insert uses one; a serial INSERT would need no privilege
+	var sequences bool // InsertPets uses one; a serial INSERT would need no privilege
 	err = d.readers.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM (SELECT id FROM pets LIMIT 1) AS first),
 		has_sequence_privilege(pg_get_serial_sequence('pets', 'id'), 'USAGE')`).Scan(&pets, &sequences)
 	if err != nil {
@@ -98,9 +98,6 @@ func open(ctx context.Context, dsn string, o engine.Options) (_ *database, err e
 func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
 	return gormpostgres.New(gormpostgres.Config{Conn: pool})
 }
-
-// BatchesStatements implements engine.Database. Each statement takes a round trip.
-func (d *database) BatchesStatements() bool { return true }
 
 func (d *database) Readers() gorm.ConnPool { return d.readers }
 

@@ -71,7 +71,7 @@ func storeExists(ctx context.Context, pool *sql.DB) (bool, error) {
 	var schema sql.NullString
 	var tables, ours int
 	// One statement, so that it sees all or nothing of a store that is being created. If pets_id_seq
-	// were that of another program, pets.insert would use it.
+	// were that of another program, InsertPets would use it.
 	err := pool.QueryRowContext(ctx, `SELECT current_schema(), count(relname), count(relname) FILTER (WHERE relname IN ('pets', 'orders', 'versions'))
 		FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace
 		AND (relkind IN ('r', 'p', 'v', 'm', 'f') AND relname <> 'goose_db_version' OR relname = 'pets_id_seq')`).

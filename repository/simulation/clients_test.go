@@ -19,26 +19,27 @@ const tickInterval = 30 * time.Millisecond
 
 var (
 	errOwn   = errors.New("the function failed")
-	errTaken = errors.New("another function has inserted the row")
+	errTaken = errors.New("another write has inserted the row")
 )
 
-// A write is a call of groupcommit.Queue.Do.
+// A write is a call of groupcommit.Queue.Do, or of Create.
 type write struct {
 	process *process
 	plan    struct {
 		kind    int // of the rows
 		keys    []int
-		claims  bool // inserts the rows only if there are none, after the others if waits
-		waits   bool
+		creates bool // calls Create
+		claims  bool // inserts the rows only if there are none
 		ignores bool // the error of a statement
 		end     string
 	}
 	times struct{ called, canceled, started, returned time.Duration }
 	err   error // of Do
 
-	// What the last run of the function did.
+	// What the last run of the function or of the creation did.
 	in       *tx
-	inserted []int // without an error of the function
+	inserted []int // without an error
+	earlier  bool  // the creation has found the rows of another
 	failure  error
 }
 
@@ -46,9 +47,9 @@ func (w *write) String() string { return fmt.Sprintf("%+v %+v: %v", w.plan, w.ti
 
 func newWrite(p *process, d draws, kind, key int) *write {
 	w := &write{process: p}
-	w.plan.kind, w.plan.claims, w.plan.waits, w.plan.ignores = kind, d.chance(0.3), d.chance(0.3), d.chance(0.1)
+	w.plan.kind, w.plan.creates, w.plan.claims, w.plan.ignores = kind, d.chance(0.5), d.chance(0.3), d.chance(0.1)
 	w.plan.end = []string{"fails", "panics", "exits", "succeeds"}[min(d.IntN(20), 3)]
-	if w.plan.claims {
+	if w.plan.claims || w.plan.creates && d.chance(0.1) { // which fails if there is a row
 		key = d.IntN(3)
 	}
 	for i := range d.IntN(4) {
@@ -78,38 +79,70 @@ func (w *write) do(d draws) {
 		defer w.process.mu.Unlock()
 		w.times.returned = now()
 	}()
-	w.err = w.process.queue.Do(ctx, w.run)
+	if w.plan.creates {
+		w.err = w.process.queue.Create(ctx, w)
+	} else {
+		w.err = w.process.queue.Do(ctx, w.run)
+	}
 }
 
 // repositories insert rows as those of package repository do.
-type repositories struct {
-	*groupcommit.Tx
-	inserts *groupcommit.Statement[any, struct{}]
-}
+type repositories struct{ *groupcommit.Tx }
 
 func (p *process) newRepositories(t *groupcommit.Tx) repositories {
 	p.begun = append(p.begun, now())
-	return repositories{t, groupcommit.NewStatement(t, func(ctx context.Context, rows []any) ([]struct{}, error) {
-		_, err := t.ExecContext(ctx, "INSERT", rows...)
-		return make([]struct{}, len(rows)), err
-	})}
+	return repositories{t}
+}
+
+// mark records that rows were inserted.
+func (r repositories) mark(kind int) {
+	[]func(int64){r.MarkAdded, r.MarkChanged, r.MarkKeysChanged}[kind](1)
+}
+
+// begin begins a run of the function or of the creation. ended is to be called with its error, also after a panic
+// or runtime.Goexit.
+func (w *write) begin(r repositories) (ended func(error)) {
+	w.in, w.inserted, w.earlier = r.Tx.Tx.(*tx), nil, false
+	w.times.started = cmp.Or(w.times.started, now())
+	return func(err error) {
+		if w.failure = err; err != nil {
+			w.inserted = nil
+		}
+	}
+}
+
+// create runs creations: with one statement each it looks for the rows of those that claim, and inserts the rows.
+func (r repositories) create(ctx context.Context, writes []*write) (err error) {
+	for _, w := range writes {
+		ended := w.begin(r)
+		defer func() { ended(err) }()
+	}
+	if _, err := r.ExecContext(ctx, "SELECT"); err != nil {
+		return err
+	}
+	var rows []any
+	taken := map[int]bool{}
+	for _, w := range writes {
+		w.earlier = w.plan.claims && slices.ContainsFunc(w.plan.keys, func(key int) bool { return w.in.has(key) || taken[key] })
+		if w.earlier {
+			continue
+		}
+		for _, key := range w.plan.keys {
+			taken[key] = true
+			rows = append(rows, row{key: key, by: w})
+			r.mark(w.plan.kind)
+		}
+		w.inserted = w.plan.keys
+	}
+	_, err = r.ExecContext(ctx, "INSERT", rows...)
+	return err
 }
 
 // run is the function of the transaction.
 func (w *write) run(ctx context.Context, r repositories) (err error) {
-	w.in, w.inserted = r.Tx.Tx.(*tx), nil
-	w.times.started = cmp.Or(w.times.started, now())
-	defer func() { // also after a panic or runtime.Goexit
-		if w.failure = err; err != nil {
-			w.inserted = nil
-		}
-	}()
+	ended := w.begin(r)
+	defer func() { ended(err) }()
 	if w.plan.claims {
-		if w.plan.waits {
-			if err := r.WaitForOthers(); err != nil {
-				return err
-			}
-		}
 		if _, err := r.ExecContext(ctx, "SELECT"); err != nil {
 			return err
 		}
@@ -118,13 +151,13 @@ func (w *write) run(ctx context.Context, r repositories) (err error) {
 		}
 	}
 	for _, key := range w.plan.keys {
-		if _, err := r.inserts.Do(ctx, row{key: key, by: w}); err != nil {
+		if _, err := r.ExecContext(ctx, "INSERT", row{key: key, by: w}); err != nil {
 			if w.plan.ignores {
 				break
 			}
 			return err
 		}
-		[]func(int64){r.MarkAdded, r.MarkChanged, r.MarkKeysChanged}[w.plan.kind](1)
+		r.mark(w.plan.kind)
 		w.inserted = append(w.inserted, key)
 	}
 	if w.plan.end == "succeeds" {
@@ -147,7 +180,7 @@ func (s *simulation) checkWrites() {
 		rows[r.by]++
 		p := r.by.process
 		before, ok := last[p]
-		if ok && r.by.times.called < before.by.times.called && (r.in != before.in || !s.remote) {
+		if ok && r.by.times.called < before.by.times.called && r.in != before.in {
 			s.violated(fmt.Sprintf("out of order: %v\n%v", before.by, r.by))
 		}
 		last[p] = r
@@ -172,7 +205,8 @@ func (w *write) check(rows int) map[string]bool {
 	_, ofQueue := errors.AsType[*groupcommit.Error](w.err)
 	unknown, isUnknown := errors.AsType[unknownOutcome](w.err)
 	f, isFault := errors.AsType[fault](w.err)
-	ofFunction, taken := errors.Is(w.err, errOwn), errors.Is(w.err, errTaken)
+	ofFunction, taken := errors.Is(w.err, errOwn), errors.Is(w.err, errTaken) || w.err == nil && w.earlier
+	duplicate := w.plan.creates && !w.plan.claims && errors.Is(w.err, errDuplicate)
 	// A transaction may have begun with the function before the end of its context was noticed.
 	begun := slices.ContainsFunc(p.begun, func(at time.Duration) bool { return at >= times.called && at <= times.canceled+tickInterval })
 	canceled := errors.Is(w.err, context.Canceled) && times.started == 0 && times.canceled > 0
@@ -185,8 +219,8 @@ func (w *write) check(rows int) map[string]bool {
 		"failure with the rows":                   w.err != nil && !isUnknown && rows > 0,
 		"unknown outcome of another transaction":  isUnknown && unknown.tx != w.in,
 		"unexpected error of the queue":           ofQueue && !isUnknown && !isFault && !canceled && !closed && !rolledBack,
-		"unexpected error of the function":        w.err != nil && !ofQueue && !ignored && (!errors.Is(w.err, w.failure) || !ofFunction && !taken && (!isFault || f == conflict)),
-		"error of a function as one of the queue": ofQueue && (ofFunction || taken),
+		"unexpected error of the function":        w.err != nil && !ofQueue && !ignored && (!errors.Is(w.err, w.failure) || !ofFunction && !taken && !duplicate && (!isFault || f == conflict)),
+		"error of a function as one of the queue": ofQueue && (ofFunction || taken || duplicate),
 		"taken by a row that is not committed":    taken && !slices.ContainsFunc(p.rows, func(r row) bool { return slices.Contains(w.plan.keys, r.key) && r.committed <= times.returned }),
 		"returned late after its context ended":   times.canceled > 0 && times.returned > times.canceled+tickInterval && !begun,
 		"returned after Close":                    times.called < p.closed && times.returned > p.drained,

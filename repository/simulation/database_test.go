@@ -51,7 +51,10 @@ type unknownOutcome struct{ tx *tx }
 
 func (unknownOutcome) Error() string { return "the connection was lost during the commit" }
 
-var errEnded = errors.New("the database has rolled back the transaction")
+var (
+	errEnded     = errors.New("the database has rolled back the transaction")
+	errDuplicate = errors.New("there is a row with this key")
+)
 
 // The mean times of a statement and of a slow one, and the limit of what would hang.
 const (
@@ -138,8 +141,6 @@ func (p *process) checkOpen() {
 
 func (p *process) ChecksBeforeRead() bool { return p.remote }
 
-func (p *process) BatchesStatements() bool { return p.remote }
-
 func (p *process) Failure(err error) engine.Failure {
 	f, ok := errors.AsType[fault](err)
 	switch {
@@ -209,7 +210,7 @@ func (t *tx) ExecContext(_ context.Context, statement string, args ...any) (_ sq
 		r := arg.(row)
 		if t.has(r.key) {
 			t.rows = before
-			return nil, errors.New("there is a row with this key")
+			return nil, errDuplicate
 		}
 		t.rows = append(t.rows, r)
 	}

@@ -106,7 +106,7 @@ type process struct {
 	polled int // commits
 
 	versions *freshness.Versions
-	queue    *groupcommit.Queue[repositories]
+	queue    *groupcommit.Queue[repositories, *write]
 	begun    []time.Duration // when the functions of a transaction could run
 	closed   time.Duration   // when Close was called, and when it had returned
 	drained  time.Duration
@@ -131,7 +131,7 @@ func (s *simulation) run() {
 		p.versions = freshness.New(p)
 		p.queue = groupcommit.NewQueue(p, groupcommit.Options{
 			Poll: p.versions.Poll, PollInterval: freshness.PollInterval, Commit: p.versions.Commit,
-		}, p.newRepositories)
+		}, p.newRepositories, repositories.create)
 		s.processes = append(s.processes, p)
 	}
 	var clients sync.WaitGroup

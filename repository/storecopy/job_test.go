@@ -52,13 +52,13 @@ func TestCopyToPostgresAndBackKeepsValuesAtTheLimits(t *testing.T) {
 		store, err := repository.Open(t.Context(), engineOf(dsn), repository.Options{})
 		check(t, err)
 		check(t, store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-			pet, err := r.Pets.Create(ctx, domain.NewPet{Name: "the last id"})
+			pets, err := r.Pets.Create(ctx, []domain.NewPet{{Name: "the last id"}})
 			if err != nil {
 				return err
 			}
-			order, err := r.Orders.Create(ctx, pet.ID, time.UnixMilli(1))
-			if pet.ID != 1<<63-1 || order.ID != 101 {
-				t.Errorf("%s: got the pet %d and the order %d, want the last id and 101", dsn, pet.ID, order.ID)
+			order, err := r.Orders.Create(ctx, pets[0].ID, time.UnixMilli(1))
+			if pets[0].ID != 1<<63-1 || order.ID != 101 {
+				t.Errorf("%s: got the pet %d and the order %d, want the last id and 101", dsn, pets[0].ID, order.ID)
 			}
 			return err
 		}))

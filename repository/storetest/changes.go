@@ -81,7 +81,7 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 	added := addPets(t, s, rex)[0]
 	failure := errors.New("no")
 	err = s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Pets.Create(ctx, rex)
+		_, err := r.Pets.Create(ctx, []domain.NewPet{rex})
 		return errors.Join(err, failure)
 	})
 	WantError(t, "InTx", err, failure)

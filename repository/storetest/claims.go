@@ -3,8 +3,12 @@ package storetest
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -83,6 +87,50 @@ func bytesAreReadAsStored(t *testing.T, s Store) {
 		Equal(t, fmt.Sprint("Advance of the file ", i), true, advance(t, s, file, port.ImportState{}, state))
 		wantImportState(t, s, file, state)
 	}
+}
+
+// creationAddsAllOnceOrNone calls CreatePets at once, so that calls share a transaction: with a key, without one, and with
+// a pet that the database rejects, which must not fail another call.
+func creationAddsAllOnceOrNone(t *testing.T, s Store) {
+	rex, tom := domain.NewPet{Name: "Rex", CategoryID: 7, Status: domain.PetSold}, domain.NewPet{Name: "Tom"}
+	invalid := domain.NewPet{Name: "invalid", Status: "unknown"}
+	var created, rejected atomic.Int32
+	var result atomic.Pointer[[]domain.Pet]
+	const n = 8 // of each
+	Concurrently(t, 4*n, func(caller int) (bool, error) {
+		claim := firstClaim
+		switch caller % 4 {
+		case 0: // all with one key
+			pets, earlier, err := s.CreatePets(t.Context(), []domain.NewPet{rex, tom}, claim)
+			if earlier == nil {
+				created.Add(1)
+				result.Store(&pets)
+			}
+			return true, err
+		case 1:
+			pets, earlier, err := s.CreatePets(t.Context(), []domain.NewPet{rex}, port.Claim{})
+			Equal(t, "a creation without a key", []domain.Pet{rex.WithID(pets[0].ID)}, pets)
+			return earlier == nil, err
+		case 2:
+			claim.Value = "of a rejected creation"
+			if _, _, err := s.CreatePets(t.Context(), []domain.NewPet{tom, invalid}, claim); err != nil {
+				rejected.Add(1)
+			}
+			return true, nil
+		default:
+			return true, s.InTx(t.Context(), Adding("function"))
+		}
+	})
+	Equal(t, "the creations with the key, and those that were rejected", [2]int32{1, n}, [2]int32{created.Load(), rejected.Load()})
+	WantNames(t, s, slices.Concat([]string{"Rex", "Tom"}, slices.Repeat([]string{"Rex", "function"}, n))...)
+	for _, pet := range *result.Load() {
+		wantPet(t, s, pet)
+	}
+	_, earlier, err := s.CreatePets(t.Context(), []domain.NewPet{rex, tom}, firstClaim)
+	var stored []domain.Pet
+	Check(t, errors.Join(err, json.Unmarshal(earlier.Result, &stored)))
+	Equal(t, "the stored result", *result.Load(), stored)
+	Equal(t, "the stored fingerprint", firstClaim.Fingerprint, earlier.Fingerprint)
 }
 
 // expiredClaimsAreRemoved claims each key again at the time of its first claim, which

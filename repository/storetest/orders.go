@@ -94,7 +94,7 @@ func rejectedOrderLeavesTheTransaction(t *testing.T, s Store) {
 	placeOrders(t, s, 1)
 	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
 		for _, name := range []string{"before", "after"} {
-			if _, err := r.Pets.Create(ctx, domain.NewPet{Name: name}); err != nil {
+			if _, err := r.Pets.Create(ctx, []domain.NewPet{{Name: name}}); err != nil {
 				return err
 			}
 			wantCode(t, orderFirstPet(ctx, r), domain.ErrConflict, "pet_not_available")

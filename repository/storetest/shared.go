@@ -25,6 +25,16 @@ func RunShared(t *testing.T, open func(t *testing.T, n int) []Store) {
 		t.Parallel()
 		pagesAreCompleteWhileOthersWrite(t, open(t, 3))
 	})
+	t.Run("a creation adds its pets once", func(t *testing.T) {
+		t.Parallel()
+		stores := open(t, 3)
+		times := Concurrently(t, callers, func(caller int) (bool, error) {
+			created, _, err := stores[caller%len(stores)].CreatePets(t.Context(), []domain.NewPet{{Name: "Rex"}, {Name: "Tom"}}, firstClaim)
+			return created != nil, err
+		})
+		Equal(t, "how often they were created", 1, times)
+		WantNames(t, stores[0], "Rex", "Tom")
+	})
 	for name, test := range doneOnce {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

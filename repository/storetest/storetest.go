@@ -48,6 +48,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"a revocation is scheduled once":                          revocationIsScheduledOnce,
 		"the last use of a key is set once per interval":          lastUseIsSetOncePerInterval,
 		"a key is claimed once until it expires":                  keyIsClaimedOnceUntilItExpires,
+		"a creation adds all of its pets once, or none":           creationAddsAllOnceOrNone,
 		"expired claims are removed":                              expiredClaimsAreRemoved,
 		"an import advances from its state":                       importAdvancesFromItsState,
 		"each record is read once in order":                       eachRecordIsReadOnceInOrder,
@@ -68,7 +69,7 @@ func addPets(t *testing.T, s Store, news ...domain.NewPet) []domain.Pet {
 	t.Helper()
 	pets := make([]domain.Pet, len(news))
 	for i, pet := range news {
-		pets[i] = tx(t, s, func(ctx context.Context, r port.Repositories) (domain.Pet, error) { return r.Pets.Create(ctx, pet) })
+		pets[i] = addTogether(t, s, []domain.NewPet{pet})[0]
 	}
 	return pets
 }
@@ -77,7 +78,7 @@ func addPets(t *testing.T, s Store, news ...domain.NewPet) []domain.Pet {
 func addTogether(t *testing.T, s Store, news []domain.NewPet) []domain.Pet {
 	t.Helper()
 	return tx(t, s, func(ctx context.Context, r port.Repositories) ([]domain.Pet, error) {
-		return r.Pets.CreateAll(ctx, news)
+		return r.Pets.Create(ctx, news)
 	})
 }
 
@@ -120,7 +121,7 @@ type TxFunc = func(context.Context, port.Repositories) error
 // Adding returns a function that adds a pet.
 func Adding(name string) TxFunc {
 	return func(ctx context.Context, r port.Repositories) error {
-		_, err := r.Pets.Create(ctx, domain.NewPet{Name: name})
+		_, err := r.Pets.Create(ctx, []domain.NewPet{{Name: name}})
 		return err
 	}
 }

@@ -1,8 +1,10 @@
 package record
 
 import (
+	stdjson "encoding/json"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -30,6 +32,27 @@ func TestAppendJSONMatchesMarshal(t *testing.T) {
 		}
 		if got, err := sample.AppendJSON(nil); err != nil || string(got) != string(want) {
 			t.Errorf("got %s and error %v, want %s", got, err, want)
+		}
+	}
+}
+
+// The stored results of idempotency keys are the JSON of package domain.
+func TestJSONOfTheAPIIsThatOfStoredResults(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, time.November, 20, 12, 0, 0, 1e6, time.UTC)
+	sold := domain.Pet{ID: 1, Name: "Rex", CategoryID: 7, Status: domain.PetSold}
+	order := domain.Order{ID: 1, PetID: 2, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon}
+	for _, pair := range [][2]any{
+		{sold, PetOf(sold)},
+		{domain.Pet{ID: 1, Name: "Rex"}, PetOf(domain.Pet{ID: 1, Name: "Rex"})},
+		{order, OrderOf(order)},
+	} {
+		stored, err := stdjson.Marshal(pair[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sent, err := json.Marshal(pair[1]); err != nil || string(sent) != string(stored) {
+			t.Errorf("got the stored %s, want %s", stored, sent)
 		}
 	}
 }
