@@ -55,14 +55,17 @@ type Schema struct {
 	Created  bool  // by this Open
 }
 
+// SchemaVersion is the number of the newest migration of each engine.
+const SchemaVersion = 5
+
 // CheckSchemaVersion returns an error for a schema that is newer than this program
 // supports, or older if it must not be migrated. Its error ends with the remedy.
-func CheckSchemaVersion(current, latest int64, migrate bool) error {
+func CheckSchemaVersion(current int64, migrate bool) error {
 	switch {
-	case current > latest:
-		return fmt.Errorf("wrong schema version: the store has %d, this program supports %d: use a newer petstore", current, latest)
-	case current < latest && !migrate:
-		return fmt.Errorf("wrong schema version: the store has %d, this program needs %d: run petstore migrate up", current, latest)
+	case current > SchemaVersion:
+		return fmt.Errorf("wrong schema version: the store has %d, this program supports %d: use a newer petstore", current, SchemaVersion)
+	case current < SchemaVersion && !migrate:
+		return fmt.Errorf("wrong schema version: the store has %d, this program needs %d: run petstore migrate up", current, SchemaVersion)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -132,10 +133,10 @@ func TestOpenMigratesStoreWithOlderSchemaAndRejectsNewer(t *testing.T) {
 		ALTER TABLE api_keys DROP COLUMN read_only; DELETE FROM goose_db_version WHERE version_id > 3;
 		INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', decode(repeat('00', 32), 'hex'), 'last', 0)`)
 	before := relations(t, dsn)
-	wantOpenError(t, dsn, repository.Options{}, "the store has 3, this program needs 5: run petstore migrate up")
+	wantOpenError(t, dsn, repository.Options{}, fmt.Sprintf("the store has 3, this program needs %d: run petstore migrate up", engine.SchemaVersion))
 	storetest.Equal(t, "relations (-before +after)", before, relations(t, dsn))
 	store := open(t, dsn, repository.Options{Migrate: true})
-	storetest.Equal(t, "the schema", engine.Schema{Version: 5, Previous: 3}, store.Schema())
+	storetest.Equal(t, "the schema", engine.Schema{Version: engine.SchemaVersion, Previous: 3}, store.Schema())
 	keys, err := store.Keys().List(t.Context())
 	if err != nil || len(keys) != 1 || keys[0].ReadOnly {
 		t.Errorf("got the keys %+v and %v, want one that may do all", keys, err)

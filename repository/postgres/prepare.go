@@ -90,20 +90,18 @@ func storeExists(ctx context.Context, pool *sql.DB) (bool, error) {
 // migrate migrates the schema if allowed, and rejects one that is newer than this program
 // supports. Processes that start at the same time wait for each other.
 func migrate(ctx context.Context, pool *sql.DB, exists, allowed bool) (schema engine.Schema, err error) {
-	provider, err := newProvider(pool)
-	if err != nil {
-		return schema, err
-	}
-	sources := provider.ListSources()
-	latest := sources[len(sources)-1].Version
 	if exists {
 		err = pool.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&schema.Version)
 		schema.Previous = schema.Version
-		if err != nil || schema.Version == latest {
+		if err != nil || schema.Version == engine.SchemaVersion {
 			return schema, err
 		}
 	}
-	if err := engine.CheckSchemaVersion(schema.Version, latest, allowed); err != nil {
+	if err := engine.CheckSchemaVersion(schema.Version, allowed); err != nil {
+		return schema, err
+	}
+	provider, err := newProvider(pool)
+	if err != nil {
 		return schema, err
 	}
 	applied, err := provider.Up(ctx)
@@ -117,7 +115,7 @@ func migrate(ctx context.Context, pool *sql.DB, exists, allowed bool) (schema en
 	if err != nil {
 		return schema, err
 	}
-	return schema, engine.CheckSchemaVersion(schema.Version, latest, allowed)
+	return schema, engine.CheckSchemaVersion(schema.Version, allowed)
 }
 
 func newProvider(pool *sql.DB) (*goose.Provider, error) {

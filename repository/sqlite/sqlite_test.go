@@ -156,7 +156,7 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 		INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', zeroblob(32), 'last', 0)`)(t, path)
 	store := sqlitetest.Open(t, path)
 	storetest.WantNames(t, store, "Rex")
-	storetest.Equal(t, "the schema", engine.Schema{Version: 5, Previous: 1}, store.Schema())
+	storetest.Equal(t, "the schema", engine.Schema{Version: engine.SchemaVersion, Previous: 1}, store.Schema())
 	keys, err := store.Keys().List(t.Context())
 	if err != nil || len(keys) != 1 || keys[0].ReadOnly {
 		t.Errorf("got the keys %+v and %v, want one that may do all", keys, err)

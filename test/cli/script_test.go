@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/test/harness"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,6 +28,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Values["t"] = env.T()
 			env.Setenv("GOVERSION", runtime.Version())
+			env.Setenv("SCHEMA", fmt.Sprint(engine.SchemaVersion))
 			env.Setenv("odd", "\x1b\u202e")
 			return nil
 		},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/test/harness"
 )
 
@@ -106,7 +107,7 @@ func TestLogDescribesTheServiceWhenItStarts(t *testing.T) {
 		harness.Check(t, json.Unmarshal([]byte(regexp.MustCompile(`(?m)^.*"msg":"serving",.*$`).FindString(s.Log.String())), &got))
 		want := map[string]any{
 			"level": "info", "time": got["time"], "msg": "serving", "version": build.Version, "commit": build.Commit, "address": s.Address(),
-			"store": harness.StorePath(dir), "schema_version": float64(5), "store_created": args != nil,
+			"store": harness.StorePath(dir), "schema_version": float64(engine.SchemaVersion), "store_created": args != nil,
 		}
 		if args != nil {
 			want["settings_file"] = filepath.Join(dir, "shop.yaml")

@@ -14,6 +14,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 )
 
@@ -37,7 +38,8 @@ func TestRestoreSaysWhetherItCanGoBack(t *testing.T) {
 		_, err = changed.ExecContext(t.Context(), "DROP INDEX orders_live")
 	}
 	check(t, errors.Join(err, changed.Close()))
-	want = "\nkept " + kept + "\nrestore would reject it: verify " + kept + ": the schema is not that of version 5, the index orders_live is missing"
+	want = fmt.Sprintf("\nkept %s\nrestore would reject it: verify %[1]s: the schema is not that of version %d, the index orders_live is missing",
+		kept, engine.SchemaVersion)
 	if got := describeKept(ctx, storePath(dir), []string{kept}); !strings.HasPrefix(got, want) {
 		t.Errorf("got %q, want it to begin with %q", got, want)
 	}

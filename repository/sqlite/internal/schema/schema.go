@@ -92,18 +92,13 @@ func Check(ctx context.Context, db *sql.DB, migrate bool) (int64, error) {
 	if err := storefile.Identify(ctx, db); err != nil {
 		return 0, err
 	}
-	provider, err := newProvider(db, migrations)
-	if err != nil {
-		return 0, err
-	}
 	var version sql.NullInt64
-	err = db.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&version)
+	err := db.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&version)
 	if err == nil && !version.Valid { // the file was truncated
 		err = sqlite3.Error{Code: sqlite3.ErrCorrupt}
 	}
 	if err != nil {
 		return 0, err
 	}
-	sources := provider.ListSources()
-	return version.Int64, engine.CheckSchemaVersion(version.Int64, sources[len(sources)-1].Version, migrate)
+	return version.Int64, engine.CheckSchemaVersion(version.Int64, migrate)
 }
