@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"cmp"
 	"database/sql"
 	"fmt"
 	"strings"
@@ -122,8 +123,9 @@ type keyModel struct {
 	Hash       []byte
 	Name       string
 	LastFour   string
-	ReadOnly   int64 // 0 or 1
-	CreatedAt  int64 `gorm:"autoCreateTime:false"`
+	ReadOnly   int64         // 0 or 1
+	Lineage    sql.NullInt64 // NULL for ID
+	CreatedAt  int64         `gorm:"autoCreateTime:false"`
 	ExpiresAt  *int64
 	RevokedAt  *int64
 	LastUsedAt *int64
@@ -132,6 +134,7 @@ type keyModel struct {
 func newKeyModel(key apikey.NewKey) keyModel {
 	return keyModel{
 		Hash: key.Hash[:], Name: key.Name, LastFour: key.LastFour, ReadOnly: asInt(key.ReadOnly),
+		Lineage:   sql.NullInt64{Int64: key.Lineage, Valid: key.Lineage != 0},
 		CreatedAt: key.CreatedAt.UnixMilli(), ExpiresAt: millisPtr(key.ExpiresAt),
 	}
 }
@@ -139,7 +142,7 @@ func newKeyModel(key apikey.NewKey) keyModel {
 // record returns an error if the hash does not have the length of one.
 func (m *keyModel) record() (apikey.Key, error) {
 	key := apikey.Key{
-		ID: m.ID, Name: m.Name, LastFour: m.LastFour, ReadOnly: m.ReadOnly != 0, CreatedAt: timeOf(m.CreatedAt),
+		ID: m.ID, Name: m.Name, LastFour: m.LastFour, ReadOnly: m.ReadOnly != 0, Lineage: cmp.Or(m.Lineage.Int64, m.ID), CreatedAt: timeOf(m.CreatedAt),
 		ExpiresAt: timePtr(m.ExpiresAt), RevokedAt: timePtr(m.RevokedAt), LastUsedAt: timePtr(m.LastUsedAt),
 	}
 	if copy(key.Hash[:], m.Hash) != len(key.Hash) {

@@ -73,7 +73,7 @@ func TestFirstOrImportedKeyIsCreatedOnce(t *testing.T) {
 		check(t, s.keys.Import(t.Context(), "bootstrap", secret))
 		s.wantValid(t, true, secret)
 	}
-	want := []apikey.Key{{ID: 1, Name: "first", CreatedAt: noon}, {ID: 2, Name: "bootstrap", CreatedAt: noon}}
+	want := []apikey.Key{{ID: 1, Name: "first", Lineage: 1, CreatedAt: noon}, {ID: 2, Name: "bootstrap", Lineage: 2, CreatedAt: noon}}
 	all := must[[]apikey.Key](t)(s.keys.List(t.Context()))
 	if diff := cmp.Diff(want, all, cmpopts.IgnoreFields(apikey.Key{}, "Hash", "LastFour", "LastUsedAt")); diff != "" {
 		t.Errorf("keys (-want +got)\n%s", diff)
@@ -90,8 +90,8 @@ func TestRotatedKeyIsValidDuringOverlap(t *testing.T) {
 	s.now = noon.Add(time.Hour)
 	successor := must[string](t)(s.keys.Rotate(t.Context(), 1, 24*time.Hour))
 	want := []apikey.Key{
-		{ID: 1, Name: "till 1", ReadOnly: true, CreatedAt: noon, ExpiresAt: noonPlus(48 * time.Hour), RevokedAt: noonPlus(25 * time.Hour)},
-		{ID: 2, Name: "till 1", ReadOnly: true, CreatedAt: *noonPlus(time.Hour), ExpiresAt: noonPlus(49 * time.Hour)},
+		{ID: 1, Name: "till 1", ReadOnly: true, Lineage: 1, CreatedAt: noon, ExpiresAt: noonPlus(48 * time.Hour), RevokedAt: noonPlus(25 * time.Hour)},
+		{ID: 2, Name: "till 1", ReadOnly: true, Lineage: 1, CreatedAt: *noonPlus(time.Hour), ExpiresAt: noonPlus(49 * time.Hour)},
 	}
 	all := must[[]apikey.Key](t)(s.keys.List(t.Context()))
 	if diff := cmp.Diff(want, all, cmpopts.IgnoreFields(apikey.Key{}, "Hash", "LastFour")); diff != "" {

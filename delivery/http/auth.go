@@ -42,6 +42,7 @@ func bearerAuthenticator(keys Keys) Authenticator {
 		if err != nil {
 			return "", err
 		}
+		stateOf(c).lineage = key.Lineage
 		caller := strconv.FormatInt(key.ID, 10)
 		if key.ReadOnly && !IsSafe(c.Request.Method) {
 			return caller, apikey.ReadOnly()

@@ -219,7 +219,7 @@ func idempotencyKey(c *gin.Context) (domain.IdempotencyKey, error) {
 			domain.CodeInvalidIdempotencyKey, domain.Violation{Field: "Idempotency-Key", Rule: "must be given once"},
 		)
 	}
-	key := domain.IdempotencyKey{Caller: stateOf(c).caller, Value: values[0]}
+	key := domain.IdempotencyKey{Caller: stateOf(c).scope(), Value: values[0]}
 	if strings.HasPrefix(key.Value, `"`) {
 		key.Value = unquote(key.Value)
 	}

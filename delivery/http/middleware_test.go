@@ -183,6 +183,34 @@ func TestAuthenticatorNamesCallerOrRejects(t *testing.T) {
 	}
 }
 
+// The keys that replace each other are one scope, also while several are valid. A key that another
+// client got, and the callers of a host that uses the same store, are others, whatever their names.
+func TestRotatedKeyKeepsItsIdempotencyKeys(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	rotate := func(id int64, overlap time.Duration) string {
+		key, err := s.keys.Rotate(t.Context(), id, overlap)
+		check(t, err)
+		return key
+	}
+	add := func(want wantResponse, header string) {
+		t.Helper()
+		s.expect(t, postPet(newRex, "Idempotency-Key: one", header), want)
+	}
+	again := created(createdRex).withHeader(replayed)
+	add(created(createdRex).withHeader(notReplayed), "Authorization: Bearer "+s.key)
+	other, second := newKey(t, s.keys.Create), rotate(1, time.Hour)
+	add(again, "Authorization: Bearer "+second)
+	add(again, "Authorization: Bearer "+rotate(3, 0))
+	add(rejected(401, "invalid_api_key"), "Authorization: Bearer "+second)
+	add(again, "Authorization: Bearer "+s.key)
+	add(created(`{"id":2,"name":"Rex","categoryId":7}`).withHeader(notReplayed), "Authorization: Bearer "+other)
+	s.start(t, s.engine(t, withAuthenticator(func(c *gin.Context) (string, error) { return c.GetHeader("Caller"), nil })))
+	for i, caller := range []string{"1", ":1", "2"} {
+		add(created(fmt.Sprintf(`{"id":%d,"name":"Rex","categoryId":7}`, 3+i)).withHeader(notReplayed), "Caller: "+caller)
+	}
+}
+
 // limited returns a response with the headers of a limit of 3 requests per minute.
 func limited(want wantResponse, remaining, window int) wantResponse {
 	return want.withHeader(`RateLimit-Policy: "default";q=3;w=60`, fmt.Sprintf(`RateLimit: "default";r=%d;t=%d`, remaining, window))

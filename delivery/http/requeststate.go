@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"regexp"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -19,10 +20,21 @@ import (
 // the request, so that both take one allocation.
 type requestState struct {
 	deadline
-	id     [1]string // the X-Request-Id, as a value of http.Header
-	caller string    // empty before authentication
-	health bool      // of a health check
-	stream bool      // the response takes as long as the client wants
+	id      [1]string // the X-Request-Id, as a value of http.Header
+	caller  string    // empty before authentication
+	lineage int64     // of the API key, 0 for a caller that the host's Authenticator returned
+	health  bool      // of a health check
+	stream  bool      // the response takes as long as the client wants
+}
+
+// scope returns the scope of the caller's idempotency keys: the lineage of its API key, which keeps a
+// retry with a rotated key from creating a second record. The name of another caller has a colon
+// before it, so that it is equal to no lineage.
+func (s *requestState) scope() string {
+	if s.lineage != 0 {
+		return strconv.FormatInt(s.lineage, 10)
+	}
+	return ":" + s.caller
 }
 
 type stateKey struct{}

@@ -10,26 +10,30 @@ import (
 	"example.com/petstore/domain"
 )
 
-// A Key is a stored API key. A ReadOnly one may only read. A key without ExpiresAt never
-// expires. RevokedAt may be in the future. Times are UTC, in milliseconds.
+// A Key is a stored API key. A ReadOnly one may only read. Lineage is the id of the first of the
+// keys that were rotated into this one: its own id if it has replaced none. A key without ExpiresAt
+// never expires. RevokedAt may be in the future. Times are UTC, in milliseconds.
 type Key struct {
 	ID         int64
 	Name       string
 	Hash       Hash
 	LastFour   string
 	ReadOnly   bool
+	Lineage    int64
 	CreatedAt  time.Time
 	ExpiresAt  *time.Time
 	RevokedAt  *time.Time
 	LastUsedAt *time.Time
 }
 
-// A NewKey is a key to be stored. Name describes its user to people.
+// A NewKey is a key to be stored. Name describes its user to people. Lineage is 0 for a key that
+// replaces none.
 type NewKey struct {
 	Name      string
 	Hash      Hash
 	LastFour  string
 	ReadOnly  bool
+	Lineage   int64
 	CreatedAt time.Time
 	ExpiresAt *time.Time
 }
@@ -115,14 +119,15 @@ func (k Key) NeedsLastUsedUpdate(now time.Time) bool {
 }
 
 // Successor returns the key to be stored for a secret that replaces that of k from now on,
-// with the same name, lifetime and ReadOnly.
+// with the same name, lifetime, ReadOnly and Lineage.
 func (k Key) Successor(secret string, now time.Time) (NewKey, error) {
 	var lifetime time.Duration
 	if k.ExpiresAt != nil {
 		lifetime = k.ExpiresAt.Sub(k.CreatedAt)
 	}
 	successor, err := New("successor", secret, now, lifetime)
-	successor.Name, successor.ReadOnly = k.Name, k.ReadOnly // a name that was valid when k was created, by older rules
+	successor.ReadOnly, successor.Lineage = k.ReadOnly, k.Lineage
+	successor.Name = k.Name // a name that was valid when k was created, by older rules
 	return successor, err
 }
 

@@ -58,10 +58,10 @@ func TestKeyRevokedAtItsCreationIsNeverValid(t *testing.T) {
 func TestSuccessorKeepsANameThatIsNoLongerValid(t *testing.T) {
 	t.Parallel()
 	secret := apikey.Generate()
-	old := apikey.Key{Name: "\u202etill 1", LastFour: "last", CreatedAt: noon.Add(-time.Hour), RevokedAt: noonPlus(0), LastUsedAt: noonPlus(0)}
+	old := apikey.Key{ID: 3, Name: "\u202etill 1", Lineage: 2, LastFour: "last", CreatedAt: noon.Add(-time.Hour), RevokedAt: noonPlus(0), LastUsedAt: noonPlus(0)}
 	got, err := old.Successor(secret, noon)
 	got.Hash = apikey.Hash{}
-	want := apikey.NewKey{Name: old.Name, LastFour: secret[len(secret)-4:], CreatedAt: noon}
+	want := apikey.NewKey{Name: old.Name, Lineage: 2, LastFour: secret[len(secret)-4:], CreatedAt: noon}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}

@@ -56,7 +56,7 @@ type Schema struct {
 }
 
 // SchemaVersion is the number of the newest migration of each engine.
-const SchemaVersion = 5
+const SchemaVersion = 6
 
 // CheckSchemaVersion returns an error for a schema that is newer than this program
 // supports, or older if it must not be migrated. Its error ends with the remedy.

@@ -153,7 +153,8 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	sqlitetest.Newer(t, path)
 	sqlitetest.Execute(sqlitetest.ToVersion3+`DROP TABLE imports; DROP TABLE unfinished_copy;
 		DELETE FROM goose_db_version WHERE version_id > 1; INSERT INTO pets (name, category_id) VALUES ('Rex', 1);
-		INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', zeroblob(32), 'last', 0)`)(t, path)
+		INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', zeroblob(32), 'last', 0);
+		INSERT INTO idempotency_keys (caller, value, fingerprint, claimed_at) VALUES ('10', 'k', zeroblob(32), 0), ('ann', 'k', zeroblob(32), 0)`)(t, path)
 	store := sqlitetest.Open(t, path)
 	storetest.WantNames(t, store, "Rex")
 	storetest.Equal(t, "the schema", engine.Schema{Version: engine.SchemaVersion, Previous: 1}, store.Schema())
@@ -161,6 +162,12 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	if err != nil || len(keys) != 1 || keys[0].ReadOnly {
 		t.Errorf("got the keys %+v and %v, want one that may do all", keys, err)
 	}
+	db, err := sql.Open("sqlite3", path)
+	check(t, err)
+	defer db.Close()
+	var callers string
+	err = db.QueryRowContext(t.Context(), "SELECT group_concat(caller ORDER BY caller) FROM idempotency_keys").Scan(&callers)
+	storetest.Equal(t, "the scopes of an API key and of another caller", "10,:ann", callers, err)
 }
 
 // A folder in the place of the WAL lets no file be opened, but causes no error of a disk.

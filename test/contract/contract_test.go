@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -41,6 +42,31 @@ func TestStartingServersCreateOneFirstKey(t *testing.T) {
 	}
 	if keys != 1 {
 		t.Errorf("got %d keys, want one", keys)
+	}
+}
+
+// A client repeats a request with the keys that have replaced its key, at another process.
+func TestRetryWithRotatedKeyAddsNoSecondAnimal(t *testing.T) {
+	t.Parallel()
+	database, flags := newStore(t)
+	dir := t.TempDir()
+	servers := []*harness.Server{harness.Start(t, dir, flags...), harness.Start(t, dir, flags...)}
+	keys := []string{servers[0].Key}
+	for _, id := range []string{"1", "2"} {
+		keys = append(keys, harness.PrintedKey(t, dir, append([]string{"rotate", id}, flags...)...))
+	}
+	for _, key := range keys {
+		for _, s := range servers {
+			status, body, err := s.Post(t.Context(), harness.PetBody("Rex"), "Authorization", "Bearer "+key, "Idempotency-Key", "one")
+			if want := `{"id":1,`; err != nil || status != http.StatusCreated || !strings.HasPrefix(body, want) {
+				t.Errorf("got %d %s %v, want the response %s…} again", status, body, err, want)
+			}
+		}
+	}
+	var pets int
+	harness.Check(t, database.Connect(t).QueryRowContext(t.Context(), "SELECT count(*) FROM pets").Scan(&pets))
+	if pets != 1 {
+		t.Errorf("got %d animals, want one", pets)
 	}
 }
 
