@@ -63,7 +63,7 @@ func (c changes) Begin(ctx context.Context, at time.Time) (bool, error) {
 
 func (c changes) RemoveOld(ctx context.Context, from, to time.Time) (bool, error) {
 	recording, err := c.Recording(ctx)
-	if err != nil {
+	if err != nil || recording.Last < recording.KeptAfter+2*changesPerRemoval {
 		return false, err
 	}
 	var last changeModel
@@ -87,7 +87,8 @@ func (c changes) End(ctx context.Context) (bool, error) {
 	return end < recording.Last, c.update(ctx, map[string]any{"active": 0})
 }
 
-// changesPerRemoval is the number of changes that one transaction removes, while others wait.
+// changesPerRemoval is the number of changes that one transaction removes, while others wait, and of
+// the last ones that RemoveOld leaves.
 const changesPerRemoval = 1000
 
 // remove removes the first changes of a recording, up to the position end.

@@ -96,7 +96,7 @@ func (c *Changes) AwaitPosition(ctx context.Context) error {
 	}
 }
 
-// RemoveOld removes the changes that are older than retention, except for some of the last ones.
+// RemoveOld removes the changes that are older than retention, except for the last 1,000.
 func (c *Changes) RemoveOld(ctx context.Context, retention time.Duration) error {
 	return c.repeat(ctx, func(ctx context.Context, changes port.ChangeRepository) (bool, error) {
 		now := c.now()

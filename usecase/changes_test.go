@@ -25,7 +25,7 @@ func TestChangesAreRecordedUntilTheyAreOldOrEnd(t *testing.T) {
 	if !must[bool](t)(s.changes.Begin(t.Context())) || must[bool](t)(s.changes.Begin(t.Context())) {
 		t.Error("want that only the first call begins to record")
 	}
-	s.addPets(t, 2500)
+	s.addPets(t, 3500)
 	s.now = time.Now() // that of the database
 	wantCount := func(want int64) {
 		t.Helper()
@@ -33,7 +33,7 @@ func TestChangesAreRecordedUntilTheyAreOldOrEnd(t *testing.T) {
 			t.Errorf("got %d changes, want %d", n, want)
 		}
 	}
-	for _, want := range []int64{2500, 500} {
+	for _, want := range []int64{3500, 1500} {
 		check(t, s.changes.RemoveOld(t.Context(), time.Hour))
 		wantCount(want)
 		s.now = s.now.Add(61 * time.Minute)

@@ -85,7 +85,8 @@ type ChangeRepository interface {
 	// store, such as the one of which this is a backup, are not used again.
 	Begin(ctx context.Context, at time.Time) (bool, error)
 	// RemoveOld removes the oldest changes, up to a number, if the last of them is of a time before
-	// from or after to, as of a clock that was wrong. It reports whether it did, so that there may be more.
+	// from or after to, as of a clock that was wrong. It leaves the last 1,000. It reports whether it removed
+	// some, so that there may be more.
 	RemoveOld(ctx context.Context, from, to time.Time) (bool, error)
 	// End ends the recording of changes and removes the oldest, up to a number. It reports whether
 	// there may be more.

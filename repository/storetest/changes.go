@@ -136,7 +136,7 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 
 func oldChangesAreRemovedAndAllAfterTheEnd(t *testing.T, s Store) {
 	begun := beginChanges(t, s)
-	addTogether(t, s, slices.Repeat([]domain.NewPet{{Name: "Rex"}}, 2500))
+	addTogether(t, s, slices.Repeat([]domain.NewPet{{Name: "Rex"}}, 3999))
 	now := time.Now() //nolint:forbidigo // the clock of the database
 	remove := func(from, to time.Time) bool {
 		return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) {
@@ -146,23 +146,22 @@ func oldChangesAreRemovedAndAllAfterTheEnd(t *testing.T, s Store) {
 	Equal(t, "whether changes that are not old were removed", false, remove(now.Add(-time.Hour), now.Add(time.Hour)))
 	Equal(t, "whether changes before the times were removed", true, remove(now.Add(time.Hour), now.Add(2*time.Hour)))
 	Equal(t, "whether changes after the times were removed", true, remove(now.Add(-2*time.Hour), now.Add(-time.Hour)))
-	Equal(t, "whether there are more changes to remove", false, remove(now.Add(time.Hour), now.Add(2*time.Hour)))
-	Equal(t, "Recording", domain.Recording{Active: true, KeptAfter: begun + 2000, Last: begun + 2500}, recordingOf(t, s))
+	Equal(t, "whether one of the last 1,000 was removed", false, remove(now.Add(time.Hour), now.Add(2*time.Hour)))
+	Equal(t, "Recording", domain.Recording{Active: true, KeptAfter: begun + 2000, Last: begun + 3999}, recordingOf(t, s))
 	_, err := s.Changes().List(t.Context(), domain.PageRequest{After: begun + 1999, Limit: 1})
 	wantCode(t, err, domain.ErrExpired, "changes_expired")
 	for _, after := range []int64{0, begun + 2000} {
-		if got := listChanges(t, s, after, 100); len(got) != 500 || got[0].Seq != begun+2001 {
+		if got := listChanges(t, s, after, 100); len(got) != 1999 || got[0].Seq != begun+2001 {
 			t.Errorf("got %d changes after %d", len(got), after)
 		}
 	}
 
-	addTogether(t, s, slices.Repeat([]domain.NewPet{{Name: "Rex"}}, 1000))
 	end := func() bool {
 		return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) { return r.Changes.End(ctx) })
 	}
-	for i, want := range []int64{begun + 3000, begun + 3500} {
+	for i, want := range []int64{begun + 3000, begun + 3999} {
 		Equal(t, "whether there are more changes to remove", i == 0, end())
-		Equal(t, "Recording", domain.Recording{KeptAfter: want, Last: begun + 3500}, recordingOf(t, s))
+		Equal(t, "Recording", domain.Recording{KeptAfter: want, Last: begun + 3999}, recordingOf(t, s))
 	}
 	addPets(t, s, domain.NewPet{Name: "Tom"})
 	n, err := s.Changes().Count(t.Context())
