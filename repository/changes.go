@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"example.com/petstore/domain"
@@ -58,8 +59,14 @@ func (c changes) Begin(ctx context.Context, at time.Time) (bool, error) {
 	if recording.Last > recording.KeptAfter { // a process that ended the recording has not removed all
 		return true, c.remove(ctx, recording, min(recording.KeptAfter+changesPerRemoval, recording.Last))
 	}
-	return false, c.update(ctx, map[string]any{"active": 1, "kept_after": max(recording.Last+1, at.UnixMicro())})
+	begin := max(recording.Last, at.UnixMicro()) + 1 + rand.Int64N(maxGap) //nolint:gosec // nobody gains from guessing it
+	return false, c.update(ctx, map[string]any{"active": 1, "kept_after": begin})
 }
+
+// maxGap is the maximum number of positions between two recordings. The gap is random, so that two recordings
+// that continue the same backup do not use the same positions, whatever the clock was. JavaScript
+// represents positions exactly for at least 8,000 recordings.
+const maxGap = 1 << 40
 
 func (c changes) RemoveOld(ctx context.Context, from, to time.Time) (bool, error) {
 	recording, err := c.Recording(ctx)

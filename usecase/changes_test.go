@@ -56,7 +56,7 @@ func TestPositionIsOldEnoughForStalePages(t *testing.T) {
 		if check(t, changes.AwaitPosition(t.Context())); time.Since(start) != time.Second {
 			t.Errorf("AwaitPosition took %s, want 1s: until a position is old enough", time.Since(start))
 		}
-		begin := noon.UnixMicro()
+		begin := must[int64](t)(changes.Last(t.Context()))
 		want := func(want int64) {
 			t.Helper()
 			if got := must[int64](t)(changes.Position(t.Context())); got != want {

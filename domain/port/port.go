@@ -81,8 +81,8 @@ type ChangeRepository interface {
 	ChangeReader
 	// Begin begins to record changes, unless they are recorded, or removes the oldest of an earlier recording, up
 	// to a number. It reports whether it removed some, so that it is to be called again. The positions are
-	// above those of the earlier recording and, in microseconds since 1970, above at: those of another
-	// store, such as the one of which this is a backup, are not used again.
+	// above those of the earlier recording and, in microseconds since 1970, above at, by a random number: those
+	// of another store, such as the one of which this is a backup, are not used again.
 	Begin(ctx context.Context, at time.Time) (bool, error)
 	// RemoveOld removes the oldest changes, up to a number, if the last of them is of a time before
 	// from or after to, as of a clock that was wrong. It leaves the last 1,000. It reports whether it removed

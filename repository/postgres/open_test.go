@@ -132,7 +132,8 @@ func TestOpenMigratesStoreWithOlderSchemaAndRejectsNewer(t *testing.T) {
 	execute(t, dsn, `DROP FUNCTION record_pets CASCADE; DROP FUNCTION record_orders CASCADE; DROP TABLE changes; DROP TABLE recording; DROP INDEX pets_category_id_status_id;
 		ALTER TABLE api_keys DROP COLUMN read_only, DROP COLUMN lineage; DELETE FROM goose_db_version WHERE version_id > 3;
 		INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', decode(repeat('00', 32), 'hex'), 'last', 0);
-		INSERT INTO idempotency_keys (caller, value, fingerprint, claimed_at) SELECT caller, 'k', hash, 0 FROM api_keys, unnest(ARRAY['10', 'ann']) AS caller`)
+		INSERT INTO idempotency_keys (caller, value, fingerprint, claimed_at)
+			SELECT caller, 'k', hash, 0 FROM api_keys, unnest(ARRAY['10', 'ann']) AS caller`)
 	before := relations(t, dsn)
 	wantOpenError(t, dsn, repository.Options{}, fmt.Sprintf("the store has 3, this program needs %d: run petstore migrate up", engine.SchemaVersion))
 	storetest.Equal(t, "relations (-before +after)", before, relations(t, dsn))

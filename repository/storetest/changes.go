@@ -168,9 +168,24 @@ func oldChangesAreRemovedAndAllAfterTheEnd(t *testing.T, s Store) {
 	Equal(t, "the number of changes", int64(0), n, err)
 	for _, at := range []time.Time{time.UnixMilli(1), noon.Add(time.Second)} { // a clock that was set back, too
 		last := recordingOf(t, s).Last
+		var lost domain.Recording // of a store that is as this one until now
+		failure := errors.New("lost")
+		WantError(t, "InTx", s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+			_, err := r.Changes.Begin(ctx, at)
+			if err == nil {
+				lost, err = r.Changes.Recording(ctx)
+			}
+			return errors.Join(err, failure)
+		}), failure)
 		begin(t, s, at)
-		want := max(last+1, at.UnixMicro())
-		Equal(t, "Recording", domain.Recording{Active: true, KeptAfter: want, Last: want}, recordingOf(t, s))
+		for _, got := range []domain.Recording{lost, recordingOf(t, s)} {
+			if !got.Active || got.Last != got.KeptAfter || got.Last <= max(last, at.UnixMicro()) || got.Last >= 1<<53 {
+				t.Errorf("got %+v after the position %d and the time %d", got, last, at.UnixMicro())
+			}
+		}
+		if distance := lost.Last - recordingOf(t, s).Last; -1000 < distance && distance < 1000 {
+			t.Errorf("two recordings begin %d positions apart, so that one may use those of the other", distance)
+		}
 		_, err := s.Changes().List(t.Context(), domain.PageRequest{After: last, Limit: 1})
 		wantCode(t, err, domain.ErrExpired, "changes_expired")
 		Equal(t, "the number of changes", 0, len(listChanges(t, s, 0, 1)))

@@ -23,7 +23,7 @@ import (
 
 // Replace puts the file at with, a complete store in the same folder, in the place of the
 // store at path, if there is one. It first writes the WAL of that store to its file, and
-// keeps the file as path.replaced-TIME, in UTC. If the process is killed at any time, the
+// keeps the file as path.replaced-TIME, in UTC. The recording of changes ends. If the process is killed at any time, the
 // previous store or the new one is at path, whole, and no WAL of the previous store is
 // beside the new one.
 //
@@ -101,7 +101,7 @@ func (r *replacement) steps() []func(context.Context) error {
 		}
 	}
 	return []func(context.Context) error{
-		r.checkPrevious, ifExists(r.writeWAL), r.compareKeys,
+		r.checkPrevious, ifExists(r.writeWAL), r.compareKeys, r.endChanges,
 		ifExists(r.lockPrevious), ifExists(r.copyOwner), ifExists(r.removeLink),
 		r.moveAside("-journal"), r.moveAside("-wal"), r.moveAside("-shm"),
 		ifExists(r.keepPrevious),

@@ -71,9 +71,6 @@ func (in *invocation) restore(ctx context.Context, path string, revokeKeys bool)
 	if err != nil {
 		return err
 	}
-	if err := backup.EndChanges(context.WithoutCancel(ctx), file.File); err != nil {
-		return fmt.Errorf("end the changes of %s: %w", file.Name(), err)
-	}
 	result := fmt.Sprintf("restored %s from %s: %s", absolutePath(store), path, describeStore(contents))
 	if revokeKeys {
 		revoked, err := backup.RevokeKeys(context.WithoutCancel(ctx), file.File, clock())
