@@ -59,9 +59,9 @@ const (
 	logCloseTimeout = time.Second
 )
 
-// A logWriter is a zapcore.WriteSyncer that writes lines to out from its own goroutine, so
-// that its callers never wait. After an error of out it tries the rest of the bytes again
-// at the next flush. While out blocks or fails, maxLogBuffer bytes are buffered; further
+// A logWriter is a zapcore.WriteSyncer that writes lines to out later, so that its callers never
+// wait, and does nothing while there are none. After an error of out it tries the rest of the bytes again
+// after logFlushInterval. While out blocks or fails, maxLogBuffer bytes are buffered; further
 // lines are dropped and counted. It is safe for concurrent use.
 type logWriter struct {
 	out     io.Writer
@@ -72,18 +72,15 @@ type logWriter struct {
 	buffered   *bytes.Buffer
 	unreported int // dropped lines
 
-	flushEarly chan struct{}
-	closing    chan struct{}
-	done       chan struct{}
+	timer   *time.Timer        // runs flush
+	writing chan *bytes.Buffer // what out has not accepted, unless flush is writing it
 }
 
-// newLogWriter starts a logWriter. The caller must Close it.
+// newLogWriter returns a logWriter. The caller must Close it.
 func newLogWriter(out io.Writer, dropped prometheus.Counter, report func(int) []byte) *logWriter {
-	w := &logWriter{
-		out: out, dropped: dropped, report: report, buffered: new(bytes.Buffer),
-		flushEarly: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{}),
-	}
-	go w.run()
+	w := &logWriter{out: out, dropped: dropped, report: report, buffered: new(bytes.Buffer), writing: make(chan *bytes.Buffer, 1)}
+	w.writing <- new(bytes.Buffer)
+	w.timer = time.AfterFunc(logFlushInterval, w.flush)
 	return w
 }
 
@@ -93,59 +90,51 @@ func (w *logWriter) Write(line []byte) (int, error) {
 	defer w.mu.Unlock()
 	before := w.buffered.Len()
 	after := before + len(line)
-	if after > maxLogBuffer {
+	switch {
+	case after > maxLogBuffer:
 		w.unreported++
 		w.dropped.Inc()
 		return len(line), nil
-	}
-	w.buffered.Write(line)
-	if before < logFlushSize && after >= logFlushSize {
+	case before < logFlushSize && after >= logFlushSize:
 		_ = w.Sync()
+	case before == 0:
+		w.timer.Reset(logFlushInterval)
 	}
-	return len(line), nil
+	return w.buffered.Write(line)
 }
 
-// Sync makes the goroutine write the buffered lines. It does not wait and returns no error.
+// Sync lets the buffered lines be written at once. It does not wait and returns no error.
 func (w *logWriter) Sync() error {
-	select {
-	case w.flushEarly <- struct{}{}:
-	default: // an early flush is pending
-	}
+	w.timer.Reset(0)
 	return nil
 }
 
-// Close writes the buffered lines and stops the goroutine. It waits for logCloseTimeout at
-// most.
+// Close writes the buffered lines. It waits for logCloseTimeout at most.
 func (w *logWriter) Close() {
-	close(w.closing)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.flush()
+	}()
 	select {
-	case <-w.done:
+	case <-done:
 	case <-time.After(logCloseTimeout):
 	}
+	w.timer.Stop()
 }
 
-func (w *logWriter) run() {
-	defer close(w.done)
-	ticker := time.NewTicker(logFlushInterval)
-	defer ticker.Stop()
-	writing := new(bytes.Buffer)
-	flush := func() {
-		if writing.Len() == 0 {
-			writing = w.take(writing)
-		}
-		_, _ = writing.WriteTo(w.out) // after an error the buffer holds the rest
+// flush writes the buffered lines.
+func (w *logWriter) flush() {
+	lines := <-w.writing
+	_, err := lines.WriteTo(w.out) // the rest after an error, if any
+	if err == nil {
+		lines = w.take(lines)
+		_, err = lines.WriteTo(w.out)
 	}
-	for {
-		select {
-		case <-ticker.C:
-		case <-w.flushEarly:
-		case <-w.closing:
-			flush() // the rest after an error, if any
-			flush()
-			return
-		}
-		flush()
+	if err != nil {
+		w.timer.Reset(logFlushInterval)
 	}
+	w.writing <- lines
 }
 
 // take returns the buffered lines, and buffers further ones in empty.

@@ -114,11 +114,13 @@ func TestLogContinuesAfterAFailedWrite(t *testing.T) {
 		}
 		log.Info("late", zap.String("shop", "pets"))
 		log.Debug("below the level")
-		closeLog()
+		time.Sleep(logFlushInterval)
+		synctest.Wait()
 		pattern := regexp.MustCompile(`^{"level":"info","time":"2[^"]+Z","msg":"early"}\n{"level":"info","time":"2[^"]+Z","msg":"late","shop":"pets"}\n$`)
 		if text := disk.String(); !pattern.MatchString(text) {
 			t.Errorf("got the log %q, want it to match %s", text, pattern)
 		}
+		closeLog()
 	})
 }
 
