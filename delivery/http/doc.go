@@ -35,3 +35,5 @@ package http
 //	@tag.description	The catalogue. An animal is available, pending (ordered), sold, or has no status.
 //	@tag.name			Store
 //	@tag.description	Orders. An order reserves an animal until it is delivered (the animal is sold) or cancelled (the animal is available again).
+//	@tag.name			Changes
+//	@tag.description	All changes of animals and orders, in their order.

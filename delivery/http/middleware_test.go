@@ -328,7 +328,7 @@ func TestDeprecatedRouteIsGoneFromSunsetOn(t *testing.T) {
 		t.Helper()
 		s.expect(t, r, want.withHeader(deprecationHeaders...))
 	}
-	found, gone := ok(createdRex), rejected(410, "operation_removed", "2030-12-05")
+	found, gone := ok(createdRex), rejected(410, "operation_removed", "2030-12-05", "limit=1 and after one below the id")
 	for now, want := range map[time.Time][]wantResponse{
 		sunset.Add(-time.Millisecond): {found, rejected(404, "pet_not_found")},
 		sunset:                        {gone, gone},

@@ -13,7 +13,7 @@ import (
 )
 
 type newOrder struct {
-	// Identifier of the animal to order. listPets with the status available returns those that can be ordered.
+	// Identifier of the animal to order. It must be available, as those that listPets with this status returns, or have no status.
 	PetID *int64 `json:"petId" validate:"required" format:"int64" example:"1"`
 } // @name NewOrder
 
@@ -129,7 +129,7 @@ func (a *API) deliverOrder(c *gin.Context) error {
 // cancelOrder cancels an order.
 //
 //	@Summary		Cancel an order
-//	@Description	Cancels a placed order and changes the status of its animal to available. Repeating the request for a cancelled order changes nothing and returns the order. A delivered order cannot be cancelled.
+//	@Description	Cancels a placed order and changes the status of its animal to available, also if it had none. Repeating the request for a cancelled order changes nothing and returns the order. A delivered order cannot be cancelled.
 //	@ID				cancelOrder
 //	@Tags			Store
 //	@Param			orderId	path		int64		true	"Identifier of the order to cancel"	format(int64)

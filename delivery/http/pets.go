@@ -89,7 +89,7 @@ func (a *API) createPet(c *gin.Context) error {
 // getPet sends one animal.
 //
 //	@Summary		Get an animal
-//	@Description	Deprecated. The operation is removed on 5 December 2030 (see the headers Deprecation and Sunset); from then on the response is 410. List the animals with a status filter instead.
+//	@Description	Deprecated. The operation is removed on 5 December 2030 (see the headers Deprecation and Sunset); from then on the response is 410. Use listPets with `limit=1` and `after` one below the id instead: without this animal it returns the next one.
 //	@ID				getPet
 //	@Tags			Pets
 //	@Param			petId	path		int64		true	"Identifier of the animal to return"	format(int64)

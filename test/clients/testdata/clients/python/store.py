@@ -38,7 +38,7 @@ class Copy:
             if self.position is None:
                 self._read()
             try:
-                changes = petstore.StoreApi(self.api).list_changes(after=self.position, limit=100)
+                changes = petstore.ChangesApi(self.api).list_changes(after=self.position, limit=100)
             except petstore.ApiException as error:
                 if error.status != 410:
                     raise
