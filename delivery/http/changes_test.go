@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
 	rest "example.com/petstore/delivery/http"
@@ -277,15 +278,56 @@ func TestStreamOutlivesDeadlines(t *testing.T) {
 	}
 }
 
-func TestStreamIsRefusedDuringAShutdown(t *testing.T) {
+// The header Connection of a response says nothing about the server: a host may set it, and this API does after a large body.
+func TestStreamOnAConnectionThatWillBeClosed(t *testing.T) {
+	t.Parallel()
+	closeConnection := func(c *gin.Context) { c.Header("Connection", "close") }
+	for name, start := range map[string]func(s *testServer) request{
+		"by the host": func(s *testServer) request {
+			s.startHost(t, gin.New(), s.api(t), closeConnection)
+			return get("/v1/changes", acceptEvents)
+		},
+		"because of a large body": func(s *testServer) request {
+			s.start(t, s.engine(t))
+			return request{method: http.MethodGet, path: "/v1/changes", header: []string{acceptEvents}, body: strings.Repeat("x", 64<<10+1)}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newUnstartedServer(t)
+			changes := s.stream(t, start(s))
+			s.createPets(t, domain.NewPet{Name: "Rex"})
+			changes.wantEvent(t, "event: pet.added")
+			changes.close()
+			s.wantAccessLog(t, http.StatusOK)
+		})
+	}
+}
+
+func TestStreamRequestedDuringAShutdownEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
-	engine := s.engine(t)
-	s.start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.createPets(t, domain.NewPet{Name: "Rex"})
+	engine, arrived, shutDown := s.engine(t), make(chan struct{}), make(chan struct{})
+	host := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		close(arrived)
+		<-shutDown
 		w.Header().Set("Connection", "close") // as server.Serve
 		engine.ServeHTTP(w, r)
 	}))
-	s.expect(t, get("/v1/changes", acceptEvents), rejected(503, "unavailable"))
+	rest.EndStreams(host.Config)
+	host.Config.RegisterOnShutdown(func() { close(shutDown) })
+	host.Start()
+	t.Cleanup(host.Close)
+	s.url, s.client = host.URL, host.Client()
+	stopped := make(chan error, 1)
+	go func() { <-arrived; stopped <- host.Config.Shutdown(context.Background()) }()
+	changes := s.stream(t, get("/v1/changes", acceptEvents))
+	changes.wantEvent(t, "event: pet.added")
+	changes.wantEvent(t, "")
+	check(t, <-stopped)
+	if failed := s.log.FilterLevelExact(zap.ErrorLevel).All(); changes.StatusCode != http.StatusOK || len(failed) > 0 {
+		t.Errorf("got status %d and the log %v, want 200 and no error", changes.StatusCode, failed)
+	}
 }
 
 func TestStreamsOfACallerAreLimited(t *testing.T) {

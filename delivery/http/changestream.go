@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -49,7 +50,6 @@ type changeStreams struct {
 	committed chan struct{} // closed when there may be more changes
 	commits   uint64        // how often committed was closed
 	stop      func()        // ends the goroutine
-	shutdowns map[*http.Server]chan struct{}
 }
 
 // A changeStream is an open stream.
@@ -67,7 +67,7 @@ type changeEvents struct {
 func newChangeStreams(o *Options) *changeStreams {
 	return &changeStreams{
 		changes: o.Changes, versions: o.Versions, perCaller: cmp.Or(o.ChangeStreams, 10), check: streamCheckInterval, timeout: streamTimeout,
-		open: map[*changeStream]bool{}, shutdowns: map[*http.Server]chan struct{}{},
+		open: map[*changeStream]bool{},
 	}
 }
 
@@ -75,10 +75,6 @@ func newChangeStreams(o *Options) *changeStreams {
 // client disconnects, does not accept them in time or may not read them any more, the server shuts down,
 // or the store fails. Then the client connects again, and gets an error, or the changes that follow.
 func (a *API) streamChanges(c *gin.Context, after int64) error {
-	if c.Writer.Header().Get("Connection") == "close" { // set by server.Serve, whose shutdown may be known to nobody else
-		return domain.Unavailable(errors.New("the server shuts down"))
-	}
-	shutdown := a.streams.shutdownOf(c.Request)
 	stream := a.streams.add(stateOf(c).caller)
 	if stream == nil {
 		c.Header("Retry-After", "1")
@@ -106,6 +102,7 @@ func (a *API) streamChanges(c *gin.Context, after int64) error {
 	}()
 	check := time.NewTicker(a.streams.check)
 	defer check.Stop()
+	shutdown, _ := c.Request.Context().Value(shutdownKey{}).(<-chan struct{})
 	idle, committed := 0, closed
 	for err = a.streams.send(c, slices.Concat(events.text, comment(events.last))); err == nil; {
 		select {
@@ -272,21 +269,22 @@ func encodeEvents(page domain.ChangePage) (*changeEvents, error) {
 	return events, nil
 }
 
-// shutdownOf returns a channel that is closed when the server of a request shuts down, which would
-// wait for the streams, or nil for a server that is not one of net/http.
-func (s *changeStreams) shutdownOf(r *http.Request) <-chan struct{} {
-	server, _ := r.Context().Value(http.ServerContextKey).(*http.Server)
-	if server == nil {
-		return nil
+// shutdownKey is the key of a context for a channel that is closed when the server shuts down.
+type shutdownKey struct{}
+
+// EndStreams makes streams of changes end when Shutdown of a server is called, which would wait for
+// them. Call it before the server serves. It wraps BaseContext.
+func EndStreams(server *http.Server) {
+	shutdown := make(chan struct{})
+	server.RegisterOnShutdown(sync.OnceFunc(func() { close(shutdown) }))
+	base := server.BaseContext
+	server.BaseContext = func(l net.Listener) context.Context {
+		ctx := context.Background()
+		if base != nil {
+			ctx = base(l)
+		}
+		return context.WithValue(ctx, shutdownKey{}, (<-chan struct{})(shutdown))
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.shutdowns[server] == nil {
-		shutdown := make(chan struct{})
-		s.shutdowns[server] = shutdown
-		server.RegisterOnShutdown(sync.OnceFunc(func() { close(shutdown) }))
-	}
-	return s.shutdowns[server]
 }
 
 // slowest returns the number of open streams, and the position of the slowest that has got changes, or 0.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	rest "example.com/petstore/delivery/http"
 )
 
 // Timeouts are the timeouts of a server. net/http has none by default.
@@ -75,6 +77,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, t T
 
 		DisableGeneralOptionsHandler: true, // OPTIONS * is handled by handler
 	}
+	rest.EndStreams(server)
 	serveErr := make(chan error, 1)
 	go func() { serveErr <- server.Serve(listener) }()
 	select {
