@@ -36,6 +36,9 @@ func (a *API) SetStreamTimes(check, timeout time.Duration) {
 	}
 }
 
+// PageETag returns the ETag of a page with a body and a link.
+var PageETag = pageETag
+
 // newOptions returns options whose use cases must not be called.
 func newOptions() Options {
 	return Options{Pets: struct{ Pets }{}, Orders: struct{ Orders }{}, Keys: struct{ Keys }{}}

@@ -3,12 +3,14 @@ package http
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/cespare/xxhash/v2"
 	"github.com/gin-gonic/gin"
 	"github.com/maypok86/otter/v2"
 
@@ -119,7 +121,7 @@ var cacheRevalidate = []string{"private, no-cache"}
 
 // encodePage encodes a page as an array. Its link (RFC 8288) has the query that next
 // returns for the last record, relative to the URL of the request, which is right under any
-// prefix. Its ETag is a hash of the body and the link.
+// prefix.
 func encodePage[T any, R record.Record](page domain.Page[T], recordOf func(T) R, next func(last T) string) (*encodedPage, error) {
 	body, err := record.EncodeAll(page.Items, recordOf)
 	if err != nil {
@@ -133,10 +135,20 @@ func encodePage[T any, R record.Record](page domain.Page[T], recordOf func(T) R,
 	if page.More {
 		link = "<?" + next(page.Items[len(page.Items)-1]) + `>; rel="next"`
 	}
-	etag := `"` + strconv.FormatUint(xxhash.Sum64(body)^xxhash.Sum64String(link), 36) + `"`
+	etag := pageETag(body, link)
 	both := etag + link // one allocation, for the reason in encodedPage
 	encoded.etag[0], encoded.link[0] = both[:len(etag)], both[len(etag):]
 	return encoded, nil
+}
+
+// pageETag returns the ETag of a page with a body and a link, the same on every replica: 128 bits of a
+// SHA-256. A client that may write could choose a record that gives two pages one tag, were it no
+// cryptographic hash.
+func pageETag(body []byte, link string) string {
+	hash := sha256.New()
+	hash.Write(body) // ends with ], so no other body and link are hashed as the same text
+	_, _ = io.WriteString(hash, link)
+	return `"` + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:16]) + `"`
 }
 
 // minContentLength is the size in bytes above which net/http does not set Content-Length.

@@ -1,0 +1,143 @@
+package http_test
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/go-json-experiment/json"
+
+	rest "example.com/petstore/delivery/http"
+)
+
+// TestChosenNameDoesNotKeepTheETag: whoever may write computes the name of a new animal that leaves a hash that is not cryptographic
+// as it is, here XXH64. PETSTORE_TEST_FORGE=1m tries such names, and others, for a minute.
+func TestChosenNameDoesNotKeepTheETag(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.expect(t, postPet(`{"name":"Rex","categoryId":1}`), created(""))
+	before := s.expect(t, get("/v1/pets"), ok(""))
+	f := forger{beforeName: string(before.body[:len(before.body)-1]) + `,{"id":2,"name":"`, afterName: `","categoryId":1}]`}
+	body, hash := "", xxhash.Sum64(before.body)
+	for i := 0; !isName(body) && i < 1_000_000; i++ {
+		body = f.withHash(i, hash)
+	}
+	name := strings.TrimSuffix(strings.TrimPrefix(body, f.beforeName), f.afterName)
+	pet, err := json.Marshal(map[string]any{"name": name, "categoryId": 1})
+	check(t, err)
+	s.expect(t, postPet(string(pet)), created(""))
+	tag := before.Header.Get("ETag")
+	after := s.expect(t, get("/v1/pets", "If-None-Match: "+tag), ok(body))
+	if forged := xxhash.Sum64(after.body) == hash; !forged || after.Header.Get("ETag") == tag {
+		t.Errorf("got ETag %s, which the page before had: %t; the name was chosen well: %t", tag, after.Header.Get("ETag") == tag, forged)
+	}
+
+	limit, err := time.ParseDuration(cmp.Or(os.Getenv("PETSTORE_TEST_FORGE"), "50ms"))
+	check(t, err)
+	f.try(t, tag, limit, hash)
+}
+
+// isName reports whether a page with a chosen name is JSON as the service sends it.
+func isName(body string) bool {
+	special := func(r rune) bool {
+		return unicode.IsControl(r) || r == '\\' || r >= 0xffff || r == '\u2028' || r == '\u2029'
+	}
+	return body != "" && utf8.ValidString(body) && strings.Count(body, `"`) == 16 && !strings.ContainsFunc(body, special)
+}
+
+// A forger chooses the name of the last animal of a page.
+type forger struct{ beforeName, afterName string }
+
+// try tries names until the limit. It fails the test if one gives the page the tag.
+func (f forger) try(t *testing.T, tag string, limit time.Duration, hash uint64) {
+	target, err := base64.RawURLEncoding.DecodeString(strings.Trim(tag, `"`))
+	if check(t, err); len(target) < 16 {
+		t.Fatalf("the tag %s has %d bytes, want at least 16", tag, len(target))
+	}
+	var mu sync.Mutex
+	var wait sync.WaitGroup
+	tried, closest := 0, 0
+	for worker := range 2 {
+		wait.Go(func() {
+			n, best := 0, 0
+			for end := time.Now().Add(limit); time.Now().Before(end); {
+				for range 500 {
+					n++
+					for _, body := range []string{f.beforeName + fmt.Sprint("x", 2*n+worker) + f.afterName, f.withHash(2*n+worker, hash)} {
+						got := rest.PageETag([]byte(body), "")
+						if got == tag {
+							t.Errorf("the page has the same tag: %s", body)
+						}
+						decoded, _ := base64.RawURLEncoding.DecodeString(strings.Trim(got, `"`)) // is one of another page
+						best = max(best, bits.LeadingZeros64(binary.BigEndian.Uint64(decoded)^binary.BigEndian.Uint64(target)))
+					}
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			tried, closest = tried+2*n, max(closest, best)
+		})
+	}
+	wait.Wait()
+	t.Logf("tried %d names in %s; the tag of the closest has the first %d of %d bits", tried, limit, closest, 8*len(target))
+}
+
+// withHash returns the page with a name that gives it an XXH64: a number, and 8 bytes that are computed from the state of the hash
+// before them, and the one that is needed after them. The bytes may be no text.
+func (f forger) withHash(number int, hash uint64) string {
+	// The bytes follow the last whole stripe of 32 bytes, with what follows the name behind them.
+	start := f.beforeName + fmt.Sprintf("%0*d", 32+(32-len(f.beforeName)%32), number)
+	size := len(start) + 8 + len(f.afterName)
+	needed := undoAvalanche(hash)
+	rest := []byte(f.afterName)
+	for ; len(rest)%8%4 > 0; rest = rest[:len(rest)-1] {
+		needed = bits.RotateLeft64(needed*inverse(prime1), -11) ^ uint64(rest[len(rest)-1])*prime5
+	}
+	if len(rest)%8 > 0 {
+		needed = bits.RotateLeft64((needed-prime3)*inverse(prime2), -23) ^ uint64(binary.LittleEndian.Uint32(rest[len(rest)-4:]))*prime1
+		rest = rest[:len(rest)-4]
+	}
+	for ; len(rest) > 0; rest = rest[:len(rest)-8] {
+		lane := bits.RotateLeft64(binary.LittleEndian.Uint64(rest[len(rest)-8:])*prime2, 31) * prime1
+		needed = bits.RotateLeft64((needed-prime4)*inverse(prime1), -27) ^ lane
+	}
+	lane := undoAvalanche(xxhash.Sum64String(start)) - uint64(len(start)) + uint64(size) //nolint:gosec // lengths
+	lane ^= bits.RotateLeft64((needed-prime4)*inverse(prime1), -27)
+	chosen := binary.LittleEndian.AppendUint64(nil, bits.RotateLeft64(lane*inverse(prime1), -31)*inverse(prime2))
+	return start + string(chosen) + f.afterName
+}
+
+// The constants of XXH64.
+const (
+	prime1 uint64 = 11400714785074694791
+	prime2 uint64 = 14029467366897019727
+	prime3 uint64 = 1609587929392839161
+	prime4 uint64 = 9650029242287828579
+	prime5 uint64 = 2870177450012600261
+)
+
+// inverse returns the number by which the product with an odd number is 1, modulo 2^64.
+func inverse(odd uint64) uint64 {
+	x := odd
+	for range 5 {
+		x *= 2 - odd*x
+	}
+	return x
+}
+
+// undoAvalanche returns the state of XXH64 before its last step.
+func undoAvalanche(h uint64) uint64 {
+	h = (h ^ h>>32) * inverse(prime3)
+	h = (h ^ h>>29 ^ h>>58) * inverse(prime2)
+	return h ^ h>>33
+}
