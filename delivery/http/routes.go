@@ -224,6 +224,6 @@ func (a *API) rejectAfterSunset(c *gin.Context) {
 	}
 	a.Fail(c, &domain.Error{
 		Kind: errGone, Code: codeOperationRemoved,
-		Message: "this operation was removed on " + domain.GetPetSunset.Format(time.DateOnly) + ": list the pets with limit=1 and after one below the id instead",
+		Message: "this operation was removed on " + domain.GetPetSunset.Format(time.DateOnly) + ": list the pets with limit=1 and after one below the id",
 	})
 }
