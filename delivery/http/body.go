@@ -20,8 +20,7 @@ import (
 const (
 	// maxBody is the maximum size of a body in bytes.
 	maxBody = 64 << 10
-	// maxDiscard (bytes) and discardTimeout limit what is read of a body after its
-	// response was sent.
+	// maxDiscard (bytes) and discardTimeout limit what is read of a body that is discarded.
 	maxDiscard     = 16 << 20
 	discardTimeout = 2 * time.Second
 )
@@ -35,14 +34,16 @@ func (a *API) setReadDeadline(c *gin.Context, deadline time.Time) {
 	}
 }
 
-// discardBody reads and discards the rest of a body after the response, if its declared
-// size is above maxBody, or if its size is unknown and the request failed: closing a
+// discardBody reads and discards the rest of a body before net/http sends the response, if its
+// declared size is above maxBody, or if its size is unknown and the request failed: closing a
 // connection with unread data resets it, and the client might lose the response (RFC 9112,
-// section 9.6). After a body that is declared too large the connection is closed, so that
-// net/http does not wait for the body. HTTP/2 needs none of this: it resets the stream only.
+// section 9.6). It does not flush the response, because the writer may be one of the host that
+// compresses. A client that sent Expect: 100-continue waits for the response instead of sending
+// the body. After a body that is declared too large the connection is closed, so that net/http
+// does not wait for the body. HTTP/2 needs none of this: it resets the stream only.
 func discardBody(c *gin.Context) {
 	size := c.Request.ContentLength // -1 when it is unknown
-	if size >= 0 && size <= maxBody || c.Request.ProtoMajor != 1 {
+	if size >= 0 && size <= maxBody || c.Request.ProtoMajor != 1 || c.Request.Header.Get("Expect") != "" {
 		return
 	}
 	if size > maxBody {
@@ -51,12 +52,11 @@ func discardBody(c *gin.Context) {
 	c.Next()
 	if size > maxBody || c.Writer.Status() >= http.StatusBadRequest {
 		control := http.NewResponseController(c.Writer)
-		_ = control.Flush()
 		if control.SetReadDeadline(time.Now().Add(discardTimeout)) != nil {
 			return // such as http.TimeoutHandler, which sends the response after its handler
 		}
 		_, err := io.CopyN(io.Discard, c.Request.Body, maxDiscard)
-		if errors.Is(err, io.EOF) || errors.Is(err, http.ErrBodyReadAfterClose) { // Flush may read and close it
+		if errors.Is(err, io.EOF) || errors.Is(err, http.ErrBodyReadAfterClose) { // net/http closes it when it sends a long response
 			_ = control.SetReadDeadline(time.Time{}) // as in readBody
 		}
 	}

@@ -118,6 +118,12 @@ func (s *testServer) startAfter(t *testing.T, middleware gin.HandlerFunc, wrap f
 	}
 }
 
+// A flushMarker is the writer of a host that compresses: what it sends depends on who flushes it.
+type flushMarker struct{ gin.ResponseWriter }
+
+func (w flushMarker) Flush()                      { _, _ = w.WriteString("flushed"); w.ResponseWriter.Flush() }
+func (w flushMarker) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
 // A client that sends its body before it reads the response gets a connection reset if the body is not
 // read. A TimeoutHandler has no read deadlines, and net/http would send 100 Continue when it is read.
 func TestDiscardOfALargeBodyIsBounded(t *testing.T) {
@@ -135,11 +141,13 @@ func TestDiscardOfALargeBodyIsBounded(t *testing.T) {
 		{"Content-Length: 1000000000", nil, rejected(401, "invalid_api_key"), discarded},
 		{chunked, nil, rejected(401, "invalid_api_key"), discarded},
 		{"Content-Length: 1000000000", asTimeoutHandler, rejected(413, "body_too_large"), 0},
+		{"Expect: 100-continue\r\nContent-Length: 1000000000", nil, rejected(413, "body_too_large"), 0}, // the body is not sent
+		{"Expect: 100-continue\r\n" + chunked, nil, rejected(401, "invalid_api_key"), 0},
 	} {
 		s, body, done := newUnstartedServer(t), &countedBody{}, make(chan struct{})
 		s.startAfter(t, func(c *gin.Context) {
 			defer close(done)
-			c.Request.Body = body
+			c.Request.Body, c.Writer = body, flushMarker{c.Writer}
 			c.Next()
 		}, test.wrap)
 		data := s.rawPost(test.header, "")

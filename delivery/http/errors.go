@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -155,7 +154,6 @@ func writeError(c *gin.Context, err error) int {
 		c.Status(http.StatusInternalServerError)
 		return status
 	}
-	c.Header("Content-Length", strconv.Itoa(len(body))) // net/http sets none if discardBody flushes the response
 	writeBody(c, status, body)
 	return status
 }
