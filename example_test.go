@@ -109,7 +109,7 @@ func ExampleOptions_authenticate() {
 	}
 	// Output:
 	// 401
-	// {"code":"missing_api_key","message":"sign in first","status":401}
+	// {"code":"unauthenticated","message":"sign in first","status":401}
 	// 403
 	// {"code":"forbidden","message":"guests may only read","status":403}
 	// 201

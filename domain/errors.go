@@ -41,6 +41,7 @@ const (
 	CodeValidationFailed      Code = "validation_failed"
 	CodeInvalidParameter      Code = "invalid_parameter"
 	CodeInvalidIdempotencyKey Code = "invalid_idempotency_key"
+	CodeUnauthenticated       Code = "unauthenticated"
 	CodeMissingAPIKey         Code = "missing_api_key"
 	CodeInvalidAPIKey         Code = "invalid_api_key"
 	CodeForbidden             Code = "forbidden"
@@ -98,9 +99,9 @@ func Invalid(code Code, violations ...Violation) error {
 	return &Error{Kind: ErrInvalid, Code: code, Message: strings.Join(rules, "; ")}
 }
 
-// Unauthenticated returns an ErrUnauthenticated (missing_api_key) with a message for the caller.
+// Unauthenticated returns an ErrUnauthenticated (unauthenticated) with a message for the caller.
 func Unauthenticated(message string) error {
-	return &Error{Kind: ErrUnauthenticated, Code: CodeMissingAPIKey, Message: message}
+	return &Error{Kind: ErrUnauthenticated, Code: CodeUnauthenticated, Message: message}
 }
 
 // Forbidden returns an ErrForbidden with a message for the caller.

@@ -16,7 +16,7 @@ type keys struct {
 }
 
 func (k keys) FindByHash(ctx context.Context, hash apikey.Hash) (apikey.Key, error) {
-	return k.take(k.db.WithContext(ctx).Where("hash = ?", hash[:]), apikey.Invalid())
+	return k.take(k.db.WithContext(ctx).Where("hash = ?", hash[:]), apikey.Invalid(nil))
 }
 
 func (k keys) Get(ctx context.Context, id int64) (apikey.Key, error) {

@@ -134,21 +134,21 @@ func (k *Keys) Revoke(ctx context.Context, id int64) error {
 }
 
 // Authenticate returns the key with this secret, or an ErrUnauthenticated
-// (invalid_api_key), which is the same for a malformed, an unknown, a revoked and an
-// expired key. It rejects a malformed key without a query. It records the use of the key,
-// see FlushLastUsed.
+// (invalid_api_key), for which clients get the same response if the key is malformed, unknown,
+// revoked or expired. With the error it returns a revoked or an expired key, for the log. It
+// rejects a malformed key without a query. It records the use of the key, see FlushLastUsed.
 func (k *Keys) Authenticate(ctx context.Context, secret string) (apikey.Key, error) {
 	hash, ok := apikey.HashOf(secret)
 	if !ok {
-		return apikey.Key{}, apikey.Invalid()
+		return apikey.Key{}, apikey.Invalid(nil)
 	}
 	key, err := k.keys.FindByHash(ctx, hash)
 	if err != nil {
 		return apikey.Key{}, err
 	}
 	now := k.now()
-	if !key.Usable(now) {
-		return apikey.Key{}, apikey.Invalid()
+	if state := key.State(now); state != apikey.Active {
+		return key, apikey.Invalid(state)
 	}
 	if key.NeedsLastUsedUpdate(now) {
 		k.lastUsed.record(key.ID, now)

@@ -56,7 +56,7 @@ func bearerAuthenticator(keys Keys) Authenticator {
 func bearerToken(header http.Header) (string, error) {
 	values := header["Authorization"]
 	if len(values) > 1 {
-		return "", apikey.Invalid()
+		return "", apikey.Invalid(nil)
 	}
 	scheme, secret, _ := strings.Cut(strings.Join(values, ""), " ") // values may be empty
 	secret = strings.Trim(secret, " ")

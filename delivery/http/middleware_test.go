@@ -159,8 +159,8 @@ func TestAuthenticatorNamesCallerOrRejects(t *testing.T) {
 		}
 		return caller, err
 	}))
-	s.expectOnly(t, get("/v1/pets"), rejected(401, "missing_api_key", "sign in first").withHeader("-WWW-Authenticate"))
-	err = apikey.Invalid()
+	s.expectOnly(t, get("/v1/pets"), rejected(401, "unauthenticated", "sign in first").withHeader("-WWW-Authenticate"))
+	err = apikey.Invalid(nil)
 	s.expectOnly(t, get("/v1/pets"), rejected(401, "invalid_api_key").withHeader("-WWW-Authenticate"))
 	challenge = `Basic realm="team"`
 	s.expect(t, get("/v1/pets"), rejected(401, "invalid_api_key").withHeader(`WWW-Authenticate: Basic realm="team"`))

@@ -95,6 +95,9 @@ const (
 	Revoked State = "revoked"
 )
 
+// Error returns the name of the state, which is the cause of an error of Invalid.
+func (s State) Error() string { return string(s) }
+
 // State returns the state of the key at now. RevokedAt and ExpiresAt are the first times at
 // which the key is not valid. A key that was revoked at its creation or before is revoked
 // at any time, because the clock had been set back.
@@ -158,13 +161,17 @@ func NotFound(id int64) error {
 
 // Missing returns the ErrUnauthenticated for a request without a key.
 func Missing() error {
-	return domain.Unauthenticated("an API key is required: send the header Authorization: Bearer <API_KEY>")
+	return &domain.Error{
+		Kind: domain.ErrUnauthenticated, Code: domain.CodeMissingAPIKey,
+		Message: "an API key is required: send the header Authorization: Bearer <API_KEY>",
+	}
 }
 
-// Invalid returns the ErrUnauthenticated for a key that is not valid. It is the same
-// for an unknown, a revoked and an expired key.
-func Invalid() error {
-	return &domain.Error{Kind: domain.ErrUnauthenticated, Code: domain.CodeInvalidAPIKey, Message: "the API key is not valid"}
+// Invalid returns the ErrUnauthenticated for a key that is not valid. Clients get the same
+// for an unknown, a revoked and an expired key. The cause, for the log, is the State of a known
+// key, else nil.
+func Invalid(cause error) error {
+	return &domain.Error{Kind: domain.ErrUnauthenticated, Code: domain.CodeInvalidAPIKey, Message: "the API key is not valid", Cause: cause}
 }
 
 // ReadOnly returns the ErrForbidden for a request with a ReadOnly key that does not
