@@ -192,14 +192,15 @@ func unsupportedMediaType(message string) error {
 	return &domain.Error{Kind: errUnsupportedMediaType, Code: codeUnsupportedMediaType, Message: message}
 }
 
-// pathID returns the id in the path parameter petId or orderId of a record "pet" or
-// "order", if the request has no query. For an id that is not an int64 the error is an
-// ErrNotFound with the code: no record has such an id.
+// pathID returns the id of a record "pet" or "order" in the last parameter of the path, which is
+// that of the API: the prefix of a host may have one of the same name. The request must have no
+// query. For an id that is not an int64 the error is an ErrNotFound with the code: no record has
+// such an id.
 func pathID(c *gin.Context, record string, notFound domain.Code) (int64, error) {
 	if err := rejectParameters(c); err != nil {
 		return 0, err
 	}
-	id, ok := binding.ParseInt64(c.Param(record + "Id"))
+	id, ok := binding.ParseInt64(c.Params[len(c.Params)-1].Value)
 	if !ok {
 		return 0, &domain.Error{Kind: domain.ErrNotFound, Code: notFound, Message: "there is no " + record + " with this id"}
 	}

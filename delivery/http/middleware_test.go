@@ -358,7 +358,8 @@ func TestMountedAPIIsServedUnderItsPrefix(t *testing.T) {
 	s := newUnstartedServer(t)
 	s.createPets(t, newPets(3, "")...)
 	for prefix, path := range map[string]string{
-		"": "", "/shop/v1": "/shop/v1", "/a/b/c/d": "/a/b/c/d", "/pets": "/pets", "/teams/:team": "/teams/a", "/shop-:shop/v1": "/shop-a/v1",
+		"": "", "/shop/v1": "/shop/v1", "/a/b/c/d": "/a/b/c/d", "/pets": "/pets", "/teams/:team": "/teams/a",
+		"/:petId/:orderId": "/3/2", "/shop-:shop/v1": "/shop-a/v1",
 		"/café": "/caf%C3%A9", "/raw/:team": "/raw/a%2Fb",
 	} {
 		s.prefix = prefix
