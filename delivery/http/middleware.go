@@ -33,10 +33,14 @@ func rejectEncodedSlash(c *gin.Context) {
 	}
 }
 
-// hasEncodedSlash reports whether Gin matched an encoded slash as a separator of segments.
+// hasEncodedSlash reports whether Gin matched an encoded slash as a separator of segments, and
+// not as a part of a parameter.
 func hasEncodedSlash(c *gin.Context) bool {
-	raw := c.Request.URL.RawPath // empty unless the path has unusual escapes
-	return strings.Contains(strings.ToUpper(raw), "%2F") && strings.Count(raw, "/") != strings.Count(c.FullPath(), "/")
+	encoded := strings.Count(strings.ToUpper(c.Request.URL.RawPath), "%2F") // RawPath is empty unless the path has unusual escapes
+	for _, parameter := range c.Params {
+		encoded -= strings.Count(parameter.Value, "/")
+	}
+	return encoded > 0
 }
 
 // recoverPanic ends a request that panics with internal_error. If a part of the response

@@ -289,6 +289,20 @@ func TestUnknownPathIsNotFoundWithoutRedirect(t *testing.T) {
 	s.expect(t, get("/v1/%70ets/%31"), wantResponse{status: 200}) // other characters may be encoded
 }
 
+// A host's engine that removes extra slashes, and "..", from the path that it matches.
+func TestEncodedSlashIsNoSeparatorOnAnyEngine(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	s.createPets(t, newPets(1, "")...)
+	engine := gin.New()
+	engine.RemoveExtraSlash = true
+	s.startHost(t, engine, s.api(t))
+	for _, path := range []string{"/v1%2F/pets", "/v1//pets%2F1", "/x%2F..%2Fv1/pets", "/x%2f../v1//pets/1", "/v1/pets%2F%2F1"} {
+		s.expectOnly(t, get(path), rejected(404, "not_found"))
+	}
+	s.expectOnly(t, get("//v1//pets/%31"), ok(createdRex))
+}
+
 func TestHeadReturnsHeadersOfGetWithoutBody(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
