@@ -2,6 +2,7 @@ package http
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -14,7 +15,8 @@ import (
 
 // An Authenticator returns the name of the caller of a request. The name is the scope of
 // idempotency keys. It must not be a secret: it is logged, used as a label of metrics and
-// stored.
+// stored. It has 1 to 500 characters, which are valid UTF-8, not only white space, and no
+// control characters or noncharacters; any other one results in 500.
 //
 // The Authenticator can read from c what the middleware of the host stored there. It
 // returns an error instead of writing a response: a domain.Error with a Code and the Kind
@@ -25,6 +27,9 @@ import (
 //
 // To let a caller only read, return a domain.Forbidden unless IsSafe(c.Request.Method).
 type Authenticator func(c *gin.Context) (caller string, err error)
+
+// maxCaller is the maximum length of a caller in characters: PostgreSQL can index it with an idempotency key.
+const maxCaller = 500
 
 // IsSafe reports whether requests with the method only read, as those with GET and HEAD do.
 // The other safe methods (RFC 9110, section 9.2.1) are not authenticated.
@@ -39,15 +44,14 @@ func bearerAuthenticator(keys Keys) Authenticator {
 			return "", err
 		}
 		key, err := keys.Authenticate(c.Request.Context(), secret)
-		if err != nil {
+		if key.ID == 0 { // unknown
 			return "", err
 		}
 		stateOf(c).lineage = key.Lineage
-		caller := strconv.FormatInt(key.ID, 10)
-		if key.ReadOnly && !IsSafe(c.Request.Method) {
-			return caller, apikey.ReadOnly()
+		if err == nil && key.ReadOnly && !IsSafe(c.Request.Method) {
+			err = apikey.ReadOnly()
 		}
-		return caller, nil
+		return strconv.FormatInt(key.ID, 10), err
 	}
 }
 
@@ -89,6 +93,9 @@ type forbiddenKey struct{}
 // rejectForbidden, because it counts for the rate limit.
 func (a *API) authenticate(c *gin.Context) {
 	caller, err := a.authenticator(c)
+	if caller != "" && !domain.ValidName(caller, maxCaller) {
+		caller, err = "", fmt.Errorf("the Authenticator returned %.100q, which is not the name of a caller (see rest.Authenticator)", caller)
+	}
 	switch state := storedState(c); {
 	case state != nil:
 		state.caller = caller

@@ -211,6 +211,26 @@ func TestRotatedKeyKeepsItsIdempotencyKeys(t *testing.T) {
 	}
 }
 
+// The caller is stored, indexed, logged and a label of metrics.
+func TestCallerWithoutAValidNameIsAnErrorOfTheHost(t *testing.T) {
+	t.Parallel()
+	caller := strings.Repeat("€", 500)
+	s := newTestServer(t, withAuthenticator(func(*gin.Context) (string, error) { return caller, nil }))
+	s.expect(t, postPet(newRex, "Idempotency-Key: "+strings.Repeat("x", 255)), created(createdRex))
+	for _, caller = range []string{"\xff", "a\x00", "a\n", " ", strings.Repeat("x", 501), strings.Repeat("x", 1<<20)} {
+		for _, r := range []request{get("/v1/pets/1"), postPet(newRex, "Idempotency-Key: one")} {
+			s.log.TakeAll()
+			s.expect(t, r, rejected(500, "internal_error"))
+			failures, lines := s.log.FilterMessage("request failed").All(), s.accessLog(t)
+			if len(failures) != 1 || s.log.Len() != 2 || lines[0]["caller"] != "" {
+				t.Errorf("%.10q: got the log %.1000v, want one failure, and no caller in the access log", caller, s.log.All())
+			}
+		}
+	}
+	caller = "ann"
+	s.expect(t, get("/v1/pets"), ok("["+createdRex+"]"))
+}
+
 // limited returns a response with the headers of a limit of 3 requests per minute.
 func limited(want wantResponse, remaining, window int) wantResponse {
 	return want.withHeader(`RateLimit-Policy: "default";q=3;w=60`, fmt.Sprintf(`RateLimit: "default";r=%d;t=%d`, remaining, window))
