@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"regexp"
 	"time"
@@ -13,6 +14,9 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap/zapcore"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 )
 
 // An accessLogEntry holds the fields of one line of the access log. It has no query and
@@ -22,6 +26,8 @@ type accessLogEntry struct {
 	requestID, method, route string
 	path                     string // logged if route is empty
 	status                   int
+	failure                  *domain.Error // that the client got, or nil
+	debug                    bool          // its message is logged
 	duration                 time.Duration
 	callerField, caller      string
 	client, traceID          string
@@ -36,6 +42,15 @@ func (e *accessLogEntry) MarshalLogObject(encoder zapcore.ObjectEncoder) error {
 		encoder.AddString("path", e.path)
 	}
 	encoder.AddInt64("status", int64(e.status))
+	if e.failure != nil {
+		encoder.AddString("code", string(e.failure.Code))
+		if state, ok := errors.AsType[apikey.State](e.failure.Cause); ok {
+			encoder.AddString("key_state", string(state))
+		}
+		if e.debug {
+			encoder.AddString("message", apiKeyPattern.ReplaceAllLiteralString(e.failure.Message, "(hidden)"))
+		}
+	}
 	encoder.AddDuration("duration", e.duration)
 	encoder.AddString(e.callerField, e.caller)
 	encoder.AddString("client", e.client)
@@ -57,7 +72,19 @@ func loggedPath(u *url.URL) string {
 }
 
 // apiKeyPattern matches API keys, including truncated and mistyped ones, and those that follow each other.
-var apiKeyPattern = regexp.MustCompile(`petstore_[0-9A-Za-z%_]+`)
+var apiKeyPattern = regexp.MustCompile(`(?i)petstore_[0-9a-z%_]+`)
+
+// forwardedPort matches the addresses with a port in X-Forwarded-For, or in brackets.
+var forwardedPort = regexp.MustCompile(`((?:[0-9]+\.){3}[0-9]+):[0-9]+|\[([0-9A-Fa-f:.]+)\](?::[0-9]+)?`)
+
+// clientIP returns c.ClientIP(), for which it removes the ports that some proxies add to the
+// addresses in X-Forwarded-For.
+func clientIP(c *gin.Context) string {
+	for i, addresses := range c.Request.Header["X-Forwarded-For"] {
+		c.Request.Header["X-Forwarded-For"][i] = forwardedPort.ReplaceAllString(addresses, "$1$2")
+	}
+	return c.ClientIP()
+}
 
 // traceRequests returns a handler that creates the span of a request, or nil without a provider.
 func traceRequests(provider trace.TracerProvider) gin.HandlerFunc {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -74,6 +75,10 @@ func TestAccessLogAndMetricsHaveEachRequest(t *testing.T) {
 		if tt.route == "" {
 			line["path"], tt.route = tt.path, "unmatched"
 		}
+		if tt.status >= 400 { // the level is debug
+			e := decodeError(t, res.body)
+			line["code"], line["message"] = e.Code, e.Message
+		}
 		if diff := cmp.Diff([]map[string]any{line}, s.accessLog(t)); diff != "" {
 			t.Errorf("%s: access log (-want +got):\n%s", name, diff)
 		}
@@ -81,6 +86,85 @@ func TestAccessLogAndMetricsHaveEachRequest(t *testing.T) {
 	}
 	if diff := cmp.Diff(counts, s.requestCounts(t)); diff != "" {
 		t.Errorf("requests in the metrics (-want +got):\n%s", diff)
+	}
+}
+
+// Clients get the same response.
+func TestOnlyTheLogSaysWhyAKeyIsInvalid(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	revoked := newKey(t, s.keys.Create)
+	expired, err := s.keys.Create(t.Context(), "test", time.Hour)
+	check(t, err)
+	check(t, s.keys.Revoke(t.Context(), 2))
+	s.clock.advance(time.Hour)
+	for secret, want := range map[string]map[string]any{
+		apikey.Generate(): {"key_id": ""}, "petstore_": {"key_id": ""},
+		revoked: {"key_id": "2", "key_state": "revoked"}, expired: {"key_id": "3", "key_state": "expired"},
+	} {
+		for range 2 { // also when the key is cached
+			s.log.TakeAll()
+			s.expect(t, get("/v1/pets/1", "Authorization: Bearer "+secret), wantResponse{
+				status: 401, body: `{"code":"invalid_api_key","message":"the API key is not valid","status":401}`,
+			}.withHeader(invalidTokenChallenge))
+			line := s.accessLog(t)[0]
+			maps.DeleteFunc(line, func(name string, _ any) bool { return !strings.HasPrefix(name, "key_") })
+			if diff := cmp.Diff(want, line); diff != "" {
+				t.Errorf("fields of the key (-want +got):\n%s", diff)
+			}
+		}
+	}
+}
+
+func TestRepeatedSuccessOfAHealthCheckIsLoggedAtDebug(t *testing.T) {
+	t.Parallel()
+	var failure error
+	s := newUnstartedServer(t)
+	s.health = server.NewHealth(func(context.Context) error { return failure })
+	s.start(t, s.engine(t))
+	for i, want := range []struct {
+		path   string
+		status int
+		level  zapcore.Level
+	}{
+		{"/readyz", 200, zap.InfoLevel},
+		{"/readyz", 200, zap.DebugLevel},
+		{"/livez", 200, zap.InfoLevel},
+		{"/livez", 200, zap.DebugLevel},
+		{"/readyz", 503, zap.InfoLevel},
+		{"/readyz", 503, zap.InfoLevel},
+		{"/livez", 200, zap.DebugLevel},
+		{"/readyz", 200, zap.InfoLevel},
+		{"/readyz", 200, zap.DebugLevel},
+	} {
+		if failure = nil; want.status == 503 {
+			failure = errors.New("connection refused")
+		}
+		s.log.TakeAll()
+		s.expect(t, get(want.path, "-Authorization"), wantResponse{status: want.status})
+		if lines := s.log.FilterMessage("request").All(); len(lines) != 1 || lines[0].Level != want.level {
+			t.Errorf("check %d: got %v, want one line at the level %s", i, lines, want.level)
+		}
+	}
+}
+
+// The ports are those of a proxy such as Azure Application Gateway.
+func TestClientOfATrustedProxyIsLogged(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	engine, err := server.NewEngine(s.api(t), s.health, []string{"127.0.0.1"})
+	check(t, err)
+	s.start(t, engine)
+	for forwarded, want := range map[string]string{
+		"203.0.113.5": "203.0.113.5", "2001:0db8::17": "2001:0db8::17", "::ffff:203.0.113.5": "::ffff:203.0.113.5",
+		"203.0.113.5:17085": "203.0.113.5", "[2001:db8::1]:443": "2001:db8::1", "[2001:db8::1]": "2001:db8::1",
+		"192.0.2.1:80, 203.0.113.5:17085,127.0.0.1:9": "203.0.113.5", "203.0.113.5:x": "127.0.0.1", "shop.example.com:80": "127.0.0.1",
+	} {
+		s.log.TakeAll()
+		s.expect(t, get("/v1/pets", "X-Forwarded-For: "+forwarded), ok(""))
+		if got := s.accessLog(t)[0]["client"]; got != want {
+			t.Errorf("%s: got the client %v, want %s", forwarded, got, want)
+		}
 	}
 }
 
@@ -102,9 +186,11 @@ func TestLogTracesAndMetricsContainNoSecrets(t *testing.T) {
 	t.Parallel()
 	s, exporter := newTracedServer(t, withCall(func(context.Context) error { panic("panic value") }))
 	requests := []request{
-		get("/v1/pets?token=hush&key=KEY"), get("/v1/pets?status=hush"), get("/v1/pets?%zz=hush"), get("/v1/pets/1?token=hush"), get("/v1/pets/KEY"),
-		get("/v1/nothing?token=hush"), get("/v1/KEY"), get("/v1/KEYKEY"), get("/v1/petstore%5FHIDDEN"), get("/v1/petstore%5fHIDDEN"), get("/v1/%70etstore_HIDDEN"), get("/v1/ENCODED"),
-		get("/v1/pets%2f%70%65%74%73%74%6F%72%65%5FHIDDEN"), get("/" + strings.Repeat("x", 150) + "/KEY"), get("/livez?x=hush"), get("/readyz?x=hush"),
+		get("/v1/pets?token=hush&key=KEY"), get("/v1/pets?KEY=1"), get("/v1/pets?status=hush"), get("/v1/pets?%zz=hush"),
+		get("/v1/pets/1?token=hush"), get("/v1/pets/KEY"), get("/v1/nothing?token=hush"), get("/v1/KEY"), get("/v1/KEYKEY"),
+		get("/v1/petstore%5FHIDDEN"), get("/v1/petstore%5fHIDDEN"), get("/v1/%70etstore_HIDDEN"), get("/v1/ENCODED"),
+		get("/v1/PETSTORE_HIDDEN"), get("/v1/PetStore%5FHIDDEN"), get("/v1/pets%2f%70%65%74%73%74%6F%72%65%5FHIDDEN"),
+		get("/" + strings.Repeat("x", 150) + "/KEY"), get("/livez?x=hush"), get("/readyz?x=hush"),
 		newRequest("DELETE", "/v1/pets?x=hush"), newRequest("POST", "/v1/store/orders/KEY/deliver"),
 		postPet(`{"name":"hush","categoryId":7}`), postPet(`{"name":"hush"`), postPet(`{"hush":"hush"}`),
 		get("/v1/pets", "Authorization: Bearer hush"), get("/v1/pets", "Authorization: KEY"), get("/v1/pets", "Authorization: Basic hush"),
@@ -231,6 +317,9 @@ func FuzzAccessLog(f *testing.F) {
 		var fields map[string]any
 		if err := json.Unmarshal(log.Bytes(), &fields); err != nil || bytes.Count(log.Bytes(), []byte("\n")) != 1 {
 			t.Fatalf("got the log %q, %v, want one line of JSON", log.Bytes(), err)
+		}
+		if fields["message"] != nil {
+			t.Fatalf("got the message %s, which is for the level debug", fields["message"])
 		}
 		if text := log.String(); !utf8.ValidString(text) || strings.Contains(text, s.key) || strings.Contains(text, "querysecret") || log.Len() > 4096 {
 			t.Fatalf("got the log %q, want less than 4 KiB of UTF-8 without secrets", text)

@@ -139,6 +139,7 @@ func writeError(c *gin.Context, err error) int {
 			Message: "an internal error occurred: quote the X-Request-Id of this response when you report it",
 		}
 	}
+	stateOf(c).failure = known
 	status := statuses[known.Kind]
 	switch status {
 	case http.StatusRequestEntityTooLarge:
@@ -221,7 +222,7 @@ func (a *API) logAvailable(c *gin.Context) {
 func kindOf(c *gin.Context) string {
 	switch {
 	case stateOf(c).health:
-		return "health"
+		return c.FullPath()
 	case c.Request.Method == http.MethodPost:
 		return "write"
 	}

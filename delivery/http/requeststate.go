@@ -14,17 +14,21 @@ import (
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"example.com/petstore/domain"
 )
 
 // A requestState is what the middleware stores for a request. It is also the context of
 // the request, so that both take one allocation.
 type requestState struct {
 	deadline
-	id      [1]string // the X-Request-Id, as a value of http.Header
-	caller  string    // empty before authentication
-	lineage int64     // of the API key, 0 for a caller that the host's Authenticator returned
-	health  bool      // of a health check
-	stream  bool      // the response takes as long as the client wants
+	id      [1]string     // the X-Request-Id, as a value of http.Header
+	caller  string        // empty before authentication
+	lineage int64         // of the API key, 0 for a caller that the host's Authenticator returned
+	failure *domain.Error // that was sent
+	health  bool          // of a health check
+	level   zapcore.Level // of the access log
+	stream  bool          // the response takes as long as the client wants
 }
 
 // scope returns the scope of the caller's idempotency keys: the lineage of its API key, which keeps a
@@ -99,14 +103,14 @@ func (a *API) endRequest(c *gin.Context, s *requestState, start time.Time) {
 	}
 	// log.Check would read the clock again.
 	entry := a.log.Core().Check(zapcore.Entry{
-		LoggerName: a.log.Name(), Level: zap.InfoLevel, Time: start.Add(duration), Message: "request",
+		LoggerName: a.log.Name(), Level: s.level, Time: start.Add(duration), Message: "request",
 	}, nil)
 	if entry == nil {
 		return
 	}
 	fields := &accessLogEntry{
-		requestID: s.id[0], method: method, route: route, status: status,
-		duration: duration, callerField: a.callerField, caller: s.caller, client: c.ClientIP(),
+		requestID: s.id[0], method: method, route: route, status: status, failure: s.failure, debug: a.log.Core().Enabled(zap.DebugLevel),
+		duration: duration, callerField: a.callerField, caller: s.caller, client: clientIP(c),
 	}
 	if route == "" {
 		fields.path = loggedPath(c.Request.URL)

@@ -6,9 +6,11 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
 
 	"example.com/petstore/domain"
 )
@@ -78,14 +80,19 @@ func (a *API) routes(middleware []gin.HandlerFunc) []route {
 	return routes
 }
 
-// HealthHandler returns h, which checks the store, as a handler of Gin. It ends a request with
-// the error of h, as Fail does.
-func (a *API) HealthHandler(h func(*gin.Context) error) gin.HandlerFunc {
-	handle := a.ginHandler(h)
-	return func(c *gin.Context) {
-		stateOf(c).health = true
-		handle(c)
-	}
+// HealthHandler returns check, a health check, as a handler of Gin. It ends a request with the error
+// of check, as Fail does. A check that succeeds after one that succeeded is logged at the level debug.
+func (a *API) HealthHandler(check func(*gin.Context) error) gin.HandlerFunc {
+	var healthy atomic.Bool
+	return a.ginHandler(func(c *gin.Context) error {
+		err := check(c)
+		state := stateOf(c)
+		state.health = true
+		if healthy.Swap(err == nil) && err == nil {
+			state.level = zap.DebugLevel
+		}
+		return err
+	})
 }
 
 // ginHandler returns h as a handler of Gin, which ends a request with the error of h.

@@ -28,7 +28,7 @@ func NewEngine(api *rest.API, health *Health, trustedProxies []string) (*gin.Eng
 	engine.Use(api.Middleware()...)
 	engine.NoRoute(rest.NotFound)
 	engine.NoMethod(api.MarkDeprecated, rest.MethodNotAllowed)
-	for path, handler := range map[string]gin.HandlerFunc{"/livez": livez, "/readyz": api.HealthHandler(health.readyz)} {
+	for path, handler := range map[string]gin.HandlerFunc{"/livez": api.HealthHandler(livez), "/readyz": api.HealthHandler(health.readyz)} {
 		methods := []string{http.MethodGet, http.MethodHead}
 		engine.Match(methods, path, handler)
 		engine.OPTIONS(path, func(c *gin.Context) {

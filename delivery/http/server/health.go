@@ -29,8 +29,9 @@ func NewHealth(ping func(context.Context) error) *Health { return &Health{ping: 
 func (h *Health) Drain() { h.draining.Store(true) }
 
 // livez sends 200 as long as the process runs.
-func livez(c *gin.Context) {
+func livez(c *gin.Context) error {
 	c.Data(http.StatusOK, "application/json", []byte(`{"status":"alive"}`))
+	return nil
 }
 
 // Check returns nil if requests can be served, else an ErrUnavailable.

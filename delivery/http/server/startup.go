@@ -36,7 +36,7 @@ func NewStartupHandler(trustedProxies []string, o rest.Options) (*StartupHandler
 		return nil, err
 	}
 	engine.Use(api.Middleware()...) // after Mount, as in NewEngine
-	engine.Match([]string{http.MethodGet, http.MethodHead}, "/livez", livez)
+	engine.Match([]string{http.MethodGet, http.MethodHead}, "/livez", api.HealthHandler(livez))
 	engine.NoRoute(api.MarkDeprecated, reject)
 	s := &StartupHandler{}
 	s.SetHandler(engine)
