@@ -288,14 +288,6 @@ func TestCallersAreNotCountedWithoutRegistry(t *testing.T) {
 	}
 }
 
-func TestPageWithAPositionIsNotCachedForLong(t *testing.T) {
-	t.Parallel()
-	old, recent := encodedPage{expires: time.Now()}, encodedPage{expires: time.Now().Add(time.Minute)}
-	if old.valid(0, 0) || !recent.valid(0, 0) {
-		t.Error("got a page that is valid after its time, or is not before it")
-	}
-}
-
 // The default in the struct tag and firstPageQuery must have the same limit.
 func TestEmptyQueryIsFirstPage(t *testing.T) {
 	t.Parallel()

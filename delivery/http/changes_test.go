@@ -116,6 +116,20 @@ func TestChangesMayNotBeRecorded(t *testing.T) {
 	}
 }
 
+// TestPositionOfACachedPageIsKept: a clock that jumps ahead lets changes be removed that a follower would read next.
+func TestPositionOfACachedPageIsKept(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.createPets(t, newPets(3, "")...)
+	before := positionOf(t, s.expect(t, get("/v1/pets?limit=2"), ok("")))
+	s.createPets(t, newPets(2500, "")...)
+	s.clock.set(time.Now().Add(8 * 24 * time.Hour))
+	check(t, s.changes.RemoveOld(t.Context(), 7*24*time.Hour))
+	s.expect(t, get(fmt.Sprint("/v1/changes?after=", before)), rejected(410, "changes_expired"))
+	after := positionOf(t, s.expect(t, get("/v1/pets?limit=2"), ok("")))
+	s.expect(t, get(fmt.Sprint("/v1/changes?after=", after)), ok(`[]`))
+}
+
 // TestPositionIsNotAfterThePage: a change after the position may be on the page, one before it must be.
 func TestPositionIsNotAfterThePage(t *testing.T) {
 	t.Parallel()
