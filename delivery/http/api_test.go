@@ -36,6 +36,9 @@ func (a *API) SetStreamTimes(check, timeout time.Duration) {
 	}
 }
 
+// StreamCheckInterval is how often the authorization of a stream is checked.
+const StreamCheckInterval = streamCheckInterval
+
 // PageETag returns the ETag of a page with a body and a link.
 var PageETag = pageETag
 

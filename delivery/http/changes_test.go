@@ -23,6 +23,8 @@ import (
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/usecase"
 )
 
 // positionOf returns the header Changes-Position.
@@ -387,6 +389,31 @@ func TestStreamEnds(t *testing.T) {
 			end(t, s, stop)
 			changes.wantEvent(t, "")
 		})
+	}
+}
+
+// The state of the keys may be from before the revocation, and the stream is checked now and then: the sum is what counts. The
+// requests are such that both are as long as they were when each was a second.
+func TestStreamEndsWithinASecondOfARevocationInAnotherProcess(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t, repository.Options{MaxStaleness: 5 * time.Second})
+	other, err := repository.Open(t.Context(), s.database.Engine(), repository.Options{})
+	check(t, err)
+	defer other.Close()
+	api := s.api(t)
+	api.SetStreamTimes(rest.StreamCheckInterval, time.Minute)
+	s.startHost(t, gin.New(), api)
+	s.expect(t, get("/v1/pets"), ok(`[]`))
+	opened, read := time.After(800*time.Millisecond), time.After(1050*time.Millisecond)
+	<-opened
+	changes := s.stream(t, get("/v1/changes", acceptEvents))
+	<-read
+	s.expect(t, get("/v1/pets"), ok(`[]`))
+	check(t, usecase.NewKeys(other, other.Keys(), s.clock.now).Revoke(t.Context(), 1))
+	revoked := time.Now()
+	changes.wantEvent(t, "")
+	if took := time.Since(revoked); took > 1400*time.Millisecond { // some of it for a busy machine
+		t.Errorf("the stream ended after %s, want less than 1 s", took)
 	}
 }
 

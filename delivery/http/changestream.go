@@ -25,10 +25,11 @@ const (
 	eventStream = "text/event-stream"
 	// streamPollInterval is how often streams look for changes.
 	streamPollInterval = 20 * time.Millisecond
-	// streamCheckInterval is how often the authorization of a stream is checked.
-	streamCheckInterval = time.Second
+	// streamCheckInterval is how often the authorization of a stream is checked. With the age that an API key
+	// may have, it is less than the second in which a revoked key stops working.
+	streamCheckInterval = 500 * time.Millisecond
 	// streamIdleChecks is the number of checks without an event after which a stream sends a comment.
-	streamIdleChecks = 15
+	streamIdleChecks = 30
 	// streamTimeout is how long a read for streams may take, and a client to accept what is sent.
 	streamTimeout = 5 * time.Second
 	// streamPage is the number of changes that are sent at once.
