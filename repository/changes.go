@@ -33,7 +33,7 @@ func (c changes) List(ctx context.Context, page domain.PageRequest) (domain.Chan
 	if n := len(read.Items); n > 0 {
 		position = read.Items[n-1].Seq
 	}
-	return domain.ChangePage{Page: read, Position: position}, nil
+	return domain.ChangePage{Page: read, Position: position, Last: recording.Last}, nil
 }
 
 func (c changes) Recording(ctx context.Context) (domain.Recording, error) {

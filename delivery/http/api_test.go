@@ -23,6 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
+	"golang.org/x/time/rate"
 
 	"example.com/petstore/delivery/internal/binding"
 	"example.com/petstore/domain"
@@ -38,6 +39,9 @@ func (a *API) SetStreamTimes(check, timeout time.Duration) {
 
 // StreamCheckInterval is how often the authorization of a stream is checked.
 const StreamCheckInterval = streamCheckInterval
+
+// SetStreamPages sets how many pages of a backlog the streams of a caller send in a second.
+func (a *API) SetStreamPages(pages rate.Limit) { a.streams.pages = pages }
 
 // PageETag returns the ETag of a page with a body and a link.
 var PageETag = pageETag

@@ -19,6 +19,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+	"golang.org/x/time/rate"
 
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/server"
@@ -343,6 +344,31 @@ func TestStreamRequestedDuringAShutdownEndsAtOnce(t *testing.T) {
 	check(t, <-stopped)
 	if failed := s.log.FilterLevelExact(zap.ErrorLevel).All(); changes.StatusCode != http.StatusOK || len(failed) > 0 {
 		t.Errorf("got status %d and the log %v, want 200 and no error", changes.StatusCode, failed)
+	}
+}
+
+// Changes that the callers of the streams that wait have not got yet delay nobody else.
+func TestBacklogOfACallerIsPaced(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	api := s.api(t)
+	api.SetStreamPages(rate.Every(time.Hour))
+	s.startHost(t, gin.New(), api)
+	begin := positionOf(t, s.expect(t, get("/v1/pets"), ok(`[]`)))
+	s.createPets(t, newPets(1600, "")...)
+	key := newKey(t, s.keys.Create)
+	for _, header := range []string{"Authorization: Bearer KEY", "Authorization: Bearer " + key} {
+		for range 3 { // the first sends a page, and has a turn; the others send a page
+			s.stream(t, get("/v1/changes", acceptEvents, header)).wantEvent(t, fmt.Sprintf("id: %d\n", begin+1))
+		}
+		nearlyThere := s.stream(t, get(fmt.Sprint("/v1/changes?after=", begin+500), acceptEvents, header))
+		for i := range int64(1100) {
+			nearlyThere.wantEvent(t, fmt.Sprintf("id: %d\n", begin+501+i))
+		}
+	}
+	s.expect(t, postPet(`{"name":"Rex","categoryId":1}`), created(""))
+	if lag := s.scrape(t)["petstore_changes_lag"]; lag != "1501" {
+		t.Errorf("got the lag %s, want 1501: the slowest streams have got a page", lag)
 	}
 }
 
