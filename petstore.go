@@ -134,7 +134,7 @@ func New(ctx context.Context, o Options) (_ *Service, err error) {
 	if err := s.metrics.registerStore(s.store, now); err != nil {
 		return nil, err
 	}
-	api.Pets, api.Orders, api.Keys = usecase.NewPets(s.store, s.store.Pets(), now), usecase.NewOrders(s.store, s.store.Orders(), now), s.keys
+	api.Pets, api.Orders, api.Keys = usecase.NewPets(s.store, s.store.Pets()), usecase.NewOrders(s.store, s.store.Orders(), now), s.keys
 	api.Versions = s.store.Versions
 	changes := usecase.NewChanges(s.store, s.store.Changes(), now, s.store.MaxStaleness())
 	if o.RecordChanges {

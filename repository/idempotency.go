@@ -2,6 +2,8 @@ package repository
 
 import (
 	"context"
+	"database/sql"
+	"time"
 
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository/engine"
@@ -36,20 +38,63 @@ func (t *transaction) findClaims(ctx context.Context, claims ...port.Claim) ([]*
 	for i, claim := range claims {
 		rows[i] = newClaimRow(claim)
 	}
+	if t.claimClock.stale() {
+		var newest sql.NullInt64
+		if err := t.db.WithContext(ctx).Model(&claimModel{}).Select("max(claimed_at)").Scan(&newest).Error; err != nil {
+			return nil, err
+		}
+		t.claimClock.advance(newest)
+	}
 	found, err := t.database.FindClaims(ctx, t.pool(), rows)
 	if err != nil {
 		return nil, translate(t.db, err)
 	}
 	for i, earlier := range found {
-		if earlier != nil && earlier.ClaimedAt <= expired(rows[i]) {
+		if earlier != nil && earlier.ClaimedAt <= t.claimClock.expired() {
 			found[i] = nil
 		}
 	}
 	return found, nil
 }
 
-// expired returns the time in milliseconds until which earlier claims than a new one are expired.
-func expired(claim engine.Claim) int64 { return claim.ClaimedAt - port.IdempotencyTTL.Milliseconds() }
+// A claimClock is the time by which claims expire: the time between claims, of which at most maxClaimGap
+// counts, added up. The clock of the machine may jump, so only how long this process runs is measured. The
+// newest claim stores the time for all processes. It may be slow, and ages a claim by at most maxClaimGap and
+// claimInterval too much.
+type claimClock struct {
+	now int64 // in milliseconds
+	set time.Time
+}
+
+const (
+	// claimInterval is how long claims have the same time.
+	claimInterval = time.Minute
+	// maxClaimGap is how much time counts if nothing was claimed for longer.
+	maxClaimGap = time.Hour
+)
+
+// stale reports whether the time is to be set.
+func (c *claimClock) stale() bool { return time.Since(c.set) >= claimInterval }
+
+// advance sets the time. If another process has claimed a key meanwhile, or this one has claimed none, that
+// is the time of the newest claim, NULL if there is no claim.
+func (c *claimClock) advance(newest sql.NullInt64) {
+	now := time.Now() //nolint:forbidigo // for a duration
+	switch {
+	case !newest.Valid:
+		c.now = now.UnixMilli()
+	case newest.Int64 == c.now:
+		c.now += min(now.Sub(c.set), maxClaimGap).Milliseconds()
+	default:
+		c.now = newest.Int64
+	}
+	c.set = now
+}
+
+// expired returns the time until which claims are expired.
+func (c *claimClock) expired() int64 {
+	return c.now - (port.IdempotencyTTL + maxClaimGap + claimInterval).Milliseconds()
+}
 
 // insertClaims inserts claims. They replace expired ones.
 func (t *transaction) insertClaims(ctx context.Context, claims []engine.Claim) error {
@@ -57,8 +102,11 @@ func (t *transaction) insertClaims(ctx context.Context, claims []engine.Claim) e
 		return nil
 	}
 	t.tx.MarkDirty(1)
-	if err := t.deleteExpired(ctx, expired(claims[0])); err != nil {
+	if err := t.deleteExpired(ctx, t.claimClock.expired()); err != nil {
 		return err
+	}
+	for i := range claims {
+		claims[i].ClaimedAt = t.claimClock.now
 	}
 	return translate(t.db, t.database.InsertClaims(ctx, t.pool(), claims))
 }

@@ -154,7 +154,7 @@ func (m *keyModel) record() (apikey.Key, error) {
 type claimModel engine.Claim
 
 func newClaimRow(claim port.Claim) engine.Claim {
-	return engine.Claim{Caller: claim.Caller, Value: claim.Value, Fingerprint: claim.Fingerprint[:], ClaimedAt: claim.At.UnixMilli()}
+	return engine.Claim{Caller: claim.Caller, Value: claim.Value, Fingerprint: claim.Fingerprint[:]}
 }
 
 // outcome returns an error if the fingerprint does not have the length of one.

@@ -22,6 +22,7 @@ type session struct {
 // A transaction is the session of the functions and the creations of a batch.
 type transaction struct {
 	session
+	claimClock     *claimClock
 	deletedExpired bool // claims
 }
 

@@ -64,7 +64,7 @@ func TestEachStatementHasASpan(t *testing.T) {
 	}
 	reading := func(ctx context.Context, r port.Repositories) error { _, err := r.Pets.Get(ctx, 1); return err }
 	claiming := func(ctx context.Context, r port.Repositories) error {
-		claim := port.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: secret}, At: time.UnixMilli(1)}
+		claim := port.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: secret}}
 		_, _, err := r.Idempotency.Claim(ctx, claim)
 		return err
 	}

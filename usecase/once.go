@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
@@ -16,7 +15,6 @@ type request struct {
 	operation string
 	command   any
 	key       domain.IdempotencyKey
-	at        time.Time
 }
 
 // once runs fn in a transaction. With an idempotency key, the claim of the key, the changes
@@ -70,7 +68,6 @@ func (r request) claim() (port.Claim, error) {
 	return port.Claim{
 		IdempotencyKey: r.key,
 		Fingerprint:    sha256.Sum256(fmt.Appendf(nil, "%s %s", r.operation, values)),
-		At:             r.at,
 	}, nil
 }
 

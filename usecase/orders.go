@@ -42,7 +42,7 @@ func (o *Orders) Get(ctx context.Context, id int64) (domain.Order, error) {
 // an ErrInvalid (invalid_idempotency_key) or an ErrReused.
 func (o *Orders) Place(ctx context.Context, petID int64, key domain.IdempotencyKey) (domain.Order, bool, error) {
 	now := o.now()
-	return once(ctx, o.tx, request{"placeOrder", petID, key, now},
+	return once(ctx, o.tx, request{"placeOrder", petID, key},
 		func(ctx context.Context, r port.Repositories) (domain.Order, error) {
 			return place(ctx, r, petID, now)
 		})

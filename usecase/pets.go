@@ -2,7 +2,6 @@ package usecase
 
 import (
 	"context"
-	"time"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
@@ -12,12 +11,11 @@ import (
 type Pets struct {
 	tx   port.Transactor
 	pets port.PetReader
-	now  func() time.Time
 }
 
-// NewPets returns Pets of a store. now is the clock.
-func NewPets(tx port.Transactor, pets port.PetReader, now func() time.Time) *Pets {
-	return &Pets{tx: tx, pets: pets, now: now}
+// NewPets returns Pets of a store.
+func NewPets(tx port.Transactor, pets port.PetReader) *Pets {
+	return &Pets{tx: tx, pets: pets}
 }
 
 // List returns a page of the catalogue, or an ErrInvalid (invalid_parameter).
@@ -41,7 +39,7 @@ func (p *Pets) Create(ctx context.Context, pet domain.NewPet, key domain.Idempot
 	if err := pet.Validate(); err != nil {
 		return domain.Pet{}, false, err
 	}
-	claim, err := request{"createPet", pet, key, p.now()}.claim()
+	claim, err := request{"createPet", pet, key}.claim()
 	if err != nil {
 		return domain.Pet{}, false, err
 	}

@@ -50,27 +50,53 @@ func TestRetryAddsNothing(t *testing.T) {
 	for i, step := range []struct {
 		pet  domain.NewPet
 		key  domain.IdempotencyKey
-		at   time.Duration
 		want int64 // the id, an earlier one for a replay
 	}{
-		{rex, keyOf("1", "k"), 0, 1},
-		{rex, keyOf("1", "k"), port.IdempotencyTTL - time.Millisecond, 1},
-		{rex, keyOf("2", "k"), 0, 2},
-		{rex, domain.IdempotencyKey{}, 0, 3},
-		{rex, domain.IdempotencyKey{}, 0, 4},
-		{tom, keyOf("1", "k"), port.IdempotencyTTL, 5},
+		{rex, keyOf("1", "k"), 1},
+		{rex, keyOf("1", "k"), 1},
+		{rex, keyOf("2", "k"), 2},
+		{rex, domain.IdempotencyKey{}, 3},
+		{rex, domain.IdempotencyKey{}, 4},
+		{tom, keyOf("3", "k"), 5},
 	} {
-		s.now = noon.Add(step.at)
 		got, replayed, err := s.pets.Create(t.Context(), step.pet, step.key)
 		if diff := cmp.Diff(step.pet.WithID(step.want), got); err != nil || diff != "" || replayed != (i == 1) {
 			t.Errorf("step %d: got %v and replayed %t (-want +got)\n%s", i, err, replayed, diff)
 		}
 	}
-	_, replayed, err := s.pets.Create(t.Context(), rex, keyOf("1", "k"))
+	_, replayed, err := s.pets.Create(t.Context(), rex, keyOf("3", "k"))
 	if wantError(t, err, domain.ErrReused, "idempotency_key_reused"); replayed {
 		t.Error("another request with the key was replayed")
 	}
 	s.wantNames(t, "Rex", "Rex", "Rex", "Rex", "Tom")
+}
+
+// create adds Rex, and reports whether that is a replay.
+func (s *testStore) create(t *testing.T, key string) (replayed bool) {
+	t.Helper()
+	_, replayed, err := s.pets.Create(t.Context(), rex, keyOf("1", key))
+	check(t, err)
+	return replayed
+}
+
+func TestClaimExpiresAndIsRemoved(t *testing.T) {
+	t.Parallel()
+	for age, kept := range map[time.Duration]bool{port.IdempotencyTTL: true, port.IdempotencyTTL + 2*time.Hour: false} {
+		s := newTestStore(t)
+		for _, key := range []string{"old", "other", "newest"} {
+			s.create(t, key)
+		}
+		s.database.Exec(t, "UPDATE idempotency_keys SET claimed_at = claimed_at - $1 WHERE value <> 'newest'", age.Milliseconds())
+		if got := s.create(t, "old"); got != kept {
+			t.Errorf("%s before the newest: got replayed %t", age, got)
+		}
+		s.create(t, "next")
+		var found bool
+		check(t, s.database.Connect(t).QueryRowContext(t.Context(), "SELECT count(*) > 0 FROM idempotency_keys WHERE value = 'other'").Scan(&found))
+		if found != kept {
+			t.Errorf("%s before the newest: got that the claim is stored %t", age, found)
+		}
+	}
 }
 
 // With an engine that allows concurrent writers, a claim may have no result yet.

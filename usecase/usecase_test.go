@@ -52,7 +52,7 @@ func newTestStoreOf(t *testing.T, database enginetest.Database) *testStore {
 	store := must[*repository.Store](t)(repository.Open(t.Context(), database.Engine(), repository.Options{Migrate: true}))
 	t.Cleanup(func() { check(t, store.Close()) })
 	s := &testStore{Store: store, database: database, now: noon}
-	s.pets = usecase.NewPets(store, store.Pets(), s.clock)
+	s.pets = usecase.NewPets(store, store.Pets())
 	s.orders = usecase.NewOrders(store, store.Orders(), s.clock)
 	s.keys = usecase.NewKeys(store, store.Keys(), s.clock)
 	s.changes = usecase.NewChanges(store, store.Changes(), s.clock, 0)

@@ -257,7 +257,7 @@ func (s *testServer) api(t testing.TB, options ...option) *rest.API {
 	t.Helper()
 	s.metrics = prometheus.NewRegistry()
 	o := rest.Options{
-		Pets:   usecase.NewPets(s.store, s.store.Pets(), s.clock.now),
+		Pets:   usecase.NewPets(s.store, s.store.Pets()),
 		Orders: usecase.NewOrders(s.store, s.store.Orders(), s.clock.now),
 		Keys:   s.keys, Changes: s.changes,
 		Now: s.clock.now, Logger: s.logger, Metrics: s.metrics, Versions: s.store.Versions, CacheBytes: 1 << 20,

@@ -134,7 +134,6 @@ type Fingerprint [sha256.Size]byte
 type Claim struct {
 	domain.IdempotencyKey
 	Fingerprint Fingerprint
-	At          time.Time
 }
 
 // An Outcome is the stored state of a claimed key: the fingerprint of its request and the
@@ -147,8 +146,8 @@ type Outcome struct {
 // An IdempotencyRepository stores the results of requests with an idempotency key.
 type IdempotencyRepository interface {
 	// Claim claims the key for a request, while the transaction runs, and returns true. If a
-	// claim of the key within IdempotencyTTL before was completed, Claim returns false and the
-	// outcome of that request.
+	// claim of the key within IdempotencyTTL before was completed, or earlier if few keys were claimed since, Claim
+	// returns false and the outcome of that request.
 	Claim(ctx context.Context, claim Claim) (Outcome, bool, error)
 	// Complete stores a claim and the result of its request.
 	Complete(ctx context.Context, claim Claim, result []byte) error

@@ -16,7 +16,7 @@ type Claim struct {
 	Value       string `gorm:"primaryKey"`
 	Fingerprint []byte
 	Result      []byte
-	ClaimedAt   int64 // in milliseconds since 1970
+	ClaimedAt   int64 // in milliseconds of a clock of the claims
 }
 
 // Rows are the first rows of a table, ascending by id, that a request with an id reads.

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -241,7 +240,7 @@ func TestKeyIsClaimedOnceInABatch(t *testing.T) {
 }
 
 func newPets(s *repository.Store) *usecase.Pets {
-	return usecase.NewPets(s, s.Pets(), func() time.Time { return time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC) })
+	return usecase.NewPets(s, s.Pets())
 }
 
 // inOneBatch calls functions that call InTx with their context, so that they share a batch.

@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
@@ -19,7 +17,6 @@ import (
 var firstClaim = port.Claim{
 	IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: "k"},
 	Fingerprint:    port.Fingerprint{1},
-	At:             noon,
 }
 
 // claim claims the key and, if it was free, completes it with result.
@@ -35,7 +32,7 @@ func claim(t *testing.T, s Store, c port.Claim, result []byte) (earlier port.Out
 	return earlier, claimed
 }
 
-func keyIsClaimedOnceUntilItExpires(t *testing.T, s Store) {
+func keyIsClaimedOnce(t *testing.T, s Store) {
 	key := firstClaim.IdempotencyKey
 	claimed := tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) { // without a result, so it is not stored
 		_, claimed, err := r.Idempotency.Claim(ctx, firstClaim)
@@ -43,16 +40,14 @@ func keyIsClaimedOnceUntilItExpires(t *testing.T, s Store) {
 	})
 	Equal(t, "whether a key was claimed", true, claimed)
 	for i, step := range []struct {
-		key   domain.IdempotencyKey
-		after time.Duration
-		by    int // the step that has claimed the key, -1 if it is free
+		key domain.IdempotencyKey
+		by  int // the step that has claimed the key, -1 if it is free
 	}{
-		{key, 0, -1},
-		{key, port.IdempotencyTTL - time.Millisecond, 0},
-		{domain.IdempotencyKey{Caller: "2", Value: "k"}, 0, -1},
-		{domain.IdempotencyKey{Caller: "1", Value: "K"}, 0, -1},
-		{key, port.IdempotencyTTL, -1},
-		{key, port.IdempotencyTTL, 4},
+		{key, -1},
+		{key, 0},
+		{domain.IdempotencyKey{Caller: "2", Value: "k"}, -1},
+		{domain.IdempotencyKey{Caller: "1", Value: "K"}, -1},
+		{key, 0},
 	} {
 		outcome := func(step int) (o port.Outcome) {
 			o.Result = fmt.Append(nil, "result ", step)
@@ -63,7 +58,7 @@ func keyIsClaimedOnceUntilItExpires(t *testing.T, s Store) {
 		if step.by >= 0 {
 			want = outcome(step.by)
 		}
-		c := port.Claim{IdempotencyKey: step.key, Fingerprint: outcome(i).Fingerprint, At: noon.Add(step.after)}
+		c := port.Claim{IdempotencyKey: step.key, Fingerprint: outcome(i).Fingerprint}
 		got, claimed := claim(t, s, c, outcome(i).Result)
 		Equal(t, fmt.Sprintf("step %d: whether the key was claimed", i), step.by < 0, claimed)
 		Equal(t, fmt.Sprintf("step %d: the outcome", i), want, got)
@@ -131,28 +126,6 @@ func creationAddsAllOnceOrNone(t *testing.T, s Store) {
 	Check(t, errors.Join(err, json.Unmarshal(earlier.Result, &stored)))
 	Equal(t, "the stored result", *result.Load(), stored)
 	Equal(t, "the stored fingerprint", firstClaim.Fingerprint, earlier.Fingerprint)
-}
-
-// expiredClaimsAreRemoved claims each key again at the time of its first claim, which
-// succeeds only if that claim has been deleted.
-func expiredClaimsAreRemoved(t *testing.T, s Store) {
-	key := func(i int) port.Claim {
-		c := firstClaim
-		c.Value = strconv.Itoa(i)
-		return c
-	}
-	for i := range 4 {
-		claim(t, s, key(i), nil)
-	}
-	for i := range 2 {
-		later := key(100 + i)
-		later.At = noon.Add(port.IdempotencyTTL)
-		claim(t, s, later, nil)
-	}
-	for i := range 4 {
-		_, claimed := claim(t, s, key(i), nil)
-		Equal(t, fmt.Sprint("whether the expired key was claimed: ", i), true, claimed)
-	}
 }
 
 // advance changes the state of the file and reports whether it did.

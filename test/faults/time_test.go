@@ -33,7 +33,7 @@ func TestClockJumpsLoseNothing(t *testing.T) {
 	harness.Check(t, err)
 	keys := usecase.NewKeys(store, store.Keys(), now)
 	service, err := rest.New(rest.Options{
-		Pets: usecase.NewPets(store, store.Pets(), now), Orders: usecase.NewOrders(store, store.Orders(), now), Keys: keys,
+		Pets: usecase.NewPets(store, store.Pets()), Orders: usecase.NewOrders(store, store.Orders(), now), Keys: keys,
 		Now: now, Versions: store.Versions, CacheBytes: 1 << 20,
 	})
 	harness.Check(t, err)

@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,16 +142,7 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	if names := parent.SuggestionsFor(name); len(names) > 0 {
 		text += "; did you mean " + strings.Join(names, " or ") + "?"
 	}
-	return cmp.Or(checkNoDSN(name), errors.New(text))
-}
-
-// checkNoDSN returns an error if text, an argument or the error of a flag, has a connection string, which messages
-// must not repeat.
-func checkNoDSN(text string) error {
-	if config.LooksLikeDSN(text) {
-		return errors.New("the command line has what looks like a connection string in the wrong place: set database.dsn to it, or name another file")
-	}
-	return nil
+	return errors.New(text)
 }
 
 // noArgs is a cobra.PositionalArgs that accepts no argument. Its error repeats none, which may
@@ -175,11 +165,8 @@ func oneArg(missing string) cobra.PositionalArgs {
 	}
 }
 
-// atMostOneArg is a cobra.PositionalArgs that accepts one argument or none. It rejects a connection string.
+// atMostOneArg is a cobra.PositionalArgs that accepts one argument or none.
 func atMostOneArg(cmd *cobra.Command, args []string) error {
-	if len(args) == 1 {
-		return checkNoDSN(args[0])
-	}
 	if len(args) > 1 {
 		return fmt.Errorf("%s accepts one argument, not %d: quote one that contains spaces", cmd.CommandPath(), len(args))
 	}
@@ -204,5 +191,5 @@ func flagError(cmd *cobra.Command, err error) error {
 	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
 		return unknownCommand(cmd, args[0])
 	}
-	return cmp.Or(checkNoDSN(err.Error()), err)
+	return err
 }

@@ -4,7 +4,6 @@ package telemetry
 import (
 	"bytes"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
@@ -29,7 +28,7 @@ func NewLogger(settings config.Log, out io.Writer, metrics prometheus.Registerer
 	format.EncodeTime = func(t time.Time, to zapcore.PrimitiveArrayEncoder) { zapcore.RFC3339NanoTimeEncoder(t.UTC(), to) }
 	format.EncodeDuration = zapcore.SecondsDurationEncoder
 	encoder := zapcore.NewJSONEncoder(format)
-	if strings.EqualFold(settings.Format, "console") {
+	if settings.Format == "console" {
 		format.EncodeLevel = zapcore.CapitalLevelEncoder
 		format.EncodeDuration = zapcore.StringDurationEncoder
 		encoder = zapcore.NewConsoleEncoder(format)

@@ -15,7 +15,6 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/schemaversion"
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
@@ -29,13 +28,7 @@ func Migrate(ctx context.Context, db *sql.DB) (engine.Schema, error) {
 
 // migrate migrates the schema with the files of fsys.
 func migrate(ctx context.Context, db *sql.DB, fsys fs.FS) (schema engine.Schema, err error) {
-	if err = storefile.Identify(ctx, db); err == nil {
-		err = schemaversion.TakeOver(ctx, db, goose.DialectSQLite3)
-	}
-	if err != nil && !errors.Is(err, storefile.ErrNoStore) {
-		return schema, err
-	}
-	provider, err := schemaversion.NewProvider(goose.DialectSQLite3, db, fsys)
+	provider, err := newProvider(db, fsys)
 	if err != nil {
 		return schema, err
 	}
@@ -44,9 +37,6 @@ func migrate(ctx context.Context, db *sql.DB, fsys fs.FS) (schema engine.Schema,
 	// Processes that start at the same time migrate a file together: one of them commits
 	// each migration, and the others read the version again.
 	for err == nil && current != latest {
-		if err = storefile.EnsureIdentity(ctx, db); err != nil {
-			break
-		}
 		before := current
 		applied, upErr := provider.UpByOne(ctx)
 		schema.Created = schema.Created || upErr == nil && applied.Source.Version == 1
@@ -55,15 +45,20 @@ func migrate(ctx context.Context, db *sql.DB, fsys fs.FS) (schema engine.Schema,
 		}
 	}
 	schema.Version = current
-	if err == nil {
-		schema.OtherTables, err = storefile.OtherTables(ctx, db)
-	}
 	return schema, err
+}
+
+func newProvider(db *sql.DB, fsys fs.FS) (*goose.Provider, error) {
+	files, err := fs.Sub(fsys, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
 }
 
 // Create applies the migrations up to a version to an empty database.
 func Create(ctx context.Context, db *sql.DB, version int64) error {
-	provider, err := schemaversion.NewProvider(goose.DialectSQLite3, db, migrations)
+	provider, err := newProvider(db, migrations)
 	if err == nil {
 		_, err = provider.UpTo(ctx, version)
 	}
@@ -97,7 +92,8 @@ func Check(ctx context.Context, db *sql.DB, migrate bool) (int64, error) {
 	if err := storefile.Identify(ctx, db); err != nil {
 		return 0, err
 	}
-	version, err := schemaversion.Read(ctx, db, goose.DialectSQLite3)
+	var version sql.NullInt64
+	err := db.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&version)
 	if err == nil && !version.Valid { // the file was truncated
 		err = sqlite3.Error{Code: sqlite3.ErrCorrupt}
 	}
