@@ -142,6 +142,8 @@ func TestOptionsAreCheckedBeforeTheStoreIsCreated(t *testing.T) {
 		"petstore.New: Options.ChangesRetention is 59m0s: use at least 1h0m0s": {ChangesRetention: 59 * time.Minute},
 		"petstore.New: Options.ChangeStreams is negative":                      {ChangeStreams: -1},
 		"petstore.New: Options.RequestTimeout is negative":                     {RequestTimeout: -1},
+		"the option MaxStaleness is -1s: use 0s to 5s":                         {MaxStaleness: -time.Second},
+		"the option MaxOpenConns is -3: use 1 or more, or 0 for 4":             {MaxOpenConns: -3},
 	} {
 		path := filepath.Join(t.TempDir(), "pets.db")
 		o.Store = sqlite.New(path)

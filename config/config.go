@@ -71,7 +71,8 @@ type Admin struct {
 
 // Database is where the data is stored.
 type Database struct {
-	Driver       string `mapstructure:"driver" default:"sqlite" validate:"oneof=sqlite postgres"`
+	// Driver follows from the form of DSN if it is not set.
+	Driver       string `mapstructure:"driver" default:"sqlite" validate:"oneof=sqlite postgres,driverof=DSN"`
 	DSN          string `mapstructure:"dsn" default:"petstore.db" secret:"true" validate:"dsn"`
 	MaxOpenConns int    `mapstructure:"max_open_conns" default:"4" validate:"min=1,max=1000" remedy:"must be from 1 to 1000"`
 	Migrate      bool   `mapstructure:"migrate" default:"true"`
@@ -81,8 +82,8 @@ type Database struct {
 
 // Log is the log of the service.
 type Log struct {
-	Level  string `mapstructure:"level" default:"info" validate:"oneof=debug info warn error"`
-	Format string `mapstructure:"format" default:"json" validate:"oneof=console json"`
+	Level  string `mapstructure:"level" default:"info" validate:"oneofci=debug info warn error"`
+	Format string `mapstructure:"format" default:"json" validate:"oneofci=console json"`
 }
 
 // setting is a field of a section of Config.

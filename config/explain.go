@@ -3,8 +3,8 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -47,14 +47,17 @@ func Explain(o Options) ([]Value, error) {
 	return values, err
 }
 
-// quote returns a value for a message. It hides a secret, and a value with an @, which may be a URL with a password.
+// quote returns a value for a message. It hides a secret, and a value that may have a password.
 func (s *setting) quote(value any) string {
 	text, err := json.Marshal(value)
-	if err != nil || s.isSecret() || strings.Contains(string(text), "@") {
+	if err != nil || s.isSecret() || withPassword.Match(text) {
 		return hidden
 	}
 	return string(text)
 }
+
+// withPassword matches an @, before which a URL may have a password, and keywords of libpq.
+var withPassword = regexp.MustCompile(`@|(?i)password`)
 
 // source returns the source of the value in force.
 func (l *loader) source(s *setting) string { return cmp.Or(l.sources[s.key], byDefault) }
@@ -72,16 +75,28 @@ func (l *loader) reject(s *setting, value any, remedy string) {
 
 func (l *loader) report(invalid, remedy string) { l.problems = append(l.problems, invalid+": "+remedy) }
 
-// reportUnknown reports an unknown key or variable, without its value, which may be a secret. The name is escaped because
-// it may be any text.
+// reportUnknown reports an unknown key or variable, without its value, which may be a secret.
 func (l *loader) reportUnknown(name, source string, known []string) {
 	distance := func(other string) int {
 		return levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(other))
 	}
 	remedy := "no such setting; petstore config lists all"
 	nearest := slices.MinFunc(known, func(a, b string) int { return cmp.Compare(distance(a), distance(b)) })
-	if distance(nearest) <= 3 {
+	if i := slices.IndexFunc(known, func(key string) bool { return strings.HasPrefix(key, name+".") }); i >= 0 {
+		remedy = "a section, not a setting; name one of its settings, such as " + known[i]
+	} else if distance(nearest) <= 3 {
 		remedy = "no such setting; did you mean " + nearest + "?"
 	}
-	l.report(strings.Trim(strconv.Quote(name), `"`)+" ("+source+")", remedy)
+	l.report(nameOf(name)+" ("+source+")", remedy)
 }
+
+// nameOf returns the name of an unknown key or variable for a message. It hides what no name has, which may
+// be a value whose name was forgotten.
+func nameOf(name string) string {
+	if !plainName.MatchString(name) {
+		return hidden
+	}
+	return name
+}
+
+var plainName = regexp.MustCompile(`^[\w.-]*$`)

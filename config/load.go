@@ -64,7 +64,7 @@ type loader struct {
 }
 
 func load(o Options) (*loader, error) {
-	l := &loader{Viper: viper.New(), sources: map[string]string{}, invalid: map[string]bool{}}
+	l := &loader{Viper: viper.NewWithOptions(viper.WithDecoderRegistry(decoders{viper.NewCodecRegistry()})), sources: map[string]string{}, invalid: map[string]bool{}}
 	l.readFile(o)
 	l.bindEnvironment()
 	for key, text := range o.Overrides {
@@ -74,6 +74,9 @@ func load(o Options) (*loader, error) {
 		}
 		l.Set(key, text)
 		l.sources[key] = commandLine
+	}
+	if database, err := DatabaseOf(l.GetString("database.dsn")); err == nil {
+		l.SetDefault("database.driver", database.Driver)
 	}
 	l.decode()
 	l.validate()
@@ -115,16 +118,14 @@ func (l *loader) readFile(o Options) {
 			l.reportUnknown(key, file, keys)
 		case s != nil && value == nil:
 			l.report(key+" ("+file+")", "has no value; write one, or leave the setting out")
-		case isText && s.Type.Kind() != reflect.String && s.Type != duration:
+		case isText && s.Type.Kind() != reflect.String && s.Type.Kind() != reflect.Slice && s.Type != duration:
 			l.report(l.describe(s, value), typeRemedies[s.Type])
 		}
 	}
 }
 
-var (
-	errFormat = errors.New("its name must end in .yaml, .yml, .toml or .json")
-	yamlValue = regexp.MustCompile("(?s)`.*`") // in an error, where it may be a secret
-)
+// yamlValue matches a value in an error, which may be a secret.
+var yamlValue = regexp.MustCompile("(?s)`.*`")
 
 // bindEnvironment binds the settings to their variables and defaults, and reports unknown variables.
 func (l *loader) bindEnvironment() {

@@ -139,25 +139,36 @@ func TestFileMustBeAConfiguration(t *testing.T) {
 		format  = "its name must end in .yaml, .yml, .toml or .json"
 		unknown = " (FILE): no such setting; "
 		list    = "petstore config lists all"
+		section = " (FILE): a section, not a setting; name one of its settings, such as "
+		twice   = " is there more than once, since upper and lower case are the same: keep one"
 	)
 	for _, test := range []struct{ name, text, want string }{
 		{"petstore.conf", "{}", unread + format},
 		{"petstore", "", unread + format},
+		{"a.ini", "[log]", unread + format},
+		{"a.env", "log=debug", unread + format},
 		{"a.yaml", "server:\n\taddress: x", unread + "yaml: line 2: found character that cannot start any token"},
 		{"a.toml", "[server]\naddress = :80", unread + "toml: incomplete number"},
-		{"a.json", `{"server": {"address": ":80",}}`, unread + "invalid character '}' looking for beginning of object key string"},
+		{"a.json", `{"server": {"address": ":80",}}`, unread + `jsontext: invalid character ',' at start of value within "/server" after offset 28`},
 		{"a.yaml", "server", unread + "yaml: unmarshal errors: line 1: cannot unmarshal !!str (hidden) into map[string]interface {}"},
 		{"a.yml", "- server", unread + "yaml: unmarshal errors: line 1: cannot unmarshal !!seq into map[string]interface {}"},
 		{"a.yaml", "log:\n  level: warn\n  level: info", unread + `yaml: unmarshal errors: line 3: mapping key "level" already defined at line 2`},
 		{"a.toml", "[log]\nlevel = 'warn'\nlevel = 'info'", unread + "toml: key level is already defined"},
+		{"a.json", `{"log": {"level": "warn"}, "log": {"format": "console"}}`, unread + `jsontext: duplicate object member name "log"`},
+		{"a.json", `{"log": {"level": "warn"}, "LOG": {"format": "console"}}`, unread + "log" + twice},
+		{"a.yaml", "Server: {address: ':1'}\nSERVER: {max_connections: 1}", unread + "server" + twice},
+		{"a.yaml", "log: {level: warn, Level: info}", unread + "log.level" + twice},
+		{"a.yaml", "log: {level: warn}\nlog.level: info", unread + "log.level" + twice},
+		{"a.toml", "[log]\nlevel = 'warn'\n[LOG]\nformat = 'console'", unread + "log" + twice},
 
 		{"a.yaml", "server: {adress: x}", "server.adress" + unknown + "did you mean server.address?"},
 		{"a.yaml", "databse: {dsn: x}", "databse.dsn" + unknown + "did you mean database.dsn?"},
 		{"a.yaml", "log: {output: x}", "log.output" + unknown + list},
 		{"a.yaml", "level: x", "level" + unknown + list},
-		{"a.yaml", "log: info", "log" + unknown + list},
+		{"a.yaml", "log: info", "log" + section + "log.level"},
+		{"a.yaml", "server: [x]", "server" + section + "server.address"},
 		{"a.yaml", "log: {log: {level: warn}}", "log.log.level" + unknown + list},
-		{"a.yaml", "log:\n  \"a\\nb\": warn", `log.a\nb` + unknown + list},
+		{"a.yaml", "log:\n  \"a\\nb\": warn", hidden + unknown + list},
 
 		// types are not converted
 		{"a.yaml", "server: {address: 8080}", "server.address = 8080 (FILE): must be text; put it in quotes"},
@@ -172,7 +183,7 @@ func TestFileMustBeAConfiguration(t *testing.T) {
 		{"a.yaml", "database: {max_open_conns: 4.5}", "database.max_open_conns = 4.5 (FILE): must be a whole number in plain digits"},
 		{"a.yaml", "database: {migrate: 1}", "database.migrate = 1 (FILE): must be true or false"},
 		{"a.yaml", "database: {migrate: 'true'}", `database.migrate = "true" (FILE): must be true or false`},
-		{"a.yaml", "server: {trusted_proxies: 10.0.0.1}", `server.trusted_proxies = "10.0.0.1" (FILE): must be a list of texts`},
+		{"a.yaml", "server: {trusted_proxies: 10.0.0.300}", `server.trusted_proxies = "10.0.0.300" (FILE): ` + remedies["ip|cidr"]},
 		{"a.yaml", "server: {trusted_proxies: [10.0.0.1, 7]}", `server.trusted_proxies = ["10.0.0.1",7] (FILE): must be a list of texts`},
 	} {
 		t.Run(test.name+" "+test.text, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"net"
+	"os"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -19,6 +20,9 @@ import (
 
 var duration = reflect.TypeFor[time.Duration]()
 
+// workingFolder is where relative paths begin.
+var workingFolder, _ = os.Getwd()
+
 // typeRemedies say what is valid for each type of setting.
 var typeRemedies = map[reflect.Type]string{
 	reflect.TypeFor[string]():   "must be text; put it in quotes",
@@ -29,20 +33,22 @@ var typeRemedies = map[reflect.Type]string{
 }
 
 // remedies say what is valid for each rule of the tag validate, unless the setting has a tag remedy. {} is the parameter
-// of the rule.
+// of the rule; if that is a field, the setting with its value and the source of that.
 var remedies = map[string]string{
 	"gt":              "must be longer than {}",
-	"gtfield":         "must be longer than server.request_timeout",
+	"gtfield":         "must be longer than {}",
 	"min":             "must be at least {}",
 	"oneof":           "must be {}",
+	"oneofci":         "must be {}",
+	"driverof":        "does not fit {}: correct that, or leave the driver out, because it follows from the DSN",
 	"required_with":   "must be set: HTTPS needs both server.tls_cert_file and server.tls_key_file",
-	"file":            "must be the path of a file",
+	"file":            "must be the path of a file that exists; a relative path begins at " + workingFolder,
 	"ip|cidr":         "must be an IP address or a CIDR network, such as 10.0.0.0/8",
 	"hostport":        "must be host:port with a port from 0 to 65535, such as 127.0.0.1:8080",
 	"plainurl":        "must be an http or https URL such as http://localhost:4318, without user, query, fragment or a slash at the end",
 	"baseurl":         "must be an http or https URL such as https://pets.example.com, without user, query, fragment, a slash at the end or /v1, which is added to it",
 	"pageorigin":      "must be an origin as a browser sends it, such as https://shop.example.com, http://localhost:3000 or capacitor://localhost",
-	"dsn":             errDSN.Error() + ", as database.driver requires",
+	"dsn":             errDSN.Error(),
 	"excluded_unless": "must be false unless database.driver is postgres: a SQLite store has no standby",
 	"bootstrapkey":    "must be an API key as petstore keys create prints it: petstore_ and 49 letters and digits",
 }
@@ -54,7 +60,7 @@ func (l *loader) validate() {
 	v.RegisterAlias("plainurl", "http_url,excludesall=?#@ ,endsnotwith=/")
 	v.RegisterAlias("baseurl", "http_url,excludesall=?#@ ,endsnotwith=/,endsnotwith=/v1")
 	for tag, rule := range map[string]validator.Func{
-		"hostport": isHostPort, "dsn": isDSN, "bootstrapkey": isAPIKey, "seconds": isSeconds, "pageorigin": isOrigin,
+		"hostport": isHostPort, "dsn": isDSN, "driverof": isDriverOf, "bootstrapkey": isAPIKey, "seconds": isSeconds, "pageorigin": isOrigin,
 	} {
 		_ = v.RegisterValidation(tag, rule) // fails only for an empty tag
 	}
@@ -69,8 +75,14 @@ func (l *loader) validate() {
 		if element, ok := violation.Value().(string); ok {
 			value = element
 		}
+		param := strings.ReplaceAll(violation.Param(), " ", " or ")
+		for _, other := range settings {
+			if other.Name == param {
+				param = l.describe(other, l.Get(other.key))
+			}
+		}
 		remedy := cmp.Or(s.Tag.Get("remedy"), remedies[violation.Tag()])
-		l.reject(s, value, strings.ReplaceAll(remedy, "{}", strings.ReplaceAll(violation.Param(), " ", " or ")))
+		l.reject(s, value, strings.ReplaceAll(remedy, "{}", param))
 	}
 }
 
@@ -81,11 +93,15 @@ func isHostPort(fl validator.FieldLevel) bool {
 	return err == nil && portErr == nil
 }
 
-// isDSN reports whether a DSN is one of the driver. For an unknown driver it is not checked.
 func isDSN(fl validator.FieldLevel) bool {
-	database, err := DatabaseOf(fl.Field().String())
-	driver := fl.Parent().FieldByName("Driver").String()
-	return err == nil && database.Driver == driver || driver != "sqlite" && driver != "postgres"
+	_, err := DatabaseOf(fl.Field().String())
+	return err == nil
+}
+
+// isDriverOf reports whether a driver is that of the DSN, unless the DSN is invalid.
+func isDriverOf(fl validator.FieldLevel) bool {
+	database, err := DatabaseOf(fl.Parent().FieldByName(fl.Param()).String())
+	return err != nil || database.Driver == fl.Field().String()
 }
 
 func isAPIKey(fl validator.FieldLevel) bool {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +32,7 @@ func TestValuesAreCheckedByTheirRules(t *testing.T) {
 			"must be longer than 0s", nil,
 			[]string{"0s", "-1s"},
 		},
-		{"server.write_timeout", "must be longer than server.request_timeout", []string{"10001ms"}, []string{"10s"}},
+		{"server.write_timeout", `must be longer than server.request_timeout = "10s" (default)`, []string{"10001ms"}, []string{"10s"}},
 		{"server.shutdown_delay", "must be at least 0s", []string{"0s", "15s", "1d"}, []string{"-1s", "-1ns"}},
 		{"server.shutdown_timeout", "must be at least 7s", []string{"7s"}, []string{"0s", "-1s", "6s", "6.999s"}},
 		{
@@ -64,8 +65,8 @@ func TestValuesAreCheckedByTheirRules(t *testing.T) {
 			[]string{"", "https://shop.example.com, http://localhost:3000", "*", "https://*.example.com", "capacitor://localhost"},
 			[]string{"null", "shop.example.com", "https://shop.example.com/", "https://shop.example.com:443"}, // see the test of rest.New
 		},
-		{"log.level", "must be debug or info or warn or error", []string{"debug", "info", "warn", "error"}, []string{"", "INFO", "trace"}},
-		{"log.format", "must be console or json", []string{"console", "json"}, []string{"", "JSON", "text"}},
+		{"log.level", "must be debug or info or warn or error", []string{"debug", "INFO", "Warn", "error"}, []string{"", "trace"}},
+		{"log.format", "must be console or json", []string{"console", "JSON"}, []string{"", "text"}},
 		{
 			"tracing.otlp_endpoint", remedies["plainurl"],
 			[]string{"", "http://localhost:4318", "https://collector.example.com/v1/traces"},
@@ -86,9 +87,9 @@ func TestValuesAreCheckedByTheirRules(t *testing.T) {
 		}},
 		{
 			"database.dsn", remedies["dsn"],
-			[]string{"a b.db", "../pets.db", "C:\\pets.db", "/data/100%.db", "shop=1.db", "user/host=1/pets.db", "12:30/pets@home.db"},
+			[]string{"a b.db", "../pets.db", "C:\\pets.db", "/data/100%.db", "shop=1.db", "user/host=1/pets.db", "12:30/pets@home.db", "postgres://db/pets", "host=db"},
 			[]string{
-				"", " ", ":memory:", "file:pets.db", "file::memory:", "pets.db?mode=ro", "postgres://db/pets", "a\x00b", "host=db",
+				"", " ", ":memory:", "file:pets.db", "file::memory:", "pets.db?mode=ro", "mysql://db/pets", "a\x00b",
 				" Host = db password=hunter2", "db:5432 password=hunter2", "pets:hunter2@db:5432/pets",
 			},
 		},
@@ -129,12 +130,20 @@ func TestSettingsAreCheckedTogether(t *testing.T) {
 	postgres := func(dsn string) Options {
 		return Options{Overrides: map[string]string{"database.driver": "postgres", "database.dsn": dsn}}
 	}
-	for _, bad := range []string{"", "pets.db", "mysql://db/pets", "db1:5432/pets", " postgres://db/pets", "\npostgresql://db/pets"} {
+	for _, bad := range []string{"", "mysql://db/pets", " postgres://db/pets", "\npostgresql://db/pets"} {
 		checkProblems(t, postgres(bad), "database.dsn = (hidden) (command line): "+remedies["dsn"])
 	}
+	const mismatch = `database.driver = "%s" (command line): does not fit database.dsn = (hidden) (%s): correct that, or leave the driver out, because it follows from the DSN`
+	for _, other := range []string{"pets.db", "db1:5432/pets"} {
+		checkProblems(t, postgres(other), fmt.Sprintf(mismatch, "postgres", "command line"))
+	}
 	for _, good := range []string{"postgres://db/pets", "postgresql://u:p@db1:5432,db2:5433/pets?sslmode=verify-full", "host=/run/postgresql user = pets", "service=pets"} {
-		if _, err := Load(postgres(good)); err != nil {
-			t.Errorf("%s: %v", good, err)
+		options := postgres(good)
+		for range 2 {
+			if got, err := Load(options); err != nil || got.Database.Driver != "postgres" {
+				t.Errorf("%v: got the driver %s and %v, want postgres", options.Overrides, got.Database.Driver, err)
+			}
+			delete(options.Overrides, "database.driver") // it follows from the DSN
 		}
 	}
 	file := writeConfig(t, "server: {write_timeout: 60}")
@@ -143,10 +152,10 @@ func TestSettingsAreCheckedTogether(t *testing.T) {
 		file, want string
 		overrides  map[string]string
 	}{
-		{"", "database.dsn = (hidden) (default): " + remedies["dsn"], map[string]string{driver: "postgres"}},
-		{"", `server.write_timeout = "30s" (default): must be longer than server.request_timeout`, map[string]string{request: "30s"}},
+		{"", fmt.Sprintf(mismatch, "postgres", "default"), map[string]string{driver: "postgres"}},
+		{"", `server.write_timeout = "30s" (default): must be longer than server.request_timeout = "30s" (command line)`, map[string]string{request: "30s"}},
 		// The rule is not checked while one of its values is invalid.
-		{"", `database.driver = "mysql" (command line): must be sqlite or postgres`, map[string]string{driver: "mysql", "database.dsn": "mysql://db/pets"}},
+		{"", "database.dsn = (hidden) (command line): " + remedies["dsn"], map[string]string{driver: "sqlite", "database.dsn": "mysql://db/pets"}},
 		{"", request + ` = "long" (command line): ` + typeRemedies[duration], map[string]string{request: "long", "server.write_timeout": "1ns"}},
 		{file, "server.write_timeout = 60 (" + file + "): " + typeRemedies[duration], map[string]string{request: "50s"}},
 	} {

@@ -28,10 +28,10 @@ type Change struct {
 }
 
 // A ChangePage is a page of changes. Position is that of the last one, or if there is none the one
-// that the page follows.
+// that the page follows. Last is the position of the last change of all.
 type ChangePage struct {
 	Page[Change]
-	Position int64
+	Position, Last int64
 }
 
 // A Recording says which changes are recorded: all those after the position KeptAfter. Last is the

@@ -33,7 +33,7 @@ func (c changes) List(ctx context.Context, page domain.PageRequest) (domain.Chan
 	if n := len(read.Items); n > 0 {
 		position = read.Items[n-1].Seq
 	}
-	return domain.ChangePage{Page: read, Position: position}, nil
+	return domain.ChangePage{Page: read, Position: position, Last: recording.Last}, nil
 }
 
 func (c changes) Recording(ctx context.Context) (domain.Recording, error) {
@@ -90,7 +90,6 @@ func (c changes) End(ctx context.Context) (bool, error) {
 	if err := c.remove(ctx, recording, end); err != nil {
 		return false, err
 	}
-	c.tx.MarkChanged(1) // streams end, and cached pages are not used, whose positions are of this recording
 	return end < recording.Last, c.update(ctx, map[string]any{"active": 0})
 }
 
@@ -98,8 +97,10 @@ func (c changes) End(ctx context.Context) (bool, error) {
 // the last ones that RemoveOld leaves.
 const changesPerRemoval = 1000
 
-// remove removes the first changes of a recording, up to the position end.
+// remove removes the first changes of a recording, up to the position end. Cached pages, whose positions may
+// be before it, are not used any more, and streams read.
 func (c changes) remove(ctx context.Context, recording domain.Recording, end int64) error {
+	c.tx.MarkChanged(1)
 	if err := c.update(ctx, map[string]any{"kept_after": end}); err != nil {
 		return err
 	}

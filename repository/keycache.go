@@ -14,9 +14,9 @@ import (
 const (
 	// maxCachedKeys is the maximum number of cached API keys.
 	maxCachedKeys = 10_000
-	// maxKeyAge is how long a key may be used after another process has changed it. The API
-	// promises five seconds for a key that was revoked.
-	maxKeyAge = time.Second
+	// maxKeyAge is how long a key may be used after another process has changed it. A revoked key stops
+	// working within a second, also for a stream, which checks it twice a second.
+	maxKeyAge = 400 * time.Millisecond
 )
 
 // A keyCache is a port.KeyReader that caches the keys that it finds, by hash. An entry

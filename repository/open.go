@@ -33,10 +33,10 @@ type Options struct {
 	Migrate bool
 	// MustExist makes Open reject a store that does not exist, even with Migrate.
 	MustExist bool
-	// MaxOpenConns is the number of connections that read, 4 when zero.
+	// MaxOpenConns is the number of connections that read, 4 when zero. Open rejects negative values.
 	MaxOpenConns int
 	// MaxStaleness is for how long lists may miss the commits of other processes on an
-	// engine on which they would otherwise miss none: PostgreSQL. Open rejects more than 5 s.
+	// engine on which they would otherwise miss none: PostgreSQL. It is at most 5 s.
 	MaxStaleness time.Duration
 	// RequireSynchronous makes transactions and Ping return an ErrUnavailable while a commit
 	// would not wait for a standby of a PostgreSQL server. Open succeeds.
@@ -66,10 +66,13 @@ func Open(ctx context.Context, e engine.Engine, o Options) (*Store, error) {
 }
 
 func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error) {
-	if o.MaxStaleness > maxStaleness {
-		return nil, fmt.Errorf("the option MaxStaleness is %s: use at most %s", o.MaxStaleness, maxStaleness)
+	if o.MaxStaleness < 0 || o.MaxStaleness > maxStaleness {
+		return nil, fmt.Errorf("the option MaxStaleness is %s: use 0s to %s", o.MaxStaleness, maxStaleness)
 	}
-	size := cmp.Or(max(o.MaxOpenConns, 0), defaultMaxOpenConns)
+	if o.MaxOpenConns < 0 {
+		return nil, fmt.Errorf("the option MaxOpenConns is %d: use 1 or more, or 0 for %d", o.MaxOpenConns, defaultMaxOpenConns)
+	}
+	size := cmp.Or(o.MaxOpenConns, defaultMaxOpenConns)
 	database, err := e.Open(ctx, engine.Options{
 		Migrate: o.Migrate, MustExist: o.MustExist, MaxOpenConns: size, RequireSynchronous: o.RequireSynchronous,
 	})

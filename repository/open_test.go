@@ -142,7 +142,7 @@ func TestOpenRejectsMaxStalenessOfMoreThanFiveSeconds(t *testing.T) {
 	t.Parallel()
 	open(t, newEngine(t), repository.Options{MaxStaleness: 5 * time.Second})
 	_, err := repository.Open(t.Context(), newEngine(t), repository.Options{Migrate: true, MaxStaleness: 5*time.Second + 1})
-	storetest.WantMessage(t, "Open", err, ": the option MaxStaleness is 5.000000001s: use at most 5s")
+	storetest.WantMessage(t, "Open", err, ": the option MaxStaleness is 5.000000001s: use 0s to 5s")
 }
 
 func TestOpenReturnsTheFailureOfTheFirstPollAndTheEndOfItsContext(t *testing.T) {

@@ -23,6 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
+	"golang.org/x/time/rate"
 
 	"example.com/petstore/delivery/internal/binding"
 	"example.com/petstore/domain"
@@ -35,6 +36,12 @@ func (a *API) SetStreamTimes(check, timeout time.Duration) {
 		a.streams.check, a.streams.timeout = check, timeout
 	}
 }
+
+// StreamCheckInterval is how often the authorization of a stream is checked.
+const StreamCheckInterval = streamCheckInterval
+
+// SetStreamPages sets how many pages of a backlog the streams of a caller send in a second.
+func (a *API) SetStreamPages(pages rate.Limit) { a.streams.pages = pages }
 
 // PageETag returns the ETag of a page with a body and a link.
 var PageETag = pageETag
@@ -285,14 +292,6 @@ func TestCallersAreNotCountedWithoutRegistry(t *testing.T) {
 	series := make(chan prometheus.Metric, 10)
 	if a.metrics.deprecated.Collect(series); len(series) != 0 {
 		t.Errorf("got %d series, want none", len(series))
-	}
-}
-
-func TestPageWithAPositionIsNotCachedForLong(t *testing.T) {
-	t.Parallel()
-	old, recent := encodedPage{expires: time.Now()}, encodedPage{expires: time.Now().Add(time.Minute)}
-	if old.valid(0, 0) || !recent.valid(0, 0) {
-		t.Error("got a page that is valid after its time, or is not before it")
 	}
 }
 

@@ -19,10 +19,13 @@ import (
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+	"golang.org/x/time/rate"
 
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
+	"example.com/petstore/repository"
+	"example.com/petstore/usecase"
 )
 
 // positionOf returns the header Changes-Position.
@@ -114,6 +117,20 @@ func TestChangesMayNotBeRecorded(t *testing.T) {
 	if after := positionOf(t, s.expect(t, get("/v1/pets"), ok(`[]`))); after <= before {
 		t.Errorf("the position was %d, and is %d", before, after)
 	}
+}
+
+// TestPositionOfACachedPageIsKept: a clock that jumps ahead lets changes be removed that a follower would read next.
+func TestPositionOfACachedPageIsKept(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.createPets(t, newPets(3, "")...)
+	before := positionOf(t, s.expect(t, get("/v1/pets?limit=2"), ok("")))
+	s.createPets(t, newPets(2500, "")...)
+	s.clock.set(time.Now().Add(8 * 24 * time.Hour))
+	check(t, s.changes.RemoveOld(t.Context(), 7*24*time.Hour))
+	s.expect(t, get(fmt.Sprint("/v1/changes?after=", before)), rejected(410, "changes_expired"))
+	after := positionOf(t, s.expect(t, get("/v1/pets?limit=2"), ok("")))
+	s.expect(t, get(fmt.Sprint("/v1/changes?after=", after)), ok(`[]`))
 }
 
 // TestPositionIsNotAfterThePage: a change after the position may be on the page, one before it must be.
@@ -330,6 +347,31 @@ func TestStreamRequestedDuringAShutdownEndsAtOnce(t *testing.T) {
 	}
 }
 
+// Changes that the callers of the streams that wait have not got yet delay nobody else.
+func TestBacklogOfACallerIsPaced(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t)
+	api := s.api(t)
+	api.SetStreamPages(rate.Every(time.Hour))
+	s.startHost(t, gin.New(), api)
+	begin := positionOf(t, s.expect(t, get("/v1/pets"), ok(`[]`)))
+	s.createPets(t, newPets(1600, "")...)
+	key := newKey(t, s.keys.Create)
+	for _, header := range []string{"Authorization: Bearer KEY", "Authorization: Bearer " + key} {
+		for range 3 { // the first sends a page, and has a turn; the others send a page
+			s.stream(t, get("/v1/changes", acceptEvents, header)).wantEvent(t, fmt.Sprintf("id: %d\n", begin+1))
+		}
+		nearlyThere := s.stream(t, get(fmt.Sprint("/v1/changes?after=", begin+500), acceptEvents, header))
+		for i := range int64(1100) {
+			nearlyThere.wantEvent(t, fmt.Sprintf("id: %d\n", begin+501+i))
+		}
+	}
+	s.expect(t, postPet(`{"name":"Rex","categoryId":1}`), created(""))
+	if lag := s.scrape(t)["petstore_changes_lag"]; lag != "1501" {
+		t.Errorf("got the lag %s, want 1501: the slowest streams have got a page", lag)
+	}
+}
+
 func TestStreamsOfACallerAreLimited(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
@@ -373,6 +415,31 @@ func TestStreamEnds(t *testing.T) {
 			end(t, s, stop)
 			changes.wantEvent(t, "")
 		})
+	}
+}
+
+// The state of the keys may be from before the revocation, and the stream is checked now and then: the sum is what counts. The
+// requests are such that both are as long as they were when each was a second.
+func TestStreamEndsWithinASecondOfARevocationInAnotherProcess(t *testing.T) {
+	t.Parallel()
+	s := newUnstartedServer(t, repository.Options{MaxStaleness: 5 * time.Second})
+	other, err := repository.Open(t.Context(), s.database.Engine(), repository.Options{})
+	check(t, err)
+	defer other.Close()
+	api := s.api(t)
+	api.SetStreamTimes(rest.StreamCheckInterval, time.Minute)
+	s.startHost(t, gin.New(), api)
+	s.expect(t, get("/v1/pets"), ok(`[]`))
+	opened, read := time.After(800*time.Millisecond), time.After(1050*time.Millisecond)
+	<-opened
+	changes := s.stream(t, get("/v1/changes", acceptEvents))
+	<-read
+	s.expect(t, get("/v1/pets"), ok(`[]`))
+	check(t, usecase.NewKeys(other, other.Keys(), s.clock.now).Revoke(t.Context(), 1))
+	revoked := time.Now()
+	changes.wantEvent(t, "")
+	if took := time.Since(revoked); took > 1400*time.Millisecond { // some of it for a busy machine
+		t.Errorf("the stream ended after %s, want less than 1 s", took)
 	}
 }
 

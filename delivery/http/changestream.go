@@ -16,6 +16,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 	"golang.org/x/sync/singleflight"
+	"golang.org/x/time/rate"
 
 	"example.com/petstore/delivery/internal/record"
 	"example.com/petstore/domain"
@@ -25,14 +26,19 @@ const (
 	eventStream = "text/event-stream"
 	// streamPollInterval is how often streams look for changes.
 	streamPollInterval = 20 * time.Millisecond
-	// streamCheckInterval is how often the authorization of a stream is checked.
-	streamCheckInterval = time.Second
+	// streamCheckInterval is how often the authorization of a stream is checked. With the age that an API key
+	// may have, it is less than the second in which a revoked key stops working.
+	streamCheckInterval = 500 * time.Millisecond
 	// streamIdleChecks is the number of checks without an event after which a stream sends a comment.
-	streamIdleChecks = 15
+	streamIdleChecks = 30
 	// streamTimeout is how long a read for streams may take, and a client to accept what is sent.
 	streamTimeout = 5 * time.Second
 	// streamPage is the number of changes that are sent at once.
 	streamPage = 100
+	// streamBacklog is the number of changes behind the last one beyond which the streams of a caller wait
+	// for their turn, so that they leave the processor to others: streamPages pages a second together.
+	streamBacklog = 1000
+	streamPages   = 100
 )
 
 // changeStreams are the open streams of changes. While there is one, a goroutine looks for commits, as the
@@ -43,6 +49,7 @@ type changeStreams struct {
 	perCaller int
 	check     time.Duration      // streamCheckInterval
 	timeout   time.Duration      // streamTimeout
+	pages     rate.Limit         // streamPages
 	reads     singleflight.Group // of *changeEvents, by the number of commits and the position that they follow
 
 	mu        sync.Mutex
@@ -55,19 +62,21 @@ type changeStreams struct {
 // A changeStream is an open stream.
 type changeStream struct {
 	caller   string
-	position int64 // of the last change that was sent, 0 for none
+	backlog  *rate.Limiter // of pages, that of all streams of the caller
+	position int64         // of the last change that was sent, 0 for none
 }
 
 // changeEvents are changes as they are sent.
 type changeEvents struct {
-	text []byte
-	last int64 // the position of the last one, or if there is none the one that they follow
+	text   []byte
+	last   int64 // the position of the last one, or if there is none the one that they follow
+	behind int64 // the number of changes that follow
 }
 
 func newChangeStreams(o *Options) *changeStreams {
 	return &changeStreams{
 		changes: o.Changes, versions: o.Versions, perCaller: cmp.Or(o.ChangeStreams, 10), check: streamCheckInterval, timeout: streamTimeout,
-		open: map[*changeStream]bool{},
+		pages: streamPages, open: map[*changeStream]bool{},
 	}
 }
 
@@ -103,7 +112,7 @@ func (a *API) streamChanges(c *gin.Context, after int64) error {
 	check := time.NewTicker(a.streams.check)
 	defer check.Stop()
 	shutdown, _ := c.Request.Context().Value(shutdownKey{}).(<-chan struct{})
-	idle, committed := 0, closed
+	idle, ready := 0, stream.turn(events)
 	for err = a.streams.send(c, slices.Concat(events.text, comment(events.last))); err == nil; {
 		select {
 		case <-state.Context.Done(): // not the context of the request, which has a deadline
@@ -117,11 +126,11 @@ func (a *API) streamChanges(c *gin.Context, after int64) error {
 			if idle++; idle == streamIdleChecks {
 				idle, err = 0, a.streams.send(c, comment(events.last))
 			}
-		case <-committed:
-			committed = a.streams.next(stream, events.last) // before the read, so that no change is missed
+		case <-ready:
+			ready = a.streams.next(stream, events.last) // before the read, so that no change is missed
 			events, err = a.streams.read(events.last)
 			if err == nil && len(events.text) > 0 {
-				idle, committed, err = 0, closed, a.streams.send(c, events.text)
+				idle, ready, err = 0, stream.turn(events), a.streams.send(c, events.text)
 			}
 		}
 	}
@@ -162,10 +171,10 @@ func (a *API) stillAllowed(c *gin.Context, caller string) bool {
 func (s *changeStreams) add(caller string) *changeStream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := 0
+	n, backlog := 0, rate.NewLimiter(s.pages, 1)
 	for stream := range s.open {
 		if stream.caller == caller {
-			n++
+			n, backlog = n+1, stream.backlog
 		}
 	}
 	if n >= s.perCaller {
@@ -176,7 +185,7 @@ func (s *changeStreams) add(caller string) *changeStream {
 		s.stop, s.committed = cancel, make(chan struct{})
 		go s.poll(ctx)
 	}
-	stream := &changeStream{caller: caller}
+	stream := &changeStream{caller: caller, backlog: backlog}
 	s.open[stream] = true
 	return stream
 }
@@ -222,12 +231,17 @@ func (s *changeStreams) wake(ctx context.Context) {
 	}
 }
 
-// closed is a closed channel.
-var closed = func() <-chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
+// turn returns a channel that is closed when a stream that sends events may send those that follow: at
+// once, unless they are a backlog.
+func (s *changeStream) turn(events *changeEvents) <-chan struct{} {
+	turn := make(chan struct{})
+	if events.behind <= streamBacklog {
+		close(turn)
+	} else {
+		time.AfterFunc(s.backlog.Reserve().Delay(), func() { close(turn) })
+	}
+	return turn
+}
 
 // next records that a stream has got the changes up to a position. It returns a channel that is closed
 // when there may be more.
@@ -257,7 +271,7 @@ func (s *changeStreams) read(after int64) (*changeEvents, error) {
 
 // encodeEvents encodes a page of changes.
 func encodeEvents(page domain.ChangePage) (*changeEvents, error) {
-	events := &changeEvents{last: page.Position}
+	events := &changeEvents{last: page.Position, behind: page.Last - page.Position}
 	for _, change := range page.Items {
 		text := append(events.text, "id: "+strconv.FormatInt(change.Seq, 10)+"\nevent: "+string(change.Type)+"\ndata: "...)
 		text, err := record.ChangeOf(change).AppendJSON(text)

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/maypok86/otter/v2"
@@ -78,7 +77,6 @@ func (a *API) readPage(ctx context.Context, read func() (*encodedPage, error)) (
 	if a.changes == nil {
 		return read()
 	}
-	start := time.Now()
 	position, err := a.changes.Position(ctx)
 	if err != nil {
 		return nil, err
@@ -88,9 +86,9 @@ func (a *API) readPage(ctx context.Context, read func() (*encodedPage, error)) (
 	case err != nil:
 		return nil, err
 	case position == 0:
-		page.expires = start
+		page.transient = true
 	default:
-		page.position[0], page.expires = strconv.FormatInt(position, 10), start.Add(maxPageAge)
+		page.position[0] = strconv.FormatInt(position, 10)
 	}
 	return page, nil
 }
@@ -187,25 +185,20 @@ type pageKey struct{ list, query string }
 // are values of http.Header that all responses share. They are arrays and not slices
 // because with thousands of pages each pointer is a cache miss of the processor.
 type encodedPage struct {
-	body     []byte
-	length   [1]string // empty if net/http sets Content-Length
-	etag     [1]string
-	link     [1]string // to the next page, empty on the last page
-	position [1]string // of a change that the page has, empty for none
-	expires  time.Time // zero if no changes are recorded
+	body      []byte
+	length    [1]string // empty if net/http sets Content-Length
+	etag      [1]string
+	link      [1]string // to the next page, empty on the last page
+	position  [1]string // of a change that the page has, empty for none
+	transient bool      // not to be cached
 
 	added, changed uint64 // the versions of the store before the page was read
 }
 
-// maxPageAge is how long a page with a position is cached. It is half of the shortest time for which
-// changes are kept.
-const maxPageAge = 30 * time.Minute
-
 // valid reports whether no commit can have altered the page. An insert does not alter a
-// page that has a next one, because ids grow. Nor is the page so old that the changes after its
-// position may soon be removed.
+// page that has a next one, because ids grow. The removal of changes after its position does, as an update.
 func (p *encodedPage) valid(added, changed uint64) bool {
-	return p.changed == changed && (p.link[0] != "" || p.added == added) && (p.expires.IsZero() || time.Until(p.expires) > 0)
+	return p.changed == changed && (p.link[0] != "" || p.added == added)
 }
 
 // newPageCache returns a cache of about maxBytes, or nil if maxBytes is below 1.
@@ -273,6 +266,8 @@ func (c cacheUse) load(key pageKey, read func() (*encodedPage, error)) (*encoded
 		return nil, err
 	}
 	page.added, page.changed = c.added, c.changed
-	c.pages.Set(key, page)
+	if !page.transient {
+		c.pages.Set(key, page)
+	}
 	return page, nil
 }

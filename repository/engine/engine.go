@@ -53,6 +53,17 @@ type Schema struct {
 	Version  int64 // the number of its latest migration
 	Previous int64 // the same before this Open
 	Created  bool  // by this Open
+	// OtherTables are the names of the tables of other programs in the same database, with commas between.
+	OtherTables string
+}
+
+// Tables are the names that the tables of a store have on some engine, for the operator IN of SQL. Tables of
+// other programs may be beside them with other names.
+const Tables = `('api_keys', 'changes', 'idempotency_keys', 'imports', 'orders', 'pets', 'petstore_schema_version', 'recording', 'unfinished_copy', 'versions')`
+
+// OtherTableError returns the error for a table of another program that has a name of Tables.
+func OtherTableError(table string) error {
+	return fmt.Errorf("another program has a table %s in it, and a store needs one of that name: use another file or schema", table)
 }
 
 // SchemaVersion is the number of the newest migration of each engine.

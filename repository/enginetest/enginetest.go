@@ -125,6 +125,15 @@ func New(t testing.TB) Database {
 	return Database{SQLite, filepath.Join(copied, file)}
 }
 
+// NewEmpty returns a new database without a store.
+func NewEmpty(t testing.TB) Database {
+	t.Helper()
+	if driver == Postgres {
+		return Database{Postgres, server.NewDatabase(t)}
+	}
+	return Database{SQLite, filepath.Join(t.TempDir(), "pets.db")}
+}
+
 // Engine returns the engine of the database.
 func (d Database) Engine() engine.Engine {
 	if d.Driver == Postgres {

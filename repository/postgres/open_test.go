@@ -34,12 +34,11 @@ func TestOpenRejectsOtherDatabasesUnchanged(t *testing.T) {
 	}{
 		"empty, not to be migrated":   {"", repository.Options{}, "run petstore migrate up"},
 		"empty, but it must exist":    {"", repository.Options{Migrate: true, MustExist: true}, "run petstore migrate up"},
-		"another program's":           {"CREATE TABLE notes (text text)", migrate, "tables or sequences of another program"},
-		"another program's with pets": {"CREATE TABLE pets (id int)", migrate, "tables or sequences of another program"},
+		"another program's with pets": {"CREATE TABLE pets (id int)", migrate, "the schema public: another program has a table pets in it"},
 		// An animal would get an id from it, or from that of the store, so ids would not increase.
-		"another program's sequence": {"CREATE SEQUENCE pets_id_seq START 1000", migrate, "tables or sequences of another program"},
+		"another program's sequence": {"CREATE SEQUENCE pets_id_seq START 1000", migrate, "another program has a table pets_id_seq in it"},
 		"another program's migrations": {
-			"CREATE TABLE goose_db_version (version_id int); CREATE TABLE notes (text text)", migrate, "tables or sequences of another program",
+			"CREATE TABLE goose_db_version (version_id int); CREATE VIEW versions AS SELECT 1", migrate, "another program has a table versions in it",
 		},
 		"asynchronous commits": {"ALTER DATABASE $name SET synchronous_commit = off", migrate, "synchronous_commit is off"},
 		"no schema":            {"DROP SCHEMA public", migrate, "create the schema"},
@@ -130,7 +129,7 @@ func TestOpenMigratesStoreWithOlderSchemaAndRejectsNewer(t *testing.T) {
 	dsn := server.NewDatabase(t)
 	check(t, open(t, dsn, repository.Options{Migrate: true}).Close())
 	execute(t, dsn, `DROP FUNCTION record_pets CASCADE; DROP FUNCTION record_orders CASCADE; DROP TABLE changes; DROP TABLE recording; DROP INDEX pets_category_id_status_id;
-		ALTER TABLE api_keys DROP COLUMN read_only, DROP COLUMN lineage; DELETE FROM goose_db_version WHERE version_id > 3;
+		ALTER TABLE api_keys DROP COLUMN read_only, DROP COLUMN lineage; DELETE FROM petstore_schema_version WHERE version_id > 3;
 		INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', decode(repeat('00', 32), 'hex'), 'last', 0);
 		INSERT INTO idempotency_keys (caller, value, fingerprint, claimed_at)
 			SELECT caller, 'k', hash, 0 FROM api_keys, unnest(ARRAY['10', 'ann']) AS caller`)
@@ -145,7 +144,7 @@ func TestOpenMigratesStoreWithOlderSchemaAndRejectsNewer(t *testing.T) {
 	}
 	storetest.Equal(t, "the scopes of an API key and of another caller", []string{"10", ":ann"},
 		queryTexts(t, dsn, "SELECT caller FROM idempotency_keys ORDER BY caller"))
-	execute(t, dsn, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)")
+	execute(t, dsn, "INSERT INTO petstore_schema_version (version_id, is_applied) VALUES (99999, true)")
 	wantOpenError(t, dsn, repository.Options{Migrate: true}, "use a newer petstore")
 }
 

@@ -6,7 +6,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -14,6 +13,7 @@ import (
 	"github.com/pressly/goose/v3/lock"
 
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/schemaversion"
 )
 
 //go:embed migrations
@@ -39,7 +39,10 @@ func prepare(ctx context.Context, config *pgx.ConnConfig, o engine.Options) (sch
 	if !exists && (o.MustExist || !o.Migrate) {
 		return schema, errors.New("there is no store in the database yet: run petstore migrate up")
 	}
-	return migrate(ctx, pool, exists, o.Migrate && (!exists || !o.Exclusive))
+	if schema, err = migrate(ctx, pool, exists, o.Migrate && (!exists || !o.Exclusive)); err == nil {
+		schema.OtherTables, err = otherTables(ctx, pool)
+	}
+	return schema, err
 }
 
 // checkServer checks the version of the server, and the settings that make a commit durable.
@@ -65,40 +68,57 @@ func checkServer(ctx context.Context, pool *sql.DB) (synchronousCommit string, e
 	return synchronousCommit, nil
 }
 
-// storeExists reports whether the schema has a store. It returns an error if it has tables or
-// sequences of another program.
+// storeExists reports whether the schema has a store. It returns an error if another program has a table or
+// sequence of the same name as one of a store.
 func storeExists(ctx context.Context, pool *sql.DB) (bool, error) {
 	var schema sql.NullString
-	var tables, ours int
+	var table string // but the one that is created before the others
+	var ours int
 	// One statement, so that it sees all or nothing of a store that is being created. If pets_id_seq
 	// were that of another program, InsertPets would use it.
-	err := pool.QueryRowContext(ctx, `SELECT current_schema(), count(relname), count(relname) FILTER (WHERE relname IN ('pets', 'orders', 'versions'))
+	err := pool.QueryRowContext(ctx, `SELECT current_schema(), coalesce(min(relname), ''),
+		count(relname) FILTER (WHERE relname IN ('pets', 'orders', 'versions') AND relkind = 'r')
 		FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace
-		AND (relkind IN ('r', 'p', 'v', 'm', 'f') AND relname <> 'goose_db_version' OR relname = 'pets_id_seq')`).
-		Scan(&schema, &tables, &ours)
+		AND (relname IN `+engine.Tables+` AND relname <> 'petstore_schema_version' OR relname = 'pets_id_seq')`).
+		Scan(&schema, &table, &ours)
 	switch {
 	case err != nil:
 		return false, err
 	case !schema.Valid:
 		return false, errors.New("the search_path has no schema that exists: create the schema")
-	case tables > 0 && ours < 3:
-		return false, fmt.Errorf("the schema %s has tables or sequences of another program: use another database or schema", schema.String)
+	case table != "" && ours < 3:
+		return false, fmt.Errorf("the schema %s: %w", schema.String, engine.OtherTableError(table))
 	}
-	return tables > 0, nil
+	return table != "", nil
+}
+
+// otherTables returns the names of the tables of other programs, see engine.Schema, without those of
+// extensions.
+func otherTables(ctx context.Context, pool *sql.DB) (tables string, err error) {
+	err = pool.QueryRowContext(ctx, `SELECT coalesce(string_agg(relname, ', ' ORDER BY relname), '') FROM pg_class AS c
+		WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind IN ('r', 'p', 'f')
+		AND relname <> 'goose_db_version' AND relname NOT IN `+engine.Tables+`
+		AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = c.oid AND deptype = 'e')`).Scan(&tables)
+	return tables, err
 }
 
 // migrate migrates the schema if allowed, and rejects one that is newer than this program
 // supports. Processes that start at the same time wait for each other.
 func migrate(ctx context.Context, pool *sql.DB, exists, allowed bool) (schema engine.Schema, err error) {
 	if exists {
-		err = pool.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&schema.Version)
-		schema.Previous = schema.Version
+		version, err := schemaversion.Read(ctx, pool, goose.DialectPostgres)
+		schema.Version, schema.Previous = version.Int64, version.Int64
 		if err != nil || schema.Version == engine.SchemaVersion {
 			return schema, err
 		}
 	}
 	if err := engine.CheckSchemaVersion(schema.Version, allowed); err != nil {
 		return schema, err
+	}
+	if exists {
+		if err := schemaversion.TakeOver(ctx, pool, goose.DialectPostgres); err != nil {
+			return schema, err
+		}
 	}
 	provider, err := newProvider(pool)
 	if err != nil {
@@ -119,14 +139,10 @@ func migrate(ctx context.Context, pool *sql.DB, exists, allowed bool) (schema en
 }
 
 func newProvider(pool *sql.DB) (*goose.Provider, error) {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return nil, err
-	}
 	// One second is the shortest interval at which goose tries to get the lock.
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 60))
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(goose.DialectPostgres, pool, files, goose.WithDisableGlobalRegistry(true), goose.WithSessionLocker(locker))
+	return schemaversion.NewProvider(goose.DialectPostgres, pool, migrations, goose.WithSessionLocker(locker))
 }

@@ -49,7 +49,7 @@ func TestOpenRejectsOtherFilesUnchanged(t *testing.T) {
 		want    string
 	}{
 		"text":                 {sqlitetest.WriteFile("not a database, but long enough to have a header of one hundred bytes" + strings.Repeat(".", 100)), migrate, "is not a SQLite database"},
-		"another program's":    {sqlitetest.Execute("CREATE TABLE notes (text)"), migrate, "database of another program"},
+		"another program's":    {sqlitetest.Execute("CREATE TABLE Orders (text)"), migrate, "another program has a table Orders in it"},
 		"another program's id": {sqlitetest.Execute("PRAGMA application_id = 7"), migrate, "database of another program"},
 		"folder":               {func(t *testing.T, path string) { check(t, os.Mkdir(path, 0o700)) }, migrate, "not a regular file"},
 		"newer":                {sqlitetest.Newer, migrate, "use a newer petstore"},
@@ -59,7 +59,7 @@ func TestOpenRejectsOtherFilesUnchanged(t *testing.T) {
 		}, migrate, "use a newer petstore"},
 		"old": {func(t *testing.T, path string) {
 			sqlitetest.Newer(t, path)
-			sqlitetest.Execute("DELETE FROM goose_db_version WHERE version_id > 0")(t, path)
+			sqlitetest.Execute("DELETE FROM petstore_schema_version WHERE version_id > 0")(t, path)
 		}, repository.Options{}, "run petstore migrate up"},
 		"missing":                    {func(*testing.T, string) {}, repository.Options{}, "run petstore migrate up"},
 		"missing, but it must exist": {func(*testing.T, string) {}, repository.Options{Migrate: true, MustExist: true}, "there is no such file"},
@@ -152,7 +152,7 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	path := sqlitetest.NewPath(t)
 	sqlitetest.Newer(t, path)
 	sqlitetest.Execute(sqlitetest.ToVersion3+`DROP TABLE imports; DROP TABLE unfinished_copy;
-		DELETE FROM goose_db_version WHERE version_id > 1; INSERT INTO pets (name, category_id) VALUES ('Rex', 1);
+		DELETE FROM petstore_schema_version WHERE version_id > 1; INSERT INTO pets (name, category_id) VALUES ('Rex', 1);
 		INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', zeroblob(32), 'last', 0);
 		INSERT INTO idempotency_keys (caller, value, fingerprint, claimed_at) VALUES ('10', 'k', zeroblob(32), 0), ('ann', 'k', zeroblob(32), 0)`)(t, path)
 	store := sqlitetest.Open(t, path)

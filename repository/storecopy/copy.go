@@ -29,6 +29,8 @@ type Options struct {
 type Result struct {
 	Started bool    // the target is marked as an unfinished copy, or is the copy
 	Tables  []Table // all, if there was no error
+	// OtherTables are the tables of other programs beside those of the source, which are not copied, see engine.Schema.
+	OtherTables string
 }
 
 // A Table is a table that has the same rows in both stores.
@@ -81,7 +83,7 @@ func Copy(ctx context.Context, from, to engine.Engine, o Options) (result Result
 	if err := job.begin(ctx, from.String()); err != nil {
 		return result, fmt.Errorf("copy to %s: %w", to, err)
 	}
-	result.Started = true
+	result.Started, result.OtherTables = true, source.Schema().OtherTables
 	if result.Tables, err = job.run(ctx); err != nil {
 		if target.Failure(err) == engine.FailureFull {
 			err = fmt.Errorf("%w: free some space", err)

@@ -177,7 +177,7 @@ func TestCopyDoesNotMigrateExistingStores(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"from": "open the source", "to": "open the target"} {
 		paths := map[string]string{"from": newFile(t), "to": newFile(t)}
-		check(t, execute(t, paths[name], "DELETE FROM goose_db_version WHERE version_id > 3"))
+		check(t, execute(t, paths[name], "DELETE FROM petstore_schema_version WHERE version_id > 3"))
 		_, err := copyStore(t, paths["from"], paths["to"], ignore)
 		wantText(t, err, "%s %s: wrong schema version: the store has 3, this program needs %d: run petstore migrate up", want, paths[name],
 			engine.SchemaVersion)

@@ -37,8 +37,8 @@ var invalidCommandLines = map[string]string{
 	"serve --set server.port=1":            "the configuration is not valid:\n  server.port (command line): no such setting; petstore config lists all",
 	"serve --set log.level=loud":           "the configuration is not valid:\n  log.level = \"loud\" (command line): must be debug or info or warn or error",
 	"serve --config=":                      `invalid argument "" for "--config" flag: must not be empty`,
-	"serve " + missingCertificate: "the configuration is not valid:\n  server.tls_cert_file = \"none.crt\" (command line): must be the path of a file\n" +
-		"  server.tls_key_file = \"none.key\" (command line): must be the path of a file",
+	"serve " + missingCertificate: "the configuration is not valid:\n  server.tls_cert_file = \"none.crt\" (command line): must be the path of a file that exists; a relative path begins at DIR\n" +
+		"  server.tls_key_file = \"none.key\" (command line): must be the path of a file that exists; a relative path begins at DIR",
 	"serve --config none.yaml":             "the configuration is not valid:\n  none.yaml (command line): cannot be read: no such file or directory",
 	"seed --count -1":                      `invalid argument "-1" for "--count" flag: strconv.ParseUint: parsing "-1": invalid syntax`,
 	"backup":                               "name the FILE to write, or with --keep the FOLDER",
@@ -66,7 +66,25 @@ var invalidCommandLines = map[string]string{
 	"copy --to :memory:":                   "the DSN of --to " + notDSN,
 	"copy --from postgress://u:secret@h/d": "the DSN of --from " + notDSN,
 	"copy a.db":                            "petstore copy takes no arguments",
+
+	"serve --set " + misplaced:            "the configuration is not valid:\n  (hidden) (command line): no such setting; petstore config lists all",
+	misplaced:                             hasDSN,
+	"keys " + misplaced:                   hasDSN,
+	"--" + misplaced:                      hasDSN,
+	"backup " + misplaced:                 hasDSN,
+	"backup --keep " + misplaced:          hasDSN,
+	"restore " + misplaced:                hasDSN,
+	"export --format csv " + misplaced:    hasDSN,
+	"export --status " + misplaced:        hasDSN,
+	"import " + misplaced:                 hasDSN,
+	"import a.csv --rejects " + misplaced: hasDSN,
+	"import --format csv u:secret@h/d":    hasDSN,
 }
+
+const (
+	misplaced = "postgres://u:secret@h/d?sslmode=disable" // a connection string
+	hasDSN    = "the command line has what looks like a connection string in the wrong place: set database.dsn to it, or name another file"
+)
 
 const missingCertificate = "--set server.tls_cert_file=none.crt --set server.tls_key_file=none.key"
 

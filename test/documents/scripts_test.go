@@ -73,45 +73,6 @@ func TestNightlyRunsAllPartsAndNamesThoseThatFailed(t *testing.T) {
 	}
 }
 
-// TestBeforeMendSaysWhetherTheTestShowsTheDefect runs the script on a repository of two modules, whose
-// second commit mends a defect.
-func TestBeforeMendSaysWhetherTheTestShowsTheDefect(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	const test = `package p
-import "testing"
-func TestMended(t *testing.T) { if !mended { t.Error("defect") } }
-func TestOther(t *testing.T) {}
-func TestBroken(t *testing.T) { t.Error("also with the mend") }
-func TestSlow(t *testing.T) { select {} }
-`
-	commit := func(mended string) {
-		for _, module := range []string{".", "nested"} {
-			harness.WriteFile(t, folder, filepath.Join(module, "p/p.go"), "package p\n\nconst mended = "+mended+"\n")
-		}
-		harness.Shell(t, folder, "git add . && git -c user.name=n -c user.email=e commit -qm commit")
-	}
-	harness.Shell(t, folder, "git init -q && mkdir -p p nested/p && echo module m >go.mod && echo module n >nested/go.mod")
-	commit("false")
-	harness.WriteFile(t, folder, "p/p_test.go", test)
-	harness.WriteFile(t, folder, "nested/p/p_test.go", test)
-	harness.WriteFile(t, folder, "p/other_test.go", "package p\n\nvar _ = brought\n") // the file of the test alone is taken
-	commit("true\n\nconst brought = 1")
-	script, err := filepath.Abs("../../scripts/before-mend")
-	harness.Check(t, err)
-	for args, want := range map[string]int{
-		"HEAD ./p TestMended": 0, "HEAD ./nested/p TestMended": 0, "HEAD ./p TestOther": 1, "HEAD ./p TestMissing": 2, "HEAD~ ./p TestMended": 2,
-		"HEAD ./p TestBroken": 2, "HEAD ./p TestMended -unknown": 2, "none ./p TestMended": 2, "HEAD ./p": 2, "HEAD ./p TestSlow -timeout=1ms": 2,
-	} {
-		cmd := exec.CommandContext(t.Context(), script, strings.Fields(args)...)
-		cmd.Dir = filepath.Join(folder, "nested") // any folder of the repository
-		output, _ := cmd.CombinedOutput()
-		if got := cmd.ProcessState.ExitCode(); got != want {
-			t.Errorf("%s: got %d, want %d\n%s", args, got, want, output)
-		}
-	}
-}
-
 var writeLicenses = flag.Bool("licenses", false, "write docs/licenses.md")
 
 // allowed are the licenses that a linked module may have, by a text of theirs. The first that

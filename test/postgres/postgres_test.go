@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { os.Exit(postgrestest.WithServer(m, &server).Run())
 // the arguments that name it.
 func usePostgres(t *testing.T, dir string) []string {
 	t.Helper()
-	harness.WriteFile(t, dir, "shop.yaml", "database: {driver: postgres, dsn: '"+newPostgresDSN(t)+"'}\n")
+	harness.WriteFile(t, dir, "shop.yaml", "database: {dsn: '"+newPostgresDSN(t)+"'}\n")
 	return []string{"--config", filepath.Join(dir, "shop.yaml")}
 }
 
@@ -54,7 +54,7 @@ func TestServiceRunsOnPostgres(t *testing.T) {
 		}
 	}
 	for _, args := range []string{"keys create --name till-1", "keys list", "migrate status", "config"} {
-		if stdout := harness.RunOK(t, dir, append(strings.Fields(args), flags...)...); strings.Contains(stdout, "hunter2") {
+		if stdout, stderr, code := harness.Run(t, dir, append(strings.Fields(args), flags...)...); code != 0 || strings.Contains(stdout+stderr, "hunter2") {
 			t.Errorf("%s printed the password", args)
 		}
 	}
@@ -73,21 +73,22 @@ func TestServiceOnPostgresReportsThatThereIsNoSynchronousStandby(t *testing.T) {
 	key := harness.PrintedKey(t, dir, append([]string{"create", "--name", "till-1"}, flags...)...)
 	for _, tc := range []struct {
 		required string
-		added    int // the status of a response
+		level    string // of the line in the log
+		added    int    // the status of a response
 		ready    string
 		metrics  string // a pattern
 	}{
-		{"false", http.StatusCreated, `{"status":"ready"}`, `(?s)\npetstore_ready 1\n.*kind="not_synchronous"} 0`},
+		{"false", "info", http.StatusCreated, `{"status":"ready"}`, `(?s)\npetstore_ready 1\n.*kind="not_synchronous"} 0`},
 		{
-			"true", http.StatusServiceUnavailable,
+			"true", "warn", http.StatusServiceUnavailable,
 			"the store is not available: its server has no synchronous standby, which database.require_synchronous demands",
 			`(?s)\npetstore_ready 0\n.*\npetstore_store_errors_total{kind="not_synchronous"} [1-9]`,
 		},
 	} {
 		s := harness.Launch(t, harness.Command(t.Context(), dir, append([]string{"serve", "--set", "database.require_synchronous=" + tc.required}, flags...)...), address)
 		s.Key = key
-		const warning = `"the database server has no synchronous standby"`
-		harness.Eventually(t, "it warns", func() bool { return strings.Contains(s.Log.String(), warning) })
+		line := regexp.MustCompile(`\{"level":"` + tc.level + `",.*"the database server has no synchronous standby"`)
+		harness.Eventually(t, "it says so", func() bool { return line.MatchString(s.Log.String()) })
 		if status, body, err := s.Post(t.Context(), harness.PetBody("Rex")); err != nil || status != tc.added {
 			t.Errorf("required %s: got %d %s %v, want %d", tc.required, status, body, err, tc.added)
 		}
@@ -98,10 +99,30 @@ func TestServiceOnPostgresReportsThatThereIsNoSynchronousStandby(t *testing.T) {
 			t.Errorf("required %s: got the metrics %s, want %s", tc.required, metrics, tc.metrics)
 		}
 		s.Stop(t)
-		if n := strings.Count(s.Log.String(), warning); n != 1 {
-			t.Errorf("required %s: got %d warnings, want one: %s", tc.required, n, s.Log)
+		if n := len(line.FindAllString(s.Log.String(), -1)); n != 1 {
+			t.Errorf("required %s: got %d lines, want one: %s", tc.required, n, s.Log)
 		}
 	}
+}
+
+// TestServiceIsRestartedUntilItsServerIsThere does what systemd does with petstore.service: it starts the service again when it
+// has exited with an error, up to 5 times in 10 s unless StartLimitIntervalSec is 0.
+func TestServiceIsRestartedUntilItsServerIsThere(t *testing.T) {
+	t.Parallel()
+	unit, own, dir := harness.ReadFile(t, "../../docs/deploy/petstore.service"), postgrestest.Start(t), t.TempDir()
+	dsn := own.NewDatabase(t)
+	harness.Check(t, own.Stop())
+	for starts := range 7 {
+		if starts == 5 && !strings.Contains(unit, "\nStartLimitIntervalSec=0\n") {
+			t.Fatal("systemd starts the service no more")
+		}
+		_, stderr, code := harness.Run(t, dir, "serve", "--set", "database.dsn="+dsn)
+		if code != 1 || !strings.HasSuffix(stderr, ": start the server, or correct the DSN\n") || !strings.Contains(unit, "\nRestart=on-failure\n") {
+			t.Fatalf("got code %d and %s, want 1 and what to do", code, stderr)
+		}
+	}
+	harness.Check(t, own.Start())
+	harness.Start(t, dir, "--set", "database.dsn="+dsn).WantStatus(t, "/readyz", http.StatusOK)
 }
 
 func TestProgramWithoutCgoHasPostgresAlone(t *testing.T) {

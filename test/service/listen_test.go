@@ -66,10 +66,11 @@ func TestServeThatCannotListenSaysWhyAndCreatesNoStore(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	writeCertificate(t, dir, 1)
 	writeCertificate(t, other, 2)
-	address, key := used.Addr().String(), filepath.Join(other, "tls.key")
+	address, free, key := used.Addr().String(), harness.FreeAddress(t), filepath.Join(other, "tls.key")
 	for settings, message := range map[string]string{
-		"server.address=" + address: "server.address: " + address + " is already in use: stop the process that uses it or set another address",
-		"admin.address=" + address:  "admin.address: " + address + " is already in use: stop the process that uses it or set another address",
+		"server.address=" + address:                               "server.address: " + address + " is already in use: stop the process that uses it or set another address",
+		"admin.address=" + address:                                "admin.address: " + address + " is already in use: stop the process that uses it or set another address",
+		"server.address=" + free + " --set admin.address=" + free: "admin.address: " + free + " overlaps with server.address, " + free + ": set another port",
 		"server.tls_cert_file=tls.crt --set server.tls_key_file=" + key: "server.tls_cert_file and server.tls_key_file: tls.crt and " + key +
 			": tls: private key does not match public key",
 	} {

@@ -255,7 +255,7 @@ func TestCopyRejectsWhatIsNoIntactStore(t *testing.T) {
 		"missing":       {func(*testing.T, string) {}, "there is no such file"},
 		"empty":         {sqlitetest.WriteFile(""), "there is no store in it: name another file"},
 		"text":          {sqlitetest.WriteFile(strings.Repeat("not a database ", 20)), "it is not a SQLite database"},
-		"other program": {sqlitetest.Execute("CREATE TABLE notes (text)"), "it is the database of another program"},
+		"other program": {sqlitetest.Execute("CREATE TABLE notes (text)"), "there is no store in it: name another file"},
 		"newer":         {sqlitetest.Newer, "use a newer petstore"},
 		"damaged":       {sqlitetest.Damaged, "the database is damaged"},
 		"foreign key": {func(t *testing.T, path string) {
@@ -305,15 +305,16 @@ func TestVerifyRejectsAnotherSchemaThanThatOfTheMigrations(t *testing.T) {
 	t.Parallel()
 	for statement, want := range map[string]string{
 		"DROP INDEX orders_live": "the index orders_live is missing",
-		"DROP INDEX orders_live; CREATE INDEX orders_live ON orders (pet_id)":                   "the index orders_live is another one",
-		"CREATE TRIGGER again AFTER INSERT ON orders BEGIN DELETE FROM orders; END":             "the trigger again was added",
-		"CREATE VIEW goose_db_version_2 AS SELECT 1; DROP TABLE imports":                        "the table imports is missing, the view goose_db_version_2 was added",
-		"CREATE INDEX pets_name ON pets (name); CREATE TABLE notes (text)":                      "",
+		"DROP INDEX orders_live; CREATE INDEX orders_live ON orders (pet_id)":       "the index orders_live is another one",
+		"CREATE TRIGGER again AFTER INSERT ON orders BEGIN DELETE FROM orders; END": "the trigger again was added",
+		"DROP TABLE imports": "the table imports is missing",
+		"CREATE INDEX pets_name ON pets (name); CREATE TABLE notes (text); CREATE VIEW pets_view AS SELECT name FROM pets":                          "",
+		"CREATE TABLE notes (pet REFERENCES pets); INSERT INTO notes VALUES (7); CREATE TRIGGER on_notes AFTER INSERT ON notes BEGIN SELECT 1; END": "",
 		"ALTER TABLE pets ADD COLUMN price INTEGER":                                             "the table pets is another one",
 		"CREATE TABLE _litestream_lock (id INTEGER); CREATE TABLE _litestream_seq (id INTEGER)": "",
 		"ANALYZE": "",
-		"DELETE FROM goose_db_version WHERE version_id > 3":                                                                         "the schema is not that of version 3, the table api_keys is another one, the trigger orders_added was added, the trigger orders_updated was added, the trigger pets_added was added, the trigger pets_updated was added",
-		sqlitetest.ToVersion3 + "DROP TABLE imports; DROP TABLE unfinished_copy; DELETE FROM goose_db_version WHERE version_id > 1": "",
+		"DELETE FROM petstore_schema_version WHERE version_id > 3":                                                                         "the schema is not that of version 3, the table api_keys is another one, the trigger orders_added was added, the trigger orders_updated was added, the trigger pets_added was added, the trigger pets_updated was added",
+		sqlitetest.ToVersion3 + "DROP TABLE imports; DROP TABLE unfinished_copy; DELETE FROM petstore_schema_version WHERE version_id > 1": "",
 	} {
 		t.Run(statement, func(t *testing.T) {
 			t.Parallel()

@@ -126,8 +126,9 @@ func (r *replacement) checkPrevious(ctx context.Context) error {
 	r.exists = true
 	pool := storefile.OpenPool(r.path, storefile.ImmutablePragmas)
 	defer func() { _ = pool.Close() }()
-	if err := storefile.Identify(ctx, pool); errors.Is(err, storefile.ErrOtherProgram) {
-		return err
+	err = storefile.Identify(ctx, pool)
+	if tables, tablesErr := storefile.OtherTables(ctx, pool); err != nil && tablesErr == nil && (tables != "" || !errors.Is(err, storefile.ErrNoStore)) {
+		return storefile.ErrOtherProgram
 	}
 	return nil
 }

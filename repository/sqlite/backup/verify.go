@@ -14,6 +14,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/schema"
 	"example.com/petstore/repository/sqlite/internal/storefile"
@@ -39,6 +40,13 @@ func Verify(ctx context.Context, path string) (Contents, error) {
 		err = fmt.Errorf("verify %s: %w", path, sqlite.New(path).Remedy(err))
 	}
 	return contents, err
+}
+
+// Identity returns the identity of the store at path, which its backups have, too. It reads no WAL.
+func Identity(ctx context.Context, path string) (int64, error) {
+	pool := storefile.OpenPool(path, storefile.ImmutablePragmas)
+	defer func() { _ = pool.Close() }()
+	return storefile.Identity(ctx, pool)
 }
 
 func verify(ctx context.Context, path string) (c Contents, err error) {
@@ -72,7 +80,7 @@ func checkIntegrity(ctx context.Context, pool *sql.DB) error {
 		return fmt.Errorf("the database is damaged (%s): restore a backup that is intact", strings.ReplaceAll(result, "\n", " "))
 	}
 	var table string
-	err := pool.QueryRowContext(ctx, `SELECT "table" FROM pragma_foreign_key_check`).Scan(&table)
+	err := pool.QueryRowContext(ctx, `SELECT "table" FROM pragma_foreign_key_check WHERE "table" IN `+engine.Tables).Scan(&table)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -89,7 +97,8 @@ func countRecords(ctx context.Context, db gorm.ConnPool) (r Records, err error) 
 }
 
 // verifySchema returns an error unless a store has the tables and indexes that the migrations up to
-// its version create, and no triggers and views. An operator may have added tables and indexes.
+// its version create, and no other triggers. An operator may have added indexes, and tables of other programs
+// may be there.
 func verifySchema(ctx context.Context, pool *sql.DB, version int64) error {
 	memory := storefile.OpenPool("schema", url.Values{"mode": {"memory"}})
 	defer func() { _ = memory.Close() }()
@@ -116,7 +125,7 @@ func verifySchema(ctx context.Context, pool *sql.DB, version int64) error {
 		}
 	}
 	for object := range got {
-		if want[object] == "" && !strings.HasPrefix(object, "table ") && !strings.HasPrefix(object, "index ") {
+		if want[object] == "" && strings.HasPrefix(object, "trigger ") {
 			differences = append(differences, "the "+object+" was added")
 		}
 	}
@@ -127,11 +136,11 @@ func verifySchema(ctx context.Context, pool *sql.DB, version int64) error {
 	return fmt.Errorf("the schema is not that of version %d, %s: undo the change, or restore a backup without it", version, strings.Join(differences, ", "))
 }
 
-// readSchema returns the statements that create the objects of a database, such as "table pets",
-// except the tables of SQLite and goose. Their white space is normalized.
+// readSchema returns the statements that create the objects of a store, such as "table pets". Their
+// white space is normalized.
 func readSchema(ctx context.Context, pool *sql.DB) (map[string]string, error) {
 	rows, err := pool.QueryContext(ctx, `SELECT type || ' ' || name, sql FROM sqlite_schema WHERE sql IS NOT NULL
-		AND NOT (type = 'table' AND (name GLOB 'sqlite_*' OR name = 'goose_db_version'))`)
+		AND lower(tbl_name) IN `+engine.Tables+" AND name <> 'petstore_schema_version'") // whose statement is goose's
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,8 @@ its name when the copy is complete, verified and on disk. A file that exists is 
 overwritten.
 
 With --keep, write the copy to a file in FOLDER that is named after the time in UTC, then
-remove older backups from FOLDER, so that N are left.
+remove older backups of the same store from FOLDER, so that N are left. A backup belongs to the
+store whose identity it has, a number within both. Other files are not removed.
 
 Until then the copy is FILE.partial. If the process is killed, that is left; the next backup
 to the same FILE, or to FOLDER, removes it. Any file of that name is removed unless another
@@ -114,12 +115,17 @@ const backupLayout = "petstore-20060102T150405.000Z.db"
 
 var backupName = regexp.MustCompile(`^petstore-\d{8}T\d{6}\.\d{3}Z\.db$`)
 
-// backupToFolder writes a backup to a folder, then removes all but the latest keep backups
-// from it.
+// backupToFolder writes a backup to a folder, then removes all but the latest keep backups of the
+// same store from it.
 func (in *invocation) backupToFolder(ctx context.Context, folder string, keep int) error {
 	name := clock().Format(backupLayout)
 	if err := in.backup(ctx, filepath.Join(folder, name)); err != nil {
 		return err
+	}
+	store, err := backup.Identity(ctx, filepath.Join(folder, name))
+	if err != nil {
+		in.report("no older backup was removed: %v", err)
+		return nil
 	}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -133,7 +139,9 @@ func (in *invocation) backupToFolder(ctx context.Context, folder string, keep in
 		case isPartial:
 			_ = removeLeftover(path) // returns an error if another process is writing it
 		default:
-			older = append(older, path)
+			if id, err := backup.Identity(ctx, path); err == nil && id == store {
+				older = append(older, path)
+			}
 		}
 	}
 	for _, path := range older[:max(0, len(older)-keep+1)] {

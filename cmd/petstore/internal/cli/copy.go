@@ -29,7 +29,8 @@ file. Without --from or without --to, it is the store of the settings.
 
 The target is created; it must be empty. Stop the service first: copy returns an error while
 a process has the source or the target open. With --snapshot it copies the source as it is
-now, also while the service runs; what is written later is not in the target.
+now, also while the service runs; what is written later is not in the target. Tables of other
+programs beside those of the source are not copied; copy prints their names.
 
 At the end, copy reads both stores and compares the number of rows and the SHA-256 of each
 table. If it fails, is interrupted or killed, the target is an unfinished copy, on which the
@@ -97,6 +98,9 @@ func (in *invocation) copy(ctx context.Context, from, to engine.Engine, snapshot
 	for _, table := range result.Tables {
 		rows += table.Rows
 		tables += fmt.Sprintf("\n%s: %d rows, SHA-256 %x in both", table.Name, table.Rows, table.SHA256)
+	}
+	if result.OtherTables != "" {
+		tables += "\nnot copied, because they are of another program: " + result.OtherTables
 	}
 	return in.printResult("copied %d rows from %s to %s in %s%s", rows, from, to, time.Since(start).Round(time.Millisecond), tables)
 }

@@ -36,7 +36,8 @@ func newKeysCreate(in *invocation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create --name NAME",
 		Short: "Create an API key and print it",
-		Long:  "Create an API key and print it on standard output. It is shown only once.",
+		Long: `Create an API key and print it on standard output. It is shown only once. Standard error has
+its id.`,
 		Example: `  petstore keys create --name till-1
   petstore keys create --name auditor --expires 90d
   petstore keys create --name public-page --read-only`,
@@ -47,7 +48,8 @@ func newKeysCreate(in *invocation) *cobra.Command {
 				if readOnly {
 					create = keys.CreateReadOnly
 				}
-				return in.printKey(create(cmd.Context(), name, lifetime))
+				secret, err := create(cmd.Context(), name, lifetime)
+				return in.printKey(cmd.Context(), keys, 0, secret, err)
 			})
 		},
 	}
@@ -144,33 +146,12 @@ after the overlap. Standard error says when, and the id of the new key.`,
 			ctx := cmd.Context()
 			return in.withKeys(ctx, mustExist, func(keys *usecase.Keys) error {
 				secret, err := keys.Rotate(ctx, id, overlap)
-				if err := in.printKey(secret, err); err != nil {
-					return err
-				}
-				return in.reportRotation(ctx, keys, id, secret)
+				return in.printKey(ctx, keys, id, secret, err)
 			})
 		},
 	}
 	cmd.Flags().Func("overlap", "revoke the old key after `DURATION`, such as 24h or 7d (default 24h)", durationFlag(&overlap, 0))
 	return cmd
-}
-
-// reportRotation reports the id of the new key and when the old one is revoked.
-func (in *invocation) reportRotation(ctx context.Context, keys *usecase.Keys, id int64, secret string) error {
-	all, err := keys.List(ctx)
-	if err != nil {
-		return err
-	}
-	var revokedAt *time.Time
-	for _, key := range all {
-		if key.ID == id {
-			revokedAt = key.RevokedAt
-		}
-		if hash, _ := apikey.HashOf(secret); key.Hash == hash {
-			in.report("the new API key has the id %d; the old one, %d, is revoked at %s", key.ID, id, formatTime(revokedAt))
-		}
-	}
-	return nil
 }
 
 func newKeysRevoke(in *invocation) *cobra.Command {
@@ -204,15 +185,26 @@ func (in *invocation) checkKeyOutput(*cobra.Command, []string) error {
 	return in.checkStdout(", so the key would be lost: redirect it to a terminal, a file or a pipe")
 }
 
-// printKey prints the secret of a key that was created, unless there is an error.
-func (in *invocation) printKey(secret string, err error) error {
+// printKey prints the secret of a key that was created, unless err, and reports its id, and when the
+// key with the id replaced, which is 0 for none, is revoked.
+func (in *invocation) printKey(ctx context.Context, keys *usecase.Keys, replaced int64, secret string, err error) error {
 	if err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintln(in.Stdout, secret); err != nil {
 		return serve.KeyNotPrinted(err)
 	}
-	return nil
+	all, err := keys.List(ctx)
+	revocation := ""
+	for _, key := range all { // the new one is the last
+		if key.ID == replaced {
+			revocation = fmt.Sprintf("; the old one, %d, is revoked at %s", key.ID, formatTime(key.RevokedAt))
+		}
+		if hash, _ := apikey.HashOf(secret); key.Hash == hash {
+			in.report("the new API key has the id %d%s", key.ID, revocation)
+		}
+	}
+	return err
 }
 
 // keyIDArg is a cobra.PositionalArgs that sets id to the only argument, the id of a key. Its

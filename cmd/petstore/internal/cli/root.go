@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,7 +143,16 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	if names := parent.SuggestionsFor(name); len(names) > 0 {
 		text += "; did you mean " + strings.Join(names, " or ") + "?"
 	}
-	return errors.New(text)
+	return cmp.Or(checkNoDSN(name), errors.New(text))
+}
+
+// checkNoDSN returns an error if text, an argument or the error of a flag, has a connection string, which messages
+// must not repeat.
+func checkNoDSN(text string) error {
+	if config.LooksLikeDSN(text) {
+		return errors.New("the command line has what looks like a connection string in the wrong place: set database.dsn to it, or name another file")
+	}
+	return nil
 }
 
 // noArgs is a cobra.PositionalArgs that accepts no argument. Its error repeats none, which may
@@ -165,8 +175,11 @@ func oneArg(missing string) cobra.PositionalArgs {
 	}
 }
 
-// atMostOneArg is a cobra.PositionalArgs that accepts one argument or none.
+// atMostOneArg is a cobra.PositionalArgs that accepts one argument or none. It rejects a connection string.
 func atMostOneArg(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		return checkNoDSN(args[0])
+	}
 	if len(args) > 1 {
 		return fmt.Errorf("%s accepts one argument, not %d: quote one that contains spaces", cmd.CommandPath(), len(args))
 	}
@@ -191,5 +204,5 @@ func flagError(cmd *cobra.Command, err error) error {
 	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
 		return unknownCommand(cmd, args[0])
 	}
-	return err
+	return cmp.Or(checkNoDSN(err.Error()), err)
 }

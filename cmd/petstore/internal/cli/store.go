@@ -78,6 +78,8 @@ func (in *invocation) withStore(ctx context.Context, o repository.Options, fn fu
 		return err
 	}
 	switch schema := store.Schema(); {
+	case schema.Created && schema.OtherTables != "":
+		in.report("created the store %s beside the tables of another program: %s", storeName(d, e), schema.OtherTables)
 	case schema.Created:
 		in.report("created the store %s", storeName(d, e))
 	case schema.Previous != schema.Version:

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -22,7 +23,7 @@ import (
 // listenPublic opens the listener for API clients, with the connection limit and the TLS
 // certificate of the settings.
 func listenPublic(ctx context.Context, settings config.Server, log *zap.Logger) (net.Listener, error) {
-	listener, err := listen(ctx, "server.address", settings.Address)
+	listener, err := listen(ctx, "server.address", settings.Address, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -45,13 +46,17 @@ func listenPublic(ctx context.Context, settings config.Server, log *zap.Logger) 
 }
 
 // listen opens a TCP listener on the address of a setting. It returns nil for an empty
-// address. An error names the setting.
-func listen(ctx context.Context, setting, address string) (net.Listener, error) {
+// address. An error names the setting. public is the address of server.address, or nil.
+func listen(ctx context.Context, setting, address string, public net.Addr) (net.Listener, error) {
 	if address == "" {
 		return nil, nil
 	}
+	_, port, _ := net.SplitHostPort(address)
 	var listenConfig net.ListenConfig
 	listener, err := listenConfig.Listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) && public != nil && strings.HasSuffix(public.String(), ":"+port) {
+		return nil, fmt.Errorf("%s: %s overlaps with server.address, %s: set another port", setting, address, public)
+	}
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("%s: %s is already in use: stop the process that uses it or set another address", setting, address)
 	}

@@ -63,7 +63,7 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 		return err
 	}
 	defer listener.Close()
-	admin, err := listen(ctx, "admin.address", settings.Admin.Address)
+	admin, err := listen(ctx, "admin.address", settings.Admin.Address, listener.Addr())
 	if err != nil {
 		return err
 	}
@@ -142,8 +142,8 @@ func newPublicHandler(service *petstore.Service, health *server.Health, settings
 // checkTimeout is how long the start of the service waits for the checks of logServing.
 const checkTimeout = 5 * time.Second
 
-// logServing logs that the service serves, and warnings if acknowledged writes could be lost in a
-// failover of the database server, or if no API key is valid.
+// logServing logs that the service serves, whether acknowledged writes could be lost in a failover of
+// the database server, which is a warning if they must not, and a warning if no API key is valid.
 func (o Options) logServing(ctx context.Context, settings config.Config, service *petstore.Service, address net.Addr, log *zap.Logger) {
 	store := service.Store()
 	fields := []zap.Field{
@@ -158,7 +158,11 @@ func (o Options) logServing(ctx context.Context, settings config.Config, service
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	if err := store.CheckSynchronous(ctx); err != nil {
-		log.Warn("the database server has no synchronous standby", zap.Error(err), zap.Bool("required", settings.Database.RequireSynchronous))
+		level := zap.InfoLevel // a server without a standby is the ordinary case
+		if settings.Database.RequireSynchronous {
+			level = zap.WarnLevel
+		}
+		log.Log(level, "the database server has no synchronous standby", zap.Error(err))
 	}
 	if !o.FirstKey {
 		o.warnWithoutKey(ctx, service.Keys(), log)

@@ -4,6 +4,7 @@ package telemetry
 import (
 	"bytes"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,7 +29,7 @@ func NewLogger(settings config.Log, out io.Writer, metrics prometheus.Registerer
 	format.EncodeTime = func(t time.Time, to zapcore.PrimitiveArrayEncoder) { zapcore.RFC3339NanoTimeEncoder(t.UTC(), to) }
 	format.EncodeDuration = zapcore.SecondsDurationEncoder
 	encoder := zapcore.NewJSONEncoder(format)
-	if settings.Format == "console" {
+	if strings.EqualFold(settings.Format, "console") {
 		format.EncodeLevel = zapcore.CapitalLevelEncoder
 		format.EncodeDuration = zapcore.StringDurationEncoder
 		encoder = zapcore.NewConsoleEncoder(format)

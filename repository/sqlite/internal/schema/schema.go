@@ -15,6 +15,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/schemaversion"
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
@@ -28,7 +29,13 @@ func Migrate(ctx context.Context, db *sql.DB) (engine.Schema, error) {
 
 // migrate migrates the schema with the files of fsys.
 func migrate(ctx context.Context, db *sql.DB, fsys fs.FS) (schema engine.Schema, err error) {
-	provider, err := newProvider(db, fsys)
+	if err = storefile.Identify(ctx, db); err == nil {
+		err = schemaversion.TakeOver(ctx, db, goose.DialectSQLite3)
+	}
+	if err != nil && !errors.Is(err, storefile.ErrNoStore) {
+		return schema, err
+	}
+	provider, err := schemaversion.NewProvider(goose.DialectSQLite3, db, fsys)
 	if err != nil {
 		return schema, err
 	}
@@ -37,6 +44,9 @@ func migrate(ctx context.Context, db *sql.DB, fsys fs.FS) (schema engine.Schema,
 	// Processes that start at the same time migrate a file together: one of them commits
 	// each migration, and the others read the version again.
 	for err == nil && current != latest {
+		if err = storefile.EnsureIdentity(ctx, db); err != nil {
+			break
+		}
 		before := current
 		applied, upErr := provider.UpByOne(ctx)
 		schema.Created = schema.Created || upErr == nil && applied.Source.Version == 1
@@ -45,20 +55,15 @@ func migrate(ctx context.Context, db *sql.DB, fsys fs.FS) (schema engine.Schema,
 		}
 	}
 	schema.Version = current
-	return schema, err
-}
-
-func newProvider(db *sql.DB, fsys fs.FS) (*goose.Provider, error) {
-	files, err := fs.Sub(fsys, "migrations")
-	if err != nil {
-		return nil, err
+	if err == nil {
+		schema.OtherTables, err = storefile.OtherTables(ctx, db)
 	}
-	return goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
+	return schema, err
 }
 
 // Create applies the migrations up to a version to an empty database.
 func Create(ctx context.Context, db *sql.DB, version int64) error {
-	provider, err := newProvider(db, migrations)
+	provider, err := schemaversion.NewProvider(goose.DialectSQLite3, db, migrations)
 	if err == nil {
 		_, err = provider.UpTo(ctx, version)
 	}
@@ -92,8 +97,7 @@ func Check(ctx context.Context, db *sql.DB, migrate bool) (int64, error) {
 	if err := storefile.Identify(ctx, db); err != nil {
 		return 0, err
 	}
-	var version sql.NullInt64
-	err := db.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&version)
+	version, err := schemaversion.Read(ctx, db, goose.DialectSQLite3)
 	if err == nil && !version.Valid { // the file was truncated
 		err = sqlite3.Error{Code: sqlite3.ErrCorrupt}
 	}

@@ -27,9 +27,9 @@ func TestMigrateReportsCreationWhenAnotherProcessAppliesTheRest(t *testing.T) {
 	got, err := migrate(t.Context(), db, fstest.MapFS{
 		"migrations/00001_first.sql": {Data: []byte("-- +goose Up\nCREATE TABLE first (id INTEGER);\n")},
 		"migrations/00002_second.sql": {Data: []byte("-- +goose NO TRANSACTION\n-- +goose Up\n" +
-			"INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, TRUE);\nSELECT * FROM missing;\n")},
+			"INSERT INTO petstore_schema_version (version_id, is_applied) VALUES (2, TRUE);\nSELECT * FROM missing;\n")},
 	})
-	storetest.Equal(t, "the schema", engine.Schema{Version: 2, Created: true}, got, err)
+	storetest.Equal(t, "the schema", engine.Schema{Version: 2, Created: true, OtherTables: "first"}, got, err)
 }
 
 // A released migration must not be changed: stores exist that it has migrated.
@@ -43,7 +43,7 @@ func TestMigrationsCreateTheSchemaOfEachVersion(t *testing.T) {
 		check(t, err)
 		defer func() { check(t, db.Close()) }()
 		check(t, Create(t.Context(), db, int64(version+1)))
-		rows, err := db.QueryContext(t.Context(), "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY name")
+		rows, err := db.QueryContext(t.Context(), "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT IN ('sqlite_sequence', 'petstore_schema_version') ORDER BY name")
 		check(t, err)
 		defer rows.Close()
 		fmt.Fprintf(&got, "-- version %d\n", version+1)

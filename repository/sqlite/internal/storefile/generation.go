@@ -5,6 +5,7 @@ package storefile
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -153,4 +154,24 @@ func WriteGeneration(ctx context.Context, db gorm.ConnPool, previous int64) erro
 	_, err := db.ExecContext(ctx, "DELETE FROM sqlite_sequence WHERE name IN (?, ?); INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?), (?, ?)",
 		currentGeneration, previousGeneration, currentGeneration, rand.Int64(), previousGeneration, previous) //nolint:gosec // no secret
 	return err
+}
+
+// identityRow is the name of a row of sqlite_sequence with a random number, which a store and its backups
+// have.
+const identityRow = "store_identity"
+
+// EnsureIdentity gives a store its identity, unless it has one.
+func EnsureIdentity(ctx context.Context, db *sql.DB) error {
+	_, err := db.ExecContext(ctx, "INSERT INTO sqlite_sequence (name, seq) SELECT ?1, ?2 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)",
+		identityRow, rand.Int64()) //nolint:gosec // no secret
+	return err
+}
+
+// Identity returns the identity of a store, or of a backup.
+func Identity(ctx context.Context, db *sql.DB) (id int64, err error) {
+	err = db.QueryRowContext(ctx, "SELECT seq FROM sqlite_sequence WHERE name = ?", identityRow).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = errors.New("the store has no identity yet: run petstore migrate up")
+	}
+	return id, err
 }

@@ -30,6 +30,7 @@ import (
 	"strings"
 	"sync"
 
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/folder"
 )
 
@@ -59,19 +60,30 @@ func Check(ctx context.Context, path string, create bool) error {
 	return CheckWAL(ctx, path)
 }
 
-// Identify returns nil for a store, ErrNoStore for an empty database and ErrOtherProgram for any
-// other. It runs one statement, so that it sees all or nothing of a store that is being created.
+// Identify returns nil for a store, ErrNoStore for a database in which one can be created, and
+// ErrOtherProgram or an engine.OtherTableError for any other. It runs one statement, so that it sees all or
+// nothing of a store that is being created.
 func Identify(ctx context.Context, pool *sql.DB) error {
-	var id, tables int // without the tables of the migrations
-	err := pool.QueryRowContext(ctx, `SELECT application_id, (SELECT count(*) FROM sqlite_schema
-		WHERE name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose_%') FROM pragma_application_id`).Scan(&id, &tables)
+	var id int
+	var table string // but the one that is created before the others
+	err := pool.QueryRowContext(ctx, `SELECT application_id, (SELECT coalesce(min(name), '') FROM sqlite_schema
+		WHERE lower(name) IN `+engine.Tables+` AND name <> 'petstore_schema_version') FROM pragma_application_id`).Scan(&id, &table)
 	switch {
 	case err != nil || id == applicationID:
 		return err
-	case id != 0 || tables != 0:
+	case id != 0:
 		return ErrOtherProgram
+	case table != "":
+		return engine.OtherTableError(table)
 	}
 	return ErrNoStore
+}
+
+// OtherTables returns the names of the tables of other programs, see engine.Schema.
+func OtherTables(ctx context.Context, pool *sql.DB) (tables string, err error) {
+	err = pool.QueryRowContext(ctx, `SELECT coalesce(group_concat(name, ', '), '') FROM (SELECT name FROM sqlite_schema WHERE type = 'table'
+		AND name NOT GLOB 'sqlite_*' AND name <> 'goose_db_version' AND lower(name) NOT IN `+engine.Tables+` ORDER BY name)`).Scan(&tables)
+	return tables, err
 }
 
 // walPath returns the path of the WAL of a file.

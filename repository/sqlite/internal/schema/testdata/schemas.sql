@@ -9,12 +9,6 @@ CREATE TABLE api_keys (
     revoked_at   INTEGER,
     last_used_at INTEGER
 ) STRICT;
-CREATE TABLE goose_db_version (
-		id INTEGER PRIMARY KEY AUTOINCREMENT,
-		version_id INTEGER NOT NULL,
-		is_applied INTEGER NOT NULL,
-		tstamp TIMESTAMP DEFAULT (datetime('now'))
-	);
 CREATE TABLE idempotency_keys (
     caller      TEXT    NOT NULL,
     value       TEXT    NOT NULL,
@@ -52,12 +46,6 @@ CREATE TABLE api_keys (
     revoked_at   INTEGER,
     last_used_at INTEGER
 ) STRICT;
-CREATE TABLE goose_db_version (
-		id INTEGER PRIMARY KEY AUTOINCREMENT,
-		version_id INTEGER NOT NULL,
-		is_applied INTEGER NOT NULL,
-		tstamp TIMESTAMP DEFAULT (datetime('now'))
-	);
 CREATE TABLE idempotency_keys (
     caller      TEXT    NOT NULL,
     value       TEXT    NOT NULL,
@@ -101,12 +89,6 @@ CREATE TABLE api_keys (
     revoked_at   INTEGER,
     last_used_at INTEGER
 ) STRICT;
-CREATE TABLE goose_db_version (
-		id INTEGER PRIMARY KEY AUTOINCREMENT,
-		version_id INTEGER NOT NULL,
-		is_applied INTEGER NOT NULL,
-		tstamp TIMESTAMP DEFAULT (datetime('now'))
-	);
 CREATE TABLE idempotency_keys (
     caller      TEXT    NOT NULL,
     value       TEXT    NOT NULL,
@@ -153,12 +135,6 @@ CREATE TABLE api_keys (
     revoked_at   INTEGER,
     last_used_at INTEGER
 , read_only INTEGER NOT NULL DEFAULT 0 CHECK (read_only IN (0, 1))) STRICT;
-CREATE TABLE goose_db_version (
-		id INTEGER PRIMARY KEY AUTOINCREMENT,
-		version_id INTEGER NOT NULL,
-		is_applied INTEGER NOT NULL,
-		tstamp TIMESTAMP DEFAULT (datetime('now'))
-	);
 CREATE TABLE idempotency_keys (
     caller      TEXT    NOT NULL,
     value       TEXT    NOT NULL,
@@ -217,12 +193,6 @@ CREATE TABLE changes (
     created_at  INTEGER,
     updated_at  INTEGER
 ) STRICT;
-CREATE TABLE goose_db_version (
-		id INTEGER PRIMARY KEY AUTOINCREMENT,
-		version_id INTEGER NOT NULL,
-		is_applied INTEGER NOT NULL,
-		tstamp TIMESTAMP DEFAULT (datetime('now'))
-	);
 CREATE TABLE idempotency_keys (
     caller      TEXT    NOT NULL,
     value       TEXT    NOT NULL,
@@ -302,12 +272,6 @@ CREATE TABLE changes (
     created_at  INTEGER,
     updated_at  INTEGER
 ) STRICT;
-CREATE TABLE goose_db_version (
-		id INTEGER PRIMARY KEY AUTOINCREMENT,
-		version_id INTEGER NOT NULL,
-		is_applied INTEGER NOT NULL,
-		tstamp TIMESTAMP DEFAULT (datetime('now'))
-	);
 CREATE TABLE idempotency_keys (
     caller      TEXT    NOT NULL,
     value       TEXT    NOT NULL,

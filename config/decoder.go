@@ -1,0 +1,56 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/spf13/viper"
+)
+
+var errFormat = errors.New("its name must end in .yaml, .yml, .toml or .json")
+
+// decoders implements viper.DecoderRegistry. Each decoder rejects a file that has a key twice.
+type decoders struct{ *viper.DefaultCodecRegistry }
+
+func (d decoders) Decoder(format string) (viper.Decoder, error) {
+	switch format {
+	case "json":
+		return decoder(func(text []byte, values map[string]any) error { return json.Unmarshal(text, &values) }), nil
+	case "toml", "yaml", "yml":
+		codec, err := d.DefaultCodecRegistry.Decoder(format)
+		return decoder(codec.Decode), err
+	}
+	return nil, errFormat
+}
+
+type decoder func(text []byte, values map[string]any) error
+
+// Decode implements viper.Decoder. Viper would use any of the keys that differ in case alone.
+func (d decoder) Decode(text []byte, values map[string]any) error {
+	if err := d(text, values); err != nil {
+		return err
+	}
+	count := map[string]int{}
+	countKeys(count, values, "")
+	maps.DeleteFunc(count, func(_ string, n int) bool { return n == 1 })
+	if len(count) > 0 {
+		twice := slices.Sorted(maps.Keys(count))
+		return fmt.Errorf("%s is there more than once, since upper and lower case are the same: keep one", nameOf(twice[0]))
+	}
+	return nil
+}
+
+// countKeys counts the keys of sections and settings as viper compares them, with the keys of their sections.
+func countKeys(count map[string]int, values map[string]any, section string) {
+	for key, value := range values {
+		key = strings.ToLower(section + key)
+		count[key]++
+		if values, ok := value.(map[string]any); ok {
+			countKeys(count, values, key+".")
+		}
+	}
+}
