@@ -44,7 +44,7 @@ func TestServerServesAndStopsWhileItsLogBlocks(t *testing.T) {
 			var dropped []string
 			harness.EventuallyWithin(t, harness.CommandTimeout, "a log line was dropped", func() bool {
 				for range 1000 {
-					s.WantStatus(t, "/livez", http.StatusOK)
+					s.WantStatus(t, "/none", http.StatusNotFound)
 				}
 				_, metrics := harness.Get(t, "http://"+admin+"/metrics")
 				dropped = count.FindStringSubmatch(metrics)
