@@ -109,15 +109,12 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 		s.sharedOrders = newSharedReads(db, pool, many, func() row[domain.Order] { return &orderModel{} })
 	}
 	s.versions = freshness.New(database)
-	if err := s.versions.Poll(); err != nil {
-		return nil, err
-	}
 	if s.keys, err = newKeyCache(keys{s.reads}, s.versions); err != nil {
 		return nil, err
 	}
 	clock := &claimClock{}
 	s.queue = groupcommit.NewQueue(database, groupcommit.Options{
-		Poll: s.versions.Poll, PollInterval: freshness.PollInterval, Commit: s.versions.Commit, Observe: o.ObserveCommit,
+		Commit: s.versions.Commit, Observe: o.ObserveCommit,
 	}, func(tx *groupcommit.Tx) *transaction {
 		inTx := db.Session(&gorm.Session{NewDB: true, Context: context.Background()}) // the Context makes it a Statement of its own
 		inTx.Statement.ConnPool = sqltrace.Pool(tx, o.TracerProvider)

@@ -57,16 +57,15 @@ func (w wrapped) Open(ctx context.Context, o engine.Options) (engine.Database, e
 
 // checking returns an engine whose databases check before a read.
 func checking(e engine.Engine, poll func() (engine.Changes, error)) engine.Engine {
-	return wrapped{e, func(d engine.Database) engine.Database { return polledDatabase{d, true, poll} }}
+	return wrapped{e, func(d engine.Database) engine.Database { return polledDatabase{d, poll} }}
 }
 
 type polledDatabase struct {
 	engine.Database
-	checksBeforeRead bool
-	poll             func() (engine.Changes, error)
+	poll func() (engine.Changes, error)
 }
 
-func (d polledDatabase) ChecksBeforeRead() bool { return d.checksBeforeRead }
+func (polledDatabase) PollInterval() time.Duration { return 0 }
 
 func (d polledDatabase) PollChanges(context.Context) (engine.Changes, error) { return d.poll() }
 
@@ -145,19 +144,10 @@ func TestOpenRejectsMaxStalenessOfMoreThanFiveSeconds(t *testing.T) {
 	storetest.WantMessage(t, "Open", err, ": the option MaxStaleness is 5.000000001s: use 0s to 5s")
 }
 
-func TestOpenReturnsTheFailureOfTheFirstPollAndTheEndOfItsContext(t *testing.T) {
+func TestOpenReturnsTheEndOfItsContext(t *testing.T) {
 	t.Parallel()
-	for want, change := range map[error]func(engine.Database, context.CancelFunc) engine.Database{
-		errFailure: func(d engine.Database, _ context.CancelFunc) engine.Database { return polledDatabase{d, false, failed} },
-		context.Canceled: func(d engine.Database, cancel context.CancelFunc) engine.Database {
-			cancel()
-			return d
-		},
-	} {
-		ctx, cancel := context.WithCancel(t.Context())
-		e := wrapped{newEngine(t), func(d engine.Database) engine.Database { return change(d, cancel) }}
-		_, err := repository.Open(ctx, e, repository.Options{Migrate: true})
-		storetest.WantError(t, "Open", err, want)
-		cancel()
-	}
+	ctx, cancel := context.WithCancel(t.Context())
+	e := wrapped{newEngine(t), func(d engine.Database) engine.Database { cancel(); return d }}
+	_, err := repository.Open(ctx, e, repository.Options{Migrate: true})
+	storetest.WantError(t, "Open", err, context.Canceled)
 }

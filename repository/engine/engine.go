@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"gorm.io/gorm"
 )
@@ -81,8 +82,8 @@ func CheckSchemaVersion(current int64, migrate bool) error {
 	return nil
 }
 
-// A Database is an open database. One goroutine calls Begin, the methods of a Tx and, unless
-// ChecksBeforeRead, PollChanges; the other methods are safe for concurrent use.
+// A Database is an open database. It is safe for concurrent use, but one goroutine at a time calls Begin
+// and the methods of a Tx, and one calls PollChanges, also during a transaction.
 type Database interface {
 	// Dialector returns GORM's dialector on a connection pool.
 	Dialector(pool gorm.ConnPool) gorm.Dialector
@@ -92,16 +93,15 @@ type Database interface {
 	// interrupted when the client disconnects. The CancelFunc may interrupt it.
 	ReadContext(ctx context.Context) (context.Context, context.CancelFunc)
 	// Begin starts a transaction. Until it ends, no other connection and no other process
-	// can write. Begin waits for other writers, for a limited time.
+	// can write. Begin waits for other writers, for a limited time and until the deadline of ctx.
 	Begin(ctx context.Context) (Tx, error)
-	// PollChanges returns the changes that other processes, or any if ChecksBeforeRead, have
-	// committed since the last call. An engine that cannot distinguish them returns all. It may
-	// also save commits that it finds in danger, such as those of a WAL that was removed.
+	// PollChanges returns the changes that other processes have committed since the last call. An
+	// engine that cannot distinguish them, or does not know, returns all.
 	PollChanges(ctx context.Context) (Changes, error)
-	// ChecksBeforeRead reports whether PollChanges is to be called before a cache is used, by
-	// one goroutine at a time, also during a transaction. Otherwise the goroutine that runs
-	// the transactions calls it, in each transaction and at an interval.
-	ChecksBeforeRead() bool
+	// PollInterval returns how long a cache may use what PollChanges has returned, which may miss
+	// the commits of the same time before the call. If it is zero, PollChanges is called before each use of a
+	// cache, misses nothing, and also returns the changes of this process.
+	PollInterval() time.Duration
 	// InsertPets inserts rows and sets their ids, which increase in the order of the rows.
 	InsertPets(ctx context.Context, tx gorm.ConnPool, pets []Pet) error
 	// FindClaims returns the claims with the Caller and the Value of each of keys, nil for a key

@@ -13,20 +13,13 @@ import (
 	"example.com/petstore/repository/sharedquery"
 )
 
-const (
-	// PollInterval is how often Poll is to be called.
-	PollInterval = 30 * time.Millisecond
-	// maxPollAge is how long the numbers may miss the commits of other processes: the API promises
-	// that a list is at most 100 ms old.
-	maxPollAge = 3 * PollInterval
-)
-
 // Versions are numbers that increase with the commits of this process and, as far as they are known,
-// of others. They are safe for concurrent use, except Poll. Close must be called.
+// of others. They are safe for concurrent use. Close must be called.
 type Versions struct {
 	database engine.Database
-	checks   *sharedquery.Query[struct{}, struct{}, struct{}] // nil if Poll notices the commits of other processes
-	checked  atomic.Pointer[time.Time]                        // the numbers include all commits before, nil for none
+	interval time.Duration // see engine.Database.PollInterval
+	checks   *sharedquery.Query[struct{}, struct{}, struct{}]
+	checked  atomic.Pointer[time.Time] // when the last check began, nil before
 
 	added   number // of the commits that inserted records of lists
 	changed number // of the commits that updated records of lists
@@ -47,23 +40,17 @@ func (n *number) load() uint64 {
 	return n.value.Load()
 }
 
-// New returns the versions of a database. Poll must be called before they are used.
+// New returns the versions of a database.
 func New(database engine.Database) *Versions {
-	v := &Versions{database: database}
-	if database.ChecksBeforeRead() {
-		v.checks = sharedquery.New(func(ctx context.Context, _ struct{}, all []struct{}) ([]struct{}, error) {
-			return all, v.check(ctx)
-		})
-	}
+	v := &Versions{database: database, interval: database.PollInterval()}
+	v.checks = sharedquery.New(func(ctx context.Context, _ struct{}, all []struct{}) ([]struct{}, error) {
+		return all, v.check(ctx)
+	})
 	return v
 }
 
 // Close ends the use of the database. Later calls of Refresh that need it return an error.
-func (v *Versions) Close() {
-	if v.checks != nil {
-		v.checks.Close()
-	}
-}
+func (v *Versions) Close() { v.checks.Close() }
 
 // Lists returns the numbers of the commits that inserted records of lists and that updated them.
 func (v *Versions) Lists() (added, changed uint64) { return v.added.load(), v.changed.load() }
@@ -71,27 +58,22 @@ func (v *Versions) Lists() (added, changed uint64) { return v.added.load(), v.ch
 // Keys returns the number of the commits that inserted or updated API keys.
 func (v *Versions) Keys() uint64 { return v.keys.load() }
 
-// MaxAge returns the age that a commit has at most that the numbers do not include after a call of
-// Refresh with maxAge: that, or maxPollAge unless the engine checks before a read.
+// MaxAge returns how far behind the commits of other processes the numbers may be after Refresh(maxAge):
+// maxAge, or twice the engine's PollInterval if that is not zero.
 func (v *Versions) MaxAge(maxAge time.Duration) time.Duration {
-	if v.checks == nil {
-		return maxPollAge
+	if v.interval > 0 {
+		return 2 * v.interval
 	}
 	return maxAge
 }
 
-// Refresh returns nil when the numbers include all commits that are older than maxAge, at least if
-// the engine checks before a read (engine.Database.ChecksBeforeRead). Otherwise they include those
-// that are older than maxPollAge, and Refresh returns immediately.
+// Refresh increases the numbers for the commits of other processes, so that they are behind by MaxAge(maxAge) at
+// most. After an error, which the end of ctx may be, they may be further behind.
 func (v *Versions) Refresh(ctx context.Context, maxAge time.Duration) error {
-	maxAge = v.MaxAge(maxAge)
-	if last := v.checked.Load(); last != nil && time.Since(*last) < maxAge {
-		return nil
+	if v.interval > 0 {
+		maxAge = v.interval
 	}
-	if v.checks == nil { // Poll waits for the disk or for a lock, but others may commit
-		now := time.Now() //nolint:forbidigo // compared with an age
-		v.increase(engine.AllChanges)
-		v.checked.Store(&now)
+	if last := v.checked.Load(); last != nil && time.Since(*last) < maxAge {
 		return nil
 	}
 	_, err := v.checks.Do(ctx, struct{}{}, struct{}{})
@@ -103,7 +85,7 @@ func (v *Versions) Refresh(ctx context.Context, maxAge time.Duration) error {
 func (v *Versions) Commit(c engine.Changes, commit func() error) error {
 	numbers := v.numbers(c)
 	for _, n := range numbers {
-		n.committing.Store(v.checks == nil) // else Refresh knows the changes that are visible
+		n.committing.Store(v.interval > 0) // else Refresh knows the changes that are visible
 	}
 	defer func() {
 		for _, n := range numbers {
@@ -133,19 +115,6 @@ func (v *Versions) numbers(c engine.Changes) (changed []*number) {
 		changed = append(changed, &v.keys)
 	}
 	return changed
-}
-
-// Poll increases the numbers for the commits of other processes, unless Refresh does. It must be
-// called on the goroutine that runs the transactions, in each transaction and at PollInterval.
-func (v *Versions) Poll() error {
-	if v.checks != nil {
-		return nil
-	}
-	err := v.check(context.Background())
-	if err != nil {
-		v.increase(engine.AllChanges)
-	}
-	return err
 }
 
 // check increases the numbers for the commits since the last check.

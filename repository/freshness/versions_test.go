@@ -19,13 +19,13 @@ var errFailed = errors.New("failure")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A database is an engine.Database of which only PollChanges and ChecksBeforeRead are used.
+// A database is an engine.Database of which only PollChanges and PollInterval are used.
 type database struct {
 	engine.Database
-	checksBeforeRead bool
-	changes          engine.Changes // that PollChanges returns
-	err              error
-	polls            int
+	interval time.Duration
+	changes  engine.Changes // that PollChanges returns
+	err      error
+	polls    int
 }
 
 func (d *database) PollChanges(context.Context) (engine.Changes, error) {
@@ -33,7 +33,7 @@ func (d *database) PollChanges(context.Context) (engine.Changes, error) {
 	return d.changes, d.err
 }
 
-func (d *database) ChecksBeforeRead() bool { return d.checksBeforeRead }
+func (d *database) PollInterval() time.Duration { return d.interval }
 
 // newVersions returns versions that are closed when the test ends.
 func newVersions(t *testing.T, d database) (*freshness.Versions, *database) {
@@ -59,8 +59,8 @@ var allChanges = []engine.Changes{{}, {Added: true}, {Changed: true}, {Keys: tru
 func TestNumbersOfAPolledDatabaseIncreaseWithEachLoadDuringACommit(t *testing.T) {
 	t.Parallel()
 	for _, changes := range allChanges {
-		for checksBeforeRead, want := range map[bool]engine.Changes{false: changes, true: {}} {
-			v, _ := newVersions(t, database{checksBeforeRead: checksBeforeRead})
+		for interval, want := range map[time.Duration]engine.Changes{time.Hour: changes, 0: {}} {
+			v, _ := newVersions(t, database{interval: interval})
 			err := v.Commit(changes, func() error {
 				for range 2 {
 					storetest.Equal(t, fmt.Sprintf("increases during a commit of %+v", changes), want, increases(v, func() {}))
@@ -76,41 +76,33 @@ func TestNumbersOfAPolledDatabaseIncreaseWithEachLoadDuringACommit(t *testing.T)
 func TestChangesOfOthersIncreaseTheNumbers(t *testing.T) {
 	t.Parallel()
 	for _, want := range allChanges {
-		v, _ := newVersions(t, database{changes: want, checksBeforeRead: true})
+		v, _ := newVersions(t, database{changes: want})
 		storetest.Equal(t, "increases by Refresh", want, increases(v, func() { storetest.Check(t, v.Refresh(t.Context(), 0)) }))
-		v, d := newVersions(t, database{changes: want})
-		storetest.Equal(t, "increases by Poll", want, increases(v, func() { storetest.Check(t, v.Poll()) }))
-		d.err = errFailed
-		got := increases(v, func() { storetest.WantError(t, "Poll", v.Poll(), errFailed) })
-		storetest.Equal(t, "increases by a Poll that fails", engine.AllChanges, got)
 	}
 }
 
-// Nobody can poll during a slow checkpoint, but other processes can commit.
-func TestNumbersIncreaseWhileNobodyPolls(t *testing.T) {
+func TestPollsAreRepeatedAfterTheIntervalOfTheEngine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		v, _ := newVersions(t, database{})
-		want := func(name string, want engine.Changes) {
+		v, d := newVersions(t, database{interval: 45 * time.Millisecond})
+		want := func(name string, want int) {
 			t.Helper()
-			storetest.Equal(t, name, want, increases(v, func() { storetest.Check(t, v.Refresh(t.Context(), 0)) }))
+			storetest.Check(t, v.Refresh(t.Context(), time.Hour))
+			storetest.Equal(t, "the polls "+name, want, d.polls)
 		}
-		want("before the first poll", engine.AllChanges)
-		storetest.Check(t, v.Poll())
-		time.Sleep(89 * time.Millisecond) // of the clock of the test
-		want("89 ms after a poll", engine.Changes{})
+		want("at first", 1)
+		time.Sleep(44 * time.Millisecond) // of the clock of the test
+		want("44 ms later", 1)
 		time.Sleep(time.Millisecond)
-		want("90 ms after a poll", engine.AllChanges)
-		want("again", engine.Changes{}) // an entry since then is not older
-		time.Sleep(90 * time.Millisecond)
-		want("90 ms later", engine.AllChanges)
+		want("45 ms later", 2)
+		want("again", 2)
 		storetest.Equal(t, "MaxAge", 90*time.Millisecond, v.MaxAge(0))
 	})
 }
 
 func TestQueryThatBeganWithinMaxAgeCounts(t *testing.T) {
 	t.Parallel()
-	v, d := newVersions(t, database{checksBeforeRead: true})
+	v, d := newVersions(t, database{})
 	for i, step := range []struct {
 		maxAge    time.Duration
 		err       error // of a query

@@ -48,9 +48,6 @@ func (q *Queue[R, C]) tryCommit(batch []*pendingTx[R, C], withSavepoints bool) e
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
-	if err := q.options.Poll(); err != nil {
-		return err
-	}
 	b := batchTx[R, C]{Tx: &Tx{Tx: tx}, queue: q, withSavepoints: withSavepoints}
 	b.repositories = q.repositories(b.Tx)
 	ran, err := b.run(batch)

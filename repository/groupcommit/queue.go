@@ -43,10 +43,6 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Options are the options of NewQueue. All but Observe are required.
 type Options struct {
-	// Poll is called in each transaction and at PollInterval, on the goroutine that uses the
-	// transactions. Its error fails the transaction.
-	Poll         func() error
-	PollInterval time.Duration
 	// Commit calls a function that commits changes, and returns its error. No caller gets its result
 	// before.
 	Commit func(_ engine.Changes, commit func() error) error
@@ -189,14 +185,10 @@ func (q *Queue[R, C]) run() {
 		}
 		close(q.stopped)
 	}()
-	ticker := time.NewTicker(q.options.PollInterval)
-	defer ticker.Stop()
 	for {
 		select {
 		case first := <-q.queue:
 			q.commitAndReply(q.gather(first))
-		case <-ticker.C:
-			_ = q.options.Poll()
 		case <-q.closing.Done():
 			for len(q.queue) > 0 {
 				q.commitAndReply(q.gather(<-q.queue))

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -70,8 +69,6 @@ type testQueue struct {
 	*groupcommit.Queue[names, string]
 	database database
 
-	polls     int              // the calls of Poll
-	pollError error            // that Poll returns
 	batches   []int            // the numbers of functions that shared a commit, before their callers return
 	committed []engine.Changes // of the commits
 	created   [][]string       // the names of the creations that ran together
@@ -87,8 +84,6 @@ func openQueue(t *testing.T) *testQueue {
 	check(t, errors.Join(err, tx.Commit(engine.Changes{})))
 	q := &testQueue{database: database{sqlite}}
 	q.Queue = groupcommit.NewQueue(q.database, groupcommit.Options{
-		Poll:         func() error { q.polls++; return q.pollError },
-		PollInterval: time.Hour,
 		Commit: func(c engine.Changes, commit func() error) error {
 			q.committed = append(q.committed, c)
 			return commit()
@@ -271,23 +266,4 @@ func TestCommitGetsTheMarkedChanges(t *testing.T) {
 		}))
 		storetest.Equal(t, "the changes of the last commit", want, q.committed[len(q.committed)-1])
 	}
-}
-
-func TestPollIsCalledInEachTransactionAndBetween(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		q := openQueue(t)
-		for want := range 3 {
-			check(t, q.Do(t.Context(), doNothing))
-			storetest.Equal(t, "the polls", want+1, q.polls)
-		}
-		q.pollError = errors.New("failure")
-		wantQueueError(t, q.Do(t.Context(), func(context.Context, names) error {
-			t.Error("the function ran after the poll had failed")
-			return nil
-		}), q.pollError)
-		time.Sleep(2*time.Hour + time.Minute) // of the clock of the test
-		synctest.Wait()
-		storetest.Equal(t, "the polls after two intervals, also after a failure", 6, q.polls)
-	})
 }

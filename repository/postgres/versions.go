@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -47,10 +48,14 @@ func (o observed) changesTo(later observed) engine.Changes {
 	return engine.Changes{Added: after.added != before.added, Changed: after.changed != before.changed, Keys: after.keys != before.keys}
 }
 
-func (d *database) ChecksBeforeRead() bool { return true }
+// PollInterval implements engine.Database.
+func (*database) PollInterval() time.Duration { return 0 }
 
-// PollChanges implements engine.Database, on a connection of its own.
+// PollChanges implements engine.Database, on a connection of its own. The disconnection of a client does
+// not interrupt it, as in ReadContext.
 func (d *database) PollChanges(ctx context.Context) (changes engine.Changes, err error) {
+	ctx, end := d.ReadContext(ctx)
+	defer end()
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	current, err := d.observe(ctx)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"example.com/petstore/repository/freshness"
 	"example.com/petstore/repository/groupcommit"
 	"example.com/petstore/repository/sharedquery"
 )
@@ -251,13 +250,13 @@ func (p *process) read(d draws, kind int) {
 		p.violated(fmt.Sprintf("Refresh returned after %v, with a timeout of %v", took, timeout))
 	}
 	if err != nil {
-		if closed := errors.Is(err, sharedquery.ErrClosed) && p.closed > 0; !p.remote || !closed && !errors.Is(err, failure) && ctx.Err() == nil {
+		if closed := errors.Is(err, sharedquery.ErrClosed) && p.closed > 0; !closed && !errors.Is(err, failure) && ctx.Err() == nil {
 			p.violated(fmt.Sprintf("Refresh returned %v", err))
 		}
 		return
 	}
 	if !p.remote {
-		maxAge = 3 * freshness.PollInterval
+		maxAge = p.versions.MaxAge(maxAge)
 	}
 	added, changed := p.versions.Lists()
 	version := []uint64{added, changed, p.versions.Keys()}[kind]

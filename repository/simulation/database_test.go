@@ -82,8 +82,10 @@ func (d draws) fault(n int) int {
 // sleep takes time of the simulation.
 func (d draws) sleep(mean time.Duration) { time.Sleep(time.Duration(d.ExpFloat64() * float64(mean))) }
 
-func (p *process) Begin(context.Context) (engine.Tx, error) {
+func (p *process) Begin(ctx context.Context) (_ engine.Tx, err error) {
 	p.checkOpen()
+	p.busy.Store(true)
+	defer func() { p.busy.Store(err == nil) }()
 	p.draws.sleep(fast)
 	switch p.draws.fault(2) {
 	case 0:
@@ -95,13 +97,35 @@ func (p *process) Begin(context.Context) (engine.Tx, error) {
 	case p.lock <- struct{}{}:
 	case <-time.After(limit):
 		return nil, failure
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 	p.tx = &tx{process: p}
+	p.look()
 	return p.tx, nil
 }
 
+// look is what a process of SQLite sees of the commits of others.
+func (p *process) look() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.looked, p.lookedAt = len(p.commits), now()
+}
+
+func (p *process) PollInterval() time.Duration {
+	if p.remote {
+		return 0
+	}
+	return pollInterval
+}
+
+const pollInterval = 45 * time.Millisecond
+
 func (p *process) PollChanges(ctx context.Context) (changes engine.Changes, err error) {
 	p.checkOpen()
+	if !p.remote {
+		return p.pollLocally(), nil
+	}
 	p.polls.sleep(fast)
 	rest := fast
 	switch p.polls.fault(3) {
@@ -118,19 +142,27 @@ func (p *process) PollChanges(ctx context.Context) (changes engine.Changes, err 
 	}
 	p.mu.Lock()
 	for _, c := range p.commits[p.polled:] {
-		if p.remote {
-			changes.Added, changes.Changed, changes.Keys = changes.Added || c.changes.Added, changes.Changed || c.changes.Changed, changes.Keys || c.changes.Keys
-		} else if c.process != p {
-			changes = engine.AllChanges
-		}
+		changes.Added, changes.Changed, changes.Keys = changes.Added || c.changes.Added, changes.Changed || c.changes.Changed, changes.Keys || c.changes.Keys
 	}
 	p.polled = len(p.commits)
 	p.mu.Unlock()
-	if !p.remote {
-		p.tx.polled = true
-	}
 	p.polls.sleep(rest)
 	return changes, nil
+}
+
+// pollLocally polls as SQLite does: while the process uses its connection, it relies on what it has seen before.
+func (p *process) pollLocally() (changes engine.Changes) {
+	if !p.busy.Load() {
+		p.look()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	of := func(c commit) bool { return c.process != p }
+	if slices.ContainsFunc(p.commits[p.polled:p.looked], of) || now()-p.lookedAt >= pollInterval {
+		changes = engine.AllChanges
+	}
+	p.polled = p.looked
+	return changes
 }
 
 func (p *process) checkOpen() {
@@ -138,8 +170,6 @@ func (p *process) checkOpen() {
 		p.violated("the database is used after Close")
 	}
 }
-
-func (p *process) ChecksBeforeRead() bool { return p.remote }
 
 func (p *process) Failure(err error) engine.Failure {
 	f, ok := errors.AsType[fault](err)
@@ -157,11 +187,11 @@ type tx struct {
 	engine.Tx // nil: panics in the methods that nothing calls
 	*process
 
-	polled    bool // PollChanges has succeeded since Begin
 	rows      []row
 	savepoint int
 	failed    bool // until a rollback to the savepoint, as on PostgreSQL
 	inactive  bool // the database has rolled it back by itself
+	unlocked  bool
 	ended     bool
 }
 
@@ -230,8 +260,8 @@ func (t *tx) has(key int) bool {
 
 func (t *tx) Commit(changes engine.Changes) (err error) {
 	defer func() { _ = t.Rollback() }()
-	if t.failed && !t.inactive || !t.polled && !t.remote {
-		t.violated("the commit of a transaction that has failed, or has not polled")
+	if t.failed && !t.inactive {
+		t.violated("the commit of a transaction that has failed")
 	}
 	t.draws.sleep(fast)
 	switch t.draws.fault(6) {
@@ -252,7 +282,8 @@ func (t *tx) Commit(changes engine.Changes) (err error) {
 		return errEnded
 	}
 	t.apply(changes)
-	t.draws.sleep(10 * fast)
+	t.unlock() // as SQLite does before a checkpoint
+	t.draws.sleep([]time.Duration{10 * fast, slow}[t.draws.IntN(20)/19])
 	return err
 }
 
@@ -271,9 +302,17 @@ func (t *tx) apply(changes engine.Changes) {
 func (t *tx) Rollback() error {
 	if !t.ended {
 		t.ended = true
-		<-t.lock
+		t.unlock()
+		t.busy.Store(false)
 	}
 	return nil
+}
+
+func (t *tx) unlock() {
+	if !t.unlocked {
+		t.unlocked = true
+		<-t.lock
+	}
 }
 
 func (d *database) violated(what string) {

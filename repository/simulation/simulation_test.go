@@ -103,7 +103,11 @@ type process struct {
 	draws  draws // of the transactions
 	tx     *tx   // the current or last one
 	polls  draws
-	polled int // commits
+	polled int         // commits
+	busy   atomic.Bool // the connection that writes is used
+
+	looked   int // the commits that a process of SQLite has seen, and when it looked
+	lookedAt time.Duration
 
 	versions *freshness.Versions
 	queue    *groupcommit.Queue[repositories, *write]
@@ -130,7 +134,7 @@ func (s *simulation) run() {
 		p := &process{database: &s.database, draws: s.newDraws(100 + number), polls: s.newDraws(200 + number), tx: &tx{}}
 		p.versions = freshness.New(p)
 		p.queue = groupcommit.NewQueue(p, groupcommit.Options{
-			Poll: p.versions.Poll, PollInterval: freshness.PollInterval, Commit: p.versions.Commit,
+			Commit: p.versions.Commit,
 		}, p.newRepositories, repositories.create)
 		s.processes = append(s.processes, p)
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
@@ -43,17 +44,28 @@ func (e fileEngine) Open(ctx context.Context, o engine.Options) (engine.Database
 // A database implements engine.Database on an open file: one connection that writes, and a pool of
 // connections that read.
 type database struct {
-	file         *storefile.File
-	writerPool   *sql.DB // of one connection
-	writer       *sql.Conn
-	closedConn   *sql.Conn // of a transaction that has ended
-	readers      *sql.DB   // nil if opened with engine.Options.Exclusive
-	schema       engine.Schema
-	dataVersion  int64 // at the last PollChanges
-	safeVersion  int64 // dataVersion at the last Check without an error
-	inTx         bool  // the writer has a transaction
-	commitFailed bool  // and is not durably overwritten yet, see overwriteFailedCommit
+	file       *storefile.File
+	writerPool *sql.DB // of one connection
+	writer     *sql.Conn
+	closedConn *sql.Conn // of a transaction that has ended
+	readers    *sql.DB   // nil if opened with engine.Options.Exclusive
+	schema     engine.Schema
+	seen       atomic.Pointer[seenVersion] // the last data_version that was read
+	polled     int64                       // that of the last PollChanges
+
+	mu           sync.Mutex // locked while the writer is used, such as by a transaction
+	watcher      *time.Timer
+	committed    time.Time // when the last transaction was
+	safeVersion  int64     // that of the last Check without an error
+	commitFailed bool      // and is not durably overwritten yet, see overwriteFailedCommit
+	walSaved     bool      // in a transaction that stays open
 	closed       bool
+}
+
+// A seenVersion is the data_version of the writer, which the commits of other connections change.
+type seenVersion struct {
+	version int64
+	at      time.Time
 }
 
 func open(ctx context.Context, path string, o engine.Options) (_ *database, err error) {
@@ -74,6 +86,7 @@ func open(ctx context.Context, path string, o engine.Options) (_ *database, err 
 		return nil, err
 	}
 	d := &database{}
+	d.seen.Store(&seenVersion{})
 	if d.file, err = storefile.New(path); err != nil {
 		return nil, err
 	}
@@ -105,6 +118,15 @@ func open(ctx context.Context, path string, o engine.Options) (_ *database, err 
 	}
 	if err := d.openReaders(ctx, o.MaxOpenConns); err != nil {
 		return nil, err
+	}
+	if err := d.look(ctx); err != nil {
+		return nil, err
+	}
+	d.polled = d.seen.Load().version
+	if !o.Exclusive {
+		d.committed = time.Now() //nolint:forbidigo // a duration
+		d.watcher = time.AfterFunc(time.Hour, d.watch)
+		d.watcher.Reset(watchInterval) // now that watch can use it
 	}
 	return d, d.Check(ctx)
 }
@@ -170,59 +192,81 @@ func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
 
 // Begin implements engine.Database. It waits up to storefile.LockTimeout for the lock of another
 // process.
-func (d *database) Begin(ctx context.Context) (engine.Tx, error) {
-	if err := d.checkAndSave(ctx); err != nil {
+func (d *database) Begin(ctx context.Context) (_ engine.Tx, err error) {
+	d.mu.Lock()
+	defer func() {
+		if err != nil {
+			d.mu.Unlock()
+		}
+	}()
+	background := context.WithoutCancel(ctx) // database/sql would start a goroutine to watch the context
+	if err := d.checkAndSave(background); err != nil {
 		return nil, err
 	}
 	for start := time.Now(); ; { //nolint:forbidigo // a duration
 		err := d.overwriteFailedCommit()
 		if err == nil {
-			_, err = d.writer.ExecContext(ctx, "BEGIN IMMEDIATE")
+			_, err = d.writer.ExecContext(background, "BEGIN IMMEDIATE")
 		}
 		if err == nil {
-			d.inTx = true
+			_ = d.look(background) // until COMMIT, no other process can commit
 			return &tx{Conn: d.writer, database: d}, nil
 		}
 		if storefile.Code(err) != sqlite3.ErrBusy || time.Since(start) >= storefile.LockTimeout {
 			return nil, err
 		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		default:
+		}
 	}
 }
 
-// PollChanges implements engine.Database. Commits of other connections change the
-// data_version of a connection; its own commits do not. It also checks the file, saves a WAL that was
-// removed since the last call, and overwrites a commit that failed.
+// pollInterval is half of the time in which another process's commits must be noticed: the API
+// promises that a list is at most 100 ms old.
+const pollInterval = 45 * time.Millisecond
+
+// PollInterval implements engine.Database.
+func (*database) PollInterval() time.Duration { return pollInterval }
+
+// PollChanges implements engine.Database. While the writer is used, it relies on what the transaction
+// has seen when it began; if that is too long ago, as while a commit is slow, others may have committed.
 func (d *database) PollChanges(ctx context.Context) (engine.Changes, error) {
-	if !d.inTx && d.checkAndSave(ctx) == nil { // else the next Begin returns the error
-		_ = d.overwriteFailedCommit()
+	if d.mu.TryLock() {
+		_ = d.look(ctx)
+		d.mu.Unlock()
 	}
-	version, err := storefile.DataVersion(ctx, d.writer)
-	if err != nil {
-		return engine.Changes{}, err
-	}
-	changed := version != d.dataVersion
-	d.dataVersion = version
+	seen := d.seen.Load()
+	changed := seen.version != d.polled || time.Since(seen.at) >= pollInterval
+	d.polled = seen.version
 	return engine.Changes{Added: changed, Changed: changed, Keys: changed}, nil
 }
 
-// ChecksBeforeRead implements engine.Database. One goroutine at a time can use the connection whose
-// data_version is compared.
-func (d *database) ChecksBeforeRead() bool { return false }
+// look reads the data_version of the writer.
+func (d *database) look(ctx context.Context) error {
+	start := time.Now() //nolint:forbidigo // compared with an age
+	version, err := storefile.DataVersion(ctx, d.writer)
+	if err == nil {
+		d.seen.Store(&seenVersion{version, start})
+	}
+	return err
+}
 
 // CheckSynchronous implements engine.Database. A file has no standby.
 func (d *database) CheckSynchronous(context.Context) error { return nil }
 
 func (d *database) Check(context.Context) error { return d.file.Check() }
 
-// checkAndSave is Check for the goroutine that writes. It saves a WAL that was removed.
+// checkAndSave is Check for who uses the writer. It saves a WAL that was removed.
 func (d *database) checkAndSave(ctx context.Context) error {
 	err := d.Check(ctx)
 	switch {
 	case err == nil:
-		d.safeVersion = d.dataVersion
-	case errors.Is(err, storefile.ErrWALRemoved) && !d.inTx:
+		d.safeVersion = d.seen.Load().version
+	case errors.Is(err, storefile.ErrWALRemoved) && !d.walSaved:
 		err = d.file.SaveWAL(ctx, d.writer, d.safeVersion)
-		d.inTx = errors.Is(err, storefile.ErrWALSaved)
+		d.walSaved = errors.Is(err, storefile.ErrWALSaved)
 	}
 	return err
 }
@@ -254,10 +298,15 @@ var leftOpen sync.Map
 // checked. Without readers, the writer is not closed then. Close returns an error if commits of a WAL
 // that was removed could not be saved.
 func (d *database) Close() (err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.writerPool == nil || d.closed {
 		return nil
 	}
 	d.closed = true // now SQLite removes the WAL, which is no loss
+	if d.watcher != nil {
+		d.watcher.Stop()
+	}
 	checkErr := d.checkAndSave(context.Background())
 	if errors.Is(checkErr, storefile.ErrWALNotSaved) {
 		defer func() {

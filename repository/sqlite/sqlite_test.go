@@ -199,8 +199,8 @@ func TestBeginAfterFailedCommitWaitsForTheLock(t *testing.T) {
 	check(t, tx.Rollback())
 }
 
-// A poll overwrites a failed commit, too, but writes nothing to a file that is damaged.
-func TestPollOverwritesFailedCommitUnlessTheFileIsDamaged(t *testing.T) {
+// A failed commit is overwritten between transactions, too, but nothing is written to a file that is damaged.
+func TestFailedCommitIsOverwrittenUnlessTheFileIsDamaged(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(path string) error{
 		"intact":    func(string) error { return nil },
@@ -216,9 +216,9 @@ func TestPollOverwritesFailedCommitUnlessTheFileIsDamaged(t *testing.T) {
 			check(t, damage(path))
 			before := sqlitetest.ReadFile(t, path+"-wal")
 			sqlite.FailCommit(database)
-			_, _ = database.PollChanges(t.Context())
+			sqlite.Watch(database)
 			wrote := !bytes.Equal(before, sqlitetest.ReadFile(t, path+"-wal"))
-			storetest.Equal(t, "whether the poll has written to the WAL", name == "intact", wrote)
+			storetest.Equal(t, "whether the WAL was written to", name == "intact", wrote)
 		})
 	}
 }

@@ -22,7 +22,10 @@ type tx struct {
 
 // end makes each method of the connection return sql.ErrConnDone, as on PostgreSQL. On
 // database.writer, a statement would now be a transaction of its own.
-func (t *tx) end() { t.Conn, t.database.inTx = t.database.closedConn, false }
+func (t *tx) end() {
+	t.Conn = t.database.closedConn
+	t.database.mu.Unlock()
+}
 
 // Active returns an error when SQLite has rolled back the transaction, such as on a full
 // disk: the next statements would be committed one by one
@@ -46,13 +49,14 @@ func (t *tx) Commit(engine.Changes) error {
 	if err := t.database.Check(context.Background()); err != nil {
 		return errors.Join(err, t.Rollback())
 	}
+	defer t.end()
 	if _, err := t.ExecContext(context.Background(), "COMMIT"); err != nil {
-		_ = t.Rollback() // fails if SQLite has rolled back by itself
+		_, _ = t.ExecContext(context.Background(), "ROLLBACK") // fails if SQLite has rolled back by itself
 		t.database.commitFailed = true
-		_ = t.database.overwriteFailedCommit() // else Begin and PollChanges try again
+		_ = t.database.overwriteFailedCommit() // else Begin and watch try again
 		return err
 	}
-	t.end()
+	t.database.watchCommit()
 	return t.database.file.Committed()
 }
 

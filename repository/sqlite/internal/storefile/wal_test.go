@@ -55,29 +55,24 @@ func TestCommitsOfRemovedWALAreSaved(t *testing.T) {
 // An operator may have put a backup in the place of the store and removed its WAL.
 func TestCommitsOfRemovedWALAreSavedWithoutWritesUnlessTheFileIsAnother(t *testing.T) {
 	t.Parallel()
-	for name, notice := range map[string]func(engine.Database) error{
-		"by a poll": func(d engine.Database) error {
-			_, err := d.PollChanges(t.Context())
-			return err
-		},
-		"by Close": engine.Database.Close,
-	} {
-		for another, pets := range map[bool]int{false: 2, true: 1} {
-			t.Run(fmt.Sprintf("%s, another file: %t", name, another), func(t *testing.T) {
-				path := sqlitetest.NewStoreWithPet(t)
-				sqlitetest.CopyStore(t, path, path+".backup")
-				database := sqlitetest.OpenDatabase(t, path)
-				commitPet(t, database)
-				if another {
-					sqlitetest.CopyFile(t, path+".backup", path)
-				}
-				check(t, os.Remove(path+"-wal"))
-				check(t, notice(database))
+	for another, pets := range map[bool]int{false: 2, true: 1} {
+		t.Run(fmt.Sprint("another file: ", another), func(t *testing.T) {
+			t.Parallel()
+			path := sqlitetest.NewStoreWithPet(t)
+			sqlitetest.CopyStore(t, path, path+".backup")
+			database := sqlitetest.OpenDatabase(t, path)
+			commitPet(t, database)
+			if another {
+				sqlitetest.CopyFile(t, path+".backup", path)
+			}
+			check(t, os.Remove(path+"-wal"))
+			if !another {
+				storetest.WaitUntil(t, "the commits are saved", func() bool { return errors.Is(database.Check(t.Context()), storefile.ErrWALSaved) })
 				wantPetsWithoutWAL(t, path, pets)
-				check(t, database.Close())
-				wantPetsWithoutWAL(t, path, pets)
-			})
-		}
+			}
+			check(t, database.Close())
+			wantPetsWithoutWAL(t, path, pets)
+		})
 	}
 }
 
@@ -192,9 +187,9 @@ func TestCommitsOfRemovedWALAreSavedAfterALongRead(t *testing.T) {
 	sqlitetest.WantPets(t, path, 1)
 }
 
-// A checkpoint has truncated the WAL before the commit, so that its size at the last check is no help. The poll
+// A checkpoint has truncated the WAL before the commit, so that its size at the last check is no help. The check
 // runs while nobody writes; the file is as it was before when the next one writes.
-func TestPollNoticesTruncationOfWALAfterCommit(t *testing.T) {
+func TestCheckNoticesTruncationOfWALAfterCommit(t *testing.T) {
 	t.Parallel()
 	database, path := sqlitetest.NewDatabase(t)
 	check(t, sqlitetest.TryExecute(t, path, "PRAGMA wal_checkpoint(TRUNCATE)"))
@@ -202,8 +197,7 @@ func TestPollNoticesTruncationOfWALAfterCommit(t *testing.T) {
 	commitPet(t, database)
 	wal := sqlitetest.ReadFile(t, path+"-wal")
 	check(t, os.Truncate(path+"-wal", 0))
-	_, err := database.PollChanges(t.Context())
-	check(t, err)
+	storetest.WantError(t, "Check", database.Check(t.Context()), storefile.ErrWALTruncated)
 	check(t, os.WriteFile(path+"-wal", wal, 0o600))
 	wantBeginError(t, database, storefile.ErrWALTruncated)
 }
