@@ -123,7 +123,6 @@ func TestEveryErrorHasAListedFailure(t *testing.T) {
 		context.DeadlineExceeded:                                              engine.FailureTimeout,
 		groupcommit.ErrQueueFull:                                              engine.FailureQueueFull,
 		groupcommit.ErrClosed:                                                 engine.FailureClosed,
-		groupcommit.ErrGoexit:                                                 engine.FailureOther,
 	} {
 		storetest.Equal(t, err.Error(), want, s.FailureOf(domain.Unavailable(err)))
 		storetest.Equal(t, "whether it is listed", true, slices.Contains(engine.Failures(), want))

@@ -49,11 +49,7 @@ func acquire(db *gorm.DB) {
 		return
 	}
 	ctx := db.Statement.Context
-	err := ctx.Err()
-	if err == nil && !r.slots.TryAcquire(1) { // Acquire would start the timer of the request's deadline
-		err = r.slots.Acquire(ctx, 1)
-	}
-	if err != nil {
+	if err := r.slots.Acquire(ctx, 1); err != nil {
 		_ = db.AddError(r.report(domain.Unavailable(err)))
 		return
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"strings"
-	"time"
 
 	"gorm.io/gorm"
 
@@ -13,11 +12,8 @@ import (
 	"example.com/petstore/repository/sharedquery"
 )
 
-// sharedReadTimeout is how long a query of sharedReads may take. Close waits for it.
-const sharedReadTimeout = 5 * time.Second
-
 // sharedReads reads records and pages of a table on an engine that is an engine.SharedReader: with one
-// query for all requests that wait for rows of the same kind. Its span belongs to no request.
+// query for all requests that wait for rows of the same kind. The span of such a query belongs to no request.
 type sharedReads[T any] struct {
 	query  *sharedquery.Query[rowsOf, int64, []T]
 	report func(error) error // called with the error of each request
@@ -45,30 +41,38 @@ func (of rowsOf) rows(table, columns string) engine.Rows {
 	return rows
 }
 
+// plain returns the query of one request for rows of any status and category.
+func (of rowsOf) plain(query *gorm.DB, id int64) *gorm.DB {
+	if of.page {
+		return query.Where("id > ?", id).Order("id").Limit(of.limit)
+	}
+	return query.Where("id = ?", id)
+}
+
 // newSharedReads returns a sharedReads for the table of a model. The caller must close its query.
 func newSharedReads[T any](db *gorm.DB, r *readers, many engine.SharedReader, newModel func() row[T]) *sharedReads[T] {
 	unreported := *r
 	unreported.report = func(err error) error { return err }
 	db = db.Session(&gorm.Session{NewDB: true, Context: context.Background()})
 	db.Statement.ConnPool = &unreported
-	_ = db.Statement.Parse(newModel()) // fails only for what is no model
-	table, columns := db.Statement.Table, strings.Join(db.Statement.Schema.DBNames, ", ")
+	statement := gorm.Statement{DB: db}
+	_ = statement.Parse(newModel()) // fails only for what is no model
+	table, columns := statement.Table, strings.Join(statement.Schema.DBNames, ", ")
 	return &sharedReads[T]{report: r.report, query: sharedquery.New(func(ctx context.Context, of rowsOf, ids []int64) ([][]T, error) {
-		ctx, cancel := context.WithTimeout(ctx, sharedReadTimeout)
-		defer cancel()
-		found := make([][]T, len(ids))
+		model, n, found := newModel(), 1, make([][]T, len(ids))
 		for i := range found {
 			found[i] = make([]T, 0, of.limit)
 		}
-		var n int
-		model := newModel()
-		query, args := many.SharedRead(of.rows(table, columns), ids)
-		err := scan(db.WithContext(ctx).Raw(query, args...), append([]any{&n}, model.fields()...), func() error {
+		add := func() error {
 			record, err := model.record()
 			found[n-1] = append(found[n-1], record)
 			return err
-		})
-		return found, err
+		}
+		if len(ids) == 1 && of.status == "" && !of.category.Valid { // for which PostgreSQL finds the best plan itself
+			return found, scan(of.plain(db.WithContext(ctx).Model(model), ids[0]), model.fields(), add)
+		}
+		query, args := many.SharedRead(of.rows(table, columns), ids)
+		return found, scan(db.WithContext(ctx).Raw(query, args...), append([]any{&n}, model.fields()...), add)
 	})}
 }
 

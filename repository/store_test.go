@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -34,26 +33,17 @@ func TestTransactionThatDidNotEndItselfIsUnavailable(t *testing.T) {
 	cancel()
 	storetest.WantError(t, "canceled", <-canceled, domain.ErrUnavailable, context.Canceled)
 	release()
-	for name, c := range map[string]struct {
-		fn   txFunc
-		want []error
-	}{
-		// The violation of a deferred foreign key makes the commit fail.
-		"failed commit": {func(ctx context.Context, r port.Repositories) error {
-			if err := repository.ExecIn(ctx, r, "PRAGMA defer_foreign_keys = ON"); err != nil {
-				return err
-			}
-			_, err := r.Orders.Create(ctx, 4711, time.UnixMilli(0))
+	// The violation of a deferred foreign key makes the commit fail.
+	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+		if err := repository.ExecIn(ctx, r, "PRAGMA defer_foreign_keys = ON"); err != nil {
 			return err
-		}, []error{domain.ErrUnavailable}},
-		// As t.Fatal does.
-		"Goexit": {func(context.Context, port.Repositories) error { runtime.Goexit(); return nil }, []error{domain.ErrUnavailable, groupcommit.ErrGoexit}},
-	} {
-		err := s.InTx(t.Context(), c.fn)
-		storetest.WantError(t, name, err, c.want...)
-		if errors.Is(err, domain.ErrNotFound) || errors.Is(err, domain.ErrConflict) {
-			t.Errorf("%s: got %v, want that it is not of another kind", name, err)
 		}
+		_, err := r.Orders.Create(ctx, 4711, time.UnixMilli(0))
+		return err
+	})
+	storetest.WantError(t, "failed commit", err, domain.ErrUnavailable)
+	if errors.Is(err, domain.ErrNotFound) || errors.Is(err, domain.ErrConflict) {
+		t.Errorf("failed commit: got %v, want that it is not of another kind", err)
 	}
 	wantNames(t, s)
 	inTx(t, s, adding("next"))

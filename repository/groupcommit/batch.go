@@ -16,20 +16,70 @@ import (
 var ErrRolledBack = errors.New("the database rolled back the transaction")
 
 var (
-	errNeedSavepoints = errors.New("a transaction function failed after it changed something")
+	errNeedSavepoints = errors.New("a call failed after it changed something")
 	errIgnoredError   = errors.New("a transaction function ignored the error of a statement")
 	errConflict       = errors.New("the transaction conflicted with another one")
+	errPanicked       = errors.New("the transaction panicked")
 )
 
 // maxConflicts is how often a batch runs again after a conflict with another transaction.
 const maxConflicts = 3
 
-// commit runs a batch as one transaction and commits it, see "Savepoints" in the documentation
-// of the package.
-func (q *Queue[R, C]) commit(batch []*pendingTx[R, C]) error {
+// A batch is the calls that share a transaction.
+type batch[R, C any] struct {
+	queue  *Queue[R, C]
+	leader *call[R, C] // the caller that runs the batch
+	calls  []*call[R, C]
+	start  time.Time
+}
+
+// run runs the batch in a transaction that has begun, commits it, and replies to the callers.
+func (b *batch[R, C]) run(tx engine.Tx) {
+	err := errPanicked
+	defer func() {
+		if b.leader.exited { // its function ends this goroutine, but the other calls run again before
+			err = b.commit(nil)
+		}
+		b.reply(err)
+	}()
+	b.calls = slices.DeleteFunc(b.calls, func(c *call[R, C]) bool {
+		ended := c.ctx.Err()
+		if ended != nil {
+			b.replyTo(c, ended)
+		}
+		return ended != nil
+	})
+	err = b.commit(tx)
+}
+
+// reply lets all callers return. A failed commit is the error of all of them, also of those whose function
+// failed: it may have failed because of a change of another function, which is rolled back now.
+func (b *batch[R, C]) reply(err error) {
+	for _, c := range b.calls {
+		b.replyTo(c, err)
+	}
+}
+
+func (b *batch[R, C]) replyTo(c *call[R, C], err error) {
+	if err != nil && c.panicked == nil {
+		c.err = &Error{err}
+	}
+	if c != b.leader {
+		c.orders <- toReturn
+	}
+}
+
+// commit runs the calls as one transaction and commits it, see "Savepoints" in the documentation
+// of the package. tx is nil if it has not begun.
+func (b *batch[R, C]) commit(tx engine.Tx) (err error) {
 	withSavepoints := false
-	for conflicts := 0; ; {
-		err := q.tryCommit(batch, withSavepoints)
+	for conflicts := 0; ; tx = nil {
+		if tx == nil {
+			if tx, err = b.queue.database.Begin(context.Background()); err != nil {
+				return err
+			}
+		}
+		err = b.tryCommit(tx, withSavepoints)
 		switch {
 		case errors.Is(err, errNeedSavepoints) && !withSavepoints:
 			withSavepoints = true
@@ -41,136 +91,144 @@ func (q *Queue[R, C]) commit(batch []*pendingTx[R, C]) error {
 	}
 }
 
-func (q *Queue[R, C]) tryCommit(batch []*pendingTx[R, C], withSavepoints bool) error {
-	start := time.Now() //nolint:forbidigo // a duration, only for Observe
-	tx, err := q.database.Begin(context.Background())
-	if err != nil {
+func (b *batch[R, C]) tryCommit(begun engine.Tx, withSavepoints bool) error {
+	defer func() { _ = begun.Rollback() }()
+	t := transaction[R, C]{batch: b, Tx: &Tx{Tx: begun}, withSavepoints: withSavepoints}
+	t.repositories = b.queue.repositories(t.Tx)
+	if err := t.run(); err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }()
-	b := batchTx[R, C]{Tx: &Tx{Tx: tx}, queue: q, withSavepoints: withSavepoints}
-	b.repositories = q.repositories(b.Tx)
-	ran, err := b.run(batch)
-	if err != nil {
-		return err
-	}
-	err = q.options.Commit(b.changes, func() error { return tx.Commit(b.changes) })
-	if q.options.Observe != nil && ran > 0 {
-		q.options.Observe(ran, time.Since(start))
+	err := b.queue.options.Commit(t.changes, func() error { return begun.Commit(t.changes) })
+	if observe := b.queue.options.Observe; observe != nil && len(b.calls) > 0 {
+		observe(len(b.calls), time.Since(b.start))
 	}
 	return err
 }
 
-// A batchTx is the transaction of a batch.
-type batchTx[R, C any] struct {
+// A transaction is one run of a batch.
+type transaction[R, C any] struct {
 	*Tx
-	queue          *Queue[R, C]
+	batch          *batch[R, C]
 	repositories   R
 	withSavepoints bool
 }
 
-// run runs what was not withdrawn, and returns its number: all creations together, then one function
-// after the other. With savepoints it runs one creation after the other, too. It returns errNeedSavepoints
-// when something failed after a change, and errConflict when the batch may succeed if it runs again.
-func (b *batchTx[R, C]) run(batch []*pendingTx[R, C]) (ran int, err error) {
-	var creations, functions []*pendingTx[R, C]
-	for _, p := range batch {
+// run runs all creations together, then one function after the other. With savepoints it runs one creation
+// after the other, too. It returns errNeedSavepoints when a call failed after a change, and errConflict
+// when the batch may succeed if it runs again.
+func (t *transaction[R, C]) run() error {
+	var creations, functions []*call[R, C]
+	for _, c := range t.batch.calls {
 		switch {
-		case !p.start():
-		case p.fn == nil:
-			creations = append(creations, p)
+		case c.exited: // in an earlier run
+		case c.fn == nil:
+			creations = append(creations, c)
 		default:
-			functions = append(functions, p)
+			functions = append(functions, c)
 		}
 	}
-	steps := slices.Chunk(append(creations, functions...), 1)
-	if len(creations) > 1 && !b.withSavepoints {
-		if err := b.runStep(creations); err != nil {
-			return 0, err
-		}
-		steps = slices.Chunk(functions, 1)
+	together := max(len(creations), 1)
+	if t.withSavepoints {
+		together = 1
 	}
-	for step := range steps {
-		if err := b.runStep(step); err != nil {
-			return 0, err
-		}
-	}
-	return len(creations) + len(functions), nil
-}
-
-// runStep runs one function, or creations.
-func (b *batchTx[R, C]) runStep(step []*pendingTx[R, C]) error {
-	if b.withSavepoints {
-		if err := b.exec("SAVEPOINT tx_func"); err != nil {
+	for step := range slices.Chunk(creations, together) {
+		if err := t.runStep(step); err != nil {
 			return err
 		}
 	}
-	b.dirty = false
-	b.call(step)
-	p := step[0] // the creations of a step fail together
-	if err := b.check(p); err != nil || !b.withSavepoints {
+	for step := range slices.Chunk(functions, 1) {
+		if err := t.runStep(step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runStep runs creations, which fail together, or one function.
+func (t *transaction[R, C]) runStep(step []*call[R, C]) error {
+	if t.withSavepoints {
+		if err := t.exec("SAVEPOINT tx_func"); err != nil {
+			return err
+		}
+	}
+	t.dirty = false
+	first := step[0]
+	if first.fn == nil {
+		t.runCreations(step)
+	} else {
+		t.runFunction(first)
+	}
+	if err := t.check(first); err != nil || !t.withSavepoints {
 		return err
 	}
-	if p.failed() {
-		if err := b.exec("ROLLBACK TO tx_func"); err != nil {
+	if first.failed() {
+		if err := t.exec("ROLLBACK TO tx_func"); err != nil {
 			return err
 		}
 	}
-	return b.exec("RELEASE tx_func")
+	return t.exec("RELEASE tx_func")
 }
 
-// call calls the function of a step, or create for its creations.
-func (b *batchTx[R, C]) call(step []*pendingTx[R, C]) {
-	ctx, fn := step[0].context(), step[0].fn
-	if fn == nil {
-		if len(step) > 1 {
-			ctx = context.Background() // the statements belong to no caller
-		}
-		creations := make([]C, len(step))
-		for i, p := range step {
-			creations[i] = p.creation
-		}
-		fn = func(ctx context.Context, r R) error { return b.queue.create(r, ctx, creations) }
+// runFunction runs a function on the goroutine of its caller.
+func (t *transaction[R, C]) runFunction(c *call[R, C]) {
+	c.repositories = t.repositories
+	if c == t.batch.leader {
+		c.run(t.batch.queue)
+		return
 	}
-	err, panicked := recovered(func() error { return fn(ctx, b.repositories) })
-	for _, p := range step {
-		p.err, p.panicked = err, panicked
+	c.orders <- toRun
+	<-t.batch.queue.ran
+}
+
+func (t *transaction[R, C]) runCreations(step []*call[R, C]) {
+	creations := make([]C, len(step))
+	for i, c := range step {
+		creations[i] = c.creation
+	}
+	all := call[R, C]{ctx: step[0].ctx, repositories: t.repositories, fn: func(ctx context.Context, r R) error {
+		return t.batch.queue.create(r, ctx, creations)
+	}}
+	if len(step) > 1 {
+		all.ctx = context.Background() // the statements belong to no caller
+	}
+	all.run(t.batch.queue)
+	for _, c := range step {
+		c.err, c.panicked = all.err, all.panicked
 	}
 }
 
-func recovered(fn func() error) (err error, panicked any) { //nolint:revive,staticcheck // a panic is no error
-	defer func() { panicked = recover() }()
-	return fn(), nil
-}
-
-// check returns the error for the batch after the function of p has ended, see run.
-func (b *batchTx[R, C]) check(p *pendingTx[R, C]) error {
-	if b.queue.database.Failure(p.err) == engine.FailureConflict {
-		return fmt.Errorf("%w: %w", errConflict, p.err)
+// check returns the error for the batch after a step, see run. c is a call of the step.
+func (t *transaction[R, C]) check(c *call[R, C]) error {
+	if t.failureOf(c.err) == engine.FailureConflict {
+		return fmt.Errorf("%w: %w", errConflict, c.err)
 	}
-	if err := b.Active(); err != nil {
-		return b.rolledBack(err, p)
+	if err := t.Active(); err != nil {
+		return t.rolledBack(err, c)
 	}
-	if b.Failed() && !p.failed() {
-		p.err = errIgnoredError
+	if t.Failed() && !c.failed() {
+		c.err = errIgnoredError
 	}
-	if !b.withSavepoints && p.failed() && (b.dirty || b.Failed()) {
+	if !t.withSavepoints && c.failed() && (t.dirty || t.Failed()) {
 		return errNeedSavepoints
 	}
 	return nil
 }
 
 // rolledBack returns the error for all callers when the database has rolled back the
-// transaction. It wraps the error of p only if that is one of the database: any other
+// transaction. It wraps the error of c only if that is one of the database: any other
 // does not concern the other callers.
-func (b *batchTx[R, C]) rolledBack(err error, p *pendingTx[R, C]) error {
-	if b.queue.database.Failure(p.err) != "" {
-		return fmt.Errorf("%w: %w: %w", ErrRolledBack, err, p.err)
+func (t *transaction[R, C]) rolledBack(err error, c *call[R, C]) error {
+	if t.failureOf(c.err) != "" {
+		return fmt.Errorf("%w: %w: %w", ErrRolledBack, err, c.err)
 	}
-	return fmt.Errorf("%w: %w: after %s", ErrRolledBack, err, fmt.Sprint(cmp.Or[any](p.panicked, p.err)))
+	return fmt.Errorf("%w: %w: after %s", ErrRolledBack, err, fmt.Sprint(cmp.Or[any](c.panicked, c.err)))
 }
 
-func (b *batchTx[R, C]) exec(statement string) error {
-	_, err := b.ExecContext(context.Background(), statement)
+func (t *transaction[R, C]) failureOf(err error) engine.Failure {
+	return t.batch.queue.database.Failure(err)
+}
+
+func (t *transaction[R, C]) exec(statement string) error {
+	_, err := t.ExecContext(context.Background(), statement)
 	return err
 }

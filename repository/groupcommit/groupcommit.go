@@ -1,34 +1,39 @@
-// Package groupcommit runs the functions of many callers in one database transaction, so that
-// they share its commit, which is what makes a durable write slow.
+// Package groupcommit runs the transactions of many callers as one, so that they share its commit,
+// which is what makes a durable write slow.
 // It is not for embedders.
 //
-//	callers        queue            one goroutine                       callers
-//	  Do(f1) ──┐                ┌─ BEGIN ────────────────────────┐
-//	  Do(f2) ──┼─> f1 f2 f3 ──> │  f1(R)  f2(R)  f3(R)           │ ──┬─> nil
-//	  Do(f3) ──┘                └─ COMMIT: one sync of the disk ─┘   ├─> nil
-//	                                                                 └─> the error of f3
+//	callers            the leader                                callers
+//	  Create(c1) ─┐    ┌─ BEGIN ─────────────────────────────┐
+//	  Create(c2) ─┼──> │  create(c1, c2), then f1(R), f2(R)  │ ──┬─> nil
+//	  Do(f1) ─────┤    └─ COMMIT: one sync of the disk ──────┘   ├─> nil
+//	  Do(f2) ─────┘                                              └─> the error of f2
 //
 // # A batch
 //
-// A Queue takes all functions that wait, up to a limit, runs them one after the other in one
-// transaction, commits it, and only then returns to their callers: no caller gets a result that
-// is not durable. While a batch is committed the next one gathers in the queue, so batches grow
-// with the load and a lone caller does not wait. A commit that fails is the error of all callers
-// of the batch.
+// A caller gives the Queue a function (Do) or a creation (Create), which is records to insert as data.
+// Whoever finds the queue empty is the leader: it begins a transaction on its own goroutine, then
+// takes all calls that are queued, up to a limit, as a batch. It runs all creations together with one
+// call of create, then one function after the other, each on the goroutine of its caller. It
+// commits, and only then lets the callers return: no caller gets a result that is not durable. A
+// commit that fails is the error of all callers of the batch. Those that have called meanwhile
+// are queued; the first of them leads the next batch. So batches grow with the load, and a lone
+// caller waits for nobody.
+//
+// A leader yields to the scheduler before it begins if others are queued or were in the last
+// batch: with few cores, their next calls would come just too late for this batch.
 //
 // # Savepoints
 //
-// A function that fails must not leave its changes in the transaction of the others. After a
+// A call that fails must not leave its changes in the transaction of the others. After a
 // savepoint SQLite copies each page that changes, so a batch runs without any at first: nearly all
-// functions that fail do so before they change something. If one fails after a change, or may
-// have made the transaction fail, the batch is rolled back and runs again with a savepoint before
-// each function. It also runs again after a deadlock with another process. So a function may run
-// more than once, and must have no effect but through its repositories.
+// calls that fail do so before they change something. If one fails after a change, or may
+// have made the transaction fail, the batch is rolled back and runs again, one creation or function
+// after the other, with a savepoint before each. It also runs again after a deadlock with another
+// process. So a function may run more than once, and must have no effect but through its repositories.
 //
-// # Creations
+// # Calls that end otherwise
 //
-// Adding records is what needs speed, so it is data, not a function: a creation. All creations of a
-// batch run first, with one call: a database to which each statement takes a round trip inserts
-// their rows with one statement. If the call fails, it is unknown which creation is wrong: the batch
-// is rolled back and runs again with one creation after the other.
+// A call whose context ends while it is queued is withdrawn. A leader whose deadline passes before the
+// transaction has begun hands over to the next call. A panic of a function is that of its caller, after the batch
+// has ended; runtime.Goexit ends the goroutine of its caller alone. Close waits until the queue is empty.
 package groupcommit

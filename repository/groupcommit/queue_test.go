@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -52,12 +53,24 @@ func adding(name string) txFunc {
 func doNothing(context.Context, names) error { return nil }
 
 // A database is SQLite, with an error of its own.
-type database struct{ engine.Database }
+type database struct {
+	engine.Database
+	begin func(context.Context) error // called before Begin if it is not nil
+}
+
+func (d *database) Begin(ctx context.Context) (engine.Tx, error) {
+	if d.begin != nil {
+		if err := d.begin(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return d.Database.Begin(ctx)
+}
 
 // errConflict is a deadlock with another process.
 var errConflict = errors.New("deadlock")
 
-func (d database) Failure(err error) engine.Failure {
+func (d *database) Failure(err error) engine.Failure {
 	if errors.Is(err, errConflict) {
 		return engine.FailureConflict
 	}
@@ -67,7 +80,7 @@ func (d database) Failure(err error) engine.Failure {
 // A testQueue is a Queue on a new SQLite file, with what it has done.
 type testQueue struct {
 	*groupcommit.Queue[names, string]
-	database database
+	database *database
 
 	batches   []int            // the numbers of functions that shared a commit, before their callers return
 	committed []engine.Changes // of the commits
@@ -82,7 +95,7 @@ func openQueue(t *testing.T) *testQueue {
 	check(t, err)
 	_, err = tx.ExecContext(t.Context(), "CREATE TABLE names (name TEXT NOT NULL UNIQUE)")
 	check(t, errors.Join(err, tx.Commit(engine.Changes{})))
-	q := &testQueue{database: database{sqlite}}
+	q := &testQueue{database: &database{Database: sqlite}}
 	q.Queue = groupcommit.NewQueue(q.database, groupcommit.Options{
 		Commit: func(c engine.Changes, commit func() error) error {
 			q.committed = append(q.committed, c)
@@ -131,6 +144,7 @@ func (q *testQueue) call(do func() error) <-chan error {
 	before := q.Queued()
 	result := make(chan error, 1)
 	go func() {
+		defer close(result) // without a result after runtime.Goexit
 		defer func() {
 			if recovered := recover(); recovered != nil {
 				result <- panicError{recovered.(error)}
@@ -243,13 +257,67 @@ func TestFullQueueRejectsFunction(t *testing.T) {
 	storetest.Equal(t, "the runs", int32(groupcommit.QueueSize), ran.Load())
 }
 
-func TestFunctionThatIsQueuedAfterTheLastBatchIsRejected(t *testing.T) {
+// As t.FailNow does: the goroutine of the function ends, and the other calls of the batch run without it.
+func TestGoexitConcernsItsCallerAlone(t *testing.T) {
+	t.Parallel()
+	exiting := func(ctx context.Context, n names) error {
+		check(t, n.add(ctx, "rolled back"))
+		runtime.Goexit()
+		return nil
+	}
+	for name, functions := range map[string][]txFunc{
+		"of the leader": {exiting, adding("a"), adding("b")},
+		"of another":    {adding("a"), exiting, adding("b")},
+	} {
+		q := openQueue(t)
+		release := q.block(t)
+		var results []<-chan error
+		for _, fn := range functions {
+			results = append(results, q.enqueue(t.Context(), fn))
+		}
+		release()
+		var returned []error
+		for _, result := range results {
+			if err, ok := <-result; ok {
+				returned = append(returned, err)
+			}
+		}
+		storetest.Equal(t, name+": the results of the others", []error{nil, nil}, returned)
+		q.wantNames(t, "a", "b")
+		check(t, q.Do(t.Context(), adding("next")))
+	}
+}
+
+// A caller that waits for the lock of another process leaves when its deadline passes, and another leads.
+func TestLeaderWhoseDeadlinePassesHandsOver(t *testing.T) {
+	t.Parallel()
+	q := openQueue(t)
+	began, begin := make(chan struct{}), make(chan struct{})
+	q.database.begin = func(ctx context.Context) error {
+		if _, limited := ctx.Deadline(); limited {
+			close(began)
+			<-ctx.Done()
+			<-begin
+		}
+		return ctx.Err()
+	}
+	soon, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	late := make(chan error, 1)
+	go func() { late <- q.Do(soon, adding("late")) }()
+	<-began
+	next := q.enqueue(t.Context(), adding("next"))
+	close(begin)
+	wantQueueError(t, <-late, context.DeadlineExceeded)
+	check(t, <-next)
+	q.wantNames(t, "next")
+}
+
+func TestClosedQueueRejectsFunction(t *testing.T) {
 	t.Parallel()
 	q := openQueue(t)
 	q.Close()
-	for range 2 { // the second one after the last tick
-		storetest.WantError(t, "WaitForLate", q.WaitForLate(t.Context()), groupcommit.ErrClosed)
-	}
+	wantQueueError(t, q.Do(t.Context(), doNothing), groupcommit.ErrClosed)
 }
 
 func TestCommitGetsTheMarkedChanges(t *testing.T) {

@@ -85,7 +85,7 @@ func open(ctx context.Context, dsn string, o engine.Options) (_ *database, err e
 	if !sequences {
 		return nil, errors.New("permission denied for the sequences: grant the user USAGE on all sequences in the schema")
 	}
-	tx, err := d.Begin(ctx) // the server may allow this user only to read
+	tx, err := d.begin(ctx) // the server may allow this user only to read
 	if errors.Is(err, errNotSynchronous) {
 		return d, nil // it can still be read, and becomes available with a standby
 	}

@@ -31,16 +31,21 @@ type tx struct {
 // Begin implements engine.Database. It locks the row of versions, which the transactions
 // of all processes lock first. It connects again if the connection was lost.
 func (d *database) Begin(ctx context.Context) (engine.Tx, error) {
-	ctx, cancel := context.WithTimeout(ctx, txTimeout)
-	t, err := d.begin(ctx)
+	whole, cancel := context.WithTimeout(context.Background(), txTimeout)
+	beginning, begun := whole, func() {}
+	if deadline, limited := ctx.Deadline(); limited {
+		beginning, begun = context.WithDeadline(whole, deadline)
+	}
+	defer begun()
+	t, err := d.begin(beginning)
 	if isLost(err) {
-		t, err = d.begin(ctx)
+		t, err = d.begin(beginning)
 	}
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	t.cancel = cancel
+	t.ctx, t.cancel = whole, cancel
 	return t, nil
 }
 

@@ -1,5 +1,6 @@
 // Package sharedquery runs one query for all callers that wait for it, on a database to which each
-// query takes a round trip.
+// query takes a round trip. A caller that finds no other runs the query alone, on its own goroutine;
+// those that call meanwhile share the next run.
 // It is not for embedders.
 package sharedquery
 
@@ -9,28 +10,33 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"time"
 )
 
 // ErrClosed is the error of Query.Do after Close.
 var ErrClosed = errors.New("the store is closed")
 
-// yields is how often a run yields to the scheduler before it begins: with few cores, requests
-// that have arrived have not called yet.
-const yields = 8
+const (
+	// yields is how often a shared run yields to the scheduler before it begins: with few cores,
+	// requests that have arrived have not called yet.
+	yields = 8
+	// timeout is how long a shared run may take.
+	timeout = 5 * time.Second
+)
 
 // A Query is run for the keys of all callers of a group that wait, one run of a group at a time. It
 // is safe for concurrent use. Close must be called.
 type Query[G comparable, K, V any] struct {
 	query  func(context.Context, G, []K) ([]V, error)
-	ctx    context.Context // of query
+	ctx    context.Context // of shared runs
 	cancel context.CancelFunc
-	groups sync.WaitGroup // the goroutines that run the query
+	groups sync.WaitGroup // the runs
 
 	mu   sync.Mutex
-	next map[G]*run[K, V] // the next run of each group that has a goroutine, nil without callers
+	next map[G]*run[K, V] // the next run of each group of which one goes on, nil without callers
 }
 
-// A run is a call of the query, and the callers that wait for it.
+// A run is a call of the query for callers that wait for it.
 type run[K, V any] struct {
 	keys   []K
 	values []V
@@ -38,14 +44,15 @@ type run[K, V any] struct {
 	done   chan struct{}
 }
 
-// New returns a Query. query returns the values of the keys in their order. Close ends its context.
+// New returns a Query. query returns the values of the keys in their order.
 func New[G comparable, K, V any](query func(context.Context, G, []K) ([]V, error)) *Query[G, K, V] {
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:gosec // Close calls it
 	return &Query[G, K, V]{query: query, ctx: ctx, cancel: cancel, next: map[G]*run[K, V]{}}
 }
 
-// Do returns the value of a key from a run that begins after the call. It returns the error of the
-// run, ErrClosed, or that of ctx, whose end does not interrupt the run.
+// Do returns the value of a key from a run that begins after the call, or the error of the run. A run for
+// this key alone has the context ctx. A shared run has a context of its own, which Close ends: when ctx ends
+// before, Do returns the error of ctx.
 func (q *Query[G, K, V]) Do(ctx context.Context, group G, key K) (value V, err error) {
 	if err := ctx.Err(); err != nil {
 		return value, err
@@ -53,6 +60,9 @@ func (q *Query[G, K, V]) Do(ctx context.Context, group G, key K) (value V, err e
 	r, i, err := q.join(group, key)
 	if err != nil {
 		return value, err
+	}
+	if r == nil {
+		return q.runAlone(ctx, group, key)
 	}
 	select {
 	case <-r.done:
@@ -65,7 +75,8 @@ func (q *Query[G, K, V]) Do(ctx context.Context, group G, key K) (value V, err e
 	return r.values[i], nil
 }
 
-// join adds a key to the next run of a group and returns its index there.
+// join adds a key to the next run of a group and returns its index there. Without a run that goes on, it
+// begins one for the caller alone and returns nil.
 func (q *Query[G, K, V]) join(group G, key K) (*run[K, V], int, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -73,23 +84,40 @@ func (q *Query[G, K, V]) join(group G, key K) (*run[K, V], int, error) {
 		return nil, 0, ErrClosed
 	}
 	r, running := q.next[group]
+	if !running {
+		q.next[group] = nil
+		return nil, 0, nil
+	}
 	if r == nil {
 		r = &run[K, V]{done: make(chan struct{})}
 		q.next[group] = r
-	}
-	if !running {
-		q.groups.Go(func() { q.serve(group) })
 	}
 	r.keys = append(r.keys, key)
 	return r, len(r.keys) - 1, nil
 }
 
+// runAlone runs the query for one key. A goroutine runs it for those that have called meanwhile.
+func (q *Query[G, K, V]) runAlone(ctx context.Context, group G, key K) (value V, err error) {
+	defer func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if q.next[group] == nil {
+			delete(q.next, group)
+		} else {
+			q.groups.Go(func() { q.serve(group) })
+		}
+	}()
+	values, err := q.query(ctx, group, []K{key})
+	if err != nil {
+		return value, err
+	}
+	return values[0], nil
+}
+
 // serve runs the query for a group until no caller waits.
 func (q *Query[G, K, V]) serve(group G) {
 	for r := q.begin(group); r != nil; r = q.begin(group) {
-		if q.ctx.Err() == nil {
-			r.values, r.err = q.recovered(group, r.keys)
-		}
+		r.values, r.err = q.recovered(group, r.keys)
 		if q.ctx.Err() != nil {
 			r.err = ErrClosed
 		}
@@ -119,14 +147,23 @@ func (q *Query[G, K, V]) recovered(group G, keys []K) (values []V, err error) {
 			err = fmt.Errorf("a query panicked: %v", panicked)
 		}
 	}()
-	return q.query(q.ctx, group, keys)
+	ctx, cancel := context.WithTimeout(q.ctx, timeout)
+	defer cancel()
+	return q.query(ctx, group, keys)
 }
 
-// Close ends the context of the current runs, waits for their end, and lets later calls of Do return
+// Close ends the context of the current shared runs, waits for their end, and lets later calls of Do return
 // ErrClosed.
 func (q *Query[G, K, V]) Close() {
 	q.mu.Lock()
 	q.cancel()
+	for group, r := range q.next {
+		if r != nil {
+			r.err = ErrClosed
+			close(r.done)
+			q.next[group] = nil
+		}
+	}
 	q.mu.Unlock()
 	q.groups.Wait()
 }

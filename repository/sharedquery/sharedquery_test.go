@@ -55,30 +55,56 @@ func TestOneRunServesAllOfAGroupWhoWaitWhenItBegins(t *testing.T) {
 	})
 }
 
-func TestPanicOfTheQueryIsAnError(t *testing.T) {
-	t.Parallel()
-	q := sharedquery.New(func(context.Context, string, []int) ([]int, error) { panic("failure") })
-	defer q.Close()
-	_, err := q.Do(t.Context(), "a", 1)
-	storetest.WantMessage(t, "Do", err, "failure")
-}
-
-func TestCloseInterruptsTheRunAndAllowsNoOther(t *testing.T) {
+// A caller that is alone runs the query on its own goroutine, where a panic is its own.
+func TestPanicOfASharedQueryIsAnError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		runs, ended := 0, false
-		q := sharedquery.New(func(ctx context.Context, _ string, _ []int) ([]int, error) {
-			runs++
+		release := make(chan struct{})
+		q := sharedquery.New(func(context.Context, string, []int) ([]int, error) { <-release; panic("failure") })
+		defer q.Close()
+		errs := make(chan error, 2)
+		for key := range 2 {
+			go func() {
+				defer func() {
+					if panicked := recover(); panicked != nil {
+						errs <- fmt.Errorf("a panic of the caller: %v", panicked)
+					}
+				}()
+				_, err := q.Do(t.Context(), "a", key)
+				errs <- err
+			}()
+			synctest.Wait()
+		}
+		close(release)
+		storetest.WantMessage(t, "Do of one caller", <-errs, "a panic of the caller: failure")
+		storetest.WantMessage(t, "Do of those who share a query", <-errs, "a query panicked: failure")
+	})
+}
+
+func TestCloseInterruptsTheSharedRunAndAllowsNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		runs, ended, release := 0, false, make(chan struct{})
+		q := sharedquery.New(func(ctx context.Context, _ string, keys []int) ([]int, error) {
+			if runs++; runs == 1 {
+				<-release
+				return keys, nil
+			}
 			<-ctx.Done()
 			time.Sleep(time.Second) // of the clock of the test
 			ended = true
 			return nil, ctx.Err()
 		})
-		errs := make(chan error, 2)
-		for key := range 2 {
+		errs := make(chan error, 3)
+		do := func(key int) {
 			go func() { _, err := q.Do(t.Context(), "a", key); errs <- err }()
 			synctest.Wait()
 		}
+		do(0)
+		do(1)
+		close(release)
+		storetest.Check(t, <-errs)
+		do(2) // while the run for 1 goes on
 		q.Close()
 		storetest.Equal(t, "whether the run had ended", true, ended)
 		for range 2 {
@@ -86,7 +112,7 @@ func TestCloseInterruptsTheRunAndAllowsNoOther(t *testing.T) {
 		}
 		_, err := q.Do(t.Context(), "a", 3)
 		storetest.WantError(t, "Do after Close", err, sharedquery.ErrClosed)
-		storetest.Equal(t, "the runs", 1, runs)
+		storetest.Equal(t, "the runs", 2, runs)
 		q.Close()
 	})
 }

@@ -13,12 +13,10 @@ import (
 	"example.com/petstore/repository/sharedquery"
 )
 
-// tickInterval is how long groupcommit may notice the end of a context too late.
-const tickInterval = 30 * time.Millisecond
-
 var (
-	errOwn   = errors.New("the function failed")
-	errTaken = errors.New("another write has inserted the row")
+	errOwn    = errors.New("the function failed")
+	errTaken  = errors.New("another write has inserted the row")
+	errExited = errors.New("the function called runtime.Goexit")
 )
 
 // A write is a call of groupcommit.Queue.Do, or of Create.
@@ -69,6 +67,8 @@ func (w *write) do(d draws) {
 			cancel()
 		}
 		defer time.AfterFunc(after, cancel).Stop()
+	} else if d.chance(0.1) {
+		w.process.onReturn(func() { cancel(); w.times.canceled = now() })
 	}
 	defer func() {
 		if panicked := recover(); panicked != nil {
@@ -77,12 +77,24 @@ func (w *write) do(d draws) {
 		w.process.mu.Lock()
 		defer w.process.mu.Unlock()
 		w.times.returned = now()
+		for _, fn := range w.process.returns {
+			fn()
+		}
+		w.process.returns = nil
 	}()
+	w.err = errExited // unless the call returns
 	if w.plan.creates {
 		w.err = w.process.queue.Create(ctx, w)
 	} else {
 		w.err = w.process.queue.Do(ctx, w.run)
 	}
+}
+
+// onReturn calls fn when the next call returns, at which moment a queued call may become the leader.
+func (p *process) onReturn(fn func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.returns = append(p.returns, fn)
 }
 
 // repositories insert rows as those of package repository do.
@@ -205,12 +217,13 @@ func (w *write) check(rows int) map[string]bool {
 	unknown, isUnknown := errors.AsType[unknownOutcome](w.err)
 	f, isFault := errors.AsType[fault](w.err)
 	ofFunction, taken := errors.Is(w.err, errOwn), errors.Is(w.err, errTaken) || w.err == nil && w.earlier
+	exited := w.plan.end == "exits" && errors.Is(w.err, errExited)
 	duplicate := w.plan.creates && !w.plan.claims && errors.Is(w.err, errDuplicate)
 	// A transaction may have begun with the function before the end of its context was noticed.
-	begun := slices.ContainsFunc(p.begun, func(at time.Duration) bool { return at >= times.called && at <= times.canceled+tickInterval })
+	begun := slices.ContainsFunc(p.begun, func(at time.Duration) bool { return at >= times.called && at <= times.canceled })
 	canceled := errors.Is(w.err, context.Canceled) && times.started == 0 && times.canceled > 0
 	closed := errors.Is(w.err, groupcommit.ErrClosed) && times.started == 0 && times.called >= p.closed
-	rolledBack := errors.Is(w.err, groupcommit.ErrGoexit) || errors.Is(w.err, groupcommit.ErrRolledBack) || errors.Is(w.err, errEnded)
+	rolledBack := errors.Is(w.err, groupcommit.ErrRolledBack) || errors.Is(w.err, errEnded)
 	ignored := w.plan.ignores && p.remote && w.failure == nil
 	return map[string]bool{
 		"some rows are committed":                 rows != 0 && rows != len(w.inserted),
@@ -218,10 +231,10 @@ func (w *write) check(rows int) map[string]bool {
 		"failure with the rows":                   w.err != nil && !isUnknown && rows > 0,
 		"unknown outcome of another transaction":  isUnknown && unknown.tx != w.in,
 		"unexpected error of the queue":           ofQueue && !isUnknown && !isFault && !canceled && !closed && !rolledBack,
-		"unexpected error of the function":        w.err != nil && !ofQueue && !ignored && (!errors.Is(w.err, w.failure) || !ofFunction && !taken && !duplicate && (!isFault || f == conflict)),
+		"unexpected error of the function":        w.err != nil && !ofQueue && !ignored && !exited && (!errors.Is(w.err, w.failure) || !ofFunction && !taken && !duplicate && (!isFault || f == conflict)),
 		"error of a function as one of the queue": ofQueue && (ofFunction || taken || duplicate),
 		"taken by a row that is not committed":    taken && !slices.ContainsFunc(p.rows, func(r row) bool { return slices.Contains(w.plan.keys, r.key) && r.committed <= times.returned }),
-		"returned late after its context ended":   times.canceled > 0 && times.returned > times.canceled+tickInterval && !begun,
+		"returned late after its context ended":   times.canceled > 0 && times.returned > times.canceled && !begun,
 		"returned after Close":                    times.called < p.closed && times.returned > p.drained,
 		"waited after Close":                      times.called > p.closed && times.returned != times.called,
 	}

@@ -79,19 +79,36 @@ func (d draws) fault(n int) int {
 	return d.IntN(n)
 }
 
+// wait is sleep, until ctx ends.
+func (d draws) wait(ctx context.Context, mean time.Duration) error {
+	select {
+	case <-time.After(d.duration(mean)):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (d draws) duration(mean time.Duration) time.Duration {
+	return time.Duration(d.ExpFloat64() * float64(mean))
+}
+
 // sleep takes time of the simulation.
-func (d draws) sleep(mean time.Duration) { time.Sleep(time.Duration(d.ExpFloat64() * float64(mean))) }
+func (d draws) sleep(mean time.Duration) { time.Sleep(d.duration(mean)) }
 
 func (p *process) Begin(ctx context.Context) (_ engine.Tx, err error) {
 	p.checkOpen()
 	p.busy.Store(true)
 	defer func() { p.busy.Store(err == nil) }()
-	p.draws.sleep(fast)
+	mean := fast
 	switch p.draws.fault(2) {
 	case 0:
 		return nil, failure
 	case 1:
-		p.draws.sleep(slow)
+		mean = slow
+	}
+	if err := p.draws.wait(ctx, mean); err != nil {
+		return nil, err
 	}
 	select {
 	case p.lock <- struct{}{}:
@@ -126,7 +143,9 @@ func (p *process) PollChanges(ctx context.Context) (changes engine.Changes, err 
 	if !p.remote {
 		return p.pollLocally(), nil
 	}
-	p.polls.sleep(fast)
+	if err := p.polls.wait(ctx, fast); err != nil {
+		return changes, err
+	}
 	rest := fast
 	switch p.polls.fault(3) {
 	case 0:
@@ -146,7 +165,7 @@ func (p *process) PollChanges(ctx context.Context) (changes engine.Changes, err 
 	}
 	p.polled = len(p.commits)
 	p.mu.Unlock()
-	p.polls.sleep(rest)
+	_ = p.polls.wait(ctx, rest) // the result has arrived
 	return changes, nil
 }
 

@@ -112,6 +112,7 @@ type process struct {
 	versions *freshness.Versions
 	queue    *groupcommit.Queue[repositories, *write]
 	begun    []time.Duration // when the functions of a transaction could run
+	returns  []func()        // to be called when the next call returns
 	closed   time.Duration   // when Close was called, and when it had returned
 	drained  time.Duration
 
@@ -164,7 +165,9 @@ func (s *simulation) runClient(i int, d draws) {
 		}
 		w := newWrite(p, d, kind, 1000*(i+1)+10*n)
 		s.clients[i] = append(s.clients[i], w)
-		w.do(d)
+		var call sync.WaitGroup // its goroutine may end by runtime.Goexit
+		call.Go(func() { w.do(d) })
+		call.Wait()
 	}
 }
 
