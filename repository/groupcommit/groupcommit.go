@@ -19,8 +19,9 @@
 // are queued; the first of them leads the next batch. So batches grow with the load, and a lone
 // caller waits for nobody.
 //
-// A leader yields to the scheduler before it begins if others are queued or were in the last
-// batch: with few cores, their next calls would come just too late for this batch.
+// A leader waits for others before it begins, for a millisecond at most, if more than one call is
+// queued or was in the last batch: with few cores, those who share a commit call again a moment after
+// it, and small batches would pay for a commit each.
 //
 // # Savepoints
 //

@@ -18,9 +18,10 @@ const (
 	queueSize = 1024
 	// maxBatch is the maximum number of calls that share a commit.
 	maxBatch = 256
-	// yields is how often a leader yields to the scheduler before it begins: with few cores, the
-	// callers of the last batch have not called again yet, and small batches would pay for a commit each.
+	// yields is how often a leader yields to the scheduler before it begins.
 	yields = 8
+	// maxBatchDelay is how long a leader waits at most until as many calls are queued as the last batch had.
+	maxBatchDelay = time.Millisecond
 )
 
 // The errors of Queue.Do and Create, apart from those of the function, the creation and the database.
@@ -65,6 +66,7 @@ type Queue[R, C any] struct {
 	queued []*call[R, C] // in no batch yet
 	led    bool          // one of the callers is the leader
 	last   int           // the size of the last batch
+	enough chan struct{} // closed when as many are queued; nil unless the leader waits for that
 	closed bool
 }
 
@@ -141,6 +143,10 @@ func (q *Queue[R, C]) enqueue(c *call[R, C]) (leads bool, err error) {
 	if q.led {
 		c.orders = make(chan order, 1) // one at a time
 	}
+	if q.enough != nil && len(q.queued) >= q.last {
+		close(q.enough)
+		q.enough = nil
+	}
 	leads, q.led = !q.led, true
 	return leads, nil
 }
@@ -191,11 +197,7 @@ func (q *Queue[R, C]) withdraw(c *call[R, C]) bool {
 // lead runs the next batch, and makes the first of those that have called meanwhile the leader of the one after it.
 func (q *Queue[R, C]) lead(own *call[R, C]) {
 	defer q.handOver()
-	if q.several() {
-		for range yields {
-			runtime.Gosched()
-		}
-	}
+	q.gather(own.ctx)
 	b := &batch[R, C]{queue: q, leader: own, start: time.Now()} //nolint:forbidigo // a duration, only for Observe
 	tx, err := q.database.Begin(own.ctx)
 	if err != nil && own.expired() && q.withdraw(own) {
@@ -209,11 +211,34 @@ func (q *Queue[R, C]) lead(own *call[R, C]) {
 	b.run(tx)
 }
 
-// several reports whether more than one call is queued, or was in the last batch.
-func (q *Queue[R, C]) several() bool {
+// gather waits for others, until ctx ends, if there are some: more than one call is queued, or was in the last batch. With few
+// cores, those who share a commit call again a moment after it, and small batches would pay for a commit each.
+func (q *Queue[R, C]) gather(ctx context.Context) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.queued) > 1 || q.last > 1
+	alone := len(q.queued) == 1 && q.last <= 1
+	q.mu.Unlock()
+	if alone {
+		return
+	}
+	for range yields {
+		runtime.Gosched()
+	}
+	q.mu.Lock()
+	if len(q.queued) >= q.last {
+		q.mu.Unlock()
+		return
+	}
+	enough := make(chan struct{})
+	q.enough = enough
+	q.mu.Unlock()
+	select {
+	case <-enough:
+	case <-time.After(maxBatchDelay):
+	case <-ctx.Done():
+	}
+	q.mu.Lock()
+	q.enough = nil
+	q.mu.Unlock()
 }
 
 // take takes the calls of a batch out of the queue.
