@@ -201,6 +201,7 @@ func (q *Queue[R, C]) lead(own *call[R, C]) {
 	b := &batch[R, C]{queue: q, leader: own, start: time.Now()} //nolint:forbidigo // a duration, only for Observe
 	tx, err := q.database.Begin(own.ctx)
 	if err != nil && own.expired() && q.withdraw(own) {
+		q.moveNewestToFront()
 		return // the next leader begins a transaction with its own deadline
 	}
 	b.calls = q.take()
@@ -209,6 +210,16 @@ func (q *Queue[R, C]) lead(own *call[R, C]) {
 		return
 	}
 	b.run(tx)
+}
+
+// moveNewestToFront makes the newest call the next leader, which has the most time to begin a transaction. Those
+// before it may have too little, one after the other, as long as a connection takes longer to make.
+func (q *Queue[R, C]) moveNewestToFront() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if last := len(q.queued) - 1; last > 0 {
+		q.queued = slices.Insert(q.queued[:last], 0, q.queued[last])
+	}
 }
 
 // gather waits for others, until ctx ends, if there are some: more than one call is queued, or was in the last batch. With few

@@ -293,8 +293,10 @@ func TestLeaderWhoseDeadlinePassesHandsOver(t *testing.T) {
 	t.Parallel()
 	q := openQueue(t)
 	began, begin := make(chan struct{}), make(chan struct{})
+	var deadlines []bool
 	q.database.begin = func(ctx context.Context) error {
-		if _, limited := ctx.Deadline(); limited {
+		_, limited := ctx.Deadline()
+		if deadlines = append(deadlines, limited); len(deadlines) == 1 {
 			close(began)
 			<-ctx.Done()
 			<-begin
@@ -306,11 +308,15 @@ func TestLeaderWhoseDeadlinePassesHandsOver(t *testing.T) {
 	late := make(chan error, 1)
 	go func() { late <- q.Do(soon, adding("late")) }()
 	<-began
-	next := q.enqueue(t.Context(), adding("next"))
+	hour, cancelHour := context.WithTimeout(t.Context(), time.Hour)
+	defer cancelHour()
+	older := q.enqueue(hour, adding("older"))
+	newest := q.enqueue(t.Context(), adding("newest")) // has the most time
 	close(begin)
 	wantQueueError(t, <-late, context.DeadlineExceeded)
-	check(t, <-next)
-	q.wantNames(t, "next")
+	check(t, errors.Join(<-older, <-newest))
+	q.wantNames(t, "newest,older")
+	storetest.Equal(t, "whether Begin had a deadline", []bool{true, false}, deadlines)
 }
 
 func TestClosedQueueRejectsFunction(t *testing.T) {
