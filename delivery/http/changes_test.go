@@ -425,7 +425,7 @@ func TestStreamEndsWithinASecondOfARevocationInAnotherProcess(t *testing.T) {
 	s := newUnstartedServer(t, repository.Options{MaxStaleness: 5 * time.Second})
 	other, err := repository.Open(t.Context(), s.database.Engine(), repository.Options{})
 	check(t, err)
-	defer other.Close()
+	defer func() { check(t, other.Close()) }()
 	api := s.api(t)
 	api.SetStreamTimes(rest.StreamCheckInterval, time.Minute)
 	s.startHost(t, gin.New(), api)

@@ -111,7 +111,7 @@ func (f forger) withHash(number int, hash uint64) string {
 		lane := bits.RotateLeft64(binary.LittleEndian.Uint64(rest[len(rest)-8:])*prime2, 31) * prime1
 		needed = bits.RotateLeft64((needed-prime4)*inverse(prime1), -27) ^ lane
 	}
-	lane := undoAvalanche(xxhash.Sum64String(start)) - uint64(len(start)) + uint64(size) //nolint:gosec // lengths
+	lane := undoAvalanche(xxhash.Sum64String(start)) - uint64(len(start)) + uint64(size)
 	lane ^= bits.RotateLeft64((needed-prime4)*inverse(prime1), -27)
 	chosen := binary.LittleEndian.AppendUint64(nil, bits.RotateLeft64(lane*inverse(prime1), -31)*inverse(prime2))
 	return start + string(chosen) + f.afterName

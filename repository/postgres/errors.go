@@ -95,7 +95,7 @@ func (e connectError) Unwrap() error { return e.err }
 // causesOf returns the texts of the errors that err wraps, without those that wrap them. Hosts with
 // TLS are tried again without it, so a text may be there twice in succession.
 func causesOf(err error) (texts []string) {
-	if several, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // err itself
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, err := range several.Unwrap() {
 			texts = append(texts, causesOf(err)...)
 		}

@@ -164,7 +164,7 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	}
 	db, err := sql.Open("sqlite3", path)
 	check(t, err)
-	defer db.Close()
+	defer func() { check(t, db.Close()) }()
 	var callers string
 	err = db.QueryRowContext(t.Context(), "SELECT group_concat(caller ORDER BY caller) FROM idempotency_keys").Scan(&callers)
 	storetest.Equal(t, "the scopes of an API key and of another caller", "10,:ann", callers, err)

@@ -139,8 +139,9 @@ func verifySchema(ctx context.Context, pool *sql.DB, version int64) error {
 // readSchema returns the statements that create the objects of a store, such as "table pets". Their
 // white space is normalized.
 func readSchema(ctx context.Context, pool *sql.DB) (map[string]string, error) {
-	rows, err := pool.QueryContext(ctx, `SELECT type || ' ' || name, sql FROM sqlite_schema WHERE sql IS NOT NULL
-		AND lower(tbl_name) IN `+engine.Tables+" AND name <> 'petstore_schema_version'") // whose statement is goose's
+	const objects = `SELECT type || ' ' || name, sql FROM sqlite_schema WHERE sql IS NOT NULL
+		AND lower(tbl_name) IN ` + engine.Tables + " AND name <> 'petstore_schema_version'" // whose statement is goose's
+	rows, err := pool.QueryContext(ctx, objects)
 	if err != nil {
 		return nil, err
 	}
