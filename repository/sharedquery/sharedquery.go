@@ -30,7 +30,7 @@ type Query[G comparable, K, V any] struct {
 	query  func(context.Context, G, []K) ([]V, error)
 	ctx    context.Context // of shared runs
 	cancel context.CancelFunc
-	groups sync.WaitGroup // the runs
+	groups sync.WaitGroup // of which a run goes on
 
 	mu   sync.Mutex
 	next map[G]*run[K, V] // the next run of each group of which one goes on, nil without callers
@@ -86,6 +86,7 @@ func (q *Query[G, K, V]) join(group G, key K) (*run[K, V], int, error) {
 	r, running := q.next[group]
 	if !running {
 		q.next[group] = nil
+		q.groups.Add(1)
 		return nil, 0, nil
 	}
 	if r == nil {
@@ -106,6 +107,7 @@ func (q *Query[G, K, V]) runAlone(ctx context.Context, group G, key K) (value V,
 		} else {
 			q.groups.Go(func() { q.serve(group) })
 		}
+		q.groups.Done()
 	}()
 	values, err := q.query(ctx, group, []K{key})
 	if err != nil {
@@ -152,8 +154,8 @@ func (q *Query[G, K, V]) recovered(group G, keys []K) (values []V, err error) {
 	return q.query(ctx, group, keys)
 }
 
-// Close ends the context of the current shared runs, waits for their end, and lets later calls of Do return
-// ErrClosed.
+// Close ends the context of the current shared runs, waits for the end of all runs, and lets later calls of Do
+// return ErrClosed.
 func (q *Query[G, K, V]) Close() {
 	q.mu.Lock()
 	q.cancel()

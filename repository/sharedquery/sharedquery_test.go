@@ -116,3 +116,22 @@ func TestCloseInterruptsTheSharedRunAndAllowsNoOther(t *testing.T) {
 		q.Close()
 	})
 }
+
+func TestCloseWaitsForTheRunOfALoneCaller(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ended := false
+		q := sharedquery.New(func(_ context.Context, _ string, keys []int) ([]int, error) {
+			time.Sleep(time.Second) // of the clock of the test
+			ended = true
+			return keys, nil
+		})
+		go func() {
+			got, err := q.Do(t.Context(), "a", 1)
+			storetest.Equal(t, "the value", 1, got, err)
+		}()
+		synctest.Wait()
+		q.Close()
+		storetest.Equal(t, "whether the run had ended", true, ended)
+	})
+}
