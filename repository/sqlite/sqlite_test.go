@@ -252,6 +252,20 @@ func TestCommitFailsWhenAnotherFileIsAtThePath(t *testing.T) {
 	}
 }
 
+// While the writer is used, as by a slow commit, PollChanges cannot look for the commits of other processes.
+func TestPollChangesReportsChangesWhenItsLastLookIsOld(t *testing.T) {
+	t.Parallel()
+	database, _ := sqlitetest.NewDatabase(t)
+	_, err := database.PollChanges(t.Context())
+	check(t, err)
+	tx, err := database.Begin(t.Context())
+	check(t, err)
+	sqlite.AgeLook(database)
+	got, err := database.PollChanges(t.Context())
+	storetest.Equal(t, "the changes", engine.Changes{Added: true, Changed: true, Keys: true}, got, err)
+	check(t, tx.Rollback())
+}
+
 // On the connection that writes, a statement after the end would be a transaction of its own. Other
 // kinds of statement are in endedTransactionCannotBeUsed of storetest.
 func TestEndedTransactionRunsNoStatement(t *testing.T) {
