@@ -19,7 +19,7 @@ func FailCommit(d engine.Database) {
 // AgeLook makes the last look of a database as old as its PollInterval.
 func AgeLook(d engine.Database) {
 	seen := d.(*database).seen.Load()
-	d.(*database).seen.Store(&seenVersion{seen.version, time.Now().Add(-pollInterval)}) //nolint:forbidigo // compared with an age
+	d.(*database).seen.Store(&seenVersion{seen.version, time.Now().Add(-pollInterval)})
 }
 
 // Watch does what a timer does between transactions.
