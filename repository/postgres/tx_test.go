@@ -243,7 +243,7 @@ func newPets(s *repository.Store) *usecase.Pets {
 	return usecase.NewPets(s, s.Pets())
 }
 
-// inOneBatch calls functions that call InTx with their context, so that they share a batch.
+// inOneBatch calls functions that call InTx with their context, so that they share a batch and are queued in this order.
 func inOneBatch(t *testing.T, s *repository.Store, calls ...func(context.Context)) {
 	t.Helper()
 	var wait sync.WaitGroup
@@ -251,16 +251,14 @@ func inOneBatch(t *testing.T, s *repository.Store, calls ...func(context.Context
 	release := storetest.Block(t, func(wait func()) error {
 		return s.InTx(t.Context(), func(context.Context, port.Repositories) error { wait(); return nil })
 	})
-	var queued sync.WaitGroup
 	for _, call := range calls {
-		queued.Add(1)
-		done := sync.OnceFunc(queued.Done)
+		queued, done := context.WithCancel(t.Context())
 		wait.Go(func() {
 			defer done()
 			call(queuedContext{t.Context(), done})
 		})
+		<-queued.Done()
 	}
-	queued.Wait()
 	release()
 }
 
