@@ -47,18 +47,18 @@ type database struct {
 	file       *storefile.File
 	writerPool *sql.DB // of one connection
 	writer     *sql.Conn
-	closedConn *sql.Conn // of a transaction that has ended
-	readers    *sql.DB   // nil if opened with engine.Options.Exclusive
+	closedConn *sql.Conn // a closed connection, for a transaction that has ended
+	readers    *sql.DB   // nil if the file was opened with engine.Options.Exclusive
 	schema     engine.Schema
 	seen       atomic.Pointer[seenVersion] // the last data_version that was read
-	polled     int64                       // that of the last PollChanges
+	polled     int64                       // the data_version at the last PollChanges
 
 	mu           sync.Mutex // locked while the writer is used, such as by a transaction
 	watcher      *time.Timer
-	committed    time.Time // when the last transaction was
-	safeVersion  int64     // that of the last Check without an error
-	commitFailed bool      // and is not durably overwritten yet, see overwriteFailedCommit
-	walSaved     bool      // in a transaction that stays open
+	committed    time.Time // when the last transaction ended
+	safeVersion  int64     // the data_version at the last Check without an error
+	commitFailed bool      // a commit failed, and is not durably overwritten yet, see overwriteFailedCommit
+	walSaved     bool      // a removed WAL was saved, in a transaction that stays open
 	closed       bool
 }
 
@@ -232,9 +232,10 @@ func (*database) PollInterval() time.Duration { return pollInterval }
 
 // PollChanges implements engine.Database. While the writer is used, it relies on what the transaction
 // has seen when it began; if that is too long ago, as while a commit is slow, others may have committed.
+// The end of ctx, as when a client disconnects, does not interrupt it.
 func (d *database) PollChanges(ctx context.Context) (engine.Changes, error) {
 	if d.mu.TryLock() {
-		_ = d.look(ctx)
+		_ = d.look(context.WithoutCancel(ctx))
 		d.mu.Unlock()
 	}
 	seen := d.seen.Load()

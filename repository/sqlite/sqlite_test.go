@@ -5,6 +5,7 @@ package sqlite_test
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -197,6 +198,21 @@ func TestBeginAfterFailedCommitWaitsForTheLock(t *testing.T) {
 	tx, err := database.Begin(t.Context())
 	check(t, err)
 	check(t, tx.Rollback())
+}
+
+// The client may have disconnected: then "all changed" would make every cached page stale.
+func TestPollChangesIgnoresTheEndOfTheRequest(t *testing.T) {
+	t.Parallel()
+	database, err := sqlite.New(sqlitetest.NewPath(t)).Open(t.Context(), engine.Options{Migrate: true, Exclusive: true}) // without the watcher, which looks too
+	check(t, err)
+	t.Cleanup(func() { _ = database.Close() })
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	opened := time.Now()
+	storetest.WaitUntil(t, "a poll after the interval finds no change", func() bool {
+		changes, err := database.PollChanges(ctx)
+		return err == nil && changes == engine.Changes{} && time.Since(opened) > 2*database.PollInterval()
+	})
 }
 
 // A failed commit is overwritten between transactions, too, but nothing is written to a file that is damaged.
