@@ -3,8 +3,10 @@ package http
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/url"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -80,8 +82,12 @@ var forwardedPort = regexp.MustCompile(`((?:[0-9]+\.){3}[0-9]+):[0-9]+|\[([0-9A-
 // clientIP returns c.ClientIP(), for which it removes the ports that some proxies add to the
 // addresses in X-Forwarded-For.
 func clientIP(c *gin.Context) string {
-	for i, addresses := range c.Request.Header["X-Forwarded-For"] {
-		c.Request.Header["X-Forwarded-For"][i] = forwardedPort.ReplaceAllString(addresses, "$1$2")
+	request := c.Request
+	if forwarded := request.Header["X-Forwarded-For"]; len(forwarded) > 0 {
+		defer func() { c.Request = request }()
+		c.Request = request.WithContext(request.Context()) // a copy, because the header is the host's
+		c.Request.Header = maps.Clone(request.Header)
+		c.Request.Header["X-Forwarded-For"] = []string{forwardedPort.ReplaceAllString(strings.Join(forwarded, ","), "$1$2")}
 	}
 	return c.ClientIP()
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -154,7 +155,11 @@ func TestClientOfATrustedProxyIsLogged(t *testing.T) {
 	s := newUnstartedServer(t)
 	engine, err := server.NewEngine(s.api(t), s.health, []string{"127.0.0.1"})
 	check(t, err)
-	s.start(t, engine)
+	var after []string // the header after the request
+	s.start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() { after = r.Header["X-Forwarded-For"] }()
+		engine.ServeHTTP(w, r)
+	}))
 	for forwarded, want := range map[string]string{
 		"203.0.113.5": "203.0.113.5", "2001:0db8::17": "2001:0db8::17", "::ffff:203.0.113.5": "::ffff:203.0.113.5",
 		"203.0.113.5:17085": "203.0.113.5", "[2001:db8::1]:443": "2001:db8::1", "[2001:db8::1]": "2001:db8::1",
@@ -164,6 +169,9 @@ func TestClientOfATrustedProxyIsLogged(t *testing.T) {
 		s.expect(t, get("/v1/pets", "X-Forwarded-For: "+forwarded), ok(""))
 		if got := s.accessLog(t)[0]["client"]; got != want {
 			t.Errorf("%s: got the client %v, want %s", forwarded, got, want)
+		}
+		if !slices.Equal(after, []string{forwarded}) {
+			t.Errorf("%s: the header of the host is %q", forwarded, after)
 		}
 	}
 }
