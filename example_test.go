@@ -84,6 +84,37 @@ func Example_documentation() {
 	// "name": "session",
 }
 
+// Serve the changes of animals and orders. EndStreams makes the streams of changes end at Shutdown,
+// which would wait for them.
+func ExampleOptions_recordChanges() {
+	service, remove := openService(petstore.Options{
+		RecordChanges: true,
+		Authenticate:  func(*gin.Context) (string, error) { return "example", nil },
+	})
+	defer remove()
+	engine := gin.New()
+	if err := service.Mount(engine.Group("/v1")); err != nil {
+		panic(err)
+	}
+
+	server := httptest.NewUnstartedServer(engine)
+	rest.EndStreams(server.Config)
+	server.Start()
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, server.URL+"/v1/changes", http.NoBody)
+	if err != nil {
+		panic(err)
+	}
+	request.Header.Set("Accept", "text/event-stream")
+	stream, err := server.Client().Do(request)
+	if err != nil {
+		panic(err)
+	}
+	defer stream.Body.Close()
+	fmt.Println(stream.Status, server.Config.Shutdown(context.Background()))
+	// Output:
+	// 200 OK <nil>
+}
+
 // Replace API keys by sessions of the host. Its middleware stores who the user is, and the
 // Authenticator decides in the error format of the API. The name that it returns is logged as the
 // caller and scopes idempotency keys.

@@ -46,7 +46,8 @@ type Options struct {
 	RequireSynchronous bool
 
 	// RecordChanges records the changes of animals and orders, and serves them (GET /changes). All
-	// processes on a store need the same value: one without it removes the changes of the others.
+	// processes on a store need the same value: one without it removes the changes of the others. Call
+	// rest.EndStreams before the server serves: otherwise its Shutdown waits for the streams of changes.
 	RecordChanges bool
 	// ChangesRetention is how long changes are kept, 7 days when zero, at least an hour.
 	ChangesRetention time.Duration
