@@ -27,8 +27,8 @@ type Change struct {
 	Order *Order // nil for an animal
 }
 
-// A ChangePage is a page of changes. Position is that of the last one, or if there is none the one
-// that the page follows. Last is the position of the last change of all.
+// A ChangePage is a page of changes. Position is the position of its last change, or if empty, the
+// requested position. Last is the position of the last change of all.
 type ChangePage struct {
 	Page[Change]
 	Position, Last int64

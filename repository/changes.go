@@ -65,7 +65,7 @@ func (c changes) Begin(ctx context.Context, at time.Time) (bool, error) {
 
 // maxGap is the maximum number of positions between two recordings. The gap is random, so that two recordings
 // that continue the same backup do not use the same positions, whatever the clock was. JavaScript
-// represents positions exactly for at least 8,000 recordings.
+// represents positions exactly for about 6,500 recordings.
 const maxGap = 1 << 40
 
 func (c changes) RemoveOld(ctx context.Context, from, to time.Time) (bool, error) {

@@ -69,7 +69,7 @@ type changeStream struct {
 // changeEvents are changes as they are sent.
 type changeEvents struct {
 	text   []byte
-	last   int64 // the position of the last one, or if there is none the one that they follow
+	last   int64 // the position of the last one, or if empty, the requested position
 	behind int64 // the number of changes that follow
 }
 

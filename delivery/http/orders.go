@@ -13,7 +13,7 @@ import (
 )
 
 type newOrder struct {
-	// Identifier of the animal to order. It must be available, as those that listPets with this status returns, or have no status.
+	// Identifier of the animal to order. Its status must be `available`, or it must have none.
 	PetID *int64 `json:"petId" validate:"required" format:"int64" example:"1"`
 } // @name NewOrder
 

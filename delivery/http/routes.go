@@ -85,9 +85,9 @@ func (a *API) routes(middleware []gin.HandlerFunc) []route {
 func (a *API) HealthHandler(check func(*gin.Context) error) gin.HandlerFunc {
 	var healthy atomic.Bool
 	return a.ginHandler(func(c *gin.Context) error {
-		err := check(c)
 		state := stateOf(c)
 		state.health = true
+		err := check(c)
 		if healthy.Swap(err == nil) && err == nil {
 			state.level = zap.DebugLevel
 		}

@@ -79,17 +79,17 @@ type ChangeReader interface {
 // A ChangeRepository begins and ends the recording of changes, which the database does itself.
 type ChangeRepository interface {
 	ChangeReader
-	// Begin begins to record changes, unless they are recorded, or removes the oldest of an earlier recording, up
-	// to a number. It reports whether it removed some, so that it is to be called again. The positions are
-	// above those of the earlier recording and, in microseconds since 1970, above at, by a random number: those
-	// of another store, such as the one of which this is a backup, are not used again.
+	// Begin begins to record changes, unless they are recorded. It first deletes the changes of an earlier
+	// recording, in batches: while some are left, it deletes a batch and returns true: call again. The positions are
+	// above the positions of the earlier recording and, in microseconds since 1970, above at, by a random number:
+	// the positions of another store, such as the one of which this is a backup, are not used again.
 	Begin(ctx context.Context, at time.Time) (bool, error)
-	// RemoveOld removes the oldest changes, up to a number, if the last of them is of a time before
-	// from or after to, as of a clock that was wrong. It leaves the last 1,000. It reports whether it removed
-	// some, so that there may be more.
+	// RemoveOld deletes a batch of the oldest changes if the last change of the batch is outside from to to; after
+	// to means that the clock was wrong. It leaves the last 1,000 changes. If it deletes a batch, it returns
+	// true: call again.
 	RemoveOld(ctx context.Context, from, to time.Time) (bool, error)
-	// End ends the recording of changes and removes the oldest, up to a number. It reports whether
-	// there may be more.
+	// End ends the recording of changes and deletes a batch of the oldest. If there are more, it returns
+	// true: call again.
 	End(ctx context.Context) (bool, error)
 }
 
