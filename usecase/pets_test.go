@@ -121,8 +121,9 @@ func TestRetryWithoutAStoredPetIsRejected(t *testing.T) {
 }
 
 // The next version of the program reads the stored results, and compares the fingerprint of the
-// values of a request. Do not change an expected text: a new field of domain.NewPet is omitted if
-// it is empty, or retries of requests before an upgrade would be rejected.
+// values of a request, whose form last changed before the first release. Do not change an expected
+// text: a new field of domain.NewPet is omitted if it is empty, or retries of requests before an
+// upgrade would be rejected.
 func TestStoredResultsStayReadable(t *testing.T) {
 	t.Parallel()
 	order := domain.Order{ID: 1, PetID: 2, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon}
