@@ -48,7 +48,8 @@ func Read(ctx context.Context, db *sql.DB, dialect goose.Dialect) (version sql.N
 // TakeOver moves the version of a store from goose_db_version, where earlier programs recorded it, to
 // Table. It leaves the rows of a host. If there are none, it leaves a version there with which the earlier
 // programs reject the store as newer, and which is greater than the sequential numbers of a host, so that its
-// goose skips none of them, but less than its timestamps.
+// goose skips none of them, but less than its timestamps. Until that row is dropped, the goose of a host rejects
+// its sequential migrations, as missing ones.
 func TakeOver(ctx context.Context, db *sql.DB, dialect goose.Dialect) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
