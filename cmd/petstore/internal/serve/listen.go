@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -51,10 +50,9 @@ func listen(ctx context.Context, setting, address string, public net.Addr) (net.
 	if address == "" {
 		return nil, nil
 	}
-	_, port, _ := net.SplitHostPort(address)
 	var listenConfig net.ListenConfig
 	listener, err := listenConfig.Listen(ctx, "tcp", address)
-	if errors.Is(err, syscall.EADDRINUSE) && public != nil && strings.HasSuffix(public.String(), ":"+port) {
+	if errors.Is(err, syscall.EADDRINUSE) && overlaps(address, public) {
 		return nil, fmt.Errorf("%s: %s overlaps with server.address, %s: set another port", setting, address, public)
 	}
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -64,6 +62,13 @@ func listen(ctx context.Context, setting, address string, public net.Addr) (net.
 		return nil, fmt.Errorf("%s: cannot listen on %s: %w", setting, address, err)
 	}
 	return listener, nil
+}
+
+// overlaps reports whether an address has the port of public, if that is not nil, and an IP address of it.
+func overlaps(address string, public net.Addr) bool {
+	a, err := net.ResolveTCPAddr("tcp", address)
+	b, ok := public.(*net.TCPAddr)
+	return err == nil && ok && a.Port == b.Port && (a.IP == nil || a.IP.IsUnspecified() || b.IP.IsUnspecified() || a.IP.Equal(b.IP))
 }
 
 // A reloadingCertificate is a TLS certificate and its private key in two files. A TLS
