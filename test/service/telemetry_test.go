@@ -98,6 +98,8 @@ func TestLogDescribesTheServiceWhenItStarts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	harness.WriteFile(t, dir, "shop.yaml", "log: {level: info}\n")
+	_, err := harness.OpenSQLite(t, harness.StorePath(dir)).ExecContext(t.Context(), "CREATE TABLE vets (id INTEGER)")
+	harness.Check(t, err)
 	var build struct{ Version, Commit string }
 	harness.Check(t, json.Unmarshal([]byte(harness.RunOK(t, dir, "version", "--output", "json")), &build))
 	for _, args := range [][]string{{"--config", "shop.yaml"}, nil} {
@@ -108,12 +110,16 @@ func TestLogDescribesTheServiceWhenItStarts(t *testing.T) {
 		want := map[string]any{
 			"level": "info", "time": got["time"], "msg": "serving", "version": build.Version, "commit": build.Commit, "address": s.Address(),
 			"store": harness.StorePath(dir), "schema_version": float64(engine.SchemaVersion), "store_created": args != nil,
+			"other_tables": "vets",
 		}
 		if args != nil {
 			want["settings_file"] = filepath.Join(dir, "shop.yaml")
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("serve %s (-want +got)\n%s", args, diff)
+		}
+		if warned := strings.Contains(s.Log.String(), "created the store beside the tables of another program"); warned != (args != nil) {
+			t.Errorf("serve %s warns of the tables of another program: %t", args, warned)
 		}
 	}
 }

@@ -142,7 +142,8 @@ func newPublicHandler(service *petstore.Service, health *server.Health, settings
 // checkTimeout is how long the start of the service waits for the checks of logServing.
 const checkTimeout = 5 * time.Second
 
-// logServing logs that the service serves, whether acknowledged writes could be lost in a failover of
+// logServing logs that the service serves, a warning if it created the store in the database of another
+// program, whether acknowledged writes could be lost in a failover of
 // the database server, which is a warning if they must not, and a warning if no API key is valid.
 func (o Options) logServing(ctx context.Context, settings config.Config, service *petstore.Service, address net.Addr, log *zap.Logger) {
 	store := service.Store()
@@ -153,6 +154,12 @@ func (o Options) logServing(ctx context.Context, settings config.Config, service
 	}
 	if o.SettingsFile != "" {
 		fields = append(fields, zap.String("settings_file", o.SettingsFile))
+	}
+	if others := store.Schema().OtherTables; others != "" {
+		fields = append(fields, zap.String("other_tables", others))
+		if store.Schema().Created {
+			log.Warn("created the store beside the tables of another program", zap.String("other_tables", others))
+		}
 	}
 	log.Info("serving", fields...)
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
