@@ -72,12 +72,12 @@ var invalidCommandLines = map[string]string{
 	"keys " + misplaced:                   hasDSN,
 	"--" + misplaced:                      hasDSN,
 	"backup " + misplaced:                 hasDSN,
-	"backup --keep " + misplaced:          hasDSN,
+	"backup --keep " + misplaced:          "--keep: " + hasDSN,
 	"restore " + misplaced:                hasDSN,
 	"export --format csv " + misplaced:    hasDSN,
-	"export --status " + misplaced:        hasDSN,
+	"export --status " + misplaced:        "--status: " + hasDSN,
 	"import " + misplaced:                 hasDSN,
-	"import a.csv --rejects " + misplaced: hasDSN,
+	"import a.csv --rejects " + misplaced: "--rejects: " + hasDSN,
 	"import --format csv u:secret@h/d":    hasDSN,
 }
 

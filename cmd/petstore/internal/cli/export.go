@@ -78,7 +78,7 @@ func (r *exportRun) parseArgs(cmd *cobra.Command, args []string) (err error) {
 		known, rule = false, "changes have none"
 	}
 	if cmd.Flags().Changed("status") && !known {
-		return cmp.Or(checkNoDSN(r.status), fmt.Errorf("invalid argument %q for \"--status\" flag: %s", r.status, rule))
+		return cmp.Or(checkNoDSN("--status: ", r.status), fmt.Errorf("invalid argument %q for \"--status\" flag: %s", r.status, rule))
 	}
 	if r.path == stdio {
 		r.format = cmp.Or(r.format, file.NDJSON)

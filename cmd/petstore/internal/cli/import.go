@@ -87,7 +87,7 @@ and is not in use is removed.`,
 		if run.rejects = path; path == "" || path == stdio {
 			return errors.New("must be the name of a new file")
 		}
-		return checkNoDSN(path)
+		return checkNoDSN("", path)
 	})
 	cmd.Flags().BoolVar(&run.dryRun, "dry-run", false, "only check the rows, without opening the store")
 	cmd.Flags().BoolVar(&run.again, "again", false, "add the animals of a file that was imported before once more")

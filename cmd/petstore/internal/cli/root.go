@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"example.com/petstore/config"
 )
@@ -143,14 +144,14 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	if names := parent.SuggestionsFor(name); len(names) > 0 {
 		text += "; did you mean " + strings.Join(names, " or ") + "?"
 	}
-	return cmp.Or(checkNoDSN(name), errors.New(text))
+	return cmp.Or(checkNoDSN("", name), errors.New(text))
 }
 
 // checkNoDSN returns an error if text, an argument or the error of a flag, has a connection string, which messages
-// must not repeat.
-func checkNoDSN(text string) error {
+// must not repeat. The error begins with place, such as the name of the flag.
+func checkNoDSN(place, text string) error {
 	if config.LooksLikeDSN(text) {
-		return errors.New("the command line has what looks like a connection string in the wrong place: set database.dsn to it, or name another file")
+		return errors.New(place + "the command line has what looks like a connection string in the wrong place: set database.dsn to it, or name another file")
 	}
 	return nil
 }
@@ -178,7 +179,7 @@ func oneArg(missing string) cobra.PositionalArgs {
 // atMostOneArg is a cobra.PositionalArgs that accepts one argument or none. It rejects a connection string.
 func atMostOneArg(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 {
-		return checkNoDSN(args[0])
+		return checkNoDSN("", args[0])
 	}
 	if len(args) > 1 {
 		return fmt.Errorf("%s accepts one argument, not %d: quote one that contains spaces", cmd.CommandPath(), len(args))
@@ -204,5 +205,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
 		return unknownCommand(cmd, args[0])
 	}
-	return cmp.Or(checkNoDSN(err.Error()), err)
+	place := ""
+	if value, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		place = "--" + value.GetFlag().Name + ": "
+	}
+	return cmp.Or(checkNoDSN(place, err.Error()), err)
 }
