@@ -60,7 +60,9 @@ func (t *transaction) findClaims(ctx context.Context, claims ...port.Claim) ([]*
 // A claimClock is the time by which claims expire: the time between claims, of which at most maxClaimGap
 // counts, added up. The clock of the machine may jump, so only how long this process runs is measured. The
 // newest claim stores the time for all processes. It may be slow, and ages a claim by at most maxClaimGap and
-// claimInterval too much.
+// claimInterval too much. A claim expires when 25 hours and a minute have counted: 26 pauses of at least
+// maxClaimGap between stored claims, so 26 days with one claim a day. The pauses before and after a request
+// that looks for a claim and stores none may not count.
 type claimClock struct {
 	now int64 // in milliseconds
 	set time.Time
