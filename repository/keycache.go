@@ -14,9 +14,9 @@ import (
 const (
 	// maxCachedKeys is the maximum number of cached API keys.
 	maxCachedKeys = 10_000
-	// maxKeyAge is how long a key may be used after another process has changed it. A revoked key stops
+	// MaxKeyAge is how long a key may be used after another process has changed it. A revoked key stops
 	// working within a second, also for a stream, which checks it twice a second.
-	maxKeyAge = 400 * time.Millisecond
+	MaxKeyAge = 400 * time.Millisecond
 )
 
 // A keyCache is a port.KeyReader that caches the keys that it finds, by hash. An entry
@@ -43,7 +43,7 @@ func newKeyCache(keys port.KeyReader, v *freshness.Versions) (*keyCache, error) 
 }
 
 func (c *keyCache) FindByHash(ctx context.Context, hash apikey.Hash) (apikey.Key, error) {
-	if err := c.versions.Refresh(ctx, maxKeyAge); err != nil {
+	if err := c.versions.Refresh(ctx, MaxKeyAge); err != nil {
 		return c.KeyReader.FindByHash(ctx, hash)
 	}
 	version := c.versions.Keys()
