@@ -41,7 +41,7 @@ func (a *API) SetStreamTimes(check, timeout time.Duration) {
 const StreamCheckInterval = streamCheckInterval
 
 // SetStreamPages sets how many pages of a backlog the streams of a caller send in a second.
-func (a *API) SetStreamPages(pages rate.Limit) { a.streams.pages = pages }
+func (a *API) SetStreamPages(pages rate.Limit) { a.streams.backlogs.limit = pages }
 
 // PageETag returns the ETag of a page with a body and a link.
 var PageETag = pageETag
@@ -318,6 +318,21 @@ func TestReadOfAStreamDoesNotJoinAnEarlierOne(t *testing.T) {
 	}
 	close(end)
 	reads.Wait()
+}
+
+// A caller that connects again gets no other turn than the one that its last stream did not use.
+func TestTurnsOfACallerAreThoseOfAllItsStreams(t *testing.T) {
+	t.Parallel()
+	s := newChangeStreams(&Options{Versions: func(context.Context) (added, changed uint64, err error) { return 0, 0, nil }})
+	s.backlogs.limit = rate.Every(time.Hour)
+	for i := range 3 {
+		stream := s.add("ann")
+		stream.turn(&changeEvents{behind: streamBacklog + 1})
+		if delay := stream.reserved.Delay().Round(time.Hour); delay != time.Duration(min(i, 1))*time.Hour {
+			t.Errorf("stream %d: got its turn in %s, want now for the first and in an hour for the others", i+1, delay)
+		}
+		s.remove(stream)
+	}
 }
 
 type blockedChanges struct {

@@ -49,7 +49,7 @@ type changeStreams struct {
 	perCaller int
 	check     time.Duration      // streamCheckInterval
 	timeout   time.Duration      // streamTimeout
-	pages     rate.Limit         // streamPages
+	backlogs  *callerBuckets     // of pages of a backlog, streamPages a second
 	reads     singleflight.Group // of *changeEvents, by the number of commits and the position that they follow
 
 	mu        sync.Mutex
@@ -62,8 +62,9 @@ type changeStreams struct {
 // A changeStream is an open stream.
 type changeStream struct {
 	caller   string
-	backlog  *rate.Limiter // of pages, that of all streams of the caller
-	position int64         // of the last change that was sent, 0 for none
+	backlog  *rate.Limiter     // the limit of pages of all streams of the caller
+	reserved *rate.Reservation // the last turn, or nil
+	position int64             // of the last change that was sent, 0 for none
 }
 
 // changeEvents are changes as they are sent.
@@ -76,7 +77,7 @@ type changeEvents struct {
 func newChangeStreams(o *Options) *changeStreams {
 	return &changeStreams{
 		changes: o.Changes, versions: o.Versions, perCaller: cmp.Or(o.ChangeStreams, 10), check: streamCheckInterval, timeout: streamTimeout,
-		pages: streamPages, open: map[*changeStream]bool{},
+		backlogs: newCallerBuckets(streamPages, 1), open: map[*changeStream]bool{},
 	}
 }
 
@@ -171,10 +172,10 @@ func (a *API) stillAllowed(c *gin.Context, caller string) bool {
 func (s *changeStreams) add(caller string) *changeStream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n, backlog := 0, rate.NewLimiter(s.pages, 1)
+	n := 0
 	for stream := range s.open {
 		if stream.caller == caller {
-			n, backlog = n+1, stream.backlog
+			n++
 		}
 	}
 	if n >= s.perCaller {
@@ -185,16 +186,19 @@ func (s *changeStreams) add(caller string) *changeStream {
 		s.stop, s.committed = cancel, make(chan struct{})
 		go s.poll(ctx)
 	}
-	stream := &changeStream{caller: caller, backlog: backlog}
+	stream := &changeStream{caller: caller, backlog: s.backlogs.of(caller)}
 	s.open[stream] = true
 	return stream
 }
 
-// remove removes a stream.
+// remove removes a stream, and leaves its turn to the caller's other streams.
 func (s *changeStreams) remove(stream *changeStream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, stream)
+	if stream.reserved != nil {
+		stream.reserved.Cancel()
+	}
 	if len(s.open) == 0 {
 		s.stop()
 	}
@@ -238,7 +242,8 @@ func (s *changeStream) turn(events *changeEvents) <-chan struct{} {
 	if events.behind <= streamBacklog {
 		close(turn)
 	} else {
-		time.AfterFunc(s.backlog.Reserve().Delay(), func() { close(turn) })
+		s.reserved = s.backlog.Reserve()
+		time.AfterFunc(s.reserved.Delay(), func() { close(turn) })
 	}
 	return turn
 }

@@ -38,11 +38,34 @@ const maxCallers = 10_000
 // 9651, section 3.3.1).
 const maxRequests = 999_999_999_999_999
 
-// rateLimits are the token buckets of the callers.
+// callerBuckets are the token buckets of the callers.
+type callerBuckets struct {
+	limit   rate.Limit
+	burst   int
+	buckets *otter.Cache[string, *rate.Limiter]
+}
+
+func newCallerBuckets(limit rate.Limit, burst int) *callerBuckets {
+	return &callerBuckets{limit, burst, otter.Must(&otter.Options[string, *rate.Limiter]{ // panics only for invalid options
+		MaximumSize: maxCallers,
+		Executor:    func(task func()) { task() }, // no goroutine outlives a request
+	})}
+}
+
+// of returns the bucket of a caller, a full one for a caller that has none.
+func (b *callerBuckets) of(caller string) *rate.Limiter {
+	bucket, known := b.buckets.GetIfPresent(caller)
+	if !known {
+		bucket, _ = b.buckets.SetIfAbsent(caller, rate.NewLimiter(b.limit, b.burst))
+	}
+	return bucket
+}
+
+// rateLimits limit the requests of the callers.
 type rateLimits struct {
 	RateLimit
-	policy  string // the value of RateLimit-Policy
-	buckets *otter.Cache[string, *rate.Limiter]
+	policy string // the value of RateLimit-Policy
+	*callerBuckets
 }
 
 // newRateLimits returns nil for no limit.
@@ -51,23 +74,16 @@ func newRateLimits(limit RateLimit) *rateLimits {
 		return nil
 	}
 	return &rateLimits{
-		RateLimit: limit,
-		policy:    fmt.Sprintf(`"default";q=%d;w=%d`, limit.Requests, limit.Window/time.Second),
-		buckets: otter.Must(&otter.Options[string, *rate.Limiter]{ // panics only for invalid options
-			MaximumSize: maxCallers,
-			Executor:    func(task func()) { task() }, // no goroutine outlives a request
-		}),
+		RateLimit:     limit,
+		policy:        fmt.Sprintf(`"default";q=%d;w=%d`, limit.Requests, limit.Window/time.Second),
+		callerBuckets: newCallerBuckets(rate.Limit(float64(limit.Requests)/limit.Window.Seconds()), limit.Requests),
 	}
 }
 
 // take takes a token from the bucket of the caller. It reports whether there was one, and
 // the remaining tokens, including the fraction of the next one.
 func (l *rateLimits) take(caller string, now time.Time) (allowed bool, remaining float64) {
-	bucket, known := l.buckets.GetIfPresent(caller)
-	if !known {
-		full := rate.NewLimiter(rate.Limit(float64(l.Requests)/l.Window.Seconds()), l.Requests)
-		bucket, _ = l.buckets.SetIfAbsent(caller, full)
-	}
+	bucket := l.of(caller)
 	return bucket.AllowN(now, 1), bucket.TokensAt(now)
 }
 
