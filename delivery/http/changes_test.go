@@ -427,7 +427,7 @@ func TestStreamEndsWithinASecondOfARevocationInAnotherProcess(t *testing.T) {
 	s := newTestServer(t)
 	other, err := repository.Open(t.Context(), s.database.Engine(), repository.Options{})
 	check(t, err)
-	defer other.Close()
+	defer func() { check(t, other.Close()) }()
 	changes := s.stream(t, get("/v1/changes", acceptEvents))
 	check(t, usecase.NewKeys(other, other.Keys(), s.clock.now).Revoke(t.Context(), 1))
 	changes.wantEvent(t, "")
