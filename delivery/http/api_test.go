@@ -320,7 +320,7 @@ func TestReadOfAStreamDoesNotJoinAnEarlierOne(t *testing.T) {
 	reads.Wait()
 }
 
-// A caller that connects again gets no other turn than the one that its last stream did not use.
+// A caller that disconnects before its turn and connects again waits for the same turn.
 func TestTurnsOfACallerAreThoseOfAllItsStreams(t *testing.T) {
 	t.Parallel()
 	s := newChangeStreams(&Options{Versions: func(context.Context) (added, changed uint64, err error) { return 0, 0, nil }})

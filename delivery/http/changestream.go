@@ -64,7 +64,7 @@ type changeStream struct {
 	caller   string
 	backlog  *rate.Limiter     // the limit of pages of all streams of the caller
 	reserved *rate.Reservation // the last turn, or nil
-	position int64             // of the last change that was sent, 0 for none
+	position int64             // the position of the last change that was sent, or 0 before the first
 }
 
 // changeEvents are changes as they are sent.
