@@ -17,7 +17,7 @@ func TestPrintedKeyIsNoErrorIfItsIDCannotBeRead(t *testing.T) {
 	t.Parallel()
 	store, err := repository.Open(t.Context(), sqlite.New(storePath(t.TempDir())), repository.Options{Migrate: true})
 	check(t, err)
-	defer store.Close()
+	defer func() { check(t, store.Close()) }()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // by a signal after the key was created
 	var stdout, stderr strings.Builder
