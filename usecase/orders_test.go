@@ -94,17 +94,3 @@ func TestCancelRejectsInconsistentPet(t *testing.T) {
 		t.Errorf("got the status %s, want placed", got.Status)
 	}
 }
-
-func TestRetryIsReplayedWhateverTheClock(t *testing.T) {
-	t.Parallel()
-	s := newTestStore(t)
-	pet := s.add(t, "")
-	for i, jump := range []time.Duration{0, 25 * time.Hour, -25 * time.Hour, 0} {
-		s.now = noon.Add(jump)
-		s.create(t, jump.String()) // removes the claims that have expired
-		order, replayed, err := s.orders.Place(t.Context(), pet, keyOf("1", "k"))
-		if err != nil || order.ID != 1 || replayed != (i > 0) {
-			t.Errorf("with the clock set by %s: got %+v, replayed %t and %v", jump, order, replayed, err)
-		}
-	}
-}

@@ -1,21 +1,10 @@
 package usecase_test
 
 import (
-	"encoding/json"
-	"errors"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
 )
-
-// keyOf returns the idempotency key of a caller.
-func keyOf(caller, value string) domain.IdempotencyKey {
-	return domain.IdempotencyKey{Caller: caller, Value: value}
-}
 
 func TestInvalidPetIsNotAdded(t *testing.T) {
 	t.Parallel()
@@ -41,100 +30,4 @@ func TestListRejectsInvalidQuery(t *testing.T) {
 	wantError(t, err, domain.ErrInvalid, domain.CodeInvalidParameter, "limit must be 1 to 100; status "+domain.OrderStatusRule)
 	_, err = s.changes.List(t.Context(), domain.PageRequest{Limit: 101})
 	wantError(t, err, domain.ErrInvalid, domain.CodeInvalidParameter, "limit must be 1 to 100")
-}
-
-func TestRetryAddsNothing(t *testing.T) {
-	t.Parallel()
-	s := newTestStore(t)
-	tom := domain.NewPet{Name: "Tom"}
-	for i, step := range []struct {
-		pet  domain.NewPet
-		key  domain.IdempotencyKey
-		want int64 // the id, an earlier one for a replay
-	}{
-		{rex, keyOf("1", "k"), 1},
-		{rex, keyOf("1", "k"), 1},
-		{rex, keyOf("2", "k"), 2},
-		{rex, domain.IdempotencyKey{}, 3},
-		{rex, domain.IdempotencyKey{}, 4},
-		{tom, keyOf("3", "k"), 5},
-	} {
-		got, replayed, err := s.pets.Create(t.Context(), step.pet, step.key)
-		if diff := cmp.Diff(step.pet.WithID(step.want), got); err != nil || diff != "" || replayed != (i == 1) {
-			t.Errorf("step %d: got %v and replayed %t (-want +got)\n%s", i, err, replayed, diff)
-		}
-	}
-	_, replayed, err := s.pets.Create(t.Context(), rex, keyOf("3", "k"))
-	if wantError(t, err, domain.ErrReused, "idempotency_key_reused"); replayed {
-		t.Error("another request with the key was replayed")
-	}
-	s.wantNames(t, "Rex", "Rex", "Rex", "Rex", "Tom")
-}
-
-// create adds Rex, and reports whether that is a replay.
-func (s *testStore) create(t *testing.T, key string) (replayed bool) {
-	t.Helper()
-	_, replayed, err := s.pets.Create(t.Context(), rex, keyOf("1", key))
-	check(t, err)
-	return replayed
-}
-
-func TestClaimExpiresAndIsRemoved(t *testing.T) {
-	t.Parallel()
-	for age, kept := range map[time.Duration]bool{port.IdempotencyTTL: true, port.IdempotencyTTL + 2*time.Hour: false} {
-		s := newTestStore(t)
-		for _, key := range []string{"old", "other", "newest"} {
-			s.create(t, key)
-		}
-		s.database.Exec(t, "UPDATE idempotency_keys SET claimed_at = claimed_at - $1 WHERE value <> 'newest'", age.Milliseconds())
-		if got := s.create(t, "old"); got != kept {
-			t.Errorf("%s before the newest: got replayed %t", age, got)
-		}
-		s.create(t, "next")
-		var found bool
-		check(t, s.database.Connect(t).QueryRowContext(t.Context(), "SELECT count(*) > 0 FROM idempotency_keys WHERE value = 'other'").Scan(&found))
-		if found != kept {
-			t.Errorf("%s before the newest: got that the claim is stored %t", age, found)
-		}
-	}
-}
-
-// With an engine that allows concurrent writers, a claim may have no result yet.
-func TestRetryWithoutAStoredPetIsRejected(t *testing.T) {
-	t.Parallel()
-	s := newTestStore(t)
-	retry := func() error {
-		_, replayed, err := s.pets.Create(t.Context(), rex, keyOf("1", "k"))
-		if replayed {
-			t.Error("got a replay")
-		}
-		return err
-	}
-	check(t, retry())
-	s.database.Exec(t, "UPDATE idempotency_keys SET result = NULL")
-	wantError(t, retry(), domain.ErrConflict, "idempotency_in_progress")
-	s.database.Exec(t, "UPDATE idempotency_keys SET result = $1", []byte("{"))
-	if err := retry(); err == nil || errors.As(err, new(*domain.Error)) {
-		t.Errorf("got %v, want an error other than a domain.Error", err)
-	}
-	s.wantNames(t, "Rex")
-}
-
-// The next version of the program reads the stored results, and compares the fingerprint of the
-// values of a request, whose form last changed before the first release. Do not change an expected
-// text: a new field of domain.NewPet is omitted if it is empty, or retries of requests before an
-// upgrade would be rejected.
-func TestStoredResultsStayReadable(t *testing.T) {
-	t.Parallel()
-	order := domain.Order{ID: 1, PetID: 2, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon}
-	for want, value := range map[string]any{
-		`{"name":"Rex","categoryId":7,"status":"available"}`: rex,
-		`[{"id":1,"name":"Rex","categoryId":7}]`:             []domain.Pet{{ID: 1, Name: "Rex", CategoryID: 7}},
-
-		`{"id":1,"petId":2,"status":"placed","createdAt":"2026-11-20T12:00:00Z","updatedAt":"2026-11-20T12:00:00Z"}`: order,
-	} {
-		if got := must[[]byte](t)(json.Marshal(value)); string(got) != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -199,21 +198,6 @@ func TestQueuedFunctionsShareACommit(t *testing.T) {
 	q.wantNames(t, "a", "b", "c")
 }
 
-func TestStartedFunctionIsNotCanceled(t *testing.T) {
-	t.Parallel()
-	q := openQueue(t)
-	type key struct{}
-	ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), key{}, "value"), time.Hour)
-	check(t, q.Do(ctx, func(ctx context.Context, n names) error {
-		cancel()
-		if _, limited := ctx.Deadline(); limited || ctx.Done() != nil || ctx.Err() != nil || ctx.Value(key{}) != "value" {
-			t.Errorf("got a context with the deadline %t, %v and the value %v, want one that does not end", limited, ctx.Err(), ctx.Value(key{}))
-		}
-		return n.add(ctx, "Rex")
-	}))
-	q.wantNames(t, "Rex")
-}
-
 func TestNestedDoIsRejected(t *testing.T) {
 	t.Parallel()
 	q := openQueue(t)
@@ -257,37 +241,6 @@ func TestFullQueueRejectsFunction(t *testing.T) {
 	storetest.Equal(t, "the runs", int32(groupcommit.QueueSize), ran.Load())
 }
 
-// As t.FailNow does: the goroutine of the function ends, and the other calls of the batch run without it.
-func TestGoexitConcernsItsCallerAlone(t *testing.T) {
-	t.Parallel()
-	exiting := func(ctx context.Context, n names) error {
-		check(t, n.add(ctx, "rolled back"))
-		runtime.Goexit()
-		return nil
-	}
-	for name, functions := range map[string][]txFunc{
-		"of the leader": {exiting, adding("a"), adding("b")},
-		"of another":    {adding("a"), exiting, adding("b")},
-	} {
-		q := openQueue(t)
-		release := q.block(t)
-		var results []<-chan error
-		for _, fn := range functions {
-			results = append(results, q.enqueue(t.Context(), fn))
-		}
-		release()
-		var returned []error
-		for _, result := range results {
-			if err, ok := <-result; ok {
-				returned = append(returned, err)
-			}
-		}
-		storetest.Equal(t, name+": the results of the others", []error{nil, nil}, returned)
-		q.wantNames(t, "a", "b")
-		check(t, q.Do(t.Context(), adding("next")))
-	}
-}
-
 // A caller that waits for the lock of another process leaves when its deadline passes, and another leads.
 func TestLeaderWhoseDeadlinePassesHandsOver(t *testing.T) {
 	t.Parallel()
@@ -324,20 +277,4 @@ func TestClosedQueueRejectsFunction(t *testing.T) {
 	q := openQueue(t)
 	q.Close()
 	wantQueueError(t, q.Do(t.Context(), doNothing), groupcommit.ErrClosed)
-}
-
-func TestCommitGetsTheMarkedChanges(t *testing.T) {
-	t.Parallel()
-	q := openQueue(t)
-	for _, want := range []engine.Changes{{}, {Added: true}, {Changed: true}, {Keys: true}} {
-		rows := map[bool]int64{true: 1}
-		check(t, q.Do(t.Context(), func(_ context.Context, n names) error {
-			n.MarkAdded(rows[want.Added])
-			n.MarkChanged(rows[want.Changed])
-			n.MarkKeysChanged(rows[want.Keys])
-			n.MarkDirty(1)
-			return nil
-		}))
-		storetest.Equal(t, "the changes of the last commit", want, q.committed[len(q.committed)-1])
-	}
 }

@@ -3,8 +3,6 @@
 package sqlite_test
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -15,14 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mattn/go-sqlite3"
 	"go.uber.org/goleak"
 
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
-	"example.com/petstore/repository/sqlite/internal/storefile"
 	"example.com/petstore/repository/storetest"
 )
 
@@ -171,35 +167,6 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	storetest.Equal(t, "the scopes of an API key and of another caller", "10,:ann", callers, err)
 }
 
-// A folder in the place of the WAL lets no file be opened, but causes no error of a disk.
-func TestRemedyIsThatOfTheCause(t *testing.T) {
-	t.Parallel()
-	intact, withFolder := sqlitetest.NewStoreWithPet(t), sqlitetest.NewPath(t)
-	check(t, os.Mkdir(withFolder+"-wal", 0o700))
-	const remedy = "there is a folder where the file, its -wal or its -shm belongs: move it away"
-	for code, want := range map[sqlite3.ErrNo]string{sqlite3.ErrIoErr: "", sqlite3.ErrCantOpen: remedy, sqlite3.ErrReadonly: remedy} {
-		err := sqlite3.Error{Code: code}
-		storetest.Equal(t, "an intact store", err.Error(), sqlite.New(intact).Remedy(err).Error())
-		storetest.Equal(t, fmt.Sprintf("%v", code), cmp.Or(want, err.Error()), sqlite.New(withFolder).Remedy(err).Error())
-	}
-}
-
-// The commit that overwrites a failed one waits for the lock, as any other does.
-func TestBeginAfterFailedCommitWaitsForTheLock(t *testing.T) {
-	t.Parallel()
-	database, path := sqlitetest.NewDatabase(t)
-	other, err := sql.Open("sqlite3", "file:"+path+"?_txlock=immediate")
-	check(t, err)
-	defer func() { check(t, other.Close()) }()
-	locked, err := other.BeginTx(t.Context(), nil)
-	check(t, err)
-	sqlite.FailCommit(database)
-	time.AfterFunc(300*time.Millisecond, func() { _ = locked.Rollback() })
-	tx, err := database.Begin(t.Context())
-	check(t, err)
-	check(t, tx.Rollback())
-}
-
 // The client may have disconnected: then "all changed" would make every cached page stale.
 func TestPollChangesIgnoresTheEndOfTheRequest(t *testing.T) {
 	t.Parallel()
@@ -215,59 +182,6 @@ func TestPollChangesIgnoresTheEndOfTheRequest(t *testing.T) {
 	})
 }
 
-// A failed commit is overwritten between transactions, too, but nothing is written to a file that is damaged.
-func TestFailedCommitIsOverwrittenUnlessTheFileIsDamaged(t *testing.T) {
-	t.Parallel()
-	for name, damage := range map[string]func(path string) error{
-		"intact":    func(string) error { return nil },
-		"truncated": func(path string) error { return os.Truncate(path, 8192) },
-		"moved":     func(path string) error { return os.Rename(path, path+".moved") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			path := sqlitetest.NewPath(t)
-			database, err := sqlite.New(path).Open(t.Context(), engine.Options{Migrate: true})
-			check(t, err)
-			t.Cleanup(func() { _ = database.Close() })
-			check(t, damage(path))
-			before := sqlitetest.ReadFile(t, path+"-wal")
-			sqlite.FailCommit(database)
-			sqlite.Watch(database)
-			wrote := !bytes.Equal(before, sqlitetest.ReadFile(t, path+"-wal"))
-			storetest.Equal(t, "whether the WAL was written to", name == "intact", wrote)
-		})
-	}
-}
-
-// A commit to a file that has no path any more succeeds. The hook runs after the check that precedes COMMIT.
-func TestCommitFailsWhenAnotherFileIsAtThePath(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		change func(path string) error
-		want   error
-	}{
-		"replaced":   {func(path string) error { return os.Rename(path+".other", path) }, storefile.ErrReplaced},
-		"moved away": {func(path string) error { return os.Rename(path, path+".moved") }, nil},
-	} {
-		path := sqlitetest.NewStoreWithPet(t)
-		sqlitetest.CopyStore(t, path, path+".other")
-		database := sqlitetest.OpenDatabase(t, path)
-		tx, err := database.Begin(t.Context())
-		check(t, err)
-		_, err = tx.ExecContext(t.Context(), "UPDATE pets SET name = 'Tom'")
-		check(t, err)
-		check(t, tx.(interface {
-			Raw(f func(conn any) error) error
-		}).Raw(func(conn any) error {
-			conn.(*sqlite3.SQLiteConn).RegisterCommitHook(func() int { err = c.change(path); return 0 })
-			return nil
-		}))
-		if commit := tx.Commit(engine.Changes{}); err != nil || !errors.Is(commit, c.want) {
-			t.Errorf("%s: %v, Commit returned %v, want %v", name, err, commit, c.want)
-		}
-	}
-}
-
 // While the writer is used, as by a slow commit, PollChanges cannot look for the commits of other processes.
 func TestPollChangesReportsChangesWhenItsLastLookIsOld(t *testing.T) {
 	t.Parallel()
@@ -280,31 +194,4 @@ func TestPollChangesReportsChangesWhenItsLastLookIsOld(t *testing.T) {
 	got, err := database.PollChanges(t.Context())
 	storetest.Equal(t, "the changes", engine.Changes{Added: true, Changed: true, Keys: true}, got, err)
 	check(t, tx.Rollback())
-}
-
-// On the connection that writes, a statement after the end would be a transaction of its own. Other
-// kinds of statement are in endedTransactionCannotBeUsed of storetest.
-func TestEndedTransactionRunsNoStatement(t *testing.T) {
-	t.Parallel()
-	database, _ := sqlitetest.NewDatabase(t)
-	for name, end := range map[string]func(engine.Tx) error{
-		"commit":   func(tx engine.Tx) error { return tx.Commit(engine.Changes{}) },
-		"rollback": engine.Tx.Rollback,
-		// A foreign key that is checked at the commit makes it fail, but SQLite does not end the transaction.
-		"failed commit": func(tx engine.Tx) error {
-			_, err := tx.ExecContext(t.Context(), `PRAGMA defer_foreign_keys = ON;
-				INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES (1, 'placed', 1, 1)`)
-			if tx.Commit(engine.Changes{}) == nil {
-				return errors.New("the commit succeeded")
-			}
-			return err
-		},
-	} {
-		tx, err := database.Begin(t.Context())
-		check(t, err)
-		check(t, end(tx))
-		_, err = tx.ExecContext(t.Context(), "INSERT INTO pets (name, category_id) VALUES ('rex', 7)")
-		storetest.WantError(t, "after the "+name, err, sql.ErrConnDone)
-		check(t, tx.Rollback())
-	}
 }

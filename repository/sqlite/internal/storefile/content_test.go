@@ -6,10 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -18,7 +15,6 @@ import (
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 	"example.com/petstore/repository/sqlite/internal/storefile"
 	"example.com/petstore/repository/storetest"
@@ -117,35 +113,6 @@ func inTransaction(t *testing.T, s *repository.Store, want error, change func())
 		return storetest.Adding("Max")(ctx, r)
 	})
 	storetest.WantError(t, "InTx", err, domain.ErrUnavailable, want)
-}
-
-// A connection that SQLite opens to an emptied file removes its WAL. The shared memory is left.
-func TestEmptiedFileIsNotTakenForNewStore(t *testing.T) {
-	t.Parallel()
-	for _, noticed := range []bool{true, false} {
-		for _, walRemoved := range []bool{true, false} {
-			t.Run(fmt.Sprintf("noticed while open %t, WAL removed %t", noticed, walRemoved), func(t *testing.T) {
-				t.Parallel()
-				s, path := sqlitetest.OpenWithPet(t)
-				check(t, os.Truncate(path, 0))
-				if walRemoved {
-					sqlitetest.Execute("SELECT count(*) FROM sqlite_schema")(t, path)
-					if _, err := os.Stat(path + "-wal"); !errors.Is(err, fs.ErrNotExist) {
-						t.Fatalf("got the WAL and %v, want none", err)
-					}
-				}
-				if noticed {
-					sqlitetest.WantUnavailable(t, s, storefile.ErrEmptied)
-				}
-				check(t, s.Close())
-				wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(path))
-				_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
-				storetest.WantError(t, "Open", err, storefile.ErrEmptied)
-				storetest.WantMessage(t, "Open", err, "petstore restore")
-				wantUnchanged()
-			})
-		}
-	}
 }
 
 // A check that could not read the file says nothing about it: the next one must not succeed

@@ -1,0 +1,78 @@
+package file_test
+
+import (
+	"errors"
+	"io"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/delivery/file"
+	"example.com/petstore/domain"
+)
+
+func write[T any](t *testing.T, newWriter func(io.Writer, file.Format) *file.Writer[T], format file.Format, records ...T) string {
+	t.Helper()
+	var text strings.Builder
+	w := newWriter(&text, format)
+	for _, record := range records {
+		if err := w.Write(record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+func TestWritePets(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[file.Format]string{file.CSV: "id,name,categoryId,status\r\n", file.NDJSON: ""} {
+		if got := write(t, file.NewPetWriter, format); got != want {
+			t.Errorf("%s without a pet: got %q, want %q", format, got, want)
+		}
+	}
+	pets := []domain.Pet{
+		{ID: 1, Name: `Rex, the "dog"`, CategoryID: -7, Status: domain.PetSold},
+		{ID: math.MaxInt64, Name: " <b>ä", CategoryID: 0},
+	}
+	for format, want := range map[file.Format]string{
+		file.CSV:    "id,name,categoryId,status\r\n1,\"Rex, the \"\"dog\"\"\",-7,sold\r\n9223372036854775807,\" <b>ä\",0,\r\n",
+		file.NDJSON: "{\"id\":1,\"name\":\"Rex, the \\\"dog\\\"\",\"categoryId\":-7,\"status\":\"sold\"}\n{\"id\":9223372036854775807,\"name\":\" <b>ä\",\"categoryId\":0}\n",
+	} {
+		if diff := cmp.Diff(want, write(t, file.NewPetWriter, format, pets...)); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", format, diff)
+		}
+	}
+}
+
+func TestWriteOrders(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+	order := domain.Order{ID: 3, PetID: 2, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon.Add(time.Millisecond)}
+	for format, want := range map[file.Format]string{
+		file.CSV:    "id,petId,status,createdAt,updatedAt\r\n3,2,placed,2026-11-20T12:00:00.000Z,2026-11-20T12:00:00.001Z\r\n",
+		file.NDJSON: "{\"id\":3,\"petId\":2,\"status\":\"placed\",\"createdAt\":\"2026-11-20T12:00:00.000Z\",\"updatedAt\":\"2026-11-20T12:00:00.001Z\"}\n",
+	} {
+		if diff := cmp.Diff(want, write(t, file.NewOrderWriter, format, order)); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", format, diff)
+		}
+	}
+}
+
+func TestFlushReturnsTheErrorOfTheFile(t *testing.T) {
+	t.Parallel()
+	for _, format := range []file.Format{file.NDJSON, file.CSV} {
+		in, out := io.Pipe()
+		_ = in.CloseWithError(errFailed) // always nil
+		w := file.NewPetWriter(out, format)
+		_ = w.Write(domain.Pet{ID: 1, Name: "Rex"})
+		if err := w.Flush(); !errors.Is(err, errFailed) {
+			t.Errorf("%s: got %v, want %v", format, err, errFailed)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package petstore_test
+
+import (
+	"net/http"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"example.com/petstore"
+	"example.com/petstore/repository/enginetest"
+	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/storetest"
+)
+
+func TestKeyUsesAreStoredOnClose(t *testing.T) {
+	t.Parallel()
+	store := sqlite.New(filepath.Join(t.TempDir(), "pets.db"))
+	first := newService(t, petstore.Options{Store: store})
+	if got := status(t, mounted(t, first), "/pets", newKey(t, first)); got != http.StatusOK {
+		t.Errorf("got status %d, want 200", got)
+	}
+	storetest.Check(t, first.Close())
+	keys, err := newService(t, petstore.Options{Store: store}).Keys().List(t.Context())
+	if err != nil || keys[0].LastUsedAt == nil {
+		t.Errorf("got keys %+v and error %v, want the last use of one", keys, err)
+	}
+}
+
+// TestFirstFailedWriteOfKeyUsesIsLogged: with requests that only read, no other error says that writes fail.
+func TestFirstFailedWriteOfKeyUsesIsLogged(t *testing.T) {
+	t.Parallel()
+	database := enginetest.Database{Driver: enginetest.SQLite, DSN: filepath.Join(t.TempDir(), "pets.db")}
+	synctest.Test(t, func(t *testing.T) {
+		core, log := observer.New(zap.WarnLevel)
+		service := newService(t, petstore.Options{Store: database.Engine(), Logger: zap.New(core)})
+		engine, first, second := mounted(t, service), newKey(t, service), newKey(t, service)
+		want := func(want int) {
+			t.Helper()
+			if got := log.FilterMessage("cannot store when API keys were last used").Len(); got != want || log.Len() != want {
+				t.Errorf("got the log %v, want %d entries", log.All(), want)
+			}
+		}
+		status(t, engine, "/pets", first)
+		database.Exec(t, "ALTER TABLE api_keys RENAME TO removed")
+		time.Sleep(6 * time.Second)
+		want(1)
+		time.Sleep(5 * time.Second)
+		want(1)
+		database.Exec(t, "ALTER TABLE removed RENAME TO api_keys")
+		time.Sleep(5 * time.Second)
+		status(t, engine, "/pets", second)
+		storetest.Check(t, service.Store().Close())
+		_ = service.Close()
+		want(2)
+	})
+}

@@ -1,0 +1,77 @@
+package petstore_test
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"example.com/petstore"
+	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/storetest"
+)
+
+func metricNames(t *testing.T, registry *prometheus.Registry) map[string]bool {
+	t.Helper()
+	families, err := registry.Gather()
+	storetest.Check(t, err)
+	names := map[string]bool{}
+	for _, family := range families {
+		names[family.GetName()] = true
+	}
+	return names
+}
+
+func TestServicesAreIndependentAndTheirMetricsRegisteredUntilClose(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	shop := func(name string) petstore.Options {
+		return petstore.Options{
+			Store:   sqlite.New(filepath.Join(t.TempDir(), "pets.db")),
+			Metrics: prometheus.WrapRegistererWith(prometheus.Labels{"shop": name}, registry),
+		}
+	}
+	first, other := newService(t, shop("a")), shop("a")
+	if _, err := first.Keys().Create(t.Context(), "till", time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	want := func(want map[string]bool) { // docs/metrics.md is compared with all
+		t.Helper()
+		names := metricNames(t, registry)
+		for name, registered := range want {
+			if names[name] != registered {
+				t.Errorf("got the metrics %v, want %s: %t", names, name, registered)
+			}
+		}
+	}
+	const expiration, waiting = "petstore_key_expiration_timestamp_seconds", "petstore_store_waiting_transactions"
+	want(map[string]bool{expiration: true, waiting: true, "petstore_http_requests_in_flight": true, "go_sql_open_connections": true})
+	if _, err := petstore.New(t.Context(), other); err == nil || !strings.Contains(err.Error(), "another registry") {
+		t.Errorf("a second service: got error %v, want the remedy", err)
+	}
+	storetest.Check(t, first.Store().Close())
+	want(map[string]bool{expiration: false, waiting: true})
+	storetest.Check(t, first.Close())
+	if names := metricNames(t, registry); len(names) != 0 {
+		t.Errorf("after Close: got the metrics %v, want none", names)
+	}
+	second, third := newService(t, other), newService(t, shop("b"))
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	want(map[string]bool{waiting: true}) // of the second service, after a second Close of the first
+
+	engine := gin.New()
+	storetest.Check(t, errors.Join(second.Mount(engine.Group("/a")), third.Mount(engine.Group("/b"))))
+	for path, want := range map[string][]int{"/a/pets": {200, 401}, "/b/pets": {401, 200}} {
+		got := []int{status(t, engine, path, newKey(t, second)), status(t, engine, path, newKey(t, third))}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s with the keys of a and b: got %v, want %v", path, got, want)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package repository_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
+	"example.com/petstore/domain/port"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/storetest"
+)
+
+// creatingKey returns a function that creates the first key, and its hash.
+func creatingKey(t *testing.T) (txFunc, apikey.Hash) {
+	t.Helper()
+	key, err := apikey.New("till 1", apikey.Generate(), time.UnixMilli(0), 0)
+	check(t, err)
+	return func(ctx context.Context, r port.Repositories) error {
+		_, err := r.Keys.Create(ctx, key)
+		return err
+	}, key.Hash
+}
+
+// renaming changes a key without recording that.
+var renaming = executing("UPDATE api_keys SET name = 'till 2'")
+
+func wantKeyName(t *testing.T, s *repository.Store, hash apikey.Hash, want string) apikey.Key {
+	t.Helper()
+	key, err := s.Keys().FindByHash(t.Context(), hash)
+	storetest.Equal(t, "the name of the key", want, key.Name, err)
+	return key
+}
+
+func TestCachedKeyIsUsedUntilAKeyChanges(t *testing.T) {
+	t.Parallel()
+	s := open(t, checking(newEngine(t), unchanged), repository.Options{})
+	create, hash := creatingKey(t)
+	inTx(t, s, create)
+	wantKeyName(t, s, hash, "till 1")
+	inTx(t, s, renaming)
+	wantKeyName(t, s, hash, "till 1") // cached
+	at := time.UnixMilli(1)
+	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
+		_, err := r.Keys.ScheduleRevocation(ctx, 1, at, time.Millisecond)
+		return err
+	})
+	if key := wantKeyName(t, s, hash, "till 2"); !key.Usable(at) || key.Usable(at.Add(time.Millisecond)) {
+		t.Errorf("got the key %+v, want that its revocation is scheduled", key)
+	}
+	inTx(t, s, func(ctx context.Context, r port.Repositories) error {
+		_, err := r.Keys.Revoke(ctx, 1, at)
+		return err
+	})
+	storetest.Equal(t, "whether the key is usable", false, wantKeyName(t, s, hash, "till 2").Usable(at))
+}
+
+// A key that another process creates can be used immediately.
+func TestUnknownKeyIsNotCached(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t)
+	s, other := open(t, checking(e, unchanged), repository.Options{}), open(t, e, repository.Options{})
+	create, hash := creatingKey(t)
+	_, err := s.Keys().FindByHash(t.Context(), hash)
+	storetest.WantError(t, "FindByHash", err, domain.ErrUnauthenticated)
+	inTx(t, other, create)
+	wantKeyName(t, s, hash, "till 1")
+}
+
+func TestKeyIsReadWhileVersionsAreUnknown(t *testing.T) {
+	t.Parallel()
+	s := open(t, checking(newEngine(t), failed), repository.Options{})
+	create, hash := creatingKey(t)
+	inTx(t, s, create)
+	wantKeyName(t, s, hash, "till 1")
+	inTx(t, s, renaming)
+	wantKeyName(t, s, hash, "till 2")
+}

@@ -1,0 +1,72 @@
+package postgres_test
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/postgres/postgrestest"
+	"example.com/petstore/repository/storetest"
+)
+
+// PostgreSQL would take the bytes of a name for characters of the other encoding, and convert them.
+func TestTextsAreUTF8WhateverTheSettingsOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	const name = "さくら"
+	for _, encoding := range []string{"LATIN1", "WIN1252"} { // without an error, and with one
+		dsn := server.NewDatabase(t)
+		execute(t, dsn, "ALTER DATABASE "+databaseOf(t, dsn)+" SET client_encoding = '"+encoding+"'")
+		check(t, open(t, dsn, repository.Options{Migrate: true}).InTx(t.Context(), adding(name)))
+		stored := queryTexts(t, postgrestest.With(dsn, "client_encoding", "UTF8"), "SELECT name FROM pets")
+		storetest.Equal(t, encoding+": names", []string{name}, stored)
+	}
+}
+
+// A proxy does what all pools do: it sends another process id than that of the server.
+func TestOpenRejectsConnectionPool(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	config, err := pgx.ParseConfig(dsn)
+	check(t, err)
+	network, address := pgconn.NetworkAddress(config.Host, config.Port)
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	check(t, err)
+	t.Cleanup(func() { check(t, listener.Close()) })
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			server, err := new(net.Dialer).DialContext(t.Context(), network, address)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			go func() { _, _ = io.Copy(server, client); _ = server.Close() }()
+			go func() { _, _ = io.Copy(client, changePID{server}); _ = client.Close() }()
+		}
+	}()
+	host, port, err := net.SplitHostPort(listener.Addr().String())
+	check(t, err)
+	pooled := postgrestest.With(postgrestest.With(postgrestest.With(dsn, "host", host), "port", port), "sslmode", "disable")
+	wantOpenError(t, pooled, repository.Options{Migrate: true}, "name the server itself")
+	storetest.Equal(t, "the number of relations", 0, len(relations(t, dsn)))
+}
+
+// changePID changes the message BackendKeyData of a server.
+type changePID struct{ io.Reader }
+
+func (r changePID) Read(p []byte) (n int, err error) {
+	n, err = r.Reader.Read(p)
+	header := []byte{'K', 0, 0, 0, 12} // before the process id
+	if i := bytes.Index(p[:n], header); i >= 0 && i+len(header) < n {
+		p[i+len(header)] ^= 0x40
+	}
+	return n, err
+}

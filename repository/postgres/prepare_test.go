@@ -1,0 +1,126 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/postgres"
+	"example.com/petstore/repository/postgres/postgrestest"
+	"example.com/petstore/repository/storetest"
+)
+
+func TestOpenRejectsOtherDatabasesUnchanged(t *testing.T) {
+	t.Parallel()
+	migrate := repository.Options{Migrate: true}
+	for name, test := range map[string]struct {
+		statements string
+		options    repository.Options
+		want       string
+	}{
+		"empty, not to be migrated":   {"", repository.Options{}, "run petstore migrate up"},
+		"empty, but it must exist":    {"", repository.Options{Migrate: true, MustExist: true}, "run petstore migrate up"},
+		"another program's with pets": {"CREATE TABLE pets (id int)", migrate, "the schema public: another program has a table pets in it"},
+		// An animal would get an id from it, or from that of the store, so ids would not increase.
+		"another program's sequence": {"CREATE SEQUENCE pets_id_seq START 1000", migrate, "another program has a table pets_id_seq in it"},
+		"another program's migrations": {
+			"CREATE TABLE goose_db_version (version_id int); CREATE VIEW versions AS SELECT 1", migrate, "another program has a table versions in it",
+		},
+		"asynchronous commits": {"ALTER DATABASE $name SET synchronous_commit = off", migrate, "synchronous_commit is off"},
+		"no schema":            {"DROP SCHEMA public", migrate, "create the schema"},
+		"read-only":            {"ALTER DATABASE $name SET default_transaction_read_only = on", migrate, "read-only"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsn := server.NewDatabase(t)
+			execute(t, dsn, strings.ReplaceAll(test.statements, "$name", databaseOf(t, dsn)))
+			before := relations(t, dsn)
+			wantOpenError(t, dsn, test.options, test.want)
+			storetest.Equal(t, "relations (-before +after)", before, relations(t, dsn))
+		})
+	}
+}
+
+// wantOpenError expects that Open returns one line with text, but not the password secret.
+func wantOpenError(t *testing.T, dsn string, o repository.Options, text string) {
+	t.Helper()
+	_, err := repository.Open(t.Context(), postgres.New(dsn), o)
+	storetest.WantMessage(t, "Open", err, text)
+	if err != nil && (strings.Contains(err.Error(), "\t") || strings.Contains(err.Error(), "sec")) {
+		t.Errorf("got the error %v, want none with a tab or the password", err)
+	}
+}
+
+func TestOpenMigratesStoreWithOlderSchemaAndRejectsNewer(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	check(t, open(t, dsn, repository.Options{Migrate: true}).Close())
+	execute(t, dsn, `DROP FUNCTION record_pets CASCADE; DROP FUNCTION record_orders CASCADE; DROP TABLE changes; DROP TABLE recording; DROP INDEX pets_category_id_status_id;
+		ALTER TABLE api_keys DROP COLUMN read_only, DROP COLUMN lineage; DELETE FROM petstore_schema_version WHERE version_id > 3;
+		INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', decode(repeat('00', 32), 'hex'), 'last', 0);
+		INSERT INTO idempotency_keys (caller, value, fingerprint, claimed_at)
+			SELECT caller, 'k', hash, 0 FROM api_keys, unnest(ARRAY['10', 'ann']) AS caller`)
+	before := relations(t, dsn)
+	wantOpenError(t, dsn, repository.Options{}, fmt.Sprintf("the store has 3, this program needs %d: run petstore migrate up", engine.SchemaVersion))
+	storetest.Equal(t, "relations (-before +after)", before, relations(t, dsn))
+	store := open(t, dsn, repository.Options{Migrate: true})
+	storetest.Equal(t, "the schema", engine.Schema{Version: engine.SchemaVersion, Previous: 3}, store.Schema())
+	keys, err := store.Keys().List(t.Context())
+	if err != nil || len(keys) != 1 || keys[0].ReadOnly {
+		t.Errorf("got the keys %+v and %v, want one that may do all", keys, err)
+	}
+	storetest.Equal(t, "the scopes of an API key and of another caller", []string{"10", ":ann"},
+		queryTexts(t, dsn, "SELECT caller FROM idempotency_keys ORDER BY caller"))
+	execute(t, dsn, "INSERT INTO petstore_schema_version (version_id, is_applied) VALUES (99999, true)")
+	wantOpenError(t, dsn, repository.Options{Migrate: true}, "use a newer petstore")
+}
+
+func TestStoreMayBeInAnySchema(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"shop", "Shop", "my-shop"} {
+		dsn := server.NewDatabase(t)
+		execute(t, dsn, `CREATE SCHEMA "`+name+`"`)
+		store := open(t, postgrestest.With(dsn, "search_path", `"`+name+`"`), repository.Options{Migrate: true})
+		check(t, store.InTx(t.Context(), adding("Rex")))
+	}
+}
+
+func TestOpenRejectsUserWithoutPrivileges(t *testing.T) {
+	t.Parallel()
+	_, dsn := openNew(t)
+	user := databaseOf(t, dsn) + "_user"
+	execute(t, dsn, "CREATE ROLE "+user+" LOGIN; GRANT USAGE ON SCHEMA public TO "+user)
+	const onTables, onSequences = " ON ALL TABLES IN SCHEMA public TO ", "USAGE ON ALL SEQUENCES IN SCHEMA public "
+	for _, step := range []struct{ statements, want string }{
+		{"GRANT SELECT" + onTables + user + "; GRANT " + onSequences + "TO " + user, "grant the user SELECT, INSERT, UPDATE and DELETE on all tables"},
+		{"GRANT INSERT, UPDATE, DELETE" + onTables + user + "; REVOKE " + onSequences + "FROM " + user, "grant the user USAGE on all sequences"},
+	} {
+		execute(t, dsn, step.statements)
+		wantOpenError(t, postgrestest.With(dsn, "user", user), repository.Options{}, step.want)
+	}
+	execute(t, dsn, "GRANT "+onSequences+"TO "+user)
+	check(t, open(t, postgrestest.With(dsn, "user", user), repository.Options{}).InTx(t.Context(), adding("Rex")))
+}
+
+func TestConcurrentOpensCreateOneStore(t *testing.T) {
+	t.Parallel()
+	dsn := server.NewDatabase(t)
+	created := storetest.Concurrently(t, 8, func(int) (bool, error) {
+		store, err := repository.Open(t.Context(), postgres.New(dsn), repository.Options{Migrate: true})
+		if err != nil {
+			return false, err
+		}
+		return store.Schema().Created, errors.Join(store.InTx(t.Context(), adding("Rex")), store.Close())
+	})
+	storetest.Equal(t, "how many stores were created", 1, created)
+	wantPets(t, open(t, dsn, repository.Options{}), 8)
+}
+
+// relations returns the tables, indexes and sequences of a database.
+func relations(t *testing.T, dsn string) []string {
+	t.Helper()
+	return queryTexts(t, dsn, "SELECT relname FROM pg_class WHERE oid >= 16384 ORDER BY relname")
+}

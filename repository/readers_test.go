@@ -1,0 +1,81 @@
+package repository_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/storetest"
+)
+
+// calls are a call of each kind.
+var calls = map[string]func(context.Context, *repository.Store) error{
+	"pets.Get": func(ctx context.Context, s *repository.Store) error { _, err := s.Pets().Get(ctx, 1); return err },
+	"pets.List": func(ctx context.Context, s *repository.Store) error {
+		_, err := s.Pets().List(ctx, domain.PetQuery{})
+		return err
+	},
+	"pets.Count": func(ctx context.Context, s *repository.Store) error { _, err := s.Pets().Count(ctx, ""); return err },
+	"pets.Each": func(ctx context.Context, s *repository.Store) error {
+		return s.Pets().Each(ctx, "", func(domain.Pet) error { return nil })
+	},
+	"orders.Get": func(ctx context.Context, s *repository.Store) error { _, err := s.Orders().Get(ctx, 1); return err },
+	"orders.List": func(ctx context.Context, s *repository.Store) error {
+		_, err := s.Orders().List(ctx, domain.OrderQuery{})
+		return err
+	},
+	"orders.Count": func(ctx context.Context, s *repository.Store) error { _, err := s.Orders().Count(ctx, ""); return err },
+	"orders.Each": func(ctx context.Context, s *repository.Store) error {
+		return s.Orders().Each(ctx, "", func(domain.Order) error { return nil })
+	},
+	"keys.List": func(ctx context.Context, s *repository.Store) error { _, err := s.Keys().List(ctx); return err },
+	"keys.FindByHash": func(ctx context.Context, s *repository.Store) error {
+		_, err := s.Keys().FindByHash(ctx, apikey.Hash{})
+		return err
+	},
+	"InTx": func(ctx context.Context, s *repository.Store) error { return s.InTx(ctx, executing("SELECT 1")) },
+	"Ping": func(ctx context.Context, s *repository.Store) error { return s.Ping(ctx) },
+}
+
+// A call that kept its connection would make later ones wait for ever.
+func TestEveryReadReleasesItsConnection(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t)
+	store, other := open(t, e, repository.Options{}), open(t, e, repository.Options{})
+	released := func(name string, err error) {
+		t.Helper()
+		if !store.TryAcquireReadSlots(maxOpenConns) {
+			t.Fatalf("%s returned %v and kept its connection", name, err)
+		}
+		store.ReleaseReadSlots(maxOpenConns)
+	}
+	callAll := func(want ...error) {
+		t.Helper()
+		for name, call := range calls {
+			err := call(t.Context(), store)
+			released(name, err)
+			storetest.WantError(t, name, err, want...)
+		}
+	}
+	callAll() // without records
+	inTx(t, other, adding("Rex"))
+	callAll()
+	failure := errors.New("failure")
+	released("Each that its function stops", store.Pets().Each(t.Context(), "", func(domain.Pet) error { return failure }))
+	func() {
+		defer func() { _ = recover() }()
+		_ = store.Pets().Each(t.Context(), "", func(domain.Pet) error { panic(failure) })
+	}()
+	released("Each whose function panics", failure)
+	inTx(t, other, executing("ALTER TABLE pets RENAME TO pets_renamed"))
+	_, err := store.Pets().Get(t.Context(), 1)
+	released("Get without its table", err)
+	if err == nil {
+		t.Error("Get without its table: got no error")
+	}
+	check(t, store.Close())
+	callAll(domain.ErrUnavailable)
+}

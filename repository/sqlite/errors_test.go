@@ -1,0 +1,29 @@
+//go:build cgo
+
+package sqlite_test
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/mattn/go-sqlite3"
+
+	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/internal/sqlitetest"
+	"example.com/petstore/repository/storetest"
+)
+
+// A folder in the place of the WAL lets no file be opened, but causes no error of a disk.
+func TestRemedyIsThatOfTheCause(t *testing.T) {
+	t.Parallel()
+	intact, withFolder := sqlitetest.NewStoreWithPet(t), sqlitetest.NewPath(t)
+	check(t, os.Mkdir(withFolder+"-wal", 0o700))
+	const remedy = "there is a folder where the file, its -wal or its -shm belongs: move it away"
+	for code, want := range map[sqlite3.ErrNo]string{sqlite3.ErrIoErr: "", sqlite3.ErrCantOpen: remedy, sqlite3.ErrReadonly: remedy} {
+		err := sqlite3.Error{Code: code}
+		storetest.Equal(t, "an intact store", err.Error(), sqlite.New(intact).Remedy(err).Error())
+		storetest.Equal(t, fmt.Sprintf("%v", code), cmp.Or(want, err.Error()), sqlite.New(withFolder).Remedy(err).Error())
+	}
+}

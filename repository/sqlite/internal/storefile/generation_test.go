@@ -1,0 +1,101 @@
+//go:build cgo
+
+package storefile_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/internal/sqlitetest"
+	"example.com/petstore/repository/sqlite/internal/storefile"
+	"example.com/petstore/repository/storetest"
+)
+
+func TestOpenRejectsFileReplacedBesideItsWAL(t *testing.T) {
+	t.Parallel()
+	for name, backup := range map[string]func(t *testing.T, path, to string){
+		"by a copy":         func(t *testing.T, path, to string) { sqlitetest.CopyStore(t, path, to) },
+		"by a file copy":    sqlitetest.CopyFile, // of a store that no process has open
+		"by an empty store": func(t *testing.T, _, to string) { sqlitetest.NewStore(t, to, "") },
+		"by another store":  func(t *testing.T, _, to string) { sqlitetest.NewStore(t, to, "Tom") },
+		"by an older backup": func(t *testing.T, path, to string) {
+			sqlitetest.CopyStore(t, path, to)
+			sqlitetest.NewStore(t, path, "")
+			sqlitetest.NewStore(t, path, "")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path, saved := sqlitetest.NewStoreWithPet(t), sqlitetest.NewPath(t)
+			backup(t, path, saved)
+			crashed := sqlitetest.Crash(t, path, "Tom")
+			sqlitetest.CopyFile(t, saved, crashed)
+
+			wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(crashed))
+			_, err := repository.Open(t.Context(), sqlite.New(crashed), repository.Options{Migrate: true})
+			storetest.WantError(t, "Open", err, storefile.ErrForeignWAL)
+			storetest.WantMessage(t, "Open", err, crashed+"-wal")
+			check(t, os.RemoveAll(crashed+"-shm")) // an index of the WAL, which SQLite makes anew
+			wantUnchanged()
+		})
+	}
+}
+
+// A checkpoint writes the pages in the order of their numbers. A crash within one leaves a file
+// that is damaged without its WAL.
+func TestOpenAcceptsStoreAfterCrashWithinCheckpoint(t *testing.T) {
+	t.Parallel()
+	path := sqlitetest.NewPath(t)
+	sqlitetest.NewStore(t, path, "")
+	store := sqlitetest.Open(t, path)
+	for range 90 { // many pages: names are in the table
+		check(t, store.InTx(t.Context(), storetest.Adding(strings.Repeat("x", 200))))
+	}
+	before := sqlitetest.CopyOf(t, path)
+	check(t, store.Close())
+	after := sqlitetest.ReadFile(t, path)
+	const pageSize = 4096
+	for pages := 1; pages < len(after)/pageSize; pages++ {
+		crashed := sqlitetest.CopyOf(t, before)
+		content := sqlitetest.ReadFile(t, crashed)
+		content = append(after[:pages*pageSize:pages*pageSize], content[min(pages*pageSize, len(content)):]...)
+		check(t, os.WriteFile(crashed, content, 0))
+		sqlitetest.WantPets(t, crashed, 90)
+	}
+}
+
+// A connection that SQLite opens to an emptied file removes its WAL. The shared memory is left.
+func TestEmptiedFileIsNotTakenForNewStore(t *testing.T) {
+	t.Parallel()
+	for _, noticed := range []bool{true, false} {
+		for _, walRemoved := range []bool{true, false} {
+			t.Run(fmt.Sprintf("noticed while open %t, WAL removed %t", noticed, walRemoved), func(t *testing.T) {
+				t.Parallel()
+				s, path := sqlitetest.OpenWithPet(t)
+				check(t, os.Truncate(path, 0))
+				if walRemoved {
+					sqlitetest.Execute("SELECT count(*) FROM sqlite_schema")(t, path)
+					if _, err := os.Stat(path + "-wal"); !errors.Is(err, fs.ErrNotExist) {
+						t.Fatalf("got the WAL and %v, want none", err)
+					}
+				}
+				if noticed {
+					sqlitetest.WantUnavailable(t, s, storefile.ErrEmptied)
+				}
+				check(t, s.Close())
+				wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(path))
+				_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+				storetest.WantError(t, "Open", err, storefile.ErrEmptied)
+				storetest.WantMessage(t, "Open", err, "petstore restore")
+				wantUnchanged()
+			})
+		}
+	}
+}

@@ -1,0 +1,51 @@
+//go:build cgo
+
+package storefile_test
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
+	"example.com/petstore/repository/sqlite/internal/sqlitetest"
+	"example.com/petstore/repository/sqlite/internal/storefile"
+	"example.com/petstore/repository/storetest"
+)
+
+func TestFileWithSecondNameIsNotUsed(t *testing.T) {
+	t.Parallel()
+	s, path := sqlitetest.OpenWithPet(t)
+	other := path + ".kept"
+	check(t, os.Link(path, other))
+	sqlitetest.WantUnavailable(t, s, storefile.ErrLinked)
+	for _, name := range []string{path, other} {
+		_, err := repository.Open(t.Context(), sqlite.New(name), repository.Options{})
+		storetest.WantError(t, name, err, storefile.ErrLinked)
+		storetest.WantMessage(t, name, err, "a hard link")
+	}
+	check(t, os.Remove(other))
+	check(t, s.InTx(t.Context(), storetest.Adding("Ada")))
+	check(t, s.Ping(t.Context()))
+	check(t, s.Close())
+	sqlitetest.WantPets(t, path, 2)
+}
+
+// A killed Replace has left the second name.
+func TestOpenRemovesOnlySecondNameOfReplace(t *testing.T) {
+	t.Parallel()
+	path := sqlitetest.NewStoreWithPet(t)
+	for _, name := range []string{"2026", "by-hand", "20260102T030405.000Z.kept"} {
+		link := path + ".replaced-" + name
+		check(t, os.Link(path, link))
+		_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
+		storetest.WantError(t, name, err, storefile.ErrLinked)
+		check(t, os.Remove(link)) // fails if Open has removed it
+	}
+	link, symbolic := path+".replaced-20260102T030405.000Z", sqlitetest.NewPath(t)
+	check(t, errors.Join(os.Link(path, link), os.Symlink(path, symbolic)))
+	sqlitetest.WantPets(t, symbolic, 1)
+	_, err := os.Lstat(link)
+	storetest.WantError(t, "Lstat of the second name", err, os.ErrNotExist)
+}
