@@ -39,7 +39,8 @@ func TestServiceWithoutChangesRemovesThemUntilAnotherRecordsThem(t *testing.T) {
 		before := logged("began to record changes again")
 		time.Sleep(61 * time.Second)
 		wantChanges(engine, http.StatusOK, true)
-		if logged("removed all changes, because this service does not record them") != 1 || before != 0 || logged("began to record changes again") != 1 {
+		if logged("removed all changes, because this service does not record them") != 1 || before != 0 ||
+			logged("began to record changes again") != 1 {
 			t.Errorf("got %d before, and the log %v", before, log.All())
 		}
 		_, err := with.Store().Changes().List(t.Context(), domain.PageRequest{After: first.Last, Limit: 1})

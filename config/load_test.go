@@ -178,7 +178,10 @@ func TestFileMustBeAConfiguration(t *testing.T) {
 		{"a.yaml", "server: {address: 2030-12-05}", `server.address = "2030-12-05T00:00:00Z" (FILE): must be text; put it in quotes`},
 		{"a.yaml", "server: {address: ~}", "server.address (FILE): has no value; write one, or leave the setting out"},
 		{"a.yaml", "server: {idle_timeout: 10}", "server.idle_timeout = 10 (FILE): must be a duration with its unit, such as 500ms, 15s, 2m or 1d"},
-		{"a.yaml", "server: {idle_timeout: soon}", `server.idle_timeout = "soon" (FILE): must be a duration with its unit, such as 500ms, 15s, 2m or 1d`},
+		{
+			"a.yaml", "server: {idle_timeout: soon}",
+			`server.idle_timeout = "soon" (FILE): must be a duration with its unit, such as 500ms, 15s, 2m or 1d`,
+		},
 		{"a.yaml", "database: {max_open_conns: '4'}", `database.max_open_conns = "4" (FILE): must be a whole number in plain digits`},
 		{"a.yaml", "database: {max_open_conns: 4.5}", "database.max_open_conns = 4.5 (FILE): must be a whole number in plain digits"},
 		{"a.yaml", "database: {migrate: 1}", "database.migrate = 1 (FILE): must be true or false"},
@@ -241,9 +244,10 @@ func FuzzFile(f *testing.F) {
 	example, err := os.ReadFile("petstore.example.yaml")
 	check(f, err)
 	for _, seed := range []string{
-		string(example), "", "server:\n  address: :8080\n", "server: {address: [1, 2]}", "a: &a {b: *a}", "--- \n---\n", "server:\n  address: 1\n  address: 2\n",
-		"database: {driver: postgres, dsn: 'postgres://u:secret@h/d'}", "rate_limit: {requests: -1, window: 1h1ms}", "cache: {max_bytes: 1e3}", "? [a]\n: b",
-		"server: {trusted_proxies: [10.0.0.0/8, x]}", "log: {level: \"\x00\"}", "api: {get_pet_sunset: 2030-02-30}", "<<: {server: 1}", "!!binary x", "\xff",
+		string(example), "", "server:\n  address: :8080\n", "server: {address: [1, 2]}", "a: &a {b: *a}", "--- \n---\n",
+		"server:\n  address: 1\n  address: 2\n", "database: {driver: postgres, dsn: 'postgres://u:secret@h/d'}",
+		"rate_limit: {requests: -1, window: 1h1ms}", "cache: {max_bytes: 1e3}", "? [a]\n: b", "server: {trusted_proxies: [10.0.0.0/8, x]}",
+		"log: {level: \"\x00\"}", "api: {get_pet_sunset: 2030-02-30}", "<<: {server: 1}", "!!binary x", "\xff",
 		"server: {trusted_proxies: &b [*b]}", "\"\": !!int x", `{"log": {"level": 1}}`, "[log]\nlevel = 1", "log.level = 'info'",
 	} {
 		f.Add([]byte(seed))

@@ -54,12 +54,20 @@ func TestValuesAreCheckedByTheirRules(t *testing.T) {
 		{"database.driver", "must be sqlite or postgres", []string{"sqlite"}, []string{"", "SQLite", "PostgreSQL"}},
 		{"database.max_open_conns", "must be from 1 to 1000", []string{"1", "1000", "010"}, []string{"0", "-1", "1001"}},
 		{"database.require_synchronous", remedies["excluded_unless"], []string{"false"}, []string{"true"}},
-		{"cache.max_bytes", "must be from 0, which disables the cache, to 1099511627776", []string{"0", "1099511627776"}, []string{"-1", "1099511627777"}},
+		{
+			"cache.max_bytes", "must be from 0, which disables the cache, to 1099511627776",
+			[]string{"0", "1099511627776"},
+			[]string{"-1", "1099511627777"},
+		},
 		{"cache.max_staleness", "must be from 0s to 5s", []string{"0s", "5s"}, []string{"-1ns", "5001ms", "24h"}},
 		{"changes.retention", "must be at least 1h", []string{"1h", "7d", "8760h"}, []string{"0s", "59m", "-1h"}},
 		{"changes.streams_per_key", "must be from 1 to 1000", []string{"1", "1000"}, []string{"0", "-1", "1001"}},
 		{"rate_limit.requests", "must be from 0, which is no limit, to 1000000", []string{"0", "1000000"}, []string{"-1", "1000001"}},
-		{"rate_limit.window", "must be whole seconds, from 1s to 24h", []string{"1s", "24h", "1d"}, []string{"0s", "-1s", "999ms", "1.5s", "24h0m1s"}},
+		{
+			"rate_limit.window", "must be whole seconds, from 1s to 24h",
+			[]string{"1s", "24h", "1d"},
+			[]string{"0s", "-1s", "999ms", "1.5s", "24h0m1s"},
+		},
 		{
 			"cors.allowed_origins", remedies["pageorigin"],
 			[]string{"", "https://shop.example.com, http://localhost:3000", "*", "https://*.example.com", "capacitor://localhost"},
@@ -83,11 +91,15 @@ func TestValuesAreCheckedByTheirRules(t *testing.T) {
 		{"database.migrate", typeRemedies[byKey["database.migrate"].Type], []string{"TRUE", "False", "1"}, []string{"", "2", "yes", "on"}},
 		// secrets
 		{"auth.bootstrap_key", remedies["bootstrapkey"], []string{"", key}, []string{
-			"petstore_", key[:len(key)-1], key + "a", key[:len(key)-1] + "-", key[len("petstore_"):], " " + key, "petstore_" + strings.Repeat("a", 49),
+			"petstore_", key[:len(key)-1], key + "a", key[:len(key)-1] + "-", key[len("petstore_"):], " " + key,
+			"petstore_" + strings.Repeat("a", 49),
 		}},
 		{
 			"database.dsn", remedies["dsn"],
-			[]string{"a b.db", "../pets.db", "C:\\pets.db", "/data/100%.db", "shop=1.db", "user/host=1/pets.db", "12:30/pets@home.db", "postgres://db/pets", "host=db"},
+			[]string{
+				"a b.db", "../pets.db", "C:\\pets.db", "/data/100%.db", "shop=1.db", "user/host=1/pets.db", "12:30/pets@home.db",
+				"postgres://db/pets", "host=db",
+			},
 			[]string{
 				"", " ", ":memory:", "file:pets.db", "file::memory:", "pets.db?mode=ro", "mysql://db/pets", "a\x00b",
 				" Host = db password=hunter2", "db:5432 password=hunter2", "pets:hunter2@db:5432/pets",
@@ -133,11 +145,15 @@ func TestSettingsAreCheckedTogether(t *testing.T) {
 	for _, bad := range []string{"", "mysql://db/pets", " postgres://db/pets", "\npostgresql://db/pets"} {
 		checkProblems(t, postgres(bad), "database.dsn = (hidden) (command line): "+remedies["dsn"])
 	}
-	const mismatch = `database.driver = "%s" (command line): does not fit database.dsn = (hidden) (%s): correct that, or leave the driver out, because it follows from the DSN`
+	const mismatch = `database.driver = "%s" (command line): does not fit database.dsn = (hidden) (%s): correct that, or leave the driver out, ` +
+		`because it follows from the DSN`
 	for _, other := range []string{"pets.db", "db1:5432/pets"} {
 		checkProblems(t, postgres(other), fmt.Sprintf(mismatch, "postgres", "command line"))
 	}
-	for _, good := range []string{"postgres://db/pets", "postgresql://u:p@db1:5432,db2:5433/pets?sslmode=verify-full", "host=/run/postgresql user = pets", "service=pets"} {
+	for _, good := range []string{
+		"postgres://db/pets", "postgresql://u:p@db1:5432,db2:5433/pets?sslmode=verify-full",
+		"host=/run/postgresql user = pets", "service=pets",
+	} {
 		options := postgres(good)
 		for range 2 {
 			if got, err := Load(options); err != nil || got.Database.Driver != "postgres" {
@@ -153,7 +169,10 @@ func TestSettingsAreCheckedTogether(t *testing.T) {
 		overrides  map[string]string
 	}{
 		{"", fmt.Sprintf(mismatch, "postgres", "default"), map[string]string{driver: "postgres"}},
-		{"", `server.write_timeout = "30s" (default): must be longer than server.request_timeout = "30s" (command line)`, map[string]string{request: "30s"}},
+		{
+			"", `server.write_timeout = "30s" (default): must be longer than server.request_timeout = "30s" (command line)`,
+			map[string]string{request: "30s"},
+		},
 		// The rule is not checked while one of its values is invalid.
 		{"", "database.dsn = (hidden) (command line): " + remedies["dsn"], map[string]string{driver: "sqlite", "database.dsn": "mysql://db/pets"}},
 		{"", request + ` = "long" (command line): ` + typeRemedies[duration], map[string]string{request: "long", "server.write_timeout": "1ns"}},

@@ -37,7 +37,11 @@ func TestDocumentHasServersOfDeployment(t *testing.T) {
 	}{
 		{docs.Options{}, "v1", []string{"This server v1"}},
 		{docs.Options{}, "../shop", []string{"This server ../shop"}},
-		{docs.Options{StagingURL: "https://staging.example"}, "v7", []string{"This server v7", "Staging {staging_url}/v7 staging_url=https://staging.example"}},
+		{
+			docs.Options{StagingURL: "https://staging.example"},
+			"v7",
+			[]string{"This server v7", "Staging {staging_url}/v7 staging_url=https://staging.example"},
+		},
 		{deployed, "../v2", []string{"Production {base_url}/v2 " + production, "This server ../v2", "Staging {staging_url}/v2 " + staging}},
 		{deployed, ".", []string{"Production {base_url} " + production, "This server .", "Staging {staging_url} " + staging}},
 	} {
@@ -150,7 +154,8 @@ func TestDocumentHasEveryResponseOfTheContract(t *testing.T) {
 	for path, item := range contract.Paths.Map() {
 		for method, want := range item.Operations() {
 			got := cmp.Or(doc.Paths.Value(path), &openapi3.PathItem{}).GetOperation(method)
-			if got == nil || want.OperationID != "" && got.OperationID != want.OperationID || !slices.Equal(got.Tags, want.Tags) || got.Deprecated != want.Deprecated {
+			if got == nil || want.OperationID != "" && got.OperationID != want.OperationID || !slices.Equal(got.Tags, want.Tags) ||
+				got.Deprecated != want.Deprecated {
 				t.Errorf("%s %s: got the operation %+v, want %+v", method, path, got, want)
 				continue
 			}

@@ -72,7 +72,8 @@ func TestErrorPageHasTheCodesOfTheDocument(t *testing.T) {
 		statuses[example[1]] = example[2]
 	}
 	var codes []any
-	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (\\d+) \\| [^|]+ \\| [^|]+ \\|$").FindAllStringSubmatch(readPage(t, "errors.md"), -1) {
+	rows := regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (\\d+) \\| [^|]+ \\| [^|]+ \\|$")
+	for _, row := range rows.FindAllStringSubmatch(readPage(t, "errors.md"), -1) {
 		codes = append(codes, row[1])
 		if want, known := statuses[row[1]]; known && row[2] != want {
 			t.Errorf("%s: got the status %s, want %s", row[1], row[2], want)

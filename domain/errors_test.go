@@ -19,6 +19,19 @@ func wantError(t *testing.T, value string, err error, kind domain.Kind, code dom
 	}
 }
 
+// checkRule expects no error of valid values, and an ErrInvalid with the rule of the others.
+func checkRule(t *testing.T, code domain.Code, rule string, valid, invalid []error) {
+	t.Helper()
+	for i, err := range valid {
+		if err != nil {
+			t.Errorf("%s, valid value %d: got %v", rule, i, err)
+		}
+	}
+	for i, err := range invalid {
+		wantError(t, fmt.Sprint("invalid value ", i), err, domain.ErrInvalid, code, rule)
+	}
+}
+
 func TestKindAndCauseAreFoundThroughWrapping(t *testing.T) {
 	t.Parallel()
 	err := fmt.Errorf("list: %w", domain.Unavailable(io.ErrUnexpectedEOF))

@@ -89,7 +89,8 @@ func TestEachStatementHasASpan(t *testing.T) {
 		for _, span := range spans.GetSpans() {
 			operations = append(operations, span.Name)
 			statement := span.Attributes[0].Value.AsString()
-			if span.SpanKind != trace.SpanKindClient || span.Attributes[0].Key != "db.query.text" || !strings.HasPrefix(strings.TrimSpace(statement), span.Name) {
+			if span.SpanKind != trace.SpanKindClient || span.Attributes[0].Key != "db.query.text" ||
+				!strings.HasPrefix(strings.TrimSpace(statement), span.Name) {
 				t.Errorf("%s: got the span %+v, want that of a database client with its statement", test.name, span)
 			}
 			if strings.Contains(statement, secret) || span.Status.Code != test.code {

@@ -90,7 +90,10 @@ func TestRotatedKeyIsValidDuringOverlap(t *testing.T) {
 	s.now = noon.Add(time.Hour)
 	successor := must[string](t)(s.keys.Rotate(t.Context(), 1, 24*time.Hour))
 	want := []apikey.Key{
-		{ID: 1, Name: "till 1", ReadOnly: true, Lineage: 1, CreatedAt: noon, ExpiresAt: noonPlus(48 * time.Hour), RevokedAt: noonPlus(25 * time.Hour)},
+		{
+			ID: 1, Name: "till 1", ReadOnly: true, Lineage: 1, CreatedAt: noon, ExpiresAt: noonPlus(48 * time.Hour),
+			RevokedAt: noonPlus(25 * time.Hour),
+		},
 		{ID: 2, Name: "till 1", ReadOnly: true, Lineage: 1, CreatedAt: *noonPlus(time.Hour), ExpiresAt: noonPlus(49 * time.Hour)},
 	}
 	all := must[[]apikey.Key](t)(s.keys.List(t.Context()))

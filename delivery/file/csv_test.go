@@ -27,31 +27,67 @@ func TestReadCSV(t *testing.T) {
 		"quoted fields":        {"name,categoryId\n\"a, \"\"b\"\"\",\"7\"\n", []string{`2 0 "a, \"b\"" 7 ""`}},
 		"spaces are kept":      {"name,categoryId\n Rex ,7\n", []string{`2 0 " Rex " 7 ""`}},
 
-		"no bytes":                {"", []string{"error: the file is empty: its first line must be a header such as id,name,categoryId,status"}},
-		"blank":                   {"\n \n", []string{"error: the file is empty: its first line must be a header such as id,name,categoryId,status"}},
-		"only a byte order mark":  {"\ufeff", []string{"error: the file is empty: its first line must be a header such as id,name,categoryId,status"}},
-		"unknown column":          {"name,categoryId,Status\n", []string{`error: line 1: the header has the unknown column "Status": ` + columnsRule}},
-		"column with a space":     {"name, categoryId\n", []string{`error: line 1: the header has the unknown column " categoryId": ` + columnsRule}},
-		"empty column":            {"name,,categoryId\n", []string{`error: line 1: the header has the unknown column "": ` + columnsRule}},
-		"doubled column":          {"name,categoryId,name\n", []string{"error: line 1: the header has the column name twice: " + columnsRule}},
-		"missing column":          {"\nid,name,status\n", []string{"error: line 2: the header has no column categoryId: " + columnsRule}},
-		"semicolons":              {"name;categoryId\n", []string{`error: line 1: the header has the unknown column "name;categoryId": ` + columnsRule + ", separated by commas"}},
-		"tabs":                    {"name\tcategoryId\n", []string{`error: line 1: the header has the unknown column "name\tcategoryId": ` + columnsRule + ", separated by commas"}},
-		"UTF-16":                  {"\xff\xfen\x00a\x00m\x00e\x00", []string{"error: the file is in UTF-16: save it as CSV UTF-8, or convert it to UTF-8"}},
-		"UTF-16, big-endian":      {"\xfe\xff\x00n\x00a\x00m\x00e", []string{"error: the file is in UTF-16: save it as CSV UTF-8, or convert it to UTF-8"}},
-		"workbook":                {"PK\x03\x04\x14\x00\x06\x00name,categoryId\n", []string{"error: the file is a workbook, or another archive: save it as CSV UTF-8"}},
-		"old workbook":            {"\xd0\xcf\x11\xe0\xa1\xb1", []string{"error: the file is a workbook: save it as CSV UTF-8"}},
-		"quote in the header":     {"na\"me,categoryId\n", []string{`error: line 1: a quote is within a field: quote the field, and write "" for the quote`}},
-		"header never closed":     {"\"name,categoryId\nRex,7\n", []string{"error: line 1: a quote that is opened in this row is not closed" + closeQuote}},
-		"header that is too long": {long + "x\n", []string{"error: line 1: the row is larger than 4 MiB: shorten it, or close a quote that is open in it"}},
+		"no bytes": {"", []string{"error: the file is empty: its first line must be a header such as id,name,categoryId,status"}},
+		"blank":    {"\n \n", []string{"error: the file is empty: its first line must be a header such as id,name,categoryId,status"}},
+		"only a byte order mark": {
+			"\ufeff",
+			[]string{"error: the file is empty: its first line must be a header such as id,name,categoryId,status"},
+		},
+		"unknown column": {
+			"name,categoryId,Status\n",
+			[]string{`error: line 1: the header has the unknown column "Status": ` + columnsRule},
+		},
+		"column with a space": {"name, categoryId\n", []string{`error: line 1: the header has the unknown column " categoryId": ` + columnsRule}},
+		"empty column":        {"name,,categoryId\n", []string{`error: line 1: the header has the unknown column "": ` + columnsRule}},
+		"doubled column":      {"name,categoryId,name\n", []string{"error: line 1: the header has the column name twice: " + columnsRule}},
+		"missing column":      {"\nid,name,status\n", []string{"error: line 2: the header has no column categoryId: " + columnsRule}},
+		"semicolons": {
+			"name;categoryId\n",
+			[]string{`error: line 1: the header has the unknown column "name;categoryId": ` + columnsRule + ", separated by commas"},
+		},
+		"tabs": {
+			"name\tcategoryId\n",
+			[]string{`error: line 1: the header has the unknown column "name\tcategoryId": ` + columnsRule + ", separated by commas"},
+		},
+		"UTF-16": {
+			"\xff\xfen\x00a\x00m\x00e\x00",
+			[]string{"error: the file is in UTF-16: save it as CSV UTF-8, or convert it to UTF-8"},
+		},
+		"UTF-16, big-endian": {
+			"\xfe\xff\x00n\x00a\x00m\x00e",
+			[]string{"error: the file is in UTF-16: save it as CSV UTF-8, or convert it to UTF-8"},
+		},
+		"workbook": {
+			"PK\x03\x04\x14\x00\x06\x00name,categoryId\n",
+			[]string{"error: the file is a workbook, or another archive: save it as CSV UTF-8"},
+		},
+		"old workbook": {"\xd0\xcf\x11\xe0\xa1\xb1", []string{"error: the file is a workbook: save it as CSV UTF-8"}},
+		"quote in the header": {
+			"na\"me,categoryId\n",
+			[]string{`error: line 1: a quote is within a field: quote the field, and write "" for the quote`},
+		},
+		"header never closed": {
+			"\"name,categoryId\nRex,7\n",
+			[]string{"error: line 1: a quote that is opened in this row is not closed" + closeQuote},
+		},
+		"header that is too long": {
+			long + "x\n",
+			[]string{"error: line 1: the row is larger than 4 MiB: shorten it, or close a quote that is open in it"},
+		},
 
-		"rows of empty cells":  {",,\nname,categoryId,\n,,\n\" \",\nRex,7,\n,,,,\nTom,8\n,\n", []string{`5 0 "Rex" 7 ""`, `7 0 "Tom" 8 ""`}},
-		"columns without name": {"name,categoryId,,,\nRex,7,,,\nTom,8,x\nBob,9\n", []string{`2 0 "Rex" 7 ""`, `3 "Tom,8,x": the row has 3 fields, the header has 2 columns`, `4 0 "Bob" 9 ""`}},
+		"rows of empty cells": {",,\nname,categoryId,\n,,\n\" \",\nRex,7,\n,,,,\nTom,8\n,\n", []string{`5 0 "Rex" 7 ""`, `7 0 "Tom" 8 ""`}},
+		"columns without name": {
+			"name,categoryId,,,\nRex,7,,,\nTom,8,x\nBob,9\n",
+			[]string{`2 0 "Rex" 7 ""`, `3 "Tom,8,x": the row has 3 fields, the header has 2 columns`, `4 0 "Bob" 9 ""`},
+		},
 
-		"column too many": {"name,categoryId\nRex,7,8\nTom,8\n", []string{`2 "Rex,7,8": the row has 3 fields, the header has 2 columns`, `3 0 "Tom" 8 ""`}},
-		"column too few":  {"name,categoryId\nRex\n", []string{`2 "Rex": the row has 1 fields, the header has 2 columns`}},
-		"cut in half":     {"name,categoryId\nRex,7\nTo", []string{`2 0 "Rex" 7 ""`, `3 "To": the row has 1 fields, the header has 2 columns`}},
-		"not UTF-8":       {"name,categoryId\nRex,7\nR\xe4x,7\nTom,8\n", []string{`2 0 "Rex" 7 ""`, "error: line 3: " + notUTF8}},
+		"column too many": {
+			"name,categoryId\nRex,7,8\nTom,8\n",
+			[]string{`2 "Rex,7,8": the row has 3 fields, the header has 2 columns`, `3 0 "Tom" 8 ""`},
+		},
+		"column too few": {"name,categoryId\nRex\n", []string{`2 "Rex": the row has 1 fields, the header has 2 columns`}},
+		"cut in half":    {"name,categoryId\nRex,7\nTo", []string{`2 0 "Rex" 7 ""`, `3 "To": the row has 1 fields, the header has 2 columns`}},
+		"not UTF-8":      {"name,categoryId\nRex,7\nR\xe4x,7\nTom,8\n", []string{`2 0 "Rex" 7 ""`, "error: line 3: " + notUTF8}},
 		"all rules": {"id,name,categoryId,status\nx,,7.0,lost\n", []string{
 			`2 "x,,7.0,lost": id ` + integerRule + "; categoryId " + integerRule + "; name is required; status " + domain.PetStatusRule,
 		}},
@@ -62,26 +98,72 @@ func TestReadCSV(t *testing.T) {
 		"id too large":       {"id,name,categoryId\n9223372036854775808,Rex,7\n", []string{`2 "9223372036854775808,Rex,7": id ` + integerRule}},
 		"number with spaces": {"name,categoryId\nRex, 7\n", []string{`2 "Rex, 7": categoryId ` + integerRule}},
 		"number with a plus": {"name,categoryId\nRex,+7\n", []string{`2 "Rex,+7": categoryId ` + integerRule}},
-		"minus zero":         {"name,categoryId\nRex,-0\nTom,-00\nBob,-07\n", []string{`2 "Rex,-0": categoryId ` + integerRule, `3 "Tom,-00": categoryId ` + integerRule, `4 0 "Bob" -7 ""`}},
+		"minus zero": {
+			"name,categoryId\nRex,-0\nTom,-00\nBob,-07\n",
+			[]string{`2 "Rex,-0": categoryId ` + integerRule, `3 "Tom,-00": categoryId ` + integerRule, `4 0 "Bob" -7 ""`},
+		},
 
-		"quote within a field":     {"name,categoryId\nRex 5\" dog,7\nTom,8\n", []string{`2 "Rex 5\" dog,7": a quote is within a field: quote the field, and write "" for the quote`, `3 0 "Tom" 8 ""`}},
-		"text after a quote":       {"name,categoryId\n\"Rex\"x,7\nTom,8\n", []string{`2 "\"Rex\"x,7": text follows a closing quote: write "" for a quote within a quoted field`, `3 0 "Tom" 8 ""`}},
-		"text after the last one":  {"name,categoryId\n7,\"Rex\"x", []string{`2 "7,\"Rex\"x": text follows a closing quote: write "" for a quote within a quoted field`}},
-		"quote never closed":       {"name,categoryId\nRex,7\n\"Tom,8\nBob,9\n", []string{`2 0 "Rex" 7 ""`, "error: line 3: a quote that is opened in this row is not closed" + closeQuote}},
-		"last quote never closed":  {"name,categoryId\nRex,\"7", []string{"error: line 2: a quote that is opened in this row is not closed" + closeQuote}},
-		"quote closed by a later":  {"name,categoryId\n\"Rex,7\n\"Tom\",8\nBob,9\n", []string{`2 "\"Rex,7\n\"Tom\",8": text follows a closing quote: write "" for a quote within a quoted field (the row ends in line 3: a quote may not be closed)`, `4 0 "Bob" 9 ""`}},
-		"line end in a name":       {"name,categoryId\n\"Rex\r\nTom\",7\nBob,9\n", []string{`2 "\"Rex\r\nTom\",7": name ` + domain.PetNameRule + " (the row ends in line 3)", `4 0 "Bob" 9 ""`}},
-		"line end before a quote":  {"name,categoryId\na\"b,\"c\nTom,8\n", []string{`2 "a\"b,\"c": a quote is within a field: quote the field, and write "" for the quote`, `3 0 "Tom" 8 ""`}},
-		"carriage return first":    {"name,categoryId\n\r\n\rRex\n", []string{`3 "\rRex": the row has 1 fields, the header has 2 columns`}},
-		"carriage return in lines": {"name,categoryId\rRex,7\r", []string{`error: line 1: the header has the unknown column "categoryId\rRex": ` + columnsRule}},
+		"quote within a field": {
+			"name,categoryId\nRex 5\" dog,7\nTom,8\n",
+			[]string{`2 "Rex 5\" dog,7": a quote is within a field: quote the field, and write "" for the quote`, `3 0 "Tom" 8 ""`},
+		},
+		"text after a quote": {
+			"name,categoryId\n\"Rex\"x,7\nTom,8\n",
+			[]string{`2 "\"Rex\"x,7": text follows a closing quote: write "" for a quote within a quoted field`, `3 0 "Tom" 8 ""`},
+		},
+		"text after the last one": {
+			"name,categoryId\n7,\"Rex\"x",
+			[]string{`2 "7,\"Rex\"x": text follows a closing quote: write "" for a quote within a quoted field`},
+		},
+		"quote never closed": {
+			"name,categoryId\nRex,7\n\"Tom,8\nBob,9\n",
+			[]string{`2 0 "Rex" 7 ""`, "error: line 3: a quote that is opened in this row is not closed" + closeQuote},
+		},
+		"last quote never closed": {
+			"name,categoryId\nRex,\"7",
+			[]string{"error: line 2: a quote that is opened in this row is not closed" + closeQuote},
+		},
+		"quote closed by a later": {
+			"name,categoryId\n\"Rex,7\n\"Tom\",8\nBob,9\n",
+			[]string{`2 "\"Rex,7\n\"Tom\",8": text follows a closing quote: write "" for a quote within a quoted field (the row ends in line 3: a ` +
+				`quote may not be closed)`, `4 0 "Bob" 9 ""`},
+		},
+		"line end in a name": {
+			"name,categoryId\n\"Rex\r\nTom\",7\nBob,9\n",
+			[]string{`2 "\"Rex\r\nTom\",7": name ` + domain.PetNameRule + " (the row ends in line 3)", `4 0 "Bob" 9 ""`},
+		},
+		"line end before a quote": {
+			"name,categoryId\na\"b,\"c\nTom,8\n",
+			[]string{`2 "a\"b,\"c": a quote is within a field: quote the field, and write "" for the quote`, `3 0 "Tom" 8 ""`},
+		},
+		"carriage return first": {"name,categoryId\n\r\n\rRex\n", []string{`3 "\rRex": the row has 1 fields, the header has 2 columns`}},
+		"carriage return in lines": {
+			"name,categoryId\rRex,7\r",
+			[]string{`error: line 1: the header has the unknown column "categoryId\rRex": ` + columnsRule},
+		},
 
-		"name of 4 MiB":      {"name,categoryId\n" + long[:file.MaxRow-2] + ",7\nTom,8\n", []string{fmt.Sprintf("2 %q: name %s", long[:file.MaxRow-2]+",7", domain.PetNameRule), `3 0 "Tom" 8 ""`}},
-		"row over 4 MiB":     {"name,categoryId\n" + long + ",7\n", []string{"error: line 2: the row is larger than 4 MiB: shorten it, or close a quote that is open in it"}},
-		"many fields":        {"name,categoryId\n" + commas[:50_000] + "x\nTom,8\n", []string{fmt.Sprintf("2 %q: the row has 50001 fields, the header has 2 columns", commas[:50_000]+"x"), `3 0 "Tom" 8 ""`}},
-		"a line of commas":   {"name,categoryId\n" + commas + "\nTom,8\n", []string{"error: line 2: the line has more than 100000 commas: remove them"}},
+		"name of 4 MiB": {
+			"name,categoryId\n" + long[:file.MaxRow-2] + ",7\nTom,8\n",
+			[]string{fmt.Sprintf("2 %q: name %s", long[:file.MaxRow-2]+",7", domain.PetNameRule), `3 0 "Tom" 8 ""`},
+		},
+		"row over 4 MiB": {
+			"name,categoryId\n" + long + ",7\n",
+			[]string{"error: line 2: the row is larger than 4 MiB: shorten it, or close a quote that is open in it"},
+		},
+		"many fields": {
+			"name,categoryId\n" + commas[:50_000] + "x\nTom,8\n",
+			[]string{fmt.Sprintf("2 %q: the row has 50001 fields, the header has 2 columns", commas[:50_000]+"x"), `3 0 "Tom" 8 ""`},
+		},
+		"a line of commas": {
+			"name,categoryId\n" + commas + "\nTom,8\n",
+			[]string{"error: line 2: the line has more than 100000 commas: remove them"},
+		},
 		"many quoted commas": {"name,categoryId\n\"" + commas[:200] + "\",7\n", []string{fmt.Sprintf(`2 0 %q 7 ""`, commas[:200])}},
 		"header of commas":   {commas + "\n", []string{"error: line 1: the line has more than 100000 commas: remove them"}},
-		"quotes over 4 MiB":  {"name,categoryId\n\"" + strings.Repeat("Rex,7\n", 1<<20), []string{"error: line 2: the row is larger than 4 MiB: shorten it, or close a quote that is open in it"}},
+		"quotes over 4 MiB": {
+			"name,categoryId\n\"" + strings.Repeat("Rex,7\n", 1<<20),
+			[]string{"error: line 2: the row is larger than 4 MiB: shorten it, or close a quote that is open in it"},
+		},
 	})
 }
 
@@ -89,7 +171,8 @@ func FuzzReadCSV(f *testing.F) {
 	for _, seed := range []string{
 		"", "\ufeff", "name,categoryId\r\nRex,7\r\n", "id,name,categoryId,status\n1,\"Rex, \"\"x\"\"\",7,sold\n,Tom,8,\n",
 		"name,categoryId\n\"Rex,7\n\"Tom\",8\nBob,9\n", "name,categoryId\n\"Rex\r\nTom\",7\nBob,9", "name,categoryId\na\"b,\"c\nTom,8\n",
-		"name,categoryId\n7,\"Rex\"x\n", "name;categoryId\n", "name,name\n", "\xff\xfe", "name,categoryId\n\"", "name,categoryId\n\"\"\"\",7\n,\n,,\n", "name,categoryId,,\n\" \",\na,7,,,\nb,8,x\n",
+		"name,categoryId\n7,\"Rex\"x\n", "name;categoryId\n", "name,name\n", "\xff\xfe", "name,categoryId\n\"",
+		"name,categoryId\n\"\"\"\",7\n,\n,,\n", "name,categoryId,,\n\" \",\na,7,,,\nb,8,x\n",
 		"name,categoryId\r\n=1+1,7\r\n 'a' ,-0\r", "name,categoryId\n\"a\"\r,7\n", "name,categoryId\n\"a\"\r\n\"b\r\n\",7",
 	} {
 		f.Add([]byte(seed))

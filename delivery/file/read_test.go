@@ -66,25 +66,58 @@ func TestReadNDJSON(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", file.MaxRow)
 	testRead(t, file.NDJSON, map[string]readCase{
-		"all members":         {`{"status":"sold","categoryId":-7,"id":9,"name":"Rex"}` + "\r\n", []string{`1 9 "Rex" -7 "sold"`}},
-		"required members":    {"{\"name\":\"Rex\",\"categoryId\":7}\n{\"name\":\"Tom\",\"categoryId\":8}", []string{`1 0 "Rex" 7 ""`, `2 0 "Tom" 8 ""`}},
-		"unknown member":      {`{"name":"Rex","price":1,"categoryId":7,"":2}`, []string{`1 "{\"name\":\"Rex\",\"price\":1,\"categoryId\":7,\"\":2}": the row has the unknown member "price": remove it or correct its name`}},
-		"other letter case":   {`{"Name":"Rex","categoryId":7,"ID":1}`, []string{`1 "{\"Name\":\"Rex\",\"categoryId\":7,\"ID\":1}": name must be spelt name, not "Name"; id must be spelt id, not "ID"`}},
+		"all members": {`{"status":"sold","categoryId":-7,"id":9,"name":"Rex"}` + "\r\n", []string{`1 9 "Rex" -7 "sold"`}},
+		"required members": {
+			"{\"name\":\"Rex\",\"categoryId\":7}\n{\"name\":\"Tom\",\"categoryId\":8}",
+			[]string{`1 0 "Rex" 7 ""`, `2 0 "Tom" 8 ""`},
+		},
+		"unknown member": {
+			`{"name":"Rex","price":1,"categoryId":7,"":2}`,
+			[]string{`1 "{\"name\":\"Rex\",\"price\":1,\"categoryId\":7,\"\":2}": the row has the unknown member "price": remove it or correct its ` +
+				`name`},
+		},
+		"other letter case": {
+			`{"Name":"Rex","categoryId":7,"ID":1}`,
+			[]string{`1 "{\"Name\":\"Rex\",\"categoryId\":7,\"ID\":1}": name must be spelt name, not "Name"; id must be spelt id, not "ID"`},
+		},
 		"escapes":             {`{"name":"\u00e4 \"b\"","categoryId":7}`, []string{`1 0 "ä \"b\"" 7 ""`}},
 		"byte order mark":     {"\ufeff{\"name\":\"Rex\",\"categoryId\":7}\n", []string{`1 0 "Rex" 7 ""`}},
 		"no bytes":            {"", nil},
 		"blank lines":         {"\n  \n\r\n{\"name\":\"Rex\",\"categoryId\":7}\n\n", []string{`4 0 "Rex" 7 ""`}},
 		"cut in half":         {`{"name":"Rex","cat`, []string{`1 "{\"name\":\"Rex\",\"cat": the row is not valid JSON: unexpected EOF at byte 18`}},
 		"a row with an array": {"\n[]\n{\"name\":\"Rex\",\"categoryId\":7}\n", []string{`2 "[]": the row must be one JSON object`, `3 0 "Rex" 7 ""`}},
-		"an array":            {"\ufeff[\n  {\"name\":\"Rex\"", []string{"error: the file is a JSON array: write each of its objects in a line of its own, as jq --compact-output .[] does"}},
-		"two objects":         {`{"name":"a","categoryId":7}{}`, []string{`1 "{\"name\":\"a\",\"categoryId\":7}{}": the row is not valid JSON: invalid character '{' after top-level value at byte 27`}},
-		"doubled member":      {`{"name":"a","name":"b"}`, []string{`1 "{\"name\":\"a\",\"name\":\"b\"}": the row is not valid JSON: duplicate object member name at byte 12`}},
-		"not UTF-8":           {"{\"name\":\"R\xe4x\",\"categoryId\":7}\n", []string{"error: line 1: " + notUTF8}},
-		"all rules":           {`{"id":"1","categoryId":null,"status":""}`, []string{`1 "{\"id\":\"1\",\"categoryId\":null,\"status\":\"\"}": id ` + integerRule + "; categoryId must not be null; name is required; status " + domain.PetStatusRule}},
-		"id zero":             {`{"id":0,"name":"Rex","categoryId":7}`, []string{`1 "{\"id\":0,\"name\":\"Rex\",\"categoryId\":7}": id must be at least 1`}},
-		"row over 4 MiB":      {"\n" + long + "x\n", []string{"error: line 2: the row is larger than 4 MiB: shorten it"}},
-		"row of 4 MiB":        {long[:file.MaxRow-len(`{"name":""}`)] + "\n", []string{fmt.Sprintf("1 %q: the row is not valid JSON: invalid character 'x' at start of value at byte 0", long[:file.MaxRow-len(`{"name":""}`)])}},
-		"million characters":  {`{"name":"` + long[:1_000_000] + `","categoryId":7}`, []string{fmt.Sprintf("1 %q: name %s", `{"name":"`+long[:1_000_000]+`","categoryId":7}`, domain.PetNameRule)}},
+		"an array": {
+			"\ufeff[\n  {\"name\":\"Rex\"",
+			[]string{"error: the file is a JSON array: write each of its objects in a line of its own, as jq --compact-output .[] does"},
+		},
+		"two objects": {
+			`{"name":"a","categoryId":7}{}`,
+			[]string{`1 "{\"name\":\"a\",\"categoryId\":7}{}": the row is not valid JSON: invalid character '{' after top-level value at byte 27`},
+		},
+		"doubled member": {
+			`{"name":"a","name":"b"}`,
+			[]string{`1 "{\"name\":\"a\",\"name\":\"b\"}": the row is not valid JSON: duplicate object member name at byte 12`},
+		},
+		"not UTF-8": {"{\"name\":\"R\xe4x\",\"categoryId\":7}\n", []string{"error: line 1: " + notUTF8}},
+		"all rules": {
+			`{"id":"1","categoryId":null,"status":""}`,
+			[]string{`1 "{\"id\":\"1\",\"categoryId\":null,\"status\":\"\"}": id ` + integerRule +
+				"; categoryId must not be null; name is required; status " + domain.PetStatusRule},
+		},
+		"id zero": {
+			`{"id":0,"name":"Rex","categoryId":7}`,
+			[]string{`1 "{\"id\":0,\"name\":\"Rex\",\"categoryId\":7}": id must be at least 1`},
+		},
+		"row over 4 MiB": {"\n" + long + "x\n", []string{"error: line 2: the row is larger than 4 MiB: shorten it"}},
+		"row of 4 MiB": {
+			long[:file.MaxRow-len(`{"name":""}`)] + "\n",
+			[]string{fmt.Sprintf("1 %q: the row is not valid JSON: invalid character 'x' at start of value at byte 0",
+				long[:file.MaxRow-len(`{"name":""}`)])},
+		},
+		"million characters": {
+			`{"name":"` + long[:1_000_000] + `","categoryId":7}`,
+			[]string{fmt.Sprintf("1 %q: name %s", `{"name":"`+long[:1_000_000]+`","categoryId":7}`, domain.PetNameRule)},
+		},
 		"last row over 4 MiB": {long + "x", []string{"error: line 1: the row is larger than 4 MiB: shorten it"}},
 	})
 }
@@ -147,14 +180,16 @@ func TestReaderLimitsTheMemoryOfARow(t *testing.T) {
 func FuzzReadNDJSON(f *testing.F) {
 	for _, seed := range []string{
 		"", "\ufeff", "\n\r\n", `{"name":"Rex","categoryId":7}`, "{\"id\":1,\"name\":\"Rex\",\"categoryId\":7,\"status\":\"sold\"}\r\n{}\nnull\n[]\n",
-		`{"name":"\ud83d\udc36","categoryId":-0}`, `{"name":"\ud800","categoryId":7}`, "{\"name\":\"\xff\"}", `{"name":"a","name":"b"}`, `{"name":"a"}{}`,
-		`{"name":"Rex","cat`, `{"id":0,"name":null,"categoryId":7.0,"status":""}`, `{"id":9223372036854775807,"name":"Rex","categoryId":-9223372036854775808}`,
+		`{"name":"\ud83d\udc36","categoryId":-0}`, `{"name":"\ud800","categoryId":7}`, "{\"name\":\"\xff\"}",
+		`{"name":"a","name":"b"}`, `{"name":"a"}{}`, `{"name":"Rex","cat`, `{"id":0,"name":null,"categoryId":7.0,"status":""}`,
+		`{"id":9223372036854775807,"name":"Rex","categoryId":-9223372036854775808}`,
 	} {
 		f.Add([]byte(seed))
 	}
 	for _, name := range []string{ // that need quotes in CSV, escapes in JSON, or mean something to other programs
-		" Rex", "Rex ", `"Rex"`, `Rex "the dog"`, "Rex, Tom", ",", `"`, `""`, `\`, `\.`, "'Rex'", "犬🐶", "a\u200db", "\ufeffRex", "Rex\ufeff", "=1+1", "+1", "-1",
-		"@SUM(A1)", "Rex;Tom", "<b>&amp;</b>", "a\u2028b", "null", "NULL", "0", "id", "a\u00a0b", "\ufffd", strings.Repeat("🐶", 200),
+		" Rex", "Rex ", `"Rex"`, `Rex "the dog"`, "Rex, Tom", ",", `"`, `""`, `\`, `\.`, "'Rex'", "犬🐶", "a\u200db", "\ufeffRex", "Rex\ufeff",
+		"=1+1", "+1", "-1", "@SUM(A1)", "Rex;Tom",
+		"<b>&amp;</b>", "a\u2028b", "null", "NULL", "0", "id", "a\u00a0b", "\ufffd", strings.Repeat("🐶", 200),
 	} {
 		row, err := json.Marshal(map[string]any{"name": name, "categoryId": 7, "status": "pending"})
 		if err != nil {
@@ -189,7 +224,8 @@ func checkRead(t *testing.T, text []byte, format file.Format) (complete int, toE
 		if line = row.Line; row.Rule != "" {
 			continue
 		}
-		if err := (domain.NewPet{Name: row.Pet.Name, CategoryID: row.Pet.CategoryID, Status: row.Pet.Status}).Validate(); err != nil || row.Pet.ID < 0 {
+		if err := (domain.NewPet{Name: row.Pet.Name, CategoryID: row.Pet.CategoryID, Status: row.Pet.Status}).Validate(); err != nil ||
+			row.Pet.ID < 0 {
 			t.Fatalf("%q: got %+v, which is not valid: %v", text, row.Pet, err)
 		}
 		row.Pet.ID = max(row.Pet.ID, 1) // without an id, the store assigns one

@@ -41,8 +41,9 @@ func TestWritePets(t *testing.T) {
 		{ID: math.MaxInt64, Name: " <b>ä", CategoryID: 0},
 	}
 	for format, want := range map[file.Format]string{
-		file.CSV:    "id,name,categoryId,status\r\n1,\"Rex, the \"\"dog\"\"\",-7,sold\r\n9223372036854775807,\" <b>ä\",0,\r\n",
-		file.NDJSON: "{\"id\":1,\"name\":\"Rex, the \\\"dog\\\"\",\"categoryId\":-7,\"status\":\"sold\"}\n{\"id\":9223372036854775807,\"name\":\" <b>ä\",\"categoryId\":0}\n",
+		file.CSV: "id,name,categoryId,status\r\n1,\"Rex, the \"\"dog\"\"\",-7,sold\r\n9223372036854775807,\" <b>ä\",0,\r\n",
+		file.NDJSON: "{\"id\":1,\"name\":\"Rex, the \\\"dog\\\"\",\"categoryId\":-7,\"status\":\"sold\"}\n{\"id\":9223372036854775807,\"name\":\" " +
+			"<b>ä\",\"categoryId\":0}\n",
 	} {
 		if diff := cmp.Diff(want, write(t, file.NewPetWriter, format, pets...)); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", format, diff)
@@ -56,7 +57,7 @@ func TestWriteOrders(t *testing.T) {
 	order := domain.Order{ID: 3, PetID: 2, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon.Add(time.Millisecond)}
 	for format, want := range map[file.Format]string{
 		file.CSV:    "id,petId,status,createdAt,updatedAt\r\n3,2,placed,2026-11-20T12:00:00.000Z,2026-11-20T12:00:00.001Z\r\n",
-		file.NDJSON: "{\"id\":3,\"petId\":2,\"status\":\"placed\",\"createdAt\":\"2026-11-20T12:00:00.000Z\",\"updatedAt\":\"2026-11-20T12:00:00.001Z\"}\n",
+		file.NDJSON: `{"id":3,"petId":2,"status":"placed","createdAt":"2026-11-20T12:00:00.000Z","updatedAt":"2026-11-20T12:00:00.001Z"}` + "\n",
 	} {
 		if diff := cmp.Diff(want, write(t, file.NewOrderWriter, format, order)); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", format, diff)

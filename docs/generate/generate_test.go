@@ -55,13 +55,16 @@ func TestGenerateRejectsInvalidAnnotations(t *testing.T) {
 		record, overlayFile           = "delivery/internal/record/record.go", "docs/generate/overlay.yaml"
 	)
 	for name, c := range map[string]struct{ file, old, replacement, want string }{
-		"unknown code":                {pets, `"pet_not_found"`, `"no_pet"`, "not in the list of codes"},
-		"code with other status":      {pets, "404		{object}", "408		{object}", "pet_not_found has the status 404"},
-		"no id":                       {pets, `@ID				createPet`, ``, "POST /pets: @ID is missing"},
-		"no summary":                  {pets, `@Summary		Add an animal`, ``, "POST /pets: @Summary is missing"},
-		"no description":              {pets, `@Description	Adds an animal`, `@ID createPet`, "POST /pets: @Description is missing"},
-		"no tag":                      {pets, `@Tags			Pets`, ``, "@Tags must name one tag"},
-		"undescribed tag":             {doc, `@tag.description	The catalogue`, `@tag.name The catalogue`, "@Tags must name one tag that doc.go describes"},
+		"unknown code":           {pets, `"pet_not_found"`, `"no_pet"`, "not in the list of codes"},
+		"code with other status": {pets, "404		{object}", "408		{object}", "pet_not_found has the status 404"},
+		"no id":                  {pets, `@ID				createPet`, ``, "POST /pets: @ID is missing"},
+		"no summary":             {pets, `@Summary		Add an animal`, ``, "POST /pets: @Summary is missing"},
+		"no description":         {pets, `@Description	Adds an animal`, `@ID createPet`, "POST /pets: @Description is missing"},
+		"no tag":                 {pets, `@Tags			Pets`, ``, "@Tags must name one tag"},
+		"undescribed tag": {
+			doc, `@tag.description	The catalogue`, `@tag.name The catalogue`,
+			"@Tags must name one tag that doc.go describes",
+		},
 		"misspelt annotation":         {pets, `@Failure`, `@Failyre`, "@Failyre is unknown"},
 		"header outside the overlay":  {pets, `@Failure`, `@Header`, "@Header is unknown"},
 		"no route":                    {orders, `@Router			/store/orders/{orderId} [get]`, ``, "without @Router"},
@@ -69,13 +72,19 @@ func TestGenerateRejectsInvalidAnnotations(t *testing.T) {
 		"route twice":                 {pets, `/pets [post]`, `/pets [get]`, "declared multiple times"},
 		"id twice":                    {pets, `@ID				createPet`, `@ID				listPets`, "listPets"},
 		"unpublished type name":       {record, `} // @name Pet`, `}`, "needs a published name"},
-		"other values than type's":    {record, `json:"status,omitzero"`, `json:"status,omitzero" enums:"old,new"`, "no schema has the values [old new]"},
+		"other values than type's": {
+			record, `json:"status,omitzero"`, `json:"status,omitzero" enums:"old,new"`,
+			"no schema has the values [old new]",
+		},
 		"no schema Error":             {errorsFile, `} // @name Error`, `} // @name Problem`, "components.schemas.Error"},
 		"parameter not in path":       {pets, `/pets/{petId} [get]`, `/pets/{id} [get]`, "petId"},
 		"example of another type":     {record, `example:"Rex"`, `example:"Rex" maxLength:"2"`, "validate the document"},
 		"target that selects nothing": {overlayFile, `['/store/orders'].post`, `['/store/orderz'].post`, "orderz"},
-		"update without a change":     {overlayFile, "\nactions:\n", "\nactions:\n  - { target: $.info, update: { version: 1.0.0 } }\n", "overlay.yaml: update action (1 / "},
-		"two responses of one name":   {overlayFile, `read_only_key }`, `forbidden }`, "two components are responses/Forbidden"},
+		"update without a change": {
+			overlayFile, "\nactions:\n", "\nactions:\n  - { target: $.info, update: { version: 1.0.0 } }\n",
+			"overlay.yaml: update action (1 / ",
+		},
+		"two responses of one name": {overlayFile, `read_only_key }`, `forbidden }`, "two components are responses/Forbidden"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -129,7 +138,8 @@ func TestDeprecatedOperationHasItsDates(t *testing.T) {
 	t.Parallel()
 	doc := load(t)
 	get := doc.Paths.Value("/pets/{petId}").Get
-	removed := get.Responses.Value("410").Value.Content["application/json"].Examples["operation_removed"].Value.Value.(map[string]any)["message"].(string)
+	example := get.Responses.Value("410").Value.Content["application/json"].Examples["operation_removed"].Value.Value
+	removed := example.(map[string]any)["message"].(string)
 	for text, want := range map[string]string{
 		get.Description: "removed on " + domain.GetPetSunset.Format("2 January 2006") + " ",
 		removed:         "removed on " + domain.GetPetSunset.Format(time.DateOnly) + ":",

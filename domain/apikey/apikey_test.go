@@ -54,7 +54,10 @@ func TestKeyRevokedAtItsCreationIsNeverValid(t *testing.T) {
 func TestSuccessorKeepsANameThatIsNoLongerValid(t *testing.T) {
 	t.Parallel()
 	secret := apikey.Generate()
-	old := apikey.Key{ID: 3, Name: "\u202etill 1", Lineage: 2, LastFour: "last", CreatedAt: noon.Add(-time.Hour), RevokedAt: noonPlus(0), LastUsedAt: noonPlus(0)}
+	old := apikey.Key{
+		ID: 3, Name: "\u202etill 1", Lineage: 2, LastFour: "last", CreatedAt: noon.Add(-time.Hour), RevokedAt: noonPlus(0),
+		LastUsedAt: noonPlus(0),
+	}
 	got, err := old.Successor(secret, noon)
 	got.Hash = apikey.Hash{}
 	want := apikey.NewKey{Name: old.Name, Lineage: 2, LastFour: secret[len(secret)-4:], CreatedAt: noon}
@@ -83,7 +86,8 @@ func TestLastUsedIsUpdatedOncePerInterval(t *testing.T) {
 func TestKeyNameRule(t *testing.T) {
 	t.Parallel()
 	for name, valid := range map[string]bool{
-		"till 1": true, "مخزن": true, "犬🐶": true, "a\u200db": true, "": false, " ": false, "a\nb": false, "a\x1bb": false, "a\u0085b": false, "\xff": false,
+		"till 1": true, "مخزن": true, "犬🐶": true, "a\u200db": true,
+		"": false, " ": false, "a\nb": false, "a\x1bb": false, "a\u0085b": false, "\xff": false,
 	} {
 		if got := apikey.ValidName(name); got != valid {
 			t.Errorf("ValidName(%q) = %t, want %t", name, got, valid)
@@ -98,7 +102,8 @@ func TestKeyNameRule(t *testing.T) {
 
 func TestNewKeyListsEveryBrokenRule(t *testing.T) {
 	t.Parallel()
-	const nameRule = "name must be 1 to 100 characters, not blank, without control characters, also those for the direction of text, or noncharacters such as U+FFFF"
+	const nameRule = "name must be 1 to 100 characters, not blank, without control characters, also those for the direction of text, or " +
+		"noncharacters such as U+FFFF"
 	const lifetimeRule = "lifetime must be at most 3650 days"
 	secret := apikey.Generate()
 	for name, test := range map[string]struct {

@@ -16,7 +16,8 @@ func TestOpenReportsErrorsWithRemedyAndWithoutSecrets(t *testing.T) {
 	dsn, dir := server.NewDatabase(t), t.TempDir()
 	key, encrypted, empty := filepath.Join(dir, "key"), filepath.Join(dir, "encrypted"), filepath.Join(dir, "ca.crt")
 	check(t, os.WriteFile(empty, nil, 0o600))
-	check(t, os.WriteFile(encrypted, []byte("-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n-----END RSA PRIVATE KEY-----\n"), 0o600))
+	check(t, os.WriteFile(encrypted, []byte("-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n"+
+		"-----END RSA PRIVATE KEY-----\n"), 0o600))
 	check(t, os.WriteFile(key, []byte("-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----\n"), 0o600))
 	for _, test := range []struct{ dsn, want string }{
 		{"postgres://petstore:secret@127.0.0.1:1/pets", "start the server, or correct the DSN"},
@@ -25,20 +26,29 @@ func TestOpenReportsErrorsWithRemedyAndWithoutSecrets(t *testing.T) {
 		{"postgres://petstore:12/secret@127.0.0.1:1/pets", "write it as postgres://"},
 		{"postgres://petstore:p@secret@127.0.0.1:1/pets", "write it as postgres://"},
 		{"postgres://petstore:12?secret@127.0.0.1:1/pets", "write it as postgres://"},
-		{"postgres://petstore:secret@127.0.0.1/pets?sslmode=verify-full&sslrootcert=/none/ca.crt", "open the store (invalid DSN): cannot read /none/ca.crt, which the DSN names: no such file or directory: correct the path"},
+		{
+			"postgres://petstore:secret@127.0.0.1/pets?sslmode=verify-full&sslrootcert=/none/ca.crt",
+			"open the store (invalid DSN): cannot read /none/ca.crt, which the DSN names: no such file or directory: correct the path",
+		},
 		{"postgres://petstore:secret@127.0.0.1/pets?sslmode=verify-full&sslrootcert=" + empty, "sslrootcert must name certificates"},
 		{"postgres://petstore:secret@127.0.0.1/pets?sslmode=verify-full&sslrootcert=/none?password=secret", "write it as postgres://"},
 		{"host=127.0.0.1 password=secret sslmode=require sslcert=/none/a.crt sslkey=/none/a.key", "cannot read /none/a.key, which the DSN names"},
 		{"host=127.0.0.1 password=secret sslmode=require sslkey=" + key + " sslcert=/none/a.crt", "cannot read /none/a.crt, which the DSN names"},
 		{"host=127.0.0.1 password=secret sslmode=require sslcert=" + empty + " sslkey=" + key, "sslcert and sslkey a certificate and its key"},
-		{"host=127.0.0.1 password=secret application_name=http://x?y sslmode=require sslcert=" + empty, "sslcert and sslkey a certificate and its key"},
+		{
+			"host=127.0.0.1 password=secret application_name=http://x?y sslmode=require sslcert=" + empty,
+			"sslcert and sslkey a certificate and its key",
+		},
 		{"host=127.0.0.1 password=secret sslmode=require sslcert=" + encrypted + " sslkey=" + encrypted, "an encrypted key needs its sslpassword"},
 		{"host=127.0.0.1 user= password=secret dbname=pets", "an empty value as ''"},
 		{"host= password=secret dbname=pets", "open the store (invalid DSN): "},
 		{"host=127.0.0.1 dbname= password=secret", "open the store (invalid DSN): "},
 		{"host=127.0.0.1;user=pets;password=secret", "open the store (invalid DSN): "},
 		{"host=127.0.0.1 password=secret service=pets servicefile=" + empty, "its servicefile does not have its service: write it as postgres://"},
-		{"host=127.0.0.1 password=secret service=pets servicefile=/none/pg_service.conf", "its servicefile does not have its service: write it as postgres://"},
+		{
+			"host=127.0.0.1 password=secret service=pets servicefile=/none/pg_service.conf",
+			"its servicefile does not have its service: write it as postgres://",
+		},
 		{postgrestest.With(postgrestest.With(dsn, "password", "secret"), "dbname", "missing"), "the database does not exist: create it"},
 		{postgrestest.With(postgrestest.With(dsn, "password", "secret"), "user", "missing"), "the server does not let the user of the DSN connect"},
 		// The rest of a password, or all of it, in other places.

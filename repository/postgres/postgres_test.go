@@ -101,7 +101,8 @@ func beginCommit(t *testing.T, s *repository.Store, dsn string, fn storetest.TxF
 func TestServerWithoutSynchronousStandbyIsUnavailableIfOneIsRequired(t *testing.T) {
 	t.Parallel()
 	failures := ""
-	own, store, dsn := openOwn(t, repository.Options{RequireSynchronous: true, ObserveFailure: func(f engine.Failure) { failures += string(f) + " " }})
+	observe := func(f engine.Failure) { failures += string(f) + " " }
+	own, store, dsn := openOwn(t, repository.Options{RequireSynchronous: true, ObserveFailure: observe})
 	check(t, open(t, dsn, repository.Options{}).InTx(t.Context(), adding("Rex")))
 	wantRejected := func() {
 		t.Helper()

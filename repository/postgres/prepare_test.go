@@ -58,7 +58,8 @@ func TestOpenMigratesStoreWithOlderSchemaAndRejectsNewer(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
 	check(t, open(t, dsn, repository.Options{Migrate: true}).Close())
-	execute(t, dsn, `DROP FUNCTION record_pets CASCADE; DROP FUNCTION record_orders CASCADE; DROP TABLE changes; DROP TABLE recording; DROP INDEX pets_category_id_status_id;
+	execute(t, dsn, `DROP FUNCTION record_pets CASCADE; DROP FUNCTION record_orders CASCADE; DROP TABLE changes; DROP TABLE recording;
+		DROP INDEX pets_category_id_status_id;
 		ALTER TABLE api_keys DROP COLUMN read_only, DROP COLUMN lineage; DELETE FROM petstore_schema_version WHERE version_id > 3;
 		INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', decode(repeat('00', 32), 'hex'), 'last', 0);
 		INSERT INTO idempotency_keys (caller, value, fingerprint, claimed_at)
@@ -95,7 +96,10 @@ func TestOpenRejectsUserWithoutPrivileges(t *testing.T) {
 	execute(t, dsn, "CREATE ROLE "+user+" LOGIN; GRANT USAGE ON SCHEMA public TO "+user)
 	const onTables, onSequences = " ON ALL TABLES IN SCHEMA public TO ", "USAGE ON ALL SEQUENCES IN SCHEMA public "
 	for _, step := range []struct{ statements, want string }{
-		{"GRANT SELECT" + onTables + user + "; GRANT " + onSequences + "TO " + user, "grant the user SELECT, INSERT, UPDATE and DELETE on all tables"},
+		{
+			"GRANT SELECT" + onTables + user + "; GRANT " + onSequences + "TO " + user,
+			"grant the user SELECT, INSERT, UPDATE and DELETE on all tables",
+		},
 		{"GRANT INSERT, UPDATE, DELETE" + onTables + user + "; REVOKE " + onSequences + "FROM " + user, "grant the user USAGE on all sequences"},
 	} {
 		execute(t, dsn, step.statements)

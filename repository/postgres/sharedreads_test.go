@@ -18,7 +18,10 @@ func TestPagesOfAStatusAreFoundByTheirIndex(t *testing.T) {
 	dsn := server.NewDatabase(t)
 	store := open(t, dsn, repository.Options{Migrate: true})
 	err := store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		news := slices.Repeat([]domain.NewPet{{Name: "Rex", CategoryID: 1, Status: domain.PetSold}, {Name: "Tom", CategoryID: 2, Status: domain.PetPending}}, 5000)
+		news := slices.Repeat([]domain.NewPet{
+			{Name: "Rex", CategoryID: 1, Status: domain.PetSold},
+			{Name: "Tom", CategoryID: 2, Status: domain.PetPending},
+		}, 5000)
 		_, err := r.Pets.Create(ctx, news)
 		return err
 	})
@@ -38,6 +41,7 @@ func TestPagesOfAStatusAreFoundByTheirIndex(t *testing.T) {
 	check(t, store.Close())
 	want := []string{"pets_category_id_status_id 6", "pets_pkey 0", "pets_status_id 2"}
 	storetest.WaitUntil(t, "the indexes are used", func() bool { // PostgreSQL counts when a connection ends
-		return slices.Equal(want, queryTexts(t, dsn, "SELECT indexrelname || ' ' || idx_scan FROM pg_stat_user_indexes WHERE relname = 'pets' ORDER BY 1"))
+		const scans = "SELECT indexrelname || ' ' || idx_scan FROM pg_stat_user_indexes WHERE relname = 'pets' ORDER BY 1"
+		return slices.Equal(want, queryTexts(t, dsn, scans))
 	})
 }

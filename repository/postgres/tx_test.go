@@ -70,8 +70,9 @@ func TestFullDiskIsUnavailableUntilThereIsSpace(t *testing.T) {
 			full.Add(1)
 		}
 	}})
-	execute(t, dsn, "INSERT INTO pets (name, category_id) SELECT repeat('x', 200), 1 FROM generate_series(1, 100000)") // more than a file of the WAL
-	limitFiles := func(size string) {                                                                                  // the server runs prlimit, as its own user
+	// More than a file of the WAL. The server runs prlimit, as its own user.
+	execute(t, dsn, "INSERT INTO pets (name, category_id) SELECT repeat('x', 200), 1 FROM generate_series(1, 100000)")
+	limitFiles := func(size string) {
 		for _, pid := range queryTexts(t, dsn, "SELECT pid::text FROM "+ofStore) {
 			execute(t, dsn, "COPY (SELECT 1 LIMIT 0) TO PROGRAM 'prlimit --pid "+pid+" --fsize="+size+":'")
 		}

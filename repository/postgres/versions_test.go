@@ -34,8 +34,10 @@ func TestCachesKnowOfEveryAcknowledgedCommit(t *testing.T) {
 		}))
 		updated := versionsOf(t, stores...)
 		for n := range stores {
-			if inserted[n][0] == before[n][0] || inserted[n][1] != before[n][1] || updated[n][0] != inserted[n][0] || updated[n][1] == inserted[n][1] {
-				t.Fatalf("store %d: got %v, %v after an insert and %v after an update, want one number increased by each", n, before[n], inserted[n], updated[n])
+			if inserted[n][0] == before[n][0] || inserted[n][1] != before[n][1] || updated[n][0] != inserted[n][0] ||
+				updated[n][1] == inserted[n][1] {
+				t.Fatalf("store %d: got %v, %v after an insert and %v after an update, want one number increased by each",
+					n, before[n], inserted[n], updated[n])
 			}
 		}
 	}

@@ -82,11 +82,15 @@ func TestVersionIsTakenOverFromTheTableOfAHost(t *testing.T) {
 		error         string
 		others        string
 	}{
-		"without a host":       {nil, nil, nil, "", ""},
-		"a later host":         {nil, []string{"20240101000000_bills"}, []int64{20240101000000}, "", ""},
-		"its first numbers":    {nil, []string{"1_visits", "20240101000000_bills"}, nil, "detected 1 missing (out-of-order) migration", ""},
-		"a host":               {[]string{"20240101000000_bills"}, []string{"20240101000000_bills"}, nil, "", "bills"},
-		"one that was skipped": {[]string{"1_visits", "6_bills"}, []string{"1_visits", "6_bills"}, nil, "detected 1 missing (out-of-order) migration", "bills"},
+		"without a host":    {nil, nil, nil, "", ""},
+		"a later host":      {nil, []string{"20240101000000_bills"}, []int64{20240101000000}, "", ""},
+		"its first numbers": {nil, []string{"1_visits", "20240101000000_bills"}, nil, "detected 1 missing (out-of-order) migration", ""},
+		"a host":            {[]string{"20240101000000_bills"}, []string{"20240101000000_bills"}, nil, "", "bills"},
+		"one that was skipped": {
+			[]string{"1_visits", "6_bills"},
+			[]string{"1_visits", "6_bills"},
+			nil, "detected 1 missing (out-of-order) migration", "bills",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -226,17 +226,19 @@ func (w *write) check(rows int) map[string]bool {
 	rolledBack := errors.Is(w.err, groupcommit.ErrRolledBack) || errors.Is(w.err, errEnded)
 	ignored := w.plan.ignores && p.remote && w.failure == nil
 	return map[string]bool{
-		"some rows are committed":                 rows != 0 && rows != len(w.inserted),
-		"success without the rows":                w.err == nil && (rows != len(w.inserted) || w.failure != nil),
-		"failure with the rows":                   w.err != nil && !isUnknown && rows > 0,
-		"unknown outcome of another transaction":  isUnknown && unknown.tx != w.in,
-		"unexpected error of the queue":           ofQueue && !isUnknown && !isFault && !canceled && !closed && !rolledBack,
-		"unexpected error of the function":        w.err != nil && !ofQueue && !ignored && !exited && (!errors.Is(w.err, w.failure) || !ofFunction && !taken && !duplicate && (!isFault || f == conflict)),
+		"some rows are committed":                rows != 0 && rows != len(w.inserted),
+		"success without the rows":               w.err == nil && (rows != len(w.inserted) || w.failure != nil),
+		"failure with the rows":                  w.err != nil && !isUnknown && rows > 0,
+		"unknown outcome of another transaction": isUnknown && unknown.tx != w.in,
+		"unexpected error of the queue":          ofQueue && !isUnknown && !isFault && !canceled && !closed && !rolledBack,
+		"unexpected error of the function": w.err != nil && !ofQueue && !ignored && !exited &&
+			(!errors.Is(w.err, w.failure) || !ofFunction && !taken && !duplicate && (!isFault || f == conflict)),
 		"error of a function as one of the queue": ofQueue && (ofFunction || taken || duplicate),
-		"taken by a row that is not committed":    taken && !slices.ContainsFunc(p.rows, func(r row) bool { return slices.Contains(w.plan.keys, r.key) && r.committed <= times.returned }),
-		"returned late after its context ended":   times.canceled > 0 && times.returned > times.canceled && !begun,
-		"returned after Close":                    times.called < p.closed && times.returned > p.drained,
-		"waited after Close":                      times.called > p.closed && times.returned != times.called,
+		"taken by a row that is not committed": taken &&
+			!slices.ContainsFunc(p.rows, func(r row) bool { return slices.Contains(w.plan.keys, r.key) && r.committed <= times.returned }),
+		"returned late after its context ended": times.canceled > 0 && times.returned > times.canceled && !begun,
+		"returned after Close":                  times.called < p.closed && times.returned > p.drained,
+		"waited after Close":                    times.called > p.closed && times.returned != times.called,
 	}
 }
 

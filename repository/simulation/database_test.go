@@ -161,7 +161,9 @@ func (p *process) PollChanges(ctx context.Context) (changes engine.Changes, err 
 	}
 	p.mu.Lock()
 	for _, c := range p.commits[p.polled:] {
-		changes.Added, changes.Changed, changes.Keys = changes.Added || c.changes.Added, changes.Changed || c.changes.Changed, changes.Keys || c.changes.Keys
+		changes.Added = changes.Added || c.changes.Added
+		changes.Changed = changes.Changed || c.changes.Changed
+		changes.Keys = changes.Keys || c.changes.Keys
 	}
 	p.polled = len(p.commits)
 	p.mu.Unlock()

@@ -45,7 +45,7 @@ func TestOpenRejectsOtherFilesUnchanged(t *testing.T) {
 		options repository.Options
 		want    string
 	}{
-		"text":                 {sqlitetest.WriteFile("not a database, but long enough to have a header of one hundred bytes" + strings.Repeat(".", 100)), migrate, "is not a SQLite database"},
+		"text":                 {sqlitetest.WriteFile(strings.Repeat("not a database ", 20)), migrate, "is not a SQLite database"},
 		"another program's":    {sqlitetest.Execute("CREATE TABLE Orders (text)"), migrate, "another program has a table Orders in it"},
 		"another program's id": {sqlitetest.Execute("PRAGMA application_id = 7"), migrate, "database of another program"},
 		"folder":               {func(t *testing.T, path string) { check(t, os.Mkdir(path, 0o700)) }, migrate, "not a regular file"},
@@ -151,7 +151,8 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	sqlitetest.Execute(sqlitetest.ToVersion3+`DROP TABLE imports; DROP TABLE unfinished_copy;
 		DELETE FROM petstore_schema_version WHERE version_id > 1; INSERT INTO pets (name, category_id) VALUES ('Rex', 1);
 		INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', zeroblob(32), 'last', 0);
-		INSERT INTO idempotency_keys (caller, value, fingerprint, claimed_at) VALUES ('10', 'k', zeroblob(32), 0), ('ann', 'k', zeroblob(32), 0)`)(t, path)
+		INSERT INTO idempotency_keys (caller, value, fingerprint, claimed_at)
+			VALUES ('10', 'k', zeroblob(32), 0), ('ann', 'k', zeroblob(32), 0)`)(t, path)
 	store := sqlitetest.Open(t, path)
 	storetest.WantNames(t, store, "Rex")
 	storetest.Equal(t, "the schema", engine.Schema{Version: engine.SchemaVersion, Previous: 1}, store.Schema())
@@ -170,7 +171,8 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 // The client may have disconnected: then "all changed" would make every cached page stale.
 func TestPollChangesIgnoresTheEndOfTheRequest(t *testing.T) {
 	t.Parallel()
-	database, err := sqlite.New(sqlitetest.NewPath(t)).Open(t.Context(), engine.Options{Migrate: true, Exclusive: true}) // without the watcher, which looks too
+	withoutWatcher := engine.Options{Migrate: true, Exclusive: true} // which looks, too
+	database, err := sqlite.New(sqlitetest.NewPath(t)).Open(t.Context(), withoutWatcher)
 	check(t, err)
 	t.Cleanup(func() { _ = database.Close() })
 	ctx, cancel := context.WithCancel(t.Context())

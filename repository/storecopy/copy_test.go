@@ -255,7 +255,8 @@ func TestCopyConnectsAgain(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
 	result, err := copyStore(t, newFile(t, manyPets), dsn, atFirstRows(t, func() {
-		check(t, execute(t, dsn, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"))
+		check(t, execute(t, dsn, `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+			WHERE datname = current_database() AND pid <> pg_backend_pid()`))
 	}))
 	storetest.Equal(t, "the rows", int64(13200), rowsOf(result), err)
 }
@@ -265,7 +266,8 @@ func TestSuspendedCopyContinues(t *testing.T) {
 	t.Parallel()
 	address := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254)) // port 5432 of others is used
 	own := postgrestest.Start(t, "listen_addresses="+address)
-	socket := create(t, own.NewDatabase(t), []string{"INSERT INTO pets (name, category_id) SELECT repeat('x', 200), 1 FROM generate_series(1, 100000)"})
+	socket := create(t, own.NewDatabase(t),
+		[]string{"INSERT INTO pets (name, category_id) SELECT repeat('x', 200), 1 FROM generate_series(1, 100000)"})
 	from := postgrestest.With(postgrestest.With(socket, "host", address), "tcp_user_timeout", "100")
 	_, err := copyStore(t, from, missingFile(t), atFirstRows(t, func() {
 		const waiting = "SELECT count(*)::text FROM pg_stat_activity WHERE application_name = 'petstore' AND wait_event = 'ClientWrite'"

@@ -74,7 +74,8 @@ func bytesAreReadAsStored(t *testing.T, s Store) {
 		_, claimed := claim(t, s, c, result)
 		earlier, claimedAgain := claim(t, s, c, nil)
 		if !claimed || claimedAgain || earlier.Fingerprint != c.Fingerprint || !bytes.Equal(earlier.Result, result) {
-			t.Errorf("result %d: got %d bytes, claimed %t and again %t, want the %d bytes that were stored", i, len(earlier.Result), claimed, claimedAgain, len(result))
+			t.Errorf("result %d: got %d bytes, claimed %t and again %t, want the %d bytes that were stored", i, len(earlier.Result), claimed,
+				claimedAgain, len(result))
 		}
 		file := port.FileDigest(c.Fingerprint)
 		file[0] = byte(i)

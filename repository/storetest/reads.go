@@ -93,14 +93,17 @@ func eachAndCount[T any, S ~string](
 }
 
 func eachRecordIsReadOnceInOrder(t *testing.T, s Store) {
-	pets := addPets(t, s, domain.NewPet{Name: "1", Status: domain.PetAvailable}, domain.NewPet{Name: "2"}, domain.NewPet{Name: "3", Status: domain.PetAvailable})
+	pets := addPets(t, s, domain.NewPet{Name: "1", Status: domain.PetAvailable}, domain.NewPet{Name: "2"},
+		domain.NewPet{Name: "3", Status: domain.PetAvailable})
 	orders := placeOrders(t, s, 1, 3, 2)
 	moveOrder(t, s, 2, domain.OrderDelivered, noon)
 	orders[1].Status, orders[1].UpdatedAt = domain.OrderDelivered, noon.Add(time.Millisecond)
 	for status, want := range map[domain.PetStatus][]domain.Pet{"": pets, domain.PetAvailable: {pets[0], pets[2]}, domain.PetSold: nil} {
 		Equal(t, fmt.Sprintf("pets with the status %q", status), want, eachAndCount(t, status, s.Pets().Count, s.Pets().Each))
 	}
-	for status, want := range map[domain.OrderStatus][]domain.Order{"": orders, domain.OrderPlaced: {orders[0], orders[2]}, domain.OrderCancelled: nil} {
+	for status, want := range map[domain.OrderStatus][]domain.Order{
+		"": orders, domain.OrderPlaced: {orders[0], orders[2]}, domain.OrderCancelled: nil,
+	} {
 		Equal(t, fmt.Sprintf("orders with the status %q", status), want, eachAndCount(t, status, s.Orders().Count, s.Orders().Each))
 	}
 }
@@ -123,7 +126,10 @@ func eachReadsOneSnapshot(t *testing.T, s Store) {
 func eachStopsAtAnErrorAndAtTheEndOfItsContext(t *testing.T, s Store) {
 	addPets(t, s, domain.NewPet{Name: "1"}, domain.NewPet{Name: "2"})
 	// Errors that are not of the store, although its own may wrap the same.
-	for _, failure := range []error{errors.New("failure"), &fs.PathError{Op: "write", Path: "pets.csv", Err: syscall.ENOSPC}, context.Canceled, context.DeadlineExceeded} {
+	for _, failure := range []error{
+		errors.New("failure"), &fs.PathError{Op: "write", Path: "pets.csv", Err: syscall.ENOSPC}, context.Canceled,
+		context.DeadlineExceeded,
+	} {
 		calls := 0
 		err := s.Pets().Each(t.Context(), "", func(domain.Pet) error {
 			calls++

@@ -35,7 +35,8 @@ func TestSwaggerUIInABrowser(t *testing.T) {
 			p := openPage(t, url)
 			p.wantText(`location.href`, url+"/swagger/index.html")
 			p.wantText(`document.title`, "Petstore")
-			p.wantText(`[...document.querySelectorAll(".servers option")].map(option => option.textContent).join()`, strings.TrimSuffix(url, "/docs")+"/v1 - This server")
+			p.wantText(`[...document.querySelectorAll(".servers option")].map(option => option.textContent).join()`,
+				strings.TrimSuffix(url, "/docs")+"/v1 - This server")
 
 			p.try("Store-listOrders", "401")
 			p.authorize("\u200bBearer "+key+" ", "Store-listOrders")
@@ -45,7 +46,8 @@ func TestSwaggerUIInABrowser(t *testing.T) {
 				"this API key may only read",                                              // in a shared response
 				"the body must be one JSON object", "The seconds to wait before a retry.", // in those of the operation
 			} {
-				p.run(waitFor(addOperation+" .responses-table:not(.live-responses-table)", fmt.Sprintf(`element => element.textContent.includes(%q)`, text)))
+				responses := addOperation + " .responses-table:not(.live-responses-table)"
+				p.run(waitFor(responses, fmt.Sprintf(`element => element.textContent.includes(%q)`, text)))
 			}
 			p.enter(addOperation+" "+bodyField, "")
 			p.run(click(addOperation+" .execute"), waitFor(addOperation+" .body-param", `element =>
@@ -58,7 +60,8 @@ func TestSwaggerUIInABrowser(t *testing.T) {
 				const cell = element.querySelector('[data-param-name="limit"] .parameters-col_description');
 				return cell.dataset.error === "Value must be at most 100" && getComputedStyle(cell, "::after").content.includes(cell.dataset.error);
 			}`))
-			p.wantText(`getComputedStyle(document.querySelector("#operations-Pets-getPet .opblock-summary-path__deprecated")).textDecorationLine`, "line-through")
+			p.wantText(`getComputedStyle(document.querySelector("#operations-Pets-getPet .opblock-summary-path__deprecated")).textDecorationLine`,
+				"line-through")
 			p.try("Pets-getPet", "200", `tr[data-param-name="petId"] input`, "1")
 			p.try("Store-placeOrder", "201", bodyField, `{"petId":1}`)
 			p.execute("Store-placeOrder", "409")
@@ -98,7 +101,8 @@ func servedDirectly(t *testing.T) (url, key string) {
 // servedByProxy runs a proxy in front of the server, which removes a prefix that the server does
 // not know. The page must not send its requests to server.production_url.
 func servedByProxy(t *testing.T) (address, key string) {
-	s := harness.Start(t, t.TempDir(), "--set", "server.production_url=https://pets.example", "--set", "server.staging_url=https://staging.pets.example")
+	s := harness.Start(t, t.TempDir(),
+		"--set", "server.production_url=https://pets.example", "--set", "server.staging_url=https://staging.pets.example")
 	target, err := url.Parse(s.URL)
 	harness.Check(t, err)
 	proxy := httptest.NewServer(http.StripPrefix("/pet/shop", httputil.NewSingleHostReverseProxy(target)))
@@ -204,8 +208,9 @@ func (p *page) tabTo(selector string, options ...chromedp.KeyOption) {
 	p.t.Helper()
 	for range 100 {
 		p.run(chromedp.KeyEvent(kb.Tab, options...))
-		if invisible := evaluate(p, chromedp.Evaluate[string](`(element =>
-			element === document.body || getComputedStyle(element).outlineStyle !== "none" ? "" : element.outerHTML)(document.activeElement)`)); invisible != "" {
+		invisible := evaluate(p, chromedp.Evaluate[string](`(element =>
+			element === document.body || getComputedStyle(element).outlineStyle !== "none" ? "" : element.outerHTML)(document.activeElement)`))
+		if invisible != "" {
 			p.t.Errorf("the focus is not visible on %s", invisible)
 		}
 		if evaluate(p, chromedp.Evaluate[bool](fmt.Sprintf(`document.activeElement.matches(%q)`, selector))) {
@@ -239,7 +244,8 @@ func (p *page) wantAccessible(axe, view string) {
 	p.run(waitFor("body", `() => document.getAnimations().length === 0`)) // else colors are on their way to another one
 	found := evaluate(p, chromedp.Evaluate[string](axe+`;
 		axe.run().then(({ violations, passes }) => JSON.stringify([passes.length, violations.flatMap(({ id, impact, nodes }) =>
-			impact === "serious" || impact === "critical" ? nodes.map(node => id + ": " + node.html + ": " + node.failureSummary) : [])]))`, chromedp.EvalAwaitPromise))
+			impact === "serious" || impact === "critical" ? nodes.map(node => id + ": " + node.html + ": " + node.failureSummary) : [])]))`,
+		chromedp.EvalAwaitPromise))
 	var passes int
 	var violations []string
 	if err := json.Unmarshal([]byte(found), &[]any{&passes, &violations}); err != nil || passes < 10 {

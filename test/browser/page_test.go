@@ -229,10 +229,12 @@ func (p *page) wantOnScreen(selector string) {
 // of the command that repeats the request, while they are not scrolled.
 func (p *page) wantNoTextBelowCopyButton(block string) {
 	p.t.Helper()
-	covered := evaluate(p, chromedp.Evaluate[string](`[...document.querySelectorAll("`+block+` .live-response .copy-to-clipboard")].flatMap(button => {
+	buttons := `[...document.querySelectorAll("` + block + ` .live-response .copy-to-clipboard")]`
+	covered := evaluate(p, chromedp.Evaluate[string](buttons+`.flatMap(button => {
 		const box = button.getBoundingClientRect(), range = document.createRange();
 		range.selectNodeContents(button.parentElement.querySelector("code, pre"));
-		return [...range.getClientRects()].filter(text => text.width > 0 && text.height < box.height && text.left < box.right && text.right > box.left && text.top < box.bottom && text.bottom > box.top)
+		return [...range.getClientRects()].filter(text => text.width > 0 && text.height < box.height &&
+				text.left < box.right && text.right > box.left && text.top < box.bottom && text.bottom > box.top)
 			.map(text => JSON.stringify([text, box]));
 	}).join()`))
 	if covered != "" {

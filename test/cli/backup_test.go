@@ -49,7 +49,8 @@ func TestConcurrentBackupsRemoveNotAll(t *testing.T) {
 	var wait sync.WaitGroup
 	for range 6 {
 		wait.Go(func() {
-			if out, err := harness.Command(t.Context(), dir, "backup", "--keep", "1", folder).CombinedOutput(); err != nil && !strings.Contains(string(out), "another process is writing") {
+			if out, err := harness.Command(t.Context(), dir, "backup", "--keep", "1", folder).CombinedOutput(); err != nil &&
+				!strings.Contains(string(out), "another process is writing") {
 				t.Errorf("%v: %s", err, out)
 			}
 		})

@@ -51,12 +51,14 @@ func TestStoppedExportLeavesNoFile(t *testing.T) {
 			want, wantCode = "", -1
 		}
 		found := modes(t, dir)
-		if code != wantCode || !strings.HasSuffix(stderr, want) || found["pets.csv"] != 0 || (found["pets.csv.partial"] != 0) != (signal == syscall.SIGKILL) {
+		if code != wantCode || !strings.HasSuffix(stderr, want) || found["pets.csv"] != 0 ||
+			(found["pets.csv.partial"] != 0) != (signal == syscall.SIGKILL) {
 			t.Errorf("%s: got code %d, stderr %q and the files %v", signal, code, strings.Trim(stderr, "\x00"), found)
 		}
 	}
 	harness.MustRun(t, dir, "export", "pets.csv")
-	if lines := strings.Count(harness.ReadFile(t, filepath.Join(dir, "pets.csv")), "\r\n"); lines != 100_001 || modes(t, dir)["pets.csv.partial"] != 0 {
+	if lines := strings.Count(harness.ReadFile(t, filepath.Join(dir, "pets.csv")), "\r\n"); lines != 100_001 ||
+		modes(t, dir)["pets.csv.partial"] != 0 {
 		t.Errorf("got %d lines, want 100001, and the files %v", lines, modes(t, dir))
 	}
 }
@@ -86,7 +88,8 @@ func TestInterruptedCopySaysHowToBeginAnew(t *testing.T) {
 		t.Fatalf("got code %d and the last line %q; want 1 and %q", code, lastLine, outcome)
 	}
 	harness.WantError(t, dir, "keys list --set database.dsn=copy.db",
-		"open the store copy.db: it is an unfinished copy of "+harness.StorePath(dir)+": run the same petstore copy again, which begins anew, or use another store")
+		"open the store copy.db: it is an unfinished copy of "+harness.StorePath(dir)+
+			": run the same petstore copy again, which begins anew, or use another store")
 	if stdout := harness.MustRun(t, dir, "copy", "--to", "copy.db"); !strings.Contains(stdout, "\npets: 40000 rows, SHA-256 ") {
 		t.Errorf("got stdout %q, want all rows", stdout)
 	}
@@ -103,7 +106,8 @@ func TestCopyOfServedStoreNeedsSnapshot(t *testing.T) {
 	if found := modes(t, dir); found["copy.db"] != 0 {
 		t.Error("copy.db was created")
 	}
-	harness.WantError(t, dir, "copy --snapshot --from "+harness.StorePath(other), "open the target "+harness.StorePath(dir)+inUse+": nothing was copied")
+	harness.WantError(t, dir, "copy --snapshot --from "+harness.StorePath(other),
+		"open the target "+harness.StorePath(dir)+inUse+": nothing was copied")
 	harness.MustRun(t, dir, "copy", "--to", "copy.db", "--snapshot")
 	harness.WantSameExports(t, dir, "copy.db")
 }
@@ -111,9 +115,11 @@ func TestCopyOfServedStoreNeedsSnapshot(t *testing.T) {
 func TestCopyBeginsAnewWhenTheDiskIsNoLongerFull(t *testing.T) {
 	t.Parallel()
 	dir := harness.SeededStore(t, "40000")
-	out := runOnSmallDisk(t, dir, "16m", `head -c 14000000 /dev/zero > filler; "$0" copy --from ../petstore.db --to copy.db; echo "exit $?"; rm filler; "$0" copy --from ../petstore.db --to copy.db && cp copy.db ..`)
+	out := runOnSmallDisk(t, dir, "16m", `head -c 14000000 /dev/zero > filler; "$0" copy --from ../petstore.db --to copy.db; echo "exit $?"
+		rm filler; "$0" copy --from ../petstore.db --to copy.db && cp copy.db ..`)
 	full, rest, _ := strings.Cut(out, "\nexit 1\n")
-	if !strings.HasSuffix(full, ": database or disk is full: free some space: the target is an unfinished copy; run the same command again to begin anew") {
+	if !strings.HasSuffix(full, ": database or disk is full: free some space: the target is an unfinished copy; run the same command again to "+
+		"begin anew") {
 		t.Errorf("got the output %q, want that the disk is full", out)
 	}
 	if !strings.Contains(rest, "\npets: 40000 rows, SHA-256 ") {

@@ -32,7 +32,8 @@ func writeRows(t *testing.T, dir, name string, n int) {
 func wantRows(t *testing.T, dir string, n int) {
 	t.Helper()
 	total := harness.QueryInt(t, dir, "SELECT count(*) FROM pets")
-	ordered := harness.QueryInt(t, dir, "SELECT count(*) FROM (SELECT name, row_number() OVER (ORDER BY id) AS n FROM pets) WHERE name = CAST(n AS TEXT)")
+	ordered := harness.QueryInt(t, dir,
+		"SELECT count(*) FROM (SELECT name, row_number() OVER (ORDER BY id) AS n FROM pets) WHERE name = CAST(n AS TEXT)")
 	if total != n || ordered != n {
 		t.Errorf("got %d animals, %d of them in their order, want %d", total, ordered, n)
 	}
@@ -47,7 +48,8 @@ func TestRejectsAreWrittenByAnotherRun(t *testing.T) {
 		stderr, code := runBlocked(t, dir, "import pets.csv --rejects rejects.ndjson "+args, "rejects.ndjson.partial", func(*os.Process) {
 			harness.WriteFile(t, dir, "rejects.ndjson", "other")
 		})
-		want := "rejects.ndjson exists already: name another file, or move it away: the import is complete, but rejects.ndjson was not written; " + hint + " to write it\n"
+		want := "rejects.ndjson exists already: name another file, or move it away: the import is complete, but rejects.ndjson was not written; " +
+			hint + " to write it\n"
 		if code != 1 || !strings.HasSuffix(stderr, want) {
 			t.Errorf("%q: got code %d, stderr %q; want 1 and %q", args, code, stderr, want)
 		}
@@ -63,7 +65,8 @@ func TestInterruptedImportSaysWhatIsStoredAndContinues(t *testing.T) {
 	dir := harness.NewStore(t)
 	writeRows(t, dir, "pets.csv", rows)
 	cmd := harness.Command(t.Context(), dir, "import", "pets.csv", "--rejects", "rejects.ndjson")
-	stderr, ended := harness.StartUntil(t, cmd, "animals are imported", func(string) bool { return harness.QueryInt(t, dir, "SELECT count(*) FROM pets") > 0 })
+	stderr, ended := harness.StartUntil(t, cmd, "animals are imported",
+		func(string) bool { return harness.QueryInt(t, dir, "SELECT count(*) FROM pets") > 0 })
 	_ = cmd.Process.Signal(syscall.SIGINT)
 	if err := <-ended; err == nil {
 		t.Fatal("the import had ended, want it interrupted")

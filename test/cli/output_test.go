@@ -34,7 +34,10 @@ func TestFailingOutputIsAnErrorUnlessItsReaderHasExited(t *testing.T) {
 		"export --set " + store:                  {1, true, "", ": the output is incomplete\n"},
 		"config --set log.level=loud":            {2, false, loud, "\n"},
 		"keys create --name n":                   {1, false, created, ": revoke it, it is the last one that petstore keys list shows\n"},
-		"serve --first-key":                      {1, false, created + "standard output: ", ": revoke it, it is the last one that petstore keys list shows\n"},
+		"serve --first-key": {
+			1, false, created + "standard output: ",
+			": revoke it, it is the last one that petstore keys list shows\n",
+		},
 	} {
 		for reason, stdout := range map[string]*os.File{"broken pipe": harness.BrokenPipe(t), "no space left on device": full} {
 			cmd := harness.Command(t.Context(), t.TempDir(), strings.Fields(args)...)

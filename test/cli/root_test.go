@@ -13,13 +13,14 @@ import (
 
 // invalidCommandLines have the exit code 2. Each error is after "petstore: ".
 var invalidCommandLines = map[string]string{
-	"sell":                                 `unknown command "sell" for "petstore"; did you mean seed?`,
-	"sevre --first-key":                    `unknown command "sevre" for "petstore"; did you mean serve?`,
-	"keys creat --name n":                  `unknown command "creat" for "petstore keys"; did you mean create?`,
-	"keys sell":                            `unknown command "sell" for "petstore keys"`,
-	"keys --name n":                        "unknown flag: --name",
-	"keys create":                          `required flag(s) "name" not set`,
-	"keys create --name=":                  `invalid argument "" for "--name" flag: must be 1 to 100 characters, not blank, without control characters, also those for the direction of text, or noncharacters such as U+FFFF`,
+	"sell":                `unknown command "sell" for "petstore"; did you mean seed?`,
+	"sevre --first-key":   `unknown command "sevre" for "petstore"; did you mean serve?`,
+	"keys creat --name n": `unknown command "creat" for "petstore keys"; did you mean create?`,
+	"keys sell":           `unknown command "sell" for "petstore keys"`,
+	"keys --name n":       "unknown flag: --name",
+	"keys create":         `required flag(s) "name" not set`,
+	"keys create --name=": `invalid argument "" for "--name" flag: must be 1 to 100 characters, not blank, without control ` +
+		`characters, also those for the direction of text, or noncharacters such as U+FFFF`,
 	"keys create --name n --expires 0d":    `invalid argument "0d" for "--expires" flag: must be from 1s to 3650d`,
 	"keys create --name n --expires 3651d": `invalid argument "3651d" for "--expires" flag: must be from 1s to 3650d`,
 	"keys create --name n --expires soon":  `invalid argument "soon" for "--expires" flag: must be a duration such as 90d, 36h or 30m`,
@@ -34,10 +35,13 @@ var invalidCommandLines = map[string]string{
 	"serve --port 1":                       "unknown flag: --port",
 	"serve now":                            "petstore serve takes no arguments",
 	"serve --set admin.address":            "a --set has no =: write it as KEY=VALUE",
-	"serve --set server.port=1":            "the configuration is not valid:\n  server.port (command line): no such setting; petstore config lists all",
-	"serve --set log.level=loud":           "the configuration is not valid:\n  log.level = \"loud\" (command line): must be debug or info or warn or error",
-	"serve --config=":                      `invalid argument "" for "--config" flag: must not be empty`,
-	"serve " + missingCertificate: "the configuration is not valid:\n  server.tls_cert_file = \"none.crt\" (command line): must be the path of a file that exists; a relative path begins at DIR\n" +
+	"serve --set server.port=1": "the configuration is not valid:\n" +
+		"  server.port (command line): no such setting; petstore config lists all",
+	"serve --set log.level=loud": "the configuration is not valid:\n" +
+		"  log.level = \"loud\" (command line): must be debug or info or warn or error",
+	"serve --config=": `invalid argument "" for "--config" flag: must not be empty`,
+	"serve " + missingCertificate: "the configuration is not valid:\n" +
+		"  server.tls_cert_file = \"none.crt\" (command line): must be the path of a file that exists; a relative path begins at DIR\n" +
 		"  server.tls_key_file = \"none.key\" (command line): must be the path of a file that exists; a relative path begins at DIR",
 	"serve --config none.yaml":             "the configuration is not valid:\n  none.yaml (command line): cannot be read: no such file or directory",
 	"seed --count -1":                      `invalid argument "-1" for "--count" flag: strconv.ParseUint: parsing "-1": invalid syntax`,
@@ -88,12 +92,14 @@ const (
 
 const missingCertificate = "--set server.tls_cert_file=none.crt --set server.tls_key_file=none.key"
 
-const notDSN = "must be the connection string of a PostgreSQL database, such as postgres://user@host:5432/database, or the path of a SQLite file, such as petstore.db"
+const notDSN = "must be the connection string of a PostgreSQL database, such as postgres://user@host:5432/database, or the path of a SQLite file, " +
+	"such as petstore.db"
 
 // impossibleCommands have the exit code 1, in a folder with the store shop.db and a link to it.
 var impossibleCommands = map[string]string{
-	"migrate status":                     noStore,
-	"migrate status --config shop.yaml":  "open the store petstore.db: there is no such file: correct the path, or run petstore --config shop.yaml migrate up",
+	"migrate status": noStore,
+	"migrate status --config shop.yaml": "open the store petstore.db: there is no such file: correct the path, or run petstore --config shop.yaml " +
+		"migrate up",
 	"serve --set database.migrate=false": noStore,
 	"keys list":                          noStore,
 	"keys rotate 1":                      noStore,
@@ -104,7 +110,8 @@ var impossibleCommands = map[string]string{
 	"keys rotate 7 --set " + shop: "there is no API key with the id 7",
 	"keys revoke 7 --set " + shop: "there is no API key with the id 7",
 	// The changes can be exported only if the service records them.
-	"export --type changes changes.ndjson --set " + shop: "no changes are recorded: set changes.enabled and start the service: changes.ndjson was not written",
+	"export --type changes changes.ndjson --set " + shop: "no changes are recorded: " +
+		"set changes.enabled and start the service: changes.ndjson was not written",
 
 	"import none.csv":                      "there is no file none.csv: correct the path",
 	"import . --format csv":                ". is a folder: name a file",
@@ -115,8 +122,10 @@ var impossibleCommands = map[string]string{
 	"copy --to-file shop=1@home":           "open shop=1@home: no such file or directory",
 	"copy --to shop.db --set " + shop:      "the source and the target are the same store DIR/shop.db: name another one",
 	"copy --to link.db --set " + shop:      "the source and the target are the same store DIR/shop.db: name another one",
-	"copy --from shop=1.db --to copy.db":   "open the source DIR/shop=1.db: there is no such file: correct the path, or run petstore migrate up: nothing was copied",
-	"copy --from none.db --to copy.db":     "open the source DIR/none.db: there is no such file: correct the path, or run petstore migrate up: nothing was copied",
+	"copy --from shop=1.db --to copy.db": "open the source DIR/shop=1.db: there is no such file: correct the path, or run petstore migrate up: " +
+		"nothing was copied",
+	"copy --from none.db --to copy.db": "open the source DIR/none.db: there is no such file: correct the path, or run petstore migrate up: " +
+		"nothing was copied",
 	"copy --to none/copy.db --set " + shop: "open the target DIR/none/copy.db: there is no folder DIR/none: create it: nothing was copied",
 }
 

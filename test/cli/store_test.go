@@ -54,8 +54,11 @@ func TestOpenErrorsNameCauseAndRemedy(t *testing.T) {
 	const readOnly = `mount --bind . . && mount -o remount,bind,ro . && cd "$PWD"`
 	const small = `mount -t tmpfs -o size=64k none . && cd "$PWD"`
 	for name, test := range map[string]struct{ prepare, args, want string }{
-		"read-only":        {readOnly, "keys list", "the file system is read-only: mount it for writing, or name a file elsewhere"},
-		"new, read-only":   {readOnly, "migrate up --set database.dsn=new.db", "the file system is read-only: mount it for writing, or name a file elsewhere"},
+		"read-only": {readOnly, "keys list", "the file system is read-only: mount it for writing, or name a file elsewhere"},
+		"new, read-only": {
+			readOnly, "migrate up --set database.dsn=new.db",
+			"the file system is read-only: mount it for writing, or name a file elsewhere",
+		},
 		"full":             {small, "migrate up", "the disk is full: free some space"},
 		"the WAL a folder": {"mkdir petstore.db-wal", "keys list", "there is a folder where the file, its -wal or its -shm belongs: move it away"},
 		"the shm a folder": {"mkdir petstore.db-shm", "keys list", "there is a folder where the file, its -wal or its -shm belongs: move it away"},
@@ -69,7 +72,8 @@ func TestOpenErrorsNameCauseAndRemedy(t *testing.T) {
 				cmd = harness.AllowMounts(t, cmd)
 			}
 			_, stderr, _ := harness.RunCommand(t, cmd)
-			if !strings.HasPrefix(stderr, "petstore: open the store ") || !strings.HasSuffix(stderr, ": "+test.want+"\n") || strings.Count(stderr, "\n") != 1 {
+			if !strings.HasPrefix(stderr, "petstore: open the store ") || !strings.HasSuffix(stderr, ": "+test.want+"\n") ||
+				strings.Count(stderr, "\n") != 1 {
 				t.Errorf("got stderr %q, want one line that ends with %q", stderr, test.want)
 			}
 		})
@@ -148,11 +152,13 @@ func TestImportContinuesWhenTheDiskIsNoLongerFull(t *testing.T) {
 	const rows = 60_000
 	dir := t.TempDir()
 	writeRows(t, dir, "pets.csv", rows)
-	out := runOnSmallDisk(t, dir, "16m", `head -c 15000000 /dev/zero > filler; "$0" import ../pets.csv; echo "exit $?"; rm filler; "$0" import ../pets.csv && cp petstore.db ..`)
+	out := runOnSmallDisk(t, dir, "16m", `head -c 15000000 /dev/zero > filler; "$0" import ../pets.csv; echo "exit $?"
+		rm filler; "$0" import ../pets.csv && cp petstore.db ..`)
 	full, rest, _ := strings.Cut(out, "\nexit 1\n")
 	lines := strings.Split(full, "\n")
 	last := lines[len(lines)-1]
-	if !strings.HasPrefix(last, "petstore: the store petstore.db: the disk is full: free some space: added ") || !strings.HasSuffix(last, " of 60000 animals; run the same command again to continue") {
+	if !strings.HasPrefix(last, "petstore: the store petstore.db: the disk is full: free some space: added ") ||
+		!strings.HasSuffix(last, " of 60000 animals; run the same command again to continue") {
 		t.Errorf("got the output %q, want that the disk is full", out)
 	}
 	if !strings.Contains(rest, ", after the ") {
@@ -169,7 +175,8 @@ func TestCommandOnAFullDiskNamesTheRemedy(t *testing.T) {
 		"keys rotate 1":        full + "\n",
 		"seed --count 99999":   full + ": added ",
 	} {
-		out := runOnSmallDisk(t, t.TempDir(), "4m", `"$0" keys create --name n >key && { cat /dev/zero >filler; truncate -s -36k filler; } 2>/dev/null; "$0" `+args+`; echo "exit $?"`)
+		out := runOnSmallDisk(t, t.TempDir(), "4m",
+			`"$0" keys create --name n >key && { cat /dev/zero >filler; truncate -s -36k filler; } 2>/dev/null; "$0" `+args+`; echo "exit $?"`)
 		if !strings.Contains("\n"+out, "\n"+want) || !strings.HasSuffix(out, "\nexit 1\n") {
 			t.Errorf("%s: got the output %q, want %q and exit 1", args, out, want)
 		}
@@ -193,11 +200,15 @@ func TestFileOnAFullDiskIsRemoved(t *testing.T) {
 func TestCopyThatIsTooLargeIsNamed(t *testing.T) {
 	t.Parallel()
 	dir := harness.SeededStore(t, "10000")
-	for command, file := range map[string]string{"backup monday.db": "monday.db.partial", "restore petstore.db --set database.dsn=new.db": "new.db.restored.partial"} {
+	for command, file := range map[string]string{
+		"backup monday.db": "monday.db.partial",
+		"restore petstore.db --set database.dsn=new.db": "new.db.restored.partial",
+	} {
 		cmd := harness.Command(t.Context(), dir)
 		cmd.Args, cmd.Path = []string{"sh", "-c", `ulimit -f 400; "$0" ` + command + `; ls`, cmd.Path}, "/bin/sh"
 		out, err := cmd.CombinedOutput()
-		want := "petstore: write " + file + ": the file would exceed the limit of its size: raise the limit (ulimit -f), or name a file on another file system\npetstore.db\n"
+		want := "petstore: write " + file +
+			": the file would exceed the limit of its size: raise the limit (ulimit -f), or name a file on another file system\npetstore.db\n"
 		if err != nil || !strings.HasSuffix(string(out), want) {
 			t.Errorf("%s: got the output %q and %v, want it to end with %q", command, out, err, want)
 		}

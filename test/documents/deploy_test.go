@@ -95,13 +95,19 @@ func TestKubernetesBacksUpTheStoreOfTheDeployment(t *testing.T) {
 	deployed, job := at(service["Deployment"], "spec/template"), at(backup["CronJob"], "spec/jobTemplate/spec/template")
 	other := at(job, "spec/affinity/podAffinity/requiredDuringSchedulingIgnoredDuringExecution/0")
 	equal := map[string][2]any{
-		"claim of the backups":           {at(backup["PersistentVolumeClaim"], "metadata/name"), at(job, "spec/volumes/1/persistentVolumeClaim/claimName")},
+		"claim of the backups": {
+			at(backup["PersistentVolumeClaim"], "metadata/name"),
+			at(job, "spec/volumes/1/persistentVolumeClaim/claimName"),
+		},
 		"labels of the node's other pod": {at(deployed, "metadata/labels"), at(other, "labelSelector/matchLabels")},
 		"topologyKey":                    {"kubernetes.io/hostname", at(other, "topologyKey")},
 		"concurrencyPolicy":              {"Forbid", at(backup["CronJob"], "spec/concurrencyPolicy")},
 		"settings, only the store":       {[]any{at(deployed, "spec/containers/0/env/2")}, at(job, "spec/containers/0/env")},
 	}
-	for _, path := range []string{"spec/securityContext", "spec/containers/0/image", "spec/containers/0/securityContext", "spec/volumes/0/persistentVolumeClaim"} {
+	for _, path := range []string{
+		"spec/securityContext", "spec/containers/0/image", "spec/containers/0/securityContext",
+		"spec/volumes/0/persistentVolumeClaim",
+	} {
 		equal[path] = [2]any{at(deployed, path), at(job, path)}
 	}
 	for what, pair := range equal {

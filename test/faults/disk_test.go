@@ -60,7 +60,8 @@ func TestFailingDiskRefusesWritesAndRecovers(t *testing.T) {
 			if l.Unavailable() == 0 || (refused > 0) != (f.readError != 0) {
 				t.Errorf("got %d writes and %d reads with 503", l.Unavailable(), refused)
 			}
-			if _, metrics := harness.Get(t, s.admin+"/metrics"); name == "full" && !regexp.MustCompile(`\npetstore_store_errors_total{kind="full"} [1-9]`).MatchString(metrics) {
+			if _, metrics := harness.Get(t, s.admin+"/metrics"); name == "full" &&
+				!regexp.MustCompile(`\npetstore_store_errors_total{kind="full"} [1-9]`).MatchString(metrics) {
 				t.Errorf("got the metrics %s, want the errors counted", metrics)
 			}
 			s.stop(t, l)
@@ -167,7 +168,10 @@ func newDisk(t *testing.T, folder string) *disk {
 	}
 	d := &disk{control: filepath.Join(temporary, "control"), log: filepath.Join(temporary, "log")}
 	d.inject(t, faultsOf{})
-	d.environ = []string{"LD_PRELOAD=" + library, "DISK_STORE=" + harness.StorePath(folder), "DISK_CONTROL=" + d.control, "PETSTORE_DATABASE_DSN=" + harness.StorePath(folder)}
+	d.environ = []string{
+		"LD_PRELOAD=" + library, "DISK_STORE=" + harness.StorePath(folder), "DISK_CONTROL=" + d.control,
+		"PETSTORE_DATABASE_DSN=" + harness.StorePath(folder),
+	}
 	return d
 }
 

@@ -18,7 +18,9 @@ import (
 
 // interrupt lets clients sell on one server after the other, on one store, each of which end ends. Then the store must agree
 // with the ledger. It returns how long each server took to be ready.
-func interrupt(t *testing.T, folder string, l *ledger.Ledger, rounds, clients int, environ []string, end func(round int, s *server)) (ready []time.Duration) {
+func interrupt(
+	t *testing.T, folder string, l *ledger.Ledger, rounds, clients int, environ []string, end func(round int, s *server),
+) (ready []time.Duration) {
 	t.Helper()
 	key := ""
 	for round := range rounds {
@@ -47,7 +49,8 @@ func TestKillLosesNoAcknowledgedWrite(t *testing.T) {
 		t.Errorf("a server was ready after %v, want at most %v", slowest, limit)
 	}
 	slices.Sort(ready)
-	t.Logf("%d kills; %v; lost 0, doubled 0; ready after %v, at most %v", len(ready), l.Counts(), ready[len(ready)/2].Round(time.Millisecond), ready[len(ready)-1].Round(time.Millisecond))
+	t.Logf("%d kills; %v; lost 0, doubled 0; ready after %v, at most %v", len(ready), l.Counts(),
+		ready[len(ready)/2].Round(time.Millisecond), ready[len(ready)-1].Round(time.Millisecond))
 }
 
 // TestRefusedWriteIsNotThereAfterKill kills the server while the disk fails: a commit that was
@@ -88,7 +91,8 @@ func TestRefusedWriteIsNeverThereWhileTheNextFails(t *testing.T) {
 			d.inject(t, fault)
 			var refused [3]int // the operations of the disk until the response
 			for i := range refused {
-				if status, body, err := s.Post(t.Context(), harness.PetBody(fmt.Sprint("Tom", i))); err != nil || status != http.StatusServiceUnavailable {
+				if status, body, err := s.Post(t.Context(), harness.PetBody(fmt.Sprint("Tom", i))); err != nil ||
+					status != http.StatusServiceUnavailable {
 					t.Fatalf("got %d %s %v, want 503", status, body, err)
 				}
 				refused[i] = len(d.operations(t))

@@ -64,7 +64,8 @@ func TestPowerLossLosesNoAcknowledgedWrite(t *testing.T) {
 				}
 				torn += ends + mixtures
 			}
-			t.Logf("%d states of %d operations of the disk, %d of them with torn pages; %v; lost 0, doubled 0", states, len(operations), torn, l.Counts())
+			t.Logf("%d states of %d operations of the disk, %d of them with torn pages; %v; lost 0, doubled 0",
+				states, len(operations), torn, l.Counts())
 		})
 	}
 }

@@ -111,7 +111,8 @@ func compare(ctx context.Context, path string, l *ledger.Ledger, at int64) (d le
 	defer func() { err = errors.Join(err, db.Close()) }()
 	var found string
 	var violations int
-	err = db.QueryRowContext(ctx, "SELECT integrity_check, (SELECT count(*) FROM pragma_foreign_key_check) FROM pragma_integrity_check").Scan(&found, &violations)
+	const query = "SELECT integrity_check, (SELECT count(*) FROM pragma_foreign_key_check) FROM pragma_integrity_check"
+	err = db.QueryRowContext(ctx, query).Scan(&found, &violations)
 	if err == nil && (found != "ok" || violations != 0) {
 		err = fmt.Errorf("integrity_check: %s; %d violations of foreign keys", found, violations)
 	}

@@ -28,11 +28,12 @@ func TestMaliciousClientsDoNotSlowDownOthers(t *testing.T) {
 		}
 	}
 	for name, attack := range map[string]func(context.Context, *testing.T, *server){
-		"slow headers":     slow("/v1/pets", "-H", "-i", "1"),
-		"slow bodies":      slow("/v1/pets", "-B", "-i", "1", "-f", "application/json"),
-		"slow reads":       slow("/openapi.json", "-X", "-w", "1", "-y", "16", "-n", "5", "-z", "8", "-k", "3"),
-		"never reading":    attackers(500, "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n", 4),
-		"slow known body":  attackers(500, "POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer KEY\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", 1),
+		"slow headers":  slow("/v1/pets", "-H", "-i", "1"),
+		"slow bodies":   slow("/v1/pets", "-B", "-i", "1", "-f", "application/json"),
+		"slow reads":    slow("/openapi.json", "-X", "-w", "1", "-y", "16", "-n", "5", "-z", "8", "-k", "3"),
+		"never reading": attackers(500, "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n", 4),
+		"slow known body": attackers(500,
+			"POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer KEY\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", 1),
 		"idle connections": attackers(pick(2000, 5000), "", 0),
 		"busy connections": func(ctx context.Context, _ *testing.T, s *server) {
 			stop := s.clients(ledger.New()).StartReading(ctx, 500, 500*time.Millisecond)

@@ -65,7 +65,8 @@ func startCluster(t *testing.T, values ...string) *cluster {
 		n.proxy, n.peers = newProxy(t, n.address), newProxy(t, n.address)
 		n.config = writeFile(t, n.folder, "patroni.yml", "patroni.yml", append([]string{
 			"name: db1", "name: " + name,
-			"10.0.0.11:8008", n.rest, "listen: 10.0.0.11:5432", "listen: " + n.address, "connect_address: 10.0.0.11:5432", "connect_address: " + n.peers.address,
+			"10.0.0.11:8008", n.rest, "listen: 10.0.0.11:5432", "listen: " + n.address,
+			"connect_address: 10.0.0.11:5432", "connect_address: " + n.peers.address,
 			"[10.0.0.11:2379, 10.0.0.12:2379, 10.0.0.13:2379]", "[" + c.etcdAddress + "]",
 			"10.0.0.0/24", "127.0.0.1/32",
 			"/var/lib/postgresql/15/shop", n.data(), "/usr/lib/postgresql/15/bin", filepath.Dir(programs[len(programs)-1]),

@@ -75,7 +75,8 @@ func TestAcknowledgedWritesAreLostWithAnAsynchronousStandby(t *testing.T) {
 // changes of both.
 func TestHistoryOfFailoversIsLinearizable(t *testing.T) {
 	cluster := startCluster(t)
-	service := startService(t, cluster, "PETSTORE_DATABASE_REQUIRE_SYNCHRONOUS=true", "PETSTORE_CHANGES_ENABLED=true", "PETSTORE_CHANGES_STREAMS_PER_KEY=1000")
+	service := startService(t, cluster, "PETSTORE_DATABASE_REQUIRE_SYNCHRONOUS=true", "PETSTORE_CHANGES_ENABLED=true",
+		"PETSTORE_CHANGES_STREAMS_PER_KEY=1000")
 	clients := &linearizability.Clients{
 		History: linearizability.NewHistory(false), Key: service.key, Seed: harness.Rand(t).Uint64(), Pause: 5 * time.Millisecond,
 	}
@@ -116,7 +117,9 @@ type observation struct {
 
 // breakUnderLoad breaks a cluster and a service one fault after the other, while clients write,
 // and compares the store with the ledger. It prints a table.
-func breakUnderLoad(t *testing.T, c *cluster, s *service, selected []fault) (observed []observation, book *ledger.Ledger, differences ledger.Differences) {
+func breakUnderLoad(
+	t *testing.T, c *cluster, s *service, selected []fault,
+) (observed []observation, book *ledger.Ledger, differences ledger.Differences) {
 	t.Helper()
 	book = ledger.New()
 	load := ledger.NewClients(book, s.url, s.key)
@@ -175,6 +178,9 @@ func (r *run) observe(t *testing.T, book *ledger.Ledger, f fault) (o observation
 	t.Logf("%s: %.1f s", f.name, time.Since(start).Seconds())
 	return observation{
 		fault: f, writeGap: book.Writes(start).LongestGap(start), readGap: book.Reads(start).LongestGap(start),
-		Counts: ledger.Counts{Acknowledged: end.Acknowledged - counts.Acknowledged, Refused: end.Refused - counts.Refused, Unknown: end.Unknown - counts.Unknown},
+		Counts: ledger.Counts{
+			Acknowledged: end.Acknowledged - counts.Acknowledged, Refused: end.Refused - counts.Refused,
+			Unknown: end.Unknown - counts.Unknown,
+		},
 	}
 }

@@ -175,7 +175,8 @@ func PrintedKey(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	stdout, stderr, code := Run(t, dir, append([]string{"keys"}, args...)...)
 	key := KeyPattern.FindString(stdout)
-	if code != 0 || key == "" || stdout != key+"\n" || !idPattern.MatchString(stderr) || strings.Contains(stderr, "; the old one") != (args[0] == "rotate") {
+	if code != 0 || key == "" || stdout != key+"\n" || !idPattern.MatchString(stderr) ||
+		strings.Contains(stderr, "; the old one") != (args[0] == "rotate") {
 		t.Fatalf("petstore keys %v: got code %d, stdout %q, stderr %q, want only a key", args, code, stdout, stderr)
 	}
 	return key

@@ -45,7 +45,8 @@ func wantImageFiles(t *testing.T, p podman) {
 		t.Errorf("the image contains %s, want the files of make image", got)
 	}
 	for name, source := range map[string]string{
-		"petstore": "../../bin/image/petstore", "licenses.txt": "../../bin/image/licenses.txt", "etc/ssl/certs/ca-certificates.crt": "/etc/ssl/certs/ca-certificates.crt",
+		"petstore": "../../bin/image/petstore", "licenses.txt": "../../bin/image/licenses.txt",
+		"etc/ssl/certs/ca-certificates.crt": "/etc/ssl/certs/ca-certificates.crt",
 	} {
 		if harness.ReadFile(t, filepath.Join(dir, "image", name)) != harness.ReadFile(t, source) {
 			t.Errorf("the image has another %s than %s", name, source)
@@ -112,7 +113,11 @@ func newPodman(t *testing.T) podman {
 	harness.Check(t, err)
 	p := podman{"--root", dir + "/root", "--runroot", dir + "/run", "--tmpdir", dir + "/tmp", "--runtime", "runc"}
 	t.Cleanup(func() {
-		for _, args := range [][]string{{"rm", "--all", "--force", "--volumes", "--time", "0"}, {"volume", "rm", "--all", "--force"}, {"rmi", "--all", "--force"}} {
+		for _, args := range [][]string{
+			{"rm", "--all", "--force", "--volumes", "--time", "0"},
+			{"volume", "rm", "--all", "--force"},
+			{"rmi", "--all", "--force"},
+		} {
 			cleanup := exec.CommandContext(context.WithoutCancel(t.Context()), "podman", slices.Concat(p, args)...)
 			if output, err := cleanup.CombinedOutput(); err != nil {
 				t.Errorf("podman %v: %v %s", args, err, output)

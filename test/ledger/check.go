@@ -19,7 +19,8 @@ func (d Differences) Err() error {
 		return nil
 	}
 	first := func(texts []string) []string { return texts[:min(len(texts), 10)] }
-	return fmt.Errorf("%d lost, %d doubled, %d problems: %q %q %q", len(d.Lost), len(d.Doubled), len(d.Problems), first(d.Lost), first(d.Doubled), first(d.Problems))
+	return fmt.Errorf("%d lost, %d doubled, %d problems: %q %q %q", len(d.Lost), len(d.Doubled), len(d.Problems), first(d.Lost), first(d.Doubled),
+		first(d.Problems))
 }
 
 // Check compares the sales with the store in db. It must have what was acknowledged until one time,

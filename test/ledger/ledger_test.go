@@ -71,7 +71,8 @@ func TestCheckComparesTheStoreWithTheLedger(t *testing.T) {
 				}
 			}
 			db := harness.OpenSQLite(t, filepath.Join(t.TempDir(), "pets.db"))
-			_, err := db.ExecContext(t.Context(), "CREATE TABLE pets (id, name, category_id, status); CREATE TABLE orders (id, pet_id, status);"+test.rows)
+			_, err := db.ExecContext(t.Context(),
+				"CREATE TABLE pets (id, name, category_id, status); CREATE TABLE orders (id, pet_id, status);"+test.rows)
 			harness.Check(t, err)
 			got, err := l.Check(t.Context(), db, test.at, test.at)
 			harness.Check(t, err)
@@ -161,9 +162,11 @@ func TestResponsesHaveGapsAndPercentiles(t *testing.T) {
 	start := time.Now().Add(-time.Minute)
 	l := New()
 	for i := range 100 {
-		l.count(http.MethodGet, 200, acknowledged, Response{start.Add(time.Duration(i) * 100 * time.Millisecond), time.Duration(100-i) * time.Millisecond})
+		l.count(http.MethodGet, 200, acknowledged,
+			Response{start.Add(time.Duration(i) * 100 * time.Millisecond), time.Duration(100-i) * time.Millisecond})
 	}
-	if got := l.Reads(start.Add(9 * time.Second)); len(got) != 10 || got.P99() != 10*time.Millisecond || got.LongestGap(start).Round(time.Second) != 50*time.Second {
+	if got := l.Reads(start.Add(9 * time.Second)); len(got) != 10 || got.P99() != 10*time.Millisecond ||
+		got.LongestGap(start).Round(time.Second) != 50*time.Second {
 		t.Errorf("got %d reads, %v and %v", len(got), got.P99(), got.LongestGap(start))
 	}
 }

@@ -131,7 +131,10 @@ type cachedPage struct {
 
 func (c *Clients) newClient(number int, processes ...int) client {
 	seed := c.Seed + uint64(c.History.Len()) // else each Run would send the same requests
-	return client{c, number, processes, rand.New(rand.NewPCG(seed, uint64(number))), &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{}}}
+	return client{
+		c, number, processes, rand.New(rand.NewPCG(seed, uint64(number))),
+		&http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{}},
+	}
 }
 
 // next sends a random request.

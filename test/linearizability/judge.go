@@ -201,7 +201,8 @@ func (h *History) checkOutcomes() (problems []error) {
 	}
 	for kind, n := range all {
 		if n >= 100 && (known[kind] < n/2 || succeeded[kind] == 0) {
-			problems = append(problems, fmt.Errorf("of %d requests (%s) %d have a known outcome, and %d succeeded", n, kind, known[kind], succeeded[kind]))
+			problems = append(problems,
+				fmt.Errorf("of %d requests (%s) %d have a known outcome, and %d succeeded", n, kind, known[kind], succeeded[kind]))
 		}
 	}
 	return problems

@@ -180,8 +180,9 @@ func (h *History) checkListedOrders(s shown) (problems []error) {
 				count[animal.animal]++
 			}
 			if n := count[animal.animal]; n > unknown[animal.animal] || item.Status != "placed" || page.Filter != "" && page.Filter != "placed" {
-				problems = append(problems, fmt.Errorf("%s: order %d %q, which no response has returned, is the %d. of %s, for which %d requests have no known outcome",
-					pathOf(page), item.ID, item.Status, n, animal, unknown[animal.animal]))
+				problems = append(problems,
+					fmt.Errorf("%s: order %d %q, which no response has returned, is the %d. of %s, for which %d requests have no known outcome",
+						pathOf(page), item.ID, item.Status, n, animal, unknown[animal.animal]))
 			}
 		}
 	}
@@ -220,7 +221,8 @@ func (h *History) checkAges(s shown) (problems []error) {
 		}
 		statuses := possibleStatuses(changes, o.page)
 		if !slices.ContainsFunc(statuses, o.isPossible) {
-			problems = append(problems, fmt.Errorf("%s, sent to process %d at %v, is not possible, but %q", describe(o), o.page.Process, o.page.Call, statuses))
+			problems = append(problems,
+				fmt.Errorf("%s, sent to process %d at %v, is not possible, but %q", describe(o), o.page.Process, o.page.Call, statuses))
 		}
 	}
 	return problems[:min(len(problems), 10)]

@@ -60,7 +60,8 @@ func TestLitestreamReplicatesAcknowledgedWrites(t *testing.T) {
 			replicator.Kill()
 			stop() // the outcome of some writes stays unknown
 
-			restore := litestream(t, "restore", "-config", config, "-integrity-check", "full", "-o", harness.StorePath(restored), harness.StorePath(dir))
+			restore := litestream(t, "restore", "-config", config, "-integrity-check", "full", "-o", harness.StorePath(restored),
+				harness.StorePath(dir))
 			if output, err := restore.CombinedOutput(); err != nil {
 				t.Fatalf("restore: %v\n%s\n%s", err, output, replicator.Log)
 			}
@@ -91,7 +92,8 @@ func litestream(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	folder, err := filepath.Abs("../../bin")
 	harness.Check(t, err)
-	module := regexp.MustCompile(`github\.com/benbjohnson/litestream/cmd/litestream@\S+`).FindString(harness.ReadFile(t, "../../docs/deploy/litestream.yml"))
+	module := regexp.MustCompile(`github\.com/benbjohnson/litestream/cmd/litestream@\S+`).FindString(
+		harness.ReadFile(t, "../../docs/deploy/litestream.yml"))
 	harness.Shell(t, folder, "go install "+module, "GOBIN="+folder)
 	return exec.CommandContext(t.Context(), filepath.Join(folder, "litestream"), args...)
 }

@@ -35,7 +35,8 @@ func TestServiceRunsOnPostgres(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	flags := usePostgres(t, dir)
-	if _, stderr, code := harness.Run(t, dir, append([]string{"keys", "list"}, flags...)...); code != 1 || !strings.Contains(stderr, "run petstore "+strings.Join(flags, " ")+" migrate up") {
+	if _, stderr, code := harness.Run(t, dir, append([]string{"keys", "list"}, flags...)...); code != 1 ||
+		!strings.Contains(stderr, "run petstore "+strings.Join(flags, " ")+" migrate up") {
 		t.Errorf("keys list without a store: got code %d, stderr %q", code, stderr)
 	}
 	s := harness.Start(t, dir, flags...)
@@ -54,7 +55,8 @@ func TestServiceRunsOnPostgres(t *testing.T) {
 		}
 	}
 	for _, args := range []string{"keys create --name till-1", "keys list", "migrate status", "config"} {
-		if stdout, stderr, code := harness.Run(t, dir, append(strings.Fields(args), flags...)...); code != 0 || strings.Contains(stdout+stderr, "hunter2") {
+		if stdout, stderr, code := harness.Run(t, dir, append(strings.Fields(args), flags...)...); code != 0 ||
+			strings.Contains(stdout+stderr, "hunter2") {
 			t.Errorf("%s printed the password", args)
 		}
 	}
@@ -85,7 +87,8 @@ func TestServiceOnPostgresReportsThatThereIsNoSynchronousStandby(t *testing.T) {
 			`(?s)\npetstore_ready 0\n.*\npetstore_store_errors_total{kind="not_synchronous"} [1-9]`,
 		},
 	} {
-		s := harness.Launch(t, harness.Command(t.Context(), dir, append([]string{"serve", "--set", "database.require_synchronous=" + tc.required}, flags...)...), address)
+		args := append([]string{"serve", "--set", "database.require_synchronous=" + tc.required}, flags...)
+		s := harness.Launch(t, harness.Command(t.Context(), dir, args...), address)
 		s.Key = key
 		line := regexp.MustCompile(`\{"level":"` + tc.level + `",.*"the database server has no synchronous standby"`)
 		harness.Eventually(t, "it says so", func() bool { return line.MatchString(s.Log.String()) })
@@ -142,7 +145,8 @@ func TestProgramWithoutCgoHasPostgresAlone(t *testing.T) {
 		return string(output)
 	}
 	for _, args := range []string{"keys list", "copy --from shop.db", "backup monday.db", "restore monday.db --force"} {
-		if got := run(strings.Fields(args)...); !strings.Contains(got, "this petstore was built without sqlite, which needs cgo: use one that was built with a C compiler and CGO_ENABLED=1, or ") {
+		const want = "this petstore was built without sqlite, which needs cgo: use one that was built with a C compiler and CGO_ENABLED=1, or "
+		if got := run(strings.Fields(args)...); !strings.Contains(got, want) {
 			t.Errorf("%s: got %q, want that there is no SQLite", args, got)
 		}
 	}
@@ -159,14 +163,16 @@ func TestKilledCopyToPostgresAndBackBeginsAnew(t *testing.T) {
 	for _, flags := range [][]string{{"--to-file", "dsn"}, {"--from-file", "dsn", "--to", "back.db"}} {
 		for lines := 1; lines < 6; lines += 2 {
 			cmd := harness.Command(t.Context(), dir, append([]string{"copy"}, flags...)...)
-			stderr, ended := harness.StartUntil(t, cmd, "rows are copied", func(progress string) bool { return strings.Count(progress, "\n") >= lines })
+			stderr, ended := harness.StartUntil(t, cmd, "rows are copied",
+				func(progress string) bool { return strings.Count(progress, "\n") >= lines })
 			_ = cmd.Process.Kill()
 			if err := <-ended; err == nil || strings.Contains(stderr.String(), "petstore:") {
 				t.Errorf("copy %v: got %v and stderr %q, want it killed", flags, err, stderr)
 			}
 		}
 		stdout := harness.MustRun(t, dir, append([]string{"copy"}, flags...)...)
-		if _, copied, _ := strings.Cut(stdout, "\n"); strings.HasPrefix(copied, "pets: 40000 rows, SHA-256 ") && !strings.Contains(stdout, "hunter2") {
+		if _, copied, _ := strings.Cut(stdout, "\n"); strings.HasPrefix(copied, "pets: 40000 rows, SHA-256 ") &&
+			!strings.Contains(stdout, "hunter2") {
 			tables = append(tables, copied)
 		}
 	}

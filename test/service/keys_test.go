@@ -63,7 +63,8 @@ func TestKeysAreManagedWhileServersRun(t *testing.T) {
 
 	readOnly := harness.PrintedKey(t, dir, "create", "--name", "public page", "--read-only")
 	wantAccepted(readOnly)
-	if status, body, err := servers[0].Post(t.Context(), harness.PetBody("Rex"), "Authorization", "Bearer "+readOnly); err != nil || status != http.StatusForbidden {
+	if status, body, err := servers[0].Post(t.Context(), harness.PetBody("Rex"), "Authorization", "Bearer "+readOnly); err != nil ||
+		status != http.StatusForbidden {
 		t.Errorf("a write with a read-only key: got %d %s %v, want 403", status, body, err)
 	}
 

@@ -69,10 +69,14 @@ func TestServeThatCannotListenSaysWhyAndCreatesNoStore(t *testing.T) {
 	address, free, key := used.Addr().String(), harness.FreeAddress(t), filepath.Join(other, "tls.key")
 	otherIP, wildcard := strings.Replace(address, "127.0.0.1", "127.0.0.2", 1), strings.TrimPrefix(free, "127.0.0.1")
 	for settings, message := range map[string]string{
-		"server.address=" + address:                                   "server.address: " + address + " is already in use: stop the process that uses it or set another address",
-		"admin.address=" + address:                                    "admin.address: " + address + " is already in use: stop the process that uses it or set another address",
-		"server.address=" + free + " --set admin.address=" + free:     "admin.address: " + free + " overlaps with server.address, " + free + ": set another port",
-		"server.address=" + free + " --set admin.address=" + wildcard: "admin.address: " + wildcard + " overlaps with server.address, " + free + ": set another port",
+		"server.address=" + address: "server.address: " + address +
+			" is already in use: stop the process that uses it or set another address",
+		"admin.address=" + address: "admin.address: " + address +
+			" is already in use: stop the process that uses it or set another address",
+		"server.address=" + free + " --set admin.address=" + free: "admin.address: " + free + " overlaps with server.address, " + free +
+			": set another port",
+		"server.address=" + free + " --set admin.address=" + wildcard: "admin.address: " + wildcard + " overlaps with server.address, " + free +
+			": set another port",
 		"server.address=" + otherIP + " --set admin.address=" + address: "admin.address: " + address +
 			" is already in use: stop the process that uses it or set another address",
 		"server.tls_cert_file=tls.crt --set server.tls_key_file=" + key: "server.tls_cert_file and server.tls_key_file: tls.crt and " + key +

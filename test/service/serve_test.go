@@ -30,7 +30,8 @@ func TestStartingServerIsAliveButNotReady(t *testing.T) {
 	defer silent.Close()
 	address, args := harness.FreeAddress(t), []string{"serve"}
 	for _, setting := range []string{
-		"server.address=" + address, "admin.address=127.0.0.1:0", "cors.allowed_origins=" + origin, "server.request_timeout=1s", "server.write_timeout=3s",
+		"server.address=" + address, "admin.address=127.0.0.1:0", "cors.allowed_origins=" + origin,
+		"server.request_timeout=1s", "server.write_timeout=3s",
 		"database.driver=postgres", "database.dsn=postgres://" + silent.Addr().String() + "/pets?sslmode=disable&connect_timeout=3600",
 	} {
 		args = append(args, "--set", setting)
@@ -77,7 +78,8 @@ func TestSignalInterruptsOpeningTheStore(t *testing.T) {
 	tx, err := harness.OpenSQLite(t, "file:"+harness.StorePath(dir)+"?_journal_mode=DELETE&_txlock=exclusive").BeginTx(t.Context(), nil)
 	harness.Check(t, err)
 	defer func() { _ = tx.Rollback() }()
-	s := harness.Launch(t, harness.Command(t.Context(), dir, append([]string{"serve", "--set", "server.address=" + address}, tlsFlags...)...), address)
+	args := append([]string{"serve", "--set", "server.address=" + address}, tlsFlags...)
+	s := harness.Launch(t, harness.Command(t.Context(), dir, args...), address)
 	s.URL = "https://" + address
 	harness.Eventually(t, "the server listens, and a response during the start has HSTS", func() bool {
 		got, err := getOverTLS(s, t, "/v1/pets", tls.VersionTLS13)
@@ -117,7 +119,8 @@ func TestEachSignalStopsTheServer(t *testing.T) {
 			t.Errorf("GET /metrics: got %d, want 200", status)
 		}
 		s.WantExitOK(t)
-		if log := s.Log.String(); !strings.Contains(log, `"msg":"stopping","reason":"`+reason+`"}`) || !strings.HasSuffix(log, "\"msg\":\"stopped\"}\n") {
+		if log := s.Log.String(); !strings.Contains(log, `"msg":"stopping","reason":"`+reason+`"}`) ||
+			!strings.HasSuffix(log, "\"msg\":\"stopped\"}\n") {
 			t.Errorf("%s: got a log without the reason, or without the entry stopped:\n%s", sent, log)
 		}
 	}

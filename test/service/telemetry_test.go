@@ -37,7 +37,8 @@ func TestServerServesAndStopsWhileItsLogBlocks(t *testing.T) {
 			t.Parallel()
 			reader, stderr := harness.UnreadPipe(t)
 			admin := harness.FreeAddress(t)
-			cmd := harness.CommandWithTimeout(t, t.TempDir(), "serve", "--first-key", "--set", "admin.address="+admin, "--set", "server.shutdown_timeout=7s")
+			cmd := harness.CommandWithTimeout(t, t.TempDir(), "serve", "--first-key",
+				"--set", "admin.address="+admin, "--set", "server.shutdown_timeout=7s")
 			cmd.Stderr = stderr
 			s := harness.StartCommand(t, cmd)
 			count := regexp.MustCompile(`\npetstore_log_dropped_lines_total ([1-9]\d*)\n`)
@@ -78,7 +79,8 @@ func TestFirstKeyIsPrintedWhenStandardOutputIsRead(t *testing.T) {
 				return
 			}
 			s.Signal(t, syscall.SIGTERM)
-			if err := s.Wait(); s.ProcessState.ExitCode() != 1 || !strings.Contains(s.Log.String(), "the API key was created but not printed: standard output: the write is blocked: revoke it") {
+			if err := s.Wait(); s.ProcessState.ExitCode() != 1 ||
+				!strings.Contains(s.Log.String(), "the API key was created but not printed: standard output: the write is blocked: revoke it") {
 				t.Errorf("got %v and the log %s, want exit code 1 and the error", err, s.Log)
 			}
 		})
@@ -139,7 +141,8 @@ func TestMetricsHaveTheTimesWhenValidKeysExpire(t *testing.T) {
 	harness.Eventually(t, "the key 4 has expired", func() bool {
 		clear(got)
 		_, metrics := harness.Get(t, admin+"/metrics")
-		for _, sample := range regexp.MustCompile(`petstore_key_expiration_timestamp_seconds{key_id="(\d+)"} (\S+)`).FindAllStringSubmatch(metrics, -1) {
+		samples := regexp.MustCompile(`petstore_key_expiration_timestamp_seconds{key_id="(\d+)"} (\S+)`)
+		for _, sample := range samples.FindAllStringSubmatch(metrics, -1) {
 			seconds, err := strconv.ParseFloat(sample[2], 64)
 			harness.Check(t, err)
 			got[sample[1]] = time.Until(time.UnixMilli(int64(seconds * 1000))).Round(time.Hour)

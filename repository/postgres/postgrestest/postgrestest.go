@@ -124,7 +124,9 @@ func StartIn(folder string, settings ...string) (_ *Server, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	commands := []*exec.Cmd{c.command("initdb", "--pgdata="+c.data(), "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")}
+	commands := []*exec.Cmd{
+		c.command("initdb", "--pgdata="+c.data(), "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"),
+	}
 	if os.Geteuid() == 0 {
 		commands = slices.Insert(commands, 0, exec.CommandContext(context.Background(), "chown", serverUser, folder))
 	}
@@ -234,7 +236,8 @@ func tempFolder() string {
 
 func (c *cluster) data() string { return filepath.Join(c.folder, "data") }
 
-var errMissing = errors.New("PostgreSQL is not installed: run make deps, or let the tests use a server on which they may create databases with " + dsnVariable)
+var errMissing = errors.New("PostgreSQL is not installed: run make deps, or let the tests use a server on which they may create databases with " +
+	dsnVariable)
 
 // findPrograms returns the folder of initdb and postgres: of the newest version where
 // Debian installs them, or in PATH.

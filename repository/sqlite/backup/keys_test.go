@@ -39,8 +39,8 @@ func TestReplaceReportsTheKeysThatAreUsable(t *testing.T) {
 		for _, expires := range times {
 			for _, revoked := range times {
 				id++
-				_, err := db.ExecContext(t.Context(),
-					"INSERT INTO api_keys (id, name, hash, last_four, created_at, expires_at, revoked_at) VALUES (?, 'till', randomblob(32), 'last', ?, ?, ?)", id, created, expires, revoked)
+				_, err := db.ExecContext(t.Context(), `INSERT INTO api_keys (id, name, hash, last_four, created_at, expires_at, revoked_at)
+					VALUES (?, 'till', randomblob(32), 'last', ?, ?, ?)`, id, created, expires, revoked)
 				check(t, err)
 				key := apikey.Key{CreatedAt: *timeOf(created), ExpiresAt: timeOf(expires), RevokedAt: timeOf(revoked)}
 				if key.Usable(now) {

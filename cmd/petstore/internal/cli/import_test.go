@@ -24,7 +24,10 @@ func TestStoppedImportSaysHowToContinue(t *testing.T) {
 		{true, failed, 0, 5, "added 5 of 9 animals; run the command again without --again to continue"},
 		{true, failed, 5, 7, "this run added 2 of 9 animals, earlier runs 5; run the command again without --again to continue"},
 		{false, errFileChanged, 0, 0, "added 0 of 9 animals; run the same command again when the file does not change"},
-		{false, fmt.Errorf("pets.csv: %w", errFileChanged), 0, 5, "added 5 of 9 animals; to continue, import a copy of the file as it was: of the changed file, all animals would be added"},
+		{
+			false, fmt.Errorf("pets.csv: %w", errFileChanged), 0, 5,
+			"added 5 of 9 animals; to continue, import a copy of the file as it was: of the changed file, all animals would be added",
+		},
 	} {
 		run := importRun{again: test.again, checked: checkedFile{pets: 9}, earlier: port.ImportState{Added: test.earlier}}
 		if got := run.outcome(test.err, test.added); got != test.want {

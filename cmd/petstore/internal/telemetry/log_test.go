@@ -49,7 +49,8 @@ func TestLogContinuesAfterAFailedWrite(t *testing.T) {
 		log.Debug("below the level")
 		time.Sleep(logFlushInterval)
 		synctest.Wait()
-		pattern := regexp.MustCompile(`^{"level":"info","time":"2[^"]+Z","msg":"early"}\n{"level":"info","time":"2[^"]+Z","msg":"late","shop":"pets"}\n$`)
+		pattern := regexp.MustCompile(`^{"level":"info","time":"2[^"]+Z","msg":"early"}\n` +
+			`{"level":"info","time":"2[^"]+Z","msg":"late","shop":"pets"}\n$`)
 		if text := disk.String(); !pattern.MatchString(text) {
 			t.Errorf("got the log %q, want it to match %s", text, pattern)
 		}
@@ -61,7 +62,8 @@ func TestLogWriterDropsLinesWhenItsBufferIsFull(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		log, out := io.Pipe() // a write blocks until it is read
-		w := newLogWriter(out, prometheus.NewCounter(prometheus.CounterOpts{Name: "dropped"}), func(lines int) []byte { return fmt.Appendf(nil, "dropped %d\n", lines) })
+		w := newLogWriter(out, prometheus.NewCounter(prometheus.CounterOpts{Name: "dropped"}),
+			func(lines int) []byte { return fmt.Appendf(nil, "dropped %d\n", lines) })
 		dropped := func() int {
 			w.mu.Lock()
 			defer w.mu.Unlock()

@@ -35,7 +35,8 @@ func TestMetricsPageHasTheMetricsOfTheService(t *testing.T) {
 	go func() { registry.Describe(descriptions); close(descriptions) }()
 	want := map[string]string{} // the labels by name
 	for description := range descriptions {
-		metric := regexp.MustCompile(`fqName: "((?:petstore|go_sql)_\w+)".* constLabels: {(\w*).* variableLabels: {(.*)}}`).FindStringSubmatch(description.String())
+		pattern := regexp.MustCompile(`fqName: "((?:petstore|go_sql)_\w+)".* constLabels: {(\w*).* variableLabels: {(.*)}}`)
+		metric := pattern.FindStringSubmatch(description.String())
 		if metric != nil {
 			want[metric[1]] = metric[2] + metric[3]
 		}

@@ -43,7 +43,8 @@ func TestMigrationsCreateTheSchemaOfEachVersion(t *testing.T) {
 		check(t, err)
 		defer func() { check(t, db.Close()) }()
 		check(t, Create(t.Context(), db, int64(version+1)))
-		rows, err := db.QueryContext(t.Context(), "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT IN ('sqlite_sequence', 'petstore_schema_version') ORDER BY name")
+		rows, err := db.QueryContext(t.Context(),
+			"SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT IN ('sqlite_sequence', 'petstore_schema_version') ORDER BY name")
 		check(t, err)
 		defer rows.Close()
 		fmt.Fprintf(&got, "-- version %d\n", version+1)

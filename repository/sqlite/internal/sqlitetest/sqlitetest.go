@@ -104,7 +104,8 @@ const ToVersion3 = `DROP TRIGGER pets_added; DROP TRIGGER pets_updated; DROP TRI
 func Damaged(t *testing.T, path string) {
 	t.Helper()
 	NewStore(t, path, "Rexxxxxxxx")
-	Execute("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'orders_pet_id') WHERE name = 'pets_status_id'")(t, path)
+	Execute(`PRAGMA writable_schema = ON; UPDATE sqlite_schema
+		SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'orders_pet_id') WHERE name = 'pets_status_id'`)(t, path)
 }
 
 // Crash adds a pet to a store, and returns the path of the store that a crash would leave
