@@ -1,7 +1,6 @@
 package petstore
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -18,20 +17,20 @@ const (
 )
 
 // keepChanges records changes and removes old ones, at an interval until ctx ends.
-func keepChanges(ctx context.Context, changes *usecase.Changes, o Options) {
+func keepChanges(ctx context.Context, changes *usecase.Changes, retention time.Duration, log *zap.Logger) {
 	repeat(ctx, func() bool {
 		began, err := changes.Begin(ctx)
 		if began && err == nil {
-			o.Logger.Warn("began to record changes again, because a service that does not record them had ended the recording")
+			log.Warn("began to record changes again, because a service that does not record them had ended the recording")
 		}
 		if err == nil {
-			err = changes.RemoveOld(ctx, cmp.Or(o.ChangesRetention, defaultChangesRetention))
+			err = changes.RemoveOld(ctx, retention)
 		}
 		if err == nil {
 			_, err = changes.Position(ctx) // so that it is not too old for lists that are seldom read
 		}
 		if err != nil && ctx.Err() == nil {
-			o.Logger.Warn("cannot record or remove changes", zap.Error(err))
+			log.Warn("cannot record or remove changes", zap.Error(err))
 		}
 		return false
 	})

@@ -2,7 +2,6 @@ package petstore_test
 
 import (
 	"net/http"
-	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,17 +10,17 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"example.com/petstore"
+	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
-	"example.com/petstore/repository/sqlite"
 )
 
 func TestServiceWithoutChangesRemovesThemUntilAnotherRecordsThem(t *testing.T) {
 	t.Parallel()
-	store := sqlite.New(filepath.Join(t.TempDir(), "pets.db"))
+	store := newEngine(t)
 	synctest.Test(t, func(t *testing.T) {
 		core, log := observer.New(zap.InfoLevel)
 		logged := func(message string) int { return log.FilterMessageSnippet(message).Len() }
-		with := newService(t, petstore.Options{Store: store, RecordChanges: true, Logger: zap.New(core)})
+		with := newService(t, store, petstore.Options{RecordChanges: true, API: rest.Options{Logger: zap.New(core)}})
 		engine, key := mounted(t, with), newKey(t, with)
 		wantChanges := func(engine http.Handler, wantStatus int, wantActive bool) domain.Recording {
 			t.Helper()
@@ -33,7 +32,7 @@ func TestServiceWithoutChangesRemovesThemUntilAnotherRecordsThem(t *testing.T) {
 			return recording
 		}
 		first := wantChanges(engine, http.StatusOK, true)
-		without := newService(t, petstore.Options{Store: store, Logger: zap.New(core)})
+		without := newService(t, store, petstore.Options{API: rest.Options{Logger: zap.New(core)}})
 		synctest.Wait()
 		wantChanges(mounted(t, without), http.StatusNotFound, false)
 		before := logged("began to record changes again")

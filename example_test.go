@@ -55,7 +55,7 @@ func Example() {
 // to its own.
 func Example_documentation() {
 	service, remove := openService(petstore.Options{
-		Authenticate: func(c *gin.Context) (string, error) { return c.Cookie("session") },
+		API: rest.Options{Authenticate: func(c *gin.Context) (string, error) { return c.Cookie("session") }},
 		Document: docs.Options{
 			Title:          "Animals of the shop",
 			SecurityScheme: map[string]any{"type": "apiKey", "in": "cookie", "name": "session"},
@@ -89,7 +89,7 @@ func Example_documentation() {
 func ExampleOptions_recordChanges() {
 	service, remove := openService(petstore.Options{
 		RecordChanges: true,
-		Authenticate:  func(*gin.Context) (string, error) { return "example", nil },
+		API:           rest.Options{Authenticate: func(*gin.Context) (string, error) { return "example", nil }},
 	})
 	defer remove()
 	engine := gin.New()
@@ -118,8 +118,8 @@ func ExampleOptions_recordChanges() {
 // Replace API keys by sessions of the host. Its middleware stores who the user is, and the
 // Authenticator decides in the error format of the API. The name that it returns is logged as the
 // caller and scopes idempotency keys.
-func ExampleOptions_authenticate() {
-	service, remove := openService(petstore.Options{Authenticate: authenticate})
+func ExampleNew_authenticate() {
+	service, remove := openService(petstore.Options{API: rest.Options{Authenticate: authenticate}})
 	defer remove()
 
 	users := map[string]string{"a-secret-session": "user 42", "another-session": "guest"}
@@ -165,8 +165,7 @@ func openService(o petstore.Options) (service *petstore.Service, remove func()) 
 	if err != nil {
 		panic(err)
 	}
-	o.Store = sqlite.New(filepath.Join(dir, "pets.db"))
-	service, err = petstore.New(context.Background(), o)
+	service, err = petstore.New(context.Background(), sqlite.New(filepath.Join(dir, "pets.db")), o)
 	if err != nil {
 		panic(err)
 	}

@@ -11,20 +11,20 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"example.com/petstore"
+	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/repository/enginetest"
-	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/storetest"
 )
 
 func TestKeyUsesAreStoredOnClose(t *testing.T) {
 	t.Parallel()
-	store := sqlite.New(filepath.Join(t.TempDir(), "pets.db"))
-	first := newService(t, petstore.Options{Store: store})
+	store := newEngine(t)
+	first := newService(t, store, petstore.Options{})
 	if got := status(t, mounted(t, first), "/pets", newKey(t, first)); got != http.StatusOK {
 		t.Errorf("got status %d, want 200", got)
 	}
 	storetest.Check(t, first.Close())
-	keys, err := newService(t, petstore.Options{Store: store}).Keys().List(t.Context())
+	keys, err := newService(t, store, petstore.Options{}).Keys().List(t.Context())
 	if err != nil || keys[0].LastUsedAt == nil {
 		t.Errorf("got keys %+v and error %v, want the last use of one", keys, err)
 	}
@@ -36,7 +36,7 @@ func TestFirstFailedWriteOfKeyUsesIsLogged(t *testing.T) {
 	database := enginetest.Database{Driver: enginetest.SQLite, DSN: filepath.Join(t.TempDir(), "pets.db")}
 	synctest.Test(t, func(t *testing.T) {
 		core, log := observer.New(zap.WarnLevel)
-		service := newService(t, petstore.Options{Store: database.Engine(), Logger: zap.New(core)})
+		service := newService(t, database.Engine(), petstore.Options{API: rest.Options{Logger: zap.New(core)}})
 		engine, first, second := mounted(t, service), newKey(t, service), newKey(t, service)
 		want := func(want int) {
 			t.Helper()

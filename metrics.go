@@ -12,6 +12,7 @@ import (
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/usecase"
 )
 
 // registered are the collectors of a service in the registry of the host, which may be nil.
@@ -83,11 +84,11 @@ func (r *registered) registerTransactions() (commit func(batch int, took time.Du
 
 // registerStore registers the metrics of the connection pools, of waiting transactions and of API
 // keys.
-func (r *registered) registerStore(store *repository.Store, now func() time.Time) error {
+func (r *registered) registerStore(store *repository.Store) error {
 	waiting := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "petstore_store_waiting_transactions", Help: "Transactions that are queued or not committed yet.",
 	}, func() float64 { return float64(store.Waiting()) })
-	return r.registerAll(append(store.Collectors(), keyCollector{store.Keys(), now}, waiting)...)
+	return r.registerAll(append(store.Collectors(), keyCollector{store.Keys()}, waiting)...)
 }
 
 // keyMetricsTimeout is how long a scrape waits at most for the API keys.
@@ -101,10 +102,7 @@ var keyExpiration = prometheus.NewDesc(
 
 // A keyCollector reads from the store when API keys expire, at each scrape. If the store is
 // not available, the scrape lacks these times but has all other metrics.
-type keyCollector struct {
-	keys port.KeyReader
-	now  func() time.Time
-}
+type keyCollector struct{ keys port.KeyReader }
 
 // Describe implements prometheus.Collector.
 func (keyCollector) Describe(to chan<- *prometheus.Desc) { to <- keyExpiration }
@@ -118,7 +116,7 @@ func (c keyCollector) Collect(to chan<- prometheus.Metric) {
 		return // counted in petstore_store_errors_total
 	}
 	for _, key := range keys {
-		if key.ExpiresAt != nil && key.RevokedAt == nil && key.Usable(c.now()) {
+		if key.ExpiresAt != nil && key.RevokedAt == nil && key.Usable(usecase.Now()) {
 			seconds := float64(key.ExpiresAt.UnixMilli()) / 1000
 			to <- prometheus.MustNewConstMetric(keyExpiration, prometheus.GaugeValue, seconds, strconv.FormatInt(key.ID, 10))
 		}

@@ -2,7 +2,6 @@ package petstore_test
 
 import (
 	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/petstore"
-	"example.com/petstore/repository/sqlite"
+	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/repository/storetest"
 )
 
@@ -31,12 +30,9 @@ func TestServicesAreIndependentAndTheirMetricsRegisteredUntilClose(t *testing.T)
 	t.Parallel()
 	registry := prometheus.NewRegistry()
 	shop := func(name string) petstore.Options {
-		return petstore.Options{
-			Store:   sqlite.New(filepath.Join(t.TempDir(), "pets.db")),
-			Metrics: prometheus.WrapRegistererWith(prometheus.Labels{"shop": name}, registry),
-		}
+		return petstore.Options{API: rest.Options{Metrics: prometheus.WrapRegistererWith(prometheus.Labels{"shop": name}, registry)}}
 	}
-	first, other := newService(t, shop("a")), shop("a")
+	first, other := newService(t, newEngine(t), shop("a")), shop("a")
 	if _, err := first.Keys().Create(t.Context(), "till", time.Hour); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +47,7 @@ func TestServicesAreIndependentAndTheirMetricsRegisteredUntilClose(t *testing.T)
 	}
 	const expiration, waiting = "petstore_key_expiration_timestamp_seconds", "petstore_store_waiting_transactions"
 	want(map[string]bool{expiration: true, waiting: true, "petstore_http_requests_in_flight": true, "go_sql_open_connections": true})
-	if _, err := petstore.New(t.Context(), other); err == nil || !strings.Contains(err.Error(), "another registry") {
+	if _, err := petstore.New(t.Context(), newEngine(t), other); err == nil || !strings.Contains(err.Error(), "another registry") {
 		t.Errorf("a second service: got error %v, want the remedy", err)
 	}
 	storetest.Check(t, first.Store().Close())
@@ -60,7 +56,7 @@ func TestServicesAreIndependentAndTheirMetricsRegisteredUntilClose(t *testing.T)
 	if names := metricNames(t, registry); len(names) != 0 {
 		t.Errorf("after Close: got the metrics %v, want none", names)
 	}
-	second, third := newService(t, other), newService(t, shop("b"))
+	second, third := newService(t, newEngine(t), other), newService(t, newEngine(t), shop("b"))
 	if err := first.Close(); err != nil {
 		t.Error(err)
 	}

@@ -1,7 +1,7 @@
 // Package petstore is the service of an animal store, for a program that mounts it on its own Gin
 // engine:
 //
-//	service, err := petstore.New(ctx, petstore.Options{Store: sqlite.New("pets.db")})
+//	service, err := petstore.New(ctx, sqlite.New("pets.db"), petstore.Options{})
 //	…
 //	defer service.Close()
 //	err = service.Mount(engine.Group("/shop/v1"))
@@ -19,8 +19,6 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/prometheus/client_golang/prometheus"
-	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
 
 	rest "example.com/petstore/delivery/http"
@@ -30,57 +28,23 @@ import (
 	"example.com/petstore/usecase"
 )
 
-// Options are the options of New. Only Store is required.
+// Options are the options of New.
 type Options struct {
-	// Store is the engine of the store, of repository/sqlite or repository/postgres.
-	Store engine.Engine
-	// NoMigration makes New reject a store that does not exist or has an older schema, instead of
-	// creating it or migrating its schema.
-	NoMigration bool
-	// MaxOpenConns is the number of connections that read, 4 when zero.
-	MaxOpenConns int
-	// MaxStaleness is for how long lists may miss the commits of other processes on PostgreSQL,
-	// 5 s at most. By default they miss none.
-	MaxStaleness time.Duration
-	// RequireSynchronous rejects writes while no standby of a PostgreSQL server would have them.
-	RequireSynchronous bool
-
+	// Store are the options of the store. New sets ObserveCommit, ObserveFailure and TracerProvider.
+	Store repository.Options
+	// API are the options of the API. New sets Pets, Orders, Keys, Changes and Versions. Logger, Metrics and
+	// TracerProvider are also those of the store.
+	API rest.Options
 	// RecordChanges records the changes of animals and orders, and serves them (GET /changes). All
 	// processes on a store need the same value: one without it removes the changes of the others. Call
 	// rest.EndStreams before the server serves: otherwise its Shutdown waits for the streams of changes.
 	RecordChanges bool
 	// ChangesRetention is how long changes are kept, 7 days when zero, at least an hour.
 	ChangesRetention time.Duration
-	// ChangeStreams is how many open streams of changes a caller can have, 10 when zero.
-	ChangeStreams int
-
-	// Authenticate, if not nil, replaces the authentication by API keys. See rest.Authenticator.
-	Authenticate rest.Authenticator
-	// RequestTimeout is the timeout of a request, 10 s when zero. The WriteTimeout of the server
-	// must be longer.
-	RequestTimeout time.Duration
-	// RateLimit is the limit of requests for each caller.
-	RateLimit rest.RateLimit
-	// AllowedOrigins are the origins, such as https://shop.example.com, whose web pages may use
-	// the API (CORS), with a token and not with cookies.
-	AllowedOrigins []string
-	// CacheBytes is about how much memory caches pages of the lists: 16 MiB when zero, none when
-	// negative.
-	CacheBytes int64
-	// Document are the properties of the OpenAPI document, for package swagger. With Authenticate,
+	// Document are the properties of the OpenAPI document, for package swagger. With API.Authenticate,
 	// its default SecurityScheme is any bearer token, and its default Description names no API keys.
 	Document docs.Options
-
-	// Logger, if not nil, gets the access log and the causes of 5xx responses.
-	Logger *zap.Logger
-	// Metrics, if not nil, gets the metrics of the API and of the store. Two services on one
-	// registry need different labels (prometheus.WrapRegistererWith).
-	Metrics prometheus.Registerer
-	// TracerProvider, if not nil, creates a span for each request and for each of its statements.
-	TracerProvider trace.TracerProvider
 }
-
-const defaultCacheBytes = 16 << 20
 
 // A Service is the API on an open store. The caller must close it.
 type Service struct {
@@ -93,51 +57,39 @@ type Service struct {
 	working  sync.WaitGroup
 }
 
-// New opens the store and returns the service, which is not mounted yet. The end of ctx interrupts
-// New, not the service. Its error is one line that ends with the remedy.
-func New(ctx context.Context, o Options) (_ *Service, err error) {
-	if o.Store == nil {
-		return nil, errors.New("petstore.New: set Options.Store, such as sqlite.New(\"pets.db\")")
+// New opens the store of an engine, of repository/sqlite or repository/postgres, and returns the service, which
+// is not mounted yet. The end of ctx interrupts New, not the service. Its error is one line that ends with the
+// remedy.
+func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error) {
+	api := o.API
+	api.Logger = cmp.Or(api.Logger, zap.NewNop())
+	if err := cmp.Or(api.Validate(), o.validate()); err != nil { // before the store is created
+		return nil, fmt.Errorf("petstore.New: %w", err)
 	}
-	if o.Logger == nil {
-		o.Logger = zap.NewNop()
-	}
-	if o.Authenticate != nil {
+	if api.Authenticate != nil {
 		o.Document = withoutKeys(o.Document)
 	}
 	o.Document.WithoutChanges = !o.RecordChanges
-	now := func() time.Time { return time.Now().UTC().Truncate(time.Millisecond) } //nolint:forbidigo // the clock, as precise as the store
-	s := &Service{document: o.Document, metrics: &registered{Registerer: o.Metrics}, stop: func() {}}
+	s := &Service{document: o.Document, metrics: &registered{Registerer: api.Metrics}, stop: func() {}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	api := rest.Options{
-		Authenticate: o.Authenticate, RequestTimeout: o.RequestTimeout, RateLimit: o.RateLimit, AllowedOrigins: o.AllowedOrigins,
-		CacheBytes: cmp.Or(o.CacheBytes, defaultCacheBytes), Logger: o.Logger, TracerProvider: o.TracerProvider,
-		ChangeStreams: o.ChangeStreams,
-	}
-	if err := cmp.Or(api.Validate(), o.validate()); err != nil { // before the store is created
-		return nil, fmt.Errorf("petstore.New: %w", err)
-	}
-	options := repository.Options{
-		Migrate: !o.NoMigration, MaxOpenConns: o.MaxOpenConns, MaxStaleness: o.MaxStaleness,
-		RequireSynchronous: o.RequireSynchronous, TracerProvider: o.TracerProvider,
-	}
-	if options.ObserveCommit, options.ObserveFailure, err = s.metrics.registerTransactions(); err != nil {
+	o.Store.TracerProvider = api.TracerProvider
+	if o.Store.ObserveCommit, o.Store.ObserveFailure, err = s.metrics.registerTransactions(); err != nil {
 		return nil, err
 	}
-	if s.store, err = repository.Open(ctx, o.Store, options); err != nil {
+	if s.store, err = repository.Open(ctx, e, o.Store); err != nil {
 		return nil, err
 	}
-	s.keys = usecase.NewKeys(s.store, s.store.Keys(), now)
-	if err := s.metrics.registerStore(s.store, now); err != nil {
+	s.keys = usecase.NewKeys(s.store, s.store.Keys(), usecase.Now)
+	if err := s.metrics.registerStore(s.store); err != nil {
 		return nil, err
 	}
-	api.Pets, api.Orders, api.Keys = usecase.NewPets(s.store, s.store.Pets()), usecase.NewOrders(s.store, s.store.Orders(), now), s.keys
+	api.Pets, api.Orders, api.Keys = usecase.NewPets(s.store, s.store.Pets()), usecase.NewOrders(s.store, s.store.Orders(), usecase.Now), s.keys
 	api.Versions = s.store.Versions
-	changes := usecase.NewChanges(s.store, s.store.Changes(), now, s.store.MaxStaleness())
+	changes := usecase.NewChanges(s.store, s.store.Changes(), usecase.Now, s.store.MaxStaleness())
 	if o.RecordChanges {
 		if _, err := changes.Begin(ctx); err != nil {
 			return nil, fmt.Errorf("petstore.New: record changes: %w", err)
@@ -147,7 +99,7 @@ func New(ctx context.Context, o Options) (_ *Service, err error) {
 		}
 		api.Changes = changes
 	}
-	if o.Metrics != nil {
+	if api.Metrics != nil {
 		api.Metrics = s.metrics
 	}
 	if s.api, err = rest.New(api); err != nil {
@@ -155,18 +107,18 @@ func New(ctx context.Context, o Options) (_ *Service, err error) {
 	}
 	working, stop := context.WithCancel(context.Background())
 	s.stop = stop
-	s.working.Go(func() { s.keys.FlushLastUsed(working, flushInterval, logFlushes(o.Logger)) })
+	s.working.Go(func() { s.keys.FlushLastUsed(working, flushInterval, logFlushes(api.Logger)) })
 	s.working.Go(func() {
 		if o.RecordChanges {
-			keepChanges(working, changes, o)
+			keepChanges(working, changes, cmp.Or(o.ChangesRetention, defaultChangesRetention), api.Logger)
 		} else {
-			endChanges(working, changes, o.Logger)
+			endChanges(working, changes, api.Logger)
 		}
 	})
 	return s, nil
 }
 
-// validate returns an error for an option that the API does not check.
+// validate returns an error for an option of New itself.
 func (o *Options) validate() error {
 	if o.ChangesRetention != 0 && o.ChangesRetention < minChangesRetention {
 		return fmt.Errorf("Options.ChangesRetention is %s: use at least %s", o.ChangesRetention, minChangesRetention)
@@ -187,7 +139,7 @@ func withoutKeys(d docs.Options) docs.Options {
 }
 
 // Mount mounts the API on an engine or on a group, once. The middleware, such as one that signs
-// the users of the host in, runs before Options.Authenticate, but not for the preflights of
+// the users of the host in, runs before Authenticate, but not for the preflights of
 // browsers, which have no credentials: those of a group with such a middleware would fail. Mount
 // returns an error if a route of the host conflicts with one of the API (see rest.API.Mount).
 func (s *Service) Mount(r gin.IRouter, middleware ...gin.HandlerFunc) error {

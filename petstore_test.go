@@ -15,7 +15,10 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/petstore"
+	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/docs"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/storetest"
 )
@@ -26,12 +29,9 @@ func TestMain(m *testing.M) {
 }
 
 // newService returns a service that is closed when the test ends.
-func newService(t *testing.T, o petstore.Options) *petstore.Service {
+func newService(t *testing.T, e engine.Engine, o petstore.Options) *petstore.Service {
 	t.Helper()
-	if o.Store == nil {
-		o.Store = sqlite.New(filepath.Join(t.TempDir(), "pets.db"))
-	}
-	service, err := petstore.New(t.Context(), o)
+	service, err := petstore.New(t.Context(), e, o)
 	storetest.Check(t, err)
 	t.Cleanup(func() {
 		if err := service.Close(); err != nil { // nil if the test has closed it
@@ -39,6 +39,11 @@ func newService(t *testing.T, o petstore.Options) *petstore.Service {
 		}
 	})
 	return service
+}
+
+func newEngine(t *testing.T) engine.Engine {
+	t.Helper()
+	return sqlite.New(filepath.Join(t.TempDir(), "pets.db"))
 }
 
 func mounted(t *testing.T, service *petstore.Service) *gin.Engine {
@@ -67,20 +72,16 @@ func newKey(t *testing.T, service *petstore.Service) string {
 
 func TestOptionsAreCheckedBeforeTheStoreIsCreated(t *testing.T) {
 	t.Parallel()
-	if _, err := petstore.New(t.Context(), petstore.Options{}); err == nil || !strings.Contains(err.Error(), "Options.Store") {
-		t.Errorf("got %v, want an error about the store", err)
-	}
 	for want, o := range map[string]petstore.Options{
-		"there is no such file": {NoMigration: true},
+		"there is no such file": {Store: repository.Options{Options: engine.Options{NoMigration: true}}},
 		"petstore.New: Options.ChangesRetention is 59m0s: use at least 1h0m0s": {ChangesRetention: 59 * time.Minute},
-		"petstore.New: Options.ChangeStreams is negative":                      {ChangeStreams: -1},
-		"petstore.New: Options.RequestTimeout is negative":                     {RequestTimeout: -1},
-		"the option MaxStaleness is -1s: use 0s to 5s":                         {MaxStaleness: -time.Second},
-		"the option MaxOpenConns is -3: use 1 or more, or 0 for 4":             {MaxOpenConns: -3},
+		"petstore.New: Options.ChangeStreams is negative":                      {API: rest.Options{ChangeStreams: -1}},
+		"petstore.New: Options.RequestTimeout is negative":                     {API: rest.Options{RequestTimeout: -1}},
+		"the option MaxStaleness is -1s: use 0s to 5s":                         {Store: repository.Options{MaxStaleness: -time.Second}},
+		"the option MaxOpenConns is -3: use 1 or more, or 0 for 4":             {Store: repository.Options{Options: engine.Options{MaxOpenConns: -3}}},
 	} {
 		path := filepath.Join(t.TempDir(), "pets.db")
-		o.Store = sqlite.New(path)
-		if _, err := petstore.New(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := petstore.New(t.Context(), sqlite.New(path), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
@@ -92,7 +93,7 @@ func TestOptionsAreCheckedBeforeTheStoreIsCreated(t *testing.T) {
 func TestDocumentHasChangesIfTheyAreRecorded(t *testing.T) {
 	t.Parallel()
 	for _, recorded := range []bool{true, false} {
-		_, document, err := docs.Document(newService(t, petstore.Options{RecordChanges: recorded}).Document(), "v1")
+		_, document, err := docs.Document(newService(t, newEngine(t), petstore.Options{RecordChanges: recorded}).Document(), "v1")
 		storetest.Check(t, err)
 		if got := strings.Contains(string(document), "listChanges\""); got != recorded {
 			t.Errorf("recorded %t: the document has listChanges: %t", recorded, got)
@@ -102,7 +103,9 @@ func TestDocumentHasChangesIfTheyAreRecorded(t *testing.T) {
 
 func TestDocumentHasNoAPIKeysOfPetstoreIfTheHostAuthenticates(t *testing.T) {
 	t.Parallel()
-	service := newService(t, petstore.Options{Authenticate: func(*gin.Context) (string, error) { return "ann", nil }})
+	service := newService(t, newEngine(t), petstore.Options{API: rest.Options{
+		Authenticate: func(*gin.Context) (string, error) { return "ann", nil },
+	}})
 	_, document, err := docs.Document(service.Document(), "v1")
 	storetest.Check(t, err)
 	for text, want := range map[string]bool{"petstore keys": false, "issued your API key": false, `"scheme": "bearer"`: true} {
@@ -115,15 +118,15 @@ func TestDocumentHasNoAPIKeysOfPetstoreIfTheHostAuthenticates(t *testing.T) {
 func TestEndOfContextInterruptsNewOnly(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	store := sqlite.New(filepath.Join(t.TempDir(), "pets.db"))
-	service, err := petstore.New(ctx, petstore.Options{Store: store})
+	store := newEngine(t)
+	service, err := petstore.New(ctx, store, petstore.Options{})
 	storetest.Check(t, err)
 	cancel()
 	newKey(t, service)
 	if err := service.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := petstore.New(ctx, petstore.Options{Store: store}); err == nil {
+	if _, err := petstore.New(ctx, store, petstore.Options{}); err == nil {
 		t.Error("with an ended context New returned no error")
 	}
 }

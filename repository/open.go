@@ -28,19 +28,10 @@ const maxStaleness = 5 * time.Second
 
 // Options are the options of Open.
 type Options struct {
-	// Migrate allows Open to create the store and to migrate its schema. Without it,
-	// Open rejects a store that does not exist or has an older schema.
-	Migrate bool
-	// MustExist makes Open reject a store that does not exist, even with Migrate.
-	MustExist bool
-	// MaxOpenConns is the number of connections that read, 4 when zero. Open rejects negative values.
-	MaxOpenConns int
+	engine.Options
 	// MaxStaleness is for how long lists may miss the commits of other processes on an
 	// engine on which they would otherwise miss none: PostgreSQL. It is at most 5 s.
 	MaxStaleness time.Duration
-	// RequireSynchronous makes transactions and Ping return an ErrUnavailable while a commit
-	// would not wait for a standby of a PostgreSQL server. Open succeeds.
-	RequireSynchronous bool
 	// ObserveCommit, if not nil, is called after each commit with the number of
 	// transactions that shared it and the time it took, including the wait for other
 	// processes. It must not block.
@@ -72,10 +63,8 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	if o.MaxOpenConns < 0 {
 		return nil, fmt.Errorf("the option MaxOpenConns is %d: use 1 or more, or 0 for %d", o.MaxOpenConns, defaultMaxOpenConns)
 	}
-	size := cmp.Or(o.MaxOpenConns, defaultMaxOpenConns)
-	database, err := e.Open(ctx, engine.Options{
-		Migrate: o.Migrate, MustExist: o.MustExist, MaxOpenConns: size, RequireSynchronous: o.RequireSynchronous,
-	})
+	o.MaxOpenConns = cmp.Or(o.MaxOpenConns, defaultMaxOpenConns)
+	database, err := e.Open(ctx, o.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +76,7 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	}()
 	pool := &readers{
 		ConnPool: sqltrace.Pool(database.Readers(), o.TracerProvider), database: database,
-		slots: semaphore.NewWeighted(int64(size)), report: s.report,
+		slots: semaphore.NewWeighted(int64(o.MaxOpenConns)), report: s.report,
 	}
 	db, err := gorm.Open(dialector{database.Dialector(pool), database}, &gorm.Config{
 		SkipDefaultTransaction: true,

@@ -37,7 +37,6 @@ func newEngine(t *testing.T) engine.Engine {
 // open opens a store, which may be new. It is closed when the test ends.
 func open(t *testing.T, e engine.Engine, o repository.Options) *repository.Store {
 	t.Helper()
-	o.Migrate = true
 	store, err := repository.Open(t.Context(), e, o)
 	check(t, err)
 	t.Cleanup(func() { check(t, store.Close()) })
@@ -140,7 +139,7 @@ func TestOpenRejectsUnfinishedCopy(t *testing.T) {
 func TestOpenRejectsMaxStalenessOfMoreThanFiveSeconds(t *testing.T) {
 	t.Parallel()
 	open(t, newEngine(t), repository.Options{MaxStaleness: 5 * time.Second})
-	_, err := repository.Open(t.Context(), newEngine(t), repository.Options{Migrate: true, MaxStaleness: 5*time.Second + 1})
+	_, err := repository.Open(t.Context(), newEngine(t), repository.Options{MaxStaleness: 5*time.Second + 1})
 	storetest.WantMessage(t, "Open", err, ": the option MaxStaleness is 5.000000001s: use 0s to 5s")
 }
 
@@ -148,6 +147,6 @@ func TestOpenReturnsTheEndOfItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	e := wrapped{newEngine(t), func(d engine.Database) engine.Database { cancel(); return d }}
-	_, err := repository.Open(ctx, e, repository.Options{Migrate: true})
+	_, err := repository.Open(ctx, e, repository.Options{})
 	storetest.WantError(t, "Open", err, context.Canceled)
 }

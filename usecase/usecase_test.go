@@ -49,7 +49,7 @@ func newTestStore(t *testing.T) *testStore {
 
 func newTestStoreOf(t *testing.T, database enginetest.Database) *testStore {
 	t.Helper()
-	store := must[*repository.Store](t)(repository.Open(t.Context(), database.Engine(), repository.Options{Migrate: true}))
+	store := must[*repository.Store](t)(repository.Open(t.Context(), database.Engine(), repository.Options{}))
 	t.Cleanup(func() { check(t, store.Close()) })
 	s := &testStore{Store: store, database: database, now: noon}
 	s.pets = usecase.NewPets(store, store.Pets())

@@ -148,7 +148,7 @@ func TestFlagsSelectRowsWithTheirServers(t *testing.T) {
 func TestReferenceServesPets(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pets.db")
-	store, err := repository.Open(t.Context(), sqlite.New(file), repository.Options{Migrate: true})
+	store, err := repository.Open(t.Context(), sqlite.New(file), repository.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,9 +90,9 @@ type Options struct {
 	// and * alone is every origin. New returns an error for a text that is no origin (see ValidOrigin), and for null,
 	// which any page can send.
 	AllowedOrigins []string
-	// CacheBytes is about how much memory caches encoded pages of the lists, 0 for none. The cache
-	// and Changes require Versions, the numbers that increase with the commits to the store (see
-	// repository.Store.Versions), by which a stale page is recognised. When Versions returns an
+	// CacheBytes is about how much memory caches encoded pages of the lists: 16 MiB when zero, none when
+	// negative. The cache and Changes require Versions, the numbers that increase with the commits to the store
+	// (see repository.Store.Versions), by which a stale page is recognised. When Versions is nil or returns an
 	// error, the cache is not used.
 	CacheBytes int64
 	Versions   func(context.Context) (added, changed uint64, err error)
@@ -167,8 +167,8 @@ func (o *Options) missing() error {
 		return errors.New("set Options.Pets and Options.Orders")
 	case o.Authenticate == nil && o.Keys == nil:
 		return errors.New("set Options.Keys or Options.Authenticate")
-	case (o.CacheBytes > 0 || o.Changes != nil) && o.Versions == nil:
-		return errors.New("Options.CacheBytes and Options.Changes require Options.Versions")
+	case o.Changes != nil && o.Versions == nil:
+		return errors.New("Options.Changes requires Options.Versions")
 	}
 	return nil
 }

@@ -90,10 +90,7 @@ func TestNewChecksItsOptions(t *testing.T) {
 		"set Options.Keys or Options.Authenticate":      {func(o *Options) { o.Keys = nil }},
 		"Options.RequestTimeout is negative":            {func(o *Options) { o.RequestTimeout = -1 }},
 		"this registry has the metrics of another API:": {func(o *Options) { o.Metrics = used }},
-		"Options.CacheBytes and Options.Changes require Options.Versions": {
-			func(o *Options) { o.CacheBytes = 1 },
-			func(o *Options) { o.Changes = struct{ Changes }{} },
-		},
+		"Options.Changes requires Options.Versions":     {func(o *Options) { o.Changes = struct{ Changes }{} }},
 		"Options.RateLimit has ": {
 			limit(1_000_000_000_000_000, 24*time.Hour), limit(math.MaxInt, time.Second), limit(-1, time.Minute), limit(math.MinInt, time.Minute),
 			limit(1, 0), limit(1, -time.Minute), limit(1, time.Nanosecond), limit(1, time.Second-1), limit(1, time.Second+1),

@@ -201,13 +201,13 @@ func (p *encodedPage) valid(added, changed uint64) bool {
 	return p.changed == changed && (p.link[0] != "" || p.added == added)
 }
 
-// newPageCache returns a cache of about maxBytes, or nil if maxBytes is below 1.
+// newPageCache returns the cache of Options.CacheBytes, or nil for none.
 func newPageCache(versions func(context.Context) (added, changed uint64, err error), maxBytes int64, m *metrics) (*pageCache, error) {
-	if maxBytes < 1 {
+	if maxBytes < 0 || versions == nil {
 		return nil, nil
 	}
 	pages, err := otter.New(&otter.Options[pageKey, *encodedPage]{
-		MaximumWeight: uint64(maxBytes),
+		MaximumWeight: uint64(cmp.Or(maxBytes, 16<<20)),
 		Weigher:       pageWeight,
 		Executor:      func(task func()) { task() }, // no goroutine outlives a request
 	})

@@ -18,21 +18,24 @@ import (
 type Engine interface {
 	// String returns the name of the database for errors and logs, without a secret.
 	String() string
-	// Open connects to the database. It creates it, or migrates its schema, only if o
-	// allows that, and does not change a database that it rejects. Its error is one line
-	// that ends with the remedy.
+	// Open connects to the database. It does not change a database that it rejects. Its error is one
+	// line that ends with the remedy.
 	Open(ctx context.Context, o Options) (Database, error)
 	// Remedy returns an error that the database caused as one line with the cause and, for
 	// known causes, the remedy.
 	Remedy(err error) error
 }
 
-// Options are the options of Engine.Open.
+// Options are the options of Engine.Open. Those of repository.Open include them.
 type Options struct {
-	Migrate            bool // create the store and migrate its schema
-	MustExist          bool // reject a store that does not exist, even with Migrate
-	MaxOpenConns       int  // the number of connections that read
-	RequireSynchronous bool // reject transactions that no standby would have
+	// NoMigration makes Open reject a store that does not exist or has an older schema, instead of creating
+	// it or migrating its schema.
+	NoMigration bool
+	// MaxOpenConns is the number of connections that read. repository.Open uses 4 when zero.
+	MaxOpenConns int
+	// RequireSynchronous makes transactions and Check fail while a commit would not wait for a standby of a
+	// PostgreSQL server. Open succeeds.
+	RequireSynchronous bool
 	// Exclusive makes Open return an ErrInUse while a process has the store open, and keeps
 	// others from opening it, or at least from writing to it, until Close. There is then one
 	// connection, for the transactions and the Readers, and only one of them at a time. An

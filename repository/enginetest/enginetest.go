@@ -98,7 +98,7 @@ func createTemplate() (remove func() error, err error) {
 		template, remove = filepath.Join(folder, "pets.db"), func() error { return os.RemoveAll(folder) }
 		created = Database{SQLite, template}
 	}
-	database, err := created.Engine().Open(context.Background(), engine.Options{Migrate: true, MaxOpenConns: 1})
+	database, err := created.Engine().Open(context.Background(), engine.Options{MaxOpenConns: 1})
 	if err != nil {
 		return nil, errors.Join(err, remove())
 	}

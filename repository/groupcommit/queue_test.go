@@ -88,7 +88,7 @@ type testQueue struct {
 
 func openQueue(t *testing.T) *testQueue {
 	t.Helper()
-	sqlite, err := sqlite.New(filepath.Join(t.TempDir(), "pets.db")).Open(t.Context(), engine.Options{Migrate: true, MaxOpenConns: 1})
+	sqlite, err := sqlite.New(filepath.Join(t.TempDir(), "pets.db")).Open(t.Context(), engine.Options{MaxOpenConns: 1})
 	check(t, err)
 	tx, err := sqlite.Begin(t.Context())
 	check(t, err)

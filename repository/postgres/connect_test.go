@@ -21,7 +21,7 @@ func TestTextsAreUTF8WhateverTheSettingsOfTheDatabase(t *testing.T) {
 	for _, encoding := range []string{"LATIN1", "WIN1252"} { // without an error, and with one
 		dsn := server.NewDatabase(t)
 		execute(t, dsn, "ALTER DATABASE "+databaseOf(t, dsn)+" SET client_encoding = '"+encoding+"'")
-		check(t, open(t, dsn, repository.Options{Migrate: true}).InTx(t.Context(), adding(name)))
+		check(t, open(t, dsn, repository.Options{}).InTx(t.Context(), adding(name)))
 		stored := queryTexts(t, postgrestest.With(dsn, "client_encoding", "UTF8"), "SELECT name FROM pets")
 		storetest.Equal(t, encoding+": names", []string{name}, stored)
 	}
@@ -55,7 +55,7 @@ func TestOpenRejectsConnectionPool(t *testing.T) {
 	host, port, err := net.SplitHostPort(listener.Addr().String())
 	check(t, err)
 	pooled := postgrestest.With(postgrestest.With(postgrestest.With(dsn, "host", host), "port", port), "sslmode", "disable")
-	wantOpenError(t, pooled, repository.Options{Migrate: true}, "name the server itself")
+	wantOpenError(t, pooled, repository.Options{}, "name the server itself")
 	storetest.Equal(t, "the number of relations", 0, len(relations(t, dsn)))
 }
 

@@ -58,7 +58,7 @@ func TestOpenReportsErrorsWithRemedyAndWithoutSecrets(t *testing.T) {
 		{dsn + " timezone= password=secret", "the server refused the connection (SQLSTATE 22023): correct the DSN"},
 		{postgrestest.With(dsn, "host", "127.0.0.1,127.0.0.1") + " user=secret port=1,2", "connection refused; dial tcp 127.0.0.1:2"},
 	} {
-		wantOpenError(t, test.dsn, repository.Options{Migrate: true}, test.want)
+		wantOpenError(t, test.dsn, repository.Options{}, test.want)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres/postgrestest"
 	"example.com/petstore/repository/storetest"
 )
@@ -88,7 +89,7 @@ func TestServerThatRejectsConnectionsIsUnavailableUntilItAcceptsThem(t *testing.
 	name := databaseOf(t, dsn)
 	user := name + "_secret"
 	check(t, server.Exec(t.Context(), "CREATE ROLE "+user+" LOGIN; ALTER DATABASE "+name+" OWNER TO "+user))
-	store := open(t, postgrestest.With(dsn, "user", user), repository.Options{Migrate: true})
+	store := open(t, postgrestest.With(dsn, "user", user), repository.Options{})
 	for _, alter := range []struct{ subject, reject, accept string }{
 		{"DATABASE " + name, "SET default_transaction_read_only = on", "RESET default_transaction_read_only"},
 		{"ROLE " + user, "CONNECTION LIMIT 0", "CONNECTION LIMIT -1"},
@@ -105,7 +106,7 @@ func TestServerThatRejectsConnectionsIsUnavailableUntilItAcceptsThem(t *testing.
 func TestLockedTableIsUnavailable(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
-	store := open(t, postgrestest.With(dsn, "lock_timeout", "100"), repository.Options{Migrate: true})
+	store := open(t, postgrestest.With(dsn, "lock_timeout", "100"), repository.Options{})
 	for _, table := range []string{"versions", "pets"} {
 		unlock := lock(t, dsn, table)
 		wantUnavailable(t, "InTx", store.InTx(t.Context(), adding("Rex")))
@@ -151,7 +152,7 @@ func TestDeadlockedBatchRunsAgain(t *testing.T) {
 func TestCancelledRequestKeepsItsConnection(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
-	store := open(t, dsn, repository.Options{Migrate: true, MaxOpenConns: 1})
+	store := open(t, dsn, repository.Options{Options: engine.Options{MaxOpenConns: 1}})
 	check(t, store.InTx(t.Context(), adding("Rex")))
 	connections := func() []string { return queryTexts(t, dsn, "SELECT pid::text FROM "+ofStore+" ORDER BY pid") }
 	for name, read := range map[string]func(context.Context) error{

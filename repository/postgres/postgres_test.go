@@ -43,7 +43,7 @@ func openProcesses(t *testing.T, n int) []*repository.Store {
 	t.Helper()
 	stores, dsn := make([]*repository.Store, n), server.NewDatabase(t)
 	for i := range stores {
-		stores[i] = open(t, dsn, repository.Options{Migrate: true})
+		stores[i] = open(t, dsn, repository.Options{})
 	}
 	return stores
 }
@@ -61,7 +61,7 @@ func open(t *testing.T, dsn string, o repository.Options) *repository.Store {
 func openNew(t *testing.T) (store *repository.Store, dsn string) {
 	t.Helper()
 	dsn = server.NewDatabase(t)
-	return open(t, dsn, repository.Options{Migrate: true}), dsn
+	return open(t, dsn, repository.Options{}), dsn
 }
 
 var (
@@ -73,7 +73,7 @@ var (
 func openOwn(t *testing.T, o repository.Options) (own *postgrestest.Server, store *repository.Store, dsn string) {
 	t.Helper()
 	own = postgrestest.Start(t)
-	dsn, o.Migrate = own.NewDatabase(t), true
+	dsn = own.NewDatabase(t)
 	return own, open(t, dsn, o), dsn
 }
 
@@ -102,7 +102,7 @@ func TestServerWithoutSynchronousStandbyIsUnavailableIfOneIsRequired(t *testing.
 	t.Parallel()
 	failures := ""
 	observe := func(f engine.Failure) { failures += string(f) + " " }
-	own, store, dsn := openOwn(t, repository.Options{RequireSynchronous: true, ObserveFailure: observe})
+	own, store, dsn := openOwn(t, repository.Options{Options: engine.Options{RequireSynchronous: true}, ObserveFailure: observe})
 	check(t, open(t, dsn, repository.Options{}).InTx(t.Context(), adding("Rex")))
 	wantRejected := func() {
 		t.Helper()
@@ -130,7 +130,7 @@ func TestCheckSynchronousReportsThatCommitsDoNotWaitOrThatNoStandbyIsConnected(t
 	check(t, own.Exec(t.Context(), "CREATE ROLE shop LOGIN; GRANT ALL ON DATABASE "+databaseOf(t, dsn)+" TO shop"))
 	check(t, own.Exec(t.Context(), "CREATE ROLE watching LOGIN IN ROLE shop, pg_monitor"))
 	execute(t, dsn, "GRANT ALL ON SCHEMA public TO shop")
-	shop := open(t, postgrestest.With(dsn, "user", "shop"), repository.Options{Migrate: true})
+	shop := open(t, postgrestest.With(dsn, "user", "shop"), repository.Options{})
 	watching := open(t, postgrestest.With(dsn, "user", "watching"), repository.Options{})
 	storetest.WantMessage(t, "no standby", shop.CheckSynchronous(t.Context()), "set synchronous_standby_names")
 	setStandby(t, own, dsn, "*")

@@ -22,8 +22,8 @@ var migrations embed.FS
 // minVersion is the oldest supported server_version_num.
 const minVersion = 140000
 
-// prepare checks the server and the schema of the store, and creates or migrates it if o
-// allows that.
+// prepare checks the server and the schema of the store, and creates or migrates it unless
+// o forbids that.
 func prepare(ctx context.Context, config *pgx.ConnConfig, o engine.Options) (schema engine.Schema, err error) {
 	pool := sql.OpenDB(connector{stdlib.GetConnector(*config)})
 	defer func() { err = errors.Join(err, pool.Close()) }()
@@ -36,10 +36,10 @@ func prepare(ctx context.Context, config *pgx.ConnConfig, o engine.Options) (sch
 	if err != nil {
 		return schema, err
 	}
-	if !exists && (o.MustExist || !o.Migrate) {
+	if !exists && o.NoMigration {
 		return schema, errors.New("there is no store in the database yet: run petstore migrate up")
 	}
-	if schema, err = migrate(ctx, pool, exists, o.Migrate && (!exists || !o.Exclusive)); err == nil {
+	if schema, err = migrate(ctx, pool, exists, !o.NoMigration && (!exists || !o.Exclusive)); err == nil {
 		schema.OtherTables, err = otherTables(ctx, pool)
 	}
 	return schema, err

@@ -15,14 +15,13 @@ import (
 
 func TestOpenRejectsOtherDatabasesUnchanged(t *testing.T) {
 	t.Parallel()
-	migrate := repository.Options{Migrate: true}
+	var migrate repository.Options
 	for name, test := range map[string]struct {
 		statements string
 		options    repository.Options
 		want       string
 	}{
-		"empty, not to be migrated":   {"", repository.Options{}, "run petstore migrate up"},
-		"empty, but it must exist":    {"", repository.Options{Migrate: true, MustExist: true}, "run petstore migrate up"},
+		"empty, not to be migrated":   {"", repository.Options{Options: engine.Options{NoMigration: true}}, "run petstore migrate up"},
 		"another program's with pets": {"CREATE TABLE pets (id int)", migrate, "the schema public: another program has a table pets in it"},
 		// An animal would get an id from it, or from that of the store, so ids would not increase.
 		"another program's sequence": {"CREATE SEQUENCE pets_id_seq START 1000", migrate, "another program has a table pets_id_seq in it"},
@@ -57,7 +56,7 @@ func wantOpenError(t *testing.T, dsn string, o repository.Options, text string) 
 func TestOpenMigratesStoreWithOlderSchemaAndRejectsNewer(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
-	check(t, open(t, dsn, repository.Options{Migrate: true}).Close())
+	check(t, open(t, dsn, repository.Options{}).Close())
 	execute(t, dsn, `DROP FUNCTION record_pets CASCADE; DROP FUNCTION record_orders CASCADE; DROP TABLE changes; DROP TABLE recording;
 		DROP INDEX pets_category_id_status_id;
 		ALTER TABLE api_keys DROP COLUMN read_only, DROP COLUMN lineage; DELETE FROM petstore_schema_version WHERE version_id > 3;
@@ -65,9 +64,10 @@ func TestOpenMigratesStoreWithOlderSchemaAndRejectsNewer(t *testing.T) {
 		INSERT INTO idempotency_keys (caller, value, fingerprint, claimed_at)
 			SELECT caller, 'k', hash, 0 FROM api_keys, unnest(ARRAY['10', 'ann']) AS caller`)
 	before := relations(t, dsn)
-	wantOpenError(t, dsn, repository.Options{}, fmt.Sprintf("the store has 3, this program needs %d: run petstore migrate up", engine.SchemaVersion))
+	noMigration := repository.Options{Options: engine.Options{NoMigration: true}}
+	wantOpenError(t, dsn, noMigration, fmt.Sprintf("the store has 3, this program needs %d: run petstore migrate up", engine.SchemaVersion))
 	storetest.Equal(t, "relations (-before +after)", before, relations(t, dsn))
-	store := open(t, dsn, repository.Options{Migrate: true})
+	store := open(t, dsn, repository.Options{})
 	storetest.Equal(t, "the schema", engine.Schema{Version: engine.SchemaVersion, Previous: 3}, store.Schema())
 	keys, err := store.Keys().List(t.Context())
 	if err != nil || len(keys) != 1 || keys[0].ReadOnly {
@@ -76,7 +76,7 @@ func TestOpenMigratesStoreWithOlderSchemaAndRejectsNewer(t *testing.T) {
 	storetest.Equal(t, "the scopes of an API key and of another caller", []string{"10", ":ann"},
 		queryTexts(t, dsn, "SELECT caller FROM idempotency_keys ORDER BY caller"))
 	execute(t, dsn, "INSERT INTO petstore_schema_version (version_id, is_applied) VALUES (99999, true)")
-	wantOpenError(t, dsn, repository.Options{Migrate: true}, "use a newer petstore")
+	wantOpenError(t, dsn, repository.Options{}, "use a newer petstore")
 }
 
 func TestStoreMayBeInAnySchema(t *testing.T) {
@@ -84,7 +84,7 @@ func TestStoreMayBeInAnySchema(t *testing.T) {
 	for _, name := range []string{"shop", "Shop", "my-shop"} {
 		dsn := server.NewDatabase(t)
 		execute(t, dsn, `CREATE SCHEMA "`+name+`"`)
-		store := open(t, postgrestest.With(dsn, "search_path", `"`+name+`"`), repository.Options{Migrate: true})
+		store := open(t, postgrestest.With(dsn, "search_path", `"`+name+`"`), repository.Options{})
 		check(t, store.InTx(t.Context(), adding("Rex")))
 	}
 }
@@ -113,7 +113,7 @@ func TestConcurrentOpensCreateOneStore(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
 	created := storetest.Concurrently(t, 8, func(int) (bool, error) {
-		store, err := repository.Open(t.Context(), postgres.New(dsn), repository.Options{Migrate: true})
+		store, err := repository.Open(t.Context(), postgres.New(dsn), repository.Options{})
 		if err != nil {
 			return false, err
 		}

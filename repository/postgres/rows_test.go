@@ -35,7 +35,7 @@ func TestStatementsOfABatchAreSentTogetherAndUseIndexes(t *testing.T) {
 	t.Parallel()
 	dsn, spans := server.NewDatabase(t), tracetest.NewInMemoryExporter()
 	const scans = "SELECT seq_scan::text FROM pg_stat_user_tables WHERE relname = 'idempotency_keys'"
-	check(t, open(t, dsn, repository.Options{Migrate: true}).Close())
+	check(t, open(t, dsn, repository.Options{}).Close())
 	before := queryTexts(t, dsn, scans)
 	store := open(t, dsn, repository.Options{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))})
 	const n = 40

@@ -16,7 +16,7 @@ import (
 func TestPagesOfAStatusAreFoundByTheirIndex(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
-	store := open(t, dsn, repository.Options{Migrate: true})
+	store := open(t, dsn, repository.Options{})
 	err := store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		news := slices.Repeat([]domain.NewPet{
 			{Name: "Rex", CategoryID: 1, Status: domain.PetSold},

@@ -23,7 +23,7 @@ func TestCommitWhoseWaitForAStandbyIsCancelledIsUnavailable(t *testing.T) {
 	own := postgrestest.Start(t)
 	dsn := own.NewDatabase(t)
 	execute(t, dsn, "ALTER DATABASE "+databaseOf(t, dsn)+" SET client_min_messages = error") // hides the warning
-	store := open(t, dsn, repository.Options{Migrate: true})
+	store := open(t, dsn, repository.Options{})
 	claim := port.Claim{IdempotencyKey: domain.IdempotencyKey{Caller: "1", Value: "k"}}
 	runs, claimed := 0, false
 	create := func(ctx context.Context, r port.Repositories) (err error) {
@@ -51,7 +51,7 @@ func TestCommitWhoseWaitForAStandbyIsCancelledIsUnavailable(t *testing.T) {
 func TestProcessThatStopsInATransactionDoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
-	suspended := open(t, postgrestest.With(dsn, "idle_in_transaction_session_timeout", "1000"), repository.Options{Migrate: true})
+	suspended := open(t, postgrestest.With(dsn, "idle_in_transaction_session_timeout", "1000"), repository.Options{})
 	other := open(t, dsn, repository.Options{})
 	wantUnavailable(t, "InTx", suspended.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 		check(t, other.InTx(t.Context(), adding("Rex")))
@@ -97,7 +97,7 @@ func TestFullDiskIsUnavailableUntilThereIsSpace(t *testing.T) {
 
 func TestCommitOfAFailedTransactionIsAnError(t *testing.T) {
 	t.Parallel()
-	database, err := postgres.New(server.NewDatabase(t)).Open(t.Context(), engine.Options{Migrate: true})
+	database, err := postgres.New(server.NewDatabase(t)).Open(t.Context(), engine.Options{})
 	check(t, err)
 	defer func() { _ = database.Close() }()
 	tx, err := database.Begin(t.Context())

@@ -9,6 +9,7 @@ import (
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/storetest"
 )
 
@@ -91,7 +92,7 @@ func versionsOf(t *testing.T, stores ...*repository.Store) (all [][2]uint64) {
 func TestNewConnectionReplacesThoseThatRead(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
-	store := open(t, dsn, repository.Options{Migrate: true, MaxOpenConns: 1})
+	store := open(t, dsn, repository.Options{Options: engine.Options{MaxOpenConns: 1}})
 	observe := func() (versions [2]uint64, readers []string) {
 		versions = versionsOf(t, store)[0]
 		check(t, store.Ping(t.Context()))

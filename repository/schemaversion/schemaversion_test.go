@@ -44,7 +44,7 @@ func migrate(t *testing.T, d enginetest.Database, names ...string) (applied []in
 // wantStore opens a store, which may be new, and expects a schema.
 func wantStore(t *testing.T, d enginetest.Database, want engine.Schema) {
 	t.Helper()
-	store, err := repository.Open(t.Context(), d.Engine(), repository.Options{Migrate: true})
+	store, err := repository.Open(t.Context(), d.Engine(), repository.Options{})
 	storetest.Check(t, err)
 	storetest.Equal(t, "the schema", want, store.Schema())
 	storetest.Check(t, errors.Join(store.InTx(t.Context(), storetest.Adding("Rex")), store.Close()))
@@ -103,10 +103,10 @@ func TestVersionIsTakenOverFromTheTableOfAHost(t *testing.T) {
 				_, err = migrate(t, d, test.before...)
 				storetest.Check(t, err)
 			}
-			_, err = repository.Open(t.Context(), d.Engine(), repository.Options{})
+			_, err = repository.Open(t.Context(), d.Engine(), repository.Options{Options: engine.Options{NoMigration: true}})
 			storetest.WantMessage(t, "Open without a migration", err, "the store has 5, this program needs 6: run petstore migrate up")
 			storetest.Concurrently(t, 4, func(int) (bool, error) {
-				store, err := repository.Open(t.Context(), d.Engine(), repository.Options{Migrate: true})
+				store, err := repository.Open(t.Context(), d.Engine(), repository.Options{})
 				if err != nil {
 					return false, err
 				}

@@ -82,7 +82,7 @@ func open(ctx context.Context, path string, o engine.Options) (_ *database, err 
 	if err := storefile.CheckLinks(path); err != nil {
 		return nil, err
 	}
-	if err := schema.CheckFile(ctx, path, o); err != nil {
+	if err := schema.CheckFile(ctx, path, !o.NoMigration, !o.NoMigration && !o.Exclusive); err != nil {
 		return nil, err
 	}
 	d := &database{}

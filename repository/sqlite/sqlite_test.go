@@ -39,7 +39,8 @@ func TestStoresOnOneFile(t *testing.T) {
 
 func TestOpenRejectsOtherFilesUnchanged(t *testing.T) {
 	t.Parallel()
-	migrate := repository.Options{Migrate: true}
+	var migrate repository.Options
+	noMigration := repository.Options{Options: engine.Options{NoMigration: true}}
 	for name, test := range map[string]struct {
 		prepare func(t *testing.T, path string)
 		options repository.Options
@@ -57,10 +58,9 @@ func TestOpenRejectsOtherFilesUnchanged(t *testing.T) {
 		"old": {func(t *testing.T, path string) {
 			sqlitetest.Newer(t, path)
 			sqlitetest.Execute("DELETE FROM petstore_schema_version WHERE version_id > 0")(t, path)
-		}, repository.Options{}, "run petstore migrate up"},
-		"missing":                    {func(*testing.T, string) {}, repository.Options{}, "run petstore migrate up"},
-		"missing, but it must exist": {func(*testing.T, string) {}, repository.Options{Migrate: true, MustExist: true}, "there is no such file"},
-		"empty":                      {sqlitetest.WriteFile(""), repository.Options{}, "run petstore migrate up"},
+		}, noMigration, "run petstore migrate up"},
+		"missing": {func(*testing.T, string) {}, noMigration, "there is no such file: correct the path, or run petstore migrate up"},
+		"empty":   {sqlitetest.WriteFile(""), noMigration, "run petstore migrate up"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -102,7 +102,7 @@ func TestConcurrentOpensCreateOneStore(t *testing.T) {
 	t.Parallel()
 	path := sqlitetest.NewPath(t)
 	created := storetest.Concurrently(t, 8, func(int) (bool, error) {
-		store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+		store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
 		if err != nil {
 			return false, err
 		}
@@ -137,7 +137,7 @@ func TestOpenLeavesDamagedFileAndItsWAL(t *testing.T) {
 			path := sqlitetest.CopyOf(t, source)
 			test.damage(t, path)
 			wantUnchanged := sqlitetest.Unchanged(t, path, path+"-wal")
-			_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+			_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
 			storetest.WantMessage(t, "Open", err, "the database is damaged: restore a backup that is intact")
 			wantUnchanged()
 		})
@@ -171,7 +171,7 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 // The client may have disconnected: then "all changed" would make every cached page stale.
 func TestPollChangesIgnoresTheEndOfTheRequest(t *testing.T) {
 	t.Parallel()
-	withoutWatcher := engine.Options{Migrate: true, Exclusive: true} // which looks, too
+	withoutWatcher := engine.Options{Exclusive: true} // which looks, too
 	database, err := sqlite.New(sqlitetest.NewPath(t)).Open(t.Context(), withoutWatcher)
 	check(t, err)
 	t.Cleanup(func() { _ = database.Close() })

@@ -24,7 +24,7 @@ func TestFailedCommitIsOverwrittenUnlessTheFileIsDamaged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := sqlitetest.NewPath(t)
-			database, err := sqlite.New(path).Open(t.Context(), engine.Options{Migrate: true})
+			database, err := sqlite.New(path).Open(t.Context(), engine.Options{})
 			check(t, err)
 			t.Cleanup(func() { _ = database.Close() })
 			check(t, damage(path))

@@ -48,7 +48,7 @@ type Table struct {
 // unfinished copy of the source, by the name of its engine. repository.Open rejects it. Another
 // Copy of the same source deletes its records and begins anew.
 func Copy(ctx context.Context, from, to engine.Engine, o Options) (result Result, err error) {
-	source, err := from.Open(ctx, engine.Options{MustExist: true, MaxOpenConns: 1, Exclusive: !o.Snapshot})
+	source, err := from.Open(ctx, engine.Options{NoMigration: true, MaxOpenConns: 1, Exclusive: !o.Snapshot})
 	if errors.Is(err, engine.ErrInUse) {
 		err = fmt.Errorf("%w, or add --snapshot to copy it as it is now, without later changes", err)
 	}
@@ -70,7 +70,7 @@ func Copy(ctx context.Context, from, to engine.Engine, o Options) (result Result
 	if err != nil {
 		return result, fmt.Errorf("open the source %s: %w", from, err)
 	}
-	target, err := to.Open(ctx, engine.Options{Migrate: true, MaxOpenConns: 1, Exclusive: true})
+	target, err := to.Open(ctx, engine.Options{MaxOpenConns: 1, Exclusive: true})
 	if err != nil {
 		return result, fmt.Errorf("open the target %s: %w", to, err)
 	}

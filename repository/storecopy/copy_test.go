@@ -71,7 +71,7 @@ func create(t *testing.T, dsn string, statements []string) string {
 // open opens a store, which it creates if it does not exist, and closes it.
 func open(t *testing.T, dsn string) error {
 	t.Helper()
-	store, err := repository.Open(t.Context(), engineOf(dsn), repository.Options{Migrate: true})
+	store, err := repository.Open(t.Context(), engineOf(dsn), repository.Options{})
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"example.com/petstore"
+	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/swagger"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/test/harness"
@@ -117,9 +118,8 @@ func mountAt(docsPath string) func(t *testing.T) (url, key string) {
 		const token = "token-of-ann"
 		engine := gin.New()
 		engine.Use(func(c *gin.Context) { c.Header("Content-Security-Policy", "default-src 'none'") }) // of the host's own pages
-		service, err := petstore.New(t.Context(), petstore.Options{
-			Store:        sqlite.New(harness.StorePath(t.TempDir())),
-			Authenticate: func(c *gin.Context) (string, error) { return c.GetString("user"), nil },
+		service, err := petstore.New(t.Context(), sqlite.New(harness.StorePath(t.TempDir())), petstore.Options{
+			API: rest.Options{Authenticate: func(c *gin.Context) (string, error) { return c.GetString("user"), nil }},
 		})
 		harness.Check(t, err)
 		t.Cleanup(func() { _ = service.Close() })

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/test/harness"
 	"example.com/petstore/test/ledger"
@@ -99,7 +100,7 @@ func wantStore(t *testing.T, folder string, l *ledger.Ledger, at int64) {
 // compare opens a store as the service does, and compares it with the ledger as it must be at a time. It
 // returns an error for a store that does not pass SQLite's checks.
 func compare(ctx context.Context, path string, l *ledger.Ledger, at int64) (d ledger.Differences, err error) {
-	store, err := repository.Open(ctx, sqlite.New(path), repository.Options{MustExist: true})
+	store, err := repository.Open(ctx, sqlite.New(path), repository.Options{Options: engine.Options{NoMigration: true}})
 	if err != nil {
 		return d, err
 	}

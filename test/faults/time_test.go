@@ -29,7 +29,7 @@ func TestClockJumpsLoseNothing(t *testing.T) {
 	var offset atomic.Int64
 	now := func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
 	folder := t.TempDir()
-	store, err := repository.Open(t.Context(), sqlite.New(harness.StorePath(folder)), repository.Options{Migrate: true})
+	store, err := repository.Open(t.Context(), sqlite.New(harness.StorePath(folder)), repository.Options{})
 	harness.Check(t, err)
 	keys := usecase.NewKeys(store, store.Keys(), now)
 	service, err := rest.New(rest.Options{

@@ -18,7 +18,6 @@ import (
 	"github.com/mattn/go-sqlite3"
 	"golang.org/x/sys/unix"
 
-	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/schema"
 	"example.com/petstore/repository/sqlite/internal/storefile"
@@ -94,7 +93,7 @@ func openSource(ctx context.Context, path string) (*sql.Conn, error) {
 	if err := storefile.CheckLinksOfBackup(path); err != nil {
 		return nil, err
 	}
-	if err := schema.CheckFile(ctx, path, engine.Options{Migrate: true, MustExist: true}); err != nil {
+	if err := schema.CheckFile(ctx, path, false, true); err != nil {
 		return nil, err
 	}
 	source, err := connect(ctx, path, sourcePragmas)

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/repository/sqlite/backup"
+	"example.com/petstore/usecase"
 )
 
 // sqliteCommands returns the commands for SQLite stores.
@@ -118,7 +119,7 @@ var backupName = regexp.MustCompile(`^petstore-\d{8}T\d{6}\.\d{3}Z\.db$`)
 // backupToFolder writes a backup to a folder, then removes all but the latest keep backups of the
 // same store from it.
 func (in *invocation) backupToFolder(ctx context.Context, folder string, keep int) error {
-	name := clock().Format(backupLayout)
+	name := usecase.Now().Format(backupLayout)
 	if err := in.backup(ctx, filepath.Join(folder, name)); err != nil {
 		return err
 	}

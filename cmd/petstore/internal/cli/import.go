@@ -79,7 +79,7 @@ and is not in use is removed.`,
 			if run.dryRun {
 				return run.run(ctx, nil)
 			}
-			return in.withStore(ctx, repository.Options{}, func(store *repository.Store) error { return run.run(ctx, store) })
+			return in.withStore(ctx, mayCreate, func(store *repository.Store) error { return run.run(ctx, store) })
 		},
 	}
 	cmd.Flags().Func("format", "read the `FORMAT` ndjson or csv (default by the extension .ndjson, .jsonl or .csv)", oneOf(&run.format, "ndjson", "csv"))
@@ -110,7 +110,7 @@ func (r *importRun) run(ctx context.Context, store *repository.Store) (err error
 	}
 	complete, done := "the check is complete", fmt.Sprintf("checked %d animals, and stored nothing", r.checked.pets)
 	if !r.dryRun {
-		if err := r.store(ctx, usecase.NewImporter(store, r.checked.digest, clock), err); err != nil {
+		if err := r.store(ctx, usecase.NewImporter(store, r.checked.digest, usecase.Now), err); err != nil {
 			return err
 		}
 		complete, done = "the import is complete", r.added(time.Since(start))

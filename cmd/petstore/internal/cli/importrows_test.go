@@ -54,12 +54,12 @@ func checkImport(t *testing.T, dir string) *checkedImport {
 	input, err := os.OpenFile(filepath.Join(dir, "pets.csv"), os.O_RDWR, 0)
 	check(t, err)
 	t.Cleanup(func() { _ = input.Close() })
-	store, err := repository.Open(t.Context(), sqlite.New(storePath(dir)), repository.Options{Migrate: true})
+	store, err := repository.Open(t.Context(), sqlite.New(storePath(dir)), repository.Options{})
 	check(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	i := &checkedImport{importRun: importRun{path: "pets.csv", format: file.CSV, input: input, in: &invocation{Program: Program{Stderr: io.Discard}}}}
 	check(t, i.check(t.Context(), nil))
-	i.importer = usecase.NewImporter(store, i.checked.digest, clock)
+	i.importer = usecase.NewImporter(store, i.checked.digest, usecase.Now)
 	if i.earlier, err = i.importer.Start(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ its id.`,
   petstore keys create --name public-page --read-only`,
 		Args: noArgs, PreRunE: in.checkKeyOutput,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return in.withKeys(cmd.Context(), repository.Options{}, func(keys *usecase.Keys) error {
+			return in.withKeys(cmd.Context(), mayCreate, func(keys *usecase.Keys) error {
 				create := keys.Create
 				if readOnly {
 					create = keys.CreateReadOnly
@@ -102,7 +102,7 @@ active, expired or revoked.`,
 				for i, k := range all {
 					list[i] = keyEntry{
 						ID: k.ID, Name: k.Name, LastFour: k.LastFour, ReadOnly: k.ReadOnly, CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt,
-						RevokedAt: k.RevokedAt, LastUsedAt: k.LastUsedAt, State: k.State(clock()),
+						RevokedAt: k.RevokedAt, LastUsedAt: k.LastUsedAt, State: k.State(usecase.Now()),
 					}
 				}
 				return output.write(in.Stdout, list, func(table io.Writer) { writeKeys(table, list) })
@@ -173,9 +173,9 @@ func newKeysRevoke(in *invocation) *cobra.Command {
 }
 
 // withKeys calls fn with the API keys of the store.
-func (in *invocation) withKeys(ctx context.Context, o repository.Options, fn func(*usecase.Keys) error) error {
-	return in.withStore(ctx, o, func(store *repository.Store) error {
-		return fn(usecase.NewKeys(store, store.Keys(), clock))
+func (in *invocation) withKeys(ctx context.Context, existing bool, fn func(*usecase.Keys) error) error {
+	return in.withStore(ctx, existing, func(store *repository.Store) error {
+		return fn(usecase.NewKeys(store, store.Keys(), usecase.Now))
 	})
 }
 

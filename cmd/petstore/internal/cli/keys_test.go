@@ -15,14 +15,14 @@ import (
 // A script that sees an error would create a second key.
 func TestPrintedKeyIsNoErrorIfItsIDCannotBeRead(t *testing.T) {
 	t.Parallel()
-	store, err := repository.Open(t.Context(), sqlite.New(storePath(t.TempDir())), repository.Options{Migrate: true})
+	store, err := repository.Open(t.Context(), sqlite.New(storePath(t.TempDir())), repository.Options{})
 	check(t, err)
 	defer func() { check(t, store.Close()) }()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // by a signal after the key was created
 	var stdout, stderr strings.Builder
 	in := &invocation{Program: Program{Stdout: &stdout, Stderr: &stderr}}
-	check(t, in.printKey(ctx, usecase.NewKeys(store, store.Keys(), clock), 0, "secret", nil))
+	check(t, in.printKey(ctx, usecase.NewKeys(store, store.Keys(), usecase.Now), 0, "secret", nil))
 	const want = "the id of the new API key is unknown ("
 	if stdout.String() != "secret\n" || !strings.Contains(stderr.String(), want) {
 		t.Errorf("got %q and on standard error %q, want the secret and %q", &stdout, &stderr, want)

@@ -22,7 +22,7 @@ func newMigrate(in *invocation) *cobra.Command {
 			Args:    noArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				in.assignments = append(in.assignments, "database.migrate=true")
-				return in.withStore(cmd.Context(), repository.Options{}, func(store *repository.Store) error {
+				return in.withStore(cmd.Context(), mayCreate, func(store *repository.Store) error {
 					return in.printResult("the schema is up to date: version %d", store.Schema().Version)
 				})
 			},

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/repository/sqlite/backup"
+	"example.com/petstore/usecase"
 )
 
 func newRestore(in *invocation) *cobra.Command {
@@ -73,13 +74,13 @@ func (in *invocation) restore(ctx context.Context, path string, revokeKeys bool)
 	}
 	result := fmt.Sprintf("restored %s from %s: %s", absolutePath(store), path, describeStore(contents))
 	if revokeKeys {
-		revoked, err := backup.RevokeKeys(context.WithoutCancel(ctx), file.File, clock())
+		revoked, err := backup.RevokeKeys(context.WithoutCancel(ctx), file.File, usecase.Now())
 		if err != nil {
 			return fmt.Errorf("revoke the API keys of %s: %w", file.Name(), err)
 		}
 		result += fmt.Sprintf("\nrevoked %d API keys: create others with petstore keys create", revoked)
 	}
-	replaced, err := backup.Replace(context.WithoutCancel(ctx), store, file.Name(), clock())
+	replaced, err := backup.Replace(context.WithoutCancel(ctx), store, file.Name(), usecase.Now())
 	if err != nil && len(replaced.Kept) > 0 {
 		err = fmt.Errorf("%w; renamed before: %s", err, strings.Join(replaced.Kept, ", "))
 	}

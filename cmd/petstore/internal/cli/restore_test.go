@@ -19,7 +19,7 @@ func TestRestoreSaysWhetherItCanGoBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	kept := storePath(dir) + ".replaced-1"
-	store, err := repository.Open(t.Context(), sqlite.New(kept), repository.Options{Migrate: true})
+	store, err := repository.Open(t.Context(), sqlite.New(kept), repository.Options{})
 	if err == nil {
 		err = store.Close()
 	}

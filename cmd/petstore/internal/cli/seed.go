@@ -31,8 +31,8 @@ reports how many animals were added and exits with 1.`,
 		Example: "  petstore seed --count 1000000",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return in.withStore(cmd.Context(), repository.Options{}, func(store *repository.Store) error {
-				seeder := usecase.NewSeeder(store, randomSeed, int(orders), clock)
+			return in.withStore(cmd.Context(), mayCreate, func(store *repository.Store) error {
+				seeder := usecase.NewSeeder(store, randomSeed, int(orders), usecase.Now)
 				return in.seed(cmd.Context(), seeder, int(count))
 			})
 		},

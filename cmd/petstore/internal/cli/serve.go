@@ -49,8 +49,9 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) error {
 		Program: in.command(), Version: version, Commit: commit, StoreName: storeName(settings.Database, e), FirstKey: firstKey,
 		Stdout: in.Stdout, Stderr: in.Stderr,
 		Open: func(ctx context.Context, o petstore.Options) (*petstore.Service, error) {
-			o.Store = e
-			return interruptible(ctx, func() (*petstore.Service, error) { return petstore.New(ctx, o) })
+			o.Store = storeOptions(settings.Database)
+			o.Store.MaxStaleness = settings.Cache.MaxStaleness
+			return interruptible(ctx, func() (*petstore.Service, error) { return petstore.New(ctx, e, o) })
 		},
 	}
 	if file, _ := in.configOptions().Find(); file != "" {

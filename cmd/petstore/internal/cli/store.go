@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"example.com/petstore/config"
 	"example.com/petstore/domain"
@@ -59,20 +58,28 @@ func await[T any](ctx context.Context, fn func() (T, error)) (none T, _ error) {
 	}
 }
 
-// mustExist are the options of a command that neither creates nor migrates a store: a
-// mistyped path is an error, and an older program can still open the store afterwards.
-var mustExist = repository.Options{MustExist: true}
+// storeOptions returns the options of the store of the settings.
+func storeOptions(d config.Database) repository.Options {
+	return repository.Options{Options: engine.Options{
+		NoMigration: !d.Migrate, MaxOpenConns: d.MaxOpenConns, RequireSynchronous: d.RequireSynchronous,
+	}}
+}
+
+// mustExist is for a command that neither creates nor migrates a store: a mistyped path is an error, and an
+// older program can still open the store afterwards.
+const mustExist, mayCreate = true, false
 
 // withStore opens the store, calls fn and closes the store. It reports that the store was
 // created or migrated.
-func (in *invocation) withStore(ctx context.Context, o repository.Options, fn func(*repository.Store) error) error {
+func (in *invocation) withStore(ctx context.Context, existing bool, fn func(*repository.Store) error) error {
 	settings, err := in.loadConfig()
 	if err != nil {
 		return err
 	}
 	d := settings.Database
 	e := newEngine(d)
-	o.Migrate, o.MaxOpenConns, o.RequireSynchronous = d.Migrate && !o.MustExist, d.MaxOpenConns, d.RequireSynchronous
+	o := storeOptions(d)
+	o.NoMigration = o.NoMigration || existing
 	store, err := interruptible(ctx, func() (*repository.Store, error) { return repository.Open(ctx, e, o) })
 	if err != nil {
 		return err
@@ -131,7 +138,3 @@ func absolutePath(path string) string {
 	}
 	return path
 }
-
-// clock returns the current time for records: in UTC, in milliseconds, the resolution of
-// the store.
-func clock() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

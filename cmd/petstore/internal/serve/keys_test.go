@@ -15,7 +15,7 @@ import (
 
 func TestInterruptedBootstrapKeySaysWhy(t *testing.T) {
 	t.Parallel()
-	store, err := repository.Open(t.Context(), sqlite.New(filepath.Join(t.TempDir(), "petstore.db")), repository.Options{Migrate: true})
+	store, err := repository.Open(t.Context(), sqlite.New(filepath.Join(t.TempDir(), "petstore.db")), repository.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

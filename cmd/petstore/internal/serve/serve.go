@@ -70,9 +70,8 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	if admin != nil {
 		defer admin.Close()
 	}
-	startup, err := server.NewStartupHandler(settings.Server.TrustedProxies, rest.Options{
-		Logger: log, RequestTimeout: settings.Server.RequestTimeout, AllowedOrigins: settings.CORS.AllowedOrigins,
-	})
+	api := rest.Options{Logger: log, RequestTimeout: settings.Server.RequestTimeout, AllowedOrigins: settings.CORS.AllowedOrigins}
+	startup, err := server.NewStartupHandler(settings.Server.TrustedProxies, api)
 	if err != nil {
 		return err
 	}
@@ -87,21 +86,15 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 		return err
 	}
 	defer flushTraces()
-	options := petstore.Options{
-		NoMigration: !settings.Database.Migrate, MaxOpenConns: settings.Database.MaxOpenConns,
-		MaxStaleness: settings.Cache.MaxStaleness, RequireSynchronous: settings.Database.RequireSynchronous,
-		RequestTimeout: settings.Server.RequestTimeout, RateLimit: rest.RateLimit(settings.RateLimit),
-		RecordChanges: settings.Changes.Enabled, ChangesRetention: settings.Changes.Retention, ChangeStreams: settings.Changes.StreamsPerKey,
-		AllowedOrigins: settings.CORS.AllowedOrigins, CacheBytes: cmp.Or(int64(settings.Cache.MaxBytes), -1),
-		Document: docs.Options{
-			ProductionURL: settings.Server.ProductionURL, StagingURL: settings.Server.StagingURL,
-		},
-		Logger: log, TracerProvider: tracerProvider,
-	}
+	api.TracerProvider, api.RateLimit = tracerProvider, rest.RateLimit(settings.RateLimit)
+	api.CacheBytes, api.ChangeStreams = cmp.Or(int64(settings.Cache.MaxBytes), -1), settings.Changes.StreamsPerKey
 	if admin != nil { // else nobody could read them
-		options.Metrics = metrics
+		api.Metrics = metrics
 	}
-	service, err := o.Open(ctx, options)
+	service, err := o.Open(ctx, petstore.Options{
+		API: api, RecordChanges: settings.Changes.Enabled, ChangesRetention: settings.Changes.Retention,
+		Document: docs.Options{ProductionURL: settings.Server.ProductionURL, StagingURL: settings.Server.StagingURL},
+	})
 	if err != nil {
 		return err
 	}

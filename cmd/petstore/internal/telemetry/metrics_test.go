@@ -14,6 +14,7 @@ import (
 
 	"example.com/petstore"
 	"example.com/petstore/config"
+	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/storetest"
@@ -26,8 +27,8 @@ func TestMetricsPageHasTheMetricsOfTheService(t *testing.T) {
 	_, _, closeLog, err := NewLogger(config.Log{Level: "info", Format: "json"}, io.Discard, registry)
 	storetest.Check(t, err)
 	defer closeLog()
-	service, err := petstore.New(t.Context(), petstore.Options{
-		Store: sqlite.New(filepath.Join(t.TempDir(), "pets.db")), Metrics: registry, RecordChanges: true,
+	service, err := petstore.New(t.Context(), sqlite.New(filepath.Join(t.TempDir(), "pets.db")), petstore.Options{
+		API: rest.Options{Metrics: registry}, RecordChanges: true,
 	})
 	storetest.Check(t, err)
 	t.Cleanup(func() { _ = service.Close() })

@@ -70,10 +70,9 @@ func Create(ctx context.Context, db *sql.DB, version int64) error {
 	return err
 }
 
-// CheckFile returns an error for a file that is not a store, or has a schema that o does not allow,
-// without writing to it. It creates the file of a new store if o allows that.
-func CheckFile(ctx context.Context, path string, o engine.Options) (err error) {
-	create := o.Migrate && !o.MustExist
+// CheckFile returns an error for a file that is not a store, or that Check rejects, without writing to it. It
+// creates the file of a new store if create.
+func CheckFile(ctx context.Context, path string, create, migrate bool) (err error) {
 	if err := storefile.Check(ctx, path, create); err != nil {
 		return err
 	}
@@ -84,7 +83,7 @@ func CheckFile(ctx context.Context, path string, o engine.Options) (err error) {
 	}
 	pool := storefile.OpenPool(path, pragmas)
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	if _, err = Check(ctx, pool, o.Migrate && !o.Exclusive); create && errors.Is(err, storefile.ErrNoStore) {
+	if _, err = Check(ctx, pool, migrate); create && errors.Is(err, storefile.ErrNoStore) {
 		return nil
 	}
 	return err

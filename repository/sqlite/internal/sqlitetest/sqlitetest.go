@@ -30,7 +30,7 @@ func NewPath(t *testing.T) string {
 // Open opens a store, which it creates if there is none. It is closed when the test ends.
 func Open(t *testing.T, path string) *repository.Store {
 	t.Helper()
-	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
 	storetest.Check(t, err)
 	t.Cleanup(func() { _ = store.Close() }) // may fail if the test has changed its files
 	return store
@@ -39,7 +39,7 @@ func Open(t *testing.T, path string) *repository.Store {
 // OpenDatabase opens the database of a store, which it creates if there is none. It is closed when the test ends.
 func OpenDatabase(t *testing.T, path string) engine.Database {
 	t.Helper()
-	database, err := sqlite.New(path).Open(t.Context(), engine.Options{Migrate: true, MaxOpenConns: 1})
+	database, err := sqlite.New(path).Open(t.Context(), engine.Options{MaxOpenConns: 1})
 	storetest.Check(t, err)
 	t.Cleanup(func() { storetest.Check(t, database.Close()) }) // nil if the test has closed it
 	return database

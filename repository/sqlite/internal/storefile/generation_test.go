@@ -39,7 +39,7 @@ func TestOpenRejectsFileReplacedBesideItsWAL(t *testing.T) {
 			sqlitetest.CopyFile(t, saved, crashed)
 
 			wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(crashed))
-			_, err := repository.Open(t.Context(), sqlite.New(crashed), repository.Options{Migrate: true})
+			_, err := repository.Open(t.Context(), sqlite.New(crashed), repository.Options{})
 			storetest.WantError(t, "Open", err, storefile.ErrForeignWAL)
 			storetest.WantMessage(t, "Open", err, crashed+"-wal")
 			check(t, os.RemoveAll(crashed+"-shm")) // an index of the WAL, which SQLite makes anew
@@ -91,7 +91,7 @@ func TestEmptiedFileIsNotTakenForNewStore(t *testing.T) {
 				}
 				check(t, s.Close())
 				wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(path))
-				_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+				_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
 				storetest.WantError(t, "Open", err, storefile.ErrEmptied)
 				storetest.WantMessage(t, "Open", err, "petstore restore")
 				wantUnchanged()

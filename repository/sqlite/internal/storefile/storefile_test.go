@@ -33,7 +33,7 @@ func TestOpenRejectsInvalidPaths(t *testing.T) {
 		{filepath.Join(folder, "file", "pets.db"), "not a directory"},
 		{filepath.Join(folder, "link"), "a symbolic link to a file that does not exist"},
 	} {
-		_, err := repository.Open(t.Context(), sqlite.New(test.path), repository.Options{Migrate: true})
+		_, err := repository.Open(t.Context(), sqlite.New(test.path), repository.Options{})
 		storetest.WantMessage(t, test.path, err, test.want)
 	}
 }
@@ -44,7 +44,7 @@ func TestOpenRejectsWALOrSharedMemoryWithoutItsFile(t *testing.T) {
 		path := sqlitetest.NewPath(t)
 		sqlitetest.WriteFile("commits")(t, path+suffix)
 		wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(path))
-		_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{Migrate: true})
+		_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
 		want := "put the file back, run petstore restore with a backup, or move " + path + suffix + " away"
 		storetest.WantMessage(t, "the error", err, want)
 		wantUnchanged()
