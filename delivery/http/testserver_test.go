@@ -309,7 +309,7 @@ func (s *testServer) serve(t *testing.T, handler http.Handler, timeouts server.T
 	ctx, stop := context.WithCancel(context.Background())
 	result, transport := make(chan error, 1), &http.Transport{}
 	go func() {
-		result <- server.Serve(ctx, server.LazyDeadlines(listener), handler, timeouts, s.logger)
+		result <- server.Serve(ctx, listener, handler, timeouts, s.logger)
 		close(result)
 	}()
 	t.Cleanup(func() {

@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -9,10 +8,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -205,14 +202,8 @@ func connPair(listener net.Listener) (accepted, dialled net.Conn, stop func(), e
 
 func TestConnectionsConformToNetConn(t *testing.T) {
 	t.Parallel()
-	for name, listener := range map[string]net.Listener{
-		"lazy deadlines": server.LazyDeadlines(listenLoopback(t)),
-		"limited":        server.LimitConnections(listenLoopback(t), 1), // a second pair needs that the first was closed
-	} {
-		t.Run(name, func(t *testing.T) {
-			nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) { return connPair(listener) })
-		})
-	}
+	listener := server.LimitConnections(listenLoopback(t), 1) // a second pair needs that the first was closed
+	nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) { return connPair(listener) })
 }
 
 func TestClosedListenerAcceptsNoMoreAtItsLimit(t *testing.T) {
@@ -235,123 +226,4 @@ func TestClosedListenerAcceptsNoMoreAtItsLimit(t *testing.T) {
 		t.Errorf("got %v, want %v", err, net.ErrClosed)
 	}
 	_ = limited.Close() // as net/http does, too
-}
-
-// A countingConn counts the deadlines that are set.
-type countingConn struct {
-	net.Conn
-	deadlines int
-}
-
-func (c *countingConn) SetReadDeadline(at time.Time) error {
-	c.deadlines++
-	return c.Conn.SetReadDeadline(at)
-}
-
-func (c *countingConn) SetWriteDeadline(at time.Time) error {
-	c.deadlines++
-	return c.Conn.SetWriteDeadline(at)
-}
-
-// lazyPipe returns both ends of a connection in memory, whose deadlines follow the clock of synctest. The first has lazy
-// deadlines, which are set on inner.
-func lazyPipe(t *testing.T) (accepted, dialled net.Conn, inner *countingConn) {
-	t.Helper()
-	end, dialled := net.Pipe()
-	inner = &countingConn{Conn: end}
-	accepted, err := server.LazyDeadlines(listener{accept: func() (net.Conn, error) { return inner, nil }}).Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = accepted.Close(); _ = dialled.Close() })
-	return accepted, dialled, inner
-}
-
-func TestLazyDeadlineCanBeReplaced(t *testing.T) {
-	t.Parallel()
-	const soon, late, never = time.Second, time.Minute, 0
-	for name, tc := range map[string]struct{ first, second time.Duration }{
-		"earlier": {late, soon}, "later": {soon, 4 * soon}, "from none": {never, soon},
-	} {
-		for direction, operation := range map[string]func(net.Conn) error{
-			"read":  func(c net.Conn) error { _, err := c.Read(make([]byte, 1)); return err },
-			"write": func(c net.Conn) error { _, err := c.Write(make([]byte, 1)); return err },
-		} {
-			for _, duringOperation := range []bool{false, true} {
-				synctest.Test(t, func(t *testing.T) {
-					accepted, _, _ := lazyPipe(t)
-					start := time.Now()
-					setDeadline := func(in time.Duration) {
-						var at time.Time
-						if in != never {
-							at = start.Add(in)
-						}
-						if err := accepted.SetDeadline(at); err != nil {
-							t.Error(err)
-						}
-					}
-					setDeadline(tc.first)
-					if duringOperation {
-						time.AfterFunc(soon/2, func() { setDeadline(tc.second) })
-					} else {
-						setDeadline(tc.second)
-					}
-					err := operation(accepted)
-					if took := time.Since(start); !errors.Is(err, os.ErrDeadlineExceeded) || took != tc.second {
-						t.Errorf("%s, %s, during it: %t: got %v after %s, want a timeout after %s", name, direction, duringOperation, err, took, tc.second)
-					}
-				})
-			}
-		}
-	}
-}
-
-// No byte may be lost or sent twice when a timer for an earlier deadline interrupts a write.
-func TestWriteContinuesAfterEarlyTimer(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		accepted, dialled, _ := lazyPipe(t)
-		sent := []byte("0123456789")
-		_ = accepted.SetWriteDeadline(time.Now().Add(time.Second))
-		go func() {
-			if n, err := accepted.Write(sent); n != len(sent) || err != nil {
-				t.Errorf("Write returned %d and %v, want %d", n, err, len(sent))
-			}
-			accepted.Close()
-		}()
-		received := make([]byte, 3)
-		if _, err := io.ReadFull(dialled, received); err != nil { // the write has set the timer
-			t.Error(err)
-		}
-		_ = accepted.SetWriteDeadline(time.Now().Add(time.Minute))
-		time.Sleep(2 * time.Second) // the timer fires
-		rest, err := io.ReadAll(dialled)
-		if received = append(received, rest...); err != nil || !bytes.Equal(received, sent) {
-			t.Errorf("received %q and %v, want %q", received, err, sent)
-		}
-	})
-}
-
-// The calls are those of net/http for a request.
-func TestLazyDeadlinesSetTimersOnceForManyRequests(t *testing.T) {
-	t.Parallel()
-	accepted, dialled, inner := lazyPipe(t)
-	go func() { _, _ = io.Copy(dialled, dialled) }()
-	one := make([]byte, 1)
-	for range 100 {
-		_ = accepted.SetWriteDeadline(time.Now().Add(time.Minute))
-		_, written := accepted.Write(one)
-		_ = accepted.SetReadDeadline(time.Now().Add(time.Minute))
-		_, read := accepted.Read(one)
-		_ = accepted.SetReadDeadline(time.Unix(1, 0))
-		_, interrupted := accepted.Read(one)
-		if written != nil || read != nil || !errors.Is(interrupted, os.ErrDeadlineExceeded) {
-			t.Fatalf("got %v, %v and %v, want a timeout in the end", written, read, interrupted)
-		}
-		_ = accepted.SetReadDeadline(time.Time{})
-		_ = accepted.SetWriteDeadline(time.Time{})
-	}
-	if inner.deadlines != 2 {
-		t.Errorf("got %d timers, want one for reads and one for writes", inner.deadlines)
-	}
 }

@@ -26,7 +26,6 @@ func listenPublic(ctx context.Context, settings config.Server, log *zap.Logger) 
 	if err != nil {
 		return nil, err
 	}
-	listener = server.LazyDeadlines(listener)
 	if settings.MaxConnections > 0 {
 		listener = server.LimitConnections(listener, settings.MaxConnections)
 	}
