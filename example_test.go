@@ -37,17 +37,17 @@ func Example() {
 
 	engine.HandleMethodNotAllowed = true
 	engine.NoRoute(rest.NotFound)
-	engine.NoMethod(service.API().MarkDeprecated, rest.MethodNotAllowed)
+	engine.NoMethod(rest.MethodNotAllowed)
 
 	request := httptest.NewRequest(http.MethodPost, "/shop/v1/pets", strings.NewReader(`{"name":"Rex","categoryId":7}`))
 	request.Header.Set("Authorization", "Bearer "+key)
 	request.Header.Set("Content-Type", "application/json")
 	printResponse(engine, request, "X-Team", "Location")
-	printResponse(engine, httptest.NewRequest(http.MethodDelete, "/shop/v1/pets/1", http.NoBody), "Allow", "Sunset")
+	printResponse(engine, httptest.NewRequest(http.MethodDelete, "/shop/v1/pets/1", http.NoBody), "Allow")
 	// Output:
 	// 201 animals ./pets/1
 	// {"id":1,"name":"Rex","categoryId":7}
-	// 405 GET, HEAD, OPTIONS Thu, 05 Dec 2030 00:00:00 GMT
+	// 405 GET, HEAD, OPTIONS
 	// {"code":"method_not_allowed","message":"this path does not support the method DELETE, see the header Allow","status":405}
 }
 

@@ -53,6 +53,9 @@ type Options struct {
 	// have ChangeStreams open streams, 10 when zero.
 	Changes       Changes
 	ChangeStreams int
+	// Unavailable, if not nil, is the error of every operation, as while the store is being opened. No use
+	// case is called then, and none is required.
+	Unavailable error
 	// Authenticate, if not nil, replaces the authentication by bearer API keys. Keys is not used.
 	Authenticate Authenticator
 	// Logger, if not nil, gets the access log and the causes of 5xx responses (see Fail).
@@ -122,6 +125,9 @@ type API struct {
 
 // New returns an API. It returns an error if an option is missing or invalid.
 func New(o Options) (*API, error) {
+	if o.Unavailable != nil {
+		o.Authenticate = func(*gin.Context) (string, error) { return "", o.Unavailable }
+	}
 	if err := cmp.Or(o.missing(), o.Validate()); err != nil {
 		return nil, fmt.Errorf("rest.New: %w", err)
 	}
@@ -163,7 +169,7 @@ func New(o Options) (*API, error) {
 // missing returns an error if a required option is missing.
 func (o *Options) missing() error {
 	switch {
-	case o.Pets == nil || o.Orders == nil:
+	case o.Unavailable == nil && (o.Pets == nil || o.Orders == nil):
 		return errors.New("set Options.Pets and Options.Orders")
 	case o.Authenticate == nil && o.Keys == nil:
 		return errors.New("set Options.Keys or Options.Authenticate")

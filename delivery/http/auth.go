@@ -85,47 +85,30 @@ func setChallenge(c *gin.Context, err error) {
 	}
 }
 
-// forbiddenKey is the key of a gin.Context for the error of rejectForbidden.
-type forbiddenKey struct{}
-
-// authenticate stores the caller of a request in its state, or ends the request with the
-// error of the Authenticator. It leaves a request that its caller may not make to
-// rejectForbidden, because it counts for the rate limit.
-func (a *API) authenticate(c *gin.Context) {
+// admit authenticates the caller of a request and limits the rate of its requests, those that it may not
+// make included. It ends a request that is not admitted.
+func (a *API) admit(c *gin.Context) {
 	caller, err := a.authenticator(c)
 	if caller != "" && !domain.ValidName(caller, maxCaller) {
 		caller, err = "", fmt.Errorf("the Authenticator returned %.100q, which is not the name of a caller (see rest.Authenticator)", caller)
 	}
-	switch state := storedState(c); {
-	case state != nil:
-		state.caller = caller
-	case err == nil: // all callers would be one
-		err = errors.New("the middleware or the Authenticator replaced the context of the request: derive the new one from it")
-	}
 	if caller == "" && err == nil {
 		err = domain.Unauthenticated("sign in first")
 	}
-	switch {
-	case err == nil:
-	case caller != "" && errors.Is(err, domain.ErrForbidden):
-		c.Set(forbiddenKey{}, err) // the requestState may be lost, with the context that an Authenticator replaces
-	default:
-		a.rejectCaller(c, err)
+	stateOf(c).caller = caller
+	if err == nil || caller != "" && errors.Is(err, domain.ErrForbidden) {
+		if stateOf(c).deprecated {
+			a.countByCaller(a.metrics.deprecated, c)
+		}
+		if limited := a.limitRate(c); limited != nil {
+			a.Fail(c, limited)
+			return
+		}
 	}
-}
-
-// rejectForbidden ends a request that its caller may not make.
-func (a *API) rejectForbidden(c *gin.Context) {
-	if value, ok := c.Get(forbiddenKey{}); ok {
-		err, _ := value.(error)
-		a.rejectCaller(c, err)
+	if err != nil {
+		if a.bearer {
+			setChallenge(c, err)
+		}
+		a.Fail(c, err)
 	}
-}
-
-// rejectCaller ends a request with an error of the Authenticator.
-func (a *API) rejectCaller(c *gin.Context, err error) {
-	if a.bearer {
-		setChallenge(c, err)
-	}
-	a.Fail(c, err)
 }

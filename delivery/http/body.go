@@ -82,15 +82,15 @@ func readBody(c *gin.Context) (body []byte, err error) {
 
 // readError returns the error of the response for an error of readBody.
 func readError(err error) error {
-	var tooLarge *http.MaxBytesError
-	var network net.Error
+	tooLarge, isTooLarge := errors.AsType[*http.MaxBytesError](err)
+	network, isNetwork := errors.AsType[net.Error](err)
 	switch {
-	case errors.As(err, &tooLarge):
+	case isTooLarge:
 		return &domain.Error{
 			Kind: errBodyTooLarge, Code: codeBodyTooLarge,
 			Message: fmt.Sprintf("the body must not be larger than %d bytes", tooLarge.Limit),
 		}
-	case errors.As(err, &network) && network.Timeout():
+	case isNetwork && network.Timeout():
 		return &domain.Error{Kind: errTimeout, Code: codeRequestTimeout, Message: "the body was not received in time", Cause: err}
 	default:
 		return binding.InvalidJSON("the body is incomplete", err)

@@ -116,7 +116,7 @@ func (a *API) streamChanges(c *gin.Context, after int64) error {
 	idle, ready := 0, stream.turn(events)
 	for err = a.streams.send(c, slices.Concat(events.text, comment(events.last))); err == nil; {
 		select {
-		case <-state.Context.Done(): // not the context of the request, which has a deadline
+		case <-state.connection.Done(): // not the context of the request, which has a deadline
 			return nil
 		case <-shutdown:
 			return nil
@@ -135,7 +135,7 @@ func (a *API) streamChanges(c *gin.Context, after int64) error {
 			}
 		}
 	}
-	if state.Context.Err() == nil || errors.Is(err, os.ErrDeadlineExceeded) { // else the client has disconnected
+	if state.connection.Err() == nil || errors.Is(err, os.ErrDeadlineExceeded) { // else the client has disconnected
 		a.log.Warn("a stream of changes ended", zap.String("request_id", state.id[0]), zap.Error(err))
 	}
 	return nil // the response has begun

@@ -19,7 +19,6 @@ import (
 const (
 	errMethodNotAllowed     domain.Kind = "method not allowed"
 	errTimeout              domain.Kind = "request timeout"
-	errGone                 domain.Kind = "gone"
 	errBodyTooLarge         domain.Kind = "body too large"
 	errUnsupportedMediaType domain.Kind = "unsupported media type"
 	errRateLimited          domain.Kind = "rate limited"
@@ -48,7 +47,6 @@ var statuses = map[domain.Kind]int{
 	errTimeout:                http.StatusRequestTimeout,
 	domain.ErrExpired:         http.StatusGone,
 	domain.ErrConflict:        http.StatusConflict,
-	errGone:                   http.StatusGone,
 	errBodyTooLarge:           http.StatusRequestEntityTooLarge,
 	errUnsupportedMediaType:   http.StatusUnsupportedMediaType,
 	domain.ErrReused:          http.StatusUnprocessableEntity,
@@ -96,8 +94,8 @@ func (a *API) Fail(c *gin.Context, err error) {
 // net/http was reading on to detect a disconnect, and has cancelled the context of the
 // connection.
 func endsConnection(c *gin.Context) bool {
-	at := stateOf(c).at
-	return c.Request.ContentLength != 0 && c.Request.ProtoMajor == 1 && !at.IsZero() && !time.Now().Before(at)
+	deadline := stateOf(c).deadline
+	return c.Request.ContentLength != 0 && c.Request.ProtoMajor == 1 && !deadline.IsZero() && !time.Now().Before(deadline)
 }
 
 // isExpected reports whether err is an ErrUnavailable without a cause, as while the service
@@ -132,8 +130,8 @@ func abortConnection(c *gin.Context) {
 // writeError ends a request with the error response for err and returns its status. An
 // error that is not a domain.Error of a known kind with a code becomes internal_error.
 func writeError(c *gin.Context, err error) int {
-	var known *domain.Error
-	if !errors.As(err, &known) || statuses[known.Kind] == 0 || known.Code == "" {
+	known, ok := errors.AsType[*domain.Error](err)
+	if !ok || statuses[known.Kind] == 0 || known.Code == "" {
 		known = &domain.Error{
 			Kind: errInternal, Code: codeInternalError,
 			Message: "an internal error occurred: quote the X-Request-Id of this response when you report it",
@@ -168,8 +166,7 @@ func NotFound(c *gin.Context) {
 }
 
 // MethodNotAllowed sends the 405 response for a method that a path does not have. Use it
-// for Engine.NoMethod, after API.MarkDeprecated. Gin sets the header Allow if
-// Engine.HandleMethodNotAllowed is true.
+// for Engine.NoMethod. Gin sets the header Allow if Engine.HandleMethodNotAllowed is true.
 func MethodNotAllowed(c *gin.Context) {
 	writeError(c, &domain.Error{
 		Kind: errMethodNotAllowed, Code: codeMethodNotAllowed,

@@ -94,9 +94,6 @@ func (m *metrics) observe(route, method string, status int, duration time.Durati
 	m.duration.WithLabelValues(cmp.Or(route, "unmatched"), method, strconv.Itoa(status)).Observe(duration.Seconds())
 }
 
-// countDeprecated counts a request to a deprecated operation.
-func (a *API) countDeprecated(c *gin.Context) { a.countByCaller(a.metrics.deprecated, c) }
-
 // countByCaller adds a request to the counter of its caller, if the metrics are registered: the
 // time series of a caller is never removed.
 func (a *API) countByCaller(counter *prometheus.CounterVec, c *gin.Context) {

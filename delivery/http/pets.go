@@ -3,6 +3,7 @@ package http
 import (
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -101,6 +102,12 @@ func (a *API) createPet(c *gin.Context) error {
 //	@Deprecated
 //	@Router			/pets/{petId} [get]
 func (a *API) getPet(c *gin.Context) error {
+	if !a.now().Before(domain.GetPetSunset) {
+		return &domain.Error{
+			Kind: domain.ErrExpired, Code: codeOperationRemoved,
+			Message: "this operation was removed on " + domain.GetPetSunset.Format(time.DateOnly) + ": list the pets with limit=1 and after one below the id",
+		}
+	}
 	id, err := pathID(c, "pet", domain.CodePetNotFound)
 	if err != nil {
 		return err

@@ -88,21 +88,24 @@ func (l *rateLimits) take(caller string, now time.Time) (allowed bool, remaining
 }
 
 // limitRate sets RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-11), and
-// ends a request above the limit of its caller with an errRateLimited. Retry-After and the
+// returns an errRateLimited for a request above the limit of its caller. Retry-After and the
 // effective window t, in which the caller can use no more than the remaining requests, end
 // with the next token (sections 4.1.2 and 6).
-func (a *API) limitRate(c *gin.Context) {
+func (a *API) limitRate(c *gin.Context) error {
+	if a.limits == nil {
+		return nil
+	}
 	allowed, remaining := a.limits.take(stateOf(c).caller, a.now())
 	requests, fraction := math.Modf(remaining)
 	window := a.limits.refillSeconds(1 - fraction)
 	c.Header("RateLimit-Policy", a.limits.policy)
 	c.Header("RateLimit", `"default";r=`+strconv.Itoa(int(requests))+";t="+window)
 	if allowed {
-		return
+		return nil
 	}
 	c.Header("Retry-After", window)
 	a.countByCaller(a.metrics.rateLimited, c)
-	a.Fail(c, &domain.Error{Kind: errRateLimited, Code: codeRateLimited, Message: "too many requests, try again later"})
+	return &domain.Error{Kind: errRateLimited, Code: codeRateLimited, Message: "too many requests, try again later"}
 }
 
 // refillSeconds returns the time in which the tokens are refilled, rounded up to seconds.

@@ -3,11 +3,9 @@ package http
 import (
 	"fmt"
 	"net/http"
-	"path"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
@@ -18,66 +16,46 @@ import (
 // A handler writes the response to a request, or returns the error to respond with.
 type handler func(c *gin.Context) error
 
-// A resource is a path with its methods.
-type resource struct {
-	path       string
-	get, post  handler
-	deprecated bool
-}
-
-// resources returns all paths of the API.
-func (a *API) resources() []resource {
-	return []resource{
-		{path: "/pets", get: a.listPets, post: a.createPet},
-		{path: getPetPath, get: a.getPet, deprecated: true},
-		{path: "/store/orders", get: a.listOrders, post: a.placeOrder},
-		{path: "/store/orders/:orderId", get: a.getOrder},
-		{path: "/store/orders/:orderId/deliver", post: a.deliverOrder},
-		{path: "/store/orders/:orderId/cancel", post: a.cancelOrder},
-		{path: "/changes", get: a.listChanges},
-	}
-}
-
-// A route is one method of a path.
-type route struct {
+// An operation is a method of a path. Those with GET also serve HEAD.
+type operation struct {
 	method, path string
-	handlers     []gin.HandlerFunc
+	handler      handler
+	deprecated   bool
 }
 
-// routes returns the routes that Mount mounts, with the middleware of the host.
-func (a *API) routes(middleware []gin.HandlerFunc) []route {
-	var routes []route
-	for _, resource := range a.resources() {
-		var common []gin.HandlerFunc // of all methods, OPTIONS included
-		if resource.deprecated {
-			common = append(common, setDeprecationHeaders)
-		}
-		checks := append(slices.Concat(common, middleware), a.authenticate)
-		if resource.deprecated {
-			checks = append(checks, a.countDeprecated)
-		}
-		if a.limits != nil {
-			checks = append(checks, a.limitRate)
-		}
-		checks = append(checks, a.rejectForbidden)
-		if resource.deprecated {
-			checks = append(checks, a.rejectAfterSunset)
-		}
-		var methods []string
-		add := func(method string, before []gin.HandlerFunc, last gin.HandlerFunc) {
-			methods = append(methods, method)
-			routes = append(routes, route{method, resource.path, append(slices.Clip(before), last)})
-		}
-		if resource.get != nil {
-			add(http.MethodGet, checks, a.ginHandler(resource.get))
-			add(http.MethodHead, checks, a.ginHandler(resource.get))
-		}
-		if resource.post != nil {
-			add(http.MethodPost, checks, a.ginHandler(resource.post))
-		}
-		add(http.MethodOptions, common, serveOptions(methods))
+// operations returns all operations of the API.
+func (a *API) operations() []operation {
+	return []operation{
+		{http.MethodGet, "/pets", a.listPets, false},
+		{http.MethodPost, "/pets", a.createPet, false},
+		{http.MethodGet, "/pets/:petId", a.getPet, true},
+		{http.MethodGet, "/store/orders", a.listOrders, false},
+		{http.MethodPost, "/store/orders", a.placeOrder, false},
+		{http.MethodGet, "/store/orders/:orderId", a.getOrder, false},
+		{http.MethodPost, "/store/orders/:orderId/deliver", a.deliverOrder, false},
+		{http.MethodPost, "/store/orders/:orderId/cancel", a.cancelOrder, false},
+		{http.MethodGet, "/changes", a.listChanges, false},
 	}
-	return routes
+}
+
+// mount adds the routes of the operations, with the middleware of the host, and OPTIONS of each path.
+func (a *API) mount(r gin.IRoutes, middleware []gin.HandlerFunc) {
+	methods := map[string][]string{} // by path
+	for _, o := range a.operations() {
+		served := []string{o.method}
+		if o.method == http.MethodGet {
+			served = append(served, http.MethodHead)
+		}
+		methods[o.path] = append(methods[o.path], served...)
+		handlers := append(slices.Clone(middleware), a.admit, a.ginHandler(o.handler))
+		if o.deprecated {
+			handlers = slices.Insert(handlers, 0, deprecate)
+		}
+		r.Match(served, o.path, handlers...)
+	}
+	for path, served := range methods {
+		r.OPTIONS(path, ServeOptions(served...))
+	}
 }
 
 // HealthHandler returns check, a health check, as a handler of Gin. It ends a request with the error
@@ -106,9 +84,9 @@ func (a *API) ginHandler(h handler) gin.HandlerFunc {
 	}
 }
 
-// serveOptions returns a handler that sends the methods of a path and OPTIONS in the header
-// Allow (RFC 9110, section 9.3.7).
-func serveOptions(methods []string) gin.HandlerFunc {
+// ServeOptions returns a handler for OPTIONS of a path with these methods. It sends them and OPTIONS in the
+// header Allow (RFC 9110, section 9.3.7).
+func ServeOptions(methods ...string) gin.HandlerFunc {
 	allow := strings.Join(append(methods, http.MethodOptions), ", ")
 	return func(c *gin.Context) {
 		c.Header("Allow", allow)
@@ -122,11 +100,9 @@ func serveOptions(methods []string) gin.HandlerFunc {
 // send preflights without credentials: middleware of the group itself would reject them.
 //
 // Mount returns an error if the API is mounted, or if a route of the host, such as one of another
-// API, conflicts with one of this API, which then serves no request. On an engine the conflicts
-// are found before any route is mounted. The routes of a group are not known, and Gin cannot
-// remove a route: those mounted before a conflict remain in Engine.Routes and in the Allow header
-// of a 405. They return NotFound, after the middleware of the group, as does an engine whose
-// NoRoute is NotFound.
+// API, conflicts with one of this API, which then serves no request. Gin cannot remove a route: those
+// mounted before the conflict remain in Engine.Routes and in the Allow header of a 405. They return
+// NotFound, after the middleware of the group, as does an engine whose NoRoute is NotFound.
 func (a *API) Mount(r gin.IRouter, middleware ...gin.HandlerFunc) (err error) {
 	if a.basePath != "" {
 		return fmt.Errorf("rest: mount the API: it is mounted under %s", a.basePath)
@@ -143,15 +119,7 @@ func (a *API) Mount(r gin.IRouter, middleware ...gin.HandlerFunc) (err error) {
 		}
 	})
 	group.Use(a.Middleware()...)
-	routes := a.routes(middleware)
-	if host, ok := r.(interface{ Routes() gin.RoutesInfo }); ok {
-		if err := checkRoutes(host.Routes(), group.BasePath(), routes); err != nil {
-			return err
-		}
-	}
-	for _, route := range routes {
-		group.Handle(route.method, route.path, route.handlers...)
-	}
+	a.mount(group, middleware)
 	a.basePath, mounted = group.BasePath(), true
 	return nil
 }
@@ -159,78 +127,16 @@ func (a *API) Mount(r gin.IRouter, middleware ...gin.HandlerFunc) (err error) {
 // BasePath returns the path under which the API is mounted, such as /shop/v1, or "" before Mount.
 func (a *API) BasePath() string { return a.basePath }
 
-// checkRoutes returns an error if one of the routes, mounted under prefix, conflicts with a
-// route of the host.
-func checkRoutes(host gin.RoutesInfo, prefix string, routes []route) error {
-	for _, existing := range host {
-		for _, added := range routes {
-			full := path.Join(prefix, added.path)
-			if existing.Method == added.method && conflicting(existing.Path, full) {
-				return fmt.Errorf("rest: mount the API: %s %s conflicts with %s of the host", added.method, full, existing.Path)
-			}
-		}
-	}
-	return nil
-}
-
-// conflicting reports whether Gin panics if both paths are added for one method: they are
-// equal, or the first segments that differ are two parameters or include a catch-all.
-func conflicting(a, b string) bool {
-	left, right := strings.Split(a, "/"), strings.Split(b, "/")
-	for i := range min(len(left), len(right)) {
-		if l, r := left[i], right[i]; l != r {
-			return strings.HasPrefix(l, "*") || strings.HasPrefix(r, "*") || strings.HasPrefix(l, ":") && strings.HasPrefix(r, ":")
-		}
-	}
-	return len(left) == len(right)
-}
-
-// getPetPath is the path of getPet, the deprecated operation.
-const getPetPath = "/pets/:petId"
-
 var (
 	deprecation = []string{fmt.Sprintf("@%d", domain.GetPetDeprecation.Unix())}
 	sunset      = []string{domain.GetPetSunset.Format(http.TimeFormat)}
 	successor   = []string{`<../pets>; rel="successor-version"`}
 )
 
-// setDeprecationHeaders sets the headers of every response of getPet's route: Deprecation
-// (RFC 9745), Sunset (RFC 8594) and Link to the successor.
-func setDeprecationHeaders(c *gin.Context) {
+// deprecate sets the headers of every response of getPet: Deprecation (RFC 9745), Sunset (RFC 8594) and
+// Link to the successor.
+func deprecate(c *gin.Context) {
+	stateOf(c).deprecated = true
 	header := c.Writer.Header()
 	header["Deprecation"], header["Sunset"], header["Link"] = deprecation, sunset, successor
-}
-
-// MarkDeprecated sets the headers of getPet's route if the path of a request is that of getPet.
-// The routes of the API set them themselves, but Gin handles a method that a path does not have
-// with the NoMethod handlers of the engine, which need this handler first:
-//
-//	engine.NoMethod(api.MarkDeprecated, rest.MethodNotAllowed)
-func (a *API) MarkDeprecated(c *gin.Context) {
-	template, u := path.Join(a.basePath, getPetPath), c.Request.URL
-	if matchesTemplate(template, u.Path) || matchesTemplate(template, u.EscapedPath()) {
-		setDeprecationHeaders(c)
-	}
-}
-
-// matchesTemplate reports whether a path matches the template of a route in Gin's syntax.
-func matchesTemplate(template, path string) bool {
-	return slices.EqualFunc(strings.Split(template, "/"), strings.Split(path, "/"), func(want, got string) bool {
-		literal, _, parameter := strings.Cut(want, ":")
-		if parameter {
-			return strings.HasPrefix(got, literal) && len(got) > len(literal)
-		}
-		return got == literal
-	})
-}
-
-// rejectAfterSunset ends a request with an errGone from the sunset on.
-func (a *API) rejectAfterSunset(c *gin.Context) {
-	if a.now().Before(domain.GetPetSunset) {
-		return
-	}
-	a.Fail(c, &domain.Error{
-		Kind: errGone, Code: codeOperationRemoved,
-		Message: "this operation was removed on " + domain.GetPetSunset.Format(time.DateOnly) + ": list the pets with limit=1 and after one below the id",
-	})
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -27,14 +26,10 @@ func NewEngine(api *rest.API, health *Health, trustedProxies []string) (*gin.Eng
 	// After Mount, whose routes have the middleware already.
 	engine.Use(api.Middleware()...)
 	engine.NoRoute(rest.NotFound)
-	engine.NoMethod(api.MarkDeprecated, rest.MethodNotAllowed)
-	for path, handler := range map[string]gin.HandlerFunc{"/livez": api.HealthHandler(livez), "/readyz": api.HealthHandler(health.readyz)} {
-		methods := []string{http.MethodGet, http.MethodHead}
-		engine.Match(methods, path, handler)
-		engine.OPTIONS(path, func(c *gin.Context) {
-			c.Header("Allow", strings.Join(append(methods, http.MethodOptions), ", "))
-			c.Status(http.StatusNoContent)
-		})
+	engine.NoMethod(rest.MethodNotAllowed)
+	for path, check := range map[string]func(*gin.Context) error{"/livez": livez, "/readyz": health.readyz} {
+		engine.Match([]string{http.MethodGet, http.MethodHead}, path, api.HealthHandler(check))
+		engine.OPTIONS(path, rest.ServeOptions(http.MethodGet, http.MethodHead))
 	}
 	return engine, nil
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"sync/atomic"
 
@@ -19,25 +20,16 @@ type StartupHandler struct{ handler atomic.Pointer[http.Handler] }
 // options of the API that apply to rejected requests: Logger, RequestTimeout and AllowedOrigins.
 func NewStartupHandler(trustedProxies []string, o rest.Options) (*StartupHandler, error) {
 	starting := unavailable("the service is starting, try again")
-	api, err := rest.New(rest.Options{
-		Pets: struct{ rest.Pets }{}, Orders: struct{ rest.Orders }{}, Keys: struct{ rest.Keys }{}, // never called
-		Logger: o.Logger, RequestTimeout: o.RequestTimeout, AllowedOrigins: o.AllowedOrigins,
-	})
+	api, err := rest.New(rest.Options{Unavailable: starting, Logger: o.Logger, RequestTimeout: o.RequestTimeout, AllowedOrigins: o.AllowedOrigins})
 	if err != nil {
 		return nil, err
 	}
-	engine := gin.New()
-	engine.RedirectTrailingSlash = false
-	if err := engine.SetTrustedProxies(trustedProxies); err != nil {
+	engine, err := NewEngine(api, NewHealth(func(context.Context) error { return starting }), trustedProxies)
+	if err != nil {
 		return nil, err
 	}
-	reject := func(c *gin.Context) { api.Fail(c, starting) }
-	if err := api.Mount(engine.Group("/v1"), reject); err != nil {
-		return nil, err
-	}
-	engine.Use(api.Middleware()...) // after Mount, as in NewEngine
-	engine.Match([]string{http.MethodGet, http.MethodHead}, "/livez", api.HealthHandler(livez))
-	engine.NoRoute(api.MarkDeprecated, reject)
+	engine.HandleMethodNotAllowed = false
+	engine.NoRoute(func(c *gin.Context) { api.Fail(c, starting) })
 	s := &StartupHandler{}
 	s.SetHandler(engine)
 	return s, nil

@@ -17,6 +17,7 @@ import (
 	"github.com/gin-gonic/gin"
 	swaggerfiles "github.com/swaggo/files/v2"
 
+	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/docs"
 )
 
@@ -109,8 +110,5 @@ func redirect(r gin.IRouter, path, location string) {
 // handle mounts a handler for GET and HEAD, and one for OPTIONS.
 func handle(r gin.IRouter, path string, handler gin.HandlerFunc) {
 	r.Match([]string{http.MethodGet, http.MethodHead}, path, handler)
-	r.OPTIONS(path, func(c *gin.Context) {
-		c.Header("Allow", "GET, HEAD, OPTIONS")
-		c.Status(http.StatusNoContent)
-	})
+	r.OPTIONS(path, rest.ServeOptions(http.MethodGet, http.MethodHead))
 }
