@@ -12,8 +12,8 @@ import (
 
 	"example.com/petstore"
 	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/enginetest"
-	"example.com/petstore/repository/storetest"
 )
 
 func TestKeyUsesAreStoredOnClose(t *testing.T) {
@@ -23,7 +23,7 @@ func TestKeyUsesAreStoredOnClose(t *testing.T) {
 	if got := status(t, mounted(t, first), "/pets", newKey(t, first)); got != http.StatusOK {
 		t.Errorf("got status %d, want 200", got)
 	}
-	storetest.Check(t, first.Close())
+	testkit.Check(t, first.Close())
 	keys, err := newService(t, store, petstore.Options{}).Keys().List(t.Context())
 	if err != nil || keys[0].LastUsedAt == nil {
 		t.Errorf("got keys %+v and error %v, want the last use of one", keys, err)
@@ -53,7 +53,7 @@ func TestFirstFailedWriteOfKeyUsesIsLogged(t *testing.T) {
 		database.Exec(t, "ALTER TABLE removed RENAME TO api_keys")
 		time.Sleep(5 * time.Second)
 		status(t, engine, "/pets", second)
-		storetest.Check(t, service.Store().Close())
+		testkit.Check(t, service.Store().Close())
 		_ = service.Close()
 		want(2)
 	})

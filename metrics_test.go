@@ -12,13 +12,13 @@ import (
 
 	"example.com/petstore"
 	rest "example.com/petstore/delivery/http"
-	"example.com/petstore/repository/storetest"
+	"example.com/petstore/internal/test/testkit"
 )
 
 func metricNames(t *testing.T, registry *prometheus.Registry) map[string]bool {
 	t.Helper()
 	families, err := registry.Gather()
-	storetest.Check(t, err)
+	testkit.Check(t, err)
 	names := map[string]bool{}
 	for _, family := range families {
 		names[family.GetName()] = true
@@ -50,9 +50,9 @@ func TestServicesAreIndependentAndTheirMetricsRegisteredUntilClose(t *testing.T)
 	if _, err := petstore.New(t.Context(), newEngine(t), other); err == nil || !strings.Contains(err.Error(), "another registry") {
 		t.Errorf("a second service: got error %v, want the remedy", err)
 	}
-	storetest.Check(t, first.Store().Close())
+	testkit.Check(t, first.Store().Close())
 	want(map[string]bool{expiration: false, waiting: true})
-	storetest.Check(t, first.Close())
+	testkit.Check(t, first.Close())
 	if names := metricNames(t, registry); len(names) != 0 {
 		t.Errorf("after Close: got the metrics %v, want none", names)
 	}
@@ -63,7 +63,7 @@ func TestServicesAreIndependentAndTheirMetricsRegisteredUntilClose(t *testing.T)
 	want(map[string]bool{waiting: true}) // of the second service, after a second Close of the first
 
 	engine := gin.New()
-	storetest.Check(t, errors.Join(second.Mount(engine.Group("/a")), third.Mount(engine.Group("/b"))))
+	testkit.Check(t, errors.Join(second.Mount(engine.Group("/a")), third.Mount(engine.Group("/b"))))
 	for path, want := range map[string][]int{"/a/pets": {200, 401}, "/b/pets": {401, 200}} {
 		got := []int{status(t, engine, path, newKey(t, second)), status(t, engine, path, newKey(t, third))}
 		if !slices.Equal(got, want) {

@@ -17,10 +17,10 @@ import (
 	"example.com/petstore"
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/docs"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
-	"example.com/petstore/repository/storetest"
 )
 
 func TestMain(m *testing.M) {
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 func newService(t *testing.T, e engine.Engine, o petstore.Options) *petstore.Service {
 	t.Helper()
 	service, err := petstore.New(t.Context(), e, o)
-	storetest.Check(t, err)
+	testkit.Check(t, err)
 	t.Cleanup(func() {
 		if err := service.Close(); err != nil { // nil if the test has closed it
 			t.Error(err)
@@ -49,7 +49,7 @@ func newEngine(t *testing.T) engine.Engine {
 func mounted(t *testing.T, service *petstore.Service) *gin.Engine {
 	t.Helper()
 	engine := gin.New()
-	storetest.Check(t, service.Mount(engine))
+	testkit.Check(t, service.Mount(engine))
 	return engine
 }
 
@@ -66,7 +66,7 @@ func status(t *testing.T, engine http.Handler, path, token string) int {
 func newKey(t *testing.T, service *petstore.Service) string {
 	t.Helper()
 	key, err := service.Keys().Create(t.Context(), "test", 0)
-	storetest.Check(t, err)
+	testkit.Check(t, err)
 	return key
 }
 
@@ -94,7 +94,7 @@ func TestDocumentHasChangesIfTheyAreRecorded(t *testing.T) {
 	t.Parallel()
 	for _, recorded := range []bool{true, false} {
 		_, document, err := docs.Document(newService(t, newEngine(t), petstore.Options{RecordChanges: recorded}).Document(), "v1")
-		storetest.Check(t, err)
+		testkit.Check(t, err)
 		if got := strings.Contains(string(document), "listChanges\""); got != recorded {
 			t.Errorf("recorded %t: the document has listChanges: %t", recorded, got)
 		}
@@ -107,7 +107,7 @@ func TestDocumentHasNoAPIKeysOfPetstoreIfTheHostAuthenticates(t *testing.T) {
 		Authenticate: func(*gin.Context) (string, error) { return "ann", nil },
 	}})
 	_, document, err := docs.Document(service.Document(), "v1")
-	storetest.Check(t, err)
+	testkit.Check(t, err)
 	for text, want := range map[string]bool{"petstore keys": false, "issued your API key": false, `"scheme": "bearer"`: true} {
 		if strings.Contains(string(document), text) != want {
 			t.Errorf("the document has %s: got %t, want %t", text, !want, want)
@@ -120,7 +120,7 @@ func TestEndOfContextInterruptsNewOnly(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	store := newEngine(t)
 	service, err := petstore.New(ctx, store, petstore.Options{})
-	storetest.Check(t, err)
+	testkit.Check(t, err)
 	cancel()
 	newKey(t, service)
 	if err := service.Close(); err != nil {

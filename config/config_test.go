@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.yaml.in/yaml/v3"
+
+	"example.com/petstore/internal/test/testkit"
 )
 
 func TestExampleFileDescribesEverySettingInOrder(t *testing.T) {
@@ -89,9 +91,4 @@ func write(t *testing.T, path, text string) string {
 	return path
 }
 
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = testkit.Check

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"example.com/petstore/docs"
+	"example.com/petstore/internal/test/testkit"
 )
 
 func TestDocumentWithoutOptionsIsCommittedOneForThisServer(t *testing.T) {
@@ -179,9 +180,4 @@ func TestDocumentHasEveryResponseOfTheContract(t *testing.T) {
 	}
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = testkit.Check

@@ -43,15 +43,16 @@ var imports = map[string][]string{
 		"repository/sqlite/internal/schema",
 	},
 	"repository/sqlite/internal/sqlitetest": {
-		"domain", "repository", "repository/engine", "repository/sqlite", "repository/storetest",
-		"repository/sqlite/backup",
+		"domain", "internal/test/testkit", "repository", "repository/engine", "repository/sqlite", "repository/sqlite/backup",
+		"repository/storetest",
 	},
 	"repository/postgres":              {"repository/engine", "repository/schemaversion"},
 	"repository/schemaversion":         {},
 	"repository/storecopy":             {"repository/engine"},
 	"repository/postgres/postgrestest": {},
 	"repository/enginetest":            {"repository/engine", "repository/sqlite", "repository/postgres", "repository/postgres/postgrestest"},
-	"repository/storetest":             {"domain", "domain/apikey", "domain/port"},
+	"repository/storetest":             {"domain", "domain/apikey", "domain/port", "internal/test/testkit"},
+	"internal/test/testkit":            {},
 	"delivery/internal/binding":        {"domain"},
 	"delivery/internal/record":         {"delivery/internal/binding", "domain"},
 	"delivery/http":                    {"delivery/internal/binding", "delivery/internal/record", "domain", "domain/apikey"},
@@ -97,7 +98,7 @@ func TestImportsFollowTheLayers(t *testing.T) {
 // ofTests matches packages for tests, driver the database drivers, and engine the packages that may import one, so that an
 // embedder links only the engines that it imports. cmd/bench imports drivers for its reference servers.
 var (
-	ofTests = regexp.MustCompile(`^repository/(sqlite/internal/sqlitetest|postgres/postgrestest|enginetest)$`)
+	ofTests = regexp.MustCompile(`(^internal/test/|^repository/.*test$)`)
 	driver  = regexp.MustCompile(`^(gorm\.io/driver/|.*sqlite|.*/pgx|.*lib/pq)`)
 	engine  = regexp.MustCompile(`^repository/(sqlite|postgres)(/|$)`)
 )
@@ -113,7 +114,7 @@ func checkImports(t *testing.T, name string, paths []string) {
 		switch {
 		case isOurs && allowed != nil && !slices.Contains(allowed, inModule):
 			t.Errorf("%s imports %s, want only %v", name, inModule, allowed)
-		case ofTests.MatchString(inModule) && name != "repository/enginetest":
+		case ofTests.MatchString(inModule) && !ofTests.MatchString(name):
 			t.Errorf("%s imports %s, which is for tests", name, inModule)
 		case !isOurs && strings.HasPrefix(name, "domain") && strings.Contains(path, "."):
 			t.Errorf("%s imports %s, which is not in the standard library", name, path)

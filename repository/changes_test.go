@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/storetest"
 )
 
 // TestFailedRemovalKeepsAllChanges fails the second statement of a removal.
@@ -30,5 +30,5 @@ func TestFailedRemovalKeepsAllChanges(t *testing.T) {
 		t.Error("the removal did not fail")
 	}
 	after, err := s.Changes().Recording(t.Context())
-	storetest.Equal(t, "Recording", before, after, err)
+	testkit.Equal(t, "Recording", before, after, err)
 }

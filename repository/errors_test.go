@@ -18,11 +18,11 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/groupcommit"
 	"example.com/petstore/repository/sqlite"
-	"example.com/petstore/repository/storetest"
 )
 
 func TestFullDiskIsObservedForEachCaller(t *testing.T) {
@@ -35,7 +35,7 @@ func TestFullDiskIsObservedForEachCaller(t *testing.T) {
 	results := []<-chan error{begin(t.Context(), s, tooLong), begin(t.Context(), s, tooLong), begin(t.Context(), s, tooLong)}
 	release()
 	for _, result := range results {
-		storetest.WantError(t, "InTx", <-result, domain.ErrUnavailable)
+		testkit.WantError(t, "InTx", <-result, domain.ErrUnavailable)
 	}
 	check(t, s.Ping(t.Context())) // reads nothing that needs space
 	wantFailures(engine.FailureFull, engine.FailureFull, engine.FailureFull)
@@ -64,7 +64,7 @@ func TestStoreThatCannotBeUsedIsObserved(t *testing.T) {
 			s, wantFailures := openCounting(t, sqlite.New(path))
 			test.prepare(t, s, path)
 			for _, name := range test.calls {
-				storetest.WantError(t, name, calls[name](t.Context(), s), domain.ErrUnavailable)
+				testkit.WantError(t, name, calls[name](t.Context(), s), domain.ErrUnavailable)
 				wantFailures(want)
 			}
 		})
@@ -84,7 +84,7 @@ func TestDeadlineIsObservedAndCancellationIsNot(t *testing.T) {
 	cancel()
 	for name, call := range calls {
 		for ctx, want := range map[context.Context][]engine.Failure{expired: {engine.FailureTimeout}, canceled: nil} {
-			storetest.WantError(t, name, call(ctx, s), domain.ErrUnavailable, ctx.Err())
+			testkit.WantError(t, name, call(ctx, s), domain.ErrUnavailable, ctx.Err())
 			wantFailures(want...)
 		}
 	}
@@ -100,7 +100,7 @@ func TestRolledBackTransactionIsObservedByItsCause(t *testing.T) {
 		err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 			return errors.Join(cause, repository.ExecIn(ctx, r, "ROLLBACK"))
 		})
-		storetest.WantError(t, "InTx", err, domain.ErrUnavailable, groupcommit.ErrRolledBack)
+		testkit.WantError(t, "InTx", err, domain.ErrUnavailable, groupcommit.ErrRolledBack)
 		if errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("got %v, want not found only as text", err)
 		}
@@ -124,7 +124,7 @@ func TestEveryErrorHasAListedFailure(t *testing.T) {
 		groupcommit.ErrQueueFull:                                              engine.FailureQueueFull,
 		groupcommit.ErrClosed:                                                 engine.FailureClosed,
 	} {
-		storetest.Equal(t, err.Error(), want, s.FailureOf(domain.Unavailable(err)))
-		storetest.Equal(t, "whether it is listed", true, slices.Contains(engine.Failures(), want))
+		testkit.Equal(t, err.Error(), want, s.FailureOf(domain.Unavailable(err)))
+		testkit.Equal(t, "whether it is listed", true, slices.Contains(engine.Failures(), want))
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/storetest"
 )
 
 // creatingKey returns a function that creates the first key, and its hash.
@@ -29,7 +29,7 @@ var renaming = executing("UPDATE api_keys SET name = 'till 2'")
 func wantKeyName(t *testing.T, s *repository.Store, hash apikey.Hash, want string) apikey.Key {
 	t.Helper()
 	key, err := s.Keys().FindByHash(t.Context(), hash)
-	storetest.Equal(t, "the name of the key", want, key.Name, err)
+	testkit.Equal(t, "the name of the key", want, key.Name, err)
 	return key
 }
 
@@ -53,7 +53,7 @@ func TestCachedKeyIsUsedUntilAKeyChanges(t *testing.T) {
 		_, err := r.Keys.Revoke(ctx, 1, at)
 		return err
 	})
-	storetest.Equal(t, "whether the key is usable", false, wantKeyName(t, s, hash, "till 2").Usable(at))
+	testkit.Equal(t, "whether the key is usable", false, wantKeyName(t, s, hash, "till 2").Usable(at))
 }
 
 // A key that another process creates can be used immediately.
@@ -63,7 +63,7 @@ func TestUnknownKeyIsNotCached(t *testing.T) {
 	s, other := open(t, checking(e, unchanged), repository.Options{}), open(t, e, repository.Options{})
 	create, hash := creatingKey(t)
 	_, err := s.Keys().FindByHash(t.Context(), hash)
-	storetest.WantError(t, "FindByHash", err, domain.ErrUnauthenticated)
+	testkit.WantError(t, "FindByHash", err, domain.ErrUnauthenticated)
 	inTx(t, other, create)
 	wantKeyName(t, s, hash, "till 1")
 }

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const maxOpenConns = 4
 
 var (
-	check     = storetest.Check
+	check     = testkit.Check
 	adding    = storetest.Adding
 	wantNames = storetest.WantNames
 )
@@ -88,7 +89,7 @@ func openCounting(t *testing.T, e engine.Engine) (_ *repository.Store, wantFailu
 		t.Helper()
 		mu.Lock()
 		defer mu.Unlock()
-		storetest.Equal(t, "the failures", want, failures)
+		testkit.Equal(t, "the failures", want, failures)
 		failures = nil
 	}
 }
@@ -110,7 +111,7 @@ func inTx(t *testing.T, s *repository.Store, fn txFunc) {
 // block keeps the store from running transactions until release is called.
 func block(t *testing.T, s *repository.Store) (release func()) {
 	t.Helper()
-	return storetest.Block(t, func(wait func()) error {
+	return testkit.Block(t, func(wait func()) error {
 		return s.InTx(context.WithoutCancel(t.Context()), func(context.Context, port.Repositories) error { wait(); return nil })
 	})
 }
@@ -133,14 +134,14 @@ func TestOpenRejectsUnfinishedCopy(t *testing.T) {
 	store := open(t, e, repository.Options{})
 	inTx(t, store, executing("INSERT INTO unfinished_copy (source) VALUES ('other.db')"))
 	_, err := repository.Open(t.Context(), e, repository.Options{})
-	storetest.WantMessage(t, "Open", err, "open the store "+e.String()+": it is an unfinished copy of other.db: ")
+	testkit.WantMessage(t, "Open", err, "open the store "+e.String()+": it is an unfinished copy of other.db: ")
 }
 
 func TestOpenRejectsMaxStalenessOfMoreThanFiveSeconds(t *testing.T) {
 	t.Parallel()
 	open(t, newEngine(t), repository.Options{MaxStaleness: 5 * time.Second})
 	_, err := repository.Open(t.Context(), newEngine(t), repository.Options{MaxStaleness: 5*time.Second + 1})
-	storetest.WantMessage(t, "Open", err, ": the option MaxStaleness is 5.000000001s: use 0s to 5s")
+	testkit.WantMessage(t, "Open", err, ": the option MaxStaleness is 5.000000001s: use 0s to 5s")
 }
 
 func TestOpenReturnsTheEndOfItsContext(t *testing.T) {
@@ -148,5 +149,5 @@ func TestOpenReturnsTheEndOfItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	e := wrapped{newEngine(t), func(d engine.Database) engine.Database { cancel(); return d }}
 	_, err := repository.Open(ctx, e, repository.Options{})
-	storetest.WantError(t, "Open", err, context.Canceled)
+	testkit.WantError(t, "Open", err, context.Canceled)
 }

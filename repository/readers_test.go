@@ -7,8 +7,8 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/storetest"
 )
 
 // calls are a call of each kind.
@@ -57,7 +57,7 @@ func TestEveryReadReleasesItsConnection(t *testing.T) {
 		for name, call := range calls {
 			err := call(t.Context(), store)
 			released(name, err)
-			storetest.WantError(t, name, err, want...)
+			testkit.WantError(t, name, err, want...)
 		}
 	}
 	callAll() // without records

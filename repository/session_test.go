@@ -14,9 +14,9 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/storetest"
 )
 
 // addingMany returns a function that adds n pets.
@@ -41,14 +41,14 @@ func TestDeadlineOfEachIsObservedAndErrorsOfCallersAreNot(t *testing.T) {
 		<-soon.Done()
 		return nil
 	})
-	storetest.WantError(t, "the error", err, domain.ErrUnavailable, context.DeadlineExceeded)
+	testkit.WantError(t, "the error", err, domain.ErrUnavailable, context.DeadlineExceeded)
 	wantFailures(engine.FailureTimeout)
 	failure := errors.New("failure")
-	storetest.WantError(t, "Each", store.Pets().Each(t.Context(), "", func(domain.Pet) error { return failure }), failure)
+	testkit.WantError(t, "Each", store.Pets().Each(t.Context(), "", func(domain.Pet) error { return failure }), failure)
 	_, err = store.Pets().Get(t.Context(), 4711)
-	storetest.WantError(t, "Get", err, domain.ErrNotFound)
+	testkit.WantError(t, "Get", err, domain.ErrNotFound)
 	err = store.InTx(t.Context(), func(context.Context, port.Repositories) error { return domain.PetNotAvailable(1) })
-	storetest.WantError(t, "InTx", err, domain.ErrConflict)
+	testkit.WantError(t, "InTx", err, domain.ErrConflict)
 	wantFailures()
 }
 
@@ -96,9 +96,9 @@ func TestEachStatementHasASpan(t *testing.T) {
 			if strings.Contains(statement, secret) || span.Status.Code != test.code {
 				t.Errorf("%s: got the statement %q and the status %v, want no value and %v", test.name, statement, span.Status, test.code)
 			}
-			storetest.Equal(t, test.name+": the parent of the span", request.SpanContext().SpanID(), span.Parent.SpanID())
+			testkit.Equal(t, test.name+": the parent of the span", request.SpanContext().SpanID(), span.Parent.SpanID())
 		}
-		storetest.Equal(t, test.name+": the spans", test.want, operations)
+		testkit.Equal(t, test.name+": the spans", test.want, operations)
 		request.End()
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/groupcommit"
@@ -30,7 +31,7 @@ func TestTransactionThatDidNotEndItselfIsUnavailable(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	canceled := begin(ctx, s, adding("canceled"))
 	cancel()
-	storetest.WantError(t, "canceled", <-canceled, domain.ErrUnavailable, context.Canceled)
+	testkit.WantError(t, "canceled", <-canceled, domain.ErrUnavailable, context.Canceled)
 	release()
 	// The violation of a deferred foreign key makes the commit fail.
 	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
@@ -40,7 +41,7 @@ func TestTransactionThatDidNotEndItselfIsUnavailable(t *testing.T) {
 		_, err := r.Orders.Create(ctx, 4711, time.UnixMilli(0))
 		return err
 	})
-	storetest.WantError(t, "failed commit", err, domain.ErrUnavailable)
+	testkit.WantError(t, "failed commit", err, domain.ErrUnavailable)
 	if errors.Is(err, domain.ErrNotFound) || errors.Is(err, domain.ErrConflict) {
 		t.Errorf("failed commit: got %v, want that it is not of another kind", err)
 	}
@@ -48,7 +49,7 @@ func TestTransactionThatDidNotEndItselfIsUnavailable(t *testing.T) {
 	inTx(t, s, adding("next"))
 	wantNames(t, s, "next")
 	check(t, s.Close())
-	storetest.WantError(t, "closed", s.InTx(t.Context(), adding("too late")), domain.ErrUnavailable, groupcommit.ErrClosed)
+	testkit.WantError(t, "closed", s.InTx(t.Context(), adding("too late")), domain.ErrUnavailable, groupcommit.ErrClosed)
 }
 
 func TestCommitIsObserved(t *testing.T) {
@@ -61,7 +62,7 @@ func TestCommitIsObserved(t *testing.T) {
 		sizes = append(sizes, batch)
 	}})
 	inTx(t, s, adding("Rex"))
-	storetest.Equal(t, "the batches", []int{1}, sizes)
+	testkit.Equal(t, "the batches", []int{1}, sizes)
 }
 
 // Close may be called again, as open does.
@@ -85,7 +86,7 @@ func TestVersionsIncreaseWithChanges(t *testing.T) {
 		added, changed, _ := s.Versions(t.Context())
 		inTx(t, s, fn)
 		addedAfter, changedAfter, _ := s.Versions(t.Context())
-		storetest.Equal(t, name, [2]bool{wantAdded, wantChanged}, [2]bool{addedAfter > added, changedAfter > changed})
+		testkit.Equal(t, name, [2]bool{wantAdded, wantChanged}, [2]bool{addedAfter > added, changedAfter > changed})
 	}
 	check("a new pet", adding("a"), true, false)
 	check("new pets", func(ctx context.Context, r port.Repositories) error {
@@ -113,7 +114,7 @@ func TestCommitsOfOtherStoresIncreaseVersions(t *testing.T) {
 	stores := [2]*repository.Store{open(t, e, repository.Options{}), open(t, e, repository.Options{})}
 	added, changed, _ := stores[0].Versions(t.Context())
 	inTx(t, stores[1], adding("Rex"))
-	storetest.WaitUntil(t, "both numbers have increased", func() bool {
+	testkit.WaitUntil(t, "both numbers have increased", func() bool {
 		a, c, _ := stores[0].Versions(t.Context())
 		return a > added && c > changed
 	})
@@ -131,8 +132,8 @@ func TestVersionsAreCheckedUnlessTheyMayBeStale(t *testing.T) {
 			_, _, err := s.Versions(t.Context())
 			check(t, err)
 		}
-		storetest.Equal(t, "MaxStaleness", maxStaleness, s.MaxStaleness())
-		storetest.Equal(t, fmt.Sprint("the checks with the maximum staleness ", maxStaleness), want, polls.Load())
+		testkit.Equal(t, "MaxStaleness", maxStaleness, s.MaxStaleness())
+		testkit.Equal(t, fmt.Sprint("the checks with the maximum staleness ", maxStaleness), want, polls.Load())
 	}
 }
 
@@ -140,10 +141,10 @@ func TestVersionsAreUnavailableWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	s, wantFailures := openCounting(t, checking(newEngine(t), failed))
 	_, _, err := s.Versions(t.Context())
-	storetest.WantError(t, "Versions", err, domain.ErrUnavailable)
+	testkit.WantError(t, "Versions", err, domain.ErrUnavailable)
 	wantFailures(engine.FailureOther)
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, _, err = s.Versions(canceled)
-	storetest.WantError(t, "Versions of a canceled request", err, domain.ErrUnavailable)
+	testkit.WantError(t, "Versions of a canceled request", err, domain.ErrUnavailable)
 }

@@ -13,9 +13,9 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/enginetest"
-	"example.com/petstore/repository/storetest"
 	"example.com/petstore/usecase"
 )
 
@@ -111,4 +111,4 @@ func must[T any](t *testing.T) func(value T, err error) T {
 	}
 }
 
-var check = storetest.Check
+var check = testkit.Check

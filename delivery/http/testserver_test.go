@@ -27,9 +27,9 @@ import (
 	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/enginetest"
-	"example.com/petstore/repository/storetest"
 	"example.com/petstore/usecase"
 )
 
@@ -144,7 +144,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(enginetest.WithDatabases(m))
 }
 
-var check = storetest.Check
+var check = testkit.Check
 
 // noon is the initial time of every test's clock.
 var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)

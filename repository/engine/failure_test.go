@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/storetest"
 )
 
 func TestEveryFailureHasAReason(t *testing.T) {
@@ -19,5 +19,5 @@ func TestEveryFailureHasAReason(t *testing.T) {
 			t.Errorf("%q has no reason", failure)
 		}
 	}
-	storetest.Equal(t, "the reason of no failure", "", engine.Failure("").Reason())
+	testkit.Equal(t, "the reason of no failure", "", engine.Failure("").Reason())
 }

@@ -10,9 +10,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/freshness"
-	"example.com/petstore/repository/storetest"
 )
 
 var errFailed = errors.New("failure")
@@ -63,12 +63,12 @@ func TestNumbersOfAPolledDatabaseIncreaseWithEachLoadDuringACommit(t *testing.T)
 			v, _ := newVersions(t, database{interval: interval})
 			err := v.Commit(changes, func() error {
 				for range 2 {
-					storetest.Equal(t, fmt.Sprintf("increases during a commit of %+v", changes), want, increases(v, func() {}))
+					testkit.Equal(t, fmt.Sprintf("increases during a commit of %+v", changes), want, increases(v, func() {}))
 				}
 				return errFailed
 			})
-			storetest.WantError(t, "the error", err, errFailed)
-			storetest.Equal(t, fmt.Sprintf("increases after a commit of %+v", changes), engine.Changes{}, increases(v, func() {}))
+			testkit.WantError(t, "the error", err, errFailed)
+			testkit.Equal(t, fmt.Sprintf("increases after a commit of %+v", changes), engine.Changes{}, increases(v, func() {}))
 		}
 	}
 }
@@ -77,7 +77,7 @@ func TestChangesOfOthersIncreaseTheNumbers(t *testing.T) {
 	t.Parallel()
 	for _, want := range allChanges {
 		v, _ := newVersions(t, database{changes: want})
-		storetest.Equal(t, "increases by Refresh", want, increases(v, func() { storetest.Check(t, v.Refresh(t.Context(), 0)) }))
+		testkit.Equal(t, "increases by Refresh", want, increases(v, func() { testkit.Check(t, v.Refresh(t.Context(), 0)) }))
 	}
 }
 
@@ -87,8 +87,8 @@ func TestPollsAreRepeatedAfterTheIntervalOfTheEngine(t *testing.T) {
 		v, d := newVersions(t, database{interval: 45 * time.Millisecond})
 		want := func(name string, want int) {
 			t.Helper()
-			storetest.Check(t, v.Refresh(t.Context(), time.Hour))
-			storetest.Equal(t, "the polls "+name, want, d.polls)
+			testkit.Check(t, v.Refresh(t.Context(), time.Hour))
+			testkit.Equal(t, "the polls "+name, want, d.polls)
 		}
 		want("at first", 1)
 		time.Sleep(44 * time.Millisecond) // of the clock of the test
@@ -96,7 +96,7 @@ func TestPollsAreRepeatedAfterTheIntervalOfTheEngine(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		want("45 ms later", 2)
 		want("again", 2)
-		storetest.Equal(t, "MaxAge", 90*time.Millisecond, v.MaxAge(0))
+		testkit.Equal(t, "MaxAge", 90*time.Millisecond, v.MaxAge(0))
 	})
 }
 
@@ -116,7 +116,7 @@ func TestQueryThatBeganWithinMaxAgeCounts(t *testing.T) {
 		{time.Hour, errFailed, 3, nil}, // one has succeeded before
 	} {
 		d.err = step.err
-		storetest.WantError(t, fmt.Sprint("step ", i), v.Refresh(t.Context(), step.maxAge), step.want)
-		storetest.Equal(t, fmt.Sprintf("the queries after step %d", i), step.wantPolls, d.polls)
+		testkit.WantError(t, fmt.Sprint("step ", i), v.Refresh(t.Context(), step.maxAge), step.want)
+		testkit.Equal(t, fmt.Sprintf("the queries after step %d", i), step.wantPolls, d.polls)
 	}
 }

@@ -12,8 +12,8 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/groupcommit"
-	"example.com/petstore/repository/storetest"
 )
 
 // The batch runs again only for a function that failed after it changed something.
@@ -46,7 +46,7 @@ func TestFailedFunctionIsRolledBackAlone(t *testing.T) {
 			if results[0] != nil || results[1] != c.want || results[2] != nil { //nolint:errorlint // an Error would be one of the queue
 				t.Errorf("got %v, want %v of the second function", results, c.want)
 			}
-			storetest.Equal(t, "the runs of the function before it", c.wantRuns, runs)
+			testkit.Equal(t, "the runs of the function before it", c.wantRuns, runs)
 			q.wantNames(t, "first", "last")
 		})
 	}
@@ -76,8 +76,8 @@ func TestCreationsRunTogether(t *testing.T) {
 				failed++
 			}
 		}
-		storetest.Equal(t, "the creations that ran together", c.want, q.created)
-		storetest.Equal(t, "the errors", len(c.creations)-len(c.wantNames)+1, failed)
+		testkit.Equal(t, "the creations that ran together", c.want, q.created)
+		testkit.Equal(t, "the errors", len(c.creations)-len(c.wantNames)+1, failed)
 		q.wantNames(t, c.wantNames...)
 	}
 }
@@ -114,7 +114,7 @@ func TestConflictRepeatsTheBatchALimitedNumberOfTimes(t *testing.T) {
 			}
 			return err
 		})
-		storetest.Equal(t, fmt.Sprintf("the runs with %d conflicts", conflicts), wantRuns, runs)
+		testkit.Equal(t, fmt.Sprintf("the runs with %d conflicts", conflicts), wantRuns, runs)
 		if conflicts < wantRuns {
 			check(t, err)
 			q.wantNames(t, "Rex")

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/repository/storetest"
+	"example.com/petstore/internal/test/testkit"
 )
 
 func TestStartedFunctionIsNotCanceled(t *testing.T) {
@@ -49,7 +49,7 @@ func TestGoexitConcernsItsCallerAlone(t *testing.T) {
 				returned = append(returned, err)
 			}
 		}
-		storetest.Equal(t, name+": the results of the others", []error{nil, nil}, returned)
+		testkit.Equal(t, name+": the results of the others", []error{nil, nil}, returned)
 		q.wantNames(t, "a", "b")
 		check(t, q.Do(t.Context(), adding("next")))
 	}

@@ -11,10 +11,10 @@ import (
 
 	"go.uber.org/goleak"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/groupcommit"
 	"example.com/petstore/repository/sqlite"
-	"example.com/petstore/repository/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -115,16 +115,16 @@ func (q *testQueue) wantNames(t *testing.T, want ...string) {
 	var got string
 	row := q.database.Readers().QueryRowContext(t.Context(), "SELECT coalesce(group_concat(name ORDER BY rowid), '') FROM names")
 	check(t, row.Scan(&got))
-	storetest.Equal(t, "the names", strings.Join(want, ","), got)
+	testkit.Equal(t, "the names", strings.Join(want, ","), got)
 }
 
-var check = storetest.Check
+var check = testkit.Check
 
 // block keeps the queue busy until release is called, so that the functions that are queued
 // meanwhile share the next commit.
 func (q *testQueue) block(t *testing.T) (release func()) {
 	t.Helper()
-	return storetest.Block(t, func(wait func()) error {
+	return testkit.Block(t, func(wait func()) error {
 		return q.Do(context.WithoutCancel(t.Context()), func(context.Context, names) error { wait(); return nil })
 	})
 }
@@ -189,11 +189,11 @@ func TestQueuedFunctionsShareACommit(t *testing.T) {
 	cancel()
 	wantQueueError(t, <-canceled, context.Canceled)
 	a, b := q.enqueue(t.Context(), adding("a")), q.enqueue(t.Context(), adding("b"))
-	storetest.Equal(t, "the waiting callers", 3, q.Waiting())
+	testkit.Equal(t, "the waiting callers", 3, q.Waiting())
 	release()
 	check(t, errors.Join(<-a, <-b))
-	storetest.Equal(t, "the waiting callers after the commit", 0, q.Waiting())
-	storetest.Equal(t, "the sizes of the batches, without the canceled function", []int{1, 2}, q.batches)
+	testkit.Equal(t, "the waiting callers after the commit", 0, q.Waiting())
+	testkit.Equal(t, "the sizes of the batches, without the canceled function", []int{1, 2}, q.batches)
 	check(t, q.Do(t.Context(), adding("c"))) // it does not wait until the batch is as large as the last one
 	q.wantNames(t, "a", "b", "c")
 }
@@ -204,7 +204,7 @@ func TestNestedDoIsRejected(t *testing.T) {
 	err := q.Do(t.Context(), func(ctx context.Context, n names) error {
 		return errors.Join(n.add(ctx, "rolled back"), q.Do(ctx, adding("nested")))
 	})
-	storetest.WantError(t, "the error", err, groupcommit.ErrNested)
+	testkit.WantError(t, "the error", err, groupcommit.ErrNested)
 	q.wantNames(t)
 }
 
@@ -214,7 +214,7 @@ func TestDoWithinATransactionOfAnotherQueueRuns(t *testing.T) {
 	q, other := openQueue(t), openQueue(t)
 	check(t, q.Do(t.Context(), func(ctx context.Context, n names) error {
 		return errors.Join(n.add(ctx, "outer"), other.Do(ctx, func(ctx context.Context, n names) error {
-			storetest.WantError(t, "the error", q.Do(ctx, doNothing), groupcommit.ErrNested)
+			testkit.WantError(t, "the error", q.Do(ctx, doNothing), groupcommit.ErrNested)
 			return n.add(ctx, "inner")
 		}))
 	}))
@@ -232,13 +232,13 @@ func TestFullQueueRejectsFunction(t *testing.T) {
 	for range groupcommit.QueueSize {
 		go func() { results <- q.Do(t.Context(), count) }()
 	}
-	storetest.WaitUntil(t, "the queue is full", func() bool { return q.Queued() == groupcommit.QueueSize })
+	testkit.WaitUntil(t, "the queue is full", func() bool { return q.Queued() == groupcommit.QueueSize })
 	wantQueueError(t, q.Do(t.Context(), count), groupcommit.ErrQueueFull)
 	release()
 	for range groupcommit.QueueSize {
 		check(t, <-results)
 	}
-	storetest.Equal(t, "the runs", int32(groupcommit.QueueSize), ran.Load())
+	testkit.Equal(t, "the runs", int32(groupcommit.QueueSize), ran.Load())
 }
 
 // A caller that waits for the lock of another process leaves when its deadline passes, and another leads.
@@ -269,7 +269,7 @@ func TestLeaderWhoseDeadlinePassesHandsOver(t *testing.T) {
 	wantQueueError(t, <-late, context.DeadlineExceeded)
 	check(t, errors.Join(<-older, <-newest))
 	q.wantNames(t, "newest,older")
-	storetest.Equal(t, "whether Begin had a deadline", []bool{true, false}, deadlines)
+	testkit.Equal(t, "whether Begin had a deadline", []bool{true, false}, deadlines)
 }
 
 func TestClosedQueueRejectsFunction(t *testing.T) {

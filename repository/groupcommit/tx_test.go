@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/storetest"
 )
 
 func TestCommitGetsTheMarkedChanges(t *testing.T) {
@@ -20,6 +20,6 @@ func TestCommitGetsTheMarkedChanges(t *testing.T) {
 			n.MarkDirty(1)
 			return nil
 		}))
-		storetest.Equal(t, "the changes of the last commit", want, q.committed[len(q.committed)-1])
+		testkit.Equal(t, "the changes of the last commit", want, q.committed[len(q.committed)-1])
 	}
 }

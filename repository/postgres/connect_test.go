@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/postgres/postgrestest"
-	"example.com/petstore/repository/storetest"
 )
 
 // PostgreSQL would take the bytes of a name for characters of the other encoding, and convert them.
@@ -23,7 +23,7 @@ func TestTextsAreUTF8WhateverTheSettingsOfTheDatabase(t *testing.T) {
 		execute(t, dsn, "ALTER DATABASE "+databaseOf(t, dsn)+" SET client_encoding = '"+encoding+"'")
 		check(t, open(t, dsn, repository.Options{}).InTx(t.Context(), adding(name)))
 		stored := queryTexts(t, postgrestest.With(dsn, "client_encoding", "UTF8"), "SELECT name FROM pets")
-		storetest.Equal(t, encoding+": names", []string{name}, stored)
+		testkit.Equal(t, encoding+": names", []string{name}, stored)
 	}
 }
 
@@ -56,7 +56,7 @@ func TestOpenRejectsConnectionPool(t *testing.T) {
 	check(t, err)
 	pooled := postgrestest.With(postgrestest.With(postgrestest.With(dsn, "host", host), "port", port), "sslmode", "disable")
 	wantOpenError(t, pooled, repository.Options{}, "name the server itself")
-	storetest.Equal(t, "the number of relations", 0, len(relations(t, dsn)))
+	testkit.Equal(t, "the number of relations", 0, len(relations(t, dsn)))
 }
 
 // changePID changes the message BackendKeyData of a server.

@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/postgres"
 	"example.com/petstore/repository/postgres/postgrestest"
-	"example.com/petstore/repository/storetest"
 )
 
 func TestOpenReportsErrorsWithRemedyAndWithoutSecrets(t *testing.T) {
@@ -76,6 +76,6 @@ func TestNameHasHostsAndDatabaseAlone(t *testing.T) {
 		"host=db1 dbname=pets application_name=http://shop":         "pets on db1:5432",
 		"postgres://db1/pets?application_name=http://shop":          "pets on db1:5432",
 	} {
-		storetest.Equal(t, "the name", want, postgres.New(dsn).String())
+		testkit.Equal(t, "the name", want, postgres.New(dsn).String())
 	}
 }

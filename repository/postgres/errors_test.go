@@ -13,10 +13,10 @@ import (
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres/postgrestest"
-	"example.com/petstore/repository/storetest"
 )
 
 // terminate closes the other connections to the database.
@@ -52,7 +52,7 @@ func TestStoppedOrDemotedServerIsUnavailable(t *testing.T) {
 	for _, readOnly := range []bool{true, false} {
 		check(t, own.Exec(t.Context(), fmt.Sprintf("ALTER SYSTEM SET default_transaction_read_only = %t", readOnly)))
 		check(t, own.Exec(t.Context(), "SELECT pg_reload_conf()"))
-		storetest.WaitUntil(t, "the setting applies", func() bool { return (store.InTx(t.Context(), adding("Rex")) != nil) == readOnly })
+		testkit.WaitUntil(t, "the setting applies", func() bool { return (store.InTx(t.Context(), adding("Rex")) != nil) == readOnly })
 		if readOnly {
 			wantUnavailable(t, "InTx", store.InTx(t.Context(), adding("Rex")))
 		}
@@ -144,7 +144,7 @@ func TestDeadlockedBatchRunsAgain(t *testing.T) {
 		runs++
 		return adding("Rex")(ctx, r)
 	}))
-	storetest.Equal(t, "the number of runs", 2, runs)
+	testkit.Equal(t, "the number of runs", 2, runs)
 	wantPets(t, store, 1)
 }
 
@@ -170,14 +170,14 @@ func TestCancelledRequestKeepsItsConnection(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		result := make(chan error, 1)
 		go func() { result <- read(ctx) }()
-		storetest.WaitUntil(t, "it waits for the lock", func() bool {
+		testkit.WaitUntil(t, "it waits for the lock", func() bool {
 			return len(queryTexts(t, dsn, "SELECT pid::text FROM "+ofStore+" AND wait_event_type = 'Lock'")) == 1
 		})
 		cancel()
 		unlock()
 		wantUnavailable(t, name+" that is cancelled", <-result)
 		check(t, read(t.Context()))
-		storetest.Equal(t, "the connections after "+name+" that is cancelled", before, connections())
+		testkit.Equal(t, "the connections after "+name+" that is cancelled", before, connections())
 	}
 }
 
@@ -202,7 +202,7 @@ func wantAllUnavailable(t *testing.T, s *repository.Store) {
 // wantUnavailable expects an ErrUnavailable whose cause, which is logged, has no user of the DSN.
 func wantUnavailable(t *testing.T, call string, err error) {
 	t.Helper()
-	storetest.WantError(t, call, err, domain.ErrUnavailable)
+	testkit.WantError(t, call, err, domain.ErrUnavailable)
 	if known, ok := errors.AsType[*domain.Error](err); ok && strings.Contains(known.Cause.Error(), "secret") {
 		t.Errorf("%s: got the cause %v, want none with the user", call, known.Cause)
 	}
@@ -212,7 +212,7 @@ func wantUnavailable(t *testing.T, call string, err error) {
 func wantAvailable(t *testing.T, s *repository.Store) {
 	t.Helper()
 	check(t, s.InTx(t.Context(), adding("Rex")))
-	storetest.Concurrently(t, 16, func(int) (bool, error) {
+	testkit.Concurrently(t, 16, func(int) (bool, error) {
 		_, err := s.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 1}})
 		return true, err
 	})
@@ -222,7 +222,7 @@ func wantAvailable(t *testing.T, s *repository.Store) {
 // wantConnections expects at most limit connections to the database, apart from its own.
 func wantConnections(t *testing.T, dsn string, limit int) {
 	t.Helper()
-	storetest.WaitUntil(t, "closed connections have ended", func() bool {
+	testkit.WaitUntil(t, "closed connections have ended", func() bool {
 		return len(queryTexts(t, dsn, "SELECT pid::text FROM "+ofStore)) <= limit
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres"
@@ -65,7 +66,7 @@ func openNew(t *testing.T) (store *repository.Store, dsn string) {
 }
 
 var (
-	check  = storetest.Check
+	check  = testkit.Check
 	adding = storetest.Adding
 )
 
@@ -82,7 +83,7 @@ func setStandby(t *testing.T, server *postgrestest.Server, dsn, name string) {
 	t.Helper()
 	check(t, server.Exec(t.Context(), "ALTER SYSTEM SET synchronous_standby_names = '"+name+"'"))
 	check(t, server.Exec(t.Context(), "SELECT pg_reload_conf()"))
-	storetest.WaitUntil(t, "the setting applies", func() bool {
+	testkit.WaitUntil(t, "the setting applies", func() bool {
 		return queryTexts(t, dsn, "SHOW synchronous_standby_names")[0] == name
 	})
 }
@@ -92,7 +93,7 @@ func beginCommit(t *testing.T, s *repository.Store, dsn string, fn storetest.TxF
 	t.Helper()
 	done := make(chan error, 1)
 	go func() { done <- s.InTx(t.Context(), fn) }()
-	storetest.WaitUntil(t, "a commit waits for the standby", func() bool {
+	testkit.WaitUntil(t, "a commit waits for the standby", func() bool {
 		return len(queryTexts(t, dsn, "SELECT pid::text FROM pg_stat_activity WHERE wait_event = 'SyncRep'")) == 1
 	})
 	return done
@@ -109,10 +110,10 @@ func TestServerWithoutSynchronousStandbyIsUnavailableIfOneIsRequired(t *testing.
 		wantUnavailable(t, "InTx", store.InTx(t.Context(), adding("Tom")))
 		err := store.Ping(t.Context())
 		wantUnavailable(t, "Ping", err)
-		storetest.WantMessage(t, "Ping", err, "no synchronous standby")
+		testkit.WantMessage(t, "Ping", err, "no synchronous standby")
 	}
 	wantRejected()
-	storetest.Equal(t, "the failures", "not_synchronous not_synchronous ", failures)
+	testkit.Equal(t, "the failures", "not_synchronous not_synchronous ", failures)
 	_, err := store.Pets().Get(t.Context(), 1)
 	check(t, err)                // reads go on
 	setStandby(t, own, dsn, "*") // commits wait from now on
@@ -132,10 +133,10 @@ func TestCheckSynchronousReportsThatCommitsDoNotWaitOrThatNoStandbyIsConnected(t
 	execute(t, dsn, "GRANT ALL ON SCHEMA public TO shop")
 	shop := open(t, postgrestest.With(dsn, "user", "shop"), repository.Options{})
 	watching := open(t, postgrestest.With(dsn, "user", "watching"), repository.Options{})
-	storetest.WantMessage(t, "no standby", shop.CheckSynchronous(t.Context()), "set synchronous_standby_names")
+	testkit.WantMessage(t, "no standby", shop.CheckSynchronous(t.Context()), "set synchronous_standby_names")
 	setStandby(t, own, dsn, "*")
 	check(t, shop.CheckSynchronous(t.Context())) // which does not see the standbys
-	storetest.WantMessage(t, "no standby connected", watching.CheckSynchronous(t.Context()), "no synchronous standby is connected")
+	testkit.WantMessage(t, "no standby connected", watching.CheckSynchronous(t.Context()), "no synchronous standby is connected")
 }
 
 func execute(t *testing.T, dsn, statement string) {
@@ -175,5 +176,5 @@ func queryTexts(t *testing.T, dsn, query string) (texts []string) {
 func wantPets(t *testing.T, s *repository.Store, want int64) {
 	t.Helper()
 	got, err := s.Pets().Count(t.Context(), "")
-	storetest.Equal(t, "the number of pets", want, got, err)
+	testkit.Equal(t, "the number of pets", want, got, err)
 }

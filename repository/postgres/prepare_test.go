@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres"
 	"example.com/petstore/repository/postgres/postgrestest"
-	"example.com/petstore/repository/storetest"
 )
 
 func TestOpenRejectsOtherDatabasesUnchanged(t *testing.T) {
@@ -38,7 +38,7 @@ func TestOpenRejectsOtherDatabasesUnchanged(t *testing.T) {
 			execute(t, dsn, strings.ReplaceAll(test.statements, "$name", databaseOf(t, dsn)))
 			before := relations(t, dsn)
 			wantOpenError(t, dsn, test.options, test.want)
-			storetest.Equal(t, "relations (-before +after)", before, relations(t, dsn))
+			testkit.Equal(t, "relations (-before +after)", before, relations(t, dsn))
 		})
 	}
 }
@@ -47,7 +47,7 @@ func TestOpenRejectsOtherDatabasesUnchanged(t *testing.T) {
 func wantOpenError(t *testing.T, dsn string, o repository.Options, text string) {
 	t.Helper()
 	_, err := repository.Open(t.Context(), postgres.New(dsn), o)
-	storetest.WantMessage(t, "Open", err, text)
+	testkit.WantMessage(t, "Open", err, text)
 	if err != nil && (strings.Contains(err.Error(), "\t") || strings.Contains(err.Error(), "sec")) {
 		t.Errorf("got the error %v, want none with a tab or the password", err)
 	}
@@ -66,14 +66,14 @@ func TestOpenMigratesStoreWithOlderSchemaAndRejectsNewer(t *testing.T) {
 	before := relations(t, dsn)
 	noMigration := repository.Options{Options: engine.Options{NoMigration: true}}
 	wantOpenError(t, dsn, noMigration, fmt.Sprintf("the store has 3, this program needs %d: run petstore migrate up", engine.SchemaVersion))
-	storetest.Equal(t, "relations (-before +after)", before, relations(t, dsn))
+	testkit.Equal(t, "relations (-before +after)", before, relations(t, dsn))
 	store := open(t, dsn, repository.Options{})
-	storetest.Equal(t, "the schema", engine.Schema{Version: engine.SchemaVersion, Previous: 3}, store.Schema())
+	testkit.Equal(t, "the schema", engine.Schema{Version: engine.SchemaVersion, Previous: 3}, store.Schema())
 	keys, err := store.Keys().List(t.Context())
 	if err != nil || len(keys) != 1 || keys[0].ReadOnly {
 		t.Errorf("got the keys %+v and %v, want one that may do all", keys, err)
 	}
-	storetest.Equal(t, "the scopes of an API key and of another caller", []string{"10", ":ann"},
+	testkit.Equal(t, "the scopes of an API key and of another caller", []string{"10", ":ann"},
 		queryTexts(t, dsn, "SELECT caller FROM idempotency_keys ORDER BY caller"))
 	execute(t, dsn, "INSERT INTO petstore_schema_version (version_id, is_applied) VALUES (99999, true)")
 	wantOpenError(t, dsn, repository.Options{}, "use a newer petstore")
@@ -112,14 +112,14 @@ func TestOpenRejectsUserWithoutPrivileges(t *testing.T) {
 func TestConcurrentOpensCreateOneStore(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
-	created := storetest.Concurrently(t, 8, func(int) (bool, error) {
+	created := testkit.Concurrently(t, 8, func(int) (bool, error) {
 		store, err := repository.Open(t.Context(), postgres.New(dsn), repository.Options{})
 		if err != nil {
 			return false, err
 		}
 		return store.Schema().Created, errors.Join(store.InTx(t.Context(), adding("Rex")), store.Close())
 	})
-	storetest.Equal(t, "how many stores were created", 1, created)
+	testkit.Equal(t, "how many stores were created", 1, created)
 	wantPets(t, open(t, dsn, repository.Options{}), 8)
 }
 

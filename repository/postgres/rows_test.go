@@ -15,6 +15,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/storetest"
 	"example.com/petstore/usecase"
@@ -47,7 +48,7 @@ func TestStatementsOfABatchAreSentTogetherAndUseIndexes(t *testing.T) {
 		}
 		return func(ctx context.Context) {
 			pet, replayed, err := newPets(store).Create(ctx, domain.NewPet{Name: name}, key)
-			storetest.Equal(t, name+": whether it was replayed", wantReplayed && !key.IsZero(), replayed, err)
+			testkit.Equal(t, name+": whether it was replayed", wantReplayed && !key.IsZero(), replayed, err)
 			pets[i] = pet
 		}
 	}
@@ -68,17 +69,17 @@ func TestStatementsOfABatchAreSentTogetherAndUseIndexes(t *testing.T) {
 		statements[strings.Join(words[:min(3, len(words))], " ")]++
 	}
 	want := map[string]int{"SELECT n, stored.*": 1, `DELETE FROM "idempotency_keys"`: 1, "INSERT INTO idempotency_keys": 1, "WITH numbered AS": 1}
-	storetest.Equal(t, "the statements", want, statements)
+	testkit.Equal(t, "the statements", want, statements)
 	inOneBatch(t, store, second...)
 	for i, pet := range created {
 		stored, err := store.Pets().Get(t.Context(), pet.ID)
-		storetest.Equal(t, "Get", domain.Pet{ID: pet.ID, Name: fmt.Sprint("Rex ", i)}, stored, err)
+		testkit.Equal(t, "Get", domain.Pet{ID: pet.ID, Name: fmt.Sprint("Rex ", i)}, stored, err)
 		if i%4 != 0 && again[i] != pet {
 			t.Errorf("the retry returned %v, want %v", again[i], pet)
 		}
 	}
 	check(t, store.Close())
-	storetest.Equal(t, "how often the table was read completely (-before +after)", before, queryTexts(t, dsn, scans))
+	testkit.Equal(t, "how often the table was read completely (-before +after)", before, queryTexts(t, dsn, scans))
 }
 
 func TestFailureInABatchIsThatOfItsCallerAlone(t *testing.T) {
@@ -124,7 +125,7 @@ func TestFailureInABatchIsThatOfItsCallerAlone(t *testing.T) {
 			},
 			func(ctx context.Context) { check(t, store.InTx(ctx, adding("last"))) },
 		)
-		storetest.Equal(t, name+": the runs of another function", c.runs, runs.Load())
+		testkit.Equal(t, name+": the runs of another function", c.runs, runs.Load())
 	}
 	storetest.WantNames(t, store, slices.Repeat([]string{"counted", "last"}, 5)...)
 }
@@ -136,7 +137,7 @@ func TestKeyIsClaimedOnceInABatch(t *testing.T) {
 	var replays, runs atomic.Int32
 	create := func(ctx context.Context) {
 		pet, replayed, err := newPets(store).Create(ctx, domain.NewPet{Name: "Rex"}, domain.IdempotencyKey{Caller: "1", Value: "key"})
-		storetest.Equal(t, "Create", domain.Pet{ID: 1, Name: "Rex"}, pet, err)
+		testkit.Equal(t, "Create", domain.Pet{ID: 1, Name: "Rex"}, pet, err)
 		if replayed {
 			replays.Add(1)
 		}
@@ -144,7 +145,7 @@ func TestKeyIsClaimedOnceInABatch(t *testing.T) {
 	inOneBatch(t, store, create, create, create, func(ctx context.Context) {
 		check(t, store.InTx(ctx, func(context.Context, port.Repositories) error { runs.Add(1); return nil }))
 	})
-	storetest.Equal(t, "the replays, and the runs of another function", [2]int32{2, 1}, [2]int32{replays.Load(), runs.Load()})
+	testkit.Equal(t, "the replays, and the runs of another function", [2]int32{2, 1}, [2]int32{replays.Load(), runs.Load()})
 }
 
 func newPets(s *repository.Store) *usecase.Pets {
@@ -156,7 +157,7 @@ func inOneBatch(t *testing.T, s *repository.Store, calls ...func(context.Context
 	t.Helper()
 	var wait sync.WaitGroup
 	defer wait.Wait()
-	release := storetest.Block(t, func(wait func()) error {
+	release := testkit.Block(t, func(wait func()) error {
 		return s.InTx(t.Context(), func(context.Context, port.Repositories) error { wait(); return nil })
 	})
 	for _, call := range calls {

@@ -7,8 +7,8 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
-	"example.com/petstore/repository/storetest"
 )
 
 // TestPagesOfAStatusAreFoundByTheirIndex: pages of a status that PostgreSQL believes to be in every category take a second with
@@ -40,7 +40,7 @@ func TestPagesOfAStatusAreFoundByTheirIndex(t *testing.T) {
 	}
 	check(t, store.Close())
 	want := []string{"pets_category_id_status_id 6", "pets_pkey 0", "pets_status_id 2"}
-	storetest.WaitUntil(t, "the indexes are used", func() bool { // PostgreSQL counts when a connection ends
+	testkit.WaitUntil(t, "the indexes are used", func() bool { // PostgreSQL counts when a connection ends
 		const scans = "SELECT indexrelname || ' ' || idx_scan FROM pg_stat_user_indexes WHERE relname = 'pets' ORDER BY 1"
 		return slices.Equal(want, queryTexts(t, dsn, scans))
 	})

@@ -9,11 +9,11 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres"
 	"example.com/petstore/repository/postgres/postgrestest"
-	"example.com/petstore/repository/storetest"
 )
 
 // A commit that waits for a synchronous standby is already visible on the primary server, so
@@ -40,11 +40,11 @@ func TestCommitWhoseWaitForAStandbyIsCancelledIsUnavailable(t *testing.T) {
 		execute(t, dsn, "SELECT "+end+"(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
 		wantUnavailable(t, end, <-done)
 	}
-	storetest.Equal(t, "the number of runs in two transactions", 2, runs)
+	testkit.Equal(t, "the number of runs in two transactions", 2, runs)
 	done := beginCommit(t, store, dsn, create)
 	setStandby(t, own, dsn, "")
 	check(t, <-done)
-	storetest.Equal(t, "whether the key was claimed again after a commit that was unavailable but happened", false, claimed)
+	testkit.Equal(t, "whether the key was claimed again after a commit that was unavailable but happened", false, claimed)
 	wantAvailable(t, store)
 }
 
@@ -87,7 +87,7 @@ func TestFullDiskIsUnavailableUntilThereIsSpace(t *testing.T) {
 		wantUnavailable(t, "InTx", err)
 		err = store.InTx(t.Context(), add)
 	}
-	storetest.Equal(t, "the failures", int32(4), full.Load())
+	testkit.Equal(t, "the failures", int32(4), full.Load())
 	_, err = store.Pets().Get(t.Context(), 1)
 	check(t, err)
 	limitFiles("unlimited")

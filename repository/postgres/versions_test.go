@@ -8,9 +8,9 @@ import (
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/storetest"
 )
 
 // Each reader uses its own store, as a process of its own does.
@@ -69,8 +69,8 @@ func TestRevokedKeyIsInvalidInOtherProcessesWhateverMaxStaleness(t *testing.T) {
 		return err
 	}))
 	revoked := time.Now()
-	storetest.Equal(t, "whether the key can be used in the process that revoked it", false, usable(store))
-	storetest.WaitUntil(t, "the key cannot be used in the other process", func() bool { return !usable(other) })
+	testkit.Equal(t, "whether the key can be used in the process that revoked it", false, usable(store))
+	testkit.WaitUntil(t, "the key cannot be used in the other process", func() bool { return !usable(other) })
 	if took := time.Since(revoked); took > 3*time.Second {
 		t.Errorf("the other process used the key for %s, want about 1 s", took)
 	}

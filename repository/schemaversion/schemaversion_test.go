@@ -9,6 +9,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/enginetest"
@@ -33,7 +34,7 @@ func migrate(t *testing.T, d enginetest.Database, names ...string) (applied []in
 	}
 	dialect := map[string]goose.Dialect{enginetest.SQLite: goose.DialectSQLite3, enginetest.Postgres: goose.DialectPostgres}[d.Driver]
 	provider, err := goose.NewProvider(dialect, d.Connect(t), files, goose.WithDisableGlobalRegistry(true))
-	storetest.Check(t, err)
+	testkit.Check(t, err)
 	results, err := provider.Up(t.Context())
 	for _, result := range results {
 		applied = append(applied, result.Source.Version)
@@ -45,9 +46,9 @@ func migrate(t *testing.T, d enginetest.Database, names ...string) (applied []in
 func wantStore(t *testing.T, d enginetest.Database, want engine.Schema) {
 	t.Helper()
 	store, err := repository.Open(t.Context(), d.Engine(), repository.Options{})
-	storetest.Check(t, err)
-	storetest.Equal(t, "the schema", want, store.Schema())
-	storetest.Check(t, errors.Join(store.InTx(t.Context(), storetest.Adding("Rex")), store.Close()))
+	testkit.Check(t, err)
+	testkit.Equal(t, "the schema", want, store.Schema())
+	testkit.Check(t, errors.Join(store.InTx(t.Context(), storetest.Adding("Rex")), store.Close()))
 }
 
 func TestHostMayHaveItsTablesBesideThoseOfAStoreInEachOrder(t *testing.T) {
@@ -56,7 +57,7 @@ func TestHostMayHaveItsTablesBesideThoseOfAStoreInEachOrder(t *testing.T) {
 	migrateHost := func(t *testing.T, d enginetest.Database) {
 		t.Helper()
 		applied, err := migrate(t, d, "1_visits", "2_vets", "20240101000000_bills")
-		storetest.Equal(t, "the migrations of the host", []int64{1, 2, 20240101000000}, applied, err)
+		testkit.Equal(t, "the migrations of the host", []int64{1, 2, 20240101000000}, applied, err)
 	}
 	t.Run("the host first", func(t *testing.T) {
 		t.Parallel()
@@ -98,14 +99,14 @@ func TestVersionIsTakenOverFromTheTableOfAHost(t *testing.T) {
 			wantStore(t, d, engine.Schema{Version: engine.SchemaVersion, Created: true})
 			db := d.Connect(t)
 			_, err := db.ExecContext(t.Context(), toState5)
-			storetest.Check(t, err)
+			testkit.Check(t, err)
 			if test.before != nil {
 				_, err = migrate(t, d, test.before...)
-				storetest.Check(t, err)
+				testkit.Check(t, err)
 			}
 			_, err = repository.Open(t.Context(), d.Engine(), repository.Options{Options: engine.Options{NoMigration: true}})
-			storetest.WantMessage(t, "Open without a migration", err, "the store has 5, this program needs 6: run petstore migrate up")
-			storetest.Concurrently(t, 4, func(int) (bool, error) {
+			testkit.WantMessage(t, "Open without a migration", err, "the store has 5, this program needs 6: run petstore migrate up")
+			testkit.Concurrently(t, 4, func(int) (bool, error) {
 				store, err := repository.Open(t.Context(), d.Engine(), repository.Options{})
 				if err != nil {
 					return false, err
@@ -123,10 +124,10 @@ func TestVersionIsTakenOverFromTheTableOfAHost(t *testing.T) {
 			}
 			applied, err := migrate(t, d, test.after...)
 			if test.error != "" {
-				storetest.WantMessage(t, "the host's goose", err, test.error)
+				testkit.WantMessage(t, "the host's goose", err, test.error)
 				err = nil
 			}
-			storetest.Equal(t, "the migrations of the host", test.want, applied, err)
+			testkit.Equal(t, "the migrations of the host", test.want, applied, err)
 		})
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/sharedquery"
-	"example.com/petstore/repository/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -36,7 +36,7 @@ func TestOneRunServesAllOfAGroupWhoWaitWhenItBegins(t *testing.T) {
 		do := func(group string, key int) {
 			go func() {
 				got, err := q.Do(t.Context(), group, key)
-				storetest.Equal(t, fmt.Sprint("the square of ", key), key*key, got, err)
+				testkit.Equal(t, fmt.Sprint("the square of ", key), key*key, got, err)
 				ended.Add(1)
 			}()
 			synctest.Wait()
@@ -45,13 +45,13 @@ func TestOneRunServesAllOfAGroupWhoWaitWhenItBegins(t *testing.T) {
 			do("slow", key)
 		}
 		do("fast", 2)
-		storetest.Equal(t, "the results while the run of another group goes on", int32(1), ended.Load())
+		testkit.Equal(t, "the results while the run of another group goes on", int32(1), ended.Load())
 		release <- struct{}{}
 		synctest.Wait()
-		storetest.Equal(t, "the runs", []string{"slow[1]", "fast[2]", "slow[7 3 3 5]"}, runs)
+		testkit.Equal(t, "the runs", []string{"slow[1]", "fast[2]", "slow[7 3 3 5]"}, runs)
 		release <- struct{}{}
 		synctest.Wait()
-		storetest.Equal(t, "the results", int32(6), ended.Load())
+		testkit.Equal(t, "the results", int32(6), ended.Load())
 	})
 }
 
@@ -76,8 +76,8 @@ func TestPanicOfASharedQueryIsAnError(t *testing.T) {
 			synctest.Wait()
 		}
 		close(release)
-		storetest.WantMessage(t, "Do of one caller", <-errs, "a panic of the caller: failure")
-		storetest.WantMessage(t, "Do of those who share a query", <-errs, "a query panicked: failure")
+		testkit.WantMessage(t, "Do of one caller", <-errs, "a panic of the caller: failure")
+		testkit.WantMessage(t, "Do of those who share a query", <-errs, "a query panicked: failure")
 	})
 }
 
@@ -103,16 +103,16 @@ func TestCloseInterruptsTheSharedRunAndAllowsNoOther(t *testing.T) {
 		do(0)
 		do(1)
 		close(release)
-		storetest.Check(t, <-errs)
+		testkit.Check(t, <-errs)
 		do(2) // while the run for 1 goes on
 		q.Close()
-		storetest.Equal(t, "whether the run had ended", true, ended)
+		testkit.Equal(t, "whether the run had ended", true, ended)
 		for range 2 {
-			storetest.WantError(t, "the error", <-errs, sharedquery.ErrClosed)
+			testkit.WantError(t, "the error", <-errs, sharedquery.ErrClosed)
 		}
 		_, err := q.Do(t.Context(), "a", 3)
-		storetest.WantError(t, "Do after Close", err, sharedquery.ErrClosed)
-		storetest.Equal(t, "the runs", 2, runs)
+		testkit.WantError(t, "Do after Close", err, sharedquery.ErrClosed)
+		testkit.Equal(t, "the runs", 2, runs)
 		q.Close()
 	})
 }
@@ -128,10 +128,10 @@ func TestCloseWaitsForTheRunOfALoneCaller(t *testing.T) {
 		})
 		go func() {
 			got, err := q.Do(t.Context(), "a", 1)
-			storetest.Equal(t, "the value", 1, got, err)
+			testkit.Equal(t, "the value", 1, got, err)
 		}()
 		synctest.Wait()
 		q.Close()
-		storetest.Equal(t, "whether the run had ended", true, ended)
+		testkit.Equal(t, "whether the run had ended", true, ended)
 	})
 }

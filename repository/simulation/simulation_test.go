@@ -16,10 +16,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/freshness"
 	"example.com/petstore/repository/groupcommit"
-	"example.com/petstore/repository/storetest"
 )
 
 // seeds is the number of seeds of the ordinary test. In as many, test/linearizability finds each defect of testdata.
@@ -50,7 +50,7 @@ func TestCommitPath(t *testing.T) {
 func number(t *testing.T, name string, byDefault uint64) uint64 {
 	t.Helper()
 	n, err := strconv.ParseUint(cmp.Or(os.Getenv(name), fmt.Sprint(byDefault)), 10, 64)
-	storetest.Check(t, err)
+	testkit.Check(t, err)
 	return n
 }
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
-	"example.com/petstore/repository/storetest"
 )
 
 // A folder in the place of the WAL lets no file be opened, but causes no error of a disk.
@@ -23,7 +23,7 @@ func TestRemedyIsThatOfTheCause(t *testing.T) {
 	const remedy = "there is a folder where the file, its -wal or its -shm belongs: move it away"
 	for code, want := range map[sqlite3.ErrNo]string{sqlite3.ErrIoErr: "", sqlite3.ErrCantOpen: remedy, sqlite3.ErrReadonly: remedy} {
 		err := sqlite3.Error{Code: code}
-		storetest.Equal(t, "an intact store", err.Error(), sqlite.New(intact).Remedy(err).Error())
-		storetest.Equal(t, fmt.Sprintf("%v", code), cmp.Or(want, err.Error()), sqlite.New(withFolder).Remedy(err).Error())
+		testkit.Equal(t, "an intact store", err.Error(), sqlite.New(intact).Remedy(err).Error())
+		testkit.Equal(t, fmt.Sprintf("%v", code), cmp.Or(want, err.Error()), sqlite.New(withFolder).Remedy(err).Error())
 	}
 }

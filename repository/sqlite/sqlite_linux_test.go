@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
-	"example.com/petstore/repository/storetest"
 )
 
 func TestCloseReleasesDescriptorsOfReplacedFile(t *testing.T) {
@@ -23,7 +23,7 @@ func TestCloseReleasesDescriptorsOfReplacedFile(t *testing.T) {
 		t.Error("got no descriptor of the open store")
 	}
 	check(t, s.Close())
-	storetest.Equal(t, "the descriptors after Close", 0, descriptors(t, filepath.Dir(path)))
+	testkit.Equal(t, "the descriptors after Close", 0, descriptors(t, filepath.Dir(path)))
 }
 
 func TestOpenReleasesDescriptorsOfDamagedFileAndLeavesItsWAL(t *testing.T) {
@@ -34,7 +34,7 @@ func TestOpenReleasesDescriptorsOfDamagedFileAndLeavesItsWAL(t *testing.T) {
 	if _, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{}); err == nil {
 		t.Fatal("the damaged file was opened")
 	}
-	storetest.Equal(t, "the descriptors after Open", 0, descriptors(t, filepath.Dir(path)))
+	testkit.Equal(t, "the descriptors after Open", 0, descriptors(t, filepath.Dir(path)))
 	wantUnchanged()
 }
 

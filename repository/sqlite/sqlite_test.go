@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
@@ -22,7 +23,7 @@ import (
 	"example.com/petstore/repository/storetest"
 )
 
-var check = storetest.Check
+var check = testkit.Check
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -68,7 +69,7 @@ func TestOpenRejectsOtherFilesUnchanged(t *testing.T) {
 			test.prepare(t, path)
 			wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(path))
 			_, err := repository.Open(t.Context(), sqlite.New(path), test.options)
-			storetest.WantMessage(t, "the error", err, test.want, path)
+			testkit.WantMessage(t, "the error", err, test.want, path)
 			wantUnchanged()
 		})
 	}
@@ -85,7 +86,7 @@ func TestPathIsUsedLiterallyAndCloseLeavesOneFile(t *testing.T) {
 	check(t, store.Close())
 	entries, err := os.ReadDir(folder)
 	check(t, err)
-	storetest.Equal(t, "the files", "[- pets.db]", fmt.Sprint(entries))
+	testkit.Equal(t, "the files", "[- pets.db]", fmt.Sprint(entries))
 }
 
 // If all commits are in the file already, SQLite removes the WAL without writing to the file.
@@ -101,14 +102,14 @@ func TestCloseMayBeCalledAgainAfterACheckpoint(t *testing.T) {
 func TestConcurrentOpensCreateOneStore(t *testing.T) {
 	t.Parallel()
 	path := sqlitetest.NewPath(t)
-	created := storetest.Concurrently(t, 8, func(int) (bool, error) {
+	created := testkit.Concurrently(t, 8, func(int) (bool, error) {
 		store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
 		if err != nil {
 			return false, err
 		}
 		return store.Schema().Created, errors.Join(store.InTx(t.Context(), storetest.Adding("Rex")), store.Close())
 	})
-	storetest.Equal(t, "how many stores were created", 1, created)
+	testkit.Equal(t, "how many stores were created", 1, created)
 	sqlitetest.WantPets(t, path, 8)
 }
 
@@ -138,7 +139,7 @@ func TestOpenLeavesDamagedFileAndItsWAL(t *testing.T) {
 			test.damage(t, path)
 			wantUnchanged := sqlitetest.Unchanged(t, path, path+"-wal")
 			_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
-			storetest.WantMessage(t, "Open", err, "the database is damaged: restore a backup that is intact")
+			testkit.WantMessage(t, "Open", err, "the database is damaged: restore a backup that is intact")
 			wantUnchanged()
 		})
 	}
@@ -155,7 +156,7 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 			VALUES ('10', 'k', zeroblob(32), 0), ('ann', 'k', zeroblob(32), 0)`)(t, path)
 	store := sqlitetest.Open(t, path)
 	storetest.WantNames(t, store, "Rex")
-	storetest.Equal(t, "the schema", engine.Schema{Version: engine.SchemaVersion, Previous: 1}, store.Schema())
+	testkit.Equal(t, "the schema", engine.Schema{Version: engine.SchemaVersion, Previous: 1}, store.Schema())
 	keys, err := store.Keys().List(t.Context())
 	if err != nil || len(keys) != 1 || keys[0].ReadOnly {
 		t.Errorf("got the keys %+v and %v, want one that may do all", keys, err)
@@ -165,7 +166,7 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	defer func() { check(t, db.Close()) }()
 	var callers string
 	err = db.QueryRowContext(t.Context(), "SELECT group_concat(caller ORDER BY caller) FROM idempotency_keys").Scan(&callers)
-	storetest.Equal(t, "the scopes of an API key and of another caller", "10,:ann", callers, err)
+	testkit.Equal(t, "the scopes of an API key and of another caller", "10,:ann", callers, err)
 }
 
 // The client may have disconnected: then "all changed" would make every cached page stale.
@@ -178,7 +179,7 @@ func TestPollChangesIgnoresTheEndOfTheRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	opened := time.Now()
-	storetest.WaitUntil(t, "a poll after the interval finds no change", func() bool {
+	testkit.WaitUntil(t, "a poll after the interval finds no change", func() bool {
 		changes, err := database.PollChanges(ctx)
 		return err == nil && changes == engine.Changes{} && time.Since(opened) > 2*database.PollInterval()
 	})
@@ -194,6 +195,6 @@ func TestPollChangesReportsChangesWhenItsLastLookIsOld(t *testing.T) {
 	check(t, err)
 	sqlite.AgeLook(database)
 	got, err := database.PollChanges(t.Context())
-	storetest.Equal(t, "the changes", engine.Changes{Added: true, Changed: true, Keys: true}, got, err)
+	testkit.Equal(t, "the changes", engine.Changes{Added: true, Changed: true, Keys: true}, got, err)
 	check(t, tx.Rollback())
 }

@@ -11,11 +11,11 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 	"example.com/petstore/repository/sqlite/internal/storefile"
-	"example.com/petstore/repository/storetest"
 )
 
 // The commit that overwrites a failed one waits for the lock, as any other does.
@@ -85,7 +85,7 @@ func TestEndedTransactionRunsNoStatement(t *testing.T) {
 		check(t, err)
 		check(t, end(tx))
 		_, err = tx.ExecContext(t.Context(), "INSERT INTO pets (name, category_id) VALUES ('rex', 7)")
-		storetest.WantError(t, "after the "+name, err, sql.ErrConnDone)
+		testkit.WantError(t, "after the "+name, err, sql.ErrConnDone)
 		check(t, tx.Rollback())
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"os"
 	"testing"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
-	"example.com/petstore/repository/storetest"
 )
 
 // A failed commit is overwritten between transactions, too, but nothing is written to a file that is damaged.
@@ -32,7 +32,7 @@ func TestFailedCommitIsOverwrittenUnlessTheFileIsDamaged(t *testing.T) {
 			sqlite.FailCommit(database)
 			sqlite.Watch(database)
 			wrote := !bytes.Equal(before, sqlitetest.ReadFile(t, path+"-wal"))
-			storetest.Equal(t, "whether the WAL was written to", name == "intact", wrote)
+			testkit.Equal(t, "whether the WAL was written to", name == "intact", wrote)
 		})
 	}
 }

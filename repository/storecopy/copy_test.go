@@ -11,20 +11,20 @@ import (
 
 	"go.uber.org/goleak"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres"
 	"example.com/petstore/repository/postgres/postgrestest"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/storecopy"
-	"example.com/petstore/repository/storetest"
 )
 
 var server *postgrestest.Server
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.WithServer(m, &server)) }
 
-var check = storetest.Check
+var check = testkit.Check
 
 // manyPets adds pets for some batches, and an order for each tenth.
 const manyPets = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
@@ -123,13 +123,13 @@ func dump(t *testing.T, path string) string {
 // wantSame expects the same data in two stores on SQLite.
 func wantSame(t *testing.T, from, to string) {
 	t.Helper()
-	storetest.Equal(t, "(-source +target)", dump(t, from), dump(t, to))
+	testkit.Equal(t, "(-source +target)", dump(t, from), dump(t, to))
 }
 
 // wantText expects the error with this text alone.
 func wantText(t *testing.T, err error, format string, args ...any) {
 	t.Helper()
-	storetest.Equal(t, "the error", fmt.Sprintf(format, args...), fmt.Sprint(err))
+	testkit.Equal(t, "the error", fmt.Sprintf(format, args...), fmt.Sprint(err))
 }
 
 func ignore(int) {}
@@ -193,11 +193,11 @@ func TestCopyRejectsStoresThatAreInUse(t *testing.T) {
 	const inUse = "a process has it open: stop the service and all petstore commands, then try again"
 	_, err = copyStore(t, dsn, other, ignore)
 	wantText(t, err, "open the source %s: %s, or add --snapshot to copy it as it is now, without later changes", engineOf(dsn), inUse)
-	storetest.WantError(t, "Copy", err, engine.ErrInUse)
+	testkit.WantError(t, "Copy", err, engine.ErrInUse)
 	_, err = copySnapshot(t, newFile(t), dsn, ignore)
 	wantText(t, err, "open the target %s: %s", engineOf(dsn), inUse)
 	result, err := copySnapshot(t, dsn, other, ignore)
-	storetest.Equal(t, "the rows of a snapshot", int64(1), rowsOf(result), err)
+	testkit.Equal(t, "the rows of a snapshot", int64(1), rowsOf(result), err)
 }
 
 func TestOthersCannotUseAStoreThatIsCopied(t *testing.T) {
@@ -207,7 +207,7 @@ func TestOthersCannotUseAStoreThatIsCopied(t *testing.T) {
 		_, err := copyStore(t, stores[0], stores[1], atFirstRows(t, func() {
 			for _, dsn := range stores {
 				if onSQLite(dsn) {
-					storetest.WantMessage(t, dsn, execute(t, dsn, "DELETE FROM orders"), "locked")
+					testkit.WantMessage(t, dsn, execute(t, dsn, "DELETE FROM orders"), "locked")
 					continue
 				}
 				const want = "open the store %s: petstore copy is copying the store or copies to it: try again when that has ended"
@@ -234,7 +234,7 @@ func TestSnapshotIsOneStateOfTheSource(t *testing.T) {
 				check(t, execute(t, source, `UPDATE orders SET status = 'delivered'; UPDATE pets SET status = 'sold' WHERE status = 'pending';
 					INSERT INTO pets (name, category_id) VALUES ('new', 1)`))
 			}))
-			storetest.Equal(t, "the rows", int64(13200), rowsOf(result), err)
+			testkit.Equal(t, "the rows", int64(13200), rowsOf(result), err)
 			wantSame(t, original, target)
 		})
 	}
@@ -258,7 +258,7 @@ func TestCopyConnectsAgain(t *testing.T) {
 		check(t, execute(t, dsn, `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
 			WHERE datname = current_database() AND pid <> pg_backend_pid()`))
 	}))
-	storetest.Equal(t, "the rows", int64(13200), rowsOf(result), err)
+	testkit.Equal(t, "the rows", int64(13200), rowsOf(result), err)
 }
 
 // While petstore is suspended, as by Ctrl-Z, it does not read what the server sends.
@@ -271,7 +271,7 @@ func TestSuspendedCopyContinues(t *testing.T) {
 	from := postgrestest.With(postgrestest.With(socket, "host", address), "tcp_user_timeout", "100")
 	_, err := copyStore(t, from, missingFile(t), atFirstRows(t, func() {
 		const waiting = "SELECT count(*)::text FROM pg_stat_activity WHERE application_name = 'petstore' AND wait_event = 'ClientWrite'"
-		storetest.WaitUntil(t, "the server waits for petstore", func() bool { return queryText(t, socket, waiting) == "1" })
+		testkit.WaitUntil(t, "the server waits for petstore", func() bool { return queryText(t, socket, waiting) == "1" })
 		<-time.After(2 * time.Second) // the server would close the connection after 100 ms
 	}))
 	check(t, err)
@@ -295,6 +295,6 @@ func TestCopyBeginsAnewAfterTheServerWasStopped(t *testing.T) {
 		check(t, server.Start())
 		wantText(t, open(t, to), "open the store"+beginsAnew, engineOf(to), engineOf(from))
 		result, err = copyStore(t, from, to, ignore)
-		storetest.Equal(t, "the rows", int64(13200), rowsOf(result), err)
+		testkit.Equal(t, "the rows", int64(13200), rowsOf(result), err)
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/postgres/postgrestest"
 	"example.com/petstore/repository/storecopy"
-	"example.com/petstore/repository/storetest"
 )
 
 // A user that may add rows, but not set the ids, is rejected before the first row is copied.
@@ -18,7 +18,7 @@ func TestCopyNeedsTheOwnerOfTheTarget(t *testing.T) {
 	check(t, execute(t, dsn, "CREATE ROLE "+user+" LOGIN; GRANT USAGE ON SCHEMA public TO "+user+
 		"; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "+user+"; GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO "+user))
 	_, err := copyStore(t, newFile(t, manyPets), postgrestest.With(dsn, "user", user), func(int) { t.Error("a row was copied") })
-	storetest.WantMessage(t, "the error", err, "which the owner of the table may do")
+	testkit.WantMessage(t, "the error", err, "which the owner of the table may do")
 	check(t, open(t, dsn)) // it is no unfinished copy
 }
 
@@ -28,8 +28,8 @@ func TestRejectedTargetKeepsItsIDs(t *testing.T) {
 	dsn := newDatabase(t, "INSERT INTO pets (name, category_id) SELECT 'pet', 1 FROM generate_series(1, 10)", "DELETE FROM pets",
 		"INSERT INTO imports VALUES (sha256(''), 0, 0, 1)")
 	_, err := copyStore(t, newFile(t, manyPets), dsn, ignore)
-	storetest.WantMessage(t, "Copy", err, "it is not empty")
-	storetest.Equal(t, "the id", "11", queryText(t, dsn, "INSERT INTO pets (name, category_id) VALUES ('Rex', 1) RETURNING id"))
+	testkit.WantMessage(t, "Copy", err, "it is not empty")
+	testkit.Equal(t, "the id", "11", queryText(t, dsn, "INSERT INTO pets (name, category_id) VALUES ('Rex', 1) RETURNING id"))
 }
 
 func TestCopyRejectsTargetThatIsNotEmpty(t *testing.T) {
@@ -45,7 +45,7 @@ func TestCopyRejectsTargetThatIsNotEmpty(t *testing.T) {
 		before := dump(t, to)
 		_, err := copyStore(t, from, to, ignore)
 		wantText(t, err, "copy to %s: it is not empty: name a new file or an empty database", to)
-		storetest.Equal(t, "the target changed (-before +after)", before, dump(t, to))
+		testkit.Equal(t, "the target changed (-before +after)", before, dump(t, to))
 	}
 }
 
@@ -76,7 +76,7 @@ func TestUnfinishedCopyCannotBeOpenedOrCopied(t *testing.T) {
 	wantText(t, err, "open the source"+beginsAnew, to, from)
 	_, err = copyStore(t, newFile(t), to, ignore)
 	wantText(t, err, "copy to %s: it is an unfinished copy of %s: copy from that, or name an empty target", to, from)
-	storetest.Equal(t, "the target changed (-before +after)", before, dump(t, to))
+	testkit.Equal(t, "the target changed (-before +after)", before, dump(t, to))
 }
 
 func TestInterruptedCopyBeginsAnew(t *testing.T) {
@@ -97,7 +97,7 @@ func TestInterruptedCopyBeginsAnew(t *testing.T) {
 			interruptCopy(t, from, to, test.rows)
 			check(t, execute(t, from, test.change))
 			result, err := copyStore(t, from, to, ignore)
-			storetest.Equal(t, "the number of tables", 5, len(result.Tables), err)
+			testkit.Equal(t, "the number of tables", 5, len(result.Tables), err)
 			wantSame(t, from, to)
 			check(t, open(t, to)) // it is no unfinished copy
 		})
@@ -109,7 +109,7 @@ func TestCopyComparesTheRowsOfTheTarget(t *testing.T) {
 	from := newFile(t, manyPets)
 	to := newFile(t, "CREATE TRIGGER change AFTER INSERT ON pets WHEN new.id = 7000 BEGIN UPDATE pets SET category_id = 0 WHERE id = 7000; END")
 	_, err := copyStore(t, from, to, ignore)
-	storetest.WantMessage(t, "the error", err, "table pets: the target has 12000 rows with the SHA-256 ")
+	testkit.WantMessage(t, "the error", err, "table pets: the target has 12000 rows with the SHA-256 ")
 	if open(t, to) == nil {
 		t.Error("the target was opened, want that it is unfinished")
 	}

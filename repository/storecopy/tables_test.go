@@ -8,9 +8,9 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/storecopy"
-	"example.com/petstore/repository/storetest"
 )
 
 func TestCopyHasEveryColumn(t *testing.T) {
@@ -29,7 +29,7 @@ func TestCopyHasEveryColumn(t *testing.T) {
 		check(t, rows.Scan(&table, &columns))
 		want[table] = columns
 	}
-	storetest.Equal(t, "the columns", want, storecopy.CopiedColumns(), rows.Err())
+	testkit.Equal(t, "the columns", want, storecopy.CopiedColumns(), rows.Err())
 }
 
 // The values come back as they were, and new ids continue after those that were deleted.
@@ -42,7 +42,7 @@ func TestCopyToPostgresAndBackKeepsValuesAtTheLimits(t *testing.T) {
 	check(t, err)
 	back, err := copyStore(t, between, to, ignore)
 	check(t, err)
-	storetest.Equal(t, "what was copied back", there, back)
+	testkit.Equal(t, "what was copied back", there, back)
 	if rowsOf(there) != 19 || len(there.Tables) != 5 {
 		t.Errorf("got %+v, want 19 rows of 5 tables", there)
 	}

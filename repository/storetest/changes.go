@@ -11,6 +11,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 )
 
 // beginChanges begins to record changes at noon and returns the position.
@@ -27,7 +28,7 @@ func beginChanges(t *testing.T, s Store) int64 {
 func recordingOf(t *testing.T, s Store) domain.Recording {
 	t.Helper()
 	recording, err := s.Changes().Recording(t.Context())
-	Check(t, err)
+	testkit.Check(t, err)
 	return recording
 }
 
@@ -54,7 +55,7 @@ func listChanges(t *testing.T, s Store, after int64, limit int) (all []domain.Ch
 	t.Helper()
 	for {
 		page, err := s.Changes().List(t.Context(), domain.PageRequest{After: after, Limit: limit})
-		Check(t, err)
+		testkit.Check(t, err)
 		for _, change := range page.Items {
 			all = append(all, withoutTime(t, change))
 		}
@@ -73,9 +74,9 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 	wantCode(t, err, domain.ErrUnavailable, "unavailable")
 	unrecorded := addPets(t, s, domain.NewPet{Name: "Old", CategoryID: 1})[0]
 	begin := beginChanges(t, s)
-	Equal(t, "the position after another Begin", begin, beginChanges(t, s))
+	testkit.Equal(t, "the position after another Begin", begin, beginChanges(t, s))
 	page, err := s.Changes().List(t.Context(), domain.PageRequest{Limit: 1})
-	Equal(t, "List without changes", [2]int64{0, begin}, [2]int64{int64(len(page.Items)), page.Position}, err)
+	testkit.Equal(t, "List without changes", [2]int64{0, begin}, [2]int64{int64(len(page.Items)), page.Position}, err)
 
 	rex := domain.NewPet{Name: "Rex 🐶", CategoryID: math.MinInt64, Status: domain.PetAvailable}
 	added := addPets(t, s, rex)[0]
@@ -84,7 +85,7 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 		_, err := r.Pets.Create(ctx, []domain.NewPet{rex})
 		return errors.Join(err, failure)
 	})
-	WantError(t, "InTx", err, failure)
+	testkit.WantError(t, "InTx", err, failure)
 	many := addTogether(t, s, []domain.NewPet{rex, {Name: "Tom"}})
 	placed := tx(t, s, func(ctx context.Context, r port.Repositories) (domain.Order, error) {
 		order, err := r.Orders.Create(ctx, added.ID, noon)
@@ -114,12 +115,12 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 	}
 	for _, limit := range []int{1, 2, 7, 100} {
 		for _, after := range []int64{0, begin} {
-			Equal(t, fmt.Sprintf("pages of %d after %d", limit, after), want, listChanges(t, s, after, limit))
+			testkit.Equal(t, fmt.Sprintf("pages of %d after %d", limit, after), want, listChanges(t, s, after, limit))
 		}
 	}
-	Equal(t, "after the fifth", want[5:], listChanges(t, s, begin+5, 100))
-	Equal(t, "Recording", domain.Recording{Active: true, KeptAfter: begin, Last: begin + 7}, recordingOf(t, s))
-	Equal(t, "the number after the last", 0, len(listChanges(t, s, begin+7, 100)))
+	testkit.Equal(t, "after the fifth", want[5:], listChanges(t, s, begin+5, 100))
+	testkit.Equal(t, "Recording", domain.Recording{Active: true, KeptAfter: begin, Last: begin + 7}, recordingOf(t, s))
+	testkit.Equal(t, "the number after the last", 0, len(listChanges(t, s, begin+7, 100)))
 	for _, after := range []int64{1, begin - 1, begin + 8, math.MaxInt64} {
 		_, err = s.Changes().List(t.Context(), domain.PageRequest{After: after, Limit: 1})
 		wantCode(t, err, domain.ErrExpired, "changes_expired")
@@ -130,8 +131,8 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 		each = append(each, withoutTime(t, change))
 		return nil
 	})
-	Equal(t, "Each", want, each, err)
-	Equal(t, "Count", int64(7), n, countErr)
+	testkit.Equal(t, "Each", want, each, err)
+	testkit.Equal(t, "Count", int64(7), n, countErr)
 }
 
 func oldChangesAreRemovedAndAllAfterTheEnd(t *testing.T, s Store) {
@@ -143,11 +144,11 @@ func oldChangesAreRemovedAndAllAfterTheEnd(t *testing.T, s Store) {
 			return r.Changes.RemoveOld(ctx, from, to)
 		})
 	}
-	Equal(t, "whether changes that are not old were removed", false, remove(now.Add(-time.Hour), now.Add(time.Hour)))
-	Equal(t, "whether changes before the times were removed", true, remove(now.Add(time.Hour), now.Add(2*time.Hour)))
-	Equal(t, "whether changes after the times were removed", true, remove(now.Add(-2*time.Hour), now.Add(-time.Hour)))
-	Equal(t, "whether one of the last 1,000 was removed", false, remove(now.Add(time.Hour), now.Add(2*time.Hour)))
-	Equal(t, "Recording", domain.Recording{Active: true, KeptAfter: begun + 2000, Last: begun + 3999}, recordingOf(t, s))
+	testkit.Equal(t, "whether changes that are not old were removed", false, remove(now.Add(-time.Hour), now.Add(time.Hour)))
+	testkit.Equal(t, "whether changes before the times were removed", true, remove(now.Add(time.Hour), now.Add(2*time.Hour)))
+	testkit.Equal(t, "whether changes after the times were removed", true, remove(now.Add(-2*time.Hour), now.Add(-time.Hour)))
+	testkit.Equal(t, "whether one of the last 1,000 was removed", false, remove(now.Add(time.Hour), now.Add(2*time.Hour)))
+	testkit.Equal(t, "Recording", domain.Recording{Active: true, KeptAfter: begun + 2000, Last: begun + 3999}, recordingOf(t, s))
 	_, err := s.Changes().List(t.Context(), domain.PageRequest{After: begun + 1999, Limit: 1})
 	wantCode(t, err, domain.ErrExpired, "changes_expired")
 	for _, after := range []int64{0, begun + 2000} {
@@ -160,17 +161,17 @@ func oldChangesAreRemovedAndAllAfterTheEnd(t *testing.T, s Store) {
 		return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) { return r.Changes.End(ctx) })
 	}
 	for i, want := range []int64{begun + 3000, begun + 3999} {
-		Equal(t, "whether there are more changes to remove", i == 0, end())
-		Equal(t, "Recording", domain.Recording{KeptAfter: want, Last: begun + 3999}, recordingOf(t, s))
+		testkit.Equal(t, "whether there are more changes to remove", i == 0, end())
+		testkit.Equal(t, "Recording", domain.Recording{KeptAfter: want, Last: begun + 3999}, recordingOf(t, s))
 	}
 	addPets(t, s, domain.NewPet{Name: "Tom"})
 	n, err := s.Changes().Count(t.Context())
-	Equal(t, "the number of changes", int64(0), n, err)
+	testkit.Equal(t, "the number of changes", int64(0), n, err)
 	for _, at := range []time.Time{time.UnixMilli(1), noon.Add(time.Second)} { // a clock that was set back, too
 		last := recordingOf(t, s).Last
 		var lost domain.Recording // of a store that is as this one until now
 		failure := errors.New("lost")
-		WantError(t, "InTx", s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+		testkit.WantError(t, "InTx", s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 			_, err := r.Changes.Begin(ctx, at)
 			if err == nil {
 				lost, err = r.Changes.Recording(ctx)
@@ -188,7 +189,7 @@ func oldChangesAreRemovedAndAllAfterTheEnd(t *testing.T, s Store) {
 		}
 		_, err := s.Changes().List(t.Context(), domain.PageRequest{After: last, Limit: 1})
 		wantCode(t, err, domain.ErrExpired, "changes_expired")
-		Equal(t, "the number of changes", 0, len(listChanges(t, s, 0, 1)))
+		testkit.Equal(t, "the number of changes", 0, len(listChanges(t, s, 0, 1)))
 		end()
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 )
 
 var firstClaim = port.Claim{
@@ -38,7 +39,7 @@ func keyIsClaimedOnce(t *testing.T, s Store) {
 		_, claimed, err := r.Idempotency.Claim(ctx, firstClaim)
 		return claimed, err
 	})
-	Equal(t, "whether a key was claimed", true, claimed)
+	testkit.Equal(t, "whether a key was claimed", true, claimed)
 	for i, step := range []struct {
 		key domain.IdempotencyKey
 		by  int // the step that has claimed the key, -1 if it is free
@@ -60,8 +61,8 @@ func keyIsClaimedOnce(t *testing.T, s Store) {
 		}
 		c := port.Claim{IdempotencyKey: step.key, Fingerprint: outcome(i).Fingerprint}
 		got, claimed := claim(t, s, c, outcome(i).Result)
-		Equal(t, fmt.Sprintf("step %d: whether the key was claimed", i), step.by < 0, claimed)
-		Equal(t, fmt.Sprintf("step %d: the outcome", i), want, got)
+		testkit.Equal(t, fmt.Sprintf("step %d: whether the key was claimed", i), step.by < 0, claimed)
+		testkit.Equal(t, fmt.Sprintf("step %d: the outcome", i), want, got)
 	}
 }
 
@@ -80,7 +81,7 @@ func bytesAreReadAsStored(t *testing.T, s Store) {
 		file := port.FileDigest(c.Fingerprint)
 		file[0] = byte(i)
 		state := port.ImportState{Added: int64(i + 1)}
-		Equal(t, fmt.Sprint("Advance of the file ", i), true, advance(t, s, file, port.ImportState{}, state))
+		testkit.Equal(t, fmt.Sprint("Advance of the file ", i), true, advance(t, s, file, port.ImportState{}, state))
 		wantImportState(t, s, file, state)
 	}
 }
@@ -93,7 +94,7 @@ func creationAddsAllOnceOrNone(t *testing.T, s Store) {
 	var created, rejected atomic.Int32
 	var result atomic.Pointer[[]domain.Pet]
 	const n = 8 // of each
-	Concurrently(t, 4*n, func(caller int) (bool, error) {
+	testkit.Concurrently(t, 4*n, func(caller int) (bool, error) {
 		claim := firstClaim
 		switch caller % 4 {
 		case 0: // all with one key
@@ -105,7 +106,7 @@ func creationAddsAllOnceOrNone(t *testing.T, s Store) {
 			return true, err
 		case 1:
 			pets, earlier, err := s.CreatePets(t.Context(), []domain.NewPet{rex}, port.Claim{})
-			Equal(t, "a creation without a key", []domain.Pet{rex.WithID(pets[0].ID)}, pets)
+			testkit.Equal(t, "a creation without a key", []domain.Pet{rex.WithID(pets[0].ID)}, pets)
 			return earlier == nil, err
 		case 2:
 			claim.Value = "of a rejected creation"
@@ -117,16 +118,16 @@ func creationAddsAllOnceOrNone(t *testing.T, s Store) {
 			return true, s.InTx(t.Context(), Adding("function"))
 		}
 	})
-	Equal(t, "the creations with the key, and those that were rejected", [2]int32{1, n}, [2]int32{created.Load(), rejected.Load()})
+	testkit.Equal(t, "the creations with the key, and those that were rejected", [2]int32{1, n}, [2]int32{created.Load(), rejected.Load()})
 	WantNames(t, s, slices.Concat([]string{"Rex", "Tom"}, slices.Repeat([]string{"Rex", "function"}, n))...)
 	for _, pet := range *result.Load() {
 		wantPet(t, s, pet)
 	}
 	_, earlier, err := s.CreatePets(t.Context(), []domain.NewPet{rex, tom}, firstClaim)
 	var stored []domain.Pet
-	Check(t, errors.Join(err, json.Unmarshal(earlier.Result, &stored)))
-	Equal(t, "the stored result", *result.Load(), stored)
-	Equal(t, "the stored fingerprint", firstClaim.Fingerprint, earlier.Fingerprint)
+	testkit.Check(t, errors.Join(err, json.Unmarshal(earlier.Result, &stored)))
+	testkit.Equal(t, "the stored result", *result.Load(), stored)
+	testkit.Equal(t, "the stored fingerprint", firstClaim.Fingerprint, earlier.Fingerprint)
 }
 
 // advance changes the state of the file and reports whether it did.
@@ -142,7 +143,7 @@ func wantImportState(t *testing.T, s Store, file port.FileDigest, want port.Impo
 	got := tx(t, s, func(ctx context.Context, r port.Repositories) (port.ImportState, error) {
 		return r.Imports.Find(ctx, file)
 	})
-	Equal(t, "Find", want, got)
+	testkit.Equal(t, "Find", want, got)
 }
 
 func importAdvancesFromItsState(t *testing.T, s Store) {
@@ -163,11 +164,11 @@ func importAdvancesFromItsState(t *testing.T, s Store) {
 		{port.ImportState{Added: 4}, half, false},
 		{whole, half, true},
 	} {
-		Equal(t, fmt.Sprintf("Advance from %+v to %+v", step.from, step.to), step.want, advance(t, s, file, step.from, step.to))
+		testkit.Equal(t, fmt.Sprintf("Advance from %+v to %+v", step.from, step.to), step.want, advance(t, s, file, step.from, step.to))
 	}
 	wantImportState(t, s, file, half)
 	wantImportState(t, s, other, none)
 	empty := port.ImportState{Complete: true}
-	Equal(t, "Advance of a file without animals", true, advance(t, s, other, none, empty) && advance(t, s, other, empty, whole))
+	testkit.Equal(t, "Advance of a file without animals", true, advance(t, s, other, none, empty) && advance(t, s, other, empty, whole))
 	wantImportState(t, s, other, whole)
 }

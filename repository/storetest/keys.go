@@ -11,6 +11,7 @@ import (
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 )
 
 // addKey stores a key that is created at noon and must get the id. It expires after
@@ -23,14 +24,14 @@ func addKey(t *testing.T, s Store, id int64, lifetime time.Duration) apikey.Key 
 func newKey(t *testing.T, lifetime time.Duration) apikey.NewKey {
 	t.Helper()
 	key, err := apikey.New("till 1", apikey.Generate(), noon, lifetime)
-	Check(t, err)
+	testkit.Check(t, err)
 	return key
 }
 
 // storeKey stores a key that must get the id.
 func storeKey(t *testing.T, s Store, id int64, key apikey.NewKey) apikey.Key {
 	t.Helper()
-	Equal(t, "whether the key was stored", true, createKey(t, s, key))
+	testkit.Equal(t, "whether the key was stored", true, createKey(t, s, key))
 	return apikey.Key{
 		ID: id, Name: key.Name, Hash: key.Hash, LastFour: key.LastFour, ReadOnly: key.ReadOnly, Lineage: cmp.Or(key.Lineage, id),
 		CreatedAt: key.CreatedAt, ExpiresAt: key.ExpiresAt,
@@ -51,12 +52,12 @@ func wantKeys(t *testing.T, s Store, want ...apikey.Key) {
 		all = append(all, key)
 		found, err := s.Keys().FindByHash(t.Context(), key.Hash)
 		found.LastUsedAt = key.LastUsedAt // may be that of the cache
-		Equal(t, "FindByHash", key, found, err)
+		testkit.Equal(t, "FindByHash", key, found, err)
 		got := tx(t, s, func(ctx context.Context, r port.Repositories) (apikey.Key, error) { return r.Keys.Get(ctx, key.ID) })
-		Equal(t, "Get", key, got)
+		testkit.Equal(t, "Get", key, got)
 	}
 	list, err := s.Keys().List(t.Context())
-	Equal(t, "List", all, list, err)
+	testkit.Equal(t, "List", all, list, err)
 }
 
 func keysAreReadAsCreated(t *testing.T, s Store) {
@@ -64,13 +65,13 @@ func keysAreReadAsCreated(t *testing.T, s Store) {
 	anyKey := func() bool {
 		return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) { return r.Keys.Any(ctx) })
 	}
-	Equal(t, "Any of an empty store", false, anyKey())
+	testkit.Equal(t, "Any of an empty store", false, anyKey())
 	unlimited, expiring, key := addKey(t, s, 1, 0), addKey(t, s, 2, time.Hour), newKey(t, 0)
 	key.ReadOnly, key.Lineage = true, 2
 	readOnly := storeKey(t, s, 3, key)
-	Equal(t, "Any of a store with keys", true, anyKey())
+	testkit.Equal(t, "Any of a store with keys", true, anyKey())
 	again := apikey.NewKey{Name: "other", Hash: unlimited.Hash, LastFour: unlimited.LastFour, CreatedAt: noon.Add(time.Hour)}
-	Equal(t, "whether a key with the same hash was stored", false, createKey(t, s, again))
+	testkit.Equal(t, "whether a key with the same hash was stored", false, createKey(t, s, again))
 	for range 2 { // FindByHash returns them from its cache the second time
 		wantKeys(t, s, unlimited, expiring, readOnly)
 	}
@@ -116,11 +117,11 @@ func keyIsRevokedAtEarliestTime(t *testing.T, s Store) {
 		{noon, noon, false},
 		{between, noon, false},
 	} {
-		Equal(t, fmt.Sprintf("revoke at %v", step.at), step.revoked, revoke(t, s, 1, step.at))
+		testkit.Equal(t, fmt.Sprintf("revoke at %v", step.at), step.revoked, revoke(t, s, 1, step.at))
 		revoked.RevokedAt = &step.want
 		wantKeys(t, s, revoked, other)
 	}
-	Equal(t, "revoke of an unknown key", false, revoke(t, s, 3, noon))
+	testkit.Equal(t, "revoke of an unknown key", false, revoke(t, s, 3, noon))
 }
 
 func revocationIsScheduledOnce(t *testing.T, s Store) {
@@ -140,7 +141,7 @@ func revocationIsScheduledOnce(t *testing.T, s Store) {
 		{"created after the time of a clock that was set back", 3, before, noon, true},
 		{"unknown", 4, noon, end, false},
 	} {
-		Equal(t, fmt.Sprintf("a key that is %s", step.name), step.scheduled, scheduleRevocation(t, s, step.id, step.now, step.at.Sub(step.now)))
+		testkit.Equal(t, fmt.Sprintf("a key that is %s", step.name), step.scheduled, scheduleRevocation(t, s, step.id, step.now, step.at.Sub(step.now)))
 	}
 	active.RevokedAt, expiring.RevokedAt, later.RevokedAt = &end, &end, &end // an hour after its creation
 	wantKeys(t, s, active, expiring, later)

@@ -9,6 +9,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 )
 
 // placeOrders orders each pet, in its own transaction.
@@ -41,13 +42,13 @@ func moveOrder(t *testing.T, s Store, id int64, to domain.OrderStatus, at time.T
 func wantOrder(t *testing.T, s Store, want domain.Order) {
 	t.Helper()
 	got, err := s.Orders().Get(t.Context(), want.ID)
-	Equal(t, "Get", want, got, err)
+	testkit.Equal(t, "Get", want, got, err)
 }
 
 func orderChangesStatusOnce(t *testing.T, s Store) {
 	addPets(t, s, domain.NewPet{Name: "Rex"}, domain.NewPet{Name: "Tom"})
 	orders := placeOrders(t, s, 2, 1)
-	Equal(t, "Create", domain.Order{ID: 1, PetID: 2, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon}, orders[0])
+	testkit.Equal(t, "Create", domain.Order{ID: 1, PetID: 2, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon}, orders[0])
 	wantOrder(t, s, orders[0])
 	later := noon.Add(time.Hour)
 	for _, step := range []struct {
@@ -61,7 +62,7 @@ func orderChangesStatusOnce(t *testing.T, s Store) {
 		{2, domain.OrderCancelled, noon, true}, // before it was placed: its times do not go back
 		{3, domain.OrderCancelled, later, false},
 	} {
-		Equal(t, fmt.Sprintf("ChangeStatusIf of the order %d to %s", step.id, step.to), step.want, moveOrder(t, s, step.id, step.to, step.at))
+		testkit.Equal(t, fmt.Sprintf("ChangeStatusIf of the order %d to %s", step.id, step.to), step.want, moveOrder(t, s, step.id, step.to, step.at))
 	}
 	orders[0].Status, orders[0].UpdatedAt, orders[1].Status = domain.OrderDelivered, later, domain.OrderCancelled
 	wantOrder(t, s, orders[0])
@@ -80,7 +81,7 @@ func petHasOneUncancelledOrder(t *testing.T, s Store) {
 	wantCode(t, s.InTx(t.Context(), orderFirstPet), domain.ErrConflict, "pet_not_available")
 	moveOrder(t, s, 1, domain.OrderCancelled, noon)
 	again := placeOrders(t, s, 1)[0]
-	Equal(t, "ChangeStatusIf of a placed order", true, moveOrder(t, s, again.ID, domain.OrderDelivered, noon))
+	testkit.Equal(t, "ChangeStatusIf of a placed order", true, moveOrder(t, s, again.ID, domain.OrderDelivered, noon))
 	wantCode(t, s.InTx(t.Context(), orderFirstPet), domain.ErrConflict, "pet_not_available")
 }
 
@@ -104,7 +105,7 @@ func rejectedOrderLeavesTheTransaction(t *testing.T, s Store) {
 	wantPet(t, s, domain.Pet{ID: 2, Name: "before"})
 	wantPet(t, s, domain.Pet{ID: 3, Name: "after"})
 	n, err := s.Orders().Count(t.Context(), "")
-	Equal(t, "the number of orders", int64(1), n, err)
+	testkit.Equal(t, "the number of orders", int64(1), n, err)
 }
 
 func petChangesFromGivenStatuses(t *testing.T, s Store) {
@@ -131,9 +132,9 @@ func petChangesFromGivenStatuses(t *testing.T, s Store) {
 		{[]domain.PetStatus{domain.PetAvailable, ""}, domain.PetPending, true},
 		{[]domain.PetStatus{domain.PetPending, ""}, domain.PetSold, true},
 	} {
-		Equal(t, fmt.Sprintf("ChangeStatusIf from %q", step.from), step.want, movePet(t, s, pet.ID, step.to, step.from...))
+		testkit.Equal(t, fmt.Sprintf("ChangeStatusIf from %q", step.from), step.want, movePet(t, s, pet.ID, step.to, step.from...))
 	}
 	pet.Status = domain.PetSold
 	wantPet(t, s, pet)
-	Equal(t, "ChangeStatusIf of an unknown animal", false, movePet(t, s, math.MaxInt64, domain.PetSold, statuses...))
+	testkit.Equal(t, "ChangeStatusIf of an unknown animal", false, movePet(t, s, math.MaxInt64, domain.PetSold, statuses...))
 }

@@ -11,6 +11,7 @@ import (
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 )
 
 func petsAreReadAsCreated(t *testing.T, s Store) {
@@ -23,7 +24,7 @@ func petsAreReadAsCreated(t *testing.T, s Store) {
 		added := addPets(t, s, pet)[0]
 		want := pet.WithID(added.ID)
 		wantPet(t, s, want)
-		Equal(t, "Create", want, added)
+		testkit.Equal(t, "Create", want, added)
 	}
 	for _, id := range []int64{5, 0, -1, math.MaxInt64, math.MinInt64} {
 		_, err := s.Pets().Get(t.Context(), id)
@@ -35,7 +36,7 @@ func petsAreReadAsCreated(t *testing.T, s Store) {
 func wantPet(t *testing.T, s Store, want domain.Pet) {
 	t.Helper()
 	got, err := s.Pets().Get(t.Context(), want.ID)
-	Equal(t, "Get", want, got, err)
+	testkit.Equal(t, "Get", want, got, err)
 }
 
 // petsAreCreatedTogether adds more pets than fit into one statement (SQLite: 32,766
@@ -56,11 +57,11 @@ func petsAreCreatedTogether(t *testing.T, s Store) {
 		added, err = r.Pets.Create(ctx, news)
 		return err
 	})
-	Equal(t, "Create of none", 0, len(none))
-	Equal(t, "Create", want, added)
+	testkit.Equal(t, "Create of none", 0, len(none))
+	testkit.Equal(t, "Create", want, added)
 	for _, after := range []int64{0, 200, 10_903} {
 		got, err := s.Pets().List(t.Context(), pageQuery(after, 100))
-		Equal(t, fmt.Sprintf("List after %d", after), want[after:after+100], got.Items, err)
+		testkit.Equal(t, fmt.Sprintf("List after %d", after), want[after:after+100], got.Items, err)
 	}
 }
 
@@ -72,9 +73,9 @@ func pageQuery(after int64, limit int) domain.PetQuery {
 // wantEmptyLists expects a store without records.
 func wantEmptyLists(t *testing.T, s Store) {
 	pets, err := s.Pets().List(t.Context(), pageQuery(0, 1))
-	Equal(t, "the pets", domain.Page[domain.Pet]{Items: []domain.Pet{}}, pets, err)
+	testkit.Equal(t, "the pets", domain.Page[domain.Pet]{Items: []domain.Pet{}}, pets, err)
 	orders, err := s.Orders().List(t.Context(), domain.OrderQuery{PageRequest: domain.PageRequest{Limit: 1}})
-	Equal(t, "the orders", domain.Page[domain.Order]{Items: []domain.Order{}}, orders, err)
+	testkit.Equal(t, "the orders", domain.Page[domain.Order]{Items: []domain.Order{}}, orders, err)
 }
 
 func failedTransactionIsRolledBack(t *testing.T, s Store) {
@@ -84,10 +85,10 @@ func failedTransactionIsRolledBack(t *testing.T, s Store) {
 		return errors.Join(err, Adding("Rex")(ctx, r))
 	}
 	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error { return errors.Join(add(ctx, r), failure) })
-	WantError(t, "InTx", err, failure)
+	testkit.WantError(t, "InTx", err, failure)
 	func() {
 		defer func() {
-			Equal(t, "the panic", "failure", recover())
+			testkit.Equal(t, "the panic", "failure", recover())
 		}()
 		err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
 			_ = add(ctx, r)
@@ -115,7 +116,7 @@ func endedTransactionCannotBeUsed(t *testing.T, s Store) {
 			t.Errorf("statement %d: got %v, want that the transaction has ended", i, err)
 		}
 	}
-	Equal(t, "whether a key was claimed", false, claimed)
+	testkit.Equal(t, "whether a key was claimed", false, claimed)
 	wantEmptyLists(t, s)
 }
 
@@ -146,12 +147,12 @@ func transactionReadsItsWrites(t *testing.T, s Store) {
 			"any key":          {func() (any, error) { return r.Keys.Any(ctx) }, true},
 		} {
 			got, err := read.got()
-			Equal(t, name, read.want, got, err)
+			testkit.Equal(t, name, read.want, got, err)
 		}
 		found, err := r.Keys.FindByHash(ctx, key.Hash)
 		all, listErr := r.Keys.List(ctx)
-		Equal(t, "the keys", []apikey.Key{found}, all)
-		Equal(t, "the hash of the new key", key.Hash, found.Hash)
+		testkit.Equal(t, "the keys", []apikey.Key{found}, all)
+		testkit.Equal(t, "the hash of the new key", key.Hash, found.Hash)
 		return errors.Join(err, listErr)
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/test/testkit"
 )
 
 // On an engine that reads records and pages together, each caller gets its own.
@@ -77,7 +78,7 @@ func wantPage[T any](t *testing.T, all []T, request domain.PageRequest, got doma
 		}
 	}
 	page := domain.Page[T]{Items: want[:min(len(want), request.Limit)], More: len(want) > request.Limit}
-	Equal(t, fmt.Sprint(request), page, got, err)
+	testkit.Equal(t, fmt.Sprint(request), page, got, err)
 }
 
 // eachAndCount returns the records of Each. It checks that Count returns their number.
@@ -86,9 +87,9 @@ func eachAndCount[T any, S ~string](
 ) []T {
 	t.Helper()
 	records, err := collect(t.Context(), status, each)
-	Check(t, err)
+	testkit.Check(t, err)
 	n, err := count(t.Context(), status)
-	Equal(t, fmt.Sprintf("Count of the status %q", status), int64(len(records)), n, err)
+	testkit.Equal(t, fmt.Sprintf("Count of the status %q", status), int64(len(records)), n, err)
 	return records
 }
 
@@ -99,12 +100,12 @@ func eachRecordIsReadOnceInOrder(t *testing.T, s Store) {
 	moveOrder(t, s, 2, domain.OrderDelivered, noon)
 	orders[1].Status, orders[1].UpdatedAt = domain.OrderDelivered, noon.Add(time.Millisecond)
 	for status, want := range map[domain.PetStatus][]domain.Pet{"": pets, domain.PetAvailable: {pets[0], pets[2]}, domain.PetSold: nil} {
-		Equal(t, fmt.Sprintf("pets with the status %q", status), want, eachAndCount(t, status, s.Pets().Count, s.Pets().Each))
+		testkit.Equal(t, fmt.Sprintf("pets with the status %q", status), want, eachAndCount(t, status, s.Pets().Count, s.Pets().Each))
 	}
 	for status, want := range map[domain.OrderStatus][]domain.Order{
 		"": orders, domain.OrderPlaced: {orders[0], orders[2]}, domain.OrderCancelled: nil,
 	} {
-		Equal(t, fmt.Sprintf("orders with the status %q", status), want, eachAndCount(t, status, s.Orders().Count, s.Orders().Each))
+		testkit.Equal(t, fmt.Sprintf("orders with the status %q", status), want, eachAndCount(t, status, s.Orders().Count, s.Orders().Each))
 	}
 }
 
@@ -120,7 +121,7 @@ func eachReadsOneSnapshot(t *testing.T, s Store) {
 		got = append(got, pet)
 		return nil
 	})
-	Equal(t, "Each", pets, got, err)
+	testkit.Equal(t, "Each", pets, got, err)
 }
 
 func eachStopsAtAnErrorAndAtTheEndOfItsContext(t *testing.T, s Store) {
@@ -145,5 +146,5 @@ func eachStopsAtAnErrorAndAtTheEndOfItsContext(t *testing.T, s Store) {
 	for range 2 { // during the call, and before it
 		wantCode(t, each(), domain.ErrUnavailable, domain.CodeUnavailable)
 	}
-	Equal(t, "the calls before the context ended", 1, calls)
+	testkit.Equal(t, "the calls before the context ended", 1, calls)
 }

@@ -13,6 +13,7 @@ import (
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 )
 
 // callers is the number of concurrent callers of the tests of RunShared.
@@ -28,11 +29,11 @@ func RunShared(t *testing.T, open func(t *testing.T, n int) []Store) {
 	t.Run("a creation adds its pets once", func(t *testing.T) {
 		t.Parallel()
 		stores := open(t, 3)
-		times := Concurrently(t, callers, func(caller int) (bool, error) {
+		times := testkit.Concurrently(t, callers, func(caller int) (bool, error) {
 			created, _, err := stores[caller%len(stores)].CreatePets(t.Context(), []domain.NewPet{{Name: "Rex"}, {Name: "Tom"}}, firstClaim)
 			return created != nil, err
 		})
-		Equal(t, "how often they were created", 1, times)
+		testkit.Equal(t, "how often they were created", 1, times)
 		WantNames(t, stores[0], "Rex", "Tom")
 	})
 	for name, test := range doneOnce {
@@ -40,18 +41,18 @@ func RunShared(t *testing.T, open func(t *testing.T, n int) []Store) {
 			t.Parallel()
 			stores := open(t, 3)
 			test.prepare(t, stores[0])
-			times := Concurrently(t, callers, func(caller int) (done bool, err error) {
+			times := testkit.Concurrently(t, callers, func(caller int) (done bool, err error) {
 				err = stores[caller%len(stores)].InTx(t.Context(), func(ctx context.Context, r port.Repositories) (err error) {
 					done, err = test.do(ctx, r)
 					return err
 				})
 				return done, err
 			})
-			Equal(t, "how often it was done", 1, times)
+			testkit.Equal(t, "how often it was done", 1, times)
 			pets, err := stores[0].Pets().Count(t.Context(), "")
 			keys, keysErr := stores[0].Keys().List(t.Context())
-			Equal(t, "the number of pets", test.pets, pets, err)
-			Equal(t, "the number of API keys", test.keys, len(keys), keysErr)
+			testkit.Equal(t, "the number of pets", test.pets, pets, err)
+			testkit.Equal(t, "the number of API keys", test.keys, len(keys), keysErr)
 		})
 	}
 }
@@ -142,7 +143,7 @@ func pagesAreCompleteWhileOthersWrite(t *testing.T, stores []Store) {
 			return ids, err
 		})
 	}
-	Concurrently(t, callers, func(caller int) (_ bool, err error) {
+	testkit.Concurrently(t, callers, func(caller int) (_ bool, err error) {
 		for range petsEach {
 			err = errors.Join(err, stores[caller%len(stores)].InTx(t.Context(), Adding("Rex")))
 		}

@@ -20,6 +20,7 @@ import (
 	"example.com/petstore"
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/swagger"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/test/harness"
 )
@@ -105,7 +106,7 @@ func servedByProxy(t *testing.T) (address, key string) {
 	s := harness.Start(t, t.TempDir(),
 		"--set", "server.production_url=https://pets.example", "--set", "server.staging_url=https://staging.pets.example")
 	target, err := url.Parse(s.URL)
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	proxy := httptest.NewServer(http.StripPrefix("/pet/shop", httputil.NewSingleHostReverseProxy(target)))
 	t.Cleanup(proxy.Close)
 	return proxy.URL + "/pet/shop", s.Key
@@ -121,9 +122,9 @@ func mountAt(docsPath string) func(t *testing.T) (url, key string) {
 		service, err := petstore.New(t.Context(), sqlite.New(harness.StorePath(t.TempDir())), petstore.Options{
 			API: rest.Options{Authenticate: func(c *gin.Context) (string, error) { return c.GetString("user"), nil }},
 		})
-		harness.Check(t, err)
+		testkit.Check(t, err)
 		t.Cleanup(func() { _ = service.Close() })
-		harness.Check(t, service.Mount(engine.Group("/teams/shop/v1"), func(c *gin.Context) {
+		testkit.Check(t, service.Mount(engine.Group("/teams/shop/v1"), func(c *gin.Context) {
 			if c.GetHeader("Authorization") != "Bearer "+token {
 				c.AbortWithStatusJSON(http.StatusUnauthorized, gin.H{"error": "sign in first"})
 			}
@@ -131,7 +132,7 @@ func mountAt(docsPath string) func(t *testing.T) (url, key string) {
 		}))
 		group := engine.Group(docsPath)
 		swagger.RedirectRoot(group)
-		harness.Check(t, swagger.Mount(group, service))
+		testkit.Check(t, swagger.Mount(group, service))
 		host := httptest.NewServer(engine)
 		t.Cleanup(host.Close)
 		return host.URL + docsPath, token
@@ -141,7 +142,7 @@ func mountAt(docsPath string) func(t *testing.T) (url, key string) {
 // TestKeyboardAndColorSchemesInABrowser authorizes, adds and lists by keyboard alone. axe-core checks each view.
 func TestKeyboardAndColorSchemesInABrowser(t *testing.T) {
 	dir := t.TempDir()
-	harness.Check(t, os.CopyFS(dir, os.DirFS("testdata/axe")))
+	testkit.Check(t, os.CopyFS(dir, os.DirFS("testdata/axe")))
 	harness.Shell(t, dir, "npm ci")
 	axe := harness.ReadFile(t, filepath.Join(dir, "node_modules/axe-core/axe.min.js"))
 	for _, scheme := range []string{"light", "dark"} {
@@ -150,7 +151,7 @@ func TestKeyboardAndColorSchemesInABrowser(t *testing.T) {
 			p := openPage(t, s.URL)
 			params := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
 			_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, params)
-			harness.Check(t, err)
+			testkit.Check(t, err)
 			p.wantAccessible(axe, "page")
 
 			p.tabTo(authorizeButton)

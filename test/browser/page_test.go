@@ -17,7 +17,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"example.com/petstore/test/harness"
+	"example.com/petstore/internal/test/testkit"
 )
 
 // A page is Swagger UI in a browser, with the problems that the browser reported.
@@ -58,7 +58,7 @@ func openPage(t *testing.T, url string) *page {
 	if err := chromedp.Do(ctx); err != nil { // starts the browser, which is stopped with the context of the first actions
 		t.Fatal(err)
 	}
-	harness.Check(t, chromedp.Listen(ctx, p.recordProblems))
+	testkit.Check(t, chromedp.Listen(ctx, p.recordProblems))
 	p.load()
 	return p
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 )
 
@@ -70,8 +71,8 @@ func runBlocked(t *testing.T, dir, args, created string, fn func(*os.Process)) (
 	reader, full := harness.FullPipe(t)
 	cmd := harness.CommandWithTimeout(t, dir, strings.Fields(args)...)
 	cmd.Stderr = full
-	harness.Check(t, cmd.Start())
-	harness.Eventually(t, created+" exists", func() bool { return modes(t, dir)[created] != 0 })
+	testkit.Check(t, cmd.Start())
+	testkit.WaitUntil(t, created+" exists", func() bool { return modes(t, dir)[created] != 0 })
 	fn(cmd.Process)
 	_ = full.Close() // the process has its own descriptor
 	text, _ := io.ReadAll(reader)

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 )
 
@@ -91,7 +92,7 @@ func TestImportReadsStandardInputAndPipes(t *testing.T) {
 	const rows = 2500
 	files := t.TempDir()
 	writeRows(t, files, "pets.csv", rows)
-	harness.Check(t, unix.Mkfifo(filepath.Join(files, "pipe.csv"), 0o600))
+	testkit.Check(t, unix.Mkfifo(filepath.Join(files, "pipe.csv"), 0o600))
 	for _, shell := range []string{"exec < pets.csv", "cat pets.csv > pipe.csv & true"} {
 		dir, input := harness.NewStore(t), []string{"-", "--format", "csv"}
 		if strings.Contains(shell, "pipe") {
@@ -109,11 +110,11 @@ func TestSignalInterruptsWaitingForStandardInput(t *testing.T) {
 	t.Parallel()
 	cmd := harness.CommandWithTimeout(t, t.TempDir(), "import", "-", "--format", "csv")
 	stdin, err := cmd.StdinPipe()
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	defer stdin.Close()
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	harness.Check(t, cmd.Start())
+	testkit.Check(t, cmd.Start())
 	if _, err := stdin.Write(bytes.Repeat([]byte("x"), 1<<20)); err != nil { // larger than a pipe: it reads
 		t.Fatal(err)
 	}

@@ -12,13 +12,14 @@ import (
 
 	"github.com/creack/pty"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 )
 
 func TestFailingOutputIsAnErrorUnlessItsReaderHasExited(t *testing.T) {
 	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	defer full.Close()
 	store := "database.dsn=" + harness.StorePath(harness.SeededStore(t, "5000"))
 	const loud = "petstore: the configuration is not valid:\n  log.level = \"loud\" (command line): must be debug or info or warn or error\n"
@@ -128,8 +129,8 @@ func TestSecondSignalEndsCommandWhoseOutputBlocks(t *testing.T) {
 			_, pipe := harness.FullPipe(t)
 			cmd := harness.CommandWithTimeout(t, dir, strings.Fields(args)...)
 			cmd.Stdout, cmd.Stderr = pipe, pipe
-			harness.Check(t, cmd.Start())
-			harness.Eventually(t, "the command has written to the store", func() bool { return harness.QueryInt(t, dir, written) > 0 })
+			testkit.Check(t, cmd.Start())
+			testkit.WaitUntil(t, "the command has written to the store", func() bool { return harness.QueryInt(t, dir, written) > 0 })
 			go func() {
 				for range time.Tick(100 * time.Millisecond) { // more than two signals, because the second may come too early
 					if cmd.Process.Signal(syscall.SIGTERM) != nil { // the process has ended
@@ -156,7 +157,7 @@ func TestProgressIsABarOnATerminal(t *testing.T) {
 		"copy --to copy.db": {"rows 100% |█", "rows compared 100% |█"},
 	} {
 		screen, terminal, err := pty.Open()
-		harness.Check(t, err)
+		testkit.Check(t, err)
 		defer screen.Close()
 		cmd := harness.Command(t.Context(), dir, strings.Fields(args)...)
 		cmd.Stderr = terminal

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 )
 
@@ -142,7 +143,7 @@ func TestRejectedCommandSaysWhyAndCreatesNothing(t *testing.T) {
 	harness.WriteFile(t, dir, "shop.yaml", "log: {level: warn}\n")
 	harness.WriteFile(t, dir, "empty", "\n")
 	harness.WriteFile(t, dir, "path", "petstore:secret@127.0.0.1:5432/shop\n") // a connection string without postgres://
-	harness.Check(t, os.Symlink("shop.db", filepath.Join(dir, "link.db")))
+	testkit.Check(t, os.Symlink("shop.db", filepath.Join(dir, "link.db")))
 	before := modes(t, dir)
 	for wantCode, commands := range map[int]map[string]string{2: invalidCommandLines, 1: impossibleCommands} {
 		for args, want := range commands {
@@ -171,8 +172,8 @@ func TestDocumentedLineInstallsCompletion(t *testing.T) {
 				t.Fatal("docs/operations.md has no line for this shell")
 			}
 			home := t.TempDir()
-			harness.Check(t, os.MkdirAll(filepath.Join(home, ".config", "fish"), 0o700))
-			harness.Check(t, os.Symlink(harness.Program(t), filepath.Join(home, "petstore")))
+			testkit.Check(t, os.MkdirAll(filepath.Join(home, ".config", "fish"), 0o700))
+			testkit.Check(t, os.Symlink(harness.Program(t), filepath.Join(home, "petstore")))
 			for _, command := range [][]string{{"sh", "-c", line}, {shell, "-c", check}} {
 				cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
 				cmd.Env = append(os.Environ(), "HOME="+home, "PATH="+home+":"+os.Getenv("PATH"))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 )
 
@@ -20,7 +21,7 @@ func TestNewStoreHasMode0600AndAnExistingOneKeepsItsOwn(t *testing.T) {
 		mode := fs.FileMode(0o600)
 		if umask == "002" {
 			mode = 0o640
-			harness.Check(t, os.Chmod(harness.StorePath(dir), mode))
+			testkit.Check(t, os.Chmod(harness.StorePath(dir), mode))
 		}
 		harness.StartCommand(t, harness.CommandAfter(t.Context(), dir, "umask "+umask, "serve", "--first-key"))
 		wantModes(t, dir, map[string]fs.FileMode{"petstore.db": mode, "petstore.db-shm": mode, "petstore.db-wal": mode})
@@ -39,11 +40,11 @@ func wantModes(t *testing.T, dir string, want map[string]fs.FileMode) {
 func modes(t *testing.T, dir string) map[string]fs.FileMode {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	found := map[string]fs.FileMode{}
 	for _, entry := range entries {
 		info, err := entry.Info()
-		harness.Check(t, err)
+		testkit.Check(t, err)
 		found[entry.Name()] = info.Mode().Perm()
 	}
 	return found
@@ -120,7 +121,7 @@ func TestErrorNamesMissingPermissions(t *testing.T) {
 		{0o444, "keys create --name n", ofStore},
 		{0o600, "backup locked/monday.db", "permission denied: let this user write to the folder locked, or name a file in another folder"},
 	} {
-		harness.Check(t, errors.Join(os.MkdirAll(filepath.Join(dir, "locked"), 0o555), os.Chmod(harness.StorePath(dir), test.mode)))
+		testkit.Check(t, errors.Join(os.MkdirAll(filepath.Join(dir, "locked"), 0o555), os.Chmod(harness.StorePath(dir), test.mode)))
 		cmd := harness.Command(t.Context(), dir, strings.Fields(test.args)...)
 		if os.Getuid() == 0 { // which may open any file, unless it has lost that capability
 			cmd.Args = append([]string{"setpriv", "--bounding-set", "-dac_override,-dac_read_search", cmd.Path}, cmd.Args[1:]...)
@@ -136,7 +137,7 @@ func TestErrorNamesMissingPermissions(t *testing.T) {
 // dir/small. The script runs petstore as "$0".
 func runOnSmallDisk(t *testing.T, dir, size, script string) string {
 	t.Helper()
-	harness.Check(t, os.MkdirAll(filepath.Join(dir, "small"), 0o700))
+	testkit.Check(t, os.MkdirAll(filepath.Join(dir, "small"), 0o700))
 	cmd := harness.Command(t.Context(), dir)
 	cmd.Args = []string{"sh", "-c", "mount -t tmpfs -o size=" + size + " none small && cd small && " + script, cmd.Path}
 	cmd.Path = "/bin/sh"

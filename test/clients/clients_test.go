@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 )
 
@@ -97,8 +98,8 @@ func copyClient(t *testing.T, name string) (dir, original string) {
 	t.Helper()
 	dir = t.TempDir()
 	original, err := filepath.Abs(filepath.Join(clientsDir, name))
-	harness.Check(t, err)
-	harness.Check(t, os.CopyFS(dir, os.DirFS(original)))
+	testkit.Check(t, err)
+	testkit.Check(t, os.CopyFS(dir, os.DirFS(original)))
 	return dir, original
 }
 

@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"example.com/petstore/config"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 )
 
@@ -26,7 +27,7 @@ func objects(t *testing.T, name string) map[string]any {
 	all := map[string]any{}
 	for _, text := range strings.Split(harness.ReadFile(t, deployDir+name), "\n---\n") {
 		var object map[string]any
-		harness.Check(t, yaml.Unmarshal([]byte(text), &object))
+		testkit.Check(t, yaml.Unmarshal([]byte(text), &object))
 		all[fmt.Sprint(object["kind"])] = object
 	}
 	return all

@@ -16,8 +16,26 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 )
+
+func TestEveryPackageOfTestsIsDescribed(t *testing.T) {
+	t.Parallel()
+	var described, found []string
+	for _, row := range regexp.MustCompile(`(?m)^//\t(\w+) `).FindAllStringSubmatch(harness.ReadFile(t, "../doc.go"), -1) {
+		if row[1] != "package" {
+			described = append(described, row[1])
+		}
+	}
+	folders, err := filepath.Glob("../*/*.go")
+	testkit.Check(t, err)
+	for _, file := range folders {
+		found = append(found, filepath.Base(filepath.Dir(file)))
+	}
+	slices.Sort(described)
+	testkit.Equal(t, "the packages of test/doc.go", slices.Compact(found), described)
+}
 
 // TestReadmeExamples runs the curl examples of the README, in order and with one server,
 // and expects the lines that the README shows after each.
@@ -144,7 +162,7 @@ func TestEmbeddingDocumentShowsTestedCode(t *testing.T) {
 func TestProgramOfEmbeddingDocument(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	program, commands := harness.CodeBlocks(t, "../../docs/embedding.md", "go")[0], harness.CodeBlocks(t, "../../docs/embedding.md", "sh")
 	if !strings.HasPrefix(program, programStart) || len(commands) != 2 {
 		t.Fatalf("want the program first, and 2 blocks of commands: got %d and\n%s", len(commands), program)
@@ -156,8 +174,8 @@ func TestProgramOfEmbeddingDocument(t *testing.T) {
 	shop := exec.CommandContext(t.Context(), filepath.Join(dir, "shop"))
 	shop.Dir, shop.Env = dir, append(os.Environ(), "SHOP_ADDRESS=127.0.0.1:0")
 	log, err := shop.StderrPipe()
-	harness.Check(t, err)
-	harness.Check(t, shop.Start())
+	testkit.Check(t, err)
+	testkit.Check(t, shop.Start())
 	t.Cleanup(func() { _ = shop.Process.Kill() })
 	line, err := bufio.NewReader(log).ReadString('\n')
 	_, line, _ = strings.Cut(line, "http://")
@@ -175,7 +193,7 @@ func TestProgramOfEmbeddingDocument(t *testing.T) {
 	if status, _ := harness.Get(t, "http://"+address+"/shop/docs/swagger/index.html"); status != http.StatusOK {
 		t.Errorf("got %d for Swagger UI, want 200", status)
 	}
-	harness.Check(t, shop.Process.Signal(syscall.SIGTERM))
+	testkit.Check(t, shop.Process.Signal(syscall.SIGTERM))
 	rest, _ := io.ReadAll(log)
 	if err := shop.Wait(); err != nil {
 		t.Errorf("got %v and log %s, want a successful exit", err, rest)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 )
 
@@ -28,7 +29,7 @@ func TestReleaseRequiresVersionOfThreeNumbers(t *testing.T) {
 func TestReleaseNotesAreTheSectionOfTheVersion(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	harness.Check(t, os.CopyFS(filepath.Join(folder, "scripts"), os.DirFS("../../scripts")))
+	testkit.Check(t, os.CopyFS(filepath.Join(folder, "scripts"), os.DirFS("../../scripts")))
 	harness.WriteFile(t, folder, "CHANGELOG.md",
 		"# Changelog\n\n## [Unreleased]\n\nnew\n\n## [1.1.0] - 2026-12-01\n\nsecond\n\n## [1.0.0] - 2026-11-24\n\nfirst\n")
 	for version, want := range map[string]string{
@@ -47,7 +48,7 @@ func TestNightlyRunsAllPartsAndNamesThoseThatFailed(t *testing.T) {
 	t.Parallel()
 	programs := t.TempDir()
 	for name, commands := range map[string]string{"go": `echo "ran $*"; case $* in *./ha*) exit 1; esac`, "patroni": "", "etcd": ""} {
-		harness.Check(t, os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\n"+commands), 0o700))
+		testkit.Check(t, os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\n"+commands), 0o700))
 	}
 	cmd := exec.CommandContext(t.Context(), "../../scripts/nightly")
 	cmd.Env = append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH"))
@@ -96,7 +97,7 @@ func TestLinkedModulesHaveAllowedLicenses(t *testing.T) {
 		"./cmd/petstore")
 	list.Dir = "../.."
 	output, err := list.Output()
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	modules := strings.Split(strings.TrimSpace(string(output)), "\n")
 	slices.Sort(modules)
 	text := strings.ReplaceAll(licensesTitle, "'", "`")
@@ -105,7 +106,7 @@ func TestLinkedModulesHaveAllowedLicenses(t *testing.T) {
 		text += fmt.Sprintf("| `%s` | %s |\n", path, licenseIn(t, dir))
 	}
 	if *writeLicenses {
-		harness.Check(t, os.WriteFile(page, []byte(text), 0o600))
+		testkit.Check(t, os.WriteFile(page, []byte(text), 0o600))
 	}
 	if diff := cmp.Diff(harness.ReadFile(t, page), text); diff != "" {
 		t.Errorf("docs/licenses.md is not up to date (-page +modules)\n%s", diff)
@@ -116,7 +117,7 @@ func TestLinkedModulesHaveAllowedLicenses(t *testing.T) {
 func licenseIn(t *testing.T, dir string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "[Ll][Ii][Cc][Ee][Nn][SsCc][Ee]*"))
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	for _, file := range files {
 		for _, license := range allowed {
 			if strings.Contains(strings.Join(strings.Fields(harness.ReadFile(t, file)), " "), license.text) {

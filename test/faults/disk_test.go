@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 	"example.com/petstore/test/ledger"
 )
@@ -41,7 +42,7 @@ func TestFailingDiskRefusesWritesAndRecovers(t *testing.T) {
 			refused := 0
 			for range pick(2, 10) {
 				_, body, err := s.Do(t.Context(), http.MethodGet, "/v1/pets?limit=100", "")
-				harness.Check(t, err)
+				testkit.Check(t, err)
 				pets := petsOf(t, body)
 				stop := s.clients(l).Start(t.Context(), 32)
 				time.Sleep(200 * time.Millisecond)
@@ -78,7 +79,7 @@ type pet struct {
 // petsOf decodes a page of animals.
 func petsOf(t *testing.T, body string) (pets []pet) {
 	t.Helper()
-	harness.Check(t, json.Unmarshal([]byte(body), &pets))
+	testkit.Check(t, json.Unmarshal([]byte(body), &pets))
 	return pets
 }
 
@@ -88,7 +89,7 @@ func (s *server) wantRightOrUnavailable(t *testing.T, pets []pet) (unavailable i
 	t.Helper()
 	for _, want := range pets {
 		status, body, err := s.Do(t.Context(), http.MethodGet, fmt.Sprint("/v1/pets/", want.ID), "")
-		harness.Check(t, err)
+		testkit.Check(t, err)
 		switch {
 		case status == http.StatusServiceUnavailable:
 			unavailable++
@@ -190,9 +191,9 @@ func startLogged(t *testing.T) (s *server, d *disk, database []byte) {
 func (d *disk) inject(t *testing.T, f faultsOf) {
 	t.Helper()
 	file, err := os.OpenFile(d.control, os.O_CREATE|os.O_WRONLY, 0o600)
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	defer file.Close()
-	harness.Check(t, binary.Write(file, binary.NativeEndian, f))
+	testkit.Check(t, binary.Write(file, binary.NativeEndian, f))
 }
 
 // An operation is a record of the log of a disk.
@@ -220,7 +221,7 @@ const (
 func (d *disk) operations(t *testing.T) (all []operation) {
 	t.Helper()
 	text, err := os.ReadFile(d.log)
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	for log := bytes.NewReader(text); ; {
 		var o operation
 		if binary.Read(log, binary.NativeEndian, &o.header) != nil {

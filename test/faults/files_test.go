@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 	"example.com/petstore/test/ledger"
 )
@@ -82,7 +83,7 @@ func (s *server) wantNoWrongData(t *testing.T) {
 	s.clients(l).During(t.Context(), time.Second, 4)
 	for after := 0; after < 200; after += 20 {
 		status, body, err := s.Do(t.Context(), http.MethodGet, fmt.Sprint("/v1/pets?after=", after), "")
-		harness.Check(t, err)
+		testkit.Check(t, err)
 		switch status {
 		case http.StatusOK:
 			for _, pet := range petsOf(t, body) {

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 	"example.com/petstore/test/ledger"
 )
@@ -62,7 +63,7 @@ func TestRefusedWriteIsNotThereAfterKill(t *testing.T) {
 		time.Sleep(200 * time.Millisecond)
 		before := l.Unavailable()
 		d.inject(t, faultsOf{syncError: ioError})
-		harness.Eventually(t, "a request is refused with 503", func() bool { return l.Unavailable() > before })
+		testkit.WaitUntil(t, "a request is refused with 503", func() bool { return l.Unavailable() > before })
 		time.Sleep(50 * time.Millisecond)
 		s.Kill()
 		d.inject(t, faultsOf{})
@@ -84,7 +85,7 @@ func TestRefusedWriteIsNeverThereWhileTheNextFails(t *testing.T) {
 			if newWAL {
 				db := harness.OpenSQLite(t, "file:"+harness.StorePath(s.folder)+"?mode=rw")
 				_, err := db.ExecContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)")
-				harness.Check(t, errors.Join(err, db.Close()))
+				testkit.Check(t, errors.Join(err, db.Close()))
 				database, before = []byte(harness.ReadFile(t, harness.StorePath(s.folder))), len(d.operations(t))
 				fault.goodSyncs = 1
 			}
@@ -102,7 +103,7 @@ func TestRefusedWriteIsNeverThereWhileTheNextFails(t *testing.T) {
 			images.killed = true
 			for n, o := range d.operations(t)[before:] {
 				images.apply(o)
-				harness.Check(t, images.write(harness.StorePath(copied), func(int) bool { return true }))
+				testkit.Check(t, images.write(harness.StorePath(copied), func(int) bool { return true }))
 				for i, at := range refused {
 					query := fmt.Sprintf("SELECT count(*) FROM pets WHERE name = 'Tom%d'", i)
 					if before+n+1 >= at && harness.QueryInt(t, copied, query) != 0 {
@@ -125,7 +126,7 @@ func TestSignalsInEachPhase(t *testing.T) {
 		for range rounds {
 			folder := t.TempDir()
 			cmd := harness.Command(t.Context(), folder, "serve")
-			harness.Check(t, cmd.Start())
+			testkit.Check(t, cmd.Start())
 			time.Sleep(time.Duration(random.IntN(120)) * time.Millisecond)
 			for range 1 + random.IntN(2) {
 				_ = cmd.Process.Signal(signals[random.IntN(len(signals))])
@@ -133,7 +134,7 @@ func TestSignalsInEachPhase(t *testing.T) {
 			_ = cmd.Wait()
 			start(t, folder, "").Stop(t) // with the remains
 			_, err := compare(t.Context(), harness.StorePath(folder), ledger.New(), ledger.AtTheEnd)
-			harness.Check(t, err)
+			testkit.Check(t, err)
 		}
 		t.Logf("%d starts interrupted; each store could be opened", rounds)
 	})

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 	"example.com/petstore/test/ledger"
 )
@@ -46,7 +47,7 @@ func TestPowerLossLosesNoAcknowledgedWrite(t *testing.T) {
 				}
 				check := func(keep func(sector int) bool) {
 					states++
-					harness.Check(t, images.write(path, keep))
+					testkit.Check(t, images.write(path, keep))
 					differences, err := compare(t.Context(), path, l, o.At)
 					if err := errors.Join(err, differences.Err()); err != nil {
 						t.Errorf("the state %d: %v", states, err)

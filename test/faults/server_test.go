@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
@@ -51,13 +52,13 @@ func start(t *testing.T, folder, key string, environ ...string) *server {
 	if key != "" {
 		s.Key = key
 	}
-	harness.EventuallyWithin(t, 30*time.Second, "the server is ready", func() bool { return s.IsReady(t.Context()) })
+	testkit.WaitUntilWithin(t, 30*time.Second, "the server is ready", func() bool { return s.IsReady(t.Context()) })
 	s.ready = time.Since(begun)
 	s.admin = s.AdminURL(t)
 	quiet, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.admin+"/log/level", strings.NewReader(`{"level":"warn"}`))
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	status, body, err := harness.Send(harness.Client, quiet)
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	if status != http.StatusOK {
 		t.Fatalf("the log level: got %d %s, want 200", status, body)
 	}
@@ -133,7 +134,7 @@ const (
 func (s *server) resources(t *testing.T) map[string]float64 {
 	t.Helper()
 	info, err := os.Stat(harness.StorePath(s.folder) + "-wal")
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	used := map[string]float64{wal: float64(info.Size()) / (1 << 20)}
 	_, text := harness.Get(t, s.admin+"/metrics")
 	for name, metric := range map[string]string{
@@ -142,7 +143,7 @@ func (s *server) resources(t *testing.T) map[string]float64 {
 		_, rest, _ := strings.Cut(text, "\n"+metric+" ")
 		number, _, _ := strings.Cut(rest, "\n")
 		value, err := strconv.ParseFloat(number, 64)
-		harness.Check(t, err)
+		testkit.Check(t, err)
 		if strings.HasSuffix(name, " in MiB") {
 			value /= 1 << 20
 		}
@@ -155,7 +156,7 @@ func (s *server) resources(t *testing.T) map[string]float64 {
 func (s *server) resourcesWithin(t *testing.T, before map[string]float64) (after map[string]float64) {
 	t.Helper()
 	harness.Client.CloseIdleConnections()
-	harness.EventuallyWithin(t, time.Minute, fmt.Sprintf("the server uses no more than %v", before), func() bool {
+	testkit.WaitUntilWithin(t, time.Minute, fmt.Sprintf("the server uses no more than %v", before), func() bool {
 		after = s.resources(t)
 		return after[goroutines] <= before[goroutines]+10 && after[descriptors] <= before[descriptors]+10
 	})

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 	"example.com/petstore/test/ledger"
 )
@@ -55,7 +56,7 @@ func TestStreamsOfTheOldestChangesDoNotSlowDownOthers(t *testing.T) {
 			_, err := db.ExecContext(t.Context(), `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < ?)
 				INSERT INTO changes (id, type, at, record_id, name, category_id)
 				SELECT kept_after + i, 'pet.added', unixepoch() * 1000, i, 'animal-of-the-backlog-' || i, i % 100 FROM n, recording`, backlog)
-			harness.Check(t, errors.Join(err, db.Close()))
+			testkit.Check(t, errors.Join(err, db.Close()))
 			key := harness.PrintedKey(t, s.folder, "create", "--name", "copy", "--read-only")
 			s.wantOthersAsFast(t, func(ctx context.Context, t *testing.T, s *server) {
 				var wait sync.WaitGroup

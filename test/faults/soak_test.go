@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 	"example.com/petstore/test/ledger"
 )
@@ -120,15 +121,15 @@ func save(t *testing.T, path string, length time.Duration, measured map[string][
 			points[i] = plotter.XY{X: length.Minutes() * float64(i+1) / float64(len(points)), Y: value}
 		}
 		line, err := plotter.NewLine(points)
-		harness.Check(t, err)
+		testkit.Check(t, err)
 		chart := plot.New()
 		chart.Title.Text, chart.Y.Min = name, 0
 		chart.Add(line)
 		chart.Draw(tiles.At(draw.New(image), 0, row))
 	}
 	file, err := os.Create(path)
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	defer file.Close()
 	_, err = image.WriteTo(file)
-	harness.Check(t, err)
+	testkit.Check(t, err)
 }

@@ -15,6 +15,7 @@ import (
 
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain/apikey"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/test/harness"
@@ -30,19 +31,19 @@ func TestClockJumpsLoseNothing(t *testing.T) {
 	now := func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
 	folder := t.TempDir()
 	store, err := repository.Open(t.Context(), sqlite.New(harness.StorePath(folder)), repository.Options{})
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	keys := usecase.NewKeys(store, store.Keys(), now)
 	service, err := rest.New(rest.Options{
 		Pets: usecase.NewPets(store, store.Pets()), Orders: usecase.NewOrders(store, store.Orders(), now), Keys: keys,
 		Now: now, Versions: store.Versions, CacheBytes: 1 << 20,
 	})
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	engine := gin.New()
-	harness.Check(t, service.Mount(engine.Group("/v1")))
+	testkit.Check(t, service.Mount(engine.Group("/v1")))
 	api := httptest.NewServer(engine)
 	defer api.Close()
 	key, err := keys.Create(t.Context(), "test", 0)
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	l := ledger.New()
 	stop := ledger.NewClients(l, api.URL, key).Start(t.Context(), 16)
 	for _, jump := range []time.Duration{0, 24 * time.Hour, -24 * time.Hour, 0} {
@@ -50,7 +51,7 @@ func TestClockJumpsLoseNothing(t *testing.T) {
 		time.Sleep(pick(500*time.Millisecond, 3*time.Second))
 	}
 	stop()
-	harness.Check(t, store.Close())
+	testkit.Check(t, store.Close())
 	if n := harness.QueryInt(t, folder, "SELECT count(*) FROM orders WHERE updated_at < created_at"); n > 0 {
 		t.Errorf("%d orders were updated before they were created", n)
 	}
@@ -66,10 +67,10 @@ func TestTimesAreUTCInEachTimeZone(t *testing.T) {
 		s := start(t, t.TempDir(), "", "TZ="+zone)
 		s.AddPet(t, "Rex")
 		_, body, err := s.Do(t.Context(), http.MethodPost, "/v1/store/orders", `{"petId":1}`)
-		harness.Check(t, err)
+		testkit.Check(t, err)
 		var order struct{ CreatedAt time.Time }
-		harness.Check(t, json.Unmarshal([]byte(body), &order))
-		if at := order.CreatedAt; at.Location() != time.UTC || time.Since(at).Abs() > harness.Scaled(time.Minute) {
+		testkit.Check(t, json.Unmarshal([]byte(body), &order))
+		if at := order.CreatedAt; at.Location() != time.UTC || time.Since(at).Abs() > testkit.Scaled(time.Minute) {
 			t.Errorf("%s: got the order %s, want it created now in UTC", zone, body)
 		}
 	}

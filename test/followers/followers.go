@@ -22,6 +22,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 )
 
@@ -50,10 +51,10 @@ type follower struct {
 func (f *Followers) Follow(ctx context.Context, t *testing.T, n int) {
 	t.Helper()
 	response, err := f.send(ctx, f.URLs[0](), "/v1/pets", "application/json")
-	harness.Check(t, err)
-	harness.Check(t, response.Body.Close())
+	testkit.Check(t, err)
+	testkit.Check(t, response.Body.Close())
 	f.begin, err = strconv.ParseInt(response.Header.Get("Changes-Position"), 10, 64)
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	random := harness.Rand(t)
 	for i := range n {
 		one := &follower{Followers: f, random: rand.New(rand.NewPCG(random.Uint64(), 0)), digest: fnv.New64a()} //nolint:gosec // not for a secret
@@ -87,7 +88,7 @@ func (f *Followers) WantAll(t *testing.T) {
 	first := f.followers[0]
 	for i, one := range f.followers {
 		for start := time.Now(); one.err == nil && !one.readPage(t.Context()); time.Sleep(time.Millisecond) { //nolint:forbidigo // of the test
-			if time.Since(start) > harness.Scaled(time.Minute) {
+			if time.Since(start) > testkit.Scaled(time.Minute) {
 				t.Fatalf("follower %d cannot read the last changes", i)
 			}
 		}
@@ -112,10 +113,10 @@ func (f *Followers) readList(t *testing.T, path string, stored map[string]json.R
 	t.Helper()
 	for link, more := "<?limit=100", true; more; {
 		response, err := f.send(t.Context(), f.URLs[0](), path+link[1:], "application/json")
-		harness.Check(t, err)
+		testkit.Check(t, err)
 		var page []json.RawMessage
-		harness.Check(t, json.NewDecoder(response.Body).Decode(&page))
-		harness.Check(t, response.Body.Close())
+		testkit.Check(t, json.NewDecoder(response.Body).Decode(&page))
+		testkit.Check(t, response.Body.Close())
 		for _, record := range page {
 			stored[keyOf(path, record)] = record
 		}

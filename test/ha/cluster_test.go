@@ -15,6 +15,7 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver pgx
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 )
 
@@ -48,8 +49,8 @@ type node struct {
 func startCluster(t *testing.T, values ...string) *cluster {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "petstore-ha-") //nolint:usetesting // the path of a Unix socket is short
-	harness.Check(t, err)
-	t.Cleanup(func() { harness.Check(t, os.RemoveAll(folder)) })
+	testkit.Check(t, err)
+	t.Cleanup(func() { testkit.Check(t, os.RemoveAll(folder)) })
 	chown(t, folder)
 	c := &cluster{folder: folder, etcdAddress: harness.FreeAddress(t), etcdPeerAddress: harness.FreeAddress(t)}
 	c.startEtcd(t)
@@ -60,7 +61,7 @@ func startCluster(t *testing.T, values ...string) *cluster {
 	for i := range 3 {
 		name := fmt.Sprint("db", i+1)
 		n := &node{name: name, folder: filepath.Join(c.folder, name), address: harness.FreeAddress(t), rest: harness.FreeAddress(t)}
-		harness.Check(t, os.Mkdir(n.folder, 0o700))
+		testkit.Check(t, os.Mkdir(n.folder, 0o700))
 		chown(t, n.folder)
 		n.proxy, n.peers = newProxy(t, n.address), newProxy(t, n.address)
 		n.config = writeFile(t, n.folder, "patroni.yml", "patroni.yml", append([]string{
@@ -80,10 +81,10 @@ func startCluster(t *testing.T, values ...string) *cluster {
 	c.waitUntilHealthy(t)
 	for _, statement := range []string{"CREATE ROLE petstore LOGIN PASSWORD '" + password + "'", "CREATE DATABASE shop OWNER petstore"} {
 		_, err := c.find(t, "/leader").postgres.ExecContext(t.Context(), statement)
-		harness.Check(t, err)
+		testkit.Check(t, err)
 	}
 	for _, n := range c.nodes { // the service may connect to a standby first, and would not start without the database
-		harness.Eventually(t, n.name+" has the database", func() bool { return n.shop.PingContext(t.Context()) == nil })
+		testkit.WaitUntil(t, n.name+" has the database", func() bool { return n.shop.PingContext(t.Context()) == nil })
 	}
 	return c
 }
@@ -109,7 +110,7 @@ func (c *cluster) dsn(name string) string {
 // lock, or /synchronous, a synchronous standby.
 func (c *cluster) find(t *testing.T, role string) (found *node) {
 	t.Helper()
-	harness.EventuallyWithin(t, 30*time.Second, "a node has the role "+role, func() bool {
+	testkit.WaitUntilWithin(t, 30*time.Second, "a node has the role "+role, func() bool {
 		found = c.with(role)
 		return found != nil
 	})
@@ -134,7 +135,7 @@ func (c *cluster) waitUntilHealthy(t *testing.T) {
 	const streaming = `SELECT count(*) = 2 AND (current_setting('synchronous_standby_names') = '' OR bool_or(sync_state IN ('sync', 'quorum')))
 		FROM pg_stat_replication WHERE state = 'streaming' AND application_name LIKE 'db%'`
 	const asynchronous = `SELECT current_setting('synchronous_standby_names') = ''`
-	harness.EventuallyWithin(t, 90*time.Second, "all nodes are healthy", func() bool {
+	testkit.WaitUntilWithin(t, 90*time.Second, "all nodes are healthy", func() bool {
 		leader := c.with("/leader")
 		return leader != nil && leader.queryBool(streaming) && (c.with("/synchronous") != nil || leader.queryBool(asynchronous))
 	})
@@ -146,7 +147,7 @@ func (n *node) data() string { return filepath.Join(n.folder, "data") }
 func (n *node) start(t *testing.T) {
 	t.Helper()
 	log, err := os.OpenFile(filepath.Join(cmp.Or(*logs, n.folder), n.name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	t.Cleanup(func() { signalAll(syscall.SIGKILL, processesIn(n.data())) })
 	n.patroni = startProcess(t, n.folder, log, "patroni", n.config)
 }
@@ -180,7 +181,7 @@ func request(method, url, body string) (status int, text string) {
 func (n *node) open(t *testing.T, database string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("pgx", fmt.Sprintf("postgres://postgres:%s@%s/%s?sslmode=disable&connect_timeout=1", password, n.address, database))
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }

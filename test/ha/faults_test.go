@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/test/harness"
+	"example.com/petstore/internal/test/testkit"
 )
 
 // A fault breaks something, and mends what does not mend by itself.
@@ -30,7 +30,7 @@ type run struct {
 var nodeKilled = fault{"node of the leader killed", 35 * time.Second, func(t *testing.T, r *run) {
 	leader := r.cluster.find(t, "/leader")
 	leader.signal(syscall.SIGKILL, true)
-	harness.EventuallyWithin(t, 30*time.Second, "/readyz says that the store is not available", func() bool {
+	testkit.WaitUntilWithin(t, 30*time.Second, "/readyz says that the store is not available", func() bool {
 		status, text := request(http.MethodGet, "http://"+r.service.replicas[0].address+"/readyz", "")
 		return status == http.StatusServiceUnavailable && strings.Contains(text, "the store is not available: ")
 	})
@@ -106,7 +106,7 @@ var faults = []fault{
 func (r *run) waitUntilWriting(t *testing.T) {
 	t.Helper()
 	start := time.Now()
-	harness.EventuallyWithin(t, time.Minute, "a write is acknowledged", func() bool { return r.writing(start.Add(time.Second)) })
+	testkit.WaitUntilWithin(t, time.Minute, "a write is acknowledged", func() bool { return r.writing(start.Add(time.Second)) })
 	time.Sleep(time.Second)
 }
 

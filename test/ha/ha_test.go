@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/followers"
 	"example.com/petstore/test/harness"
 	"example.com/petstore/test/ledger"
@@ -36,16 +37,16 @@ func TestNoAcknowledgedWriteIsLostWhenThePrimaryServerDies(t *testing.T) {
 	cluster := startCluster(t)
 	service := startService(t, cluster, "PETSTORE_DATABASE_REQUIRE_SYNCHRONOUS=true")
 	observed, book, differences := breakUnderLoad(t, cluster, service, selected)
-	harness.Check(t, differences.Err())
+	testkit.Check(t, differences.Err())
 	for _, n := range cluster.nodes {
-		harness.EventuallyWithin(t, 30*time.Second, n.name+" has all, too", func() bool {
+		testkit.WaitUntilWithin(t, 30*time.Second, n.name+" has all, too", func() bool {
 			differences, err := book.Check(t.Context(), n.shop, ledger.AtTheEnd, ledger.AtTheEnd)
 			return err == nil && differences.Err() == nil
 		})
 	}
 	for _, o := range observed {
-		if o.writeGap > harness.Scaled(o.limit) {
-			t.Errorf("%s: %v without an acknowledged write, want at most %v", o.name, o.writeGap, harness.Scaled(o.limit))
+		if o.writeGap > testkit.Scaled(o.limit) {
+			t.Errorf("%s: %v without an acknowledged write, want at most %v", o.name, o.writeGap, testkit.Scaled(o.limit))
 		}
 		if n := strings.Count(o.log, "\n"); n > 8 {
 			t.Errorf("%s: got %d lines in the logs of the replicas: %s", o.name, n, o.log)
@@ -101,9 +102,9 @@ func TestHistoryOfFailoversIsLinearizable(t *testing.T) {
 	sending.Wait()
 	readErr := clients.ReadAll(t.Context())
 	page, err := filepath.Abs("../../bin/linearizability/failovers.html")
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	clients.History.WantPossible(t, page)
-	harness.Check(t, readErr)
+	testkit.Check(t, readErr)
 	all.WantAll(t)
 }
 
@@ -135,7 +136,7 @@ func breakUnderLoad(
 	c.waitUntilHealthy(t)
 	load.Retry(t.Context())
 	differences, err := book.Check(t.Context(), c.find(t, "/leader").shop, ledger.AtTheEnd, ledger.AtTheEnd)
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	t.Log(table(observed))
 	return observed, book, differences
 }
@@ -169,9 +170,9 @@ func (r *run) observe(t *testing.T, book *ledger.Ledger, f fault) (o observation
 	f.happen(t, r)
 	r.cluster.waitUntilHealthy(t)
 	mended := time.Now()
-	harness.EventuallyWithin(t, time.Minute, "writes are acknowledged after "+f.name, func() bool { return r.writing(mended) })
+	testkit.WaitUntilWithin(t, time.Minute, "writes are acknowledged after "+f.name, func() bool { return r.writing(mended) })
 	for _, replica := range r.service.replicas {
-		harness.EventuallyWithin(t, time.Minute, replica.name+" is ready", func() bool { return replica.process.IsReady(t.Context()) })
+		testkit.WaitUntilWithin(t, time.Minute, replica.name+" is ready", func() bool { return replica.process.IsReady(t.Context()) })
 	}
 	time.Sleep(2 * time.Second)
 	end := book.Counts()

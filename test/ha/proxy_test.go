@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"example.com/petstore/test/harness"
+	"example.com/petstore/internal/test/testkit"
 )
 
 // A proxy forwards TCP connections to a server. While it is cut, it accepts everything and
@@ -20,7 +20,7 @@ type proxy struct {
 func newProxy(t *testing.T, target string) *proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	t.Cleanup(func() { listener.Close() })
 	p := &proxy{address: listener.Addr().String(), target: target}
 	go func() {

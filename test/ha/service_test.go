@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"example.com/petstore/domain/apikey"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 )
 
@@ -58,12 +59,12 @@ func startService(t *testing.T, c *cluster, settings ...string) *service {
 	site := writeFile(t, c.folder, "petstore.conf", "nginx.conf",
 		"listen 80;", "listen "+address+";", "10.0.0.21:8080", s.replicas[0].address, "10.0.0.22:8080", s.replicas[1].address)
 	main := filepath.Join(c.folder, "main.conf")
-	harness.Check(t, os.WriteFile(main, fmt.Appendf(nil, `daemon off; master_process off; error_log stderr crit; pid %[1]s/pid;
+	testkit.Check(t, os.WriteFile(main, fmt.Appendf(nil, `daemon off; master_process off; error_log stderr crit; pid %[1]s/pid;
 		events { worker_connections 1024; }
 		http { access_log off; client_body_temp_path %[1]s/a; proxy_temp_path %[1]s/b; fastcgi_temp_path %[1]s/c;
 		uwsgi_temp_path %[1]s/d; scgi_temp_path %[1]s/e; include %[2]s; }`, c.folder, site), 0o644))
 	startProcess(t, c.folder, os.Stderr, "nginx", "-c", main, "-p", c.folder)
-	harness.EventuallyWithin(t, 10*time.Second, "nginx serves", func() bool {
+	testkit.WaitUntilWithin(t, 10*time.Second, "nginx serves", func() bool {
 		status, _ := request(http.MethodGet, s.url+"/livez", "")
 		return status == http.StatusOK
 	})
@@ -76,7 +77,7 @@ func (s *service) start(t *testing.T, r *replica) {
 	cmd := exec.Command("setpriv", "--pdeathsig", "TERM", harness.Program(t), "serve")
 	cmd.Env, cmd.Stderr = r.environ, &s.log
 	r.process = harness.Launch(t, cmd, r.address)
-	harness.EventuallyWithin(t, 20*time.Second, r.name+" is ready", func() bool { return r.process.IsReady(t.Context()) })
+	testkit.WaitUntilWithin(t, 20*time.Second, r.name+" is ready", func() bool { return r.process.IsReady(t.Context()) })
 }
 
 // startProcess starts a program in a folder, as the user postgres if the tests run as root.
@@ -97,7 +98,7 @@ func startProcess(t *testing.T, folder string, output io.Writer, program string,
 func chown(t *testing.T, folder string) {
 	t.Helper()
 	if os.Geteuid() == 0 {
-		harness.Check(t, exec.CommandContext(t.Context(), "chown", "postgres:postgres", folder).Run())
+		testkit.Check(t, exec.CommandContext(t.Context(), "chown", "postgres:postgres", folder).Run())
 	}
 }
 
@@ -132,6 +133,6 @@ func writeFile(t *testing.T, folder, name, source string, values ...string) (pat
 		}
 	}
 	path = filepath.Join(folder, name)
-	harness.Check(t, os.WriteFile(path, []byte(strings.NewReplacer(values...).Replace(text)), 0o644))
+	testkit.Check(t, os.WriteFile(path, []byte(strings.NewReplacer(values...).Replace(text)), 0o644))
 	return path
 }

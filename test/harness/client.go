@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"example.com/petstore/internal/test/testkit"
 )
 
 // Client sends single requests. Its timeout ends a test whose server sends no response.
@@ -74,9 +76,9 @@ func (s *Server) IsReady(ctx context.Context) bool {
 func Get(t testing.TB, url string) (status int, body string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-	Check(t, err)
+	testkit.Check(t, err)
 	status, body, err = Send(Client, request)
-	Check(t, err)
+	testkit.Check(t, err)
 	return status, body
 }
 
@@ -96,17 +98,17 @@ func Send(client *http.Client, request *http.Request) (status int, body string, 
 func (s *Server) Document(t testing.TB, headers ...string) *openapi3.T {
 	t.Helper()
 	_, text, err := s.Do(t.Context(), http.MethodGet, "/openapi.json", "", headers...)
-	Check(t, err)
+	testkit.Check(t, err)
 	doc, err := openapi3.NewLoader().LoadFromData([]byte(text))
-	Check(t, err)
+	testkit.Check(t, err)
 	address, err := url.Parse(s.URL + "/openapi.json")
-	Check(t, err)
+	testkit.Check(t, err)
 	for _, server := range doc.Servers {
 		for name, variable := range server.Variables {
 			server.URL = strings.ReplaceAll(server.URL, "{"+name+"}", variable.Default)
 		}
 		resolved, err := address.Parse(server.URL)
-		Check(t, err)
+		testkit.Check(t, err)
 		server.URL, server.Variables = resolved.String(), nil
 	}
 	return doc

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"example.com/petstore/internal/test/testkit"
 )
 
 // Race reports whether petstore is built with the race detector: with PETSTORE_TEST_RACE=1.
@@ -26,7 +28,7 @@ func Race() bool { return os.Getenv("PETSTORE_TEST_RACE") != "" }
 func Program(t testing.TB) string {
 	t.Helper()
 	path, err := build()
-	Check(t, err)
+	testkit.Check(t, err)
 	return path
 }
 
@@ -158,22 +160,14 @@ func WantError(t *testing.T, dir, args, message string) {
 func ReadFile(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	Check(t, err)
+	testkit.Check(t, err)
 	return string(text)
 }
 
 // WriteFile writes a file in dir.
 func WriteFile(t testing.TB, dir, name, text string) {
 	t.Helper()
-	Check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-}
-
-// Check ends the test with an error that is not nil. Only the goroutine of the test may call it.
-func Check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 }
 
 // StartUntil starts a command and waits until a condition of what it has written to standard error
@@ -182,10 +176,10 @@ func StartUntil(t *testing.T, cmd *exec.Cmd, description string, condition func(
 	t.Helper()
 	stderr = &Buffer{}
 	cmd.Stderr = stderr
-	Check(t, cmd.Start())
+	testkit.Check(t, cmd.Start())
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
-	Eventually(t, description, func() bool { return len(done) > 0 || condition(stderr.String()) })
+	testkit.WaitUntil(t, description, func() bool { return len(done) > 0 || condition(stderr.String()) })
 	return stderr, done
 }
 
@@ -200,32 +194,6 @@ func WantSameExports(t *testing.T, dir, file string) {
 			t.Errorf("export of %s: got code %d, %d bytes, stderr %q; want the %d bytes of the source", records, code, len(got), stderr, len(want))
 		}
 	}
-}
-
-// Eventually waits until condition holds, for 10 seconds at most.
-func Eventually(t testing.TB, description string, condition func() bool) {
-	t.Helper()
-	EventuallyWithin(t, 10*time.Second, description, condition)
-}
-
-// EventuallyWithin waits until condition holds, which it checks every 10 ms. On a slow machine,
-// PETSTORE_TEST_SCALE multiplies the limit.
-func EventuallyWithin(t testing.TB, limit time.Duration, description string, condition func() bool) {
-	t.Helper()
-	limit = Scaled(limit)
-	for start := time.Now(); !condition(); time.Sleep(10 * time.Millisecond) {
-		if time.Since(start) > limit {
-			t.Fatalf("waited %v until %s", limit, description)
-		}
-	}
-}
-
-// Scaled returns a limit multiplied by PETSTORE_TEST_SCALE.
-func Scaled(limit time.Duration) time.Duration {
-	if scale, err := strconv.ParseFloat(os.Getenv("PETSTORE_TEST_SCALE"), 64); err == nil && scale > 0 {
-		return time.Duration(float64(limit) * scale)
-	}
-	return limit
 }
 
 // Rand returns random numbers for one goroutine. It logs their seed, with which

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	_ "github.com/mattn/go-sqlite3" // registers the driver sqlite3
+
+	"example.com/petstore/internal/test/testkit"
 )
 
 // StorePath returns the path of the default store of a process that runs in dir.
@@ -36,7 +38,7 @@ func SeededStore(t *testing.T, count string) (dir string) {
 func OpenSQLite(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite3", dsn)
-	Check(t, err)
+	testkit.Check(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -49,7 +51,7 @@ func QueryInt(t testing.TB, dir, query string) (n int) {
 	}
 	db := OpenSQLite(t, StorePath(dir))
 	defer func() { _ = db.Close() }()
-	Check(t, db.QueryRowContext(t.Context(), query).Scan(&n))
+	testkit.Check(t, db.QueryRowContext(t.Context(), query).Scan(&n))
 	return n
 }
 
@@ -59,7 +61,7 @@ func LockStore(t testing.TB, path string) (release func()) {
 	t.Helper()
 	db := OpenSQLite(t, "file:"+path+"?_txlock=immediate&_busy_timeout=5000")
 	tx, err := db.BeginTx(t.Context(), nil)
-	Check(t, err)
+	testkit.Check(t, err)
 	return func() { _ = tx.Rollback(); _ = db.Close() }
 }
 
@@ -67,7 +69,7 @@ func LockStore(t testing.TB, path string) (release func()) {
 func UnreadPipe(t *testing.T) (reader, writer *os.File) {
 	t.Helper()
 	reader, writer, err := os.Pipe()
-	Check(t, err)
+	testkit.Check(t, err)
 	t.Cleanup(func() { _ = reader.Close(); _ = writer.Close() })
 	return reader, writer
 }
@@ -92,7 +94,7 @@ func FullPipe(t *testing.T) (reader, writer *os.File) {
 func BrokenPipe(t *testing.T) *os.File {
 	t.Helper()
 	reader, writer := UnreadPipe(t)
-	Check(t, reader.Close())
+	testkit.Check(t, reader.Close())
 	return writer
 }
 
@@ -101,7 +103,7 @@ func BrokenPipe(t *testing.T) *os.File {
 func AllowMounts(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	t.Helper()
 	unshare, err := exec.LookPath("unshare")
-	Check(t, err)
+	testkit.Check(t, err)
 	args := []string{"unshare", "--mount"}
 	if os.Getuid() != 0 {
 		args = append(args, "--map-root-user")

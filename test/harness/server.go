@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"example.com/petstore/internal/test/testkit"
 )
 
 // A Server is a running petstore serve.
@@ -43,9 +45,9 @@ func Start(t testing.TB, dir string, args ...string) *Server {
 func StartCommand(t testing.TB, cmd *exec.Cmd) *Server {
 	t.Helper()
 	stdout, err := cmd.StdoutPipe()
-	Check(t, err)
+	testkit.Check(t, err)
 	s := start(t, cmd)
-	limit := Scaled(time.Minute)
+	limit := testkit.Scaled(time.Minute)
 	timeout := time.AfterFunc(limit, func() { _ = s.Process.Kill() })
 	for lines := bufio.NewScanner(stdout); s.URL == "" && lines.Scan(); {
 		s.Key = cmp.Or(KeyPattern.FindString(lines.Text()), s.Key)
@@ -78,7 +80,7 @@ func start(t testing.TB, cmd *exec.Cmd) *Server {
 		cmd.Stderr = &Buffer{}
 	}
 	s.Log, _ = cmd.Stderr.(*Buffer)
-	Check(t, cmd.Start())
+	testkit.Check(t, cmd.Start())
 	t.Cleanup(s.Kill)
 	return s
 }
@@ -110,13 +112,13 @@ func (s *Server) Stop(t testing.TB) {
 // Signal sends a signal to the process.
 func (s *Server) Signal(t testing.TB, signal syscall.Signal) {
 	t.Helper()
-	Check(t, s.Process.Signal(signal))
+	testkit.Check(t, s.Process.Signal(signal))
 }
 
 // WantExitOK waits until the server exits, for two minutes at most, and expects 0.
 func (s *Server) WantExitOK(t testing.TB) {
 	t.Helper()
-	timeout := time.AfterFunc(Scaled(2*time.Minute), func() { _ = s.Process.Kill() })
+	timeout := time.AfterFunc(testkit.Scaled(2*time.Minute), func() { _ = s.Process.Kill() })
 	defer timeout.Stop()
 	if err := s.Wait(); err != nil {
 		t.Errorf("the server exited with %v: %s", err, s.Log)
@@ -127,7 +129,7 @@ func (s *Server) WantExitOK(t testing.TB) {
 func (s *Server) AdminURL(t testing.TB) string {
 	t.Helper()
 	pattern := regexp.MustCompile(`"serving metrics and profiles","address":"([^"]+)"`)
-	Eventually(t, "the log has the address of the admin listener", func() bool { return pattern.MatchString(s.Log.String()) })
+	testkit.WaitUntil(t, "the log has the address of the admin listener", func() bool { return pattern.MatchString(s.Log.String()) })
 	return "http://" + pattern.FindStringSubmatch(s.Log.String())[1]
 }
 
@@ -141,7 +143,7 @@ func (s *Server) Address() string {
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	Check(t, err)
+	testkit.Check(t, err)
 	defer listener.Close()
 	return listener.Addr().String()
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 )
 
@@ -110,7 +111,7 @@ type podman []string
 func newPodman(t *testing.T) podman {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "p") //nolint:usetesting // --runroot has at most 50 characters
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	p := podman{"--root", dir + "/root", "--runroot", dir + "/run", "--tmpdir", dir + "/tmp", "--runtime", "runc"}
 	t.Cleanup(func() {
 		for _, args := range [][]string{
@@ -123,7 +124,7 @@ func newPodman(t *testing.T) podman {
 				t.Errorf("podman %v: %v %s", args, err, output)
 			}
 		}
-		harness.Check(t, os.RemoveAll(dir))
+		testkit.Check(t, os.RemoveAll(dir))
 	})
 	return p
 }
@@ -165,7 +166,7 @@ func (p podman) log(t *testing.T) string {
 func (p podman) waitUntilServing(t *testing.T) (url string) {
 	t.Helper()
 	pattern := regexp.MustCompile(`"msg":"serving",.*"address":"([^"]+)"`)
-	harness.Eventually(t, "the container serves", func() bool {
+	testkit.WaitUntil(t, "the container serves", func() bool {
 		found := pattern.FindStringSubmatch(p.log(t))
 		if found != nil {
 			url = "http://" + found[1]

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 )
 
@@ -73,9 +74,9 @@ func TestCheckComparesTheStoreWithTheLedger(t *testing.T) {
 			db := harness.OpenSQLite(t, filepath.Join(t.TempDir(), "pets.db"))
 			_, err := db.ExecContext(t.Context(),
 				"CREATE TABLE pets (id, name, category_id, status); CREATE TABLE orders (id, pet_id, status);"+test.rows)
-			harness.Check(t, err)
+			testkit.Check(t, err)
 			got, err := l.Check(t.Context(), db, test.at, test.at)
-			harness.Check(t, err)
+			testkit.Check(t, err)
 			numbers := fmt.Sprint(len(got.Lost), len(got.Doubled), len(got.Problems))
 			if numbers != test.want || (got.Err() == nil) != (test.want == "0 0 0") {
 				t.Errorf("got %s, %v, want %s", numbers, got.Err(), test.want)

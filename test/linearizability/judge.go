@@ -15,7 +15,7 @@ import (
 	"github.com/anishathalye/porcupine"
 	"golang.org/x/sys/unix"
 
-	"example.com/petstore/test/harness"
+	"example.com/petstore/internal/test/testkit"
 )
 
 // Check returns a problem for each reason why the history is impossible, at most ten of each check, and an error if it cannot
@@ -36,7 +36,7 @@ func (h *History) WantPossible(t *testing.T, page string) {
 	begin := time.Now()
 	problems, err := h.Check(page)
 	var memory unix.Rusage
-	harness.Check(t, unix.Getrusage(unix.RUSAGE_SELF, &memory))
+	testkit.Check(t, unix.Getrusage(unix.RUSAGE_SELF, &memory))
 	t.Logf("%s, judged in %v, with at most %d MiB", h, time.Since(begin).Round(time.Millisecond), memory.Maxrss>>10)
 	if err != nil {
 		problems = append(problems, err)
@@ -52,7 +52,7 @@ func (h *History) WantPossible(t *testing.T, page string) {
 // store saves the history beside the page.
 func (h *History) store(t *testing.T, page string) {
 	t.Helper()
-	harness.Check(t, h.Save(fileBeside(page)))
+	testkit.Check(t, h.Save(fileBeside(page)))
 	t.Logf("cd test && PETSTORE_TEST_ENGINE=sqlite go test ./linearizability -run TestReplay -v -replay %s judges the history again", h.path)
 }
 

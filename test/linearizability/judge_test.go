@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/test/harness"
+	"example.com/petstore/internal/test/testkit"
 )
 
 func TestImpossibleOperationIsNamed(t *testing.T) {
@@ -243,9 +243,9 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 				h.add(op)
 			}
 			path := filepath.Join(t.TempDir(), "history.ndjson.gz")
-			harness.Check(t, h.Save(path))
+			testkit.Check(t, h.Save(path))
 			loaded, err := Load(path)
-			harness.Check(t, err)
+			testkit.Check(t, err)
 			problems, err := loaded.Check("")
 			if err != nil || (len(problems) == 0) != test.possible {
 				t.Errorf("got the problems %v and %v, want that it is possible: %t", problems, err, test.possible)

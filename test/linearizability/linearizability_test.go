@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/test/followers"
 	"example.com/petstore/test/harness"
@@ -41,7 +42,7 @@ func page(t *testing.T, prefix string) string {
 func absolute(t *testing.T, path string) string {
 	t.Helper()
 	path, err := filepath.Abs(path)
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	return path
 }
 
@@ -54,7 +55,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 			s.run(t, clients, *operations, func() bool { return int(s.faults.Load()) >= len(faults) })
 			err := clients.ReadAll(t.Context())
 			clients.History.WantPossible(t, page(t, database.Driver+"_"))
-			harness.Check(t, err)
+			testkit.Check(t, err)
 		})
 	}
 }
@@ -64,7 +65,7 @@ func TestReplay(t *testing.T) {
 		t.Skip("-replay FILE judges a stored history again")
 	}
 	h, err := Load(*replay)
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	h.WantPossible(t, page(t, ""))
 }
 
@@ -159,7 +160,7 @@ func TestPlantedBugsOfTheSimulationAreFound(t *testing.T) {
 func patches(t *testing.T, folder string, want int) (all []string) {
 	t.Helper()
 	found, err := filepath.Glob(folder + "/*.patch")
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	if len(found) != want {
 		t.Fatalf("got the patches %q, want %d", found, want)
 	}

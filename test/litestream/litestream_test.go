@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 	"example.com/petstore/test/ledger"
 )
@@ -41,7 +42,7 @@ func TestLitestreamReplicatesAcknowledgedWrites(t *testing.T) {
 			wantWrites := func() {
 				t.Helper()
 				start := time.Now()
-				harness.Eventually(t, "writes are acknowledged", func() bool { return len(book.Writes(start)) > 500 })
+				testkit.WaitUntil(t, "writes are acknowledged", func() bool { return len(book.Writes(start)) > 500 })
 			}
 			wantWrites()
 			switch restarted {
@@ -91,7 +92,7 @@ func litestreamConfig(t *testing.T, dir string) string {
 func litestream(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	folder, err := filepath.Abs("../../bin")
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	module := regexp.MustCompile(`github\.com/benbjohnson/litestream/cmd/litestream@\S+`).FindString(
 		harness.ReadFile(t, "../../docs/deploy/litestream.yml"))
 	harness.Shell(t, folder, "go install "+module, "GOBIN="+folder)

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/test/harness"
 )
@@ -55,7 +56,7 @@ func TestDashboardAndAlertsFindDataOfRunningServer(t *testing.T) {
 		}
 	}
 	firing := map[string]string{}
-	harness.Eventually(t, "Prometheus has evaluated the rules with these data", func() bool {
+	testkit.WaitUntil(t, "Prometheus has evaluated the rules with these data", func() bool {
 		for _, alert := range p.query(t, `ALERTS{alertstate="firing"}`) {
 			firing[alert.Metric["alertname"]] = alert.Metric["key_id"]
 		}
@@ -96,7 +97,7 @@ func dashboardQueries(t *testing.T) (queries []string) {
 	var dashboard struct {
 		Panels []struct{ Targets []struct{ Expr string } }
 	}
-	harness.Check(t, json.Unmarshal([]byte(harness.ReadFile(t, "../../docs/grafana.json")), &dashboard))
+	testkit.Check(t, json.Unmarshal([]byte(harness.ReadFile(t, "../../docs/grafana.json")), &dashboard))
 	for _, panel := range dashboard.Panels {
 		for _, target := range panel.Targets {
 			queries = append(queries, target.Expr)
@@ -116,7 +117,7 @@ func alertRules(t *testing.T) (rules []alertRule) {
 	var file struct {
 		Groups []struct{ Rules []alertRule }
 	}
-	harness.Check(t, yaml.Unmarshal([]byte(harness.ReadFile(t, "../../docs/deploy/alerts.yaml")), &file))
+	testkit.Check(t, yaml.Unmarshal([]byte(harness.ReadFile(t, "../../docs/deploy/alerts.yaml")), &file))
 	for _, group := range file.Groups {
 		rules = append(rules, group.Rules...)
 	}
@@ -172,7 +173,7 @@ type prometheusServer string
 func startPrometheus(t *testing.T, admin string) prometheusServer {
 	t.Helper()
 	rules, err := filepath.Abs("../../docs/deploy/alerts.yaml")
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	dir, address := t.TempDir(), harness.FreeAddress(t)
 	text := fmt.Sprintf(`global: {scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500ms}
 rule_files: [%q]
@@ -187,7 +188,7 @@ scrape_configs: [{job_name: petstore, static_configs: [{targets: [%q]}]}]
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	p := prometheusServer("http://" + address)
-	harness.Eventually(t, "Prometheus is ready", func() bool {
+	testkit.WaitUntil(t, "Prometheus is ready", func() bool {
 		status, _, err := (&harness.Server{URL: string(p)}).Do(t.Context(), http.MethodGet, "/-/ready", "")
 		return err == nil && status == http.StatusOK
 	})
@@ -217,7 +218,7 @@ func (p prometheusServer) query(t *testing.T, query string) []sample {
 // wantData waits until the query has a result that is a number.
 func (p prometheusServer) wantData(t *testing.T, query string) {
 	t.Helper()
-	harness.Eventually(t, "there are data for "+query, func() bool {
+	testkit.WaitUntil(t, "there are data for "+query, func() bool {
 		return slices.ContainsFunc(p.query(t, query), func(s sample) bool { return s.Value[1] != "NaN" })
 	})
 }

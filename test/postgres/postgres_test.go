@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/postgres/postgrestest"
 	"example.com/petstore/test/harness"
 )
@@ -91,7 +92,7 @@ func TestServiceOnPostgresReportsThatThereIsNoSynchronousStandby(t *testing.T) {
 		s := harness.Launch(t, harness.Command(t.Context(), dir, args...), address)
 		s.Key = key
 		line := regexp.MustCompile(`\{"level":"` + tc.level + `",.*"the database server has no synchronous standby"`)
-		harness.Eventually(t, "it says so", func() bool { return line.MatchString(s.Log.String()) })
+		testkit.WaitUntil(t, "it says so", func() bool { return line.MatchString(s.Log.String()) })
 		if status, body, err := s.Post(t.Context(), harness.PetBody("Rex")); err != nil || status != tc.added {
 			t.Errorf("required %s: got %d %s %v, want %d", tc.required, status, body, err, tc.added)
 		}
@@ -114,7 +115,7 @@ func TestServiceIsRestartedUntilItsServerIsThere(t *testing.T) {
 	t.Parallel()
 	unit, own, dir := harness.ReadFile(t, "../../docs/deploy/petstore.service"), postgrestest.Start(t), t.TempDir()
 	dsn := own.NewDatabase(t)
-	harness.Check(t, own.Stop())
+	testkit.Check(t, own.Stop())
 	for starts := range 7 {
 		if starts == 5 && !strings.Contains(unit, "\nStartLimitIntervalSec=0\n") {
 			t.Fatal("systemd starts the service no more")
@@ -124,7 +125,7 @@ func TestServiceIsRestartedUntilItsServerIsThere(t *testing.T) {
 			t.Fatalf("got code %d and %s, want 1 and what to do", code, stderr)
 		}
 	}
-	harness.Check(t, own.Start())
+	testkit.Check(t, own.Start())
 	harness.Start(t, dir, "--set", "database.dsn="+dsn).WantStatus(t, "/readyz", http.StatusOK)
 }
 

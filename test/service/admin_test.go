@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 )
 
@@ -103,13 +104,13 @@ func TestAdminListenerRejectsOtherHosts(t *testing.T) {
 func sendToAdmin(t *testing.T, method, url, host, body string) (status int, text string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	request.Host = host
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if strings.HasPrefix(body, "{") {
 		request.Header.Set("Content-Type", "application/json")
 	}
 	status, text, err = harness.Send(harness.Client, request)
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	return status, text
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/petstore/domain/apikey"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 )
 
@@ -27,7 +28,7 @@ func TestKeysAreManagedWhileServersRun(t *testing.T) {
 	// wantRejected sends requests until both servers reject the key, within 5 seconds of its end.
 	wantRejected := func(key string, ends time.Time) {
 		t.Helper()
-		harness.EventuallyWithin(t, time.Until(ends)+5*time.Second, "the key is rejected", func() bool {
+		testkit.WaitUntilWithin(t, time.Until(ends)+5*time.Second, "the key is rejected", func() bool {
 			rejected := 0
 			for _, s := range servers {
 				status, body, err := s.Do(t.Context(), http.MethodGet, "/v1/pets", "", "Authorization", "Bearer "+key)
@@ -41,7 +42,7 @@ func TestKeysAreManagedWhileServersRun(t *testing.T) {
 			return rejected == len(servers)
 		})
 	}
-	lifetime := harness.Scaled(3 * time.Second)
+	lifetime := testkit.Scaled(3 * time.Second)
 	expiring, ends := harness.PrintedKey(t, dir, "create", "--name", "till 1", "--expires", lifetime.String()), time.Now().Add(lifetime) // id 2
 	wantAccepted(expiring)
 	first := harness.PrintedKey(t, dir, "create", "--name", "till 1", "--expires", "90d") // id 3
@@ -109,12 +110,12 @@ func TestServeSaysHowToMakeAKeyIfNoneIsValid(t *testing.T) {
 		}
 		address := harness.FreeAddress(t)
 		s := harness.Launch(t, harness.Command(t.Context(), dir, "serve", "--set", "server.address="+address), address)
-		harness.Eventually(t, "the server is ready", func() bool { return s.IsReady(t.Context()) })
+		testkit.WaitUntil(t, "the server is ready", func() bool { return s.IsReady(t.Context()) })
 		warned := func() bool {
 			return strings.Contains(s.Log.String(), `"msg":"no API key of the store is valid: run petstore keys create --name NAME"`)
 		}
 		if revoked {
-			harness.Eventually(t, "the log has the warning", warned)
+			testkit.WaitUntil(t, "the log has the warning", warned)
 		}
 		s.Stop(t)
 		if warned() != revoked {

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 )
 
@@ -29,21 +30,21 @@ func TestConnectionBeyondTheLimitWaitsAndIsNotReset(t *testing.T) {
 	s := harness.Start(t, t.TempDir(), "--set", "server.max_connections=1")
 	first := dial(t, s)
 	_, err := fmt.Fprint(first, "GET /livez HTTP/1.1\r\nHost: shop\r\n\r\n")
-	harness.Check(t, err)
-	harness.Check(t, first.SetReadDeadline(time.Now().Add(10*time.Second)))
+	testkit.Check(t, err)
+	testkit.Check(t, first.SetReadDeadline(time.Now().Add(10*time.Second)))
 	start := make([]byte, 15)
 	if _, err := io.ReadFull(first, start); err != nil || string(start) != "HTTP/1.1 200 OK" {
 		t.Fatalf("got %q and %v, want 200", start, err)
 	}
 	second := dial(t, s)
 	_, err = fmt.Fprintf(second, "GET /livez HTTP/1.1\r\nHost: shop\r\nX-Large: %s\r\n\r\n", strings.Repeat("x", 60_000))
-	harness.Check(t, err)
-	harness.Check(t, second.SetReadDeadline(time.Now().Add(100*time.Millisecond)))
+	testkit.Check(t, err)
+	testkit.Check(t, second.SetReadDeadline(time.Now().Add(100*time.Millisecond)))
 	if response, err := io.ReadAll(second); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("beyond the limit: got %q and %v, want no response", response, err)
 	}
-	harness.Check(t, first.Close())
-	harness.Check(t, second.SetReadDeadline(time.Now().Add(10*time.Second)))
+	testkit.Check(t, first.Close())
+	testkit.Check(t, second.SetReadDeadline(time.Now().Add(10*time.Second)))
 	if response, err := io.ReadAll(second); err != nil || !strings.HasPrefix(string(response), "HTTP/1.1 431 ") {
 		t.Errorf("after the first was closed: got %.20q and %v, want 431 and the end of the connection", response, err)
 	}
@@ -53,7 +54,7 @@ func TestConnectionBeyondTheLimitWaitsAndIsNotReset(t *testing.T) {
 func dial(t *testing.T, s *harness.Server) net.Conn {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.Address())
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
@@ -61,7 +62,7 @@ func dial(t *testing.T, s *harness.Server) net.Conn {
 func TestServeThatCannotListenSaysWhyAndCreatesNoStore(t *testing.T) {
 	t.Parallel()
 	used, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	defer used.Close()
 	dir, other := t.TempDir(), t.TempDir()
 	writeCertificate(t, dir, 1)
@@ -94,15 +95,15 @@ func TestServeThatCannotListenSaysWhyAndCreatesNoStore(t *testing.T) {
 func writeCertificate(t *testing.T, dir string, serial int64) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(serial), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 	}
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	private, err := x509.MarshalPKCS8PrivateKey(key)
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	harness.WriteFile(t, dir, "tls.crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})))
 	harness.WriteFile(t, dir, "tls.key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
 }
@@ -124,7 +125,7 @@ const oneYear = "max-age=31536000"
 func getOverTLS(s *harness.Server, t *testing.T, path string, maxVersion uint16) (tlsResponse, error) {
 	t.Helper()
 	request, err := s.Request(t.Context(), http.MethodGet, path, "")
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	transport := &http.Transport{
 		ForceAttemptHTTP2: true,
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: maxVersion},
@@ -163,9 +164,9 @@ func TestServerWithTLS(t *testing.T) {
 	const message = "cannot load the new TLS certificate, the previous one stays in use"
 	wantSerial := func(want int64, logged int) {
 		t.Helper()
-		harness.Eventually(t, fmt.Sprintf("the certificate %d is used after %d errors", want, logged), func() bool {
+		testkit.WaitUntil(t, fmt.Sprintf("the certificate %d is used after %d errors", want, logged), func() bool {
 			got, err := getOverTLS(s, t, "/livez", tls.VersionTLS13)
-			harness.Check(t, err)
+			testkit.Check(t, err)
 			return got.serial == want && strings.Count(s.Log.String(), message) == logged
 		})
 	}
@@ -173,7 +174,7 @@ func TestServerWithTLS(t *testing.T) {
 	wantSerial(2, 0)
 	harness.WriteFile(t, dir, "tls.key", "hello")
 	wantSerial(2, 1)
-	harness.Check(t, os.Remove(filepath.Join(dir, "tls.key")))
+	testkit.Check(t, os.Remove(filepath.Join(dir, "tls.key")))
 	wantSerial(2, 2)
 	writeCertificate(t, dir, 3)
 	wantSerial(3, 2)

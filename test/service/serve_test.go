@@ -17,6 +17,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 )
 
@@ -26,7 +27,7 @@ func TestStartingServerIsAliveButNotReady(t *testing.T) {
 	t.Parallel()
 	const origin = "https://shop.example.com"
 	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	defer silent.Close()
 	address, args := harness.FreeAddress(t), []string{"serve"}
 	for _, setting := range []string{
@@ -45,9 +46,9 @@ func TestStartingServerIsAliveButNotReady(t *testing.T) {
 	}
 
 	request, err := s.Request(t.Context(), http.MethodGet, "/v1/pets", "", "Origin", origin, "X-Forwarded-For", "192.0.2.7")
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	response, err := harness.Client.Do(request)
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	response.Body.Close()
 	allowed, hsts := response.Header.Get("Access-Control-Allow-Origin"), response.Header.Get("Strict-Transport-Security")
 	if response.StatusCode != http.StatusServiceUnavailable || allowed != origin || hsts != "" {
@@ -57,10 +58,10 @@ func TestStartingServerIsAliveButNotReady(t *testing.T) {
 	// net/http waits for the rest of a body before it sends a response, until the read deadline.
 	conn := dial(t, s)
 	_, err = fmt.Fprint(conn, "POST /v1/pets HTTP/1.1\r\nHost: petstore\r\nContent-Length: 100\r\n\r\n{")
-	harness.Check(t, err)
-	harness.Check(t, conn.SetReadDeadline(time.Now().Add(10*time.Second)))
+	testkit.Check(t, err)
+	testkit.Check(t, conn.SetReadDeadline(time.Now().Add(10*time.Second)))
 	response, err = http.ReadResponse(bufio.NewReader(conn), nil)
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	response.Body.Close()
 	if response.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("half of a request: got %d, want 503", response.StatusCode)
@@ -76,19 +77,19 @@ func TestSignalInterruptsOpeningTheStore(t *testing.T) {
 	dir, address := harness.NewStore(t), harness.FreeAddress(t)
 	writeCertificate(t, dir, 1)
 	tx, err := harness.OpenSQLite(t, "file:"+harness.StorePath(dir)+"?_journal_mode=DELETE&_txlock=exclusive").BeginTx(t.Context(), nil)
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	defer func() { _ = tx.Rollback() }()
 	args := append([]string{"serve", "--set", "server.address=" + address}, tlsFlags...)
 	s := harness.Launch(t, harness.Command(t.Context(), dir, args...), address)
 	s.URL = "https://" + address
-	harness.Eventually(t, "the server listens, and a response during the start has HSTS", func() bool {
+	testkit.WaitUntil(t, "the server listens, and a response during the start has HSTS", func() bool {
 		got, err := getOverTLS(s, t, "/v1/pets", tls.VersionTLS13)
 		return err == nil && got.status == http.StatusServiceUnavailable && got.hsts == oneYear
 	})
 	signalled := time.Now()
 	s.Signal(t, syscall.SIGTERM)
 	_ = s.Wait()
-	if took, limit := time.Since(signalled), harness.Scaled(2*time.Second); took > limit {
+	if took, limit := time.Since(signalled), testkit.Scaled(2*time.Second); took > limit {
 		t.Errorf("got the exit after %s, want it within %s", took, limit)
 	}
 	want := "petstore: interrupted while opening the store: terminated signal received\n"
@@ -107,11 +108,11 @@ func TestEachSignalStopsTheServer(t *testing.T) {
 	for sent, reason := range map[syscall.Signal]string{
 		syscall.SIGTERM: "terminated signal received", syscall.SIGINT: "interrupt signal received", syscall.SIGHUP: "hangup signal received",
 	} {
-		delay := "server.shutdown_delay=" + harness.Scaled(2*time.Second).String()
+		delay := "server.shutdown_delay=" + testkit.Scaled(2*time.Second).String()
 		s := harness.Start(t, t.TempDir(), "--set", "admin.address=127.0.0.1:0", "--set", delay)
 		admin := s.AdminURL(t)
 		s.Signal(t, sent)
-		harness.Eventually(t, "the server is not ready", func() bool { return !s.IsReady(t.Context()) })
+		testkit.WaitUntil(t, "the server is not ready", func() bool { return !s.IsReady(t.Context()) })
 		for path, want := range map[string]int{"/readyz": 503, "/livez": 200, "/v1/pets": 200} {
 			s.WantStatus(t, path, want)
 		}
@@ -156,14 +157,14 @@ func TestServerExitsWithinItsShutdownTimeouts(t *testing.T) {
 	admin := s.AdminURL(t)
 	defer harness.LockStore(t, harness.StorePath(dir))()
 	go func() { _, _, _ = s.Post(t.Context(), harness.PetBody("Rex")) }()
-	harness.Eventually(t, "the request is in flight", func() bool {
+	testkit.WaitUntil(t, "the request is in flight", func() bool {
 		_, metrics := harness.Get(t, admin+"/metrics")
 		return strings.Contains(metrics, "\npetstore_http_requests_in_flight 1\n")
 	})
 	signalled := time.Now()
 	s.Signal(t, syscall.SIGTERM)
 	err := s.Wait()
-	limit := 7*time.Second + harness.Scaled(500*time.Millisecond)
+	limit := 7*time.Second + testkit.Scaled(500*time.Millisecond)
 	if took := time.Since(signalled); took > limit || s.ProcessState.ExitCode() != 1 {
 		t.Errorf("got %v after %s, want exit code 1 within %s", err, took, limit)
 	}
@@ -224,6 +225,6 @@ func example(t *testing.T, path string, operation *openapi3.Operation) (filled, 
 		}
 	}
 	text, err := json.Marshal(fields)
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	return path, string(text)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/test/harness"
 )
@@ -43,7 +44,7 @@ func TestServerServesAndStopsWhileItsLogBlocks(t *testing.T) {
 			s := harness.StartCommand(t, cmd)
 			count := regexp.MustCompile(`\npetstore_log_dropped_lines_total ([1-9]\d*)\n`)
 			var dropped []string
-			harness.EventuallyWithin(t, harness.CommandTimeout, "a log line was dropped", func() bool {
+			testkit.WaitUntilWithin(t, harness.CommandTimeout, "a log line was dropped", func() bool {
 				for range 1000 {
 					s.WantStatus(t, "/none", http.StatusNotFound)
 				}
@@ -71,7 +72,7 @@ func TestFirstKeyIsPrintedWhenStandardOutputIsRead(t *testing.T) {
 			cmd := harness.CommandWithTimeout(t, dir, "serve", "--first-key", "--set", "server.address="+address)
 			cmd.Stdout = stdout
 			s := harness.Launch(t, cmd, address)
-			harness.Eventually(t, "the log has a warning", func() bool { return strings.Contains(s.Log.String(), "standard output blocks") })
+			testkit.WaitUntil(t, "the log has a warning", func() bool { return strings.Contains(s.Log.String(), "standard output blocks") })
 			s.WantStatus(t, "/readyz", http.StatusOK)
 			if read {
 				readUntil(t, reader, stdout, harness.KeyPattern.MatchString)
@@ -90,10 +91,10 @@ func TestFirstKeyIsPrintedWhenStandardOutputIsRead(t *testing.T) {
 // readUntil reads a pipe, of whose write end the process has a descriptor of its own, to the end, and waits until a condition of the text holds.
 func readUntil(t *testing.T, reader io.Reader, writer io.Closer, condition func(text string) bool) {
 	t.Helper()
-	harness.Check(t, writer.Close())
+	testkit.Check(t, writer.Close())
 	var text harness.Buffer
 	go func() { _, _ = io.Copy(&text, reader) }()
-	harness.Eventually(t, "the text is written", func() bool { return condition(text.String()) })
+	testkit.WaitUntil(t, "the text is written", func() bool { return condition(text.String()) })
 }
 
 func TestLogDescribesTheServiceWhenItStarts(t *testing.T) {
@@ -101,14 +102,14 @@ func TestLogDescribesTheServiceWhenItStarts(t *testing.T) {
 	dir := t.TempDir()
 	harness.WriteFile(t, dir, "shop.yaml", "log: {level: info}\n")
 	_, err := harness.OpenSQLite(t, harness.StorePath(dir)).ExecContext(t.Context(), "CREATE TABLE vets (id INTEGER)")
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	var build struct{ Version, Commit string }
-	harness.Check(t, json.Unmarshal([]byte(harness.RunOK(t, dir, "version", "--output", "json")), &build))
+	testkit.Check(t, json.Unmarshal([]byte(harness.RunOK(t, dir, "version", "--output", "json")), &build))
 	for _, args := range [][]string{{"--config", "shop.yaml"}, nil} {
 		s := harness.Start(t, dir, args...)
 		s.Stop(t)
 		var got map[string]any
-		harness.Check(t, json.Unmarshal([]byte(regexp.MustCompile(`(?m)^.*"msg":"serving",.*$`).FindString(s.Log.String())), &got))
+		testkit.Check(t, json.Unmarshal([]byte(regexp.MustCompile(`(?m)^.*"msg":"serving",.*$`).FindString(s.Log.String())), &got))
 		want := map[string]any{
 			"level": "info", "time": got["time"], "msg": "serving", "version": build.Version, "commit": build.Commit, "address": s.Address(),
 			"store": harness.StorePath(dir), "schema_version": float64(engine.SchemaVersion), "store_created": args != nil,
@@ -138,13 +139,13 @@ func TestMetricsHaveTheTimesWhenValidKeysExpire(t *testing.T) {
 	harness.RunOK(t, dir, "keys", "revoke", "2")
 	admin := harness.Start(t, dir, "--set", "admin.address=127.0.0.1:0").AdminURL(t)
 	got := map[string]time.Duration{} // until then
-	harness.Eventually(t, "the key 4 has expired", func() bool {
+	testkit.WaitUntil(t, "the key 4 has expired", func() bool {
 		clear(got)
 		_, metrics := harness.Get(t, admin+"/metrics")
 		samples := regexp.MustCompile(`petstore_key_expiration_timestamp_seconds{key_id="(\d+)"} (\S+)`)
 		for _, sample := range samples.FindAllStringSubmatch(metrics, -1) {
 			seconds, err := strconv.ParseFloat(sample[2], 64)
-			harness.Check(t, err)
+			testkit.Check(t, err)
 			got[sample[1]] = time.Until(time.UnixMilli(int64(seconds * 1000))).Round(time.Hour)
 		}
 		return len(got) < 3
@@ -170,12 +171,12 @@ func TestShutdownExportsTheLastTraces(t *testing.T) {
 	}
 	for _, path := range []string{"/v1/pets/1", "/v1/pets?x=" + s.Key, "/v1/pets/" + s.Key, "/" + s.Key, "/readyz?" + s.Key} {
 		_, _, err := s.Do(t.Context(), http.MethodGet, path, "", append(parent, "User-Agent", s.Key, "Referer", s.Key)...)
-		harness.Check(t, err)
+		testkit.Check(t, err)
 	}
 	s.Stop(t)
 
 	id, err := hex.DecodeString(trace)
-	harness.Check(t, err)
+	testkit.Check(t, err)
 	spans, log := exported.String(), s.Log.String()
 	for _, want := range []string{"/v1/traces ", string(id), "POST /v1/pets", "GET /v1/pets/:petId", "INSERT INTO pets", "SELECT `pets`.`id`"} {
 		if !strings.Contains(spans, want) {

@@ -8,6 +8,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite/backup"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
@@ -36,6 +37,6 @@ func TestReplaceContinuesAboveThePositionsOfThePreviousStore(t *testing.T) {
 	_, err := backup.Replace(t.Context(), path, path+".restored", at)
 	check(t, err)
 	restored := sqlitetest.Open(t, path)
-	storetest.Equal(t, "Recording", domain.Recording{KeptAfter: last, Last: last}, recording(restored))
+	testkit.Equal(t, "Recording", domain.Recording{KeptAfter: last, Last: last}, recording(restored))
 	check(t, restored.Close())
 }

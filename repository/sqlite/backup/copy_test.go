@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/sqlite/backup"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
-	"example.com/petstore/repository/storetest"
 )
 
 func TestCopyIsOneFile(t *testing.T) {
@@ -51,7 +51,7 @@ func TestCopyRejectsWhatIsNoIntactStore(t *testing.T) {
 			path := sqlitetest.NewPath(t)
 			test.prepare(t, path)
 			_, err := sqlitetest.Copy(t.Context(), path, sqlitetest.NewPath(t))
-			storetest.WantMessage(t, "the error", err, test.want, path)
+			testkit.WantMessage(t, "the error", err, test.want, path)
 		})
 	}
 }
@@ -63,10 +63,10 @@ func TestCopyReadsBackupWithSecondName(t *testing.T) {
 	sqlitetest.CopyStore(t, path, copied)
 	check(t, os.Link(copied, copied+".linked"))
 	contents := sqlitetest.CopyStore(t, copied+".linked", sqlitetest.NewPath(t))
-	storetest.Equal(t, "the number of pets", int64(1), contents.Pets)
+	testkit.Equal(t, "the number of pets", int64(1), contents.Pets)
 	check(t, os.Link(path, path+".linked")) // beside which the WAL of the store is not found
 	_, err := sqlitetest.Copy(t.Context(), path+".linked", sqlitetest.NewPath(t))
-	storetest.WantMessage(t, "the error", err, "a second name, a hard link")
+	testkit.WantMessage(t, "the error", err, "a second name, a hard link")
 }
 
 func TestCopyEndsWithItsContext(t *testing.T) {
@@ -77,5 +77,5 @@ func TestCopyEndsWithItsContext(t *testing.T) {
 	check(t, err)
 	defer file.Close()
 	_, err = backup.Copy(ctx, path, file, func(int, int) { cancel() })
-	storetest.WantError(t, "the error", err, context.Canceled)
+	testkit.WantError(t, "the error", err, context.Canceled)
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"example.com/petstore/domain/apikey"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/sqlite/backup"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
-	"example.com/petstore/repository/storetest"
 )
 
 // The rule is in SQL, too.
@@ -61,7 +61,7 @@ func TestReplaceReportsTheKeysThatAreUsable(t *testing.T) {
 	for _, key := range replaced.UsableKeys {
 		got = append(got, key.ID)
 	}
-	storetest.Equal(t, "the keys", want, got)
+	testkit.Equal(t, "the keys", want, got)
 	if len(want) == 0 || replaced.KeysErr == nil {
 		t.Errorf("got the error %v and %d keys, want both", replaced.KeysErr, len(want))
 	}
@@ -69,5 +69,5 @@ func TestReplaceReportsTheKeysThatAreUsable(t *testing.T) {
 	check(t, err)
 	defer file.Close()
 	revoked, err := backup.RevokeKeys(t.Context(), file, now)
-	storetest.Equal(t, "the number of keys that were revoked", notRevoked, revoked, err)
+	testkit.Equal(t, "the number of keys that were revoked", notRevoked, revoked, err)
 }

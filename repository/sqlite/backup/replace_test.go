@@ -14,13 +14,13 @@ import (
 
 	"go.uber.org/goleak"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite/backup"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
-	"example.com/petstore/repository/storetest"
 )
 
-var check = storetest.Check
+var check = testkit.Check
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -58,7 +58,7 @@ func TestReplaceIsWholeAfterEachStep(t *testing.T) {
 		replaced, err := backup.Replace(t.Context(), path, with, at.Add(time.Hour))
 		check(t, err)
 		sqlitetest.WantPets(t, path, 3)
-		storetest.Equal(t, fmt.Sprintf("step %d: the number of files that were kept", step), 1, len(replaced.Kept))
+		testkit.Equal(t, fmt.Sprintf("step %d: the number of files that were kept", step), 1, len(replaced.Kept))
 		sqlitetest.WantPets(t, replaced.Kept[0], want)
 	}
 }
@@ -70,14 +70,14 @@ func TestReplaceRejectsStoreInUseAndKeepsPermissions(t *testing.T) {
 	check(t, os.Chmod(path, 0o640))
 	wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(path))
 	_, err := backup.Replace(t.Context(), path, path+".restored", at)
-	storetest.WantError(t, "Replace", err, engine.ErrInUse)
+	testkit.WantError(t, "Replace", err, engine.ErrInUse)
 	wantUnchanged()
 	check(t, s.Close())
 	_, err = backup.Replace(t.Context(), path, path+".restored", at)
 	check(t, err)
 	info, err := os.Stat(path)
 	check(t, err)
-	storetest.Equal(t, "the mode", os.FileMode(0o640), info.Mode())
+	testkit.Equal(t, "the mode", os.FileMode(0o640), info.Mode())
 }
 
 func TestReplaceKeepsWhatItCannotRead(t *testing.T) {
@@ -125,7 +125,7 @@ func TestReplaceKeepsWhatItCannotRead(t *testing.T) {
 			for _, name := range replaced.Kept {
 				names = append(names, filepath.Base(name))
 			}
-			storetest.Equal(t, "kept", test.kept, names)
+			testkit.Equal(t, "kept", test.kept, names)
 			const header = 100 // has the journal mode
 			if len(previous) > header && !bytes.Equal(sqlitetest.ReadFile(t, replaced.Kept[0])[header:], previous[header:]) {
 				t.Error("the previous file was changed")
@@ -142,6 +142,6 @@ func TestReplaceRejectsDatabaseOfAnotherProgram(t *testing.T) {
 	sqlitetest.NewStore(t, path+".restored", "Rex")
 	wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(path))
 	_, err := backup.Replace(t.Context(), path, path+".restored", at)
-	storetest.WantMessage(t, "the error", err, "the database of another program")
+	testkit.WantMessage(t, "the error", err, "the database of another program")
 	wantUnchanged()
 }

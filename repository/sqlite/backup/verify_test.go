@@ -5,9 +5,9 @@ package backup_test
 import (
 	"testing"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/sqlite/backup"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
-	"example.com/petstore/repository/storetest"
 )
 
 func TestVerifyRejectsAnotherSchemaThanThatOfTheMigrations(t *testing.T) {
@@ -37,7 +37,7 @@ func TestVerifyRejectsAnotherSchemaThanThatOfTheMigrations(t *testing.T) {
 			if want == "" {
 				check(t, err)
 			} else {
-				storetest.WantMessage(t, "Verify", err, want+": undo the change, or restore a backup without it")
+				testkit.WantMessage(t, "Verify", err, want+": undo the change, or restore a backup without it")
 			}
 		})
 	}

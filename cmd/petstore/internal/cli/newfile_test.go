@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"example.com/petstore/repository/storetest"
+	"example.com/petstore/internal/test/testkit"
 )
 
-var check = storetest.Check
+var check = testkit.Check
 
 const existsAlready = "pets.csv exists already: name another file, or move it away"
 

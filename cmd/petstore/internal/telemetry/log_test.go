@@ -16,7 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"example.com/petstore/config"
-	"example.com/petstore/repository/storetest"
+	"example.com/petstore/internal/test/testkit"
 )
 
 // A fullDisk is a writer that writes half of the first write and then returns ENOSPC.
@@ -38,7 +38,7 @@ func TestLogContinuesAfterAFailedWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := &fullDisk{}
 		log, _, closeLog, err := NewLogger(config.Log{Level: "info", Format: "json"}, disk, prometheus.NewRegistry())
-		storetest.Check(t, err)
+		testkit.Check(t, err)
 		log.Info("early")
 		time.Sleep(logFlushInterval)
 		synctest.Wait()

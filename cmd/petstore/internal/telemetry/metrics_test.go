@@ -15,9 +15,9 @@ import (
 	"example.com/petstore"
 	"example.com/petstore/config"
 	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
-	"example.com/petstore/repository/storetest"
 )
 
 // TestMetricsPageHasTheMetricsOfTheService compares docs/metrics.md with what a service registers.
@@ -25,12 +25,12 @@ func TestMetricsPageHasTheMetricsOfTheService(t *testing.T) {
 	t.Parallel()
 	registry := NewRegistry(func() bool { return true })
 	_, _, closeLog, err := NewLogger(config.Log{Level: "info", Format: "json"}, io.Discard, registry)
-	storetest.Check(t, err)
+	testkit.Check(t, err)
 	defer closeLog()
 	service, err := petstore.New(t.Context(), sqlite.New(filepath.Join(t.TempDir(), "pets.db")), petstore.Options{
 		API: rest.Options{Metrics: registry}, RecordChanges: true,
 	})
-	storetest.Check(t, err)
+	testkit.Check(t, err)
 	t.Cleanup(func() { _ = service.Close() })
 	descriptions := make(chan *prometheus.Desc)
 	go func() { registry.Describe(descriptions); close(descriptions) }()
@@ -76,7 +76,7 @@ func TestMetricsPageHasTheKindsOfStoreErrors(t *testing.T) {
 func rows(t *testing.T, first string) (cells [][]string) {
 	t.Helper()
 	page, err := os.ReadFile("../../../../docs/metrics.md")
-	storetest.Check(t, err)
+	testkit.Check(t, err)
 	for _, row := range regexp.MustCompile("(?m)^\\| `("+first+")` \\|([^|]*)\\|").FindAllStringSubmatch(string(page), -1) {
 		cells = append(cells, row[1:])
 	}

@@ -11,11 +11,11 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/storetest"
 )
 
-var check = storetest.Check
+var check = testkit.Check
 
 // The second migration does what another process does that applies it first: its version is
 // committed, and it fails here.
@@ -29,7 +29,7 @@ func TestMigrateReportsCreationWhenAnotherProcessAppliesTheRest(t *testing.T) {
 		"migrations/00002_second.sql": {Data: []byte("-- +goose NO TRANSACTION\n-- +goose Up\n" +
 			"INSERT INTO petstore_schema_version (version_id, is_applied) VALUES (2, TRUE);\nSELECT * FROM missing;\n")},
 	})
-	storetest.Equal(t, "the schema", engine.Schema{Version: 2, Created: true, OtherTables: "first"}, got, err)
+	testkit.Equal(t, "the schema", engine.Schema{Version: 2, Created: true, OtherTables: "first"}, got, err)
 }
 
 // A released migration must not be changed: stores exist that it has migrated.
@@ -57,5 +57,5 @@ func TestMigrationsCreateTheSchemaOfEachVersion(t *testing.T) {
 	}
 	want, err := os.ReadFile(filepath.Join("testdata", "schemas.sql"))
 	check(t, err)
-	storetest.Equal(t, "the migrations create another schema than testdata/schemas.sql", string(want), got.String())
+	testkit.Equal(t, "the migrations create another schema than testdata/schemas.sql", string(want), got.String())
 }

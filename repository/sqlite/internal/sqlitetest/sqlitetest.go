@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
@@ -31,7 +32,7 @@ func NewPath(t *testing.T) string {
 func Open(t *testing.T, path string) *repository.Store {
 	t.Helper()
 	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
-	storetest.Check(t, err)
+	testkit.Check(t, err)
 	t.Cleanup(func() { _ = store.Close() }) // may fail if the test has changed its files
 	return store
 }
@@ -40,8 +41,8 @@ func Open(t *testing.T, path string) *repository.Store {
 func OpenDatabase(t *testing.T, path string) engine.Database {
 	t.Helper()
 	database, err := sqlite.New(path).Open(t.Context(), engine.Options{MaxOpenConns: 1})
-	storetest.Check(t, err)
-	t.Cleanup(func() { storetest.Check(t, database.Close()) }) // nil if the test has closed it
+	testkit.Check(t, err)
+	t.Cleanup(func() { testkit.Check(t, database.Close()) }) // nil if the test has closed it
 	return database
 }
 
@@ -57,7 +58,7 @@ func OpenWithPet(t *testing.T) (store *repository.Store, path string) {
 	t.Helper()
 	path = NewPath(t)
 	store = Open(t, path)
-	storetest.Check(t, store.InTx(t.Context(), storetest.Adding("Rex")))
+	testkit.Check(t, store.InTx(t.Context(), storetest.Adding("Rex")))
 	return store, path
 }
 
@@ -73,7 +74,7 @@ func NewStoreWithPet(t *testing.T) (path string) {
 func WantUnavailable(t *testing.T, s *repository.Store, want error) {
 	t.Helper()
 	for call, err := range map[string]error{"InTx": s.InTx(t.Context(), storetest.Adding("Tom")), "Ping": s.Ping(t.Context())} {
-		storetest.WantError(t, call, err, domain.ErrUnavailable, want)
+		testkit.WantError(t, call, err, domain.ErrUnavailable, want)
 	}
 }
 
@@ -82,9 +83,9 @@ func NewStore(t *testing.T, path, name string) {
 	t.Helper()
 	store := Open(t, path)
 	if name != "" {
-		storetest.Check(t, store.InTx(t.Context(), storetest.Adding(name)))
+		testkit.Check(t, store.InTx(t.Context(), storetest.Adding(name)))
 	}
-	storetest.Check(t, store.Close())
+	testkit.Check(t, store.Close())
 }
 
 // Newer creates a store with the schema of a newer program.
@@ -114,7 +115,7 @@ func Crash(t *testing.T, path, name string) string {
 	t.Helper()
 	store := Open(t, path)
 	defer func() { _ = store.Close() }()
-	storetest.Check(t, store.InTx(t.Context(), storetest.Adding(name)))
+	testkit.Check(t, store.InTx(t.Context(), storetest.Adding(name)))
 	return CopyOf(t, path)
 }
 
@@ -132,7 +133,7 @@ func CopyOf(t *testing.T, path string) string {
 // CopyFile copies a file, without its WAL.
 func CopyFile(t *testing.T, from, to string) {
 	t.Helper()
-	storetest.Check(t, os.WriteFile(to, ReadFile(t, from), 0o600))
+	testkit.Check(t, os.WriteFile(to, ReadFile(t, from), 0o600))
 }
 
 // Copy copies a store to a new file with backup.Copy.
@@ -149,7 +150,7 @@ func Copy(ctx context.Context, from, to string) (backup.Contents, error) {
 func CopyStore(t *testing.T, from, to string) backup.Contents {
 	t.Helper()
 	contents, err := Copy(t.Context(), from, to)
-	storetest.Check(t, err)
+	testkit.Check(t, err)
 	return contents
 }
 
@@ -157,23 +158,23 @@ func CopyStore(t *testing.T, from, to string) backup.Contents {
 func WantPets(t *testing.T, path string, want int) {
 	t.Helper()
 	store, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
-	storetest.Check(t, err)
+	testkit.Check(t, err)
 	defer func() { _ = store.Close() }()
 	got, err := store.Pets().Count(t.Context(), "")
-	storetest.Equal(t, "the number of pets", int64(want), got, err)
+	testkit.Equal(t, "the number of pets", int64(want), got, err)
 }
 
 // ReadFile returns the content of a file.
 func ReadFile(t *testing.T, path string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(path)
-	storetest.Check(t, err)
+	testkit.Check(t, err)
 	return content
 }
 
 // WriteFile returns a function that writes a file.
 func WriteFile(content string) func(*testing.T, string) {
-	return func(t *testing.T, path string) { storetest.Check(t, os.WriteFile(path, []byte(content), 0o600)) }
+	return func(t *testing.T, path string) { testkit.Check(t, os.WriteFile(path, []byte(content), 0o600)) }
 }
 
 // Unchanged returns a function that expects these files, or the files in these folders, as they are now.
@@ -193,7 +194,7 @@ func Unchanged(t *testing.T, paths ...string) (wantUnchanged func()) {
 	before := read()
 	return func() {
 		t.Helper()
-		storetest.Equal(t, "the files", before, read())
+		testkit.Equal(t, "the files", before, read())
 	}
 }
 
@@ -201,7 +202,7 @@ func Unchanged(t *testing.T, paths ...string) (wantUnchanged func()) {
 func Execute(statement string) func(*testing.T, string) {
 	return func(t *testing.T, path string) {
 		t.Helper()
-		storetest.Check(t, TryExecute(t, path, statement))
+		testkit.Check(t, TryExecute(t, path, statement))
 	}
 }
 
@@ -209,7 +210,7 @@ func Execute(statement string) func(*testing.T, string) {
 func TryExecute(t *testing.T, path, statement string) error {
 	t.Helper()
 	db, err := sql.Open("sqlite3", path)
-	storetest.Check(t, err)
+	testkit.Check(t, err)
 	_, err = db.ExecContext(t.Context(), statement)
 	return errors.Join(err, db.Close())
 }
@@ -219,10 +220,10 @@ func OverwritePage(t *testing.T, path, name string) {
 	t.Helper()
 	var root int64
 	db, err := sql.Open("sqlite3", "file:"+path+"?immutable=1")
-	storetest.Check(t, err)
-	storetest.Check(t, db.QueryRowContext(t.Context(), "SELECT rootpage FROM sqlite_schema WHERE name = ?", name).Scan(&root))
-	storetest.Check(t, db.Close())
+	testkit.Check(t, err)
+	testkit.Check(t, db.QueryRowContext(t.Context(), "SELECT rootpage FROM sqlite_schema WHERE name = ?", name).Scan(&root))
+	testkit.Check(t, db.Close())
 	content := ReadFile(t, path)
 	copy(content[4096*(root-1):], bytes.Repeat([]byte{0xff}, 4096))
-	storetest.Check(t, os.WriteFile(path, content, 0))
+	testkit.Check(t, os.WriteFile(path, content, 0))
 }

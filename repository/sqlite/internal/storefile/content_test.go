@@ -14,6 +14,7 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 	"example.com/petstore/repository/sqlite/internal/storefile"
@@ -112,7 +113,7 @@ func inTransaction(t *testing.T, s *repository.Store, want error, change func())
 		change()
 		return storetest.Adding("Max")(ctx, r)
 	})
-	storetest.WantError(t, "InTx", err, domain.ErrUnavailable, want)
+	testkit.WantError(t, "InTx", err, domain.ErrUnavailable, want)
 }
 
 // A check that could not read the file says nothing about it: the next one must not succeed

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
@@ -40,8 +41,8 @@ func TestOpenRejectsFileReplacedBesideItsWAL(t *testing.T) {
 
 			wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(crashed))
 			_, err := repository.Open(t.Context(), sqlite.New(crashed), repository.Options{})
-			storetest.WantError(t, "Open", err, storefile.ErrForeignWAL)
-			storetest.WantMessage(t, "Open", err, crashed+"-wal")
+			testkit.WantError(t, "Open", err, storefile.ErrForeignWAL)
+			testkit.WantMessage(t, "Open", err, crashed+"-wal")
 			check(t, os.RemoveAll(crashed+"-shm")) // an index of the WAL, which SQLite makes anew
 			wantUnchanged()
 		})
@@ -92,8 +93,8 @@ func TestEmptiedFileIsNotTakenForNewStore(t *testing.T) {
 				check(t, s.Close())
 				wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(path))
 				_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
-				storetest.WantError(t, "Open", err, storefile.ErrEmptied)
-				storetest.WantMessage(t, "Open", err, "petstore restore")
+				testkit.WantError(t, "Open", err, storefile.ErrEmptied)
+				testkit.WantMessage(t, "Open", err, "petstore restore")
 				wantUnchanged()
 			})
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
@@ -22,8 +23,8 @@ func TestFileWithSecondNameIsNotUsed(t *testing.T) {
 	sqlitetest.WantUnavailable(t, s, storefile.ErrLinked)
 	for _, name := range []string{path, other} {
 		_, err := repository.Open(t.Context(), sqlite.New(name), repository.Options{})
-		storetest.WantError(t, name, err, storefile.ErrLinked)
-		storetest.WantMessage(t, name, err, "a hard link")
+		testkit.WantError(t, name, err, storefile.ErrLinked)
+		testkit.WantMessage(t, name, err, "a hard link")
 	}
 	check(t, os.Remove(other))
 	check(t, s.InTx(t.Context(), storetest.Adding("Ada")))
@@ -40,12 +41,12 @@ func TestOpenRemovesOnlySecondNameOfReplace(t *testing.T) {
 		link := path + ".replaced-" + name
 		check(t, os.Link(path, link))
 		_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
-		storetest.WantError(t, name, err, storefile.ErrLinked)
+		testkit.WantError(t, name, err, storefile.ErrLinked)
 		check(t, os.Remove(link)) // fails if Open has removed it
 	}
 	link, symbolic := path+".replaced-20260102T030405.000Z", sqlitetest.NewPath(t)
 	check(t, errors.Join(os.Link(path, link), os.Symlink(path, symbolic)))
 	sqlitetest.WantPets(t, symbolic, 1)
 	_, err := os.Lstat(link)
-	storetest.WantError(t, "Lstat of the second name", err, os.ErrNotExist)
+	testkit.WantError(t, "Lstat of the second name", err, os.ErrNotExist)
 }

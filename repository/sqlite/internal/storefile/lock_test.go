@@ -11,11 +11,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/backup"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
-	"example.com/petstore/repository/storetest"
 )
 
 // Another process has a lock on the folder: shared, while it opens the store, or exclusive, while it replaces it.
@@ -52,7 +52,7 @@ func TestOpenAndReplaceExcludeEachOther(t *testing.T) {
 			wantWaiting := func(what string) {
 				ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 				defer cancel()
-				storetest.WantError(t, what, test.call(ctx, path), context.DeadlineExceeded)
+				testkit.WantError(t, what, test.call(ctx, path), context.DeadlineExceeded)
 				wantUnchanged()
 			}
 			check(t, unix.Flock(int(folder.Fd()), unix.LOCK_EX))

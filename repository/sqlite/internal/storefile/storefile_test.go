@@ -9,13 +9,13 @@ import (
 
 	"go.uber.org/goleak"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
-	"example.com/petstore/repository/storetest"
 )
 
-var check = storetest.Check
+var check = testkit.Check
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -34,7 +34,7 @@ func TestOpenRejectsInvalidPaths(t *testing.T) {
 		{filepath.Join(folder, "link"), "a symbolic link to a file that does not exist"},
 	} {
 		_, err := repository.Open(t.Context(), sqlite.New(test.path), repository.Options{})
-		storetest.WantMessage(t, test.path, err, test.want)
+		testkit.WantMessage(t, test.path, err, test.want)
 	}
 }
 
@@ -46,7 +46,7 @@ func TestOpenRejectsWALOrSharedMemoryWithoutItsFile(t *testing.T) {
 		wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(path))
 		_, err := repository.Open(t.Context(), sqlite.New(path), repository.Options{})
 		want := "put the file back, run petstore restore with a backup, or move " + path + suffix + " away"
-		storetest.WantMessage(t, "the error", err, want)
+		testkit.WantMessage(t, "the error", err, want)
 		wantUnchanged()
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
@@ -38,7 +39,7 @@ func TestCommitsOfRemovedWALAreSaved(t *testing.T) {
 			s, path := sqlitetest.OpenWithPet(t)
 			check(t, remove(path+"-wal"))
 			sqlitetest.WantUnavailable(t, s, storefile.ErrWALRemoved)
-			storetest.WantError(t, "InTx", s.InTx(t.Context(), storetest.Adding("Ada")), storefile.ErrWALSaved)
+			testkit.WantError(t, "InTx", s.InTx(t.Context(), storetest.Adding("Ada")), storefile.ErrWALSaved)
 			wantPetsWithoutWAL(t, path, 1)
 			storetest.WantNames(t, s, "Rex")
 			const insert = "INSERT INTO pets (name, category_id) VALUES ('ada', 7)"
@@ -67,7 +68,7 @@ func TestCommitsOfRemovedWALAreSavedWithoutWritesUnlessTheFileIsAnother(t *testi
 			}
 			check(t, os.Remove(path+"-wal"))
 			if !another {
-				storetest.WaitUntil(t, "the commits are saved", func() bool { return errors.Is(database.Check(t.Context()), storefile.ErrWALSaved) })
+				testkit.WaitUntil(t, "the commits are saved", func() bool { return errors.Is(database.Check(t.Context()), storefile.ErrWALSaved) })
 				wantPetsWithoutWAL(t, path, pets)
 			}
 			check(t, database.Close())
@@ -90,7 +91,7 @@ func TestCommitsOfWALThatWasReplacedByItsCopyAreSaved(t *testing.T) {
 			check(t, s.InTx(t.Context(), storetest.Adding("Tom")))
 			copied := sqlitetest.ReadFile(t, path+".copy")
 			check(t, os.Rename(path+".copy", path+"-wal"))
-			storetest.WantError(t, "the error", later(t, s), storefile.ErrWALSaved)
+			testkit.WantError(t, "the error", later(t, s), storefile.ErrWALSaved)
 			check(t, s.Close())
 			sqlitetest.WantPets(t, path, 2)
 			kept, err := filepath.Glob(path + "-wal.replaced-*")
@@ -117,9 +118,9 @@ func TestOtherWALIsNotMovedAfterCommitOfAnotherConnection(t *testing.T) {
 	check(t, os.Rename(path+".copy", path+"-wal"))
 	check(t, tx.Commit())
 	check(t, other.Close())
-	storetest.WantError(t, "InTx", s.InTx(t.Context(), storetest.Adding("Ada")), storefile.ErrOtherWAL)
+	testkit.WantError(t, "InTx", s.InTx(t.Context(), storetest.Adding("Ada")), storefile.ErrOtherWAL)
 	check(t, os.Rename(path+"-wal", path+".copy"))
-	storetest.WantError(t, "InTx", s.InTx(t.Context(), storetest.Adding("Ada")), storefile.ErrWALSaved)
+	testkit.WantError(t, "InTx", s.InTx(t.Context(), storetest.Adding("Ada")), storefile.ErrWALSaved)
 	check(t, s.Close())
 	sqlitetest.WantPets(t, path, 2)
 }
@@ -130,10 +131,10 @@ func TestCloseFailsWhenCommitsOfReplacedWALAreNotSaved(t *testing.T) {
 	s, path := sqlitetest.OpenWithPet(t)
 	check(t, os.Remove(path+"-wal"))
 	other := openOther(t, path)
-	storetest.WantError(t, "InTx", s.InTx(t.Context(), storetest.Adding("Tom")), storefile.ErrOtherWAL)
+	testkit.WantError(t, "InTx", s.InTx(t.Context(), storetest.Adding("Tom")), storefile.ErrOtherWAL)
 	err := s.Close()
-	storetest.WantError(t, "Close", err, storefile.ErrOtherWAL)
-	storetest.WantMessage(t, "Close", err, "commits since the last checkpoint are lost")
+	testkit.WantError(t, "Close", err, storefile.ErrOtherWAL)
+	testkit.WantMessage(t, "Close", err, "commits since the last checkpoint are lost")
 	check(t, other.Close())
 }
 
@@ -148,7 +149,7 @@ func wantPetsWithoutWAL(t *testing.T, path string, want int) {
 func wantBeginError(t *testing.T, database engine.Database, want error) {
 	t.Helper()
 	_, err := database.Begin(t.Context())
-	storetest.WantError(t, "Begin", err, want)
+	testkit.WantError(t, "Begin", err, want)
 }
 
 // commitPet adds a pet in a transaction.
@@ -197,7 +198,7 @@ func TestCheckNoticesTruncationOfWALAfterCommit(t *testing.T) {
 	commitPet(t, database)
 	wal := sqlitetest.ReadFile(t, path+"-wal")
 	check(t, os.Truncate(path+"-wal", 0))
-	storetest.WantError(t, "Check", database.Check(t.Context()), storefile.ErrWALTruncated)
+	testkit.WantError(t, "Check", database.Check(t.Context()), storefile.ErrWALTruncated)
 	check(t, os.WriteFile(path+"-wal", wal, 0o600))
 	wantBeginError(t, database, storefile.ErrWALTruncated)
 }

@@ -1,5 +1,5 @@
-// Package contract tests what the service promises on each engine.
-package contract
+// Package bothengines tests what the service promises on each engine.
+package bothengines
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/test/harness"
 )
@@ -37,7 +38,7 @@ func TestStartingServersCreateOneFirstKey(t *testing.T) {
 	}
 	keys := 0
 	for i := range outputs {
-		harness.Eventually(t, "the server has started", func() bool { return harness.PagePattern.MatchString(outputs[i].String()) })
+		testkit.WaitUntil(t, "the server has started", func() bool { return harness.PagePattern.MatchString(outputs[i].String()) })
 		keys += len(harness.KeyPattern.FindAllString(outputs[i].String(), -1))
 	}
 	if keys != 1 {
@@ -64,7 +65,7 @@ func TestRetryWithRotatedKeyAddsNoSecondAnimal(t *testing.T) {
 		}
 	}
 	var pets int
-	harness.Check(t, database.Connect(t).QueryRowContext(t.Context(), "SELECT count(*) FROM pets").Scan(&pets))
+	testkit.Check(t, database.Connect(t).QueryRowContext(t.Context(), "SELECT count(*) FROM pets").Scan(&pets))
 	if pets != 1 {
 		t.Errorf("got %d animals, want one", pets)
 	}
@@ -87,7 +88,7 @@ func TestShutdownLosesNoRequest(t *testing.T) {
 				client := &http.Client{Transport: &http.Transport{}}
 				wait.Go(func() { addUntilRefused(s, t, client, fmt.Sprint(i), &added) })
 			}
-			harness.Eventually(t, "the clients have added pets", func() bool { return added.Load() > 10*clients })
+			testkit.WaitUntil(t, "the clients have added pets", func() bool { return added.Load() > 10*clients })
 			before := added.Load()
 			s.Signal(t, syscall.SIGTERM)
 			wait.Wait()
@@ -96,7 +97,7 @@ func TestShutdownLosesNoRequest(t *testing.T) {
 				t.Errorf("got %d pets added after the signal, want at least %d", added.Load()-before, clients)
 			}
 			var stored int64
-			harness.Check(t, database.Connect(t).QueryRowContext(t.Context(), "SELECT count(*) FROM pets").Scan(&stored))
+			testkit.Check(t, database.Connect(t).QueryRowContext(t.Context(), "SELECT count(*) FROM pets").Scan(&stored))
 			if stored != added.Load() {
 				t.Errorf("got %d pets in the store, want %d", stored, added.Load())
 			}

@@ -1,0 +1,25 @@
+// Package test is the root of the module of the tests that run the built program, or need another program. In this folder,
+// go test -count=1 ./browser runs those of one of its packages; -count=1, because Go does not see that the program has changed.
+//
+//	package          tests                                                       needs
+//	bothengines      what the service promises, with SQLite and with PostgreSQL  initdb
+//	browser          Swagger UI, by mouse and by keyboard                        chromium, nginx
+//	cli              the commands, most of them as scripts in testdata/script    zsh, fish
+//	clients          generated clients, and linters of the OpenAPI document      java, mvn, node, npm, python3
+//	documents        the commands and code of the documents, docs/deploy         systemd-analyze
+//	faults           kills, power losses, failing disks, slow clients, the soak  slowhttptest; 30 minutes, with -short 2
+//	ha               a PostgreSQL cluster whose nodes fail under load            patroni, etcd, and -timeout 45m
+//	image            the container image                                         podman, runc
+//	linearizability  histories of concurrent requests, and planted bugs          initdb
+//	litestream       the replication to another disk
+//	monitoring       the alerts and the dashboard                                prometheus
+//	postgres         what only the service on PostgreSQL does                    initdb
+//	service          listeners, keys, log, metrics and signals of the service
+//
+//	package    helps the tests
+//	followers  follow the changes with many clients
+//	harness    build petstore, run its commands, and start servers
+//	ledger     compare a store with the responses that clients got
+//
+// Package internal/test/testkit has the checks, and waits.
+package test
