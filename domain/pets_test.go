@@ -1,11 +1,24 @@
 package domain_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/test/testkit"
 )
+
+func TestPetHasTheFieldsOfNewPet(t *testing.T) {
+	t.Parallel()
+	pet := testkit.Filled[domain.NewPet](t)
+	testkit.WantFilled(t, pet.WithID(7))
+	testkit.Equal(t, "New of WithID", pet, pet.WithID(7).New())
+	stored, err := json.Marshal(pet.WithID(7)) // of idempotency keys
+	var read domain.Pet
+	testkit.Equal(t, "the stored result", nil, json.Unmarshal(stored, &read), err)
+	testkit.Equal(t, "the pet", pet.WithID(7), read)
+}
 
 func TestPetNameRule(t *testing.T) {
 	t.Parallel()

@@ -12,6 +12,7 @@ import (
 
 	"example.com/petstore/delivery/file"
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/test/testkit"
 )
 
 func write[T any](t *testing.T, newWriter func(io.Writer, file.Format) *file.Writer[T], format file.Format, records ...T) string {
@@ -48,6 +49,15 @@ func TestWritePets(t *testing.T) {
 		if diff := cmp.Diff(want, write(t, file.NewPetWriter, format, pets...)); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", format, diff)
 		}
+	}
+}
+
+func TestEachFormatHasEveryFieldOfAPet(t *testing.T) {
+	t.Parallel()
+	want := testkit.Filled[domain.Pet](t, domain.PetSold)
+	for _, format := range []file.Format{file.NDJSON, file.CSV} {
+		row, err := file.NewReader(strings.NewReader(write(t, file.NewPetWriter, format, want)), format).Read()
+		testkit.Equal(t, string(format)+" that is read again", want, row.Pet, err)
 	}
 }
 

@@ -78,7 +78,7 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 	page, err := s.Changes().List(t.Context(), domain.PageRequest{Limit: 1})
 	testkit.Equal(t, "List without changes", [2]int64{0, begin}, [2]int64{int64(len(page.Items)), page.Position}, err)
 
-	rex := domain.NewPet{Name: "Rex 🐶", CategoryID: math.MinInt64, Status: domain.PetAvailable}
+	rex := testkit.Filled[domain.NewPet](t, domain.PetAvailable)
 	added := addPets(t, s, rex)[0]
 	failure := errors.New("no")
 	err = s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {

@@ -89,7 +89,8 @@ func bytesAreReadAsStored(t *testing.T, s Store) {
 // creationAddsAllOnceOrNone calls CreatePets at once, so that calls share a transaction: with a key, without one, and with
 // a pet that the database rejects, which must not fail another call.
 func creationAddsAllOnceOrNone(t *testing.T, s Store) {
-	rex, tom := domain.NewPet{Name: "Rex", CategoryID: 7, Status: domain.PetSold}, domain.NewPet{Name: "Tom"}
+	rex, tom := testkit.Filled[domain.NewPet](t, domain.PetSold), domain.NewPet{Name: "Tom"}
+	rex.Name = "Rex"
 	invalid := domain.NewPet{Name: "invalid", Status: "unknown"}
 	var created, rejected atomic.Int32
 	var result atomic.Pointer[[]domain.Pet]

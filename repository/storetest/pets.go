@@ -15,8 +15,9 @@ import (
 )
 
 func petsAreReadAsCreated(t *testing.T, s Store) {
+	var all []domain.Pet
 	for _, pet := range []domain.NewPet{
-		{Name: "Rex", CategoryID: 1, Status: domain.PetAvailable},
+		testkit.Filled[domain.NewPet](t, domain.PetAvailable),
 		{Name: " Näme 🐶\u200d ", CategoryID: math.MaxInt64, Status: domain.PetSold},
 		{Name: strings.Repeat("犬", 200), CategoryID: math.MinInt64},
 		{Name: "'; DROP TABLE pets; --", CategoryID: 0, Status: domain.PetPending},
@@ -25,7 +26,12 @@ func petsAreReadAsCreated(t *testing.T, s Store) {
 		want := pet.WithID(added.ID)
 		wantPet(t, s, want)
 		testkit.Equal(t, "Create", want, added)
+		all = append(all, want)
 	}
+	list, err := s.Pets().List(t.Context(), pageQuery(0, 100))
+	testkit.Equal(t, "List", all, list.Items, err)
+	each, err := collect(t.Context(), "", s.Pets().Each)
+	testkit.Equal(t, "Each", all, each, err)
 	for _, id := range []int64{5, 0, -1, math.MaxInt64, math.MinInt64} {
 		_, err := s.Pets().Get(t.Context(), id)
 		wantCode(t, err, domain.ErrNotFound, "pet_not_found")

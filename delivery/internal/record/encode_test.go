@@ -4,11 +4,11 @@ import (
 	stdjson "encoding/json"
 	"math"
 	"testing"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/test/testkit"
 )
 
 func TestAppendJSONMatchesMarshal(t *testing.T) {
@@ -25,6 +25,7 @@ func TestAppendJSONMatchesMarshal(t *testing.T) {
 			samples = append(samples, Order{number, -number, status, "2026-11-20T10:06:30.000Z", "2026-11-20T10:06:30.001Z"})
 		}
 	}
+	samples = append(samples, ChangeOf(testkit.Filled[domain.Change](t)))
 	for _, sample := range samples {
 		want, err := json.Marshal(sample)
 		if err != nil {
@@ -39,9 +40,7 @@ func TestAppendJSONMatchesMarshal(t *testing.T) {
 // The stored results of idempotency keys are the JSON of package domain.
 func TestJSONOfTheAPIIsThatOfStoredResults(t *testing.T) {
 	t.Parallel()
-	noon := time.Date(2026, time.November, 20, 12, 0, 0, 1e6, time.UTC)
-	sold := domain.Pet{ID: 1, Name: "Rex", CategoryID: 7, Status: domain.PetSold}
-	order := domain.Order{ID: 1, PetID: 2, Status: domain.OrderPlaced, CreatedAt: noon, UpdatedAt: noon}
+	sold, order := testkit.Filled[domain.Pet](t), testkit.Filled[domain.Order](t)
 	for _, pair := range [][2]any{
 		{sold, PetOf(sold)},
 		{domain.Pet{ID: 1, Name: "Rex"}, PetOf(domain.Pet{ID: 1, Name: "Rex"})},
