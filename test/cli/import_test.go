@@ -46,7 +46,7 @@ func TestRejectsAreWrittenByAnotherRun(t *testing.T) {
 	for args, hint := range map[string]string{"": "run the same command again", "--again": "run the command again without --again"} {
 		dir := harness.NewStore(t)
 		harness.WriteFile(t, dir, "pets.csv", "name,categoryId\nRex,x\nTom,8\n")
-		stderr, code := runBlocked(t, dir, "import pets.csv --rejects rejects.ndjson "+args, "rejects.ndjson.partial", func(*os.Process) {
+		stderr, code := runBlocked(t, dir, "import pets.csv --rejects rejects.ndjson "+args, "rejects.ndjson", func(*os.Process) {
 			harness.WriteFile(t, dir, "rejects.ndjson", "other")
 		})
 		want := "rejects.ndjson exists already: name another file, or move it away: the import is complete, but rejects.ndjson was not written; " +
@@ -80,8 +80,8 @@ func TestInterruptedImportSaysWhatIsStoredAndContinues(t *testing.T) {
 	if stored := harness.QueryInt(t, dir, "SELECT count(*) FROM pets"); found[1] != fmt.Sprint(stored) || stored == rows {
 		t.Errorf("got %d animals in the store, want the %s that it reported", stored, found[1])
 	}
-	if _, partial := modes(t, dir)["rejects.ndjson.partial"]; partial {
-		t.Error("rejects.ndjson.partial exists, want it removed")
+	if found := modes(t, dir); hasPartial(found, "rejects.ndjson") {
+		t.Errorf("got the files %v, want no part of rejects.ndjson", found)
 	}
 	harness.MustRun(t, dir, "import", "pets.csv", "--again")
 	wantRows(t, dir, rows)

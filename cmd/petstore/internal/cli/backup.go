@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,13 +33,12 @@ func newBackup(in *invocation) *cobra.Command {
 its name when the copy is complete, verified and on disk. A file that exists is never
 overwritten.
 
+Until then its name is FILE.NUMBER.partial. If the process is killed, that file is left.
+
 With --keep, write the copy to a file in FOLDER that is named after the time in UTC, then
 remove older backups of the same store from FOLDER, so that N are left. A backup belongs to the
-store whose identity it has, a number within both. Other files are not removed.
-
-Until then the copy is FILE.partial. If the process is killed, that is left; the next backup
-to the same FILE, or to FOLDER, removes it. Any file of that name is removed unless another
-process is writing it.
+store whose identity it has, a number within both. What killed backups have left is removed
+after a day. Other files are not removed.
 
 A backup contains everything in the store: animals, orders, idempotency keys and the hashes
 of the API keys. Only its owner can read it. "petstore restore FILE" puts it back.`,
@@ -114,7 +112,8 @@ func describeStore(c backup.Contents) string {
 
 const backupLayout = "petstore-20060102T150405.000Z.db"
 
-var backupName = regexp.MustCompile(`^petstore-\d{8}T\d{6}\.\d{3}Z\.db$`)
+// backupName matches the names of backups, and of what killed backups have left.
+var backupName = regexp.MustCompile(`^petstore-\d{8}T\d{6}\.\d{3}Z\.db(\.\d+\.partial)?$`)
 
 // backupToFolder writes a backup to a folder, then removes all but the latest keep backups of the
 // same store from it.
@@ -134,11 +133,13 @@ func (in *invocation) backupToFolder(ctx context.Context, folder string, keep in
 	}
 	var older []string // sorted by time; another process may write one that is newer
 	for _, entry := range entries {
-		path := filepath.Join(folder, entry.Name())
-		switch complete, isPartial := strings.CutSuffix(entry.Name(), ".partial"); {
-		case !backupName.MatchString(complete) || complete >= name:
-		case isPartial:
-			_ = removeLeftover(path) // returns an error if another process is writing it
+		path, parts := filepath.Join(folder, entry.Name()), backupName.FindStringSubmatch(entry.Name())
+		switch {
+		case parts == nil || entry.Name() >= name:
+		case parts[1] != "":
+			if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > day { // else a process may be writing it
+				_ = os.Remove(path)
+			}
 		default:
 			if id, err := backup.Identity(ctx, path); err == nil && id == store {
 				older = append(older, path)

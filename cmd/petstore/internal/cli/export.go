@@ -38,8 +38,8 @@ NDJSON is a JSON object in each line, as in the responses of the API. CSV (RFC 4
 with a header and has the same names: id, name, categoryId and status of animals; id, petId,
 status, createdAt and updatedAt of orders. Changes are written as NDJSON only.
 
-A file gets its name when it is complete; until then it is FILE.partial. A file that exists
-is not overwritten, but any FILE.partial that is not in use is removed.`,
+A file gets its name when it is complete; until then it is FILE.NUMBER.partial, which is left
+if the process is killed. A file that exists is not overwritten.`,
 		Example: `  petstore export pets.csv
   petstore export --type orders --status placed orders.ndjson
   petstore export --type changes changes.ndjson

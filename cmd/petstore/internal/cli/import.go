@@ -56,8 +56,7 @@ killed, run the same command again, but without --again: it continues with the n
 A file that was imported before, by its content, adds nothing. With --again it adds all its
 animals once more, each time that it is run.
 
-Until the file of --rejects is complete, it is FILE.partial; any file that has this name
-and is not in use is removed.`,
+Until the file of --rejects is complete, its name is FILE.NUMBER.partial.`,
 		Example: `  petstore import pets.csv --dry-run
   petstore import pets.csv
   petstore import pets.ndjson --rejects rejected.ndjson

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -64,46 +63,6 @@ func TestNewFileOverwritesNoFile(t *testing.T) {
 	wantFiles(t, dir, map[string]string{"pets.csv": "other"})
 }
 
-// A process that is killed within publish leaves two names of one file.
-func TestSecondNameOfPublishedFileIsRemovedWithoutWritingToIt(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	moved, path := filepath.Join(dir, "moved"), filepath.Join(dir, "pets.csv")
-	publishFile(t, moved, "published")
-	check(t, os.Link(moved, path+".partial"))
-	publishFile(t, path, "new")
-	wantFiles(t, dir, map[string]string{"moved": "published", "pets.csv": "new"})
-
-	check(t, os.Link(path, path+".partial"))
-	_, err := createFile(path)
-	wantError(t, err, existsAlready)
-	wantFiles(t, dir, map[string]string{"moved": "published", "pets.csv": "new"})
-}
-
-func TestFileHasOneWriter(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.csv")
-	check(t, os.WriteFile(path+".partial", []byte("leftover"), 0o600))
-	files, errs := make([]*newFile, 20), make([]error, 20)
-	var writers sync.WaitGroup
-	for i := range files {
-		writers.Go(func() { files[i], errs[i] = createFile(path) })
-	}
-	writers.Wait()
-	created := 0
-	for i, file := range files {
-		if errs[i] == nil {
-			created++
-			defer file.discard()
-		} else {
-			wantError(t, errs[i], "another process is writing "+path+".partial: wait for it, or name another file")
-		}
-	}
-	if created != 1 {
-		t.Errorf("got %d writers of a file, want 1", created)
-	}
-}
-
 func TestNewFileNeedsANameAndAFolder(t *testing.T) {
 	t.Parallel()
 	none := filepath.Join(t.TempDir(), "none")
@@ -113,14 +72,15 @@ func TestNewFileNeedsANameAndAFolder(t *testing.T) {
 	wantError(t, err, "the name of the file is empty")
 }
 
-func TestDiscardKeepsTheFileOfAnotherWriter(t *testing.T) {
+// Each is complete when it gets the name, which only one does.
+func TestWritersOfOneNewFileDoNotMeet(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	path := filepath.Join(dir, "pets.csv")
-	file, err := createFile(path)
+	path := filepath.Join(dir, "*.csv")
+	first, err := createFile(path)
 	check(t, err)
-	check(t, os.Rename(file.Name(), path)) // as restore does
-	check(t, os.WriteFile(path+".partial", []byte("other"), 0o600))
-	file.discard()
-	wantFiles(t, dir, map[string]string{"pets.csv": "", "pets.csv.partial": "other"})
+	publishFile(t, path, "second")
+	check(t, os.Rename(first.Name(), filepath.Join(dir, "moved"))) // as restore does
+	first.discard()
+	wantFiles(t, dir, map[string]string{"*.csv": "second", "moved": ""})
 }
