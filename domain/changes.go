@@ -12,13 +12,14 @@ type ChangeType string // @name ChangeType
 const (
 	ChangePetAdded       ChangeType = "pet.added"
 	ChangePetUpdated     ChangeType = "pet.updated"
+	ChangePetRemoved     ChangeType = "pet.removed"
 	ChangeOrderPlaced    ChangeType = "order.placed"
 	ChangeOrderDelivered ChangeType = "order.delivered"
 	ChangeOrderCancelled ChangeType = "order.cancelled"
 )
 
 // A Change is a change of an animal or of an order. Seq is its position: it rises in the order of the
-// commits. The record is as it was after the change. At is UTC, in milliseconds.
+// commits. The record is as it was after the change, or before a ChangePetRemoved. At is UTC, in milliseconds.
 type Change struct {
 	Seq   int64
 	Type  ChangeType

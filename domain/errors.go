@@ -26,6 +26,8 @@ const (
 	ErrExpired Kind = "expired"
 	// ErrConflict is an operation that the current state does not allow.
 	ErrConflict Kind = "conflict"
+	// ErrPrecondition is an operation on another version of a record than the caller expects.
+	ErrPrecondition Kind = "precondition failed"
 	// ErrReused is an idempotency key that was used for a different request.
 	ErrReused Kind = "reused"
 	// ErrUnavailable is a store that cannot serve the request now; a retry may succeed.
@@ -49,6 +51,8 @@ const (
 	CodeOrderNotFound         Code = "order_not_found"
 	CodeChangesExpired        Code = "changes_expired"
 	CodePetNotAvailable       Code = "pet_not_available"
+	CodePetOrdered            Code = "pet_ordered"
+	CodePreconditionFailed    Code = "precondition_failed"
 	CodeOrderStateConflict    Code = "order_state_conflict"
 	CodeIdempotencyInProgress Code = "idempotency_in_progress"
 	CodeIdempotencyKeyReused  Code = "idempotency_key_reused"

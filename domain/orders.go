@@ -15,8 +15,11 @@ const (
 	OrderCancelled OrderStatus = "cancelled"
 )
 
-// OrderStatusRule is the rule of an order's status, for error messages.
-const OrderStatusRule = "must be placed, delivered or cancelled"
+// The rules of an order's status, and of those of a query, for error messages.
+const (
+	OrderStatusRule   = "must be placed, delivered or cancelled"
+	OrderStatusesRule = "must be one or more of placed, delivered and cancelled, each once"
+)
 
 // Known reports whether s is one of these statuses.
 func (s OrderStatus) Known() bool {
@@ -66,19 +69,19 @@ func (t Transition) CheckRepeat(o Order) error {
 	}
 }
 
-// An OrderQuery selects a page of the orders: with a status unless Status is empty, and
+// An OrderQuery selects a page of the orders: with one of Statuses unless it is nil, and
 // of one pet unless PetID is nil.
 type OrderQuery struct {
 	PageRequest
-	Status OrderStatus
-	PetID  *int64
+	Statuses []OrderStatus
+	PetID    *int64
 }
 
 // Validate returns an ErrInvalid (invalid_parameter) that lists every violation.
 func (q OrderQuery) Validate() error {
 	violations := q.violations()
-	if q.Status != "" && !q.Status.Known() {
-		violations = append(violations, Violation{Field: "status", Rule: OrderStatusRule})
+	if !areDistinct(q.Statuses, OrderStatus.Known) {
+		violations = append(violations, Violation{Field: "status", Rule: OrderStatusesRule})
 	}
 	return Invalid(CodeInvalidParameter, violations...)
 }
@@ -86,6 +89,14 @@ func (q OrderQuery) Validate() error {
 // OrderNotFound returns the ErrNotFound for an order that does not exist.
 func OrderNotFound(id int64) error {
 	return &Error{Kind: ErrNotFound, Code: CodeOrderNotFound, Message: fmt.Sprintf("there is no order with the id %d", id)}
+}
+
+// PetOrdered returns the ErrConflict for an animal whose order, which is placed or delivered, determines it.
+func PetOrdered(id int64) error {
+	return &Error{
+		Kind: ErrConflict, Code: CodePetOrdered,
+		Message: fmt.Sprintf("the pet with the id %d has an order that is placed or delivered", id),
+	}
 }
 
 // PetNotAvailable returns the ErrConflict for an animal that cannot be ordered.

@@ -8,9 +8,9 @@ import (
 
 func TestOrderStatusRule(t *testing.T) {
 	t.Parallel()
-	query := func(s domain.OrderStatus) error {
-		return domain.OrderQuery{PageRequest: domain.PageRequest{Limit: 1}, Status: s}.Validate()
+	query := func(s ...domain.OrderStatus) error {
+		return domain.OrderQuery{PageRequest: domain.PageRequest{Limit: 1}, Statuses: s}.Validate()
 	}
-	checkRule(t, domain.CodeInvalidParameter, "status "+domain.OrderStatusRule,
-		[]error{query(""), query("placed"), query("delivered"), query("cancelled")}, []error{query("sold")})
+	checkRule(t, domain.CodeInvalidParameter, "status "+domain.OrderStatusesRule,
+		[]error{query(), query("placed", "delivered", "cancelled")}, []error{query("sold"), query(""), query("placed", "placed")})
 }

@@ -26,6 +26,8 @@ func PetStatuses() []PetStatus { return []PetStatus{PetAvailable, PetPending, Pe
 // Known reports whether s is one of PetStatuses.
 func (s PetStatus) Known() bool { return slices.Contains(PetStatuses(), s) }
 
+func (s PetStatus) knownOrNone() bool { return s == "" || s.Known() }
+
 // The times of the operation getPet, GET /pets/{petId}.
 var (
 	// GetPetSunset is when getPet is removed (service specification, "Versioning").
@@ -41,6 +43,12 @@ const maxPetName = 200
 const (
 	PetNameRule   = "must be 1 to 200 characters, not blank, without control characters or noncharacters such as U+FFFF"
 	PetStatusRule = "must be available, pending or sold"
+)
+
+// The rules of the filters of a PetQuery, for error messages.
+const (
+	PetStatusesRule = "must be one or more of available, pending, sold and none, each once"
+	PetIDsRule      = "must be 1 to 100 ids of 1 or more, each once"
 )
 
 // A NewPet is an animal to be added. Name is stored exactly as given, CategoryID may be
@@ -95,32 +103,96 @@ func isBlank(r rune) bool {
 func IsNoncharacter(r rune) bool { return unicode.Is(unicode.Noncharacter_Code_Point, r) }
 
 // Validate returns an ErrInvalid (validation_failed) that lists every violation.
-func (p NewPet) Validate() error {
-	var violations []Violation
+func (p NewPet) Validate() error { return Invalid(CodeValidationFailed, p.violations("")...) }
+
+// violations returns the violations of fields, whose names begin with prefix.
+func (p NewPet) violations(prefix string) (violations []Violation) {
 	if !ValidPetName(p.Name) {
-		violations = append(violations, Violation{Field: "name", Rule: PetNameRule})
+		violations = append(violations, Violation{Field: prefix + "name", Rule: PetNameRule})
 	}
-	if p.Status != "" && !p.Status.Known() {
-		violations = append(violations, Violation{Field: "status", Rule: PetStatusRule})
+	if !p.Status.knownOrNone() {
+		violations = append(violations, Violation{Field: prefix + "status", Rule: PetStatusRule})
+	}
+	return violations
+}
+
+// ValidateNewPets returns an ErrInvalid (validation_failed) unless there are 1 to maxLimit animals. It lists every
+// violation, that of the fourth animal's name as one of "[3].name".
+func ValidateNewPets(pets []NewPet) error {
+	if len(pets) < 1 || len(pets) > maxLimit {
+		return Invalid(CodeValidationFailed, Violation{Field: "the array", Rule: fmt.Sprintf("must have 1 to %d animals", maxLimit)})
+	}
+	var violations []Violation
+	for i, pet := range pets {
+		violations = append(violations, pet.violations(fmt.Sprintf("[%d].", i))...)
 	}
 	return Invalid(CodeValidationFailed, violations...)
 }
 
-// A PetQuery selects a page of the animals: with a status unless Status is empty, and of one
-// category unless CategoryID is nil.
+// A PetPatch is a correction of an animal. A field that is nil leaves the animal's unchanged; a Status that
+// points to the empty status removes it.
+type PetPatch struct {
+	Name       *string
+	CategoryID *int64
+	Status     *PetStatus
+}
+
+// Apply returns the animal as it is after the correction.
+func (p PetPatch) Apply(pet Pet) Pet {
+	if p.Name != nil {
+		pet.Name = *p.Name
+	}
+	if p.CategoryID != nil {
+		pet.CategoryID = *p.CategoryID
+	}
+	if p.Status != nil {
+		pet.Status = *p.Status
+	}
+	return pet
+}
+
+// Validate returns an ErrInvalid (validation_failed) that lists every violation.
+func (p PetPatch) Validate() error { return p.Apply(Pet{Name: "valid"}).New().Validate() }
+
+// An Inventory has the numbers of animals with each status, and of those without one.
+type Inventory struct{ Available, Pending, Sold, None int64 }
+
+// Total returns the number of all animals.
+func (i Inventory) Total() int64 { return i.Available + i.Pending + i.Sold + i.None }
+
+// A PetQuery selects a page of the animals: with one of Statuses unless it is nil, where the empty
+// status is that of an animal without one, and of one category unless CategoryID is nil. If IDs is not nil, it
+// selects all of these animals that the other filters select, whatever After and Limit are.
 type PetQuery struct {
 	PageRequest
-	Status     PetStatus
+	IDs        []int64
+	Statuses   []PetStatus
 	CategoryID *int64
 }
 
 // Validate returns an ErrInvalid (invalid_parameter) that lists every violation.
 func (q PetQuery) Validate() error {
 	violations := q.violations()
-	if q.Status != "" && !q.Status.Known() {
-		violations = append(violations, Violation{Field: "status", Rule: PetStatusRule})
+	if q.IDs != nil && (len(q.IDs) < 1 || len(q.IDs) > maxLimit || !areDistinct(q.IDs, func(id int64) bool { return id >= 1 })) {
+		violations = append(violations, Violation{Field: "id", Rule: PetIDsRule})
+	}
+	if !areDistinct(q.Statuses, PetStatus.knownOrNone) {
+		violations = append(violations, Violation{Field: "status", Rule: PetStatusesRule})
 	}
 	return Invalid(CodeInvalidParameter, violations...)
+}
+
+// Selects reports whether the filters of Statuses and CategoryID select an animal.
+func (q PetQuery) Selects(pet Pet) bool {
+	return (len(q.Statuses) == 0 || slices.Contains(q.Statuses, pet.Status)) && (q.CategoryID == nil || *q.CategoryID == pet.CategoryID)
+}
+
+// PetChanged returns the ErrPrecondition for an animal that is not as the caller expects.
+func PetChanged(id int64) error {
+	return &Error{
+		Kind: ErrPrecondition, Code: CodePreconditionFailed,
+		Message: fmt.Sprintf("the pet with the id %d has changed: read it again", id),
+	}
 }
 
 // PetNotFound returns the ErrNotFound for an animal that is not in the catalogue.

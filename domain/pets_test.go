@@ -2,6 +2,8 @@ package domain_test
 
 import (
 	"encoding/json"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,9 +40,50 @@ func TestPetStatusRule(t *testing.T) {
 	checkRule(t, domain.CodeValidationFailed, rule,
 		[]error{status(""), status("available"), status("pending"), status("sold")},
 		[]error{status("Sold"), status("placed"), status(" ")})
-	query := func(limit int, s domain.PetStatus) error {
-		return domain.PetQuery{PageRequest: domain.PageRequest{Limit: limit}, Status: s}.Validate()
+	patch := func(name string, s domain.PetStatus) error {
+		return domain.PetPatch{Name: &name, Status: &s}.Validate()
 	}
-	checkRule(t, domain.CodeInvalidParameter, rule, []error{query(1, ""), query(1, "sold")}, []error{query(1, "lost")})
-	checkRule(t, domain.CodeInvalidParameter, limitRule+"; "+rule, nil, []error{query(0, "lost")})
+	checkRule(t, domain.CodeValidationFailed, rule, []error{domain.PetPatch{}.Validate(), patch("a", "")}, []error{patch("a", "lost")})
+	checkRule(t, domain.CodeValidationFailed, "name "+domain.PetNameRule+"; "+rule, nil, []error{patch("", "lost")})
+	query := func(s ...domain.PetStatus) error {
+		return domain.PetQuery{PageRequest: domain.PageRequest{Limit: 1}, Statuses: s}.Validate()
+	}
+	checkRule(t, domain.CodeInvalidParameter, "status "+domain.PetStatusesRule,
+		[]error{query(), query(""), query("sold"), query("sold", "", "pending", "available")},
+		[]error{query("lost"), query("sold", "lost"), query("sold", "", "sold"), query("", "")})
+}
+
+func TestPetIDsRule(t *testing.T) {
+	t.Parallel()
+	const rule = "id " + domain.PetIDsRule
+	query := func(ids ...int64) error {
+		return domain.PetQuery{PageRequest: domain.PageRequest{Limit: 1}, IDs: ids}.Validate()
+	}
+	var many []int64
+	for id := range int64(101) {
+		many = append(many, id+1)
+	}
+	checkRule(t, domain.CodeInvalidParameter, rule,
+		[]error{query(nil...), query(1), query(math.MaxInt64, 1), query(many[:100]...)},
+		[]error{query([]int64{}...), query(0), query(2, -1), query(1, 2, 1), query(many...)})
+	checkRule(t, domain.CodeInvalidParameter, limitRule+"; "+rule+"; status "+domain.PetStatusesRule, nil,
+		[]error{domain.PetQuery{IDs: []int64{0}, Statuses: []domain.PetStatus{"lost"}}.Validate()})
+}
+
+func TestRuleOfManyNewPets(t *testing.T) {
+	t.Parallel()
+	pets := func(n int) error { return domain.ValidateNewPets(slices.Repeat([]domain.NewPet{{Name: "a"}}, n)) }
+	checkRule(t, domain.CodeValidationFailed, "the array must have 1 to 100 animals", []error{pets(1), pets(100)}, []error{pets(0), pets(101)})
+	const name, status = "name " + domain.PetNameRule, "status " + domain.PetStatusRule
+	checkRule(t, domain.CodeValidationFailed, "[1]."+name+"; [3]."+name+"; [3]."+status, nil,
+		[]error{domain.ValidateNewPets([]domain.NewPet{{Name: "a"}, {}, {Name: "a"}, {Status: "lost"}})})
+}
+
+func TestPatchChangesTheFieldsThatItHas(t *testing.T) {
+	t.Parallel()
+	patch := testkit.Filled[domain.PetPatch](t)
+	testkit.Equal(t, "Apply of all fields", domain.Pet{ID: 7, Name: *patch.Name, CategoryID: *patch.CategoryID, Status: *patch.Status}, patch.Apply(domain.Pet{ID: 7}))
+	testkit.WantFilled(t, patch.Apply(domain.Pet{ID: 7}))
+	pet := testkit.Filled[domain.NewPet](t).WithID(7)
+	testkit.Equal(t, "Apply of no field", pet, domain.PetPatch{}.Apply(pet))
 }

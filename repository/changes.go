@@ -10,10 +10,10 @@ import (
 
 // changes implements port.ChangeRepository. While the row of recording is active, triggers of the
 // database record the changes, in the transaction that makes them.
-type changes struct{ session }
+type changes struct{ reader[domain.Change] }
 
 func (c changes) List(ctx context.Context, page domain.PageRequest) (domain.ChangePage, error) {
-	read, err := list(ctx, c.db, page, &changeModel{})
+	read, err := c.page(ctx, c.rows, page)
 	if err != nil {
 		return domain.ChangePage{}, err
 	}

@@ -45,7 +45,7 @@ func (t *transaction) create(ctx context.Context, creations []*creation) error {
 	for _, c := range added {
 		news = append(news, c.pets...)
 	}
-	created, err := pets{session: t.session}.Create(ctx, news)
+	created, err := t.repositories().Pets.Create(ctx, news)
 	if err != nil {
 		return err
 	}

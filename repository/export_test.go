@@ -2,11 +2,10 @@ package repository
 
 import (
 	"context"
+	"strings"
 
 	"golang.org/x/sync/semaphore"
-	"gorm.io/gorm"
 
-	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository/engine"
 )
@@ -35,14 +34,10 @@ func ExecIn(ctx context.Context, r port.Repositories, statement string) error {
 // FailureOf returns what failed in the store.
 func (s *Store) FailureOf(err error) engine.Failure { return failureOf(s.database, err) }
 
-// PlanOfCategory returns the plan of SQLite for the statement that reads a page of a category.
-func (s *Store) PlanOfCategory(q domain.PetQuery) (plan string, err error) {
-	statement := s.reads.db.ToSQL(func(tx *gorm.DB) *gorm.DB {
-		p := pets{session: session{db: tx.Session(&gorm.Session{NewDB: true})}}
-		return p.ofCategory(q).Where("id > ?", q.After).Order("id").Find(&[]petModel{})
-	})
+// Explain returns the plan of SQLite for a statement.
+func (s *Store) Explain(statement string) (plan string, err error) {
 	var steps []struct{ Detail string }
-	err = s.reads.db.Raw("EXPLAIN QUERY PLAN " + statement).Find(&steps).Error
+	err = s.reads.db.Raw("EXPLAIN QUERY PLAN "+statement, make([]any, strings.Count(statement, "?"))...).Find(&steps).Error
 	for _, step := range steps {
 		plan += step.Detail + "\n"
 	}

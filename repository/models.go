@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,6 +92,9 @@ func (m *changeModel) fields() []any {
 	return []any{&m.ID, &m.Type, &m.At, &m.RecordID, &m.Name, &m.CategoryID, &m.Status, &m.PetID, &m.CreatedAt, &m.UpdatedAt}
 }
 
+// petChanges are the changes of animals.
+var petChanges = []domain.ChangeType{domain.ChangePetAdded, domain.ChangePetUpdated, domain.ChangePetRemoved}
+
 func (m *changeModel) record() (domain.Change, error) {
 	change := domain.Change{Seq: m.ID, Type: domain.ChangeType(m.Type), At: timeOf(m.At)}
 	if m.PetID.Valid {
@@ -104,7 +108,7 @@ func (m *changeModel) record() (domain.Change, error) {
 	}
 	pet := petModel{ID: m.RecordID, Name: m.Name.String, CategoryID: m.CategoryID.Int64, Status: m.Status}
 	record, err := pet.record()
-	if err != nil || change.Type != domain.ChangePetAdded && change.Type != domain.ChangePetUpdated {
+	if err != nil || !slices.Contains(petChanges, change.Type) {
 		return domain.Change{}, errDamaged("changes", m.ID)
 	}
 	change.Pet = &record

@@ -12,7 +12,6 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
-	"example.com/petstore/domain"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/freshness"
 	"example.com/petstore/repository/groupcommit"
@@ -93,9 +92,8 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 		return nil, err
 	}
 	s.reads = session{database: database, db: db}
-	if many, ok := database.(engine.SharedReader); ok {
-		s.sharedPets = newSharedReads(db, pool, many, func() row[domain.Pet] { return &petModel{} })
-		s.sharedOrders = newSharedReads(db, pool, many, func() row[domain.Order] { return &orderModel{} })
+	if _, ok := database.(engine.SharedReader); ok {
+		s.sharedPets, s.sharedOrders = newSharedReads(petTable, s.reads, pool), newSharedReads(orderTable, s.reads, pool)
 	}
 	s.versions = freshness.New(database)
 	if s.keys, err = newKeyCache(keys{s.reads}, s.versions); err != nil {

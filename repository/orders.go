@@ -10,31 +10,26 @@ import (
 )
 
 // orders implements port.OrderRepository.
-type orders struct {
-	session
-	shared *sharedReads[domain.Order] // as in pets
-}
+type orders struct{ reader[domain.Order] }
 
 func (o orders) Get(ctx context.Context, id int64) (domain.Order, error) {
-	if o.shared != nil {
-		return o.shared.get(ctx, id, domain.OrderNotFound)
-	}
-	var model orderModel
-	if err := o.db.WithContext(ctx).Where("id = ?", id).Take(&model).Error; err != nil {
-		return domain.Order{}, notFoundAs(err, domain.OrderNotFound(id))
-	}
-	return model.record()
+	return o.get(ctx, id, domain.OrderNotFound)
 }
 
 func (o orders) List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error) {
-	if o.shared != nil && q.PetID == nil {
-		return o.shared.list(ctx, string(q.Status), nil, q.PageRequest)
+	rows := o.rows
+	if q.PetID == nil {
+		return o.page(ctx, withStatuses(rows, "status", q.Statuses), q.PageRequest) // of the index orders_status_id
 	}
-	query := withStatus(o.db, q.Status)
-	if q.PetID != nil {
-		query = query.Where("pet_id = ?", *q.PetID)
-	}
-	return list(ctx, query, q.PageRequest, &orderModel{})
+	// The index orders_pet_id has no status. An expression keeps the database from using the other index.
+	rows.Column, rows.Value = "pet_id", *q.PetID
+	return o.page(ctx, withStatuses(rows, "COALESCE(status, '')", q.Statuses), q.PageRequest)
+}
+
+func (o orders) Live(ctx context.Context, petID int64) (_ bool, err error) {
+	var n int64
+	err = o.db.WithContext(ctx).Model(&orderModel{}).Where("pet_id = ? AND status <> 'cancelled'", petID).Count(&n).Error
+	return n > 0, err
 }
 
 func (o orders) Count(ctx context.Context, status domain.OrderStatus) (n int64, err error) {

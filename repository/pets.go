@@ -2,7 +2,8 @@ package repository
 
 import (
 	"context"
-	"strings"
+	"database/sql"
+	"slices"
 
 	"gorm.io/gorm"
 
@@ -11,44 +12,52 @@ import (
 )
 
 // pets implements port.PetRepository.
-type pets struct {
-	session
-	shared *sharedReads[domain.Pet] // nil in a transaction, and on an engine that is no engine.SharedReader
-}
+type pets struct{ reader[domain.Pet] }
 
 func (p pets) Get(ctx context.Context, id int64) (domain.Pet, error) {
-	if p.shared != nil {
-		return p.shared.get(ctx, id, domain.PetNotFound)
-	}
-	var model petModel
-	if err := p.db.WithContext(ctx).Where("id = ?", id).Take(&model).Error; err != nil {
-		return domain.Pet{}, notFoundAs(err, domain.PetNotFound(id))
-	}
-	return model.record()
+	return p.get(ctx, id, domain.PetNotFound)
 }
 
 func (p pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error) {
-	switch {
-	case p.shared != nil:
-		return p.shared.list(ctx, string(q.Status), q.CategoryID, q.PageRequest)
-	case q.CategoryID != nil:
-		return list(ctx, p.ofCategory(q), q.PageRequest, &petModel{})
+	if q.IDs != nil {
+		rows := p.rows
+		rows.Newest = q.Newest
+		found, err := p.read(ctx, rows, q.IDs...)
+		return domain.Page[domain.Pet]{Items: slices.DeleteFunc(found, func(pet domain.Pet) bool { return !q.Selects(pet) })}, err
 	}
-	return list(ctx, withStatus(p.db, q.Status), q.PageRequest, &petModel{})
+	return p.page(ctx, p.rowsOf(q), q.PageRequest)
 }
 
-// ofCategory limits a query to the animals of q.CategoryID after q.After: to those of each status, which the
-// index pets_category_id_status_id has in the order of ids, so that the database merges the first ones.
-func (p pets) ofCategory(q domain.PetQuery) *gorm.DB {
-	statuses := []domain.PetStatus{q.Status}
-	if q.Status == "" {
-		statuses = append(domain.PetStatuses(), "")
+// rowsOf returns the rows of the animals that the filters of a query select.
+func (p pets) rowsOf(q domain.PetQuery) engine.Rows {
+	rows := p.rows
+	if q.CategoryID == nil {
+		return withStatuses(rows, "status", q.Statuses) // of the index pets_status_id
 	}
-	parts := make([]any, len(statuses))
-	for i, status := range statuses {
-		parts[i] = p.db.Model(&petModel{}).Where("category_id = ? AND COALESCE(status, '') = ? AND id > ?", *q.CategoryID, status, q.After)
+	rows.Column, rows.Value = "category_id", *q.CategoryID
+	if len(q.Statuses) == 0 { // the index pets_category_id_status_id has the animals of each status in the order of ids
+		q.Statuses = append(domain.PetStatuses(), "")
 	}
-	return p.db.Table("(?"+strings.Repeat(" UNION ALL ?", len(parts)-1)+") AS pets", parts...)
+	return withStatuses(rows, "COALESCE(status, '')", q.Statuses)
+}
+
+func (p pets) Inventory(ctx context.Context, categoryID *int64) (inventory domain.Inventory, err error) {
+	query := p.db.WithContext(ctx).Model(&petModel{})
+	if categoryID != nil {
+		query = query.Where("category_id = ?", *categoryID)
+	}
+	var counts []struct {
+		Status sql.NullString
+		N      int64
+	}
+	err = query.Select("status, count(*) AS n").Group("status").Find(&counts).Error
+	of := map[domain.PetStatus]*int64{
+		domain.PetAvailable: &inventory.Available, domain.PetPending: &inventory.Pending, domain.PetSold: &inventory.Sold, "": &inventory.None,
+	}
+	for _, count := range counts {
+		*of[domain.PetStatus(count.Status.String)] = count.N
+	}
+	return inventory, err
 }
 
 func (p pets) Count(ctx context.Context, status domain.PetStatus) (n int64, err error) {
@@ -82,4 +91,18 @@ func (p pets) Create(ctx context.Context, news []domain.NewPet) ([]domain.Pet, e
 func (p pets) ChangeStatusIf(ctx context.Context, id int64, from []domain.PetStatus, to domain.PetStatus) (bool, error) {
 	done := p.db.WithContext(ctx).Model(&petModel{}).Where("id = ? AND COALESCE(status, '') IN ?", id, from).Update("status", to)
 	return changedOne(done, p.tx.MarkChanged)
+}
+
+func (p pets) Replace(ctx context.Context, from, to domain.Pet) (bool, error) {
+	model := petModel(newPetRow(to.New()))
+	return changedOne(p.as(ctx, from).Select("name", "category_id", "status").Updates(&model), p.tx.MarkChanged)
+}
+
+func (p pets) Remove(ctx context.Context, pet domain.Pet) (bool, error) {
+	return changedOne(p.as(ctx, pet).Delete(&petModel{}), p.tx.MarkChanged)
+}
+
+// as limits a statement to an animal, if it is as given.
+func (p pets) as(ctx context.Context, pet domain.Pet) *gorm.DB {
+	return p.db.WithContext(ctx).Where("id = ? AND name = ? AND category_id = ? AND COALESCE(status, '') = ?", pet.ID, pet.Name, pet.CategoryID, pet.Status)
 }

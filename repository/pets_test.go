@@ -1,23 +1,60 @@
 package repository_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/repository"
 )
 
-// TestPagesOfACategoryAreFoundByTheirIndex: with ten million animals, other plans take up to a second.
-func TestPagesOfACategoryAreFoundByTheirIndex(t *testing.T) {
+// TestPagesAreFoundByTheirIndex: with ten million records, other plans take up to a second.
+func TestPagesAreFoundByTheirIndex(t *testing.T) {
 	t.Parallel()
-	store := open(t, newEngine(t), repository.Options{})
-	for status, want := range map[domain.PetStatus]int{"": 4, domain.PetSold: 1} {
-		query := domain.PetQuery{PageRequest: domain.PageRequest{After: 100, Limit: 20}, Status: status, CategoryID: new(int64(1))}
-		plan, err := store.PlanOfCategory(query)
-		check(t, err)
-		if strings.Count(plan, "USING INDEX pets_category_id_status_id (category_id=? AND <expr>=? AND id>?)") != want {
-			t.Errorf("status %q: the index is not used %d times:\n%s", status, want, plan)
+	spans := tracetest.NewInMemoryExporter()
+	store := open(t, newEngine(t), repository.Options{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))})
+	pets := func(category *int64, statuses ...domain.PetStatus) func(domain.PageRequest) error {
+		return func(page domain.PageRequest) error {
+			_, err := store.Pets().List(t.Context(), domain.PetQuery{PageRequest: page, CategoryID: category, Statuses: statuses})
+			return err
+		}
+	}
+	orders := func(petID *int64, statuses ...domain.OrderStatus) func(domain.PageRequest) error {
+		return func(page domain.PageRequest) error {
+			_, err := store.Orders().List(t.Context(), domain.OrderQuery{PageRequest: page, PetID: petID, Statuses: statuses})
+			return err
+		}
+	}
+	const pk, ofStatus = "INTEGER PRIMARY KEY (rowid%s?)", "INDEX %s_status_id (status=? AND id%%s?)"
+	const ofCategory, ofPet = "INDEX pets_category_id_status_id (category_id=? AND <expr>=? AND id%s?)", "INDEX orders_pet_id (pet_id=? AND id%s?)"
+	for i, test := range []struct {
+		list  func(domain.PageRequest) error
+		times int
+		index string // with the operator for id
+	}{
+		{pets(nil), 1, pk},
+		{pets(nil, ""), 1, fmt.Sprintf(ofStatus, "pets")},
+		{pets(nil, "", domain.PetSold, domain.PetPending), 3, fmt.Sprintf(ofStatus, "pets")},
+		{pets(new(int64(1))), 4, ofCategory},
+		{pets(new(int64(1)), ""), 1, ofCategory},
+		{pets(new(int64(1)), domain.PetSold, domain.PetAvailable), 2, ofCategory},
+		{orders(nil), 1, pk},
+		{orders(nil, domain.OrderPlaced, domain.OrderCancelled), 2, fmt.Sprintf(ofStatus, "orders")},
+		{orders(new(int64(1))), 1, ofPet},
+		{orders(new(int64(1)), domain.OrderPlaced, domain.OrderCancelled), 2, ofPet},
+	} {
+		for newest, operator := range map[bool]string{false: ">", true: "<"} {
+			spans.Reset()
+			check(t, test.list(domain.PageRequest{After: 100, Limit: 20, Newest: newest}))
+			plan, err := store.Explain(spans.GetSpans()[0].Attributes[0].Value.AsString())
+			check(t, err)
+			if strings.Count(plan, fmt.Sprintf(test.index, operator)) != test.times || strings.Contains(plan, "TEMP B-TREE") {
+				t.Errorf("list %d, newest %t: %s is not used %d times in its order:\n%s", i, newest, test.index, test.times, plan)
+			}
 		}
 	}
 }

@@ -29,7 +29,8 @@ type transaction struct {
 func (t *transaction) repositories() port.Repositories {
 	s := t.session
 	return port.Repositories{
-		Pets: pets{session: s}, Orders: orders{session: s}, Changes: changes{s}, Keys: keys{s}, Idempotency: idempotency{t}, Imports: imports{s},
+		Pets: pets{reader[domain.Pet]{s, petTable, nil}}, Orders: orders{reader[domain.Order]{s, orderTable, nil}},
+		Changes: changes{reader[domain.Change]{s, changeTable, nil}}, Keys: keys{s}, Idempotency: idempotency{t}, Imports: imports{s},
 	}
 }
 
@@ -49,21 +50,6 @@ func withStatus[S ~string](query *gorm.DB, status S) *gorm.DB {
 		return query
 	}
 	return query.Where("status = ?", string(status))
-}
-
-// list reads a page of the table of model, ascending by id. A page starts after an id and not at an
-// offset, so every page takes the same time.
-func list[T any](ctx context.Context, query *gorm.DB, page domain.PageRequest, model row[T]) (domain.Page[T], error) {
-	items := make([]T, 0, page.Limit+1)
-	query = query.Where("id > ?", page.After).Limit(page.Limit + 1)
-	err := each(ctx, query, model, func(item T) error {
-		items = append(items, item)
-		return nil
-	})
-	if err != nil {
-		return domain.Page[T]{}, err
-	}
-	return cutPage(items, page.Limit), nil
 }
 
 // each calls fn with each record of a query on the table of model, ascending by id, until fn returns
@@ -103,13 +89,4 @@ func scan(query *gorm.DB, fields []any, fn func() error) error {
 		}
 	}
 	return query.AddError(rows.Err())
-}
-
-// cutPage returns a page of the first limit records of items, which is the result of a
-// query for limit+1 records.
-func cutPage[T any](items []T, limit int) domain.Page[T] {
-	if len(items) > limit {
-		return domain.Page[T]{Items: items[:limit], More: true}
-	}
-	return domain.Page[T]{Items: items}
 }

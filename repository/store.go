@@ -33,13 +33,19 @@ type Store struct {
 func (s *Store) Schema() engine.Schema { return s.database.Schema() }
 
 // Pets reads the pets outside any transaction.
-func (s *Store) Pets() port.PetReader { return pets{session: s.reads, shared: s.sharedPets} }
+func (s *Store) Pets() port.PetReader {
+	return pets{reader[domain.Pet]{s.reads, petTable, s.sharedPets}}
+}
 
 // Orders reads the orders outside any transaction.
-func (s *Store) Orders() port.OrderReader { return orders{session: s.reads, shared: s.sharedOrders} }
+func (s *Store) Orders() port.OrderReader {
+	return orders{reader[domain.Order]{s.reads, orderTable, s.sharedOrders}}
+}
 
 // Changes reads the changes outside any transaction.
-func (s *Store) Changes() port.ChangeReader { return changes{s.reads} }
+func (s *Store) Changes() port.ChangeReader {
+	return changes{reader[domain.Change]{s.reads, changeTable, nil}}
+}
 
 // MaxStaleness returns for how long the Versions, and so the pages of lists, may miss the commits of
 // other processes.
@@ -135,8 +141,8 @@ func (s *Store) Close() error {
 		s.versions.Close()
 	}
 	if s.sharedPets != nil {
-		s.sharedPets.query.Close()
-		s.sharedOrders.query.Close()
+		s.sharedPets.Close()
+		s.sharedOrders.Close()
 	}
 	return s.database.Close()
 }

@@ -2,6 +2,7 @@ package usecase
 
 import (
 	"context"
+	"errors"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
@@ -39,16 +40,101 @@ func (p *Pets) Create(ctx context.Context, pet domain.NewPet, key domain.Idempot
 	if err := pet.Validate(); err != nil {
 		return domain.Pet{}, false, err
 	}
-	claim, err := request{"createPet", pet, key}.claim()
+	created, replayed, err := p.create(ctx, []domain.NewPet{pet}, request{"createPet", pet, key})
 	if err != nil {
 		return domain.Pet{}, false, err
 	}
-	created, earlier, err := p.tx.CreatePets(ctx, []domain.NewPet{pet}, claim)
+	return created[0], replayed, nil
+}
+
+// CreateAll is Create for 1 to 100 animals: it adds all of them in one transaction, or none, and returns them in
+// the same order. Its ErrInvalid lists the violations of all animals.
+func (p *Pets) CreateAll(ctx context.Context, pets []domain.NewPet, key domain.IdempotencyKey) ([]domain.Pet, bool, error) {
+	if err := domain.ValidateNewPets(pets); err != nil {
+		return nil, false, err
+	}
+	return p.create(ctx, pets, request{"createPets", pets, key})
+}
+
+func (p *Pets) create(ctx context.Context, pets []domain.NewPet, req request) ([]domain.Pet, bool, error) {
+	claim, err := req.claim()
+	if err != nil {
+		return nil, false, err
+	}
+	created, earlier, err := p.tx.CreatePets(ctx, pets, claim)
 	if earlier != nil {
 		err = replay(claim, *earlier, &created)
 	}
 	if err != nil {
-		return domain.Pet{}, false, err
+		return nil, false, err
 	}
-	return created[0], earlier != nil, nil
+	return created, earlier != nil, nil
+}
+
+// Update corrects an animal, unless matches, if it is not nil, returns false for it as it is. When Update returns,
+// the correction is durable. An animal that is already as the correction makes it stays as it is, whatever
+// matches returns, so that a retry succeeds. Update returns an ErrNotFound (pet_not_found), an ErrInvalid
+// (validation_failed), an ErrPrecondition (precondition_failed), or for another status an ErrConflict
+// (pet_ordered) while the animal has an order that is not cancelled. matches may be called more than once.
+func (p *Pets) Update(ctx context.Context, id int64, patch domain.PetPatch, matches func(domain.Pet) bool) (after domain.Pet, err error) {
+	if err := patch.Validate(); err != nil {
+		return domain.Pet{}, err
+	}
+	err = p.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
+		before, err := r.Pets.Get(ctx, id)
+		if after = patch.Apply(before); err != nil || after == before {
+			return err
+		}
+		if err := checkChange(ctx, r, before, matches, after.Status != before.Status); err != nil {
+			return err
+		}
+		return changed(r.Pets.Replace(ctx, before, after))
+	})
+	return after, err
+}
+
+// Delete removes an animal, unless matches, if it is not nil, returns false for it as it is. When Delete returns, the
+// removal is durable. Its cancelled orders remain. Delete returns an ErrNotFound (pet_not_found), an ErrPrecondition
+// (precondition_failed), or an ErrConflict (pet_ordered) while the animal has an order that is not cancelled. matches
+// may be called more than once.
+func (p *Pets) Delete(ctx context.Context, id int64, matches func(domain.Pet) bool) error {
+	return p.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
+		pet, err := r.Pets.Get(ctx, id)
+		if err == nil {
+			err = checkChange(ctx, r, pet, matches, true)
+		}
+		if err != nil {
+			return err
+		}
+		return changed(r.Pets.Remove(ctx, pet))
+	})
+}
+
+// checkChange returns the error of a change that matches does not allow, or, of the status or all, an order of the animal.
+func checkChange(ctx context.Context, r port.Repositories, pet domain.Pet, matches func(domain.Pet) bool, ofStatus bool) error {
+	if matches != nil && !matches(pet) {
+		return domain.PetChanged(pet.ID)
+	}
+	if !ofStatus {
+		return nil
+	}
+	ordered, err := r.Orders.Live(ctx, pet.ID)
+	if err == nil && ordered {
+		err = domain.PetOrdered(pet.ID)
+	}
+	return err
+}
+
+// changed returns an ErrUnavailable if a change was not made, because another transaction has made one since the
+// animal was read. No engine allows that yet.
+func changed(done bool, err error) error {
+	if err == nil && !done {
+		err = domain.Unavailable(errors.New("another transaction has changed the animal"))
+	}
+	return err
+}
+
+// Inventory returns the numbers of the animals of a category, or of all if it is nil.
+func (p *Pets) Inventory(ctx context.Context, categoryID *int64) (domain.Inventory, error) {
+	return p.pets.Inventory(ctx, categoryID)
 }

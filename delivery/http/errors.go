@@ -47,6 +47,7 @@ var statuses = map[domain.Kind]int{
 	errTimeout:                http.StatusRequestTimeout,
 	domain.ErrExpired:         http.StatusGone,
 	domain.ErrConflict:        http.StatusConflict,
+	domain.ErrPrecondition:    http.StatusPreconditionFailed,
 	errBodyTooLarge:           http.StatusRequestEntityTooLarge,
 	errUnsupportedMediaType:   http.StatusUnsupportedMediaType,
 	domain.ErrReused:          http.StatusUnprocessableEntity,

@@ -54,7 +54,7 @@ func (a *API) listOrders(c *gin.Context) error {
 		q, err := binding.Query[listOrdersQuery](raw)
 		filters := q.filters()
 		return parsedQuery{q.canonical(filters, q.After), func() (*encodedPage, error) {
-			page, err := a.orders.List(c.Request.Context(), domain.OrderQuery{PageRequest: q.pageRequest(), Status: q.Status, PetID: q.PetID})
+			page, err := a.orders.List(c.Request.Context(), domain.OrderQuery{PageRequest: q.pageRequest(), Statuses: statusesOf(q.Status), PetID: q.PetID})
 			if err != nil {
 				return nil, err
 			}

@@ -21,6 +21,14 @@ type listPetsQuery struct {
 	CategoryID *int64 `form:"categoryId" format:"int64"`
 }
 
+// statusesOf returns the status of a query, nil for none.
+func statusesOf[S ~string](status S) []S {
+	if status == "" {
+		return nil
+	}
+	return []S{status}
+}
+
 // filters returns the filters in canonical form.
 func (q listPetsQuery) filters() (filters string) {
 	if q.Status != "" {
@@ -49,7 +57,7 @@ func (a *API) listPets(c *gin.Context) error {
 		q, err := binding.Query[listPetsQuery](raw)
 		filters := q.filters()
 		return parsedQuery{q.canonical(filters, q.After), func() (*encodedPage, error) {
-			page, err := a.pets.List(c.Request.Context(), domain.PetQuery{PageRequest: q.pageRequest(), Status: q.Status, CategoryID: q.CategoryID})
+			page, err := a.pets.List(c.Request.Context(), domain.PetQuery{PageRequest: q.pageRequest(), Statuses: statusesOf(q.Status), CategoryID: q.CategoryID})
 			if err != nil {
 				return nil, err
 			}

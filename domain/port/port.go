@@ -18,8 +18,10 @@ import (
 type PetReader interface {
 	// Get returns the animal, or an ErrNotFound (pet_not_found).
 	Get(ctx context.Context, id int64) (domain.Pet, error)
-	// List returns the page, ascending by id.
+	// List returns the page.
 	List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error)
+	// Inventory returns the numbers of the animals of a category, or of all if it is nil.
+	Inventory(ctx context.Context, categoryID *int64) (domain.Inventory, error)
 	// Count returns the number of animals with the status, or of all if it is empty.
 	Count(ctx context.Context, status domain.PetStatus) (int64, error)
 	// Each calls fn with each animal with the status, or with all if it is empty, ascending
@@ -37,14 +39,20 @@ type PetRepository interface {
 	// ChangeStatusIf changes the status of the animal to to if it is one of from, and reports
 	// whether it did.
 	ChangeStatusIf(ctx context.Context, id int64, from []domain.PetStatus, to domain.PetStatus) (bool, error)
+	// Replace changes the animal from.ID to to if it is as from, and reports whether it did.
+	Replace(ctx context.Context, from, to domain.Pet) (bool, error)
+	// Remove deletes the animal if it is as pet, and reports whether it did.
+	Remove(ctx context.Context, pet domain.Pet) (bool, error)
 }
 
 // An OrderReader reads the orders.
 type OrderReader interface {
 	// Get returns the order, or an ErrNotFound (order_not_found).
 	Get(ctx context.Context, id int64) (domain.Order, error)
-	// List returns the page, ascending by id.
+	// List returns the page.
 	List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error)
+	// Live reports whether the animal has an order that is not cancelled.
+	Live(ctx context.Context, petID int64) (bool, error)
 	// Count is PetReader.Count for orders.
 	Count(ctx context.Context, status domain.OrderStatus) (int64, error)
 	// Each is PetReader.Each for orders.

@@ -105,6 +105,9 @@ type Database interface {
 	// the commits of the same time before the call. If it is zero, PollChanges is called before each use of a
 	// cache, misses nothing, and also returns the changes of this process.
 	PollInterval() time.Duration
+	// Select returns the query, with a ? for each of its arguments, that selects the columns of the rows of a
+	// request. The rows of each status are in the order of an index, and the query reads only the first ones of them.
+	Select(rows Rows, ids []int64) (query string, args []any)
 	// InsertPets inserts rows and sets their ids, which increase in the order of the rows.
 	InsertPets(ctx context.Context, tx gorm.ConnPool, pets []Pet) error
 	// FindClaims returns the claims with the Caller and the Value of each of keys, nil for a key

@@ -1,6 +1,9 @@
 package engine
 
-import "database/sql"
+import (
+	"database/sql"
+	"strings"
+)
 
 // A Pet is a row of the table pets.
 type Pet struct {
@@ -19,20 +22,45 @@ type Claim struct {
 	ClaimedAt   int64 // in milliseconds of a clock of the claims
 }
 
-// Rows are the first rows of a table, ascending by id, that a request with an id reads.
+// Rows are rows of a table that a request with ids reads, ascending by id. Requests for equal Rows can
+// share a query.
 type Rows struct {
 	Table    string
-	Columns  string        // the names, separated by commas; one is id
-	After    bool          // the rows after the id, else the row with it
-	Category sql.NullInt64 // the category_id of the rows, NULL for any
-	Statuses []string      // those of the rows, nil for any; "" is none if there is a Category
-	Limit    int
+	Columns  string // the names, separated by commas; one is id
+	Page     bool   // the first rows after the id, else those with the ids
+	Newest   bool   // descending by id, and a page has the rows up to the id
+	Limit    int    // of the rows of a page
+	Column   string // a column that has Value in the rows of a page, "" for any rows
+	Value    int64
+	Status   string // the expression of the status in the index of a page, "" for rows with any status
+	Statuses string // of the rows, separated by commas; without a Column, an empty one is NULL
+}
+
+// Where returns the query of the rows that meet a condition.
+func (r Rows) Where(condition string) string {
+	return "SELECT " + r.Columns + " FROM " + r.Table + " WHERE " + condition
+}
+
+// Order returns the expression for the order of the rows.
+func (r Rows) Order() string {
+	if r.Newest {
+		return "id DESC"
+	}
+	return "id"
+}
+
+// WithIDs returns the query of the rows with ids and its arguments.
+func (r Rows) WithIDs(ids []int64) (query string, args []any) {
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	return r.Where("id IN (?" + strings.Repeat(", ?", len(ids)-1) + ") ORDER BY " + r.Order()), args
 }
 
 // A SharedReader is a Database to which each query takes a round trip, so that one query is to read
 // the rows of many requests.
 type SharedReader interface {
-	// SharedRead returns the query, with a ? for each of its arguments. It selects the index n of
-	// a request in ids, from 1 on, and the columns of its rows, ascending by n and the id.
-	SharedRead(rows Rows, ids []int64) (query string, args []any)
+	// SharedSelect returns the query, with a ? for each of its arguments. It selects the index n of
+	// one of requests, which are ids, and the columns of its rows, in the order of n and then of the rows.
+	SharedSelect(rows Rows, requests [][]int64) (query string, args []any)
 }

@@ -6,13 +6,43 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 
 	"gorm.io/gorm"
 
 	"example.com/petstore/repository/engine"
 )
 
-// The rows of a creation, each with a statement of its own, which the driver has prepared.
+// Select implements engine.Database. SQLite merges the rows of all statuses, each in the order of an index.
+func (*database) Select(rows engine.Rows, ids []int64) (query string, args []any) {
+	if !rows.Page {
+		return rows.WithIDs(ids)
+	}
+	condition := "id > ?"
+	if rows.Newest {
+		condition = "id <= ?"
+	}
+	if rows.Status != "" {
+		condition = rows.Status + " IS ? AND " + condition
+	}
+	if rows.Column != "" {
+		condition = rows.Column + " = ? AND " + condition
+	}
+	statuses := strings.Split(rows.Statuses, ",")
+	for _, status := range statuses {
+		if rows.Column != "" {
+			args = append(args, rows.Value)
+		}
+		if rows.Status != "" {
+			args = append(args, sql.NullString{String: status, Valid: status != "" || rows.Column != ""})
+		}
+		args = append(args, ids[0])
+	}
+	parts := rows.Where(condition) + strings.Repeat(" UNION ALL "+rows.Where(condition), len(statuses)-1)
+	return parts + " ORDER BY " + rows.Order() + " LIMIT ?", append(args, rows.Limit)
+}
+
+// The rows of a creation are inserted each with a statement of its own, which the driver has prepared.
 
 // InsertPets implements engine.Database. RETURNING takes four times as long as LastInsertId.
 func (*database) InsertPets(ctx context.Context, tx gorm.ConnPool, pets []engine.Pet) error {

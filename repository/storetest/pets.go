@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -179,4 +180,85 @@ func canceledContextIsUnavailable(t *testing.T, s Store) {
 	wantCode(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
 	wantCode(t, s.InTx(canceled, Adding("Rex")), domain.ErrUnavailable, domain.CodeUnavailable)
 	wantEmptyLists(t, s)
+}
+
+// replacePet replaces a pet and reports whether it did.
+func replacePet(t *testing.T, s Store, from, to domain.Pet) bool {
+	t.Helper()
+	return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) { return r.Pets.Replace(ctx, from, to) })
+}
+
+// removePet removes a pet and reports whether it did.
+func removePet(t *testing.T, s Store, pet domain.Pet) bool {
+	t.Helper()
+	return tx(t, s, func(ctx context.Context, r port.Repositories) (bool, error) { return r.Pets.Remove(ctx, pet) })
+}
+
+func petIsReplacedAndRemovedOnlyAsItIs(t *testing.T, s Store) {
+	pets := addPets(t, s, domain.NewPet{Name: "Rex 🐶", CategoryID: math.MinInt64, Status: domain.PetSold}, domain.NewPet{Name: "Tom"})
+	for _, pet := range pets {
+		for i, other := range []domain.NewPet{
+			{Name: "rex 🐶", CategoryID: pet.CategoryID, Status: pet.Status},
+			{Name: pet.Name, CategoryID: 1, Status: pet.Status},
+			{Name: pet.Name, CategoryID: pet.CategoryID, Status: domain.PetAvailable},
+		} {
+			testkit.Equal(t, fmt.Sprintf("Replace and Remove of another animal %d", i), [2]bool{}, [2]bool{
+				replacePet(t, s, other.WithID(pet.ID), domain.Pet{Name: "lost"}), removePet(t, s, other.WithID(pet.ID)),
+			})
+		}
+		testkit.Equal(t, "Replace of an animal that does not exist", false, replacePet(t, s, pet.New().WithID(3), pet))
+	}
+	for _, news := range []domain.NewPet{{Name: "' Näme ", CategoryID: math.MaxInt64}, {Name: "x", Status: domain.PetPending}, {Name: "x"}} {
+		for i := range pets {
+			after := news.WithID(pets[i].ID)
+			testkit.Equal(t, "Replace", true, replacePet(t, s, pets[i], after))
+			pets[i] = after
+		}
+		for _, pet := range pets {
+			wantPet(t, s, pet)
+		}
+	}
+	testkit.Equal(t, "Remove", [2]bool{true, false}, [2]bool{removePet(t, s, pets[1]), removePet(t, s, pets[1])})
+	wantPet(t, s, pets[0])
+	_, err := s.Pets().Get(t.Context(), pets[1].ID)
+	wantCode(t, err, domain.ErrNotFound, "pet_not_found")
+	testkit.Equal(t, "the id of the next animal", int64(3), addPets(t, s, domain.NewPet{Name: "next"})[0].ID)
+}
+
+// wantInventory expects the inventory of a category, or of all animals if it is nil.
+func wantInventory(t *testing.T, s Store, categoryID *int64, want domain.Inventory) {
+	t.Helper()
+	got, err := s.Pets().Inventory(t.Context(), categoryID)
+	testkit.Equal(t, "Inventory", want, got, err)
+}
+
+func inventoryCountsWhatIsCommitted(t *testing.T, s Store) {
+	one, other := int64(math.MinInt64), int64(0)
+	rex := domain.NewPet{Name: "Rex", CategoryID: one, Status: domain.PetAvailable}
+	wantInventory(t, s, nil, domain.Inventory{})
+	pets := addTogether(t, s, slices.Concat(slices.Repeat([]domain.NewPet{rex}, 3), slices.Repeat([]domain.NewPet{{Name: "Tom"}}, 2)))
+	failure := errors.New("failure")
+	testkit.WantError(t, "InTx", s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+		added, err := r.Pets.Create(ctx, []domain.NewPet{rex, rex})
+		_, removeErr := r.Pets.Remove(ctx, pets[1])
+		inventory, countErr := r.Pets.Inventory(ctx, &one)
+		testkit.Equal(t, "Inventory in a transaction", domain.Inventory{Available: 4}, inventory, err, removeErr, countErr)
+		_, err = r.Pets.Replace(ctx, added[0], pets[4].New().WithID(added[0].ID))
+		return errors.Join(err, failure)
+	}), failure)
+	wantInventory(t, s, &one, domain.Inventory{Available: 3})
+	wantInventory(t, s, &other, domain.Inventory{None: 2})
+	movePet(t, s, pets[0].ID, domain.PetPending, domain.PetAvailable)
+	movePet(t, s, pets[4].ID, domain.PetSold, "")
+	sold := pets[1]
+	sold.CategoryID, sold.Status = other, domain.PetSold
+	replacePet(t, s, pets[1], sold)
+	wantInventory(t, s, &one, domain.Inventory{Available: 1, Pending: 1})
+	wantInventory(t, s, &other, domain.Inventory{Sold: 2, None: 1})
+	wantInventory(t, s, nil, domain.Inventory{Available: 1, Pending: 1, Sold: 2, None: 1})
+	removePet(t, s, pets[2])
+	removePet(t, s, sold)
+	wantInventory(t, s, &one, domain.Inventory{Pending: 1})
+	wantInventory(t, s, nil, domain.Inventory{Pending: 1, Sold: 1, None: 1})
+	wantInventory(t, s, new(int64(4711)), domain.Inventory{})
 }

@@ -42,40 +42,62 @@ func concurrentReadsGetTheirOwnRecords(t *testing.T, s Store) {
 			wantCode(t, err, domain.ErrNotFound, "pet_not_found")
 		})
 	}
-	for _, after := range []int64{math.MinInt64, 0, 1, 3, 4, n - 1, n, n + 1, math.MaxInt64} {
-		for _, limit := range []int{1, 3, 100} {
-			request := domain.PageRequest{After: after, Limit: limit}
-			for i := range 4 {
-				for _, category := range []*int64{nil, &categories[0], &categories[1], &categories[2], &categories[3]} {
-					readers.Go(func() {
-						got, err := s.Pets().List(t.Context(), domain.PetQuery{PageRequest: request, Status: petStatuses[i], CategoryID: category})
-						wantPage(t, pets, request, got, err, func(p domain.Pet) bool {
-							return p.ID > after && (i == 0 || p.Status == petStatuses[i]) && (category == nil || p.CategoryID == *category)
-						})
+	for _, request := range pageRequests(n) {
+		for _, category := range []*int64{nil, &categories[0], &categories[1], &categories[2], &categories[3]} {
+			for _, statuses := range [][]domain.PetStatus{nil, petStatuses[:1], petStatuses[1:2], petStatuses[:3], {domain.PetSold, domain.PetAvailable}, petStatuses} {
+				query := domain.PetQuery{PageRequest: request, Statuses: statuses, CategoryID: category}
+				readers.Go(func() {
+					got, err := s.Pets().List(t.Context(), query)
+					wantPage(t, pets, request, got, err, func(p domain.Pet) int64 { return p.ID }, query.Selects)
+				})
+				byID := query
+				byID.IDs = []int64{4711, 13, 7, 2, 9, 1, 12, math.MaxInt64}
+				readers.Go(func() {
+					got, err := s.Pets().List(t.Context(), byID)
+					wantPage(t, pets, domain.PageRequest{Limit: n, Newest: request.Newest}, got, err, func(p domain.Pet) int64 { return p.ID },
+						func(p domain.Pet) bool { return slices.Contains(byID.IDs, p.ID) && query.Selects(p) })
+				})
+			}
+		}
+		for _, petID := range []*int64{nil, &twice, &unknown} {
+			for _, statuses := range [][]domain.OrderStatus{nil, orderStatuses[1:2], {domain.OrderCancelled, domain.OrderPlaced}, orderStatuses[1:]} {
+				readers.Go(func() {
+					got, err := s.Orders().List(t.Context(), domain.OrderQuery{PageRequest: request, Statuses: statuses, PetID: petID})
+					wantPage(t, orders, request, got, err, func(o domain.Order) int64 { return o.ID }, func(o domain.Order) bool {
+						return (statuses == nil || slices.Contains(statuses, o.Status)) && (petID == nil || o.PetID == *petID)
 					})
-				}
-				for _, petID := range []*int64{nil, &twice, &unknown} {
-					readers.Go(func() {
-						got, err := s.Orders().List(t.Context(), domain.OrderQuery{PageRequest: request, Status: orderStatuses[i], PetID: petID})
-						wantPage(t, orders, request, got, err, func(o domain.Order) bool {
-							return o.ID > after && (i == 0 || o.Status == orderStatuses[i]) && (petID == nil || o.PetID == *petID)
-						})
-					})
-				}
+				})
 			}
 		}
 	}
 	readers.Wait()
 }
 
-// wantPage expects the page of those of all records that match.
-func wantPage[T any](t *testing.T, all []T, request domain.PageRequest, got domain.Page[T], err error, matches func(T) bool) {
+// pageRequests are requests for pages of n records.
+func pageRequests(n int64) (all []domain.PageRequest) {
+	for _, after := range []int64{math.MinInt64, 0, 1, 3, n, n + 2, math.MaxInt64} {
+		for _, limit := range []int{1, 3, 100} {
+			all = append(all, domain.PageRequest{After: after, Limit: limit}, domain.PageRequest{After: after, Limit: limit, Newest: true})
+		}
+	}
+	return all
+}
+
+// wantPage expects the page of those of all records, ascending by id, that match.
+func wantPage[T any](t *testing.T, all []T, request domain.PageRequest, got domain.Page[T], err error, id func(T) int64, matches func(T) bool) {
 	t.Helper()
 	want := []T{}
 	for _, record := range all {
-		if matches(record) {
+		behind := id(record) > request.After
+		if request.Newest {
+			behind = request.After <= 0 || id(record) < request.After
+		}
+		if behind && matches(record) {
 			want = append(want, record)
 		}
+	}
+	if request.Newest {
+		slices.Reverse(want)
 	}
 	page := domain.Page[T]{Items: want[:min(len(want), request.Limit)], More: len(want) > request.Limit}
 	testkit.Equal(t, fmt.Sprint(request), page, got, err)

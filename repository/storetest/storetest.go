@@ -39,6 +39,8 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"a rejected order leaves the transaction":                 rejectedOrderLeavesTheTransaction,
 		"bytes are read as stored":                                bytesAreReadAsStored,
 		"a pet changes from the given statuses":                   petChangesFromGivenStatuses,
+		"a pet is replaced and removed only as it is":             petIsReplacedAndRemovedOnlyAsItIs,
+		"the inventory counts what is committed":                  inventoryCountsWhatIsCommitted,
 		"changes are those of the transactions":                   changesAreThoseOfTheTransactions,
 		"old changes are removed, all after the end":              oldChangesAreRemovedAndAllAfterTheEnd,
 		"keys are read as created":                                keysAreReadAsCreated,

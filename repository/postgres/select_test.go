@@ -29,19 +29,24 @@ func TestPagesOfAStatusAreFoundByTheirIndex(t *testing.T) {
 	execute(t, dsn, "ANALYZE")
 	for _, query := range []domain.PetQuery{
 		{CategoryID: new(int64(1))}, // reads the index for each status
-		{CategoryID: new(int64(1)), Status: domain.PetSold},
-		{CategoryID: new(int64(1)), Status: domain.PetPending},
-		{Status: domain.PetAvailable},
-		{Status: domain.PetPending},
+		{CategoryID: new(int64(1)), Statuses: []domain.PetStatus{domain.PetSold}},
+		{CategoryID: new(int64(1)), Statuses: []domain.PetStatus{domain.PetPending}},
+		{CategoryID: new(int64(2)), Statuses: []domain.PetStatus{"", domain.PetSold}},
+		{Statuses: []domain.PetStatus{domain.PetAvailable}},
+		{Statuses: []domain.PetStatus{domain.PetPending}},
+		{Statuses: []domain.PetStatus{""}},
+		{Statuses: []domain.PetStatus{domain.PetSold, "", domain.PetAvailable}},
 	} {
-		query.PageRequest = domain.PageRequest{After: 100, Limit: 20}
-		_, err := store.Pets().List(t.Context(), query)
-		check(t, err)
+		for _, newest := range []bool{false, true} {
+			query.PageRequest = domain.PageRequest{After: 100, Limit: 20, Newest: newest}
+			_, err := store.Pets().List(t.Context(), query)
+			check(t, err)
+		}
 	}
 	check(t, store.Close())
-	want := []string{"pets_category_id_status_id 6", "pets_pkey 0", "pets_status_id 2"}
+	want := []string{"pets_category_id_status_id 16", "pets_status_id 12"}
 	testkit.WaitUntil(t, "the indexes are used", func() bool { // PostgreSQL counts when a connection ends
-		const scans = "SELECT indexrelname || ' ' || idx_scan FROM pg_stat_user_indexes WHERE relname = 'pets' ORDER BY 1"
+		const scans = "SELECT indexrelname || ' ' || idx_scan FROM pg_stat_user_indexes WHERE relname = 'pets' AND indexrelname <> 'pets_pkey' ORDER BY 1"
 		return slices.Equal(want, queryTexts(t, dsn, scans))
 	})
 }

@@ -1,0 +1,140 @@
+package repository
+
+import (
+	"context"
+	"math"
+	"strings"
+	"sync"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/sharedquery"
+)
+
+// A table has the records T, which are stored as the models that newModel returns.
+type table[T any] struct {
+	newModel func() row[T]
+	rows     engine.Rows // with all columns
+}
+
+var (
+	petTable   = newTable(func() row[domain.Pet] { return &petModel{} })
+	orderTable = newTable(func() row[domain.Order] { return &orderModel{} })
+
+	changeTable = newTable(func() row[domain.Change] { return &changeModel{} })
+)
+
+func newTable[T any](newModel func() row[T]) table[T] {
+	model, _ := schema.Parse(newModel(), &sync.Map{}, schema.NamingStrategy{}) // fails only for what is no model
+	return table[T]{newModel, engine.Rows{Table: model.Table, Columns: strings.Join(model.DBNames, ", ")}}
+}
+
+// query returns the records of rows for each of requests, which are ids.
+func (t table[T]) query(db *gorm.DB, database engine.Database, rows engine.Rows, requests [][]int64) ([][]T, error) {
+	model, n, found := t.newModel(), 0, make([][]T, len(requests))
+	for i, ids := range requests {
+		found[i] = make([]T, 0, max(rows.Limit, len(ids)))
+	}
+	fields := model.fields()
+	query, args := "", []any(nil)
+	if shared, ok := database.(engine.SharedReader); ok && len(requests) > 1 {
+		query, args = shared.SharedSelect(rows, requests)
+		fields = append([]any{&n}, fields...)
+	} else {
+		query, args = database.Select(rows, requests[0])
+	}
+	return found, scan(db.Raw(query, args...), fields, func() error {
+		record, err := model.record()
+		found[n] = append(found[n], record)
+		return err
+	})
+}
+
+// A reader reads the records of a table: outside a transaction, and on an engine that is an engine.SharedReader,
+// with one query for all requests that wait for the same rows.
+type reader[T any] struct {
+	session
+	table[T]
+	shared *sharedReads[T] // nil in a transaction, and on other engines
+}
+
+// sharedReads run queries for many requests. The span of such a query belongs to no request.
+type sharedReads[T any] struct {
+	*sharedquery.Query[engine.Rows, []int64, []T]
+	report func(error) error // called with the error of each request
+}
+
+// newSharedReads returns the sharedReads of a table. The caller must close them.
+func newSharedReads[T any](t table[T], s session, r *readers) *sharedReads[T] {
+	unreported := *r
+	unreported.report = func(err error) error { return err }
+	db := s.db.Session(&gorm.Session{NewDB: true, Context: context.Background()})
+	db.Statement.ConnPool = &unreported
+	return &sharedReads[T]{sharedquery.New(func(ctx context.Context, rows engine.Rows, requests [][]int64) ([][]T, error) {
+		return t.query(db.WithContext(ctx), s.database, rows, requests)
+	}), r.report}
+}
+
+func (s *sharedReads[T]) read(ctx context.Context, rows engine.Rows, ids []int64) ([]T, error) {
+	found, err := s.Do(ctx, rows, ids)
+	if err != nil && (err == ctx.Err() || err == sharedquery.ErrClosed) { //nolint:errorlint // not those that the query wraps
+		err = domain.Unavailable(err)
+	}
+	return found, s.report(err)
+}
+
+// read returns the records of rows for a request with ids.
+func (r reader[T]) read(ctx context.Context, rows engine.Rows, ids ...int64) ([]T, error) {
+	if r.shared != nil {
+		return r.shared.read(ctx, rows, ids)
+	}
+	found, err := r.query(r.db.WithContext(ctx), r.database, rows, [][]int64{ids})
+	return found[0], err
+}
+
+// get returns the record with an id, or the error notFound.
+func (r reader[T]) get(ctx context.Context, id int64, notFound func(int64) error) (record T, err error) {
+	found, err := r.read(ctx, r.rows, id)
+	if err != nil {
+		return record, err
+	}
+	if len(found) == 0 {
+		return record, notFound(id)
+	}
+	return found[0], nil
+}
+
+// page returns a page of rows. It starts after an id and not at an offset, so every page takes the same time.
+func (r reader[T]) page(ctx context.Context, rows engine.Rows, page domain.PageRequest) (domain.Page[T], error) {
+	rows.Page, rows.Newest, rows.Limit = true, page.Newest, page.Limit+1
+	id := page.After
+	if page.Newest {
+		if id--; page.After <= 0 {
+			id = math.MaxInt64
+		}
+	}
+	found, err := r.read(ctx, rows, id)
+	switch {
+	case err != nil:
+		return domain.Page[T]{}, err
+	case len(found) > page.Limit:
+		return domain.Page[T]{Items: found[:page.Limit], More: true}, nil
+	}
+	return domain.Page[T]{Items: found}, nil
+}
+
+// withStatuses returns the rows with one of statuses, which the index of a page has as the expression.
+func withStatuses[S ~string](rows engine.Rows, expression string, statuses []S) engine.Rows {
+	if len(statuses) == 0 {
+		return rows
+	}
+	texts := make([]string, len(statuses))
+	for i, status := range statuses {
+		texts[i] = string(status)
+	}
+	rows.Status, rows.Statuses = expression, strings.Join(texts, ",")
+	return rows
+}
