@@ -16,22 +16,92 @@ import (
 )
 
 // JSON decodes a JSON object and validates the tags of T. The fields of T are pointers, nil if the
-// member is absent. A member whose name differs from the name of a field only in the case of letters
-// is rejected. Other members that T does not have are rejected if strict, else ignored. name is the
-// name of raw in error messages. The error is an ErrInvalid (invalid_json, validation_failed).
-func JSON[T any](raw []byte, name string, strict bool) (object T, err error) {
+// member is absent. A field that is a pointer to a pointer may be null: it points to nil then. A member whose
+// name differs from the name of a field only in the case of letters is rejected. Other members that T does not
+// have are ignored. name is the name of raw in error messages. The error is an ErrInvalid (invalid_json,
+// validation_failed).
+func JSON[T any](raw []byte, name string) (T, error) { return decodeObject[T](raw, name, false) }
+
+// StrictJSON is JSON, but rejects members that T does not have.
+func StrictJSON[T any](raw []byte, name string) (T, error) { return decodeObject[T](raw, name, true) }
+
+func decodeObject[T any](raw []byte, name string, strict bool) (object T, err error) {
 	d := objectDecoder{target: reflect.ValueOf(&object).Elem(), name: name, strict: strict}
-	if err := d.decode(raw); err != nil {
+	if err := unmarshal(raw, &d, name, "object"); err != nil {
 		return object, err
 	}
 	return object, Validate(&object, domain.CodeValidationFailed, d.violations)
 }
 
+// JSONArray decodes a JSON array of objects as JSON does each of them, and validates the tags of T. A violation
+// of an element has its index in the field: [3].name. The error has the first 100 violations.
+func JSONArray[T any](raw []byte, name string) ([]T, error) {
+	d := arrayDecoder[T]{name: name}
+	if err := unmarshal(raw, &d, name, "array"); err != nil {
+		return nil, err
+	}
+	return d.objects, domain.Invalid(domain.CodeValidationFailed, d.violations[:min(len(d.violations), 100)]...)
+}
+
 const codeInvalidJSON domain.Code = "invalid_json"
 
-// InvalidJSON returns the error for a body that is not one JSON object.
+// InvalidJSON returns the error for a body that is not the JSON that it should be.
 func InvalidJSON(message string, cause error) error {
 	return &domain.Error{Kind: domain.ErrInvalid, Code: codeInvalidJSON, Message: message, Cause: cause}
+}
+
+// unmarshal decodes one I-JSON value (RFC 7493), a kind of "object" or "array": its names are unique, its text
+// is valid UTF-8 without noncharacters, and nothing follows it.
+func unmarshal(raw []byte, target json.UnmarshalerFrom, name, kind string) error {
+	err := json.Unmarshal(raw, target)
+	syntax, malformed := errors.AsType[*jsontext.SyntacticError](err)
+	switch {
+	case len(raw) == 0:
+		return InvalidJSON(name+" is empty: send a JSON "+kind, nil)
+	case malformed:
+		return InvalidJSON(fmt.Sprintf("%s is not valid JSON: %v at byte %d", name, syntax.Err, syntax.ByteOffset), err)
+	case err != nil:
+		return InvalidJSON(name+" must be one JSON "+kind, err)
+	case hasNoncharacter(raw):
+		return InvalidJSON(name+" must not contain a noncharacter such as U+FFFF", nil)
+	}
+	return nil
+}
+
+// An arrayDecoder decodes a JSON array of objects and collects the violations of all of them.
+type arrayDecoder[T any] struct {
+	name       string
+	objects    []T
+	violations []domain.Violation
+}
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (d *arrayDecoder[T]) UnmarshalJSONFrom(source *jsontext.Decoder) error {
+	if source.PeekKind() != '[' {
+		return cmp.Or(source.SkipValue(), errUnexpected)
+	}
+	if _, err := source.ReadToken(); err != nil {
+		return err
+	}
+	for source.PeekKind() != ']' {
+		element := fmt.Sprintf("[%d]", len(d.objects))
+		d.objects = append(d.objects, *new(T))
+		object := &d.objects[len(d.objects)-1]
+		decoder := objectDecoder{target: reflect.ValueOf(object).Elem(), name: element}
+		err := decoder.UnmarshalJSONFrom(source)
+		switch {
+		case errors.Is(err, errUnexpected):
+			d.violations = append(d.violations, domain.Violation{Field: element, Rule: "must be a JSON object"})
+		case err != nil:
+			return err
+		default:
+			for _, v := range violationsOf(object, decoder.violations) {
+				d.violations = append(d.violations, domain.Violation{Field: element + "." + v.Field, Rule: v.Rule})
+			}
+		}
+	}
+	_, err := source.ReadToken()
+	return err
 }
 
 // An objectDecoder decodes a JSON object into a struct and collects the members whose
@@ -43,25 +113,8 @@ type objectDecoder struct {
 	violations []domain.Violation
 }
 
-var errNotObject = errors.New("not a JSON object")
-
-// decode decodes one I-JSON object (RFC 7493): its names are unique, its text is valid
-// UTF-8 without noncharacters, and nothing follows it.
-func (d *objectDecoder) decode(raw []byte) error {
-	err := json.Unmarshal(raw, d)
-	var syntax *jsontext.SyntacticError
-	switch {
-	case len(raw) == 0:
-		return InvalidJSON(d.name+" is empty: send a JSON object", nil)
-	case errors.As(err, &syntax):
-		return InvalidJSON(fmt.Sprintf("%s is not valid JSON: %v at byte %d", d.name, syntax.Err, syntax.ByteOffset), err)
-	case err != nil:
-		return InvalidJSON(d.name+" must be one JSON object", err)
-	case hasNoncharacter(raw):
-		return InvalidJSON(d.name+" must not contain a noncharacter such as U+FFFF", nil)
-	}
-	return nil
-}
+// errUnexpected is the error of a decoder for a JSON value of another kind.
+var errUnexpected = errors.New("another kind of JSON value")
 
 // hasNoncharacter reports whether a string in valid JSON contains a noncharacter.
 func hasNoncharacter(raw []byte) bool {
@@ -83,7 +136,7 @@ func hasNoncharacter(raw []byte) bool {
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (d *objectDecoder) UnmarshalJSONFrom(source *jsontext.Decoder) error {
 	if source.PeekKind() != '{' {
-		return cmp.Or(source.SkipValue(), errNotObject)
+		return cmp.Or(source.SkipValue(), errUnexpected)
 	}
 	if _, err := source.ReadToken(); err != nil {
 		return err
@@ -128,12 +181,19 @@ func (d *objectDecoder) report(field, rule string) {
 }
 
 // decodeValue decodes the value of a member into a field, which is a pointer to an int64
-// or to a string. It returns the rule that the value breaks, or "".
+// or to a string, or a pointer to such a pointer. It returns the rule that the value breaks, or "".
 func decodeValue(member jsontext.Value, field reflect.Value) (rule string) {
+	value := reflect.New(field.Type().Elem())
+	if value.Elem().Kind() == reflect.Pointer {
+		field.Set(value)
+		if member.Kind() == 'n' {
+			return ""
+		}
+		return decodeValue(member, value.Elem())
+	}
 	if member.Kind() == 'n' {
 		return "must not be null"
 	}
-	value := reflect.New(field.Type().Elem())
 	field.Set(value)
 	if value.Elem().Kind() == reflect.Int64 {
 		number, ok := ParseInt64(string(member))

@@ -14,7 +14,7 @@ import (
 )
 
 // Query decodes a query into T and validates the tags of T. Each parameter of T may
-// occur once and must not be empty. The tag default has the value of a missing one. There
+// occur once and must not be empty, nor an element of a list. The tag default has the value of a missing one. There
 // may be no others. The error is an ErrInvalid (invalid_parameter).
 func Query[T any](raw string) (query T, err error) {
 	values, err := url.ParseQuery(raw)
@@ -63,20 +63,35 @@ func unknownParameters(unknown url.Values, known []field) (violations []domain.V
 	return violations
 }
 
-// decodeParameter decodes the values of a parameter into a field, which is a string, an
-// int64 or a pointer to one. It returns the rule that they break, or "".
+// decodeParameter decodes the values of a parameter into a field, which is a string, an int64, a pointer to one,
+// or a slice of them, which is a list with commas. It returns the rule that they break, or "".
 func decodeParameter(values []string, field reflect.Value) (rule string) {
 	if len(values) > 1 {
 		return "must be given once"
 	}
-	if values[0] == "" {
+	if field.Kind() != reflect.Slice {
+		return decodeText(values[0], field)
+	}
+	for text := range strings.SplitSeq(values[0], ",") {
+		element := reflect.New(field.Type().Elem()).Elem()
+		if rule := decodeText(text, element); rule != "" {
+			return rule
+		}
+		field.Set(reflect.Append(field, element))
+	}
+	return ""
+}
+
+// decodeText decodes a text into a string, an int64 or a pointer to one.
+func decodeText(text string, field reflect.Value) (rule string) {
+	if text == "" {
 		return "must not be empty"
 	}
 	if field.Kind() == reflect.String {
-		field.SetString(values[0])
+		field.SetString(text)
 		return ""
 	}
-	number, ok := ParseInt64(values[0])
+	number, ok := ParseInt64(text)
 	switch {
 	case !ok:
 		return IntegerRule

@@ -23,9 +23,13 @@ var (
 		"required":    "is required",
 		"petname":     domain.PetNameRule,
 		"petstatus":   domain.PetStatusRule,
+		"petfilter":   "must be available, pending, sold or none",
 		"orderstatus": domain.OrderStatusRule,
 	}
 )
+
+// NoStatus is the element of a list of statuses that stands for an animal without one.
+const NoStatus = "none"
 
 func newValidator() *validator.Validate {
 	v := validator.New(validator.WithRequiredStructEnabled())
@@ -35,6 +39,7 @@ func newValidator() *validator.Validate {
 	for tag, valid := range map[string]func(string) bool{
 		"petname":     domain.ValidPetName,
 		"petstatus":   func(s string) bool { return domain.PetStatus(s).Known() },
+		"petfilter":   func(s string) bool { return s == NoStatus || domain.PetStatus(s).Known() },
 		"orderstatus": func(s string) bool { return domain.OrderStatus(s).Known() },
 	} {
 		check := func(f validator.FieldLevel) bool { return valid(f.Field().String()) }
@@ -46,16 +51,19 @@ func newValidator() *validator.Validate {
 // Validate validates the struct tags of target. It returns an ErrInvalid with the violations
 // that were found while decoding and those of the other fields, or nil without any.
 func Validate(target any, code domain.Code, violations []domain.Violation) error {
-	var invalid validator.ValidationErrors
-	if err := structValidator.Struct(target); err != nil && !errors.As(err, &invalid) {
-		return err
-	}
+	return domain.Invalid(code, violationsOf(target, violations)...)
+}
+
+// violationsOf returns the violations that were found while decoding, and those of the tags of the other fields.
+func violationsOf(target any, violations []domain.Violation) []domain.Violation {
+	invalid, _ := errors.AsType[validator.ValidationErrors](structValidator.Struct(target)) // any other error is one of the type of target
 	for _, f := range invalid {
-		if !reported(violations, f.Field()) {
-			violations = append(violations, domain.Violation{Field: f.Field(), Rule: ruleOf(f)})
+		name, _, _ := strings.Cut(f.Field(), "[") // of an element of a list
+		if !reported(violations, name) {
+			violations = append(violations, domain.Violation{Field: name, Rule: ruleOf(f)})
 		}
 	}
-	return domain.Invalid(code, violations...)
+	return violations
 }
 
 // reported reports whether there is a violation of a field.
@@ -65,6 +73,12 @@ func reported(violations []domain.Violation, field string) bool {
 
 // ruleOf returns the rule that a field breaks.
 func ruleOf(invalid validator.FieldError) string {
+	switch {
+	case invalid.Kind() == reflect.Slice && invalid.Tag() == "max":
+		return "must have at most " + invalid.Param() + " values"
+	case invalid.Tag() == "unique":
+		return "must have each value once"
+	}
 	switch invalid.Tag() {
 	case "min":
 		return "must be at least " + invalid.Param()

@@ -6,10 +6,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Record is a Pet or an Order. AppendJSON appends the same JSON as json.Marshal returns,
+// A Record is a Pet, an Order, a Change or an Inventory. AppendJSON appends the same JSON as json.Marshal returns,
 // without reflection. It returns an error for invalid UTF-8.
 type Record interface {
 	AppendJSON(to []byte) ([]byte, error)
+}
+
+// A Listed is a Record of a list in the order of ids.
+type Listed interface {
+	Record
+	RecordID() int64
 }
 
 // AppendJSON implements Record.
@@ -30,6 +36,16 @@ func (o Order) AppendJSON(to []byte) ([]byte, error) {
 	to = appendUnescaped(to, `,"status":"`, string(o.Status))
 	to = appendUnescaped(to, `,"createdAt":"`, o.CreatedAt)
 	to = appendUnescaped(to, `,"updatedAt":"`, o.UpdatedAt)
+	return append(to, '}'), nil
+}
+
+// AppendJSON implements Record.
+func (i Inventory) AppendJSON(to []byte) ([]byte, error) {
+	to = appendInt(to, `{"available":`, i.Available)
+	to = appendInt(to, `,"pending":`, i.Pending)
+	to = appendInt(to, `,"sold":`, i.Sold)
+	to = appendInt(to, `,"none":`, i.None)
+	to = appendInt(to, `,"total":`, i.Total)
 	return append(to, '}'), nil
 }
 

@@ -27,6 +27,29 @@ func (n NewPet) Pet() domain.NewPet {
 	return pet
 }
 
+// A PetPatch is the JSON of the changes of an animal, as JSON Merge Patch (RFC 7396). Its fields are nil if the
+// member is absent, and point to nil if it is null.
+type PetPatch struct {
+	// The animal's name: 1 to 200 characters, not blank or invisible, without control characters or noncharacters such as U+FFFF.
+	Name *string `json:"name" validate:"omitempty,petname" example:"Rex"`
+	// Identifier of the category the animal belongs to.
+	CategoryID *int64 `json:"categoryId" format:"int64" example:"7"`
+	// Availability status: `available`, `pending` or `sold`, or null to remove it.
+	Status **domain.PetStatus `json:"status" validate:"omitempty,petstatus" swaggertype:"string" example:"available"`
+} // @name PetPatch
+
+// Patch returns the changes of a valid PetPatch.
+func (p PetPatch) Patch() domain.PetPatch {
+	patch := domain.PetPatch{Name: p.Name, CategoryID: p.CategoryID}
+	if p.Status != nil {
+		patch.Status = new(domain.PetStatus)
+		if *p.Status != nil {
+			patch.Status = *p.Status
+		}
+	}
+	return patch
+}
+
 // A Pet is the JSON of an animal.
 type Pet struct {
 	// Unique identifier, assigned by the service on creation.
@@ -42,6 +65,28 @@ type Pet struct {
 // PetOf returns the JSON of an animal.
 func PetOf(p domain.Pet) Pet {
 	return Pet{ID: p.ID, Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
+}
+
+// RecordID implements Listed.
+func (p Pet) RecordID() int64 { return p.ID }
+
+// An Inventory is the JSON of the numbers of animals.
+type Inventory struct {
+	// Number of animals that are available.
+	Available int64 `json:"available" validate:"required" format:"int64" example:"3"`
+	// Number of animals that are ordered.
+	Pending int64 `json:"pending" validate:"required" format:"int64" example:"1"`
+	// Number of animals that are sold.
+	Sold int64 `json:"sold" validate:"required" format:"int64" example:"9"`
+	// Number of animals without a status.
+	None int64 `json:"none" validate:"required" format:"int64" example:"0"`
+	// Number of all animals.
+	Total int64 `json:"total" validate:"required" format:"int64" example:"13"`
+} // @name Inventory
+
+// InventoryOf returns the JSON of the numbers of animals.
+func InventoryOf(i domain.Inventory) Inventory {
+	return Inventory{Available: i.Available, Pending: i.Pending, Sold: i.Sold, None: i.None, Total: i.Total()}
 }
 
 // An Order is the JSON of an order.
@@ -62,6 +107,9 @@ type Order struct {
 func OrderOf(o domain.Order) Order {
 	return Order{ID: o.ID, PetID: o.PetID, Status: o.Status, CreatedAt: Timestamp(o.CreatedAt), UpdatedAt: Timestamp(o.UpdatedAt)}
 }
+
+// RecordID implements Listed.
+func (o Order) RecordID() int64 { return o.ID }
 
 // Timestamp formats a time as the API does: RFC 3339 in UTC with milliseconds.
 func Timestamp(t time.Time) string {

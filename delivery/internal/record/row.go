@@ -15,7 +15,7 @@ type petRow struct {
 // unknown. The member id may be missing, ID is 0 then. The error is an ErrInvalid (invalid_json,
 // validation_failed), whose message lists every violation.
 func DecodePet(row []byte) (domain.Pet, error) {
-	decoded, err := binding.JSON[petRow](row, "the row", true)
+	decoded, err := binding.StrictJSON[petRow](row, "the row")
 	if err != nil {
 		return domain.Pet{}, err
 	}
