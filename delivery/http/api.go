@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
@@ -21,6 +22,10 @@ type Pets interface {
 	List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error)
 	Get(ctx context.Context, id int64) (domain.Pet, error)
 	Create(ctx context.Context, pet domain.NewPet, key domain.IdempotencyKey) (created domain.Pet, replayed bool, err error)
+	CreateAll(ctx context.Context, pets []domain.NewPet, key domain.IdempotencyKey) (created []domain.Pet, replayed bool, err error)
+	Update(ctx context.Context, id int64, patch domain.PetPatch, matches func(domain.Pet) bool) (domain.Pet, error)
+	Delete(ctx context.Context, id int64, matches func(domain.Pet) bool) error
+	Inventory(ctx context.Context, categoryID *int64) (domain.Inventory, error)
 }
 
 // Orders are the use cases of the orders. usecase.Orders implements it.
@@ -79,8 +84,7 @@ type Options struct {
 	// a header such as Host, which may hold secrets, and no unknown method, which may have any
 	// length.
 	TracerProvider trace.TracerProvider
-	// Now is the clock of the rate limit, the log of outages and the removal of getPet, time.Now when
-	// nil. It must be monotonic.
+	// Now is the clock of the rate limit and of the removal of getPet, time.Now when nil. It must be monotonic.
 	Now func() time.Time
 	// RequestTimeout is the timeout of a request, 10 s when zero. It starts at the end of the
 	// header and includes the body. The WriteTimeout of the server must be longer.
@@ -111,6 +115,7 @@ type API struct {
 	bearer        bool   // authenticator is that for API keys
 	callerField   string // of the log and label of the metrics for the caller
 	log           *zap.Logger
+	unavailable   *zap.Logger // which writes one entry in a minute
 	now           func() time.Time
 	timeout       time.Duration
 	measured      bool // the metrics are registered
@@ -118,7 +123,6 @@ type API struct {
 	limits        *rateLimits     // nil if requests are not limited
 	trace         gin.HandlerFunc // nil without tracing
 	cors          gin.HandlerFunc // nil if no other origins are allowed
-	outage        outage
 	pages         *pageCache
 	basePath      string // empty before Mount
 }
@@ -145,6 +149,9 @@ func New(o Options) (*API, error) {
 		trace:         traceRequests(o.TracerProvider),
 		cors:          allowOrigins(o.AllowedOrigins),
 	}
+	a.unavailable = a.log.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
+		return zapcore.NewSamplerWithOptions(core, time.Minute, 1, 0)
+	}))
 	if a.now == nil {
 		a.now = time.Now
 	}
@@ -157,7 +164,7 @@ func New(o Options) (*API, error) {
 		a.metrics.addStreams(a.streams)
 	}
 	var err error
-	if a.pages, err = newPageCache(o.Versions, o.CacheBytes, a.metrics); err != nil {
+	if a.pages, err = newPageCache(&o, a.metrics); err != nil {
 		return nil, err
 	}
 	if a.measured {

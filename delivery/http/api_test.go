@@ -136,7 +136,7 @@ func TestMountServesAllRoutesOrNone(t *testing.T) {
 		"/store", "/store/*any", "/store/:any", "/store/:any/:id", "/store/orders/:orderId/deliver", "/store/orders/:orderId/refund",
 		"/store/orders/:id/deliver", "/store/orders/:orderId/*any", "/store/orders/:orderId/:what", "/store/orders/1/deliver", "/changes",
 	} {
-		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions, http.MethodDelete} {
+		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions, http.MethodDelete, "BREW"} {
 			host, api := gin.New(), newAPI(t, newOptions())
 			host.RedirectTrailingSlash = false
 			host.NoRoute(NotFound)
@@ -162,8 +162,8 @@ func TestMountServesAllRoutesOrNone(t *testing.T) {
 			}
 		}
 	}
-	if len(conflicts) != 4 {
-		t.Errorf("got conflicts %v, want some for GET, HEAD, POST and OPTIONS alone", conflicts)
+	if len(conflicts) != 5 {
+		t.Errorf("got conflicts %v, want some for GET, HEAD, POST, DELETE and OPTIONS alone", conflicts)
 	}
 }
 
@@ -290,7 +290,7 @@ func TestCallersAreNotCountedWithoutRegistry(t *testing.T) {
 func TestEmptyQueryIsFirstPage(t *testing.T) {
 	t.Parallel()
 	q, err := binding.Query[listPetsQuery]("")
-	if got := q.canonical(q.filters(), q.After); err != nil || got != firstPageQuery {
+	if got := q.key(); err != nil || got != firstPageQuery {
 		t.Errorf("got %s and error %v, want %s", got, err, firstPageQuery)
 	}
 }

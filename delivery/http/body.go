@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -108,14 +109,11 @@ func writeRecord(c *gin.Context, status int, r record.Record) error {
 	return nil
 }
 
-// writeCreated sends a new record with 201. location is relative to the URL of the request,
-// which is right under any prefix (RFC 9110, section 10.2.2).
-func writeCreated(c *gin.Context, location string, r record.Record, replayed bool) error {
-	c.Header("Location", location)
+// setReplayed sets the header of a response that an earlier request with the same Idempotency-Key got.
+func setReplayed(c *gin.Context, replayed bool) {
 	if replayed {
 		c.Header("Idempotency-Replayed", "true")
 	}
-	return writeRecord(c, http.StatusCreated, r)
 }
 
 // writeBody sends a JSON body.
@@ -127,18 +125,17 @@ func writeBody(c *gin.Context, status int, body []byte) {
 
 var contentTypeJSON = []string{"application/json"}
 
-// bindBody decodes the JSON object in the body of a request and validates the tags of T.
-// The fields of T are pointers, nil if the member is absent. Errors are those of the first
-// check that fails: media type, size, JSON, values, the query.
-func bindBody[T any](c *gin.Context) (body T, err error) {
-	if err := checkMediaType(c.Request.Header); err != nil {
+// bindBody decodes the JSON in the body of a request, and validates it. Errors are those of the first check that
+// fails: media type, size, JSON, values, the query. The media type is application/json or one of others.
+func bindBody[T any](c *gin.Context, decode func(raw []byte, name string) (T, error), others ...string) (body T, err error) {
+	if err := checkMediaType(c.Request.Header, others...); err != nil {
 		return body, err
 	}
 	raw, err := readBody(c)
 	if err != nil {
 		return body, readError(err)
 	}
-	if body, err = binding.JSON[T](raw, "the body", false); err != nil {
+	if body, err = decode(raw, "the body"); err != nil {
 		return body, err
 	}
 	return body, rejectParameters(c)
@@ -154,15 +151,15 @@ func rejectParameters(c *gin.Context) error {
 	return err
 }
 
-// checkMediaType returns an errUnsupportedMediaType unless the body is application/json in UTF-8
-// without a content coding.
-func checkMediaType(header http.Header) error {
+// checkMediaType returns an errUnsupportedMediaType unless the body is application/json, or has one of other
+// media types of JSON, in UTF-8 without a content coding.
+func checkMediaType(header http.Header, others ...string) error {
 	types := header.Values("Content-Type")
 	if len(types) != 1 {
 		return unsupportedMediaType("send the header Content-Type: application/json")
 	}
 	if types[0] != "application/json" { // parsing is slow, and nearly all requests need none
-		if err := checkContentType(types[0]); err != nil {
+		if err := checkContentType(types[0], others); err != nil {
 			return err
 		}
 	}
@@ -174,16 +171,17 @@ func checkMediaType(header http.Header) error {
 	return nil
 }
 
-// checkContentType returns an errUnsupportedMediaType unless the media type is application/json with
+// checkContentType returns an errUnsupportedMediaType unless the media type is application/json or one of others, with
 // no parameter but charset=utf-8.
-func checkContentType(contentType string) error {
+func checkContentType(contentType string, others []string) error {
+	allowed := append([]string{"application/json"}, others...)
 	mediaType, parameters, err := mime.ParseMediaType(contentType)
 	charset, hasCharset := parameters["charset"]
 	switch {
-	case err != nil || mediaType != "application/json":
-		return unsupportedMediaType("the body must be application/json")
+	case err != nil || !slices.Contains(allowed, mediaType):
+		return unsupportedMediaType("the body must be " + strings.Join(allowed, " or "))
 	case hasCharset && !strings.EqualFold(charset, "utf-8"), len(parameters) > 1, len(parameters) == 1 && !hasCharset:
-		return unsupportedMediaType("the only parameter that application/json may have is charset=utf-8")
+		return unsupportedMediaType("the only parameter that " + mediaType + " may have is charset=utf-8")
 	}
 	return nil
 }

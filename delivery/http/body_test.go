@@ -360,7 +360,7 @@ func TestExceededDeadlineIsUnavailable(t *testing.T) {
 	unavailable := rejected(503, "unavailable").withoutText("deadline")
 	blocked := withAuthenticator(func(c *gin.Context) (string, error) { return "", untilDone(c.Request.Context()) })
 	s := newTestServer(t, blocked, withRequestTimeout(time.Millisecond))
-	s.expect(t, get("/v1/pets/1"), unavailable.withHeader(deprecationHeaders...))
+	s.expect(t, get("/v1/pets/1"), unavailable.withHeader(deprecationHeaders(1)...))
 
 	s = newTestServer(t, withRequestTimeout(time.Second))
 	err := s.store.InTx(t.Context(), func(context.Context, port.Repositories) error { // a request waits for this transaction

@@ -13,7 +13,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-// listChangesQuery has the parameters of listChanges. It is a pageQuery.
+// listChangesQuery has the parameters of listChanges.
 type listChangesQuery struct {
 	// Maximum number of changes to return.
 	Limit int64 `form:"limit" validate:"min=1,max=100" default:"20"`
@@ -42,7 +42,7 @@ func (a *API) listChanges(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	query := pageQuery(decoded)
+	query := pageQuery{Limit: decoded.Limit, After: decoded.After}
 	if prefersEvents(c.Request.Header["Accept"]) {
 		if query.After, err = lastEventID(c.Request.Header, query.After); err != nil {
 			return err

@@ -83,7 +83,7 @@ func allowOrigins(origins []string) gin.HandlerFunc {
 	}
 	policy := cors.New(cors.Options{
 		AllowedOrigins: origins,
-		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost},
+		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete},
 		AllowedHeaders: []string{"*"},
 		ExposedHeaders: []string{
 			"Changes-Position", "Deprecation", "ETag", "Idempotency-Replayed", "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After",

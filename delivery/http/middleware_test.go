@@ -273,7 +273,7 @@ func TestRateLimitCountsRequestsOfEachCaller(t *testing.T) {
 	for _, r := range []request{postPet(newRex, readOnly), postPet(newRex, readOnly, "Content-Type: text/plain"), get("/v1/pets?limit=0", readOnly)} {
 		s.expect(t, r, rateLimited(20))
 	}
-	s.expect(t, get("/v1/pets/none", readOnly), rateLimited(20).withHeader(deprecationHeaders...))
+	s.expect(t, get("/v1/pets/none", readOnly), rateLimited(20).withHeader(deprecationHeaders("none")...))
 	s.expect(t, postPet(newRex, "Content-Type: text/plain"), limited(rejected(415, "unsupported_media_type"), 2, 20))
 	s.clock.set(sunset)
 	for range 3 {
@@ -348,10 +348,13 @@ func TestHeadReturnsHeadersOfGetWithoutBody(t *testing.T) {
 // sunset is the published time from which getPet is removed.
 var sunset = time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC)
 
-var deprecationHeaders = []string{
-	"Deprecation: @1764892800",
-	"Sunset: Thu, 05 Dec 2030 00:00:00 GMT",
-	`Link: <../pets>; rel="successor-version"`,
+// deprecationHeaders are the headers of getPet for an id in the path.
+func deprecationHeaders(id any) []string {
+	return []string{
+		"Deprecation: @1764892800",
+		"Sunset: Thu, 05 Dec 2030 00:00:00 GMT",
+		fmt.Sprintf(`Link: <../pets?id=%v>; rel="successor-version"`, id),
+	}
 }
 
 // notDeprecated are the headers that other methods of the path do not have.
@@ -363,9 +366,9 @@ func TestDeprecatedRouteIsGoneFromSunsetOn(t *testing.T) {
 	s.createPets(t, newPets(1, "")...)
 	expect := func(r request, want wantResponse) {
 		t.Helper()
-		s.expect(t, r, want.withHeader(deprecationHeaders...))
+		s.expect(t, r, want.withHeader(deprecationHeaders(strings.TrimPrefix(r.path, "/v1/pets/"))...))
 	}
-	found, gone := ok(createdRex), rejected(410, "operation_removed", "2030-12-05", "limit=1 and after one below the id")
+	found, gone := ok(createdRex), rejected(410, "operation_removed", "2030-12-05", "list the pets with the parameter id")
 	for now, want := range map[time.Time][]wantResponse{
 		sunset.Add(-time.Millisecond): {found, rejected(404, "pet_not_found")},
 		sunset:                        {gone, gone},
@@ -377,7 +380,7 @@ func TestDeprecatedRouteIsGoneFromSunsetOn(t *testing.T) {
 			expect(get(unknown), want[1])
 			expect(get(unknown, "-Authorization"), rejected(401, "missing_api_key"))
 			s.expect(t, newRequest("OPTIONS", unknown), wantResponse{status: 204}.withHeader(notDeprecated...))
-			for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "TRACE", "BREW"} {
+			for _, method := range []string{"POST", "PUT", "TRACE", "BREW"} {
 				s.expect(t, newRequest(method, unknown), rejected(405, "method_not_allowed").withHeader(notDeprecated...))
 			}
 		}
@@ -391,7 +394,7 @@ func TestDeprecatedRouteIsGoneFromSunsetOn(t *testing.T) {
 // With UseRawPath, Gin matches an encoded slash as part of the id, or of the prefix.
 func TestMountedAPIIsServedUnderItsPrefix(t *testing.T) {
 	t.Parallel()
-	header := append(slices.Clip(notDeprecated), "Allow: GET, HEAD, OPTIONS")
+	header := append(slices.Clip(notDeprecated), "Allow: GET, HEAD, PATCH, DELETE, OPTIONS")
 	s := newUnstartedServer(t)
 	s.createPets(t, newPets(3, "")...)
 	for prefix, path := range map[string]string{
@@ -418,7 +421,7 @@ func TestMountedAPIIsServedUnderItsPrefix(t *testing.T) {
 		}
 		next := s.expect(t, get(path+"/pets?limit=2"), ok("")).link(t, "next")
 		successor := s.expect(t, get(path+"/pets/1"), ok(createdRex)).link(t, "successor-version")
-		if next != path+"/pets?limit=2&after=2" || successor != path+"/pets" {
+		if next != path+"/pets?limit=2&after=2" || successor != path+"/pets?id=1" {
 			t.Errorf("got the next page %q and the successor %q, want those under %s", next, successor, path)
 		}
 		res := s.expect(t, request{method: "POST", path: path + "/pets", body: newRex}, created(""))
@@ -426,7 +429,7 @@ func TestMountedAPIIsServedUnderItsPrefix(t *testing.T) {
 		check(t, err)
 		s.expect(t, get(location.EscapedPath()), ok(string(res.body)))
 		for _, id := range ids {
-			for _, method := range []string{http.MethodDelete, http.MethodPost, "BREW"} {
+			for _, method := range []string{http.MethodPut, http.MethodPost, "BREW"} {
 				s.expectOnly(t, newRequest(method, path+"/pets/"+id), rejected(405, "method_not_allowed").withHeader(header...))
 			}
 		}
@@ -453,7 +456,7 @@ func TestMiddlewareOfHostRunsWithinTheAPI(t *testing.T) {
 		s.expect(t, preflight, wantResponse{status: 204}.withHeader(originAllowed, "Access-Control-Allow-Methods: GET"))
 	}
 	want := wantResponse{status: 401, body: `{"error":"sign in first"}`}.withHeader(originAllowed)
-	s.expectOnly(t, get("/v1/pets/1", allowedOrigin), want.withHeader(deprecationHeaders...))
+	s.expectOnly(t, get("/v1/pets/1", allowedOrigin), want.withHeader(deprecationHeaders(1)...))
 	s.expectOnly(t, get("/v1/pets", "From: ann"), ok(`[]`))
 	lines := s.accessLog(t)
 	if last := lines[len(lines)-1]; len(lines) != 5 || last["caller"] != "ann" {

@@ -20,27 +20,22 @@ type newOrder struct {
 // listOrdersQuery has the parameters of listOrders.
 type listOrdersQuery struct {
 	pageQuery
-	// Return only orders with this status.
-	Status domain.OrderStatus `form:"status" validate:"omitempty,orderstatus"`
+	// Return only orders with one of these statuses. Several are separated by commas.
+	Status []domain.OrderStatus `form:"status" validate:"omitempty,unique,dive,orderstatus"`
 	// Return only orders of this animal.
 	PetID *int64 `form:"petId" validate:"omitempty,min=0" format:"int64"`
 }
 
-// filters returns the filters in canonical form.
-func (q listOrdersQuery) filters() (filters string) {
-	if q.Status != "" {
-		filters = "&status=" + string(q.Status)
-	}
-	if q.PetID != nil {
-		filters += "&petId=" + strconv.FormatInt(*q.PetID, 10)
-	}
-	return filters
+func (q listOrdersQuery) key() string { return q.next(q.After) }
+
+func (q listOrdersQuery) next(after int64) string {
+	return q.canonical(parameter("status", q.Status...)+parameter("petId", optional(q.PetID)...), after)
 }
 
 // listOrders sends a page of the orders.
 //
 //	@Summary		List orders
-//	@Description	Returns orders in ascending order of id. The Link header has the address of the next page; the last page has none.
+//	@Description	Returns orders in ascending order of id, with `sort=-id` newest first. The Link header has the address of the next page; the last page has none.
 //	@ID				listOrders
 //	@Tags			Store
 //	@Param			query	query	listOrdersQuery	false	"page and filters"
@@ -50,16 +45,12 @@ func (q listOrdersQuery) filters() (filters string) {
 //	@Failure		401,403,429,500,503	{object}	errorBody
 //	@Router			/store/orders [get]
 func (a *API) listOrders(c *gin.Context) error {
-	return a.servePage(c, "orders", func(raw string) (parsedQuery, error) {
-		q, err := binding.Query[listOrdersQuery](raw)
-		filters := q.filters()
-		return parsedQuery{q.canonical(filters, q.After), func() (*encodedPage, error) {
-			page, err := a.orders.List(c.Request.Context(), domain.OrderQuery{PageRequest: q.pageRequest(), Statuses: statusesOf(q.Status), PetID: q.PetID})
-			if err != nil {
-				return nil, err
-			}
-			return encodePage(page, record.OrderOf, func(last domain.Order) string { return q.canonical(filters, last.ID) })
-		}}, err
+	return serveCached(a, c, "orders", func(ctx context.Context, q listOrdersQuery) (*encodedPage, error) {
+		page, err := a.orders.List(ctx, domain.OrderQuery{PageRequest: q.pageRequest(), Statuses: q.Status, PetID: q.PetID})
+		if err != nil {
+			return nil, err
+		}
+		return encodePage(page, record.OrderOf, q)
 	})
 }
 
@@ -78,7 +69,7 @@ func (a *API) listOrders(c *gin.Context) error {
 //	@Failure		401,403,408,413,415,422,429,500,503	{object}	errorBody
 //	@Router			/store/orders [post]
 func (a *API) placeOrder(c *gin.Context) error {
-	body, err := bindBody[newOrder](c)
+	body, err := bindBody(c, binding.JSON[newOrder])
 	if err != nil {
 		return err
 	}
@@ -90,7 +81,9 @@ func (a *API) placeOrder(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeCreated(c, "./orders/"+strconv.FormatInt(placed.ID, 10), record.OrderOf(placed), replayed)
+	setReplayed(c, replayed)
+	c.Header("Location", "./orders/"+strconv.FormatInt(placed.ID, 10))
+	return writeRecord(c, http.StatusCreated, record.OrderOf(placed))
 }
 
 // getOrder sends one order.

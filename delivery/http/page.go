@@ -5,14 +5,17 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gin-gonic/gin"
 	"github.com/maypok86/otter/v2"
 
+	"example.com/petstore/delivery/internal/binding"
 	"example.com/petstore/delivery/internal/record"
 	"example.com/petstore/domain"
 )
@@ -21,76 +24,95 @@ import (
 type pageQuery struct {
 	// Maximum number of records to return.
 	Limit int64 `form:"limit" validate:"min=1,max=100" default:"20"`
-	// Return records with an id greater than this one.
+	// Return records with an id greater than this one, with `sort=-id` less than this one.
 	After int64 `form:"after" validate:"min=0" format:"int64"`
+	// Order of the records: `id` is ascending, `-id` newest first.
+	Sort string `form:"sort" validate:"omitempty,oneof=id -id" enums:"id,-id"`
 }
 
 func (q pageQuery) pageRequest() domain.PageRequest {
-	return domain.PageRequest{After: q.After, Limit: int(q.Limit)}
+	return domain.PageRequest{After: q.After, Limit: int(q.Limit), Newest: q.Sort == newest}
 }
 
-// canonical returns the canonical form of a query, the same for all queries for one page.
-// filters has the other parameters as &name=value. after replaces q.After.
+// newest is the order of records with descending ids.
+const newest = "-id"
+
+// canonical returns the canonical form of a query, the same for all spellings of it. filters has the other
+// parameters as &name=value. after replaces q.After.
 func (q pageQuery) canonical(filters string, after int64) string {
+	if q.Sort == newest {
+		filters += "&sort=" + newest
+	}
 	return "limit=" + strconv.FormatInt(q.Limit, 10) + filters + "&after=" + strconv.FormatInt(after, 10)
 }
 
-// firstPageQuery is the canonical form of the empty query.
+// firstPageQuery is the canonical form of the empty query of a list.
 var firstPageQuery = pageQuery{Limit: domain.DefaultLimit}.canonical("", 0)
 
-// A parsedQuery is a query in canonical form and the function that reads its page.
-type parsedQuery struct {
-	canonical string
-	read      func() (*encodedPage, error)
+// parameter returns a parameter in canonical form, "" without values.
+func parameter[T cmp.Ordered](name string, values ...T) string {
+	if len(values) == 0 {
+		return ""
+	}
+	texts := make([]string, len(values))
+	for i, value := range slices.Sorted(slices.Values(values)) {
+		texts[i] = fmt.Sprint(value)
+	}
+	return "&" + name + "=" + strings.Join(texts, ",")
 }
 
-// servePage sends the page of a list that a request queries. If the query is in canonical
-// form, as in the links of pages, a cached page is found without parsing it.
-func (a *API) servePage(c *gin.Context, list string, parse func(raw string) (parsedQuery, error)) error {
-	raw := cmp.Or(c.Request.URL.RawQuery, firstPageQuery)
-	cache := a.pages.use(c.Request.Context())
-	page := cache.get(pageKey{list, raw})
+// optional returns the value of a parameter that a query may have.
+func optional[T any](value *T) []T {
+	if value == nil {
+		return nil
+	}
+	return []T{*value}
+}
+
+// A cachedQuery is a query whose response is cached. All its spellings have the same key.
+type cachedQuery interface{ key() string }
+
+// serveCached sends the response to a query from the cache, or the one that read returns. A query that is
+// spelt as its key, as in the links of pages, is found without being parsed.
+func serveCached[Q cachedQuery](a *API, c *gin.Context, list string, read func(context.Context, Q) (*encodedPage, error)) error {
+	ctx := c.Request.Context()
+	cache := a.pages.use(ctx)
+	page := cache.get(pageKey{list, cmp.Or(c.Request.URL.RawQuery, firstPageQuery)})
 	if page != nil {
 		writePage(c, page)
 		return nil
 	}
-	query, err := parse(raw)
+	query, err := binding.Query[Q](c.Request.URL.RawQuery)
 	if err != nil {
 		return err
 	}
-	key := pageKey{list, query.canonical}
-	if query.canonical != raw {
-		page = cache.get(key)
+	key := pageKey{list, query.key()}
+	if page = cache.get(key); page == nil {
+		position, err := a.position(ctx)
+		if err != nil {
+			return err
+		}
+		if page, err = read(ctx, query); err != nil {
+			return err
+		}
+		page.position[0] = position
+		cache.set(key, page)
 	}
-	if page == nil {
-		page, err = cache.load(key, func() (*encodedPage, error) { return a.readPage(c.Request.Context(), query.read) })
-	}
-	if err == nil {
-		writePage(c, page)
-	}
-	return err
+	writePage(c, page)
+	return nil
 }
 
-// readPage reads a page, after a position that every page has that is read from then on. A page without one, because
-// a recording of the changes has just begun, is not cached.
-func (a *API) readPage(ctx context.Context, read func() (*encodedPage, error)) (*encodedPage, error) {
+// position returns the value of Changes-Position for a page that is read afterwards: the page has the change
+// with this position. It is empty if no changes are recorded, or if a recording has just begun.
+func (a *API) position(ctx context.Context) (string, error) {
 	if a.changes == nil {
-		return read()
+		return "", nil
 	}
 	position, err := a.changes.Position(ctx)
-	if err != nil {
-		return nil, err
+	if err != nil || position == 0 {
+		return "", err
 	}
-	page, err := read()
-	switch {
-	case err != nil:
-		return nil, err
-	case position == 0:
-		page.transient = true
-	default:
-		page.position[0] = strconv.FormatInt(position, 10)
-	}
-	return page, nil
+	return strconv.FormatInt(position, 10), nil
 }
 
 // writePage sends a page, or 304 if the client has it (RFC 9110, section 13.1.2).
@@ -104,7 +126,7 @@ func writePage(c *gin.Context, page *encodedPage) {
 		header["Changes-Position"] = page.position[:]
 	}
 	header["Cache-Control"] = cacheRevalidate
-	if etagMatches(c.Request.Header["If-None-Match"], page.etag[0]) {
+	if etagMatches(c.Request.Header["If-None-Match"], page.etag[0], "W/") {
 		c.Status(http.StatusNotModified)
 		return
 	}
@@ -117,26 +139,42 @@ func writePage(c *gin.Context, page *encodedPage) {
 // cacheRevalidate lets a client cache a page if it revalidates it for each request.
 var cacheRevalidate = []string{"private, no-cache"}
 
-// encodePage encodes a page as an array. Its link (RFC 8288) has the query that next
-// returns for the last record, relative to the URL of the request, which is right under any
-// prefix.
-func encodePage[T any, R record.Record](page domain.Page[T], recordOf func(T) R, next func(last T) string) (*encodedPage, error) {
+// A listQuery is the query of a list. next returns the query for the page after an id.
+type listQuery interface {
+	next(after int64) string
+	pageRequest() domain.PageRequest
+}
+
+// encodePage encodes a page as an array. Its link (RFC 8288) has the query for the next page, relative to the
+// URL of the request, which is right under any prefix.
+func encodePage[T any, R record.Listed](page domain.Page[T], recordOf func(T) R, q listQuery) (*encodedPage, error) {
 	body, err := record.EncodeAll(page.Items, recordOf)
 	if err != nil {
 		return nil, err
 	}
+	var link string
+	if page.More {
+		link = "<?" + q.next(recordOf(page.Items[len(page.Items)-1]).RecordID()) + `>; rel="next"`
+	}
+	encoded := newEncodedPage(body, link)
+	if request := q.pageRequest(); request.Newest {
+		encoded.grows = request.After == 0
+	} else {
+		encoded.grows = !page.More
+	}
+	return encoded, nil
+}
+
+// newEncodedPage returns a page with a body and a link, which is empty for none.
+func newEncodedPage(body []byte, link string) *encodedPage {
 	encoded := &encodedPage{body: body}
 	if len(body) > minContentLength {
 		encoded.length[0] = strconv.Itoa(len(body))
 	}
-	var link string
-	if page.More {
-		link = "<?" + next(page.Items[len(page.Items)-1]) + `>; rel="next"`
-	}
 	etag := pageETag(body, link)
 	both := etag + link // one allocation, for the reason in encodedPage
 	encoded.etag[0], encoded.link[0] = both[:len(etag)], both[len(etag):]
-	return encoded, nil
+	return encoded
 }
 
 // pageETag returns the ETag of a page with a body and a link, the same on every replica: 128 bits of a
@@ -152,15 +190,15 @@ func pageETag(body []byte, link string) string {
 // minContentLength is the size in bytes above which net/http does not set Content-Length.
 const minContentLength = 2 << 10
 
-// etagMatches reports whether If-None-Match has the ETag, in the weak comparison. ETags of
-// other services may contain commas, those of this API do not.
-func etagMatches(headers []string, etag string) bool {
+// etagMatches reports whether If-None-Match or If-Match has the ETag. weak is the prefix of tags that it ignores: W/ in
+// the weak comparison. ETags of other services may contain commas, those of this API do not.
+func etagMatches(headers []string, etag, weak string) bool {
 	for _, header := range headers {
 		if header == "*" {
 			return true
 		}
 		for candidate := range strings.SplitSeq(header, ",") {
-			if strings.TrimPrefix(strings.TrimSpace(candidate), "W/") == etag {
+			if strings.TrimPrefix(strings.TrimSpace(candidate), weak) == etag {
 				return true
 			}
 		}
@@ -172,9 +210,10 @@ func etagMatches(headers []string, etag string) bool {
 // the store from before the page was read, so that a page is never older than a write that
 // a client knows of. A nil cache caches nothing.
 type pageCache struct {
-	versions func(context.Context) (added, changed uint64, err error)
-	pages    *otter.Cache[pageKey, *encodedPage]
-	metrics  *metrics
+	versions  func(context.Context) (added, changed uint64, err error)
+	pages     *otter.Cache[pageKey, *encodedPage]
+	positions bool // pages have one
+	metrics   *metrics
 }
 
 // A pageKey is a list and a query in canonical form. Other forms of a query are never a
@@ -185,36 +224,36 @@ type pageKey struct{ list, query string }
 // are values of http.Header that all responses share. They are arrays and not slices
 // because with thousands of pages each pointer is a cache miss of the processor.
 type encodedPage struct {
-	body      []byte
-	length    [1]string // empty if net/http sets Content-Length
-	etag      [1]string
-	link      [1]string // to the next page, empty on the last page
-	position  [1]string // of a change that the page has, empty for none
-	transient bool      // not to be cached
+	body     []byte
+	length   [1]string // empty if net/http sets Content-Length
+	etag     [1]string
+	link     [1]string // to the next page, empty on the last page
+	position [1]string // of a change that the page has, empty for none
+	grows    bool      // a record that is added may belong to it
 
 	added, changed uint64 // the versions of the store before the page was read
 }
 
-// valid reports whether no commit can have altered the page. An insert does not alter a
-// page that has a next one, because ids grow. The removal of changes after its position does, as an update.
+// valid reports whether no commit can have altered the page. The removal of changes after its position alters
+// it, as an update does.
 func (p *encodedPage) valid(added, changed uint64) bool {
-	return p.changed == changed && (p.link[0] != "" || p.added == added)
+	return p.changed == changed && (!p.grows || p.added == added)
 }
 
 // newPageCache returns the cache of Options.CacheBytes, or nil for none.
-func newPageCache(versions func(context.Context) (added, changed uint64, err error), maxBytes int64, m *metrics) (*pageCache, error) {
-	if maxBytes < 0 || versions == nil {
+func newPageCache(o *Options, m *metrics) (*pageCache, error) {
+	if o.CacheBytes < 0 || o.Versions == nil {
 		return nil, nil
 	}
 	pages, err := otter.New(&otter.Options[pageKey, *encodedPage]{
-		MaximumWeight: uint64(cmp.Or(maxBytes, 16<<20)),
+		MaximumWeight: uint64(cmp.Or(o.CacheBytes, 16<<20)),
 		Weigher:       pageWeight,
 		Executor:      func(task func()) { task() }, // no goroutine outlives a request
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &pageCache{versions: versions, pages: pages, metrics: m}, nil
+	return &pageCache{versions: o.Versions, pages: pages, positions: o.Changes != nil, metrics: m}, nil
 }
 
 // pageWeight returns the memory of a cache entry in bytes.
@@ -255,19 +294,15 @@ func (c cacheUse) get(key pageKey) *encodedPage {
 	return page
 }
 
-// load calls read and caches the page that it returns.
-func (c cacheUse) load(key pageKey, read func() (*encodedPage, error)) (*encodedPage, error) {
+// set caches a page that was read after use. One without a position, because a recording of the changes has just
+// begun, is not cached.
+func (c cacheUse) set(key pageKey, page *encodedPage) {
 	if c.pageCache == nil {
-		return read()
+		return
 	}
 	c.metrics.cacheMisses.Inc()
-	page, err := read()
-	if err != nil {
-		return nil, err
-	}
 	page.added, page.changed = c.added, c.changed
-	if !page.transient {
+	if page.position[0] != "" || !c.positions {
 		c.pages.Set(key, page)
 	}
-	return page, nil
 }

@@ -1,8 +1,10 @@
 package http
 
 import (
+	"context"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -15,54 +17,58 @@ import (
 // listPetsQuery has the parameters of listPets.
 type listPetsQuery struct {
 	pageQuery
-	// Return only animals with this status.
-	Status domain.PetStatus `form:"status" validate:"omitempty,petstatus"`
+	// Return only animals with one of these statuses, `none` is an animal without one. Several are separated by commas.
+	Status []string `form:"status" validate:"omitempty,unique,dive,petfilter" enums:"available,pending,sold,none"`
 	// Return only animals of this category.
 	CategoryID *int64 `form:"categoryId" format:"int64"`
+	// Return the animals with these ids, 1 to 100, separated by commas. All of them that exist are one page: `limit` and `after` have no effect.
+	ID []int64 `form:"id" validate:"omitempty,max=100,unique,dive,min=1" format:"int64"`
 }
 
-// statusesOf returns the status of a query, nil for none.
-func statusesOf[S ~string](status S) []S {
-	if status == "" {
-		return nil
+func (q listPetsQuery) key() string { return q.next(q.pageRequest().After) }
+
+// pageRequest returns the page of a query, which is all of the animals with the ids that it has.
+func (q listPetsQuery) pageRequest() domain.PageRequest {
+	if len(q.ID) > 0 {
+		q.pageQuery = pageQuery{Limit: int64(len(q.ID)), Sort: q.Sort}
 	}
-	return []S{status}
+	return q.pageQuery.pageRequest()
 }
 
-// filters returns the filters in canonical form.
-func (q listPetsQuery) filters() (filters string) {
-	if q.Status != "" {
-		filters = "&status=" + string(q.Status)
+func (q listPetsQuery) next(after int64) string {
+	q.Limit = int64(q.pageRequest().Limit)
+	filters := parameter("status", q.Status...) + parameter("categoryId", optional(q.CategoryID)...) + parameter("id", q.ID...)
+	return q.canonical(filters, after)
+}
+
+// petQuery returns the query of the use case.
+func (q listPetsQuery) petQuery() domain.PetQuery {
+	query := domain.PetQuery{PageRequest: q.pageRequest(), CategoryID: q.CategoryID, IDs: q.ID}
+	for _, status := range q.Status {
+		query.Statuses = append(query.Statuses, domain.PetStatus(strings.TrimPrefix(status, binding.NoStatus)))
 	}
-	if q.CategoryID != nil {
-		filters += "&categoryId=" + strconv.FormatInt(*q.CategoryID, 10)
-	}
-	return filters
+	return query
 }
 
 // listPets sends a page of the catalogue.
 //
 //	@Summary		List animals
-//	@Description	Returns animals in ascending order of id. The Link header has the address of the next page; the last page has none.
+//	@Description	Returns animals in ascending order of id, with `sort=-id` newest first. The Link header has the address of the next page; the last page has none.
 //	@ID				listPets
 //	@Tags			Pets
-//	@Param			query	query	listPetsQuery	false	"page and filter"
+//	@Param			query	query	listPetsQuery	false	"page and filters"
 //	@Success		200		{array}	record.Pet				"A page of animals. Send the `id` of one that is available as `petId` to placeOrder. If there is none, add one with createPet."
 //	@Success		304		"Not modified"
 //	@Failure		400	{object}	errorBody	"invalid_parameter"
 //	@Failure		401,403,429,500,503	{object}	errorBody
 //	@Router			/pets [get]
 func (a *API) listPets(c *gin.Context) error {
-	return a.servePage(c, "pets", func(raw string) (parsedQuery, error) {
-		q, err := binding.Query[listPetsQuery](raw)
-		filters := q.filters()
-		return parsedQuery{q.canonical(filters, q.After), func() (*encodedPage, error) {
-			page, err := a.pets.List(c.Request.Context(), domain.PetQuery{PageRequest: q.pageRequest(), Statuses: statusesOf(q.Status), CategoryID: q.CategoryID})
-			if err != nil {
-				return nil, err
-			}
-			return encodePage(page, record.PetOf, func(last domain.Pet) string { return q.canonical(filters, last.ID) })
-		}}, err
+	return serveCached(a, c, "pets", func(ctx context.Context, q listPetsQuery) (*encodedPage, error) {
+		page, err := a.pets.List(ctx, q.petQuery())
+		if err != nil {
+			return nil, err
+		}
+		return encodePage(page, record.PetOf, q)
 	})
 }
 
@@ -80,7 +86,7 @@ func (a *API) listPets(c *gin.Context) error {
 //	@Failure		401,403,408,413,415,422,429,500,503	{object}	errorBody
 //	@Router			/pets [post]
 func (a *API) createPet(c *gin.Context) error {
-	body, err := bindBody[record.NewPet](c)
+	body, err := bindBody(c, binding.JSON[record.NewPet])
 	if err != nil {
 		return err
 	}
@@ -92,17 +98,59 @@ func (a *API) createPet(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeCreated(c, "./pets/"+strconv.FormatInt(created.ID, 10), record.PetOf(created), replayed)
+	setReplayed(c, replayed)
+	c.Header("Location", "./pets/"+strconv.FormatInt(created.ID, 10))
+	return writePet(c, http.StatusCreated, created)
+}
+
+// createPets adds several animals.
+//
+//	@Summary		Add many animals
+//	@Description	Adds 1 to 100 animals in the order of the request, all or none. The 201 response is sent after all have been written to disk. A repeated request with the same Idempotency-Key adds nothing and returns the first response.
+//	@ID				createPets
+//	@Tags			Pets
+//	@Param			Idempotency-Key	header		string		false	"Identifies the retries of one request"
+//	@Param			pets			body		[]record.NewPet		true	"The animals"
+//	@Success		201				{array}		record.Pet			"The created animals, in the order of the request"
+//	@Failure		400	{object}	errorBody	"invalid_json, validation_failed, unknown_parameter, invalid_idempotency_key"
+//	@Failure		409	{object}	errorBody	"idempotency_in_progress"
+//	@Failure		401,403,408,413,415,422,429,500,503	{object}	errorBody
+//	@Router			/pets/batch [post]
+func (a *API) createPets(c *gin.Context) error {
+	news, err := bindBody(c, binding.JSONArray[record.NewPet])
+	if err != nil {
+		return err
+	}
+	key, err := idempotencyKey(c)
+	if err != nil {
+		return err
+	}
+	pets := make([]domain.NewPet, len(news))
+	for i, pet := range news {
+		pets[i] = pet.Pet()
+	}
+	created, replayed, err := a.pets.CreateAll(c.Request.Context(), pets, key)
+	if err != nil {
+		return err
+	}
+	body, err := record.EncodeAll(created, record.PetOf)
+	if err != nil {
+		return err
+	}
+	setReplayed(c, replayed)
+	writeBody(c, http.StatusCreated, body)
+	return nil
 }
 
 // getPet sends one animal.
 //
 //	@Summary		Get an animal
-//	@Description	Deprecated. The operation is removed on 5 December 2030 (see the headers Deprecation and Sunset); from then on the response is 410. Use listPets with `limit=1` and `after` one below the id instead: without this animal it returns the next one.
+//	@Description	Deprecated. The operation is removed on 5 December 2030 (see the headers Deprecation and Sunset); from then on the response is 410. Use listPets with `id` instead.
 //	@ID				getPet
 //	@Tags			Pets
 //	@Param			petId	path		int64		true	"Identifier of the animal to return"	format(int64)
 //	@Success		200		{object}	record.Pet			"The animal"
+//	@Success		304		"Not modified"
 //	@Failure		400		{object}	errorBody	"unknown_parameter"
 //	@Failure		404		{object}	errorBody	"pet_not_found"
 //	@Failure		410		{object}	errorBody	"operation_removed"
@@ -113,7 +161,7 @@ func (a *API) getPet(c *gin.Context) error {
 	if !a.now().Before(domain.GetPetSunset) {
 		return &domain.Error{
 			Kind: domain.ErrExpired, Code: codeOperationRemoved,
-			Message: "this operation was removed on " + domain.GetPetSunset.Format(time.DateOnly) + ": list the pets with limit=1 and after one below the id",
+			Message: "this operation was removed on " + domain.GetPetSunset.Format(time.DateOnly) + ": list the pets with the parameter id",
 		}
 	}
 	id, err := pathID(c, "pet", domain.CodePetNotFound)
@@ -124,5 +172,125 @@ func (a *API) getPet(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeRecord(c, http.StatusOK, record.PetOf(found))
+	body, err := record.PetOf(found).AppendJSON(nil)
+	if err != nil {
+		return err
+	}
+	writePage(c, newEncodedPage(body, ""))
+	return nil
+}
+
+// updatePet corrects an animal.
+//
+//	@Summary		Correct an animal
+//	@Description	Changes the members that the request has (JSON Merge Patch): `name` and `categoryId` can be replaced, `status` can be replaced or, with null, removed. The status of an animal that is ordered or sold by an order cannot be changed. With `If-Match` the animal is changed only if it still has that ETag.
+//	@ID				updatePet
+//	@Tags			Pets
+//	@Param			petId		path		int64			true	"Identifier of the animal to correct"	format(int64)
+//	@Param			If-Match	header		string			false	"ETag of the animal as the caller knows it"
+//	@Param			patch		body		record.PetPatch	true	"The members to change"
+//	@Success		200			{object}	record.Pet		"The animal as it is now"
+//	@Failure		400			{object}	errorBody	"invalid_json, validation_failed, unknown_parameter"
+//	@Failure		404			{object}	errorBody	"pet_not_found"
+//	@Failure		409			{object}	errorBody	"pet_ordered"
+//	@Failure		412			{object}	errorBody	"precondition_failed"
+//	@Failure		401,403,408,413,415,429,500,503	{object}	errorBody
+//	@Router			/pets/{petId} [patch]
+func (a *API) updatePet(c *gin.Context) error {
+	patch, err := bindBody(c, binding.JSON[record.PetPatch], "application/merge-patch+json")
+	if err != nil {
+		return err
+	}
+	id, err := pathID(c, "pet", domain.CodePetNotFound)
+	if err != nil {
+		return err
+	}
+	updated, err := a.pets.Update(c.Request.Context(), id, patch.Patch(), ifMatch(c))
+	if err != nil {
+		return err
+	}
+	return writePet(c, http.StatusOK, updated)
+}
+
+// deletePet removes an animal.
+//
+//	@Summary		Remove an animal
+//	@Description	Removes an animal for good: no other one gets its id. An animal with an order that is placed or delivered cannot be removed; cancelled orders remain. With `If-Match` the animal is removed only if it still has that ETag.
+//	@ID				deletePet
+//	@Tags			Pets
+//	@Param			petId		path	int64	true	"Identifier of the animal to remove"	format(int64)
+//	@Param			If-Match	header	string	false	"ETag of the animal as the caller knows it"
+//	@Success		204			"The animal is removed"
+//	@Failure		400			{object}	errorBody	"unknown_parameter"
+//	@Failure		404			{object}	errorBody	"pet_not_found"
+//	@Failure		409			{object}	errorBody	"pet_ordered"
+//	@Failure		412			{object}	errorBody	"precondition_failed"
+//	@Failure		401,403,429,500,503	{object}	errorBody
+//	@Router			/pets/{petId} [delete]
+func (a *API) deletePet(c *gin.Context) error {
+	id, err := pathID(c, "pet", domain.CodePetNotFound)
+	if err != nil {
+		return err
+	}
+	if err := a.pets.Delete(c.Request.Context(), id, ifMatch(c)); err != nil {
+		return err
+	}
+	c.Status(http.StatusNoContent)
+	return nil
+}
+
+// inventoryQuery has the parameters of getInventory.
+type inventoryQuery struct {
+	// Count only animals of this category.
+	CategoryID *int64 `form:"categoryId" format:"int64"`
+}
+
+func (q inventoryQuery) key() string { return parameter("categoryId", optional(q.CategoryID)...) }
+
+// getInventory sends the numbers of animals.
+//
+//	@Summary		Count the animals
+//	@Description	Returns how many animals have each status, and how many there are.
+//	@ID				getInventory
+//	@Tags			Store
+//	@Param			query	query		inventoryQuery	false	"filter"
+//	@Success		200		{object}	record.Inventory	"The numbers of animals"
+//	@Success		304		"Not modified"
+//	@Failure		400		{object}	errorBody	"invalid_parameter"
+//	@Failure		401,403,429,500,503	{object}	errorBody
+//	@Router			/store/inventory [get]
+func (a *API) getInventory(c *gin.Context) error {
+	return serveCached(a, c, "inventory", func(ctx context.Context, q inventoryQuery) (*encodedPage, error) {
+		inventory, err := a.pets.Inventory(ctx, q.CategoryID)
+		if err != nil {
+			return nil, err
+		}
+		body, _ := record.InventoryOf(inventory).AppendJSON(nil) // which has no text that could be invalid
+		page := newEncodedPage(body, "")
+		page.grows = true
+		return page, nil
+	})
+}
+
+// writePet sends an animal with its ETag.
+func writePet(c *gin.Context, status int, pet domain.Pet) error {
+	body, err := record.PetOf(pet).AppendJSON(make([]byte, 0, 2*record.Size))
+	if err != nil {
+		return err
+	}
+	c.Header("ETag", pageETag(body, ""))
+	writeBody(c, status, body)
+	return nil
+}
+
+// ifMatch returns the condition of the header If-Match (RFC 9110, section 13.1.1), nil without one.
+func ifMatch(c *gin.Context) func(domain.Pet) bool {
+	tags := c.Request.Header["If-Match"]
+	if tags == nil {
+		return nil
+	}
+	return func(pet domain.Pet) bool {
+		body, err := record.PetOf(pet).AppendJSON(nil)
+		return err == nil && etagMatches(tags, pageETag(body, ""), "")
+	}
 }

@@ -2,6 +2,7 @@ package http_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,7 +19,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/delivery/internal/binding"
 	"example.com/petstore/delivery/internal/record"
@@ -303,6 +304,9 @@ func TestUnknownParameterIsRejected(t *testing.T) {
 	for _, r := range documentedOperations() {
 		path := r.path
 		r.body = `{"name":"Rex","categoryId":7,"petId":1}`
+		if strings.HasSuffix(path, "/batch") {
+			r.body = "[" + r.body + "]"
+		}
 		for query, message := range map[string]string{
 			"x":        `"x" is not a parameter of this operation`,
 			"=":        `"" is not a parameter of this operation`,
@@ -368,9 +372,25 @@ var querySeeds = []string{
 	"status=sold&status=pending", "status=placed&status=placed", "status='", "status=%ff", "petId=1", "petId=2", "petId=0", "petId=4711",
 	"petId=1&limit=1", "petId=2&status=cancelled&limit=1", "petId=", "petId=x", "petId=%2B1", "petId=-1", "petId=-0", "petId=1.0",
 	"categoryId=7", "categoryId=-1&limit=3", "categoryId=-01&limit=3", "categoryId=-1&status=sold&limit=1", "categoryId=0", "categoryId=-0", "categoryId=", "categoryId=x",
+	"status=sold,available", "status=available,sold,none&limit=3", "status=none", "status=none,none", "status=,sold", "status=sold,", "status=sold,gone",
+	"status=placed,cancelled", "status=cancelled,placed&limit=2&after=4", "status=delivered,delivered", "status=sold,none&categoryId=7&limit=2",
+	"id=3,7,12", "id=12,3,7&sort=-id", "id=1", "id=111", "id=1,111,9223372036854775807", "id=0", "id=-1", "id=1,1", "id=1,01", "id=", "id=1,,2", "id=x", "id=1&id=2",
+	"id=+1", "id=%2B1", "id=9223372036854775808", "id=3,4,5&status=sold,none", "id=3,4,5&categoryId=7", "id=3,4,5&after=3", "id=3,4,5&limit=1", "id=3,4&limit=0",
+	"id=" + joinedIDs(100), "id=" + joinedIDs(101),
+	"sort=id", "sort=-id", "sort=-id&after=50&limit=4", "sort=-id&after=1", "sort=-id&status=sold&limit=3", "sort=-id&status=sold,none&categoryId=-1&limit=3&after=90",
+	"sort=", "sort=name", "sort=id&sort=-id", "sort=ID", "sort=%2Did", "sort=-id&petId=2&limit=5", "sort=-id&status=placed,cancelled&petId=2&limit=5",
 	"categoryId=-9223372036854775808", "categoryId=-9223372036854775809", "categoryId=7&categoryId=7", "categoryId=7&petId=x",
 	"petId=9223372036854775808", "petId=1&petId=1", "limit=0&status=gone&after=x", // several
 	"status=%", "status=%4", "limit=%zz", "x=%zz", "%zz=1", "x=%", "a;b", "limit=5;status=sold", "x=a;b", "%00=1", "\xff", // malformed
+}
+
+// joinedIDs returns the numbers from 1 to n.
+func joinedIDs(n int) string {
+	var ids []string
+	for i := range n {
+		ids = append(ids, strconv.Itoa(i+1))
+	}
+	return strings.Join(ids, ",")
 }
 
 // checkList checks the response to a query.
@@ -396,30 +416,74 @@ func (s *testServer) checkList(t *testing.T, path, query string, all []listed, s
 	}
 	limit, after := number("limit", 1, 100, 20), number("after", 0, math.MaxInt64, 0)
 	for name := range maps.Keys(values) {
-		if !slices.Contains([]string{"limit", "after", "status", reference}, name) {
+		if known := []string{"limit", "after", "sort", "status", reference}; !slices.Contains(known, name) && (name != "id" || reference != "categoryId") {
 			invalid = append(invalid, strconv.Quote(name)+" is not a parameter of this operation")
 		}
 	}
-	filters, status := "", values.Get("status")
-	if texts := values["status"]; len(texts) > 1 || len(texts) == 1 && !statuses.MatchString(status) {
-		invalid = append(invalid, "status")
-	} else if status != "" {
-		filters = "&status=" + status
+	filters := ""
+	// list returns the elements of a parameter, in the order of a link.
+	list := func(name string, valid func(string) bool, key func(string) string, compare func(a, b string) int) (elements []string) {
+		texts, given := values[name]
+		if !given {
+			return nil
+		}
+		for text := range strings.SplitSeq(texts[0], ",") {
+			if !valid(text) {
+				invalid = append(invalid, name)
+				return nil
+			}
+			elements = append(elements, key(text))
+		}
+		slices.SortFunc(elements, compare)
+		if len(texts) > 1 || len(elements) > 100 || len(slices.Compact(slices.Clone(elements))) < len(elements) {
+			invalid = append(invalid, name)
+		}
+		return elements
+	}
+	same := func(text string) string { return text }
+	wanted := list("status", statuses.MatchString, same, strings.Compare)
+	if wanted != nil {
+		filters = "&status=" + strings.Join(wanted, ",")
 	}
 	smallest := map[string]int64{"petId": 0, "categoryId": math.MinInt64}[reference]
 	id := number(reference, smallest, math.MaxInt64, 0)
 	if values.Has(reference) {
 		filters += "&" + reference + "=" + strconv.FormatInt(id, 10)
 	}
+	var ids []string
+	if reference == "categoryId" {
+		isID := func(text string) bool {
+			n, err := strconv.ParseInt(text, 10, 64)
+			return err == nil && n > 0 && text[0] != '+'
+		}
+		ids = list("id", isID, func(text string) string { return strings.TrimLeft(text, "0") }, strings.Compare)
+	}
+	newest := values.Get("sort") == "-id"
+	if texts := values["sort"]; len(texts) > 1 || len(texts) == 1 && !newest && texts[0] != "id" {
+		invalid = append(invalid, "sort")
+	}
+	if newest {
+		filters += "&sort=-id"
+	}
 	if invalid != nil {
 		wantError(t, w, "invalid_parameter", invalid)
 		return
 	}
 	want := slices.DeleteFunc(slices.Clone(all), func(r listed) bool {
-		return r.ID <= after || status != "" && r.Status != status || values.Has(reference) && map[string]int64{"petId": r.PetID, "categoryId": r.CategoryID}[reference] != id
+		behind := r.ID <= after
+		if newest {
+			behind = after > 0 && r.ID >= after
+		}
+		return ids == nil && behind ||
+			wanted != nil && !slices.Contains(wanted, cmp.Or(r.Status, "none")) ||
+			ids != nil && !slices.Contains(ids, strconv.FormatInt(r.ID, 10)) ||
+			values.Has(reference) && map[string]int64{"petId": r.PetID, "categoryId": r.CategoryID}[reference] != id
 	})
+	if newest {
+		slices.Reverse(want)
+	}
 	link := ""
-	if len(want) > int(limit) {
+	if len(want) > int(limit) && ids == nil {
 		want = want[:limit]
 		link = fmt.Sprintf(`<?limit=%d%s&after=%d>; rel="next"`, limit, filters, want[limit-1].ID)
 	}
@@ -427,13 +491,13 @@ func (s *testServer) checkList(t *testing.T, path, query string, all []listed, s
 	if err := json.Unmarshal(w.Body.Bytes(), &got); w.Code != http.StatusOK || err != nil {
 		t.Fatalf("%q: got %d %s, want a page", query, w.Code, w.Body)
 	}
-	if diff := cmp.Diff(want, got); diff != "" || w.Header().Get("Link") != link {
+	if diff := gocmp.Diff(want, got); diff != "" || w.Header().Get("Link") != link {
 		t.Fatalf("%s?%q: got Link %q, want %q; page (-want +got):\n%s", path, query, w.Header().Get("Link"), link, diff)
 	}
 }
 
 var (
-	petStatus   = regexp.MustCompile(`^(available|pending|sold)$`)
+	petStatus   = regexp.MustCompile(`^(available|pending|sold|none)$`)
 	orderStatus = regexp.MustCompile(`^(placed|delivered|cancelled)$`)
 )
 
@@ -453,4 +517,198 @@ func TestInvalidOrUnknownIDIsNotFound(t *testing.T) {
 	for id, want := range map[string]int{"1": 1, "%31": 1, "10": 10, "010": 10} {
 		s.expect(t, get("/v1/pets/"+id), ok(fmt.Sprintf(`{"id":%d,"name":"Rex","categoryId":7}`, want)))
 	}
+}
+
+// patched returns a request that corrects the animal 1.
+func patched(body string, headers ...string) request {
+	return request{method: http.MethodPatch, path: "/v1/pets/1", header: headers, body: body}
+}
+
+func TestPatchReplacesWhatItHas(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.createPets(t, domain.NewPet{Name: "Rxe", CategoryID: 7, Status: domain.PetAvailable})
+	const rex = `{"id":1,"name":"Rex","categoryId":7,"status":"available"}`
+	for _, step := range []struct{ patch, want string }{
+		{`{}`, `{"id":1,"name":"Rxe","categoryId":7,"status":"available"}`},
+		{`{"name":"Rex"}`, rex},
+		{`{"name":"Rex"}`, rex},
+		{`{"categoryId":-8,"id":9,"x":null}`, `{"id":1,"name":"Rex","categoryId":-8,"status":"available"}`},
+		{`{"status":null}`, `{"id":1,"name":"Rex","categoryId":-8}`},
+		{`{"status":null}`, `{"id":1,"name":"Rex","categoryId":-8}`},
+		{`{"status":"sold","categoryId":7,"name":"Bello"}`, `{"id":1,"name":"Bello","categoryId":7,"status":"sold"}`},
+	} {
+		res := s.expect(t, patched(step.patch), ok(step.want).withHeader("-Location", "-Deprecation", "-Sunset", "Cache-Control: no-store"))
+		got := s.expect(t, get("/v1/pets/1"), ok(step.want)).Header.Get("ETag")
+		if tag := res.Header.Get("ETag"); tag != got || tag == "" {
+			t.Errorf("%s: got ETag %s, and %s from getPet", step.patch, tag, got)
+		}
+		s.expect(t, get("/v1/pets"), ok("["+step.want+"]"))
+		s.expect(t, get("/v1/pets/1", "If-None-Match: W/"+got), wantResponse{status: 304}.withHeader(deprecationHeaders(1)...))
+	}
+	s.expect(t, patched(`{"name":"Rex"}`, "Content-Type: application/merge-patch+json; charset=UTF-8"), ok(""))
+}
+
+func TestInvalidPatchIsRejected(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.createPets(t, domain.NewPet{Name: "Rex", CategoryID: 7})
+	for patch, message := range map[string]string{
+		`{"name":null}`:                      "name must not be null",
+		`{"categoryId":null,"status":""}`:    "categoryId must not be null; status must be available, pending or sold",
+		`{"name":" ","status":"none"}`:       "name must be 1 to 200 characters",
+		`{"categoryId":1.5,"status":1}`:      "categoryId must be a 64-bit integer",
+		`{"Name":"x"}`:                       `name must be spelt name, not "Name"`,
+		`{"name":["x"],"status":["sold"]}`:   "name must be a string; status must be a string",
+		`{"status":"Sold","categoryId":"7"}`: "status must be available",
+	} {
+		res := s.expect(t, patched(patch), rejected(400, "validation_failed"))
+		if !strings.Contains(string(res.body), strings.ReplaceAll(message, `"`, `\"`)) {
+			t.Errorf("%s: got %s, want %s", patch, res.body, message)
+		}
+	}
+	for _, patch := range []string{``, `null`, `[]`, `"x"`, `{"name":"x","name":"x"}`, `{"name":"x"}{}`} {
+		s.expect(t, patched(patch), rejected(400, "invalid_json"))
+	}
+	merge, tooLarge := "Content-Type: application/merge-patch+json", `{"name":"`+strings.Repeat("x", 64<<10)+`"}`
+	s.expect(t, patched(`{}`, "Content-Type: text/plain"), rejected(415, "unsupported_media_type", "application/json or application/merge-patch+json"))
+	s.expect(t, patched(tooLarge), rejected(413, "body_too_large"))
+	s.expect(t, postPet(newRex, merge), rejected(415, "unsupported_media_type"))
+	for _, path := range []string{"/v1/pets/2", "/v1/pets/none"} {
+		r := patched(`{}`)
+		r.path = path
+		s.expect(t, r, rejected(404, "pet_not_found"))
+	}
+	s.expect(t, get("/v1/pets"), ok(`[{"id":1,"name":"Rex","categoryId":7}]`))
+}
+
+func TestConditionOfAChangeIsTheETag(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	first := s.expect(t, postPet(newRex), created("")).Header.Get("ETag")
+	second := s.expect(t, patched(`{"name":"Tom"}`, "If-Match: "+first), ok("")).Header.Get("ETag")
+	failed := rejected(412, "precondition_failed")
+	s.expect(t, patched(`{"name":"Tom"}`, "If-Match: "+first), ok("").withHeader("ETag: "+second)) // a retry
+	for _, condition := range []string{first, "W/" + second, `"x"`, first + ", W/" + second, second[1 : len(second)-1], ""} {
+		s.expect(t, patched(`{"name":"Pip"}`, "If-Match: "+condition), failed)
+		s.expect(t, newRequest("DELETE", "/v1/pets/1", "If-Match: "+condition), failed)
+	}
+	s.expect(t, patched(`{"name":"Pip"}`, "If-Match: "+first+" , "+second), ok(""))
+	s.expect(t, patched(`{"name":"Rex"}`, "If-Match: *"), ok("").withHeader("ETag: "+first))
+	s.expect(t, newRequest("DELETE", "/v1/pets/1", `If-Match: "x"`, "If-Match: "+first), wantResponse{status: 204})
+	for _, condition := range []string{"*", first} {
+		s.expect(t, newRequest("DELETE", "/v1/pets/1", "If-Match: "+condition), rejected(404, "pet_not_found"))
+		s.expect(t, patched(`{}`, "If-Match: "+condition), rejected(404, "pet_not_found"))
+	}
+}
+
+func TestRemovedAnimalIsGone(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.createPets(t, newPets(3, "available")...)
+	s.expect(t, get("/v1/pets?limit=2"), ok(""))
+	for _, step := range []struct {
+		order  string
+		status int
+	}{{"", 409}, {"/deliver", 409}, {"/cancel", 204}} {
+		pet := map[string]int{"": 1, "/deliver": 2, "/cancel": 3}[step.order]
+		s.expect(t, postOrder(fmt.Sprintf(`{"petId":%d}`, pet)), created(""))
+		if step.order != "" {
+			s.expect(t, newRequest("POST", fmt.Sprintf("/v1/store/orders/%d%s", pet, step.order)), ok(""))
+		}
+		path := fmt.Sprintf("/v1/pets/%d", pet)
+		if step.status == 204 {
+			res := s.expect(t, newRequest("DELETE", path), wantResponse{status: 204}.withHeader("-Content-Type", "-Deprecation"))
+			if len(res.body) != 0 {
+				t.Errorf("got the body %s, want none", res.body)
+			}
+			s.expect(t, newRequest("DELETE", path), rejected(404, "pet_not_found"))
+			continue
+		}
+		s.expect(t, newRequest("DELETE", path), rejected(409, "pet_ordered"))
+		r := patched(`{"status":"available","name":"Tom"}`)
+		r.path = path
+		s.expect(t, r, rejected(409, "pet_ordered"))
+		r.body = `{"name":"Tom"}`
+		s.expect(t, r, ok(""))
+	}
+	s.expect(t, postOrder(`{"petId":3}`), rejected(404, "pet_not_found"))
+	s.expect(t, get("/v1/store/orders?petId=3"), ok("").withoutText("placed"))
+	s.createPets(t, newPets(1, "")...)
+	s.expect(t, get("/v1/pets?sort=-id&limit=2"), ok(`[{"id":4,"name":"Rex","categoryId":7},{"id":2,"name":"Tom","categoryId":7,"status":"sold"}]`))
+	s.expect(t, get("/v1/store/inventory"), ok(`{"available":0,"pending":1,"sold":1,"none":1,"total":3}`))
+}
+
+func TestPagesByNewestAreFresh(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	const newest, below, chosen = "/v1/pets?sort=-id&limit=1", "/v1/pets?sort=-id&limit=1&after=2", "/v1/pets?id=1,3&limit=1"
+	for id := range 4 {
+		s.createPets(t, domain.NewPet{Name: strconv.Itoa(id + 1)})
+		s.expect(t, get(newest), ok(fmt.Sprintf(`[{"id":%d,"name":"%[1]d","categoryId":0}]`, id+1)))
+		s.expect(t, get(below), ok(`[{"id":1,"name":"1","categoryId":0}]`))
+		want := `[{"id":1,"name":"1","categoryId":0}]`
+		if id >= 2 {
+			want = `[{"id":1,"name":"1","categoryId":0},{"id":3,"name":"3","categoryId":0}]`
+		}
+		s.expect(t, get(chosen), ok(want).withHeader("-Link"))
+		s.expect(t, get("/v1/store/inventory"), ok(fmt.Sprintf(`{"available":0,"pending":0,"sold":0,"none":%d,"total":%[1]d}`, id+1)))
+	}
+	s.expect(t, newRequest("DELETE", "/v1/pets/4"), wantResponse{status: 204})
+	s.expect(t, get(newest), ok(`[{"id":3,"name":"3","categoryId":0}]`))
+	s.expect(t, newRequest("DELETE", "/v1/pets/1"), wantResponse{status: 204})
+	s.expect(t, get(below), ok(`[]`))
+	s.expect(t, get(chosen), ok(`[{"id":3,"name":"3","categoryId":0}]`))
+}
+
+func TestSpellingsOfAQueryAreOneCachedPage(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.createPets(t, newPets(3, "sold")...)
+	reads := func() string { return s.scrape(t)[`petstore_http_page_cache_requests_total{result="miss"}`] }
+	for _, spellings := range [][]string{
+		{"status=sold,none&sort=-id", "sort=-id&status=none,sold", "limit=20&status=none,sold&sort=-id&after=0"},
+		{"id=1,3&sort=id", "id=3,1", "id=03,01&limit=20"},
+	} {
+		for i, query := range spellings {
+			before := reads()
+			s.expect(t, get("/v1/pets?"+query), ok(""))
+			if changed := reads() != before; changed != (i == 0) {
+				t.Errorf("%s: got a read: %t", query, changed)
+			}
+		}
+	}
+	s.expect(t, get("/v1/store/inventory?categoryId=7"), ok(`{"available":0,"pending":0,"sold":3,"none":0,"total":3}`))
+	s.expect(t, get("/v1/store/inventory?categoryId=8"), ok(`{"available":0,"pending":0,"sold":0,"none":0,"total":0}`))
+	s.expect(t, get("/v1/store/inventory?status=sold"), rejected(400, "invalid_parameter"))
+}
+
+func TestBatchAddsAllOrNone(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	batch := func(body string, headers ...string) request {
+		r := postPet(body, headers...)
+		r.path = "/v1/pets/batch"
+		return r
+	}
+	two := `[{"name":"Rex","categoryId":7,"status":"sold"},{"name":"Tom","categoryId":-8,"id":9}]`
+	want := `[{"id":1,"name":"Rex","categoryId":7,"status":"sold"},{"id":2,"name":"Tom","categoryId":-8}]`
+	s.expect(t, batch(two, "Idempotency-Key: a"), created(want).withHeader("-Location", "-Idempotency-Replayed"))
+	s.expect(t, batch(two, "Idempotency-Key: a"), created(want).withHeader("Idempotency-Replayed: true"))
+	s.expect(t, batch("["+newRex+"]", "Idempotency-Key: a"), rejected(422, "idempotency_key_reused"))
+	s.expect(t, postPet(newRex, "Idempotency-Key: a"), rejected(422, "idempotency_key_reused"))
+	for body, message := range map[string]string{
+		`[]`: "1 to 100",
+		"[" + strings.Repeat(newRex+",", 100) + newRex + "]":                          "1 to 100",
+		"[" + newRex + `,{"name":"x"},7,{"name":" ","categoryId":7,"status":"gone"}]`: "[1].categoryId is required; [2] must be a JSON object; [3].name must be",
+		"[" + newRex + `,{"Name":"x","categoryId":7}]`:                                `[1].name must be spelt name, not "Name"`,
+	} {
+		s.expect(t, batch(body), rejected(400, "validation_failed", message))
+	}
+	for _, body := range []string{``, `null`, newRex, `[` + newRex, `[` + newRex + `][]`, `[{"name":"x","name":"x","categoryId":7}]`} {
+		s.expect(t, batch(body), rejected(400, "invalid_json"))
+	}
+	s.expect(t, get("/v1/pets"), ok(want))
+	s.expect(t, batch("["+strings.Repeat(newRex+",", 99)+newRex+"]"), created(""))
+	s.expect(t, get("/v1/store/inventory"), ok(`{"available":0,"pending":0,"sold":1,"none":101,"total":102}`))
 }

@@ -26,7 +26,6 @@ type requestState struct {
 	lineage    int64           // of the API key, 0 for a caller that the host's Authenticator returned
 	deprecated bool            // the request is one of getPet
 	failure    *domain.Error   // that was sent
-	health     bool            // of a health check
 	level      zapcore.Level   // of the access log
 	stream     bool            // the response takes as long as the client wants
 }

@@ -3,6 +3,7 @@ package http
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -28,7 +29,11 @@ func (a *API) operations() []operation {
 	return []operation{
 		{http.MethodGet, "/pets", a.listPets, false},
 		{http.MethodPost, "/pets", a.createPet, false},
+		{http.MethodPost, batchPath, a.createPets, false},
 		{http.MethodGet, "/pets/:petId", a.getPet, true},
+		{http.MethodPatch, "/pets/:petId", a.updatePet, false},
+		{http.MethodDelete, "/pets/:petId", a.deletePet, false},
+		{http.MethodGet, "/store/inventory", a.getInventory, false},
 		{http.MethodGet, "/store/orders", a.listOrders, false},
 		{http.MethodPost, "/store/orders", a.placeOrder, false},
 		{http.MethodGet, "/store/orders/:orderId", a.getOrder, false},
@@ -37,6 +42,8 @@ func (a *API) operations() []operation {
 		{http.MethodGet, "/changes", a.listChanges, false},
 	}
 }
+
+const batchPath = "/pets/batch"
 
 // mount adds the routes of the operations, with the middleware of the host, and OPTIONS of each path.
 func (a *API) mount(r gin.IRoutes, middleware []gin.HandlerFunc) {
@@ -56,6 +63,13 @@ func (a *API) mount(r gin.IRoutes, middleware []gin.HandlerFunc) {
 	for path, served := range methods {
 		r.OPTIONS(path, ServeOptions(served...))
 	}
+	others := slices.DeleteFunc(slices.Clone(knownMethods), func(method string) bool {
+		return method == http.MethodPost || method == http.MethodOptions
+	})
+	r.Match(others, batchPath, func(c *gin.Context) { // Gin would take batch for an id
+		c.Header("Allow", "POST, OPTIONS")
+		MethodNotAllowed(c)
+	})
 }
 
 // HealthHandler returns check, a health check, as a handler of Gin. It ends a request with the error
@@ -63,11 +77,9 @@ func (a *API) mount(r gin.IRoutes, middleware []gin.HandlerFunc) {
 func (a *API) HealthHandler(check func(*gin.Context) error) gin.HandlerFunc {
 	var healthy atomic.Bool
 	return a.ginHandler(func(c *gin.Context) error {
-		state := stateOf(c)
-		state.health = true
 		err := check(c)
 		if healthy.Swap(err == nil) && err == nil {
-			state.level = zap.DebugLevel
+			stateOf(c).level = zap.DebugLevel
 		}
 		return err
 	})
@@ -78,9 +90,7 @@ func (a *API) ginHandler(h handler) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if err := h(c); err != nil {
 			a.Fail(c, err)
-			return
 		}
-		a.logAvailable(c)
 	}
 }
 
@@ -130,7 +140,6 @@ func (a *API) BasePath() string { return a.basePath }
 var (
 	deprecation = []string{fmt.Sprintf("@%d", domain.GetPetDeprecation.Unix())}
 	sunset      = []string{domain.GetPetSunset.Format(http.TimeFormat)}
-	successor   = []string{`<../pets>; rel="successor-version"`}
 )
 
 // deprecate sets the headers of every response of getPet: Deprecation (RFC 9745), Sunset (RFC 8594) and
@@ -138,5 +147,7 @@ var (
 func deprecate(c *gin.Context) {
 	stateOf(c).deprecated = true
 	header := c.Writer.Header()
-	header["Deprecation"], header["Sunset"], header["Link"] = deprecation, sunset, successor
+	header["Deprecation"], header["Sunset"] = deprecation, sunset
+	id := c.Params[len(c.Params)-1].Value // the prefix of a host may have a parameter, too
+	header["Link"] = []string{"<../pets?id=" + url.QueryEscape(id) + `>; rel="successor-version"`}
 }

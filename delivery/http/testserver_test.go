@@ -119,7 +119,7 @@ func TestStartupHandlerIsUnavailableUntilReady(t *testing.T) {
 		s.expectOnly(t, r, unavailable.withHeader(originAllowed, "Vary: Origin"))
 	}
 	s.expectOnly(t, newRequest(http.MethodDelete, "/livez"), unavailable)
-	s.expectOnly(t, get("/v1/pets/1", otherOrigin), unavailable.withHeader(deprecationHeaders...).withHeader(originNotAllowed))
+	s.expectOnly(t, get("/v1/pets/1", otherOrigin), unavailable.withHeader(deprecationHeaders(1)...).withHeader(originNotAllowed))
 	// A browser sends the request only if the preflight has a 2xx status (Fetch, section 4.8).
 	s.expectOnly(t, newRequest(http.MethodOptions, "/v1/pets", "-Authorization", allowedOrigin, requestMethodPost, requestHeaders), preflightAllowed)
 	startup.SetHandler(s.engine(t))
@@ -155,6 +155,12 @@ type clock struct{ millis atomic.Int64 }
 func (c *clock) set(t time.Time)         { c.millis.Store(t.UnixMilli()) }
 func (c *clock) advance(d time.Duration) { c.millis.Add(d.Milliseconds()) }
 func (c *clock) now() time.Time          { return time.UnixMilli(c.millis.Load()) }
+
+// A logClock is a clock as a zapcore.Clock.
+type logClock struct{ clock *clock }
+
+func (c logClock) Now() time.Time                         { return c.clock.now() }
+func (c logClock) NewTicker(d time.Duration) *time.Ticker { return time.NewTicker(d) }
 
 // A testServer is the API with its use cases on a database of its own, served over
 // loopback.
@@ -229,7 +235,7 @@ func newUnstartedServer(t testing.TB, o ...repository.Options) *testServer {
 	s := &testServer{prefix: "/v1", database: enginetest.New(t), clock: &clock{}}
 	s.clock.set(noon)
 	core, log := observer.New(zap.DebugLevel)
-	s.logger, s.log = zap.New(core), log
+	s.logger, s.log = zap.New(core, zap.WithClock(logClock{s.clock})), log
 
 	store, err := repository.Open(context.Background(), s.database.Engine(), append(o, repository.Options{})[0])
 	check(t, err)

@@ -136,6 +136,9 @@ func shareSchemas(doc object) error {
 		delete(o, "x-enum-varnames")
 		delete(o, "x-originalParamName")
 		if values := enumOrItems(o); values != "" {
+			if names[values] == "" && o["items"] != nil { // the values of a parameter
+				return o, nil
+			}
 			if names[values] == "" {
 				return nil, fmt.Errorf("no schema has the values %s: add one, or correct the tag enums", values)
 			}
