@@ -43,12 +43,12 @@ func Example() {
 	request.Header.Set("Authorization", "Bearer "+key)
 	request.Header.Set("Content-Type", "application/json")
 	printResponse(engine, request, "X-Team", "Location")
-	printResponse(engine, httptest.NewRequest(http.MethodDelete, "/shop/v1/pets/1", http.NoBody), "Allow")
+	printResponse(engine, httptest.NewRequest(http.MethodPut, "/shop/v1/pets/1", http.NoBody), "Allow")
 	// Output:
 	// 201 animals ./pets/1
 	// {"id":1,"name":"Rex","categoryId":7}
-	// 405 GET, HEAD, OPTIONS
-	// {"code":"method_not_allowed","message":"this path does not support the method DELETE, see the header Allow","status":405}
+	// 405 GET, HEAD, PATCH, DELETE, OPTIONS
+	// {"code":"method_not_allowed","message":"this path does not support the method PUT, see the header Allow","status":405}
 }
 
 // The document has the title and the authentication of the host, and the address of the API relative

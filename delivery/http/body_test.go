@@ -22,19 +22,25 @@ import (
 	"example.com/petstore/domain/port"
 )
 
-func TestRequestWithoutItsStateIsRejected(t *testing.T) {
+// The callers of a host that replaces the context of a request stay different ones.
+func TestContextOfARequestCanBeReplaced(t *testing.T) {
 	t.Parallel()
 	s := newUnstartedServer(t)
 	replaceContext := func(c *gin.Context) { c.Request = c.Request.WithContext(t.Context()) }
-	inMiddleware := s.api(t, withAuthenticator(func(*gin.Context) (string, error) { return "ann", nil }))
-	s.startHost(t, gin.New(), inMiddleware, replaceContext)
-	s.expect(t, postPet(newRex, "Idempotency-Key: 1"), rejected(500, "internal_error"))
-	var err error
-	inAuthenticator := s.api(t, withRateLimit(1, time.Minute), withAuthenticator(func(c *gin.Context) (string, error) { replaceContext(c); return "ann", err }))
-	s.startHost(t, gin.New(), inAuthenticator)
-	s.expect(t, postPet(newRex, "Idempotency-Key: 1"), rejected(500, "internal_error"))
-	err = domain.Forbidden("not allowed")
-	s.expect(t, get("/v1/pets"), rejected(403, "forbidden").withHeader(`RateLimit: "default";r=0;t=60`))
+	authenticate := func(c *gin.Context) (caller string, err error) {
+		replaceContext(c)
+		if caller = c.GetHeader("From"); caller == "guest" {
+			err = domain.Forbidden("not allowed")
+		}
+		return caller, err
+	}
+	s.startHost(t, gin.New(), s.api(t, withRateLimit(2, time.Minute), withAuthenticator(authenticate)), replaceContext)
+	for i, caller := range []string{"From: ann", "From: bob"} {
+		for range 2 {
+			s.expect(t, postPet(newRex, "Idempotency-Key: 1", caller), created(fmt.Sprintf(`{"id":%d,"name":"Rex","categoryId":7}`, i+1)))
+		}
+	}
+	s.expect(t, get("/v1/pets", "From: guest"), rejected(403, "forbidden").withHeader(`RateLimit: "default";r=1;t=30`))
 }
 
 // dial connects to the server and writes data. Responses must come before longTimeouts end.

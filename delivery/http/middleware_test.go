@@ -81,7 +81,11 @@ func TestPagesOfAllowedOriginsCanUseTheAPI(t *testing.T) {
 	notAllowed := wantResponse{status: 204}.withHeader(originNotAllowed, "-Access-Control-Allow-Methods", "-Access-Control-Allow-Headers",
 		noCredentials, varyPreflight)
 	s.expect(t, newRequest("OPTIONS", "/v1/pets", "-Authorization", allowedOrigin, requestMethodPost, requestHeaders), preflightAllowed)
-	s.expect(t, newRequest("OPTIONS", "/v1/pets", "-Authorization", allowedOrigin, "Access-Control-Request-Method: DELETE"), notAllowed)
+	s.expect(t, newRequest("OPTIONS", "/v1/pets", "-Authorization", allowedOrigin, "Access-Control-Request-Method: PUT"), notAllowed)
+	for _, method := range []string{"PATCH", "DELETE"} {
+		corrects := newRequest("OPTIONS", "/v1/pets/1", "-Authorization", allowedOrigin, "Access-Control-Request-Method: "+method, requestHeaders)
+		s.expect(t, corrects, wantResponse{status: 204}.withHeader(originAllowed, "Access-Control-Allow-Methods: "+method))
+	}
 	for _, origin := range []string{otherOrigin, "Origin: null", "Origin: http://shop.example.com", "Origin: https://shop.example.com:8443"} {
 		s.expect(t, newRequest("OPTIONS", "/v1/pets", "-Authorization", origin, requestMethodPost, requestHeaders), notAllowed)
 		s.expectOnly(t, get("/v1/pets", origin), ok("").withHeader(originNotAllowed, "-Access-Control-Expose-Headers", "Vary: Origin"))
