@@ -14,6 +14,8 @@ import (
 const (
 	// maxCachedKeys is the maximum number of cached API keys.
 	maxCachedKeys = 10_000
+	// keyTimeout is how long a query for a key may take: the context of a request may get its deadline later.
+	keyTimeout = 5 * time.Second
 	// MaxKeyAge is how long a key may be used after another process has changed it. A revoked key stops
 	// working within a second, also for a stream, which checks it twice a second.
 	MaxKeyAge = 400 * time.Millisecond
@@ -44,15 +46,21 @@ func newKeyCache(keys port.KeyReader, v *freshness.Versions) (*keyCache, error) 
 
 func (c *keyCache) FindByHash(ctx context.Context, hash apikey.Hash) (apikey.Key, error) {
 	if err := c.versions.Refresh(ctx, MaxKeyAge); err != nil {
-		return c.KeyReader.FindByHash(ctx, hash)
+		return c.find(ctx, hash)
 	}
 	version := c.versions.Keys()
 	if cached, ok := c.entries.GetIfPresent(hash); ok && cached.version == version {
 		return cached.key, nil
 	}
-	key, err := c.KeyReader.FindByHash(ctx, hash)
+	key, err := c.find(ctx, hash)
 	if err == nil {
 		c.entries.Set(hash, cachedKey{key, version})
 	}
 	return key, err
+}
+
+func (c *keyCache) find(ctx context.Context, hash apikey.Hash) (apikey.Key, error) {
+	ctx, cancel := context.WithTimeout(ctx, keyTimeout)
+	defer cancel()
+	return c.KeyReader.FindByHash(ctx, hash)
 }

@@ -68,7 +68,7 @@ type errorBody struct {
 // with their cause, which is never part of the response; of those with the status 503 one in
 // a minute. If the client has disconnected, no response is sent.
 func (a *API) Fail(c *gin.Context, err error) {
-	if errors.Is(err, context.Canceled) && disconnected(c.Request.Context()) {
+	if errors.Is(err, context.Canceled) && disconnected(c) {
 		a.log.Debug("the client disconnected", zap.String("request_id", stateOf(c).id[0]))
 		abortConnection(c)
 		return
@@ -106,10 +106,9 @@ func isExpected(err error) bool {
 // disconnected reports whether net/http cancelled the context of a request before the
 // deadline. It also does so at the deadline if a handler of the host has read the body. A
 // cause other than context.Canceled is that of a server that shuts down.
-func disconnected(ctx context.Context) bool {
-	deadline, _ := ctx.Deadline()
-	cause := context.Cause(ctx)
-	return cause == context.Canceled && time.Now().Before(deadline) //nolint:errorlint // the cause of signal.NotifyContext is context.Canceled for errors.Is
+func disconnected(c *gin.Context) bool {
+	cause := context.Cause(c.Request.Context())
+	return cause == context.Canceled && time.Now().Before(stateOf(c).deadline) //nolint:errorlint // the cause of signal.NotifyContext is context.Canceled for errors.Is
 }
 
 // statusClientClosedRequest is the status of a request whose client disconnected before

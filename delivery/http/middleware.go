@@ -14,8 +14,8 @@ import (
 )
 
 // Middleware returns the handlers of every request of the API, in their order: discarding
-// the rest of a body larger than 64 KiB, tracing, request id, deadline, metrics and access
-// log, recovery from panics, CORS, 404 for an encoded slash. A host can use them for routes
+// the rest of a body larger than 64 KiB, tracing, request id, metrics and access log,
+// recovery from panics, CORS, 404 for an encoded slash. A host can use them for routes
 // of its own that take no larger bodies.
 func (a *API) Middleware() []gin.HandlerFunc {
 	handlers := []gin.HandlerFunc{discardBody, a.trace, a.beginRequest, a.recoverPanic, a.cors, rejectEncodedSlash}

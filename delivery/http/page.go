@@ -75,8 +75,7 @@ type cachedQuery interface{ key() string }
 // serveCached sends the response to a query from the cache, or the one that read returns. A query that is
 // spelt as its key, as in the links of pages, is found without being parsed.
 func serveCached[Q cachedQuery](a *API, c *gin.Context, list string, read func(context.Context, Q) (*encodedPage, error)) error {
-	ctx := c.Request.Context()
-	cache := a.pages.use(ctx)
+	cache := a.pages.use(c.Request.Context())
 	page := cache.get(pageKey{list, cmp.Or(c.Request.URL.RawQuery, firstPageQuery)})
 	if page != nil {
 		writePage(c, page)
@@ -88,6 +87,8 @@ func serveCached[Q cachedQuery](a *API, c *gin.Context, list string, read func(c
 	}
 	key := pageKey{list, query.key()}
 	if page = cache.get(key); page == nil {
+		ctx, cancel := context.WithDeadline(c.Request.Context(), stateOf(c).deadline)
+		defer cancel()
 		position, err := a.position(ctx)
 		if err != nil {
 			return err

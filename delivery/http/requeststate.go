@@ -21,7 +21,7 @@ import (
 type requestState struct {
 	id         [1]string       // the X-Request-Id, as a value of http.Header
 	connection context.Context // of net/http, without the deadline
-	deadline   time.Time       // of the request
+	deadline   time.Time       // of the request, also while its context has none
 	caller     string          // empty before authentication
 	lineage    int64           // of the API key, 0 for a caller that the host's Authenticator returned
 	deprecated bool            // the request is one of getPet
@@ -59,15 +59,12 @@ var (
 	noSniff = []string{"nosniff"}
 )
 
-// beginRequest creates the state of a request, starts its deadline, and sets the headers of
-// every response. A handler may replace the values of these headers but must not modify
+// beginRequest creates the state of a request, and sets the headers of every response. A handler may replace the values of these headers but must not modify
 // them, because all requests share them.
 func (a *API) beginRequest(c *gin.Context) {
 	start := time.Now()
 	a.metrics.inFlight.Inc()
 	s := &requestState{connection: c.Request.Context(), deadline: start.Add(a.timeout)}
-	ctx, cancel := context.WithDeadline(s.connection, s.deadline)
-	defer cancel()
 	if c.Request.ContentLength != 0 {
 		a.setReadDeadline(c, s.deadline)
 	}
@@ -78,6 +75,14 @@ func (a *API) beginRequest(c *gin.Context) {
 	header["X-Content-Type-Options"] = noSniff
 	header["X-Request-Id"] = s.id[:]
 	c.Set(stateKey{}, s)
+	c.Next()
+}
+
+// limitTime gives the context of a request its deadline. Operations whose responses are cached do so themselves
+// when they find none, because the timer takes a twentieth of the time of a cached response.
+func limitTime(c *gin.Context) {
+	ctx, cancel := context.WithDeadline(c.Request.Context(), stateOf(c).deadline)
+	defer cancel()
 	c.Request = c.Request.WithContext(ctx)
 	c.Next()
 }

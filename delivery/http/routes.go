@@ -21,25 +21,34 @@ type handler func(c *gin.Context) error
 type operation struct {
 	method, path string
 	handler      handler
-	deprecated   bool
+	kind         kind
 }
+
+// A kind says how an operation differs from others.
+type kind int
+
+const (
+	plain      kind = iota
+	cached          // its responses are cached
+	deprecated      // it will be removed
+)
 
 // operations returns all operations of the API.
 func (a *API) operations() []operation {
 	return []operation{
-		{http.MethodGet, "/pets", a.listPets, false},
-		{http.MethodPost, "/pets", a.createPet, false},
-		{http.MethodPost, batchPath, a.createPets, false},
-		{http.MethodGet, "/pets/:petId", a.getPet, true},
-		{http.MethodPatch, "/pets/:petId", a.updatePet, false},
-		{http.MethodDelete, "/pets/:petId", a.deletePet, false},
-		{http.MethodGet, "/store/inventory", a.getInventory, false},
-		{http.MethodGet, "/store/orders", a.listOrders, false},
-		{http.MethodPost, "/store/orders", a.placeOrder, false},
-		{http.MethodGet, "/store/orders/:orderId", a.getOrder, false},
-		{http.MethodPost, "/store/orders/:orderId/deliver", a.deliverOrder, false},
-		{http.MethodPost, "/store/orders/:orderId/cancel", a.cancelOrder, false},
-		{http.MethodGet, "/changes", a.listChanges, false},
+		{http.MethodGet, "/pets", a.listPets, cached},
+		{http.MethodPost, "/pets", a.createPet, plain},
+		{http.MethodPost, batchPath, a.createPets, plain},
+		{http.MethodGet, "/pets/:petId", a.getPet, deprecated},
+		{http.MethodPatch, "/pets/:petId", a.updatePet, plain},
+		{http.MethodDelete, "/pets/:petId", a.deletePet, plain},
+		{http.MethodGet, "/store/inventory", a.getInventory, cached},
+		{http.MethodGet, "/store/orders", a.listOrders, cached},
+		{http.MethodPost, "/store/orders", a.placeOrder, plain},
+		{http.MethodGet, "/store/orders/:orderId", a.getOrder, plain},
+		{http.MethodPost, "/store/orders/:orderId/deliver", a.deliverOrder, plain},
+		{http.MethodPost, "/store/orders/:orderId/cancel", a.cancelOrder, plain},
+		{http.MethodGet, "/changes", a.listChanges, plain},
 	}
 }
 
@@ -55,8 +64,11 @@ func (a *API) mount(r gin.IRoutes, middleware []gin.HandlerFunc) {
 		}
 		methods[o.path] = append(methods[o.path], served...)
 		handlers := append(slices.Clone(middleware), a.admit, a.ginHandler(o.handler))
-		if o.deprecated {
+		if o.kind == deprecated {
 			handlers = slices.Insert(handlers, 0, deprecate)
+		}
+		if o.kind != cached || !a.bearer { // an Authenticator of the host may take any time
+			handlers = slices.Insert(handlers, 0, limitTime)
 		}
 		r.Match(served, o.path, handlers...)
 	}

@@ -20,7 +20,7 @@ const (
 	// yields is how often a shared run yields to the scheduler before it begins: with few cores,
 	// requests that have arrived have not called yet.
 	yields = 8
-	// timeout is how long a shared run may take.
+	// timeout is how long a run may take.
 	timeout = 5 * time.Second
 )
 
@@ -109,6 +109,8 @@ func (q *Query[G, K, V]) runAlone(ctx context.Context, group G, key K) (value V,
 		}
 		q.groups.Done()
 	}()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	values, err := q.query(ctx, group, []K{key})
 	if err != nil {
 		return value, err
