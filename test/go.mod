@@ -6,7 +6,6 @@ toolchain go1.26.8
 
 require (
 	example.com/petstore v0.0.0
-	github.com/anishathalye/porcupine v1.3.1
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.22.0
 	github.com/creack/pty v1.1.24

@@ -101,7 +101,7 @@ func TestHistoryOfFailoversIsLinearizable(t *testing.T) {
 	stop()
 	sending.Wait()
 	readErr := clients.ReadAll(t.Context())
-	page, err := filepath.Abs("../../bin/linearizability/failovers.html")
+	page, err := filepath.Abs("../../bin/linearizability/failovers.txt")
 	testkit.Check(t, err)
 	clients.History.WantPossible(t, page)
 	testkit.Check(t, readErr)

@@ -1,5 +1,5 @@
 // Package linearizability records what concurrent clients send to a service and what they get, and
-// judges with Porcupine whether one service without concurrency and failures could have returned that.
+// judges whether one service without concurrency and failures could have returned that.
 package linearizability
 
 import (

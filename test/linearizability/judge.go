@@ -12,14 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/anishathalye/porcupine"
 	"golang.org/x/sys/unix"
 
 	"example.com/petstore/internal/test/testkit"
 )
 
 // Check returns a problem for each reason why the history is impossible, at most ten of each check, and an error if it cannot
-// judge all of it. It writes Porcupine's HTML page of the first impossible animal to the file page, unless that is empty.
+// judge all of it. It writes the events of the first impossible animal to the file page, unless that is empty.
 func (h *History) Check(page string) (problems []error, err error) {
 	s := h.shown()
 	problems, err = h.checkAnimals(s, page)
@@ -57,46 +56,46 @@ func (h *History) store(t *testing.T, page string) {
 }
 
 // fileBeside returns the file of the history of a page.
-func fileBeside(page string) string { return strings.TrimSuffix(page, ".html") + ".ndjson.gz" }
+func fileBeside(page string) string { return strings.TrimSuffix(page, ".txt") + ".ndjson.gz" }
 
 // checkAnimals checks each animal with its orders by the model.
 func (h *History) checkAnimals(s shown, page string) (problems []error, err error) {
 	partitions := h.partition(s)
-	illegal := 0
 	for _, number := range slices.Sorted(maps.Keys(partitions)) {
-		operations, animal := partitions[number], recordKey{number, noOrder}
-		result, info := porcupine.CheckOperationsVerbose(model, operations, time.Minute)
-		if result == porcupine.Unknown {
-			err = errors.Join(err, fmt.Errorf("%s was not judged within a minute", animal))
+		events, animal := partitions[number], recordKey{number, noOrder}
+		order, possible, searchErr := linearize(events)
+		if searchErr != nil {
+			err = errors.Join(err, fmt.Errorf("%s, with %d events, was not judged: %w", animal, len(events), searchErr))
 		}
-		if result != porcupine.Illegal {
+		if possible || searchErr != nil {
 			continue
 		}
-		problem := fmt.Errorf("%s: %s", animal, impossible(operations, info))
-		if illegal++; illegal == 1 && page != "" {
-			err = errors.Join(err, os.MkdirAll(filepath.Dir(page), 0o755), porcupine.VisualizePath(model, info, page))
+		problem := fmt.Errorf("%s: %s", animal, impossible(events, order))
+		if len(problems) == 0 && page != "" {
+			text := fmt.Sprintln(problem)
+			for i, e := range events {
+				text += fmt.Sprintf("%12v to %12v: client %2d, %2d. of the possible order: %s\n", e.call, e.end, e.client, 1+slices.Index(order, i), describe(e.input))
+			}
+			err = errors.Join(err, os.MkdirAll(filepath.Dir(page), 0o755), os.WriteFile(page, []byte(text), 0o644))
 			problem = fmt.Errorf("%w: see %s", problem, page)
 		}
-		if problems = append(problems, problem); illegal == 10 {
+		if problems = append(problems, problem); len(problems) == 10 {
 			break
 		}
 	}
 	return problems, err
 }
 
-// impossible names the operation that cannot follow the longest part of a history that is possible.
-func impossible(operations []porcupine.Operation, info porcupine.LinearizationInfo) string {
-	parts := append(info.PartialLinearizations()[0], nil) // in random order
-	longest := slices.MaxFunc(parts, func(a, b []int) int { return cmp.Or(cmp.Compare(len(a), len(b)), slices.Compare(b, a)) })
-	first := -1 // by its response
-	for i, op := range operations {
-		if !slices.Contains(longest, i) && (first < 0 || op.Return < operations[first].Return) {
+// impossible names the first event, by its end, that is not in the longest part of a possible order.
+func impossible(events []event, longest []int) string {
+	first := -1
+	for i, e := range events {
+		if !slices.Contains(longest, i) && (first < 0 || e.end < events[first].end) {
 			first = i
 		}
 	}
-	op := operations[first]
-	return fmt.Sprintf("%s by client %d from %v to %v is impossible after %d other operations",
-		describe(op.Input), op.ClientId, time.Duration(op.Call), time.Duration(op.Return), len(longest))
+	e := events[first]
+	return fmt.Sprintf("%s by client %d from %v to %v is impossible after %d other operations", describe(e.input), e.client, e.call, e.end, len(longest))
 }
 
 // An occurrence is a record with its id in the response of op.

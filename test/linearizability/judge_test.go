@@ -22,6 +22,29 @@ func TestImpossibleOperationIsNamed(t *testing.T) {
 	}
 }
 
+// TestJudgeDecidesWhateverIsReadAtOnce judges reads of a pending and of a sold animal by many clients, while the order is delivered. There
+// are 2³⁰ sets of them that may be first.
+func TestJudgeDecidesWhateverIsReadAtOnce(t *testing.T) {
+	t.Parallel()
+	for status, possible := range map[string]bool{"sold": true, "available": false} {
+		h := NewHistory(false)
+		h.add(Operation{Kind: Add, Animal: 1, Call: 1, Return: 2, Code: ok, PetID: 1})
+		h.add(Operation{Kind: Order, Animal: 1, Call: 3, Return: 4, Code: ok, PetID: 1, OrderID: 1, OrderStatus: "placed"})
+		h.add(Operation{Kind: Deliver, Animal: 1, Call: 5, Return: 200, Code: ok, PetID: 1, OrderID: 1, OrderStatus: "delivered"})
+		get := Operation{Kind: Get, Animal: 1, Code: ok, PetID: 1}
+		for i := range 30 {
+			get.Call, get.Return, get.PetStatus = time.Duration(6+i), time.Duration(100+i), []string{"pending", "sold"}[i%2]
+			h.add(get)
+		}
+		get.Call, get.Return, get.PetStatus = 190, 195, status
+		h.add(get)
+		problems, err := h.Check("")
+		if err != nil || (len(problems) == 0) != possible {
+			t.Errorf("%s: got the problems %v and %v, want that it is possible: %t", status, problems, err, possible)
+		}
+	}
+}
+
 // TestJudgeFindsWhatIsImpossible judges short histories, each of which changes one thing of a possible one.
 func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 	t.Parallel()

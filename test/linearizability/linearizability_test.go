@@ -36,7 +36,7 @@ func TestMain(m *testing.M) { os.Exit(enginetest.WithDatabases(m).Run()) }
 // page returns the file for the page of a history that fails, in bin/linearizability.
 func page(t *testing.T, prefix string) string {
 	t.Helper()
-	return absolute(t, filepath.Join("../../bin/linearizability", prefix+filepath.Base(t.Name())+".html"))
+	return absolute(t, filepath.Join("../../bin/linearizability", prefix+filepath.Base(t.Name())+".txt"))
 }
 
 func absolute(t *testing.T, path string) string {

@@ -3,8 +3,6 @@ package linearizability
 import (
 	"cmp"
 	"fmt"
-
-	"github.com/anishathalye/porcupine"
 )
 
 // maxOrders is how many orders of an animal the model remembers.
@@ -35,28 +33,24 @@ type observation struct {
 	page    *Operation
 }
 
-// model has an animal in each partition.
-var model = porcupine.Model{
-	Init: func() any { return state{status: none} },
-	Step: func(before, input, _ any) (bool, any) {
-		s := before.(state)
-		if o, isPage := input.(observation); isPage {
-			possible := s.observe(o)
-			return possible, s
-		}
-		op := input.(Operation)
-		possible := s.step(op)
-		if op.Code == "" { // it may have been done, or not: it ends after all others
-			return true, s
-		}
-		return possible, s
-	},
-	DescribeOperation: func(input, _ any) string { return describe(input) },
-	DescribeState:     func(s any) string { return fmt.Sprintf("%+v", s) },
+// step returns the state after an event, and whether the event is possible. An operation whose outcome is unknown is possible if it
+// changes something: else it need not have been done.
+func step(now state, input any) (after state, possible bool) {
+	after = now
+	if o, isPage := input.(observation); isPage {
+		possible = after.observe(o)
+		return after, possible
+	}
+	op := input.(Operation)
+	possible = after.do(op)
+	if op.Code == "" {
+		possible = after != now
+	}
+	return after, possible
 }
 
-// step changes the state as the operation does, and reports whether its response is possible.
-func (s *state) step(op Operation) bool {
+// do changes the state as the operation does, and reports whether its response is possible.
+func (s *state) do(op Operation) bool {
 	if op.Kind == Add {
 		return s.add(op)
 	}

@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"github.com/anishathalye/porcupine"
 )
 
 // A recordKey is an order of an animal, or the animal itself.
@@ -68,51 +66,26 @@ func (h *History) shown() shown {
 }
 
 // partition returns for each animal the requests and what pages show of it and its orders, unless checkAges judges that.
-func (h *History) partition(s shown) map[int][]porcupine.Operation {
-	partitions := map[int][]porcupine.Operation{}
+func (h *History) partition(s shown) map[int][]event {
+	partitions := map[int][]event{}
 	add := func(animal int, op *Operation, input any) {
-		end := int64(op.Return)
+		end := op.Return
 		if op.Code == "" {
 			end = math.MaxInt64
 		}
-		partitions[animal] = append(partitions[animal], porcupine.Operation{ClientId: op.Client, Input: input, Call: int64(op.Call), Return: end})
+		partitions[animal] = append(partitions[animal], event{op.Call, end, op.Client, input})
 	}
 	for animal, all := range s.requests {
 		for _, op := range all {
 			add(animal, &op, op)
 		}
 	}
-	equal := map[observation][]observation{} // but for their pages, with the same filter
 	for _, o := range s.observations {
 		if !h.SharedFile || !changedByOthers(o.page.Process, s.changes[o.recordKey]) {
-			key := o
-			key.page, key.status = nil, o.status+" in "+o.page.Filter
-			equal[key] = append(equal[key], o)
-		}
-	}
-	for _, all := range equal {
-		for _, o := range withoutImplied(all) {
 			add(o.animal, o.page, o)
 		}
 	}
-	for _, all := range partitions {
-		slices.SortStableFunc(all, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
-	}
 	return partitions
-}
-
-// withoutImplied removes of equal observations those during which another one began and ended: they are possible when that is. So
-// many at once take the checker too long.
-func withoutImplied(equal []observation) (left []observation) {
-	slices.SortFunc(equal, func(a, b observation) int {
-		return cmp.Or(cmp.Compare(b.page.Call, a.page.Call), cmp.Compare(a.page.Return, b.page.Return))
-	})
-	for _, o := range equal { // the last that was sent first
-		if len(left) == 0 || o.page.Return < left[len(left)-1].page.Return {
-			left = append(left, o)
-		}
-	}
-	return left
 }
 
 // observationsOf returns what a page has of the records within its range of ids. Orders whose id no response has returned are left
