@@ -10,7 +10,7 @@ import (
 // ReplaceKilled does what Replace does until it is killed before the step of that number.
 // It reports whether there is one.
 func ReplaceKilled(ctx context.Context, path, with string, now time.Time, step int) (bool, error) {
-	r := newReplacement(path, with, now)
+	r := newReplacement(path, with, now, false)
 	defer func() { r.lock.Close() }()
 	steps := r.steps()
 	for _, run := range steps[:min(step, len(steps))] {

@@ -23,9 +23,12 @@ import (
 
 // Replace puts the file at with, a complete store in the same folder, in the place of the
 // store at path, if there is one. It first writes the WAL of that store to its file, and
-// keeps the file as path.replaced-TIME, in UTC. The recording of changes ends. If the process is killed at any time, the
+// keeps the file as path.replaced-TIME, in UTC. If the process is killed at any time, the
 // previous store or the new one is at path, whole, and no WAL of the previous store is
 // beside the new one.
+//
+// The recording of changes ends. API keys that are revoked in the previous store are revoked in the new one; with
+// revokeKeys all are.
 //
 // A damaged file, or one with the WAL of another file, is kept as it is; its WAL gets a
 // name that SQLite does not look for. path is no symbolic link.
@@ -33,8 +36,8 @@ import (
 // Replace returns an error and changes nothing while another process has the store open,
 // and when the file at path is the database of another program. This process must not have
 // the store open.
-func Replace(ctx context.Context, path, with string, now time.Time) (Replaced, error) {
-	r := newReplacement(path, with, now)
+func Replace(ctx context.Context, path, with string, now time.Time, revokeKeys bool) (Replaced, error) {
+	r := newReplacement(path, with, now, revokeKeys)
 	if err := r.run(ctx); err != nil {
 		return r.result, fmt.Errorf("replace the store %s: %w", path, sqlite.New(path).Remedy(err))
 	}
@@ -53,24 +56,24 @@ func CheckNotOpen(path string) error {
 // Replaced is what Replace has done, also when it returns an error.
 type Replaced struct {
 	Kept []string // the names of all files that were kept, the store first
-	// UsableKeys are the API keys that are usable in the new store, but not in the previous one.
-	// They are all that are usable if the keys of that could not be read, because of KeysErr.
-	UsableKeys []Key
-	KeysErr    error
+	// KeysErr is why the API keys of the previous store could not be read. Those that were revoked after the backup
+	// are then usable again.
+	KeysErr error
 }
 
 // A replacement is a call of Replace.
 type replacement struct {
 	path, with string
 	now        time.Time
+	revokeKeys bool
 	suffix     string   // of the names of the files that are kept
 	exists     bool     // the previous store
 	lock       *os.File // of the previous store
 	result     Replaced
 }
 
-func newReplacement(path, with string, now time.Time) *replacement {
-	return &replacement{path: path, with: with, now: now, suffix: storefile.ReplacedSuffix(now)}
+func newReplacement(path, with string, now time.Time, revokeKeys bool) *replacement {
+	return &replacement{path: path, with: with, now: now, revokeKeys: revokeKeys, suffix: storefile.ReplacedSuffix(now)}
 }
 
 // run runs the steps while no process opens the store.
@@ -101,7 +104,7 @@ func (r *replacement) steps() []func(context.Context) error {
 		}
 	}
 	return []func(context.Context) error{
-		r.checkPrevious, ifExists(r.writeWAL), r.compareKeys, r.endChanges,
+		r.checkPrevious, ifExists(r.writeWAL), r.succeed,
 		ifExists(r.lockPrevious), ifExists(r.copyOwner), ifExists(r.removeLink),
 		r.moveAside("-journal"), r.moveAside("-wal"), r.moveAside("-shm"),
 		ifExists(r.keepPrevious),

@@ -55,7 +55,7 @@ func TestReplaceIsWholeAfterEachStep(t *testing.T) {
 		}
 
 		sqlitetest.CopyStore(t, next, with)
-		replaced, err := backup.Replace(t.Context(), path, with, at.Add(time.Hour))
+		replaced, err := backup.Replace(t.Context(), path, with, at.Add(time.Hour), false)
 		check(t, err)
 		sqlitetest.WantPets(t, path, 3)
 		testkit.Equal(t, fmt.Sprintf("step %d: the number of files that were kept", step), 1, len(replaced.Kept))
@@ -69,11 +69,11 @@ func TestReplaceRejectsStoreInUseAndKeepsPermissions(t *testing.T) {
 	sqlitetest.CopyStore(t, path, path+".restored")
 	check(t, os.Chmod(path, 0o640))
 	wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(path))
-	_, err := backup.Replace(t.Context(), path, path+".restored", at)
+	_, err := backup.Replace(t.Context(), path, path+".restored", at, false)
 	testkit.WantError(t, "Replace", err, engine.ErrInUse)
 	wantUnchanged()
 	check(t, s.Close())
-	_, err = backup.Replace(t.Context(), path, path+".restored", at)
+	_, err = backup.Replace(t.Context(), path, path+".restored", at, false)
 	check(t, err)
 	info, err := os.Stat(path)
 	check(t, err)
@@ -119,7 +119,7 @@ func TestReplaceKeepsWhatItCannotRead(t *testing.T) {
 			test.prepare(t, path)
 			previous, _ := os.ReadFile(path)
 			sqlitetest.CopyStore(t, next, path+".restored")
-			replaced, err := backup.Replace(t.Context(), path, path+".restored", at)
+			replaced, err := backup.Replace(t.Context(), path, path+".restored", at, false)
 			check(t, err)
 			var names []string
 			for _, name := range replaced.Kept {
@@ -141,7 +141,7 @@ func TestReplaceRejectsDatabaseOfAnotherProgram(t *testing.T) {
 	sqlitetest.Execute("CREATE TABLE notes (text)")(t, path)
 	sqlitetest.NewStore(t, path+".restored", "Rex")
 	wantUnchanged := sqlitetest.Unchanged(t, filepath.Dir(path))
-	_, err := backup.Replace(t.Context(), path, path+".restored", at)
+	_, err := backup.Replace(t.Context(), path, path+".restored", at, false)
 	testkit.WantMessage(t, "the error", err, "the database of another program")
 	wantUnchanged()
 }

@@ -7,9 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
-	"slices"
 	"strings"
 
 	"gorm.io/gorm"
@@ -31,9 +29,9 @@ type Contents struct {
 type Records struct{ Pets, Orders, Keys int64 }
 
 // Verify reads the whole store at path, which no process may write to: its pages, indexes
-// and constraints (integrity_check, foreign_key_check), its identity, its schema version and
-// its schema. It returns an error, which ends with the remedy, for a file that is damaged, is
-// no store, is one of a newer program or lacks a part of the schema that the migrations create.
+// and constraints (integrity_check, foreign_key_check), its identity and its schema version.
+// It returns an error, which ends with the remedy, for a file that is damaged, is no store or is
+// one of a newer program.
 func Verify(ctx context.Context, path string) (Contents, error) {
 	contents, err := verify(ctx, path)
 	if err != nil && ctx.Err() == nil {
@@ -61,9 +59,6 @@ func verify(ctx context.Context, path string) (c Contents, err error) {
 		return c, err
 	}
 	if err := checkIntegrity(ctx, pool); err != nil {
-		return c, err
-	}
-	if err := verifySchema(ctx, pool, c.SchemaVersion); err != nil {
 		return c, err
 	}
 	c.Records, err = countRecords(ctx, pool)
@@ -94,65 +89,4 @@ func countRecords(ctx context.Context, db gorm.ConnPool) (r Records, err error) 
 	err = db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM pets), (SELECT count(*) FROM orders), (SELECT count(*) FROM api_keys)").
 		Scan(&r.Pets, &r.Orders, &r.Keys)
 	return r, err
-}
-
-// verifySchema returns an error unless a store has the tables and indexes that the migrations up to
-// its version create, and no other triggers. An operator may have added indexes, and tables of other programs
-// may be there.
-func verifySchema(ctx context.Context, pool *sql.DB, version int64) error {
-	memory := storefile.OpenPool("schema", url.Values{"mode": {"memory"}})
-	defer func() { _ = memory.Close() }()
-	memory.SetMaxOpenConns(1) // each connection has a database of its own
-	if err := schema.Create(ctx, memory, version); err != nil {
-		return err
-	}
-	want, err := readSchema(ctx, memory)
-	if err != nil {
-		return err
-	}
-	got, err := readSchema(ctx, pool)
-	if err != nil {
-		return err
-	}
-	var differences []string
-	for object, statement := range want {
-		switch got[object] {
-		case statement:
-		case "":
-			differences = append(differences, "the "+object+" is missing")
-		default:
-			differences = append(differences, "the "+object+" is another one")
-		}
-	}
-	for object := range got {
-		if want[object] == "" && strings.HasPrefix(object, "trigger ") {
-			differences = append(differences, "the "+object+" was added")
-		}
-	}
-	if len(differences) == 0 {
-		return nil
-	}
-	slices.Sort(differences)
-	return fmt.Errorf("the schema is not that of version %d, %s: undo the change, or restore a backup without it", version, strings.Join(differences, ", "))
-}
-
-// readSchema returns the statements that create the objects of a store, such as "table pets". Their
-// white space is normalized.
-func readSchema(ctx context.Context, pool *sql.DB) (map[string]string, error) {
-	const objects = `SELECT type || ' ' || name, sql FROM sqlite_schema WHERE sql IS NOT NULL
-		AND lower(tbl_name) IN ` + engine.Tables + " AND name <> 'petstore_schema_version'" // whose statement is goose's
-	rows, err := pool.QueryContext(ctx, objects)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	schema := map[string]string{}
-	for rows.Next() {
-		var object, statement string
-		if err := rows.Scan(&object, &statement); err != nil {
-			return nil, err
-		}
-		schema[object] = strings.Join(strings.Fields(statement), " ")
-	}
-	return schema, rows.Err()
 }

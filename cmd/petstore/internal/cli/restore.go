@@ -32,8 +32,10 @@ place, whole. A store that does not exist is created.
 
 Whoever follows the changes of the store begins again with the lists.
 
-An API key that was revoked after the backup is usable again. restore prints the names of
-such keys to standard error; with --revoke-keys it revokes all keys of the backup instead.
+API keys that are revoked in the previous store stay revoked. If there is none, or if it is
+damaged, those that were revoked after the backup work again, unless --revoke-keys revokes
+all. A store that replaces none has an identity of its own: backup --keep removes no backups
+of the store that it is a copy of.
 
 Do not copy a backup over the store by hand: after a crash, the WAL of the store (its name
 ends with -wal) would be applied to the wrong file.`,
@@ -73,38 +75,21 @@ func (in *invocation) restore(ctx context.Context, path string, revokeKeys bool)
 		return err
 	}
 	result := fmt.Sprintf("restored %s from %s: %s", absolutePath(store), path, describeStore(contents))
-	if revokeKeys {
-		revoked, err := backup.RevokeKeys(context.WithoutCancel(ctx), file.File, usecase.Now())
-		if err != nil {
-			return fmt.Errorf("revoke the API keys of %s: %w", file.Name(), err)
-		}
-		result += fmt.Sprintf("\nrevoked %d API keys: create others with petstore keys create", revoked)
-	}
-	replaced, err := backup.Replace(context.WithoutCancel(ctx), store, file.Name(), usecase.Now())
+	replaced, err := backup.Replace(context.WithoutCancel(ctx), store, file.Name(), usecase.Now(), revokeKeys)
 	if err != nil && len(replaced.Kept) > 0 {
 		err = fmt.Errorf("%w; renamed before: %s", err, strings.Join(replaced.Kept, ", "))
 	}
 	if err != nil {
 		return err
 	}
-	in.reportUsableKeys(store, replaced)
+	switch {
+	case contents.Keys == 0:
+	case revokeKeys:
+		result += "\nall API keys are revoked: create others with petstore keys create"
+	case replaced.KeysErr != nil:
+		result += fmt.Sprintf("\n%v, so API keys that were revoked after the backup work in this one; --revoke-keys revokes all", replaced.KeysErr)
+	}
 	return in.printResult("%s%s", result, describeKept(ctx, store, replaced.Kept))
-}
-
-// reportUsableKeys reports on stderr the API keys that are usable only since the restore.
-func (in *invocation) reportUsableKeys(store string, replaced backup.Replaced) {
-	if len(replaced.UsableKeys) == 0 {
-		return
-	}
-	text := "these API keys are usable that were not before"
-	if replaced.KeysErr != nil {
-		text = fmt.Sprintf("the API keys could not be compared with those of the previous store (%v); these are usable, also if they were revoked after the backup", replaced.KeysErr)
-	}
-	names := make([]string, len(replaced.UsableKeys))
-	for i, key := range replaced.UsableKeys {
-		names[i] = fmt.Sprintf("%s (id %d)", key.Name, key.ID)
-	}
-	in.report("%s: %s: revoke them with petstore keys revoke ID --set database.dsn=%s, or restore again with --revoke-keys", text, strings.Join(names, ", "), store)
 }
 
 // fileBehindLink returns the path of the file to which path leads if it is a symbolic link, which

@@ -61,15 +61,6 @@ func migrate(ctx context.Context, db *sql.DB, fsys fs.FS) (schema engine.Schema,
 	return schema, err
 }
 
-// Create applies the migrations up to a version to an empty database.
-func Create(ctx context.Context, db *sql.DB, version int64) error {
-	provider, err := schemaversion.NewProvider(goose.DialectSQLite3, db, migrations)
-	if err == nil {
-		_, err = provider.UpTo(ctx, version)
-	}
-	return err
-}
-
 // CheckFile returns an error for a file that is not a store, or that Check rejects, without writing to it. It
 // creates the file of a new store if create.
 func CheckFile(ctx context.Context, path string, create, migrate bool) (err error) {

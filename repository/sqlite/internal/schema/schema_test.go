@@ -12,8 +12,11 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/pressly/goose/v3"
+
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/schemaversion"
 )
 
 var (
@@ -46,7 +49,10 @@ func TestMigrationsCreateTheSchemaOfEachVersion(t *testing.T) {
 		db, err := sql.Open("sqlite3", filepath.Join(t.TempDir(), "pets.db"))
 		check(t, err)
 		defer func() { check(t, db.Close()) }()
-		check(t, Create(t.Context(), db, int64(version+1)))
+		provider, err := schemaversion.NewProvider(goose.DialectSQLite3, db, migrations)
+		check(t, err)
+		_, err = provider.UpTo(t.Context(), int64(version+1))
+		check(t, err)
 		rows, err := db.QueryContext(t.Context(),
 			"SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT IN ('sqlite_sequence', 'petstore_schema_version') ORDER BY name")
 		check(t, err)

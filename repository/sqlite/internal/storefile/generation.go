@@ -3,6 +3,7 @@
 package storefile
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -164,6 +165,13 @@ const identityRow = "store_identity"
 func EnsureIdentity(ctx context.Context, db *sql.DB) error {
 	_, err := db.ExecContext(ctx, "INSERT INTO sqlite_sequence (name, seq) SELECT ?1, ?2 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)",
 		identityRow, rand.Int64()) //nolint:gosec // no secret
+	return err
+}
+
+// SetIdentity gives a store an identity, a new one if it is zero.
+func SetIdentity(ctx context.Context, db *sql.DB, id int64) error {
+	_, err := db.ExecContext(ctx, "DELETE FROM sqlite_sequence WHERE name = ?; INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)",
+		identityRow, identityRow, cmp.Or(id, rand.Int64())) //nolint:gosec // no secret
 	return err
 }
 

@@ -37,7 +37,7 @@ func TestOpenAndReplaceExcludeEachOther(t *testing.T) {
 			return err
 		}, true},
 		"replace": {func(ctx context.Context, path string) error {
-			_, err := backup.Replace(ctx, path, path+".restored", time.Now())
+			_, err := backup.Replace(ctx, path, path+".restored", time.Now(), false)
 			return err
 		}, false},
 	} {

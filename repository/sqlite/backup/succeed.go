@@ -1,0 +1,67 @@
+//go:build cgo
+
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"example.com/petstore/repository/sqlite/internal/schema"
+	"example.com/petstore/repository/sqlite/internal/storefile"
+)
+
+// succeed makes the new store the successor of the previous one, whose WAL has been written to its file:
+//
+//   - API keys that are revoked there are revoked.
+//   - It has the identity of the previous store, or a new one if there was none: a store that was restored for a
+//     trial must not count the backups of the other store as its own.
+//   - The recording of changes ends, because the positions after the backup are those of other changes. The next
+//     one begins above them, and above those of the previous store.
+func (r *replacement) succeed(ctx context.Context) error {
+	previous := storefile.OpenPool(r.path, storefile.ImmutablePragmas)
+	defer func() { _ = previous.Close() }()
+	const lastPosition = "COALESCE((SELECT max(id) FROM changes), kept_after)"
+	var last int64 // none, or that of a store that can be read
+	_ = previous.QueryRowContext(ctx, "SELECT "+lastPosition+" FROM recording").Scan(&last)
+	revocations := "{}" // in milliseconds, by hash
+	switch {
+	case !r.exists:
+		r.result.KeysErr = errors.New("no store was replaced")
+	case storefile.HasWAL(r.path): // writeWAL has left it
+		r.result.KeysErr = errors.New("the replaced store is damaged, or has the WAL of another file")
+	default:
+		const query = "SELECT json_group_object(hex(hash), revoked_at) FROM api_keys WHERE revoked_at IS NOT NULL"
+		if err := previous.QueryRowContext(ctx, query).Scan(&revocations); err != nil {
+			r.result.KeysErr = fmt.Errorf("the replaced store cannot be read (%w)", err)
+		}
+	}
+
+	pool := storefile.OpenPool(r.with, targetPragmas)
+	version, err := schema.Check(ctx, pool, true)
+	change := func(statement string, args ...any) {
+		if err == nil {
+			_, err = pool.ExecContext(ctx, statement, args...)
+		}
+	}
+	change("UPDATE api_keys SET revoked_at = previous.value FROM json_each(?) AS previous WHERE previous.key = hex(hash)", revocations)
+	if r.revokeKeys {
+		change("UPDATE api_keys SET revoked_at = max(created_at, ?1) WHERE revoked_at IS NULL OR revoked_at > ?1", r.now.UnixMilli())
+	}
+	if version >= 5 { // which adds the tables
+		change("UPDATE recording SET active = 0, kept_after = max(?, "+lastPosition+"); DELETE FROM changes", last)
+	}
+	if identity, unknown := storefile.Identity(ctx, previous); err == nil && (!r.exists || unknown == nil) {
+		err = storefile.SetIdentity(ctx, pool, identity)
+	}
+	if err := errors.Join(err, pool.Close()); err != nil {
+		return fmt.Errorf("change %s: %w", r.with, err)
+	}
+	file, err := os.Open(r.with)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return file.Sync()
+}

@@ -1,0 +1,100 @@
+//go:build cgo
+
+package backup_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite/backup"
+	"example.com/petstore/repository/sqlite/internal/sqlitetest"
+	"example.com/petstore/repository/storetest"
+)
+
+// The clock was ahead when the recording began. The backup is from before the last change.
+func TestReplaceContinuesAboveThePositionsOfThePreviousStore(t *testing.T) {
+	t.Parallel()
+	path := sqlitetest.NewStoreWithPet(t)
+	store := sqlitetest.Open(t, path)
+	recording := func(store *repository.Store) domain.Recording {
+		r, err := store.Changes().Recording(t.Context())
+		check(t, err)
+		return r
+	}
+	check(t, store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+		_, err := r.Changes.Begin(ctx, at.AddDate(1, 0, 0))
+		return err
+	}))
+	check(t, store.InTx(t.Context(), storetest.Adding("Tom")))
+	sqlitetest.CopyStore(t, path, path+".restored")
+	check(t, store.InTx(t.Context(), storetest.Adding("Ada")))
+	last := recording(store).Last
+	check(t, store.Close())
+	_, err := backup.Replace(t.Context(), path, path+".restored", at, false)
+	check(t, err)
+	restored := sqlitetest.Open(t, path)
+	testkit.Equal(t, "Recording", domain.Recording{KeptAfter: last, Last: last}, recording(restored))
+	check(t, restored.Close())
+}
+
+func TestReplaceKeepsTheRevocationsAndTheIdentityOfThePreviousStore(t *testing.T) {
+	t.Parallel()
+	path := sqlitetest.NewStoreWithPet(t)
+	const insert = `INSERT INTO api_keys (id, name, hash, last_four, created_at, revoked_at) 
+		VALUES (%d, 'till', CAST(printf('%%032d', %[1]d) AS BLOB), 'last', 5, %[2]s);`
+	keys := ""
+	for id, revoked := range []string{"NULL", "NULL", "9", "NULL"} {
+		keys += fmt.Sprintf(insert, id+1, revoked)
+	}
+	sqlitetest.Execute(keys)(t, path)
+	sqlitetest.CopyStore(t, path, path+".backup")
+	sqlitetest.Execute("UPDATE api_keys SET revoked_at = id * 10 WHERE id > 1; DELETE FROM api_keys WHERE id = 4")(t, path)
+	identity, err := backup.Identity(t.Context(), path)
+	testkit.Check(t, err)
+	noise := sqlitetest.WriteFile(strings.Repeat("noise ", 1000))
+	for i, test := range []struct {
+		name         string
+		path         string
+		revokeKeys   bool
+		want         string
+		sameIdentity bool
+		keysErr      string
+	}{
+		{"the store", path, false, `{"1":null,"2":20,"3":30,"4":null}`, true, ""},
+		{"the store, with --revoke-keys", path, true, `{"1":16,"2":16,"3":16,"4":16}`, true, ""},
+		{
+			"a damaged store", sqlitetest.NewPath(t), false, `{"1":null,"2":null,"3":9,"4":null}`, true,
+			"the replaced store cannot be read (file is not a database)",
+		},
+		{"none", sqlitetest.NewPath(t), false, `{"1":null,"2":null,"3":9,"4":null}`, false, "no store was replaced"},
+		{"none, with --revoke-keys", sqlitetest.NewPath(t), true, `{"1":19,"2":19,"3":9,"4":19}`, false, "no store was replaced"},
+	} {
+		if test.name == "a damaged store" {
+			noise(t, test.path)
+		}
+		sqlitetest.CopyStore(t, path+".backup", test.path+".restored")
+		replaced, err := backup.Replace(t.Context(), test.path, test.path+".restored", time.UnixMilli(15+int64(i)), test.revokeKeys)
+		testkit.Check(t, err)
+		if test.keysErr != "" {
+			testkit.WantMessage(t, test.name, replaced.KeysErr, test.keysErr)
+		} else {
+			testkit.Check(t, replaced.KeysErr)
+		}
+		db, err := sql.Open("sqlite3", test.path)
+		testkit.Check(t, err)
+		var got string
+		err = db.QueryRowContext(t.Context(), "SELECT json_group_object(id, revoked_at) FROM api_keys").Scan(&got)
+		testkit.Equal(t, test.name+": when the keys are revoked, by id", test.want, got, errors.Join(err, db.Close()))
+		restored, err := backup.Identity(t.Context(), test.path)
+		testkit.Equal(t, test.name+": whether the identity is the same", test.sameIdentity, restored == identity, err)
+	}
+}
