@@ -14,7 +14,7 @@ import (
 
 	"github.com/go-playground/validator/v10"
 
-	rest "example.com/petstore/delivery/http"
+	"example.com/petstore/delivery/http/origin"
 	"example.com/petstore/domain/apikey"
 )
 
@@ -109,7 +109,7 @@ func isAPIKey(fl validator.FieldLevel) bool {
 	return ok
 }
 
-func isOrigin(fl validator.FieldLevel) bool { return rest.ValidOrigin(fl.Field().String()) }
+func isOrigin(fl validator.FieldLevel) bool { return origin.Valid(fl.Field().String()) }
 
 func isSeconds(fl validator.FieldLevel) bool { return fl.Field().Int()%int64(time.Second) == 0 }
 

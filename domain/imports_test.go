@@ -55,7 +55,8 @@ var imports = map[string][]string{
 	"internal/test/testkit":            {},
 	"delivery/internal/binding":        {"domain"},
 	"delivery/internal/record":         {"delivery/internal/binding", "domain"},
-	"delivery/http":                    {"delivery/internal/binding", "delivery/internal/record", "domain", "domain/apikey"},
+	"delivery/http/origin":             {},
+	"delivery/http":                    {"delivery/http/origin", "delivery/internal/binding", "delivery/internal/record", "domain", "domain/apikey"},
 	"delivery/file":                    {"delivery/internal/record", "domain"},
 	"delivery/http/server":             {"delivery/http", "domain"},
 	"delivery/http/swagger":            {"delivery/http", "docs"},
@@ -65,7 +66,7 @@ var imports = map[string][]string{
 		"domain/port",
 	},
 	"docs/generate": {"domain"},
-	"config":        {"delivery/http", "domain", "domain/apikey"},
+	"config":        {"delivery/http/origin", "domain/apikey"},
 }
 
 // A package that is not listed could import anything.

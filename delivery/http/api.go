@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"example.com/petstore/delivery/http/origin"
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
 )
@@ -94,8 +95,8 @@ type Options struct {
 	// AllowedOrigins are the origins whose web pages may use the API (CORS), with an API key and not with cookies,
 	// as browsers send them (RFC 6454, section 6.2): https://shop.example.com, or capacitor://localhost of an
 	// application. Without one, only pages of the same origin can. An origin may have one *, which stands for any text,
-	// and * alone is every origin. New returns an error for a text that is no origin (see ValidOrigin), and for null,
-	// which any page can send.
+	// and * alone is every origin. New returns an error for a text that is no origin, and for null, which any
+	// page can send.
 	AllowedOrigins []string
 	// CacheBytes is about how much memory caches encoded pages of the lists: 16 MiB when zero, none when
 	// negative. The cache and Changes require Versions, the numbers that increase with the commits to the store
@@ -188,9 +189,9 @@ func (o *Options) missing() error {
 
 // Validate returns an error if an option is invalid, but not if one is missing.
 func (o *Options) Validate() error {
-	for _, origin := range o.AllowedOrigins {
-		if !ValidOrigin(origin) {
-			return fmt.Errorf("Options.AllowedOrigins has %q: use an origin as a browser sends it, such as https://shop.example.com", origin)
+	for _, allowed := range o.AllowedOrigins {
+		if !origin.Valid(allowed) {
+			return fmt.Errorf("Options.AllowedOrigins has %q: use an origin as a browser sends it, such as https://shop.example.com", allowed)
 		}
 	}
 	if o.RequestTimeout < 0 {

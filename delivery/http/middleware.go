@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -61,16 +60,6 @@ func (a *API) recoverPanic(c *gin.Context) {
 		a.Fail(c, fmt.Errorf("panic: %v", recovered))
 	}()
 	c.Next()
-}
-
-var (
-	origin      = regexp.MustCompile(`^[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[\w.*-]+)(:[0-9*]{1,5})?$`)
-	defaultPort = regexp.MustCompile(`^(http:.*:80|https:.*:443)$`) // which browsers omit
-)
-
-// ValidOrigin reports whether Options.AllowedOrigins may have the text.
-func ValidOrigin(text string) bool {
-	return text == "*" || origin.MatchString(text) && !defaultPort.MatchString(text) && strings.Count(text, "*") <= 1
 }
 
 // allowOrigins returns a handler that sets the CORS headers, or nil without origins. The

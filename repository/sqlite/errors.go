@@ -75,8 +75,7 @@ func accessError(path string) syscall.Errno {
 		}
 	}
 	for _, file := range []string{path, path + "-wal", path + "-shm", folder.Of(path)} {
-		var errno syscall.Errno
-		if errors.As(unix.Access(file, unix.W_OK), &errno) && errno != syscall.ENOENT {
+		if errno, failed := errors.AsType[syscall.Errno](unix.Access(file, unix.W_OK)); failed && errno != syscall.ENOENT {
 			return errno
 		}
 	}
