@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"example.com/petstore/delivery/internal/record"
 )
@@ -88,7 +89,7 @@ func trimEmpty(fields []string, n int) []string {
 func notBlank(field string) bool { return strings.TrimSpace(field) != "" }
 
 // next returns the next row in which a field is not blank, and its fields, which are valid until the
-// next call. The row has a Rule if encoding/csv rejects it.
+// next call. The row has a Rule if it is not UTF-8 or if encoding/csv rejects it.
 func (r *csvReader) next() (row Row, fields []string, err error) {
 	for err == nil && !slices.ContainsFunc(fields, notBlank) {
 		before := r.csv.InputOffset()
@@ -110,9 +111,6 @@ func (r *csvReader) next() (row Row, fields []string, err error) {
 			return row, nil, lineError(row.Line, errCSVRowTooLong)
 		}
 	}
-	if err := checkText(row); err != nil {
-		return row, nil, err
-	}
 	if syntax, ok := errors.AsType[*csv.ParseError](err); ok {
 		switch {
 		case errors.Is(err, csv.ErrBareQuote):
@@ -122,6 +120,9 @@ func (r *csvReader) next() (row Row, fields []string, err error) {
 		default: // the end of the file
 			return row, nil, lineError(row.Line, errQuoteNotClosed)
 		}
+	}
+	if !utf8.Valid(row.Text) {
+		row.Rule = notUTF8
 	}
 	return row, fields, nil
 }

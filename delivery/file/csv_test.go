@@ -87,7 +87,7 @@ func TestReadCSV(t *testing.T) {
 		},
 		"column too few": {"name,categoryId\nRex\n", []string{`2 "Rex": the row has 1 fields, the header has 2 columns`}},
 		"cut in half":    {"name,categoryId\nRex,7\nTo", []string{`2 0 "Rex" 7 ""`, `3 "To": the row has 1 fields, the header has 2 columns`}},
-		"not UTF-8":      {"name,categoryId\nRex,7\nR\xe4x,7\nTom,8\n", []string{`2 0 "Rex" 7 ""`, "error: line 3: " + notUTF8}},
+		"not UTF-8":      {"name,categoryId\nRex,7\nR\xe4x,7\nTom,8\n", []string{`2 0 "Rex" 7 ""`, `3 "R\xe4x,7": ` + notUTF8, `4 0 "Tom" 8 ""`}},
 		"all rules": {"id,name,categoryId,status\nx,,7.0,lost\n", []string{
 			`2 "x,,7.0,lost": id ` + integerRule + "; categoryId " + integerRule + "; name is required; status " + domain.PetStatusRule,
 		}},

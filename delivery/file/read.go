@@ -61,7 +61,7 @@ type Row struct {
 type Reader interface {
 	// Read returns the next row, or io.EOF. After any other error the rest of the file cannot
 	// be read: it has another format, no valid header, a row larger than MaxRow or a quote that is
-	// not closed, its text is not UTF-8, or reading failed. The error names the line, if any.
+	// not closed, or reading failed. The error names the line, if any.
 	Read() (Row, error)
 }
 
@@ -98,18 +98,9 @@ type otherFormat string
 // Read implements Reader. It returns an error.
 func (f otherFormat) Read() (Row, error) { return Row{}, errors.New("the file is " + string(f)) }
 
-var (
-	errRowTooLong = errors.New("the row is larger than 4 MiB: shorten it")
-	errNotUTF8    = errors.New("the text is not valid UTF-8: convert the file to UTF-8")
-)
+var errRowTooLong = errors.New("the row is larger than 4 MiB: shorten it")
 
-// checkText returns an error for a row that is not UTF-8.
-func checkText(row Row) error {
-	if !utf8.Valid(row.Text) {
-		return lineError(row.Line, errNotUTF8)
-	}
-	return nil
-}
+const notUTF8 = "the text is not valid UTF-8: convert the file to UTF-8"
 
 func lineError(line int64, err error) error { return fmt.Errorf("line %d: %w", line, err) }
 
@@ -151,10 +142,9 @@ func (l *lineReader) Read() (row Row, err error) {
 			return row, io.EOF
 		}
 	}
-	if err := checkText(row); err != nil {
-		return row, err
-	}
 	row.Pet, err = record.DecodePet(row.Text)
-	row.Rule = ruleOf(err)
+	if row.Rule = ruleOf(err); !utf8.Valid(row.Text) {
+		row.Rule = notUTF8
+	}
 	return row, nil
 }

@@ -98,7 +98,7 @@ func TestReadNDJSON(t *testing.T) {
 			`{"name":"a","name":"b"}`,
 			[]string{`1 "{\"name\":\"a\",\"name\":\"b\"}": the row is not valid JSON: duplicate object member name at byte 12`},
 		},
-		"not UTF-8": {"{\"name\":\"R\xe4x\",\"categoryId\":7}\n", []string{"error: line 1: " + notUTF8}},
+		"not UTF-8": {"{\"name\":\"R\xe4x\",\"categoryId\":7}\n", []string{`1 "{\"name\":\"R\xe4x\",\"categoryId\":7}": ` + notUTF8}},
 		"all rules": {
 			`{"id":"1","categoryId":null,"status":""}`,
 			[]string{`1 "{\"id\":\"1\",\"categoryId\":null,\"status\":\"\"}": id ` + integerRule +

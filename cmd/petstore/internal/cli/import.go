@@ -47,9 +47,10 @@ of at least 1, but is not used.
 
 All rows are checked first, and --dry-run ends there. If rows violate a rule, nothing is
 stored, and the error lists the first 20 of them with their lines and rules. With --rejects
-they are written to a new file instead, as NDJSON with line, rule and row, the other rows are
-added, and the exit status is 0. Then correct and import the rejected rows alone: the whole
-file, corrected, would be another file, whose valid rows would be added again.
+they are written to a new file instead, as NDJSON with line, rule and row, in which U+FFFD
+stands for what is not UTF-8. The other rows are added, and the exit status is 0. Then correct
+and import the rejected rows alone: the whole file, corrected, would be another file, whose
+valid rows would be added again.
 
 Each number of animals that is reported has been committed. If the import is interrupted or
 killed, run the same command again, but without --again: it continues with the next animal.
