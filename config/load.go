@@ -163,7 +163,8 @@ func (l *loader) readSecret(s *setting, path string) {
 	if both {
 		l.reject(s, text, "set either "+s.variable+" or "+s.variable+"_FILE")
 	} else if err != nil { // without the path, which may be the secret
-		l.reject(s, text, "must name a file that can be read: "+errors.Unwrap(err).Error())
+		l.invalid[s.key] = true
+		l.report(s.variable+"_FILE (environment)", "must name a file that can be read: "+errors.Unwrap(err).Error())
 	}
 }
 

@@ -234,7 +234,7 @@ func TestSecretIsReadFromFile(t *testing.T) {
 	t.Setenv("PETSTORE_DATABASE_DSN", "pets.db")
 	checkProblems(
 		t, Options{},
-		"auth.bootstrap_key = (hidden) (PETSTORE_AUTH_BOOTSTRAP_KEY_FILE): must name a file that can be read: no such file or directory",
+		"PETSTORE_AUTH_BOOTSTRAP_KEY_FILE (environment): must name a file that can be read: no such file or directory",
 		"database.dsn = (hidden) (PETSTORE_DATABASE_DSN_FILE): set either PETSTORE_DATABASE_DSN or PETSTORE_DATABASE_DSN_FILE",
 	)
 }

@@ -64,11 +64,8 @@ func TestServeThatCannotListenSaysWhyAndCreatesNoStore(t *testing.T) {
 	used, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	testkit.Check(t, err)
 	defer used.Close()
-	dir, other := t.TempDir(), t.TempDir()
-	writeCertificate(t, dir, 1)
-	writeCertificate(t, other, 2)
-	address, free, key := used.Addr().String(), harness.FreeAddress(t), filepath.Join(other, "tls.key")
-	otherIP, wildcard := strings.Replace(address, "127.0.0.1", "127.0.0.2", 1), strings.TrimPrefix(free, "127.0.0.1")
+	dir, address, free := t.TempDir(), used.Addr().String(), harness.FreeAddress(t)
+	wildcard := strings.TrimPrefix(free, "127.0.0.1")
 	for settings, message := range map[string]string{
 		"server.address=" + address: "server.address: " + address +
 			" is already in use: stop the process that uses it or set another address",
@@ -78,14 +75,30 @@ func TestServeThatCannotListenSaysWhyAndCreatesNoStore(t *testing.T) {
 			": set another port",
 		"server.address=" + free + " --set admin.address=" + wildcard: "admin.address: " + wildcard + " overlaps with server.address, " + free +
 			": set another port",
-		"server.address=" + otherIP + " --set admin.address=" + address: "admin.address: " + address +
-			" is already in use: stop the process that uses it or set another address",
-		"server.tls_cert_file=tls.crt --set server.tls_key_file=" + key: "server.tls_cert_file and server.tls_key_file: tls.crt and " + key +
-			": tls: private key does not match public key",
 	} {
 		harness.WantError(t, dir, "serve --first-key --set "+settings, message)
 		if _, err := os.Stat(harness.StorePath(dir)); err == nil {
 			t.Errorf("%s: a store was created", settings)
+		}
+	}
+}
+
+func TestServeRejectsCertificateThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	dir, other := t.TempDir(), t.TempDir()
+	writeCertificate(t, dir, 1)
+	writeCertificate(t, other, 2)
+	harness.WriteFile(t, dir, "empty.crt", "")
+	key := filepath.Join(other, "tls.key")
+	for settings, reason := range map[string]string{
+		"server.tls_cert_file=tls.crt --set server.tls_key_file=" + key: "tls.crt and " + key +
+			": tls: private key does not match public key",
+		"server.tls_cert_file=empty.crt --set server.tls_key_file=tls.key": "empty.crt and tls.key: tls: failed to find any PEM data in certificate input",
+	} {
+		stdout, stderr, code := harness.Run(t, dir, strings.Fields("serve --set server.address=127.0.0.1:0 --set "+settings)...)
+		want := "petstore: the configuration is not valid:\n  server.tls_cert_file and server.tls_key_file: " + reason + "\n"
+		if code != 2 || stdout != "" || stderr != want {
+			t.Errorf("%s: got code %d, stdout %q, stderr %q; want 2 and %q", settings, code, stdout, stderr, want)
 		}
 	}
 }

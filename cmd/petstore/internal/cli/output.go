@@ -16,6 +16,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"example.com/petstore/config"
 )
 
 // report writes a message to standard error, whose errors cannot be reported.
@@ -33,12 +35,19 @@ func (in *invocation) printResult(format string, args ...any) error {
 	return nil
 }
 
-// command returns how to run this program with the same settings, for hints.
+// command returns how to run this program on the same store, for hints. It hides a connection string.
 func (in *invocation) command() string {
-	if in.configFile == "" {
-		return in.Name
+	command := in.Name
+	if in.configFile != "" {
+		command += " --config " + in.configFile
 	}
-	return in.Name + " --config " + in.configFile
+	if dsn, ok := in.configOptions().Overrides["database.dsn"]; ok {
+		if config.LooksLikeDSN(dsn) {
+			dsn = "…"
+		}
+		command += " --set database.dsn=" + dsn
+	}
+	return command
 }
 
 // message returns a text for people: printable, and with hints to run this program as it was

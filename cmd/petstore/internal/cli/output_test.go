@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -22,16 +21,26 @@ func TestPrintableEscapesWhatChangesATerminal(t *testing.T) {
 	}
 }
 
-func TestHintsNameTheProgramAsItWasCalled(t *testing.T) {
+func TestHintsNameTheProgramAndTheStoreAsTheyWereCalled(t *testing.T) {
 	t.Parallel()
-	var stdout, stderr strings.Builder
-	path := filepath.Join(t.TempDir(), "none.db")
-	code := Run(t.Context(), Program{
-		Name: "bin/petstore", Args: []string{"keys", "list", "--set", "database.dsn=" + path}, Stdout: &stdout, Stderr: &stderr,
-	})
-	want := "petstore: open the store " + path + ": there is no such file: correct the path, or run bin/petstore migrate up\n"
-	if code != 1 || stderr.String() != want {
-		t.Errorf("got code %d, stderr %q, want 1 and %q", code, stderr.String(), want)
+	for _, test := range []struct {
+		in   invocation
+		want string
+	}{
+		{invocation{}, "run bin/petstore migrate up"},
+		{
+			invocation{configFile: "shop.yaml", assignments: []string{"log.level=debug", "database.dsn=a.db", "database.dsn=b.db"}},
+			"run bin/petstore --config shop.yaml --set database.dsn=b.db migrate up",
+		},
+		{
+			invocation{assignments: []string{"database.dsn=postgres://u:secret@h/d", "auth.bootstrap_key=secret"}},
+			"run bin/petstore --set database.dsn=… migrate up",
+		},
+	} {
+		test.in.Name = "bin/petstore"
+		if got := test.in.message("run petstore migrate up"); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
 	}
 }
 

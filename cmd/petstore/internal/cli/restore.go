@@ -117,7 +117,7 @@ func describeKept(ctx context.Context, store string, kept []string) (text string
 			continue
 		}
 		if _, err := backup.Verify(context.WithoutCancel(ctx), name); err == nil {
-			text += fmt.Sprintf("\nto go back, run petstore restore %s --set database.dsn=%s", name, store)
+			text += "\nto go back, run petstore restore " + name
 		} else {
 			text += fmt.Sprintf("\nrestore would reject it: %v", err)
 		}

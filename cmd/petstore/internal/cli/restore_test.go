@@ -24,7 +24,7 @@ func TestRestoreSaysWhetherItCanGoBack(t *testing.T) {
 	check(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // by a signal after the store was replaced
-	want := "\nkept " + kept + "\nto go back, run petstore restore " + kept + " --set database.dsn=" + storePath(dir)
+	want := "\nkept " + kept + "\nto go back, run petstore restore " + kept
 	if got := describeKept(ctx, storePath(dir), []string{kept}); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

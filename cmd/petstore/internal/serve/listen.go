@@ -34,7 +34,8 @@ func listenPublic(ctx context.Context, settings config.Server, log *zap.Logger) 
 	}
 	certificate, err := newReloadingCertificate(settings.TLSCertFile, settings.TLSKeyFile, log)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("server.tls_cert_file and server.tls_key_file: %w", err), listener.Close())
+		invalid := &config.InvalidError{Problems: []string{"server.tls_cert_file and server.tls_key_file: " + err.Error()}}
+		return nil, errors.Join(invalid, listener.Close())
 	}
 	return tls.NewListener(listener, &tls.Config{
 		MinVersion:     tls.VersionTLS12,
