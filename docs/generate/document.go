@@ -128,13 +128,10 @@ func shareSchemas(doc object) error {
 	names := map[string]string{}
 	for name, schema := range sorted(schemas) {
 		if values := enumOrItems(schema); values != "" {
-			delete(schema, "x-enum-varnames")
 			names[values] = name
 		}
 	}
 	share := func(o object) (object, error) {
-		delete(o, "x-enum-varnames")
-		delete(o, "x-originalParamName")
 		if values := enumOrItems(o); values != "" {
 			if names[values] == "" && o["items"] != nil { // the values of a parameter
 				return o, nil

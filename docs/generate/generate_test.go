@@ -71,7 +71,7 @@ func TestGenerateRejectsInvalidAnnotations(t *testing.T) {
 		"annotations without handler": {orders, "func (a *API) getOrder(", "var getOrder = func(a *API, ", "does not precede a function"},
 		"route twice":                 {pets, `/pets [post]`, `/pets [get]`, "declared multiple times"},
 		"id twice":                    {pets, `@ID				createPet`, `@ID				listPets`, "listPets"},
-		"unpublished type name":       {record, `} // @name Pet`, `}`, "needs a published name"},
+		"unpublished type name":       {record, "} // @name Pet\n", "}\n", "needs a published name"},
 		"other values than type's": {
 			record, `json:"status,omitzero"`, `json:"status,omitzero" enums:"old,new"`,
 			"no schema has the values [old new]",
