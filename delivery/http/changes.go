@@ -24,7 +24,12 @@ type listChangesQuery struct {
 // listChanges sends a page of the changes, or a stream of them.
 //
 //	@Summary		List changes
-//	@Description	Returns the changes of animals and orders in the order in which they were made. A page is exact: no change appears before a returned one later. The Link header has the address of the next page, also on an empty page, to ask again. With `Accept: text/event-stream` the response is an endless stream of server-sent events, whose `id` is `seq`, `event` is `type` and `data` is the change, with a comment and its `id` every 15 seconds without an event, unless `Accept` prefers JSON. It begins after the position in the header `Last-Event-ID`, or else in `after`. To begin, read all pages of a list and then the changes after the Changes-Position of its first page, which may be older than the page.
+//	@Description	Returns the changes of animals and orders in the order in which they were made. A page is exact: no change appears before a
+//	@Description	returned one later. The Link header has the address of the next page, also on an empty page, to ask again. With `Accept:
+//	@Description	text/event-stream` the response is an endless stream of server-sent events, whose `id` is `seq`, `event` is `type` and `data`
+//	@Description	is the change, with a comment and its `id` every 15 seconds without an event, unless `Accept` prefers JSON. It begins after
+//	@Description	the position in the header `Last-Event-ID`, or else in `after`. To begin, read all pages of a list and then the changes after
+//	@Description	the Changes-Position of its first page, which may be older than the page.
 //	@ID				listChanges
 //	@Tags			Changes
 //	@Param			query	query	listChangesQuery	false	"page"

@@ -108,7 +108,8 @@ func isExpected(err error) bool {
 // cause other than context.Canceled is that of a server that shuts down.
 func disconnected(c *gin.Context) bool {
 	cause := context.Cause(c.Request.Context())
-	return cause == context.Canceled && time.Now().Before(stateOf(c).deadline) //nolint:errorlint // the cause of signal.NotifyContext is context.Canceled for errors.Is
+	byClient := cause == context.Canceled //nolint:errorlint // not that of signal.NotifyContext, which wraps it
+	return byClient && time.Now().Before(stateOf(c).deadline)
 }
 
 // statusClientClosedRequest is the status of a request whose client disconnected before

@@ -40,7 +40,8 @@ func newMetrics(callerLabel string) *metrics {
 			Name: "petstore_http_requests_in_flight", Help: "Requests that are being served.",
 		}),
 		deprecated: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "petstore_http_deprecated_requests_total", Help: "Requests to deprecated operations, including those rejected by the rate limit or after the removal, by caller.",
+			Name: "petstore_http_deprecated_requests_total",
+			Help: "Requests to deprecated operations, including those rejected by the rate limit or after the removal, by caller.",
 		}, perCaller),
 		rateLimited: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "petstore_http_rate_limited_requests_total", Help: "Requests rejected by the rate limit, by caller.",

@@ -35,7 +35,8 @@ func (q listOrdersQuery) next(after int64) string {
 // listOrders sends a page of the orders.
 //
 //	@Summary		List orders
-//	@Description	Returns orders in ascending order of id, with `sort=-id` newest first. The Link header has the address of the next page; the last page has none.
+//	@Description	Returns orders in ascending order of id, with `sort=-id` newest first. The Link header has the address of the next page; the
+//	@Description	last page has none.
 //	@ID				listOrders
 //	@Tags			Store
 //	@Param			query	query	listOrdersQuery	false	"page and filters"
@@ -57,7 +58,9 @@ func (a *API) listOrders(c *gin.Context) error {
 // placeOrder places an order for an animal.
 //
 //	@Summary		Order an animal
-//	@Description	Places an order for an animal that is available or has no status, and changes the status of the animal to pending. Of several simultaneous orders for one animal only one succeeds. A repeated request with the same Idempotency-Key places nothing and returns the first response.
+//	@Description	Places an order for an animal that is available or has no status, and changes the status of the animal to pending. Of several
+//	@Description	simultaneous orders for one animal only one succeeds. A repeated request with the same Idempotency-Key places nothing and
+//	@Description	returns the first response.
 //	@ID				placeOrder
 //	@Tags			Store
 //	@Param			Idempotency-Key	header		string		false	"Identifies the retries of one request"
@@ -105,7 +108,8 @@ func (a *API) getOrder(c *gin.Context) error {
 // deliverOrder delivers an order.
 //
 //	@Summary		Deliver an order
-//	@Description	Delivers a placed order and changes the status of its animal to sold. Repeating the request for a delivered order changes nothing and returns the order. A cancelled order cannot be delivered.
+//	@Description	Delivers a placed order and changes the status of its animal to sold. Repeating the request for a delivered order changes
+//	@Description	nothing and returns the order. A cancelled order cannot be delivered.
 //	@ID				deliverOrder
 //	@Tags			Store
 //	@Param			orderId	path		int64		true	"Identifier of the order to deliver"	format(int64)
@@ -122,7 +126,8 @@ func (a *API) deliverOrder(c *gin.Context) error {
 // cancelOrder cancels an order.
 //
 //	@Summary		Cancel an order
-//	@Description	Cancels a placed order and changes the status of its animal to available, also if it had none. Repeating the request for a cancelled order changes nothing and returns the order. A delivered order cannot be cancelled.
+//	@Description	Cancels a placed order and changes the status of its animal to available, also if it had none. Repeating the request for a
+//	@Description	cancelled order changes nothing and returns the order. A delivered order cannot be cancelled.
 //	@ID				cancelOrder
 //	@Tags			Store
 //	@Param			orderId	path		int64		true	"Identifier of the order to cancel"	format(int64)

@@ -53,11 +53,12 @@ func (q listPetsQuery) petQuery() domain.PetQuery {
 // listPets sends a page of the catalogue.
 //
 //	@Summary		List animals
-//	@Description	Returns animals in ascending order of id, with `sort=-id` newest first. The Link header has the address of the next page; the last page has none.
+//	@Description	Returns animals in ascending order of id, with `sort=-id` newest first. The Link header has the address of the next page; the
+//	@Description	last page has none.
 //	@ID				listPets
 //	@Tags			Pets
 //	@Param			query	query	listPetsQuery	false	"page and filters"
-//	@Success		200		{array}	record.Pet				"A page of animals. Send the `id` of one that is available as `petId` to placeOrder. If there is none, add one with createPet."
+//	@Success		200		{array}	record.Pet				"A page of animals. Send the `id` of one that is available as `petId` to placeOrder."
 //	@Success		304		"Not modified"
 //	@Failure		400	{object}	errorBody	"invalid_parameter"
 //	@Failure		401,403,429,500,503	{object}	errorBody
@@ -75,7 +76,8 @@ func (a *API) listPets(c *gin.Context) error {
 // createPet adds an animal.
 //
 //	@Summary		Add an animal
-//	@Description	Adds an animal to the catalogue. The 201 response is sent after the animal has been written to disk. A repeated request with the same Idempotency-Key adds nothing and returns the first response.
+//	@Description	Adds an animal to the catalogue. The 201 response is sent after the animal has been written to disk. A repeated request with
+//	@Description	the same Idempotency-Key adds nothing and returns the first response.
 //	@ID				createPet
 //	@Tags			Pets
 //	@Param			Idempotency-Key	header		string		false	"Identifies the retries of one request"
@@ -106,7 +108,8 @@ func (a *API) createPet(c *gin.Context) error {
 // createPets adds several animals.
 //
 //	@Summary		Add many animals
-//	@Description	Adds 1 to 100 animals in the order of the request, all or none. The 201 response is sent after all have been written to disk. A repeated request with the same Idempotency-Key adds nothing and returns the first response.
+//	@Description	Adds 1 to 100 animals in the order of the request, all or none. The 201 response is sent after all have been written to disk.
+//	@Description	A repeated request with the same Idempotency-Key adds nothing and returns the first response.
 //	@ID				createPets
 //	@Tags			Pets
 //	@Param			Idempotency-Key	header		string		false	"Identifies the retries of one request"
@@ -145,7 +148,8 @@ func (a *API) createPets(c *gin.Context) error {
 // getPet sends one animal.
 //
 //	@Summary		Get an animal
-//	@Description	Deprecated. The operation is removed on 5 December 2030 (see the headers Deprecation and Sunset); from then on the response is 410. Use listPets with `id` instead.
+//	@Description	Deprecated. The operation is removed on 5 December 2030 (see the headers Deprecation and Sunset); from then on the response is
+//	@Description	410. Use listPets with `id` instead.
 //	@ID				getPet
 //	@Tags			Pets
 //	@Param			petId	path		int64		true	"Identifier of the animal to return"	format(int64)
@@ -183,7 +187,9 @@ func (a *API) getPet(c *gin.Context) error {
 // updatePet corrects an animal.
 //
 //	@Summary		Correct an animal
-//	@Description	Changes the members that the request has (JSON Merge Patch): `name` and `categoryId` can be replaced, `status` can be replaced or, with null, removed. The status of an animal that is ordered or sold by an order cannot be changed. With `If-Match` the animal is changed only if it still has that ETag.
+//	@Description	Changes the members that the request has (JSON Merge Patch): `name` and `categoryId` can be replaced, `status` can be replaced
+//	@Description	or, with null, removed. The status of an animal that is ordered or sold by an order cannot be changed. With `If-Match` the
+//	@Description	animal is changed only if it still has that ETag.
 //	@ID				updatePet
 //	@Tags			Pets
 //	@Param			petId		path		int64			true	"Identifier of the animal to correct"	format(int64)
@@ -215,7 +221,8 @@ func (a *API) updatePet(c *gin.Context) error {
 // deletePet removes an animal.
 //
 //	@Summary		Remove an animal
-//	@Description	Removes an animal for good: no other one gets its id. An animal with an order that is placed or delivered cannot be removed; cancelled orders remain. With `If-Match` the animal is removed only if it still has that ETag.
+//	@Description	Removes an animal for good: no other one gets its id. An animal with an order that is placed or delivered cannot be removed;
+//	@Description	cancelled orders remain. With `If-Match` the animal is removed only if it still has that ETag.
 //	@ID				deletePet
 //	@Tags			Pets
 //	@Param			petId		path	int64	true	"Identifier of the animal to remove"	format(int64)

@@ -59,8 +59,8 @@ var (
 	noSniff = []string{"nosniff"}
 )
 
-// beginRequest creates the state of a request, and sets the headers of every response. A handler may replace the values of these headers but must not modify
-// them, because all requests share them.
+// beginRequest creates the state of a request, and sets the headers of every response. A handler may replace
+// the values of these headers but must not modify them, because all requests share them.
 func (a *API) beginRequest(c *gin.Context) {
 	start := time.Now()
 	a.metrics.inFlight.Inc()
