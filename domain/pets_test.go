@@ -82,7 +82,8 @@ func TestRuleOfManyNewPets(t *testing.T) {
 func TestPatchChangesTheFieldsThatItHas(t *testing.T) {
 	t.Parallel()
 	patch := testkit.Filled[domain.PetPatch](t)
-	testkit.Equal(t, "Apply of all fields", domain.Pet{ID: 7, Name: *patch.Name, CategoryID: *patch.CategoryID, Status: *patch.Status}, patch.Apply(domain.Pet{ID: 7}))
+	want := domain.Pet{ID: 7, Name: *patch.Name, CategoryID: *patch.CategoryID, Status: *patch.Status}
+	testkit.Equal(t, "Apply of all fields", want, patch.Apply(domain.Pet{ID: 7}))
 	testkit.WantFilled(t, patch.Apply(domain.Pet{ID: 7}))
 	pet := testkit.Filled[domain.NewPet](t).WithID(7)
 	testkit.Equal(t, "Apply of no field", pet, domain.PetPatch{}.Apply(pet))

@@ -104,5 +104,6 @@ func (p pets) Remove(ctx context.Context, pet domain.Pet) (bool, error) {
 
 // as limits a statement to an animal, if it is as given.
 func (p pets) as(ctx context.Context, pet domain.Pet) *gorm.DB {
-	return p.db.WithContext(ctx).Where("id = ? AND name = ? AND category_id = ? AND COALESCE(status, '') = ?", pet.ID, pet.Name, pet.CategoryID, pet.Status)
+	const same = "id = ? AND name = ? AND category_id = ? AND COALESCE(status, '') = ?"
+	return p.db.WithContext(ctx).Where(same, pet.ID, pet.Name, pet.CategoryID, pet.Status)
 }

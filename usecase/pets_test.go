@@ -61,6 +61,8 @@ func TestUpdateCorrectsUnlessTheAnimalDoesNotMatch(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	name, category, none, sold := "Tom", int64(-1), domain.PetStatus(""), domain.PetSold
+	tom := domain.NewPet{Name: name, CategoryID: 7, Status: domain.PetAvailable}
+	codes := map[domain.Kind]domain.Code{domain.ErrPrecondition: domain.CodePreconditionFailed, domain.ErrInvalid: domain.CodeValidationFailed}
 	s.addPets(t, 1)
 	for i, step := range []struct {
 		patch   domain.PetPatch
@@ -71,15 +73,14 @@ func TestUpdateCorrectsUnlessTheAnimalDoesNotMatch(t *testing.T) {
 		{domain.PetPatch{}, matching(false), rex, ""},
 		{domain.PetPatch{Name: &name}, matching(false), rex, domain.ErrPrecondition},
 		{domain.PetPatch{Name: new("")}, nil, rex, domain.ErrInvalid},
-		{domain.PetPatch{Name: &name}, func(p domain.Pet) bool { return p == rex.WithID(1) }, domain.NewPet{Name: name, CategoryID: 7, Status: domain.PetAvailable}, ""},
-		{domain.PetPatch{Name: &name}, matching(false), domain.NewPet{Name: name, CategoryID: 7, Status: domain.PetAvailable}, ""},
+		{domain.PetPatch{Name: &name}, func(p domain.Pet) bool { return p == rex.WithID(1) }, tom, ""},
+		{domain.PetPatch{Name: &name}, matching(false), tom, ""},
 		{domain.PetPatch{Status: &none}, nil, domain.NewPet{Name: name, CategoryID: 7}, ""},
 		{domain.PetPatch{CategoryID: &category, Status: &sold}, matching(true), domain.NewPet{Name: name, CategoryID: -1, Status: sold}, ""},
 	} {
 		got, err := s.pets.Update(t.Context(), 1, step.patch, step.matches)
 		if step.kind != "" {
-			code := map[domain.Kind]domain.Code{domain.ErrPrecondition: domain.CodePreconditionFailed, domain.ErrInvalid: domain.CodeValidationFailed}[step.kind]
-			wantError(t, err, step.kind, code)
+			wantError(t, err, step.kind, codes[step.kind])
 		} else if check(t, err); got != step.want.WithID(1) {
 			t.Errorf("step %d: got %+v", i, got)
 		}

@@ -27,8 +27,8 @@ func (*database) SharedSelect(rows engine.Rows, requests [][]int64) (query strin
 	if rows.Page {
 		query, args = selectPage(rows, "wanted.id")
 	}
-	query = "SELECT n, found.* FROM unnest(CAST(? AS bigint[]), CAST(? AS bigint[])) AS wanted (id, n), LATERAL (" + query + ") AS found ORDER BY n, found." + rows.Order()
-	return query, append([]any{&ids, &numbers}, args...) // GORM would expand slices
+	query = "SELECT n, found.* FROM unnest(CAST(? AS bigint[]), CAST(? AS bigint[])) AS wanted (id, n), LATERAL (" + query + ") AS found"
+	return query + " ORDER BY n, found." + rows.Order(), append([]any{&ids, &numbers}, args...) // GORM would expand slices
 }
 
 // selectPage returns the query of a page from id on, an expression with the arguments idArgs. Rows with one of several statuses

@@ -44,7 +44,8 @@ func concurrentReadsGetTheirOwnRecords(t *testing.T, s Store) {
 	}
 	for _, request := range pageRequests(n) {
 		for _, category := range []*int64{nil, &categories[0], &categories[1], &categories[2], &categories[3]} {
-			for _, statuses := range [][]domain.PetStatus{nil, petStatuses[:1], petStatuses[1:2], petStatuses[:3], {domain.PetSold, domain.PetAvailable}, petStatuses} {
+			lists := [][]domain.PetStatus{nil, petStatuses[:1], petStatuses[1:2], petStatuses[:3], {domain.PetSold, domain.PetAvailable}, petStatuses}
+			for _, statuses := range lists {
 				query := domain.PetQuery{PageRequest: request, Statuses: statuses, CategoryID: category}
 				readers.Go(func() {
 					got, err := s.Pets().List(t.Context(), query)
