@@ -1,12 +1,31 @@
 package usecase_test
 
 import (
+	"errors"
+	"io"
+	"strconv"
+	"strings"
 	"testing"
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/usecase"
 )
+
+// namesOf returns the next of Run for a file with these names.
+func namesOf(names ...string) func(n int) ([]domain.Pet, error) {
+	return func(n int) (pets []domain.Pet, err error) {
+		if n > len(names) {
+			return nil, io.ErrUnexpectedEOF
+		}
+		for _, name := range names[:n] {
+			pets = append(pets, domain.Pet{ID: 1, Name: name})
+		}
+		names = names[n:]
+		return pets, nil
+	}
+}
 
 func TestImportContinuesAfterItsLastBatchAndStartsAgain(t *testing.T) {
 	t.Parallel()
@@ -19,27 +38,29 @@ func TestImportContinuesAfterItsLastBatchAndStartsAgain(t *testing.T) {
 		}
 		return importer
 	}
-	add := func(importer *usecase.Importer, last bool, names ...string) (added []domain.Pet) {
-		t.Helper()
-		var pets []domain.NewPet
-		for _, name := range names {
-			pets = append(pets, domain.NewPet{Name: name})
-		}
-		return must[[]domain.Pet](t)(importer.Add(t.Context(), pets, last))
+	const total, size = 1501, 1000
+	names := make([]string, total)
+	for i := range names {
+		names[i] = strconv.Itoa(i)
 	}
-	first := start(false, port.ImportState{})
-	_, err := first.Add(t.Context(), []domain.NewPet{rex, {}}, true)
-	wantError(t, err, domain.ErrInvalid, domain.CodeValidationFailed)
-	if added := add(first, false, "1", "2"); len(added) != 2 || added[1].ID != 2 || first.Added() != 2 {
-		t.Errorf("got %+v and Added %d, want two animals", added, first.Added())
+	committed := 0
+	run := func(importer *usecase.Importer, names []string) error {
+		committed = 0
+		return importer.Run(t.Context(), total, namesOf(names...), func(n int) { committed += n })
 	}
-	second := start(true, port.ImportState{Added: 2}) // again has no effect on an import that is not complete
-	add(second, false, "3")
-	add(second, true)
-	_, err = first.Add(t.Context(), []domain.NewPet{rex}, false)
-	wantError(t, err, domain.ErrConflict, "")
-	start(false, port.ImportState{Added: 3, Complete: true})
-	add(start(true, port.ImportState{}), false, "1", "2")
-	start(false, port.ImportState{Added: 2})
-	s.wantNames(t, "1", "2", "3", "1", "2")
+	first, second := start(false, port.ImportState{}), start(false, port.ImportState{})
+	if err := run(first, names[:size]); !errors.Is(err, io.ErrUnexpectedEOF) || first.Added() != size || committed != size {
+		t.Errorf("the file changed: got %v, Added %d and %d committed", err, first.Added(), committed)
+	}
+	testkit.Equal(t, "OtherIDs", int64(size-1), first.OtherIDs())
+	wantError(t, run(second, names), domain.ErrConflict, "")
+	third := start(true, port.ImportState{Added: size}) // again has no effect on an import that is not complete
+	if err := run(third, names); err != nil || third.Added() != total || committed != total-size {
+		t.Errorf("the rest: got %v, Added %d and %d committed", err, third.Added(), committed)
+	}
+	s.wantNames(t, strings.Join(names, ""))
+	start(false, port.ImportState{Added: total, Complete: true})
+	check(t, run(start(true, port.ImportState{}), names))
+	start(false, port.ImportState{Added: total, Complete: true})
+	s.wantNames(t, strings.Repeat(strings.Join(names, ""), 2))
 }

@@ -85,18 +85,17 @@ func (in *invocation) backup(ctx context.Context, path string) error {
 // copyStore copies the store at path to file, and reports the progress on stderr. It leaves time
 // to other processes that use the store if it is shared.
 func (in *invocation) copyStore(ctx context.Context, path string, file *newFile, shared bool) (backup.Contents, error) {
-	progress := &progress{}
-	defer func() { progress.stop() }()
-	stepStart := time.Now()
+	bar := &progress{}
+	defer func() { bar.stop() }()
+	var add func(kib int)
 	contents, err := backup.Copy(ctx, path, file.File, func(copied, total int) {
-		if progress.total == 0 {
-			progress = newProgress(in.Stderr, "KiB", total)
+		if add == nil {
+			bar = newProgress(in.Stderr, "KiB", total)
+			if add = bar.add; shared {
+				add = bar.throttled(ctx)
+			}
 		}
-		progress.add(copied - progress.done)
-		if shared {
-			throttle(ctx, time.Since(stepStart))
-		}
-		stepStart = time.Now()
+		add(copied - bar.done)
 	})
 	if err != nil && ctx.Err() != nil {
 		err = errors.New("interrupted: nothing was written")

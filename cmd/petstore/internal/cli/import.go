@@ -26,9 +26,8 @@ type importRun struct {
 	dryRun  bool
 	input   *os.File
 
-	checked  checkedFile
-	earlier  port.ImportState // of the file, from earlier runs
-	otherIDs int              // added animals with another id than in the file
+	checked checkedFile
+	earlier port.ImportState // of the file, from earlier runs
 }
 
 func newImport(in *invocation) *cobra.Command {
@@ -110,10 +109,11 @@ func (r *importRun) run(ctx context.Context, store *repository.Store) (err error
 	}
 	complete, done := "the check is complete", fmt.Sprintf("checked %d animals, and stored nothing", r.checked.pets)
 	if !r.dryRun {
-		if err := r.store(ctx, usecase.NewImporter(store, r.checked.digest, usecase.Now), err); err != nil {
+		importer := usecase.NewImporter(store, r.checked.digest, usecase.Now)
+		if err := r.store(ctx, importer, err); err != nil {
 			return err
 		}
-		complete, done = "the import is complete", r.added(time.Since(start))
+		complete, done = "the import is complete", r.added(importer, time.Since(start))
 	}
 	if r.checked.rejected > 0 {
 		if err := rejects.publish(); err != nil {
@@ -141,7 +141,9 @@ func (r *importRun) store(ctx context.Context, importer *usecase.Importer, check
 	if r.earlier.Complete {
 		return nil
 	}
-	if err := r.add(ctx, importer); err != nil {
+	progress := newProgress(r.in.Stderr, "animals", int(r.checked.pets-r.earlier.Added))
+	defer progress.stop()
+	if err := importer.Run(ctx, r.checked.pets, r.valid(ctx), progress.throttled(ctx)); err != nil {
 		return interruptedOr(ctx, err, r.outcome(err, importer.Added()))
 	}
 	return nil
@@ -173,15 +175,15 @@ func (r *importRun) rerun(begun bool) string {
 }
 
 // added returns how many animals were added.
-func (r *importRun) added(took time.Duration) string {
+func (r *importRun) added(importer *usecase.Importer, took time.Duration) string {
 	text := fmt.Sprintf("added %d animals in %s", r.checked.pets-r.earlier.Added, took.Round(time.Millisecond))
 	if r.earlier.Complete && r.checked.pets > 0 {
 		text = fmt.Sprintf("added 0 animals: this file with %d animals was imported before; --again adds them once more", r.checked.pets)
 	} else if r.earlier.Added > 0 {
 		text += fmt.Sprintf(", after the %d of an earlier run", r.earlier.Added)
 	}
-	if r.otherIDs > 0 {
-		text += fmt.Sprintf("; %d have another id than in the file", r.otherIDs)
+	if n := importer.OtherIDs(); n > 0 {
+		text += fmt.Sprintf("; %d have another id than in the file", n)
 	}
 	return text
 }

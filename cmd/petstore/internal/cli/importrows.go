@@ -13,20 +13,14 @@ import (
 	"math"
 	"os"
 	"strings"
-	"time"
 
 	"example.com/petstore/delivery/file"
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
-	"example.com/petstore/usecase"
 )
 
-const (
-	// importBatchSize is the number of animals in a transaction, as in seed.
-	importBatchSize = seedBatchSize
-	// maxListed is the number of invalid rows that an error lists.
-	maxListed = 20
-)
+// maxListed is the number of invalid rows that an error lists.
+const maxListed = 20
 
 // openInput opens the file to import, which may be read more than once. Standard input, or
 // a path that is not a regular file, is copied to a temporary file without a name. openInput
@@ -184,77 +178,23 @@ func invalidRows(listed []string, n int) error {
 
 var errFileChanged = errors.New("the file changed while it was imported")
 
-// add adds the animals after those of an earlier run. It returns errFileChanged, and adds no more,
-// when the size or the time of modification of the file is not the one that it had when it was
-// checked.
-func (r *importRun) add(ctx context.Context, importer *usecase.Importer) error {
-	left := r.checked.pets - r.earlier.Added
-	progress := newProgress(r.in.Stderr, "animals", int(left))
-	defer progress.stop()
+// valid returns a function that returns the next n animals of the valid rows of the file. It returns errFileChanged
+// if there are none, or if the size or the time of modification of the file is not that from before it was checked.
+func (r *importRun) valid(ctx context.Context) func(n int) ([]domain.Pet, error) {
 	rows := file.NewReader(r.fromStart(), r.format)
-	for range r.earlier.Added {
-		if _, err := nextPet(ctx, rows); err != nil {
-			return cmp.Or(r.checkUnchanged(), err)
-		}
-	}
-	for {
-		var err error
-		batch := make([]domain.Pet, min(importBatchSize, left))
-		for i := range batch {
-			if batch[i], err = nextPet(ctx, rows); err != nil {
-				break
+	return func(n int) (pets []domain.Pet, err error) {
+		for len(pets) < n && err == nil {
+			var row file.Row
+			if row, err = rows.Read(); err == nil && row.Rule == "" {
+				pets = append(pets, row.Pet)
 			}
+			err = cmp.Or(ctx.Err(), err)
 		}
-		if err := cmp.Or(r.checkUnchanged(), err); err != nil {
-			return err
+		info, statErr := r.input.Stat()
+		before := r.checked.info
+		if errors.Is(err, io.EOF) || statErr == nil && (info.Size() != before.Size() || !info.ModTime().Equal(before.ModTime())) {
+			return nil, errFileChanged
 		}
-		left -= int64(len(batch))
-		batchStart := time.Now()
-		if err := r.addBatch(ctx, importer, batch, left == 0); err != nil {
-			return err
-		}
-		progress.add(len(batch))
-		if left == 0 {
-			return nil
-		}
-		throttle(ctx, time.Since(batchStart))
+		return pets, cmp.Or(statErr, err)
 	}
-}
-
-// nextPet returns the animal of the next valid row, or errFileChanged if there is none.
-func nextPet(ctx context.Context, rows file.Reader) (domain.Pet, error) {
-	for {
-		row, err := rows.Read()
-		if errors.Is(err, io.EOF) {
-			err = errFileChanged
-		}
-		if err := cmp.Or(ctx.Err(), err); err != nil || row.Rule == "" {
-			return row.Pet, err
-		}
-	}
-}
-
-// checkUnchanged returns errFileChanged unless the file has the size and the time of modification
-// that it had before it was checked.
-func (r *importRun) checkUnchanged() error {
-	info, err := r.input.Stat()
-	if before := r.checked.info; err == nil && (info.Size() != before.Size() || !info.ModTime().Equal(before.ModTime())) {
-		err = errFileChanged
-	}
-	return err
-}
-
-// addBatch adds animals and counts those that have another id than in the file.
-func (r *importRun) addBatch(ctx context.Context, importer *usecase.Importer, batch []domain.Pet, last bool) error {
-	pets := make([]domain.NewPet, len(batch))
-	for i, pet := range batch {
-		pets[i] = pet.New()
-	}
-	added, err := importer.Add(ctx, pets, last)
-	for i, pet := range added {
-		if batch[i].ID != 0 && batch[i].ID != pet.ID {
-			r.otherIDs++
-		}
-	}
-	return err
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"io"
@@ -40,12 +41,17 @@ func writeRows(t *testing.T) (dir string) {
 	return dir
 }
 
-const importedRows = 2*importBatchSize + 500
+const importedRows = 2500
 
 // A checkedImport is an import whose file was checked, and of which nothing was added.
 type checkedImport struct {
 	importRun
 	importer *usecase.Importer
+}
+
+// run adds the animals.
+func (i *checkedImport) run(ctx context.Context) error {
+	return i.importer.Run(ctx, i.checked.pets, i.valid(ctx), func(int) {})
 }
 
 // checkImport checks pets.csv in dir for an import to the store in dir.
@@ -94,7 +100,7 @@ func TestImportStoresOnlyWhatWasChecked(t *testing.T) {
 			dir := writeRows(t)
 			i := checkImport(t, dir)
 			check(t, change(i.input))
-			if err := i.add(t.Context(), i.importer); !errors.Is(err, errFileChanged) {
+			if err := i.run(t.Context()); !errors.Is(err, errFileChanged) {
 				t.Errorf("got %v, want %v", err, errFileChanged)
 			}
 			wantStored(t, dir, 0, 0)
@@ -129,7 +135,7 @@ func TestConcurrentImportsOfOneFileAddEachRowOnce(t *testing.T) {
 	imports, errs := []*checkedImport{checkImport(t, dir), checkImport(t, dir), checkImport(t, dir)}, make([]error, 3)
 	var running sync.WaitGroup
 	for n, i := range imports { // all have found that nothing was imported
-		running.Go(func() { errs[n] = i.add(t.Context(), i.importer) })
+		running.Go(func() { errs[n] = i.run(t.Context()) })
 	}
 	running.Wait()
 	completed := 0

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -166,6 +167,20 @@ func (p *progress) add(n int) {
 	if tenths := 10 * p.done / p.total; tenths > p.tenths {
 		p.tenths = tenths
 		fmt.Fprintf(p.out, "%d of %d %s\n", p.done, p.total, p.units)
+	}
+}
+
+// throttled returns add with a pause for half of the time since the last call, in which other processes can write:
+// SQLite does not queue those that wait for its lock, they retry.
+func (p *progress) throttled(ctx context.Context) func(n int) {
+	last := time.Now()
+	return func(n int) {
+		p.add(n)
+		select {
+		case <-time.After(time.Since(last) / 2):
+		case <-ctx.Done():
+		}
+		last = time.Now()
 	}
 }
 

@@ -11,8 +11,7 @@ import (
 	"example.com/petstore/usecase"
 )
 
-// seedBatchSize is the number of animals in a transaction. A request to a service on the
-// same store waits for a whole transaction, which takes some milliseconds.
+// seedBatchSize is the number of animals in a transaction, as in an import.
 const seedBatchSize = 1000
 
 // defaultRandomSeed generates animal 1 as available and order 1 as placed, with which the
@@ -48,26 +47,16 @@ func (in *invocation) seed(ctx context.Context, seeder *usecase.Seeder, count in
 	start := time.Now()
 	progress := newProgress(in.Stderr, "animals", count)
 	defer progress.stop()
+	committed := progress.throttled(ctx)
 	added, ordered := 0, 0
 	for added < count {
-		batchStart := time.Now()
 		n := min(seedBatchSize, count-added)
 		orders, err := seeder.Add(ctx, n)
 		if err != nil {
 			return interruptedOr(ctx, err, fmt.Sprintf("added %d of %d animals", added, count))
 		}
 		added, ordered = added+n, ordered+orders
-		progress.add(n)
-		throttle(ctx, time.Since(batchStart))
+		committed(n)
 	}
 	return in.printResult("added %d animals and %d orders in %s", added, ordered, time.Since(start).Round(time.Millisecond))
-}
-
-// throttle pauses for half of the time that a batch took, so that other processes can
-// write: SQLite does not queue those that wait for its lock, they retry.
-func throttle(ctx context.Context, batchDuration time.Duration) {
-	select {
-	case <-time.After(batchDuration / 2):
-	case <-ctx.Done():
-	}
 }
