@@ -247,7 +247,7 @@ func newPageCache(o *Options, m *metrics) (*pageCache, error) {
 		return nil, nil
 	}
 	pages, err := otter.New(&otter.Options[pageKey, *encodedPage]{
-		MaximumWeight: uint64(cmp.Or(o.CacheBytes, 16<<20)),
+		MaximumWeight: uint64(cmp.Or(o.CacheBytes, 16<<20)), //nolint:gosec // not negative
 		Weigher:       pageWeight,
 		Executor:      func(task func()) { task() }, // no goroutine outlives a request
 	})

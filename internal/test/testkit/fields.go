@@ -42,7 +42,7 @@ func fill(t testing.TB, v reflect.Value, name string, index int, values []any) {
 	case v.CanInt():
 		v.SetInt(int64(index + 1))
 	case v.CanUint():
-		v.SetUint(uint64(index + 1))
+		v.SetUint(uint64(index + 1)) //nolint:gosec // a small number
 	case kind == reflect.Bool:
 		v.SetBool(true)
 	case kind == reflect.String:
