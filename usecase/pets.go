@@ -82,15 +82,24 @@ func (p *Pets) Update(ctx context.Context, id int64, patch domain.PetPatch, matc
 	}
 	err = p.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
 		before, err := r.Pets.Get(ctx, id)
-		if after = patch.Apply(before); err != nil || after == before {
+		if err != nil {
 			return err
 		}
-		if err := checkChange(ctx, r, before, matches, after.Status != before.Status); err != nil {
-			return err
-		}
-		return changed(r.Pets.Replace(ctx, before, after))
+		after = patch.Apply(before)
+		return replace(ctx, r, before, after, matches)
 	})
 	return after, err
+}
+
+// replace changes an animal unless it is already as after.
+func replace(ctx context.Context, r port.Repositories, before, after domain.Pet, matches func(domain.Pet) bool) error {
+	if after == before {
+		return nil
+	}
+	if err := checkChange(ctx, r.Orders, before, matches, after.Status != before.Status); err != nil {
+		return err
+	}
+	return changed(r.Pets.Replace(ctx, before, after))
 }
 
 // Delete removes an animal, unless matches, if it is not nil, returns false for it as it is. When Delete returns, the
@@ -101,7 +110,7 @@ func (p *Pets) Delete(ctx context.Context, id int64, matches func(domain.Pet) bo
 	return p.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
 		pet, err := r.Pets.Get(ctx, id)
 		if err == nil {
-			err = checkChange(ctx, r, pet, matches, true)
+			err = checkChange(ctx, r.Orders, pet, matches, true)
 		}
 		if err != nil {
 			return err
@@ -111,14 +120,14 @@ func (p *Pets) Delete(ctx context.Context, id int64, matches func(domain.Pet) bo
 }
 
 // checkChange returns the error of a change that matches does not allow, or, of the status or all, an order of the animal.
-func checkChange(ctx context.Context, r port.Repositories, pet domain.Pet, matches func(domain.Pet) bool, ofStatus bool) error {
+func checkChange(ctx context.Context, orders port.OrderReader, pet domain.Pet, matches func(domain.Pet) bool, ofStatus bool) error {
 	if matches != nil && !matches(pet) {
 		return domain.PetChanged(pet.ID)
 	}
 	if !ofStatus {
 		return nil
 	}
-	ordered, err := r.Orders.Live(ctx, pet.ID)
+	ordered, err := orders.Live(ctx, pet.ID)
 	if err == nil && ordered {
 		err = domain.PetOrdered(pet.ID)
 	}

@@ -30,14 +30,15 @@ var (
 
 // A csvReader reads CSV.
 type csvReader struct {
-	text    rowText
-	csv     *csv.Reader    // reads text
-	lines   int            // that were read
-	columns map[string]int // the index of each column of the header, nil before it was read
+	text     rowText
+	csv      *csv.Reader    // reads text
+	lines    int            // that were read
+	complete bool           // the header must have all columns
+	columns  map[string]int // the index of each column of the header, nil before it was read
 }
 
-func newCSVReader(in io.Reader) *csvReader {
-	r := &csvReader{text: rowText{in: in}}
+func newCSVReader(in io.Reader, complete bool) *csvReader {
+	r := &csvReader{text: rowText{in: in}, complete: complete}
 	r.csv = csv.NewReader(bufio.NewReaderSize(&r.text, bufferSize))
 	r.csv.FieldsPerRecord = -1 // Read checks it
 	r.csv.ReuseRecord = true
@@ -135,7 +136,7 @@ func isQuote(text []byte, line, index int) bool {
 
 func countLines(text []byte) int { return bytes.Count(text, []byte("\n")) }
 
-// readHeader reads the header, which must have the columns name and categoryId, and no other
+// readHeader reads the header, which must have the columns name and categoryId, or all if complete, and no other
 // than petColumns.
 func (r *csvReader) readHeader() error {
 	row, header, err := r.next()
@@ -151,16 +152,16 @@ func (r *csvReader) readHeader() error {
 	columns := make(map[string]int, len(header))
 	for i, name := range header {
 		if !slices.Contains(petColumns, name) {
-			return lineError(row.Line, fmt.Errorf("the header has the unknown column %.100q: %s", name, columnsRule(header)))
+			return lineError(row.Line, fmt.Errorf("the header has the unknown column %.100q: %s", name, r.columnsRule(header)))
 		}
 		if _, found := columns[name]; found {
-			return lineError(row.Line, fmt.Errorf("the header has the column %s twice: %s", name, columnsRule(header)))
+			return lineError(row.Line, fmt.Errorf("the header has the column %s twice: %s", name, r.columnsRule(header)))
 		}
 		columns[name] = i
 	}
-	for _, name := range []string{"name", "categoryId"} {
-		if _, found := columns[name]; !found {
-			return lineError(row.Line, fmt.Errorf("the header has no column %s: %s", name, columnsRule(header)))
+	for _, name := range petColumns {
+		if _, found := columns[name]; !found && (r.complete || name == "name" || name == "categoryId") {
+			return lineError(row.Line, fmt.Errorf("the header has no column %s: %s", name, r.columnsRule(header)))
 		}
 	}
 	r.columns = columns
@@ -168,8 +169,11 @@ func (r *csvReader) readHeader() error {
 }
 
 // columnsRule returns the rule of a header, with a hint if it seems to have another separator.
-func columnsRule(header []string) string {
+func (r *csvReader) columnsRule(header []string) string {
 	rule := "the columns are name, categoryId and, optionally, id and status, in any order"
+	if r.complete {
+		rule = "the columns must be id, name, categoryId and status, in any order"
+	}
 	if len(header) == 1 && strings.ContainsAny(header[0], ";\t|") {
 		rule += ", separated by commas"
 	}

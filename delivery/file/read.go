@@ -65,8 +65,8 @@ type Reader interface {
 	Read() (Row, error)
 }
 
-// NewReader returns a Reader of a file.
-func NewReader(in io.Reader, format Format) Reader {
+// NewReader returns a Reader of a file. With complete, each row must have an id, and a CSV file all columns.
+func NewReader(in io.Reader, format Format, complete bool) Reader {
 	text := bufio.NewReaderSize(in, bufferSize)
 	if mark, err := text.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
 		_, _ = text.Discard(len(mark)) // which is buffered
@@ -76,10 +76,26 @@ func NewReader(in io.Reader, format Format) Reader {
 			return reader
 		}
 	}
+	var reader Reader = newLineReader(text)
 	if format == CSV {
-		return newCSVReader(text)
+		reader = newCSVReader(text, complete)
 	}
-	return newLineReader(text)
+	if complete {
+		return withIDs{reader}
+	}
+	return reader
+}
+
+// withIDs is a Reader of rows that must have an id.
+type withIDs struct{ Reader }
+
+// Read implements Reader.
+func (w withIDs) Read() (Row, error) {
+	row, err := w.Reader.Read()
+	if err == nil && row.Rule == "" && row.Pet.ID == 0 {
+		row.Rule = "id is required"
+	}
+	return row, err
 }
 
 // otherFormats has the first bytes of files that are often mistaken for CSV or NDJSON, with their

@@ -21,7 +21,7 @@ import (
 // animal, and the error that ends reading as "error: …".
 func read(text string, format file.Format) []string {
 	var found []string
-	rows := file.NewReader(strings.NewReader(text), format)
+	rows := file.NewReader(strings.NewReader(text), format, false)
 	for {
 		row, err := rows.Read()
 		switch {
@@ -125,7 +125,7 @@ func TestReadNDJSON(t *testing.T) {
 func TestReadReturnsTheErrorOfTheFile(t *testing.T) {
 	t.Parallel()
 	for _, format := range []file.Format{file.NDJSON, file.CSV} {
-		rows := file.NewReader(io.MultiReader(strings.NewReader("name,"), iotest.ErrReader(errFailed)), format)
+		rows := file.NewReader(io.MultiReader(strings.NewReader("name,"), iotest.ErrReader(errFailed)), format, false)
 		if _, err := rows.Read(); !errors.Is(err, errFailed) || err.Error() != "line 1: failed" {
 			t.Errorf("%s: got %v, want line 1: %v", format, err, errFailed)
 		}
@@ -163,7 +163,7 @@ func TestReaderLimitsTheMemoryOfARow(t *testing.T) {
 		"misplaced quotes": {file.CSV, "name,categoryId\n" + commas[1:] + `"`},
 		"members":          {file.NDJSON, "{" + members.String() + `"id":1}`},
 	} {
-		rows := file.NewReader(strings.NewReader(test.text), test.format)
+		rows := file.NewReader(strings.NewReader(test.text), test.format, false)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		row, err := rows.Read()
@@ -206,7 +206,7 @@ func FuzzReadNDJSON(f *testing.F) {
 func checkRead(t *testing.T, text []byte, format file.Format) (complete int, toEnd bool) {
 	t.Helper()
 	var pets []domain.Pet
-	rows, line := file.NewReader(bytes.NewReader(text), format), int64(0)
+	rows, line := file.NewReader(bytes.NewReader(text), format, false), int64(0)
 	for {
 		row, err := rows.Read()
 		if err != nil {
@@ -232,7 +232,7 @@ func checkRead(t *testing.T, text []byte, format file.Format) (complete int, toE
 		pets = append(pets, row.Pet)
 	}
 	for _, format := range []file.Format{file.NDJSON, file.CSV} {
-		again := file.NewReader(strings.NewReader(write(t, file.NewPetWriter, format, pets...)), format)
+		again := file.NewReader(strings.NewReader(write(t, file.NewPetWriter, format, pets...)), format, false)
 		for _, want := range pets {
 			row, err := again.Read()
 			if diff := cmp.Diff(want, row.Pet); err != nil || row.Rule != "" || diff != "" {

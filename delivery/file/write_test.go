@@ -56,7 +56,7 @@ func TestEachFormatHasEveryFieldOfAPet(t *testing.T) {
 	t.Parallel()
 	want := testkit.Filled[domain.Pet](t, domain.PetSold)
 	for _, format := range []file.Format{file.NDJSON, file.CSV} {
-		row, err := file.NewReader(strings.NewReader(write(t, file.NewPetWriter, format, want)), format).Read()
+		row, err := file.NewReader(strings.NewReader(write(t, file.NewPetWriter, format, want)), format, false).Read()
 		testkit.Equal(t, string(format)+" that is read again", want, row.Pet, err)
 	}
 }

@@ -22,6 +22,7 @@ type importRun struct {
 	path    string
 	format  file.Format
 	rejects string
+	update  bool
 	again   bool
 	dryRun  bool
 	input   *os.File
@@ -34,15 +35,15 @@ func newImport(in *invocation) *cobra.Command {
 	run := &importRun{in: in}
 	cmd := &cobra.Command{
 		Use:   "import FILE|-",
-		Short: "Add the animals of a file to the store",
+		Short: "Add the animals of a file to the store, or replace those that it has",
 		Long: `Add the animals of a file, or of standard input, to the store, also while the service runs
-on the same store.
+on the same store. With --update, replace the animals of the store that have the same ids.
 
 NDJSON is a JSON object in each line, CSV (RFC 4180) begins with a header. The members or the
 columns are name, categoryId and, optionally, status and id, in any order, and no others. In
 CSV, rows of empty cells and empty columns at the end, which spreadsheets leave, are skipped.
 The rules are those of the API. The store assigns new ids; an id in the file must be a number
-of at least 1, but is not used.
+of at least 1, but is not used without --update.
 
 All rows are checked first, and --dry-run ends there. If rows violate a rule, nothing is
 stored, and the error lists the first 20 of them with their lines and rules. With --rejects
@@ -56,14 +57,24 @@ killed, run the same command again, but without --again: it continues with the n
 A file that was imported before, by its content, adds nothing. With --again it adds all its
 animals once more, each time that it is run.
 
+With --update, each row must have an id, and a CSV file all columns, as an export has them. An
+animal without a status gets none. If the store has no animal with an id, or if the status of
+an animal differs that has an order which is placed or delivered, nothing is stored, and the
+error lists the first 20 of them. Animals that are as in the file are not written, so an
+update that was interrupted or killed is run again.
+
 Until the file of --rejects is complete, its name is FILE.NUMBER.partial.`,
 		Example: `  petstore import pets.csv --dry-run
   petstore import pets.csv
   petstore import pets.ndjson --rejects rejected.ndjson
+  petstore export pets.csv   # correct it, then: petstore import pets.csv --update
   gunzip --stdout pets.csv.gz | petstore import - --format csv`,
 		Args: func(cmd *cobra.Command, args []string) (err error) {
 			if err := oneArg("name the FILE to import, or - for standard input")(cmd, args); err != nil {
 				return err
+			}
+			if run.again && run.update {
+				return errors.New("add either --again or --update")
 			}
 			run.path = args[0]
 			run.format, err = formatOf(run.format, run.path)
@@ -75,10 +86,10 @@ Until the file of --rejects is complete, its name is FILE.NUMBER.partial.`,
 				return err
 			}
 			defer run.input.Close()
-			if run.dryRun {
+			if run.dryRun && !run.update {
 				return run.run(ctx, nil)
 			}
-			return in.withStore(ctx, mayCreate, func(store *repository.Store) error { return run.run(ctx, store) })
+			return in.withStore(ctx, run.update, func(store *repository.Store) error { return run.run(ctx, store) })
 		},
 	}
 	cmd.Flags().Func("format", "read the `FORMAT` ndjson or csv (default by the extension .ndjson, .jsonl or .csv)", oneOf(&run.format, "ndjson", "csv"))
@@ -88,7 +99,8 @@ Until the file of --rejects is complete, its name is FILE.NUMBER.partial.`,
 		}
 		return checkNoDSN("", path)
 	})
-	cmd.Flags().BoolVar(&run.dryRun, "dry-run", false, "only check the rows, without opening the store")
+	cmd.Flags().BoolVar(&run.update, "update", false, "replace the animals of the store whose ids the file has")
+	cmd.Flags().BoolVar(&run.dryRun, "dry-run", false, "only check the rows; without --update, the store is not opened")
 	cmd.Flags().BoolVar(&run.again, "again", false, "add the animals of a file that was imported before once more")
 	return cmd
 }
@@ -104,11 +116,24 @@ func (r *importRun) run(ctx context.Context, store *repository.Store) (err error
 		defer rejects.discard()
 	}
 	err = r.check(ctx, rejects)
-	if ctx.Err() != nil || r.dryRun && err != nil {
+	var replacer *usecase.Replacer
+	if r.update && err == nil {
+		replacer = usecase.NewReplacer(store, store.Pets(), store.Orders())
+		err = r.checkReplaced(ctx, replacer)
+	}
+	if ctx.Err() != nil || (r.dryRun || r.update) && err != nil {
 		return interruptedOr(ctx, err, "this run stored nothing")
 	}
 	complete, done := "the check is complete", fmt.Sprintf("checked %d animals, and stored nothing", r.checked.pets)
-	if !r.dryRun {
+	switch {
+	case r.dryRun:
+	case r.update:
+		if err := r.replace(ctx, replacer); err != nil {
+			return err
+		}
+		complete, done = "the import is complete", fmt.Sprintf("replaced %d of %d animals in %s: the others are already as in the file",
+			replacer.Replaced(), r.checked.pets, time.Since(start).Round(time.Millisecond))
+	default:
 		importer := usecase.NewImporter(store, r.checked.digest, usecase.Now)
 		if err := r.store(ctx, importer, err); err != nil {
 			return err
@@ -125,6 +150,17 @@ func (r *importRun) run(ctx context.Context, store *repository.Store) (err error
 		done += "; each run with --again adds them once more"
 	}
 	return r.in.printResult("%s", done)
+}
+
+// replace replaces the animals.
+func (r *importRun) replace(ctx context.Context, replacer *usecase.Replacer) error {
+	progress := newProgress(r.in.Stderr, "animals", int(r.checked.pets))
+	defer progress.stop()
+	if err := replacer.Run(ctx, r.checked.pets, r.valid(ctx), progress.throttled(ctx)); err != nil {
+		outcome := fmt.Sprintf("replaced %d animals; run the same command again to continue", replacer.Replaced())
+		return interruptedOr(ctx, err, outcome)
+	}
+	return nil
 }
 
 // store adds the animals that no earlier run has added, unless checkErr, the error of the check,

@@ -3,9 +3,18 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
+	"example.com/petstore/delivery/file"
+	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/internal/test/testkit"
+	"example.com/petstore/repository"
+	"example.com/petstore/repository/sqlite"
 )
 
 func TestStoppedImportSaysHowToContinue(t *testing.T) {
@@ -33,5 +42,33 @@ func TestStoppedImportSaysHowToContinue(t *testing.T) {
 		if got := run.outcome(test.err, test.added); got != test.want {
 			t.Errorf("%+v: got %q, want %q", test, got, test.want)
 		}
+	}
+}
+
+// A field that a part of the way forgets would be lost without an error.
+func TestImportStoresEveryFieldOfTheFile(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"pets.csv", "pets.ndjson"} {
+		dir, pet := t.TempDir(), testkit.Filled[domain.Pet](t, domain.PetSold)
+		pet.ID = 1
+		path := filepath.Join(dir, name)
+		out, err := os.Create(path)
+		check(t, err)
+		writer := file.NewPetWriter(out, file.FormatOf(path))
+		check(t, errors.Join(writer.Write(pet), writer.Flush(), out.Close()))
+		for _, args := range []string{"seed --count 1 --orders 0", "import " + path, "import " + path + " --update"} {
+			var stderr strings.Builder
+			program := Program{Args: append(strings.Fields(args), "--set", "database.dsn="+storePath(dir)), Stdout: io.Discard, Stderr: &stderr}
+			if code := Run(t.Context(), program); code != 0 {
+				t.Errorf("%s: got code %d and %q", args, code, stderr.String())
+			}
+		}
+		store, err := repository.Open(t.Context(), sqlite.New(storePath(dir)), repository.Options{})
+		check(t, err)
+		for ; pet.ID <= 2; pet.ID++ { // replaced, added
+			got, err := store.Pets().Get(t.Context(), pet.ID)
+			testkit.Equal(t, name, pet, got, err)
+		}
+		check(t, store.Close())
 	}
 }

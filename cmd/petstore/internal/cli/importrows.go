@@ -17,6 +17,7 @@ import (
 	"example.com/petstore/delivery/file"
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/usecase"
 )
 
 // maxListed is the number of invalid rows that an error lists.
@@ -109,11 +110,11 @@ func (r *importRun) check(ctx context.Context, rejects *newFile) (err error) {
 	progress := newProgress(r.in.Stderr, "bytes checked", int(r.checked.info.Size()))
 	defer progress.stop()
 	hash := sha256.New()
-	rows := file.NewReader(io.TeeReader(r.fromStart(), io.MultiWriter(hash, progress)), r.format)
+	rows := file.NewReader(io.TeeReader(r.fromStart(), io.MultiWriter(hash, progress)), r.format, r.update)
 	invalid, err := r.checkRows(ctx, rows, rejects)
 	if err == nil {
 		r.checked.digest = port.FileDigest(hash.Sum(nil))
-		err = invalidRows(invalid, r.checked.rejected)
+		err = problems(invalid, r.checked.rejected, "rows violate a rule", ", or add --rejects FILE to import the others")
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", nameOf(r.path), err)
@@ -160,28 +161,43 @@ func (r *importRun) checkRows(ctx context.Context, rows file.Reader, rejects *ne
 	}
 }
 
-// invalidRows returns the error for n rows that violate a rule, of which the first are listed.
-func invalidRows(listed []string, n int) error {
-	const remedy = "or add --rejects FILE to import the others"
+// problems returns the error for n rows, of which the first are listed.
+func problems(listed []string, n int, what, remedy string) error {
 	switch len(listed) {
 	case 0:
 		return nil
 	case 1:
-		return fmt.Errorf("%s; correct the row, %s", listed[0], remedy)
+		return fmt.Errorf("%s; correct the row%s", listed[0], remedy)
 	}
 	first := ""
 	if n > len(listed) {
 		first = fmt.Sprintf(", the first %d are", len(listed))
 	}
-	return fmt.Errorf("%d rows violate a rule%s:\n%s\ncorrect them, %s", n, first, strings.Join(listed, "\n"), remedy)
+	return fmt.Errorf("%d %s%s:\n%s\ncorrect them%s", n, what, first, strings.Join(listed, "\n"), remedy)
+}
+
+// checkReplaced checks that the animals of the file can replace those of the store.
+func (r *importRun) checkReplaced(ctx context.Context, replacer *usecase.Replacer) error {
+	n := 0
+	var listed []string
+	err := replacer.Check(ctx, r.checked.pets, r.valid(ctx), func(refusal error) {
+		if n++; n <= maxListed {
+			listed = append(listed, refusal.Error())
+		}
+	})
+	err = cmp.Or(err, problems(listed, n, "animals cannot be replaced", ""))
+	if err != nil {
+		err = fmt.Errorf("%s: %w", nameOf(r.path), err)
+	}
+	return err
 }
 
 var errFileChanged = errors.New("the file changed while it was imported")
 
 // valid returns a function that returns the next n animals of the valid rows of the file. It returns errFileChanged
 // if there are none, or if the size or the time of modification of the file is not that from before it was checked.
-func (r *importRun) valid(ctx context.Context) func(n int) ([]domain.Pet, error) {
-	rows := file.NewReader(r.fromStart(), r.format)
+func (r *importRun) valid(ctx context.Context) usecase.Source {
+	rows := file.NewReader(r.fromStart(), r.format, r.update)
 	return func(n int) (pets []domain.Pet, err error) {
 		for len(pets) < n && err == nil {
 			var row file.Row
