@@ -10,34 +10,16 @@ import (
 	"os"
 	"strings"
 
-	"gorm.io/gorm"
-
 	"example.com/petstore/repository/engine"
-	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/schema"
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
-// Contents are what Verify found in a store.
+// Contents are what Copy found in a copy.
 type Contents struct {
-	Records
-	SchemaVersion int64 // the number of the latest migration
-	Bytes         int64 // size of the file
-}
-
-// Records are the numbers of the records of a store.
-type Records struct{ Pets, Orders, Keys int64 }
-
-// Verify reads the whole store at path, which no process may write to: its pages, indexes
-// and constraints (integrity_check, foreign_key_check), its identity and its schema version.
-// It returns an error, which ends with the remedy, for a file that is damaged, is no store or is
-// one of a newer program.
-func Verify(ctx context.Context, path string) (Contents, error) {
-	contents, err := verify(ctx, path)
-	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("verify %s: %w", path, sqlite.New(path).Remedy(err))
-	}
-	return contents, err
+	Pets, Orders, Keys int64
+	SchemaVersion      int64 // the number of the latest migration
+	Bytes              int64 // size of the file
 }
 
 // Identity returns the identity of the store at path, which its backups have, too. It reads no WAL.
@@ -47,6 +29,10 @@ func Identity(ctx context.Context, path string) (int64, error) {
 	return storefile.Identity(ctx, pool)
 }
 
+// verify reads the whole store at path, which no process may write to: its pages, indexes
+// and constraints (integrity_check, foreign_key_check), its identity and its schema version.
+// It returns an error, which ends with the remedy, for a file that is damaged, is no store or is
+// one of a newer program.
 func verify(ctx context.Context, path string) (c Contents, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -61,7 +47,8 @@ func verify(ctx context.Context, path string) (c Contents, err error) {
 	if err := checkIntegrity(ctx, pool); err != nil {
 		return c, err
 	}
-	c.Records, err = countRecords(ctx, pool)
+	err = pool.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM pets), (SELECT count(*) FROM orders), (SELECT count(*) FROM api_keys)").
+		Scan(&c.Pets, &c.Orders, &c.Keys)
 	return c, err
 }
 
@@ -83,10 +70,4 @@ func checkIntegrity(ctx context.Context, pool *sql.DB) error {
 		err = fmt.Errorf("the database is damaged (a row of %s refers to a missing row): restore a backup that is intact", table)
 	}
 	return err
-}
-
-func countRecords(ctx context.Context, db gorm.ConnPool) (r Records, err error) {
-	err = db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM pets), (SELECT count(*) FROM orders), (SELECT count(*) FROM api_keys)").
-		Scan(&r.Pets, &r.Orders, &r.Keys)
-	return r, err
 }

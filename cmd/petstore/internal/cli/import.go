@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,7 +120,7 @@ func (r *importRun) run(ctx context.Context, store *repository.Store) (err error
 		replacer = usecase.NewReplacer(store, store.Pets(), store.Orders())
 		err = r.checkReplaced(ctx, replacer)
 	}
-	if ctx.Err() != nil || (r.dryRun || r.update) && err != nil {
+	if err != nil || ctx.Err() != nil {
 		return interruptedOr(ctx, err, "this run stored nothing")
 	}
 	complete, done := "the check is complete", fmt.Sprintf("checked %d animals, and stored nothing", r.checked.pets)
@@ -135,7 +134,7 @@ func (r *importRun) run(ctx context.Context, store *repository.Store) (err error
 			replacer.Replaced(), r.checked.pets, time.Since(start).Round(time.Millisecond))
 	default:
 		importer := usecase.NewImporter(store, r.checked.digest, usecase.Now)
-		if err := r.store(ctx, importer, err); err != nil {
+		if err := r.store(ctx, importer); err != nil {
 			return err
 		}
 		complete, done = "the import is complete", r.added(importer, time.Since(start))
@@ -163,41 +162,29 @@ func (r *importRun) replace(ctx context.Context, replacer *usecase.Replacer) err
 	return nil
 }
 
-// store adds the animals that no earlier run has added, unless checkErr, the error of the check,
-// forbids it.
-func (r *importRun) store(ctx context.Context, importer *usecase.Importer, checkErr error) (err error) {
-	r.earlier, err = importer.Start(ctx, r.again)
-	if err := cmp.Or(checkErr, err); err != nil {
-		outcome := "this run stored nothing"
-		if r.earlier.Added > 0 {
-			outcome += fmt.Sprintf("; an earlier run stored %d animals of this file", r.earlier.Added)
-		}
-		return interruptedOr(ctx, err, outcome)
+// store adds the animals that no earlier run has added.
+func (r *importRun) store(ctx context.Context, importer *usecase.Importer) (err error) {
+	if r.earlier, err = importer.Start(ctx, r.again); err == nil && !r.earlier.Complete {
+		progress := newProgress(r.in.Stderr, "animals", int(r.checked.pets-r.earlier.Added))
+		defer progress.stop()
+		err = importer.Run(ctx, r.checked.pets, r.valid(ctx), progress.throttled(ctx))
 	}
-	if r.earlier.Complete {
-		return nil
-	}
-	progress := newProgress(r.in.Stderr, "animals", int(r.checked.pets-r.earlier.Added))
-	defer progress.stop()
-	if err := importer.Run(ctx, r.checked.pets, r.valid(ctx), progress.throttled(ctx)); err != nil {
+	if err != nil {
 		return interruptedOr(ctx, err, r.outcome(err, importer.Added()))
 	}
 	return nil
 }
 
-// outcome returns how many animals are stored when add returns err, and how to continue.
+// outcome returns how many animals are stored when store returns err, also by earlier runs, and how to continue.
 func (r *importRun) outcome(err error, added int64) string {
-	text := fmt.Sprintf("added %d of %d animals", added, r.checked.pets)
-	if earlier := r.earlier.Added; earlier > 0 {
-		text = fmt.Sprintf("this run added %d of %d animals, earlier runs %d", added-earlier, r.checked.pets, earlier)
-	}
+	text := fmt.Sprintf("added %d of %d animals; ", added, r.checked.pets)
 	switch {
 	case !errors.Is(err, errFileChanged):
-		return text + "; " + r.rerun(added > 0) + " to continue"
+		return text + r.rerun(added > 0) + " to continue"
 	case added == 0:
-		return text + "; run the same command again when the file does not change"
+		return text + "run the same command again when the file does not change"
 	default:
-		return text + "; to continue, import a copy of the file as it was: of the changed file, all animals would be added"
+		return text + "to continue, import a copy of the file as it was: of the changed file, all animals would be added"
 	}
 }
 

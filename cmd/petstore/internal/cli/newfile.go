@@ -66,15 +66,10 @@ func (f *newFile) discard() {
 
 // checkUnused returns an error if there is a file at path.
 func checkUnused(path string) error {
-	_, err := os.Lstat(path)
-	switch {
-	case err == nil:
+	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("%s exists already: name another file, or move it away", path)
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	default:
-		return err
 	}
+	return nil // whoever creates the file finds any other error
 }
 
 // isSameFile reports whether two paths lead to one file, such as by a link.

@@ -89,7 +89,13 @@ func (in *invocation) restore(ctx context.Context, path string, revokeKeys bool)
 	case replaced.KeysErr != nil:
 		result += fmt.Sprintf("\n%v, so API keys that were revoked after the backup work in this one; --revoke-keys revokes all", replaced.KeysErr)
 	}
-	return in.printResult("%s%s", result, describeKept(ctx, store, replaced.Kept))
+	for _, name := range replaced.Kept {
+		result += "\nkept " + name
+	}
+	if replaced.KeysErr == nil { // else there was no store, or none that can be read
+		result += "\nto go back, run petstore restore " + replaced.Kept[0]
+	}
+	return in.printResult("%s", result)
 }
 
 // fileBehindLink returns the path of the file to which path leads if it is a symbolic link, which
@@ -106,23 +112,6 @@ func fileBehindLink(path string) (string, error) {
 		err = errors.New("it is a symbolic link to a file that does not exist")
 	}
 	return "", fmt.Errorf("restore the store %s: %w: correct the link", path, err)
-}
-
-// describeKept returns what was kept of the previous store, and how to go back to it unless
-// restore would reject it.
-func describeKept(ctx context.Context, store string, kept []string) (text string) {
-	for i, name := range kept {
-		text += fmt.Sprintf("\nkept %s", name)
-		if i > 0 || !strings.HasPrefix(name, store+".replaced-") {
-			continue
-		}
-		if _, err := backup.Verify(context.WithoutCancel(ctx), name); err == nil {
-			text += "\nto go back, run petstore restore " + name
-		} else {
-			text += fmt.Sprintf("\nrestore would reject it: %v", err)
-		}
-	}
-	return text
 }
 
 // checkBackup returns an error if the file at path cannot be a backup of the store.
