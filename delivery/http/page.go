@@ -158,8 +158,8 @@ func encodePage[T any, R record.Listed](page domain.Page[T], recordOf func(T) R,
 		link = "<?" + q.next(recordOf(page.Items[len(page.Items)-1]).RecordID()) + `>; rel="next"`
 	}
 	encoded := newEncodedPage(body, link)
-	if request := q.pageRequest(); request.Newest {
-		encoded.grows = request.After == 0
+	if request := q.pageRequest(); request.Newest { // ids between the first record and After may not be given yet
+		encoded.grows = request.After == 0 || len(page.Items) == 0 || recordOf(page.Items[0]).RecordID() < request.After-1
 	} else {
 		encoded.grows = !page.More
 	}

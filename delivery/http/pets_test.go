@@ -643,9 +643,11 @@ func TestPagesByNewestAreFresh(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
 	const newest, below, chosen = "/v1/pets?sort=-id&limit=1", "/v1/pets?sort=-id&limit=1&after=2", "/v1/pets?id=1,3&limit=1"
+	const belowAnother = "/v1/pets?sort=-id&limit=1&after=9" // which does not exist yet
 	for id := range 4 {
 		s.createPets(t, domain.NewPet{Name: strconv.Itoa(id + 1)})
 		s.expect(t, get(newest), ok(fmt.Sprintf(`[{"id":%d,"name":"%[1]d","categoryId":0}]`, id+1)))
+		s.expect(t, get(belowAnother), ok(fmt.Sprintf(`[{"id":%d,"name":"%[1]d","categoryId":0}]`, id+1)))
 		s.expect(t, get(below), ok(`[{"id":1,"name":"1","categoryId":0}]`))
 		want := `[{"id":1,"name":"1","categoryId":0}]`
 		if id >= 2 {
