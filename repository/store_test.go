@@ -35,11 +35,10 @@ func TestTransactionThatDidNotEndItselfIsUnavailable(t *testing.T) {
 	release()
 	// The violation of a deferred foreign key makes the commit fail.
 	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
-		if err := repository.ExecIn(ctx, r, "PRAGMA defer_foreign_keys = ON"); err != nil {
-			return err
-		}
-		_, err := r.Orders.Create(ctx, 4711, time.UnixMilli(0))
-		return err
+		return errors.Join(
+			repository.ExecIn(ctx, r, "CREATE TABLE others (pet_id INTEGER REFERENCES pets (id) DEFERRABLE INITIALLY DEFERRED)"),
+			repository.ExecIn(ctx, r, "INSERT INTO others VALUES (4711)"),
+		)
 	})
 	testkit.WantError(t, "failed commit", err, domain.ErrUnavailable)
 	if errors.Is(err, domain.ErrNotFound) || errors.Is(err, domain.ErrConflict) {

@@ -73,8 +73,8 @@ func TestEndedTransactionRunsNoStatement(t *testing.T) {
 		"rollback": engine.Tx.Rollback,
 		// A foreign key that is checked at the commit makes it fail, but SQLite does not end the transaction.
 		"failed commit": func(tx engine.Tx) error {
-			_, err := tx.ExecContext(t.Context(), `PRAGMA defer_foreign_keys = ON;
-				INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES (1, 'placed', 1, 1)`)
+			_, err := tx.ExecContext(t.Context(), `CREATE TABLE others (pet_id INTEGER REFERENCES pets (id) DEFERRABLE INITIALLY DEFERRED);
+				INSERT INTO others VALUES (1)`)
 			if tx.Commit(engine.Changes{}) == nil {
 				return errors.New("the commit succeeded")
 			}

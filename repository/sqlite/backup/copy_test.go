@@ -37,10 +37,10 @@ func TestCopyRejectsWhatIsNoIntactStore(t *testing.T) {
 		"other program": {sqlitetest.Execute("CREATE TABLE notes (text)"), "there is no store in it: name another file"},
 		"newer":         {sqlitetest.Newer, "use a newer petstore"},
 		"damaged":       {sqlitetest.Damaged, "the database is damaged"},
-		"foreign key": {func(t *testing.T, path string) {
+		"order without its animal": {func(t *testing.T, path string) {
 			sqlitetest.NewStore(t, path, "")
 			sqlitetest.Execute("INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES (7, 'placed', 0, 0)")(t, path)
-		}, "a row of orders refers to a missing row"},
+		}, "the animal of the order 1 is missing"},
 		"cut": {func(t *testing.T, path string) {
 			sqlitetest.NewStore(t, path, "Rex")
 			check(t, os.Truncate(path, 20_000))

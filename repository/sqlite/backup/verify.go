@@ -10,7 +10,6 @@ import (
 	"os"
 	"strings"
 
-	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite/internal/schema"
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
@@ -30,7 +29,7 @@ func Identity(ctx context.Context, path string) (int64, error) {
 }
 
 // verify reads the whole store at path, which no process may write to: its pages, indexes
-// and constraints (integrity_check, foreign_key_check), its identity and its schema version.
+// and constraints (integrity_check), that each order that is not cancelled has its animal, its identity and its schema version.
 // It returns an error, which ends with the remedy, for a file that is damaged, is no store or is
 // one of a newer program.
 func verify(ctx context.Context, path string) (c Contents, err error) {
@@ -61,13 +60,14 @@ func checkIntegrity(ctx context.Context, pool *sql.DB) error {
 	if result != "ok" {
 		return fmt.Errorf("the database is damaged (%s): restore a backup that is intact", strings.ReplaceAll(result, "\n", " "))
 	}
-	var table string
-	err := pool.QueryRowContext(ctx, `SELECT "table" FROM pragma_foreign_key_check WHERE "table" IN `+engine.Tables).Scan(&table)
+	var order int64
+	err := pool.QueryRowContext(ctx, `SELECT orders.id FROM orders LEFT JOIN pets ON pets.id = pet_id
+		WHERE orders.status <> 'cancelled' AND pets.id IS NULL`).Scan(&order)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
 	if err == nil {
-		err = fmt.Errorf("the database is damaged (a row of %s refers to a missing row): restore a backup that is intact", table)
+		err = fmt.Errorf("the database is damaged (the animal of the order %d is missing): restore a backup that is intact", order)
 	}
 	return err
 }
