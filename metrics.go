@@ -37,7 +37,8 @@ func (r *registered) Register(c prometheus.Collector) error {
 func (r *registered) registerAll(all ...prometheus.Collector) error {
 	for _, c := range all {
 		if err := r.Register(c); err != nil {
-			return fmt.Errorf("petstore.New: this registry has metrics with the same names and labels, such as those of another service: use another registry or add a label: %w", err)
+			return fmt.Errorf("petstore.New: this registry has metrics with the same names and labels, such as those of another service: "+
+				"use another registry or add a label: %w", err)
 		}
 	}
 	return nil
@@ -59,7 +60,8 @@ func (r *registered) registerTransactions() (commit func(batch int, took time.Du
 		Buckets: prometheus.ExponentialBuckets(1, 2, 9),
 	})
 	durations := prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "petstore_store_commit_duration_seconds", Help: "Duration of the transaction of a batch, including its wait for other processes and its commit.",
+		Name:    "petstore_store_commit_duration_seconds",
+		Help:    "Duration of the transaction of a batch, including its wait for other processes and its commit.",
 		Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5},
 	})
 	kinds := make([]string, len(engine.Failures()))

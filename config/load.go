@@ -64,7 +64,8 @@ type loader struct {
 }
 
 func load(o Options) (*loader, error) {
-	l := &loader{Viper: viper.NewWithOptions(viper.WithDecoderRegistry(decoders{viper.NewCodecRegistry()})), sources: map[string]string{}, invalid: map[string]bool{}}
+	settings := viper.NewWithOptions(viper.WithDecoderRegistry(decoders{viper.NewCodecRegistry()}))
+	l := &loader{Viper: settings, sources: map[string]string{}, invalid: map[string]bool{}}
 	l.readFile(o)
 	l.bindEnvironment()
 	for key, text := range o.Overrides {

@@ -35,18 +35,19 @@ var typeRemedies = map[reflect.Type]string{
 // remedies say what is valid for each rule of the tag validate, unless the setting has a tag remedy. {} is the parameter
 // of the rule; if that is a field, the setting with its value and the source of that.
 var remedies = map[string]string{
-	"gt":              "must be longer than {}",
-	"gtfield":         "must be longer than {}",
-	"min":             "must be at least {}",
-	"oneof":           "must be {}",
-	"oneofci":         "must be {}",
-	"driverof":        "does not fit {}: correct that, or leave the driver out, because it follows from the DSN",
-	"required_with":   "must be set: HTTPS needs both server.tls_cert_file and server.tls_key_file",
-	"file":            "must be the path of a file that exists; a relative path begins at " + workingFolder,
-	"ip|cidr":         "must be an IP address or a CIDR network, such as 10.0.0.0/8",
-	"hostport":        "must be host:port with a port from 0 to 65535, such as 127.0.0.1:8080",
-	"plainurl":        "must be an http or https URL such as http://localhost:4318, without user, query, fragment or a slash at the end",
-	"baseurl":         "must be an http or https URL such as https://pets.example.com, without user, query, fragment, a slash at the end or /v1, which is added to it",
+	"gt":            "must be longer than {}",
+	"gtfield":       "must be longer than {}",
+	"min":           "must be at least {}",
+	"oneof":         "must be {}",
+	"oneofci":       "must be {}",
+	"driverof":      "does not fit {}: correct that, or leave the driver out, because it follows from the DSN",
+	"required_with": "must be set: HTTPS needs both server.tls_cert_file and server.tls_key_file",
+	"file":          "must be the path of a file that exists; a relative path begins at " + workingFolder,
+	"ip|cidr":       "must be an IP address or a CIDR network, such as 10.0.0.0/8",
+	"hostport":      "must be host:port with a port from 0 to 65535, such as 127.0.0.1:8080",
+	"plainurl":      "must be an http or https URL such as http://localhost:4318, without user, query, fragment or a slash at the end",
+	"baseurl": "must be an http or https URL such as https://pets.example.com, without user, query, fragment, a slash at the end " +
+		"or /v1, which is added to it",
 	"pageorigin":      "must be an origin as a browser sends it, such as https://shop.example.com, http://localhost:3000 or capacitor://localhost",
 	"dsn":             errDSN.Error(),
 	"excluded_unless": "must be false unless database.driver is postgres: a SQLite store has no standby",
@@ -59,11 +60,12 @@ func (l *loader) validate() {
 	v.RegisterTagNameFunc(func(field reflect.StructField) string { return field.Tag.Get("mapstructure") })
 	v.RegisterAlias("plainurl", "http_url,excludesall=?#@ ,endsnotwith=/")
 	v.RegisterAlias("baseurl", "http_url,excludesall=?#@ ,endsnotwith=/,endsnotwith=/v1")
-	for tag, rule := range map[string]validator.Func{
-		"hostport": isHostPort, "dsn": isDSN, "driverof": isDriverOf, "bootstrapkey": isAPIKey, "seconds": isSeconds, "pageorigin": isOrigin,
-	} {
-		_ = v.RegisterValidation(tag, rule) // fails only for an empty tag
+	// These functions fail only for an empty tag.
+	for tag, valid := range map[string]func(string) bool{"hostport": isHostPort, "dsn": isDSN, "bootstrapkey": isAPIKey, "pageorigin": origin.Valid} {
+		_ = v.RegisterValidation(tag, func(fl validator.FieldLevel) bool { return valid(fl.Field().String()) })
 	}
+	_ = v.RegisterValidation("driverof", isDriverOf)
+	_ = v.RegisterValidation("seconds", isSeconds)
 	violations, _ := errors.AsType[validator.ValidationErrors](v.Struct(l.config))
 	rejected := maps.Clone(l.invalid)
 	for _, violation := range violations {
@@ -87,14 +89,14 @@ func (l *loader) validate() {
 }
 
 // isHostPort is a rule because hostname_port of package validator rejects port 0 and IPv6 addresses.
-func isHostPort(fl validator.FieldLevel) bool {
-	_, port, err := net.SplitHostPort(fl.Field().String())
+func isHostPort(text string) bool {
+	_, port, err := net.SplitHostPort(text)
 	_, portErr := strconv.ParseUint(port, 10, 16)
 	return err == nil && portErr == nil
 }
 
-func isDSN(fl validator.FieldLevel) bool {
-	_, err := DatabaseOf(fl.Field().String())
+func isDSN(text string) bool {
+	_, err := DatabaseOf(text)
 	return err == nil
 }
 
@@ -104,17 +106,16 @@ func isDriverOf(fl validator.FieldLevel) bool {
 	return err != nil || database.Driver == fl.Field().String()
 }
 
-func isAPIKey(fl validator.FieldLevel) bool {
-	_, ok := apikey.HashOf(fl.Field().String())
+func isAPIKey(text string) bool {
+	_, ok := apikey.HashOf(text)
 	return ok
 }
-
-func isOrigin(fl validator.FieldLevel) bool { return origin.Valid(fl.Field().String()) }
 
 func isSeconds(fl validator.FieldLevel) bool { return fl.Field().Int()%int64(time.Second) == 0 }
 
 var (
-	errDSN = errors.New("must be the connection string of a PostgreSQL database, such as postgres://user@host:5432/database, or the path of a SQLite file, such as petstore.db")
+	errDSN = errors.New("must be the connection string of a PostgreSQL database, such as postgres://user@host:5432/database, " +
+		"or the path of a SQLite file, such as petstore.db")
 
 	// dsn matches a URL, user:password@host, and common keywords of libpq.
 	dsn         = regexp.MustCompile(`://|:[^/]*@|(?i)(^|\s)(host|hostaddr|port|user|dbname|service|sslmode)\s*=|password\s*=`)

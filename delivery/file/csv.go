@@ -25,7 +25,8 @@ var (
 	errNoHeader       = errors.New("the file is empty: its first line must be a header such as " + strings.Join(petColumns, ","))
 	errCSVRowTooLong  = fmt.Errorf("%w, or close a quote that is open in it", errRowTooLong)
 	errTooManyCommas  = fmt.Errorf("the line has more than %d commas: remove them", maxCommas)
-	errQuoteNotClosed = errors.New(`a quote that is opened in this row is not closed: close it; if it belongs to the value, quote the field, and write "" for the quote`)
+	errQuoteNotClosed = errors.New("a quote that is opened in this row is not closed: close it; " +
+		`if it belongs to the value, quote the field, and write "" for the quote`)
 )
 
 // A csvReader reads CSV.

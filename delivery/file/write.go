@@ -19,7 +19,7 @@ type Writer[T any] struct {
 
 // NewPetWriter returns a Writer of animals. A CSV file begins with the header.
 func NewPetWriter(out io.Writer, format Format) *Writer[domain.Pet] {
-	return newWriter(out, format, func(to []byte, p domain.Pet) ([]byte, error) { return record.PetOf(p).AppendJSON(to) }, petColumns, func(fields []string, p domain.Pet) []string {
+	return newWriter(out, format, record.PetOf, petColumns, func(fields []string, p domain.Pet) []string {
 		return append(fields, strconv.FormatInt(p.ID, 10), p.Name, strconv.FormatInt(p.CategoryID, 10), string(p.Status))
 	})
 }
@@ -27,7 +27,7 @@ func NewPetWriter(out io.Writer, format Format) *Writer[domain.Pet] {
 // NewOrderWriter returns a Writer of orders. A CSV file begins with the header.
 func NewOrderWriter(out io.Writer, format Format) *Writer[domain.Order] {
 	columns := []string{"id", "petId", "status", "createdAt", "updatedAt"}
-	return newWriter(out, format, func(to []byte, o domain.Order) ([]byte, error) { return record.OrderOf(o).AppendJSON(to) }, columns, func(fields []string, o domain.Order) []string {
+	return newWriter(out, format, record.OrderOf, columns, func(fields []string, o domain.Order) []string {
 		return append(fields, strconv.FormatInt(o.ID, 10), strconv.FormatInt(o.PetID, 10), string(o.Status),
 			record.Timestamp(o.CreatedAt), record.Timestamp(o.UpdatedAt))
 	})
@@ -35,11 +35,11 @@ func NewOrderWriter(out io.Writer, format Format) *Writer[domain.Order] {
 
 // NewChangeWriter returns a Writer of changes as NDJSON.
 func NewChangeWriter(out io.Writer) *Writer[domain.Change] {
-	return newWriter(out, NDJSON, func(to []byte, c domain.Change) ([]byte, error) { return record.ChangeOf(c).AppendJSON(to) }, nil, nil)
+	return newWriter(out, NDJSON, record.ChangeOf, nil, nil)
 }
 
-func newWriter[T any](
-	out io.Writer, format Format, appendJSON func([]byte, T) ([]byte, error), columns []string, appendFields func([]string, T) []string,
+func newWriter[T any, R record.Record](
+	out io.Writer, format Format, recordOf func(T) R, columns []string, appendFields func([]string, T) []string,
 ) *Writer[T] {
 	w := &Writer[T]{out: bufio.NewWriterSize(out, bufferSize)}
 	if format == CSV {
@@ -55,7 +55,7 @@ func newWriter[T any](
 	}
 	var line []byte
 	w.write = func(record T) (err error) {
-		if line, err = appendJSON(line[:0], record); err != nil {
+		if line, err = recordOf(record).AppendJSON(line[:0]); err != nil {
 			return err
 		}
 		_, err = w.out.Write(append(line, '\n'))

@@ -71,6 +71,7 @@ var invalidCommandLines = map[string]string{
 	"copy --to :memory:":                   "the DSN of --to " + notDSN,
 	"copy --from postgress://u:secret@h/d": "the DSN of --from " + notDSN,
 	"copy a.db":                            "petstore copy takes no arguments",
+	"copy --to-file postgres://u:secret@h": "--to-file: " + hasDSN,
 
 	"serve --set " + misplaced:            "the configuration is not valid:\n  (hidden) (command line): no such setting; petstore config lists all",
 	misplaced:                             hasDSN,
@@ -114,15 +115,14 @@ var impossibleCommands = map[string]string{
 	"export --type changes changes.ndjson --set " + shop: "no changes are recorded: " +
 		"set changes.enabled and start the service: changes.ndjson was not written",
 
-	"import none.csv":                      "there is no file none.csv: correct the path",
-	"import . --format csv":                ". is a folder: name a file",
-	"copy --to-file empty":                 notInFile,
-	"copy --to-file path":                  notInFile,
-	"copy --to-file postgres://u:secret@h": "the file of --to-file cannot be read: no such file or directory",
-	"copy --to-file none":                  "open none: no such file or directory",
-	"copy --to-file shop=1@home":           "open shop=1@home: no such file or directory",
-	"copy --to shop.db --set " + shop:      "the source and the target are the same store DIR/shop.db: name another one",
-	"copy --to link.db --set " + shop:      "the source and the target are the same store DIR/shop.db: name another one",
+	"import none.csv":                 "there is no file none.csv: correct the path",
+	"import . --format csv":           ". is a folder: name a file",
+	"copy --to-file empty":            notInFile,
+	"copy --to-file path":             notInFile,
+	"copy --to-file none":             "open none: no such file or directory",
+	"copy --to-file shop=1@home":      "open shop=1@home: no such file or directory",
+	"copy --to shop.db --set " + shop: "the source and the target are the same store DIR/shop.db: name another one",
+	"copy --to link.db --set " + shop: "the source and the target are the same store DIR/shop.db: name another one",
 	"copy --from shop=1.db --to copy.db": "open the source DIR/shop=1.db: there is no such file: correct the path, or run petstore migrate up: " +
 		"nothing was copied",
 	"copy --from none.db --to copy.db": "open the source DIR/none.db: there is no such file: correct the path, or run petstore migrate up: " +

@@ -130,7 +130,8 @@ func (r *replacement) checkPrevious(ctx context.Context) error {
 	pool := storefile.OpenPool(r.path, storefile.ImmutablePragmas)
 	defer func() { _ = pool.Close() }()
 	err = storefile.Identify(ctx, pool)
-	if tables, tablesErr := storefile.OtherTables(ctx, pool); err != nil && tablesErr == nil && (tables != "" || !errors.Is(err, storefile.ErrNoStore)) {
+	tables, tablesErr := storefile.OtherTables(ctx, pool)
+	if err != nil && tablesErr == nil && (tables != "" || !errors.Is(err, storefile.ErrNoStore)) {
 		return storefile.ErrOtherProgram
 	}
 	return nil

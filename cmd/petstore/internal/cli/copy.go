@@ -156,15 +156,13 @@ func (f *dsnFlags) database(in *invocation) (config.Database, error) {
 		return settings.Database, err
 	}
 	text, err := os.ReadFile(f.file)
-	if err != nil && config.LooksLikeDSN(f.file) {
-		err = fmt.Errorf("the file of --%s-file cannot be read: %w", f.name, errors.Unwrap(err))
-	}
 	if err != nil {
 		return config.Database{}, err
 	}
 	database, err := config.DatabaseOf(strings.TrimRight(string(text), "\r\n"))
 	if err != nil || database.Driver != "postgres" { // a path would be shown in errors, and this may be a secret
-		err = fmt.Errorf("the file of --%s-file has no connection string of PostgreSQL: write postgres://… to it, or name a SQLite file with --%s", f.name, f.name)
+		err = fmt.Errorf("the file of --%s-file has no connection string of PostgreSQL: write postgres://… to it, or name a SQLite file with --%[1]s",
+			f.name)
 	}
 	return database, err
 }

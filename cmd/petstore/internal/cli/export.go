@@ -58,7 +58,8 @@ if the process is killed. A file that exists is not overwritten.`,
 	}
 	cmd.Flags().Func("type", "write the `TYPE` of records, pets, orders or changes (default pets)", oneOf(&run.kind, "pets", "orders", "changes"))
 	cmd.Flags().StringVar(&run.status, "status", "", "write only the records with this `STATUS`")
-	cmd.Flags().Func("format", "write the `FORMAT` ndjson or csv (default by the extension .ndjson, .jsonl or .csv; ndjson for standard output)", oneOf(&run.format, "ndjson", "csv"))
+	cmd.Flags().Func("format", "write the `FORMAT` ndjson or csv (default by the extension .ndjson, .jsonl or .csv; ndjson for standard output)",
+		oneOf(&run.format, "ndjson", "csv"))
 	return cmd
 }
 
@@ -78,7 +79,7 @@ func (r *exportRun) parseArgs(cmd *cobra.Command, args []string) (err error) {
 		known, rule = false, "changes have none"
 	}
 	if cmd.Flags().Changed("status") && !known {
-		return cmp.Or(checkNoDSN("--status: ", r.status), fmt.Errorf("invalid argument %q for \"--status\" flag: %s", r.status, rule))
+		return fmt.Errorf("invalid argument %q for \"--status\" flag: %s", r.status, rule)
 	}
 	if r.path == stdio {
 		r.format = cmp.Or(r.format, file.NDJSON)
@@ -150,7 +151,9 @@ func (r changeReader) Each(ctx context.Context, _ string, fn func(domain.Change)
 }
 
 // writeAll writes records, reports the progress on stderr and returns their number.
-func writeAll[T, S any](ctx context.Context, from recordReader[T, S], status S, out *file.Writer[T], stderr io.Writer, units string) (written int, err error) {
+func writeAll[T, S any](
+	ctx context.Context, from recordReader[T, S], status S, out *file.Writer[T], stderr io.Writer, units string,
+) (written int, err error) {
 	total, err := from.Count(ctx, status)
 	if err != nil {
 		return 0, err

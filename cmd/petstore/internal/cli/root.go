@@ -3,18 +3,17 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"example.com/petstore/config"
 )
@@ -43,7 +42,10 @@ func Run(ctx context.Context, p Program) int {
 	root.SetArgs(p.Args)
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
-	err := root.ExecuteContext(ctx)
+	err := checkNoDSN(p.Args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
 	if err == nil {
 		return 0
 	}
@@ -144,14 +146,26 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	if names := parent.SuggestionsFor(name); len(names) > 0 {
 		text += "; did you mean " + strings.Join(names, " or ") + "?"
 	}
-	return cmp.Or(checkNoDSN("", name), errors.New(text))
+	return errors.New(text)
 }
 
-// checkNoDSN returns an error if text, an argument or the error of a flag, has a connection string, which messages
-// must not repeat. The error begins with place, such as the name of the flag.
-func checkNoDSN(place, text string) error {
-	if config.LooksLikeDSN(text) {
-		return errors.New(place + "the command line has what looks like a connection string in the wrong place: set database.dsn to it, or name another file")
+// checkNoDSN returns an error if the command line has a connection string where no flag expects one: other errors would
+// repeat it, and it may have a password.
+func checkNoDSN(args []string) error {
+	flag := ""
+	for _, arg := range args {
+		if name, _, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(name, "--") {
+			flag = name
+		}
+		if config.LooksLikeDSN(arg) && !slices.Contains([]string{"--set", "--from", "--to", "--name"}, flag) {
+			place := ""
+			if strings.HasPrefix(flag, "--") && !config.LooksLikeDSN(flag) {
+				place = flag + ": "
+			}
+			return errors.New(place + "the command line has what looks like a connection string in the wrong place: " +
+				"set database.dsn to it, or name another file")
+		}
+		flag = arg
 	}
 	return nil
 }
@@ -176,11 +190,8 @@ func oneArg(missing string) cobra.PositionalArgs {
 	}
 }
 
-// atMostOneArg is a cobra.PositionalArgs that accepts one argument or none. It rejects a connection string.
+// atMostOneArg is a cobra.PositionalArgs that accepts one argument or none.
 func atMostOneArg(cmd *cobra.Command, args []string) error {
-	if len(args) == 1 {
-		return checkNoDSN("", args[0])
-	}
 	if len(args) > 1 {
 		return fmt.Errorf("%s accepts one argument, not %d: quote one that contains spaces", cmd.CommandPath(), len(args))
 	}
@@ -205,9 +216,5 @@ func flagError(cmd *cobra.Command, err error) error {
 	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
 		return unknownCommand(cmd, args[0])
 	}
-	place := ""
-	if value, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		place = "--" + value.GetFlag().Name + ": "
-	}
-	return cmp.Or(checkNoDSN(place, err.Error()), err)
+	return err
 }

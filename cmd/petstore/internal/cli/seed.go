@@ -38,7 +38,8 @@ reports how many animals were added and exits with 1.`,
 	}
 	cmd.Flags().Uint32Var(&count, "count", 1000, "add `N` animals")
 	cmd.Flags().Uint32Var(&orders, "orders", 50, "order every `N`th animal that can be ordered; 0 adds no orders")
-	cmd.Flags().Uint64Var(&randomSeed, "random-seed", defaultRandomSeed, "seed the random generator with `NUMBER`; the same number generates the same data")
+	cmd.Flags().Uint64Var(&randomSeed, "random-seed", defaultRandomSeed,
+		"seed the random generator with `NUMBER`; the same number generates the same data")
 	return cmd
 }
 

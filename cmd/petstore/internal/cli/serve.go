@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
 	"example.com/petstore"
 	"example.com/petstore/cmd/petstore/internal/serve"
@@ -46,8 +47,8 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) error {
 	e := newEngine(settings.Database)
 	version, commit := in.buildVersion()
 	options := serve.Options{
-		Program: in.command(), Version: version, Commit: commit, StoreName: storeName(settings.Database, e), FirstKey: firstKey,
-		Stdout: in.Stdout, Stderr: in.Stderr,
+		Program: in.command(), FirstKey: firstKey, Stdout: in.Stdout, Stderr: in.Stderr,
+		Fields: []zap.Field{zap.String("version", version), zap.String("commit", commit), zap.String("store", storeName(settings.Database, e))},
 		Open: func(ctx context.Context, o petstore.Options) (*petstore.Service, error) {
 			o.Store = storeOptions(settings.Database)
 			o.Store.MaxStaleness = settings.Cache.MaxStaleness
@@ -55,7 +56,7 @@ func (in *invocation) serve(ctx context.Context, firstKey bool) error {
 		},
 	}
 	if file, _ := in.configOptions().Find(); file != "" {
-		options.SettingsFile = absolutePath(file)
+		options.Fields = append(options.Fields, zap.String("settings_file", absolutePath(file)))
 	}
 	return serve.Run(ctx, settings, options)
 }

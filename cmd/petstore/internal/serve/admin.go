@@ -75,7 +75,9 @@ func rejectOtherHosts(address string, next http.Handler) http.Handler {
 }
 
 // serveAdmin serves adminHandler until ctx ends. It does nothing if listener is nil.
-func serveAdmin(ctx context.Context, listener net.Listener, settings config.Config, metrics prometheus.Gatherer, level zap.AtomicLevel, log *zap.Logger) error {
+func serveAdmin(
+	ctx context.Context, listener net.Listener, settings config.Config, metrics prometheus.Gatherer, level zap.AtomicLevel, log *zap.Logger,
+) error {
 	if listener == nil {
 		return nil
 	}

@@ -94,5 +94,6 @@ func localAddress(address net.Addr) string {
 // KeyNotPrinted returns the error for a key that was created but not printed because
 // of err.
 func KeyNotPrinted(err error) error {
-	return fmt.Errorf("the API key was created but not printed: %v: revoke it, it is the last one that petstore keys list shows", err) //nolint:errorlint // cli.Run would not print a broken pipe
+	const text = "the API key was created but not printed: %v: revoke it, it is the last one that petstore keys list shows"
+	return fmt.Errorf(text, err) //nolint:errorlint // cli.Run would not print a broken pipe
 }

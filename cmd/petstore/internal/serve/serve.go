@@ -26,12 +26,10 @@ import (
 
 // Options are what Run needs beside the settings.
 type Options struct {
-	Program         string // how it was called, for hints
-	Version, Commit string
-	StoreName       string // for the log
-	SettingsFile    string // for the log, or empty
-	FirstKey        bool   // create an API key if the store has none, and print it to Stdout
-	Stdout, Stderr  io.Writer
+	Program        string      // how it was called, for hints
+	Fields         []zap.Field // of the entry that the service serves: the build, the store, the settings
+	FirstKey       bool        // create an API key if the store has none, and print it to Stdout
+	Stdout, Stderr io.Writer
 	// Open opens the service on the store of the settings.
 	Open func(context.Context, petstore.Options) (*petstore.Service, error)
 }
@@ -140,14 +138,9 @@ const checkTimeout = 5 * time.Second
 // the database server, which is a warning if they must not, and a warning if no API key is valid.
 func (o Options) logServing(ctx context.Context, settings config.Config, service *petstore.Service, address net.Addr, log *zap.Logger) {
 	store := service.Store()
-	fields := []zap.Field{
-		zap.String("version", o.Version), zap.String("commit", o.Commit), zap.Stringer("address", address),
-		zap.String("store", o.StoreName),
-		zap.Int64("schema_version", store.Schema().Version), zap.Bool("store_created", store.Schema().Created),
-	}
-	if o.SettingsFile != "" {
-		fields = append(fields, zap.String("settings_file", o.SettingsFile))
-	}
+	fields := append([]zap.Field{
+		zap.Stringer("address", address), zap.Int64("schema_version", store.Schema().Version), zap.Bool("store_created", store.Schema().Created),
+	}, o.Fields...)
 	if others := store.Schema().OtherTables; others != "" {
 		fields = append(fields, zap.String("other_tables", others))
 		if store.Schema().Created {
