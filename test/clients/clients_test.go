@@ -25,6 +25,7 @@ func TestClientsDocumentShowsTestedCode(t *testing.T) {
 	t.Parallel()
 	for language, files := range map[string][]string{
 		"go":     {"go/store.go", "go/petstore/error.go"},
+		"yaml":   {"go/petstore/oapi-codegen.yaml"},
 		"ts":     {"ts/store.ts"},
 		"python": {"python/store.py"},
 	} {
@@ -115,7 +116,8 @@ func wantCalls(s *harness.Server, t *testing.T) {
 	}
 	want := []string{
 		"GET /v1/pets 304", "GET /v1/pets 400", "GET /v1/pets 401", "POST /v1/pets 400", "POST /v1/pets 401", "POST /v1/pets 422",
-		"GET /v1/pets/{petId} 404", "GET /v1/store/orders 304", "POST /v1/store/orders 404", "POST /v1/store/orders 409",
+		"GET /v1/pets/{petId} 404", "PATCH /v1/pets/{petId} 404", "PATCH /v1/pets/{petId} 412", "DELETE /v1/pets/{petId} 404",
+		"DELETE /v1/pets/{petId} 409", "GET /v1/store/orders 304", "POST /v1/store/orders 404", "POST /v1/store/orders 409",
 		"GET /v1/store/orders/{orderId} 404", "POST /v1/store/orders/{orderId}/deliver 409", "POST /v1/store/orders/{orderId}/cancel 409",
 	}
 	for path, item := range document.Paths.Map() {

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/oapi-codegen/nullable"
+
 	"example.com/till/petstore"
 )
 
@@ -27,6 +29,7 @@ func main() {
 	getPet(ctx, api, pets[0])
 	orderPets(ctx, api, pets)
 	listOrders(ctx, api, pets)
+	correctPets(ctx, api, pets)
 	callWithoutValidKey(ctx, url)
 	for _, position := range []int64{kept.position, 1} { // the changes after 1 are not kept
 		kept.position = position
@@ -45,13 +48,13 @@ func values(pets map[int64]petstore.Pet) (sorted []petstore.Pet) {
 	return sorted
 }
 
-// addPets adds Rex, repeats that with the same idempotency key, and adds three more.
+// addPets adds Rex, repeats that with the same idempotency key, and adds three more in one request.
 func addPets(ctx context.Context, api *petstore.ClientWithResponses) []petstore.Pet {
-	rex := petstore.NewPet{Name: "Rex", CategoryId: math.MaxInt64, Status: new(petstore.Available)}
+	rex := petstore.NewPet{Name: "Rex", CategoryId: math.MaxInt64, Status: new(petstore.PetStatusAvailable)}
 	pets := []petstore.Pet{*must(addPet(ctx, api, "rex-1", rex))}
 	want(pets[0].Name, "Rex")
 	want(pets[0].CategoryId, math.MaxInt64)
-	want(*pets[0].Status, petstore.Available)
+	want(*pets[0].Status, petstore.PetStatusAvailable)
 
 	replayed := wantStatus(api.CreatePetWithResponse(ctx, &petstore.CreatePetParams{IdempotencyKey: new("rex-1")}, rex))(http.StatusCreated)
 	want(replayed.JSON201.Id, pets[0].Id)
@@ -63,24 +66,26 @@ func addPets(ctx context.Context, api *petstore.ClientWithResponses) []petstore.
 	_, err = addPet(ctx, api, "nameless", petstore.NewPet{CategoryId: 7})
 	wantCode(err, "validation_failed")
 
-	for _, pet := range []petstore.NewPet{
-		{Name: "Tom", CategoryId: 3, Status: new(petstore.Available)},
+	others := []petstore.NewPet{
+		{Name: "Tom", CategoryId: 3, Status: new(petstore.PetStatusAvailable)},
 		{Name: "Mia", CategoryId: math.MinInt64},
-		{Name: "Ute", CategoryId: 0, Status: new(petstore.Sold)},
-	} {
-		added := wantStatus(api.CreatePetWithResponse(ctx, nil, pet))(http.StatusCreated)
-		want(added.JSON201.CategoryId, pet.CategoryId)
-		want(added.JSON201.Status == nil, pet.Status == nil)
-		want(added.Headers201.IdempotencyReplayed == nil, true)
-		pets = append(pets, *added.JSON201)
+		{Name: "Ute", CategoryId: 0, Status: new(petstore.PetStatusSold)},
 	}
-	return pets
+	added := wantStatus(api.CreatePetsWithResponse(ctx, nil, others))(http.StatusCreated)
+	for i, pet := range *added.JSON201 {
+		want(pet.CategoryId, others[i].CategoryId)
+		want(pet.Status == nil, others[i].Status == nil)
+	}
+	want(added.Headers201.IdempotencyReplayed == nil, true)
+	return append(pets, *added.JSON201...)
 }
 
 func listPets(ctx context.Context, api *petstore.ClientWithResponses, pets []petstore.Pet) {
 	want(names(must(allPets(ctx, api, petstore.ListPetsParams{Limit: new(3)}))), names(pets))
-	available := must(allPets(ctx, api, petstore.ListPetsParams{Limit: new(1), Status: new(petstore.Available)}))
-	want(names(available), "Rex Tom ")
+	available := &[]petstore.PetFilter{petstore.PetFilterAvailable, petstore.PetFilterNone}
+	want(names(must(allPets(ctx, api, petstore.ListPetsParams{Limit: new(1), Status: available}))), "Rex Tom Mia ")
+	ids := &[]int64{pets[0].Id, pets[3].Id, 99}
+	want(names(must(allPets(ctx, api, petstore.ListPetsParams{Id: ids, Sort: new(petstore.Newest)}))), "Ute Rex ")
 	afterTom := wantStatus(api.ListPetsWithResponse(ctx, &petstore.ListPetsParams{After: &pets[1].Id}))(http.StatusOK)
 	want(names(*afterTom.JSON200), "Mia Ute ")
 
@@ -94,12 +99,12 @@ func listPets(ctx context.Context, api *petstore.ClientWithResponses, pets []pet
 }
 
 func getPet(ctx context.Context, api *petstore.ClientWithResponses, rex petstore.Pet) {
-	found := wantStatus(api.GetPetWithResponse(ctx, rex.Id))(http.StatusOK)
+	found := wantStatus(api.GetPetWithResponse(ctx, rex.Id, nil))(http.StatusOK)
 	want(found.JSON200.Name, rex.Name)
 	want(found.JSON200.CategoryId, rex.CategoryId)
 	want(*found.Headers200.Deprecation, "@1764892800")
 	want(*found.Headers200.Sunset, "Thu, 05 Dec 2030 00:00:00 GMT")
-	missing := wantStatus(api.GetPetWithResponse(ctx, math.MaxInt64))(http.StatusNotFound)
+	missing := wantStatus(api.GetPetWithResponse(ctx, math.MaxInt64, nil))(http.StatusNotFound)
 	want(missing.JSON404.Code, "pet_not_found")
 	want(missing.JSON404.Status, http.StatusNotFound)
 }
@@ -131,13 +136,13 @@ func orderPets(ctx context.Context, api *petstore.ClientWithResponses, pets []pe
 	cancelled := wantStatus(api.CancelOrderWithResponse(ctx, second.Id))(http.StatusOK).JSON200
 	want(cancelled.Status, petstore.Cancelled)
 	want(wantStatus(api.DeliverOrderWithResponse(ctx, second.Id))(http.StatusConflict).JSON409.Code, "order_state_conflict")
-	want(names(must(allPets(ctx, api, petstore.ListPetsParams{Status: new(petstore.Sold)}))), "Rex Ute ")
+	want(names(must(allPets(ctx, api, petstore.ListPetsParams{Status: &[]petstore.PetFilter{petstore.PetFilterSold}}))), "Rex Ute ")
 }
 
 func listOrders(ctx context.Context, api *petstore.ClientWithResponses, pets []petstore.Pet) {
 	all := wantStatus(api.ListOrdersWithResponse(ctx, nil))(http.StatusOK)
 	want(len(*all.JSON200), 2)
-	params := petstore.ListOrdersParams{PetId: &pets[0].Id, Status: new(petstore.Delivered)}
+	params := petstore.ListOrdersParams{PetId: &pets[0].Id, Status: &[]petstore.OrderStatus{petstore.Delivered}}
 	found := wantStatus(api.ListOrdersWithResponse(ctx, &params))(http.StatusOK)
 	want(len(*found.JSON200), 1)
 	want((*found.JSON200)[0], (*all.JSON200)[0])
@@ -148,6 +153,31 @@ func listOrders(ctx context.Context, api *petstore.ClientWithResponses, pets []p
 	second := wantStatus(api.ListOrdersWithResponse(ctx, nil, follow(*first.Headers200.Link)))(http.StatusOK)
 	want((*second.JSON200)[0], (*all.JSON200)[1])
 	want(second.Headers200.Link == nil, true)
+}
+
+// correctPets corrects Mia while another client does, removes Tom, and counts the animals.
+func correctPets(ctx context.Context, api *petstore.ClientWithResponses, pets []petstore.Pet) {
+	mia, attempts := pets[2], 0
+	corrected := must(correctPet(ctx, api, mia.Id, func(pet petstore.Pet) petstore.PetPatch {
+		if attempts++; attempts == 1 {
+			sold := petstore.PetPatch{Status: nullable.NewNullableWithValue(petstore.PetStatusSold)}
+			wantStatus(api.UpdatePetWithResponse(ctx, mia.Id, nil, sold))(http.StatusOK)
+		}
+		return petstore.PetPatch{Name: new(pet.Name + " II")}
+	}))
+	want(attempts, 2)
+	want(corrected.Name, "Mia II")
+	want(*corrected.Status, petstore.PetStatusSold)
+	withoutStatus := petstore.PetPatch{Status: nullable.NewNullNullable[petstore.PetStatus]()}
+	want(wantStatus(api.UpdatePetWithResponse(ctx, mia.Id, nil, withoutStatus))(http.StatusOK).JSON200.Status == nil, true)
+
+	tom := pets[1].Id
+	must(0, removePet(ctx, api, tom))
+	must(0, removePet(ctx, api, tom))
+	wantCode(removePet(ctx, api, pets[0].Id), "pet_ordered")
+	_, err := correctPet(ctx, api, tom, func(petstore.Pet) petstore.PetPatch { return petstore.PetPatch{} })
+	wantCode(err, "pet_not_found")
+	want(*wantStatus(api.GetInventoryWithResponse(ctx, nil))(http.StatusOK).JSON200, petstore.Inventory{None: 1, Sold: 2, Total: 3})
 }
 
 // callWithoutValidKey sends requests without an API key and with an invalid one.

@@ -33,6 +33,38 @@ func addPet(ctx context.Context, api *petstore.ClientWithResponses, idempotencyK
 	return response.JSON201, nil
 }
 
+// correctPet corrects an animal with the patch that change returns for it. If the animal was changed meanwhile, it
+// begins again.
+func correctPet(ctx context.Context, api *petstore.ClientWithResponses, id int64, change func(petstore.Pet) petstore.PetPatch) (*petstore.Pet, error) {
+	for {
+		found, err := api.UpdatePetWithResponse(ctx, id, nil, petstore.PetPatch{}) // changes nothing
+		if err != nil {
+			return nil, err
+		}
+		if found.JSON200 == nil {
+			return nil, errorOf(found.Body)
+		}
+		unchanged := &petstore.UpdatePetParams{IfMatch: found.Headers200.ETag}
+		switch corrected, err := api.UpdatePetWithResponse(ctx, id, unchanged, change(*found.JSON200)); {
+		case err != nil:
+			return nil, err
+		case corrected.JSON200 != nil:
+			return corrected.JSON200, nil
+		case corrected.JSON412 == nil:
+			return nil, errorOf(corrected.Body)
+		}
+	}
+}
+
+// removePet removes an animal. It may be called again after any error.
+func removePet(ctx context.Context, api *petstore.ClientWithResponses, id int64) error {
+	response, err := api.DeletePetWithResponse(ctx, id, nil)
+	if err != nil || response.StatusCode() == http.StatusNoContent || response.JSON404 != nil && response.JSON404.Code == "pet_not_found" {
+		return err
+	}
+	return errorOf(response.Body)
+}
+
 // errorOf returns the error in the body of an error response.
 func errorOf(body []byte) error {
 	var apiError petstore.Error
@@ -97,7 +129,10 @@ func (c *Copy) update(ctx context.Context, api *petstore.ClientWithResponses) er
 			return errorOf(page.Body)
 		}
 		for _, change := range *page.JSON200 {
-			if change.Pet != nil {
+			switch {
+			case change.Type == "pet.removed":
+				delete(c.Pets, change.Pet.Id)
+			case change.Pet != nil:
 				c.Pets[change.Pet.Id] = *change.Pet
 			}
 			c.position = change.Seq

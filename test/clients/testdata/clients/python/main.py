@@ -4,8 +4,8 @@ fail at the first response that is not expected. The store must be empty."""
 import os
 from datetime import datetime, timedelta, timezone
 
-from petstore import ApiException, NewOrder, NewPet, OrderStatus, PetsApi, PetStatus, StoreApi
-from store import Copy, add_pet, all_pets, connect
+from petstore import ApiException, Inventory, NewOrder, NewPet, OrderStatus, Pet, PetFilter, PetPatch, PetsApi, PetStatus, Sort, StoreApi
+from store import Copy, add_pet, all_pets, connect, correct_pet, remove_pet
 
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
 
@@ -17,6 +17,7 @@ def main() -> None:
     copy.update()
     add_and_list(pets)
     order_and_list(pets, store)
+    correct_and_count(pets, store)
     for position in copy.position, 1:  # the changes after 1 are not kept
         copy.position = position
         copy.update()
@@ -38,13 +39,14 @@ def add_and_list(api: PetsApi) -> None:
         add_pet(api, "rex-1", NewPet(name="Max", categoryId=7))
     with rejected(400, "validation_failed"):
         api.create_pet(NewPet(name="x" * 201, categoryId=7))
-    tom = api.create_pet(NewPet(name="Tom", categoryId=SMALLEST, status=PetStatus.AVAILABLE))
-    mia = api.create_pet(NewPet(name="Mia", categoryId=0))
+    tom, mia = api.create_pets([NewPet(name="Tom", categoryId=SMALLEST, status=PetStatus.AVAILABLE), NewPet(name="Mia", categoryId=0)])
     want((tom.category_id, mia.category_id, mia.status), (SMALLEST, 0, None))
 
     for limit in range(1, 5):
         want(list(all_pets(api, limit=limit)), [rex, tom, mia])
-    want(list(all_pets(api, limit=1, status=PetStatus.AVAILABLE)), [rex, tom])
+    want(list(all_pets(api, limit=1, status=[PetFilter.AVAILABLE])), [rex, tom])
+    want(list(all_pets(api, status=[PetFilter.AVAILABLE, PetFilter.NONE], sort=Sort.Newest)), [mia, tom, rex])
+    want(list(all_pets(api, id=[mia.id, 99, rex.id])), [rex, mia])
     page = api.list_pets_with_http_info(after=rex.id)
     with rejected(304):
         api.list_pets(after=rex.id, if_none_match=page.headers["Etag"])
@@ -80,12 +82,36 @@ def order_and_list(pets: PetsApi, api: StoreApi) -> None:
     with rejected(409, "order_state_conflict"):
         api.deliver_order(cancelled.id)
 
-    want([pet.id for pet in all_pets(pets, status=PetStatus.SOLD)], [rex.id])
+    want([pet.id for pet in all_pets(pets, status=[PetFilter.SOLD])], [rex.id])
     page = api.list_orders_with_http_info()
     want(page.data, [delivered, cancelled])
     with rejected(304):
         api.list_orders(if_none_match=page.headers["Etag"])
-    want(api.list_orders(status=OrderStatus.CANCELLED, pet_id=tom.id), [cancelled])
+    want(api.list_orders(status=[OrderStatus.CANCELLED, OrderStatus.PLACED], pet_id=tom.id), [cancelled])
+
+
+def correct_and_count(pets: PetsApi, api: StoreApi) -> None:
+    """Correct Mia while another client does, remove Tom, and count the animals."""
+    rex, tom, mia = all_pets(pets)
+    found = []
+
+    def change(pet: Pet) -> PetPatch:
+        if not found:
+            pets.update_pet(pet.id, PetPatch(status=PetStatus.SOLD))
+        found.append(pet)
+        return PetPatch(name=pet.name + " II")
+
+    corrected = correct_pet(pets, mia.id, change)
+    want((len(found), corrected.name, corrected.status), (2, "Mia II", PetStatus.SOLD))
+    want(pets.update_pet(mia.id, PetPatch(status=None)).status, None)
+
+    remove_pet(pets, tom.id)
+    remove_pet(pets, tom.id)
+    with rejected(409, "pet_ordered"):
+        remove_pet(pets, rex.id)
+    with rejected(404, "pet_not_found"):
+        correct_pet(pets, tom.id, change)
+    want(api.get_inventory(), Inventory(available=0, pending=0, sold=1, none=1, total=2))
 
 
 class rejected:

@@ -1,5 +1,5 @@
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import petstore
 
@@ -14,15 +14,40 @@ def add_pet(api: petstore.PetsApi, idempotency_key: str, pet: petstore.NewPet) -
     return api.create_pet(pet, idempotency_key=idempotency_key)
 
 
+def correct_pet(api: petstore.PetsApi, pet_id: int, change: Callable[[petstore.Pet], petstore.PetPatch]) -> petstore.Pet:
+    """Correct an animal with the patch that change returns for it. If the animal was changed meanwhile, begin again."""
+    while True:
+        found = api.update_pet_with_http_info(pet_id, petstore.PetPatch())  # changes nothing
+        try:
+            return api.update_pet(pet_id, change(found.data), if_match=header(found, "etag"))
+        except petstore.ApiException as error:
+            if error.status != 412:
+                raise
+
+
+def remove_pet(api: petstore.PetsApi, pet_id: int) -> None:
+    """Remove an animal. It may be called again after any error."""
+    try:
+        api.delete_pet(pet_id)
+    except petstore.ApiException as error:
+        if not error.data or error.data.code != "pet_not_found":
+            raise
+
+
 def all_pets(api: petstore.PetsApi, **query) -> Iterator[petstore.Pet]:
     """Read all pages. A page with a next page has the header Link."""
     more = True
     while more:
         page = api.list_pets_with_http_info(**query)
         yield from page.data
-        more = "Link" in page.headers
+        more = header(page, "link")
         if more:
             query["after"] = page.data[-1].id
+
+
+def header(response: petstore.ApiResponse, name: str) -> str | None:
+    """Return a header, whose name may be in lower case behind a proxy, or None."""
+    return {key.lower(): value for key, value in response.headers.items()}.get(name)
 
 
 class Copy:
@@ -46,15 +71,17 @@ class Copy:
                 time.sleep(1)  # in case it happens again
                 continue
             for change in changes:
-                if change.pet:
+                if change.type == "pet.removed":
+                    self.pets.pop(change.pet.id, None)
+                elif change.pet:
                     self.pets[change.pet.id] = change.pet
                 self.position = change.seq
 
     def _read(self) -> None:
         """Read all animals, after the position from which their changes follow."""
         pets = petstore.PetsApi(self.api)
-        headers = pets.list_pets_with_http_info(limit=1).headers
-        if "Changes-Position" not in headers:
+        position = header(pets.list_pets_with_http_info(limit=1), "changes-position")
+        if position is None:
             raise RuntimeError("the service records no changes now")
         self.pets = {pet.id: pet for pet in all_pets(pets, limit=100)}
-        self.position = int(headers["Changes-Position"])
+        self.position = int(position)

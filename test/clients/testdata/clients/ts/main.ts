@@ -1,7 +1,8 @@
 // Calls every operation with the generated client and fails at the first response that it
 // does not expect. The store must be empty.
 import assert from "node:assert/strict";
-import { addPet, allPets, connect, Copy, follow, type Pet, type Store } from "./store.js";
+import type { operations } from "./petstore.js";
+import { addPet, allPets, connect, Copy, correctPet, follow, removePet, type Pet, type Store } from "./store.js";
 
 const { URL: url = "", KEY: key = "" } = process.env;
 const api = connect(url, key);
@@ -12,12 +13,13 @@ await listPets(api, pets);
 await getPet(api, pets[0]);
 await orderPets(api, pets[0], pets[1]);
 await listOrders(api, pets[0], pets[1]);
+await correctPets(api, pets);
 await callWithoutValidKey();
 await sendUnsafeInteger(api);
 await copy.update(api);
 assert.deepEqual([...copy.pets.values()], await allPets(api));
 
-// addPets adds Rex, repeats that with the same idempotency key, and adds two more.
+// addPets adds Rex, repeats that with the same idempotency key, and adds two more in one request.
 async function addPets(api: Store): Promise<[Pet, Pet, Pet]> {
   const newRex = { name: "Rex", categoryId: Number.MAX_SAFE_INTEGER, status: "available" } as const;
   const rex = await addPet(api, "rex-1", newRex);
@@ -32,16 +34,18 @@ async function addPets(api: Store): Promise<[Pet, Pet, Pet]> {
   await assert.rejects(addPet(api, "rex-1", { name: "Max", categoryId: 7 }), /idempotency_key_reused/);
   await assert.rejects(addPet(api, "nameless", { name: "", categoryId: 7 }), /validation_failed/);
 
-  const tom = await api.POST("/pets", { body: { name: "Tom", categoryId: 0, status: "available" } });
-  const mia = await api.POST("/pets", { body: { name: "Mia", categoryId: -3 } });
-  assert.deepEqual(tom.data, { id: rex.id + 1, name: "Tom", categoryId: 0, status: "available" });
-  assert.deepEqual(mia.data, { id: rex.id + 2, name: "Mia", categoryId: -3 });
-  return [rex, tom.data, mia.data];
+  const tom = { name: "Tom", categoryId: 0, status: "available" } as const;
+  const mia = { name: "Mia", categoryId: -3 };
+  const { data: others } = await api.POST("/pets/batch", { body: [tom, mia] });
+  assert.deepEqual(others, [{ id: rex.id + 1, ...tom }, { id: rex.id + 2, ...mia }]);
+  return [rex, others[0]!, others[1]!];
 }
 
 async function listPets(api: Store, pets: Pet[]): Promise<void> {
   for (const limit of [1, 2, 3, 4]) assert.deepEqual(await allPets(api, { limit }), pets);
-  assert.deepEqual(await allPets(api, { limit: 1, status: "available" }), pets.slice(0, 2));
+  assert.deepEqual(await allPets(api, { limit: 1, status: ["available"] }), pets.slice(0, 2));
+  assert.deepEqual(await allPets(api, { status: ["available", "none"], sort: "-id" }), pets.toReversed());
+  assert.deepEqual(await allPets(api, { id: [pets[2]!.id, 99, pets[0]!.id] }), [pets[0], pets[2]]);
 
   const page = await api.GET("/pets", { params: { query: { after: pets[0]!.id } } });
   assert.deepEqual(page.data, pets.slice(1));
@@ -100,8 +104,8 @@ async function orderPets(api: Store, rex: Pet, tom: Pet): Promise<void> {
   assert.equal((await api.POST("/store/orders/{orderId}/cancel", second)).data?.status, "cancelled");
   assert.equal((await api.POST("/store/orders/{orderId}/deliver", second)).error?.code, "order_state_conflict");
 
-  assert.deepEqual(await allPets(api, { status: "available" }), [tom]);
-  assert.deepEqual(await allPets(api, { status: "sold" }), [{ ...rex, status: "sold" }]);
+  assert.deepEqual(await allPets(api, { status: ["available"] }), [tom]);
+  assert.deepEqual(await allPets(api, { status: ["sold"] }), [{ ...rex, status: "sold" }]);
 }
 
 async function listOrders(api: Store, rex: Pet, tom: Pet): Promise<void> {
@@ -109,12 +113,13 @@ async function listOrders(api: Store, rex: Pet, tom: Pet): Promise<void> {
   assert.deepEqual(all.data?.map((order) => order.petId), [rex.id, tom.id]);
   const [first, second] = all.data;
   assert.ok(first && second);
-  for (const [query, order] of [
-    [{ status: "cancelled" }, second],
+  const queries: [operations["listOrders"]["parameters"]["query"] & {}, typeof first][] = [
+    [{ status: ["cancelled"] }, second],
     [{ petId: rex.id }, first],
-    [{ petId: rex.id, status: "delivered" }, first],
+    [{ petId: rex.id, status: ["delivered", "placed"] }, first],
     [{ after: first.id }, second],
-  ] as const) {
+  ];
+  for (const [query, order] of queries) {
     const found = await api.GET("/store/orders", { params: { query } });
     assert.deepEqual(found.data, [order]);
     const header = { "If-None-Match": found.response.headers.get("ETag") ?? "" };
@@ -124,6 +129,20 @@ async function listOrders(api: Store, rex: Pet, tom: Pet): Promise<void> {
   const next = await api.GET("/store/orders", { fetch: follow(page.response.headers.get("Link") ?? "") });
   assert.deepEqual(next.data, [second]);
   assert.equal(next.response.headers.get("Link"), null);
+}
+
+// correctPets adds ten digits to the name of Mia at once, removes Tom, and counts the animals.
+async function correctPets(api: Store, [rex, tom, mia]: [Pet, Pet, Pet]): Promise<void> {
+  await Promise.all([..."0123456789"].map((digit) => correctPet(api, mia.id, ({ name }) => ({ name: name + digit }))));
+  const sold = await correctPet(api, mia.id, ({ name }) => ({ name: [...name].sort().join(""), status: "sold" }));
+  assert.deepEqual(sold, { ...mia, name: "0123456789Mai", status: "sold" });
+  assert.equal((await correctPet(api, mia.id, () => ({ status: null }))).status, undefined);
+
+  for (const _ of [1, 2]) await removePet(api, tom.id);
+  await assert.rejects(removePet(api, rex.id), /pet_ordered/);
+  await assert.rejects(correctPet(api, tom.id, () => ({})), /pet_not_found/);
+  const { data: inventory } = await api.GET("/store/inventory");
+  assert.deepEqual(inventory, { available: 0, pending: 0, sold: 1, none: 1, total: 2 });
 }
 
 // callWithoutValidKey sends requests without an API key and with an invalid one.

@@ -4,9 +4,13 @@ import type { components, operations, paths } from "./petstore.js";
 export type Store = Client<paths>;
 export type Pet = components["schemas"]["Pet"];
 
-// connect returns a client that sends the key with every request.
+// connect returns a client that sends the key with every request, and lists in a query with commas.
 export function connect(url: string, key: string): Store {
-  return createClient<paths>({ baseUrl: `${url}/v1`, headers: { Authorization: `Bearer ${key}` } });
+  return createClient<paths>({
+    baseUrl: `${url}/v1`,
+    headers: { Authorization: `Bearer ${key}` },
+    querySerializer: { array: { style: "form", explode: false } },
+  });
 }
 
 // addPet adds an animal. It may be called again after any error: calls with the same
@@ -15,6 +19,25 @@ export async function addPet(api: Store, idempotencyKey: string, pet: components
   const { data, error } = await api.POST("/pets", { params: { header: { "Idempotency-Key": idempotencyKey } }, body: pet });
   if (error) throw new Error(`${error.code}: ${error.message}`);
   return data;
+}
+
+// correctPet corrects an animal with the patch that change returns for it. If the animal was changed meanwhile, it
+// begins again.
+export async function correctPet(api: Store, petId: number, change: (pet: Pet) => components["schemas"]["PetPatch"]): Promise<Pet> {
+  for (;;) {
+    const found = await api.PATCH("/pets/{petId}", { params: { path: { petId } }, body: {} }); // changes nothing
+    if (found.error) throw new Error(`${found.error.code}: ${found.error.message}`);
+    const header = { "If-Match": found.response.headers.get("ETag")! };
+    const { data, error } = await api.PATCH("/pets/{petId}", { params: { path: { petId }, header }, body: change(found.data) });
+    if (data) return data;
+    if (error.code !== "precondition_failed") throw new Error(`${error.code}: ${error.message}`);
+  }
+}
+
+// removePet removes an animal. It may be called again after any error.
+export async function removePet(api: Store, petId: number): Promise<void> {
+  const { error } = await api.DELETE("/pets/{petId}", { params: { path: { petId } } });
+  if (error && error.code !== "pet_not_found") throw new Error(`${error.code}: ${error.message}`);
 }
 
 // allPets reads all pages by following the header Link.
@@ -54,7 +77,8 @@ export class Copy {
       }
       if (error) throw new Error(`${error.code}: ${error.message}`);
       for (const change of data) {
-        if (change.pet) this.pets.set(change.pet.id, change.pet);
+        if (change.type === "pet.removed") this.pets.delete(change.pet!.id);
+        else if (change.pet) this.pets.set(change.pet.id, change.pet);
         this.position = change.seq;
       }
       if (data.length === 0) return;
