@@ -40,6 +40,8 @@ func TestSwaggerUIInABrowser(t *testing.T) {
 			p.wantText(`[...document.querySelectorAll(".servers option")].map(option => option.textContent).join()`,
 				strings.TrimSuffix(url, "/docs")+"/v1 - This server")
 
+			p.wantText(`[...document.querySelectorAll(".opblock")].map(operation => operation.id.split("-").at(-1)).join(" ")`,
+				"listPets createPet createPets updatePet deletePet getPet listOrders placeOrder getOrder deliverOrder cancelOrder getInventory")
 			p.try("Store-listOrders", "401")
 			p.authorize("\u200bBearer "+key+" ", "Store-listOrders")
 			p.try("Pets-createPet", "201", bodyField, `{"name":"Rex","categoryId":9223372036854775807,"status":"available"}`)
@@ -88,6 +90,7 @@ func TestPageFitsTheScreenInABrowser(t *testing.T) {
 		p.try("Pets-listPets", "200")
 		p.try("Pets-createPet", "201")
 		p.wantNoTextBelowCopyButton(addOperation)
+		p.try("Pets-updatePet", "200", bodyField, `{"name":"Max"}`)
 		p.try("Store-getOrder", "200")
 		p.wantFit(width)
 	}
@@ -139,7 +142,7 @@ func mountAt(docsPath string) func(t *testing.T) (url, key string) {
 	}
 }
 
-// TestKeyboardAndColorSchemesInABrowser authorizes, adds and lists by keyboard alone. axe-core checks each view.
+// TestKeyboardAndColorSchemesInABrowser authorizes, adds, lists, corrects and removes by keyboard alone. axe-core checks each view.
 func TestKeyboardAndColorSchemesInABrowser(t *testing.T) {
 	dir := t.TempDir()
 	testkit.Check(t, os.CopyFS(dir, os.DirFS("testdata/axe")))
@@ -174,8 +177,16 @@ func TestKeyboardAndColorSchemesInABrowser(t *testing.T) {
 
 			p.tabTo(listOperation+" .opblock-summary-control", chromedp.KeyModifiers(chromedp.ModifierShift))
 			p.run(chromedp.KeyEvent(kb.Enter))
-			p.tabTo(listOperation + " .execute")
-			p.run(chromedp.KeyEvent(kb.Enter), waitFor(listOperation+` .live-responses-table`, `element => element.innerText.includes('"Rex"')`))
+			p.executeByKeyboard(listOperation, "200", `"Rex"`)
+			p.tabTo(correctOperation + " .opblock-summary-control")
+			p.run(chromedp.KeyEvent(kb.Enter))
+			p.tabTo(correctOperation + " " + bodyField)
+			p.run(chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)), chromedp.KeyEvent(`{"name":"Max"}`))
+			p.executeByKeyboard(correctOperation, "200", `"Max"`)
+			p.tabTo(removeOperation + " .opblock-summary-control")
+			p.run(chromedp.KeyEvent(kb.Enter))
+			p.executeByKeyboard(removeOperation, "204", "")
+			p.wantAccessible(axe, "removed")
 			p.wantNoProblems()
 		})
 	}
@@ -202,6 +213,14 @@ func TestOperationThatIsClosedGetsNoFocusInABrowser(t *testing.T) {
 		t.Error("Execute got the focus")
 	}
 	p.wantNoProblems()
+}
+
+// executeByKeyboard executes an open operation, whose response must have a status and contain a text.
+func (p *page) executeByKeyboard(operation, status, text string) {
+	p.t.Helper()
+	p.tabTo(operation + " .execute")
+	p.run(chromedp.KeyEvent(kb.Enter), waitFor(operation+" .live-responses-table", fmt.Sprintf(`element =>
+		element.querySelector("tbody .response-col_status").innerText.startsWith(%q) && element.innerText.includes(%q)`, status, text)))
 }
 
 // tabTo presses Tab until an element has the focus, which must be visible at each element.

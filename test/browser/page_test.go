@@ -31,11 +31,13 @@ type page struct {
 
 // Elements of the page; bodyField is part of an operation.
 const (
-	authorizeButton = ".auth-wrapper .authorize"
-	keyField        = "dialog .auth-container input"
-	addOperation    = "#operations-Pets-createPet"
-	listOperation   = "#operations-Pets-listPets"
-	bodyField       = ".body-param__text"
+	authorizeButton  = ".auth-wrapper .authorize"
+	keyField         = "dialog .auth-container input"
+	addOperation     = "#operations-Pets-createPet"
+	listOperation    = "#operations-Pets-listPets"
+	correctOperation = "#operations-Pets-updatePet"
+	removeOperation  = "#operations-Pets-deletePet"
+	bodyField        = ".body-param__text"
 )
 
 // openPage opens a URL in a new browser.
