@@ -58,6 +58,15 @@ func TestSwaggerUIInABrowser(t *testing.T) {
 				getComputedStyle(element, "::after").content === '"The body must not be empty."'`))
 			p.openAndClickExecute("Pets-listPets")
 			p.execute("Pets-listPets", "200")
+			for _, c := range [][2]string{{"available,none", "?limit=20&status=available,none"}, {"", "?limit=20"}} {
+				p.run(waitFor(listOperation+` [data-param-name="status"] select`, fmt.Sprintf(`element => {
+					for (const option of element.options) option.selected = %q.split(",").includes(option.value);
+					return element.dispatchEvent(new Event("change", { bubbles: true }));
+				}`, c[0])), waitFor(listOperation, fmt.Sprintf(`element => {
+					element.querySelector(".execute").click(); // again and again: the page has the value later
+					return element.querySelector(".request-url")?.innerText.endsWith(%q);
+				}`, c[1])))
+			}
 			p.enter(listOperation+` [data-param-name="limit"] input`, "101")
 			p.run(waitFor(listOperation, `element => {
 				element.querySelector(".execute").click(); // again and again: the page has the value 350 ms after it was entered

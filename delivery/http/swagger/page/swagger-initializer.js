@@ -81,6 +81,13 @@ const execute = (Execute, { React: { createElement } }) => (props) => {
   return createElement(Execute, { ...props, onExecute, disabled: props.disabled || operation.isEmpty() });
 };
 
+// multiSelect sends no parameter, instead of an empty one, if nothing is selected.
+const multiSelect = (Select, { React: { createElement } }) => (props) => {
+  if (!props.multiple) return createElement(Select, props);
+  const onChange = (values) => props.onChange(values.length > 0 ? values : undefined);
+  return createElement(Select, { ...props, allowEmptyValue: false, onChange });
+};
+
 // DeepLink is the text of a link: it is in a button, which must not contain another element with a focus.
 const DeepLink = (_, { React: { createElement } }) => ({ text }) => createElement("span", null, text);
 
@@ -128,7 +135,7 @@ const plugin = {
     spec: { wrapActions: { updateJsonSpec } },
     auth: { wrapActions: { authorizeWithPersistOption } },
   },
-  wrapComponents: { DeepLink, authError, authorizationPopup, execute, liveResponse, response, responseBody },
+  wrapComponents: { DeepLink, Select: multiSelect, authError, authorizationPopup, execute, liveResponse, response, responseBody },
 };
 
 // Swagger UI gives these elements no name, or one that differs from their text.
