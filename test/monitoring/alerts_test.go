@@ -45,7 +45,7 @@ func TestDashboardAndAlertsFindDataOfRunningServer(t *testing.T) {
 	client.Go(func() { useEveryOperation(s, ctx, t) })
 	defer func() { stop(); client.Wait() }()
 
-	p.wantData(t, `count(count by (route, method) (petstore_http_request_duration_seconds_count{status=~"2.."})) == 8`)
+	p.wantData(t, `count(count by (route, method) (petstore_http_request_duration_seconds_count{status=~"2.."})) == 12`)
 	variables := strings.NewReplacer("$job", "petstore", "$__rate_interval_ms", "2000", "$__rate_interval", "2s")
 	for _, query := range dashboardQueries(t) {
 		p.wantData(t, variables.Replace(query))
@@ -81,6 +81,10 @@ func useEveryOperation(s *harness.Server, ctx context.Context, t *testing.T) {
 			{http.MethodGet, "/v1/store/orders", ""},
 			{http.MethodGet, order, ""},
 			{http.MethodPost, order + []string{"/deliver", "/cancel"}[i%2], ""},
+			{http.MethodPost, "/v1/pets/batch", "[" + harness.PetBody("Tom") + "]"},
+			{http.MethodPatch, fmt.Sprintf("/v1/pets/%d", i), `{"name":"Max"}`},
+			{http.MethodDelete, fmt.Sprintf("/v1/pets/%d", i), ""}, // rejected if the order is delivered
+			{http.MethodGet, "/v1/store/inventory", ""},
 			{http.MethodPost, "/v1/pets", "{}"}, // rejected
 			{http.MethodGet, "/v1/nowhere", ""},
 		} {
