@@ -50,6 +50,10 @@ func (m *petModel) record() (domain.Pet, error) {
 	return pet, nil
 }
 
+// An inventoryModel is the row of a category in pet_counts, without its id, or the row of pet_totals. Triggers keep
+// them.
+type inventoryModel struct{ Available, Pending, Sold, None int64 }
+
 type orderModel struct {
 	ID        int64
 	PetID     int64

@@ -2,7 +2,6 @@ package repository
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 
 	"gorm.io/gorm"
@@ -41,23 +40,14 @@ func (p pets) rowsOf(q domain.PetQuery) engine.Rows {
 	return withStatuses(rows, "COALESCE(status, '')", q.Statuses)
 }
 
-func (p pets) Inventory(ctx context.Context, categoryID *int64) (inventory domain.Inventory, err error) {
-	query := p.db.WithContext(ctx).Model(&petModel{})
+func (p pets) Inventory(ctx context.Context, categoryID *int64) (domain.Inventory, error) {
+	query := p.db.WithContext(ctx).Table("pet_totals")
 	if categoryID != nil {
-		query = query.Where("category_id = ?", *categoryID)
+		query = p.db.WithContext(ctx).Table("pet_counts").Where("category_id = ?", *categoryID)
 	}
-	var counts []struct {
-		Status sql.NullString
-		N      int64
-	}
-	err = query.Select("status, count(*) AS n").Group("status").Find(&counts).Error
-	of := map[domain.PetStatus]*int64{
-		domain.PetAvailable: &inventory.Available, domain.PetPending: &inventory.Pending, domain.PetSold: &inventory.Sold, "": &inventory.None,
-	}
-	for _, count := range counts {
-		*of[domain.PetStatus(count.Status.String)] = count.N
-	}
-	return inventory, err
+	var model inventoryModel
+	err := query.Take(&model).Error
+	return domain.Inventory(model), notFoundAs(err, nil)
 }
 
 func (p pets) Count(ctx context.Context, status domain.PetStatus) (n int64, err error) {

@@ -2,11 +2,14 @@ package usecase_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
+	"example.com/petstore/repository/enginetest"
 )
 
 func TestInvalidPetIsNotAdded(t *testing.T) {
@@ -121,6 +124,10 @@ func TestOrderedAnimalKeepsItsStatusAndIsNotRemoved(t *testing.T) {
 		_, err := s.pets.Update(t.Context(), id, domain.PetPatch{Name: new("Rex"), Status: &available}, nil)
 		if order.Status == domain.OrderCancelled {
 			check(t, err)
+			check(t, s.pets.Delete(t.Context(), id, nil))
+			if orders := s.allOrders(t); orders[len(orders)-1] != order {
+				t.Errorf("got the orders %+v, want the cancelled one last", orders)
+			}
 			continue
 		}
 		wantError(t, err, domain.ErrConflict, domain.CodePetOrdered)
@@ -131,5 +138,34 @@ func TestOrderedAnimalKeepsItsStatusAndIsNotRemoved(t *testing.T) {
 		if got := must[domain.Pet](t)(s.pets.Get(t.Context(), id)); got != pet || got.Name != name {
 			t.Errorf("got %+v, want the corrected name alone", got)
 		}
+	}
+}
+
+// A migration has counted the animals, and removed the foreign key of orders.
+func TestStoreFromBeforeInventoriesIsMigrated(t *testing.T) {
+	t.Parallel()
+	database := enginetest.New(t)
+	database.DownTo(t, 6)
+	database.Exec(t, `INSERT INTO pets (name, category_id, status) VALUES
+		('1', 7, 'available'), ('2', 7, NULL), ('3', -1, 'sold'), ('4', 7, 'pending'), ('5', 7, NULL)`)
+	database.Exec(t, "INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES (1, 'cancelled', 0, 0), (4, 'placed', 0, 0)")
+	s := newTestStoreOf(t, database)
+	want := func(categoryID *int64, want domain.Inventory) {
+		t.Helper()
+		if got := must[domain.Inventory](t)(s.pets.Inventory(t.Context(), categoryID)); got != want {
+			t.Errorf("got the inventory %+v, want %+v", got, want)
+		}
+	}
+	want(nil, domain.Inventory{Available: 1, Pending: 1, Sold: 1, None: 2})
+	want(new(int64(7)), domain.Inventory{Available: 1, Pending: 1, None: 2})
+	check(t, s.pets.Delete(t.Context(), 1, nil))
+	wantError(t, s.pets.Delete(t.Context(), 4, nil), domain.ErrConflict, domain.CodePetOrdered)
+	want(nil, domain.Inventory{Pending: 1, Sold: 1, None: 2})
+	err := s.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+		_, err := r.Pets.Create(ctx, []domain.NewPet{{Name: "6", Status: "lost"}})
+		return err
+	})
+	if err == nil || errors.As(err, new(*domain.Error)) {
+		t.Errorf("a status that does not exist: got %v, want that the database rejects it", err)
 	}
 }

@@ -63,7 +63,7 @@ type Schema struct {
 
 // Tables are the names that the tables of a store have on some engine, for the operator IN of SQL. Tables of
 // other programs may be beside them with other names.
-const Tables = `('api_keys', 'changes', 'idempotency_keys', 'imports', 'orders', 'pets', 'petstore_schema_version', 'recording', 'unfinished_copy', 'versions')`
+const Tables = `('api_keys', 'changes', 'idempotency_keys', 'imports', 'orders', 'pet_counts', 'pet_totals', 'pets', 'petstore_schema_version', 'recording', 'unfinished_copy', 'versions')`
 
 // OtherTableError returns the error for a table of another program that has a name of Tables.
 func OtherTableError(table string) error {
@@ -71,7 +71,7 @@ func OtherTableError(table string) error {
 }
 
 // SchemaVersion is the number of the newest migration of each engine.
-const SchemaVersion = 6
+const SchemaVersion = 7
 
 // CheckSchemaVersion returns an error for a schema that is newer than this program
 // supports, or older if it must not be migrated. Its error ends with the remedy.

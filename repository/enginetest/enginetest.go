@@ -11,11 +11,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
+
+	"github.com/pressly/goose/v3"
 
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/postgres"
 	"example.com/petstore/repository/postgres/postgrestest"
+	"example.com/petstore/repository/schemaversion"
 	"example.com/petstore/repository/sqlite"
 )
 
@@ -152,6 +156,25 @@ func (d Database) Connect(t testing.TB) *sql.DB {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	return db
+}
+
+// DownTo undoes the migrations after a version, which no command does.
+func (d Database) DownTo(t testing.TB, version int64) {
+	t.Helper()
+	dialect, folder := goose.DialectSQLite3, "sqlite/internal/schema"
+	if d.Driver == Postgres {
+		dialect, folder = goose.DialectPostgres, "postgres"
+	}
+	_, file, _, _ := runtime.Caller(0)
+	db := d.Connect(t)
+	defer func() { _ = db.Close() }()
+	provider, err := schemaversion.NewProvider(dialect, db, os.DirFS(filepath.Join(filepath.Dir(file), "..", folder)))
+	if err == nil {
+		_, err = provider.DownTo(t.Context(), version)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Exec runs a statement, with the engine's placeholders, on a connection of its own, as

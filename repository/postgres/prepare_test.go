@@ -9,6 +9,7 @@ import (
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/repository/postgres"
 	"example.com/petstore/repository/postgres/postgrestest"
 )
@@ -57,10 +58,8 @@ func TestOpenMigratesStoreWithOlderSchemaAndRejectsNewer(t *testing.T) {
 	t.Parallel()
 	dsn := server.NewDatabase(t)
 	check(t, open(t, dsn, repository.Options{}).Close())
-	execute(t, dsn, `DROP FUNCTION record_pets CASCADE; DROP FUNCTION record_orders CASCADE; DROP TABLE changes; DROP TABLE recording;
-		DROP INDEX pets_category_id_status_id;
-		ALTER TABLE api_keys DROP COLUMN read_only, DROP COLUMN lineage; DELETE FROM petstore_schema_version WHERE version_id > 3;
-		INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', decode(repeat('00', 32), 'hex'), 'last', 0);
+	enginetest.Database{Driver: enginetest.Postgres, DSN: dsn}.DownTo(t, 3)
+	execute(t, dsn, `INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', decode(repeat('00', 32), 'hex'), 'last', 0);
 		INSERT INTO idempotency_keys (caller, value, fingerprint, claimed_at)
 			SELECT caller, 'k', hash, 0 FROM api_keys, unnest(ARRAY['10', 'ann']) AS caller`)
 	before := relations(t, dsn)

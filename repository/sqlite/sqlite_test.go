@@ -18,6 +18,7 @@ import (
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/repository/sqlite/internal/sqlitetest"
 	"example.com/petstore/repository/storetest"
@@ -123,18 +124,18 @@ func TestOpenLeavesDamagedFileAndItsWAL(t *testing.T) {
 		return func(t *testing.T, path string) { check(t, os.Truncate(path, size)) }
 	}
 	for name, test := range map[string]struct {
-		statements string
-		damage     func(t *testing.T, path string)
+		version int64
+		damage  func(t *testing.T, path string)
 	}{
-		"a page that the migration reads": {sqlitetest.ToVersion3, overwritten("api_keys")},
-		"a page that a connection reads":  {"", overwritten("unfinished_copy")},
-		"truncated in a page":             {"", truncated(10_000)},
-		"truncated after a page":          {"", truncated(8192)},
+		"a page that the migration reads": {3, overwritten("api_keys")},
+		"a page that a connection reads":  {engine.SchemaVersion, overwritten("unfinished_copy")},
+		"truncated in a page":             {engine.SchemaVersion, truncated(10_000)},
+		"truncated after a page":          {engine.SchemaVersion, truncated(8192)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, source := sqlitetest.OpenWithPet(t)
-			sqlitetest.Execute(test.statements)(t, source)
+			enginetest.Database{Driver: enginetest.SQLite, DSN: source}.DownTo(t, test.version)
 			path := sqlitetest.CopyOf(t, source)
 			test.damage(t, path)
 			wantUnchanged := sqlitetest.Unchanged(t, path, path+"-wal")
@@ -148,9 +149,9 @@ func TestOpenLeavesDamagedFileAndItsWAL(t *testing.T) {
 func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	t.Parallel()
 	path := sqlitetest.NewPath(t)
-	sqlitetest.Newer(t, path)
-	sqlitetest.Execute(sqlitetest.ToVersion3+`DROP TABLE imports; DROP TABLE unfinished_copy;
-		DELETE FROM petstore_schema_version WHERE version_id > 1; INSERT INTO pets (name, category_id) VALUES ('Rex', 1);
+	sqlitetest.NewStore(t, path, "")
+	enginetest.Database{Driver: enginetest.SQLite, DSN: path}.DownTo(t, 1)
+	sqlitetest.Execute(`INSERT INTO pets (name, category_id) VALUES ('Rex', 1);
 		INSERT INTO api_keys (name, hash, last_four, created_at) VALUES ('till 1', zeroblob(32), 'last', 0);
 		INSERT INTO idempotency_keys (caller, value, fingerprint, claimed_at)
 			VALUES ('10', 'k', zeroblob(32), 0), ('ann', 'k', zeroblob(32), 0)`)(t, path)
@@ -167,6 +168,7 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	var callers string
 	err = db.QueryRowContext(t.Context(), "SELECT group_concat(caller ORDER BY caller) FROM idempotency_keys").Scan(&callers)
 	testkit.Equal(t, "the scopes of an API key and of another caller", "10,:ann", callers, err)
+	sqlitetest.CopyStore(t, path, sqlitetest.NewPath(t)) // checks the integrity
 }
 
 // The client may have disconnected: then "all changed" would make every cached page stale.

@@ -15,11 +15,12 @@ import (
 
 func TestCopyHasEveryColumn(t *testing.T) {
 	t.Parallel()
-	// Not the changes: the followers of a copy begin again.
+	// Not the changes: the followers of a copy begin again. Nor the numbers of animals, which triggers count.
 	db := openDB(t, newFile(t))
 	defer func() { _ = db.Close() }()
 	rows, err := db.QueryContext(t.Context(), `SELECT t.name, group_concat(c.name, ', ') FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
-		WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' AND t.name NOT IN ('petstore_schema_version', 'unfinished_copy', 'changes', 'recording')
+		WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%'
+		AND t.name NOT IN ('petstore_schema_version', 'unfinished_copy', 'changes', 'recording', 'pet_counts', 'pet_totals')
 		GROUP BY t.name`)
 	check(t, err)
 	defer rows.Close()

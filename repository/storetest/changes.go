@@ -98,8 +98,14 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 	moveOrder(t, s, placed.ID, domain.OrderCancelled, later)
 	movePet(t, s, unrecorded.ID, domain.PetSold, "")
 
-	pending, sold, cancelled := added, unrecorded, placed
-	pending.Status, sold.Status = domain.PetPending, domain.PetSold
+	renamed := unrecorded
+	renamed.Name, renamed.Status = "Ölaf", ""
+	sold := unrecorded
+	sold.Status = domain.PetSold
+	testkit.Equal(t, "Replace and Remove", [2]bool{true, true}, [2]bool{replacePet(t, s, sold, renamed), removePet(t, s, renamed)})
+
+	pending, cancelled := added, placed
+	pending.Status = domain.PetPending
 	cancelled.Status, cancelled.UpdatedAt = domain.OrderCancelled, later
 	want := []domain.Change{
 		{Type: domain.ChangePetAdded, Pet: &added},
@@ -109,6 +115,8 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 		{Type: domain.ChangePetUpdated, Pet: &pending},
 		{Type: domain.ChangeOrderCancelled, Order: &cancelled},
 		{Type: domain.ChangePetUpdated, Pet: &sold},
+		{Type: domain.ChangePetUpdated, Pet: &renamed},
+		{Type: domain.ChangePetRemoved, Pet: &renamed},
 	}
 	for i := range want {
 		want[i].Seq = begin + int64(i) + 1
@@ -119,9 +127,9 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 		}
 	}
 	testkit.Equal(t, "after the fifth", want[5:], listChanges(t, s, begin+5, 100))
-	testkit.Equal(t, "Recording", domain.Recording{Active: true, KeptAfter: begin, Last: begin + 7}, recordingOf(t, s))
-	testkit.Equal(t, "the number after the last", 0, len(listChanges(t, s, begin+7, 100)))
-	for _, after := range []int64{1, begin - 1, begin + 8, math.MaxInt64} {
+	testkit.Equal(t, "Recording", domain.Recording{Active: true, KeptAfter: begin, Last: begin + 9}, recordingOf(t, s))
+	testkit.Equal(t, "the number after the last", 0, len(listChanges(t, s, begin+9, 100)))
+	for _, after := range []int64{1, begin - 1, begin + 10, math.MaxInt64} {
 		_, err = s.Changes().List(t.Context(), domain.PageRequest{After: after, Limit: 1})
 		wantCode(t, err, domain.ErrExpired, "changes_expired")
 	}
@@ -132,7 +140,7 @@ func changesAreThoseOfTheTransactions(t *testing.T, s Store) {
 		return nil
 	})
 	testkit.Equal(t, "Each", want, each, err)
-	testkit.Equal(t, "Count", int64(7), n, countErr)
+	testkit.Equal(t, "Count", int64(9), n, countErr)
 }
 
 func oldChangesAreRemovedAndAllAfterTheEnd(t *testing.T, s Store) {

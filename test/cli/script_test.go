@@ -7,10 +7,12 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"example.com/petstore/repository/engine"
+	"example.com/petstore/repository/enginetest"
 	"example.com/petstore/test/harness"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,7 +35,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"petstore": runPetstore, "says": wantMessage, "files": wantFiles, "query": query, "sql": execute,
+			"petstore": runPetstore, "says": wantMessage, "files": wantFiles, "query": query, "sql": execute, "downgrade": downgrade,
 		},
 	})
 }
@@ -94,4 +96,11 @@ func execute(ts *testscript.TestScript, _ bool, args []string) {
 	defer func() { _ = db.Close() }() // before the next command
 	_, err := db.ExecContext(testOf(ts).Context(), ts.ReadFile(args[0]))
 	ts.Check(err)
+}
+
+// downgrade runs "downgrade VERSION": it undoes the migrations of petstore.db after a version.
+func downgrade(ts *testscript.TestScript, _ bool, args []string) {
+	version, err := strconv.ParseInt(args[0], 10, 64)
+	ts.Check(err)
+	enginetest.Database{Driver: enginetest.SQLite, DSN: ts.MkAbs("petstore.db")}.DownTo(testOf(ts), version)
 }

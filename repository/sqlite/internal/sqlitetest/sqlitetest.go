@@ -95,12 +95,6 @@ func Newer(t *testing.T, path string) {
 	Execute("INSERT INTO petstore_schema_version (version_id, is_applied) VALUES (99999, 1)")(t, path)
 }
 
-// ToVersion3 are the statements that undo the later migrations.
-const ToVersion3 = `DROP TRIGGER pets_added; DROP TRIGGER pets_updated; DROP TRIGGER orders_added; DROP TRIGGER orders_updated;
-	DROP TABLE changes; DROP TABLE recording; DROP INDEX pets_category_id_status_id;
-	ALTER TABLE api_keys DROP COLUMN read_only; ALTER TABLE api_keys DROP COLUMN lineage;
-	DELETE FROM petstore_schema_version WHERE version_id > 3;`
-
 // Damaged creates a store in which an index does not match its table.
 func Damaged(t *testing.T, path string) {
 	t.Helper()
