@@ -31,8 +31,8 @@ func (in *invocation) report(format string, args ...any) {
 func (in *invocation) printResult(format string, args ...any) error {
 	result := fmt.Sprintf(format, args...)
 	if _, err := fmt.Fprintln(in.Stdout, in.message(result)); err != nil {
-		return fmt.Errorf("the work is done, but standard output could not be written (%v): %s", //nolint:errorlint // Run would not print a broken pipe
-			err, strings.ReplaceAll(result, "\n", "; "))
+		const text = "the work is done, but standard output could not be written (%v): %s" // not %w: Run would not print a broken pipe
+		return fmt.Errorf(text, err.Error(), strings.ReplaceAll(result, "\n", "; "))
 	}
 	return nil
 }
