@@ -24,6 +24,7 @@ import (
 	"example.com/petstore/delivery/internal/binding"
 	"example.com/petstore/delivery/internal/record"
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/port"
 )
 
 // petSeeds returns bodies of POST /v1/pets.
@@ -89,7 +90,7 @@ func FuzzCreatePet(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		want, code, rules := parseNewPet(body)
+		want, code, rules := parsePet(body, nil)
 		w := s.roundTrip(t, http.MethodPost, "/v1/pets", "", string(body), http.Header{})
 		if code != "" {
 			wantError(t, w, code, rules)
@@ -108,13 +109,44 @@ func FuzzCreatePet(f *testing.F) {
 	})
 }
 
+// FuzzUpdatePet corrects an animal with any body. The animal in the response and in the store, or the code and the rules in the
+// error, are those of a second implementation of the documented rules.
+func FuzzUpdatePet(f *testing.F) {
+	s := newFuzzServer(f)
+	for _, seed := range append(petSeeds(), `{"name":"Tom"}`, `{"categoryId":8}`, `{"status":null}`, `{"status":null,"name":null}`, `{"statu\u0073":"sold"}`) {
+		f.Add([]byte(seed))
+	}
+	before := domain.NewPet{Name: "Before", CategoryID: 1, Status: domain.PetAvailable}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		created, _, err := s.store.CreatePets(t.Context(), []domain.NewPet{before}, port.Claim{})
+		check(t, err)
+		want, code, rules := parsePet(body, &before)
+		w := s.roundTrip(t, http.MethodPatch, fmt.Sprint("/v1/pets/", created[0].ID), "", string(body), http.Header{})
+		stored, err := s.store.Pets().Get(t.Context(), created[0].ID)
+		check(t, err)
+		if code != "" {
+			if wantError(t, w, code, rules); stored != created[0] {
+				t.Fatalf("%.300q: got the error %s, and stored %+v", body, w.Body, stored)
+			}
+			return
+		}
+		var got record.Pet
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK || stored.New() != want || got != record.PetOf(stored) {
+			t.Fatalf("%.300q: got %d %s, stored as %+v, want %+v", body, w.Code, w.Body, stored, want)
+		}
+	})
+}
+
 // visible matches a text with a character that is neither white space nor default-ignorable, as perl lists them.
 var visible = regexp.MustCompile(`[^\s\p{Z}\x{85}\x{AD}\x{34F}\x{61C}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{200B}-\x{200F}` +
 	`\x{202A}-\x{202E}\x{2060}-\x{206F}\x{3164}\x{FE00}-\x{FE0F}\x{FEFF}\x{FFA0}\x{FFF0}-\x{FFF8}\x{1BCA0}-\x{1BCA3}\x{1D173}-\x{1D17A}\x{E0000}-\x{E0FFF}]`)
 
-// parseNewPet is a second implementation of the documented rules, with encoding/json. It returns the
-// code of the error, and the rules that a body breaks.
-func parseNewPet(body []byte) (pet domain.NewPet, code string, rules []string) {
+// parsePet is a second implementation of the documented rules, with encoding/json: of a new animal, or of a correction of one. It
+// returns the code of the error, and the rules that a body breaks.
+func parsePet(body []byte, corrected *domain.NewPet) (pet domain.NewPet, code string, rules []string) {
+	if corrected != nil {
+		pet = *corrected
+	}
 	var members map[string]json.RawMessage
 	switch {
 	case len(body) > 64<<10:
@@ -129,7 +161,7 @@ func parseNewPet(body []byte) (pet domain.NewPet, code string, rules []string) {
 		other := slices.IndexFunc(names, func(n string) bool { return n != name && regexp.MustCompile("(?i)^"+name+"$").MatchString(n) })
 		rule := ""
 		switch {
-		case string(member) == "null":
+		case string(member) == "null" && (name != "status" || corrected == nil):
 			rule = " must not be null"
 		case present && decode(member) != nil:
 			rule = " " + typeRule
@@ -137,7 +169,7 @@ func parseNewPet(body []byte) (pet domain.NewPet, code string, rules []string) {
 		switch {
 		case other >= 0 && (rule == "" || other < slices.Index(names, name)): // the first violation of a member is reported
 			rule = fmt.Sprintf(" must be spelt %s, not %q", name, names[other])
-		case !present && required:
+		case !present && required && corrected == nil:
 			rule = " is required"
 		}
 		if rule != "" {
@@ -158,7 +190,10 @@ func parseNewPet(body []byte) (pet domain.NewPet, code string, rules []string) {
 		}
 		return err
 	})
-	if decode("status", "must be a string", false, text(&pet.Status)) && !petStatus.MatchString(string(pet.Status)) {
+	switch hasStatus := decode("status", "must be a string", false, text(&pet.Status)); {
+	case string(members["status"]) == "null":
+		pet.Status = ""
+	case hasStatus && !petStatus.MatchString(string(pet.Status)):
 		rules = append(rules, "status "+domain.PetStatusRule)
 	}
 	if rules != nil {
