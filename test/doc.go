@@ -10,7 +10,7 @@
 //	faults           kills, power losses, failing disks, slow clients, the soak  slowhttptest; 30 minutes, with -short 2
 //	ha               a PostgreSQL cluster whose nodes fail under load            patroni, etcd, and -timeout 45m
 //	image            the container image                                         podman, runc
-//	linearizability  histories of concurrent requests, and planted bugs          initdb
+//	linearizability  histories of concurrent requests, and planted bugs; the judge of faults, ha, litestream  initdb
 //	litestream       the replication to another disk
 //	monitoring       the alerts and the dashboard                                prometheus
 //	postgres         what only the service on PostgreSQL does                    initdb
@@ -19,7 +19,6 @@
 //	package    helps the tests
 //	followers  follow the changes with many clients
 //	harness    build petstore, run its commands, and start servers
-//	ledger     compare a store with the responses that clients got
 //
 // Package internal/test/testkit has the checks, and waits.
 package test

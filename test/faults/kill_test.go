@@ -14,22 +14,20 @@ import (
 
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
-	"example.com/petstore/test/ledger"
+	"example.com/petstore/test/linearizability"
 )
 
-// interrupt lets clients sell on one server after the other, on one store, each of which end ends. Then the store must agree
-// with the ledger. It returns how long each server took to be ready.
+// interrupt lets clients sell on one server after the other, on one store, each of which end ends. Then the store must be
+// possible after all responses. It returns how long each server took to be ready.
 func interrupt(
-	t *testing.T, folder string, l *ledger.Ledger, rounds, clients int, environ []string, end func(round int, s *server),
+	t *testing.T, folder string, l *load, rounds, clients int, environ []string, end func(round int, s *server),
 ) (ready []time.Duration) {
 	t.Helper()
 	key := ""
 	for round := range rounds {
 		s := start(t, folder, key, environ...)
 		key, ready = s.Key, append(ready, s.ready)
-		c := s.clients(l)
-		c.Retry(t.Context())
-		stop := c.Start(t.Context(), clients)
+		stop := l.to(s).Start(t.Context(), clients)
 		end(round, s)
 		<-s.Ended
 		stop()
@@ -41,7 +39,7 @@ func interrupt(
 // TestKillLosesNoAcknowledgedWrite kills the server with SIGKILL at random moments while 64
 // clients write.
 func TestKillLosesNoAcknowledgedWrite(t *testing.T) {
-	l, random := ledger.New(), harness.Rand(t)
+	l, random := newLoad(t), harness.Rand(t)
 	ready := interrupt(t, t.TempDir(), l, pick(5, 50), 64, nil, func(_ int, s *server) {
 		time.Sleep(time.Duration(random.IntN(600)) * time.Millisecond)
 		s.Kill()
@@ -50,25 +48,25 @@ func TestKillLosesNoAcknowledgedWrite(t *testing.T) {
 		t.Errorf("a server was ready after %v, want at most %v", slowest, limit)
 	}
 	slices.Sort(ready)
-	t.Logf("%d kills; %v; lost 0, doubled 0; ready after %v, at most %v", len(ready), l.Counts(),
+	t.Logf("%d kills; %v; ready after %v, at most %v", len(ready), l.History,
 		ready[len(ready)/2].Round(time.Millisecond), ready[len(ready)-1].Round(time.Millisecond))
 }
 
 // TestRefusedWriteIsNotThereAfterKill kills the server while the disk fails: a commit that was
 // refused because its sync failed has been written to the WAL.
 func TestRefusedWriteIsNotThereAfterKill(t *testing.T) {
-	folder, l := t.TempDir(), ledger.New()
+	folder, l := t.TempDir(), newLoad(t)
 	d := newDisk(t, folder)
 	interrupt(t, folder, l, pick(3, 20), 16, d.environ, func(_ int, s *server) {
 		time.Sleep(200 * time.Millisecond)
-		before := l.Unavailable()
+		before := l.History.Unavailable()
 		d.inject(t, faultsOf{syncError: ioError})
-		testkit.WaitUntil(t, "a request is refused with 503", func() bool { return l.Unavailable() > before })
+		testkit.WaitUntil(t, "a request is refused with 503", func() bool { return l.History.Unavailable() > before })
 		time.Sleep(50 * time.Millisecond)
 		s.Kill()
 		d.inject(t, faultsOf{})
 	})
-	t.Logf("%v; lost 0, doubled 0", l.Counts())
+	t.Logf("%v", l.History)
 }
 
 // TestRefusedWriteIsNeverThereWhileTheNextFails checks the store after each write to the disk, as
@@ -133,7 +131,7 @@ func TestSignalsInEachPhase(t *testing.T) {
 			}
 			_ = cmd.Wait()
 			start(t, folder, "").Stop(t) // with the remains
-			_, err := compare(t.Context(), harness.StorePath(folder), ledger.New(), ledger.AtTheEnd)
+			_, err := compare(t.Context(), harness.StorePath(folder), newLoad(t), linearizability.AtTheEnd)
 			testkit.Check(t, err)
 		}
 		t.Logf("%d starts interrupted; each store could be opened", rounds)
@@ -141,7 +139,7 @@ func TestSignalsInEachPhase(t *testing.T) {
 
 	t.Run("load and drain", func(t *testing.T) {
 		t.Parallel()
-		l, rounds, random := ledger.New(), pick(4, 20), harness.Rand(t)
+		l, rounds, random := newLoad(t), pick(4, 20), harness.Rand(t)
 		interrupt(t, t.TempDir(), l, rounds, 32, []string{"PETSTORE_SERVER_SHUTDOWN_DELAY=200ms"}, func(round int, s *server) {
 			time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
 			s.Signal(t, unix.SIGTERM)
@@ -150,6 +148,6 @@ func TestSignalsInEachPhase(t *testing.T) {
 				_ = s.Process.Signal(signals[random.IntN(len(signals))])
 			}
 		})
-		t.Logf("%d shutdowns, half of them with a second signal; %v; lost 0, doubled 0", rounds, l.Counts())
+		t.Logf("%d shutdowns, half of them with a second signal; %v", rounds, l.History)
 	})
 }

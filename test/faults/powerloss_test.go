@@ -10,7 +10,6 @@ import (
 
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
-	"example.com/petstore/test/ledger"
 )
 
 // TestPowerLossLosesNoAcknowledgedWrite logs all writes and syncs of a server under load, builds
@@ -20,11 +19,10 @@ func TestPowerLossLosesNoAcknowledgedWrite(t *testing.T) {
 	for name, failing := range map[string]bool{"disk": false, "disk with failing syncs": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l, random := ledger.New(), harness.Rand(t)
+			l, random := newLoad(t), harness.Rand(t)
 			s, d, database := startLogged(t)
-			c := s.clients(l)
-			c.Uncertain = failing
-			stop := c.Start(t.Context(), 16)
+			l.History.Uncertain = failing
+			stop := l.to(s).Start(t.Context(), 16)
 			for begun := time.Now(); time.Since(begun) < pick(2*time.Second, 4*time.Second); time.Sleep(150 * time.Millisecond) {
 				if failing {
 					d.inject(t, faultsOf{syncError: ioError})
@@ -48,8 +46,8 @@ func TestPowerLossLosesNoAcknowledgedWrite(t *testing.T) {
 				check := func(keep func(sector int) bool) {
 					states++
 					testkit.Check(t, images.write(path, keep))
-					differences, err := compare(t.Context(), path, l, o.At)
-					if err := errors.Join(err, differences.Err()); err != nil {
+					problems, err := compare(t.Context(), path, l, o.At)
+					if err := errors.Join(append(problems, err)...); err != nil {
 						t.Errorf("the state %d: %v", states, err)
 					}
 				}
@@ -65,8 +63,8 @@ func TestPowerLossLosesNoAcknowledgedWrite(t *testing.T) {
 				}
 				torn += ends + mixtures
 			}
-			t.Logf("%d states of %d operations of the disk, %d of them with torn pages; %v; lost 0, doubled 0",
-				states, len(operations), torn, l.Counts())
+			t.Logf("%d states of %d operations of the disk, %d of them with torn pages; %v",
+				states, len(operations), torn, l.History)
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ import (
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/test/harness"
-	"example.com/petstore/test/ledger"
+	"example.com/petstore/test/linearizability"
 )
 
 // pick returns short with -short, and else long.
@@ -65,50 +66,73 @@ func start(t *testing.T, folder, key string, environ ...string) *server {
 	return s
 }
 
-// clients returns clients of the server.
-func (s *server) clients(l *ledger.Ledger) *ledger.Clients { return ledger.NewClients(l, s.URL, s.Key) }
+// A load is clients, and the history of what one server after the other returns to them.
+type load struct {
+	linearizability.Clients
+	url atomic.Pointer[string]
+}
 
-// wantSales expects that clients can sell.
-func (s *server) wantSales(t *testing.T, l *ledger.Ledger, clients int) {
+func newLoad(t *testing.T) *load {
 	t.Helper()
-	if s.clients(l).During(t.Context(), 300*time.Millisecond, clients) == 0 {
-		t.Errorf("no animal was sold: %s", s.Log)
+	l := &load{}
+	l.History, l.Seed = linearizability.NewHistory(), harness.Rand(t).Uint64()
+	l.URLs = []func() string{func() string { return *l.url.Load() }}
+	return l
+}
+
+// to returns the load, whose next requests the server gets.
+func (l *load) to(s *server) *load {
+	l.url.Store(&s.URL)
+	l.Key = s.Key
+	return l
+}
+
+// startReading lists with n clients, each of which pauses after a response, until stop is called.
+func (l *load) startReading(t *testing.T, n int, pause time.Duration) (stop func()) {
+	t.Helper()
+	readers := &linearizability.Clients{History: l.History, URLs: l.URLs, Key: l.Key, Seed: l.Seed, Pause: pause, OnlyLists: true}
+	return readers.Start(t.Context(), n)
+}
+
+// wantWrites expects that clients can write.
+func (s *server) wantWrites(t *testing.T, l *load, clients int) {
+	t.Helper()
+	if len(l.to(s).During(t.Context(), 300*time.Millisecond, clients)) == 0 {
+		t.Errorf("no write was acknowledged: %s", s.Log)
 	}
 }
 
-// stop stops the server and compares its store with the ledger, after the requests whose outcome is
-// unknown were repeated.
-func (s *server) stop(t *testing.T, l *ledger.Ledger) {
+// stop stops the server and compares its store with the history.
+func (s *server) stop(t *testing.T, l *load) {
 	t.Helper()
-	s.clients(l).Retry(t.Context())
 	s.Stop(t)
-	wantStore(t, s.folder, l, ledger.AtTheEnd)
+	wantStore(t, s.folder, l, linearizability.AtTheEnd)
 }
 
-// wantStore expects that the store in a folder, which no server uses, agrees with the ledger as it was at a time, in
+// wantStore expects that the store in a folder, which no server uses, is possible after the history until a time, in
 // which something was acknowledged.
-func wantStore(t *testing.T, folder string, l *ledger.Ledger, at int64) {
+func wantStore(t *testing.T, folder string, l *load, at int64) {
 	t.Helper()
-	if l.Counts().Acknowledged == 0 {
-		t.Errorf("got %v, want some acknowledged", l.Counts())
+	if len(l.History.Since(time.Time{}).Acknowledged(false)) == 0 {
+		t.Errorf("got %v, want some writes acknowledged", l.History)
 	}
-	differences, err := compare(t.Context(), harness.StorePath(folder), l, at)
-	if err := errors.Join(err, differences.Err()); err != nil {
+	problems, err := compare(t.Context(), harness.StorePath(folder), l, at)
+	if err := errors.Join(append(problems, err)...); err != nil {
 		t.Error(err)
 	}
 }
 
-// compare opens a store as the service does, and compares it with the ledger as it must be at a time. It
+// compare opens a store as the service does, and judges it after the history until a time. It
 // returns an error for a store that does not pass SQLite's checks.
-func compare(ctx context.Context, path string, l *ledger.Ledger, at int64) (d ledger.Differences, err error) {
+func compare(ctx context.Context, path string, l *load, at int64) (problems []error, err error) {
 	store, err := repository.Open(ctx, sqlite.New(path), repository.Options{Options: engine.Options{NoMigration: true}})
 	if err != nil {
-		return d, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	db, err := sql.Open("sqlite3", "file:"+path+"?mode=rw&_busy_timeout=5000")
 	if err != nil {
-		return d, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	var found string
@@ -119,9 +143,9 @@ func compare(ctx context.Context, path string, l *ledger.Ledger, at int64) (d le
 		err = fmt.Errorf("integrity_check: %s; %d violations of foreign keys", found, violations)
 	}
 	if err != nil {
-		return d, err
+		return nil, err
 	}
-	return l.Check(ctx, db, at, at)
+	return l.History.CheckStored(ctx, db, at, at, "")
 }
 
 // The names of what a server uses.

@@ -16,7 +16,6 @@ import (
 
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
-	"example.com/petstore/test/ledger"
 )
 
 func TestMaliciousClientsDoNotSlowDownOthers(t *testing.T) {
@@ -36,8 +35,8 @@ func TestMaliciousClientsDoNotSlowDownOthers(t *testing.T) {
 		"slow known body": attackers(500,
 			"POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer KEY\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", 1),
 		"idle connections": attackers(pick(2000, 5000), "", 0),
-		"busy connections": func(ctx context.Context, _ *testing.T, s *server) {
-			stop := s.clients(ledger.New()).StartReading(ctx, 500, 500*time.Millisecond)
+		"busy connections": func(ctx context.Context, t *testing.T, s *server) {
+			stop := newLoad(t).to(s).startReading(t, 500, 500*time.Millisecond)
 			<-ctx.Done()
 			stop()
 		},
@@ -96,12 +95,8 @@ func (s *server) follow(ctx context.Context, t *testing.T, key string, changes i
 // 10 ms, and what the server uses must come back.
 func (s *server) wantOthersAsFast(t *testing.T, attack func(context.Context, *testing.T, *server)) {
 	t.Helper()
-	l := ledger.New()
-	p99 := func() time.Duration {
-		begun := time.Now()
-		s.clients(l).During(t.Context(), pick(time.Second, 5*time.Second), 4)
-		return l.Writes(begun).P99()
-	}
+	l := newLoad(t)
+	p99 := func() time.Duration { return l.to(s).During(t.Context(), pick(time.Second, 5*time.Second), 4).P99() }
 	var allAlone, allBeside []time.Duration
 	before, most := s.resources(t), 0.0
 	for range pick(1, 5) {
@@ -121,8 +116,8 @@ func (s *server) wantOthersAsFast(t *testing.T, attack func(context.Context, *te
 	}
 	after := s.resourcesWithin(t, before)
 	s.stop(t, l)
-	if l.Unavailable() > 0 {
-		t.Errorf("got %d responses with 503, want none", l.Unavailable())
+	if l.History.Unavailable() > 0 {
+		t.Errorf("got %d responses with 503, want none", l.History.Unavailable())
 	}
 	t.Logf("99th percentile %v alone, %v beside: %v and %v; goroutines %.0f before, %.0f after; descriptors %.0f, %.0f; MiB %.0f, at most %.0f",
 		alone, beside, allAlone, allBeside, before[goroutines], after[goroutines], before[descriptors], after[descriptors], before[memory], most)

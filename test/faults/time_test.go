@@ -19,7 +19,7 @@ import (
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/sqlite"
 	"example.com/petstore/test/harness"
-	"example.com/petstore/test/ledger"
+	"example.com/petstore/test/linearizability"
 	"example.com/petstore/usecase"
 )
 
@@ -44,8 +44,10 @@ func TestClockJumpsLoseNothing(t *testing.T) {
 	defer api.Close()
 	key, err := keys.Create(t.Context(), "test", 0)
 	testkit.Check(t, err)
-	l := ledger.New()
-	stop := ledger.NewClients(l, api.URL, key).Start(t.Context(), 16)
+	l := newLoad(t)
+	l.url.Store(&api.URL)
+	l.Key = key
+	stop := l.Start(t.Context(), 16)
 	for _, jump := range []time.Duration{0, 24 * time.Hour, -24 * time.Hour, 0} {
 		offset.Store(int64(jump))
 		time.Sleep(pick(500*time.Millisecond, 3*time.Second))
@@ -55,11 +57,11 @@ func TestClockJumpsLoseNothing(t *testing.T) {
 	if n := harness.QueryInt(t, folder, "SELECT count(*) FROM orders WHERE updated_at < created_at"); n > 0 {
 		t.Errorf("%d orders were updated before they were created", n)
 	}
-	if l.Unavailable() > 0 {
-		t.Errorf("got %d responses with 503, want none", l.Unavailable())
+	if l.History.Unavailable() > 0 {
+		t.Errorf("got %d responses with 503, want none", l.History.Unavailable())
 	}
-	wantStore(t, folder, l, ledger.AtTheEnd)
-	t.Logf("%v; lost 0, doubled 0", l.Counts())
+	wantStore(t, folder, l, linearizability.AtTheEnd)
+	t.Logf("%v", l.History)
 }
 
 func TestTimesAreUTCInEachTimeZone(t *testing.T) {

@@ -207,6 +207,7 @@ func (f *follower) readPage(ctx context.Context) (empty bool) {
 func (f *follower) apply(data []byte) {
 	var change struct {
 		Seq        int64
+		Type       string
 		Pet, Order json.RawMessage
 	}
 	if err := json.Unmarshal(data, &change); err != nil || change.Seq != f.position.Load()+1 {
@@ -217,6 +218,8 @@ func (f *follower) apply(data []byte) {
 	_, _ = f.digest.Write(data)
 	switch {
 	case f.copied == nil:
+	case change.Type == "pet.removed":
+		delete(f.copied, keyOf("/v1/pets", change.Pet))
 	case change.Pet != nil:
 		f.copied[keyOf("/v1/pets", change.Pet)] = change.Pet
 	default:

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/test/testkit"
+	"example.com/petstore/test/linearizability"
 )
 
 // A fault breaks something, and mends what does not mend by itself.
@@ -23,7 +24,7 @@ type fault struct {
 type run struct {
 	cluster *cluster
 	service *service
-	writing func(since time.Time) bool // whether a write was acknowledged
+	history *linearizability.History
 	random  *rand.Rand
 }
 
@@ -99,6 +100,11 @@ var faults = []fault{
 		proxy.setCut(false)
 	}},
 	{"wait for the standby cancelled", 15 * time.Second, func(t *testing.T, r *run) { r.cancelCommit(t) }},
+}
+
+// writing reports whether a write was acknowledged since a time.
+func (r *run) writing(since time.Time) bool {
+	return len(r.history.Since(since).Acknowledged(false)) > 0
 }
 
 // waitUntilWriting waits until a write is acknowledged later than one second from now, when what

@@ -4,6 +4,7 @@ package ha_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"path/filepath"
@@ -17,7 +18,6 @@ import (
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/followers"
 	"example.com/petstore/test/harness"
-	"example.com/petstore/test/ledger"
 	"example.com/petstore/test/linearizability"
 )
 
@@ -36,12 +36,13 @@ func TestNoAcknowledgedWriteIsLostWhenThePrimaryServerDies(t *testing.T) {
 	harness.Rand(t).Shuffle(len(selected), func(i, j int) { selected[i], selected[j] = selected[j], selected[i] })
 	cluster := startCluster(t)
 	service := startService(t, cluster, "PETSTORE_DATABASE_REQUIRE_SYNCHRONOUS=true")
-	observed, book, differences := breakUnderLoad(t, cluster, service, selected)
-	testkit.Check(t, differences.Err())
+	observed, history := breakUnderLoad(t, cluster, service, selected)
+	problems, err := history.CheckStored(t.Context(), cluster.find(t, "/leader").shop, linearizability.AtTheEnd, linearizability.AtTheEnd, page(t))
+	testkit.Check(t, errors.Join(append(problems, err)...))
 	for _, n := range cluster.nodes {
 		testkit.WaitUntilWithin(t, 30*time.Second, n.name+" has all, too", func() bool {
-			differences, err := book.Check(t.Context(), n.shop, ledger.AtTheEnd, ledger.AtTheEnd)
-			return err == nil && differences.Err() == nil
+			problems, err := history.CheckStored(t.Context(), n.shop, linearizability.AtTheEnd, linearizability.AtTheEnd, "")
+			return err == nil && len(problems) == 0
 		})
 	}
 	for _, o := range observed {
@@ -65,11 +66,13 @@ func TestAcknowledgedWritesAreLostWithAnAsynchronousStandby(t *testing.T) {
 	}
 	cluster := startCluster(t, "synchronous_mode: true", "synchronous_mode: false", "synchronous_mode_strict: true", "synchronous_mode_strict: false")
 	service := startService(t, cluster)
-	_, _, differences := breakUnderLoad(t, cluster, service, slices.Repeat([]fault{nodeCutOffAndKilled}, min(*rounds, 2)))
-	if len(differences.Lost) == 0 {
+	_, history := breakUnderLoad(t, cluster, service, slices.Repeat([]fault{nodeCutOffAndKilled}, min(*rounds, 2)))
+	lost, err := history.Lost(t.Context(), cluster.find(t, "/leader").shop)
+	testkit.Check(t, err)
+	if lost == 0 {
 		t.Error("no acknowledged write was lost: docs/reliability.md says that some are")
 	}
-	t.Logf("%d steps lost, %d animals doubled", len(differences.Lost), len(differences.Doubled))
+	t.Logf("%d animals lost; %v", lost, history)
 }
 
 // TestHistoryOfFailoversIsLinearizable breaks the cluster in each way, while clients use both replicas, and followers read the
@@ -78,9 +81,8 @@ func TestHistoryOfFailoversIsLinearizable(t *testing.T) {
 	cluster := startCluster(t)
 	service := startService(t, cluster, "PETSTORE_DATABASE_REQUIRE_SYNCHRONOUS=true", "PETSTORE_CHANGES_ENABLED=true",
 		"PETSTORE_CHANGES_STREAMS_PER_KEY=1000")
-	clients := &linearizability.Clients{
-		History: linearizability.NewHistory(false), Key: service.key, Seed: harness.Rand(t).Uint64(), Pause: 5 * time.Millisecond,
-	}
+	clients := service.clients(t)
+	clients.Pause, clients.URLs = 5*time.Millisecond, nil
 	for _, r := range service.replicas {
 		clients.URLs = append(clients.URLs, func() string { return "http://" + r.address })
 	}
@@ -90,7 +92,7 @@ func TestHistoryOfFailoversIsLinearizable(t *testing.T) {
 	all.Follow(ctx, t, 20)
 	var sending sync.WaitGroup
 	sending.Go(func() { clients.Run(ctx, 16, 10_000_000) })
-	r := &run{cluster: cluster, service: service, random: harness.Rand(t), writing: clients.History.SucceededSince}
+	r := &run{cluster: cluster, service: service, random: harness.Rand(t), history: clients.History}
 	for _, f := range faults {
 		time.Sleep(2 * time.Second)
 		t.Log(f.name)
@@ -101,9 +103,7 @@ func TestHistoryOfFailoversIsLinearizable(t *testing.T) {
 	stop()
 	sending.Wait()
 	readErr := clients.ReadAll(t.Context())
-	page, err := filepath.Abs("../../bin/linearizability/failovers.txt")
-	testkit.Check(t, err)
-	clients.History.WantPossible(t, page)
+	clients.History.WantPossible(t, page(t))
 	testkit.Check(t, readErr)
 	all.WantAll(t)
 }
@@ -111,41 +111,53 @@ func TestHistoryOfFailoversIsLinearizable(t *testing.T) {
 // An observation is what happened during and after a fault.
 type observation struct {
 	fault
-	ledger.Counts     // of the requests meanwhile
-	writeGap, readGap time.Duration
-	log               string // of both replicas
+	linearizability.Counts // of the requests meanwhile
+	writeGap, readGap      time.Duration
+	log                    string // of both replicas
 }
 
-// breakUnderLoad breaks a cluster and a service one fault after the other, while clients write,
-// and compares the store with the ledger. It prints a table.
-func breakUnderLoad(
-	t *testing.T, c *cluster, s *service, selected []fault,
-) (observed []observation, book *ledger.Ledger, differences ledger.Differences) {
+// clients returns clients of the service behind nginx.
+func (s *service) clients(t *testing.T) *linearizability.Clients {
 	t.Helper()
-	book = ledger.New()
-	load := ledger.NewClients(book, s.url, s.key)
-	load.Uncertain, load.Pause = true, 20*time.Millisecond
-	stop, stopReading := load.Start(t.Context(), 32), load.StartReading(t.Context(), 4, 100*time.Millisecond)
-	r := &run{cluster: c, service: s, random: harness.Rand(t), writing: func(since time.Time) bool { return len(book.Writes(since)) > 0 }}
+	c := &linearizability.Clients{
+		History: linearizability.NewHistory(), URLs: []func() string{func() string { return s.url }}, Key: s.key, Seed: harness.Rand(t).Uint64(),
+	}
+	c.History.Uncertain = true
+	return c
+}
+
+// page returns the file for the events of a history that fails.
+func page(t *testing.T) string {
+	t.Helper()
+	page, err := filepath.Abs("../../bin/linearizability/failovers.txt")
+	testkit.Check(t, err)
+	return page
+}
+
+// breakUnderLoad breaks a cluster and a service one fault after the other, while clients write. It prints a table.
+func breakUnderLoad(t *testing.T, c *cluster, s *service, selected []fault) (observed []observation, history *linearizability.History) {
+	t.Helper()
+	writers, readers := s.clients(t), s.clients(t)
+	history, writers.Pause = writers.History, 20*time.Millisecond
+	readers.History, readers.OnlyLists, readers.Pause = history, true, 100*time.Millisecond
+	stop, stopReading := writers.Start(t.Context(), 32), readers.Start(t.Context(), 4)
+	r := &run{cluster: c, service: s, random: harness.Rand(t), history: history}
 	time.Sleep(2 * time.Second)
 	for _, f := range selected {
-		observed = append(observed, r.observe(t, book, f))
+		observed = append(observed, r.observe(t, f))
 	}
 	stopReading()
 	stop()
 	c.waitUntilHealthy(t)
-	load.Retry(t.Context())
-	differences, err := book.Check(t.Context(), c.find(t, "/leader").shop, ledger.AtTheEnd, ledger.AtTheEnd)
-	testkit.Check(t, err)
 	t.Log(table(observed))
-	return observed, book, differences
+	return observed, history
 }
 
 // table returns the observations of equal faults as a row of a Markdown table.
 func table(observed []observation) string {
 	rows := "\n| event | times | acknowledged | refused | unknown | s without a write | s without a read |\n|---|--:|--:|--:|--:|--:|--:|\n"
 	for _, f := range faults {
-		var sum ledger.Counts
+		var sum linearizability.Counts
 		var writes, reads []float64
 		for _, o := range observed {
 			if o.name == f.name {
@@ -162,11 +174,11 @@ func table(observed []observation) string {
 }
 
 // observe runs one fault.
-func (r *run) observe(t *testing.T, book *ledger.Ledger, f fault) (o observation) {
+func (r *run) observe(t *testing.T, f fault) (o observation) {
 	t.Helper()
 	before := len(r.service.log.String())
 	defer func() { o.log = r.service.log.String()[before:] }()
-	start, counts := time.Now(), book.Counts()
+	start := time.Now()
 	f.happen(t, r)
 	r.cluster.waitUntilHealthy(t)
 	mended := time.Now()
@@ -175,13 +187,10 @@ func (r *run) observe(t *testing.T, book *ledger.Ledger, f fault) (o observation
 		testkit.WaitUntilWithin(t, time.Minute, replica.name+" is ready", func() bool { return replica.process.IsReady(t.Context()) })
 	}
 	time.Sleep(2 * time.Second)
-	end := book.Counts()
+	since := r.history.Since(start)
 	t.Logf("%s: %.1f s", f.name, time.Since(start).Seconds())
 	return observation{
-		fault: f, writeGap: book.Writes(start).LongestGap(start), readGap: book.Reads(start).LongestGap(start),
-		Counts: ledger.Counts{
-			Acknowledged: end.Acknowledged - counts.Acknowledged, Refused: end.Refused - counts.Refused,
-			Unknown: end.Unknown - counts.Unknown,
-		},
+		fault: f, Counts: since.Counts(),
+		writeGap: r.history.LongestGap(start, since.Acknowledged(false)), readGap: r.history.LongestGap(start, since.Acknowledged(true)),
 	}
 }

@@ -4,9 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,25 +24,52 @@ type Clients struct {
 	Seed uint64
 	// Pause is how long each client waits between its requests.
 	Pause time.Duration
+	// OnlyLists is whether they only list.
+	OnlyLists bool
 
 	mu      sync.Mutex
-	animals [16]*animal // that are used now
-	clients int         // of Run
-	count   int         // of animals
+	shelves [8]*shelf // that are used now
 
 	lastAnimal, lastOrder int64              // the greatest ids
 	lists                 map[Kind]Operation // the last request for a page of each list
 	pages                 sync.Map           // of cachedPage, by path
+	tags                  sync.Map           // the ETags of each version, and the version of each ETag
 }
 
-// An animal is what the clients know of it. Clients.mu guards it.
+// A version is an animal with its fields.
+type version struct {
+	id int64
+	Fields
+}
+
+// A cachedPage is what clients cache of a page, or of counts.
+type cachedPage struct {
+	etag string
+	Response
+}
+
+// A shelf is what the clients know of some animals. Clients.mu guards it.
+type shelf struct {
+	number   int
+	uses     int
+	variants int // of names
+	animals  [animalsOfShelf]*animal
+}
+
 type animal struct {
 	number int
-	keyed  bool
-	sent   bool // its first request
+	added  *addition
 	id     int64
-	uses   int
+	seen   []Fields
 	orders []*order
+}
+
+// An addition is a request that adds some animals.
+type addition struct {
+	first int
+	pets  []Fields
+	keyed bool
+	sent  bool
 }
 
 type order struct {
@@ -47,13 +78,33 @@ type order struct {
 	id     int64
 }
 
-// usesOfAnimal is how many requests are sent for an animal, and costOfUnknown for how many one without a known outcome
-// counts: the time of the checker grows exponentially with those.
-const usesOfAnimal, costOfUnknown = 24, 4
+// shelves is the number of shelves of all clients of the tests.
+var shelves atomic.Int64
+
+// usesOfShelf is how many requests are sent for a shelf, and costOfUnknown for how many one without a known outcome
+// counts: the time of the judge grows exponentially with those.
+const usesOfShelf, costOfUnknown = 48, 6
+
+// Start sends requests by n clients until stop is called, which waits for the responses.
+func (c *Clients) Start(ctx context.Context, n int) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { c.Run(ctx, n, math.MaxInt) })
+	return func() { cancel(); running.Wait() }
+}
+
+// During sends requests by n clients for a duration, and returns what succeeded.
+func (c *Clients) During(ctx context.Context, d time.Duration, n int) Operations {
+	begin := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	c.Run(ctx, n, math.MaxInt)
+	return c.History.Since(begin).Acknowledged(false)
+}
 
 // Run sends requests by n clients until ctx ends, or the history has enough operations, and waits for all responses.
 func (c *Clients) Run(ctx context.Context, n, operations int) {
-	c.clients, c.lists = n, map[Kind]Operation{}
+	c.lists = map[Kind]Operation{}
 	var wait sync.WaitGroup
 	for number := range n {
 		wait.Go(func() {
@@ -85,7 +136,7 @@ func (c *Clients) ReadAll(ctx context.Context) error {
 	defer cancel()
 	time.Sleep(maxStaleness) // then each page has all writes
 	for process := range c.URLs {
-		client := c.newClient(c.clients, process)
+		client := c.newClient(-1, process)
 		defer client.http.CloseIdleConnections()
 		for _, list := range []Kind{List, ListOrders} {
 			if err := client.readAll(ctx, list); err != nil {
@@ -99,17 +150,17 @@ func (c *Clients) ReadAll(ctx context.Context) error {
 // readAll reads all pages of a list.
 func (c client) readAll(ctx context.Context, list Kind) error {
 	for after := int64(0); ; {
-		op := Operation{Client: c.number, Kind: list, After: after, Limit: maxRange}
+		op := Operation{Client: c.number, Kind: list, Query: Query{After: after, Limit: 100}}
 		c.send(ctx, &op)
 		switch {
-		case op.Code == "" && ctx.Err() == nil:
+		case (op.Code == "" || op.Code == unavailable) && ctx.Err() == nil:
 			time.Sleep(10 * time.Millisecond) // the process may be starting
 		case op.Code != ok:
 			return fmt.Errorf("no page (%s) after %d: %s", list, after, cmp.Or(op.Code, "no response"))
-		case len(op.Page) == 0:
+		case len(op.Items) == 0:
 			return nil
 		default:
-			after = op.Page[len(op.Page)-1].ID
+			after = op.Items[len(op.Items)-1].ID
 		}
 	}
 }
@@ -123,12 +174,6 @@ type client struct {
 	http      *http.Client
 }
 
-// A cachedPage is what clients cache of a page.
-type cachedPage struct {
-	etag  string
-	items []Item
-}
-
 func (c *Clients) newClient(number int, processes ...int) client {
 	seed := c.Seed + uint64(c.History.Len()) // else each Run would send the same requests
 	return client{
@@ -137,112 +182,195 @@ func (c *Clients) newClient(number int, processes ...int) client {
 	}
 }
 
+// chance returns true once in n times.
+func (c client) chance(n int) bool { return c.random.IntN(n) == 0 }
+
 // next sends a random request.
 func (c client) next(ctx context.Context) {
-	op, a, o := c.draw()
+	op, s, o := c.draw()
 	c.send(ctx, &op)
+	isUnknown := op.Code == "" || op.Code == unavailable && c.History.Uncertain
+	if isUnknown {
+		time.Sleep(50 * time.Millisecond) // the process may have ended
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case op.isList():
+	case op.onlyReads() && op.Kind != Get:
 	case op.Kind == Add && !op.Keyed && op.Code != ok:
-		a.uses = usesOfAnimal // its id remains unknown
-	case op.Code == "":
-		a.uses += costOfUnknown
-	case op.Code == ok && op.Kind == Add:
-		a.id, c.lastAnimal = op.PetID, max(c.lastAnimal, op.PetID)
+		if s.animals[op.Animal].added.sent = isUnknown; isUnknown {
+			s.uses = usesOfShelf // its id remains unknown
+		}
+	case isUnknown:
+		s.uses += costOfUnknown
 	case op.Code == ok && op.Kind == Order:
-		o.id, c.lastOrder = op.OrderID, max(c.lastOrder, op.OrderID)
+		o.id, c.lastOrder = op.Items[0].ID, max(c.lastOrder, op.Items[0].ID)
+	case op.Code == ok && (op.Kind == Add || op.Kind == Get || op.Kind == Correct):
+		for i, item := range op.Items {
+			a := s.animals[op.Animal+i]
+			a.id, c.lastAnimal = item.ID, max(c.lastAnimal, item.ID)
+			if len(op.Pets) <= 1 { // else the response has no ETag of the animal
+				a.seen = append(a.seen[max(0, len(a.seen)-1):], item.Fields)
+			}
+		}
 	}
 }
 
-// draw returns a random request for a page, or for a random animal and its order.
-func (c client) draw() (Operation, *animal, *order) {
+// draw returns a random request for a page, or for a random animal of a shelf and its order.
+func (c client) draw() (Operation, *shelf, *order) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := c.drawIndex()
-	if a := c.animals[i]; a == nil || a.uses >= usesOfAnimal {
-		c.count++
-		c.animals[i] = &animal{number: c.count, keyed: c.random.IntN(2) == 0}
+	if s := c.shelves[i]; s == nil || s.uses >= usesOfShelf {
+		c.shelves[i] = c.newShelf()
 	}
-	a := c.animals[i]
-	if isBeingAdded := a.sent && !a.keyed && a.id == 0; isBeingAdded || c.onlyLists() || c.random.IntN(6) == 0 {
+	s := c.shelves[i]
+	a := s.animals[c.random.IntN(animalsOfShelf)]
+	isBeingAdded := a.added.sent && !a.added.keyed && a.id == 0
+	if isBeingAdded || c.OnlyLists || c.isQuiet() || c.chance(6) {
 		return c.drawList(), nil, nil
 	}
-	a.uses++
-	op := Operation{Client: c.number, Animal: a.number, PetID: a.id}
-	if a.id == 0 || a.keyed && c.random.IntN(8) == 0 {
-		a.sent = true
-		op.Kind, op.Keyed, op.PetID = Add, a.keyed, 0
-		op.Variant = []string{"available", ""}[a.number%2]
-		if a.keyed && c.random.IntN(8) == 0 {
-			op.Variant = []string{"", "available"}[a.number%2]
-		}
-		return op, a, nil
+	op := Operation{Client: c.number, Shelf: s.number, Animal: a.number, ID: a.id}
+	if c.chance(10) {
+		op.Kind, op.Animal, op.ID, op.Query.Category = Count, 0, 0, c.category(s)
+		return op, s, nil
 	}
-	return c.drawUse(op, a)
+	s.uses++
+	if a.id == 0 || a.added.keyed && c.chance(10) {
+		a.added.sent = true
+		op.Kind, op.Keyed, op.Animal, op.ID, op.Pets = Add, a.added.keyed, a.added.first, 0, a.added.pets
+		if a.added.keyed && c.chance(8) {
+			op.Pets = slices.Clone(op.Pets)
+			op.Pets[0].Variant = 1000 // another request with the same key
+		}
+		return op, s, nil
+	}
+	op, o := c.drawUse(op, s, a)
+	return op, s, o
 }
+
+func (c client) newShelf() *shelf {
+	s := &shelf{number: int(shelves.Add(1))}
+	for first, rest := 0, animalsOfShelf; rest > 0; {
+		added := &addition{first: first, keyed: c.chance(2)}
+		for range 1 + c.random.IntN(rest) {
+			added.pets = append(added.pets, Fields{0, c.random.IntN(2), []string{"available", "available", ""}[c.random.IntN(3)]})
+			s.animals[first] = &animal{number: first, added: added}
+			first, rest = first+1, rest-1
+		}
+	}
+	return s
+}
+
+// category returns one of those of a shelf.
+func (c client) category(s *shelf) int64 { return int64(2*s.number + c.random.IntN(2)) }
 
 // drawList returns a random request for a page. Half are that of the client before, so that several are sent at once, and answered
 // from the cache or with 304.
 func (c client) drawList() Operation {
-	op := Operation{Client: c.number, Kind: List, Limit: 5 + 5*c.random.IntN(2)}
-	last, filters := c.lastAnimal, []string{"", "", "available", "pending", "sold"}
-	if c.random.IntN(2) == 0 {
-		op.Kind, last, filters = ListOrders, c.lastOrder, []string{"", "", "placed", "delivered", "cancelled"}
+	op := Operation{Client: c.number, Kind: List}
+	q, last, statuses := Query{Limit: 5 + 5*c.random.IntN(2)}, c.lastAnimal, []string{"available", "none", "pending", "sold"}
+	if c.chance(2) {
+		op.Kind, last, statuses = ListOrders, c.lastOrder, []string{"cancelled", "delivered", "placed"}
 	}
-	if before, sent := c.lists[op.Kind]; sent && c.random.IntN(2) == 0 {
+	if before, sent := c.lists[op.Kind]; sent && c.chance(2) {
 		before.Client = c.number
 		return before
 	}
-	op.Canonical = c.random.IntN(2) == 0
-	op.After = max(0, last/10-c.random.Int64N(4)) * 10
-	op.Filter = filters[c.random.IntN(len(filters))]
-	if a := c.animals[c.random.IntN(len(c.animals))]; op.Kind == ListOrders && a != nil && c.random.IntN(3) == 0 {
-		op.PetID = a.id // 0 if it has none yet: all orders
+	q.Canonical, q.Newest = c.chance(2), c.chance(4)
+	q.After = max(0, last/10-c.random.Int64N(4)) * 10
+	if q.Newest {
+		q.After = max(0, last/10+2-c.random.Int64N(4)) * 10 * c.random.Int64N(2) // half of them from the newest
 	}
-	if c.random.IntN(8) == 0 {
-		op.After, op.Limit = 0, 20
+	if c.chance(2) {
+		from := c.random.IntN(len(statuses))
+		q.Statuses = strings.Join(statuses[from:min(len(statuses), from+1+c.random.IntN(2))], ",")
 	}
+	switch s := c.shelves[c.random.IntN(len(c.shelves))]; {
+	case s == nil:
+	case op.Kind == ListOrders && c.chance(3):
+		q.PetID = s.animals[0].id // 0 if it has none yet: all orders
+	case op.Kind == List && c.chance(4):
+		q.Category = c.category(s)
+	case op.Kind == List && c.chance(6):
+		for _, a := range s.animals {
+			if a.id != 0 {
+				q.IDs = append(q.IDs, a.id)
+			}
+		}
+	}
+	if c.chance(8) {
+		q.After, q.Limit = 0, 20
+	}
+	if q.IDs != nil {
+		q.After, q.Limit = 0, len(q.IDs)
+	}
+	op.Query = q
 	c.lists[op.Kind] = op
 	return op
 }
 
-// drawIndex returns a random index of animals. Half of those of processes that share a file are for the clients of one process
+// drawIndex returns a random index of shelves. Half of those of processes that share a file are for the clients of one process
 // each, whose pages are exact for them.
 func (c client) drawIndex() int {
-	i := c.random.IntN(len(c.animals))
-	if c.History.SharedFile && i < len(c.animals)/2 {
+	i := c.random.IntN(len(c.shelves))
+	if c.History.SharedFile && i < len(c.shelves)/2 {
 		return i - i%len(c.URLs) + c.processes[0]
 	}
 	return i
 }
 
-// onlyLists reports whether the process gets no writes now: its own commits would invalidate its pages, and hide that it
+// isQuiet reports whether the process gets no writes now: its own commits would invalidate its pages, and hide that it
 // misses those of another process.
-func (c client) onlyLists() bool {
+func (c client) isQuiet() bool {
 	return c.History.SharedFile && int(c.History.now()/(3*maxStaleness))%(3*len(c.URLs)) == c.processes[0]
 }
 
 // drawUse returns a random request for an animal that has been added.
-func (c client) drawUse(op Operation, a *animal) (Operation, *animal, *order) {
-	kind := []Kind{Get, Order, Order, Deliver, Cancel, Cancel, GetOrder}[c.random.IntN(7)]
-	if kind == Order && len(a.orders) < maxOrders {
-		a.orders = append(a.orders, &order{number: len(a.orders), keyed: c.random.IntN(2) == 0})
-		op.Kind, op.Order, op.Keyed = Order, len(a.orders)-1, a.orders[len(a.orders)-1].keyed
-		return op, a, a.orders[op.Order]
+func (c client) drawUse(op Operation, s *shelf, a *animal) (Operation, *order) {
+	kind := []Kind{Get, Order, Order, Deliver, Cancel, Cancel, GetOrder, Correct, Correct, Remove}[c.random.IntN(10)]
+	if (kind == Correct || kind == Remove) && len(a.seen) > 0 && c.chance(2) {
+		op.Match = new(a.seen[c.random.IntN(len(a.seen))])
 	}
+	switch {
+	case kind == Correct:
+		op.Kind, op.Patch = Correct, c.drawPatch(s)
+		return op, nil
+	case kind == Remove && c.chance(2):
+		op.Kind = Remove
+		return op, nil
+	case kind == Order && len(a.orders) < maxOrders:
+		a.orders = append(a.orders, &order{number: len(a.orders), keyed: c.chance(2)})
+		op.Kind, op.Order, op.Keyed = Order, len(a.orders)-1, a.orders[len(a.orders)-1].keyed
+		return op, a.orders[op.Order]
+	}
+	op.Match = nil
 	if len(a.orders) > 0 {
 		o := a.orders[c.random.IntN(len(a.orders))]
 		switch {
 		case kind == Order && o.keyed:
 			op.Kind, op.Order, op.Keyed = Order, o.number, true
-			return op, a, o
-		case kind != Order && o.id != 0:
+			return op, o
+		case (kind == Deliver || kind == Cancel || kind == GetOrder) && o.id != 0:
 			op.Kind, op.Order, op.OrderID = kind, o.number, o.id
-			return op, a, o
+			return op, o
 		}
 	}
 	op.Kind = Get
-	return op, a, nil
+	return op, nil
+}
+
+// drawPatch returns a random correction, which may be none.
+func (c client) drawPatch(s *shelf) (p Patch) {
+	if c.chance(2) {
+		s.variants++
+		p.Variant = new(s.variants)
+	}
+	if c.chance(3) {
+		p.Category = new(c.random.IntN(2))
+	}
+	if c.chance(3) {
+		p.Status = new([]string{"available", "", "pending", "sold"}[c.random.IntN(4)])
+	}
+	return p
 }

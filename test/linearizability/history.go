@@ -1,16 +1,19 @@
-// Package linearizability records what concurrent clients send to a service and what they get, and
-// judges whether one service without concurrency and failures could have returned that.
+// Package linearizability records what concurrent clients send to a service and what they get, and judges whether one service
+// without concurrency and failures could have returned that.
 package linearizability
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -20,9 +23,12 @@ type Kind string
 
 // The kinds of Operation.
 const (
-	Add        Kind = "add"
+	Add        Kind = "add" // of one animal, or of several at once
 	Get        Kind = "get"
+	Correct    Kind = "correct"
+	Remove     Kind = "remove"
 	List       Kind = "list"
+	Count      Kind = "count"
 	Order      Kind = "order"
 	Deliver    Kind = "deliver"
 	Cancel     Kind = "cancel"
@@ -30,66 +36,124 @@ const (
 	ListOrders Kind = "listOrders"
 )
 
-// An Operation is a request and its response. Each animal has a number, which its name contains, and
-// at most maxOrders orders, each with a number. Attempts with the same idempotency key are operations
-// for the same animal or order.
+// An Operation is a request and its response. Each animal has a number on a shelf, which is two categories with a few animals, and
+// an animal has at most maxOrders orders, each with a number. Attempts with the same idempotency key are operations of the same
+// animal or order.
 type Operation struct {
-	Client  int    `json:"client"`
-	Process int    `json:"process"` // that the request was sent to
-	Kind    Kind   `json:"kind"`
-	Animal  int    `json:"animal,omitempty"`
-	Variant string `json:"variant,omitempty"` // of the body of an Add: "available", or "" without a status
-	Order   int    `json:"order,omitempty"`
-	Keyed   bool   `json:"keyed,omitempty"`
-	After   int64  `json:"after,omitempty"` // of a List or ListOrders, as Limit and Filter
-	Limit   int    `json:"limit,omitempty"`
-	Filter  string `json:"filter,omitempty"`
-	// Canonical is whether the query has the form of those of links, which the service need not parse.
-	Canonical bool          `json:"canonical,omitempty"`
-	Call      time.Duration `json:"call"`             // since the begin of the history
-	Return    time.Duration `json:"return,omitempty"` // when the request was given up, if the outcome is unknown
+	Client  int      `json:"client"`
+	Process int      `json:"process"` // that the request was sent to
+	Kind    Kind     `json:"kind"`
+	Shelf   int      `json:"shelf,omitempty"`
+	Animal  int      `json:"animal,omitempty"` // of several, the first
+	Order   int      `json:"order,omitempty"`
+	ID      int64    `json:"id,omitempty"` // of the animal, 0 for an Add
+	OrderID int64    `json:"orderId,omitempty"`
+	Keyed   bool     `json:"keyed,omitempty"`
+	Pets    []Fields `json:"pets,omitempty"`  // of an Add
+	Patch   Patch    `json:"patch,omitzero"`  // of a Correct
+	Match   *Fields  `json:"match,omitempty"` // whose ETag If-Match has
+	Query   Query    `json:"query,omitzero"`  // of a List, a ListOrders or a Count
 
-	// The response.
-	Code        string `json:"code,omitempty"` // "ok", or that of an error; "" if the outcome is unknown
-	Replayed    bool   `json:"replayed,omitempty"`
-	NotModified bool   `json:"notModified,omitempty"` // 304: then Page is the cached one
-	PetID       int64  `json:"petId,omitempty"`       // of the response; of the request of an Order, and of a ListOrders for one animal
-	PetStatus   string `json:"petStatus,omitempty"`
-	OrderID     int64  `json:"orderId,omitempty"`
-	OrderStatus string `json:"orderStatus,omitempty"`
-	Page        []Item `json:"page,omitempty"`
-	More        bool   `json:"more,omitempty"` // the page has a link to the next one
+	Call   time.Duration `json:"call"`   // since the begin of the history
+	Return time.Duration `json:"return"` // when the response was read, or the request was given up
+	Response
 }
 
-// The Code of an operation that succeeded.
-const ok = "ok"
+// Fields are those of an animal.
+type Fields struct {
+	Variant  int    `json:"variant,omitempty"`  // of the name
+	Category int    `json:"category,omitempty"` // 0 or 1, of those of the shelf
+	Status   string `json:"status,omitempty"`   // "" for none
+}
 
-// An Item is an animal, or an order, of a page.
+// A Patch has the fields that a correction changes.
+type Patch struct {
+	Variant  *int    `json:"variant,omitempty"`
+	Category *int    `json:"category,omitempty"`
+	Status   *string `json:"status,omitempty"`
+}
+
+// apply returns fields with those of the patch.
+func (p Patch) apply(f Fields) Fields {
+	for to, from := range map[*int]*int{&f.Variant: p.Variant, &f.Category: p.Category} {
+		if from != nil {
+			*to = *from
+		}
+	}
+	if p.Status != nil {
+		f.Status = *p.Status
+	}
+	return f
+}
+
+// A Query selects the records of a page, or the animals to count.
+type Query struct {
+	After    int64   `json:"after,omitempty"`
+	Limit    int     `json:"limit,omitempty"`
+	Newest   bool    `json:"newest,omitempty"`   // descending by id
+	Statuses string  `json:"statuses,omitempty"` // separated by commas
+	Category int64   `json:"category,omitempty"` // of the service, 0 for all
+	IDs      []int64 `json:"ids,omitempty"`
+	PetID    int64   `json:"petId,omitempty"` // of the orders
+	// Canonical is whether the query has the form of those of links, which the service need not parse.
+	Canonical bool `json:"canonical,omitempty"`
+}
+
+// A Response is what a client knows of the outcome of an operation.
+type Response struct {
+	Code        string `json:"code,omitempty"` // ok, or that of an error; "" if the outcome is unknown
+	Replayed    bool   `json:"replayed,omitempty"`
+	NotModified bool   `json:"notModified,omitempty"` // 304: then the items are those of the cached page
+	Items       []Item `json:"items,omitempty"`       // the records of the response
+	More        bool   `json:"more,omitempty"`        // the page has a link to the next one
+	Counts      [5]int `json:"counts,omitzero"`       // available, pending, sold, without a status, in total
+}
+
+// The codes of operations.
+const (
+	ok                 = "ok"
+	unavailable        = "unavailable"
+	petNotFound        = "pet_not_found"
+	petNotAvailable    = "pet_not_available"
+	petOrdered         = "pet_ordered"
+	preconditionFailed = "precondition_failed"
+	keyReused          = "idempotency_key_reused"
+	stateConflict      = "order_state_conflict"
+)
+
+// An Item is an animal, or an order with the status of its Fields.
 type Item struct {
-	Animal  int    `json:"animal,omitempty"` // as its name has it
-	Variant string `json:"variant,omitempty"`
-	ID      int64  `json:"id"`
-	PetID   int64  `json:"petId,omitempty"` // of an order
-	Status  string `json:"status,omitempty"`
+	Shelf  int `json:"shelf,omitempty"` // as its name has it
+	Animal int `json:"animal,omitempty"`
+	Fields
+	ID    int64 `json:"id"`
+	PetID int64 `json:"petId,omitempty"` // of an order
 }
 
 // isList reports whether the operation has a page.
-func (op Operation) isList() bool { return op.Kind == List || op.Kind == ListOrders }
+func (op *Operation) isList() bool { return op.Kind == List || op.Kind == ListOrders }
+
+// onlyReads reports whether the operation changes nothing, whatever its outcome.
+func (op *Operation) onlyReads() bool {
+	return op.isList() || op.Kind == Get || op.Kind == GetOrder || op.Kind == Count
+}
 
 // A History is the operations of all clients, which add to it concurrently. It is judged afterwards.
 type History struct {
 	// SharedFile is whether the processes share an SQLite file. Then a page may be older than what another process has
 	// acknowledged, by maxStaleness, but not than what its own has.
 	SharedFile bool `json:"sharedFile"`
+	// Uncertain is whether a write may have been done whose response is 503: the disk fails, or the server of the database.
+	Uncertain bool `json:"uncertain"`
 
 	path       string // of its file, if it has one
 	mu         sync.Mutex
 	begin      time.Time
-	operations []Operation
+	operations Operations // in the order of their ends
 }
 
 // NewHistory returns an empty history, which begins now.
-func NewHistory(sharedFile bool) *History { return &History{SharedFile: sharedFile, begin: time.Now()} }
+func NewHistory() *History { return &History{begin: time.Now()} }
 
 func (h *History) now() time.Duration { return time.Since(h.begin) }
 
@@ -99,6 +163,17 @@ func (h *History) add(op Operation) {
 	h.operations = append(h.operations, op)
 }
 
+// Since returns the operations that have ended since a time.
+func (h *History) Since(t time.Time) Operations {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	first := len(h.operations)
+	for first > 0 && h.operations[first-1].Return > t.Sub(h.begin) {
+		first--
+	}
+	return slices.Clone(h.operations[first:])
+}
+
 // Len returns the number of operations.
 func (h *History) Len() int {
 	h.mu.Lock()
@@ -106,33 +181,93 @@ func (h *History) Len() int {
 	return len(h.operations)
 }
 
-// SucceededSince reports whether an Add that was sent after t has succeeded.
-func (h *History) SucceededSince(t time.Time) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for i := len(h.operations) - 1; i >= 0 && h.operations[i].Return > t.Sub(h.begin); i-- {
-		if op := h.operations[i]; op.Code == ok && op.Kind == Add && op.Call > t.Sub(h.begin) {
-			return true
-		}
-	}
-	return false
-}
+// Unavailable returns the number of responses with 503.
+func (h *History) Unavailable() int { return h.Since(h.begin).Counts().Unavailable }
 
 // String returns how many operations the history has.
 func (h *History) String() string {
-	unknown, notModified := 0, 0
+	notModified := 0
 	for _, op := range h.operations {
-		if op.Code == "" {
-			unknown++
-		}
 		if op.NotModified {
 			notModified++
 		}
 	}
-	return fmt.Sprintf("%d operations, %d of them without a known outcome, %d pages not modified", len(h.operations), unknown, notModified)
+	return fmt.Sprintf("%d operations, %d pages not modified; %v", len(h.operations), notModified, h.operations.Counts())
 }
 
-// Save writes the history to a file, as compressed NDJSON: a line for SharedFile, and one for each operation.
+// at returns the operations that were sent until one time. What had not ended until another has an unknown outcome.
+func (h *History) at(acknowledged, sent time.Duration) *History {
+	past := &History{SharedFile: h.SharedFile, Uncertain: h.Uncertain, begin: h.begin}
+	for _, op := range h.operations {
+		if op.Return > acknowledged {
+			op.Response = Response{}
+		}
+		if op.Call <= sent {
+			past.operations = append(past.operations, op)
+		}
+	}
+	return past
+}
+
+// Operations are some of a history.
+type Operations []Operation
+
+// Counts are how many requests had each outcome: the writes, and all of both kinds with 503.
+type Counts struct{ Acknowledged, Refused, Unknown, Unavailable int }
+
+func (c Counts) String() string {
+	return fmt.Sprintf("%d writes acknowledged, %d refused, %d unknown, %d responses with 503", c.Acknowledged, c.Refused, c.Unknown, c.Unavailable)
+}
+
+// Counts returns the numbers of the operations with each outcome.
+func (all Operations) Counts() (c Counts) {
+	for _, op := range all {
+		if op.Code == unavailable {
+			c.Unavailable++
+		}
+		switch {
+		case op.onlyReads():
+		case op.Code == ok:
+			c.Acknowledged++
+		case op.Code == "":
+			c.Unknown++
+		default:
+			c.Refused++
+		}
+	}
+	return c
+}
+
+// Acknowledged returns the operations that succeeded: those that read, or the others.
+func (all Operations) Acknowledged(reads bool) (acknowledged Operations) {
+	for _, op := range all {
+		if op.Code == ok && op.onlyReads() == reads {
+			acknowledged = append(acknowledged, op)
+		}
+	}
+	return acknowledged
+}
+
+// P99 returns the 99th percentile of how long operations took, 0 without any.
+func (all Operations) P99() time.Duration {
+	if len(all) == 0 {
+		return 0
+	}
+	sorted := slices.SortedFunc(slices.Values(all), func(a, b Operation) int { return cmp.Compare(a.Return-a.Call, b.Return-b.Call) })
+	slow := sorted[len(sorted)*99/100]
+	return (slow.Return - slow.Call).Round(10 * time.Microsecond)
+}
+
+// LongestGap returns the longest time from start until now in which none of the operations ended.
+func (h *History) LongestGap(start time.Time, all Operations) (longest time.Duration) {
+	last := start.Sub(h.begin)
+	for _, op := range append(all, Operation{Return: h.now()}) {
+		longest, last = max(longest, op.Return-last), op.Return
+	}
+	return longest
+}
+
+// Save writes the history to a file, as compressed NDJSON: a line for what it is of, and one for each operation.
 func (h *History) Save(path string) error {
 	var text bytes.Buffer
 	compressed := gzip.NewWriter(&text)
@@ -172,3 +307,6 @@ func Load(path string) (*History, error) {
 		h.operations = append(h.operations, op)
 	}
 }
+
+// never is the end of an operation whose outcome is unknown.
+const never = time.Duration(math.MaxInt64)

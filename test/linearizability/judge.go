@@ -18,11 +18,11 @@ import (
 )
 
 // Check returns a problem for each reason why the history is impossible, at most ten of each check, and an error if it cannot
-// judge all of it. It writes the events of the first impossible animal to the file page, unless that is empty.
+// judge all of it. It writes the events of the first impossible shelf to the file page, unless that is empty.
 func (h *History) Check(page string) (problems []error, err error) {
 	s := h.shown()
-	problems, err = h.checkAnimals(s, page)
-	return slices.Concat(problems, h.checkAges(s), h.checkListedOrders(s), h.checkIDs(s), h.checkPages(), h.checkOutcomes()), err
+	problems, err = h.checkShelves(s, page)
+	return slices.Concat(problems, h.checkAges(s), h.checkListedOrders(s), h.checkIDs(s), h.checkPages()), err
 }
 
 // WantPossible fails the test if the history is impossible, and stores the history beside the page then.
@@ -34,6 +34,7 @@ func (h *History) WantPossible(t *testing.T, page string) {
 	}
 	begin := time.Now()
 	problems, err := h.Check(page)
+	problems = append(problems, h.checkOutcomes()...)
 	var memory unix.Rusage
 	testkit.Check(t, unix.Getrusage(unix.RUSAGE_SELF, &memory))
 	t.Logf("%s, judged in %v, with at most %d MiB", h, time.Since(begin).Round(time.Millisecond), memory.Maxrss>>10)
@@ -58,19 +59,20 @@ func (h *History) store(t *testing.T, page string) {
 // fileBeside returns the file of the history of a page.
 func fileBeside(page string) string { return strings.TrimSuffix(page, ".txt") + ".ndjson.gz" }
 
-// checkAnimals checks each animal with its orders by the model.
-func (h *History) checkAnimals(s shown, page string) (problems []error, err error) {
-	partitions := h.partition(s)
-	for _, number := range slices.Sorted(maps.Keys(partitions)) {
-		events, animal := partitions[number], recordKey{number, noOrder}
+// checkShelves checks each shelf with the orders of its animals by the model.
+func (h *History) checkShelves(s shown, page string) (problems []error, err error) {
+	shelves := slices.AppendSeq(slices.Collect(maps.Keys(s.requests)), maps.Keys(s.observations))
+	slices.Sort(shelves)
+	for _, shelf := range slices.Compact(shelves) {
+		events := h.events(s, shelf)
 		order, possible, searchErr := linearize(events)
 		if searchErr != nil {
-			err = errors.Join(err, fmt.Errorf("%s, with %d events, was not judged: %w", animal, len(events), searchErr))
+			err = errors.Join(err, fmt.Errorf("shelf %d, with %d events, was not judged: %w", shelf, len(events), searchErr))
 		}
 		if possible || searchErr != nil {
 			continue
 		}
-		problem := fmt.Errorf("%s: %s", animal, impossible(events, order))
+		problem := fmt.Errorf("shelf %d: %s", shelf, reasonOf(events, order))
 		if len(problems) == 0 && page != "" {
 			text := fmt.Sprintln(problem)
 			for i, e := range events {
@@ -86,8 +88,8 @@ func (h *History) checkAnimals(s shown, page string) (problems []error, err erro
 	return problems, err
 }
 
-// impossible names the first event, by its end, that is not in the longest part of a possible order.
-func impossible(events []event, longest []int) string {
+// reasonOf names the first event, by its end, that is not in the longest part of a possible order.
+func reasonOf(events []event, longest []int) string {
 	first := -1
 	for i, e := range events {
 		if !slices.Contains(longest, i) && (first < 0 || e.end < events[first].end) {
@@ -100,41 +102,24 @@ func impossible(events []event, longest []int) string {
 
 // An occurrence is a record with its id in the response of op.
 type occurrence struct {
-	op     *Operation
-	record namedRecord
-	id     int64
-}
-
-// A namedRecord is an order, or an animal with the variant that its name has.
-type namedRecord struct {
+	op *Operation
 	recordKey
-	variant string
+	id int64
 }
 
 // checkIDs checks that the ids of new animals and orders grow, and that no two records have the same id, and no record two.
 func (h *History) checkIDs(s shown) []error {
 	var animals, orders []occurrence
-	addAnimal := func(op *Operation, animal int, variant string, id int64) {
-		animals = append(animals, occurrence{op, namedRecord{recordKey{animal, noOrder}, variant}, id})
-	}
-	addOrder := func(op *Operation, key recordKey, id int64) {
-		orders = append(orders, occurrence{op, namedRecord{key, ""}, id})
-	}
 	for i := range h.operations {
 		op := &h.operations[i]
-		switch {
-		case op.Code != ok:
-		case op.Kind == Add:
-			addAnimal(op, op.Animal, op.Variant, op.PetID)
-		case op.Kind == Order:
-			addOrder(op, recordKey{op.Animal, op.Order}, op.OrderID)
-		case op.Kind == List:
-			for _, item := range op.Page {
-				addAnimal(op, item.Animal, item.Variant, item.ID)
-			}
-		case op.Kind == ListOrders:
-			for _, item := range op.Page {
-				addOrder(op, cmp.Or(s.orders[item.ID], recordKey{0, int(item.ID)}), item.ID) // perhaps no response to a request has it
+		for _, item := range op.Items {
+			switch key := (recordKey{op.Shelf, op.Animal, op.Order}); {
+			case item.PetID == 0:
+				animals = append(animals, occurrence{op, recordKey{item.Shelf, item.Animal, noOrder}, item.ID})
+			case op.Kind == ListOrders: // perhaps no response to a request has it
+				orders = append(orders, occurrence{op, cmp.Or(s.orders[item.ID], recordKey{0, 0, int(item.ID)}), item.ID})
+			default:
+				orders = append(orders, occurrence{op, key, item.ID})
 			}
 		}
 	}
@@ -143,42 +128,52 @@ func (h *History) checkIDs(s shown) []error {
 
 // checkSequence checks the ids of the animals, or of the orders.
 func checkSequence(all []occurrence) (problems []error) {
-	slices.SortFunc(all, func(a, b occurrence) int { return cmp.Compare(a.op.Return, b.op.Return) })
-	records, ids := map[int64]namedRecord{}, map[namedRecord]int64{}
+	slices.SortStableFunc(all, func(a, b occurrence) int { return cmp.Compare(a.op.Return, b.op.Return) })
+	records, ids := map[int64]recordKey{}, map[recordKey]int64{}
 	greatest := make([]int64, len(all)+1) // id of the first so many
 	for i, s := range all {
 		greatest[i+1] = max(greatest[i], s.id)
-		if first, known := records[s.id]; known && first != s.record {
-			problems = append(problems, fmt.Errorf("%v %q and %v %q have the id %d", first, first.variant, s.record, s.record.variant, s.id))
+		if first, known := records[s.id]; known && first != s.recordKey {
+			problems = append(problems, fmt.Errorf("%v and %v have the id %d", first, s.recordKey, s.id))
 		}
-		if first, known := ids[s.record]; known && first != s.id {
-			problems = append(problems, fmt.Errorf("%v has the ids %d and %d", s.record, first, s.id))
+		if first, known := ids[s.recordKey]; known && first != s.id {
+			problems = append(problems, fmt.Errorf("%v has the ids %d and %d", s.recordKey, first, s.id))
 		}
-		records[s.id], ids[s.record] = s.record, s.id
+		records[s.id], ids[s.recordKey] = s.recordKey, s.id
 		before, _ := slices.BinarySearchFunc(all, s.op.Call, func(other occurrence, at time.Duration) int { return cmp.Compare(other.op.Return, at) })
-		if !s.op.isList() && !s.op.Replayed && s.id <= greatest[before] {
-			problems = append(problems, fmt.Errorf("%v has the id %d, and an earlier response had %d", s.record, s.id, greatest[before]))
+		if s.op.records() > 0 && !s.op.Replayed && s.id <= greatest[before] {
+			problems = append(problems, fmt.Errorf("%v has the id %d, and an earlier response had %d", s.recordKey, s.id, greatest[before]))
 		}
 	}
 	return problems[:min(len(problems), 10)]
 }
 
-// checkPages checks that pages are never refused, ascend, are not longer than their limit, and not shorter if they have a link.
+// checkPages checks that pages are never refused, are in their order, are not longer than their limit, and not shorter if they have a
+// link, and have only what their filters select.
 func (h *History) checkPages() (problems []error) {
 	for i := range h.operations {
 		op := &h.operations[i]
-		switch {
-		case op.isList() && op.Code != ok && op.Code != "":
-			problems = append(problems, fmt.Errorf("%s: %s", pathOf(op), op.Code))
-		case op.More && len(op.Page) < op.Limit:
-			problems = append(problems, fmt.Errorf("%s has a link to the next page, and %d records, fewer than its limit", pathOf(op), len(op.Page)))
-		case len(op.Page) > op.Limit:
-			problems = append(problems, fmt.Errorf("%s has %d records, more than its limit", pathOf(op), len(op.Page)))
+		if !op.isList() {
+			continue
 		}
-		last := op.After
-		for _, item := range op.Page {
-			if item.ID <= last {
-				problems = append(problems, fmt.Errorf("%s has %d behind %d", pathOf(op), item.ID, last))
+		q := op.Query
+		switch {
+		case op.Code != ok && op.Code != "" && op.Code != unavailable:
+			problems = append(problems, fmt.Errorf("%s: %s", pathOf(op), op.Code))
+		case op.More && (len(op.Items) < q.Limit || q.IDs != nil):
+			problems = append(problems, fmt.Errorf("%s has a link to the next page, and %d records", pathOf(op), len(op.Items)))
+		case len(op.Items) > q.Limit:
+			problems = append(problems, fmt.Errorf("%s has %d records, more than its limit", pathOf(op), len(op.Items)))
+		}
+		last := q.After
+		for n, item := range op.Items {
+			if n > 0 || !q.Newest || q.After > 0 {
+				if q.Newest != (item.ID < last) || item.ID == last {
+					problems = append(problems, fmt.Errorf("%s has %d behind %d", pathOf(op), item.ID, last))
+				}
+			}
+			if !q.selects(item.Fields) || q.Category != 0 && int(q.Category) != 2*item.Shelf+item.Category || q.IDs != nil && !slices.Contains(q.IDs, item.ID) {
+				problems = append(problems, fmt.Errorf("%s has %+v", pathOf(op), item))
 			}
 			last = item.ID
 		}

@@ -7,16 +7,16 @@ import (
 	"time"
 
 	"example.com/petstore/internal/test/testkit"
+	"example.com/petstore/test/harness"
 )
 
 func TestImpossibleOperationIsNamed(t *testing.T) {
 	t.Parallel()
-	h := NewHistory(false)
-	h.add(Operation{Kind: Add, Animal: 1, Call: 1, Return: 2, Code: ok, PetID: 7})
-	h.add(Operation{Kind: List, Client: 3, Limit: 10, Call: 4, Return: 5, Code: ok})
+	h := NewHistory()
+	h.add(added(1, 7, "sold").at(1, 2))
+	h.add(Operation{Kind: List, Client: 3, Query: Query{Limit: 10}, Response: Response{Code: ok}}.at(4, 5))
 	problems, err := h.Check("")
-	const want = "animal-1: /v1/pets?after=0&limit=10 (ok): animal-1 with the id 7 missing by client 3 from 4ns to 5ns is impossible after 1 other " +
-		"operations"
+	const want = "shelf 1: /v1/pets?after=0&limit=10: animal 1.0 with the id 7 missing by client 3 from 4ms to 5ms is impossible after 1 other operations"
 	if err != nil || len(problems) != 1 || problems[0].Error() != want {
 		t.Errorf("got the problems %v and %v, want %q", problems, err, want)
 	}
@@ -27,17 +27,14 @@ func TestImpossibleOperationIsNamed(t *testing.T) {
 func TestJudgeDecidesWhateverIsReadAtOnce(t *testing.T) {
 	t.Parallel()
 	for status, possible := range map[string]bool{"sold": true, "available": false} {
-		h := NewHistory(false)
-		h.add(Operation{Kind: Add, Animal: 1, Call: 1, Return: 2, Code: ok, PetID: 1})
-		h.add(Operation{Kind: Order, Animal: 1, Call: 3, Return: 4, Code: ok, PetID: 1, OrderID: 1, OrderStatus: "placed"})
-		h.add(Operation{Kind: Deliver, Animal: 1, Call: 5, Return: 200, Code: ok, PetID: 1, OrderID: 1, OrderStatus: "delivered"})
-		get := Operation{Kind: Get, Animal: 1, Code: ok, PetID: 1}
+		h := NewHistory()
+		h.add(added(1, 1, "available").at(1, 2))
+		h.add(ordered(1, 1, 1).at(3, 4))
+		h.add(delivered.at(5, 200))
 		for i := range 30 {
-			get.Call, get.Return, get.PetStatus = time.Duration(6+i), time.Duration(100+i), []string{"pending", "sold"}[i%2]
-			h.add(get)
+			h.add(got(1, 1, []string{"pending", "sold"}[i%2]).at(6+i, 100+i))
 		}
-		get.Call, get.Return, get.PetStatus = 190, 195, status
-		h.add(get)
+		h.add(got(1, 1, status).at(190, 195))
 		problems, err := h.Check("")
 		if err != nil || (len(problems) == 0) != possible {
 			t.Errorf("%s: got the problems %v and %v, want that it is possible: %t", status, problems, err, possible)
@@ -45,224 +42,318 @@ func TestJudgeDecidesWhateverIsReadAtOnce(t *testing.T) {
 	}
 }
 
+// added returns the addition of the first animal of a shelf.
+func added(shelf int, id int64, status string) Operation {
+	return Operation{Kind: Add, Shelf: shelf, Pets: []Fields{{Status: status}}, Response: Response{Code: ok, Items: []Item{pet(shelf, id, status)}}}
+}
+
+// got returns a read of the animal.
+func got(shelf int, id int64, status string) Operation {
+	return Operation{Kind: Get, Shelf: shelf, ID: id, Response: Response{Code: ok, Items: []Item{pet(shelf, id, status)}}}
+}
+
+// ordered returns an order of the animal, whose number is its id.
+func ordered(shelf int, id, orderID int64) Operation {
+	response := Response{Code: ok, Items: []Item{orderItem(orderID, id, "placed")}}
+	return Operation{Kind: Order, Shelf: shelf, ID: id, Order: int(orderID), Response: response}
+}
+
+// ended returns a delivery or cancellation of the order.
+func ended(kind Kind, shelf int, id, orderID int64) Operation {
+	status := map[Kind]string{Deliver: "delivered", Cancel: "cancelled"}[kind]
+	response := Response{Code: ok, Items: []Item{orderItem(orderID, id, status)}}
+	return Operation{Kind: kind, Shelf: shelf, ID: id, Order: int(orderID), OrderID: orderID, Response: response}
+}
+
+var delivered = ended(Deliver, 1, 1, 1)
+
+func pet(shelf int, id int64, status string) Item {
+	return Item{Shelf: shelf, ID: id, Fields: Fields{Status: status}}
+}
+
+func orderItem(id, petID int64, status string) Item {
+	return Item{ID: id, PetID: petID, Fields: Fields{Status: status}}
+}
+
+// corrected returns a correction of the animal to a status.
+func corrected(shelf int, id int64, status string) Operation {
+	op := got(shelf, id, status)
+	op.Kind, op.Patch.Status = Correct, &status
+	return op
+}
+
+// listed returns a page of animals, or of orders.
+func listed(kind Kind, q Query, items ...Item) Operation {
+	q.Limit = max(q.Limit, 10)
+	return Operation{Kind: kind, Query: q, Response: Response{Code: ok, Items: items}}
+}
+
+// at returns the operation from call to end, in milliseconds.
+func (op Operation) at(call, end int) Operation {
+	op.Call, op.Return = time.Duration(call)*time.Millisecond, time.Duration(end)*time.Millisecond
+	return op
+}
+
+// code returns the operation with the code of an error, or "".
+func (op Operation) code(code string) Operation {
+	op.Response = Response{Code: code}
+	return op
+}
+
+// with returns the operation with other items.
+func (op Operation) with(items ...Item) Operation {
+	op.Items = items
+	return op
+}
+
+// by returns the operation of another process.
+func (op Operation) by(process int) Operation {
+	op.Process = process
+	return op
+}
+
+// keyed returns the operation with an idempotency key, and whether it was replayed.
+func (op Operation) keyed(replayed bool) Operation {
+	op.Keyed, op.Replayed = true, replayed
+	return op
+}
+
+// where returns the operation with a change.
+func (op Operation) where(change func(*Operation)) Operation {
+	change(&op)
+	return op
+}
+
+// A judgement is a history after an animal was added, ordered and delivered, and whether it is possible.
+type judgement struct {
+	operations        []Operation
+	possible          bool
+	shared, uncertain bool // of the History
+}
+
+func possible(operations ...Operation) judgement {
+	return judgement{operations: operations, possible: true}
+}
+func impossible(operations ...Operation) judgement { return judgement{operations: operations} }
+
+// shared returns the judgement for processes that share a file.
+func shared(j judgement) judgement {
+	j.shared = true
+	return j
+}
+
 // TestJudgeFindsWhatIsImpossible judges short histories, each of which changes one thing of a possible one.
 func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 	t.Parallel()
-	const ms = time.Millisecond
-	add := Operation{
-		Kind: Add, Animal: 1, Variant: "available", Keyed: true, Call: 1 * ms, Return: 2 * ms, Code: ok, PetID: 1,
-		PetStatus: "available",
+	add, buy, sell := added(1, 1, "available").keyed(false).at(1, 2), ordered(1, 1, 1).keyed(false).at(3, 4), delivered.at(5, 6)
+	add2, sold := added(2, 2, "available").at(2, 3), pet(1, 1, "sold")
+	list, orders := listed(List, Query{}, sold).at(7, 8), listed(ListOrders, Query{}, orderItem(1, 1, "delivered")).at(7, 8)
+	get, unknown2 := got(1, 1, "sold").at(7, 8), ordered(2, 2, 2).code("").at(4, 5)
+	available2, pending := pet(2, 2, "available"), pet(1, 1, "pending")
+	remove2 := Operation{Kind: Remove, Shelf: 2, ID: 2, Response: Response{Code: ok}}.at(9, 10)
+	correct2 := corrected(2, 2, "sold").at(9, 10)
+	filtered := func(op Operation, statuses string, items ...Item) Operation {
+		op.Query.Statuses = statuses
+		return op.with(items...)
 	}
-	order := Operation{
-		Kind: Order, Animal: 1, Order: 1, Keyed: true, Call: 3 * ms, Return: 4 * ms, Code: ok, PetID: 1, OrderID: 1,
-		OrderStatus: "placed",
-	}
-	deliver := Operation{Kind: Deliver, Animal: 1, Order: 1, Call: 5 * ms, Return: 6 * ms, Code: ok, PetID: 1, OrderID: 1, OrderStatus: "delivered"}
-	add2 := Operation{Kind: Add, Animal: 2, Variant: "available", Call: 2 * ms, Return: 3 * ms, Code: ok, PetID: 2, PetStatus: "available"}
-	pet := func(animal int, status string) Item {
-		return Item{Animal: animal, Variant: "available", ID: int64(animal), Status: status}
-	}
-	ordered := func(id, petID int64, status string) Item { return Item{ID: id, PetID: petID, Status: status} }
-	delivered := ordered(1, 1, "delivered")
-	list := Operation{Kind: List, Limit: 10, Call: 7 * ms, Return: 8 * ms, Code: ok, Page: []Item{pet(1, "sold")}}
-	get := Operation{Kind: Get, Animal: 1, Variant: "available", Call: 7 * ms, Return: 8 * ms, Code: ok, PetID: 1, PetStatus: "sold"}
-	unknown2 := Operation{Kind: Order, Animal: 2, Call: 4 * ms, Return: 5 * ms, PetID: 2}
-	orders := Operation{Kind: ListOrders, Limit: 10, Call: 7 * ms, Return: 8 * ms, Code: ok, Page: []Item{delivered}}
-	with := func(op Operation, change func(*Operation)) Operation {
-		change(&op)
+	limited := func(op Operation, limit int, more bool) Operation {
+		op.Query.Limit, op.More = limit, more
 		return op
 	}
-	at := func(op Operation, call, end time.Duration) Operation {
-		op.Call, op.Return = call*ms, end*ms
-		return op
+	ofPet := func(petID int64, items ...Item) Operation {
+		return listed(ListOrders, Query{PetID: petID}, items...).at(7, 8)
 	}
-	later := func(op Operation, change func(*Operation)) Operation {
-		return with(at(op, op.Call/ms+10, op.Return/ms+10), change)
+	counted := func(shelf int, counts ...int) Operation {
+		return Operation{Kind: Count, Shelf: shelf, Query: Query{Category: int64(2 * shelf)}, Response: Response{Code: ok, Counts: [5]int(counts)}}.at(7, 8)
 	}
-	page := func(op Operation, items ...Item) Operation {
-		op.Page = items
-		return op
+	fields := func(shelf, animal int, id int64, f Fields) Item {
+		return Item{Shelf: shelf, Animal: animal, ID: id, Fields: f}
 	}
-	other := func(op Operation) Operation {
-		op.Process = 1
-		return op
-	}
-	type ops = []Operation
-	for name, test := range map[string]struct {
-		added    ops // to add, order and deliver
-		possible bool
-		shared   bool
-	}{
-		"nothing else":             {nil, true, false},
-		"repeated":                 {ops{later(add, func(o *Operation) { o.Replayed = true })}, true, false},
-		"repeated, not marked":     {ops{at(add, 11, 12)}, false, false},
-		"repeated without a key":   {ops{later(add, func(o *Operation) { o.Replayed, o.Keyed = true, false })}, false, false},
-		"key in use":               {ops{with(add, func(o *Operation) { o.Code, o.PetID = "idempotency_in_progress", 0 })}, false, false},
-		"sold twice":               {ops{later(order, func(o *Operation) { o.Order, o.OrderID = 2, 2 })}, false, false},
-		"second order refused":     {ops{later(order, func(o *Operation) { o.Order, o.OrderID, o.Code = 2, 0, "pet_not_available" })}, true, false},
-		"one id for two animals":   {ops{with(add, func(o *Operation) { o.Animal = 2 })}, false, false},
-		"id that falls":            {ops{{Kind: Add, Animal: 2, Call: 9 * ms, Return: 10 * ms, Code: ok}}, false, false},
-		"list refused":             {ops{with(list, func(o *Operation) { o.Code, o.Page = "missing_api_key", nil })}, false, false},
-		"list":                     {ops{list}, true, false},
-		"list without it":          {ops{page(list)}, false, false},
-		"list with its old status": {ops{page(list, pet(1, "pending"))}, false, false},
-		"list without one that was seen": {ops{
-			{Kind: Add, Animal: 2, Call: 7 * ms, Return: 20 * ms, Code: ok, PetID: 2},
-			at(page(list, pet(1, "sold"), Item{Animal: 2, ID: 2}), 9, 10),
-			at(list, 11, 12),
-		}, false, false},
-		"filtered list without it": {ops{with(list, func(o *Operation) { o.Filter, o.Page = "sold", nil })}, false, false},
-		"filtered list of others":  {ops{with(list, func(o *Operation) { o.Filter, o.Page = "pending", nil })}, true, false},
-		"get of another animal": {ops{{
-			Kind: Get, Animal: 1, Variant: "", Call: 7 * ms, Return: 8 * ms, Code: ok, PetID: 1,
-			PetStatus: "sold",
-		}}, false, false},
-		"order of another animal": {ops{{
-			Kind: GetOrder, Animal: 1, Order: 1, Call: 7 * ms, Return: 8 * ms, Code: ok, PetID: 2, OrderID: 1,
-			OrderStatus: "delivered",
-		}}, false, false},
-		"another process within 100 ms": {ops{other(page(list))}, true, true},
-		"another process after 100 ms":  {ops{other(at(page(list), 107, 108))}, false, true},
-		"its process within 100 ms":     {ops{page(list)}, false, true},
-		"its process, changed by others before": {ops{
-			other(add2),
-			{Kind: Order, Animal: 2, Order: 1, Call: 10 * ms, Return: 11 * ms, Code: ok, PetID: 2, OrderID: 2, OrderStatus: "placed"},
-			at(page(list, pet(1, "sold"), pet(2, "available")), 20, 21),
-		}, false, true},
-		"its process, perhaps changed by others": {ops{
-			add2, other(with(order, func(o *Operation) { o.Animal, o.PetID, o.Code = 2, 2, "" })), list,
-		}, false, true},
-		"its process, whose response is late": {ops{
+	two := Operation{Kind: Add, Shelf: 3, Keyed: true, Pets: []Fields{{Status: "sold"}, {Category: 1}}, Response: Response{Code: ok}}.
+		with(fields(3, 0, 3, Fields{Status: "sold"}), fields(3, 1, 4, Fields{Category: 1})).at(2, 3)
+	for name, test := range map[string]judgement{
+		"nothing else":                    possible(),
+		"repeated":                        possible(add.keyed(true).at(11, 12)),
+		"repeated, not marked":            impossible(add.at(11, 12)),
+		"repeated without a key":          impossible(add.where(func(o *Operation) { o.Keyed, o.Replayed = false, true }).at(11, 12)),
+		"repeated with another status":    impossible(add.keyed(true).with(sold).at(11, 12)),
+		"added with another status":       impossible(add2.with(pet(2, 2, "sold"))),
+		"added first, and replayed":       impossible(add2.keyed(true)),
+		"key in use":                      impossible(add.code("idempotency_in_progress")),
+		"key reused for another animal":   possible(add.where(func(o *Operation) { o.Pets = []Fields{{}} }).code(keyReused).at(11, 12)),
+		"key reused for the same animal":  impossible(add.code(keyReused).at(11, 12)),
+		"several at once":                 possible(two),
+		"several at once, repeated":       possible(two, two.keyed(true).at(5, 6)),
+		"several, of which one is listed": impossible(two, list.with(sold, two.Items[0])),
+		"several, perhaps at once":        possible(two.code(""), list.with(sold, two.Items[0], two.Items[1])),
+		"internal error":                  impossible(add2.code("internal_error")),
+
+		"order of another animal":          impossible(ended(Cancel, 1, 1, 1).where(func(o *Operation) { o.Kind, o.ID = GetOrder, 2 }).at(7, 8)),
+		"sold twice":                       impossible(ordered(1, 1, 2).at(13, 14)),
+		"second order refused":             possible(ordered(1, 1, 2).code(petNotAvailable).at(13, 14)),
+		"order repeated":                   possible(buy.keyed(true).at(13, 14)),
+		"order repeated, not marked":       impossible(buy.at(13, 14)),
+		"order repeated, with another id":  impossible(buy.keyed(true).with(orderItem(9, 1, "placed")).at(13, 14)),
+		"order repeated, with its status":  impossible(buy.keyed(true).with(orderItem(1, 1, "delivered")).at(13, 14)),
+		"order of an animal that is there": impossible(add2, ordered(2, 2, 2).code(petNotAvailable).at(9, 10)),
+		"outcome that is not known":        possible(ordered(1, 1, 2).code("").at(13, 14)),
+		"delivery before it was ordered":   impossible(ended(Deliver, 1, 1, 2).at(15, 16)),
+		"delivered again":                  possible(sell.at(15, 16)),
+		"delivered, with another status":   impossible(sell.with(orderItem(1, 1, "placed")).at(15, 16)),
+		"delivered, and a conflict":        impossible(sell.code(stateConflict).at(15, 16)),
+		"delivered, and cancelled":         impossible(ended(Cancel, 1, 1, 1).at(15, 16)),
+		"delivered, and not cancelled":     possible(ended(Cancel, 1, 1, 1).code(stateConflict).at(15, 16)),
+
+		"get":                            possible(get),
+		"get of an older status":         impossible(got(1, 1, "pending").at(17, 18)),
+		"get of another name":            impossible(get.with(fields(1, 0, 1, Fields{Variant: 1, Status: "sold"}))),
+		"get of an order's older status": impossible(buy.where(func(o *Operation) { o.Kind, o.Keyed, o.OrderID = GetOrder, false, 1 }).at(13, 14)),
+		"reads that all fail":            impossible(slices.Repeat([]Operation{get.code("")}, 100)...),
+
+		"corrected":                       possible(add2, correct2, got(2, 2, "sold").at(11, 12)),
+		"corrected, and as before":        impossible(add2, correct2, got(2, 2, "available").at(11, 12)),
+		"corrected, perhaps":              possible(add2, correct2.code(""), got(2, 2, "available").at(11, 12)),
+		"corrected while it is ordered":   impossible(corrected(1, 1, "available").at(9, 10)),
+		"not corrected, as it is ordered": possible(corrected(1, 1, "available").code(petOrdered).at(9, 10)),
+		"not corrected, but not ordered":  impossible(add2, correct2.code(petOrdered)),
+		"corrected as it is":              possible(corrected(1, 1, "sold").at(9, 10)),
+		"corrected as it is, refused":     impossible(corrected(1, 1, "sold").code(petOrdered).at(9, 10)),
+		"corrected, another version": impossible(add2, correct2.where(func(o *Operation) {
+			o.Match = &Fields{Variant: 7, Status: "available"}
+		})),
+		"not corrected, another version": possible(add2, correct2.where(func(o *Operation) { o.Match = &Fields{Variant: 7} }).code(preconditionFailed)),
+		"not corrected, but its version": impossible(add2, correct2.where(func(o *Operation) {
+			o.Match = &Fields{Status: "available"}
+		}).code(preconditionFailed)),
+		"another version, but as it is": possible(corrected(1, 1, "sold").where(func(o *Operation) { o.Match = &Fields{Variant: 7} }).at(9, 10)),
+		"two corrections of one version": impossible(
 			add2,
-			{Kind: Order, Animal: 2, Call: 10 * ms, Return: 11 * ms, Code: ok, PetID: 2, OrderID: 2, OrderStatus: "placed", Process: 1},
-			{Kind: Cancel, Animal: 2, Call: 30 * ms, Return: 60 * ms, Code: ok, PetID: 2, OrderID: 2, OrderStatus: "cancelled"},
-			{Kind: Order, Animal: 2, Order: 1, Call: 35 * ms, Return: 36 * ms, Code: ok, PetID: 2, OrderID: 3, OrderStatus: "placed", Process: 1},
-			{
-				Kind: Deliver, Animal: 2, Order: 1, Call: 40 * ms, Return: 41 * ms, Code: ok, PetID: 2, OrderID: 3, OrderStatus: "delivered",
-				Process: 1,
-			},
-			at(page(list, pet(1, "sold"), pet(2, "pending")), 61, 62),
-		}, true, true},
-		"one that is there twice": {ops{
-			with(add2, func(o *Operation) { o.Code, o.PetID, o.Keyed = "", 0, true }),
-			other(with(add2, func(o *Operation) { o.PetID, o.Keyed, o.Call, o.Return = 3, true, 3*ms, 4*ms })),
-			at(page(list, pet(1, "sold"), pet(2, "available"), Item{Animal: 2, Variant: "available", ID: 3, Status: "available"}), 500, 501),
-		}, false, true},
-		"another name": {ops{other(page(list, Item{Animal: 1, Variant: "", ID: 1, Status: "sold"}))}, false, true},
-		"id of an order that falls": {ops{
+			correct2.where(func(o *Operation) { o.Match = &Fields{Status: "available"} }),
+			corrected(2, 2, "pending").where(func(o *Operation) { o.Match = &Fields{Status: "available"} }).at(9, 10),
+		),
+		"moved to the other category": possible(
 			add2,
-			{Kind: Order, Animal: 2, Call: 7 * ms, Return: 8 * ms, Code: ok, PetID: 2, OrderID: 0, OrderStatus: "placed"},
-		}, false, false},
-		"another process after 100 ms, filtered": {ops{other(
-			with(list, func(o *Operation) { o.Filter, o.Page, o.Call, o.Return = "sold", nil, 107*ms, 108*ms }))}, false, true},
-		"an older status within 100 ms":   {ops{other(at(page(list, pet(1, "pending")), 105, 108))}, true, true},
-		"an older status after 100 ms":    {ops{other(at(page(list, pet(1, "pending")), 107, 108))}, false, true},
-		"not of its filter":               {ops{other(with(list, func(o *Operation) { o.Filter = "available" }))}, false, true},
-		"more than its limit":             {ops{with(list, func(o *Operation) { o.Limit = 0 })}, false, false},
-		"list of orders":                  {ops{orders}, true, false},
-		"list of orders without it":       {ops{page(orders)}, false, false},
-		"list of orders, an older status": {ops{page(orders, ordered(1, 1, "placed"))}, false, false},
-		"list of orders, another animal":  {ops{add2, page(orders, ordered(1, 2, "delivered"))}, false, false},
-		"list of orders, unknown animal":  {ops{page(orders, delivered, ordered(2, 3, "placed"))}, false, false},
-		"list of orders, not ordered":     {ops{page(orders, delivered, ordered(2, 1, "placed"))}, false, false},
-		"list of orders, perhaps ordered": {ops{
-			add2, with(order, func(o *Operation) { o.Animal, o.PetID, o.OrderID, o.Code = 2, 2, 0, "" }),
-			page(orders, delivered, ordered(2, 2, "placed")),
-		}, true, false},
-		"list of orders before it":              {ops{at(page(orders), 2, 3)}, true, false},
-		"orders of an animal":                   {ops{add2, with(orders, func(o *Operation) { o.PetID, o.Page = 2, nil })}, true, false},
-		"orders of an animal without it":        {ops{with(orders, func(o *Operation) { o.PetID, o.Page = 1, nil })}, false, false},
-		"orders of an animal with others":       {ops{add2, with(orders, func(o *Operation) { o.PetID = 2 })}, false, false},
-		"orders of a status":                    {ops{with(orders, func(o *Operation) { o.Filter, o.Page = "placed", nil })}, true, false},
-		"orders of a status without it":         {ops{with(orders, func(o *Operation) { o.Filter, o.Page = "delivered", nil })}, false, false},
-		"orders of another status":              {ops{with(orders, func(o *Operation) { o.Filter = "placed" })}, false, false},
-		"orders, another process within 100 ms": {ops{other(page(orders))}, true, true},
-		"orders, another process after 100 ms":  {ops{other(at(page(orders), 107, 108))}, false, true},
-		"orders, its process within 100 ms":     {ops{page(orders)}, false, true},
-		"orders, an older status within 100 ms": {ops{other(at(page(orders, ordered(1, 1, "placed")), 105, 108))}, true, true},
-		"orders, an older status after 100 ms":  {ops{other(at(page(orders, ordered(1, 1, "placed")), 107, 108))}, false, true},
-		"orders refused": {
-			ops{with(orders, func(o *Operation) { o.Code, o.Page = "invalid_parameter", nil })},
-			false,
-			false,
-		},
-		"orders that descend, or are there twice": {ops{page(orders, delivered, delivered)}, false, false},
-		"full page without a link, with more":     {ops{add2, with(list, func(o *Operation) { o.Limit = 1 })}, false, false},
-		"full page with a link":                   {ops{add2, with(list, func(o *Operation) { o.Limit, o.More = 1, true })}, true, false},
-		"page with a link that is not full":       {ops{with(list, func(o *Operation) { o.More = true })}, false, false},
-		"order of nobody":                         {ops{add2, page(orders, delivered, ordered(7, 2, "placed"))}, false, true},
-		"orders of one request": {
-			ops{add2, unknown2, page(orders, delivered, ordered(2, 2, "placed"), ordered(3, 2, "placed"))},
-			false, false,
-		},
-		"order that nobody can end": {ops{add2, unknown2, page(orders, delivered, ordered(2, 2, "delivered"))}, false, true},
-		"id of an order after pages": {ops{
-			add2, unknown2,
-			page(orders, delivered, ordered(9, 2, "placed")),
-			{Kind: Add, Animal: 3, Call: 9 * ms, Return: 10 * ms, Code: ok, PetID: 4},
-			{Kind: Order, Animal: 3, Call: 11 * ms, Return: 12 * ms, Code: ok, PetID: 4, OrderID: 3, OrderStatus: "placed"},
-		}, false, false},
-		"an older status 100 ms after the first of two responses": {ops{
-			with(deliver, func(o *Operation) { o.Return = 50 * ms }),
-			other(at(page(list, pet(1, "pending")), 110, 111)),
-		}, false, true},
-		"its process, repeated by another": {ops{other(at(deliver, 15, 16)), at(page(list, pet(1, "pending")), 20, 21)}, false, true},
-		"absent after it was seen": {ops{
-			{Kind: Add, Animal: 2, Keyed: true, Variant: "available", Call: 50 * ms, Return: 60 * ms},
-			{Kind: Add, Animal: 2, Keyed: true, Call: 10 * ms, Return: 200 * ms, Code: ok, PetID: 2},
-			at(page(list, pet(1, "sold"), Item{Animal: 2, ID: 2}), 15, 20),
-			at(list, 30, 40),
-		}, false, false},
-		"get of an older status":         {ops{later(get, func(o *Operation) { o.PetStatus = "pending" })}, false, false},
-		"get of an order's older status": {ops{later(order, func(o *Operation) { o.Kind, o.Keyed = GetOrder, false })}, false, false},
-		"get":                            {ops{get}, true, false},
-		"key reused for another variant": {ops{later(add,
-			func(o *Operation) { o.Variant, o.Code, o.PetID, o.PetStatus = "", "idempotency_key_reused", 0, "" })}, true, false},
-		"key reused for the same variant": {
-			ops{later(add, func(o *Operation) { o.Code, o.PetID, o.PetStatus = "idempotency_key_reused", 0, "" })},
-			false, false,
-		},
-		"added with another status":       {ops{with(add2, func(o *Operation) { o.PetStatus = "sold" })}, false, false},
-		"added first, and replayed":       {ops{with(add2, func(o *Operation) { o.Replayed = true })}, false, false},
-		"repeated with another status":    {ops{later(add, func(o *Operation) { o.Replayed, o.PetStatus = true, "sold" })}, false, false},
-		"order repeated":                  {ops{later(order, func(o *Operation) { o.Replayed = true })}, true, false},
-		"order repeated, not marked":      {ops{at(order, 13, 14)}, false, false},
-		"order repeated, with another id": {ops{later(order, func(o *Operation) { o.Replayed, o.OrderID = true, 9 })}, false, false},
-		"order repeated, with its status": {ops{later(order, func(o *Operation) { o.Replayed, o.OrderStatus = true, "delivered" })}, false, false},
-		"order of an animal that is there": {
-			ops{add2, {Kind: Order, Animal: 2, Call: 9 * ms, Return: 10 * ms, Code: "pet_not_available", PetID: 2}},
-			false, false,
-		},
-		"delivered again":                {ops{at(deliver, 15, 16)}, true, false},
-		"delivered, with another status": {ops{later(deliver, func(o *Operation) { o.OrderStatus = "placed" })}, false, false},
-		"delivered, and a conflict": {
-			ops{later(deliver, func(o *Operation) { o.Code, o.OrderStatus = "order_state_conflict", "" })},
-			false,
-			false,
-		},
-		"delivered, and cancelled": {ops{later(deliver, func(o *Operation) { o.Kind, o.OrderStatus = Cancel, "cancelled" })}, false, false},
-		"delivered, and not cancelled": {ops{later(deliver,
-			func(o *Operation) { o.Kind, o.Code, o.OrderStatus = Cancel, "order_state_conflict", "" })}, true, false},
-		"full page beside a later id": {
-			ops{add2, with(list, func(o *Operation) { o.Limit, o.More, o.Call, o.Return = 1, true, 10*ms, 11*ms })},
-			true, false,
-		},
-		"id at the same time": {ops{
-			{Kind: Add, Animal: 2, Call: 7 * ms, Return: 9 * ms, Code: ok, PetID: 3},
-			{Kind: Add, Animal: 3, Call: 9 * ms, Return: 10 * ms, Code: ok, PetID: 2},
-		}, true, false},
-		"reads that all fail": {slices.Repeat(ops{{Kind: Get, Animal: 1, PetID: 1, Call: 7 * ms, Return: 8 * ms}}, 100), false, false},
-		"outcome that is not known": {
-			ops{later(order, func(o *Operation) { o.Order, o.OrderID, o.Code, o.OrderStatus = 2, 0, "", "" })},
-			true,
-			false,
-		},
-		"delivery before it was ordered": {ops{later(deliver, func(o *Operation) { o.Order, o.OrderID = 2, 2 })}, false, false},
+			corrected(2, 2, "available").where(func(o *Operation) { o.Patch = Patch{Category: new(1)} }).
+				with(fields(2, 0, 2, Fields{Category: 1, Status: "available"})).at(4, 5),
+			counted(2, 0, 0, 0, 0, 0),
+		),
+
+		"removed":                         possible(add2, remove2, got(2, 2, "").code(petNotFound).at(11, 12), remove2.code(petNotFound).at(13, 14)),
+		"removed, and there":              impossible(add2, remove2, got(2, 2, "available").at(11, 12)),
+		"removed twice":                   impossible(add2, remove2, remove2.at(13, 14)),
+		"removed and sold":                impossible(add2, remove2, ordered(2, 2, 2).at(9, 12)),
+		"removed, and its order refused":  possible(add2, remove2, ordered(2, 2, 2).code(petNotFound).at(9, 12)),
+		"removed while it is sold":        impossible(remove2.where(func(o *Operation) { o.Shelf, o.ID = 1, 1 })),
+		"not removed, as it is sold":      possible(remove2.where(func(o *Operation) { o.Shelf, o.ID = 1, 1 }).code(petOrdered)),
+		"not removed, but not ordered":    impossible(add2, remove2.code(petOrdered)),
+		"not removed, another version":    possible(add2, remove2.where(func(o *Operation) { o.Match = &Fields{} }).code(preconditionFailed)),
+		"removed after it was cancelled":  possible(add2, ordered(2, 2, 2).at(4, 5), ended(Cancel, 2, 2, 2).at(6, 7), remove2, ended(Cancel, 2, 2, 2).at(11, 12)),
+		"removed, and its addition again": possible(add2.keyed(false), remove2, add2.keyed(true).at(11, 12)),
+		"removed, and corrected":          impossible(add2, remove2, correct2.at(11, 12)),
+		"removed, and listed":             impossible(add2, remove2, list.with(sold, available2).at(11, 12)),
+		"removed, and not listed":         possible(add2, remove2, list.at(11, 12)),
+
+		"counted":                       possible(counted(1, 0, 0, 1, 0, 1)),
+		"counted without it":            impossible(counted(1, 0, 0, 0, 0, 0)),
+		"counted by its older status":   impossible(counted(1, 0, 1, 0, 0, 1)),
+		"counted, perhaps":              possible(add2.code(""), counted(2, 1, 0, 0, 0, 1)),
+		"counted half of an addition":   impossible(two.code(""), counted(3, 0, 0, 0, 1, 1)),
+		"counted what was removed":      impossible(add2, remove2, counted(2, 1, 0, 0, 0, 1).at(11, 12)),
+		"counted in another process":    shared(possible(counted(1, 0, 0, 0, 0, 0).by(1))),
+		"counted in its own process":    shared(impossible(counted(1, 0, 0, 0, 0, 0))),
+		"not added, and counted":        impossible(add2.code("unavailable"), counted(2, 1, 0, 0, 0, 1)),
+		"not added, and listed":         impossible(add2.code("unavailable"), list.with(sold, available2)),
+		"not added, and not counted":    possible(add2.code("unavailable"), counted(2, 0, 0, 0, 0, 0)),
+		"not added, perhaps, and there": {operations: []Operation{add2.code("unavailable"), list.with(sold, available2)}, possible: true, uncertain: true},
+
+		"one id for two animals":         impossible(added(2, 1, "available").at(2, 3)),
+		"id that falls":                  impossible(added(2, 0, "available").at(9, 10)),
+		"id of an order that falls":      impossible(add2, ordered(2, 2, 0).at(7, 8)),
+		"id at the same time":            possible(added(2, 3, "").at(7, 9), added(3, 2, "").at(9, 10)),
+		"id of an order after pages":     impossible(add2, unknown2, orders.with(orders.Items[0], orderItem(9, 2, "placed")), ordered(1, 1, 3).at(11, 12)),
+		"list":                           possible(list),
+		"list refused":                   impossible(list.code("missing_api_key")),
+		"list unavailable":               possible(list.code("unavailable")),
+		"list without it":                impossible(list.with()),
+		"list with its old status":       impossible(list.with(pending)),
+		"list without one that was seen": impossible(added(2, 2, "").at(7, 20), list.with(sold, pet(2, 2, "")).at(9, 10), list.at(11, 12)),
+		"filtered list":                  possible(filtered(list, "sold", sold)),
+		"filtered list without it":       impossible(filtered(list, "sold")),
+		"filtered list of others":        possible(filtered(list, "none,pending")),
+		"filtered by several":            impossible(filtered(list, "available,sold")),
+		"not of its filter":              shared(impossible(filtered(list, "available", sold).by(1))),
+		"of its category":                possible(listed(List, Query{Category: 2}, sold).at(7, 8)),
+		"of its category, without it":    impossible(listed(List, Query{Category: 2}).at(7, 8)),
+		"of another category":            impossible(listed(List, Query{Category: 4}, sold).at(7, 8)),
+		"by id":                          possible(add2, listed(List, Query{IDs: []int64{2, 9}}, available2).at(7, 8)),
+		"by id, without it":              impossible(add2, listed(List, Query{IDs: []int64{2, 9}}).at(7, 8)),
+		"by id, another":                 impossible(listed(List, Query{IDs: []int64{2}}, sold).at(7, 8)),
+		"newest":                         possible(add2, listed(List, Query{Newest: true}, available2, sold).at(7, 8)),
+		"newest without the newest":      impossible(add2, listed(List, Query{Newest: true}, sold).at(7, 8)),
+		"newest before the newest":       possible(add2, listed(List, Query{Newest: true, After: 2}, sold).at(7, 8)),
+		"newest, ascending":              impossible(add2, listed(List, Query{Newest: true}, sold, available2).at(7, 8)),
+		"more than its limit":            impossible(limited(list, 0, false)),
+		"full page without a link":       impossible(add2, limited(list, 1, false)),
+		"full page with a link":          possible(add2, limited(list, 1, true)),
+		"full page beside a later id":    possible(add2, limited(list, 1, true).at(10, 11)),
+		"newest, full page with a link":  possible(add2, limited(listed(List, Query{Newest: true}, available2), 1, true).at(7, 8)),
+		"page with a link, not full":     impossible(limited(list, 10, true)),
+		"list of orders":                 possible(orders),
+		"list of orders without it":      impossible(orders.with()),
+		"list of orders, older status":   impossible(orders.with(orderItem(1, 1, "placed"))),
+		"list of orders, other animal":   impossible(add2, orders.with(orderItem(1, 2, "delivered"))),
+		"list of orders, unknown animal": impossible(orders.with(orders.Items[0], orderItem(2, 3, "placed"))),
+		"list of orders, not ordered":    impossible(orders.with(orders.Items[0], orderItem(2, 1, "placed"))),
+		"list of orders, perhaps":        possible(add2, unknown2, orders.with(orders.Items[0], orderItem(2, 2, "placed"))),
+		"list of orders before it":       possible(orders.with().at(2, 3)),
+		"orders of an animal":            possible(add2, ofPet(2)),
+		"orders of an animal without it": impossible(ofPet(1)),
+		"orders of an animal, others":    impossible(add2, ofPet(2, orders.Items[0])),
+		"orders of a status":             possible(filtered(orders, "placed")),
+		"orders of a status without it":  impossible(filtered(orders, "delivered")),
+		"orders of another status":       impossible(filtered(orders, "placed", orders.Items[0])),
+		"orders refused":                 impossible(orders.code("invalid_parameter")),
+		"orders that are there twice":    impossible(orders.with(orders.Items[0], orders.Items[0])),
+		"order of nobody":                shared(impossible(add2, orders.with(orders.Items[0], orderItem(7, 2, "placed")))),
+		"orders of one request":          impossible(add2, unknown2, orders.with(orders.Items[0], orderItem(2, 2, "placed"), orderItem(3, 2, "placed"))),
+		"order that nobody can end":      shared(impossible(add2, unknown2, orders.with(orders.Items[0], orderItem(2, 2, "delivered")))),
+		"absent after it was seen": impossible(
+			added(2, 2, "available").keyed(false).code("").at(50, 60),
+			added(2, 2, "").keyed(false).at(10, 200),
+			list.with(sold, pet(2, 2, "")).at(15, 20), list.at(30, 40),
+		),
+
+		"another process within 100 ms":          shared(possible(list.with().by(1))),
+		"another process after 100 ms":           shared(impossible(list.with().by(1).at(107, 108))),
+		"another process after 100 ms, filtered": shared(impossible(filtered(list, "sold").by(1).at(107, 108))),
+		"another process, removed before":        shared(impossible(add2, remove2, list.with(sold, available2).by(1).at(200, 201))),
+		"another process, corrected before":      shared(impossible(add2, correct2, list.with(sold, available2).by(1).at(200, 201))),
+		"its process within 100 ms":              shared(impossible(list.with())),
+		"an older status within 100 ms":          shared(possible(list.with(pending).by(1).at(105, 108))),
+		"an older status after 100 ms":           shared(impossible(list.with(pending).by(1).at(107, 108))),
+		"orders, another process within 100 ms":  shared(possible(orders.with().by(1))),
+		"orders, another process after 100 ms":   shared(impossible(orders.with().by(1).at(107, 108))),
+		"orders, its process within 100 ms":      shared(impossible(orders.with())),
+		"orders, older status within 100 ms":     shared(possible(orders.with(orderItem(1, 1, "placed")).by(1).at(105, 108))),
+		"orders, older status after 100 ms":      shared(impossible(orders.with(orderItem(1, 1, "placed")).by(1).at(107, 108))),
+		"its process, changed by others before":  shared(impossible(add2.by(1), ordered(2, 2, 2).at(10, 11), list.with(sold, available2).at(20, 21))),
+		"its process, perhaps changed by others": shared(impossible(add2, unknown2.by(1), list)),
+		"its process, repeated by another":       shared(impossible(sell.by(1).at(15, 16), list.with(pending).at(20, 21))),
+		"older status after the first response":  shared(impossible(sell.at(5, 50), list.with(pending).by(1).at(110, 111))),
+		"its process, whose response is late": shared(possible(
+			add2, ordered(2, 2, 2).by(1).at(10, 11), ended(Cancel, 2, 2, 2).at(30, 60), ordered(2, 2, 3).by(1).at(35, 36),
+			ended(Deliver, 2, 2, 3).by(1).at(40, 41), list.with(sold, pet(2, 2, "pending")).at(61, 62),
+		)),
+		"one that is there twice": shared(impossible(
+			add2.keyed(false).code(""), added(2, 3, "available").keyed(false).by(1).at(3, 4),
+			list.with(sold, available2, pet(2, 3, "available")).at(500, 501),
+		)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := NewHistory(test.shared)
-			for _, op := range append(ops{add, order, deliver}, test.added...) {
+			h := NewHistory()
+			h.SharedFile, h.Uncertain = test.shared, test.uncertain
+			for _, op := range append([]Operation{add, buy, sell}, test.operations...) {
 				h.add(op)
 			}
 			path := filepath.Join(t.TempDir(), "history.ndjson.gz")
@@ -270,9 +361,58 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 			loaded, err := Load(path)
 			testkit.Check(t, err)
 			problems, err := loaded.Check("")
+			problems = append(problems, loaded.checkOutcomes()...)
 			if err != nil || (len(problems) == 0) != test.possible {
 				t.Errorf("got the problems %v and %v, want that it is possible: %t", problems, err, test.possible)
 			}
 		})
+	}
+}
+
+// TestStoreIsJudgedAsOfATime has a store with one animal and its order, and histories of it.
+func TestStoreIsJudgedAsOfATime(t *testing.T) {
+	t.Parallel()
+	const pending, placed = "(1, 'animal-1-0-0', 2, 'pending')", "(1, 1, 'placed')"
+	for name, test := range map[string]struct {
+		pets, orders string // the rows
+		at           time.Duration
+		possible     bool
+	}{
+		"as acknowledged":          {pending, placed, 4, true},
+		"while it was ordered":     {"(1, 'animal-1-0-0', 2, 'available')", "", 3, true},
+		"not yet sent":             {pending, placed, 2, false},
+		"order lost":               {"(1, 'animal-1-0-0', 2, 'available')", "", 4, false},
+		"all lost":                 {"", "", 4, false},
+		"delivery not sent":        {"(1, 'animal-1-0-0', 2, 'sold')", "(1, 1, 'delivered')", 4, false},
+		"animal and order differ":  {"(1, 'animal-1-0-0', 2, 'available')", placed, 3, false},
+		"another name":             {"(1, 'animal-1-0-1', 2, 'pending')", placed, 4, false},
+		"another category":         {"(1, 'animal-1-0-0', 3, 'pending')", placed, 4, false},
+		"another animal":           {pending + ", (2, 'animal-2-0-0', 4, NULL)", placed, 4, false},
+		"an animal of the test":    {pending + ", (2, 'Rex', 4, NULL)", placed, 4, true},
+		"the animal twice":         {pending + ", (2, 'animal-1-0-0', 2, 'available')", placed, 4, false},
+		"sold twice":               {pending, placed + ", (2, 1, 'placed')", 4, false},
+		"all that will be ordered": {pending, placed, 3, true},
+	} {
+		db := harness.OpenSQLite(t, filepath.Join(t.TempDir(), "pets.db"))
+		_, err := db.ExecContext(t.Context(), "CREATE TABLE pets (id, name, category_id, status); CREATE TABLE orders (id, pet_id, status)")
+		testkit.Check(t, err)
+		for table, rows := range map[string]string{"pets": test.pets, "orders": test.orders} {
+			if rows != "" {
+				_, err := db.ExecContext(t.Context(), "INSERT INTO "+table+" VALUES "+rows)
+				testkit.Check(t, err)
+			}
+		}
+		h := NewHistory()
+		h.begin = h.begin.Add(-time.Hour)
+		begin := Monotonic() - time.Hour.Nanoseconds()
+		h.add(added(1, 1, "available").at(0, 1000))
+		h.add(ordered(1, 1, 1).at(2500, 3500))
+		h.add(delivered.at(5000, 6000))
+		moment := begin + (test.at * time.Second).Nanoseconds()
+		problems, err := h.CheckStored(t.Context(), db, moment, moment, "")
+		testkit.Check(t, err)
+		if (len(problems) == 0) != test.possible {
+			t.Errorf("%s: got the problems %v, want that it is possible: %t", name, problems, test.possible)
+		}
 	}
 }

@@ -107,7 +107,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	if !*planted {
 		t.Skip("-planted builds petstore with each bug, which takes a minute each")
 	}
-	for _, patch := range patches(t, "testdata", 10) {
+	for _, patch := range patches(t, "testdata", 14) {
 		database := enginetest.New(t)
 		bug := strings.TrimSuffix(filepath.Base(patch), ".patch")
 		t.Run(bug, func(t *testing.T) {
@@ -173,7 +173,7 @@ func patches(t *testing.T, folder string, want int) (all []string) {
 // TestPlantedBugsApply finds the patches that a change of the code has made useless.
 func TestPlantedBugsApply(t *testing.T) {
 	t.Parallel()
-	for _, patch := range append(patches(t, "testdata", 10), patches(t, "../../repository/simulation/testdata", 13)...) {
+	for _, patch := range append(patches(t, "testdata", 14), patches(t, "../../repository/simulation/testdata", 13)...) {
 		t.Run(filepath.Base(patch), func(t *testing.T) { run(t, "git", "-C", "../..", "apply", "--check", patch) })
 	}
 }
@@ -241,8 +241,8 @@ func (s *service) start(t *testing.T, i int) {
 
 func (s *service) clients(t *testing.T) *Clients {
 	t.Helper()
-	sharedFile := len(s.processes) > 1 && s.database.Driver == enginetest.SQLite
-	c := &Clients{History: NewHistory(sharedFile), Key: s.key, Seed: s.random.Uint64()}
+	c := &Clients{History: NewHistory(), Key: s.key, Seed: s.random.Uint64()}
+	c.History.SharedFile = len(s.processes) > 1 && s.database.Driver == enginetest.SQLite
 	for i := range s.urls {
 		c.URLs = append(c.URLs, func() string { return *s.urls[i].Load() })
 	}

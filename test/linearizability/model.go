@@ -3,34 +3,28 @@ package linearizability
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 )
 
-// maxOrders is how many orders of an animal the model remembers.
-const maxOrders = 6
+// The model remembers animalsOfShelf animals, and maxOrders orders of each.
+const animalsOfShelf, maxOrders = 3, 4
 
-// A state is an animal with its orders, as a service without concurrency has it.
-type state struct {
-	variant string // of the request that added it
-	id      int64  // 0 until a response has returned it
-	status  string // none until it is added
-	orders  [maxOrders]orderState
+// A state is a shelf, as a service without concurrency has it.
+type state [animalsOfShelf]animalState
+
+// An animalState has the ids that responses have returned, 0 before.
+type animalState struct {
+	id             int64
+	added, removed bool
+	first, now     Fields // as it was added, and as it is
+	orders         [maxOrders]orderState
 }
 
 // An orderState has the status "" until the order is placed.
 type orderState struct {
 	id     int64
 	status string
-}
-
-// An observation is what a page has of an animal or an order: the record, or that it is not there with the status of
-// the filter, or with any if that is empty.
-type observation struct {
-	recordKey
-	id      int64
-	variant string // of an animal
-	status  string
-	absent  bool
-	page    *Operation
 }
 
 // step returns the state after an event, and whether the event is possible. An operation whose outcome is unknown is possible if it
@@ -41,7 +35,7 @@ func step(now state, input any) (after state, possible bool) {
 		possible = after.observe(o)
 		return after, possible
 	}
-	op := input.(Operation)
+	op := input.(*Operation)
 	possible = after.do(op)
 	if op.Code == "" {
 		possible = after != now
@@ -50,117 +44,222 @@ func step(now state, input any) (after state, possible bool) {
 }
 
 // do changes the state as the operation does, and reports whether its response is possible.
-func (s *state) do(op Operation) bool {
+func (s *state) do(op *Operation) bool {
 	if op.Kind == Add {
 		return s.add(op)
 	}
-	if s.status == none || !bind(&s.id, op.PetID) {
+	if op.Kind == Count {
+		return op.Code == ok && op.Counts == s.count(op.Query.Category)
+	}
+	a := &s[op.Animal]
+	if !a.added || !bind(&a.id, op.ID) {
 		return false
 	}
-	order := &s.orders[op.Order]
-	switch op.Kind {
+	switch order := &a.orders[op.Order]; op.Kind {
 	case Get:
-		return op.Code == ok && op.PetStatus == s.status && op.Variant == s.variant
+		return a.answer(op)
+	case Correct:
+		return a.correct(op)
+	case Remove:
+		return a.remove(op)
 	case Order:
-		return s.order(order, op)
+		return a.order(order, op)
 	case GetOrder:
-		return op.Code == ok && op.OrderStatus == order.status && bind(&order.id, op.OrderID)
+		return order.status != "" && bind(&order.id, op.OrderID) && order.answer(op, order.status)
 	case Deliver:
-		return s.end(order, op, "delivered", "sold")
+		return a.end(order, op, "delivered", "sold")
 	case Cancel:
-		return s.end(order, op, "cancelled", "available")
-	case Add, List, ListOrders:
+		return a.end(order, op, "cancelled", "available")
+	case Add, Count, List, ListOrders:
 	}
 	return false
 }
 
-func (s *state) add(op Operation) bool {
-	switch {
-	case op.Code == "idempotency_key_reused":
-		return op.Keyed && s.status != none && s.variant != op.Variant
-	case op.Code != ok && op.Code != "":
-		return false
-	case s.status == none:
-		*s = state{variant: op.Variant, id: op.PetID, status: op.Variant}
-		return op.Code == "" || op.PetStatus == op.Variant && !op.Replayed
+func (s *state) add(op *Operation) bool {
+	animals := s[op.Animal : op.Animal+len(op.Pets)]
+	isFirst, isSame := !animals[0].added, true
+	for i, fields := range op.Pets {
+		isSame = isSame && animals[i].first == fields
 	}
-	return op.Keyed && op.Replayed && s.variant == op.Variant && op.PetStatus == op.Variant && bind(&s.id, op.PetID)
+	switch {
+	case op.Code == keyReused:
+		return op.Keyed && !isFirst && !isSame
+	case op.Code != ok && op.Code != "", !isFirst && (!op.Keyed || !isSame):
+		return false
+	}
+	possible := op.Code == ok && op.Replayed == !isFirst
+	for i, fields := range op.Pets {
+		if isFirst {
+			animals[i] = animalState{added: true, first: fields, now: fields}
+		}
+		possible = possible && op.Items[i].Fields == fields && bind(&animals[i].id, op.Items[i].ID)
+	}
+	return possible
 }
 
-func (s *state) order(order *orderState, op Operation) bool {
-	available := s.status == "available" || s.status == ""
+// count returns how many animals of a category have each status.
+func (s *state) count(category int64) (counts [5]int) {
+	for _, a := range s {
+		if a.added && !a.removed && a.now.Category == int(category%2) {
+			counts[slices.Index([]string{"available", "pending", "sold", ""}, a.now.Status)]++
+			counts[4]++
+		}
+	}
+	return counts
+}
+
+// answer reports whether a response may have the animal as it is, or that it is not there.
+func (a *animalState) answer(op *Operation) bool {
+	if a.removed {
+		return op.Code == petNotFound
+	}
+	return op.Code == ok && op.Items[0].Fields == a.now && bind(&a.id, op.Items[0].ID)
+}
+
+func (a *animalState) correct(op *Operation) bool {
+	after := op.Patch.apply(a.now)
+	switch {
+	case a.removed || after == a.now:
+	case op.Match != nil && *op.Match != a.now:
+		return op.Code == preconditionFailed
+	case after.Status != a.now.Status && a.isOrdered():
+		return op.Code == petOrdered
+	case op.Code == ok || op.Code == "":
+		a.now = after
+	}
+	return a.answer(op)
+}
+
+func (a *animalState) remove(op *Operation) bool {
+	switch {
+	case a.removed:
+		return op.Code == petNotFound
+	case op.Match != nil && *op.Match != a.now:
+		return op.Code == preconditionFailed
+	case a.isOrdered():
+		return op.Code == petOrdered
+	}
+	a.removed = op.Code == ok || op.Code == ""
+	return a.removed
+}
+
+// isOrdered reports whether an order determines the status of the animal.
+func (a *animalState) isOrdered() bool {
+	return slices.ContainsFunc(a.orders[:], func(o orderState) bool { return o.status == "placed" || o.status == "delivered" })
+}
+
+func (a *animalState) order(order *orderState, op *Operation) bool {
+	available := a.now.Status == "available" || a.now.Status == ""
 	switch {
 	case order.status != "": // the same key: the first response
-		return op.Keyed && op.Replayed && op.Code == ok && op.OrderStatus == "placed" && bind(&order.id, op.OrderID)
-	case op.Code == "pet_not_available":
+		return op.Keyed && op.Replayed && order.answer(op, "placed")
+	case a.removed:
+		return op.Code == petNotFound
+	case op.Code == petNotAvailable:
 		return !available
 	case op.Code != ok && op.Code != "", !available:
 		return false
 	}
-	s.status, *order = "pending", orderState{op.OrderID, "placed"}
-	return op.Code == "" || op.OrderStatus == "placed" && !op.Replayed
+	a.now.Status, *order = "pending", orderState{status: "placed"}
+	return !op.Replayed && order.answer(op, "placed")
+}
+
+// answer reports whether a response may have the order with a status.
+func (o *orderState) answer(op *Operation, status string) bool {
+	return op.Code == ok && op.Items[0].Status == status && bind(&o.id, op.Items[0].ID)
 }
 
 // end ends an order with a status, and gives the animal another one.
-func (s *state) end(order *orderState, op Operation, status, petStatus string) bool {
-	if order.status == "" || !bind(&order.id, op.OrderID) {
+func (a *animalState) end(order *orderState, op *Operation, status, petStatus string) bool {
+	switch {
+	case order.status == "" || !bind(&order.id, op.OrderID):
 		return false
-	}
-	if op.Code == "order_state_conflict" {
+	case op.Code == stateConflict:
 		return order.status != "placed" && order.status != status
+	case order.status == "placed" && (op.Code == ok || op.Code == ""):
+		order.status, a.now.Status = status, petStatus
 	}
-	if order.status == "placed" && (op.Code == ok || op.Code == "") {
-		order.status, s.status = status, petStatus
-	}
-	return op.Code == ok && order.status == status && op.OrderStatus == status
+	return order.status == status && order.answer(op, status)
 }
 
-// observe reports whether a page may have that of the animal or its order.
+// observe reports whether a page may have that of the records of the shelf, all at one moment.
 func (s *state) observe(o observation) bool {
-	id, status, variant := &s.id, s.status, s.variant
-	if o.order != noOrder {
-		order := &s.orders[o.order]
-		id, status, variant = &order.id, cmp.Or(order.status, none), ""
+	for _, seen := range o.seen {
+		a := &s[seen.animal]
+		if seen.order == anyOrder {
+			if seen.order = slices.Index(a.orders[:], orderState{status: seen.Status}); seen.order < 0 {
+				return false
+			}
+		}
+		id, fields, exists := &a.id, a.now, a.added && !a.removed
+		if seen.order >= 0 {
+			order := &a.orders[seen.order]
+			id, fields, exists = &order.id, Fields{Status: order.status}, order.status != ""
+		}
+		if selected := exists && o.page.Query.selects(fields); selected == seen.absent || selected && fields != seen.Fields || !bind(id, seen.id) {
+			return false
+		}
 	}
-	return o.isPossible(status) && (o.absent || bind(id, o.id) && o.variant == variant)
+	return o.page.Query.Limit != noLimit || !slices.ContainsFunc(s[:], animalState.isMissing)
 }
 
-// isPossible reports whether the page may have that of a record with a status, or none.
-func (o observation) isPossible(status string) bool {
-	isSelected := status != none && (o.page.Filter == "" || o.page.Filter == status)
-	return isSelected == !o.absent && (o.absent || o.status == status)
+// isMissing reports whether the animal or one of its orders is there, but no response, and nothing that is stored, has its id.
+func (a animalState) isMissing() bool {
+	return a.added && !a.removed && a.id == 0 || slices.ContainsFunc(a.orders[:], func(o orderState) bool { return o.id == 0 && o.status != "" })
 }
 
-// bind reports whether an id may be that of a response. An id that no response has returned yet becomes it.
+// selects reports whether a page has a record with these fields, if it has its id.
+func (q Query) selects(f Fields) bool {
+	status := cmp.Or(f.Status, "none")
+	return (q.Statuses == "" || slices.Contains(strings.Split(q.Statuses, ","), status)) && (q.Category == 0 || q.Category%2 == int64(f.Category))
+}
+
+// bind reports whether an id may be that of a request or a response. An id that none has had yet becomes it.
 func bind(id *int64, returned int64) bool {
-	if returned != 0 {
-		*id = cmp.Or(*id, returned)
-	}
+	*id = cmp.Or(*id, returned)
 	return returned == 0 || *id == returned
 }
 
 func describe(input any) string {
 	if o, isPage := input.(observation); isPage {
-		response, what := ok, fmt.Sprintf("%q", o.status)
+		text := pathOf(o.page) + ":"
 		if o.page.NotModified {
-			response = "not modified"
+			text = pathOf(o.page) + " (not modified):"
 		}
-		if o.absent {
-			what = "missing"
+		for _, seen := range o.seen {
+			what := fmt.Sprintf("%+v", seen.Fields)
+			if seen.absent {
+				what = "missing"
+			}
+			text += fmt.Sprintf(" %s with the id %d %s;", seen.recordKey, seen.id, what)
 		}
-		return fmt.Sprintf("%s (%s): %s with the id %d %s", pathOf(o.page), response, o.recordKey, o.id, what)
+		return strings.TrimSuffix(text, ";")
 	}
-	op := input.(Operation)
-	what := string(op.Kind)
+	op := input.(*Operation)
+	text := fmt.Sprintf("%s %d.%d", op.Kind, op.Shelf, op.Animal)
 	switch op.Kind {
 	case Add:
-		what += fmt.Sprintf(" %q", op.Variant)
+		text += fmt.Sprintf(" as %+v", op.Pets)
 	case Order, Deliver, Cancel, GetOrder:
-		what += fmt.Sprint(" order ", op.Order)
-	case Get, List, ListOrders:
+		text += fmt.Sprint(" order ", op.Order)
+	case Correct:
+		text += fmt.Sprintf(" to %+v", op.Patch.apply(Fields{-1, -1, "as it is"}))
+	case Count:
+		text += " in " + pathOf(op)
+	case Get, Remove, List, ListOrders:
+	}
+	if op.Match != nil {
+		text += fmt.Sprintf(" if it is %+v", *op.Match)
 	}
 	if op.Keyed {
-		what += " with a key"
+		text += " with a key"
 	}
-	return fmt.Sprintf("%s: %s %d %q", what, cmp.Or(op.Code, "unknown outcome"), cmp.Or(op.OrderID, op.PetID), op.PetStatus+op.OrderStatus)
+	text += ": " + cmp.Or(op.Code, "unknown outcome")
+	for _, item := range op.Items {
+		text += fmt.Sprintf(" %d %+v", item.ID, item.Fields)
+	}
+	if op.Kind == Count {
+		text += fmt.Sprint(" ", op.Counts)
+	}
+	return text
 }

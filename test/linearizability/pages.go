@@ -1,268 +1,245 @@
 package linearizability
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
 )
 
 // A recordKey is an order of an animal, or the animal itself.
-type recordKey struct{ animal, order int }
+type recordKey struct{ shelf, animal, order int }
 
-// noOrder is the number before that of the first order: of the animal itself.
-const noOrder = -1
+// noOrder is the number before that of the first order: of the animal itself. anyOrder is that of an order whose id no response has.
+const noOrder, anyOrder = -1, -2
 
 func (k recordKey) String() string {
 	if k.order == noOrder {
-		return fmt.Sprintf("animal-%d", k.animal)
+		return fmt.Sprintf("animal %d.%d", k.shelf, k.animal)
 	}
-	return fmt.Sprintf("order %d of animal-%d", k.order, k.animal)
+	return fmt.Sprintf("order %d of animal %d.%d", k.order, k.shelf, k.animal)
 }
 
-// maxRange is how many ids a page without a next one is judged for, and the limit of the pages of ReadAll.
-const maxRange = 100
+// maxRange is how many ids a page without a next one is judged for, unless its limit is greater.
+const maxRange = 50
+
+// noLimit is the limit of a page with all that a store has.
+const noLimit = math.MaxInt
+
+// An observation is what a page has of the records of a shelf at one moment.
+type observation struct {
+	page *Operation
+	seen []expectation
+}
+
+// An expectation is a record, or that a page does not have the one with the id.
+type expectation struct {
+	recordKey
+	Fields
+	id     int64
+	absent bool
+}
 
 // shown is what the requests and responses of a history have of its animals and orders.
 type shown struct {
-	requests        map[int][]Operation // of each animal, without pages and reads without a response
-	animals, orders map[int64]recordKey // by the id in a response to their request, animals also by that in pages
-	changes         map[recordKey][]change
-	observations    []observation // of all pages
+	requests            map[int][]*Operation        // of each shelf, without pages, and without what was certainly refused
+	animals, orders     map[int64]recordKey         // by the id in a response to their request, animals also by that in pages
+	begun               map[recordKey]time.Duration // when the first request was sent that may have added the record
+	observations        map[int][]observation       // of each shelf
+	animalIDs, orderIDs []int64                     // in ascending order
 }
 
 // shown returns what the checks need of the history.
 func (h *History) shown() shown {
-	s := shown{map[int][]Operation{}, map[int64]recordKey{}, map[int64]recordKey{}, map[recordKey][]change{}, nil}
-	for _, op := range h.operations {
-		if op.Kind == List {
-			for _, item := range op.Page {
-				s.animals[item.ID] = recordKey{item.Animal, noOrder}
-			}
-		}
-		if op.isList() || op.Code == "" && (op.Kind == Get || op.Kind == GetOrder) {
-			continue
-		}
-		switch {
-		case op.Code == ok && op.Kind == Add:
-			s.animals[op.PetID] = recordKey{op.Animal, noOrder}
-		case op.Code == ok && op.Kind == Order:
-			s.orders[op.OrderID] = recordKey{op.Animal, op.Order}
-		}
-		s.requests[op.Animal] = append(s.requests[op.Animal], op)
-	}
-	for animal, all := range s.requests {
-		for order := noOrder; order < maxOrders; order++ {
-			s.changes[recordKey{animal, order}] = changesOf(all, order)
-		}
+	s := shown{
+		requests: map[int][]*Operation{}, animals: map[int64]recordKey{}, orders: map[int64]recordKey{},
+		begun: map[recordKey]time.Duration{}, observations: map[int][]observation{},
 	}
 	for i := range h.operations {
-		if page := &h.operations[i]; page.isList() && page.Code == ok {
-			s.observations = append(s.observations, s.observationsOf(page)...)
+		op := &h.operations[i]
+		if op.Kind == List {
+			for _, item := range op.Items {
+				s.animals[item.ID] = recordKey{item.Shelf, item.Animal, noOrder}
+			}
 		}
+		if op.Code == unavailable && h.Uncertain {
+			unknown := *op
+			unknown.Code, op = "", &unknown
+		}
+		if op.isList() || op.Code == unavailable || op.Code == "" && op.onlyReads() {
+			continue
+		}
+		s.requests[op.Shelf] = append(s.requests[op.Shelf], op)
+		for n := range op.records() {
+			key := recordKey{op.Shelf, op.Animal + n, noOrder}
+			ids := s.animals
+			if op.Kind == Order {
+				key.order, ids = op.Order, s.orders
+			}
+			if begun, known := s.begun[key]; !known || op.Call < begun {
+				s.begun[key] = op.Call
+			}
+			if op.Code == ok {
+				ids[op.Items[n].ID] = key
+			}
+		}
+	}
+	s.animalIDs, s.orderIDs = slices.Sorted(maps.Keys(s.animals)), slices.Sorted(maps.Keys(s.orders))
+	var all *Operation
+	stored := map[int][]expectation{}
+	for i := range h.operations {
+		page := &h.operations[i]
+		if !page.isList() || page.Code != ok {
+			continue
+		}
+		for shelf, seen := range s.seenOn(page) {
+			if page.Query.Limit == noLimit { // the animals and the orders are of one moment
+				stored[shelf], all = append(stored[shelf], seen...), page
+			} else {
+				s.observations[shelf] = append(s.observations[shelf], observation{page, seen})
+			}
+		}
+	}
+	if all == nil {
+		return s
+	}
+	for shelf := range s.requests {
+		stored[shelf] = slices.Clip(stored[shelf]) // also one of which nothing is stored
+	}
+	for shelf, seen := range stored {
+		s.observations[shelf] = append(s.observations[shelf], observation{all, seen})
 	}
 	return s
 }
 
-// partition returns for each animal the requests and what pages show of it and its orders, unless checkAges judges that.
-func (h *History) partition(s shown) map[int][]event {
-	partitions := map[int][]event{}
-	add := func(animal int, op *Operation, input any) {
-		end := op.Return
-		if op.Code == "" {
-			end = math.MaxInt64
-		}
-		partitions[animal] = append(partitions[animal], event{op.Call, end, op.Client, input})
-	}
-	for animal, all := range s.requests {
-		for _, op := range all {
-			add(animal, &op, op)
-		}
-	}
-	for _, o := range s.observations {
-		if !h.SharedFile || !changedByOthers(o.page.Process, s.changes[o.recordKey]) {
-			add(o.animal, o.page, o)
-		}
-	}
-	return partitions
+// records returns how many records the operation adds.
+func (op *Operation) records() int {
+	return map[Kind]int{Add: len(op.Pets), Order: 1}[op.Kind]
 }
 
-// observationsOf returns what a page has of the records within its range of ids. Orders whose id no response has returned are left
-// to checkListedOrders.
-func (s shown) observationsOf(page *Operation) (all []observation) {
-	known := s.animals
+// events returns the requests for a shelf, and what pages show of its records. It leaves to checkAges what may be older.
+func (h *History) events(s shown, shelf int) (events []event) {
+	add := func(op *Operation, input any) {
+		e := event{op.Call, op.Return, op.Client, input}
+		if op.Code == "" {
+			e.end = never
+		}
+		events = append(events, e)
+	}
+	for _, op := range s.requests[shelf] {
+		if op.Kind != Count || !h.mayBeOld(s, shelf, op.Process) {
+			add(op, op)
+		}
+	}
+	for _, o := range s.observations[shelf] {
+		if !h.mayBeOld(s, shelf, o.page.Process) {
+			add(o.page, o)
+		}
+	}
+	return events
+}
+
+// seenOn returns what a page has of the records of each shelf within its range of ids. Orders whose id no response has returned are
+// left to checkListedOrders.
+func (s shown) seenOn(page *Operation) map[int][]expectation {
+	known, ids, q := s.animals, s.animalIDs, page.Query
 	if page.Kind == ListOrders {
-		known = s.orders
+		known, ids = s.orders, s.orderIDs
 	}
-	last := page.After + maxRange
-	if page.More && len(page.Page) > 0 {
-		last = page.Page[len(page.Page)-1].ID
-	}
-	listed := map[int64]bool{}
-	for _, item := range page.Page {
+	seen, listed := map[int][]expectation{}, map[int64]bool{}
+	for _, item := range page.Items {
 		listed[item.ID] = true
-		if key, isKnown := known[item.ID]; isKnown {
-			all = append(all, observation{recordKey: key, id: item.ID, variant: item.Variant, status: item.Status, page: page})
+		key, isKnown := known[item.ID]
+		if !isKnown && q.Limit == noLimit {
+			key, isKnown = s.animals[item.PetID], true
+			key.order = anyOrder
+		}
+		if isKnown {
+			seen[key.shelf] = append(seen[key.shelf], expectation{key, item.Fields, item.ID, false})
 		}
 	}
-	for id := page.After + 1; id <= last; id++ {
+	for _, id := range page.ids(ids) {
 		key, isKnown := known[id]
+		ofAnother := q.Category != 0 && key.shelf != int(q.Category/2) || q.PetID != 0 && s.animals[q.PetID] != recordKey{key.shelf, key.animal, noOrder}
 		// To save time: the page need not show a record whose first request was sent after it.
-		if !isKnown || listed[id] || len(s.changes[key]) < 2 || s.changes[key][1].begin >= page.Return {
-			continue
-		}
-		if page.PetID == 0 || s.animals[page.PetID].animal == key.animal {
-			all = append(all, observation{recordKey: key, id: id, absent: true, page: page})
+		if isKnown && !listed[id] && !ofAnother && s.begun[key] < page.Return {
+			seen[key.shelf] = append(seen[key.shelf], expectation{recordKey: key, id: id, absent: true})
 		}
 	}
-	return all
+	return seen
+}
+
+// ids returns those of all ids that the page has if their records are selected: a part of them if it is the last page.
+func (op *Operation) ids(all []int64) []int64 {
+	q := op.Query
+	if q.IDs != nil {
+		return q.IDs
+	}
+	from := func(id int64) (index int) { index, _ = slices.BinarySearch(all, id); return index }
+	first, end := from(q.After+1), len(all)
+	if q.Newest {
+		first = 0
+		if q.After != 0 {
+			end = from(q.After)
+		}
+	}
+	switch {
+	case op.More && q.Newest:
+		first = from(op.Items[len(op.Items)-1].ID)
+	case op.More:
+		end = from(op.Items[len(op.Items)-1].ID + 1)
+	case q.Limit > maxRange:
+	case q.Newest:
+		first = max(first, end-maxRange)
+	default:
+		end = min(end, first+maxRange)
+	}
+	return all[first:max(first, end)]
 }
 
 // checkListedOrders checks that the orders of a page are of the animals of their requests. An order whose id no response has
 // returned must be of a request without a known outcome, and nobody can have ended it.
 func (h *History) checkListedOrders(s shown) (problems []error) {
-	unknown := map[int]int{} // requests of each animal
-	for key, changes := range s.changes {
-		if key.order != noOrder && len(changes) > 1 && changes[1].end == math.MaxInt64 {
-			unknown[key.animal]++
+	unknown, count := map[recordKey]int{}, map[recordKey]int{} // requests, and orders without a response, of each animal
+	known := map[recordKey]bool{}
+	for _, key := range s.orders {
+		known[key] = true
+	}
+	for _, requests := range s.requests {
+		for _, op := range requests {
+			if key := (recordKey{op.Shelf, op.Animal, op.Order}); op.Kind == Order && !known[key] {
+				known[key] = true
+				unknown[recordKey{op.Shelf, op.Animal, noOrder}]++
+			}
 		}
 	}
-	type unanswered struct {
-		animal int
-		id     int64
-	}
-	listed, count := map[unanswered]bool{}, map[int]int{} // orders without a response, and how many each animal has
+	counted := map[int64]bool{}
 	for i := range h.operations {
 		page := &h.operations[i]
 		if page.Kind != ListOrders {
 			continue
 		}
-		for _, item := range page.Page {
+		for _, item := range page.Items {
 			animal, added := s.animals[item.PetID]
 			key, isKnown := s.orders[item.ID]
-			if !added || isKnown && key.animal != animal.animal || page.PetID != 0 && page.PetID != item.PetID {
+			if key.order = noOrder; !added || isKnown && key != animal || page.Query.PetID != 0 && page.Query.PetID != item.PetID {
 				problems = append(problems, fmt.Errorf("%s: the order %d has the petId %d", pathOf(page), item.ID, item.PetID))
 				continue
 			}
 			if isKnown {
 				continue
 			}
-			if order := (unanswered{animal.animal, item.ID}); !listed[order] {
-				listed[order] = true
-				count[animal.animal]++
+			if !counted[item.ID] {
+				counted[item.ID] = true
+				count[animal]++
 			}
-			if n := count[animal.animal]; n > unknown[animal.animal] || item.Status != "placed" || page.Filter != "" && page.Filter != "placed" {
+			if n := count[animal]; n > unknown[animal] || item.Status != "placed" || !page.Query.selects(item.Fields) {
 				problems = append(problems,
 					fmt.Errorf("%s: order %d %q, which no response has returned, is the %d. of %s, for which %d requests have no known outcome",
-						pathOf(page), item.ID, item.Status, n, animal, unknown[animal.animal]))
+						pathOf(page), item.ID, item.Status, n, animal, unknown[animal]))
 			}
 		}
 	}
 	return problems[:min(len(problems), 10)]
-}
-
-// maxStaleness is how old a page may be, as to writes of other processes on the same SQLite file (docs/reliability.md).
-const maxStaleness = 100 * time.Millisecond
-
-// none is the status of an animal or an order that is not there yet.
-const none = "none"
-
-// A change gives an animal or an order a status at some moment from begin to end, which is math.MaxInt64 if that is not known.
-type change struct {
-	status     string
-	begin, end time.Duration
-	process    int // that made it, or -1 if several got the request
-}
-
-// changedByOthers reports whether another process than this one may have changed an animal or an order.
-func changedByOthers(process int, changes []change) bool {
-	return slices.ContainsFunc(changes, func(c change) bool { return c.status != none && c.process != process })
-}
-
-// checkAges returns a problem for each page that shows of an animal or an order what another process had changed longer than
-// maxStaleness before its request, or its own process before its request. The model does not judge such pages: so many overlap
-// within maxStaleness that it takes too long.
-func (h *History) checkAges(s shown) (problems []error) {
-	if !h.SharedFile {
-		return nil
-	}
-	for _, o := range s.observations {
-		changes := s.changes[o.recordKey]
-		if !changedByOthers(o.page.Process, changes) {
-			continue
-		}
-		statuses := possibleStatuses(changes, o.page)
-		if !slices.ContainsFunc(statuses, o.isPossible) {
-			problems = append(problems,
-				fmt.Errorf("%s, sent to process %d at %v, is not possible, but %q", describe(o), o.page.Process, o.page.Call, statuses))
-		}
-	}
-	return problems[:min(len(problems), 10)]
-}
-
-// possibleStatuses returns the statuses that a page may show: those of changes that had begun, and that no later
-// change had certainly replaced, which the page must show.
-func possibleStatuses(changes []change, page *Operation) (statuses []string) {
-	for _, c := range changes {
-		replaced := slices.ContainsFunc(changes, func(later change) bool {
-			mustBeShown := later.end < page.Call-maxStaleness || later.process == page.Process && later.end < page.Call
-			return c.end < later.begin && mustBeShown
-		})
-		if c.begin < page.Return && !replaced {
-			statuses = append(statuses, c.status)
-		}
-	}
-	return statuses
-}
-
-// changesOf returns the changes of an order, or of the animal, that succeeded or may have. Repeated requests are one change, which
-// began with the first of them, and had ended when the first response was read. The first is that it is not there, the others
-// are in the order in which they began.
-func changesOf(requests []Operation, order int) []change {
-	changes := []change{{none, math.MinInt64, math.MinInt64, -1}}
-	type request struct {
-		Kind
-		order   int
-		variant string // of an Add
-	}
-	index := map[request]int{}
-	for _, op := range requests {
-		status, isChange := op.newStatus(order)
-		if !isChange || op.Code != ok && op.Code != "" {
-			continue
-		}
-		r := request{op.Kind, op.Order, op.Variant}
-		i, known := index[r]
-		if !known {
-			i = len(changes)
-			index[r] = i
-			changes = append(changes, change{status, op.Call, math.MaxInt64, op.Process})
-		}
-		if op.Call > changes[i].end {
-			continue // it repeats what had been done
-		}
-		if changes[i].process != op.Process {
-			changes[i].process = -1
-		}
-		changes[i].begin = min(changes[i].begin, op.Call)
-		if op.Code == ok {
-			changes[i].end = min(changes[i].end, op.Return)
-		}
-	}
-	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.begin, b.begin) })
-	return changes
-}
-
-// newStatus returns the status that a request gives the order, or the animal, and whether it gives it one.
-func (op Operation) newStatus(order int) (status string, isChange bool) {
-	switch {
-	case order == noOrder && op.Kind == Add:
-		return op.Variant, true
-	case order == noOrder:
-		status = map[Kind]string{Order: "pending", Deliver: "sold", Cancel: "available"}[op.Kind]
-	case op.Order == order:
-		status = map[Kind]string{Order: "placed", Deliver: "delivered", Cancel: "cancelled"}[op.Kind]
-	}
-	return status, status != ""
 }

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -16,40 +16,100 @@ import (
 
 // A record is an animal or an order in a response.
 type record struct {
-	ID     int64  `json:"id"`
-	PetID  int64  `json:"petId"`
-	Name   string `json:"name"`
-	Status string `json:"status"`
+	ID         int64  `json:"id"`
+	PetID      int64  `json:"petId"`
+	Name       string `json:"name"`
+	CategoryID int64  `json:"categoryId"`
+	Status     string `json:"status"`
+}
+
+// nameOf returns the name of an animal, which has its shelf, its number on it and its variant.
+func nameOf(shelf, animal, variant int) string {
+	return fmt.Sprintf("animal-%d-%d-%d", shelf, animal, variant)
+}
+
+// item returns the animal, or the order, of a response.
+func (r record) item() (item Item, err error) {
+	item = Item{ID: r.ID, PetID: r.PetID, Fields: Fields{Status: r.Status}}
+	if r.PetID == 0 {
+		_, err = fmt.Sscanf(r.Name, "animal-%d-%d-%d", &item.Shelf, &item.Animal, &item.Variant)
+		item.Category = int(r.CategoryID) - 2*item.Shelf
+		if err != nil || r.Name != nameOf(item.Shelf, item.Animal, item.Variant) || item.Category != 0 && item.Category != 1 {
+			err = fmt.Errorf("the response has the name %s and the category %d", r.Name, r.CategoryID)
+		}
+	}
+	return item, err
+}
+
+// request returns the method, the path and the body of an operation, and its idempotency key.
+func (op *Operation) request() (method, path, body, key string) {
+	method, key = http.MethodPost, fmt.Sprintf("%s-%d-%d-%d", op.Kind, op.Shelf, op.Animal, op.Order)
+	switch op.Kind {
+	case Add:
+		var pets []map[string]any
+		for i, f := range op.Pets {
+			pets = append(pets, op.members(i, Patch{&f.Variant, &f.Category, &f.Status}))
+			if f.Status == "" {
+				delete(pets[i], "status")
+			}
+		}
+		if path = "/v1/pets/batch"; len(pets) == 1 {
+			return method, "/v1/pets", encode(pets[0]), key
+		}
+		body = encode(pets)
+	case Order:
+		path, body = "/v1/store/orders", encode(map[string]any{"petId": op.ID})
+	case Deliver, Cancel:
+		path = fmt.Sprintf("/v1/store/orders/%d/%s", op.OrderID, op.Kind)
+	case Correct:
+		method, body = http.MethodPatch, encode(op.members(0, op.Patch))
+	case Remove:
+		method = http.MethodDelete
+	case Get, GetOrder, List, ListOrders, Count:
+		method = http.MethodGet
+	}
+	return method, cmp.Or(path, pathOf(op)), body, key
+}
+
+// members returns the members that a patch changes of the animal i of those of the operation.
+func (op *Operation) members(i int, p Patch) map[string]any {
+	members := map[string]any{}
+	if p.Variant != nil {
+		members["name"] = nameOf(op.Shelf, op.Animal+i, *p.Variant)
+	}
+	if p.Category != nil {
+		members["categoryId"] = 2*op.Shelf + *p.Category
+	}
+	if p.Status != nil {
+		if members["status"] = *p.Status; *p.Status == "" {
+			members["status"] = nil
+		}
+	}
+	return members
+}
+
+func encode(value any) string {
+	text, _ := json.Marshal(value) // of maps of texts and numbers
+	return string(text)
 }
 
 // send sends the request of an operation and adds it to the history with its response. While none of the processes is to
 // be used, it waits until ctx ends.
 func (c client) send(ctx context.Context, op *Operation) {
-	method, path, body, key := http.MethodPost, "", "", ""
-	switch op.Kind {
-	case Add:
-		path, key = "/v1/pets", fmt.Sprintf("animal-%d", op.Animal)
-		body = fmt.Sprintf(`{"name":"animal-%d-%s","categoryId":1}`, op.Animal, op.Variant)
-		if op.Variant != "" {
-			body = strings.Replace(body, "}", fmt.Sprintf(`,"status":%q}`, op.Variant), 1)
-		}
-	case Order:
-		path, body, key = "/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, op.PetID), fmt.Sprintf("order-%d-%d", op.Animal, op.Order)
-	case Deliver, Cancel:
-		path = fmt.Sprintf("/v1/store/orders/%d/%s", op.OrderID, op.Kind)
-	case Get:
-		method, path = http.MethodGet, fmt.Sprintf("/v1/pets/%d", op.PetID)
-	case GetOrder:
-		method, path = http.MethodGet, fmt.Sprintf("/v1/store/orders/%d", op.OrderID)
-	case List, ListOrders:
-		method, path = http.MethodGet, pathOf(op)
-	}
+	method, path, body, key := op.request()
 	header := http.Header{"Authorization": {"Bearer " + c.Key}, "Content-Type": {"application/json"}}
+	if op.Kind == Correct {
+		header.Set("Content-Type", "application/merge-patch+json")
+	}
 	if op.Keyed {
 		header.Set("Idempotency-Key", key)
 	}
+	if op.Match != nil {
+		tag, _ := c.tags.Load(version{op.ID, *op.Match})
+		header.Set("If-Match", tag.(string))
+	}
 	var cached cachedPage
-	if op.isList() && c.random.IntN(2) == 0 {
+	if isCached := op.isList() || op.Kind == Count; isCached && c.random.IntN(2) == 0 {
 		page, _ := c.pages.Load(path)
 		if cached, _ = page.(cachedPage); cached.etag != "" {
 			header.Set("If-None-Match", cached.etag)
@@ -71,85 +131,115 @@ func (c client) send(ctx context.Context, op *Operation) {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return // no process got the request
-	case err != nil || response.StatusCode == http.StatusServiceUnavailable: // the outcome is unknown
+	case err != nil: // the outcome is unknown
 	case response.StatusCode != http.StatusNotModified:
-		op.Code = cmp.Or(op.read(response.StatusCode, text), ok)
+		op.read(response, text)
+		c.checkTag(op, response.Header.Get("ETag"))
 	case cached.etag != "" && response.Header.Get("ETag") == cached.etag:
-		op.Code, op.NotModified, op.Page = ok, true, cached.items
+		op.Response = cached.Response
+		op.NotModified = true
 	default:
 		op.Code = fmt.Sprintf("304 with the ETag %q, sent was %q", response.Header.Get("ETag"), cached.etag)
 	}
-	if op.Code != "" {
-		op.Replayed = response.Header.Get("Idempotency-Replayed") == "true"
-	}
-	if op.isList() && op.Code == ok {
+	if op.Code == ok && (op.isList() || op.Kind == Count) {
 		op.More = response.Header.Get("Link") != ""
-		c.pages.Store(path, cachedPage{response.Header.Get("ETag"), op.Page})
+		c.pages.Store(path, cachedPage{response.Header.Get("ETag"), op.Response})
 	}
 	c.History.add(*op)
 }
 
-// pathOf returns the path and query of a page. The canonical query for the first 20 of all is none.
-func pathOf(op *Operation) string {
-	path := map[Kind]string{List: "/v1/pets", ListOrders: "/v1/store/orders"}[op.Kind]
-	filters := ""
-	if op.Filter != "" {
-		filters = "&status=" + op.Filter
+// checkTag checks that the ETag of an animal is the same in all responses, and different from those of its other versions.
+func (c client) checkTag(op *Operation, tag string) {
+	if op.Code != ok || op.isList() || len(op.Items) != 1 || op.Items[0].PetID != 0 {
+		return
 	}
-	if op.PetID != 0 {
-		filters += fmt.Sprintf("&petId=%d", op.PetID)
+	v := version{op.Items[0].ID, op.Items[0].Fields}
+	if known, _ := c.tags.LoadOrStore(v, tag); known != tag || tag == "" {
+		op.Code = fmt.Sprintf("the ETag %q, and before %q", tag, known)
 	}
-	switch {
-	case !op.Canonical:
-		return fmt.Sprintf("%s?after=%d&limit=%d%s", path, op.After, op.Limit, filters)
-	case op.After == 0 && op.Limit == 20 && filters == "":
-		return path
+	if other, _ := c.tags.LoadOrStore(tag, v); other != v {
+		op.Code = fmt.Sprintf("the ETag of %+v is that of %+v", v, other)
 	}
-	return fmt.Sprintf("%s?limit=%d%s&after=%d", path, op.Limit, filters, op.After)
 }
 
-// read reads the response of an operation, and returns the code of its error.
-func (op *Operation) read(status int, response []byte) (code string) {
+// pathOf returns the path of an operation that reads, or is of one animal, with the query of a page. The canonical query for the
+// first 20 of all is none.
+func pathOf(op *Operation) string {
+	q, filters := op.Query, ""
+	add := func(name, value string) {
+		if value != "" && value != "0" {
+			filters += "&" + name + "=" + value
+		}
+	}
+	add("status", q.Statuses)
+	add("categoryId", fmt.Sprint(q.Category))
+	add("petId", fmt.Sprint(q.PetID))
+	add("id", strings.Join(strings.Fields(strings.Trim(fmt.Sprint(q.IDs), "[]")), ","))
+	if q.Newest {
+		add("sort", "-id")
+	}
+	path := map[Kind]string{List: "/v1/pets", ListOrders: "/v1/store/orders", Count: "/v1/store/inventory"}[op.Kind]
+	switch {
+	case op.Kind == GetOrder:
+		return fmt.Sprintf("/v1/store/orders/%d", op.OrderID)
+	case path == "":
+		return fmt.Sprintf("/v1/pets/%d", op.ID)
+	case op.Kind == Count || q.IDs != nil:
+		return path + strings.Replace(filters, "&", "?", 1)
+	case !q.Canonical:
+		return fmt.Sprintf("%s?after=%d&limit=%d%s", path, q.After, q.Limit, filters)
+	case q.After == 0 && q.Limit == 20 && filters == "":
+		return path
+	}
+	return fmt.Sprintf("%s?limit=%d%s&after=%d", path, q.Limit, filters, q.After)
+}
+
+// read reads the response of an operation. Its code is a problem if the response is none that the service may send.
+func (op *Operation) read(response *http.Response, text []byte) {
+	op.Replayed = response.Header.Get("Idempotency-Replayed") == "true"
+	items, counts, err := op.decode(response.StatusCode, text)
+	op.Code, op.Items, op.Counts = ok, items, counts
+	if err != nil {
+		op.Code, op.Items = err.Error(), nil
+	}
+	if op.Code == unavailable && response.Header.Get("Retry-After") == "" {
+		op.Code = "503 without Retry-After"
+	}
+}
+
+// decode returns the records or the counts of a response, or its code as an error.
+func (op *Operation) decode(status int, text []byte) (items []Item, counts [5]int, err error) {
 	if status >= http.StatusMultipleChoices {
 		var problem struct{ Code string }
-		if err := json.Unmarshal(response, &problem); err != nil {
-			return err.Error()
-		}
-		return cmp.Or(problem.Code, fmt.Sprintf("status %d without a code", status))
+		err := json.Unmarshal(text, &problem)
+		return nil, counts, cmp.Or(err, errors.New(cmp.Or(problem.Code, fmt.Sprintf("status %d without a code", status))))
+	}
+	if op.Kind == Remove {
+		return nil, counts, nil
+	}
+	if op.Kind == Count {
+		var n struct{ Available, Pending, Sold, None, Total int }
+		err = json.Unmarshal(text, &n)
+		return nil, [5]int{n.Available, n.Pending, n.Sold, n.None, n.Total}, err
 	}
 	records := make([]record, 1)
-	var err error
-	if op.isList() {
-		err = json.Unmarshal(response, &records)
+	if op.isList() || len(op.Pets) > 1 {
+		err = json.Unmarshal(text, &records)
 	} else {
-		err = json.Unmarshal(response, &records[0])
+		err = json.Unmarshal(text, &records[0])
 	}
-	if err != nil {
-		return err.Error()
+	if op.Kind == Add && len(records) != len(op.Pets) {
+		err = cmp.Or(err, fmt.Errorf("the response has %d animals", len(records)))
 	}
-	for _, r := range records {
-		item := Item{ID: r.ID, PetID: r.PetID, Status: r.Status}
-		if op.Kind == Add || op.Kind == Get || op.Kind == List {
-			var number string
-			number, item.Variant, _ = strings.Cut(strings.TrimPrefix(r.Name, "animal-"), "-")
-			item.Animal, err = strconv.Atoi(number)
-			isOther := !op.isList() && item.Animal != op.Animal || op.Kind == Add && item.Variant != op.Variant
-			if err != nil || isOther {
-				return "the response has the name " + r.Name
-			}
+	for i, r := range records {
+		item, itemErr := r.item()
+		isOther := !op.isList() && (item.PetID == 0 && (item.Shelf != op.Shelf || item.Animal != op.Animal+i) || item.PetID != 0 && item.PetID != op.ID)
+		if isOther || op.Kind == Add && i > 0 && item.ID <= items[i-1].ID {
+			itemErr = fmt.Errorf("the response has %+v", r)
 		}
-		switch {
-		case op.isList():
-			op.Page = append(op.Page, item)
-		case op.Kind == Add || op.Kind == Get:
-			op.Variant, op.PetID, op.PetStatus = item.Variant, item.ID, item.Status
-		case item.PetID != op.PetID:
-			return fmt.Sprintf("the response has the petId %d", item.PetID)
-		default:
-			op.OrderID, op.OrderStatus = item.ID, item.Status
-		}
+		items, err = append(items, item), cmp.Or(err, itemErr)
 	}
-	return ""
+	return slices.Clip(items), counts, err
 }
 
 // do sends a request.

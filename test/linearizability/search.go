@@ -2,12 +2,11 @@ package linearizability
 
 import (
 	"errors"
-	"math"
 	"slices"
 	"time"
 )
 
-// An event is an operation, or an observation, that takes effect at one moment from call to end, which is math.MaxInt64 if its
+// An event is an operation, or an observation, that takes effect at one moment from call to end, which is never if its
 // outcome is unknown.
 type event struct {
 	call, end time.Duration
@@ -20,7 +19,7 @@ const maxVisited = 1 << 16
 
 var errTooManyStates = errors.New("the search would visit too many states")
 
-// A search looks for an order of the events of an animal that is possible for a service without concurrency: each event is after
+// A search looks for an order of the events of a shelf that is possible for a service without concurrency: each event is after
 // those that had ended before it began (Wing and Gong, 1993), and no set of events with the state after them is tried twice (Lowe,
 // 2017). What reads is taken as soon as it is possible, which loses no order: it could only be later, and changes nothing for others.
 // So the reads of many clients at once cost no more than one.
@@ -40,7 +39,7 @@ type visit struct {
 func linearize(events []event) (order []int, possible bool, err error) {
 	slices.SortStableFunc(events, func(a, b event) int { return int(a.call - b.call) })
 	s := search{events: events, tried: map[visit]bool{}}
-	possible = s.from(make([]byte, len(events)), nil, state{status: none})
+	possible = s.from(make([]byte, len(events)), nil, state{})
 	if !possible && len(s.tried) > maxVisited {
 		err = errTooManyStates
 	}
@@ -54,8 +53,8 @@ func (s *search) from(done []byte, order []int, now state) bool {
 		s.longest = slices.Clone(order)
 	}
 	v := visit{string(done), now}
-	if due == math.MaxInt64 || s.tried[v] || len(s.tried) > maxVisited {
-		return due == math.MaxInt64
+	if due == never || s.tried[v] || len(s.tried) > maxVisited {
+		return due == never
 	}
 	s.tried[v] = true
 	for i := 0; i < len(s.events) && s.events[i].call <= due; i++ {
@@ -70,7 +69,7 @@ func (s *search) from(done []byte, order []int, now state) bool {
 // takeReads adds all reads that are possible now, and returns when the first of the events that are not done ends.
 func (s *search) takeReads(done []byte, order *[]int, now *state) (due time.Duration) {
 	for {
-		due = math.MaxInt64
+		due = never
 		for i, e := range s.events {
 			if done[i] == 0 {
 				due = min(due, e.end)
@@ -100,6 +99,6 @@ func with(done []byte, i int) []byte {
 
 // reads reports whether an operation or observation changes nothing, but for the ids that no response had returned before.
 func reads(input any) bool {
-	op, isOperation := input.(Operation)
-	return !isOperation || op.Kind == Get || op.Kind == GetOrder || op.Code != ok && op.Code != ""
+	op, isOperation := input.(*Operation)
+	return !isOperation || op.onlyReads() || op.Code != ok && op.Code != ""
 }

@@ -11,7 +11,7 @@ import (
 
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
-	"example.com/petstore/test/ledger"
+	"example.com/petstore/test/linearizability"
 )
 
 // maxLoss is how long before the kill a write must have been acknowledged to be in the
@@ -19,7 +19,7 @@ import (
 const maxLoss = 5 * time.Second
 
 // TestLitestreamReplicatesAcknowledgedWrites starts Litestream on the store of a server that
-// clients write to, kills both, restores the replica, and compares it with the responses
+// clients write to, kills both, restores the replica, and judges it after the responses
 // that the clients received. It is not parallel, because it measures times.
 func TestLitestreamReplicatesAcknowledgedWrites(t *testing.T) {
 	for _, restarted := range []string{"nothing", "Litestream", "the server"} {
@@ -34,15 +34,15 @@ func TestLitestreamReplicatesAcknowledgedWrites(t *testing.T) {
 				return harness.Launch(t, cmd, "")
 			}
 			s, replicator := serve(), replicate()
-			book := ledger.New()
-			c := ledger.NewClients(book, s.URL, s.Key)
-			c.Uncertain = true
+			history, url := linearizability.NewHistory(), s.URL
+			history.Uncertain = true
+			c := &linearizability.Clients{History: history, URLs: []func() string{func() string { return url }}, Key: s.Key}
 			stop := c.Start(t.Context(), 16)
 			defer stop()
 			wantWrites := func() {
 				t.Helper()
 				start := time.Now()
-				testkit.WaitUntil(t, "writes are acknowledged", func() bool { return len(book.Writes(start)) > 500 })
+				testkit.WaitUntil(t, "writes are acknowledged", func() bool { return len(history.Since(start).Acknowledged(false)) > 500 })
 			}
 			wantWrites()
 			switch restarted {
@@ -55,7 +55,7 @@ func TestLitestreamReplicatesAcknowledgedWrites(t *testing.T) {
 				s = serve()
 			}
 			wantWrites()
-			mustBeThere := ledger.Monotonic()
+			mustBeThere := linearizability.Monotonic()
 			<-time.After(maxLoss)
 			s.Kill()
 			replicator.Kill()
@@ -67,8 +67,9 @@ func TestLitestreamReplicatesAcknowledgedWrites(t *testing.T) {
 				t.Fatalf("restore: %v\n%s\n%s", err, output, replicator.Log)
 			}
 			harness.Start(t, restored).Stop(t)
-			differences, err := book.Check(t.Context(), harness.OpenSQLite(t, harness.StorePath(restored)), mustBeThere, ledger.AtTheEnd)
-			if err := errors.Join(err, differences.Err()); err != nil {
+			db := harness.OpenSQLite(t, harness.StorePath(restored))
+			problems, err := history.CheckStored(t.Context(), db, mustBeThere, linearizability.AtTheEnd, "")
+			if err := errors.Join(append(problems, err)...); err != nil {
 				t.Error(err)
 			}
 		})

@@ -1,0 +1,135 @@
+package linearizability
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// maxStaleness is how old a page may be, as to writes of other processes on the same SQLite file (docs/reliability.md).
+const maxStaleness = 100 * time.Millisecond
+
+// gone is the status of an animal or an order that is not there.
+const gone = "gone"
+
+// A change gives an animal or an order a status at some moment from begin to end, which is never if that is not known.
+type change struct {
+	status     string
+	begin, end time.Duration
+	process    int // that made it, or -1 if several got the request
+}
+
+// mayBeOld reports whether another process than this one may have changed something on a shelf, so that this one need not know of it yet.
+func (h *History) mayBeOld(s shown, shelf, process int) bool {
+	return h.SharedFile && slices.ContainsFunc(s.requests[shelf], func(op *Operation) bool { return !op.onlyReads() && op.Process != process })
+}
+
+// checkAges returns a problem for each page that shows of an animal or an order what another process had changed longer than
+// maxStaleness before its request, or its own process before its request. The model does not judge such pages: so many overlap
+// within maxStaleness that it takes too long.
+func (h *History) checkAges(s shown) (problems []error) {
+	changes := map[recordKey][]change{}
+	for shelf, all := range s.observations {
+		for _, o := range all {
+			if !h.mayBeOld(s, shelf, o.page.Process) {
+				continue
+			}
+			for _, seen := range o.seen {
+				if changes[seen.recordKey] == nil {
+					changes[seen.recordKey] = changesOf(s.requests[shelf], seen.recordKey)
+				}
+				statuses := possibleStatuses(changes[seen.recordKey], o.page)
+				if !slices.ContainsFunc(statuses, func(status string) bool { return seen.isPossible(status, o.page.Query) }) {
+					problems = append(problems, fmt.Errorf("%s, sent to process %d at %v: %s is not possible, but %q",
+						describe(observation{o.page, []expectation{seen}}), o.page.Process, o.page.Call, seen.recordKey, statuses))
+				}
+			}
+		}
+	}
+	return problems[:min(len(problems), 10)]
+}
+
+// isPossible reports whether a page may have that of a record with a status. The category of an animal may have changed, too.
+func (e expectation) isPossible(status string, q Query) bool {
+	selected := status != gone && q.selects(Fields{Status: status, Category: int(q.Category % 2)})
+	if e.absent {
+		return !selected || q.Category != 0
+	}
+	return selected && e.Status == status
+}
+
+// possibleStatuses returns the statuses that a page may show: those of changes that had begun, and that no later
+// change had certainly replaced, which the page must show.
+func possibleStatuses(changes []change, page *Operation) (statuses []string) {
+	for _, c := range changes {
+		replaced := slices.ContainsFunc(changes, func(later change) bool {
+			mustBeShown := later.end < page.Call-maxStaleness || later.process == page.Process && later.end < page.Call
+			return c.end < later.begin && mustBeShown
+		})
+		if c.begin < page.Return && !replaced {
+			statuses = append(statuses, c.status)
+		}
+	}
+	return statuses
+}
+
+// changesOf returns the changes of a record that succeeded or may have. Repeated requests are one change, which
+// began with the first of them, and had ended when the first response was read. The first is that it is not there, the others
+// are in the order in which they began.
+func changesOf(requests []*Operation, key recordKey) []change {
+	changes := []change{{gone, math.MinInt64, math.MinInt64, -1}}
+	type request struct {
+		Kind
+		order  int
+		status string
+		number int // of a request that is no repetition
+	}
+	index := map[request]int{}
+	for number, op := range requests {
+		status, isChange := op.newStatus(key)
+		if !isChange || op.Code != ok && op.Code != "" {
+			continue
+		}
+		r := request{op.Kind, op.Order, status, 0}
+		if op.Kind == Correct || op.Kind == Remove {
+			r.number = number
+		}
+		i, known := index[r]
+		if !known {
+			i = len(changes)
+			index[r] = i
+			changes = append(changes, change{status, op.Call, never, op.Process})
+		}
+		if op.Call > changes[i].end {
+			continue // it repeats what had been done
+		}
+		if changes[i].process != op.Process {
+			changes[i].process = -1
+		}
+		changes[i].begin = min(changes[i].begin, op.Call)
+		if op.Code == ok {
+			changes[i].end = min(changes[i].end, op.Return)
+		}
+	}
+	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.begin, b.begin) })
+	return changes
+}
+
+// newStatus returns the status that a request gives a record, and whether it gives it one.
+func (op *Operation) newStatus(key recordKey) (status string, isChange bool) {
+	switch {
+	case op.Kind == Add && key.order == noOrder && op.Animal <= key.animal && key.animal < op.Animal+len(op.Pets):
+		return op.Pets[key.animal-op.Animal].Status, true
+	case op.Animal != key.animal:
+	case key.order != noOrder && key.order == op.Order:
+		status = map[Kind]string{Order: "placed", Deliver: "delivered", Cancel: "cancelled"}[op.Kind]
+	case key.order != noOrder:
+	case op.Kind == Correct && op.Patch.Status != nil:
+		return *op.Patch.Status, true
+	default:
+		status = map[Kind]string{Order: "pending", Deliver: "sold", Cancel: "available", Remove: gone}[op.Kind]
+	}
+	return status, status != ""
+}

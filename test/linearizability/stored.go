@@ -1,0 +1,87 @@
+package linearizability
+
+import (
+	"context"
+	"database/sql"
+	"math"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Monotonic returns the time of the clock that the injected disk of the fault tests uses, too.
+func Monotonic() int64 {
+	var now unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // fails only for an unknown clock
+	return now.Nano()
+}
+
+// AtTheEnd is the time of CheckStored after all that has happened.
+const AtTheEnd = math.MaxInt64
+
+// CheckStored judges the history together with what the store in db has: what was acknowledged until one time of Monotonic must be
+// there, what was sent until another may be there, and nothing else.
+func (h *History) CheckStored(ctx context.Context, db *sql.DB, acknowledged, sent int64, page string) ([]error, error) {
+	now, since := Monotonic(), h.now()
+	past := h.at(since-time.Duration(now-min(now, acknowledged)), since-time.Duration(now-min(now, sent)))
+	for _, kind := range []Kind{List, ListOrders} {
+		items, err := stored(ctx, db, kind)
+		if err != nil {
+			return nil, err
+		}
+		past.operations = append(past.operations, Operation{
+			Kind: kind, Query: Query{Limit: noLimit}, Call: never - 1, Return: never - 1, Response: Response{Code: ok, Items: items},
+		})
+	}
+	return past.Check(page)
+}
+
+// Lost returns how many animals the store in db does not have that were acknowledged, and that nobody has tried to remove.
+func (h *History) Lost(ctx context.Context, db *sql.DB) (lost int, err error) {
+	pets, err := stored(ctx, db, List)
+	there := map[recordKey]bool{}
+	for _, item := range pets {
+		there[recordKey{item.Shelf, item.Animal, noOrder}] = true
+	}
+	for _, op := range h.operations {
+		there[recordKey{op.Shelf, op.Animal, noOrder}] = there[recordKey{op.Shelf, op.Animal, noOrder}] || op.Kind == Remove
+	}
+	for _, op := range h.operations {
+		for n := range op.Items {
+			if key := (recordKey{op.Shelf, op.Animal + n, noOrder}); op.Kind == Add && !there[key] {
+				there[key] = true // counts once
+				lost++
+			}
+		}
+	}
+	return lost, err
+}
+
+// stored returns the animals of the clients, or all orders, in a store.
+func stored(ctx context.Context, db *sql.DB, kind Kind) (items []Item, err error) {
+	query := "SELECT id, 0, name, category_id, COALESCE(status, '') FROM pets ORDER BY id"
+	if kind == ListOrders {
+		query = "SELECT id, pet_id, '', 0, status FROM orders ORDER BY id"
+	}
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r record
+		if err := rows.Scan(&r.ID, &r.PetID, &r.Name, &r.CategoryID, &r.Status); err != nil {
+			return nil, err
+		}
+		if r.PetID == 0 && !strings.HasPrefix(r.Name, "animal-") {
+			continue // the test has added it
+		}
+		item, err := r.item()
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	return items, rows.Err()
+}
