@@ -59,7 +59,7 @@ func TestGenerateRejectsInvalidAnnotations(t *testing.T) {
 		"code with other status": {pets, "404		{object}", "408		{object}", "pet_not_found has the status 404"},
 		"no id":                  {pets, `@ID				createPet`, ``, "POST /pets: @ID is missing"},
 		"no summary":             {pets, `@Summary		Add an animal`, ``, "POST /pets: @Summary is missing"},
-		"no description":         {pets, `@Description	Adds an animal`, `@ID createPet`, "POST /pets: @Description is missing"},
+		"no description":         {pets, `@Description	Returns how many`, `@ID getInventory`, "GET /store/inventory: @Description is missing"},
 		"no tag":                 {pets, `@Tags			Pets`, ``, "@Tags must name one tag"},
 		"undescribed tag": {
 			doc, `@tag.description	The catalogue`, `@tag.name The catalogue`,
