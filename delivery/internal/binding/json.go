@@ -168,7 +168,7 @@ func (d *objectDecoder) decodeMember(name string, value jsontext.Value) {
 			return
 		}
 	}
-	if d.strict {
+	if d.strict && !reported(d.violations, d.name) {
 		d.report(d.name, fmt.Sprintf("has the unknown member %.100q: remove it or correct its name", name))
 	}
 }
