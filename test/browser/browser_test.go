@@ -189,6 +189,7 @@ func TestKeyboardAndColorSchemesInABrowser(t *testing.T) {
 			p.executeByKeyboard(listOperation, "200", `"Rex"`)
 			p.tabTo(correctOperation + " .opblock-summary-control")
 			p.run(chromedp.KeyEvent(kb.Enter))
+			p.run(chromedp.WaitEnabled(correctOperation + " " + bodyField))
 			p.tabTo(correctOperation + " " + bodyField)
 			p.run(chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)), chromedp.KeyEvent(`{"name":"Max"}`))
 			p.executeByKeyboard(correctOperation, "200", `"Max"`)
@@ -227,6 +228,7 @@ func TestOperationThatIsClosedGetsNoFocusInABrowser(t *testing.T) {
 // executeByKeyboard executes an open operation, whose response must have a status and contain a text.
 func (p *page) executeByKeyboard(operation, status, text string) {
 	p.t.Helper()
+	p.run(chromedp.WaitEnabled(operation + " .execute")) // else Tab would pass it by
 	p.tabTo(operation + " .execute")
 	p.run(chromedp.KeyEvent(kb.Enter), waitFor(operation+" .live-responses-table", fmt.Sprintf(`element =>
 		element.querySelector("tbody .response-col_status").innerText.startsWith(%q) && element.innerText.includes(%q)`, status, text)))
