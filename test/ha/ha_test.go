@@ -67,7 +67,7 @@ func TestAcknowledgedWritesAreLostWithAnAsynchronousStandby(t *testing.T) {
 	cluster := startCluster(t, "synchronous_mode: true", "synchronous_mode: false", "synchronous_mode_strict: true", "synchronous_mode_strict: false")
 	service := startService(t, cluster)
 	_, history := breakUnderLoad(t, cluster, service, slices.Repeat([]fault{nodeCutOffAndKilled}, min(*rounds, 2)))
-	lost, err := history.Lost(t.Context(), cluster.find(t, "/leader").shop)
+	lost, err := history.Lost(t.Context(), cluster.find(t, "/leader").shop, linearizability.AtTheEnd)
 	testkit.Check(t, err)
 	if lost == 0 {
 		t.Error("no acknowledged write was lost: docs/reliability.md says that some are")

@@ -23,8 +23,7 @@ const AtTheEnd = math.MaxInt64
 // CheckStored judges the history together with what the store in db has: what was acknowledged until one time of Monotonic must be
 // there, what was sent until another may be there, and nothing else.
 func (h *History) CheckStored(ctx context.Context, db *sql.DB, acknowledged, sent int64, page string) ([]error, error) {
-	now, since := Monotonic(), h.now()
-	past := h.at(since-time.Duration(now-min(now, acknowledged)), since-time.Duration(now-min(now, sent)))
+	past := h.until(acknowledged, sent)
 	for _, kind := range []Kind{List, ListOrders} {
 		items, err := stored(ctx, db, kind)
 		if err != nil {
@@ -37,8 +36,16 @@ func (h *History) CheckStored(ctx context.Context, db *sql.DB, acknowledged, sen
 	return past.Check(page)
 }
 
-// Lost returns how many animals the store in db does not have that were acknowledged, and that nobody has tried to remove.
-func (h *History) Lost(ctx context.Context, db *sql.DB) (lost int, err error) {
+// until is at for times of Monotonic.
+func (h *History) until(acknowledged, sent int64) *History {
+	now, since := Monotonic(), h.now()
+	return h.at(since-time.Duration(now-min(now, acknowledged)), since-time.Duration(now-min(now, sent)))
+}
+
+// Lost returns how many animals the store in db does not have that were acknowledged until a time of Monotonic, and that
+// nobody has tried to remove.
+func (h *History) Lost(ctx context.Context, db *sql.DB, acknowledged int64) (lost int, err error) {
+	h = h.until(acknowledged, AtTheEnd)
 	pets, err := stored(ctx, db, List)
 	there := map[recordKey]bool{}
 	for _, item := range pets {
