@@ -178,12 +178,12 @@ func newEncodedPage(body []byte, link string) *encodedPage {
 	return encoded
 }
 
-// pageETag returns the ETag of a page with a body and a link, the same on every replica: 128 bits of a
+// pageETag returns the ETag of a response with a body and a link, which is empty for none: the same on every replica: 128 bits of a
 // SHA-256. A client that may write could choose a record that gives two pages one tag, were it no
 // cryptographic hash.
 func pageETag(body []byte, link string) string {
 	hash := sha256.New()
-	hash.Write(body) // ends with ], so no other body and link are hashed as the same text
+	hash.Write(body) // one JSON value, so no other body and link are hashed as the same text
 	_, _ = io.WriteString(hash, link)
 	return `"` + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:16]) + `"`
 }

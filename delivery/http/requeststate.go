@@ -78,8 +78,8 @@ func (a *API) beginRequest(c *gin.Context) {
 	c.Next()
 }
 
-// limitTime gives the context of a request its deadline. Operations whose responses are cached do so themselves
-// when they find none, because the timer takes a twentieth of the time of a cached response.
+// limitTime gives the context of a request its deadline. Operations with cached responses do so themselves when they
+// find none: a response from memory waits for nothing and needs no timer.
 func limitTime(c *gin.Context) {
 	ctx, cancel := context.WithDeadline(c.Request.Context(), stateOf(c).deadline)
 	defer cancel()

@@ -63,7 +63,8 @@ type Schema struct {
 
 // Tables are the names that the tables of a store have on some engine, for the operator IN of SQL. Tables of
 // other programs may be beside them with other names.
-const Tables = `('api_keys', 'changes', 'idempotency_keys', 'imports', 'orders', 'pet_counts', 'pet_totals', 'pets', 'petstore_schema_version', 'recording', 'unfinished_copy', 'versions')`
+const Tables = `('api_keys', 'changes', 'idempotency_keys', 'imports', 'orders', 'pet_counts', 'pet_totals', 'pets',
+	'petstore_schema_version', 'recording', 'unfinished_copy', 'versions')`
 
 // OtherTableError returns the error for a table of another program that has a name of Tables.
 func OtherTableError(table string) error {

@@ -11,7 +11,8 @@ import (
 // A recordKey is an order of an animal, or the animal itself.
 type recordKey struct{ shelf, animal, order int }
 
-// noOrder is the number before that of the first order: of the animal itself. anyOrder is that of an order whose id no response has.
+// The orders of an animal are numbered from 0. noOrder stands for the animal itself, anyOrder for an order whose id no
+// response has.
 const noOrder, anyOrder = -1, -2
 
 func (k recordKey) String() string {

@@ -36,7 +36,7 @@ func decodeObject[T any](raw []byte, name string, strict bool) (object T, err er
 // JSONArray decodes a JSON array of objects as JSON does each of them, and validates the tags of T. A violation
 // of an element has its index in the field: [3].name. The error has the first 100 violations.
 func JSONArray[T any](raw []byte, name string) ([]T, error) {
-	d := arrayDecoder[T]{name: name}
+	var d arrayDecoder[T]
 	if err := unmarshal(raw, &d, name, "array"); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,6 @@ func unmarshal(raw []byte, target json.UnmarshalerFrom, name, kind string) error
 
 // An arrayDecoder decodes a JSON array of objects and collects the violations of all of them.
 type arrayDecoder[T any] struct {
-	name       string
 	objects    []T
 	violations []domain.Violation
 }

@@ -73,17 +73,16 @@ func reported(violations []domain.Violation, field string) bool {
 
 // ruleOf returns the rule that a field breaks.
 func ruleOf(invalid validator.FieldError) string {
-	switch {
-	case invalid.Kind() == reflect.Slice && invalid.Tag() == "max":
-		return "must have at most " + invalid.Param() + " values"
-	case invalid.Tag() == "unique":
-		return "must have each value once"
-	}
 	switch invalid.Tag() {
 	case "min":
 		return "must be at least " + invalid.Param()
 	case "max":
+		if invalid.Kind() == reflect.Slice {
+			return "must have at most " + invalid.Param() + " values"
+		}
 		return "must be at most " + invalid.Param()
+	case "unique":
+		return "must have each value once"
 	default:
 		return tagRules[invalid.Tag()]
 	}
