@@ -16,12 +16,12 @@
 // call of create, then one function after the other, each on the goroutine of its caller. It
 // commits, and only then lets the callers return: no caller gets a result that is not durable. A
 // commit that fails is the error of all callers of the batch. Those that have called meanwhile
-// are queued; the first of them leads the next batch. So batches grow with the load, and a lone
-// caller waits for nobody.
+// are queued; the first of them leads the next batch. So batches grow with the load, and who calls
+// alone, time after time, waits for nobody.
 //
-// A leader waits for others before it begins, for a millisecond at most, if more than one call is
-// queued or was in the last batch: with few cores, those who share a commit call again a moment after
-// it, and small batches would pay for a commit each.
+// Before a leader begins, it lets the goroutines run that are ready to: with few cores, each of them would
+// otherwise commit alone, one after the other. If the last batch had more calls than are queued then, it
+// waits for as many, a millisecond at most: those who share a commit call again a moment after it.
 //
 // # Savepoints
 //

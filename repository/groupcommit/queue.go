@@ -222,15 +222,10 @@ func (q *Queue[R, C]) moveNewestToFront() {
 	}
 }
 
-// gather waits for others, until ctx ends, if there are some: more than one call is queued, or was in the last batch. With few
-// cores, those who share a commit call again a moment after it, and small batches would pay for a commit each.
+// gather lets those that call at the same moment into the batch: it yields to the goroutines that are ready to run. With few cores
+// each of them would otherwise commit alone, one after the other. Then it waits for as many calls as the last batch had, until ctx
+// ends: those who share a commit call again a moment after it.
 func (q *Queue[R, C]) gather(ctx context.Context) {
-	q.mu.Lock()
-	alone := len(q.queued) == 1 && q.last <= 1
-	q.mu.Unlock()
-	if alone {
-		return
-	}
 	for range yields {
 		runtime.Gosched()
 	}

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -196,6 +199,26 @@ func TestQueuedFunctionsShareACommit(t *testing.T) {
 	testkit.Equal(t, "the sizes of the batches, without the canceled function", []int{1, 2}, q.batches)
 	check(t, q.Do(t.Context(), adding("c"))) // it does not wait until the batch is as large as the last one
 	q.wantNames(t, "a", "b", "c")
+}
+
+// Not parallel: with one processor, each goroutine that is ready to run would otherwise commit alone, one after the other.
+func TestGoroutinesThatAreReadyToRunShareACommit(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	q := openQueue(t)
+	var callers sync.WaitGroup
+	start := make(chan struct{})
+	for i := range 64 {
+		callers.Go(func() {
+			<-start
+			check(t, q.Create(t.Context(), strconv.Itoa(i)))
+		})
+	}
+	time.Sleep(10 * time.Millisecond) // until all wait
+	close(start)
+	callers.Wait()
+	if len(q.batches) > 8 {
+		t.Errorf("got the batches %d, want few", q.batches)
+	}
 }
 
 func TestNestedDoIsRejected(t *testing.T) {
