@@ -1,50 +1,23 @@
 package http
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/gin-gonic/gin"
 	ginbinding "github.com/gin-gonic/gin/binding"
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
-	"golang.org/x/time/rate"
 
 	"example.com/petstore/delivery/internal/binding"
-	"example.com/petstore/domain"
-	"example.com/petstore/domain/apikey"
 )
-
-// SetStreamTimes sets how often the streams of changes check their authorization, and their timeout.
-func (a *API) SetStreamTimes(check, timeout time.Duration) {
-	if a.streams != nil {
-		a.streams.check, a.streams.timeout = check, timeout
-	}
-}
-
-// StreamCheckInterval is how often the authorization of a stream is checked.
-const StreamCheckInterval = streamCheckInterval
-
-// SetStreamPages sets how many pages of a backlog the streams of a caller send in a second.
-func (a *API) SetStreamPages(pages rate.Limit) { a.streams.backlogs.limit = pages }
-
-// PageETag returns the ETag of a page with a body and a link.
-var PageETag = pageETag
 
 // newOptions returns options whose use cases must not be called.
 func newOptions() Options {
@@ -196,83 +169,6 @@ func TestAPILinksNoUnneededPackages(t *testing.T) {
 	}
 }
 
-// The tests of requests compare the code of every response with the published ones.
-func TestCodesMatchPublishedCodes(t *testing.T) {
-	t.Parallel()
-	var files []string
-	for _, folder := range []string{"../../domain", "../internal/binding", "."} {
-		found, _ := filepath.Glob(folder + "/*.go") // the pattern is valid
-		files = append(files, found...)
-	}
-	find := func(pattern string, files ...string) (codes []string) {
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Error(err)
-			}
-			for _, match := range regexp.MustCompile(pattern).FindAllSubmatch(text, -1) {
-				codes = append(codes, string(match[1]))
-			}
-		}
-		slices.Sort(codes)
-		return codes
-	}
-	declared, published := find(`\s(?:domain\.)?Code\s+= "(.+)"\n`, files...), find("(?m)^\\| `(\\w+)` \\| \\d+ \\|", "../../docs/errors.md")
-	if diff := cmp.Diff(published, declared); diff != "" || len(declared) < 15 {
-		t.Errorf("codes (-published +declared):\n%s", diff)
-	}
-}
-
-func TestRequestIDOfClientIsUsedIfValid(t *testing.T) {
-	t.Parallel()
-	valid := []string{"a", "0", "A.b_C-9", "..", strings.Repeat("x", 64)}
-	seen, generated := map[string]bool{}, regexp.MustCompile("^[0-9a-f]{32}$")
-	for _, id := range append(valid, "", "a b", "ä", "a/b", "a:b", "<b>", "a,b", "a\tb", "\xff", strings.Repeat("x", 65), apikey.Generate()) {
-		got := requestID(http.Header{"X-Request-Id": {id}})
-		if isValid := slices.Contains(valid, id); (got == id) != isValid || !isValid && !generated.MatchString(got) || seen[got] {
-			t.Errorf("%q: got id %q, want the same if it is valid, and else 32 other hexadecimal digits", id, got)
-		}
-		seen[got] = true
-	}
-}
-
-func TestRateLimitHoldsForConcurrentRequestsOfManyCallers(t *testing.T) {
-	t.Parallel()
-	limits, now := newRateLimits(RateLimit{10, time.Minute}), time.Now()
-	allowed := func(caller string) int32 {
-		var n atomic.Int32
-		var wait sync.WaitGroup
-		start := make(chan struct{})
-		for range 64 {
-			wait.Go(func() {
-				<-start
-				if allowed, _ := limits.take(caller, now); allowed {
-					n.Add(1)
-				}
-			})
-		}
-		close(start)
-		wait.Wait()
-		return n.Load()
-	}
-	for i := range 200 {
-		if first, again := allowed(fmt.Sprint("ann", i)), allowed(fmt.Sprint("ann", i)); first != 10 || again != 0 {
-			t.Errorf("got %d and then %d allowed requests, want 10 and 0", first, again)
-		}
-	}
-	for i := range maxCallers {
-		limits.take(fmt.Sprint(i), now)
-	}
-	last := fmt.Sprint(maxCallers - 1)
-	if forgotten, known := allowed("ann0"), allowed(last); forgotten != 10 || known != 9 {
-		t.Errorf("got %d allowed requests of an early caller and %d of the last, want a full bucket and 9", forgotten, known)
-	}
-	fast := newRateLimits(RateLimit{2_000_000_000, time.Second}) // more than one per nanosecond
-	if allowed, remaining := fast.take("ann", now); !allowed || remaining != 1_999_999_999 {
-		t.Errorf("got %t and %f remaining requests, want 1999999999", allowed, remaining)
-	}
-}
-
 // Without a registry the series of each caller would only use memory.
 func TestCallersAreNotCountedWithoutRegistry(t *testing.T) {
 	t.Parallel()
@@ -292,88 +188,5 @@ func TestEmptyQueryIsFirstPage(t *testing.T) {
 	q, err := binding.Query[listPetsQuery]("")
 	if got := q.key(); err != nil || got != firstPageQuery {
 		t.Errorf("got %s and error %v, want %s", got, err, firstPageQuery)
-	}
-}
-
-// TestReadOfAStreamDoesNotJoinAnEarlierOne: the earlier one may lack a change for which the stream was woken.
-func TestReadOfAStreamDoesNotJoinAnEarlierOne(t *testing.T) {
-	t.Parallel()
-	calls, end := make(chan struct{}, 3), make(chan struct{})
-	s := newChangeStreams(&Options{Changes: blockedChanges{calls: calls, end: end}})
-	s.committed = make(chan struct{})
-	var reads sync.WaitGroup
-	for range 2 {
-		reads.Go(func() { _, _ = s.read(7) })
-		<-calls
-		s.wake(t.Context())
-	}
-	close(end)
-	reads.Wait()
-}
-
-// A caller that disconnects before its turn and connects again waits for the same turn.
-func TestTurnsOfACallerAreThoseOfAllItsStreams(t *testing.T) {
-	t.Parallel()
-	s := newChangeStreams(&Options{Versions: func(context.Context) (added, changed uint64, err error) { return 0, 0, nil }})
-	s.backlogs.limit = rate.Every(time.Hour)
-	for i := range 3 {
-		stream := s.add("ann")
-		stream.turn(&changeEvents{behind: streamBacklog + 1})
-		if delay := stream.reserved.Delay().Round(time.Hour); delay != time.Duration(min(i, 1))*time.Hour {
-			t.Errorf("stream %d: got its turn in %s, want now for the first and in an hour for the others", i+1, delay)
-		}
-		s.remove(stream)
-	}
-}
-
-type blockedChanges struct {
-	Changes
-	calls, end chan struct{}
-}
-
-func (b blockedChanges) List(context.Context, domain.PageRequest) (domain.ChangePage, error) {
-	b.calls <- struct{}{}
-	<-b.end
-	return domain.ChangePage{}, nil
-}
-
-func TestBodyMustHaveJSONMediaType(t *testing.T) {
-	t.Parallel()
-	expect := func(want error, types []string, encodings ...string) {
-		t.Helper()
-		if err := checkMediaType(http.Header{"Content-Type": types, "Content-Encoding": encodings}); !errors.Is(err, want) {
-			t.Errorf("%q with the encodings %q: got error %v, want %v", types, encodings, err, want)
-		}
-	}
-	json := []string{"application/json"}
-	expect(nil, json, "identity")
-	for _, valid := range []string{json[0], "application/json; charset=utf-8", "Application/JSON;Charset=UTF-8", `application/json; charset="utf-8"`} {
-		expect(nil, []string{valid})
-	}
-	for _, invalid := range []string{
-		"", "application/json, application/json", "text/plain", "text/json", "application/x-www-form-urlencoded", "application/jsonp",
-		"application/merge-patch+json", "*/*", "application", "application/json; charset=iso-8859-1", "application/json; charset=utf-16",
-		`application/json; charset=""`, "application/json; charset=utf-8; charset=utf-16", "application/json; version=1",
-		"application/json; charset=utf-8; version=1", "application/json; charset",
-	} {
-		expect(errUnsupportedMediaType, []string{invalid})
-	}
-	expect(errUnsupportedMediaType, nil)
-	expect(errUnsupportedMediaType, append(json, json...))
-	for _, encodings := range [][]string{{"gzip"}, {"x"}, {"identity", "gzip"}, {"identity, gzip"}} {
-		expect(errUnsupportedMediaType, json, encodings...)
-	}
-}
-
-func TestAcceptSelectsEvents(t *testing.T) {
-	t.Parallel()
-	for accept, want := range map[string]bool{
-		"text/event-stream": true, "application/json;q=0.5, text/event-stream; q=0.7, */*;q=0.1": true, "": false, "application/json": false, "*/*": false,
-		"text/event-stream;q=0": false, "text/event-stream;q=0.0, application/json": false, "application/json, text/event-stream;q=0.1": false,
-		"*/*, text/event-stream;q=0.9": false,
-	} {
-		if got := prefersEvents([]string{accept}); got != want {
-			t.Errorf("%s: got %t, want %t", accept, got, want)
-		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -17,31 +18,10 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
-	"example.com/petstore/domain/port"
 )
-
-// The callers of a host that replaces the context of a request stay different ones.
-func TestContextOfARequestCanBeReplaced(t *testing.T) {
-	t.Parallel()
-	s := newUnstartedServer(t)
-	replaceContext := func(c *gin.Context) { c.Request = c.Request.WithContext(t.Context()) }
-	authenticate := func(c *gin.Context) (caller string, err error) {
-		replaceContext(c)
-		if caller = c.GetHeader("From"); caller == "guest" {
-			err = domain.Forbidden("not allowed")
-		}
-		return caller, err
-	}
-	s.startHost(t, gin.New(), s.api(t, withRateLimit(2, time.Minute), withAuthenticator(authenticate)), replaceContext)
-	for i, caller := range []string{"From: ann", "From: bob"} {
-		for range 2 {
-			s.expect(t, postPet(newRex, "Idempotency-Key: 1", caller), created(fmt.Sprintf(`{"id":%d,"name":"Rex","categoryId":7}`, i+1)))
-		}
-	}
-	s.expect(t, get("/v1/pets", "From: guest"), rejected(403, "forbidden").withHeader(`RateLimit: "default";r=1;t=30`))
-}
 
 // dial connects to the server and writes data. Responses must come before longTimeouts end.
 func (s *testServer) dial(t *testing.T, data string) net.Conn {
@@ -361,36 +341,30 @@ func parseIdempotencyKey(header string) (key string, valid bool) {
 	return key, regexp.MustCompile(`^[!-~]{1,255}$`).MatchString(key)
 }
 
-func TestExceededDeadlineIsUnavailable(t *testing.T) {
+func TestBodyMustHaveJSONMediaType(t *testing.T) {
 	t.Parallel()
-	unavailable := rejected(503, "unavailable").withoutText("deadline")
-	blocked := withAuthenticator(func(c *gin.Context) (string, error) { return "", untilDone(c.Request.Context()) })
-	s := newTestServer(t, blocked, withRequestTimeout(time.Millisecond))
-	s.expect(t, get("/v1/pets/1"), unavailable.withHeader(deprecationHeaders(1)...))
-
-	s = newTestServer(t, withRequestTimeout(time.Second))
-	err := s.store.InTx(t.Context(), func(context.Context, port.Repositories) error { // a request waits for this transaction
-		s.expect(t, postPet(newRex, "Idempotency-Key: one"), unavailable)
-		return nil
-	})
-	check(t, err)
-	s.expect(t, get("/v1/pets"), ok(`[]`))
-	s.expect(t, postPet(newRex, "Idempotency-Key: one"), created("").withHeader(notReplayed))
-}
-
-// The cause of signal.NotifyContext is context.Canceled for errors.Is, as if the client had disconnected.
-func TestRequestIsUnavailableWhenTheHostEndsItsContext(t *testing.T) {
-	t.Parallel()
-	s := newUnstartedServer(t)
-	var end context.CancelCauseFunc
-	s.startAfter(t, func(c *gin.Context) {
-		var ctx context.Context
-		ctx, end = context.WithCancelCause(c.Request.Context())
-		c.Request = c.Request.WithContext(ctx)
-	}, nil, withCall(func(ctx context.Context) error {
-		end(fmt.Errorf("hangup: %w", context.Canceled))
-		return untilDone(ctx)
-	}))
-	s.expect(t, get("/v1/pets/1"), rejected(503, "unavailable"))
-	s.wantAccessLog(t, 503)
+	expect := func(want error, types []string, encodings ...string) {
+		t.Helper()
+		if err := rest.CheckMediaType(http.Header{"Content-Type": types, "Content-Encoding": encodings}); !errors.Is(err, want) {
+			t.Errorf("%q with the encodings %q: got error %v, want %v", types, encodings, err, want)
+		}
+	}
+	json := []string{"application/json"}
+	expect(nil, json, "identity")
+	for _, valid := range []string{json[0], "application/json; charset=utf-8", "Application/JSON;Charset=UTF-8", `application/json; charset="utf-8"`} {
+		expect(nil, []string{valid})
+	}
+	for _, invalid := range []string{
+		"", "application/json, application/json", "text/plain", "text/json", "application/x-www-form-urlencoded", "application/jsonp",
+		"application/merge-patch+json", "*/*", "application", "application/json; charset=iso-8859-1", "application/json; charset=utf-16",
+		`application/json; charset=""`, "application/json; charset=utf-8; charset=utf-16", "application/json; version=1",
+		"application/json; charset=utf-8; version=1", "application/json; charset",
+	} {
+		expect(rest.ErrUnsupportedMediaType, []string{invalid})
+	}
+	expect(rest.ErrUnsupportedMediaType, nil)
+	expect(rest.ErrUnsupportedMediaType, append(json, json...))
+	for _, encodings := range [][]string{{"gzip"}, {"x"}, {"identity", "gzip"}, {"identity, gzip"}} {
+		expect(rest.ErrUnsupportedMediaType, json, encodings...)
+	}
 }

@@ -3,7 +3,6 @@ package http_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -16,11 +15,9 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
 	rest "example.com/petstore/delivery/http"
@@ -46,58 +43,6 @@ func TestShutdownClosesConnectionsAfterTimeout(t *testing.T) {
 		t.Errorf("Serve returned %v, want %v", err, context.DeadlineExceeded)
 	}
 	s.wantAccessLog(t, 503)
-}
-
-// wantAccessLog waits for the only line of the access log, which must have this status.
-func (s *testServer) wantAccessLog(t *testing.T, status int64) {
-	t.Helper()
-	waitUntil(t, "the access log has one line", func() bool { return len(s.accessLog(t)) == 1 })
-	if line := s.accessLog(t)[0]; line["status"] != status {
-		t.Errorf("got the access log %v, want the status %d", line, status)
-	}
-}
-
-func TestClientDisconnectIsRecordedAs499(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		disconnect func(net.Conn) error
-		err        error
-		status     int64
-		level      zapcore.Level
-		message    string
-	}{
-		"closed":      {net.Conn.Close, context.Canceled, 499, zap.DebugLevel, "the client disconnected"},
-		"half closed": {func(c net.Conn) error { return c.(*net.TCPConn).CloseWrite() }, context.Canceled, 499, zap.DebugLevel, "the client disconnected"},
-		"later error": {net.Conn.Close, context.DeadlineExceeded, 503, zap.ErrorLevel, "the store is not available"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, started := newUnstartedServer(t), make(chan struct{})
-			engine := gin.New()
-			engine.Use(gin.RecoveryWithWriter(io.Discard)) // of a host
-			s.startHost(t, engine, s.api(t, withCall(func(ctx context.Context) error {
-				close(started)
-				<-ctx.Done()
-				return domain.Unavailable(test.err)
-			})))
-			conn := s.dial(t, "GET /v1/pets/1 HTTP/1.1\r\nHost: petstore\r\nAuthorization: Bearer "+s.key+"\r\n\r\n")
-			<-started
-			check(t, test.disconnect(conn))
-			s.wantAccessLog(t, test.status)
-			if got := s.log.FilterLevelExact(test.level).FilterMessage(test.message).Len(); got != 1 || s.log.Len() != 2 {
-				t.Errorf("got log %v, want the access log line and %q", s.log.All(), test.message)
-			}
-			counts := map[string]int{fmt.Sprintf("GET /v1/pets/:petId %d", test.status): 1}
-			if diff := cmp.Diff(counts, s.requestCounts(t)); diff != "" {
-				t.Errorf("requests (-want +got):\n%s", diff)
-			}
-			if name == "half closed" {
-				if received, err := io.ReadAll(conn); err != nil || len(received) > 0 {
-					t.Errorf("received %q and error %v, want nothing", received, err)
-				}
-			}
-		})
-	}
 }
 
 func TestStartupHandlerIsUnavailableUntilReady(t *testing.T) {
