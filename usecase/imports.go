@@ -2,8 +2,6 @@ package usecase
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"time"
 
 	"example.com/petstore/domain"
@@ -123,100 +121,3 @@ func (i *Importer) Added() int64 { return i.added }
 
 // OtherIDs returns how many animals Run has added with another id than in the file.
 func (i *Importer) OtherIDs() int64 { return i.otherIDs }
-
-// replaceBatchSize is how many animals a Replacer reads at once, and replaces in one transaction at most.
-const replaceBatchSize = 100
-
-// A Replacer replaces animals of a store by those of a file that have the same ids. It is not safe for concurrent
-// use.
-type Replacer struct {
-	tx       port.Transactor
-	pets     port.PetReader
-	orders   port.OrderReader
-	replaced int64
-}
-
-// NewReplacer returns a Replacer of the animals of a store.
-func NewReplacer(tx port.Transactor, pets port.PetReader, orders port.OrderReader) *Replacer {
-	return &Replacer{tx: tx, pets: pets, orders: orders}
-}
-
-// Check calls refuse with the error of each of the total animals of a file that cannot replace that of the store
-// now: an ErrNotFound (pet_not_found), or an ErrConflict (pet_ordered) for another status, see Pets.Update. It
-// returns the error of the file.
-func (r *Replacer) Check(ctx context.Context, total int64, file Source, refuse func(error)) error {
-	return file.inBatches(total, replaceBatchSize, func(pets []domain.Pet) error {
-		stored, err := r.stored(ctx, pets)
-		if err != nil {
-			return err
-		}
-		for _, pet := range pets {
-			err := domain.PetNotFound(pet.ID)
-			if before, found := stored[pet.ID]; found {
-				err = checkChange(ctx, r.orders, before, nil, pet.Status != before.Status)
-			}
-			if errors.Is(err, domain.ErrUnavailable) {
-				return err
-			}
-			if err != nil {
-				refuse(err)
-			}
-		}
-		return nil
-	})
-}
-
-// stored returns the animals of the store with the ids of pets, by id.
-func (r *Replacer) stored(ctx context.Context, pets []domain.Pet) (map[int64]domain.Pet, error) {
-	ids := make([]int64, len(pets))
-	for i, pet := range pets {
-		ids[i] = pet.ID
-	}
-	page, err := r.pets.List(ctx, domain.PetQuery{IDs: ids})
-	stored := map[int64]domain.Pet{}
-	for _, pet := range page.Items {
-		stored[pet.ID] = pet
-	}
-	return stored, err
-}
-
-// Run replaces animals of the store by the total ones of a file, except those that are already the same. It calls
-// committed with the number of animals that are now as in the file. It returns the error of the file, or an error of
-// Check.
-func (r *Replacer) Run(ctx context.Context, total int64, file Source, committed func(n int)) error {
-	return file.inBatches(total, replaceBatchSize, func(pets []domain.Pet) error {
-		err := r.replace(ctx, pets)
-		if err == nil {
-			committed(len(pets))
-		}
-		return err
-	})
-}
-
-// replace replaces animals in one transaction, if any differs from that of the store.
-func (r *Replacer) replace(ctx context.Context, pets []domain.Pet) error {
-	stored, err := r.stored(ctx, pets)
-	differing := slices.DeleteFunc(pets, func(pet domain.Pet) bool { return stored[pet.ID] == pet })
-	if err != nil || len(differing) == 0 {
-		return err
-	}
-	err = r.tx.InTx(ctx, func(ctx context.Context, repositories port.Repositories) error {
-		for _, pet := range differing {
-			before, err := repositories.Pets.Get(ctx, pet.ID)
-			if err == nil {
-				err = replace(ctx, repositories, before, pet, nil)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err == nil {
-		r.replaced += int64(len(differing))
-	}
-	return err
-}
-
-// Replaced returns the number of animals that Run has replaced.
-func (r *Replacer) Replaced() int64 { return r.replaced }
