@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
+	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
 	"example.com/petstore/domain"
@@ -28,6 +29,7 @@ type accessLogEntry struct {
 	requestID, method, route string
 	path                     string // logged if route is empty
 	status                   int
+	records                  []int64       // that the request created, changed or removed
 	failure                  *domain.Error // that the client got, or nil
 	debug                    bool          // its message is logged
 	duration                 time.Duration
@@ -44,6 +46,13 @@ func (e *accessLogEntry) MarshalLogObject(encoder zapcore.ObjectEncoder) error {
 		encoder.AddString("path", e.path)
 	}
 	encoder.AddInt64("status", int64(e.status))
+	switch len(e.records) {
+	case 0:
+	case 1:
+		encoder.AddInt64("record_id", e.records[0])
+	default:
+		zap.Int64s("record_ids", e.records).AddTo(encoder)
+	}
 	if e.failure != nil {
 		encoder.AddString("code", string(e.failure.Code))
 		if state, ok := errors.AsType[apikey.State](e.failure.Cause); ok {
@@ -60,6 +69,12 @@ func (e *accessLogEntry) MarshalLogObject(encoder zapcore.ObjectEncoder) error {
 		encoder.AddString("trace_id", e.traceID)
 	}
 	return nil
+}
+
+// logRecord adds a record that a request created, changed or removed to its line of the access log.
+func logRecord(c *gin.Context, id int64) {
+	s := stateOf(c)
+	s.records = append(s.records, id)
 }
 
 // loggedPath returns the first 200 bytes of the escaped path of a URL, which are

@@ -70,6 +70,9 @@ func TestAccessLogAndMetricsHaveEachRequest(t *testing.T) {
 		if tt.route == "" {
 			line["path"], tt.route = tt.path, "unmatched"
 		}
+		if tt.status == 201 {
+			line["record_id"] = int64(1)
+		}
 		if tt.status >= 400 { // the level is debug
 			e := decodeError(t, res.body)
 			line["code"], line["message"] = e.Code, e.Message
@@ -81,6 +84,47 @@ func TestAccessLogAndMetricsHaveEachRequest(t *testing.T) {
 	}
 	if diff := cmp.Diff(counts, s.requestCounts(t)); diff != "" {
 		t.Errorf("requests in the metrics (-want +got):\n%s", diff)
+	}
+}
+
+func TestAccessLogHasTheRecordsOfSuccessfulWrites(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	patch := newRequest("PATCH", "/v1/pets/1")
+	patch.body = `{"name":"Max"}`
+	batch := request{method: "POST", path: "/v1/pets/batch", body: "[" + newRex + "," + newRex + "]"}
+	for _, test := range []struct {
+		request
+		status int
+		want   any // record_id or record_ids
+	}{
+		{postPet(newRex, "Idempotency-Key: rex"), 201, int64(1)},
+		{postPet(newRex, "Idempotency-Key: rex"), 201, int64(1)},
+		{batch, 201, []any{int64(2), int64(3)}},
+		{patch, 200, int64(1)},
+		{patch, 200, int64(1)}, // changes nothing
+		{postOrder(`{"petId":3}`), 201, int64(1)},
+		{newRequest("POST", "/v1/store/orders/1/cancel"), 200, int64(1)},
+		{postOrder(`{"petId":3}`), 201, int64(2)},
+		{newRequest("POST", "/v1/store/orders/2/deliver"), 200, int64(2)},
+		{newRequest("DELETE", "/v1/pets/3"), 409, nil},
+		{newRequest("DELETE", "/v1/pets/2"), 204, int64(2)},
+		{newRequest("DELETE", "/v1/pets/2"), 404, nil},
+		{get("/v1/pets/1"), 200, nil},
+		{get("/v1/store/orders/1"), 200, nil},
+		{get("/v1/pets"), 200, nil},
+	} {
+		s.log.TakeAll()
+		s.expect(t, test.request, wantResponse{status: test.status})
+		line, name := s.accessLog(t)[0], "record_id"
+		if _, several := test.want.([]any); several {
+			name = "record_ids"
+		}
+		want := map[string]any{"record_id": nil, "record_ids": nil}
+		want[name] = test.want
+		if diff := cmp.Diff(want, map[string]any{"record_id": line["record_id"], "record_ids": line["record_ids"]}); diff != "" {
+			t.Errorf("%s %s (-want +got):\n%s", test.method, test.path, diff)
+		}
 	}
 }
 

@@ -84,6 +84,7 @@ func (a *API) placeOrder(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	logRecord(c, placed.ID)
 	setReplayed(c, replayed)
 	c.Header("Location", "./orders/"+strconv.FormatInt(placed.ID, 10))
 	return writeRecord(c, http.StatusCreated, record.OrderOf(placed))
@@ -150,6 +151,9 @@ func (a *API) serveOrder(c *gin.Context, useCase func(ctx context.Context, id in
 	order, err := useCase(c.Request.Context(), id)
 	if err != nil {
 		return err
+	}
+	if c.Request.Method == http.MethodPost {
+		logRecord(c, order.ID)
 	}
 	return writeRecord(c, http.StatusOK, record.OrderOf(order))
 }

@@ -140,6 +140,9 @@ func (a *API) createPets(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	for _, pet := range created {
+		logRecord(c, pet.ID)
+	}
 	setReplayed(c, replayed)
 	writeBody(c, http.StatusCreated, body)
 	return nil
@@ -242,6 +245,7 @@ func (a *API) deletePet(c *gin.Context) error {
 	if err := a.pets.Delete(c.Request.Context(), id, ifMatch(c)); err != nil {
 		return err
 	}
+	logRecord(c, id)
 	c.Status(http.StatusNoContent)
 	return nil
 }
@@ -279,12 +283,13 @@ func (a *API) getInventory(c *gin.Context) error {
 	})
 }
 
-// writePet sends an animal with its ETag.
+// writePet sends an animal that was created or changed, with its ETag.
 func writePet(c *gin.Context, status int, pet domain.Pet) error {
 	body, err := record.PetOf(pet).AppendJSON(make([]byte, 0, 2*record.Size))
 	if err != nil {
 		return err
 	}
+	logRecord(c, pet.ID)
 	c.Header("ETag", pageETag(body, ""))
 	writeBody(c, status, body)
 	return nil

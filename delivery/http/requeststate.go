@@ -25,6 +25,7 @@ type requestState struct {
 	caller     string          // empty before authentication
 	lineage    int64           // of the API key, 0 for a caller that the host's Authenticator returned
 	deprecated bool            // the request is one of getPet
+	records    []int64         // the ids of what was created, changed or removed
 	failure    *domain.Error   // that was sent
 	level      zapcore.Level   // of the access log
 	stream     bool            // the response takes as long as the client wants
@@ -103,8 +104,8 @@ func (a *API) endRequest(c *gin.Context, s *requestState, start time.Time) {
 		return
 	}
 	fields := &accessLogEntry{
-		requestID: s.id[0], method: method, route: route, status: status, failure: s.failure, debug: a.log.Core().Enabled(zap.DebugLevel),
-		duration: duration, callerField: a.callerField, caller: s.caller, client: clientIP(c),
+		requestID: s.id[0], method: method, route: route, status: status, records: s.records, failure: s.failure,
+		debug: a.log.Core().Enabled(zap.DebugLevel), duration: duration, callerField: a.callerField, caller: s.caller, client: clientIP(c),
 	}
 	if route == "" {
 		fields.path = loggedPath(c.Request.URL)
