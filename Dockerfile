@@ -12,5 +12,7 @@ VOLUME /data
 # The image has no other folder for temporary files.
 ENV PETSTORE_SERVER_ADDRESS=:8080 TMPDIR=/data
 EXPOSE 8080
+# Longer than the --timeout of 5s. During the start period, such as of a migration, a failed check does not count.
+HEALTHCHECK --interval=10s --timeout=6s --start-period=5m CMD ["/petstore", "healthcheck"]
 ENTRYPOINT ["/petstore"]
 CMD ["serve"]

@@ -35,6 +35,8 @@ var invalidCommandLines = map[string]string{
 	"migrate upp --set log.level=info":     `unknown command "upp" for "petstore migrate"; did you mean up?`,
 	"serve --port 1":                       "unknown flag: --port",
 	"serve now":                            "petstore serve takes no arguments",
+	"healthcheck now":                      "petstore healthcheck takes no arguments",
+	"healthcheck --timeout 5":              `invalid argument "5" for "--timeout" flag: time: missing unit in duration "5"`,
 	"serve --set admin.address":            "a --set has no =: write it as KEY=VALUE",
 	"serve --set server.port=1": "the configuration is not valid:\n" +
 		"  server.port (command line): no such setting; petstore config lists all",

@@ -84,6 +84,7 @@ func wantStoreInVolume(t *testing.T, p podman) {
 	s := &harness.Server{URL: p.waitUntilServing(t)}
 	s.Key = harness.KeyPattern.FindString(p.run(t, createKey...))
 	s.AddPet(t, "Rex")
+	p.run(t, "healthcheck", "run", "petstore") // the HEALTHCHECK of the image; fails if the service is not ready
 	importTom := p.command(t, "exec", "--interactive", "petstore", "/petstore", "import", "-", "--format", "ndjson")
 	importTom.Stdin = strings.NewReader(harness.PetBody("Tom"))
 	if output, err := importTom.CombinedOutput(); err != nil {
@@ -136,7 +137,9 @@ func (p podman) command(t *testing.T, args ...string) *exec.Cmd {
 	if args[0] == "run" {
 		args = slices.Insert(args, 1, "--network", "host", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024")
 	}
-	return exec.CommandContext(t.Context(), "podman", slices.Concat(p, args)...)
+	cmd := exec.CommandContext(t.Context(), "podman", slices.Concat(p, args)...)
+	cmd.Env = append(os.Environ(), "DISABLE_HC_SYSTEMD=true") // no timer for the HEALTHCHECK, which needs systemd
+	return cmd
 }
 
 // run runs a command of podman and returns its standard output. It fails the test unless
@@ -186,7 +189,7 @@ func documentedPodmanCommand(t *testing.T, name string) []string {
 		t.Fatalf("docs/operations.md has no podman %s", name)
 	}
 	return strings.Fields(strings.NewReplacer(
-		"--publish 8080:8080", "--env PETSTORE_SERVER_ADDRESS=127.0.0.1:0 --env PETSTORE_ADMIN_ADDRESS=",
+		"--publish 8080:8080", "--env PETSTORE_SERVER_ADDRESS="+harness.FreeAddress(t)+" --env PETSTORE_ADMIN_ADDRESS=",
 		"--read-only", "--read-only --read-only-tmpfs=false",
 	).Replace(command[1]))
 }

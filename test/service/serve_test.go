@@ -45,6 +45,9 @@ func TestStartingServerIsAliveButNotReady(t *testing.T) {
 	for path, want := range map[string]int{"/livez": 200, "/readyz": 503} {
 		s.WantStatus(t, path, want)
 	}
+	harness.RunOK(t, t.TempDir(), "healthcheck", "--live", "--set", "server.address="+address)
+	harness.WantError(t, t.TempDir(), "healthcheck --set server.address="+address,
+		"the service at "+address+" is not ready: 503 Service Unavailable: the service is starting, try again")
 
 	request, err := s.Request(t.Context(), http.MethodGet, "/v1/pets", "", "Origin", origin, "X-Forwarded-For", "192.0.2.7")
 	testkit.Check(t, err)

@@ -94,7 +94,8 @@ log.level, as petstore config lists it.`,
 			in.valid = true
 			return nil
 		},
-	}, newServe(in), newKeys(in), newMigrate(in), newSeed(in), newExport(in), newImport(in), newCopy(in), newConfig(in), newVersion(in))
+	}, newServe(in), newHealthcheck(in), newKeys(in), newMigrate(in), newSeed(in), newExport(in), newImport(in), newCopy(in), newConfig(in),
+		newVersion(in))
 	root.AddCommand(sqliteCommands(in)...)
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("petstore {{.Version}}\n")
