@@ -46,7 +46,8 @@ type Config struct {
 
 // Server is the listener for API clients.
 type Server struct {
-	Address           string        `mapstructure:"address" default:"127.0.0.1:8080" validate:"hostport"`
+	Address           string        `mapstructure:"address" default:"127.0.0.1:8080" validate:"address"`
+	SocketMode        string        `mapstructure:"socket_mode" default:"0660" validate:"filemode"`
 	ReadHeaderTimeout time.Duration `mapstructure:"read_header_timeout" default:"5s" validate:"gt=0s"`
 	ReadTimeout       time.Duration `mapstructure:"read_timeout" default:"15s" validate:"gt=0s"`
 	// WriteTimeout exceeds RequestTimeout, so that the error response to a request that times out can still be sent.
@@ -66,7 +67,7 @@ type Server struct {
 
 // Admin is the listener for metrics, profiles and the log level.
 type Admin struct {
-	Address string `mapstructure:"address" default:"127.0.0.1:9090" validate:"omitempty,hostport" remedy:"must be empty or host:port with a port from 0 to 65535, such as 127.0.0.1:9090"`
+	Address string `mapstructure:"address" default:"127.0.0.1:9090" validate:"omitempty,address" remedy:"must be empty, host:port with a port from 0 to 65535, such as 127.0.0.1:9090, or unix: and an absolute path of up to 103 bytes"`
 }
 
 // Database is where the data is stored.

@@ -33,7 +33,7 @@ cors: {allowed_origins: ["https://shop.example.com/", "null"]}`)
   database.max_open_conns = "many" (PETSTORE_DATABASE_MAX_OPEN_CONNS): must be a whole number in plain digits
   databse.dsn (<file>): no such setting; did you mean database.dsn?
   log.format = "xml" (command line): must be console or json
-  server.address = "localhost" (PETSTORE_SERVER_ADDRESS): must be host:port with a port from 0 to 65535, such as 127.0.0.1:8080
+  server.address = "localhost" (PETSTORE_SERVER_ADDRESS): ` + remedies["address"] + `
   server.trusted_proxies = "here" (command line): must be an IP address or a CIDR network, such as 10.0.0.0/8
   server.trusted_proxies = "there" (command line): must be an IP address or a CIDR network, such as 10.0.0.0/8
   server.write_timeout = "5s" (<file>): must be longer than server.request_timeout = "10s" (default)`)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -44,7 +45,8 @@ var remedies = map[string]string{
 	"required_with": "must be set: HTTPS needs both server.tls_cert_file and server.tls_key_file",
 	"file":          "must be the path of a file that exists; a relative path begins at " + workingFolder,
 	"ip|cidr":       "must be an IP address or a CIDR network, such as 10.0.0.0/8",
-	"hostport":      "must be host:port with a port from 0 to 65535, such as 127.0.0.1:8080",
+	"address":       "must be host:port with a port from 0 to 65535, such as 127.0.0.1:8080, or unix: and an absolute path of up to 103 bytes",
+	"filemode":      "must be the mode of a file in octal digits, such as 0660",
 	"plainurl":      "must be an http or https URL such as http://localhost:4318, without user, query, fragment or a slash at the end",
 	"baseurl": "must be an http or https URL such as https://pets.example.com, without user, query, fragment, a slash at the end " +
 		"or /v1, which is added to it",
@@ -61,7 +63,9 @@ func (l *loader) validate() {
 	v.RegisterAlias("plainurl", "http_url,excludesall=?#@ ,endsnotwith=/")
 	v.RegisterAlias("baseurl", "http_url,excludesall=?#@ ,endsnotwith=/,endsnotwith=/v1")
 	// These functions fail only for an empty tag.
-	for tag, valid := range map[string]func(string) bool{"hostport": isHostPort, "dsn": isDSN, "bootstrapkey": isAPIKey, "pageorigin": origin.Valid} {
+	for tag, valid := range map[string]func(string) bool{
+		"address": isAddress, "filemode": fileMode.MatchString, "dsn": isDSN, "bootstrapkey": isAPIKey, "pageorigin": origin.Valid,
+	} {
 		_ = v.RegisterValidation(tag, func(fl validator.FieldLevel) bool { return valid(fl.Field().String()) })
 	}
 	_ = v.RegisterValidation("driverof", isDriverOf)
@@ -88,12 +92,28 @@ func (l *loader) validate() {
 	}
 }
 
-// isHostPort is a rule because hostname_port of package validator rejects port 0 and IPv6 addresses.
-func isHostPort(text string) bool {
+// isAddress is a rule because hostname_port of package validator rejects port 0 and IPv6 addresses.
+func isAddress(text string) bool {
+	if network, path := NetworkOf(text); network == "unix" {
+		return filepath.IsAbs(path) && len(path) <= maxSocketPath
+	}
 	_, port, err := net.SplitHostPort(text)
 	_, portErr := strconv.ParseUint(port, 10, 16)
 	return err == nil && portErr == nil
 }
+
+// NetworkOf returns the network of an address and the address in it, for package net: unix and a path, or tcp and host:port.
+func NetworkOf(address string) (network, name string) {
+	if path, ok := strings.CutPrefix(address, "unix:"); ok {
+		return "unix", path
+	}
+	return "tcp", address
+}
+
+// maxSocketPath is how many bytes the path of a Unix socket may have on macOS. Linux allows 107.
+const maxSocketPath = 103
+
+var fileMode = regexp.MustCompile(`^0?[0-7]{3}$`)
 
 func isDSN(text string) bool {
 	_, err := DatabaseOf(text)

@@ -18,15 +18,22 @@ func TestValuesAreCheckedByTheirRules(t *testing.T) {
 		good, bad []string
 	}{
 		{
-			"server.address", remedies["hostport"],
-			[]string{":0", ":65535", "localhost:80", "[::1]:8080", "[fe80::1%eth0]:80", "0.0.0.0:8080", "pets.example.com:80"},
-			[]string{"", "8080", "127.0.0.1", "127.0.0.1:", ":http", ":-1", ":+1", ":65536", "::1:8080", "http://a:80"},
+			"server.address", remedies["address"],
+			[]string{
+				":0", ":65535", "localhost:80", "[::1]:8080", "[fe80::1%eth0]:80", "0.0.0.0:8080", "pets.example.com:80",
+				"unix:/run/petstore.sock", "unix:/" + strings.Repeat("x", 102),
+			},
+			[]string{
+				"", "8080", "127.0.0.1", "127.0.0.1:", ":http", ":-1", ":+1", ":65536", "::1:8080", "http://a:80",
+				"unix:", "unix:petstore.sock", "unix:@petstore", "unix:/" + strings.Repeat("x", 103),
+			},
 		},
 		{
-			"admin.address", "must be empty or host:port with a port from 0 to 65535, such as 127.0.0.1:9090",
-			[]string{""},
+			"admin.address", "must be empty, host:port with a port from 0 to 65535, such as 127.0.0.1:9090, or unix: and an absolute path of up to 103 bytes",
+			[]string{"", "unix:/run/admin.sock"},
 			[]string{"9090", ":65536", " "},
 		},
+		{"server.socket_mode", remedies["filemode"], []string{"0660", "600", "0777"}, []string{"", "rw-rw----", "0o660", "0680", "01777", "60"}},
 		{
 			"server.read_header_timeout server.read_timeout server.write_timeout server.idle_timeout server.request_timeout",
 			"must be longer than 0s", nil,

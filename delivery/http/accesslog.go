@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net"
 	"net/url"
 	"regexp"
 	"strings"
@@ -95,7 +96,7 @@ var apiKeyPattern = regexp.MustCompile(`(?i)petstore_[0-9a-z%_]+`)
 var forwardedPort = regexp.MustCompile(`((?:[0-9]+\.){3}[0-9]+):[0-9]+|\[([0-9A-Fa-f:.]+)\](?::[0-9]+)?`)
 
 // clientIP returns c.ClientIP(), for which it removes the ports that some proxies add to the
-// addresses in X-Forwarded-For.
+// addresses in X-Forwarded-For. Gin believes all of them on a Unix socket. It returns "" if there are none.
 func clientIP(c *gin.Context) string {
 	request := c.Request
 	if forwarded := request.Header["X-Forwarded-For"]; len(forwarded) > 0 {
@@ -104,7 +105,10 @@ func clientIP(c *gin.Context) string {
 		c.Request.Header = maps.Clone(request.Header)
 		c.Request.Header["X-Forwarded-For"] = []string{forwardedPort.ReplaceAllString(strings.Join(forwarded, ","), "$1$2")}
 	}
-	return c.ClientIP()
+	if ip := c.ClientIP(); ip != net.IP(nil).String() {
+		return ip
+	}
+	return ""
 }
 
 // traceRequests returns a handler that creates the span of a request, or nil without a provider.

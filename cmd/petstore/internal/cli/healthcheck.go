@@ -30,7 +30,7 @@ for the HEALTHCHECK of a container, whose image needs neither a shell nor curl.
 The request is sent to server.address, to this machine if that is a wildcard address such
 as :8080. With TLS, the certificate is not verified: it has the name that clients use. Set
 server.address and the certificate in the environment or in a file: the command does not
-know what serve was told with --set.`,
+know what --set told serve.`,
 		Example: "  petstore healthcheck\n  petstore healthcheck --live --timeout 1s",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -67,7 +67,8 @@ func requestHealth(ctx context.Context, s config.Server, path string, timeout ti
 	}
 	transport := &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "tcp", s.Address) // which dials this machine for a wildcard address
+			network, address := config.NetworkOf(s.Address)
+			return new(net.Dialer).DialContext(ctx, network, address) // which dials this machine for a wildcard address
 		},
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // the answer is about the service, and no secret is sent
 	}

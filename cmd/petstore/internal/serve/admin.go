@@ -56,11 +56,13 @@ func setLogLevel(level zap.AtomicLevel) http.HandlerFunc {
 
 // rejectOtherHosts rejects requests with a Host that is neither an IP address, localhost nor the host of
 // address. Otherwise a web page could read everything, if the name of its site resolves to the
-// address of the listener after it was loaded (DNS rebinding). A listener on every address, as in a
-// container, accepts every Host, because its machine has names that the settings do not contain.
+// address of the listener after it was loaded (DNS rebinding). A Unix socket, which no web page can reach,
+// accepts every Host, as does a listener on every address, as in a container, because its machine has
+// names that the settings do not contain.
 func rejectOtherHosts(address string, next http.Handler) http.Handler {
-	configured, _, _ := net.SplitHostPort(address) // the settings are validated
-	if ip, err := netip.ParseAddr(configured); configured == "" || err == nil && ip.IsUnspecified() {
+	network, name := config.NetworkOf(address)
+	configured, _, _ := net.SplitHostPort(name) // the settings are validated
+	if ip, err := netip.ParseAddr(configured); network == "unix" || configured == "" || err == nil && ip.IsUnspecified() {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

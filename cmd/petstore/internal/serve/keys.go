@@ -30,7 +30,7 @@ func importBootstrapKey(ctx context.Context, keys *usecase.Keys, secret string) 
 }
 
 // printFirstKey creates an API key if the store has none, and prints it and the URL of
-// Swagger UI, or of the pets if the documentation is disabled. If the store has a key it
+// Swagger UI, or of the pets if the documentation is disabled, or the path of a Unix socket. If the store has a key it
 // prints how to create another. It waits until stdout accepts the text or ctx ends. A key
 // that could not be printed is an error.
 func (o Options) printFirstKey(ctx context.Context, keys *usecase.Keys, settings config.Config, address net.Addr, log *zap.Logger) error {
@@ -52,7 +52,11 @@ func (o Options) printFirstKey(ctx context.Context, keys *usecase.Keys, settings
 	}
 	warningTimer := time.AfterFunc(time.Second, func() { log.Warn("standard output blocks, the output of --first-key is not printed yet") })
 	defer warningTimer.Stop()
-	text += fmt.Sprintf(format, scheme, localAddress(address))
+	if address.Network() == "unix" {
+		text += "Socket:     " + address.String() + "\n"
+	} else {
+		text += fmt.Sprintf(format, scheme, localAddress(address))
+	}
 	written := make(chan error, 1)
 	go func() {
 		_, err := io.WriteString(o.Stdout, text)

@@ -6,9 +6,11 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -22,7 +24,7 @@ import (
 // listenPublic opens the listener for API clients, with the connection limit and the TLS
 // certificate of the settings.
 func listenPublic(ctx context.Context, settings config.Server, log *zap.Logger) (net.Listener, error) {
-	listener, err := listen(ctx, "server.address", settings.Address, nil)
+	listener, err := listen(ctx, "server.address", settings.Address, settings.SocketMode, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -44,14 +46,18 @@ func listenPublic(ctx context.Context, settings config.Server, log *zap.Logger) 
 	}), nil
 }
 
-// listen opens a TCP listener on the address of a setting. It returns nil for an empty
-// address. An error names the setting. public is the address of server.address, or nil.
-func listen(ctx context.Context, setting, address string, public net.Addr) (net.Listener, error) {
+// listen opens a listener on the address of a setting, host:port or a Unix socket with a mode. It returns nil for
+// an empty address. An error names the setting. public is the address of server.address, or nil.
+func listen(ctx context.Context, setting, address, mode string, public net.Addr) (net.Listener, error) {
 	if address == "" {
 		return nil, nil
 	}
-	var listenConfig net.ListenConfig
-	listener, err := listenConfig.Listen(ctx, "tcp", address)
+	open := new(net.ListenConfig).Listen
+	network, name := config.NetworkOf(address)
+	if network == "unix" {
+		open = func(ctx context.Context, _, path string) (net.Listener, error) { return listenUnix(ctx, path, mode) }
+	}
+	listener, err := open(ctx, network, name)
 	if errors.Is(err, syscall.EADDRINUSE) && overlaps(address, public) {
 		return nil, fmt.Errorf("%s: %s overlaps with server.address, %s: set another port", setting, address, public)
 	}
@@ -60,6 +66,36 @@ func listen(ctx context.Context, setting, address string, public net.Addr) (net.
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot listen on %s: %w", setting, address, err)
+	}
+	return listener, nil
+}
+
+// listenUnix opens a Unix socket, which Close removes. It replaces the socket of a process that was killed, to which
+// connections are refused, but no other file. mode is that of the file, in octal digits.
+func listenUnix(ctx context.Context, path, mode string) (net.Listener, error) {
+	var listenConfig net.ListenConfig
+	listener, err := listenConfig.Listen(ctx, "unix", path)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		if file, err := os.Lstat(path); err == nil && file.Mode().Type() != fs.ModeSocket { // connections to it are refused, too
+			return nil, errors.New("the file is not a socket: name another path")
+		}
+		conn, dialErr := new(net.Dialer).DialContext(ctx, "unix", path)
+		if dialErr == nil {
+			conn.Close()
+		}
+		if errors.Is(dialErr, syscall.ECONNREFUSED) && os.Remove(path) == nil {
+			listener, err = listenConfig.Listen(ctx, "unix", path)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	bits, err := strconv.ParseUint(mode, 8, 32)
+	if err == nil {
+		err = os.Chmod(path, fs.FileMode(bits))
+	}
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
 	}
 	return listener, nil
 }

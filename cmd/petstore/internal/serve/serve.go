@@ -61,7 +61,7 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 		return err
 	}
 	defer listener.Close()
-	admin, err := listen(ctx, "admin.address", settings.Admin.Address, listener.Addr())
+	admin, err := listen(ctx, "admin.address", settings.Admin.Address, settings.Server.SocketMode, listener.Addr())
 	if err != nil {
 		return err
 	}
