@@ -203,7 +203,10 @@ func TestFilesForSystemdAgree(t *testing.T) {
 		t.Errorf("got %+v, %v, want the store %s and the address :8080", settings, err, store)
 	}
 	for file, lines := range map[string][]string{
-		"petstore.service":            {"User=petstore", "RuntimeDirectory=petstore", "StartLimitIntervalSec=0", "Restart=on-failure"},
+		"petstore.service": {
+			"Type=notify", "TimeoutStartSec=infinity", "WatchdogSec=120", "User=petstore", "RuntimeDirectory=petstore", "StartLimitIntervalSec=0",
+			"Restart=on-failure",
+		},
 		"petstore-litestream.service": {"User=petstore", "ExecStartPre=/usr/bin/test -s " + store, "StartLimitIntervalSec=0", "Restart=always"},
 		"petstore-backup.timer":       {"WantedBy=timers.target"}, // starts the service of the same name
 		"petstore-backup.service":     {"User=petstore", "ExecStart=/usr/local/bin/petstore backup --keep 7 " + backups, "ReadWritePaths=" + backups},

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
@@ -107,9 +108,15 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	}
 	startup.SetHandler(handler)
 	ready.Store(health)
+	notify(daemon.SdNotifyReady, log)
+	group.Go(func() error { return feedWatchdog(drainCtx, health, log) })
 
 	o.logServing(ctx, settings, service, listener.Addr(), log)
-	context.AfterFunc(ctx, func() { health.Drain(); log.Info("stopping", zap.NamedError("reason", context.Cause(ctx))) })
+	context.AfterFunc(ctx, func() {
+		health.Drain()
+		notify(daemon.SdNotifyStopping, log)
+		log.Info("stopping", zap.NamedError("reason", context.Cause(ctx)))
+	})
 	group.Go(func() error { defer drained(); return <-served })
 	if o.FirstKey {
 		group.Go(func() error { return o.printFirstKey(drainCtx, service.Keys(), settings, listener.Addr(), log) })
