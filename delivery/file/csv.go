@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -14,9 +15,12 @@ import (
 	"example.com/petstore/delivery/internal/record"
 )
 
-// maxCommas is about how many commas a line may have: encoding/csv needs more memory for a field
+// maxDelimiters is about how many delimiters a line may have: encoding/csv needs more memory for a field
 // than for its text.
-const maxCommas = 100_000
+const maxDelimiters = 100_000
+
+// delimiters may separate the columns. No name of a column has one, so that the header shows which one does.
+const delimiters = ",;\t"
 
 // petColumns are the columns of animals, in the order in which they are written.
 var petColumns = []string{"id", "name", "categoryId", "status"}
@@ -24,10 +28,31 @@ var petColumns = []string{"id", "name", "categoryId", "status"}
 var (
 	errNoHeader       = errors.New("the file is empty: its first line must be a header such as " + strings.Join(petColumns, ","))
 	errCSVRowTooLong  = fmt.Errorf("%w, or close a quote that is open in it", errRowTooLong)
-	errTooManyCommas  = fmt.Errorf("the line has more than %d commas: remove them", maxCommas)
+	errTooMany        = fmt.Errorf("the line has more than %d delimiters: remove them", maxDelimiters)
 	errQuoteNotClosed = errors.New("a quote that is opened in this row is not closed: close it; " +
 		`if it belongs to the value, quote the field, and write "" for the quote`)
 )
+
+// formula matches the texts that a spreadsheet would run as a formula (owasp.org/www-community/attacks/CSV_Injection), and
+// those with apostrophes before one, which quoteFormula returns. No valid text begins with a tab or a carriage return.
+var formula = regexp.MustCompile(`^'*[=+\-@＝＋－＠]`)
+
+// quoteFormula returns a text that is no formula for a spreadsheet: with an apostrophe before it if it would be.
+// It adds one to those that are there, so that unquoteFormula returns every text as it was.
+func quoteFormula(text string) string {
+	if formula.MatchString(text) {
+		return "'" + text
+	}
+	return text
+}
+
+// unquoteFormula returns the text for which quoteFormula returned quoted. A formula without an apostrophe stays as it is.
+func unquoteFormula(quoted string) string {
+	if formula.MatchString(quoted) {
+		return strings.TrimPrefix(quoted, "'")
+	}
+	return quoted
+}
 
 // A csvReader reads CSV.
 type csvReader struct {
@@ -38,9 +63,16 @@ type csvReader struct {
 	columns  map[string]int // the index of each column of the header, nil before it was read
 }
 
-func newCSVReader(in io.Reader, complete bool) *csvReader {
-	r := &csvReader{text: rowText{in: in}, complete: complete}
+func newCSVReader(in *bufio.Reader, complete bool) *csvReader {
+	start, _ := in.Peek(bufferSize) // the error is that of Read
+	start = bytes.TrimLeft(start, " \t\r\n")
+	delimiter := byte(',')
+	if i := bytes.IndexAny(start, delimiters); i >= 0 {
+		delimiter = start[i]
+	}
+	r := &csvReader{text: rowText{in: in, delimiter: delimiter}, complete: complete}
 	r.csv = csv.NewReader(bufio.NewReaderSize(&r.text, bufferSize))
+	r.csv.Comma = rune(delimiter)
 	r.csv.FieldsPerRecord = -1 // Read checks it
 	r.csv.ReuseRecord = true
 	return r
@@ -69,7 +101,7 @@ func (r *csvReader) Read() (Row, error) {
 			}
 			return ""
 		}
-		row.Pet, err = record.ParsePet(field("id"), field("name"), field("categoryId"), field("status"))
+		row.Pet, err = record.ParsePet(field("id"), unquoteFormula(field("name")), field("categoryId"), field("status"))
 		row.Pet.Name = strings.Clone(row.Pet.Name) // which shares the memory of the whole row
 		row.Rule, hint = ruleOf(err), ""
 	}
@@ -175,18 +207,19 @@ func (r *csvReader) columnsRule(header []string) string {
 	if r.complete {
 		rule = "the columns must be id, name, categoryId and status, in any order"
 	}
-	if len(header) == 1 && strings.ContainsAny(header[0], ";\t|") {
-		rule += ", separated by commas"
+	if len(header) == 1 && strings.Contains(header[0], "|") {
+		rule += ", separated by commas, semicolons or tabs"
 	}
 	return rule
 }
 
 // A rowText is what a csv.Reader reads. It keeps the text of the row, and limits its memory.
 type rowText struct {
-	in    io.Reader
-	kept  []byte
-	taken int   // of kept
-	err   error // other than io.EOF
+	in        io.Reader
+	delimiter byte
+	kept      []byte
+	taken     int   // of kept
+	err       error // other than io.EOF
 }
 
 // take returns the next n bytes, valid until the next call of Read.
@@ -203,8 +236,8 @@ func (t *rowText) Read(p []byte) (int, error) {
 	case t.err != nil:
 	case len(t.kept) > MaxRow+len("\r\n"):
 		t.err = errCSVRowTooLong
-	case bytes.Count(line, []byte(",")) > maxCommas:
-		t.err = errTooManyCommas
+	case bytes.Count(line, []byte{t.delimiter}) > maxDelimiters:
+		t.err = errTooMany
 	}
 	if t.err != nil {
 		return 0, t.err

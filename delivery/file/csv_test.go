@@ -41,13 +41,20 @@ func TestReadCSV(t *testing.T) {
 		"empty column":        {"name,,categoryId\n", []string{`error: line 1: the header has the unknown column "": ` + columnsRule}},
 		"doubled column":      {"name,categoryId,name\n", []string{"error: line 1: the header has the column name twice: " + columnsRule}},
 		"missing column":      {"\nid,name,status\n", []string{"error: line 2: the header has no column categoryId: " + columnsRule}},
-		"semicolons": {
-			"name;categoryId\n",
-			[]string{`error: line 1: the header has the unknown column "name;categoryId": ` + columnsRule + ", separated by commas"},
+		"semicolons":          {"id;name;categoryId\n3;\"a;b\";7\n;c,d;-8\n", []string{`2 3 "a;b" 7 ""`, `3 0 "c,d" -8 ""`}},
+		"tabs":                {"\ufeff \n\t\t\nname\tcategoryId\t\na;b\t7\t\n", []string{`4 0 "a;b" 7 ""`}},
+		"rows before it":      {";;\n\nname;categoryId\na;7\n", []string{`4 0 "a" 7 ""`}},
+		"mixed":               {"name;categoryId\na;7\nb,8\n", []string{`2 0 "a" 7 ""`, `3 "b,8": the row has 1 fields, the header has 2 columns`}},
+		"bars": {
+			"name|categoryId\n",
+			[]string{`error: line 1: the header has the unknown column "name|categoryId": ` + columnsRule + ", separated by commas, semicolons or tabs"},
 		},
-		"tabs": {
-			"name\tcategoryId\n",
-			[]string{`error: line 1: the header has the unknown column "name\tcategoryId": ` + columnsRule + ", separated by commas"},
+		"names that are no formulas": {
+			"name,categoryId\n'=1,7\n''+1,7\n'''-1,7\n'@a,7\n=1,7\n'tis,7\n',7\n\"'=a\",7\n '=1,7\n",
+			[]string{
+				`2 0 "=1" 7 ""`, `3 0 "'+1" 7 ""`, `4 0 "''-1" 7 ""`, `5 0 "@a" 7 ""`, `6 0 "=1" 7 ""`, `7 0 "'tis" 7 ""`, `8 0 "'" 7 ""`,
+				`9 0 "=a" 7 ""`, `10 0 " '=1" 7 ""`,
+			},
 		},
 		"UTF-16": {
 			"\xff\xfen\x00a\x00m\x00e\x00",
@@ -156,10 +163,14 @@ func TestReadCSV(t *testing.T) {
 		},
 		"a line of commas": {
 			"name,categoryId\n" + commas + "\nTom,8\n",
-			[]string{"error: line 2: the line has more than 100000 commas: remove them"},
+			[]string{"error: line 2: the line has more than 100000 delimiters: remove them"},
+		},
+		"a line of semicolons": {
+			"name;categoryId\n" + strings.ReplaceAll(commas, ",", ";") + "\n",
+			[]string{"error: line 2: the line has more than 100000 delimiters: remove them"},
 		},
 		"many quoted commas": {"name,categoryId\n\"" + commas[:200] + "\",7\n", []string{fmt.Sprintf(`2 0 %q 7 ""`, commas[:200])}},
-		"header of commas":   {commas + "\n", []string{"error: line 1: the line has more than 100000 commas: remove them"}},
+		"header of commas":   {commas + "\n", []string{"error: line 1: the line has more than 100000 delimiters: remove them"}},
 		"quotes over 4 MiB": {
 			"name,categoryId\n\"" + strings.Repeat("Rex,7\n", 1<<20),
 			[]string{"error: line 2: the row is larger than 4 MiB: shorten it, or close a quote that is open in it"},
@@ -173,7 +184,8 @@ func FuzzReadCSV(f *testing.F) {
 		"name,categoryId\n\"Rex,7\n\"Tom\",8\nBob,9\n", "name,categoryId\n\"Rex\r\nTom\",7\nBob,9", "name,categoryId\na\"b,\"c\nTom,8\n",
 		"name,categoryId\n7,\"Rex\"x\n", "name;categoryId\n", "name,name\n", "\xff\xfe", "name,categoryId\n\"",
 		"name,categoryId\n\"\"\"\",7\n,\n,,\n", "name,categoryId,,\n\" \",\na,7,,,\nb,8,x\n",
-		"name,categoryId\r\n=1+1,7\r\n 'a' ,-0\r", "name,categoryId\n\"a\"\r,7\n", "name,categoryId\n\"a\"\r\n\"b\r\n\",7",
+		"name,categoryId\r\n=1+1,7\r\n 'a' ,-0\r", "name;categoryId\n'=1;7\n''=1;7\n'a;7\n", "\t\nname\tcategoryId\na\t7\n",
+		"name,categoryId\n\"a\"\r,7\n", "name,categoryId\n\"a\"\r\n\"b\r\n\",7",
 	} {
 		f.Add([]byte(seed))
 	}

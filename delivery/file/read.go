@@ -43,8 +43,9 @@ const (
 	MaxRow = 4 << 20
 	// bufferSize is how many bytes are read or written at once.
 	bufferSize = 64 << 10
-	// byteOrderMark is U+FEFF, with which some programs begin a text.
-	byteOrderMark = "\ufeff"
+	// ByteOrderMark is U+FEFF, with which some programs begin a text in UTF-8. Excel takes a CSV file without it for one in
+	// another encoding.
+	ByteOrderMark = "\ufeff"
 )
 
 // A Row is a row of a file.
@@ -56,8 +57,8 @@ type Row struct {
 }
 
 // A Reader reads the animals of a file. A byte order mark, empty lines, and what spreadsheets leave in
-// CSV are skipped: rows of empty fields, and empty fields at the end of the header and of rows. It uses
-// less than 100 MiB of memory.
+// CSV are skipped: rows of empty fields, and empty fields at the end of the header and of rows. The columns of CSV are
+// separated by what the header has first, a comma, a semicolon or a tab. It uses less than 100 MiB of memory.
 type Reader interface {
 	// Read returns the next row, or io.EOF. After any other error the rest of the file cannot
 	// be read: it has another format, no valid header, a row larger than MaxRow or a quote that is
@@ -68,7 +69,7 @@ type Reader interface {
 // NewReader returns a Reader of a file. With complete, each row must have an id, and a CSV file all columns.
 func NewReader(in io.Reader, format Format, complete bool) Reader {
 	text := bufio.NewReaderSize(in, bufferSize)
-	if mark, err := text.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
+	if mark, err := text.Peek(len(ByteOrderMark)); err == nil && string(mark) == ByteOrderMark {
 		_, _ = text.Discard(len(mark)) // which is buffered
 	}
 	for prefix, reader := range otherFormats {

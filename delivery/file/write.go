@@ -17,17 +17,18 @@ type Writer[T any] struct {
 	write func(T) error
 }
 
-// NewPetWriter returns a Writer of animals. A CSV file begins with the header.
-func NewPetWriter(out io.Writer, format Format) *Writer[domain.Pet] {
-	return newWriter(out, format, record.PetOf, petColumns, func(fields []string, p domain.Pet) []string {
-		return append(fields, strconv.FormatInt(p.ID, 10), p.Name, strconv.FormatInt(p.CategoryID, 10), string(p.Status))
+// NewPetWriter returns a Writer of animals. A CSV file begins with the header, and delimiter separates its columns: a
+// comma, a semicolon or a tab.
+func NewPetWriter(out io.Writer, format Format, delimiter rune) *Writer[domain.Pet] {
+	return newWriter(out, format, delimiter, record.PetOf, petColumns, func(fields []string, p domain.Pet) []string {
+		return append(fields, strconv.FormatInt(p.ID, 10), quoteFormula(p.Name), strconv.FormatInt(p.CategoryID, 10), string(p.Status))
 	})
 }
 
-// NewOrderWriter returns a Writer of orders. A CSV file begins with the header.
-func NewOrderWriter(out io.Writer, format Format) *Writer[domain.Order] {
+// NewOrderWriter is NewPetWriter for orders.
+func NewOrderWriter(out io.Writer, format Format, delimiter rune) *Writer[domain.Order] {
 	columns := []string{"id", "petId", "status", "createdAt", "updatedAt"}
-	return newWriter(out, format, record.OrderOf, columns, func(fields []string, o domain.Order) []string {
+	return newWriter(out, format, delimiter, record.OrderOf, columns, func(fields []string, o domain.Order) []string {
 		return append(fields, strconv.FormatInt(o.ID, 10), strconv.FormatInt(o.PetID, 10), string(o.Status),
 			record.Timestamp(o.CreatedAt), record.Timestamp(o.UpdatedAt))
 	})
@@ -35,16 +36,16 @@ func NewOrderWriter(out io.Writer, format Format) *Writer[domain.Order] {
 
 // NewChangeWriter returns a Writer of changes as NDJSON.
 func NewChangeWriter(out io.Writer) *Writer[domain.Change] {
-	return newWriter(out, NDJSON, record.ChangeOf, nil, nil)
+	return newWriter(out, NDJSON, 0, record.ChangeOf, nil, nil)
 }
 
 func newWriter[T any, R record.Record](
-	out io.Writer, format Format, recordOf func(T) R, columns []string, appendFields func([]string, T) []string,
+	out io.Writer, format Format, delimiter rune, recordOf func(T) R, columns []string, appendFields func([]string, T) []string,
 ) *Writer[T] {
 	w := &Writer[T]{out: bufio.NewWriterSize(out, bufferSize)}
 	if format == CSV {
 		w.csv = csv.NewWriter(w.out)
-		w.csv.UseCRLF = true
+		w.csv.Comma, w.csv.UseCRLF = delimiter, true
 		var fields []string
 		w.write = func(record T) error {
 			fields = appendFields(fields[:0], record)

@@ -15,10 +15,10 @@ import (
 	"example.com/petstore/internal/test/testkit"
 )
 
-func write[T any](t *testing.T, newWriter func(io.Writer, file.Format) *file.Writer[T], format file.Format, records ...T) string {
+func write[T any](t *testing.T, newWriter func(io.Writer, file.Format, rune) *file.Writer[T], format file.Format, records ...T) string {
 	t.Helper()
 	var text strings.Builder
-	w := newWriter(&text, format)
+	w := newWriter(&text, format, ',')
 	for _, record := range records {
 		if err := w.Write(record); err != nil {
 			t.Fatal(err)
@@ -61,6 +61,41 @@ func TestEachFormatHasEveryFieldOfAPet(t *testing.T) {
 	}
 }
 
+func TestSpreadsheetRunsNoNameAsAFormula(t *testing.T) {
+	t.Parallel()
+	for name, cell := range map[string]string{
+		"=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)", "＝1": "'＝1", "'=1": "''=1", "''@a": "'''@a", `=a,"b"`: `"'=a,""b"""`,
+		"'tis": "'tis", "'": "'", "''": "''", "a=1": "a=1", " =1": `" =1"`,
+	} {
+		pet := domain.Pet{ID: 1, Name: name, CategoryID: -7}
+		text := write(t, file.NewPetWriter, file.CSV, pet)
+		if want := "id,name,categoryId,status\r\n1," + cell + ",-7,\r\n"; text != want {
+			t.Errorf("%s: got %q, want %q", name, text, want)
+		}
+		row, err := file.NewReader(strings.NewReader(text), file.CSV, true).Read()
+		testkit.Equal(t, name+" that is read again", pet, row.Pet, err)
+	}
+}
+
+func TestEachDelimiterIsReadAgain(t *testing.T) {
+	t.Parallel()
+	pet := domain.Pet{ID: 1, Name: "a,b;c", CategoryID: 7}
+	for delimiter, want := range map[rune]string{
+		',': "id,name,categoryId,status\r\n1,\"a,b;c\",7,\r\n", ';': "id;name;categoryId;status\r\n1;\"a,b;c\";7;\r\n",
+		'\t': "id\tname\tcategoryId\tstatus\r\n1\ta,b;c\t7\t\r\n",
+	} {
+		withDelimiter := func(out io.Writer, format file.Format, _ rune) *file.Writer[domain.Pet] {
+			return file.NewPetWriter(out, format, delimiter)
+		}
+		text := write(t, withDelimiter, file.CSV, pet)
+		if text != want {
+			t.Errorf("got %q, want %q", text, want)
+		}
+		row, err := file.NewReader(strings.NewReader(text), file.CSV, true).Read()
+		testkit.Equal(t, string(delimiter)+" that is read again", pet, row.Pet, err)
+	}
+}
+
 func TestWriteOrders(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
@@ -80,7 +115,7 @@ func TestFlushReturnsTheErrorOfTheFile(t *testing.T) {
 	for _, format := range []file.Format{file.NDJSON, file.CSV} {
 		in, out := io.Pipe()
 		_ = in.CloseWithError(errFailed) // always nil
-		w := file.NewPetWriter(out, format)
+		w := file.NewPetWriter(out, format, ',')
 		_ = w.Write(domain.Pet{ID: 1, Name: "Rex"})
 		if err := w.Flush(); !errors.Is(err, errFailed) {
 			t.Errorf("%s: got %v, want %v", format, err, errFailed)

@@ -23,7 +23,13 @@ type exportRun struct {
 	kind   string // pets, orders or changes
 	status string
 	format file.Format
+
+	bom       bool
+	delimiter string
 }
+
+// delimiters are the values of export --delimiter.
+var delimiters = map[string]rune{"": ',', ",": ',', ";": ';', "tab": '\t'}
 
 func newExport(in *invocation) *cobra.Command {
 	run := &exportRun{in: in, path: stdio, kind: "pets"}
@@ -38,11 +44,17 @@ NDJSON is a JSON object in each line, as in the responses of the API. CSV (RFC 4
 with a header and has the same names: id, name, categoryId and status of animals; id, petId,
 status, createdAt and updatedAt of orders. Changes are written as NDJSON only.
 
+Excel reads UTF-8 only with --bom, and in some countries columns only with --delimiter ";".
+import needs neither flag. A name that begins with =, +, - or @ (or their full-width forms),
+also after apostrophes, is written to CSV with one more apostrophe before it, because a
+spreadsheet would run it as a formula: '=1+1 is the name =1+1. import removes it again.
+
 A file gets its name when it is complete; until then it is FILE.NUMBER.partial, which is left
 if the process is killed. A file that exists is not overwritten.`,
 		Example: `  petstore export pets.csv
   petstore export --type orders --status placed orders.ndjson
   petstore export --type changes changes.ndjson
+  petstore export excel.csv --bom --delimiter ";"
   petstore export - | gzip > pets.ndjson.gz`,
 		Args: run.parseArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -60,6 +72,8 @@ if the process is killed. A file that exists is not overwritten.`,
 	cmd.Flags().StringVar(&run.status, "status", "", "write only the records with this `STATUS`")
 	cmd.Flags().Func("format", "write the `FORMAT` ndjson or csv (default by the extension .ndjson, .jsonl or .csv; ndjson for standard output)",
 		oneOf(&run.format, "ndjson", "csv"))
+	cmd.Flags().BoolVar(&run.bom, "bom", false, "begin CSV with a byte order mark, without which Excel does not read UTF-8")
+	cmd.Flags().Func("delimiter", "separate the columns of CSV by `DELIMITER`: , or ; or tab (default ,)", oneOf(&run.delimiter, ",", ";", "tab"))
 	return cmd
 }
 
@@ -87,6 +101,9 @@ func (r *exportRun) parseArgs(cmd *cobra.Command, args []string) (err error) {
 	r.format, err = formatOf(r.format, r.path)
 	if r.kind == "changes" && r.format == file.CSV {
 		return errors.New("changes are written as NDJSON: add --format ndjson, or name a FILE.ndjson")
+	}
+	if err == nil && r.format != file.CSV && (r.bom || r.delimiter != "") {
+		return errors.New("--bom and --delimiter are for CSV: add --format csv, or name a FILE.csv")
 	}
 	return err
 }
@@ -121,16 +138,21 @@ func (r *exportRun) run(ctx context.Context, store *repository.Store) error {
 
 // write writes the records, which messages call units, and returns their number.
 func (r *exportRun) write(ctx context.Context, store *repository.Store, out io.Writer, units string) (int, error) {
+	if r.bom {
+		if _, err := io.WriteString(out, file.ByteOrderMark); err != nil {
+			return 0, err
+		}
+	}
 	switch r.kind {
 	case "orders":
-		return writeAll(ctx, store.Orders(), domain.OrderStatus(r.status), file.NewOrderWriter(out, r.format), r.in.Stderr, units)
+		return writeAll(ctx, store.Orders(), domain.OrderStatus(r.status), file.NewOrderWriter(out, r.format, delimiters[r.delimiter]), r.in.Stderr, units)
 	case "changes":
 		if recording, err := store.Changes().Recording(ctx); err != nil || !recording.Active {
 			return 0, cmp.Or(err, errors.New("no changes are recorded: set changes.enabled and start the service"))
 		}
 		return writeAll(ctx, changeReader{store.Changes()}, "", file.NewChangeWriter(out), r.in.Stderr, units)
 	}
-	return writeAll(ctx, store.Pets(), domain.PetStatus(r.status), file.NewPetWriter(out, r.format), r.in.Stderr, units)
+	return writeAll(ctx, store.Pets(), domain.PetStatus(r.status), file.NewPetWriter(out, r.format, delimiters[r.delimiter]), r.in.Stderr, units)
 }
 
 // A recordReader reads all records that have a status, or all if that is empty.

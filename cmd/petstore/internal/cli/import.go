@@ -41,6 +41,9 @@ on the same store. With --update, replace the animals of the store that have the
 NDJSON is a JSON object in each line, CSV (RFC 4180) begins with a header. The members or the
 columns are name, categoryId and, optionally, status and id, in any order, and no others. In
 CSV, rows of empty cells and empty columns at the end, which spreadsheets leave, are skipped.
+The header shows whether commas, semicolons or tabs separate the columns. A name such as '=1
+loses its first apostrophe, which export writes before =, +, - and @.
+
 The rules are those of the API. The store assigns new ids; an id in the file must be a number
 of at least 1, but is not used without --update.
 

@@ -49,7 +49,7 @@ func TestImportStoresEveryFieldOfTheFile(t *testing.T) {
 		path := filepath.Join(dir, name)
 		out, err := os.Create(path)
 		check(t, err)
-		writer := file.NewPetWriter(out, file.FormatOf(path))
+		writer := file.NewPetWriter(out, file.FormatOf(path), ',')
 		check(t, errors.Join(writer.Write(pet), writer.Flush(), out.Close()))
 		for _, args := range []string{"seed --count 1 --orders 0", "import " + path, "import " + path + " --update"} {
 			var stderr strings.Builder
