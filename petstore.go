@@ -88,7 +88,7 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 		return nil, err
 	}
 	api.Pets, api.Orders, api.Keys = usecase.NewPets(s.store, s.store.Pets()), usecase.NewOrders(s.store, s.store.Orders(), usecase.Now), s.keys
-	api.Versions = s.store.Versions
+	api.Versions, api.VersionsAge = s.store.Versions, s.store.VersionsAge
 	changes := usecase.NewChanges(s.store, s.store.Changes(), usecase.Now, s.store.MaxStaleness())
 	if o.RecordChanges {
 		if _, err := changes.Begin(ctx); err != nil {

@@ -20,8 +20,10 @@ type Config struct {
 		BootstrapKey string `mapstructure:"bootstrap_key" secret:"true" validate:"omitempty,bootstrapkey"`
 	} `mapstructure:"auth"`
 	Cache struct { // of list pages in memory
-		MaxBytes     int           `mapstructure:"max_bytes" default:"16777216" validate:"min=0,max=1099511627776" remedy:"must be from 0, which disables the cache, to 1099511627776"`
+		MaxBytes     int           `mapstructure:"max_bytes" default:"16777216" validate:"min=0,max=1099511627776" remedy:"must be from 0 to 1099511627776"`
 		MaxStaleness time.Duration `mapstructure:"max_staleness" default:"0s" validate:"min=0s,max=5s" remedy:"must be from 0s to 5s"`
+		// StaleIfUnavailable is for how long pages and API keys in memory are used while the database is not available.
+		StaleIfUnavailable time.Duration `mapstructure:"stale_if_unavailable" default:"0s" validate:"min=0s,max=24h" remedy:"must be from 0s to 24h"`
 	} `mapstructure:"cache"`
 	Changes struct { // the feed of changes
 		Enabled       bool          `mapstructure:"enabled" default:"false"`

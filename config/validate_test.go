@@ -62,10 +62,11 @@ func TestValuesAreCheckedByTheirRules(t *testing.T) {
 		{"database.max_open_conns", "must be from 1 to 1000", []string{"1", "1000", "010"}, []string{"0", "-1", "1001"}},
 		{"database.require_synchronous", remedies["excluded_unless"], []string{"false"}, []string{"true"}},
 		{
-			"cache.max_bytes", "must be from 0, which disables the cache, to 1099511627776",
+			"cache.max_bytes", "must be from 0 to 1099511627776",
 			[]string{"0", "1099511627776"},
 			[]string{"-1", "1099511627777"},
 		},
+		{"cache.stale_if_unavailable", "must be from 0s to 24h", []string{"0s", "24h"}, []string{"-1ns", "24h1ns"}},
 		{"cache.max_staleness", "must be from 0s to 5s", []string{"0s", "5s"}, []string{"-1ns", "5001ms", "24h"}},
 		{"changes.retention", "must be at least 1h", []string{"1h", "7d", "8760h"}, []string{"0s", "59m", "-1h"}},
 		{"changes.streams_per_key", "must be from 1 to 1000", []string{"1", "1000"}, []string{"0", "-1", "1001"}},

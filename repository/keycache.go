@@ -24,10 +24,12 @@ const (
 // A keyCache is a port.KeyReader that caches the keys that it finds, by hash. An entry
 // is valid until any key changes, in this process or in another. An unknown key is not
 // cached, so that a new key is valid immediately. LastUsedAt may be older than in the database.
+// While the database is not available, an entry stays valid for a time: no change was known before.
 type keyCache struct {
 	port.KeyReader
-	versions *freshness.Versions
-	entries  *otter.Cache[apikey.Hash, cachedKey]
+	versions           *freshness.Versions
+	staleIfUnavailable time.Duration
+	entries            *otter.Cache[apikey.Hash, cachedKey]
 }
 
 // A cachedKey is a key with the version of the keys before it was read.
@@ -36,24 +38,23 @@ type cachedKey struct {
 	version uint64
 }
 
-func newKeyCache(keys port.KeyReader, v *freshness.Versions) (*keyCache, error) {
+func newKeyCache(keys port.KeyReader, v *freshness.Versions, staleIfUnavailable time.Duration) (*keyCache, error) {
 	entries, err := otter.New(&otter.Options[apikey.Hash, cachedKey]{
 		MaximumSize: maxCachedKeys,
 		Executor:    func(task func()) { task() }, // starts no goroutine
 	})
-	return &keyCache{KeyReader: keys, versions: v, entries: entries}, err
+	return &keyCache{keys, v, staleIfUnavailable, entries}, err
 }
 
 func (c *keyCache) FindByHash(ctx context.Context, hash apikey.Hash) (apikey.Key, error) {
-	if err := c.versions.Refresh(ctx, MaxKeyAge); err != nil {
-		return c.find(ctx, hash)
-	}
+	unavailable := c.versions.Refresh(ctx, MaxKeyAge)
 	version := c.versions.Keys()
-	if cached, ok := c.entries.GetIfPresent(hash); ok && cached.version == version {
+	cached, ok := c.entries.GetIfPresent(hash)
+	if ok && cached.version == version && (unavailable == nil || c.versions.Age() < c.staleIfUnavailable) {
 		return cached.key, nil
 	}
 	key, err := c.find(ctx, hash)
-	if err == nil {
+	if err == nil && unavailable == nil {
 		c.entries.Set(hash, cachedKey{key, version})
 	}
 	return key, err

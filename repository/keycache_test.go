@@ -2,6 +2,7 @@ package repository_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"example.com/petstore/domain/port"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
+	"example.com/petstore/repository/engine"
 )
 
 // creatingKey returns a function that creates the first key, and its hash.
@@ -54,6 +56,42 @@ func TestCachedKeyIsUsedUntilAKeyChanges(t *testing.T) {
 		return err
 	})
 	testkit.Equal(t, "whether the key is usable", false, wantKeyName(t, s, hash, "till 2").Usable(at))
+}
+
+// Nobody knows whether the database has another key: it is not available.
+func TestCachedKeyIsUsedForATimeWhileTheDatabaseIsUnavailable(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		stale   time.Duration
+		revoked bool
+		want    string
+	}{
+		{stale: time.Minute, want: "till 1"},
+		{stale: 0, want: "till 2"},
+		{stale: 1, want: "till 2"},
+		{stale: time.Minute, revoked: true, want: "till 2"}, // it is read again
+	} {
+		var away atomic.Bool
+		s := open(t, checking(newEngine(t), func() (engine.Changes, error) {
+			if away.Load() {
+				return failed()
+			}
+			return unchanged()
+		}), repository.Options{StaleIfUnavailable: test.stale})
+		create, hash := creatingKey(t)
+		inTx(t, s, create)
+		wantKeyName(t, s, hash, "till 1")
+		away.Store(true)
+		inTx(t, s, renaming)
+		if test.revoked {
+			inTx(t, s, func(ctx context.Context, r port.Repositories) error {
+				_, err := r.Keys.Revoke(ctx, 1, time.UnixMilli(1))
+				return err
+			})
+		}
+		time.Sleep(repository.MaxKeyAge) // the last check is too old then
+		wantKeyName(t, s, hash, test.want)
+	}
 }
 
 // A key that another process creates can be used immediately.

@@ -25,12 +25,18 @@ const defaultMaxOpenConns = 4
 // maxStaleness is the maximum of Options.MaxStaleness.
 const maxStaleness = 5 * time.Second
 
+// checkTimeout is how long a request waits for the check of the versions before it gets a stale page.
+const checkTimeout = time.Second
+
 // Options are the options of Open.
 type Options struct {
 	engine.Options
 	// MaxStaleness is for how long lists may miss the commits of other processes on an
 	// engine on which they would otherwise miss none: PostgreSQL. It is at most 5 s.
 	MaxStaleness time.Duration
+	// StaleIfUnavailable is for how long an API key that was used before stays valid while the database is not available,
+	// so that pages that are in memory can be sent.
+	StaleIfUnavailable time.Duration
 	// ObserveCommit, if not nil, is called after each commit with the number of
 	// transactions that shared it and the time it took, including the wait for other
 	// processes. It must not block.
@@ -95,8 +101,12 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	if _, ok := database.(engine.SharedReader); ok {
 		s.sharedPets, s.sharedOrders = newSharedReads(petTable, s.reads, pool), newSharedReads(orderTable, s.reads, pool)
 	}
-	s.versions = freshness.New(database)
-	if s.keys, err = newKeyCache(keys{s.reads}, s.versions); err != nil {
+	timeout := time.Duration(0)
+	if o.StaleIfUnavailable > 0 {
+		timeout = checkTimeout
+	}
+	s.versions = freshness.New(database, timeout)
+	if s.keys, err = newKeyCache(keys{s.reads}, s.versions, o.StaleIfUnavailable); err != nil {
 		return nil, err
 	}
 	clock := &claimClock{}

@@ -81,6 +81,9 @@ func (s *Store) Versions(ctx context.Context) (added, changed uint64, err error)
 	return added, changed, err
 }
 
+// VersionsAge returns for how long the numbers of Versions may have missed the commits of other processes.
+func (s *Store) VersionsAge() time.Duration { return s.versions.Age() }
+
 // Ping runs a query. It returns an ErrUnavailable when the query fails, or when a commit
 // could be lost. Its message has the reason, without a name or a secret.
 func (s *Store) Ping(ctx context.Context) error {

@@ -74,7 +74,7 @@ type Options struct {
 	//	petstore_http_requests_in_flight
 	//	petstore_http_deprecated_requests_total     key_id
 	//	petstore_http_rate_limited_requests_total   key_id
-	//	petstore_http_page_cache_requests_total     result (hit, miss)
+	//	petstore_http_page_cache_requests_total     result (hit, miss, stale)
 	//	petstore_changes_streams
 	//	petstore_changes_lag
 	//
@@ -104,6 +104,11 @@ type Options struct {
 	// error, the cache is not used.
 	CacheBytes int64
 	Versions   func(context.Context) (added, changed uint64, err error)
+	// StaleIfUnavailable is for how long a page from the cache is sent while Versions returns an error (stale-if-error, RFC 5861,
+	// section 4), with its Age and without an ETag: not at all when zero. It requires VersionsAge, for how long the numbers may
+	// have missed commits (see repository.Store.VersionsAge).
+	StaleIfUnavailable time.Duration
+	VersionsAge        func() time.Duration
 }
 
 // An API serves the operations of the service. New creates one, Mount mounts it.
@@ -183,6 +188,8 @@ func (o *Options) missing() error {
 		return errors.New("set Options.Keys or Options.Authenticate")
 	case o.Changes != nil && o.Versions == nil:
 		return errors.New("Options.Changes requires Options.Versions")
+	case o.StaleIfUnavailable > 0 && (o.Versions == nil || o.VersionsAge == nil):
+		return errors.New("Options.StaleIfUnavailable requires Options.Versions and Options.VersionsAge")
 	}
 	return nil
 }
@@ -196,6 +203,9 @@ func (o *Options) Validate() error {
 	}
 	if o.RequestTimeout < 0 {
 		return errors.New("Options.RequestTimeout is negative")
+	}
+	if o.StaleIfUnavailable < 0 {
+		return errors.New("Options.StaleIfUnavailable is negative")
 	}
 	if o.ChangeStreams < 0 {
 		return errors.New("Options.ChangeStreams is negative")

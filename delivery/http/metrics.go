@@ -21,6 +21,7 @@ type metrics struct {
 	pageCache   *prometheus.CounterVec
 	cacheHits   prometheus.Counter
 	cacheMisses prometheus.Counter
+	cacheStale  prometheus.Counter
 	streams     []prometheus.Collector // none if no changes are recorded
 }
 
@@ -32,6 +33,7 @@ func newMetrics(callerLabel string) *metrics {
 	}, []string{"result"})
 	return &metrics{
 		pageCache: pageCache, cacheHits: pageCache.WithLabelValues("hit"), cacheMisses: pageCache.WithLabelValues("miss"),
+		cacheStale: pageCache.WithLabelValues("stale"),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "petstore_http_request_duration_seconds", Help: "Duration of requests, by route, method and status.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},

@@ -7,10 +7,12 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/maypok86/otter/v2"
@@ -76,9 +78,7 @@ type cachedQuery interface{ key() string }
 // spelt as its key, as in the links of pages, is found without being parsed.
 func serveCached[Q cachedQuery](a *API, c *gin.Context, list string, read func(context.Context, Q) (*encodedPage, error)) error {
 	cache := a.pages.use(c.Request.Context())
-	page := cache.get(pageKey{list, cmp.Or(c.Request.URL.RawQuery, firstPageQuery)})
-	if page != nil {
-		writePage(c, page)
+	if cache.send(c, pageKey{list, cmp.Or(c.Request.URL.RawQuery, firstPageQuery)}) {
 		return nil
 	}
 	query, err := binding.Query[Q](c.Request.URL.RawQuery)
@@ -86,19 +86,22 @@ func serveCached[Q cachedQuery](a *API, c *gin.Context, list string, read func(c
 		return err
 	}
 	key := pageKey{list, query.key()}
-	if page = cache.get(key); page == nil {
-		ctx, cancel := context.WithDeadline(c.Request.Context(), stateOf(c).deadline)
-		defer cancel()
-		position, err := a.position(ctx)
-		if err != nil {
-			return err
-		}
-		if page, err = read(ctx, query); err != nil {
-			return err
-		}
-		page.position[0] = position
-		cache.set(key, page)
+	if cache.send(c, key) {
+		return nil
 	}
+	ctx, cancel := context.WithDeadline(c.Request.Context(), stateOf(c).deadline)
+	defer cancel()
+	begun := time.Now()
+	position, err := a.position(ctx)
+	if err != nil {
+		return err
+	}
+	page, err := read(ctx, query)
+	if err != nil {
+		return err
+	}
+	page.position[0], page.read = position, begun
+	cache.set(key, page)
 	writePage(c, page)
 	return nil
 }
@@ -119,22 +122,34 @@ func (a *API) position(ctx context.Context) (string, error) {
 // writePage sends a page, or 304 if the client has it (RFC 9110, section 13.1.2).
 func writePage(c *gin.Context, page *encodedPage) {
 	header := c.Writer.Header()
-	if page.link[0] != "" {
-		header["Link"] = page.link[:]
-	}
 	header["Etag"] = page.etag[:]
-	if page.position[0] != "" {
-		header["Changes-Position"] = page.position[:]
-	}
 	header["Cache-Control"] = cacheRevalidate
 	if etagMatches(c.Request.Header["If-None-Match"], page.etag[0], "W/") {
+		page.setHeader(header)
 		c.Status(http.StatusNotModified)
 		return
 	}
-	if len(page.body) > minContentLength {
-		header["Content-Length"] = page.length[:]
+	page.write(c)
+}
+
+// setHeader sets the headers that a page has whether it is fresh or stale.
+func (p *encodedPage) setHeader(header http.Header) {
+	if p.link[0] != "" {
+		header["Link"] = p.link[:]
 	}
-	writeBody(c, http.StatusOK, page.body)
+	if p.position[0] != "" {
+		header["Changes-Position"] = p.position[:]
+	}
+}
+
+// write sends a page, whose ETag and Cache-Control are set if it is fresh.
+func (p *encodedPage) write(c *gin.Context) {
+	header := c.Writer.Header()
+	p.setHeader(header)
+	if len(p.body) > minContentLength {
+		header["Content-Length"] = p.length[:]
+	}
+	writeBody(c, http.StatusOK, p.body)
 }
 
 // cacheRevalidate lets a client cache a page if it revalidates it for each request.
@@ -211,10 +226,9 @@ func etagMatches(headers []string, etag, weak string) bool {
 // the store from before the page was read, so that a page is never older than a write that
 // a client knows of. A nil cache caches nothing.
 type pageCache struct {
-	versions  func(context.Context) (added, changed uint64, err error)
-	pages     *otter.Cache[pageKey, *encodedPage]
-	positions bool // pages have one
-	metrics   *metrics
+	*Options
+	pages   *otter.Cache[pageKey, *encodedPage]
+	metrics *metrics
 }
 
 // A pageKey is a list and a query in canonical form. Other forms of a query are never a
@@ -232,7 +246,8 @@ type encodedPage struct {
 	position [1]string // of a change that the page has, empty for none
 	grows    bool      // a record that is added may belong to it
 
-	added, changed uint64 // the versions of the store before the page was read
+	added, changed uint64    // the versions of the store before the page was read
+	read           time.Time // when the read began
 }
 
 // valid reports whether no commit can have altered the page. The removal of changes after its position alters
@@ -254,7 +269,7 @@ func newPageCache(o *Options, m *metrics) (*pageCache, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pageCache{versions: o.Versions, pages: pages, positions: o.Changes != nil, metrics: m}, nil
+	return &pageCache{o, pages, m}, nil
 }
 
 // pageWeight returns the memory of a cache entry in bytes.
@@ -266,44 +281,65 @@ func pageWeight(key pageKey, page *encodedPage) uint32 {
 // A cacheUse is the use of the cache for one request. It caches nothing if it has no cache.
 type cacheUse struct {
 	*pageCache
-	added, changed uint64 // the versions of the store after the request arrived
+	added, changed uint64 // the versions of the store after the request arrived, or the last that were known
+	unavailable    bool   // they are not known: the page is read from the store, unless a stale one may be sent
 }
 
-// use returns the cache for a request. It has none if the versions of the store are not
-// known; then the page is read from the store.
+// use returns the cache for a request.
 func (c *pageCache) use(ctx context.Context) cacheUse {
 	if c == nil {
 		return cacheUse{}
 	}
-	added, changed, err := c.versions(ctx)
-	if err != nil {
-		return cacheUse{}
-	}
-	return cacheUse{c, added, changed}
+	added, changed, err := c.Versions(ctx)
+	return cacheUse{c, added, changed, err != nil}
 }
 
-// get returns the cached page, or nil if there is none or it is stale.
-func (c cacheUse) get(key pageKey) *encodedPage {
+// send sends a page from the cache, and reports whether there is one that may be sent.
+func (c cacheUse) send(to *gin.Context, key pageKey) bool {
 	if c.pageCache == nil {
-		return nil
+		return false
 	}
 	page, ok := c.pages.GetIfPresent(key)
-	if !ok || !page.valid(c.added, c.changed) {
-		return nil
+	switch {
+	case !ok:
+		return false
+	case c.unavailable:
+		return c.sendStale(to, page)
+	case !page.valid(c.added, c.changed):
+		return false
 	}
 	c.metrics.cacheHits.Inc()
-	return page
+	writePage(to, page)
+	return true
+}
+
+// sendStale sends a page that was fresh at most StaleIfUnavailable ago, with its Age (RFC 9111, section 5.1).
+func (c cacheUse) sendStale(to *gin.Context, page *encodedPage) bool {
+	if c.StaleIfUnavailable == 0 {
+		return false
+	}
+	age := time.Since(page.read)
+	if page.valid(c.added, c.changed) {
+		age = min(age, c.VersionsAge())
+	}
+	if age > c.StaleIfUnavailable {
+		return false
+	}
+	c.metrics.cacheStale.Inc()
+	to.Header("Age", strconv.Itoa(int(math.Ceil(age.Seconds()))))
+	page.write(to)
+	return true
 }
 
 // set caches a page that was read after use. One without a position, because a recording of the changes has just
 // begun, is not cached.
 func (c cacheUse) set(key pageKey, page *encodedPage) {
-	if c.pageCache == nil {
+	if c.pageCache == nil || c.unavailable {
 		return
 	}
 	c.metrics.cacheMisses.Inc()
 	page.added, page.changed = c.added, c.changed
-	if page.position[0] != "" || !c.positions {
+	if page.position[0] != "" || c.Changes == nil {
 		c.pages.Set(key, page)
 	}
 }

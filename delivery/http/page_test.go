@@ -2,9 +2,11 @@ package http_test
 
 import (
 	"cmp"
+	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -17,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode"
@@ -27,6 +30,7 @@ import (
 
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
+	"example.com/petstore/internal/test/testkit"
 )
 
 // TestChosenNameDoesNotKeepTheETag: whoever may write computes the name of a new animal that leaves a hash that is not cryptographic
@@ -295,7 +299,8 @@ func TestUnknownParameterIsRejected(t *testing.T) {
 	} {
 		s.expect(t, get("/v1/pets?"+query), rejected(400, "invalid_parameter", want))
 	}
-	many := s.expect(t, get("/v1/pets?"+strings.Repeat("x", 9)+strings.Join(strings.Split("abcdefghijklmnop", ""), "&")), rejected(400, "invalid_parameter"))
+	unknown := strings.Repeat("x", 9) + strings.Join(strings.Split("abcdefghijklmnop", ""), "&")
+	many := s.expect(t, get("/v1/pets?"+unknown), rejected(400, "invalid_parameter"))
 	if got := strings.Count(string(many.body), " is not "); got != 10 {
 		t.Errorf("got %d of 16 unknown parameters in %s, want 10", got, many.body)
 	}
@@ -317,7 +322,8 @@ func FuzzQuery(f *testing.F) {
 		pets[i] = listed{ID: id, CategoryID: []int64{7, -1}[i%2], Status: []string{"", "available", "sold"}[i%3]}
 		orders[i] = listed{ID: id, PetID: []int64{id, id, 2}[i%3], Status: []string{"placed", "delivered", "cancelled"}[i%3]}
 		s.createPets(f, domain.NewPet{Name: "Rex", CategoryID: pets[i].CategoryID, Status: domain.PetStatus(pets[i].Status)})
-		s.database.Exec(f, `INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES ($1, $2, $3, $3)`, orders[i].PetID, orders[i].Status, noon.UnixMilli())
+		const insert = "INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES ($1, $2, $3, $3)"
+		s.database.Exec(f, insert, orders[i].PetID, orders[i].Status, noon.UnixMilli())
 	}
 	for _, seed := range querySeeds {
 		f.Add(seed)
@@ -336,17 +342,22 @@ var querySeeds = []string{
 	"limit=1_0", "limit=five", "limit=%205", "limit=5%20", "limit=5,6", "limit=٥", "limit=5%00", "limit=[5]", "limit=5&limit=5", "limit=5&limit=",
 	"limit=5&l%69mit=6", "l%69mit=0", "after=0", "after=1", "after=5", "after=110", "after=9223372036854775807",
 	"after=", "after=-1", "after=-0", "after=-00", "after=9223372036854775808", "after=-9223372036854775809", "after=--1", "after=x", "after=1&after=2",
-	"status=sold", "status=available&limit=3&after=7", "status=pending", "status=%73old", "status=placed", "status=cancelled&limit=1", "status=delivered",
+	"status=sold", "status=available&limit=3&after=7", "status=pending", "status=%73old", "status=placed", "status=cancelled&limit=1",
+	"status=delivered",
 	"status=", "status", "status=gone", "status=Sold", "status=Placed", "status=sold%20", "status=sold,pending", "status=sold&status=sold",
 	"status=sold&status=pending", "status=placed&status=placed", "status='", "status=%ff", "petId=1", "petId=2", "petId=0", "petId=4711",
 	"petId=1&limit=1", "petId=2&status=cancelled&limit=1", "petId=", "petId=x", "petId=%2B1", "petId=-1", "petId=-0", "petId=1.0",
-	"categoryId=7", "categoryId=-1&limit=3", "categoryId=-01&limit=3", "categoryId=-1&status=sold&limit=1", "categoryId=0", "categoryId=-0", "categoryId=", "categoryId=x",
+	"categoryId=7", "categoryId=-1&limit=3", "categoryId=-01&limit=3", "categoryId=-1&status=sold&limit=1", "categoryId=0", "categoryId=-0",
+	"categoryId=", "categoryId=x",
 	"status=sold,available", "status=available,sold,none&limit=3", "status=none", "status=none,none", "status=,sold", "status=sold,", "status=sold,gone",
 	"status=placed,cancelled", "status=cancelled,placed&limit=2&after=4", "status=delivered,delivered", "status=sold,none&categoryId=7&limit=2",
-	"id=3,7,12", "id=12,3,7&sort=-id", "id=1", "id=111", "id=1,111,9223372036854775807", "id=0", "id=-1", "id=1,1", "id=1,01", "id=", "id=1,,2", "id=x", "id=1&id=2",
-	"id=+1", "id=%2B1", "id=9223372036854775808", "id=3,4,5&status=sold,none", "id=3,4,5&categoryId=7", "id=3,4,5&after=3", "id=3,4,5&limit=1", "id=3,4&limit=0",
+	"id=3,7,12", "id=12,3,7&sort=-id", "id=1", "id=111", "id=1,111,9223372036854775807", "id=0", "id=-1", "id=1,1", "id=1,01", "id=", "id=1,,2", "id=x",
+	"id=1&id=2",
+	"id=+1", "id=%2B1", "id=9223372036854775808", "id=3,4,5&status=sold,none", "id=3,4,5&categoryId=7", "id=3,4,5&after=3", "id=3,4,5&limit=1",
+	"id=3,4&limit=0",
 	"id=" + joinedIDs(100), "id=" + joinedIDs(101),
-	"sort=id", "sort=-id", "sort=-id&after=50&limit=4", "sort=-id&after=1", "sort=-id&status=sold&limit=3", "sort=-id&status=sold,none&categoryId=-1&limit=3&after=90",
+	"sort=id", "sort=-id", "sort=-id&after=50&limit=4", "sort=-id&after=1", "sort=-id&status=sold&limit=3",
+	"sort=-id&status=sold,none&categoryId=-1&limit=3&after=90",
 	"sort=", "sort=name", "sort=id&sort=-id", "sort=ID", "sort=%2Did", "sort=-id&petId=2&limit=5", "sort=-id&status=placed,cancelled&petId=2&limit=5",
 	"categoryId=-9223372036854775808", "categoryId=-9223372036854775809", "categoryId=7&categoryId=7", "categoryId=7&petId=x",
 	"petId=9223372036854775808", "petId=1&petId=1", "limit=0&status=gone&after=x", // several
@@ -378,7 +389,8 @@ func (s *testServer) checkList(t *testing.T, path, query string, all []listed, s
 			return missing
 		}
 		n, err := strconv.ParseInt(texts[0], 10, 64)
-		if len(texts) > 1 || !regexp.MustCompile(`^-?[0-9]+$`).MatchString(texts[0]) || n == 0 && texts[0][0] == '-' || err != nil || n < smallest || n > largest {
+		isInteger := len(texts) == 1 && regexp.MustCompile(`^-?[0-9]+$`).MatchString(texts[0]) && (n != 0 || texts[0][0] != '-')
+		if !isInteger || err != nil || n < smallest || n > largest {
 			invalid = append(invalid, name)
 		}
 		return n
@@ -469,3 +481,69 @@ var (
 	petStatus   = regexp.MustCompile(`^(available|pending|sold|none)$`)
 	orderStatus = regexp.MustCompile(`^(placed|delivered|cancelled)$`)
 )
+
+// An outage makes a store unavailable while away is true.
+type outage struct {
+	rest.Pets
+	away atomic.Bool
+}
+
+func (o *outage) error() error {
+	if o.away.Load() {
+		return domain.Unavailable(errors.New("the server is away"))
+	}
+	return nil
+}
+
+func (o *outage) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error) {
+	if err := o.error(); err != nil {
+		return domain.Page[domain.Pet]{}, err
+	}
+	return o.Pets.List(ctx, q)
+}
+
+// A page that no commit is known to have altered was fresh at the last check of the versions, another one when it was read.
+func TestStalePageIsSentWhileTheStoreIsUnavailable(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		limit, checked time.Duration
+		altered        bool
+		age            string // empty for 503
+	}{
+		{limit: 0, checked: 0},
+		{limit: 1, checked: 0, age: "0"},
+		{limit: 1, checked: time.Second},
+		{limit: 1, checked: 0, altered: true},
+		{limit: time.Minute, checked: 2 * time.Minute, age: "1"},
+		{limit: time.Minute, checked: 0, altered: true, age: "1"},
+	} {
+		store := &outage{}
+		s := newTestServer(t, func(o *rest.Options) {
+			store.Pets, o.Pets = o.Pets, store
+			o.StaleIfUnavailable, o.VersionsAge = test.limit, func() time.Duration { return test.checked }
+			versions := o.Versions
+			o.Versions = func(ctx context.Context) (added, changed uint64, err error) {
+				added, changed, err = versions(ctx)
+				return added, changed, cmp.Or(err, store.error())
+			}
+		})
+		s.createPets(t, domain.NewPet{Name: "Rex", Status: domain.PetAvailable}, domain.NewPet{Name: "Tom"})
+		const path, link = "/v1/pets?limit=1", `Link: <?limit=1&after=1>; rel="next"`
+		page := s.expect(t, get(path), ok("").withHeader("-Age"))
+		store.away.Store(true)
+		if test.altered {
+			s.expect(t, postOrder(`{"petId":1}`), created(""))
+		}
+		unavailable := rejected(503, "unavailable").withHeader("-Age", "Retry-After: 1")
+		s.expect(t, get("/v1/pets?limit=2"), unavailable) // which is not in memory
+		want, sent := unavailable, "0"
+		if test.age != "" {
+			want, sent = ok(string(page.body)).withHeader("Age: "+test.age, link, "-ETag"), "2"
+		}
+		s.expect(t, get(path, "If-None-Match: *"), want)
+		s.expect(t, get("/v1/pets?after=0&limit=1"), want)
+		testkit.Equal(t, "stale pages", sent, s.scrape(t)[`petstore_http_page_cache_requests_total{result="stale"}`])
+		store.away.Store(false)
+		s.expect(t, get(path), ok("").withHeader("-Age", link))
+	}
+}

@@ -6,6 +6,7 @@ package freshness
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 type Versions struct {
 	database engine.Database
 	interval time.Duration // see engine.Database.PollInterval
+	timeout  time.Duration // of Refresh, 0 for none
 	checks   *sharedquery.Query[struct{}, struct{}, struct{}]
 	checked  atomic.Pointer[time.Time] // when the last check began, nil before
 
@@ -40,9 +42,9 @@ func (n *number) load() uint64 {
 	return n.value.Load()
 }
 
-// New returns the versions of a database.
-func New(database engine.Database) *Versions {
-	v := &Versions{database: database, interval: database.PollInterval()}
+// New returns the versions of a database. A check of them takes at most a timeout, or as long as it takes if that is 0.
+func New(database engine.Database, timeout time.Duration) *Versions {
+	v := &Versions{database: database, interval: database.PollInterval(), timeout: timeout}
 	v.checks = sharedquery.New(func(ctx context.Context, _ struct{}, all []struct{}) ([]struct{}, error) {
 		return all, v.check(ctx)
 	})
@@ -67,14 +69,28 @@ func (v *Versions) MaxAge(maxAge time.Duration) time.Duration {
 	return maxAge
 }
 
+// Age returns how long ago the last check began that has succeeded: the numbers include all commits until then.
+func (v *Versions) Age() time.Duration {
+	last := v.checked.Load()
+	if last == nil {
+		return math.MaxInt64
+	}
+	return time.Since(*last)
+}
+
 // Refresh increases the numbers for the commits of other processes, so that they are behind by MaxAge(maxAge) at
 // most. After an error, which the end of ctx may be, they may be further behind.
 func (v *Versions) Refresh(ctx context.Context, maxAge time.Duration) error {
 	if v.interval > 0 {
 		maxAge = v.interval
 	}
-	if last := v.checked.Load(); last != nil && time.Since(*last) < maxAge {
+	if v.Age() < maxAge {
 		return nil
+	}
+	if v.timeout > 0 {
+		limited, cancel := context.WithTimeout(ctx, v.timeout)
+		defer cancel()
+		ctx = limited
 	}
 	_, err := v.checks.Do(ctx, struct{}{}, struct{}{})
 	return err

@@ -38,7 +38,7 @@ func (d *database) PollInterval() time.Duration { return d.interval }
 // newVersions returns versions that are closed when the test ends.
 func newVersions(t *testing.T, d database) (*freshness.Versions, *database) {
 	t.Helper()
-	v := freshness.New(&d)
+	v := freshness.New(&d, 0)
 	t.Cleanup(v.Close)
 	return v, &d
 }

@@ -133,7 +133,7 @@ func (s *simulation) run() {
 	s.lock = make(chan struct{}, 1)
 	for number := range 1 + s.draws.IntN(3) {
 		p := &process{database: &s.database, draws: s.newDraws(100 + number), polls: s.newDraws(200 + number), tx: &tx{}}
-		p.versions = freshness.New(p)
+		p.versions = freshness.New(p, 0)
 		p.queue = groupcommit.NewQueue(p, groupcommit.Options{
 			Commit: p.versions.Commit,
 		}, p.newRepositories, repositories.create)

@@ -24,6 +24,7 @@ import (
 var (
 	rounds = flag.Int("rounds", 3, "how often each fault happens")
 	only   = flag.String("fault", "", "a regular expression that selects faults by their names")
+	stale  = flag.String("stale", "0s", "the setting cache.stale_if_unavailable")
 	logs   = flag.String("logs", "", "the folder for the logs of the nodes; those of the replicas are printed")
 )
 
@@ -155,19 +156,21 @@ func breakUnderLoad(t *testing.T, c *cluster, s *service, selected []fault) (obs
 
 // table returns the observations of equal faults as a row of a Markdown table.
 func table(observed []observation) string {
-	rows := "\n| event | times | acknowledged | refused | unknown | s without a write | s without a read |\n|---|--:|--:|--:|--:|--:|--:|\n"
+	rows := "\n| event | times | acknowledged | refused | unknown | stale pages | s without a write | s without a read |\n" +
+		"|---|--:|--:|--:|--:|--:|--:|--:|\n"
 	for _, f := range faults {
 		var sum linearizability.Counts
 		var writes, reads []float64
 		for _, o := range observed {
 			if o.name == f.name {
 				sum.Acknowledged, sum.Refused, sum.Unknown = sum.Acknowledged+o.Acknowledged, sum.Refused+o.Refused, sum.Unknown+o.Unknown
+				sum.Stale += o.Stale
 				writes, reads = append(writes, o.writeGap.Seconds()), append(reads, o.readGap.Seconds())
 			}
 		}
 		if len(writes) > 0 {
-			rows += fmt.Sprintf("| %s | %d | %d | %d | %d | %.1f to %.1f | %.1f to %.1f |\n", f.name, len(writes),
-				sum.Acknowledged, sum.Refused, sum.Unknown, slices.Min(writes), slices.Max(writes), slices.Min(reads), slices.Max(reads))
+			rows += fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %.1f to %.1f | %.1f to %.1f |\n", f.name, len(writes),
+				sum.Acknowledged, sum.Refused, sum.Unknown, sum.Stale, slices.Min(writes), slices.Max(writes), slices.Min(reads), slices.Max(reads))
 		}
 	}
 	return rows

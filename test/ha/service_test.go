@@ -49,6 +49,7 @@ func startService(t *testing.T, c *cluster, settings ...string) *service {
 		r.environ = append([]string{
 			"PETSTORE_DATABASE_DRIVER=postgres", "PETSTORE_DATABASE_DSN=" + c.dsn(name),
 			"PETSTORE_SERVER_ADDRESS=" + r.address, "PETSTORE_ADMIN_ADDRESS=", "PETSTORE_AUTH_BOOTSTRAP_KEY=" + s.key, "PETSTORE_LOG_LEVEL=warn",
+			"PETSTORE_CACHE_STALE_IF_UNAVAILABLE=" + *stale,
 		}, settings...)
 		s.replicas = append(s.replicas, r)
 		s.start(t, r)

@@ -54,8 +54,9 @@ type Operation struct {
 	Match   *Fields  `json:"match,omitempty"` // whose ETag If-Match has
 	Query   Query    `json:"query,omitzero"`  // of a List, a ListOrders or a Count
 
-	Call   time.Duration `json:"call"`   // since the begin of the history
+	Call   time.Duration `json:"call"`   // since the begin of the history, of a stale page from when on it may be
 	Return time.Duration `json:"return"` // when the response was read, or the request was given up
+	Stale  bool          `json:"stale,omitempty"`
 	Response
 }
 
@@ -212,8 +213,8 @@ func (h *History) at(acknowledged, sent time.Duration) *History {
 // Operations are some of a history.
 type Operations []Operation
 
-// Counts are how many requests had each outcome: the writes, and all of both kinds with 503.
-type Counts struct{ Acknowledged, Refused, Unknown, Unavailable int }
+// Counts are how many requests had each outcome: the writes, all of both kinds with 503, and stale pages.
+type Counts struct{ Acknowledged, Refused, Unknown, Unavailable, Stale int }
 
 func (c Counts) String() string {
 	return fmt.Sprintf("%d writes acknowledged, %d refused, %d unknown, %d responses with 503", c.Acknowledged, c.Refused, c.Unknown, c.Unavailable)
@@ -224,6 +225,9 @@ func (all Operations) Counts() (c Counts) {
 	for _, op := range all {
 		if op.Code == unavailable {
 			c.Unavailable++
+		}
+		if op.Stale {
+			c.Stale++
 		}
 		switch {
 		case op.onlyReads():

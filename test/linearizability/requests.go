@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -134,6 +135,13 @@ func (c client) send(ctx context.Context, op *Operation) {
 	case err != nil: // the outcome is unknown
 	case response.StatusCode != http.StatusNotModified:
 		op.read(response, text)
+		if age := response.Header.Get("Age"); age != "" { // the page was fresh at a moment since then
+			seconds, err := strconv.Atoi(age)
+			op.Stale, op.Call = true, max(0, op.Call-time.Duration(seconds)*time.Second)
+			if err != nil || response.Header.Get("ETag") != "" {
+				op.Code = fmt.Sprintf("Age %q with ETag %q", age, response.Header.Get("ETag"))
+			}
+		}
 		c.checkTag(op, response.Header.Get("ETag"))
 	case cached.etag != "" && response.Header.Get("ETag") == cached.etag:
 		op.Response = cached.Response

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -127,6 +128,41 @@ func TestServiceIsRestartedUntilItsServerIsThere(t *testing.T) {
 	}
 	testkit.Check(t, own.Start())
 	harness.Start(t, dir, "--set", "database.dsn="+dsn).WantStatus(t, "/readyz", http.StatusOK)
+}
+
+func TestPagesInMemoryAreSentWhileTheServerIsAway(t *testing.T) {
+	t.Parallel()
+	own, dir := postgrestest.Start(t), t.TempDir()
+	s := harness.Start(t, dir, "--set", "database.dsn="+own.NewDatabase(t), "--set", "cache.stale_if_unavailable=1m")
+	s.AddPet(t, "Rex")
+	list := func(path string) (status int, age, etag, body string) {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+path, http.NoBody)
+		testkit.Check(t, err)
+		request.Header.Set("Authorization", "Bearer "+s.Key)
+		response, err := http.DefaultClient.Do(request)
+		testkit.Check(t, err)
+		defer func() { _ = response.Body.Close() }()
+		text, err := io.ReadAll(response.Body)
+		testkit.Check(t, err)
+		return response.StatusCode, response.Header.Get("Age"), response.Header.Get("ETag"), string(text)
+	}
+	_, _, etag, page := list("/v1/pets")
+	testkit.Check(t, own.Stop())
+	if status, age, tag, body := list("/v1/pets"); status != http.StatusOK || age == "" || tag != "" || body != page {
+		t.Errorf("got %d %s with Age %q and ETag %q, want the page %s with an Age alone", status, body, age, tag, page)
+	}
+	if status, age, _, body := list("/v1/pets?limit=5"); status != http.StatusServiceUnavailable || age != "" {
+		t.Errorf("got %d %s with Age %q for a page that is not in memory, want 503", status, body, age)
+	}
+	if status, body, err := s.Post(t.Context(), harness.PetBody("Tom")); err != nil || status != http.StatusServiceUnavailable {
+		t.Errorf("POST: got %d %s %v, want 503", status, body, err)
+	}
+	testkit.Check(t, own.Start())
+	testkit.WaitUntil(t, "the page is fresh again", func() bool {
+		status, age, tag, _ := list("/v1/pets")
+		return status == http.StatusOK && age == "" && tag == etag
+	})
 }
 
 func TestProgramWithoutCgoHasPostgresAlone(t *testing.T) {

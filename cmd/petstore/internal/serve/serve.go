@@ -87,6 +87,7 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	defer flushTraces()
 	api.TracerProvider, api.RateLimit = tracerProvider, rest.RateLimit(settings.RateLimit)
 	api.CacheBytes, api.ChangeStreams = cmp.Or(int64(settings.Cache.MaxBytes), -1), settings.Changes.StreamsPerKey
+	api.StaleIfUnavailable = settings.Cache.StaleIfUnavailable
 	if admin != nil { // else nobody could read them
 		api.Metrics = metrics
 	}
