@@ -18,7 +18,8 @@ import (
 // wrk sends requests as fast as the server responds.
 func (b *bench) wrk(ctx context.Context, r row, s *server, round int) (result, error) {
 	cmd := exec.CommandContext(
-		ctx, "wrk", "--threads", "1", "--connections", strconv.Itoa(r.clients), "--timeout", "10s", "--duration", fmt.Sprintf("%.0fs", b.duration.Seconds()),
+		ctx, "wrk", "--threads", "1", "--connections", strconv.Itoa(r.clients), "--timeout", "10s", "--duration",
+		fmt.Sprintf("%.0fs", b.duration.Seconds()),
 		"--header", "Authorization: Bearer "+s.key, "--script", b.script, "http://"+s.host, "--",
 		r.request.path, strconv.Itoa(r.request.count), strconv.Itoa(r.request.posts), strconv.FormatBool(r.request.keys), newPet, strconv.Itoa(round),
 	)

@@ -80,7 +80,8 @@ func TestNewChecksItsOptions(t *testing.T) {
 	}
 	for _, origin := range []string{
 		"", "null", "shop.example.com", "//shop.example.com", "https://", "https://shop.example.com/", "https://shop.example.com/shop",
-		"https://me@shop.example.com", "https://shop.example.com?a", "https://*.*.example.com", ":", "https://shop.example.com#", "https://shop.example.com:",
+		"https://me@shop.example.com", "https://shop.example.com?a", "https://*.*.example.com", ":", "https://shop.example.com#",
+		"https://shop.example.com:",
 		"https://shop.example.com:443", "http://shop.example.com:80", "https://shop.example.com:100000", "https://me:pw", "HTTPS://shop.example.com",
 		"https://zoö.example.com", "https://shop.example.com https://other.example.com", "https://shop.example.com\n", "capacitor://localhost/", "file://",
 	} {

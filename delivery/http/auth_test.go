@@ -50,7 +50,8 @@ func TestAPIKeyIsReadOnlyFromAuthorizationHeader(t *testing.T) {
 	for want, values := range map[*wantResponse][]string{
 		{status: 200, body: `[]`}: {"Bearer KEY", "bearer KEY", "bEaReR KEY"},
 		&missing:                  {"", "Bearer", "Bearer ", "KEY", "Basic KEY", "Bearers KEY", "Bearer\tKEY"},
-		&invalid:                  {"Bearer KEY, Bearer KEY", "Bearer KEY x", `Bearer "KEY"`, "Bearer x", "Bearer ä", "Bearer " + strings.Repeat("0", 10_000)},
+		&invalid: {"Bearer KEY, Bearer KEY", "Bearer KEY x", `Bearer "KEY"`, "Bearer x", "Bearer ä",
+			"Bearer " + strings.Repeat("0", 10_000)},
 	} {
 		for _, value := range values {
 			s.expect(t, get("/v1/pets", "Authorization: "+value), *want)

@@ -75,8 +75,9 @@ func TestChangesAreListedInPages(t *testing.T) {
 		s.expect(t, get("/v1/changes?"+query, acceptEvents), want)
 	}
 	for query, message := range map[string]string{
-		"after=-1": "after must be at least 0", "after=x": "after must be a 64-bit integer", "after=": "after must not be empty", "after=1&after=2": "after must be given once",
-		"limit=0": "limit must be at least 1", "limit=101&after=x": "limit must be at most 100",
+		"after=-1": "after must be at least 0", "after=x": "after must be a 64-bit integer", "after=": "after must not be empty",
+		"after=1&after=2": "after must be given once",
+		"limit=0":         "limit must be at least 1", "limit=101&after=x": "limit must be at most 100",
 	} {
 		wantRejected(query, rejected(400, "invalid_parameter", message))
 	}

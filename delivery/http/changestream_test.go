@@ -75,7 +75,8 @@ func TestStreamSendsChanges(t *testing.T) {
 	begin := positionOf(t, s.expect(t, get("/v1/pets"), ok(`[]`)))
 	s.createPets(t, newPets(250, domain.PetAvailable)...)
 	changes := s.stream(t, get("/v1/changes", acceptEvents))
-	if got := changes.Header.Get("Content-Type"); changes.StatusCode != 200 || got != "text/event-stream" || changes.Header.Get("Cache-Control") != "no-store" {
+	header := changes.Header
+	if got := header.Get("Content-Type"); changes.StatusCode != 200 || got != "text/event-stream" || header.Get("Cache-Control") != "no-store" {
 		t.Errorf("got status %d and the header %v", changes.StatusCode, changes.Header)
 	}
 	for i := range int64(250) {
@@ -91,7 +92,8 @@ func TestStreamSendsChanges(t *testing.T) {
 	changes.wantEvent(t, placed)
 	s.stream(t, get("/v1/changes?after=1", acceptEvents, fmt.Sprint("Last-Event-ID: ", begin+251))).wantEvent(t, placed)
 	for _, id := range []string{"x", "-1", "-0", ""} {
-		s.expect(t, get("/v1/changes", acceptEvents, "Last-Event-ID: "+id), rejected(400, "invalid_parameter", "Last-Event-ID must be one integer of at least 0"))
+		invalid := rejected(400, "invalid_parameter", "Last-Event-ID must be one integer of at least 0")
+		s.expect(t, get("/v1/changes", acceptEvents, "Last-Event-ID: "+id), invalid)
 	}
 	s.expect(t, get("/v1/changes?limit=1", "Accept: */*"), ok("").withHeader("Content-Type: application/json"))
 	s.expectOnly(t, newRequest(http.MethodHead, "/v1/changes", acceptEvents), ok("").withHeader("Content-Type: text/event-stream"))

@@ -37,6 +37,6 @@ package http
 //	@tag.name			Pets
 //	@tag.description	The catalogue. An animal is available, pending (ordered), sold, or has no status.
 //	@tag.name			Store
-//	@tag.description	Orders, and how many animals there are. An order reserves an animal until it is delivered (the animal is sold) or cancelled (the animal is available again).
+//	@tag.description	Orders, and how many animals there are. An order reserves its animal until it is delivered, which sells it, or cancelled.
 //	@tag.name			Changes
 //	@tag.description	All changes of animals and orders, in their order.

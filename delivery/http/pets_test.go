@@ -25,42 +25,54 @@ import (
 func petSeeds() []string {
 	seeds := []string{
 		newRex, " \t\r\n{ \"name\" : \"Rex\" ,\n\"categoryId\" : 7 } \n", `{"n\u0061me":"Rex","categoryId":7}`,
-		`{"name":"Rex","categoryId":7,"status":"available"}`, `{"categoryId":-9,"name":"x","status":"sold","id":9}`, `{"name":"x","categoryId":7,"status":"pending"}`,
+		`{"name":"Rex","categoryId":7,"status":"available"}`, `{"categoryId":-9,"name":"x","status":"sold","id":9}`,
+		`{"name":"x","categoryId":7,"status":"pending"}`,
 
 		// not one JSON object
-		``, " \n", `null`, `[]`, `[{"name":"Rex","categoryId":7}]`, `"Rex"`, `7`, `true`, `{`, `{"name":"Re`, `{"name":"Rex","categoryId":7`, newRex + `{}`, newRex + "x", newRex + "\x00",
-		"\ufeff" + newRex, "{\x00}\x00", `{'name':'Rex','categoryId':7}`, `{name:"Rex",categoryId:7}`, `{"name":"Rex","categoryId":7,}`, `{"name":"Rex","categoryId":7/* */}`,
+		``, " \n", `null`, `[]`, `[{"name":"Rex","categoryId":7}]`, `"Rex"`, `7`, `true`, `{`, `{"name":"Re`, `{"name":"Rex","categoryId":7`, newRex + `{}`,
+		newRex + "x", newRex + "\x00",
+		"\ufeff" + newRex, "{\x00}\x00", `{'name':'Rex','categoryId':7}`, `{name:"Rex",categoryId:7}`, `{"name":"Rex","categoryId":7,}`,
+		`{"name":"Rex","categoryId":7/* */}`,
 
 		// names that occur twice, or have another letter case, or are those of Go fields
 		`{"name":"Rex","name":"Rex","categoryId":7}`, `{"name":"Rex","n\u0061me":"Tom","categoryId":7}`, `{"name":"x","categoryId":7,"x":1,"x":1}`,
-		`{"name":"x","categoryId":7,"x":[{"y":1,"y":1}]}`, `{"Name":"Rex","categoryId":7}`, `{"name":"Rex","categoryID":7}`, `{"name":"x","categoryId":7,"Status":"gone"}`,
-		`{"name":"x","categoryId":7,"Name":"Tom","CategoryId":null,"CategoryID":8,"category_id":8}`, `{"name":"x","categoryId":7,"ſtatus":"sold","\u212aname":1}`,
+		`{"name":"x","categoryId":7,"x":[{"y":1,"y":1}]}`, `{"Name":"Rex","categoryId":7}`, `{"name":"Rex","categoryID":7}`,
+		`{"name":"x","categoryId":7,"Status":"gone"}`,
+		`{"name":"x","categoryId":7,"Name":"Tom","CategoryId":null,"CategoryID":8,"category_id":8}`,
+		`{"name":"x","categoryId":7,"ſtatus":"sold","\u212aname":1}`,
 
 		// unknown members
 		`{"name":"x","categoryId":7,"id":99}`, `{"name":"x","categoryId":7,"id":"x"}`, `{"name":"x","categoryId":7,"tags":[1,{"a":null}],"":0,"c":1e400}`,
 		nestedBody(5000), nestedBody(9999), nestedBody(10_000), nestedBody(20_000),
 
 		// text that is not I-JSON
-		"{\"name\":\"R\xffx\",\"categoryId\":7}", "{\"name\":\"R\xc0\xafx\",\"categoryId\":7}", "{\"name\":\"R\xed\xa0\x80x\",\"categoryId\":7}", "{\"name\":\"x\",\"categoryId\":7,\"\xff\":1}",
-		"{\"name\":\"x\",\"categoryId\":7,\"x\":\"\xff\"}", `{"name":"x","categoryId":7,"x":"\ud800"}`, `{"name":"x","categoryId":7,"\udfff":1}`, "{\"name\":\"R\nex\",\"categoryId\":7}",
+		"{\"name\":\"R\xffx\",\"categoryId\":7}", "{\"name\":\"R\xc0\xafx\",\"categoryId\":7}", "{\"name\":\"R\xed\xa0\x80x\",\"categoryId\":7}",
+		"{\"name\":\"x\",\"categoryId\":7,\"\xff\":1}",
+		"{\"name\":\"x\",\"categoryId\":7,\"x\":\"\xff\"}", `{"name":"x","categoryId":7,"x":"\ud800"}`, `{"name":"x","categoryId":7,"\udfff":1}`,
+		"{\"name\":\"R\nex\",\"categoryId\":7}",
 		`{"name":"x","categoryId":7,"x":[{"y":"\ufdef"}]}`, `{"name":"x","categoryId":7,"\ufffe":1}`, `{"name":"","x":"\ufffe"}`,
 
 		// several broken rules
 		`{}`, `{"categoryId":7}`, `{"name":"Rex"}`, `{"name":1,"categoryId":"x","status":2}`, `{"name":null,"categoryId":null,"status":null}`,
-		`{"categoryId":1.5,"status":"gone"}`, `{"status":"gone","name":" ","categoryId":0}`, `{"name":"` + strings.Repeat("x", 64<<10) + `","categoryId":7}`,
+		`{"categoryId":1.5,"status":"gone"}`, `{"status":"gone","name":" ","categoryId":0}`,
+		`{"name":"` + strings.Repeat("x", 64<<10) + `","categoryId":7}`,
 	}
 	for _, name := range []string{
-		`null`, `7`, `true`, `["Rex"]`, `{"first":"Rex"}`, `""`, `"   "`, `"\u00a0\u202f"`, `"\u3000\u2003\u2028\u205f\u1680"`, `" \u00a0\u3000"`, "\"R\u0085ex\"",
+		`null`, `7`, `true`, `["Rex"]`, `{"first":"Rex"}`, `""`, `"   "`, `"\u00a0\u202f"`, `"\u3000\u2003\u2028\u205f\u1680"`, `" \u00a0\u3000"`,
+		"\"R\u0085ex\"",
 		`"R\u0000ex"`, `"R\nex"`, `"R\tex"`, `"R\u001bex"`, `"R\u007fex"`, `"R\u0085ex"`, `"R\u009fex"`, `"Rex\n"`, `"R\x65x"`, `"\"\\\/\b\f\n\r\t"`,
 		`"\u200b"`, `"\ufeff"`, `"\u00ad \u3164\udb40\udc01"`, `"\u200bx"`, `"\ufffb"`, "\"\U000e0001\"",
-		`"x"`, `"  Rex  "`, `"<b>R&amp;D</b>"`, `"'; DROP TABLE pets; --"`, `"\"R\\ex\""`, `"R\u2028ex"`, `"\ud83d\udc36"`, `"e\u0301\u00e9\u212b"`, `"\u200b\u202e\ufeff"`, `"\ufffd"`,
+		`"x"`, `"  Rex  "`, `"<b>R&amp;D</b>"`, `"'; DROP TABLE pets; --"`, `"\"R\\ex\""`, `"R\u2028ex"`, `"\ud83d\udc36"`, `"e\u0301\u00e9\u212b"`,
+		`"\u200b\u202e\ufeff"`, `"\ufffd"`,
 		`"R\ud83dx"`, `"R\ude00x"`, `"\ude00\ud83d"`, "\"R\uffffx\"", `"R\uFDD0x"`, "\"R\U0010fffe\"", `"R\ud83f\udfff"`,
-		`"` + strings.Repeat("x", 200) + `"`, `"` + strings.Repeat("x", 201) + `"`, `"` + strings.Repeat("🐶", 200) + `"`, `"` + strings.Repeat("🐶", 201) + `"`,
+		`"` + strings.Repeat("x", 200) + `"`, `"` + strings.Repeat("x", 201) + `"`, `"` + strings.Repeat("🐶", 200) + `"`,
+		`"` + strings.Repeat("🐶", 201) + `"`,
 	} {
 		seeds = append(seeds, `{"name":`+name+`,"categoryId":7}`)
 	}
 	for _, category := range []string{
-		`0`, `-0`, `-1`, `9007199254740993`, `9223372036854775807`, `-9223372036854775808`, `9223372036854775808`, `-9223372036854775809`, strings.Repeat("9", 1000),
+		`0`, `-0`, `-1`, `9007199254740993`, `9223372036854775807`, `-9223372036854775808`, `9223372036854775808`, `-9223372036854775809`,
+		strings.Repeat("9", 1000),
 		`null`, `"7"`, `""`, `false`, `[7]`, `7.5`, `7.0`, `7e0`, `7e1`, `1E400`, `NaN`, `+7`, `07`, `0x7`,
 	} {
 		seeds = append(seeds, `{"name":"Rex","categoryId":`+category+`}`)
@@ -107,7 +119,8 @@ func FuzzCreatePet(f *testing.F) {
 // error, are those of a second implementation of the documented rules.
 func FuzzUpdatePet(f *testing.F) {
 	s := newFuzzServer(f)
-	for _, seed := range append(petSeeds(), `{"name":"Tom"}`, `{"categoryId":8}`, `{"status":null}`, `{"status":null,"name":null}`, `{"statu\u0073":"sold"}`) {
+	patches := []string{`{"name":"Tom"}`, `{"categoryId":8}`, `{"status":null}`, `{"status":null,"name":null}`, `{"statu\u0073":"sold"}`}
+	for _, seed := range append(petSeeds(), patches...) {
 		f.Add([]byte(seed))
 	}
 	before := domain.NewPet{Name: "Before", CategoryID: 1, Status: domain.PetAvailable}
@@ -133,7 +146,8 @@ func FuzzUpdatePet(f *testing.F) {
 
 // visible matches a text with a character that is neither white space nor default-ignorable, as perl lists them.
 var visible = regexp.MustCompile(`[^\s\p{Z}\x{85}\x{AD}\x{34F}\x{61C}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{200B}-\x{200F}` +
-	`\x{202A}-\x{202E}\x{2060}-\x{206F}\x{3164}\x{FE00}-\x{FE0F}\x{FEFF}\x{FFA0}\x{FFF0}-\x{FFF8}\x{1BCA0}-\x{1BCA3}\x{1D173}-\x{1D17A}\x{E0000}-\x{E0FFF}]`)
+	`\x{202A}-\x{202E}\x{2060}-\x{206F}\x{3164}\x{FE00}-\x{FE0F}\x{FEFF}\x{FFA0}\x{FFF0}-\x{FFF8}\x{1BCA0}-\x{1BCA3}` +
+	`\x{1D173}-\x{1D17A}\x{E0000}-\x{E0FFF}]`)
 
 // parsePet is a second implementation of the documented rules, with encoding/json: of a new animal, or of a correction of one. It
 // returns the code of the error, and the rules that a body breaks.
@@ -227,7 +241,8 @@ func TestInvalidOrUnknownIDIsNotFound(t *testing.T) {
 	s := newTestServer(t)
 	s.createPets(t, newPets(10, "")...)
 	for _, id := range []string{ // FuzzQuery has more numbers
-		"0", "-1", "11", "9223372036854775807", "-9223372036854775808", "9223372036854775808", "%2B1", "1.0", "one", "1%20", "1%00", "1;x", "1,2", "١", "*",
+		"0", "-1", "11", "9223372036854775807", "-9223372036854775808", "9223372036854775808", "%2B1", "1.0", "one", "1%20", "1%00", "1;x", "1,2", "١",
+		"*",
 		"1%27%20OR%201=1",
 	} {
 		s.expect(t, get("/v1/pets/"+id), rejected(404, "pet_not_found"))
@@ -376,9 +391,10 @@ func TestBatchAddsAllOrNone(t *testing.T) {
 	s.expect(t, postPet(newRex, "Idempotency-Key: a"), rejected(422, "idempotency_key_reused"))
 	for body, message := range map[string]string{
 		`[]`: "1 to 100",
-		"[" + strings.Repeat(newRex+",", 100) + newRex + "]":                          "1 to 100",
-		"[" + newRex + `,{"name":"x"},7,{"name":" ","categoryId":7,"status":"gone"}]`: "[1].categoryId is required; [2] must be a JSON object; [3].name must be",
-		"[" + newRex + `,{"Name":"x","categoryId":7}]`:                                `[1].name must be spelt name, not "Name"`,
+		"[" + strings.Repeat(newRex+",", 100) + newRex + "]": "1 to 100",
+		"[" + newRex + `,{"name":"x"},7,{"name":" ","categoryId":7,"status":"gone"}]`: "" +
+			"[1].categoryId is required; [2] must be a JSON object; [3].name must be",
+		"[" + newRex + `,{"Name":"x","categoryId":7}]`: `[1].name must be spelt name, not "Name"`,
 	} {
 		s.expect(t, batch(body), rejected(400, "validation_failed", message))
 	}

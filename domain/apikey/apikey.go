@@ -48,7 +48,8 @@ const (
 )
 
 // NameRule is the rule of a key's name, for error messages.
-const NameRule = "must be 1 to 100 characters, not blank, without control characters, also those for the direction of text, or noncharacters such as U+FFFF"
+const NameRule = "must be 1 to 100 characters, not blank, without control characters, also those for the direction of text, or " +
+	"noncharacters such as U+FFFF"
 
 // ValidName reports whether name satisfies NameRule.
 func ValidName(name string) bool {

@@ -43,7 +43,8 @@ const (
 )
 
 var (
-	errPooled   = errors.New("there is a connection pool such as PgBouncer before the server, which loses the locks and settings of a connection: name the server itself in the DSN")
+	errPooled = errors.New("there is a connection pool such as PgBouncer before the server, which loses the locks and settings of a " +
+		"connection: name the server itself in the DSN")
 	errCopying  = errors.New("petstore copy is copying the store or copies to it: try again when that has ended")
 	errReadOnly = errors.New("the server is read-only, as a standby is: name the primary server, or all servers, as in host1,host2")
 )
@@ -84,7 +85,8 @@ func errNotDurable(fsync, fullPageWrites string) error {
 func openWriter(config *pgx.ConnConfig, n *notices, exclusive bool) *sql.DB {
 	writer, lock := config.Copy(), lockStore("SELECT pg_advisory_lock_shared("+lockKey+")", errCopying)
 	if exclusive {
-		lock = lockStore(fmt.Sprintf("BEGIN; SET LOCAL lock_timeout = %s; SELECT pg_advisory_lock(%s); COMMIT", millis(exclusiveTimeout), lockKey), engine.ErrInUse)
+		const exclusively = "BEGIN; SET LOCAL lock_timeout = %s; SELECT pg_advisory_lock(%s); COMMIT"
+		lock = lockStore(fmt.Sprintf(exclusively, millis(exclusiveTimeout), lockKey), engine.ErrInUse)
 		for _, timeout := range []string{"idle_in_transaction_session_timeout", "tcp_user_timeout"} {
 			writer.RuntimeParams[timeout] = "0" // nobody waits if it is suspended
 		}

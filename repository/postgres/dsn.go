@@ -15,8 +15,10 @@ import (
 )
 
 var (
-	errInvalidDSN = errors.New("the DSN is not a valid connection string, or its servicefile does not have its service: write it as postgres://user:password@host:5432/database?sslmode=verify-full, with special characters as %XX, and among keywords an empty value as ''")
-	errTLSFiles   = errors.New("the files for TLS in the DSN cannot be used: sslrootcert must name certificates, sslcert and sslkey a certificate and its key, all in PEM format, and an encrypted key needs its sslpassword")
+	errInvalidDSN = errors.New("the DSN is not a valid connection string, or its servicefile does not have its service: write it as " +
+		"postgres://user:password@host:5432/database?sslmode=verify-full, with special characters as %XX, and among keywords an empty value as ''")
+	errTLSFiles = errors.New("the files for TLS in the DSN cannot be used: sslrootcert must name certificates, sslcert and sslkey " +
+		"a certificate and its key, all in PEM format, and an encrypted key needs its sslpassword")
 )
 
 // laterURL matches the URL of a database that is not at the start.
@@ -53,13 +55,15 @@ func parse(dsn string) (*pgx.ConnConfig, error) {
 		return nil, errInvalidDSN
 	}
 	config, err := pgx.ParseConfig(dsn)
-	if err == nil && !strings.Contains(nameOfHosts(config), "@") && !strings.Contains(config.User+nameOfConfig(config), "=") && !hasURLAsKeyword(config) {
+	if err == nil && !strings.Contains(nameOfHosts(config), "@") && !strings.Contains(config.User+nameOfConfig(config), "=") &&
+		!hasURLAsKeyword(config) {
 		return config, nil
 	}
 	failure, unreadable := errors.AsType[*fs.PathError](err)
 	if unreadable && !strings.ContainsAny(failure.Path, "=&?@") { // which may be the rest of a mistyped DSN
 		// Without failure itself, which isConnectionError would take for an error of the network.
-		return nil, fmt.Errorf("cannot read %s, which the DSN names: %s: correct the path, or let the user of petstore read it", failure.Path, failure.Err.Error())
+		return nil, fmt.Errorf("cannot read %s, which the DSN names: %s: correct the path, or let the user of petstore read it",
+			failure.Path, failure.Err.Error())
 	}
 	if err != nil && !unreadable {
 		if _, err := pgx.ParseConfig(withoutTLSFiles(dsn)); err == nil {

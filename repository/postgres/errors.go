@@ -103,7 +103,8 @@ func causesOf(err error) (texts []string) {
 	}
 	switch cause := err.(type) { //nolint:errorlint // err itself
 	case *pgconn.PgError:
-		return []string{cmp.Or(refusals[cause.Code], "the server refused the connection (SQLSTATE "+cause.Code+"): correct the DSN; the log of the server says why")}
+		unknown := "the server refused the connection (SQLSTATE " + cause.Code + "): correct the DSN; the log of the server says why"
+		return []string{cmp.Or(refusals[cause.Code], unknown)}
 	case net.Error: // with the address
 		return []string{cause.Error()}
 	}
@@ -149,7 +150,8 @@ func withRemedy(err error) error {
 
 // remedies are for the texts of errors of the server, by SQLSTATE.
 var remedies = map[string]string{
-	"42501": ": use the owner of the schema and its tables (for a service: run petstore migrate up as the owner, set database.migrate to false, and grant the user SELECT, INSERT, UPDATE and DELETE on all tables)",
+	"42501": ": use the owner of the schema and its tables (for a service: run petstore migrate up as the owner, set database.migrate " +
+		"to false, and grant the user SELECT, INSERT, UPDATE and DELETE on all tables)",
 	"42P01": ": the store is incomplete, restore a backup",
 	"55P03": ": another process holds a lock, try again when it has ended",
 }

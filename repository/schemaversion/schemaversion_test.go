@@ -106,7 +106,8 @@ func TestVersionIsTakenOverFromTheTableOfAHost(t *testing.T) {
 				testkit.Check(t, err)
 			}
 			_, err = repository.Open(t.Context(), d.Engine(), repository.Options{Options: engine.Options{NoMigration: true}})
-			testkit.WantMessage(t, "Open without a migration", err, fmt.Sprintf("the store has 5, this program needs %d: run petstore migrate up", engine.SchemaVersion))
+			want := fmt.Sprintf("the store has 5, this program needs %d: run petstore migrate up", engine.SchemaVersion)
+			testkit.WantMessage(t, "Open without a migration", err, want)
 			testkit.Concurrently(t, 4, func(int) (bool, error) {
 				store, err := repository.Open(t.Context(), d.Engine(), repository.Options{})
 				if err != nil {

@@ -19,5 +19,6 @@ func (e noEngine) String() string       { return e.path }
 func (noEngine) Remedy(err error) error { return err }
 
 func (noEngine) Open(context.Context, engine.Options) (engine.Database, error) {
-	return nil, errors.New("this petstore was built without sqlite, which needs cgo: use one that was built with a C compiler and CGO_ENABLED=1, or a PostgreSQL store")
+	return nil, errors.New("this petstore was built without sqlite, which needs cgo: use one that was built with a C compiler and " +
+		"CGO_ENABLED=1, or a PostgreSQL store")
 }

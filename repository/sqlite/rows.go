@@ -64,7 +64,8 @@ func (*database) InsertPets(ctx context.Context, tx gorm.ConnPool, pets []engine
 func (*database) FindClaims(ctx context.Context, tx gorm.ConnPool, keys []engine.Claim) ([]*engine.Claim, error) {
 	found := make([]*engine.Claim, len(keys))
 	for i, key := range keys {
-		err := tx.QueryRowContext(ctx, "SELECT fingerprint, result, claimed_at FROM idempotency_keys WHERE caller = ? AND value = ?", key.Caller, key.Value).
+		const query = "SELECT fingerprint, result, claimed_at FROM idempotency_keys WHERE caller = ? AND value = ?"
+		err := tx.QueryRowContext(ctx, query, key.Caller, key.Value).
 			Scan(&key.Fingerprint, &key.Result, &key.ClaimedAt)
 		if err == nil {
 			found[i] = &key

@@ -81,7 +81,8 @@ func (j copyJob) run(ctx context.Context) ([]Table, error) {
 			return nil, err
 		}
 		if want := tables[i]; got != want {
-			return nil, fmt.Errorf("table %s: the target has %d rows with the SHA-256 %x, the source %d with %x", t.name, got.Rows, got.SHA256, want.Rows, want.SHA256)
+			return nil, fmt.Errorf("table %s: the target has %d rows with the SHA-256 %x, the source %d with %x",
+				t.name, got.Rows, got.SHA256, want.Rows, want.SHA256)
 		}
 	}
 	return tables, j.inTx(ctx, func(_ engine.Tx, db *gorm.DB) error { return db.Exec("DELETE FROM unfinished_copy").Error })

@@ -76,7 +76,8 @@ func (h *History) checkShelves(s shown, page string) (problems []error, err erro
 		if len(problems) == 0 && page != "" {
 			text := fmt.Sprintln(problem)
 			for i, e := range events {
-				text += fmt.Sprintf("%12v to %12v: client %2d, %2d. of the possible order: %s\n", e.call, e.end, e.client, 1+slices.Index(order, i), describe(e.input))
+				text += fmt.Sprintf("%12v to %12v: client %2d, %2d. of the possible order: %s\n",
+					e.call, e.end, e.client, 1+slices.Index(order, i), describe(e.input))
 			}
 			err = errors.Join(err, os.MkdirAll(filepath.Dir(page), 0o755), os.WriteFile(page, []byte(text), 0o644))
 			problem = fmt.Errorf("%w: see %s", problem, page)
@@ -172,7 +173,8 @@ func (h *History) checkPages() (problems []error) {
 					problems = append(problems, fmt.Errorf("%s has %d behind %d", pathOf(op), item.ID, last))
 				}
 			}
-			if !q.selects(item.Fields) || q.Category != 0 && int(q.Category) != 2*item.Shelf+item.Category || q.IDs != nil && !slices.Contains(q.IDs, item.ID) {
+			if !q.selects(item.Fields) || q.Category != 0 && int(q.Category) != 2*item.Shelf+item.Category ||
+				q.IDs != nil && !slices.Contains(q.IDs, item.ID) {
 				problems = append(problems, fmt.Errorf("%s has %+v", pathOf(op), item))
 			}
 			last = item.ID

@@ -16,7 +16,8 @@ func TestImpossibleOperationIsNamed(t *testing.T) {
 	h.add(added(1, 7, "sold").at(1, 2))
 	h.add(Operation{Kind: List, Client: 3, Query: Query{Limit: 10}, Response: Response{Code: ok}}.at(4, 5))
 	problems, err := h.Check("")
-	const want = "shelf 1: /v1/pets?after=0&limit=10: animal 1.0 with the id 7 missing by client 3 from 4ms to 5ms is impossible after 1 other operations"
+	const want = "shelf 1: /v1/pets?after=0&limit=10: animal 1.0 with the id 7 missing by client 3 " +
+		"from 4ms to 5ms is impossible after 1 other operations"
 	if err != nil || len(problems) != 1 || problems[0].Error() != want {
 		t.Errorf("got the problems %v and %v, want %q", problems, err, want)
 	}
@@ -238,16 +239,17 @@ func TestJudgeFindsWhatIsImpossible(t *testing.T) {
 			counted(2, 0, 0, 0, 0, 0),
 		),
 
-		"removed":                         possible(add2, remove2, got(2, 2, "").code(petNotFound).at(11, 12), remove2.code(petNotFound).at(13, 14)),
-		"removed, and there":              impossible(add2, remove2, got(2, 2, "available").at(11, 12)),
-		"removed twice":                   impossible(add2, remove2, remove2.at(13, 14)),
-		"removed and sold":                impossible(add2, remove2, ordered(2, 2, 2).at(9, 12)),
-		"removed, and its order refused":  possible(add2, remove2, ordered(2, 2, 2).code(petNotFound).at(9, 12)),
-		"removed while it is sold":        impossible(remove2.where(func(o *Operation) { o.Shelf, o.ID = 1, 1 })),
-		"not removed, as it is sold":      possible(remove2.where(func(o *Operation) { o.Shelf, o.ID = 1, 1 }).code(petOrdered)),
-		"not removed, but not ordered":    impossible(add2, remove2.code(petOrdered)),
-		"not removed, another version":    possible(add2, remove2.where(func(o *Operation) { o.Match = &Fields{} }).code(preconditionFailed)),
-		"removed after it was cancelled":  possible(add2, ordered(2, 2, 2).at(4, 5), ended(Cancel, 2, 2, 2).at(6, 7), remove2, ended(Cancel, 2, 2, 2).at(11, 12)),
+		"removed":                        possible(add2, remove2, got(2, 2, "").code(petNotFound).at(11, 12), remove2.code(petNotFound).at(13, 14)),
+		"removed, and there":             impossible(add2, remove2, got(2, 2, "available").at(11, 12)),
+		"removed twice":                  impossible(add2, remove2, remove2.at(13, 14)),
+		"removed and sold":               impossible(add2, remove2, ordered(2, 2, 2).at(9, 12)),
+		"removed, and its order refused": possible(add2, remove2, ordered(2, 2, 2).code(petNotFound).at(9, 12)),
+		"removed while it is sold":       impossible(remove2.where(func(o *Operation) { o.Shelf, o.ID = 1, 1 })),
+		"not removed, as it is sold":     possible(remove2.where(func(o *Operation) { o.Shelf, o.ID = 1, 1 }).code(petOrdered)),
+		"not removed, but not ordered":   impossible(add2, remove2.code(petOrdered)),
+		"not removed, another version":   possible(add2, remove2.where(func(o *Operation) { o.Match = &Fields{} }).code(preconditionFailed)),
+		"removed after it was cancelled": possible(add2, ordered(2, 2, 2).at(4, 5), ended(Cancel, 2, 2, 2).at(6, 7), remove2,
+			ended(Cancel, 2, 2, 2).at(11, 12)),
 		"removed, and its addition again": possible(add2.keyed(false), remove2, add2.keyed(true).at(11, 12)),
 		"removed, and corrected":          impossible(add2, remove2, correct2.at(11, 12)),
 		"removed, and listed":             impossible(add2, remove2, list.with(sold, available2).at(11, 12)),

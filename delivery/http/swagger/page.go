@@ -16,7 +16,8 @@ var additions = strings.NewReplacer(
   <meta name="viewport" content="width=device-width, initial-scale=1">`,
 	`<div id="swagger-ui"></div>`, `<main id="swagger-ui">
   <p class="loading">Loading the documentation …</p>
-  <noscript>This page needs JavaScript. Without it, read the OpenAPI document as <a href="../openapi.yaml">YAML</a> or <a href="../openapi.json">JSON</a>.</noscript>
+  <noscript>This page needs JavaScript. Without it, read the OpenAPI document as
+  <a href="../openapi.yaml">YAML</a> or <a href="../openapi.json">JSON</a>.</noscript>
 </main>`,
 	`<script src="./swagger-ui-standalone-preset.js"> </script>`, ``,
 )

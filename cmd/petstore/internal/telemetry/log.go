@@ -19,7 +19,9 @@ import (
 // NewLogger returns a logger that writes to out, as JSON or for reading in a console, and its
 // level, which may be changed. It never blocks: lines that out does not accept in time are
 // dropped, and counted in a metric. closeLog writes the remaining lines.
-func NewLogger(settings config.Log, out io.Writer, metrics prometheus.Registerer) (log *zap.Logger, level zap.AtomicLevel, closeLog func(), err error) {
+func NewLogger(settings config.Log, out io.Writer, metrics prometheus.Registerer) (
+	log *zap.Logger, level zap.AtomicLevel, closeLog func(), err error,
+) {
 	level, err = zap.ParseAtomicLevel(settings.Level)
 	if err != nil {
 		return nil, level, nil, err

@@ -27,7 +27,8 @@ func IsChanged(err error) bool {
 }
 
 // ErrReplaced is the error of a file that was changed while it was open.
-var ErrReplaced error = ChangedError("the file of the store was replaced, removed, truncated or overwritten while it was open: stop the service, then run petstore restore with a backup")
+var ErrReplaced error = ChangedError("the file of the store was replaced, removed, truncated or overwritten while it was open: " +
+	"stop the service, then run petstore restore with a backup")
 
 // A File is the file of an open store. It is safe for concurrent use.
 type File struct {
@@ -49,9 +50,9 @@ func New(path string) (*File, error) {
 	return &File{identity: identity}, err
 }
 
-// Check checks the file and its WAL, without a Reader only that the file is there and has content. It reads the content only if the file was modified since it
-// was last found right, as by a checkpoint. It opens no descriptor. Reading without the WAL reuses
-// one: SQLite does not close a descriptor of the file while this process has a lock on it
+// Check checks the file and its WAL, without a Reader only that the file is there and has content. It reads the
+// content only if the file was modified since it was last found right, as by a checkpoint. It opens no descriptor.
+// Reading without the WAL reuses one: SQLite does not close a descriptor of the file while this process has a lock on it
 // (findReusableFd in os_unix.c, TestWritesAreCommittedWithoutFreeDescriptor).
 func (f *File) Check() error {
 	f.mu.Lock()

@@ -163,7 +163,8 @@ const identityRow = "store_identity"
 
 // EnsureIdentity gives a store its identity, unless it has one.
 func EnsureIdentity(ctx context.Context, db *sql.DB) error {
-	_, err := db.ExecContext(ctx, "INSERT INTO sqlite_sequence (name, seq) SELECT ?1, ?2 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)",
+	_, err := db.ExecContext(ctx,
+		"INSERT INTO sqlite_sequence (name, seq) SELECT ?1, ?2 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)",
 		identityRow, rand.Int64()) //nolint:gosec // no secret
 	return err
 }

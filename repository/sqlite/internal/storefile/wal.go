@@ -16,11 +16,13 @@ import (
 
 // Errors of File.Check and File.SaveWAL.
 var (
-	ErrWALRemoved   error = ChangedError("the WAL of the store was removed or replaced while it was open")
-	ErrWALSaved           = fmt.Errorf("%w: all its commits are in the file of the store now: restart the service", ErrWALRemoved)
-	ErrWALNotSaved        = fmt.Errorf("%w, and its commits could not be written to the file of the store yet: let the service run until they are", ErrWALRemoved)
+	ErrWALRemoved  error = ChangedError("the WAL of the store was removed or replaced while it was open")
+	ErrWALSaved          = fmt.Errorf("%w: all its commits are in the file of the store now: restart the service", ErrWALRemoved)
+	ErrWALNotSaved       = fmt.Errorf("%w, and its commits could not be written to the file of the store yet: let the service run "+
+		"until they are", ErrWALRemoved)
 	ErrOtherWAL           = fmt.Errorf("%w; move away the other file that is at its path", ErrWALNotSaved)
-	ErrWALTruncated error = ChangedError("the WAL of the store was truncated while it was open: stop the service, then run petstore restore with a backup")
+	ErrWALTruncated error = ChangedError("the WAL of the store was truncated while it was open: " +
+		"stop the service, then run petstore restore with a backup")
 )
 
 // Sizes of the header of the WAL and of the header of a frame, which a page follows, in bytes
