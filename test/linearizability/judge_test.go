@@ -43,6 +43,21 @@ func TestJudgeDecidesWhateverIsReadAtOnce(t *testing.T) {
 	}
 }
 
+// TestJudgeDecidesWhateverHasAnUnknownOutcome judges an order of an animal that one of many lost requests would have made sold.
+func TestJudgeDecidesWhateverHasAnUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	h := NewHistory()
+	h.add(added(1, 1, "available").at(1, 2))
+	h.add(Operation{Kind: Correct, Shelf: 1, ID: 1, Patch: Patch{Status: new("sold")}}.at(3, 4))
+	for i := range 30 {
+		h.add(Operation{Kind: Correct, Shelf: 1, ID: 1, Patch: Patch{Variant: new(i)}}.at(5+i, 6+i))
+	}
+	h.add(ordered(1, 1, 1).at(80, 85))
+	h.add(delivered.at(90, 95))
+	problems, err := h.Check("")
+	testkit.Equal(t, "problems", 0, len(problems), err)
+}
+
 // added returns the addition of the first animal of a shelf.
 func added(shelf int, id int64, status string) Operation {
 	return Operation{Kind: Add, Shelf: shelf, Pets: []Fields{{Status: status}}, Response: Response{Code: ok, Items: []Item{pet(shelf, id, status)}}}

@@ -22,7 +22,8 @@ var errTooManyStates = errors.New("the search would visit too many states")
 // A search looks for an order of the events of a shelf that is possible for a service without concurrency: each event is after
 // those that had ended before it began (Wing and Gong, 1993), and no set of events with the state after them is tried twice (Lowe,
 // 2017). What reads is taken as soon as it is possible, which loses no order: it could only be later, and changes nothing for others.
-// So the reads of many clients at once cost no more than one.
+// So the reads of many clients at once cost no more than one. What has an unknown outcome is tried last:
+// it need not have happened.
 type search struct {
 	events  []event // by their calls
 	tried   map[visit]bool
@@ -57,10 +58,15 @@ func (s *search) from(done []byte, order []int, now state) bool {
 		return due == never
 	}
 	s.tried[v] = true
-	for i := 0; i < len(s.events) && s.events[i].call <= due; i++ {
-		after, possible := step(now, s.events[i].input)
-		if done[i] == 0 && possible && s.from(with(done, i), append(order, i), after) {
-			return true
+	for _, isUnknown := range []bool{false, true} {
+		for i := 0; i < len(s.events) && s.events[i].call <= due; i++ {
+			if done[i] == 1 || (s.events[i].end == never) != isUnknown {
+				continue
+			}
+			after, possible := step(now, s.events[i].input)
+			if possible && s.from(with(done, i), append(order, i), after) {
+				return true
+			}
 		}
 	}
 	return false
