@@ -32,7 +32,7 @@ type readContext struct {
 func (*readers) Name() string { return "petstore:readers" }
 
 // Initialize implements gorm.Plugin. Take, Find, Pluck and Count release the connection themselves.
-// Whoever calls Rows must call release.
+// Whoever calls Rows must call release, as scan does.
 func (*readers) Initialize(db *gorm.DB) error {
 	query, row := db.Callback().Query(), db.Callback().Row()
 	return errors.Join(

@@ -75,7 +75,7 @@ func optional[T any](value *T) []T {
 type cachedQuery interface{ key() string }
 
 // serveCached sends the response to a query from the cache, or the one that read returns. A query that is
-// spelt as its key, as in the links of pages, is found without being parsed.
+// spelt as its key, such as limit=5&status=sold&after=20 in the link of a page, is found without being parsed.
 func serveCached[Q cachedQuery](a *API, c *gin.Context, list string, read func(context.Context, Q) (*encodedPage, error)) error {
 	cache := a.pages.use(c.Request.Context())
 	if cache.send(c, pageKey{list, cmp.Or(c.Request.URL.RawQuery, firstPageQuery)}) {

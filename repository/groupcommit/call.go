@@ -10,7 +10,7 @@ type call[R, C any] struct {
 	ctx      context.Context
 	fn       func(context.Context, R) error // nil for a creation
 	creation C
-	orders   chan order // from the leaders; nil for a call that finds the queue empty
+	orders   chan order // from the leaders; nil for a call that finds no leader
 
 	repositories R // for the order toRun
 	err          error
@@ -39,7 +39,7 @@ func (c *call[R, C]) run(q *Queue[R, C]) {
 	c.exited = false
 }
 
-// expired reports whether the context has ended.
+// expired reports whether the context has ended. What has waited for its deadline may notice it before the context does.
 func (c *call[R, C]) expired() bool {
 	deadline, limited := c.ctx.Deadline()
 	return c.ctx.Err() != nil || limited && time.Until(deadline) <= 0

@@ -31,8 +31,8 @@ var (
 	ErrNested    = errors.New("InTx was called within a transaction of the same store")
 )
 
-// An Error is an error of Do or Create that the function or the creation did not return: it has not run,
-// or its transaction was rolled back or is not known to be durable.
+// An Error is an error of Do or Create that the function or the creation did not return: the function or the creation
+// has not run, or its transaction was rolled back or is not known to be durable.
 type Error struct{ Err error }
 
 // Error returns the text of Err.
@@ -43,8 +43,8 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Options are the options of NewQueue.
 type Options struct {
-	// Commit calls a function that commits changes, and returns its error. No caller gets its result
-	// before.
+	// Commit calls a function that commits changes, and returns its error. No caller gets its result before Commit
+	// has returned, so that it can tell caches what has changed.
 	Commit func(_ engine.Changes, commit func() error) error
 	// Observe, if not nil, is called after each commit with the number of calls that
 	// shared it and the time it took, including the wait for other processes.
@@ -57,13 +57,13 @@ type Queue[R, C any] struct {
 	database     engine.Database
 	options      Options
 	repositories func(*Tx) R
-	create       func(R, context.Context, []C) error
-	waiting      atomic.Int64  // callers of Do and Create
-	ran          chan struct{} // receives when a function that the leader has started has ended
+	create       func(R, context.Context, []C) error // runs creations, with the repositories of the transaction
+	waiting      atomic.Int64                        // callers of Do and Create
+	ran          chan struct{}                       // receives when the function has ended that another caller runs for the leader
 
 	mu     sync.Mutex
 	idle   sync.Cond     // signalled when there is no leader any more
-	queued []*call[R, C] // in no batch yet
+	queued []*call[R, C] // in no batch yet, without that of the leader
 	led    bool          // one of the callers is the leader
 	last   int           // the size of the last batch
 	enough chan struct{} // closed when as many are queued; nil unless the leader waits for that
@@ -84,7 +84,8 @@ func NewQueue[R, C any](
 func (q *Queue[R, C]) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for q.closed = true; q.led; {
+	q.closed = true
+	for q.led {
 		q.idle.Wait()
 	}
 }
@@ -139,17 +140,21 @@ func (q *Queue[R, C]) enqueue(c *call[R, C]) (leads bool, err error) {
 	case len(q.queued) == queueSize:
 		return false, ErrQueueFull
 	}
-	q.queued = append(q.queued, c)
-	if q.led {
-		c.orders = make(chan order, 1) // one at a time
+	if !q.led {
+		q.led = true
+		return true, nil
 	}
-	if q.enough != nil && len(q.queued) >= q.last {
+	c.orders = make(chan order, 1) // there is one at a time, so that no leader waits
+	q.queued = append(q.queued, c)
+	if q.enough != nil && q.callers() >= q.last {
 		close(q.enough)
 		q.enough = nil
 	}
-	leads, q.led = !q.led, true
-	return leads, nil
+	return false, nil
 }
+
+// callers returns the number of calls that the next batch may have, with that of the leader.
+func (q *Queue[R, C]) callers() int { return 1 + len(q.queued) }
 
 // follow obeys the orders of leaders until the call has a result, or leads. It withdraws the call
 // when its context ends.
@@ -181,16 +186,16 @@ func (q *Queue[R, C]) runForLeader(c *call[R, C]) {
 	c.run(q)
 }
 
-// withdraw takes a call out of the queue, and reports whether it was there and has no order.
+// withdraw takes a call out of the queue, and reports whether it was there.
 func (q *Queue[R, C]) withdraw(c *call[R, C]) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	i := slices.Index(q.queued, c)
-	if i < 0 || len(c.orders) > 0 {
+	if i < 0 {
 		return false
 	}
 	q.queued = slices.Delete(q.queued, i, i+1)
-	c.err = &Error{cmp.Or(c.ctx.Err(), context.DeadlineExceeded)}
+	c.err = &Error{c.ctx.Err()}
 	return true
 }
 
@@ -200,11 +205,12 @@ func (q *Queue[R, C]) lead(own *call[R, C]) {
 	q.gather(own.ctx)
 	b := &batch[R, C]{queue: q, leader: own, start: time.Now()} //nolint:forbidigo // a duration, only for Observe
 	tx, err := q.database.Begin(own.ctx)
-	if err != nil && own.expired() && q.withdraw(own) {
+	if err != nil && own.expired() {
+		own.err = &Error{cmp.Or(own.ctx.Err(), context.DeadlineExceeded)}
 		q.moveNewestToFront()
 		return // the next leader begins a transaction with its own deadline
 	}
-	b.calls = q.take()
+	b.calls = q.take(own)
 	if err != nil {
 		b.reply(err)
 		return
@@ -212,8 +218,8 @@ func (q *Queue[R, C]) lead(own *call[R, C]) {
 	b.run(tx)
 }
 
-// moveNewestToFront makes the newest call the next leader, which has the most time to begin a transaction. Those
-// before it may have too little, one after the other, as long as a connection takes longer to make.
+// moveNewestToFront makes the newest call the next leader, which has the most time to begin a transaction: on PostgreSQL it may
+// have to connect first. Those before it may have too little time for that, one after the other.
 func (q *Queue[R, C]) moveNewestToFront() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -222,15 +228,13 @@ func (q *Queue[R, C]) moveNewestToFront() {
 	}
 }
 
-// gather lets those that call at the same moment into the batch: it yields to the goroutines that are ready to run. With few cores
-// each of them would otherwise commit alone, one after the other. Then it waits for as many calls as the last batch had, until ctx
-// ends: those who share a commit call again a moment after it.
+// gather lets those that call at the same moment into the batch, see the documentation of the package. It ends with ctx.
 func (q *Queue[R, C]) gather(ctx context.Context) {
 	for range yields {
 		runtime.Gosched()
 	}
 	q.mu.Lock()
-	if len(q.queued) >= q.last {
+	if q.callers() >= q.last {
 		q.mu.Unlock()
 		return
 	}
@@ -247,14 +251,13 @@ func (q *Queue[R, C]) gather(ctx context.Context) {
 	q.mu.Unlock()
 }
 
-// take takes the calls of a batch out of the queue.
-func (q *Queue[R, C]) take() []*call[R, C] {
+// take returns the calls of the batch of a leader, which are in the queue no more.
+func (q *Queue[R, C]) take(own *call[R, C]) []*call[R, C] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	n := min(len(q.queued), maxBatch)
-	calls := slices.Clone(q.queued[:n])
-	q.queued = slices.Delete(q.queued, 0, n)
-	q.last = n
+	q.last = min(q.callers(), maxBatch)
+	calls := append([]*call[R, C]{own}, q.queued[:q.last-1]...)
+	q.queued = slices.Delete(q.queued, 0, q.last-1)
 	return calls
 }
 
@@ -262,10 +265,12 @@ func (q *Queue[R, C]) take() []*call[R, C] {
 func (q *Queue[R, C]) handOver() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.queued) > 0 {
-		q.queued[0].orders <- toLead
+	if len(q.queued) == 0 {
+		q.led = false
+		q.idle.Broadcast()
 		return
 	}
-	q.led = false
-	q.idle.Broadcast()
+	next := q.queued[0]
+	q.queued = slices.Delete(q.queued, 0, 1)
+	next.orders <- toLead
 }
