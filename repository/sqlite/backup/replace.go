@@ -27,8 +27,8 @@ import (
 // previous store or the new one is at path, whole, and no WAL of the previous store is
 // beside the new one.
 //
-// The recording of changes ends. API keys that are revoked in the previous store are revoked in the new one; with
-// revokeKeys all are.
+// The recording of changes ends. Ids of the previous store are not given out again. API keys that are revoked in the
+// previous store are revoked in the new one; with revokeKeys all are.
 //
 // A damaged file, or one with the WAL of another file, is kept as it is; its WAL gets a
 // name that SQLite does not look for. path is no symbolic link.

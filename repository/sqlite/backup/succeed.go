@@ -14,7 +14,8 @@ import (
 
 // succeed makes the new store the successor of the previous one, whose WAL has been written to its file:
 //
-//   - API keys that are revoked there are revoked.
+//   - API keys that are revoked there are revoked, at the earlier time if they are revoked in both.
+//   - New rows get ids that neither store has given out.
 //   - It has the identity of the previous store, or a new one if there was none: a store that was restored for a
 //     trial must not count the backups of the other store as its own.
 //   - The recording of changes ends, because the positions after the backup are those of other changes. The next
@@ -25,6 +26,9 @@ func (r *replacement) succeed(ctx context.Context) error {
 	const lastPosition = "COALESCE((SELECT max(id) FROM changes), kept_after)"
 	var last int64 // none, or that of a store that can be read
 	_ = previous.QueryRowContext(ctx, "SELECT "+lastPosition+" FROM recording").Scan(&last)
+	ids := "{}" // the greatest one that each table has given out, by its name
+	const sequences = "SELECT json_group_object(name, seq) FROM sqlite_sequence WHERE name IN ('pets', 'orders', 'api_keys')"
+	_ = previous.QueryRowContext(ctx, sequences).Scan(&ids)
 	revocations := "{}" // in milliseconds, by hash
 	switch {
 	case !r.exists:
@@ -45,7 +49,10 @@ func (r *replacement) succeed(ctx context.Context) error {
 			_, err = pool.ExecContext(ctx, statement, args...)
 		}
 	}
-	change("UPDATE api_keys SET revoked_at = previous.value FROM json_each(?) AS previous WHERE previous.key = hex(hash)", revocations)
+	change("UPDATE sqlite_sequence SET seq = max(seq, previous.value) FROM json_each(?) AS previous WHERE previous.key = name", ids)
+	change("INSERT INTO sqlite_sequence (name, seq) SELECT key, value FROM json_each(?) WHERE key NOT IN (SELECT name FROM sqlite_sequence)", ids)
+	change(`UPDATE api_keys SET revoked_at = min(COALESCE(revoked_at, previous.value), previous.value)
+		FROM json_each(?) AS previous WHERE previous.key = hex(hash)`, revocations)
 	if r.revokeKeys {
 		change("UPDATE api_keys SET revoked_at = max(created_at, ?1) WHERE revoked_at IS NULL OR revoked_at > ?1", r.now.UnixMilli())
 	}

@@ -46,6 +46,23 @@ func TestReplaceContinuesAboveThePositionsOfThePreviousStore(t *testing.T) {
 	check(t, restored.Close())
 }
 
+func TestReplaceGivesNoIDOutAgain(t *testing.T) {
+	t.Parallel()
+	path := sqlitetest.NewStoreWithPet(t)
+	sqlitetest.Execute("INSERT INTO sqlite_sequence VALUES ('orders', 7)")(t, path)
+	sqlitetest.CopyStore(t, path, path+".restored")
+	sqlitetest.Execute("UPDATE sqlite_sequence SET seq = 5 WHERE name IN ('pets', 'orders'); INSERT INTO sqlite_sequence VALUES ('api_keys', 9)")(t, path)
+	_, err := backup.Replace(t.Context(), path, path+".restored", at, false)
+	check(t, err)
+	sqlitetest.NewStore(t, path, "Ada")
+	db, err := sql.Open("sqlite3", path)
+	check(t, err)
+	var got string
+	const query = "SELECT group_concat(name || ' ' || seq, ', ' ORDER BY name) FROM sqlite_sequence WHERE name IN ('api_keys', 'orders', 'pets')"
+	err = db.QueryRowContext(t.Context(), query).Scan(&got)
+	testkit.Equal(t, "the last ids", "api_keys 9, orders 7, pets 6", got, errors.Join(err, db.Close()))
+}
+
 func TestReplaceKeepsTheRevocationsAndTheIdentityOfThePreviousStore(t *testing.T) {
 	t.Parallel()
 	path := sqlitetest.NewStoreWithPet(t)
@@ -69,8 +86,8 @@ func TestReplaceKeepsTheRevocationsAndTheIdentityOfThePreviousStore(t *testing.T
 		sameIdentity bool
 		keysErr      string
 	}{
-		{"the store", path, false, `{"1":null,"2":20,"3":30,"4":null}`, true, ""},
-		{"the store, with --revoke-keys", path, true, `{"1":16,"2":16,"3":16,"4":16}`, true, ""},
+		{"the store", path, false, `{"1":null,"2":20,"3":9,"4":null}`, true, ""},
+		{"the store, with --revoke-keys", path, true, `{"1":16,"2":16,"3":9,"4":16}`, true, ""},
 		{
 			"a damaged store", sqlitetest.NewPath(t), false, `{"1":null,"2":null,"3":9,"4":null}`, true,
 			"the replaced store cannot be read (file is not a database)",
