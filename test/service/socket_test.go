@@ -96,8 +96,10 @@ func TestServiceOnUnixSockets(t *testing.T) {
 	}
 
 	harness.WriteFile(t, dir, "petstore.sock", "text")
-	harness.WantError(t, dir, "serve --set server.address="+address,
-		"server.address: cannot listen on "+address+": the file is not a socket: name another path")
+	_, stderr, _ := harness.RunCommand(t, harness.CommandWithTimeout(t, dir, "serve", "--set", "server.address="+address))
+	if want := "petstore: server.address: cannot listen on " + address + ": the file is not a socket: name another path\n"; stderr != want {
+		t.Errorf("on a file: got %q, want %q", stderr, want)
+	}
 	if text := harness.ReadFile(t, s.path); text != "text" {
 		t.Errorf("the file has %q, want it unchanged", text)
 	}

@@ -83,7 +83,10 @@ func listenUnix(ctx context.Context, path, mode string) (net.Listener, error) {
 		if dialErr == nil {
 			conn.Close()
 		}
-		if errors.Is(dialErr, syscall.ECONNREFUSED) && os.Remove(path) == nil {
+		if errors.Is(dialErr, syscall.ECONNREFUSED) {
+			if err := os.Remove(path); err != nil {
+				return nil, err
+			}
 			listener, err = listenConfig.Listen(ctx, "unix", path)
 		}
 	}
