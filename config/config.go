@@ -35,7 +35,7 @@ type Config struct {
 		Window   time.Duration `mapstructure:"window" default:"1m" validate:"min=1s,max=24h,seconds" remedy:"must be whole seconds, from 1s to 24h"`
 	} `mapstructure:"rate_limit"`
 	CORS struct {
-		AllowedOrigins []string `mapstructure:"allowed_origins" validate:"dive,pageorigin"`
+		AllowedOrigins []string `mapstructure:"allowed_origins" validate:"dive,pageorigin=AllowedOrigins"`
 	} `mapstructure:"cors"`
 	Docs struct {
 		Enabled bool `mapstructure:"enabled" default:"true"`

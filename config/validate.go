@@ -50,7 +50,8 @@ var remedies = map[string]string{
 	"plainurl":      "must be an http or https URL such as http://localhost:4318, without user, query, fragment or a slash at the end",
 	"baseurl": "must be an http or https URL such as https://pets.example.com, without user, query, fragment, a slash at the end " +
 		"or /v1, which is added to it",
-	"pageorigin":      "must be an origin as a browser sends it, such as https://shop.example.com, http://localhost:3000 or capacitor://localhost",
+	"pageorigin": "must be an origin as a browser sends it, such as https://shop.example.com, http://localhost:3000 or capacitor://localhost, " +
+		"one with * as its port or as the first label of its host, such as https://*.example.com, or * alone",
 	"dsn":             errDSN.Error(),
 	"excluded_unless": "must be false unless database.driver is postgres: a SQLite store has no standby",
 	"bootstrapkey":    "must be an API key as petstore keys create prints it: petstore_ and 49 letters and digits",
@@ -64,12 +65,13 @@ func (l *loader) validate() {
 	v.RegisterAlias("baseurl", "http_url,excludesall=?#@ ,endsnotwith=/,endsnotwith=/v1")
 	// These functions fail only for an empty tag.
 	for tag, valid := range map[string]func(string) bool{
-		"address": isAddress, "filemode": fileMode.MatchString, "dsn": isDSN, "bootstrapkey": isAPIKey, "pageorigin": origin.Valid,
+		"address": isAddress, "filemode": fileMode.MatchString, "dsn": isDSN, "bootstrapkey": isAPIKey,
 	} {
 		_ = v.RegisterValidation(tag, func(fl validator.FieldLevel) bool { return valid(fl.Field().String()) })
 	}
 	_ = v.RegisterValidation("driverof", isDriverOf)
 	_ = v.RegisterValidation("seconds", isSeconds)
+	_ = v.RegisterValidation("pageorigin", isPageOrigin)
 	violations, _ := errors.AsType[validator.ValidationErrors](v.Struct(l.config))
 	rejected := maps.Clone(l.invalid)
 	for _, violation := range violations {
@@ -129,6 +131,11 @@ func isDriverOf(fl validator.FieldLevel) bool {
 func isAPIKey(text string) bool {
 	_, ok := apikey.HashOf(text)
 	return ok
+}
+
+// isPageOrigin reports whether a text is valid as one of the origins of a field.
+func isPageOrigin(fl validator.FieldLevel) bool {
+	return origin.Valid(fl.Field().String(), fl.Parent().FieldByName(fl.Param()).Len() > 1)
 }
 
 func isSeconds(fl validator.FieldLevel) bool { return fl.Field().Int()%int64(time.Second) == 0 }

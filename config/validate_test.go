@@ -78,8 +78,8 @@ func TestValuesAreCheckedByTheirRules(t *testing.T) {
 		},
 		{
 			"cors.allowed_origins", remedies["pageorigin"],
-			[]string{"", "https://shop.example.com, http://localhost:3000", "*", "https://*.example.com", "capacitor://localhost"},
-			[]string{"null", "shop.example.com", "https://shop.example.com/", "https://shop.example.com:443"}, // see the test of rest.New
+			[]string{"", "https://shop.example.com, http://localhost:3000", "*", "https://*.example.com, http://localhost:*", "capacitor://localhost"},
+			[]string{"null", "https://shop*.example.com", "shop.example.com", "https://shop.example.com/", "https://shop.example.com:443"}, // see the test of rest.New
 		},
 		{"log.level", "must be debug or info or warn or error", []string{"debug", "INFO", "Warn", "error"}, []string{"", "trace"}},
 		{"log.format", "must be console or json", []string{"console", "JSON"}, []string{"", "text"}},
@@ -180,6 +180,10 @@ func TestSettingsAreCheckedTogether(t *testing.T) {
 		{
 			"", `server.write_timeout = "30s" (default): must be longer than server.request_timeout = "30s" (command line)`,
 			map[string]string{request: "30s"},
+		},
+		{
+			"", `cors.allowed_origins = "*" (command line): ` + remedies["pageorigin"],
+			map[string]string{"cors.allowed_origins": "*, https://shop.example.com"},
 		},
 		// The rule is not checked while one of its values is invalid.
 		{"", "database.dsn = (hidden) (command line): " + remedies["dsn"], map[string]string{driver: "sqlite", "database.dsn": "mysql://db/pets"}},

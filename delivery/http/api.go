@@ -94,9 +94,9 @@ type Options struct {
 	RateLimit RateLimit
 	// AllowedOrigins are the origins whose web pages may use the API (CORS), with an API key and not with cookies,
 	// as browsers send them (RFC 6454, section 6.2): https://shop.example.com, or capacitor://localhost of an
-	// application. Without one, only pages of the same origin can. An origin may have one *, which stands for any text,
-	// and * alone is every origin. New returns an error for a text that is no origin, and for null, which any
-	// page can send.
+	// application. Without one, only pages of the same origin can. An origin may have one *, which stands for one label at
+	// the beginning of the host, as in https://*.example.com, or for the port; * alone is every origin, and allows no others
+	// beside it. New returns an error for a text that is no origin, and for null, which any page can send.
 	AllowedOrigins []string
 	// CacheBytes is about how much memory caches encoded pages of the lists: 16 MiB when zero, none when
 	// negative. The cache and Changes require Versions, the numbers that increase with the commits to the store
@@ -197,8 +197,9 @@ func (o *Options) missing() error {
 // Validate returns an error if an option is invalid, but not if one is missing.
 func (o *Options) Validate() error {
 	for _, allowed := range o.AllowedOrigins {
-		if !origin.Valid(allowed) {
-			return fmt.Errorf("Options.AllowedOrigins has %q: use an origin as a browser sends it, such as https://shop.example.com", allowed)
+		if !origin.Valid(allowed, len(o.AllowedOrigins) > 1) {
+			return fmt.Errorf("Options.AllowedOrigins has %q: use origins as a browser sends them, such as https://shop.example.com or "+
+				"https://*.example.com, or * alone", allowed)
 		}
 	}
 	if o.RequestTimeout < 0 {

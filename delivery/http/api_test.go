@@ -49,10 +49,11 @@ func TestNewChecksItsOptions(t *testing.T) {
 			},
 			func(o *Options) {
 				o.AllowedOrigins = []string{
-					"*", "https://*.example.com", "http://[::1]:3000", "http://localhost:*", "http://shop.example.com:443", "https://shop_1.example.com:80",
+					"https://*.example.com", "https://*.shop.example:8443", "http://[::1]:3000", "http://localhost:*", "http://shop.example.com:443", "https://shop_1.example.com:80",
 					"capacitor://localhost", "tauri://localhost", "app://.", "chrome-extension://gighmmpiobklfepjocnamgkkbiglidom", "vscode-webview://1B2c",
 				}
 			},
+			func(o *Options) { o.AllowedOrigins = []string{"*"} },
 			limit(0, 0), limit(0, -time.Second), limit(1, time.Second), limit(1, 24*time.Hour),
 			limit(1, math.MaxInt64/time.Second*time.Second), limit(999_999_999_999_999, time.Second),
 		},
@@ -84,6 +85,8 @@ func TestNewChecksItsOptions(t *testing.T) {
 		"https://shop.example.com:",
 		"https://shop.example.com:443", "http://shop.example.com:80", "https://shop.example.com:100000", "https://me:pw", "HTTPS://shop.example.com",
 		"https://zoö.example.com", "https://shop.example.com https://other.example.com", "https://shop.example.com\n", "capacitor://localhost/", "file://",
+		"*", "https://*", "*://shop.example.com", "https://*.", "https://*example.com", "https://shop*.example.com", "https://shop-*.example.com",
+		"https://shop.*.example.com", "https://shop.*", "https://*.example.com:*", "http://localhost:3*", "https://**.example.com",
 	} {
 		options.AllowedOrigins = []string{"https://shop.example.com", origin}
 		_, err := New(options)

@@ -10,6 +10,8 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/rs/cors"
 	"go.uber.org/zap"
+
+	"example.com/petstore/delivery/http/origin"
 )
 
 // Middleware returns the handlers of every request of the API, in their order: discarding
@@ -70,8 +72,7 @@ func allowOrigins(origins []string) gin.HandlerFunc {
 	if len(origins) == 0 {
 		return nil
 	}
-	policy := cors.New(cors.Options{
-		AllowedOrigins: origins,
+	options := cors.Options{
 		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete},
 		AllowedHeaders: []string{"*"},
 		ExposedHeaders: []string{
@@ -79,6 +80,10 @@ func allowOrigins(origins []string) gin.HandlerFunc {
 			"Sunset", "WWW-Authenticate", "X-Request-Id",
 		},
 		MaxAge: 600,
-	})
+	}
+	if origins[0] != "*" { // else there are no others, and the default of package cors is every origin
+		options.AllowOriginFunc = origin.Matcher(origins) // a * of package cors stands for any text
+	}
+	policy := cors.New(options)
 	return func(c *gin.Context) { policy.HandlerFunc(c.Writer, c.Request) }
 }

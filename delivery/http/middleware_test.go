@@ -96,6 +96,34 @@ func TestPagesOfAllowedOriginsCanUseTheAPI(t *testing.T) {
 	s.expectOnly(t, get("/v1/pets", "Origin: capacitor://localhost"), ok("").withHeader("Access-Control-Allow-Origin: capacitor://localhost"))
 }
 
+func TestWildcardOfAnOriginIsOneLabelOrThePort(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t, func(o *rest.Options) {
+		o.AllowedOrigins = []string{"https://shop.example", "https://*.shop.example", "http://localhost:*"}
+	})
+	for origin, allowed := range map[string]bool{
+		"https://shop.example": true, "https://a.shop.example": true, "https://my-shop_1.shop.example": true, "https://A.Shop.Example": true,
+		"http://localhost:3000": true, "http://localhost:80": true,
+		"https://a.b.shop.example": false, "https://.shop.example": false, "https://ashop.example": false, "https://a-shop.example": false,
+		"https://a.shopXexample": false, "https://a.shop.example.evil.com": false, "https://evil.com/.shop.example": false,
+		"https://evil.com?.shop.example": false, "https://evil.com#.shop.example": false, "https://evil.com:80.shop.example": false,
+		"https://me@a.shop.example": false, "https://a.shop.example:8443": false, "http://a.shop.example": false, "https://a.shop.example/": false,
+		"xhttps://a.shop.example": false, "https://shop.example https://a.shop.example": false, "https://ä.shop.example": false,
+		"http://localhost": false, "http://localhost:": false, "http://localhost:3000/": false, "http://localhost:3000.evil.com": false,
+		"http://localhost.evil.com:3000": false, "null": false, "*": false,
+	} {
+		header := originNotAllowed
+		if allowed {
+			header = "Access-Control-Allow-Origin: " + origin
+		}
+		s.expectOnly(t, get("/v1/pets", "Origin: "+origin), ok("").withHeader(header, "Vary: Origin"))
+		preflight := newRequest("OPTIONS", "/v1/pets", "-Authorization", "Origin: "+origin, requestMethodPost, requestHeaders)
+		s.expect(t, preflight, wantResponse{status: 204}.withHeader(header, varyPreflight))
+	}
+	all := newTestServer(t, func(o *rest.Options) { o.AllowedOrigins = []string{"*"} })
+	all.expectOnly(t, get("/v1/pets", otherOrigin), ok("").withHeader("Access-Control-Allow-Origin: *", noCredentials))
+}
+
 // A host's engine that removes extra slashes, and "..", from the path that it matches.
 func TestEncodedSlashIsNoSeparatorOnAnyEngine(t *testing.T) {
 	t.Parallel()
