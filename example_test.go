@@ -2,12 +2,15 @@ package petstore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -157,6 +160,70 @@ func authenticate(c *gin.Context) (caller string, err error) {
 		return user, domain.Forbidden("guests may only read")
 	}
 	return user, nil
+}
+
+// Use the catalogue from Go code, and follow the changes of all who use it.
+func ExampleService_Follow() {
+	service, remove := openService(petstore.Options{RecordChanges: true})
+	defer remove()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+
+	key := domain.IdempotencyKey{Caller: "deliveries", Value: "2026-0815"}
+	pet, replayed, err := service.Pets().Create(ctx, domain.NewPet{Name: "Rex", CategoryID: 7}, key)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(pet.ID, pet.Name, replayed)
+
+	if _, _, err := service.Orders().Place(ctx, pet.ID, domain.IdempotencyKey{}); err != nil {
+		panic(err)
+	}
+
+	shop := &shop{stop: stop}
+	err = service.Follow(ctx, shop.position, func(ctx context.Context, change domain.Change) error {
+		return shop.handle(ctx, change) // and store change.Seq in the same transaction
+	})
+	fmt.Println(err)
+	// Output:
+	// 1 Rex false
+	// pet.added
+	// pet.updated
+	// order.placed
+	// context canceled
+}
+
+// A shop is a host that follows the changes until an order is placed.
+type shop struct {
+	position int64 // Seq of the last change that it has handled
+	stop     func()
+}
+
+func (s *shop) handle(_ context.Context, change domain.Change) error {
+	fmt.Println(change.Type)
+	s.position = change.Seq
+	if change.Type == domain.ChangeOrderPlaced {
+		s.stop()
+	}
+	return nil
+}
+
+// Add rules of the host for the animals.
+func ExampleOptions_validate() {
+	service, remove := openService(petstore.Options{Validate: validate})
+	defer remove()
+	_, _, err := service.Pets().Create(context.Background(), domain.NewPet{Name: "rex", CategoryID: 7}, domain.IdempotencyKey{})
+	fmt.Println(err, errors.Is(err, domain.ErrInvalid))
+	// Output:
+	// name must begin with a capital letter true
+}
+
+// validate has the rules of the shop for names.
+func validate(pet domain.NewPet) (violations []domain.Violation) {
+	if first, _ := utf8.DecodeRuneInString(pet.Name); !unicode.IsUpper(first) {
+		violations = append(violations, domain.Violation{Field: "name", Rule: "must begin with a capital letter"})
+	}
+	return violations
 }
 
 // openService opens a service with a store in a temporary directory. remove closes and deletes it.

@@ -23,6 +23,7 @@ import (
 
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/docs"
+	"example.com/petstore/domain"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/usecase"
@@ -41,9 +42,24 @@ type Options struct {
 	RecordChanges bool
 	// ChangesRetention is how long changes are kept, 7 days when zero, at least an hour.
 	ChangesRetention time.Duration
+	// Validate, if not nil, returns the violations of the rules of the host for an animal that satisfies those of the
+	// API, before the animal is added or changed by the API or by Pets, but not by a command. They result in 400 or an
+	// ErrInvalid (validation_failed). Validate runs within a transaction, perhaps more than once: it must be quick, have no
+	// effect, and not call the service.
+	Validate domain.PetRule
 	// Document are the properties of the OpenAPI document, for package swagger. With API.Authenticate,
 	// its default SecurityScheme is any bearer token, and its default Description names no API keys.
 	Document docs.Options
+}
+
+// Migrate creates the store of an engine, or migrates its schema to that of this program, for a host that runs migrations
+// as a step of its own and New with Store.NoMigration. Its error is one line that ends with the remedy.
+func Migrate(ctx context.Context, e engine.Engine) error {
+	store, err := repository.Open(ctx, e, repository.Options{})
+	if err != nil {
+		return err
+	}
+	return store.Close()
 }
 
 // A Service is the API on an open store. The caller must close it.
@@ -51,6 +67,9 @@ type Service struct {
 	api      *rest.API
 	store    *repository.Store
 	keys     *usecase.Keys
+	pets     *usecase.Pets
+	orders   *usecase.Orders
+	changes  rest.Changes // nil if none are recorded
 	document docs.Options
 	metrics  *registered
 	stop     context.CancelFunc // ends the work in the background
@@ -87,7 +106,8 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 	if err := s.metrics.registerStore(s.store); err != nil {
 		return nil, err
 	}
-	api.Pets, api.Orders, api.Keys = usecase.NewPets(s.store, s.store.Pets()), usecase.NewOrders(s.store, s.store.Orders(), usecase.Now), s.keys
+	s.pets, s.orders = usecase.NewPets(s.store, s.store.Pets(), o.rules()...), usecase.NewOrders(s.store, s.store.Orders(), usecase.Now)
+	api.Pets, api.Orders, api.Keys = s.pets, s.orders, s.keys
 	api.Versions, api.VersionsAge = s.store.Versions, s.store.VersionsAge
 	changes := usecase.NewChanges(s.store, s.store.Changes(), usecase.Now, s.store.MaxStaleness())
 	if o.RecordChanges {
@@ -97,7 +117,7 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 		if err := changes.AwaitPosition(ctx); err != nil {
 			return nil, fmt.Errorf("petstore.New: read the position of the changes: %w", err)
 		}
-		api.Changes = changes
+		s.changes, api.Changes = changes, changes
 	}
 	if api.Metrics != nil {
 		api.Metrics = s.metrics
@@ -124,6 +144,14 @@ func (o *Options) validate() error {
 		return fmt.Errorf("Options.ChangesRetention is %s: use at least %s", o.ChangesRetention, minChangesRetention)
 	}
 	return nil
+}
+
+// rules returns the rules of the host.
+func (o *Options) rules() (rules []domain.PetRule) {
+	if o.Validate != nil {
+		rules = append(rules, o.Validate)
+	}
+	return rules
 }
 
 // withoutKeys returns the properties of the document of a host that issues no API keys.
@@ -160,6 +188,15 @@ func (s *Service) Store() *repository.Store { return s.store }
 
 // Keys returns the use cases of the API keys, for a host that issues them.
 func (s *Service) Keys() *usecase.Keys { return s.keys }
+
+// Pets returns the use cases of the animals, as the operations of the API call them.
+func (s *Service) Pets() *usecase.Pets { return s.pets }
+
+// Orders returns the use cases of the orders, as the operations of the API call them.
+func (s *Service) Orders() *usecase.Orders { return s.orders }
+
+// Changes returns the use cases of the changes, nil unless they are recorded. See Follow.
+func (s *Service) Changes() rest.Changes { return s.changes }
 
 // Close stores when keys were last used, waits until the queued transactions are durable, closes the
 // store and removes the metrics. Call it after the last request. It may be called again.

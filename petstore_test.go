@@ -17,6 +17,7 @@ import (
 	"example.com/petstore"
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/docs"
+	"example.com/petstore/domain"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
 	"example.com/petstore/repository/engine"
@@ -56,11 +57,18 @@ func mounted(t *testing.T, service *petstore.Service) *gin.Engine {
 // status sends a request with a bearer token and returns the status of the response.
 func status(t *testing.T, engine http.Handler, path, token string) int {
 	t.Helper()
-	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
+	return send(t, engine, http.MethodGet, path, token, "").Code
+}
+
+// send sends a request with a bearer token and a JSON body.
+func send(t *testing.T, engine http.Handler, method, path, token, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	request := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
 	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Content-Type", "application/json")
 	response := httptest.NewRecorder()
 	engine.ServeHTTP(response, request)
-	return response.Code
+	return response
 }
 
 func newKey(t *testing.T, service *petstore.Service) string {
@@ -129,4 +137,44 @@ func TestEndOfContextInterruptsNewOnly(t *testing.T) {
 	if _, err := petstore.New(ctx, store, petstore.Options{}); err == nil {
 		t.Error("with an ended context New returned no error")
 	}
+}
+
+func TestMigrateIsAStepOfItsOwn(t *testing.T) {
+	t.Parallel()
+	store, o := newEngine(t), petstore.Options{Store: repository.Options{Options: engine.Options{NoMigration: true}}}
+	for range 2 { // the second one changes nothing
+		testkit.Check(t, petstore.Migrate(t.Context(), store))
+		testkit.Check(t, newService(t, store, o).Close())
+	}
+	err := petstore.Migrate(t.Context(), sqlite.New(t.TempDir()))
+	testkit.WantMessage(t, "Migrate of a folder", err, "open the store")
+}
+
+func TestRulesOfTheHostApplyToTheAPIAndToItsGoCode(t *testing.T) {
+	t.Parallel()
+	service := newService(t, newEngine(t), petstore.Options{Validate: func(pet domain.NewPet) (violations []domain.Violation) {
+		if pet.CategoryID > 9 {
+			violations = append(violations, domain.Violation{Field: "categoryId", Rule: "must be a category of the shop, 0 to 9"})
+		}
+		return violations
+	}})
+	engine, key := mounted(t, service), newKey(t, service)
+	for _, test := range []struct{ method, path, body, want string }{
+		{"POST", "/pets", `{"name":"Rex","categoryId":10}`, "categoryId must be a category of the shop, 0 to 9"},
+		{"POST", "/pets", `{"name":"","categoryId":10}`, "name must be 1 to 200 characters, not blank"},
+		{"POST", "/pets/batch", `[{"name":"Rex","categoryId":9},{"name":"Mia","categoryId":10}]`, "[1].categoryId must be a category of the shop, 0 to 9"},
+		{"POST", "/pets", `{"name":"Rex","categoryId":9}`, ""},
+		{"PATCH", "/pets/1", `{"categoryId":10}`, "categoryId must be a category of the shop, 0 to 9"},
+		{"PATCH", "/pets/2", `{"categoryId":10}`, "there is no pet with the id 2"},
+		{"PATCH", "/pets/1", `{"categoryId":8}`, ""},
+	} {
+		response := send(t, engine, test.method, test.path, key, test.body)
+		if ok := response.Code < 300; ok != (test.want == "") || !strings.Contains(response.Body.String(), test.want) {
+			t.Errorf("%s %s %s: got %d %s, want %s", test.method, test.path, test.body, response.Code, response.Body, test.want)
+		}
+	}
+	_, _, err := service.Pets().Create(t.Context(), domain.NewPet{Name: "Rex", CategoryID: 10}, domain.IdempotencyKey{})
+	testkit.WantError(t, "Create", err, domain.ErrInvalid)
+	pets, err := service.Pets().List(t.Context(), domain.PetQuery{PageRequest: domain.PageRequest{Limit: 10}})
+	testkit.Equal(t, "the animals", []domain.Pet{{ID: 1, Name: "Rex", CategoryID: 8}}, pets.Items, err)
 }

@@ -102,29 +102,42 @@ func isBlank(r rune) bool {
 // internal use, which I-JSON excludes (RFC 7493, section 2.1).
 func IsNoncharacter(r rune) bool { return unicode.Is(unicode.Noncharacter_Code_Point, r) }
 
-// Validate returns an ErrInvalid (validation_failed) that lists every violation.
-func (p NewPet) Validate() error { return Invalid(CodeValidationFailed, p.violations("")...) }
+// A PetRule returns the violations of a rule of a host by an animal that satisfies the rules of this package.
+type PetRule func(NewPet) []Violation
+
+// Validate returns an ErrInvalid (validation_failed) that lists every violation: those of rules only if there are no others.
+func (p NewPet) Validate(rules ...PetRule) error {
+	return Invalid(CodeValidationFailed, p.violations("", rules)...)
+}
 
 // violations returns the violations of fields, whose names begin with prefix.
-func (p NewPet) violations(prefix string) (violations []Violation) {
+func (p NewPet) violations(prefix string, rules []PetRule) (violations []Violation) {
 	if !ValidPetName(p.Name) {
-		violations = append(violations, Violation{Field: prefix + "name", Rule: PetNameRule})
+		violations = append(violations, Violation{Field: "name", Rule: PetNameRule})
 	}
 	if !p.Status.knownOrNone() {
-		violations = append(violations, Violation{Field: prefix + "status", Rule: PetStatusRule})
+		violations = append(violations, Violation{Field: "status", Rule: PetStatusRule})
+	}
+	if len(violations) == 0 {
+		for _, rule := range rules {
+			violations = append(violations, rule(p)...)
+		}
+	}
+	for i := range violations {
+		violations[i].Field = prefix + violations[i].Field
 	}
 	return violations
 }
 
 // ValidateNewPets returns an ErrInvalid (validation_failed) unless there are 1 to maxLimit animals. It lists every
-// violation, that of the fourth animal's name as one of "[3].name".
-func ValidateNewPets(pets []NewPet) error {
+// violation as Validate does, that of the fourth animal's name as one of "[3].name".
+func ValidateNewPets(pets []NewPet, rules ...PetRule) error {
 	if len(pets) < 1 || len(pets) > maxLimit {
 		return Invalid(CodeValidationFailed, Violation{Field: "the array", Rule: fmt.Sprintf("must have 1 to %d animals", maxLimit)})
 	}
 	var violations []Violation
 	for i, pet := range pets {
-		violations = append(violations, pet.violations(fmt.Sprintf("[%d].", i))...)
+		violations = append(violations, pet.violations(fmt.Sprintf("[%d].", i), rules)...)
 	}
 	return Invalid(CodeValidationFailed, violations...)
 }

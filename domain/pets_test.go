@@ -77,6 +77,14 @@ func TestRuleOfManyNewPets(t *testing.T) {
 	const name, status = "name " + domain.PetNameRule, "status " + domain.PetStatusRule
 	checkRule(t, domain.CodeValidationFailed, "[1]."+name+"; [3]."+name+"; [3]."+status, nil,
 		[]error{domain.ValidateNewPets([]domain.NewPet{{Name: "a"}, {}, {Name: "a"}, {Status: "lost"}})})
+	rule := func(pet domain.NewPet) (violations []domain.Violation) {
+		if pet.Name[0] != 'R' { // a name of an animal that satisfies the other rules is not empty
+			violations = append(violations, domain.Violation{Field: "name", Rule: "must begin with R"})
+		}
+		return violations
+	}
+	checkRule(t, domain.CodeValidationFailed, "[0].name must begin with R; [1]."+name+"; [3].name must begin with R", nil,
+		[]error{domain.ValidateNewPets([]domain.NewPet{{Name: "a"}, {}, {Name: "Rex"}, {Name: "b"}}, rule)})
 }
 
 func TestPatchChangesTheFieldsThatItHas(t *testing.T) {

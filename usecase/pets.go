@@ -10,13 +10,14 @@ import (
 
 // Pets implements the operations on the catalogue.
 type Pets struct {
-	tx   port.Transactor
-	pets port.PetReader
+	tx    port.Transactor
+	pets  port.PetReader
+	rules []domain.PetRule
 }
 
-// NewPets returns Pets of a store.
-func NewPets(tx port.Transactor, pets port.PetReader) *Pets {
-	return &Pets{tx: tx, pets: pets}
+// NewPets returns Pets of a store. An animal that is added or changed must satisfy the rules.
+func NewPets(tx port.Transactor, pets port.PetReader, rules ...domain.PetRule) *Pets {
+	return &Pets{tx, pets, rules}
 }
 
 // List returns a page of the catalogue, or an ErrInvalid (invalid_parameter).
@@ -37,7 +38,7 @@ func (p *Pets) Get(ctx context.Context, id int64) (domain.Pet, error) {
 // (validation_failed, invalid_idempotency_key), an ErrReused or an ErrConflict
 // (idempotency_in_progress).
 func (p *Pets) Create(ctx context.Context, pet domain.NewPet, key domain.IdempotencyKey) (domain.Pet, bool, error) {
-	if err := pet.Validate(); err != nil {
+	if err := pet.Validate(p.rules...); err != nil {
 		return domain.Pet{}, false, err
 	}
 	created, replayed, err := p.create(ctx, []domain.NewPet{pet}, request{"createPet", pet, key})
@@ -50,7 +51,7 @@ func (p *Pets) Create(ctx context.Context, pet domain.NewPet, key domain.Idempot
 // CreateAll is Create for 1 to 100 animals: it adds all of them in one transaction, or none, and returns them in
 // the same order. Its ErrInvalid lists the violations of all animals.
 func (p *Pets) CreateAll(ctx context.Context, pets []domain.NewPet, key domain.IdempotencyKey) ([]domain.Pet, bool, error) {
-	if err := domain.ValidateNewPets(pets); err != nil {
+	if err := domain.ValidateNewPets(pets, p.rules...); err != nil {
 		return nil, false, err
 	}
 	return p.create(ctx, pets, request{"createPets", pets, key})
@@ -85,7 +86,12 @@ func (p *Pets) Update(ctx context.Context, id int64, patch domain.PetPatch, matc
 		if err != nil {
 			return err
 		}
-		after = patch.Apply(before)
+		if after = patch.Apply(before); after != before {
+			err = after.New().Validate(p.rules...)
+		}
+		if err != nil {
+			return err
+		}
 		return replace(ctx, r, before, after, matches)
 	})
 	return after, err
