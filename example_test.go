@@ -27,7 +27,7 @@ import (
 func Example() {
 	service, remove := openService(petstore.Options{})
 	defer remove()
-	key, err := service.Keys().Create(context.Background(), "example", 0)
+	key, err := service.Keys().Create(context.Background(), "example", 0, "")
 	if err != nil {
 		panic(err)
 	}

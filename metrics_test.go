@@ -33,7 +33,7 @@ func TestServicesAreIndependentAndTheirMetricsRegisteredUntilClose(t *testing.T)
 		return petstore.Options{API: rest.Options{Metrics: prometheus.WrapRegistererWith(prometheus.Labels{"shop": name}, registry)}}
 	}
 	first, other := newService(t, newEngine(t), shop("a")), shop("a")
-	if _, err := first.Keys().Create(t.Context(), "till", time.Hour); err != nil {
+	if _, err := first.Keys().Create(t.Context(), "till", time.Hour, ""); err != nil {
 		t.Fatal(err)
 	}
 	want := func(want map[string]bool) { // docs/metrics.md is compared with all

@@ -73,7 +73,7 @@ func send(t *testing.T, engine http.Handler, method, path, token, body string) *
 
 func newKey(t *testing.T, service *petstore.Service) string {
 	t.Helper()
-	key, err := service.Keys().Create(t.Context(), "test", 0)
+	key, err := service.Keys().Create(t.Context(), "test", 0, "")
 	testkit.Check(t, err)
 	return key
 }

@@ -131,9 +131,9 @@ type keyModel struct {
 	Hash       []byte
 	Name       string
 	LastFour   string
-	ReadOnly   int64         // 0 or 1
-	Lineage    sql.NullInt64 // NULL for ID
-	CreatedAt  int64         `gorm:"autoCreateTime:false"`
+	Scopes     sql.NullString // NULL for everything
+	Lineage    sql.NullInt64  // NULL for ID
+	CreatedAt  int64          `gorm:"autoCreateTime:false"`
 	ExpiresAt  *int64
 	RevokedAt  *int64
 	LastUsedAt *int64
@@ -141,7 +141,7 @@ type keyModel struct {
 
 func newKeyModel(key apikey.NewKey) keyModel {
 	return keyModel{
-		Hash: key.Hash[:], Name: key.Name, LastFour: key.LastFour, ReadOnly: asInt(key.ReadOnly),
+		Hash: key.Hash[:], Name: key.Name, LastFour: key.LastFour, Scopes: sql.NullString{String: string(key.Scopes), Valid: key.Scopes != ""},
 		Lineage:   sql.NullInt64{Int64: key.Lineage, Valid: key.Lineage != 0},
 		CreatedAt: key.CreatedAt.UnixMilli(), ExpiresAt: millisPtr(key.ExpiresAt),
 	}
@@ -150,7 +150,7 @@ func newKeyModel(key apikey.NewKey) keyModel {
 // record returns an error if the hash does not have the length of one.
 func (m *keyModel) record() (apikey.Key, error) {
 	key := apikey.Key{
-		ID: m.ID, Name: m.Name, LastFour: m.LastFour, ReadOnly: m.ReadOnly != 0, Lineage: cmp.Or(m.Lineage.Int64, m.ID), CreatedAt: timeOf(m.CreatedAt),
+		ID: m.ID, Name: m.Name, LastFour: m.LastFour, Scopes: apikey.Scopes(m.Scopes.String), Lineage: cmp.Or(m.Lineage.Int64, m.ID), CreatedAt: timeOf(m.CreatedAt),
 		ExpiresAt: timePtr(m.ExpiresAt), RevokedAt: timePtr(m.RevokedAt), LastUsedAt: timePtr(m.LastUsedAt),
 	}
 	if copy(key.Hash[:], m.Hash) != len(key.Hash) {

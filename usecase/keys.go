@@ -1,6 +1,7 @@
 package usecase
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -24,20 +25,11 @@ func NewKeys(tx port.Transactor, keys port.KeyReader, now func() time.Time) *Key
 // List returns all keys, ascending by id.
 func (k *Keys) List(ctx context.Context) ([]apikey.Key, error) { return k.keys.List(ctx) }
 
-// Create issues a key, which expires after lifetime, or never if lifetime is zero. Create
-// returns the secret, which is not stored, or an ErrInvalid (validation_failed).
-func (k *Keys) Create(ctx context.Context, name string, lifetime time.Duration) (secret string, err error) {
-	return k.createWithNewSecret(ctx, name, lifetime, false)
-}
-
-// CreateReadOnly is Create for a key that may only read.
-func (k *Keys) CreateReadOnly(ctx context.Context, name string, lifetime time.Duration) (secret string, err error) {
-	return k.createWithNewSecret(ctx, name, lifetime, true)
-}
-
-func (k *Keys) createWithNewSecret(ctx context.Context, name string, lifetime time.Duration, readOnly bool) (secret string, err error) {
+// Create issues a key, which expires after lifetime, or never if lifetime is zero, and may do what the scopes allow, or
+// everything if they are empty. Create returns the secret, which is not stored, or an ErrInvalid (validation_failed).
+func (k *Keys) Create(ctx context.Context, name string, lifetime time.Duration, scopes apikey.Scopes) (secret string, err error) {
 	secret = apikey.Generate()
-	if err := k.createWithSecret(ctx, name, secret, lifetime, readOnly); err != nil {
+	if err := k.createWithSecret(ctx, name, secret, lifetime, scopes); err != nil {
 		return "", err
 	}
 	return secret, nil
@@ -47,15 +39,15 @@ func (k *Keys) createWithNewSecret(ctx context.Context, name string, lifetime ti
 // stays revoked. Import returns an ErrInvalid (validation_failed), also for a secret that
 // does not have the format of a key.
 func (k *Keys) Import(ctx context.Context, name, secret string) error {
-	return k.createWithSecret(ctx, name, secret, 0, false)
+	return k.createWithSecret(ctx, name, secret, 0, "")
 }
 
-func (k *Keys) createWithSecret(ctx context.Context, name, secret string, lifetime time.Duration, readOnly bool) error {
+func (k *Keys) createWithSecret(ctx context.Context, name, secret string, lifetime time.Duration, scopes apikey.Scopes) error {
 	key, err := apikey.New(name, secret, k.now(), lifetime)
-	if err != nil {
+	if err = cmp.Or(err, scopes.Validate()); err != nil {
 		return err
 	}
-	key.ReadOnly = readOnly
+	key.Scopes = scopes
 	return k.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
 		_, err := r.Keys.Create(ctx, key)
 		return err
@@ -87,7 +79,7 @@ func (k *Keys) CreateFirst(ctx context.Context, name string) (secret string, err
 }
 
 // Rotate issues a key with the name and lifetime of another, which is revoked after
-// overlap. It may only read if the other may. Rotate returns the secret, which is not
+// overlap. It has the scopes of the other. Rotate returns the secret, which is not
 // stored, or an ErrNotFound, an ErrConflict for a key that is not valid or was rotated
 // before, or an ErrInvalid (validation_failed) for the overlap.
 func (k *Keys) Rotate(ctx context.Context, id int64, overlap time.Duration) (secret string, err error) {

@@ -18,7 +18,7 @@ import (
 // createKey returns the secret of a new key.
 func (s *testStore) createKey(t *testing.T, name string, lifetime time.Duration) string {
 	t.Helper()
-	return must[string](t)(s.keys.Create(t.Context(), name, lifetime))
+	return must[string](t)(s.keys.Create(t.Context(), name, lifetime, ""))
 }
 
 // wantValid checks whether Authenticate accepts each secret.
@@ -58,7 +58,7 @@ func TestInvalidKeysReturnOneError(t *testing.T) {
 func TestFirstOrImportedKeyIsCreatedOnce(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
-	none, err := s.keys.Create(t.Context(), " ", 0)
+	none, err := s.keys.Create(t.Context(), " ", 0, "")
 	if wantError(t, err, domain.ErrInvalid, domain.CodeValidationFailed); none != "" {
 		t.Error("got a secret with the error")
 	}
@@ -83,18 +83,36 @@ func TestFirstOrImportedKeyIsCreatedOnce(t *testing.T) {
 	s.wantValid(t, false, secret)
 }
 
+// A read-only key of version 7 has the scopes to read.
+func TestMigrationKeepsWhatAKeyMayDo(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	_, err := s.keys.Create(t.Context(), "till 1", 0, "pets:read,pets:delete")
+	wantError(t, err, domain.ErrInvalid, domain.CodeValidationFailed, "scope "+apikey.ScopesRule)
+	for _, scopes := range []apikey.Scopes{"", apikey.ReadOnly} {
+		must[string](t)(s.keys.Create(t.Context(), "till 1", 0, scopes))
+	}
+	check(t, s.Close())
+	s.database.DownTo(t, 7)
+	s = newTestStoreOf(t, s.database)
+	keys := must[[]apikey.Key](t)(s.keys.List(t.Context()))
+	if len(keys) != 2 || keys[0].Scopes != "" || keys[1].Scopes != apikey.ReadOnly {
+		t.Errorf("got the keys %+v, want one that may do everything, and one that may only read", keys)
+	}
+}
+
 func TestRotatedKeyIsValidDuringOverlap(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
-	old := must[string](t)(s.keys.CreateReadOnly(t.Context(), "till 1", 48*time.Hour))
+	old := must[string](t)(s.keys.Create(t.Context(), "till 1", 48*time.Hour, "orders:read,orders:write"))
 	s.now = noon.Add(time.Hour)
 	successor := must[string](t)(s.keys.Rotate(t.Context(), 1, 24*time.Hour))
 	want := []apikey.Key{
 		{
-			ID: 1, Name: "till 1", ReadOnly: true, Lineage: 1, CreatedAt: noon, ExpiresAt: noonPlus(48 * time.Hour),
+			ID: 1, Name: "till 1", Scopes: "orders:read,orders:write", Lineage: 1, CreatedAt: noon, ExpiresAt: noonPlus(48 * time.Hour),
 			RevokedAt: noonPlus(25 * time.Hour),
 		},
-		{ID: 2, Name: "till 1", ReadOnly: true, Lineage: 1, CreatedAt: *noonPlus(time.Hour), ExpiresAt: noonPlus(49 * time.Hour)},
+		{ID: 2, Name: "till 1", Scopes: "orders:read,orders:write", Lineage: 1, CreatedAt: *noonPlus(time.Hour), ExpiresAt: noonPlus(49 * time.Hour)},
 	}
 	all := must[[]apikey.Key](t)(s.keys.List(t.Context()))
 	if diff := cmp.Diff(want, all, cmpopts.IgnoreFields(apikey.Key{}, "Hash", "LastFour")); diff != "" {

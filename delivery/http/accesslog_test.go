@@ -23,13 +23,14 @@ import (
 
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/server"
+	"example.com/petstore/domain/apikey"
 	"example.com/petstore/repository"
 )
 
 func TestAccessLogAndMetricsHaveEachRequest(t *testing.T) {
 	t.Parallel()
 	s, counts := newTestServer(t), map[string]int{}
-	readOnly := "Authorization: Bearer " + newKey(t, s.keys.CreateReadOnly)
+	readOnly := "Authorization: Bearer " + newKey(t, s.keys, apikey.ReadOnly)
 	for name, tt := range map[string]struct {
 		request
 		method, route, path string // the path is logged only without a route

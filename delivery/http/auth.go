@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -48,10 +49,7 @@ func bearerAuthenticator(keys Keys) Authenticator {
 			return "", err
 		}
 		stateOf(c).lineage = key.Lineage
-		if err == nil && key.ReadOnly && !IsSafe(c.Request.Method) {
-			err = apikey.ReadOnly()
-		}
-		return strconv.FormatInt(key.ID, 10), err
+		return strconv.FormatInt(key.ID, 10), cmp.Or(err, key.Scopes.Check(stateOf(c).required))
 	}
 }
 
@@ -85,30 +83,33 @@ func setChallenge(c *gin.Context, err error) {
 	}
 }
 
-// admit authenticates the caller of a request and limits the rate of its requests, those that it may not
-// make included. It ends a request that is not admitted.
-func (a *API) admit(c *gin.Context) {
-	caller, err := a.authenticator(c)
-	if caller != "" && !domain.ValidName(caller, maxCaller) {
-		caller, err = "", fmt.Errorf("the Authenticator returned %.100q, which is not the name of a caller (see rest.Authenticator)", caller)
-	}
-	if caller == "" && err == nil {
-		err = domain.Unauthenticated("sign in first")
-	}
-	stateOf(c).caller = caller
-	if err == nil || caller != "" && errors.Is(err, domain.ErrForbidden) {
-		if stateOf(c).deprecated {
-			a.countByCaller(a.metrics.deprecated, c)
+// admit returns a handler that authenticates the caller of a request, whose API key needs the scope, and limits the rate of
+// its requests, those that it may not make included. It ends a request that is not admitted.
+func (a *API) admit(scope apikey.Scope) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		stateOf(c).required = scope
+		caller, err := a.authenticator(c)
+		if caller != "" && !domain.ValidName(caller, maxCaller) {
+			caller, err = "", fmt.Errorf("the Authenticator returned %.100q, which is not the name of a caller (see rest.Authenticator)", caller)
 		}
-		if limited := a.limitRate(c); limited != nil {
-			a.Fail(c, limited)
-			return
+		if caller == "" && err == nil {
+			err = domain.Unauthenticated("sign in first")
 		}
-	}
-	if err != nil {
-		if a.bearer {
-			setChallenge(c, err)
+		stateOf(c).caller = caller
+		if err == nil || caller != "" && errors.Is(err, domain.ErrForbidden) {
+			if stateOf(c).deprecated {
+				a.countByCaller(a.metrics.deprecated, c)
+			}
+			if limited := a.limitRate(c); limited != nil {
+				a.Fail(c, limited)
+				return
+			}
 		}
-		a.Fail(c, err)
+		if err != nil {
+			if a.bearer {
+				setChallenge(c, err)
+			}
+			a.Fail(c, err)
+		}
 	}
 }

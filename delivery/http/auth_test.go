@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,14 +14,15 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
+	"example.com/petstore/internal/test/testkit"
 )
 
 // Clients get the same response.
 func TestOnlyTheLogSaysWhyAKeyIsInvalid(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
-	revoked := newKey(t, s.keys.Create)
-	expired, err := s.keys.Create(t.Context(), "test", time.Hour)
+	revoked := newKey(t, s.keys, "")
+	expired, err := s.keys.Create(t.Context(), "test", time.Hour, "")
 	check(t, err)
 	check(t, s.keys.Revoke(t.Context(), 2))
 	s.clock.advance(time.Hour)
@@ -50,8 +52,10 @@ func TestAPIKeyIsReadOnlyFromAuthorizationHeader(t *testing.T) {
 	for want, values := range map[*wantResponse][]string{
 		{status: 200, body: `[]`}: {"Bearer KEY", "bearer KEY", "bEaReR KEY"},
 		&missing:                  {"", "Bearer", "Bearer ", "KEY", "Basic KEY", "Bearers KEY", "Bearer\tKEY"},
-		&invalid: {"Bearer KEY, Bearer KEY", "Bearer KEY x", `Bearer "KEY"`, "Bearer x", "Bearer ä",
-			"Bearer " + strings.Repeat("0", 10_000)},
+		&invalid: {
+			"Bearer KEY, Bearer KEY", "Bearer KEY x", `Bearer "KEY"`, "Bearer x", "Bearer ä",
+			"Bearer " + strings.Repeat("0", 10_000),
+		},
 	} {
 		for _, value := range values {
 			s.expect(t, get("/v1/pets", "Authorization: "+value), *want)
@@ -70,8 +74,8 @@ func TestEveryOperationRequiresKeyThatAllowsIt(t *testing.T) {
 	s := newTestServer(t, withRateLimit(1000, time.Minute))
 	s.createPets(t, newPets(1, domain.PetAvailable)...)
 	s.expect(t, postOrder(`{"petId":1}`), created(""))
-	readOnly, unknown := "Authorization: Bearer "+newKey(t, s.keys.CreateReadOnly), "Authorization: Bearer "+apikey.Generate()
-	forbidden := rejected(403, "forbidden", "created without --read-only").withHeader(scopeChallenge, `RateLimit-Policy: "default";q=1000;w=60`)
+	readOnly, unknown := "Authorization: Bearer "+newKey(t, s.keys, apikey.ReadOnly), "Authorization: Bearer "+apikey.Generate()
+	forbidden := rejected(403, "forbidden", "requires an API key with the scope ").withHeader(scopeChallenge, `RateLimit-Policy: "default";q=1000;w=60`)
 	for range 2 { // also when the key is cached
 		for _, r := range documentedOperations() {
 			methods := map[string]wantResponse{r.method: forbidden}
@@ -88,6 +92,33 @@ func TestEveryOperationRequiresKeyThatAllowsIt(t *testing.T) {
 	s.expect(t, get("/v1/pets"), ok(`[{"id":1,"name":"Rex","categoryId":7,"status":"pending"}]`))
 	check(t, s.keys.Revoke(t.Context(), 2))
 	s.expect(t, postPet(newRex, readOnly), rejected(401, "invalid_api_key"))
+}
+
+// The inventory is of animals. An order changes its animal without a scope for animals.
+func TestKeyMayDoOnlyWhatItsScopesAllow(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	required := map[string]apikey.Scope{
+		"GET /v1/pets": apikey.PetsRead, "GET /v1/pets/1": apikey.PetsRead, "GET /v1/store/inventory": apikey.PetsRead,
+		"POST /v1/pets": apikey.PetsWrite, "POST /v1/pets/batch": apikey.PetsWrite, "PATCH /v1/pets/1": apikey.PetsWrite,
+		"DELETE /v1/pets/1": apikey.PetsWrite, "GET /v1/store/orders": apikey.OrdersRead, "GET /v1/store/orders/1": apikey.OrdersRead,
+		"POST /v1/store/orders": apikey.OrdersWrite, "POST /v1/store/orders/1/deliver": apikey.OrdersWrite,
+		"POST /v1/store/orders/1/cancel": apikey.OrdersWrite, "GET /v1/changes": apikey.ChangesRead,
+	}
+	operations := documentedOperations()
+	testkit.Equal(t, "the number of operations", len(required), len(operations))
+	for _, scopes := range []apikey.Scopes{"pets:read", "pets:write", "orders:read", "orders:write", "changes:read", "orders:write,pets:read"} {
+		key := "Authorization: Bearer " + newKey(t, s.keys, scopes)
+		for _, r := range operations {
+			scope := required[r.method+" "+r.path]
+			r.header = append(r.header, key)
+			if !slices.Contains(scopes.List(), string(scope)) {
+				s.expect(t, r, rejected(403, "forbidden", "requires an API key with the scope "+string(scope)).withHeader(scopeChallenge))
+			} else if res := s.expect(t, r, wantResponse{}); res.StatusCode == http.StatusForbidden {
+				t.Errorf("%s: got 403 for %s %s", scopes, r.method, r.path)
+			}
+		}
+	}
 }
 
 func TestAuthenticatorNamesCallerOrRejects(t *testing.T) {
@@ -140,7 +171,7 @@ func TestRotatedKeyKeepsItsIdempotencyKeys(t *testing.T) {
 	}
 	again := created(createdRex).withHeader(replayed)
 	add(created(createdRex).withHeader(notReplayed), "Authorization: Bearer "+s.key)
-	other, second := newKey(t, s.keys.Create), rotate(1, time.Hour)
+	other, second := newKey(t, s.keys, ""), rotate(1, time.Hour)
 	add(again, "Authorization: Bearer "+second)
 	add(again, "Authorization: Bearer "+rotate(3, 0))
 	add(rejected(401, "invalid_api_key"), "Authorization: Bearer "+second)

@@ -222,7 +222,7 @@ func TestBacklogOfACallerIsPaced(t *testing.T) {
 	s.startHost(t, gin.New(), api)
 	begin := positionOf(t, s.expect(t, get("/v1/pets"), ok(`[]`)))
 	s.createPets(t, newPets(1600, "")...)
-	key := newKey(t, s.keys.Create)
+	key := newKey(t, s.keys, "")
 	for _, header := range []string{"Authorization: Bearer KEY", "Authorization: Bearer " + key} {
 		for range 3 { // the first sends a page, and has a turn; the others send a page
 			s.stream(t, get("/v1/changes", acceptEvents, header)).wantEvent(t, fmt.Sprintf("id: %d\n", begin+1))
@@ -251,7 +251,7 @@ func TestStreamsOfACallerAreLimited(t *testing.T) {
 		open = append(open, s.stream(t, get("/v1/changes", acceptEvents)))
 	}
 	s.expect(t, get("/v1/changes", acceptEvents), rejected(429, "rate_limited", "10").withHeader("Retry-After: 1"))
-	other := s.stream(t, get("/v1/changes", acceptEvents, "Authorization: Bearer "+newKey(t, s.keys.Create)))
+	other := s.stream(t, get("/v1/changes", acceptEvents, "Authorization: Bearer "+newKey(t, s.keys, "")))
 	if other.StatusCode != http.StatusOK {
 		t.Errorf("another key: got status %d", other.StatusCode)
 	}

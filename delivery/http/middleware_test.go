@@ -12,6 +12,7 @@ import (
 
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 )
 
 // Each request fails two checks; the response is that of the first.
@@ -25,7 +26,7 @@ func TestChecksRunInPublishedOrder(t *testing.T) {
 		invalidKey = "Idempotency-Key: not valid"
 		usedKey    = "Idempotency-Key: used"
 	)
-	readOnly := "Authorization: Bearer " + newKey(t, s.keys.CreateReadOnly)
+	readOnly := "Authorization: Bearer " + newKey(t, s.keys, apikey.ReadOnly)
 	tooLarge := strings.Repeat("x", 64<<10+1)
 	for name, test := range map[string]struct {
 		request request

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"example.com/petstore/domain/apikey"
 )
 
 // limited returns a response with the headers of a limit of 3 requests per minute.
@@ -46,7 +48,7 @@ func TestRateLimitCountsRequestsOfEachCaller(t *testing.T) {
 	} {
 		s.expect(t, r, wantResponse{}.withHeader("-RateLimit", "-RateLimit-Policy"))
 	}
-	readOnly := "Authorization: Bearer " + newKey(t, s.keys.CreateReadOnly)
+	readOnly := "Authorization: Bearer " + newKey(t, s.keys, apikey.ReadOnly)
 	s.expect(t, postPet(newRex, readOnly), limited(rejected(403, "forbidden"), 2, 20))
 	s.expect(t, get("/v1/pets", readOnly), limited(ok(`[]`), 1, 20))
 	s.expect(t, get("/v1/pets?limit=0", readOnly), limited(rejected(400, "invalid_parameter"), 0, 20))

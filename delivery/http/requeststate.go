@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 )
 
 // A requestState is what the middleware and the handlers of a request share.
@@ -24,6 +25,7 @@ type requestState struct {
 	deadline   time.Time       // of the request, also while its context has none
 	caller     string          // empty before authentication
 	lineage    int64           // of the API key, 0 for a caller that the host's Authenticator returned
+	required   apikey.Scope    // what the operation requires of an API key
 	deprecated bool            // the request is one of getPet
 	records    []int64         // the ids of what was created, changed or removed
 	failure    *domain.Error   // that was sent

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 )
 
 // A handler writes the response to a request, or returns the error to respond with.
@@ -21,6 +22,7 @@ type handler func(c *gin.Context) error
 type operation struct {
 	method, path string
 	handler      handler
+	scope        apikey.Scope // that an API key needs
 	kind         kind
 }
 
@@ -36,19 +38,19 @@ const (
 // operations returns all operations of the API.
 func (a *API) operations() []operation {
 	return []operation{
-		{http.MethodGet, "/pets", a.listPets, cached},
-		{http.MethodPost, "/pets", a.createPet, plain},
-		{http.MethodPost, batchPath, a.createPets, plain},
-		{http.MethodGet, "/pets/:petId", a.getPet, deprecated},
-		{http.MethodPatch, "/pets/:petId", a.updatePet, plain},
-		{http.MethodDelete, "/pets/:petId", a.deletePet, plain},
-		{http.MethodGet, "/store/inventory", a.getInventory, cached},
-		{http.MethodGet, "/store/orders", a.listOrders, cached},
-		{http.MethodPost, "/store/orders", a.placeOrder, plain},
-		{http.MethodGet, "/store/orders/:orderId", a.getOrder, plain},
-		{http.MethodPost, "/store/orders/:orderId/deliver", a.deliverOrder, plain},
-		{http.MethodPost, "/store/orders/:orderId/cancel", a.cancelOrder, plain},
-		{http.MethodGet, "/changes", a.listChanges, plain},
+		{http.MethodGet, "/pets", a.listPets, apikey.PetsRead, cached},
+		{http.MethodPost, "/pets", a.createPet, apikey.PetsWrite, plain},
+		{http.MethodPost, batchPath, a.createPets, apikey.PetsWrite, plain},
+		{http.MethodGet, "/pets/:petId", a.getPet, apikey.PetsRead, deprecated},
+		{http.MethodPatch, "/pets/:petId", a.updatePet, apikey.PetsWrite, plain},
+		{http.MethodDelete, "/pets/:petId", a.deletePet, apikey.PetsWrite, plain},
+		{http.MethodGet, "/store/inventory", a.getInventory, apikey.PetsRead, cached},
+		{http.MethodGet, "/store/orders", a.listOrders, apikey.OrdersRead, cached},
+		{http.MethodPost, "/store/orders", a.placeOrder, apikey.OrdersWrite, plain},
+		{http.MethodGet, "/store/orders/:orderId", a.getOrder, apikey.OrdersRead, plain},
+		{http.MethodPost, "/store/orders/:orderId/deliver", a.deliverOrder, apikey.OrdersWrite, plain},
+		{http.MethodPost, "/store/orders/:orderId/cancel", a.cancelOrder, apikey.OrdersWrite, plain},
+		{http.MethodGet, "/changes", a.listChanges, apikey.ChangesRead, plain},
 	}
 }
 
@@ -63,7 +65,7 @@ func (a *API) mount(r gin.IRoutes, middleware []gin.HandlerFunc) {
 			served = append(served, http.MethodHead)
 		}
 		methods[o.path] = append(methods[o.path], served...)
-		handlers := append(slices.Clone(middleware), a.admit, a.ginHandler(o.handler))
+		handlers := append(slices.Clone(middleware), a.admit(o.scope), a.ginHandler(o.handler))
 		if o.kind == deprecated {
 			handlers = slices.Insert(handlers, 0, deprecate)
 		}

@@ -23,6 +23,7 @@ import (
 	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
+	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/repository"
@@ -191,14 +192,14 @@ func newUnstartedServer(t testing.TB, o ...repository.Options) *testServer {
 	s.changes = usecase.NewChanges(store, store.Changes(), s.clock.now, 0)
 	_, err = s.changes.Begin(context.Background())
 	check(t, err)
-	s.key = newKey(t, s.keys.Create)
+	s.key = newKey(t, s.keys, "")
 	return s
 }
 
-// newKey returns a key that never expires, from a method of usecase.Keys.
-func newKey(t testing.TB, create func(ctx context.Context, name string, lifetime time.Duration) (string, error)) string {
+// newKey returns a key that never expires.
+func newKey(t testing.TB, keys *usecase.Keys, scopes apikey.Scopes) string {
 	t.Helper()
-	key, err := create(context.Background(), "test", 0)
+	key, err := keys.Create(context.Background(), "test", 0, scopes)
 	check(t, err)
 	return key
 }

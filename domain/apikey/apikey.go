@@ -10,7 +10,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-// A Key is a stored API key. A ReadOnly one may only read. Lineage is the id of the first of the
+// A Key is a stored API key, which may do what its Scopes allow. Lineage is the id of the first of the
 // keys that were rotated into this one: its own id if it has replaced none. A key without ExpiresAt
 // never expires. RevokedAt may be in the future. Times are UTC, in milliseconds.
 type Key struct {
@@ -18,7 +18,7 @@ type Key struct {
 	Name       string
 	Hash       Hash
 	LastFour   string
-	ReadOnly   bool
+	Scopes     Scopes
 	Lineage    int64
 	CreatedAt  time.Time
 	ExpiresAt  *time.Time
@@ -32,7 +32,7 @@ type NewKey struct {
 	Name      string
 	Hash      Hash
 	LastFour  string
-	ReadOnly  bool
+	Scopes    Scopes
 	Lineage   int64
 	CreatedAt time.Time
 	ExpiresAt *time.Time
@@ -60,7 +60,7 @@ func ValidName(name string) bool {
 // (unicode.org/reports/tr9, section 2), which can make a terminal show another text.
 func isBidiControl(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }
 
-// New returns the key to be stored for a secret, which is not ReadOnly. It expires after
+// New returns the key to be stored for a secret, which may do everything. It expires after
 // lifetime, or never if lifetime is zero. New returns an ErrInvalid (validation_failed)
 // that lists every violation.
 func New(name, secret string, now time.Time, lifetime time.Duration) (NewKey, error) {
@@ -123,14 +123,14 @@ func (k Key) NeedsLastUsedUpdate(now time.Time) bool {
 }
 
 // Successor returns the key to be stored for a secret that replaces that of k from now on,
-// with the same name, lifetime, ReadOnly and Lineage.
+// with the same name, lifetime, Scopes and Lineage.
 func (k Key) Successor(secret string, now time.Time) (NewKey, error) {
 	var lifetime time.Duration
 	if k.ExpiresAt != nil {
 		lifetime = k.ExpiresAt.Sub(k.CreatedAt)
 	}
 	successor, err := New("successor", secret, now, lifetime)
-	successor.ReadOnly, successor.Lineage = k.ReadOnly, k.Lineage
+	successor.Scopes, successor.Lineage = k.Scopes, k.Lineage
 	successor.Name = k.Name // a name that was valid when k was created, by older rules
 	return successor, err
 }
@@ -173,10 +173,4 @@ func Missing() error {
 // key, else nil.
 func Invalid(cause error) error {
 	return &domain.Error{Kind: domain.ErrUnauthenticated, Code: domain.CodeInvalidAPIKey, Message: "the API key is not valid", Cause: cause}
-}
-
-// ReadOnly returns the ErrForbidden for a request with a ReadOnly key that does not
-// only read.
-func ReadOnly() error {
-	return domain.Forbidden("this API key may only read: use one that was created without --read-only")
 }

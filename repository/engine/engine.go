@@ -72,7 +72,7 @@ func OtherTableError(table string) error {
 }
 
 // SchemaVersion is the number of the newest migration of each engine.
-const SchemaVersion = 7
+const SchemaVersion = 8
 
 // CheckSchemaVersion returns an error for a schema that is newer than this program
 // supports, or older if it must not be migrated. Its error ends with the remedy.

@@ -69,7 +69,7 @@ func TestOpenMigratesStoreWithOlderSchemaAndRejectsNewer(t *testing.T) {
 	store := open(t, dsn, repository.Options{})
 	testkit.Equal(t, "the schema", engine.Schema{Version: engine.SchemaVersion, Previous: 3}, store.Schema())
 	keys, err := store.Keys().List(t.Context())
-	if err != nil || len(keys) != 1 || keys[0].ReadOnly {
+	if err != nil || len(keys) != 1 || keys[0].Scopes != "" {
 		t.Errorf("got the keys %+v and %v, want one that may do all", keys, err)
 	}
 	testkit.Equal(t, "the scopes of an API key and of another caller", []string{"10", ":ann"},

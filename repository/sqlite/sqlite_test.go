@@ -159,7 +159,7 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	storetest.WantNames(t, store, "Rex")
 	testkit.Equal(t, "the schema", engine.Schema{Version: engine.SchemaVersion, Previous: 1}, store.Schema())
 	keys, err := store.Keys().List(t.Context())
-	if err != nil || len(keys) != 1 || keys[0].ReadOnly {
+	if err != nil || len(keys) != 1 || keys[0].Scopes != "" {
 		t.Errorf("got the keys %+v and %v, want one that may do all", keys, err)
 	}
 	db, err := sql.Open("sqlite3", path)

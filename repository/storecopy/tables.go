@@ -22,7 +22,7 @@ type copiedTable struct {
 var copiedTables = []copiedTable{
 	{"pets", "id, name, category_id, status", "id"},
 	{"orders", "id, pet_id, status, created_at, updated_at", "id"},
-	{"api_keys", "id, hash, name, last_four, created_at, expires_at, revoked_at, last_used_at, read_only, lineage", "id"},
+	{"api_keys", "id, hash, name, last_four, created_at, expires_at, revoked_at, last_used_at, lineage, scopes", "id"},
 	{"idempotency_keys", "caller, value, fingerprint, result, claimed_at", "caller, value"},
 	{"imports", "digest, added, complete, updated_at", "digest"},
 }

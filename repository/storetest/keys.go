@@ -33,7 +33,7 @@ func storeKey(t *testing.T, s Store, id int64, key apikey.NewKey) apikey.Key {
 	t.Helper()
 	testkit.Equal(t, "whether the key was stored", true, createKey(t, s, key))
 	return apikey.Key{
-		ID: id, Name: key.Name, Hash: key.Hash, LastFour: key.LastFour, ReadOnly: key.ReadOnly, Lineage: cmp.Or(key.Lineage, id),
+		ID: id, Name: key.Name, Hash: key.Hash, LastFour: key.LastFour, Scopes: key.Scopes, Lineage: cmp.Or(key.Lineage, id),
 		CreatedAt: key.CreatedAt, ExpiresAt: key.ExpiresAt,
 	}
 }
@@ -67,7 +67,7 @@ func keysAreReadAsCreated(t *testing.T, s Store) {
 	}
 	testkit.Equal(t, "Any of an empty store", false, anyKey())
 	unlimited, expiring, key := addKey(t, s, 1, 0), addKey(t, s, 2, time.Hour), newKey(t, 0)
-	key.ReadOnly, key.Lineage = true, 2
+	key.Scopes, key.Lineage = apikey.ReadOnly, 2
 	readOnly := storeKey(t, s, 3, key)
 	testkit.Equal(t, "Any of a store with keys", true, anyKey())
 	again := apikey.NewKey{Name: "other", Hash: unlimited.Hash, LastFour: unlimited.LastFour, CreatedAt: noon.Add(time.Hour)}

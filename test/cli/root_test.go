@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/domain/apikey"
 	"example.com/petstore/internal/test/testkit"
 	"example.com/petstore/test/harness"
 )
@@ -22,6 +23,12 @@ var invalidCommandLines = map[string]string{
 	"keys create":         `required flag(s) "name" not set`,
 	"keys create --name=": `invalid argument "" for "--name" flag: must be 1 to 100 characters, not blank, without control ` +
 		`characters, also those for the direction of text, or noncharacters such as U+FFFF`,
+	"keys create --name n --scope=": `invalid argument "" for "--scope" flag: ` +
+		apikey.ScopesRule,
+	"keys create --name n --scope pets:read --scope pets": `invalid argument "pets:read,pets" for "--scope" flag: ` +
+		apikey.ScopesRule,
+	"keys create --name n --scope pets:read --read-only": "if any flags in the group [scope read-only] are set none of the others can be; " +
+		"[read-only scope] were all set",
 	"keys create --name n --expires 0d":    `invalid argument "0d" for "--expires" flag: must be from 1s to 3650d`,
 	"keys create --name n --expires 3651d": `invalid argument "3651d" for "--expires" flag: must be from 1s to 3650d`,
 	"keys create --name n --expires soon":  `invalid argument "soon" for "--expires" flag: must be a duration such as 90d, 36h or 30m`,

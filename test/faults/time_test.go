@@ -42,7 +42,7 @@ func TestClockJumpsLoseNothing(t *testing.T) {
 	testkit.Check(t, service.Mount(engine.Group("/v1")))
 	api := httptest.NewServer(engine)
 	defer api.Close()
-	key, err := keys.Create(t.Context(), "test", 0)
+	key, err := keys.Create(t.Context(), "test", 0, "")
 	testkit.Check(t, err)
 	l := newLoad(t)
 	l.url.Store(&api.URL)

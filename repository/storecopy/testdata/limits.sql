@@ -11,11 +11,11 @@ INSERT INTO orders (id, pet_id, status, created_at, updated_at) VALUES
     (3, 7, 'delivered', 1, 2),
     (100, 9223372036854775806, 'placed', 1, 2);
 DELETE FROM orders WHERE id = 100;
-INSERT INTO api_keys (id, hash, name, last_four, created_at, expires_at, revoked_at, last_used_at, read_only, lineage) VALUES
-    (1, randomblob(32), 'expired', 'aaaa', 1, 2, NULL, NULL, 0, NULL),
-    (2, zeroblob(32), 'revoked', 'bbbb', 1, NULL, 2, 9223372036854775807, 1, 1),
-    (5, x'ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff', '', 'cccc', 0, 3, 2, 1, 0, 9223372036854775807),
-    (9, randomblob(32), 'deleted', 'dddd', 0, NULL, NULL, NULL, 0, NULL);
+INSERT INTO api_keys (id, hash, name, last_four, created_at, expires_at, revoked_at, last_used_at, scopes, lineage) VALUES
+    (1, randomblob(32), 'expired', 'aaaa', 1, 2, NULL, NULL, NULL, NULL),
+    (2, zeroblob(32), 'revoked', 'bbbb', 1, NULL, 2, 9223372036854775807, 'pets:read,orders:read,changes:read', 1),
+    (5, x'ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff', '', 'cccc', 0, 3, 2, 1, 'later:scope', 9223372036854775807),
+    (9, randomblob(32), 'deleted', 'dddd', 0, NULL, NULL, NULL, NULL, NULL);
 DELETE FROM api_keys WHERE id = 9;
 INSERT INTO idempotency_keys (caller, value, fingerprint, result, claimed_at) VALUES
     ('B', 'b', zeroblob(32), NULL, 1),

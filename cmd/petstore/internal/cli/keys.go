@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,23 +34,34 @@ A new key is shown only once, on standard output: the store contains only its ha
 func newKeysCreate(in *invocation) *cobra.Command {
 	var name string
 	var lifetime time.Duration
+	var scopes apikey.Scopes
 	var readOnly bool
 	cmd := &cobra.Command{
 		Use:   "create --name NAME",
 		Short: "Create an API key and print it",
 		Long: `Create an API key and print it on standard output. It is shown only once. Standard error has
-its id.`,
+its id.
+
+With --scope the key may do only what its scopes allow; other requests get 403:
+
+  pets:read      list, get and count animals
+  pets:write     add, correct and remove animals
+  orders:read    list and get orders
+  orders:write   place, deliver and cancel orders, which changes the status of their animals
+  changes:read   follow the changes of animals and orders
+
+--read-only is --scope pets:read,orders:read,changes:read.`,
 		Example: `  petstore keys create --name till-1
   petstore keys create --name auditor --expires 90d
-  petstore keys create --name public-page --read-only`,
+  petstore keys create --name public-page --scope pets:read
+  petstore keys create --name copy --read-only`,
 		Args: noArgs, PreRunE: in.checkKeyOutput,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return in.withKeys(cmd.Context(), mayCreate, func(keys *usecase.Keys) error {
-				create := keys.Create
 				if readOnly {
-					create = keys.CreateReadOnly
+					scopes = apikey.ReadOnly
 				}
-				secret, err := create(cmd.Context(), name, lifetime)
+				secret, err := keys.Create(cmd.Context(), name, lifetime, scopes)
 				return in.printKey(cmd.Context(), keys, 0, secret, err)
 			})
 		},
@@ -60,7 +73,17 @@ its id.`,
 		return nil
 	})
 	cmd.Flags().Func("expires", "let the key expire after `DURATION`, such as 90d or 36h (default: never)", durationFlag(&lifetime, time.Second))
-	cmd.Flags().BoolVar(&readOnly, "read-only", false, "let the key only read: POST requests get 403")
+	cmd.Flags().Func("scope", "let the key do only what these `SCOPES` allow, separated by commas (default: everything)", func(text string) error {
+		if scopes != "" { // of an earlier --scope
+			text = string(scopes) + "," + text
+		}
+		if scopes = apikey.Scopes(text); text == "" || scopes.Validate() != nil {
+			return errors.New(apikey.ScopesRule)
+		}
+		return nil
+	})
+	cmd.Flags().BoolVar(&readOnly, "read-only", false, "let the key only read")
+	cmd.MarkFlagsMutuallyExclusive("scope", "read-only")
 	_ = cmd.MarkFlagRequired("name") // fails only for an unknown flag
 	return cmd
 }
@@ -70,7 +93,7 @@ type keyEntry struct {
 	ID         int64        `json:"id"`
 	Name       string       `json:"name"`
 	LastFour   string       `json:"lastFour"`
-	ReadOnly   bool         `json:"readOnly"`
+	Scopes     []string     `json:"scopes"`
 	CreatedAt  time.Time    `json:"createdAt"`
 	ExpiresAt  *time.Time   `json:"expiresAt"`
 	RevokedAt  *time.Time   `json:"revokedAt"`
@@ -84,13 +107,13 @@ func newKeysList(in *invocation) *cobra.Command {
 		Use:     "list",
 		Short:   "List the API keys, without their secrets",
 		Example: "  petstore keys list --output json",
-		Long: `List the API keys with their id, name, last four characters, access (full or read-only),
-times in UTC and state. The time of the revocation is in the future while both keys of a
-rotation work. The time of the last use is accurate to about a minute.
+		Long: `List the API keys with their id, name, last four characters, access (full, read-only or the
+scopes), times in UTC and state. The time of the revocation is in the future while both keys
+of a rotation work. The time of the last use is accurate to about a minute.
 
 With --output json it prints an array of objects with the members id, name, lastFour,
-readOnly, createdAt, expiresAt, revokedAt, lastUsedAt and state. A time may be null, state is
-active, expired or revoked.`,
+scopes, createdAt, expiresAt, revokedAt, lastUsedAt and state. scopes is an array, or null for
+a key that may do everything. A time may be null, state is active, expired or revoked.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return in.withKeys(cmd.Context(), mustExist, func(keys *usecase.Keys) error {
@@ -101,7 +124,7 @@ active, expired or revoked.`,
 				list := make([]keyEntry, len(all))
 				for i, k := range all {
 					list[i] = keyEntry{
-						ID: k.ID, Name: k.Name, LastFour: k.LastFour, ReadOnly: k.ReadOnly, CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt,
+						ID: k.ID, Name: k.Name, LastFour: k.LastFour, Scopes: k.Scopes.List(), CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt,
 						RevokedAt: k.RevokedAt, LastUsedAt: k.LastUsedAt, State: k.State(usecase.Now()),
 					}
 				}
@@ -114,10 +137,11 @@ active, expired or revoked.`,
 }
 
 func writeKeys(table io.Writer, list []keyEntry) {
-	access := map[bool]string{false: "full", true: "read-only"}
+	access := map[string]string{"": "full", string(apikey.ReadOnly): "read-only"}
 	fmt.Fprintln(table, "ID\tNAME\tLAST FOUR\tACCESS\tCREATED\tEXPIRES\tREVOKED\tLAST USED\tSTATE")
 	for _, k := range list {
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, printable(k.Name), k.LastFour, access[k.ReadOnly],
+		scopes := strings.Join(k.Scopes, ",")
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, printable(k.Name), k.LastFour, cmp.Or(access[scopes], scopes),
 			formatTime(&k.CreatedAt), formatTime(k.ExpiresAt), formatTime(k.RevokedAt), formatTime(k.LastUsedAt), k.State)
 	}
 }
@@ -136,7 +160,7 @@ func newKeysRotate(in *invocation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate ID",
 		Short: "Create a replacement for an API key and print it",
-		Long: `Create an API key with the name, the lifetime and the permission of another, which it
+		Long: `Create an API key with the name, the lifetime and the scopes of another, which it
 replaces, and print it on standard output. It is shown only once. The old key is revoked
 after the overlap. Standard error says when, and the id of the new key.`,
 		Example: `  petstore keys rotate 7                # both keys work for a day
