@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -29,6 +30,35 @@ func TestTextThatPostgreSQLCannotStoreFails(t *testing.T) {
 		t.Errorf("got %v, want an error that is not unavailable", err)
 	}
 	check(t, store.InTx(t.Context(), adding("Rex")))
+}
+
+func TestStatementsThatChangeNoCountWriteNone(t *testing.T) {
+	t.Parallel()
+	store, dsn := openNew(t)
+	check(t, store.InTx(t.Context(), adding("Rex")))
+	const versions = "SELECT xmin::text FROM pet_counts UNION ALL SELECT xmin::text FROM pet_totals"
+	before := queryTexts(t, dsn, versions)
+	rex, err := store.Pets().Get(t.Context(), 1)
+	check(t, err)
+	for name, statement := range map[string]func(context.Context, port.PetRepository) (bool, error){
+		"an order that is refused": func(ctx context.Context, pets port.PetRepository) (bool, error) {
+			return pets.ChangeStatusIf(ctx, rex.ID, []domain.PetStatus{domain.PetSold}, domain.PetPending)
+		},
+		"the removal of a changed animal": func(ctx context.Context, pets port.PetRepository) (bool, error) {
+			return pets.Remove(ctx, domain.Pet{ID: rex.ID})
+		},
+		"a new name": func(ctx context.Context, pets port.PetRepository) (bool, error) {
+			return pets.Replace(ctx, rex, domain.Pet{ID: rex.ID, Name: "Tom", CategoryID: rex.CategoryID, Status: rex.Status})
+		},
+	} {
+		check(t, store.InTx(t.Context(), func(ctx context.Context, r port.Repositories) error {
+			done, err := statement(ctx, r.Pets)
+			testkit.Equal(t, name, name == "a new name", done, err)
+			_, err = r.Imports.Advance(ctx, port.FileDigest{byte(len(name))}, port.ImportState{}, port.ImportState{Added: 1}, time.Unix(0, 0))
+			return err // without a change, the transaction would not be committed
+		}))
+		testkit.Equal(t, name+": the versions of the counts", before, queryTexts(t, dsn, versions))
+	}
 }
 
 // A plan that reads a table completely would be reused when the table has grown.

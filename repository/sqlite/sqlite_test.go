@@ -172,6 +172,18 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 }
 
 // The client may have disconnected: then "all changed" would make every cached page stale.
+func TestUpdateThatChangesNoCountWritesNone(t *testing.T) {
+	t.Parallel()
+	db, err := sql.Open("sqlite3", sqlitetest.NewStoreWithPet(t))
+	check(t, err)
+	db.SetMaxOpenConns(1)
+	_, err = db.ExecContext(t.Context(), "UPDATE pets SET name = 'Tom', category_id = category_id, status = status")
+	check(t, err)
+	var rows int
+	err = db.QueryRowContext(t.Context(), "SELECT total_changes()").Scan(&rows) // of triggers, too
+	testkit.Equal(t, "the rows that were written", 1, rows, err, db.Close())
+}
+
 func TestPollChangesIgnoresTheEndOfTheRequest(t *testing.T) {
 	t.Parallel()
 	withoutWatcher := engine.Options{Exclusive: true} // which looks, too

@@ -60,7 +60,7 @@ CREATE TRIGGER pets_removed_count AFTER DELETE ON pets BEGIN
 END;
 -- +goose StatementEnd
 -- +goose StatementBegin
-CREATE TRIGGER pets_updated_count AFTER UPDATE OF category_id, status ON pets BEGIN
+CREATE TRIGGER pets_updated_count AFTER UPDATE ON pets WHEN NEW.category_id <> OLD.category_id OR NEW.status IS NOT OLD.status BEGIN
     UPDATE pet_counts SET available = available - (OLD.status IS 'available'), pending = pending - (OLD.status IS 'pending'),
         sold = sold - (OLD.status IS 'sold'), none = none - (OLD.status IS NULL) WHERE category_id = OLD.category_id;
     INSERT INTO pet_counts
