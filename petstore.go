@@ -33,8 +33,8 @@ import (
 type Options struct {
 	// Store are the options of the store. New sets ObserveCommit, ObserveFailure and TracerProvider.
 	Store repository.Options
-	// API are the options of the API. New sets Pets, Orders, Keys, Changes and Versions. Logger, Metrics and
-	// TracerProvider are also those of the store.
+	// API are the options of the API. New sets Pets, Orders, Keys, Changes, Versions and VersionsAge. Logger, Metrics
+	// and TracerProvider are also those of the store.
 	API rest.Options
 	// RecordChanges records the changes of animals and orders, and serves them (GET /changes). All
 	// processes on a store need the same value: one without it removes the changes of the others. Call
@@ -81,7 +81,7 @@ type Service struct {
 // remedy.
 func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error) {
 	api := o.API
-	api.Logger = cmp.Or(api.Logger, zap.NewNop())
+	api.Logger, api.Changes = cmp.Or(api.Logger, zap.NewNop()), nil
 	if err := cmp.Or(api.Validate(), o.validate()); err != nil { // before the store is created
 		return nil, fmt.Errorf("petstore.New: %w", err)
 	}

@@ -80,6 +80,8 @@ func newKey(t *testing.T, service *petstore.Service) string {
 
 func TestOptionsAreCheckedBeforeTheStoreIsCreated(t *testing.T) {
 	t.Parallel()
+	_, err := petstore.New(t.Context(), nil, petstore.Options{})
+	testkit.WantMessage(t, "New without an engine", err, "the engine is nil: use sqlite.New or postgres.New")
 	for want, o := range map[string]petstore.Options{
 		"there is no such file": {Store: repository.Options{Options: engine.Options{NoMigration: true}}},
 		"petstore.New: Options.ChangesRetention is 59m0s: use at least 1h0m0s": {ChangesRetention: 59 * time.Minute},
@@ -87,6 +89,7 @@ func TestOptionsAreCheckedBeforeTheStoreIsCreated(t *testing.T) {
 		"petstore.New: Options.RequestTimeout is negative":                     {API: rest.Options{RequestTimeout: -1}},
 		"the option MaxStaleness is -1s: use 0s to 5s":                         {Store: repository.Options{MaxStaleness: -time.Second}},
 		"the option MaxOpenConns is -3: use 1 or more, or 0 for 4":             {Store: repository.Options{Options: engine.Options{MaxOpenConns: -3}}},
+		"the option Exclusive is for petstore copy: leave it out":              {Store: repository.Options{Options: engine.Options{Exclusive: true}}},
 	} {
 		path := filepath.Join(t.TempDir(), "pets.db")
 		if _, err := petstore.New(t.Context(), sqlite.New(path), o); err == nil || !strings.Contains(err.Error(), want) {
@@ -98,10 +101,12 @@ func TestOptionsAreCheckedBeforeTheStoreIsCreated(t *testing.T) {
 	}
 }
 
-func TestDocumentHasChangesIfTheyAreRecorded(t *testing.T) {
+func TestChangesAreServedAndInTheDocumentIfTheyAreRecorded(t *testing.T) {
 	t.Parallel()
-	for _, recorded := range []bool{true, false} {
-		_, document, err := docs.Document(newService(t, newEngine(t), petstore.Options{RecordChanges: recorded}).Document(), "v1")
+	for recorded, want := range map[bool]int{true: http.StatusOK, false: http.StatusNotFound} {
+		service := newService(t, newEngine(t), petstore.Options{RecordChanges: recorded, API: rest.Options{Changes: struct{ rest.Changes }{}}})
+		testkit.Equal(t, "the status of /changes", want, status(t, mounted(t, service), "/changes", newKey(t, service)))
+		_, document, err := docs.Document(service.Document(), "v1")
 		testkit.Check(t, err)
 		if got := strings.Contains(string(document), "listChanges\""); got != recorded {
 			t.Errorf("recorded %t: the document has listChanges: %t", recorded, got)

@@ -54,6 +54,9 @@ type Options struct {
 // Open opens the store of an engine. The end of ctx interrupts Open, not the open store. Its
 // error is one line that names the database and ends with the remedy.
 func Open(ctx context.Context, e engine.Engine, o Options) (*Store, error) {
+	if e == nil {
+		return nil, errors.New("open the store: the engine is nil: use sqlite.New or postgres.New")
+	}
 	store, err := open(ctx, e, o)
 	if err != nil {
 		return nil, fmt.Errorf("open the store %s: %w", e, err)
@@ -62,6 +65,9 @@ func Open(ctx context.Context, e engine.Engine, o Options) (*Store, error) {
 }
 
 func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error) {
+	if o.Exclusive {
+		return nil, errors.New("the option Exclusive is for petstore copy: leave it out")
+	}
 	if o.MaxStaleness < 0 || o.MaxStaleness > maxStaleness {
 		return nil, fmt.Errorf("the option MaxStaleness is %s: use 0s to %s", o.MaxStaleness, maxStaleness)
 	}

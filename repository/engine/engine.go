@@ -39,7 +39,7 @@ type Options struct {
 	// Exclusive makes Open return an ErrInUse while a process has the store open, and keeps
 	// others from opening it, or at least from writing to it, until Close. There is then one
 	// connection, for the transactions and the Readers, and only one of them at a time. An
-	// existing store is not migrated.
+	// existing store is not migrated. repository.Open rejects it.
 	Exclusive bool
 }
 
