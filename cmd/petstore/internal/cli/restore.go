@@ -30,6 +30,9 @@ in its folder under the name of the store with .replaced-TIME, and restore print
 back to it. If restore is interrupted or killed, the previous store or the backup is in
 place, whole. A store that does not exist is created.
 
+Until the copy is in place, its name is STORE.restored.NUMBER.partial. If the process is
+killed, that file is left.
+
 Whoever follows the changes of the store begins again with the lists.
 
 API keys that are revoked in the previous store stay revoked. If there is none, or if it is
