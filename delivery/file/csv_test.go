@@ -185,6 +185,7 @@ func FuzzReadCSV(f *testing.F) {
 		"name,categoryId\n7,\"Rex\"x\n", "name;categoryId\n", "name,name\n", "\xff\xfe", "name,categoryId\n\"",
 		"name,categoryId\n\"\"\"\",7\n,\n,,\n", "name,categoryId,,\n\" \",\na,7,,,\nb,8,x\n",
 		"name,categoryId\r\n=1+1,7\r\n 'a' ,-0\r", "name;categoryId\n'=1;7\n''=1;7\n'a;7\n", "\t\nname\tcategoryId\na\t7\n",
+		"name;categoryId\na,b;7\nc;8,\n",
 		"name,categoryId\n\"a\"\r,7\n", "name,categoryId\n\"a\"\r\n\"b\r\n\",7",
 	} {
 		f.Add([]byte(seed))
@@ -200,8 +201,13 @@ func FuzzReadCSV(f *testing.F) {
 // completeRows returns how many rows encoding/csv finds in a text that are not blank and have as many
 // fields as the header, both without empty ones at the end, and false if it finds an error or no header.
 func completeRows(text []byte) (rows int, ok bool) {
-	reference := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	reference := csv.NewReader(bytes.NewReader(text))
 	reference.FieldsPerRecord = -1
+	header := bytes.TrimLeft(text, " \t\r\n")
+	if i := bytes.IndexAny(header, ",;\t"); i >= 0 {
+		reference.Comma = rune(header[i])
+	}
 	records, err := reference.ReadAll()
 	if err != nil || len(records) == 0 || !utf8.Valid(text) {
 		return 0, false
