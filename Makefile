@@ -87,6 +87,7 @@ lint: ## Check formatting, lint rules, go.mod and the workflows, and that the AP
 	@unformatted="$$($(GOFUMPT) -l .)"; test -z "$$unformatted" || { echo "run gofumpt -w on these files:"; echo "$$unformatted"; exit 1; }
 	for module in . cmd/bench test; do (cd $$module && go vet ./... && go mod tidy -diff && $(GOLANGCI) run) || exit 1; done
 	for module in . test; do (cd $$module && GOOS=darwin go vet ./...) || exit 1; done
+	GOOS=windows CGO_ENABLED=0 go build -o /dev/null ./cmd/petstore
 	$(ACTIONLINT)
 	$(OASDIFF) breaking --flatten-allof --fail-on WARN --err-ignore docs/contract.ignore docs/contract.yaml docs/openapi.json
 

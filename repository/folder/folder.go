@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 )
 
@@ -19,16 +20,17 @@ func Of(path string) string {
 	return dir[:max(1, len(dir)-1)]
 }
 
-// Sync makes the name of the file at path durable. Some file systems cannot do that, which is
-// no error.
+// Sync makes the name of the file at path durable. Some file systems, and Windows, cannot do that, which
+// is no error.
 func Sync(path string) error {
 	folder, err := os.Open(Of(path))
 	if err != nil {
 		return err
 	}
 	defer folder.Close()
-	if err := folder.Sync(); !errors.Is(err, syscall.EINVAL) {
-		return err
+	err = folder.Sync()
+	if errors.Is(err, syscall.EINVAL) || runtime.GOOS == "windows" {
+		return nil
 	}
-	return nil
+	return err
 }

@@ -1,6 +1,6 @@
-//go:build !cgo
+//go:build !cgo || !unix
 
-// Package sqlite needs cgo: without it, no store can be opened.
+// Package sqlite needs cgo and Unix: without them, no store can be opened.
 package sqlite
 
 import (
@@ -19,6 +19,6 @@ func (e noEngine) String() string       { return e.path }
 func (noEngine) Remedy(err error) error { return err }
 
 func (noEngine) Open(context.Context, engine.Options) (engine.Database, error) {
-	return nil, errors.New("this petstore was built without sqlite, which needs cgo: use one that was built with a C compiler and " +
+	return nil, errors.New("this petstore was built without sqlite, which needs cgo and Unix: use one that was built with a C compiler and " +
 		"CGO_ENABLED=1, or a PostgreSQL store")
 }

@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && unix
 
 // Package sqlite is the SQLite engine of package repository: a store is one file.
 package sqlite

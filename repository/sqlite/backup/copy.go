@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && unix
 
 // Package backup copies the file of a SQLite store, verifies copies and puts them in the place of
 // a store.

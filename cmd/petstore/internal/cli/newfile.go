@@ -6,8 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"example.com/petstore/repository/folder"
 )
@@ -44,7 +43,7 @@ func (f *newFile) publish() error {
 		return err
 	}
 	err := os.Link(f.Name(), f.path)
-	if errors.Is(err, unix.EPERM) || errors.Is(err, errors.ErrUnsupported) { // a file system without links
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) { // a file system without links
 		if err = checkUnused(f.path); err == nil {
 			err = os.Rename(f.Name(), f.path)
 		}

@@ -1,4 +1,4 @@
-//go:build !cgo
+//go:build !cgo || !unix
 
 package cli
 
@@ -15,7 +15,7 @@ func sqliteCommands(*invocation) (commands []*cobra.Command) {
 			Use: name, Short: "Needs a petstore that was built with SQLite", Hidden: true,
 			Args: cobra.ArbitraryArgs, FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
 			RunE: func(*cobra.Command, []string) error {
-				return errors.New(name + " is for SQLite stores, but this petstore was built without sqlite, which needs cgo: " +
+				return errors.New(name + " is for SQLite stores, but this petstore was built without sqlite, which needs cgo and Unix: " +
 					"use one that was built with a C compiler and CGO_ENABLED=1, or pg_dump and pg_restore for a PostgreSQL store")
 			},
 		})

@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && unix
 
 // Package schema creates, migrates and checks the schema of a SQLite store.
 package schema

@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && unix
 
 // Package sqlitetest has what the tests of package sqlite and of the packages below it share.
 package sqlitetest

@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && unix
 
 // Package storefile checks the file of a SQLite store and its WAL, both of which SQLite trusts.
 // What each file of the package detects, and how:
