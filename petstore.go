@@ -108,7 +108,7 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 	}
 	s.pets, s.orders = usecase.NewPets(s.store, s.store.Pets(), o.rules()...), usecase.NewOrders(s.store, s.store.Orders(), usecase.Now)
 	api.Pets, api.Orders, api.Keys = s.pets, s.orders, s.keys
-	api.Versions, api.VersionsAge = s.store.Versions, s.store.VersionsAge
+	api.Versions, api.VersionsAge, api.Remote = s.store.Versions, s.store.VersionsAge, s.store.IsRemote()
 	changes := usecase.NewChanges(s.store, s.store.Changes(), usecase.Now, s.store.MaxStaleness())
 	if o.RecordChanges {
 		if _, err := changes.Begin(ctx); err != nil {

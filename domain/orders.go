@@ -95,14 +95,19 @@ func OrderNotFound(id int64) error {
 func PetOrdered(id int64) error {
 	return &Error{
 		Kind: ErrConflict, Code: CodePetOrdered,
-		Message: fmt.Sprintf("the pet with the id %d has an order that is placed or delivered", id),
+		Message: fmt.Sprintf("the pet with the id %d has an order that is placed or delivered: unless that is cancelled, "+
+			"its status cannot be changed, and it cannot be removed", id),
 	}
 }
 
-// PetNotAvailable returns the ErrConflict for an animal that cannot be ordered.
-func PetNotAvailable(id int64) error {
+// PetNotAvailable returns the ErrConflict for an animal that cannot be ordered, because of its status or an order.
+func PetNotAvailable(id int64, status PetStatus) error {
+	reason := "it is pending"
+	if status == PetSold {
+		reason = "it is sold"
+	}
 	return &Error{
 		Kind: ErrConflict, Code: CodePetNotAvailable,
-		Message: fmt.Sprintf("the pet with the id %d is not available", id),
+		Message: fmt.Sprintf("the pet with the id %d is not available: %s", id, reason),
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// The default and maximum number of records of a page (service specification, "Limits"). maxLimit is also that of
+// The default and maximum number of records of a page (service specification, "Limits"). MaxLimit is also that of
 // the animals that one request adds, or names by their ids.
 const (
 	DefaultLimit = 20
-	maxLimit     = 100
+	MaxLimit     = 100
 )
 
 // A PageRequest selects up to Limit records with an id greater than After, ascending by
@@ -24,10 +24,10 @@ type PageRequest struct {
 // Validate returns an ErrInvalid (invalid_parameter) that lists every violation.
 func (r PageRequest) Validate() error { return Invalid(CodeInvalidParameter, r.violations()...) }
 
-// violations returns the violation of a limit outside 1 to maxLimit.
+// violations returns the violation of a limit outside 1 to MaxLimit.
 func (r PageRequest) violations() []Violation {
-	if r.Limit < 1 || r.Limit > maxLimit {
-		return []Violation{{Field: "limit", Rule: fmt.Sprintf("must be 1 to %d", maxLimit)}}
+	if r.Limit < 1 || r.Limit > MaxLimit {
+		return []Violation{{Field: "limit", Rule: fmt.Sprintf("must be 1 to %d", MaxLimit)}}
 	}
 	return nil
 }

@@ -129,11 +129,19 @@ func (p NewPet) violations(prefix string, rules []PetRule) (violations []Violati
 	return violations
 }
 
-// ValidateNewPets returns an ErrInvalid (validation_failed) unless there are 1 to maxLimit animals. It lists every
-// violation as Validate does, that of the fourth animal's name as one of "[3].name".
+// ValidateBatch returns an ErrInvalid (validation_failed) unless a number of animals is 1 to MaxLimit.
+func ValidateBatch(pets int) error {
+	if pets < 1 || pets > MaxLimit {
+		return Invalid(CodeValidationFailed, Violation{Field: "the array", Rule: fmt.Sprintf("must have 1 to %d animals", MaxLimit)})
+	}
+	return nil
+}
+
+// ValidateNewPets returns the error of ValidateBatch, or an ErrInvalid (validation_failed) that lists every violation as
+// Validate does, that of the fourth animal's name as one of "[3].name".
 func ValidateNewPets(pets []NewPet, rules ...PetRule) error {
-	if len(pets) < 1 || len(pets) > maxLimit {
-		return Invalid(CodeValidationFailed, Violation{Field: "the array", Rule: fmt.Sprintf("must have 1 to %d animals", maxLimit)})
+	if err := ValidateBatch(len(pets)); err != nil {
+		return err
 	}
 	var violations []Violation
 	for i, pet := range pets {
@@ -186,7 +194,7 @@ type PetQuery struct {
 // Validate returns an ErrInvalid (invalid_parameter) that lists every violation.
 func (q PetQuery) Validate() error {
 	violations := q.violations()
-	if q.IDs != nil && (len(q.IDs) < 1 || len(q.IDs) > maxLimit || !areDistinct(q.IDs, func(id int64) bool { return id >= 1 })) {
+	if q.IDs != nil && (len(q.IDs) < 1 || len(q.IDs) > MaxLimit || !areDistinct(q.IDs, func(id int64) bool { return id >= 1 })) {
 		violations = append(violations, Violation{Field: "id", Rule: PetIDsRule})
 	}
 	if !areDistinct(q.Statuses, PetStatus.knownOrNone) {
@@ -204,7 +212,8 @@ func (q PetQuery) Selects(pet Pet) bool {
 func PetChanged(id int64) error {
 	return &Error{
 		Kind: ErrPrecondition, Code: CodePreconditionFailed,
-		Message: fmt.Sprintf("the pet with the id %d has changed: read it again", id),
+		Message: fmt.Sprintf("the pet with the id %d does not have this ETag: it has changed, or the ETag is that of a list. "+
+			"PATCH with {} returns the animal with its ETag", id),
 	}
 }
 

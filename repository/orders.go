@@ -57,7 +57,7 @@ func (o orders) Create(ctx context.Context, petID int64, at time.Time) (domain.O
 	case done.Error != nil:
 		return domain.Order{}, done.Error
 	case done.RowsAffected == 0:
-		return domain.Order{}, domain.PetNotAvailable(petID)
+		return domain.Order{}, domain.PetNotAvailable(petID, domain.PetPending)
 	}
 	return model.record()
 }

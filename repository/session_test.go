@@ -47,7 +47,7 @@ func TestDeadlineOfEachIsObservedAndErrorsOfCallersAreNot(t *testing.T) {
 	testkit.WantError(t, "Each", store.Pets().Each(t.Context(), "", func(domain.Pet) error { return failure }), failure)
 	_, err = store.Pets().Get(t.Context(), 4711)
 	testkit.WantError(t, "Get", err, domain.ErrNotFound)
-	err = store.InTx(t.Context(), func(context.Context, port.Repositories) error { return domain.PetNotAvailable(1) })
+	err = store.InTx(t.Context(), func(context.Context, port.Repositories) error { return domain.PetNotAvailable(1, domain.PetSold) })
 	testkit.WantError(t, "InTx", err, domain.ErrConflict)
 	wantFailures()
 }

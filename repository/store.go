@@ -81,6 +81,9 @@ func (s *Store) Versions(ctx context.Context) (added, changed uint64, err error)
 	return added, changed, err
 }
 
+// IsRemote reports whether Versions, and Keys, may wait for a server.
+func (s *Store) IsRemote() bool { return s.database.PollInterval() == 0 }
+
 // VersionsAge returns for how long the numbers of Versions may have missed the commits of other processes.
 func (s *Store) VersionsAge() time.Duration { return s.versions.Age() }
 

@@ -104,8 +104,9 @@ func end(ctx context.Context, r port.Repositories, id int64, t domain.Transition
 
 // notAvailableReason returns the error for an animal that could not be reserved.
 func notAvailableReason(ctx context.Context, pets port.PetReader, id int64) error {
-	if _, err := pets.Get(ctx, id); err != nil {
+	pet, err := pets.Get(ctx, id)
+	if err != nil {
 		return err
 	}
-	return domain.PetNotAvailable(id)
+	return domain.PetNotAvailable(id, pet.Status)
 }

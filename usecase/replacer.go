@@ -3,6 +3,7 @@ package usecase
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"example.com/petstore/domain"
@@ -27,17 +28,22 @@ func NewReplacer(tx port.Transactor, pets port.PetReader, orders port.OrderReade
 }
 
 // Check calls refuse with the error of each of the total animals of a file that cannot replace that of the store
-// now: an ErrNotFound (pet_not_found), or an ErrConflict (pet_ordered) for another status, see Pets.Update. It
-// returns the error of the file.
-func (r *Replacer) Check(ctx context.Context, total int64, file Source, refuse func(error)) error {
-	return file.inBatches(total, replaceBatchSize, func(pets []domain.Pet) error {
+// now: an ErrNotFound (pet_not_found), an ErrConflict (pet_ordered) for another status, see Pets.Update, or an
+// ErrConflict for an id that the file has before. It returns how many animals differ from those of the store, and the
+// error of the file.
+func (r *Replacer) Check(ctx context.Context, total int64, file Source, refuse func(error)) (differing int64, err error) {
+	known := map[int64]bool{}
+	err = file.inBatches(total, replaceBatchSize, func(pets []domain.Pet) error {
 		stored, err := r.stored(ctx, pets)
 		if err != nil {
 			return err
 		}
 		for _, pet := range pets {
+			before, found := stored[pet.ID]
 			err := domain.PetNotFound(pet.ID)
-			if before, found := stored[pet.ID]; found {
+			if known[pet.ID] {
+				err = &domain.Error{Kind: domain.ErrConflict, Message: fmt.Sprintf("the file has the id %d more than once", pet.ID)}
+			} else if found {
 				err = checkChange(ctx, r.orders, before, nil, pet.Status != before.Status)
 			}
 			if errors.Is(err, domain.ErrUnavailable) {
@@ -45,10 +51,14 @@ func (r *Replacer) Check(ctx context.Context, total int64, file Source, refuse f
 			}
 			if err != nil {
 				refuse(err)
+			} else if before != pet {
+				differing++
 			}
+			known[pet.ID] = true
 		}
 		return nil
 	})
+	return differing, err
 }
 
 // stored returns the animals of the store with the ids of pets, by id.
@@ -81,7 +91,7 @@ func (r *Replacer) Run(ctx context.Context, total int64, file Source, committed 
 // replace replaces animals in one transaction, if any differs from that of the store.
 func (r *Replacer) replace(ctx context.Context, pets []domain.Pet) error {
 	stored, err := r.stored(ctx, pets)
-	differing := slices.DeleteFunc(pets, func(pet domain.Pet) bool { return stored[pet.ID] == pet })
+	differing := slices.DeleteFunc(slices.Clone(pets), func(pet domain.Pet) bool { return stored[pet.ID] == pet })
 	if err != nil || len(differing) == 0 {
 		return err
 	}

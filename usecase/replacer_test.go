@@ -31,10 +31,11 @@ func TestReplacerChecksAllAnimalsAndReplacesThoseThatDiffer(t *testing.T) {
 	check(t, err)
 	before := s.allPets(t)
 	newReplacer := func() *usecase.Replacer { return usecase.NewReplacer(s, s.Pets(), s.Orders()) }
-	refusals := func(pets ...domain.Pet) (refused []string) {
+	refusals := func(wantDiffering int64, pets ...domain.Pet) (refused []string) {
 		t.Helper()
-		err := newReplacer().Check(t.Context(), int64(len(pets)), sourceOf(pets...), func(err error) { refused = append(refused, err.Error()) })
-		check(t, err)
+		refuse := func(err error) { refused = append(refused, err.Error()) }
+		differing, err := newReplacer().Check(t.Context(), int64(len(pets)), sourceOf(pets...), refuse)
+		testkit.Equal(t, "animals that differ", wantDiffering, differing, err)
 		return refused
 	}
 	run := func(pets []domain.Pet) (*usecase.Replacer, error) {
@@ -51,7 +52,7 @@ func TestReplacerChecksAllAnimalsAndReplacesThoseThatDiffer(t *testing.T) {
 	corrected[0].ID = 1
 	corrected[1].Name = "ordered"
 	corrected[249].Status = ""
-	testkit.Equal(t, "refusals", []string(nil), refusals(corrected...))
+	testkit.Equal(t, "refusals", []string(nil), refusals(3, corrected...))
 	for _, want := range []int64{3, 0} {
 		replacer, err := run(corrected)
 		testkit.Equal(t, "Replaced", want, replacer.Replaced(), err)
@@ -60,7 +61,9 @@ func TestReplacerChecksAllAnimalsAndReplacesThoseThatDiffer(t *testing.T) {
 
 	wrong := slices.Clone(corrected[:3])
 	wrong[0].Name, wrong[1].Status, wrong[2].ID = "wrong", domain.PetAvailable, 251
-	testkit.Equal(t, "refusals", []string{domain.PetOrdered(2).Error(), domain.PetNotFound(251).Error()}, refusals(wrong...))
+	testkit.Equal(t, "refusals", []string{
+		domain.PetOrdered(2).Error(), domain.PetNotFound(251).Error(), "the file has the id 1 more than once",
+	}, refusals(1, append(wrong, wrong[0])...))
 	_, err = run(wrong)
 	wantError(t, err, domain.ErrConflict, domain.CodePetOrdered)
 	_, err = run(wrong[2:])

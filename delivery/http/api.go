@@ -104,6 +104,9 @@ type Options struct {
 	// error, the cache is not used.
 	CacheBytes int64
 	Versions   func(context.Context) (added, changed uint64, err error)
+	// Remote is whether Versions, and Keys, may wait for a server. Then a list has its deadline from the start, and not only
+	// when it is not in memory.
+	Remote bool
 	// StaleIfUnavailable is for how long a page from the cache is sent while Versions returns an error (stale-if-error, RFC 5861,
 	// section 4), with its Age and without an ETag: not at all when zero. It requires VersionsAge, for how long the numbers may
 	// have missed commits (see repository.Store.VersionsAge).
@@ -119,6 +122,7 @@ type API struct {
 	streams       *changeStreams // nil if none are recorded
 	authenticator Authenticator
 	bearer        bool   // authenticator is that for API keys
+	waits         bool   // a list that is in memory may wait
 	callerField   string // of the log and label of the metrics for the caller
 	log           *zap.Logger
 	unavailable   *zap.Logger // which writes one entry in a minute
@@ -164,6 +168,7 @@ func New(o Options) (*API, error) {
 	if a.authenticator == nil {
 		a.authenticator, a.bearer, a.callerField = bearerAuthenticator(o.Keys), true, "key_id"
 	}
+	a.waits = o.Remote || !a.bearer // an Authenticator of the host may take any time
 	a.metrics = newMetrics(a.callerField)
 	if a.changes != nil {
 		a.streams = newChangeStreams(&o)

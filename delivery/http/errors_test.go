@@ -19,6 +19,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	rest "example.com/petstore/delivery/http"
 	"example.com/petstore/delivery/http/server"
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
@@ -129,6 +130,11 @@ func TestExceededDeadlineIsUnavailable(t *testing.T) {
 	blocked := withAuthenticator(func(c *gin.Context) (string, error) { return "", untilDone(c.Request.Context()) })
 	s := newTestServer(t, blocked, withRequestTimeout(time.Millisecond))
 	s.expect(t, get("/v1/pets/1"), unavailable.withHeader(deprecationHeaders(1)...))
+
+	s = newTestServer(t, withRequestTimeout(time.Millisecond), func(o *rest.Options) {
+		o.Remote, o.Versions = true, func(ctx context.Context) (added, changed uint64, err error) { return 0, 0, untilDone(ctx) }
+	})
+	s.expect(t, get("/v1/pets"), unavailable)
 
 	s = newTestServer(t, withRequestTimeout(time.Second))
 	err := s.store.InTx(t.Context(), func(context.Context, port.Repositories) error { // a request waits for this transaction

@@ -292,6 +292,8 @@ func TestUnknownParameterIsRejected(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{
+		"sort=newest":  `sort must be id or -id`,
+		"q=x&xy=x":     `"q" is not a parameter of this operation; "xy" is not`,
 		"statuss=sold": `"statuss" is not a parameter of this operation: did you mean status?`,
 		"categoryID=7": `"categoryID" is not a parameter of this operation: did you mean categoryId?`,
 		"LIMIT=1&page=2&after=-1": `"LIMIT" is not a parameter of this operation: did you mean limit?; ` +

@@ -77,7 +77,7 @@ func (a *API) listPets(c *gin.Context) error {
 //
 //	@Summary		Add an animal
 //	@Description	Adds an animal to the catalogue. The 201 response is sent after the animal has been written to disk. A repeated request with
-//	@Description	the same Idempotency-Key adds nothing and returns the first response.
+//	@Description	the same Idempotency-Key adds nothing and returns the first response. Members that an animal does not have are ignored.
 //	@ID				createPet
 //	@Tags			Pets
 //	@Param			Idempotency-Key	header		string		false	"Identifies the retries of one request"
@@ -109,6 +109,7 @@ func (a *API) createPet(c *gin.Context) error {
 //
 //	@Summary		Add many animals
 //	@Description	Adds 1 to 100 animals in the order of the request, all or none. The 201 response is sent after all have been written to disk.
+//	@Description	Errors name the animals by their indexes: that of the first is [0].
 //	@Description	A repeated request with the same Idempotency-Key adds nothing and returns the first response.
 //	@ID				createPets
 //	@Tags			Pets
@@ -151,8 +152,8 @@ func (a *API) createPets(c *gin.Context) error {
 // getPet sends one animal.
 //
 //	@Summary		Get an animal
-//	@Description	Deprecated. The operation is removed on 5 December 2030 (see the headers Deprecation and Sunset); from then on the response is
-//	@Description	410. Use listPets with `id` instead.
+//	@Description	Deprecated. The operation is removed on 5 December 2030 (see the headers Deprecation and Sunset): from then on it responds with
+//	@Description	the status 410. Use listPets with `id` instead.
 //	@ID				getPet
 //	@Tags			Pets
 //	@Param			petId	path		int64		true	"Identifier of the animal to return"	format(int64)
@@ -192,11 +193,11 @@ func (a *API) getPet(c *gin.Context) error {
 //	@Summary		Correct an animal
 //	@Description	Changes the members that the request has (JSON Merge Patch): `name` and `categoryId` can be replaced, `status` can be replaced
 //	@Description	or, with null, removed. The status of an animal that is ordered or sold by an order cannot be changed. With `If-Match` the
-//	@Description	animal is changed only if it still has that ETag.
+//	@Description	animal is changed only if it still has that ETag. Members that an animal does not have are ignored.
 //	@ID				updatePet
 //	@Tags			Pets
 //	@Param			petId		path		int64			true	"Identifier of the animal to correct"	format(int64)
-//	@Param			If-Match	header		string			false	"ETag of the animal as the caller knows it"
+//	@Param			If-Match	header		string			false	"The ETag that the response to POST or PATCH of this animal had, not that of a list. PATCH with {} returns it"
 //	@Param			patch		body		record.PetPatch	true	"The members to change"
 //	@Success		200			{object}	record.Pet		"The animal as it is now"
 //	@Failure		400			{object}	errorBody	"invalid_json, validation_failed, unknown_parameter"
@@ -229,7 +230,7 @@ func (a *API) updatePet(c *gin.Context) error {
 //	@ID				deletePet
 //	@Tags			Pets
 //	@Param			petId		path	int64	true	"Identifier of the animal to remove"	format(int64)
-//	@Param			If-Match	header	string	false	"ETag of the animal as the caller knows it"
+//	@Param			If-Match	header	string	false	"The ETag that the response to POST or PATCH of this animal had, not that of a list. PATCH with {} returns it"
 //	@Success		204			"The animal is removed"
 //	@Failure		400			{object}	errorBody	"unknown_parameter"
 //	@Failure		404			{object}	errorBody	"pet_not_found"

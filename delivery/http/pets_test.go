@@ -390,7 +390,9 @@ func TestBatchAddsAllOrNone(t *testing.T) {
 	s.expect(t, batch("["+newRex+"]", "Idempotency-Key: a"), rejected(422, "idempotency_key_reused"))
 	s.expect(t, postPet(newRex, "Idempotency-Key: a"), rejected(422, "idempotency_key_reused"))
 	for body, message := range map[string]string{
-		`[]`: "1 to 100",
+		`[]`:                                    "1 to 100",
+		"[" + strings.Repeat("{},", 99) + "{}]": "[99].name is required; [99].categoryId is required",
+		"[" + strings.Repeat("{},", 20000) + "7]":            "the array must have 1 to 100 animals",
 		"[" + strings.Repeat(newRex+",", 100) + newRex + "]": "1 to 100",
 		"[" + newRex + `,{"name":"x"},7,{"name":" ","categoryId":7,"status":"gone"}]`: "" +
 			"[1].categoryId is required; [2] must be a JSON object; [3].name must be",

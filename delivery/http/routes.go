@@ -69,7 +69,7 @@ func (a *API) mount(r gin.IRoutes, middleware []gin.HandlerFunc) {
 		if o.kind == deprecated {
 			handlers = slices.Insert(handlers, 0, deprecate)
 		}
-		if o.kind != cached || !a.bearer { // an Authenticator of the host may take any time
+		if o.kind != cached || a.waits {
 			handlers = slices.Insert(handlers, 0, limitTime)
 		}
 		r.Match(served, o.path, handlers...)

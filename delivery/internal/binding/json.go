@@ -34,13 +34,16 @@ func decodeObject[T any](raw []byte, name string, strict bool) (object T, err er
 }
 
 // JSONArray decodes a JSON array of objects as JSON does each of them, and validates the tags of T. A violation
-// of an element has its index in the field: [3].name. The error has the first 100 violations.
+// of an element has its index in the field: [3].name. An array with more elements than a request may have is one violation.
 func JSONArray[T any](raw []byte, name string) ([]T, error) {
 	var d arrayDecoder[T]
 	if err := unmarshal(raw, &d, name, "array"); err != nil {
 		return nil, err
 	}
-	return d.objects, domain.Invalid(domain.CodeValidationFailed, d.violations[:min(len(d.violations), 100)]...)
+	if err := domain.ValidateBatch(len(d.objects)); err != nil {
+		return nil, err
+	}
+	return d.objects, domain.Invalid(domain.CodeValidationFailed, d.violations...)
 }
 
 const codeInvalidJSON domain.Code = "invalid_json"
@@ -83,6 +86,12 @@ func (d *arrayDecoder[T]) UnmarshalJSONFrom(source *jsontext.Decoder) error {
 		return err
 	}
 	for source.PeekKind() != ']' {
+		if len(d.objects) > domain.MaxLimit {
+			if err := source.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
 		element := fmt.Sprintf("[%d]", len(d.objects))
 		d.objects = append(d.objects, *new(T))
 		object := &d.objects[len(d.objects)-1]

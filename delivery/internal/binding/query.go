@@ -54,7 +54,7 @@ func unknownParameters(unknown url.Values, known []field) (violations []domain.V
 			violation = domain.Violation{Field: strconv.Quote(name), Rule: "is not a parameter of this operation"}
 		}
 		for _, f := range known {
-			if levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(f.name)) <= 2 {
+			if levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(f.name)) <= min(2, len(f.name)/2) {
 				violation.Rule += ": did you mean " + f.name + "?"
 			}
 		}

@@ -81,6 +81,8 @@ func ruleOf(invalid validator.FieldError) string {
 			return "must have at most " + invalid.Param() + " values"
 		}
 		return "must be at most " + invalid.Param()
+	case "oneof":
+		return "must be " + strings.ReplaceAll(invalid.Param(), " ", " or ")
 	case "unique":
 		return "must have each value once"
 	default:

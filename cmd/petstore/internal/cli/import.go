@@ -26,8 +26,9 @@ type importRun struct {
 	dryRun  bool
 	input   *os.File
 
-	checked checkedFile
-	earlier port.ImportState // of the file, from earlier runs
+	checked   checkedFile
+	differing int64            // animals from those of the store, with --update
+	earlier   port.ImportState // of the file, from earlier runs
 }
 
 func newImport(in *invocation) *cobra.Command {
@@ -45,7 +46,7 @@ The header shows whether commas, semicolons or tabs separate the columns. A name
 loses its first apostrophe, which export writes before =, +, - and @.
 
 The rules are those of the API. The store assigns new ids; an id in the file must be a number
-of at least 1, but is not used without --update.
+of at least 1, but is not used without --update: then all animals of an export are added anew.
 
 All rows are checked first, and --dry-run ends there. If rows violate a rule, nothing is
 stored, and the error lists the first 20 of them with their lines and rules. With --rejects
@@ -56,13 +57,14 @@ valid rows would be added again.
 
 Each number of animals that is reported has been committed. If the import is interrupted or
 killed, run the same command again, but without --again: it continues with the next animal.
-A file that was imported before, by its content, adds nothing. With --again it adds all its
-animals once more, each time that it is run.
+A file that was imported before, by its content, adds nothing; one that was changed since is
+another file. With --again a file adds all its animals once more, each time that it is run.
 
 With --update, each row must have an id, and a CSV file all columns, as an export has them. An
 animal without a status gets none. If the store has no animal with an id, or if the status of
-an animal differs that has an order which is placed or delivered, nothing is stored, and the
-error lists the first 20 of them. Animals that are as in the file are not written, so an
+an animal differs that has an order which is placed or delivered, or if an id occurs twice,
+nothing is stored, and the error lists the first 20 of them. What was changed since the export
+is changed back: leave only the rows that you have edited in the file. Animals that are as in the file are not written, so an
 update that was interrupted or killed is run again.
 
 Until the file of --rejects is complete, its name is FILE.NUMBER.partial.`,
@@ -129,6 +131,8 @@ func (r *importRun) run(ctx context.Context, store *repository.Store) (err error
 	}
 	complete, done := "the check is complete", fmt.Sprintf("checked %d animals, and stored nothing", r.checked.pets)
 	switch {
+	case r.dryRun && r.update:
+		done = fmt.Sprintf("checked %d animals, of which %d would be replaced, and stored nothing", r.checked.pets, r.differing)
 	case r.dryRun:
 	case r.update:
 		if err := r.replace(ctx, replacer); err != nil {
@@ -210,7 +214,7 @@ func (r *importRun) added(importer *usecase.Importer, took time.Duration) string
 		text += fmt.Sprintf(", after the %d of an earlier run", r.earlier.Added)
 	}
 	if n := importer.OtherIDs(); n > 0 {
-		text += fmt.Sprintf("; %d have another id than in the file", n)
+		text += fmt.Sprintf("; %d have another id than in the file: to correct animals instead of adding them, use --update", n)
 	}
 	return text
 }

@@ -181,7 +181,8 @@ func problems(listed []string, n int, what, remedy string) error {
 func (r *importRun) checkReplaced(ctx context.Context, replacer *usecase.Replacer) error {
 	n := 0
 	var listed []string
-	err := replacer.Check(ctx, r.checked.pets, r.valid(ctx), func(refusal error) {
+	var err error
+	r.differing, err = replacer.Check(ctx, r.checked.pets, r.valid(ctx), func(refusal error) {
 		if n++; n <= maxListed {
 			listed = append(listed, refusal.Error())
 		}
