@@ -193,8 +193,10 @@ type PetQuery struct {
 
 // Validate returns an ErrInvalid (invalid_parameter) that lists every violation.
 func (q PetQuery) Validate() error {
-	violations := q.violations()
-	if q.IDs != nil && (len(q.IDs) < 1 || len(q.IDs) > MaxLimit || !areDistinct(q.IDs, func(id int64) bool { return id >= 1 })) {
+	var violations []Violation
+	if q.IDs == nil {
+		violations = q.violations()
+	} else if len(q.IDs) < 1 || len(q.IDs) > MaxLimit || !areDistinct(q.IDs, func(id int64) bool { return id >= 1 }) {
 		violations = append(violations, Violation{Field: "id", Rule: PetIDsRule})
 	}
 	if !areDistinct(q.Statuses, PetStatus.knownOrNone) {
