@@ -10,9 +10,9 @@ type Change struct {
 	Type domain.ChangeType `json:"type" validate:"required" example:"pet.added"`
 	// Time of the change, in UTC.
 	At string `json:"at" validate:"required" format:"date-time" example:"2026-11-20T10:06:30.000Z"`
-	// The animal as it was after the change, absent for an order.
+	// The animal as it was after the change, or before its removal. Absent for an order.
 	Pet *Pet `json:"pet,omitzero"`
-	// The order as it was after the change, absent for an animal.
+	// The order as it was after the change. Absent for an animal.
 	Order *Order `json:"order,omitzero"`
 } // @name Change
 
