@@ -45,7 +45,7 @@ func (t *transaction) create(ctx context.Context, creations []*creation) error {
 	for _, c := range added {
 		news = append(news, c.pets...)
 	}
-	created, err := t.repositories().Pets.Create(ctx, news)
+	created, err := t.pets().Create(ctx, news)
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,7 @@ func (p pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.P
 func (p pets) rowsOf(q domain.PetQuery) engine.Rows {
 	rows := p.rows
 	if q.CategoryID == nil {
+		rows.NullStatus = true
 		return withStatuses(rows, "status", q.Statuses) // of the index pets_status_id
 	}
 	rows.Column, rows.Value = "category_id", *q.CategoryID

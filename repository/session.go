@@ -26,10 +26,12 @@ type transaction struct {
 	deletedExpired bool // claims
 }
 
+func (t *transaction) pets() pets { return pets{reader[domain.Pet]{t.session, petTable, nil}} }
+
 func (t *transaction) repositories() port.Repositories {
 	s := t.session
 	return port.Repositories{
-		Pets: pets{reader[domain.Pet]{s, petTable, nil}}, Orders: orders{reader[domain.Order]{s, orderTable, nil}},
+		Pets: t.pets(), Orders: orders{reader[domain.Order]{s, orderTable, nil}},
 		Changes: changes{reader[domain.Change]{s, changeTable, nil}}, Keys: keys{s}, Idempotency: idempotency{t}, Imports: imports{s},
 	}
 }

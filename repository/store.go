@@ -68,8 +68,8 @@ func (s *Store) errorOf(err error) error {
 }
 
 // Versions returns two numbers for caches. Read them before the store: what was read is
-// valid while they are unchanged. added increases when records are inserted, changed when
-// records are updated, both before InTx returns; on SQLite they increase with each call while
+// valid while they are unchanged. added increases with each commit that is Added, changed with each
+// that is Changed (see engine.Changes), before InTx returns; on SQLite they increase with each call while
 // such a commit runs. The commits of other processes increase them within 100 ms on SQLite. On
 // PostgreSQL the numbers include all commits before the call, or before Options.MaxStaleness; an
 // ErrUnavailable means that they are not known.

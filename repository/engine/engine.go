@@ -107,7 +107,7 @@ type Database interface {
 	// cache, misses nothing, and also returns the changes of this process.
 	PollInterval() time.Duration
 	// Select returns the query, with a ? for each of its arguments, that selects the columns of the rows of a
-	// request. The rows of each status are in the order of an index, and the query reads only the first ones of them.
+	// request. The query of a page reads only the first rows of each status, which are in the order of an index.
 	Select(rows Rows, ids []int64) (query string, args []any)
 	// InsertPets inserts rows and sets their ids, which increase in the order of the rows.
 	InsertPets(ctx context.Context, tx gorm.ConnPool, pets []Pet) error
@@ -159,7 +159,7 @@ type Tx interface {
 // what is stale.
 type Changes struct {
 	Added   bool // records of lists were inserted
-	Changed bool // records of lists were updated
+	Changed bool // records of lists were updated or removed
 	Keys    bool // API keys were inserted or updated
 }
 

@@ -22,18 +22,19 @@ type Claim struct {
 	ClaimedAt   int64 // in milliseconds of a clock of the claims
 }
 
-// Rows are rows of a table that a request with ids reads, ascending by id. Requests for equal Rows can
+// Rows are rows of a table that a request with ids reads, in the order of their ids. Requests for equal Rows can
 // share a query.
 type Rows struct {
-	Table    string
-	Columns  string // the names, separated by commas; one is id
-	Page     bool   // the first rows after the id, else those with the ids
-	Newest   bool   // descending by id, and a page has the rows up to the id
-	Limit    int    // of the rows of a page
-	Column   string // a column that has Value in the rows of a page, "" for any rows
-	Value    int64
-	Status   string // the expression of the status in the index of a page, "" for rows with any status
-	Statuses string // of the rows, separated by commas; without a Column, an empty one is NULL
+	Table      string
+	Columns    string // the names, separated by commas; one is id
+	Page       bool   // the first rows after the id, or up to it if Newest; else those with the ids
+	Newest     bool   // descending by id, else ascending
+	Limit      int    // of the rows of a page
+	Column     string // a column that has Value in the rows of a page, "" for any rows
+	Value      int64
+	Status     string // the expression of the status in the index of a page, "" for rows with any status
+	Statuses   string // of the rows, separated by commas
+	NullStatus bool   // an empty one of Statuses is NULL
 }
 
 // Where returns the query of the rows that meet a condition.

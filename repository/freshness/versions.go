@@ -23,9 +23,7 @@ type Versions struct {
 	checks   *sharedquery.Query[struct{}, struct{}, struct{}]
 	checked  atomic.Pointer[time.Time] // when the last check began, nil before
 
-	added   number // of the commits that inserted records of lists
-	changed number // of the commits that updated records of lists
-	keys    number // of the commits that inserted or updated API keys
+	added, changed, keys number // of the commits with each of engine.Changes
 }
 
 // A number increases with each commit. While one runs, its changes become visible at a moment that
@@ -54,10 +52,10 @@ func New(database engine.Database, timeout time.Duration) *Versions {
 // Close ends the use of the database. Later calls of Refresh that need it return an error.
 func (v *Versions) Close() { v.checks.Close() }
 
-// Lists returns the numbers of the commits that inserted records of lists and that updated them.
+// Lists returns the numbers of the commits that are Added and of those that are Changed, see engine.Changes.
 func (v *Versions) Lists() (added, changed uint64) { return v.added.load(), v.changed.load() }
 
-// Keys returns the number of the commits that inserted or updated API keys.
+// Keys returns the number of the commits with Keys, see engine.Changes.
 func (v *Versions) Keys() uint64 { return v.keys.load() }
 
 // MaxAge returns how far behind the commits of other processes the numbers may be after Refresh(maxAge):

@@ -10,23 +10,23 @@ type Tx struct {
 	dirty   bool // the current function has changed something
 }
 
-// MarkAdded records that a number of records of lists are inserted.
+// MarkAdded records the change of a number of rows that engine.Changes.Added is for.
 func (t *Tx) MarkAdded(rows int64) {
 	t.changes.Added = t.changes.Added || rows > 0
 	t.MarkDirty(rows)
 }
 
-// MarkChanged records that a number of records of lists were updated.
+// MarkChanged is MarkAdded for engine.Changes.Changed.
 func (t *Tx) MarkChanged(rows int64) {
 	t.changes.Changed = t.changes.Changed || rows > 0
 	t.MarkDirty(rows)
 }
 
-// MarkKeysChanged records that a number of API keys were inserted or updated.
+// MarkKeysChanged is MarkAdded for engine.Changes.Keys.
 func (t *Tx) MarkKeysChanged(rows int64) {
 	t.changes.Keys = t.changes.Keys || rows > 0
 	t.MarkDirty(rows)
 }
 
-// MarkDirty records that a number of rows were inserted, updated or deleted that no cache has.
+// MarkDirty is MarkAdded for rows that no cache has.
 func (t *Tx) MarkDirty(rows int64) { t.dirty = t.dirty || rows > 0 }

@@ -52,8 +52,8 @@ func selectPage(rows engine.Rows, id string, idArgs ...any) (query string, args 
 		switch {
 		case rows.Status == "":
 			add("(%s)", "id"+behind+id, "")
-		case one == "" && rows.Column == "":
-			add("(%s)", "status IS NULL AND id"+behind+id, status)
+		case one == "" && rows.NullStatus:
+			add("(%s)", rows.Status+" IS NULL AND id"+behind+id, status)
 		default:
 			known = append(known, one)
 		}

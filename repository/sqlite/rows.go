@@ -36,7 +36,7 @@ func (*database) Select(rows engine.Rows, ids []int64) (query string, args []any
 			args = append(args, rows.Value)
 		}
 		if rows.Status != "" {
-			args = append(args, sql.NullString{String: status, Valid: status != "" || rows.Column != ""})
+			args = append(args, sql.NullString{String: status, Valid: status != "" || !rows.NullStatus})
 		}
 		args = append(args, ids[0])
 	}

@@ -48,8 +48,8 @@ CREATE TABLE idempotency_keys (
 CREATE INDEX idempotency_keys_claimed_at ON idempotency_keys (claimed_at);
 
 -- One row, which a transaction that writes locks until its commit. The numbers increase
--- with commits that inserted pets or orders (added), updated them (changed), or changed API
--- keys (keys). A fillfactor of 10 leaves room for new versions of the row in its page.
+-- with commits that inserted pets or orders (added), updated or removed them (changed), or changed
+-- API keys (keys). A fillfactor of 10 leaves room for new versions of the row in its page.
 CREATE TABLE versions (
     id      SMALLINT PRIMARY KEY DEFAULT 1 CHECK (id = 1),
     added   BIGINT NOT NULL DEFAULT 0,
