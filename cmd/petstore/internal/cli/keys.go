@@ -55,7 +55,13 @@ With --scope the key may do only what its scopes allow; other requests get 403:
   petstore keys create --name auditor --expires 90d
   petstore keys create --name public-page --scope pets:read
   petstore keys create --name copy --read-only`,
-		Args: noArgs, PreRunE: in.checkKeyOutput,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if readOnly && scopes != "" {
+				return errors.New("add either --scope or --read-only")
+			}
+			return noArgs(cmd, args)
+		},
+		PreRunE: in.checkKeyOutput,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return in.withKeys(cmd.Context(), mayCreate, func(keys *usecase.Keys) error {
 				if readOnly {
@@ -83,7 +89,6 @@ With --scope the key may do only what its scopes allow; other requests get 403:
 		return nil
 	})
 	cmd.Flags().BoolVar(&readOnly, "read-only", false, "let the key only read")
-	cmd.MarkFlagsMutuallyExclusive("scope", "read-only")
 	_ = cmd.MarkFlagRequired("name") // fails only for an unknown flag
 	return cmd
 }
