@@ -102,7 +102,11 @@ func replace(ctx context.Context, r port.Repositories, before, after domain.Pet,
 	if after == before {
 		return nil
 	}
-	if err := checkChange(ctx, r.Orders, before, matches, after.Status != before.Status); err != nil {
+	err := checkMatches(before, matches)
+	if err == nil && after.Status != before.Status {
+		err = checkNotOrdered(ctx, r.Orders, before.ID)
+	}
+	if err != nil {
 		return err
 	}
 	return changed(r.Pets.Replace(ctx, before, after))
@@ -116,7 +120,10 @@ func (p *Pets) Delete(ctx context.Context, id int64, matches func(domain.Pet) bo
 	return p.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
 		pet, err := r.Pets.Get(ctx, id)
 		if err == nil {
-			err = checkChange(ctx, r.Orders, pet, matches, true)
+			err = checkMatches(pet, matches)
+		}
+		if err == nil {
+			err = checkNotOrdered(ctx, r.Orders, id)
 		}
 		if err != nil {
 			return err
@@ -125,17 +132,19 @@ func (p *Pets) Delete(ctx context.Context, id int64, matches func(domain.Pet) bo
 	})
 }
 
-// checkChange returns the error of a change that matches does not allow, or, of the status or all, an order of the animal.
-func checkChange(ctx context.Context, orders port.OrderReader, pet domain.Pet, matches func(domain.Pet) bool, ofStatus bool) error {
+// checkMatches returns an ErrPrecondition if matches, unless it is nil, returns false for an animal.
+func checkMatches(pet domain.Pet, matches func(domain.Pet) bool) error {
 	if matches != nil && !matches(pet) {
 		return domain.PetChanged(pet.ID)
 	}
-	if !ofStatus {
-		return nil
-	}
-	ordered, err := orders.Live(ctx, pet.ID)
+	return nil
+}
+
+// checkNotOrdered returns an ErrConflict (pet_ordered) if an animal has an order that is not cancelled.
+func checkNotOrdered(ctx context.Context, orders port.OrderReader, petID int64) error {
+	ordered, err := orders.Live(ctx, petID)
 	if err == nil && ordered {
-		err = domain.PetOrdered(pet.ID)
+		err = domain.PetOrdered(petID)
 	}
 	return err
 }

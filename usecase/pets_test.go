@@ -9,7 +9,9 @@ import (
 
 	"example.com/petstore/domain"
 	"example.com/petstore/domain/port"
+	"example.com/petstore/repository"
 	"example.com/petstore/repository/enginetest"
+	"example.com/petstore/usecase"
 )
 
 func TestInvalidPetIsNotAdded(t *testing.T) {
@@ -142,6 +144,33 @@ func TestOrderedAnimalKeepsItsStatusAndIsNotRemoved(t *testing.T) {
 }
 
 // A migration has counted the animals, and removed the foreign key of orders.
+// No engine lets another transaction change an animal between the statements of one.
+func TestAnimalThatAnotherTransactionChangesIsUnavailable(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	s.addPets(t, 1)
+	pets := usecase.NewPets(changedMeanwhile{s.Store}, s.Pets())
+	_, err := pets.Update(t.Context(), 1, domain.PetPatch{Name: new("Tom")}, nil)
+	wantError(t, err, domain.ErrUnavailable, domain.CodeUnavailable)
+	wantError(t, pets.Delete(t.Context(), 1, nil), domain.ErrUnavailable, domain.CodeUnavailable)
+}
+
+// changedMeanwhile is a store whose animals another transaction changes after each read.
+type changedMeanwhile struct{ *repository.Store }
+
+func (s changedMeanwhile) InTx(ctx context.Context, fn func(context.Context, port.Repositories) error) error {
+	return s.Store.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
+		r.Pets = changedPets{r.Pets}
+		return fn(ctx, r)
+	})
+}
+
+type changedPets struct{ port.PetRepository }
+
+func (changedPets) Replace(context.Context, domain.Pet, domain.Pet) (bool, error) { return false, nil }
+
+func (changedPets) Remove(context.Context, domain.Pet) (bool, error) { return false, nil }
+
 func TestStoreFromBeforeInventoriesIsMigrated(t *testing.T) {
 	t.Parallel()
 	database := enginetest.New(t)

@@ -40,11 +40,14 @@ func (r *Replacer) Check(ctx context.Context, total int64, file Source, refuse f
 		}
 		for _, pet := range pets {
 			before, found := stored[pet.ID]
-			err := domain.PetNotFound(pet.ID)
-			if known[pet.ID] {
+			var err error
+			switch {
+			case known[pet.ID]:
 				err = &domain.Error{Kind: domain.ErrConflict, Message: fmt.Sprintf("the file has the id %d more than once", pet.ID)}
-			} else if found {
-				err = checkChange(ctx, r.orders, before, nil, pet.Status != before.Status)
+			case !found:
+				err = domain.PetNotFound(pet.ID)
+			case pet.Status != before.Status:
+				err = checkNotOrdered(ctx, r.orders, pet.ID)
 			}
 			if errors.Is(err, domain.ErrUnavailable) {
 				return err
