@@ -554,7 +554,7 @@ CREATE TRIGGER pets_updated AFTER UPDATE ON pets WHEN (SELECT active FROM record
     INSERT INTO changes (id, type, at, record_id, name, category_id, status)
         VALUES (1 + COALESCE((SELECT max(id) FROM changes), (SELECT kept_after FROM recording)), 'pet.updated', CAST(unixepoch('subsec') * 1000 AS INTEGER), NEW.id, NEW.name, NEW.category_id, NEW.status);
 END;
-CREATE TRIGGER pets_updated_count AFTER UPDATE OF category_id, status ON pets BEGIN
+CREATE TRIGGER pets_updated_count AFTER UPDATE ON pets WHEN NEW.category_id <> OLD.category_id OR NEW.status IS NOT OLD.status BEGIN
     UPDATE pet_counts SET available = available - (OLD.status IS 'available'), pending = pending - (OLD.status IS 'pending'),
         sold = sold - (OLD.status IS 'sold'), none = none - (OLD.status IS NULL) WHERE category_id = OLD.category_id;
     INSERT INTO pet_counts
