@@ -111,7 +111,8 @@ func TestFollowPassesTheChangesOfAllProcessesInOrder(t *testing.T) {
 	defer cancel()
 	err = service.Follow(ctx, last, func(_ context.Context, change domain.Change) error { return fmt.Errorf("unexpected %+v", change) })
 	testkit.WantError(t, "Follow without changes", err, context.DeadlineExceeded)
-	if err := newService(t, newEngine(t), petstore.Options{}).Follow(t.Context(), 0, nil); err == nil || !strings.Contains(err.Error(), "RecordChanges") {
+	err = newService(t, newEngine(t), petstore.Options{}).Follow(t.Context(), 0, nil)
+	if err == nil || !strings.Contains(err.Error(), "RecordChanges") {
 		t.Errorf("without changes: got %v, want that Follow requires RecordChanges", err)
 	}
 }

@@ -69,7 +69,7 @@ type Server struct {
 
 // Admin is the listener for metrics, profiles and the log level.
 type Admin struct {
-	Address string `mapstructure:"address" default:"127.0.0.1:9090" validate:"omitempty,address" remedy:"must be empty, host:port with a port from 0 to 65535, such as 127.0.0.1:9090, or unix: and an absolute path of up to 103 bytes"`
+	Address string `mapstructure:"address" default:"127.0.0.1:9090" validate:"omitempty,address" remedy:"must be empty or an address as of server.address"`
 }
 
 // Database is where the data is stored.

@@ -29,7 +29,7 @@ func TestValuesAreCheckedByTheirRules(t *testing.T) {
 			},
 		},
 		{
-			"admin.address", "must be empty, host:port with a port from 0 to 65535, such as 127.0.0.1:9090, or unix: and an absolute path of up to 103 bytes",
+			"admin.address", "must be empty or an address as of server.address",
 			[]string{"", "unix:/run/admin.sock"},
 			[]string{"9090", ":65536", " "},
 		},
@@ -79,7 +79,9 @@ func TestValuesAreCheckedByTheirRules(t *testing.T) {
 		{
 			"cors.allowed_origins", remedies["pageorigin"],
 			[]string{"", "https://shop.example.com, http://localhost:3000", "*", "https://*.example.com, http://localhost:*", "capacitor://localhost"},
-			[]string{"null", "https://shop*.example.com", "shop.example.com", "https://shop.example.com/", "https://shop.example.com:443"}, // see the test of rest.New
+			[]string{ // see the test of rest.New
+				"null", "https://shop*.example.com", "shop.example.com", "https://shop.example.com/", "https://shop.example.com:443",
+			},
 		},
 		{"log.level", "must be debug or info or warn or error", []string{"debug", "INFO", "Warn", "error"}, []string{"", "trace"}},
 		{"log.format", "must be console or json", []string{"console", "JSON"}, []string{"", "text"}},

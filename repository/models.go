@@ -150,7 +150,8 @@ func newKeyModel(key apikey.NewKey) keyModel {
 // record returns an error if the hash does not have the length of one.
 func (m *keyModel) record() (apikey.Key, error) {
 	key := apikey.Key{
-		ID: m.ID, Name: m.Name, LastFour: m.LastFour, Scopes: apikey.Scopes(m.Scopes.String), Lineage: cmp.Or(m.Lineage.Int64, m.ID), CreatedAt: timeOf(m.CreatedAt),
+		ID: m.ID, Name: m.Name, LastFour: m.LastFour, Scopes: apikey.Scopes(m.Scopes.String), Lineage: cmp.Or(m.Lineage.Int64, m.ID),
+		CreatedAt: timeOf(m.CreatedAt),
 		ExpiresAt: timePtr(m.ExpiresAt), RevokedAt: timePtr(m.RevokedAt), LastUsedAt: timePtr(m.LastUsedAt),
 	}
 	if copy(key.Hash[:], m.Hash) != len(key.Hash) {

@@ -49,7 +49,8 @@ func TestNewChecksItsOptions(t *testing.T) {
 			},
 			func(o *Options) {
 				o.AllowedOrigins = []string{
-					"https://*.example.com", "https://*.shop.example:8443", "http://[::1]:3000", "http://localhost:*", "http://shop.example.com:443", "https://shop_1.example.com:80",
+					"https://*.example.com", "https://*.shop.example:8443", "http://[::1]:3000", "http://localhost:*",
+					"http://shop.example.com:443", "https://shop_1.example.com:80",
 					"capacitor://localhost", "tauri://localhost", "app://.", "chrome-extension://gighmmpiobklfepjocnamgkkbiglidom", "vscode-webview://1B2c",
 				}
 			},

@@ -197,7 +197,7 @@ func (a *API) getPet(c *gin.Context) error {
 //	@ID				updatePet
 //	@Tags			Pets
 //	@Param			petId		path		int64			true	"Identifier of the animal to correct"	format(int64)
-//	@Param			If-Match	header		string			false	"The ETag that the response to POST or PATCH of this animal had, not that of a list. PATCH with {} returns it"
+//	@Param			If-Match	header		string			false	"The ETag that POST or PATCH of this animal returned, not that of a list. PATCH with {} returns it"
 //	@Param			patch		body		record.PetPatch	true	"The members to change"
 //	@Success		200			{object}	record.Pet		"The animal as it is now"
 //	@Failure		400			{object}	errorBody	"invalid_json, validation_failed, unknown_parameter"
@@ -230,7 +230,7 @@ func (a *API) updatePet(c *gin.Context) error {
 //	@ID				deletePet
 //	@Tags			Pets
 //	@Param			petId		path	int64	true	"Identifier of the animal to remove"	format(int64)
-//	@Param			If-Match	header	string	false	"The ETag that the response to POST or PATCH of this animal had, not that of a list. PATCH with {} returns it"
+//	@Param			If-Match	header	string	false	"The ETag that POST or PATCH of this animal returned, not that of a list. PATCH with {} returns it"
 //	@Success		204			"The animal is removed"
 //	@Failure		400			{object}	errorBody	"unknown_parameter"
 //	@Failure		404			{object}	errorBody	"pet_not_found"

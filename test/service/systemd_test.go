@@ -20,7 +20,7 @@ func TestSystemdIsNotified(t *testing.T) {
 	path := filepath.Join(dir, "notify.sock")
 	systemd, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 	testkit.Check(t, err)
-	defer systemd.Close()
+	defer func() { _ = systemd.Close() }()
 	testkit.Check(t, systemd.SetReadDeadline(time.Now().Add(testkit.Scaled(time.Minute))))
 	receive := func() string {
 		message := make([]byte, 100)

@@ -81,7 +81,7 @@ func listenUnix(ctx context.Context, path, mode string) (net.Listener, error) {
 		}
 		conn, dialErr := new(net.Dialer).DialContext(ctx, "unix", path)
 		if dialErr == nil {
-			conn.Close()
+			_ = conn.Close()
 		}
 		if errors.Is(dialErr, syscall.ECONNREFUSED) {
 			if err := os.Remove(path); err != nil {

@@ -20,7 +20,7 @@ func TestWatchdogIsFedUnlessAQueryHasNoAnswer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notify.sock")
 	systemd, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 	testkit.Check(t, err)
-	defer systemd.Close()
+	defer func() { _ = systemd.Close() }()
 	t.Setenv("NOTIFY_SOCKET", path)
 	t.Setenv("WATCHDOG_USEC", "200000")
 	var queries atomic.Int64
