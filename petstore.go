@@ -95,7 +95,7 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	o.Store.TracerProvider = api.TracerProvider
+	o.Store.TracerProvider, o.Store.StaleIfUnavailable = api.TracerProvider, api.StaleIfUnavailable
 	if o.Store.ObserveCommit, o.Store.ObserveFailure, err = s.metrics.registerTransactions(); err != nil {
 		return nil, err
 	}

@@ -2,10 +2,12 @@ package repository
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/maypok86/otter/v2"
 
+	"example.com/petstore/domain"
 	"example.com/petstore/domain/apikey"
 	"example.com/petstore/domain/port"
 	"example.com/petstore/repository/freshness"
@@ -24,7 +26,7 @@ const (
 // A keyCache is a port.KeyReader that caches the keys that it finds, by hash. An entry
 // is valid until any key changes, in this process or in another. An unknown key is not
 // cached, so that a new key is valid immediately. LastUsedAt may be older than in the database.
-// While the database is not available, an entry stays valid for a time: no change was known before.
+// While the database is not available, an entry stays valid for a time, if no change was known before.
 type keyCache struct {
 	port.KeyReader
 	versions           *freshness.Versions
@@ -47,21 +49,29 @@ func newKeyCache(keys port.KeyReader, v *freshness.Versions, staleIfUnavailable 
 }
 
 func (c *keyCache) FindByHash(ctx context.Context, hash apikey.Hash) (apikey.Key, error) {
-	unavailable := c.versions.Refresh(ctx, MaxKeyAge)
-	version := c.versions.Keys()
+	unchecked := c.versions.Refresh(ctx, MaxKeyAge)
+	age, version := c.versions.Age(), c.versions.Keys() // in this order: the numbers are at least as new as the age says
 	cached, ok := c.entries.GetIfPresent(hash)
-	if ok && cached.version == version && (unavailable == nil || c.versions.Age() < c.staleIfUnavailable) {
+	ok = ok && cached.version == version
+	if ok && unchecked == nil {
 		return cached.key, nil
 	}
 	key, err := c.find(ctx, hash)
-	if err == nil && unavailable == nil {
+	if ok && errors.Is(err, domain.ErrUnavailable) && age < c.staleIfUnavailable {
+		return cached.key, nil
+	}
+	if err == nil && unchecked == nil {
 		c.entries.Set(hash, cachedKey{key, version})
 	}
 	return key, err
 }
 
 func (c *keyCache) find(ctx context.Context, hash apikey.Hash) (apikey.Key, error) {
-	ctx, cancel := context.WithTimeout(ctx, keyTimeout)
+	timeout := keyTimeout
+	if c.staleIfUnavailable > 0 {
+		timeout = checkTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	return c.KeyReader.FindByHash(ctx, hash)
 }

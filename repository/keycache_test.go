@@ -58,30 +58,47 @@ func TestCachedKeyIsUsedUntilAKeyChanges(t *testing.T) {
 	testkit.Equal(t, "whether the key is usable", false, wantKeyName(t, s, hash, "till 2").Usable(at))
 }
 
-// Nobody knows whether the database has another key: it is not available.
+// awayDatabase is not available while away is true.
+type awayDatabase struct {
+	engine.Database
+	away *atomic.Bool
+}
+
+func (awayDatabase) PollInterval() time.Duration { return 0 }
+
+func (d awayDatabase) PollChanges(context.Context) (changes engine.Changes, err error) {
+	if d.away.Load() {
+		err = errFailure
+	}
+	return changes, err
+}
+
+func (d awayDatabase) ReadContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	if d.away.Load() {
+		cancel()
+	}
+	return ctx, cancel
+}
+
 func TestCachedKeyIsUsedForATimeWhileTheDatabaseIsUnavailable(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		stale   time.Duration
 		revoked bool
-		want    string
+		valid   bool
 	}{
-		{stale: time.Minute, want: "till 1"},
-		{stale: 0, want: "till 2"},
-		{stale: 1, want: "till 2"},
-		{stale: time.Minute, revoked: true, want: "till 2"}, // it is read again
+		{stale: time.Minute, valid: true},
+		{stale: 0},
+		{stale: 1},
+		{stale: time.Minute, revoked: true},
 	} {
 		var away atomic.Bool
-		s := open(t, checking(newEngine(t), func() (engine.Changes, error) {
-			if away.Load() {
-				return failed()
-			}
-			return unchanged()
-		}), repository.Options{StaleIfUnavailable: test.stale})
+		e := wrapped{newEngine(t), func(d engine.Database) engine.Database { return awayDatabase{d, &away} }}
+		s := open(t, e, repository.Options{StaleIfUnavailable: test.stale})
 		create, hash := creatingKey(t)
 		inTx(t, s, create)
 		wantKeyName(t, s, hash, "till 1")
-		away.Store(true)
 		inTx(t, s, renaming)
 		if test.revoked {
 			inTx(t, s, func(ctx context.Context, r port.Repositories) error {
@@ -89,8 +106,16 @@ func TestCachedKeyIsUsedForATimeWhileTheDatabaseIsUnavailable(t *testing.T) {
 				return err
 			})
 		}
+		away.Store(true)
 		time.Sleep(repository.MaxKeyAge) // the last check is too old then
-		wantKeyName(t, s, hash, test.want)
+		if test.valid {
+			wantKeyName(t, s, hash, "till 1")
+		} else {
+			_, err := s.Keys().FindByHash(t.Context(), hash)
+			testkit.WantError(t, "FindByHash", err, domain.ErrUnavailable)
+		}
+		away.Store(false)
+		wantKeyName(t, s, hash, map[bool]string{false: "till 1", true: "till 2"}[test.revoked]) // which is read again after the revocation
 	}
 }
 

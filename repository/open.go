@@ -25,7 +25,8 @@ const defaultMaxOpenConns = 4
 // maxStaleness is the maximum of Options.MaxStaleness.
 const maxStaleness = 5 * time.Second
 
-// checkTimeout is how long a request waits for the check of the versions before it gets a stale page.
+// checkTimeout is how long a request waits for a check of the versions, and for its key, with Options.StaleIfUnavailable: before it
+// gets a stale page, it waits for two checks and the key.
 const checkTimeout = time.Second
 
 // Options are the options of Open.

@@ -86,28 +86,26 @@ func (p *Pets) Update(ctx context.Context, id int64, patch domain.PetPatch, matc
 		if err != nil {
 			return err
 		}
-		if after = patch.Apply(before); after != before {
-			err = after.New().Validate(p.rules...)
+		if after = patch.Apply(before); after == before {
+			return nil
 		}
-		if err != nil {
+		if err := checkMatches(before, matches); err != nil {
 			return err
 		}
-		return replace(ctx, r, before, after, matches)
+		if err := after.New().Validate(p.rules...); err != nil {
+			return err
+		}
+		return replace(ctx, r, before, after)
 	})
 	return after, err
 }
 
-// replace changes an animal unless it is already as after.
-func replace(ctx context.Context, r port.Repositories, before, after domain.Pet, matches func(domain.Pet) bool) error {
-	if after == before {
-		return nil
-	}
-	err := checkMatches(before, matches)
-	if err == nil && after.Status != before.Status {
-		err = checkNotOrdered(ctx, r.Orders, before.ID)
-	}
-	if err != nil {
-		return err
+// replace changes an animal to after.
+func replace(ctx context.Context, r port.Repositories, before, after domain.Pet) error {
+	if after.Status != before.Status {
+		if err := checkNotOrdered(ctx, r.Orders, before.ID); err != nil {
+			return err
+		}
 	}
 	return changed(r.Pets.Replace(ctx, before, after))
 }

@@ -143,7 +143,6 @@ func TestOrderedAnimalKeepsItsStatusAndIsNotRemoved(t *testing.T) {
 	}
 }
 
-// A migration has counted the animals, and removed the foreign key of orders.
 // No engine lets another transaction change an animal between the statements of one.
 func TestAnimalThatAnotherTransactionChangesIsUnavailable(t *testing.T) {
 	t.Parallel()

@@ -101,8 +101,8 @@ func (r *Replacer) replace(ctx context.Context, pets []domain.Pet) error {
 	err = r.tx.InTx(ctx, func(ctx context.Context, repositories port.Repositories) error {
 		for _, pet := range differing {
 			before, err := repositories.Pets.Get(ctx, pet.ID)
-			if err == nil {
-				err = replace(ctx, repositories, before, pet, nil)
+			if err == nil && before != pet {
+				err = replace(ctx, repositories, before, pet)
 			}
 			if err != nil {
 				return err

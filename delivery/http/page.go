@@ -281,8 +281,9 @@ func pageWeight(key pageKey, page *encodedPage) uint32 {
 // A cacheUse is the use of the cache for one request. It caches nothing if it has no cache.
 type cacheUse struct {
 	*pageCache
-	added, changed uint64 // the versions of the store after the request arrived, or the last that were known
-	unavailable    bool   // they are not known: the page is read from the store, unless a stale one may be sent
+	added, changed uint64    // the versions of the store after the request arrived, or the last that were known
+	unavailable    bool      // they are not known: the page is read from the store, unless a stale one may be sent
+	checked        time.Time // all commits until then are in the versions, with StaleIfUnavailable
 }
 
 // use returns the cache for a request.
@@ -290,8 +291,12 @@ func (c *pageCache) use(ctx context.Context) cacheUse {
 	if c == nil {
 		return cacheUse{}
 	}
+	var checked time.Time
+	if c.StaleIfUnavailable > 0 {
+		checked = time.Now().Add(-c.VersionsAge()) // before the versions are read, which may be newer
+	}
 	added, changed, err := c.Versions(ctx)
-	return cacheUse{c, added, changed, err != nil}
+	return cacheUse{c, added, changed, err != nil, checked}
 }
 
 // send sends a page from the cache, and reports whether there is one that may be sent.
@@ -320,7 +325,7 @@ func (c cacheUse) sendStale(to *gin.Context, page *encodedPage) bool {
 	}
 	age := time.Since(page.read)
 	if page.valid(c.added, c.changed) {
-		age = min(age, c.VersionsAge())
+		age = min(age, time.Since(c.checked))
 	}
 	if age > c.StaleIfUnavailable {
 		return false

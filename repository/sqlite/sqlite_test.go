@@ -171,7 +171,6 @@ func TestOpenMigratesStoreWithOlderSchema(t *testing.T) {
 	sqlitetest.CopyStore(t, path, sqlitetest.NewPath(t)) // checks the integrity
 }
 
-// The client may have disconnected: then "all changed" would make every cached page stale.
 func TestUpdateThatChangesNoCountWritesNone(t *testing.T) {
 	t.Parallel()
 	db, err := sql.Open("sqlite3", sqlitetest.NewStoreWithPet(t))

@@ -110,7 +110,7 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	startup.SetHandler(handler)
 	ready.Store(health)
 	notify(daemon.SdNotifyReady, log)
-	group.Go(func() error { return feedWatchdog(drainCtx, health, log) })
+	group.Go(func() error { return feedWatchdog(drainCtx, health, service.Store().IsRemote(), log) })
 
 	o.logServing(ctx, settings, service, listener.Addr(), log)
 	context.AfterFunc(ctx, func() {

@@ -22,17 +22,17 @@ func notify(state string, log *zap.Logger) {
 const watchdogRetry = time.Second
 
 // feedWatchdog queries the store until ctx ends, at half of WatchdogSec, and notifies systemd after each query that
-// returned in time. Without that systemd restarts the service. A query that returned an error counts: a
-// restart would repair neither a database server that refuses connections nor a file that was removed, and would
-// lose what the process still has of that file.
-func feedWatchdog(ctx context.Context, health *server.Health, log *zap.Logger) error {
+// returned in time. Without that systemd restarts the service. A query that returned an error counts, and one of a
+// remote store also without an answer: a restart would repair neither a database server that is away nor a file that
+// was removed, and would lose what the process still has of that file, or in memory.
+func feedWatchdog(ctx context.Context, health *server.Health, remote bool, log *zap.Logger) error {
 	interval, err := daemon.SdWatchdogEnabled(false)
 	if err != nil || interval == 0 {
 		return err
 	}
 	for ctx.Err() == nil {
 		wait := interval / 2
-		if err := health.Check(ctx); errors.Is(err, context.DeadlineExceeded) {
+		if err := health.Check(ctx); !remote && errors.Is(err, context.DeadlineExceeded) {
 			wait = min(wait, watchdogRetry)
 		} else {
 			notify(daemon.SdNotifyWatchdog, log)

@@ -35,7 +35,7 @@ func TestWatchdogIsFedUnlessAQueryHasNoAnswer(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- feedWatchdog(ctx, health, zap.NewNop()) }()
+	go func() { ended <- feedWatchdog(ctx, health, false, zap.NewNop()) }()
 	testkit.Check(t, systemd.SetReadDeadline(time.Now().Add(testkit.Scaled(10*time.Second))))
 	for _, after := range []int64{1, 2, 4} {
 		message := make([]byte, 100)
