@@ -541,7 +541,7 @@ func TestStalePageIsSentWhileTheStoreIsUnavailable(t *testing.T) {
 		}
 		unavailable := rejected(503, "unavailable").withHeader("-Age", "Retry-After: 1")
 		s.expect(t, get("/v1/pets?limit=2"), unavailable) // which is not in memory
-		want, sent := unavailable, "0" // stale pages
+		want, sent := unavailable, "0"                    // stale pages
 		if test.age != "" {
 			want, sent = ok(string(page.body)).withHeader("Age: "+test.age, link, "-ETag"), "2"
 		}
