@@ -1,6 +1,6 @@
 // Package sharedquery runs one query for all callers that wait for it, on a database to which each
 // query takes a round trip. A caller that finds no other runs the query alone, on its own goroutine;
-// those that call meanwhile share the next run.
+// those that call at the same moment share a run, and so do those that call meanwhile.
 // It is not for embedders.
 package sharedquery
 
@@ -17,8 +17,8 @@ import (
 var ErrClosed = errors.New("the store is closed")
 
 const (
-	// yields is how often a shared run yields to the scheduler before it begins: with few cores,
-	// requests that have arrived have not called yet.
+	// yields is how often a run yields to the scheduler before it begins: with few cores, requests that have
+	// arrived have not called yet, and would each run the query alone, one after the other.
 	yields = 8
 	// timeout is how long a run may take.
 	timeout = 5 * time.Second
@@ -62,7 +62,9 @@ func (q *Query[G, K, V]) Do(ctx context.Context, group G, key K) (value V, err e
 		return value, err
 	}
 	if r == nil {
-		return q.runAlone(ctx, group, key)
+		if r, i = q.share(group, key); r == nil {
+			return q.runAlone(ctx, group, key)
+		}
 	}
 	select {
 	case <-r.done:
@@ -95,6 +97,24 @@ func (q *Query[G, K, V]) join(group G, key K) (*run[K, V], int, error) {
 	}
 	r.keys = append(r.keys, key)
 	return r, len(r.keys) - 1, nil
+}
+
+// share lets a caller that found no run join those that call at the same moment, and begins their run. It returns nil if there
+// are none.
+func (q *Query[G, K, V]) share(group G, key K) (*run[K, V], int) {
+	for range yields {
+		runtime.Gosched()
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	r := q.next[group]
+	if r == nil {
+		return nil, 0
+	}
+	r.keys = append(r.keys, key)
+	q.groups.Go(func() { q.serve(group) })
+	q.groups.Done() // that of join
+	return r, len(r.keys) - 1
 }
 
 // runAlone runs the query for one key. A goroutine runs it for those that have called meanwhile.

@@ -3,6 +3,8 @@ package sharedquery_test
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -53,6 +55,32 @@ func TestOneRunServesAllOfAGroupWhoWaitWhenItBegins(t *testing.T) {
 		synctest.Wait()
 		testkit.Equal(t, "the results", int32(6), ended.Load())
 	})
+}
+
+// Not parallel: with one processor, each goroutine that is ready to run would otherwise run the query alone.
+func TestGoroutinesThatAreReadyToRunShareARun(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var runs atomic.Int32
+	q := sharedquery.New(func(_ context.Context, _ string, keys []int) ([]int, error) {
+		runs.Add(1)
+		return keys, nil
+	})
+	defer q.Close()
+	start := make(chan struct{})
+	var callers sync.WaitGroup
+	for key := range 64 {
+		callers.Go(func() {
+			<-start
+			got, err := q.Do(t.Context(), "", key)
+			testkit.Equal(t, "the value", key, got, err)
+		})
+	}
+	time.Sleep(10 * time.Millisecond) // until all wait
+	close(start)
+	callers.Wait()
+	if n := runs.Load(); n > 8 {
+		t.Errorf("got %d runs, want few", n)
+	}
 }
 
 // A caller that is alone runs the query on its own goroutine, where a panic is its own.
