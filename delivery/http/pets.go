@@ -109,7 +109,7 @@ func (a *API) createPet(c *gin.Context) error {
 //
 //	@Summary		Add many animals
 //	@Description	Adds 1 to 100 animals in the order of the request, all or none. The 201 response is sent after all have been written to disk.
-//	@Description	Errors name the animals by their indexes: that of the first is [0].
+//	@Description	In an error, [0] is the first animal of the request and [1] the second.
 //	@Description	A repeated request with the same Idempotency-Key adds nothing and returns the first response.
 //	@ID				createPets
 //	@Tags			Pets

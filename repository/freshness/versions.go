@@ -19,7 +19,7 @@ import (
 type Versions struct {
 	database engine.Database
 	interval time.Duration // see engine.Database.PollInterval
-	timeout  time.Duration // of Refresh, 0 for none
+	timeout  time.Duration // how long Refresh may take, 0 for no limit
 	checks   *sharedquery.Query[struct{}, struct{}, struct{}]
 	checked  atomic.Pointer[time.Time] // when the last check began, nil before
 

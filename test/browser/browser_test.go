@@ -75,7 +75,7 @@ func TestSwaggerUIInABrowser(t *testing.T) {
 			}`))
 			p.wantText(`getComputedStyle(document.querySelector("#operations-Pets-getPet .opblock-summary-path__deprecated")).textDecorationLine`,
 				"line-through")
-			p.try("Pets-getPet", "200", idField, "1")
+			p.try("Pets-getPet", "200", `tr[data-param-name="petId"] input`, "1")
 			p.try("Store-placeOrder", "201", bodyField, `{"petId":1}`)
 			p.execute("Store-placeOrder", "409")
 			p.wantNoProblems()

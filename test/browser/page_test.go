@@ -38,7 +38,6 @@ const (
 	correctOperation = "#operations-Pets-updatePet"
 	removeOperation  = "#operations-Pets-deletePet"
 	bodyField        = ".body-param__text"
-	idField          = `tr[data-param-name="petId"] input`
 )
 
 // openPage opens a URL in a new browser.
@@ -180,15 +179,15 @@ func (p *page) authorize(key, operation string) {
 	p.wantOnScreen(execute)
 }
 
-// try opens an operation, enters values in fields, which are the entries one after the other, executes the operation and expects a status.
-func (p *page) try(operation, status string, entries ...string) {
+// try opens an operation, enters a value in a field, which are the entry if there is one, executes the operation and expects a status.
+func (p *page) try(operation, status string, entry ...string) {
 	p.t.Helper()
 	block := "#operations-" + operation
 	if evaluate(p, chromedp.Evaluate[bool](`document.querySelector("`+block+` .execute") === null`)) {
 		p.run(click(block+` .opblock-summary-control`), chromedp.WaitVisible(block+` .execute`))
 	}
-	for i := 0; i < len(entries); i += 2 {
-		p.enter(block+" "+entries[i], entries[i+1])
+	if len(entry) > 0 {
+		p.enter(block+" "+entry[0], entry[1])
 	}
 	p.execute(operation, status)
 }

@@ -64,8 +64,8 @@ With --update, each row must have an id, and a CSV file all columns, as an expor
 animal without a status gets none. If the store has no animal with an id, or if the status of
 an animal differs that has an order which is placed or delivered, or if an id occurs twice,
 nothing is stored, and the error lists the first 20 of them. What was changed since the export
-is changed back: leave only the rows that you have edited in the file. Animals that are as in the file are not written, so an
-update that was interrupted or killed is run again.
+is changed back: leave only the rows that you have edited in the file. Animals that are as in
+the file are not written, so an update that was interrupted or killed is run again.
 
 Until the file of --rejects is complete, its name is FILE.NUMBER.partial.`,
 		Example: `  petstore import pets.csv --dry-run

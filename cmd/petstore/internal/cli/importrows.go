@@ -181,12 +181,12 @@ func problems(listed []string, n int, what, remedy string) error {
 func (r *importRun) checkReplaced(ctx context.Context, replacer *usecase.Replacer) error {
 	n := 0
 	var listed []string
-	var err error
-	r.differing, err = replacer.Check(ctx, r.checked.pets, r.valid(ctx), func(refusal error) {
+	differing, err := replacer.Check(ctx, r.checked.pets, r.valid(ctx), func(refusal error) {
 		if n++; n <= maxListed {
 			listed = append(listed, refusal.Error())
 		}
 	})
+	r.differing = differing
 	err = cmp.Or(err, problems(listed, n, "animals cannot be replaced", ""))
 	if err != nil {
 		err = fmt.Errorf("%s: %w", nameOf(r.path), err)
