@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build static image release test check deps nightly bench bin/bench profile vuln docs lint clean
+.PHONY: help run build static image release test check deps nightly bench bin/bench profile vuln docs pictures lint clean
 
 # The tools of make lint, make vuln and make bench with their versions. go run builds and caches them.
 GOFUMPT     := go run mvdan.cc/gofumpt@v0.12.0
@@ -81,6 +81,10 @@ vuln: ## Look for known vulnerabilities in the code that is used, in the databas
 docs: ## Generate docs/openapi.json from the annotations of the handlers, and docs/cli.md from the commands
 	go run ./docs/generate
 	go test ./cmd/petstore/internal/cli -run TestCommandPage -update
+
+pictures: ## Draw the pictures of docs/architecture.md from docs/pictures/*.dot with graphviz
+	scripts/deps require dot
+	for source in docs/pictures/*.dot; do dot -Tsvg -o "$${source%.dot}.svg" "$$source" || exit 1; done
 
 # All three modules: that of the product, cmd/bench and test.
 lint: ## Check formatting, lint rules, go.mod and the workflows, and that the API does not break clients of docs/contract.yaml
