@@ -46,7 +46,7 @@ func (q listOrdersQuery) next(after int64) string {
 //	@Failure		401,403,429,500,503	{object}	errorBody
 //	@Router			/store/orders [get]
 func (a *API) listOrders(c *gin.Context) error {
-	return serveCached(a, c, "orders", func(ctx context.Context, q listOrdersQuery) (*encodedPage, error) {
+	return serveQuery(a, c, "orders", func(ctx context.Context, q listOrdersQuery) (*encodedPage, error) {
 		page, err := a.orders.List(ctx, domain.OrderQuery{PageRequest: q.pageRequest(), Statuses: q.Status, PetID: q.PetID})
 		if err != nil {
 			return nil, err
@@ -98,12 +98,13 @@ func (a *API) placeOrder(c *gin.Context) error {
 //	@Tags			Store
 //	@Param			orderId	path		int64		true	"Identifier of the order to return"	format(int64)
 //	@Success		200		{object}	record.Order		"The order"
+//	@Success		304		"Not modified"
 //	@Failure		400		{object}	errorBody	"unknown_parameter"
 //	@Failure		404		{object}	errorBody	"order_not_found"
 //	@Failure		401,403,429,500,503	{object}	errorBody
 //	@Router			/store/orders/{orderId} [get]
 func (a *API) getOrder(c *gin.Context) error {
-	return a.serveOrder(c, a.orders.Get)
+	return serveRecord(a, c, "order", domain.CodeOrderNotFound, a.orders.Get, record.OrderOf)
 }
 
 // deliverOrder delivers an order.
@@ -121,7 +122,7 @@ func (a *API) getOrder(c *gin.Context) error {
 //	@Failure		401,403,429,500,503	{object}	errorBody
 //	@Router			/store/orders/{orderId}/deliver [post]
 func (a *API) deliverOrder(c *gin.Context) error {
-	return a.serveOrder(c, a.orders.Deliver)
+	return endOrder(c, a.orders.Deliver)
 }
 
 // cancelOrder cancels an order.
@@ -139,11 +140,11 @@ func (a *API) deliverOrder(c *gin.Context) error {
 //	@Failure		401,403,429,500,503	{object}	errorBody
 //	@Router			/store/orders/{orderId}/cancel [post]
 func (a *API) cancelOrder(c *gin.Context) error {
-	return a.serveOrder(c, a.orders.Cancel)
+	return endOrder(c, a.orders.Cancel)
 }
 
-// serveOrder calls a use case with the id in the path and sends the order that it returns.
-func (a *API) serveOrder(c *gin.Context, useCase func(ctx context.Context, id int64) (domain.Order, error)) error {
+// endOrder calls a use case with the id in the path and sends the order that it returns.
+func endOrder(c *gin.Context, useCase func(ctx context.Context, id int64) (domain.Order, error)) error {
 	id, err := pathID(c, "order", domain.CodeOrderNotFound)
 	if err != nil {
 		return err
@@ -152,8 +153,6 @@ func (a *API) serveOrder(c *gin.Context, useCase func(ctx context.Context, id in
 	if err != nil {
 		return err
 	}
-	if c.Request.Method == http.MethodPost {
-		logRecord(c, order.ID)
-	}
+	logRecord(c, order.ID)
 	return writeRecord(c, http.StatusOK, record.OrderOf(order))
 }

@@ -74,9 +74,9 @@ func optional[T any](value *T) []T {
 // A cachedQuery is a query whose response is cached. All its spellings have the same key.
 type cachedQuery interface{ key() string }
 
-// serveCached sends the response to a query from the cache, or the one that read returns. A query that is
-// spelt as its key, such as limit=5&status=sold&after=20 in the link of a page, is found without being parsed.
-func serveCached[Q cachedQuery](a *API, c *gin.Context, list string, read func(context.Context, Q) (*encodedPage, error)) error {
+// serveQuery sends the response to a query, from the cache or as read returns it. A query that is spelt as its
+// key, such as limit=5&status=sold&after=20 in the link of a page, is found without being parsed.
+func serveQuery[Q cachedQuery](a *API, c *gin.Context, list string, read func(context.Context, Q) (*encodedPage, error)) error {
 	cache := a.pages.use(c.Request.Context())
 	if cache.send(c, pageKey{list, cmp.Or(c.Request.URL.RawQuery, firstPageQuery)}) {
 		return nil
@@ -85,25 +85,41 @@ func serveCached[Q cachedQuery](a *API, c *gin.Context, list string, read func(c
 	if err != nil {
 		return err
 	}
-	key := pageKey{list, query.key()}
-	if cache.send(c, key) {
-		return nil
-	}
-	ctx, cancel := context.WithDeadline(c.Request.Context(), stateOf(c).deadline)
-	defer cancel()
-	begun := time.Now()
-	position, err := a.position(ctx)
+	return cache.serve(c, pageKey{list, query.key()}, func(ctx context.Context) (*encodedPage, error) {
+		position, err := a.position(ctx)
+		if err != nil {
+			return nil, err
+		}
+		page, err := read(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		page.position[0] = position
+		page.transient = position == "" && a.changes != nil // a recording of the changes has just begun
+		return page, nil
+	})
+}
+
+// serveRecord sends the record with the id in the path, from the cache or as get returns it. name is "pet" or "order".
+func serveRecord[T any, R record.Record](
+	a *API, c *gin.Context, name string, notFound domain.Code, get func(context.Context, int64) (T, error), recordOf func(T) R,
+) error {
+	id, err := pathID(c, name, notFound)
 	if err != nil {
 		return err
 	}
-	page, err := read(ctx, query)
-	if err != nil {
-		return err
-	}
-	page.position[0], page.read = position, begun
-	cache.set(key, page)
-	writePage(c, page)
-	return nil
+	key := pageKey{name, strconv.FormatInt(id, 10)}
+	return a.pages.use(c.Request.Context()).serve(c, key, func(ctx context.Context) (*encodedPage, error) {
+		found, err := get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		body, err := recordOf(found).AppendJSON(nil)
+		if err != nil {
+			return nil, err
+		}
+		return newEncodedPage(body, ""), nil
+	})
 }
 
 // position returns the value of Changes-Position for a page that is read afterwards: the page has the change
@@ -222,7 +238,7 @@ func etagMatches(headers []string, etag, weak string) bool {
 	return false
 }
 
-// A pageCache caches encoded pages of the lists. It stores each page with the versions of
+// A pageCache caches encoded pages of the lists, and single records. It stores each page with the versions of
 // the store from before the page was read, so that a page is never older than a write that
 // a client knows of. A nil cache caches nothing.
 type pageCache struct {
@@ -231,11 +247,11 @@ type pageCache struct {
 	metrics *metrics
 }
 
-// A pageKey is a list and a query in canonical form. Other forms of a query are never a
-// key, so that clients cannot fill the cache with copies of a page.
+// A pageKey is a list and a query in canonical form, or the name of a record and its id. Other forms of a query
+// are never a key, so that clients cannot fill the cache with copies of a page.
 type pageKey struct{ list, query string }
 
-// An encodedPage is the response to a list query, and the entry of the cache. Its headers
+// An encodedPage is the response to a list query, or a record, and the entry of the cache. Its headers
 // are values of http.Header that all responses share. They are arrays and not slices
 // because with thousands of pages each pointer is a cache miss of the processor.
 type encodedPage struct {
@@ -246,6 +262,7 @@ type encodedPage struct {
 	position [1]string // of a change that the page has, empty for none
 	grows    bool      // a record that is added may belong to it
 
+	transient      bool      // it must not be cached
 	added, changed uint64    // the versions of the store before the page was read
 	read           time.Time // when the read began
 }
@@ -299,6 +316,25 @@ func (c *pageCache) use(ctx context.Context) cacheUse {
 	return cacheUse{c, added, changed, err != nil, checked}
 }
 
+// serve sends the page with a key from the cache, or else the one that read returns, which it caches. read is limited
+// by the deadline of the request.
+func (c cacheUse) serve(to *gin.Context, key pageKey, read func(context.Context) (*encodedPage, error)) error {
+	if c.send(to, key) {
+		return nil
+	}
+	ctx, cancel := context.WithDeadline(to.Request.Context(), stateOf(to).deadline)
+	defer cancel()
+	begun := time.Now()
+	page, err := read(ctx)
+	if err != nil {
+		return err
+	}
+	page.read = begun
+	c.set(key, page)
+	writePage(to, page)
+	return nil
+}
+
 // send sends a page from the cache, and reports whether there is one that may be sent.
 func (c cacheUse) send(to *gin.Context, key pageKey) bool {
 	if c.pageCache == nil {
@@ -336,15 +372,14 @@ func (c cacheUse) sendStale(to *gin.Context, page *encodedPage) bool {
 	return true
 }
 
-// set caches a page that was read after use. One without a position, because a recording of the changes has just
-// begun, is not cached.
+// set caches a page that was read after use.
 func (c cacheUse) set(key pageKey, page *encodedPage) {
 	if c.pageCache == nil || c.unavailable {
 		return
 	}
 	c.metrics.cacheMisses.Inc()
 	page.added, page.changed = c.added, c.changed
-	if page.position[0] != "" || c.Changes == nil {
+	if !page.transient {
 		c.pages.Set(key, page)
 	}
 }

@@ -225,6 +225,37 @@ func TestPageIsReadAgainOnlyAfterItChanges(t *testing.T) {
 	}
 }
 
+func TestRecordIsReadAgainOnlyAfterAChange(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	reads := func(want string) {
+		t.Helper()
+		testkit.Equal(t, "reads", want, s.scrape(t)[`petstore_http_page_cache_requests_total{result="miss"}`])
+	}
+	s.createPets(t, newPets(2, "available")...)
+	s.expect(t, get("/v1/pets/3"), rejected(404, "pet_not_found"))
+	first := s.expect(t, get("/v1/pets/1"), ok(`{"id":1,"name":"Rex","categoryId":7,"status":"available"}`))
+	s.createPets(t, newPets(1, "sold")...)
+	s.expect(t, get("/v1/pets/3"), ok("")) // no process has a cache of what does not exist
+	for _, path := range []string{"/v1/pets/1", "/v1/pets/01"} {
+		s.expect(t, get(path), ok(string(first.body)).withHeader("ETag: "+first.Header.Get("ETag"), "Sunset: Thu, 05 Dec 2030 00:00:00 GMT"))
+	}
+	reads("2")
+	s.expect(t, postOrder(`{"petId":1}`), created(""))
+	s.expect(t, get("/v1/pets/1"), ok(`{"id":1,"name":"Rex","categoryId":7,"status":"pending"}`))
+
+	placed := s.expect(t, get("/v1/store/orders/1"), ok("").withHeader("Cache-Control: private, no-cache", "-Sunset"))
+	unchanged := get("/v1/store/orders/1", "If-None-Match: "+placed.Header.Get("ETag"))
+	s.expect(t, unchanged, wantResponse{status: http.StatusNotModified})
+	reads("4")
+	s.expect(t, newRequest("POST", "/v1/store/orders/1/deliver"), ok(""))
+	if delivered := s.expect(t, unchanged, ok("")); !strings.Contains(string(delivered.body), `"status":"delivered"`) {
+		t.Errorf("got the order %s, want delivered", delivered.body)
+	}
+	s.expect(t, newRequest("DELETE", "/v1/pets/2"), wantResponse{status: 204})
+	s.expect(t, get("/v1/pets/2"), rejected(404, "pet_not_found"))
+}
+
 func TestPagesByNewestAreFresh(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)

@@ -64,7 +64,7 @@ func (q listPetsQuery) petQuery() domain.PetQuery {
 //	@Failure		401,403,429,500,503	{object}	errorBody
 //	@Router			/pets [get]
 func (a *API) listPets(c *gin.Context) error {
-	return serveCached(a, c, "pets", func(ctx context.Context, q listPetsQuery) (*encodedPage, error) {
+	return serveQuery(a, c, "pets", func(ctx context.Context, q listPetsQuery) (*encodedPage, error) {
 		page, err := a.pets.List(ctx, q.petQuery())
 		if err != nil {
 			return nil, err
@@ -172,20 +172,7 @@ func (a *API) getPet(c *gin.Context) error {
 			Message: "this operation was removed on " + domain.GetPetSunset.Format(time.DateOnly) + ": list the pets with the parameter id",
 		}
 	}
-	id, err := pathID(c, "pet", domain.CodePetNotFound)
-	if err != nil {
-		return err
-	}
-	found, err := a.pets.Get(c.Request.Context(), id)
-	if err != nil {
-		return err
-	}
-	body, err := record.PetOf(found).AppendJSON(nil)
-	if err != nil {
-		return err
-	}
-	writePage(c, newEncodedPage(body, ""))
-	return nil
+	return serveRecord(a, c, "pet", domain.CodePetNotFound, a.pets.Get, record.PetOf)
 }
 
 // updatePet corrects an animal.
@@ -272,7 +259,7 @@ func (q inventoryQuery) key() string { return parameter("categoryId", optional(q
 //	@Failure		401,403,429,500,503	{object}	errorBody
 //	@Router			/store/inventory [get]
 func (a *API) getInventory(c *gin.Context) error {
-	return serveCached(a, c, "inventory", func(ctx context.Context, q inventoryQuery) (*encodedPage, error) {
+	return serveQuery(a, c, "inventory", func(ctx context.Context, q inventoryQuery) (*encodedPage, error) {
 		inventory, err := a.pets.Inventory(ctx, q.CategoryID)
 		if err != nil {
 			return nil, err

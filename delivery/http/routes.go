@@ -30,9 +30,10 @@ type operation struct {
 type kind int
 
 const (
-	plain      kind = iota
-	cached          // its responses are cached
-	deprecated      // it will be removed
+	cached     kind = 1 << iota // its responses are cached
+	deprecated                  // it will be removed
+
+	plain kind = 0
 )
 
 // operations returns all operations of the API.
@@ -41,13 +42,13 @@ func (a *API) operations() []operation {
 		{http.MethodGet, "/pets", a.listPets, apikey.PetsRead, cached},
 		{http.MethodPost, "/pets", a.createPet, apikey.PetsWrite, plain},
 		{http.MethodPost, batchPath, a.createPets, apikey.PetsWrite, plain},
-		{http.MethodGet, "/pets/:petId", a.getPet, apikey.PetsRead, deprecated},
+		{http.MethodGet, "/pets/:petId", a.getPet, apikey.PetsRead, cached | deprecated},
 		{http.MethodPatch, "/pets/:petId", a.updatePet, apikey.PetsWrite, plain},
 		{http.MethodDelete, "/pets/:petId", a.deletePet, apikey.PetsWrite, plain},
 		{http.MethodGet, "/store/inventory", a.getInventory, apikey.PetsRead, cached},
 		{http.MethodGet, "/store/orders", a.listOrders, apikey.OrdersRead, cached},
 		{http.MethodPost, "/store/orders", a.placeOrder, apikey.OrdersWrite, plain},
-		{http.MethodGet, "/store/orders/:orderId", a.getOrder, apikey.OrdersRead, plain},
+		{http.MethodGet, "/store/orders/:orderId", a.getOrder, apikey.OrdersRead, cached},
 		{http.MethodPost, "/store/orders/:orderId/deliver", a.deliverOrder, apikey.OrdersWrite, plain},
 		{http.MethodPost, "/store/orders/:orderId/cancel", a.cancelOrder, apikey.OrdersWrite, plain},
 		{http.MethodGet, "/changes", a.listChanges, apikey.ChangesRead, plain},
@@ -66,10 +67,10 @@ func (a *API) mount(r gin.IRoutes, middleware []gin.HandlerFunc) {
 		}
 		methods[o.path] = append(methods[o.path], served...)
 		handlers := append(slices.Clone(middleware), a.admit(o.scope), a.ginHandler(o.handler))
-		if o.kind == deprecated {
+		if o.kind&deprecated != 0 {
 			handlers = slices.Insert(handlers, 0, deprecate)
 		}
-		if o.kind != cached || a.waits {
+		if o.kind&cached == 0 || a.waits {
 			handlers = slices.Insert(handlers, 0, limitTime)
 		}
 		r.Match(served, o.path, handlers...)

@@ -157,7 +157,7 @@ func TestDeprecatedRouteIsGoneFromSunsetOn(t *testing.T) {
 	s.expect(t, get("/v1/pets"), ok(`[`+createdRex+`]`))
 	s.clock.set(noon)
 	s.removeTable(t, "pets")
-	expect(get("/v1/pets/1"), rejected(500, "internal_error"))
+	expect(get("/v1/pets/2"), rejected(500, "internal_error"))
 }
 
 // With UseRawPath, Gin matches an encoded slash as part of the id, or of the prefix.
