@@ -5,12 +5,17 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"gorm.io/gorm"
+
 	"example.com/petstore/domain"
 )
 
 // changes implements port.ChangeRepository. While the row of recording is active, triggers of the
 // database record the changes, in the transaction that makes them.
-type changes struct{ reader[domain.Change] }
+type changes struct {
+	reader[domain.Change]
+	sharedRecording *sharedReads[struct{}, struct{}, domain.Recording] // nil in a transaction, and on some engines
+}
 
 func (c changes) List(ctx context.Context, page domain.PageRequest) (domain.ChangePage, error) {
 	read, err := c.page(ctx, c.rows, page)
@@ -37,8 +42,15 @@ func (c changes) List(ctx context.Context, page domain.PageRequest) (domain.Chan
 }
 
 func (c changes) Recording(ctx context.Context) (domain.Recording, error) {
+	if c.sharedRecording != nil {
+		return c.sharedRecording.read(ctx, struct{}{}, struct{}{})
+	}
+	return recordingOf(c.db.WithContext(ctx))
+}
+
+func recordingOf(db *gorm.DB) (domain.Recording, error) {
 	var model recordingModel
-	err := c.db.WithContext(ctx).Select("active, kept_after, COALESCE((SELECT max(id) FROM changes), kept_after) AS last").Take(&model).Error
+	err := db.Select("active, kept_after, COALESCE((SELECT max(id) FROM changes), kept_after) AS last").Take(&model).Error
 	return domain.Recording{Active: model.Active != 0, KeptAfter: model.KeptAfter, Last: model.Last}, err
 }
 

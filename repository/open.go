@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -12,6 +13,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
+	"example.com/petstore/domain"
 	"example.com/petstore/repository/engine"
 	"example.com/petstore/repository/freshness"
 	"example.com/petstore/repository/groupcommit"
@@ -106,7 +108,11 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	}
 	s.reads = session{database: database, db: db}
 	if _, ok := database.(engine.SharedReader); ok {
-		s.sharedPets, s.sharedOrders = newSharedReads(petTable, s.reads, pool), newSharedReads(orderTable, s.reads, pool)
+		s.sharedPets, s.sharedOrders = petTable.sharedReads(s.reads, pool), orderTable.sharedReads(s.reads, pool)
+		s.sharedRecording = newSharedReads(s.reads, pool, func(db *gorm.DB, _ struct{}, requests []struct{}) ([]domain.Recording, error) {
+			recording, err := recordingOf(db)
+			return slices.Repeat([]domain.Recording{recording}, len(requests)), err
+		})
 	}
 	timeout := time.Duration(0)
 	if o.StaleIfUnavailable > 0 {

@@ -53,33 +53,42 @@ func (t table[T]) query(db *gorm.DB, database engine.Database, rows engine.Rows,
 	})
 }
 
+// sharedReads returns reads of the table that many requests share. The caller must close them.
+func (t table[T]) sharedReads(s session, r *readers) *sharedReads[engine.Rows, []int64, []T] {
+	return newSharedReads(s, r, func(db *gorm.DB, rows engine.Rows, requests [][]int64) ([][]T, error) {
+		return t.query(db, s.database, rows, requests)
+	})
+}
+
 // A reader reads the records of a table: outside a transaction, and on an engine that is an engine.SharedReader,
 // with one query for all requests that wait for the same rows.
 type reader[T any] struct {
 	session
 	table[T]
-	shared *sharedReads[T] // nil in a transaction, and on other engines
+	shared *sharedReads[engine.Rows, []int64, []T] // nil in a transaction, and on other engines
 }
 
-// sharedReads run queries for many requests. The span of such a query belongs to no request.
-type sharedReads[T any] struct {
-	*sharedquery.Query[engine.Rows, []int64, []T]
+// sharedReads run one query for many requests, see package sharedquery. Its span belongs to no request.
+type sharedReads[G comparable, K, V any] struct {
+	*sharedquery.Query[G, K, V]
 	report func(error) error // called with the error of each request
 }
 
-// newSharedReads returns the sharedReads of a table. The caller must close them.
-func newSharedReads[T any](t table[T], s session, r *readers) *sharedReads[T] {
+// newSharedReads returns sharedReads that query a store. The caller must close them.
+func newSharedReads[G comparable, K, V any](
+	s session, r *readers, query func(db *gorm.DB, group G, keys []K) ([]V, error),
+) *sharedReads[G, K, V] {
 	unreported := *r
 	unreported.report = func(err error) error { return err }
 	db := s.db.Session(&gorm.Session{NewDB: true, Context: context.Background()})
 	db.Statement.ConnPool = &unreported
-	return &sharedReads[T]{sharedquery.New(func(ctx context.Context, rows engine.Rows, requests [][]int64) ([][]T, error) {
-		return t.query(db.WithContext(ctx), s.database, rows, requests)
+	return &sharedReads[G, K, V]{sharedquery.New(func(ctx context.Context, group G, keys []K) ([]V, error) {
+		return query(db.WithContext(ctx), group, keys)
 	}), r.report}
 }
 
-func (s *sharedReads[T]) read(ctx context.Context, rows engine.Rows, ids []int64) ([]T, error) {
-	found, err := s.Do(ctx, rows, ids)
+func (s *sharedReads[G, K, V]) read(ctx context.Context, group G, key K) (V, error) {
+	found, err := s.Do(ctx, group, key)
 	if err != nil && (err == ctx.Err() || err == sharedquery.ErrClosed) { //nolint:errorlint // not those that the query wraps
 		err = domain.Unavailable(err)
 	}

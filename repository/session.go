@@ -32,7 +32,7 @@ func (t *transaction) repositories() port.Repositories {
 	s := t.session
 	return port.Repositories{
 		Pets: t.pets(), Orders: orders{reader[domain.Order]{s, orderTable, nil}},
-		Changes: changes{reader[domain.Change]{s, changeTable, nil}}, Keys: keys{s}, Idempotency: idempotency{t}, Imports: imports{s},
+		Changes: changes{reader[domain.Change]{s, changeTable, nil}, nil}, Keys: keys{s}, Idempotency: idempotency{t}, Imports: imports{s},
 	}
 }
 

@@ -20,12 +20,15 @@ type Store struct {
 	database       engine.Database
 	observeFailure func(engine.Failure) // nil for none
 	reads          session
-	sharedPets     *sharedReads[domain.Pet]   // nil on an engine that is no engine.SharedReader
-	sharedOrders   *sharedReads[domain.Order] // the same
 	queue          *groupcommit.Queue[*transaction, *creation]
 	versions       *freshness.Versions
 	maxStaleness   time.Duration
 	keys           *keyCache
+
+	// They are nil on an engine that is no engine.SharedReader.
+	sharedPets      *sharedReads[engine.Rows, []int64, []domain.Pet]
+	sharedOrders    *sharedReads[engine.Rows, []int64, []domain.Order]
+	sharedRecording *sharedReads[struct{}, struct{}, domain.Recording]
 }
 
 // Schema returns the schema of the store. Created is true in only one of several processes
@@ -44,7 +47,7 @@ func (s *Store) Orders() port.OrderReader {
 
 // Changes reads the changes outside any transaction.
 func (s *Store) Changes() port.ChangeReader {
-	return changes{reader[domain.Change]{s.reads, changeTable, nil}}
+	return changes{reader[domain.Change]{s.reads, changeTable, nil}, s.sharedRecording}
 }
 
 // MaxStaleness returns for how long the Versions, and so the pages of lists, may miss the commits of
@@ -149,6 +152,7 @@ func (s *Store) Close() error {
 	if s.sharedPets != nil {
 		s.sharedPets.Close()
 		s.sharedOrders.Close()
+		s.sharedRecording.Close()
 	}
 	return s.database.Close()
 }
