@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
@@ -129,14 +130,49 @@ func (b *bench) measureRow(ctx context.Context, r row) error {
 		}
 		servers = append(servers, s)
 	}
-	return inTurn(servers, b.rounds, func(s *server, round int) error {
+	results := map[string][]result{} // by label
+	err := inTurn(servers, b.rounds, func(s *server, round int) error {
 		measured, err := b.measure(ctx, r, s, round)
 		if err != nil {
 			return err
 		}
+		results[s.label] = append(results[s.label], measured)
 		_, err = fmt.Fprintln(os.Stdout, measured.line(r.name+"/server="+s.label, r.rate > 0))
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(os.Stderr, summary(r, results[servers[0].label], results[servers[1].label]))
+	return err
+}
+
+// summary compares the results of a row in the rounds before and after a change, or of a reference and petstore. It returns a row
+// of the table in docs/benchmarks.md: the medians, and those of the ratios of the rounds, of which more than 1 is better.
+func summary(r row, before, after []result) string {
+	var rates, times [2][]float64
+	var faster, cheaper []float64
+	for i := range before {
+		for n, one := range []result{before[i], after[i]} {
+			rates[n] = append(rates[n], one.rate)
+			times[n] = append(times[n], one.mean.Seconds()*1000)
+		}
+		ratio := after[i].rate / before[i].rate
+		if r.rate > 0 {
+			ratio = float64(before[i].mean) / float64(after[i].mean)
+		}
+		faster, cheaper = append(faster, ratio), append(cheaper, float64(before[i].cpu)/float64(after[i].cpu))
+	}
+	if r.clients > 1 && r.rate == 0 {
+		return fmt.Sprintf("| `%s` | %.0f/s | %.0f/s | %.2f | %.2f |", r.name, median(rates[0]), median(rates[1]), median(faster), median(cheaper))
+	}
+	return fmt.Sprintf("| `%s` | %.2f ms | %.2f ms | %.2f | %.2f |", r.name, median(times[0]), median(times[1]), median(faster), median(cheaper))
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
 // inTurn measures each server once per round. Every second round has the opposite order, so that

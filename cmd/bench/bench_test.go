@@ -1,6 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -26,6 +30,21 @@ func TestResultIsWrittenAsBenchmark(t *testing.T) {
 	} {
 		if got := r.line("Post/server=gorm", atRate); got != want {
 			t.Errorf("at a rate %v: got %q, want %q", atRate, got, want)
+		}
+	}
+}
+
+func TestSummaryComparesTheRounds(t *testing.T) {
+	t.Parallel()
+	before := []result{{rate: 100, mean: 4e6, cpu: 40}, {rate: 300, mean: 2e6, cpu: 10}, {rate: 200, mean: 3e6, cpu: 30}}
+	after := []result{{rate: 200, mean: 2e6, cpu: 20}, {rate: 900, mean: 1e6, cpu: 2}, {rate: 500, mean: 1e6, cpu: 30}}
+	for want, r := range map[string]row{
+		"| `Post` | 200/s | 500/s | 2.50 | 2.00 |":     {name: "Post", clients: 64},
+		"| `Lone` | 3.00 ms | 1.00 ms | 2.50 | 2.00 |": {name: "Lone", clients: 1},
+		"| `Rate` | 3.00 ms | 1.00 ms | 2.00 | 2.00 |": {name: "Rate", clients: 64, rate: 500},
+	} {
+		if got := summary(r, before, after); got != want {
+			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 }
@@ -67,7 +86,7 @@ func TestClientsSendTheRequests(t *testing.T) {
 	for _, r := range []row{
 		{name: "GET", request: request{path: listPath + "/", count: 9}},
 		{name: "mix", request: request{path: listPath + "/7", posts: 50}},
-		{name: "keys", request: request{posts: 100, keys: true}},
+		{name: "keys", request: request{posts: 100, keys: true, categories: 50}},
 		{name: "GET at a rate", rate: 200, request: request{path: listPath + "/", count: 9}},
 		{name: "mix at a rate", rate: 200, request: request{path: listPath + "/7", posts: 50}},
 	} {
@@ -83,7 +102,7 @@ func TestClientsSendTheRequests(t *testing.T) {
 				id, _ := strconv.Atoi(strings.TrimPrefix(got.URL.Path, listPath+"/"))
 				_, repeated := keys.LoadOrStore(got.Header.Get("Idempotency-Key"), true)
 				switch {
-				case got.Method == http.MethodPost && got.URL.Path == listPath && got.ContentLength == int64(len(newPet)) &&
+				case got.Method == http.MethodPost && got.URL.Path == listPath && got.ContentLength == int64(len(newPet)) && isNewPet(got, r.request.categories) &&
 					(!r.request.keys || !repeated):
 					posts.Add(1)
 				case got.Method == http.MethodGet && id >= 1 && id <= 9 && got.Header.Get("Authorization") == "Bearer key":
@@ -108,6 +127,13 @@ func TestClientsSendTheRequests(t *testing.T) {
 	}
 }
 
+// isNewPet reports whether the body of a request has one of the categories.
+func isNewPet(got *http.Request, categories int) bool {
+	var pet gormPet
+	err := json.NewDecoder(got.Body).Decode(&pet)
+	return err == nil && pet.CategoryID >= 10 && pet.CategoryID < 10+int64(max(categories, 1))
+}
+
 func TestFlagsSelectRowsWithTheirServers(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -118,8 +144,8 @@ func TestFlagsSelectRowsWithTheirServers(t *testing.T) {
 	}{
 		{args: []string{"all"}, wantErr: "unexpected argument; use flags only"},
 		{args: []string{"-only", "^list"}, wantErr: "-only ^list matches no row; see docs/benchmarks.md for the names"},
-		{nil, "", 24, "gorm petstore petstore+metrics+log gin"},
-		{[]string{"-only", "^Post/"}, "", 6, "gorm petstore"},
+		{nil, "", 36, "gorm petstore petstore+metrics+log gin"},
+		{[]string{"-only", "^Post/"}, "", 7, "gorm petstore"},
 		{[]string{"-against", "old", "-only", "^List/store=sqlite/load=64$", "-rounds", "7"}, "", 1, "against petstore"},
 	} {
 		o, err := parse(test.args)
@@ -159,7 +185,7 @@ func TestReferenceServesPets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const rex = `{"id":1,"name":"Rex","categoryId":7,"status":"available"}`
+	const rex = `{"id":1,"name":"Rex","categoryId":10,"status":"available"}`
 	for _, test := range []struct{ request, want string }{
 		{"POST ", "201 " + rex},
 		{"GET ", "200 [" + rex + "]"},
@@ -170,7 +196,7 @@ func TestReferenceServesPets(t *testing.T) {
 	} {
 		method, target, _ := strings.Cut(test.request, " ")
 		response := httptest.NewRecorder()
-		ginAndGORM(db).ServeHTTP(response, httptest.NewRequestWithContext(t.Context(), method, listPath+target, strings.NewReader(newPet)))
+		ginAndGORM(db).ServeHTTP(response, httptest.NewRequestWithContext(t.Context(), method, listPath+target, bytes.NewReader(request{}.body())))
 		if got := strconv.Itoa(response.Code) + " " + response.Body.String(); got != test.want {
 			t.Errorf("%s: got %s, want %s", test.request, got, test.want)
 		}
@@ -184,5 +210,39 @@ func TestStoreIsOfItsProgram(t *testing.T) {
 	st, err := b.newStore(t.Context(), onSQLite, "/bin/echo")
 	if err != nil || !strings.HasPrefix(st.key, "keys create ") {
 		t.Errorf("got %+v and %v, want as key what the program has printed", st, err)
+	}
+}
+
+func TestDelayedConnectionPassesOnLater(t *testing.T) {
+	t.Parallel()
+	echo, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer echo.Close()
+	go func() {
+		conn, err := echo.Accept()
+		if err == nil {
+			_, _ = io.Copy(conn, conn)
+			_ = conn.Close()
+		}
+	}()
+	_, port, _ := net.SplitHostPort(echo.Addr().String())
+	const delay = 20 * time.Millisecond
+	dsn, err := delayed(t.Context(), "postgres://127.0.0.1:"+port+"/bench", port, delay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimSuffix(strings.TrimPrefix(dsn, "postgres://"), "/bench"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	start, answer := time.Now(), make([]byte, 4)
+	if _, err := conn.Write([]byte("ping")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(conn, answer); err != nil || string(answer) != "ping" || time.Since(start) < 2*delay {
+		t.Errorf("got %q, %v after %s, want ping after %s", answer, err, time.Since(start), 2*delay)
 	}
 }

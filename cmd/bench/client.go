@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os/exec"
 	"strconv"
+	"strings"
 	"time"
 
 	vegeta "github.com/tsenart/vegeta/v12/lib"
@@ -21,7 +22,8 @@ func (b *bench) wrk(ctx context.Context, r row, s *server, round int) (result, e
 		ctx, "wrk", "--threads", "1", "--connections", strconv.Itoa(r.clients), "--timeout", "10s", "--duration",
 		fmt.Sprintf("%.0fs", b.duration.Seconds()),
 		"--header", "Authorization: Bearer "+s.key, "--script", b.script, "http://"+s.host, "--",
-		r.request.path, strconv.Itoa(r.request.count), strconv.Itoa(r.request.posts), strconv.FormatBool(r.request.keys), newPet, strconv.Itoa(round),
+		r.request.path, strconv.Itoa(r.request.count), strconv.Itoa(r.request.posts), strconv.FormatBool(r.request.keys),
+		newPet, strconv.Itoa(max(r.request.categories, 1)), strconv.Itoa(round),
 	)
 	output, err := cmd.CombinedOutput()
 	if err != nil {
@@ -71,10 +73,15 @@ func (r request) targeter(s *server) vegeta.Targeter {
 		*t = vegeta.Target{Method: http.MethodGet, URL: "http://" + s.host + r.path, Header: header}
 		switch {
 		case r.posts > rand.IntN(100):
-			t.Method, t.URL, t.Body = http.MethodPost, "http://"+s.host+listPath, []byte(newPet)
+			t.Method, t.URL, t.Body = http.MethodPost, "http://"+s.host+listPath, r.body()
 		case r.count > 0:
 			t.URL += strconv.Itoa(1 + rand.IntN(r.count))
 		}
 		return nil
 	}
+}
+
+// body returns the body of a POST, with a category as in the script of wrk.
+func (r request) body() []byte {
+	return []byte(strings.Replace(newPet, "@C", strconv.Itoa(10+rand.IntN(max(r.categories, 1))), 1))
 }

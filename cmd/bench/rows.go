@@ -7,10 +7,11 @@ import (
 
 const (
 	listPath = "/v1/pets"
-	newPet   = `{"name":"Rex","categoryId":7,"status":"available"}`
+	newPet   = `{"name":"Rex","categoryId":@C,"status":"available"}` // with a category of two digits in the place of @C
 
-	onSQLite   = "sqlite"
-	onPostgres = "postgres"
+	onSQLite    = "sqlite"
+	onPostgres  = "postgres"
+	farPostgres = "postgres-0.65ms" // to which a round trip takes this time longer, as in another zone of a cloud
 
 	pets    = 20_000 // in each store
 	clients = 64     // that send at the same time
@@ -18,13 +19,13 @@ const (
 )
 
 // connections of petstore for reading, and of the references.
-var connections = map[string]int{onSQLite: 4, onPostgres: 16}
+var connections = map[string]int{onSQLite: 4, onPostgres: 16, farPostgres: 16}
 
 // A row is one kind of requests, sent in turn to each of its servers.
 type row struct {
 	name        string // of the benchmark
 	request     request
-	store       string   // onSQLite or onPostgres
+	store       string   // onSQLite, onPostgres or farPostgres
 	clients     int      // that send as fast as the server responds
 	rate        int      // requests per second that are sent instead, unless 0
 	connections int      // of the references to the store
@@ -38,6 +39,8 @@ type request struct {
 	count int  // path is followed by a random number from 1 to count, unless that is 0
 	posts int  // percentage of the requests that are POST
 	keys  bool // each POST has an Idempotency-Key of its own
+
+	categories int // of the animals of the POSTs, at random; 0 is one
 }
 
 // A program is what to start as a server.
@@ -69,22 +72,29 @@ func allRows() []row {
 	list := row{name: "List", request: request{path: listPath}}
 	byID := row{name: "ByID", request: request{path: listPath + "/", count: pets}}
 	post := row{name: "Post", request: request{posts: 100}}
-	uncached := row{name: "ListUncached", request: request{path: listPath + "?limit=20&after=", count: pets - 20}}
-	uncached.settings = []string{"cache.max_bytes=1000000"} // holds few of the pages
 	withKey := row{name: "PostWithKey", request: request{posts: 100, keys: true}}
+	ofMany := row{name: "PostOf50Categories", request: request{posts: 100, categories: 50}}
 	mix := row{name: "Mix", request: request{path: listPath, posts: 5}}
+	listUncached := row{name: "ListUncached", request: request{path: listPath + "?limit=20&after=", count: pets - 20}}
+	byIDUncached := row{name: "ByIDUncached", request: byID.request}
+	for _, r := range []*row{&listUncached, &byIDUncached} {
+		r.settings = []string{"cache.max_bytes=100000"} // holds hardly any of the pages or records
+	}
 	var rows []row
 	for _, store := range []string{onSQLite, onPostgres} {
-		for _, r := range []row{list, uncached, byID, post, withKey, mix} {
+		for _, r := range []row{list, listUncached, byID, byIDUncached, post, withKey, ofMany, mix} {
 			rows = append(rows, r.with(store, "64", clients))
 		}
-		for _, r := range []row{list, byID, post} {
+		for _, r := range []row{list, listUncached, byID, byIDUncached, post} {
 			rows = append(rows, r.with(store, "1", 1))
 		}
 		for _, r := range []row{list, byID, post} {
 			r.rate = rate
 			rows = append(rows, r.with(store, fmt.Sprintf("%drps", rate), clients))
 		}
+	}
+	for _, r := range []row{list, listUncached, byIDUncached, post} {
+		rows = append(rows, r.with(farPostgres, "64", clients))
 	}
 	return rows
 }

@@ -127,22 +127,25 @@ func (s store) settings() []string {
 
 // newStore creates a store for the server that is being started, by a petstore program: another one may not open it. All have the
 // same pets.
-func (b *bench) newStore(ctx context.Context, driver, petstore string) (store, error) {
+func (b *bench) newStore(ctx context.Context, kind, petstore string) (store, error) {
 	name := fmt.Sprintf("bench_%d", b.started)
-	st := store{driver: driver, dsn: filepath.Join(b.scratch, name+".db")}
-	if driver == onPostgres {
+	st := store{driver: onSQLite, dsn: filepath.Join(b.scratch, name+".db")}
+	if kind != onSQLite {
 		if err := b.startPostgres(ctx); err != nil {
 			return st, err
 		}
 		if err := b.postgres.Exec(ctx, "CREATE DATABASE "+name); err != nil {
 			return st, err
 		}
-		st.dsn = "postgres://postgres@127.0.0.1:" + os.Getenv("PGPORT") + "/" + name + "?sslmode=disable"
+		st.driver, st.dsn = onPostgres, "postgres://postgres@127.0.0.1:"+os.Getenv("PGPORT")+"/"+name+"?sslmode=disable"
 	}
 	if _, err := command(ctx, petstore, st, "seed", "--count", fmt.Sprint(pets)); err != nil {
 		return st, err
 	}
 	key, err := command(ctx, petstore, st, "keys", "create", "--name", "bench")
+	if err == nil && kind == farPostgres {
+		st.dsn, err = delayed(ctx, st.dsn, os.Getenv("PGPORT"), 325*time.Microsecond)
+	}
 	st.key = strings.TrimSpace(key)
 	return st, err
 }

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"net"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// delayed returns the DSN of a PostgreSQL server at a port of this machine, with the port of a proxy that delays what it passes on
+// in each direction. The proxy ends with ctx.
+func delayed(ctx context.Context, dsn, port string, delay time.Duration) (string, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	context.AfterFunc(ctx, func() { _ = listener.Close() })
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			server, err := (&net.Dialer{}).DialContext(ctx, "tcp", "127.0.0.1:"+port)
+			if err != nil {
+				_ = client.Close()
+				continue
+			}
+			go passOn(server, client, delay)
+			go passOn(client, server, delay)
+		}
+	}()
+	_, proxy, err := net.SplitHostPort(listener.Addr().String())
+	return strings.Replace(dsn, ":"+port+"/", ":"+proxy+"/", 1), err
+}
+
+// passOn writes to one connection what is received from another, each part after a delay, until one of them is closed.
+// It closes both.
+func passOn(to, from net.Conn, delay time.Duration) {
+	type part struct {
+		data []byte
+		due  time.Time
+	}
+	parts := make(chan part, 1024)
+	go func() {
+		defer close(parts)
+		for {
+			data := make([]byte, 16<<10)
+			n, err := from.Read(data)
+			if err != nil {
+				return
+			}
+			parts <- part{data[:n], time.Now().Add(delay)}
+		}
+	}()
+	for p := range parts {
+		wait := unix.NsecToTimespec(max(time.Until(p.due), 0).Nanoseconds())
+		_ = unix.Nanosleep(&wait, nil) // time.Sleep would take up to a millisecond
+		if _, err := to.Write(p.data); err != nil {
+			break
+		}
+	}
+	_, _ = to.Close(), from.Close()
+	for range parts { // until the other goroutine has ended
+	}
+}
