@@ -109,7 +109,7 @@ func serveRecord[T any, R record.Record](
 		return err
 	}
 	key := pageKey{name, strconv.FormatInt(id, 10)}
-	return a.pages.use(c.Request.Context()).serve(c, key, func(ctx context.Context) (*encodedPage, error) {
+	return a.pages.useForRecord(c.Request.Context()).serve(c, key, func(ctx context.Context) (*encodedPage, error) {
 		found, err := get(ctx, id)
 		if err != nil {
 			return nil, err
@@ -314,6 +314,15 @@ func (c *pageCache) use(ctx context.Context) cacheUse {
 	}
 	added, changed, err := c.Versions(ctx)
 	return cacheUse{c, added, changed, err != nil, checked}
+}
+
+// useForRecord returns the cache for the request of a single record. A server needs as long to read one as to check the
+// versions, so then it is not used.
+func (c *pageCache) useForRecord(ctx context.Context) cacheUse {
+	if c == nil || c.Remote {
+		return cacheUse{}
+	}
+	return c.use(ctx)
 }
 
 // serve sends the page with a key from the cache, or else the one that read returns, which it caches. read is limited
