@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"example.com/petstore/repository/engine"
 )
@@ -79,12 +80,9 @@ func (d *database) observe(ctx context.Context) (current observed, err error) {
 		return current, err
 	}
 	err = conn.Raw(func(driverConn any) error {
-		current.conn = pgConnOf(driverConn)
-		results, err := current.conn.Exec(ctx, "SELECT added, changed, keys FROM versions").ReadAll()
-		if err == nil {
-			current.versions, err = parseVersions(results[0])
-		}
-		return err
+		pgxConn, v := driverConn.(*stdlib.Conn).Conn(), &current.versions
+		current.conn = pgxConn.PgConn()
+		return pgxConn.QueryRow(ctx, "SELECT added, changed, keys FROM versions").Scan(&v.added, &v.changed, &v.keys) // prepared once
 	})
 	if err != nil {
 		discard(conn)
