@@ -61,6 +61,8 @@ func (o options) rows() []row {
 		switch {
 		case o.against != "":
 			rows[i].servers = []program{{label: "against", petstore: o.against, settings: settings}, measured}
+		case r.name == "ByID/store=sqlite/load=64":
+			rows[i].servers = append(rows[i].servers, program{label: "gin"})
 		case r.name == "List/store=sqlite/load=64":
 			rows[i].servers = append(rows[i].servers, program{label: "petstore+metrics+log", petstore: o.petstore}, program{label: "gin"})
 		}
