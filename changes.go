@@ -14,19 +14,21 @@ import (
 const (
 	defaultChangesRetention = 7 * 24 * time.Hour
 	minChangesRetention     = time.Hour
-	// changesInterval is how often old changes are removed, and how long after a failure that is tried again.
+	// changesInterval is how often old changes are removed. A failure is retried after the same interval.
 	changesInterval = time.Minute
 	// followInterval is how often Follow looks for changes.
 	followInterval = 200 * time.Millisecond
 	followPage     = 100
 )
 
-// Follow calls fn for each change of animals and orders after a position, one after the other in the order of their
-// commits, whoever made it: the API, the host, a command or another process. after is the Seq of the last change that the
-// host has handled and stores with what it did, or 0 for the oldest change that is kept: a change whose Seq was not stored
-// is passed again after a restart. Follow waits while the store is unavailable. It returns the error of ctx when that ends,
-// of fn, or an ErrExpired (changes_expired) if the next change is not kept any more: then store what Changes().Last
-// returns, read all animals and orders, and follow from there. End ctx before Close. It requires Options.RecordChanges.
+// Follow calls fn for each change of an animal or an order after a position: one at a time, in the order of the commits.
+// The API, the host, a command or another process may have made the change. after is the Seq of the last change that the
+// host has handled; with 0, Follow begins with the oldest change that is kept. The host should store the Seq in one
+// transaction with the effect of the change: after a restart, fn gets every change again whose Seq was not stored.
+//
+// While the store is unavailable, Follow waits. It returns the error of fn, or the error of ctx when ctx ends. It returns
+// an ErrExpired (changes_expired) if the next change has been removed: then store what Changes().Last returns, read all
+// animals and orders, and follow from the stored position. End ctx before Close. Follow requires Options.RecordChanges.
 func (s *Service) Follow(ctx context.Context, after int64, fn func(context.Context, domain.Change) error) error {
 	if s.changes == nil {
 		return errors.New("petstore: Follow requires Options.RecordChanges")
@@ -38,7 +40,7 @@ func (s *Service) Follow(ctx context.Context, after int64, fn func(context.Conte
 		if err != nil && !errors.Is(err, domain.ErrUnavailable) {
 			return err
 		}
-		after = max(after, page.Position) // which is 0 with an error
+		after = max(after, page.Position) // Position is 0 after an error
 		for _, change := range page.Items {
 			if err := fn(ctx, change); err != nil {
 				return err
@@ -55,7 +57,8 @@ func (s *Service) Follow(ctx context.Context, after int64, fn func(context.Conte
 	return ctx.Err()
 }
 
-// keepChanges records changes and removes old ones, at an interval until ctx ends.
+// keepChanges removes old changes at an interval until ctx ends. It begins to record changes again if another process
+// has ended that.
 func keepChanges(ctx context.Context, changes *usecase.Changes, retention time.Duration, log *zap.Logger) {
 	repeat(ctx, func() bool {
 		began, err := changes.Begin(ctx)
@@ -66,7 +69,7 @@ func keepChanges(ctx context.Context, changes *usecase.Changes, retention time.D
 			err = changes.RemoveOld(ctx, retention)
 		}
 		if err == nil {
-			_, err = changes.Position(ctx) // so that it is not too old for lists that are seldom read
+			_, err = changes.Position(ctx) // the next call returns what this one reads: lists that are seldom read get no old position
 		}
 		if err != nil && ctx.Err() == nil {
 			log.Warn("cannot record or remove changes", zap.Error(err))
@@ -75,7 +78,8 @@ func keepChanges(ctx context.Context, changes *usecase.Changes, retention time.D
 	})
 }
 
-// endChanges ends the recording of other processes, and tries again at an interval until it succeeds or ctx ends.
+// endChanges ends the recording that other processes have begun, and removes its changes. It retries at an interval
+// until it succeeds or ctx ends.
 func endChanges(ctx context.Context, changes *usecase.Changes, log *zap.Logger) {
 	repeat(ctx, func() bool {
 		removed, err := changes.End(ctx)

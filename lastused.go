@@ -6,12 +6,12 @@ import (
 	"go.uber.org/zap"
 )
 
-// flushInterval is how often it is stored when keys were last used.
+// flushInterval is how often the last uses of keys are stored.
 const flushInterval = 5 * time.Second
 
-// logFlushes returns a function that logs the first of several errors in a row. Requests may
-// log none, if all of them read and only writes fail. The entry does not say that the write is
-// repeated, because the one at the end of the service is not.
+// logFlushes returns a function that logs an error unless the previous call had one, too. It is needed because requests
+// that only read succeed, and log nothing, while writes fail. The message does not promise a retry: the last write,
+// when the service is closed, has none.
 func logFlushes(log *zap.Logger) func(error) {
 	failed := false
 	return func(err error) {

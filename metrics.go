@@ -15,7 +15,8 @@ import (
 	"example.com/petstore/usecase"
 )
 
-// registered are the collectors of a service in the registry of the host, which may be nil.
+// registered registers collectors in the registry of the host, and remembers them for unregister. Without a registry
+// (nil) it does nothing.
 type registered struct {
 	prometheus.Registerer
 	collectors []prometheus.Collector
@@ -33,7 +34,7 @@ func (r *registered) Register(c prometheus.Collector) error {
 	return err
 }
 
-// registerAll registers the collectors of the store.
+// registerAll registers collectors. Its error has a remedy.
 func (r *registered) registerAll(all ...prometheus.Collector) error {
 	for _, c := range all {
 		if err := r.Register(c); err != nil {
@@ -44,7 +45,7 @@ func (r *registered) registerAll(all ...prometheus.Collector) error {
 	return nil
 }
 
-// unregister removes what was registered, so that the host can open another service.
+// unregister removes all collectors from the registry, so that the host can open another service.
 func (r *registered) unregister() {
 	for _, c := range r.collectors {
 		r.Unregister(c)
@@ -74,7 +75,7 @@ func (r *registered) registerTransactions() (commit func(batch int, took time.Du
 			". A failed commit counts once for each of its requests. A client that disconnects does not count.",
 	}, []string{"kind"})
 	for _, kind := range kinds {
-		failures.WithLabelValues(kind) // 0 is exported, so that rate() sees the first error
+		failures.WithLabelValues(kind) // exports 0, so that rate() sees the first error
 	}
 	commit = func(batch int, took time.Duration) {
 		sizes.Observe(float64(batch))
@@ -84,8 +85,7 @@ func (r *registered) registerTransactions() (commit func(batch int, took time.Du
 	return commit, failure, r.registerAll(sizes, durations, failures)
 }
 
-// registerStore registers the metrics of the connection pools, of waiting transactions and of API
-// keys.
+// registerStore registers the metrics of connection pools, waiting transactions and API keys.
 func (r *registered) registerStore(store *repository.Store) error {
 	waiting := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "petstore_store_waiting_transactions", Help: "Transactions that are queued or not committed yet.",
@@ -93,7 +93,7 @@ func (r *registered) registerStore(store *repository.Store) error {
 	return r.registerAll(append(store.Collectors(), keyCollector{store.Keys()}, waiting)...)
 }
 
-// keyMetricsTimeout is how long a scrape waits at most for the API keys.
+// keyMetricsTimeout is the maximum time that a scrape waits for the API keys.
 const keyMetricsTimeout = time.Second
 
 var keyExpiration = prometheus.NewDesc(
@@ -102,8 +102,8 @@ var keyExpiration = prometheus.NewDesc(
 	[]string{"key_id"}, nil,
 )
 
-// A keyCollector reads from the store when API keys expire, at each scrape. If the store is
-// not available, the scrape lacks these times but has all other metrics.
+// A keyCollector exports when API keys expire. It reads the keys at each scrape. If the store is not available, the
+// scrape has all other metrics, but none of keyCollector.
 type keyCollector struct{ keys port.KeyReader }
 
 // Describe implements prometheus.Collector.

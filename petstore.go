@@ -31,29 +31,30 @@ import (
 
 // Options are the options of New.
 type Options struct {
-	// Store are the options of the store. New sets ObserveCommit, ObserveFailure and TracerProvider.
+	// Store are the options of the store. New sets ObserveCommit and ObserveFailure, and copies TracerProvider and
+	// StaleIfUnavailable from API.
 	Store repository.Options
-	// API are the options of the API. New sets Pets, Orders, Keys, Changes, Versions and VersionsAge. Logger, Metrics
-	// and TracerProvider are also those of the store.
+	// API are the options of the API. New sets Pets, Orders, Keys, Changes, Versions, VersionsAge and Remote. Metrics
+	// also gets the metrics of the store.
 	API rest.Options
-	// RecordChanges records the changes of animals and orders, and serves them (GET /changes). All
-	// processes on a store need the same value: one without it removes the changes of the others. Call
-	// rest.EndStreams before the server serves: otherwise its Shutdown waits for the streams of changes.
+	// RecordChanges records the changes of animals and orders, and serves them (GET /changes). All processes on a
+	// store need the same value: a process without it deletes the recorded changes. Call rest.EndStreams before the
+	// server serves, otherwise its Shutdown waits for open streams.
 	RecordChanges bool
-	// ChangesRetention is how long changes are kept, 7 days when zero, at least an hour.
+	// ChangesRetention is how long changes are kept. The default is 7 days, the minimum one hour.
 	ChangesRetention time.Duration
-	// Validate, if not nil, returns the violations of the rules of the host for an animal that satisfies those of the
-	// API, before the animal is added or changed by the API or by Pets, but not by a command. They result in 400 or an
-	// ErrInvalid (validation_failed). Validate runs within a transaction, perhaps more than once: it must be quick, have no
-	// effect, and not call the service.
+	// Validate, if not nil, checks the rules of the host. It is called before the API or Pets adds or changes an
+	// animal, if the animal satisfies the rules of the API; commands do not call it. A violation results in 400, or in
+	// an ErrInvalid (validation_failed). Validate may run in a transaction and more than once: it must be quick, have
+	// no effect, and not call the service.
 	Validate domain.PetRule
-	// Document are the properties of the OpenAPI document, for package swagger. With API.Authenticate,
-	// its default SecurityScheme is any bearer token, and its default Description names no API keys.
+	// Document are the properties of the OpenAPI document, for package swagger. With API.Authenticate the defaults
+	// differ: SecurityScheme is any bearer token, Contact is empty, and Description does not mention API keys.
 	Document docs.Options
 }
 
-// Migrate creates the store of an engine, or migrates its schema to that of this program, for a host that runs migrations
-// as a step of its own and New with Store.NoMigration. Its error is one line that ends with the remedy.
+// Migrate creates the store of an engine, or migrates it to the schema of this program. It is for a host that runs
+// migrations as a separate step, and calls New with Store.NoMigration. Its error is one line that ends with the remedy.
 func Migrate(ctx context.Context, e engine.Engine) error {
 	store, err := repository.Open(ctx, e, repository.Options{})
 	if err != nil {
@@ -69,16 +70,16 @@ type Service struct {
 	keys     *usecase.Keys
 	pets     *usecase.Pets
 	orders   *usecase.Orders
-	changes  rest.Changes // nil if none are recorded
+	changes  rest.Changes // nil if changes are not recorded
 	document docs.Options
 	metrics  *registered
-	stop     context.CancelFunc // ends the work in the background
+	stop     context.CancelFunc // ends the background goroutines
 	working  sync.WaitGroup
 }
 
-// New opens the store of an engine, of repository/sqlite or repository/postgres, and returns the service, which
-// is not mounted yet. The end of ctx interrupts New, not the service. Its error is one line that ends with the
-// remedy.
+// New opens the store of an engine, from package repository/sqlite or repository/postgres, and returns the service.
+// Mount mounts it. If ctx ends, New is interrupted; a service that New has returned does not depend on ctx. The error
+// is one line that ends with the remedy.
 func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error) {
 	api := o.API
 	api.Logger, api.Changes = cmp.Or(api.Logger, zap.NewNop()), nil
@@ -138,7 +139,7 @@ func New(ctx context.Context, e engine.Engine, o Options) (_ *Service, err error
 	return s, nil
 }
 
-// validate returns an error for an option of New itself.
+// validate returns an error if ChangesRetention is too short.
 func (o *Options) validate() error {
 	if o.ChangesRetention != 0 && o.ChangesRetention < minChangesRetention {
 		return fmt.Errorf("Options.ChangesRetention is %s: use at least %s", o.ChangesRetention, minChangesRetention)
@@ -146,7 +147,7 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// rules returns the rules of the host.
+// rules returns Validate as a list, which is empty if Validate is nil.
 func (o *Options) rules() (rules []domain.PetRule) {
 	if o.Validate != nil {
 		rules = append(rules, o.Validate)
@@ -154,7 +155,7 @@ func (o *Options) rules() (rules []domain.PetRule) {
 	return rules
 }
 
-// withoutKeys returns the properties of the document of a host that issues no API keys.
+// withoutKeys returns d with the defaults for a host that replaces the authentication by API keys.
 func withoutKeys(d docs.Options) docs.Options {
 	if d.SecurityScheme == nil {
 		d.SecurityScheme = map[string]any{"type": "http", "scheme": "bearer"}
@@ -166,10 +167,10 @@ func withoutKeys(d docs.Options) docs.Options {
 	return d
 }
 
-// Mount mounts the API on an engine or on a group, once. The middleware, such as one that signs
-// the users of the host in, runs before Authenticate, but not for the preflights of
-// browsers, which have no credentials: those of a group with such a middleware would fail. Mount
-// returns an error if a route of the host conflicts with one of the API (see rest.API.Mount).
+// Mount mounts the API on an engine or on a group. Call it once. The middleware runs before Authenticate: use it to
+// authenticate the users of the host. It does not run for OPTIONS, because browsers send preflight requests without
+// credentials: a middleware of the group itself would reject them. Mount returns an error if a route of the host
+// conflicts with a route of the API (see rest.API.Mount).
 func (s *Service) Mount(r gin.IRouter, middleware ...gin.HandlerFunc) error {
 	return s.api.Mount(r, middleware...)
 }
@@ -180,26 +181,26 @@ func (s *Service) BasePath() string { return s.api.BasePath() }
 // Document returns Options.Document, for package swagger.
 func (s *Service) Document() docs.Options { return s.document }
 
-// API returns the API, for a host whose own routes have the same middleware and errors.
+// API returns the API, for a host that uses its middleware and its error responses for other routes.
 func (s *Service) API() *rest.API { return s.api }
 
 // Store returns the store, for health checks (Ping). Close closes it.
 func (s *Service) Store() *repository.Store { return s.store }
 
-// Keys returns the use cases of the API keys, for a host that issues them.
+// Keys returns the use cases of the API keys, for a host that issues keys itself.
 func (s *Service) Keys() *usecase.Keys { return s.keys }
 
-// Pets returns the use cases of the animals, as the operations of the API call them.
+// Pets returns the use cases of the animals. The operations of the API call the same use cases.
 func (s *Service) Pets() *usecase.Pets { return s.pets }
 
-// Orders returns the use cases of the orders, as the operations of the API call them.
+// Orders returns the use cases of the orders. The operations of the API call the same use cases.
 func (s *Service) Orders() *usecase.Orders { return s.orders }
 
-// Changes returns the use cases of the changes, nil unless they are recorded. See Follow.
+// Changes returns the use cases of the changes, or nil without Options.RecordChanges. See Follow.
 func (s *Service) Changes() rest.Changes { return s.changes }
 
-// Close stores when keys were last used, waits until the queued transactions are durable, closes the
-// store and removes the metrics. Call it after the last request. It may be called again.
+// Close stores when keys were last used, removes the metrics, waits until the queued transactions are durable and
+// closes the store. Call it after the last request. It may be called more than once.
 func (s *Service) Close() error {
 	s.stop()
 	s.working.Wait()
