@@ -8,7 +8,7 @@ import (
 // A ChangeType says what has changed.
 type ChangeType string // @name ChangeType
 
-// The changes of animals and of orders.
+// The types of changes of animals and of orders.
 const (
 	ChangePetAdded       ChangeType = "pet.added"
 	ChangePetUpdated     ChangeType = "pet.updated"
@@ -18,32 +18,34 @@ const (
 	ChangeOrderCancelled ChangeType = "order.cancelled"
 )
 
-// A Change is a change of an animal or of an order. Seq is its position: it rises in the order of the
-// commits. The record is as it was after the change, or before a ChangePetRemoved. At is UTC, in milliseconds.
+// A Change is a change of an animal or of an order. Seq is its position; positions rise in the order of the commits. Pet
+// or Order is the record after the change; for ChangePetRemoved it is the animal before. At is UTC, in milliseconds.
 type Change struct {
 	Seq   int64
 	Type  ChangeType
 	At    time.Time
-	Pet   *Pet   // nil for an order
-	Order *Order // nil for an animal
+	Pet   *Pet   // nil if an order has changed
+	Order *Order // nil if an animal has changed
 }
 
-// A ChangePage is a page of changes. Position is the position of its last change, or if empty, the
-// requested position. Last is the position of the last change of all.
+// A ChangePage is a page of changes. Position is where the next page begins: the position of the last change in the
+// page, or of an empty page, the position after which it was requested. Last is the position of the latest change in
+// the store.
 type ChangePage struct {
 	Page[Change]
 	Position, Last int64
 }
 
-// A Recording says which changes are recorded: all those after the position KeptAfter. Last is the
-// position of the last one, KeptAfter if there is none. If Active is false, no more are recorded.
+// A Recording says which changes are kept. KeptAfter is the position before the oldest change: all changes after it are
+// kept. Last is the position of the latest change, or equals KeptAfter if there is no change. If Active is false, changes
+// are not recorded any more.
 type Recording struct {
 	Active          bool
 	KeptAfter, Last int64
 }
 
-// ChangesExpired returns the ErrExpired for a position whose next changes are not known, because they
-// are not kept any more or because it is not one of this recording.
+// ChangesExpired returns the ErrExpired for a position after which changes are missing: they have been removed, or the
+// position is of another recording.
 func ChangesExpired(position int64) error {
 	return &Error{
 		Kind: ErrExpired, Code: CodeChangesExpired,

@@ -38,7 +38,7 @@ const (
 // changes its meaning or its Kind.
 type Code string
 
-// The codes of the rules. Those of the transport are in delivery/http and delivery/internal/binding.
+// The codes of the rules. The codes of the transport are in delivery/http and delivery/internal/binding.
 const (
 	CodeValidationFailed      Code = "validation_failed"
 	CodeInvalidParameter      Code = "invalid_parameter"
@@ -59,8 +59,7 @@ const (
 	CodeUnavailable           Code = "unavailable"
 )
 
-// An Error is the error type of this package. Message is for the caller, Cause for the log
-// only.
+// An Error is the error type of this package. Message is for the caller. Cause is only for the log.
 type Error struct {
 	Kind    Kind
 	Code    Code
@@ -68,8 +67,7 @@ type Error struct {
 	Cause   error
 }
 
-// A Violation is a rule that a field of the API violates: Field "categoryId", Rule "is
-// required".
+// A Violation names a field of the API and the rule that it violates, such as "categoryId" and "is required".
 type Violation struct {
 	Field string
 	Rule  string
@@ -113,8 +111,8 @@ func Forbidden(message string) error {
 	return &Error{Kind: ErrForbidden, Code: CodeForbidden, Message: message}
 }
 
-// Unavailable returns an ErrUnavailable with the cause, or the cause if it is an
-// ErrUnavailable itself.
+// Unavailable returns an ErrUnavailable with the cause. If the cause is an ErrUnavailable itself, Unavailable returns it
+// unchanged.
 func Unavailable(cause error) error {
 	if known, ok := errors.AsType[*Error](cause); ok && known.Kind == ErrUnavailable {
 		return cause

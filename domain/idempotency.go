@@ -3,8 +3,8 @@ package domain
 // maxIdempotencyKey is the maximum length of an idempotency key in characters.
 const maxIdempotencyKey = 255
 
-// An IdempotencyKey identifies the retries of one request. The client chooses Value; Caller
-// identifies the client, so that two clients never share a key. The zero value is no key.
+// An IdempotencyKey identifies a request and its retries. The client chooses Value. Caller identifies the client, so that
+// two clients never share a key. The zero value means that the request has no key.
 type IdempotencyKey struct {
 	Caller string
 	Value  string

@@ -8,14 +8,14 @@ import (
 // An OrderStatus is the status of an order.
 type OrderStatus string // @name OrderStatus
 
-// An order is placed, and then either delivered or cancelled.
+// The statuses. An order is placed, and then either delivered or cancelled.
 const (
 	OrderPlaced    OrderStatus = "placed"
 	OrderDelivered OrderStatus = "delivered"
 	OrderCancelled OrderStatus = "cancelled"
 )
 
-// The rules of an order's status, and of those of a query, for error messages.
+// The rules for the status of an order, and for OrderQuery.Statuses, for error messages.
 const (
 	OrderStatusRule   = "must be placed, delivered or cancelled"
 	OrderStatusesRule = "must be one or more of placed, delivered and cancelled, each once"
@@ -26,7 +26,8 @@ func (s OrderStatus) Known() bool {
 	return s == OrderPlaced || s == OrderDelivered || s == OrderCancelled
 }
 
-// An Order is the sale of one animal. Times are UTC, in milliseconds. Its JSON is that of the API, as of a Pet.
+// An Order is the sale of one animal. Times are UTC, in milliseconds. The store keeps its JSON as the result of an
+// idempotency key, see Pet.
 type Order struct {
 	ID        int64       `json:"id"`
 	PetID     int64       `json:"petId"`
@@ -35,30 +36,27 @@ type Order struct {
 	UpdatedAt time.Time   `json:"updatedAt"`
 }
 
-// Orderable returns the statuses of an animal that can be ordered, which include the empty
-// one.
+// Orderable returns the statuses in which an animal can be ordered. The empty status is one of them.
 func Orderable() []PetStatus { return []PetStatus{PetAvailable, ""} }
 
-// A Transition ends a placed order: it changes the status of the order and that of its
-// animal together.
+// A Transition ends a placed order: it changes the status of the order and the status of its animal together.
 type Transition struct {
 	From, To       OrderStatus
 	PetFrom, PetTo PetStatus
 }
 
-// Delivery returns the transition of an order that is delivered. Its animal becomes sold.
+// Delivery returns the transition that delivers an order. Its animal becomes sold.
 func Delivery() Transition {
 	return Transition{From: OrderPlaced, To: OrderDelivered, PetFrom: PetPending, PetTo: PetSold}
 }
 
-// Cancellation returns the transition of an order that is cancelled. Its animal becomes
-// available.
+// Cancellation returns the transition that cancels an order. Its animal becomes available.
 func Cancellation() Transition {
 	return Transition{From: OrderPlaced, To: OrderCancelled, PetFrom: PetPending, PetTo: PetAvailable}
 }
 
-// CheckRepeat checks an order that the transition did not change. It returns nil if the
-// order already has the status t.To, else an ErrConflict (order_state_conflict).
+// CheckRepeat is called if the transition has not changed an order. It returns nil if the order already has the status
+// t.To, as after a retry, and an ErrConflict (order_state_conflict) otherwise.
 func (t Transition) CheckRepeat(o Order) error {
 	if o.Status == t.To {
 		return nil
@@ -69,8 +67,8 @@ func (t Transition) CheckRepeat(o Order) error {
 	}
 }
 
-// An OrderQuery selects a page of the orders: with one of Statuses unless it is nil, and
-// of one pet unless PetID is nil.
+// An OrderQuery selects a page of the orders. If Statuses is not nil, an order must have one of them. If PetID is
+// not nil, the order must be for this animal.
 type OrderQuery struct {
 	PageRequest
 	Statuses []OrderStatus
@@ -91,7 +89,8 @@ func OrderNotFound(id int64) error {
 	return &Error{Kind: ErrNotFound, Code: CodeOrderNotFound, Message: fmt.Sprintf("there is no order with the id %d", id)}
 }
 
-// PetOrdered returns the ErrConflict for an animal whose order, which is placed or delivered, determines it.
+// PetOrdered returns the ErrConflict for an animal that cannot be removed, and whose status cannot be changed, because it
+// has a placed or delivered order.
 func PetOrdered(id int64) error {
 	return &Error{
 		Kind: ErrConflict, Code: CodePetOrdered,
@@ -100,7 +99,8 @@ func PetOrdered(id int64) error {
 	}
 }
 
-// PetNotAvailable returns the ErrConflict for an animal that cannot be ordered, because of its status or an order.
+// PetNotAvailable returns the ErrConflict for an animal that cannot be ordered, because of its status or because it
+// has an order already.
 func PetNotAvailable(id int64, status PetStatus) error {
 	reason := "it is pending"
 	if status == PetSold {

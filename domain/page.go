@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// The default and maximum number of records of a page (service specification, "Limits"). MaxLimit is also that of
-// the animals that one request adds, or names by their ids.
+// The default and maximum number of records in a page (service specification, "Limits"). MaxLimit is also the maximum
+// number of animals that one request may add or may name by id.
 const (
 	DefaultLimit = 20
 	MaxLimit     = 100
 )
 
-// A PageRequest selects up to Limit records with an id greater than After, ascending by
-// id. Ids start at 1, so After is 0 for the first page. If Newest is true, it selects those with an id
-// less than After, or any if After is 0, descending by id.
+// A PageRequest selects up to Limit records in the order of their ids, which start at 1. By default the order is
+// ascending, and the page begins with the first id above After. If Newest is true, the order is descending, and the page
+// begins with the first id below After. With After 0 it is the first page in either order.
 type PageRequest struct {
 	After  int64
 	Limit  int
@@ -32,7 +32,7 @@ func (r PageRequest) violations() []Violation {
 	return nil
 }
 
-// areDistinct reports whether valid is true for each of values, and no two of them are equal.
+// areDistinct reports whether valid returns true for each value, and no two values are equal.
 func areDistinct[T comparable](values []T, valid func(T) bool) bool {
 	for i, value := range values {
 		if !valid(value) || slices.Contains(values[:i], value) {

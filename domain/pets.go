@@ -9,8 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// A PetStatus is the status of an animal. It is empty for an animal that was added without
-// a status.
+// A PetStatus is the status of an animal. It is empty for an animal without a status.
 type PetStatus string // @name PetStatus
 
 // The published statuses.
@@ -39,28 +38,28 @@ var (
 // maxPetName is the maximum length of a name in characters (code points).
 const maxPetName = 200
 
-// The rules of a pet's fields, for error messages.
+// The rules for the fields of an animal, for error messages.
 const (
 	PetNameRule   = "must be 1 to 200 characters, not blank, without control characters or noncharacters such as U+FFFF"
 	PetStatusRule = "must be available, pending or sold"
 )
 
-// The rules of the filters of a PetQuery, for error messages.
+// The rules for the filters of a PetQuery, for error messages.
 const (
 	PetStatusesRule = "must be one or more of available, pending, sold and none, each once"
 	PetIDsRule      = "must be 1 to 100 ids of 1 or more, each once"
 )
 
-// A NewPet is an animal to be added. Name is stored exactly as given, CategoryID may be
-// any number, Status may be empty. The fingerprints of idempotency keys have its JSON.
+// A NewPet is an animal to be added. Name is stored exactly as given, CategoryID may be any number, Status may be empty.
+// The fingerprint of an idempotency key is computed from its JSON, which must therefore not change.
 type NewPet struct {
 	Name       string    `json:"name"`
 	CategoryID int64     `json:"categoryId"`
 	Status     PetStatus `json:"status,omitempty"`
 }
 
-// A Pet is an animal of the catalogue. The store assigns ID, from 1 on, and never assigns
-// the same one again. The stored results of idempotency keys have its JSON, which is that of the API.
+// A Pet is an animal of the catalogue. The store assigns ID, from 1 on, and never assigns the same ID again. The store
+// keeps its JSON, which is the JSON of the API, as the result of an idempotency key.
 type Pet struct {
 	ID         int64     `json:"id"`
 	Name       string    `json:"name"`
@@ -68,7 +67,7 @@ type Pet struct {
 	Status     PetStatus `json:"status,omitempty"`
 }
 
-// WithID returns the animal with its id.
+// WithID returns the animal with an id.
 func (n NewPet) WithID(id int64) Pet {
 	return Pet{ID: id, Name: n.Name, CategoryID: n.CategoryID, Status: n.Status}
 }
@@ -79,8 +78,8 @@ func (p Pet) New() NewPet { return NewPet{Name: p.Name, CategoryID: p.CategoryID
 // ValidPetName reports whether name satisfies PetNameRule.
 func ValidPetName(name string) bool { return ValidName(name, maxPetName) }
 
-// ValidName reports whether name is valid UTF-8 of 1 to maxLen characters, at least one of them not
-// blank, none of Unicode class Cc, no noncharacters.
+// ValidName reports whether name is valid UTF-8 and has at most maxLen characters, of which at least one is not blank
+// and none is a control character (Unicode class Cc) or a noncharacter.
 func ValidName(name string, maxLen int) bool {
 	return utf8.ValidString(name) &&
 		utf8.RuneCountInString(name) <= maxLen &&
@@ -89,8 +88,8 @@ func ValidName(name string, maxLen int) bool {
 		strings.IndexFunc(name, IsNoncharacter) < 0
 }
 
-// isBlank reports whether r is white space, or has Unicode's property Default_Ignorable_Code_Point,
-// as U+200B has: it is invisible. The property is derived as in DerivedCoreProperties.txt of Unicode.
+// isBlank reports whether r is white space or invisible, such as U+200B. Invisible characters have the Unicode property
+// Default_Ignorable_Code_Point, which is computed here as DerivedCoreProperties.txt of Unicode defines it.
 func isBlank(r rune) bool {
 	annotation, hieroglyph := 0xfff9 <= r && r <= 0xfffb, 0x13430 <= r && r <= 0x13440 // visible format characters
 	return unicode.IsSpace(r) ||
@@ -102,15 +101,17 @@ func isBlank(r rune) bool {
 // internal use, which I-JSON excludes (RFC 7493, section 2.1).
 func IsNoncharacter(r rune) bool { return unicode.Is(unicode.Noncharacter_Code_Point, r) }
 
-// A PetRule returns the violations of a rule of a host by an animal that satisfies the rules of this package.
+// A PetRule checks a rule of a host, and returns the violations. It is called only for an animal that satisfies the rules
+// of this package.
 type PetRule func(NewPet) []Violation
 
-// Validate returns an ErrInvalid (validation_failed) that lists every violation: those of rules only if there are no others.
+// Validate returns an ErrInvalid (validation_failed) that lists every violation. It checks the rules of a host only
+// if the animal satisfies the rules of this package.
 func (p NewPet) Validate(rules ...PetRule) error {
 	return Invalid(CodeValidationFailed, p.violations("", rules)...)
 }
 
-// violations returns the violations of fields, whose names begin with prefix.
+// violations returns the violations, with prefix before the name of each field.
 func (p NewPet) violations(prefix string, rules []PetRule) (violations []Violation) {
 	if !ValidPetName(p.Name) {
 		violations = append(violations, Violation{Field: "name", Rule: PetNameRule})
@@ -129,7 +130,8 @@ func (p NewPet) violations(prefix string, rules []PetRule) (violations []Violati
 	return violations
 }
 
-// ValidateBatch returns an ErrInvalid (validation_failed) unless a number of animals is 1 to MaxLimit.
+// ValidateBatch returns an ErrInvalid (validation_failed) unless pets, the number of animals in a request, is 1 to
+// MaxLimit.
 func ValidateBatch(pets int) error {
 	if pets < 1 || pets > MaxLimit {
 		return Invalid(CodeValidationFailed, Violation{Field: "the array", Rule: fmt.Sprintf("must have 1 to %d animals", MaxLimit)})
@@ -137,8 +139,8 @@ func ValidateBatch(pets int) error {
 	return nil
 }
 
-// ValidateNewPets returns the error of ValidateBatch, or an ErrInvalid (validation_failed) that lists every violation as
-// Validate does, that of the fourth animal's name as one of "[3].name".
+// ValidateNewPets checks the number of animals as ValidateBatch does, and each animal as NewPet.Validate does. It returns
+// one ErrInvalid (validation_failed) that lists every violation. The name of the fourth animal is the field "[3].name".
 func ValidateNewPets(pets []NewPet, rules ...PetRule) error {
 	if err := ValidateBatch(len(pets)); err != nil {
 		return err
@@ -150,15 +152,15 @@ func ValidateNewPets(pets []NewPet, rules ...PetRule) error {
 	return Invalid(CodeValidationFailed, violations...)
 }
 
-// A PetPatch is a correction of an animal. A field that is nil leaves the animal's unchanged; a Status that
-// points to the empty status removes it.
+// A PetPatch is a correction of an animal. A nil field leaves the field of the animal unchanged. A Status that points to
+// the empty status removes the status.
 type PetPatch struct {
 	Name       *string
 	CategoryID *int64
 	Status     *PetStatus
 }
 
-// Apply returns the animal as it is after the correction.
+// Apply returns the corrected animal.
 func (p PetPatch) Apply(pet Pet) Pet {
 	if p.Name != nil {
 		pet.Name = *p.Name
@@ -172,18 +174,18 @@ func (p PetPatch) Apply(pet Pet) Pet {
 	return pet
 }
 
-// Validate returns an ErrInvalid (validation_failed) that lists every violation.
+// Validate returns an ErrInvalid (validation_failed) that lists every violation of the fields that are set.
 func (p PetPatch) Validate() error { return p.Apply(Pet{Name: "valid"}).New().Validate() }
 
-// An Inventory has the numbers of animals with each status, and of those without one.
+// An Inventory has the number of animals for each status. None is the number of animals without a status.
 type Inventory struct{ Available, Pending, Sold, None int64 }
 
 // Total returns the number of all animals.
 func (i Inventory) Total() int64 { return i.Available + i.Pending + i.Sold + i.None }
 
-// A PetQuery selects a page of the animals: with one of Statuses unless it is nil, where the empty
-// status is that of an animal without one, and of one category unless CategoryID is nil. If IDs is not nil, it
-// selects all of these animals that the other filters select, whatever After and Limit are.
+// A PetQuery selects a page of the animals. If Statuses is not nil, an animal must have one of them; the empty status
+// selects animals without a status. If CategoryID is not nil, the animal must be of this category. If IDs is not nil, it
+// must have one of these ids: then the page has all selected animals, whatever After and Limit are.
 type PetQuery struct {
 	PageRequest
 	IDs        []int64
@@ -205,7 +207,7 @@ func (q PetQuery) Validate() error {
 	return Invalid(CodeInvalidParameter, violations...)
 }
 
-// Selects reports whether the filters of Statuses and CategoryID select an animal.
+// Selects reports whether the filters Statuses and CategoryID select an animal. It ignores IDs.
 func (q PetQuery) Selects(pet Pet) bool {
 	return (len(q.Statuses) == 0 || slices.Contains(q.Statuses, pet.Status)) && (q.CategoryID == nil || *q.CategoryID == pet.CategoryID)
 }

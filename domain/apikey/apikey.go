@@ -10,9 +10,9 @@ import (
 	"example.com/petstore/domain"
 )
 
-// A Key is a stored API key, which may do what its Scopes allow. Lineage is the id of the first of the
-// keys that were rotated into this one: its own id if it has replaced none. A key without ExpiresAt
-// never expires. RevokedAt may be in the future. Times are UTC, in milliseconds.
+// A Key is a stored API key. Scopes are the operations that it allows. Lineage is the id of the first key in a chain of
+// rotations; for a key that was not created by a rotation it equals ID. A key without ExpiresAt never expires. RevokedAt
+// may be in the future. Times are UTC, in milliseconds.
 type Key struct {
 	ID         int64
 	Name       string
@@ -26,8 +26,7 @@ type Key struct {
 	LastUsedAt *time.Time
 }
 
-// A NewKey is a key to be stored. Name describes its user to people. Lineage is 0 for a key that
-// replaces none.
+// A NewKey is a key to be stored. Name says who uses it. Lineage is 0 unless the key is created by a rotation.
 type NewKey struct {
 	Name      string
 	Hash      Hash
@@ -43,11 +42,11 @@ const (
 	maxName = 100
 	// MaxSpan is the maximum lifetime of a key, and the maximum overlap of a rotation.
 	MaxSpan = 3650 * 24 * time.Hour
-	// UseInterval is the resolution of LastUsedAt: one use in each interval is stored.
+	// UseInterval is the resolution of LastUsedAt: at most one use per interval is stored.
 	UseInterval = time.Minute
 )
 
-// NameRule is the rule of a key's name, for error messages.
+// NameRule is the rule for the name of a key, for error messages.
 const NameRule = "must be 1 to 100 characters, not blank, without control characters, also those for the direction of text, or " +
 	"noncharacters such as U+FFFF"
 
@@ -56,13 +55,12 @@ func ValidName(name string) bool {
 	return domain.ValidName(name, maxName) && strings.IndexFunc(name, isBidiControl) < 0
 }
 
-// isBidiControl reports whether r changes the direction of the text after it
-// (unicode.org/reports/tr9, section 2), which can make a terminal show another text.
+// isBidiControl reports whether r changes the direction of the text after it (unicode.org/reports/tr9, section 2). Such a
+// character can make a terminal show another name.
 func isBidiControl(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }
 
-// New returns the key to be stored for a secret, which may do everything. It expires after
-// lifetime, or never if lifetime is zero. New returns an ErrInvalid (validation_failed)
-// that lists every violation.
+// New returns a key with a secret, to be stored. The key expires after lifetime, or never if lifetime is zero. Its Scopes
+// are empty, so it allows every operation. New returns an ErrInvalid (validation_failed) that lists every violation.
 func New(name, secret string, now time.Time, lifetime time.Duration) (NewKey, error) {
 	hash, ok := HashOf(secret)
 	var violations []domain.Violation
@@ -86,7 +84,7 @@ func New(name, secret string, now time.Time, lifetime time.Duration) (NewKey, er
 	return key, nil
 }
 
-// A State is whether a key is valid, and if not, why.
+// A State says whether a key is valid, and if not, why.
 type State string
 
 // The states of a key. A revoked key stays revoked when it expires.
@@ -96,12 +94,11 @@ const (
 	Revoked State = "revoked"
 )
 
-// Error returns the name of the state, which is the cause of an error of Invalid.
+// Error returns the name of the state. A State is an error so that it can be the cause of Invalid.
 func (s State) Error() string { return string(s) }
 
-// State returns the state of the key at now. RevokedAt and ExpiresAt are the first times at
-// which the key is not valid. A key that was revoked at its creation or before is revoked
-// at any time, because the clock had been set back.
+// State returns the state of the key at now. At RevokedAt and at ExpiresAt the key is already invalid. If RevokedAt
+// is not after CreatedAt, the clock was set back between them: the key is revoked whatever now is.
 func (k Key) State(now time.Time) State {
 	switch {
 	case k.RevokedAt != nil && (!now.Before(*k.RevokedAt) || !k.RevokedAt.After(k.CreatedAt)):
@@ -113,17 +110,16 @@ func (k Key) State(now time.Time) State {
 	}
 }
 
-// Usable reports whether the key may be used at now: not revoked and not expired.
+// Usable reports whether the key is valid at now: neither revoked nor expired.
 func (k Key) Usable(now time.Time) bool { return k.State(now) == Active }
 
-// NeedsLastUsedUpdate reports whether a use at now must be stored: LastUsedAt is at least a
-// UseInterval earlier.
+// NeedsLastUsedUpdate reports whether a use at now must be stored, because LastUsedAt is nil or at least UseInterval ago.
 func (k Key) NeedsLastUsedUpdate(now time.Time) bool {
 	return k.LastUsedAt == nil || now.Sub(*k.LastUsedAt) >= UseInterval
 }
 
-// Successor returns the key to be stored for a secret that replaces that of k from now on,
-// with the same name, lifetime, Scopes and Lineage.
+// Successor returns a key with a secret, to be stored, that replaces k: it is created at now, and has the name, the
+// lifetime, the Scopes and the Lineage of k.
 func (k Key) Successor(secret string, now time.Time) (NewKey, error) {
 	var lifetime time.Duration
 	if k.ExpiresAt != nil {
@@ -131,12 +127,12 @@ func (k Key) Successor(secret string, now time.Time) (NewKey, error) {
 	}
 	successor, err := New("successor", secret, now, lifetime)
 	successor.Scopes, successor.Lineage = k.Scopes, k.Lineage
-	successor.Name = k.Name // a name that was valid when k was created, by older rules
+	successor.Name = k.Name // not validated: older rules may have allowed it
 	return successor, err
 }
 
-// ValidateOverlap returns an ErrInvalid (validation_failed) unless overlap, for which a
-// rotated key stays valid, is 0 to MaxSpan.
+// ValidateOverlap returns an ErrInvalid (validation_failed) unless overlap is 0 to MaxSpan. The overlap is how long a
+// rotated key stays valid.
 func ValidateOverlap(overlap time.Duration) error {
 	if overlap < 0 || overlap > MaxSpan {
 		return domain.Invalid(domain.CodeValidationFailed, domain.Violation{Field: "overlap", Rule: "must be 0 to 3650 days"})
@@ -144,9 +140,8 @@ func ValidateOverlap(overlap time.Duration) error {
 	return nil
 }
 
-// NotRotatable returns the ErrConflict for a key that cannot be rotated at now: it is not
-// valid, or it was rotated before. Like NotFound it has no Code, because no
-// operation of the API returns it.
+// NotRotatable returns the ErrConflict for a key that cannot be rotated at now, because it is not valid or was rotated
+// before. The error has no Code, because no operation of the API returns it.
 func (k Key) NotRotatable(now time.Time) error {
 	reason := string(k.State(now))
 	if k.Usable(now) {
@@ -155,7 +150,7 @@ func (k Key) NotRotatable(now time.Time) error {
 	return &domain.Error{Kind: domain.ErrConflict, Message: fmt.Sprintf("the API key with the id %d is %s and cannot be rotated", k.ID, reason)}
 }
 
-// NotFound returns the ErrNotFound for a key that was never issued.
+// NotFound returns the ErrNotFound for the id of a key that was never issued. It has no Code, like NotRotatable.
 func NotFound(id int64) error {
 	return &domain.Error{Kind: domain.ErrNotFound, Message: fmt.Sprintf("there is no API key with the id %d", id)}
 }
@@ -168,9 +163,8 @@ func Missing() error {
 	}
 }
 
-// Invalid returns the ErrUnauthenticated for a key that is not valid. Clients get the same
-// for an unknown, a revoked and an expired key. The cause, for the log, is the State of a known
-// key, else nil.
+// Invalid returns the ErrUnauthenticated for a key that is not valid. Clients get the same response for an unknown, a
+// revoked and an expired key. The cause is for the log: the State of a known key, or nil.
 func Invalid(cause error) error {
 	return &domain.Error{Kind: domain.ErrUnauthenticated, Code: domain.CodeInvalidAPIKey, Message: "the API key is not valid", Cause: cause}
 }

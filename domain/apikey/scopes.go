@@ -7,10 +7,11 @@ import (
 	"example.com/petstore/domain"
 )
 
-// A Scope is what an operation requires of a key.
+// A Scope is a permission. An operation requires one scope, a key has some or all.
 type Scope string
 
-// The scopes. The inventory requires PetsRead; an order requires OrdersWrite alone, although it changes its animal.
+// The scopes. The inventory requires PetsRead. Placing, delivering or cancelling an order requires only OrdersWrite,
+// although it changes the status of an animal.
 const (
 	PetsRead    Scope = "pets:read"
 	PetsWrite   Scope = "pets:write"
@@ -19,16 +20,16 @@ const (
 	ChangesRead Scope = "changes:read"
 )
 
-// Scopes are the scopes of a key, separated by commas. A key without any may do everything.
+// Scopes are the scopes of a key, separated by commas. Empty Scopes allow every operation.
 type Scopes string
 
-// ReadOnly are the scopes of a key that may only read.
+// ReadOnly are the scopes of all operations that only read.
 const ReadOnly = Scopes(PetsRead + "," + OrdersRead + "," + ChangesRead)
 
-// ScopesRule is the rule of the scopes of a key, for error messages.
+// ScopesRule is the rule for the scopes of a key, for error messages.
 const ScopesRule = "must be one or more of pets:read, pets:write, orders:read, orders:write and changes:read, separated by commas"
 
-// List returns the scopes one by one, nil if there are none.
+// List returns the scopes as a slice, or nil if they are empty.
 func (s Scopes) List() []string {
 	if s == "" {
 		return nil
@@ -36,7 +37,7 @@ func (s Scopes) List() []string {
 	return strings.Split(string(s), ",")
 }
 
-// Validate returns an ErrInvalid (validation_failed) for a scope that is unknown.
+// Validate returns an ErrInvalid (validation_failed) if a scope is unknown.
 func (s Scopes) Validate() error {
 	for _, scope := range s.List() {
 		if !slices.Contains([]Scope{PetsRead, PetsWrite, OrdersRead, OrdersWrite, ChangesRead}, Scope(scope)) {
@@ -46,7 +47,7 @@ func (s Scopes) Validate() error {
 	return nil
 }
 
-// Check returns an ErrForbidden for an operation that requires a scope that a key does not have.
+// Check returns an ErrForbidden unless the scopes allow an operation that requires a scope.
 func (s Scopes) Check(required Scope) error {
 	if s == "" || slices.Contains(s.List(), string(required)) {
 		return nil

@@ -17,7 +17,7 @@ const (
 	keyCheck  = 6
 )
 
-// base62 are the digits in the order of their values, as in big.Int.Text.
+// base62 has the digits in the order of their values, as in big.Int.Text.
 const base62 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // A Hash is the SHA-256 of an API key. The key itself is not stored.
@@ -33,8 +33,8 @@ func Generate() string {
 	return keyPrefix + random + checksum(random)
 }
 
-// HashOf returns the hash of an API key, and false if secret does not have the format of
-// one: the wrong length, prefix, alphabet or checksum.
+// HashOf returns the hash of an API key. It returns false if secret does not have the format of an API key, because its
+// length, prefix, alphabet or checksum is wrong.
 func HashOf(secret string) (Hash, bool) {
 	body, found := strings.CutPrefix(secret, keyPrefix)
 	if !found || len(body) != keyRandom+keyCheck || !isBase62(body) {
