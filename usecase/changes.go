@@ -9,7 +9,7 @@ import (
 	"example.com/petstore/domain/port"
 )
 
-// Changes are the changes of animals and orders.
+// Changes implements the operations on the changes of animals and orders.
 type Changes struct {
 	tx           port.Transactor
 	changes      port.ChangeReader
@@ -18,20 +18,22 @@ type Changes struct {
 	position     atomic.Pointer[position]
 }
 
-// A position is that of the last change at a time, and one that was the last maxStaleness before or earlier.
+// A position has the latest position at a time, and an older one that every process has seen: it was the latest at
+// least maxStaleness earlier.
 type position struct {
 	at           time.Time
-	last, before int64 // 0 for none
+	last, before int64 // 0 if not known
 }
 
-// NewChanges returns Changes of a store. now is the clock. maxStaleness is for how long a page of a
-// list may miss the commits of other processes.
+// NewChanges returns the Changes of a store. now is the clock. maxStaleness is how long a page of a list may lack a
+// commit of another process.
 func NewChanges(tx port.Transactor, changes port.ChangeReader, now func() time.Time, maxStaleness time.Duration) *Changes {
 	return &Changes{tx: tx, changes: changes, now: now, maxStaleness: maxStaleness}
 }
 
-// List returns a page of the changes after a position, or an ErrInvalid (invalid_parameter) or an
-// ErrExpired (changes_expired). It is exact: no change can appear before another one later.
+// List returns a page of the changes after a position. The page has no gaps: a change that is committed later has a
+// greater position than every change of the page. List returns an ErrInvalid (invalid_parameter) or an ErrExpired
+// (changes_expired).
 func (c *Changes) List(ctx context.Context, page domain.PageRequest) (domain.ChangePage, error) {
 	if err := page.Validate(); err != nil {
 		return domain.ChangePage{}, err
@@ -39,7 +41,7 @@ func (c *Changes) List(ctx context.Context, page domain.PageRequest) (domain.Cha
 	return c.changes.List(ctx, page)
 }
 
-// Last returns the position of the last change, 0 if none are recorded.
+// Last returns the position of the latest change, or 0 if changes are not recorded.
 func (c *Changes) Last(ctx context.Context) (int64, error) {
 	recording, err := c.changes.Recording(ctx)
 	if err != nil || !recording.Active {
@@ -48,8 +50,8 @@ func (c *Changes) Last(ctx context.Context) (int64, error) {
 	return recording.Last, nil
 }
 
-// Position returns the position of a change that all pages have that any process reads from now on, 0
-// if there is none: that of the last one, or of one before if pages may miss commits.
+// Position returns a position that every page read from now on includes, in every process, or 0 if none is known.
+// If pages may lack commits (maxStaleness), it is an older position than the latest.
 func (c *Changes) Position(ctx context.Context) (int64, error) {
 	if c.maxStaleness == 0 {
 		return c.Last(ctx)
@@ -65,7 +67,7 @@ func (c *Changes) Position(ctx context.Context) (int64, error) {
 	next := &position{at: time.Now()} //nolint:forbidigo // compared with an age
 	if recording.Active {
 		next.last = recording.Last
-		if known != nil && known.last >= recording.KeptAfter { // not of an earlier recording
+		if known != nil && known.last >= recording.KeptAfter { // else known is of an earlier recording
 			next.before = known.last
 		}
 	}
@@ -73,7 +75,7 @@ func (c *Changes) Position(ctx context.Context) (int64, error) {
 	return next.before, nil
 }
 
-// Begin begins to record changes, and reports whether they were not recorded before.
+// Begin begins to record changes, unless they are already recorded. It reports whether it began.
 func (c *Changes) Begin(ctx context.Context) (bool, error) {
 	if recording, err := c.changes.Recording(ctx); err != nil || recording.Active {
 		return false, err
@@ -83,7 +85,7 @@ func (c *Changes) Begin(ctx context.Context) (bool, error) {
 	})
 }
 
-// AwaitPosition returns once there is a Position.
+// AwaitPosition waits until Position knows a position: it reads the latest one, and waits for maxStaleness.
 func (c *Changes) AwaitPosition(ctx context.Context) error {
 	if _, err := c.Position(ctx); err != nil {
 		return err
@@ -96,7 +98,8 @@ func (c *Changes) AwaitPosition(ctx context.Context) error {
 	}
 }
 
-// RemoveOld removes the changes that are older than retention, except for the last 1,000.
+// RemoveOld removes the changes that are older than retention, in whole batches of about 1,000. It keeps the last 1,000.
+// It also removes changes whose time is more than retention in the future, because the clock was wrong.
 func (c *Changes) RemoveOld(ctx context.Context, retention time.Duration) error {
 	return c.repeat(ctx, func(ctx context.Context, changes port.ChangeRepository) (bool, error) {
 		now := c.now()
@@ -104,7 +107,7 @@ func (c *Changes) RemoveOld(ctx context.Context, retention time.Duration) error 
 	})
 }
 
-// End ends the recording of changes and removes all. It reports whether there were any.
+// End ends the recording of changes, and removes all changes. It reports whether there was anything to do.
 func (c *Changes) End(ctx context.Context) (bool, error) {
 	recording, err := c.changes.Recording(ctx)
 	if err != nil || !recording.Active && recording.Last == recording.KeptAfter {
@@ -113,7 +116,7 @@ func (c *Changes) End(ctx context.Context) (bool, error) {
 	return true, c.repeat(ctx, func(ctx context.Context, changes port.ChangeRepository) (bool, error) { return changes.End(ctx) })
 }
 
-// repeat repeats a transaction while it reports that there may be more to remove.
+// repeat runs a transaction again and again, until remove returns false: there is no more to remove.
 func (c *Changes) repeat(ctx context.Context, remove func(context.Context, port.ChangeRepository) (bool, error)) error {
 	for more := true; more; {
 		err := c.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) (err error) {

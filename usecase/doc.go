@@ -1,4 +1,4 @@
-// Package usecase implements the operations of the service. Each type has those of one
-// aggregate, checks the rules of package domain and runs the transactions. The package
-// returns the errors of package domain and logs nothing.
+// Package usecase implements the operations of the service. Each type implements the operations on one kind of record,
+// such as animals: it checks the rules of package domain and runs the transactions. The package returns the errors of
+// package domain, and logs nothing.
 package usecase

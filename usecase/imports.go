@@ -8,13 +8,12 @@ import (
 	"example.com/petstore/domain/port"
 )
 
-// importBatchSize is the number of animals in a transaction. A request to a service on the same store waits
-// for a whole transaction, which takes some milliseconds.
+// importBatchSize is the number of animals in a transaction, which takes some milliseconds. Requests of a service on the
+// same store may have to wait for the whole transaction.
 const importBatchSize = 1000
 
-// An Importer adds the animals of a file to a store. Each transaction also records how many
-// of them were added, so that an import that was killed continues with the next animal. It
-// is not safe for concurrent use.
+// An Importer adds the animals of a file to a store. Each transaction also stores how many animals of the file have been
+// added, so that an import that was killed continues with the next animal. An Importer is not safe for concurrent use.
 type Importer struct {
 	tx       port.Transactor
 	file     port.FileDigest
@@ -29,9 +28,9 @@ func NewImporter(tx port.Transactor, file port.FileDigest, now func() time.Time)
 	return &Importer{tx: tx, file: file, now: now}
 }
 
-// Start returns how far the file was imported before. The caller must call it first, and then Run, unless
-// the import is complete. With again, the state of a complete import is returned as that of a file of which
-// nothing was imported.
+// Start returns how far the file has been imported. The caller must call Start first, and then Run unless the
+// import is complete. If again is true and the import is complete, Start returns the zero state, and Run adds all
+// animals once more.
 func (i *Importer) Start(ctx context.Context, again bool) (state port.ImportState, err error) {
 	err = i.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) (err error) {
 		state, err = r.Imports.Find(ctx, i.file)
@@ -45,11 +44,11 @@ func (i *Importer) Start(ctx context.Context, again bool) (state port.ImportStat
 	return state, err
 }
 
-// A Source returns the next n animals of a file, from the first one on, and an error if they are not as they
-// were when the file was checked.
+// A Source returns the next n animals of a file. The first call begins with the first animal. A Source returns an
+// error if the file has changed since it was checked.
 type Source func(n int) ([]domain.Pet, error)
 
-// inBatches calls fn with the next total animals of a file, size at a time.
+// inBatches reads the next total animals of a file, and calls fn with at most size of them at a time.
 func (s Source) inBatches(total int64, size int, fn func(pets []domain.Pet) error) error {
 	for total > 0 {
 		pets, err := s(int(min(int64(size), total)))
@@ -64,9 +63,9 @@ func (s Source) inBatches(total int64, size int, fn func(pets []domain.Pet) erro
 	return nil
 }
 
-// Run adds the animals that were not added before, of total ones in the file. After each transaction, it calls
-// committed with the number of animals that are now durable. It returns the error of the file, or an ErrConflict if
-// another process has added animals of the same file since Start.
+// Run adds the animals of the file that have not been added before. total is the number of animals in the file.
+// After each transaction, Run calls committed with the number of animals that it has added. Run returns the error
+// of file, or an ErrConflict if another process has added animals of the same file since Start.
 func (i *Importer) Run(ctx context.Context, total int64, file Source, committed func(n int)) error {
 	if total == 0 {
 		return i.add(ctx, nil, total)
@@ -83,7 +82,7 @@ func (i *Importer) Run(ctx context.Context, total int64, file Source, committed 
 	})
 }
 
-// add adds animals in one transaction. The import is complete when total are added.
+// add adds animals in one transaction. The import is complete once total animals have been added.
 func (i *Importer) add(ctx context.Context, pets []domain.Pet, total int64) error {
 	news := make([]domain.NewPet, len(pets))
 	for n, pet := range pets {
@@ -98,7 +97,7 @@ func (i *Importer) add(ctx context.Context, pets []domain.Pet, total int64) erro
 			return err
 		}
 		if !advanced {
-			// It has no Code, because no operation of the API returns it.
+			// The error has no Code, because no operation of the API returns it.
 			return &domain.Error{Kind: domain.ErrConflict, Message: "another process is importing the same file"}
 		}
 		added, err = r.Pets.Create(ctx, news)
@@ -116,8 +115,8 @@ func (i *Importer) add(ctx context.Context, pets []domain.Pet, total int64) erro
 	return nil
 }
 
-// Added returns the number of animals of the file that were added so far, by earlier runs, too.
+// Added returns how many animals of the file have been added so far, including earlier runs.
 func (i *Importer) Added() int64 { return i.added }
 
-// OtherIDs returns how many animals Run has added with another id than in the file.
+// OtherIDs returns how many animals Run has added under another id than the file has.
 func (i *Importer) OtherIDs() int64 { return i.otherIDs }

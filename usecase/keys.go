@@ -25,8 +25,8 @@ func NewKeys(tx port.Transactor, keys port.KeyReader, now func() time.Time) *Key
 // List returns all keys, ascending by id.
 func (k *Keys) List(ctx context.Context) ([]apikey.Key, error) { return k.keys.List(ctx) }
 
-// Create issues a key, which expires after lifetime, or never if lifetime is zero, and may do what the scopes allow, or
-// everything if they are empty. Create returns the secret, which is not stored, or an ErrInvalid (validation_failed).
+// Create issues a key. It expires after lifetime, or never if lifetime is zero. It allows the operations of scopes; empty
+// scopes allow every operation. Create returns the secret, which is not stored, or an ErrInvalid (validation_failed).
 func (k *Keys) Create(ctx context.Context, name string, lifetime time.Duration, scopes apikey.Scopes) (secret string, err error) {
 	secret = apikey.Generate()
 	if err := k.createWithSecret(ctx, name, secret, lifetime, scopes); err != nil {
@@ -35,9 +35,9 @@ func (k *Keys) Create(ctx context.Context, name string, lifetime time.Duration, 
 	return secret, nil
 }
 
-// Import stores a key with an existing secret, unless it is already stored: a revoked key
-// stays revoked. Import returns an ErrInvalid (validation_failed), also for a secret that
-// does not have the format of a key.
+// Import stores a key with a secret that the caller has. The key never expires and allows every operation. If the
+// key is already stored, Import changes nothing: a revoked key stays revoked. Import returns an ErrInvalid
+// (validation_failed) for an invalid name or if the secret does not have the format of a key.
 func (k *Keys) Import(ctx context.Context, name, secret string) error {
 	return k.createWithSecret(ctx, name, secret, 0, "")
 }
@@ -54,9 +54,9 @@ func (k *Keys) createWithSecret(ctx context.Context, name, secret string, lifeti
 	})
 }
 
-// CreateFirst issues a key that never expires if the store has never had a key; otherwise
-// it returns an empty secret. Only one of several concurrent calls issues a key, in all
-// processes.
+// CreateFirst issues a key if the store has never had one, and returns its secret; otherwise it returns an empty secret.
+// The key never expires and allows every operation. Of several concurrent calls, also in several processes, only one
+// issues a key.
 func (k *Keys) CreateFirst(ctx context.Context, name string) (secret string, err error) {
 	secret = apikey.Generate()
 	key, err := apikey.New(name, secret, k.now(), 0)
@@ -78,10 +78,9 @@ func (k *Keys) CreateFirst(ctx context.Context, name string) (secret string, err
 	return secret, nil
 }
 
-// Rotate issues a key with the name and lifetime of another, which is revoked after
-// overlap. It has the scopes of the other. Rotate returns the secret, which is not
-// stored, or an ErrNotFound, an ErrConflict for a key that is not valid or was rotated
-// before, or an ErrInvalid (validation_failed) for the overlap.
+// Rotate issues a key with the name, the lifetime and the scopes of an old key, and revokes the old key after overlap.
+// It returns the secret of the new key, which is not stored. It returns an ErrNotFound for an unknown key, an ErrConflict
+// if the old key is not valid or was rotated before, or an ErrInvalid (validation_failed) for the overlap.
 func (k *Keys) Rotate(ctx context.Context, id int64, overlap time.Duration) (secret string, err error) {
 	if err := apikey.ValidateOverlap(overlap); err != nil {
 		return "", err
@@ -113,8 +112,8 @@ func (k *Keys) Rotate(ctx context.Context, id int64, overlap time.Duration) (sec
 	return secret, nil
 }
 
-// Revoke revokes a key now, also one whose revocation is scheduled. A repeated call changes
-// nothing. Revoke returns an ErrNotFound for an unknown key.
+// Revoke revokes a key now, even if its revocation is already scheduled for later. A repeated call changes nothing.
+// Revoke returns an ErrNotFound for an unknown key.
 func (k *Keys) Revoke(ctx context.Context, id int64) error {
 	return k.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
 		revoked, err := r.Keys.Revoke(ctx, id, k.now())
@@ -125,10 +124,9 @@ func (k *Keys) Revoke(ctx context.Context, id int64) error {
 	})
 }
 
-// Authenticate returns the key with this secret, or an ErrUnauthenticated
-// (invalid_api_key), for which clients get the same response if the key is malformed, unknown,
-// revoked or expired. With the error it returns a revoked or an expired key, for the log. It
-// rejects a malformed key without a query. It records the use of the key, see FlushLastUsed.
+// Authenticate returns the key with a secret, and records its use (see FlushLastUsed). If the key is malformed, unknown,
+// revoked or expired, it returns an ErrUnauthenticated (invalid_api_key), which does not tell clients the reason. For the
+// log, a revoked or expired key is returned with the error. A malformed key is rejected without a query.
 func (k *Keys) Authenticate(ctx context.Context, secret string) (apikey.Key, error) {
 	hash, ok := apikey.HashOf(secret)
 	if !ok {

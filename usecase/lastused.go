@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// maxPendingKeys is the maximum number of keys whose last use is not written yet. A use
-	// of one more key is not recorded.
+	// maxPendingKeys is the maximum number of keys whose last use is not written yet. Uses of further keys are not
+	// recorded.
 	maxPendingKeys = 1024
 	// flushTimeout is the timeout of one write of last uses.
 	flushTimeout = 5 * time.Second
 )
 
-// A lastUsedTracker records the last use of each key, by id, until it is written to the
-// store, so that no request waits for that.
+// A lastUsedTracker records the last use of each key, by id, until it is written to the store. So no request waits for
+// the write.
 type lastUsedTracker struct {
 	mu      sync.Mutex
 	pending map[int64]time.Time
-	written map[int64]time.Time // within the last apikey.UseInterval, because cached keys have an older LastUsedAt
+	written map[int64]time.Time // uses that were written within UseInterval: LastUsedAt of a cached key may lack them
 }
 
 func (l *lastUsedTracker) record(id int64, at time.Time) {
@@ -50,7 +50,7 @@ func (l *lastUsedTracker) take() map[int64]time.Time {
 	return taken
 }
 
-// setWritten records the uses that were written at now, and removes older ones.
+// setWritten records that uses were written, and forgets the uses that are at least apikey.UseInterval ago at now.
 func (l *lastUsedTracker) setWritten(uses map[int64]time.Time, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,9 +61,9 @@ func (l *lastUsedTracker) setWritten(uses map[int64]time.Time, now time.Time) {
 	maps.Copy(l.written, uses)
 }
 
-// FlushLastUsed writes the last uses of keys at every interval until ctx ends, and then
-// once more, so ctx should end after the last request. It calls done with the error of each
-// write, or nil. One that failed is retried at the next interval.
+// FlushLastUsed writes the last uses of keys to the store at an interval, until ctx ends, and then once more: ctx should
+// end after the last request. After each write it calls done with the error, or nil. A write that failed is retried at
+// the next interval.
 func (k *Keys) FlushLastUsed(ctx context.Context, interval time.Duration, done func(error)) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()

@@ -10,16 +10,16 @@ import (
 	"example.com/petstore/domain/port"
 )
 
-// A request identifies the call of an operation and its retries.
+// A request is a call of an operation. A retry is an equal request.
 type request struct {
 	operation string
 	command   any
 	key       domain.IdempotencyKey
 }
 
-// once runs fn in a transaction. With an idempotency key, the claim of the key, the changes
-// of fn and its result become durable together, and a retry returns that result and true
-// without running fn. When fn fails, the key is not claimed.
+// once runs fn in a transaction. If the request has an idempotency key, the claim of the key, the changes of fn and the
+// result of fn become durable together. A retry then returns the stored result and true, without running fn. If fn fails,
+// the key is not claimed.
 func once[T any](
 	ctx context.Context, tx port.Transactor, req request,
 	fn func(context.Context, port.Repositories) (T, error),
@@ -52,8 +52,8 @@ func once[T any](
 	return result, replayed && err == nil, err
 }
 
-// claim returns the claim of the request's key. Two requests are the same if their
-// operations and values are equal, whatever the order and white space of the JSON.
+// claim returns the claim of the key of the request, or the zero Claim if it has no key. Requests are equal if their
+// operations and values are equal; the order of the members and the white space in the JSON of the client do not matter.
 func (r request) claim() (port.Claim, error) {
 	if r.key.IsZero() {
 		return port.Claim{}, nil
@@ -71,7 +71,8 @@ func (r request) claim() (port.Claim, error) {
 	}, nil
 }
 
-// replay decodes the result of the first request with the same key.
+// replay decodes the result of the first request with the same key. It returns an ErrReused if the first request was
+// different, and an ErrConflict (idempotency_in_progress) if it has no result yet.
 func replay[T any](claim port.Claim, earlier port.Outcome, result *T) error {
 	if earlier.Fingerprint != claim.Fingerprint {
 		return idempotencyKeyReused()

@@ -9,9 +9,8 @@ import (
 	"example.com/petstore/domain/port"
 )
 
-// Orders implements the operations on orders. An order and its animal change together, each
-// only if it still has the expected status, so only one of several concurrent orders gets
-// the animal.
+// Orders implements the operations on orders. An order and its animal change in one transaction, and only if both still
+// have the expected status. So only one of several concurrent orders gets the animal.
 type Orders struct {
 	tx     port.Transactor
 	orders port.OrderReader
@@ -36,10 +35,9 @@ func (o *Orders) Get(ctx context.Context, id int64) (domain.Order, error) {
 	return o.orders.Get(ctx, id)
 }
 
-// Place orders an animal, which becomes pending. When Place returns, the order is durable.
-// A retry with the same idempotency key returns the first result and true. Place returns an
-// ErrNotFound (pet_not_found), an ErrConflict (pet_not_available, idempotency_in_progress),
-// an ErrInvalid (invalid_idempotency_key) or an ErrReused.
+// Place orders an animal. The animal becomes pending. When Place returns, the order is durable. A retry with the same
+// idempotency key returns the first result and true. Place returns an ErrNotFound (pet_not_found), an ErrConflict
+// (pet_not_available, idempotency_in_progress), an ErrInvalid (invalid_idempotency_key) or an ErrReused.
 func (o *Orders) Place(ctx context.Context, petID int64, key domain.IdempotencyKey) (domain.Order, bool, error) {
 	now := o.now()
 	return once(ctx, o.tx, request{"placeOrder", petID, key},
@@ -48,16 +46,14 @@ func (o *Orders) Place(ctx context.Context, petID int64, key domain.IdempotencyK
 		})
 }
 
-// Deliver delivers a placed order; the animal becomes sold. A repeated call changes nothing.
-// Deliver returns an ErrNotFound (order_not_found) or an ErrConflict
-// (order_state_conflict) for an order that was cancelled.
+// Deliver delivers a placed order. Its animal becomes sold. A repeated call changes nothing. Deliver returns an
+// ErrNotFound (order_not_found), or an ErrConflict (order_state_conflict) if the order was cancelled.
 func (o *Orders) Deliver(ctx context.Context, id int64) (domain.Order, error) {
 	return o.end(ctx, id, domain.Delivery())
 }
 
-// Cancel cancels a placed order; the animal becomes available. A repeated call changes
-// nothing. Cancel returns an ErrNotFound (order_not_found) or an ErrConflict
-// (order_state_conflict) for an order that was delivered.
+// Cancel cancels a placed order. Its animal becomes available. A repeated call changes nothing. Cancel returns an
+// ErrNotFound (order_not_found), or an ErrConflict (order_state_conflict) if the order was delivered.
 func (o *Orders) Cancel(ctx context.Context, id int64) (domain.Order, error) {
 	return o.end(ctx, id, domain.Cancellation())
 }
@@ -70,7 +66,7 @@ func (o *Orders) end(ctx context.Context, id int64, t domain.Transition) (order 
 	return order, err
 }
 
-// place reserves an animal and orders it.
+// place makes an animal pending, if it can be ordered, and creates an order for it.
 func place(ctx context.Context, r port.Repositories, petID int64, at time.Time) (domain.Order, error) {
 	reserved, err := r.Pets.ChangeStatusIf(ctx, petID, domain.Orderable(), domain.PetPending)
 	if err != nil {

@@ -15,7 +15,7 @@ type Pets struct {
 	rules []domain.PetRule
 }
 
-// NewPets returns Pets of a store. An animal that is added or changed must satisfy the rules.
+// NewPets returns the Pets of a store. An animal that Pets adds or changes must satisfy the rules.
 func NewPets(tx port.Transactor, pets port.PetReader, rules ...domain.PetRule) *Pets {
 	return &Pets{tx, pets, rules}
 }
@@ -33,10 +33,9 @@ func (p *Pets) Get(ctx context.Context, id int64) (domain.Pet, error) {
 	return p.pets.Get(ctx, id)
 }
 
-// Create adds an animal. When Create returns, the animal is durable. A retry with the same
-// idempotency key returns the first result and true. Create returns an ErrInvalid
-// (validation_failed, invalid_idempotency_key), an ErrReused or an ErrConflict
-// (idempotency_in_progress).
+// Create adds an animal. When Create returns, the animal is durable. A retry with the same idempotency key returns the
+// first result and true. Create returns an ErrInvalid (validation_failed, invalid_idempotency_key), an ErrReused or an
+// ErrConflict (idempotency_in_progress).
 func (p *Pets) Create(ctx context.Context, pet domain.NewPet, key domain.IdempotencyKey) (domain.Pet, bool, error) {
 	if err := pet.Validate(p.rules...); err != nil {
 		return domain.Pet{}, false, err
@@ -48,8 +47,8 @@ func (p *Pets) Create(ctx context.Context, pet domain.NewPet, key domain.Idempot
 	return created[0], replayed, nil
 }
 
-// CreateAll is Create for 1 to 100 animals: it adds all of them in one transaction, or none, and returns them in
-// the same order. Its ErrInvalid lists the violations of all animals.
+// CreateAll is Create for 1 to 100 animals. It adds all animals in one transaction, or none, and returns them in the same
+// order. Its ErrInvalid lists the violations of all animals.
 func (p *Pets) CreateAll(ctx context.Context, pets []domain.NewPet, key domain.IdempotencyKey) ([]domain.Pet, bool, error) {
 	if err := domain.ValidateNewPets(pets, p.rules...); err != nil {
 		return nil, false, err
@@ -72,11 +71,12 @@ func (p *Pets) create(ctx context.Context, pets []domain.NewPet, req request) ([
 	return created, earlier != nil, nil
 }
 
-// Update corrects an animal, unless matches, if it is not nil, returns false for it as it is. When Update returns,
-// the correction is durable. An animal that is already as the correction makes it stays as it is, whatever
-// matches returns, so that a retry succeeds. Update returns an ErrNotFound (pet_not_found), an ErrInvalid
-// (validation_failed), an ErrPrecondition (precondition_failed), or for another status an ErrConflict
-// (pet_ordered) while the animal has an order that is not cancelled. matches may be called more than once.
+// Update corrects an animal. When Update returns, the correction is durable. If matches is not nil, Update calls it with
+// the stored animal, perhaps more than once, and returns an ErrPrecondition (precondition_failed) if it returns false. If
+// the correction changes nothing, Update succeeds without calling matches, so that a retry succeeds.
+//
+// Update returns an ErrNotFound (pet_not_found) or an ErrInvalid (validation_failed). If the correction changes the
+// status, it returns an ErrConflict (pet_ordered) while the animal has an order that is not cancelled.
 func (p *Pets) Update(ctx context.Context, id int64, patch domain.PetPatch, matches func(domain.Pet) bool) (after domain.Pet, err error) {
 	if err := patch.Validate(); err != nil {
 		return domain.Pet{}, err
@@ -100,7 +100,7 @@ func (p *Pets) Update(ctx context.Context, id int64, patch domain.PetPatch, matc
 	return after, err
 }
 
-// replace changes an animal to after.
+// replace replaces the animal before by after. It returns an ErrConflict (pet_ordered) as Pets.Update does.
 func replace(ctx context.Context, r port.Repositories, before, after domain.Pet) error {
 	if after.Status != before.Status {
 		if err := checkNotOrdered(ctx, r.Orders, before.ID); err != nil {
@@ -110,10 +110,10 @@ func replace(ctx context.Context, r port.Repositories, before, after domain.Pet)
 	return changed(r.Pets.Replace(ctx, before, after))
 }
 
-// Delete removes an animal, unless matches, if it is not nil, returns false for it as it is. When Delete returns, the
-// removal is durable. Its cancelled orders remain. Delete returns an ErrNotFound (pet_not_found), an ErrPrecondition
-// (precondition_failed), or an ErrConflict (pet_ordered) while the animal has an order that is not cancelled. matches
-// may be called more than once.
+// Delete removes an animal. When Delete returns, the removal is durable. The cancelled orders of the animal remain.
+// If matches is not nil, Delete calls it with the stored animal, perhaps more than once, and returns an
+// ErrPrecondition (precondition_failed) if it returns false. Delete returns an ErrNotFound (pet_not_found), or an
+// ErrConflict (pet_ordered) while the animal has an order that is not cancelled.
 func (p *Pets) Delete(ctx context.Context, id int64, matches func(domain.Pet) bool) error {
 	return p.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
 		pet, err := r.Pets.Get(ctx, id)
@@ -130,7 +130,8 @@ func (p *Pets) Delete(ctx context.Context, id int64, matches func(domain.Pet) bo
 	})
 }
 
-// checkMatches returns an ErrPrecondition if matches, unless it is nil, returns false for an animal.
+// checkMatches returns an ErrPrecondition if matches returns false for the animal. If matches is nil, every animal
+// matches.
 func checkMatches(pet domain.Pet, matches func(domain.Pet) bool) error {
 	if matches != nil && !matches(pet) {
 		return domain.PetChanged(pet.ID)
@@ -147,8 +148,8 @@ func checkNotOrdered(ctx context.Context, orders port.OrderReader, petID int64) 
 	return err
 }
 
-// changed returns an ErrUnavailable if a change was not made, because another transaction has made one since the
-// animal was read. No engine allows that yet.
+// changed returns an ErrUnavailable if done is false: another transaction has changed the animal since this one read it.
+// That cannot happen on the present engines.
 func changed(done bool, err error) error {
 	if err == nil && !done {
 		err = domain.Unavailable(errors.New("another transaction has changed the animal"))
@@ -156,7 +157,7 @@ func changed(done bool, err error) error {
 	return err
 }
 
-// Inventory returns the numbers of the animals of a category, or of all if it is nil.
+// Inventory returns the numbers of animals in a category. If categoryID is nil, it counts all animals.
 func (p *Pets) Inventory(ctx context.Context, categoryID *int64) (domain.Inventory, error) {
 	return p.pets.Inventory(ctx, categoryID)
 }

@@ -10,10 +10,10 @@ import (
 	"example.com/petstore/domain/port"
 )
 
-// replaceBatchSize is how many animals a Replacer reads at once, and replaces in one transaction at most.
+// replaceBatchSize is how many animals a Replacer reads at once, and the maximum number that one transaction replaces.
 const replaceBatchSize = 100
 
-// A Replacer replaces animals of a store by those of a file that have the same ids. It is not safe for concurrent
+// A Replacer replaces animals of a store by the animals of a file that have the same ids. It is not safe for concurrent
 // use.
 type Replacer struct {
 	tx       port.Transactor
@@ -22,15 +22,19 @@ type Replacer struct {
 	replaced int64
 }
 
-// NewReplacer returns a Replacer of the animals of a store.
+// NewReplacer returns a Replacer for a store.
 func NewReplacer(tx port.Transactor, pets port.PetReader, orders port.OrderReader) *Replacer {
 	return &Replacer{tx: tx, pets: pets, orders: orders}
 }
 
-// Check calls refuse with the error of each of the total animals of a file that cannot replace that of the store
-// now: an ErrNotFound (pet_not_found), an ErrConflict (pet_ordered) for another status, see Pets.Update, or an
-// ErrConflict for an id that the file has before. It returns how many animals differ from those of the store, and the
-// error of the file.
+// Check checks whether the animals of a file can replace the stored animals. total is the number of animals in the file.
+// For each animal that cannot replace the stored one, Check calls refuse with the reason:
+//
+//   - an ErrNotFound (pet_not_found) if the store has no animal with the id,
+//   - an ErrConflict (pet_ordered) if the status differs and the animal has an order, as in Pets.Update,
+//   - an ErrConflict if an earlier animal of the file has the same id.
+//
+// Check returns how many of the other animals differ from the stored ones, and the error of the file or of the store.
 func (r *Replacer) Check(ctx context.Context, total int64, file Source, refuse func(error)) (differing int64, err error) {
 	known := map[int64]bool{}
 	err = file.inBatches(total, replaceBatchSize, func(pets []domain.Pet) error {
@@ -64,7 +68,7 @@ func (r *Replacer) Check(ctx context.Context, total int64, file Source, refuse f
 	return differing, err
 }
 
-// stored returns the animals of the store with the ids of pets, by id.
+// stored returns the stored animals with the ids of pets, by id.
 func (r *Replacer) stored(ctx context.Context, pets []domain.Pet) (map[int64]domain.Pet, error) {
 	ids := make([]int64, len(pets))
 	for i, pet := range pets {
@@ -78,9 +82,9 @@ func (r *Replacer) stored(ctx context.Context, pets []domain.Pet) (map[int64]dom
 	return stored, err
 }
 
-// Run replaces animals of the store by the total ones of a file, except those that are already the same. It calls
-// committed with the number of animals that are now as in the file. It returns the error of the file, or an error of
-// Check.
+// Run replaces the stored animals by the animals of a file. total is the number of animals in the file. Run does
+// not write animals that are already equal. After each batch it calls committed with the number of animals in the
+// batch. Run returns the error of the file, or an error as Check reports it.
 func (r *Replacer) Run(ctx context.Context, total int64, file Source, committed func(n int)) error {
 	return file.inBatches(total, replaceBatchSize, func(pets []domain.Pet) error {
 		err := r.replace(ctx, pets)
@@ -91,7 +95,7 @@ func (r *Replacer) Run(ctx context.Context, total int64, file Source, committed 
 	})
 }
 
-// replace replaces animals in one transaction, if any differs from that of the store.
+// replace replaces the stored animals that differ from pets, in one transaction.
 func (r *Replacer) replace(ctx context.Context, pets []domain.Pet) error {
 	stored, err := r.stored(ctx, pets)
 	differing := slices.DeleteFunc(slices.Clone(pets), func(pet domain.Pet) bool { return stored[pet.ID] == pet })

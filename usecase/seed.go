@@ -17,22 +17,21 @@ type Seeder struct {
 	tx        port.Transactor
 	random    *rand.Rand
 	every     int
-	orderable int // animals that could be ordered, so far
+	orderable int // generated animals that could be ordered, so far
 	now       func() time.Time
 }
 
-// NewSeeder returns a Seeder for a store. The same seed generates the same animals and
-// orders, whatever the number of calls of Add. One of orderEvery animals that can be
-// ordered is ordered; 0 orders none. now is the clock.
+// NewSeeder returns a Seeder for a store. The same seed generates the same animals and orders; the number of calls of Add
+// does not matter. Every orderEvery-th animal that can be ordered is ordered; with 0, none is. now is the clock.
 func NewSeeder(tx port.Transactor, seed uint64, orderEvery int, now func() time.Time) *Seeder {
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // names of animals are no secret
 	return &Seeder{tx: tx, random: random, every: orderEvery, now: now}
 }
 
-// Add adds n animals and their orders in one transaction and returns the number of
-// orders; when it returns, they are durable. After an error nothing was added.
+// Add adds n animals and their orders in one transaction, and returns the number of orders. When Add returns, they are
+// durable. After an error, nothing was added.
 func (s *Seeder) Add(ctx context.Context, n int) (orders int, err error) {
-	// Before the transaction, whose function may run more than once.
+	// Drawn before the transaction: its function may run more than once, and must add the same animals.
 	pets, sales := s.draw(n)
 	at := s.now()
 	err = s.tx.InTx(ctx, func(ctx context.Context, r port.Repositories) error {
@@ -53,7 +52,7 @@ func (s *Seeder) Add(ctx context.Context, n int) (orders int, err error) {
 	return len(sales), nil
 }
 
-// A sale is the order of an animal of a batch.
+// A sale is a generated order of an animal of the batch.
 type sale struct {
 	pet int                // index in the batch
 	end *domain.Transition // nil for an order that stays placed
@@ -75,7 +74,8 @@ func (s *Seeder) draw(n int) ([]domain.NewPet, []sale) {
 	return pets, sales
 }
 
-// drawEnd generates the end of an order: of ten, five are delivered and two cancelled.
+// drawEnd generates the end of an order. Of ten orders, five are delivered, two are cancelled and three stay placed
+// (nil).
 func drawEnd(random *rand.Rand) *domain.Transition {
 	var end domain.Transition
 	switch draw := random.IntN(10); {
@@ -89,7 +89,7 @@ func drawEnd(random *rand.Rand) *domain.Transition {
 	return &end
 }
 
-// sell orders an animal and applies the transition, if any, to the order.
+// sell orders an animal, and applies a transition to the order unless it is nil.
 func sell(ctx context.Context, r port.Repositories, petID int64, by *domain.Transition, at time.Time) error {
 	order, err := place(ctx, r, petID, at)
 	if err != nil || by == nil {
