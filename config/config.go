@@ -1,5 +1,5 @@
-// Package config reads the settings of the service from defaults, a file in YAML, TOML or JSON, the environment and the
-// command line, each of which overrides those before it, and validates them. It is not for embedders.
+// Package config reads and validates the settings of the service. The sources are the defaults, a file in YAML, TOML or
+// JSON, the environment and the command line; a later source overrides an earlier one. It is not for embedders.
 package config
 
 import (
@@ -9,9 +9,14 @@ import (
 	"time"
 )
 
-// Config holds every setting of the service, which petstore.example.yaml describes. Each setting is one field with tags:
-// mapstructure is its name, default its default as text, validate its rules (see validate.go), and remedy replaces the remedy
-// of the rules. secret hides the value, and allows a variable with the suffix _FILE that names a file with the value.
+// Config holds every setting of the service. petstore.example.yaml describes the settings. Each setting is a field, whose
+// tags are:
+//
+//	mapstructure  the name of the setting
+//	default       the default, as text
+//	validate      the rules, see validate.go
+//	remedy        what an error says is valid, instead of the remedies of the rules
+//	secret        hides the value, and allows a variable with the suffix _FILE that names a file with the value
 type Config struct {
 	Server   Server   `mapstructure:"server"`
 	Admin    Admin    `mapstructure:"admin"`
@@ -19,10 +24,10 @@ type Config struct {
 	Auth     struct {
 		BootstrapKey string `mapstructure:"bootstrap_key" secret:"true" validate:"omitempty,bootstrapkey"`
 	} `mapstructure:"auth"`
-	Cache struct { // of list pages in memory
+	Cache struct { // the cache of pages (lists and single records) in memory
 		MaxBytes     int           `mapstructure:"max_bytes" default:"16777216" validate:"min=0,max=1099511627776" remedy:"must be from 0 to 1099511627776"`
 		MaxStaleness time.Duration `mapstructure:"max_staleness" default:"0s" validate:"min=0s,max=5s" remedy:"must be from 0s to 5s"`
-		// StaleIfUnavailable is for how long pages and API keys in memory are used while the database is not available.
+		// StaleIfUnavailable is how long pages and API keys in memory are used while the database is not available.
 		StaleIfUnavailable time.Duration `mapstructure:"stale_if_unavailable" default:"0s" validate:"min=0s,max=24h" remedy:"must be from 0s to 24h"`
 	} `mapstructure:"cache"`
 	Changes struct { // the feed of changes
@@ -30,7 +35,7 @@ type Config struct {
 		Retention     time.Duration `mapstructure:"retention" default:"168h" validate:"min=1h" remedy:"must be at least 1h"`
 		StreamsPerKey int           `mapstructure:"streams_per_key" default:"10" validate:"min=1,max=1000" remedy:"must be from 1 to 1000"`
 	} `mapstructure:"changes"`
-	RateLimit struct { // per API key
+	RateLimit struct { // the limit of requests per API key
 		Requests int           `mapstructure:"requests" default:"0" validate:"min=0,max=1000000" remedy:"must be from 0, which is no limit, to 1000000"`
 		Window   time.Duration `mapstructure:"window" default:"1m" validate:"min=1s,max=24h,seconds" remedy:"must be whole seconds, from 1s to 24h"`
 	} `mapstructure:"rate_limit"`
@@ -46,18 +51,19 @@ type Config struct {
 	} `mapstructure:"tracing"`
 }
 
-// Server is the listener for API clients.
+// Server has the settings of the listener for API clients.
 type Server struct {
 	Address           string        `mapstructure:"address" default:"127.0.0.1:8080" validate:"address"`
 	SocketMode        string        `mapstructure:"socket_mode" default:"0660" validate:"filemode"`
 	ReadHeaderTimeout time.Duration `mapstructure:"read_header_timeout" default:"5s" validate:"gt=0s"`
 	ReadTimeout       time.Duration `mapstructure:"read_timeout" default:"15s" validate:"gt=0s"`
-	// WriteTimeout exceeds RequestTimeout, so that the error response to a request that times out can still be sent.
+	// WriteTimeout must exceed RequestTimeout, so that the error response can be sent after a request has timed out.
 	WriteTimeout   time.Duration `mapstructure:"write_timeout" default:"30s" validate:"gt=0s,gtfield=RequestTimeout"`
 	IdleTimeout    time.Duration `mapstructure:"idle_timeout" default:"120s" validate:"gt=0s"`
 	RequestTimeout time.Duration `mapstructure:"request_timeout" default:"10s" validate:"gt=0s"`
 	ShutdownDelay  time.Duration `mapstructure:"shutdown_delay" default:"0s" validate:"min=0s"`
-	// ShutdownTimeout: requests get 95 % of it, and net/http takes up to 6.6 seconds to close a connection without one.
+	// ShutdownTimeout is at least 7s: requests get 95 % of it, and net/http may need 6.6 s to close a connection that has
+	// no request.
 	ShutdownTimeout time.Duration `mapstructure:"shutdown_timeout" default:"20s" validate:"min=7s"`
 	MaxConnections  int           `mapstructure:"max_connections" default:"0" validate:"min=0" remedy:"must not be negative; 0 is no limit"`
 	TrustedProxies  []string      `mapstructure:"trusted_proxies" validate:"dive,ip|cidr"`
@@ -67,29 +73,29 @@ type Server struct {
 	StagingURL      string        `mapstructure:"staging_url" validate:"omitempty,baseurl"`
 }
 
-// Admin is the listener for metrics, profiles and the log level.
+// Admin has the settings of the listener for metrics, profiles and the log level.
 type Admin struct {
 	Address string `mapstructure:"address" default:"127.0.0.1:9090" validate:"omitempty,address" remedy:"must be empty or an address as of server.address"`
 }
 
-// Database is where the data is stored.
+// Database has the settings of the database.
 type Database struct {
-	// Driver follows from the form of DSN if it is not set.
+	// Driver, if it is not set, follows from the form of DSN.
 	Driver       string `mapstructure:"driver" default:"sqlite" validate:"oneof=sqlite postgres,driverof=DSN"`
 	DSN          string `mapstructure:"dsn" default:"petstore.db" secret:"true" validate:"dsn"`
 	MaxOpenConns int    `mapstructure:"max_open_conns" default:"4" validate:"min=1,max=1000" remedy:"must be from 1 to 1000"`
 	Migrate      bool   `mapstructure:"migrate" default:"true"`
-	// RequireSynchronous: no write is acknowledged that only the primary server has.
+	// RequireSynchronous refuses writes while the primary server acknowledges commits that no standby has.
 	RequireSynchronous bool `mapstructure:"require_synchronous" default:"false" validate:"excluded_unless=Driver postgres"`
 }
 
-// Log is the log of the service.
+// Log has the settings of the log.
 type Log struct {
 	Level  string `mapstructure:"level" default:"info" validate:"oneofci=debug info warn error"`
 	Format string `mapstructure:"format" default:"json" validate:"oneofci=console json"`
 }
 
-// setting is a field of a section of Config.
+// A setting is a field of a section of Config.
 type setting struct {
 	reflect.StructField
 	key      string // section.name
@@ -98,7 +104,7 @@ type setting struct {
 
 func (s *setting) isSecret() bool { return s.Tag.Get("secret") == "true" }
 
-// The settings, in the order of their declaration, and all variables.
+// The settings in the order of their declaration, and the names of all environment variables.
 var (
 	settings  []*setting
 	keys      []string

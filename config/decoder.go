@@ -13,7 +13,7 @@ import (
 
 var errFormat = errors.New("its name must end in .yaml, .yml, .toml or .json")
 
-// decoders implements viper.DecoderRegistry. Each decoder rejects a file that has a key twice.
+// decoders implements viper.DecoderRegistry. Its decoders reject a file in which a key occurs twice.
 type decoders struct{ *viper.DefaultCodecRegistry }
 
 func (d decoders) Decoder(format string) (viper.Decoder, error) {
@@ -29,7 +29,8 @@ func (d decoders) Decoder(format string) (viper.Decoder, error) {
 
 type decoder func(text []byte, values map[string]any) error
 
-// Decode implements viper.Decoder. Viper would use any of the keys that differ in case alone.
+// Decode implements viper.Decoder. It returns an error for keys that differ only in upper and lower case: Viper would use
+// an arbitrary one.
 func (d decoder) Decode(text []byte, values map[string]any) error {
 	if err := d(text, values); err != nil {
 		return err
@@ -44,7 +45,8 @@ func (d decoder) Decode(text []byte, values map[string]any) error {
 	return nil
 }
 
-// countKeys counts the keys of sections and settings as viper compares them, with the keys of their sections.
+// countKeys counts how often each key occurs, in lower case as viper compares keys. The key of a setting includes the key
+// of its section.
 func countKeys(count map[string]int, values map[string]any, section string) {
 	for key, value := range values {
 		key = strings.ToLower(section + key)

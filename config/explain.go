@@ -11,15 +11,15 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Value is the value of a setting as text.
+// A Value is the value of a setting as text, and its source.
 type Value struct {
 	Key    string // the setting, such as server.address
-	Text   string // as written in the environment, where lists are separated by commas
+	Text   string // the value as written in the environment: the elements of a list are separated by commas
 	Source string // the path of the file, the name of an environment variable, "command line" or "default"
 }
 
-// InvalidError holds all problems of a configuration: each says in one line which value of which source is invalid, and
-// what is valid.
+// An InvalidError has all problems of a configuration. Each problem is one line: the setting, its value, the source
+// of the value, and what would be valid.
 type InvalidError struct{ Problems []string }
 
 // Error returns each problem on its own line.
@@ -27,8 +27,8 @@ func (e *InvalidError) Error() string {
 	return "the configuration is not valid:\n  " + strings.Join(e.Problems, "\n  ")
 }
 
-// Explain returns the value in force of every setting, in the order of Keys, and the error of Load. Text is "(hidden)" for
-// a value that may be a secret, and "(invalid)" for one with a problem.
+// Explain returns the value of every setting, in the order of Keys, and the error of Load. The Text of a value that
+// may be a secret is "(hidden)", the Text of an invalid value is "(invalid)".
 func Explain(o Options) ([]Value, error) {
 	l, err := load(o)
 	var values []Value
@@ -47,7 +47,7 @@ func Explain(o Options) ([]Value, error) {
 	return values, err
 }
 
-// quote returns a value for a message. It hides a secret, and a value that may have a password.
+// quote returns a value for a message. It hides the value of a secret setting, and a value that may contain a password.
 func (s *setting) quote(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil || s.isSecret() || withPassword.Match(text) {
@@ -56,18 +56,18 @@ func (s *setting) quote(value any) string {
 	return string(text)
 }
 
-// withPassword matches an @, before which a URL may have a password, and keywords of libpq.
+// withPassword matches values that may contain a password: a URL with an @, or the keyword password of libpq.
 var withPassword = regexp.MustCompile(`@|(?i)password`)
 
-// source returns the source of the value in force.
+// source returns the source of the value of a setting.
 func (l *loader) source(s *setting) string { return cmp.Or(l.sources[s.key], byDefault) }
 
-// describe returns a setting with its value and the source of that.
+// describe returns the key of a setting, its value and the source of the value.
 func (l *loader) describe(s *setting, value any) string {
 	return fmt.Sprintf("%s = %s (%s)", s.key, s.quote(value), l.source(s))
 }
 
-// reject reports the value in force, or an element of it.
+// reject reports that a value of a setting, or an element of a list, is invalid.
 func (l *loader) reject(s *setting, value any, remedy string) {
 	l.invalid[s.key] = true
 	l.report(l.describe(s, value), remedy)
@@ -75,7 +75,7 @@ func (l *loader) reject(s *setting, value any, remedy string) {
 
 func (l *loader) report(invalid, remedy string) { l.problems = append(l.problems, invalid+": "+remedy) }
 
-// reportUnknown reports an unknown key or variable, without its value, which may be a secret.
+// reportUnknown reports an unknown key or variable. It does not repeat the value, which may be a secret.
 func (l *loader) reportUnknown(name, source string, known []string) {
 	distance := func(other string) int {
 		return levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(other))
@@ -90,8 +90,8 @@ func (l *loader) reportUnknown(name, source string, known []string) {
 	l.report(nameOf(name)+" ("+source+")", remedy)
 }
 
-// nameOf returns the name of an unknown key or variable for a message. It hides what no name has, which may
-// be a value whose name was forgotten.
+// nameOf returns the name of an unknown key or variable for a message. It hides a name with other characters than
+// letters, digits and "_.-": it may be a secret value whose name was forgotten.
 func nameOf(name string) string {
 	if !plainName.MatchString(name) {
 		return hidden

@@ -17,11 +17,11 @@ import (
 	"github.com/spf13/viper"
 )
 
-// Options are the sources of the settings, besides the environment.
+// Options are the sources of the settings, in addition to the environment.
 type Options struct {
-	File        string            // the path of a file, from the command line
-	SearchPaths []string          // where a file is looked for if neither File nor PETSTORE_CONFIG names one
-	Overrides   map[string]string // from the command line, by key, written as in the environment
+	File        string            // the path of the file that the command line names, or empty
+	SearchPaths []string          // the files to try if neither File nor PETSTORE_CONFIG names a file
+	Overrides   map[string]string // values from the command line, by key, written as in the environment
 }
 
 const (
@@ -32,8 +32,8 @@ const (
 	hidden      = "(hidden)"
 )
 
-// Find returns the path of the file of the settings, and what names it: "command line", PETSTORE_CONFIG or "default". The
-// path is empty if there is no file.
+// Find returns the path of the settings file, and where the path comes from: "command line", "PETSTORE_CONFIG" or
+// "default". The path is empty if there is no file.
 func (o Options) Find() (path, source string) {
 	if o.File != "" {
 		return o.File, commandLine
@@ -42,14 +42,14 @@ func (o Options) Find() (path, source string) {
 		return path, envConfig
 	}
 	for _, path := range o.SearchPaths {
-		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) { // one that cannot be read is an error of Load
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) { // Load returns any other error
 			return path, byDefault
 		}
 	}
 	return "", byDefault
 }
 
-// Load reads the settings. Its error is an *InvalidError with all problems.
+// Load reads and validates the settings. Its error is an *InvalidError with all problems.
 func Load(o Options) (Config, error) {
 	l, err := load(o)
 	return l.config, err
@@ -58,8 +58,8 @@ func Load(o Options) (Config, error) {
 type loader struct {
 	*viper.Viper
 	config   Config
-	sources  map[string]string // of the values in force, by key, without the defaults
-	invalid  map[string]bool   // by key
+	sources  map[string]string // the source of each value, by key; a default has none
+	invalid  map[string]bool   // the keys of invalid values
 	problems []string
 }
 
@@ -88,8 +88,8 @@ func load(o Options) (*loader, error) {
 	return l, nil
 }
 
-// readFile reads the file, and reports what a file alone can have: unknown keys, keys without a value, and texts that
-// would be converted if they were in the environment.
+// readFile reads the file, and reports the problems that only a file can have: unknown keys, keys without a value, and a
+// text where a number or a boolean is required. (In the environment every value is a text.)
 func (l *loader) readFile(o Options) {
 	path, source := o.Find()
 	if path == "" {
@@ -101,7 +101,7 @@ func (l *loader) readFile(o Options) {
 	}
 	l.SetConfigFile(path)
 	if err := l.ReadInConfig(); err != nil {
-		cause := cmp.Or(errors.Unwrap(err), errFormat) // of the operating system or of a parser
+		cause := cmp.Or(errors.Unwrap(err), errFormat) // the error of the operating system or of a parser
 		text := yamlValue.ReplaceAllString(cause.Error(), hidden)
 		l.report(file+" ("+source+")", "cannot be read: "+strings.Join(strings.Fields(text), " "))
 		return
@@ -111,7 +111,7 @@ func (l *loader) readFile(o Options) {
 			l.sources[s.key] = file
 		}
 	}
-	for _, key := range l.AllKeys() { // only those of the file as yet
+	for _, key := range l.AllKeys() { // the keys of the file, because no other source is bound yet
 		s, value := byKey[key], l.Get(key)
 		_, isText := value.(string)
 		switch {
@@ -125,10 +125,10 @@ func (l *loader) readFile(o Options) {
 	}
 }
 
-// yamlValue matches a value in an error, which may be a secret.
+// yamlValue matches a value in the error of a parser. The value may be a secret.
 var yamlValue = regexp.MustCompile("(?s)`.*`")
 
-// bindEnvironment binds the settings to their variables and defaults, and reports unknown variables.
+// bindEnvironment binds the settings to their environment variables and defaults, and reports unknown variables.
 func (l *loader) bindEnvironment() {
 	l.SetEnvPrefix(envPrefix)
 	l.SetEnvKeyReplacer(strings.NewReplacer(".", "_"))
@@ -151,11 +151,12 @@ func (l *loader) bindEnvironment() {
 	}
 }
 
-// notSettings matches the variables of the tests, and those that Kubernetes sets for services such as petstore and
-// petstore-admin.
+// notSettings matches variables that are not settings: the variables of the tests, and the variables that Kubernetes sets
+// for services named petstore or petstore-….
 var notSettings = regexp.MustCompile(`^PETSTORE_(TEST_|([A-Z0-9_]+_)?(SERVICE_HOST=|SERVICE_PORT[=_]|PORT=[a-z]+://|PORT_[0-9]+_))`)
 
-// readSecret sets a secret to the content of a file.
+// readSecret sets a setting to the content of the file at path. It reports a problem if the variable without _FILE
+// is set, too, or if the file cannot be read.
 func (l *loader) readSecret(s *setting, path string) {
 	content, err := os.ReadFile(path) //nolint:gosec // the operator names the file
 	text, both := strings.TrimRight(string(content), "\r\n"), l.sources[s.key] == s.variable
@@ -163,13 +164,13 @@ func (l *loader) readSecret(s *setting, path string) {
 	l.sources[s.key] = s.variable + "_FILE"
 	if both {
 		l.reject(s, text, "set either "+s.variable+" or "+s.variable+"_FILE")
-	} else if err != nil { // without the path, which may be the secret
+	} else if err != nil { // the problem does not name the path, which may be the secret itself
 		l.invalid[s.key] = true
 		l.report(s.variable+"_FILE (environment)", "must name a file that can be read: "+errors.Unwrap(err).Error())
 	}
 }
 
-// decode decodes the settings, and reports those of a wrong type.
+// decode decodes the settings, and reports values of a wrong type.
 func (l *loader) decode() {
 	strict := func(c *mapstructure.DecoderConfig) { c.WeaklyTypedInput, c.DecodeHook = false, convert }
 	if l.UnmarshalExact(&l.config, strict) == nil {
@@ -182,16 +183,16 @@ func (l *loader) decode() {
 	}
 }
 
-// convert is the decode hook. It parses texts, and rejects numbers that mapstructure would convert: 4.5 for an integer,
-// and 10 for a duration, as nanoseconds.
+// convert is the decode hook of mapstructure. It parses texts. It rejects numbers that mapstructure would convert: 4.5 to
+// an integer, and 10 to a duration of 10 ns.
 func convert(_, field reflect.Type, value any) (any, error) {
 	text, isText := value.(string)
-	number, isFloat := value.(float64) // of JSON, any number
+	number, isFloat := value.(float64) // every number in a JSON file is a float64
 	switch {
 	case isText && field == duration:
 		return ParseDuration(text)
 	case field == duration, isFloat && number != math.Trunc(number):
-		return nil, errors.New("not of this type") // the message of the problem is that of typeRemedies
+		return nil, errors.New("not of this type") // not shown: the problem has the text of typeRemedies
 	case isText && field.Kind() == reflect.Bool:
 		return strconv.ParseBool(text)
 	case isText && field.Kind() == reflect.Int:
@@ -202,11 +203,11 @@ func convert(_, field reflect.Type, value any) (any, error) {
 	return value, nil
 }
 
-// ParseDuration parses a number of days of 24 hours, such as 90d, or a duration in the format of time.ParseDuration, such
-// as 36h or 1h30m.
+// ParseDuration parses a duration in the format of time.ParseDuration, such as 36h or 1h30m, or a whole number of days,
+// such as 90d. A day has 24 hours.
 func ParseDuration(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.ParseUint(days, 10, 16) // so many days do not overflow
+		n, err := strconv.ParseUint(days, 10, 16) // 16 bits, because 65535 days do not overflow a Duration
 		return time.Duration(n) * 24 * time.Hour, err
 	}
 	return time.ParseDuration(text)

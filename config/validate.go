@@ -21,10 +21,10 @@ import (
 
 var duration = reflect.TypeFor[time.Duration]()
 
-// workingFolder is where relative paths begin.
+// workingFolder is the working directory, for error messages about relative paths.
 var workingFolder, _ = os.Getwd()
 
-// typeRemedies say what is valid for each type of setting.
+// typeRemedies has what an error says is valid, by the type of the setting.
 var typeRemedies = map[reflect.Type]string{
 	reflect.TypeFor[string]():   "must be text; put it in quotes",
 	reflect.TypeFor[[]string](): "must be a list of texts",
@@ -33,8 +33,9 @@ var typeRemedies = map[reflect.Type]string{
 	duration:                    "must be a duration with its unit, such as 500ms, 15s, 2m or 1d",
 }
 
-// remedies say what is valid for each rule of the tag validate, unless the setting has a tag remedy. {} is the parameter
-// of the rule; if that is a field, the setting with its value and the source of that.
+// remedies has what an error says is valid, by the rule in the tag validate. The tag remedy of a setting replaces it. {}
+// stands for the parameter of the rule. If the parameter is another field, {} stands for the setting, its value and the
+// source of the value.
 var remedies = map[string]string{
 	"gt":            "must be longer than {}",
 	"gtfield":       "must be longer than {}",
@@ -57,13 +58,13 @@ var remedies = map[string]string{
 	"bootstrapkey":    "must be an API key as petstore keys create prints it: petstore_ and 49 letters and digits",
 }
 
-// validate reports the values in force that break a rule, except those of a wrong type.
+// validate reports the values that violate a rule, except the values that were reported before, such as for a wrong type.
 func (l *loader) validate() {
 	v := validator.New()
 	v.RegisterTagNameFunc(func(field reflect.StructField) string { return field.Tag.Get("mapstructure") })
 	v.RegisterAlias("plainurl", "http_url,excludesall=?#@ ,endsnotwith=/")
 	v.RegisterAlias("baseurl", "http_url,excludesall=?#@ ,endsnotwith=/,endsnotwith=/v1")
-	// These functions fail only for an empty tag.
+	// RegisterValidation returns an error only for an empty tag.
 	for tag, valid := range map[string]func(string) bool{
 		"address": isAddress, "filemode": fileMode.MatchString, "dsn": isDSN, "bootstrapkey": isAPIKey,
 	} {
@@ -94,7 +95,8 @@ func (l *loader) validate() {
 	}
 }
 
-// isAddress is a rule because hostname_port of package validator rejects port 0 and IPv6 addresses.
+// isAddress reports whether text is host:port, or unix: and an absolute path. The rule hostname_port of package validator
+// rejects port 0 and IPv6 addresses.
 func isAddress(text string) bool {
 	if network, path := NetworkOf(text); network == "unix" {
 		return filepath.IsAbs(path) && len(path) <= maxSocketPath
@@ -104,7 +106,7 @@ func isAddress(text string) bool {
 	return err == nil && portErr == nil
 }
 
-// NetworkOf returns the network of an address and the address in it, for package net: unix and a path, or tcp and host:port.
+// NetworkOf splits an address into the arguments of net.Listen and net.Dial: "unix" and a path, or "tcp" and host:port.
 func NetworkOf(address string) (network, name string) {
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		return "unix", path
@@ -112,7 +114,7 @@ func NetworkOf(address string) (network, name string) {
 	return "tcp", address
 }
 
-// maxSocketPath is how many bytes the path of a Unix socket may have on macOS. Linux allows 107.
+// maxSocketPath is the maximum length in bytes of the path of a Unix socket on macOS. Linux allows 107.
 const maxSocketPath = 103
 
 var fileMode = regexp.MustCompile(`^0?[0-7]{3}$`)
@@ -122,7 +124,8 @@ func isDSN(text string) bool {
 	return err == nil
 }
 
-// isDriverOf reports whether a driver is that of the DSN, unless the DSN is invalid.
+// isDriverOf reports whether a driver is the driver that the DSN requires. If the DSN is invalid, it returns true,
+// because the rule dsn reports it.
 func isDriverOf(fl validator.FieldLevel) bool {
 	database, err := DatabaseOf(fl.Parent().FieldByName(fl.Param()).String())
 	return err != nil || database.Driver == fl.Field().String()
@@ -133,7 +136,7 @@ func isAPIKey(text string) bool {
 	return ok
 }
 
-// isPageOrigin reports whether a text is valid as one of the origins of a field.
+// isPageOrigin reports whether an element of AllowedOrigins is valid. * is valid only if there is no other element.
 func isPageOrigin(fl validator.FieldLevel) bool {
 	return origin.Valid(fl.Field().String(), fl.Parent().FieldByName(fl.Param()).Len() > 1)
 }
@@ -150,8 +153,8 @@ var (
 	notAPath    = regexp.MustCompile(`^\s*$|^:memory:|^file:|[?\x00]`)
 )
 
-// DatabaseOf returns the driver of a DSN, which follows from its form, with the DSN. Its error
-// does not contain the DSN, which may have a password.
+// DatabaseOf returns the driver and the DSN for a DSN. The driver follows from the form of the DSN. The error does not
+// contain the DSN, which may have a password.
 func DatabaseOf(dsn string) (Database, error) {
 	switch {
 	case !notAPath.MatchString(dsn) && !LooksLikeDSN(dsn):
@@ -162,6 +165,6 @@ func DatabaseOf(dsn string) (Database, error) {
 	return Database{}, errDSN
 }
 
-// LooksLikeDSN reports whether text, which should be the path of a file, looks like the connection string of a PostgreSQL
-// database instead, which an error must not contain, because it may have a password.
+// LooksLikeDSN reports whether text looks like the connection string of a PostgreSQL database. Use it where text
+// should be the path of a file: an error must not contain a connection string, because it may have a password.
 func LooksLikeDSN(text string) bool { return dsn.MatchString(text) }
