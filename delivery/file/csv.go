@@ -15,14 +15,15 @@ import (
 	"example.com/petstore/delivery/internal/record"
 )
 
-// maxDelimiters is about how many delimiters a line may have: encoding/csv needs more memory for a field
-// than for its text.
+// maxDelimiters is the approximate maximum number of delimiters in a line. It limits the memory of encoding/csv,
+// which needs more for each field than its text has bytes.
 const maxDelimiters = 100_000
 
-// delimiters may separate the columns. No name of a column has one, so that the header shows which one does.
+// delimiters has the characters that may separate columns. The name of no column contains one, so the first one in the
+// header is the delimiter of the file.
 const delimiters = ",;\t"
 
-// petColumns are the columns of animals, in the order in which they are written.
+// petColumns are the columns of animals, in the order in which export writes them.
 var petColumns = []string{"id", "name", "categoryId", "status"}
 
 var (
@@ -33,12 +34,13 @@ var (
 		`if it belongs to the value, quote the field, and write "" for the quote`)
 )
 
-// formula matches the texts that a spreadsheet would run as a formula (owasp.org/www-community/attacks/CSV_Injection), and
-// those with apostrophes before one, which quoteFormula returns. No valid text begins with a tab or a carriage return.
+// formula matches a text that a spreadsheet would run as a formula (owasp.org/www-community/attacks/CSV_Injection),
+// and such a text with apostrophes before it, as quoteFormula returns it. Tabs and carriage returns, which also
+// begin a formula, are not matched, because no valid name has them.
 var formula = regexp.MustCompile(`^'*[=+\-@＝＋－＠]`)
 
-// quoteFormula returns a text that is no formula for a spreadsheet: with an apostrophe before it if it would be.
-// It adds one to those that are there, so that unquoteFormula returns every text as it was.
+// quoteFormula adds an apostrophe before a text that a spreadsheet would run as a formula. It also adds one before
+// such a text that already has apostrophes, so that unquoteFormula can return every text unchanged.
 func quoteFormula(text string) string {
 	if formula.MatchString(text) {
 		return "'" + text
@@ -46,7 +48,7 @@ func quoteFormula(text string) string {
 	return text
 }
 
-// unquoteFormula returns the text for which quoteFormula returned quoted. A formula without an apostrophe stays as it is.
+// unquoteFormula is the inverse of quoteFormula. It leaves a formula without an apostrophe unchanged.
 func unquoteFormula(quoted string) string {
 	if formula.MatchString(quoted) {
 		return strings.TrimPrefix(quoted, "'")
@@ -58,13 +60,13 @@ func unquoteFormula(quoted string) string {
 type csvReader struct {
 	text     rowText
 	csv      *csv.Reader    // reads text
-	lines    int            // that were read
-	complete bool           // the header must have all columns
-	columns  map[string]int // the index of each column of the header, nil before it was read
+	lines    int            // the number of lines that have been read
+	complete bool           // whether the header must have all columns
+	columns  map[string]int // the index of each column, nil until the header has been read
 }
 
 func newCSVReader(in *bufio.Reader, complete bool) *csvReader {
-	start, _ := in.Peek(bufferSize) // the error is that of Read
+	start, _ := in.Peek(bufferSize) // an error is returned by Read
 	start = bytes.TrimLeft(start, " \t\r\n")
 	delimiter := byte(',')
 	if i := bytes.IndexAny(start, delimiters); i >= 0 {
@@ -73,7 +75,7 @@ func newCSVReader(in *bufio.Reader, complete bool) *csvReader {
 	r := &csvReader{text: rowText{in: in, delimiter: delimiter}, complete: complete}
 	r.csv = csv.NewReader(bufio.NewReaderSize(&r.text, bufferSize))
 	r.csv.Comma = rune(delimiter)
-	r.csv.FieldsPerRecord = -1 // Read checks it
+	r.csv.FieldsPerRecord = -1 // Read checks the number of fields
 	r.csv.ReuseRecord = true
 	return r
 }
@@ -102,7 +104,7 @@ func (r *csvReader) Read() (Row, error) {
 			return ""
 		}
 		row.Pet, err = record.ParsePet(field("id"), unquoteFormula(field("name")), field("categoryId"), field("status"))
-		row.Pet.Name = strings.Clone(row.Pet.Name) // which shares the memory of the whole row
+		row.Pet.Name = strings.Clone(row.Pet.Name) // otherwise it would keep the memory of the whole row
 		row.Rule, hint = ruleOf(err), ""
 	}
 	if end := row.Line + int64(countLines(row.Text)); end > row.Line && row.Rule != "" {
@@ -111,8 +113,8 @@ func (r *csvReader) Read() (Row, error) {
 	return row, nil
 }
 
-// trimEmpty returns fields without the empty ones at the end, but not fewer than n. Spreadsheets write
-// them for columns that were used once.
+// trimEmpty removes empty fields from the end of fields, as long as there are more than n. Spreadsheets write such
+// fields for columns that were used once.
 func trimEmpty(fields []string, n int) []string {
 	for len(fields) > n && fields[len(fields)-1] == "" {
 		fields = fields[:len(fields)-1]
@@ -122,15 +124,15 @@ func trimEmpty(fields []string, n int) []string {
 
 func notBlank(field string) bool { return strings.TrimSpace(field) != "" }
 
-// next returns the next row in which a field is not blank, and its fields, which are valid until the
-// next call. The row has a Rule if it is not UTF-8 or if encoding/csv rejects it.
+// next returns the next row that has a field that is not blank, and its fields. The fields are valid until the next
+// call. If the row is not UTF-8, or if encoding/csv rejects it, the row has a Rule.
 func (r *csvReader) next() (row Row, fields []string, err error) {
 	for err == nil && !slices.ContainsFunc(fields, notBlank) {
 		before := r.csv.InputOffset()
 		fields, err = r.csv.Read()
 		text := r.text.take(int(r.csv.InputOffset() - before))
 		end := r.lines + countLines(text)
-		for bytes.HasPrefix(text, []byte("\n")) || bytes.HasPrefix(text, []byte("\r\n")) { // which encoding/csv skips
+		for bytes.HasPrefix(text, []byte("\n")) || bytes.HasPrefix(text, []byte("\r\n")) { // encoding/csv skips empty lines
 			_, text, _ = bytes.Cut(text, []byte("\n"))
 		}
 		row.Line = int64(end - countLines(text) + 1)
@@ -151,7 +153,7 @@ func (r *csvReader) next() (row Row, fields []string, err error) {
 			row.Rule = `a quote is within a field: quote the field, and write "" for the quote`
 		case isQuote(row.Text, syntax.Line-syntax.StartLine, syntax.Column-1):
 			row.Rule = `text follows a closing quote: write "" for a quote within a quoted field`
-		default: // the end of the file
+		default: // encoding/csv has reached the end of the file within a quoted field
 			return row, nil, lineError(row.Line, errQuoteNotClosed)
 		}
 	}
@@ -161,7 +163,7 @@ func (r *csvReader) next() (row Row, fields []string, err error) {
 	return row, fields, nil
 }
 
-// isQuote reports whether a text has a quote at an index in a line.
+// isQuote reports whether the character at an index of a line of text is a quote.
 func isQuote(text []byte, line, index int) bool {
 	lines := bytes.Split(text, []byte("\n"))
 	return line < len(lines) && index < len(lines[line]) && lines[line][index] == '"'
@@ -169,8 +171,8 @@ func isQuote(text []byte, line, index int) bool {
 
 func countLines(text []byte) int { return bytes.Count(text, []byte("\n")) }
 
-// readHeader reads the header, which must have the columns name and categoryId, or all if complete, and no other
-// than petColumns.
+// readHeader reads the header. It must have the columns name and categoryId, or all columns if complete is true, and no
+// other columns than petColumns.
 func (r *csvReader) readHeader() error {
 	row, header, err := r.next()
 	switch {
@@ -201,7 +203,7 @@ func (r *csvReader) readHeader() error {
 	return nil
 }
 
-// columnsRule returns the rule of a header, with a hint if it seems to have another separator.
+// columnsRule returns the rule for the header, with a hint if the header seems to have another delimiter.
 func (r *csvReader) columnsRule(header []string) string {
 	rule := "the columns are name, categoryId and, optionally, id and status, in any order"
 	if r.complete {
@@ -213,16 +215,16 @@ func (r *csvReader) columnsRule(header []string) string {
 	return rule
 }
 
-// A rowText is what a csv.Reader reads. It keeps the text of the row, and limits its memory.
+// A rowText is the io.Reader of a csv.Reader. It keeps the text of the current row, and limits its size.
 type rowText struct {
 	in        io.Reader
 	delimiter byte
 	kept      []byte
-	taken     int   // of kept
-	err       error // other than io.EOF
+	taken     int   // how many bytes of kept have been taken
+	err       error // an error other than io.EOF, or nil
 }
 
-// take returns the next n bytes, valid until the next call of Read.
+// take returns the next n bytes of the text. They are valid until the next call of Read.
 func (t *rowText) take(n int) []byte {
 	t.taken += n
 	return t.kept[t.taken-n : t.taken]

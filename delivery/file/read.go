@@ -1,6 +1,6 @@
-// Package file reads and writes animals and orders as the rows of a file: NDJSON, which is
-// a JSON object in each line, or CSV (RFC 4180) with a header. The members, the columns and
-// the rules are those of the API.
+// Package file reads animals, and writes animals, orders and changes, as the rows of a file. The format is NDJSON,
+// which is a JSON object in each line, or CSV (RFC 4180) with a header. The names of members and columns, and the
+// rules, are as in the API.
 package file
 
 import (
@@ -26,7 +26,8 @@ const (
 	CSV    Format = "csv"
 )
 
-// FormatOf returns the format for the extension of a file, .ndjson, .jsonl or .csv, or "".
+// FormatOf returns the format for the extension of a file: .ndjson, .jsonl or .csv. For any other extension it
+// returns "".
 func FormatOf(path string) Format {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".ndjson", ".jsonl":
@@ -39,38 +40,40 @@ func FormatOf(path string) Format {
 }
 
 const (
-	// MaxRow is the maximum size of a row in bytes, which limits the memory of a Reader.
+	// MaxRow is the maximum size of a row in bytes. It limits the memory of a Reader.
 	MaxRow = 4 << 20
 	// bufferSize is how many bytes are read or written at once.
 	bufferSize = 64 << 10
-	// ByteOrderMark is U+FEFF, with which some programs begin a text in UTF-8. Excel takes a CSV file without it for one in
-	// another encoding.
+	// ByteOrderMark is U+FEFF. Some programs write it at the beginning of a text in UTF-8. Without it, Excel reads
+	// a CSV file in another encoding.
 	ByteOrderMark = "\ufeff"
 )
 
 // A Row is a row of a file.
 type Row struct {
-	Line int64      // the number of its first line, from 1
-	Text []byte     // its text without the line end, valid until the next call of Read
-	Pet  domain.Pet // with the ID that the file has, 0 for none
-	Rule string     // the rule that the row violates, "" for a valid row
+	Line int64      // the number of the first line of the row, from 1
+	Text []byte     // the text without the line end, valid until the next call of Read
+	Pet  domain.Pet // the animal; ID is the id in the file, or 0 without one
+	Rule string     // the rule that the row violates, or "" for a valid row
 }
 
-// A Reader reads the animals of a file. A byte order mark, empty lines, and what spreadsheets leave in
-// CSV are skipped: rows of empty fields, and empty fields at the end of the header and of rows. The columns of CSV are
-// separated by what the header has first, a comma, a semicolon or a tab. It uses less than 100 MiB of memory.
+// A Reader reads the animals of a file. It skips a byte order mark and empty lines. In CSV it also skips rows of
+// empty fields, and empty fields at the end of the header and of rows, which spreadsheets write. The delimiter of
+// CSV is the first comma, semicolon or tab in the header. A Reader uses less than 100 MiB of memory.
 type Reader interface {
-	// Read returns the next row, or io.EOF. After any other error the rest of the file cannot
-	// be read: it has another format, no valid header, a row larger than MaxRow or a quote that is
-	// not closed, or reading failed. The error names the line, if any.
+	// Read returns the next row, or io.EOF at the end of the file. A row that violates a rule is not an error, see
+	// Row.Rule. Any other error means that the rest of the file cannot be read: the file has another format, an
+	// invalid header, a row larger than MaxRow or a quote that is not closed, or the read failed. The error names
+	// the line if it is known.
 	Read() (Row, error)
 }
 
-// NewReader returns a Reader of a file. With complete, each row must have an id, and a CSV file all columns.
+// NewReader returns a Reader of a file. If complete is true, each row must have an id, and a CSV file must have all
+// columns.
 func NewReader(in io.Reader, format Format, complete bool) Reader {
 	text := bufio.NewReaderSize(in, bufferSize)
 	if mark, err := text.Peek(len(ByteOrderMark)); err == nil && string(mark) == ByteOrderMark {
-		_, _ = text.Discard(len(mark)) // which is buffered
+		_, _ = text.Discard(len(mark)) // cannot fail, because Peek has buffered it
 	}
 	for prefix, reader := range otherFormats {
 		if start, _ := text.Peek(len(prefix)); string(start) == prefix {
@@ -87,7 +90,7 @@ func NewReader(in io.Reader, format Format, complete bool) Reader {
 	return reader
 }
 
-// withIDs is a Reader of rows that must have an id.
+// withIDs is a Reader that rejects rows without an id.
 type withIDs struct{ Reader }
 
 // Read implements Reader.
@@ -99,8 +102,7 @@ func (w withIDs) Read() (Row, error) {
 	return row, err
 }
 
-// otherFormats has the first bytes of files that are often mistaken for CSV or NDJSON, with their
-// format and the remedy.
+// otherFormats has the first bytes of files that users often mistake for CSV or NDJSON, with their format and the remedy.
 var otherFormats = map[string]otherFormat{
 	"PK\x03\x04":       "a workbook, or another archive: save it as CSV UTF-8",
 	"\xd0\xcf\x11\xe0": "a workbook: save it as CSV UTF-8",
@@ -109,10 +111,10 @@ var otherFormats = map[string]otherFormat{
 	"[":                "a JSON array: write each of its objects in a line of its own, as jq --compact-output .[] does",
 }
 
-// An otherFormat is the Reader of a file in such a format.
+// An otherFormat is the Reader of a file in another format: the text names the format and the remedy.
 type otherFormat string
 
-// Read implements Reader. It returns an error.
+// Read implements Reader. It always returns an error.
 func (f otherFormat) Read() (Row, error) { return Row{}, errors.New("the file is " + string(f)) }
 
 var errRowTooLong = errors.New("the row is larger than 4 MiB: shorten it")
@@ -121,7 +123,7 @@ const notUTF8 = "the text is not valid UTF-8: convert the file to UTF-8"
 
 func lineError(line int64, err error) error { return fmt.Errorf("line %d: %w", line, err) }
 
-// ruleOf returns the rule for the error of a row, "" for nil.
+// ruleOf returns the Rule of a row for the error of package record, or "" for nil.
 func ruleOf(err error) string {
 	if err == nil {
 		return ""
@@ -135,7 +137,7 @@ func ruleOf(err error) string {
 // A lineReader reads NDJSON.
 type lineReader struct {
 	lines  *bufio.Scanner
-	number int64 // of the last line
+	number int64 // the number of the last line that was read
 }
 
 func newLineReader(in io.Reader) *lineReader {

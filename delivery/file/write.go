@@ -10,15 +10,15 @@ import (
 	"example.com/petstore/domain"
 )
 
-// A Writer writes records of the type T to a file. The caller must call Flush in the end.
+// A Writer writes records of the type T to a file. The caller must call Flush at the end.
 type Writer[T any] struct {
 	out   *bufio.Writer
 	csv   *csv.Writer // nil for NDJSON
 	write func(T) error
 }
 
-// NewPetWriter returns a Writer of animals. A CSV file begins with the header, and delimiter separates its columns: a
-// comma, a semicolon or a tab.
+// NewPetWriter returns a Writer of animals. A CSV file begins with a header, and delimiter separates its columns: a
+// comma, a semicolon or a tab. NDJSON ignores delimiter.
 func NewPetWriter(out io.Writer, format Format, delimiter rune) *Writer[domain.Pet] {
 	return newWriter(out, format, delimiter, record.PetOf, petColumns, func(fields []string, p domain.Pet) []string {
 		return append(fields, strconv.FormatInt(p.ID, 10), quoteFormula(p.Name), strconv.FormatInt(p.CategoryID, 10), string(p.Status))
@@ -51,7 +51,7 @@ func newWriter[T any, R record.Record](
 			fields = appendFields(fields[:0], record)
 			return w.csv.Write(fields)
 		}
-		_ = w.csv.Write(columns) // fits into the buffer
+		_ = w.csv.Write(columns) // cannot fail, because the header fits into the buffer
 		return w
 	}
 	var line []byte
@@ -68,11 +68,11 @@ func newWriter[T any, R record.Record](
 // Write writes a record.
 func (w *Writer[T]) Write(record T) error { return w.write(record) }
 
-// Flush writes what is buffered.
+// Flush writes the buffered records to the file.
 func (w *Writer[T]) Flush() error {
 	if w.csv == nil {
 		return w.out.Flush()
 	}
-	w.csv.Flush() // which flushes w.out, too
+	w.csv.Flush() // also flushes w.out
 	return w.csv.Error()
 }

@@ -23,16 +23,15 @@ import (
 	"example.com/petstore/domain/apikey"
 )
 
-// An accessLogEntry holds the fields of one line of the access log. It has no query and
-// no header, which may hold secrets. It is inlined as a single field of the log entry,
-// which costs less than a field for each value.
+// An accessLogEntry has the fields of one line of the access log. It has no query and no header, which may contain
+// secrets. It is logged as one inlined field, which costs less than a field for each value.
 type accessLogEntry struct {
 	requestID, method, route string
 	path                     string // logged if route is empty
 	status                   int
-	records                  []int64       // that the request created, changed or removed
-	failure                  *domain.Error // that the client got, or nil
-	debug                    bool          // its message is logged
+	records                  []int64       // the ids that the request created, changed or removed
+	failure                  *domain.Error // the error response, or nil
+	debug                    bool          // whether the message of failure is logged
 	duration                 time.Duration
 	callerField, caller      string
 	client, traceID          string
@@ -72,36 +71,37 @@ func (e *accessLogEntry) MarshalLogObject(encoder zapcore.ObjectEncoder) error {
 	return nil
 }
 
-// logRecord adds a record that a request created, changed or removed to its line of the access log.
+// logRecord adds the id of a record that a request created, changed or removed to its line in the access log.
 func logRecord(c *gin.Context, id int64) {
 	s := stateOf(c)
 	s.records = append(s.records, id)
 }
 
-// loggedPath returns the first 200 bytes of the escaped path of a URL, which are
-// printable ASCII without spaces (RFC 3986, section 3.3), with API keys replaced.
+// loggedPath returns the escaped path of a URL, at most 200 bytes, with "(hidden)" for API keys. An escaped path is
+// printable ASCII without spaces (RFC 3986, section 3.3).
 func loggedPath(u *url.URL) string {
 	path := u.EscapedPath()
-	canonical := (&url.URL{Path: u.Path}).EscapedPath() // which encodes no character of a key
+	canonical := (&url.URL{Path: u.Path}).EscapedPath() // leaves all characters of a key as they are, so that the pattern finds it
 	if apiKeyPattern.MatchString(canonical) {
 		path = apiKeyPattern.ReplaceAllLiteralString(canonical, "(hidden)")
 	}
 	return path[:min(len(path), 200)]
 }
 
-// apiKeyPattern matches API keys, including truncated and mistyped ones, and those that follow each other.
+// apiKeyPattern matches API keys, including truncated and mistyped keys and several keys in a row.
 var apiKeyPattern = regexp.MustCompile(`(?i)petstore_[0-9a-z%_]+`)
 
-// forwardedPort matches the addresses with a port in X-Forwarded-For, or in brackets.
+// forwardedPort matches an address in X-Forwarded-For that has a port or brackets.
 var forwardedPort = regexp.MustCompile(`((?:[0-9]+\.){3}[0-9]+):[0-9]+|\[([0-9A-Fa-f:.]+)\](?::[0-9]+)?`)
 
-// clientIP returns c.ClientIP(), for which it removes the ports that some proxies add to the
-// addresses in X-Forwarded-For. Gin believes all of them on a Unix socket. It returns "" if there are none.
+// clientIP returns c.ClientIP(), or "" if it is not known, as on a Unix socket without X-Forwarded-For. Before, it
+// removes the ports that some proxies add to the addresses in X-Forwarded-For. On a Unix socket, Gin trusts every
+// address in it.
 func clientIP(c *gin.Context) string {
 	request := c.Request
 	if forwarded := request.Header["X-Forwarded-For"]; len(forwarded) > 0 {
 		defer func() { c.Request = request }()
-		c.Request = request.WithContext(request.Context()) // a copy, because the header is the host's
+		c.Request = request.WithContext(request.Context()) // a copy, because the host owns the header
 		c.Request.Header = maps.Clone(request.Header)
 		c.Request.Header["X-Forwarded-For"] = []string{forwardedPort.ReplaceAllString(strings.Join(forwarded, ","), "$1$2")}
 	}
@@ -111,7 +111,7 @@ func clientIP(c *gin.Context) string {
 	return ""
 }
 
-// traceRequests returns a handler that creates the span of a request, or nil without a provider.
+// traceRequests returns a middleware that creates a span for each request. Without a provider it returns nil.
 func traceRequests(provider trace.TracerProvider) gin.HandlerFunc {
 	if provider == nil {
 		return nil

@@ -18,7 +18,7 @@ import (
 	"example.com/petstore/domain/apikey"
 )
 
-// Pets are the use cases of the catalogue. usecase.Pets implements it.
+// Pets has the use cases of the catalogue. usecase.Pets implements it.
 type Pets interface {
 	List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.Pet], error)
 	Get(ctx context.Context, id int64) (domain.Pet, error)
@@ -29,7 +29,7 @@ type Pets interface {
 	Inventory(ctx context.Context, categoryID *int64) (domain.Inventory, error)
 }
 
-// Orders are the use cases of the orders. usecase.Orders implements it.
+// Orders has the use cases of the orders. usecase.Orders implements it.
 type Orders interface {
 	List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error)
 	Get(ctx context.Context, id int64) (domain.Order, error)
@@ -38,7 +38,7 @@ type Orders interface {
 	Cancel(ctx context.Context, id int64) (domain.Order, error)
 }
 
-// Changes are the use cases of the changes. usecase.Changes implements it.
+// Changes has the use cases of the changes. usecase.Changes implements it.
 type Changes interface {
 	List(ctx context.Context, page domain.PageRequest) (domain.ChangePage, error)
 	Last(ctx context.Context) (int64, error)
@@ -55,20 +55,19 @@ type Options struct {
 	Pets   Pets
 	Orders Orders
 	Keys   Keys
-	// Changes, if not nil, serves the changes, and lists have the header Changes-Position. A caller can
-	// have ChangeStreams open streams, 10 when zero.
+	// Changes, if not nil, serves the changes (GET /changes), and gives lists the header Changes-Position.
+	// ChangeStreams is the maximum number of open streams of a caller, 10 when zero.
 	Changes       Changes
 	ChangeStreams int
-	// Unavailable, if not nil, is the error of every operation, as while the store is being opened. No use
-	// case is called then, and none is required.
+	// Unavailable, if not nil, is the error of every operation, for example while the store is being opened. The API then
+	// calls no use case, and requires none.
 	Unavailable error
-	// Authenticate, if not nil, replaces the authentication by bearer API keys. Keys is not used.
+	// Authenticate, if not nil, replaces the authentication by API keys (Bearer). Keys is not used then.
 	Authenticate Authenticator
 	// Logger, if not nil, gets the access log and the causes of 5xx responses (see Fail).
 	Logger *zap.Logger
-	// Metrics, if not nil, gets the metrics of the API. New returns an error if it has those of
-	// another API: two APIs on one registry need different labels
-	// (prometheus.WrapRegistererWith). The metrics and their labels:
+	// Metrics, if not nil, gets the metrics of the API. Two APIs on one registry need different labels
+	// (prometheus.WrapRegistererWith), otherwise New returns an error for the second one. The metrics and their labels:
 	//
 	//	petstore_http_request_duration_seconds      route, method, status (499 if the client disconnected)
 	//	petstore_http_requests_in_flight
@@ -78,38 +77,39 @@ type Options struct {
 	//	petstore_changes_streams
 	//	petstore_changes_lag
 	//
-	// With Authenticate the label caller takes the place of key_id.
+	// With Authenticate, the label is caller instead of key_id.
 	Metrics prometheus.Registerer
-	// TracerProvider, if not nil, creates a span for every request, in the trace of its header
-	// traceparent (W3C Trace Context). A span has the route, but neither the path, the query nor
-	// a header such as Host, which may hold secrets, and no unknown method, which may have any
-	// length.
+	// TracerProvider, if not nil, creates a span for every request, in the trace that the header traceparent names
+	// (W3C Trace Context). A span has the route. It has no path, no query and no header such as Host, which may
+	// contain secrets, and no unknown method, which may have any length.
 	TracerProvider trace.TracerProvider
-	// Now is the clock of the rate limit and of the removal of getPet, time.Now when nil. It must be monotonic.
+	// Now is the clock for the rate limit and for the removal of getPet, time.Now when nil. It must be monotonic.
 	Now func() time.Time
-	// RequestTimeout is the timeout of a request, 10 s when zero. It starts at the end of the
-	// header and includes the body. The WriteTimeout of the server must be longer.
+	// RequestTimeout is the timeout of a request, 10 s when zero. It begins at the end of the header, so it
+	// includes reading the body. The WriteTimeout of the server must be longer.
 	RequestTimeout time.Duration
 	// RateLimit is the limit of requests for each caller.
 	RateLimit RateLimit
-	// AllowedOrigins are the origins whose web pages may use the API (CORS), with an API key and not with cookies,
-	// as browsers send them (RFC 6454, section 6.2): https://shop.example.com, or capacitor://localhost of an
-	// application. Without one, only pages of the same origin can. An origin may have one *, which stands for one label at
-	// the beginning of the host, as in https://*.example.com, or for the port; * alone is every origin, and allows no others
-	// beside it. New returns an error for a text that is no origin, and for null, which any page can send.
+	// AllowedOrigins are the origins whose web pages may use the API (CORS), with an API key but not with cookies.
+	// If it is empty, only pages of the same origin can. Write an origin as a browser sends it (RFC 6454, section
+	// 6.2), such as https://shop.example.com, or capacitor://localhost for an application. One * may stand for the
+	// first label of the host, as in https://*.example.com, or for the port. "*" alone is every origin; it must be
+	// the only element. New returns an error for an invalid origin, and for "null", which any page can send.
 	AllowedOrigins []string
-	// CacheBytes is about how much memory caches encoded pages of the lists: 16 MiB when zero, none when
-	// negative. The cache and Changes require Versions, the numbers that increase with the commits to the store
-	// (see repository.Store.Versions), by which a stale page is recognised. When Versions is nil or returns an
-	// error, the cache is not used.
+	// CacheBytes is the approximate size of the cache of encoded pages: 16 MiB when zero, no cache when negative. A page
+	// is a page of a list, a single record or the inventory.
+	// Versions returns numbers that increase with the commits to the store (see repository.Store.Versions); they show
+	// whether a cached page is stale. If Versions is nil or returns an error, the cache is not used. Changes requires
+	// Versions, too.
 	CacheBytes int64
 	Versions   func(context.Context) (added, changed uint64, err error)
-	// Remote is whether Versions, and Keys, may wait for a server. Then a list has its deadline from the start, and not only
-	// when it is not in memory.
+	// Remote says whether Versions and Keys may wait for a database server. If so, every request has a deadline from its
+	// start. Otherwise a request that is answered from the cache has none.
 	Remote bool
-	// StaleIfUnavailable is for how long a page from the cache is sent while Versions returns an error (stale-if-error, RFC 5861,
-	// section 4), with its Age and without an ETag: not at all when zero. It requires VersionsAge, for how long the numbers may
-	// have missed commits (see repository.Store.VersionsAge).
+	// StaleIfUnavailable is how long cached pages are sent while Versions returns an error (stale-if-error, RFC 5861,
+	// section 4). Such a response has the header Age and no ETag. When zero, the response is an error instead.
+	// StaleIfUnavailable requires VersionsAge, which returns how long the numbers may have missed commits (see
+	// repository.Store.VersionsAge).
 	StaleIfUnavailable time.Duration
 	VersionsAge        func() time.Duration
 }
@@ -118,17 +118,17 @@ type Options struct {
 type API struct {
 	pets          Pets
 	orders        Orders
-	changes       Changes        // nil if none are recorded
-	streams       *changeStreams // nil if none are recorded
+	changes       Changes        // nil if changes are not recorded
+	streams       *changeStreams // nil if changes are not recorded
 	authenticator Authenticator
-	bearer        bool   // authenticator is that for API keys
-	waits         bool   // a list that is in memory may wait
-	callerField   string // of the log and label of the metrics for the caller
+	bearer        bool   // authenticator checks API keys
+	waits         bool   // a request may wait for a server even if its page is cached
+	callerField   string // the name of the caller in the log, and its label in the metrics
 	log           *zap.Logger
-	unavailable   *zap.Logger // which writes one entry in a minute
+	unavailable   *zap.Logger // writes at most one entry a minute
 	now           func() time.Time
 	timeout       time.Duration
-	measured      bool // the metrics are registered
+	measured      bool // whether the metrics are registered
 	metrics       *metrics
 	limits        *rateLimits     // nil if requests are not limited
 	trace         gin.HandlerFunc // nil without tracing
@@ -184,7 +184,7 @@ func New(o Options) (*API, error) {
 	return a, err
 }
 
-// missing returns an error if a required option is missing.
+// missing returns an error if an option is missing that is required, or that another option requires.
 func (o *Options) missing() error {
 	switch {
 	case o.Unavailable == nil && (o.Pets == nil || o.Orders == nil):

@@ -14,30 +14,33 @@ import (
 	"example.com/petstore/domain/apikey"
 )
 
-// An Authenticator returns the name of the caller of a request. The name is the scope of
-// idempotency keys. It must not be a secret: it is logged, used as a label of metrics and
-// stored. It has 1 to 500 characters, which are valid UTF-8, not only white space, and no
-// control characters or noncharacters; any other one results in 500.
+// An Authenticator returns the name of the caller of a request. Idempotency keys and the rate limit are per caller.
+// The name is logged, stored and used as a label of metrics, so it must not be a secret. It must be valid UTF-8 of
+// 1 to 500 characters, not only white space, without control characters and noncharacters; any other name results
+// in 500.
 //
-// The Authenticator can read from c what the middleware of the host stored there. It
-// returns an error instead of writing a response: a domain.Error with a Code and the Kind
-// domain.ErrUnauthenticated results in 401, one with domain.ErrForbidden in 403, and an error
-// that is not a domain.Error with a Code in 500. An empty name without an error results in 401,
-// too. A 401 has no WWW-Authenticate unless the Authenticator sets it with c.Header. A name that is
-// returned with an error is logged, too, and with a 403 counts for the rate limit.
+// An Authenticator can read from c what the middleware of the host has stored there. To reject a request, it returns an
+// error; it must not send a response. The error determines the status:
 //
-// To let a caller only read, return a domain.Forbidden unless IsSafe(c.Request.Method).
+//	401   a domain.Error with a Code and the Kind domain.ErrUnauthenticated; also an empty name without an error
+//	403   a domain.Error with a Code and the Kind domain.ErrForbidden
+//	500   an error that is not a domain.Error with a Code
+//
+// A 401 has no WWW-Authenticate, unless the Authenticator sets it with c.Header. An Authenticator may return a name
+// with an error: then the name is logged, and a 403 counts for the rate limit of the caller.
+//
+// To let a caller only read, return domain.Forbidden unless IsSafe(c.Request.Method).
 type Authenticator func(c *gin.Context) (caller string, err error)
 
-// maxCaller is the maximum length of a caller in characters: PostgreSQL can index it with an idempotency key.
+// maxCaller is the maximum length of the name of a caller in characters. PostgreSQL can index a name of this length
+// together with an idempotency key.
 const maxCaller = 500
 
-// IsSafe reports whether requests with the method only read, as those with GET and HEAD do.
-// The other safe methods (RFC 9110, section 9.2.1) are not authenticated.
+// IsSafe reports whether the method is GET or HEAD, which only read. The other safe methods (RFC 9110, section
+// 9.2.1) are not authenticated.
 func IsSafe(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
-// bearerAuthenticator returns the Authenticator for API keys. The caller is the id of the
-// key.
+// bearerAuthenticator returns the Authenticator for API keys. The name of the caller is the id of the key.
 func bearerAuthenticator(keys Keys) Authenticator {
 	return func(c *gin.Context) (string, error) {
 		secret, err := bearerToken(c.Request.Header)
@@ -45,7 +48,7 @@ func bearerAuthenticator(keys Keys) Authenticator {
 			return "", err
 		}
 		key, err := keys.Authenticate(c.Request.Context(), secret)
-		if key.ID == 0 { // unknown
+		if key.ID == 0 { // the key is unknown, or the store failed
 			return "", err
 		}
 		stateOf(c).lineage = key.Lineage
@@ -53,8 +56,8 @@ func bearerAuthenticator(keys Keys) Authenticator {
 	}
 }
 
-// bearerToken returns the key of Authorization: Bearer KEY (RFC 6750, section 2.1). The
-// scheme is not case-sensitive; the header must not be repeated.
+// bearerToken returns the key in the header Authorization: Bearer KEY (RFC 6750, section 2.1). The scheme is not
+// case-sensitive. The header must not be repeated.
 func bearerToken(header http.Header) (string, error) {
 	values := header["Authorization"]
 	if len(values) > 1 {
@@ -68,8 +71,8 @@ func bearerToken(header http.Header) (string, error) {
 	return secret, nil
 }
 
-// setChallenge sets WWW-Authenticate if err is about the key of a request, or about its
-// absence (RFC 6750, section 3).
+// setChallenge sets WWW-Authenticate if err says that the key is missing, invalid, or lacks the scope (RFC 6750,
+// section 3).
 func setChallenge(c *gin.Context, err error) {
 	known, ok := errors.AsType[*domain.Error](err)
 	switch {
@@ -83,8 +86,9 @@ func setChallenge(c *gin.Context, err error) {
 	}
 }
 
-// admit returns a handler that authenticates the caller of a request, whose API key needs the scope, and limits the rate of
-// its requests, those that it may not make included. It ends a request that is not admitted.
+// admit returns a handler that authenticates the caller of a request, checks that its API key has the scope, and
+// limits the rate of its requests. A request that results in 403 counts for the rate limit, too. The handler ends a
+// request that it rejects.
 func (a *API) admit(scope apikey.Scope) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		stateOf(c).required = scope

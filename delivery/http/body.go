@@ -21,13 +21,13 @@ import (
 const (
 	// maxBody is the maximum size of a body in bytes.
 	maxBody = 64 << 10
-	// maxDiscard (bytes) and discardTimeout limit what is read of a body that is discarded.
+	// maxDiscard is the maximum number of bytes, and discardTimeout the maximum time, that discardBody reads.
 	maxDiscard     = 16 << 20
 	discardTimeout = 2 * time.Second
 )
 
-// setReadDeadline sets the deadline for reading the body of a request, unless the
-// ReadTimeout of the server is shorter than the timeout of a request.
+// setReadDeadline sets the deadline for reading the body of a request, unless the ReadTimeout of the server is at
+// most the timeout of a request.
 func (a *API) setReadDeadline(c *gin.Context, deadline time.Time) {
 	server, _ := c.Request.Context().Value(http.ServerContextKey).(*http.Server)
 	if server == nil || server.ReadTimeout <= 0 || server.ReadTimeout > a.timeout {
@@ -35,13 +35,16 @@ func (a *API) setReadDeadline(c *gin.Context, deadline time.Time) {
 	}
 }
 
-// discardBody reads and discards the rest of a body before net/http sends the response, if its
-// declared size is above maxBody, or if its size is unknown and the request failed: closing a
-// connection with unread data resets it, and the client might lose the response (RFC 9112,
-// section 9.6). It does not flush the response, because the writer may be one of the host that
-// compresses. A client that sent Expect: 100-continue waits for the response instead of sending
-// the body. After a body that is declared too large the connection is closed, so that net/http
-// does not wait for the body. HTTP/2 needs none of this: it resets the stream only.
+// discardBody is a middleware that reads and discards the rest of the body after the handler, before net/http sends the
+// response. Otherwise net/http would close a connection with unread data, which resets it, and the client might lose the
+// response (RFC 9112, section 9.6). discardBody does so if the declared size of the body is above maxBody, or if the size
+// is unknown and the request failed.
+//
+// With a declared size above maxBody, it also closes the connection, so that net/http does not wait for the body. It does
+// not flush the response, because the host may have a writer that compresses.
+//
+// It does nothing for HTTP/2, which resets only the stream, nor after Expect: 100-continue, because the client then waits
+// for the response instead of sending the body.
 func discardBody(c *gin.Context) {
 	size := c.Request.ContentLength // -1 when it is unknown
 	if size >= 0 && size <= maxBody || c.Request.ProtoMajor != 1 || c.Request.Header.Get("Expect") != "" {
@@ -54,17 +57,17 @@ func discardBody(c *gin.Context) {
 	if size > maxBody || c.Writer.Status() >= http.StatusBadRequest {
 		control := http.NewResponseController(c.Writer)
 		if control.SetReadDeadline(time.Now().Add(discardTimeout)) != nil {
-			return // such as http.TimeoutHandler, which sends the response after its handler
+			return // the writer has no deadlines, as with http.TimeoutHandler, which sends the response after the handler
 		}
 		_, err := io.CopyN(io.Discard, c.Request.Body, maxDiscard)
-		if errors.Is(err, io.EOF) || errors.Is(err, http.ErrBodyReadAfterClose) { // net/http closes it when it sends a long response
+		if errors.Is(err, io.EOF) || errors.Is(err, http.ErrBodyReadAfterClose) { // net/http closes the body when it sends a long response
 			_ = control.SetReadDeadline(time.Time{}) // as in readBody
 		}
 	}
 }
 
-// readBody reads a body of at most maxBody bytes. It rejects a larger Content-Length
-// without reading, before net/http sends 100 Continue (RFC 9110, section 10.1.1).
+// readBody reads a body of at most maxBody bytes. If Content-Length is larger, it returns an error without reading,
+// so that net/http does not send 100 Continue (RFC 9110, section 10.1.1).
 func readBody(c *gin.Context) (body []byte, err error) {
 	switch size := c.Request.ContentLength; {
 	case size > maxBody:
@@ -75,13 +78,13 @@ func readBody(c *gin.Context) (body []byte, err error) {
 	default:
 		body, err = io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxBody))
 	}
-	if err == nil { // net/http keeps reading in order to detect a disconnect, which must have no deadline
+	if err == nil { // net/http keeps reading in order to detect a disconnect: this read must have no deadline
 		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{})
 	}
 	return body, err
 }
 
-// readError returns the error of the response for an error of readBody.
+// readError returns the domain.Error for an error of readBody.
 func readError(err error) error {
 	tooLarge, isTooLarge := errors.AsType[*http.MaxBytesError](err)
 	network, isNetwork := errors.AsType[net.Error](err)
@@ -98,8 +101,8 @@ func readError(err error) error {
 	}
 }
 
-// writeRecord sends a record. It encodes it first, so that an encoding error can still
-// become a 500.
+// writeRecord sends a record. It encodes the whole record before it sends the status, so that an encoding error
+// results in 500.
 func writeRecord(c *gin.Context, status int, r record.Record) error {
 	encoded, err := r.AppendJSON(make([]byte, 0, 2*record.Size))
 	if err != nil {
@@ -109,7 +112,8 @@ func writeRecord(c *gin.Context, status int, r record.Record) error {
 	return nil
 }
 
-// setReplayed sets the header of a response that an earlier request with the same Idempotency-Key got.
+// setReplayed sets the header Idempotency-Replayed if replayed is true: the response is the result of an earlier request
+// with the same Idempotency-Key.
 func setReplayed(c *gin.Context, replayed bool) {
 	if replayed {
 		c.Header("Idempotency-Replayed", "true")
@@ -125,8 +129,9 @@ func writeBody(c *gin.Context, status int, body []byte) {
 
 var contentTypeJSON = []string{"application/json"}
 
-// bindBody decodes the JSON in the body of a request, and validates it. Errors are those of the first check that
-// fails: media type, size, JSON, values, the query. The media type is application/json or one of others.
+// bindBody decodes and validates the JSON in the body of a request. It checks, in this order, the media type, the
+// size, the JSON, the values and that there is no query, and returns the error of the first check that fails. The
+// media type must be application/json or one of others.
 func bindBody[T any](c *gin.Context, decode func(raw []byte, name string) (T, error), others ...string) (body T, err error) {
 	if err := checkMediaType(c.Request.Header, others...); err != nil {
 		return body, err
@@ -141,8 +146,8 @@ func bindBody[T any](c *gin.Context, decode func(raw []byte, name string) (T, er
 	return body, rejectParameters(c)
 }
 
-// rejectParameters returns an ErrInvalid (invalid_parameter) if a request has a query, for an operation
-// without parameters.
+// rejectParameters returns an ErrInvalid (invalid_parameter) if a request has a query. It is for operations without
+// parameters.
 func rejectParameters(c *gin.Context) error {
 	if c.Request.URL.RawQuery == "" {
 		return nil
@@ -151,14 +156,14 @@ func rejectParameters(c *gin.Context) error {
 	return err
 }
 
-// checkMediaType returns an errUnsupportedMediaType unless the body is application/json, or has one of other
-// media types of JSON, in UTF-8 without a content coding.
+// checkMediaType returns an errUnsupportedMediaType unless the media type of the body is application/json or one of
+// others, in UTF-8 and without a content coding.
 func checkMediaType(header http.Header, others ...string) error {
 	types := header.Values("Content-Type")
 	if len(types) != 1 {
 		return unsupportedMediaType("send the header Content-Type: application/json")
 	}
-	if types[0] != "application/json" { // parsing is slow, and nearly all requests need none
+	if types[0] != "application/json" { // parsing is slow, and most requests do not need it
 		if err := checkContentType(types[0], others); err != nil {
 			return err
 		}
@@ -171,8 +176,8 @@ func checkMediaType(header http.Header, others ...string) error {
 	return nil
 }
 
-// checkContentType returns an errUnsupportedMediaType unless the media type is application/json or one of others, with
-// no parameter but charset=utf-8.
+// checkContentType returns an errUnsupportedMediaType unless the media type is application/json or one of others.
+// The only parameter that it may have is charset=utf-8.
 func checkContentType(contentType string, others []string) error {
 	allowed := append([]string{"application/json"}, others...)
 	mediaType, parameters, err := mime.ParseMediaType(contentType)
@@ -190,10 +195,10 @@ func unsupportedMediaType(message string) error {
 	return &domain.Error{Kind: errUnsupportedMediaType, Code: codeUnsupportedMediaType, Message: message}
 }
 
-// pathID returns the id of a record "pet" or "order" in the last parameter of the path, which is
-// that of the API: the prefix of a host may have one of the same name. The request must have no
-// query. For an id that is not an int64 the error is an ErrNotFound with the code: no record has
-// such an id.
+// pathID returns the id in the last parameter of the path. (A parameter with the same name may occur earlier, in
+// the prefix of a host.) record is the noun for errors, "pet" or "order". If the id is not an int64, pathID returns
+// an ErrNotFound with the code notFound, because no record has such an id. If the request has a query, it returns
+// an ErrInvalid.
 func pathID(c *gin.Context, record string, notFound domain.Code) (int64, error) {
 	if err := rejectParameters(c); err != nil {
 		return 0, err
@@ -205,9 +210,9 @@ func pathID(c *gin.Context, record string, notFound domain.Code) (int64, error) 
 	return id, nil
 }
 
-// idempotencyKey returns the key of the header Idempotency-Key, or the zero key without
-// one. The header may occur once. Its value is the key or a quoted string (RFC 9651,
-// section 3.3.3) of it. The error is an ErrInvalid (invalid_idempotency_key).
+// idempotencyKey returns the key in the header Idempotency-Key, or the zero key if there is no header. The value is
+// the key itself, or the key as a quoted string (RFC 9651, section 3.3.3). If the key is invalid or the header
+// occurs more than once, the error is an ErrInvalid (invalid_idempotency_key).
 func idempotencyKey(c *gin.Context) (domain.IdempotencyKey, error) {
 	values := c.Request.Header.Values("Idempotency-Key")
 	if len(values) == 0 {
@@ -225,7 +230,7 @@ func idempotencyKey(c *gin.Context) (domain.IdempotencyKey, error) {
 	return key, key.Validate()
 }
 
-// unquote returns the content of a quoted string, or "" if it is malformed.
+// unquote returns the content of a quoted string, or "" if the string is malformed.
 func unquote(quoted string) string {
 	var content strings.Builder
 	for i := 1; i < len(quoted); i++ {

@@ -13,7 +13,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-// listChangesQuery has the parameters of listChanges.
+// A listChangesQuery has the parameters of listChanges.
 type listChangesQuery struct {
 	// Maximum number of changes to return.
 	Limit int64 `form:"limit" validate:"min=1,max=100" default:"20"`
@@ -24,12 +24,12 @@ type listChangesQuery struct {
 // listChanges sends a page of the changes, or a stream of them.
 //
 //	@Summary		List changes
-//	@Description	Returns the changes of animals and orders in the order in which they were made. A page is exact: no change appears before a
-//	@Description	returned one later. The Link header has the address of the next page, also on an empty page, to ask again. With `Accept:
-//	@Description	text/event-stream` the response is an endless stream of server-sent events, whose `id` is `seq`, `event` is `type` and `data`
-//	@Description	is the change, with a comment and its `id` every 15 seconds without an event, unless `Accept` prefers JSON. It begins after
-//	@Description	the position in the header `Last-Event-ID`, or else in `after`. To begin, read all pages of a list and then the changes after
-//	@Description	the Changes-Position of its first page, which may be older than the page.
+//	@Description	Returns the changes of animals and orders in the order in which they were made. A page has no gaps: a change that is made
+//	@Description	later has a higher `seq`. The Link header has the address of the next page, also on an empty page: request it again later.
+//	@Description	With `Accept: text/event-stream`, unless `Accept` prefers JSON, the response is an endless stream of server-sent events:
+//	@Description	`id` is `seq`, `event` is `type` and `data` is the change. After 15 seconds without an event it has a comment with an `id`.
+//	@Description	The stream begins after the position in the header `Last-Event-ID`, or else in `after`. To begin, read all pages of a list
+//	@Description	and then the changes after the Changes-Position of its first page, which may be older than the page.
 //	@ID				listChanges
 //	@Tags			Changes
 //	@Param			query	query	listChangesQuery	false	"page"
@@ -67,8 +67,8 @@ func (a *API) listChanges(c *gin.Context) error {
 	return nil
 }
 
-// prefersEvents reports whether the header Accept has text/event-stream, with a weight above 0 and not
-// below that of JSON (RFC 9110, section 12.5.1).
+// prefersEvents reports whether the header Accept has text/event-stream with a weight above 0 that is at least the
+// weight of JSON (RFC 9110, section 12.5.1).
 func prefersEvents(accept []string) bool {
 	var events, json float64
 	for part := range strings.SplitSeq(strings.Join(accept, ","), ",") {
@@ -90,8 +90,8 @@ func prefersEvents(accept []string) bool {
 	return events > 0 && events >= json
 }
 
-// lastEventID returns the position in the header Last-Event-ID, which a client sends when it connects
-// again, or after without one. The error is an ErrInvalid (invalid_parameter).
+// lastEventID returns the position in the header Last-Event-ID, which a client sends when it connects again. Without the
+// header it returns after. The error is an ErrInvalid (invalid_parameter).
 func lastEventID(header http.Header, after int64) (int64, error) {
 	values := header["Last-Event-Id"]
 	if len(values) == 0 {

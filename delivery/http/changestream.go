@@ -26,51 +26,52 @@ const (
 	eventStream = "text/event-stream"
 	// streamPollInterval is how often streams look for changes.
 	streamPollInterval = 20 * time.Millisecond
-	// streamCheckInterval is how often the authorization of a stream is checked. With the age that an API key
-	// may have, it is less than the second in which a revoked key stops working.
+	// streamCheckInterval is how often the authorization of a stream is checked. A revoked key must stop working within a
+	// second: the interval and the maximum age of a cached key together are shorter.
 	streamCheckInterval = 500 * time.Millisecond
 	// streamIdleChecks is the number of checks without an event after which a stream sends a comment.
 	streamIdleChecks = 30
-	// streamTimeout is how long a read for streams may take, and a client to accept what is sent.
+	// streamTimeout is the timeout of a read of changes, and of a write to a client.
 	streamTimeout = 5 * time.Second
 	// streamPage is the number of changes that are sent at once.
 	streamPage = 100
-	// streamBacklog is the number of changes behind the last one beyond which the streams of a caller wait
-	// for their turn, so that they leave the processor to others: streamPages pages a second together.
+	// A stream that is more than streamBacklog changes behind the latest one sends its pages at a limited rate, so
+	// that it leaves the processor to other requests. All such streams of a caller together send streamPages pages
+	// a second.
 	streamBacklog = 1000
 	streamPages   = 100
 )
 
-// changeStreams are the open streams of changes. While there is one, a goroutine looks for commits, as the
-// page cache does. Streams that are equally far share a read.
+// changeStreams are the open streams of changes. While there is one, a goroutine polls Versions for commits.
+// Streams at the same position share a read.
 type changeStreams struct {
 	changes   Changes
 	versions  func(context.Context) (added, changed uint64, err error)
 	perCaller int
 	check     time.Duration      // streamCheckInterval
 	timeout   time.Duration      // streamTimeout
-	backlogs  *callerBuckets     // of pages of a backlog, streamPages a second
-	reads     singleflight.Group // of *changeEvents, by the number of commits and the position that they follow
+	backlogs  *callerBuckets     // limit the pages that streams with a backlog send, per caller
+	reads     singleflight.Group // shared reads of *changeEvents, by commits and position
 
 	mu        sync.Mutex
 	open      map[*changeStream]bool
 	committed chan struct{} // closed when there may be more changes
 	commits   uint64        // how often committed was closed
-	stop      func()        // ends the goroutine
+	stop      func()        // ends the goroutine that polls
 }
 
 // A changeStream is an open stream.
 type changeStream struct {
 	caller   string
-	backlog  *rate.Limiter     // the limit of pages of all streams of the caller
-	reserved *rate.Reservation // the last turn, or nil
-	position int64             // the position of the last change that was sent, or 0 before the first
+	backlog  *rate.Limiter     // the limit that all streams of the caller share
+	reserved *rate.Reservation // the last reservation of turn, or nil
+	position int64             // the position up to which changes have been sent, or 0 at first
 }
 
-// changeEvents are changes as they are sent.
+// changeEvents are changes, encoded as server-sent events.
 type changeEvents struct {
 	text   []byte
-	last   int64 // the position of the last one, or if empty, the requested position
+	last   int64 // the position of the last change, or if there is none, the requested position
 	behind int64 // the number of changes that follow
 }
 
@@ -81,9 +82,13 @@ func newChangeStreams(o *Options) *changeStreams {
 	}
 }
 
-// streamChanges sends the changes after a position as server-sent events (HTML, section 9.2), until the
-// client disconnects, does not accept them in time or may not read them any more, the server shuts down,
-// or the store fails. Then the client connects again, and gets an error, or the changes that follow.
+// streamChanges sends the changes after a position as server-sent events (HTML, section 9.2). The stream ends when
+//
+//   - the client disconnects, or does not accept an event in time,
+//   - the caller may not read changes any more,
+//   - the server shuts down, or the store fails.
+//
+// The client then connects again, and gets the changes that follow, or an error response.
 func (a *API) streamChanges(c *gin.Context, after int64) error {
 	stream := a.streams.add(stateOf(c).caller)
 	if stream == nil {
@@ -100,14 +105,14 @@ func (a *API) streamChanges(c *gin.Context, after int64) error {
 		return err
 	}
 	c.Header("Content-Type", eventStream)
-	c.Header("X-Accel-Buffering", "no") // nginx passes the events on at once
+	c.Header("X-Accel-Buffering", "no") // so that nginx sends each event at once
 	c.Status(http.StatusOK)
 	if c.Request.Method == http.MethodHead {
 		return nil
 	}
 	state := stateOf(c)
 	state.stream = true
-	defer func() { // a client that reads no more delays the end of the response
+	defer func() { // otherwise a client that does not read would delay the end of the response
 		_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(a.streams.timeout))
 	}()
 	check := time.NewTicker(a.streams.check)
@@ -116,7 +121,7 @@ func (a *API) streamChanges(c *gin.Context, after int64) error {
 	idle, ready := 0, stream.turn(events)
 	for err = a.streams.send(c, slices.Concat(events.text, comment(events.last))); err == nil; {
 		select {
-		case <-state.connection.Done(): // not the context of the request, which has a deadline
+		case <-state.connection.Done(): // the context of the request has a deadline
 			return nil
 		case <-shutdown:
 			return nil
@@ -128,21 +133,21 @@ func (a *API) streamChanges(c *gin.Context, after int64) error {
 				idle, err = 0, a.streams.send(c, comment(events.last))
 			}
 		case <-ready:
-			ready = a.streams.next(stream, events.last) // before the read, so that no change is missed
+			ready = a.streams.next(stream, events.last) // called before the read, so that no commit is missed
 			events, err = a.streams.read(events.last)
 			if err == nil && len(events.text) > 0 {
 				idle, ready, err = 0, stream.turn(events), a.streams.send(c, events.text)
 			}
 		}
 	}
-	if state.connection.Err() == nil || errors.Is(err, os.ErrDeadlineExceeded) { // else the client has disconnected
+	if state.connection.Err() == nil || errors.Is(err, os.ErrDeadlineExceeded) { // a disconnect is not logged
 		a.log.Warn("a stream of changes ended", zap.String("request_id", state.id[0]), zap.Error(err))
 	}
-	return nil // the response has begun
+	return nil // the response has begun, so it cannot become an error response
 }
 
-// comment returns a line of a stream that is no event, and the position after which a client that
-// connects again continues.
+// comment returns a part of a stream that has a comment and no event. Its id is a position: a client that connects again
+// continues after it.
 func comment(position int64) []byte { return fmt.Appendf(nil, ":\nid: %d\n\n", position) }
 
 // send sends a part of a stream. It returns an error if the client does not accept it in time.
@@ -153,7 +158,7 @@ func (s *changeStreams) send(c *gin.Context, text []byte) error {
 		return err
 	}
 	err := control.Flush()
-	_ = control.SetWriteDeadline(time.Time{}) // HTTP/2 would end a quiet stream
+	_ = control.SetWriteDeadline(time.Time{}) // with a deadline, HTTP/2 would end a stream without events
 	return err
 }
 
@@ -191,7 +196,7 @@ func (s *changeStreams) add(caller string) *changeStream {
 	return stream
 }
 
-// remove removes a stream, and leaves its turn to the caller's other streams.
+// remove removes a stream. Its reserved turn goes to the other streams of the caller.
 func (s *changeStreams) remove(stream *changeStream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,7 +209,7 @@ func (s *changeStreams) remove(stream *changeStream) {
 	}
 }
 
-// poll looks for commits until ctx ends.
+// poll polls the versions for commits until ctx ends, and wakes the streams after a commit or an error.
 func (s *changeStreams) poll(ctx context.Context) {
 	ticker := time.NewTicker(streamPollInterval)
 	defer ticker.Stop()
@@ -217,14 +222,14 @@ func (s *changeStreams) poll(ctx context.Context) {
 		timed, cancel := context.WithTimeout(ctx, s.timeout)
 		added, changed, err := s.versions(timed)
 		cancel()
-		if versions := [2]uint64{added, changed}; versions != known || err != nil { // the streams get the error when they read
+		if versions := [2]uint64{added, changed}; versions != known || err != nil { // after an error the streams read, and may end
 			known = versions
 			s.wake(ctx)
 		}
 	}
 }
 
-// wake lets all streams read, unless ctx, that of poll, has ended.
+// wake makes all streams read. It does nothing if ctx, the context of poll, has ended.
 func (s *changeStreams) wake(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,8 +240,8 @@ func (s *changeStreams) wake(ctx context.Context) {
 	}
 }
 
-// turn returns a channel that is closed when a stream that sends events may send those that follow: at
-// once, unless they are a backlog.
+// turn returns a channel that is closed when the stream may send the page that follows events. If the stream has a
+// backlog, the channel is closed when the limit of the caller allows it, otherwise at once.
 func (s *changeStream) turn(events *changeEvents) <-chan struct{} {
 	turn := make(chan struct{})
 	if events.behind <= streamBacklog {
@@ -248,8 +253,8 @@ func (s *changeStream) turn(events *changeEvents) <-chan struct{} {
 	return turn
 }
 
-// next records that a stream has got the changes up to a position. It returns a channel that is closed
-// when there may be more.
+// next records that a stream has sent the changes up to a position. It returns a channel that is closed when there may be
+// more changes.
 func (s *changeStreams) next(stream *changeStream, position int64) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,13 +262,13 @@ func (s *changeStreams) next(stream *changeStream, position int64) <-chan struct
 	return s.committed
 }
 
-// read reads the changes after a position. It does not join a read that began before the last commit.
+// read reads the changes after a position. Concurrent calls share a read, but not one that began before the last commit.
 func (s *changeStreams) read(after int64) (*changeEvents, error) {
 	s.mu.Lock()
 	key := fmt.Sprint(s.commits, after)
 	s.mu.Unlock()
 	events, err, _ := s.reads.Do(key, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), s.timeout) // of all requests that wait
+		ctx, cancel := context.WithTimeout(context.Background(), s.timeout) // not of one request: several wait for the read
 		defer cancel()
 		page, err := s.changes.List(ctx, domain.PageRequest{After: after, Limit: streamPage})
 		if err != nil {
@@ -288,11 +293,11 @@ func encodeEvents(page domain.ChangePage) (*changeEvents, error) {
 	return events, nil
 }
 
-// shutdownKey is the key of a context for a channel that is closed when the server shuts down.
+// shutdownKey is the context key of a channel that is closed when the server shuts down.
 type shutdownKey struct{}
 
-// EndStreams makes streams of changes end when Shutdown of a server is called, which would wait for
-// them. Call it before the server serves. It wraps BaseContext.
+// EndStreams makes the streams of changes end when server.Shutdown is called. Otherwise Shutdown would wait for
+// them. Call EndStreams before the server serves. It wraps server.BaseContext.
 func EndStreams(server *http.Server) {
 	shutdown := make(chan struct{})
 	server.RegisterOnShutdown(sync.OnceFunc(func() { close(shutdown) }))
@@ -306,7 +311,8 @@ func EndStreams(server *http.Server) {
 	}
 }
 
-// slowest returns the number of open streams, and the position of the slowest that has got changes, or 0.
+// slowest returns the number of open streams, and the lowest position of a stream that has sent changes, or 0 if there is
+// none.
 func (s *changeStreams) slowest() (streams int, position int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -318,9 +324,9 @@ func (s *changeStreams) slowest() (streams int, position int64) {
 	return len(s.open), position
 }
 
-// lag returns the number of changes that the slowest stream has not got, 0 if that is not known.
+// lag returns how many changes the slowest stream is behind the latest change, or 0 if that is not known.
 func (s *changeStreams) lag() float64 {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // as long as a scrape may wait
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // a scrape must not wait longer
 	defer cancel()
 	_, position := s.slowest()
 	if position == 0 {

@@ -1,17 +1,18 @@
-// Package http is the HTTP API of the animal store. Its Gin routes bind and validate a
-// request, call a use case and write the result as JSON. Import it as rest.
+// Package http is the HTTP API of the animal store. Its handlers bind and validate a request, call a use case and
+// send the result as JSON. Import it as rest.
 //
-// New returns the API for the use cases of a store, Mount mounts it on a Gin engine. Package petstore
-// does both for a program of its own, see docs/embedding.md.
+// New returns the API for the use cases of a store, Mount mounts it on a Gin engine. Package petstore does both for a
+// program that embeds the API, see docs/embedding.md.
 //
-// Its files, each with its options:
+// The files:
 //
-//	api.go, routes.go                  the API, the list of its routes, mounting it, the removal of getPet
-//	middleware.go, requeststate.go     what every request passes, its state and its deadline
+//	api.go, routes.go                  the API and its options, its routes, mounting it, the removal of getPet
+//	middleware.go, requeststate.go     the middleware of every request, its state and its deadline
 //	auth.go, ratelimit.go              authentication, rate limit
 //	body.go                            bodies, parameters, Idempotency-Key (see also internal/binding and internal/record)
 //	pets.go, orders.go                 the operations
-//	page.go                            pages of lists, and their cache
+//	page.go                            lists and single records, and their cache
+//	changes.go, changestream.go        the changes, as pages and as a stream of events
 //	errors.go                          errors as responses and in the log
 //	accesslog.go, metrics.go           access log, traces, metrics
 package http

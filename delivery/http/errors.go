@@ -13,7 +13,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-// The kinds of errors of this package; the others are in package domain.
+// The kinds of errors that only this package returns. Package domain has the others.
 const (
 	errMethodNotAllowed     domain.Kind = "method not allowed"
 	errTimeout              domain.Kind = "request timeout"
@@ -23,7 +23,7 @@ const (
 	errInternal             domain.Kind = "internal"
 )
 
-// The codes of these errors; the others are in the packages domain and binding.
+// The codes of errors that only this package returns. The packages domain and binding have the others.
 const (
 	codeNotFound             domain.Code = "not_found"
 	codeMethodNotAllowed     domain.Code = "method_not_allowed"
@@ -63,10 +63,11 @@ type errorBody struct {
 	Status int `json:"status" validate:"required" example:"400"`
 } // @name Error
 
-// Fail ends a request with the error response for err, a domain.Error with a Kind and a
-// Code; any other error results in 500 internal_error. It logs errors with a 5xx status,
-// with their cause, which is never part of the response; of those with the status 503 one in
-// a minute. If the client has disconnected, no response is sent.
+// Fail ends a request with the error response for err. A domain.Error with a known Kind and a Code determines the
+// response; any other error results in 500 internal_error. If the client has disconnected, Fail sends no response.
+//
+// Fail logs an error whose status is 5xx with its cause, which the response never contains. It logs at most one
+// error with the status 503 a minute, and none that is expected while the service starts or shuts down.
 func (a *API) Fail(c *gin.Context, err error) {
 	if errors.Is(err, context.Canceled) && disconnected(c) {
 		a.log.Debug("the client disconnected", zap.String("request_id", stateOf(c).id[0]))
@@ -87,46 +88,45 @@ func (a *API) Fail(c *gin.Context, err error) {
 	a.log.Error("request failed", zap.String("request_id", stateOf(c).id[0]), zap.Int("status", status), zap.Error(err))
 }
 
-// endsConnection reports whether the connection must not be used after a request, because
-// the read deadline of its body has passed: if a handler of the host had read the body,
-// net/http was reading on to detect a disconnect, and has cancelled the context of the
-// connection.
+// endsConnection reports whether the connection must be closed after a request with a body, because the read deadline has
+// passed. If a handler of the host has read the body, net/http reads on in order to detect a disconnect; this read has
+// failed at the deadline, and net/http has cancelled the context of the connection.
 func endsConnection(c *gin.Context) bool {
 	deadline := stateOf(c).deadline
 	return c.Request.ContentLength != 0 && c.Request.ProtoMajor == 1 && !deadline.IsZero() && !time.Now().Before(deadline)
 }
 
-// isExpected reports whether err is an ErrUnavailable without a cause, as while the service
-// starts, or of a request that the end of the server interrupts.
+// isExpected reports whether err is an ErrUnavailable that is no problem: without a cause, as while the service
+// starts, or of a request that was cancelled, as when the server shuts down.
 func isExpected(err error) bool {
 	known, ok := errors.AsType[*domain.Error](err)
 	return ok && known.Kind == domain.ErrUnavailable && (known.Cause == nil || errors.Is(known.Cause, context.Canceled))
 }
 
-// disconnected reports whether net/http cancelled the context of a request before the
-// deadline. It also does so at the deadline if a handler of the host has read the body. A
-// cause other than context.Canceled is that of a server that shuts down.
+// disconnected reports whether the client has disconnected: net/http has cancelled the context of the request,
+// before its deadline. At the deadline, net/http cancels it also if a handler of the host has read the body (see
+// endsConnection). When the server shuts down, the cause is another error than context.Canceled.
 func disconnected(c *gin.Context) bool {
 	cause := context.Cause(c.Request.Context())
-	byClient := cause == context.Canceled //nolint:errorlint // not that of signal.NotifyContext, which wraps it
+	byClient := cause == context.Canceled //nolint:errorlint // signal.NotifyContext has a cause that wraps it
 	return byClient && time.Now().Before(stateOf(c).deadline)
 }
 
-// statusClientClosedRequest is the status of a request whose client disconnected before
-// its response, in the access log and in metrics. nginx uses the same status.
+// statusClientClosedRequest is the status in the access log and in metrics of a request whose client disconnected
+// before the response. nginx uses the same status.
 const statusClientClosedRequest = 499
 
-// abortConnection ends a request without a response: the write deadline makes net/http
-// close the connection, or reset the stream of HTTP/2. A panic with http.ErrAbortHandler
-// would do the same, but the gin.Recovery of a host turns it into an empty response.
+// abortConnection ends a request without a response. It sets a write deadline in the past, which makes net/http
+// close the connection, or reset the stream of HTTP/2. A panic with http.ErrAbortHandler would do the same, but
+// gin.Recovery, which a host may use, turns it into an empty response.
 func abortConnection(c *gin.Context) {
 	c.Abort()
 	c.Status(statusClientClosedRequest)
 	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Unix(1, 0))
 }
 
-// writeError ends a request with the error response for err and returns its status. An
-// error that is not a domain.Error of a known kind with a code becomes internal_error.
+// writeError ends a request with the error response for err, and returns its status. If err is not a domain.Error with a
+// known Kind and a Code, the response is 500 internal_error.
 func writeError(c *gin.Context, err error) int {
 	known, ok := errors.AsType[*domain.Error](err)
 	if !ok || statuses[known.Kind] == 0 || known.Code == "" {
@@ -140,7 +140,7 @@ func writeError(c *gin.Context, err error) int {
 	switch status {
 	case http.StatusRequestEntityTooLarge:
 		if c.Request.ProtoMajor == 1 {
-			c.Header("Connection", "close") // else net/http waits for the rest of the body
+			c.Header("Connection", "close") // otherwise net/http waits for the rest of the body
 		}
 	case http.StatusServiceUnavailable:
 		c.Header("Retry-After", "1")
@@ -163,8 +163,8 @@ func NotFound(c *gin.Context) {
 	})
 }
 
-// MethodNotAllowed sends the 405 response for a method that a path does not have. Use it
-// for Engine.NoMethod. Gin sets the header Allow if Engine.HandleMethodNotAllowed is true.
+// MethodNotAllowed sends the 405 response for a method that a path does not support. Use it for Engine.NoMethod. Gin sets
+// the header Allow if Engine.HandleMethodNotAllowed is true.
 func MethodNotAllowed(c *gin.Context) {
 	writeError(c, &domain.Error{
 		Kind: errMethodNotAllowed, Code: codeMethodNotAllowed,

@@ -22,14 +22,14 @@ type metrics struct {
 	cacheHits   prometheus.Counter
 	cacheMisses prometheus.Counter
 	cacheStale  prometheus.Counter
-	streams     []prometheus.Collector // none if no changes are recorded
+	streams     []prometheus.Collector // empty if changes are not recorded
 }
 
-// newMetrics returns the metrics with the label for the caller.
+// newMetrics returns the metrics. callerLabel is the name of the label for the caller.
 func newMetrics(callerLabel string) *metrics {
 	perCaller := []string{callerLabel}
 	pageCache := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "petstore_http_page_cache_requests_total", Help: "Lookups in the cache of list pages, by result: hit or miss.",
+		Name: "petstore_http_page_cache_requests_total", Help: "Lookups in the cache of lists and records, by result: hit, miss or stale.",
 	}, []string{"result"})
 	return &metrics{
 		pageCache: pageCache, cacheHits: pageCache.WithLabelValues("hit"), cacheMisses: pageCache.WithLabelValues("miss"),
@@ -91,22 +91,21 @@ func (m *metrics) addStreams(streams *changeStreams) {
 	}
 }
 
-// observe records the duration of a request. All requests without a route share a label, so
-// that clients cannot create time series.
+// observe records the duration of a request. All requests without a route share one label value, so that clients cannot
+// create time series.
 func (m *metrics) observe(route, method string, status int, duration time.Duration) {
 	m.duration.WithLabelValues(cmp.Or(route, "unmatched"), method, strconv.Itoa(status)).Observe(duration.Seconds())
 }
 
-// countByCaller adds a request to the counter of its caller, if the metrics are registered: the
-// time series of a caller is never removed.
+// countByCaller adds a request to the counter of its caller. If the metrics are not registered, it does nothing,
+// because the counters of all callers would stay in memory for no use.
 func (a *API) countByCaller(counter *prometheus.CounterVec, c *gin.Context) {
 	if a.measured {
 		counter.WithLabelValues(stateOf(c).caller).Inc()
 	}
 }
 
-// routeOf returns the path template of the route of a request, such as /v1/pets/:petId, or
-// "" without a route.
+// routeOf returns the route of a request as a path template, such as /v1/pets/:petId, or "" if the request has no route.
 func routeOf(c *gin.Context) string {
 	if hasEncodedSlash(c) {
 		return ""
@@ -120,8 +119,7 @@ var knownMethods = []string{
 	http.MethodPatch, http.MethodDelete, http.MethodConnect, http.MethodTrace,
 }
 
-// methodOf returns the method of a request, or "other" if it is not a known one, which can
-// be any text of any length.
+// methodOf returns the method of a request, or "other" for an unknown method, which may be any text of any length.
 func methodOf(c *gin.Context) string {
 	if slices.Contains(knownMethods, c.Request.Method) {
 		return c.Request.Method

@@ -13,9 +13,9 @@ import (
 	"example.com/petstore/domain"
 )
 
-// A RateLimit limits each caller to a number of requests per window, with a token bucket that is
-// full at first and refills evenly. Requests above it are rejected with 429. The zero value is no
-// limit. The window is a positive number of whole seconds.
+// A RateLimit limits each caller to a number of requests per window. Each caller has a token bucket, which is full
+// at first and refills evenly. Requests above the limit get 429. The zero value is no limit. Window must be a
+// positive number of whole seconds.
 type RateLimit struct {
 	Requests int
 	Window   time.Duration
@@ -30,12 +30,11 @@ func (l RateLimit) validate() error {
 		l.Requests, l.Window, int64(maxRequests))
 }
 
-// maxCallers is the maximum number of token buckets. Above it, the bucket of a caller with few
-// requests is dropped, also of a recent one: its next request gets a full bucket.
+// maxCallers is the maximum number of token buckets. Above it, the bucket of a caller with few requests is removed,
+// perhaps even of a recent caller. The next request of this caller gets a full bucket.
 const maxCallers = 10_000
 
-// maxRequests is the largest integer of a structured field such as RateLimit-Policy (RFC
-// 9651, section 3.3.1).
+// maxRequests is the largest integer in a structured field such as RateLimit-Policy (RFC 9651, section 3.3.1).
 const maxRequests = 999_999_999_999_999
 
 // callerBuckets are the token buckets of the callers.
@@ -52,7 +51,7 @@ func newCallerBuckets(limit rate.Limit, burst int) *callerBuckets {
 	})}
 }
 
-// of returns the bucket of a caller, a full one for a caller that has none.
+// of returns the bucket of a caller. A caller that has none gets a full bucket.
 func (b *callerBuckets) of(caller string) *rate.Limiter {
 	bucket, known := b.buckets.GetIfPresent(caller)
 	if !known {
@@ -68,7 +67,7 @@ type rateLimits struct {
 	*callerBuckets
 }
 
-// newRateLimits returns nil for no limit.
+// newRateLimits returns the rateLimits for a limit, or nil if there is no limit.
 func newRateLimits(limit RateLimit) *rateLimits {
 	if limit.Requests == 0 {
 		return nil
@@ -80,17 +79,17 @@ func newRateLimits(limit RateLimit) *rateLimits {
 	}
 }
 
-// take takes a token from the bucket of the caller. It reports whether there was one, and
-// the remaining tokens, including the fraction of the next one.
+// take takes a token from the bucket of the caller. It reports whether there was a token, and returns the number of
+// remaining tokens, including the fraction of the next token.
 func (l *rateLimits) take(caller string, now time.Time) (allowed bool, remaining float64) {
 	bucket := l.of(caller)
 	return bucket.AllowN(now, 1), bucket.TokensAt(now)
 }
 
-// limitRate sets RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-11), and
-// returns an errRateLimited for a request above the limit of its caller. Retry-After and the
-// effective window t, in which the caller can use no more than the remaining requests, end
-// with the next token (sections 4.1.2 and 6).
+// limitRate sets the headers RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-11). For a
+// request above the limit of its caller it also sets Retry-After, and returns an errRateLimited. Retry-After and
+// the parameter t of RateLimit are the seconds until the next token: until then the caller can make only the
+// remaining requests (sections 4.1.2 and 6).
 func (a *API) limitRate(c *gin.Context) error {
 	if a.limits == nil {
 		return nil
@@ -108,7 +107,7 @@ func (a *API) limitRate(c *gin.Context) error {
 	return &domain.Error{Kind: errRateLimited, Code: codeRateLimited, Message: "too many requests, try again later"}
 }
 
-// refillSeconds returns the time in which the tokens are refilled, rounded up to seconds.
+// refillSeconds returns the time in which a number of tokens is refilled, in seconds, rounded up.
 func (l *rateLimits) refillSeconds(tokens float64) string {
 	return strconv.Itoa(int(math.Ceil(tokens * l.Window.Seconds() / float64(l.Requests))))
 }

@@ -1,4 +1,4 @@
-// Package origin has the rule of the origins whose web pages may use the API (CORS). It is not for embedders.
+// Package origin validates and matches the origins whose web pages may use the API (CORS). It is not for embedders.
 package origin
 
 import (
@@ -8,11 +8,11 @@ import (
 
 var (
 	serialized  = regexp.MustCompile(`^[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|(\*\.)?[\w.-]+)(:([0-9]{1,5}|\*))?$`)
-	defaultPort = regexp.MustCompile(`^(http:.*:80|https:.*:443)$`) // which browsers omit
+	defaultPort = regexp.MustCompile(`^(http:.*:80|https:.*:443)$`) // browsers omit the default port
 )
 
-// Valid reports whether a text is an origin as a browser sends it (RFC 6454, section 6.2), in which one * may be the
-// first label of the host, or the port. Every origin is * alone, which is valid only if there are no others.
+// Valid reports whether text is an origin as a browser sends it (RFC 6454, section 6.2). One * may be the first label of
+// the host, or the port. "*" alone is every origin; it is valid only if others is false: there are no other origins.
 func Valid(text string, others bool) bool {
 	if text == "*" {
 		return !others
@@ -20,9 +20,9 @@ func Valid(text string, others bool) bool {
 	return serialized.MatchString(text) && !defaultPort.MatchString(text) && strings.Count(text, "*") <= 1
 }
 
-// Matcher returns a function that reports whether an origin is one of allowed, which are valid. A * stands for one label
-// or for a port, and so for no dot: https://*.example.com has https://shop.example.com, but neither https://example.com
-// nor https://a.b.example.com.
+// Matcher returns a function that reports whether an origin matches one of allowed, which must be Valid. A * stands
+// for one label or for a port: https://*.example.com matches https://shop.example.com, but neither
+// https://example.com nor https://a.b.example.com. An allowed origin "*" must be handled by the caller.
 func Matcher(allowed []string) func(origin string) bool {
 	patterns := strings.ReplaceAll(regexp.QuoteMeta(strings.Join(allowed, "\n")), `\*`, `[\w-]+`)
 	return regexp.MustCompile(`^(?i:` + strings.ReplaceAll(patterns, "\n", "|") + `)$`).MatchString

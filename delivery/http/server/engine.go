@@ -8,14 +8,14 @@ import (
 	rest "example.com/petstore/delivery/http"
 )
 
-// NewEngine returns the Gin engine of the petstore program, with the API under /v1 and
-// with /livez and /readyz. All errors, including 404 and 405, have the format of the API.
-// For requests from a trusted proxy (an IP address or CIDR network) the access log has the
-// address of the client. NewEngine returns an error if a proxy is neither.
+// NewEngine returns the Gin engine of the petstore program. It serves the API under /v1, /livez and /readyz. All
+// error responses, including 404 and 405, have the format of the API. A trusted proxy is an IP address or a CIDR
+// network: for requests from it, the access log has the client address that the proxy forwards. NewEngine returns
+// an error for an invalid proxy.
 func NewEngine(api *rest.API, health *Health, trustedProxies []string) (*gin.Engine, error) {
 	engine := gin.New()
 	engine.HandleMethodNotAllowed = true
-	engine.RedirectTrailingSlash = false // Gin sends the redirect without the middleware
+	engine.RedirectTrailingSlash = false // Gin would send the redirect without the middleware
 	if err := engine.SetTrustedProxies(trustedProxies); err != nil {
 		return nil, err
 	}
@@ -23,7 +23,7 @@ func NewEngine(api *rest.API, health *Health, trustedProxies []string) (*gin.Eng
 		return nil, err
 	}
 
-	// After Mount, whose routes have the middleware already.
+	// Use is called after Mount, because the routes of the API have the middleware already.
 	engine.Use(api.Middleware()...)
 	engine.NoRoute(rest.NotFound)
 	engine.NoMethod(rest.MethodNotAllowed)

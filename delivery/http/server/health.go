@@ -11,7 +11,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-// pingTimeout is the maximum duration of a ping of the store.
+// pingTimeout is the timeout of ping.
 const pingTimeout = 2 * time.Second
 
 // Health serves the liveness and the readiness of the process.
@@ -24,8 +24,7 @@ type Health struct {
 // ping queries the store.
 func NewHealth(ping func(context.Context) error) *Health { return &Health{ping: ping} }
 
-// Drain reports the process as not ready from now on, so that a load balancer sends no new
-// requests to it.
+// Drain makes Health report the process as not ready from now on, so that a load balancer sends no new requests to it.
 func (h *Health) Drain() { h.draining.Store(true) }
 
 // livez sends 200 as long as the process runs.
@@ -34,7 +33,8 @@ func livez(c *gin.Context) error {
 	return nil
 }
 
-// Check returns nil if requests can be served, else an ErrUnavailable.
+// Check returns nil if requests can be served. It returns an ErrUnavailable if the process shuts down, or if ping
+// fails or exceeds pingTimeout.
 func (h *Health) Check(ctx context.Context) error {
 	if h.draining.Load() {
 		return unavailable("the service is shutting down")
@@ -47,7 +47,7 @@ func (h *Health) Check(ctx context.Context) error {
 	return nil
 }
 
-// readyz sends 200 if requests can be served, else it returns an ErrUnavailable.
+// readyz sends 200 if Check returns nil, and returns the error of Check otherwise.
 func (h *Health) readyz(c *gin.Context) error {
 	if err := h.Check(c.Request.Context()); err != nil {
 		return err

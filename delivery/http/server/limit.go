@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// LimitConnections returns a listener that accepts the next connection when fewer than limit
-// are open. Unlike those of netutil.LimitListener, its connections have CloseWrite.
+// LimitConnections returns a listener that accepts a connection only when fewer than limit connections are open. It
+// differs from netutil.LimitListener in that its connections have CloseWrite.
 func LimitConnections(listener net.Listener, limit int) net.Listener {
 	closed := make(chan struct{})
 	return &limitListener{listener, make(chan struct{}, limit), closed, sync.OnceFunc(func() { close(closed) })}
@@ -15,7 +15,7 @@ func LimitConnections(listener net.Listener, limit int) net.Listener {
 
 type limitListener struct {
 	net.Listener
-	open       chan struct{} // has a value for each connection
+	open       chan struct{} // has one value for each open connection
 	closed     chan struct{}
 	markClosed func()
 }
@@ -52,8 +52,8 @@ func (c *limitedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite closes the sending side. net/http calls it before it closes a connection with an unread
-// request, so that the client receives the response.
+// CloseWrite closes the sending side of the connection. net/http calls it before it closes a connection from which
+// it has not read the whole request, so that the client receives the response.
 func (c *limitedConn) CloseWrite() error {
 	if conn, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return conn.CloseWrite()

@@ -1,6 +1,5 @@
-// Package server serves the API in a process: Gin engine, timeouts, graceful shutdown,
-// requests during startup, liveness and readiness.
-// It is not for embedders.
+// Package server serves the API in a process: Gin engine, timeouts, graceful shutdown, requests during startup,
+// liveness and readiness. It is not for embedders.
 package server
 
 import (
@@ -19,38 +18,37 @@ import (
 
 // Timeouts are the timeouts of a server. net/http has none by default.
 type Timeouts struct {
-	// ReadHeader, Read, Write and Idle are those of http.Server.
+	// ReadHeader, Read, Write and Idle are the timeouts of http.Server with these names.
 	ReadHeader time.Duration
 	Read       time.Duration
 	Write      time.Duration
 	Idle       time.Duration
-	// Delay is how long the server accepts connections after the shutdown has begun, while
-	// load balancers notice it. Connections that arrive when the listener closes are reset.
+	// Delay is how long the server still accepts connections after the shutdown has begun, so that load balancers notice
+	// it. Connections that arrive just when the listener closes are reset.
 	Delay time.Duration
-	// Shutdown is how long running requests may take after the listener was closed. It must
-	// exceed 6.6 seconds: net/http treats a new connection without a request as busy for up
-	// to 6 seconds, and looks for connections to close about twice a second.
+	// Shutdown is how long running requests may take after the listener was closed. It must exceed 6.6 seconds: net/http
+	// treats a new connection without a request as busy for up to 6 seconds, and looks for idle connections about twice a
+	// second.
 	Shutdown time.Duration
 }
 
 const (
 	// maxHeader is the maximum size of a request header in bytes.
 	maxHeader = 32 << 10
-	// maxStreams is the maximum number of requests at a time on a connection of HTTP/2. RFC
-	// 9113, section 6.5.2, recommends no smaller one.
+	// maxStreams is the maximum number of concurrent requests on a connection of HTTP/2. RFC 9113, section 6.5.2,
+	// recommends at least 100.
 	maxStreams = 100
-	// idleGrace is how long idle connections stay open after the listener was closed, for
-	// requests that were sent before.
+	// idleGrace is how long idle connections stay open after the listener was closed. A client may have sent a request on
+	// one of them already.
 	idleGrace = 500 * time.Millisecond
 )
 
-// Serve serves requests until ctx is done and for t.Delay after that. Then it closes the
-// listener and returns nil when the running requests have finished, or an error if they
-// take longer than t.Shutdown. Then it cancels their contexts and closes their connections.
-// An error of the listener starts the same shutdown, and Serve returns it.
+// Serve serves requests until ctx ends, and for t.Delay after that. Then it closes the listener, waits for the running
+// requests, and returns nil. If they take longer than t.Shutdown, it cancels their contexts, closes their connections and
+// returns an error. An error of the listener starts the same shutdown; Serve returns it.
 //
-// During the shutdown responses have the header Connection: close, so that clients do not
-// send a request on a connection that is about to be closed.
+// After the listener is closed, responses have the header Connection: close, so that clients do not send another
+// request on a connection that is about to be closed.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, t Timeouts, log *zap.Logger) error {
 	errorLog, err := zap.NewStdLogAt(log, zap.WarnLevel)
 	if err != nil {
@@ -75,7 +73,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, t T
 		ErrorLog:          errorLog,
 		BaseContext:       func(net.Listener) context.Context { return base },
 
-		DisableGeneralOptionsHandler: true, // OPTIONS * is handled by handler
+		DisableGeneralOptionsHandler: true, // handler handles OPTIONS *
 	}
 	rest.EndStreams(server)
 	serveErr := make(chan error, 1)
@@ -94,7 +92,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, t T
 	return errors.Join(err, shutdown(context.WithoutCancel(ctx), server, t.Shutdown, cancel))
 }
 
-// shutdown closes each connection of a server when its request has finished. After timeout
+// shutdown closes each connection of a server when its request has finished. If requests still run after timeout,
 // it calls cancelRequests, closes all connections and returns an error.
 func shutdown(ctx context.Context, server *http.Server, timeout time.Duration, cancelRequests context.CancelCauseFunc) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -104,7 +102,7 @@ func shutdown(ctx context.Context, server *http.Server, timeout time.Duration, c
 	case <-ctx.Done():
 	}
 	if err := server.Shutdown(ctx); err != nil {
-		cancelRequests(err) // before Close, after which net/http cancels them as if the clients had disconnected
+		cancelRequests(err) // called before Close, which would cancel them as if the clients had disconnected
 		return fmt.Errorf("requests were still running after %s: %w", timeout, errors.Join(err, server.Close()))
 	}
 	return nil

@@ -10,14 +10,13 @@ import (
 	rest "example.com/petstore/delivery/http"
 )
 
-// A StartupHandler serves requests from the start of the process, while the store is being
-// opened. Until SetHandler is called it sends 200 for /livez, 204 for OPTIONS on the paths of
-// the API, because browsers do not send a request if its preflight failed, and 503 for
-// everything else.
+// A StartupHandler serves requests while the store is being opened, until SetHandler is called. It sends 200 for
+// /livez and 503 for all other requests, except OPTIONS on the paths of the API: they get 204, because a browser
+// does not send a request after its preflight has failed.
 type StartupHandler struct{ handler atomic.Pointer[http.Handler] }
 
-// NewStartupHandler returns a StartupHandler with the trusted proxies of NewEngine and those
-// options of the API that apply to rejected requests: Logger, RequestTimeout and AllowedOrigins.
+// NewStartupHandler returns a StartupHandler. trustedProxies are as in NewEngine. Of the options of the API it uses
+// Logger, RequestTimeout and AllowedOrigins.
 func NewStartupHandler(trustedProxies []string, o rest.Options) (*StartupHandler, error) {
 	starting := unavailable("the service is starting, try again")
 	api, err := rest.New(rest.Options{Unavailable: starting, Logger: o.Logger, RequestTimeout: o.RequestTimeout, AllowedOrigins: o.AllowedOrigins})

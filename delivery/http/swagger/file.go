@@ -20,18 +20,18 @@ import (
 const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// content is the content of a file, which is in memory: reading it cannot fail.
+// content is the content of a file. It is in memory, so reading it cannot fail.
 type content interface {
 	io.ReadSeeker
 	io.ReaderAt
 }
 
-// A file is a file that is served under one path.
+// A file is a file of the documentation, served under one path.
 type file struct {
 	name, etag string
-	content    io.ReaderAt // embedded in the binary and not copied to the heap
+	content    io.ReaderAt // for embedded files: in the binary, not copied to the heap
 	size       int64
-	gzip       func() []byte // compresses in the first call
+	gzip       func() []byte // the compressed content, compressed by the first call
 }
 
 func newFile(name string, content content) *file {
@@ -50,22 +50,22 @@ func newFile(name string, content content) *file {
 
 func (f *file) reader() io.ReadSeeker { return io.NewSectionReader(f.content, 0, f.size) }
 
-// serve sends the file, compressed if the client prefers that to the file as it is.
+// serve sends the file. It sends it compressed if the client prefers gzip.
 func (f *file) serve(c *gin.Context) {
 	c.Header("Cache-Control", "no-cache")
 	c.Header("Content-Security-Policy", contentSecurityPolicy)
 	c.Header("X-Content-Type-Options", "nosniff")
 	c.Header("Referrer-Policy", "no-referrer")
 	if path.Ext(f.name) == ".yaml" {
-		c.Header("Content-Type", "application/yaml") // RFC 9512, which net/http does not know
+		c.Header("Content-Type", "application/yaml") // RFC 9512; net/http does not know the extension
 	}
 	etag, reader := f.etag, f.reader()
-	if path.Ext(f.name) != ".png" { // which is compressed
+	if path.Ext(f.name) != ".png" { // the format is already compressed
 		c.Writer.Header().Add("Vary", "Accept-Encoding")
 		if prefersGzip(c.Request.Header.Values("Accept-Encoding")) {
 			compressed := f.gzip()
 			c.Header("Content-Encoding", "gzip")
-			if c.GetHeader("If-Match") == "" { // with it, net/http may send no content
+			if c.GetHeader("If-Match") == "" { // with If-Match, net/http may send 412 without the content
 				c.Header("Content-Length", strconv.Itoa(len(compressed)))
 			}
 			etag, reader = etag+"-gzip", bytes.NewReader(compressed)
@@ -75,7 +75,8 @@ func (f *file) serve(c *gin.Context) {
 	http.ServeContent(c.Writer, c.Request, f.name, time.Time{}, reader)
 }
 
-// prefersGzip reports whether the values of Accept-Encoding accept gzip, with at least the weight of identity (RFC 9110, section 12.5.3).
+// prefersGzip reports whether Accept-Encoding accepts gzip, with at least the weight of identity (RFC 9110, section
+// 12.5.3).
 func prefersGzip(accepted []string) bool {
 	weights := map[string]float64{}
 	for element := range strings.SplitSeq(strings.ToLower(strings.Join(accepted, ",")), ",") {

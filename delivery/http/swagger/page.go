@@ -9,8 +9,9 @@ import (
 	"golang.org/x/net/webdav"
 )
 
-// additions are what the page of gin-swagger has instead of its own parts: it has no option for
-// them. Without its bar Swagger UI does not need the preset.
+// additions replaces parts of the page of gin-swagger, which has no options for them: it adds a viewport, a text
+// while the page loads, and a text for browsers without JavaScript. It removes the script of the standalone preset,
+// which only the top bar of Swagger UI needs.
 var additions = strings.NewReplacer(
 	`</title>`, `</title>
   <meta name="viewport" content="width=device-width, initial-scale=1">`,
@@ -22,7 +23,7 @@ var additions = strings.NewReplacer(
 	`<script src="./swagger-ui-standalone-preset.js"> </script>`, ``,
 )
 
-// page returns the page of gin-swagger with our additions.
+// page returns the page of gin-swagger with the additions.
 func page(title string) string {
 	w := &pageWriter{}
 	request := &http.Request{Method: http.MethodGet, RequestURI: "/index.html"}
@@ -30,7 +31,7 @@ func page(title string) string {
 	return additions.Replace(w.body.String())
 }
 
-// A pageWriter keeps the page that gin-swagger writes.
+// A pageWriter is a gin.ResponseWriter that keeps the page in memory.
 type pageWriter struct {
 	gin.ResponseWriter // nil: gin-swagger calls only the methods below
 	body               strings.Builder

@@ -32,11 +32,12 @@ type Service interface {
 	Document() docs.Options
 }
 
-// Mount mounts Swagger UI at swagger/index.html of a router, to which swagger leads, and the
-// OpenAPI document at openapi.json and openapi.yaml, for GET and HEAD. The document has the address of the service,
-// which must be mounted on the same engine, relative to its own. Mount returns an error if the
-// service is not mounted, there is no such address, an option of the document is invalid, or a
-// route conflicts with one of the host.
+// Mount mounts Swagger UI on a router at swagger/index.html, with a redirect from swagger, and the OpenAPI document
+// at openapi.json and openapi.yaml, for GET and HEAD. The service must be mounted on the same engine before: the
+// document names its address relative to the address of the document.
+//
+// Mount returns an error if the service is not mounted, if there is no relative address, if an option of the document is
+// invalid, or if a route conflicts with a route of the host.
 func Mount(r gin.IRouter, s Service) (err error) {
 	address, err := relativeAddress(r.Group("").BasePath(), s.BasePath())
 	if err != nil {
@@ -47,7 +48,7 @@ func Mount(r gin.IRouter, s Service) (err error) {
 		return err
 	}
 	defer func() {
-		if conflict := recover(); conflict != nil { // Gin reports it in no other way
+		if conflict := recover(); conflict != nil { // Gin panics if routes conflict
 			err = fmt.Errorf("swagger: mount the documentation: %v", conflict)
 		}
 	}()
@@ -74,8 +75,8 @@ func Mount(r gin.IRouter, s Service) (err error) {
 	return nil
 }
 
-// relativeAddress returns the address of an API relative to that of the document in a group. A
-// prefix that a proxy removes is before both.
+// relativeAddress returns the address of an API, relative to a document in a group. A relative address is right
+// even behind a proxy that removes a prefix.
 func relativeAddress(group, api string) (string, error) {
 	if api == "" {
 		return "", errors.New("swagger: mount the API before its documentation")
@@ -84,22 +85,22 @@ func relativeAddress(group, api string) (string, error) {
 	address := path.Join(filepath.ToSlash(folder), path.Base(api))
 	switch {
 	case path.Clean(group) == path.Clean(api) && strings.ContainsAny(path.Base(api), ":*"):
-		return ".", nil // the last segment is a parameter, whose value is not known
+		return ".", nil // the last segment is a parameter, so the address cannot name it
 	case err != nil || strings.ContainsAny(address, ":*"):
 		return "", fmt.Errorf("swagger: %s has no address relative to %s: mount the documentation below the same parameters", api, group)
 	}
 	return (&url.URL{Path: address}).String(), nil
 }
 
-// RedirectRoot redirects the paths / and /docs of r to the page. Mount does not, because a host
-// may have pages of its own there.
+// RedirectRoot redirects the paths / and /docs of r to Swagger UI. Mount does not, because a host may have its own pages
+// there.
 func RedirectRoot(r gin.IRouter) {
 	redirect(r, "/", "swagger/index.html")
 	redirect(r, "/docs", "swagger/index.html")
 }
 
-// redirect redirects to a relative URL, unlike http.Redirect, so that it is right behind a
-// proxy that removes a prefix.
+// redirect redirects path to a relative URL, which is right even behind a proxy that removes a prefix.
+// http.Redirect would make the URL absolute.
 func redirect(r gin.IRouter, path, location string) {
 	handle(r, path, func(c *gin.Context) {
 		c.Header("Location", location)

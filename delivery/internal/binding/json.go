@@ -15,14 +15,14 @@ import (
 	"example.com/petstore/domain"
 )
 
-// JSON decodes a JSON object and validates the tags of T. The fields of T are pointers, nil if the
-// member is absent. A field that is a pointer to a pointer may be null: it points to nil then. A member whose
-// name differs from the name of a field only in the case of letters is rejected. Other members that T does not
-// have are ignored. name is the name of raw in error messages. The error is an ErrInvalid (invalid_json,
+// JSON decodes a JSON object into a T and validates the tags of T. The fields of T must be pointers; a field is nil
+// if its member is absent. Only a field that is a pointer to a pointer may be null: it then points to nil. Unknown
+// members are ignored, but a member whose name differs from the name of a field only in upper and lower case is a
+// violation. name is the noun for raw in error messages. The error is an ErrInvalid (invalid_json,
 // validation_failed).
 func JSON[T any](raw []byte, name string) (T, error) { return decodeObject[T](raw, name, false) }
 
-// StrictJSON is JSON, but rejects members that T does not have.
+// StrictJSON is like JSON, but rejects unknown members.
 func StrictJSON[T any](raw []byte, name string) (T, error) { return decodeObject[T](raw, name, true) }
 
 func decodeObject[T any](raw []byte, name string, strict bool) (object T, err error) {
@@ -33,8 +33,9 @@ func decodeObject[T any](raw []byte, name string, strict bool) (object T, err er
 	return object, Validate(&object, domain.CodeValidationFailed, d.violations)
 }
 
-// JSONArray decodes a JSON array of objects as JSON does each of them, and validates the tags of T. A violation
-// of an element has its index in the field: [3].name. An array with more elements than a request may have is one violation.
+// JSONArray decodes a JSON array of objects, and validates the tags of T. It decodes each object as JSON does. The
+// field of a violation has the index of the element, such as [3].name. An array without elements, or with more than
+// a request may have, is one violation.
 func JSONArray[T any](raw []byte, name string) ([]T, error) {
 	var d arrayDecoder[T]
 	if err := unmarshal(raw, &d, name, "array"); err != nil {
@@ -48,13 +49,13 @@ func JSONArray[T any](raw []byte, name string) ([]T, error) {
 
 const codeInvalidJSON domain.Code = "invalid_json"
 
-// InvalidJSON returns the error for a body that is not the JSON that it should be.
+// InvalidJSON returns the ErrInvalid (invalid_json) for a body that is not valid JSON, or of the wrong kind.
 func InvalidJSON(message string, cause error) error {
 	return &domain.Error{Kind: domain.ErrInvalid, Code: codeInvalidJSON, Message: message, Cause: cause}
 }
 
-// unmarshal decodes one I-JSON value (RFC 7493), a kind of "object" or "array": its names are unique, its text
-// is valid UTF-8 without noncharacters, and nothing follows it.
+// unmarshal decodes one value of I-JSON (RFC 7493). Names in an object must be unique, text must be valid UTF-8 without
+// noncharacters, and nothing may follow the value. kind is "object" or "array", for error messages.
 func unmarshal(raw []byte, target json.UnmarshalerFrom, name, kind string) error {
 	err := json.Unmarshal(raw, target)
 	syntax, malformed := errors.AsType[*jsontext.SyntacticError](err)
@@ -71,7 +72,7 @@ func unmarshal(raw []byte, target json.UnmarshalerFrom, name, kind string) error
 	return nil
 }
 
-// An arrayDecoder decodes a JSON array of objects and collects the violations of all of them.
+// An arrayDecoder decodes a JSON array of objects, and collects the violations of all objects.
 type arrayDecoder[T any] struct {
 	objects    []T
 	violations []domain.Violation
@@ -112,16 +113,16 @@ func (d *arrayDecoder[T]) UnmarshalJSONFrom(source *jsontext.Decoder) error {
 	return err
 }
 
-// An objectDecoder decodes a JSON object into a struct and collects the members whose
-// name or type is wrong.
+// An objectDecoder decodes a JSON object into a struct, and collects a violation for each member whose name or type is
+// wrong.
 type objectDecoder struct {
 	target     reflect.Value // the struct
-	name       string        // of the object in error messages
-	strict     bool          // rejects members without a field
+	name       string        // the noun for the object in error messages
+	strict     bool          // whether unknown members are violations
 	violations []domain.Violation
 }
 
-// errUnexpected is the error of a decoder for a JSON value of another kind.
+// errUnexpected is the error of a decoder for a JSON value of another kind, such as a number instead of an object.
 var errUnexpected = errors.New("another kind of JSON value")
 
 // hasNoncharacter reports whether a string in valid JSON contains a noncharacter.
@@ -133,7 +134,7 @@ func hasNoncharacter(raw []byte) bool {
 	for source := jsontext.NewDecoder(bytes.NewReader(raw)); ; {
 		token, err := source.ReadToken()
 		if err != nil {
-			return false // the end
+			return false // io.EOF, because raw is valid
 		}
 		if token.Kind() == '"' && strings.ContainsFunc(token.String(), domain.IsNoncharacter) {
 			return true
@@ -181,15 +182,15 @@ func (d *objectDecoder) decodeMember(name string, value jsontext.Value) {
 	}
 }
 
-// report adds a violation unless rule is empty. One for each field limits their number.
+// report adds a violation unless rule is empty. It adds at most one for each field, which limits their number.
 func (d *objectDecoder) report(field, rule string) {
 	if rule != "" && !reported(d.violations, field) {
 		d.violations = append(d.violations, domain.Violation{Field: field, Rule: rule})
 	}
 }
 
-// decodeValue decodes the value of a member into a field, which is a pointer to an int64
-// or to a string, or a pointer to such a pointer. It returns the rule that the value breaks, or "".
+// decodeValue decodes the value of a member into a field. The field is a pointer to an int64 or a string, or a pointer to
+// such a pointer. decodeValue returns the rule that the value violates, or "".
 func decodeValue(member jsontext.Value, field reflect.Value) (rule string) {
 	value := reflect.New(field.Type().Elem())
 	if value.Elem().Kind() == reflect.Pointer {

@@ -13,9 +13,9 @@ import (
 	"example.com/petstore/domain"
 )
 
-// Query decodes a query into T and validates the tags of T. Each parameter of T may
-// occur once and must not be empty, nor an element of a list. The tag default has the value of a missing one. There
-// may be no others. The error is an ErrInvalid (invalid_parameter).
+// Query decodes the query of a URL into a T and validates the tags of T. Each parameter may occur once. Neither a
+// parameter nor an element of a list may be empty. A missing parameter has the value in the tag default. Unknown
+// parameters are violations. The error is an ErrInvalid (invalid_parameter).
 func Query[T any](raw string) (query T, err error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -44,8 +44,8 @@ func Query[T any](raw string) (query T, err error) {
 	return query, Validate(&query, domain.CodeInvalidParameter, violations)
 }
 
-// unknownParameters returns the violations of parameters that are not known. It names the first 10,
-// and none that is long, which may be a secret.
+// unknownParameters returns the violations for at most 10 unknown parameters. It does not name a long parameter,
+// which may be a secret.
 func unknownParameters(unknown url.Values, known []field) (violations []domain.Violation) {
 	names := slices.Sorted(maps.Keys(unknown))
 	for _, name := range names[:min(len(names), 10)] {
@@ -63,8 +63,9 @@ func unknownParameters(unknown url.Values, known []field) (violations []domain.V
 	return violations
 }
 
-// decodeParameter decodes the values of a parameter into a field, which is a string, an int64, a pointer to one,
-// or a slice of them, which is a list with commas. It returns the rule that they break, or "".
+// decodeParameter decodes the values of a parameter into a field. The field is a string, an int64, a pointer to one
+// of these, or a slice; the elements of a slice are separated by commas. decodeParameter returns the rule that the
+// values violate, or "".
 func decodeParameter(values []string, field reflect.Value) (rule string) {
 	if len(values) > 1 {
 		return "must be given once"
@@ -82,7 +83,8 @@ func decodeParameter(values []string, field reflect.Value) (rule string) {
 	return ""
 }
 
-// decodeText decodes a text into a string, an int64 or a pointer to one.
+// decodeText decodes a text into a field, which is a string, an int64 or a pointer to an int64. It returns the rule
+// that the text violates, or "".
 func decodeText(text string, field reflect.Value) (rule string) {
 	if text == "" {
 		return "must not be empty"
@@ -103,7 +105,7 @@ func decodeText(text string, field reflect.Value) (rule string) {
 	return ""
 }
 
-// IntegerRule is the rule of int64 values.
+// IntegerRule is the rule for integers, for error messages.
 const IntegerRule = "must be a 64-bit integer in digits, after a minus sign if it is below 0"
 
 // ParseInt64 parses a text that satisfies IntegerRule.

@@ -1,5 +1,5 @@
-// Package binding decodes JSON objects and query strings into structs by their tags, and validates
-// them. It is not for embedders.
+// Package binding decodes JSON objects and query strings into structs, and validates them. Struct tags have the names and
+// the rules. It is not for embedders.
 package binding
 
 import (
@@ -15,8 +15,8 @@ import (
 	"example.com/petstore/domain"
 )
 
-// structValidator validates the struct tags of requests. tagRules has the rule of a tag for
-// error messages. The rules of names and statuses are those of package domain.
+// structValidator validates the structs of requests by their tags. tagRules has the rule of each tag for error messages.
+// Names and statuses have the rules of package domain.
 var (
 	structValidator = newValidator()
 	tagRules        = map[string]string{
@@ -28,7 +28,7 @@ var (
 	}
 )
 
-// NoStatus is the element of a list of statuses that stands for an animal without one.
+// NoStatus is the element of a list of statuses that selects animals without a status.
 const NoStatus = "none"
 
 func newValidator() *validator.Validate {
@@ -48,17 +48,17 @@ func newValidator() *validator.Validate {
 	return v
 }
 
-// Validate validates the struct tags of target. It returns an ErrInvalid with the violations
-// that were found while decoding and those of the other fields, or nil without any.
+// Validate validates target by its struct tags. violations are the violations that were found while decoding. Validate
+// returns an ErrInvalid that lists them and the violations of all other fields, or nil if there are none.
 func Validate(target any, code domain.Code, violations []domain.Violation) error {
 	return domain.Invalid(code, violationsOf(target, violations)...)
 }
 
-// violationsOf returns the violations that were found while decoding, and those of the tags of the other fields.
+// violationsOf returns the violations that were found while decoding, and the violations of the tags of all other fields.
 func violationsOf(target any, violations []domain.Violation) []domain.Violation {
-	invalid, _ := errors.AsType[validator.ValidationErrors](structValidator.Struct(target)) // any other error is one of the type of target
+	invalid, _ := errors.AsType[validator.ValidationErrors](structValidator.Struct(target)) // another error means that target is no struct
 	for _, f := range invalid {
-		name, _, _ := strings.Cut(f.Field(), "[") // of an element of a list
+		name, _, _ := strings.Cut(f.Field(), "[") // an element of a list is name[index]
 		if !reported(violations, name) {
 			violations = append(violations, domain.Violation{Field: name, Rule: ruleOf(f)})
 		}
@@ -66,12 +66,12 @@ func violationsOf(target any, violations []domain.Violation) []domain.Violation 
 	return violations
 }
 
-// reported reports whether there is a violation of a field.
+// reported reports whether violations has a violation of a field.
 func reported(violations []domain.Violation, field string) bool {
 	return slices.ContainsFunc(violations, func(v domain.Violation) bool { return v.Field == field })
 }
 
-// ruleOf returns the rule that a field breaks.
+// ruleOf returns the rule that a field violates, for error messages.
 func ruleOf(invalid validator.FieldError) string {
 	switch invalid.Tag() {
 	case "min":
@@ -90,14 +90,14 @@ func ruleOf(invalid validator.FieldError) string {
 	}
 }
 
-// A field is a struct field that a member of a body or a parameter is decoded into.
+// A field is a struct field into which a member of a JSON object or a parameter of a query is decoded.
 type field struct {
-	name        string // of the member or parameter
-	defaultText string // the tag default
+	name        string // the name of the member or parameter
+	defaultText string // the value of the tag default
 	index       []int
 }
 
-// fieldCache has the result of fieldsOf by type and tag, since reflection is slow.
+// fieldCache has the results of fieldsOf by type and tag, because reflection is slow.
 var fieldCache sync.Map
 
 // fieldsOf returns the fields of a struct that have the tag, including embedded ones.
@@ -119,7 +119,7 @@ func fieldsOf(t reflect.Type, tag string) []field {
 	return fields
 }
 
-// tagName returns the name in a tag, without its options.
+// tagName returns the name in a tag, without the options after the comma.
 func tagName(f reflect.StructField, tag string) string {
 	name, _, _ := strings.Cut(f.Tag.Get(tag), ",")
 	return name

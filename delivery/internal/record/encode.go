@@ -6,13 +6,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Record is a Pet, an Order, a Change or an Inventory. AppendJSON appends the same JSON as json.Marshal returns,
-// without reflection. It returns an error for invalid UTF-8.
+// A Record is a Pet, an Order, a Change or an Inventory. AppendJSON appends the JSON that json.Marshal would
+// return, without reflection. It returns an error for invalid UTF-8.
 type Record interface {
 	AppendJSON(to []byte) ([]byte, error)
 }
 
-// A Listed is a Record of a list in the order of ids.
+// A Listed is a Record that occurs in lists, which are in the order of ids.
 type Listed interface {
 	Record
 	RecordID() int64
@@ -53,14 +53,13 @@ func appendInt(to []byte, prefix string, value int64) []byte {
 	return strconv.AppendInt(append(to, prefix...), value, 10)
 }
 
-// appendUnescaped appends a prefix that ends with a quote, a text that needs no escapes,
-// and a quote.
+// appendUnescaped appends prefix, which must end with a quote, text, which must need no escapes, and a quote.
 func appendUnescaped(to []byte, prefix, text string) []byte {
 	return append(append(append(to, prefix...), text...), '"')
 }
 
-// Size is the approximate size of an encoded pet in bytes. A larger one would waste
-// memory in each page of the cache.
+// Size is the approximate size of an encoded pet in bytes. It is the initial capacity for each record: a larger
+// Size would waste memory in each cached page.
 const Size = 72
 
 // EncodeAll encodes items as an array of records.

@@ -1,5 +1,4 @@
-// Package record has the JSON of animals and orders, in the API and in files. It is not for
-// embedders.
+// Package record has the JSON of animals, orders and changes, in the API and in files. It is not for embedders.
 package record
 
 import (
@@ -8,7 +7,7 @@ import (
 	"example.com/petstore/domain"
 )
 
-// A NewPet is the JSON of an animal to add. Its fields are nil if the member is absent.
+// A NewPet is the JSON of an animal to add. A field is nil if its member is absent.
 type NewPet struct {
 	// The animal's name: 1 to 200 characters, not blank or invisible, without control characters or noncharacters such as U+FFFF.
 	Name *string `json:"name" validate:"required,petname" example:"Rex"`
@@ -27,8 +26,8 @@ func (n NewPet) Pet() domain.NewPet {
 	return pet
 }
 
-// A PetPatch is the JSON of the changes of an animal, as JSON Merge Patch (RFC 7396). Its fields are nil if the
-// member is absent, and point to nil if it is null.
+// A PetPatch is the JSON of a correction of an animal, a JSON Merge Patch (RFC 7396). A field is nil if its member
+// is absent. Status points to nil if its member is null.
 type PetPatch struct {
 	// The animal's name: 1 to 200 characters, not blank or invisible, without control characters or noncharacters such as U+FFFF.
 	Name *string `json:"name" validate:"omitempty,petname" example:"Rex"`
@@ -38,7 +37,7 @@ type PetPatch struct {
 	Status **domain.PetStatus `json:"status" validate:"omitempty,petstatus" swaggertype:"string" example:"available"`
 } // @name PetPatch
 
-// Patch returns the changes of a valid PetPatch.
+// Patch returns the domain.PetPatch of a valid PetPatch.
 func (p PetPatch) Patch() domain.PetPatch {
 	patch := domain.PetPatch{Name: p.Name, CategoryID: p.CategoryID}
 	if p.Status != nil {
@@ -111,7 +110,7 @@ func OrderOf(o domain.Order) Order {
 // RecordID implements Listed.
 func (o Order) RecordID() int64 { return o.ID }
 
-// Timestamp formats a time as the API does: RFC 3339 in UTC with milliseconds.
+// Timestamp returns a time in the format of the API: RFC 3339, in UTC, with milliseconds.
 func Timestamp(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.000Z")
 }

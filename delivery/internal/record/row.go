@@ -5,15 +5,15 @@ import (
 	"example.com/petstore/domain"
 )
 
-// A petRow is an animal in a file.
+// A petRow is the JSON of an animal in a file.
 type petRow struct {
 	NewPet
 	ID *int64 `json:"id" validate:"omitempty,min=1"`
 }
 
-// DecodePet decodes the JSON of an animal, with the rules of POST /pets, but without members that are
-// unknown. The member id may be missing, ID is 0 then. The error is an ErrInvalid (invalid_json,
-// validation_failed), whose message lists every violation.
+// DecodePet decodes the JSON of an animal in a file. The rules are the rules of POST /pets, except that unknown
+// members are violations, and that there may be an id. Without an id, ID is 0. The error is an ErrInvalid
+// (invalid_json, validation_failed) that lists every violation.
 func DecodePet(row []byte) (domain.Pet, error) {
 	decoded, err := binding.StrictJSON[petRow](row, "the row")
 	if err != nil {
@@ -22,8 +22,7 @@ func DecodePet(row []byte) (domain.Pet, error) {
 	return decoded.petWithID(), nil
 }
 
-// ParsePet is DecodePet for texts, such as the fields of a CSV row: an empty text is a
-// missing member.
+// ParsePet is DecodePet for texts, such as the fields of a CSV row. An empty text counts as missing.
 func ParsePet(id, name, categoryID, status string) (domain.Pet, error) {
 	var row petRow
 	var violations []domain.Violation
