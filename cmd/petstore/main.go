@@ -1,8 +1,8 @@
-// Command petstore serves the catalogue of an animal store over HTTP and manages its
-// store: API keys, database migrations and demonstration data.
+// Command petstore serves the catalogue of an animal store over HTTP, and manages the database: API keys, migrations,
+// backups, imports and exports.
 //
-// It exits with 0 on success, with 1 after an error or an interruption, and with 2 if the
-// command line or the configuration is invalid.
+// It exits with 0 on success, with 1 after an error or an interruption, and with 2 if the command line or the
+// configuration is invalid.
 package main
 
 import (
@@ -18,10 +18,10 @@ import (
 	"example.com/petstore/cmd/petstore/internal/cli"
 )
 
-// The garbage collector runs when the heap has grown by gcPercent. The ballast counts as
-// heap but is never touched, so it needs no physical memory. A small heap may therefore
-// grow by gcPercent of ballastSize more between two collections, and a large one by less
-// than with Go's default of 100 %. Go has no setting for a minimum.
+// The garbage collector runs when the heap has grown by gcPercent. The ballast counts as heap, but is never
+// touched, so it needs no physical memory. With it, a small heap may grow more between two collections, by
+// gcPercent of ballastSize. A large heap may grow less than with Go's default of 100 %. Go has no setting for a
+// minimum growth.
 const (
 	gcPercent   = 50
 	ballastSize = 24 << 20 // bytes
@@ -32,7 +32,7 @@ var ballast []byte
 // version and commit are set by the linker (-X main.version=…), see the Makefile.
 var version, commit string
 
-// searchPaths are where a file of settings is looked for.
+// searchPaths are the settings files to try if the user names none.
 var searchPaths = []string{"petstore.yaml", "/etc/petstore/petstore.yaml"}
 
 func main() {
@@ -43,7 +43,7 @@ func main() {
 		debug.SetGCPercent(gcPercent)
 	}
 	signals := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
+	if !signal.Ignored(syscall.SIGHUP) { // nohup makes the process ignore it
 		signals = append(signals, syscall.SIGHUP)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)

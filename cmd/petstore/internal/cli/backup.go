@@ -36,9 +36,9 @@ overwritten.
 Until then its name is FILE.NUMBER.partial. If the process is killed, that file is left.
 
 With --keep, write the copy to a file in FOLDER that is named after the time in UTC, then
-remove older backups of the same store from FOLDER, so that N are left. A backup belongs to the
-store whose identity it has, a number within both. What killed backups have left is removed
-after a day. Other files are not removed.
+remove older backups of the same store from FOLDER, so that N are left. Backups of the same
+store contain the same number, the identity of the store. The .partial files of killed backups
+are removed after a day. Other files are not removed.
 
 A backup contains everything in the store: animals, orders, idempotency keys and the hashes
 of the API keys. Only its owner can read it. "petstore restore FILE" puts it back.`,
@@ -82,8 +82,8 @@ func (in *invocation) backup(ctx context.Context, path string) error {
 	return in.printResult("wrote %s: %s", path, describeStore(contents))
 }
 
-// copyStore copies the store at path to file, and reports the progress on stderr. It leaves time
-// to other processes that use the store if it is shared.
+// copyStore copies the store at path to file, and reports the progress on stderr. If shared is true, it leaves time for
+// other processes that use the store.
 func (in *invocation) copyStore(ctx context.Context, path string, file *newFile, shared bool) (backup.Contents, error) {
 	bar := &progress{}
 	defer func() { bar.stop() }()
@@ -103,7 +103,7 @@ func (in *invocation) copyStore(ctx context.Context, path string, file *newFile,
 	return contents, err
 }
 
-// describeStore returns the contents of a store for people.
+// describeStore returns a text for people about the contents of a store.
 func describeStore(c backup.Contents) string {
 	return fmt.Sprintf("%d animals, %d orders, %d API keys, schema version %d, %d bytes, verified",
 		c.Pets, c.Orders, c.Keys, c.SchemaVersion, c.Bytes)
@@ -111,11 +111,11 @@ func describeStore(c backup.Contents) string {
 
 const backupLayout = "petstore-20060102T150405.000Z.db"
 
-// backupName matches the names of backups, and of what killed backups have left.
+// backupName matches the names of backups, and of the files that a killed backup has left.
 var backupName = regexp.MustCompile(`^petstore-\d{8}T\d{6}\.\d{3}Z\.db(\.\d+\.partial)?$`)
 
-// backupToFolder writes a backup to a folder, then removes all but the latest keep backups of the
-// same store from it.
+// backupToFolder writes a backup to a folder. Then it removes older backups of the same store, so that keep backups are
+// left.
 func (in *invocation) backupToFolder(ctx context.Context, folder string, keep int) error {
 	name := usecase.Now().Format(backupLayout)
 	if err := in.backup(ctx, filepath.Join(folder, name)); err != nil {
@@ -130,13 +130,13 @@ func (in *invocation) backupToFolder(ctx context.Context, folder string, keep in
 	if err != nil {
 		return err
 	}
-	var older []string // sorted by time; another process may write one that is newer
+	var older []string // sorted by time; a newer backup, of another process, is not in it
 	for _, entry := range entries {
 		path, parts := filepath.Join(folder, entry.Name()), backupName.FindStringSubmatch(entry.Name())
 		switch {
 		case parts == nil || entry.Name() >= name:
 		case parts[1] != "":
-			if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > day { // else a process may be writing it
+			if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > day { // a process may still write a newer one
 				_ = os.Remove(path)
 			}
 		default:

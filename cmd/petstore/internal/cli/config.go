@@ -11,7 +11,7 @@ import (
 	"example.com/petstore/config"
 )
 
-// A settingEntry is a setting in the list. Scripts depend on its JSON names.
+// A settingEntry is a setting in the output of petstore config. Scripts depend on its JSON names.
 type settingEntry struct {
 	Key    string `json:"setting"`
 	Text   string `json:"value"`

@@ -70,9 +70,10 @@ or a password file (PGPASSFILE).`,
 	return cmd
 }
 
-// copy copies a store. It reports the progress on stderr and the tables on stdout.
+// copy copies a store. It reports the progress on standard error, and lists the copied tables on standard output.
 func (in *invocation) copy(ctx context.Context, from, to engine.Engine, snapshot bool) error {
-	// Checking whether others have a file open that is already open here would release its locks.
+	// Copy checks whether another process has the file of the target open. If this process had it open as the source, the
+	// check would release the locks of the source.
 	if from.String() == to.String() || isSameFile(from.String(), to.String()) {
 		return fmt.Errorf("the source and the target are the same store %s: name another one", from)
 	}
@@ -105,10 +106,10 @@ func (in *invocation) copy(ctx context.Context, from, to engine.Engine, snapshot
 	return in.printResult("copied %d rows from %s to %s in %s%s", rows, from, to, time.Since(start).Round(time.Millisecond), tables)
 }
 
-// dsnFlags are the flags for the DSN of a store, or for a file with it.
+// dsnFlags are the two flags that name a store: by its DSN, or by a file that contains the DSN.
 type dsnFlags struct {
 	name, dsn, file string
-	parsed          config.Database // of dsn
+	parsed          config.Database // the parsed dsn
 }
 
 // add adds the flags --name and --name-file.
@@ -135,14 +136,14 @@ func (f *dsnFlags) check() (err error) {
 	return nil
 }
 
-// engine returns the engine of the store, by default of the one of the settings.
+// engine returns the engine of the store that the flags name, or of the store of the settings if no flag is set.
 func (f *dsnFlags) engine(in *invocation) (engine.Engine, error) {
 	database, err := f.database(in)
 	if err != nil {
 		return nil, err
 	}
 	if database.Driver == "sqlite" {
-		database.DSN = absolutePath(database.DSN) // which identifies the source of an unfinished copy
+		database.DSN = absolutePath(database.DSN) // an unfinished copy stores the path in order to recognise its source
 	}
 	return newEngine(database), nil
 }

@@ -28,7 +28,7 @@ type exportRun struct {
 	delimiter string
 }
 
-// delimiters are the values of export --delimiter.
+// delimiters has the delimiter for each value of --delimiter.
 var delimiters = map[string]rune{"": ',', ",": ',', ";": ';', "tab": '\t'}
 
 func newExport(in *invocation) *cobra.Command {
@@ -37,17 +37,18 @@ func newExport(in *invocation) *cobra.Command {
 		Use:   "export [FILE|-]",
 		Short: "Write all animals, orders or changes to a file",
 		Long: `Write all animals, orders or changes to a new file, or to standard output, also while the
-service runs on the same store. They are those at one point in time, in ascending order of
-id or seq. Changes are those that are kept, if the service records them.
+service runs on the same store. All records are read at one point in time, and written in
+ascending order of id or seq. Of the changes, export writes those that are still kept; the
+service must record changes.
 
 NDJSON is a JSON object in each line, as in the responses of the API. CSV (RFC 4180) begins
 with a header and has the same names: id, name, categoryId and status of animals; id, petId,
 status, createdAt and updatedAt of orders. Changes are written as NDJSON only.
 
-Excel reads UTF-8 only with --bom, and in some countries columns only with --delimiter ";".
-import needs neither flag. A name that begins with =, +, - or @ (or their full-width forms),
-also after apostrophes, is written to CSV with one more apostrophe before it, because a
-spreadsheet would run it as a formula: '=1+1 is the name =1+1. import removes it again.
+For Excel add --bom, otherwise it does not read UTF-8, and in some countries --delimiter ";".
+import needs neither flag. A spreadsheet runs a text that begins with =, +, - or @ (or their
+full-width forms) as a formula. Therefore such a name, also one after apostrophes, is written
+to CSV with one more apostrophe before it: the name =1+1 as '=1+1. import removes it again.
 
 A file gets its name when it is complete; until then it is FILE.NUMBER.partial, which is left
 if the process is killed. A file that exists is not overwritten.`,
@@ -72,7 +73,7 @@ if the process is killed. A file that exists is not overwritten.`,
 	cmd.Flags().StringVar(&run.status, "status", "", "write only the records with this `STATUS`")
 	cmd.Flags().Func("format", "write the `FORMAT` ndjson or csv (default by the extension .ndjson, .jsonl or .csv; ndjson for standard output)",
 		oneOf(&run.format, "ndjson", "csv"))
-	cmd.Flags().BoolVar(&run.bom, "bom", false, "begin CSV with a byte order mark, without which Excel does not read UTF-8")
+	cmd.Flags().BoolVar(&run.bom, "bom", false, "begin CSV with a byte order mark, so that Excel reads UTF-8")
 	cmd.Flags().Func("delimiter", "separate the columns of CSV by `DELIMITER`: , or ; or tab (default ,)", oneOf(&run.delimiter, ",", ";", "tab"))
 	return cmd
 }
@@ -136,7 +137,7 @@ func (r *exportRun) run(ctx context.Context, store *repository.Store) error {
 	return r.in.printResult("%s", result)
 }
 
-// write writes the records, which messages call units, and returns their number.
+// write writes the records and returns their number. units is the noun for the records in messages.
 func (r *exportRun) write(ctx context.Context, store *repository.Store, out io.Writer, units string) (int, error) {
 	if r.bom {
 		if _, err := io.WriteString(out, file.ByteOrderMark); err != nil {
@@ -155,7 +156,7 @@ func (r *exportRun) write(ctx context.Context, store *repository.Store, out io.W
 	return writeAll(ctx, store.Pets(), domain.PetStatus(r.status), file.NewPetWriter(out, r.format, delimiters[r.delimiter]), r.in.Stderr, units)
 }
 
-// A recordReader reads all records that have a status, or all if that is empty.
+// A recordReader counts and reads the records that have a status. If the status is empty, it selects all records.
 type recordReader[T, S any] interface {
 	Count(ctx context.Context, status S) (int64, error)
 	Each(ctx context.Context, status S, fn func(T) error) error
@@ -172,7 +173,7 @@ func (r changeReader) Each(ctx context.Context, _ string, fn func(domain.Change)
 	return r.changes.Each(ctx, fn)
 }
 
-// writeAll writes records, reports the progress on stderr and returns their number.
+// writeAll writes the records with a status, reports the progress on stderr, and returns the number of records.
 func writeAll[T, S any](
 	ctx context.Context, from recordReader[T, S], status S, out *file.Writer[T], stderr io.Writer, units string,
 ) (written int, err error) {
@@ -201,8 +202,8 @@ func writeAll[T, S any](
 // stdio is the argument for standard input or standard output instead of a file.
 const stdio = "-"
 
-// formatOf returns the format of a file: the one of the flag --format, or else the one of its
-// extension.
+// formatOf returns the format of a file. flag is the value of --format; if it is empty, the extension of path determines
+// the format.
 func formatOf(flag file.Format, path string) (file.Format, error) {
 	if flag != "" {
 		return flag, nil
@@ -213,7 +214,7 @@ func formatOf(flag file.Format, path string) (file.Format, error) {
 	return "", fmt.Errorf("the format of %s is not known: add --format ndjson or --format csv", nameOf(path))
 }
 
-// nameOf returns the name of a file to read for messages.
+// nameOf returns the name of an input file for messages.
 func nameOf(path string) string {
 	if path == stdio {
 		return "standard input"

@@ -28,9 +28,9 @@ The exit status is 0 if the response is 200. Else it is 1, and the error says wh
 for the HEALTHCHECK of a container, whose image needs neither a shell nor curl.
 
 The request is sent to server.address, to this machine if that is a wildcard address such
-as :8080. With TLS, the certificate is not verified: it has the name that clients use. Set
-server.address and the certificate in the environment or in a file: the command does not
-know what --set told serve.`,
+as :8080. With TLS, the certificate is not verified, because it is for the host name that
+clients use. Set server.address and the certificate in the environment or in a file: the
+command does not see the --set of serve.`,
 		Example: "  petstore healthcheck\n  petstore healthcheck --live --timeout 1s",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -53,7 +53,7 @@ know what --set told serve.`,
 	return cmd
 }
 
-// requestHealth returns nil if the response to a GET of path is 200.
+// requestHealth sends GET path to the service, and returns nil if the response is 200.
 func requestHealth(ctx context.Context, s config.Server, path string, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no response within %s", timeout))
 	defer cancel()
@@ -68,7 +68,7 @@ func requestHealth(ctx context.Context, s config.Server, path string, timeout ti
 	transport := &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			network, address := config.NetworkOf(s.Address)
-			return new(net.Dialer).DialContext(ctx, network, address) // which dials this machine for a wildcard address
+			return new(net.Dialer).DialContext(ctx, network, address) // a wildcard address dials this machine
 		},
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // the answer is about the service, and no secret is sent
 	}
@@ -85,6 +85,6 @@ func requestHealth(ctx context.Context, s config.Server, path string, timeout ti
 		return nil
 	}
 	var body struct{ Message string }
-	_ = json.NewDecoder(io.LimitReader(response.Body, 1<<16)).Decode(&body) // of another program, anything
+	_ = json.NewDecoder(io.LimitReader(response.Body, 1<<16)).Decode(&body) // another program may send anything
 	return errors.New(strings.TrimSuffix(response.Status+": "+body.Message, ": "))
 }

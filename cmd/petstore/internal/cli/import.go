@@ -27,8 +27,8 @@ type importRun struct {
 	input   *os.File
 
 	checked   checkedFile
-	differing int64            // animals from those of the store, with --update
-	earlier   port.ImportState // of the file, from earlier runs
+	differing int64            // with --update: the number of animals that differ from the stored ones
+	earlier   port.ImportState // how far earlier runs have imported the file
 }
 
 func newImport(in *invocation) *cobra.Command {
@@ -60,12 +60,14 @@ killed, run the same command again, but without --again: it continues with the n
 A file that was imported before, by its content, adds nothing; one that was changed since is
 another file. With --again a file adds all its animals once more, each time that it is run.
 
-With --update, each row must have an id, and a CSV file all columns, as an export has them. An
-animal without a status gets none. If the store has no animal with an id, or if the status of
-an animal differs that has an order which is placed or delivered, or if an id occurs twice,
-nothing is stored, and the error lists the first 20 of them. What was changed since the export
-is changed back: leave only the rows that you have edited in the file. Animals that are as in
-the file are not written, so an update that was interrupted or killed is run again.
+With --update, each row must have an id, and a CSV file must have all columns, as an export
+has them. A row without a status removes the status of its animal. Nothing is stored if an id
+occurs twice, if the store has no animal with an id, or if a row would change the status of an
+animal that has a placed or delivered order; the error lists the first 20 of these animals.
+
+An update also undoes what was changed since the export: leave only the rows in the file that
+you have edited. Animals that are already as in the file are not written. So if the update is
+interrupted or killed, run the same command again.
 
 Until the file of --rejects is complete, its name is FILE.NUMBER.partial.`,
 		Example: `  petstore import pets.csv --dry-run
@@ -159,7 +161,7 @@ func (r *importRun) run(ctx context.Context, store *repository.Store) (err error
 	return r.in.printResult("%s", done)
 }
 
-// replace replaces the animals.
+// replace replaces the stored animals by the animals of the file.
 func (r *importRun) replace(ctx context.Context, replacer *usecase.Replacer) error {
 	progress := newProgress(r.in.Stderr, "animals", int(r.checked.pets))
 	defer progress.stop()
@@ -170,7 +172,7 @@ func (r *importRun) replace(ctx context.Context, replacer *usecase.Replacer) err
 	return nil
 }
 
-// store adds the animals that no earlier run has added.
+// store adds the animals of the file that no earlier run has added.
 func (r *importRun) store(ctx context.Context, importer *usecase.Importer) (err error) {
 	if r.earlier, err = importer.Start(ctx, r.again); err == nil && !r.earlier.Complete {
 		progress := newProgress(r.in.Stderr, "animals", int(r.checked.pets-r.earlier.Added))
@@ -183,7 +185,8 @@ func (r *importRun) store(ctx context.Context, importer *usecase.Importer) (err 
 	return nil
 }
 
-// outcome returns how many animals are stored when store returns err, also by earlier runs, and how to continue.
+// outcome returns a text for a store that returned err: how many animals have been added, including earlier runs, and how
+// to continue.
 func (r *importRun) outcome(err error, added int64) string {
 	text := fmt.Sprintf("added %d of %d animals; ", added, r.checked.pets)
 	switch {
@@ -196,8 +199,8 @@ func (r *importRun) outcome(err error, added int64) string {
 	}
 }
 
-// rerun returns how to run the import again. One with --again that has begun continues without
-// it: if it was complete, it would begin once more.
+// rerun returns how to run the import again. If an import with --again has added animals, it must be continued without
+// --again: otherwise, if it was in fact complete, the command would begin once more.
 func (r *importRun) rerun(begun bool) string {
 	if r.again && begun {
 		return "run the command again without --again"
@@ -205,7 +208,7 @@ func (r *importRun) rerun(begun bool) string {
 	return "run the same command again"
 }
 
-// added returns how many animals were added.
+// added returns the result of a complete import: how many animals were added, and by which run.
 func (r *importRun) added(importer *usecase.Importer, took time.Duration) string {
 	text := fmt.Sprintf("added %d animals in %s", r.checked.pets-r.earlier.Added, took.Round(time.Millisecond))
 	if r.earlier.Complete && r.checked.pets > 0 {

@@ -20,12 +20,12 @@ import (
 	"example.com/petstore/usecase"
 )
 
-// maxListed is the number of invalid rows that an error lists.
+// maxListed is the maximum number of invalid rows that an error lists.
 const maxListed = 20
 
-// openInput opens the file to import, which may be read more than once. Standard input, or
-// a path that is not a regular file, is copied to a temporary file without a name. openInput
-// returns when ctx ends, also while it waits for data.
+// openInput opens the file to import. The file is read more than once, so standard input, or a path that is not a regular
+// file, is first copied to a temporary file, which has no name. openInput returns an error when ctx ends, even while it
+// waits for data.
 func openInput(ctx context.Context, path string, stdin io.Reader) (*os.File, error) {
 	input, err := await(ctx, func() (*os.File, error) { return openOrCopy(path, stdin) })
 	if err != nil && ctx.Err() != nil {
@@ -78,22 +78,22 @@ func copyToTemp(from io.Reader) (*os.File, error) {
 	return temp, nil
 }
 
-// A checkedFile is what check found.
+// A checkedFile is the result of check.
 type checkedFile struct {
-	info     fs.FileInfo     // from before it was read
+	info     fs.FileInfo     // the size and time of the file before it was read
 	digest   port.FileDigest // zero unless the whole file was read
 	pets     int64
 	rejected int
 }
 
-// A rejectedRow is a row that violates a rule, as it is written to the file of --rejects.
+// A rejectedRow is the JSON that the file of --rejects has for a row that violates a rule.
 type rejectedRow struct {
 	Line int64  `json:"line"`
 	Rule string `json:"rule"`
 	Row  string `json:"row"`
 }
 
-// isRejected reports whether the row of a file is a rejectedRow.
+// isRejected reports whether a row is a rejectedRow: the user imports the file of --rejects itself.
 func isRejected(row []byte) bool {
 	decoder := json.NewDecoder(bytes.NewReader(row))
 	decoder.DisallowUnknownFields()
@@ -101,8 +101,8 @@ func isRejected(row []byte) bool {
 	return decoder.Decode(&rejected) == nil && rejected.Line > 0 && rejected.Rule != ""
 }
 
-// check reads the file and checks each row. It writes rows that violate a rule to rejects; if
-// that is nil, they are an error.
+// check reads the file and checks each row. It writes the rows that violate a rule to rejects. If rejects is nil,
+// it returns an error that lists them.
 func (r *importRun) check(ctx context.Context, rejects *newFile) (err error) {
 	if r.checked.info, err = r.input.Stat(); err != nil {
 		return err
@@ -120,7 +120,7 @@ func (r *importRun) check(ctx context.Context, rejects *newFile) (err error) {
 		return fmt.Errorf("%s: %w", nameOf(r.path), err)
 	}
 	last := []byte("\n")
-	_, _ = r.input.ReadAt(last, int64(progress.done)-1) // which leaves it for an empty file
+	_, _ = r.input.ReadAt(last, int64(progress.done)-1) // does not change last if the file is empty
 	if last[0] != '\n' {
 		r.in.report("warning: the last line of %s has no line end: the file may be incomplete", nameOf(r.path))
 	}
@@ -130,8 +130,8 @@ func (r *importRun) check(ctx context.Context, rejects *newFile) (err error) {
 // fromStart returns a reader of the whole file.
 func (r *importRun) fromStart() io.Reader { return io.NewSectionReader(r.input, 0, math.MaxInt64) }
 
-// checkRows counts the rows. It writes those that violate a rule to rejects, or lists the first
-// of them if that is nil.
+// checkRows counts the valid and the rejected rows. It writes the rejected rows to rejects. If rejects is nil, it returns
+// the first maxListed of them as texts for an error.
 func (r *importRun) checkRows(ctx context.Context, rows file.Reader, rejects *newFile) (listed []string, err error) {
 	encoder := json.NewEncoder(rejects)
 	encoder.SetEscapeHTML(false)
@@ -162,7 +162,7 @@ func (r *importRun) checkRows(ctx context.Context, rows file.Reader, rejects *ne
 	}
 }
 
-// problems returns the error for n rows, of which the first are listed.
+// problems returns an error for n rows or animals, or nil if listed is empty. listed has the texts of the first ones.
 func problems(listed []string, n int, what, remedy string) error {
 	switch len(listed) {
 	case 0:
@@ -177,7 +177,8 @@ func problems(listed []string, n int, what, remedy string) error {
 	return fmt.Errorf("%d %s%s:\n%s\ncorrect them%s", n, what, first, strings.Join(listed, "\n"), remedy)
 }
 
-// checkReplaced checks that the animals of the file can replace those of the store.
+// checkReplaced checks that the animals of the file can replace the stored animals. Its error lists
+// the animals that cannot.
 func (r *importRun) checkReplaced(ctx context.Context, replacer *usecase.Replacer) error {
 	n := 0
 	var listed []string
@@ -196,8 +197,8 @@ func (r *importRun) checkReplaced(ctx context.Context, replacer *usecase.Replace
 
 var errFileChanged = errors.New("the file changed while it was imported")
 
-// valid returns a function that returns the next n animals of the valid rows of the file. It returns errFileChanged
-// if there are none, or if the size or the time of modification of the file is not that from before it was checked.
+// valid returns a Source of the animals in the valid rows of the file. The Source returns errFileChanged if the file has
+// fewer than n further animals, or if its size or modification time has changed since before the check.
 func (r *importRun) valid(ctx context.Context) usecase.Source {
 	rows := file.NewReader(r.fromStart(), r.format, r.update)
 	return func(n int) (pets []domain.Pet, err error) {

@@ -80,7 +80,7 @@ With --scope the key may do only what its scopes allow; other requests get 403:
 	})
 	cmd.Flags().Func("expires", "let the key expire after `DURATION`, such as 90d or 36h (default: never)", durationFlag(&lifetime, time.Second))
 	cmd.Flags().Func("scope", "let the key do only what these `SCOPES` allow, separated by commas (default: everything)", func(text string) error {
-		if scopes != "" { // of an earlier --scope
+		if scopes != "" { // set by an earlier --scope
 			text = string(scopes) + "," + text
 		}
 		if scopes = apikey.Scopes(text); text == "" || scopes.Validate() != nil {
@@ -93,7 +93,7 @@ With --scope the key may do only what its scopes allow; other requests get 403:
 	return cmd
 }
 
-// A keyEntry is a key in the list. Scripts depend on its JSON names.
+// A keyEntry is an API key in the output of keys list. Scripts depend on its JSON names.
 type keyEntry struct {
 	ID         int64        `json:"id"`
 	Name       string       `json:"name"`
@@ -208,14 +208,15 @@ func (in *invocation) withKeys(ctx context.Context, existing bool, fn func(*usec
 	})
 }
 
-// checkKeyOutput is the PreRunE of a command that prints a new key: it returns an error if the key
+// checkKeyOutput is the PreRunE of a command that prints a new key. It returns an error if the output, and so the key,
 // would be lost.
 func (in *invocation) checkKeyOutput(*cobra.Command, []string) error {
 	return in.checkStdout(", so the key would be lost: redirect it to a terminal, a file or a pipe")
 }
 
-// printKey prints the secret of a key that was created, unless err, and reports its id, if it can be read,
-// and when the key with the id replaced, which is 0 for none, is revoked.
+// printKey prints the secret of a new key, and reports its id on standard error. If the key replaces another, whose
+// id is replaced, it also reports when the replaced key is revoked; 0 means that there is none. If err is not nil,
+// printKey only returns err.
 func (in *invocation) printKey(ctx context.Context, keys *usecase.Keys, replaced int64, secret string, err error) error {
 	if err != nil {
 		return err
@@ -224,11 +225,11 @@ func (in *invocation) printKey(ctx context.Context, keys *usecase.Keys, replaced
 		return serve.KeyNotPrinted(err)
 	}
 	all, err := keys.List(ctx)
-	if err != nil { // the key is printed: after a failed command a script would create another
+	if err != nil { // not returned: the key is printed, and a script would create another after a failed command
 		in.report("the id of the new API key is unknown (%v): it is the last one that petstore keys list shows", err)
 	}
 	revocation := ""
-	for _, key := range all { // the new one is the last
+	for _, key := range all { // the new key is the last
 		if key.ID == replaced {
 			revocation = fmt.Sprintf("; the old one, %d, is revoked at %s", key.ID, formatTime(key.RevokedAt))
 		}
@@ -239,8 +240,8 @@ func (in *invocation) printKey(ctx context.Context, keys *usecase.Keys, replaced
 	return nil
 }
 
-// keyIDArg is a cobra.PositionalArgs that sets id to the only argument, the id of a key. Its
-// error does not repeat the argument, which may be a secret by mistake.
+// keyIDArg returns a cobra.PositionalArgs that requires one argument, the id of a key, and sets id to it. Its error
+// does not repeat the argument, which may be a secret by mistake.
 func keyIDArg(id *int64) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) (err error) {
 		if err := oneArg("name the ID of an API key, which petstore keys list shows")(cmd, args); err != nil {
@@ -253,8 +254,7 @@ func keyIDArg(id *int64) cobra.PositionalArgs {
 	}
 }
 
-// durationFlag returns the function that sets d to the value of a flag, which must be from
-// minimum to apikey.MaxSpan.
+// durationFlag returns a function that sets d to the value of a flag. The value must be from minimum to apikey.MaxSpan.
 func durationFlag(d *time.Duration, minimum time.Duration) func(string) error {
 	return func(text string) error {
 		parsed, err := config.ParseDuration(text)

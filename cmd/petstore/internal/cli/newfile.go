@@ -11,14 +11,14 @@ import (
 	"example.com/petstore/repository/folder"
 )
 
-// A newFile is a file that gets its name only when it is complete: until publish its name is
-// path.NUMBER.partial. It is readable and writable by its owner only.
+// A newFile is a file that gets its name when it is complete. Until publish, its name is path.NUMBER.partial. Only its
+// owner can read and write it.
 type newFile struct {
 	*os.File
 	path string
 }
 
-// createFile creates a newFile. It returns an error if a file has the name already.
+// createFile creates a newFile. It returns an error if path exists already.
 func createFile(path string) (*newFile, error) {
 	if path == "" {
 		return nil, errors.New("the name of the file is empty")
@@ -36,14 +36,14 @@ func createFile(path string) (*newFile, error) {
 	return &newFile{file, path}, err
 }
 
-// publish gives the file its name once its content is durable. It never overwrites a file.
-// The caller must call discard afterwards, also after an error.
+// publish makes the content durable, and then gives the file its name. It never overwrites a file. The caller must call
+// discard afterwards, even if publish returned an error.
 func (f *newFile) publish() error {
 	if err := f.Sync(); err != nil {
 		return err
 	}
 	err := os.Link(f.Name(), f.path)
-	if errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) { // a file system without links
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) { // the file system has no hard links
 		if err = checkUnused(f.path); err == nil {
 			err = os.Rename(f.Name(), f.path)
 		}
@@ -57,7 +57,7 @@ func (f *newFile) publish() error {
 	return folder.Sync(f.path)
 }
 
-// discard closes the file and removes its first name, which no other file has.
+// discard closes the file, and removes the name path.NUMBER.partial. A published file keeps its name.
 func (f *newFile) discard() {
 	_ = os.Remove(f.Name())
 	_ = f.Close()
@@ -68,10 +68,10 @@ func checkUnused(path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("%s exists already: name another file, or move it away", path)
 	}
-	return nil // whoever creates the file finds any other error
+	return nil // any other error is returned when the file is created
 }
 
-// isSameFile reports whether two paths lead to one file, such as by a link.
+// isSameFile reports whether two paths name the same file, such as by a link.
 func isSameFile(a, b string) bool {
 	fileA, errA := os.Stat(a)
 	fileB, errB := os.Stat(b)

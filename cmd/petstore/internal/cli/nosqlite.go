@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// sqliteCommands returns commands that only say why they need SQLite.
+// sqliteCommands returns the commands for SQLite stores. In this build they only return an error that says how to get
+// SQLite.
 func sqliteCommands(*invocation) (commands []*cobra.Command) {
 	for _, name := range []string{"backup", "restore"} {
 		commands = append(commands, &cobra.Command{

@@ -21,13 +21,13 @@ import (
 	"example.com/petstore/config"
 )
 
-// report writes a message to standard error, whose errors cannot be reported.
+// report writes a message to standard error. An error of the write is ignored, because it could not be reported.
 func (in *invocation) report(format string, args ...any) {
 	fmt.Fprintln(in.Stderr, "petstore: "+in.message(fmt.Sprintf(format, args...)))
 }
 
-// printResult writes the result of a command that has done its work to standard output. The
-// error contains the result.
+// printResult writes the result of a command to standard output, when the command has done its work. If the write fails,
+// the error contains the result.
 func (in *invocation) printResult(format string, args ...any) error {
 	result := fmt.Sprintf(format, args...)
 	if _, err := fmt.Fprintln(in.Stdout, in.message(result)); err != nil {
@@ -37,7 +37,7 @@ func (in *invocation) printResult(format string, args ...any) error {
 	return nil
 }
 
-// command returns how to run this program on the same store, for hints. It hides a connection string.
+// command returns the command line that runs this program on the same store, for hints. It hides a connection string.
 func (in *invocation) command() string {
 	command := in.Name
 	if in.configFile != "" {
@@ -52,30 +52,29 @@ func (in *invocation) command() string {
 	return command
 }
 
-// message returns a text for people: printable, and with hints to run this program as it was
-// called.
+// message returns text for people: it makes it printable, and replaces petstore in hints such as "run petstore …" by
+// command.
 func (in *invocation) message(text string) string {
 	named := strings.NewReplacer("run petstore ", "run "+in.command()+" ", "with petstore ", "with "+in.command()+" ")
 	return printable(named.Replace(text))
 }
 
-// unprintable matches what could change the rest of the output of a terminal: control characters
-// but newlines, characters that change the direction of text, and bytes that are not UTF-8.
+// unprintable matches characters that could change the rest of the output of a terminal: control characters except
+// newlines, characters that change the direction of text, and bytes that are not UTF-8.
 var unprintable = regexp.MustCompile(`[^\P{Cc}\n]|[\x{61c}\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}\x{fffd}]`)
 
-// printable returns text, in which a part may be the name of a file, with escape sequences of Go
-// instead of what is unprintable.
+// printable returns text with escape sequences of Go for unprintable characters, such as in the name of a file.
 func printable(text string) string {
 	return unprintable.ReplaceAllStringFunc(text, func(char string) string {
-		if char == "\ufffd" { // the character itself: another byte matches as if it were this one
+		if char == "\ufffd" { // U+FFFD itself is printable; the pattern also matches an invalid byte as U+FFFD
 			return char
 		}
 		return strings.Trim(strconv.QuoteToASCII(char), `"`)
 	})
 }
 
-// checkStdout returns an error with a remedy if standard output is the null device, which the Go
-// runtime also opens in place of one that is closed.
+// checkStdout returns an error with a remedy if standard output is the null device. The Go runtime opens the null
+// device if standard output is closed.
 func (in *invocation) checkStdout(remedy string) error {
 	file, ok := in.Stdout.(*os.File)
 	if !ok {
@@ -84,12 +83,12 @@ func (in *invocation) checkStdout(remedy string) error {
 	output, err := file.Stat()
 	null, nullErr := os.Stat(os.DevNull)
 	if err != nil || nullErr != nil || !os.SameFile(output, null) {
-		return nil //nolint:nilerr // the write fails
+		return nil //nolint:nilerr // if there is a problem, the write returns it
 	}
 	return errors.New("standard output is closed or " + os.DevNull + remedy)
 }
 
-// oneOf returns the function that sets target to the value of a flag, which must be one of values.
+// oneOf returns a function that sets target to the value of a flag. The value must be one of values.
 func oneOf[T ~string](target *T, values ...string) func(string) error {
 	return func(value string) error {
 		if !slices.Contains(values, value) {
@@ -111,8 +110,7 @@ func (o *outputFlag) add(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("output", complete) // fails only for an unknown flag
 }
 
-// write writes value as JSON, or the table that writeTable writes with tabs between its
-// columns.
+// write writes value as JSON, or a table. writeTable writes the table with tabs between the columns.
 func (o *outputFlag) write(out io.Writer, value any, writeTable func(table io.Writer)) error {
 	if *o == "json" {
 		encoder := json.NewEncoder(out)
@@ -125,18 +123,17 @@ func (o *outputFlag) write(out io.Writer, value any, writeTable func(table io.Wr
 	return table.Flush()
 }
 
-// A progress reports how much of a total has been done. The total is a number of units, such as
-// animals.
+// A progress reports how many units, such as animals, of a total have been done.
 type progress struct {
 	out         io.Writer
 	units       string
 	total, done int
-	tenths      int                      // of the total that were reported
+	tenths      int                      // how many tenths of the total have been reported
 	bar         *progressbar.ProgressBar // nil unless out is a terminal
 }
 
-// newProgress returns a progress that draws a bar, with the rate and the remaining time, if
-// out is a terminal, or else writes lines.
+// newProgress returns a progress. If out is a terminal, it draws a bar with the rate and the remaining time. Otherwise it
+// writes lines.
 func newProgress(out io.Writer, units string, total int) *progress {
 	p := &progress{out: out, units: units, total: total}
 	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
@@ -154,8 +151,8 @@ func newProgress(out io.Writer, units string, total int) *progress {
 	return p
 }
 
-// add reports that n more units are done. More than the total may be done, such as records that
-// were added after they were counted. Without a bar, it writes a line for each tenth of the total.
+// add reports that n more units are done. There may be more units than the total, such as records that were added after
+// they had been counted. Without a bar, add writes a line for each tenth of the total.
 func (p *progress) add(n int) {
 	p.done += n
 	if p.bar != nil {
@@ -171,8 +168,9 @@ func (p *progress) add(n int) {
 	}
 }
 
-// throttled returns add with a pause for half of the time since the last call, in which other processes can write:
-// SQLite does not queue those that wait for its lock, they retry.
+// throttled returns a function that calls add and then pauses, for half of the time since the previous call. In the pause
+// other processes can write: SQLite has no queue for its lock, so without a pause a process that retries might never get
+// it.
 func (p *progress) throttled(ctx context.Context) func(n int) {
 	last := time.Now()
 	return func(n int) {
@@ -185,7 +183,7 @@ func (p *progress) throttled(ctx context.Context) func(n int) {
 	}
 }
 
-// Write implements io.Writer: each byte is a unit that is done.
+// Write implements io.Writer. It counts each byte as a unit that is done.
 func (p *progress) Write(done []byte) (int, error) {
 	p.add(len(done))
 	return len(done), nil

@@ -33,12 +33,12 @@ place, whole. A store that does not exist is created.
 Until the copy is in place, its name is STORE.restored.NUMBER.partial. If the process is
 killed, that file is left.
 
-Whoever follows the changes of the store begins again with the lists.
+After restore, clients that follow the changes must read the lists again.
 
-API keys that are revoked in the previous store stay revoked. If there is none, or if it is
-damaged, those that were revoked after the backup work again, unless --revoke-keys revokes
-all. A store that replaces none has an identity of its own: backup --keep removes no backups
-of the store that it is a copy of.
+API keys that are revoked in the previous store stay revoked. If there is no previous store,
+or if it is damaged, keys that were revoked after the backup work again: add --revoke-keys to
+revoke all keys. If there is no previous store, the restored store gets a new identity, so
+that backup --keep does not remove backups of the original store.
 
 Do not copy a backup over the store by hand: after a crash, the WAL of the store (its name
 ends with -wal) would be applied to the wrong file.`,
@@ -52,8 +52,8 @@ ends with -wal) would be applied to the wrong file.`,
 	return cmd
 }
 
-// restore replaces the store by a copy of the backup at path, with all API keys revoked if
-// revokeKeys.
+// restore replaces the store by a copy of the backup at path. If revokeKeys is true, all API keys of the copy are
+// revoked.
 func (in *invocation) restore(ctx context.Context, path string, revokeKeys bool) error {
 	store, err := in.sqlitePath()
 	if err != nil {
@@ -65,7 +65,7 @@ func (in *invocation) restore(ctx context.Context, path string, revokeKeys bool)
 	if store, err = fileBehindLink(store); err != nil {
 		return err
 	}
-	if err := backup.CheckNotOpen(store); err != nil { // before the copy, which may take long
+	if err := backup.CheckNotOpen(store); err != nil { // checked before the copy, which may take long
 		return err
 	}
 	file, err := createFile(store + ".restored")
@@ -95,14 +95,14 @@ func (in *invocation) restore(ctx context.Context, path string, revokeKeys bool)
 	for _, name := range replaced.Kept {
 		result += "\nkept " + name
 	}
-	if replaced.KeysErr == nil { // else there was no store, or none that can be read
+	if replaced.KeysErr == nil { // otherwise there was no previous store, or it cannot be read
 		result += "\nto go back, run petstore restore " + replaced.Kept[0]
 	}
 	return in.printResult("%s", result)
 }
 
-// fileBehindLink returns the path of the file to which path leads if it is a symbolic link, which
-// a rename would replace.
+// fileBehindLink returns the target of path if path is a symbolic link, and path otherwise. A rename to path would
+// replace the link instead of the file.
 func fileBehindLink(path string) (string, error) {
 	target, err := filepath.EvalSymlinks(path)
 	if err == nil {

@@ -1,4 +1,4 @@
-// Package cli is the command line of petstore: a file for each command, and what only commands
+// Package cli is the command line of petstore. It has a file for each command, and files for what several commands
 // share.
 package cli
 
@@ -18,13 +18,13 @@ import (
 	"example.com/petstore/config"
 )
 
-// A Program is the running program: its command line and output, and its build.
+// A Program is the running program: its command line, its output and its build.
 type Program struct {
-	Name            string   // as it was called, for hints
+	Name            string   // the name by which it was called, for hints
 	Args            []string // without the name
-	SearchPaths     []string // where a file of settings is looked for
+	SearchPaths     []string // the settings files to try if the user names none
 	Stdout, Stderr  io.Writer
-	Version, Commit string // set by the linker, or empty
+	Version, Commit string // values that the linker has set, or empty
 }
 
 // An invocation is one run of a Program, with its global flags.
@@ -32,7 +32,7 @@ type invocation struct {
 	Program
 	configFile  string   // --config
 	assignments []string // --set, each KEY=VALUE
-	valid       bool     // the command line is valid
+	valid       bool     // whether the command line is valid
 }
 
 // Run executes the command line and returns the exit status.
@@ -51,7 +51,7 @@ func Run(ctx context.Context, p Program) int {
 	}
 	_, invalid := errors.AsType[*config.InvalidError](err)
 	if write, ok := errors.AsType[*fs.PathError](err); ok && !invalid && write.Path == os.Stdout.Name() && errors.Is(write, syscall.EPIPE) {
-		return 1 // without a message, as a program that SIGPIPE ends
+		return 1 // no message, like a program that SIGPIPE kills
 	}
 	in.report("%v", err)
 	if invalid || !in.valid {
@@ -74,8 +74,8 @@ second signal stops it immediately.
 
 Every command reads its settings from the file of --config, else of PETSTORE_CONFIG, else
 from petstore.yaml in the working directory, else from /etc/petstore/petstore.yaml.
-Environment variables override the file, and --set overrides both: PETSTORE_LOG_LEVEL is
-log.level, as petstore config lists it.`,
+Environment variables override the file, and --set overrides both. The variable for log.level
+is PETSTORE_LOG_LEVEL, and so on; petstore config lists all settings.`,
 		Example: `  petstore serve --first-key           # serve, and print a first API key
   petstore keys create --name till-1   # create another API key
   petstore serve --config shop.yaml --set server.address=:8080`,
@@ -86,7 +86,7 @@ log.level, as petstore config lists it.`,
 			if err := cmd.ValidateRequiredFlags(); err != nil { // cobra would check them after this function
 				return err
 			}
-			for _, assignment := range in.assignments { // which the error does not repeat: it may be a secret
+			for _, assignment := range in.assignments { // the error does not repeat the assignment, which may be a secret
 				if !strings.Contains(assignment, "=") {
 					return errors.New("a --set has no =: write it as KEY=VALUE")
 				}
@@ -127,8 +127,8 @@ func (in *invocation) configOptions() config.Options {
 	return config.Options{File: in.configFile, SearchPaths: in.SearchPaths, Overrides: overrides}
 }
 
-// withSubcommands adds subcommands to a parent that does nothing itself. Without a
-// subcommand it prints its help; an unknown one is an error that suggests similar names.
+// withSubcommands adds subcommands to a parent command, which does nothing itself. Without a subcommand, the parent
+// prints its help. For an unknown subcommand it returns an error that suggests similar names.
 func withSubcommands(parent *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
 	parent.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -150,8 +150,8 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	return errors.New(text)
 }
 
-// checkNoDSN returns an error if the command line has a connection string where no flag expects one: other errors would
-// repeat it, and it may have a password.
+// checkNoDSN returns an error if the command line has a connection string where no flag expects one. It runs before all
+// other checks, because their errors would repeat the connection string, which may have a password.
 func checkNoDSN(args []string) error {
 	flag := ""
 	for _, arg := range args {
@@ -171,8 +171,8 @@ func checkNoDSN(args []string) error {
 	return nil
 }
 
-// noArgs is a cobra.PositionalArgs that accepts no argument. Its error repeats none, which may
-// be a secret by mistake.
+// noArgs is a cobra.PositionalArgs that accepts no argument. Its error does not repeat the argument, which may be a
+// secret by mistake.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("%s takes no arguments", cmd.CommandPath())
@@ -180,8 +180,8 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// oneArg is a cobra.PositionalArgs that accepts one argument. Its error for none is missing,
-// such as "name the FILE to import". It repeats no argument, which may be a secret by mistake.
+// oneArg returns a cobra.PositionalArgs that requires one argument. missing is the error if there is none, such as "name
+// the FILE to import". No error repeats an argument, which may be a secret by mistake.
 func oneArg(missing string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -199,8 +199,8 @@ func atMostOneArg(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// notEmpty returns the function that sets target to the value of a flag. An empty value, such
-// as that of a variable that is not set, is an error.
+// notEmpty returns a function that sets target to the value of a flag. The function returns an error for an empty value,
+// such as a shell variable that is not set.
 func notEmpty(target *string) func(string) error {
 	return func(value string) error {
 		if value == "" {
@@ -211,8 +211,9 @@ func notEmpty(target *string) func(string) error {
 	}
 }
 
-// flagError returns err, the error of a flag. If a mistyped subcommand precedes the flag,
-// which its parent therefore does not know, it returns the error of the subcommand.
+// flagError returns the error for a flag that a command does not accept: err. If a mistyped subcommand precedes the
+// flag, cobra blames the flag, because the parent command does not know it: then flagError returns the error for
+// the subcommand.
 func flagError(cmd *cobra.Command, err error) error {
 	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
 		return unknownCommand(cmd, args[0])

@@ -14,8 +14,8 @@ import (
 // seedBatchSize is the number of animals in a transaction, as in an import.
 const seedBatchSize = 1000
 
-// defaultRandomSeed generates animal 1 as available and order 1 as placed, with which the
-// examples of the OpenAPI document succeed.
+// defaultRandomSeed generates an available animal 1 and a placed order 1, so that the examples of the OpenAPI document
+// succeed.
 const defaultRandomSeed = 8
 
 func newSeed(in *invocation) *cobra.Command {
@@ -43,7 +43,7 @@ reports how many animals were added and exits with 1.`,
 	return cmd
 }
 
-// seed adds count animals. It reports the progress on stderr and the totals on stdout.
+// seed adds count animals. It reports the progress on standard error, and prints the totals on standard output.
 func (in *invocation) seed(ctx context.Context, seeder *usecase.Seeder, count int) error {
 	start := time.Now()
 	progress := newProgress(in.Stderr, "animals", count)

@@ -16,14 +16,13 @@ import (
 	"example.com/petstore/repository/sqlite"
 )
 
-// engines are the database engines by database.driver.
+// engines has the functions that return a database engine, by database.driver.
 var engines = map[string]func(dsn string) engine.Engine{"postgres": postgres.New, "sqlite": sqlite.New}
 
 // newEngine returns the engine of the settings.
 func newEngine(d config.Database) engine.Engine { return engines[d.Driver](d.DSN) }
 
-// storeName returns the absolute path of a SQLite store, or the name of another one, without
-// a secret.
+// storeName returns the name of a store for people, without a secret. The name of a SQLite store is its absolute path.
 func storeName(d config.Database, e engine.Engine) string {
 	if d.Driver == "sqlite" {
 		return absolutePath(d.DSN)
@@ -31,8 +30,8 @@ func storeName(d config.Database, e engine.Engine) string {
 	return e.String()
 }
 
-// interruptible returns what open returns, or when ctx ends an error that says so, also while
-// SQLite waits for a lock of another process, which ignores ctx.
+// interruptible calls open and returns its result. When ctx ends, it returns an error at once, even if open does not:
+// SQLite ignores ctx while it waits for a lock of another process.
 func interruptible[T any](ctx context.Context, open func() (T, error)) (T, error) {
 	opened, err := await(ctx, open)
 	if err != nil && ctx.Err() != nil {
@@ -41,7 +40,7 @@ func interruptible[T any](ctx context.Context, open func() (T, error)) (T, error
 	return opened, err
 }
 
-// await calls fn, which may ignore ctx, and returns when ctx ends.
+// await calls fn and returns its result. When ctx ends, it returns at once, although fn may ignore ctx and still run.
 func await[T any](ctx context.Context, fn func() (T, error)) (none T, _ error) {
 	var result T
 	var err error
@@ -58,19 +57,19 @@ func await[T any](ctx context.Context, fn func() (T, error)) (none T, _ error) {
 	}
 }
 
-// storeOptions returns the options of the store of the settings.
+// storeOptions returns the options with which the settings open the store.
 func storeOptions(d config.Database) repository.Options {
 	return repository.Options{Options: engine.Options{
 		NoMigration: !d.Migrate, MaxOpenConns: d.MaxOpenConns, RequireSynchronous: d.RequireSynchronous,
 	}}
 }
 
-// mustExist is for a command that neither creates nor migrates a store: a mistyped path is an error, and an
-// older program can still open the store afterwards.
+// The argument existing of withStore. With mustExist, a command neither creates nor migrates the store: a mistyped
+// path is an error, and an older program can still open the store afterwards.
 const mustExist, mayCreate = true, false
 
-// withStore opens the store, calls fn and closes the store. It reports that the store was
-// created or migrated.
+// withStore opens the store, calls fn and closes the store. If it has created or migrated the store, it reports that on
+// standard error.
 func (in *invocation) withStore(ctx context.Context, existing bool, fn func(*repository.Store) error) error {
 	settings, err := in.loadConfig()
 	if err != nil {
@@ -95,8 +94,8 @@ func (in *invocation) withStore(ctx context.Context, existing bool, fn func(*rep
 	return storeError(errors.Join(fn(store), store.Close()), e)
 }
 
-// storeError returns the error of a command. If the store caused it, the result is the
-// cause with the remedy, because the message of an ErrUnavailable is for clients of the API.
+// storeError returns the error of a command. For an ErrUnavailable it returns the cause with a remedy, because the
+// message of an ErrUnavailable is for clients of the API.
 func storeError(err error, e engine.Engine) error {
 	known, ok := errors.AsType[*domain.Error](err)
 	if !ok || known.Kind != domain.ErrUnavailable || known.Cause == nil {
@@ -112,7 +111,7 @@ func storeError(err error, e engine.Engine) error {
 	return cause
 }
 
-// An outcomeError is the error of a command that has done a part of its work.
+// An outcomeError is the error of a command that may have done a part of its work. outcome says which part.
 type outcomeError struct {
 	err     error
 	outcome string
@@ -122,7 +121,8 @@ func (e *outcomeError) Error() string { return e.err.Error() + ": " + e.outcome 
 
 func (e *outcomeError) Unwrap() error { return e.err }
 
-// interruptedOr returns the error of a command with its outcome: that ctx ended, or else err.
+// interruptedOr returns the error of a command with its outcome. If ctx has ended, the error is "interrupted"
+// instead of err.
 func interruptedOr(ctx context.Context, err error, outcome string) error {
 	if ctx.Err() != nil {
 		err = errors.New("interrupted")
@@ -130,8 +130,8 @@ func interruptedOr(ctx context.Context, err error, outcome string) error {
 	return &outcomeError{err, outcome}
 }
 
-// absolutePath returns the absolute form of path, or path if the working directory is
-// unknown. Unlike filepath.Abs it keeps sub/.., see folder.Of.
+// absolutePath returns the absolute form of path, or path itself if the working directory is unknown. Unlike
+// filepath.Abs, it does not remove elements such as sub/.., see folder.Of.
 func absolutePath(path string) string {
 	if wd, err := os.Getwd(); err == nil && !filepath.IsAbs(path) {
 		return wd + "/" + strings.TrimPrefix(path, "./")

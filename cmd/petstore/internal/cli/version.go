@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// buildVersion returns the version of this program and the commit that it was built from.
-// What the linker did not set comes from the build information, which has it if go build
-// ran in a git checkout, or else is "unknown".
+// buildVersion returns the version of this program, and the commit from which it was built. If the linker has not set
+// them, they come from the build information of Go, which has them after go build in a git checkout. Otherwise they are
+// "unknown".
 func (p Program) buildVersion() (string, string) {
 	var module, revision string
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -26,7 +26,7 @@ func (p Program) buildVersion() (string, string) {
 	return cmp.Or(p.Version, module, "unknown"), cmp.Or(p.Commit, revision, "unknown")
 }
 
-// versionText returns the text that petstore version and --version print after the name.
+// versionText returns what petstore version and petstore --version print after the name of the program.
 func (p Program) versionText() string {
 	version, commit := p.buildVersion()
 	return fmt.Sprintf("%s (commit %s, %s)", version, commit, runtime.Version())

@@ -34,15 +34,15 @@ func adminHandler(settings config.Admin, metrics prometheus.Gatherer, level zap.
 	return rejectOtherHosts(settings.Address, mux)
 }
 
-// setLogLevel sets the level to that of the request, a form or JSON as for zap.AtomicLevel. It
-// rejects the levels above error, which would hide errors.
+// setLogLevel returns a handler that sets level to the level in the request: a form or JSON, as zap.AtomicLevel
+// accepts it. It rejects levels above error, which would hide errors.
 func setLogLevel(level zap.AtomicLevel) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body := struct {
 			Level string `json:"level"`
 		}{r.FormValue("level")}
 		if body.Level == "" {
-			_ = json.NewDecoder(r.Body).Decode(&body) // which leaves it empty
+			_ = json.NewDecoder(r.Body).Decode(&body) // an error leaves body empty
 		}
 		to, err := zapcore.ParseLevel(body.Level)
 		if err != nil || body.Level == "" || to > zapcore.ErrorLevel {
@@ -54,11 +54,11 @@ func setLogLevel(level zap.AtomicLevel) http.HandlerFunc {
 	}
 }
 
-// rejectOtherHosts rejects requests with a Host that is neither an IP address, localhost nor the host of
-// address. Otherwise a web page could read everything, if the name of its site resolves to the
-// address of the listener after it was loaded (DNS rebinding). A Unix socket, which no web page can reach,
-// accepts every Host, as does a listener on every address, as in a container, because its machine has
-// names that the settings do not contain.
+// rejectOtherHosts rejects requests whose Host is neither an IP address, nor localhost, nor the host of address. It
+// prevents DNS rebinding: otherwise a web page whose host name resolves to this listener could read all responses.
+//
+// Two kinds of listeners accept every Host: a Unix socket, because no web page can reach it, and a listener on all
+// interfaces, because the settings do not contain the names of the machine.
 func rejectOtherHosts(address string, next http.Handler) http.Handler {
 	network, name := config.NetworkOf(address)
 	configured, _, _ := net.SplitHostPort(name) // the settings are validated
@@ -85,7 +85,7 @@ func serveAdmin(
 	}
 	log.Info("serving metrics and profiles", zap.Stringer("address", listener.Addr()))
 	t := serverTimeouts(settings.Server)
-	// The client chooses how long a profile takes, but it does not delay the shutdown.
+	// A profile takes as long as the client chooses, so there is no write timeout; it does not delay the shutdown.
 	t.Write, t.Delay, t.Shutdown = 0, 0, 100*time.Millisecond
 	if err := server.Serve(ctx, listener, adminHandler(settings.Admin, metrics, level), t, log); ctx.Err() == nil {
 		return err

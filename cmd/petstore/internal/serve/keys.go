@@ -16,8 +16,8 @@ import (
 	"example.com/petstore/usecase"
 )
 
-// importBootstrapKey stores the API key of auth.bootstrap_key, unless it is stored already
-// or empty. If ctx ends, the error is its cause, such as a listener that failed.
+// importBootstrapKey stores the API key of auth.bootstrap_key, unless it is empty or already stored. If ctx ends,
+// the error is the cause of ctx, such as the error of a listener.
 func importBootstrapKey(ctx context.Context, keys *usecase.Keys, secret string) error {
 	if secret == "" {
 		return nil
@@ -29,10 +29,10 @@ func importBootstrapKey(ctx context.Context, keys *usecase.Keys, secret string) 
 	return err
 }
 
-// printFirstKey creates an API key if the store has none, and prints it and the URL of
-// Swagger UI, or of the pets if the documentation is disabled, or the path of a Unix socket. If the store has a key it
-// prints how to create another. It waits until stdout accepts the text or ctx ends. A key
-// that could not be printed is an error.
+// printFirstKey creates an API key if the store has never had one, and prints it; otherwise it prints how to create
+// another. It also prints the URL of Swagger UI, or of the pets if the documentation is disabled, or the path of a Unix
+// socket. It waits until standard output accepts the text or ctx ends. If a new key could not be printed, it returns an
+// error.
 func (o Options) printFirstKey(ctx context.Context, keys *usecase.Keys, settings config.Config, address net.Addr, log *zap.Logger) error {
 	secret, err := keys.CreateFirst(ctx, "first")
 	if err != nil {
@@ -85,8 +85,8 @@ func (o Options) warnWithoutKey(ctx context.Context, keys *usecase.Keys, log *za
 	}
 }
 
-// localAddress returns an address at which this machine reaches the listener: localhost
-// if it listens on all interfaces.
+// localAddress returns the address at which clients on this machine reach the listener. For a listener on all interfaces
+// its host is localhost.
 func localAddress(address net.Addr) string {
 	host, port, err := net.SplitHostPort(address.String())
 	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
@@ -95,8 +95,7 @@ func localAddress(address net.Addr) string {
 	return address.String()
 }
 
-// KeyNotPrinted returns the error for a key that was created but not printed because
-// of err.
+// KeyNotPrinted returns the error for a key that was created, but could not be printed because of err.
 func KeyNotPrinted(err error) error {
 	const text = "the API key was created but not printed: %v: revoke it, it is the last one that petstore keys list shows"
 	return fmt.Errorf(text, err.Error()) // not wrapped: cli.Run would not print a broken pipe

@@ -21,8 +21,7 @@ import (
 	"example.com/petstore/delivery/http/server"
 )
 
-// listenPublic opens the listener for API clients, with the connection limit and the TLS
-// certificate of the settings.
+// listenPublic opens the listener for API clients, with the connection limit and the TLS certificate of the settings.
 func listenPublic(ctx context.Context, settings config.Server, log *zap.Logger) (net.Listener, error) {
 	listener, err := listen(ctx, "server.address", settings.Address, settings.SocketMode, nil)
 	if err != nil {
@@ -46,8 +45,9 @@ func listenPublic(ctx context.Context, settings config.Server, log *zap.Logger) 
 	}), nil
 }
 
-// listen opens a listener on the address of a setting, host:port or a Unix socket with a mode. It returns nil for
-// an empty address. An error names the setting. public is the address of server.address, or nil.
+// listen opens a listener on an address, which is host:port or a Unix socket. mode is the mode of the socket. For
+// an empty address listen returns nil. setting is the name of the setting, for errors. public is the address of the
+// public listener, or nil if this is the public listener.
 func listen(ctx context.Context, setting, address, mode string, public net.Addr) (net.Listener, error) {
 	if address == "" {
 		return nil, nil
@@ -70,13 +70,13 @@ func listen(ctx context.Context, setting, address, mode string, public net.Addr)
 	return listener, nil
 }
 
-// listenUnix opens a Unix socket, which Close removes. It replaces the socket of a process that was killed, to which
-// connections are refused, but no other file. mode is that of the file, in octal digits.
+// listenUnix opens a Unix socket. Close removes the socket. If the path exists, listenUnix replaces it only if it is a
+// socket that refuses connections, because its process was killed. mode is the mode of the socket in octal digits.
 func listenUnix(ctx context.Context, path, mode string) (net.Listener, error) {
 	var listenConfig net.ListenConfig
 	listener, err := listenConfig.Listen(ctx, "unix", path)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		if file, err := os.Lstat(path); err == nil && file.Mode().Type() != fs.ModeSocket { // connections to it are refused, too
+		if file, err := os.Lstat(path); err == nil && file.Mode().Type() != fs.ModeSocket { // any file refuses connections
 			return nil, errors.New("the file is not a socket: name another path")
 		}
 		conn, dialErr := new(net.Dialer).DialContext(ctx, "unix", path)
@@ -103,15 +103,16 @@ func listenUnix(ctx context.Context, path, mode string) (net.Listener, error) {
 	return listener, nil
 }
 
-// overlaps reports whether an address has the port of public, if that is not nil, and an IP address of it.
+// overlaps reports whether address and public have the same port, and the same IP address or a wildcard address. If
+// public is nil, they do not overlap.
 func overlaps(address string, public net.Addr) bool {
 	a, err := net.ResolveTCPAddr("tcp", address)
 	b, ok := public.(*net.TCPAddr)
 	return err == nil && ok && a.Port == b.Port && (a.IP == nil || a.IP.IsUnspecified() || b.IP.IsUnspecified() || a.IP.Equal(b.IP))
 }
 
-// A reloadingCertificate is a TLS certificate and its private key in two files. A TLS
-// handshake loads them again if they have changed. It is safe for concurrent use.
+// A reloadingCertificate is a TLS certificate and its private key in two files. If the files have changed, a TLS
+// handshake loads them again. A reloadingCertificate is safe for concurrent use.
 type reloadingCertificate struct {
 	certFile, keyFile string
 	log               *zap.Logger
@@ -125,14 +126,15 @@ type reloadingCertificate struct {
 // certificateCheckInterval is the minimum interval between two checks of the files.
 const certificateCheckInterval = time.Second
 
-// newReloadingCertificate loads the certificate. It returns an error if the files are
-// unreadable or do not match.
+// newReloadingCertificate loads the certificate. It returns an error if a file cannot be read, or if certificate
+// and key do not match.
 func newReloadingCertificate(certFile, keyFile string, log *zap.Logger) (*reloadingCertificate, error) {
 	c := &reloadingCertificate{certFile: certFile, keyFile: keyFile, log: log, checked: time.Now()}
 	return c, c.reload()
 }
 
-// latest returns the certificate that was last loaded without an error.
+// latest loads the certificate again if the files have changed, and returns the last certificate that was loaded without
+// an error.
 func (c *reloadingCertificate) latest() *tls.Certificate {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,8 +147,8 @@ func (c *reloadingCertificate) latest() *tls.Certificate {
 	return c.certificate
 }
 
-// reload loads the certificate if the files have changed since the last call. So it
-// returns the error of invalid files once.
+// reload loads the certificate if the contents of the files have changed since the last call. For invalid files it
+// returns an error only once.
 func (c *reloadingCertificate) reload() error {
 	certPEM, certErr := os.ReadFile(c.certFile)
 	keyPEM, keyErr := os.ReadFile(c.keyFile)
@@ -165,8 +167,7 @@ func (c *reloadingCertificate) reload() error {
 	return nil
 }
 
-// withHSTS adds Strict-Transport-Security to every response over TLS (RFC 6797, section
-// 7.2 forbids it without TLS).
+// withHSTS adds Strict-Transport-Security to every response over TLS. Without TLS, RFC 6797, section 7.2, forbids it.
 func withHSTS(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.TLS != nil {

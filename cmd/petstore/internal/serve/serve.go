@@ -1,4 +1,4 @@
-// Package serve runs the service: listeners, TLS, the admin listener and shutdown around the API.
+// Package serve runs the API as a process: it opens the listeners, with TLS, and shuts the service down.
 package serve
 
 import (
@@ -25,18 +25,18 @@ import (
 	"example.com/petstore/docs"
 )
 
-// Options are what Run needs beside the settings.
+// Options are the arguments of Run in addition to the settings.
 type Options struct {
-	Program        string      // how it was called, for hints
-	Fields         []zap.Field // of the entry that the service serves: the build, the store, the settings
-	FirstKey       bool        // create an API key if the store has none, and print it to Stdout
+	Program        string      // the command line of the program on this store, for hints
+	Fields         []zap.Field // fields for the log entry "serving": the build, the store, the settings file
+	FirstKey       bool        // create an API key if the store has never had one, and print it to Stdout
 	Stdout, Stderr io.Writer
-	// Open opens the service on the store of the settings.
+	// Open opens the store that the settings name, and returns the service on it.
 	Open func(context.Context, petstore.Options) (*petstore.Service, error)
 }
 
-// Run runs the service until ctx ends. It opens the listeners before the store, so that
-// no store is created if an address is in use.
+// Run runs the service until ctx ends. It opens the listeners before the store, so that it does not create a store if an
+// address is in use.
 func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -53,7 +53,7 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	stopLimit := limitShutdown(ctx, settings.Server, log)
 	defer func() {
 		closeLog()
-		if err == nil { // else standard error may block, to which the error is written
+		if err == nil { // otherwise the limit stays: the caller writes err to standard error, which may block
 			stopLimit()
 		}
 	}()
@@ -76,7 +76,7 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ctx, listener, withHSTS(startup), serverTimeouts(settings.Server), log) }()
-	drainCtx, drained := context.WithCancel(context.WithoutCancel(ctx)) // ends after the last request
+	drainCtx, drained := context.WithCancel(context.WithoutCancel(ctx)) // cancelled after the last request
 	defer drained()
 	group.Go(func() error { return serveAdmin(drainCtx, admin, settings, metrics, level, log) })
 
@@ -88,7 +88,7 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	api.TracerProvider, api.RateLimit = tracerProvider, rest.RateLimit(settings.RateLimit)
 	api.CacheBytes, api.ChangeStreams = cmp.Or(int64(settings.Cache.MaxBytes), -1), settings.Changes.StreamsPerKey
 	api.StaleIfUnavailable = settings.Cache.StaleIfUnavailable
-	if admin != nil { // else nobody could read them
+	if admin != nil { // without the admin listener nobody could read the metrics
 		api.Metrics = metrics
 	}
 	service, err := o.Open(ctx, petstore.Options{
@@ -122,13 +122,13 @@ func Run(ctx context.Context, settings config.Config, o Options) (err error) {
 	if o.FirstKey {
 		group.Go(func() error { return o.printFirstKey(drainCtx, service.Keys(), settings, listener.Addr(), log) })
 	}
-	err = errors.Join(group.Wait(), service.Close()) // which may be called again
+	err = errors.Join(group.Wait(), service.Close()) // the deferred second Close does nothing
 	log.Info("stopped", zap.Error(err))
 	return err
 }
 
-// newPublicHandler returns the handler of the public listener: the API, the health checks and, if
-// enabled, the documentation, to which / leads.
+// newPublicHandler returns the handler of the public listener: the API and the health checks. If the documentation is
+// enabled, it serves it, too, and redirects / to it.
 func newPublicHandler(service *petstore.Service, health *server.Health, settings config.Config) (http.Handler, error) {
 	engine, err := server.NewEngine(service.API(), health, settings.Server.TrustedProxies)
 	if err != nil || !settings.Docs.Enabled {
@@ -138,12 +138,15 @@ func newPublicHandler(service *petstore.Service, health *server.Health, settings
 	return engine, swagger.Mount(engine, service)
 }
 
-// checkTimeout is how long the start of the service waits for the checks of logServing.
+// checkTimeout is the timeout of the checks of logServing, which delay the start of the service.
 const checkTimeout = 5 * time.Second
 
-// logServing logs that the service serves, a warning if it created the store in the database of another
-// program, whether acknowledged writes could be lost in a failover of
-// the database server, which is a warning if they must not, and a warning if no API key is valid.
+// logServing logs that the service serves, and what an operator should know:
+//
+//   - a warning if the store was created in the database of another program,
+//   - a message if the database server has no synchronous standby, so that a failover may lose writes; it is a warning if
+//     database.require_synchronous is set,
+//   - a warning if no API key is valid.
 func (o Options) logServing(ctx context.Context, settings config.Config, service *petstore.Service, address net.Addr, log *zap.Logger) {
 	store := service.Store()
 	fields := append([]zap.Field{
@@ -159,7 +162,7 @@ func (o Options) logServing(ctx context.Context, settings config.Config, service
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	if err := store.CheckSynchronous(ctx); err != nil {
-		level := zap.InfoLevel // a server without a standby is the ordinary case
+		level := zap.InfoLevel // most servers have no standby
 		if settings.Database.RequireSynchronous {
 			level = zap.WarnLevel
 		}
@@ -170,9 +173,8 @@ func (o Options) logServing(ctx context.Context, settings config.Config, service
 	}
 }
 
-// serverTimeouts returns the timeouts of the HTTP server. It leaves a twentieth of the
-// shutdown timeout to what is written after the last request: last uses of keys, store,
-// traces and log.
+// serverTimeouts returns the timeouts of the HTTP server. Requests get 95 % of the shutdown timeout. The rest is for the
+// writes after the last request: last uses of keys, queued transactions, traces and log.
 func serverTimeouts(s config.Server) server.Timeouts {
 	return server.Timeouts{
 		ReadHeader: s.ReadHeaderTimeout, Read: s.ReadTimeout, Write: s.WriteTimeout, Idle: s.IdleTimeout,
@@ -180,12 +182,11 @@ func serverTimeouts(s config.Server) server.Timeouts {
 	}
 }
 
-// forcedExitLogTime is how long before a forced exit the log entry about it is written.
+// forcedExitLogTime is how long before a forced exit it is logged, so that the line is written before the process exits.
 const forcedExitLogTime = 200 * time.Millisecond
 
-// limitShutdown makes the process exit when ShutdownDelay and ShutdownTimeout have passed
-// after ctx ended, whatever it still waits for: a disk, a trace collector or a full pipe. The
-// caller calls stop when it waits for nothing more.
+// limitShutdown exits the process when ShutdownDelay and ShutdownTimeout have passed since ctx ended, even if a goroutine
+// still waits for a disk, a trace collector or a full pipe. The caller calls stop when the shutdown is complete.
 func limitShutdown(ctx context.Context, s config.Server, log *zap.Logger) (stop func()) {
 	limit := s.ShutdownDelay + s.ShutdownTimeout
 	stopped := make(chan struct{})
@@ -198,7 +199,7 @@ func limitShutdown(ctx context.Context, s config.Server, log *zap.Logger) (stop 
 		log.Error("shutdown timed out, exiting", zap.Duration("limit", limit))
 		_ = log.Sync()
 		time.Sleep(forcedExitLogTime * 3 / 4)
-		os.Exit(1) //nolint:forbidigo // no caller could end what it waits for
+		os.Exit(1) //nolint:forbidigo // nothing can interrupt a blocked system call
 	})
 	return func() { close(stopped) }
 }

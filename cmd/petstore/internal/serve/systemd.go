@@ -18,13 +18,14 @@ func notify(state string, log *zap.Logger) {
 	}
 }
 
-// watchdogRetry is how long after a query of the store without an answer the next one begins.
+// watchdogRetry is the interval between a query of the store that timed out and the next query.
 const watchdogRetry = time.Second
 
-// feedWatchdog queries the store until ctx ends, at half of WatchdogSec, and notifies systemd after each query that
-// returned in time. Without that systemd restarts the service. A query that returned an error counts, and one of a
-// remote store also without an answer: a restart would repair neither a database server that is away nor a file that
-// was removed, and would lose what the process still has of that file, or in memory.
+// feedWatchdog queries the store at an interval of half of WatchdogSec, until ctx ends. It notifies systemd after
+// each query that did not time out; without a notification within WatchdogSec, systemd restarts the service. It
+// notifies systemd also after a query that returned an error, and for a remote store after a timeout: a restart
+// repairs neither a removed file nor a database server that does not respond, and it loses the removed file, which
+// this process still has open, and its caches.
 func feedWatchdog(ctx context.Context, health *server.Health, remote bool, log *zap.Logger) error {
 	interval, err := daemon.SdWatchdogEnabled(false)
 	if err != nil || interval == 0 {

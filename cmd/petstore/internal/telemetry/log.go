@@ -16,9 +16,9 @@ import (
 	"example.com/petstore/config"
 )
 
-// NewLogger returns a logger that writes to out, as JSON or for reading in a console, and its
-// level, which may be changed. It never blocks: lines that out does not accept in time are
-// dropped, and counted in a metric. closeLog writes the remaining lines.
+// NewLogger returns a logger that writes to out, in the format of the settings, and its level, which the caller may
+// change. The logger never blocks: lines that out does not accept in time are dropped, and counted in a metric.
+// closeLog writes the remaining lines.
 func NewLogger(settings config.Log, out io.Writer, metrics prometheus.Registerer) (
 	log *zap.Logger, level zap.AtomicLevel, closeLog func(), err error,
 ) {
@@ -51,21 +51,20 @@ func NewLogger(settings config.Log, out io.Writer, metrics prometheus.Registerer
 }
 
 const (
-	// logFlushInterval is how long a line is buffered, so that one write takes several.
+	// logFlushInterval is the maximum time that a line is buffered, so that one write has several lines.
 	logFlushInterval = 100 * time.Millisecond
-	// logFlushSize is the number of buffered bytes that are written without waiting for
-	// logFlushInterval.
+	// logFlushSize is the number of buffered bytes at which they are written at once, before logFlushInterval ends.
 	logFlushSize = 64 << 10
-	// maxLogBuffer is the maximum number of bytes that are buffered during a write.
+	// maxLogBuffer is the maximum number of bytes that are buffered while out blocks.
 	maxLogBuffer = 1 << 20
-	// logCloseTimeout is how long Close waits until the last lines are written.
+	// logCloseTimeout is the maximum time that Close waits for the last write.
 	logCloseTimeout = time.Second
 )
 
-// A logWriter is a zapcore.WriteSyncer that writes lines to out later, so that its callers never
-// wait, and does nothing while there are none. After an error of out it tries the rest of the bytes again
-// after logFlushInterval. While out blocks or fails, maxLogBuffer bytes are buffered; further
-// lines are dropped and counted. It is safe for concurrent use.
+// A logWriter is a zapcore.WriteSyncer that buffers lines, and writes them to out in another goroutine, so that its
+// callers never wait. If out returns an error, logWriter writes the remaining bytes after logFlushInterval. While
+// out blocks or fails, it buffers maxLogBuffer bytes; further lines are dropped and counted. It is safe for
+// concurrent use.
 type logWriter struct {
 	out     io.Writer
 	dropped prometheus.Counter
@@ -73,10 +72,10 @@ type logWriter struct {
 
 	mu         sync.Mutex
 	buffered   *bytes.Buffer
-	unreported int // dropped lines
+	unreported int // the number of dropped lines that the log does not mention yet
 
 	timer   *time.Timer        // runs flush
-	writing chan *bytes.Buffer // what out has not accepted, unless flush is writing it
+	writing chan *bytes.Buffer // has the lines that out has not accepted; empty while flush writes them
 }
 
 // newLogWriter returns a logWriter. The caller must Close it.
@@ -106,13 +105,13 @@ func (w *logWriter) Write(line []byte) (int, error) {
 	return w.buffered.Write(line)
 }
 
-// Sync lets the buffered lines be written at once. It does not wait and returns no error.
+// Sync starts the write of the buffered lines. It does not wait for it, and returns no error.
 func (w *logWriter) Sync() error {
 	w.timer.Reset(0)
 	return nil
 }
 
-// Close writes the buffered lines. It waits for logCloseTimeout at most.
+// Close writes the buffered lines. It waits at most logCloseTimeout.
 func (w *logWriter) Close() {
 	done := make(chan struct{})
 	go func() {
@@ -129,7 +128,7 @@ func (w *logWriter) Close() {
 // flush writes the buffered lines.
 func (w *logWriter) flush() {
 	lines := <-w.writing
-	_, err := lines.WriteTo(w.out) // the rest after an error, if any
+	_, err := lines.WriteTo(w.out) // lines has the bytes that an earlier error has left
 	if err == nil {
 		lines = w.take(lines)
 		_, err = lines.WriteTo(w.out)
@@ -140,7 +139,7 @@ func (w *logWriter) flush() {
 	w.writing <- lines
 }
 
-// take returns the buffered lines, and buffers further ones in empty.
+// take returns the buffered lines, with a line about dropped lines. Further lines are buffered in empty.
 func (w *logWriter) take(empty *bytes.Buffer) *bytes.Buffer {
 	w.mu.Lock()
 	lines, dropped := w.buffered, w.unreported

@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// NewRegistry returns a registry with the metrics of the Go runtime, the process and the
-// build, and whether the service is ready.
+// NewRegistry returns a registry with the metrics of the Go runtime, the process and the build, and with petstore_ready,
+// the result of ready.
 func NewRegistry(ready func() bool) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(

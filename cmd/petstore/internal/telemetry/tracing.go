@@ -15,12 +15,11 @@ import (
 	"go.uber.org/zap"
 )
 
-// traceFlushTimeout is how long flush waits for the collector.
+// traceFlushTimeout is the maximum time that flush waits for the collector.
 const traceFlushTimeout = 5 * time.Second
 
-// NewTracerProvider returns a provider that exports spans to the OTLP collector at
-// endpoint, and flush, which exports the last of them. It returns a nil provider if
-// endpoint is empty. Errors of the export are logged.
+// NewTracerProvider returns a provider that exports spans to the OTLP collector at endpoint. flush exports the last
+// spans. If endpoint is empty, the provider is nil. Errors of the export are logged.
 func NewTracerProvider(ctx context.Context, endpoint string, log *zap.Logger) (provider trace.TracerProvider, flush func(), err error) {
 	if endpoint == "" {
 		return nil, func() {}, nil
@@ -32,8 +31,7 @@ func NewTracerProvider(ctx context.Context, endpoint string, log *zap.Logger) (p
 	if collector.Path == "" {
 		collector.Path = "/v1/traces"
 	}
-	// OpenTelemetry's logger would log invalid OTEL_* variables with their values, which may
-	// be secrets.
+	// The logger of OpenTelemetry would log the values of invalid OTEL_* variables, which may be secrets.
 	otel.SetLogger(logr.Discard())
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("cannot export traces", zap.Error(err)) }))
 	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(collector.String()))
