@@ -1,5 +1,5 @@
-// Package docs has the OpenAPI document of the API, which docs/generate generates from the
-// annotations of the handlers.
+// Package docs has the OpenAPI document of the API. The command docs/generate writes it from the annotations of the
+// handlers.
 package docs
 
 import (
@@ -19,8 +19,7 @@ import (
 //go:embed openapi.json
 var openAPI []byte
 
-// Options are the properties of a deployment that the document contains. A zero value is that of the
-// published document.
+// Options are the properties of a deployment in the document. A zero field leaves the value of the published document.
 type Options struct {
 	Title       string
 	Description string // in CommonMark
@@ -28,26 +27,27 @@ type Options struct {
 	// SecurityScheme is how requests are authenticated: a Security Scheme Object (OpenAPI 3.0.3,
 	// section 4.7.27), such as {"type": "apiKey", "in": "cookie", "name": "session"}.
 	SecurityScheme map[string]any
-	// ProductionURL is the URL of the API without the last segment of its path, such as
-	// https://pets.example for https://pets.example/v1. The document names it before the address of
-	// the API that is relative to its own.
+	// ProductionURL is the URL of the API without the last segment of its path, such as https://pets.example for
+	// https://pets.example/v1. If it is set, it is the first server of the document, before the relative address of
+	// the API.
 	ProductionURL string
-	// StagingURL is the same of the staging service. If it is empty, the
-	// document has no staging server.
+	// StagingURL is the URL of the API of the staging service, like ProductionURL. If it is empty, the document has
+	// no staging server.
 	StagingURL string
-	// WithoutChanges leaves out what concerns only listChanges, as for a service that records no changes.
+	// WithoutChanges removes listChanges and what only listChanges needs. It is for a service that does not record
+	// changes.
 	WithoutChanges bool
 }
 
-// A Contact is whom to ask about the API.
+// A Contact says whom to ask about the API.
 type Contact struct {
 	Name  string `json:"name,omitempty"`
 	URL   string `json:"url,omitempty"`
 	Email string `json:"email,omitempty"`
 }
 
-// Document returns the title and the JSON of the OpenAPI document of a deployment, for an API at an
-// address relative to the URL of the document (RFC 3986, section 5), such as v1 or ../v1.
+// Document returns the OpenAPI document of a deployment as JSON, and its title. address is the address of the API,
+// relative to the URL of the document (RFC 3986, section 5), such as v1 or ../v1.
 func Document(o Options, address string) (title string, _ []byte, err error) {
 	var d document
 	if err := json.Unmarshal(openAPI, &d); err != nil {
@@ -80,8 +80,9 @@ func Document(o Options, address string) (title string, _ []byte, err error) {
 	return d.Info.Title, out.Bytes(), nil
 }
 
-// servers returns the servers of a deployment. Those with a URL have the variables of the published
-// document; a relative default of a variable is no URL for generators of clients.
+// servers returns the servers of a deployment. A server with an absolute URL has the same variables as in the
+// published document. The server with the relative address has none, because generators of clients require a URL as
+// the default of a variable.
 func servers(o Options, address string) (all []server) {
 	name := "/" + path.Base(address)
 	if name == "/." || name == "/.." {
@@ -98,7 +99,7 @@ func servers(o Options, address string) (all []server) {
 	return all
 }
 
-// YAML returns a document of JSON in YAML, with the members in the same order.
+// YAML converts a JSON document to YAML. The members stay in the same order.
 func YAML(document []byte) ([]byte, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(document, &root); err != nil {
@@ -122,7 +123,7 @@ func YAML(document []byte) ([]byte, error) {
 // hostScheme is the name of Options.SecurityScheme in the document.
 const hostScheme = "host"
 
-// document and its parts have their members in the order of openapi.json.
+// A document is the OpenAPI document. Its fields, and the fields of its parts, are in the order of openapi.json.
 type document struct {
 	OpenAPI    json.RawMessage                       `json:"openapi"`
 	Info       info                                  `json:"info"`
@@ -133,13 +134,13 @@ type document struct {
 	Components map[string]map[string]json.RawMessage `json:"components"`
 }
 
-// removeChanges removes listChanges, its tag, and the components that then nothing refers to.
+// removeChanges removes listChanges, its tag, and the components to which nothing refers any more.
 func (d *document) removeChanges() {
 	delete(d.Paths, "/changes")
 	d.Tags = slices.DeleteFunc(d.Tags, func(t tag) bool { return t.Name == "Changes" })
 	for removed := true; removed; {
 		removed = false
-		text, _ := json.Marshal(d) // returns no error for what was decoded
+		text, _ := json.Marshal(d) // cannot fail, because d was decoded from JSON
 		for kind, components := range d.Components {
 			maps.DeleteFunc(components, func(name string, _ json.RawMessage) bool {
 				unused := kind != "securitySchemes" && !bytes.Contains(text, []byte(`"#/components/`+kind+"/"+name+`"`))

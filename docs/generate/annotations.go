@@ -9,14 +9,15 @@ import (
 	"strings"
 )
 
-// The annotations that may be used. Headers are in overlay.yaml: swag ignores @Header before its response.
+// annotations are the annotations that handlers may have. Headers are in overlay.yaml instead, because swag ignores
+// an @Header that precedes its response.
 var annotations = strings.Fields(`@id @summary @description @tags @deprecated @param @success @failure @router
 	@title @version @contact.name @license.name @license.url @tag.name @tag.description`)
 
 var annotation = regexp.MustCompile(`(?m)^//\s*(@\S+)`)
 
-// checkAnnotations returns an error for an annotation in the Go files of dir that swag would ignore, because it
-// is misspelt. It returns the number of handlers that are annotated.
+// checkAnnotations checks the Go files of dir, and returns the number of annotated handlers. It returns an error for an
+// unknown annotation, such as a misspelt one, because swag would ignore it.
 func checkAnnotations(dir string) (handlers int, err error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {

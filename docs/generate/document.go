@@ -15,7 +15,7 @@ import (
 // An object is a JSON object of the document.
 type object = map[string]any
 
-// at returns the object at the path of names below o, or nil if there is none.
+// at returns the object at a path of names in o, or nil if there is none.
 func at(o object, names ...string) object {
 	for _, name := range names {
 		o, _ = o[name].(object)
@@ -23,8 +23,8 @@ func at(o object, names ...string) object {
 	return o
 }
 
-// sorted iterates over the objects in o in the order of their names, so that the first error is
-// always the same.
+// sorted iterates over the objects in o in the order of their names, so that the same document always has the same first
+// error.
 func sorted(o object) iter.Seq2[string, object] {
 	return func(yield func(string, object) bool) {
 		for _, name := range slices.Sorted(maps.Keys(o)) {
@@ -35,7 +35,7 @@ func sorted(o object) iter.Seq2[string, object] {
 	}
 }
 
-// operations iterates over the operations, each with its method and path.
+// operations iterates over the operations of a document. The key is the method and the path.
 func operations(doc object) iter.Seq2[string, object] {
 	return func(yield func(string, object) bool) {
 		for path, item := range sorted(at(doc, "paths")) {
@@ -48,8 +48,8 @@ func operations(doc object) iter.Seq2[string, object] {
 	}
 }
 
-// checkOperations requires the number of operations, and of each what Swagger UI and generated
-// clients need.
+// checkOperations returns a step that checks that the document has as many operations as there are handlers, and
+// that each operation has what Swagger UI and generated clients need.
 func checkOperations(handlers int) func(object) error {
 	return func(doc object) error {
 		described := map[any]bool{}
@@ -75,7 +75,7 @@ func checkOperations(handlers int) func(object) error {
 	}
 }
 
-// addFailures adds an example of each error that @Failure names to its response.
+// addFailures adds to each error response an example of every error that its @Failure names.
 func addFailures(doc object) error {
 	for route, op := range operations(doc) {
 		for status, response := range sorted(at(op, "responses")) {
@@ -90,8 +90,8 @@ func addFailures(doc object) error {
 	return nil
 }
 
-// addFailure adds the examples that the description of a response names, or all of its status if it
-// is the text of the status.
+// addFailure adds examples to an error response. The description of the response names the examples. If it is the
+// text of the status, such as "Not Found", addFailure adds all examples with this status.
 func addFailure(all object, status string, response object) error {
 	code, _ := strconv.Atoi(status)
 	names := strings.Split(response["description"].(string), ", ")
@@ -121,8 +121,8 @@ func addFailure(all object, status string, response object) error {
 	return nil
 }
 
-// shareSchemas replaces what swag writes out although it is a shared schema with a reference to it: enums, arrays in
-// responses, and the allOf around the reference of a field with a description.
+// shareSchemas replaces copies of shared schemas by references. swag copies enums and the arrays in responses. It
+// also wraps the reference of a field that has a description in allOf, which shareSchemas removes.
 func shareSchemas(doc object) error {
 	schemas := at(doc, "components", "schemas")
 	names := map[string]string{}
@@ -133,7 +133,7 @@ func shareSchemas(doc object) error {
 	}
 	share := func(o object) (object, error) {
 		if values := enumOrItems(o); values != "" {
-			if names[values] == "" && o["items"] != nil { // the values of a parameter
+			if names[values] == "" && o["items"] != nil { // an array of a parameter, which has no schema of its own
 				return o, nil
 			}
 			if names[values] == "" {
@@ -154,8 +154,8 @@ func shareSchemas(doc object) error {
 	return err
 }
 
-// enumOrItems returns the values of an enum, or the schema of the items of an array, as a text. It
-// returns "" for another schema.
+// enumOrItems returns the values of an enum, or the schema of the items of an array, as a text. For any other
+// schema it returns "".
 func enumOrItems(schema object) string {
 	for _, member := range []string{"enum", "items"} {
 		if schema[member] != nil {
@@ -165,7 +165,8 @@ func enumOrItems(schema object) string {
 	return ""
 }
 
-// replaceObjects replaces the objects in value, the innermost first.
+// replaceObjects replaces every object in value by the result of replacement, the innermost objects first. It
+// returns the new value.
 func replaceObjects(value any, replacement func(object) (object, error)) (any, error) {
 	var err error
 	switch value := value.(type) {
@@ -186,8 +187,9 @@ func replaceObjects(value any, replacement func(object) (object, error)) (any, e
 	return value, nil
 }
 
-// shareRepeated makes components of the parameters and responses that occur more than once. The
-// name of a parameter is its own, that of a response its description without spaces.
+// shareRepeated makes a component of every parameter and response that occurs more than once. The component of a
+// parameter has the name of the parameter, the component of a response has its description without spaces as its
+// name.
 func shareRepeated(doc object) error {
 	type use struct {
 		kind, name, text string
@@ -195,9 +197,9 @@ func shareRepeated(doc object) error {
 		replace          func(ref object)
 	}
 	var uses []use
-	count := map[string]int{} // by text, the JSON
+	count := map[string]int{} // how often each parameter or response occurs, by its JSON
 	add := func(kind, name string, value object, replace func(ref object)) {
-		text, _ := json.Marshal(value) // returns no error for what was decoded
+		text, _ := json.Marshal(value) // cannot fail, because value was decoded
 		uses = append(uses, use{kind, name, string(text), value, replace})
 		count[string(text)]++
 	}
@@ -215,7 +217,7 @@ func shareRepeated(doc object) error {
 	}
 	components := at(doc, "components")
 	components["parameters"], components["responses"] = object{}, object{}
-	texts := map[string]string{} // by kind and name
+	texts := map[string]string{} // the JSON of each component, by kind and name
 	for _, u := range uses {
 		if count[u.text] == 1 {
 			continue

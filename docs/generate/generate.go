@@ -19,8 +19,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// generate returns the OpenAPI document of the service in the repository at root. The
-// result depends only on the sources.
+// generate returns the OpenAPI document for the repository at root. The result depends only on the source files.
 func generate(root string) ([]byte, error) {
 	dirs := []string{filepath.Join(root, "delivery/http"), filepath.Join(root, "delivery/internal/record"), filepath.Join(root, "domain")}
 	handlers, err := checkAnnotations(dirs[0])
@@ -43,8 +42,8 @@ func generate(root string) ([]byte, error) {
 	return encode(doc)
 }
 
-// parseAnnotations reads the annotations as Swagger 2.0, the only version that swag supports, and
-// converts the result to OpenAPI 3.0.3.
+// parseAnnotations reads the annotations with swag, which supports only Swagger 2.0, and converts the result to
+// OpenAPI 3.0.3.
 func parseAnnotations(dirs []string) ([]byte, error) {
 	parser := swag.New(swag.SetStrict(true), swag.SetDebugger(log.New(io.Discard, "", 0)))
 	if err := parser.ParseAPIMultiSearchDir(dirs, "doc.go", 1); err != nil {
@@ -71,7 +70,7 @@ func parseAnnotations(dirs []string) ([]byte, error) {
 	return v3.MarshalJSON()
 }
 
-// applyOverlay returns a document with the changes of an OpenAPI Overlay.
+// applyOverlay applies the OpenAPI Overlay at path to a document. An action that selects nothing is an error.
 func applyOverlay(path string, document []byte) (doc object, err error) {
 	changes, err := overlay.Parse(path)
 	if err != nil {
@@ -93,7 +92,7 @@ func applyOverlay(path string, document []byte) (doc object, err error) {
 
 // encode returns the document as JSON, or an error if it is not valid OpenAPI.
 func encode(doc object) ([]byte, error) {
-	var ordered struct { // as in package docs
+	var ordered struct { // the same order as in package docs
 		OpenAPI    any `json:"openapi"`
 		Info       any `json:"info"`
 		Servers    any `json:"servers"`
@@ -120,7 +119,7 @@ func encode(doc object) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// validate loads the document again, so that every reference is resolved.
+// validate returns an error if the document is not valid OpenAPI. It loads the document, which resolves every reference.
 func validate(data []byte) error {
 	doc, err := openapi3.NewLoader().LoadFromData(data)
 	if err != nil {

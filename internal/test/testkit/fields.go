@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Filled returns a T in which no exported field is zero, also one that T does not have yet. A field of the type of one of values
-// has that value.
+// Filled returns a T in which no exported field is zero. So a test also covers fields that are added to T later. A
+// field whose type is the type of one of values gets this value.
 func Filled[T any](t testing.TB, values ...any) (filled T) {
 	t.Helper()
 	fill(t, reflect.ValueOf(&filled).Elem(), "T", 0, values)
@@ -34,7 +34,7 @@ func fill(t testing.TB, v reflect.Value, name string, index int, values []any) {
 		fill(t, v.Elem(), name, index, values)
 	case kind == reflect.Array, kind == reflect.Slice:
 		if kind == reflect.Slice {
-			v.Set(reflect.MakeSlice(v.Type(), 32, 32)) // as many bytes as a hash
+			v.Set(reflect.MakeSlice(v.Type(), 32, 32)) // 32 bytes, because a hash has so many
 		}
 		for i := range v.Len() {
 			fill(t, v.Index(i), name, i, values)
@@ -52,7 +52,8 @@ func fill(t testing.TB, v reflect.Value, name string, index int, values []any) {
 	}
 }
 
-// WantFilled expects that no exported field of a struct is zero, but for some: a conversion has forgotten it.
+// WantFilled expects that no exported field of a struct is zero, except the fields but. A field that is zero was
+// forgotten by the conversion that is tested.
 func WantFilled(t testing.TB, record any, but ...string) {
 	t.Helper()
 	v := reflect.ValueOf(record)

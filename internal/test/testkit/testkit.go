@@ -1,4 +1,4 @@
-// Package testkit has what the tests of all packages, and those of the module test, use: checks and waiting.
+// Package testkit has checks and functions that wait, for the tests of all packages and of the module test.
 package testkit
 
 import (
@@ -20,7 +20,7 @@ func Check(t testing.TB, err error) {
 	}
 }
 
-// Equal compares want with got, which was returned with errors that must be nil.
+// Equal expects that got equals want, and that errs, which were returned with got, are nil.
 func Equal(t testing.TB, what string, want, got any, errs ...error) {
 	t.Helper()
 	err := errors.Join(errs...)
@@ -39,7 +39,7 @@ func WantError(t testing.TB, what string, err error, want ...error) {
 	}
 }
 
-// WantMessage expects an error of one line that contains texts.
+// WantMessage expects an error whose message is one line that contains all texts.
 func WantMessage(t testing.TB, what string, err error, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
@@ -49,13 +49,14 @@ func WantMessage(t testing.TB, what string, err error, texts ...string) {
 	}
 }
 
-// WaitUntil waits until a condition holds, for 10 seconds at most.
+// WaitUntil is WaitUntilWithin with a limit of 10 seconds.
 func WaitUntil(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	WaitUntilWithin(t, 10*time.Second, what, condition)
 }
 
-// WaitUntilWithin waits until a condition holds, which it checks every 2 ms, for the Scaled limit at most.
+// WaitUntilWithin checks a condition every 2 ms until it returns true. After the limit, which is Scaled, it ends
+// the test.
 func WaitUntilWithin(t testing.TB, limit time.Duration, what string, condition func() bool) {
 	t.Helper()
 	limit = Scaled(limit)
@@ -66,7 +67,7 @@ func WaitUntilWithin(t testing.TB, limit time.Duration, what string, condition f
 	}
 }
 
-// Scaled returns a limit multiplied by PETSTORE_TEST_SCALE, for a slow machine.
+// Scaled returns a limit multiplied by PETSTORE_TEST_SCALE, which a slow machine sets.
 func Scaled(limit time.Duration) time.Duration {
 	if scale, err := strconv.ParseFloat(os.Getenv("PETSTORE_TEST_SCALE"), 64); err == nil && scale > 0 {
 		return time.Duration(float64(limit) * scale)
@@ -74,7 +75,8 @@ func Scaled(limit time.Duration) time.Duration {
 	return limit
 }
 
-// Block keeps a store from running transactions until release is called. do calls a function in a transaction.
+// Block blocks the transactions of a store until release is called: do must call wait in a transaction, and wait
+// returns after release.
 func Block(t testing.TB, do func(wait func()) error) (release func()) {
 	t.Helper()
 	began, end, result := make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -92,7 +94,7 @@ func Block(t testing.TB, do func(wait func()) error) (release func()) {
 	}
 }
 
-// Concurrently calls fn for n callers at once, and returns how often it returned true. Its errors must be nil.
+// Concurrently calls fn in n goroutines at once, and returns how often it returned true. The errors of fn must be nil.
 func Concurrently(t testing.TB, n int, fn func(caller int) (bool, error)) (times int) {
 	t.Helper()
 	results := make(chan bool)
