@@ -11,8 +11,8 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
-// ErrRolledBack is wrapped by the error of all callers of a batch that the database rolled back
-// by itself.
+// ErrRolledBack is wrapped by the error of all callers of a batch whose transaction the database has rolled
+// back by itself.
 var ErrRolledBack = errors.New("the database rolled back the transaction")
 
 var (
@@ -37,7 +37,7 @@ type batch[R, C any] struct {
 func (b *batch[R, C]) run(tx engine.Tx) {
 	err := errPanicked
 	defer func() {
-		if b.leader.exited { // its function ends this goroutine, but the other calls run again before
+		if b.leader.exited { // runtime.Goexit ends this goroutine; first the other calls run again
 			err = b.commit(nil)
 		}
 		b.reply(err)
@@ -52,8 +52,9 @@ func (b *batch[R, C]) run(tx engine.Tx) {
 	err = b.commit(tx)
 }
 
-// reply lets all callers return. A failed commit is the error of all of them, also of those whose function
-// failed: it may have failed because of a change of another function, which is rolled back now.
+// reply lets all callers of the batch return. If the commit failed, all of them get its error, also those
+// whose function failed: the function may have failed because of a change of another function that is
+// rolled back now.
 func (b *batch[R, C]) reply(err error) {
 	for _, c := range b.calls {
 		b.replyTo(c, err)
@@ -69,8 +70,8 @@ func (b *batch[R, C]) replyTo(c *call[R, C], err error) {
 	}
 }
 
-// commit runs the calls as one transaction and commits it, see "Savepoints" in the documentation
-// of the package. tx is nil if it has not begun.
+// commit runs the calls as one transaction and commits it. It runs them again as "Calls that fail" in the
+// documentation of the package says. If tx is nil, commit begins a transaction.
 func (b *batch[R, C]) commit(tx engine.Tx) (err error) {
 	withSavepoints := false
 	for conflicts := 0; ; tx = nil {
@@ -113,14 +114,14 @@ type transaction[R, C any] struct {
 	withSavepoints bool
 }
 
-// run runs all creations together, then one function after the other. With savepoints it runs one creation
-// after the other, too. It returns errNeedSavepoints when a call failed after a change, and errConflict
-// when the batch may succeed if it runs again.
+// run runs all creations together, and then one function after the other. With savepoints it also runs one
+// creation after the other. It returns errNeedSavepoints if a call failed after a change, and errConflict
+// if the batch may succeed when it runs again.
 func (t *transaction[R, C]) run() error {
 	var creations, functions []*call[R, C]
 	for _, c := range t.batch.calls {
 		switch {
-		case c.exited: // in an earlier run
+		case c.exited: // by runtime.Goexit in an earlier run
 		case c.fn == nil:
 			creations = append(creations, c)
 		default:
@@ -144,7 +145,7 @@ func (t *transaction[R, C]) run() error {
 	return nil
 }
 
-// runStep runs creations, which fail together, or one function.
+// runStep runs one function, or some creations. The creations succeed or fail together.
 func (t *transaction[R, C]) runStep(step []*call[R, C]) error {
 	if t.withSavepoints {
 		if err := t.exec("SAVEPOINT tx_func"); err != nil {
@@ -189,7 +190,7 @@ func (t *transaction[R, C]) runCreations(step []*call[R, C]) {
 		return t.batch.queue.create(r, ctx, creations)
 	}}
 	if len(step) > 1 {
-		all.ctx = context.Background() // the statements belong to no caller
+		all.ctx = context.Background() // a span of the statements belongs to no caller
 	}
 	all.run(t.batch.queue)
 	for _, c := range step {
@@ -197,7 +198,7 @@ func (t *transaction[R, C]) runCreations(step []*call[R, C]) {
 	}
 }
 
-// check returns the error for the batch after a step, see run. c is a call of the step.
+// check returns an error if the batch must end after a step, see run. c is the first call of the step.
 func (t *transaction[R, C]) check(c *call[R, C]) error {
 	if t.failureOf(c.err) == engine.FailureConflict {
 		return fmt.Errorf("%w: %w", errConflict, c.err)
@@ -214,9 +215,9 @@ func (t *transaction[R, C]) check(c *call[R, C]) error {
 	return nil
 }
 
-// rolledBack returns the error for all callers when the database has rolled back the
-// transaction. It wraps the error of c only if that is one of the database: any other
-// does not concern the other callers.
+// rolledBack returns the error for all callers when the database has rolled back the transaction. It wraps
+// the error of c only if the database caused it, because any other error does not concern the other
+// callers.
 func (t *transaction[R, C]) rolledBack(err error, c *call[R, C]) error {
 	if t.failureOf(c.err) != "" {
 		return fmt.Errorf("%w: %w: %w", ErrRolledBack, err, c.err)

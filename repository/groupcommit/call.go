@@ -10,12 +10,12 @@ type call[R, C any] struct {
 	ctx      context.Context
 	fn       func(context.Context, R) error // nil for a creation
 	creation C
-	orders   chan order // from the leaders; nil for a call that finds no leader
+	orders   chan order // from leaders; nil if the call found no leader
 
-	repositories R // for the order toRun
+	repositories R // set before toRun
 	err          error
 	panicked     any
-	exited       bool // fn has called runtime.Goexit, which ends the goroutine of the caller
+	exited       bool // fn has called runtime.Goexit, so the goroutine of the caller ends
 }
 
 // An order is what a caller is to do next.
@@ -27,7 +27,7 @@ const (
 	toReturn              // return the result
 )
 
-// run runs the function, with a context in which the queue rejects nested calls.
+// run runs the function. Its context makes the queue reject nested calls.
 func (c *call[R, C]) run(q *Queue[R, C]) {
 	c.err, c.panicked, c.exited = nil, nil, true
 	defer func() {
@@ -39,7 +39,8 @@ func (c *call[R, C]) run(q *Queue[R, C]) {
 	c.exited = false
 }
 
-// expired reports whether the context has ended. What has waited for its deadline may notice it before the context does.
+// expired reports whether the deadline has passed or the context has ended. A call that waited until the
+// deadline may return a moment before the context ends.
 func (c *call[R, C]) expired() bool {
 	deadline, limited := c.ctx.Deadline()
 	return c.ctx.Err() != nil || limited && time.Until(deadline) <= 0

@@ -1,6 +1,6 @@
-// Package groupcommit runs the transactions of many callers as one, so that they share its commit,
-// which is what makes a durable write slow.
-// It is not for embedders.
+// Package groupcommit runs the transactions of many callers as one transaction of the database. The callers
+// share its commit, because waiting until a commit is durable is what makes a write slow. It is not for
+// embedders.
 //
 //	callers            the leader                                callers
 //	  Create(c1) ─┐    ┌─ BEGIN ─────────────────────────────┐
@@ -10,31 +10,41 @@
 //
 // # A batch
 //
-// A caller gives the Queue a function (Do) or a creation (Create), which is records to insert as data.
-// Whoever finds no leader becomes the leader. It waits for others, see below, and begins a transaction on its own
-// goroutine. Then it takes all calls that are queued, up to a limit, as a batch. It runs all creations together with one
-// call of create, then one function after the other, each on the goroutine of its caller. It
-// commits, and only then lets the callers return: no caller gets a result that is not durable. A
-// commit that fails is the error of all callers of the batch. Those that have called meanwhile
-// are queued; the first of them leads the next batch. So batches grow with the load, and who calls
-// alone, time after time, waits for nobody.
+// A caller gives the Queue a function (Do) or a creation (Create). A creation is records to insert, as
+// data. A caller that finds no leader becomes the leader, and runs a batch on its own goroutine:
 //
-// Before a leader begins, it lets the goroutines run that are ready to: with few cores, each of them would
-// otherwise commit alone, one after the other. If the last batch had more calls than are queued then, it
-// waits for as many, a millisecond at most: those who share a commit call again a moment after it.
+//   - It waits a moment for other callers, and begins a transaction.
+//   - It takes the queued calls, up to a limit, as the batch.
+//   - It runs all creations with one call of create, and then one function after the other. Each function
+//     runs on the goroutine of its caller.
+//   - It commits, and then lets the callers return.
+//
+// No caller gets a result that is not durable. If the commit fails, all callers of the batch get its error.
+// Calls that arrive during a batch are queued, and the first of them leads the next batch: batches grow
+// with the load.
+//
+// Before a leader begins, it yields to the goroutines that are ready to run. With few cores, each of them
+// would otherwise commit alone, one after the other. Then the leader waits until as many calls are queued
+// as the last batch had, a millisecond at most, because callers that shared a commit call again a moment
+// later. A caller that is alone does not wait.
 //
 // # Calls that fail
 //
-// After a savepoint SQLite copies each page that changes, so a batch runs without any at first: nearly all calls
-// that fail do so before they change something. Such a call gets its error, and the others are committed; creations,
-// which run together, fail together. If a call fails after a change, or the database has made the transaction fail,
-// the batch is rolled back and runs again: one creation or function after the other, with a savepoint before each, so
-// that only what fails is undone. After a deadlock with another process the batch runs again as it was. So a function
-// may run more than once, and must have no effect but through its repositories.
+// A batch runs without savepoints at first: after a savepoint, SQLite copies each page that changes. Nearly
+// all calls that fail do so before they change anything. Such a call gets its error, and the others are
+// committed. Creations run together, so all of them get the error.
+//
+// If a call fails after a change, or makes the whole transaction fail, the batch is rolled back and runs
+// again. Then each creation and each function runs alone, after a savepoint, so that only the call that
+// fails is undone. After a deadlock with another process, the batch is rolled back and runs again in the
+// same way as before.
+//
+// So a function may run more than once. It must have no effect except through its repositories.
 //
 // # Calls that end otherwise
 //
-// A call whose context ends while it is queued is withdrawn. If the context of a leader ends before its transaction has
-// begun, the newest call leads, which has the most time. A panic of a function is that of its caller, after the batch has
-// ended; runtime.Goexit ends the goroutine of its caller alone. Close waits until nobody leads any more.
+// A call whose context ends while it is queued is withdrawn. If the context of the leader ends before its
+// transaction has begun, the newest queued call becomes the leader, because it has the most time left. If a
+// function panics, its caller panics after the batch has ended. If a function calls runtime.Goexit, only
+// the goroutine of its caller ends. Close waits until there is no leader.
 package groupcommit

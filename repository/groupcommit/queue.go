@@ -14,25 +14,27 @@ import (
 )
 
 const (
-	// queueSize is how many calls may be queued; one more is rejected.
+	// queueSize is the maximum number of queued calls. A further call gets ErrQueueFull.
 	queueSize = 1024
 	// maxBatch is the maximum number of calls that share a commit.
 	maxBatch = 256
-	// yields is how often a leader yields to the scheduler before it begins.
+	// yields is how often a leader yields to the scheduler before it begins a transaction.
 	yields = 8
-	// maxBatchDelay is how long a leader waits at most until as many calls are queued as the last batch had.
+	// maxBatchDelay is how long a leader waits, at most, until as many calls are queued as the last batch
+	// had.
 	maxBatchDelay = time.Millisecond
 )
 
-// The errors of Queue.Do and Create, apart from those of the function, the creation and the database.
+// The errors of the Queue itself. Do and Create return ErrNested as it is, and the others as an *Error.
 var (
 	ErrQueueFull = errors.New("too many transactions are queued")
 	ErrClosed    = errors.New("the store is closed")
 	ErrNested    = errors.New("InTx was called within a transaction of the same store")
 )
 
-// An Error is an error of Do or Create that the function or the creation did not return: the function or the creation
-// has not run, or its transaction was rolled back or is not known to be durable.
+// An Error is an error of Do or Create that the function or the creation did not return. Either the
+// function or the creation has not run, or its transaction was rolled back, or it is not known whether its
+// transaction is durable.
 type Error struct{ Err error }
 
 // Error returns the text of Err.
@@ -43,35 +45,35 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Options are the options of NewQueue.
 type Options struct {
-	// Commit calls a function that commits changes, and returns its error. No caller gets its result before Commit
-	// has returned, so that it can tell caches what has changed.
+	// Commit commits a batch: it calls commit and returns its error. No caller of the batch returns before
+	// Commit does, so Commit can invalidate caches for the changes first.
 	Commit func(_ engine.Changes, commit func() error) error
-	// Observe, if not nil, is called after each commit with the number of calls that
-	// shared it and the time it took, including the wait for other processes.
+	// Observe, if not nil, is called after each commit with the number of calls that shared it and the time
+	// it took. The time includes the wait for other processes.
 	Observe func(batch int, took time.Duration)
 }
 
-// A Queue runs functions and creations in transactions. R are the repositories that a function gets,
-// C is a creation. A Queue is safe for concurrent use.
+// A Queue runs functions and creations in transactions. R is the type of the repositories that a function
+// gets, C is the type of a creation. A Queue is safe for concurrent use.
 type Queue[R, C any] struct {
 	database     engine.Database
 	options      Options
 	repositories func(*Tx) R
-	create       func(R, context.Context, []C) error // runs creations, with the repositories of the transaction
-	waiting      atomic.Int64                        // callers of Do and Create
-	ran          chan struct{}                       // receives when the function has ended that another caller runs for the leader
+	create       func(R, context.Context, []C) error // runs creations together
+	waiting      atomic.Int64                        // the number of callers of Do and Create
+	ran          chan struct{}                       // receives when a caller has run its function for the leader
 
 	mu     sync.Mutex
-	idle   sync.Cond     // signalled when there is no leader any more
-	queued []*call[R, C] // in no batch yet, without that of the leader
-	led    bool          // one of the callers is the leader
+	idle   sync.Cond     // signalled when nobody leads any more
+	queued []*call[R, C] // calls that are in no batch yet, without the call of the leader
+	led    bool          // whether there is a leader
 	last   int           // the size of the last batch
-	enough chan struct{} // closed when as many are queued; nil unless the leader waits for that
+	enough chan struct{} // closed when last calls are waiting; nil unless the leader waits for them
 	closed bool
 }
 
-// NewQueue returns a Queue, which the caller must close before the database. repositories makes
-// the repositories of a transaction, in which create runs creations.
+// NewQueue returns a Queue. The caller must close it before it closes the database. repositories returns
+// the repositories for a transaction. create runs creations with them.
 func NewQueue[R, C any](
 	database engine.Database, o Options, repositories func(*Tx) R, create func(R, context.Context, []C) error,
 ) *Queue[R, C] {
@@ -80,7 +82,7 @@ func NewQueue[R, C any](
 	return q
 }
 
-// Close returns once the queued transactions are committed. It may be called again.
+// Close rejects new calls and returns when the queued ones are committed. It may be called again.
 func (q *Queue[R, C]) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -90,21 +92,25 @@ func (q *Queue[R, C]) Close() {
 	}
 }
 
-// Waiting returns the number of callers of Do and Create.
+// Waiting returns the number of callers that are in Do or Create.
 func (q *Queue[R, C]) Waiting() int { return int(q.waiting.Load()) }
 
-// Do runs fn in a transaction, and returns nil when that is durable. Otherwise it returns the error of
-// fn, or panics as fn did, and the changes of fn are rolled back; or it returns an *Error. When
-// ctx ends before the transaction has begun, Do returns and fn never runs; later, Do waits for the commit.
+// Do runs fn in a transaction and returns nil when the transaction is durable. If fn fails, its changes are
+// rolled back, and Do returns the error of fn, or panics as fn did. Any other error is an *Error, except
+// ErrNested, for a ctx that comes from a function of the same Queue.
 //
-// fn runs on the goroutine of its caller, perhaps more than once. Its context has the values of ctx, and
-// does not end: SQLite would roll back the whole batch when a statement is interrupted. fn must not use
-// its repositories in another goroutine, or after its end.
+// If ctx ends before the transaction has begun, Do returns and fn never runs. If ctx ends later, Do waits
+// for the commit.
+//
+// fn runs on the goroutine of the caller, perhaps more than once. It gets a context with the values of ctx
+// that does not end, because SQLite would roll back the whole batch when a statement is interrupted. fn
+// must not use its repositories in another goroutine, nor after it has returned.
 func (q *Queue[R, C]) Do(ctx context.Context, fn func(context.Context, R) error) error {
 	return q.do(&call[R, C]{ctx: ctx, fn: fn})
 }
 
-// Create runs a creation in a transaction, and returns nil when that is durable, otherwise as Do does.
+// Create runs a creation in a transaction and returns nil when the transaction is durable. Its errors are
+// as of Do.
 func (q *Queue[R, C]) Create(ctx context.Context, creation C) error {
 	return q.do(&call[R, C]{ctx: ctx, creation: creation})
 }
@@ -130,7 +136,8 @@ func (q *Queue[R, C]) do(c *call[R, C]) error {
 	return c.result()
 }
 
-// enqueue reports whether the caller is the leader: nobody else is.
+// enqueue makes the caller the leader if there is none, and reports that. Otherwise it adds the call to the
+// queue.
 func (q *Queue[R, C]) enqueue(c *call[R, C]) (leads bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -144,7 +151,7 @@ func (q *Queue[R, C]) enqueue(c *call[R, C]) (leads bool, err error) {
 		q.led = true
 		return true, nil
 	}
-	c.orders = make(chan order, 1) // there is one at a time, so that no leader waits
+	c.orders = make(chan order, 1) // a call has one order at a time, so that no leader waits to send it
 	q.queued = append(q.queued, c)
 	if q.enough != nil && q.callers() >= q.last {
 		close(q.enough)
@@ -153,10 +160,10 @@ func (q *Queue[R, C]) enqueue(c *call[R, C]) (leads bool, err error) {
 	return false, nil
 }
 
-// callers returns the number of calls that the next batch may have, with that of the leader.
+// callers returns the number of calls that are ready for the next batch, including the call of the leader.
 func (q *Queue[R, C]) callers() int { return 1 + len(q.queued) }
 
-// follow obeys the orders of leaders until the call has a result, or leads. It withdraws the call
+// follow obeys the orders of leaders until the call has a result or has led a batch. It withdraws the call
 // when its context ends.
 func (q *Queue[R, C]) follow(c *call[R, C]) {
 	ended := c.ctx.Done()
@@ -182,11 +189,11 @@ func (q *Queue[R, C]) follow(c *call[R, C]) {
 }
 
 func (q *Queue[R, C]) runForLeader(c *call[R, C]) {
-	defer func() { q.ran <- struct{}{} }() // also after runtime.Goexit
+	defer func() { q.ran <- struct{}{} }() // also when the function has called runtime.Goexit
 	c.run(q)
 }
 
-// withdraw takes a call out of the queue, and reports whether it was there.
+// withdraw removes a call from the queue. It reports false if the call is in a batch already.
 func (q *Queue[R, C]) withdraw(c *call[R, C]) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -199,7 +206,7 @@ func (q *Queue[R, C]) withdraw(c *call[R, C]) bool {
 	return true
 }
 
-// lead runs the next batch, and makes the first of those that have called meanwhile the leader of the one after it.
+// lead runs the next batch, and then makes the first queued call the leader.
 func (q *Queue[R, C]) lead(own *call[R, C]) {
 	defer q.handOver()
 	q.gather(own.ctx)
@@ -208,7 +215,7 @@ func (q *Queue[R, C]) lead(own *call[R, C]) {
 	if err != nil && own.expired() {
 		own.err = &Error{cmp.Or(own.ctx.Err(), context.DeadlineExceeded)}
 		q.moveNewestToFront()
-		return // the next leader begins a transaction with its own deadline
+		return // the next leader begins its transaction with its own deadline
 	}
 	b.calls = q.take(own)
 	if err != nil {
@@ -218,8 +225,9 @@ func (q *Queue[R, C]) lead(own *call[R, C]) {
 	b.run(tx)
 }
 
-// moveNewestToFront makes the newest call the next leader, which has the most time to begin a transaction: on PostgreSQL it may
-// have to connect first. Those before it may have too little time for that, one after the other.
+// moveNewestToFront makes the newest queued call the next leader. It has the most time left to begin a
+// transaction: on PostgreSQL it may have to connect first. Older calls might all reach their deadlines
+// before a transaction has begun.
 func (q *Queue[R, C]) moveNewestToFront() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -228,7 +236,8 @@ func (q *Queue[R, C]) moveNewestToFront() {
 	}
 }
 
-// gather lets those that call at the same moment into the batch, see the documentation of the package. It ends with ctx.
+// gather waits for other callers before a batch, as the documentation of the package says. It ends with
+// ctx.
 func (q *Queue[R, C]) gather(ctx context.Context) {
 	for range yields {
 		runtime.Gosched()
@@ -251,7 +260,7 @@ func (q *Queue[R, C]) gather(ctx context.Context) {
 	q.mu.Unlock()
 }
 
-// take returns the calls of the batch of a leader, which are in the queue no more.
+// take removes the calls of a batch from the queue and returns them, with the call of the leader first.
 func (q *Queue[R, C]) take(own *call[R, C]) []*call[R, C] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -261,7 +270,7 @@ func (q *Queue[R, C]) take(own *call[R, C]) []*call[R, C] {
 	return calls
 }
 
-// handOver makes the first queued call the leader.
+// handOver makes the first queued call the leader, or reports to Close that there is no leader.
 func (q *Queue[R, C]) handOver() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
