@@ -12,14 +12,14 @@ type Failure string
 const (
 	FailureFull       Failure = "full"        // the disk or the quota is full
 	FailureBusy       Failure = "busy"        // another process held the lock for too long
-	FailureConflict   Failure = "conflict"    // a deadlock with another transaction, also after repetitions
+	FailureConflict   Failure = "conflict"    // a deadlock with another transaction, even after retries
 	FailureConnection Failure = "connection"  // the database server could not be reached
 	FailureReadOnly   Failure = "read_only"   // the file or its file system is read-only
 	FailureIO         Failure = "io"          // the disk failed to read or write
 	FailureCorrupt    Failure = "corrupt"     // the file is damaged
 	FailureCannotOpen Failure = "cannot_open" // a file could not be opened, as with too many open files
 	FailureReplaced   Failure = "replaced"    // the file was replaced, removed, truncated or overwritten while it was open
-	FailureTimeout    Failure = "timeout"     // the deadline of the caller passed
+	FailureTimeout    Failure = "timeout"     // the deadline of the caller has passed
 	FailureQueueFull  Failure = "queue_full"  // too many transactions were queued
 	FailureClosed     Failure = "closed"      // the store was closed
 	FailureOther      Failure = "other"       // none of these
@@ -27,7 +27,7 @@ const (
 	FailureNotSynchronous Failure = "not_synchronous" // a commit would not wait for a standby, see Options.RequireSynchronous
 )
 
-// reasons are the failures in words.
+// reasons are the texts of Failure.Reason.
 var reasons = map[Failure]string{
 	FailureFull:           "its disk is full",
 	FailureBusy:           "another process holds its lock",
@@ -45,8 +45,9 @@ var reasons = map[Failure]string{
 	FailureOther:          "see the log",
 }
 
-// Failures returns all failures, in the order of their names.
+// Failures returns all failures, sorted by name.
 func Failures() []Failure { return slices.Sorted(maps.Keys(reasons)) }
 
-// Reason returns the failure in words, about "the store", without a name or a secret.
+// Reason returns the failure in words, as the end of a sentence about the store. It contains no name and no
+// secret.
 func (f Failure) Reason() string { return reasons[f] }

@@ -19,25 +19,25 @@ type Claim struct {
 	Value       string `gorm:"primaryKey"`
 	Fingerprint []byte
 	Result      []byte
-	ClaimedAt   int64 // in milliseconds of a clock of the claims
+	ClaimedAt   int64 // in milliseconds, by the clock that only claims use
 }
 
-// Rows are rows of a table that a request with ids reads, in the order of their ids. Requests for equal Rows can
-// share a query.
+// Rows describes which rows of a table a request reads. The ids are the arguments of the request. Requests
+// with equal Rows can share a query.
 type Rows struct {
 	Table      string
-	Columns    string // the names, separated by commas; one is id
-	Page       bool   // the first rows after the id, or up to it if Newest; else those with the ids
-	Newest     bool   // descending by id, else ascending
-	Limit      int    // of the rows of a page
-	Column     string // a column that has Value in the rows of a page, "" for any rows
+	Columns    string // the column names, separated by commas; one of them is id
+	Page       bool   // read a page: the first rows after the id, or up to it if Newest. Otherwise read the rows with the ids
+	Newest     bool   // the rows are descending by id, otherwise ascending
+	Limit      int    // the maximum number of rows of a page
+	Column     string // if not empty, a page has only rows with Value in this column
 	Value      int64
-	Status     string // the expression of the status in the index of a page, "" for rows with any status
-	Statuses   string // of the rows, separated by commas
-	NullStatus bool   // an empty one of Statuses is NULL
+	Status     string // the SQL expression for the status in the index of a page, "" for rows with any status
+	Statuses   string // the statuses of the rows of a page, separated by commas
+	NullStatus bool   // an empty status in Statuses is stored as NULL
 }
 
-// Where returns the query of the rows that meet a condition.
+// Where returns the query for the rows that meet a condition.
 func (r Rows) Where(condition string) string {
 	return "SELECT " + r.Columns + " FROM " + r.Table + " WHERE " + condition
 }
@@ -50,7 +50,7 @@ func (r Rows) Order() string {
 	return "id"
 }
 
-// WithIDs returns the query of the rows with ids and its arguments.
+// WithIDs returns the query for the rows with ids, and its arguments.
 func (r Rows) WithIDs(ids []int64) (query string, args []any) {
 	for _, id := range ids {
 		args = append(args, id)
@@ -58,10 +58,11 @@ func (r Rows) WithIDs(ids []int64) (query string, args []any) {
 	return r.Where("id IN (?" + strings.Repeat(", ?", len(ids)-1) + ") ORDER BY " + r.Order()), args
 }
 
-// A SharedReader is a Database to which each query takes a round trip, so that one query is to read
-// the rows of many requests.
+// A SharedReader is a Database on which each query takes a round trip. There, one query should read the
+// rows for many requests.
 type SharedReader interface {
-	// SharedSelect returns the query, with a ? for each of its arguments. It selects the index n of
-	// one of requests, which are ids, and the columns of its rows, in the order of n and then of the rows.
+	// SharedSelect returns one query for several requests, and its arguments, one for each ? of the query.
+	// requests are the ids of each request. A row of the result has the index n of its request, and then
+	// the columns of Rows. The result is in the order of n, and for each n in the order of Rows.
 	SharedSelect(rows Rows, requests [][]int64) (query string, args []any)
 }

@@ -1,5 +1,4 @@
-// Package folder finds the folder of a file, and writes its entries to disk.
-// It is not for embedders.
+// Package folder finds the folder of a file and syncs it. It is not for embedders.
 package folder
 
 import (
@@ -10,8 +9,9 @@ import (
 	"syscall"
 )
 
-// Of returns the folder of the file at path. Unlike filepath.Dir it keeps the elements of path:
-// sub/.. is no folder if sub is missing, and another one than . if sub is a symbolic link.
+// Of returns the folder of the file at path. Unlike filepath.Dir, it does not clean path: if sub is
+// missing, sub/.. is no folder, and if sub is a symbolic link, sub/.. is another folder than the current
+// one.
 func Of(path string) string {
 	dir, _ := filepath.Split(path)
 	if dir == "" {
@@ -20,8 +20,8 @@ func Of(path string) string {
 	return dir[:max(1, len(dir)-1)]
 }
 
-// Sync makes the name of the file at path durable. Some file systems, and Windows, cannot do that, which
-// is no error.
+// Sync makes the name of the file at path durable. Where the operating system or the file system cannot do
+// that, it returns nil.
 func Sync(path string) error {
 	folder, err := os.Open(Of(path))
 	if err != nil {
