@@ -15,25 +15,25 @@ import (
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
-// writerPragmas are those of the connection that writes, see storefile.ReaderPragmas.
+// writerPragmas are the pragmas of the connection that writes. storefile.ReaderPragmas explains _mutex.
 var writerPragmas = url.Values{
-	"mode":             {"rw"}, // the file is created by checkFile
+	"mode":             {"rw"}, // schema.CheckFile has created the file
 	"_mutex":           {"no"},
 	"_journal_mode":    {"WAL"},
 	"_synchronous":     {"FULL"}, // NORMAL can lose commits when the power fails
 	"_txlock":          {"immediate"},
 	"_foreign_keys":    {"on"},
-	"_busy_timeout":    {"5000"}, // while the store is opened, see prepareWriter
+	"_busy_timeout":    {"5000"}, // while the store is opened; prepareWriter reduces it
 	"_stmt_cache_size": {"64"},
 }
 
-// maxIdleWAL is the size in bytes to which the WAL is truncated after a checkpoint, when a
-// long read of another process has made it larger.
+// maxIdleWAL is the size in bytes to which SQLite truncates the WAL after a checkpoint. The WAL grows
+// beyond that only while another process reads for a long time.
 const maxIdleWAL = 16 << 20
 
-// connect opens a pool and its first connection, which reads the file: the driver sets
-// PRAGMA synchronous, for which SQLite reads the schema. While another process switches a new
-// file to WAL mode, SQLite returns SQLITE_BUSY immediately, whatever the busy_timeout.
+// connect opens a pool and its first connection. The connection reads the file at once, because the driver
+// sets PRAGMA synchronous and SQLite reads the schema for that. connect retries after SQLITE_BUSY: while
+// another process switches a new file to WAL mode, SQLite returns it at once, whatever the busy_timeout is.
 func connect(ctx context.Context, path string, pragmas url.Values, size int) (*sql.DB, error) {
 	pool := storefile.OpenPool(path, pragmas)
 	pool.SetMaxOpenConns(size)
@@ -49,8 +49,8 @@ func connect(ctx context.Context, path string, pragmas url.Values, size int) (*s
 	}
 }
 
-// prepareWriter checks the settings that make a commit durable, and that the file can be
-// written: SQLite opens a read-only file without an error.
+// prepareWriter checks the settings that make a commit durable. It also checks that the file can be
+// written, because SQLite opens a read-only file without an error.
 func (d *database) prepareWriter(ctx context.Context) (err error) {
 	if d.closedConn, err = d.writerPool.Conn(ctx); err != nil {
 		return err

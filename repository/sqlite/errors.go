@@ -18,7 +18,7 @@ import (
 
 func (*database) Failure(err error) engine.Failure { return storefile.Failure(err) }
 
-// withRemedy returns an error of open as one line with the cause and the remedy.
+// withRemedy returns an error of open as one line with the cause and, if it is known, the remedy.
 func withRemedy(err error, path string) error {
 	for _, cause := range []error{storefile.Code(err), systemError(err, path)} {
 		if line, known := remedies[cause]; known {
@@ -57,8 +57,8 @@ func systemError(err error, path string) syscall.Errno {
 	if failure.Code == sqlite3.ErrFull {
 		return syscall.ENOSPC
 	}
-	// SQLite opens a file that it cannot write for reading, and then reports no error, or
-	// that of the second attempt.
+	// If SQLite cannot open a file for writing, it opens it read-only. It then reports no error of the
+	// operating system, or the error of the second attempt.
 	unclear := failure.SystemErrno == 0 || failure.SystemErrno == syscall.ENOENT
 	if unclear && (failure.Code == sqlite3.ErrCantOpen || failure.Code == sqlite3.ErrReadonly) {
 		return cmp.Or(accessError(path), failure.SystemErrno)
@@ -66,8 +66,8 @@ func systemError(err error, path string) syscall.Errno {
 	return failure.SystemErrno
 }
 
-// accessError returns the error of writing a file, its WAL, its shared memory or its folder,
-// or zero. It opens no file: closing one releases all locks of this process on it.
+// accessError returns the error that prevents writing to a file, its WAL, its shared memory or its folder,
+// or zero. It opens no file, because closing it would release all locks of this process on it.
 func accessError(path string) syscall.Errno {
 	for _, file := range []string{path, path + "-wal", path + "-shm"} {
 		if info, err := os.Stat(file); err == nil && info.IsDir() {

@@ -1,6 +1,6 @@
 //go:build !cgo || !unix
 
-// Package sqlite needs cgo and Unix: without them, no store can be opened.
+// Package sqlite needs cgo and Unix. Without them, no store can be opened.
 package sqlite
 
 import (
@@ -10,7 +10,7 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
-// New returns an engine that only says why no store can be opened.
+// New returns an engine whose Open returns an error that says how to get a petstore with SQLite.
 func New(path string) engine.Engine { return noEngine{path} }
 
 type noEngine struct{ path string }

@@ -14,8 +14,9 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
-// Select implements engine.Database. SQLite merges the rows of all statuses, each in the order of an index. The limit is a literal,
-// because SQLite prepares a statement again when the argument of a LIMIT is bound, which takes a sixth of the processor time of a page.
+// Select implements engine.Database. SQLite merges the rows of all statuses, and reads those of each status
+// through an index. The limit is a literal: SQLite prepares a statement again when an argument of LIMIT is
+// bound, which takes a sixth of the processor time of a page.
 func (*database) Select(rows engine.Rows, ids []int64) (query string, args []any) {
 	if !rows.Page {
 		return rows.WithIDs(ids)
@@ -44,9 +45,9 @@ func (*database) Select(rows engine.Rows, ids []int64) (query string, args []any
 	return parts + " ORDER BY " + rows.Order() + " LIMIT " + strconv.Itoa(rows.Limit), args
 }
 
-// The rows of a creation are inserted each with a statement of its own, which the driver has prepared.
+// Each row of a creation has an INSERT of its own. The driver has prepared the statement.
 
-// InsertPets implements engine.Database. RETURNING takes four times as long as LastInsertId.
+// InsertPets implements engine.Database. It uses LastInsertId, because RETURNING takes four times as long.
 func (*database) InsertPets(ctx context.Context, tx gorm.ConnPool, pets []engine.Pet) error {
 	for i, pet := range pets {
 		result, err := tx.ExecContext(ctx, "INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)", pet.Name, pet.CategoryID, pet.Status)

@@ -23,8 +23,8 @@ import (
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
-// New returns the engine of a store in the file at path, which repository.Open may
-// create. The path is neither :memory: nor a URI.
+// New returns the engine for a store in the file at path. repository.Open may create the file. The path
+// must be neither :memory: nor a URI.
 func New(path string) engine.Engine { return fileEngine{path} }
 
 // A fileEngine implements engine.Engine.
@@ -41,28 +41,28 @@ func (e fileEngine) Open(ctx context.Context, o engine.Options) (engine.Database
 	return d, nil
 }
 
-// A database implements engine.Database on an open file: one connection that writes, and a pool of
+// A database implements engine.Database on an open file. It has one connection that writes and a pool of
 // connections that read.
 type database struct {
 	file       *storefile.File
 	writerPool *sql.DB // of one connection
 	writer     *sql.Conn
-	closedConn *sql.Conn // a closed connection, for a transaction that has ended
+	closedConn *sql.Conn // a closed connection, which a transaction has after its end
 	readers    *sql.DB   // nil if the file was opened with engine.Options.Exclusive
 	schema     engine.Schema
-	seen       atomic.Pointer[seenVersion] // the last data_version that was read
+	seen       atomic.Pointer[seenVersion] // the last data_version that was read, and when
 	polled     int64                       // the data_version at the last PollChanges
 
-	mu           sync.Mutex // locked while the writer is used, such as by a transaction
+	mu           sync.Mutex // locked while something uses the writer, such as a transaction
 	watcher      *time.Timer
 	committed    time.Time // when the last transaction ended
 	safeVersion  int64     // the data_version at the last Check without an error
-	commitFailed bool      // a commit failed, and is not durably overwritten yet, see overwriteFailedCommit
-	walSaved     bool      // a removed WAL was saved, in a transaction that stays open
+	commitFailed bool      // a commit failed, and was not durably overwritten yet, see overwriteFailedCommit
+	walSaved     bool      // the commits of a removed WAL were saved; the transaction that saved them stays open
 	closed       bool
 }
 
-// A seenVersion is the data_version of the writer, which the commits of other connections change.
+// A seenVersion is the data_version of the writer. A commit of another connection changes it.
 type seenVersion struct {
 	version int64
 	at      time.Time
@@ -109,9 +109,9 @@ func open(ctx context.Context, path string, o engine.Options) (_ *database, err 
 		return nil, err
 	}
 	if !hadWAL {
-		_ = storefile.BeginGeneration(ctx, d.writer, path) // fails on a full disk, on which a store can still be read
+		_ = storefile.BeginGeneration(ctx, d.writer, path) // fails on a full disk; a store can still be read there
 	}
-	if !o.Exclusive { // then there is no shared memory
+	if !o.Exclusive { // an exclusive connection uses no shared memory
 		if err := d.file.WatchWAL(); err != nil {
 			return nil, err
 		}
@@ -126,17 +126,17 @@ func open(ctx context.Context, path string, o engine.Options) (_ *database, err 
 	if !o.Exclusive {
 		d.committed = time.Now() //nolint:forbidigo // a duration
 		d.watcher = time.AfterFunc(time.Hour, d.watch)
-		d.watcher.Reset(watchInterval) // now that watch can use it
+		d.watcher.Reset(watchInterval) // d.watcher is set now, and watch uses it
 	}
 	return d, d.Check(ctx)
 }
 
-// connect opens the writer first: it creates the WAL, which a reader cannot create. The readers are
-// opened before the other parts of the file are read, which may be damaged, see Close.
+// connect opens the writer first, because it creates the WAL and a reader cannot. It opens the readers
+// before open reads more of the file: if that is damaged, Close needs them.
 func (d *database) connect(ctx context.Context, path string, o engine.Options) (err error) {
 	pragmas := maps.Clone(writerPragmas)
 	if o.Exclusive {
-		pragmas.Set("_locking_mode", "EXCLUSIVE") // until it is closed
+		pragmas.Set("_locking_mode", "EXCLUSIVE") // until the connection is closed
 	}
 	if d.writerPool, err = connect(ctx, path, pragmas, 1); err != nil || o.Exclusive {
 		return err
@@ -148,8 +148,8 @@ func (d *database) connect(ctx context.Context, path string, o engine.Options) (
 	return err
 }
 
-// openReaders opens all connections that read: later there may be no free descriptor, or a read of
-// the schema of a new store may fail, which SQLite reports as a missing table.
+// openReaders opens all connections that read. Later there may be no free descriptor. Or the schema of a
+// new store may not be readable, which SQLite reports as a missing table.
 func (d *database) openReaders(ctx context.Context, size int) error {
 	if d.readers == nil {
 		return readTables(ctx, d.writer)
@@ -159,7 +159,7 @@ func (d *database) openReaders(ctx context.Context, size int) error {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = conn.Close() }() // returns it to the pool, when all are open
+		defer func() { _ = conn.Close() }() // returns it to the pool, after all are open
 		if err := readTables(ctx, conn); err != nil {
 			return err
 		}
@@ -167,7 +167,8 @@ func (d *database) openReaders(ctx context.Context, size int) error {
 	return nil
 }
 
-// readTables reads a table through an index, and the last table, which finds a damaged file now.
+// readTables reads pets through an index, and the table that was created last, so that open fails if the
+// file is damaged.
 func readTables(ctx context.Context, conn *sql.Conn) error {
 	var rows int
 	return conn.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM (SELECT id FROM pets LIMIT 1)) + (SELECT count(*) FROM unfinished_copy)").Scan(&rows)
@@ -180,8 +181,8 @@ func (d *database) Readers() gorm.ConnPool {
 	return d.readers
 }
 
-// ReadContext implements engine.Database. A query has no deadline: it reads one page or
-// one record, and database/sql would start a goroutine to watch the context.
+// ReadContext implements engine.Database. The query gets no deadline: it reads one page or one record, and
+// for a deadline database/sql would start a goroutine.
 func (d *database) ReadContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithoutCancel(ctx), func() {}
 }
@@ -190,8 +191,7 @@ func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
 	return gormsqlite.New(gormsqlite.Config{Conn: pool})
 }
 
-// Begin implements engine.Database. It waits up to storefile.LockTimeout for the lock of another
-// process.
+// Begin implements engine.Database. It waits up to storefile.LockTimeout for the lock of another process.
 func (d *database) Begin(ctx context.Context) (_ engine.Tx, err error) {
 	d.mu.Lock()
 	defer func() {
@@ -223,16 +223,17 @@ func (d *database) Begin(ctx context.Context) (_ engine.Tx, err error) {
 	}
 }
 
-// pollInterval is half of the time in which another process's commits must be noticed: the API
-// promises that a list is at most 100 ms old.
+// pollInterval is a bit less than 50 ms: the API promises that a list is at most 100 ms old. A cache may
+// use a result of PollChanges for a pollInterval, and that result may be a pollInterval old.
 const pollInterval = 45 * time.Millisecond
 
 // PollInterval implements engine.Database.
 func (*database) PollInterval() time.Duration { return pollInterval }
 
-// PollChanges implements engine.Database. While the writer is used, it relies on what the transaction
-// has seen when it began; if that is too long ago, as while a commit is slow, others may have committed.
-// The end of ctx, as when a client disconnects, does not interrupt it.
+// PollChanges implements engine.Database. If something uses the writer, PollChanges relies on the
+// data_version that was read last, such as at the beginning of the transaction. If that is a pollInterval
+// old, for example because a commit is slow, it returns AllChanges: other processes may have committed. The
+// end of ctx does not interrupt it.
 func (d *database) PollChanges(ctx context.Context) (engine.Changes, error) {
 	if d.mu.TryLock() {
 		_ = d.look(context.WithoutCancel(ctx))
@@ -254,12 +255,13 @@ func (d *database) look(ctx context.Context) error {
 	return err
 }
 
-// CheckSynchronous implements engine.Database. A file has no standby.
+// CheckSynchronous implements engine.Database. It returns nil, because a file has no standby.
 func (d *database) CheckSynchronous(context.Context) error { return nil }
 
 func (d *database) Check(context.Context) error { return d.file.Check() }
 
-// checkAndSave is Check for who uses the writer. It saves a WAL that was removed.
+// checkAndSave is Check for a caller that has locked mu. It also saves the commits of a WAL that was
+// removed.
 func (d *database) checkAndSave(ctx context.Context) error {
 	err := d.Check(ctx)
 	switch {
@@ -272,7 +274,7 @@ func (d *database) checkAndSave(ctx context.Context) error {
 	return err
 }
 
-// LastID implements engine.Database (sqlite.org/autoinc.html).
+// LastID implements engine.Database, see sqlite.org/autoinc.html.
 func (*database) LastID(ctx context.Context, pool gorm.ConnPool, table string) (id int64, err error) {
 	err = pool.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?", table).Scan(&id)
 	return id, err
@@ -289,22 +291,23 @@ func (d *database) Pools() map[string]*sql.DB {
 	return map[string]*sql.DB{"writer": d.writerPool, "readers": d.readers}
 }
 
-// leftOpen has the writers that stay open until the process exits, see Close. The garbage collector
-// would close a connection that nothing refers to.
+// leftOpen keeps the writers that Close leaves open until the process exits. Without it, the garbage
+// collector would close them.
 var leftOpen sync.Map
 
-// Close implements engine.Database. When the last connection to a file is closed, SQLite writes
-// the WAL to the file and removes it, unless that connection is read-only. So the readers, which have
-// all read the file and locked it by that, are closed last if its content is wrong or could not be
-// checked. Without readers, the writer is not closed then. Close returns an error if commits of a WAL
-// that was removed could not be saved.
+// Close implements engine.Database. When the last connection to a file is closed, SQLite writes the WAL to
+// the file and removes it, unless that connection is read-only. So if the content of the file is wrong or
+// could not be checked, Close closes the readers last. They have read the file, so they have a lock on it.
+// If there are no readers then, Close leaves the writer open.
+//
+// Close returns an error if the commits of a removed WAL could not be saved.
 func (d *database) Close() (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.writerPool == nil || d.closed {
 		return nil
 	}
-	d.closed = true // now SQLite removes the WAL, which is no loss
+	d.closed = true // stops watch: SQLite removes the WAL now, which is no loss
 	if d.watcher != nil {
 		d.watcher.Stop()
 	}
@@ -317,7 +320,7 @@ func (d *database) Close() (err error) {
 	switch {
 	case checkErr != nil && d.readers == nil:
 		if d.writer == nil {
-			d.writer, _ = d.writerPool.Conn(context.Background()) // closing the pool would close it
+			d.writer, _ = d.writerPool.Conn(context.Background()) // a connection in use stays open when the pool is closed
 		}
 		leftOpen.Store(d.writer, true)
 		return d.writerPool.Close()
@@ -335,7 +338,7 @@ func (d *database) closeWriter() error {
 }
 
 func (d *database) closeReaders() (err error) {
-	for _, pool := range []*sql.DB{d.file.Reader, d.readers} { // the read-only ones last, see Close
+	for _, pool := range []*sql.DB{d.file.Reader, d.readers} { // the read-only connections last, see Close
 		if pool != nil {
 			err = errors.Join(err, pool.Close())
 		}

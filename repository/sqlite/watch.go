@@ -7,17 +7,18 @@ import (
 	"time"
 )
 
-// How often the file and its WAL are checked between transactions: watchInterval while transactions are
-// committed, idleInterval after idleAfter without one.
+// How often the file and its WAL are checked between transactions: every watchInterval, or every
+// idleInterval after idleAfter without a commit.
 const (
 	watchInterval = 30 * time.Millisecond
 	idleInterval  = 10 * watchInterval
 	idleAfter     = time.Second
 )
 
-// watch checks the file, saves a WAL that was removed, and overwrites a commit that failed. A timer calls it.
+// watch checks the file, saves the commits of a WAL that was removed, and overwrites a commit that failed.
+// A timer calls it.
 func (d *database) watch() {
-	if !d.mu.TryLock() { // a transaction checks, too
+	if !d.mu.TryLock() { // a transaction makes the same checks
 		d.watcher.Reset(watchInterval)
 		return
 	}
@@ -26,7 +27,7 @@ func (d *database) watch() {
 		return
 	}
 	ctx := context.Background()
-	if d.checkAndSave(ctx) == nil { // else the next Begin returns the error
+	if d.checkAndSave(ctx) == nil { // otherwise the next Begin returns the error
 		_ = d.overwriteFailedCommit()
 	}
 	_ = d.look(ctx)
@@ -37,7 +38,7 @@ func (d *database) watch() {
 	}
 }
 
-// watchCommit makes watch check the WAL soon after a commit.
+// watchCommit makes watch run soon after a commit.
 func (d *database) watchCommit() {
 	if d.watcher != nil && time.Since(d.committed) >= idleAfter {
 		d.watcher.Reset(watchInterval)
