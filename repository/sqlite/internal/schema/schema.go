@@ -22,7 +22,7 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate migrates the schema, which CheckFile allows.
+// Migrate migrates the schema of a database that CheckFile has accepted.
 func Migrate(ctx context.Context, db *sql.DB) (engine.Schema, error) {
 	return migrate(ctx, db, migrations)
 }
@@ -41,8 +41,8 @@ func migrate(ctx context.Context, db *sql.DB, fsys fs.FS) (schema engine.Schema,
 	}
 	current, latest, err := provider.GetVersions(ctx)
 	schema.Previous = current
-	// Processes that start at the same time migrate a file together: one of them commits
-	// each migration, and the others read the version again.
+	// Processes that start at the same time migrate a file together. For each migration, one of them
+	// commits and the others read the version again.
 	for err == nil && current != latest {
 		if err = storefile.EnsureIdentity(ctx, db); err != nil {
 			break
@@ -61,15 +61,16 @@ func migrate(ctx context.Context, db *sql.DB, fsys fs.FS) (schema engine.Schema,
 	return schema, err
 }
 
-// CheckFile returns an error for a file that is not a store, or that Check rejects, without writing to it. It
-// creates the file of a new store if create.
+// CheckFile returns an error for a file that is not a store, and for any other that Check rejects. It does
+// not write to the file. If create is set, it creates a missing file, and accepts a database in which a
+// store can be created.
 func CheckFile(ctx context.Context, path string, create, migrate bool) (err error) {
 	if err := storefile.Check(ctx, path, create); err != nil {
 		return err
 	}
-	// Not the pragmas of the writer, which would switch the database of another program to WAL mode.
+	// The pragmas of the writer would switch the database of another program to WAL mode.
 	pragmas := url.Values{"mode": {"rw"}, "_busy_timeout": {"5000"}}
-	if storefile.HasWAL(path) { // which a connection that writes would write to a damaged file
+	if storefile.HasWAL(path) { // a connection that can write would write the WAL to a damaged file
 		pragmas = storefile.ReaderPragmas
 	}
 	pool := storefile.OpenPool(path, pragmas)
@@ -80,9 +81,9 @@ func CheckFile(ctx context.Context, path string, create, migrate bool) (err erro
 	return err
 }
 
-// Check returns the schema version of a store. It returns an error for a database that is not
-// a store, or has a schema that is newer than this program supports, or older if it must not be
-// migrated.
+// Check returns the schema version of a store. It returns an error for a database that is not a store, and
+// for a schema that is newer than this program supports. For an older schema it returns an error unless
+// migrate is set.
 func Check(ctx context.Context, db *sql.DB, migrate bool) (int64, error) {
 	if err := storefile.Identify(ctx, db); err != nil {
 		return 0, err

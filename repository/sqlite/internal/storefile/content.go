@@ -14,46 +14,49 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// A ChangedError is the error of files that others than SQLite have changed.
+// A ChangedError is the error for a file that something other than SQLite has changed.
 type ChangedError string
 
 // Error implements error.
 func (e ChangedError) Error() string { return string(e) }
 
-// IsChanged reports whether err is that of a file that others than SQLite have changed.
+// IsChanged reports whether err wraps a ChangedError.
 func IsChanged(err error) bool {
 	_, changed := errors.AsType[ChangedError](err)
 	return changed
 }
 
-// ErrReplaced is the error of a file that was changed while it was open.
+// ErrReplaced is the error for a file that was changed while it was open.
 var ErrReplaced error = ChangedError("the file of the store was replaced, removed, truncated or overwritten while it was open: " +
 	"stop the service, then run petstore restore with a backup")
 
 // A File is the file of an open store. It is safe for concurrent use.
 type File struct {
 	identity
-	Reader *sql.DB // of one connection, which writes only checkpoints; nil if another could not read the file
+	Reader *sql.DB // one connection, which writes only in checkpoints; nil if the store is open exclusively
 
 	mu       sync.Mutex
-	modified time.Time // when the checked content was written
-	size     int64     // of the checked content
-	wal, shm identity  // the zero values until WatchWAL
-	walSize  int64     // at the last check, or after a commit since
-	err      error     // of all later checks
+	modified time.Time // when the checked content was modified
+	size     int64     // the size of the checked content
+	wal, shm identity  // the zero values before WatchWAL
+	walSize  int64     // the size of the WAL at the last check, or after a later commit
+	err      error     // the error of all later checks
 }
 
-// New returns the File at path. It must be called before SQLite opens the file, or a file that
-// replaces that one meanwhile could be taken for it.
+// New returns the File at path. It must be called before SQLite opens the file. Otherwise it might return
+// another file that has replaced the open one.
 func New(path string) (*File, error) {
 	identity, err := newIdentity(path)
 	return &File{identity: identity}, err
 }
 
-// Check checks the file and its WAL, without a Reader only that the file is there and has content. It reads the
-// content only if the file was modified since it was last found right, as by a checkpoint. It opens no descriptor.
-// Reading without the WAL reuses one: SQLite does not close a descriptor of the file while this process has a lock on it
-// (findReusableFd in os_unix.c, TestWritesAreCommittedWithoutFreeDescriptor).
+// Check checks the file and its WAL. It reads the content only if the file was modified, for example by a
+// checkpoint, since a Check found it right. Without a Reader, Check only checks that the same file is there
+// and has content.
+//
+// Check opens no descriptor. Where it reads without the WAL, SQLite uses a descriptor again: it does not
+// close a descriptor of the file while this process has a lock on it (findReusableFd in os_unix.c,
+// TestWritesAreCommittedWithoutFreeDescriptor).
 func (f *File) Check() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -79,11 +82,11 @@ func (f *File) Check() error {
 	return f.checkWAL()
 }
 
-// checkContent reads the file. An error that says nothing about it, such as one of the disk, is not
-// kept.
+// checkContent reads the file. Later checks return its error, too, unless the error says nothing about the
+// file, such as an error of the disk.
 func (f *File) checkContent(truncated bool) error {
 	err := checkGeneration(context.Background(), f.path, f.Reader)
-	if err == nil && truncated { // without its WAL it can still be read if VACUUM has truncated it
+	if err == nil && truncated { // if VACUUM has truncated the file, it can be read without its WAL
 		_, err = readGenerationWithoutWAL(context.Background(), f.path)
 	}
 	if code := Code(err); code == sqlite3.ErrNotADB || code == sqlite3.ErrCorrupt {
@@ -95,16 +98,16 @@ func (f *File) checkContent(truncated bool) error {
 	return err
 }
 
-// Fail makes err the error of all later checks.
+// Fail makes all later checks return err.
 func (f *File) Fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.err = err
 }
 
-// An identity is the file that was found at a path. SQLite continues to use a file that was moved
-// away, but opens its WAL and new connections by the path: commits are then lost, or damage the
-// file that is now at the path (sqlite.org/howtocorrupt.html, section 4.1).
+// An identity is the file that was found at a path. When a file is moved away, SQLite continues to use it,
+// but opens the WAL and new connections by the path. Commits are then lost, or damage the file that is now
+// at the path (sqlite.org/howtocorrupt.html, section 4.1).
 type identity struct {
 	path string
 	info os.FileInfo
@@ -115,7 +118,7 @@ func newIdentity(path string) (identity, error) {
 	return identity{path, info}, err
 }
 
-// stat returns the FileInfo of the file, or ErrReplaced when another file, or none, is at the path.
+// stat returns the FileInfo of the file. If another file or no file is at the path, it returns ErrReplaced.
 func (i identity) stat() (os.FileInfo, error) {
 	info, err := os.Stat(i.path)
 	if err != nil {

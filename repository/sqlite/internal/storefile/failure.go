@@ -11,7 +11,8 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
-// Failure returns what failed if the file of a store or SQLite caused err, and "" for any other error.
+// Failure returns what failed if SQLite or the file of the store caused err. For any other error it returns
+// "".
 func Failure(err error) engine.Failure {
 	if IsChanged(err) {
 		return engine.FailureReplaced
@@ -26,7 +27,7 @@ func Failure(err error) engine.Failure {
 	return failures[failure.Code]
 }
 
-// failures are those of the codes of SQLite (sqlite.org/rescode.html).
+// failures are the failures by result code of SQLite (sqlite.org/rescode.html).
 var failures = map[sqlite3.ErrNo]engine.Failure{
 	sqlite3.ErrFull:      engine.FailureFull,
 	sqlite3.ErrBusy:      engine.FailureBusy,

@@ -22,27 +22,27 @@ var (
 	ErrEmptied    error = ChangedError("the file of the store was emptied")
 )
 
-// CheckWAL returns a ChangedError for a WAL that belongs to another file than the one at path, and for
-// a file that was emptied, without changing either.
+// CheckWAL returns a ChangedError if the WAL belongs to another file than the one at path, or if the file
+// was emptied. It changes neither the file nor the WAL.
 func CheckWAL(ctx context.Context, path string) error {
 	if !HasWAL(path) {
 		return checkNotEmptied(path)
 	}
-	reader := OpenPool(path, ReaderPragmas) // which does not write the WAL to the file when it is closed
+	reader := OpenPool(path, ReaderPragmas) // a read-only pool does not write the WAL to the file when it is closed
 	defer func() { _ = reader.Close() }()
 	return checkGeneration(ctx, path, reader)
 }
 
-// checkGeneration is CheckWAL with a reader. One that is open needs no further descriptor, and reads
-// also a WAL that was removed.
+// checkGeneration is CheckWAL with a given reader. An open reader needs no further descriptor, and can also
+// read a WAL that was removed.
 func checkGeneration(ctx context.Context, path string, reader *sql.DB) error {
-	for range 5 { // another process may begin a generation between the two reads
+	for range 5 { // another process may begin a generation between both reads
 		if err := checkNotEmptied(path); err != nil {
 			return err
 		}
 		file, err := readGenerationWithoutWAL(ctx, path)
 		if Code(err) == sqlite3.ErrCorrupt {
-			return nil // a checkpoint was interrupted, or is running: the WAL has the other pages
+			return nil // a checkpoint is running or was interrupted: the other pages are in the WAL
 		}
 		if err != nil {
 			return err
@@ -59,12 +59,12 @@ func checkGeneration(ctx context.Context, path string, reader *sql.DB) error {
 	return fmt.Errorf("%w: to use a backup, run petstore restore with it; to use the file as it is, move %s away", ErrForeignWAL, walPath(path))
 }
 
-// checkNotEmptied rejects a file that is empty although it has a WAL or shared memory: SQLite writes
-// to a file before it creates them, and creates neither for one that was only created.
+// checkNotEmptied rejects an empty file that has a WAL or shared memory. SQLite writes to a new file before
+// it creates either of them.
 func checkNotEmptied(path string) error {
 	_, shmErr := os.Stat(shmPath(path))
 	used := shmErr == nil || HasWAL(path)
-	info, err := os.Stat(path) // after those: another process may create all three meanwhile
+	info, err := os.Stat(path) // checked last, because another process may create all three meanwhile
 	if !used || err != nil || info.Size() > 0 {
 		return nil //nolint:nilerr // whoever opens the file finds the error
 	}
@@ -72,22 +72,23 @@ func checkNotEmptied(path string) error {
 		ErrEmptied, walPath(path), shmPath(path))
 }
 
-// HasWAL reports whether a file has a WAL that is not empty. SQLite reports any error.
+// HasWAL reports whether a file has a WAL that is not empty. It reports false if it cannot find out; SQLite
+// then reports the error.
 func HasWAL(path string) bool {
 	info, err := os.Stat(walPath(path))
 	return err == nil && info.Size() > 0
 }
 
-// A generation is a random number in the file of a store. When a file is copied over that
-// of a store while the WAL of the previous file is still beside it, SQLite would apply the
-// WAL to the wrong file. Then the file, read without its WAL, has a generation that is neither
-// the current nor the previous one of the WAL.
+// A generation is a random number in the file of a store. It shows that the WAL belongs to the file. When a
+// file is copied over the file of a store and the WAL of the previous file is still there, SQLite would
+// apply that WAL to the new file. Then the new file, read without the WAL, has neither the current nor the
+// previous generation of the WAL.
 //
-// They are rows of sqlite_sequence, because every insert into a table with AUTOINCREMENT
-// writes the page of that table to the WAL, with these rows. Each first connection to a
-// store and each copy begins a new generation.
+// Both generations are rows of sqlite_sequence, because each insert into a table with AUTOINCREMENT writes
+// the page of sqlite_sequence to the WAL. A new generation begins with each copy, and when the first
+// connection to a store is opened.
 type generation struct {
-	current, previous int64 // zero before the first one
+	current, previous int64 // zero if there is none
 }
 
 const (
@@ -95,7 +96,7 @@ const (
 	previousGeneration = "store_generation_previous"
 )
 
-// readGeneration reads the generation of a database. One without tables has none.
+// readGeneration reads the generation of a database. A database without tables has none.
 func readGeneration(ctx context.Context, db gorm.ConnPool) (g generation, err error) {
 	var tables int
 	err = db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_sequence'").Scan(&tables)
@@ -107,7 +108,7 @@ func readGeneration(ctx context.Context, db gorm.ConnPool) (g generation, err er
 	return g, err
 }
 
-// readGenerationWithoutWAL reads the generation of a file. If its tables are still in the WAL, it has
+// readGenerationWithoutWAL reads the generation of a file. If all tables are still in the WAL, the file has
 // none.
 func readGenerationWithoutWAL(ctx context.Context, path string) (generation, error) {
 	pool := OpenPool(path, ImmutablePragmas)
@@ -115,9 +116,9 @@ func readGenerationWithoutWAL(ctx context.Context, path string) (generation, err
 	return readGeneration(ctx, pool)
 }
 
-// BeginGeneration begins two generations, so that the WAL contains none that an earlier
-// copy may have. It begins one only when the current one is in the file, on disk:
-// otherwise, after a crash, the file could have one that its WAL does not contain.
+// BeginGeneration begins two generations, so that the WAL has none that an earlier copy of the file may
+// have. It begins a generation only when the current one is in the file and on disk. Otherwise, after a
+// crash, the file could have a generation that its WAL does not have.
 func BeginGeneration(ctx context.Context, writer *sql.Conn, path string) error {
 	for range 2 {
 		if _, complete, err := checkpoint(ctx, writer, "PASSIVE"); err != nil || !complete {
@@ -150,18 +151,18 @@ func nextGeneration(ctx context.Context, writer *sql.Conn, path string) error {
 	return tx.Commit()
 }
 
-// WriteGeneration begins a generation after the previous one, zero for none.
+// WriteGeneration begins a generation after the generation previous, or after none if previous is zero.
 func WriteGeneration(ctx context.Context, db gorm.ConnPool, previous int64) error {
 	_, err := db.ExecContext(ctx, "DELETE FROM sqlite_sequence WHERE name IN (?, ?); INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?), (?, ?)",
 		currentGeneration, previousGeneration, currentGeneration, rand.Int64(), previousGeneration, previous) //nolint:gosec // no secret
 	return err
 }
 
-// identityRow is the name of a row of sqlite_sequence with a random number, which a store and its backups
-// have.
+// identityRow is the name of a row of sqlite_sequence. It has a random number, the identity, which is the
+// same in a store and its backups.
 const identityRow = "store_identity"
 
-// EnsureIdentity gives a store its identity, unless it has one.
+// EnsureIdentity gives a store an identity if it has none.
 func EnsureIdentity(ctx context.Context, db *sql.DB) error {
 	_, err := db.ExecContext(ctx,
 		"INSERT INTO sqlite_sequence (name, seq) SELECT ?1, ?2 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)",
@@ -169,14 +170,14 @@ func EnsureIdentity(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// SetIdentity gives a store an identity, a new one if it is zero.
+// SetIdentity sets the identity of a store to id, or to a new one if id is zero.
 func SetIdentity(ctx context.Context, db *sql.DB, id int64) error {
 	_, err := db.ExecContext(ctx, "DELETE FROM sqlite_sequence WHERE name = ?; INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)",
 		identityRow, identityRow, cmp.Or(id, rand.Int64())) //nolint:gosec // no secret
 	return err
 }
 
-// Identity returns the identity of a store, or of a backup.
+// Identity returns the identity of a store or of a backup.
 func Identity(ctx context.Context, db *sql.DB) (id int64, err error) {
 	err = db.QueryRowContext(ctx, "SELECT seq FROM sqlite_sequence WHERE name = ?", identityRow).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -12,14 +12,15 @@ import (
 	"time"
 )
 
-// ErrLinked is the error of a file with hard links. The WAL has the name of the file: whoever
-// opens the file by another name uses another WAL (sqlite.org/howtocorrupt.html, section 2.5).
+// ErrLinked is the error for a file with hard links. The name of the WAL is made from the name of the file,
+// so a process that opens the file by another name uses another WAL (sqlite.org/howtocorrupt.html, section
+// 2.5).
 var ErrLinked = errors.New("the file of the store has a second name, a hard link, by which its WAL would not be found: remove that name")
 
-// replacedLayout is the suffix of the names of files that were replaced, a layout of time.
+// replacedLayout is the layout, for package time, of the suffix of a file that was replaced.
 const replacedLayout = ".replaced-20060102T150405.000Z"
 
-// ReplacedSuffix returns the suffix of the names of the files that are replaced at a time.
+// ReplacedSuffix returns the suffix for the names of files that are replaced at a time.
 func ReplacedSuffix(now time.Time) string { return now.UTC().Format(replacedLayout) }
 
 func isLinked(info fs.FileInfo) bool {
@@ -27,7 +28,8 @@ func isLinked(info fs.FileInfo) bool {
 	return ok && info.Mode().IsRegular() && stat.Nlink > 1
 }
 
-// CheckLinks rejects a file that has a second name, unless it can remove that.
+// CheckLinks rejects a file that has a second name. First it removes a name that a killed backup.Replace
+// has left.
 func CheckLinks(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !isLinked(info) {
@@ -42,9 +44,9 @@ func CheckLinks(path string) error {
 	return err
 }
 
-// CheckLinksOfBackup is CheckLinks, but accepts a file that is not in WAL mode, such as a backup: there
-// is no WAL beside any of its names. This process must not have the file open: closing it would
-// release the locks.
+// CheckLinksOfBackup is CheckLinks, but accepts a file that is not in WAL mode, such as a backup: there is
+// no WAL beside any of its names. This process must not have the file open, because CheckLinksOfBackup
+// closes it, which would release the locks.
 func CheckLinksOfBackup(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !isLinked(info) {
@@ -83,7 +85,7 @@ func RemoveReplacedLink(path string) error {
 			continue
 		}
 		err := os.Remove(filepath.Join(filepath.Dir(path), entry.Name()))
-		if !errors.Is(err, fs.ErrNotExist) { // another process has removed it
+		if !errors.Is(err, fs.ErrNotExist) { // otherwise another process has removed it
 			return err
 		}
 	}

@@ -14,15 +14,15 @@ import (
 	"example.com/petstore/repository/folder"
 )
 
-// SQLite locks these bytes of a file, PENDING_BYTE and all that follow (os.h of its source).
-// A connection to a database in WAL mode has a shared lock on some of them while it is open.
+// SQLite locks these bytes of a file, from PENDING_BYTE on (os.h in its source). An open connection to a
+// database in WAL mode has a shared lock on some of them.
 const (
 	lockStart  = 0x40000000
 	lockLength = 512
 )
 
-// Lock locks a file against all connections of other processes until the result is
-// closed. It returns engine.ErrInUse if one is open.
+// Lock locks a file against all connections of other processes, until the returned file is closed. It
+// returns engine.ErrInUse if another process has a connection open.
 func Lock(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0) //nolint:gosec // the operator names the file
 	if err != nil {
@@ -38,8 +38,8 @@ func Lock(path string) (*os.File, error) {
 	return file, nil
 }
 
-// CheckNotOpen returns engine.ErrInUse if a process has the store at path open. This process must
-// not have it open.
+// CheckNotOpen returns engine.ErrInUse if another process has the store at path open. This process must not
+// have it open.
 func CheckNotOpen(path string) error {
 	file, err := Lock(path)
 	switch {
@@ -54,11 +54,12 @@ func CheckNotOpen(path string) error {
 // ErrReplacing is the error of LockFolder while another process has the lock.
 var ErrReplacing = errors.New("another process is opening or restoring it: wait for that, then try again")
 
-// LockFolder locks the folder of a store until unlock is called: shared, to open the store
-// (unix.LOCK_SH), or to replace it (unix.LOCK_EX). Without the lock, a process that opens the
-// store while it is replaced could have the previous file and the WAL of the new one open. It
-// returns ErrReplacing if it waited for longer than LockTimeout. A folder that this process
-// cannot read is not locked.
+// LockFolder locks the folder of a store until unlock is called. To open the store, how is unix.LOCK_SH, a
+// shared lock; to replace the store, it is unix.LOCK_EX. Without the lock, a process that opens the store
+// while it is replaced could open the previous file and the WAL of the new one.
+//
+// LockFolder returns ErrReplacing if it has waited for LockTimeout. If this process cannot read the folder,
+// LockFolder locks nothing and returns nil.
 func LockFolder(ctx context.Context, path string, how int) (unlock func(), err error) {
 	dir, err := os.Open(folder.Of(realPath(path)))
 	if err != nil {

@@ -1,20 +1,20 @@
 //go:build cgo && unix
 
-// Package storefile checks the file of a SQLite store and its WAL, both of which SQLite trusts.
-// What each file of the package detects, and how:
+// Package storefile checks the file of a SQLite store and its WAL. SQLite trusts both. The package has a
+// file for each part of the checks:
 //
-//   - storefile.go: a WAL without its file, by their names; the database of another program, by
-//     the application_id
-//   - links.go: a second name of the file, with which another WAL would be used, by the number of
-//     links
-//   - generation.go: a WAL that belongs to another file, by a random number in both; a file that
-//     was emptied, by its size while it has a WAL or shared memory
-//   - content.go: while the store is open, a file that was replaced or removed, by its inode; one
-//     that was overwritten or truncated, by reading it again when it was modified
-//   - wal.go: while the store is open, a WAL that was removed or replaced, by its inode, whose
-//     commits it saves; one that was truncated, by its index
-//   - lock.go: another process that has the file open, by the locks of SQLite; one that replaces
-//     it, by a lock on the folder
+//   - storefile.go: a WAL whose file is missing, found by the names. The database of another program, found
+//     by the application_id.
+//   - links.go: a second name of the file, found by the number of links. By that name, SQLite would use
+//     another WAL.
+//   - generation.go: a WAL that belongs to another file, found by a random number in both. A file that was
+//     emptied, found by its size while it has a WAL or shared memory.
+//   - content.go: while the store is open, a file that was replaced or removed, found by its inode. A file
+//     that was overwritten or truncated, found by reading it when it was modified.
+//   - wal.go: while the store is open, a WAL that was removed or replaced, found by its inode; its commits
+//     are saved. A WAL that was truncated, found by its index.
+//   - lock.go: another process that has the file open, found by the locks of SQLite. Another process that
+//     replaces the file, found by a lock on the folder.
 //
 // sql.go opens connections.
 package storefile
@@ -34,7 +34,7 @@ import (
 	"example.com/petstore/repository/folder"
 )
 
-// applicationID is the application_id of a store, see its migrations.
+// applicationID is the application_id of a store. The first migration sets it.
 const applicationID = 1885697139
 
 // Errors of Check and Identify.
@@ -44,8 +44,8 @@ var (
 	ErrOtherProgram = errors.New("it is the database of another program: use another file")
 )
 
-// Check returns an error for a file that must not be opened as a store, and does not write to it.
-// It creates a missing file if create.
+// Check returns an error for a file that must not be opened as a store. It does not write to the file. If
+// create is set, Check creates a missing file.
 func Check(ctx context.Context, path string, create bool) error {
 	if path == "" || path == ":memory:" || strings.HasPrefix(path, "file:") {
 		return errors.New("the DSN of a SQLite store is the path of a file, not :memory: nor a URI")
@@ -60,12 +60,12 @@ func Check(ctx context.Context, path string, create bool) error {
 	return CheckWAL(ctx, path)
 }
 
-// Identify returns nil for a store, ErrNoStore for a database in which one can be created, and
-// ErrOtherProgram or an engine.OtherTableError for any other. It runs one statement, so that it sees all or
-// nothing of a store that is being created.
+// Identify returns nil for a store, and ErrNoStore for a database in which a store can be created. For any
+// other database it returns ErrOtherProgram or an engine.OtherTableError. It runs one statement, so that it
+// sees all or nothing of a store that another process creates.
 func Identify(ctx context.Context, pool *sql.DB) error {
 	var id int
-	var table string // but the one that is created before the others
+	var table string // a table with a name of a store, except the table that a migration creates first
 	err := pool.QueryRowContext(ctx, `SELECT application_id, (SELECT coalesce(min(name), '') FROM sqlite_schema
 		WHERE lower(name) IN `+engine.Tables+` AND name <> 'petstore_schema_version') FROM pragma_application_id`).Scan(&id, &table)
 	switch {
@@ -79,7 +79,7 @@ func Identify(ctx context.Context, pool *sql.DB) error {
 	return ErrNoStore
 }
 
-// OtherTables returns the names of the tables of other programs, see engine.Schema.
+// OtherTables returns the names of the tables of other programs, as in engine.Schema.
 func OtherTables(ctx context.Context, pool *sql.DB) (tables string, err error) {
 	err = pool.QueryRowContext(ctx, `SELECT coalesce(group_concat(name, ', '), '') FROM (SELECT name FROM sqlite_schema WHERE type = 'table'
 		AND name NOT GLOB 'sqlite_*' AND name <> 'goose_db_version' AND lower(name) NOT IN `+engine.Tables+` ORDER BY name)`).Scan(&tables)
@@ -89,11 +89,11 @@ func OtherTables(ctx context.Context, pool *sql.DB) (tables string, err error) {
 // walPath returns the path of the WAL of a file.
 func walPath(path string) string { return realPath(path) + "-wal" }
 
-// shmPath returns the path of the shared memory of the connections to a file, which the last
-// one removes when it is closed.
+// shmPath returns the path of the shared memory of the connections to a file. The last connection removes
+// it.
 func shmPath(path string) string { return realPath(path) + "-shm" }
 
-// realPath returns the path of the file that a symbolic link leads to, as SQLite uses it.
+// realPath returns the path of the file that a symbolic link leads to. SQLite uses that path.
 func realPath(path string) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		return target
@@ -101,9 +101,8 @@ func realPath(path string) string {
 	return path
 }
 
-// createMutex is locked while a file is created: closing a file releases all locks of this
-// process on it, so no connection may have it open then (sqlite.org/howtocorrupt.html,
-// section 2.2).
+// createMutex is locked while a file is created. Closing a file releases all locks of this process on it,
+// so no connection may have the file open then (sqlite.org/howtocorrupt.html, section 2.2).
 var createMutex sync.Mutex
 
 func statOrCreate(path string, create bool) (fs.FileInfo, error) {
@@ -125,9 +124,9 @@ func statOrCreate(path string, create bool) (fs.FileInfo, error) {
 	return os.Stat(path)
 }
 
-// checkNoWAL rejects a missing file whose WAL or shared memory exists: the WAL may hold commits,
-// and SQLite removes it with the creation of a new file; checkNotEmptied would report a new file
-// beside the shared memory.
+// checkNoWAL rejects a missing file whose WAL or shared memory exists. The WAL may have commits, and SQLite
+// would remove it when the file is created. Beside the shared memory, checkNotEmptied would take a new file
+// for an emptied one.
 func checkNoWAL(path string) error {
 	var left []string
 	for _, other := range []string{path + "-wal", path + "-shm"} {
@@ -135,16 +134,16 @@ func checkNoWAL(path string) error {
 			left = append(left, other)
 		}
 	}
-	if _, err := os.Stat(path); err == nil || len(left) == 0 { // after the others: another process may create all meanwhile
+	if _, err := os.Stat(path); err == nil || len(left) == 0 { // checked last, because another process may create all three meanwhile
 		return nil
 	}
 	names := strings.Join(left, " and ")
 	return fmt.Errorf("there is no such file, only %[1]s: put the file back, run petstore restore with a backup, or move %[1]s away", names)
 }
 
-// createFile creates an empty file that only its owner can read and write, whatever the
-// umask; SQLite gives the WAL and the shared memory the same mode. It returns nil if
-// another process has created the file meanwhile.
+// createFile creates an empty file that only its owner can read and write, whatever the umask is. SQLite
+// gives the WAL and the shared memory the same mode. If another process has just created the file,
+// createFile returns nil.
 func createFile(path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // the operator names the file
 	switch {

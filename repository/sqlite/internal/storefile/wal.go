@@ -25,15 +25,15 @@ var (
 		"stop the service, then run petstore restore with a backup")
 )
 
-// Sizes of the header of the WAL and of the header of a frame, which a page follows, in bytes
-// (sqlite.org/fileformat2.html, section 4.1).
+// The sizes in bytes of the header of the WAL and of the header of a frame. A page follows each header of a
+// frame (sqlite.org/fileformat2.html, section 4.1).
 const (
 	walHeader   = 32
 	frameHeader = 24
 )
 
-// WatchWAL makes Check check the WAL, which must exist. SQLite continues to use a WAL that was
-// removed, with which all its commits would be lost.
+// WatchWAL makes Check also check the WAL, which must exist. SQLite continues to use a WAL that was
+// removed, and all commits in it would be lost.
 func (f *File) WatchWAL() (err error) {
 	if f.shm, err = newIdentity(shmPath(f.path)); err == nil {
 		f.wal, err = newIdentity(walPath(f.path))
@@ -41,12 +41,12 @@ func (f *File) WatchWAL() (err error) {
 	return err
 }
 
-// Committed records the size of the WAL after a commit. It returns an error when another file is at
-// the path of the store. If none is there, the file may have been moved away, with all that it holds.
+// Committed records the size of the WAL after a commit. It returns an error if another file is at the path
+// of the store. If no file is there, it returns nil: the file may have been moved away with its WAL.
 func (f *File) Committed() error {
 	if info, err := f.wal.stat(); err == nil {
 		f.mu.Lock()
-		f.walSize = max(f.walSize, info.Size()) // smaller only if it was truncated
+		f.walSize = max(f.walSize, info.Size()) // it is smaller only if the WAL was truncated
 		f.mu.Unlock()
 	}
 	if info, err := os.Stat(f.path); err == nil && !os.SameFile(info, f.info) {
@@ -72,10 +72,10 @@ func (f *File) checkWAL() error {
 	return nil
 }
 
-// checkWALLength returns ErrWALTruncated if the WAL is shorter than its index in the shared memory
-// says. SQLite truncates a WAL only after it has begun a new index.
+// checkWALLength returns ErrWALTruncated if the WAL is shorter than its index in the shared memory says.
+// SQLite itself truncates a WAL only after it has begun a new index.
 func (f *File) checkWALLength() error {
-	for range 5 { // a process may truncate the WAL between the two
+	for range 5 { // SQLite may truncate the WAL between the reads of both
 		frames, _, err := checkpoint(context.Background(), f.Reader, "NOOP")
 		if err != nil {
 			return err
@@ -96,17 +96,18 @@ func (f *File) checkWALLength() error {
 	return f.err
 }
 
-// DataVersion returns a number that changes with the commits of other connections than writer.
+// DataVersion returns a number that changes when another connection than writer commits.
 func DataVersion(ctx context.Context, writer *sql.Conn) (version int64, err error) {
 	err = writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version)
 	return version, err
 }
 
-// SaveWAL writes the commits of a WAL that was removed to the file, while writer has a transaction,
-// which locks the store: a process that writes now would create another WAL, which the connections of
-// this one could not read. If it returns ErrWALSaved, all later checks do, and the transaction is left
-// open; after another error there is none. version is the DataVersion before the last Check without an
-// error.
+// SaveWAL writes the commits of a removed WAL to the file. Meanwhile writer has a transaction, which locks
+// the store. A process that writes without the lock would create another WAL, and this process could not
+// read it. version is the DataVersion before the last Check that returned nil.
+//
+// If SaveWAL returns ErrWALSaved, all later checks return it too, and the transaction stays open. After any
+// other error there is no transaction.
 func (f *File) SaveWAL(ctx context.Context, writer *sql.Conn, version int64) error {
 	if _, err := writer.ExecContext(ctx, "BEGIN IMMEDIATE"); err == nil {
 		if f.moveOtherWAL(ctx, writer, version) {
@@ -123,9 +124,10 @@ func (f *File) SaveWAL(ctx context.Context, writer *sql.Conn, version int64) err
 	return ErrWALNotSaved
 }
 
-// moveOtherWAL renames another file at the path of the WAL: after a restart, SQLite would apply it to
-// the file of the store. It returns false if it fails, or if another process may have committed to that
-// file: then there is other shared memory, or the DataVersion has changed.
+// moveOtherWAL renames another file at the path of the WAL, because SQLite would apply it to the file of
+// the store after a restart. It reports false if that fails, or if another process may have committed to
+// the other WAL. A process may have done so if the shared memory is another one, or if the DataVersion is
+// not version.
 func (f *File) moveOtherWAL(ctx context.Context, writer *sql.Conn, version int64) bool {
 	if !HasWAL(f.path) {
 		return true
@@ -142,8 +144,8 @@ func (f *File) moveOtherWAL(ctx context.Context, writer *sql.Conn, version int64
 	return folder.Sync(f.wal.path) == nil // a power failure must not bring it back
 }
 
-// checkpoint runs a checkpoint. It returns the number of frames in the WAL, and whether all of them
-// are in the file, on disk, which other connections may prevent.
+// checkpoint runs a checkpoint. It returns the number of frames in the WAL, and whether all of them are now
+// in the file and on disk. Other connections may prevent that.
 func checkpoint(ctx context.Context, db gorm.ConnPool, mode string) (frames int64, complete bool, err error) {
 	var busy, written int64
 	err = db.QueryRowContext(ctx, "PRAGMA wal_checkpoint("+mode+")").Scan(&busy, &frames, &written)
