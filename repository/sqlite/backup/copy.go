@@ -1,8 +1,7 @@
 //go:build cgo && unix
 
-// Package backup copies the file of a SQLite store, verifies copies and puts them in the place of
-// a store.
-// It is not for embedders.
+// Package backup copies the file of a SQLite store, verifies the copy, and replaces a store with a copy. It
+// is not for embedders.
 package backup
 
 import (
@@ -24,29 +23,31 @@ import (
 )
 
 const (
-	// pagesPerStep is the number of pages that are copied at a time.
+	// pagesPerStep is the number of pages that one step of a copy copies.
 	pagesPerStep = 256
-	// stepsPerSync is the number of steps after which the copy is written to disk: a larger
-	// write would delay the commits of the service (docs/decisions.md).
+	// stepsPerSync is the number of steps after which the copy is synced. A larger write would delay the
+	// commits of the service (docs/decisions.md).
 	stepsPerSync = 16
 )
 
 var (
 	sourcePragmas = url.Values{"mode": {"rw"}, "_query_only": {"on"}, "_busy_timeout": {"5000"}}
-	// The copy needs no journal: one that is not complete is of no use.
+	// The copy needs no journal, because an incomplete copy is useless.
 	targetPragmas = url.Values{
 		"mode": {"rw"}, "_journal_mode": {"OFF"}, "_synchronous": {"OFF"}, "_locking_mode": {"EXCLUSIVE"},
 	}
 )
 
-// Copy copies the store at path, as it is when Copy begins, to an empty file, which no
-// other process may use. Others may write to the store meanwhile. The copy needs no WAL.
-// Copy verifies it, see verify, and returns when it is on disk. After each MiB it calls
-// progress, which may block to leave time to others, with the KiB that are copied and those
-// of the whole store. Until all is copied, SQLite cannot shorten the WAL of the store.
+// Copy copies the store at path, as it is when Copy begins, to the empty file to. Other processes may write
+// to the store during the copy, but may not use to. Until all pages are copied, SQLite cannot shorten the
+// WAL of the store.
 //
-// Copy does not migrate the store. Its error is one line that names the file that is read
-// or written and ends with the remedy; the copy is then incomplete.
+// Copy verifies the copy, see verify, and returns when the copy is on disk. The copy has no WAL. After each
+// MiB, Copy calls progress with the number of KiB that are copied and the total. progress may block, to
+// leave time to others.
+//
+// Copy does not migrate the store. Its error is one line that names the file that could not be read or
+// written, and ends with the remedy. After an error, the copy is incomplete.
 func Copy(ctx context.Context, path string, to *os.File, progress func(copied, total int)) (Contents, error) {
 	contents, err := copyStore(ctx, path, to, progress)
 	failure, _ := errors.AsType[*os.PathError](err)
@@ -76,7 +77,7 @@ func copyStore(ctx context.Context, path string, to *os.File, progress func(copi
 	return verify(ctx, to.Name())
 }
 
-// openSource checks the store at path and begins a transaction: without one, a commit of
+// openSource checks the store at path and begins a transaction. Without the transaction, a commit of
 // another process would restart the copy.
 func openSource(ctx context.Context, path string) (*sql.Conn, error) {
 	unlock, err := storefile.LockFolder(ctx, path, unix.LOCK_SH)
@@ -94,20 +95,20 @@ func openSource(ctx context.Context, path string) (*sql.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := source.ExecContext(ctx, "BEGIN; SELECT 1 FROM sqlite_schema"); err != nil { // it begins with the first read
+	if _, err := source.ExecContext(ctx, "BEGIN; SELECT 1 FROM sqlite_schema"); err != nil { // a transaction begins with its first read
 		return nil, errors.Join(err, source.Close())
 	}
 	return source, nil
 }
 
-// connect opens one connection. Its pool is closed, so that Close closes it.
+// connect opens one connection. Its pool is closed already, so Close closes the connection.
 func connect(ctx context.Context, path string, pragmas url.Values) (*sql.Conn, error) {
 	pool := storefile.OpenPool(path, pragmas)
 	conn, err := pool.Conn(ctx)
 	return conn, errors.Join(err, pool.Close())
 }
 
-// copyPages copies the pages of a database and begins a new generation in the copy.
+// copyPages copies the pages of a database, and begins a new generation in the copy.
 func copyPages(ctx context.Context, source *sql.Conn, to *os.File, progress func(copied, total int)) error {
 	target, err := connect(ctx, to.Name(), targetPragmas)
 	if err != nil {
@@ -120,7 +121,7 @@ func copyPages(ctx context.Context, source *sql.Conn, to *os.File, progress func
 		})
 	})
 	if err == nil {
-		_, err = target.ExecContext(ctx, "PRAGMA journal_mode = DELETE") // in WAL mode it could have a WAL
+		_, err = target.ExecContext(ctx, "PRAGMA journal_mode = DELETE") // in WAL mode, the copy could have a WAL
 	}
 	if err == nil {
 		err = storefile.WriteGeneration(ctx, target, 0)
@@ -131,8 +132,8 @@ func copyPages(ctx context.Context, source *sql.Conn, to *os.File, progress func
 	return nil
 }
 
-// checkWritable returns the error of a write to the end of the copy: SQLite does not say whether the
-// store or the copy failed, nor the error of the operating system.
+// checkWritable writes to the end of the copy and returns the error. SQLite does not say whether the store
+// or the copy has failed, nor which error the operating system returned.
 func checkWritable(to *os.File) error {
 	end, err := to.Seek(0, io.SeekEnd)
 	if err == nil {
@@ -141,18 +142,18 @@ func checkWritable(to *os.File) error {
 	return err
 }
 
-// runBackup copies a database step by step (sqlite.org/backup.html) to target, which is open in to.
+// runBackup copies a database to target step by step (sqlite.org/backup.html). to is the file of target.
 func runBackup(ctx context.Context, source, target *sqlite3.SQLiteConn, to *os.File, progress func(copied, total int)) (err error) {
 	b, err := target.Backup("main", source, "main")
 	if err != nil {
 		return err
 	}
-	defer func() { err = cmp.Or(err, b.Close()) }() // which returns the error of a Step again
+	defer func() { err = cmp.Or(err, b.Close()) }() // Close returns the error of a Step again
 	for step, remaining := 1, -1; remaining != 0; step++ {
 		if _, err := b.Step(pagesPerStep); err != nil {
 			return err
 		}
-		if b.Remaining() == remaining { // Step does not return SQLITE_BUSY
+		if b.Remaining() == remaining { // no progress: the store is locked, and Step does not return SQLITE_BUSY
 			return sqlite3.Error{Code: sqlite3.ErrBusy}
 		}
 		remaining = b.Remaining()

@@ -21,21 +21,19 @@ import (
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
-// Replace puts the file at with, a complete store in the same folder, in the place of the
-// store at path, if there is one. It first writes the WAL of that store to its file, and
-// keeps the file as path.replaced-TIME, in UTC. If the process is killed at any time, the
-// previous store or the new one is at path, whole, and no WAL of the previous store is
-// beside the new one.
+// Replace replaces the store at path, if there is one, with the complete store in the file with, which is
+// in the same folder. First it writes the WAL of the previous store to its file. It keeps that file as
+// path.replaced-TIME, in UTC. If the process is killed at any time, either the previous or the new store is
+// at path, complete, and the new store has no WAL of the previous one.
 //
-// The recording of changes ends. Ids of the previous store are not given out again. API keys that are revoked in the
-// previous store are revoked in the new one; with revokeKeys all are.
+// The recording of changes ends. New rows get no id of the previous store. An API key that is revoked in
+// the previous store is revoked in the new one. With revokeKeys, all API keys are revoked.
 //
-// A damaged file, or one with the WAL of another file, is kept as it is; its WAL gets a
-// name that SQLite does not look for. path is no symbolic link.
+// If the previous file is damaged, or its WAL belongs to another file, both are kept as they are. The WAL
+// gets a name that SQLite does not look for. path must not be a symbolic link.
 //
-// Replace returns an error and changes nothing while another process has the store open,
-// and when the file at path is the database of another program. This process must not have
-// the store open.
+// If another process has the store open, or if the file at path is the database of another program, Replace
+// returns an error and changes nothing. This process must not have the store open.
 func Replace(ctx context.Context, path, with string, now time.Time, revokeKeys bool) (Replaced, error) {
 	r := newReplacement(path, with, now, revokeKeys)
 	if err := r.run(ctx); err != nil {
@@ -44,8 +42,8 @@ func Replace(ctx context.Context, path, with string, now time.Time, revokeKeys b
 	return r.result, nil
 }
 
-// CheckNotOpen returns an error if a process has the store at path open. This process must
-// not have it open.
+// CheckNotOpen returns an error if another process has the store at path open. This process must not have
+// it open.
 func CheckNotOpen(path string) error {
 	if err := storefile.CheckNotOpen(path); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -53,11 +51,11 @@ func CheckNotOpen(path string) error {
 	return nil
 }
 
-// Replaced is what Replace has done, also when it returns an error.
+// Replaced is what Replace has done, also if it returns an error.
 type Replaced struct {
-	Kept []string // the names of all files that were kept, the store first
-	// KeysErr is why the API keys of the previous store could not be read. Those that were revoked after the backup
-	// are then usable again.
+	Kept []string // the paths of all files that were kept, the file of the store first
+	// KeysErr is why the API keys of the previous store could not be read. Keys that were revoked after the
+	// backup can then be used again.
 	KeysErr error
 }
 
@@ -66,9 +64,9 @@ type replacement struct {
 	path, with string
 	now        time.Time
 	revokeKeys bool
-	suffix     string   // of the names of the files that are kept
-	exists     bool     // the previous store
-	lock       *os.File // of the previous store
+	suffix     string   // the suffix of the files that are kept
+	exists     bool     // whether there is a previous store
+	lock       *os.File // the lock of the previous store
 	result     Replaced
 }
 
@@ -76,14 +74,14 @@ func newReplacement(path, with string, now time.Time, revokeKeys bool) *replacem
 	return &replacement{path: path, with: with, now: now, revokeKeys: revokeKeys, suffix: storefile.ReplacedSuffix(now)}
 }
 
-// run runs the steps while no process opens the store.
+// run runs the steps. Meanwhile no process can open the store.
 func (r *replacement) run(ctx context.Context) error {
 	unlock, err := storefile.LockFolder(ctx, r.path, unix.LOCK_EX)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	defer func() { _ = r.lock.Close() }() // nil unless a step has locked it
+	defer func() { _ = r.lock.Close() }() // nil unless lockPrevious has run; Close of a nil file does nothing
 	for _, step := range r.steps() {
 		if err := step(ctx); err != nil {
 			return err
@@ -92,8 +90,8 @@ func (r *replacement) run(ctx context.Context) error {
 	return nil
 }
 
-// steps returns the steps of Replace. The process may be killed before and after each;
-// each changes one thing, which the file system or SQLite does completely or not at all.
+// steps returns the steps of Replace. The process may be killed before and after each step. Each step
+// changes one thing, which the file system or SQLite does completely or not at all.
 func (r *replacement) steps() []func(context.Context) error {
 	ifExists := func(step func(context.Context) error) func(context.Context) error {
 		return func(ctx context.Context) error {
@@ -113,8 +111,7 @@ func (r *replacement) steps() []func(context.Context) error {
 	}
 }
 
-// checkPrevious rejects the database of another program. A file that SQLite cannot read may
-// be replaced.
+// checkPrevious rejects the database of another program. It accepts a file that SQLite cannot read.
 func (r *replacement) checkPrevious(ctx context.Context) error {
 	info, err := os.Stat(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,9 +134,8 @@ func (r *replacement) checkPrevious(ctx context.Context) error {
 	return nil
 }
 
-// writeWAL writes the WAL of the previous store to its file, for which SQLite must be the
-// only one that has it open, and then removes the WAL. It leaves a damaged file and its WAL
-// as they are.
+// writeWAL writes the WAL of the previous store to its file and removes the WAL. No other process may have
+// the store open. If the file is damaged, writeWAL leaves the file and its WAL as they are.
 func (r *replacement) writeWAL(ctx context.Context) error {
 	if err := storefile.CheckWAL(ctx, r.path); storefile.IsChanged(err) || storefile.HasWAL(r.path) && isDamaged(ctx, r.path) {
 		return nil
@@ -156,8 +152,8 @@ func (r *replacement) writeWAL(ctx context.Context) error {
 	return err
 }
 
-// isDamaged reports whether a file is damaged although it has its WAL: SQLite would write the
-// WAL to it all the same.
+// isDamaged reports whether a file is damaged even when it is read with its WAL. SQLite would still write
+// the WAL to it.
 func isDamaged(ctx context.Context, path string) bool {
 	pool := storefile.OpenPool(path, storefile.ReaderPragmas)
 	defer func() { _ = pool.Close() }()
@@ -186,10 +182,10 @@ func (r *replacement) copyOwner(context.Context) error {
 	return nil
 }
 
-// removeLink removes the second name of the previous store that a killed Replace has left.
+// removeLink removes the second name of the previous store, if a killed Replace has left it.
 func (r *replacement) removeLink(context.Context) error { return storefile.RemoveReplacedLink(r.path) }
 
-// moveAside keeps what is left of the WAL, shared memory or journal of the previous store.
+// moveAside renames the WAL, the shared memory or the journal of the previous store, if it is still there.
 func (r *replacement) moveAside(name string) func(context.Context) error {
 	return func(context.Context) error {
 		err := os.Rename(r.path+name, r.path+name+r.suffix)
@@ -201,7 +197,7 @@ func (r *replacement) moveAside(name string) func(context.Context) error {
 	}
 }
 
-// keepPrevious gives the previous store the name under which it is kept, its second one.
+// keepPrevious gives the previous store a second name, by which it is kept.
 func (r *replacement) keepPrevious(context.Context) error {
 	err := os.Link(r.path, r.path+r.suffix)
 	if errors.Is(err, unix.EPERM) || errors.Is(err, errors.ErrUnsupported) {

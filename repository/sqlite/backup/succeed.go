@@ -12,28 +12,30 @@ import (
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
-// succeed makes the new store the successor of the previous one, whose WAL has been written to its file:
+// succeed makes the new store the successor of the previous store. writeWAL has written the WAL of that to
+// its file.
 //
-//   - API keys that are revoked there are revoked, at the earlier time if they are revoked in both.
+//   - An API key that is revoked in the previous store is revoked in the new one. If it is revoked in both,
+//     the earlier time applies.
 //   - New rows get ids that neither store has given out.
-//   - It has the identity of the previous store, or a new one if there was none: a store that was restored for a
-//     trial must not count the backups of the other store as its own.
-//   - The recording of changes ends, because the positions after the backup are those of other changes. The next
-//     one begins above them, and above those of the previous store.
+//   - The new store has the identity of the previous one, or a new identity if there was no store. A store
+//     that is restored for a trial must not count the backups of the other store as its own.
+//   - The recording of changes ends, because the previous store has used the positions after the backup for
+//     other changes. The next recording begins after the last position of both stores.
 func (r *replacement) succeed(ctx context.Context) error {
 	previous := storefile.OpenPool(r.path, storefile.ImmutablePragmas)
 	defer func() { _ = previous.Close() }()
 	const lastPosition = "COALESCE((SELECT max(id) FROM changes), kept_after)"
-	var last int64 // none, or that of a store that can be read
+	var last int64 // the last position of the previous store, 0 if it cannot be read
 	_ = previous.QueryRowContext(ctx, "SELECT "+lastPosition+" FROM recording").Scan(&last)
-	ids := "{}" // the greatest one that each table has given out, by its name
+	ids := "{}" // the greatest id that each table has given out, by table
 	const sequences = "SELECT json_group_object(name, seq) FROM sqlite_sequence WHERE name IN ('pets', 'orders', 'api_keys')"
 	_ = previous.QueryRowContext(ctx, sequences).Scan(&ids)
-	revocations := "{}" // in milliseconds, by hash
+	revocations := "{}" // the times of revocation in milliseconds, by hash
 	switch {
 	case !r.exists:
 		r.result.KeysErr = errors.New("no store was replaced")
-	case storefile.HasWAL(r.path): // writeWAL has left it
+	case storefile.HasWAL(r.path): // writeWAL has left the WAL
 		r.result.KeysErr = errors.New("the replaced store is damaged, or has the WAL of another file")
 	default:
 		const query = "SELECT json_group_object(hex(hash), revoked_at) FROM api_keys WHERE revoked_at IS NOT NULL"
@@ -56,7 +58,7 @@ func (r *replacement) succeed(ctx context.Context) error {
 	if r.revokeKeys {
 		change("UPDATE api_keys SET revoked_at = max(created_at, ?1) WHERE revoked_at IS NULL OR revoked_at > ?1", r.now.UnixMilli())
 	}
-	if version >= 5 { // which adds the tables
+	if version >= 5 { // schema version 5 has added the tables
 		change("UPDATE recording SET active = 0, kept_after = max(?, "+lastPosition+"); DELETE FROM changes", last)
 	}
 	if identity, unknown := storefile.Identity(ctx, previous); err == nil && (!r.exists || unknown == nil) {

@@ -14,24 +14,25 @@ import (
 	"example.com/petstore/repository/sqlite/internal/storefile"
 )
 
-// Contents are what Copy found in a copy.
+// Contents describes a copy.
 type Contents struct {
 	Pets, Orders, Keys int64
 	SchemaVersion      int64 // the number of the latest migration
-	Bytes              int64 // size of the file
+	Bytes              int64 // the size of the file
 }
 
-// Identity returns the identity of the store at path, which its backups have, too. It reads no WAL.
+// Identity returns the identity of the store at path. Its backups have the same. Identity does not read the
+// WAL.
 func Identity(ctx context.Context, path string) (int64, error) {
 	pool := storefile.OpenPool(path, storefile.ImmutablePragmas)
 	defer func() { _ = pool.Close() }()
 	return storefile.Identity(ctx, pool)
 }
 
-// verify reads the whole store at path, which no process may write to: its pages, indexes
-// and constraints (integrity_check), that each order that is not cancelled has its animal, its identity and its schema version.
-// It returns an error, which ends with the remedy, for a file that is damaged, is no store or is
-// one of a newer program.
+// verify reads the whole store at path. It checks the application_id, the schema version, the pages,
+// indexes and constraints (integrity_check), and that the animal of each order that is not cancelled
+// exists. No process may write to the store. The error for a file that is damaged, is no store or is the
+// store of a newer program ends with the remedy.
 func verify(ctx context.Context, path string) (c Contents, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -51,7 +52,8 @@ func verify(ctx context.Context, path string) (c Contents, err error) {
 	return c, err
 }
 
-// checkIntegrity runs the checks of SQLite (sqlite.org/pragma.html).
+// checkIntegrity runs the checks of SQLite (sqlite.org/pragma.html), and checks that the animals of orders
+// exist.
 func checkIntegrity(ctx context.Context, pool *sql.DB) error {
 	var result string
 	if err := pool.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&result); err != nil {
