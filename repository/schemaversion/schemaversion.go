@@ -1,6 +1,5 @@
-// Package schemaversion records the version of the schema of a store in a table of its own, so that a
-// host can use goose in the same database.
-// It is not for embedders.
+// Package schemaversion records the schema version of a store in a table of its own, so that a host program
+// can use goose in the same database. It is not for embedders.
 package schemaversion
 
 import (
@@ -15,8 +14,9 @@ import (
 const (
 	// Table is the name of the table.
 	Table = "petstore_schema_version"
-	// lastShared is the last version that was recorded in goose_db_version. Greater ones there are those
-	// of a host; its own migrations 1 to 5 have no rows, because goose skipped them.
+	// lastShared is the last version that was recorded in goose_db_version. A greater version there belongs
+	// to a host program. A host program has no rows for its own migrations 1 to 5, because goose skipped
+	// them.
 	lastShared = 5
 )
 
@@ -29,7 +29,7 @@ func NewProvider(dialect goose.Dialect, db *sql.DB, fsys fs.FS, options ...goose
 	return goose.NewProvider(dialect, db, files, append(options, goose.WithTableName(Table), goose.WithDisableGlobalRegistry(true))...)
 }
 
-// Read returns the version of a store, which is not valid if the table is empty.
+// Read returns the schema version of a store. It is not valid if the table is empty.
 func Read(ctx context.Context, db *sql.DB, dialect goose.Dialect) (version sql.NullInt64, err error) {
 	exists, err := exists(ctx, db, dialect)
 	if err != nil {
@@ -37,7 +37,7 @@ func Read(ctx context.Context, db *sql.DB, dialect goose.Dialect) (version sql.N
 	}
 	if !exists {
 		err = db.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version WHERE version_id <= $1", lastShared).Scan(&version)
-		if err != nil || version.Int64 > 0 { // else another process has taken it over meanwhile
+		if err != nil || version.Int64 > 0 { // otherwise another process has just called TakeOver
 			return version, err
 		}
 	}
@@ -45,11 +45,13 @@ func Read(ctx context.Context, db *sql.DB, dialect goose.Dialect) (version sql.N
 	return version, err
 }
 
-// TakeOver moves the version of a store from goose_db_version, where earlier programs recorded it, to
-// Table. It leaves the rows of a host. If there are none, it leaves a version there with which the earlier
-// programs reject the store as newer, and which is greater than the sequential numbers of a host, so that its
-// goose skips none of them, but less than its timestamps. Until that row is dropped, the goose of a host rejects
-// its sequential migrations, as missing ones.
+// TakeOver moves the schema version of a store from goose_db_version to Table. Earlier programs recorded it
+// in goose_db_version. TakeOver leaves the rows of a host program there.
+//
+// If there are none, TakeOver adds the version 99999. Because of it, earlier programs reject the store as
+// newer. It is greater than the sequential numbers of the migrations of a host program, so that goose does
+// not skip them, but less than numbers that are timestamps. Until that row is deleted, goose rejects
+// sequential migrations of a host program as missing.
 func TakeOver(ctx context.Context, db *sql.DB, dialect goose.Dialect) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -64,7 +66,7 @@ func TakeOver(ctx context.Context, db *sql.DB, dialect goose.Dialect) error {
 		return err
 	}
 	version, err := deleted.RowsAffected()
-	if err != nil || version == 0 { // another process has taken it over, and has committed just now
+	if err != nil || version == 0 { // another process has just committed its TakeOver
 		return err
 	}
 	store, err := database.NewStore(dialect, Table)
@@ -86,7 +88,7 @@ func TakeOver(ctx context.Context, db *sql.DB, dialect goose.Dialect) error {
 	return tx.Commit()
 }
 
-// exists reports whether a database has the table.
+// exists reports whether the database has Table.
 func exists(ctx context.Context, db database.DBTxConn, dialect goose.Dialect) (exists bool, err error) {
 	query := "SELECT count(*) > 0 FROM sqlite_schema WHERE name = $1"
 	if dialect == goose.DialectPostgres {

@@ -1,7 +1,7 @@
-// Package sharedquery runs one query for all callers that wait for it, on a database to which each
-// query takes a round trip. A caller that finds no other runs the query alone, on its own goroutine;
-// those that call at the same moment share a run, and so do those that call meanwhile.
-// It is not for embedders.
+// Package sharedquery runs one query for all callers that wait for it, on a database to which each query
+// takes a round trip. A caller that is alone runs the query on its own goroutine. Callers that call at the
+// same moment share a run. So do callers that call while a run goes on: they share the next run. It is not
+// for embedders.
 package sharedquery
 
 import (
@@ -17,26 +17,26 @@ import (
 var ErrClosed = errors.New("the store is closed")
 
 const (
-	// yields is how often a run yields to the scheduler before it begins: with few cores, requests that have
-	// arrived have not called yet, and would each run the query alone, one after the other.
+	// yields is how often a run yields to the scheduler before it begins. With few cores, requests that
+	// have arrived may not have called Do yet. Each of them would run the query alone, one after the other.
 	yields = 8
 	// timeout is how long a run may take.
 	timeout = 5 * time.Second
 )
 
-// A Query is run for the keys of all callers of a group that wait, one run of a group at a time. It
-// is safe for concurrent use. Close must be called.
+// A Query runs a query for callers. Callers of the same group share runs, and a group has one run at a
+// time. A Query is safe for concurrent use. Close must be called.
 type Query[G comparable, K, V any] struct {
 	query  func(context.Context, G, []K) ([]V, error)
-	ctx    context.Context // of shared runs
+	ctx    context.Context // the context of shared runs
 	cancel context.CancelFunc
-	groups sync.WaitGroup // of which a run goes on
+	groups sync.WaitGroup // the groups that have a run
 
 	mu   sync.Mutex
-	next map[G]*run[K, V] // the next run of each group of which one goes on, nil without callers
+	next map[G]*run[K, V] // the next run of each group that has a run, nil if it has no callers yet
 }
 
-// A run is a call of the query for callers that wait for it.
+// A run is a call of the query for some callers.
 type run[K, V any] struct {
 	keys   []K
 	values []V
@@ -44,15 +44,15 @@ type run[K, V any] struct {
 	done   chan struct{}
 }
 
-// New returns a Query. query returns the values of the keys in their order.
+// New returns a Query. query must return the values of the keys in their order.
 func New[G comparable, K, V any](query func(context.Context, G, []K) ([]V, error)) *Query[G, K, V] {
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:gosec // Close calls it
 	return &Query[G, K, V]{query: query, ctx: ctx, cancel: cancel, next: map[G]*run[K, V]{}}
 }
 
-// Do returns the value of a key from a run that begins after the call, or the error of the run. A run for
-// this key alone has the context ctx. A shared run has a context of its own, which Close ends: when ctx ends
-// before, Do returns the error of ctx.
+// Do returns the value of a key from a run that begins after the call. If the run fails, Do returns its
+// error. A run for this key alone has the context ctx. A shared run has a context of its own, which Close
+// ends: if ctx ends during the run, Do returns the error of ctx.
 func (q *Query[G, K, V]) Do(ctx context.Context, group G, key K) (value V, err error) {
 	if err := ctx.Err(); err != nil {
 		return value, err
@@ -77,8 +77,8 @@ func (q *Query[G, K, V]) Do(ctx context.Context, group G, key K) (value V, err e
 	return r.values[i], nil
 }
 
-// join adds a key to the next run of a group and returns its index there. Without a run that goes on, it
-// begins one for the caller alone and returns nil.
+// join adds a key to the next run of a group, and returns the run and the index of the key. If the group
+// has no run, join returns nil: the caller must run the query.
 func (q *Query[G, K, V]) join(group G, key K) (*run[K, V], int, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -99,8 +99,8 @@ func (q *Query[G, K, V]) join(group G, key K) (*run[K, V], int, error) {
 	return r, len(r.keys) - 1, nil
 }
 
-// share lets a caller that found no run join those that call at the same moment, and begins their run. It returns nil if there
-// are none.
+// share begins a run for the caller and for others that call at the same moment. If there are none, it
+// returns nil.
 func (q *Query[G, K, V]) share(group G, key K) (*run[K, V], int) {
 	for range yields {
 		runtime.Gosched()
@@ -113,11 +113,12 @@ func (q *Query[G, K, V]) share(group G, key K) (*run[K, V], int) {
 	}
 	r.keys = append(r.keys, key)
 	q.groups.Go(func() { q.serve(group) })
-	q.groups.Done() // that of join
+	q.groups.Done() // for the Add of join
 	return r, len(r.keys) - 1
 }
 
-// runAlone runs the query for one key. A goroutine runs it for those that have called meanwhile.
+// runAlone runs the query for one key. Then it starts a goroutine for the callers that have called
+// meanwhile.
 func (q *Query[G, K, V]) runAlone(ctx context.Context, group G, key K) (value V, err error) {
 	defer func() {
 		q.mu.Lock()
@@ -149,7 +150,7 @@ func (q *Query[G, K, V]) serve(group G) {
 	}
 }
 
-// begin returns the next run, which no later caller joins, or nil if there is none.
+// begin returns the next run of a group, or nil if there is none. Later callers do not join that run.
 func (q *Query[G, K, V]) begin(group G) *run[K, V] {
 	for range yields {
 		runtime.Gosched()
@@ -164,7 +165,8 @@ func (q *Query[G, K, V]) begin(group G) *run[K, V] {
 	return r
 }
 
-// recovered calls the query. A panic is an error: on this goroutine it would end the process.
+// recovered calls the query. It returns a panic as an error, because on this goroutine a panic would end
+// the process.
 func (q *Query[G, K, V]) recovered(group G, keys []K) (values []V, err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
@@ -176,8 +178,8 @@ func (q *Query[G, K, V]) recovered(group G, keys []K) (values []V, err error) {
 	return q.query(ctx, group, keys)
 }
 
-// Close ends the context of the current shared runs, waits for the end of all runs, and lets later calls of Do
-// return ErrClosed.
+// Close ends the context of shared runs and waits for the end of all runs. Later calls of Do return
+// ErrClosed.
 func (q *Query[G, K, V]) Close() {
 	q.mu.Lock()
 	q.cancel()

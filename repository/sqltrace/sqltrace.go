@@ -1,5 +1,4 @@
-// Package sqltrace creates a span for each statement on a connection pool.
-// It is not for embedders.
+// Package sqltrace creates a span for each statement on a connection pool. It is not for embedders.
 package sqltrace
 
 import (
@@ -13,9 +12,9 @@ import (
 	"gorm.io/gorm"
 )
 
-// Pool returns the pool with a span for each statement, or the pool itself if provider is nil. A
-// span has the text of the statement, never a value, and follows the semantic conventions for
-// database client spans of OpenTelemetry.
+// Pool returns a pool that creates a span for each statement. If provider is nil, it returns pool itself. A
+// span has the text of the statement and no values. It follows OpenTelemetry's semantic conventions for
+// database client spans.
 func Pool(pool gorm.ConnPool, provider trace.TracerProvider) gorm.ConnPool {
 	if provider == nil {
 		return pool
