@@ -19,25 +19,24 @@ import (
 )
 
 const (
-	// connectTimeout is how long connecting to each host may take, unless the DSN says.
+	// connectTimeout is how long connecting to each host may take, unless the DSN sets connect_timeout.
 	connectTimeout = time.Second
-	// lockTimeout is how long a statement waits for a lock, such as that of another process
-	// that writes.
+	// lockTimeout is how long a statement waits for a lock, such as the lock of another process that
+	// writes.
 	lockTimeout = 5 * time.Second
-	// exclusiveTimeout is how long to wait for the exclusive lock: the server may take a moment
-	// to notice that a process was killed.
+	// exclusiveTimeout is how long to wait for the exclusive lock. The server may take a moment to notice
+	// that a process was killed.
 	exclusiveTimeout = time.Second
 	// txTimeout is how long a transaction may take, including its wait for the lock.
 	txTimeout = 10 * time.Second
 	// checkTimeout is how long PollChanges may take.
 	checkTimeout = 5 * time.Second
-	// idleTxTimeout is how long the server keeps the lock of a transaction whose process does
-	// not send a statement, for example because its machine is suspended.
+	// idleTxTimeout is how long the server keeps the lock of a transaction while its process sends no
+	// statement, for example because its machine is suspended.
 	idleTxTimeout = 2 * time.Second
-	// lostTimeout is how long the server keeps the lock of a transaction whose process cannot
-	// be reached.
+	// lostTimeout is how long the server keeps the lock of a transaction whose process it cannot reach.
 	lostTimeout = 5 * time.Second
-	// readerLifetime is how long a connection that reads is used. It bounds how long one to a
+	// readerLifetime is how long a connection that reads is used. It limits how long a connection to a
 	// server that has become a standby is used.
 	readerLifetime = time.Minute
 )
@@ -49,8 +48,8 @@ var (
 	errReadOnly = errors.New("the server is read-only, as a standby is: name the primary server, or all servers, as in host1,host2")
 )
 
-// checkConnection rejects a connection to a server that does not accept writes, so that the
-// next host of the DSN is tried, and one to a pool, which sends a process id of its own.
+// checkConnection rejects a connection to a server that does not accept writes, so that the next host of
+// the DSN is tried. It also rejects a connection to a connection pool, which sends a process id of its own.
 func checkConnection(ctx context.Context, conn *pgconn.PgConn) error {
 	results, err := conn.Exec(ctx, "SELECT pg_backend_pid(); SHOW transaction_read_only").ReadAll()
 	if err != nil {
@@ -65,7 +64,7 @@ func checkConnection(ctx context.Context, conn *pgconn.PgConn) error {
 	return nil
 }
 
-// checkDurable is checkConnection, and rejects a server that could lose commits in a crash.
+// checkDurable is checkConnection, and also rejects a server that could lose commits in a crash.
 func checkDurable(ctx context.Context, conn *pgconn.PgConn) error {
 	results, err := conn.Exec(ctx, "SHOW fsync; SHOW full_page_writes").ReadAll()
 	if err != nil {
@@ -81,34 +80,34 @@ func errNotDurable(fsync, fullPageWrites string) error {
 	return fmt.Errorf("fsync is %s and full_page_writes is %s, commits could be lost: set both to on", fsync, fullPageWrites)
 }
 
-// openWriter returns the pool of the connection that writes, with the lock of the store.
+// openWriter returns the pool of the connection that writes. The connection has the lock of the store.
 func openWriter(config *pgx.ConnConfig, n *notices, exclusive bool) *sql.DB {
 	writer, lock := config.Copy(), lockStore("SELECT pg_advisory_lock_shared("+lockKey+")", errCopying)
 	if exclusive {
 		const exclusively = "BEGIN; SET LOCAL lock_timeout = %s; SELECT pg_advisory_lock(%s); COMMIT"
 		lock = lockStore(fmt.Sprintf(exclusively, millis(exclusiveTimeout), lockKey), engine.ErrInUse)
 		for _, timeout := range []string{"idle_in_transaction_session_timeout", "tcp_user_timeout"} {
-			writer.RuntimeParams[timeout] = "0" // nobody waits if it is suspended
+			writer.RuntimeParams[timeout] = "0" // nobody waits for a copy that is suspended
 		}
 	}
 	setDefaults(writer.RuntimeParams, map[string]string{
 		"lock_timeout":                        millis(lockTimeout),
 		"idle_in_transaction_session_timeout": millis(idleTxTimeout),
 		"tcp_user_timeout":                    millis(lostTimeout),
-		// The plan of a statement is reused. One that reads a small table completely would
-		// still do so when the table has grown.
+		// The plan of a statement is reused. A plan that reads a small table completely would still do so
+		// when the table has grown.
 		"enable_seqscan": "off",
-		"jit":            "off", // it would compile plans that cannot do without
+		"jit":            "off", // it would compile the plans that must read a table completely
 	})
-	// Not as a default: settings of the user or of the database must not hide the warning of a
-	// commit that is not on the standby.
+	// This is set, not a default: settings of the user or of the database must not hide the warning that a
+	// commit is not on the standby.
 	writer.RuntimeParams["client_min_messages"] = "warning"
 	writer.ValidateConnect = checkDurable
 	writer.OnNotice = n.add
 	return openPool(writer, 1, stdlib.OptionAfterConnect(lock))
 }
 
-// openChecker returns the pool of the connection of PollChanges. It is not pinged after a
+// openChecker returns the pool of the connection of PollChanges. The connection is not pinged after a
 // pause, because a lost connection is replaced anyway.
 func openChecker(config *pgx.ConnConfig) *sql.DB {
 	checker := config.Copy()
@@ -116,13 +115,13 @@ func openChecker(config *pgx.ConnConfig) *sql.DB {
 	return openPool(checker, 1, stdlib.OptionShouldPing(func(context.Context, stdlib.ShouldPingParams) bool { return false }))
 }
 
-// openReaders returns the pool of the connections that read. A connection is not used again
-// after epoch has changed: it may be to a server that is no longer the primary one.
+// openReaders returns the pool of the connections that read. After epoch has changed, a connection is not
+// used again, because its server may no longer be the primary one.
 func openReaders(config *pgx.ConnConfig, size int, epoch *atomic.Uint64) *readers {
 	const key = "epoch"
 	reader := config.Copy()
 	setDefaults(reader.RuntimeParams, map[string]string{"lock_timeout": millis(lockTimeout)})
-	reader.RuntimeParams["idle_in_transaction_session_timeout"] = "0" // the snapshot of a copy is idle while the target is read
+	reader.RuntimeParams["idle_in_transaction_session_timeout"] = "0" // petstore copy reads in a transaction, which is idle while the target is read
 	pool := openPool(
 		reader, size,
 		stdlib.OptionBeforeConnect(func(_ context.Context, c *pgx.ConnConfig) error {
@@ -148,7 +147,7 @@ func openReaders(config *pgx.ConnConfig, size int, epoch *atomic.Uint64) *reader
 	return &readers{pool, size}
 }
 
-// openPool returns a pool of at most size connections, which it keeps open.
+// openPool returns a pool of at most size connections. It keeps all of them open.
 func openPool(config *pgx.ConnConfig, size int, options ...stdlib.OptionOpenDB) *sql.DB {
 	pool := sql.OpenDB(connector{stdlib.GetConnector(*config, options...)})
 	pool.SetMaxOpenConns(size)
@@ -156,7 +155,7 @@ func openPool(config *pgx.ConnConfig, size int, options ...stdlib.OptionOpenDB) 
 	return pool
 }
 
-// A connector connects with errors that have no secret of the DSN.
+// A connector is a driver.Connector whose errors contain no secret of the DSN.
 type connector struct{ driver.Connector }
 
 // Connect implements driver.Connector. Its error is a connectError.
@@ -168,7 +167,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// setDefaults adds the elements of defaults to params, except those that it has.
+// setDefaults adds the elements of defaults that params does not have.
 func setDefaults(params, defaults map[string]string) {
 	for name, value := range defaults {
 		params[name] = cmp.Or(params[name], value)
@@ -177,8 +176,8 @@ func setDefaults(params, defaults map[string]string) {
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// readers is the pool of the connections that read. When the server closes a connection, it
-// has probably closed all, so the idle ones are closed, too, and the query runs again.
+// readers is the pool of the connections that read. When the server closes one connection, it has probably
+// closed all. So readers then closes the idle ones and runs the query again.
 type readers struct {
 	*sql.DB
 	size int
@@ -195,14 +194,14 @@ func (r *readers) QueryContext(ctx context.Context, statement string, args ...an
 	return rows, err
 }
 
-// Each connection that writes has the advisory lock of its store while it is open: shared
-// with others, or exclusive. While a process has the exclusive lock, no other one can
-// write, also not one that has been idle for long. The key is "pets" in ASCII and the oid of
-// a table, because the locks are those of a database, which may have several stores.
+// lockKey is the key of the advisory lock of a store. Each connection that writes has the lock while it is
+// open, either shared or exclusive. While a process has the exclusive lock, no other process can write, not
+// even one that has been idle for long. The key is made of "pets" in ASCII and the oid of a table, because
+// advisory locks are per database, and a database may have several stores.
 const lockKey = "(1885697139::bigint << 32) | 'versions'::regclass::oid::bigint"
 
-// lockStore returns a stdlib.OptionAfterConnect that runs a statement, which takes the lock. It
-// returns errHeld if another connection has kept the lock for too long.
+// lockStore returns a stdlib.OptionAfterConnect that takes the lock with a statement. If another connection
+// keeps the lock for too long, it returns errHeld.
 func lockStore(statement string, errHeld error) func(context.Context, *pgx.Conn) error {
 	return func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.PgConn().Exec(ctx, statement).ReadAll()

@@ -21,11 +21,11 @@ var (
 		"a certificate and its key, all in PEM format, and an encrypted key needs its sslpassword")
 )
 
-// laterURL matches the URL of a database that is not at the start.
+// laterURL matches a DSN in which the URL of a database is not at the start.
 var laterURL = regexp.MustCompile(`(?s).postgres(ql)?://`)
 
-// parseDSN returns the configuration of connections. Its error has no part of the DSN, which
-// may contain a password, but the path of a file that cannot be read.
+// parseDSN returns the configuration for connections. Its error contains no part of the DSN, which may
+// contain a password, except the path of a file that cannot be read.
 func parseDSN(dsn string) (*pgx.ConnConfig, error) {
 	config, err := parse(dsn)
 	if err != nil {
@@ -33,17 +33,20 @@ func parseDSN(dsn string) (*pgx.ConnConfig, error) {
 	}
 	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, connectTimeout)
 	config.ValidateConnect = checkConnection
-	// Not as a default: settings of the user or of the database must not make the server convert texts.
+	// This is set, not a default: settings of the user or of the database must not make the server convert
+	// texts.
 	config.RuntimeParams["client_encoding"] = "UTF8"
 	setDefaults(config.RuntimeParams, map[string]string{"application_name": "petstore"})
 	return config, nil
 }
 
-// parse parses a DSN. It rejects a URL whose password contains a character that is not
-// escaped: after an @ the rest would be taken for a host, after a / or ? for a database. It
-// also rejects one that is not the whole DSN, as after a blank, or that has another scheme: pgx
-// would take it for a keyword or a value, and send it to another server. Last, it rejects keywords
-// of which one has no value, as in user= password=secret: the value would be password=secret.
+// parse parses a DSN. It rejects a DSN that pgx would misunderstand:
+//
+//   - A character in the password of a URL that is not escaped. After an @ the rest would be taken for a
+//     host, after a / or ? for a database.
+//   - A URL that is not the whole DSN, for example after a blank, or with another scheme. pgx would take it
+//     for a keyword or a value, and connect to another server.
+//   - A keyword without a value, as in user= password=secret. Its value would be password=secret.
 func parse(dsn string) (*pgx.ConnConfig, error) {
 	if scheme, rest, _ := strings.Cut(dsn, "://"); isScheme(scheme) {
 		authority, _, _ := strings.Cut(strings.ReplaceAll(rest, "?", "/"), "/")
@@ -60,8 +63,8 @@ func parse(dsn string) (*pgx.ConnConfig, error) {
 		return config, nil
 	}
 	failure, unreadable := errors.AsType[*fs.PathError](err)
-	if unreadable && !strings.ContainsAny(failure.Path, "=&?@") { // which may be the rest of a mistyped DSN
-		// Without failure itself, which isConnectionError would take for an error of the network.
+	if unreadable && !strings.ContainsAny(failure.Path, "=&?@") { // such a path may be a part of a mistyped DSN
+		// failure itself is not wrapped: isConnectionError would take it for an error of the network.
 		return nil, fmt.Errorf("cannot read %s, which the DSN names: %s: correct the path, or let the user of petstore read it",
 			failure.Path, failure.Err.Error())
 	}
@@ -83,11 +86,11 @@ func hasURLAsKeyword(config *pgx.ConnConfig) bool {
 	return false
 }
 
-// isScheme reports whether a DSN that begins with scheme and :// is a URL for pgx.
+// isScheme reports whether pgx takes a DSN that begins with scheme and :// for a URL.
 func isScheme(scheme string) bool { return scheme == "postgres" || scheme == "postgresql" }
 
-// withoutTLSFiles returns a DSN that makes pgx read no file of TLS: the last of several settings
-// with the same name is used.
+// withoutTLSFiles returns dsn with settings that make pgx read no files for TLS. pgx uses the last of
+// several settings with the same name.
 func withoutTLSFiles(dsn string) string {
 	scheme, _, _ := strings.Cut(dsn, "://")
 	switch {
@@ -118,7 +121,7 @@ func nameOfHosts(config *pgx.ConnConfig) string {
 	for _, fallback := range config.Fallbacks {
 		hosts = append(hosts, hostPort(fallback.Host, fallback.Port))
 	}
-	slices.Sort(hosts) // a host with TLS is listed again without it
+	slices.Sort(hosts) // pgx lists a host with TLS again, to be tried without it
 	return strings.Join(slices.Compact(hosts), ",")
 }
 

@@ -37,7 +37,7 @@ func failureOf(err error) engine.Failure {
 	return ""
 }
 
-// failures are the failures by SQLSTATE, or by its class, the first two characters
+// failures are the failures by SQLSTATE, or by the first two characters, the class of the SQLSTATE
 // (postgresql.org/docs/current/errcodes-appendix.html).
 var failures = map[string]engine.Failure{
 	"08":    engine.FailureConnection,
@@ -67,8 +67,7 @@ func failureOfCode(code string) engine.Failure {
 	return failures[code[:min(2, len(code))]]
 }
 
-// isConnectionError reports whether err is that of a connection that could not be made or
-// was lost.
+// isConnectionError reports whether err means that a connection could not be made or was lost.
 func isConnectionError(err error) bool {
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	_, network := errors.AsType[net.Error](err)
@@ -76,24 +75,23 @@ func isConnectionError(err error) bool {
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed)
 }
 
-// isLost reports whether err is that of a connection that had been made and was lost, so that
-// a new one may work.
+// isLost reports whether err means that an established connection was lost. A new connection may work.
 func isLost(err error) bool {
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	return !connecting && failureOf(err) == engine.FailureConnection
 }
 
-// A connectError is why no connection was made. Its text is made of causes that have no part of the
-// DSN but hosts and ports. Those of pgx and of the server quote user, database and parameters, and a
-// mistake in the DSN makes the password any of these.
+// A connectError is the error of a connection that could not be made. Its text consists of causes that
+// contain hosts and ports, but no other part of the DSN. The texts of pgx and of the server quote the user,
+// the database and parameters: if the DSN has a mistake, the password may be in any of them.
 type connectError struct{ err error }
 
 func (e connectError) Error() string { return strings.Join(slices.Compact(causesOf(e.err)), "; ") }
 
 func (e connectError) Unwrap() error { return e.err }
 
-// causesOf returns the texts of the errors that err wraps, without those that wrap them. Hosts with
-// TLS are tried again without it, so a text may be there twice in succession.
+// causesOf returns the texts of the innermost errors that err wraps. A text may be there twice in
+// succession, because hosts with TLS are tried again without it.
 func causesOf(err error) (texts []string) {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, err := range several.Unwrap() {
@@ -101,11 +99,11 @@ func causesOf(err error) (texts []string) {
 		}
 		return texts
 	}
-	switch cause := err.(type) { //nolint:errorlint // err itself
+	switch cause := err.(type) { //nolint:errorlint // the type of err itself matters
 	case *pgconn.PgError:
 		unknown := "the server refused the connection (SQLSTATE " + cause.Code + "): correct the DSN; the log of the server says why"
 		return []string{cmp.Or(refusals[cause.Code], unknown)}
-	case net.Error: // with the address
+	case net.Error: // its text has the address
 		return []string{cause.Error()}
 	}
 	if wrapped := errors.Unwrap(err); wrapped != nil {
@@ -114,7 +112,7 @@ func causesOf(err error) (texts []string) {
 	return []string{err.Error()}
 }
 
-// refusals are the causes and remedies of a server that accepts no connection, by SQLSTATE.
+// refusals are the causes and remedies if the server refuses a connection, by SQLSTATE.
 var refusals = map[string]string{
 	"28000": "the server does not let the user of the DSN connect to the database from here: correct the DSN, or pg_hba.conf of the server",
 	"28P01": "the password is wrong: correct user and password of the DSN",
@@ -123,7 +121,7 @@ var refusals = map[string]string{
 	"57P03": "the server is starting or stopping: try again when it has started",
 }
 
-// withRemedy returns an error of open as one line with the cause and the remedy.
+// withRemedy returns an error of open as one line with the cause and, if it is known, the remedy.
 func withRemedy(err error) error {
 	for _, known := range []error{errReadOnly, errNotSynchronous, errPooled, errCopying, engine.ErrInUse} {
 		if errors.Is(err, known) {
@@ -148,7 +146,7 @@ func withRemedy(err error) error {
 	return errors.New(cause)
 }
 
-// remedies are for the texts of errors of the server, by SQLSTATE.
+// remedies are added to the message of an error of the server, by SQLSTATE.
 var remedies = map[string]string{
 	"42501": ": use the owner of the schema and its tables (for a service: run petstore migrate up as the owner, set database.migrate " +
 		"to false, and grant the user SELECT, INSERT, UPDATE and DELETE on all tables)",
@@ -156,10 +154,10 @@ var remedies = map[string]string{
 	"55P03": ": another process holds a lock, try again when it has ended",
 }
 
-// notices collect the warnings of a connection.
+// notices keeps the first warning of a connection.
 type notices struct {
 	mu      sync.Mutex
-	warning *pgconn.Notice // the first one
+	warning *pgconn.Notice // the first one since reset
 }
 
 func (n *notices) add(_ *pgconn.PgConn, notice *pgconn.Notice) {
@@ -176,7 +174,7 @@ func (n *notices) reset() {
 	n.warning = nil
 }
 
-// err returns the first warning since reset as an error.
+// err returns the first warning since reset as an error, or nil.
 func (n *notices) err() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

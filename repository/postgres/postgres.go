@@ -1,5 +1,5 @@
-// Package postgres is the PostgreSQL engine of package repository: a store is a schema of a
-// database, which any number of processes on any number of machines may share.
+// Package postgres is the PostgreSQL engine of package repository. A store is a schema of a database. Any
+// number of processes on any number of machines may share it.
 package postgres
 
 import (
@@ -14,13 +14,13 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
-// New returns the engine of a store in a database of PostgreSQL 14 or newer. dsn is a
-// connection string, postgres://user:password@host:5432/database or keywords with values
-// (postgresql.org/docs/current/libpq-connect.html). The store is in the first schema of the
-// search_path. The environment variables of libpq, such as PGPASSWORD, apply.
+// New returns the engine for a store in a database of PostgreSQL 14 or newer. dsn is a connection string,
+// either postgres://user:password@host:5432/database or keywords with values
+// (postgresql.org/docs/current/libpq-connect.html). The store is in the first schema of the search_path.
+// The environment variables of libpq, such as PGPASSWORD, apply.
 //
-// With several hosts, connections are made to the one that accepts writes. Open rejects a
-// connection pool such as PgBouncer.
+// If dsn has several hosts, connections are made to the host that accepts writes. Open rejects a connection
+// pool such as PgBouncer.
 func New(dsn string) engine.Engine { return serverEngine{dsn} }
 
 // A serverEngine implements engine.Engine.
@@ -42,19 +42,19 @@ var (
 	errNoStandby      = errors.New("no synchronous standby is connected, so each commit waits for one: start it")
 )
 
-// A database implements engine.Database on an open store: a connection that writes, one that checks
-// whether others have written, and a pool of connections that read.
+// A database implements engine.Database on an open store. It has a connection that writes, a connection
+// that checks for commits of other processes, and a pool of connections that read.
 type database struct {
 	writer  *sql.DB // of one connection
 	checker *sql.DB // of one connection
 	readers *readers
 	schema  engine.Schema
-	notices *notices // of the connection that writes
+	notices *notices // the warnings of the connection that writes
 
 	requireSynchronous bool
 
 	observed observed
-	epoch    atomic.Uint64 // increases when PollChanges uses another connection
+	epoch    atomic.Uint64 // incremented when PollChanges has connected again
 }
 
 func open(ctx context.Context, dsn string, o engine.Options) (_ *database, err error) {
@@ -76,7 +76,7 @@ func open(ctx context.Context, dsn string, o engine.Options) (_ *database, err e
 		d.readers = openReaders(config, o.MaxOpenConns, &d.epoch)
 	}
 	var pets int
-	var sequences bool // InsertPets uses one; a serial INSERT would need no privilege
+	var sequences bool // InsertPets calls nextval; a serial column alone would need no privilege
 	err = d.readers.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM (SELECT id FROM pets LIMIT 1) AS first),
 		has_sequence_privilege(pg_get_serial_sequence('pets', 'id'), 'USAGE')`).Scan(&pets, &sequences)
 	if err != nil {
@@ -85,9 +85,9 @@ func open(ctx context.Context, dsn string, o engine.Options) (_ *database, err e
 	if !sequences {
 		return nil, errors.New("permission denied for the sequences: grant the user USAGE on all sequences in the schema")
 	}
-	tx, err := d.begin(ctx) // the server may allow this user only to read
+	tx, err := d.begin(ctx) // this user may have no permission to write
 	if errors.Is(err, errNotSynchronous) {
-		return d, nil // it can still be read, and becomes available with a standby
+		return d, nil // the store can still be read, and becomes available with a standby
 	}
 	if err != nil {
 		return nil, err
@@ -101,9 +101,8 @@ func (d *database) Dialector(pool gorm.ConnPool) gorm.Dialector {
 
 func (d *database) Readers() gorm.ConnPool { return d.readers }
 
-// ReadContext implements engine.Database. The deadline of the request ends the query;
-// the disconnection of the client does not, because pgx closes the connection of a query
-// that is interrupted.
+// ReadContext implements engine.Database. The deadline of the request ends the query. When the client
+// disconnects, the query continues, because pgx closes the connection of an interrupted query.
 func (d *database) ReadContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	if deadline, ok := ctx.Deadline(); ok {
 		return context.WithDeadline(context.WithoutCancel(ctx), deadline)
@@ -122,8 +121,9 @@ func (*database) SetLastID(ctx context.Context, tx engine.Tx, table string, id i
 	return err
 }
 
-// Check implements engine.Database. The server does not acknowledge a commit that it
-// could lose itself. While no standby is connected a commit waits, and is not lost either.
+// Check implements engine.Database. The server does not acknowledge a commit that it could lose itself.
+// With RequireSynchronous, Check also returns an error if a commit does not wait for a standby. While no
+// standby is connected, commits wait and are not lost, so Check returns nil.
 func (d *database) Check(ctx context.Context) error {
 	if !d.requireSynchronous {
 		return nil
@@ -134,9 +134,9 @@ func (d *database) Check(ctx context.Context) error {
 	return nil
 }
 
-// CheckSynchronous implements engine.Database. synchronous_commit is at least on, see
-// checkServer. pg_stat_replication has its values only for a user with the privileges of
-// pg_read_all_stats.
+// CheckSynchronous implements engine.Database. checkServer has checked that synchronous_commit is at least
+// on. The values of pg_stat_replication are visible only to users with the privileges of pg_read_all_stats;
+// for any other user, CheckSynchronous assumes that a standby is connected.
 func (d *database) CheckSynchronous(ctx context.Context) error {
 	rows, err := d.readers.QueryContext(ctx, `SELECT current_setting('synchronous_standby_names') <> '',
 		NOT pg_has_role('pg_read_all_stats', 'USAGE') OR EXISTS (SELECT FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum'))`)

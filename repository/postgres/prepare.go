@@ -22,8 +22,8 @@ var migrations embed.FS
 // minVersion is the oldest supported server_version_num.
 const minVersion = 140000
 
-// prepare checks the server and the schema of the store, and creates or migrates it unless
-// o forbids that.
+// prepare checks the server and the schema of the store. Unless o forbids it, prepare creates or migrates
+// the schema.
 func prepare(ctx context.Context, config *pgx.ConnConfig, o engine.Options) (schema engine.Schema, err error) {
 	pool := sql.OpenDB(connector{stdlib.GetConnector(*config)})
 	defer func() { err = errors.Join(err, pool.Close()) }()
@@ -31,7 +31,7 @@ func prepare(ctx context.Context, config *pgx.ConnConfig, o engine.Options) (sch
 	if err != nil {
 		return schema, err
 	}
-	config.RuntimeParams["synchronous_commit"] = synchronousCommit // also when the settings of the server change
+	config.RuntimeParams["synchronous_commit"] = synchronousCommit // it stays in force when the settings of the server change
 	exists, err := storeExists(ctx, pool)
 	if err != nil {
 		return schema, err
@@ -45,8 +45,8 @@ func prepare(ctx context.Context, config *pgx.ConnConfig, o engine.Options) (sch
 	return schema, err
 }
 
-// checkServer checks the version of the server, and the settings that make a commit durable.
-// It returns synchronous_commit.
+// checkServer checks the version of the server and the settings that make a commit durable. It returns the
+// synchronous_commit of the server.
 func checkServer(ctx context.Context, pool *sql.DB) (synchronousCommit string, err error) {
 	var version int
 	var encoding, fsync, fullPageWrites string
@@ -69,13 +69,13 @@ func checkServer(ctx context.Context, pool *sql.DB) (synchronousCommit string, e
 }
 
 // storeExists reports whether the schema has a store. It returns an error if another program has a table or
-// sequence of the same name as one of a store.
+// a sequence with a name of a store.
 func storeExists(ctx context.Context, pool *sql.DB) (bool, error) {
 	var schema sql.NullString
-	var table string // but the one that is created before the others
+	var table string // a table with a name of a store, except the table that goose creates first
 	var ours int
-	// One statement, so that it sees all or nothing of a store that is being created. If pets_id_seq
-	// were that of another program, InsertPets would use it.
+	// One statement sees all or nothing of a store that another process creates. pets_id_seq is checked,
+	// too, because InsertPets would use a sequence of another program.
 	err := pool.QueryRowContext(ctx, `SELECT current_schema(), coalesce(min(relname), ''),
 		count(relname) FILTER (WHERE relname IN ('pets', 'orders', 'versions') AND relkind = 'r')
 		FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace
@@ -92,8 +92,8 @@ func storeExists(ctx context.Context, pool *sql.DB) (bool, error) {
 	return table != "", nil
 }
 
-// otherTables returns the names of the tables of other programs, see engine.Schema, without those of
-// extensions.
+// otherTables returns the names of the tables of other programs, as in engine.Schema. It leaves out the
+// tables of extensions.
 func otherTables(ctx context.Context, pool *sql.DB) (tables string, err error) {
 	err = pool.QueryRowContext(ctx, `SELECT coalesce(string_agg(relname, ', ' ORDER BY relname), '') FROM pg_class AS c
 		WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind IN ('r', 'p', 'f')
@@ -102,7 +102,7 @@ func otherTables(ctx context.Context, pool *sql.DB) (tables string, err error) {
 	return tables, err
 }
 
-// migrate migrates the schema if allowed, and rejects one that is newer than this program
+// migrate migrates the schema if that is allowed, and rejects a schema that is newer than this program
 // supports. Processes that start at the same time wait for each other.
 func migrate(ctx context.Context, pool *sql.DB, exists, allowed bool) (schema engine.Schema, err error) {
 	if exists {

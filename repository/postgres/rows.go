@@ -9,10 +9,11 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
-// The rows of creations, all with one statement, because each takes a round trip.
+// The rows of all creations of a batch are written with one statement, because each statement takes a round
+// trip.
 
-// InsertPets implements engine.Database. It takes the ids from the sequence first, because an
-// INSERT … SELECT with RETURNING promises no order of its rows.
+// InsertPets implements engine.Database. It takes the ids from the sequence first, because an INSERT …
+// SELECT with RETURNING promises no order of the returned rows.
 func (*database) InsertPets(ctx context.Context, tx gorm.ConnPool, pets []engine.Pet) error {
 	names, categories, statuses := make([]string, len(pets)), make([]int64, len(pets)), make([]string, len(pets))
 	for i, pet := range pets {
@@ -31,8 +32,8 @@ func (*database) InsertPets(ctx context.Context, tx gorm.ConnPool, pets []engine
 		SELECT id FROM numbered ORDER BY n`, names, categories, statuses)
 }
 
-// FindClaims implements engine.Database. It finds each key by itself (OFFSET 0), through the primary
-// key: a plan that joins the tables may read all keys.
+// FindClaims implements engine.Database. It finds each key through the primary key. Without OFFSET 0,
+// PostgreSQL could join the tables and read all keys.
 func (*database) FindClaims(ctx context.Context, tx gorm.ConnPool, keys []engine.Claim) ([]*engine.Claim, error) {
 	callers, values := make([]string, len(keys)), make([]string, len(keys))
 	for i, key := range keys {

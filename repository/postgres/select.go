@@ -31,9 +31,13 @@ func (*database) SharedSelect(rows engine.Rows, requests [][]int64) (query strin
 	return query + " ORDER BY n, found." + rows.Order(), append([]any{&ids, &numbers}, args...) // GORM would expand slices
 }
 
-// selectPage returns the query of a page from id on, an expression with the arguments idArgs. Rows with one of several statuses
-// are in the order of an index that begins with it: PostgreSQL believes that a status is spread evenly, so for an order by
-// id alone it would use the primary key, and read rows of other statuses until it has found enough, possibly all of them.
+// selectPage returns the query of a page, and its arguments. id is the SQL expression for the id after
+// which the page begins, with the arguments idArgs.
+//
+// If the page has statuses, the query reads the rows of each status through an index that begins with the
+// status. PostgreSQL assumes that a status is spread evenly. If the query were ordered by id alone, it
+// would use the primary key and read rows of other statuses until it has found enough, possibly the whole
+// table.
 func selectPage(rows engine.Rows, id string, idArgs ...any) (query string, args []any) {
 	behind, upTo, status := " > ", " <= ", rows.Status+", "
 	if rows.Newest {

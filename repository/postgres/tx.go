@@ -22,14 +22,14 @@ var (
 type tx struct {
 	*sql.Conn
 	database *database
-	ctx      context.Context // ends after txTimeout
+	ctx      context.Context // the context of all statements; it ends after txTimeout
 	cancel   context.CancelFunc
-	before   versions // at the start of the transaction
+	before   versions // the versions at the start of the transaction
 	ended    bool
 }
 
-// Begin implements engine.Database. It locks the row of versions, which the transactions
-// of all processes lock first. It connects again if the connection was lost.
+// Begin implements engine.Database. It locks the row of versions, which each transaction of each process
+// locks first. If the connection was lost, it connects again.
 func (d *database) Begin(ctx context.Context) (engine.Tx, error) {
 	whole, cancel := context.WithTimeout(context.Background(), txTimeout)
 	beginning, begun := whole, func() {}
@@ -73,7 +73,8 @@ func (d *database) begin(ctx context.Context) (*tx, error) {
 	return t, nil
 }
 
-// ExecContext implements gorm.ConnPool. The statement ends with the time of the transaction.
+// ExecContext implements gorm.ConnPool. The statement is cancelled txTimeout after Begin, not when its
+// context ends.
 func (t *tx) ExecContext(_ context.Context, statement string, args ...any) (sql.Result, error) {
 	return t.Conn.ExecContext(t.ctx, statement, args...)
 }
@@ -97,7 +98,8 @@ func (t *tx) Active() error {
 
 func (t *tx) Failed() bool { return t.status() == 'E' }
 
-// status returns the status of the transaction, I for none, T or E if a statement has failed.
+// status returns the status of the transaction: I for none, T for one that is active, E if a statement has
+// failed.
 func (t *tx) status() (status byte) {
 	status = 'I' // also if the connection was lost
 	_ = t.raw(func(conn *pgconn.PgConn) error {
@@ -109,7 +111,7 @@ func (t *tx) status() (status byte) {
 	return status
 }
 
-// Commit implements engine.Tx. It also increases the numbers of versions for the changes.
+// Commit implements engine.Tx. It also increases the numbers in versions for the changes.
 func (t *tx) Commit(changes engine.Changes) error {
 	after := t.before.plus(changes)
 	statement := "COMMIT"
@@ -121,7 +123,7 @@ func (t *tx) Commit(changes engine.Changes) error {
 	if err == nil && results[len(results)-1].CommandTag.String() != "COMMIT" {
 		err = errNotCommitted
 	}
-	// Such as when the wait for a synchronous standby was cancelled.
+	// The server sends a warning, for example, when the wait for a synchronous standby was cancelled.
 	if err = errors.Join(err, t.database.notices.err()); err != nil {
 		t.discard()
 		return err
@@ -178,5 +180,5 @@ func (t *tx) raw(fn func(*pgconn.PgConn) error) error {
 	return t.Raw(func(driverConn any) error { return fn(pgConnOf(driverConn)) })
 }
 
-// pgConnOf returns the connection of pgx below one of database/sql.
+// pgConnOf returns the connection of pgx that a connection of database/sql uses.
 func pgConnOf(driverConn any) *pgconn.PgConn { return driverConn.(*stdlib.Conn).Conn().PgConn() }
