@@ -1,5 +1,5 @@
-// Package enginetest creates databases for the tests of other packages, which so run with each
-// engine. Only tests import it.
+// Package enginetest creates databases for the tests of other packages, so that these run with each engine.
+// Only tests import it.
 package enginetest
 
 import (
@@ -23,21 +23,21 @@ import (
 	"example.com/petstore/repository/sqlite"
 )
 
-// The engines, as in database.driver.
+// The names of the engines in the setting database.driver.
 const (
 	SQLite   = "sqlite"
 	Postgres = "postgres"
 )
 
 var (
-	driver   string               // of the current run
-	server   *postgrestest.Server // nil while tests run with SQLite
-	template string               // the path or the name of the database that New copies, which takes less time than migrations
+	driver   string               // the engine of the current run
+	server   *postgrestest.Server // nil while the tests run with SQLite
+	template string               // the path or name of the database that New copies: a copy takes less time than migrations
 )
 
-// WithDatabases returns m, whose tests can call New. Run runs them with SQLite, and then with
-// PostgreSQL if it is available. PETSTORE_TEST_ENGINE=sqlite or =postgres runs them with one
-// engine.
+// WithDatabases returns an m whose tests can call New. Run runs the tests with SQLite, and then with
+// PostgreSQL if it is available. With PETSTORE_TEST_ENGINE=sqlite or =postgres, Run runs them only with
+// that engine.
 func WithDatabases(m *testing.M) interface{ Run() int } { return withDatabases{m} }
 
 type withDatabases struct{ *testing.M }
@@ -66,7 +66,7 @@ func (m withDatabases) Run() (code int) {
 	return max(code, postgrestest.WithServer(withTemplate(m), &server).Run())
 }
 
-// withTemplate creates the template for its tests, and removes it.
+// withTemplate creates the template before its tests, and removes it after them.
 type withTemplate struct{ *testing.M }
 
 func (m withTemplate) Run() (code int) {
@@ -115,7 +115,7 @@ type Database struct {
 	DSN    string
 }
 
-// New returns a new database, which has the newest schema.
+// New returns a new database with the newest schema.
 func New(t testing.TB) Database {
 	t.Helper()
 	if driver == Postgres {
@@ -146,8 +146,8 @@ func (d Database) Engine() engine.Engine {
 	return sqlite.New(d.DSN)
 }
 
-// Connect returns connections to the database as another program would have, which are closed
-// when the test ends.
+// Connect returns connections to the database, as another program would open. They are closed when the test
+// ends.
 func (d Database) Connect(t testing.TB) *sql.DB {
 	t.Helper()
 	db, err := sql.Open(map[string]string{SQLite: "sqlite3", Postgres: "pgx"}[d.Driver], d.DSN)
@@ -158,7 +158,7 @@ func (d Database) Connect(t testing.TB) *sql.DB {
 	return db
 }
 
-// DownTo undoes the migrations after a version, which no command does.
+// DownTo undoes the migrations after a version. No command does that.
 func (d Database) DownTo(t testing.TB, version int64) {
 	t.Helper()
 	dialect, folder := goose.DialectSQLite3, "sqlite/internal/schema"
@@ -177,8 +177,8 @@ func (d Database) DownTo(t testing.TB, version int64) {
 	}
 }
 
-// Exec runs a statement, with the engine's placeholders, on a connection of its own, as
-// another program would. It makes the entries of caches stale, on SQLite within 100 ms.
+// Exec runs a statement, with the placeholders of the engine, on a connection of its own, as another
+// program would. It makes all cache entries stale, on SQLite within 100 ms.
 func (d Database) Exec(t testing.TB, statement string, args ...any) {
 	t.Helper()
 	db := d.Connect(t)
@@ -186,7 +186,7 @@ func (d Database) Exec(t testing.TB, statement string, args ...any) {
 	if _, err := db.ExecContext(context.Background(), statement, args...); err != nil {
 		t.Fatal(err)
 	}
-	if d.Driver == SQLite { // it notices any commit
+	if d.Driver == SQLite { // SQLite tells the service about any commit
 		return
 	}
 	if _, err := db.ExecContext(context.Background(), "UPDATE versions SET added = added + 1, changed = changed + 1, keys = keys + 1"); err != nil {

@@ -1,5 +1,5 @@
-// Package storecopy copies a whole store into another one, which may have another engine.
-// It is not for embedders.
+// Package storecopy copies all records of a store to another store, which may have another engine. It is
+// not for embedders.
 package storecopy
 
 import (
@@ -17,36 +17,38 @@ import (
 
 // Options are the options of Copy.
 type Options struct {
-	// Snapshot copies the store as it is now, also while processes have it open. Without it,
-	// Copy returns an engine.ErrInUse then, and keeps others from writing to the store meanwhile.
+	// Snapshot copies the store as it is when Copy begins, also while other processes have it open. Without
+	// Snapshot, Copy returns an engine.ErrInUse if another process has the store open. Until Copy returns,
+	// no other process can write to the store.
 	Snapshot bool
-	// Progress is required. It is called before each part of the work with what is counted,
-	// such as "rows", and the total. The result is called with each number that is done.
+	// Progress is required. It is called before each part of the work with the unit, such as "rows", and
+	// the total. Copy then calls add with the number of units that are done, repeatedly.
 	Progress func(units string, total int) (add func(n int))
 }
 
 // A Result is what Copy has done.
 type Result struct {
-	Started bool    // the target is marked as an unfinished copy, or is the copy
-	Tables  []Table // all, if there was no error
-	// OtherTables are the tables of other programs beside those of the source, which are not copied, see engine.Schema.
+	Started bool    // whether the target is marked as an unfinished copy, or is complete
+	Tables  []Table // all tables, if there was no error
+	// OtherTables are the names of tables of other programs in the source, as in engine.Schema. They are
+	// not copied.
 	OtherTables string
 }
 
-// A Table is a table that has the same rows in both stores.
+// A Table is a table with the same rows in both stores.
 type Table struct {
 	Name   string
 	Rows   int64
 	SHA256 [32]byte
 }
 
-// Copy copies all records of a store, with their ids, to another one, which it creates and
-// which must be empty. No process may have the target open. Copy compares the records of both
-// stores, read again from the target, before it returns.
+// Copy copies all records of the store from, with their ids, to the store to. It creates the target, which
+// must be missing or empty, and which no other process may have open. Before it returns, it reads all
+// records of the target and compares them with the source.
 //
-// If it returns an error with Result.Started, or if the process is killed, the target is an
-// unfinished copy of the source, by the name of its engine. repository.Open rejects it. Another
-// Copy of the same source deletes its records and begins anew.
+// If Copy returns an error with Result.Started, or if the process is killed, the target is an unfinished
+// copy of the source. repository.Open rejects it. Another Copy from the same source, by the name of its
+// engine, deletes the records of the target and begins anew.
 func Copy(ctx context.Context, from, to engine.Engine, o Options) (result Result, err error) {
 	source, err := from.Open(ctx, engine.Options{NoMigration: true, MaxOpenConns: 1, Exclusive: !o.Snapshot})
 	if errors.Is(err, engine.ErrInUse) {
@@ -60,10 +62,10 @@ func Copy(ctx context.Context, from, to engine.Engine, o Options) (result Result
 	if err != nil {
 		return result, fmt.Errorf("read the source %s: %w", from, err)
 	}
-	// With a context that ends, database/sql would roll back in the background.
+	// If the context of a transaction ends, database/sql rolls it back in the background.
 	snapshot := db.WithContext(context.WithoutCancel(ctx)).Begin(&sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
-	defer snapshot.Rollback()                     // it has changed nothing
-	unfinished, err := unfinishedCopyOf(snapshot) // or the error of Begin
+	defer snapshot.Rollback()                     // the transaction has changed nothing
+	unfinished, err := unfinishedCopyOf(snapshot) // the error may be the error of Begin
 	if err == nil && unfinished != "" {
 		err = engine.UnfinishedCopyError(unfinished)
 	}
@@ -93,14 +95,14 @@ func Copy(ctx context.Context, from, to engine.Engine, o Options) (result Result
 	return result, err
 }
 
-// openGORM returns GORM on the connections of a database that read.
+// openGORM returns GORM on the connections that read.
 func openGORM(database engine.Database) (*gorm.DB, error) {
-	// Errors are returned; SQL with values belongs in no log.
+	// Errors are returned, and a log must not contain SQL with values.
 	config := gorm.Config{SkipDefaultTransaction: true, DisableAutomaticPing: true, Logger: logger.Discard}
 	return gorm.Open(database.Dialector(database.Readers()), &config)
 }
 
-// unfinishedCopyOf returns the name of the source if a store is an unfinished copy.
+// unfinishedCopyOf returns the name of the source if the store is an unfinished copy, and otherwise "".
 func unfinishedCopyOf(db *gorm.DB) (source string, err error) {
 	err = db.Table("unfinished_copy").Select("source").Limit(1).Scan(&source).Error
 	return source, err

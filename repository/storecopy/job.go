@@ -13,21 +13,21 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
-// The numbers of rows in a transaction and in an INSERT. A copy of a million animals to PostgreSQL
-// took 10.4 s with 100 rows in an INSERT, 7.9 s with 250 and 6.8 s with 1,000.
+// The number of rows in a transaction and in an INSERT. A copy of a million animals to PostgreSQL took 10.4
+// s with 100 rows in an INSERT, 7.9 s with 250 and 6.8 s with 1,000.
 const rowsPerTx, rowsPerStatement = 5000, 500
 
-// A copyJob is a call of Copy after it has opened both stores.
+// A copyJob is a call of Copy that has opened both stores.
 type copyJob struct {
 	source   engine.Database
-	snapshot *gorm.DB // a transaction of source
+	snapshot *gorm.DB // a transaction that reads source
 	target   engine.Database
-	written  *gorm.DB // reads target
+	written  *gorm.DB // GORM on target
 	progress func(units string, total int) (add func(n int))
 }
 
-// begin marks an empty target as an unfinished copy of source, unless it is one already, and makes
-// new ids continue after those of the source.
+// begin marks an empty target as an unfinished copy of source, if it is not marked already. It makes new
+// ids of the target continue after the ids of the source.
 func (j copyJob) begin(ctx context.Context, source string) error {
 	return j.inTx(ctx, func(tx engine.Tx, db *gorm.DB) error {
 		unfinished, err := unfinishedCopyOf(db)
@@ -56,7 +56,7 @@ func (j copyJob) begin(ctx context.Context, source string) error {
 	})
 }
 
-// run deletes what an earlier Copy has copied, copies all rows, compares the tables and removes
+// run deletes the records that an earlier Copy has copied, copies all rows, compares the tables and removes
 // the mark.
 func (j copyJob) run(ctx context.Context) ([]Table, error) {
 	if err := j.deleteRows(ctx); err != nil {
@@ -88,14 +88,14 @@ func (j copyJob) run(ctx context.Context) ([]Table, error) {
 	return tables, j.inTx(ctx, func(_ engine.Tx, db *gorm.DB) error { return db.Exec("DELETE FROM unfinished_copy").Error })
 }
 
-// deleteRows deletes all rows of the target, those that refer to others first.
+// deleteRows deletes all rows of the target. Rows that refer to others are deleted first.
 func (j copyJob) deleteRows(ctx context.Context) error {
 	for _, t := range slices.Backward(copiedTables) {
 		for deleted := int64(1); deleted > 0; {
 			err := j.inTx(ctx, func(_ engine.Tx, db *gorm.DB) error {
 				next := db.Table(t.name).Select(t.key).Order(t.key).Limit(1).Offset(rowsPerTx)
 				result := db.Table(t.name).Where("("+t.key+") < (?)", next).Delete(nil)
-				if deleted = result.RowsAffected; deleted == 0 && result.Error == nil { // there is no next one
+				if deleted = result.RowsAffected; deleted == 0 && result.Error == nil { // there are at most rowsPerTx rows left
 					result = db.Exec("DELETE FROM " + t.name)
 				}
 				return result.Error
@@ -121,7 +121,7 @@ func (j copyJob) insert(ctx context.Context, t copiedTable, rows [][]any) error 
 	})
 }
 
-// inTx calls fn in a transaction of the target, which the end of ctx does not interrupt.
+// inTx calls fn in a transaction of the target. The end of ctx does not interrupt the transaction.
 func (j copyJob) inTx(ctx context.Context, fn func(engine.Tx, *gorm.DB) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -18,7 +18,8 @@ type copiedTable struct {
 	key     string // the columns of the primary key
 }
 
-// copiedTables are all tables with data. A row refers only to rows of earlier tables.
+// copiedTables are all tables with records. A row refers only to rows of tables that are earlier in the
+// list.
 var copiedTables = []copiedTable{
 	{"pets", "id, name, category_id, status", "id"},
 	{"orders", "id, pet_id, status, created_at, updated_at", "id"},
@@ -37,8 +38,8 @@ func countRows(db *gorm.DB) (total int, err error) {
 	return total, err
 }
 
-// read calls onRows with the values of the next rows, ascending by the key, and then add with
-// their number, until all are read or onRows returns an error.
+// read reads all rows of a table, ascending by the key. For each batch of rows it calls onRows with their
+// values, and then add with their number. If onRows returns an error, read returns it.
 func (t copiedTable) read(db *gorm.DB, add func(n int), onRows func(rows [][]any) error) (Table, error) {
 	table, digest, encoded := Table{Name: t.name}, sha256.New(), []byte(nil)
 	ctx, cancel := context.WithCancel(db.Statement.Context)
@@ -48,7 +49,7 @@ func (t copiedTable) read(db *gorm.DB, add func(n int), onRows func(rows [][]any
 		return table, fmt.Errorf("table %s: %w", t.name, err)
 	}
 	defer rows.Close()
-	defer cancel() // first, or Close would read the rest of the result on PostgreSQL
+	defer cancel() // runs before rows.Close, which would otherwise read the rest of the result on PostgreSQL
 	for {
 		batch, err := nextRows(rows)
 		for _, values := range batch {
@@ -86,8 +87,8 @@ func nextRows(rows *sql.Rows) (batch [][]any, err error) {
 	return batch, cmp.Or(err, rows.Err())
 }
 
-// appendRow appends the values of a row to b, which are the same on all engines: each as its
-// type, then its bytes with their number before.
+// appendRow appends the values of a row to b, in an encoding that is the same on all engines: for each
+// value its type, and then its bytes. The number of bytes is before a text or a blob.
 func appendRow(b []byte, values []any) ([]byte, error) {
 	for _, value := range values {
 		switch value := value.(type) {

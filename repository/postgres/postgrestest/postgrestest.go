@@ -1,5 +1,5 @@
-// Package postgrestest starts PostgreSQL servers for tests and for cmd/bench. The service does
-// not import it.
+// Package postgrestest starts PostgreSQL servers for tests and for cmd/bench. The service does not import
+// it.
 package postgrestest
 
 import (
@@ -25,7 +25,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dsnVariable is the environment variable that names an existing server.
+// dsnVariable is the environment variable with the DSN of an existing server.
 const dsnVariable = "PETSTORE_TEST_POSTGRES_DSN"
 
 // A Server is a PostgreSQL server.
@@ -40,12 +40,12 @@ func Available() bool {
 	return err == nil || os.Getenv(dsnVariable) != ""
 }
 
-// WithServer returns m with a server for all tests: Run opens *server, runs the tests and
-// closes it. It reports an error on stderr. If no server is available, *server stays nil, and the
-// tests that call NewDatabase are skipped.
+// WithServer returns an m whose Run starts a server, sets *server, runs the tests and closes the server. It
+// writes errors to stderr. If no server is available, *server stays nil, and tests that call NewDatabase
+// are skipped.
 func WithServer(m Tests, server **Server) Tests { return withServer{m, server} }
 
-// Tests are a testing.M, or what wraps one.
+// Tests is a testing.M, or wraps one.
 type Tests interface{ Run() int }
 
 type withServer struct {
@@ -59,7 +59,7 @@ func (m withServer) Run() (code int) {
 	}
 	s, err := &Server{dsn: os.Getenv(dsnVariable)}, error(nil)
 	if s.dsn == "" {
-		s, err = StartIn("", "shared_buffers=16MB", "autovacuum=off", "max_connections=300") // for many databases with few rows
+		s, err = StartIn("", "shared_buffers=16MB", "autovacuum=off", "max_connections=300") // settings for many databases with few rows
 	}
 	if err == nil {
 		*m.server = s
@@ -74,18 +74,18 @@ func (m withServer) Run() (code int) {
 	return code
 }
 
-// RunMoreInParallel sets the flag -parallel for tests that wait most of the time, unless it is given
-// or the tests use an existing server, which may have too few connections.
+// RunMoreInParallel increases the flag -parallel, because the tests wait most of the time. It does nothing
+// if the flag is given, or if the tests use an existing server, which may allow too few connections.
 func RunMoreInParallel() {
 	flag.Parse()
 	if parallel := flag.Lookup("test.parallel").Value; os.Getenv(dsnVariable) == "" && parallel.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		_ = parallel.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0))) // is a valid number
+		_ = parallel.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0))) // cannot fail: it is a valid number
 	}
 }
 
-// Start starts a server with its own cluster, which the test may stop. Both are removed
-// when the test ends. settings are those of postgresql.conf, as name=value. Without the programs of
-// PostgreSQL it skips the test.
+// Start starts a server with its own cluster. The test may stop the server. The server and the cluster are
+// removed when the test ends. settings are settings of postgresql.conf, as name=value. If PostgreSQL is not
+// installed, Start skips the test.
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	if _, err := findPrograms(); err != nil {
@@ -103,8 +103,8 @@ func Start(t testing.TB, settings ...string) *Server {
 	return s
 }
 
-// StartIn starts a server with its own cluster in a folder, or in that for temporary files if it
-// is empty. The caller must close it. It stops at the latest when the calling thread ends.
+// StartIn starts a server with its own cluster in folder, or in the folder for temporary files if folder is
+// empty. The caller must close it. The server also stops when the calling thread ends.
 func StartIn(folder string, settings ...string) (_ *Server, err error) {
 	programs, err := findPrograms()
 	if err != nil {
@@ -146,15 +146,15 @@ func (s *Server) Close() error {
 	return errors.Join(s.Stop(), os.RemoveAll(s.folder))
 }
 
-// NewDatabase creates a database and returns its DSN. On an existing server it is dropped
-// when the test ends; otherwise it is removed with the cluster, which takes less time. Without a
-// server it skips the test.
+// NewDatabase creates a database and returns its DSN. On an existing server the database is dropped when
+// the test ends. On any other server it is removed with the cluster, which takes less time. If there is no
+// server, NewDatabase skips the test.
 func (s *Server) NewDatabase(t testing.TB) (dsn string) {
 	t.Helper()
 	return s.NewCopy(t, "template0")
 }
 
-// NewCopy is NewDatabase with the contents of another database, to which nobody may be connected.
+// NewCopy is NewDatabase with the contents of another database. Nobody may be connected to that.
 func (s *Server) NewCopy(t testing.TB, name string) (dsn string) {
 	t.Helper()
 	if s == nil {
@@ -175,8 +175,8 @@ func (s *Server) NewCopy(t testing.TB, name string) (dsn string) {
 // DSN returns the DSN of a database.
 func (s *Server) DSN(name string) string { return With(s.dsn, "dbname", name) }
 
-// Create creates a copy of a database and returns its name. The caller must call drop, which does nothing if the
-// database is removed with the cluster.
+// Create creates a copy of a database and returns its name. The caller must call drop. drop does nothing if
+// the database is removed with the cluster.
 func (s *Server) Create(ctx context.Context, of string) (name string, drop func() error, err error) {
 	name = "petstore_test_" + strings.ToLower(rand.Text())
 	drop = func() error { return nil }
@@ -186,7 +186,7 @@ func (s *Server) Create(ctx context.Context, of string) (name string, drop func(
 	return name, drop, s.Exec(ctx, "CREATE DATABASE "+name+" TEMPLATE "+of)
 }
 
-// Exec runs a statement on a connection of its own, as a superuser of the server.
+// Exec runs a statement as a superuser of the server, on a connection of its own.
 func (s *Server) Exec(ctx context.Context, statement string) (err error) {
 	db, err := sql.Open("pgx", s.dsn)
 	if err != nil {
@@ -197,8 +197,7 @@ func (s *Server) Exec(ctx context.Context, statement string) (err error) {
 	return err
 }
 
-// With returns a DSN with another value of a keyword. The DSN is a URL, or has keywords with
-// values.
+// With returns dsn with another value for a keyword. dsn is a URL, or has keywords with values.
 func With(dsn, keyword, value string) string {
 	u, err := url.Parse(dsn)
 	if err != nil || u.Scheme == "" {
@@ -210,8 +209,8 @@ func With(dsn, keyword, value string) string {
 	return u.String()
 }
 
-// A cluster is the data directory of a server and its process. The server has one listener,
-// a Unix socket in the folder of the cluster.
+// A cluster is the data directory of a server, and its process. The server listens only on a Unix socket in
+// the folder of the cluster.
 type cluster struct {
 	folder   string
 	programs string // the folder of initdb and postgres
@@ -220,11 +219,11 @@ type cluster struct {
 	log      strings.Builder
 }
 
-// serverUser runs the server if the tests run as root, as which PostgreSQL refuses to run.
+// serverUser is the user that runs the server if root runs the tests: PostgreSQL refuses to run as root.
 const serverUser = "postgres"
 
-// tempFolder returns the folder for clusters, "" for the default: in memory if 4 GiB are free,
-// because the tests wait for fsync most of the time.
+// tempFolder returns the folder for clusters, or "" for the default. It is in memory if 4 GiB are free
+// there, because the tests otherwise wait for fsync most of the time.
 func tempFolder() string {
 	const memory = "/dev/shm"
 	var stat unix.Statfs_t
@@ -239,10 +238,10 @@ func (c *cluster) data() string { return filepath.Join(c.folder, "data") }
 var errMissing = errors.New("PostgreSQL is not installed: run make deps, or let the tests use a server on which they may create databases with " +
 	dsnVariable)
 
-// findPrograms returns the folder of initdb and postgres: of the newest version where
-// Debian installs them, or in PATH.
+// findPrograms returns the folder of initdb and postgres. It is the folder of the newest version where
+// Debian installs them, or is found in PATH.
 func findPrograms() (string, error) {
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // fails only for a bad pattern
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // fails only for an invalid pattern
 	if len(found) > 0 {
 		slices.Sort(found)
 		return filepath.Dir(found[len(found)-1]), nil
@@ -254,8 +253,8 @@ func findPrograms() (string, error) {
 	return filepath.Dir(path), nil
 }
 
-// command returns a command that runs a program of PostgreSQL as the user of the server. If there is setpriv, as on Linux, the
-// process ends with the tests.
+// command returns a command that runs a program of PostgreSQL as the user of the server. If setpriv is
+// installed, as on Linux, the process ends with the tests.
 func (c *cluster) command(program string, args ...string) *exec.Cmd {
 	args = append([]string{filepath.Join(c.programs, program)}, args...)
 	if setpriv, err := exec.LookPath("setpriv"); err == nil {
@@ -286,11 +285,10 @@ func (c *cluster) Start() error {
 	return c.waitUntilReady()
 }
 
-// waitUntilReady waits until postmaster.pid says that the server is ready, in its eighth
-// line.
+// waitUntilReady waits until line 8 of postmaster.pid says that the server is ready.
 func (c *cluster) waitUntilReady() error {
 	for start := time.Now(); time.Since(start) < 30*time.Second; time.Sleep(5 * time.Millisecond) {
-		status, _ := os.ReadFile(filepath.Join(c.data(), "postmaster.pid")) // does not exist at first
+		status, _ := os.ReadFile(filepath.Join(c.data(), "postmaster.pid")) // the file does not exist at first
 		if lines := strings.Split(string(status), "\n"); len(lines) > 7 && strings.TrimSpace(lines[7]) == "ready" {
 			return nil
 		}
@@ -298,16 +296,16 @@ func (c *cluster) waitUntilReady() error {
 	return errors.Join(errors.New("the server did not start"), c.Stop(), errors.New(c.log.String()))
 }
 
-// PID returns the id of the process of the running server. Those of its connections are its children.
+// PID returns the process id of the running server. The processes of its connections are its children.
 func (c *cluster) PID() int { return c.process.Process.Pid }
 
-// Stop closes all connections and stops the server. It does nothing if the server is stopped.
+// Stop closes all connections and stops the server. If the server is stopped already, it does nothing.
 func (c *cluster) Stop() error {
 	if c.process == nil {
 		return nil
 	}
 	server := c.process
 	c.process = nil
-	_ = server.Process.Signal(syscall.SIGINT) // fails only after the server has exited
+	_ = server.Process.Signal(syscall.SIGINT) // fails only if the server has exited
 	return server.Wait()
 }
