@@ -10,15 +10,15 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
-// A creation is a call of CreatePets. The creations of a batch run together. GORM's Create would take 19 µs more
-// for a request, of about 40 µs.
+// A creation is a call of CreatePets. The creations of a batch run together. They do not use GORM's Create:
+// it would take 19 µs more for a request of about 40 µs.
 type creation struct {
 	pets  []domain.NewPet
-	claim port.Claim // without a key for none
+	claim port.Claim // the zero Claim if the request has no key
 
-	row     engine.Claim // of the claim, with the result once the pets are created
+	row     engine.Claim // the row for claim, with its result once the pets are created
 	created []domain.Pet
-	earlier *engine.Claim // the claim of another request with the key: nothing was created
+	earlier *engine.Claim // an earlier claim with the key; if not nil, nothing was created
 }
 
 // CreatePets implements port.Transactor.
@@ -34,8 +34,8 @@ func (s *Store) CreatePets(ctx context.Context, pets []domain.NewPet, claim port
 	return nil, &outcome, err
 }
 
-// create runs creations together: it finds the claims of their keys, inserts the animals of those whose
-// key is not claimed, and then their claims with the results.
+// create runs creations together. It finds the earlier claims of their keys. For the creations without one,
+// it inserts the animals, and then the claims with the results.
 func (t *transaction) create(ctx context.Context, creations []*creation) error {
 	if err := t.findEarlier(ctx, creations); err != nil {
 		return err
@@ -63,8 +63,8 @@ func (t *transaction) create(ctx context.Context, creations []*creation) error {
 	return t.insertClaims(ctx, claims)
 }
 
-// findEarlier finds the earlier claims of the keys of creations. That of the second creation with a key
-// is the claim of the first one: both become durable together.
+// findEarlier finds the earlier claims of the keys of creations. If two creations have the same key, the
+// first one is the earlier claim of the second one: both become durable together.
 func (t *transaction) findEarlier(ctx context.Context, creations []*creation) error {
 	keyed := slices.DeleteFunc(slices.Clone(creations), func(c *creation) bool { return c.claim.IsZero() })
 	claims := make([]port.Claim, len(keyed))

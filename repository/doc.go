@@ -1,9 +1,12 @@
 // Package repository stores the records of the service in a database. Open returns a Store, which
-// implements the ports of package domain/port; an engine, such as package repository/sqlite, connects
-// it to a database.
+// implements the ports of package domain/port. An engine, such as package repository/sqlite, connects the
+// Store to a database.
 //
-// Each table has a model in models.go. Its repository, such as pets.go, runs the statements with GORM, but for three kinds,
-// which differ between the engines: those that read animals and orders (Select, see reader.go), that add animals, and that
-// find and store the claims of their idempotency keys (see creation.go). Callers share a
-// transaction (package groupcommit); versions tell caches what is stale (package freshness).
+// Each table has a model in models.go and a repository, such as pets.go, which runs the statements with
+// GORM. Three kinds of statements differ between engines, so engines provide them: reads of animals and
+// orders (engine.Database.Select, see reader.go), inserts of animals, and reads and inserts of claims of
+// idempotency keys (see creation.go).
+//
+// Package groupcommit lets callers share a transaction. Package freshness tells caches which entries are
+// stale.
 package repository

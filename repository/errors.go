@@ -14,15 +14,15 @@ import (
 	"example.com/petstore/repository/sharedquery"
 )
 
-// A dialector is the dialector of an engine. GORM lets it translate each error.
+// A dialector is the dialector of an engine. GORM calls its Translate for each error.
 type dialector struct {
 	gorm.Dialector
 	database engine.Database
 }
 
-// Translate implements gorm.ErrorTranslator. It returns an ErrUnavailable for an error that the
-// database caused. Others, such as gorm.ErrRecordNotFound, stay as they are; one that no
-// repository expects is a defect.
+// Translate implements gorm.ErrorTranslator. It returns an ErrUnavailable for an error that the database
+// caused. Any other error stays as it is, such as gorm.ErrRecordNotFound. An error that no repository
+// expects is a defect.
 func (d dialector) Translate(err error) error {
 	if _, known := errors.AsType[*domain.Error](err); known || err == nil {
 		return err
@@ -33,7 +33,7 @@ func (d dialector) Translate(err error) error {
 	return err
 }
 
-// translate is Translate for the error of a statement that does not come from GORM.
+// translate is Translate for the error of a statement that GORM does not run.
 func translate(db *gorm.DB, err error) error {
 	if err == nil {
 		return nil
@@ -41,7 +41,7 @@ func translate(db *gorm.DB, err error) error {
 	return db.Dialector.(gorm.ErrorTranslator).Translate(err)
 }
 
-// notFoundAs returns notFound for a gorm.ErrRecordNotFound.
+// notFoundAs returns notFound if err is a gorm.ErrRecordNotFound, and otherwise err.
 func notFoundAs(err, notFound error) error {
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return notFound
@@ -49,15 +49,15 @@ func notFoundAs(err, notFound error) error {
 	return err
 }
 
-// errPoolClosed is the error of database/sql after Close, which it does not export.
+// errPoolClosed is the error of a pool of database/sql after Close. database/sql does not export it.
 var errPoolClosed = func() error {
 	pool := sql.OpenDB(struct{ driver.Connector }{})
 	_ = pool.Close()
 	return pool.Ping()
 }()
 
-// failureOf returns what failed in the store, or "" for an error that the store did not cause: a
-// client disconnected, or a rule was violated.
+// failureOf returns what failed in the store. It returns "" for an error that the store did not cause, for
+// example if a client disconnected or a rule was violated.
 func failureOf(database engine.Database, err error) engine.Failure {
 	switch {
 	case err == nil, errors.Is(err, context.Canceled):

@@ -12,8 +12,8 @@ import (
 // idempotency implements port.IdempotencyRepository.
 type idempotency struct{ *transaction }
 
-// Claim stores nothing: no other transaction can write, and so claim the key, until this one
-// ends.
+// Claim stores nothing. Until this transaction ends, no other transaction can write, so none can claim the
+// key.
 func (i idempotency) Claim(ctx context.Context, claim port.Claim) (port.Outcome, bool, error) {
 	found, err := i.findClaims(ctx, claim)
 	if err != nil || found[0] == nil {
@@ -29,7 +29,8 @@ func (i idempotency) Complete(ctx context.Context, claim port.Claim, result []by
 	return i.insertClaims(ctx, []engine.Claim{row})
 }
 
-// findClaims returns the rows with the keys of claims, nil for a key that is free or whose claim has expired.
+// findClaims returns the rows with the keys of claims. A row is nil if the key is free or its claim has
+// expired.
 func (t *transaction) findClaims(ctx context.Context, claims ...port.Claim) ([]*engine.Claim, error) {
 	if len(claims) == 0 {
 		return nil, nil
@@ -57,29 +58,33 @@ func (t *transaction) findClaims(ctx context.Context, claims ...port.Claim) ([]*
 	return found, nil
 }
 
-// A claimClock is the time by which claims expire: the time between claims, of which at most maxClaimGap
-// counts, added up. The clock of the machine may jump, so only how long this process runs is measured. The
-// newest claim stores the time for all processes. It may be slow, and ages a claim by at most maxClaimGap and
-// claimInterval too much. A claim expires when 25 hours and a minute have counted: 26 pauses of at least
-// maxClaimGap between stored claims, so 26 days with one claim a day. The pauses before and after a request
-// that looks for a claim and stores none may not count.
+// A claimClock is the clock by which claims expire. The clock of the machine may jump, so a claimClock adds
+// up how long this process runs. Between two settings it counts at most maxClaimGap. The newest claim
+// stores the time, so that all processes continue from it.
+//
+// The clock may be slow. It may also make a claim too old, by maxClaimGap and claimInterval at most. So a
+// claim expires only when IdempotencyTTL, maxClaimGap and claimInterval have counted, together 25 hours and
+// a minute. If claims are rare, that takes longer: with one claim a day 26 days, because 26 gaps of
+// maxClaimGap must count. The gaps before and after a request that looks for a claim and stores none may
+// not count.
 type claimClock struct {
-	now int64 // in milliseconds
+	now int64 // milliseconds
 	set time.Time
 }
 
 const (
-	// claimInterval is how long claims have the same time.
+	// claimInterval is how long the clock stands still: claims within it get the same time.
 	claimInterval = time.Minute
-	// maxClaimGap is how much time counts if nothing was claimed for longer.
+	// maxClaimGap is the time that counts if nothing was claimed for longer.
 	maxClaimGap = time.Hour
 )
 
-// stale reports whether the time is to be set.
+// stale reports whether the clock must be set.
 func (c *claimClock) stale() bool { return time.Since(c.set) >= claimInterval }
 
-// advance sets the time. If another process has claimed a key meanwhile, or this one has claimed none, that
-// is the time of the newest claim, NULL if there is no claim.
+// advance sets the clock. newest is the time of the newest claim, NULL if there is no claim. If that is not
+// the time of this clock, another process has claimed a key, or this process has claimed none: the clock
+// then takes the time of the newest claim.
 func (c *claimClock) advance(newest sql.NullInt64) {
 	now := time.Now() //nolint:forbidigo // for a duration
 	switch {
@@ -93,12 +98,12 @@ func (c *claimClock) advance(newest sql.NullInt64) {
 	c.set = now
 }
 
-// expired returns the time until which claims are expired.
+// expired returns the latest time that an expired claim can have.
 func (c *claimClock) expired() int64 {
 	return c.now - (port.IdempotencyTTL + maxClaimGap + claimInterval).Milliseconds()
 }
 
-// insertClaims inserts claims. They replace expired ones.
+// insertClaims inserts claims. A claim replaces an expired one with the same key.
 func (t *transaction) insertClaims(ctx context.Context, claims []engine.Claim) error {
 	if len(claims) == 0 {
 		return nil
@@ -113,8 +118,8 @@ func (t *transaction) insertClaims(ctx context.Context, claims []engine.Claim) e
 	return translate(t.db, t.database.InsertClaims(ctx, t.pool(), claims))
 }
 
-// deleteExpired deletes expired claims, once in a transaction. It deletes more than a transaction
-// can add, so the table shrinks to the claims of the last day.
+// deleteExpired deletes expired claims, once in each transaction. It deletes more claims than a transaction
+// can insert, so the table shrinks to the claims that have not expired.
 func (t *transaction) deleteExpired(ctx context.Context, expired int64) error {
 	if t.deletedExpired {
 		return nil
@@ -122,7 +127,7 @@ func (t *transaction) deleteExpired(ctx context.Context, expired int64) error {
 	t.deletedExpired = true
 	db := t.db.WithContext(ctx)
 	oldest := db.Model(&claimModel{}).Select("claimed_at").Where("claimed_at <= ?", expired).Order("claimed_at").Limit(512)
-	// BETWEEN 0, because PostgreSQL assumes that an unknown upper bound alone selects a third of
-	// the table, and would read all of it.
+	// BETWEEN has the lower bound 0, because PostgreSQL assumes that an unknown upper bound alone selects a
+	// third of the table, and would read the whole table.
 	return db.Where("claimed_at BETWEEN 0 AND (?)", db.Table("(?) AS oldest", oldest).Select("max(claimed_at)")).Delete(&claimModel{}).Error
 }

@@ -16,17 +16,19 @@ import (
 const (
 	// maxCachedKeys is the maximum number of cached API keys.
 	maxCachedKeys = 10_000
-	// keyTimeout is how long a query for a key may take: the context of a request may get its deadline later.
+	// keyTimeout is how long a query for a key may take. The deadline of the request may be later.
 	keyTimeout = 5 * time.Second
 	// MaxKeyAge is how long a key may be used after another process has changed it. A revoked key stops
-	// working within a second, also for a stream, which checks it twice a second.
+	// working within a second, also for a stream, which checks its key twice a second.
 	MaxKeyAge = 400 * time.Millisecond
 )
 
-// A keyCache is a port.KeyReader that caches the keys that it finds, by hash. An entry
-// is valid until any key changes, in this process or in another. An unknown key is not
-// cached, so that a new key is valid immediately. LastUsedAt may be older than in the database.
-// While the database is not available, an entry stays valid for a time, if no change was known before.
+// A keyCache is a port.KeyReader that caches the keys that it finds, by hash. An entry is valid until any
+// key changes, in this process or in another. An unknown key is not cached, so that a new key is valid
+// immediately. The LastUsedAt of an entry may be older than in the database.
+//
+// While the database is unavailable, an entry stays valid for staleIfUnavailable, unless a change was known
+// before.
 type keyCache struct {
 	port.KeyReader
 	versions           *freshness.Versions
@@ -34,7 +36,7 @@ type keyCache struct {
 	entries            *otter.Cache[apikey.Hash, cachedKey]
 }
 
-// A cachedKey is a key with the version of the keys before it was read.
+// A cachedKey is a key and the version of the keys before the key was read.
 type cachedKey struct {
 	key     apikey.Key
 	version uint64
@@ -43,14 +45,14 @@ type cachedKey struct {
 func newKeyCache(keys port.KeyReader, v *freshness.Versions, staleIfUnavailable time.Duration) (*keyCache, error) {
 	entries, err := otter.New(&otter.Options[apikey.Hash, cachedKey]{
 		MaximumSize: maxCachedKeys,
-		Executor:    func(task func()) { task() }, // starts no goroutine
+		Executor:    func(task func()) { task() }, // without an Executor, otter would start a goroutine
 	})
 	return &keyCache{keys, v, staleIfUnavailable, entries}, err
 }
 
 func (c *keyCache) FindByHash(ctx context.Context, hash apikey.Hash) (apikey.Key, error) {
 	unchecked := c.versions.Refresh(ctx, MaxKeyAge)
-	age, version := c.versions.Age(), c.versions.Keys() // in this order: the numbers are at least as new as the age says
+	age, version := c.versions.Age(), c.versions.Keys() // read in this order, so that the numbers are at least as new as age says
 	cached, ok := c.entries.GetIfPresent(hash)
 	ok = ok && cached.version == version
 	if ok && unchecked == nil {

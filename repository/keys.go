@@ -23,7 +23,7 @@ func (k keys) Get(ctx context.Context, id int64) (apikey.Key, error) {
 	return k.take(k.db.WithContext(ctx).Where("id = ?", id), apikey.NotFound(id))
 }
 
-// take returns the key of a query, or notFound if there is none.
+// take returns the key that a query finds. If there is none, it returns notFound.
 func (k keys) take(query *gorm.DB, notFound error) (apikey.Key, error) {
 	var model keyModel
 	if err := query.Take(&model).Error; err != nil {

@@ -17,12 +17,12 @@ import (
 	"example.com/petstore/repository/engine"
 )
 
-// The models of the tables. Their columns are those of the migrations of each engine. Times are
-// milliseconds since 1970 in UTC.
+// The models of the tables. Their fields are the columns that the migrations of each engine create. Times
+// are milliseconds since 1970 in UTC.
 
-// A row is a model with the record T that it stores.
+// A row is a model that stores a record of type T.
 type row[T any] interface {
-	fields() []any // pointers to all fields, in their order
+	fields() []any // pointers to all fields, in the order of the struct
 	record() (T, error)
 }
 
@@ -37,7 +37,8 @@ func newPetRow(pet domain.NewPet) engine.Pet {
 
 func (m *petModel) fields() []any { return []any{&m.ID, &m.Name, &m.CategoryID, &m.Status} }
 
-// errDamaged is the error for a row that cannot have been stored. SQLite reads zeros where a file was truncated.
+// errDamaged is the error for a row with values that are never stored. SQLite reads zeros where a file was
+// truncated.
 func errDamaged(table string, id int64) error {
 	return fmt.Errorf("the row of %s with the id %d is damaged", table, id)
 }
@@ -50,8 +51,8 @@ func (m *petModel) record() (domain.Pet, error) {
 	return pet, nil
 }
 
-// An inventoryModel is the row of a category in pet_counts, without its id, or the row of pet_totals. Triggers keep
-// them.
+// An inventoryModel is a row of pet_counts without the category, or the row of pet_totals. Triggers update
+// both.
 type inventoryModel struct{ Available, Pending, Sold, None int64 }
 
 type orderModel struct {
@@ -77,8 +78,8 @@ func (m *orderModel) record() (domain.Order, error) {
 	return order, nil
 }
 
-// A changeModel is a change with the columns of its record: those of an order if PetID is not NULL,
-// else those of an animal.
+// A changeModel is a change with the columns of its record. If PetID is not NULL, the record is an order,
+// otherwise an animal.
 type changeModel struct {
 	ID         int64
 	Type       string
@@ -123,7 +124,7 @@ func (m *changeModel) record() (domain.Change, error) {
 type recordingModel struct {
 	Active    int64 // 0 or 1
 	KeptAfter int64
-	Last      int64 `gorm:"->"` // of a query
+	Last      int64 `gorm:"->"` // the last position; only queries set it
 }
 
 type keyModel struct {
@@ -131,8 +132,8 @@ type keyModel struct {
 	Hash       []byte
 	Name       string
 	LastFour   string
-	Scopes     sql.NullString // NULL for everything
-	Lineage    sql.NullInt64  // NULL for ID
+	Scopes     sql.NullString // NULL if the key may do everything
+	Lineage    sql.NullInt64  // NULL if the lineage is ID
 	CreatedAt  int64          `gorm:"autoCreateTime:false"`
 	ExpiresAt  *int64
 	RevokedAt  *int64
@@ -147,7 +148,7 @@ func newKeyModel(key apikey.NewKey) keyModel {
 	}
 }
 
-// record returns an error if the hash does not have the length of one.
+// record returns an error if the hash has an invalid length.
 func (m *keyModel) record() (apikey.Key, error) {
 	key := apikey.Key{
 		ID: m.ID, Name: m.Name, LastFour: m.LastFour, Scopes: apikey.Scopes(m.Scopes.String), Lineage: cmp.Or(m.Lineage.Int64, m.ID),
@@ -166,7 +167,7 @@ func newClaimRow(claim port.Claim) engine.Claim {
 	return engine.Claim{Caller: claim.Caller, Value: claim.Value, Fingerprint: claim.Fingerprint[:]}
 }
 
-// outcome returns an error if the fingerprint does not have the length of one.
+// outcome returns an error if the fingerprint has an invalid length.
 func (m *claimModel) outcome() (port.Outcome, error) {
 	outcome := port.Outcome{Result: m.Result}
 	if copy(outcome.Fingerprint[:], m.Fingerprint) != len(outcome.Fingerprint) {
@@ -182,8 +183,8 @@ type importModel struct {
 	UpdatedAt int64 `gorm:"autoUpdateTime:false"`
 }
 
-// An unfinishedCopyModel is in a store into which package storecopy has not copied all of the
-// store Source yet.
+// An unfinishedCopyModel is a row that is in a store while package storecopy has not finished copying the
+// store Source into it.
 type unfinishedCopyModel struct {
 	Source string `gorm:"primaryKey"`
 }
@@ -216,7 +217,7 @@ func millisPtr(t *time.Time) *int64 {
 	return &millis
 }
 
-// asInt returns a boolean as it is stored.
+// asInt returns the number by which a boolean is stored.
 func asInt(b bool) int64 {
 	if b {
 		return 1
@@ -224,8 +225,8 @@ func asInt(b bool) int64 {
 	return 0
 }
 
-// notBefore returns a value for an UPDATE: at, or the value of the column if that is
-// later, because the clock may have been set back.
+// notBefore returns a value for an UPDATE: at, or the value of the column if that is later. The clock may
+// have been set back.
 func notBefore(column string, at time.Time) clause.Expr {
 	return gorm.Expr("CASE WHEN "+column+" > ? THEN "+column+" ELSE ? END", at.UnixMilli(), at.UnixMilli())
 }

@@ -20,42 +20,40 @@ import (
 	"example.com/petstore/repository/sqltrace"
 )
 
-// defaultMaxOpenConns is the default number of connections that read: with more, reads of 64
-// clients are slower (make bench).
+// defaultMaxOpenConns is the default number of connections that read. With more, reads of 64 clients are
+// slower (make bench).
 const defaultMaxOpenConns = 4
 
 // maxStaleness is the maximum of Options.MaxStaleness.
 const maxStaleness = 5 * time.Second
 
-// checkTimeout is how long a request waits for a check of the versions, and for its key, with Options.StaleIfUnavailable: before it
-// gets a stale page, it waits for two checks and the key.
+// checkTimeout is how long a request waits for a check of the versions, or for its key, with
+// Options.StaleIfUnavailable. A request that gets a stale page has waited for two checks and the key.
 const checkTimeout = time.Second
 
 // Options are the options of Open.
 type Options struct {
 	engine.Options
-	// MaxStaleness is for how long lists may miss the commits of other processes on an
-	// engine on which they would otherwise miss none: PostgreSQL. It is at most 5 s.
+	// MaxStaleness is how long lists may miss the commits of other processes on PostgreSQL, where they
+	// otherwise miss none. It is at most 5 s. SQLite does not use it.
 	MaxStaleness time.Duration
-	// StaleIfUnavailable is for how long an API key that was used before stays valid while the database is not available,
-	// so that pages that are in memory can be sent.
+	// StaleIfUnavailable is how long an API key that was used before stays valid while the database is
+	// unavailable, so that the service can send pages from memory.
 	StaleIfUnavailable time.Duration
-	// ObserveCommit, if not nil, is called after each commit with the number of
-	// transactions that shared it and the time it took, including the wait for other
-	// processes. It must not block.
+	// ObserveCommit, if not nil, is called after each commit with the number of transactions that shared it
+	// and the time it took. The time includes the wait for other processes. ObserveCommit must not block.
 	ObserveCommit func(batch int, took time.Duration)
-	// ObserveFailure, if not nil, is called for each transaction, read and Ping that failed
-	// because of the store: a commit that fails for 30 callers of InTx calls it 30 times. It
-	// must not block.
+	// ObserveFailure, if not nil, is called for each transaction, read and Ping that failed because of the
+	// store. A commit that fails for 30 callers of InTx calls it 30 times. ObserveFailure must not block.
 	ObserveFailure func(engine.Failure)
-	// TracerProvider, if not nil, creates a span for each statement of a repository. It has the text
-	// of the statement, never a value. On PostgreSQL, a span of a statement that several requests
-	// share belongs to none of them.
+	// TracerProvider, if not nil, creates a span for each statement of a repository. A span has the text of
+	// the statement and no values. On PostgreSQL, several requests may share a statement; its span then
+	// belongs to none of them.
 	TracerProvider trace.TracerProvider
 }
 
-// Open opens the store of an engine. The end of ctx interrupts Open, not the open store. Its
-// error is one line that names the database and ends with the remedy.
+// Open opens the store of an engine. The end of ctx interrupts Open, but not the open store. The error of
+// Open is one line that names the database and ends with the remedy.
 func Open(ctx context.Context, e engine.Engine, o Options) (*Store, error) {
 	if e == nil {
 		return nil, errors.New("open the store: the engine is nil: use sqlite.New or postgres.New")
@@ -95,9 +93,9 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	db, err := gorm.Open(dialector{database.Dialector(pool), database}, &gorm.Config{
 		SkipDefaultTransaction: true,
 		DisableAutomaticPing:   true,
-		QueryFields:            true, // * could return other columns after a migration
+		QueryFields:            true, // SELECT * could return other columns after a migration
 		TranslateError:         true,
-		Logger:                 logger.Discard, // errors are returned; SQL with values belongs in no log
+		Logger:                 logger.Discard, // errors are returned, and a log must not contain SQL with values
 		Plugins:                map[string]gorm.Plugin{pool.Name(): pool},
 	})
 	if err != nil {
@@ -126,14 +124,14 @@ func open(ctx context.Context, e engine.Engine, o Options) (_ *Store, err error)
 	s.queue = groupcommit.NewQueue(database, groupcommit.Options{
 		Commit: s.versions.Commit, Observe: o.ObserveCommit,
 	}, func(tx *groupcommit.Tx) *transaction {
-		inTx := db.Session(&gorm.Session{NewDB: true, Context: context.Background()}) // the Context makes it a Statement of its own
+		inTx := db.Session(&gorm.Session{NewDB: true, Context: context.Background()}) // with a Context, Session returns a Statement of its own
 		inTx.Statement.ConnPool = sqltrace.Pool(tx, o.TracerProvider)
 		return &transaction{session: session{database: database, db: inTx, tx: tx}, claimClock: clock}
 	}, (*transaction).create)
 	return s, nil
 }
 
-// checkFinished returns an error if a store is an unfinished copy.
+// checkFinished returns an error if the store is an unfinished copy.
 func checkFinished(db *gorm.DB) error {
 	var unfinished unfinishedCopyModel
 	if err := db.Take(&unfinished).Error; err != nil {

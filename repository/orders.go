@@ -19,7 +19,7 @@ func (o orders) Get(ctx context.Context, id int64) (domain.Order, error) {
 func (o orders) List(ctx context.Context, q domain.OrderQuery) (domain.Page[domain.Order], error) {
 	rows := o.rows
 	if q.PetID == nil {
-		return o.page(ctx, withStatuses(rows, "status", q.Statuses), q.PageRequest) // of the index orders_status_id
+		return o.page(ctx, withStatuses(rows, "status", q.Statuses), q.PageRequest) // the column of the index orders_status_id
 	}
 	// The index orders_pet_id has no status. An expression keeps the database from using the other index.
 	rows.Column, rows.Value = "pet_id", *q.PetID
@@ -41,8 +41,8 @@ func (o orders) Each(ctx context.Context, status domain.OrderStatus, fn func(dom
 	return each(ctx, withStatus(o.db, status), &orderModel{}, fn)
 }
 
-// oneUncancelledOrder does nothing if the index orders_live has an order of the animal: a statement
-// that fails would abort a transaction of PostgreSQL.
+// oneUncancelledOrder makes an INSERT do nothing if the index orders_live has an order of the animal. A
+// statement that fails would abort the transaction of PostgreSQL.
 var oneUncancelledOrder = clause.OnConflict{
 	Columns:     []clause.Column{{Name: "pet_id"}},
 	TargetWhere: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "status <> 'cancelled'"}}},

@@ -27,15 +27,15 @@ func (p pets) List(ctx context.Context, q domain.PetQuery) (domain.Page[domain.P
 	return p.page(ctx, p.rowsOf(q), q.PageRequest)
 }
 
-// rowsOf returns the rows of the animals that the filters of a query select.
+// rowsOf returns the rows of the animals that match the filters of a query.
 func (p pets) rowsOf(q domain.PetQuery) engine.Rows {
 	rows := p.rows
 	if q.CategoryID == nil {
 		rows.NullStatus = true
-		return withStatuses(rows, "status", q.Statuses) // of the index pets_status_id
+		return withStatuses(rows, "status", q.Statuses) // the column of the index pets_status_id
 	}
 	rows.Column, rows.Value = "category_id", *q.CategoryID
-	if len(q.Statuses) == 0 { // the index pets_category_id_status_id has the animals of each status in the order of ids
+	if len(q.Statuses) == 0 { // the index pets_category_id_status_id has the animals of one status by id
 		q.Statuses = append(domain.PetStatuses(), "")
 	}
 	return withStatuses(rows, "COALESCE(status, '')", q.Statuses)
@@ -93,7 +93,7 @@ func (p pets) Remove(ctx context.Context, pet domain.Pet) (bool, error) {
 	return changedOne(p.as(ctx, pet).Delete(&petModel{}), p.tx.MarkChanged)
 }
 
-// as limits a statement to an animal, if it is as given.
+// as limits a statement to an animal that has not changed.
 func (p pets) as(ctx context.Context, pet domain.Pet) *gorm.DB {
 	const same = "id = ? AND name = ? AND category_id = ? AND COALESCE(status, '') = ?"
 	return p.db.WithContext(ctx).Where(same, pet.ID, pet.Name, pet.CategoryID, pet.Status)
