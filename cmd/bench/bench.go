@@ -31,18 +31,18 @@ const (
 //go:embed requests.lua
 var script []byte
 
-// A bench starts servers and measures them. Close it.
+// A bench starts servers and measures them. The caller must close it.
 type bench struct {
 	options
-	scratch  string               // the folder of all files, removed at the end
-	script   string               // the file that wrk runs
-	started  int                  // servers so far
+	scratch  string               // the folder of all files; close removes it
+	script   string               // the file with script
+	started  int                  // the number of servers that were started
 	postgres *postgrestest.Server // nil until a row needs it
 	profiles []*profile.Profile
 }
 
 func newBench(ctx context.Context, o options) (*bench, error) {
-	// Next to the program, because a folder for temporary files may be in memory.
+	// The files are next to the program, because a folder for temporary files may be in memory.
 	scratch, err := os.MkdirTemp(filepath.Dir(o.petstore), "bench-")
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (b *bench) close() error {
 	return err
 }
 
-// pin makes this process, and those that it starts from now on, run on a core only.
+// pin makes this process, and the processes that it starts later, run only on a core.
 func pin(ctx context.Context, core string) error {
 	output, err := exec.CommandContext(ctx, "taskset", "--all-tasks", "--cpu-list", "--pid", core, strconv.Itoa(os.Getpid())).CombinedOutput()
 	if err != nil {
@@ -68,7 +68,7 @@ func pin(ctx context.Context, core string) error {
 	return nil
 }
 
-// cpuTime returns the CPU time of a server so far, and of the processes of its PostgreSQL.
+// cpuTime returns the CPU time that a server has used so far, with the processes of its PostgreSQL server.
 func (b *bench) cpuTime(s *server) (used time.Duration, err error) {
 	processes, err := procfs.AllProcs()
 	if err != nil {
@@ -77,10 +77,10 @@ func (b *bench) cpuTime(s *server) (used time.Duration, err error) {
 	for _, p := range processes {
 		stat, err := p.Stat()
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		if p.PID == s.pid || s.driver == onPostgres && (p.PID == b.postgres.PID() || stat.PPID == b.postgres.PID()) {
-			ticks := int(stat.UTime+stat.STime) + stat.CUTime + stat.CSTime // with children that have exited
+			ticks := int(stat.UTime+stat.STime) + stat.CUTime + stat.CSTime // includes children that have exited
 			used += time.Duration(ticks) * 10 * time.Millisecond
 		}
 	}
@@ -92,11 +92,11 @@ type result struct {
 	requests  int
 	rate      float64       // requests per second
 	mean, p99 time.Duration // latency
-	cpu       time.Duration // CPU time of the server, and of its PostgreSQL, per request
+	cpu       time.Duration // CPU time of the server and its PostgreSQL server per request
 }
 
-// line returns the result as a line of go test -bench. At a constant rate an operation takes as
-// long as its client waits; else as long as the server needs for each request.
+// line returns the result as a line of go test -bench. With atRate, an operation takes as long as its
+// client waits. Otherwise it takes as long as the server needs for a request.
 func (r result) line(name string, atRate bool) string {
 	perOp := time.Duration(float64(time.Second) / r.rate)
 	if atRate {
@@ -125,7 +125,7 @@ func (b *bench) measureRow(ctx context.Context, r row) error {
 			return err
 		}
 		defer s.stop()
-		if _, err := b.wrk(ctx, r, s, 0); err != nil { // to warm up
+		if _, err := b.wrk(ctx, r, s, 0); err != nil { // the first run only warms up the server
 			return err
 		}
 		servers = append(servers, s)
@@ -175,8 +175,8 @@ func median(values []float64) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// inTurn measures each server once per round. Every second round has the opposite order, so that
-// none is favoured by a machine that becomes faster or slower.
+// inTurn measures each server once per round. Every second round has the opposite order. So a machine that
+// becomes faster or slower favours no server.
 func inTurn(servers []*server, rounds int, measure func(s *server, round int) error) error {
 	for round := 1; round <= rounds; round++ {
 		for i := range servers {
@@ -191,7 +191,7 @@ func inTurn(servers []*server, rounds int, measure func(s *server, round int) er
 	return nil
 }
 
-// measure runs a client, and adds the CPU time that the server used meanwhile.
+// measure runs a client, and adds the CPU time that the server has used meanwhile to the result.
 func (b *bench) measure(ctx context.Context, r row, s *server, round int) (result, error) {
 	client := b.wrk
 	if r.rate > 0 {
@@ -212,7 +212,7 @@ func (b *bench) measure(ctx context.Context, r row, s *server, round int) (resul
 	return measured, err
 }
 
-// addProfile fetches the CPU profile of petstore during a run, if one is wanted.
+// addProfile fetches the CPU profile of petstore during a run, if the flag -profile is set.
 func (b *bench) addProfile(ctx context.Context, s *server) error {
 	if b.profile == "" || s.label != "petstore" {
 		return nil
@@ -226,8 +226,8 @@ func (b *bench) addProfile(ctx context.Context, s *server) error {
 	return err
 }
 
-// writeProfile merges all profiles into one file for the compiler (go.dev/doc/pgo), without the
-// folder of the program.
+// writeProfile merges all profiles into one file for the compiler (go.dev/doc/pgo). The file does not
+// contain the folder of the program.
 func (b *bench) writeProfile() error {
 	if len(b.profiles) == 0 {
 		return nil

@@ -32,8 +32,8 @@ func (b *bench) wrk(ctx context.Context, r row, s *server, round int) (result, e
 	return parseWrk(output)
 }
 
-// parseWrk reads what the script printed. A failed request is an error, because the rate of
-// failures is not what is measured.
+// parseWrk reads what the script has printed. It returns an error if a request failed, because bench does
+// not measure failures.
 func parseWrk(output []byte) (result, error) {
 	output = bytes.TrimSpace(output)
 	var w struct{ Requests, Duration, Failures, Mean, P99 float64 }
@@ -50,8 +50,8 @@ func parseWrk(output []byte) (result, error) {
 	}, nil
 }
 
-// attack sends requests at a constant rate with vegeta. It has as many workers as that takes, so
-// that a server which stalls does not delay the next requests (no coordinated omission).
+// attack sends requests at a constant rate with vegeta. vegeta starts as many workers as that takes, so
+// that a server that stalls does not delay the next requests (no coordinated omission).
 func (b *bench) attack(ctx context.Context, r row, s *server, _ int) (result, error) {
 	attacker := vegeta.NewAttacker(vegeta.Workers(clients), vegeta.Connections(clients), vegeta.Timeout(10*time.Second), vegeta.HTTP2(false))
 	defer context.AfterFunc(ctx, func() { attacker.Stop() })()
@@ -66,7 +66,8 @@ func (b *bench) attack(ctx context.Context, r row, s *server, _ int) (result, er
 	return result{requests: int(m.Requests), rate: m.Rate, mean: m.Latencies.Mean, p99: m.Latencies.P99}, ctx.Err()
 }
 
-// targeter makes vegeta send the request, without keys. The workers of vegeta share it.
+// targeter makes vegeta send the request, without idempotency keys. The workers of vegeta share the
+// targeter.
 func (r request) targeter(s *server) vegeta.Targeter {
 	header := http.Header{"Authorization": {"Bearer " + s.key}, "Content-Type": {"application/json"}}
 	return func(t *vegeta.Target) error {

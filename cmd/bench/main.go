@@ -1,10 +1,9 @@
-// Command bench measures the petstore program against what a user would write instead, or
-// against another build of petstore, and prints the results in the format of go test -bench,
-// for benchstat. Run it from the root of the repository, with make bench.
+// Command bench measures the petstore program against a program that a user could write instead, or against
+// another build of petstore. It prints the results in the format of go test -bench, for benchstat. Run it
+// from the root of the repository, with make bench.
 //
-// The servers of a row run at the same time and are measured in turn, so that a change in the
-// speed of the machine affects all. They run on core 0, and PostgreSQL with them, the client
-// on core 1.
+// The servers of a row run at the same time and are measured in turn, so that a change in the speed of the
+// machine affects all of them. The servers and PostgreSQL run on core 0, the client runs on core 1.
 package main
 
 import (
@@ -45,7 +44,7 @@ func run(ctx context.Context, args []string) error {
 	return errors.Join(b.measureAll(ctx), b.close())
 }
 
-// options are the flags.
+// options are the values of the flags.
 type options struct {
 	petstore string
 	against  string

@@ -13,41 +13,42 @@ const (
 	onPostgres  = "postgres"
 	farPostgres = "postgres-0.65ms" // to which a round trip takes this time longer, as in another zone of a cloud
 
-	pets    = 20_000 // in each store
-	clients = 64     // that send at the same time
+	pets    = 20_000 // the number of pets in each store
+	clients = 64     // the number of clients that send at the same time
 	rate    = 500    // requests per second of the rows with a constant rate
 )
 
-// connections of petstore for reading, and of the references.
+// connections is the number of connections of petstore that read, and the number of connections of the
+// references.
 var connections = map[string]int{onSQLite: 4, onPostgres: 16, farPostgres: 16}
 
-// A row is one kind of requests, sent in turn to each of its servers.
+// A row is one kind of request. It is sent in turn to each server of the row.
 type row struct {
-	name        string // of the benchmark
+	name        string // the name of the benchmark
 	request     request
 	store       string   // onSQLite, onPostgres or farPostgres
-	clients     int      // that send as fast as the server responds
-	rate        int      // requests per second that are sent instead, unless 0
-	connections int      // of the references to the store
-	settings    []string // of petstore, as KEY=VALUE
+	clients     int      // the number of clients, which send as fast as the server responds
+	rate        int      // if not 0, the clients send this number of requests per second instead
+	connections int      // the number of connections of the references
+	settings    []string // settings of petstore, as KEY=VALUE
 	servers     []program
 }
 
 // A request is what a client sends: GET path, or POST /v1/pets.
 type request struct {
 	path  string
-	count int  // path is followed by a random number from 1 to count, unless that is 0
-	posts int  // percentage of the requests that are POST
+	count int  // if not 0, a random number from 1 to count follows path
+	posts int  // the percentage of requests that are POST
 	keys  bool // each POST has an Idempotency-Key of its own
 
 	categories int // of the animals of the POSTs, at random; 0 is one
 }
 
-// A program is what to start as a server.
+// A program is the program of a server.
 type program struct {
 	label    string
-	petstore string   // the program, or "" for a reference, which is this one
-	settings []string // of petstore
+	petstore string   // the path of the program, or "" for a reference, which this program serves
+	settings []string // settings of petstore, as KEY=VALUE
 }
 
 // rows returns the rows that the flags select, with their servers.
@@ -80,7 +81,7 @@ func allRows() []row {
 	listUncached := row{name: "ListUncached", request: request{path: listPath + "?limit=20&after=", count: pets - 20}}
 	byIDUncached := row{name: "ByIDUncached", request: byID.request}
 	for _, r := range []*row{&listUncached, &byIDUncached} {
-		r.settings = []string{"cache.max_bytes=100000"} // holds hardly any of the pages or records
+		r.settings = []string{"cache.max_bytes=100000"} // the cache has room for hardly any of the pages or records
 	}
 	var rows []row
 	for _, store := range []string{onSQLite, onPostgres} {
@@ -101,12 +102,12 @@ func allRows() []row {
 	return rows
 }
 
-// with returns the row on a store under a load.
+// with returns the row with a store and a load.
 func (r row) with(store, load string, clients int) row {
 	r.name += "/store=" + store + "/load=" + load
 	r.store, r.clients, r.connections = store, clients, connections[store]
 	if store == onSQLite && r.request.posts == 100 {
-		r.connections = 1 // the fastest for POSTs alone: they do not wait for the lock of each other
+		r.connections = 1 // fastest for POSTs alone, because they do not wait for the lock of each other
 	}
 	r.settings = append([]string{fmt.Sprintf("database.max_open_conns=%d", connections[store])}, r.settings...)
 	return r

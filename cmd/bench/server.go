@@ -19,13 +19,13 @@ import (
 	"example.com/petstore/repository/postgres/postgrestest"
 )
 
-// A server is a running program. Stop it.
+// A server is a running program. The caller must stop it.
 type server struct {
 	store
 	label string
 	pid   int
-	host  string // and port
-	admin string // the host and port of its profiles, if they are wanted
+	host  string // the host and port
+	admin string // the host and port of its profiles, if -profile is set
 	stop  func()
 }
 
@@ -43,7 +43,7 @@ func (b *bench) start(ctx context.Context, r row, p program) (*server, error) {
 	argv := []string{p.petstore, "serve"}
 	settings := slices.Concat(s.settings(), []string{"server.address=" + s.host, "admin.address=" + s.admin}, p.settings)
 	if b.profile != "" {
-		settings = append(settings, "admin.address="+s.admin) // the last setting of a name is in force
+		settings = append(settings, "admin.address="+s.admin) // the last setting with a name applies
 	}
 	for _, setting := range settings {
 		argv = append(argv, "--set", setting)
@@ -54,19 +54,20 @@ func (b *bench) start(ctx context.Context, r row, p program) (*server, error) {
 	return s, s.run(ctx, filepath.Join(b.scratch, fmt.Sprintf("%d.log", b.started)), argv)
 }
 
-// run starts the process of the server and returns when it responds. It ends at the latest with ctx.
+// run starts the process of the server and returns when it responds. The process ends with ctx at the
+// latest.
 func (s *server) run(ctx context.Context, log string, argv []string) error {
 	output, err := os.Create(filepath.Clean(log))
 	if err != nil {
 		return err
 	}
-	defer func() { _ = output.Close() }() // the process has it open, too
+	defer func() { _ = output.Close() }() // the process has the file open, too
 	ctx, cancel := context.WithCancel(ctx)
 	cmd := exec.CommandContext(ctx, "taskset", append([]string{"-c", serverCore}, argv...)...)
 	cmd.Env = []string{} // no settings of petstore
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 10 * time.Second // then it is killed
+	cmd.WaitDelay = 10 * time.Second // after the delay, the process is killed
 	if err := cmd.Start(); err != nil {
 		cancel()
 		return err
@@ -120,13 +121,13 @@ type store struct {
 	key    string // an API key that it accepts
 }
 
-// settings are those of petstore.
+// settings returns the settings of petstore for the store.
 func (s store) settings() []string {
 	return []string{"database.driver=" + s.driver, "database.dsn=" + s.dsn}
 }
 
-// newStore creates a store for the server that is being started, by a petstore program: another one may not open it. All have the
-// same pets.
+// newStore creates a store for the server that is being started. petstore is the program of that server,
+// because another version may not open the store. All stores have the same pets.
 func (b *bench) newStore(ctx context.Context, kind, petstore string) (store, error) {
 	name := fmt.Sprintf("bench_%d", b.started)
 	st := store{driver: onSQLite, dsn: filepath.Join(b.scratch, name+".db")}
@@ -164,8 +165,8 @@ func command(ctx context.Context, petstore string, st store, args ...string) (st
 	return string(stdout), err
 }
 
-// startPostgres starts the PostgreSQL server of all rows, on the core of the servers, at the port
-// PGPORT. It never vacuums or analyses: one of two servers would be measured meanwhile.
+// startPostgres starts the PostgreSQL server of all rows, on the core of the servers and the port PGPORT.
+// Autovacuum is off, because it could run while one of two servers is measured.
 func (b *bench) startPostgres(ctx context.Context) error {
 	if b.postgres != nil {
 		return nil
@@ -178,7 +179,8 @@ func (b *bench) startPostgres(ctx context.Context) error {
 	if err := errors.Join(os.Setenv("PGPORT", port), pin(ctx, serverCore)); err != nil { // PostgreSQL inherits the core
 		return err
 	}
-	// On a disk, as a folder for temporary files may not be, and accessible to its user.
+	// The folder is on a disk, as a folder for temporary files may not be. The user of PostgreSQL can
+	// access it.
 	b.postgres, err = postgrestest.StartIn("/var/tmp", "listen_addresses="+host, "port="+port, "max_connections=200", "autovacuum=off")
 	return errors.Join(err, pin(ctx, clientCore))
 }
